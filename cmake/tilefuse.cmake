@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# Helpers of the build: one static library per folder of src/, one executable per test file.
+
+# Warnings and sanitizers of our own code.
+function(tilefuse_flags target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wconversion -Werror)
+  if(TILEFUSE_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${TILEFUSE_SANITIZE} -fno-omit-frame-pointer)
+    target_link_options(${target} PUBLIC -fsanitize=${TILEFUSE_SANITIZE})
+  endif()
+endfunction()
+
+# tilefuse_library(NAME SOURCES a.cpp … [DEPENDS folder …]): the library of src/NAME. DEPENDS names folders above it.
+function(tilefuse_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_library(tilefuse_${name} STATIC ${ARG_SOURCES})
+  target_include_directories(tilefuse_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(tilefuse_${name} PUBLIC fmt::fmt)
+  foreach(folder ${ARG_DEPENDS})
+    target_link_libraries(tilefuse_${name} PUBLIC tilefuse_${folder})
+  endforeach()
+  tilefuse_flags(tilefuse_${name})
+endfunction()
+
+# tilefuse_test(NAME SOURCES a.cpp … DEPENDS folder … [LABEL fast]): one GoogleTest program, labelled `fast` unless said.
+function(tilefuse_test name)
+  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;DEPENDS" ${ARGN})
+  if(NOT ARG_LABEL)
+    set(ARG_LABEL fast)
+  endif()
+  add_executable(test_${name} ${ARG_SOURCES})
+  foreach(folder ${ARG_DEPENDS})
+    target_link_libraries(test_${name} PRIVATE tilefuse_${folder})
+  endforeach()
+  target_link_libraries(test_${name} PRIVATE GTest::gtest_main)
+  target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_compile_definitions(test_${name} PRIVATE TILEFUSE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+                             TILEFUSE_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  tilefuse_flags(test_${name})
+  add_test(NAME ${name} COMMAND test_${name})
+  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL})
+endfunction()

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/rational.h"
+
+#include <limits>
+#include <numeric>
+
+#include "base/error.h"
+
+namespace tilefuse {
+namespace {
+
+__extension__ typedef __int128 Wide;
+
+std::int64_t narrow(Wide value) {
+  if (value > std::numeric_limits<std::int64_t>::max() || value < -std::numeric_limits<std::int64_t>::max())
+    throw Error(ErrorCode::Limit, "a subscript's coefficient does not fit in 64 bits");
+  return static_cast<std::int64_t>(value);
+}
+
+Wide gcd(Wide a, Wide b) {
+  if (a < 0) a = -a;
+  while (b != 0) {
+    const Wide rest = a % b;
+    a = b < 0 ? -b : b;
+    b = rest < 0 ? -rest : rest;
+  }
+  return a;
+}
+
+Rational reduced(Wide num, Wide den) {
+  if (den == 0) throw Error(ErrorCode::Limit, "division by zero in a subscript");
+  if (den < 0) num = -num, den = -den;
+  const Wide divisor = gcd(num, den);
+  return {narrow(num / divisor), narrow(den / divisor)};
+}
+
+}  // namespace
+
+Rational::Rational(std::int64_t num, std::int64_t den) : num_(num), den_(den) {
+  if (den == 0) throw Error(ErrorCode::Limit, "division by zero in a subscript");
+  const std::int64_t divisor = std::gcd(num, den) * (den < 0 ? -1 : 1);
+  num_ /= divisor;
+  den_ /= divisor;
+}
+
+std::strong_ordering operator<=>(const Rational& a, const Rational& b) {
+  const Wide left = Wide{a.num_} * b.den_;
+  const Wide right = Wide{b.num_} * a.den_;
+  return left < right ? std::strong_ordering::less
+                      : (left > right ? std::strong_ordering::greater : std::strong_ordering::equal);
+}
+Rational operator+(const Rational& a, const Rational& b) {
+  return reduced(Wide{a.num_} * b.den_ + Wide{b.num_} * a.den_, Wide{a.den_} * b.den_);
+}
+Rational operator-(const Rational& a, const Rational& b) {
+  return reduced(Wide{a.num_} * b.den_ - Wide{b.num_} * a.den_, Wide{a.den_} * b.den_);
+}
+Rational operator*(const Rational& a, const Rational& b) {
+  return reduced(Wide{a.num_} * b.num_, Wide{a.den_} * b.den_);
+}
+Rational operator/(const Rational& a, const Rational& b) {
+  return reduced(Wide{a.num_} * b.den_, Wide{a.den_} * b.num_);
+}
+
+std::string to_string(const Rational& value) {
+  std::string text = std::to_string(value.num());
+  if (!value.is_integer()) text += "/" + std::to_string(value.den());
+  return text;
+}
+
+}  // namespace tilefuse

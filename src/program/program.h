@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// The `program` level: a typed tensor program in single assignment with every shape bound. A statement defines one
+// tensor by a contraction, a pointwise map or a view; a Tile function and an ONNX model both end here.
+//
+//   program demo {
+//     input  x : f32[1, 3, 8, 8]
+//     const  w : f32[4, 3, 3, 3]
+//     t0 : f32[1, 4, 8, 8] = sum[n, m, y, x, c, r, s](
+//          x[n, c, y + r - 1, x + s - 1] * w[m, c, r, s]) -> [n, m, y, x]
+//     t1 : f32[1, 4, 8, 8] = map(max(t0, 0))
+//     t2 : f32[4, 64] = view(t1)
+//     output t2
+//   }
+//
+// Invariants (verify checks them): every tensor is defined once and before its use; subscripts match ranks; a view
+// keeps the element count; constants of a program that will run carry their data.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/rational.h"
+#include "program/expr.h"
+#include "target/dtype.h"
+
+namespace tilefuse::program {
+
+enum class TensorId : int {};
+constexpr int to_int(TensorId id) { return static_cast<int>(id); }
+
+using Shape = std::vector<std::int64_t>;
+// Number of elements; 1 for a scalar. Throws Error{Limit} past 2^62.
+std::int64_t elems(const Shape& shape);
+// Row-major strides, elements.
+Shape row_major(const Shape& shape);
+
+enum class Role { Input, Constant, Temporary };
+
+using Bytes = std::vector<std::byte>;
+
+struct Tensor {
+  std::string name;  // the user's; for messages only, never for generated code
+  DType type = DType::F32;
+  Shape shape;
+  Role role = Role::Temporary;
+  std::shared_ptr<const Bytes> data;  // row-major elements of a Constant
+};
+
+// Sum of coefficient * index over the contraction's indices, plus a constant.
+struct Affine {
+  std::vector<Rational> coeff;  // one per index of the contraction
+  Rational constant;
+  friend bool operator==(const Affine&, const Affine&) = default;
+};
+
+struct Access {
+  TensorId tensor{};
+  std::vector<Affine> subscripts;  // one per dimension of the tensor
+};
+
+// Points with 0 <= expr < bound take part.
+struct Constraint {
+  Affine expr;
+  std::int64_t bound = 0;
+};
+
+enum class Agg { Sum, Product, Max, Min, Assign };
+enum class Comb { None, Mul, Add };  // None: one operand
+
+// out[subscripts] = agg over all integer index tuples for which every subscript is in range and every constraint
+// holds, of comb(in...). Elements never written are those of `init`, or 0.
+struct Contraction {
+  Agg agg = Agg::Sum;
+  Comb comb = Comb::None;
+  std::vector<std::string> indices;
+  std::vector<Affine> out;
+  std::vector<Access> in;  // one, or two when comb != None
+  std::vector<Constraint> constraints;
+  std::optional<TensorId> init;  // of the shape and type of the result
+};
+
+// Elementwise: `expr` over operands, which broadcast to the result's shape by NumPy's rule (right-aligned, 1 repeats).
+struct Map {
+  Expr expr;  // leaf Operand k reads operands[k]
+  std::vector<TensorId> operands;
+};
+
+// The same elements in row-major order under another shape.
+struct View {
+  TensorId in{};
+};
+
+struct Statement {
+  TensorId out{};
+  std::variant<Contraction, Map, View> body;
+  std::string origin;  // the ONNX node or Tile line it came from, for messages and kernel lists
+};
+
+struct Program {
+  std::string name;
+  std::vector<Tensor> tensors;  // TensorId is the position
+  std::vector<TensorId> inputs;
+  std::vector<TensorId> outputs;
+  std::vector<Statement> statements;  // in an order in which they can run
+
+  const Tensor& operator[](TensorId id) const { return tensors[static_cast<std::size_t>(to_int(id))]; }
+  Tensor& operator[](TensorId id) { return tensors[static_cast<std::size_t>(to_int(id))]; }
+  TensorId add(Tensor tensor);
+};
+
+// Tensors a statement reads, in order (a contraction's operands, then its init).
+std::vector<TensorId> reads(const Statement& statement);
+
+// Throws Error{Shape|Type} naming the statement that breaks an invariant.
+void verify(const Program& program);
+
+// Text form and back. Tensor names are printed as %0, %1, … with the user's name quoted beside the declaration;
+// data of constants is not printed (a content hash is), so a parsed program has none.
+std::string to_text(const Program& program);
+Program parse_program(std::string_view text, const std::string& file = "<program>");
+
+}  // namespace tilefuse::program

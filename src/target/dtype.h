@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Element types of tensors and of kernel values, and the scalar operations on them. One row per type and per
+// operation: names, sizes and arities are read from these tables by every level.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace tilefuse {
+
+enum class DType : std::uint8_t { Bool, I8, U8, I32, I64, F16, BF16, F32, F64 };
+
+std::string_view to_string(DType type);                       // "f32"
+std::optional<DType> parse_dtype(std::string_view name);      // of to_string
+std::int64_t size_bytes(DType type);
+bool is_float(DType type);
+// The type that sums and products of `type` are kept in: float for f16 and bf16, i32 for i8 and u8, else itself.
+DType accumulator_type(DType type);
+
+// Scalar operations of pointwise expressions and of the kernel IR. Comparisons and And/Or/Not give Bool.
+enum class ScalarOp : std::uint8_t {
+  Neg, Abs, Exp, Log, Sqrt, Tanh, Floor, Ceil, Round, Erf, Sin, Cos, Not,        // one argument
+  Add, Sub, Mul, Div, Max, Min, Pow, Mod, Lt, Le, Gt, Ge, Eq, Ne, And, Or,       // two
+  Select,                                                                        // three: condition, then, else
+};
+
+struct ScalarOpRow {
+  ScalarOp op;
+  std::string_view name;    // as a function in text: "max"
+  std::string_view infix;   // as an operator in text: "+", or empty
+  int arity;
+  bool is_comparison;       // result is Bool
+};
+
+const ScalarOpRow& row(ScalarOp op);
+std::optional<ScalarOp> parse_scalar_op(std::string_view name);
+// The operation in double precision: round is half to even, max and min propagate NaN from neither side
+// (`b > a ? b : a`), integer division and mod truncate when `integer`.
+double evaluate(ScalarOp op, std::span<const double> arguments, bool integer = false);
+
+// IEEE half and bfloat16 conversions, round to nearest even.
+float half_to_float(std::uint16_t bits);
+std::uint16_t float_to_half(float value);
+float bfloat_to_float(std::uint16_t bits);
+std::uint16_t float_to_bfloat(float value);
+
+// Element `i` of a typed array as a double, and back (saturating to the type's range, rounding half to even for integers).
+double load_element(const void* data, DType type, std::int64_t i);
+void store_element(void* data, DType type, std::int64_t i, double value);
+
+}  // namespace tilefuse
