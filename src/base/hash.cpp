@@ -12,4 +12,4 @@ std::string content_hash(std::string_view bytes) {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-}  // namespace tilefuse
+} // namespace tilefuse

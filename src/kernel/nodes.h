@@ -69,7 +69,7 @@ struct BlockIndex {};
 struct LaneIndex {};
 struct Scalar { ScalarOp op{}; std::vector<ExprRef> args; };       // elementwise on equal types (Select: bool condition)
 struct Fma { ExprRef a{}, b{}, c{}; };                             // a * b + c with one rounding
-struct Cast { ExprRef value{}; };                                  // to the node's type, lanes unchanged
+struct Cast { ExprRef value{}; };                                  // to the node's type, as C converts; lanes unchanged
 struct Broadcast { ExprRef value{}; };                             // a scalar into every lane
 // `lanes` elements of a Global or Local buffer from `index`, `lane_stride` elements apart. With `valid`, lane l is read
 // only where l < valid and is `fill` elsewhere; nothing outside is touched. Register buffers: the value at an index.

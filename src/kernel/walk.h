@@ -22,6 +22,9 @@ void for_each_stmt(StmtRef root, const std::function<void(StmtRef)>& visit);
 void for_each_expr(StmtRef root, const std::function<void(ExprRef)>& visit);
 void for_each_expr(ExprRef root, const std::function<void(ExprRef)>& visit);
 
+// The two compute the same: equal trees of equal types.
+bool is_same(ExprRef a, ExprRef b);
+
 // Copies a tree of one kernel into another through its builder, which folds constants on the way. Override expr() or
 // stmt() to replace nodes; call the base to copy with rewritten children. Buffers and variables keep their ids:
 // the target starts with the source's lists (see copy_shell).

@@ -13,6 +13,7 @@
 //     post max(acc + $0, 0)
 //   }
 //
+// Constraints stand after the inputs, one a line: `where x - y < 5` keeps the points with 0 <= x - y < 5.
 // A dimension prints as SUBSCRIPT:SIZE*STRIDE; `?` after the size marks one whose subscript may leave [0, SIZE): a
 // *virtual padded tensor*. A point whose input lies outside contributes nothing. Output subscripts never leave.
 // Slots are the kernel's arguments; which tensor a slot is bound to is the plan's business, so equal nests are equal
@@ -23,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "base/scanner.h"
 #include "program/expr.h"
 #include "program/program.h"
 #include "target/dtype.h"
@@ -100,6 +102,9 @@ double flops(const Nest& nest);
 void verify(const Nest& nest);
 
 std::string to_text(const Nest& nest);
+// Reads the text back exactly and verifies it. Throws Error{Syntax|Limit|Shape}.
 Nest parse_nest(std::string_view text, const std::string& file = "<nest>");
+// The same for a nest inside a larger text: leaves the scanner behind its closing brace.
+Nest parse_nest(Scanner& scanner);
 
 }  // namespace tilefuse::nest

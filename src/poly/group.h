@@ -2,10 +2,8 @@
 // The `group` level: nests that will be one kernel. Today a group is an anchor nest with its pointwise consumers fused
 // into the post-ops; staged producers join it as extensions of the schedule tree.
 //
-//   group conv {
-//     anchor
-//     nest conv { … }
-//   }
+//   group
+//   anchor nest conv { … }
 #pragma once
 
 #include <string>

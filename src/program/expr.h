@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pointwise expressions: values, compared and copied as values. Used by a program's maps and, after fusion, by a
-// nest's post-ops. Text: max(%a + 1, 0) with operands $0, $1, … and the accumulator `acc`.
+// nest's post-ops. Text: max(acc + $0, 0) with operands $0, $1, … and the accumulator `acc`.
+//
+//   expr    := operators || && == != < <= > >= + - * / % with C's precedence over primary, left-associative
+//   primary := '$'N | acc | number [':' TYPE] | NAME '(' expr {',' expr} ')' | '(' expr ')'
+//
+// NAME is a scalar operation ("select") or a type, which casts ("f16(acc)"). A number without a type takes that of its
+// neighbours in the call, or f32 where it has none.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "base/scanner.h"
 #include "target/dtype.h"
 
 namespace tilefuse::program {
@@ -26,10 +35,15 @@ Expr operand(int position, DType type);
 Expr acc(DType type);
 Expr constant(double value, DType type);
 // Result type: Bool for comparisons; else the promoted type of the value arguments (float beats int, then the wider,
-// then the first; a constant takes the type of its neighbours). Arguments are cast to it.
+// then the first; a constant takes the type of its neighbours). Arguments are cast to it. Where all arguments are integers,
+// exp, log, sqrt, tanh, erf, sin, cos and fractional constants make it f32, and rounding is its argument. And, Or, Not and
+// the condition of Select take Bool. Throws Error{Type} for a wrong number of arguments.
 Expr call(ScalarOp op, std::vector<Expr> args);
+// `value` as `type`: itself where it has that type, a constant of that type where that is exact, else a Cast.
 Expr cast(Expr value, DType type);
 
 std::string to_text(const Expr& expr);
+// Reads an expression; operand $k has type operands[k], `acc` is allowed where its type is given. Throws Error{Syntax|Type}.
+Expr parse_expr(Scanner& scanner, std::span<const DType> operands, std::optional<DType> acc);
 
 }  // namespace tilefuse::program

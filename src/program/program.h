@@ -2,15 +2,32 @@
 // The `program` level: a typed tensor program in single assignment with every shape bound. A statement defines one
 // tensor by a contraction, a pointwise map or a view; a Tile function and an ONNX model both end here.
 //
-//   program demo {
-//     input  x : f32[1, 3, 8, 8]
-//     const  w : f32[4, 3, 3, 3]
-//     t0 : f32[1, 4, 8, 8] = sum[n, m, y, x, c, r, s](
-//          x[n, c, y + r - 1, x + s - 1] * w[m, c, r, s]) -> [n, m, y, x]
-//     t1 : f32[1, 4, 8, 8] = map(max(t0, 0))
-//     t2 : f32[4, 64] = view(t1)
-//     output t2
+//   program "demo" {
+//     input %0 "x" : f32[1, 3, 8, 8]
+//     const %1 "w" : f32[4, 3, 3, 3] hash "6c62…"
+//     %2 "conv" : f32[1, 4, 8, 8] = sum[n, m, y, x, c, r, s](%0[n, c, y + r - 1, x + s - 1] * %1[m, c, r, s])
+//       -> [n, m, y, x] from "Conv_0"
+//     %3 "relu" : f32[1, 4, 8, 8] = map[%2](max($0, 0))
+//     %4 "flat" : f32[4, 64] = view(%3)
+//     output %4
 //   }
+//
+// Grammar of the text form; STRING is quoted and escaped, ID is % and a number, EXPR is that of expr.h:
+//
+//   program     := 'program' STRING '{' {line} '}'
+//   line        := ('input' | 'const' | 'temp') declaration | 'output' ID | declaration '=' body ['from' STRING]
+//   declaration := ID STRING ':' TYPE '[' [INT {',' INT}] ']' ['hash' STRING]
+//   body        := AGG '[' [INDEX {',' INDEX}] ']' '(' access [('*' | '+') access] ')' '->' subscripts
+//                  ['where' constraint {',' constraint}] ['init' ID]
+//                | 'map' '[' [ID {',' ID}] ']' '(' EXPR ')' | 'view' '(' ID ')'
+//   AGG         := 'sum' | 'product' | 'max' | 'min' | 'assign'
+//   access      := ID subscripts
+//   subscripts  := '[' [affine {',' affine}] ']'
+//   constraint  := '0' '<=' affine '<' INT
+//   affine      := ['-'] term {('+' | '-') term}
+//   term        := INDEX | INT ['/' INT] ['*' INDEX]
+//
+// `temp` declares a temporary that no statement defines (storage.h: one that is written through another's window).
 //
 // Invariants (verify checks them): every tensor is defined once and before its use; subscripts match ranks; a view
 // keeps the element count; constants of a program that will run carry their data.
@@ -20,7 +37,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -49,6 +68,7 @@ struct Tensor {
   Shape shape;
   Role role = Role::Temporary;
   std::shared_ptr<const Bytes> data;  // row-major elements of a Constant
+  std::string data_hash;              // of a parsed Constant, whose data was not in the text
 };
 
 // Sum of coefficient * index over the contraction's indices, plus a constant.
@@ -115,6 +135,13 @@ struct Program {
 
 // Tensors a statement reads, in order (a contraction's operands, then its init).
 std::vector<TensorId> reads(const Statement& statement);
+
+// "sum", "product", …
+std::string_view to_string(Agg agg);
+std::optional<Agg> parse_agg(std::string_view name);
+
+// "2*y + r - 1".
+std::string to_text(const Affine& affine, std::span<const std::string> indices);
 
 // Throws Error{Shape|Type} naming the statement that breaks an invariant.
 void verify(const Program& program);

@@ -2,10 +2,19 @@
 // Where tensors lie: each tensor is a strided window of a buffer. Layouts are strides (NHWC is a permutation of them), a
 // view is a window of its source's buffer, a piece of a concatenation is a slice of the whole's.
 //
-// assign_storage picks channels-last for temporaries of rank >= 3 (dimension 1 gets stride 1), row-major for inputs,
-// outputs, constants and everything else; where a view needs another order than its source has, it inserts an identity
-// contraction (origin "layout"). A chain of inserts (contractions with `init` that copy a box) shares one buffer, and
-// a producer whose only reader is such a copy writes its slice directly: the copy is dropped.
+// assign_storage picks
+// - row-major for inputs, outputs and constants; for temporaries of rank >= 3 that belong to a convolution channels-last
+//   (dimension 1 gets stride 1), else row-major. A tensor that is only read through views takes the layout they want.
+// - one window for a view and its source where strides can express it; else an identity contraction (origin "layout")
+//   copies the source to where they can.
+// - one buffer for a chain of inserts (contractions whose `init` nothing else reads), and for the tensors that the chain's
+//   contractions copy whole into disjoint boxes: their producers write the slice directly and the copy is dropped. A
+//   tensor may thus be defined through another's window, and has no statement of its own.
+//
+//   program "fire" { … }
+//   buffer 0 temporary f32 401408
+//   buffer 1 output f32 1000 zero
+//   window %7 = 0 + 64 [401408, 1, 7168, 128]
 #pragma once
 
 #include <cstdint>
@@ -19,11 +28,14 @@ namespace tilefuse::program {
 enum class BufferId : int {};
 constexpr int to_int(BufferId id) { return static_cast<int>(id); }
 
+// Of tensors that no statement reads or writes and that are neither input, constant nor output.
+constexpr BufferId kNoBuffer{-1};
+
 struct Buffer {
   DType type = DType::F32;
   std::int64_t elems = 0;
-  Role role = Role::Temporary;
-  bool is_output = false;
+  Role role = Role::Temporary;    // a Constant buffer holds the data of any tensor that has its window there
+  bool is_output = false;         // holds exactly one output of the program, row-major from its first element
   bool needs_zero = false;  // some element is read or returned that no statement writes
 };
 
@@ -34,13 +46,20 @@ struct Window {
   Shape strides;
 };
 
-// A program without views that move no data, and the window of each of its tensors.
+// A program without views, and the window of each of its tensors.
 struct StoredProgram {
   Program program;                // statements: contractions and maps only
   std::vector<Window> windows;    // by TensorId
   std::vector<Buffer> buffers;    // by BufferId
 };
 
+// Verifies the program first; constants that share data share a buffer. Throws what verify throws.
 StoredProgram assign_storage(const Program& program);
+
+// Throws Error{Shape} when a tensor in use has no window, or a window leaves its buffer.
+void verify(const StoredProgram& stored);
+
+// The program, its buffers and its windows; for reading.
+std::string to_text(const StoredProgram& stored);
 
 }  // namespace tilefuse::program

@@ -32,7 +32,7 @@ struct ScalarOpRow {
   std::string_view name;    // as a function in text: "max"
   std::string_view infix;   // as an operator in text: "+", or empty
   int arity;
-  bool is_comparison;       // result is Bool
+  bool is_comparison;       // result is Bool: comparisons and And, Or, Not
 };
 
 const ScalarOpRow& row(ScalarOp op);

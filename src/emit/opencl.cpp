@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// OpenCL C 1.2 for the C-like printer. Halves are read and written by vload_half and vstore_half, which every device has;
+// no extension but cl_khr_fp64 is used, and that only where a kernel has doubles.
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "emit/c_like.h"
+#include "emit/emitter.h"
+
+namespace tilefuse::emit {
+namespace {
+
+using kernel::Type;
+
+std::string memory_elem(DType elem) {
+  switch (elem) {
+  case DType::Bool:
+  case DType::U8:
+    return "uchar";
+  case DType::I8:
+    return "char";
+  case DType::I32:
+    return "int";
+  case DType::I64:
+    return "long";
+  case DType::F16:
+    return "half";
+  case DType::BF16:
+    return "ushort";
+  case DType::F32:
+    return "float";
+  case DType::F64:
+    return "double";
+  }
+  internal_error("an element type without an OpenCL name", __FILE__, __LINE__);
+}
+
+std::string value_elem(DType elem) {
+  if (elem == DType::Bool) return "int";
+  return elem == DType::F16 || elem == DType::BF16 ? "float" : memory_elem(elem);
+}
+
+std::string array_elem(DType elem) { return elem == DType::F16 ? "ushort" : memory_elem(elem); }
+
+std::string vector_name(const std::string& elem, int lanes) {
+  if (lanes != 2 && lanes != 3 && lanes != 4 && lanes != 8 && lanes != 16)
+    throw Error(ErrorCode::Unsupported, fmt::format("OpenCL C has no vectors of {} elements; need 2, 3, 4, 8 or 16", lanes));
+  return fmt::format("{}{}", elem, lanes);
+}
+
+std::string type_name(const Type& type) {
+  return type.lanes == 1 ? value_elem(type.elem) : vector_name(value_elem(type.elem), type.lanes);
+}
+
+std::string compose(const std::string& vector_type, const std::string& lanes) {
+  return fmt::format("({})({})", vector_type, lanes);
+}
+
+std::string lane_of(const std::string& value, int lane) { return fmt::format("{}.s{:x}", value, lane); }
+
+std::string pointer(const std::string& base, const std::string& index) {
+  if (index == "0") return base;
+  const bool is_sum = index.find_first_of("?<>=!&|^") == std::string::npos;
+  return fmt::format("{} + {}", base, is_sum ? index : "(" + index + ")");
+}
+
+std::string load_scalar(DType elem, const std::string& base, const std::string& index) {
+  switch (elem) {
+  case DType::Bool:
+    return fmt::format("({}[{}] != 0)", base, index);
+  case DType::F16:
+    return fmt::format("vload_half({}, {})", index, base);
+  case DType::BF16:
+    return fmt::format("as_float((uint){}[{}] << 16)", base, index);
+  default:
+    return fmt::format("{}[{}]", base, index);
+  }
+}
+
+std::string load(DType elem, int lanes, const std::string& base, const std::string& index) {
+  if (lanes == 1) return load_scalar(elem, base, index);
+  const std::string at = pointer(base, index);
+  switch (elem) {
+  case DType::Bool:
+    return fmt::format("(convert_int{0}(vload{0}(0, {1})) != 0)", lanes, at);
+  case DType::F16:
+    return fmt::format("vload_half{}(0, {})", lanes, at);
+  case DType::BF16:
+    return fmt::format("as_float{0}(convert_uint{0}(vload{0}(0, {1})) << 16)", lanes, at);
+  default:
+    return fmt::format("vload{}(0, {})", lanes, at);
+  }
+}
+
+// The bits of a float rounded to bfloat16, to nearest even; NaN stays one.
+std::string bfloat_bits(const std::string& value, int lanes) {
+  const std::string n = lanes == 1 ? "" : fmt::format("{}", lanes);
+  const std::string bits = fmt::format("as_uint{}({})", n, value);
+  const std::string rounded = fmt::format("(({0} + 0x7fffu + (({0} >> 16) & 1u)) >> 16)", bits);
+  const std::string nan = fmt::format("(({} >> 16) | 0x40u)", bits);
+  const std::string is_nan = fmt::format("(({} & 0x7fffffffu) > 0x7f800000u)", bits);
+  return fmt::format("convert_ushort{}({} ? {} : {})", n, is_nan, nan, rounded);
+}
+
+std::string store_scalar(DType elem, const std::string& base, const std::string& index, const std::string& value) {
+  switch (elem) {
+  case DType::Bool:
+    return fmt::format("{}[{}] = (uchar)({} != 0)", base, index, value);
+  case DType::F16:
+    return fmt::format("vstore_half_rte({}, {}, {})", value, index, base);
+  case DType::BF16:
+    return fmt::format("{}[{}] = {}", base, index, bfloat_bits(value, 1));
+  default:
+    return fmt::format("{}[{}] = {}", base, index, value);
+  }
+}
+
+std::string store(DType elem, int lanes, const std::string& base, const std::string& index, const std::string& value) {
+  if (lanes == 1) return store_scalar(elem, base, index, value);
+  const std::string at = pointer(base, index);
+  switch (elem) {
+  case DType::Bool:
+    return fmt::format("vstore{0}(convert_uchar{0}({1} & 1), 0, {2})", lanes, value, at);
+  case DType::F16:
+    return fmt::format("vstore_half{}_rte({}, 0, {})", lanes, value, at);
+  case DType::BF16:
+    return fmt::format("vstore{}({}, 0, {})", lanes, bfloat_bits(value, lanes), at);
+  default:
+    return fmt::format("vstore{}({}, 0, {})", lanes, value, at);
+  }
+}
+
+std::string convert(const Type& from, const Type& to, const std::string& value) {
+  const std::string from_name = type_name(from);
+  const std::string to_name = type_name(to);
+  if (from_name == to_name) return value;
+  if (is_float(from.elem) && !is_float(to.elem)) return fmt::format("convert_{}_sat({})", to_name, value);
+  return to.lanes == 1 ? fmt::format("({}){}", to_name, value) : fmt::format("convert_{}({})", to_name, value);
+}
+
+constexpr Dialect kOpenclC = {
+    .name = "OpenCL C",
+    .prologue = "#pragma OPENCL FP_CONTRACT OFF\n",
+    .fp64_prologue = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n",
+    .entry = "__kernel __attribute__((reqd_work_group_size({}, 1, 1))) void",
+    .helper = "static inline",
+    .outlined = "static __attribute__((noinline))",
+    .global_space = "__global ",
+    .local_space = "__local ",
+    .restrict_word = "restrict",
+    .block_index = "get_group_id(0)",
+    .lane_index = "get_local_id(0)",
+    .barrier = "barrier(CLK_LOCAL_MEM_FENCE);",
+    .prefetch = "prefetch({}, 1);",
+    .value_elem = value_elem,
+    .memory_elem = memory_elem,
+    .array_elem = array_elem,
+    .vector = vector_name,
+    .compose = compose,
+    .lane = lane_of,
+    .load = load,
+    .store = store,
+    .convert = convert,
+};
+
+Argument argument_of(const kernel::Buffer& buffer) {
+  const std::int64_t size = size_bytes(buffer.type.elem);
+  if (buffer.elems < 0 || buffer.elems > std::numeric_limits<std::int64_t>::max() / size)
+    throw Error(ErrorCode::Limit, fmt::format("a buffer of {} elements of {} bytes is too large", buffer.elems, size));
+  return {.bytes = buffer.elems * size, .written = buffer.written};
+}
+
+class OpenclEmitter final : public Emitter {
+ public:
+  Package emit(const kernel::Kernel& kernel, const Target& target) const override {
+    if (kernel.block_size < 1 || kernel.block_size > target.max_group)
+      throw Error(ErrorCode::Limit, fmt::format("kernel '{}' has {} work-items per group, {} allows {}", kernel.name,
+                                                kernel.block_size, target.name, target.max_group));
+    Package package;
+    package.name = kernel.name;
+    package.symbol = symbol_for(kernel.name);
+    package.format = CodeFormat::OpenclSource;
+    const bool outline = target.lanes == LaneKind::Vector && kernel.block_size == 1;
+    package.code = print_c_like(kernel, package.symbol, kOpenclC, {.outline_body = outline, .fp64 = target.fp64});
+    package.blocks = kernel.blocks;
+    package.block_size = kernel.block_size;
+    for (const kernel::Buffer& buffer : kernel.buffers)
+      if (buffer.space == kernel::Space::Global) package.args.push_back(argument_of(buffer));
+    package.flops = kernel.flops;
+    package.bytes = kernel.bytes;
+    return package;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Emitter> make_opencl_emitter() { return std::make_unique<OpenclEmitter>(); }
+
+}  // namespace tilefuse::emit

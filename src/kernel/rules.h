@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Type rules of the kernel level, stated once: the builder aborts on a broken one, the parser throws it, the verifier
+// returns it. Each rule gives the empty string when it holds, else one clause such as "add needs equal types; got f32 and i32".
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "kernel/nodes.h"
+
+namespace tilefuse::kernel {
+
+constexpr int kMaxLanes = 64;
+// The type of index arithmetic.
+constexpr Type kInt{DType::I32, 1};
+
+// "f32" or "f32x8".
+std::string to_string(Type type);
+
+// A type that has arithmetic of whole numbers: neither floating point nor Bool.
+bool is_integer(DType type);
+
+// The value as an element of the type holds it: rounded for floats, truncated and saturated for integers, 0 or 1 for Bool.
+double narrowed(double value, DType type);
+
+// What an operation on these types gives, once its rule holds.
+Type scalar_type(ScalarOp op, std::span<const Type> args);
+std::string scalar_rule(ScalarOp op, std::span<const Type> args);
+
+// a * b + c: one floating-point type.
+std::string fma_rule(Type a, Type b, Type c);
+
+// An access of `lanes` elements at an index of type `index`; `valid` is null where there is none.
+std::string access_rule(const Buffer& buffer, Type index, int lanes, std::int64_t lane_stride, const Type* valid);
+
+// A store of a value to a buffer.
+std::string store_rule(const Buffer& buffer, Type value);
+
+// A buffer's own type and size.
+std::string buffer_rule(const Buffer& buffer);
+
+// A letter or `_`, then letters, digits and `_`; not a word of the kernel text.
+bool is_identifier(std::string_view name);
+
+}  // namespace tilefuse::kernel

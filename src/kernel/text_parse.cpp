@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/scanner.h"
+#include "kernel/build.h"
+#include "kernel/rules.h"
+#include "kernel/text.h"
+
+namespace tilefuse::kernel {
+namespace {
+
+constexpr int kMaxDepth = 400;
+constexpr std::int64_t kMaxBlockSize = 1 << 16;
+constexpr std::int64_t kMaxBlocks = std::int64_t{1} << 40;
+
+struct Infix {
+  ScalarOp op;
+  int level;
+};
+
+constexpr std::array<Infix, 13> kInfix = {{{ScalarOp::Or, 1},
+                                           {ScalarOp::And, 2},
+                                           {ScalarOp::Lt, 3},
+                                           {ScalarOp::Le, 3},
+                                           {ScalarOp::Gt, 3},
+                                           {ScalarOp::Ge, 3},
+                                           {ScalarOp::Eq, 3},
+                                           {ScalarOp::Ne, 3},
+                                           {ScalarOp::Add, 4},
+                                           {ScalarOp::Sub, 4},
+                                           {ScalarOp::Mul, 5},
+                                           {ScalarOp::Div, 5},
+                                           {ScalarOp::Mod, 5}}};
+
+std::optional<Type> parse_type(std::string_view name) {
+  const std::size_t cross = name.rfind('x');
+  const auto elem = parse_dtype(name.substr(0, cross));
+  if (!elem)
+    return std::nullopt;
+  if (cross == std::string_view::npos)
+    return Type{*elem, 1};
+  int lanes = 0;
+  const char *end = name.data() + name.size();
+  const auto result = std::from_chars(name.data() + cross + 1, end, lanes);
+  if (result.ec != std::errc() || result.ptr != end || lanes < 2 || lanes > kMaxLanes)
+    return std::nullopt;
+  return Type{*elem, lanes};
+}
+
+// An access as written, before it is known to be read or written.
+struct Access {
+  BufferId buffer{};
+  ExprRef index = nullptr;
+  int lanes = 1;
+  std::int64_t stride = 1;
+  ExprRef valid = nullptr;
+  double fill = 0;
+};
+
+class Parser {
+public:
+  Parser(std::string_view text, const std::string &file) : in_(text, file), to_(kernel_) {}
+  Kernel run();
+
+private:
+  // Counts one level of nesting while it lives.
+  struct Nesting {
+    explicit Nesting(Parser &parser) : parser(parser) { parser.deeper(); }
+    ~Nesting() { --parser.depth_; }
+    Nesting(const Nesting &) = delete;
+    Nesting &operator=(const Nesting &) = delete;
+    Parser &parser;
+  };
+
+  void deeper();
+  void require(const std::string &broken_rule, const Token &at) const;
+  std::int64_t ranged(std::string_view what, std::int64_t low, std::int64_t high);
+  void header();
+  bool buffer();
+  StmtRef body();
+  StmtRef stmt();
+  StmtRef let();
+  StmtRef loop(ForKind kind);
+  StmtRef branch();
+  StmtRef prefetch();
+  StmtRef store();
+  std::string new_name();
+  BufferId buffer_name();
+  Access access(BufferId buffer);
+
+  ExprRef expr(int level = 1);
+  ExprRef primary();
+  ExprRef call();
+  ExprRef typed(Type type);
+  ExprRef name();
+  ExprRef load(BufferId buffer);
+  ExprRef apply(ScalarOp op, std::vector<ExprRef> args, const Token &at);
+  ExprRef int_expr(std::string_view what);
+
+  Scanner in_;
+  Kernel kernel_;
+  Builder to_;
+  std::unordered_map<std::string, BufferId> buffers_;
+  std::unordered_map<std::string, VarId> variables_;
+  int depth_ = 0;
+};
+
+void Parser::deeper() {
+  if (++depth_ > kMaxDepth) {
+    throw Error(ErrorCode::Limit, fmt::format("nested more than {} deep", kMaxDepth),
+                in_.where(in_.peek()));
+  }
+}
+
+void Parser::require(const std::string &broken_rule, const Token &at) const {
+  if (!broken_rule.empty())
+    throw Error(ErrorCode::Type, broken_rule, in_.where(at));
+}
+
+std::int64_t Parser::ranged(std::string_view what, std::int64_t low, std::int64_t high) {
+  const Token at = in_.peek();
+  const std::int64_t value = in_.expect_integer(what);
+  if (value < low || value > high) {
+    throw Error(ErrorCode::Limit,
+                fmt::format("{} needs to be from {} to {}; got {}", what, low, high, value),
+                in_.where(at));
+  }
+  return value;
+}
+
+Kernel Parser::run() {
+  header();
+  while (buffer()) {
+  }
+  kernel_.body = body();
+  if (!in_.at_end())
+    in_.fail("the end of the text");
+  return std::move(kernel_);
+}
+
+void Parser::header() {
+  in_.expect("kernel");
+  const bool is_quoted = in_.peek().kind == TokenKind::String;
+  kernel_.name =
+      is_quoted ? in_.expect_string("the kernel's name") : in_.expect_name("the kernel's name");
+  in_.expect("blocks");
+  kernel_.blocks = ranged("the number of blocks", 1, kMaxBlocks);
+  in_.expect("block_size");
+  kernel_.block_size = ranged("the block size", 1, kMaxBlockSize);
+  if (in_.accept("flops"))
+    kernel_.flops = in_.expect_number("a number of operations");
+  if (in_.accept("bytes"))
+    kernel_.bytes = in_.expect_number("a number of bytes");
+  in_.expect("{");
+}
+
+std::string Parser::new_name() {
+  const Token at = in_.peek();
+  std::string name = in_.expect_name("a name");
+  if (!is_identifier(name))
+    throw Error(ErrorCode::Syntax, fmt::format("'{}' cannot be a name", name), in_.where(at));
+  if (buffers_.contains(name) || variables_.contains(name)) {
+    throw Error(ErrorCode::Syntax, fmt::format("'{}' is defined twice", name), in_.where(at));
+  }
+  return name;
+}
+
+bool Parser::buffer() {
+  Buffer buffer;
+  if (in_.accept("global")) {
+    buffer.written = !in_.accept("const");
+    if (!kernel_.buffers.empty() && kernel_.buffers.back().space != Space::Global)
+      in_.fail("global buffers before all others");
+  } else if (in_.accept("local")) {
+    buffer.space = Space::Local;
+  } else if (in_.accept("register")) {
+    buffer.space = Space::Register;
+  } else {
+    return false;
+  }
+  const Token at = in_.peek();
+  buffer.name = new_name();
+  const auto type = parse_type(in_.peek().text);
+  if (!type)
+    in_.fail("an element type");
+  buffer.type = *type;
+  in_.next();
+  in_.expect("[");
+  buffer.elems = in_.expect_integer("a number of elements");
+  in_.expect("]");
+  require(buffer_rule(buffer), at);
+  const std::string name = buffer.name;
+  buffers_.emplace(name, to_.buffer(std::move(buffer)));
+  return true;
+}
+
+StmtRef Parser::body() {
+  const Nesting nesting(*this);
+  std::vector<StmtRef> list;
+  while (!in_.accept("}"))
+    list.push_back(stmt());
+  return to_.block(std::move(list));
+}
+
+StmtRef Parser::stmt() {
+  if (in_.accept("let"))
+    return let();
+  if (in_.accept("for"))
+    return loop(ForKind::Serial);
+  if (in_.accept("unroll"))
+    return loop(ForKind::Unroll);
+  if (in_.accept("if"))
+    return branch();
+  if (in_.accept("barrier"))
+    return to_.barrier();
+  if (in_.accept("prefetch"))
+    return prefetch();
+  return store();
+}
+
+StmtRef Parser::let() {
+  const std::string name = new_name();
+  in_.expect("=");
+  const ExprRef value = expr();
+  const VarId var = to_.variable(name, value->type);
+  variables_.emplace(name, var);
+  return to_.let(var, value);
+}
+
+StmtRef Parser::loop(ForKind kind) {
+  const std::string name = new_name();
+  in_.expect("in");
+  const ExprRef begin = int_expr("a loop's begin");
+  in_.expect("..");
+  const ExprRef end = int_expr("a loop's end");
+  const std::int64_t step = in_.accept("step") ? ranged("a loop's step", 1, kMaxBlocks) : 1;
+  const VarId var = to_.variable(name, kInt);
+  variables_.emplace(name, var);
+  in_.expect("{");
+  const StmtRef inner = body();
+  return to_.loop(var, kind, begin, end, step, inner);
+}
+
+StmtRef Parser::branch() {
+  const Token at = in_.peek();
+  const ExprRef condition = expr();
+  if (condition->type != Type{DType::Bool, 1}) {
+    require(fmt::format("a condition needs bool; got {}", to_string(condition->type)), at);
+  }
+  in_.expect("{");
+  const StmtRef then_body = body();
+  if (!in_.accept("else"))
+    return to_.branch(condition, then_body);
+  in_.expect("{");
+  return to_.branch(condition, then_body, body());
+}
+
+BufferId Parser::buffer_name() {
+  const auto found = buffers_.find(std::string(in_.peek().text));
+  if (in_.peek().kind != TokenKind::Name || found == buffers_.end())
+    in_.fail("the name of a buffer");
+  in_.next();
+  return found->second;
+}
+
+StmtRef Parser::prefetch() {
+  const BufferId buffer = buffer_name();
+  in_.expect("[");
+  const ExprRef index = int_expr("an index");
+  in_.expect("]");
+  return to_.prefetch(buffer, index);
+}
+
+ExprRef Parser::int_expr(std::string_view what) {
+  const Token at = in_.peek();
+  const ExprRef value = expr();
+  if (value->type != kInt)
+    require(fmt::format("{} needs i32; got {}", what, to_string(value->type)), at);
+  return value;
+}
+
+Access Parser::access(BufferId buffer) {
+  in_.expect("[");
+  Access access{buffer, int_expr("an index")};
+  if (kernel_[buffer].space == Space::Register)
+    access.lanes = kernel_[buffer].type.lanes;
+  if (in_.accept("..")) {
+    access.lanes = static_cast<int>(ranged("the lanes of an access", 1, kMaxLanes));
+    if (in_.accept(":"))
+      access.stride = in_.expect_integer("a lane stride");
+  }
+  if (in_.accept("valid"))
+    access.valid = int_expr("`valid`");
+  if (access.valid != nullptr && in_.accept("fill"))
+    access.fill = in_.expect_number("a fill value");
+  in_.expect("]");
+  return access;
+}
+
+StmtRef Parser::store() {
+  const Token at = in_.peek();
+  const BufferId buffer = buffer_name();
+  const Access to = access(buffer);
+  in_.expect("=");
+  const ExprRef value = expr();
+  if (value->type.lanes != to.lanes) {
+    require(
+        fmt::format("a store of {} lanes needs as many; got {}", to.lanes, to_string(value->type)),
+        at);
+  }
+  const Type *valid = to.valid != nullptr ? &to.valid->type : nullptr;
+  require(access_rule(kernel_[buffer], to.index->type, to.lanes, to.stride, valid), at);
+  require(store_rule(kernel_[buffer], value->type), at);
+  return to_.store(buffer, to.index, value, to.stride, to.valid);
+}
+
+ExprRef Parser::apply(ScalarOp op, std::vector<ExprRef> args, const Token &at) {
+  std::vector<Type> types;
+  for (const ExprRef arg : args)
+    types.push_back(arg->type);
+  require(scalar_rule(op, types), at);
+  return to_.scalar(op, std::move(args));
+}
+
+// Operators of at least `level`, by precedence climbing. Every operator of a chain deepens the tree
+// by one.
+ExprRef Parser::expr(int level) {
+  const Nesting nesting(*this);
+  const int before = depth_;
+  ExprRef left = primary();
+  for (;;) {
+    const Token at = in_.peek();
+    const auto found = std::find_if(kInfix.begin(), kInfix.end(), [&](const Infix &infix) {
+      return infix.level >= level && at.kind == TokenKind::Punct && row(infix.op).infix == at.text;
+    });
+    if (found == kInfix.end())
+      break;
+    in_.next();
+    deeper();
+    const ExprRef right = expr(found->level + 1);
+    left = apply(found->op, {left, right}, at);
+  }
+  depth_ = before;
+  return left;
+}
+
+ExprRef Parser::primary() {
+  const TokenKind kind = in_.peek().kind;
+  if (in_.accept("(")) {
+    const ExprRef inner = expr();
+    in_.expect(")");
+    return inner;
+  }
+  if (kind == TokenKind::Integer || in_.is("-"))
+    return to_.integer(in_.expect_integer("an integer"));
+  if (in_.accept("block"))
+    return to_.block();
+  if (in_.accept("lane"))
+    return to_.lane();
+  if (kind != TokenKind::Name)
+    in_.fail("an expression");
+  return name();
+}
+
+ExprRef Parser::name() {
+  const std::string text(in_.peek().text);
+  if (const auto variable = variables_.find(text); variable != variables_.end()) {
+    in_.next();
+    return to_.var(variable->second);
+  }
+  if (buffers_.contains(text))
+    return load(buffer_name());
+  return call();
+}
+
+ExprRef Parser::load(BufferId buffer) {
+  const Token at = in_.peek();
+  const Access from = access(buffer);
+  const Type *valid = from.valid != nullptr ? &from.valid->type : nullptr;
+  require(access_rule(kernel_[buffer], from.index->type, from.lanes, from.stride, valid), at);
+  return to_.load(buffer, from.index, from.lanes, from.stride, from.valid, from.fill);
+}
+
+ExprRef Parser::call() {
+  const Token at = in_.peek();
+  const auto type = parse_type(at.text);
+  const auto op = parse_scalar_op(at.text);
+  if (!type && !op && at.text != "fma" && at.text != "broadcast")
+    in_.fail("a name that is defined");
+  in_.next();
+  in_.expect("(");
+  if (type)
+    return typed(*type);
+  std::vector<ExprRef> args{expr()};
+  if (at.text == "broadcast") {
+    in_.expect(",");
+    const int lanes = static_cast<int>(ranged("the lanes of a broadcast", 1, kMaxLanes));
+    in_.expect(")");
+    if (args[0]->type.lanes != 1)
+      require("broadcast needs a scalar; got " + to_string(args[0]->type), at);
+    return to_.broadcast(args[0], lanes);
+  }
+  while (in_.accept(","))
+    args.push_back(expr());
+  in_.expect(")");
+  if (op)
+    return apply(*op, std::move(args), at);
+  if (args.size() != 3)
+    require(fmt::format("fma needs 3 arguments; got {}", args.size()), at);
+  require(fma_rule(args[0]->type, args[1]->type, args[2]->type), at);
+  return to_.fma(args[0], args[1], args[2]);
+}
+
+// After TYPE '(': a literal is a constant, anything else is cast.
+ExprRef Parser::typed(Type type) {
+  const Token at = in_.peek();
+  const bool is_number = at.kind == TokenKind::Integer || at.kind == TokenKind::Float;
+  if (is_number || in_.is("-") || in_.is("inf") || in_.is("nan")) {
+    const double value = in_.expect_number("a number");
+    in_.expect(")");
+    return to_.real(value, type);
+  }
+  const ExprRef value = expr();
+  in_.expect(")");
+  if (value->type.lanes != type.lanes) {
+    require(fmt::format("a cast to {} needs as many lanes; got {}", to_string(type),
+                        to_string(value->type)),
+            at);
+  }
+  return to_.cast(value, type.elem);
+}
+
+} // namespace
+
+Kernel parse_kernel(std::string_view text, const std::string &file) {
+  return Parser(text, file).run();
+}
+
+} // namespace tilefuse::kernel

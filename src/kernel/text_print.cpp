@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "base/scanner.h"
+#include "kernel/rules.h"
+#include "kernel/text.h"
+
+namespace tilefuse::kernel {
+namespace {
+
+int precedence(ScalarOp op) {
+  switch (op) {
+  case ScalarOp::Or:
+    return 1;
+  case ScalarOp::And:
+    return 2;
+  case ScalarOp::Add:
+  case ScalarOp::Sub:
+    return 4;
+  case ScalarOp::Mul:
+  case ScalarOp::Div:
+  case ScalarOp::Mod:
+    return 5;
+  default:
+    return 3; // comparisons
+  }
+}
+
+// Its text begins with a number: within TYPE(…) it would read as a constant.
+bool starts_with_number(ExprRef e) {
+  const Scalar *scalar = std::get_if<Scalar>(&e->node);
+  if (scalar != nullptr && !row(scalar->op).infix.empty())
+    return starts_with_number(scalar->args[0]);
+  return std::holds_alternative<Const>(e->node) && e->type == kInt;
+}
+
+class Printer {
+public:
+  explicit Printer(const Kernel &kernel) : kernel_(kernel) {}
+
+  void expr(ExprRef e, int enclosing = 0) {
+    std::visit([&](const auto &node) { print(e, node, enclosing); }, e->node);
+  }
+  void stmt(StmtRef s) {
+    std::visit([&](const auto &node) { print(node); }, s->node);
+  }
+  template <class... Args> void put(fmt::format_string<Args...> format, Args &&...args) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+  }
+  void indent(int by) { depth_ += by; }
+  std::string take() { return std::move(text_); }
+
+private:
+  void print(ExprRef e, const Const &node, int enclosing);
+  void print(ExprRef, const VarRef &node, int) { put("{}", kernel_[node.var].name); }
+  void print(ExprRef, const BlockIndex &, int) { put("block"); }
+  void print(ExprRef, const LaneIndex &, int) { put("lane"); }
+  void print(ExprRef e, const Scalar &node, int enclosing);
+  void print(ExprRef, const Fma &node, int) { call("fma", {node.a, node.b, node.c}); }
+  void print(ExprRef e, const Cast &node, int);
+  void print(ExprRef e, const Broadcast &node, int);
+  void print(ExprRef e, const Load &node, int);
+
+  void print(const Block &node) {
+    for (const StmtRef child : node.body)
+      stmt(child);
+  }
+  void print(const Let &node);
+  void print(const For &node);
+  void print(const If &node);
+  void print(const Store &node);
+  void print(const Barrier &) { line("barrier"); }
+  void print(const Prefetch &node);
+
+  void start() { text_.append(static_cast<std::size_t>(depth_) * 2, ' '); }
+  void line(std::string_view text) {
+    start();
+    put("{}\n", text);
+  }
+  void nested(StmtRef body);
+  void call(std::string_view name, std::initializer_list<ExprRef> args);
+  void access(BufferId buffer, ExprRef index, int lanes, std::int64_t stride);
+
+  const Kernel &kernel_;
+  std::string text_;
+  int depth_ = 0;
+};
+
+void Printer::print(ExprRef e, const Const &node, int enclosing) {
+  if (e->type == kInt) {
+    const bool parenthesised = node.value < 0 && enclosing > 0;
+    put("{}{}{}", parenthesised ? "(" : "", static_cast<std::int64_t>(node.value),
+        parenthesised ? ")" : "");
+  } else if (is_integer(e->type.elem)) {
+    put("{}({})", to_string(e->type), static_cast<std::int64_t>(node.value));
+  } else {
+    put("{}({})", to_string(e->type), node.value);
+  }
+}
+
+void Printer::print(ExprRef, const Scalar &node, int enclosing) {
+  const ScalarOpRow &info = row(node.op);
+  if (info.infix.empty()) {
+    put("{}(", info.name);
+    for (std::size_t i = 0; i < node.args.size(); ++i) {
+      if (i > 0)
+        put(", ");
+      expr(node.args[i]);
+    }
+    return put(")");
+  }
+  const int level = precedence(node.op);
+  const bool is_compared = level == 3;
+  if (level < enclosing)
+    put("(");
+  expr(node.args[0], is_compared ? level + 1 : level);
+  put(" {} ", info.infix);
+  expr(node.args[1], level + 1);
+  if (level < enclosing)
+    put(")");
+}
+
+void Printer::call(std::string_view name, std::initializer_list<ExprRef> args) {
+  put("{}(", name);
+  for (const ExprRef *arg = args.begin(); arg != args.end(); ++arg) {
+    if (arg != args.begin())
+      put(", ");
+    expr(*arg);
+  }
+  put(")");
+}
+
+void Printer::print(ExprRef e, const Cast &node, int) {
+  constexpr int kAlwaysParenthesised = 6;
+  put("{}(", to_string(e->type));
+  expr(node.value, starts_with_number(node.value) ? kAlwaysParenthesised : 0);
+  put(")");
+}
+
+void Printer::print(ExprRef e, const Broadcast &node, int) {
+  put("broadcast(");
+  expr(node.value);
+  put(", {})", e->type.lanes);
+}
+
+void Printer::access(BufferId buffer, ExprRef index, int lanes, std::int64_t stride) {
+  put("{}[", kernel_[buffer].name);
+  expr(index);
+  if (kernel_[buffer].space == Space::Register || lanes == 1)
+    return;
+  put(" .. {}", lanes);
+  if (stride != 1)
+    put(" : {}", stride);
+}
+
+void Printer::print(ExprRef e, const Load &node, int) {
+  access(node.buffer, node.index, e->type.lanes, node.lane_stride);
+  if (node.valid != nullptr) {
+    put(" valid ");
+    expr(node.valid);
+    put(" fill {}", node.fill);
+  }
+  put("]");
+}
+
+void Printer::nested(StmtRef body) {
+  put("{{\n");
+  ++depth_;
+  stmt(body);
+  --depth_;
+  start();
+  put("}}");
+}
+
+void Printer::print(const Let &node) {
+  start();
+  put("let {} = ", kernel_[node.var].name);
+  expr(node.value);
+  put("\n");
+}
+
+void Printer::print(const For &node) {
+  start();
+  put("{} {} in ", node.kind == ForKind::Unroll ? "unroll" : "for", kernel_[node.var].name);
+  expr(node.begin);
+  put("..");
+  expr(node.end);
+  if (node.step != 1)
+    put(" step {}", node.step);
+  put(" ");
+  nested(node.body);
+  put("\n");
+}
+
+void Printer::print(const If &node) {
+  start();
+  put("if ");
+  expr(node.condition);
+  put(" ");
+  nested(node.then_body);
+  if (node.else_body != nullptr) {
+    put(" else ");
+    nested(node.else_body);
+  }
+  put("\n");
+}
+
+void Printer::print(const Store &node) {
+  start();
+  access(node.buffer, node.index, node.value->type.lanes, node.lane_stride);
+  if (node.valid != nullptr) {
+    put(" valid ");
+    expr(node.valid);
+  }
+  put("] = ");
+  expr(node.value);
+  put("\n");
+}
+
+void Printer::print(const Prefetch &node) {
+  start();
+  put("prefetch {}[", kernel_[node.buffer].name);
+  expr(node.index);
+  put("]\n");
+}
+
+std::string_view space_words(const Buffer &buffer) {
+  switch (buffer.space) {
+  case Space::Global:
+    return buffer.written ? "global" : "global const";
+  case Space::Local:
+    return "local";
+  case Space::Register:
+    return "register";
+  }
+  return "";
+}
+
+std::string name_token(const std::string &name) {
+  return is_identifier(name) ? name : quoted(name);
+}
+
+} // namespace
+
+std::string to_text(const Kernel &kernel) {
+  Printer out(kernel);
+  out.put("kernel {} blocks {} block_size {}", name_token(kernel.name), kernel.blocks,
+          kernel.block_size);
+  if (kernel.flops != 0)
+    out.put(" flops {}", kernel.flops);
+  if (kernel.bytes != 0)
+    out.put(" bytes {}", kernel.bytes);
+  out.put(" {{\n");
+  for (const Buffer &buffer : kernel.buffers) {
+    out.put("  {} {} {}[{}]\n", space_words(buffer), buffer.name, to_string(buffer.type),
+            buffer.elems);
+  }
+  out.indent(1);
+  if (kernel.body != nullptr)
+    out.stmt(kernel.body);
+  out.put("}}\n");
+  return out.take();
+}
+
+std::string to_text(const Kernel &kernel, ExprRef expr) {
+  Printer out(kernel);
+  out.expr(expr);
+  return out.take();
+}
+
+std::string to_text(const Kernel &kernel, StmtRef stmt) {
+  Printer out(kernel);
+  out.stmt(stmt);
+  return out.take();
+}
+
+} // namespace tilefuse::kernel

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/build_loops.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "lower/context.h"
+#include "lower/pipeline.h"
+#include "lower/register_tile.h"
+#include "schedule/staging.h"
+
+namespace tilefuse::lower {
+namespace {
+
+using kernel::ExprRef;
+using kernel::ForKind;
+using kernel::Space;
+using kernel::StmtRef;
+using kernel::VarId;
+
+std::int64_t grid_count(const Context& cx, std::size_t i) {
+  const std::int64_t tile = cx.schedule.splits[i].tile;
+  return (cx.nest.indices[i].extent + tile - 1) / tile;
+}
+
+void declare_arguments(Context& cx) {
+  const std::vector<schedule::KernelArg> args = kernel_args(cx.nest, cx.schedule);
+  cx.slot_buffers.assign(cx.nest.slots.size(), kernel::BufferId{-1});
+  cx.input_buffers.assign(cx.nest.inputs.size(), kernel::BufferId{-1});
+  for (std::size_t a = 0; a < args.size(); ++a) {
+    kernel::Buffer buffer{.name = fmt::format("b{}", a), .space = Space::Global};
+    if (args[a].slot >= 0) {
+      const nest::Slot& slot = cx.nest.slots[static_cast<std::size_t>(args[a].slot)];
+      buffer.type = {slot.type, 1};
+      buffer.elems = slot.elems;
+      buffer.written = args[a].slot == cx.nest.out.slot;
+      cx.slot_buffers[static_cast<std::size_t>(args[a].slot)] = cx.build.buffer(buffer);
+    } else {
+      buffer.type = {cx.nest.acc_type, 1};
+      buffer.elems = pack_layout(cx.nest, cx.schedule, args[a].packed_input).elems;
+      cx.input_buffers[static_cast<std::size_t>(args[a].packed_input)] = cx.build.buffer(buffer);
+    }
+  }
+}
+
+void declare_stages(Context& cx) {
+  for (std::size_t k = 0; k < cx.nest.inputs.size(); ++k) {
+    if (cx.schedule.fills[k] == schedule::Fill::Local) {
+      const std::int64_t elems = stage_tile(cx.nest, cx.schedule, static_cast<int>(k)).elems;
+      cx.input_buffers[k] = cx.build.buffer({.name = fmt::format("s{}", k),
+                                             .space = Space::Local,
+                                             .type = {cx.nest.acc_type, 1},
+                                             .elems = elems});
+    } else if (cx.schedule.fills[k] == schedule::Fill::Direct) {
+      cx.input_buffers[k] = cx.slot_buffers[static_cast<std::size_t>(cx.nest.inputs[k].slot)];
+    }
+  }
+}
+
+// The block's number taken apart, the innermost looped index fastest.
+std::vector<StmtRef> declare_origins(Context& cx) {
+  std::vector<StmtRef> lets;
+  ExprRef rest = cx.build.block();
+  for (auto i = cx.schedule.order.rbegin(); i != cx.schedule.order.rend(); ++i) {
+    const std::size_t index = static_cast<std::size_t>(*i);
+    if (index >= cx.outputs() || grid_count(cx, index) == 1) continue;
+    const ExprRef count = cx.build.integer(grid_count(cx, index));
+    const VarId var = cx.build.variable("o_" + cx.nest.indices[index].name, {});
+    const ExprRef tile = cx.build.integer(cx.schedule.splits[index].tile);
+    lets.push_back(cx.build.let(var, cx.build.mul(cx.build.mod(rest, count), tile)));
+    cx.origin[index] = cx.build.var(var);
+    rest = cx.build.div(rest, count);
+  }
+  return lets;
+}
+
+// Chooses, index by index, between the body of a full step and that of the partial last one.
+StmtRef step_variants(Context& cx, std::size_t index, StepSizes& sizes) {
+  if (index == cx.outputs()) return register_tile(cx, sizes);
+  const std::int64_t step = cx.schedule.splits[index].step();
+  const std::int64_t extent = cx.nest.indices[index].extent;
+  const auto body = [&](std::int64_t points) {
+    sizes[index] = points;
+    return step_variants(cx, index + 1, sizes);
+  };
+  if (extent % step == 0) return body(step);
+  if (extent < step) return body(extent);
+  const ExprRef next =
+      cx.build.add(cx.build.add(cx.origin[index], cx.inside[index]), cx.build.integer(step));
+  const ExprRef is_full = cx.build.scalar(ScalarOp::Le, {next, cx.build.integer(extent)});
+  const StmtRef full = body(step);
+  return cx.build.branch(is_full, full, body(extent % step));
+}
+
+// Serial loops over the steps of a block's tile, outermost first.
+StmtRef step_loops(Context& cx, std::size_t level) {
+  while (level < cx.schedule.order.size()) {
+    const std::size_t i = static_cast<std::size_t>(cx.schedule.order[level]);
+    if (i < cx.outputs() && cx.schedule.splits[i].tile > cx.schedule.splits[i].step()) break;
+    ++level;
+  }
+  if (level == cx.schedule.order.size()) {
+    StepSizes sizes(cx.outputs(), 1);
+    return step_variants(cx, 0, sizes);
+  }
+  const std::size_t index = static_cast<std::size_t>(cx.schedule.order[level]);
+  const schedule::Split& split = cx.schedule.splits[index];
+  const std::int64_t extent = cx.nest.indices[index].extent;
+  const VarId var = cx.build.variable("i_" + cx.nest.indices[index].name, {});
+  ExprRef end = cx.build.integer(std::min(split.tile, extent));
+  if (extent % split.tile != 0)
+    end = cx.build.min(end, cx.build.sub(cx.build.integer(extent), cx.origin[index]));
+  cx.inside[index] = cx.build.var(var);
+  const StmtRef body = step_loops(cx, level + 1);
+  return cx.build.loop(var, ForKind::Serial, cx.build.integer(0), end, split.step(), body);
+}
+
+double bytes_moved(const kernel::Kernel& kernel) {
+  double bytes = 0;
+  for (const kernel::Buffer& buffer : kernel.buffers)
+    if (buffer.space == Space::Global)
+      bytes += static_cast<double>(buffer.elems * size_bytes(buffer.type.elem));
+  return bytes;
+}
+
+}  // namespace
+
+kernel::Kernel build_loops(const poly::Group& group, const schedule::Schedule& schedule,
+                           const Target& target) {
+  const nest::Nest& nest = group.anchor;
+  kernel::Kernel kernel;
+  kernel::Builder build(kernel);
+  Context cx{.nest = nest, .schedule = schedule, .target = target, .build = build};
+  const std::vector<ExprRef> zeros(nest.indices.size(), build.integer(0));
+  cx.origin = cx.inside = cx.kept = cx.value = zeros;
+  kernel.name = kernel_name(nest, schedule, target);
+  kernel.blocks = schedule::blocks(nest, schedule);
+  kernel.block_size = cx.block_size();
+  kernel.flops = nest::flops(nest);
+  declare_arguments(cx);
+  kernel.bytes = bytes_moved(kernel);
+  declare_stages(cx);
+  std::vector<StmtRef> body = declare_origins(cx);
+  body.push_back(fill_stages(cx));
+  body.push_back(step_loops(cx, 0));
+  kernel.body = build.block(std::move(body));
+  return kernel;
+}
+
+}  // namespace tilefuse::lower

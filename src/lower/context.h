@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of build_loops share: the three inputs, the kernel under construction, and the current position of every
+// index as expressions of block, loop and register variables.
+#pragma once
+
+#include <vector>
+
+#include "kernel/build.h"
+#include "nest/nest.h"
+#include "schedule/schedule.h"
+#include "target/target.h"
+
+namespace tilefuse::lower {
+
+struct Context {
+  const nest::Nest& nest;
+  const schedule::Schedule& schedule;
+  const Target& target;
+  kernel::Builder& build;
+
+  std::vector<kernel::BufferId> slot_buffers;   // by slot; those that are arguments
+  std::vector<kernel::BufferId> input_buffers;  // by input: global, local or packed
+
+  std::vector<kernel::ExprRef> origin;  // output index: first point of the block's tile
+  std::vector<kernel::ExprRef> inside;  // output index: offset of the current step in the tile
+  std::vector<kernel::ExprRef> kept;    // output index: offset inside the step (lanes apart)
+  std::vector<kernel::ExprRef> value;   // reduced index: current point
+
+  std::size_t outputs() const { return static_cast<std::size_t>(nest.output_indices); }
+  bool is_vector() const { return schedule.lanes == LaneKind::Vector; }
+  // Elements of one value: the vector's width, or 1 when lanes are work-items.
+  int width() const;
+  // Work-items of a block.
+  std::int64_t block_size() const;
+  // The current point of an index, this work-item's when lanes are work-items.
+  kernel::ExprRef point(std::size_t index) const;
+};
+
+// constant + sum over indices of coefficient * position.
+kernel::ExprRef linear(const Context& cx, const nest::Linear& at,
+                       const std::vector<kernel::ExprRef>& positions);
+
+// Points as positions for linear(): point(i) of every index.
+std::vector<kernel::ExprRef> points(const Context& cx);
+
+// Fills the staging buffer of every Local input; ends with a barrier when work-items share it.
+kernel::StmtRef fill_stages(const Context& cx);
+
+// Address of an input where the arithmetic reads it. `base` holds what does not change inside a register tile.
+struct Address {
+  kernel::ExprRef base{};
+  kernel::ExprRef rest{};
+  std::int64_t lane_stride = 0;  // elements between neighbouring lanes; 0: the same for all
+};
+
+kernel::ExprRef input_base(const Context& cx, int input);
+Address input_address(const Context& cx, int input, kernel::ExprRef base);
+
+// The value of `post` at the current point; `acc` is the finished accumulator (null in a pure map). `valid` counts the
+// lanes that exist, null: all.
+kernel::ExprRef post_value(const Context& cx, const program::Expr& post, kernel::ExprRef acc,
+                           kernel::ExprRef valid);
+
+// The type arithmetic on a stored type is done in: float for half types.
+DType compute_type(DType type);
+
+}  // namespace tilefuse::lower

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/context.h"
+
+namespace tilefuse::lower {
+namespace {
+
+using kernel::ExprRef;
+using program::Expr;
+
+ExprRef load_extra(const Context& cx, const nest::Operand& operand, ExprRef valid) {
+  const nest::Linear at = nest::flat(operand, cx.nest.indices.size());
+  const int lane = lane_index(cx.schedule);
+  const std::int64_t stride = lane < 0 ? 0 : at.coeff[static_cast<std::size_t>(lane)];
+  const kernel::BufferId buffer = cx.slot_buffers[static_cast<std::size_t>(operand.slot)];
+  const ExprRef index = linear(cx, at, points(cx));
+  const DType type = cx.nest.slots[static_cast<std::size_t>(operand.slot)].type;
+  const bool spread = stride != 0 && cx.width() > 1;
+  // A work-item past the edge reads nothing either.
+  const ExprRef guard = spread || !cx.is_vector() ? valid : nullptr;
+  const ExprRef raw =
+      cx.build.load(buffer, index, spread ? cx.width() : 1, spread ? stride : 1, guard);
+  const ExprRef value = cx.build.cast(raw, compute_type(type));
+  return spread ? value : cx.build.broadcast(value, cx.width());
+}
+
+}  // namespace
+
+ExprRef post_value(const Context& cx, const Expr& post, ExprRef acc, ExprRef valid) {
+  const kernel::Type type{compute_type(post.type), cx.width()};
+  switch (post.kind) {
+    case Expr::Kind::Acc: return acc;
+    case Expr::Kind::Const: return cx.build.real(post.value, type);
+    case Expr::Kind::Operand:
+      return load_extra(cx, cx.nest.extras[static_cast<std::size_t>(post.operand)], valid);
+    case Expr::Kind::Cast:
+      return cx.build.cast(post_value(cx, post.args[0], acc, valid), type.elem);
+    case Expr::Kind::Call: break;
+  }
+  std::vector<ExprRef> args;
+  for (const Expr& arg : post.args) args.push_back(post_value(cx, arg, acc, valid));
+  return cx.build.scalar(post.op, std::move(args));
+}
+
+}  // namespace tilefuse::lower

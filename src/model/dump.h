@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every level of a compilation as numbered text files.
+#pragma once
+
+#include <string>
+
+#include "model/compile.h"
+
+namespace tilefuse::model {
+
+// Writes program.txt, simplified.txt and, per kernel, NNN.group, NNN.schedule and NNN.PASS.kernel into `directory`, which is
+// created. Throws Error{Io} when that fails.
+void dump_levels(const std::string& directory, const program::Program& program,
+                 const Compiled& compiled, const Target& target);
+
+}  // namespace tilefuse::model

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nest/nest.h"
+
+#include <limits>
+
+#include "nest/checked.h"
+
+namespace tilefuse::nest {
+namespace {
+
+double lowest(DType type) {
+  switch (type) {
+  case DType::Bool:
+  case DType::U8:
+    return 0;
+  case DType::I8:
+    return std::numeric_limits<std::int8_t>::lowest();
+  case DType::I32:
+    return std::numeric_limits<std::int32_t>::lowest();
+  case DType::I64:
+    return static_cast<double>(std::numeric_limits<std::int64_t>::lowest());
+  case DType::F16:
+    return -65504.0;
+  case DType::BF16:
+    return static_cast<double>(-bfloat_to_float(0x7F7F));
+  case DType::F32:
+    return static_cast<double>(std::numeric_limits<float>::lowest());
+  case DType::F64:
+    return std::numeric_limits<double>::lowest();
+  }
+  internal_error("unknown element type", __FILE__, __LINE__);
+}
+
+double highest(DType type) {
+  switch (type) {
+  case DType::Bool:
+    return 1;
+  case DType::U8:
+    return std::numeric_limits<std::uint8_t>::max();
+  case DType::I8:
+    return std::numeric_limits<std::int8_t>::max();
+  case DType::I32:
+    return std::numeric_limits<std::int32_t>::max();
+  case DType::I64:
+    return static_cast<double>(std::numeric_limits<std::int64_t>::max());
+  default:
+    return -lowest(type);
+  }
+}
+
+double operations(const program::Expr &expr) {
+  double count = expr.kind == program::Expr::Kind::Call ? 1 : 0;
+  for (const program::Expr &arg : expr.args)
+    count += operations(arg);
+  return count;
+}
+
+} // namespace
+
+Linear flat(const Operand &operand, std::size_t indices) {
+  Linear sum{operand.offset, std::vector<std::int64_t>(indices, 0)};
+  for (const Dim &dim : operand.dims) {
+    sum.constant = checked_add(sum.constant, checked_mul(dim.stride, dim.at.constant));
+    for (std::size_t i = 0; i < indices; ++i)
+      sum.coeff[i] = checked_add(sum.coeff[i], checked_mul(dim.stride, dim.at.coeff[i]));
+  }
+  return sum;
+}
+
+double initial_value(program::Agg agg, DType type) {
+  switch (agg) {
+  case program::Agg::Sum:
+  case program::Agg::Assign:
+    return 0;
+  case program::Agg::Product:
+    return 1;
+  case program::Agg::Max:
+    return lowest(type);
+  case program::Agg::Min:
+    return highest(type);
+  }
+  internal_error("unknown aggregation", __FILE__, __LINE__);
+}
+
+double flops(const Nest &nest) {
+  double outputs = 1;
+  double points = 1;
+  for (std::size_t i = 0; i < nest.indices.size(); ++i) {
+    const auto extent = static_cast<double>(nest.indices[i].extent);
+    points *= extent;
+    if (static_cast<int>(i) < nest.output_indices)
+      outputs *= extent;
+  }
+  double per_point = 0;
+  if (!nest.inputs.empty())
+    per_point = (nest.agg == program::Agg::Assign ? 0 : 1) +
+                (nest.comb == program::Comb::None ? 0 : 1);
+  return per_point * points + operations(nest.post) * outputs;
+}
+
+} // namespace tilefuse::nest

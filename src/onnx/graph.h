@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an ONNX graph has become so far: the program under construction and the value of each tensor name. A value is
+// constant (its bytes are at hand) or computed (it has a place in the program). Constants enter the program only when a
+// statement reads them, so that folded shape arithmetic leaves nothing behind; equal bytes under one shape enter once.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "program/host_tensor.h"
+#include "program/program.h"
+#include "tile/tile.h"
+
+namespace tilefuse::onnx_import {
+
+struct Value {
+  std::string name;
+  DType type = DType::F32;
+  program::Shape shape;
+  std::shared_ptr<const program::Bytes> data;  // of a constant, row-major
+  std::optional<program::TensorId> id;         // of a computed value
+
+  bool is_constant() const { return data != nullptr; }
+};
+
+class Graph {
+ public:
+  explicit Graph(const tile::Library& library) : library_(&library) {}
+
+  program::Program program;
+
+  // Bytes of constants that nodes may make up (the file's own are bounded by the file).
+  static constexpr std::int64_t kLargestMade = std::int64_t{4} << 30;
+  // False when `bytes` more would exceed it.
+  bool reserve(std::int64_t bytes);
+
+  bool has(const std::string& name) const { return values_.contains(name); }
+  // Error{Io} when nothing before has defined `name`, or for a second definition.
+  const Value& value(const std::string& name) const;
+  void define(const std::string& name, Value value);
+
+  Value add_input(const std::string& name, DType type, const program::Shape& shape);
+  // The tensor of a value; puts a constant into the program.
+  program::TensorId tensor(const Value& value);
+  // A Tile function applied to values; `origin` names the node.
+  std::vector<Value> apply(const std::string& function, const std::vector<Value>& args,
+                           const tile::Attributes& attributes, const std::string& origin);
+  // The same elements under another shape of as many: a view, or a constant that shares its bytes.
+  Value reshape(const Value& value, const program::Shape& shape, const std::string& origin);
+  // Makes a value an output of the program under `name`; copies what already is an input, a constant or an output.
+  void add_output(const std::string& name);
+
+ private:
+  Value of_tensor(program::TensorId id) const;
+  bool is_output(program::TensorId id) const;
+
+  const tile::Library* library_;
+  std::int64_t made_ = 0;
+  std::map<std::string, Value> values_;
+  std::map<std::tuple<const program::Bytes*, DType, program::Shape>, program::TensorId> constants_;
+};
+
+Value make_constant(program::HostTensor tensor);
+
+}  // namespace tilefuse::onnx_import

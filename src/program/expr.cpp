@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "program/expr.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace tilefuse::program {
+namespace {
+
+using Kind = Expr::Kind;
+
+bool is_logical(ScalarOp op) {
+  return op == ScalarOp::And || op == ScalarOp::Or || op == ScalarOp::Not;
+}
+
+// Functions whose value is not an integer even where the argument is.
+bool is_float_only(ScalarOp op) {
+  switch (op) {
+    case ScalarOp::Exp: case ScalarOp::Log: case ScalarOp::Sqrt: case ScalarOp::Tanh:
+    case ScalarOp::Erf: case ScalarOp::Sin: case ScalarOp::Cos:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_rounding(ScalarOp op) {
+  return op == ScalarOp::Floor || op == ScalarOp::Ceil || op == ScalarOp::Round;
+}
+
+DType wider(DType a, DType b) {
+  if (is_float(a) != is_float(b)) return is_float(a) ? a : b;
+  if ((a == DType::Bool) != (b == DType::Bool)) return a == DType::Bool ? b : a;
+  return size_bytes(b) > size_bytes(a) ? b : a;
+}
+
+// The type that `values` meet in.
+DType promoted(std::span<const Expr> values) {
+  std::optional<DType> type;
+  bool fraction = false;
+  for (const Expr& value : values) {
+    if (value.kind == Kind::Const) fraction |= value.value != std::floor(value.value);
+    else type = type ? wider(*type, value.type) : value.type;
+  }
+  if (type) return fraction && !is_float(*type) ? DType::F32 : *type;
+  type = values.front().type;
+  for (const Expr& value : values) type = wider(*type, value.type);
+  return *type;
+}
+
+}  // namespace
+
+Expr operand(int position, DType type) {
+  Expr expr;
+  expr.kind = Kind::Operand;
+  expr.type = type;
+  expr.operand = position;
+  return expr;
+}
+
+Expr acc(DType type) {
+  Expr expr;
+  expr.kind = Kind::Acc;
+  expr.type = type;
+  return expr;
+}
+
+Expr constant(double value, DType type) {
+  Expr expr;
+  expr.kind = Kind::Const;
+  expr.type = type;
+  expr.value = value;
+  return expr;
+}
+
+Expr call(ScalarOp op, std::vector<Expr> args) {
+  const ScalarOpRow& info = row(op);
+  if (static_cast<int>(args.size()) != info.arity)
+    throw Error(ErrorCode::Type, fmt::format("{} takes {} argument{}, got {}", info.name, info.arity,
+                                             info.arity == 1 ? "" : "s", args.size()));
+  const std::size_t first = op == ScalarOp::Select ? 1 : 0;
+  DType type = DType::Bool;
+  if (!is_logical(op)) type = promoted(std::span(args).subspan(first));
+  if (is_float_only(op) && !is_float(type)) type = DType::F32;
+  for (std::size_t i = 0; i < args.size(); ++i)
+    args[i] = cast(std::move(args[i]), i < first ? DType::Bool : type);
+  if (is_rounding(op) && !is_float(type)) return args.front();
+  Expr expr;
+  expr.kind = Kind::Call;
+  expr.type = info.is_comparison ? DType::Bool : type;
+  expr.op = op;
+  expr.args = std::move(args);
+  return expr;
+}
+
+Expr cast(Expr value, DType type) {
+  if (value.type == type) return value;
+  if (value.kind == Kind::Const && type == DType::Bool) return constant(value.value != 0 ? 1 : 0, type);
+  const bool exact = is_float(type) || value.value == std::floor(value.value);
+  if (value.kind == Kind::Const && exact) return constant(value.value, type);
+  Expr expr;
+  expr.kind = Kind::Cast;
+  expr.type = type;
+  expr.args.push_back(std::move(value));
+  return expr;
+}
+
+}  // namespace tilefuse::program

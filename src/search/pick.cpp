@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/pick.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+#include <optional>
+#include <set>
+
+#include "schedule/staging.h"
+
+namespace tilefuse::search {
+namespace {
+
+using nest::Nest;
+using schedule::Fill;
+using schedule::Schedule;
+using schedule::Split;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// Doublings of `step` up to a whole `extent`, the last one covering it.
+std::vector<std::int64_t> tiles(std::int64_t step, std::int64_t extent) {
+  std::vector<std::int64_t> sizes;
+  const std::int64_t whole = (extent + step - 1) / step * step;
+  for (std::int64_t tile = step; tile < whole; tile *= 2) sizes.push_back(tile);
+  sizes.push_back(whole);
+  return sizes;
+}
+
+class Space {
+ public:
+  Space(const Nest& nest, const Target& target) : nest_(nest), target_(target) {
+    out_ = nest::flat(nest.out, nest.indices.size());
+    if (nest.output_indices == 0) return;
+    const bool vector = target.lanes == LaneKind::Vector;
+    lane_ = vector ? fastest_output(-1) : work_item_index();
+    pixel_ = fastest_output(lane_);
+    row_ = slowest_large_output();
+  }
+
+  std::vector<Candidate> best(std::size_t count);
+
+ private:
+  std::int64_t extent(int i) const { return nest_.indices[at(i)].extent; }
+
+  // The output index with the smallest stride in the result, other than `excluded`.
+  int fastest_output(int excluded) const {
+    int best = -1;
+    for (int i = 0; i < nest_.output_indices; ++i)
+      if (i != excluded && extent(i) > 1 &&
+          (best < 0 || std::llabs(out_.coeff[at(i)]) < std::llabs(out_.coeff[at(best)])))
+        best = i;
+    return best;
+  }
+
+  // Work-items want many neighbours: the fastest index if it has enough, else the longest.
+  int work_item_index() const {
+    const int fastest = fastest_output(-1);
+    if (fastest < 0 || extent(fastest) >= 16) return fastest;
+    int longest = fastest;
+    for (int i = 0; i < nest_.output_indices; ++i)
+      if (extent(i) > extent(longest)) longest = i;
+    return longest;
+  }
+
+  // Among the rest the index that splits a network's images into blocks: the longest.
+  int slowest_large_output() const {
+    int best = -1;
+    for (int i = 0; i < nest_.output_indices; ++i)
+      if (i != lane_ && i != pixel_ && (best < 0 || extent(i) > extent(best))) best = i;
+    return best;
+  }
+
+  Schedule base() const;
+  std::vector<std::int64_t> lane_widths() const;
+  std::int64_t register_need(const Schedule& schedule) const;
+  void try_register_tiles(std::int64_t lanes);
+  void try_block_tiles(Schedule schedule);
+  void add(const Schedule& schedule);
+
+  const Nest& nest_;
+  const Target& target_;
+  nest::Linear out_;
+  int lane_ = -1;
+  int pixel_ = -1;
+  int row_ = -1;
+  std::vector<Candidate> found_;
+};
+
+Schedule Space::base() const {
+  Schedule schedule = schedule::scalar_schedule(nest_);
+  const bool vector = target_.lanes == LaneKind::Vector;
+  schedule.name = vector ? "nest" : "ilpm";
+  schedule.lanes = target_.lanes;
+  const auto place = [&](int i) { return i == lane_ ? 1 : (i == row_ ? 2 : (i == pixel_ ? 3 : 0)); };
+  std::stable_sort(schedule.order.begin(), schedule.order.begin() + nest_.output_indices,
+                   [&](int a, int b) { return place(a) < place(b); });
+  // The longest run of an input's memory is walked innermost.
+  std::stable_sort(schedule.order.begin() + nest_.output_indices, schedule.order.end(),
+                   [&](int a, int b) {
+                     const nest::Linear in = nest::flat(nest_.inputs[0], nest_.indices.size());
+                     return std::llabs(in.coeff[at(a)]) > std::llabs(in.coeff[at(b)]);
+                   });
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
+    const nest::Operand& input = nest_.inputs[k];
+    const bool guarded = std::any_of(input.dims.begin(), input.dims.end(),
+                                     [](const nest::Dim& dim) { return dim.guarded; });
+    const bool by_lane =
+        lane_ >= 0 && nest::flat(input, nest_.indices.size()).coeff[at(lane_)] != 0;
+    if (input.constant && !guarded && by_lane && nest_.inputs.size() > 1)
+      schedule.fills[k] = Fill::Packed;
+    else if (guarded && vector && schedule::has_neutral_fill(nest_))
+      schedule.fills[k] = Fill::Local;
+  }
+  return schedule;
+}
+
+std::vector<std::int64_t> Space::lane_widths() const {
+  std::vector<std::int64_t> widths;
+  if (lane_ < 0) return widths;
+  const std::int64_t most = target_.lanes == LaneKind::Vector
+                                ? target_.vector_f32
+                                : std::min(target_.vector_f32, target_.max_group);
+  for (std::int64_t width = most; width > 1; width /= 2)
+    if (width < 2 * extent(lane_)) widths.push_back(width);
+  return widths;
+}
+
+// Vector registers of the register tile: accumulators, the resident operand, and one for the streamed one.
+std::int64_t Space::register_need(const Schedule& schedule) const {
+  const std::int64_t accumulators = schedule::accumulators(nest_, schedule);
+  if (nest_.inputs.size() < 2) return accumulators + 1;
+  std::int64_t fewest = accumulators;
+  for (const nest::Operand& input : nest_.inputs) {
+    std::int64_t fragments = 1;
+    for (int i = 0; i < nest_.output_indices; ++i)
+      if (nest::flat(input, nest_.indices.size()).coeff[at(i)] != 0)
+        fragments *= schedule.splits[at(i)].keep;
+    fewest = std::min(fewest, fragments);
+  }
+  return accumulators + fewest + 1;
+}
+
+void Space::try_register_tiles(std::int64_t lanes) {
+  const bool vector = target_.lanes == LaneKind::Vector;
+  const std::int64_t budget = vector ? target_.vector_registers : 24;
+  const std::int64_t most_lanes = vector && lane_ >= 0 ? 4 : 1;
+  for (std::int64_t keep_lane = 1; keep_lane <= most_lanes; ++keep_lane) {
+    if (lane_ >= 0 && (keep_lane - 1) * lanes >= extent(lane_)) break;
+    for (std::int64_t keep = 1; keep <= 14; ++keep) {
+      if (keep > 1 && (pixel_ < 0 || keep > extent(pixel_))) break;
+      Schedule schedule = base();
+      if (lane_ >= 0) schedule.splits[at(lane_)] = {keep_lane * lanes, keep_lane, lanes};
+      if (pixel_ >= 0) schedule.splits[at(pixel_)] = {keep, keep, 1};
+      if (register_need(schedule) > budget) break;
+      try_block_tiles(std::move(schedule));
+    }
+  }
+}
+
+void Space::try_block_tiles(Schedule schedule) {
+  if (target_.lanes == LaneKind::WorkItem) return add(schedule);
+  const auto choices = [&](int i) {
+    return i < 0 ? std::vector<std::int64_t>{1}
+                 : tiles(schedule.splits[at(i)].step(), extent(i));
+  };
+  const std::vector<std::int64_t> lanes = choices(lane_);
+  const std::vector<std::int64_t> pixels = choices(pixel_);
+  const std::vector<std::int64_t> rows = choices(row_);
+  for (std::int64_t lane : lanes)
+    for (std::int64_t pixel : pixels)
+      for (std::int64_t row : rows) {
+        if (lane_ >= 0) schedule.splits[at(lane_)].tile = lane;
+        if (pixel_ >= 0) schedule.splits[at(pixel_)].tile = pixel;
+        if (row_ >= 0) schedule.splits[at(row_)].tile = row;
+        add(schedule);
+      }
+}
+
+void Space::add(const Schedule& schedule) {
+  if (schedule::illegal(nest_, schedule, target_)) return;
+  found_.push_back({schedule, cost::predict(nest_, schedule, target_)});
+}
+
+std::vector<Candidate> Space::best(std::size_t count) {
+  for (std::int64_t lanes : lane_widths()) try_register_tiles(lanes);
+  if (found_.empty() && nest_.output_indices > 0) try_register_tiles(1);
+  if (found_.empty()) add(schedule::scalar_schedule(nest_));
+  std::stable_sort(found_.begin(), found_.end(), [](const Candidate& a, const Candidate& b) {
+    return a.estimate.seconds < b.estimate.seconds;
+  });
+  if (found_.size() > count) found_.resize(count);
+  return std::move(found_);
+}
+
+}  // namespace
+
+std::vector<Candidate> candidates(const Nest& nest, const Target& target, std::size_t count) {
+  return Space(nest, target).best(count);
+}
+
+Schedule pick(const Nest& nest, const Target& target) {
+  return candidates(nest, target, 1).front().schedule;
+}
+
+}  // namespace tilefuse::search

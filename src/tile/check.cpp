@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tile/check.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "tile/builtins.h"
+
+namespace tilefuse::tile {
+namespace {
+
+enum class SymbolKind { Tensor, Dimension, Attribute, Unknown };
+
+struct Symbol {
+  SymbolKind kind = SymbolKind::Unknown;
+  Position at;
+  bool used = false;
+  std::optional<std::size_t> rank;  // of a tensor, where the text tells
+};
+
+std::string_view to_string(SymbolKind kind) {
+  switch (kind) {
+  case SymbolKind::Tensor:
+    return "a tensor";
+  case SymbolKind::Dimension:
+    return "a dimension";
+  case SymbolKind::Attribute:
+    return "an attribute";
+  case SymbolKind::Unknown:
+    break;
+  }
+  return "unknown";
+}
+
+std::string plural(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+bool has_index(const Expression &e) {
+  if (e.kind == Expression::Kind::Name)
+    return is_lower_name(e.name);
+  return std::any_of(e.args.begin(), e.args.end(), has_index);
+}
+
+class Checker {
+ public:
+  Checker(const Function &function, const FunctionTable &known, const std::set<std::string> &below,
+          Diagnostics &diagnostics)
+      : function_(function), known_(known), below_(below), diagnostics_(diagnostics) {}
+
+  void run() {
+    for (const Parameter &parameter : function_.parameters)
+      declare_parameter(parameter);
+    for (const AttributeDeclaration &attribute : function_.attributes)
+      declare(attribute.name, {SymbolKind::Attribute, attribute.at, true, {}});
+    for (const Definition &statement : function_.statements)
+      check_statement(statement);
+    check_results();
+    for (const auto &[name, symbol] : symbols_)
+      if (!symbol.used && symbol.kind == SymbolKind::Tensor)
+        report(symbol.at, fmt::format("'{}' is never used", name));
+  }
+
+ private:
+  void report(Position at, std::string message) { diagnostics_.add(at, std::move(message)); }
+
+  void declare(const std::string &name, Symbol symbol) {
+    const auto [old, is_new] = symbols_.emplace(name, symbol);
+    if (is_new || old->second.kind == SymbolKind::Unknown)
+      return;
+    const Position first = old->second.at;
+    report(symbol.at, fmt::format("'{}' is defined already, as {} in line {}", name,
+                                  to_string(old->second.kind), first.line));
+  }
+
+  void declare_parameter(const Parameter &parameter) {
+    Symbol tensor{SymbolKind::Tensor, parameter.at, true, {}};
+    if (parameter.dims) {
+      tensor.rank = parameter.dims->size();
+      check_rank(parameter.at, parameter.dims->size());
+    }
+    declare(parameter.name, tensor);
+    if (!parameter.dims)
+      return;
+    for (const ParameterDim &dim : *parameter.dims) {
+      const auto *name = std::get_if<std::string>(&dim);
+      const auto old = name ? symbols_.find(*name) : symbols_.end();
+      const bool again = old != symbols_.end() && old->second.kind == SymbolKind::Dimension;
+      if (name && !again)
+        declare(*name, {SymbolKind::Dimension, parameter.at, true, {}});
+    }
+  }
+
+  void check_rank(Position at, std::size_t rank) {
+    if (rank > kMaxRank)
+      report(at, fmt::format("a tensor has at most {} dimensions, got {}", kMaxRank, rank));
+  }
+
+  void check_statement(const Definition &statement) {
+    Symbol symbol{SymbolKind::Tensor, statement.at, false, {}};
+    if (const auto *body = std::get_if<ContractionBody>(&statement.body)) {
+      check_contraction(statement, *body);
+      symbol.rank = body->sizes.size();
+    } else {
+      check_value(std::get<Expression>(statement.body));
+    }
+    declare(statement.name, symbol);
+  }
+
+  void check_results() {
+    std::set<std::string> seen;
+    for (const Result &result : function_.results) {
+      if (!seen.insert(result.name).second)
+        report(result.at, fmt::format("result '{}' is named twice", result.name));
+      const auto symbol = symbols_.find(result.name);
+      const bool is_statement =
+          std::any_of(function_.statements.begin(), function_.statements.end(),
+                      [&](const Definition &d) { return d.name == result.name; });
+      if (!is_statement)
+        report(result.at, fmt::format("result '{}' is not defined by any statement", result.name));
+      else
+        symbol->second.used = true;
+    }
+  }
+
+  // The symbol of a name; an undefined one is reported once.
+  Symbol &look_up(const std::string &name, Position at) {
+    const auto [symbol, is_new] = symbols_.emplace(name, Symbol{SymbolKind::Unknown, at, true, {}});
+    if (is_new)
+      report(at, fmt::format("'{}' is not defined", name));
+    symbol->second.used = true;
+    return symbol->second;
+  }
+
+  void check_tensor(const std::string &name, Position at, std::optional<std::size_t> subscripts) {
+    const Symbol &symbol = look_up(name, at);
+    if (symbol.kind == SymbolKind::Unknown)
+      return;
+    if (symbol.kind != SymbolKind::Tensor)
+      report(at, fmt::format("'{}' is {}; a tensor is needed here", name, to_string(symbol.kind)));
+    else if (subscripts && symbol.rank && *symbol.rank != *subscripts)
+      report(at, fmt::format("'{}' has {}, got {}", name, plural(*symbol.rank, "dimension"),
+                             plural(*subscripts, "subscript")));
+  }
+
+  void check_contraction(const Definition &statement, const ContractionBody &body) {
+    if (body.subscripts.size() != body.sizes.size())
+      report(statement.at, fmt::format("{} but {}", plural(body.subscripts.size(), "subscript"),
+                                       plural(body.sizes.size(), "size")));
+    check_rank(statement.at, body.sizes.size());
+    for (const Expression &subscript : body.subscripts)
+      check_integer(subscript, true);
+    for (const Expression &size : body.sizes)
+      check_integer(size, false);
+    for (const Reference &reference : body.in) {
+      check_tensor(reference.tensor, reference.at, reference.subscripts.size());
+      for (const Expression &subscript : reference.subscripts)
+        check_integer(subscript, true);
+    }
+    for (const PolyConstraint &constraint : body.constraints) {
+      check_integer(constraint.poly, true);
+      check_integer(constraint.bound, false);
+    }
+    if (body.init)
+      check_tensor(body.init->tensor, body.init->at, body.sizes.size());
+  }
+
+  // A subscript, a size or a bound.
+  void check_integer(const Expression &e, bool indices) {
+    using Kind = Expression::Kind;
+    if (e.kind == Kind::Integer)
+      return;
+    if (e.kind == Kind::Name)
+      return check_integer_name(e, indices);
+    const bool arithmetic = e.kind == Kind::Operation &&
+                            (e.op == ScalarOp::Neg || e.op == ScalarOp::Add ||
+                             e.op == ScalarOp::Sub || e.op == ScalarOp::Mul || e.op == ScalarOp::Div);
+    if (!arithmetic)
+      return report(e.at, "only integers under + - * / are possible here");
+    if (e.op == ScalarOp::Mul && has_index(e.args[0]) && has_index(e.args[1]))
+      report(e.at, "a subscript cannot hold a product of indices");
+    if (e.op == ScalarOp::Div && has_index(e.args[1]))
+      report(e.at, "a subscript cannot be divided by an index");
+    for (const Expression &arg : e.args)
+      check_integer(arg, indices);
+  }
+
+  void check_integer_name(const Expression &e, bool indices) {
+    if (is_lower_name(e.name)) {
+      if (!indices)
+        report(e.at, fmt::format("index '{}' cannot stand here; a size is made of dimensions, "
+                                 "attributes and numerals",
+                                 e.name));
+      return;
+    }
+    check_scalar_name(e);
+  }
+
+  void check_scalar_name(const Expression &e) {
+    if (look_up(e.name, e.at).kind == SymbolKind::Tensor)
+      report(e.at, fmt::format("'{}' is a tensor; a dimension, an attribute or a numeral is needed "
+                               "here",
+                               e.name));
+  }
+
+  // A number: no tensors, no calls but pointwise built-ins.
+  void check_number(const Expression &e) {
+    using Kind = Expression::Kind;
+    if (e.kind == Kind::Name) {
+      if (is_lower_name(e.name))
+        return report_index(e);
+      return check_scalar_name(e);
+    }
+    if (e.kind == Kind::Call) {
+      const std::optional<ScalarOp> op = parse_scalar_op(e.name);
+      if (!op)
+        return report(e.at, fmt::format("'{}' does not give a number", e.name));
+      check_argument_count(e, static_cast<std::size_t>(row(*op).arity));
+    }
+    for (const Expression &arg : e.args)
+      check_number(arg);
+  }
+
+  void check_value(const Expression &e) {
+    using Kind = Expression::Kind;
+    if (e.kind == Kind::Name) {
+      if (is_lower_name(e.name))
+        return report_index(e);
+      look_up(e.name, e.at);
+      return;
+    }
+    if (e.kind == Kind::Call)
+      return check_call(e);
+    for (const Expression &arg : e.args)
+      check_value(arg);
+  }
+
+  void report_index(const Expression &e) {
+    report(e.at, fmt::format("'{}' is no tensor or number; an index stands between [ ] only", e.name));
+  }
+
+  void check_call(const Expression &e) {
+    if (const std::optional<Builtin> builtin = parse_builtin(e.name))
+      return check_builtin(e, row(*builtin));
+    if (const std::optional<ScalarOp> op = parse_scalar_op(e.name))
+      check_argument_count(e, static_cast<std::size_t>(row(*op).arity));
+    else if (parse_cast(e.name))
+      check_argument_count(e, 1);
+    else
+      return check_function_call(e);
+    for (const Expression &arg : e.args)
+      check_value(arg);
+  }
+
+  void check_argument_count(const Expression &e, std::size_t needed) {
+    if (!e.attributes.empty())
+      report(e.at, fmt::format("'{}' takes no attributes", e.name));
+    else if (e.args.size() != needed)
+      report(e.at, fmt::format("'{}' takes {}, got {}", e.name, plural(needed, "argument"), e.args.size()));
+  }
+
+  void check_builtin(const Expression &e, const BuiltinRow &builtin) {
+    const std::size_t fixed = builtin.arguments.size();
+    const bool counts = builtin.sizes ? e.args.size() >= fixed : e.args.size() == fixed;
+    if (!counts || !e.attributes.empty())
+      return report(e.at, fmt::format("'{}' is used as {}", e.name, builtin.usage));
+    check_rank(e.at, e.args.size() - fixed);
+    for (std::size_t i = 0; i < e.args.size(); ++i) {
+      const char form = i < fixed ? builtin.arguments[i] : 'i';
+      if (form == 'v')
+        check_value(e.args[i]);
+      else if (form == 'n')
+        check_number(e.args[i]);
+      else if (form == 'i')
+        check_integer(e.args[i], false);
+      else if (e.args[i].kind == Expression::Kind::Name && is_upper_name(e.args[i].name))
+        check_tensor(e.args[i].name, e.args[i].at, std::nullopt);
+      else
+        report(e.args[i].at, "the name of a tensor is needed here");
+    }
+  }
+
+  void check_function_call(const Expression &e) {
+    const std::size_t tensors = e.args.size() - e.attributes.size();
+    for (std::size_t i = 0; i < e.args.size(); ++i)
+      i < tensors ? check_value(e.args[i]) : check_number(e.args[i]);
+    if (e.name == function_.name)
+      return report(e.at, fmt::format("'{}' calls itself; functions cannot recur", e.name));
+    const auto callee = known_.find(e.name);
+    if (callee == known_.end())
+      return report(e.at, below_.count(e.name) != 0
+                              ? fmt::format("'{}' is defined further down; a function stands above "
+                                            "its calls, so that none recurs",
+                                            e.name)
+                              : fmt::format("there is no function '{}'", e.name));
+    check_signature(e, callee->second, tensors);
+  }
+
+  void check_signature(const Expression &e, const Function &callee, std::size_t tensors) {
+    if (callee.results.empty())
+      return;  // its header is broken, and that was reported
+    if (tensors != callee.parameters.size())
+      report(e.at, fmt::format("'{}' takes {}, got {}", e.name,
+                               plural(callee.parameters.size(), "tensor"), tensors));
+    if (callee.results.size() != 1)
+      report(e.at, fmt::format("'{}' has {}; an expression needs 1", e.name,
+                               plural(callee.results.size(), "result")));
+    std::set<std::string> given;
+    for (const std::string &name : e.attributes) {
+      const bool known = std::any_of(callee.attributes.begin(), callee.attributes.end(),
+                                     [&](const AttributeDeclaration &a) { return a.name == name; });
+      if (!known)
+        report(e.at, fmt::format("'{}' has no attribute '{}'", e.name, name));
+      if (!given.insert(name).second)
+        report(e.at, fmt::format("attribute '{}' is given twice", name));
+    }
+    for (const AttributeDeclaration &attribute : callee.attributes)
+      if (!attribute.value && given.count(attribute.name) == 0)
+        report(e.at, fmt::format("'{}' needs attribute '{}'", e.name, attribute.name));
+  }
+
+  const Function &function_;
+  const FunctionTable &known_;
+  const std::set<std::string> &below_;
+  Diagnostics &diagnostics_;
+  std::map<std::string, Symbol> symbols_;
+};
+
+} // namespace
+
+void check_function(const Function &function, const FunctionTable &known,
+                    const std::set<std::string> &below, Diagnostics &diagnostics) {
+  Checker(function, known, below, diagnostics).run();
+}
+
+} // namespace tilefuse::tile

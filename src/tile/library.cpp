@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "tile/functions.h"
+#include "tile/tile.h"
+
+namespace tilefuse::tile {
+
+struct Library::State {
+  FunctionTable functions;
+};
+
+Library::Library() : state_(std::make_unique<State>()) {}
+Library::~Library() = default;
+Library::Library(Library &&) noexcept = default;
+Library &Library::operator=(Library &&) noexcept = default;
+
+void Library::add(std::string_view text, const std::string &file) {
+  add_functions(state_->functions, text, file);
+}
+
+bool Library::has(const std::string &function) const {
+  return state_->functions.count(function) != 0;
+}
+
+std::vector<std::string> Library::functions() const {
+  std::vector<std::string> names;
+  for (const auto &[name, function] : state_->functions)
+    names.push_back(name);
+  return names;
+}
+
+std::vector<program::TensorId> Library::instantiate(const std::string &function,
+                                                    std::span<const program::TensorId> args,
+                                                    const Attributes &attributes,
+                                                    program::Program &program,
+                                                    const std::string &origin) const {
+  return tile::instantiate(state_->functions, function, args, attributes, program, origin);
+}
+
+namespace {
+
+std::string read_text(const std::filesystem::path &path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  if (!in)
+    throw Error(ErrorCode::Io, "the file cannot be read", path.string());
+  return text;
+}
+
+} // namespace
+
+Library read_library(const std::string &directory) {
+  std::error_code problem;
+  std::vector<std::filesystem::path> paths;
+  std::filesystem::directory_iterator entry(directory, problem);
+  for (; !problem && entry != std::filesystem::directory_iterator(); entry.increment(problem))
+    if (entry->path().extension() == ".tile")
+      paths.push_back(entry->path());
+  if (problem)
+    throw Error(ErrorCode::Io,
+                fmt::format("the operator library cannot be read: {}", problem.message()), directory);
+  if (paths.empty())
+    throw Error(ErrorCode::Io, "the operator library holds no *.tile file", directory);
+  std::sort(paths.begin(), paths.end());
+  Library library;
+  for (const std::filesystem::path &path : paths)
+    library.add(read_text(path), path.string());
+  return library;
+}
+
+program::Program to_program(std::string_view text, const std::string &file,
+                            const std::map<std::string, std::pair<DType, program::Shape>> &tensors,
+                            const Attributes &attributes) {
+  FunctionTable table;
+  const std::vector<std::string> names = add_functions(table, text, file);
+  if (names.empty())
+    throw Error(ErrorCode::Syntax, "the text holds no function", file);
+  const Function &function = table.at(names.back());
+
+  program::Program result;
+  result.name = function.name;
+  std::size_t bound = 0;
+  for (const Parameter &parameter : function.parameters) {
+    const auto tensor = tensors.find(parameter.name);
+    if (tensor == tensors.end())
+      throw Error(ErrorCode::Shape,
+                  fmt::format("{} needs the type and shape of tensor {}", function.name, parameter.name),
+                  file);
+    const auto &[type, shape] = tensor->second;
+    if (std::any_of(shape.begin(), shape.end(), [](std::int64_t d) { return d < 1; }))
+      throw Error(ErrorCode::Shape,
+                  fmt::format("tensor {} has a size below 1", parameter.name), file);
+    program::elems(shape);
+    result.inputs.push_back(
+        result.add({parameter.name, type, shape, program::Role::Input, nullptr}));
+    ++bound;
+  }
+  if (bound != tensors.size())
+    throw Error(ErrorCode::Shape,
+                fmt::format("{} tensors are given, {} takes {}", tensors.size(), function.name, bound),
+                file);
+  result.outputs = instantiate(table, function.name, result.inputs, attributes, result, "");
+  program::verify(result);
+  return result;
+}
+
+} // namespace tilefuse::tile

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tile/parser.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace tilefuse::tile {
+namespace {
+
+bool is_name(std::string_view name, char first, char last) {
+  if (name.empty() || name[0] < first || name[0] > last)
+    return false;
+  return name.find('.') == std::string_view::npos;
+}
+
+std::optional<program::Agg> parse_agg(Cursor &cursor) {
+  using program::Agg;
+  static constexpr std::pair<std::string_view, Agg> kAggs[] = {
+      {"+", Agg::Sum}, {"*", Agg::Product}, {">", Agg::Max}, {"<", Agg::Min}, {"=", Agg::Assign}};
+  for (const auto &[text, agg] : kAggs)
+    if (cursor.accept(text))
+      return agg;
+  return std::nullopt;
+}
+
+class Parser {
+ public:
+  Parser(const std::vector<Token> &tokens, std::string file, Diagnostics &diagnostics)
+      : cursor_(tokens), file_(std::move(file)), diagnostics_(diagnostics),
+        expressions_(cursor_, diagnostics) {}
+
+  std::vector<ParsedFunction> file() {
+    std::vector<ParsedFunction> functions;
+    while (!cursor_.at_end()) {
+      if (!cursor_.is("function")) {
+        unexpected("'function'");
+        skip_to_function();
+        continue;
+      }
+      ParsedFunction parsed;
+      const std::size_t before = diagnostics_.size();
+      const bool header = function_header(parsed.function);
+      if (header)
+        function_body(parsed.function);
+      parsed.complete = diagnostics_.size() == before;
+      if (!header)
+        skip_to_function();
+      if (!parsed.function.name.empty())
+        functions.push_back(std::move(parsed));
+    }
+    return functions;
+  }
+
+ private:
+  bool unexpected(std::string_view expected) {
+    diagnostics_.add(cursor_.at(),
+                     fmt::format("expected {}, got {}", expected, shown(cursor_.peek())));
+    return false;
+  }
+
+  bool expect(std::string_view text) {
+    return cursor_.accept(text) || unexpected(fmt::format("'{}'", text));
+  }
+
+  // At least one token further, at the next `function` or the end.
+  void skip_to_function() {
+    do
+      cursor_.next();
+    while (!cursor_.at_end() && !cursor_.is("function"));
+  }
+
+  // Past the next `;`, or at `}`, `function` or the end.
+  void skip_statement() {
+    while (!cursor_.at_end() && !cursor_.is("}") && !cursor_.is("function"))
+      if (cursor_.next().text == ";")
+        return;
+  }
+
+  bool upper_name(std::string_view what, std::string &name, Position &at) {
+    at = cursor_.at();
+    if (cursor_.peek().kind != TokenKind::Name || !is_upper_name(cursor_.peek().text))
+      return unexpected(fmt::format("{} (it starts with A-Z)", what));
+    name = std::string(cursor_.next().text);
+    return true;
+  }
+
+  bool function_header(Function &function) {
+    cursor_.next();
+    function.file = file_;
+    function.at = cursor_.at();
+    if (cursor_.peek().kind != TokenKind::Name || !is_lower_name(cursor_.peek().text))
+      return unexpected("the function's name (it starts with a-z)");
+    function.name = std::string(cursor_.next().text);
+    return expect("(") && parameters(function) && attributes(function) && expect(")") &&
+           expect("->") && expect("(") && results(function) && expect(")") && expect("{");
+  }
+
+  bool parameters(Function &function) {
+    if (cursor_.is(")") || cursor_.is(";"))
+      return true;
+    do {
+      Parameter parameter;
+      if (!upper_name("a tensor", parameter.name, parameter.at))
+        return false;
+      if (cursor_.accept("[") && !parameter_dims(parameter))
+        return false;
+      function.parameters.push_back(std::move(parameter));
+    } while (cursor_.accept(","));
+    return true;
+  }
+
+  bool parameter_dims(Parameter &parameter) {
+    parameter.dims.emplace();
+    if (cursor_.accept("]"))
+      return true;
+    do {
+      if (cursor_.peek().kind == TokenKind::Integer) {
+        const std::optional<Expression> size = expressions_.sum();
+        if (!size || size->kind != Expression::Kind::Integer)
+          return size ? unexpected("',' or ']'") : false;
+        parameter.dims->emplace_back(size->integer);
+        continue;
+      }
+      std::string name;
+      Position at;
+      if (!upper_name("a dimension", name, at))
+        return false;
+      parameter.dims->emplace_back(std::move(name));
+    } while (cursor_.accept(","));
+    return expect("]");
+  }
+
+  bool attributes(Function &function) {
+    if (!cursor_.accept(";"))
+      return true;
+    do {
+      AttributeDeclaration attribute;
+      if (!upper_name("an attribute", attribute.name, attribute.at))
+        return false;
+      if (cursor_.accept("=") && !attribute_default(attribute))
+        return false;
+      function.attributes.push_back(std::move(attribute));
+    } while (cursor_.accept(","));
+    return true;
+  }
+
+  bool attribute_default(AttributeDeclaration &attribute) {
+    const bool negative = cursor_.accept("-");
+    const TokenKind kind = cursor_.peek().kind;
+    if (kind != TokenKind::Integer && kind != TokenKind::Float)
+      return unexpected("a number");
+    const std::optional<Expression> value = expressions_.sum();
+    if (!value)
+      return false;
+    if (value->kind == Expression::Kind::Integer)
+      attribute.value = negative ? -value->integer : value->integer;
+    else if (value->kind == Expression::Kind::Number)
+      attribute.value = negative ? -value->number : value->number;
+    else
+      return unexpected("a default that is one number");
+    return true;
+  }
+
+  bool results(Function &function) {
+    do {
+      Result result;
+      if (!upper_name("a result", result.name, result.at))
+        return false;
+      function.results.push_back(std::move(result));
+    } while (cursor_.accept(","));
+    return true;
+  }
+
+  void function_body(Function &function) {
+    while (!cursor_.is("}")) {
+      if (cursor_.at_end() || cursor_.is("function")) {
+        unexpected("'}' at the end of the function");
+        return;
+      }
+      Definition definition;
+      if (statement(definition))
+        function.statements.push_back(std::move(definition));
+      else
+        skip_statement();
+    }
+    cursor_.next();
+  }
+
+  bool statement(Definition &definition) {
+    if (!upper_name("a statement that defines a tensor", definition.name, definition.at))
+      return false;
+    if (cursor_.accept("["))
+      return contraction(definition.body.emplace<ContractionBody>()) && expect(";");
+    if (!cursor_.accept("="))
+      return unexpected("'=' or '['");
+    std::optional<Expression> value = expressions_.expression();
+    if (!value)
+      return false;
+    definition.body = std::move(*value);
+    return expect(";");
+  }
+
+  bool sums(std::vector<Expression> &list) {
+    do {
+      std::optional<Expression> value = expressions_.sum();
+      if (!value)
+        return false;
+      list.push_back(std::move(*value));
+    } while (cursor_.accept(","));
+    return true;
+  }
+
+  bool contraction(ContractionBody &body) {
+    return result_subscripts(body) && aggregation(body) && operands(body) && constraints(body) &&
+           default_clause(body);
+  }
+
+  bool result_subscripts(ContractionBody &body) {
+    if (cursor_.accept("]"))
+      return true;
+    if (!sums(body.subscripts))
+      return false;
+    if (!cursor_.accept(":"))
+      return unexpected("':' and the sizes of the result");
+    return sums(body.sizes) && expect("]");
+  }
+
+  bool aggregation(ContractionBody &body) {
+    if (cursor_.accept("==")) {
+      body.agg = program::Agg::Assign;
+      return true;
+    }
+    if (!expect("="))
+      return false;
+    const std::optional<program::Agg> agg = parse_agg(cursor_);
+    if (!agg)
+      return unexpected("one of the aggregations + * > < =");
+    body.agg = *agg;
+    return true;
+  }
+
+  bool operands(ContractionBody &body) {
+    if (!expect("(") || !reference(body.in.emplace_back()))
+      return false;
+    if (cursor_.is("*") || cursor_.is("+")) {
+      body.comb = cursor_.next().text == "*" ? program::Comb::Mul : program::Comb::Add;
+      if (!reference(body.in.emplace_back()))
+        return false;
+    }
+    return cursor_.accept(")") || unexpected("'*', '+' or ')'");
+  }
+
+  bool reference(Reference &reference) {
+    if (!upper_name("a tensor", reference.tensor, reference.at) || !expect("["))
+      return false;
+    return cursor_.accept("]") || (sums(reference.subscripts) && expect("]"));
+  }
+
+  bool constraints(ContractionBody &body) {
+    while (cursor_.accept(",")) {
+      std::optional<Expression> poly = expressions_.sum();
+      if (!poly || !expect("<"))
+        return false;
+      std::optional<Expression> bound = expressions_.sum();
+      if (!bound)
+        return false;
+      body.constraints.push_back({std::move(*poly), std::move(*bound)});
+    }
+    return true;
+  }
+
+  bool default_clause(ContractionBody &body) {
+    if (!cursor_.accept("default"))
+      return true;
+    Reference &init = body.init.emplace();
+    return upper_name("a tensor", init.tensor, init.at);
+  }
+
+  Cursor cursor_;
+  std::string file_;
+  Diagnostics &diagnostics_;
+  ExpressionParser expressions_;
+};
+
+} // namespace
+
+bool is_upper_name(std::string_view name) { return is_name(name, 'A', 'Z'); }
+bool is_lower_name(std::string_view name) { return is_name(name, 'a', 'z'); }
+
+std::vector<ParsedFunction> parse_functions(std::string_view text, const std::string &file,
+                                            Diagnostics &diagnostics) {
+  const std::vector<Token> tokens = tokenize(text, file, diagnostics);
+  return Parser(tokens, file, diagnostics).file();
+}
+
+} // namespace tilefuse::tile

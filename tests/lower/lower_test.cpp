@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The main test of the compiler: random nest × random legal schedule, the kernel simulated against the nest evaluated.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "kernel/simulate.h"
+#include "kernel/text.h"
+#include "lower/pipeline.h"
+#include "lower/random_nests.h"
+#include "model/pack.h"
+#include "nest/passes.h"
+#include "schedule/staging.h"
+#include "search/pick.h"
+
+namespace tilefuse {
+namespace {
+
+using testing::Random;
+using Slots = std::vector<std::vector<std::byte>>;
+
+Target vector_target() {
+  return {.name = "test_vector", .backend = "llvm", .lanes = LaneKind::Vector, .vector_f32 = 8,
+          .local_bytes = 1 << 20};
+}
+
+Target work_item_target() {
+  return {.name = "test_groups", .backend = "opencl", .lanes = LaneKind::WorkItem, .vector_f32 = 32,
+          .max_group = 256, .local_bytes = 48 << 10};
+}
+
+std::vector<std::span<std::byte>> spans(Slots& slots) {
+  std::vector<std::span<std::byte>> all;
+  for (std::vector<std::byte>& slot : slots) all.emplace_back(slot);
+  return all;
+}
+
+// The simulated result of the out slot.
+std::vector<std::byte> simulated(const nest::Nest& nest, const schedule::Schedule& schedule,
+                                 const Target& target, Slots slots) {
+  const kernel::Kernel kernel = lower::lower({nest}, schedule, target);
+  const std::string text = kernel::to_text(kernel);
+  EXPECT_EQ(kernel::to_text(kernel::parse_kernel(text)), text);
+  Slots packed;
+  std::vector<std::span<std::byte>> args;
+  const std::vector<schedule::KernelArg> list = kernel_args(nest, schedule);
+  packed.reserve(list.size());
+  for (const schedule::KernelArg& arg : list) {
+    if (arg.slot >= 0) {
+      args.emplace_back(slots[static_cast<std::size_t>(arg.slot)]);
+      continue;
+    }
+    const int slot = nest.inputs[static_cast<std::size_t>(arg.packed_input)].slot;
+    packed.push_back(model::pack(nest, schedule, arg.packed_input, slots[static_cast<std::size_t>(slot)]));
+    args.emplace_back(packed.back());
+  }
+  kernel::simulate(kernel, args);
+  return slots[static_cast<std::size_t>(nest.out.slot)];
+}
+
+void check_case(std::uint64_t seed, const Target& target, bool picked) {
+  Random random(seed);
+  const DType type = random.of<DType>({DType::F32, DType::F32, DType::F16, DType::I32});
+  const nest::Nest nest = testing::random_nest(random, type);
+  nest::verify(nest);
+  const schedule::Schedule schedule =
+      picked ? search::pick(nest, target) : testing::random_schedule(random, nest, target);
+  SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + nest::to_text(nest) +
+               schedule::to_text(nest, schedule));
+  EXPECT_EQ(schedule::parse_schedule(nest, schedule::to_text(nest, schedule)), schedule);
+  const Slots slots = testing::integer_slots(random, nest);
+  Slots expected = slots;
+  nest::evaluate(nest, spans(expected));
+  ASSERT_EQ(simulated(nest, schedule, target, slots),
+            expected[static_cast<std::size_t>(nest.out.slot)]);
+}
+
+// More cases with TILEFUSE_FUZZ_CASES=N.
+std::uint64_t case_count(std::uint64_t usual) {
+  const char* text = std::getenv("TILEFUSE_FUZZ_CASES");
+  return text ? std::strtoull(text, nullptr, 10) : usual;
+}
+
+TEST(Lower, RandomSchedulesOfVectorLanesAreExact) {
+  for (std::uint64_t seed = 1; seed <= case_count(400) && !::testing::Test::HasFatalFailure(); ++seed)
+    check_case(seed, vector_target(), false);
+}
+
+TEST(Lower, RandomSchedulesOfWorkItemLanesAreExact) {
+  for (std::uint64_t seed = 1; seed <= case_count(200) && !::testing::Test::HasFatalFailure(); ++seed)
+    check_case(seed, work_item_target(), false);
+}
+
+TEST(Lower, PickedSchedulesAreExact) {
+  for (std::uint64_t seed = 1; seed <= case_count(150) && !::testing::Test::HasFatalFailure(); ++seed) {
+    check_case(seed, vector_target(), true);
+    check_case(seed, work_item_target(), true);
+  }
+}
+
+TEST(Lower, KernelsAreTheSameEveryTime) {
+  Random first(7);
+  Random second(7);
+  const nest::Nest a = testing::random_nest(first, DType::F32);
+  const nest::Nest b = testing::random_nest(second, DType::F32);
+  const Target target = vector_target();
+  EXPECT_EQ(kernel::to_text(lower::lower({a}, search::pick(a, target), target)),
+            kernel::to_text(lower::lower({b}, search::pick(b, target), target)));
+}
+
+TEST(Schedule, IllegalOnesSayWhy) {
+  Random random(3);
+  const nest::Nest nest = testing::random_nest(random, DType::F32);
+  schedule::Schedule schedule = schedule::scalar_schedule(nest);
+  EXPECT_FALSE(schedule::illegal(nest, schedule, vector_target()));
+  schedule.splits[0].tile = 3;
+  schedule.splits[0].keep = 2;
+  EXPECT_NE(schedule::illegal(nest, schedule, vector_target()).value_or("").find("not a multiple"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace tilefuse

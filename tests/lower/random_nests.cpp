@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/random_nests.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "schedule/staging.h"
+
+namespace tilefuse::testing {
+namespace {
+
+using nest::Dim;
+using nest::Linear;
+using nest::Nest;
+using nest::Operand;
+
+// Builds a nest index by index, operand by operand.
+class Maker {
+ public:
+  Maker(std::string name, DType type) : type_(type) {
+    nest_.name = std::move(name);
+    nest_.acc_type = accumulator_type(type);
+    nest_.post = program::acc(nest_.acc_type);
+  }
+
+  int index(const std::string& name, std::int64_t extent, bool reduced = false) {
+    if (!reduced) ++nest_.output_indices;
+    nest_.indices.push_back({name, extent});
+    return static_cast<int>(nest_.indices.size()) - 1;
+  }
+
+  // sum of coeff * index + constant as a subscript of a dimension of `size` elements.
+  struct Subscript {
+    std::vector<std::pair<int, std::int64_t>> terms;
+    std::int64_t constant = 0;
+    std::int64_t size = 1;
+    bool guarded = false;
+  };
+
+  // `order` lists dimensions from slowest to fastest in memory.
+  Operand operand(const std::vector<Subscript>& subscripts, const std::vector<int>& order,
+                  bool constant, DType type) {
+    Operand operand{.slot = static_cast<int>(nest_.slots.size()), .offset = 0, .constant = constant};
+    std::int64_t elems = 1;
+    operand.dims.resize(subscripts.size());
+    for (auto d = order.rbegin(); d != order.rend(); ++d) {
+      const Subscript& from = subscripts[static_cast<std::size_t>(*d)];
+      Dim& dim = operand.dims[static_cast<std::size_t>(*d)];
+      dim.at.constant = from.constant;
+      dim.at.coeff.assign(nest_.indices.size(), 0);
+      for (const auto& [i, coeff] : from.terms) dim.at.coeff[static_cast<std::size_t>(i)] += coeff;
+      dim.size = from.size;
+      dim.stride = elems;
+      dim.guarded = from.guarded;
+      elems *= from.size;
+    }
+    nest_.slots.push_back({type, elems});
+    return operand;
+  }
+
+  Nest& nest() { return nest_; }
+  DType type() const { return type_; }
+
+ private:
+  Nest nest_;
+  DType type_;
+};
+
+struct Window {
+  std::int64_t kernel, stride, dilation, pad, in, out;
+};
+
+Window random_window(Random& random) {
+  Window w{};
+  w.kernel = random.between(1, 3);
+  w.stride = random.between(1, 3);
+  w.dilation = random.chance(25) ? 2 : 1;
+  w.pad = random.chance(60) ? random.between(0, w.kernel) : 0;
+  w.in = random.of<std::int64_t>({1, 3, 5, 7, 8, 13});
+  const std::int64_t reach = (w.kernel - 1) * w.dilation + 1;
+  w.out = std::max<std::int64_t>(1, (w.in + 2 * w.pad - reach) / w.stride + 1);
+  return w;
+}
+
+Maker::Subscript through(const Window& w, int point, int tap) {
+  const std::int64_t highest = (w.out - 1) * w.stride + (w.kernel - 1) * w.dilation - w.pad;
+  return {{{point, w.stride}, {tap, w.dilation}}, -w.pad, w.in, w.pad > 0 || highest >= w.in};
+}
+
+const std::vector<int> kChannelsLast = {0, 2, 3, 1};
+const std::vector<int> kRowMajor = {0, 1, 2, 3};
+
+void add_relu_and_bias(Random& random, Maker& maker, int channel, std::int64_t channels) {
+  Nest& nest = maker.nest();
+  if (random.chance(50)) {
+    nest.extras.push_back(maker.operand({{{{channel, 1}}, 0, channels}}, {0}, true, maker.type()));
+    nest.post = program::call(ScalarOp::Add, {nest.post, program::operand(0, maker.type())});
+  }
+  if (random.chance(50))
+    nest.post = program::call(ScalarOp::Max, {nest.post, program::constant(0, nest.acc_type)});
+}
+
+// Convolution; `depthwise` shares the channel between input, filter and output; no filter at all is pooling.
+Nest random_window_nest(Random& random, DType type, bool depthwise, bool pooling) {
+  Maker maker(pooling ? "maxpool" : "conv", type);
+  const Window wy = random_window(random);
+  const Window wx = random_window(random);
+  const std::int64_t images = random.between(1, 2);
+  const std::int64_t channels = random.of<std::int64_t>({1, 2, 3, 5, 8, 12, 17});
+  const std::int64_t inner = depthwise || pooling ? 1 : random.of<std::int64_t>({1, 3, 4, 7});
+  const int n = maker.index("n", images);
+  const int m = maker.index("m", channels);
+  const int y = maker.index("y", wy.out);
+  const int x = maker.index("x", wx.out);
+  const int c = depthwise || pooling ? m : maker.index("c", inner, true);
+  const int r = maker.index("r", wy.kernel, true);
+  const int s = maker.index("s", wx.kernel, true);
+  const std::int64_t in_channels = depthwise || pooling ? channels : inner;
+  const std::vector<int>& in_order = random.chance(60) ? kChannelsLast : kRowMajor;
+  Nest& nest = maker.nest();
+  nest.inputs.push_back(maker.operand({{{{n, 1}}, 0, images},
+                                       {{{c, 1}}, 0, in_channels},
+                                       through(wy, y, r),
+                                       through(wx, x, s)},
+                                      in_order, false, type));
+  if (pooling) {
+    nest.agg = random.chance(50) ? program::Agg::Max : program::Agg::Sum;
+  } else {
+    nest.agg = program::Agg::Sum;
+    nest.comb = program::Comb::Mul;
+    std::vector<Maker::Subscript> filter = {{{{m, 1}}, 0, channels}};
+    if (!depthwise) filter.push_back({{{c, 1}}, 0, inner});
+    filter.push_back({{{r, 1}}, 0, wy.kernel});
+    filter.push_back({{{s, 1}}, 0, wx.kernel});
+    std::vector<int> order;
+    for (std::size_t d = 0; d < filter.size(); ++d) order.push_back(static_cast<int>(d));
+    nest.inputs.push_back(maker.operand(filter, order, true, type));
+  }
+  nest.out = maker.operand({{{{n, 1}}, 0, images},
+                            {{{m, 1}}, 0, channels},
+                            {{{y, 1}}, 0, wy.out},
+                            {{{x, 1}}, 0, wx.out}},
+                           random.chance(60) ? kChannelsLast : kRowMajor, false, type);
+  add_relu_and_bias(random, maker, m, channels);
+  return nest;
+}
+
+Nest random_product(Random& random, DType type) {
+  Maker maker("gemm", type);
+  const std::int64_t rows = random.of<std::int64_t>({1, 2, 7});
+  const std::int64_t columns = random.of<std::int64_t>({1, 3, 8, 19});
+  const std::int64_t depth = random.of<std::int64_t>({1, 5, 16});
+  const int m = maker.index("m", rows);
+  const int n = maker.index("n", columns);
+  const int k = maker.index("k", depth, true);
+  Nest& nest = maker.nest();
+  nest.agg = program::Agg::Sum;
+  nest.comb = program::Comb::Mul;
+  nest.inputs.push_back(
+      maker.operand({{{{m, 1}}, 0, rows}, {{{k, 1}}, 0, depth}}, {0, 1}, false, type));
+  nest.inputs.push_back(maker.operand({{{{k, 1}}, 0, depth}, {{{n, 1}}, 0, columns}},
+                                      random.chance(50) ? std::vector<int>{0, 1}
+                                                        : std::vector<int>{1, 0},
+                                      random.chance(70), type));
+  nest.out = maker.operand({{{{m, 1}}, 0, rows}, {{{n, 1}}, 0, columns}}, {0, 1}, false, type);
+  add_relu_and_bias(random, maker, n, columns);
+  return nest;
+}
+
+Nest random_map(Random& random, DType type) {
+  Maker maker("map", type);
+  const std::int64_t rows = random.of<std::int64_t>({1, 3, 11});
+  const std::int64_t columns = random.of<std::int64_t>({1, 2, 8, 21});
+  const int y = maker.index("y", rows);
+  const int x = maker.index("x", columns);
+  Nest& nest = maker.nest();
+  nest.acc_type = type;
+  const std::vector<int> order = random.chance(50) ? std::vector<int>{0, 1} : std::vector<int>{1, 0};
+  nest.extras.push_back(
+      maker.operand({{{{y, 1}}, 0, rows}, {{{x, 1}}, 0, columns}}, order, false, type));
+  nest.extras.push_back(maker.operand({{{{x, 1}}, 0, columns}}, {0}, false, type));
+  nest.out = maker.operand({{{{y, 1}}, 0, rows}, {{{x, 1}}, 0, columns}}, {0, 1}, false, type);
+  nest.post = program::call(
+      ScalarOp::Max, {program::call(ScalarOp::Mul, {program::operand(0, type), program::operand(1, type)}),
+                      program::constant(-3, type)});
+  return nest;
+}
+
+}  // namespace
+
+Nest random_nest(Random& random, DType type) {
+  switch (random.between(0, 4)) {
+    case 0: return random_window_nest(random, type, false, false);
+    case 1: return random_window_nest(random, type, true, false);
+    case 2: return random_window_nest(random, type, false, true);
+    case 3: return random_product(random, type);
+    default: return random_map(random, type);
+  }
+}
+
+schedule::Schedule random_schedule(Random& random, const Nest& nest, const Target& target) {
+  for (int attempt = 0; attempt < 200; ++attempt) {
+    schedule::Schedule schedule = schedule::scalar_schedule(nest);
+    schedule.name = "random";
+    schedule.lanes = target.lanes;
+    const int lane = random.chance(80) ? static_cast<int>(random.between(0, nest.output_indices - 1)) : -1;
+    for (std::size_t i = 0; i < nest.indices.size(); ++i) {
+      schedule::Split& split = schedule.splits[i];
+      const std::int64_t extent = nest.indices[i].extent;
+      split.keep = random.chance(50) ? random.between(1, std::min<std::int64_t>(extent, 4)) : 1;
+      if (static_cast<int>(i) >= nest.output_indices) continue;
+      if (static_cast<int>(i) == lane) split.lane = random.of<std::int64_t>({2, 4, 8});
+      split.tile = split.step() * random.between(1, 1 + extent / split.step());
+    }
+    const auto middle = schedule.order.begin() + nest.output_indices;
+    std::shuffle(schedule.order.begin(), middle, random.engine());
+    std::shuffle(middle, schedule.order.end(), random.engine());
+    for (schedule::Fill& fill : schedule.fills)
+      fill = random.of<schedule::Fill>(
+          {schedule::Fill::Direct, schedule::Fill::Local, schedule::Fill::Packed});
+    if (!schedule::illegal(nest, schedule, target)) return schedule;
+  }
+  return schedule::scalar_schedule(nest);
+}
+
+std::vector<std::vector<std::byte>> integer_slots(Random& random, const Nest& nest) {
+  std::vector<std::vector<std::byte>> slots;
+  for (const nest::Slot& slot : nest.slots) {
+    slots.emplace_back(static_cast<std::size_t>(slot.elems * size_bytes(slot.type)));
+    for (std::int64_t i = 0; i < slot.elems; ++i)
+      store_element(slots.back().data(), slot.type, i, static_cast<double>(random.between(-4, 4)));
+  }
+  return slots;
+}
+
+}  // namespace tilefuse::testing

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random nests of the kinds networks are made of, with small extents chosen to be awkward (1, primes, 3 channels), and random
+// legal schedules for them. Everything follows from the seed.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "nest/nest.h"
+#include "schedule/schedule.h"
+#include "target/target.h"
+
+namespace tilefuse::testing {
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+  std::int64_t between(std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
+  }
+  bool chance(int percent) { return between(1, 100) <= percent; }
+  template <typename T>
+  const T& of(const std::vector<T>& values) {
+    return values[static_cast<std::size_t>(between(0, static_cast<std::int64_t>(values.size()) - 1))];
+  }
+  std::mt19937_64& engine() { return engine_; }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+// A convolution, pooling, depthwise convolution, matrix product or map; channels-last or channels-first storage.
+nest::Nest random_nest(Random& random, DType type);
+
+// A random legal schedule; the scalar one when none is found in a number of tries.
+schedule::Schedule random_schedule(Random& random, const nest::Nest& nest, const Target& target);
+
+// Element arrays for the slots of a nest, filled with integers in [-4, 4].
+std::vector<std::vector<std::byte>> integer_slots(Random& random, const nest::Nest& nest);
+
+}  // namespace tilefuse::testing

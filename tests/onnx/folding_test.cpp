@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shape arithmetic, symbolic dimensions, constants and names.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "onnx/model_builder.h"
+
+namespace tilefuse::onnx_import {
+namespace {
+
+onnx::AttributeProto axis(std::int64_t value) { return attribute("axis", value); }
+
+// Shape → Gather → Unsqueeze → Concat → Reshape, as exporters write a flatten.
+ModelBuilder exported_flatten() {
+  ModelBuilder model(11);
+  model.symbolic_input("x", {"N", "3", "4", "5"});
+  model.initializer(int64_tensor("zero", {}, {0})).initializer(int64_tensor("minus", {1}, {-1}));
+  model.node("Shape", {"x"}, {"shape"}).node("Gather", {"shape", "zero"}, {"n"}, {axis(0)});
+  model.node("Unsqueeze", {"n"}, {"n1"}, {attribute("axes", Dims{0})});
+  model.node("Concat", {"n1", "minus"}, {"to"}, {axis(0)}).node("Reshape", {"x", "to"}, {"y"}).output("y");
+  return model;
+}
+
+TEST(Folding, leaves_nothing_of_shape_arithmetic) {
+  const program::Program program = import(exported_flatten(), {.batch = 2});
+  EXPECT_EQ(output_shape(program), (Dims{2, 60}));
+  EXPECT_EQ(program.statements.size(), 1U);
+  EXPECT_EQ(program.tensors.size(), 2U);
+}
+
+struct Arithmetic {
+  std::string op;
+  Dims a, b, result;
+};
+
+class IntegerArithmetic : public testing::TestWithParam<Arithmetic> {};
+
+TEST_P(IntegerArithmetic, gives_a_shape) {
+  const auto& [op, a, b, result] = GetParam();
+  ModelBuilder model(13);
+  model.input("x", {24}).initializer(int64_tensor("a", {static_cast<std::int64_t>(a.size())}, a));
+  model.initializer(int64_tensor("b", {static_cast<std::int64_t>(b.size())}, b));
+  model.node(op, {"a", "b"}, {"to"}).node("Reshape", {"x", "to"}, {"y"}).output("y");
+  EXPECT_EQ(output_shape(import(model)), result);
+}
+
+INSTANTIATE_TEST_SUITE_P(Folding, IntegerArithmetic,
+                         testing::Values(Arithmetic{"Add", {1, 5}, {3, 1}, {4, 6}}, Arithmetic{"Sub", {5, 7}, {1}, {4, 6}},
+                                         Arithmetic{"Mul", {2, 3}, {2}, {4, 6}}, Arithmetic{"Div", {9, 13}, {2}, {4, 6}},
+                                         Arithmetic{"Max", {4, 1}, {1, 6}, {4, 6}}, Arithmetic{"Min", {4, 9}, {9, 6}, {4, 6}},
+                                         Arithmetic{"Gather", {6, 5, 4}, {2, 0}, {4, 6}}));
+
+TEST(Folding, covers_slices_ranges_and_casts) {
+  ModelBuilder model(13);
+  model.input("x", {2, 3, 4});
+  model.initializer(int64_tensor("one", {1}, {1})).initializer(int64_tensor("end", {1}, {9223372036854775807}));
+  model.node("Shape", {"x"}, {"shape"}).node("Slice", {"shape", "one", "end"}, {"tail"});
+  model.node("Cast", {"tail"}, {"tail32"}, {attribute("to", std::int64_t{onnx::TensorProto::INT32})});
+  model.node("Cast", {"tail32"}, {"tail64"}, {attribute("to", std::int64_t{onnx::TensorProto::INT64})});
+  model.initializer(int64_tensor("minus", {1}, {-1}));
+  model.node("Concat", {"tail64", "minus"}, {"to"}, {axis(0)}).node("Reshape", {"x", "to"}, {"y"}).output("y");
+  EXPECT_EQ(output_shape(import(model)), (Dims{3, 4, 2}));
+}
+
+TEST(Folding, reports_division_by_zero_and_overflow) {
+  const auto code = [](const std::string& op, std::int64_t a, std::int64_t b) {
+    ModelBuilder model(13);
+    model.input("x", {1}).initializer(int64_tensor("a", {1}, {a})).initializer(int64_tensor("b", {1}, {b}));
+    model.node(op, {"a", "b"}, {"to"}).node("Reshape", {"x", "to"}, {"y"}).output("y");
+    return error_of([&] { import(model); }).code();
+  };
+  EXPECT_EQ(code("Div", 1, 0), ErrorCode::Shape);
+  EXPECT_EQ(code("Div", INT64_MIN, -1), ErrorCode::Limit);
+  EXPECT_EQ(code("Mul", INT64_MAX, 2), ErrorCode::Limit);
+  EXPECT_EQ(code("Add", INT64_MAX, 1), ErrorCode::Limit);
+}
+
+TEST(Folding, shape_computed_at_run_time_is_unsupported) {
+  ModelBuilder model(13);
+  model.input("x", {4}).input("to", {2}, onnx::TensorProto::INT64).node("Reshape", {"x", "to"}, {"y"}).output("y");
+  const Error error = error_of([&] { import(model); });
+  EXPECT_EQ(error.code(), ErrorCode::Unsupported);
+  EXPECT_EQ(error.where(), "Reshape y");
+}
+
+TEST(Symbols, batch_binds_the_first_dimension) {
+  ModelBuilder model(13);
+  model.symbolic_input("x", {"N", "3"}).node("Relu", {"x"}, {"y"}).output("y");
+  EXPECT_EQ(output_shape(import(model)), (Dims{1, 3}));
+  EXPECT_EQ(output_shape(import(model, {.batch = 5})), (Dims{5, 3}));
+  EXPECT_EQ(output_shape(import(model, {.input_shapes = {{"x", {7, 3}}}})), (Dims{7, 3}));
+}
+
+TEST(Symbols, are_shared_between_inputs) {
+  ModelBuilder model(13);
+  model.symbolic_input("a", {"N", "H"}).symbolic_input("b", {"N", "H"}).node("Add", {"a", "b"}, {"y"}).output("y");
+  EXPECT_EQ(output_shape(import(model, {.input_shapes = {{"b", {2, 6}}}})), (Dims{2, 6}));
+  const Options conflict{.input_shapes = {{"a", {2, 6}}, {"b", {2, 5}}}};
+  EXPECT_EQ(error_of([&] { import(model, conflict); }).code(), ErrorCode::Shape);
+}
+
+TEST(Symbols, unknown_or_conflicting_ones_are_errors) {
+  ModelBuilder model(13);
+  model.symbolic_input("x", {"", "3", ""}).node("Relu", {"x"}, {"y"}).output("y");
+  const std::vector<Options> bad{{}, {.batch = 0}, {.batch = -1}, {.batch = 2, .input_shapes = {{"x", {2, 4, 5}}}},
+                                 {.input_shapes = {{"x", {2, 3}}}}, {.input_shapes = {{"x", {2, 3, 0}}}},
+                                 {.input_shapes = {{"z", {2, 3, 1}}}}};
+  for (const Options& options : bad) EXPECT_EQ(error_of([&] { import(model, options); }).code(), ErrorCode::Shape);
+  EXPECT_EQ(output_shape(import(model, {.input_shapes = {{"x", {2, 3, 5}}}})), (Dims{2, 3, 5}));
+}
+
+TEST(Symbols, batch_that_the_model_does_not_have_is_an_error) {
+  ModelBuilder model(13);
+  model.input("x", {1, 3}).node("Relu", {"x"}, {"y"}).output("y");
+  EXPECT_EQ(error_of([&] { import(model, {.batch = 2}); }).code(), ErrorCode::Shape);
+}
+
+TEST(Constants, initializers_that_are_inputs_too_are_constants) {
+  ModelBuilder model(8);
+  model.input("x", {2, 3}).input("w", {2, 3}).initializer(float_tensor("w", {2, 3}));
+  const program::Program program = import(model.node("Add", {"x", "w"}, {"y"}).output("y"));
+  ASSERT_EQ(program.inputs.size(), 1U);
+  EXPECT_EQ(program[program.inputs[0]].name, "x");
+}
+
+TEST(Constants, of_one_shape_and_value_enter_the_program_once) {
+  ModelBuilder model(13);
+  model.input("x", {4}).initializer(float_tensor("w", {4}));
+  model.node("Identity", {"w"}, {"v"}).node("Add", {"x", "w"}, {"a"}).node("Mul", {"a", "v"}, {"y"}).output("y");
+  int constants = 0;
+  for (const auto& tensor : import(model).tensors) constants += tensor.role == program::Role::Constant ? 1 : 0;
+  EXPECT_EQ(constants, 1);
+}
+
+TEST(Constants, of_shape_repeat_their_value) {
+  ModelBuilder model(9);
+  model.input("x", {2, 3}).initializer(int64_tensor("shape", {2}, {2, 3}));
+  model.node("ConstantOfShape", {"shape"}, {"w"}, {attribute("value", float_tensor("", {1}))});
+  const program::Program program = import(model.node("Add", {"x", "w"}, {"y"}).output("y"));
+  for (const auto& tensor : program.tensors) {
+    if (tensor.role != program::Role::Constant) continue;
+    EXPECT_EQ(tensor.shape, (Dims{2, 3}));
+    for (std::int64_t i = 0; i < 6; ++i) EXPECT_EQ(load_element(tensor.data->data(), DType::F32, i), 0.25);
+  }
+}
+
+TEST(Outputs, keep_their_names_and_may_be_anything) {
+  ModelBuilder model(13);
+  model.input("x", {2}).initializer(float_tensor("w", {2})).node("Relu", {"x"}, {"r"}).node("Identity", {"r"}, {"s"});
+  const program::Program program = import(model.output("s").output("x").output("r").output("w"));
+  std::vector<std::string> names;
+  for (const auto id : program.outputs) {
+    names.push_back(program[id].name);
+    EXPECT_EQ(program[id].role, program::Role::Temporary);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"s", "x", "r", "w"}));
+}
+
+TEST(Names, may_hold_anything) {
+  const std::string name = "a\"b\n; } int main() { `rm`\t\\\x01";
+  ModelBuilder model(13);
+  model.input(name, {2}).node("Relu", {name}, {name + "'"}).output(name + "'");
+  model.proto.mutable_graph()->mutable_node(0)->set_name(name);
+  const program::Program program = import(model);
+  EXPECT_EQ(program[program.outputs[0]].name, name + "'");
+  EXPECT_EQ(program.statements[0].origin, "Relu " + name);
+  EXPECT_EQ(program::to_text(program::parse_program(program::to_text(program))), program::to_text(program));
+}
+
+}  // namespace
+}  // namespace tilefuse::onnx_import

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "program/reference.h"
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+
+#include "base/error.h"
+
+namespace tilefuse::program::testing {
+namespace {
+
+using Point = std::vector<std::int64_t>;
+
+constexpr std::int64_t kLeast = -8;
+constexpr std::int64_t kMost = 200;
+
+std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
+
+double evaluate_expr(const Expr& expr, const Values& operands) {
+  if (expr.kind == Expr::Kind::Const) return expr.value;
+  if (expr.kind == Expr::Kind::Operand) return operands[static_cast<std::size_t>(expr.operand)];
+  Values args;
+  for (const Expr& arg : expr.args) args.push_back(evaluate_expr(arg, operands));
+  if (expr.kind == Expr::Kind::Cast) return args.front();
+  return evaluate(expr.op, args, !is_float(expr.type));
+}
+
+// The value of a subscript whose indices are all set; nothing while some are open or when it is no integer in range.
+enum class State { Open, Inside, Outside };
+State state_of(const Affine& affine, const Point& point, std::size_t set, std::int64_t bound, std::int64_t& value) {
+  Rational sum = affine.constant;
+  for (std::size_t i = 0; i < affine.coeff.size(); ++i) {
+    if (affine.coeff[i].is_zero()) continue;
+    if (i >= set) return State::Open;
+    sum = sum + affine.coeff[i] * Rational(point[i]);
+  }
+  value = sum.num();
+  return sum.is_integer() && value >= 0 && value < bound ? State::Inside : State::Outside;
+}
+
+struct Condition {
+  const Affine* affine;
+  std::int64_t bound;
+};
+
+std::vector<Condition> conditions_of(const Program& program, const Statement& statement, const Contraction& body) {
+  std::vector<Condition> result;
+  const auto add = [&](const std::vector<Affine>& subscripts, const Shape& shape) {
+    for (std::size_t d = 0; d < shape.size(); ++d) result.push_back({&subscripts[d], shape[d]});
+  };
+  add(body.out, program[statement.out].shape);
+  for (const Access& access : body.in) add(access.subscripts, program[access.tensor].shape);
+  for (const Constraint& constraint : body.constraints) result.push_back({&constraint.expr, constraint.bound});
+  return result;
+}
+
+void each_point(const std::vector<Condition>& conditions, Point& point, std::size_t set,
+                const std::function<void()>& visit) {
+  for (const Condition& condition : conditions) {
+    std::int64_t value = 0;
+    if (state_of(*condition.affine, point, set, condition.bound, value) == State::Outside) return;
+  }
+  if (set == point.size()) return visit();
+  for (point[set] = kLeast; point[set] <= kMost; ++point[set]) each_point(conditions, point, set + 1, visit);
+}
+
+Point subscripts_at(const std::vector<Affine>& subscripts, const Point& point) {
+  Point result;
+  for (const Affine& affine : subscripts) {
+    std::int64_t value = 0;
+    state_of(affine, point, point.size(), 0, value);
+    result.push_back(value);
+  }
+  return result;
+}
+
+double aggregate(Agg agg, bool first, double old, double value) {
+  if (first || agg == Agg::Assign) return value;
+  switch (agg) {
+    case Agg::Sum: return old + value;
+    case Agg::Product: return old * value;
+    case Agg::Max: return std::max(old, value);
+    default: return std::min(old, value);
+  }
+}
+
+// How statements reach elements; the two machines differ only here.
+struct Memory {
+  std::function<double(TensorId, const Point&)> load;
+  std::function<void(TensorId, const Point&, double)> store;
+};
+
+void run_contraction(const Program& program, const Statement& statement, const Contraction& body, Memory& memory) {
+  std::map<Point, double> written;
+  Point point(body.indices.size(), 0);
+  each_point(conditions_of(program, statement, body), point, 0, [&] {
+    Values args;
+    for (const Access& access : body.in) args.push_back(memory.load(access.tensor, subscripts_at(access.subscripts, point)));
+    double value = args[0];
+    if (body.comb == Comb::Mul) value *= args[1];
+    if (body.comb == Comb::Add) value += args[1];
+    const auto [slot, first] = written.emplace(subscripts_at(body.out, point), 0);
+    slot->second = aggregate(body.agg, first, slot->second, value);
+  });
+  for (const auto& [where, value] : written) memory.store(statement.out, where, value);
+}
+
+void each_element(const Shape& shape, const std::function<void(const Point&)>& visit) {
+  Point point(shape.size(), 0);
+  for (std::int64_t i = 0; i < elems(shape); ++i) {
+    std::int64_t rest = i;
+    for (std::size_t d = shape.size(); d-- > 0; rest /= shape[d]) point[d] = rest % shape[d];
+    visit(point);
+  }
+}
+
+void run_map(const Program& program, const Statement& statement, const Map& map, Memory& memory) {
+  each_element(program[statement.out].shape, [&](const Point& point) {
+    Values args;
+    for (TensorId operand : map.operands) {
+      const Shape& shape = program[operand].shape;
+      Point where(point.end() - static_cast<std::ptrdiff_t>(shape.size()), point.end());
+      for (std::size_t d = 0; d < shape.size(); ++d)
+        if (shape[d] == 1) where[d] = 0;
+      args.push_back(memory.load(operand, where));
+    }
+    memory.store(statement.out, point, evaluate_expr(map.expr, args));
+  });
+}
+
+void copy(const Program& program, TensorId from, TensorId to, Memory& memory) {
+  each_element(program[to].shape,
+               [&](const Point& point) { memory.store(to, point, memory.load(from, point)); });
+}
+
+Values constant_values(const Tensor& tensor) {
+  Values values;
+  for (std::int64_t i = 0; i < elems(tensor.shape); ++i)
+    values.push_back(load_element(tensor.data->data(), tensor.type, i));
+  return values;
+}
+
+std::size_t offset_of(const Point& point, const Shape& strides, std::int64_t offset = 0) {
+  for (std::size_t d = 0; d < point.size(); ++d) offset += point[d] * strides[d];
+  return static_cast<std::size_t>(offset);
+}
+
+}  // namespace
+
+void fill_constants(Program& program) {
+  int seed = 1;
+  for (Tensor& tensor : program.tensors) {
+    if (tensor.role != Role::Constant) continue;
+    auto data = std::make_shared<Bytes>(static_cast<std::size_t>(elems(tensor.shape) * size_bytes(tensor.type)));
+    for (std::int64_t i = 0; i < elems(tensor.shape); ++i)
+      store_element(data->data(), tensor.type, i, static_cast<double>((i * 7 + seed * 5) % 9 - 4));
+    tensor.data = std::move(data);
+    ++seed;
+  }
+}
+
+Values input_values(const Program& program, std::size_t k) {
+  Values values;
+  for (std::int64_t i = 0; i < elems(program[program.inputs[k]].shape); ++i)
+    values.push_back(static_cast<double>((i * 5 + static_cast<std::int64_t>(k) * 3) % 11 - 5));
+  return values;
+}
+
+std::vector<Values> run(const Program& program) {
+  std::vector<Values> values(program.tensors.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i].assign(static_cast<std::size_t>(elems(program.tensors[i].shape)), 0);
+    if (program.tensors[i].role == Role::Constant) values[i] = constant_values(program.tensors[i]);
+  }
+  for (std::size_t k = 0; k < program.inputs.size(); ++k) values[at(program.inputs[k])] = input_values(program, k);
+  const auto element = [&](TensorId id, const Point& point) -> double& {
+    return values[at(id)][offset_of(point, row_major(program[id].shape))];
+  };
+  Memory memory{element, [&](TensorId id, const Point& point, double value) { element(id, point) = value; }};
+  for (const Statement& statement : program.statements) {
+    if (const auto* map = std::get_if<Map>(&statement.body)) run_map(program, statement, *map, memory);
+    else if (const auto* view = std::get_if<View>(&statement.body)) values[at(statement.out)] = values[at(view->in)];
+    else {
+      const auto& body = std::get<Contraction>(statement.body);
+      if (body.init) copy(program, *body.init, statement.out, memory);
+      run_contraction(program, statement, body, memory);
+    }
+  }
+  std::vector<Values> outputs;
+  for (TensorId id : program.outputs) outputs.push_back(values[at(id)]);
+  return outputs;
+}
+
+std::vector<Values> run(const StoredProgram& stored) {
+  const Program& program = stored.program;
+  std::vector<Values> buffers;
+  for (const Buffer& buffer : stored.buffers)
+    buffers.emplace_back(static_cast<std::size_t>(buffer.elems),
+                         buffer.needs_zero ? 0 : std::numeric_limits<double>::quiet_NaN());
+  const auto element = [&](TensorId id, const Point& point) -> double& {
+    const Window& window = stored.windows[at(id)];
+    return buffers.at(static_cast<std::size_t>(to_int(window.buffer))).at(offset_of(point, window.strides, window.offset));
+  };
+  const auto load_all = [&](TensorId id, const Values& values) {
+    std::size_t i = 0;
+    each_element(program[id].shape, [&](const Point& point) { element(id, point) = values[i++]; });
+  };
+  for (std::size_t k = 0; k < program.inputs.size(); ++k) load_all(program.inputs[k], input_values(program, k));
+  for (std::size_t i = 0; i < program.tensors.size(); ++i)
+    if (program.tensors[i].role == Role::Constant) load_all(TensorId{static_cast<int>(i)}, constant_values(program.tensors[i]));
+  Memory memory{element, [&](TensorId id, const Point& point, double value) { element(id, point) = value; }};
+  for (const Statement& statement : program.statements) {
+    if (const auto* map = std::get_if<Map>(&statement.body)) {
+      run_map(program, statement, *map, memory);
+      continue;
+    }
+    const auto& body = std::get<Contraction>(statement.body);
+    const auto shares = [&] {
+      const Window& a = stored.windows[at(*body.init)];
+      const Window& b = stored.windows[at(statement.out)];
+      return a.buffer == b.buffer && a.offset == b.offset && a.strides == b.strides;
+    };
+    if (body.init && !shares()) copy(program, *body.init, statement.out, memory);
+    run_contraction(program, statement, body, memory);
+  }
+  std::vector<Values> outputs;
+  for (TensorId id : program.outputs) {
+    outputs.emplace_back();
+    each_element(program[id].shape, [&](const Point& point) { outputs.back().push_back(element(id, point)); });
+  }
+  return outputs;
+}
+
+Program program_of(const std::string& text) {
+  Program program = parse_program(text, "test");
+  fill_constants(program);
+  verify(program);
+  return program;
+}
+
+}  // namespace tilefuse::program::testing

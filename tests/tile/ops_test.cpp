@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every function of ops/: a program that verifies, with the result's shape and type. A function without a case is a failure.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "base/error.h"
+#include "tile/interpret.h"
+
+namespace tilefuse::test {
+namespace {
+
+using program::Shape;
+using I = std::int64_t;
+
+struct Case {
+  std::string function;
+  std::vector<Shape> inputs;
+  tile::Attributes attributes;
+  Shape result;
+};
+
+tile::Attributes ints(const std::vector<std::pair<std::string, I>> &list) {
+  return {list.begin(), list.end()};
+}
+
+const std::vector<Case> &cases() {
+  static const std::vector<Case> all = {
+      {"conv1d", {{1, 3, 9}, {5, 3, 3}}, ints({{"SX", 2}, {"PX", 1}, {"OX", 5}}), {1, 5, 5}},
+      {"conv2d", {{2, 3, 7, 5}, {4, 3, 3, 2}}, ints({{"SY", 2}, {"DX", 2}, {"PY", 1}, {"OY", 4}, {"OX", 3}}), {2, 4, 4, 3}},
+      {"conv3d", {{1, 1, 3, 4, 5}, {2, 1, 1, 2, 3}}, ints({{"OZ", 3}, {"OY", 3}, {"OX", 3}}), {1, 2, 3, 3, 3}},
+      {"depthwise_conv1d", {{1, 3, 9}, {3, 1, 3}}, ints({{"OX", 7}}), {1, 3, 7}},
+      {"depthwise_conv2d", {{1, 3, 5, 5}, {3, 1, 3, 3}}, ints({{"PY", 1}, {"PX", 1}, {"OY", 5}, {"OX", 5}}), {1, 3, 5, 5}},
+      {"depthwise_conv3d", {{1, 2, 3, 3, 3}, {2, 1, 1, 1, 1}}, ints({{"OZ", 3}, {"OY", 3}, {"OX", 3}}), {1, 2, 3, 3, 3}},
+      {"group_conv1d", {{1, 4, 5}, {6, 2, 3}}, ints({{"OX", 3}, {"G", 2}}), {1, 6, 3}},
+      {"group_conv2d", {{1, 4, 5, 5}, {6, 2, 3, 3}}, ints({{"OY", 3}, {"OX", 3}, {"G", 2}}), {1, 6, 3, 3}},
+      {"group_conv3d", {{1, 4, 1, 5, 5}, {2, 2, 1, 3, 3}}, ints({{"OZ", 1}, {"OY", 3}, {"OX", 3}, {"G", 2}}), {1, 2, 1, 3, 3}},
+      {"conv_transpose1d", {{1, 2, 3}, {2, 3, 3}}, ints({{"SX", 2}, {"OX", 7}}), {1, 3, 7}},
+      {"conv_transpose2d", {{1, 2, 3, 3}, {2, 3, 3, 3}}, ints({{"SY", 2}, {"SX", 2}, {"OY", 7}, {"OX", 7}}), {1, 3, 7, 7}},
+      {"conv_transpose3d", {{1, 1, 2, 2, 2}, {1, 1, 2, 2, 2}}, ints({{"OZ", 3}, {"OY", 3}, {"OX", 3}}), {1, 1, 3, 3, 3}},
+      {"add_channel1d", {{2, 3, 4}, {3}}, {}, {2, 3, 4}},
+      {"add_channel2d", {{2, 3, 4, 5}, {3}}, {}, {2, 3, 4, 5}},
+      {"add_channel3d", {{2, 3, 4, 5, 1}, {3}}, {}, {2, 3, 4, 5, 1}},
+      {"max_pool1d", {{1, 3, 7}}, ints({{"KX", 3}, {"SX", 2}, {"OX", 3}}), {1, 3, 3}},
+      {"max_pool2d", {{1, 3, 7, 7}}, ints({{"KY", 3}, {"KX", 2}, {"OY", 5}, {"OX", 6}}), {1, 3, 5, 6}},
+      {"max_pool3d", {{1, 1, 3, 3, 3}}, ints({{"KZ", 2}, {"KY", 2}, {"KX", 2}, {"OZ", 2}, {"OY", 2}, {"OX", 2}}), {1, 1, 2, 2, 2}},
+      {"sum_pool1d", {{1, 3, 7}}, ints({{"KX", 3}, {"SX", 2}, {"OX", 3}}), {1, 3, 3}},
+      {"sum_pool2d", {{1, 3, 7, 7}}, ints({{"KY", 3}, {"KX", 2}, {"OY", 5}, {"OX", 6}}), {1, 3, 5, 6}},
+      {"sum_pool3d", {{1, 1, 3, 3, 3}}, ints({{"KZ", 2}, {"KY", 2}, {"KX", 2}, {"OZ", 2}, {"OY", 2}, {"OX", 2}}), {1, 1, 2, 2, 2}},
+      {"average_pool1d_full", {{1, 3, 7}}, ints({{"KX", 3}, {"SX", 2}, {"OX", 3}}), {1, 3, 3}},
+      {"average_pool2d_full", {{1, 3, 7, 7}}, ints({{"KY", 3}, {"KX", 2}, {"OY", 5}, {"OX", 6}}), {1, 3, 5, 6}},
+      {"average_pool3d_full", {{1, 1, 3, 3, 3}}, ints({{"KZ", 2}, {"KY", 2}, {"KX", 2}, {"OZ", 2}, {"OY", 2}, {"OX", 2}}), {1, 1, 2, 2, 2}},
+      {"average_pool1d", {{1, 3, 7}}, ints({{"KX", 3}, {"SX", 2}, {"PX", 1}, {"OX", 4}}), {1, 3, 4}},
+      {"average_pool2d", {{1, 3, 7, 7}}, ints({{"KY", 3}, {"KX", 2}, {"OY", 5}, {"OX", 6}}), {1, 3, 5, 6}},
+      {"average_pool3d", {{1, 1, 3, 3, 3}}, ints({{"KZ", 2}, {"KY", 2}, {"KX", 2}, {"OZ", 2}, {"OY", 2}, {"OX", 2}}), {1, 1, 2, 2, 2}},
+      {"average_pool1d_padded", {{1, 3, 7}}, ints({{"KX", 3}, {"SX", 2}, {"PX", 1}, {"EX", 1}, {"OX", 4}}), {1, 3, 4}},
+      {"average_pool2d_padded", {{1, 3, 7, 7}}, ints({{"KY", 3}, {"KX", 2}, {"OY", 5}, {"OX", 6}}), {1, 3, 5, 6}},
+      {"average_pool3d_padded", {{1, 1, 3, 3, 3}}, ints({{"KZ", 2}, {"KY", 2}, {"KX", 2}, {"OZ", 2}, {"OY", 2}, {"OX", 2}}), {1, 1, 2, 2, 2}},
+      {"global_average_pool1d", {{2, 3, 7}}, {}, {2, 3, 1}},
+      {"global_average_pool2d", {{2, 3, 7, 5}}, {}, {2, 3, 1, 1}},
+      {"global_average_pool3d", {{2, 3, 7, 5, 2}}, {}, {2, 3, 1, 1, 1}},
+      {"global_max_pool1d", {{2, 3, 7}}, {}, {2, 3, 1}},
+      {"global_max_pool2d", {{2, 3, 7, 5}}, {}, {2, 3, 1, 1}},
+      {"global_max_pool3d", {{2, 3, 7, 5, 2}}, {}, {2, 3, 1, 1, 1}},
+      {"gemm_nn", {{2, 3}, {3, 4}}, {}, {2, 4}},
+      {"gemm_nt", {{2, 3}, {4, 3}}, {}, {2, 4}},
+      {"gemm_tn", {{3, 2}, {3, 4}}, {}, {2, 4}},
+      {"gemm_tt", {{3, 2}, {4, 3}}, {}, {2, 4}},
+      {"gemm_bias", {{2, 4}, {4}}, {{"ALPHA", 0.5}}, {2, 4}},
+      {"gemm_scale", {{2, 4}}, {{"ALPHA", 0.5}}, {2, 4}},
+      {"matmul_11", {{3}, {3}}, {}, {}},
+      {"matmul_12", {{3}, {3, 4}}, {}, {4}},
+      {"matmul_21", {{2, 3}, {3}}, {}, {2}},
+      {"matmul_22", {{2, 3}, {3, 4}}, {}, {2, 4}},
+      {"matmul_13", {{3}, {5, 3, 4}}, {}, {5, 4}},
+      {"matmul_31", {{5, 2, 3}, {3}}, {}, {5, 2}},
+      {"matmul_23", {{2, 3}, {5, 3, 4}}, {}, {5, 2, 4}},
+      {"matmul_32", {{5, 2, 3}, {3, 4}}, {}, {5, 2, 4}},
+      {"matmul_33", {{5, 2, 3}, {5, 3, 4}}, {}, {5, 2, 4}},
+      {"matmul_24", {{2, 3}, {6, 5, 3, 4}}, {}, {6, 5, 2, 4}},
+      {"matmul_42", {{6, 5, 2, 3}, {3, 4}}, {}, {6, 5, 2, 4}},
+      {"matmul_34", {{5, 2, 3}, {6, 5, 3, 4}}, {}, {6, 5, 2, 4}},
+      {"matmul_43", {{6, 5, 2, 3}, {5, 3, 4}}, {}, {6, 5, 2, 4}},
+      {"matmul_44", {{6, 5, 2, 3}, {6, 5, 3, 4}}, {}, {6, 5, 2, 4}},
+      {"batch_norm0d", {{2, 3}, {3}, {3}, {3}, {3}}, {}, {2, 3}},
+      {"batch_norm1d", {{2, 3, 4}, {3}, {3}, {3}, {3}}, {}, {2, 3, 4}},
+      {"batch_norm2d", {{2, 3, 4, 5}, {3}, {3}, {3}, {3}}, {}, {2, 3, 4, 5}},
+      {"batch_norm3d", {{2, 3, 4, 5, 1}, {3}, {3}, {3}, {3}}, {}, {2, 3, 4, 5, 1}},
+      {"lrn", {{1, 7, 2, 2}}, ints({{"SIZE", 5}}), {1, 7, 2, 2}},
+      {"softmax", {{2, 5, 3}}, {}, {2, 5, 3}},
+      {"log_softmax", {{2, 5, 3}}, {}, {2, 5, 3}},
+      {"instance_norm", {{2, 3, 4}, {3}, {3}}, {}, {2, 3, 4}},
+      {"layer_norm", {{2, 3}, {3}, {3}}, {}, {2, 3}},
+      {"transpose2", {{2, 3}}, ints({{"A0", 1}, {"A1", 0}}), {3, 2}},
+      {"transpose3", {{2, 3, 4}}, ints({{"A0", 1}, {"A1", 2}, {"A2", 0}}), {3, 4, 2}},
+      {"transpose4", {{2, 3, 4, 5}}, ints({{"A0", 0}, {"A1", 2}, {"A2", 3}, {"A3", 1}}), {2, 4, 5, 3}},
+      {"transpose5", {{2, 3, 4, 5, 6}}, ints({{"A0", 4}, {"A1", 3}, {"A2", 2}, {"A3", 1}, {"A4", 0}}), {6, 5, 4, 3, 2}},
+      {"transpose6", {{2, 3, 4, 5, 6, 7}}, ints({{"A0", 0}, {"A1", 1}, {"A2", 4}, {"A3", 2}, {"A4", 5}, {"A5", 3}}), {2, 3, 6, 4, 7, 5}},
+      {"reshape0", {{1, 1}}, {}, {}},
+      {"reshape1", {{2, 6}}, ints({{"D0", 12}}), {12}},
+      {"reshape2", {{12}}, ints({{"D0", 3}, {"D1", 4}}), {3, 4}},
+      {"reshape3", {{12}}, ints({{"D0", 3}, {"D1", 2}, {"D2", 2}}), {3, 2, 2}},
+      {"reshape4", {{12}}, ints({{"D0", 3}, {"D1", 2}, {"D2", 2}, {"D3", 1}}), {3, 2, 2, 1}},
+      {"reshape5", {{12}}, ints({{"D0", 3}, {"D1", 2}, {"D2", 2}, {"D3", 1}, {"D4", 1}}), {3, 2, 2, 1, 1}},
+      {"reshape6", {{12}}, ints({{"D0", 3}, {"D1", 2}, {"D2", 2}, {"D3", 1}, {"D4", 1}, {"D5", 1}}), {3, 2, 2, 1, 1, 1}},
+      {"expand1", {{1}}, ints({{"D0", 4}}), {4}},
+      {"expand2", {{3, 1}}, ints({{"D0", 3}, {"D1", 4}}), {3, 4}},
+      {"expand3", {{3, 1}}, ints({{"D0", 2}, {"D1", 3}, {"D2", 4}}), {2, 3, 4}},
+      {"expand4", {{3, 1}}, ints({{"D0", 5}, {"D1", 2}, {"D2", 3}, {"D3", 4}}), {5, 2, 3, 4}},
+      {"expand5", {{1}}, ints({{"D0", 1}, {"D1", 2}, {"D2", 1}, {"D3", 2}, {"D4", 2}}), {1, 2, 1, 2, 2}},
+      {"expand6", {{}}, ints({{"D0", 1}, {"D1", 2}, {"D2", 1}, {"D3", 2}, {"D4", 2}, {"D5", 1}}), {1, 2, 1, 2, 2, 1}},
+      {"slice", {{2, 7, 3}}, ints({{"START", 5}, {"STEP", -2}, {"COUNT", 3}}), {2, 3, 3}},
+      {"slice1", {{7}}, ints({{"B0", 1}, {"N0", 3}}), {3}},
+      {"slice2", {{7, 5}}, ints({{"N0", 7}, {"N1", 2}, {"S1", 2}}), {7, 2}},
+      {"slice3", {{7, 5, 3}}, ints({{"N0", 7}, {"N1", 2}, {"N2", 3}}), {7, 2, 3}},
+      {"slice4", {{1, 7, 5, 3}}, ints({{"N0", 1}, {"N1", 2}, {"N2", 3}, {"N3", 1}}), {1, 2, 3, 1}},
+      {"slice5", {{1, 7, 5, 3, 2}}, ints({{"N0", 1}, {"N1", 2}, {"N2", 3}, {"N3", 1}, {"N4", 2}}), {1, 2, 3, 1, 2}},
+      {"pad", {{2, 3, 4}}, ints({{"LEADING", 1}, {"SIZE", 6}}), {2, 6, 4}},
+      {"pad_value", {{2, 3, 4}}, ints({{"LEADING", 1}, {"SIZE", 6}, {"VALUE", 9}}), {2, 6, 4}},
+      {"pad1", {{3}}, ints({{"L0", 1}, {"S0", 5}}), {5}},
+      {"pad2", {{3, 4}}, ints({{"S0", 5}, {"S1", 4}}), {5, 4}},
+      {"pad3", {{3, 4, 2}}, ints({{"S0", 5}, {"S1", 4}, {"S2", 2}}), {5, 4, 2}},
+      {"pad4", {{3, 4, 2, 1}}, ints({{"S0", 5}, {"S1", 4}, {"S2", 2}, {"S3", 1}}), {5, 4, 2, 1}},
+      {"pad5", {{3, 4, 2, 1, 1}}, ints({{"S0", 5}, {"S1", 4}, {"S2", 2}, {"S3", 1}, {"S4", 2}}), {5, 4, 2, 1, 2}},
+      {"pad1_value", {{3}}, ints({{"L0", 1}, {"S0", 5}, {"VALUE", 9}}), {5}},
+      {"pad2_value", {{3, 4}}, ints({{"S0", 5}, {"S1", 4}, {"VALUE", 9}}), {5, 4}},
+      {"pad3_value", {{3, 4, 2}}, ints({{"S0", 5}, {"S1", 4}, {"S2", 2}, {"VALUE", 9}}), {5, 4, 2}},
+      {"pad4_value", {{3, 4, 2, 1}}, ints({{"S0", 5}, {"S1", 4}, {"S2", 2}, {"S3", 1}, {"VALUE", 9}}), {5, 4, 2, 1}},
+      {"pad5_value", {{3, 4, 2, 1, 1}}, ints({{"S0", 5}, {"S1", 4}, {"S2", 2}, {"S3", 1}, {"S4", 2}, {"VALUE", 9}}), {5, 4, 2, 1, 2}},
+      {"pad2d", {{1, 2, 3, 3}}, ints({{"PY", 1}, {"PX", 2}, {"OY", 5}, {"OX", 6}}), {1, 2, 5, 6}},
+      {"pad_reflect_front", {{2, 4, 1}}, ints({{"COUNT", 3}}), {2, 7, 1}},
+      {"pad_reflect_back", {{2, 4, 1}}, ints({{"COUNT", 3}}), {2, 7, 1}},
+      {"pad_edge_front", {{2, 4, 1}}, ints({{"COUNT", 5}}), {2, 9, 1}},
+      {"pad_edge_back", {{2, 4, 1}}, ints({{"COUNT", 5}}), {2, 9, 1}},
+      {"insert_first", {{2, 3, 4}}, ints({{"SIZE", 8}}), {2, 8, 4}},
+      {"insert", {{2, 8, 4}, {2, 5, 4}}, ints({{"OFFSET", 3}}), {2, 8, 4}},
+      {"insert1", {{8}, {5}}, ints({{"L0", 3}}), {8}},
+      {"insert2", {{8, 2}, {5, 2}}, ints({{"L0", 3}}), {8, 2}},
+      {"insert3", {{8, 2, 3}, {5, 2, 3}}, ints({{"L0", 3}}), {8, 2, 3}},
+      {"insert4", {{1, 8, 2, 3}, {1, 5, 2, 3}}, ints({{"L1", 3}}), {1, 8, 2, 3}},
+      {"insert5", {{1, 8, 2, 3, 1}, {1, 5, 2, 3, 1}}, ints({{"L1", 3}}), {1, 8, 2, 3, 1}},
+      {"upsample_nearest", {{1, 2, 3, 4}}, ints({{"FY", 2}, {"FX", 3}}), {1, 2, 6, 12}},
+      {"upsample_axis", {{2, 3, 4}}, ints({{"FACTOR", 2}}), {2, 6, 4}},
+      {"interpolate_axis", {{2, 3, 4}, {7, 3}}, {}, {2, 7, 4}},
+      {"tile_axis", {{2, 3, 4}}, ints({{"TIMES", 2}}), {2, 6, 4}},
+      {"depth_to_space_dcr", {{1, 8, 2, 3}}, ints({{"B", 2}}), {1, 2, 4, 6}},
+      {"depth_to_space_crd", {{1, 8, 2, 3}}, ints({{"B", 2}}), {1, 2, 4, 6}},
+      {"space_to_depth", {{1, 2, 4, 6}}, ints({{"B", 2}}), {1, 8, 2, 3}},
+      {"take", {{2, 3, 4}}, ints({{"INDEX", 2}}), {2, 1, 4}},
+      {"prelu", {{2, 3, 4}, {3, 1}}, {}, {2, 3, 4}},
+      {"where", {{3, 1}, {4}, {}}, {}, {3, 4}},
+      {"clip", {{2, 3}}, {{"LO", -1.0}, {"HI", 1.0}}, {2, 3}},
+      {"clip_low", {{2, 3}}, {{"LO", -1.0}}, {2, 3}},
+      {"clip_high", {{2, 3}}, {{"HI", 1.0}}, {2, 3}},
+      {"clip_tensor", {{2, 3}, {}, {1}}, {}, {2, 3}},
+  };
+  return all;
+}
+
+const std::vector<std::string> kUnary = {
+    "identity", "neg", "abs", "exp", "log", "sqrt", "tanh", "floor", "ceil", "round", "erf", "sin", "cos", "reciprocal",
+    "sign", "is_nan", "not", "relu", "sigmoid", "leaky_relu", "thresholded_relu", "elu", "celu", "selu", "hard_sigmoid",
+    "hard_swish", "silu", "softplus", "mish", "softsign", "gelu", "gelu_tanh", "shrink", "cast_bool", "cast_i8", "cast_u8",
+    "cast_i32", "cast_i64", "cast_f16", "cast_bf16", "cast_f32", "cast_f64"};
+const std::vector<std::string> kBinary = {"add", "sub", "mul", "div", "max", "min", "pow", "mod", "mod_floor", "equal", "less",
+                                          "less_or_equal", "greater", "greater_or_equal", "and", "or", "xor"};
+const std::vector<std::string> kReductions = {"reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "reduce_prod",
+                                              "reduce_sum_square", "reduce_l1", "reduce_l2", "reduce_log_sum",
+                                              "reduce_log_sum_exp"};
+const std::set<std::string> kBool = {"is_nan", "not", "equal", "less", "less_or_equal", "greater", "greater_or_equal", "and",
+                                     "or", "xor"};
+
+DType result_type(const std::string &function, DType operand) {
+  if (kBool.count(function) != 0)
+    return DType::Bool;
+  const std::string prefix = "cast_";
+  if (function.substr(0, prefix.size()) == prefix)
+    return parse_dtype(function.substr(prefix.size())).value_or(operand);
+  return operand;
+}
+
+void check(const Case &c, DType type) {
+  SCOPED_TRACE(c.function + " of " + std::string(to_string(type)));
+  std::vector<Values> inputs;
+  for (const Shape &shape : c.inputs)
+    inputs.push_back({shape, {}, type});
+  const program::Program program = operator_program(c.function, inputs, c.attributes);
+  const program::Tensor &result = program[program.outputs.at(0)];
+  EXPECT_EQ(result.shape, c.result);
+  EXPECT_EQ(result.type, result_type(c.function, type));
+  for (const program::Statement &statement : program.statements)
+    EXPECT_EQ(statement.origin, c.function);
+}
+
+std::vector<Case> all_cases() {
+  std::vector<Case> all = cases();
+  for (const std::string &name : kUnary)
+    all.push_back({name, {{2, 3}}, {}, {2, 3}});
+  for (const std::string &name : kBinary)
+    all.push_back({name, {{2, 1, 3}, {4, 1}}, {}, {2, 4, 3}});
+  for (const std::string &name : kReductions)
+    all.push_back({name, {{2, 5, 3}}, {}, {2, 1, 3}});
+  all.push_back({"cast_like", {{2, 3}, {1}}, {}, {2, 3}});
+  return all;
+}
+
+TEST(Ops, EveryFunctionHasACase) {
+  std::set<std::string> tested;
+  for (const Case &c : all_cases())
+    EXPECT_TRUE(tested.insert(c.function).second) << c.function;
+  const std::vector<std::string> functions = library().functions();
+  EXPECT_EQ(tested, std::set<std::string>(functions.begin(), functions.end()));
+}
+
+TEST(Ops, EveryFunctionMakesAProgramThatVerifies) {
+  for (const Case &c : all_cases())
+    for (const DType type : {DType::F32, DType::F16})
+      check(c, type);
+}
+
+// What nest/ can flatten: output subscripts are one index with coefficient 1, or a constant; input subscripts are integer.
+TEST(Ops, SubscriptsAreOfTheFormThatNestsTake) {
+  for (const Case &c : all_cases()) {
+    SCOPED_TRACE(c.function);
+    std::vector<Values> inputs;
+    for (const Shape &shape : c.inputs)
+      inputs.push_back({shape, {}});
+    for (const program::Statement &statement : operator_program(c.function, inputs, c.attributes).statements) {
+      const auto *contraction = std::get_if<program::Contraction>(&statement.body);
+      if (!contraction)
+        continue;
+      for (const program::Affine &subscript : contraction->out) {
+        const auto used = std::count_if(subscript.coeff.begin(), subscript.coeff.end(), [](const Rational &r) { return !r.is_zero(); });
+        EXPECT_LE(used, 1);
+        for (const Rational &coeff : subscript.coeff)
+          EXPECT_TRUE(coeff.is_zero() || coeff == Rational(1));
+      }
+      for (const program::Access &access : contraction->in)
+        for (const program::Affine &subscript : access.subscripts)
+          for (const Rational &coeff : subscript.coeff)
+            EXPECT_TRUE(coeff.is_integer() && subscript.constant.is_integer());
+    }
+  }
+}
+
+TEST(Ops, ShapesThatDoNotFitAreErrors) {
+  const auto fails = [](const std::string &function, const std::vector<Shape> &shapes, const tile::Attributes &attributes) {
+    std::vector<Values> inputs;
+    for (const Shape &shape : shapes)
+      inputs.push_back({shape, {}});
+    try {
+      operator_program(function, inputs, attributes);
+    } catch (const Error &error) {
+      return error.message();
+    }
+    return std::string();
+  };
+  const tile::Attributes out = ints({{"OY", 3}, {"OX", 3}});
+  EXPECT_EQ(fails("conv2d", {{1, 4, 5, 5}, {2, 3, 3, 3}}, out),
+            "conv2d: dimension 1 of K[M, C, R, S] is 3 in f32[2, 3, 3, 3], need 4 as in I[N, C, H, W] f32[1, 4, 5, 5]");
+  EXPECT_EQ(fails("conv2d", {{1, 4, 5}, {2, 4, 3, 3}}, out), "conv2d: I is f32[1, 4, 5], need 4 dimensions: I[N, C, H, W]");
+  tile::Attributes groups = out;
+  groups["G"] = I{3};
+  EXPECT_EQ(fails("group_conv2d", {{1, 4, 5, 5}, {6, 2, 3, 3}}, groups),
+            "group_conv2d: f32[1, 4, 5, 5] has 100 elements, [1, 3, 2, 5, 5] needs 150");
+  EXPECT_EQ(fails("depthwise_conv2d", {{1, 4, 5, 5}, {4, 2, 3, 3}}, out),
+            "depthwise_conv2d: dimension 1 of K[C, 1, R, S] is 2 in f32[4, 2, 3, 3], need 1");
+  EXPECT_EQ(fails("add", {{2, 3}, {2}}, {}), "add: f32[2] does not broadcast with [2, 3]: 2 against 3; sizes must be equal or 1");
+  EXPECT_EQ(fails("depth_to_space_dcr", {{1, 6, 2, 2}}, ints({{"B", 2}})),
+            "depth_to_space_dcr: f32[1, 6, 2, 2] has 24 elements, [1, 2, 2, 1, 2, 2] needs 16");
+  EXPECT_EQ(fails("max_pool2d", {{1, 1, 2, 2}}, ints({{"KY", 0}, {"KX", 1}, {"OY", 2}, {"OX", 2}})),
+            "max_pool2d: the constraint's bound is 0, it must be at least 1");
+}
+
+TEST(Ops, LibraryThatIsNotThere) {
+  EXPECT_THROW(tile::read_library(TILEFUSE_SOURCE_DIR "/ops/none"), Error);
+  EXPECT_THROW(tile::read_library(TILEFUSE_SOURCE_DIR "/cmake"), Error);
+}
+
+} // namespace
+} // namespace tilefuse::test

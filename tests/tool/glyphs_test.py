@@ -1,0 +1,148 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The repository's own network on its own pictures, the kernel cache, and the other verbs."""
+import csv
+import re
+
+import numpy as np
+
+from support import GLYPHS, ToolTest, best_labels, compiled, main
+
+ROWS = [line.split("\t") for line in (GLYPHS / "images" / "expected.txt").read_text().splitlines()]
+IMAGES = [GLYPHS / "images" / name for name, _ in ROWS]
+LABELS = [label for _, label in ROWS]
+MODEL = GLYPHS / "model.onnx"
+
+
+class Glyphs(ToolTest):
+    def check_labels(self, device, *more):
+        self.need_device(device)
+        text = self.succeed("run", MODEL, "--device", device, *more, "--image", *IMAGES)
+        self.assertEqual(best_labels(text), LABELS)
+        return text
+
+    def test_cpu(self):
+        self.check_labels("cpu")
+
+    def test_opencl(self):
+        self.check_labels("opencl")
+
+    def test_batch(self):
+        text = self.check_labels("cpu", "--batch", "5")
+        self.assertIn("repeats the last image 3 times", text)
+
+    def test_batch_opencl(self):
+        self.check_labels("opencl", "--batch", "5")
+
+    def test_settings_by_options(self):
+        self.need_device("cpu")
+        copy = self.folder / "copy.onnx"
+        copy.write_bytes(MODEL.read_bytes())
+        text = self.succeed("run", copy, "--device", "cpu", "--size", "32x32", "--scale", "1/127.5", "--mean", "1,1,1",
+                            "--labels", GLYPHS / "labels.txt", "--top", "3", "--image", IMAGES[0])
+        self.assertEqual(best_labels(text), LABELS[:1])
+        self.assertEqual(len(re.findall(r"^ +\d+ +\S+ +\S", text, re.MULTILINE)), 3)
+        self.assertNotIn("settings", text)
+
+    def test_output_is_the_batch(self):
+        self.need_device("cpu")
+        out = self.folder / "deep" / "p.npy"
+        self.succeed("run", MODEL, "--device", "cpu", "--batch", "5", "--image", *IMAGES, "--output", out)
+        probability = np.load(out)
+        self.assertEqual(probability.shape, (len(IMAGES), 20))
+        np.testing.assert_allclose(probability.sum(1), 1, rtol=1e-5)
+        self.assertEqual([path.name for path in out.parent.iterdir()], ["p.npy"])
+
+    def test_devices_agree(self):
+        self.need_device("cpu")
+        self.need_device("opencl")
+        x = np.random.default_rng(5).uniform(-1, 1, (3, 3, 32, 32)).astype(np.float32)
+        np.save(self.folder / "x.npy", x)
+        got = []
+        for device in ("cpu", "opencl"):
+            out = self.folder / device
+            self.succeed("run", MODEL, "--device", device, "--input", f"image={self.folder / 'x.npy'}", "--output", out)
+            got.append(np.load(out / "output_0.npy"))
+        np.testing.assert_allclose(got[0], got[1], rtol=1e-4, atol=1e-6)
+
+
+class Cache(ToolTest):
+    def second_start(self, device):
+        self.need_device(device)
+        cache = self.folder / "kernels.sqlite"
+        run = ("run", MODEL, "--device", device, "--image", IMAGES[0])
+        self.assertGreater(compiled(self.succeed(*run, cache=cache)), 0)
+        self.assertEqual(compiled(self.succeed(*run, cache=cache)), 0)
+        self.assertGreater(compiled(self.succeed(*run, "--no-cache", cache=cache)), 0)
+
+    def test_second_start_compiles_nothing_cpu(self):
+        self.second_start("cpu")
+
+    def test_second_start_compiles_nothing_opencl(self):
+        self.second_start("opencl")
+
+    def test_damaged_file_is_set_aside(self):
+        self.need_device("cpu")
+        run = ("run", MODEL, "--device", "cpu", "--image", IMAGES[0])
+        for number, damage in enumerate((b"not a database at all\n" * 300, b"SQLite format 3\0" + b"\xff" * 5000, None)):
+            cache = self.folder / f"{number}.sqlite"
+            self.succeed(*run, cache=cache)
+            good = cache.read_bytes()
+            cache.write_bytes(good[:len(good) // 2] + b"\xff" * (len(good) // 2) if damage is None else damage)
+            done = self.tool(*run, cache=cache)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(best_labels(done.stdout), LABELS[:1])
+            self.assertIn("warning", done.stderr)
+            self.assertTrue(list(self.folder.glob(f"{number}.sqlite.damaged*")), done.stderr)
+            self.assertEqual(compiled(self.succeed(*run, cache=cache)), 0)
+
+    def test_a_cache_that_cannot_be_written_is_no_error(self):
+        self.need_device("cpu")
+        (self.folder / "file").write_text("a file where a folder must be")
+        done = self.tool("run", MODEL, "--device", "cpu", "--image", IMAGES[0], cache=self.folder / "file" / "cache.sqlite")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("warning", done.stderr)
+
+
+class Verbs(ToolTest):
+    def test_help_has_an_example(self):
+        self.assertIn("tilefuse run", self.succeed("--help"))
+        for verb in ("run", "bench", "devices", "opt"):
+            self.assertRegex(self.succeed(verb, "--help"), rf"Examples?:\n  tilefuse {verb}")
+
+    def test_devices(self):
+        text = self.succeed("devices")
+        self.assertRegex(text, r"(?m)^cpu ")
+        self.assertRegex(text, r"(?m)^opencl")
+
+    def test_verbose_lists_kernels(self):
+        self.need_device("cpu")
+        text = self.succeed("run", MODEL, "--device", "cpu", "--verbose", "--repeat", "3", "--image", IMAGES[0])
+        launches = int(re.search(r"kernels +(\d+) per run", text).group(1))
+        table = text[text.index("GFLOP/s"):].splitlines()[1:]
+        self.assertEqual(len(table), launches)
+        self.assertIn("median of 3", text)
+
+    def test_bench_csv(self):
+        self.need_device("cpu")
+        text = self.succeed("bench", MODEL, "--device", "cpu", "--repeat", "5", "--csv", self.folder / "t.csv")
+        self.assertRegex(text, r"median \S+ ms, p10 \S+, p90 \S+, 5 runs")
+        rows = list(csv.reader((self.folder / "t.csv").open()))
+        self.assertIn("roofline", rows[0])
+        self.assertTrue(all(len(row) == len(rows[0]) for row in rows))
+        alone = self.succeed("bench", MODEL, "--device", "cpu", "--repeat", "2", "--csv", "-")
+        self.assertEqual(len(alone.splitlines()), len(rows))
+
+    def test_dump(self):
+        self.need_device("cpu")
+        self.succeed("run", MODEL, "--device", "cpu", "--dump", self.folder / "dump", "--image", IMAGES[0])
+        self.assertGreater(len(list((self.folder / "dump").rglob("*"))), 5)
+
+    def test_quiet_in_a_pipe(self):
+        self.need_device("cpu")
+        done = self.tool("run", MODEL, "--device", "cpu", "--no-cache", "--image", IMAGES[0])
+        self.assertEqual(done.stderr, "")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Models against their stored outputs, and SqueezeNet on photographs, on both devices."""
+import numpy as np
+
+from support import DATA, ToolTest, best_labels, compiled, main, read_pb
+
+MODELS = ["squeezenet11_fp32", "squeezenet11_fp16", "mnist_8", "mnist_gemm_wonnx", "mnist_pytorch_bn",
+          "cifar_cnn_pytorch", "cifar_resnet20", "cifar_resnet56", "super_resolution_10", "espcn_resize"]
+LIGHT = ["bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50", "shufflenet", "squeezenet", "vgg19",
+         "zfnet512"]
+DEVICES = ["cpu", "opencl"]
+# What onnxruntime 1.30 answers on the same preprocessing by PIL.
+PHOTOGRAPHS = {"cat.jpg": "Egyptian cat", "dog.jpg": "golden retriever", "grace_hopper.jpg": "bow tie",
+               "hummingbird.jpg": "hummingbird", "pelican.jpg": "pelican"}
+
+
+def error(got, stored):
+    """Largest difference as a share of the stored output's range, or of its largest value where that is more."""
+    stored = stored.astype(np.float64)
+    scale = max(float(np.ptp(stored)), float(np.abs(stored).max()))
+    return float(np.abs(got.astype(np.float64) - stored).max()) / scale
+
+
+class Models(ToolTest):
+    def compare(self, model, inputs, outputs, device):
+        out = self.folder / "out"
+        given = [argument for path in inputs for argument in ("--input", path)]
+        self.succeed("run", model, *given, "--device", device, "--output", out)
+        for k, path in enumerate(outputs):
+            stored, got = read_pb(path), np.load(out / f"output_{k}.npy")
+            self.assertEqual((got.shape, got.dtype), (stored.shape, stored.dtype))
+            worst = error(got, stored)
+            self.assertLessEqual(worst, 2e-2 if stored.dtype == np.float16 else 1e-3)
+            print(f"{model.parent.name}/{path.parent.name} {device}: {worst:.1e} of the range")
+
+    def check_model(self, name, device):
+        self.need_data()
+        self.need_device(device)
+        folder = DATA / "models" / name
+        sets = sorted(folder.glob("test_data_set_*"))
+        self.assertTrue(sets)
+        for data in sets:
+            self.compare(folder / "model.onnx", sorted(data.glob("input_*.pb")), sorted(data.glob("output_*.pb")), device)
+
+    def check_light(self, name, device):
+        self.need_data()
+        self.need_device(device)
+        x = np.arange(3 * 224 * 224, dtype=np.float32) / np.float32(3 * 224 * 224)
+        np.save(self.folder / "x.npy", x.reshape(1, 3, 224, 224))
+        folder = DATA / "models_light"
+        self.compare(folder / f"light_{name}.onnx", [self.folder / "x.npy"], [folder / f"light_{name}_output_0.pb"], device)
+
+
+class Photographs(ToolTest):
+    def check(self, kind, device):
+        self.need_data()
+        self.need_device(device)
+        arguments = ("run", DATA / "models" / f"squeezenet11_{kind}" / "model.onnx", "--device", device, "--preset",
+                     "imagenet-caffe", "--labels", DATA / "labels" / "imagenet_synset.txt", "--image",
+                     *[DATA / "images" / name for name in PHOTOGRAPHS])
+        text = self.succeed(*arguments)
+        for best, expected in zip(best_labels(text), PHOTOGRAPHS.values(), strict=True):
+            self.assertIn(expected, best)
+        self.assertEqual(compiled(self.succeed(*arguments)), 0)
+
+
+def add(cls, check, name, device):
+    setattr(cls, f"test_{name}_{device}", lambda self: check(self, name, device))
+
+
+for on in DEVICES:
+    for model_name in MODELS:
+        add(Models, Models.check_model, model_name, on)
+    for model_name in LIGHT:
+        add(Models, Models.check_light, model_name, on)
+    for precision in ("fp32", "fp16"):
+        add(Photographs, Photographs.check, precision, on)
+
+if __name__ == "__main__":
+    main()

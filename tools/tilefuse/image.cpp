@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "image.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+
+#include "base/error.h"
+
+#define STB_IMAGE_IMPLEMENTATION
+#define STB_IMAGE_STATIC
+#define STBI_ONLY_JPEG
+#define STBI_ONLY_PNG
+#define STBI_ONLY_BMP
+#define STBI_ONLY_GIF
+#define STBI_ONLY_PNM
+#define STBI_NO_STDIO
+#include <stb/stb_image.h>
+
+#define STB_IMAGE_RESIZE_IMPLEMENTATION
+#define STB_IMAGE_RESIZE_STATIC
+#include <stb/stb_image_resize.h>
+
+namespace tilefuse::tool {
+namespace {
+
+constexpr int kChannels = 3;
+
+std::int64_t pixels(int width, int height) { return std::int64_t{width} * height; }
+
+Image blank(int width, int height, const std::string &where) {
+  if (pixels(width, height) > kMaxPixels)
+    throw Error(ErrorCode::Limit,
+                fmt::format("the image would be {} x {}, at most {} megapixels are taken", width,
+                            height, kMaxPixels >> 20),
+                where);
+  return {width, height,
+          std::vector<std::uint8_t>(static_cast<std::size_t>(pixels(width, height) * kChannels))};
+}
+
+} // namespace
+
+Image decode_image(std::string_view bytes, const std::string &file) {
+  const auto *data = reinterpret_cast<const stbi_uc *>(bytes.data());
+  if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+    throw Error(ErrorCode::Limit, "the file is larger than 2 GiB", file);
+  const int length = static_cast<int>(bytes.size());
+  int width = 0;
+  int height = 0;
+  int channels = 0;
+  const auto not_an_image = [&] {
+    return Error(ErrorCode::Io,
+                 fmt::format("not an image that can be read ({}); need JPEG, PNG, BMP, GIF or PNM",
+                             stbi_failure_reason()),
+                 file);
+  };
+  if (stbi_info_from_memory(data, length, &width, &height, &channels) == 0)
+    throw not_an_image();
+  Image image = blank(width, height, file);
+  const std::unique_ptr<stbi_uc, decltype(&stbi_image_free)> decoded(
+      stbi_load_from_memory(data, length, &width, &height, &channels, kChannels), &stbi_image_free);
+  if (!decoded)
+    throw not_an_image();
+  if (width != image.width || height != image.height)
+    image = blank(width, height, file);
+  std::memcpy(image.rgb.data(), decoded.get(), image.rgb.size());
+  return image;
+}
+
+Image resize(const Image &image, int width, int height) {
+  if (width == image.width && height == image.height)
+    return image;
+  Image result = blank(width, height, {});
+  const int done = stbir_resize_uint8_generic(
+      image.rgb.data(), image.width, image.height, 0, result.rgb.data(), width, height, 0,
+      kChannels, STBIR_ALPHA_CHANNEL_NONE, 0, STBIR_EDGE_CLAMP, STBIR_FILTER_TRIANGLE,
+      STBIR_COLORSPACE_LINEAR, nullptr);
+  if (done == 0)
+    throw Error(ErrorCode::Limit, fmt::format("no memory to resize to {} x {}", width, height));
+  return result;
+}
+
+Image resize_shorter(const Image &image, int side) {
+  const bool wide = image.width > image.height;
+  const double ratio =
+      wide ? double(image.width) / image.height : double(image.height) / image.width;
+  const double longer = std::floor(side * ratio);
+  if (longer * side > static_cast<double>(kMaxPixels))
+    throw Error(ErrorCode::Limit,
+                fmt::format("a shorter side of {} makes the longer {:.0f}, which is too large",
+                            side, longer));
+  return wide ? resize(image, static_cast<int>(longer), side)
+              : resize(image, side, static_cast<int>(longer));
+}
+
+Image crop_center(const Image &image, int width, int height) {
+  if (width > image.width || height > image.height)
+    throw Error(ErrorCode::Shape, fmt::format("cannot crop {} x {} out of an image of {} x {}",
+                                              width, height, image.width, image.height));
+  Image result = blank(width, height, {});
+  const int left = static_cast<int>(std::nearbyint((image.width - width) / 2.0));
+  const int above = static_cast<int>(std::nearbyint((image.height - height) / 2.0));
+  const std::size_t row = static_cast<std::size_t>(width) * kChannels;
+  for (int y = 0; y < height; ++y) {
+    const std::size_t from =
+        static_cast<std::size_t>(pixels(y + above, image.width) + left) * kChannels;
+    std::memcpy(result.rgb.data() + static_cast<std::size_t>(y) * row, image.rgb.data() + from,
+                row);
+  }
+  return result;
+}
+
+} // namespace tilefuse::tool

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "open_model.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "base/error.h"
+#include "emit/emitter.h"
+#include "onnx/import.h"
+#include "paths.h"
+#include "progress.h"
+#include "table.h"
+#include "target/target.h"
+#include "tile/tile.h"
+
+namespace tilefuse::tool {
+namespace {
+
+void warn(const std::string &text) {
+  std::fprintf(stderr, "tilefuse: warning: %s\n", printable(text).c_str());
+}
+
+std::unique_ptr<runtime::Device> make_device(const std::string &selector, int threads) {
+  if (selector == "cpu")
+    return runtime::make_cpu_device(threads);
+  if (selector == "opencl" || selector.starts_with("opencl:"))
+    return runtime::make_opencl_device(selector, read_targets(devices_directory()));
+  throw Error(
+      ErrorCode::Device,
+      fmt::format(
+          "there is no device '{}', need cpu, opencl, opencl:PLATFORM or opencl:PLATFORM:DEVICE",
+          selector),
+      {}, {"tilefuse devices lists what was found"});
+}
+
+OpenedModel open_on(const program::Program &program, const ModelOptions &options,
+                    const std::string &selector, std::string choice) {
+  OpenedModel opened;
+  opened.choice = std::move(choice);
+  opened.device = make_device(selector, options.threads);
+  const std::string path = options.cache.empty() ? runtime::default_cache_path() : options.cache;
+  opened.cache = std::make_unique<runtime::KernelCache>(options.no_cache ? "" : path, warn);
+  Progress progress("compiling");
+  const model::SessionOptions session{
+      .dump_directory = options.dump,
+      .progress = [&](int done, int total) { progress.show(done, total); },
+      .warn = warn};
+  opened.session =
+      std::make_unique<model::Session>(program, *opened.device, *opened.cache, session);
+  return opened;
+}
+
+// No wish, no code generator for the CPU: the cache may still hold every kernel.
+OpenedModel open_without_llvm(const program::Program &program, const ModelOptions &options,
+                              const std::string &why) {
+  std::string missing;
+  try {
+    return open_on(program, options, "cpu", "every kernel is in the cache");
+  } catch (const Error &error) {
+    if (error.code() != ErrorCode::Device)
+      throw;
+    missing = error.message();
+  }
+  try {
+    return open_on(program, options, "opencl", "no code generation for the CPU: " + why);
+  } catch (const Error &error) {
+    if (error.code() != ErrorCode::Device)
+      throw;
+    throw Error(ErrorCode::Device, fmt::format("no device can run this model; cpu: {}; opencl: {}",
+                                               missing, error.message()));
+  }
+}
+
+} // namespace
+
+void add_model_options(CLI::App &verb, ModelOptions &options) {
+  verb.add_option("model", options.model, "ONNX model")->required()->type_name("MODEL");
+  verb.add_option("--device", options.device,
+                  "cpu, opencl, opencl:P or opencl:P:D (numbers or parts of names)")
+      ->type_name("DEVICE");
+  verb.add_option("--batch", options.batch, "Binds a symbolic first dimension; 1 when not said")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 32))
+      ->type_name("N");
+  verb.add_option("--threads", options.threads, "Threads of the cpu device; 0: one per core")
+      ->check(CLI::Range(0, 1024))
+      ->type_name("N");
+  auto *cache = verb.add_option("--cache", options.cache, "Kernel cache file")->type_name("PATH");
+  verb.add_flag("--no-cache", options.no_cache, "Neither read nor write a kernel cache")
+      ->excludes(cache);
+  verb.add_option("--dump", options.dump, "Write the text of every level of every kernel there")
+      ->type_name("DIR");
+}
+
+program::Program import(const ModelOptions &options,
+                        const std::map<std::string, program::Shape> &shapes) {
+  const tile::Library ops = tile::read_library(ops_directory());
+  return onnx_import::import_model(options.model, ops,
+                                   {.batch = options.batch, .input_shapes = shapes});
+}
+
+OpenedModel open_model(const program::Program &program, const ModelOptions &options) {
+  if (!options.device.empty())
+    return open_on(program, options, options.device, "asked for");
+  std::string why;
+  if (emit::make_llvm_emitter(&why))
+    return open_on(program, options, "cpu", "default");
+  return open_without_llvm(program, options, why);
+}
+
+std::string describe(const OpenedModel &opened) {
+  const model::SessionStats &stats = opened.session->stats();
+  return fmt::format("device   {} ({}; {})\n"
+                     "kernels  {} per run, compiled {}, ready in {:.3f} s, weights {:.1f} MB, "
+                     "activations {:.1f} MB\n",
+                     opened.device->name(), opened.device->target().name, opened.choice,
+                     stats.kernels, stats.compiled, stats.compile_seconds,
+                     static_cast<double>(stats.weight_bytes) * 1e-6,
+                     static_cast<double>(stats.arena_bytes) * 1e-6);
+}
+
+std::string type_text(const program::HostTensor &tensor) {
+  return fmt::format("{}[{}]", to_string(tensor.type), fmt::join(tensor.shape, ", "));
+}
+
+} // namespace tilefuse::tool

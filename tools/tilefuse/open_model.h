@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a model file to a session: what every verb that runs a model shares. The device is the one
+// asked for; without a wish it is the CPU, or OpenCL where this build cannot generate code for the
+// CPU and its cache lacks a kernel.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "model/model.h"
+#include "program/program.h"
+#include "runtime/device.h"
+#include "runtime/kernel_cache.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tilefuse::tool {
+
+struct ModelOptions {
+  std::string model;
+  std::string device; // empty: chosen
+  std::string cache;  // empty: default_cache_path
+  bool no_cache = false;
+  std::string dump;
+  std::optional<std::int64_t> batch;
+  int threads = 0; // of the CPU device; 0: one per core
+};
+
+// Declares the options above on a verb. `options` must outlive parsing.
+void add_model_options(CLI::App &verb, ModelOptions &options);
+
+// The model as a program; `shapes` bind symbolic dimensions of inputs.
+program::Program import(const ModelOptions &options,
+                        const std::map<std::string, program::Shape> &shapes);
+
+// Members are in the order in which they must be made; they go in the opposite one.
+struct OpenedModel {
+  std::string choice; // why this device
+  std::unique_ptr<runtime::Device> device;
+  std::unique_ptr<runtime::KernelCache> cache;
+  std::unique_ptr<model::Session> session;
+};
+
+// Compiles what the cache does not have. Shows progress; warnings go to stderr.
+OpenedModel open_model(const program::Program &program, const ModelOptions &options);
+
+// Two lines: the device and why it was chosen; launches, kernels compiled, seconds until ready,
+// memory.
+std::string describe(const OpenedModel &opened);
+
+// "f32[1, 3, 224, 224]"
+std::string type_text(const program::HostTensor &tensor);
+
+} // namespace tilefuse::tool

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// One line on the terminal that says how far long work has come. Nothing at all is written when
+// stderr is not one.
+#pragma once
+
+#include <string>
+
+namespace tilefuse::tool {
+
+class Progress {
+public:
+  explicit Progress(std::string what);
+  ~Progress(); // clears the line
+  Progress(const Progress &) = delete;
+  Progress &operator=(const Progress &) = delete;
+
+  void show(int done, int total);
+
+private:
+  std::string what_;
+  bool is_terminal_;
+  bool is_shown_ = false;
+};
+
+} // namespace tilefuse::tool

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// `tilefuse bench`: time of a model on random input, in total and per kernel.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <random>
+
+#include "files.h"
+#include "open_model.h"
+#include "progress.h"
+#include "table.h"
+#include "verbs.h"
+
+namespace tilefuse::tool {
+namespace {
+
+using program::HostTensor;
+
+constexpr int kWarmUps = 3;
+
+struct BenchArguments {
+  ModelOptions model;
+  int repeat = 50;
+  std::string csv;
+};
+
+// Uniform in [-1, 1) for float types, in [0, 16) for the others; the same on every start.
+HostTensor random_input(const HostTensor &form, std::mt19937 &random) {
+  HostTensor tensor = program::make_host_tensor(form.name, form.type, form.shape);
+  const std::int64_t count = program::elems(form.shape);
+  const double scale = is_float(form.type) ? 0x1p-31 : 0x1p-28;
+  const double base = is_float(form.type) ? -1 : 0;
+  const bool is_bool = form.type == DType::Bool;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto bits = static_cast<double>(random());
+    program::set(tensor, i, is_bool ? static_cast<double>(bits < 0x1p31) : base + bits * scale);
+  }
+  return tensor;
+}
+
+std::vector<double> measure(model::Session &session, int repeat) {
+  std::mt19937 random(1);
+  std::vector<HostTensor> inputs;
+  for (const HostTensor &form : session.inputs())
+    inputs.push_back(random_input(form, random));
+  session.run(inputs);
+  for (int i = 0; i < kWarmUps; ++i)
+    session.run_again();
+  std::vector<double> seconds;
+  Progress progress("timing");
+  for (int i = 0; i < repeat; ++i) {
+    progress.show(i, repeat);
+    seconds.push_back(session.run_again());
+  }
+  std::sort(seconds.begin(), seconds.end());
+  return seconds;
+}
+
+// Of sorted values: the smallest that `share` of them do not exceed.
+double quantile(const std::vector<double> &sorted, double share) {
+  const auto last = static_cast<double>(sorted.size() - 1);
+  return sorted[static_cast<std::size_t>(share * last + 0.5)];
+}
+
+std::string total_line(const std::vector<double> &seconds,
+                       const std::vector<model::KernelReport> &kernels) {
+  double flops = 0;
+  double alone = 0;
+  for (const model::KernelReport &kernel : kernels) {
+    flops += kernel.flops;
+    alone += kernel.seconds;
+  }
+  const double median = quantile(seconds, 0.5);
+  return fmt::format("time     median {:.3f} ms, p10 {:.3f}, p90 {:.3f}, {} runs; kernels by "
+                     "themselves {:.3f} ms; {:.1f} GFLOP/s\n",
+                     median * 1e3, quantile(seconds, 0.1) * 1e3, quantile(seconds, 0.9) * 1e3,
+                     seconds.size(), alone * 1e3, median > 0 ? flops / median * 1e-9 : 0);
+}
+
+void bench(const BenchArguments &args) {
+  const OpenedModel opened = open_model(import(args.model, {}), args.model);
+  const std::vector<double> seconds = measure(*opened.session, args.repeat);
+  const std::vector<model::KernelReport> kernels = opened.session->profile();
+  const Table table = kernel_table(kernels);
+  if (args.csv == "-") {
+    std::fputs(to_csv(table).c_str(), stdout);
+    return;
+  }
+  if (!args.csv.empty())
+    write_files({{args.csv, to_csv(table)}});
+  const std::string text = describe(opened) + total_line(seconds, kernels) + to_text(table);
+  std::fputs(printable(text).c_str(), stdout);
+}
+
+} // namespace
+
+void add_bench(CLI::App &app) {
+  auto args = std::make_shared<BenchArguments>();
+  CLI::App *verb =
+      app.add_subcommand("bench", "Time a model on random input, in total and per kernel");
+  verb->footer("Example:\n  tilefuse bench model.onnx --device cpu --repeat 100 --csv layers.csv");
+  add_model_options(*verb, args->model);
+  verb->add_option("--repeat", args->repeat, "Timed runs")
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("N");
+  verb->add_option("--csv", args->csv, "Write the kernel table there; - for standard output, alone")
+      ->type_name("FILE");
+  verb->callback([args] { bench(*args); });
+}
+
+} // namespace tilefuse::tool

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verbs of the command line: each adds itself to the program and runs in its callback, throwing
+// Error.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace tilefuse::tool {
+
+void add_run(CLI::App &app);
+void add_bench(CLI::App &app);
+void add_devices(CLI::App &app);
+void add_opt(CLI::App &app);
+
+} // namespace tilefuse::tool
