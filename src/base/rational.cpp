@@ -31,7 +31,13 @@ Wide gcd(Wide a, Wide b) {
   return a;
 }
 
-Rational reduced(Wide num, Wide den) {
+struct Terms {
+  std::int64_t num;
+  std::int64_t den;
+};
+
+// Lowest terms with a positive denominator.
+Terms lowest(Wide num, Wide den) {
   if (den == 0)
     throw Error(ErrorCode::Limit, "division by zero in a subscript");
   if (den < 0)
@@ -40,9 +46,18 @@ Rational reduced(Wide num, Wide den) {
   return {narrow(num / divisor), narrow(den / divisor)};
 }
 
+Rational reduced(Wide num, Wide den) {
+  const Terms terms = lowest(num, den);
+  return Rational(terms.num, terms.den);
+}
+
 } // namespace
 
-Rational::Rational(std::int64_t num, std::int64_t den) { *this = reduced(num, den); }
+Rational::Rational(std::int64_t num, std::int64_t den) {
+  const Terms terms = lowest(num, den);
+  num_ = terms.num;
+  den_ = terms.den;
+}
 
 std::strong_ordering operator<=>(const Rational &a, const Rational &b) {
   const Wide left = Wide{a.num_} * b.den_;

@@ -45,6 +45,7 @@ void import_reduce(Call& call);  // function: without "reduce_"
 
 // ops_shape.cpp
 void import_identity(Call& call);
+void import_dropout(Call& call);
 void import_reshape(Call& call);
 void import_flatten(Call& call);
 void import_squeeze(Call& call);

@@ -121,6 +121,12 @@ Value float_constant(const std::vector<double>& values, const program::Shape& sh
 
 void import_identity(Call& call) { call.result(call.value(0)); }
 
+void import_dropout(Call& call) {
+  if (call.has(2) && call.number(2, "training_mode") != 0)
+    call.fail(ErrorCode::Unsupported, "it is in training mode");
+  call.result(call.value(0));
+}
+
 void import_reshape(Call& call) {
   const Value& input = call.value(0);
   const program::Shape shape = resolve_reshape(call, input.shape, call.list("shape", 1));

@@ -44,7 +44,7 @@ constexpr Operator kOperators[] = {
     {"Cos", 7, kNow, import_unary, "", "cos"},
     {"DepthToSpace", 1, kNow, import_depth_to_space, "blocksize mode=DCR|CRD"},
     {"Div", 1, kNow, import_binary, kBinary, "div"},
-    {"Dropout", 1, kNow, import_identity, "consumed_inputs is_test ratio seed"},
+    {"Dropout", 1, kNow, import_dropout, "consumed_inputs is_test ratio seed"},
     {"Elu", 1, kNow, import_unary, "alpha consumed_inputs", "elu"},
     {"Equal", 1, kNow, import_binary, kBinary, "equal"},
     {"Erf", 9, kNow, import_unary, "", "erf"},

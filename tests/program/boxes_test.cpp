@@ -28,12 +28,13 @@ TEST(Boxes, DisjointAndCovered) {
 TEST(Boxes, RandomCoverageAgreesWithCounting) {
   std::mt19937 random(5);
   int covered = 0;
+  const auto below = [&](unsigned n) { return static_cast<std::int64_t>(random() % n); };
   for (int i = 0; i < 2000; ++i) {
     std::vector<Box> parts;
     std::set<std::pair<std::int64_t, std::int64_t>> points;
     for (int k = 0; k < 4; ++k) {
-      Box box{{random() % 3, random() % 3}, {}};
-      box.hi = {box.lo[0] + 1 + random() % 4, box.lo[1] + 1 + random() % 4};
+      Box box{{below(3), below(3)}, {}};
+      box.hi = {box.lo[0] + 1 + below(4), box.lo[1] + 1 + below(4)};
       for (std::int64_t y = box.lo[0]; y < std::min<std::int64_t>(4, box.hi[0]); ++y)
         for (std::int64_t x = box.lo[1]; x < std::min<std::int64_t>(4, box.hi[1]); ++x) points.emplace(y, x);
       parts.push_back(std::move(box));

@@ -13,8 +13,8 @@ namespace {
 
 using Point = std::vector<std::int64_t>;
 
-constexpr std::int64_t kLeast = -8;
-constexpr std::int64_t kMost = 200;
+constexpr std::int64_t kLeast = -4;
+constexpr std::int64_t kMost = 400;
 
 std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
 
@@ -27,52 +27,51 @@ double evaluate_expr(const Expr& expr, const Values& operands) {
   return evaluate(expr.op, args, !is_float(expr.type));
 }
 
-// The value of a subscript whose indices are all set; nothing while some are open or when it is no integer in range.
-enum class State { Open, Inside, Outside };
-State state_of(const Affine& affine, const Point& point, std::size_t set, std::int64_t bound, std::int64_t& value) {
-  Rational sum = affine.constant;
-  for (std::size_t i = 0; i < affine.coeff.size(); ++i) {
-    if (affine.coeff[i].is_zero()) continue;
-    if (i >= set) return State::Open;
-    sum = sum + affine.coeff[i] * Rational(point[i]);
-  }
-  value = sum.num();
-  return sum.is_integer() && value >= 0 && value < bound ? State::Inside : State::Outside;
-}
-
 struct Condition {
   const Affine* affine;
   std::int64_t bound;
+  std::size_t last;  // number of indices that have to be set before it can be tested
 };
+
+Rational value_of(const Affine& affine, const Point& point) {
+  Rational sum = affine.constant;
+  for (std::size_t i = 0; i < affine.coeff.size(); ++i)
+    if (!affine.coeff[i].is_zero()) sum = sum + affine.coeff[i] * Rational(point[i]);
+  return sum;
+}
+
+bool holds(const Condition& condition, const Point& point) {
+  const Rational value = value_of(*condition.affine, point);
+  return value.is_integer() && value >= Rational(0) && value < Rational(condition.bound);
+}
 
 std::vector<Condition> conditions_of(const Program& program, const Statement& statement, const Contraction& body) {
   std::vector<Condition> result;
-  const auto add = [&](const std::vector<Affine>& subscripts, const Shape& shape) {
-    for (std::size_t d = 0; d < shape.size(); ++d) result.push_back({&subscripts[d], shape[d]});
+  const auto add = [&](const Affine& affine, std::int64_t bound) {
+    std::size_t last = affine.coeff.size();
+    while (last > 0 && affine.coeff[last - 1].is_zero()) --last;
+    result.push_back({&affine, bound, last});
   };
-  add(body.out, program[statement.out].shape);
-  for (const Access& access : body.in) add(access.subscripts, program[access.tensor].shape);
-  for (const Constraint& constraint : body.constraints) result.push_back({&constraint.expr, constraint.bound});
+  const auto add_all = [&](const std::vector<Affine>& subscripts, const Shape& shape) {
+    for (std::size_t d = 0; d < shape.size(); ++d) add(subscripts[d], shape[d]);
+  };
+  add_all(body.out, program[statement.out].shape);
+  for (const Access& access : body.in) add_all(access.subscripts, program[access.tensor].shape);
+  for (const Constraint& constraint : body.constraints) add(constraint.expr, constraint.bound);
   return result;
 }
 
 void each_point(const std::vector<Condition>& conditions, Point& point, std::size_t set,
                 const std::function<void()>& visit) {
-  for (const Condition& condition : conditions) {
-    std::int64_t value = 0;
-    if (state_of(*condition.affine, point, set, condition.bound, value) == State::Outside) return;
-  }
+  for (const Condition& condition : conditions)
+    if (condition.last == set && !holds(condition, point)) return;
   if (set == point.size()) return visit();
   for (point[set] = kLeast; point[set] <= kMost; ++point[set]) each_point(conditions, point, set + 1, visit);
 }
 
 Point subscripts_at(const std::vector<Affine>& subscripts, const Point& point) {
   Point result;
-  for (const Affine& affine : subscripts) {
-    std::int64_t value = 0;
-    state_of(affine, point, point.size(), 0, value);
-    result.push_back(value);
-  }
+  for (const Affine& affine : subscripts) result.push_back(value_of(affine, point).num());
   return result;
 }
 

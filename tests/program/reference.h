@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program by its definition, element by element, and the same program through the windows of its storage: both must
-// agree. Slow and independent of the code under test; index ranges are searched in [-8, 200].
+// agree. Slow and independent of the code under test; index ranges are searched in [-4, 400].
 #pragma once
 
 #include <string>

@@ -109,6 +109,7 @@ TEST(TileFuzz, ShuffledTokens) {
       try_text(*rc::gen::element(text, text + ";}", text + "; Y = X; }"), attribute_value());
     }
   }));
+}
 
 // Letters exchanged for other letters of the text keep it close to the language, so that many texts get past the parser.
 TEST(TileFuzz, SwappedLetters) {

@@ -338,7 +338,7 @@ TEST(OpsValues, Pointwise) {
   check("thresholded_relu", [](double v) { return v > 0.5 ? v : 0; }, {{"ALPHA", 0.5}});
   check("elu", [](double v) { return v < 0 ? 2 * std::expm1(v) : v; }, {{"ALPHA", 2.0}});
   check("celu", [](double v) { return std::max(v, 0.0) + std::min(0.0, 2 * std::expm1(v / 2)); }, {{"ALPHA", 2.0}});
-  check("selu", [](double v) { return 1.0507009873554805 * (v > 0 ? v : 1.6732632423543772 * std::expm1(v)); });
+  check("selu", [](double v) { return 1.05070102214813232421875 * (v > 0 ? v : 1.67326319217681884765625 * std::expm1(v)); });
   check("hard_sigmoid", [](double v) { return std::max(0.0, std::min(1.0, 0.2 * v + 0.5)); });
   check("hard_swish", [](double v) { return v * std::max(0.0, std::min(1.0, v / 6 + 0.5)); });
   check("softplus", [](double v) { return std::log1p(std::exp(v)); });

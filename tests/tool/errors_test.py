@@ -20,7 +20,7 @@ def png(width, height):
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b"\0" * 64)) + chunk(b"IEND", b"")
 
 
-class BadInput(ToolTest):
+class RefusalTest(ToolTest):
     def file(self, name, data):
         path = self.folder / name
         path.write_bytes(data if isinstance(data, bytes) else data.encode())
@@ -33,6 +33,8 @@ class BadInput(ToolTest):
         self.assertFalse(out.exists())
         return text
 
+
+class BadInput(RefusalTest):
     def test_not_an_image(self):
         for number, data in enumerate((b"", b"hello", b"\xff\xd8\xff\xe0 and no more", IMAGE.read_bytes()[:300])):
             path = self.file(f"{number}.png", data)
@@ -105,7 +107,7 @@ class BadInput(ToolTest):
         self.assertEqual((self.folder / "file").read_text(), "here")
 
 
-class BadModels(BadInput):
+class BadModels(RefusalTest):
     def refuse_model(self, data, *says):
         path = self.file("m.onnx", data)
         text = self.refuse_run(path, says=says)
@@ -157,7 +159,7 @@ class BadModels(BadInput):
 
 
 HOSTILE = ['";system("true");//', "line\nbreak", "*/ #error", "a'b\"c", "%s%n", "$(touch x)", "../../x", "\u00fcber \u2603", "\x1b[31m",
-           "global float", "x" * 3000]
+           "float global;", "x" * 3000]
 
 
 class HostileNames(ToolTest):
@@ -175,8 +177,9 @@ class HostileNames(ToolTest):
         expected = np.maximum(x * np.array([1, -1, 2, -2, 0.5], np.float32), 0)
         np.testing.assert_allclose(np.load(out / "output_0.npy"), expected, rtol=1e-6)
         self.assertNotIn("\x1b", text)
-        for source in dump.rglob("*.cl"):
-            self.assertNotIn(name, source.read_text())
+        for level in dump.iterdir():
+            if level.suffix != ".txt":
+                self.assertNotIn(name, level.read_text(), level.name)
 
     def check(self, device):
         self.need_device(device)

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/thread_pool.h"
+
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace tilefuse {
+namespace {
+
+TEST(ThreadPool, EveryIndexOnceByAWorkerInRange) {
+  for (const int threads : {1, 2, 5}) {
+    ThreadPool pool(threads);
+    EXPECT_EQ(pool.threads(), threads);
+    for (const std::int64_t count : {0, 1, 2, 1000}) {
+      std::vector<std::atomic<int>> seen(static_cast<std::size_t>(count));
+      pool.parallel_for(count, [&](int worker, std::int64_t i) {
+        EXPECT_GE(worker, 0);
+        EXPECT_LT(worker, threads);
+        ++seen[static_cast<std::size_t>(i)];
+      });
+      for (const auto &times : seen)
+        EXPECT_EQ(times, 1);
+    }
+  }
+}
+
+TEST(ThreadPool, OneThreadRunsInlineInOrder) {
+  ThreadPool pool(1);
+  std::vector<std::int64_t> order;
+  const auto caller = std::this_thread::get_id();
+  pool.parallel_for(4, [&](int, std::int64_t i) {
+    EXPECT_EQ(std::this_thread::get_id(), caller);
+    order.push_back(i);
+  });
+  EXPECT_EQ(order, (std::vector<std::int64_t>{0, 1, 2, 3}));
+}
+
+TEST(ThreadPool, OneWorkerNeverRunsTwoIndicesAtOnce) {
+  ThreadPool pool(4);
+  std::vector<std::atomic<int>> inside(4);
+  pool.parallel_for(2000, [&](int worker, std::int64_t) {
+    EXPECT_EQ(++inside[static_cast<std::size_t>(worker)], 1);
+    --inside[static_cast<std::size_t>(worker)];
+  });
+}
+
+TEST(ThreadPool, WorkersHelpOnceAwake) {
+  ThreadPool pool(2);
+  std::atomic<int> arrived{0};
+  // Both indices wait for each other: only two threads finish this.
+  pool.parallel_for(2, [&](int, std::int64_t) {
+    ++arrived;
+    while (arrived < 2)
+      std::this_thread::yield();
+  });
+  EXPECT_EQ(arrived, 2);
+}
+
+TEST(ThreadPool, ExceptionsReachTheCallerAndThePoolLives) {
+  for (const int threads : {1, 3}) {
+    ThreadPool pool(threads);
+    EXPECT_THROW(pool.parallel_for(100,
+                                   [](int, std::int64_t i) {
+                                     if (i == 37)
+                                       throw std::runtime_error("no");
+                                   }),
+                 std::runtime_error);
+    std::atomic<std::int64_t> sum{0};
+    pool.parallel_for(100, [&](int, std::int64_t i) { sum += i; });
+    EXPECT_EQ(sum, 4950);
+  }
+}
+
+TEST(ThreadPool, ManyShortRegions) {
+  ThreadPool pool(3);
+  std::atomic<std::int64_t> total{0};
+  for (int region = 0; region < 3000; ++region) {
+    pool.parallel_for(3, [&](int, std::int64_t i) { total += i; });
+    if (region % 1000 == 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(total, 9000);
+}
+
+} // namespace
+} // namespace tilefuse

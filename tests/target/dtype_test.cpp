@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/dtype.h"
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace tilefuse {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+TEST(DType, TablesAreInEnumeratorOrder) {
+  for (int i = 0; i <= static_cast<int>(DType::F64); ++i) {
+    const auto type = static_cast<DType>(i);
+    EXPECT_EQ(parse_dtype(to_string(type)), type);
+  }
+  for (int i = 0; i <= static_cast<int>(ScalarOp::Select); ++i) {
+    const auto op = static_cast<ScalarOp>(i);
+    EXPECT_EQ(row(op).op, op);
+    EXPECT_EQ(parse_scalar_op(row(op).name), op);
+  }
+  EXPECT_FALSE(parse_dtype("f33"));
+  EXPECT_FALSE(parse_scalar_op("+"));
+}
+
+TEST(DType, SizesAndAccumulators) {
+  EXPECT_EQ(size_bytes(DType::BF16), 2);
+  EXPECT_EQ(size_bytes(DType::I64), 8);
+  EXPECT_EQ(accumulator_type(DType::F16), DType::F32);
+  EXPECT_EQ(accumulator_type(DType::U8), DType::I32);
+  EXPECT_EQ(accumulator_type(DType::F64), DType::F64);
+}
+
+TEST(Half, EveryValueComesBack) {
+  for (std::uint32_t i = 0; i < 65536; ++i) {
+    const auto bits = static_cast<std::uint16_t>(i);
+    const float value = half_to_float(bits);
+    if (std::isnan(value))
+      EXPECT_TRUE(std::isnan(half_to_float(float_to_half(value))));
+    else
+      EXPECT_EQ(float_to_half(value), bits) << i;
+  }
+}
+
+// Between every two neighbours: below, at and above the middle.
+TEST(Half, RoundsToNearestEven) {
+  for (std::uint32_t i = 0; i < 0x7BFF; ++i) {
+    const auto low = static_cast<std::uint16_t>(i);
+    const auto high = static_cast<std::uint16_t>(i + 1);
+    const float middle = half_to_float(low) / 2 + half_to_float(high) / 2;
+    EXPECT_EQ(float_to_half(middle), i % 2 == 0 ? low : high) << i;
+    EXPECT_EQ(float_to_half(std::nextafterf(middle, 0)), low) << i;
+    EXPECT_EQ(float_to_half(std::nextafterf(middle, 1e9F)), high) << i;
+  }
+  EXPECT_EQ(half_to_float(float_to_half(65519.0F)), 65504.0F);
+  EXPECT_TRUE(std::isinf(half_to_float(float_to_half(65520.0F))));
+  EXPECT_EQ(half_to_float(0x8000), 0);
+  EXPECT_TRUE(std::signbit(half_to_float(0x8000)));
+}
+
+TEST(Bfloat, RoundsToNearestEven) {
+  EXPECT_EQ(float_to_bfloat(std::bit_cast<float>(0x3F808000U)), 0x3F80);
+  EXPECT_EQ(float_to_bfloat(std::bit_cast<float>(0x3F818000U)), 0x3F82);
+  EXPECT_EQ(float_to_bfloat(std::bit_cast<float>(0x3F808001U)), 0x3F81);
+  EXPECT_TRUE(std::isnan(bfloat_to_float(float_to_bfloat(std::bit_cast<float>(0x7F800001U)))));
+  EXPECT_TRUE(std::isinf(bfloat_to_float(float_to_bfloat(std::numeric_limits<float>::max()))));
+}
+
+double stored(DType type, double value) {
+  std::array<std::byte, 8> bytes{};
+  store_element(bytes.data(), type, 0, value);
+  return load_element(bytes.data(), type, 0);
+}
+
+TEST(Elements, IntegersSaturateAndRoundToEven) {
+  EXPECT_EQ(stored(DType::I8, 300), 127);
+  EXPECT_EQ(stored(DType::I8, -300), -128);
+  EXPECT_EQ(stored(DType::U8, -1), 0);
+  EXPECT_EQ(stored(DType::U8, 2.5), 2);
+  EXPECT_EQ(stored(DType::U8, 3.5), 4);
+  EXPECT_EQ(stored(DType::I32, 1e20), 2147483647.0);
+  EXPECT_EQ(stored(DType::I64, 1e30), std::ldexp(1.0, 63));
+  EXPECT_EQ(stored(DType::I32, std::nan("")), 0);
+  EXPECT_EQ(stored(DType::Bool, -0.5), 1);
+}
+
+TEST(Elements, SixteenBitFloatsRoundOnce) {
+  // Just above the middle of 1 and its neighbour, by less than a float resolves.
+  EXPECT_EQ(stored(DType::F16, 1 + std::ldexp(1.0, -11) + std::ldexp(1.0, -40)),
+            1 + std::ldexp(1.0, -10));
+  EXPECT_EQ(stored(DType::BF16, 1 + std::ldexp(1.0, -8) + std::ldexp(1.0, -40)),
+            1 + std::ldexp(1.0, -7));
+  EXPECT_EQ(stored(DType::F16, 1 + std::ldexp(1.0, -11)), 1);
+  EXPECT_EQ(stored(DType::F16, 1e300), kInf);
+  EXPECT_EQ(stored(DType::F16, -1e300), -kInf);
+}
+
+double apply(ScalarOp op, std::initializer_list<double> arguments, bool integer = false) {
+  return evaluate(op, std::vector<double>(arguments), integer);
+}
+
+TEST(Evaluate, EdgeCases) {
+  EXPECT_EQ(apply(ScalarOp::Round, {2.5}), 2);
+  EXPECT_EQ(apply(ScalarOp::Round, {-3.5}), -4);
+  EXPECT_EQ(apply(ScalarOp::Div, {7, 2}), 3.5);
+  EXPECT_EQ(apply(ScalarOp::Div, {-7, 2}, true), -3);
+  EXPECT_EQ(apply(ScalarOp::Mod, {-7, 2}, true), -1);
+  EXPECT_EQ(apply(ScalarOp::Max, {1, std::nan("")}), 1);
+  EXPECT_TRUE(std::isnan(apply(ScalarOp::Max, {std::nan(""), 1})));
+  EXPECT_EQ(apply(ScalarOp::Select, {0, 1, 2}), 2);
+  EXPECT_EQ(apply(ScalarOp::Not, {0}), 1);
+  EXPECT_EQ(apply(ScalarOp::And, {2, 0}), 0);
+}
+
+} // namespace
+} // namespace tilefuse

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "image.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "preprocess.h"
+
+namespace tilefuse::tool {
+namespace {
+
+using program::HostTensor;
+
+// A binary PNM of one row of grey steps, repeated.
+Image steps(int width, int height) {
+  std::string pnm = "P6\n" + std::to_string(width) + " " + std::to_string(height) + "\n255\n";
+  for (int y = 0; y < height; ++y)
+    for (int x = 0; x < width; ++x)
+      pnm += {static_cast<char>(x), static_cast<char>(y), static_cast<char>(7)};
+  return decode_image(pnm, "steps.ppm");
+}
+
+TEST(Image, PixelsAsStored) {
+  const Image image = steps(5, 3);
+  EXPECT_EQ(image.width, 5);
+  EXPECT_EQ(image.height, 3);
+  EXPECT_EQ(image.rgb[(2 * 5 + 4) * 3], 4);
+  EXPECT_EQ(image.rgb[(2 * 5 + 4) * 3 + 1], 2);
+}
+
+TEST(Image, WhatIsNone) {
+  EXPECT_THROW(decode_image("", "x"), Error);
+  EXPECT_THROW(decode_image("some text", "x"), Error);
+  EXPECT_THROW(decode_image("P6\n100000 100000\n255\n", "x"), Error);
+  EXPECT_THROW(decode_image("P6\n10 10\n255\nshort", "x"), Error);
+}
+
+TEST(Image, HalvingAveragesAsPilDoes) {
+  Image image{4, 1, {0, 0, 0, 100, 100, 100, 200, 200, 200, 40, 40, 40}};
+  const Image half = resize(image, 2, 1);
+  // Triangle of support 2 over clamped edges: weights 3, 3, 1 of 7 inside; edge repetition adds the
+  // outer tap.
+  EXPECT_NEAR(half.rgb[0], (0 * 3 + 0 * 1 + 100 * 3 + 200 * 1) / 8, 1);
+  EXPECT_NEAR(half.rgb[3], (100 * 1 + 200 * 3 + 40 * 3 + 40 * 1) / 8, 1);
+}
+
+TEST(Image, ShorterSideAndMiddle) {
+  const Image wide = resize_shorter(steps(40, 20), 10);
+  EXPECT_EQ(wide.width, 20);
+  EXPECT_EQ(wide.height, 10);
+  const Image tall = resize_shorter(steps(20, 50), 10);
+  EXPECT_EQ(tall.width, 10);
+  EXPECT_EQ(tall.height, 25);
+  const Image middle = crop_center(steps(9, 7), 3, 5);
+  EXPECT_EQ(middle.rgb[0], 3);
+  EXPECT_EQ(middle.rgb[1], 1);
+  EXPECT_THROW(crop_center(steps(9, 7), 10, 5), Error);
+  EXPECT_THROW(resize_shorter(steps(200, 1), 60000), Error);
+}
+
+TEST(Preprocess, LayoutsOrdersAndScales) {
+  const Image image{1, 1, {10, 20, 40}};
+  Preprocess settings =
+      to_preprocess({.order = "bgr", .scale = "1/10", .mean = "1,2,3", .std = "2"});
+  for (const bool nhwc : {false, true}) {
+    const program::Shape shape = nhwc ? program::Shape{2, 1, 1, 3} : program::Shape{2, 3, 1, 1};
+    HostTensor input = program::make_host_tensor("x", DType::F16, shape);
+    settings.nhwc = nhwc;
+    fill_input(image, settings, 1, input, "i.png");
+    EXPECT_EQ(program::get(input, 0), 0);
+    EXPECT_EQ(program::get(input, 3), 1.5);
+    EXPECT_EQ(program::get(input, 4), 0);
+    EXPECT_EQ(program::get(input, 5), -1);
+  }
+}
+
+TEST(Preprocess, OneChannelGetsLuma) {
+  HostTensor input = program::make_host_tensor("x", DType::F32, {1, 1, 1, 1});
+  fill_input(Image{1, 1, {255, 0, 0}}, to_preprocess({}), 0, input, "i.png");
+  EXPECT_EQ(program::get(input, 0), 76);
+}
+
+TEST(Preprocess, ShapesThatTakeNoImage) {
+  const auto shape_of = [](program::Shape shape) {
+    return image_shape({"x", DType::F32, std::move(shape), {}}, {});
+  };
+  EXPECT_FALSE(shape_of({1, 3, 8, 9}).nhwc);
+  EXPECT_TRUE(shape_of({1, 8, 9, 3}).nhwc);
+  EXPECT_EQ(shape_of({1, 8, 9, 3}).width, 9);
+  EXPECT_THROW(shape_of({1, 4, 8, 8}), Error);
+  EXPECT_THROW(shape_of({3, 8, 8}), Error);
+  EXPECT_THROW(shape_of({1, 3, std::int64_t{1} << 40, 8}), Error);
+}
+
+} // namespace
+} // namespace tilefuse::tool

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "labels.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "run_outputs.h"
+#include "table.h"
+
+namespace tilefuse::tool {
+namespace {
+
+using program::HostTensor;
+
+HostTensor values(program::Shape shape, const std::vector<double> &elements) {
+  HostTensor tensor = program::make_host_tensor("y", DType::F32, std::move(shape));
+  for (std::size_t i = 0; i < elements.size(); ++i)
+    program::set(tensor, static_cast<std::int64_t>(i), elements[i]);
+  return tensor;
+}
+
+TEST(Labels, LinesWithEitherEnd) {
+  const std::vector<std::string> two = {"one", "two"};
+  EXPECT_EQ(parse_labels("one\ntwo"), two);
+  EXPECT_EQ(parse_labels("one\r\ntwo\r\n\r\n\n"), two);
+  EXPECT_EQ(parse_labels("\nb\n"), (std::vector<std::string>{"", "b"}));
+  EXPECT_TRUE(parse_labels("").empty());
+}
+
+TEST(Labels, ClassesOfAShape) {
+  EXPECT_EQ(class_count({1, 1000}), 1000);
+  EXPECT_EQ(class_count({4, 1000, 1, 1}), 1000);
+  EXPECT_EQ(class_count({4, 1, 10}), 10);
+  EXPECT_EQ(class_count({1, 3, 4}), 0);
+  EXPECT_EQ(class_count({1000}), 0);
+  EXPECT_EQ(class_count({}), 0);
+}
+
+TEST(Labels, TopKeepsOrderAndPutsNanLast) {
+  const HostTensor tensor = values({2, 4}, {9, 9, 9, 9, 0.5, std::nan(""), 2, 2});
+  const std::vector<Ranked> best = top(tensor, 4, 4, 10);
+  ASSERT_EQ(best.size(), 4U);
+  EXPECT_EQ(best[0].index, 2);
+  EXPECT_EQ(best[1].index, 3);
+  EXPECT_EQ(best[2].index, 0);
+  EXPECT_EQ(best[3].index, 1);
+  EXPECT_EQ(top(tensor, 4, 4, 1).size(), 1U);
+}
+
+TEST(Labels, CountMustMatch) {
+  EXPECT_NO_THROW(check_labels({"a", "b"}, "l.txt", values({3, 2}, {})));
+  EXPECT_THROW(check_labels({"a"}, "l.txt", values({3, 2}, {})), Error);
+  EXPECT_THROW(check_labels({"a", "b", "c"}, "l.txt", values({3, 2}, {})), Error);
+  EXPECT_THROW(check_labels({"a"}, "l.txt", values({1, 2, 2}, {})), Error);
+}
+
+TEST(Outputs, RunsAreJoinedAndTheFillingDropped) {
+  std::vector<std::vector<HostTensor>> runs;
+  runs.push_back({values({2, 1}, {1, 2}), values({}, {7})});
+  runs.push_back({values({2, 1}, {3, 3}), values({}, {8})});
+  const std::vector<HostTensor> joined = join_runs(std::move(runs), 2, 1);
+  EXPECT_EQ(joined[0].shape, (program::Shape{3, 1}));
+  EXPECT_EQ(program::get(joined[0], 2), 3);
+  EXPECT_EQ(joined[1].shape, program::Shape{2});
+  EXPECT_EQ(program::get(joined[1], 1), 8);
+}
+
+TEST(Outputs, OneFileForOneOutputOnly) {
+  EXPECT_NO_THROW(check_output_place(1, "a.npy"));
+  EXPECT_NO_THROW(check_output_place(2, "folder"));
+  EXPECT_THROW(check_output_place(2, "a.npy"), Error);
+}
+
+TEST(Tables, AlignedAndQuoted) {
+  const Table table{{"n", "name"}, {{"1", "a,b"}, {"10", "say \"x\"\x1b"}}, {true, false}};
+  EXPECT_EQ(to_text(table), " n  name\n 1  a,b\n10  say \"x\"?\n");
+  EXPECT_EQ(to_csv(table), "n,name\n1,\"a,b\"\n10,\"say \"\"x\"\"\x1b\"\n");
+  EXPECT_EQ(printable("a\x1b[31m\nb\x7f"), "a?[31m\nb?");
+}
+
+} // namespace
+} // namespace tilefuse::tool
