@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/scanner.h"
+#include "kernel/build.h"
 #include "kernel/rules.h"
 #include "kernel/text.h"
 
@@ -27,6 +28,21 @@ int precedence(ScalarOp op) {
   default:
     return 3; // comparisons
   }
+}
+
+// The shortest text that reads back as the same element.
+std::string number(double value, DType type) {
+  if (is_integer(type))
+    return fmt::format("{}", static_cast<std::int64_t>(value));
+  return type == DType::F64 ? fmt::format("{}", value)
+                            : fmt::format("{}", static_cast<float>(value));
+}
+
+// The amount of `x + -amount`, which is printed as a difference; else 0.
+std::int64_t subtracted(const Scalar &node) {
+  std::int64_t value = 0;
+  const bool is_int_sum = node.op == ScalarOp::Add && node.args[1]->type == kInt;
+  return is_int_sum && is_constant(node.args[1], &value) && value < 0 ? -value : 0;
 }
 
 // Its text begins with a number: within TYPE(…) it would read as a constant.
@@ -90,15 +106,11 @@ private:
 };
 
 void Printer::print(ExprRef e, const Const &node, int enclosing) {
-  if (e->type == kInt) {
-    const bool parenthesised = node.value < 0 && enclosing > 0;
-    put("{}{}{}", parenthesised ? "(" : "", static_cast<std::int64_t>(node.value),
-        parenthesised ? ")" : "");
-  } else if (is_integer(e->type.elem)) {
-    put("{}({})", to_string(e->type), static_cast<std::int64_t>(node.value));
-  } else {
-    put("{}({})", to_string(e->type), node.value);
-  }
+  const std::string value = number(node.value, e->type.elem);
+  if (e->type != kInt)
+    return put("{}({})", to_string(e->type), value);
+  const bool parenthesised = node.value < 0 && enclosing > 0;
+  put("{}{}{}", parenthesised ? "(" : "", value, parenthesised ? ")" : "");
 }
 
 void Printer::print(ExprRef, const Scalar &node, int enclosing) {
@@ -117,8 +129,12 @@ void Printer::print(ExprRef, const Scalar &node, int enclosing) {
   if (level < enclosing)
     put("(");
   expr(node.args[0], is_compared ? level + 1 : level);
-  put(" {} ", info.infix);
-  expr(node.args[1], level + 1);
+  if (const std::int64_t amount = subtracted(node); amount != 0) {
+    put(" - {}", amount);
+  } else {
+    put(" {} ", info.infix);
+    expr(node.args[1], level + 1);
+  }
   if (level < enclosing)
     put(")");
 }
@@ -161,7 +177,7 @@ void Printer::print(ExprRef e, const Load &node, int) {
   if (node.valid != nullptr) {
     put(" valid ");
     expr(node.valid);
-    put(" fill {}", node.fill);
+    put(" fill {}", number(node.fill, e->type.elem));
   }
   put("]");
 }

@@ -18,154 +18,184 @@ using onnx::AttributeProto;
 constexpr std::int64_t kLargestInteger = std::numeric_limits<std::int32_t>::max();
 
 // Files older than IR 3 leave the type unset.
-bool is_of(const AttributeProto& attribute, AttributeProto::AttributeType type) {
-  if (attribute.type() != AttributeProto::UNDEFINED) return attribute.type() == type;
+bool is_of(const AttributeProto &attribute, AttributeProto::AttributeType type) {
+  if (attribute.type() != AttributeProto::UNDEFINED)
+    return attribute.type() == type;
   switch (type) {
-  case AttributeProto::INT: return attribute.has_i();
-  case AttributeProto::FLOAT: return attribute.has_f();
-  case AttributeProto::STRING: return attribute.has_s();
-  case AttributeProto::TENSOR: return attribute.has_t();
-  default: return true;
+  case AttributeProto::INT:
+    return attribute.has_i();
+  case AttributeProto::FLOAT:
+    return attribute.has_f();
+  case AttributeProto::STRING:
+    return attribute.has_s();
+  case AttributeProto::TENSOR:
+    return attribute.has_t();
+  default:
+    return true;
   }
 }
 
-}  // namespace
+} // namespace
 
-std::string origin_of(const onnx::NodeProto& node) {
-  if (!node.name().empty()) return node.op_type() + " " + node.name();
-  return node.op_type() + " " + (node.output_size() > 0 ? node.output(0) : std::string("(without name)"));
+std::string origin_of(const onnx::NodeProto &node) {
+  if (!node.name().empty())
+    return node.op_type() + " " + node.name();
+  return node.op_type() + " " +
+         (node.output_size() > 0 ? node.output(0) : std::string("(without name)"));
 }
 
-std::string to_text(const program::Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+std::string to_text(const program::Shape &shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
 
-std::int64_t elems_between(const program::Shape& shape, std::size_t begin, std::size_t end) {
+std::int64_t elems_between(const program::Shape &shape, std::size_t begin, std::size_t end) {
   const auto at = [&](std::size_t i) { return shape.begin() + static_cast<std::ptrdiff_t>(i); };
   return program::elems(program::Shape(at(begin), at(end)));
 }
 
-Call::Call(const onnx::NodeProto& node, const Operator& row, std::int64_t opset, const std::filesystem::path& folder,
-           Graph& graph)
-    : node_(node), row_(row), opset_(opset), folder_(folder), graph_(graph), origin_(origin_of(node)) {
+Call::Call(const onnx::NodeProto &node, const Operator &row, std::int64_t opset,
+           const std::filesystem::path &folder, Graph &graph)
+    : node_(node), row_(row), opset_(opset), folder_(folder), graph_(graph),
+      origin_(origin_of(node)) {
   inputs_ = static_cast<std::size_t>(node.input_size());
-  while (inputs_ > 0 && node.input(static_cast<int>(inputs_) - 1).empty()) --inputs_;
+  while (inputs_ > 0 && node.input(static_cast<int>(inputs_) - 1).empty())
+    --inputs_;
 }
 
 std::string Call::function() const { return std::string(row_.function); }
 
-void Call::fail(ErrorCode code, const std::string& message) const { throw Error(code, message, origin_); }
+void Call::fail(ErrorCode code, const std::string &message) const {
+  throw Error(code, message, origin_);
+}
 
-bool Call::has(std::size_t i) const { return i < inputs_ && !node_.input(static_cast<int>(i)).empty(); }
+bool Call::has(std::size_t i) const {
+  return i < inputs_ && !node_.input(static_cast<int>(i)).empty();
+}
 
-const Value& Call::value(std::size_t i) const {
-  if (!has(i)) fail(ErrorCode::Io, fmt::format("operand {} is missing", i));
-  const std::string& name = node_.input(static_cast<int>(i));
+const Value &Call::value(std::size_t i) const {
+  if (!has(i))
+    fail(ErrorCode::Io, fmt::format("operand {} is missing", i));
+  const std::string &name = node_.input(static_cast<int>(i));
   if (!graph_.has(name))
     fail(ErrorCode::Io,
-         fmt::format("operand {} is {}, which no input, initializer or earlier node defines", i, tilefuse::quoted(name)));
+         fmt::format("operand {} is {}, which no input, initializer or earlier node defines", i,
+                     tilefuse::quoted(name)));
   return graph_.value(name);
 }
 
 std::vector<Value> Call::values() const {
   std::vector<Value> all;
-  for (std::size_t i = 0; i < inputs_; ++i) all.push_back(value(i));
+  for (std::size_t i = 0; i < inputs_; ++i)
+    all.push_back(value(i));
   return all;
 }
 
-Ints Call::ints(std::size_t i, const char* what) const {
-  const Value& operand = value(i);
+Ints Call::ints(std::size_t i, const char *what) const {
+  const Value &operand = value(i);
   if (!operand.is_constant())
-    fail(ErrorCode::Unsupported, fmt::format("its {} is computed at run time; need a constant", what));
+    fail(ErrorCode::Unsupported,
+         fmt::format("its {} is computed at run time; need a constant", what));
   const std::int64_t count = program::elems(operand.shape);
   Ints list(static_cast<std::size_t>(count));
   if (operand.type == DType::I64) {
-    std::copy_n(reinterpret_cast<const std::int64_t*>(operand.data->data()), count, list.begin());
+    std::copy_n(reinterpret_cast<const std::int64_t *>(operand.data->data()), count, list.begin());
   } else if (operand.type == DType::I32) {
-    std::copy_n(reinterpret_cast<const std::int32_t*>(operand.data->data()), count, list.begin());
+    std::copy_n(reinterpret_cast<const std::int32_t *>(operand.data->data()), count, list.begin());
   } else {
-    fail(ErrorCode::Type, fmt::format("its {} has elements of {}; need i64", what, to_string(operand.type)));
+    fail(ErrorCode::Type,
+         fmt::format("its {} has elements of {}; need i64", what, to_string(operand.type)));
   }
   return list;
 }
 
-Ints Call::bounded_ints(std::size_t i, const char* what) const {
+Ints Call::bounded_ints(std::size_t i, const char *what) const {
   Ints list = ints(i, what);
-  for (const std::int64_t value : list) bounded(value, what);
+  for (const std::int64_t value : list)
+    bounded(value, what);
   return list;
 }
 
-double Call::number(std::size_t i, const char* what) const {
-  const Value& operand = value(i);
+double Call::number(std::size_t i, const char *what) const {
+  const Value &operand = value(i);
   if (!operand.is_constant())
-    fail(ErrorCode::Unsupported, fmt::format("its {} is computed at run time; need a constant", what));
+    fail(ErrorCode::Unsupported,
+         fmt::format("its {} is computed at run time; need a constant", what));
   if (program::elems(operand.shape) != 1)
-    fail(ErrorCode::Shape, fmt::format("its {} has shape {}; need one element", what, to_text(operand.shape)));
+    fail(ErrorCode::Shape,
+         fmt::format("its {} has shape {}; need one element", what, to_text(operand.shape)));
   return load_element(operand.data->data(), operand.type, 0);
 }
 
-const AttributeProto* Call::find(const std::string& name) const {
-  for (const AttributeProto& attribute : node_.attribute())
-    if (attribute.name() == name) return &attribute;
+const AttributeProto *Call::find(const std::string &name) const {
+  for (const AttributeProto &attribute : node_.attribute())
+    if (attribute.name() == name)
+      return &attribute;
   return nullptr;
 }
 
-const AttributeProto* Call::find(const std::string& name, AttributeProto::AttributeType type) const {
-  const AttributeProto* attribute = find(name);
+const AttributeProto *Call::find(const std::string &name,
+                                 AttributeProto::AttributeType type) const {
+  const AttributeProto *attribute = find(name);
   if (attribute && !is_of(*attribute, type))
     fail(ErrorCode::Type, fmt::format("attribute {} must be of kind {}", name,
                                       onnx::AttributeProto_AttributeType_Name(type)));
   return attribute;
 }
 
-std::int64_t Call::bounded(std::int64_t value, const std::string& what) const {
+std::int64_t Call::bounded(std::int64_t value, const std::string &what) const {
   if (value < -kLargestInteger || value > kLargestInteger)
-    fail(ErrorCode::Limit, fmt::format("{} holds {}; at most {} is supported", what, value, kLargestInteger));
+    fail(ErrorCode::Limit,
+         fmt::format("{} holds {}; at most {} is supported", what, value, kLargestInteger));
   return value;
 }
 
-std::int64_t Call::integer(const std::string& name, std::int64_t otherwise) const {
-  const AttributeProto* attribute = find(name, AttributeProto::INT);
+std::int64_t Call::integer(const std::string &name, std::int64_t otherwise) const {
+  const AttributeProto *attribute = find(name, AttributeProto::INT);
   return attribute ? bounded(attribute->i(), name) : otherwise;
 }
 
-double Call::real(const std::string& name, double otherwise) const {
-  const AttributeProto* attribute = find(name, AttributeProto::FLOAT);
+double Call::real(const std::string &name, double otherwise) const {
+  const AttributeProto *attribute = find(name, AttributeProto::FLOAT);
   return attribute ? static_cast<double>(attribute->f()) : otherwise;
 }
 
-std::string Call::text(const std::string& name, const std::string& otherwise) const {
-  const AttributeProto* attribute = find(name, AttributeProto::STRING);
+std::string Call::text(const std::string &name, const std::string &otherwise) const {
+  const AttributeProto *attribute = find(name, AttributeProto::STRING);
   return attribute ? attribute->s() : otherwise;
 }
 
-Ints Call::integers(const std::string& name) const {
+Ints Call::integers(const std::string &name) const {
   Ints list = integers_unbounded(name);
-  for (const std::int64_t value : list) bounded(value, name);
+  for (const std::int64_t value : list)
+    bounded(value, name);
   return list;
 }
 
-Ints Call::integers_unbounded(const std::string& name) const {
-  const AttributeProto* attribute = find(name, AttributeProto::INTS);
+Ints Call::integers_unbounded(const std::string &name) const {
+  const AttributeProto *attribute = find(name, AttributeProto::INTS);
   return attribute ? Ints(attribute->ints().begin(), attribute->ints().end()) : Ints{};
 }
 
-std::vector<double> Call::reals(const std::string& name) const {
-  const AttributeProto* attribute = find(name, AttributeProto::FLOATS);
+std::vector<double> Call::reals(const std::string &name) const {
+  const AttributeProto *attribute = find(name, AttributeProto::FLOATS);
   return attribute ? std::vector<double>(attribute->floats().begin(), attribute->floats().end())
                    : std::vector<double>{};
 }
 
-Ints Call::list(const std::string& attribute, std::size_t i) const {
-  if (has_attribute(attribute)) return integers(attribute);
+Ints Call::list(const std::string &attribute, std::size_t i) const {
+  if (has_attribute(attribute))
+    return integers(attribute);
   return has(i) ? bounded_ints(i, attribute.c_str()) : Ints{};
 }
 
-Value Call::constant_attribute(const std::string& name) const {
-  const AttributeProto* attribute = find(name, AttributeProto::TENSOR);
-  if (!attribute) fail(ErrorCode::Io, fmt::format("attribute {} is missing", name));
+Value Call::constant_attribute(const std::string &name) const {
+  const AttributeProto *attribute = find(name, AttributeProto::TENSOR);
+  if (!attribute)
+    fail(ErrorCode::Io, fmt::format("attribute {} is missing", name));
   return make_constant(to_host_tensor(attribute->t(), folder_));
 }
 
-std::size_t Call::axis(const std::string& name, std::int64_t otherwise, std::size_t rank) const {
+std::size_t Call::axis(const std::string &name, std::int64_t otherwise, std::size_t rank) const {
   return resolve_axis(integer(name, otherwise), rank);
 }
 
@@ -176,27 +206,30 @@ std::size_t Call::resolve_axis(std::int64_t axis, std::size_t rank) const {
   return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
 }
 
-Value Call::apply(const std::string& function, const std::vector<Value>& args,
-                  const tile::Attributes& attributes) const {
+Value Call::apply(const std::string &function, const std::vector<Value> &args,
+                  const tile::Attributes &attributes) const {
   return graph_.apply(function, args, attributes, origin_).front();
 }
 
-Value Call::reshape(const Value& value, const program::Shape& shape) const {
+Value Call::reshape(const Value &value, const program::Shape &shape) const {
   return graph_.reshape(value, shape, origin_);
 }
 
 void Call::make_bytes(std::int64_t bytes) const {
   if (!graph_.reserve(bytes))
-    fail(ErrorCode::Limit, fmt::format("the model makes up constants of more than {} bytes", Graph::kLargestMade));
+    fail(ErrorCode::Limit,
+         fmt::format("the model makes up constants of more than {} bytes", Graph::kLargestMade));
 }
 
-void Call::result(const Value& value, std::size_t output) const {
+void Call::result(const Value &value, std::size_t output) const {
   const auto position = static_cast<int>(output);
   if (position >= node_.output_size()) {
-    if (output == 0) fail(ErrorCode::Io, "it has no output");
+    if (output == 0)
+      fail(ErrorCode::Io, "it has no output");
     return;
   }
-  if (!node_.output(position).empty()) graph_.define(node_.output(position), value);
+  if (!node_.output(position).empty())
+    graph_.define(node_.output(position), value);
 }
 
-}  // namespace tilefuse::onnx_import
+} // namespace tilefuse::onnx_import

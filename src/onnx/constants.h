@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shape arithmetic on the host. Exporters compute shapes with Shape, Gather, Concat, Mul and the like; every shape is known
-// here, so such nodes fold while the graph is read and their results can be attributes (the shape of a Reshape, the
-// sizes of a Resize). Only small integer tensors fold; everything else goes through the program.
+// Shape arithmetic on the host. Exporters compute shapes with Shape, Gather, Concat, Mul and the
+// like; every shape is known here, so such nodes fold while the graph is read and their results can
+// be attributes (the shape of a Reshape, the sizes of a Resize). Only small integer tensors fold;
+// everything else goes through the program.
 #pragma once
 
 #include <optional>
@@ -10,10 +11,11 @@
 
 namespace tilefuse::onnx_import {
 
-// The result of a node whose operands are all small integer constants; none when this is not such a node.
-std::optional<Value> fold_integers(const Call& call);
+// The result of a node whose operands are all small integer constants; none when this is not such a
+// node.
+std::optional<Value> fold_integers(const Call &call);
 
 // A constant of an integer type.
-Value integer_constant(DType type, const program::Shape& shape, const Ints& values);
+Value integer_constant(DType type, const program::Shape &shape, const Ints &values);
 
-}  // namespace tilefuse::onnx_import
+} // namespace tilefuse::onnx_import

@@ -11,64 +11,73 @@
 
 namespace tilefuse::onnx_import {
 
-const Value& Graph::value(const std::string& name) const {
+const Value &Graph::value(const std::string &name) const {
   const auto found = values_.find(name);
   if (found == values_.end())
-    throw Error(ErrorCode::Io, fmt::format("no input, initializer or earlier node defines {}", tilefuse::quoted(name)));
+    throw Error(ErrorCode::Io, fmt::format("no input, initializer or earlier node defines {}",
+                                           tilefuse::quoted(name)));
   return found->second;
 }
 
-void Graph::define(const std::string& name, Value value) {
+void Graph::define(const std::string &name, Value value) {
   value.name = name;
   if (!values_.emplace(name, std::move(value)).second)
     throw Error(ErrorCode::Io, fmt::format("tensor {} is defined twice", tilefuse::quoted(name)));
 }
 
 bool Graph::reserve(std::int64_t bytes) {
-  if (bytes > kLargestMade - made_) return false;
+  if (bytes > kLargestMade - made_)
+    return false;
   made_ += bytes;
   return true;
 }
 
 Value Graph::of_tensor(program::TensorId id) const {
-  const program::Tensor& tensor = program[id];
+  const program::Tensor &tensor = program[id];
   return {tensor.name, tensor.type, tensor.shape, nullptr, id};
 }
 
-Value Graph::add_input(const std::string& name, DType type, const program::Shape& shape) {
+Value Graph::add_input(const std::string &name, DType type, const program::Shape &shape) {
   const program::TensorId id = program.add({name, type, shape, program::Role::Input, nullptr});
   program.inputs.push_back(id);
   return of_tensor(id);
 }
 
-program::TensorId Graph::tensor(const Value& value) {
-  if (value.id) return *value.id;
+program::TensorId Graph::tensor(const Value &value) {
+  if (value.id)
+    return *value.id;
   const auto key = std::make_tuple(value.data.get(), value.type, value.shape);
   const auto found = constants_.find(key);
-  if (found != constants_.end()) return found->second;
+  if (found != constants_.end())
+    return found->second;
   const program::TensorId id =
       program.add({value.name, value.type, value.shape, program::Role::Constant, value.data});
   constants_.emplace(key, id);
   return id;
 }
 
-std::vector<Value> Graph::apply(const std::string& function, const std::vector<Value>& args,
-                                const tile::Attributes& attributes, const std::string& origin) {
+std::vector<Value> Graph::apply(const std::string &function, const std::vector<Value> &args,
+                                const tile::Attributes &attributes, const std::string &origin) {
   std::vector<program::TensorId> ids;
-  for (const Value& arg : args) ids.push_back(tensor(arg));
+  for (const Value &arg : args)
+    ids.push_back(tensor(arg));
   std::vector<Value> results;
-  for (const program::TensorId id : library_->instantiate(function, ids, attributes, program, origin))
+  for (const program::TensorId id :
+       library_->instantiate(function, ids, attributes, program, origin))
     results.push_back(of_tensor(id));
   return results;
 }
 
-Value Graph::reshape(const Value& value, const program::Shape& shape, const std::string& origin) {
-  if (shape == value.shape) return value;
+Value Graph::reshape(const Value &value, const program::Shape &shape, const std::string &origin) {
+  if (shape == value.shape)
+    return value;
   if (program::elems(shape) != program::elems(value.shape))
-    throw Error(ErrorCode::Shape, fmt::format("cannot view [{}] as [{}]: the number of elements differs",
-                                              fmt::join(value.shape, ", "), fmt::join(shape, ", ")),
+    throw Error(ErrorCode::Shape,
+                fmt::format("cannot view [{}] as [{}]: the number of elements differs",
+                            fmt::join(value.shape, ", "), fmt::join(shape, ", ")),
                 origin);
-  if (value.is_constant()) return {value.name, value.type, shape, value.data, std::nullopt};
+  if (value.is_constant())
+    return {value.name, value.type, shape, value.data, std::nullopt};
   const program::TensorId id =
       program.add({value.name, value.type, shape, program::Role::Temporary, nullptr});
   program.statements.push_back({id, program::View{*value.id}, origin});
@@ -79,8 +88,8 @@ bool Graph::is_output(program::TensorId id) const {
   return std::find(program.outputs.begin(), program.outputs.end(), id) != program.outputs.end();
 }
 
-void Graph::add_output(const std::string& name) {
-  const Value& result = value(name);
+void Graph::add_output(const std::string &name) {
+  const Value &result = value(name);
   program::TensorId id = tensor(result);
   if (program[id].role != program::Role::Temporary || is_output(id)) {
     const program::Expr copy = program::operand(0, result.type);
@@ -95,7 +104,8 @@ void Graph::add_output(const std::string& name) {
 
 Value make_constant(program::HostTensor tensor) {
   auto data = std::make_shared<const program::Bytes>(std::move(tensor.data));
-  return {std::move(tensor.name), tensor.type, std::move(tensor.shape), std::move(data), std::nullopt};
+  return {std::move(tensor.name), tensor.type, std::move(tensor.shape), std::move(data),
+          std::nullopt};
 }
 
-}  // namespace tilefuse::onnx_import
+} // namespace tilefuse::onnx_import

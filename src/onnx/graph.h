@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an ONNX graph has become so far: the program under construction and the value of each tensor name. A value is
-// constant (its bytes are at hand) or computed (it has a place in the program). Constants enter the program only when a
-// statement reads them, so that folded shape arithmetic leaves nothing behind; equal bytes under one shape enter once.
+// What an ONNX graph has become so far: the program under construction and the value of each tensor
+// name. A value is constant (its bytes are at hand) or computed (it has a place in the program).
+// Constants enter the program only when a statement reads them, so that folded shape arithmetic
+// leaves nothing behind; equal bytes under one shape enter once.
 #pragma once
 
 #include <map>
@@ -21,15 +22,15 @@ struct Value {
   std::string name;
   DType type = DType::F32;
   program::Shape shape;
-  std::shared_ptr<const program::Bytes> data;  // of a constant, row-major
-  std::optional<program::TensorId> id;         // of a computed value
+  std::shared_ptr<const program::Bytes> data; // of a constant, row-major
+  std::optional<program::TensorId> id;        // of a computed value
 
   bool is_constant() const { return data != nullptr; }
 };
 
 class Graph {
- public:
-  explicit Graph(const tile::Library& library) : library_(&library) {}
+public:
+  explicit Graph(const tile::Library &library) : library_(&library) {}
 
   program::Program program;
 
@@ -38,32 +39,33 @@ class Graph {
   // False when `bytes` more would exceed it.
   bool reserve(std::int64_t bytes);
 
-  bool has(const std::string& name) const { return values_.contains(name); }
+  bool has(const std::string &name) const { return values_.contains(name); }
   // Error{Io} when nothing before has defined `name`, or for a second definition.
-  const Value& value(const std::string& name) const;
-  void define(const std::string& name, Value value);
+  const Value &value(const std::string &name) const;
+  void define(const std::string &name, Value value);
 
-  Value add_input(const std::string& name, DType type, const program::Shape& shape);
+  Value add_input(const std::string &name, DType type, const program::Shape &shape);
   // The tensor of a value; puts a constant into the program.
-  program::TensorId tensor(const Value& value);
+  program::TensorId tensor(const Value &value);
   // A Tile function applied to values; `origin` names the node.
-  std::vector<Value> apply(const std::string& function, const std::vector<Value>& args,
-                           const tile::Attributes& attributes, const std::string& origin);
+  std::vector<Value> apply(const std::string &function, const std::vector<Value> &args,
+                           const tile::Attributes &attributes, const std::string &origin);
   // The same elements under another shape of as many: a view, or a constant that shares its bytes.
-  Value reshape(const Value& value, const program::Shape& shape, const std::string& origin);
-  // Makes a value an output of the program under `name`; copies what already is an input, a constant or an output.
-  void add_output(const std::string& name);
+  Value reshape(const Value &value, const program::Shape &shape, const std::string &origin);
+  // Makes a value an output of the program under `name`; copies what already is an input, a
+  // constant or an output.
+  void add_output(const std::string &name);
 
- private:
+private:
   Value of_tensor(program::TensorId id) const;
   bool is_output(program::TensorId id) const;
 
-  const tile::Library* library_;
+  const tile::Library *library_;
   std::int64_t made_ = 0;
   std::map<std::string, Value> values_;
-  std::map<std::tuple<const program::Bytes*, DType, program::Shape>, program::TensorId> constants_;
+  std::map<std::tuple<const program::Bytes *, DType, program::Shape>, program::TensorId> constants_;
 };
 
 Value make_constant(program::HostTensor tensor);
 
-}  // namespace tilefuse::onnx_import
+} // namespace tilefuse::onnx_import

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handlers of the table, by file. Each reads one node through a Call, instantiates Tile functions and defines the
-// node's outputs.
+// The handlers of the table, by file. Each reads one node through a Call, instantiates Tile
+// functions and defines the node's outputs.
 #pragma once
 
 #include "onnx/call.h"
@@ -8,68 +8,70 @@
 namespace tilefuse::onnx_import {
 
 // ops_conv.cpp
-void import_conv(Call& call);
-void import_conv_transpose(Call& call);
-void import_gemm(Call& call);
-void import_matmul(Call& call);
+void import_conv(Call &call);
+void import_conv_transpose(Call &call);
+void import_gemm(Call &call);
+void import_matmul(Call &call);
 
 // ops_pool.cpp
-void import_max_pool(Call& call);
-void import_average_pool(Call& call);
-void import_global_pool(Call& call);  // function: the name without its rank
+void import_max_pool(Call &call);
+void import_average_pool(Call &call);
+void import_global_pool(Call &call); // function: the name without its rank
 
 // ops_norm.cpp
-void import_batch_norm(Call& call);
-void import_instance_norm(Call& call);
-void import_layer_norm(Call& call);
-void import_lrn(Call& call);
-void import_softmax_flat(Call& call);  // before opset 13: over all dimensions from the axis on
-void import_softmax(Call& call);
+void import_batch_norm(Call &call);
+void import_instance_norm(Call &call);
+void import_layer_norm(Call &call);
+void import_lrn(Call &call);
+void import_softmax_flat(Call &call); // before opset 13: over all dimensions from the axis on
+void import_softmax(Call &call);
 
 // ops_pointwise.cpp
-void import_unary(Call& call);     // attributes alpha, beta, gamma, lambd, bias are passed on
-void import_binary(Call& call);    // also the `broadcast` and `axis` attributes of opset < 7
-void import_variadic(Call& call);
-void import_mean(Call& call);
-void import_clip_attributes(Call& call);
-void import_clip(Call& call);
-void import_prelu(Call& call);
-void import_where(Call& call);
-void import_cast(Call& call);
-void import_cast_like(Call& call);
-void import_gelu(Call& call);
-void import_mod(Call& call);
+void import_unary(Call &call);  // attributes alpha, beta, gamma, lambd, bias are passed on
+void import_binary(Call &call); // also the `broadcast` and `axis` attributes of opset < 7
+void import_variadic(Call &call);
+void import_mean(Call &call);
+void import_clip_attributes(Call &call);
+void import_clip(Call &call);
+void import_prelu(Call &call);
+void import_where(Call &call);
+void import_cast(Call &call);
+void import_cast_like(Call &call);
+void import_gelu(Call &call);
+void import_mod(Call &call);
 
 // ops_reduce.cpp
-void import_reduce(Call& call);  // function: without "reduce_"
+void import_reduce(Call &call); // function: without "reduce_"
 
 // ops_shape.cpp
-void import_identity(Call& call);
-void import_dropout(Call& call);
-void import_reshape(Call& call);
-void import_flatten(Call& call);
-void import_squeeze(Call& call);
-void import_unsqueeze(Call& call);
-void import_transpose(Call& call);
-void import_expand(Call& call);
-void import_tile(Call& call);
-void import_constant(Call& call);
-void import_constant_of_shape(Call& call);
-void import_shape(Call& call);
-void import_size(Call& call);
-void import_range(Call& call);
-void import_depth_to_space(Call& call);
-void import_space_to_depth(Call& call);
+void import_identity(Call &call);
+void import_dropout(Call &call);
+void import_reshape(Call &call);
+void import_flatten(Call &call);
+void import_squeeze(Call &call);
+void import_unsqueeze(Call &call);
+void import_transpose(Call &call);
+void import_expand(Call &call);
+void import_tile(Call &call);
+void import_constant(Call &call);
+void import_constant_of_shape(Call &call);
+void import_shape(Call &call);
+void import_size(Call &call);
+void import_range(Call &call);
+void import_depth_to_space(Call &call);
+void import_space_to_depth(Call &call);
 
 // ops_slice.cpp
-void import_concat(Call& call);
-void import_slice(Call& call);
-void import_split(Call& call);
-void import_gather(Call& call);
-void import_pad(Call& call);
+void import_concat(Call &call);
+void import_slice(Call &call);
+void import_split(Call &call);
+void import_gather(Call &call);
+
+// ops_pad.cpp
+void import_pad(Call &call);
 
 // ops_resize.cpp
-void import_upsample(Call& call);
-void import_resize(Call& call);
+void import_upsample(Call &call);
+void import_resize(Call &call);
 
-}  // namespace tilefuse::onnx_import
+} // namespace tilefuse::onnx_import

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions over any set of axes, as one reduction of [outer, axis, inner] per run of neighbouring axes.
+// Reductions over any set of axes, as one reduction of [outer, axis, inner] per run of neighbouring
+// axes.
 #include <algorithm>
 #include <string_view>
 
@@ -10,12 +11,13 @@
 namespace tilefuse::onnx_import {
 namespace {
 
-// The Tile functions for the first run of axes, for each further one, and for the result of all (empty: nothing).
+// The Tile functions for the first run of axes, for each further one, and for the result of all
+// (empty: nothing).
 struct Reduction {
   std::string_view name;
-  const char* first;
-  const char* next;
-  const char* finish;
+  const char *first;
+  const char *next;
+  const char *finish;
 };
 
 constexpr Reduction kReductions[] = {
@@ -31,44 +33,51 @@ constexpr Reduction kReductions[] = {
     {"sum_square", "reduce_sum_square", "reduce_sum", ""},
 };
 
-const Reduction& find_reduction(const std::string& name) {
-  const auto* found = std::find_if(std::begin(kReductions), std::end(kReductions),
-                                   [&](const Reduction& row) { return row.name == name; });
+const Reduction &find_reduction(const std::string &name) {
+  const auto *found = std::find_if(std::begin(kReductions), std::end(kReductions),
+                                   [&](const Reduction &row) { return row.name == name; });
   TILEFUSE_CHECK(found != std::end(kReductions), "a reduction without a row");
   return *found;
 }
 
 // By dimension: whether it is reduced.
-std::vector<bool> reduced_axes(const Call& call, std::size_t rank) {
+std::vector<bool> reduced_axes(const Call &call, std::size_t rank) {
   const Ints axes = call.list("axes", 1);
   const bool all = axes.empty() && call.integer("noop_with_empty_axes", 0) == 0;
   std::vector<bool> reduced(rank, all);
-  for (const std::int64_t axis : axes) reduced[call.resolve_axis(axis, rank)] = true;
+  for (const std::int64_t axis : axes)
+    reduced[call.resolve_axis(axis, rank)] = true;
   return reduced;
 }
 
 // Dimensions [begin, end) become 1.
-Value reduce_run(const Call& call, const Value& value, std::size_t begin, std::size_t end, const char* function) {
-  const program::Shape& shape = value.shape;
-  const Value view = call.reshape(value, {elems_between(shape, 0, begin), elems_between(shape, begin, end),
-                                          elems_between(shape, end, shape.size())});
+Value reduce_run(const Call &call, const Value &value, std::size_t begin, std::size_t end,
+                 const char *function) {
+  const program::Shape &shape = value.shape;
+  const Value view =
+      call.reshape(value, {elems_between(shape, 0, begin), elems_between(shape, begin, end),
+                           elems_between(shape, end, shape.size())});
   program::Shape reduced = shape;
-  std::fill(reduced.begin() + static_cast<std::ptrdiff_t>(begin), reduced.begin() + static_cast<std::ptrdiff_t>(end), 1);
+  std::fill(reduced.begin() + static_cast<std::ptrdiff_t>(begin),
+            reduced.begin() + static_cast<std::ptrdiff_t>(end), 1);
   return call.reshape(call.apply(function, {view}), reduced);
 }
 
 // Mean and maximum over a picture, in the form that keeps its channels apart.
-bool is_picture(const Value& value, const std::vector<bool>& reduced) {
+bool is_picture(const Value &value, const std::vector<bool> &reduced) {
   return value.shape.size() == 4 && reduced == std::vector<bool>{false, false, true, true};
 }
 
-Value reduce_runs(const Call& call, const Reduction& reduction, const Value& input, const std::vector<bool>& reduced) {
+Value reduce_runs(const Call &call, const Reduction &reduction, const Value &input,
+                  const std::vector<bool> &reduced) {
   Value result = input;
-  const char* function = reduction.first;
+  const char *function = reduction.first;
   for (std::size_t begin = 0; begin < reduced.size(); ++begin) {
-    if (!reduced[begin]) continue;
+    if (!reduced[begin])
+      continue;
     std::size_t end = begin;
-    while (end < reduced.size() && reduced[end]) ++end;
+    while (end < reduced.size() && reduced[end])
+      ++end;
     result = reduce_run(call, result, begin, end, function);
     function = reduction.next;
     begin = end;
@@ -76,16 +85,17 @@ Value reduce_runs(const Call& call, const Reduction& reduction, const Value& inp
   return *reduction.finish ? call.apply(reduction.finish, {result}) : result;
 }
 
-}  // namespace
+} // namespace
 
-void import_reduce(Call& call) {
-  const Value& input = call.value(0);
+void import_reduce(Call &call) {
+  const Value &input = call.value(0);
   const std::string name = call.function();
   const std::vector<bool> reduced = reduced_axes(call, input.shape.size());
   if (std::find(reduced.begin(), reduced.end(), true) == reduced.end()) {
     const bool is_noop = !call.has_attribute("axes") && !input.shape.empty();
     const Value whole = call.reshape(input, {1, 1, program::elems(input.shape)});
-    const Value result = is_noop ? input : call.reshape(call.apply("reduce_" + name, {whole}), input.shape);
+    const Value result =
+        is_noop ? input : call.reshape(call.apply("reduce_" + name, {whole}), input.shape);
     call.result(result);
     return;
   }
@@ -102,8 +112,9 @@ void import_reduce(Call& call) {
   }
   program::Shape shape;
   for (std::size_t i = 0; i < reduced.size(); ++i)
-    if (!reduced[i]) shape.push_back(input.shape[i]);
+    if (!reduced[i])
+      shape.push_back(input.shape[i]);
   call.result(call.reshape(result, shape));
 }
 
-}  // namespace tilefuse::onnx_import
+} // namespace tilefuse::onnx_import

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resize and Upsample. Each resized axis is a matrix of weights [new size, old size] from the ONNX formulas; a matrix
-// that only repeats every element a whole number of times becomes a nearest upsampling, any other an interpolation.
+// Resize and Upsample. Each resized axis is a matrix of weights [new size, old size] from the ONNX
+// formulas; a matrix that only repeats every element a whole number of times becomes a nearest
+// upsampling, any other an interpolation.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -12,7 +13,7 @@
 namespace tilefuse::onnx_import {
 namespace {
 
-constexpr std::int64_t kLargestMatrix = std::int64_t{1} << 24;  // elements
+constexpr std::int64_t kLargestMatrix = std::int64_t{1} << 24; // elements
 
 // One axis: its sizes and how a new coordinate becomes an old one.
 struct ResizeAxis {
@@ -35,80 +36,96 @@ struct Tap {
 };
 using Taps = std::vector<Tap>;
 
-double old_coordinate(const ResizeMode& mode, const ResizeAxis& axis, std::int64_t x) {
+double old_coordinate(const ResizeMode &mode, const ResizeAxis &axis, std::int64_t x) {
   const auto at = static_cast<double>(x);
   const auto in = static_cast<double>(axis.in);
   const auto out = static_cast<double>(axis.out);
   const double half_pixel = (at + 0.5) / axis.scale - 0.5;
-  if (mode.coordinates == "asymmetric") return at / axis.scale;
-  if (mode.coordinates == "align_corners") return axis.out == 1 ? 0 : at * (in - 1) / (out - 1);
-  if (mode.coordinates == "pytorch_half_pixel") return axis.out == 1 ? 0 : half_pixel;
-  if (mode.coordinates == "half_pixel_symmetric") return in / 2 * (1 - out / (in * axis.scale)) + half_pixel;
+  if (mode.coordinates == "asymmetric")
+    return at / axis.scale;
+  if (mode.coordinates == "align_corners")
+    return axis.out == 1 ? 0 : at * (in - 1) / (out - 1);
+  if (mode.coordinates == "pytorch_half_pixel")
+    return axis.out == 1 ? 0 : half_pixel;
+  if (mode.coordinates == "half_pixel_symmetric")
+    return in / 2 * (1 - out / (in * axis.scale)) + half_pixel;
   return half_pixel;
 }
 
-double round_nearest(const ResizeMode& mode, double at) {
-  if (mode.nearest == "floor") return std::floor(at);
-  if (mode.nearest == "ceil") return std::ceil(at);
+double round_nearest(const ResizeMode &mode, double at) {
+  if (mode.nearest == "floor")
+    return std::floor(at);
+  if (mode.nearest == "ceil")
+    return std::ceil(at);
   return mode.nearest == "round_prefer_ceil" ? std::floor(at + 0.5) : std::ceil(at - 0.5);
 }
 
 // Weight of a neighbour at distance |d| < 2 (Keys 1981, with parameter a).
 double cubic_weight(double a, double d) {
   d = std::abs(d);
-  if (d < 1) return ((a + 2) * d - (a + 3)) * d * d + 1;
+  if (d < 1)
+    return ((a + 2) * d - (a + 3)) * d * d + 1;
   return d < 2 ? a * (((d - 5) * d + 8) * d - 4) : 0;
 }
 
 // Weights before indices are clamped into the input.
-Taps free_taps(const ResizeMode& mode, double at) {
+Taps free_taps(const ResizeMode &mode, double at) {
   const double floor = std::floor(at);
   const auto first = static_cast<std::int64_t>(floor);
-  if (mode.interpolation == "nearest") return {{static_cast<std::int64_t>(round_nearest(mode, at)), 1}};
-  if (mode.interpolation == "linear") return {{first, 1 - (at - floor)}, {first + 1, at - floor}};
+  if (mode.interpolation == "nearest")
+    return {{static_cast<std::int64_t>(round_nearest(mode, at)), 1}};
+  if (mode.interpolation == "linear")
+    return {{first, 1 - (at - floor)}, {first + 1, at - floor}};
   Taps taps;
   for (std::int64_t i = first - 1; i <= first + 2; ++i)
     taps.push_back({i, cubic_weight(mode.cubic, at - static_cast<double>(i))});
   return taps;
 }
 
-Taps taps_of(const ResizeMode& mode, const ResizeAxis& axis, std::int64_t x) {
+Taps taps_of(const ResizeMode &mode, const ResizeAxis &axis, std::int64_t x) {
   const double limit = static_cast<double>(axis.in) + 4;
   Taps taps = free_taps(mode, std::clamp(old_coordinate(mode, axis, x), -limit, limit));
   double total = 0;
-  for (Tap& tap : taps) {
+  for (Tap &tap : taps) {
     const bool is_outside = tap.index < 0 || tap.index >= axis.in;
-    if (is_outside && mode.exclude_outside) tap.weight = 0;
+    if (is_outside && mode.exclude_outside)
+      tap.weight = 0;
     tap.index = std::clamp<std::int64_t>(tap.index, 0, axis.in - 1);
     total += tap.weight;
   }
   if (mode.exclude_outside && total != 0)
-    for (Tap& tap : taps) tap.weight /= total;
+    for (Tap &tap : taps)
+      tap.weight /= total;
   return taps;
 }
 
-std::vector<Taps> matrix_of(const ResizeMode& mode, const ResizeAxis& axis) {
+std::vector<Taps> matrix_of(const ResizeMode &mode, const ResizeAxis &axis) {
   std::vector<Taps> rows;
-  for (std::int64_t x = 0; x < axis.out; ++x) rows.push_back(taps_of(mode, axis, x));
+  for (std::int64_t x = 0; x < axis.out; ++x)
+    rows.push_back(taps_of(mode, axis, x));
   return rows;
 }
 
 // The factor f when row x of the matrix takes element x / f alone, else 0.
-std::int64_t whole_factor(const ResizeAxis& axis, const std::vector<Taps>& rows) {
-  if (axis.out % axis.in != 0) return 0;
+std::int64_t whole_factor(const ResizeAxis &axis, const std::vector<Taps> &rows) {
+  if (axis.out % axis.in != 0)
+    return 0;
   const std::int64_t factor = axis.out / axis.in;
   for (std::int64_t x = 0; x < axis.out; ++x)
-    for (const Tap& tap : rows[static_cast<std::size_t>(x)])
-      if (tap.weight != 0 && (tap.index != x / factor || tap.weight != 1)) return 0;
+    for (const Tap &tap : rows[static_cast<std::size_t>(x)])
+      if (tap.weight != 0 && (tap.index != x / factor || tap.weight != 1))
+        return 0;
   return factor;
 }
 
-Value dense(const Call& call, const ResizeAxis& axis, const std::vector<Taps>& rows, DType type) {
+Value dense(const Call &call, const ResizeAxis &axis, const std::vector<Taps> &rows, DType type) {
   if (axis.in > kLargestMatrix / axis.out)
-    call.fail(ErrorCode::Limit, fmt::format("resizing {} elements to {} is not supported", axis.in, axis.out));
-  program::HostTensor matrix = program::make_host_tensor("resize weights", type, {axis.out, axis.in});
+    call.fail(ErrorCode::Limit,
+              fmt::format("resizing {} elements to {} is not supported", axis.in, axis.out));
+  program::HostTensor matrix =
+      program::make_host_tensor("resize weights", type, {axis.out, axis.in});
   for (std::int64_t x = 0; x < axis.out; ++x)
-    for (const Tap& tap : rows[static_cast<std::size_t>(x)]) {
+    for (const Tap &tap : rows[static_cast<std::size_t>(x)]) {
       const std::int64_t at = x * axis.in + tap.index;
       program::set(matrix, at, program::get(matrix, at) + tap.weight);
     }
@@ -116,40 +133,49 @@ Value dense(const Call& call, const ResizeAxis& axis, const std::vector<Taps>& r
   return make_constant(std::move(matrix));
 }
 
-Value resize_axis(const Call& call, const Value& value, std::size_t i, const ResizeAxis& axis,
-                  const std::vector<Taps>& rows) {
+Value resize_axis(const Call &call, const Value &value, std::size_t i, const ResizeAxis &axis,
+                  const std::vector<Taps> &rows) {
   const std::int64_t factor = whole_factor(axis, rows);
-  if (factor == 1) return value;
+  if (factor == 1)
+    return value;
   program::Shape shape = value.shape;
   shape[i] = axis.out;
-  const Value view = call.reshape(
-      value, {elems_between(value.shape, 0, i), axis.in, elems_between(value.shape, i + 1, shape.size())});
-  if (factor > 1) return call.reshape(call.apply("upsample_axis", {view}, {{"FACTOR", factor}}), shape);
-  if (!is_float(value.type)) call.fail(ErrorCode::Unsupported, "only float tensors can be interpolated");
-  return call.reshape(call.apply("interpolate_axis", {view, dense(call, axis, rows, value.type)}), shape);
+  const Value view = call.reshape(value, {elems_between(value.shape, 0, i), axis.in,
+                                          elems_between(value.shape, i + 1, shape.size())});
+  if (factor > 1)
+    return call.reshape(call.apply("upsample_axis", {view}, {{"FACTOR", factor}}), shape);
+  if (!is_float(value.type))
+    call.fail(ErrorCode::Unsupported, "only float tensors can be interpolated");
+  return call.reshape(call.apply("interpolate_axis", {view, dense(call, axis, rows, value.type)}),
+                      shape);
 }
 
-Value resize(const Call& call, const std::vector<ResizeAxis>& axes, const ResizeMode& mode) {
+Value resize(const Call &call, const std::vector<ResizeAxis> &axes, const ResizeMode &mode) {
   Value result = call.value(0);
   std::vector<std::vector<Taps>> rows;
-  for (const ResizeAxis& axis : axes) {
+  for (const ResizeAxis &axis : axes) {
     if (axis.in < 1 || axis.out < 1 || axis.out > kLargestMatrix)
-      call.fail(ErrorCode::Limit, fmt::format("resizing {} elements to {} is not supported", axis.in, axis.out));
+      call.fail(ErrorCode::Limit,
+                fmt::format("resizing {} elements to {} is not supported", axis.in, axis.out));
     const bool is_same = axis.in == axis.out && axis.scale == 1;
     rows.push_back(is_same ? std::vector<Taps>{} : matrix_of(mode, axis));
   }
-  const auto factor = [&](std::size_t i) { return rows[i].empty() ? 1 : whole_factor(axes[i], rows[i]); };
+  const auto factor = [&](std::size_t i) {
+    return rows[i].empty() ? 1 : whole_factor(axes[i], rows[i]);
+  };
   if (axes.size() == 4 && factor(0) == 1 && factor(1) == 1 && factor(2) > 0 && factor(3) > 0)
     return call.apply("upsample_nearest", {result}, {{"FY", factor(2)}, {"FX", factor(3)}});
   for (std::size_t i = 0; i < axes.size(); ++i)
-    if (!rows[i].empty()) result = resize_axis(call, result, i, axes[i], rows[i]);
+    if (!rows[i].empty())
+      result = resize_axis(call, result, i, axes[i], rows[i]);
   return result;
 }
 
-std::vector<double> floats(const Call& call, std::size_t i, const char* what) {
-  const Value& operand = call.value(i);
+std::vector<double> floats(const Call &call, std::size_t i, const char *what) {
+  const Value &operand = call.value(i);
   if (!operand.is_constant())
-    call.fail(ErrorCode::Unsupported, fmt::format("its {} is computed at run time; need a constant", what));
+    call.fail(ErrorCode::Unsupported,
+              fmt::format("its {} is computed at run time; need a constant", what));
   std::vector<double> list;
   for (std::int64_t at = 0; at < program::elems(operand.shape); ++at)
     list.push_back(load_element(operand.data->data(), operand.type, at));
@@ -157,9 +183,11 @@ std::vector<double> floats(const Call& call, std::size_t i, const char* what) {
 }
 
 // The axes that scales or sizes speak of; all when attribute `axes` is absent.
-std::vector<std::size_t> named_axes(const Call& call, std::size_t rank, std::size_t count, const char* what) {
+std::vector<std::size_t> named_axes(const Call &call, std::size_t rank, std::size_t count,
+                                    const char *what) {
   std::vector<std::size_t> axes;
-  for (const std::int64_t axis : call.integers("axes")) axes.push_back(call.resolve_axis(axis, rank));
+  for (const std::int64_t axis : call.integers("axes"))
+    axes.push_back(call.resolve_axis(axis, rank));
   if (axes.empty()) {
     axes.resize(rank);
     std::iota(axes.begin(), axes.end(), 0);
@@ -169,31 +197,33 @@ std::vector<std::size_t> named_axes(const Call& call, std::size_t rank, std::siz
   return axes;
 }
 
-std::vector<ResizeAxis> unchanged(const Value& value) {
+std::vector<ResizeAxis> unchanged(const Value &value) {
   std::vector<ResizeAxis> axes;
-  for (const std::int64_t size : value.shape) axes.push_back({size, size, 1});
+  for (const std::int64_t size : value.shape)
+    axes.push_back({size, size, 1});
   return axes;
 }
 
-std::vector<ResizeAxis> by_scales(const Call& call, const std::vector<double>& scales) {
+std::vector<ResizeAxis> by_scales(const Call &call, const std::vector<double> &scales) {
   std::vector<ResizeAxis> axes = unchanged(call.value(0));
   const auto named = named_axes(call, axes.size(), scales.size(), "scales");
   for (std::size_t i = 0; i < named.size(); ++i) {
-    ResizeAxis& axis = axes[named[i]];
+    ResizeAxis &axis = axes[named[i]];
     const float size = static_cast<float>(axis.in) * static_cast<float>(scales[i]);
     if (!(scales[i] > 0) || !(size >= 1) || size > static_cast<float>(kLargestMatrix))
-      call.fail(ErrorCode::Limit, fmt::format("scaling {} elements by {} is not supported", axis.in, scales[i]));
+      call.fail(ErrorCode::Limit,
+                fmt::format("scaling {} elements by {} is not supported", axis.in, scales[i]));
     axis.out = static_cast<std::int64_t>(size);
     axis.scale = scales[i];
   }
   return axes;
 }
 
-std::vector<ResizeAxis> by_sizes(const Call& call, const Ints& sizes) {
+std::vector<ResizeAxis> by_sizes(const Call &call, const Ints &sizes) {
   std::vector<ResizeAxis> axes = unchanged(call.value(0));
   const auto named = named_axes(call, axes.size(), sizes.size(), "sizes");
   for (std::size_t i = 0; i < named.size(); ++i) {
-    ResizeAxis& axis = axes[named[i]];
+    ResizeAxis &axis = axes[named[i]];
     axis.out = sizes[i];
     axis.scale = static_cast<double>(axis.out) / static_cast<double>(axis.in);
   }
@@ -201,18 +231,21 @@ std::vector<ResizeAxis> by_sizes(const Call& call, const Ints& sizes) {
 }
 
 // An operand that is there and not empty.
-bool is_given(const Call& call, std::size_t i) { return call.has(i) && program::elems(call.value(i).shape) > 0; }
+bool is_given(const Call &call, std::size_t i) {
+  return call.has(i) && program::elems(call.value(i).shape) > 0;
+}
 
-}  // namespace
+} // namespace
 
-void import_upsample(Call& call) {
+void import_upsample(Call &call) {
   ResizeMode mode;
   mode.interpolation = call.text("mode", "nearest");
-  const std::vector<double> scales = call.has_attribute("scales") ? call.reals("scales") : floats(call, 1, "scales");
+  const std::vector<double> scales =
+      call.has_attribute("scales") ? call.reals("scales") : floats(call, 1, "scales");
   call.result(resize(call, by_scales(call, scales), mode));
 }
 
-void import_resize(Call& call) {
+void import_resize(Call &call) {
   const ResizeMode mode{.interpolation = call.text("mode", "nearest"),
                         .coordinates = call.text("coordinate_transformation_mode", "half_pixel"),
                         .nearest = call.text("nearest_mode", "round_prefer_floor"),
@@ -226,4 +259,4 @@ void import_resize(Call& call) {
     call.fail(ErrorCode::Shape, "it has neither scales nor sizes");
 }
 
-}  // namespace tilefuse::onnx_import
+} // namespace tilefuse::onnx_import

@@ -17,23 +17,27 @@ namespace tilefuse::onnx_import {
 namespace fs = std::filesystem;
 namespace {
 
-[[noreturn]] void fail(const std::string& message) { throw Error(ErrorCode::Io, message); }
+[[noreturn]] void fail(const std::string &message) { throw Error(ErrorCode::Io, message); }
 
-std::uint64_t regular_file_size(const fs::path& path) {
+std::uint64_t regular_file_size(const fs::path &path) {
   std::error_code code;
-  if (!fs::exists(path, code)) fail(fmt::format("{} does not exist", tilefuse::quoted(path.string())));
-  if (!fs::is_regular_file(path, code)) fail(fmt::format("{} is not a file", tilefuse::quoted(path.string())));
+  if (!fs::exists(path, code))
+    fail(fmt::format("{} does not exist", tilefuse::quoted(path.string())));
+  if (!fs::is_regular_file(path, code))
+    fail(fmt::format("{} is not a file", tilefuse::quoted(path.string())));
   const std::uint64_t size = fs::file_size(path, code);
-  if (code) fail(fmt::format("cannot read {}: {}", tilefuse::quoted(path.string()), code.message()));
+  if (code)
+    fail(fmt::format("cannot read {}: {}", tilefuse::quoted(path.string()), code.message()));
   return size;
 }
 
 // `bytes` bytes at `offset`; the caller has checked that the file is long enough.
-void read_at(const fs::path& path, std::uint64_t offset, char* to, std::uint64_t bytes) {
+void read_at(const fs::path &path, std::uint64_t offset, char *to, std::uint64_t bytes) {
   std::ifstream file(path, std::ios::binary);
   file.seekg(static_cast<std::streamoff>(offset));
   file.read(to, static_cast<std::streamsize>(bytes));
-  if (!file) fail(fmt::format("cannot read {}", tilefuse::quoted(path.string())));
+  if (!file)
+    fail(fmt::format("cannot read {}", tilefuse::quoted(path.string())));
 }
 
 // Warnings that protobuf would print about a bad file are worthless beside our error.
@@ -41,11 +45,12 @@ class QuietProtobuf {
   google::protobuf::LogSilencer silencer_;
 };
 
-template <class Message>
-Message parse_file(const std::string& path, const char* what) {
+template <class Message> Message parse_file(const std::string &path, const char *what) {
   const std::uint64_t size = regular_file_size(path);
   if (size > static_cast<std::uint64_t>(std::numeric_limits<int>::max()))
-    throw Error(ErrorCode::Limit, fmt::format("{} has {} bytes; {} may have at most 2 GiB", tilefuse::quoted(path), size, what),
+    throw Error(ErrorCode::Limit,
+                fmt::format("{} has {} bytes; {} may have at most 2 GiB", tilefuse::quoted(path),
+                            size, what),
                 {}, {"store the weights as external data beside the model"});
   std::string bytes(size, '\0');
   read_at(path, 0, bytes.data(), size);
@@ -56,17 +61,19 @@ Message parse_file(const std::string& path, const char* what) {
   return message;
 }
 
-std::int64_t default_opset(const onnx::ModelProto& model) {
+std::int64_t default_opset(const onnx::ModelProto &model) {
   std::int64_t opset = 1;
-  for (const auto& entry : model.opset_import())
-    if (entry.domain().empty() || entry.domain() == "ai.onnx") opset = std::max(opset, entry.version());
+  for (const auto &entry : model.opset_import())
+    if (entry.domain().empty() || entry.domain() == "ai.onnx")
+      opset = std::max(opset, entry.version());
   return opset;
 }
 
-std::optional<std::uint64_t> parse_number(const std::string& text) {
+std::optional<std::uint64_t> parse_number(const std::string &text) {
   std::uint64_t value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (code != std::errc() || end != text.data() + text.size())
+    return std::nullopt;
   return value;
 }
 
@@ -76,74 +83,88 @@ struct ExternalPlace {
   std::optional<std::uint64_t> length;
 };
 
-ExternalPlace external_place(const onnx::TensorProto& tensor) {
+ExternalPlace external_place(const onnx::TensorProto &tensor) {
   ExternalPlace place;
-  for (const auto& entry : tensor.external_data()) {
-    if (entry.key() == "location") place.location = entry.value();
-    if (entry.key() != "offset" && entry.key() != "length") continue;
+  for (const auto &entry : tensor.external_data()) {
+    if (entry.key() == "location")
+      place.location = entry.value();
+    if (entry.key() != "offset" && entry.key() != "length")
+      continue;
     const auto number = parse_number(entry.value());
     if (!number)
-      fail(fmt::format("external data of tensor {}: {} {} is not a number", tilefuse::quoted(tensor.name()), entry.key(),
+      fail(fmt::format("external data of tensor {}: {} {} is not a number",
+                       tilefuse::quoted(tensor.name()), entry.key(),
                        tilefuse::quoted(entry.value())));
-    if (entry.key() == "offset") place.offset = *number;
-    else place.length = *number;
+    if (entry.key() == "offset")
+      place.offset = *number;
+    else
+      place.length = *number;
   }
   return place;
 }
 
-bool is_inside(const fs::path& path, const fs::path& folder) {
-  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+bool is_inside(const fs::path &path, const fs::path &folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first ==
+         folder.end();
 }
 
 // The real path of an external file, checked to lie in `folder`.
-fs::path external_path(const onnx::TensorProto& tensor, const std::string& location, const fs::path& folder) {
+fs::path external_path(const onnx::TensorProto &tensor, const std::string &location,
+                       const fs::path &folder) {
   const fs::path relative(location);
   const bool climbs = std::find(relative.begin(), relative.end(), "..") != relative.end();
-  if (location.empty() || location.find('\0') != std::string::npos || relative.is_absolute() || climbs)
-    fail(fmt::format("external data of tensor {}: location {} must be a path inside the model's folder",
-                     tilefuse::quoted(tensor.name()), tilefuse::quoted(location)));
+  if (location.empty() || location.find('\0') != std::string::npos || relative.is_absolute() ||
+      climbs)
+    fail(fmt::format(
+        "external data of tensor {}: location {} must be a path inside the model's folder",
+        tilefuse::quoted(tensor.name()), tilefuse::quoted(location)));
   std::error_code code;
   const fs::path real_folder = fs::canonical(folder.empty() ? fs::path(".") : folder, code);
-  if (code) fail(fmt::format("cannot read {}: {}", tilefuse::quoted(folder.string()), code.message()));
+  if (code)
+    fail(fmt::format("cannot read {}: {}", tilefuse::quoted(folder.string()), code.message()));
   const fs::path real = fs::canonical(real_folder / relative, code);
   if (code)
-    fail(fmt::format("external data of tensor {}: {}: {}", tilefuse::quoted(tensor.name()), tilefuse::quoted(location), code.message()));
+    fail(fmt::format("external data of tensor {}: {}: {}", tilefuse::quoted(tensor.name()),
+                     tilefuse::quoted(location), code.message()));
   if (!is_inside(real, real_folder))
     fail(fmt::format("external data of tensor {}: {} is a link that leaves the model's folder",
                      tilefuse::quoted(tensor.name()), tilefuse::quoted(location)));
   return real;
 }
 
-}  // namespace
+} // namespace
 
-ModelFile read_model(const std::string& path) {
+ModelFile read_model(const std::string &path) {
   ModelFile file;
   file.model = parse_file<onnx::ModelProto>(path, "an ONNX model");
   if (!file.model.has_graph() || file.model.graph().output_size() == 0)
-    fail(fmt::format("{} is not an ONNX model: it has no graph with outputs", tilefuse::quoted(path)));
+    fail(fmt::format("{} is not an ONNX model: it has no graph with outputs",
+                     tilefuse::quoted(path)));
   file.folder = fs::path(path).parent_path();
   file.opset = default_opset(file.model);
   return file;
 }
 
-onnx::TensorProto read_tensor_message(const std::string& path) {
+onnx::TensorProto read_tensor_message(const std::string &path) {
   return parse_file<onnx::TensorProto>(path, "an ONNX tensor");
 }
 
-program::Bytes read_external(const onnx::TensorProto& tensor, const fs::path& folder, std::int64_t bytes) {
+program::Bytes read_external(const onnx::TensorProto &tensor, const fs::path &folder,
+                             std::int64_t bytes) {
   const ExternalPlace place = external_place(tensor);
   const fs::path path = external_path(tensor, place.location, folder);
   const std::uint64_t size = regular_file_size(path);
   const auto need = static_cast<std::uint64_t>(bytes);
   if (place.length && *place.length != need)
-    fail(fmt::format("external data of tensor {} has length {}; its shape and type need {}", tilefuse::quoted(tensor.name()),
-                     *place.length, need));
+    fail(fmt::format("external data of tensor {} has length {}; its shape and type need {}",
+                     tilefuse::quoted(tensor.name()), *place.length, need));
   if (place.offset > size || need > size - place.offset)
-    fail(fmt::format("external data of tensor {}: {} has {} bytes; need {} at offset {}", tilefuse::quoted(tensor.name()),
-                     tilefuse::quoted(place.location), size, need, place.offset));
+    fail(fmt::format("external data of tensor {}: {} has {} bytes; need {} at offset {}",
+                     tilefuse::quoted(tensor.name()), tilefuse::quoted(place.location), size, need,
+                     place.offset));
   program::Bytes data(need);
-  read_at(path, place.offset, reinterpret_cast<char*>(data.data()), need);
+  read_at(path, place.offset, reinterpret_cast<char *>(data.data()), need);
   return data;
 }
 
-}  // namespace tilefuse::onnx_import
+} // namespace tilefuse::onnx_import

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files to messages. A model file is read whole, must parse completely and must hold a graph; tensors whose data lie in
-// other files may only name files inside the model's folder (no absolute path, no `..`, no link that leaves it).
-// Every mistake is Error{Io}; a file larger than protobuf can hold is Error{Limit}.
+// Files to messages. A model file is read whole, must parse completely and must hold a graph;
+// tensors whose data lie in other files may only name files inside the model's folder (no absolute
+// path, no `..`, no link that leaves it). Every mistake is Error{Io}; a file larger than protobuf
+// can hold is Error{Limit}.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +16,17 @@ namespace tilefuse::onnx_import {
 
 struct ModelFile {
   onnx::ModelProto model;
-  std::filesystem::path folder;  // where external data must lie
-  std::int64_t opset = 1;        // of the default domain; 1 when the file names none
+  std::filesystem::path folder; // where external data must lie
+  std::int64_t opset = 1;       // of the default domain; 1 when the file names none
 };
 
-ModelFile read_model(const std::string& path);
+ModelFile read_model(const std::string &path);
 
 // The message of a `.pb` file with one TensorProto.
-onnx::TensorProto read_tensor_message(const std::string& path);
+onnx::TensorProto read_tensor_message(const std::string &path);
 
 // The `bytes` bytes of a tensor whose data_location is EXTERNAL.
-program::Bytes read_external(const onnx::TensorProto& tensor, const std::filesystem::path& folder,
+program::Bytes read_external(const onnx::TensorProto &tensor, const std::filesystem::path &folder,
                              std::int64_t bytes);
 
-}  // namespace tilefuse::onnx_import
+} // namespace tilefuse::onnx_import

@@ -15,110 +15,130 @@ namespace {
 using onnx::TensorShapeProto;
 using Symbols = std::map<std::string, std::int64_t>;
 
-[[noreturn]] void fail(const std::string& input, const std::string& what) {
+[[noreturn]] void fail(const std::string &input, const std::string &what) {
   throw Error(ErrorCode::Shape, fmt::format("input {}: {}", tilefuse::quoted(input), what), {},
               {"bind it with the batch size or with a whole shape for this input"});
 }
 
-std::string to_text(const TensorShapeProto& shape) {
+std::string to_text(const TensorShapeProto &shape) {
   std::vector<std::string> dims;
-  for (const auto& dim : shape.dim())
-    dims.push_back(dim.dim_value() > 0 ? fmt::format("{}", dim.dim_value())
-                                       : dim.dim_param().empty() ? "?" : dim.dim_param());
+  for (const auto &dim : shape.dim())
+    dims.push_back(dim.dim_value() > 0       ? fmt::format("{}", dim.dim_value())
+                   : dim.dim_param().empty() ? "?"
+                                             : dim.dim_param());
   return fmt::format("[{}]", fmt::join(dims, ", "));
 }
 
 // One input: its declared shape and what the user gave.
 class Input {
- public:
-  Input(const onnx::ValueInfoProto& info, const Options& options)
+public:
+  Input(const onnx::ValueInfoProto &info, const Options &options)
       : name_(info.name()), has_shape_(info.type().tensor_type().has_shape()),
         declared_(info.type().tensor_type().shape()), batch_(options.batch) {
     const auto found = options.input_shapes.find(name_);
-    if (found == options.input_shapes.end()) return;
+    if (found == options.input_shapes.end())
+      return;
     given_ = found->second;
     for (const std::int64_t dim : *given_)
-      if (dim < 1) fail(name_, fmt::format("the given shape [{}] holds {}; need at least 1", fmt::join(*given_, ", "), dim));
+      if (dim < 1)
+        fail(name_, fmt::format("the given shape [{}] holds {}; need at least 1",
+                                fmt::join(*given_, ", "), dim));
     if (has_shape_ && given_->size() != static_cast<std::size_t>(declared_.dim_size()))
-      fail(name_, fmt::format("got shape [{}], need {}", fmt::join(*given_, ", "), to_text(declared_)));
+      fail(name_,
+           fmt::format("got shape [{}], need {}", fmt::join(*given_, ", "), to_text(declared_)));
   }
 
   // What this input says about its symbols.
-  void collect(Symbols& symbols) const {
-    if (!has_shape_) return;
+  void collect(Symbols &symbols) const {
+    if (!has_shape_)
+      return;
     for (int i = 0; i < declared_.dim_size(); ++i) {
-      const auto& dim = declared_.dim(i);
+      const auto &dim = declared_.dim(i);
       const auto value = dim.dim_param().empty() ? std::nullopt : given_or_batch(i);
-      if (!value || dim.dim_value() > 0) continue;
+      if (!value || dim.dim_value() > 0)
+        continue;
       const auto [at, is_new] = symbols.emplace(dim.dim_param(), *value);
       if (!is_new && at->second != *value)
-        fail(name_, fmt::format("dimension {} ({}) is {} here and {} in another input", i, tilefuse::quoted(dim.dim_param()), *value,
-                                at->second));
+        fail(name_, fmt::format("dimension {} ({}) is {} here and {} in another input", i,
+                                tilefuse::quoted(dim.dim_param()), *value, at->second));
     }
   }
 
-  program::Shape bind(const Symbols& symbols) const {
-    if (!has_shape_ && given_) return *given_;
-    if (!has_shape_) fail(name_, "the model does not say its shape");
+  program::Shape bind(const Symbols &symbols) const {
+    if (!has_shape_ && given_)
+      return *given_;
+    if (!has_shape_)
+      fail(name_, "the model does not say its shape");
     program::Shape shape;
-    for (int i = 0; i < declared_.dim_size(); ++i) shape.push_back(bind_dim(i, symbols));
+    for (int i = 0; i < declared_.dim_size(); ++i)
+      shape.push_back(bind_dim(i, symbols));
     return shape;
   }
 
- private:
+private:
   std::optional<std::int64_t> given_or_batch(int i) const {
-    if (given_) return (*given_)[static_cast<std::size_t>(i)];
+    if (given_)
+      return (*given_)[static_cast<std::size_t>(i)];
     return i == 0 ? batch_ : std::nullopt;
   }
 
-  std::int64_t bind_dim(int i, const Symbols& symbols) const {
-    const auto& dim = declared_.dim(i);
+  std::int64_t bind_dim(int i, const Symbols &symbols) const {
+    const auto &dim = declared_.dim(i);
     const auto wanted = given_or_batch(i);
     if (dim.dim_value() > 0) {
       if (wanted && *wanted != dim.dim_value())
-        fail(name_, fmt::format("dimension {} is {} in the model; got {}", i, dim.dim_value(), *wanted));
+        fail(name_,
+             fmt::format("dimension {} is {} in the model; got {}", i, dim.dim_value(), *wanted));
       return dim.dim_value();
     }
-    if (wanted) return *wanted;
+    if (wanted)
+      return *wanted;
     const auto known = symbols.find(dim.dim_param());
-    if (!dim.dim_param().empty() && known != symbols.end()) return known->second;
-    if (i > 0) fail(name_, fmt::format("dimension {} of {} is unknown", i, to_text(declared_)));
+    if (!dim.dim_param().empty() && known != symbols.end())
+      return known->second;
+    if (i > 0)
+      fail(name_, fmt::format("dimension {} of {} is unknown", i, to_text(declared_)));
     return 1;
   }
 
   std::string name_;
   bool has_shape_;
-  const TensorShapeProto& declared_;
+  const TensorShapeProto &declared_;
   std::optional<std::int64_t> batch_;
   std::optional<program::Shape> given_;
 };
 
-void check_given_names(const Options& options, const std::vector<std::string>& names) {
-  for (const auto& [given, shape] : options.input_shapes) {
+void check_given_names(const Options &options, const std::vector<std::string> &names) {
+  for (const auto &[given, shape] : options.input_shapes) {
     bool found = false;
-    for (const std::string& name : names) found = found || name == given;
+    for (const std::string &name : names)
+      found = found || name == given;
     if (!found)
-      throw Error(ErrorCode::Shape, fmt::format("a shape is given for {}, but the inputs are {}", tilefuse::quoted(given),
-                                                fmt::join(names, ", ")));
+      throw Error(ErrorCode::Shape, fmt::format("a shape is given for {}, but the inputs are {}",
+                                                tilefuse::quoted(given), fmt::join(names, ", ")));
   }
 }
 
-}  // namespace
+} // namespace
 
-std::map<std::string, program::Shape> bind_inputs(const onnx::GraphProto& graph, const std::set<std::string>& initializers,
-                                                  const Options& options) {
+std::map<std::string, program::Shape> bind_inputs(const onnx::GraphProto &graph,
+                                                  const std::set<std::string> &initializers,
+                                                  const Options &options) {
   if (options.batch && *options.batch < 1)
-    throw Error(ErrorCode::Shape, fmt::format("the batch size is {}; need at least 1", *options.batch));
+    throw Error(ErrorCode::Shape,
+                fmt::format("the batch size is {}; need at least 1", *options.batch));
   std::vector<std::string> names;
   std::vector<Input> inputs;
-  for (const auto& info : graph.input()) {
-    if (initializers.contains(info.name())) continue;
+  for (const auto &info : graph.input()) {
+    if (initializers.contains(info.name()))
+      continue;
     names.push_back(info.name());
     inputs.emplace_back(info, options);
   }
   check_given_names(options, names);
   Symbols symbols;
-  for (const Input& input : inputs) input.collect(symbols);
+  for (const Input &input : inputs)
+    input.collect(symbols);
   std::map<std::string, program::Shape> shapes;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     shapes[names[i]] = inputs[i].bind(symbols);
@@ -127,4 +147,4 @@ std::map<std::string, program::Shape> bind_inputs(const onnx::GraphProto& graph,
   return shapes;
 }
 
-}  // namespace tilefuse::onnx_import
+} // namespace tilefuse::onnx_import

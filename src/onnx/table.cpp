@@ -13,14 +13,17 @@ constexpr std::int64_t kNow = std::numeric_limits<std::int64_t>::max();
 constexpr std::string_view kConv = "auto_pad dilations group kernel_shape pads strides";
 constexpr std::string_view kConvTranspose =
     "auto_pad dilations group=1 kernel_shape output_padding output_shape pads strides";
-constexpr std::string_view kMaxPool = "auto_pad ceil_mode dilations kernel_shape pads storage_order strides";
+constexpr std::string_view kMaxPool =
+    "auto_pad ceil_mode dilations kernel_shape pads storage_order strides";
 constexpr std::string_view kAveragePool =
     "auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides";
-constexpr std::string_view kBatchNorm = "consumed_inputs epsilon is_test momentum spatial=1 training_mode=0";
+constexpr std::string_view kBatchNorm =
+    "consumed_inputs epsilon is_test momentum spatial=1 training_mode=0";
 constexpr std::string_view kBinary = "axis broadcast consumed_inputs";
 constexpr std::string_view kReduce = "axes keepdims noop_with_empty_axes";
 constexpr std::string_view kResize =
-    "antialias=0 axes coordinate_transformation_mode=asymmetric|half_pixel|pytorch_half_pixel|align_corners|"
+    "antialias=0 axes "
+    "coordinate_transformation_mode=asymmetric|half_pixel|pytorch_half_pixel|align_corners|"
     "half_pixel_symmetric cubic_coeff_a exclude_outside extrapolation_value "
     "keep_aspect_ratio_policy=stretch mode=nearest|linear|cubic nearest_mode";
 
@@ -135,14 +138,15 @@ constexpr Operator kOperators[] = {
     {"Xor", 1, kNow, import_binary, kBinary, "xor"},
 };
 
-}  // namespace
+} // namespace
 
 std::span<const Operator> operators() { return kOperators; }
 
-const Operator* find_operator(std::string_view type, std::int64_t opset) {
-  for (const Operator& row : kOperators)
-    if (row.type == type && row.since <= opset && opset <= row.until) return &row;
+const Operator *find_operator(std::string_view type, std::int64_t opset) {
+  for (const Operator &row : kOperators)
+    if (row.type == type && row.since <= opset && opset <= row.until)
+      return &row;
   return nullptr;
 }
 
-}  // namespace tilefuse::onnx_import
+} // namespace tilefuse::onnx_import

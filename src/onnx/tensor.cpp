@@ -16,31 +16,33 @@ namespace {
 
 using onnx::TensorProto;
 
-[[noreturn]] void fail(const TensorProto& tensor, const std::string& what) {
+[[noreturn]] void fail(const TensorProto &tensor, const std::string &what) {
   throw Error(ErrorCode::Io, fmt::format("tensor {}: {}", tilefuse::quoted(tensor.name()), what));
 }
 
-program::Shape shape_of(const TensorProto& tensor) {
+program::Shape shape_of(const TensorProto &tensor) {
   for (const std::int64_t dim : tensor.dims())
-    if (dim < 0) fail(tensor, fmt::format("a dimension is {}; it must not be negative", dim));
+    if (dim < 0)
+      fail(tensor, fmt::format("a dimension is {}; it must not be negative", dim));
   return {tensor.dims().begin(), tensor.dims().end()};
 }
 
-std::int64_t byte_count(const TensorProto& tensor, const program::Shape& shape, DType type) {
+std::int64_t byte_count(const TensorProto &tensor, const program::Shape &shape, DType type) {
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(program::elems(shape), size_bytes(type), &bytes))
-    throw Error(ErrorCode::Limit, fmt::format("tensor {}: its size overflows", tilefuse::quoted(tensor.name())));
+    throw Error(ErrorCode::Limit,
+                fmt::format("tensor {}: its size overflows", tilefuse::quoted(tensor.name())));
   return bytes;
 }
 
 // Values stored one per protobuf field as `Stored`, kept as `Kept`.
 template <class Kept, class Stored>
-program::Bytes pack(const TensorProto& tensor, const google::protobuf::RepeatedField<Stored>& values,
-                    std::int64_t count) {
+program::Bytes pack(const TensorProto &tensor,
+                    const google::protobuf::RepeatedField<Stored> &values, std::int64_t count) {
   if (values.size() != count)
     fail(tensor, fmt::format("it has {} values; its shape needs {}", values.size(), count));
   program::Bytes data(static_cast<std::size_t>(count) * sizeof(Kept));
-  std::byte* to = data.data();
+  std::byte *to = data.data();
   for (const Stored value : values) {
     const auto kept = static_cast<Kept>(value);
     std::memcpy(to, &kept, sizeof(Kept));
@@ -49,83 +51,106 @@ program::Bytes pack(const TensorProto& tensor, const google::protobuf::RepeatedF
   return data;
 }
 
-template <class Kept>
-program::Bytes pack_int32(const TensorProto& tensor, std::int64_t count) {
+template <class Kept> program::Bytes pack_int32(const TensorProto &tensor, std::int64_t count) {
   for (const std::int32_t value : tensor.int32_data())
     if (value < std::numeric_limits<Kept>::min() || value > std::numeric_limits<Kept>::max())
       fail(tensor, fmt::format("value {} does not fit {}", value, type_name(tensor.data_type())));
   return pack<Kept>(tensor, tensor.int32_data(), count);
 }
 
-program::Bytes from_fields(const TensorProto& tensor, DType type, std::int64_t count) {
+program::Bytes from_fields(const TensorProto &tensor, DType type, std::int64_t count) {
   switch (type) {
-  case DType::F32: return pack<float>(tensor, tensor.float_data(), count);
-  case DType::F64: return pack<double>(tensor, tensor.double_data(), count);
-  case DType::I64: return pack<std::int64_t>(tensor, tensor.int64_data(), count);
-  case DType::I32: return pack<std::int32_t>(tensor, tensor.int32_data(), count);
-  case DType::I8: return pack_int32<std::int8_t>(tensor, count);
+  case DType::F32:
+    return pack<float>(tensor, tensor.float_data(), count);
+  case DType::F64:
+    return pack<double>(tensor, tensor.double_data(), count);
+  case DType::I64:
+    return pack<std::int64_t>(tensor, tensor.int64_data(), count);
+  case DType::I32:
+    return pack<std::int32_t>(tensor, tensor.int32_data(), count);
+  case DType::I8:
+    return pack_int32<std::int8_t>(tensor, count);
   case DType::U8:
-  case DType::Bool: return pack_int32<std::uint8_t>(tensor, count);
+  case DType::Bool:
+    return pack_int32<std::uint8_t>(tensor, count);
   case DType::F16:
-  case DType::BF16: return pack_int32<std::uint16_t>(tensor, count);
+  case DType::BF16:
+    return pack_int32<std::uint16_t>(tensor, count);
   }
   fail(tensor, "its type is unknown");
 }
 
-program::Bytes from_raw(const TensorProto& tensor, std::int64_t bytes) {
-  const std::string& raw = tensor.raw_data();
+program::Bytes from_raw(const TensorProto &tensor, std::int64_t bytes) {
+  const std::string &raw = tensor.raw_data();
   if (raw.size() != static_cast<std::size_t>(bytes))
     fail(tensor, fmt::format("it has {} bytes; its shape and type need {}", raw.size(), bytes));
   program::Bytes data(raw.size());
-  if (!raw.empty()) std::memcpy(data.data(), raw.data(), raw.size());
+  if (!raw.empty())
+    std::memcpy(data.data(), raw.data(), raw.size());
   return data;
 }
 
-program::Bytes data_of(const TensorProto& tensor, const program::HostTensor& described,
-                       const std::filesystem::path& folder) {
+program::Bytes data_of(const TensorProto &tensor, const program::HostTensor &described,
+                       const std::filesystem::path &folder) {
   const std::int64_t bytes = byte_count(tensor, described.shape, described.type);
-  if (tensor.data_location() == TensorProto::EXTERNAL) return read_external(tensor, folder, bytes);
-  if (!tensor.raw_data().empty()) return from_raw(tensor, bytes);
+  if (tensor.data_location() == TensorProto::EXTERNAL)
+    return read_external(tensor, folder, bytes);
+  if (!tensor.raw_data().empty())
+    return from_raw(tensor, bytes);
   return from_fields(tensor, described.type, program::elems(described.shape));
 }
 
-}  // namespace
+} // namespace
 
 std::optional<DType> to_dtype(int data_type) {
   switch (data_type) {
-  case TensorProto::FLOAT: return DType::F32;
-  case TensorProto::UINT8: return DType::U8;
-  case TensorProto::INT8: return DType::I8;
-  case TensorProto::INT32: return DType::I32;
-  case TensorProto::INT64: return DType::I64;
-  case TensorProto::BOOL: return DType::Bool;
-  case TensorProto::FLOAT16: return DType::F16;
-  case TensorProto::DOUBLE: return DType::F64;
-  case TensorProto::BFLOAT16: return DType::BF16;
-  default: return std::nullopt;
+  case TensorProto::FLOAT:
+    return DType::F32;
+  case TensorProto::UINT8:
+    return DType::U8;
+  case TensorProto::INT8:
+    return DType::I8;
+  case TensorProto::INT32:
+    return DType::I32;
+  case TensorProto::INT64:
+    return DType::I64;
+  case TensorProto::BOOL:
+    return DType::Bool;
+  case TensorProto::FLOAT16:
+    return DType::F16;
+  case TensorProto::DOUBLE:
+    return DType::F64;
+  case TensorProto::BFLOAT16:
+    return DType::BF16;
+  default:
+    return std::nullopt;
   }
 }
 
 std::string type_name(int data_type) {
-  if (!onnx::TensorProto_DataType_IsValid(data_type)) return fmt::format("type {}", data_type);
+  if (!onnx::TensorProto_DataType_IsValid(data_type))
+    return fmt::format("type {}", data_type);
   return onnx::TensorProto_DataType_Name(static_cast<onnx::TensorProto_DataType>(data_type));
 }
 
-program::HostTensor to_host_tensor(const TensorProto& tensor, const std::filesystem::path& folder) {
+program::HostTensor to_host_tensor(const TensorProto &tensor, const std::filesystem::path &folder) {
   const auto type = to_dtype(tensor.data_type());
   if (!type)
-    throw Error(ErrorCode::Unsupported, fmt::format("tensor {}: elements of {} are not supported",
-                                                    tilefuse::quoted(tensor.name()), type_name(tensor.data_type())));
-  if (tensor.has_segment()) fail(tensor, "it is stored in segments, which are not supported");
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("tensor {}: elements of {} are not supported",
+                            tilefuse::quoted(tensor.name()), type_name(tensor.data_type())));
+  if (tensor.has_segment())
+    fail(tensor, "it is stored in segments, which are not supported");
   program::HostTensor host{tensor.name(), *type, shape_of(tensor), {}};
   host.data = data_of(tensor, host, folder);
   if (*type == DType::Bool)
-    for (std::byte& value : host.data) value = value == std::byte{0} ? std::byte{0} : std::byte{1};
+    for (std::byte &value : host.data)
+      value = value == std::byte{0} ? std::byte{0} : std::byte{1};
   return host;
 }
 
-program::HostTensor read_tensor(const std::string& path) {
+program::HostTensor read_tensor(const std::string &path) {
   return to_host_tensor(read_tensor_message(path), std::filesystem::path(path).parent_path());
 }
 
-}  // namespace tilefuse::onnx_import
+} // namespace tilefuse::onnx_import

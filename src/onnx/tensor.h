@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TensorProto → HostTensor, in each of ONNX's encodings: raw little-endian bytes, float_data, int32_data (also small
-// integers, Bool and the bit patterns of f16 and bf16), int64_data, double_data, and external files.
+// TensorProto → HostTensor, in each of ONNX's encodings: raw little-endian bytes, float_data,
+// int32_data (also small integers, Bool and the bit patterns of f16 and bf16), int64_data,
+// double_data, and external files.
 #pragma once
 
 #include <filesystem>
@@ -17,8 +18,9 @@ std::optional<DType> to_dtype(int data_type);
 // ONNX's word for it, "FLOAT16", or "type 99".
 std::string type_name(int data_type);
 
-// The element count must be that of the shape. Error{Io} when not, Error{Unsupported} for other types, Error{Limit} when
-// the size overflows.
-program::HostTensor to_host_tensor(const onnx::TensorProto& tensor, const std::filesystem::path& folder);
+// The element count must be that of the shape. Error{Io} when not, Error{Unsupported} for other
+// types, Error{Limit} when the size overflows.
+program::HostTensor to_host_tensor(const onnx::TensorProto &tensor,
+                                   const std::filesystem::path &folder);
 
-}  // namespace tilefuse::onnx_import
+} // namespace tilefuse::onnx_import

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMaxPieces = 4096;
 
 // Appends to `rest` the pieces of `box` outside `hole`.
-void subtract(Box box, const Box& hole, std::vector<Box>& rest) {
+void subtract(Box box, const Box &hole, std::vector<Box> &rest) {
   if (are_disjoint(box, hole)) {
     rest.push_back(std::move(box));
     return;
@@ -31,11 +31,13 @@ void subtract(Box box, const Box& hole, std::vector<Box>& rest) {
 }
 
 // The position of the one index that the subscript is, plus an integer constant.
-std::optional<std::size_t> plain_index(const Affine& subscript) {
+std::optional<std::size_t> plain_index(const Affine &subscript) {
   std::optional<std::size_t> found;
   for (std::size_t i = 0; i < subscript.coeff.size(); ++i) {
-    if (subscript.coeff[i].is_zero()) continue;
-    if (found || subscript.coeff[i] != Rational(1)) return std::nullopt;
+    if (subscript.coeff[i].is_zero())
+      continue;
+    if (found || subscript.coeff[i] != Rational(1))
+      return std::nullopt;
     found = i;
   }
   return subscript.constant.is_integer() ? found : std::nullopt;
@@ -48,60 +50,70 @@ Affine index_alone(std::size_t index, std::size_t count) {
   return affine;
 }
 
-}  // namespace
+} // namespace
 
-Box whole(const Shape& shape) { return {Shape(shape.size(), 0), shape}; }
+Box whole(const Shape &shape) { return {Shape(shape.size(), 0), shape}; }
 
-bool is_empty(const Box& box) {
+bool is_empty(const Box &box) {
   for (std::size_t d = 0; d < box.lo.size(); ++d)
-    if (box.lo[d] >= box.hi[d]) return true;
+    if (box.lo[d] >= box.hi[d])
+      return true;
   return false;
 }
 
-bool are_disjoint(const Box& a, const Box& b) {
+bool are_disjoint(const Box &a, const Box &b) {
   for (std::size_t d = 0; d < a.lo.size(); ++d)
-    if (a.hi[d] <= b.lo[d] || b.hi[d] <= a.lo[d]) return true;
+    if (a.hi[d] <= b.lo[d] || b.hi[d] <= a.lo[d])
+      return true;
   return is_empty(a) || is_empty(b);
 }
 
-bool is_covered(const Box& box, std::span<const Box> parts) {
+bool is_covered(const Box &box, std::span<const Box> parts) {
   std::vector<Box> rest;
-  if (!is_empty(box)) rest.push_back(box);
-  for (const Box& part : parts) {
+  if (!is_empty(box))
+    rest.push_back(box);
+  for (const Box &part : parts) {
     std::vector<Box> left;
-    for (Box& piece : rest) subtract(std::move(piece), part, left);
+    for (Box &piece : rest)
+      subtract(std::move(piece), part, left);
     rest = std::move(left);
-    if (rest.size() > kMaxPieces) return false;
+    if (rest.size() > kMaxPieces)
+      return false;
   }
   return rest.empty();
 }
 
-std::optional<Slice> as_slice(const Program& program, const Statement& statement) {
-  const auto* contraction = std::get_if<Contraction>(&statement.body);
+std::optional<Slice> as_slice(const Program &program, const Statement &statement) {
+  const auto *contraction = std::get_if<Contraction>(&statement.body);
   if (!contraction || contraction->agg != Agg::Assign || contraction->comb != Comb::None ||
       !contraction->constraints.empty())
     return std::nullopt;
-  const Access& access = contraction->in.front();
-  const Shape& from = program[access.tensor].shape;
-  const Shape& to = program[statement.out].shape;
-  if (from.size() != to.size() || contraction->indices.size() != to.size()) return std::nullopt;
+  const Access &access = contraction->in.front();
+  const Shape &from = program[access.tensor].shape;
+  const Shape &to = program[statement.out].shape;
+  if (from.size() != to.size() || contraction->indices.size() != to.size())
+    return std::nullopt;
   Slice slice{access.tensor, Shape(to.size(), 0)};
   std::vector<bool> seen(to.size(), false);
   for (std::size_t d = 0; d < to.size(); ++d) {
     const auto read = plain_index(access.subscripts[d]);
     const auto written = plain_index(contraction->out[d]);
-    if (!read || read != written || seen[*read]) return std::nullopt;
-    if (!access.subscripts[d].constant.is_zero()) return std::nullopt;
+    if (!read || read != written || seen[*read])
+      return std::nullopt;
+    if (!access.subscripts[d].constant.is_zero())
+      return std::nullopt;
     seen[*read] = true;
     slice.at[d] = contraction->out[d].constant.num();
-    if (slice.at[d] < 0 || slice.at[d] > to[d] - from[d]) return std::nullopt;
+    if (slice.at[d] < 0 || slice.at[d] > to[d] - from[d])
+      return std::nullopt;
   }
   return slice;
 }
 
-Box box_of(const Slice& slice, const Program& program) {
+Box box_of(const Slice &slice, const Program &program) {
   Box box{slice.at, slice.at};
-  for (std::size_t d = 0; d < box.hi.size(); ++d) box.hi[d] += program[slice.in].shape[d];
+  for (std::size_t d = 0; d < box.hi.size(); ++d)
+    box.hi[d] += program[slice.in].shape[d];
   return box;
 }
 
@@ -116,4 +128,4 @@ Contraction identity(TensorId in, std::size_t rank) {
   return copy;
 }
 
-}  // namespace tilefuse::program
+} // namespace tilefuse::program

@@ -14,28 +14,31 @@ namespace tilefuse::program {
 struct Box {
   Shape lo;
   Shape hi;
-  friend bool operator==(const Box&, const Box&) = default;
+  friend bool operator==(const Box &, const Box &) = default;
 };
 
-Box whole(const Shape& shape);
-bool is_empty(const Box& box);
-bool are_disjoint(const Box& a, const Box& b);
-// Whether every element of `box` is in one of `parts`. Gives up (false) when the rest falls into very many pieces.
-bool is_covered(const Box& box, std::span<const Box> parts);
+Box whole(const Shape &shape);
+bool is_empty(const Box &box);
+bool are_disjoint(const Box &a, const Box &b);
+// Whether every element of `box` is in one of `parts`. Gives up (false) when the rest falls into
+// very many pieces.
+bool is_covered(const Box &box, std::span<const Box> parts);
 
-// The elements that a contraction into a tensor of `shape` writes, where they form a box that exact reasoning finds:
-// index ranges by interval propagation, then a search for a witness of each output subscript. Nothing when unsure.
-std::optional<Box> written_box(const Program& program, const Shape& shape, const Contraction& contraction);
+// The elements that a contraction into a tensor of `shape` writes, where they form a box that exact
+// reasoning finds: index ranges by interval propagation, then a search for a witness of each output
+// subscript. Nothing when unsure.
+std::optional<Box> written_box(const Program &program, const Shape &shape,
+                               const Contraction &contraction);
 
 // A contraction that copies all of `in` to the box that starts at `at` and does nothing else.
 struct Slice {
   TensorId in{};
   Shape at;
 };
-std::optional<Slice> as_slice(const Program& program, const Statement& statement);
-Box box_of(const Slice& slice, const Program& program);
+std::optional<Slice> as_slice(const Program &program, const Statement &statement);
+Box box_of(const Slice &slice, const Program &program);
 
 // out[i…] = in[i…]: the contraction that copies a tensor of `rank` dimensions.
 Contraction identity(TensorId in, std::size_t rank);
 
-}  // namespace tilefuse::program
+} // namespace tilefuse::program

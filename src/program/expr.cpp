@@ -22,11 +22,16 @@ bool is_logical(ScalarOp op) {
 // Functions whose value is not an integer even where the argument is.
 bool is_float_only(ScalarOp op) {
   switch (op) {
-    case ScalarOp::Exp: case ScalarOp::Log: case ScalarOp::Sqrt: case ScalarOp::Tanh:
-    case ScalarOp::Erf: case ScalarOp::Sin: case ScalarOp::Cos:
-      return true;
-    default:
-      return false;
+  case ScalarOp::Exp:
+  case ScalarOp::Log:
+  case ScalarOp::Sqrt:
+  case ScalarOp::Tanh:
+  case ScalarOp::Erf:
+  case ScalarOp::Sin:
+  case ScalarOp::Cos:
+    return true;
+  default:
+    return false;
   }
 }
 
@@ -35,8 +40,10 @@ bool is_rounding(ScalarOp op) {
 }
 
 DType wider(DType a, DType b) {
-  if (is_float(a) != is_float(b)) return is_float(a) ? a : b;
-  if ((a == DType::Bool) != (b == DType::Bool)) return a == DType::Bool ? b : a;
+  if (is_float(a) != is_float(b))
+    return is_float(a) ? a : b;
+  if ((a == DType::Bool) != (b == DType::Bool))
+    return a == DType::Bool ? b : a;
   return size_bytes(b) > size_bytes(a) ? b : a;
 }
 
@@ -44,17 +51,21 @@ DType wider(DType a, DType b) {
 DType promoted(std::span<const Expr> values) {
   std::optional<DType> type;
   bool fraction = false;
-  for (const Expr& value : values) {
-    if (value.kind == Kind::Const) fraction |= value.value != std::floor(value.value);
-    else type = type ? wider(*type, value.type) : value.type;
+  for (const Expr &value : values) {
+    if (value.kind == Kind::Const)
+      fraction |= value.value != std::floor(value.value);
+    else
+      type = type ? wider(*type, value.type) : value.type;
   }
-  if (type) return fraction && !is_float(*type) ? DType::F32 : *type;
+  if (type)
+    return fraction && !is_float(*type) ? DType::F32 : *type;
   type = values.front().type;
-  for (const Expr& value : values) type = wider(*type, value.type);
+  for (const Expr &value : values)
+    type = wider(*type, value.type);
   return *type;
 }
 
-}  // namespace
+} // namespace
 
 Expr operand(int position, DType type) {
   Expr expr;
@@ -80,17 +91,20 @@ Expr constant(double value, DType type) {
 }
 
 Expr call(ScalarOp op, std::vector<Expr> args) {
-  const ScalarOpRow& info = row(op);
+  const ScalarOpRow &info = row(op);
   if (static_cast<int>(args.size()) != info.arity)
-    throw Error(ErrorCode::Type, fmt::format("{} takes {} argument{}, got {}", info.name, info.arity,
-                                             info.arity == 1 ? "" : "s", args.size()));
+    throw Error(ErrorCode::Type, fmt::format("{} takes {} argument{}, got {}", info.name,
+                                             info.arity, info.arity == 1 ? "" : "s", args.size()));
   const std::size_t first = op == ScalarOp::Select ? 1 : 0;
   DType type = DType::Bool;
-  if (!is_logical(op)) type = promoted(std::span(args).subspan(first));
-  if (is_float_only(op) && !is_float(type)) type = DType::F32;
+  if (!is_logical(op))
+    type = promoted(std::span(args).subspan(first));
+  if (is_float_only(op) && !is_float(type))
+    type = DType::F32;
   for (std::size_t i = 0; i < args.size(); ++i)
     args[i] = cast(std::move(args[i]), i < first ? DType::Bool : type);
-  if (is_rounding(op) && !is_float(type)) return args.front();
+  if (is_rounding(op) && !is_float(type))
+    return args.front();
   Expr expr;
   expr.kind = Kind::Call;
   expr.type = info.is_comparison ? DType::Bool : type;
@@ -100,10 +114,13 @@ Expr call(ScalarOp op, std::vector<Expr> args) {
 }
 
 Expr cast(Expr value, DType type) {
-  if (value.type == type) return value;
-  if (value.kind == Kind::Const && type == DType::Bool) return constant(value.value != 0 ? 1 : 0, type);
+  if (value.type == type)
+    return value;
+  if (value.kind == Kind::Const && type == DType::Bool)
+    return constant(value.value != 0 ? 1 : 0, type);
   const bool exact = is_float(type) || value.value == std::floor(value.value);
-  if (value.kind == Kind::Const && exact) return constant(value.value, type);
+  if (value.kind == Kind::Const && exact)
+    return constant(value.value, type);
   Expr expr;
   expr.kind = Kind::Cast;
   expr.type = type;
@@ -111,4 +128,4 @@ Expr cast(Expr value, DType type) {
   return expr;
 }
 
-}  // namespace tilefuse::program
+} // namespace tilefuse::program

@@ -14,57 +14,79 @@ namespace {
 
 using Kind = Expr::Kind;
 
-constexpr int kMaxNodes = 4096;  // of one expression's text; bounds recursion
+constexpr int kMaxNodes = 4096; // of one expression's text; bounds recursion
 constexpr int kMaxNesting = 256;
 constexpr int kPrimary = 7;
 
 // Binding strength of an infix operator; kPrimary for everything written as a function.
 int precedence(ScalarOp op) {
   switch (op) {
-    case ScalarOp::Or: return 1;
-    case ScalarOp::And: return 2;
-    case ScalarOp::Eq: case ScalarOp::Ne: return 3;
-    case ScalarOp::Lt: case ScalarOp::Le: case ScalarOp::Gt: case ScalarOp::Ge: return 4;
-    case ScalarOp::Add: case ScalarOp::Sub: return 5;
-    case ScalarOp::Mul: case ScalarOp::Div: case ScalarOp::Mod: return 6;
-    default: return kPrimary;
+  case ScalarOp::Or:
+    return 1;
+  case ScalarOp::And:
+    return 2;
+  case ScalarOp::Eq:
+  case ScalarOp::Ne:
+    return 3;
+  case ScalarOp::Lt:
+  case ScalarOp::Le:
+  case ScalarOp::Gt:
+  case ScalarOp::Ge:
+    return 4;
+  case ScalarOp::Add:
+  case ScalarOp::Sub:
+    return 5;
+  case ScalarOp::Mul:
+  case ScalarOp::Div:
+  case ScalarOp::Mod:
+    return 6;
+  default:
+    return kPrimary;
   }
 }
 
-constexpr std::array kInfix = {
-    ScalarOp::Or, ScalarOp::And, ScalarOp::Eq,  ScalarOp::Ne,  ScalarOp::Lt,  ScalarOp::Le, ScalarOp::Gt,
-    ScalarOp::Ge, ScalarOp::Add, ScalarOp::Sub, ScalarOp::Mul, ScalarOp::Div, ScalarOp::Mod};
+constexpr std::array kInfix = {ScalarOp::Or,  ScalarOp::And, ScalarOp::Eq,  ScalarOp::Ne,
+                               ScalarOp::Lt,  ScalarOp::Le,  ScalarOp::Gt,  ScalarOp::Ge,
+                               ScalarOp::Add, ScalarOp::Sub, ScalarOp::Mul, ScalarOp::Div,
+                               ScalarOp::Mod};
 
-std::optional<ScalarOp> infix_operator(const Scanner& scanner) {
+std::optional<ScalarOp> infix_operator(const Scanner &scanner) {
   for (ScalarOp op : kInfix)
-    if (scanner.is(row(op).infix)) return op;
+    if (scanner.is(row(op).infix))
+      return op;
   return std::nullopt;
 }
 
-std::string number_text(double value) { return std::isnan(value) ? "nan" : fmt::format("{}", value); }
+std::string number_text(double value) {
+  return std::isnan(value) ? "nan" : fmt::format("{}", value);
+}
 
 // A constant argument needs no type where a neighbour or the position gives it one.
-bool has_implied_type(const Expr& parent, const Expr& arg) {
-  if (parent.kind != Kind::Call) return false;
+bool has_implied_type(const Expr &parent, const Expr &arg) {
+  if (parent.kind != Kind::Call)
+    return false;
   if (arg.type == DType::Bool && (parent.op == ScalarOp::Select || parent.type == DType::Bool)) {
-    const bool logical = parent.op == ScalarOp::And || parent.op == ScalarOp::Or || parent.op == ScalarOp::Not;
-    if (logical || (parent.op == ScalarOp::Select && &arg == parent.args.data())) return true;
+    const bool logical =
+        parent.op == ScalarOp::And || parent.op == ScalarOp::Or || parent.op == ScalarOp::Not;
+    if (logical || (parent.op == ScalarOp::Select && &arg == parent.args.data()))
+      return true;
   }
   const std::size_t first = parent.op == ScalarOp::Select ? 1 : 0;
   return std::any_of(parent.args.begin() + static_cast<std::ptrdiff_t>(first), parent.args.end(),
-                     [](const Expr& other) { return other.kind != Kind::Const; });
+                     [](const Expr &other) { return other.kind != Kind::Const; });
 }
 
-std::string text_of(const Expr& expr, const Expr* parent);
+std::string text_of(const Expr &expr, const Expr *parent);
 
-std::string list_text(const Expr& expr) {
+std::string list_text(const Expr &expr) {
   std::string text;
-  for (const Expr& arg : expr.args) text += (text.empty() ? "" : ", ") + text_of(arg, &expr);
+  for (const Expr &arg : expr.args)
+    text += (text.empty() ? "" : ", ") + text_of(arg, &expr);
   return text;
 }
 
-std::string infix_text(const Expr& expr) {
-  const auto side = [&](const Expr& arg, int least) {
+std::string infix_text(const Expr &expr) {
+  const auto side = [&](const Expr &arg, int least) {
     const bool tight = arg.kind != Kind::Call || precedence(arg.op) >= least;
     const std::string text = text_of(arg, &expr);
     return tight ? text : "(" + text + ")";
@@ -74,32 +96,39 @@ std::string infix_text(const Expr& expr) {
                      side(expr.args[1], strength + 1));
 }
 
-std::string text_of(const Expr& expr, const Expr* parent) {
+std::string text_of(const Expr &expr, const Expr *parent) {
   switch (expr.kind) {
-    case Kind::Operand: return fmt::format("${}", expr.operand);
-    case Kind::Acc: return "acc";
-    case Kind::Cast: return fmt::format("{}({})", to_string(expr.type), list_text(expr));
-    case Kind::Const: {
-      const bool bare = expr.type == DType::F32 || (parent && has_implied_type(*parent, expr));
-      return number_text(expr.value) + (bare ? "" : fmt::format(":{}", to_string(expr.type)));
-    }
-    case Kind::Call: break;
+  case Kind::Operand:
+    return fmt::format("${}", expr.operand);
+  case Kind::Acc:
+    return "acc";
+  case Kind::Cast:
+    return fmt::format("{}({})", to_string(expr.type), list_text(expr));
+  case Kind::Const: {
+    const bool bare = expr.type == DType::F32 || (parent && has_implied_type(*parent, expr));
+    return number_text(expr.value) + (bare ? "" : fmt::format(":{}", to_string(expr.type)));
   }
-  if (precedence(expr.op) < kPrimary) return infix_text(expr);
+  case Kind::Call:
+    break;
+  }
+  if (precedence(expr.op) < kPrimary)
+    return infix_text(expr);
   return fmt::format("{}({})", row(expr.op).name, list_text(expr));
 }
 
 class Parser {
- public:
-  Parser(Scanner& scanner, std::span<const DType> operands, std::optional<DType> acc)
+public:
+  Parser(Scanner &scanner, std::span<const DType> operands, std::optional<DType> acc)
       : scanner_(scanner), operands_(operands), acc_(acc) {}
 
   Expr parse(int least) {
-    if (++depth_ > kMaxNesting) refuse("the expression nests too deeply");
+    if (++depth_ > kMaxNesting)
+      refuse("the expression nests too deeply");
     Expr left = primary();
     while (const auto op = infix_operator(scanner_)) {
       const int strength = precedence(*op);
-      if (strength < least) break;
+      if (strength < least)
+        break;
       scanner_.next();
       count();
       Expr right = parse(strength + 1);
@@ -109,13 +138,14 @@ class Parser {
     return left;
   }
 
- private:
+private:
   [[noreturn]] void refuse(std::string message) const {
     throw Error(ErrorCode::Syntax, std::move(message), scanner_.where(scanner_.peek()));
   }
 
   void count() {
-    if (++nodes_ > kMaxNodes) refuse(fmt::format("the expression has more than {} terms", kMaxNodes));
+    if (++nodes_ > kMaxNodes)
+      refuse(fmt::format("the expression has more than {} terms", kMaxNodes));
   }
 
   Expr primary() {
@@ -125,10 +155,12 @@ class Parser {
       scanner_.expect(")");
       return inner;
     }
-    const Token& token = scanner_.peek();
+    const Token &token = scanner_.peek();
     const bool word = token.kind == TokenKind::Name && token.text != "inf" && token.text != "nan";
-    if (!word) return number();
-    if (token.text.front() == '$') return operand_leaf();
+    if (!word)
+      return number();
+    if (token.text.front() == '$')
+      return operand_leaf();
     if (scanner_.is("acc") && acc_) {
       scanner_.next();
       return acc(*acc_);
@@ -138,9 +170,11 @@ class Parser {
 
   Expr number() {
     const double value = scanner_.expect_number("an expression");
-    if (!scanner_.accept(":")) return constant(value, DType::F32);
+    if (!scanner_.accept(":"))
+      return constant(value, DType::F32);
     const auto type = parse_dtype(scanner_.peek().text);
-    if (!type) scanner_.fail("a type");
+    if (!type)
+      scanner_.fail("a type");
     scanner_.next();
     return constant(value, *type);
   }
@@ -148,8 +182,10 @@ class Parser {
   Expr operand_leaf() {
     const std::string_view digits = scanner_.peek().text.substr(1);
     std::size_t position = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), position);
-    if (error != std::errc() || end != digits.data() + digits.size() || position >= operands_.size())
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), position);
+    if (error != std::errc() || end != digits.data() + digits.size() ||
+        position >= operands_.size())
       scanner_.fail(fmt::format("an operand below ${}", operands_.size()));
     scanner_.next();
     return operand(static_cast<int>(position), operands_[position]);
@@ -159,11 +195,13 @@ class Parser {
     const Token name = scanner_.peek();
     const auto type = parse_dtype(name.text);
     const auto op = parse_scalar_op(name.text);
-    if (!type && !op) scanner_.fail("an operand, a number or a function");
+    if (!type && !op)
+      scanner_.fail("an operand, a number or a function");
     scanner_.next();
     scanner_.expect("(");
     std::vector<Expr> args;
-    do args.push_back(parse(1));
+    do
+      args.push_back(parse(1));
     while (scanner_.accept(","));
     scanner_.expect(")");
     const int arity = type ? 1 : row(*op).arity;
@@ -174,19 +212,19 @@ class Parser {
     return type ? cast(std::move(args.front()), *type) : call(*op, std::move(args));
   }
 
-  Scanner& scanner_;
+  Scanner &scanner_;
   std::span<const DType> operands_;
   std::optional<DType> acc_;
   int depth_ = 0;
   int nodes_ = 0;
 };
 
-}  // namespace
+} // namespace
 
-std::string to_text(const Expr& expr) { return text_of(expr, nullptr); }
+std::string to_text(const Expr &expr) { return text_of(expr, nullptr); }
 
-Expr parse_expr(Scanner& scanner, std::span<const DType> operands, std::optional<DType> acc) {
+Expr parse_expr(Scanner &scanner, std::span<const DType> operands, std::optional<DType> acc) {
   return Parser(scanner, operands, acc).parse(1);
 }
 
-}  // namespace tilefuse::program
+} // namespace tilefuse::program

@@ -16,39 +16,50 @@ constexpr std::size_t kMaxIndices = 64;
 constexpr std::size_t kMaxRank = 32;
 
 class Parser {
- public:
-  Parser(std::string_view text, const std::string& file) : scanner_(text, file) {}
+public:
+  Parser(std::string_view text, const std::string &file) : scanner_(text, file) {}
 
   Program parse() {
     scanner_.expect("program");
     program_.name = scanner_.expect_string("the program's name");
     scanner_.expect("{");
-    while (!scanner_.accept("}")) line();
-    if (!scanner_.at_end()) scanner_.fail("the end of the text");
+    while (!scanner_.accept("}"))
+      line();
+    if (!scanner_.at_end())
+      scanner_.fail("the end of the text");
     return std::move(program_);
   }
 
- private:
-  [[noreturn]] void refuse(const Token& token, std::string message) const {
+private:
+  [[noreturn]] void refuse(const Token &token, std::string message) const {
     throw Error(ErrorCode::Syntax, std::move(message), scanner_.where(token));
   }
 
   void line() {
-    if (scanner_.accept("input")) program_.inputs.push_back(declaration(Role::Input));
-    else if (scanner_.accept("const")) declaration(Role::Constant);
-    else if (scanner_.accept("temp")) declaration(Role::Temporary);
-    else if (scanner_.accept("output")) program_.outputs.push_back(known_id());
-    else statement();
+    if (scanner_.accept("input"))
+      program_.inputs.push_back(declaration(Role::Input));
+    else if (scanner_.accept("const"))
+      declaration(Role::Constant);
+    else if (scanner_.accept("temp"))
+      declaration(Role::Temporary);
+    else if (scanner_.accept("output"))
+      program_.outputs.push_back(known_id());
+    else
+      statement();
   }
 
   void statement() {
     Statement statement;
     statement.out = declaration(Role::Temporary);
     scanner_.expect("=");
-    if (scanner_.accept("view")) statement.body = view();
-    else if (scanner_.accept("map")) statement.body = map();
-    else statement.body = contraction();
-    if (scanner_.accept("from")) statement.origin = scanner_.expect_string("an origin");
+    if (scanner_.accept("view"))
+      statement.body = view();
+    else if (scanner_.accept("map"))
+      statement.body = map();
+    else
+      statement.body = contraction();
+    if (scanner_.accept("from"))
+      statement.origin = scanner_.expect_string("an origin");
     program_.statements.push_back(std::move(statement));
   }
 
@@ -56,8 +67,9 @@ class Parser {
   int id() {
     const Token token = scanner_.peek();
     int number = -1;
-    const char* end = token.text.data() + token.text.size();
-    if (token.kind != TokenKind::Name || token.text.front() != '%') scanner_.fail("a tensor such as %0");
+    const char *end = token.text.data() + token.text.size();
+    if (token.kind != TokenKind::Name || token.text.front() != '%')
+      scanner_.fail("a tensor such as %0");
     const auto [stop, error] = std::from_chars(token.text.data() + 1, end, number);
     if (error != std::errc() || stop != end || number >= kMaxTensors)
       scanner_.fail(fmt::format("a tensor number below {}", kMaxTensors));
@@ -81,11 +93,13 @@ class Parser {
       declared_.resize(at + 1, false);
       program_.tensors.resize(at + 1);
     }
-    if (declared_[at]) refuse(token, fmt::format("{} is declared twice", token.text));
+    if (declared_[at])
+      refuse(token, fmt::format("{} is declared twice", token.text));
     declared_[at] = true;
     Tensor tensor = tensor_type();
     tensor.role = role;
-    if (scanner_.accept("hash")) tensor.data_hash = scanner_.expect_string("a hash");
+    if (scanner_.accept("hash"))
+      tensor.data_hash = scanner_.expect_string("a hash");
     program_.tensors[at] = std::move(tensor);
     return TensorId{number};
   }
@@ -95,7 +109,8 @@ class Parser {
     tensor.name = scanner_.expect_string("the tensor's name");
     scanner_.expect(":");
     const auto type = parse_dtype(scanner_.peek().text);
-    if (!type) scanner_.fail("a type such as f32");
+    if (!type)
+      scanner_.fail("a type such as f32");
     tensor.type = *type;
     scanner_.next();
     list([&] { tensor.shape.push_back(scanner_.expect_integer("a dimension")); });
@@ -105,11 +120,12 @@ class Parser {
   }
 
   // '[' [item {',' item}] ']'
-  template <typename Item>
-  void list(const Item& item) {
+  template <typename Item> void list(const Item &item) {
     scanner_.expect("[");
-    if (scanner_.accept("]")) return;
-    do item();
+    if (scanner_.accept("]"))
+      return;
+    do
+      item();
     while (scanner_.accept(","));
     scanner_.expect("]");
   }
@@ -125,7 +141,8 @@ class Parser {
     Map map;
     list([&] { map.operands.push_back(known_id()); });
     std::vector<DType> types;
-    for (TensorId operand : map.operands) types.push_back(program_[operand].type);
+    for (TensorId operand : map.operands)
+      types.push_back(program_[operand].type);
     scanner_.expect("(");
     map.expr = parse_expr(scanner_, types, std::nullopt);
     scanner_.expect(")");
@@ -135,7 +152,8 @@ class Parser {
   Contraction contraction() {
     Contraction result;
     const auto agg = parse_agg(scanner_.peek().text);
-    if (!agg) scanner_.fail("sum, product, max, min, assign, map or view");
+    if (!agg)
+      scanner_.fail("sum, product, max, min, assign, map or view");
     result.agg = *agg;
     scanner_.next();
     list([&] { result.indices.push_back(scanner_.expect_name("an index")); });
@@ -145,28 +163,33 @@ class Parser {
     scanner_.expect("->");
     result.out = subscripts(result);
     if (scanner_.accept("where")) {
-      do result.constraints.push_back(constraint(result));
+      do
+        result.constraints.push_back(constraint(result));
       while (scanner_.accept(","));
     }
-    if (scanner_.accept("init")) result.init = known_id();
+    if (scanner_.accept("init"))
+      result.init = known_id();
     return result;
   }
 
-  void operands(Contraction& result) {
+  void operands(Contraction &result) {
     scanner_.expect("(");
     result.in.push_back(access(result));
-    if (scanner_.accept("*")) result.comb = Comb::Mul;
-    else if (scanner_.accept("+")) result.comb = Comb::Add;
-    if (result.comb != Comb::None) result.in.push_back(access(result));
+    if (scanner_.accept("*"))
+      result.comb = Comb::Mul;
+    else if (scanner_.accept("+"))
+      result.comb = Comb::Add;
+    if (result.comb != Comb::None)
+      result.in.push_back(access(result));
     scanner_.expect(")");
   }
 
-  Access access(const Contraction& contraction) {
+  Access access(const Contraction &contraction) {
     const TensorId tensor = known_id();
     return {tensor, subscripts(contraction)};
   }
 
-  std::vector<Affine> subscripts(const Contraction& contraction) {
+  std::vector<Affine> subscripts(const Contraction &contraction) {
     std::vector<Affine> result;
     list([&] {
       if (result.size() == kMaxRank)
@@ -176,8 +199,9 @@ class Parser {
     return result;
   }
 
-  Constraint constraint(const Contraction& contraction) {
-    if (scanner_.expect_integer("0") != 0) refuse(scanner_.peek(), "a constraint starts with 0 <=");
+  Constraint constraint(const Contraction &contraction) {
+    if (scanner_.expect_integer("0") != 0)
+      refuse(scanner_.peek(), "a constraint starts with 0 <=");
     scanner_.expect("<=");
     Constraint result;
     result.expr = affine(contraction);
@@ -186,23 +210,27 @@ class Parser {
     return result;
   }
 
-  Affine affine(const Contraction& contraction) {
+  Affine affine(const Contraction &contraction) {
     Affine result;
     result.coeff.resize(contraction.indices.size());
     Rational sign = scanner_.accept("-") ? -1 : 1;
     while (true) {
       term(contraction, sign, result);
-      if (scanner_.accept("+")) sign = 1;
-      else if (scanner_.accept("-")) sign = -1;
-      else return result;
+      if (scanner_.accept("+"))
+        sign = 1;
+      else if (scanner_.accept("-"))
+        sign = -1;
+      else
+        return result;
     }
   }
 
-  void term(const Contraction& contraction, const Rational& sign, Affine& sum) {
+  void term(const Contraction &contraction, const Rational &sign, Affine &sum) {
     Rational factor = sign;
     if (scanner_.peek().kind == TokenKind::Integer) {
       factor = sign * Rational(scanner_.expect_integer("a number"));
-      if (scanner_.accept("/")) factor = factor / Rational(scanner_.expect_integer("a number"));
+      if (scanner_.accept("/"))
+        factor = factor / Rational(scanner_.expect_integer("a number"));
       if (!scanner_.accept("*")) {
         sum.constant = sum.constant + factor;
         return;
@@ -210,10 +238,11 @@ class Parser {
     }
     const Token token = scanner_.peek();
     const std::string name = scanner_.expect_name("an index or a number");
-    const auto& names = contraction.indices;
+    const auto &names = contraction.indices;
     const auto found = std::find(names.begin(), names.end(), name);
-    if (found == names.end()) refuse(token, fmt::format("'{}' is not an index of the contraction", name));
-    Rational& coeff = sum.coeff[static_cast<std::size_t>(found - names.begin())];
+    if (found == names.end())
+      refuse(token, fmt::format("'{}' is not an index of the contraction", name));
+    Rational &coeff = sum.coeff[static_cast<std::size_t>(found - names.begin())];
     coeff = coeff + factor;
   }
 
@@ -222,8 +251,10 @@ class Parser {
   std::vector<bool> declared_;
 };
 
-}  // namespace
+} // namespace
 
-Program parse_program(std::string_view text, const std::string& file) { return Parser(text, file).parse(); }
+Program parse_program(std::string_view text, const std::string &file) {
+  return Parser(text, file).parse();
+}
 
-}  // namespace tilefuse::program
+} // namespace tilefuse::program

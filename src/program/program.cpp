@@ -17,25 +17,29 @@ std::int64_t checked_product(std::int64_t a, std::int64_t b) {
   return product;
 }
 
-}  // namespace
+} // namespace
 
-std::int64_t elems(const Shape& shape) {
+std::int64_t elems(const Shape &shape) {
   std::int64_t count = 1;
   bool empty = false;
   for (std::int64_t dim : shape) {
-    if (dim < 0) throw Error(ErrorCode::Limit, "a tensor has a negative dimension");
-    if (dim == 0) empty = true;
-    else count = checked_product(count, dim);
+    if (dim < 0)
+      throw Error(ErrorCode::Limit, "a tensor has a negative dimension");
+    if (dim == 0)
+      empty = true;
+    else
+      count = checked_product(count, dim);
   }
   return empty ? 0 : count;
 }
 
-Shape row_major(const Shape& shape) {
+Shape row_major(const Shape &shape) {
   Shape strides(shape.size(), 1);
   std::int64_t stride = 1;
   for (std::size_t d = shape.size(); d-- > 0;) {
     strides[d] = stride;
-    if (shape[d] > 1) stride = checked_product(stride, shape[d]);
+    if (shape[d] > 1)
+      stride = checked_product(stride, shape[d]);
   }
   return strides;
 }
@@ -47,14 +51,18 @@ TensorId Program::add(Tensor tensor) {
   return TensorId{static_cast<int>(tensors.size()) - 1};
 }
 
-std::vector<TensorId> reads(const Statement& statement) {
-  if (const auto* view = std::get_if<View>(&statement.body)) return {view->in};
-  if (const auto* map = std::get_if<Map>(&statement.body)) return map->operands;
-  const auto& contraction = std::get<Contraction>(statement.body);
+std::vector<TensorId> reads(const Statement &statement) {
+  if (const auto *view = std::get_if<View>(&statement.body))
+    return {view->in};
+  if (const auto *map = std::get_if<Map>(&statement.body))
+    return map->operands;
+  const auto &contraction = std::get<Contraction>(statement.body);
   std::vector<TensorId> result;
-  for (const Access& access : contraction.in) result.push_back(access.tensor);
-  if (contraction.init) result.push_back(*contraction.init);
+  for (const Access &access : contraction.in)
+    result.push_back(access.tensor);
+  if (contraction.init)
+    result.push_back(*contraction.init);
   return result;
 }
 
-}  // namespace tilefuse::program
+} // namespace tilefuse::program

@@ -12,7 +12,9 @@ namespace tilefuse::program {
 namespace {
 
 bool is_identifier(std::string_view name) {
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   return !name.empty() && is_letter(name.front()) &&
          std::all_of(name.begin(), name.end(), [&](char c) { return is_letter(c) || is_digit(c); });
@@ -20,21 +22,26 @@ bool is_identifier(std::string_view name) {
 
 // Checks one program, statement by statement; `where_` says which.
 class Verifier {
- public:
-  explicit Verifier(const Program& program) : program_(program), defined_(program.tensors.size(), false) {}
+public:
+  explicit Verifier(const Program &program)
+      : program_(program), defined_(program.tensors.size(), false) {}
 
   void run() {
     declarations();
-    for (const Statement& statement : program_.statements) check(statement);
+    for (const Statement &statement : program_.statements)
+      check(statement);
     where_ = "outputs";
-    for (TensorId id : program_.outputs) use(id);
+    for (TensorId id : program_.outputs)
+      use(id);
   }
 
- private:
+private:
   [[noreturn]] void fail(ErrorCode code, std::string message) const {
     throw Error(code, std::move(message), where_);
   }
-  [[noreturn]] void fail_shape(std::string message) const { fail(ErrorCode::Shape, std::move(message)); }
+  [[noreturn]] void fail_shape(std::string message) const {
+    fail(ErrorCode::Shape, std::move(message));
+  }
 
   std::string name(TensorId id) const {
     return fmt::format("%{} {}", to_int(id), quoted(program_[id].name));
@@ -60,163 +67,186 @@ class Verifier {
       const TensorId id{static_cast<int>(i)};
       if (program_[id].role == Role::Input && !defined_[i])
         fail_shape(fmt::format("{} is an input that the program does not list", name(id)));
-      if (program_[id].role == Role::Constant) constant(id);
+      if (program_[id].role == Role::Constant)
+        constant(id);
     }
   }
 
   void constant(TensorId id) {
     where_ = name(id);
-    const Tensor& tensor = program_[id];
+    const Tensor &tensor = program_[id];
     defined_[at(id)] = true;
-    if (!tensor.data) return;
+    if (!tensor.data)
+      return;
     std::int64_t bytes = 0;
-    const bool overflow = __builtin_mul_overflow(elems(tensor.shape), size_bytes(tensor.type), &bytes);
+    const bool overflow =
+        __builtin_mul_overflow(elems(tensor.shape), size_bytes(tensor.type), &bytes);
     if (overflow || bytes != static_cast<std::int64_t>(tensor.data->size()))
       fail_shape(fmt::format("constant of shape [{}] and type {} has {} bytes of data",
-                             fmt::join(tensor.shape, ", "), to_string(tensor.type), tensor.data->size()));
+                             fmt::join(tensor.shape, ", "), to_string(tensor.type),
+                             tensor.data->size()));
   }
 
   // `id` must exist, be defined and hold something.
   void use(TensorId id) const {
     check_id(id);
-    if (!defined_[at(id)]) fail_shape(fmt::format("{} is read before it is defined", name(id)));
+    if (!defined_[at(id)])
+      fail_shape(fmt::format("{} is read before it is defined", name(id)));
     check_shape(id);
   }
 
   void check_shape(TensorId id) const {
-    const Shape& shape = program_[id].shape;
+    const Shape &shape = program_[id].shape;
     if (std::any_of(shape.begin(), shape.end(), [](std::int64_t dim) { return dim < 1; }))
       fail_shape(fmt::format("{} has shape [{}]; every dimension must be at least 1", name(id),
                              fmt::join(shape, ", ")));
     elems(shape);
   }
 
-  void check(const Statement& statement) {
+  void check(const Statement &statement) {
     check_id(statement.out);
-    where_ = name(statement.out) + (statement.origin.empty() ? "" : " from " + quoted(statement.origin));
+    where_ =
+        name(statement.out) + (statement.origin.empty() ? "" : " from " + quoted(statement.origin));
     if (program_[statement.out].role != Role::Temporary || defined_[at(statement.out)])
       fail_shape("the tensor is an input, a constant, or already defined");
     check_shape(statement.out);
-    for (TensorId id : reads(statement)) use(id);
-    std::visit([&](const auto& body) { check_body(statement.out, body); }, statement.body);
+    for (TensorId id : reads(statement))
+      use(id);
+    std::visit([&](const auto &body) { check_body(statement.out, body); }, statement.body);
     defined_[at(statement.out)] = true;
   }
 
-  void check_body(TensorId out, const View& view) const {
+  void check_body(TensorId out, const View &view) const {
     if (program_[out].type != program_[view.in].type)
-      fail(ErrorCode::Type, fmt::format("a view of {} cannot have type {}", to_string(program_[view.in].type),
-                                        to_string(program_[out].type)));
+      fail(ErrorCode::Type,
+           fmt::format("a view of {} cannot have type {}", to_string(program_[view.in].type),
+                       to_string(program_[out].type)));
     if (elems(program_[out].shape) != elems(program_[view.in].shape))
       fail_shape(fmt::format("a view of shape [{}] cannot have shape [{}]",
-                             fmt::join(program_[view.in].shape, ", "), fmt::join(program_[out].shape, ", ")));
+                             fmt::join(program_[view.in].shape, ", "),
+                             fmt::join(program_[out].shape, ", ")));
   }
 
-  void check_body(TensorId out, const Map& map) const {
-    for (TensorId operand : map.operands) check_broadcast(program_[operand].shape, program_[out].shape);
+  void check_body(TensorId out, const Map &map) const {
+    for (TensorId operand : map.operands)
+      check_broadcast(program_[operand].shape, program_[out].shape);
     check_expr(map.expr, map);
     if (map.expr.type != program_[out].type)
-      fail(ErrorCode::Type, fmt::format("the expression has type {}, the tensor {}", to_string(map.expr.type),
-                                        to_string(program_[out].type)));
+      fail(ErrorCode::Type, fmt::format("the expression has type {}, the tensor {}",
+                                        to_string(map.expr.type), to_string(program_[out].type)));
   }
 
-  void check_broadcast(const Shape& from, const Shape& to) const {
+  void check_broadcast(const Shape &from, const Shape &to) const {
     bool fits = from.size() <= to.size();
     for (std::size_t d = 0; fits && d < from.size(); ++d)
       fits = from[d] == 1 || from[d] == to[to.size() - from.size() + d];
     if (!fits)
-      fail_shape(fmt::format("an operand of shape [{}] does not broadcast to [{}]", fmt::join(from, ", "),
-                             fmt::join(to, ", ")));
+      fail_shape(fmt::format("an operand of shape [{}] does not broadcast to [{}]",
+                             fmt::join(from, ", "), fmt::join(to, ", ")));
   }
 
-  void check_expr(const Expr& expr, const Map& map) const {
-    if (expr.kind == Expr::Kind::Acc) fail(ErrorCode::Type, "a map has no accumulator");
-    if (expr.kind == Expr::Kind::Operand) check_leaf(expr, map);
+  void check_expr(const Expr &expr, const Map &map) const {
+    if (expr.kind == Expr::Kind::Acc)
+      fail(ErrorCode::Type, "a map has no accumulator");
+    if (expr.kind == Expr::Kind::Operand)
+      check_leaf(expr, map);
     if (expr.kind == Expr::Kind::Call && static_cast<int>(expr.args.size()) != row(expr.op).arity)
       fail(ErrorCode::Type, fmt::format("{} takes {} arguments, got {}", row(expr.op).name,
                                         row(expr.op).arity, expr.args.size()));
     if (expr.kind == Expr::Kind::Cast && expr.args.size() != 1)
       fail(ErrorCode::Type, "a cast takes one argument");
-    for (const Expr& arg : expr.args) check_expr(arg, map);
+    for (const Expr &arg : expr.args)
+      check_expr(arg, map);
   }
 
-  void check_leaf(const Expr& leaf, const Map& map) const {
+  void check_leaf(const Expr &leaf, const Map &map) const {
     const auto position = static_cast<std::size_t>(leaf.operand);
     if (leaf.operand < 0 || position >= map.operands.size())
-      fail(ErrorCode::Type, fmt::format("operand ${} of {} does not exist", leaf.operand, map.operands.size()));
+      fail(ErrorCode::Type,
+           fmt::format("operand ${} of {} does not exist", leaf.operand, map.operands.size()));
     const DType type = program_[map.operands[position]].type;
     if (type != leaf.type)
       fail(ErrorCode::Type, fmt::format("operand ${} is read as {}, its tensor is {}", leaf.operand,
                                         to_string(leaf.type), to_string(type)));
   }
 
-  void check_body(TensorId out, const Contraction& contraction) const {
+  void check_body(TensorId out, const Contraction &contraction) const {
     const std::size_t operands = contraction.comb == Comb::None ? 1 : 2;
     if (contraction.in.size() != operands)
-      fail_shape(fmt::format("the contraction needs {} operands, got {}", operands, contraction.in.size()));
+      fail_shape(fmt::format("the contraction needs {} operands, got {}", operands,
+                             contraction.in.size()));
     check_indices(contraction);
     check_subscripts(contraction, out, contraction.out);
-    for (const Access& access : contraction.in) check_subscripts(contraction, access.tensor, access.subscripts);
-    for (const Constraint& constraint : contraction.constraints) {
+    for (const Access &access : contraction.in)
+      check_subscripts(contraction, access.tensor, access.subscripts);
+    for (const Constraint &constraint : contraction.constraints) {
       check_affine(contraction, constraint.expr);
-      if (constraint.bound < 1) fail_shape(fmt::format("a constraint's bound is {}", constraint.bound));
+      if (constraint.bound < 1)
+        fail_shape(fmt::format("a constraint's bound is {}", constraint.bound));
     }
     if (contraction.init && program_[*contraction.init].shape != program_[out].shape)
       fail_shape(fmt::format("init has shape [{}], the result [{}]",
                              fmt::join(program_[*contraction.init].shape, ", "),
                              fmt::join(program_[out].shape, ", ")));
     if (contraction.init && program_[*contraction.init].type != program_[out].type)
-      fail(ErrorCode::Type, fmt::format("init has type {}, the result {}",
-                                        to_string(program_[*contraction.init].type),
-                                        to_string(program_[out].type)));
+      fail(ErrorCode::Type,
+           fmt::format("init has type {}, the result {}",
+                       to_string(program_[*contraction.init].type), to_string(program_[out].type)));
   }
 
-  void check_subscripts(const Contraction& contraction, TensorId id,
-                        const std::vector<Affine>& subscripts) const {
+  void check_subscripts(const Contraction &contraction, TensorId id,
+                        const std::vector<Affine> &subscripts) const {
     if (subscripts.size() != program_[id].shape.size())
-      fail_shape(fmt::format("{} has {} dimensions and {} subscripts", name(id), program_[id].shape.size(),
-                             subscripts.size()));
-    for (const Affine& subscript : subscripts) check_affine(contraction, subscript);
+      fail_shape(fmt::format("{} has {} dimensions and {} subscripts", name(id),
+                             program_[id].shape.size(), subscripts.size()));
+    for (const Affine &subscript : subscripts)
+      check_affine(contraction, subscript);
   }
 
-  void check_affine(const Contraction& contraction, const Affine& affine) const {
+  void check_affine(const Contraction &contraction, const Affine &affine) const {
     if (affine.coeff.size() != contraction.indices.size())
       fail_shape(fmt::format("a subscript has {} coefficients for {} indices", affine.coeff.size(),
                              contraction.indices.size()));
   }
 
-  // Index names are distinct identifiers, since they reach kernels; each index stands in some subscript or constraint.
-  void check_indices(const Contraction& contraction) const {
+  // Index names are distinct identifiers, since they reach kernels; each index stands in some
+  // subscript or constraint.
+  void check_indices(const Contraction &contraction) const {
     std::set<std::string_view> seen;
-    for (const std::string& index : contraction.indices)
+    for (const std::string &index : contraction.indices)
       if (!is_identifier(index) || !seen.insert(index).second)
-        fail_shape(fmt::format("index name {} is not an identifier, or is used twice", quoted(index)));
+        fail_shape(
+            fmt::format("index name {} is not an identifier, or is used twice", quoted(index)));
     for (std::size_t i = 0; i < contraction.indices.size(); ++i)
       if (!is_bounded(contraction, i))
-        fail_shape(fmt::format("nothing bounds index {}: it stands in no subscript and no constraint",
-                               contraction.indices[i]));
+        fail_shape(
+            fmt::format("nothing bounds index {}: it stands in no subscript and no constraint",
+                        contraction.indices[i]));
   }
 
-  static bool is_bounded(const Contraction& contraction, std::size_t index) {
-    const auto stands_in = [&](const Affine& affine) {
+  static bool is_bounded(const Contraction &contraction, std::size_t index) {
+    const auto stands_in = [&](const Affine &affine) {
       return index < affine.coeff.size() && !affine.coeff[index].is_zero();
     };
-    const auto& in = contraction.in;
-    const auto& constraints = contraction.constraints;
+    const auto &in = contraction.in;
+    const auto &constraints = contraction.constraints;
     return std::any_of(contraction.out.begin(), contraction.out.end(), stands_in) ||
-           std::any_of(in.begin(), in.end(), [&](const Access& access) {
-             return std::any_of(access.subscripts.begin(), access.subscripts.end(), stands_in);
-           }) ||
+           std::any_of(in.begin(), in.end(),
+                       [&](const Access &access) {
+                         return std::any_of(access.subscripts.begin(), access.subscripts.end(),
+                                            stands_in);
+                       }) ||
            std::any_of(constraints.begin(), constraints.end(),
-                       [&](const Constraint& constraint) { return stands_in(constraint.expr); });
+                       [&](const Constraint &constraint) { return stands_in(constraint.expr); });
   }
 
-  const Program& program_;
+  const Program &program_;
   std::vector<bool> defined_;
   std::string where_;
 };
 
-}  // namespace
+} // namespace
 
-void verify(const Program& program) { Verifier(program).run(); }
+void verify(const Program &program) { Verifier(program).run(); }
 
-}  // namespace tilefuse::program
+} // namespace tilefuse::program

@@ -289,7 +289,7 @@ class CpuDevice final : public Device {
 
   void run(const CpuKernel& kernel) {
     const double seconds = kernel.seconds(target_);
-    const bool is_small = seconds < kInlineSeconds;
+    const bool is_small = !(seconds >= kInlineSeconds);  // also when a damaged package says NaN
     if (is_small || kernel.blocks() <= 1 || pool_.threads() == 1)
       return kernel.run(0, kernel.blocks(), scratch(0));
     const std::int64_t chunk = blocks_per_chunk(kernel, seconds);

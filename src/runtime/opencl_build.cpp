@@ -11,7 +11,7 @@
 namespace tilefuse::runtime {
 namespace {
 
-constexpr const char* kOptions = "-cl-std=CL1.2";
+constexpr const char* kOptions = "-cl-std=CL1.2 -w";  // -w: no warnings on the standard error of the program
 constexpr std::size_t kKernelsPerPoclProgram = 4;
 constexpr std::size_t kMaxLog = 4000;
 constexpr std::int64_t kPoclSmallGrid = 65536;  // PoCL has other code for grids below this many work-items

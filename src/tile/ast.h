@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The syntax tree of a Tile text: functions, their statements and expressions, as values. Positions point into the text.
-// One kind of expression serves subscripts, sizes, constraints and pointwise values; check.h says which forms stand where.
+// The syntax tree of a Tile text: functions, their statements and expressions, as values. Positions
+// point into the text. One kind of expression serves subscripts, sizes, constraints and pointwise
+// values; check.h says which forms stand where.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +26,14 @@ struct Expression {
   enum class Kind { Integer, Number, Name, Operation, Call };
   Kind kind = Kind::Integer;
   Position at;
-  std::int64_t integer = 0;              // Integer
-  double number = 0;                     // Number
-  std::string name;                      // Name; Call: the function's
-  ScalarOp op = ScalarOp::Add;           // Operation: neg, an infix operator or select for ?:
-  std::vector<Expression> args;          // Operation, Call
-  std::vector<std::string> attributes;   // Call: names of the last attributes.size() arguments, which stand after `;`
-  int depth = 1;                         // of the tree below and with this node
+  std::int64_t integer = 0;     // Integer
+  double number = 0;            // Number
+  std::string name;             // Name; Call: the function's
+  ScalarOp op = ScalarOp::Add;  // Operation: neg, an infix operator or select for ?:
+  std::vector<Expression> args; // Operation, Call
+  std::vector<std::string>
+      attributes; // Call: names of the last attributes.size() arguments, which stand after `;`
+  int depth = 1;  // of the tree below and with this node
 };
 
 struct Reference {
@@ -47,13 +49,13 @@ struct PolyConstraint {
 };
 
 struct ContractionBody {
-  std::vector<Expression> subscripts;  // of the result
+  std::vector<Expression> subscripts; // of the result
   std::vector<Expression> sizes;
   program::Agg agg = program::Agg::Sum;
   program::Comb comb = program::Comb::None;
   std::vector<Reference> in;
   std::vector<PolyConstraint> constraints;
-  std::optional<Reference> init;  // `default X`; without subscripts
+  std::optional<Reference> init; // `default X`; without subscripts
 };
 
 // name = expression;   or   name[…] = contraction;
@@ -69,13 +71,13 @@ using ParameterDim = std::variant<std::string, std::int64_t>;
 struct Parameter {
   std::string name;
   Position at;
-  std::optional<std::vector<ParameterDim>> dims;  // nothing: any rank
+  std::optional<std::vector<ParameterDim>> dims; // nothing: any rank
 };
 
 struct AttributeDeclaration {
   std::string name;
   Position at;
-  std::optional<Attribute> value;  // the default
+  std::optional<Attribute> value; // the default
 };
 
 struct Result {
@@ -93,15 +95,16 @@ struct Function {
   std::vector<Definition> statements;
 };
 
-// Tensors, dimensions and attributes start with A-Z, indices and functions with a-z; letters, digits and _ follow.
+// Tensors, dimensions and attributes start with A-Z, indices and functions with a-z; letters,
+// digits and _ follow.
 bool is_upper_name(std::string_view name);
 bool is_lower_name(std::string_view name);
 
 // Limits on input, so that no text can exhaust the stack or memory.
-inline constexpr int kMaxDepth = 200;            // nesting of an expression
-inline constexpr int kMaxCallDepth = 64;         // functions calling functions
-inline constexpr std::size_t kMaxRank = 16;      // dimensions of a tensor
-inline constexpr std::size_t kMaxStatements = 100'000;             // of one instantiation
-inline constexpr std::int64_t kMaxFill = std::int64_t{1} << 28;    // elements of a fill
+inline constexpr int kMaxDepth = 200;                           // nesting of an expression
+inline constexpr int kMaxCallDepth = 64;                        // functions calling functions
+inline constexpr std::size_t kMaxRank = 16;                     // dimensions of a tensor
+inline constexpr std::size_t kMaxStatements = 100'000;          // of one instantiation
+inline constexpr std::int64_t kMaxFill = std::int64_t{1} << 28; // elements of a fill
 
 } // namespace tilefuse::tile

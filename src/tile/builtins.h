@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that Tile knows by itself. Pointwise ones carry the names of ScalarOp's rows (exp, max, select, …) and of types
-// (cast_f32, …). The others make a tensor:
+// Functions that Tile knows by itself. Pointwise ones carry the names of ScalarOp's rows (exp, max,
+// select, …) and of types (cast_f32, …). The others make a tensor:
 //
 //   reshape(X, D0, …)            the same elements in row-major order as [D0, …]
 //   permute(X, A0, …)            dimension k of the result is dimension Ak of X
@@ -23,11 +23,11 @@ struct BuiltinRow {
   Builtin builtin;
   std::string_view name;
   std::string_view usage;
-  std::string_view arguments;  // v value, t name of a tensor, n number; integers follow when `sizes`
+  std::string_view arguments; // v value, t name of a tensor, n number; integers follow when `sizes`
   bool sizes;
 };
 
-const BuiltinRow& row(Builtin builtin);
+const BuiltinRow &row(Builtin builtin);
 std::optional<Builtin> parse_builtin(std::string_view name);
 // The type of cast_TYPE.
 std::optional<DType> parse_cast(std::string_view name);

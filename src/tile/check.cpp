@@ -19,7 +19,7 @@ struct Symbol {
   SymbolKind kind = SymbolKind::Unknown;
   Position at;
   bool used = false;
-  std::optional<std::size_t> rank;  // of a tensor, where the text tells
+  std::optional<std::size_t> rank; // of a tensor, where the text tells
 };
 
 std::string_view to_string(SymbolKind kind) {
@@ -47,7 +47,7 @@ bool has_index(const Expression &e) {
 }
 
 class Checker {
- public:
+public:
   Checker(const Function &function, const FunctionTable &known, const std::set<std::string> &below,
           Diagnostics &diagnostics)
       : function_(function), known_(known), below_(below), diagnostics_(diagnostics) {}
@@ -65,7 +65,7 @@ class Checker {
         report(symbol.at, fmt::format("'{}' is never used", name));
   }
 
- private:
+private:
   void report(Position at, std::string message) { diagnostics_.add(at, std::move(message)); }
 
   void declare(const std::string &name, Symbol symbol) {
@@ -176,9 +176,10 @@ class Checker {
       return;
     if (e.kind == Kind::Name)
       return check_integer_name(e, indices);
-    const bool arithmetic = e.kind == Kind::Operation &&
-                            (e.op == ScalarOp::Neg || e.op == ScalarOp::Add ||
-                             e.op == ScalarOp::Sub || e.op == ScalarOp::Mul || e.op == ScalarOp::Div);
+    const bool arithmetic =
+        e.kind == Kind::Operation &&
+        (e.op == ScalarOp::Neg || e.op == ScalarOp::Add || e.op == ScalarOp::Sub ||
+         e.op == ScalarOp::Mul || e.op == ScalarOp::Div);
     if (!arithmetic)
       return report(e.at, "only integers under + - * / are possible here");
     if (e.op == ScalarOp::Mul && has_index(e.args[0]) && has_index(e.args[1]))
@@ -240,7 +241,8 @@ class Checker {
   }
 
   void report_index(const Expression &e) {
-    report(e.at, fmt::format("'{}' is no tensor or number; an index stands between [ ] only", e.name));
+    report(e.at,
+           fmt::format("'{}' is no tensor or number; an index stands between [ ] only", e.name));
   }
 
   void check_call(const Expression &e) {
@@ -260,7 +262,8 @@ class Checker {
     if (!e.attributes.empty())
       report(e.at, fmt::format("'{}' takes no attributes", e.name));
     else if (e.args.size() != needed)
-      report(e.at, fmt::format("'{}' takes {}, got {}", e.name, plural(needed, "argument"), e.args.size()));
+      report(e.at, fmt::format("'{}' takes {}, got {}", e.name, plural(needed, "argument"),
+                               e.args.size()));
   }
 
   void check_builtin(const Expression &e, const BuiltinRow &builtin) {
@@ -302,7 +305,7 @@ class Checker {
 
   void check_signature(const Expression &e, const Function &callee, std::size_t tensors) {
     if (callee.results.empty())
-      return;  // its header is broken, and that was reported
+      return; // its header is broken, and that was reported
     if (tensors != callee.parameters.size())
       report(e.at, fmt::format("'{}' takes {}, got {}", e.name,
                                plural(callee.parameters.size(), "tensor"), tensors));

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names, ranks and forms of one parsed function, before anything is bound:
-//   - every name is defined above its use; each tensor is defined once and used, each result is defined;
-//   - subscripts hold indices (a-z), dimensions, attributes and numerals under + - * /; sizes the same without indices;
+//   - every name is defined above its use; each tensor is defined once and used, each result is
+//   defined;
+//   - subscripts hold indices (a-z), dimensions, attributes and numerals under + - * /; sizes the
+//   same without indices;
 //   - pointwise expressions hold tensors, numbers and calls with the right number of arguments;
 //   - where the rank of a tensor is known, subscripts match it.
 #pragma once
@@ -14,8 +16,9 @@
 
 namespace tilefuse::tile {
 
-// `known`: functions that may be called. `below`: names of functions that stand further down in the same text.
-void check_function(const Function& function, const FunctionTable& known, const std::set<std::string>& below,
-                    Diagnostics& diagnostics);
+// `known`: functions that may be called. `below`: names of functions that stand further down in the
+// same text.
+void check_function(const Function &function, const FunctionTable &known,
+                    const std::set<std::string> &below, Diagnostics &diagnostics);
 
 } // namespace tilefuse::tile

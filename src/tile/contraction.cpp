@@ -36,7 +36,8 @@ bool is_of_one_index(const Affine &affine, std::size_t index) {
   return true;
 }
 
-// Whether 0 <= affine < bound leaves the index at most one value: two values differ by |c| at least.
+// Whether 0 <= affine < bound leaves the index at most one value: two values differ by |c| at
+// least.
 bool pins(const Affine &affine, std::size_t index, std::int64_t bound) {
   if (!is_of_one_index(affine, index))
     return false;
@@ -60,7 +61,8 @@ program::Access Instantiation::access(const Frame &frame, const Reference &refer
   return access;
 }
 
-DType Instantiation::contraction_type(const Frame &frame, Position at, const ContractionBody &body) const {
+DType Instantiation::contraction_type(const Frame &frame, Position at,
+                                      const ContractionBody &body) const {
   std::vector<program::Expr> operands;
   for (const Reference &reference : body.in)
     operands.push_back(program::operand(0, program_[frame.tensor(reference.tensor)].type));
@@ -70,11 +72,13 @@ DType Instantiation::contraction_type(const Frame &frame, Position at, const Con
   const bool arithmetic = body.comb != program::Comb::None || body.agg == program::Agg::Sum ||
                           body.agg == program::Agg::Product;
   if (type == DType::Bool && arithmetic)
-    frame.fail(ErrorCode::Type, at, "bool has no sums and products; cast the operands, as in cast_i32(X)");
+    frame.fail(ErrorCode::Type, at,
+               "bool has no sums and products; cast the operands, as in cast_i32(X)");
   return type;
 }
 
-void Instantiation::check_assign(const Frame &frame, Position at, const program::Contraction &c) const {
+void Instantiation::check_assign(const Frame &frame, Position at,
+                                 const program::Contraction &c) const {
   if (c.agg != program::Agg::Assign)
     return;
   for (std::size_t i = 0; i < c.indices.size(); ++i) {
@@ -86,9 +90,11 @@ void Instantiation::check_assign(const Frame &frame, Position at, const program:
     for (const program::Constraint &constraint : c.constraints)
       single = single || pins(constraint.expr, i, constraint.bound);
     if (!single)
-      frame.fail(ErrorCode::Shape, at,
-                 fmt::format("index {} takes several values for one element of the result; '=' assigns once",
-                             c.indices[i]));
+      frame.fail(
+          ErrorCode::Shape, at,
+          fmt::format(
+              "index {} takes several values for one element of the result; '=' assigns once",
+              c.indices[i]));
   }
 }
 

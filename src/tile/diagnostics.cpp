@@ -28,7 +28,8 @@ std::string_view line_of(std::string_view text, int number) {
 
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
-// A line as its columns (one code point each); tabs and control characters become spaces, and what is no UTF-8 a '?'.
+// A line as its columns (one code point each); tabs and control characters become spaces, and what
+// is no UTF-8 a '?'.
 std::vector<std::string> columns_of(std::string_view line) {
   std::vector<std::string> columns;
   for (std::size_t i = 0; i < line.size();) {

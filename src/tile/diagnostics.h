@@ -16,7 +16,7 @@
 namespace tilefuse::tile {
 
 class Diagnostics {
- public:
+public:
   // `text` must outlive the collector.
   Diagnostics(std::string_view text, std::string file);
 
@@ -27,7 +27,7 @@ class Diagnostics {
   // Throws Error{Syntax} with every mistake in the order of the text, if there is one.
   void throw_if_any() const;
 
- private:
+private:
   struct Item {
     Position at;
     std::string message;

@@ -18,7 +18,8 @@ bool has_index(const Affine &affine) {
                      [](const Rational &c) { return !c.is_zero(); });
 }
 
-// Numerators and denominators multiplied crosswise stay within 62 bits, so that no rational operation overflows.
+// Numerators and denominators multiplied crosswise stay within 62 bits, so that no rational
+// operation overflows.
 bool fits(const Rational &a, const Rational &b) {
   constexpr std::int64_t kMax = std::int64_t{1} << 61;
   const auto small = [](std::int64_t x, std::int64_t y) {
@@ -65,8 +66,10 @@ void Frame::fail(ErrorCode code, Position at, const std::string &message) const 
                                 at.line, at.column));
     at = frame->called_at_;
   }
-  std::string where = origin_.empty() ? notes.front().substr(notes.front().find(" at ") + 4) : origin_;
-  throw Error(code, fmt::format("{}: {}", function_.name, message), std::move(where), std::move(notes));
+  std::string where =
+      origin_.empty() ? notes.front().substr(notes.front().find(" at ") + 4) : origin_;
+  throw Error(code, fmt::format("{}: {}", function_.name, message), std::move(where),
+              std::move(notes));
 }
 
 bool Frame::is_integral(const Expression &e) const {
@@ -76,8 +79,8 @@ bool Frame::is_integral(const Expression &e) const {
     const Attribute *value = find_scalar(e.name);
     return value && std::holds_alternative<std::int64_t>(*value);
   }
-  const bool arithmetic = e.kind == Kind::Operation && !row(e.op).is_comparison &&
-                          e.op != ScalarOp::Select;
+  const bool arithmetic =
+      e.kind == Kind::Operation && !row(e.op).is_comparison && e.op != ScalarOp::Select;
   return arithmetic && std::all_of(e.args.begin(), e.args.end(),
                                    [this](const Expression &arg) { return is_integral(arg); });
 }
@@ -118,7 +121,8 @@ std::int64_t Frame::integer_operation(const Expression &e) const {
   else
     result = a / b;
   if (overflow)
-    fail(ErrorCode::Limit, e.at, fmt::format("{} {} {} does not fit in 64 bits", a, row(e.op).infix, b));
+    fail(ErrorCode::Limit, e.at,
+         fmt::format("{} {} {} does not fit in 64 bits", a, row(e.op).infix, b));
   return result;
 }
 
@@ -141,13 +145,15 @@ double Frame::number(const Expression &e) const {
 
 Rational Frame::add(Position at, const Rational &a, const Rational &b) const {
   if (!fits(a, b))
-    fail(ErrorCode::Limit, at, fmt::format("{} + {} does not fit in 62 bits", to_string(a), to_string(b)));
+    fail(ErrorCode::Limit, at,
+         fmt::format("{} + {} does not fit in 62 bits", to_string(a), to_string(b)));
   return a + b;
 }
 
 Rational Frame::multiply(Position at, const Rational &a, const Rational &b) const {
   if (!fits(a, b))
-    fail(ErrorCode::Limit, at, fmt::format("{} * {} does not fit in 62 bits", to_string(a), to_string(b)));
+    fail(ErrorCode::Limit, at,
+         fmt::format("{} * {} does not fit in 62 bits", to_string(a), to_string(b)));
   return a * b;
 }
 
@@ -190,7 +196,8 @@ Affine Frame::product(const Expression &e, Affine a, Affine b) const {
     }
     b.constant = Rational(1) / b.constant;
   }
-  TILEFUSE_CHECK(!has_index(a) || !has_index(b), "a Tile subscript that passed the check is not affine");
+  TILEFUSE_CHECK(!has_index(a) || !has_index(b),
+                 "a Tile subscript that passed the check is not affine");
   if (has_index(b))
     std::swap(a, b);
   for (Rational &coeff : a.coeff)

@@ -25,8 +25,9 @@ std::vector<std::string> add_functions(FunctionTable &table, std::string_view te
     const Function &function = p.function;
     const auto old = all.find(function.name);
     if (old != all.end())
-      diagnostics.add(function.at, fmt::format("function '{}' is defined already, in {} line {}",
-                                               function.name, old->second.file, old->second.at.line));
+      diagnostics.add(function.at,
+                      fmt::format("function '{}' is defined already, in {} line {}", function.name,
+                                  old->second.file, old->second.at.line));
     if (p.complete)
       check_function(function, all, below, diagnostics);
     below.erase(function.name);

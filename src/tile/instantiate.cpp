@@ -41,8 +41,9 @@ std::string Instantiation::describe(TensorId tensor) const {
 void Instantiation::bind_attributes(Frame &frame, const Attributes &attributes) {
   const Function &function = frame.function();
   for (const auto &[name, value] : attributes) {
-    const bool known = std::any_of(function.attributes.begin(), function.attributes.end(),
-                                   [&n = name](const AttributeDeclaration &a) { return a.name == n; });
+    const bool known =
+        std::any_of(function.attributes.begin(), function.attributes.end(),
+                    [&n = name](const AttributeDeclaration &a) { return a.name == n; });
     if (!known)
       frame.fail(ErrorCode::Type, function.at,
                  fmt::format("got attribute {}, it takes: {}", name, attribute_names(function)));
@@ -91,7 +92,8 @@ void Instantiation::bind_dims(Frame &frame, const Parameter &parameter, TensorId
       bound_by[*name] = fmt::format("{} {}", declared(parameter), describe(arg));
       continue;
     }
-    const std::int64_t need = old ? std::get<std::int64_t>(*old) : std::get<std::int64_t>((*parameter.dims)[d]);
+    const std::int64_t need =
+        old ? std::get<std::int64_t>(*old) : std::get<std::int64_t>((*parameter.dims)[d]);
     if (shape[d] != need)
       frame.fail(ErrorCode::Shape, parameter.at,
                  fmt::format("dimension {} of {} is {} in {}, need {}{}", d, declared(parameter),
@@ -111,8 +113,9 @@ std::vector<TensorId> Instantiation::apply(const Function &function, std::span<c
   bind_attributes(frame, attributes);
   for (const Definition &statement : function.statements) {
     const auto *body = std::get_if<ContractionBody>(&statement.body);
-    const TensorId tensor = body ? contraction(frame, statement, *body)
-                                 : tensor_of(frame, std::get<Expression>(statement.body), statement.name);
+    const TensorId tensor =
+        body ? contraction(frame, statement, *body)
+             : tensor_of(frame, std::get<Expression>(statement.body), statement.name);
     frame.bind(statement.name, tensor);
   }
   std::vector<TensorId> results;
@@ -135,7 +138,8 @@ std::vector<TensorId> instantiate(const FunctionTable &table, const std::string 
                                   program::Program &program, const std::string &origin) {
   const auto found = table.find(function);
   if (found == table.end())
-    throw Error(ErrorCode::Unsupported, fmt::format("there is no Tile function '{}'", function), origin);
+    throw Error(ErrorCode::Unsupported, fmt::format("there is no Tile function '{}'", function),
+                origin);
   for (const TensorId arg : args)
     TILEFUSE_CHECK(program::to_int(arg) >= 0 &&
                        static_cast<std::size_t>(program::to_int(arg)) < program.tensors.size(),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Applies Tile functions: binds tensors, dimensions and attributes, then turns each statement into statements of a program.
-// An expression becomes one map; calls and tensor built-ins inside it become statements of their own before it.
+// Applies Tile functions: binds tensors, dimensions and attributes, then turns each statement into
+// statements of a program. An expression becomes one map; calls and tensor built-ins inside it
+// become statements of their own before it.
 #pragma once
 
 #include <span>
@@ -14,54 +15,58 @@
 namespace tilefuse::tile {
 
 class Instantiation {
- public:
-  Instantiation(const FunctionTable& table, program::Program& program, const std::string& origin)
+public:
+  Instantiation(const FunctionTable &table, program::Program &program, const std::string &origin)
       : table_(table), program_(program), origin_(origin) {}
 
   // The results of a function. `caller` is null for the outermost one.
-  std::vector<program::TensorId> apply(const Function& function, std::span<const program::TensorId> args,
-                                       const Attributes& attributes, const Frame* caller, Position at);
+  std::vector<program::TensorId> apply(const Function &function,
+                                       std::span<const program::TensorId> args,
+                                       const Attributes &attributes, const Frame *caller,
+                                       Position at);
 
- private:
+private:
   struct MapBuilder;
 
-  void bind_attributes(Frame& frame, const Attributes& attributes);
-  void bind_tensors(Frame& frame, std::span<const program::TensorId> args);
-  void bind_dims(Frame& frame, const Parameter& parameter, program::TensorId arg,
-                 std::map<std::string, std::string>& bound_by);
+  void bind_attributes(Frame &frame, const Attributes &attributes);
+  void bind_tensors(Frame &frame, std::span<const program::TensorId> args);
+  void bind_dims(Frame &frame, const Parameter &parameter, program::TensorId arg,
+                 std::map<std::string, std::string> &bound_by);
 
   // A tensor with the value of an expression; the tensor itself where the expression is just one.
-  program::TensorId tensor_of(const Frame& frame, const Expression& e, const std::string& name);
-  program::Expr pointwise(const Frame& frame, const Expression& e, MapBuilder& map);
-  program::Expr pointwise_operation(const Frame& frame, ScalarOp op, const Expression& e, MapBuilder& map);
-  program::TensorId emit_map(const Frame& frame, Position at, MapBuilder map, program::Expr expr,
-                             const std::string& name);
-  program::Shape broadcast_shape(const Frame& frame, Position at, const MapBuilder& map) const;
+  program::TensorId tensor_of(const Frame &frame, const Expression &e, const std::string &name);
+  program::Expr pointwise(const Frame &frame, const Expression &e, MapBuilder &map);
+  program::Expr pointwise_operation(const Frame &frame, ScalarOp op, const Expression &e,
+                                    MapBuilder &map);
+  program::TensorId emit_map(const Frame &frame, Position at, MapBuilder map, program::Expr expr,
+                             const std::string &name);
+  program::Shape broadcast_shape(const Frame &frame, Position at, const MapBuilder &map) const;
 
   // Calls that make a tensor of their own.
-  program::TensorId call_function(const Frame& frame, const Expression& e);
-  program::TensorId call_builtin(const Frame& frame, const Expression& e, Builtin builtin);
-  program::TensorId reshape(const Frame& frame, const Expression& e, program::TensorId in);
-  program::TensorId permute(const Frame& frame, const Expression& e, program::TensorId in);
-  program::TensorId broadcast(const Frame& frame, const Expression& e, program::TensorId in);
-  program::TensorId fill(const Frame& frame, const Expression& e, std::size_t fixed, DType type);
-  program::Shape sizes(const Frame& frame, Position at, std::span<const Expression> list) const;
+  program::TensorId call_function(const Frame &frame, const Expression &e);
+  program::TensorId call_builtin(const Frame &frame, const Expression &e, Builtin builtin);
+  program::TensorId reshape(const Frame &frame, const Expression &e, program::TensorId in);
+  program::TensorId permute(const Frame &frame, const Expression &e, program::TensorId in);
+  program::TensorId broadcast(const Frame &frame, const Expression &e, program::TensorId in);
+  program::TensorId fill(const Frame &frame, const Expression &e, std::size_t fixed, DType type);
+  program::Shape sizes(const Frame &frame, Position at, std::span<const Expression> list) const;
 
-  program::TensorId contraction(const Frame& frame, const Definition& statement, const ContractionBody& body);
-  program::Access access(const Frame& frame, const Reference& reference,
-                         const std::vector<std::string>& indices) const;
-  DType contraction_type(const Frame& frame, Position at, const ContractionBody& body) const;
-  void check_assign(const Frame& frame, Position at, const program::Contraction& c) const;
-  void check_init(const Frame& frame, const Reference& init, const program::Tensor& result) const;
+  program::TensorId contraction(const Frame &frame, const Definition &statement,
+                                const ContractionBody &body);
+  program::Access access(const Frame &frame, const Reference &reference,
+                         const std::vector<std::string> &indices) const;
+  DType contraction_type(const Frame &frame, Position at, const ContractionBody &body) const;
+  void check_assign(const Frame &frame, Position at, const program::Contraction &c) const;
+  void check_init(const Frame &frame, const Reference &init, const program::Tensor &result) const;
 
-  program::TensorId emit(const Frame& frame, Position at, program::Tensor tensor,
+  program::TensorId emit(const Frame &frame, Position at, program::Tensor tensor,
                          std::variant<program::Contraction, program::Map, program::View> body);
   // "f32[1, 3, 8]"
   std::string describe(program::TensorId tensor) const;
 
-  const FunctionTable& table_;
-  program::Program& program_;
-  const std::string& origin_;
+  const FunctionTable &table_;
+  program::Program &program_;
+  const std::string &origin_;
   std::size_t statements_ = 0;
 };
 

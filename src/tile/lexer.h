@@ -11,27 +11,29 @@
 
 namespace tilefuse::tile {
 
-// The tokens, the last of kind End. A text with a quote outside comments has none but that: Tile has no strings.
-std::vector<Token> tokenize(std::string_view text, const std::string& file, Diagnostics& diagnostics);
+// The tokens, the last of kind End. A text with a quote outside comments has none but that: Tile
+// has no strings.
+std::vector<Token> tokenize(std::string_view text, const std::string &file,
+                            Diagnostics &diagnostics);
 
 class Cursor {
- public:
+public:
   // `tokens` must outlive the cursor and end with End.
-  explicit Cursor(const std::vector<Token>& tokens) : tokens_(&tokens) {}
+  explicit Cursor(const std::vector<Token> &tokens) : tokens_(&tokens) {}
 
-  const Token& peek(std::size_t ahead = 0) const;
-  Token next();                             // the current token; moves on unless at the end
-  bool is(std::string_view text) const;     // the current token is this punctuation or name
-  bool accept(std::string_view text);       // and then moves on
+  const Token &peek(std::size_t ahead = 0) const;
+  Token next();                         // the current token; moves on unless at the end
+  bool is(std::string_view text) const; // the current token is this punctuation or name
+  bool accept(std::string_view text);   // and then moves on
   bool at_end() const { return peek().kind == TokenKind::End; }
   Position at() const { return {peek().line, peek().column}; }
 
- private:
-  const std::vector<Token>* tokens_;
+private:
+  const std::vector<Token> *tokens_;
   std::size_t position_ = 0;
 };
 
 // The current token as shown in messages: 'TEXT', cut when long, or "the end of the text".
-std::string shown(const Token& token);
+std::string shown(const Token &token);
 
 } // namespace tilefuse::tile

@@ -66,7 +66,8 @@ Library read_library(const std::string &directory) {
       paths.push_back(entry->path());
   if (problem)
     throw Error(ErrorCode::Io,
-                fmt::format("the operator library cannot be read: {}", problem.message()), directory);
+                fmt::format("the operator library cannot be read: {}", problem.message()),
+                directory);
   if (paths.empty())
     throw Error(ErrorCode::Io, "the operator library holds no *.tile file", directory);
   std::sort(paths.begin(), paths.end());
@@ -91,22 +92,24 @@ program::Program to_program(std::string_view text, const std::string &file,
   for (const Parameter &parameter : function.parameters) {
     const auto tensor = tensors.find(parameter.name);
     if (tensor == tensors.end())
-      throw Error(ErrorCode::Shape,
-                  fmt::format("{} needs the type and shape of tensor {}", function.name, parameter.name),
-                  file);
+      throw Error(
+          ErrorCode::Shape,
+          fmt::format("{} needs the type and shape of tensor {}", function.name, parameter.name),
+          file);
     const auto &[type, shape] = tensor->second;
     if (std::any_of(shape.begin(), shape.end(), [](std::int64_t d) { return d < 1; }))
-      throw Error(ErrorCode::Shape,
-                  fmt::format("tensor {} has a size below 1", parameter.name), file);
+      throw Error(ErrorCode::Shape, fmt::format("tensor {} has a size below 1", parameter.name),
+                  file);
     program::elems(shape);
     result.inputs.push_back(
         result.add({parameter.name, type, shape, program::Role::Input, nullptr}));
     ++bound;
   }
   if (bound != tensors.size())
-    throw Error(ErrorCode::Shape,
-                fmt::format("{} tensors are given, {} takes {}", tensors.size(), function.name, bound),
-                file);
+    throw Error(
+        ErrorCode::Shape,
+        fmt::format("{} tensors are given, {} takes {}", tensors.size(), function.name, bound),
+        file);
   result.outputs = instantiate(table, function.name, result.inputs, attributes, result, "");
   program::verify(result);
   return result;

@@ -20,7 +20,9 @@ struct Level {
 constexpr std::array<Level, 5> kLevels = {{
     {{ScalarOp::Or}, 1, true},
     {{ScalarOp::And}, 1, true},
-    {{ScalarOp::Le, ScalarOp::Ge, ScalarOp::Lt, ScalarOp::Gt, ScalarOp::Eq, ScalarOp::Ne}, 6, false},
+    {{ScalarOp::Le, ScalarOp::Ge, ScalarOp::Lt, ScalarOp::Gt, ScalarOp::Eq, ScalarOp::Ne},
+     6,
+     false},
     {{ScalarOp::Add, ScalarOp::Sub}, 2, true},
     {{ScalarOp::Mul, ScalarOp::Div}, 2, true},
 }};
@@ -36,7 +38,8 @@ std::optional<ScalarOp> operator_at(const Cursor &cursor, const Level &level) {
 } // namespace
 
 std::optional<Expression> ExpressionParser::unexpected(std::string_view expected) {
-  diagnostics_.add(cursor_.at(), fmt::format("expected {}, got {}", expected, shown(cursor_.peek())));
+  diagnostics_.add(cursor_.at(),
+                   fmt::format("expected {}, got {}", expected, shown(cursor_.peek())));
   return std::nullopt;
 }
 

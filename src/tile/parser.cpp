@@ -25,7 +25,7 @@ std::optional<program::Agg> parse_agg(Cursor &cursor) {
 }
 
 class Parser {
- public:
+public:
   Parser(const std::vector<Token> &tokens, std::string file, Diagnostics &diagnostics)
       : cursor_(tokens), file_(std::move(file)), diagnostics_(diagnostics),
         expressions_(cursor_, diagnostics) {}
@@ -52,7 +52,7 @@ class Parser {
     return functions;
   }
 
- private:
+private:
   bool unexpected(std::string_view expected) {
     diagnostics_.add(cursor_.at(),
                      fmt::format("expected {}, got {}", expected, shown(cursor_.peek())));

@@ -1,21 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tile text → syntax tree.
 //
-//   function   = "function" name "(" [parameter {"," parameter}] [";" attribute {"," attribute}] ")"
+//   function   = "function" name "(" [parameters] [";" attributes] ")"
 //                "->" "(" Name {"," Name} ")" "{" {statement} "}"
-//   parameter  = Name ["[" [dim {"," dim}] "]"]            dim = Name | integer
+//   parameters = parameter {"," parameter}
+//   parameter  = Name ["[" [dim {"," dim}] "]"]
+//   dim        = Name | integer
+//   attributes = attribute {"," attribute}
 //   attribute  = Name ["=" ["-"] number]
 //   statement  = Name "=" expression ";"
-//              | Name "[" [poly {"," poly} ":" size {"," size}] "]" "=" agg "(" ref [comb ref] ")"
-//                {"," poly "<" size} ["default" Name] ";"
-//   agg        = "+" | "*" | ">" | "<" | "="               comb = "*" | "+"       ref = Name "[" [poly {"," poly}] "]"
-//   expression = or ["?" expression ":" expression]        or = and {"||" and}    and = comparison {"&&" comparison}
+//              | Name "[" [sums ":" sums] "]" "=" aggregate "(" operand [combine operand] ")"
+//                {"," sum "<" sum} ["default" Name] ";"
+//   aggregate  = "+" | "*" | ">" | "<" | "="
+//   combine    = "*" | "+"
+//   operand    = Name "[" [sums] "]"
+//   expression = or ["?" expression ":" expression]
+//   or         = and {"||" and}
+//   and        = comparison {"&&" comparison}
 //   comparison = sum [("<" | "<=" | ">" | ">=" | "==" | "!=") sum]
-//   sum        = product {("+" | "-") product}             product = unary {("*" | "/") unary}
+//   sums       = sum {"," sum}
+//   sum        = product {("+" | "-") product}
+//   product    = unary {("*" | "/") unary}
 //   unary      = "-" unary | number | Name | name "(" [arguments] ")" | "(" expression ")"
-//   arguments  = [expression {"," expression}] [";" Name "=" expression {"," Name "=" expression}]
+//   arguments  = [expression {"," expression}] [";" binding {"," binding}]
+//   binding    = Name "=" expression
 //
-// poly and size are sums. After a mistake the parser goes on at the next statement or function.
+// Before ":" stand a result's subscripts, after it its sizes; "<" bounds a subscript from above and
+// 0 from below. After a mistake the parser goes on at the next statement or function.
 #pragma once
 
 #include <optional>
@@ -31,35 +42,35 @@ namespace tilefuse::tile {
 
 struct ParsedFunction {
   Function function;
-  bool complete = true;  // false: a mistake was reported inside, some statements are missing
+  bool complete = true; // false: a mistake was reported inside, some statements are missing
 };
 
-std::vector<ParsedFunction> parse_functions(std::string_view text, const std::string& file,
-                                            Diagnostics& diagnostics);
+std::vector<ParsedFunction> parse_functions(std::string_view text, const std::string &file,
+                                            Diagnostics &diagnostics);
 
 // Expressions of one text. A mistake is reported once and answered with nothing.
 class ExpressionParser {
- public:
-  ExpressionParser(Cursor& cursor, Diagnostics& diagnostics)
+public:
+  ExpressionParser(Cursor &cursor, Diagnostics &diagnostics)
       : cursor_(cursor), diagnostics_(diagnostics) {}
 
   std::optional<Expression> expression();
   std::optional<Expression> sum();
 
- private:
+private:
   std::optional<Expression> binary(std::size_t level);
   std::optional<Expression> unary();
   std::optional<Expression> primary();
   std::optional<Expression> number();
   std::optional<Expression> call();
-  bool arguments(Expression& call);
-  bool attribute_arguments(Expression& call);
+  bool arguments(Expression &call);
+  bool attribute_arguments(Expression &call);
   std::optional<Expression> operation(Position at, ScalarOp op, std::vector<Expression> args);
   std::optional<Expression> unexpected(std::string_view expected);
   std::optional<Expression> too_deep(Position at);
 
-  Cursor& cursor_;
-  Diagnostics& diagnostics_;
+  Cursor &cursor_;
+  Diagnostics &diagnostics_;
   int depth_ = 0;
 };
 

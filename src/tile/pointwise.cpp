@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pointwise expressions → maps. Arithmetic on numbers alone is done here; a product with 1 and a quotient by 1 vanish.
+// Pointwise expressions → maps. Arithmetic on numbers alone is done here; a product with 1 and a
+// quotient by 1 vanish.
 #include <algorithm>
 #include <utility>
 
@@ -39,13 +40,13 @@ Expr folded(ScalarOp op, const std::vector<Expr> &args) {
   std::vector<double> values;
   for (const Expr &arg : args)
     values.push_back(arg.value);
-  return program::constant(evaluate(op, values),
-                           row(op).is_comparison ? DType::Bool : DType::F32);
+  return program::constant(evaluate(op, values), row(op).is_comparison ? DType::Bool : DType::F32);
 }
 
 } // namespace
 
-TensorId Instantiation::tensor_of(const Frame &frame, const Expression &e, const std::string &name) {
+TensorId Instantiation::tensor_of(const Frame &frame, const Expression &e,
+                                  const std::string &name) {
   if (e.kind == Kind::Name && frame.is_tensor(e.name))
     return frame.tensor(e.name);
   MapBuilder map;
@@ -103,9 +104,10 @@ program::Shape Instantiation::broadcast_shape(const Frame &frame, Position at,
       if (size == 1)
         size = other[d];
       else if (other[d] != 1 && other[d] != size)
-        frame.fail(ErrorCode::Shape, at,
-                   fmt::format("{} does not broadcast with [{}]: {} against {}; sizes must be equal or 1",
-                               describe(id), fmt::join(shape, ", "), other[d], size));
+        frame.fail(
+            ErrorCode::Shape, at,
+            fmt::format("{} does not broadcast with [{}]: {} against {}; sizes must be equal or 1",
+                        describe(id), fmt::join(shape, ", "), other[d], size));
     }
   }
   return shape;

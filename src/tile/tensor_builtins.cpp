@@ -40,7 +40,8 @@ bool keeps_order(const std::vector<std::size_t> &axes, const Shape &shape) {
 
 } // namespace
 
-Shape Instantiation::sizes(const Frame &frame, Position at, std::span<const Expression> list) const {
+Shape Instantiation::sizes(const Frame &frame, Position at,
+                           std::span<const Expression> list) const {
   Shape shape;
   std::int64_t elems = 1;
   for (const Expression &e : list) {
@@ -60,7 +61,7 @@ TensorId Instantiation::call_builtin(const Frame &frame, const Expression &e, Bu
     return fill(frame, e, 1, DType::F32);
   if (builtin == Builtin::FillLike)
     return fill(frame, e, 2, program_[frame.tensor(e.args[0].name)].type);
-  const TensorId in = tensor_of(frame, e.args[0], "");
+  const TensorId in = tensor_of(frame, e.args[0], e.name);
   if (builtin == Builtin::Reshape)
     return reshape(frame, e, in);
   if (builtin == Builtin::Permute)
@@ -80,7 +81,8 @@ TensorId Instantiation::reshape(const Frame &frame, const Expression &e, TensorI
                fmt::format("{} has {} elements, [{}] needs {}", describe(in), have,
                            fmt::join(shape, ", "), need));
   const DType type = program_[in].type;
-  return emit(frame, e.at, {program_[in].name, type, std::move(shape), program::Role::Temporary, nullptr},
+  return emit(frame, e.at,
+              {program_[in].name, type, std::move(shape), program::Role::Temporary, nullptr},
               program::View{in});
 }
 
@@ -93,7 +95,8 @@ TensorId Instantiation::permute(const Frame &frame, const Expression &e, TensorI
     const bool known = axis >= 0 && k < from.size();
     if (!known || std::find(axes.begin(), axes.end(), k) != axes.end())
       frame.fail(ErrorCode::Shape, e.args[i].at,
-                 fmt::format("axis {} of {} is {}", axis, describe(in), known ? "named twice" : "not there"));
+                 fmt::format("axis {} of {} is {}", axis, describe(in),
+                             known ? "named twice" : "not there"));
     axes.push_back(k);
   }
   const std::size_t rank = from.size();
@@ -106,7 +109,8 @@ TensorId Instantiation::permute(const Frame &frame, const Expression &e, TensorI
   if (std::is_sorted(axes.begin(), axes.end()))
     return in;
 
-  program::Tensor result{program_[in].name, program_[in].type, shape, program::Role::Temporary, nullptr};
+  program::Tensor result{program_[in].name, program_[in].type, shape, program::Role::Temporary,
+                         nullptr};
   if (keeps_order(axes, from))
     return emit(frame, e.at, std::move(result), program::View{in});
   program::Contraction c;
@@ -132,17 +136,19 @@ TensorId Instantiation::broadcast(const Frame &frame, const Expression &e, Tenso
     frame.fail(ErrorCode::Shape, e.at,
                fmt::format("{} does not broadcast to [{}]", describe(in), fmt::join(shape, ", ")));
   const DType type = program_[in].type;
-  return emit(frame, e.at, {program_[in].name, type, std::move(shape), program::Role::Temporary, nullptr},
+  return emit(frame, e.at,
+              {program_[in].name, type, std::move(shape), program::Role::Temporary, nullptr},
               program::Map{program::operand(0, type), {in}});
 }
 
-TensorId Instantiation::fill(const Frame &frame, const Expression &e, std::size_t fixed, DType type) {
+TensorId Instantiation::fill(const Frame &frame, const Expression &e, std::size_t fixed,
+                             DType type) {
   const Shape shape = sizes(frame, e.at, std::span(e.args).subspan(fixed));
   const std::int64_t elems = program::elems(shape);
   if (elems > kMaxFill)
     frame.fail(ErrorCode::Limit, e.at,
-               fmt::format("[{}] has {} elements, a constant has at most {}", fmt::join(shape, ", "),
-                           elems, kMaxFill));
+               fmt::format("[{}] has {} elements, a constant has at most {}",
+                           fmt::join(shape, ", "), elems, kMaxFill));
   program::HostTensor host = program::make_host_tensor("fill", type, shape);
   const double value = frame.number(e.args[fixed - 1]);
   for (std::int64_t i = 0; i < elems; ++i)

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Tile language: functions over tensors, written as contractions and pointwise expressions. Parsing checks syntax and
-// names; instantiation binds dimensions and attributes, checks shapes and types and appends statements to a program.
+// The Tile language: functions over tensors, written as contractions and pointwise expressions.
+// Parsing checks syntax and names; instantiation binds dimensions and attributes, checks shapes and
+// types and appends statements to a program.
 //
-//   // 2-D convolution. SY, SX strides; DY, DX dilations; PY, PX leading pads; OY, OX output size.
-//   function conv2d(I[N, C, H, W], K[M, C, R, S]; SY, SX, DY, DX, PY, PX, OY, OX) -> (O) {
-//     O[n, m, y, x : N, M, OY, OX] = +(I[n, c, SY*y + DY*r - PY, SX*x + DX*s - PX] * K[m, c, r, s]);
+//   // 2-D convolution. SY, SX strides; PY, PX leading pads; OY, OX output size.
+//   function conv2d(I[N, C, H, W], K[M, C, R, S]; SY = 1, SX = 1, PY = 0, PX = 0, OY, OX) -> (O) {
+//     O[n, m, y, x : N, M, OY, OX] =
+//         +(I[n, c, SY*y + r - PY, SX*x + s - PX] * K[m, c, r, s]);
 //   }
 //   function relu(X) -> (Y) { Y = max(X, 0); }
 //
-// Tensors, dimensions and attributes start upper-case, indices and functions lower-case. After `;` stand attributes:
-// integers usable in subscripts, sizes and constraints, and numbers usable in expressions. Calls of other Tile functions,
-// `reshape(X, D0, D1, …)` and `cast_f32(X)` and the like are expressions. `// …` is a comment.
+// Tensors, dimensions and attributes start upper-case, indices and functions lower-case. After `;`
+// stand attributes: integers usable in subscripts, sizes and constraints, and numbers usable in
+// expressions. Calls of Tile functions that stand above, `reshape(X, D0, D1, …)` and `cast_f32(X)`
+// and the like are expressions. `// …` is a comment. The grammar is in parser.h, built-in functions
+// are in builtins.h, arithmetic on integers and numbers is in frame.h, limits are in ast.h.
 #pragma once
 
 #include <map>
@@ -29,36 +33,39 @@ using Attribute = std::variant<std::int64_t, double>;
 using Attributes = std::map<std::string, Attribute>;
 
 class Library {
- public:
+public:
   Library();
   ~Library();
-  Library(Library&&) noexcept;
-  Library& operator=(Library&&) noexcept;
+  Library(Library &&) noexcept;
+  Library &operator=(Library &&) noexcept;
 
-  // Adds the functions of a Tile text. All mistakes of the file are collected into one Error{Syntax}:
-  // "file:line:col: error: …" with the source line and a caret, one per mistake.
-  void add(std::string_view text, const std::string& file);
-  bool has(const std::string& function) const;
+  // Adds the functions of a Tile text. All mistakes of the file are collected into one
+  // Error{Syntax}: "file:line:col: error: …" with the source line and a caret, one per mistake.
+  void add(std::string_view text, const std::string &file);
+  bool has(const std::string &function) const;
   std::vector<std::string> functions() const;
 
-  // Appends `function` applied to `args` to the program and returns its outputs. Mistakes are Error{Shape|Type} that name
-  // `origin`, the Tile line and column, what was got and what is needed.
-  std::vector<program::TensorId> instantiate(const std::string& function, std::span<const program::TensorId> args,
-                                             const Attributes& attributes, program::Program& program,
-                                             const std::string& origin) const;
+  // Appends `function` applied to `args` to the program and returns its outputs. Mistakes are
+  // Error{Shape|Type} that name `origin`, the Tile line and column, what was got and what is
+  // needed.
+  std::vector<program::TensorId> instantiate(const std::string &function,
+                                             std::span<const program::TensorId> args,
+                                             const Attributes &attributes,
+                                             program::Program &program,
+                                             const std::string &origin) const;
 
- private:
+private:
   struct State;
   std::unique_ptr<State> state_;
 };
 
 // Every *.tile file of the operator library, in name order.
-Library read_library(const std::string& directory);
+Library read_library(const std::string &directory);
 
 // A stand-alone program from a Tile text whose last function's tensors and attributes are bound by
 // `tensors` ("I" -> type and shape) and `attributes`; used by `opt --from=tile`.
-program::Program to_program(std::string_view text, const std::string& file,
-                            const std::map<std::string, std::pair<DType, program::Shape>>& tensors,
-                            const Attributes& attributes);
+program::Program to_program(std::string_view text, const std::string &file,
+                            const std::map<std::string, std::pair<DType, program::Shape>> &tensors,
+                            const Attributes &attributes);
 
-}  // namespace tilefuse::tile
+} // namespace tilefuse::tile

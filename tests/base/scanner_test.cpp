@@ -107,7 +107,7 @@ TEST(Scanner, StringsComeBackAsQuoted) {
   std::string every;
   for (int byte = 0; byte < 256; ++byte)
     every += static_cast<char>(byte);
-  const std::string text = quoted(every) + quoted("");
+  const std::string text = tilefuse::quoted(every) + tilefuse::quoted("");
   Scanner in(text, "t");
   EXPECT_EQ(in.expect_string("x"), every);
   EXPECT_EQ(in.expect_string("x"), "");

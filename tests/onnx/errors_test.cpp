@@ -13,11 +13,15 @@ namespace {
 
 ModelBuilder small_model() {
   ModelBuilder model(13);
-  model.input("x", {1, 2, 6, 6}).initializer(float_tensor("w", {3, 2, 3, 3})).initializer(float_tensor("b", {3}));
+  model.input("x", {1, 2, 6, 6})
+      .initializer(float_tensor("w", {3, 2, 3, 3}))
+      .initializer(float_tensor("b", {3}));
   model.initializer(int64_tensor("to", {2}, {1, -1})).initializer(int64_tensor("starts", {1}, {2}));
   model.initializer(int64_tensor("ends", {1}, {40}));
-  model.node("Conv", {"x", "w", "b"}, {"c"}, {attribute("pads", Dims{1, 1, 1, 1}), attribute("strides", Dims{2, 2})});
-  model.node("Relu", {"c"}, {"r"}).node("MaxPool", {"r"}, {"p"}, {attribute("kernel_shape", Dims{2, 2})});
+  model.node("Conv", {"x", "w", "b"}, {"c"},
+             {attribute("pads", Dims{1, 1, 1, 1}), attribute("strides", Dims{2, 2})});
+  model.node("Relu", {"c"}, {"r"})
+      .node("MaxPool", {"r"}, {"p"}, {attribute("kernel_shape", Dims{2, 2})});
   model.node("Concat", {"p", "p"}, {"q"}, {attribute("axis", std::int64_t{1})});
   model.node("Reshape", {"q", "to"}, {"f"}).node("Slice", {"f", "starts", "ends", "one"}, {"s"});
   model.initializer(int64_tensor("one", {1}, {1}));
@@ -28,11 +32,11 @@ ModelBuilder small_model() {
 TEST(SmallModel, imports) { EXPECT_EQ(output_shape(import(small_model())), (Dims{1, 22})); }
 
 // Imports or throws Error; anything else fails or ends the test program.
-bool imports(const Folder& folder, const std::string& bytes) {
+bool imports(const Folder &folder, const std::string &bytes) {
   try {
     import_model(folder.write("model.onnx", bytes), operators_library(), {});
     return true;
-  } catch (const Error& error) {
+  } catch (const Error &error) {
     EXPECT_FALSE(error.message().empty());
     return false;
   }
@@ -42,7 +46,8 @@ TEST(Malformed, models_cut_anywhere_are_errors) {
   const Folder folder;
   const std::string bytes = small_model().proto.SerializeAsString();
   std::size_t accepted = 0;
-  for (std::size_t size = 0; size < bytes.size(); ++size) accepted += imports(folder, bytes.substr(0, size)) ? 1 : 0;
+  for (std::size_t size = 0; size < bytes.size(); ++size)
+    accepted += imports(folder, bytes.substr(0, size)) ? 1 : 0;
   EXPECT_LT(accepted, bytes.size() / 100);
   EXPECT_TRUE(imports(folder, bytes));
 }
@@ -54,49 +59,62 @@ TEST(Malformed, flipped_bytes_never_crash) {
   std::size_t refused = 0;
   for (int round = 0; round < 4000; ++round) {
     std::string damaged = bytes;
-    for (auto flips = 1 + random() % 3; flips > 0; --flips) damaged[random() % damaged.size()] = static_cast<char>(random());
+    for (auto flips = 1 + random() % 3; flips > 0; --flips)
+      damaged[random() % damaged.size()] = static_cast<char>(random());
     refused += imports(folder, damaged) ? 0 : 1;
   }
   EXPECT_GT(refused, 1000U);
 }
 
 TEST(Malformed, other_files_are_not_models) {
-  for (const std::string& bytes : {std::string(), std::string("hello"), std::string("\x89PNG\r\n\x1a\n"), std::string(1000, '\0')})
+  for (const std::string &bytes : {std::string(), std::string("hello"),
+                                   std::string("\x89PNG\r\n\x1a\n"), std::string(1000, '\0')})
     EXPECT_EQ(error_of([&] { import_bytes(bytes); }).code(), ErrorCode::Io);
 }
 
 TEST(Malformed, missing_files_and_folders) {
   const Folder folder;
-  for (const std::string& path : {folder.path().string() + "/none.onnx", folder.path().string(), std::string()})
+  for (const std::string &path :
+       {folder.path().string() + "/none.onnx", folder.path().string(), std::string()})
     EXPECT_EQ(error_of([&] { import_model(path, operators_library(), {}); }).code(), ErrorCode::Io);
 }
 
 TEST(Unsupported, all_are_listed_with_their_nodes) {
   ModelBuilder model(13);
-  model.input("x", {2}).node("Relu", {"x"}, {"a"}).node("LSTM", {"a"}, {"b"}).node("LSTM", {"b"}, {"c"});
-  model.node("Relu", {"c"}, {"d"}).node("Foo", {"d"}, {"e"}).node("LeakyRelu", {"e"}, {"f"}, {attribute("odd", 1.0)});
+  model.input("x", {2})
+      .node("Relu", {"x"}, {"a"})
+      .node("LSTM", {"a"}, {"b"})
+      .node("LSTM", {"b"}, {"c"});
+  model.node("Relu", {"c"}, {"d"})
+      .node("Foo", {"d"}, {"e"})
+      .node("LeakyRelu", {"e"}, {"f"}, {attribute("odd", 1.0)});
   model.node("MaxPool", {"f"}, {"g", "indices"}).node("Add", {"g", "indices"}, {"y"}).output("y");
   model.proto.mutable_graph()->mutable_node(1)->set_name("first \"one\"");
   model.proto.mutable_graph()->mutable_node(4)->set_domain("com.example");
   const Error error = error_of([&] { import(model); });
   EXPECT_EQ(error.code(), ErrorCode::Unsupported);
   const std::string text = error.what();
-  for (const char* part : {"\"LSTM\" of opset 13: 2 (\"first \\\"one\\\"\", \"c\")", "\"Foo\" of domain \"com.example\": 1 (\"e\")",
-                           "LeakyRelu with attribute \"odd\": 1 (\"f\")", "result 1 of MaxPool: 1 (\"g\")"})
+  for (const char *part :
+       {"\"LSTM\" of opset 13: 2 (\"first \\\"one\\\"\", \"c\")",
+        "\"Foo\" of domain \"com.example\": 1 (\"e\")",
+        "LeakyRelu with attribute \"odd\": 1 (\"f\")", "result 1 of MaxPool: 1 (\"g\")"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in " << text;
 }
 
 TEST(Unsupported, functions_graphs_and_types_are_named) {
   ModelBuilder model(13);
-  model.input("x", {2}, onnx::TensorProto::STRING).node("Mine", {"x"}, {"a"}).node("Relu", {"a"}, {"y"}).output("y");
-  auto* function = model.proto.add_functions();
+  model.input("x", {2}, onnx::TensorProto::STRING)
+      .node("Mine", {"x"}, {"a"})
+      .node("Relu", {"a"}, {"y"})
+      .output("y");
+  auto *function = model.proto.add_functions();
   function->set_name("Mine");
-  auto* body = model.proto.mutable_graph()->mutable_node(1)->add_attribute();
+  auto *body = model.proto.mutable_graph()->mutable_node(1)->add_attribute();
   body->set_name("body");
   body->set_type(onnx::AttributeProto::GRAPH);
   body->mutable_g();
   const std::string text = error_of([&] { import(model); }).what();
-  for (const char* part : {"model-local function \"Mine\"", "sub-graph", "STRING"})
+  for (const char *part : {"model-local function \"Mine\"", "sub-graph", "STRING"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in " << text;
 }
 
@@ -109,19 +127,26 @@ TEST(Unsupported, operators_before_or_after_their_opsets) {
 TEST(Overflow, of_sizes_is_a_limit_error) {
   constexpr std::int64_t kHuge = std::int64_t{1} << 40;
   ModelBuilder input(13);
-  EXPECT_EQ(error_of([&] { import(input.input("x", {kHuge, kHuge}).node("Relu", {"x"}, {"y"}).output("y")); }).code(),
+  EXPECT_EQ(error_of([&] {
+              import(input.input("x", {kHuge, kHuge}).node("Relu", {"x"}, {"y"}).output("y"));
+            }).code(),
             ErrorCode::Limit);
   onnx::TensorProto weight = float_tensor("w", {1});
   weight.clear_dims();
   weight.add_dims(kHuge);
   weight.add_dims(kHuge);
   ModelBuilder initializer(13);
-  EXPECT_EQ(error_of([&] { import(initializer.initializer(weight).node("Relu", {"w"}, {"y"}).output("y")); }).code(),
+  EXPECT_EQ(error_of([&] {
+              import(initializer.initializer(weight).node("Relu", {"w"}, {"y"}).output("y"));
+            }).code(),
             ErrorCode::Limit);
-  for (const Dims& dims : {Dims{kHuge, kHuge}, Dims{1 << 30, 1 << 30, 1 << 30}, Dims{1 << 30, 1 << 30}, Dims{1 << 30, 2}}) {
+  for (const Dims &dims : {Dims{kHuge, kHuge}, Dims{1 << 30, 1 << 30, 1 << 30},
+                           Dims{1 << 30, 1 << 30}, Dims{1 << 30, 2}}) {
     ModelBuilder made(13);
     made.initializer(int64_tensor("s", {static_cast<std::int64_t>(dims.size())}, dims));
-    EXPECT_EQ(error_of([&] { import(made.node("ConstantOfShape", {"s"}, {"y"}).output("y")); }).code(), ErrorCode::Limit);
+    EXPECT_EQ(
+        error_of([&] { import(made.node("ConstantOfShape", {"s"}, {"y"}).output("y")); }).code(),
+        ErrorCode::Limit);
   }
 }
 
@@ -137,21 +162,22 @@ class MisfitNode : public testing::TestWithParam<Misfit> {};
 TEST_P(MisfitNode, is_an_error_that_names_it) {
   ModelBuilder model(12);
   std::vector<std::string> names;
-  for (const Dims& dims : GetParam().inputs) {
+  for (const Dims &dims : GetParam().inputs) {
     names.push_back(fmt::format("x{}", names.size()));
     model.input(names.back(), dims);
   }
   model.node(GetParam().op, names, {"y"}, GetParam().attributes).output("y");
   const Error error = error_of([&] { import(model); });
-  EXPECT_NE(std::string(error.what()).find(GetParam().op + " y"), std::string::npos) << error.what();
+  EXPECT_NE(std::string(error.what()).find(GetParam().op + " y"), std::string::npos)
+      << error.what();
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Errors, MisfitNode,
     testing::Values(
-        Misfit{"Conv", {{1, 3, 8, 8}, {4, 2, 3, 3}}, {}}, Misfit{"Conv", {{1, 3, 8, 8}, {4, 3, 3}}, {}},
-        Misfit{"Conv", {{1, 3, 8, 8}}, {}}, Misfit{"Conv", {{3, 8}, {4, 3}}, {}},
-        Misfit{"Conv", {{1, 3, 2, 2}, {4, 3, 3, 3}}, {}},
+        Misfit{"Conv", {{1, 3, 8, 8}, {4, 2, 3, 3}}, {}},
+        Misfit{"Conv", {{1, 3, 8, 8}, {4, 3, 3}}, {}}, Misfit{"Conv", {{1, 3, 8, 8}}, {}},
+        Misfit{"Conv", {{3, 8}, {4, 3}}, {}}, Misfit{"Conv", {{1, 3, 2, 2}, {4, 3, 3, 3}}, {}},
         Misfit{"Conv", {{1, 3, 8, 8}, {4, 3, 3, 3}}, {attribute("strides", Dims{0, 1})}},
         Misfit{"Conv", {{1, 3, 8, 8}, {4, 3, 3, 3}}, {attribute("strides", Dims{1})}},
         Misfit{"Conv", {{1, 3, 8, 8}, {4, 3, 3, 3}}, {attribute("pads", Dims{1, 1, 1, -1})}},
@@ -160,22 +186,30 @@ INSTANTIATE_TEST_SUITE_P(
         Misfit{"Conv", {{1, 3, 8, 8}, {4, 3, 3, 3}}, {attribute("auto_pad", std::string("odd"))}},
         Misfit{"Conv", {{1, 3, 8, 8}, {4, 3, 3, 3}}, {attribute("kernel_shape", Dims{5, 5})}},
         Misfit{"Conv", {{1, 4, 8, 8}, {4, 2, 3, 3}}, {attribute("group", std::int64_t{0})}},
-        Misfit{"Conv", {{1, 3, 8, 8}, {4, 3, 3, 3}, {5}}, {}}, Misfit{"MaxPool", {{1, 3, 8, 8}}, {}},
+        Misfit{"Conv", {{1, 3, 8, 8}, {4, 3, 3, 3}, {5}}, {}},
+        Misfit{"MaxPool", {{1, 3, 8, 8}}, {}},
         Misfit{"MaxPool", {{1, 3, 8, 8}}, {attribute("kernel_shape", std::int64_t{2})}},
         Misfit{"Gemm", {{2, 3}, {4, 5}}, {}}, Misfit{"Gemm", {{2, 3}, {3, 4}, {3, 2, 4}}, {}},
         Misfit{"MatMul", {{2, 3}, {4, 5}}, {}}, Misfit{"MatMul", {{2, 2, 3}, {3, 3, 5}}, {}},
-        Misfit{"Add", {{2, 3}, {2, 4}}, {}}, Misfit{"Softmax", {{2, 3}}, {attribute("axis", std::int64_t{5})}},
+        Misfit{"Add", {{2, 3}, {2, 4}}, {}},
+        Misfit{"Softmax", {{2, 3}}, {attribute("axis", std::int64_t{5})}},
         Misfit{"Concat", {{2, 3}, {3, 3}}, {attribute("axis", std::int64_t{1})}},
         Misfit{"Concat", {{2, 3}, {2, 3, 1}}, {attribute("axis", std::int64_t{1})}},
-        Misfit{"Transpose", {{2, 3}}, {attribute("perm", Dims{0, 0})}}, Misfit{"Transpose", {{2, 3}}, {attribute("perm", Dims{0})}},
+        Misfit{"Transpose", {{2, 3}}, {attribute("perm", Dims{0, 0})}},
+        Misfit{"Transpose", {{2, 3}}, {attribute("perm", Dims{0})}},
         Misfit{"BatchNormalization", {{1, 3, 2, 2}, {3}, {3}, {4}, {3}}, {}},
-        Misfit{"Split", {{2, 6}}, {attribute("split", Dims{1})}}, Misfit{"Cast", {{2}}, {attribute("to", std::int64_t{8})}},
-        Misfit{"Squeeze", {{2, 6}}, {attribute("axes", Dims{0})}}, Misfit{"DepthToSpace", {{1, 3, 2, 2}}, {attribute("blocksize", std::int64_t{2})}},
+        Misfit{"Split", {{2, 6}}, {attribute("split", Dims{1})}},
+        Misfit{"Cast", {{2}}, {attribute("to", std::int64_t{8})}},
+        Misfit{"Squeeze", {{2, 6}}, {attribute("axes", Dims{0})}},
+        Misfit{"DepthToSpace", {{1, 3, 2, 2}}, {attribute("blocksize", std::int64_t{2})}},
         Misfit{"LRN", {{1, 3, 2, 2}}, {}}, Misfit{"Relu", {}, {}}));
 
 TEST(Graph, must_define_each_name_once_and_before_its_use) {
   ModelBuilder unknown(13);
-  EXPECT_EQ(error_of([&] { import(unknown.input("x", {2}).node("Relu", {"z"}, {"y"}).output("y")); }).code(), ErrorCode::Io);
+  EXPECT_EQ(error_of([&] {
+              import(unknown.input("x", {2}).node("Relu", {"z"}, {"y"}).output("y"));
+            }).code(),
+            ErrorCode::Io);
   ModelBuilder twice(13);
   twice.input("x", {2}).node("Relu", {"x"}, {"y"}).node("Exp", {"x"}, {"y"}).output("y");
   EXPECT_EQ(error_of([&] { import(twice); }).code(), ErrorCode::Io);
@@ -183,8 +217,10 @@ TEST(Graph, must_define_each_name_once_and_before_its_use) {
   late.input("x", {2}).node("Relu", {"z"}, {"y"}).node("Exp", {"x"}, {"z"}).output("y");
   EXPECT_EQ(error_of([&] { import(late); }).code(), ErrorCode::Io);
   ModelBuilder lost(13);
-  EXPECT_EQ(error_of([&] { import(lost.input("x", {2}).node("Relu", {"x"}, {"y"}).output("z")); }).code(), ErrorCode::Io);
+  EXPECT_EQ(
+      error_of([&] { import(lost.input("x", {2}).node("Relu", {"x"}, {"y"}).output("z")); }).code(),
+      ErrorCode::Io);
 }
 
-}  // namespace
-}  // namespace tilefuse::onnx_import
+} // namespace
+} // namespace tilefuse::onnx_import

@@ -11,12 +11,12 @@ namespace {
 
 using onnx::TensorProto;
 
-program::HostTensor read(const TensorProto& tensor) {
+program::HostTensor read(const TensorProto &tensor) {
   const Folder folder;
   return read_tensor(folder.write("tensor.pb", tensor.SerializeAsString()));
 }
 
-TensorProto typed(int type, const Dims& dims) {
+TensorProto typed(int type, const Dims &dims) {
   TensorProto tensor;
   tensor.set_name("t");
   tensor.set_data_type(type);
@@ -24,9 +24,10 @@ TensorProto typed(int type, const Dims& dims) {
   return tensor;
 }
 
-void expect_values(const program::HostTensor& tensor, const std::vector<double>& values) {
+void expect_values(const program::HostTensor &tensor, const std::vector<double> &values) {
   ASSERT_EQ(program::elems(tensor.shape), static_cast<std::int64_t>(values.size()));
-  for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(program::get(tensor, static_cast<std::int64_t>(i)), values[i]);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    EXPECT_EQ(program::get(tensor, static_cast<std::int64_t>(i)), values[i]);
 }
 
 TEST(Encoding, raw_bytes) {
@@ -72,9 +73,10 @@ TEST(Encoding, element_counts_must_match) {
   TensorProto negative = typed(TensorProto::FLOAT, {-3});
   TensorProto other = typed(TensorProto::INT64, {1});
   other.add_float_data(1);
-  for (const TensorProto& tensor : {few, raw, negative, other})
+  for (const TensorProto &tensor : {few, raw, negative, other})
     EXPECT_EQ(error_of([&] { read(tensor); }).code(), ErrorCode::Io);
-  EXPECT_EQ(error_of([&] { read(typed(TensorProto::STRING, {1})); }).code(), ErrorCode::Unsupported);
+  EXPECT_EQ(error_of([&] { read(typed(TensorProto::STRING, {1})); }).code(),
+            ErrorCode::Unsupported);
   EXPECT_EQ(error_of([&] { read(typed(99, {1})); }).code(), ErrorCode::Unsupported);
 }
 
@@ -85,28 +87,29 @@ TEST(Encoding, scalars_and_empty_tensors) {
 
 // A model that adds external tensor "w" of 2 floats to its input.
 class ExternalData : public testing::Test {
- protected:
-  TensorProto weight(const std::map<std::string, std::string>& entries) {
+protected:
+  TensorProto weight(const std::map<std::string, std::string> &entries) {
     TensorProto tensor = typed(TensorProto::FLOAT, {2});
     tensor.set_name("w");
     tensor.set_data_location(TensorProto::EXTERNAL);
-    for (const auto& [key, value] : entries) {
-      auto* entry = tensor.add_external_data();
+    for (const auto &[key, value] : entries) {
+      auto *entry = tensor.add_external_data();
       entry->set_key(key);
       entry->set_value(value);
     }
     return tensor;
   }
 
-  program::Program import_with(const std::map<std::string, std::string>& entries) {
+  program::Program import_with(const std::map<std::string, std::string> &entries) {
     ModelBuilder model(13);
     model.input("x", {2}).initializer(weight(entries)).node("Add", {"x", "w"}, {"y"}).output("y");
-    return import_model(folder_.write("models/model.onnx", model.proto.SerializeAsString()), operators_library(), {});
+    return import_model(folder_.write("models/model.onnx", model.proto.SerializeAsString()),
+                        operators_library(), {});
   }
 
-  void write_floats(const std::string& name) {
+  void write_floats(const std::string &name) {
     const float values[] = {0, 3, 4};
-    folder_.write(name, std::string(reinterpret_cast<const char*>(values), sizeof(values)));
+    folder_.write(name, std::string(reinterpret_cast<const char *>(values), sizeof(values)));
   }
 
   Folder folder_;
@@ -114,10 +117,12 @@ class ExternalData : public testing::Test {
 
 TEST_F(ExternalData, inside_the_folder_is_read) {
   write_floats("models/data/w.bin");
-  for (const auto& entries : {std::map<std::string, std::string>{{"location", "data/w.bin"}, {"offset", "4"}, {"length", "8"}},
-                              std::map<std::string, std::string>{{"location", "./data/w.bin"}, {"offset", "4"}}}) {
+  for (const auto &entries :
+       {std::map<std::string, std::string>{
+            {"location", "data/w.bin"}, {"offset", "4"}, {"length", "8"}},
+        std::map<std::string, std::string>{{"location", "./data/w.bin"}, {"offset", "4"}}}) {
     const program::Program program = import_with(entries);
-    for (const auto& tensor : program.tensors)
+    for (const auto &tensor : program.tensors)
       if (tensor.role == program::Role::Constant) {
         EXPECT_EQ(load_element(tensor.data->data(), DType::F32, 0), 3);
         EXPECT_EQ(load_element(tensor.data->data(), DType::F32, 1), 4);
@@ -131,10 +136,15 @@ TEST_F(ExternalData, outside_the_folder_is_refused) {
   std::filesystem::create_symlink(folder_.path() / "w.bin", folder_.path() / "models/link.bin");
   std::filesystem::create_directory_symlink(folder_.path(), folder_.path() / "models/up");
   const std::string absolute = (folder_.path() / "models/data/w.bin").string();
-  for (const std::string& location : {std::string("../w.bin"), std::string("data/../../w.bin"), std::string("data/../data/w.bin"),
-                                     absolute, std::string("link.bin"), std::string("up/w.bin"), std::string(),
-                                     std::string("data/w.bin\0x", 12)})
-    EXPECT_EQ(error_of([&] { import_with({{"location", location}}); }).code(), ErrorCode::Io) << location;
+  for (const std::string &location :
+       {std::string("../w.bin"), std::string("data/../../w.bin"), std::string("data/../data/w.bin"),
+        absolute, std::string("link.bin"), std::string("up/w.bin"), std::string(),
+        std::string("data/w.bin\0x", 12)})
+    EXPECT_EQ(error_of([&] {
+                import_with({{"location", location}});
+              }).code(),
+              ErrorCode::Io)
+        << location;
 }
 
 TEST_F(ExternalData, link_inside_the_folder_is_read) {
@@ -146,22 +156,26 @@ TEST_F(ExternalData, link_inside_the_folder_is_read) {
 TEST_F(ExternalData, must_lie_within_its_file) {
   write_floats("models/w.bin");
   using Entries = std::map<std::string, std::string>;
-  for (const Entries& more : {Entries{{"offset", "5"}}, Entries{{"offset", "18446744073709551615"}}, Entries{{"offset", "-4"}},
-                              Entries{{"length", "4"}}, Entries{{"length", "x"}}, Entries{{"offset", "99999999999999999999"}}}) {
+  for (const Entries &more :
+       {Entries{{"offset", "5"}}, Entries{{"offset", "18446744073709551615"}},
+        Entries{{"offset", "-4"}}, Entries{{"length", "4"}}, Entries{{"length", "x"}},
+        Entries{{"offset", "99999999999999999999"}}}) {
     Entries entries = more;
     entries["location"] = "w.bin";
     EXPECT_EQ(error_of([&] { import_with(entries); }).code(), ErrorCode::Io);
   }
-  for (const char* location : {"none.bin", "data"})
+  for (const char *location : {"none.bin", "data"})
     EXPECT_EQ(error_of([&] { import_with({{"location", location}}); }).code(), ErrorCode::Io);
 }
 
 TEST(TensorFile, that_is_none_is_an_error) {
   const Folder folder;
-  for (const std::string& bytes : {std::string(), std::string("no tensor at all"), std::string(64, '\xff')})
-    EXPECT_NE(error_of([&] { read_tensor(folder.write("t.pb", bytes)); }).code(), ErrorCode::Cancelled);
+  for (const std::string &bytes :
+       {std::string(), std::string("no tensor at all"), std::string(64, '\xff')})
+    EXPECT_NE(error_of([&] { read_tensor(folder.write("t.pb", bytes)); }).code(),
+              ErrorCode::Cancelled);
   EXPECT_EQ(error_of([&] { read_tensor(folder.path().string()); }).code(), ErrorCode::Io);
 }
 
-}  // namespace
-}  // namespace tilefuse::onnx_import
+} // namespace
+} // namespace tilefuse::onnx_import

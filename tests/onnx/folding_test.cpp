@@ -18,7 +18,9 @@ ModelBuilder exported_flatten() {
   model.initializer(int64_tensor("zero", {}, {0})).initializer(int64_tensor("minus", {1}, {-1}));
   model.node("Shape", {"x"}, {"shape"}).node("Gather", {"shape", "zero"}, {"n"}, {axis(0)});
   model.node("Unsqueeze", {"n"}, {"n1"}, {attribute("axes", Dims{0})});
-  model.node("Concat", {"n1", "minus"}, {"to"}, {axis(0)}).node("Reshape", {"x", "to"}, {"y"}).output("y");
+  model.node("Concat", {"n1", "minus"}, {"to"}, {axis(0)})
+      .node("Reshape", {"x", "to"}, {"y"})
+      .output("y");
   return model;
 }
 
@@ -37,7 +39,7 @@ struct Arithmetic {
 class IntegerArithmetic : public testing::TestWithParam<Arithmetic> {};
 
 TEST_P(IntegerArithmetic, gives_a_shape) {
-  const auto& [op, a, b, result] = GetParam();
+  const auto &[op, a, b, result] = GetParam();
   ModelBuilder model(13);
   model.input("x", {24}).initializer(int64_tensor("a", {static_cast<std::int64_t>(a.size())}, a));
   model.initializer(int64_tensor("b", {static_cast<std::int64_t>(b.size())}, b));
@@ -46,27 +48,37 @@ TEST_P(IntegerArithmetic, gives_a_shape) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Folding, IntegerArithmetic,
-                         testing::Values(Arithmetic{"Add", {1, 5}, {3, 1}, {4, 6}}, Arithmetic{"Sub", {5, 7}, {1}, {4, 6}},
-                                         Arithmetic{"Mul", {2, 3}, {2}, {4, 6}}, Arithmetic{"Div", {9, 13}, {2}, {4, 6}},
-                                         Arithmetic{"Max", {4, 1}, {1, 6}, {4, 6}}, Arithmetic{"Min", {4, 9}, {9, 6}, {4, 6}},
+                         testing::Values(Arithmetic{"Add", {1, 5}, {3, 1}, {4, 6}},
+                                         Arithmetic{"Sub", {5, 7}, {1}, {4, 6}},
+                                         Arithmetic{"Mul", {2, 3}, {2}, {4, 6}},
+                                         Arithmetic{"Div", {9, 13}, {2}, {4, 6}},
+                                         Arithmetic{"Max", {4, 1}, {1, 6}, {4, 6}},
+                                         Arithmetic{"Min", {4, 9}, {9, 6}, {4, 6}},
                                          Arithmetic{"Gather", {6, 5, 4}, {2, 0}, {4, 6}}));
 
 TEST(Folding, covers_slices_ranges_and_casts) {
   ModelBuilder model(13);
   model.input("x", {2, 3, 4});
-  model.initializer(int64_tensor("one", {1}, {1})).initializer(int64_tensor("end", {1}, {9223372036854775807}));
+  model.initializer(int64_tensor("one", {1}, {1}))
+      .initializer(int64_tensor("end", {1}, {9223372036854775807}));
   model.node("Shape", {"x"}, {"shape"}).node("Slice", {"shape", "one", "end"}, {"tail"});
-  model.node("Cast", {"tail"}, {"tail32"}, {attribute("to", std::int64_t{onnx::TensorProto::INT32})});
-  model.node("Cast", {"tail32"}, {"tail64"}, {attribute("to", std::int64_t{onnx::TensorProto::INT64})});
+  model.node("Cast", {"tail"}, {"tail32"},
+             {attribute("to", std::int64_t{onnx::TensorProto::INT32})});
+  model.node("Cast", {"tail32"}, {"tail64"},
+             {attribute("to", std::int64_t{onnx::TensorProto::INT64})});
   model.initializer(int64_tensor("minus", {1}, {-1}));
-  model.node("Concat", {"tail64", "minus"}, {"to"}, {axis(0)}).node("Reshape", {"x", "to"}, {"y"}).output("y");
+  model.node("Concat", {"tail64", "minus"}, {"to"}, {axis(0)})
+      .node("Reshape", {"x", "to"}, {"y"})
+      .output("y");
   EXPECT_EQ(output_shape(import(model)), (Dims{3, 4, 2}));
 }
 
 TEST(Folding, reports_division_by_zero_and_overflow) {
-  const auto code = [](const std::string& op, std::int64_t a, std::int64_t b) {
+  const auto code = [](const std::string &op, std::int64_t a, std::int64_t b) {
     ModelBuilder model(13);
-    model.input("x", {1}).initializer(int64_tensor("a", {1}, {a})).initializer(int64_tensor("b", {1}, {b}));
+    model.input("x", {1})
+        .initializer(int64_tensor("a", {1}, {a}))
+        .initializer(int64_tensor("b", {1}, {b}));
     model.node(op, {"a", "b"}, {"to"}).node("Reshape", {"x", "to"}, {"y"}).output("y");
     return error_of([&] { import(model); }).code();
   };
@@ -78,7 +90,10 @@ TEST(Folding, reports_division_by_zero_and_overflow) {
 
 TEST(Folding, shape_computed_at_run_time_is_unsupported) {
   ModelBuilder model(13);
-  model.input("x", {4}).input("to", {2}, onnx::TensorProto::INT64).node("Reshape", {"x", "to"}, {"y"}).output("y");
+  model.input("x", {4})
+      .input("to", {2}, onnx::TensorProto::INT64)
+      .node("Reshape", {"x", "to"}, {"y"})
+      .output("y");
   const Error error = error_of([&] { import(model); });
   EXPECT_EQ(error.code(), ErrorCode::Unsupported);
   EXPECT_EQ(error.where(), "Reshape y");
@@ -94,7 +109,10 @@ TEST(Symbols, batch_binds_the_first_dimension) {
 
 TEST(Symbols, are_shared_between_inputs) {
   ModelBuilder model(13);
-  model.symbolic_input("a", {"N", "H"}).symbolic_input("b", {"N", "H"}).node("Add", {"a", "b"}, {"y"}).output("y");
+  model.symbolic_input("a", {"N", "H"})
+      .symbolic_input("b", {"N", "H"})
+      .node("Add", {"a", "b"}, {"y"})
+      .output("y");
   EXPECT_EQ(output_shape(import(model, {.input_shapes = {{"b", {2, 6}}}})), (Dims{2, 6}));
   const Options conflict{.input_shapes = {{"a", {2, 6}}, {"b", {2, 5}}}};
   EXPECT_EQ(error_of([&] { import(model, conflict); }).code(), ErrorCode::Shape);
@@ -103,10 +121,15 @@ TEST(Symbols, are_shared_between_inputs) {
 TEST(Symbols, unknown_or_conflicting_ones_are_errors) {
   ModelBuilder model(13);
   model.symbolic_input("x", {"", "3", ""}).node("Relu", {"x"}, {"y"}).output("y");
-  const std::vector<Options> bad{{}, {.batch = 0}, {.batch = -1}, {.batch = 2, .input_shapes = {{"x", {2, 4, 5}}}},
-                                 {.input_shapes = {{"x", {2, 3}}}}, {.input_shapes = {{"x", {2, 3, 0}}}},
+  const std::vector<Options> bad{{},
+                                 {.batch = 0},
+                                 {.batch = -1},
+                                 {.batch = 2, .input_shapes = {{"x", {2, 4, 5}}}},
+                                 {.input_shapes = {{"x", {2, 3}}}},
+                                 {.input_shapes = {{"x", {2, 3, 0}}}},
                                  {.input_shapes = {{"z", {2, 3, 1}}}}};
-  for (const Options& options : bad) EXPECT_EQ(error_of([&] { import(model, options); }).code(), ErrorCode::Shape);
+  for (const Options &options : bad)
+    EXPECT_EQ(error_of([&] { import(model, options); }).code(), ErrorCode::Shape);
   EXPECT_EQ(output_shape(import(model, {.input_shapes = {{"x", {2, 3, 5}}}})), (Dims{2, 3, 5}));
 }
 
@@ -127,9 +150,13 @@ TEST(Constants, initializers_that_are_inputs_too_are_constants) {
 TEST(Constants, of_one_shape_and_value_enter_the_program_once) {
   ModelBuilder model(13);
   model.input("x", {4}).initializer(float_tensor("w", {4}));
-  model.node("Identity", {"w"}, {"v"}).node("Add", {"x", "w"}, {"a"}).node("Mul", {"a", "v"}, {"y"}).output("y");
+  model.node("Identity", {"w"}, {"v"})
+      .node("Add", {"x", "w"}, {"a"})
+      .node("Mul", {"a", "v"}, {"y"})
+      .output("y");
   int constants = 0;
-  for (const auto& tensor : import(model).tensors) constants += tensor.role == program::Role::Constant ? 1 : 0;
+  for (const auto &tensor : import(model).tensors)
+    constants += tensor.role == program::Role::Constant ? 1 : 0;
   EXPECT_EQ(constants, 1);
 }
 
@@ -138,16 +165,21 @@ TEST(Constants, of_shape_repeat_their_value) {
   model.input("x", {2, 3}).initializer(int64_tensor("shape", {2}, {2, 3}));
   model.node("ConstantOfShape", {"shape"}, {"w"}, {attribute("value", float_tensor("", {1}))});
   const program::Program program = import(model.node("Add", {"x", "w"}, {"y"}).output("y"));
-  for (const auto& tensor : program.tensors) {
-    if (tensor.role != program::Role::Constant) continue;
+  for (const auto &tensor : program.tensors) {
+    if (tensor.role != program::Role::Constant)
+      continue;
     EXPECT_EQ(tensor.shape, (Dims{2, 3}));
-    for (std::int64_t i = 0; i < 6; ++i) EXPECT_EQ(load_element(tensor.data->data(), DType::F32, i), 0.25);
+    for (std::int64_t i = 0; i < 6; ++i)
+      EXPECT_EQ(load_element(tensor.data->data(), DType::F32, i), 0.25);
   }
 }
 
 TEST(Outputs, keep_their_names_and_may_be_anything) {
   ModelBuilder model(13);
-  model.input("x", {2}).initializer(float_tensor("w", {2})).node("Relu", {"x"}, {"r"}).node("Identity", {"r"}, {"s"});
+  model.input("x", {2})
+      .initializer(float_tensor("w", {2}))
+      .node("Relu", {"x"}, {"r"})
+      .node("Identity", {"r"}, {"s"});
   const program::Program program = import(model.output("s").output("x").output("r").output("w"));
   std::vector<std::string> names;
   for (const auto id : program.outputs) {
@@ -165,8 +197,9 @@ TEST(Names, may_hold_anything) {
   const program::Program program = import(model);
   EXPECT_EQ(program[program.outputs[0]].name, name + "'");
   EXPECT_EQ(program.statements[0].origin, "Relu " + name);
-  EXPECT_EQ(program::to_text(program::parse_program(program::to_text(program))), program::to_text(program));
+  EXPECT_EQ(program::to_text(program::parse_program(program::to_text(program))),
+            program::to_text(program));
 }
 
-}  // namespace
-}  // namespace tilefuse::onnx_import
+} // namespace
+} // namespace tilefuse::onnx_import

@@ -15,7 +15,7 @@ struct Expected {
   Dims output;
 };
 
-void PrintTo(const Expected& expected, std::ostream* out) { *out << expected.path; }
+void PrintTo(const Expected &expected, std::ostream *out) { *out << expected.path; }
 
 class Model : public testing::TestWithParam<Expected> {};
 
@@ -25,17 +25,21 @@ TEST_P(Model, imports_with_its_declared_shape) {
     ASSERT_EQ(std::getenv("CI"), nullptr) << data << " is missing";
     GTEST_SKIP() << "skipped: " << data << " is missing";
   }
-  const program::Program program = import_model((data / GetParam().path).string(), operators_library(), {});
+  const program::Program program =
+      import_model((data / GetParam().path).string(), operators_library(), {});
   EXPECT_EQ(output_shape(program), GetParam().output);
   EXPECT_EQ(program.inputs.size(), 1U);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Shared, Model,
-    testing::Values(Expected{"models/cifar_cnn_pytorch/model.onnx", {1, 10}}, Expected{"models/cifar_resnet20/model.onnx", {1, 10}},
+    testing::Values(Expected{"models/cifar_cnn_pytorch/model.onnx", {1, 10}},
+                    Expected{"models/cifar_resnet20/model.onnx", {1, 10}},
                     Expected{"models/cifar_resnet56/model.onnx", {1, 10}},
-                    Expected{"models/espcn_resize/model.onnx", {1, 3, 256, 256}}, Expected{"models/mnist_8/model.onnx", {1, 10}},
-                    Expected{"models/mnist_gemm_wonnx/model.onnx", {1, 10}}, Expected{"models/mnist_pytorch_bn/model.onnx", {1, 10}},
+                    Expected{"models/espcn_resize/model.onnx", {1, 3, 256, 256}},
+                    Expected{"models/mnist_8/model.onnx", {1, 10}},
+                    Expected{"models/mnist_gemm_wonnx/model.onnx", {1, 10}},
+                    Expected{"models/mnist_pytorch_bn/model.onnx", {1, 10}},
                     Expected{"models/squeezenet11_fp16/model.onnx", {1, 1000, 1, 1}},
                     Expected{"models/squeezenet11_fp32/model.onnx", {1, 1000, 1, 1}},
                     Expected{"models/super_resolution_10/model.onnx", {1, 1, 672, 672}},
@@ -43,9 +47,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Expected{"models_light/light_densenet121.onnx", {1, 1000, 1, 1}},
                     Expected{"models_light/light_inception_v1.onnx", {1, 1000}},
                     Expected{"models_light/light_inception_v2.onnx", {1, 1000}},
-                    Expected{"models_light/light_resnet50.onnx", {1, 1000}}, Expected{"models_light/light_shufflenet.onnx", {1, 1000}},
+                    Expected{"models_light/light_resnet50.onnx", {1, 1000}},
+                    Expected{"models_light/light_shufflenet.onnx", {1, 1000}},
                     Expected{"models_light/light_squeezenet.onnx", {1, 1000, 1, 1}},
-                    Expected{"models_light/light_vgg19.onnx", {1, 1000}}, Expected{"models_light/light_zfnet512.onnx", {1, 1000}}));
+                    Expected{"models_light/light_vgg19.onnx", {1, 1000}},
+                    Expected{"models_light/light_zfnet512.onnx", {1, 1000}}));
 
-}  // namespace
-}  // namespace tilefuse::onnx_import
+} // namespace
+} // namespace tilefuse::onnx_import

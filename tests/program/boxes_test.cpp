@@ -36,7 +36,8 @@ TEST(Boxes, RandomCoverageAgreesWithCounting) {
       Box box{{below(3), below(3)}, {}};
       box.hi = {box.lo[0] + 1 + below(4), box.lo[1] + 1 + below(4)};
       for (std::int64_t y = box.lo[0]; y < std::min<std::int64_t>(4, box.hi[0]); ++y)
-        for (std::int64_t x = box.lo[1]; x < std::min<std::int64_t>(4, box.hi[1]); ++x) points.emplace(y, x);
+        for (std::int64_t x = box.lo[1]; x < std::min<std::int64_t>(4, box.hi[1]); ++x)
+          points.emplace(y, x);
       parts.push_back(std::move(box));
     }
     const bool all = points.size() == 16;
@@ -47,9 +48,10 @@ TEST(Boxes, RandomCoverageAgreesWithCounting) {
 }
 
 // What the last statement of a program writes.
-std::optional<Box> written(const std::string& statement, const std::string& inputs) {
-  const Program program = testing::program_of("program \"t\" { " + inputs + " %9 \"o\" : " + statement + " output %9 }");
-  const Statement& last = program.statements.back();
+std::optional<Box> written(const std::string &statement, const std::string &inputs) {
+  const Program program = testing::program_of("program \"t\" { " + inputs +
+                                              " %9 \"o\" : " + statement + " output %9 }");
+  const Statement &last = program.statements.back();
   return written_box(program, program[last.out].shape, std::get<Contraction>(last.body));
 }
 
@@ -57,13 +59,16 @@ const std::string kImage = "input %0 \"x\" : f32[1, 3, 7, 7] const %1 \"w\" : f3
 const Box kNothing1{{0}, {0}};
 
 TEST(WrittenBox, ConvolutionsWithStridePaddingAndDilation) {
-  EXPECT_EQ(written("f32[1, 5, 7, 7] = sum[n, m, y, x, c, r, s](%0[n, c, y + r - 1, x + s - 1] * %1[m, c, r, s]) -> [n, m, y, x]",
+  EXPECT_EQ(written("f32[1, 5, 7, 7] = sum[n, m, y, x, c, r, s](%0[n, c, y + r - 1, x + s - 1] * "
+                    "%1[m, c, r, s]) -> [n, m, y, x]",
                     kImage),
             whole({1, 5, 7, 7}));
-  EXPECT_EQ(written("f32[1, 5, 4, 3] = sum[n, m, y, x, c, r, s](%0[n, c, 2*y + r - 1, 2*x + s] * %1[m, c, r, s]) -> [n, m, y, x]",
+  EXPECT_EQ(written("f32[1, 5, 4, 3] = sum[n, m, y, x, c, r, s](%0[n, c, 2*y + r - 1, 2*x + s] * "
+                    "%1[m, c, r, s]) -> [n, m, y, x]",
                     kImage),
             whole({1, 5, 4, 3}));
-  EXPECT_EQ(written("f32[1, 5, 7, 7] = sum[n, m, y, x, c, r, s](%0[n, c, y + 2*r - 9, x + s] * %1[m, c, r, s]) -> [n, m, y, x]",
+  EXPECT_EQ(written("f32[1, 5, 7, 7] = sum[n, m, y, x, c, r, s](%0[n, c, y + 2*r - 9, x + s] * "
+                    "%1[m, c, r, s]) -> [n, m, y, x]",
                     kImage),
             (Box{{0, 0, 5, 0}, {1, 5, 7, 7}}));
 }
@@ -82,11 +87,15 @@ TEST(WrittenBox, SlicesPaddingAndConstantSubscripts) {
 
 TEST(WrittenBox, RationalAndCompoundSubscripts) {
   const std::string x = "input %0 \"x\" : f32[4]";
-  EXPECT_EQ(written("f32[8] = assign[i](%0[1/2*i]) -> [i]", x), std::nullopt) << "only the even elements";
-  EXPECT_EQ(written("f32[8] = sum[i, j](%0[1/2*i - 1/2*j]) -> [i] where 0 <= j < 2", x), whole({8}));
+  EXPECT_EQ(written("f32[8] = assign[i](%0[1/2*i]) -> [i]", x), std::nullopt)
+      << "only the even elements";
+  EXPECT_EQ(written("f32[8] = sum[i, j](%0[1/2*i - 1/2*j]) -> [i] where 0 <= j < 2", x),
+            whole({8}));
   EXPECT_EQ(written("f32[8] = assign[i, j](%0[i]) -> [2*i + j] where 0 <= j < 2", x), whole({8}));
   EXPECT_EQ(written("f32[8] = assign[i](%0[i]) -> [2*i]", x), std::nullopt);
-  EXPECT_EQ(written("f32[4, 4] = assign[i, j](%0[i]) -> [i, j] where 0 <= i + j < 4", x), std::nullopt) << "a triangle";
+  EXPECT_EQ(written("f32[4, 4] = assign[i, j](%0[i]) -> [i, j] where 0 <= i + j < 4", x),
+            std::nullopt)
+      << "a triangle";
   EXPECT_EQ(written("f32[4, 4] = assign[i](%0[i]) -> [i, i]", x), std::nullopt) << "a diagonal";
 }
 
@@ -96,9 +105,10 @@ TEST(WrittenBox, HugeNumbersAreNotReasonedAbout) {
   EXPECT_EQ(written("f32[4] = sum[i, j](%0[1/4611686018427387904*i + j]) -> [i]", x), std::nullopt);
 }
 
-std::optional<Slice> slice_of(const std::string& statement) {
-  const Program program = testing::program_of("program \"t\" { input %0 \"x\" : f32[2, 3] %9 \"o\" : f32[4, 5] = " +
-                                              statement + " output %9 }");
+std::optional<Slice> slice_of(const std::string &statement) {
+  const Program program = testing::program_of(
+      "program \"t\" { input %0 \"x\" : f32[2, 3] %9 \"o\" : f32[4, 5] = " + statement +
+      " output %9 }");
   return as_slice(program, program.statements.back());
 }
 
@@ -116,5 +126,5 @@ TEST(Slices, AreWholeCopiesInOrder) {
   EXPECT_FALSE(slice_of("assign[i, j, k](%0[i, j]) -> [i, j] where 0 <= k < 1"));
 }
 
-}  // namespace
-}  // namespace tilefuse::program
+} // namespace
+} // namespace tilefuse::program

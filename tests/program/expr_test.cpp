@@ -12,14 +12,16 @@ namespace {
 
 const std::vector<DType> kTypes = {DType::F32, DType::F16, DType::I32, DType::I8, DType::Bool};
 
-Expr parse(const std::string& text) {
+Expr parse(const std::string &text) {
   Scanner scanner(text, "expr");
   Expr expr = parse_expr(scanner, kTypes, DType::F32);
   EXPECT_TRUE(scanner.at_end()) << text;
   return expr;
 }
 
-DType type_of(ScalarOp op, DType a, DType b) { return call(op, {operand(0, a), operand(1, b)}).type; }
+DType type_of(ScalarOp op, DType a, DType b) {
+  return call(op, {operand(0, a), operand(1, b)}).type;
+}
 
 TEST(Expr, PromotesToFloatThenWiderThenFirst) {
   EXPECT_EQ(type_of(ScalarOp::Add, DType::F16, DType::I64), DType::F16);
@@ -47,11 +49,13 @@ TEST(Expr, ConstantsTakeTheTypeOfTheirNeighbours) {
   const Expr half = call(ScalarOp::Add, {operand(0, DType::I32), constant(0.5, DType::F32)});
   EXPECT_EQ(half.type, DType::F32);
   EXPECT_EQ(half.args[0].kind, Expr::Kind::Cast);
-  EXPECT_EQ(call(ScalarOp::Max, {constant(1, DType::F16), constant(2, DType::F16)}).type, DType::F16);
+  EXPECT_EQ(call(ScalarOp::Max, {constant(1, DType::F16), constant(2, DType::F16)}).type,
+            DType::F16);
 }
 
 TEST(Expr, SelectTakesItsTypeFromItsValues) {
-  const Expr pick = call(ScalarOp::Select, {operand(0, DType::F32), operand(1, DType::I8), constant(0, DType::F32)});
+  const Expr pick = call(ScalarOp::Select,
+                         {operand(0, DType::F32), operand(1, DType::I8), constant(0, DType::F32)});
   EXPECT_EQ(pick.type, DType::I8);
   EXPECT_EQ(pick.args[0].type, DType::Bool);
 }
@@ -88,26 +92,31 @@ TEST(Expr, TextFollowsPrecedence) {
                                           "(acc < 0) == $4",
                                           "acc % 2 / 3",
                                           "neg(acc)"};
-  for (const std::string& text : texts) {
-    if (text == "(acc < 0) == $4") continue;
+  for (const std::string &text : texts) {
+    if (text == "(acc < 0) == $4")
+      continue;
     EXPECT_EQ(to_text(parse(text)), text);
   }
   EXPECT_EQ(to_text(parse("(acc < 0) == $4")), "acc < 0 == $4");
   EXPECT_EQ(to_text(parse("acc + 0")), "acc + 0");
 }
 
-Expr random_expr(std::mt19937& random, int depth) {
+Expr random_expr(std::mt19937 &random, int depth) {
   const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   if (depth == 0 || pick(5) == 0) {
-    if (pick(4) == 0) return acc(DType::F32);
-    if (pick(2) == 0) return constant((pick(9) - 4) * 0.5, kTypes[static_cast<std::size_t>(pick(2))]);
+    if (pick(4) == 0)
+      return acc(DType::F32);
+    if (pick(2) == 0)
+      return constant((pick(9) - 4) * 0.5, kTypes[static_cast<std::size_t>(pick(2))]);
     const auto position = static_cast<std::size_t>(pick(5));
     return operand(static_cast<int>(position), kTypes[position]);
   }
-  if (pick(6) == 0) return cast(random_expr(random, depth - 1), kTypes[static_cast<std::size_t>(pick(5))]);
+  if (pick(6) == 0)
+    return cast(random_expr(random, depth - 1), kTypes[static_cast<std::size_t>(pick(5))]);
   const auto op = static_cast<ScalarOp>(pick(static_cast<int>(ScalarOp::Select) + 1));
   std::vector<Expr> args;
-  for (int i = 0; i < row(op).arity; ++i) args.push_back(random_expr(random, depth - 1));
+  for (int i = 0; i < row(op).arity; ++i)
+    args.push_back(random_expr(random, depth - 1));
   return call(op, std::move(args));
 }
 
@@ -120,13 +129,15 @@ TEST(Expr, RandomExpressionsRoundTripByValue) {
 }
 
 TEST(Expr, MalformedTextIsAnError) {
-  for (const char* text : {"", "(", "acc +", "$9", "$", "foo(acc)", "max(acc)", "max(acc, 1, 2)", "f32(acc, 1)", "1:f33",
-                           "max(acc, 1", "%0", "acc ** 2", "$99999999999999999999"}) {
+  for (const char *text :
+       {"", "(", "acc +", "$9", "$", "foo(acc)", "max(acc)", "max(acc, 1, 2)", "f32(acc, 1)",
+        "1:f33", "max(acc, 1", "%0", "acc ** 2", "$99999999999999999999"}) {
     Scanner scanner(text, "expr");
     EXPECT_THROW(
         {
           parse_expr(scanner, kTypes, DType::F32);
-          if (!scanner.at_end()) scanner.fail("the end");
+          if (!scanner.at_end())
+            scanner.fail("the end");
         },
         Error)
         << text;
@@ -140,10 +151,11 @@ TEST(Expr, DeepAndLongTextsAreErrors) {
   Scanner deep_scanner(deep, "expr");
   EXPECT_THROW(parse_expr(deep_scanner, kTypes, DType::F32), Error);
   std::string lengthy = "acc";
-  for (int i = 0; i < 100000; ++i) lengthy += " + acc";
+  for (int i = 0; i < 100000; ++i)
+    lengthy += " + acc";
   Scanner long_scanner(lengthy, "expr");
   EXPECT_THROW(parse_expr(long_scanner, kTypes, DType::F32), Error);
 }
 
-}  // namespace
-}  // namespace tilefuse::program
+} // namespace
+} // namespace tilefuse::program

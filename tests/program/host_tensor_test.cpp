@@ -11,7 +11,8 @@ namespace {
 TEST(HostTensor, StartsAtZeroAndKeepsElements) {
   HostTensor tensor = make_host_tensor("t", DType::F16, {2, 3});
   ASSERT_EQ(tensor.data.size(), 12U);
-  for (int i = 0; i < 6; ++i) EXPECT_EQ(get(tensor, i), 0);
+  for (int i = 0; i < 6; ++i)
+    EXPECT_EQ(get(tensor, i), 0);
   set(tensor, 4, 1.5);
   EXPECT_EQ(get(tensor, 4), 1.5);
   EXPECT_EQ(get(tensor, 3), 0);
@@ -43,5 +44,5 @@ TEST(HostTensor, AbsurdSizesAreErrors) {
   EXPECT_THROW(make_host_tensor("t", DType::U8, {-4}), Error);
 }
 
-}  // namespace
-}  // namespace tilefuse::program
+} // namespace
+} // namespace tilefuse::program

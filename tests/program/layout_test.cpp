@@ -31,25 +31,28 @@ TEST(Layout, ViewsSplitAndMergeContiguousDimensions) {
   EXPECT_EQ(view_strides({1, 1}, {7, 9}, {}), Shape{});
 }
 
-std::vector<std::int64_t> offsets(const Shape& shape, const Shape& strides) {
+std::vector<std::int64_t> offsets(const Shape &shape, const Shape &strides) {
   std::vector<std::int64_t> result;
   for (std::int64_t i = 0; i < elems(shape); ++i) {
     std::int64_t rest = i;
     std::int64_t offset = 0;
-    for (std::size_t d = shape.size(); d-- > 0; rest /= shape[d]) offset += rest % shape[d] * strides[d];
+    for (std::size_t d = shape.size(); d-- > 0; rest /= shape[d])
+      offset += rest % shape[d] * strides[d];
     result.push_back(offset);
   }
   return result;
 }
 
-Shape random_factors(std::mt19937& random, std::int64_t count) {
+Shape random_factors(std::mt19937 &random, std::int64_t count) {
   Shape shape;
   while (count > 1) {
     std::int64_t factor = 1 + static_cast<std::int64_t>(random() % static_cast<unsigned>(count));
-    while (count % factor != 0) --factor;
+    while (count % factor != 0)
+      --factor;
     shape.push_back(factor);
     count /= factor;
-    if (random() % 4 == 0) shape.push_back(1);
+    if (random() % 4 == 0)
+      shape.push_back(1);
   }
   std::shuffle(shape.begin(), shape.end(), random);
   return shape;
@@ -62,18 +65,22 @@ TEST(Layout, RandomViewsVisitTheSameElements) {
     const Shape from = random_factors(random, 48);
     Shape strides(from.size(), 1);
     std::vector<std::size_t> order(from.size());
-    for (std::size_t d = 0; d < order.size(); ++d) order[d] = d;
-    if (random() % 2 == 0) std::shuffle(order.begin(), order.end(), random);
+    for (std::size_t d = 0; d < order.size(); ++d)
+      order[d] = d;
+    if (random() % 2 == 0)
+      std::shuffle(order.begin(), order.end(), random);
     std::int64_t stride = 1 + static_cast<std::int64_t>(random() % 2);
-    for (std::size_t k = order.size(); k-- > 0; stride *= from[order[k]]) strides[order[k]] = stride;
+    for (std::size_t k = order.size(); k-- > 0; stride *= from[order[k]])
+      strides[order[k]] = stride;
     const Shape to = random_factors(random, 48);
     const auto found = view_strides(from, strides, to);
-    if (!found) continue;
+    if (!found)
+      continue;
     ++expressed;
     EXPECT_EQ(offsets(to, *found), offsets(from, strides));
   }
   EXPECT_GT(expressed, 1000);
 }
 
-}  // namespace
-}  // namespace tilefuse::program
+} // namespace
+} // namespace tilefuse::program

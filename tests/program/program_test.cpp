@@ -25,7 +25,7 @@ TEST(Shape, RowMajorStrides) {
   EXPECT_EQ(row_major({1, 4, 1}), (Shape{4, 1, 1}));
 }
 
-constexpr const char* kSmall = R"(program "p" {
+constexpr const char *kSmall = R"(program "p" {
   input %0 "x" : f32[4, 6]
   const %1 "w" : f32[6, 3]
   %2 "z" : f32[4, 3] = map[](0)
@@ -39,7 +39,8 @@ TEST(Program, ReadsInOrder) {
   const Program program = testing::program_of(kSmall);
   const auto ids = [](std::vector<int> numbers) {
     std::vector<TensorId> result;
-    for (int number : numbers) result.push_back(TensorId{number});
+    for (int number : numbers)
+      result.push_back(TensorId{number});
     return result;
   };
   EXPECT_EQ(reads(program.statements[0]), ids({}));
@@ -56,22 +57,22 @@ TEST(Program, AddReturnsPositions) {
 }
 
 // The message of verify on kSmall after a change, or "" when it passes.
-template <typename Change> std::string verdict(const Change& change) {
+template <typename Change> std::string verdict(const Change &change) {
   Program program = testing::program_of(kSmall);
   change(program);
   try {
     verify(program);
-  } catch (const Error& error) {
+  } catch (const Error &error) {
     return error.what();
   }
   return "";
 }
 
-Contraction& product(Program& p) { return std::get<Contraction>(p.statements[1].body); }
+Contraction &product(Program &p) { return std::get<Contraction>(p.statements[1].body); }
 
 struct Mistake {
-  const char* says;
-  void (*make)(Program&);
+  const char *says;
+  void (*make)(Program &);
 };
 
 class Verify : public ::testing::TestWithParam<Mistake> {};
@@ -122,13 +123,13 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"read before it is defined", [](Program& p) { product(p).init = TensorId{3}; }}));
 
 TEST(Program, VerifyAcceptsTheUnchangedProgramAndNamesOrigins) {
-  EXPECT_EQ(verdict([](Program&) {}), "");
-  const std::string text = verdict([](Program& p) {
+  EXPECT_EQ(verdict([](Program &) {}), "");
+  const std::string text = verdict([](Program &p) {
     p.statements[2].origin = "Flatten_3";
     p[TensorId{4}].shape = {13};
   });
   EXPECT_NE(text.find("%4 \"v\" from \"Flatten_3\""), std::string::npos) << text;
 }
 
-}  // namespace
-}  // namespace tilefuse::program
+} // namespace
+} // namespace tilefuse::program

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program by its definition, element by element, and the same program through the windows of its storage: both must
-// agree. Slow and independent of the code under test; index ranges are searched in [-4, 400].
+// A program by its definition, element by element, and the same program through the windows of its
+// storage: both must agree. Slow and independent of the code under test; index ranges are searched
+// in [-4, 400].
 #pragma once
 
 #include <string>
@@ -14,16 +15,16 @@ namespace tilefuse::program::testing {
 using Values = std::vector<double>;
 
 // Gives every constant data: small integers that differ by tensor and element.
-void fill_constants(Program& program);
+void fill_constants(Program &program);
 // Small integers for the k-th input.
-Values input_values(const Program& program, std::size_t k);
+Values input_values(const Program &program, std::size_t k);
 
 // Row-major values of each output.
-std::vector<Values> run(const Program& program);
+std::vector<Values> run(const Program &program);
 // The same over buffers that hold NaN wherever nothing was written and no zeroing was asked for.
-std::vector<Values> run(const StoredProgram& stored);
+std::vector<Values> run(const StoredProgram &stored);
 
 // parse, fill_constants, verify.
-Program program_of(const std::string& text);
+Program program_of(const std::string &text);
 
-}  // namespace tilefuse::program::testing
+} // namespace tilefuse::program::testing

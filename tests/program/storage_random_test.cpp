@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs of convolutions, maps, pools, concatenations, paddings, transpositions and views: storage never changes
-// what they compute.
+// Random programs of convolutions, maps, pools, concatenations, paddings, transpositions and views:
+// storage never changes what they compute.
 #include <random>
 
 #include <fmt/format.h>
@@ -13,27 +13,34 @@ namespace tilefuse::program {
 namespace {
 
 class Generator {
- public:
+public:
   explicit Generator(unsigned seed) : random_(seed) {
     program_.name = "random";
-    const TensorId input = program_.add({.name = "x", .shape = {pick(2) + 1, pick(3) + 1, 2, pick(2) + 2}, .role = Role::Input});
+    const TensorId input = program_.add(
+        {.name = "x", .shape = {pick(2) + 1, pick(3) + 1, 2, pick(2) + 2}, .role = Role::Input});
     program_.inputs.push_back(input);
     pool_.push_back(input);
-    if (pick(2) == 0) pool_.push_back(program_.add({.name = "k", .shape = program_[input].shape, .role = Role::Constant}));
+    if (pick(2) == 0)
+      pool_.push_back(
+          program_.add({.name = "k", .shape = program_[input].shape, .role = Role::Constant}));
   }
 
   Program make(int steps) {
-    for (int i = 0; i < steps; ++i) step();
+    for (int i = 0; i < steps; ++i)
+      step();
     const std::int64_t outputs = 1 + pick(3);
     program_.outputs.push_back(pool_.back());
-    for (std::int64_t i = 1; i < outputs; ++i) program_.outputs.push_back(any());
+    for (std::int64_t i = 1; i < outputs; ++i)
+      program_.outputs.push_back(any());
     testing::fill_constants(program_);
     verify(program_);
     return std::move(program_);
   }
 
- private:
-  std::int64_t pick(std::int64_t n) { return static_cast<std::int64_t>(random_() % static_cast<unsigned>(n)); }
+private:
+  std::int64_t pick(std::int64_t n) {
+    return static_cast<std::int64_t>(random_() % static_cast<unsigned>(n));
+  }
   // Recent tensors are likelier.
   TensorId any() {
     const auto size = static_cast<std::int64_t>(pool_.size());
@@ -51,14 +58,26 @@ class Generator {
 
   void step() {
     const TensorId in = any();
-    if (elems(shape(in)) > 400) return;
+    if (elems(shape(in)) > 400)
+      return;
     switch (pick(8)) {
-      case 0: return convolve(in);
-      case 1: case 2: emit(shape(in), Map{call(ScalarOp::Max, {operand(0, DType::F32), constant(-1, DType::F32)}), {in}}); return;
-      case 3: case 4: return concatenate(in);
-      case 5: return pad(in);
-      case 6: emit(factors(elems(shape(in))), View{in}); return;
-      default: return transpose(in);
+    case 0:
+      return convolve(in);
+    case 1:
+    case 2:
+      emit(shape(in),
+           Map{call(ScalarOp::Max, {operand(0, DType::F32), constant(-1, DType::F32)}), {in}});
+      return;
+    case 3:
+    case 4:
+      return concatenate(in);
+    case 5:
+      return pad(in);
+    case 6:
+      emit(factors(elems(shape(in))), View{in});
+      return;
+    default:
+      return transpose(in);
     }
   }
 
@@ -74,11 +93,14 @@ class Generator {
   void convolve(TensorId in) {
     const Shape from = shape(in);
     const std::size_t rank = from.size();
-    if (rank < 3) return;
+    if (rank < 3)
+      return;
     const std::int64_t channels = pick(3) + 1;
-    const TensorId weights = program_.add({.name = "w", .shape = {channels, from[1]}, .role = Role::Constant});
+    const TensorId weights =
+        program_.add({.name = "w", .shape = {channels, from[1]}, .role = Role::Constant});
     Contraction body{.agg = Agg::Sum, .comb = Comb::Mul};
-    for (std::size_t i = 0; i <= rank; ++i) body.indices.push_back(fmt::format("i{}", i));
+    for (std::size_t i = 0; i <= rank; ++i)
+      body.indices.push_back(fmt::format("i{}", i));
     Access data{in, {}};
     for (std::size_t d = 0; d < rank; ++d) {
       body.out.push_back(index(d, rank + 1));
@@ -90,7 +112,7 @@ class Generator {
     emit(std::move(to), std::move(body));
   }
 
-  Contraction shifted(TensorId in, const Shape& at) {
+  Contraction shifted(TensorId in, const Shape &at) {
     Contraction body{.agg = Agg::Assign};
     const std::size_t rank = at.size();
     Access access{in, {}};
@@ -103,17 +125,21 @@ class Generator {
     return body;
   }
 
-  // Tensors of the same shape but for one axis, one behind the other; at times overlapping or with a gap.
+  // Tensors of the same shape but for one axis, one behind the other; at times overlapping or with
+  // a gap.
   void concatenate(TensorId first) {
     const Shape from = shape(first);
-    if (from.empty()) return;
+    if (from.empty())
+      return;
     const auto axis = static_cast<std::size_t>(from.size() > 1 ? 1 : 0);
     std::vector<TensorId> parts = {first};
     for (TensorId id : pool_)
-      if (parts.size() < 3 && is_alike(shape(id), from, axis) && pick(2) == 0) parts.push_back(id);
+      if (parts.size() < 3 && is_alike(shape(id), from, axis) && pick(2) == 0)
+        parts.push_back(id);
     Shape to = from;
     to[axis] = 0;
-    for (TensorId id : parts) to[axis] += shape(id)[axis];
+    for (TensorId id : parts)
+      to[axis] += shape(id)[axis];
     const std::int64_t gap = pick(6) == 0 ? 1 : 0;
     to[axis] += gap;
     Shape at(from.size(), 0);
@@ -122,16 +148,20 @@ class Generator {
       Contraction body = shifted(id, at);
       body.init = last;
       last = emit(to, std::move(body));
-      if (pick(8) != 0) pool_.pop_back();
+      if (pick(8) != 0)
+        pool_.pop_back();
       at[axis] += shape(id)[axis] - (pick(8) == 0 ? 1 : 0);
     }
-    if (pool_.back() != *last) pool_.push_back(*last);
+    if (pool_.back() != *last)
+      pool_.push_back(*last);
   }
 
-  static bool is_alike(const Shape& a, const Shape& b, std::size_t axis) {
-    if (a.size() != b.size()) return false;
+  static bool is_alike(const Shape &a, const Shape &b, std::size_t axis) {
+    if (a.size() != b.size())
+      return false;
     for (std::size_t d = 0; d < a.size(); ++d)
-      if (d != axis && a[d] != b[d]) return false;
+      if (d != axis && a[d] != b[d])
+        return false;
     return true;
   }
 
@@ -149,7 +179,8 @@ class Generator {
     const Shape from = shape(in);
     Contraction body = shifted(in, Shape(from.size(), 0));
     std::vector<std::size_t> order(from.size());
-    for (std::size_t d = 0; d < order.size(); ++d) order[d] = d;
+    for (std::size_t d = 0; d < order.size(); ++d)
+      order[d] = d;
     std::shuffle(order.begin(), order.end(), random_);
     Shape to;
     for (std::size_t d = 0; d < order.size(); ++d) {
@@ -163,7 +194,8 @@ class Generator {
     Shape result;
     while (count > 1 && result.size() < 5) {
       std::int64_t factor = 1 + pick(count);
-      while (count % factor != 0) --factor;
+      while (count % factor != 0)
+        --factor;
       result.push_back(factor);
       count /= factor;
     }
@@ -187,13 +219,15 @@ TEST(StorageRandom, ComputesWhatTheProgramDoes) {
     const auto got = testing::run(stored);
     ASSERT_EQ(got.size(), expected.size());
     for (std::size_t k = 0; k < got.size(); ++k)
-      ASSERT_EQ(got[k], expected[k]) << "seed " << seed << ", output " << k << "\n" << to_text(program) << to_text(stored);
+      ASSERT_EQ(got[k], expected[k]) << "seed " << seed << ", output " << k << "\n"
+                                     << to_text(program) << to_text(stored);
     dropped += stored.program.statements.size() < program.statements.size() ? 1 : 0;
-    for (const Buffer& buffer : stored.buffers) zeroed += buffer.needs_zero ? 1 : 0;
+    for (const Buffer &buffer : stored.buffers)
+      zeroed += buffer.needs_zero ? 1 : 0;
   }
   EXPECT_GT(dropped, 100U);
   EXPECT_GT(zeroed, 50U);
 }
 
-}  // namespace
-}  // namespace tilefuse::program
+} // namespace
+} // namespace tilefuse::program

@@ -13,42 +13,48 @@ namespace {
 using testing::program_of;
 
 // Storage of a program, checked to compute what the program does.
-StoredProgram stored(const std::string& text) {
+StoredProgram stored(const std::string &text) {
   const Program program = program_of(text);
   StoredProgram result = assign_storage(program);
   EXPECT_EQ(testing::run(result), testing::run(program)) << to_text(result);
   return result;
 }
 
-const Window& window(const StoredProgram& s, int id) { return s.windows.at(static_cast<std::size_t>(id)); }
-const Buffer& buffer(const StoredProgram& s, int id) {
+const Window &window(const StoredProgram &s, int id) {
+  return s.windows.at(static_cast<std::size_t>(id));
+}
+const Buffer &buffer(const StoredProgram &s, int id) {
   return s.buffers.at(static_cast<std::size_t>(to_int(window(s, id).buffer)));
 }
 
-std::size_t copies(const StoredProgram& s, std::string_view origin) {
+std::size_t copies(const StoredProgram &s, std::string_view origin) {
   std::size_t count = 0;
-  for (const Statement& statement : s.program.statements) count += statement.origin == origin ? 1 : 0;
+  for (const Statement &statement : s.program.statements)
+    count += statement.origin == origin ? 1 : 0;
   return count;
 }
 
-bool has_statement(const StoredProgram& s, int id) {
-  for (const Statement& statement : s.program.statements)
-    if (to_int(statement.out) == id) return true;
+bool has_statement(const StoredProgram &s, int id) {
+  for (const Statement &statement : s.program.statements)
+    if (to_int(statement.out) == id)
+      return true;
   return false;
 }
 
 // A 1x1 convolution of `in` (4 channels of 4 x 4 unless said) with weights %w.
-std::string conv(int out, int in, int w, const std::string& shape = "1, 4, 4, 4") {
-  return fmt::format("%{} \"conv\" : f32[{}] = sum[n, m, y, x, c](%{}[n, c, y, x] * %{}[m, c]) -> [n, m, y, x]\n", out,
-                     shape, in, w);
+std::string conv(int out, int in, int w, const std::string &shape = "1, 4, 4, 4") {
+  return fmt::format(
+      "%{} \"conv\" : f32[{}] = sum[n, m, y, x, c](%{}[n, c, y, x] * %{}[m, c]) -> [n, m, y, x]\n",
+      out, shape, in, w);
 }
-std::string relu(int out, int in, const std::string& shape = "1, 4, 4, 4") {
+std::string relu(int out, int in, const std::string &shape = "1, 4, 4, 4") {
   return fmt::format("%{} \"relu\" : f32[{}] = map[%{}](max($0, 0))\n", out, shape, in);
 }
 // Copies `in` to channel `at` of `out`, over `init` unless negative.
 std::string insert(int out, int in, int at, int channels, int init) {
-  return fmt::format("%{} \"cat\" : f32[1, {}, 4, 4] = assign[n, c, y, x](%{}[n, c, y, x]) -> [n, c + {}, y, x]{}\n", out,
-                     channels, in, at, init < 0 ? "" : fmt::format(" init %{}", init));
+  return fmt::format("%{} \"cat\" : f32[1, {}, 4, 4] = assign[n, c, y, x](%{}[n, c, y, x]) -> [n, "
+                     "c + {}, y, x]{}\n",
+                     out, channels, in, at, init < 0 ? "" : fmt::format(" init %{}", init));
 }
 const std::string kStart = R"(program "t" {
   input %0 "x" : f32[1, 4, 4, 4]
@@ -118,7 +124,7 @@ TEST(Storage, OutputsAreBuffersOfTheirOwn) {
   EXPECT_EQ(copies(s, "output"), 6U);
   std::vector<bool> seen(s.buffers.size(), false);
   for (TensorId id : s.program.outputs) {
-    const Buffer& b = buffer(s, to_int(id));
+    const Buffer &b = buffer(s, to_int(id));
     EXPECT_TRUE(b.is_output);
     EXPECT_EQ(b.role, Role::Temporary);
     EXPECT_EQ(window(s, to_int(id)).strides, row_major(s.program[id].shape));
@@ -166,7 +172,8 @@ TEST(Storage, ChannelShuffleStaysChannelsLast) {
 }
 
 TEST(Storage, GroupedConvolutionWritesTheChannelsOfItsView) {
-  const auto s = stored(R"(program "t" { input %0 "x" : f32[1, 4, 3, 3] const %1 "w" : f32[2, 3, 2] const %2 "v" : f32[4, 6]
+  const auto s = stored(
+      R"(program "t" { input %0 "x" : f32[1, 4, 3, 3] const %1 "w" : f32[2, 3, 2] const %2 "v" : f32[4, 6]
     %3 "split" : f32[1, 2, 2, 3, 3] = view(%0)
     %4 "grouped" : f32[1, 2, 3, 3, 3] = sum[n, g, m, y, x, c](%3[n, g, c, y, x] * %1[g, m, c]) -> [n, g, m, y, x]
     %5 "joined" : f32[1, 6, 3, 3] = view(%4)
@@ -178,8 +185,9 @@ TEST(Storage, GroupedConvolutionWritesTheChannelsOfItsView) {
 }
 
 TEST(Storage, FireConcatenationIsWrittenInPlace) {
-  const auto s = stored(kStart + conv(2, 0, 1) + relu(3, 2) + conv(4, 0, 1) + relu(5, 4) + insert(6, 3, 0, 8, -1) +
-                        insert(7, 5, 4, 8, 6) + relu(8, 7, "1, 8, 4, 4") + "output %8 }");
+  const auto s = stored(kStart + conv(2, 0, 1) + relu(3, 2) + conv(4, 0, 1) + relu(5, 4) +
+                        insert(6, 3, 0, 8, -1) + insert(7, 5, 4, 8, 6) + relu(8, 7, "1, 8, 4, 4") +
+                        "output %8 }");
   EXPECT_FALSE(has_statement(s, 6));
   EXPECT_FALSE(has_statement(s, 7));
   EXPECT_EQ(window(s, 3).buffer, window(s, 7).buffer);
@@ -206,28 +214,34 @@ TEST(Storage, ConcatenationThroughFlatViewsIsWrittenInPlace) {
 }
 
 TEST(Storage, ThreeWayConcatenationCopiesOnlyWhatItMust) {
-  const auto s = stored(kStart + conv(2, 0, 1) + insert(3, 2, 0, 12, -1) + insert(4, 0, 4, 12, 3) + insert(5, 2, 8, 12, 4) +
-                        relu(6, 5, "1, 12, 4, 4") + "output %6 }");
+  const auto s = stored(kStart + conv(2, 0, 1) + insert(3, 2, 0, 12, -1) + insert(4, 0, 4, 12, 3) +
+                        insert(5, 2, 8, 12, 4) + relu(6, 5, "1, 12, 4, 4") + "output %6 }");
   EXPECT_TRUE(has_statement(s, 4)) << "an input has to be copied";
-  EXPECT_NE(has_statement(s, 3), has_statement(s, 5)) << "the convolution is written to one of its two places";
+  EXPECT_NE(has_statement(s, 3), has_statement(s, 5))
+      << "the convolution is written to one of its two places";
   EXPECT_EQ(window(s, 3).buffer, window(s, 5).buffer);
   EXPECT_FALSE(buffer(s, 5).needs_zero);
 }
 
-// Copies the `channels` of `in` to channel 0 of a tensor of `total` channels, then `more` (4 channels) behind them.
+// Copies the `channels` of `in` to channel 0 of a tensor of `total` channels, then `more` (4
+// channels) behind them.
 std::string dense(int out, int in, int channels, int more) {
   return fmt::format(
       "%{0} \"p\" : f32[1, {1}, 4, 4] = assign[n, c, y, x](%{2}[n, c, y, x]) -> [n, c, y, x]\n"
-      "%{3} \"cat\" : f32[1, {1}, 4, 4] = assign[n, c, y, x](%{4}[n, c, y, x]) -> [n, c + {5}, y, x] init %{0}\n",
+      "%{3} \"cat\" : f32[1, {1}, 4, 4] = assign[n, c, y, x](%{4}[n, c, y, x]) -> [n, c + {5}, y, "
+      "x] init %{0}\n",
       out - 1, channels + 4, in, out, more, channels);
 }
 
 TEST(Storage, DenseBlockIsOneBuffer) {
-  const auto s = stored(kStart + "const %20 \"w8\" : f32[4, 8] const %21 \"w12\" : f32[4, 12]" + conv(2, 0, 1) +
-                        conv(3, 2, 1) + dense(5, 2, 4, 3) + relu(6, 5, "1, 8, 4, 4") + conv(7, 6, 20) + dense(9, 5, 8, 7) +
+  const auto s = stored(kStart + "const %20 \"w8\" : f32[4, 8] const %21 \"w12\" : f32[4, 12]" +
+                        conv(2, 0, 1) + conv(3, 2, 1) + dense(5, 2, 4, 3) +
+                        relu(6, 5, "1, 8, 4, 4") + conv(7, 6, 20) + dense(9, 5, 8, 7) +
                         relu(10, 9, "1, 12, 4, 4") + conv(11, 10, 21) + "output %11 }");
-  for (int id : {2, 3, 5, 7}) EXPECT_EQ(window(s, id).buffer, window(s, 9).buffer) << id;
-  for (int id : {4, 5, 8, 9}) EXPECT_FALSE(has_statement(s, id)) << id;
+  for (int id : {2, 3, 5, 7})
+    EXPECT_EQ(window(s, id).buffer, window(s, 9).buffer) << id;
+  for (int id : {4, 5, 8, 9})
+    EXPECT_FALSE(has_statement(s, id)) << id;
   EXPECT_EQ(window(s, 7).offset, 8);
   EXPECT_EQ(window(s, 3).strides, (Shape{192, 1, 48, 12}));
   EXPECT_FALSE(buffer(s, 9).needs_zero);
@@ -242,8 +256,8 @@ TEST(Storage, AnInitThatOthersReadKeepsItsBuffer) {
 }
 
 TEST(Storage, OverlappingInsertsKeepTheirOrder) {
-  const auto s = stored(kStart + conv(2, 0, 1) + conv(3, 0, 1) + insert(4, 2, 0, 6, -1) + insert(5, 3, 2, 6, 4) +
-                        relu(6, 5, "1, 6, 4, 4") + "output %6 }");
+  const auto s = stored(kStart + conv(2, 0, 1) + conv(3, 0, 1) + insert(4, 2, 0, 6, -1) +
+                        insert(5, 3, 2, 6, 4) + relu(6, 5, "1, 6, 4, 4") + "output %6 }");
   EXPECT_TRUE(has_statement(s, 4));
   EXPECT_TRUE(has_statement(s, 5));
   EXPECT_EQ(window(s, 4).buffer, window(s, 5).buffer);
@@ -269,7 +283,8 @@ TEST(Storage, PaddingOfATensorWithOtherReadersIsACopy) {
 }
 
 TEST(Storage, AConstantIsCopiedIntoItsSlice) {
-  const auto s = stored(R"(program "t" { input %0 "x" : f32[1, 2, 2, 2] const %1 "w" : f32[1, 2, 2, 2]
+  const auto s =
+      stored(R"(program "t" { input %0 "x" : f32[1, 2, 2, 2] const %1 "w" : f32[1, 2, 2, 2]
     %2 "a" : f32[1, 2, 2, 2] = map[%0]($0 * 2)
     %3 "p" : f32[1, 4, 2, 2] = assign[n, c, y, x](%1[n, c, y, x]) -> [n, c, y, x]
     %4 "o" : f32[1, 4, 2, 2] = assign[n, c, y, x](%2[n, c, y, x]) -> [n, c + 2, y, x] init %3
@@ -281,8 +296,8 @@ TEST(Storage, AConstantIsCopiedIntoItsSlice) {
 }
 
 TEST(Storage, InitFromAConstantWritesEverything) {
-  const auto s = stored(kStart + "const %2 \"fill\" : f32[1, 8, 4, 4]" + conv(3, 0, 1) + insert(4, 3, 2, 8, 2) +
-                        relu(5, 4, "1, 8, 4, 4") + "output %5 }");
+  const auto s = stored(kStart + "const %2 \"fill\" : f32[1, 8, 4, 4]" + conv(3, 0, 1) +
+                        insert(4, 3, 2, 8, 2) + relu(5, 4, "1, 8, 4, 4") + "output %5 }");
   EXPECT_TRUE(has_statement(s, 4));
   EXPECT_NE(window(s, 3).buffer, window(s, 4).buffer);
   EXPECT_FALSE(buffer(s, 4).needs_zero);
@@ -298,17 +313,20 @@ TEST(Storage, ASliceOfAnotherTypeIsCopied) {
 }
 
 TEST(Storage, AnOutputInsertedElsewhereKeepsItsBuffer) {
-  const auto s = stored(kStart + conv(2, 0, 1) + insert(3, 2, 0, 8, -1) + insert(4, 0, 4, 8, 3) + "output %2 output %4 }");
+  const auto s = stored(kStart + conv(2, 0, 1) + insert(3, 2, 0, 8, -1) + insert(4, 0, 4, 8, 3) +
+                        "output %2 output %4 }");
   EXPECT_TRUE(has_statement(s, 3));
   EXPECT_NE(window(s, 2).buffer, window(s, 4).buffer);
 }
 
 TEST(Storage, ZeroesWhatAConvolutionLeavesOut) {
-  const auto padded = stored(R"(program "t" { input %0 "x" : f32[1, 1, 5, 5] const %1 "w" : f32[2, 1, 3, 3]
+  const auto padded =
+      stored(R"(program "t" { input %0 "x" : f32[1, 1, 5, 5] const %1 "w" : f32[2, 1, 3, 3]
     %2 "c" : f32[1, 2, 5, 5] = sum[n, m, y, x, c, r, s](%0[n, c, y + r - 1, x + s - 1] * %1[m, c, r, s]) -> [n, m, y, x]
     output %2 })");
   EXPECT_FALSE(buffer(padded, 2).needs_zero);
-  const auto valid = stored(R"(program "t" { input %0 "x" : f32[1, 1, 5, 5] const %1 "w" : f32[2, 1, 3, 3]
+  const auto valid =
+      stored(R"(program "t" { input %0 "x" : f32[1, 1, 5, 5] const %1 "w" : f32[2, 1, 3, 3]
     %2 "c" : f32[1, 2, 5, 5] = sum[n, m, y, x, c, r, s](%0[n, c, y + r, x + s] * %1[m, c, r, s]) -> [n, m, y, x]
       where 0 <= y < 3
     output %2 })");
@@ -316,7 +334,8 @@ TEST(Storage, ZeroesWhatAConvolutionLeavesOut) {
 }
 
 TEST(Storage, TensorsThatNothingUsesHaveNoBuffer) {
-  const auto s = stored(R"(program "t" { input %0 "x" : f32[4] %3 "a" : f32[4] = map[%0]($0 * 2) output %3 })");
+  const auto s = stored(
+      R"(program "t" { input %0 "x" : f32[4] %3 "a" : f32[4] = map[%0]($0 * 2) output %3 })");
   EXPECT_EQ(window(s, 1).buffer, kNoBuffer);
   EXPECT_EQ(window(s, 2).buffer, kNoBuffer);
 }
@@ -340,7 +359,8 @@ TEST(Storage, PrintsBuffersAndWindows) {
 }
 
 TEST(Storage, VerifyRefusesWindowsOutsideTheirBuffers) {
-  auto s = stored(R"(program "t" { input %0 "x" : f32[4] %1 "a" : f32[4] = map[%0]($0 * 2) output %1 })");
+  auto s = stored(
+      R"(program "t" { input %0 "x" : f32[4] %1 "a" : f32[4] = map[%0]($0 * 2) output %1 })");
   auto shifted = s;
   shifted.windows[1].offset = 1;
   EXPECT_THROW(verify(shifted), Error);
@@ -351,5 +371,5 @@ TEST(Storage, VerifyRefusesWindowsOutsideTheirBuffers) {
   EXPECT_THROW(verify(s), Error);
 }
 
-}  // namespace
-}  // namespace tilefuse::program
+} // namespace
+} // namespace tilefuse::program

@@ -40,27 +40,31 @@ TEST(ProgramText, PrintsAHashOfTheDataAndKeepsIt) {
 }
 
 TEST(ProgramText, HostileNamesSurvive) {
-  const std::vector<std::string> names = {"a\"b", "new\nline", "}", "\\", std::string("nul\0x", 5), "\xff\x01\x80",
-                                          "%0 : f32[1]", "// comment", "", "ünïcode ✓", "\r\t"};
+  const std::vector<std::string> names = {
+      "a\"b",         "new\nline",   "}",          "\\", std::string("nul\0x", 5),
+      "\xff\x01\x80", "%0 : f32[1]", "// comment", "",   "ünïcode ✓",
+      "\r\t"};
   Program program;
   program.name = names[0] + names[1];
-  for (const std::string& name : names)
+  for (const std::string &name : names)
     program.inputs.push_back(program.add({.name = name, .shape = {2}, .role = Role::Input}));
   const TensorId out = program.add({.name = names[2], .shape = {2}});
   program.statements.push_back({out, View{program.inputs[0]}, names[4] + names[5]});
   program.outputs.push_back(out);
   const std::string text = to_text(program);
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), static_cast<std::ptrdiff_t>(names.size()) + 4);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'),
+            static_cast<std::ptrdiff_t>(names.size()) + 4);
   const Program again = parse_program(text);
   EXPECT_EQ(to_text(again), text);
   EXPECT_EQ(again.name, program.name);
   EXPECT_EQ(again.statements[0].origin, program.statements[0].origin);
-  for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(again.tensors[i].name, names[i]);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    EXPECT_EQ(again.tensors[i].name, names[i]);
 }
 
 struct Wrong {
-  const char* text;
-  const char* says;
+  const char *text;
+  const char *says;
 };
 
 class Refused : public ::testing::TestWithParam<Wrong> {};
@@ -69,7 +73,7 @@ TEST_P(Refused, WithPlaceAndReason) {
   try {
     parse_program(GetParam().text, "f");
     FAIL() << "accepted";
-  } catch (const Error& error) {
+  } catch (const Error &error) {
     EXPECT_NE(std::string(error.what()).find(GetParam().says), std::string::npos) << error.what();
     EXPECT_EQ(error.where().substr(0, 2), "f:") << error.what();
   }
@@ -77,19 +81,23 @@ TEST_P(Refused, WithPlaceAndReason) {
 
 INSTANTIATE_TEST_SUITE_P(
     Texts, Refused,
-    ::testing::Values(Wrong{"", "'program'"}, Wrong{"program x", "name"}, Wrong{"program \"p\" {", "tensor"},
-                      Wrong{"program \"p\" { } x", "end of the text"},
-                      Wrong{"program \"p\" { output %0 }", "not declared"},
-                      Wrong{"program \"p\" { input %99999999999 \"x\" : f32[1] }", "tensor number"},
-                      Wrong{"program \"p\" { input %0 \"x\" : f33[1] }", "type"},
-                      Wrong{"program \"p\" { input %0 \"x\" : f32[1] input %0 \"x\" : f32[1] }", "twice"},
-                      Wrong{"program \"p\" { input %0 \"x\" : f32[99999999999999999999] }", "dimension"},
-                      Wrong{"program \"p\" { input %0 \"x\" : f32[4] %1 \"y\" : f32[4] = sum[i](%0[j]) -> [i] }",
-                            "'j' is not an index"},
-                      Wrong{"program \"p\" { input %0 \"x\" : f32[4] %1 \"y\" : f32[4] = mean[i](%0[i]) -> [i] }", "sum"},
-                      Wrong{"program \"p\" { input %0 \"x\" : f32[4] %1 \"y\" : f32[4] = map[%0]($1) }", "operand below $1"},
-                      Wrong{"program \"p\" { input %0 \"x\" : f32[4] %1 \"y\" : f32[4] = sum[i](%0[i]) -> [i] where 1 <= i < 3 }",
-                            "0 <="}));
+    ::testing::Values(
+        Wrong{"", "'program'"}, Wrong{"program x", "name"}, Wrong{"program \"p\" {", "tensor"},
+        Wrong{"program \"p\" { } x", "end of the text"},
+        Wrong{"program \"p\" { output %0 }", "not declared"},
+        Wrong{"program \"p\" { input %99999999999 \"x\" : f32[1] }", "tensor number"},
+        Wrong{"program \"p\" { input %0 \"x\" : f33[1] }", "type"},
+        Wrong{"program \"p\" { input %0 \"x\" : f32[1] input %0 \"x\" : f32[1] }", "twice"},
+        Wrong{"program \"p\" { input %0 \"x\" : f32[99999999999999999999] }", "dimension"},
+        Wrong{"program \"p\" { input %0 \"x\" : f32[4] %1 \"y\" : f32[4] = sum[i](%0[j]) -> [i] }",
+              "'j' is not an index"},
+        Wrong{"program \"p\" { input %0 \"x\" : f32[4] %1 \"y\" : f32[4] = mean[i](%0[i]) -> [i] }",
+              "sum"},
+        Wrong{"program \"p\" { input %0 \"x\" : f32[4] %1 \"y\" : f32[4] = map[%0]($1) }",
+              "operand below $1"},
+        Wrong{"program \"p\" { input %0 \"x\" : f32[4] %1 \"y\" : f32[4] = sum[i](%0[i]) -> [i] "
+              "where 1 <= i < 3 }",
+              "0 <="}));
 
 TEST(ProgramText, EveryTruncationIsAnError) {
   for (std::size_t length = 0; length + 2 < kDemo.size(); ++length)
@@ -105,7 +113,7 @@ TEST(ProgramText, EveryChangedByteIsAProgramOrAnError) {
         const Program program = parse_program(text);
         EXPECT_EQ(to_text(parse_program(to_text(program))), to_text(program));
         verify(program);
-      } catch (const Error&) {
+      } catch (const Error &) {
       }
     }
 }
@@ -119,5 +127,5 @@ TEST(ProgramText, AffinePrintsLikeTileText) {
   EXPECT_EQ(to_text(Affine{{0, 0}, -7}, indices), "-7");
 }
 
-}  // namespace
-}  // namespace tilefuse::program
+} // namespace
+} // namespace tilefuse::program

@@ -51,25 +51,52 @@ void expect_same(const Kernel& k, const std::vector<Bytes>& got, const std::vect
   }
 }
 
-// `target` overrides the device's: code for other devices must run here too.
-void compare(Device& device, const std::string& text, double tolerance, const Target& target) {
-  const Kernel k = kernel::parse_kernel(text);
-  const Package source = emit::make_opencl_emitter()->emit(k, target);
-  SCOPED_TRACE(source.code);
-  std::vector<Bytes> got = arguments_of(k);
-  std::vector<Bytes> want = got;
-  run_package(device, device.build({source})[0], spans_of(got));
-  kernel::simulate(k, spans_of(want));
-  expect_same(k, got, want, tolerance);
-}
-
-void compare(Device& device, const std::string& text, double tolerance = 0) {
+// Builds all kernels in one go, for both kinds of lanes: code for other devices must run here too.
+void compare(Device& device, const std::vector<std::string>& texts, double tolerance = 0) {
+  std::vector<Kernel> kernels;
+  std::vector<Package> sources;
   for (const LaneKind lanes : {LaneKind::Vector, LaneKind::WorkItem}) {
     Target target = device.target();
     target.lanes = lanes;
-    compare(device, text, tolerance, target);
+    for (const std::string& text : texts) {
+      kernels.push_back(kernel::parse_kernel(text));
+      sources.push_back(emit::make_opencl_emitter()->emit(kernels.back(), target));
+    }
+  }
+  const std::vector<Package> built = device.build(sources);
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    SCOPED_TRACE(sources[i].code);
+    std::vector<Bytes> got = arguments_of(kernels[i]);
+    std::vector<Bytes> want = got;
+    run_package(device, built[i], spans_of(got));
+    kernel::simulate(kernels[i], spans_of(want));
+    expect_same(kernels[i], got, want, tolerance);
     if (::testing::Test::HasFatalFailure()) return;
   }
+}
+
+void compare(Device& device, const std::string& text, double tolerance = 0) {
+  compare(device, std::vector<std::string>{text}, tolerance);
+}
+
+// " .. 4" of a vector's access, "x4" of its type; empty for a scalar.
+std::string access_of(int lanes, int stride = 1) {
+  if (lanes == 1) return "";
+  return fmt::format(" .. {}{}", lanes, stride == 1 ? "" : fmt::format(" : {}", stride));
+}
+std::string width_of(int lanes) { return lanes == 1 ? "" : fmt::format("x{}", lanes); }
+
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    if (text.compare(at, what.size(), what) == 0) {
+      out += by;
+      at += what.size();
+    } else {
+      out += text[at++];
+    }
+  }
+  return out;
 }
 
 TEST(OpenclKernels, VectorsRegistersAndLoops) {
@@ -107,53 +134,56 @@ kernel indexed blocks 1 block_size 1 {
   global b1 f32[8]
   register a0 f32[8]
   for i in 0..8 { a0[i] = b0[7 - i] * f32(2) }
-  for i in 0..8 step 2 {
-    b1[i] = a0[i]
-    b1[i + 1] = a0[i + 1]
+  for j in 0..8 step 2 {
+    b1[j] = a0[j]
+    b1[j + 1] = a0[j + 1]
   }
 })");
 }
 
 TEST(OpenclKernels, EdgesAreNotTouched) {
   TILEFUSE_NEED_OPENCL(device);
-  for (const int lanes : {1, 2, 3, 4, 8, 16})
-    for (const int stride : {1, 3})
-      for (const std::string type : {"f32", "f16", "bf16", "i8", "i32", "bool"}) {
-        const bool is_half = type == "f16" || type == "bf16";
-        const std::string width = lanes == 1 ? "" : fmt::format("x{}", lanes);
-        const std::string access =
-            lanes == 1 ? "" : fmt::format(" .. {}{}", lanes, stride == 1 ? "" : fmt::format(" : {}", stride));
-        const std::string value = fmt::format("b0[block{} valid b2[block] fill 1]", access);
-        const int elems = 24 + (lanes - 1) * stride;
-        compare(*device, fmt::format(R"(
-kernel edge blocks 24 block_size 1 {{
-  global const b0 {0}[{1}]
-  global b1 {0}[{2}]
-  global const b2 i32[24]
-  b1[block * 64{3} valid b2[block] + 2] = {4}
-}})",
-                                     type, elems, 24 * 64, access,
-                                     is_half ? fmt::format("{0}{1}(f32{1}({2}))", type, width, value) : value));
-        if (HasFatalFailure()) return;
-      }
+  struct Access {
+    int lanes;
+    int stride;
+  };
+  const std::vector<Access> accesses = {{1, 1}, {2, 1}, {3, 1}, {4, 1}, {8, 1}, {16, 1}, {2, 3}, {3, 2}, {8, 3}, {4, -1}};
+  std::vector<std::string> texts;
+  for (const std::string type : {"f32", "f16", "bf16", "i8", "i32", "bool"}) {
+    std::string body;
+    for (std::size_t row = 0; row < accesses.size(); ++row) {
+      const auto [lanes, stride] = accesses[row];
+      const std::string access = access_of(lanes, stride);
+      const std::string value = fmt::format("b0[block + 8{} valid b2[block] fill 1]", access);
+      const bool is_half = type == "f16" || type == "bf16";
+      body += fmt::format("  b1[{} + block * 64 + 8{} valid b2[block] + 2] = {}\n", row * 24 * 64, access,
+                          is_half ? fmt::format("{0}{1}(f32{1}({2}))", type, width_of(lanes), value) : value);
+    }
+    texts.push_back(fmt::format("kernel edge_{0} blocks 24 block_size 1 {{\n  global const b0 {0}[64]\n"
+                                "  global b1 {0}[{1}]\n  global const b2 i32[24]\n{2}}}",
+                                type, accesses.size() * 24 * 64, body));
+  }
+  compare(*device, texts);
 }
 
 TEST(OpenclKernels, LocalMemoryAndBarriers) {
   TILEFUSE_NEED_OPENCL(device);
+  std::vector<std::string> texts;
   for (const std::string type : {"f32", "f16", "i32"})
-    compare(*device, fmt::format(R"(
-kernel reverse blocks 5 block_size 64 {{
-  global const b0 {0}[320]
-  global b1 {0}[320]
-  local s2 {0}[64]
-  for r in 0..2 {{
+    texts.push_back(replaced(R"(
+kernel reverse_TYPE blocks 5 block_size 64 {
+  global const b0 TYPE[320]
+  global b1 TYPE[320]
+  local s2 TYPE[64]
+  for r in 0..2 {
     barrier
     s2[lane] = b0[block * 64 + lane]
     barrier
-    if lane < 32 {{ b1[block * 64 + lane] = s2[63 - lane] }} else {{ b1[block * 64 + lane] = s2[lane] }}
-  }}
-}})",
-                                 type));
+    if lane < 32 { b1[block * 64 + lane] = s2[63 - lane] } else { b1[block * 64 + lane] = s2[lane] }
+  }
+})",
+                             "TYPE", type));
+  compare(*device, texts);
 }
 
 TEST(OpenclKernels, LocalMemoryOfOneWorkItem) {
@@ -170,50 +200,51 @@ kernel scratch blocks 4 block_size 1 {
   }
   barrier
   prefetch b0[block * 32]
-  for i in 0..32 { b1[block * 32 + i] = f32(s2[31 - i]) + s3[i] }
+  for j in 0..32 { b1[block * 32 + j] = f32(s2[31 - j]) + s3[j] }
 })");
 }
 
 TEST(OpenclKernels, Mathematics) {
   TILEFUSE_NEED_OPENCL(device);
-  for (const std::string op : {"neg", "abs", "exp", "sqrt", "tanh", "floor", "ceil", "round", "erf", "sin", "cos", "log"})
-    for (const std::string width : {"", "x4"}) {
-      const std::string access = width.empty() ? "" : " .. 4";
-      const std::string positive = op == "log" || op == "sqrt" ? fmt::format("abs(b0[block * 4{}])", access)
-                                                               : fmt::format("b0[block * 4{}]", access);
-      compare(*device, fmt::format(R"(
-kernel math blocks 6 block_size 1 {{
-  global const b0 f32[32]
-  global b1 f32[32]
-  b1[block * 4{0}] = {1}({2})
-}})",
-                                   access, op, positive),
-              2e-6);
+  std::string body;
+  int row = 0;
+  for (const std::string value : {"neg(X)", "abs(X)", "exp(X)", "sqrt(abs(X))", "tanh(X)", "floor(X)", "ceil(X)",
+                                  "round(X)", "erf(X)", "sin(X)", "cos(X)", "log(abs(X))", "pow(abs(X), X)", "X % ONE"})
+    for (const int lanes : {1, 4}) {
+      const std::string x = fmt::format("b0[block * 4{}]", access_of(lanes));
+      const std::string one = fmt::format("f32{}(0.75)", width_of(lanes));
+      body += fmt::format("  b1[{} + block * 4{}] = {}\n", 32 * row++, access_of(lanes),
+                          replaced(replaced(value, "X", x), "ONE", one));
     }
+  compare(*device,
+          fmt::format("kernel math blocks 6 block_size 1 {{\n  global const b0 f32[32]\n  global b1 f32[{}]\n{}}}",
+                      32 * row, body),
+          3e-6);
 }
 
 TEST(OpenclKernels, BinaryOperationsOfEveryType) {
   TILEFUSE_NEED_OPENCL(device);
-  for (const std::string type : {"f32", "f64", "i32", "i64", "i8", "u8"})
-    for (const std::string width : {"", "x8"}) {
-      const std::string access = width.empty() ? "" : " .. 8";
-      const std::string a = fmt::format("b0[block * 8{}]", access);
-      const std::string b = fmt::format("b1[block * 8{}]", access);
-      std::string body;
-      int row = 0;
-      for (const std::string value : {"A + B", "A - B", "A * B", "max(A, B)", "min(A, B)", "select(A < B, A, B)",
-                                      "select(A >= B and not(A == B), A, B)", "select(A != B or A > B, B, A)",
-                                      "fma(A, B, A)", "abs(A)", "neg(A)"}) {
-        std::string text = value;
-        for (std::size_t at; (at = text.find('A')) != std::string::npos;) text.replace(at, 1, a);
-        for (std::size_t at; (at = text.find('B')) != std::string::npos;) text.replace(at, 1, b);
-        body += fmt::format("  b2[block * 8 + {}{}] = {}\n", 32 * row++, access, text);
+  std::vector<std::string> texts;
+  for (const std::string type : {"f32", "f64", "i32", "i64", "i8", "u8"}) {
+    const bool is_unsigned = type == "u8";
+    const bool is_integer = type != "f32" && type != "f64";
+    std::string body;
+    int row = 0;
+    for (const std::string value : {"X + Y", "X - Y", "X * Y", "max(X, Y)", "min(X, Y)", "select(X < Y, X, Y)",
+                                    "select(X >= Y && not(X == Y), X, Y)", "select(X != Y || X > Y, Y, X)",
+                                    "fma(X, Y, X)", "abs(X)", "neg(X)"})
+      for (const int lanes : {1, 8}) {
+        if (is_unsigned && (value == "X - Y" || value == "neg(X)")) continue;  // below zero
+        if (is_integer && value == "fma(X, Y, X)") continue;
+        const std::string at = fmt::format("[block * 8{}]", access_of(lanes));
+        body += fmt::format("  b2[{} + block * 8{}] = {}\n", 32 * row++, access_of(lanes),
+                            replaced(replaced(value, "X", "b0" + at), "Y", "b1" + at));
       }
-      compare(*device, fmt::format("kernel binary blocks 4 block_size 1 {{\n  global const b0 {0}[32]\n"
-                                   "  global const b1 {0}[32]\n  global b2 {0}[{1}]\n{2}}}",
-                                   type, 32 * row, body));
-      if (HasFatalFailure()) return;
-    }
+    texts.push_back(fmt::format("kernel binary_{0} blocks 4 block_size 1 {{\n  global const b0 {0}[32]\n"
+                                "  global const b1 {0}[32]\n  global b2 {0}[{1}]\n{2}}}",
+                                type, 32 * row, body));
+  }
+  compare(*device, texts);
 }
 
 TEST(OpenclKernels, DivisionCannotTrap) {
@@ -239,25 +270,28 @@ kernel division blocks 4 block_size 1 {
 TEST(OpenclKernels, Conversions) {
   TILEFUSE_NEED_OPENCL(device);
   const std::vector<std::string> types = {"bool", "i8", "u8", "i32", "i64", "f16", "bf16", "f32", "f64"};
-  for (const std::string& from : types)
-    for (const std::string width : {"", "x4"}) {
-      const std::string access = width.empty() ? "" : " .. 4";
-      std::string buffers;
-      std::string body;
-      for (const std::string& to : types) {
-        const std::string value = fmt::format("b0[block * 4{}]", access);
-        // Halves take and give only floats.
-        const bool through_float = to == "f16" || to == "bf16" || from == "f16" || from == "bf16";
-        buffers += fmt::format("  global out_{0} {0}[24]\n", to);
-        if (to == from) body += fmt::format("  out_{}[block * 4{}] = {}\n", to, access, value);
-        else if (through_float && from != "f32" && to != "f32")
-          body += fmt::format("  out_{0}[block * 4{1}] = {0}{2}(f32{2}({3}))\n", to, access, width, value);
-        else body += fmt::format("  out_{0}[block * 4{1}] = {0}{2}({3})\n", to, access, width, value);
+  const auto is_half = [](const std::string& type) { return type == "f16" || type == "bf16"; };
+  std::vector<std::string> texts;
+  for (const std::string& from : types) {
+    std::string buffers;
+    std::string body;
+    for (const std::string& to : types) {
+      buffers += fmt::format("  global out_{0} {0}[48]\n", to);
+      for (const int lanes : {1, 4}) {
+        const std::string value = fmt::format("b0[block * 4{}]", access_of(lanes));
+        // Halves take and give only floats; from signed to unsigned wraps or saturates as the device likes.
+        if (to == "u8" && (from == "i8" || from == "i32" || from == "i64")) continue;
+        const bool through = (is_half(to) && from != "f32") || (is_half(from) && to != "f32");
+        std::string cast = through ? fmt::format("{0}{1}(f32{1}({2}))", to, width_of(lanes), value)
+                                   : fmt::format("{}{}({})", to, width_of(lanes), value);
+        if (to == from) cast = value;
+        body += fmt::format("  out_{}[{} + block * 4{}] = {}\n", to, lanes == 1 ? 0 : 24, access_of(lanes), cast);
       }
-      compare(*device, fmt::format("kernel conversion blocks 6 block_size 1 {{\n  global const b0 {}[24]\n{}{}}}", from,
-                                   buffers, body));
-      if (HasFatalFailure()) return;
     }
+    texts.push_back(fmt::format("kernel from_{0} blocks 6 block_size 1 {{\n  global const b0 {0}[24]\n{1}{2}}}", from,
+                                buffers, body));
+  }
+  compare(*device, texts);
 }
 
 TEST(OpenclKernels, NonNumbersAndRounding) {

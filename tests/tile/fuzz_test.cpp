@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damaged texts: whatever is cut or flipped, adding a text either works or throws Error{Syntax}, and a program from it
-// either verifies or throws an Error.
+// Damaged texts: whatever is cut or flipped, adding a text either works or throws Error{Syntax},
+// and a program from it either verifies or throws an Error.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -19,7 +19,7 @@
 namespace tilefuse::tile {
 namespace {
 
-constexpr int kRounds = 20;  // texts per case
+constexpr int kRounds = 20; // texts per case
 
 std::vector<std::string> library_texts() {
   std::vector<std::string> texts;
@@ -39,9 +39,10 @@ void instantiate_all(const FunctionTable &table, std::int64_t value) {
     for (const AttributeDeclaration &attribute : function.attributes)
       attributes[attribute.name] = value;
     for (const Parameter &parameter : function.parameters)
-      program.inputs.push_back(program.add({.name = parameter.name,
-                                            .shape = program::Shape(parameter.dims ? parameter.dims->size() : 2, 4),
-                                            .role = program::Role::Input}));
+      program.inputs.push_back(
+          program.add({.name = parameter.name,
+                       .shape = program::Shape(parameter.dims ? parameter.dims->size() : 2, 4),
+                       .role = program::Role::Input}));
     try {
       program.outputs = instantiate(table, name, program.inputs, attributes, program, "");
       program::verify(program);
@@ -64,13 +65,15 @@ void try_text(const std::string &text, std::int64_t value) {
 }
 
 std::int64_t attribute_value() {
-  return *rc::gen::element<std::int64_t>(-1, 0, 1, 2, 3, 4, 7, 1000, std::int64_t{1} << 31, INT64_MAX, INT64_MIN);
+  return *rc::gen::element<std::int64_t>(-1, 0, 1, 2, 3, 4, 7, 1000, std::int64_t{1} << 31,
+                                         INT64_MAX, INT64_MIN);
 }
 
 TEST(TileFuzz, WholeLibraryWithAnyAttributes) {
   for (const std::string &text : library_texts())
-    for (const std::int64_t value : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, std::int64_t{4},
-                                     std::int64_t{1} << 31, INT64_MAX, INT64_MIN})
+    for (const std::int64_t value :
+         {std::int64_t{-1}, std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, std::int64_t{4},
+          std::int64_t{1} << 31, INT64_MAX, INT64_MIN})
       try_text(text, value);
 }
 
@@ -97,9 +100,20 @@ TEST(TileFuzz, FlippedBytes) {
 }
 
 TEST(TileFuzz, ShuffledTokens) {
-  const std::vector<std::string> tokens = {"function ", "f", "g", "(", ")", "X", "Y", "[", "]", "N", "n", ":", ";", ",", "->", "{",
-                                           "}", "=", "+", "*", ">", "<", "-", "/", "?", "1", "0.5", "default ", "max", "reshape",
-                                           "fill", "permute", "9223372036854775807", "==", "//", "\n", "\"", "%a", "$1", "x.y"};
+  const std::vector<std::string> tokens = {"function ", "f",       "g",
+                                           "(",         ")",       "X",
+                                           "Y",         "[",       "]",
+                                           "N",         "n",       ":",
+                                           ";",         ",",       "->",
+                                           "{",         "}",       "=",
+                                           "+",         "*",       ">",
+                                           "<",         "-",       "/",
+                                           "?",         "1",       "0.5",
+                                           "default ",  "max",     "reshape",
+                                           "fill",      "permute", "9223372036854775807",
+                                           "==",        "//",      "\n",
+                                           "\"",        "%a",      "$1",
+                                           "x.y"};
   const auto any = rc::gen::container<std::vector<std::string>>(rc::gen::elementOf(tokens));
   EXPECT_TRUE(rc::check("random tokens in a function", [&] {
     for (int round = 0; round < kRounds; ++round) {
@@ -111,7 +125,8 @@ TEST(TileFuzz, ShuffledTokens) {
   }));
 }
 
-// Letters exchanged for other letters of the text keep it close to the language, so that many texts get past the parser.
+// Letters exchanged for other letters of the text keep it close to the language, so that many texts
+// get past the parser.
 TEST(TileFuzz, SwappedLetters) {
   const std::vector<std::string> texts = library_texts();
   EXPECT_TRUE(rc::check("a text with letters exchanged", [&] {

@@ -45,8 +45,10 @@ void narrow(Range &range, const Affine &affine, std::size_t index, std::int64_t 
   for (std::size_t i = 0; i < affine.coeff.size(); ++i)
     if (affine.coeff[i].is_zero() == (i == index))
       return;
-  const double c = static_cast<double>(affine.coeff[index].num()) / static_cast<double>(affine.coeff[index].den());
-  const double k = static_cast<double>(affine.constant.num()) / static_cast<double>(affine.constant.den());
+  const double c = static_cast<double>(affine.coeff[index].num()) /
+                   static_cast<double>(affine.coeff[index].den());
+  const double k =
+      static_cast<double>(affine.constant.num()) / static_cast<double>(affine.constant.den());
   const double a = (0 - k) / c;
   const double b = (static_cast<double>(bound) - 1 - k) / c;
   range.low = std::max(range.low, static_cast<std::int64_t>(std::ceil(std::min(a, b) - 1e-9)));
@@ -88,8 +90,8 @@ double aggregate(Agg agg, std::optional<double> old, double value) {
   return agg == Agg::Max ? std::max(*old, value) : std::min(*old, value);
 }
 
-std::optional<double> product_at(const Program &program, const Contraction &c, const Tensors &values,
-                                 const Point &point) {
+std::optional<double> product_at(const Program &program, const Contraction &c,
+                                 const Tensors &values, const Point &point) {
   for (const Constraint &constraint : c.constraints) {
     const auto k = value_of(constraint.expr, point);
     if (!k || *k < 0 || *k >= constraint.bound)
@@ -150,7 +152,8 @@ std::size_t broadcast_position(std::size_t i, const Shape &to, const Shape &shap
   for (std::size_t d = 0; d < shape.size(); ++d) {
     const std::size_t t = d + to.size() - shape.size();
     const std::int64_t k = static_cast<std::int64_t>(i) / to_strides[t] % to[t];
-    result = result * static_cast<std::size_t>(shape[d]) + static_cast<std::size_t>(shape[d] == 1 ? 0 : k);
+    result = result * static_cast<std::size_t>(shape[d]) +
+             static_cast<std::size_t>(shape[d] == 1 ? 0 : k);
   }
   return result;
 }
@@ -181,7 +184,8 @@ Tensors interpret(const Program &program, const Tensors &inputs) {
       values[t].push_back(load_element(tensor.data->data(), tensor.type, i));
   }
   for (const Statement &statement : program.statements)
-    std::visit([&](const auto &body) { run(program, body, statement.out, values); }, statement.body);
+    std::visit([&](const auto &body) { run(program, body, statement.out, values); },
+               statement.body);
   return values;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every function of ops/: a program that verifies, with the result's shape and type. A function without a case is a failure.
+// Every function of ops/: a program that verifies, with the result's shape and type. A function
+// without a case is a failure.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,35 +30,95 @@ tile::Attributes ints(const std::vector<std::pair<std::string, I>> &list) {
 const std::vector<Case> &cases() {
   static const std::vector<Case> all = {
       {"conv1d", {{1, 3, 9}, {5, 3, 3}}, ints({{"SX", 2}, {"PX", 1}, {"OX", 5}}), {1, 5, 5}},
-      {"conv2d", {{2, 3, 7, 5}, {4, 3, 3, 2}}, ints({{"SY", 2}, {"DX", 2}, {"PY", 1}, {"OY", 4}, {"OX", 3}}), {2, 4, 4, 3}},
-      {"conv3d", {{1, 1, 3, 4, 5}, {2, 1, 1, 2, 3}}, ints({{"OZ", 3}, {"OY", 3}, {"OX", 3}}), {1, 2, 3, 3, 3}},
+      {"conv2d",
+       {{2, 3, 7, 5}, {4, 3, 3, 2}},
+       ints({{"SY", 2}, {"DX", 2}, {"PY", 1}, {"OY", 4}, {"OX", 3}}),
+       {2, 4, 4, 3}},
+      {"conv3d",
+       {{1, 1, 3, 4, 5}, {2, 1, 1, 2, 3}},
+       ints({{"OZ", 3}, {"OY", 3}, {"OX", 3}}),
+       {1, 2, 3, 3, 3}},
       {"depthwise_conv1d", {{1, 3, 9}, {3, 1, 3}}, ints({{"OX", 7}}), {1, 3, 7}},
-      {"depthwise_conv2d", {{1, 3, 5, 5}, {3, 1, 3, 3}}, ints({{"PY", 1}, {"PX", 1}, {"OY", 5}, {"OX", 5}}), {1, 3, 5, 5}},
-      {"depthwise_conv3d", {{1, 2, 3, 3, 3}, {2, 1, 1, 1, 1}}, ints({{"OZ", 3}, {"OY", 3}, {"OX", 3}}), {1, 2, 3, 3, 3}},
+      {"depthwise_conv2d",
+       {{1, 3, 5, 5}, {3, 1, 3, 3}},
+       ints({{"PY", 1}, {"PX", 1}, {"OY", 5}, {"OX", 5}}),
+       {1, 3, 5, 5}},
+      {"depthwise_conv3d",
+       {{1, 2, 3, 3, 3}, {2, 1, 1, 1, 1}},
+       ints({{"OZ", 3}, {"OY", 3}, {"OX", 3}}),
+       {1, 2, 3, 3, 3}},
       {"group_conv1d", {{1, 4, 5}, {6, 2, 3}}, ints({{"OX", 3}, {"G", 2}}), {1, 6, 3}},
-      {"group_conv2d", {{1, 4, 5, 5}, {6, 2, 3, 3}}, ints({{"OY", 3}, {"OX", 3}, {"G", 2}}), {1, 6, 3, 3}},
-      {"group_conv3d", {{1, 4, 1, 5, 5}, {2, 2, 1, 3, 3}}, ints({{"OZ", 1}, {"OY", 3}, {"OX", 3}, {"G", 2}}), {1, 2, 1, 3, 3}},
+      {"group_conv2d",
+       {{1, 4, 5, 5}, {6, 2, 3, 3}},
+       ints({{"OY", 3}, {"OX", 3}, {"G", 2}}),
+       {1, 6, 3, 3}},
+      {"group_conv3d",
+       {{1, 4, 1, 5, 5}, {2, 2, 1, 3, 3}},
+       ints({{"OZ", 1}, {"OY", 3}, {"OX", 3}, {"G", 2}}),
+       {1, 2, 1, 3, 3}},
       {"conv_transpose1d", {{1, 2, 3}, {2, 3, 3}}, ints({{"SX", 2}, {"OX", 7}}), {1, 3, 7}},
-      {"conv_transpose2d", {{1, 2, 3, 3}, {2, 3, 3, 3}}, ints({{"SY", 2}, {"SX", 2}, {"OY", 7}, {"OX", 7}}), {1, 3, 7, 7}},
-      {"conv_transpose3d", {{1, 1, 2, 2, 2}, {1, 1, 2, 2, 2}}, ints({{"OZ", 3}, {"OY", 3}, {"OX", 3}}), {1, 1, 3, 3, 3}},
+      {"conv_transpose2d",
+       {{1, 2, 3, 3}, {2, 3, 3, 3}},
+       ints({{"SY", 2}, {"SX", 2}, {"OY", 7}, {"OX", 7}}),
+       {1, 3, 7, 7}},
+      {"conv_transpose3d",
+       {{1, 1, 2, 2, 2}, {1, 1, 2, 2, 2}},
+       ints({{"OZ", 3}, {"OY", 3}, {"OX", 3}}),
+       {1, 1, 3, 3, 3}},
       {"add_channel1d", {{2, 3, 4}, {3}}, {}, {2, 3, 4}},
       {"add_channel2d", {{2, 3, 4, 5}, {3}}, {}, {2, 3, 4, 5}},
       {"add_channel3d", {{2, 3, 4, 5, 1}, {3}}, {}, {2, 3, 4, 5, 1}},
       {"max_pool1d", {{1, 3, 7}}, ints({{"KX", 3}, {"SX", 2}, {"OX", 3}}), {1, 3, 3}},
-      {"max_pool2d", {{1, 3, 7, 7}}, ints({{"KY", 3}, {"KX", 2}, {"OY", 5}, {"OX", 6}}), {1, 3, 5, 6}},
-      {"max_pool3d", {{1, 1, 3, 3, 3}}, ints({{"KZ", 2}, {"KY", 2}, {"KX", 2}, {"OZ", 2}, {"OY", 2}, {"OX", 2}}), {1, 1, 2, 2, 2}},
+      {"max_pool2d",
+       {{1, 3, 7, 7}},
+       ints({{"KY", 3}, {"KX", 2}, {"OY", 5}, {"OX", 6}}),
+       {1, 3, 5, 6}},
+      {"max_pool3d",
+       {{1, 1, 3, 3, 3}},
+       ints({{"KZ", 2}, {"KY", 2}, {"KX", 2}, {"OZ", 2}, {"OY", 2}, {"OX", 2}}),
+       {1, 1, 2, 2, 2}},
       {"sum_pool1d", {{1, 3, 7}}, ints({{"KX", 3}, {"SX", 2}, {"OX", 3}}), {1, 3, 3}},
-      {"sum_pool2d", {{1, 3, 7, 7}}, ints({{"KY", 3}, {"KX", 2}, {"OY", 5}, {"OX", 6}}), {1, 3, 5, 6}},
-      {"sum_pool3d", {{1, 1, 3, 3, 3}}, ints({{"KZ", 2}, {"KY", 2}, {"KX", 2}, {"OZ", 2}, {"OY", 2}, {"OX", 2}}), {1, 1, 2, 2, 2}},
+      {"sum_pool2d",
+       {{1, 3, 7, 7}},
+       ints({{"KY", 3}, {"KX", 2}, {"OY", 5}, {"OX", 6}}),
+       {1, 3, 5, 6}},
+      {"sum_pool3d",
+       {{1, 1, 3, 3, 3}},
+       ints({{"KZ", 2}, {"KY", 2}, {"KX", 2}, {"OZ", 2}, {"OY", 2}, {"OX", 2}}),
+       {1, 1, 2, 2, 2}},
       {"average_pool1d_full", {{1, 3, 7}}, ints({{"KX", 3}, {"SX", 2}, {"OX", 3}}), {1, 3, 3}},
-      {"average_pool2d_full", {{1, 3, 7, 7}}, ints({{"KY", 3}, {"KX", 2}, {"OY", 5}, {"OX", 6}}), {1, 3, 5, 6}},
-      {"average_pool3d_full", {{1, 1, 3, 3, 3}}, ints({{"KZ", 2}, {"KY", 2}, {"KX", 2}, {"OZ", 2}, {"OY", 2}, {"OX", 2}}), {1, 1, 2, 2, 2}},
-      {"average_pool1d", {{1, 3, 7}}, ints({{"KX", 3}, {"SX", 2}, {"PX", 1}, {"OX", 4}}), {1, 3, 4}},
-      {"average_pool2d", {{1, 3, 7, 7}}, ints({{"KY", 3}, {"KX", 2}, {"OY", 5}, {"OX", 6}}), {1, 3, 5, 6}},
-      {"average_pool3d", {{1, 1, 3, 3, 3}}, ints({{"KZ", 2}, {"KY", 2}, {"KX", 2}, {"OZ", 2}, {"OY", 2}, {"OX", 2}}), {1, 1, 2, 2, 2}},
-      {"average_pool1d_padded", {{1, 3, 7}}, ints({{"KX", 3}, {"SX", 2}, {"PX", 1}, {"EX", 1}, {"OX", 4}}), {1, 3, 4}},
-      {"average_pool2d_padded", {{1, 3, 7, 7}}, ints({{"KY", 3}, {"KX", 2}, {"OY", 5}, {"OX", 6}}), {1, 3, 5, 6}},
-      {"average_pool3d_padded", {{1, 1, 3, 3, 3}}, ints({{"KZ", 2}, {"KY", 2}, {"KX", 2}, {"OZ", 2}, {"OY", 2}, {"OX", 2}}), {1, 1, 2, 2, 2}},
+      {"average_pool2d_full",
+       {{1, 3, 7, 7}},
+       ints({{"KY", 3}, {"KX", 2}, {"OY", 5}, {"OX", 6}}),
+       {1, 3, 5, 6}},
+      {"average_pool3d_full",
+       {{1, 1, 3, 3, 3}},
+       ints({{"KZ", 2}, {"KY", 2}, {"KX", 2}, {"OZ", 2}, {"OY", 2}, {"OX", 2}}),
+       {1, 1, 2, 2, 2}},
+      {"average_pool1d",
+       {{1, 3, 7}},
+       ints({{"KX", 3}, {"SX", 2}, {"PX", 1}, {"OX", 4}}),
+       {1, 3, 4}},
+      {"average_pool2d",
+       {{1, 3, 7, 7}},
+       ints({{"KY", 3}, {"KX", 2}, {"OY", 5}, {"OX", 6}}),
+       {1, 3, 5, 6}},
+      {"average_pool3d",
+       {{1, 1, 3, 3, 3}},
+       ints({{"KZ", 2}, {"KY", 2}, {"KX", 2}, {"OZ", 2}, {"OY", 2}, {"OX", 2}}),
+       {1, 1, 2, 2, 2}},
+      {"average_pool1d_padded",
+       {{1, 3, 7}},
+       ints({{"KX", 3}, {"SX", 2}, {"PX", 1}, {"EX", 1}, {"OX", 4}}),
+       {1, 3, 4}},
+      {"average_pool2d_padded",
+       {{1, 3, 7, 7}},
+       ints({{"KY", 3}, {"KX", 2}, {"OY", 5}, {"OX", 6}}),
+       {1, 3, 5, 6}},
+      {"average_pool3d_padded",
+       {{1, 1, 3, 3, 3}},
+       ints({{"KZ", 2}, {"KY", 2}, {"KX", 2}, {"OZ", 2}, {"OY", 2}, {"OX", 2}}),
+       {1, 1, 2, 2, 2}},
       {"global_average_pool1d", {{2, 3, 7}}, {}, {2, 3, 1}},
       {"global_average_pool2d", {{2, 3, 7, 5}}, {}, {2, 3, 1, 1}},
       {"global_average_pool3d", {{2, 3, 7, 5, 2}}, {}, {2, 3, 1, 1, 1}},
@@ -95,40 +156,73 @@ const std::vector<Case> &cases() {
       {"layer_norm", {{2, 3}, {3}, {3}}, {}, {2, 3}},
       {"transpose2", {{2, 3}}, ints({{"A0", 1}, {"A1", 0}}), {3, 2}},
       {"transpose3", {{2, 3, 4}}, ints({{"A0", 1}, {"A1", 2}, {"A2", 0}}), {3, 4, 2}},
-      {"transpose4", {{2, 3, 4, 5}}, ints({{"A0", 0}, {"A1", 2}, {"A2", 3}, {"A3", 1}}), {2, 4, 5, 3}},
-      {"transpose5", {{2, 3, 4, 5, 6}}, ints({{"A0", 4}, {"A1", 3}, {"A2", 2}, {"A3", 1}, {"A4", 0}}), {6, 5, 4, 3, 2}},
-      {"transpose6", {{2, 3, 4, 5, 6, 7}}, ints({{"A0", 0}, {"A1", 1}, {"A2", 4}, {"A3", 2}, {"A4", 5}, {"A5", 3}}), {2, 3, 6, 4, 7, 5}},
+      {"transpose4",
+       {{2, 3, 4, 5}},
+       ints({{"A0", 0}, {"A1", 2}, {"A2", 3}, {"A3", 1}}),
+       {2, 4, 5, 3}},
+      {"transpose5",
+       {{2, 3, 4, 5, 6}},
+       ints({{"A0", 4}, {"A1", 3}, {"A2", 2}, {"A3", 1}, {"A4", 0}}),
+       {6, 5, 4, 3, 2}},
+      {"transpose6",
+       {{2, 3, 4, 5, 6, 7}},
+       ints({{"A0", 0}, {"A1", 1}, {"A2", 4}, {"A3", 2}, {"A4", 5}, {"A5", 3}}),
+       {2, 3, 6, 4, 7, 5}},
       {"reshape0", {{1, 1}}, {}, {}},
       {"reshape1", {{2, 6}}, ints({{"D0", 12}}), {12}},
       {"reshape2", {{12}}, ints({{"D0", 3}, {"D1", 4}}), {3, 4}},
       {"reshape3", {{12}}, ints({{"D0", 3}, {"D1", 2}, {"D2", 2}}), {3, 2, 2}},
       {"reshape4", {{12}}, ints({{"D0", 3}, {"D1", 2}, {"D2", 2}, {"D3", 1}}), {3, 2, 2, 1}},
-      {"reshape5", {{12}}, ints({{"D0", 3}, {"D1", 2}, {"D2", 2}, {"D3", 1}, {"D4", 1}}), {3, 2, 2, 1, 1}},
-      {"reshape6", {{12}}, ints({{"D0", 3}, {"D1", 2}, {"D2", 2}, {"D3", 1}, {"D4", 1}, {"D5", 1}}), {3, 2, 2, 1, 1, 1}},
+      {"reshape5",
+       {{12}},
+       ints({{"D0", 3}, {"D1", 2}, {"D2", 2}, {"D3", 1}, {"D4", 1}}),
+       {3, 2, 2, 1, 1}},
+      {"reshape6",
+       {{12}},
+       ints({{"D0", 3}, {"D1", 2}, {"D2", 2}, {"D3", 1}, {"D4", 1}, {"D5", 1}}),
+       {3, 2, 2, 1, 1, 1}},
       {"expand1", {{1}}, ints({{"D0", 4}}), {4}},
       {"expand2", {{3, 1}}, ints({{"D0", 3}, {"D1", 4}}), {3, 4}},
       {"expand3", {{3, 1}}, ints({{"D0", 2}, {"D1", 3}, {"D2", 4}}), {2, 3, 4}},
       {"expand4", {{3, 1}}, ints({{"D0", 5}, {"D1", 2}, {"D2", 3}, {"D3", 4}}), {5, 2, 3, 4}},
-      {"expand5", {{1}}, ints({{"D0", 1}, {"D1", 2}, {"D2", 1}, {"D3", 2}, {"D4", 2}}), {1, 2, 1, 2, 2}},
-      {"expand6", {{}}, ints({{"D0", 1}, {"D1", 2}, {"D2", 1}, {"D3", 2}, {"D4", 2}, {"D5", 1}}), {1, 2, 1, 2, 2, 1}},
+      {"expand5",
+       {{1}},
+       ints({{"D0", 1}, {"D1", 2}, {"D2", 1}, {"D3", 2}, {"D4", 2}}),
+       {1, 2, 1, 2, 2}},
+      {"expand6",
+       {{}},
+       ints({{"D0", 1}, {"D1", 2}, {"D2", 1}, {"D3", 2}, {"D4", 2}, {"D5", 1}}),
+       {1, 2, 1, 2, 2, 1}},
       {"slice", {{2, 7, 3}}, ints({{"START", 5}, {"STEP", -2}, {"COUNT", 3}}), {2, 3, 3}},
       {"slice1", {{7}}, ints({{"B0", 1}, {"N0", 3}}), {3}},
       {"slice2", {{7, 5}}, ints({{"N0", 7}, {"N1", 2}, {"S1", 2}}), {7, 2}},
       {"slice3", {{7, 5, 3}}, ints({{"N0", 7}, {"N1", 2}, {"N2", 3}}), {7, 2, 3}},
       {"slice4", {{1, 7, 5, 3}}, ints({{"N0", 1}, {"N1", 2}, {"N2", 3}, {"N3", 1}}), {1, 2, 3, 1}},
-      {"slice5", {{1, 7, 5, 3, 2}}, ints({{"N0", 1}, {"N1", 2}, {"N2", 3}, {"N3", 1}, {"N4", 2}}), {1, 2, 3, 1, 2}},
+      {"slice5",
+       {{1, 7, 5, 3, 2}},
+       ints({{"N0", 1}, {"N1", 2}, {"N2", 3}, {"N3", 1}, {"N4", 2}}),
+       {1, 2, 3, 1, 2}},
       {"pad", {{2, 3, 4}}, ints({{"LEADING", 1}, {"SIZE", 6}}), {2, 6, 4}},
       {"pad_value", {{2, 3, 4}}, ints({{"LEADING", 1}, {"SIZE", 6}, {"VALUE", 9}}), {2, 6, 4}},
       {"pad1", {{3}}, ints({{"L0", 1}, {"S0", 5}}), {5}},
       {"pad2", {{3, 4}}, ints({{"S0", 5}, {"S1", 4}}), {5, 4}},
       {"pad3", {{3, 4, 2}}, ints({{"S0", 5}, {"S1", 4}, {"S2", 2}}), {5, 4, 2}},
       {"pad4", {{3, 4, 2, 1}}, ints({{"S0", 5}, {"S1", 4}, {"S2", 2}, {"S3", 1}}), {5, 4, 2, 1}},
-      {"pad5", {{3, 4, 2, 1, 1}}, ints({{"S0", 5}, {"S1", 4}, {"S2", 2}, {"S3", 1}, {"S4", 2}}), {5, 4, 2, 1, 2}},
+      {"pad5",
+       {{3, 4, 2, 1, 1}},
+       ints({{"S0", 5}, {"S1", 4}, {"S2", 2}, {"S3", 1}, {"S4", 2}}),
+       {5, 4, 2, 1, 2}},
       {"pad1_value", {{3}}, ints({{"L0", 1}, {"S0", 5}, {"VALUE", 9}}), {5}},
       {"pad2_value", {{3, 4}}, ints({{"S0", 5}, {"S1", 4}, {"VALUE", 9}}), {5, 4}},
       {"pad3_value", {{3, 4, 2}}, ints({{"S0", 5}, {"S1", 4}, {"S2", 2}, {"VALUE", 9}}), {5, 4, 2}},
-      {"pad4_value", {{3, 4, 2, 1}}, ints({{"S0", 5}, {"S1", 4}, {"S2", 2}, {"S3", 1}, {"VALUE", 9}}), {5, 4, 2, 1}},
-      {"pad5_value", {{3, 4, 2, 1, 1}}, ints({{"S0", 5}, {"S1", 4}, {"S2", 2}, {"S3", 1}, {"S4", 2}, {"VALUE", 9}}), {5, 4, 2, 1, 2}},
+      {"pad4_value",
+       {{3, 4, 2, 1}},
+       ints({{"S0", 5}, {"S1", 4}, {"S2", 2}, {"S3", 1}, {"VALUE", 9}}),
+       {5, 4, 2, 1}},
+      {"pad5_value",
+       {{3, 4, 2, 1, 1}},
+       ints({{"S0", 5}, {"S1", 4}, {"S2", 2}, {"S3", 1}, {"S4", 2}, {"VALUE", 9}}),
+       {5, 4, 2, 1, 2}},
       {"pad2d", {{1, 2, 3, 3}}, ints({{"PY", 1}, {"PX", 2}, {"OY", 5}, {"OX", 6}}), {1, 2, 5, 6}},
       {"pad_reflect_front", {{2, 4, 1}}, ints({{"COUNT", 3}}), {2, 7, 1}},
       {"pad_reflect_back", {{2, 4, 1}}, ints({{"COUNT", 3}}), {2, 7, 1}},
@@ -159,18 +253,30 @@ const std::vector<Case> &cases() {
   return all;
 }
 
-const std::vector<std::string> kUnary = {
-    "identity", "neg", "abs", "exp", "log", "sqrt", "tanh", "floor", "ceil", "round", "erf", "sin", "cos", "reciprocal",
-    "sign", "is_nan", "not", "relu", "sigmoid", "leaky_relu", "thresholded_relu", "elu", "celu", "selu", "hard_sigmoid",
-    "hard_swish", "silu", "softplus", "mish", "softsign", "gelu", "gelu_tanh", "shrink", "cast_bool", "cast_i8", "cast_u8",
-    "cast_i32", "cast_i64", "cast_f16", "cast_bf16", "cast_f32", "cast_f64"};
-const std::vector<std::string> kBinary = {"add", "sub", "mul", "div", "max", "min", "pow", "mod", "mod_floor", "equal", "less",
-                                          "less_or_equal", "greater", "greater_or_equal", "and", "or", "xor"};
-const std::vector<std::string> kReductions = {"reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "reduce_prod",
-                                              "reduce_sum_square", "reduce_l1", "reduce_l2", "reduce_log_sum",
-                                              "reduce_log_sum_exp"};
-const std::set<std::string> kBool = {"is_nan", "not", "equal", "less", "less_or_equal", "greater", "greater_or_equal", "and",
-                                     "or", "xor"};
+const std::vector<std::string> kUnary = {"identity",     "neg",        "abs",
+                                         "exp",          "log",        "sqrt",
+                                         "tanh",         "floor",      "ceil",
+                                         "round",        "erf",        "sin",
+                                         "cos",          "reciprocal", "sign",
+                                         "is_nan",       "not",        "relu",
+                                         "sigmoid",      "leaky_relu", "thresholded_relu",
+                                         "elu",          "celu",       "selu",
+                                         "hard_sigmoid", "hard_swish", "silu",
+                                         "softplus",     "mish",       "softsign",
+                                         "gelu",         "gelu_tanh",  "shrink",
+                                         "cast_bool",    "cast_i8",    "cast_u8",
+                                         "cast_i32",     "cast_i64",   "cast_f16",
+                                         "cast_bf16",    "cast_f32",   "cast_f64"};
+const std::vector<std::string> kBinary = {
+    "add", "sub",       "mul",   "div",  "max",           "min",     "pow",
+    "mod", "mod_floor", "equal", "less", "less_or_equal", "greater", "greater_or_equal",
+    "and", "or",        "xor"};
+const std::vector<std::string> kReductions = {
+    "reduce_sum",        "reduce_mean", "reduce_max", "reduce_min",     "reduce_prod",
+    "reduce_sum_square", "reduce_l1",   "reduce_l2",  "reduce_log_sum", "reduce_log_sum_exp"};
+const std::set<std::string> kBool = {
+    "is_nan",           "not", "equal", "less", "less_or_equal", "greater",
+    "greater_or_equal", "and", "or",    "xor"};
 
 DType result_type(const std::string &function, DType operand) {
   if (kBool.count(function) != 0)
@@ -220,19 +326,22 @@ TEST(Ops, EveryFunctionMakesAProgramThatVerifies) {
       check(c, type);
 }
 
-// What nest/ can flatten: output subscripts are one index with coefficient 1, or a constant; input subscripts are integer.
+// What nest/ can flatten: output subscripts are one index with coefficient 1, or a constant; input
+// subscripts are integer.
 TEST(Ops, SubscriptsAreOfTheFormThatNestsTake) {
   for (const Case &c : all_cases()) {
     SCOPED_TRACE(c.function);
     std::vector<Values> inputs;
     for (const Shape &shape : c.inputs)
       inputs.push_back({shape, {}});
-    for (const program::Statement &statement : operator_program(c.function, inputs, c.attributes).statements) {
+    for (const program::Statement &statement :
+         operator_program(c.function, inputs, c.attributes).statements) {
       const auto *contraction = std::get_if<program::Contraction>(&statement.body);
       if (!contraction)
         continue;
       for (const program::Affine &subscript : contraction->out) {
-        const auto used = std::count_if(subscript.coeff.begin(), subscript.coeff.end(), [](const Rational &r) { return !r.is_zero(); });
+        const auto used = std::count_if(subscript.coeff.begin(), subscript.coeff.end(),
+                                        [](const Rational &r) { return !r.is_zero(); });
         EXPECT_LE(used, 1);
         for (const Rational &coeff : subscript.coeff)
           EXPECT_TRUE(coeff.is_zero() || coeff == Rational(1));
@@ -246,7 +355,8 @@ TEST(Ops, SubscriptsAreOfTheFormThatNestsTake) {
 }
 
 TEST(Ops, ShapesThatDoNotFitAreErrors) {
-  const auto fails = [](const std::string &function, const std::vector<Shape> &shapes, const tile::Attributes &attributes) {
+  const auto fails = [](const std::string &function, const std::vector<Shape> &shapes,
+                        const tile::Attributes &attributes) {
     std::vector<Values> inputs;
     for (const Shape &shape : shapes)
       inputs.push_back({shape, {}});
@@ -259,15 +369,18 @@ TEST(Ops, ShapesThatDoNotFitAreErrors) {
   };
   const tile::Attributes out = ints({{"OY", 3}, {"OX", 3}});
   EXPECT_EQ(fails("conv2d", {{1, 4, 5, 5}, {2, 3, 3, 3}}, out),
-            "conv2d: dimension 1 of K[M, C, R, S] is 3 in f32[2, 3, 3, 3], need 4 as in I[N, C, H, W] f32[1, 4, 5, 5]");
-  EXPECT_EQ(fails("conv2d", {{1, 4, 5}, {2, 4, 3, 3}}, out), "conv2d: I is f32[1, 4, 5], need 4 dimensions: I[N, C, H, W]");
+            "conv2d: dimension 1 of K[M, C, R, S] is 3 in f32[2, 3, 3, 3], need 4 as in I[N, C, H, "
+            "W] f32[1, 4, 5, 5]");
+  EXPECT_EQ(fails("conv2d", {{1, 4, 5}, {2, 4, 3, 3}}, out),
+            "conv2d: I is f32[1, 4, 5], need 4 dimensions: I[N, C, H, W]");
   tile::Attributes groups = out;
   groups["G"] = I{3};
   EXPECT_EQ(fails("group_conv2d", {{1, 4, 5, 5}, {6, 2, 3, 3}}, groups),
             "group_conv2d: f32[1, 4, 5, 5] has 100 elements, [1, 3, 2, 5, 5] needs 150");
   EXPECT_EQ(fails("depthwise_conv2d", {{1, 4, 5, 5}, {4, 2, 3, 3}}, out),
             "depthwise_conv2d: dimension 1 of K[C, 1, R, S] is 2 in f32[4, 2, 3, 3], need 1");
-  EXPECT_EQ(fails("add", {{2, 3}, {2}}, {}), "add: f32[2] does not broadcast with [2, 3]: 2 against 3; sizes must be equal or 1");
+  EXPECT_EQ(fails("add", {{2, 3}, {2}}, {}),
+            "add: f32[2] does not broadcast with [2, 3]: 2 against 3; sizes must be equal or 1");
   EXPECT_EQ(fails("depth_to_space_dcr", {{1, 6, 2, 2}}, ints({{"B", 2}})),
             "depth_to_space_dcr: f32[1, 6, 2, 2] has 24 elements, [1, 2, 2, 1, 2, 2] needs 16");
   EXPECT_EQ(fails("max_pool2d", {{1, 1, 2, 2}}, ints({{"KY", 0}, {"KX", 1}, {"OY", 2}, {"OX", 2}})),

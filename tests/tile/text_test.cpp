@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parser and the name check say about a text: goldens of whole messages, several mistakes per file.
+// What the parser and the name check say about a text: goldens of whole messages, several mistakes
+// per file.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -65,32 +66,35 @@ TEST(TileText, ReportsSeveralMistakesWithLinesAndCarets) {
                            "}\n"
                            "functoin three(X) -> (Y) { Y = X; }\n"
                            "function four(x) -> (Y) { Y = x; }\n";
-  EXPECT_EQ(mistakes(text), "t.tile:3:15: error: 'Z' is not defined\n"
-                            "   T[n : N] = +(Z[n]);\n"
-                            "                ^\n"
-                            "t.tile:4:11: error: 'q' is no tensor or number; an index stands between [ ] only\n"
-                            "    Y = T + q;\n"
-                            "            ^\n"
-                            "t.tile:7:10: error: expected a number, a name or '(', got ';'\n"
-                            "    Y = X +;\n"
-                            "           ^\n"
-                            "t.tile:8:9: error: expected ')', got ';'\n"
-                            "    Z = (X;\n"
-                            "          ^\n"
-                            "t.tile:10:1: error: expected 'function', got 'functoin'\n"
-                            "  functoin three(X) -> (Y) { Y = X; }\n"
-                            "  ^\n"
-                            "t.tile:11:15: error: expected a tensor (it starts with A-Z), got 'x'\n"
-                            "  function four(x) -> (Y) { Y = x; }\n"
-                            "                ^");
+  EXPECT_EQ(mistakes(text),
+            "t.tile:3:15: error: 'Z' is not defined\n"
+            "   T[n : N] = +(Z[n]);\n"
+            "                ^\n"
+            "t.tile:4:11: error: 'q' is no tensor or number; an index stands between [ ] only\n"
+            "    Y = T + q;\n"
+            "            ^\n"
+            "t.tile:7:10: error: expected a number, a name or '(', got ';'\n"
+            "    Y = X +;\n"
+            "           ^\n"
+            "t.tile:8:9: error: expected ')', got ';'\n"
+            "    Z = (X;\n"
+            "          ^\n"
+            "t.tile:10:1: error: expected 'function', got 'functoin'\n"
+            "  functoin three(X) -> (Y) { Y = X; }\n"
+            "  ^\n"
+            "t.tile:11:15: error: expected a tensor (it starts with A-Z), got 'x'\n"
+            "  function four(x) -> (Y) { Y = x; }\n"
+            "                ^");
 }
 
 TEST(TileText, CaretsCountCodePointsAndLongLinesAreCut) {
   EXPECT_EQ(mistakes("// ä\nfunction f(X) -> (Y) { /* ü */ Y = X; }"),
-            "t.tile:2:24: error: expected a statement that defines a tensor (it starts with A-Z), got '/'\n"
+            "t.tile:2:24: error: expected a statement that defines a tensor (it starts with A-Z), "
+            "got '/'\n"
             "  function f(X) -> (Y) { /* ü */ Y = X; }\n"
             "                         ^");
-  const std::string message = mistakes("function f(X) -> (Y) { Y = X" + std::string(1000, ' ') + "@ }");
+  const std::string message =
+      mistakes("function f(X) -> (Y) { Y = X" + std::string(1000, ' ') + "@ }");
   EXPECT_LT(message.size(), 400U);
   EXPECT_NE(message.find("\n  " + std::string(60, ' ') + "@ }\n  " + std::string(60, ' ') + "^"),
             std::string::npos);
@@ -100,13 +104,16 @@ TEST(TileText, ReportsSyntax) {
   EXPECT_TRUE(says("Y = X", "expected ';', got '}'"));
   EXPECT_TRUE(says("Y X;", "expected '=' or '[', got 'X'"));
   EXPECT_TRUE(says("Y[n, c] = +(X[n, c]);", "expected ':' and the sizes of the result, got ']'"));
-  EXPECT_TRUE(says("Y[n : N] = -(X[n, c]);", "expected one of the aggregations + * > < =, got '-'"));
+  EXPECT_TRUE(
+      says("Y[n : N] = -(X[n, c]);", "expected one of the aggregations + * > < =, got '-'"));
   EXPECT_TRUE(says("Y[n : N] = +(X[n, c] / X[n, c]);", "expected '*', '+' or ')', got '/'"));
   EXPECT_TRUE(says("Y[n : N] = +(X[n, c]), c > 2;", "expected '<', got '>'"));
-  EXPECT_TRUE(says("Y[n : N] = +(X[n, c]) default 0;", "expected a tensor (it starts with A-Z), got '0'"));
+  EXPECT_TRUE(
+      says("Y[n : N] = +(X[n, c]) default 0;", "expected a tensor (it starts with A-Z), got '0'"));
   EXPECT_TRUE(says("Y = X ? X;", "expected ':' of '?:', got ';'"));
   EXPECT_TRUE(says("Y = max(X, 1;", "expected the name of an attribute, got '}'"));
-  EXPECT_TRUE(says("Y = 99999999999999999999*X;", "expected a number in range, got '99999999999999999999'"));
+  EXPECT_TRUE(says("Y = 99999999999999999999*X;",
+                   "expected a number in range, got '99999999999999999999'"));
   EXPECT_TRUE(says("Y = X % 2;", "expected ';', got '%'"));
   EXPECT_TRUE(says("Y = X < 1 < 2;", "expected ';', got '<'"));
   EXPECT_EQ(mistakes("function f(X) -> (Y) { Y = X;").substr(0, 79),
@@ -128,8 +135,9 @@ TEST(TileText, ReportsNames) {
   EXPECT_TRUE(says("Y[n : N] = +(N[n]);", "'N' is a dimension; a tensor is needed here"));
   EXPECT_TRUE(says("Y[n : X] = +(X[n, c]);",
                    "'X' is a tensor; a dimension, an attribute or a numeral is needed here"));
-  EXPECT_TRUE(says("Y[n : n] = +(X[n, c]);",
-                   "index 'n' cannot stand here; a size is made of dimensions, attributes and numerals"));
+  EXPECT_TRUE(
+      says("Y[n : n] = +(X[n, c]);",
+           "index 'n' cannot stand here; a size is made of dimensions, attributes and numerals"));
   EXPECT_TRUE(says("Y = n;", "'n' is no tensor or number; an index stands between [ ] only"));
   EXPECT_EQ(mistakes("function f(X, X) -> (Y, Y) { Y = X; }"),
             "t.tile:1:15: error: 'X' is defined already, as a tensor in line 1\n"
@@ -142,13 +150,16 @@ TEST(TileText, ReportsNames) {
 
 TEST(TileText, ReportsFormsAndRanks) {
   EXPECT_TRUE(says("Y[n : N] = +(X[n]);", "'X' has 2 dimensions, got 1 subscript"));
-  EXPECT_TRUE(says("T[n : N] = +(X[n, c]); Y[n : N] = +(T[n, 0]);", "'T' has 1 dimension, got 2 subscripts"));
+  EXPECT_TRUE(says("T[n : N] = +(X[n, c]); Y[n : N] = +(T[n, 0]);",
+                   "'T' has 1 dimension, got 2 subscripts"));
   EXPECT_TRUE(says("Y[n, c : N] = +(X[n, c]);", "2 subscripts but 1 size"));
   EXPECT_TRUE(says("Y[n : N] = +(X[n, n*c]);", "a subscript cannot hold a product of indices"));
   EXPECT_TRUE(says("Y[n : N] = +(X[n, 2/(c + 1)]);", "a subscript cannot be divided by an index"));
   EXPECT_TRUE(says("Y[n : N] = +(X[n, 0.5*c]);", "only integers under + - * / are possible here"));
-  EXPECT_TRUE(says("Y[n : N] = +(X[n, max(c, 0)]);", "only integers under + - * / are possible here"));
-  EXPECT_TRUE(says("Y[n, c : N, C] = =(X[n, c]) default N;", "'N' is a dimension; a tensor is needed here"));
+  EXPECT_TRUE(
+      says("Y[n : N] = +(X[n, max(c, 0)]);", "only integers under + - * / are possible here"));
+  EXPECT_TRUE(says("Y[n, c : N, C] = =(X[n, c]) default N;",
+                   "'N' is a dimension; a tensor is needed here"));
 }
 
 TEST(TileText, ReportsCalls) {
@@ -162,20 +173,26 @@ TEST(TileText, ReportsCalls) {
                    "'B' is a tensor; a dimension, an attribute or a numeral is needed here"));
   EXPECT_TRUE(says("Y = cast_like(X, X + 1);", "the name of a tensor is needed here"));
   EXPECT_TRUE(says("Y = X; } function g(X) -> (Z) { Z = f(X); ", "'f' takes 2 tensors, got 1"));
-  EXPECT_TRUE(says("Y = g(X); } function g(X) -> (Z) { Z = X; ",
-                   "'g' is defined further down; a function stands above its calls, so that none recurs"));
-  EXPECT_TRUE(says("Y = X; } function g(X; P) -> (Z) { Z = f(X, X; Q = 1); ", "'f' has no attribute 'Q'"));
+  EXPECT_TRUE(
+      says("Y = g(X); } function g(X) -> (Z) { Z = X; ",
+           "'g' is defined further down; a function stands above its calls, so that none recurs"));
+  EXPECT_TRUE(
+      says("Y = X; } function g(X; P) -> (Z) { Z = f(X, X; Q = 1); ", "'f' has no attribute 'Q'"));
   EXPECT_TRUE(says("Y = X; } function g(X; P) -> (Z) { Z = X; } function h(X) -> (Y) { Y = g(X); ",
                    "'g' needs attribute 'P'"));
-  EXPECT_TRUE(says("Y = X; } function g(X) -> (Z, Q) { Z = X; Q = X; } function h(X) -> (Y) { Y = g(X); ",
-                   "'g' has 2 results; an expression needs 1"));
-  EXPECT_TRUE(says("Y = X; } function f(X) -> (Z) { Z = X; ", "function 'f' is defined already, in t.tile line 1"));
+  EXPECT_TRUE(
+      says("Y = X; } function g(X) -> (Z, Q) { Z = X; Q = X; } function h(X) -> (Y) { Y = g(X); ",
+           "'g' has 2 results; an expression needs 1"));
+  EXPECT_TRUE(says("Y = X; } function f(X) -> (Z) { Z = X; ",
+                   "function 'f' is defined already, in t.tile line 1"));
 }
 
 TEST(TileText, AFailedFileAddsNothing) {
   Library library;
   library.add("function f(X) -> (Y) { Y = X; }", "a.tile");
-  EXPECT_THROW(library.add("function g(X) -> (Y) { Y = X; } function h(X) -> (Y) { Y = Z; }", "b.tile"), Error);
+  EXPECT_THROW(
+      library.add("function g(X) -> (Y) { Y = X; } function h(X) -> (Y) { Y = Z; }", "b.tile"),
+      Error);
   EXPECT_EQ(library.functions(), std::vector<std::string>{"f"});
 }
 
@@ -188,15 +205,21 @@ TEST(TileText, DeepNestingIsAnError) {
     return result;
   };
   const int n = 10000;
-  EXPECT_NE(mistakes(in_function("Y = " + repeated("(", n) + "X" + repeated(")", n) + ";")).find(deep),
-            std::string::npos);
+  EXPECT_NE(
+      mistakes(in_function("Y = " + repeated("(", n) + "X" + repeated(")", n) + ";")).find(deep),
+      std::string::npos);
   EXPECT_NE(mistakes(in_function("Y = " + repeated("-", n) + "X;")).find(deep), std::string::npos);
-  EXPECT_NE(mistakes(in_function("Y = " + repeated("exp(", n) + "X" + repeated(")", n) + ";")).find(deep),
+  EXPECT_NE(
+      mistakes(in_function("Y = " + repeated("exp(", n) + "X" + repeated(")", n) + ";")).find(deep),
+      std::string::npos);
+  EXPECT_NE(mistakes(in_function("Y = X" + repeated(" ? X : X", n) + ";")).find(deep),
             std::string::npos);
-  EXPECT_NE(mistakes(in_function("Y = X" + repeated(" ? X : X", n) + ";")).find(deep), std::string::npos);
-  EXPECT_NE(mistakes(in_function("Y = X" + repeated(" + X", n) + ";")).find(deep), std::string::npos);
-  EXPECT_NE(mistakes(in_function("Y[n : N] = +(X[n, c" + repeated("*(1", n) + "]);")).find(deep), std::string::npos);
-  EXPECT_EQ(mistakes(in_function("Y = " + repeated("(", 190) + "X" + repeated(")", 190) + ";")), "");
+  EXPECT_NE(mistakes(in_function("Y = X" + repeated(" + X", n) + ";")).find(deep),
+            std::string::npos);
+  EXPECT_NE(mistakes(in_function("Y[n : N] = +(X[n, c" + repeated("*(1", n) + "]);")).find(deep),
+            std::string::npos);
+  EXPECT_EQ(mistakes(in_function("Y = " + repeated("(", 190) + "X" + repeated(")", 190) + ";")),
+            "");
 }
 
 TEST(TileText, ManyMistakesAreCut) {

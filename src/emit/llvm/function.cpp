@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emit/llvm/function.h"
 
+#include <unordered_map>
 #include <variant>
 
 #include <fmt/format.h>
@@ -82,6 +83,7 @@ class FunctionBuilder {
   llvm::Function* body_ = nullptr;
   llvm::Value* block_ = nullptr;
   std::vector<Index> variables_;                           // by variable; values of other types have constant 0
+  std::unordered_map<kernel::ExprRef, Index> known_;       // shared nodes of the statement at hand
   std::vector<llvm::Value*> bases_;                        // by buffer; null for registers
   std::vector<std::vector<llvm::AllocaInst*>> registers_;  // by buffer, then value
 };
@@ -171,12 +173,19 @@ Index FunctionBuilder::index(kernel::ExprRef expr) {
   if (!is_int(expr->type))
     throw Error(ErrorCode::Unsupported, "an index of the kernel is not a 32-bit integer scalar");
   if (const auto* ref = std::get_if<kernel::VarRef>(&expr->node)) return slot(ref->var);
-  if (const auto* scalar = std::get_if<kernel::Scalar>(&expr->node)) return int_scalar(expr, *scalar);
-  return split(visit(expr));
+  if (const auto known = known_.find(expr); known != known_.end()) return known->second;
+  const auto* scalar = std::get_if<kernel::Scalar>(&expr->node);
+  const Index result = scalar != nullptr ? int_scalar(expr, *scalar) : split(visit(expr));
+  known_.emplace(expr, result);
+  return result;
 }
 
 llvm::Value* FunctionBuilder::value(kernel::ExprRef expr) {
-  return is_int(expr->type) ? whole(ir_, index(expr)) : visit(expr);
+  if (is_int(expr->type)) return whole(ir_, index(expr));
+  if (const auto known = known_.find(expr); known != known_.end()) return known->second.dynamic;
+  llvm::Value* result = visit(expr);
+  known_.emplace(expr, Index{result, 0});
+  return result;
 }
 
 llvm::Value* FunctionBuilder::visit(kernel::ExprRef expr) {
@@ -256,6 +265,7 @@ llvm::AllocaInst* FunctionBuilder::register_slot(kernel::BufferId buffer, kernel
 
 void FunctionBuilder::emit(kernel::StmtRef stmt) {
   if (stmt == nullptr) return;
+  known_.clear();
   std::visit([&](const auto& inner) { node(inner); }, stmt->node);
 }
 

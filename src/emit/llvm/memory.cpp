@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emit/llvm/memory.h"
 
-#include <functional>
 #include <vector>
 
 #include <llvm/IR/Module.h>
@@ -194,7 +193,7 @@ Validity known_validity(const Access& access) {
 llvm::Value* whole(Ir& ir, const Index& index) {
   llvm::Value* constant = ir.getInt64(static_cast<std::uint64_t>(index.constant));
   if (index.dynamic == nullptr) return constant;
-  return index.constant == 0 ? index.dynamic : ir.CreateNSWAdd(index.dynamic, constant);
+  return index.constant == 0 ? index.dynamic : ir.CreateAdd(index.dynamic, constant);
 }
 
 Index split(llvm::Value* value) {
@@ -207,25 +206,25 @@ Index add(Ir& ir, const Index& a, const Index& b) {
   const std::int64_t constant = wrapping_add(a.constant, b.constant);
   if (a.dynamic == nullptr) return {b.dynamic, constant};
   if (b.dynamic == nullptr) return {a.dynamic, constant};
-  return {ir.CreateNSWAdd(a.dynamic, b.dynamic), constant};
+  return {ir.CreateAdd(a.dynamic, b.dynamic), constant};
 }
 
 Index subtract(Ir& ir, const Index& a, const Index& b) {
   const std::int64_t constant = wrapping_add(a.constant, wrapping_multiply(-1, b.constant));
   if (b.dynamic == nullptr) return {a.dynamic, constant};
   llvm::Value* left = a.dynamic == nullptr ? ir.getInt64(0) : a.dynamic;
-  return {ir.CreateNSWSub(left, b.dynamic), constant};
+  return {ir.CreateSub(left, b.dynamic), constant};
 }
 
 Index multiply(Ir& ir, const Index& a, const Index& b) {
   if (a.dynamic != nullptr && b.dynamic != nullptr)
-    return split(ir.CreateNSWMul(whole(ir, a), whole(ir, b)));
+    return split(ir.CreateMul(whole(ir, a), whole(ir, b)));
   const Index& varying = a.dynamic != nullptr ? a : b;
   const std::int64_t factor = a.dynamic != nullptr ? b.constant : a.constant;
   const std::int64_t constant = wrapping_multiply(varying.constant, factor);
   if (varying.dynamic == nullptr || factor == 0) return {nullptr, constant};
   if (factor == 1) return varying;
-  return {ir.CreateNSWMul(varying.dynamic, ir.getInt64(static_cast<std::uint64_t>(factor))),
+  return {ir.CreateMul(varying.dynamic, ir.getInt64(static_cast<std::uint64_t>(factor))),
           constant};
 }
 

@@ -84,6 +84,8 @@ std::string generate(llvm::TargetMachine& machine, llvm::Module& module, int vec
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
+  passes.add(llvm::createTargetTransformInfoWrapperPass(machine.getTargetIRAnalysis()));
+  passes.add(llvm::createEarlyCSEPass());
   const auto file = kind == OutputKind::Object ? llvm::CodeGenFileType::ObjectFile
                                                : llvm::CodeGenFileType::AssemblyFile;
   if (machine.addPassesToEmitFile(passes, stream, nullptr, file, /*DisableVerify=*/true))

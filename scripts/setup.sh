@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs the Debian 12 packages that building, testing and bundling need; only those that are missing. As root, or with sudo.
+set -euo pipefail
+
+packages=(
+  # build
+  cmake g++ ninja-build ccache
+  llvm-19-dev zlib1g-dev libsqlite3-dev libprotobuf-dev protobuf-compiler libonnx-dev opencl-c-headers
+  libcli11-dev libfmt-dev libtomlplusplus-dev libstb-dev libxxhash-dev
+  # tests
+  libgtest-dev librapidcheck-dev python3 python3-numpy
+  ocl-icd-libopencl1 pocl-opencl-icd
+  # bundle
+  binutils patchelf
+)
+
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q '^install ok installed$' || missing+=("$package")
+done
+[ "${#missing[@]}" -eq 0 ] && exit 0
+
+root=()
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null || { echo "setup: missing: ${missing[*]}; need root or sudo to install them" >&2; exit 1; }
+  root=(sudo)
+fi
+echo "setup: installing ${missing[*]}"
+"${root[@]}" apt-get update -q
+"${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"

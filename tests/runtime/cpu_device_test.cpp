@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <limits>
+#include <span>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "emit/emitter.h"
+#include "kernel/build.h"
+#include "runtime/device.h"
+
+namespace tilefuse::runtime {
+namespace {
+
+using kernel::BufferId;
+using kernel::Builder;
+using kernel::ForKind;
+using kernel::Space;
+
+// out[i] = in[i] + 1 through scratch, `per_block` elements in a block.
+Package add_one(const Target& target, std::int64_t blocks, std::int64_t per_block, double flops) {
+  kernel::Kernel k;
+  k.name = "add_one";
+  k.blocks = blocks;
+  k.flops = flops;
+  Builder b(k);
+  const BufferId in = b.buffer({"in", Space::Global, {DType::F32, 1}, blocks * per_block});
+  const BufferId out = b.buffer({"out", Space::Global, {DType::F32, 1}, blocks * per_block, true});
+  const BufferId tile = b.buffer({"tile", Space::Local, {DType::F32, 1}, per_block});
+  const auto i = b.variable("i", {DType::I32, 1});
+  const auto j = b.variable("j", {DType::I32, 1});
+  const auto base = b.mul(b.block(), b.integer(per_block));
+  const auto fill = b.loop(i, ForKind::Serial, b.integer(0), b.integer(per_block), 1,
+                           b.store(tile, b.var(i), b.load(in, b.add(base, b.var(i)))));
+  const auto flush =
+      b.loop(j, ForKind::Serial, b.integer(0), b.integer(per_block), 1,
+             b.store(out, b.add(base, b.var(j)), b.add(b.load(tile, b.var(j)), b.real(1, {DType::F32, 1}))));
+  k.body = b.block({fill, flush});
+  std::string why;
+  const auto emitter = emit::make_llvm_emitter(&why);
+  if (emitter == nullptr) throw Error(ErrorCode::Device, why);
+  return emitter->emit(k, target);
+}
+
+void check_add_one(int threads, std::int64_t blocks, std::int64_t per_block, double flops) {
+  const auto device = make_cpu_device(threads);
+  const std::int64_t bytes = blocks * per_block * 4;
+  const auto memory = device->allocate(2 * bytes + 64);
+  const std::int64_t second = (bytes + 63) / 64 * 64;
+  const std::vector<Binding> bindings = {{memory.get(), 0, bytes}, {memory.get(), second, bytes}};
+  std::vector<float> values(static_cast<std::size_t>(blocks * per_block));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 1000);
+  device->write(bindings[0], std::as_bytes(std::span(values)));
+  device->fill_zero(bindings[1]);
+  const std::vector<Package> built =
+      device->build({add_one(device->target(), blocks, per_block, flops)});
+  const auto kernel = device->load(built.at(0), bindings);
+  device->launch(*kernel);
+  device->launch(*kernel);
+  device->finish();
+  std::vector<float> result(values.size());
+  device->read(bindings[1], std::as_writable_bytes(std::span(result)));
+  for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(result[i], values[i] + 1) << i;
+}
+
+TEST(CpuDevice, RunsEveryBlockOnAnyNumberOfThreads) {
+  for (int threads : {1, 2, 3, 8})
+    for (std::int64_t blocks : {1, 2, 7, 1000})
+      for (double flops : {0.0, 1e9}) check_add_one(threads, blocks, 33, flops);
+}
+
+TEST(CpuDevice, ManyTinyBlocks) { check_add_one(2, 100000, 1, 1e8); }
+
+TEST(CpuDevice, TimesEachKernel) {
+  const auto device = make_cpu_device(1);
+  const auto memory = device->allocate(4096);
+  const std::vector<Binding> bindings = {{memory.get(), 0, 64}, {memory.get(), 64, 64}};
+  const auto kernel = device->load(add_one(device->target(), 1, 16, 0), bindings);
+  const std::vector<Launchable*> twice = {kernel.get(), kernel.get()};
+  const std::vector<double> seconds = device->time_each(twice);
+  ASSERT_EQ(seconds.size(), 2U);
+  for (double spent : seconds) EXPECT_TRUE(spent > 0 && spent < 10);
+}
+
+TEST(CpuDevice, DescribesTheMachine) {
+  const auto device = make_cpu_device(0);
+  const Target& target = device->target();
+  EXPECT_EQ(target.backend, "llvm");
+  EXPECT_GE(target.compute_units, 1);
+  EXPECT_EQ(device->driver(), target.isa + " elf1");
+  EXPECT_TRUE(target.vector_f32 == 8 || target.vector_f32 == 16);
+  EXPECT_EQ(make_cpu_device(0)->target(), target);
+}
+
+template <class Action> std::string failure(const Action& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::Device);
+    return error.message();
+  }
+  return "";
+}
+
+TEST(CpuDevice, RefusesWhatItCannotRun) {
+  const auto device = make_cpu_device(1);
+  const auto memory = device->allocate(256);
+  Package package = add_one(device->target(), 1, 16, 0);
+  const std::vector<Binding> good = {{memory.get(), 0, 64}, {memory.get(), 64, 64}};
+  const auto load = [&](const std::vector<Binding>& bindings) {
+    return failure([&] { device->load(package, bindings); });
+  };
+  EXPECT_EQ(load(good), "");
+  EXPECT_NE(load({good[0]}).find("takes 2 arguments, got 1"), std::string::npos);
+  EXPECT_NE(load({good[0], {memory.get(), 4, 64}}).find("multiple of 64"), std::string::npos);
+  EXPECT_NE(load({good[0], {memory.get(), 64, 60}}).find("64 are needed"), std::string::npos);
+  EXPECT_NE(load({good[0], {memory.get(), 256, 64}}).find("binding"), std::string::npos);
+  EXPECT_NE(load({good[0], {nullptr, 0, 64}}).find("no memory"), std::string::npos);
+  package.block_size = 64;
+  EXPECT_NE(load(good).find("64 work-items"), std::string::npos);
+  package.format = CodeFormat::OpenclSource;
+  EXPECT_NE(load(good).find("machine code"), std::string::npos);
+  EXPECT_NE(failure([&] { device->build({package}); }).find("'add_one'"), std::string::npos);
+}
+
+TEST(CpuDevice, GeneratedCodeCutOffAnywhereIsRefused) {
+  const auto device = make_cpu_device(1);
+  const auto memory = device->allocate(256);
+  const std::vector<Binding> bindings = {{memory.get(), 0, 64}, {memory.get(), 64, 64}};
+  const Package whole = add_one(device->target(), 1, 16, 0);
+  for (std::size_t size = 0; size < whole.code.size(); ++size) {
+    Package cut = whole;
+    cut.code.resize(size);
+    EXPECT_THROW(device->load(cut, bindings), Error) << size;
+  }
+}
+
+TEST(CpuDevice, RefusesAbsurdSizes) {
+  const auto device = make_cpu_device(1);
+  EXPECT_NE(failure([&] { device->allocate(std::int64_t{1} << 60); }).find("this machine has"), std::string::npos);
+  EXPECT_NE(failure([&] { device->allocate(-1); }), "");
+  EXPECT_NE(failure([] { make_cpu_device(-1); }), "");
+  EXPECT_NE(failure([] { make_cpu_device(1 << 20); }), "");
+  const auto memory = device->allocate(0);
+  std::vector<std::byte> one(1);
+  EXPECT_NE(failure([&] { device->write({memory.get(), 0, 1}, one); }), "");
+  const Binding far{memory.get(), std::numeric_limits<std::int64_t>::max(), 1};
+  EXPECT_NE(failure([&] { device->read(far, one); }), "");
+}
+
+}  // namespace
+}  // namespace tilefuse::runtime
