@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of the C-like printer share: the kernel, the dialect, and the helper functions asked for so far.
+// What the parts of the C-like printer share: the kernel, the dialect, and the helper functions
+// asked for so far.
 #pragma once
 
 #include <map>
@@ -11,47 +12,55 @@
 namespace tilefuse::emit {
 
 struct CContext {
-  const kernel::Kernel& kernel;
-  const Dialect& dialect;
-  bool wide = false;               // int is 64 bits
-  bool vector_target = false;      // rare paths of helpers stay functions
-  std::vector<bool> split = {};    // by BufferId: a register array held as one variable per value
-  std::map<std::string, std::string> helpers = {};  // name → definition
+  const kernel::Kernel &kernel;
+  const Dialect &dialect;
+  bool wide = false;            // int is 64 bits
+  bool vector_target = false;   // rare paths of helpers stay functions
+  std::vector<bool> split = {}; // by BufferId: a register array held as one variable per value
+  std::map<std::string, std::string> helpers = {}; // name → definition
 
+  // A block of one work-item keeps its scratch to itself, like its registers.
+  std::string_view scratch_space() const {
+    return kernel.block_size == 1 ? dialect.private_space : dialect.local_space;
+  }
   std::string index_type() const { return wide ? "long" : "int"; }
 };
 
 // C type of a value, and the name of a type inside helpers' names ("f32x8").
-std::string value_type(const CContext& cx, const kernel::Type& type);
-std::string type_tag(const kernel::Type& type);
+std::string value_type(const CContext &cx, const kernel::Type &type);
+std::string type_tag(const kernel::Type &type);
 
 // A number as a value of the type, in every lane.
-std::string literal(const CContext& cx, const kernel::Type& type, double value);
-std::string integer_literal(const CContext& cx, std::int64_t value);
+std::string literal(const CContext &cx, const kernel::Type &type, double value);
+std::string integer_literal(const CContext &cx, std::int64_t value);
 
-std::string buffer_name(const CContext& cx, kernel::BufferId id);
-std::string register_name(const CContext& cx, kernel::BufferId id, std::int64_t index);
+std::string buffer_name(const CContext &cx, kernel::BufferId id);
+std::string register_name(const CContext &cx, kernel::BufferId id, std::int64_t index);
 std::string variable_name(kernel::VarId id);
 // "__global const float*".
-std::string pointer_type(const CContext& cx, const kernel::Buffer& buffer);
+std::string pointer_type(const CContext &cx, const kernel::Buffer &buffer);
 
 // Each makes sure that a helper function exists and gives its name. Arguments of the functions:
-std::string select_helper(CContext& cx, ScalarOp min_or_max, const kernel::Type& type);    // (a, b)
-std::string division_helper(CContext& cx, ScalarOp div_or_mod, const kernel::Type& type);  // (a, b), safe for every b
-std::string load_helper(CContext& cx, const kernel::Buffer& buffer, int lanes);   // (pointer, valid, fill)
-std::string store_helper(CContext& cx, const kernel::Buffer& buffer, int lanes);  // (pointer, value, valid)
+std::string select_helper(CContext &cx, ScalarOp min_or_max, const kernel::Type &type); // (a, b)
+std::string division_helper(CContext &cx, ScalarOp div_or_mod,
+                            const kernel::Type &type); // (a, b), safe for every b
+std::string load_helper(CContext &cx, const kernel::Buffer &buffer,
+                        int lanes); // (pointer, valid, fill)
+std::string store_helper(CContext &cx, const kernel::Buffer &buffer,
+                         int lanes); // (pointer, value, valid)
 // (pointer, stride, valid, fill) and (pointer, stride, value, valid).
-std::string gather_helper(CContext& cx, const kernel::Buffer& buffer, int lanes);
-std::string scatter_helper(CContext& cx, const kernel::Buffer& buffer, int lanes);
+std::string gather_helper(CContext &cx, const kernel::Buffer &buffer, int lanes);
+std::string scatter_helper(CContext &cx, const kernel::Buffer &buffer, int lanes);
 
-// An expression as C text, in parentheses where it is not a single term; `bare` is without the outer ones.
-std::string expression(CContext& cx, kernel::ExprRef expr);
+// An expression as C text, in parentheses where it is not a single term; `bare` is without the
+// outer ones.
+std::string expression(CContext &cx, kernel::ExprRef expr);
 std::string bare(std::string text);
 // "base + index" of a bare index.
-std::string offset(const std::string& base, const std::string& index);
+std::string offset(const std::string &base, const std::string &index);
 
 // A load and a store (a statement without indentation).
-std::string load_text(CContext& cx, const kernel::Type& type, const kernel::Load& load);
-std::string store_text(CContext& cx, const kernel::Store& store);
+std::string load_text(CContext &cx, const kernel::Type &type, const kernel::Load &load);
+std::string store_text(CContext &cx, const kernel::Store &store);
 
-}  // namespace tilefuse::emit
+} // namespace tilefuse::emit

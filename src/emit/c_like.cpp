@@ -21,53 +21,62 @@ using kernel::StmtRef;
 
 // Prints statements, one per line, two blanks per level.
 class StatementPrinter {
- public:
-  explicit StatementPrinter(CContext& cx) : cx_(cx) {}
+public:
+  explicit StatementPrinter(CContext &cx) : cx_(cx) {}
   void statement(StmtRef stmt) { std::visit(*this, stmt->node); }
   std::string take() { return std::move(text_); }
-  void line(const std::string& text) { text_ += std::string(2 * depth_, ' ') + text + "\n"; }
+  void line(const std::string &text) { text_ += std::string(2 * depth_, ' ') + text + "\n"; }
 
-  void operator()(const kernel::Block& node) {
+  void operator()(const kernel::Block &node) {
     const bool scoped = depth_ > 1 && has_let(node) && !opens_block_;
     opens_block_ = false;
-    if (scoped) open("{");
-    for (const StmtRef child : node.body) statement(child);
-    if (scoped) close();
+    if (scoped)
+      open("{");
+    for (const StmtRef child : node.body)
+      statement(child);
+    if (scoped)
+      close();
   }
-  void operator()(const kernel::Let& node) {
-    line(fmt::format("const {} {} = {};", value_type(cx_, cx_.kernel[node.var].type), variable_name(node.var),
-                     bare(expression(cx_, node.value))));
+  void operator()(const kernel::Let &node) {
+    line(fmt::format("const {} {} = {};", value_type(cx_, cx_.kernel[node.var].type),
+                     variable_name(node.var), bare(expression(cx_, node.value))));
   }
-  void operator()(const kernel::For& node) {
+  void operator()(const kernel::For &node) {
     const std::string name = variable_name(node.var);
     const std::string type = value_type(cx_, cx_.kernel[node.var].type);
-    body(fmt::format("for ({} {} = {}; {} {} {}; {} += {}) {{", type, name, bare(expression(cx_, node.begin)), name,
-                     node.step < 0 ? ">" : "<", expression(cx_, node.end), name, integer_literal(cx_, node.step)),
+    body(fmt::format("for ({} {} = {}; {} {} {}; {} += {}) {{", type, name,
+                     bare(expression(cx_, node.begin)), name, node.step < 0 ? ">" : "<",
+                     expression(cx_, node.end), name, integer_literal(cx_, node.step)),
          node.body);
   }
-  void operator()(const kernel::If& node) {
+  void operator()(const kernel::If &node) {
     body(fmt::format("if ({}) {{", bare(expression(cx_, node.condition))), node.then_body);
-    if (node.else_body != nullptr) body("else {", node.else_body);
+    if (node.else_body != nullptr)
+      body("else {", node.else_body);
   }
-  void operator()(const kernel::Store& node) { line(store_text(cx_, node)); }
-  void operator()(const kernel::Barrier&) {
-    if (cx_.kernel.block_size > 1) line(std::string(cx_.dialect.barrier));
+  void operator()(const kernel::Store &node) { line(store_text(cx_, node)); }
+  void operator()(const kernel::Barrier &) {
+    if (cx_.kernel.block_size > 1)
+      line(std::string(cx_.dialect.barrier));
   }
-  void operator()(const kernel::Prefetch& node) {
-    const kernel::Buffer& buffer = cx_.kernel[node.buffer];
+  void operator()(const kernel::Prefetch &node) {
+    const kernel::Buffer &buffer = cx_.kernel[node.buffer];
     const bool is_half = buffer.type.elem == DType::F16 || buffer.type.elem == DType::BF16;
-    if (cx_.dialect.prefetch.empty() || buffer.space != Space::Global || is_half) return;
-    const std::string pointer = offset(buffer_name(cx_, node.buffer), bare(expression(cx_, node.index)));
+    if (cx_.dialect.prefetch.empty() || buffer.space != Space::Global || is_half)
+      return;
+    const std::string pointer =
+        offset(buffer_name(cx_, node.buffer), bare(expression(cx_, node.index)));
     line(fmt::format(fmt::runtime(cx_.dialect.prefetch), pointer));
   }
 
- private:
-  static bool has_let(const kernel::Block& block) {
+private:
+  static bool has_let(const kernel::Block &block) {
     for (const StmtRef child : block.body)
-      if (std::holds_alternative<kernel::Let>(child->node)) return true;
+      if (std::holds_alternative<kernel::Let>(child->node))
+        return true;
     return false;
   }
-  void open(const std::string& head) {
+  void open(const std::string &head) {
     line(head);
     ++depth_;
   }
@@ -75,7 +84,7 @@ class StatementPrinter {
     --depth_;
     line("}");
   }
-  void body(const std::string& head, StmtRef stmt) {
+  void body(const std::string &head, StmtRef stmt) {
     open(head);
     opens_block_ = true;
     statement(stmt);
@@ -83,115 +92,132 @@ class StatementPrinter {
     close();
   }
 
-  CContext& cx_;
+  CContext &cx_;
   std::string text_;
   std::size_t depth_ = 1;
-  bool opens_block_ = true;  // the next Block has braces already
+  bool opens_block_ = true; // the next Block has braces already
 };
 
 constexpr std::int64_t kMaxNarrow = std::numeric_limits<std::int32_t>::max();
 
-bool needs_wide(const Kernel& kernel) {
+bool needs_wide(const Kernel &kernel) {
   bool wide = kernel.blocks > kMaxNarrow / std::max<std::int64_t>(1, kernel.block_size);
-  for (const kernel::Buffer& buffer : kernel.buffers) wide |= buffer.elems > kMaxNarrow;
+  for (const kernel::Buffer &buffer : kernel.buffers)
+    wide |= buffer.elems > kMaxNarrow;
   return wide;
 }
 
 // Register arrays whose every index is a constant become one variable per value.
-std::vector<bool> split_registers(const Kernel& kernel) {
+std::vector<bool> split_registers(const Kernel &kernel) {
   std::vector<bool> split(kernel.buffers.size());
-  for (std::size_t i = 0; i < split.size(); ++i) split[i] = kernel.buffers[i].space == Space::Register;
+  for (std::size_t i = 0; i < split.size(); ++i)
+    split[i] = kernel.buffers[i].space == Space::Register;
   const auto note = [&](BufferId id, kernel::ExprRef index) {
-    if (!kernel::is_constant(index)) split[static_cast<std::size_t>(to_int(id))] = false;
+    if (!kernel::is_constant(index))
+      split[static_cast<std::size_t>(to_int(id))] = false;
   };
   kernel::for_each_expr(kernel.body, [&](kernel::ExprRef expr) {
-    if (const auto* load = std::get_if<kernel::Load>(&expr->node)) note(load->buffer, load->index);
+    if (const auto *load = std::get_if<kernel::Load>(&expr->node))
+      note(load->buffer, load->index);
   });
   kernel::for_each_stmt(kernel.body, [&](StmtRef stmt) {
-    if (const auto* store = std::get_if<kernel::Store>(&stmt->node)) note(store->buffer, store->index);
+    if (const auto *store = std::get_if<kernel::Store>(&stmt->node))
+      note(store->buffer, store->index);
   });
   return split;
 }
 
-bool uses_fp64(const Kernel& kernel) {
+bool uses_fp64(const Kernel &kernel) {
   bool uses = false;
-  for (const kernel::Buffer& buffer : kernel.buffers) uses |= buffer.type.elem == DType::F64;
-  kernel::for_each_expr(kernel.body, [&](kernel::ExprRef expr) { uses |= expr->type.elem == DType::F64; });
+  for (const kernel::Buffer &buffer : kernel.buffers)
+    uses |= buffer.type.elem == DType::F64;
+  kernel::for_each_expr(kernel.body,
+                        [&](kernel::ExprRef expr) { uses |= expr->type.elem == DType::F64; });
   return uses;
 }
 
-std::string declare_registers(CContext& cx, BufferId id) {
-  const kernel::Buffer& buffer = cx.kernel[id];
+std::string declare_registers(CContext &cx, BufferId id) {
+  const kernel::Buffer &buffer = cx.kernel[id];
   const std::string type = value_type(cx, buffer.type);
   if (!cx.split[static_cast<std::size_t>(to_int(id))])
     return fmt::format("  {} {}[{}];\n", type, buffer_name(cx, id), buffer.elems);
   std::string text;
-  for (std::int64_t i = 0; i < buffer.elems; ++i) text += fmt::format("  {} {};\n", type, register_name(cx, id, i));
+  for (std::int64_t i = 0; i < buffer.elems; ++i)
+    text += fmt::format("  {} {};\n", type, register_name(cx, id, i));
   return text;
 }
 
-std::string declare_local(const CContext& cx, BufferId id) {
-  const kernel::Buffer& buffer = cx.kernel[id];
+std::string declare_local(const CContext &cx, BufferId id) {
+  const kernel::Buffer &buffer = cx.kernel[id];
   const std::string name = buffer_name(cx, id);
   const std::string elem = cx.dialect.memory_elem(buffer.type.elem);
   const std::string held = cx.dialect.array_elem(buffer.type.elem);
-  if (held == elem) return fmt::format("  {}{} {}[{}];\n", cx.dialect.local_space, elem, name, buffer.elems);
-  return fmt::format("  {0}{1} {2}_bits[{3}];\n  {0}{4}* {2} = ({0}{4}*){2}_bits;\n", cx.dialect.local_space, held,
-                     name, buffer.elems, elem);
+  if (held == elem)
+    return fmt::format("  {}{} {}[{}];\n", cx.scratch_space(), elem, name, buffer.elems);
+  return fmt::format("  {0}{1} {2}_bits[{3}];\n  {0}{4}* {2} = ({0}{4}*){2}_bits;\n",
+                     cx.scratch_space(), held, name, buffer.elems, elem);
 }
 
 struct Parts {
-  std::string parameters;       // of the entry point
-  std::string arguments;        // handed on to an outlined body
-  std::string body_parameters;  // with the local buffers
-  std::string locals;           // declarations
+  std::string parameters;      // of the entry point
+  std::string arguments;       // handed on to an outlined body
+  std::string body_parameters; // with the local buffers
+  std::string locals;          // declarations
   std::string registers;
 };
 
-Parts declare(CContext& cx) {
+Parts declare(CContext &cx) {
   Parts parts;
   parts.body_parameters = fmt::format("const {} block", cx.index_type());
   parts.arguments = fmt::format("({}){}", cx.index_type(), cx.dialect.block_index);
   for (std::size_t i = 0; i < cx.kernel.buffers.size(); ++i) {
     const BufferId id{static_cast<int>(i)};
-    const kernel::Buffer& buffer = cx.kernel[id];
+    const kernel::Buffer &buffer = cx.kernel[id];
     const std::string name = buffer_name(cx, id);
     if (buffer.space == Space::Register) {
       parts.registers += declare_registers(cx, id);
       continue;
     }
-    const std::string parameter = fmt::format("{} {} {}", pointer_type(cx, buffer), cx.dialect.restrict_word, name);
+    const std::string parameter =
+        fmt::format("{} {} {}", pointer_type(cx, buffer), cx.dialect.restrict_word, name);
     parts.body_parameters += ", " + parameter;
     parts.arguments += ", " + name;
-    if (buffer.space == Space::Local) parts.locals += declare_local(cx, id);
-    else parts.parameters += (parts.parameters.empty() ? "" : ", ") + parameter;
+    if (buffer.space == Space::Local)
+      parts.locals += declare_local(cx, id);
+    else
+      parts.parameters += (parts.parameters.empty() ? "" : ", ") + parameter;
   }
   return parts;
 }
 
-std::string print_functions(CContext& cx, const std::string& symbol, bool outline, const std::string& statements) {
+std::string print_functions(CContext &cx, const std::string &symbol, bool outline,
+                            const std::string &statements) {
   const Parts parts = declare(cx);
   const std::string entry = fmt::format(fmt::runtime(cx.dialect.entry), cx.kernel.block_size);
   const std::string head = fmt::format("{} {}({}) {{\n", entry, symbol, parts.parameters);
   if (outline)
-    return fmt::format("{} void {}_body({}) {{\n{}{}}}\n\n{}{}  {}_body({});\n}}\n", cx.dialect.outlined, symbol,
-                       parts.body_parameters, parts.registers, statements, head, parts.locals, symbol,
-                       parts.arguments);
-  std::string indices = fmt::format("  const {0} block = ({0}){1};\n", cx.index_type(), cx.dialect.block_index);
+    return fmt::format("{} void {}_body({}) {{\n{}{}}}\n\n{}{}  {}_body({});\n}}\n",
+                       cx.dialect.outlined, symbol, parts.body_parameters, parts.registers,
+                       statements, head, parts.locals, symbol, parts.arguments);
+  std::string indices =
+      fmt::format("  const {0} block = ({0}){1};\n", cx.index_type(), cx.dialect.block_index);
   if (cx.kernel.block_size > 1)
-    indices += fmt::format("  const {0} lane = ({0}){1};\n", cx.index_type(), cx.dialect.lane_index);
+    indices +=
+        fmt::format("  const {0} lane = ({0}){1};\n", cx.index_type(), cx.dialect.lane_index);
   return head + parts.locals + indices + parts.registers + statements + "}\n";
 }
 
-}  // namespace
+} // namespace
 
-std::string print_c_like(const Kernel& kernel, const std::string& symbol, const Dialect& dialect,
-                         const CLikeOptions& options) {
+std::string print_c_like(const Kernel &kernel, const std::string &symbol, const Dialect &dialect,
+                         const CLikeOptions &options) {
   TILEFUSE_CHECK(kernel.body != nullptr, "a kernel without a body");
-  TILEFUSE_CHECK(!options.outline_body || kernel.block_size == 1, "only a block of one work-item is outlined");
+  TILEFUSE_CHECK(!options.outline_body || kernel.block_size == 1,
+                 "only a block of one work-item is outlined");
   const bool fp64 = uses_fp64(kernel);
   if (fp64 && !options.fp64)
-    throw Error(ErrorCode::Unsupported, "the kernel computes in f64, which the device does not have");
+    throw Error(ErrorCode::Unsupported,
+                "the kernel computes in f64, which the device does not have");
   CContext cx{kernel, dialect};
   cx.wide = needs_wide(kernel);
   cx.vector_target = options.outline_body;
@@ -200,10 +226,11 @@ std::string print_c_like(const Kernel& kernel, const std::string& symbol, const 
   printer.statement(kernel.body);
   const std::string functions = print_functions(cx, symbol, options.outline_body, printer.take());
   std::string text(dialect.prologue);
-  if (fp64) text += dialect.fp64_prologue;
-  for (const auto& [name, definition] : cx.helpers)
+  if (fp64)
+    text += dialect.fp64_prologue;
+  for (const auto &[name, definition] : cx.helpers)
     text += fmt::format("#ifndef {0}_defined\n#define {0}_defined\n{1}#endif\n", name, definition);
   return text + functions;
 }
 
-}  // namespace tilefuse::emit
+} // namespace tilefuse::emit

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// One printer of the kernel level for every C-like language. What differs between languages is a Dialect: words, and a
-// few functions that spell vector types, accesses and conversions. The text is one translation unit:
+// One printer of the kernel level for every C-like language. What differs between languages is a
+// Dialect: words, and a few functions that spell vector types, accesses and conversions. The text
+// is one translation unit:
 //
 //   PROLOGUE
 //   helper functions that the kernel uses, each behind an #ifndef of its own name
 //   [static void SYMBOL_body(int block, …) { … }]     when CLikeOptions::outline_body
 //   ENTRY SYMBOL(buffers in argument order) { local arrays, registers, statements }
 //
-// Names come from ids alone: b0 (global), s2 (local), a3_0 (register 0 of buffer 3), v7 (variable). Units may be put one
-// after another as long as their symbols differ.
+// Names come from ids alone: b0 (global), s2 (local), a3_0 (register 0 of buffer 3), v7 (variable).
+// Units may be put one after another as long as their symbols differ.
 //
 // How values are held:  kernel      C                        in memory
 //                       int         int, long when `wide`    int
@@ -26,19 +27,20 @@
 namespace tilefuse::emit {
 
 struct Dialect {
-  std::string_view name;           // in errors: "OpenCL C"
-  std::string_view prologue;       // first lines
-  std::string_view fp64_prologue;  // printed when a double is used
-  std::string_view entry;          // format string of the entry point's qualifiers, given the block size
-  std::string_view helper;         // qualifiers of a small function
-  std::string_view outlined;       // qualifiers of a function that stays one
-  std::string_view global_space;   // with a trailing blank, may be empty
+  std::string_view name;          // in errors: "OpenCL C"
+  std::string_view prologue;      // first lines
+  std::string_view fp64_prologue; // printed when a double is used
+  std::string_view entry;    // format string of the entry point's qualifiers, given the block size
+  std::string_view helper;   // qualifiers of a small function
+  std::string_view outlined; // qualifiers of a function that stays one
+  std::string_view global_space; // with a trailing blank, may be empty
   std::string_view local_space;
+  std::string_view private_space;
   std::string_view restrict_word;
-  std::string_view block_index;  // as an int
+  std::string_view block_index; // as an int
   std::string_view lane_index;
-  std::string_view barrier;        // a statement
-  std::string_view prefetch;       // format string of a statement, given a pointer; empty: none
+  std::string_view barrier;  // a statement
+  std::string_view prefetch; // format string of a statement, given a pointer; empty: none
 
   // The C type of a scalar held as a value, or of an element in memory ("uchar" of bool).
   std::string (*value_elem)(DType elem);
@@ -46,26 +48,28 @@ struct Dialect {
   // The type a local array of `elem` is declared with, where memory_elem cannot be.
   std::string (*array_elem)(DType elem);
   // Vector type of a scalar type's name; Error{Unsupported} for widths that the language lacks.
-  std::string (*vector)(const std::string& elem, int lanes);
+  std::string (*vector)(const std::string &elem, int lanes);
   // A vector from one scalar or from one scalar per lane, joined by commas.
-  std::string (*compose)(const std::string& vector_type, const std::string& lanes);
-  std::string (*lane)(const std::string& value, int lane);
+  std::string (*compose)(const std::string &vector_type, const std::string &lanes);
+  std::string (*lane)(const std::string &value, int lane);
   // Contiguous elements at base[index] as values, and back.
-  std::string (*load)(DType elem, int lanes, const std::string& base, const std::string& index);
-  std::string (*store)(DType elem, int lanes, const std::string& base, const std::string& index,
-                       const std::string& value);
-  // Conversion between the C types of values; float to integer truncates and saturates, NaN gives 0.
-  std::string (*convert)(const kernel::Type& from, const kernel::Type& to, const std::string& value);
+  std::string (*load)(DType elem, int lanes, const std::string &base, const std::string &index);
+  std::string (*store)(DType elem, int lanes, const std::string &base, const std::string &index,
+                       const std::string &value);
+  // Conversion between the C types of values; float to integer truncates and saturates, NaN gives
+  // 0.
+  std::string (*convert)(const kernel::Type &from, const kernel::Type &to,
+                         const std::string &value);
 };
 
 struct CLikeOptions {
-  // The kernel's body as a function of its own, for compilers that copy the entry point several times. Needs a
-  // block_size of 1.
+  // The kernel's body as a function of its own, for compilers that copy the entry point several
+  // times. Needs a block_size of 1.
   bool outline_body = false;
-  bool fp64 = true;  // the device has doubles; Error{Unsupported} when they are used and it has not
+  bool fp64 = true; // the device has doubles; Error{Unsupported} when they are used and it has not
 };
 
-std::string print_c_like(const kernel::Kernel& kernel, const std::string& symbol, const Dialect& dialect,
-                         const CLikeOptions& options);
+std::string print_c_like(const kernel::Kernel &kernel, const std::string &symbol,
+                         const Dialect &dialect, const CLikeOptions &options);
 
-}  // namespace tilefuse::emit
+} // namespace tilefuse::emit

@@ -11,7 +11,7 @@ namespace {
 using kernel::Space;
 using kernel::Type;
 
-std::string register_text(CContext& cx, kernel::BufferId id, kernel::ExprRef index) {
+std::string register_text(CContext &cx, kernel::BufferId id, kernel::ExprRef index) {
   std::int64_t value = 0;
   if (cx.split[static_cast<std::size_t>(to_int(id))] && kernel::is_constant(index, &value))
     return register_name(cx, id, value);
@@ -19,53 +19,57 @@ std::string register_text(CContext& cx, kernel::BufferId id, kernel::ExprRef ind
 }
 
 // A fill of a vector load is a scalar, and a vector's truth is -1.
-std::string fill_literal(const CContext& cx, const Type& type, double fill) {
-  if (type.elem == DType::Bool) return fill == 0 ? "0" : (type.lanes == 1 ? "1" : "(-1)");
+std::string fill_literal(const CContext &cx, const Type &type, double fill) {
+  if (type.elem == DType::Bool)
+    return fill == 0 ? "0" : (type.lanes == 1 ? "1" : "(-1)");
   return literal(cx, {type.elem, 1}, fill);
 }
 
-std::string valid_text(CContext& cx, kernel::ExprRef valid, int lanes) {
+std::string valid_text(CContext &cx, kernel::ExprRef valid, int lanes) {
   return valid == nullptr ? integer_literal(cx, lanes) : bare(expression(cx, valid));
 }
 
 // A store of bfloat16 reads its value several times: it gets a name first.
-std::string bfloat_store(const CContext& cx, const Type& type, const std::string& base, const std::string& index,
-                         const std::string& value) {
+std::string bfloat_store(const CContext &cx, const Type &type, const std::string &base,
+                         const std::string &index, const std::string &value) {
   return fmt::format("{{ const {} t = {}; {}; }}", value_type(cx, type), bare(value),
                      cx.dialect.store(DType::BF16, type.lanes, base, index, "t"));
 }
 
 // What a memory element takes: {I32, 1} may be held wider.
-std::string stored_value(const CContext& cx, const Type& type, std::string value) {
+std::string stored_value(const CContext &cx, const Type &type, std::string value) {
   return cx.wide && type.elem == DType::I32 && type.lanes == 1 ? "(int)" + value : value;
 }
 
-}  // namespace
+} // namespace
 
-std::string load_text(CContext& cx, const Type& type, const kernel::Load& load) {
-  const kernel::Buffer& buffer = cx.kernel[load.buffer];
-  if (buffer.space == Space::Register) return register_text(cx, load.buffer, load.index);
+std::string load_text(CContext &cx, const Type &type, const kernel::Load &load) {
+  const kernel::Buffer &buffer = cx.kernel[load.buffer];
+  if (buffer.space == Space::Register)
+    return register_text(cx, load.buffer, load.index);
   const DType elem = buffer.type.elem;
   const std::string base = buffer_name(cx, load.buffer);
   const std::string index = bare(expression(cx, load.index));
   if (type.lanes == 1) {
     const std::string scalar = cx.dialect.load(elem, 1, base, index);
-    if (load.valid == nullptr) return scalar;
+    if (load.valid == nullptr)
+      return scalar;
     return fmt::format("({} > 0 ? {} : {})", expression(cx, load.valid), scalar,
                        fill_literal(cx, type, load.fill));
   }
   if (load.lane_stride != 1)
-    return fmt::format("{}({}, {}, {}, {})", gather_helper(cx, buffer, type.lanes), offset(base, index),
-                       integer_literal(cx, load.lane_stride), valid_text(cx, load.valid, type.lanes),
-                       fill_literal(cx, type, load.fill));
-  if (load.valid == nullptr) return cx.dialect.load(elem, type.lanes, base, index);
+    return fmt::format("{}({}, {}, {}, {})", gather_helper(cx, buffer, type.lanes),
+                       offset(base, index), integer_literal(cx, load.lane_stride),
+                       valid_text(cx, load.valid, type.lanes), fill_literal(cx, type, load.fill));
+  if (load.valid == nullptr)
+    return cx.dialect.load(elem, type.lanes, base, index);
   return fmt::format("{}({}, {}, {})", load_helper(cx, buffer, type.lanes), offset(base, index),
                      valid_text(cx, load.valid, type.lanes), fill_literal(cx, type, load.fill));
 }
 
-std::string store_text(CContext& cx, const kernel::Store& store) {
-  const kernel::Buffer& buffer = cx.kernel[store.buffer];
-  const Type& type = store.value->type;
+std::string store_text(CContext &cx, const kernel::Store &store) {
+  const kernel::Buffer &buffer = cx.kernel[store.buffer];
+  const Type &type = store.value->type;
   const std::string value = expression(cx, store.value);
   if (buffer.space == Space::Register)
     return fmt::format("{} = {};", register_text(cx, store.buffer, store.index), bare(value));
@@ -75,16 +79,20 @@ std::string store_text(CContext& cx, const kernel::Store& store) {
   if (is_bfloat && store.valid == nullptr && (type.lanes == 1 || store.lane_stride == 1))
     return bfloat_store(cx, type, base, index, value);
   if (type.lanes == 1) {
-    const std::string scalar = cx.dialect.store(buffer.type.elem, 1, base, index, stored_value(cx, type, value));
-    if (store.valid == nullptr) return scalar + ";";
+    const std::string scalar =
+        cx.dialect.store(buffer.type.elem, 1, base, index, stored_value(cx, type, value));
+    if (store.valid == nullptr)
+      return scalar + ";";
     return fmt::format("if ({} > 0) {};", expression(cx, store.valid), scalar);
   }
   if (store.lane_stride != 1)
-    return fmt::format("{}({}, {}, {}, {});", scatter_helper(cx, buffer, type.lanes), offset(base, index),
-                       integer_literal(cx, store.lane_stride), bare(value), valid_text(cx, store.valid, type.lanes));
-  if (store.valid == nullptr) return cx.dialect.store(buffer.type.elem, type.lanes, base, index, value) + ";";
-  return fmt::format("{}({}, {}, {});", store_helper(cx, buffer, type.lanes), offset(base, index), bare(value),
-                     valid_text(cx, store.valid, type.lanes));
+    return fmt::format("{}({}, {}, {}, {});", scatter_helper(cx, buffer, type.lanes),
+                       offset(base, index), integer_literal(cx, store.lane_stride), bare(value),
+                       valid_text(cx, store.valid, type.lanes));
+  if (store.valid == nullptr)
+    return cx.dialect.store(buffer.type.elem, type.lanes, base, index, value) + ";";
+  return fmt::format("{}({}, {}, {});", store_helper(cx, buffer, type.lanes), offset(base, index),
+                     bare(value), valid_text(cx, store.valid, type.lanes));
 }
 
-}  // namespace tilefuse::emit
+} // namespace tilefuse::emit

@@ -6,8 +6,8 @@ target_sources(tilefuse_emit PRIVATE llvm_spills.cpp)
 if(TILEFUSE_LLVM)
   find_package(LLVM 19.1 REQUIRED CONFIG)
   set(llvm_sources
-      llvm/function.cpp llvm/llvm_emitter.cpp llvm/math.cpp llvm/memory.cpp llvm/object.cpp llvm/scalar_ops.cpp
-      llvm/values.cpp)
+      llvm/expressions.cpp llvm/function.cpp llvm/llvm_emitter.cpp llvm/math.cpp llvm/memory.cpp llvm/object.cpp
+      llvm/scalar_ops.cpp llvm/statements.cpp llvm/values.cpp)
   add_library(tilefuse_llvm MODULE ${llvm_sources})
   set_target_properties(tilefuse_llvm PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/tilefuse)
   target_include_directories(tilefuse_llvm SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})

@@ -16,20 +16,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kModuleFile = "tilefuse_llvm.so";
+constexpr const char *kModuleFile = "tilefuse_llvm.so";
 
 struct ModuleHandle {
-  void* handle = nullptr;
-  std::string why;  // it is null
+  void *handle = nullptr;
+  std::string why; // it is null
 };
 
 std::vector<fs::path> module_folders() {
   std::vector<fs::path> folders;
-  if (const char* folder = std::getenv("TILEFUSE_LIB"); folder != nullptr && *folder != '\0')
+  if (const char *folder = std::getenv("TILEFUSE_LIB"); folder != nullptr && *folder != '\0')
     folders.emplace_back(folder);
   std::error_code failure;
   const fs::path program = fs::read_symlink("/proc/self/exe", failure);
-  if (failure) return folders;
+  if (failure)
+    return folders;
   folders.push_back(program.parent_path());
   folders.push_back(program.parent_path().parent_path() / "lib" / "tilefuse");
   return folders;
@@ -37,15 +38,16 @@ std::vector<fs::path> module_folders() {
 
 ModuleHandle open_module() {
   std::string searched;
-  for (const fs::path& folder : module_folders()) {
+  for (const fs::path &folder : module_folders()) {
     const fs::path file = folder / kModuleFile;
     std::error_code failure;
     if (!fs::exists(file, failure)) {
       searched += fmt::format("{}{}", searched.empty() ? "" : ", ", folder.string());
       continue;
     }
-    if (void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) return {handle, ""};
-    const char* reason = dlerror();
+    if (void *handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL))
+      return {handle, ""};
+    const char *reason = dlerror();
     return {nullptr, fmt::format("{} cannot be loaded: {}", file.string(),
                                  reason == nullptr ? "unknown reason" : reason)};
   }
@@ -53,31 +55,32 @@ ModuleHandle open_module() {
 }
 
 // Opened once and kept: code generation has state of its own for the life of the process.
-const ModuleHandle& module_handle() {
+const ModuleHandle &module_handle() {
   static const ModuleHandle handle = open_module();
   return handle;
 }
 
-void* find_function(const char* name, std::string* why) {
-  const ModuleHandle& module = module_handle();
-  void* function = module.handle == nullptr ? nullptr : dlsym(module.handle, name);
+void *find_function(const char *name, std::string *why) {
+  const ModuleHandle &module = module_handle();
+  void *function = module.handle == nullptr ? nullptr : dlsym(module.handle, name);
   if (function == nullptr && why != nullptr)
     *why = module.handle == nullptr ? module.why : fmt::format("{} has no {}", kModuleFile, name);
   return function;
 }
 
-}  // namespace
+} // namespace
 
-std::unique_ptr<Emitter> make_llvm_emitter(std::string* why) {
-  void* function = find_function("tilefuse_make_llvm_emitter", why);
-  if (function == nullptr) return nullptr;
-  return std::unique_ptr<Emitter>(reinterpret_cast<Emitter* (*)()>(function)());
+std::unique_ptr<Emitter> make_llvm_emitter(std::string *why) {
+  void *function = find_function("tilefuse_make_llvm_emitter", why);
+  if (function == nullptr)
+    return nullptr;
+  return std::unique_ptr<Emitter>(reinterpret_cast<Emitter *(*)()>(function)());
 }
 
-std::string llvm_assembly(const kernel::Kernel& kernel, const Target& target) {
-  using Function = void (*)(const kernel::Kernel&, const Target&, std::string&);
+std::string llvm_assembly(const kernel::Kernel &kernel, const Target &target) {
+  using Function = void (*)(const kernel::Kernel &, const Target &, std::string &);
   std::string why;
-  void* function = find_function("tilefuse_llvm_assembly", &why);
+  void *function = find_function("tilefuse_llvm_assembly", &why);
   if (function == nullptr)
     throw Error(ErrorCode::Unsupported, fmt::format("no code generation for the CPU: {}", why));
   std::string text;
@@ -85,4 +88,4 @@ std::string llvm_assembly(const kernel::Kernel& kernel, const Target& target) {
   return text;
 }
 
-}  // namespace tilefuse::emit
+} // namespace tilefuse::emit

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenCL C 1.2 for the C-like printer. Halves are read and written by vload_half and vstore_half, which every device has;
-// no extension but cl_khr_fp64 is used, and that only where a kernel has doubles.
+// OpenCL C 1.2 for the C-like printer. Halves are read and written by vload_half and vstore_half,
+// which every device has; no extension but cl_khr_fp64 is used, and that only where a kernel has
+// doubles.
 #include <limits>
 
 #include <fmt/format.h>
@@ -38,35 +39,41 @@ std::string memory_elem(DType elem) {
 }
 
 std::string value_elem(DType elem) {
-  if (elem == DType::Bool) return "int";
+  if (elem == DType::Bool)
+    return "int";
   return elem == DType::F16 || elem == DType::BF16 ? "float" : memory_elem(elem);
 }
 
 std::string array_elem(DType elem) { return elem == DType::F16 ? "ushort" : memory_elem(elem); }
 
-std::string vector_name(const std::string& elem, int lanes) {
+std::string vector_name(const std::string &elem, int lanes) {
   if (lanes != 2 && lanes != 3 && lanes != 4 && lanes != 8 && lanes != 16)
-    throw Error(ErrorCode::Unsupported, fmt::format("OpenCL C has no vectors of {} elements; need 2, 3, 4, 8 or 16", lanes));
+    throw Error(
+        ErrorCode::Unsupported,
+        fmt::format("OpenCL C has no vectors of {} elements; need 2, 3, 4, 8 or 16", lanes));
   return fmt::format("{}{}", elem, lanes);
 }
 
-std::string type_name(const Type& type) {
+std::string type_name(const Type &type) {
   return type.lanes == 1 ? value_elem(type.elem) : vector_name(value_elem(type.elem), type.lanes);
 }
 
-std::string compose(const std::string& vector_type, const std::string& lanes) {
+std::string compose(const std::string &vector_type, const std::string &lanes) {
   return fmt::format("({})({})", vector_type, lanes);
 }
 
-std::string lane_of(const std::string& value, int lane) { return fmt::format("{}.s{:x}", value, lane); }
+std::string lane_of(const std::string &value, int lane) {
+  return fmt::format("{}.s{:x}", value, lane);
+}
 
-std::string pointer(const std::string& base, const std::string& index) {
-  if (index == "0") return base;
+std::string pointer(const std::string &base, const std::string &index) {
+  if (index == "0")
+    return base;
   const bool is_sum = index.find_first_of("?<>=!&|^") == std::string::npos;
   return fmt::format("{} + {}", base, is_sum ? index : "(" + index + ")");
 }
 
-std::string load_scalar(DType elem, const std::string& base, const std::string& index) {
+std::string load_scalar(DType elem, const std::string &base, const std::string &index) {
   switch (elem) {
   case DType::Bool:
     return fmt::format("({}[{}] != 0)", base, index);
@@ -79,8 +86,9 @@ std::string load_scalar(DType elem, const std::string& base, const std::string& 
   }
 }
 
-std::string load(DType elem, int lanes, const std::string& base, const std::string& index) {
-  if (lanes == 1) return load_scalar(elem, base, index);
+std::string load(DType elem, int lanes, const std::string &base, const std::string &index) {
+  if (lanes == 1)
+    return load_scalar(elem, base, index);
   const std::string at = pointer(base, index);
   switch (elem) {
   case DType::Bool:
@@ -95,7 +103,7 @@ std::string load(DType elem, int lanes, const std::string& base, const std::stri
 }
 
 // The bits of a float rounded to bfloat16, to nearest even; NaN stays one.
-std::string bfloat_bits(const std::string& value, int lanes) {
+std::string bfloat_bits(const std::string &value, int lanes) {
   const std::string n = lanes == 1 ? "" : fmt::format("{}", lanes);
   const std::string bits = fmt::format("as_uint{}({})", n, value);
   const std::string rounded = fmt::format("(({0} + 0x7fffu + (({0} >> 16) & 1u)) >> 16)", bits);
@@ -104,7 +112,8 @@ std::string bfloat_bits(const std::string& value, int lanes) {
   return fmt::format("convert_ushort{}({} ? {} : {})", n, is_nan, nan, rounded);
 }
 
-std::string store_scalar(DType elem, const std::string& base, const std::string& index, const std::string& value) {
+std::string store_scalar(DType elem, const std::string &base, const std::string &index,
+                         const std::string &value) {
   switch (elem) {
   case DType::Bool:
     return fmt::format("{}[{}] = (uchar)({} != 0)", base, index, value);
@@ -117,8 +126,10 @@ std::string store_scalar(DType elem, const std::string& base, const std::string&
   }
 }
 
-std::string store(DType elem, int lanes, const std::string& base, const std::string& index, const std::string& value) {
-  if (lanes == 1) return store_scalar(elem, base, index, value);
+std::string store(DType elem, int lanes, const std::string &base, const std::string &index,
+                  const std::string &value) {
+  if (lanes == 1)
+    return store_scalar(elem, base, index, value);
   const std::string at = pointer(base, index);
   switch (elem) {
   case DType::Bool:
@@ -132,12 +143,15 @@ std::string store(DType elem, int lanes, const std::string& base, const std::str
   }
 }
 
-std::string convert(const Type& from, const Type& to, const std::string& value) {
+std::string convert(const Type &from, const Type &to, const std::string &value) {
   const std::string from_name = type_name(from);
   const std::string to_name = type_name(to);
-  if (from_name == to_name) return value;
-  if (is_float(from.elem) && !is_float(to.elem)) return fmt::format("convert_{}_sat({})", to_name, value);
-  return to.lanes == 1 ? fmt::format("({}){}", to_name, value) : fmt::format("convert_{}({})", to_name, value);
+  if (from_name == to_name)
+    return value;
+  if (is_float(from.elem) && !is_float(to.elem))
+    return fmt::format("convert_{}_sat({})", to_name, value);
+  return to.lanes == 1 ? fmt::format("({}){}", to_name, value)
+                       : fmt::format("convert_{}({})", to_name, value);
 }
 
 constexpr Dialect kOpenclC = {
@@ -149,6 +163,7 @@ constexpr Dialect kOpenclC = {
     .outlined = "static __attribute__((noinline))",
     .global_space = "__global ",
     .local_space = "__local ",
+    .private_space = "__private ",
     .restrict_word = "restrict",
     .block_index = "get_group_id(0)",
     .lane_index = "get_local_id(0)",
@@ -165,37 +180,41 @@ constexpr Dialect kOpenclC = {
     .convert = convert,
 };
 
-Argument argument_of(const kernel::Buffer& buffer) {
+Argument argument_of(const kernel::Buffer &buffer) {
   const std::int64_t size = size_bytes(buffer.type.elem);
   if (buffer.elems < 0 || buffer.elems > std::numeric_limits<std::int64_t>::max() / size)
-    throw Error(ErrorCode::Limit, fmt::format("a buffer of {} elements of {} bytes is too large", buffer.elems, size));
+    throw Error(ErrorCode::Limit, fmt::format("a buffer of {} elements of {} bytes is too large",
+                                              buffer.elems, size));
   return {.bytes = buffer.elems * size, .written = buffer.written};
 }
 
 class OpenclEmitter final : public Emitter {
- public:
-  Package emit(const kernel::Kernel& kernel, const Target& target) const override {
+public:
+  Package emit(const kernel::Kernel &kernel, const Target &target) const override {
     if (kernel.block_size < 1 || kernel.block_size > target.max_group)
-      throw Error(ErrorCode::Limit, fmt::format("kernel '{}' has {} work-items per group, {} allows {}", kernel.name,
-                                                kernel.block_size, target.name, target.max_group));
+      throw Error(ErrorCode::Limit,
+                  fmt::format("kernel '{}' has {} work-items per group, {} allows {}", kernel.name,
+                              kernel.block_size, target.name, target.max_group));
     Package package;
     package.name = kernel.name;
     package.symbol = symbol_for(kernel.name);
     package.format = CodeFormat::OpenclSource;
     const bool outline = target.lanes == LaneKind::Vector && kernel.block_size == 1;
-    package.code = print_c_like(kernel, package.symbol, kOpenclC, {.outline_body = outline, .fp64 = target.fp64});
+    package.code = print_c_like(kernel, package.symbol, kOpenclC,
+                                {.outline_body = outline, .fp64 = target.fp64});
     package.blocks = kernel.blocks;
     package.block_size = kernel.block_size;
-    for (const kernel::Buffer& buffer : kernel.buffers)
-      if (buffer.space == kernel::Space::Global) package.args.push_back(argument_of(buffer));
+    for (const kernel::Buffer &buffer : kernel.buffers)
+      if (buffer.space == kernel::Space::Global)
+        package.args.push_back(argument_of(buffer));
     package.flops = kernel.flops;
     package.bytes = kernel.bytes;
     return package;
   }
 };
 
-}  // namespace
+} // namespace
 
 std::unique_ptr<Emitter> make_opencl_emitter() { return std::make_unique<OpenclEmitter>(); }
 
-}  // namespace tilefuse::emit
+} // namespace tilefuse::emit

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs along rows of the longest index, whichever it is; the points of a row that count form an interval, because every
-// condition is linear. An odometer walks the other indices.
+// Runs along rows of the longest index, whichever it is; the points of a row that count form an
+// interval, because every condition is linear. An odometer walks the other indices.
 #include "nest/accumulate.h"
 
 #include <algorithm>
@@ -236,7 +236,7 @@ private:
   const Nest &nest_;
   std::size_t row_index_;
   std::vector<Elements> elements_;
-  std::vector<Linear> forms_;  // input a, input b, accumulator, then the conditions
+  std::vector<Linear> forms_; // input a, input b, accumulator, then the conditions
   std::vector<RowCondition> conditions_;
 };
 

@@ -183,8 +183,7 @@ bool covers(const Component &component, std::span<const Index> indices) {
 
 } // namespace
 
-bool narrow_box(std::vector<Bounds> &box, std::span<const Condition> conditions,
-                bool single_only) {
+bool narrow_box(std::vector<Bounds> &box, std::span<const Condition> conditions, bool single_only) {
   for (const Condition &condition : conditions)
     if (terms(condition.form) == 0 &&
         (condition.form.constant < 0 || condition.form.constant >= condition.bound))

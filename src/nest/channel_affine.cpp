@@ -117,8 +117,8 @@ private:
   std::vector<bool> is_t_;
 };
 
-// The one dimension of `result` along which a broadcast operand varies: nothing when there are several, past the end when
-// there is none.
+// The one dimension of `result` along which a broadcast operand varies: nothing when there are
+// several, past the end when there is none.
 std::optional<std::size_t> varying_dim(const Shape &operand, const Shape &result) {
   std::size_t found = result.size();
   for (std::size_t d = 0; d < operand.size(); ++d) {

@@ -21,8 +21,7 @@ double cast_value(double value, DType type) {
   return load_element(&bits, type, 0);
 }
 
-template <class F>
-void combine(std::vector<double> &a, const std::vector<double> &b, F operation) {
+template <class F> void combine(std::vector<double> &a, const std::vector<double> &b, F operation) {
   for (std::size_t i = 0; i < a.size(); ++i)
     a[i] = operation(a[i], b[i]);
 }

@@ -15,8 +15,8 @@ struct ExprRows {
   std::size_t count = 0;
 };
 
-// The expression at every position. Casts to integers truncate and saturate, casts to Bool test for zero; casts between
-// floating types change nothing.
+// The expression at every position. Casts to integers truncate and saturate, casts to Bool test for
+// zero; casts between floating types change nothing.
 std::vector<double> evaluate_rows(const program::Expr &expr, const ExprRows &rows);
 
 } // namespace tilefuse::nest

@@ -129,10 +129,10 @@ private:
   const Nest &nest_;
   Slots slots_;
   const std::vector<double> &acc_;
-  std::vector<Linear> forms_;  // out, accumulator, extras
+  std::vector<Linear> forms_; // out, accumulator, extras
   std::size_t row_index_ = 0;
   std::int64_t points_ = 1;
-  std::vector<std::vector<double>> gathered_;  // (extra, chunk), the accumulator last
+  std::vector<std::vector<double>> gathered_; // (extra, chunk), the accumulator last
   std::vector<Piece> pieces_;
   std::int64_t filled_ = 0;
 };

@@ -96,8 +96,7 @@ FlatStatement FlatBuilder::finish(const std::string &origin) {
 std::string stem(const Nest &nest) {
   using program::Agg;
   const bool reduces = nest.indices.size() > static_cast<std::size_t>(nest.output_indices);
-  const bool window =
-      std::any_of(nest.inputs.begin(), nest.inputs.end(), has_window);
+  const bool window = std::any_of(nest.inputs.begin(), nest.inputs.end(), has_window);
   if (nest.agg == Agg::Sum && nest.comb == program::Comb::Mul)
     return stem_of_products(nest);
   switch (nest.agg) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What flattening a contraction and flattening a map share: slots by buffer, index names, the nest's name.
+// What flattening a contraction and flattening a map share: slots by buffer, index names, the
+// nest's name.
 #pragma once
 
 #include <set>
@@ -17,7 +18,8 @@ public:
   Nest &nest() { return flat_.nest; }
   // Adds an index named like `wanted`: letters, digits and `_` only, unlike every other.
   void add_index(const std::string &wanted, std::int64_t extent);
-  // The tensor's slot, offset and constness; no dimensions. Slots are numbered in order of first use.
+  // The tensor's slot, offset and constness; no dimensions. Slots are numbered in order of first
+  // use.
   Operand operand(program::TensorId tensor);
   // Checks the nest. `origin` names the statement in errors.
   FlatStatement finish(const std::string &origin);
@@ -28,7 +30,8 @@ private:
   std::set<std::string> names_;
 };
 
-// A name for what the nest computes, from its structure alone: conv, dwconv, matmul, mul, maxpool, sum, copy, …
+// A name for what the nest computes, from its structure alone: conv, dwconv, matmul, mul, maxpool,
+// sum, copy, …
 std::string stem(const Nest &nest);
 
 // One nest, or none when the result has no elements.

@@ -68,8 +68,8 @@ private:
                       std::vector<Linear> &into, std::string_view what) {
     const program::Shape &shape = shape_of(tensor);
     if (subscripts.size() != shape.size())
-      fail(ErrorCode::Shape, fmt::format("{} subscripts for a tensor of rank {}",
-                                         subscripts.size(), shape.size()));
+      fail(ErrorCode::Shape,
+           fmt::format("{} subscripts for a tensor of rank {}", subscripts.size(), shape.size()));
     for (std::size_t d = 0; d < shape.size(); ++d) {
       into.push_back(to_linear(subscripts[d], what));
       conditions_.push_back({into.back(), shape[d]});
@@ -95,8 +95,9 @@ private:
                        [&](const Linear &at) { return at.coeff[index] != 0; });
   }
 
-  // The box of every index; false when no point is left. Result indices that conditions on one index bound stay as wide as
-  // these make them, so that padding leaves the result's box whole; results over an init must not be touched outside.
+  // The box of every index; false when no point is left. Result indices that conditions on one
+  // index bound stay as wide as these make them, so that padding leaves the result's box whole;
+  // results over an init must not be touched outside.
   bool find_box() {
     std::vector<Bounds> single(body_.indices.size());
     if (!narrow_box(single, conditions_, true))
@@ -106,8 +107,9 @@ private:
       return false;
     for (std::size_t i = 0; i < box_.size(); ++i) {
       if (!box_[i].is_finite())
-        fail(ErrorCode::Shape, fmt::format("index '{}' is not bounded by any subscript or constraint",
-                                           body_.indices[i]));
+        fail(ErrorCode::Shape,
+             fmt::format("index '{}' is not bounded by any subscript or constraint",
+                         body_.indices[i]));
       if (single[i].is_finite() && in_result(i) && !body_.init)
         box_[i] = single[i];
     }
@@ -123,7 +125,8 @@ private:
         kept_.push_back(i);
   }
 
-  // Result indices in the order of the result's dimensions, then reduced ones in order of first appearance.
+  // Result indices in the order of the result's dimensions, then reduced ones in order of first
+  // appearance.
   void choose_indices() {
     for (const Linear &at : out_) {
       take_indices_of(at);
@@ -237,9 +240,8 @@ private:
         fail(ErrorCode::Unsupported, "a product over no points at some element of the result");
       const program::Expr start =
           program::constant(initial_value(body_.agg, nest.acc_type), nest.acc_type);
-      value = program::call(ScalarOp::Select,
-                            {program::call(ScalarOp::Eq, {value, start}),
-                             program::constant(0, nest.acc_type), value});
+      value = program::call(ScalarOp::Select, {program::call(ScalarOp::Eq, {value, start}),
+                                               program::constant(0, nest.acc_type), value});
     }
     return program::cast(std::move(value), stored_.program[statement_.out].type);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Program simplifications that need evaluation. All keep the meaning exactly, up to rounding of folded constants (which are
-// computed in double).
+// Program simplifications that need evaluation. All keep the meaning exactly, up to rounding of
+// folded constants (which are computed in double).
 #pragma once
 
 #include <map>
@@ -11,18 +11,25 @@
 
 namespace tilefuse::nest {
 
-// Replaces statements whose operands are all constant by constants.
-program::Program fold_constants(const program::Program& program);
+// Replaces statements whose operands are all constant by constants of their result's type; views
+// share the data. Program outputs stay computed, and so do results that would blow a small constant
+// up into a huge one.
+program::Program fold_constants(const program::Program &program);
 
-// contraction(sum of products with a constant K) followed by maps affine in its result, a * t + b with a, b constant per
-// output channel: multiplies a into K and leaves t + b'. BatchNorm folds into weights this way.
-program::Program fold_scales(const program::Program& program);
+// contraction(sum of products with a constant K) followed by maps affine in its result, a * t + b
+// with a, b constant per output channel: multiplies a into K and leaves t + b'. BatchNorm folds
+// into weights this way, chains of such maps as one, and also through the view that joins the
+// groups of a grouped convolution. What another statement reads unscaled stays.
+program::Program fold_scales(const program::Program &program);
 
 // Drops statements and constants nothing reads.
-program::Program drop_dead(const program::Program& program);
+program::Program drop_dead(const program::Program &program);
 
-// The reference result of a whole program: each statement by the evaluator. Inputs by name. Row-major outputs in order.
-std::vector<program::HostTensor> evaluate_program(const program::Program& program,
-                                                  const std::map<std::string, program::HostTensor>& inputs);
+// The reference result of a whole program: each statement by the evaluator. Inputs by name.
+// Row-major outputs in order. Throws Error{Shape|Type} for a missing input or one of another shape
+// or type.
+std::vector<program::HostTensor>
+evaluate_program(const program::Program &program,
+                 const std::map<std::string, program::HostTensor> &inputs);
 
-}  // namespace tilefuse::nest
+} // namespace tilefuse::nest

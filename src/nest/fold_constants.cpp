@@ -14,12 +14,13 @@ using program::Role;
 using program::Statement;
 using program::TensorId;
 
-constexpr std::int64_t kMaxGrowth = 4;             // results may hold this many times their operands' elements,
-constexpr std::int64_t kAlwaysFolded = 1 << 22;    // or this many in any case
+constexpr std::int64_t kMaxGrowth = 4; // results may hold this many times their operands' elements,
+constexpr std::int64_t kAlwaysFolded = 1 << 22; // or this many in any case
 
 std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
 
-// Whether everything the statement reads is known, and folding does not blow a small constant up into a huge one.
+// Whether everything the statement reads is known, and folding does not blow a small constant up
+// into a huge one.
 bool is_foldable(const Program &program, const Statement &statement) {
   std::int64_t read = 0;
   for (TensorId id : program::reads(statement)) {

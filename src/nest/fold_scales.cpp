@@ -34,7 +34,8 @@ std::size_t plain_index(const Affine &subscript) {
   return subscript.constant.is_zero() ? found : kNowhere;
 }
 
-// The dimension of `access` that is the index alone, if no other dimension uses the index and it is `size` long.
+// The dimension of `access` that is the index alone, if no other dimension uses the index and it is
+// `size` long.
 std::size_t dim_of_index(const Program &program, const program::Access &access, std::size_t index,
                          std::int64_t size) {
   std::size_t found = kNowhere;
@@ -168,8 +169,8 @@ private:
 
   // The statement that alone reads the tensor, or kNowhere; an output has other readers.
   std::size_t only_reader(TensorId id) const {
-    const bool returned = std::find(program_.outputs.begin(), program_.outputs.end(), id) !=
-                          program_.outputs.end();
+    const bool returned =
+        std::find(program_.outputs.begin(), program_.outputs.end(), id) != program_.outputs.end();
     return returned || readers_[at(id)].size() != 1 ? kNowhere : readers_[at(id)].front();
   }
 
@@ -180,7 +181,8 @@ private:
     ChannelAffine total;
   };
 
-  // Follows the only readers from the contraction through views to affine maps whose scale fits `constant`.
+  // Follows the only readers from the contraction through views to affine maps whose scale fits
+  // `constant`.
   Chain find_chain(std::size_t contraction, const program::Access &constant) const {
     Chain chain{contraction, {}, {}};
     TensorId tensor = program_.statements[contraction].out;
@@ -194,8 +196,8 @@ private:
       std::optional<ChannelAffine> next = channel_affine(program_, reader, tensor);
       if (next && !chain.maps.empty())
         next = compose(*next, chain.total);
-      if (!next || !channel_strides(program_, program_.statements[contraction], constant,
-                                    next->channels))
+      if (!next ||
+          !channel_strides(program_, program_.statements[contraction], constant, next->channels))
         break;
       chain.total = std::move(*next);
       chain.maps.push_back(s);
@@ -284,7 +286,7 @@ private:
   }
 
   Program program_;
-  std::vector<std::vector<std::size_t>> readers_;  // by TensorId, statements
+  std::vector<std::vector<std::size_t>> readers_; // by TensorId, statements
   std::vector<bool> dropped_;
 };
 

@@ -101,8 +101,7 @@ void merge(Nest &nest, std::size_t outer, std::size_t inner) {
   for (Constraint &constraint : nest.constraints)
     constraint.expr.coeff.erase(constraint.expr.coeff.begin() + gone);
   nest.indices[outer].name = merged_name(nest, outer, inner);
-  nest.indices[outer].extent =
-      checked_mul(nest.indices[outer].extent, nest.indices[inner].extent);
+  nest.indices[outer].extent = checked_mul(nest.indices[outer].extent, nest.indices[inner].extent);
   if (inner < static_cast<std::size_t>(nest.output_indices))
     --nest.output_indices;
   nest.indices.erase(nest.indices.begin() + gone);
@@ -122,8 +121,9 @@ bool merge_any(Nest &nest, std::size_t begin, std::size_t end) {
 
 Nest merge_indices(const Nest &nest) {
   Nest merged = nest;
-  while (merge_any(merged, 0, static_cast<std::size_t>(merged.output_indices)) ||
-         merge_any(merged, static_cast<std::size_t>(merged.output_indices), merged.indices.size())) {
+  while (
+      merge_any(merged, 0, static_cast<std::size_t>(merged.output_indices)) ||
+      merge_any(merged, static_cast<std::size_t>(merged.output_indices), merged.indices.size())) {
   }
   return merged;
 }

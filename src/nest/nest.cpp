@@ -93,8 +93,8 @@ double flops(const Nest &nest) {
   }
   double per_point = 0;
   if (!nest.inputs.empty())
-    per_point = (nest.agg == program::Agg::Assign ? 0 : 1) +
-                (nest.comb == program::Comb::None ? 0 : 1);
+    per_point =
+        (nest.agg == program::Agg::Assign ? 0 : 1) + (nest.comb == program::Comb::None ? 0 : 1);
   return per_point * points + operations(nest.post) * outputs;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The `nest` level: one flattened contraction or map, with storage applied. An index box, integer affine access per
-// operand, remaining constraints, combine and aggregate operators, and post-ops on the finished accumulator.
+// The `nest` level: one flattened contraction or map, with storage applied. An index box, integer
+// affine access per operand, remaining constraints, combine and aggregate operators, and post-ops
+// on the finished accumulator.
 //
 //   nest conv {
 //     index n 1, m 64, y 56, x 56 | c 64, r 3, s 3
@@ -13,11 +14,15 @@
 //     post max(acc + $0, 0)
 //   }
 //
-// Constraints stand after the inputs, one a line: `where x - y < 5` keeps the points with 0 <= x - y < 5.
-// A dimension prints as SUBSCRIPT:SIZE*STRIDE; `?` after the size marks one whose subscript may leave [0, SIZE): a
-// *virtual padded tensor*. A point whose input lies outside contributes nothing. Output subscripts never leave.
-// Slots are the kernel's arguments; which tensor a slot is bound to is the plan's business, so equal nests are equal
-// text and share one kernel.
+// Constraints stand after the inputs, one a line: `where x - y < 5` drops points at which x - y is
+// negative or not below 5.
+//
+// A dimension prints as SUBSCRIPT:SIZE*STRIDE; `?` after the size marks one whose subscript may
+// leave [0, SIZE): a *virtual padded tensor*. A point whose input lies outside contributes nothing.
+// Output subscripts never leave.
+//
+// Slots are the kernel's arguments; which tensor a slot is bound to is the plan's business, so
+// equal nests are equal text and share one kernel.
 #pragma once
 
 #include <cstdint>
@@ -34,22 +39,22 @@ namespace tilefuse::nest {
 // constant + sum of coeff[i] * index i.
 struct Linear {
   std::int64_t constant = 0;
-  std::vector<std::int64_t> coeff;  // one per index of the nest
-  friend bool operator==(const Linear&, const Linear&) = default;
+  std::vector<std::int64_t> coeff; // one per index of the nest
+  friend bool operator==(const Linear &, const Linear &) = default;
 };
 
 struct Index {
   std::string name;
   std::int64_t extent = 1;
-  friend bool operator==(const Index&, const Index&) = default;
+  friend bool operator==(const Index &, const Index &) = default;
 };
 
 struct Dim {
   Linear at;
-  std::int64_t size = 1;    // valid subscripts are [0, size)
-  std::int64_t stride = 1;  // elements
-  bool guarded = false;     // the subscript can leave its range
-  friend bool operator==(const Dim&, const Dim&) = default;
+  std::int64_t size = 1;   // valid subscripts are [0, size)
+  std::int64_t stride = 1; // elements
+  bool guarded = false;    // the subscript can leave its range
+  friend bool operator==(const Dim &, const Dim &) = default;
 };
 
 // Element (d0, d1, …) of a slot lies at offset + sum of d * stride, in elements.
@@ -57,54 +62,55 @@ struct Operand {
   int slot = 0;
   std::int64_t offset = 0;
   std::vector<Dim> dims;
-  bool constant = false;  // known at load time, so a schedule may pack it
-  friend bool operator==(const Operand&, const Operand&) = default;
+  bool constant = false; // known at load time, so a schedule may pack it
+  friend bool operator==(const Operand &, const Operand &) = default;
 };
 
 struct Slot {
   DType type = DType::F32;
   std::int64_t elems = 0;
-  friend bool operator==(const Slot&, const Slot&) = default;
+  friend bool operator==(const Slot &, const Slot &) = default;
 };
 
 // A point counts when 0 <= expr < bound.
 struct Constraint {
   Linear expr;
   std::int64_t bound = 0;
-  friend bool operator==(const Constraint&, const Constraint&) = default;
+  friend bool operator==(const Constraint &, const Constraint &) = default;
 };
 
 struct Nest {
-  std::string name;              // a kernel-name stem such as conv; letters, digits and _
-  std::vector<Index> indices;    // output indices first
-  int output_indices = 0;        // the rest are reduced
+  std::string name;           // a kernel-name stem such as conv; letters, digits and _
+  std::vector<Index> indices; // output indices first
+  int output_indices = 0;     // the rest are reduced
   std::vector<Slot> slots;
   program::Agg agg = program::Agg::Assign;
   program::Comb comb = program::Comb::None;
-  DType acc_type = DType::F32;   // the type products and sums are kept in
-  std::vector<Operand> inputs;   // 0 for a pure map, 1, or 2 when comb != None
+  DType acc_type = DType::F32; // the type products and sums are kept in
+  std::vector<Operand> inputs; // 0 for a pure map, 1, or 2 when comb != None
   std::vector<Constraint> constraints;
   Operand out;
-  std::vector<Operand> extras;   // read by post, at output indices only
-  program::Expr post;            // of `acc` (when inputs is not empty) and extras; result is cast to the out slot's type
+  std::vector<Operand> extras; // read by post, at output indices only
+  program::Expr post;          // of `acc` (given inputs) and extras; cast to the out slot's type
 
-  friend bool operator==(const Nest&, const Nest&) = default;
+  friend bool operator==(const Nest &, const Nest &) = default;
 };
 
 // Offset and stride per index of an operand, its dimensions multiplied out.
-Linear flat(const Operand& operand, std::size_t indices);
+Linear flat(const Operand &operand, std::size_t indices);
 // Value the accumulator starts from: 0, 1, or the lowest / highest value of the type.
 double initial_value(program::Agg agg, DType type);
-// Operations of the whole nest: two per point of a sum of products, one per point of another reduction, plus post-ops per output.
-double flops(const Nest& nest);
+// Operations of the whole nest: two per point of a sum of products, one per point of another
+// reduction, plus post-ops per output.
+double flops(const Nest &nest);
 
 // Throws Error{Shape} naming the invariant that is broken.
-void verify(const Nest& nest);
+void verify(const Nest &nest);
 
-std::string to_text(const Nest& nest);
+std::string to_text(const Nest &nest);
 // Reads the text back exactly and verifies it. Throws Error{Syntax|Limit|Shape}.
-Nest parse_nest(std::string_view text, const std::string& file = "<nest>");
+Nest parse_nest(std::string_view text, const std::string &file = "<nest>");
 // The same for a nest inside a larger text: leaves the scanner behind its closing brace.
-Nest parse_nest(Scanner& scanner);
+Nest parse_nest(Scanner &scanner);
 
-}  // namespace tilefuse::nest
+} // namespace tilefuse::nest

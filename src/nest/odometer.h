@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts through a box of indices while keeping linear forms of them up to date by one addition each.
+// Counts through a box of indices while keeping linear forms of them up to date by one addition
+// each.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,8 @@
 
 namespace tilefuse::nest {
 
-// The loop indices, slowest first, over a set of forms. Forms start at their constants: the point where all are 0.
+// The loop indices, slowest first, over a set of forms. Forms start at their constants: the point
+// where all are 0.
 class Odometer {
 public:
   Odometer(std::span<const Index> indices, std::vector<std::size_t> loops,
@@ -48,7 +50,7 @@ private:
   std::vector<std::size_t> loops_;
   std::vector<std::int64_t> count_;
   std::vector<std::int64_t> extents_;
-  std::vector<std::int64_t> steps_;  // (level, form)
+  std::vector<std::int64_t> steps_; // (level, form)
   std::vector<std::int64_t> values_;
 };
 

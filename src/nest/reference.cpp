@@ -25,7 +25,7 @@ std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
 struct LocalProgram {
   program::StoredProgram stored;
   Statement statement;
-  std::vector<TensorId> tensors;  // by local id, those of the whole program
+  std::vector<TensorId> tensors; // by local id, those of the whole program
 
   LocalProgram(const Program &program, const Statement &from) : statement(from) {
     if (auto *map = std::get_if<program::Map>(&statement.body)) {
@@ -47,7 +47,8 @@ struct LocalProgram {
       return result;
     const program::Tensor &tensor = program[id];
     tensors.push_back(id);
-    stored.program.tensors.push_back({tensor.name, tensor.type, tensor.shape, tensor.role, nullptr});
+    stored.program.tensors.push_back(
+        {tensor.name, tensor.type, tensor.shape, tensor.role, nullptr});
     stored.windows.push_back(
         {program::BufferId{to_int(result)}, 0, program::row_major(tensor.shape)});
     stored.buffers.push_back({tensor.type, program::elems(tensor.shape), tensor.role});
@@ -70,8 +71,8 @@ std::span<std::byte> view_of(const Bytes &bytes) {
 class Reference {
 public:
   Reference(const Program &program, const std::map<std::string, HostTensor> &inputs)
-      : program_(program), data_(program.tensors.size(), nullptr),
-        values_(program.tensors.size()), last_use_(program.tensors.size(), 0) {
+      : program_(program), data_(program.tensors.size(), nullptr), values_(program.tensors.size()),
+        last_use_(program.tensors.size(), 0) {
     for (std::size_t s = 0; s < program.statements.size(); ++s)
       for (TensorId id : program::reads(program.statements[s]))
         last_use_[at(id)] = s;
@@ -121,7 +122,7 @@ private:
   const Program &program_;
   std::vector<const Bytes *> data_;
   std::vector<Bytes> values_;
-  std::vector<std::size_t> last_use_;  // by TensorId, the statement's position
+  std::vector<std::size_t> last_use_; // by TensorId, the statement's position
 };
 
 } // namespace

@@ -8,8 +8,8 @@
 
 namespace tilefuse::nest {
 
-// The result of `statement`. `data` holds the row-major elements of each tensor it reads, by TensorId; other entries may be
-// null. Views copy.
+// The result of `statement`. `data` holds the row-major elements of each tensor it reads, by
+// TensorId; other entries may be null. Views copy.
 program::HostTensor run_statement(const program::Program &program,
                                   const program::Statement &statement,
                                   std::span<const program::Bytes *const> data);

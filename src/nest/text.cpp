@@ -211,9 +211,8 @@ private:
         return;
       }
     }
-    const std::string name = scanner_.peek().kind == TokenKind::Name
-                                 ? std::string(scanner_.peek().text)
-                                 : std::string();
+    const std::string name =
+        scanner_.peek().kind == TokenKind::Name ? std::string(scanner_.peek().text) : std::string();
     for (std::size_t i = 0; i < nest_.indices.size(); ++i)
       if (nest_.indices[i].name == name) {
         scanner_.next();

@@ -76,9 +76,9 @@ Interval verify_dim(const Nest &nest, const Dim &dim, const std::string &what) {
     at = {std::max<std::int64_t>(at.lo, 0), std::min(at.hi, dim.size - 1)};
     return at.lo <= at.hi ? at : Interval{0, 0};
   }
-  require(nest, at.lo >= 0 && at.hi < dim.size,
-          fmt::format("{}: subscripts {}..{} leave a dimension of {}", what, at.lo, at.hi,
-                      dim.size));
+  require(
+      nest, at.lo >= 0 && at.hi < dim.size,
+      fmt::format("{}: subscripts {}..{} leave a dimension of {}", what, at.lo, at.hi, dim.size));
   return at;
 }
 
@@ -94,9 +94,9 @@ void verify_operand(const Nest &nest, const Operand &operand, const std::string 
     address.hi = checked_add(address.hi, std::max(first, last));
   }
   const std::int64_t elems = nest.slots[static_cast<std::size_t>(operand.slot)].elems;
-  require(nest, address.lo >= 0 && address.hi < elems,
-          fmt::format("{}: elements {}..{} leave a slot of {}", what, address.lo, address.hi,
-                      elems));
+  require(
+      nest, address.lo >= 0 && address.hi < elems,
+      fmt::format("{}: elements {}..{} leave a slot of {}", what, address.lo, address.hi, elems));
   range_of(flat(operand, nest.indices.size()), nest.indices);
 }
 
@@ -153,8 +153,7 @@ void verify_expr(const Nest &nest, const Expr &expr, int depth) {
     require(nest, !nest.inputs.empty() && expr.type == nest.acc_type,
             "post reads an accumulator the nest does not have");
   if (expr.kind == Expr::Kind::Operand) {
-    require(nest,
-            expr.operand >= 0 && static_cast<std::size_t>(expr.operand) < nest.extras.size(),
+    require(nest, expr.operand >= 0 && static_cast<std::size_t>(expr.operand) < nest.extras.size(),
             fmt::format("post reads extra ${}, which does not exist", expr.operand));
     const int slot = nest.extras[static_cast<std::size_t>(expr.operand)].slot;
     require(nest, expr.type == nest.slots[static_cast<std::size_t>(slot)].type,

@@ -38,10 +38,13 @@ bool is_of(const AttributeProto &attribute, AttributeProto::AttributeType type) 
 } // namespace
 
 std::string origin_of(const onnx::NodeProto &node) {
-  if (!node.name().empty())
-    return node.op_type() + " " + node.name();
-  return node.op_type() + " " +
-         (node.output_size() > 0 ? node.output(0) : std::string("(without name)"));
+  std::string name = node.name();
+  if (name.empty())
+    name = node.output_size() > 0 ? node.output(0) : "(without name)";
+  for (char &c : name)
+    if ((c >= 0 && c < ' ') || c == 0x7f)
+      c = '?';
+  return node.op_type() + " " + name;
 }
 
 std::string to_text(const program::Shape &shape) {

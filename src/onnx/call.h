@@ -87,7 +87,7 @@ private:
   std::size_t inputs_ = 0;
 };
 
-// "Conv conv1".
+// "Conv conv1"; control characters of the name become '?', since it is printed.
 std::string origin_of(const onnx::NodeProto &node);
 // "[1, 3, 8]".
 std::string to_text(const program::Shape &shape);

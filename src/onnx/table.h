@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 #include "onnx/call.h"
@@ -22,7 +21,6 @@ struct Operator {
   std::string_view function = "";
 };
 
-std::span<const Operator> operators();
 // The row for an operator of the default domain, or null.
 const Operator *find_operator(std::string_view type, std::int64_t opset);
 

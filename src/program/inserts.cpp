@@ -69,7 +69,7 @@ bool Placer::is_claimable(TensorId id) const {
 bool Placer::claim_slice(const Insert &insert) {
   const TensorId piece = insert.slice->in;
   const TensorId source = uses_.source[at(piece)];
-  if (!is_claimable(source) || window(piece) || uses_.is_output[at(piece)])
+  if (!is_claimable(source) || uses_.is_output[at(piece)])
     return false;
   if (program_[piece].type != program_[insert.out].type)
     return false;

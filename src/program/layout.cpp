@@ -2,28 +2,9 @@
 #include "program/layout.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace tilefuse::program {
 namespace {
-
-// Sets of tensors that should be laid out alike: union-find over TensorIds.
-class Clusters {
-public:
-  explicit Clusters(std::size_t count) : parent_(count) {
-    std::iota(parent_.begin(), parent_.end(), std::size_t{0});
-  }
-
-  std::size_t find(std::size_t i) {
-    while (parent_[i] != i)
-      i = parent_[i] = parent_[parent_[i]];
-    return i;
-  }
-  void join(std::size_t a, std::size_t b) { parent_[find(a)] = find(b); }
-
-private:
-  std::vector<std::size_t> parent_;
-};
 
 std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
 
@@ -36,26 +17,111 @@ bool uses_index_of(const std::vector<Affine> &subscripts, const Affine &affine) 
   });
 }
 
-bool is_convolution(const Contraction &contraction) {
-  if (contraction.agg != Agg::Sum || contraction.comb != Comb::Mul || contraction.out.size() < 3)
-    return false;
-  return std::any_of(contraction.in.begin(), contraction.in.end(), [&](const Access &access) {
-    return uses_index_of(access.subscripts, contraction.out[1]) &&
-           !uses_index_of(access.subscripts, contraction.out[0]);
-  });
+// How many dimensions of a convolution's result, from 1 on, stand in the operand without the batch;
+// 0: no convolution.
+std::size_t channels_of(const Contraction &contraction) {
+  const auto &out = contraction.out;
+  if (contraction.agg != Agg::Sum || contraction.comb != Comb::Mul || out.size() < 3)
+    return 0;
+  for (const Access &access : contraction.in) {
+    if (uses_index_of(access.subscripts, out[0]))
+      continue;
+    std::size_t channels = 0;
+    while (channels + 1 < out.size() && uses_index_of(access.subscripts, out[channels + 1]))
+      ++channels;
+    return channels;
+  }
+  return 0;
 }
+
+// Spreads channel counts from the results of convolutions to the temporaries around them, nearest
+// first.
+class Spreading {
+public:
+  explicit Spreading(const Program &program)
+      : program_(program), channels_(program.tensors.size(), 0),
+        neighbours_(program.tensors.size()) {}
+
+  std::vector<std::size_t> run() {
+    for (const Statement &statement : program_.statements)
+      connect(statement);
+    for (std::size_t i = 0; i < queue_.size(); ++i)
+      for (TensorId next : neighbours_[at(queue_[i])])
+        if (channels_[at(next)] == 0)
+          set(next, carried(queue_[i], next));
+    for (std::size_t i = 0; i < channels_.size(); ++i)
+      if (!has_many_channels(program_.tensors[i].shape, channels_[i]))
+        channels_[i] = 0;
+    return std::move(channels_);
+  }
+
+private:
+  const Shape &shape(TensorId id) const { return program_[id].shape; }
+
+  bool is_candidate(TensorId id) const {
+    return program_[id].role == Role::Temporary && shape(id).size() >= 3;
+  }
+
+  void connect(const Statement &statement) {
+    if (!is_candidate(statement.out))
+      return;
+    for (TensorId id : reads(statement)) {
+      if (!is_candidate(id))
+        continue;
+      neighbours_[at(id)].push_back(statement.out);
+      neighbours_[at(statement.out)].push_back(id);
+    }
+    if (const auto *contraction = std::get_if<Contraction>(&statement.body))
+      set(statement.out, channels_of(*contraction));
+  }
+
+  void set(TensorId id, std::size_t channels) {
+    channels_[at(id)] = channels;
+    if (channels != 0)
+      queue_.push_back(id);
+  }
+
+  // The channels of `to` when `from` has some: as many for the same rank, more or fewer where they
+  // are split or merged.
+  std::size_t carried(TensorId from, TensorId to) const {
+    const Shape &a = shape(from);
+    const Shape &b = shape(to);
+    const std::size_t rest = a.size() - 1 - channels_[at(from)];
+    if (a.size() == b.size())
+      return channels_[at(from)];
+    const bool is_same_rest = rest + 1 < b.size() && a[0] == b[0] &&
+                              std::equal(a.end() - static_cast<std::ptrdiff_t>(rest), a.end(),
+                                         b.end() - static_cast<std::ptrdiff_t>(rest));
+    return is_same_rest && elems(a) == elems(b) ? b.size() - 1 - rest : 0;
+  }
+
+  static bool has_many_channels(const Shape &shape, std::size_t channels) {
+    return std::any_of(shape.begin() + (channels == 0 ? 0 : 1),
+                       shape.begin() +
+                           static_cast<std::ptrdiff_t>(channels == 0 ? 0 : channels + 1),
+                       [](std::int64_t dim) { return dim > 1; });
+  }
+
+  const Program &program_;
+  std::vector<std::size_t> channels_;
+  std::vector<std::vector<TensorId>> neighbours_;
+  std::vector<TensorId> queue_;
+};
 
 } // namespace
 
-Shape channels_last(const Shape &shape) {
+Shape channels_last(const Shape &shape, std::size_t channels) {
   Shape strides(shape.size(), 1);
-  std::int64_t stride = shape[1];
-  for (std::size_t d = shape.size(); d-- > 0;) {
-    if (d == 1)
-      continue;
+  std::int64_t stride = 1;
+  const auto place = [&](std::size_t d) {
     strides[d] = stride;
     stride *= shape[d];
-  }
+  };
+  for (std::size_t d = channels; d > 0; --d)
+    place(d);
+  for (std::size_t d = shape.size(); d-- > channels + 1;)
+    place(d);
+  place(0);
   return strides;
 }
 
@@ -100,32 +166,6 @@ std::optional<Shape> view_strides(const Shape &from, const Shape &strides, const
   return result;
 }
 
-std::vector<bool> wants_channels_last(const Program &program) {
-  Clusters clusters(program.tensors.size());
-  std::vector<bool> seeds(program.tensors.size(), false);
-  const auto is_candidate = [&](TensorId id) {
-    return program[id].role == Role::Temporary && program[id].shape.size() >= 3;
-  };
-  for (const Statement &statement : program.statements) {
-    const auto *contraction = std::get_if<Contraction>(&statement.body);
-    if (std::holds_alternative<View>(statement.body) || !is_candidate(statement.out))
-      continue;
-    for (TensorId id : reads(statement))
-      if (is_candidate(id) && program[id].shape.size() == program[statement.out].shape.size())
-        clusters.join(at(id), at(statement.out));
-    if (contraction && is_convolution(*contraction))
-      seeds[at(statement.out)] = true;
-  }
-  std::vector<bool> has_seed(program.tensors.size(), false);
-  for (std::size_t i = 0; i < seeds.size(); ++i)
-    if (seeds[i])
-      has_seed[clusters.find(i)] = true;
-  std::vector<bool> result(program.tensors.size(), false);
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    const bool candidate = is_candidate(TensorId{static_cast<int>(i)});
-    result[i] = candidate && program.tensors[i].shape[1] > 1 && has_seed[clusters.find(i)];
-  }
-  return result;
-}
+std::vector<std::size_t> channel_dims(const Program &program) { return Spreading(program).run(); }
 
 } // namespace tilefuse::program

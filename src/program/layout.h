@@ -11,9 +11,9 @@
 
 namespace tilefuse::program {
 
-// Strides with dimension 1 innermost and the rest in order: (n, y, x, c) for rank 4. Rank must be
-// at least 2.
-Shape channels_last(const Shape &shape);
+// Strides with dimensions 1 … `channels` innermost and the rest in order: (n, y, x, c) for rank 4
+// and one channel dimension. Rank must be above `channels`.
+Shape channels_last(const Shape &shape, std::size_t channels = 1);
 
 // Whether two strides place every element alike; strides of dimensions of size 1 do not count.
 bool same_layout(const Shape &shape, const Shape &a, const Shape &b);
@@ -23,9 +23,10 @@ bool same_layout(const Shape &shape, const Shape &a, const Shape &b);
 // least 1.
 std::optional<Shape> view_strides(const Shape &from, const Shape &strides, const Shape &to);
 
-// By TensorId: whether channels-last serves it. It does for temporaries of rank >= 3 that maps,
-// pooling, slices and the like connect to a convolution: a sum of products where one operand has
-// the result's channels but not its batch.
-std::vector<bool> wants_channels_last(const Program &program);
+// By TensorId: how many dimensions from dimension 1 on are channels that should lie innermost; 0:
+// row-major serves best. A convolution says it of its result: a sum of products where one operand
+// has these dimensions but not the batch. Maps, pooling, slices and the like pass it on to
+// temporaries of the same rank, views to those that split or merge channels.
+std::vector<std::size_t> channel_dims(const Program &program);
 
 } // namespace tilefuse::program

@@ -16,13 +16,12 @@ std::size_t at(BufferId id) { return static_cast<std::size_t>(to_int(id)); }
 } // namespace
 
 Placer::Placer(const Program &program)
-    : program_(canonicalize(program)), uses_(uses_of(program_)),
-      channels_last_(wants_channels_last(program_)), windows_(program_.tensors.size()),
-      is_chained_(program_.statements.size(), false),
+    : program_(canonicalize(program)), uses_(uses_of(program_)), channels_(channel_dims(program_)),
+      windows_(program_.tensors.size()), is_chained_(program_.statements.size(), false),
       is_in_place_(program_.statements.size(), false),
       is_dropped_(program_.statements.size(), false), copies_(program_.statements.size()) {
   for (TensorId output : program_.outputs)
-    channels_last_[at(output)] = false;
+    channels_[at(output)] = 0;
 }
 
 StoredProgram Placer::run() {
@@ -65,7 +64,8 @@ void Placer::settle(TensorId id) {
 }
 
 Shape Placer::preferred(TensorId id) const {
-  return channels_last_[at(id)] ? channels_last(shape(id)) : row_major(shape(id));
+  const std::size_t channels = channels_[at(id)];
+  return channels == 0 ? row_major(shape(id)) : channels_last(shape(id), channels);
 }
 
 // A tensor that is only read through views takes a layout that serves them; a mere copy serves any
@@ -78,7 +78,7 @@ Shape Placer::own_layout(TensorId id) const {
   const bool is_returned = std::any_of(views.begin(), views.end(),
                                        [&](TensorId view) { return uses_.is_output[at(view)]; });
   for (TensorId view : views) {
-    if (is_returned || program_[id].role != Role::Temporary || !channels_last_[at(view)])
+    if (is_returned || program_[id].role != Role::Temporary || channels_[at(view)] == 0)
       continue;
     if (auto strides = view_strides(shape(view), preferred(view), shape(id)))
       return *strides;
@@ -101,7 +101,7 @@ void Placer::place_view(TensorId source, TensorId view, std::vector<TensorId> &c
   if (alias(source, view))
     return;
   for (TensorId copy : copies)
-    if (!uses_.is_output[at(view)] && alias(copy, view))
+    if (alias(copy, view))
       return;
   const bool is_output = uses_.is_output[at(view)];
   Tensor tensor = program_[source];
@@ -114,8 +114,7 @@ void Placer::place_view(TensorId source, TensorId view, std::vector<TensorId> &c
   window(view) = Window{home.buffer, 0, *view_strides(from, home.strides, shape(view))};
   copies_[static_cast<std::size_t>(uses_.definition[at(view)])].push_back(
       {copy, identity(source, from.size()), "layout"});
-  if (!is_output)
-    copies.push_back(copy);
+  copies.push_back(copy);
 }
 
 // Places a view in the window of `source` where strides can express it; an output must span its

@@ -59,9 +59,9 @@ private:
     return windows_[static_cast<std::size_t>(to_int(id))];
   }
 
-  Program program_;                            // canonical, then with copies
-  Uses uses_;                                  // of the canonical program
-  std::vector<bool> channels_last_;            // by TensorId: that it would like to be
+  Program program_;                   // canonical, then with copies
+  Uses uses_;                         // of the canonical program
+  std::vector<std::size_t> channels_; // by TensorId: dimensions that it would like innermost
   std::vector<std::optional<Window>> windows_; // by TensorId
   std::vector<Buffer> buffers_;
   std::vector<TensorId> owners_;               // by BufferId: the tensor that spans it

@@ -83,7 +83,7 @@ struct Access {
   std::vector<Affine> subscripts;  // one per dimension of the tensor
 };
 
-// Points with 0 <= expr < bound take part.
+// Points with 0 <= expr < bound take part; expr need not be an integer.
 struct Constraint {
   Affine expr;
   std::int64_t bound = 0;

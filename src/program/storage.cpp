@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/scanner.h"
+#include "program/layout.h"
 #include "program/placement.h"
 
 namespace tilefuse::program {
@@ -43,6 +44,24 @@ void check_window(const StoredProgram &stored, TensorId id) {
                      stored.buffers[buffer].elems));
 }
 
+// Outputs are handed out as they lie, so each spans a buffer that is no other's.
+void check_outputs(const StoredProgram &stored) {
+  std::vector<bool> taken(stored.buffers.size(), false);
+  for (TensorId id : stored.program.outputs) {
+    check_window(stored, id);
+    const Tensor &tensor = stored.program[id];
+    const Window &window = stored.windows[static_cast<std::size_t>(to_int(id))];
+    const auto index = static_cast<std::size_t>(to_int(window.buffer));
+    const Buffer &buffer = stored.buffers[index];
+    const bool spans = window.offset == 0 && buffer.elems == elems(tensor.shape) &&
+                       same_layout(tensor.shape, window.strides, row_major(tensor.shape));
+    if (!spans || taken[index] || !buffer.is_output || buffer.role != Role::Temporary)
+      throw Error(ErrorCode::Shape, "the output is not alone and row-major in an output buffer",
+                  fmt::format("%{} {}", to_int(id), quoted(tensor.name)));
+    taken[index] = true;
+  }
+}
+
 } // namespace
 
 StoredProgram assign_storage(const Program &program) {
@@ -59,8 +78,7 @@ void verify(const StoredProgram &stored) {
                             stored.windows.size()));
   for (TensorId id : stored.program.inputs)
     check_window(stored, id);
-  for (TensorId id : stored.program.outputs)
-    check_window(stored, id);
+  check_outputs(stored);
   for (const Statement &statement : stored.program.statements) {
     if (std::holds_alternative<View>(statement.body))
       throw Error(ErrorCode::Shape, "a stored program has no views", statement.origin);

@@ -56,7 +56,7 @@ struct StoredProgram {
 // Verifies the program first; constants that share data share a buffer. Throws what verify throws.
 StoredProgram assign_storage(const Program& program);
 
-// Throws Error{Shape} when a tensor in use has no window, or a window leaves its buffer.
+// Throws Error{Shape} when a tensor in use has no window, a window leaves its buffer, or an output is not alone in its.
 void verify(const StoredProgram& stored);
 
 // The program, its buffers and its windows; for reading.

@@ -34,29 +34,38 @@ std::optional<std::int64_t> scaled(const Rational &value, std::int64_t step) {
   return static_cast<std::int64_t>(product);
 }
 
-std::optional<Condition> to_condition(const Affine &affine, std::int64_t bound) {
-  Condition condition;
-  condition.step = affine.constant.den();
+enum class Values { Integers, Any };
+
+std::optional<std::int64_t> common_step(const Affine &affine) {
+  std::int64_t step = affine.constant.den();
   for (const Rational &coeff : affine.coeff) {
-    if (condition.step > kFar || coeff.den() > kFar)
+    if (step > kFar || coeff.den() > kFar)
       return std::nullopt;
-    const Wide step = Wide{condition.step} / std::gcd(condition.step, coeff.den()) * coeff.den();
-    if (step > kFar)
+    const Wide wider = Wide{step} / std::gcd(step, coeff.den()) * coeff.den();
+    if (wider > kFar)
       return std::nullopt;
-    condition.step = static_cast<std::int64_t>(step);
+    step = static_cast<std::int64_t>(wider);
   }
+  return step > kFar ? std::nullopt : std::optional(step);
+}
+
+// 0 <= affine < bound in whole numbers; subscripts are integers, constraints take any value.
+std::optional<Condition> to_condition(const Affine &affine, std::int64_t bound, Values values) {
+  const auto step = common_step(affine);
+  const auto limit = step ? scaled(Rational(bound), *step) : std::nullopt;
+  const auto constant = step ? scaled(affine.constant, *step) : std::nullopt;
+  if (!limit || !constant)
+    return std::nullopt;
+  Condition condition;
+  condition.step = values == Values::Integers ? *step : 1;
+  condition.constant = *constant;
+  condition.top = *limit - condition.step;
   for (const Rational &coeff : affine.coeff) {
-    const auto value = scaled(coeff, condition.step);
+    const auto value = scaled(coeff, *step);
     if (!value)
       return std::nullopt;
     condition.coeff.push_back(*value);
   }
-  const auto constant = scaled(affine.constant, condition.step);
-  const auto top = scaled(Rational(bound - 1), condition.step);
-  if (!constant || !top)
-    return std::nullopt;
-  condition.constant = *constant;
-  condition.top = *top;
   return condition;
 }
 
@@ -69,8 +78,8 @@ Wide floor_div(Wide a, Wide b) { return a / b - (a % b != 0 && (a < 0) != (b < 0
 // One contraction's index space: conditions on all indices, and their ranges.
 class Space {
 public:
-  bool add(const Affine &affine, std::int64_t bound) {
-    auto condition = to_condition(affine, bound);
+  bool add(const Affine &affine, std::int64_t bound, Values values) {
+    auto condition = to_condition(affine, bound, values);
     if (!condition)
       return false;
     conditions_.push_back(std::move(*condition));
@@ -313,15 +322,16 @@ bool apply_constants(const Space &space, std::size_t out_rank, Box &box) {
 bool collect(const Program &program, const Shape &shape, const Contraction &contraction,
              Space &space) {
   for (std::size_t d = 0; d < shape.size(); ++d)
-    if (!space.add(contraction.out[d], shape[d]))
+    if (!space.add(contraction.out[d], shape[d], Values::Integers))
       return false;
   for (const Access &access : contraction.in)
     for (std::size_t d = 0; d < access.subscripts.size(); ++d)
-      if (!space.add(access.subscripts[d], program[access.tensor].shape[d]))
+      if (!space.add(access.subscripts[d], program[access.tensor].shape[d], Values::Integers))
         return false;
-  return std::all_of(
-      contraction.constraints.begin(), contraction.constraints.end(),
-      [&](const Constraint &constraint) { return space.add(constraint.expr, constraint.bound); });
+  return std::all_of(contraction.constraints.begin(), contraction.constraints.end(),
+                     [&](const Constraint &constraint) {
+                       return space.add(constraint.expr, constraint.bound, Values::Any);
+                     });
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine's own processor as a device. Packages are machine code already; a launch calls it once per block, spread
-// over the threads of a pool in runs of neighbouring blocks, or inline when the work is too small to share.
+// The machine's own processor as a device. Packages are machine code already; a launch calls it
+// once per block, spread over the threads of a pool in runs of neighbouring blocks, or inline when
+// the work is too small to share.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -22,26 +23,28 @@
 namespace tilefuse::runtime {
 namespace {
 
-using Entry = void (*)(void* const* args, std::int64_t block, void* scratch);
+using Entry = void (*)(void *const *args, std::int64_t block, void *scratch);
 
 constexpr std::int64_t kAlign = 64;
 constexpr std::int64_t kHugePage = std::int64_t{2} << 20;
-constexpr double kInlineSeconds = 20e-6;   // less work than this stays on the calling thread
-constexpr double kChunkSeconds = 5e-6;     // handed out at once, at least
-constexpr double kAssumedGhz = 3.0;        // a constant, so that the target and cache keys do not change with the clock
+constexpr double kInlineSeconds = 20e-6; // less work than this stays on the calling thread
+constexpr double kChunkSeconds = 5e-6;   // handed out at once, at least
+constexpr double kAssumedGhz =
+    3.0; // a constant, so that the target and cache keys do not change with the clock
 constexpr std::int64_t kMaxThreads = 1024;
 
 // ---- what the processor is
 
 struct Feature {
-  const char* name;
+  const char *name;
   bool present;
 };
 
 std::string missing(std::span<const Feature> features) {
   std::string names;
-  for (const Feature& feature : features)
-    if (!feature.present) names += (names.empty() ? "" : ", ") + std::string(feature.name);
+  for (const Feature &feature : features)
+    if (!feature.present)
+      names += (names.empty() ? "" : ", ") + std::string(feature.name);
   return names;
 }
 
@@ -93,12 +96,13 @@ Target host_target(int threads) {
   return target;
 }
 
-std::string processor_name(const Target& target, int threads) {
+std::string processor_name(const Target &target, int threads) {
   std::string model = "x86-64";
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);) {
     const std::size_t colon = line.find(": ");
-    if (!line.starts_with("model name") || colon == std::string::npos) continue;
+    if (!line.starts_with("model name") || colon == std::string::npos)
+      continue;
     model = line.substr(colon + 2);
     break;
   }
@@ -111,12 +115,13 @@ std::string processor_name(const Target& target, int threads) {
 std::int64_t physical_bytes() {
   const std::int64_t pages = sysconf(_SC_PHYS_PAGES);
   const std::int64_t page = sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page <= 0) return std::numeric_limits<std::int64_t>::max();
+  if (pages <= 0 || page <= 0)
+    return std::numeric_limits<std::int64_t>::max();
   return pages * page;
 }
 
 class CpuMemory final : public Memory {
- public:
+public:
   explicit CpuMemory(std::int64_t bytes) : bytes_(bytes) {
     const std::int64_t most = physical_bytes();
     if (bytes < 0 || bytes > most)
@@ -125,27 +130,29 @@ class CpuMemory final : public Memory {
     const std::int64_t align = bytes >= kHugePage ? kHugePage : kAlign;
     // Whole alignment units, so that the last vector of a page-sized buffer stays inside.
     const std::int64_t whole = std::max<std::int64_t>((bytes + align - 1) / align * align, align);
-    data_ = static_cast<std::byte*>(
+    data_ = static_cast<std::byte *>(
         std::aligned_alloc(static_cast<std::size_t>(align), static_cast<std::size_t>(whole)));
     if (data_ == nullptr)
       throw Error(ErrorCode::Device, fmt::format("the system refuses {} bytes of memory", bytes));
-    if (align == kHugePage) madvise(data_, static_cast<std::size_t>(whole), MADV_HUGEPAGE);
+    if (align == kHugePage)
+      madvise(data_, static_cast<std::size_t>(whole), MADV_HUGEPAGE);
   }
   ~CpuMemory() override { std::free(data_); }
-  CpuMemory(const CpuMemory&) = delete;
-  CpuMemory& operator=(const CpuMemory&) = delete;
+  CpuMemory(const CpuMemory &) = delete;
+  CpuMemory &operator=(const CpuMemory &) = delete;
 
   std::int64_t bytes() const override { return bytes_; }
-  std::byte* data() const { return data_; }
+  std::byte *data() const { return data_; }
 
- private:
+private:
   std::int64_t bytes_;
-  std::byte* data_ = nullptr;
+  std::byte *data_ = nullptr;
 };
 
-// The first byte of a binding of which `bytes` are to be touched; Error{Device} when it leaves its memory.
-std::byte* locate(const Binding& binding, std::int64_t bytes) {
-  const auto* memory = dynamic_cast<const CpuMemory*>(binding.memory);
+// The first byte of a binding of which `bytes` are to be touched; Error{Device} when it leaves its
+// memory.
+std::byte *locate(const Binding &binding, std::int64_t bytes) {
+  const auto *memory = dynamic_cast<const CpuMemory *>(binding.memory);
   if (memory == nullptr)
     throw Error(ErrorCode::Device, "a binding has no memory of the cpu device");
   const std::int64_t all = memory->bytes();
@@ -161,17 +168,19 @@ std::byte* locate(const Binding& binding, std::int64_t bytes) {
 // ---- launches
 
 class CpuKernel final : public Launchable {
- public:
-  CpuKernel(const Package& package, std::span<const Binding> bindings) : image_(package.code) {
+public:
+  CpuKernel(const Package &package, std::span<const Binding> bindings) : image_(package.code) {
     entry_ = reinterpret_cast<Entry>(image_.function(package.symbol));
     if (bindings.size() != package.args.size())
-      throw Error(ErrorCode::Device, fmt::format("kernel '{}' takes {} arguments, got {}",
-                                                 package.name, package.args.size(), bindings.size()));
+      throw Error(ErrorCode::Device,
+                  fmt::format("kernel '{}' takes {} arguments, got {}", package.name,
+                              package.args.size(), bindings.size()));
     for (std::size_t i = 0; i < bindings.size(); ++i) {
       if (bindings[i].offset % kAlign != 0)
-        throw Error(ErrorCode::Device,
-                    fmt::format("argument {} of kernel '{}' lies at byte {}; it must be a multiple of {}",
-                                i, package.name, bindings[i].offset, kAlign));
+        throw Error(
+            ErrorCode::Device,
+            fmt::format("argument {} of kernel '{}' lies at byte {}; it must be a multiple of {}",
+                        i, package.name, bindings[i].offset, kAlign));
       args_.push_back(locate(bindings[i], package.args[i].bytes));
     }
     blocks_ = package.blocks;
@@ -183,69 +192,73 @@ class CpuKernel final : public Launchable {
   std::int64_t blocks() const { return blocks_; }
   std::int64_t scratch_bytes() const { return scratch_bytes_; }
   // Expected on one thread.
-  double seconds(const Target& target) const {
+  double seconds(const Target &target) const {
     return std::max(flops_ / (target.gflops_per_unit * 1e9), bytes_ / (target.gbytes_per_s * 1e9));
   }
-  void run(std::int64_t first, std::int64_t last, void* scratch) const {
-    for (std::int64_t block = first; block < last; ++block) entry_(args_.data(), block, scratch);
+  void run(std::int64_t first, std::int64_t last, void *scratch) const {
+    for (std::int64_t block = first; block < last; ++block)
+      entry_(args_.data(), block, scratch);
   }
 
- private:
+private:
   ElfImage image_;
   Entry entry_ = nullptr;
-  std::vector<void*> args_;
+  std::vector<void *> args_;
   std::int64_t blocks_ = 0;
   std::int64_t scratch_bytes_ = 0;
   double flops_ = 0;
   double bytes_ = 0;
 };
 
-void check_launchable(const Package& package) {
+void check_launchable(const Package &package) {
   if (package.format != CodeFormat::ElfObject)
-    throw Error(ErrorCode::Device,
-                fmt::format("kernel '{}' is OpenCL code; the cpu device runs machine code", package.name));
+    throw Error(
+        ErrorCode::Device,
+        fmt::format("kernel '{}' is OpenCL code; the cpu device runs machine code", package.name));
   if (package.block_size != 1 || package.blocks < 0 || package.scratch_bytes < 0)
-    throw Error(ErrorCode::Device,
-                fmt::format("kernel '{}' has {} blocks of {} work-items and {} bytes of scratch; the cpu "
-                            "device runs blocks of 1",
-                            package.name, package.blocks, package.block_size, package.scratch_bytes));
+    throw Error(
+        ErrorCode::Device,
+        fmt::format("kernel '{}' has {} blocks of {} work-items and {} bytes of scratch; the cpu "
+                    "device runs blocks of 1",
+                    package.name, package.blocks, package.block_size, package.scratch_bytes));
 }
 
 class CpuDevice final : public Device {
- public:
+public:
   explicit CpuDevice(int threads)
-      : target_(host_target(threads)),
-        name_(processor_name(target_, threads)),
-        driver_(target_.isa + " elf1"),
-        pool_(threads),
+      : target_(host_target(threads)), name_(processor_name(target_, threads)),
+        driver_(target_.isa + " elf1"), pool_(threads),
         scratch_(static_cast<std::size_t>(threads)) {}
 
-  const Target& target() const override { return target_; }
-  const std::string& name() const override { return name_; }
-  const std::string& driver() const override { return driver_; }
+  const Target &target() const override { return target_; }
+  const std::string &name() const override { return name_; }
+  const std::string &driver() const override { return driver_; }
   std::int64_t alignment() const override { return kAlign; }
 
   std::unique_ptr<Memory> allocate(std::int64_t bytes) override {
     return std::make_unique<CpuMemory>(bytes);
   }
-  void write(const Binding& to, std::span<const std::byte> from) override {
-    std::byte* data = locate(to, static_cast<std::int64_t>(from.size()));
-    if (!from.empty()) std::memcpy(data, from.data(), from.size());
+  void write(const Binding &to, std::span<const std::byte> from) override {
+    std::byte *data = locate(to, static_cast<std::int64_t>(from.size()));
+    if (!from.empty())
+      std::memcpy(data, from.data(), from.size());
   }
-  void read(const Binding& from, std::span<std::byte> to) override {
-    const std::byte* data = locate(from, static_cast<std::int64_t>(to.size()));
-    if (!to.empty()) std::memcpy(to.data(), data, to.size());
+  void read(const Binding &from, std::span<std::byte> to) override {
+    const std::byte *data = locate(from, static_cast<std::int64_t>(to.size()));
+    if (!to.empty())
+      std::memcpy(to.data(), data, to.size());
   }
-  void fill_zero(const Binding& to) override {
+  void fill_zero(const Binding &to) override {
     std::memset(locate(to, to.bytes), 0, static_cast<std::size_t>(to.bytes));
   }
 
   std::vector<Package> build(std::vector<Package> packages) override {
-    for (const Package& package : packages) check_launchable(package);
+    for (const Package &package : packages)
+      check_launchable(package);
     return packages;
   }
 
-  std::unique_ptr<Launchable> load(const Package& built,
+  std::unique_ptr<Launchable> load(const Package &built,
                                    std::span<const Binding> bindings) override {
     check_launchable(built);
     auto kernel = std::make_unique<CpuKernel>(built, bindings);
@@ -253,12 +266,12 @@ class CpuDevice final : public Device {
     return kernel;
   }
 
-  void launch(Launchable& kernel) override { run(dynamic_cast<CpuKernel&>(kernel)); }
+  void launch(Launchable &kernel) override { run(dynamic_cast<CpuKernel &>(kernel)); }
   void finish() override {}
 
-  std::vector<double> time_each(std::span<Launchable* const> kernels) override {
+  std::vector<double> time_each(std::span<Launchable *const> kernels) override {
     std::vector<double> seconds;
-    for (Launchable* kernel : kernels) {
+    for (Launchable *kernel : kernels) {
       const auto start = std::chrono::steady_clock::now();
       launch(*kernel);
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
@@ -267,29 +280,32 @@ class CpuDevice final : public Device {
     return seconds;
   }
 
- private:
+private:
   // Every thread's scratch holds at least `bytes`.
   void reserve_scratch(std::int64_t bytes) {
-    if (bytes <= scratch_bytes_) return;
-    for (auto& memory : scratch_) memory = std::make_unique<CpuMemory>(bytes);
+    if (bytes <= scratch_bytes_)
+      return;
+    for (auto &memory : scratch_)
+      memory = std::make_unique<CpuMemory>(bytes);
     scratch_bytes_ = bytes;
   }
-  void* scratch(int worker) const {
-    const auto& memory = scratch_[static_cast<std::size_t>(worker)];
+  void *scratch(int worker) const {
+    const auto &memory = scratch_[static_cast<std::size_t>(worker)];
     return memory == nullptr ? nullptr : memory->data();
   }
 
-  // Blocks handed out at once: long enough to cover the cost of handing out, short enough for four runs per thread.
-  std::int64_t blocks_per_chunk(const CpuKernel& kernel, double seconds) const {
+  // Blocks handed out at once: long enough to cover the cost of handing out, short enough for four
+  // runs per thread.
+  std::int64_t blocks_per_chunk(const CpuKernel &kernel, double seconds) const {
     const auto blocks = static_cast<double>(kernel.blocks());
     const double by_time = std::ceil(blocks * kChunkSeconds / seconds);
     const double by_balance = std::ceil(blocks / (4.0 * pool_.threads()));
     return static_cast<std::int64_t>(std::max(1.0, std::min(by_time, by_balance)));
   }
 
-  void run(const CpuKernel& kernel) {
+  void run(const CpuKernel &kernel) {
     const double seconds = kernel.seconds(target_);
-    const bool is_small = !(seconds >= kInlineSeconds);  // also when a damaged package says NaN
+    const bool is_small = !(seconds >= kInlineSeconds); // also when a damaged package says NaN
     if (is_small || kernel.blocks() <= 1 || pool_.threads() == 1)
       return kernel.run(0, kernel.blocks(), scratch(0));
     const std::int64_t chunk = blocks_per_chunk(kernel, seconds);
@@ -303,17 +319,18 @@ class CpuDevice final : public Device {
   std::string name_;
   std::string driver_;
   ThreadPool pool_;
-  std::vector<std::unique_ptr<CpuMemory>> scratch_;  // by worker
+  std::vector<std::unique_ptr<CpuMemory>> scratch_; // by worker
   std::int64_t scratch_bytes_ = 0;
 };
 
-}  // namespace
+} // namespace
 
 std::unique_ptr<Device> make_cpu_device(int threads) {
   if (threads < 0 || threads > kMaxThreads)
     throw Error(ErrorCode::Device,
-                fmt::format("{} threads asked for; 0 (all cores) to {} are possible", threads, kMaxThreads));
+                fmt::format("{} threads asked for; 0 (all cores) to {} are possible", threads,
+                            kMaxThreads));
   return std::make_unique<CpuDevice>(threads == 0 ? available_threads() : threads);
 }
 
-}  // namespace tilefuse::runtime
+} // namespace tilefuse::runtime

@@ -4,10 +4,12 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "runtime/sqlite.h"
 
 namespace tilefuse::runtime {
@@ -16,12 +18,29 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kBusyMs = 5000;
-constexpr std::int64_t kTouchSeconds = 24 * 3600;  // how stale a row's time of use may get: a warm start writes nothing
+constexpr std::int64_t kTouchSeconds =
+    24 * 3600; // how stale a row's time of use may get: a warm start writes nothing
 constexpr int kMaxDamaged = 10000;
 
-constexpr const char* kSchema = "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
-                                "CREATE TABLE IF NOT EXISTS kernels(key TEXT PRIMARY KEY, used INTEGER NOT NULL, "
-                                "bytes BLOB NOT NULL)";
+// `bytes` of a kernel is its package without code. Kernels that were built as one program share a
+// row of `codes`.
+constexpr const char *kSchema =
+    "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
+    "CREATE TABLE IF NOT EXISTS codes(hash TEXT PRIMARY KEY, bytes BLOB NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS kernels(key TEXT PRIMARY KEY, used INTEGER NOT NULL, bytes BLOB "
+    "NOT NULL,"
+    " code TEXT NOT NULL);"
+    "CREATE INDEX IF NOT EXISTS kernels_by_code ON kernels(code)";
+
+constexpr const char *kTotalBytes = "SELECT (SELECT COALESCE(SUM(LENGTH(bytes)), 0) FROM kernels) +"
+                                    " (SELECT COALESCE(SUM(LENGTH(bytes)), 0) FROM codes)";
+// Rows by age, each with its share of its code's bytes.
+constexpr const char *kOldest =
+    "SELECT k.rowid, LENGTH(k.bytes) + COALESCE(LENGTH(c.bytes), 0) /"
+    " (SELECT COUNT(*) FROM kernels o WHERE o.code = k.code)"
+    " FROM kernels k LEFT JOIN codes c ON c.hash = k.code ORDER BY k.used, k.rowid";
+constexpr const char *kDropUnused =
+    "DELETE FROM codes WHERE hash NOT IN (SELECT code FROM kernels)";
 
 std::int64_t now_seconds() {
   using namespace std::chrono;
@@ -30,50 +49,58 @@ std::int64_t now_seconds() {
 
 // Rolls back unless committed.
 class Transaction {
- public:
-  explicit Transaction(Connection& connection) : connection_(connection) { connection_.execute("BEGIN IMMEDIATE"); }
-  ~Transaction() {
-    if (!done_) sqlite3_exec(connection_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
+public:
+  explicit Transaction(Connection &connection) : connection_(connection) {
+    connection_.execute("BEGIN IMMEDIATE");
   }
-  Transaction(const Transaction&) = delete;
-  Transaction& operator=(const Transaction&) = delete;
+  ~Transaction() {
+    if (!done_)
+      sqlite3_exec(connection_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
+  }
+  Transaction(const Transaction &) = delete;
+  Transaction &operator=(const Transaction &) = delete;
   void commit() {
     connection_.execute("COMMIT");
     done_ = true;
   }
 
- private:
-  Connection& connection_;
+private:
+  Connection &connection_;
   bool done_ = false;
 };
 
 struct Database {
-  explicit Database(const std::string& path) : connection(path, kBusyMs) {
+  explicit Database(const std::string &path) : connection(path, kBusyMs) {
     connection.execute(kSchema);
-    select = std::make_unique<Statement>(connection, "SELECT used, bytes FROM kernels WHERE key = ?");
+    kernel = std::make_unique<Statement>(connection,
+                                         "SELECT used, bytes, code FROM kernels WHERE key = ?");
+    code = std::make_unique<Statement>(connection, "SELECT bytes FROM codes WHERE hash = ?");
   }
   Connection connection;
-  std::unique_ptr<Statement> select;
+  std::unique_ptr<Statement> kernel;
+  std::unique_ptr<Statement> code;
 };
 
-void touch(Database& database, const std::vector<std::string>& keys) {
-  if (keys.empty()) return;
+void touch(Database &database, const std::vector<std::string> &keys) {
+  if (keys.empty())
+    return;
   Transaction transaction(database.connection);
   Statement update(database.connection, "UPDATE kernels SET used = ? WHERE key = ?");
-  for (const std::string& key : keys) {
+  for (const std::string &key : keys) {
     update.bind(1, now_seconds()).bind(2, key).step();
     update.reset();
   }
   transaction.commit();
 }
 
-// Rows used longest ago go first, until the rest fits.
-void drop_oldest(Database& database, std::int64_t limit_bytes) {
-  Statement sizes(database.connection, "SELECT COALESCE(SUM(LENGTH(bytes)), 0) FROM kernels");
-  sizes.step();
-  std::int64_t excess = sizes.integer(0) - limit_bytes;
-  if (excess <= 0) return;
-  Statement oldest(database.connection, "SELECT rowid, LENGTH(bytes) FROM kernels ORDER BY used, rowid");
+std::int64_t total_bytes(Database &database) {
+  Statement total(database.connection, kTotalBytes);
+  total.step();
+  return total.integer(0);
+}
+
+void drop_rows(Database &database, std::int64_t excess) {
+  Statement oldest(database.connection, kOldest);
   std::vector<std::int64_t> rows;
   while (excess > 0 && oldest.step()) {
     rows.push_back(oldest.integer(0));
@@ -85,78 +112,113 @@ void drop_oldest(Database& database, std::int64_t limit_bytes) {
     remove.bind(1, row).step();
     remove.reset();
   }
+  database.connection.execute(kDropUnused);
 }
 
-void insert(Database& database, std::span<const std::pair<std::string, const Package*>> rows, std::int64_t limit_bytes) {
+// Rows used longest ago go first, until the rest fits. A shared code leaves with the last of its
+// kernels, so that one pass may free less than it counted.
+void drop_oldest(Database &database, std::int64_t limit_bytes) {
+  std::int64_t before = 0;
+  for (std::int64_t total = total_bytes(database); total > limit_bytes && total != before;) {
+    before = total;
+    drop_rows(database, total - limit_bytes);
+    total = total_bytes(database);
+  }
+}
+
+void insert(Database &database, std::span<const std::pair<std::string, const Package *>> rows,
+            std::int64_t limit_bytes) {
   Transaction transaction(database.connection);
-  Statement insert(database.connection, "INSERT OR REPLACE INTO kernels(key, used, bytes) VALUES(?, ?, ?)");
-  for (const auto& [key, package] : rows) {
-    const std::string bytes = serialize(*package);
-    insert.bind(1, key).bind(2, now_seconds()).bind_blob(3, bytes).step();
-    insert.reset();
+  Statement kernel(database.connection,
+                   "INSERT OR REPLACE INTO kernels(key, used, bytes, code) VALUES(?, ?, ?, ?)");
+  Statement code(database.connection, "INSERT OR REPLACE INTO codes(hash, bytes) VALUES(?, ?)");
+  std::set<std::string> written;
+  for (const auto &[key, package] : rows) {
+    const std::string hash = content_hash(package->code);
+    if (written.insert(hash).second) {
+      code.bind(1, hash).bind_blob(2, package->code).step();
+      code.reset();
+    }
+    Package head = *package;
+    head.code.clear();
+    const std::string bytes = serialize(head);
+    kernel.bind(1, key).bind(2, now_seconds()).bind_blob(3, bytes).bind(4, hash).step();
+    kernel.reset();
   }
   drop_oldest(database, limit_bytes);
   transaction.commit();
 }
 
-}  // namespace
+} // namespace
 
 struct KernelCache::State {
   std::string path;
   Warn warn;
   std::int64_t limit_bytes = 0;
   std::unique_ptr<Database> database;
-  std::vector<std::string> used;  // keys whose time of use is to be renewed
+  std::vector<std::string> used; // keys whose time of use is to be renewed
+  std::string code_hash;         // of code_bytes; empty: none
+  std::string code_bytes;
   bool warned = false;
 
   void open() {
-    if (path.empty()) return;
+    if (path.empty())
+      return;
     const fs::path folder = fs::path(path).parent_path();
     std::error_code failure;
-    if (!folder.empty()) fs::create_directories(folder, failure);
-    if (failure) return disable(failure.message());
+    if (!folder.empty())
+      fs::create_directories(folder, failure);
+    if (failure)
+      return disable(failure.message());
     guarded([&] { database = std::make_unique<Database>(path); });
   }
 
-  // Runs an operation; a damaged file is set aside, and anything else that fails ends the cache's use with a warning.
-  // True when the operation was done.
-  template <typename Operation> bool guarded(const Operation& operation) {
+  // Runs an operation; a damaged file is set aside, and anything else that fails ends the cache's
+  // use with a warning. True when the operation was done.
+  template <typename Operation> bool guarded(const Operation &operation) {
     try {
       operation();
       return true;
-    } catch (const SqliteFailure& failure) {
-      if (failure.is_damage()) set_aside(failure.message);
-      else if (failure.code != SQLITE_BUSY) disable(failure.message);
+    } catch (const SqliteFailure &failure) {
+      if (failure.is_damage())
+        set_aside(failure.message);
+      else if (failure.code != SQLITE_BUSY)
+        disable(failure.message);
       return false;
     }
   }
 
-  void disable(const std::string& why) {
+  void disable(const std::string &why) {
     database.reset();
-    say(fmt::format("the kernel cache {} cannot be used: {}; kernels are compiled anew at each start", path, why));
+    say(fmt::format(
+        "the kernel cache {} cannot be used: {}; kernels are compiled anew at each start", path,
+        why));
   }
 
-  void say(const std::string& text) {
-    if (!warned && warn) warn(text);
+  void say(const std::string &text) {
+    if (!warned && warn)
+      warn(text);
     warned = true;
   }
 
   // Renames the file and its journals and begins a fresh one.
-  void set_aside(const std::string& why) {
+  void set_aside(const std::string &why) {
     database.reset();
     used.clear();
     const std::string to = free_name();
     std::error_code failure;
     fs::rename(path, to, failure);
-    if (failure) return disable(fmt::format("{}, and it cannot be renamed: {}", why, failure.message()));
-    for (const char* suffix : {"-wal", "-shm", "-journal"}) {
+    if (failure)
+      return disable(fmt::format("{}, and it cannot be renamed: {}", why, failure.message()));
+    for (const char *suffix : {"-wal", "-shm", "-journal"}) {
       std::error_code ignored;
       fs::rename(path + suffix, to + suffix, ignored);
     }
-    say(fmt::format("the kernel cache {} is damaged ({}); it is set aside as {} and begun afresh", path, why, to));
+    say(fmt::format("the kernel cache {} is damaged ({}); it is set aside as {} and begun afresh",
+                    path, why, to));
     try {
       database = std::make_unique<Database>(path);
-    } catch (const SqliteFailure& again) {
+    } catch (const SqliteFailure &again) {
       disable(again.message);
     }
   }
@@ -165,25 +227,45 @@ struct KernelCache::State {
     for (int n = 1; n < kMaxDamaged; ++n) {
       const std::string name = fmt::format("{}.damaged-{}", path, n);
       std::error_code ignored;
-      if (!fs::exists(name, ignored)) return name;
+      if (!fs::exists(name, ignored))
+        return name;
     }
     return path + ".damaged-0";
   }
 
-  std::optional<Package> get(const std::string& key) {
-    Statement& select = *database->select;
+  std::optional<Package> get(const std::string &key) {
+    Statement &select = *database->kernel;
     select.reset();
-    std::optional<Package> package;
-    if (select.bind(1, key).step()) {
-      package = deserialize(select.blob(1));
-      if (now_seconds() - select.integer(0) > kTouchSeconds) used.push_back(key);
-    }
+    if (!select.bind(1, key).step())
+      return std::nullopt;
+    Package package = deserialize(select.blob(1));
+    package.code = code(std::string(select.blob(2)));
+    if (now_seconds() - select.integer(0) > kTouchSeconds)
+      used.push_back(key);
     select.reset();
     return package;
   }
+
+  // Neighbours share codes: the last one is at hand.
+  const std::string &code(const std::string &hash) {
+    if (hash == code_hash && !code_hash.empty())
+      return code_bytes;
+    Statement &select = *database->code;
+    select.reset();
+    if (!select.bind(1, hash).step())
+      throw Error(ErrorCode::Io, "a kernel's code is not there");
+    code_bytes = select.blob(0);
+    select.reset();
+    code_hash.clear();
+    if (content_hash(code_bytes) != hash)
+      throw Error(ErrorCode::Io, "a kernel's code is not what was written");
+    code_hash = hash;
+    return code_bytes;
+  }
 };
 
-KernelCache::KernelCache(std::string path, Warn warn, std::int64_t limit_bytes) : state_(std::make_unique<State>()) {
+KernelCache::KernelCache(std::string path, Warn warn, std::int64_t limit_bytes)
+    : state_(std::make_unique<State>()) {
   state_->path = std::move(path);
   state_->warn = std::move(warn);
   state_->limit_bytes = limit_bytes;
@@ -191,40 +273,46 @@ KernelCache::KernelCache(std::string path, Warn warn, std::int64_t limit_bytes) 
 }
 
 KernelCache::~KernelCache() {
-  if (state_->database == nullptr) return;
+  if (state_->database == nullptr)
+    return;
   try {
     touch(*state_->database, state_->used);
-  } catch (const SqliteFailure&) {  // the rows only look older than they are
+  } catch (const SqliteFailure &) { // the rows only look older than they are
   }
 }
 
-std::optional<Package> KernelCache::get(const std::string& key) {
-  if (state_->database == nullptr) return std::nullopt;
+std::optional<Package> KernelCache::get(const std::string &key) {
+  if (state_->database == nullptr)
+    return std::nullopt;
   std::optional<Package> package;
   try {
     state_->guarded([&] { package = state_->get(key); });
-  } catch (const Error& error) {
+  } catch (const Error &error) {
     state_->set_aside(error.message());
   }
   return package;
 }
 
-void KernelCache::put(std::span<const std::pair<std::string, const Package*>> rows) {
-  if (state_->database == nullptr || rows.empty()) return;
+void KernelCache::put(std::span<const std::pair<std::string, const Package *>> rows) {
+  if (state_->database == nullptr || rows.empty())
+    return;
   const auto write = [&] { insert(*state_->database, rows, state_->limit_bytes); };
   // Once more when the file was damaged: the fresh one takes the rows.
-  if (!state_->guarded(write) && state_->database != nullptr) state_->guarded(write);
+  if (!state_->guarded(write) && state_->database != nullptr)
+    state_->guarded(write);
 }
 
 std::string default_cache_path() {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
+  const auto variable = [](const char *name) {
+    const char *value = std::getenv(name);
     return std::string(value == nullptr ? "" : value);
   };
-  if (const std::string path = variable("TILEFUSE_CACHE"); !path.empty()) return path;
-  if (const std::string base = variable("XDG_CACHE_HOME"); !base.empty()) return base + "/tilefuse/kernels.sqlite";
+  if (const std::string path = variable("TILEFUSE_CACHE"); !path.empty())
+    return path;
+  if (const std::string base = variable("XDG_CACHE_HOME"); !base.empty())
+    return base + "/tilefuse/kernels.sqlite";
   const std::string home = variable("HOME");
   return home.empty() ? "" : home + "/.cache/tilefuse/kernels.sqlite";
 }
 
-}  // namespace tilefuse::runtime
+} // namespace tilefuse::runtime

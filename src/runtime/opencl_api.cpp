@@ -9,28 +9,30 @@
 namespace tilefuse::runtime {
 namespace {
 
-constexpr const char* kLibrary = "libOpenCL.so.1";
+constexpr const char *kLibrary = "libOpenCL.so.1";
 
 struct Opened {
   OpenclApi api;
-  std::string why;  // it cannot be used; empty: it can
+  std::string why; // it cannot be used; empty: it can
 };
 
-template <typename Function> bool find(void* library, const char* name, Function*& function) {
-  function = reinterpret_cast<Function*>(dlsym(library, name));
+template <typename Function> bool find(void *library, const char *name, Function *&function) {
+  function = reinterpret_cast<Function *>(dlsym(library, name));
   return function != nullptr;
 }
 
 Opened open_library() {
   Opened opened;
-  void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+  void *library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    const char* reason = dlerror();
-    opened.why = fmt::format("the OpenCL loader cannot be opened: {}", reason == nullptr ? kLibrary : reason);
+    const char *reason = dlerror();
+    opened.why = fmt::format("the OpenCL loader cannot be opened: {}",
+                             reason == nullptr ? kLibrary : reason);
     return opened;
   }
-#define TILEFUSE_OPENCL_FIND(name) \
-  if (opened.why.empty() && !find(library, #name, opened.api.name)) opened.why = fmt::format("{} has no {}", kLibrary, #name);
+#define TILEFUSE_OPENCL_FIND(name)                                                                 \
+  if (opened.why.empty() && !find(library, #name, opened.api.name))                                \
+    opened.why = fmt::format("{} has no {}", kLibrary, #name);
   TILEFUSE_OPENCL_FUNCTIONS(TILEFUSE_OPENCL_FIND)
 #undef TILEFUSE_OPENCL_FIND
   return opened;
@@ -41,7 +43,8 @@ struct NamedCode {
   std::string_view name;
 };
 
-#define TILEFUSE_CODE(name) {name, #name}
+#define TILEFUSE_CODE(name)                                                                        \
+  { name, #name }
 constexpr NamedCode kCodes[] = {
     TILEFUSE_CODE(CL_DEVICE_NOT_FOUND),
     TILEFUSE_CODE(CL_DEVICE_NOT_AVAILABLE),
@@ -97,18 +100,21 @@ constexpr NamedCode kCodes[] = {
 };
 #undef TILEFUSE_CODE
 
-}  // namespace
+} // namespace
 
-const OpenclApi* opencl_api(std::string* why) {
+const OpenclApi *opencl_api(std::string *why) {
   static const Opened opened = open_library();
-  if (opened.why.empty()) return &opened.api;
-  if (why != nullptr) *why = opened.why;
+  if (opened.why.empty())
+    return &opened.api;
+  if (why != nullptr)
+    *why = opened.why;
   return nullptr;
 }
 
 std::string opencl_error_name(cl_int code) {
-  for (const NamedCode& row : kCodes)
-    if (row.code == code) return std::string(row.name);
+  for (const NamedCode &row : kCodes)
+    if (row.code == code)
+      return std::string(row.name);
   return fmt::format("code {}", code);
 }
 
@@ -117,4 +123,4 @@ void check(cl_int code, std::string_view call) {
     throw Error(ErrorCode::Device, fmt::format("{} failed with {}", call, opencl_error_name(code)));
 }
 
-}  // namespace tilefuse::runtime
+} // namespace tilefuse::runtime

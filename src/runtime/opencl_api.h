@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenCL 1.2, opened at run time: nothing is linked, and a machine without libOpenCL.so.1 only lacks the back end. Every
-// call of a driver goes through opencl_api() and every return code through check().
+// OpenCL 1.2, opened at run time: nothing is linked, and a machine without libOpenCL.so.1 only
+// lacks the back end. Every call of a driver goes through opencl_api() and every return code
+// through check().
 #pragma once
 
 #define CL_TARGET_OPENCL_VERSION 120
@@ -15,14 +16,17 @@
 namespace tilefuse::runtime {
 
 // The functions used, by their names.
-#define TILEFUSE_OPENCL_FUNCTIONS(X)                                                                                    \
-  X(clGetPlatformIDs) X(clGetPlatformInfo) X(clGetDeviceIDs) X(clGetDeviceInfo) X(clCreateContext)                      \
-  X(clReleaseContext) X(clCreateCommandQueue) X(clReleaseCommandQueue) X(clCreateBuffer) X(clCreateSubBuffer)           \
-  X(clReleaseMemObject) X(clEnqueueReadBuffer) X(clEnqueueWriteBuffer) X(clEnqueueFillBuffer)                           \
-  X(clCreateProgramWithSource) X(clCreateProgramWithBinary) X(clBuildProgram) X(clGetProgramBuildInfo)                  \
-  X(clGetProgramInfo) X(clReleaseProgram) X(clCreateKernel) X(clReleaseKernel) X(clGetKernelInfo)                       \
-  X(clGetKernelWorkGroupInfo) X(clSetKernelArg) X(clEnqueueNDRangeKernel) X(clFlush) X(clFinish)                        \
-  X(clGetEventProfilingInfo) X(clReleaseEvent)
+// clang-format off
+#define TILEFUSE_OPENCL_FUNCTIONS(X) \
+  X(clGetPlatformIDs) X(clGetPlatformInfo) X(clGetDeviceIDs) X(clGetDeviceInfo) \
+  X(clCreateContext) X(clReleaseContext) X(clCreateCommandQueue) X(clReleaseCommandQueue) \
+  X(clCreateBuffer) X(clCreateSubBuffer) X(clReleaseMemObject) X(clEnqueueReadBuffer) \
+  X(clEnqueueWriteBuffer) X(clEnqueueFillBuffer) X(clCreateProgramWithSource) \
+  X(clCreateProgramWithBinary) X(clBuildProgram) X(clGetProgramBuildInfo) X(clGetProgramInfo) \
+  X(clReleaseProgram) X(clCreateKernel) X(clReleaseKernel) X(clGetKernelWorkGroupInfo) \
+  X(clSetKernelArg) X(clEnqueueNDRangeKernel) X(clFinish) X(clGetEventProfilingInfo) \
+  X(clReleaseEvent)
+// clang-format on
 
 struct OpenclApi {
 #define TILEFUSE_OPENCL_MEMBER(name) decltype(&::name) name = nullptr;
@@ -31,7 +35,7 @@ struct OpenclApi {
 };
 
 // The library, opened once and kept; null with the reason in `why`.
-const OpenclApi* opencl_api(std::string* why);
+const OpenclApi *opencl_api(std::string *why);
 
 // "CL_OUT_OF_RESOURCES", or the number of a code that has no name.
 std::string opencl_error_name(cl_int code);
@@ -39,24 +43,26 @@ std::string opencl_error_name(cl_int code);
 void check(cl_int code, std::string_view call);
 
 // Owns one driver object; `Release` is the member of OpenclApi that frees it.
-template <typename T, cl_int(CL_API_CALL* OpenclApi::* Release)(T)> class Handle {
- public:
+template <typename T, cl_int (CL_API_CALL *OpenclApi::*Release)(T)> class Handle {
+public:
   Handle() = default;
-  Handle(const OpenclApi& api, T object) : api_(&api), object_(object) {}
-  Handle(Handle&& other) noexcept : api_(other.api_), object_(std::exchange(other.object_, nullptr)) {}
-  Handle& operator=(Handle&& other) noexcept {
+  Handle(const OpenclApi &api, T object) : api_(&api), object_(object) {}
+  Handle(Handle &&other) noexcept
+      : api_(other.api_), object_(std::exchange(other.object_, nullptr)) {}
+  Handle &operator=(Handle &&other) noexcept {
     std::swap(api_, other.api_);
     std::swap(object_, other.object_);
     return *this;
   }
   ~Handle() {
-    if (object_ != nullptr) (api_->*Release)(object_);
+    if (object_ != nullptr)
+      (api_->*Release)(object_);
   }
   T get() const { return object_; }
   explicit operator bool() const { return object_ != nullptr; }
 
- private:
-  const OpenclApi* api_ = nullptr;
+private:
+  const OpenclApi *api_ = nullptr;
   T object_ = nullptr;
 };
 
@@ -67,4 +73,4 @@ using ProgramHandle = Handle<cl_program, &OpenclApi::clReleaseProgram>;
 using KernelHandle = Handle<cl_kernel, &OpenclApi::clReleaseKernel>;
 using EventHandle = Handle<cl_event, &OpenclApi::clReleaseEvent>;
 
-}  // namespace tilefuse::runtime
+} // namespace tilefuse::runtime

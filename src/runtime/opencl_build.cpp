@@ -11,75 +11,92 @@
 namespace tilefuse::runtime {
 namespace {
 
-constexpr const char* kOptions = "-cl-std=CL1.2 -w";  // -w: no warnings on the standard error of the program
-constexpr std::size_t kKernelsPerPoclProgram = 4;
+constexpr const char *kOptions =
+    "-cl-std=CL1.2 -w"; // -w: no warnings on the standard error of the program
+constexpr std::size_t kKernelsPerPoclProgram = 16;
 constexpr std::size_t kMaxLog = 4000;
-constexpr std::int64_t kPoclSmallGrid = 65536;  // PoCL has other code for grids below this many work-items
+constexpr std::int64_t kPoclSmallGrid =
+    65536; // PoCL has other code for grids below this many work-items
 
-std::string build_log(const OpenclContext& cx, cl_program program) {
+std::string build_log(const OpenclContext &cx, cl_program program) {
   std::size_t size = 0;
-  if (cx.api.clGetProgramBuildInfo(program, cx.info.id, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size) != CL_SUCCESS)
+  if (cx.api.clGetProgramBuildInfo(program, cx.info.id, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size) !=
+      CL_SUCCESS)
     return {};
   std::string log(size, '\0');
-  if (cx.api.clGetProgramBuildInfo(program, cx.info.id, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr) != CL_SUCCESS)
+  if (cx.api.clGetProgramBuildInfo(program, cx.info.id, CL_PROGRAM_BUILD_LOG, size, log.data(),
+                                   nullptr) != CL_SUCCESS)
     return {};
   log.resize(std::min({log.find('\0'), log.size(), kMaxLog}));
   return log;
 }
 
-[[noreturn]] void build_failed(const OpenclContext& cx, cl_program program, const Package& package, cl_int code) {
+[[noreturn]] void build_failed(const OpenclContext &cx, cl_program program, const Package &package,
+                               cl_int code) {
   const std::string log = build_log(cx, program);
   throw Error(ErrorCode::Device,
-              fmt::format("{} ({}) cannot build the kernel: clBuildProgram failed with {}", cx.info.name,
-                          cx.info.platform_name, opencl_error_name(code)),
-              package.name, log.empty() ? std::vector<std::string>{} : std::vector<std::string>{"the driver said: " + log});
+              fmt::format("{} ({}) cannot build the kernel: clBuildProgram failed with {}",
+                          cx.info.name, cx.info.platform_name, opencl_error_name(code)),
+              package.name,
+              log.empty() ? std::vector<std::string>{}
+                          : std::vector<std::string>{"the driver said: " + log});
 }
 
-std::string binary_of(const OpenclContext& cx, cl_program program) {
+std::string binary_of(const OpenclContext &cx, cl_program program) {
   std::size_t size = 0;
   check(cx.api.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr),
         "clGetProgramInfo(CL_PROGRAM_BINARY_SIZES)");
-  if (size == 0) throw Error(ErrorCode::Device, fmt::format("{} gives no program binary", cx.info.name));
+  if (size == 0)
+    throw Error(ErrorCode::Device, fmt::format("{} gives no program binary", cx.info.name));
   std::string binary(size, '\0');
-  auto* to = reinterpret_cast<unsigned char*>(binary.data());
+  auto *to = reinterpret_cast<unsigned char *>(binary.data());
   check(cx.api.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof to, &to, nullptr),
         "clGetProgramInfo(CL_PROGRAM_BINARIES)");
   return binary;
 }
 
-// Runs one group of each kernel on memory of its own, so that PoCL has compiled all that a launch needs.
+// Runs one group of each kernel on memory of its own, so that PoCL has compiled all that a launch
+// needs.
 class PoclWarmUp {
- public:
-  explicit PoclWarmUp(const OpenclContext& cx) : cx_(cx) {
+public:
+  explicit PoclWarmUp(const OpenclContext &cx) : cx_(cx) {
     cl_int code = CL_SUCCESS;
     queue_ = {cx.api, cx.api.clCreateCommandQueue(cx.context.get(), cx.info.id, 0, &code)};
   }
   // What fails here costs time at the first launch and nothing else.
-  void run(cl_program program, const Package& package) {
+  void run(cl_program program, const Package &package) {
     cl_int code = CL_SUCCESS;
-    const KernelHandle kernel{cx_.api, cx_.api.clCreateKernel(program, package.symbol.c_str(), &code)};
-    if (code != CL_SUCCESS || !queue_) return;
+    const KernelHandle kernel{cx_.api,
+                              cx_.api.clCreateKernel(program, package.symbol.c_str(), &code)};
+    if (code != CL_SUCCESS || !queue_)
+      return;
     for (std::size_t i = 0; i < package.args.size(); ++i) {
       const cl_mem memory = buffer(i, package.args[i].bytes);
-      if (cx_.api.clSetKernelArg(kernel.get(), static_cast<cl_uint>(i), sizeof memory, &memory) != CL_SUCCESS) return;
+      if (cx_.api.clSetKernelArg(kernel.get(), static_cast<cl_uint>(i), sizeof memory, &memory) !=
+          CL_SUCCESS)
+        return;
     }
-    const std::int64_t groups =
-        package.blocks < kPoclSmallGrid / package.block_size ? 1 : kPoclSmallGrid / package.block_size;
+    const std::int64_t groups = package.blocks < kPoclSmallGrid / package.block_size
+                                    ? 1
+                                    : kPoclSmallGrid / package.block_size;
     const auto local = static_cast<std::size_t>(package.block_size);
     const std::size_t global = static_cast<std::size_t>(groups) * local;
-    cx_.api.clEnqueueNDRangeKernel(queue_.get(), kernel.get(), 1, nullptr, &global, &local, 0, nullptr, nullptr);
+    cx_.api.clEnqueueNDRangeKernel(queue_.get(), kernel.get(), 1, nullptr, &global, &local, 0,
+                                   nullptr, nullptr);
     cx_.api.clFinish(queue_.get());
   }
 
- private:
+private:
   cl_mem buffer(std::size_t position, std::int64_t bytes) {
-    if (position >= buffers_.size()) buffers_.resize(position + 1);
-    Buffer& held = buffers_[position];
+    if (position >= buffers_.size())
+      buffers_.resize(position + 1);
+    Buffer &held = buffers_[position];
     if (!held.memory || held.bytes < bytes) {
       cl_int code = CL_SUCCESS;
       held.bytes = std::max<std::int64_t>(bytes, 1);
-      held.memory = {cx_.api, cx_.api.clCreateBuffer(cx_.context.get(), CL_MEM_READ_WRITE,
-                                                     static_cast<std::size_t>(held.bytes), nullptr, &code)};
+      held.memory = {cx_.api,
+                     cx_.api.clCreateBuffer(cx_.context.get(), CL_MEM_READ_WRITE,
+                                            static_cast<std::size_t>(held.bytes), nullptr, &code)};
     }
     return held.memory.get();
   }
@@ -87,87 +104,97 @@ class PoclWarmUp {
     MemHandle memory;
     std::int64_t bytes = 0;
   };
-  const OpenclContext& cx_;
+  const OpenclContext &cx_;
   QueueHandle queue_;
   std::vector<Buffer> buffers_;
 };
 
 // Packages of one group become binaries: one program, whose binary all of them hold.
-void build_group(const OpenclContext& cx, const std::vector<Package*>& group, PoclWarmUp* warm_up) {
+void build_group(const OpenclContext &cx, const std::vector<Package *> &group,
+                 PoclWarmUp *warm_up) {
   const ProgramHandle program = build_source(cx, {group.begin(), group.end()});
   if (warm_up != nullptr)
-    for (const Package* package : group) warm_up->run(program.get(), *package);
+    for (const Package *package : group)
+      warm_up->run(program.get(), *package);
   const std::string binary = binary_of(cx, program.get());
-  for (Package* package : group) {
+  for (Package *package : group) {
     package->code = binary;
     package->format = CodeFormat::OpenclBinary;
   }
 }
 
 // Consecutive packages with different symbols, at most `limit` each.
-std::vector<std::vector<Package*>> groups_of(std::vector<Package>& packages, std::size_t limit) {
-  std::vector<std::vector<Package*>> groups;
-  for (Package& package : packages) {
-    const auto fits = [&](const std::vector<Package*>& group) {
-      return group.size() < limit && std::none_of(group.begin(), group.end(), [&](const Package* other) {
-               return other->symbol == package.symbol;
-             });
+std::vector<std::vector<Package *>> groups_of(std::vector<Package> &packages, std::size_t limit) {
+  std::vector<std::vector<Package *>> groups;
+  for (Package &package : packages) {
+    const auto fits = [&](const std::vector<Package *> &group) {
+      return group.size() < limit &&
+             std::none_of(group.begin(), group.end(),
+                          [&](const Package *other) { return other->symbol == package.symbol; });
     };
     const auto group = std::find_if(groups.begin(), groups.end(), fits);
-    if (group != groups.end()) group->push_back(&package);
-    else groups.push_back({&package});
+    if (group != groups.end())
+      group->push_back(&package);
+    else
+      groups.push_back({&package});
   }
   return groups;
 }
 
-}  // namespace
+} // namespace
 
-std::shared_ptr<OpenclContext> open_context(const OpenclApi& api, const OpenclDeviceInfo& info) {
+std::shared_ptr<OpenclContext> open_context(const OpenclApi &api, const OpenclDeviceInfo &info) {
   cl_int code = CL_SUCCESS;
   ContextHandle context{api, api.clCreateContext(nullptr, 1, &info.id, nullptr, nullptr, &code)};
   check(code, fmt::format("clCreateContext for {}", info.name));
   return std::make_shared<OpenclContext>(OpenclContext{api, info, std::move(context)});
 }
 
-ProgramHandle build_source(const OpenclContext& cx, const std::vector<const Package*>& packages) {
-  std::vector<const char*> texts;
+ProgramHandle build_source(const OpenclContext &cx, const std::vector<const Package *> &packages) {
+  std::vector<const char *> texts;
   std::vector<std::size_t> sizes;
-  for (const Package* package : packages) {
+  for (const Package *package : packages) {
     texts.push_back(package->code.data());
     sizes.push_back(package->code.size());
   }
   cl_int code = CL_SUCCESS;
-  ProgramHandle program{cx.api, cx.api.clCreateProgramWithSource(cx.context.get(), static_cast<cl_uint>(texts.size()),
-                                                                 texts.data(), sizes.data(), &code)};
+  ProgramHandle program{
+      cx.api, cx.api.clCreateProgramWithSource(cx.context.get(), static_cast<cl_uint>(texts.size()),
+                                               texts.data(), sizes.data(), &code)};
   check(code, "clCreateProgramWithSource");
   code = cx.api.clBuildProgram(program.get(), 1, &cx.info.id, kOptions, nullptr, nullptr);
-  if (code == CL_SUCCESS) return program;
-  if (packages.size() == 1) build_failed(cx, program.get(), *packages.front(), code);
-  for (const Package* package : packages) build_source(cx, {package});  // finds the one that fails
+  if (code == CL_SUCCESS)
+    return program;
+  if (packages.size() == 1)
+    build_failed(cx, program.get(), *packages.front(), code);
+  for (const Package *package : packages)
+    build_source(cx, {package}); // finds the one that fails
   check(code, "clBuildProgram of several kernels");
   return program;
 }
 
-ProgramHandle load_binary(const OpenclContext& cx, const Package& package) {
-  const auto* bytes = reinterpret_cast<const unsigned char*>(package.code.data());
+ProgramHandle load_binary(const OpenclContext &cx, const Package &package) {
+  const auto *bytes = reinterpret_cast<const unsigned char *>(package.code.data());
   const std::size_t size = package.code.size();
   cl_int code = CL_SUCCESS;
   cl_int status = CL_SUCCESS;
-  ProgramHandle program{cx.api, cx.api.clCreateProgramWithBinary(cx.context.get(), 1, &cx.info.id, &size, &bytes,
-                                                                 &status, &code)};
+  ProgramHandle program{cx.api, cx.api.clCreateProgramWithBinary(cx.context.get(), 1, &cx.info.id,
+                                                                 &size, &bytes, &status, &code)};
   check(code, fmt::format("clCreateProgramWithBinary for kernel '{}'", package.name));
   check(status, fmt::format("clCreateProgramWithBinary for kernel '{}'", package.name));
   code = cx.api.clBuildProgram(program.get(), 1, &cx.info.id, "", nullptr, nullptr);
-  if (code != CL_SUCCESS) build_failed(cx, program.get(), package, code);
+  if (code != CL_SUCCESS)
+    build_failed(cx, program.get(), package, code);
   return program;
 }
 
-std::vector<Package> build_in_process(const OpenclContext& cx, std::vector<Package> packages) {
+std::vector<Package> build_in_process(const OpenclContext &cx, std::vector<Package> packages) {
   const bool is_pocl = cx.info.is_pocl();
   PoclWarmUp warm_up(cx);
-  for (const std::vector<Package*>& group : groups_of(packages, is_pocl ? kKernelsPerPoclProgram : 1))
+  for (const std::vector<Package *> &group :
+       groups_of(packages, is_pocl ? kKernelsPerPoclProgram : 1))
     build_group(cx, group, is_pocl ? &warm_up : nullptr);
   return packages;
 }
 
-}  // namespace tilefuse::runtime
+} // namespace tilefuse::runtime

@@ -17,11 +17,14 @@ constexpr std::int64_t kMinAlignment = 64;
 
 // A buffer and the sub-buffers in use; a part that several kernels see is one object.
 class OpenclMemory final : public Memory {
- public:
-  OpenclMemory(std::shared_ptr<OpenclContext> cx, std::int64_t bytes) : cx_(std::move(cx)), bytes_(bytes) {
+public:
+  OpenclMemory(std::shared_ptr<OpenclContext> cx, std::int64_t bytes)
+      : cx_(std::move(cx)), bytes_(bytes) {
     cl_int code = CL_SUCCESS;
-    whole_ = {cx_->api, cx_->api.clCreateBuffer(cx_->context.get(), CL_MEM_READ_WRITE,
-                                                static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)), nullptr, &code)};
+    whole_ = {cx_->api,
+              cx_->api.clCreateBuffer(cx_->context.get(), CL_MEM_READ_WRITE,
+                                      static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)),
+                                      nullptr, &code)};
     check(code, fmt::format("clCreateBuffer of {} bytes on {}", bytes, cx_->info.name));
   }
   std::int64_t bytes() const override { return bytes_; }
@@ -29,20 +32,23 @@ class OpenclMemory final : public Memory {
 
   // Null for the whole buffer: a view of all of it is the buffer itself.
   std::shared_ptr<MemHandle> part(std::int64_t offset, std::int64_t bytes) {
-    if (offset == 0 && (bytes == bytes_ || bytes == 0)) return nullptr;
-    std::weak_ptr<MemHandle>& known = parts_[{offset, bytes}];
-    if (auto held = known.lock()) return held;
-    const cl_buffer_region region{static_cast<std::size_t>(offset), static_cast<std::size_t>(bytes)};
+    if (offset == 0 && (bytes == bytes_ || bytes == 0))
+      return nullptr;
+    std::weak_ptr<MemHandle> &known = parts_[{offset, bytes}];
+    if (auto held = known.lock())
+      return held;
+    const cl_buffer_region region{static_cast<std::size_t>(offset),
+                                  static_cast<std::size_t>(bytes)};
     cl_int code = CL_SUCCESS;
     auto made = std::make_shared<MemHandle>(
-        cx_->api,
-        cx_->api.clCreateSubBuffer(whole_.get(), CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &code));
+        cx_->api, cx_->api.clCreateSubBuffer(whole_.get(), CL_MEM_READ_WRITE,
+                                             CL_BUFFER_CREATE_TYPE_REGION, &region, &code));
     check(code, fmt::format("clCreateSubBuffer of {} bytes at {}", bytes, offset));
     known = made;
     return made;
   }
 
- private:
+private:
   std::shared_ptr<OpenclContext> cx_;
   std::int64_t bytes_ = 0;
   MemHandle whole_;
@@ -59,77 +65,92 @@ struct OpenclLaunchable final : Launchable {
   std::size_t local = 1;
 };
 
-OpenclMemory& memory_of(const Binding& binding) {
-  auto* memory = dynamic_cast<OpenclMemory*>(binding.memory);
+OpenclMemory &memory_of(const Binding &binding) {
+  auto *memory = dynamic_cast<OpenclMemory *>(binding.memory);
   TILEFUSE_CHECK(memory != nullptr, "a binding without memory of this device");
-  TILEFUSE_CHECK(binding.offset >= 0 && binding.bytes >= 0 && binding.bytes <= memory->bytes() - binding.offset,
+  TILEFUSE_CHECK(binding.offset >= 0 && binding.bytes >= 0 &&
+                     binding.bytes <= memory->bytes() - binding.offset,
                  "a binding outside its memory");
   return *memory;
 }
 
 class OpenclDevice final : public Device {
- public:
+public:
   OpenclDevice(std::shared_ptr<OpenclContext> cx, Target target)
       : cx_(std::move(cx)), target_(std::move(target)), queue_(make_queue(0)) {
-    const OpenclDeviceInfo& info = cx_->info;
+    const OpenclDeviceInfo &info = cx_->info;
     name_ = fmt::format("{} ({})", info.name, info.platform_name);
-    driver_ = fmt::format("{} | {} | {} | {} | {}", info.platform_name, info.platform_version, info.name, info.version,
-                          info.driver_version);
+    driver_ = fmt::format("{} | {} | {} | {} | {}", info.platform_name, info.platform_version,
+                          info.name, info.version, info.driver_version);
   }
   ~OpenclDevice() override { api().clFinish(queue_.get()); }
 
-  const Target& target() const override { return target_; }
-  const std::string& name() const override { return name_; }
-  const std::string& driver() const override { return driver_; }
+  const Target &target() const override { return target_; }
+  const std::string &name() const override { return name_; }
+  const std::string &driver() const override { return driver_; }
   std::int64_t alignment() const override { return std::max(kMinAlignment, cx_->info.alignment); }
 
   std::unique_ptr<Memory> allocate(std::int64_t bytes) override {
     if (bytes < 0 || bytes > cx_->info.max_allocation)
-      throw Error(ErrorCode::Device, fmt::format("{} cannot give {} bytes in one piece; its limit is {}", name_, bytes,
-                                                 cx_->info.max_allocation));
+      throw Error(ErrorCode::Device,
+                  fmt::format("{} cannot give {} bytes in one piece; its limit is {}", name_, bytes,
+                              cx_->info.max_allocation));
     return std::make_unique<OpenclMemory>(cx_, bytes);
   }
 
-  void write(const Binding& to, std::span<const std::byte> from) override {
-    OpenclMemory& memory = memory_of(to);
+  void write(const Binding &to, std::span<const std::byte> from) override {
+    OpenclMemory &memory = memory_of(to);
     TILEFUSE_CHECK(static_cast<std::int64_t>(from.size()) <= to.bytes, "a write past its binding");
-    if (from.empty()) return;
-    check(api().clEnqueueWriteBuffer(queue_.get(), memory.whole(), CL_TRUE, static_cast<std::size_t>(to.offset),
-                                     from.size(), from.data(), 0, nullptr, nullptr),
+    if (from.empty())
+      return;
+    check(api().clEnqueueWriteBuffer(queue_.get(), memory.whole(), CL_TRUE,
+                                     static_cast<std::size_t>(to.offset), from.size(), from.data(),
+                                     0, nullptr, nullptr),
           "clEnqueueWriteBuffer");
   }
 
-  void read(const Binding& from, std::span<std::byte> to) override {
-    OpenclMemory& memory = memory_of(from);
+  void read(const Binding &from, std::span<std::byte> to) override {
+    OpenclMemory &memory = memory_of(from);
     TILEFUSE_CHECK(static_cast<std::int64_t>(to.size()) <= from.bytes, "a read past its binding");
-    if (to.empty()) return;
-    check(api().clEnqueueReadBuffer(queue_.get(), memory.whole(), CL_TRUE, static_cast<std::size_t>(from.offset),
-                                    to.size(), to.data(), 0, nullptr, nullptr),
+    if (to.empty())
+      return;
+    check(api().clEnqueueReadBuffer(queue_.get(), memory.whole(), CL_TRUE,
+                                    static_cast<std::size_t>(from.offset), to.size(), to.data(), 0,
+                                    nullptr, nullptr),
           "clEnqueueReadBuffer");
   }
 
-  void fill_zero(const Binding& to) override {
-    OpenclMemory& memory = memory_of(to);
-    if (to.bytes == 0) return;
+  void fill_zero(const Binding &to) override {
+    OpenclMemory &memory = memory_of(to);
+    if (to.bytes == 0)
+      return;
     constexpr std::byte kZeros[16] = {};
-    std::size_t pattern = sizeof kZeros;  // must divide offset and size
-    while ((static_cast<std::size_t>(to.offset) | static_cast<std::size_t>(to.bytes)) % pattern != 0) pattern /= 2;
-    check(api().clEnqueueFillBuffer(queue_.get(), memory.whole(), kZeros, pattern, static_cast<std::size_t>(to.offset),
+    std::size_t pattern = sizeof kZeros; // must divide offset and size
+    while ((static_cast<std::size_t>(to.offset) | static_cast<std::size_t>(to.bytes)) % pattern !=
+           0)
+      pattern /= 2;
+    check(api().clEnqueueFillBuffer(queue_.get(), memory.whole(), kZeros, pattern,
+                                    static_cast<std::size_t>(to.offset),
                                     static_cast<std::size_t>(to.bytes), 0, nullptr, nullptr),
           "clEnqueueFillBuffer");
   }
 
-  std::vector<Package> build(std::vector<Package> packages) override { return build_opencl(*cx_, std::move(packages)); }
+  std::vector<Package> build(std::vector<Package> packages) override {
+    return build_opencl(*cx_, std::move(packages));
+  }
 
-  std::unique_ptr<Launchable> load(const Package& built, std::span<const Binding> bindings) override {
+  std::unique_ptr<Launchable> load(const Package &built,
+                                   std::span<const Binding> bindings) override {
     if (built.format != CodeFormat::OpenclBinary)
-      throw Error(ErrorCode::Device, fmt::format("kernel '{}' is not built for OpenCL", built.name));
+      throw Error(ErrorCode::Device,
+                  fmt::format("kernel '{}' is not built for OpenCL", built.name));
     auto launchable = std::make_unique<OpenclLaunchable>();
     launchable->cx = cx_;
     launchable->name = built.name;
     launchable->program = program_of(built);
     cl_int code = CL_SUCCESS;
-    launchable->kernel = {api(), api().clCreateKernel(launchable->program->get(), built.symbol.c_str(), &code)};
+    launchable->kernel = {
+        api(), api().clCreateKernel(launchable->program->get(), built.symbol.c_str(), &code)};
     check(code, fmt::format("clCreateKernel of '{}'", built.name));
     check_group(*launchable, built);
     bind(*launchable, built, bindings);
@@ -138,79 +159,92 @@ class OpenclDevice final : public Device {
     return launchable;
   }
 
-  void launch(Launchable& kernel) override { enqueue(queue_.get(), kernel, nullptr); }
+  void launch(Launchable &kernel) override { enqueue(queue_.get(), kernel, nullptr); }
 
   void finish() override { check(api().clFinish(queue_.get()), "clFinish"); }
 
-  std::vector<double> time_each(std::span<Launchable* const> kernels) override {
+  std::vector<double> time_each(std::span<Launchable *const> kernels) override {
     finish();
     const QueueHandle queue = make_queue(CL_QUEUE_PROFILING_ENABLE);
     std::vector<EventHandle> events;
-    for (Launchable* kernel : kernels) {
+    for (Launchable *kernel : kernels) {
       cl_event event = nullptr;
       enqueue(queue.get(), *kernel, &event);
       events.emplace_back(api(), event);
     }
     check(api().clFinish(queue.get()), "clFinish");
     std::vector<double> seconds;
-    for (const EventHandle& event : events) seconds.push_back(event ? seconds_of(event.get()) : 0.0);
+    for (const EventHandle &event : events)
+      seconds.push_back(event ? seconds_of(event.get()) : 0.0);
     return seconds;
   }
 
- private:
-  const OpenclApi& api() const { return cx_->api; }
+private:
+  const OpenclApi &api() const { return cx_->api; }
 
   QueueHandle make_queue(cl_command_queue_properties properties) const {
     cl_int code = CL_SUCCESS;
-    QueueHandle queue{api(), api().clCreateCommandQueue(cx_->context.get(), cx_->info.id, properties, &code)};
+    QueueHandle queue{
+        api(), api().clCreateCommandQueue(cx_->context.get(), cx_->info.id, properties, &code)};
     check(code, "clCreateCommandQueue");
     return queue;
   }
 
   // Packages with the same binary share a program.
-  std::shared_ptr<ProgramHandle> program_of(const Package& built) {
-    std::weak_ptr<ProgramHandle>& known = programs_[content_hash(built.code)];
-    if (auto held = known.lock()) return held;
+  std::shared_ptr<ProgramHandle> program_of(const Package &built) {
+    std::weak_ptr<ProgramHandle> &known = programs_[content_hash(built.code)];
+    if (auto held = known.lock())
+      return held;
     auto made = std::make_shared<ProgramHandle>(load_binary(*cx_, built));
     known = made;
     return made;
   }
 
-  void check_group(const OpenclLaunchable& launchable, const Package& built) const {
+  void check_group(const OpenclLaunchable &launchable, const Package &built) const {
     std::size_t most = 0;
-    check(api().clGetKernelWorkGroupInfo(launchable.kernel.get(), cx_->info.id, CL_KERNEL_WORK_GROUP_SIZE, sizeof most,
-                                         &most, nullptr),
+    check(api().clGetKernelWorkGroupInfo(launchable.kernel.get(), cx_->info.id,
+                                         CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, nullptr),
           "clGetKernelWorkGroupInfo(CL_KERNEL_WORK_GROUP_SIZE)");
     if (most < static_cast<std::size_t>(built.block_size))
-      throw Error(ErrorCode::Device, fmt::format("kernel '{}' needs groups of {} work-items, {} runs it with {} at most",
-                                                 built.name, built.block_size, name_, most));
+      throw Error(
+          ErrorCode::Device,
+          fmt::format("kernel '{}' needs groups of {} work-items, {} runs it with {} at most",
+                      built.name, built.block_size, name_, most));
   }
 
-  void bind(OpenclLaunchable& launchable, const Package& built, std::span<const Binding> bindings) const {
+  void bind(OpenclLaunchable &launchable, const Package &built,
+            std::span<const Binding> bindings) const {
     TILEFUSE_CHECK(bindings.size() == built.args.size(), "bindings and arguments differ in number");
     for (std::size_t i = 0; i < bindings.size(); ++i) {
-      OpenclMemory& memory = memory_of(bindings[i]);
-      TILEFUSE_CHECK(bindings[i].bytes >= built.args[i].bytes, "a binding smaller than its argument");
+      OpenclMemory &memory = memory_of(bindings[i]);
+      TILEFUSE_CHECK(bindings[i].bytes >= built.args[i].bytes,
+                     "a binding smaller than its argument");
       TILEFUSE_CHECK(bindings[i].offset % alignment() == 0, "a binding that is not aligned");
       launchable.parts.push_back(memory.part(bindings[i].offset, bindings[i].bytes));
-      const cl_mem object = launchable.parts.back() == nullptr ? memory.whole() : launchable.parts.back()->get();
-      check(api().clSetKernelArg(launchable.kernel.get(), static_cast<cl_uint>(i), sizeof object, &object),
+      const cl_mem object =
+          launchable.parts.back() == nullptr ? memory.whole() : launchable.parts.back()->get();
+      check(api().clSetKernelArg(launchable.kernel.get(), static_cast<cl_uint>(i), sizeof object,
+                                 &object),
             fmt::format("clSetKernelArg {} of '{}'", i, built.name));
     }
   }
 
-  void enqueue(cl_command_queue queue, Launchable& kernel, cl_event* event) const {
-    auto& launchable = static_cast<OpenclLaunchable&>(kernel);
-    if (launchable.global == 0) return;  // an empty range is an error in OpenCL 1.2
-    const cl_int code = api().clEnqueueNDRangeKernel(queue, launchable.kernel.get(), 1, nullptr, &launchable.global,
-                                                     &launchable.local, 0, nullptr, event);
-    if (code != CL_SUCCESS) check(code, fmt::format("clEnqueueNDRangeKernel of '{}'", launchable.name));
+  void enqueue(cl_command_queue queue, Launchable &kernel, cl_event *event) const {
+    auto &launchable = static_cast<OpenclLaunchable &>(kernel);
+    if (launchable.global == 0)
+      return; // an empty range is an error in OpenCL 1.2
+    const cl_int code =
+        api().clEnqueueNDRangeKernel(queue, launchable.kernel.get(), 1, nullptr, &launchable.global,
+                                     &launchable.local, 0, nullptr, event);
+    if (code != CL_SUCCESS)
+      check(code, fmt::format("clEnqueueNDRangeKernel of '{}'", launchable.name));
   }
 
   double seconds_of(cl_event event) const {
     cl_ulong begin = 0;
     cl_ulong end = 0;
-    check(api().clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof begin, &begin, nullptr),
+    check(api().clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof begin, &begin,
+                                        nullptr),
           "clGetEventProfilingInfo(CL_PROFILING_COMMAND_START)");
     check(api().clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, nullptr),
           "clGetEventProfilingInfo(CL_PROFILING_COMMAND_END)");
@@ -225,29 +259,34 @@ class OpenclDevice final : public Device {
   std::map<std::string, std::weak_ptr<ProgramHandle>> programs_;
 };
 
-}  // namespace
+} // namespace
 
 std::vector<DeviceEntry> list_opencl_devices() {
   std::string why;
-  const OpenclApi* api = opencl_api(&why);
-  if (api == nullptr) return {{.selector = "opencl", .name = "OpenCL", .rejected = why}};
+  const OpenclApi *api = opencl_api(&why);
+  if (api == nullptr)
+    return {{.selector = "opencl", .name = "OpenCL", .rejected = why}};
   std::vector<DeviceEntry> entries;
-  for (const OpenclDeviceInfo& info : opencl_devices(*api))
+  for (const OpenclDeviceInfo &info : opencl_devices(*api))
     entries.push_back({.selector = info.selector(),
                        .name = fmt::format("{} ({})", info.name, info.platform_name),
                        .rejected = rejection(info)});
   if (entries.empty())
-    entries.push_back({.selector = "opencl", .name = "OpenCL", .rejected = "no OpenCL driver with a device is installed"});
+    entries.push_back({.selector = "opencl",
+                       .name = "OpenCL",
+                       .rejected = "no OpenCL driver with a device is installed"});
   return entries;
 }
 
-std::unique_ptr<Device> make_opencl_device(const std::string& selector, const std::vector<Target>& rows) {
+std::unique_ptr<Device> make_opencl_device(const std::string &selector,
+                                           const std::vector<Target> &rows) {
   std::string why;
-  const OpenclApi* api = opencl_api(&why);
+  const OpenclApi *api = opencl_api(&why);
   if (api == nullptr)
-    throw Error(ErrorCode::Device, why, "", {"install an OpenCL driver and its loader (ocl-icd-libopencl1)"});
+    throw Error(ErrorCode::Device, why, "",
+                {"install an OpenCL driver and its loader (ocl-icd-libopencl1)"});
   const OpenclDeviceInfo info = select_device(opencl_devices(*api), selector);
   return std::make_unique<OpenclDevice>(open_context(*api, info), target_of(info, rows));
 }
 
-}  // namespace tilefuse::runtime
+} // namespace tilefuse::runtime

@@ -6,14 +6,17 @@
 namespace tilefuse::runtime {
 namespace {
 
-constexpr const char* kWhy = "this build of tilefuse has no OpenCL back end (TILEFUSE_OPENCL is off)";
+constexpr const char *kWhy =
+    "this build of tilefuse has no OpenCL back end (TILEFUSE_OPENCL is off)";
 
-}  // namespace
+} // namespace
 
-std::vector<DeviceEntry> list_opencl_devices() { return {{.selector = "opencl", .name = "OpenCL", .rejected = kWhy}}; }
+std::vector<DeviceEntry> list_opencl_devices() {
+  return {{.selector = "opencl", .name = "OpenCL", .rejected = kWhy}};
+}
 
-std::unique_ptr<Device> make_opencl_device(const std::string&, const std::vector<Target>&) {
+std::unique_ptr<Device> make_opencl_device(const std::string &, const std::vector<Target> &) {
   throw Error(ErrorCode::Device, kWhy);
 }
 
-}  // namespace tilefuse::runtime
+} // namespace tilefuse::runtime

@@ -9,7 +9,7 @@
 namespace tilefuse::runtime {
 namespace {
 
-constexpr int kWideVector = 16;  // floats of a 512-bit register
+constexpr int kWideVector = 16; // floats of a 512-bit register
 
 // Used where devices/ has no row.
 Target generic_cpu() {
@@ -18,6 +18,7 @@ Target generic_cpu() {
   target.backend = "opencl";
   target.isa = "CL1.2";
   target.lanes = LaneKind::Vector;
+  target.max_group = 4096;
   target.local_bytes = 32 << 10;
   return target;
 }
@@ -30,6 +31,7 @@ Target generic_gpu() {
   target.lanes = LaneKind::WorkItem;
   target.vector_f32 = 64;
   target.vector_registers = 64;
+  target.max_group = 1024;
   target.local_is_hw = true;
   target.l2_bytes = 1 << 20;
   target.gflops_per_unit = 100;
@@ -39,63 +41,69 @@ Target generic_gpu() {
 }
 
 // Parts of vendors' names, and the suffix of their rows.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kVendors = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kVendors = {{
     {"nvidia", "nvidia"},
     {"advanced micro devices", "amd"},
     {"amd", "amd"},
     {"intel", "intel"},
     {"qualcomm", "adreno"},
     {"arm", "mali"},
-    {"apple", "apple"},
-    {"mesa", "mesa"},
-    {"imagination", "powervr"},
 }};
 
 std::string vendor_suffix(std::string vendor) {
-  for (char& c : vendor) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  for (const auto& [part, suffix] : kVendors)
-    if (vendor.find(part) != std::string::npos) return std::string(suffix);
+  for (char &c : vendor)
+    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const auto &[part, suffix] : kVendors)
+    if (vendor.find(part) != std::string::npos)
+      return std::string(suffix);
   return {};
 }
 
-const Target* find_row(const std::vector<Target>& rows, const std::string& name) {
-  const auto found = std::find_if(rows.begin(), rows.end(), [&](const Target& row) {
+const Target *find_row(const std::vector<Target> &rows, const std::string &name) {
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const Target &row) {
     return row.backend == "opencl" && row.name == name;
   });
   return found == rows.end() ? nullptr : &*found;
 }
 
-Target cpu_row(const OpenclDeviceInfo& info, const std::vector<Target>& rows) {
+Target cpu_row(const OpenclDeviceInfo &info, const std::vector<Target> &rows) {
   const bool is_wide = info.vector_f32 >= kWideVector;
-  if (const Target* row = is_wide ? find_row(rows, "opencl_cpu_avx512") : nullptr) return *row;
-  const Target* row = find_row(rows, "opencl_cpu");
+  if (const Target *row = is_wide ? find_row(rows, "opencl_cpu_avx512") : nullptr)
+    return *row;
+  const Target *row = find_row(rows, "opencl_cpu");
   Target target = row == nullptr ? generic_cpu() : *row;
-  if (is_wide) target.vector_registers = 32;
+  if (is_wide)
+    target.vector_registers = 32;
   return target;
 }
 
-Target gpu_row(const OpenclDeviceInfo& info, const std::vector<Target>& rows) {
-  if (const Target* row = find_row(rows, "opencl_gpu_" + vendor_suffix(info.vendor))) return *row;
-  const Target* row = find_row(rows, "opencl_gpu");
+Target gpu_row(const OpenclDeviceInfo &info, const std::vector<Target> &rows) {
+  if (const Target *row = find_row(rows, "opencl_" + vendor_suffix(info.vendor)))
+    return *row;
+  const Target *row = find_row(rows, "opencl_gpu");
   return row == nullptr ? generic_gpu() : *row;
 }
 
-}  // namespace
+} // namespace
 
-Target target_of(const OpenclDeviceInfo& info, const std::vector<Target>& rows) {
+Target target_of(const OpenclDeviceInfo &info, const std::vector<Target> &rows) {
   const bool is_cpu = (info.type & CL_DEVICE_TYPE_CPU) != 0;
   Target target = is_cpu ? cpu_row(info, rows) : gpu_row(info, rows);
-  if (target.lanes == LaneKind::Vector && info.vector_f32 >= 4) target.vector_f32 = info.vector_f32;
+  if (target.lanes == LaneKind::Vector && info.vector_f32 >= 4)
+    target.vector_f32 = info.vector_f32;
   target.compute_units = info.compute_units;
-  target.max_group = static_cast<int>(info.max_group);
-  if (target.lanes == LaneKind::WorkItem) target.vector_f32 = std::min(target.vector_f32, target.max_group);
+  target.max_group = static_cast<int>(
+      std::min<std::int64_t>(target.max_group, info.max_group)); // a row may know better
+  if (target.lanes == LaneKind::WorkItem)
+    target.vector_f32 = std::min(target.vector_f32, target.max_group);
   // A CPU reports ordinary memory: there the row says how much of it stays in a cache.
-  target.local_bytes =
-      is_cpu && target.local_bytes > 0 ? std::min(target.local_bytes, info.local_bytes) : info.local_bytes;
+  target.local_bytes = is_cpu && target.local_bytes > 0
+                           ? std::min(target.local_bytes, info.local_bytes)
+                           : info.local_bytes;
   target.local_is_hw = target.local_is_hw && info.local_is_hw;
   target.fp64 = info.fp64;
   target.fp16_math = target.fp16_math && info.fp16;
   return target;
 }
 
-}  // namespace tilefuse::runtime
+} // namespace tilefuse::runtime

@@ -13,7 +13,7 @@ namespace tilefuse::emit {
 
 Target host_target() { return runtime::make_cpu_device(1)->target(); }
 
-const Emitter& llvm_emitter() {
+const Emitter &llvm_emitter() {
   static const std::unique_ptr<Emitter> emitter = [] {
     std::string why;
     auto made = make_llvm_emitter(&why);
@@ -26,15 +26,15 @@ const Emitter& llvm_emitter() {
   return *emitter;
 }
 
-Compiled::Compiled(const kernel::Kernel& kernel)
+Compiled::Compiled(const kernel::Kernel &kernel)
     : package_(llvm_emitter().emit(kernel, host_target())), image_(package_.code),
       scratch_(static_cast<std::size_t>(package_.scratch_bytes) + 64) {}
 
-void Compiled::run(const std::vector<void*>& args) {
-  using Entry = void (*)(void* const*, std::int64_t, void*);
+void Compiled::run(const std::vector<void *> &args) {
+  using Entry = void (*)(void *const *, std::int64_t, void *);
   const auto entry = reinterpret_cast<Entry>(image_.function(package_.symbol));
   const auto start = reinterpret_cast<std::uintptr_t>(scratch_.data());
-  void* scratch = scratch_.data() + (64 - start % 64) % 64;
+  void *scratch = scratch_.data() + (64 - start % 64) % 64;
   for (std::int64_t block = 0; block < package_.blocks; ++block)
     entry(args.data(), block, scratch);
 }
@@ -43,14 +43,16 @@ GuardedMemory::GuardedMemory(std::size_t bytes) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t usable = (bytes + page - 1) / page * page;
   mapped_ = usable + 2 * page;
-  void* memory = mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) std::abort();
-  mapping_ = static_cast<std::byte*>(memory);
+  void *memory = mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    std::abort();
+  mapping_ = static_cast<std::byte *>(memory);
   first_ = mapping_ + page;
   last_ = first_ + usable;
-  if (mprotect(first_, usable, PROT_READ | PROT_WRITE) != 0) std::abort();
+  if (mprotect(first_, usable, PROT_READ | PROT_WRITE) != 0)
+    std::abort();
 }
 
 GuardedMemory::~GuardedMemory() { munmap(mapping_, mapped_); }
 
-}  // namespace tilefuse::emit
+} // namespace tilefuse::emit

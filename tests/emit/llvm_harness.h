@@ -15,35 +15,36 @@
 namespace tilefuse::emit {
 
 Target host_target();
-const Emitter& llvm_emitter();  // fails the program when the module is not there
+const Emitter &llvm_emitter(); // fails the program when the module is not there
 
 class Compiled {
- public:
-  explicit Compiled(const kernel::Kernel& kernel);
-  void run(const std::vector<void*>& args);
-  const Package& package() const { return package_; }
+public:
+  explicit Compiled(const kernel::Kernel &kernel);
+  void run(const std::vector<void *> &args);
+  const Package &package() const { return package_; }
 
- private:
+private:
   Package package_;
   runtime::ElfImage image_;
   std::vector<std::byte> scratch_;
 };
 
-// Memory whose last byte is followed by a page that may not be touched, and whose first page likewise follows one.
+// Memory whose last byte is followed by a page that may not be touched, and whose first page
+// likewise follows one.
 class GuardedMemory {
- public:
+public:
   explicit GuardedMemory(std::size_t bytes);
   ~GuardedMemory();
-  GuardedMemory(const GuardedMemory&) = delete;
-  GuardedMemory& operator=(const GuardedMemory&) = delete;
-  std::byte* at_end(std::size_t bytes) const { return last_ - bytes; }  // `bytes` before the guard
-  std::byte* begin() const { return first_; }                          // just after the guard
+  GuardedMemory(const GuardedMemory &) = delete;
+  GuardedMemory &operator=(const GuardedMemory &) = delete;
+  std::byte *at_end(std::size_t bytes) const { return last_ - bytes; } // `bytes` before the guard
+  std::byte *begin() const { return first_; }                          // just after the guard
 
- private:
-  std::byte* mapping_;
+private:
+  std::byte *mapping_;
   std::size_t mapped_;
-  std::byte* first_;
-  std::byte* last_;
+  std::byte *first_;
+  std::byte *last_;
 };
 
-}  // namespace tilefuse::emit
+} // namespace tilefuse::emit

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole kernels as machine code: loops, registers, scratch, branches, masked and strided access beside pages that may not
-// be touched, and what an emitter must refuse.
+// Whole kernels as machine code: loops, registers, scratch, branches, masked and strided access
+// beside pages that may not be touched, and what an emitter must refuse.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -26,19 +26,19 @@ using kernel::StmtRef;
 using kernel::Type;
 
 constexpr Type kInt{DType::I32, 1};
-constexpr std::int64_t kAnySize = 1 << 20;  // the runtime's business, not the code's
+constexpr std::int64_t kAnySize = 1 << 20; // the runtime's business, not the code's
 
-Kernel named(const char* name) {
+Kernel named(const char *name) {
   Kernel k;
   k.name = name;
   return k;
 }
 
-BufferId input(Builder& b, DType type, std::int64_t elems = kAnySize) {
+BufferId input(Builder &b, DType type, std::int64_t elems = kAnySize) {
   return b.buffer({"in", Space::Global, {type, 1}, elems});
 }
 
-BufferId output(Builder& b, DType type, std::int64_t elems = kAnySize) {
+BufferId output(Builder &b, DType type, std::int64_t elems = kAnySize) {
   return b.buffer({"out", Space::Global, {type, 1}, elems, true});
 }
 
@@ -50,32 +50,34 @@ struct AccessCase {
   std::int64_t stride;
 };
 
-std::int64_t span_elems(const AccessCase& c, std::int64_t lanes) {
+std::int64_t span_elems(const AccessCase &c, std::int64_t lanes) {
   return lanes <= 0 ? 0 : (lanes - 1) * std::abs(c.stride) + 1;
 }
 
 // Element of the lowest address that `lanes` lanes touch, relative to lane 0.
-std::int64_t lowest(const AccessCase& c, std::int64_t lanes) {
+std::int64_t lowest(const AccessCase &c, std::int64_t lanes) {
   return c.stride < 0 && lanes > 0 ? (lanes - 1) * c.stride : 0;
 }
 
-const std::vector<DType> kMemoryTypes = {DType::Bool, DType::I8,   DType::U8,  DType::I32, DType::I64,
-                                         DType::F16,  DType::BF16, DType::F32, DType::F64};
+const std::vector<DType> kMemoryTypes = {DType::Bool, DType::I8,  DType::U8,
+                                         DType::I32,  DType::I64, DType::F16,
+                                         DType::BF16, DType::F32, DType::F64};
 
 // out[0 .. lanes] = in[0 …] under a count read from memory, with fill 3.
-Kernel masked_load(const AccessCase& c) {
+Kernel masked_load(const AccessCase &c) {
   Kernel k = named("masked_load");
   Builder b(k);
   const BufferId in = input(b, c.type);
   const BufferId count = b.buffer({"count", Space::Global, kInt, 1});
   const BufferId out = output(b, c.type);
   const ExprRef valid = b.load(count, b.integer(0));
-  const ExprRef value = b.load(in, b.integer(0), c.lanes, c.stride, valid, c.type == DType::Bool ? 1 : 3);
+  const ExprRef value =
+      b.load(in, b.integer(0), c.lanes, c.stride, valid, c.type == DType::Bool ? 1 : 3);
   k.body = b.store(out, b.integer(0), value);
   return k;
 }
 
-Kernel masked_store(const AccessCase& c) {
+Kernel masked_store(const AccessCase &c) {
   Kernel k = named("masked_store");
   Builder b(k);
   const BufferId in = input(b, c.type);
@@ -86,23 +88,25 @@ Kernel masked_store(const AccessCase& c) {
   return k;
 }
 
-// Where lane 0 lies so that the `valid` lanes end at the guard page behind (or begin at the one before).
-std::byte* edge(const GuardedMemory& memory, const AccessCase& c, std::int64_t valid, bool behind) {
+// Where lane 0 lies so that the `valid` lanes end at the guard page behind (or begin at the one
+// before).
+std::byte *edge(const GuardedMemory &memory, const AccessCase &c, std::int64_t valid, bool behind) {
   const std::int64_t size = size_bytes(c.type);
   const auto bytes = static_cast<std::size_t>(span_elems(c, valid) * size);
-  std::byte* low = behind ? memory.at_end(bytes) : memory.begin();
+  std::byte *low = behind ? memory.at_end(bytes) : memory.begin();
   return low - lowest(c, valid) * size;
 }
 
-void check_masked_load(const AccessCase& c) {
+void check_masked_load(const AccessCase &c) {
   Compiled compiled(masked_load(c));
   const GuardedMemory memory(4096);
   for (int valid = -1; valid <= c.lanes + 1; ++valid)
     for (bool behind : {true, false}) {
       const std::int64_t lanes = std::clamp(valid, 0, c.lanes);
-      std::byte* at = edge(memory, c, lanes, behind);
+      std::byte *at = edge(memory, c, lanes, behind);
       for (std::int64_t i = 0; i < lanes; ++i)
-        store_element(at, c.type, i * c.stride, c.type == DType::Bool ? 0 : static_cast<double>(i + 5));
+        store_element(at, c.type, i * c.stride,
+                      c.type == DType::Bool ? 0 : static_cast<double>(i + 5));
       std::vector<double> out(static_cast<std::size_t>(c.lanes));
       std::int32_t count = valid;
       compiled.run({at, &count, out.data()});
@@ -110,21 +114,23 @@ void check_masked_load(const AccessCase& c) {
         const double loaded = c.stride == 0 ? static_cast<double>(lanes + 4) : i + 5;
         const double want = c.type == DType::Bool ? (i < lanes ? 0 : 1) : (i < lanes ? loaded : 3);
         ASSERT_EQ(load_element(out.data(), c.type, i), want)
-            << to_string(c.type) << 'x' << c.lanes << " stride " << c.stride << " valid " << valid << " lane " << i;
+            << to_string(c.type) << 'x' << c.lanes << " stride " << c.stride << " valid " << valid
+            << " lane " << i;
       }
     }
 }
 
-void check_masked_store(const AccessCase& c) {
+void check_masked_store(const AccessCase &c) {
   Compiled compiled(masked_store(c));
   const GuardedMemory memory(4096);
   std::vector<double> in(static_cast<std::size_t>(c.lanes));
-  for (int i = 0; i < c.lanes; ++i) store_element(in.data(), c.type, i, i + 1);
+  for (int i = 0; i < c.lanes; ++i)
+    store_element(in.data(), c.type, i, i + 1);
   for (int valid = -1; valid <= c.lanes + 1; ++valid)
     for (bool behind : {true, false}) {
       const std::int64_t lanes = std::clamp(valid, 0, c.lanes);
       std::memset(memory.begin(), 0, 4096);
-      std::byte* at = edge(memory, c, lanes, behind);
+      std::byte *at = edge(memory, c, lanes, behind);
       std::int32_t count = valid;
       compiled.run({in.data(), &count, at});
       std::int64_t stored = 0;
@@ -139,13 +145,15 @@ void check_masked_store(const AccessCase& c) {
 TEST(LlvmAccess, MaskedLoadsTouchValidLanesOnly) {
   for (DType type : kMemoryTypes)
     for (int lanes : {1, 3, 8, 16})
-      for (std::int64_t stride : {1, 2, 5, -1}) check_masked_load({type, lanes, stride});
+      for (std::int64_t stride : {1, 2, 5, -1})
+        check_masked_load({type, lanes, stride});
 }
 
 TEST(LlvmAccess, MaskedStoresTouchValidLanesOnly) {
   for (DType type : kMemoryTypes)
     for (int lanes : {1, 3, 8, 16})
-      for (std::int64_t stride : {1, 2, -1}) check_masked_store({type, lanes, stride});
+      for (std::int64_t stride : {1, 2, -1})
+        check_masked_store({type, lanes, stride});
 }
 
 TEST(LlvmAccess, StridedLoadsStayBetweenFirstAndLastElement) {
@@ -161,8 +169,9 @@ TEST(LlvmAccess, StridedLoadsStayBetweenFirstAndLastElement) {
         Compiled compiled(k);
         const GuardedMemory memory(4096);
         for (bool behind : {true, false}) {
-          std::byte* at = edge(memory, c, lanes, behind);
-          for (int i = 0; i < lanes; ++i) store_element(at, type, i * stride, i + 1);
+          std::byte *at = edge(memory, c, lanes, behind);
+          for (int i = 0; i < lanes; ++i)
+            store_element(at, type, i * stride, i + 1);
           std::vector<double> result(16);
           compiled.run({at, result.data()});
           for (int i = 0; i < lanes; ++i)
@@ -191,7 +200,8 @@ TEST(LlvmAccess, CountsBeyondThirtyTwoBitsOfLanesAreClipped) {
 
 // ---- statements
 
-// Sums of a matrix's rows through registers: out[block * 8 ..] = sum over k of in[(block * depth + k) * 8 ..].
+// Sums of a matrix's rows through registers: out[block * 8 ..] = sum over k of in[(block * depth +
+// k) * 8 ..].
 TEST(LlvmKernel, RegistersLoopsAndBlocks) {
   constexpr int kBlocks = 5;
   constexpr int kDepth = 37;
@@ -213,19 +223,23 @@ TEST(LlvmKernel, RegistersLoopsAndBlocks) {
   const StmtRef clear = all(r, b.store(acc, b.var(r), b.real(0, {DType::F32, 8})));
   const ExprRef at = b.add(b.mul(b.add(b.var(p), b.mul(b.var(d), b.integer(kRegs))), b.integer(8)),
                            b.mul(b.var(s), b.integer(8)));
-  const StmtRef sum = all(s, b.store(acc, b.var(s), b.add(b.load(acc, b.var(s), 8), b.load(in, at, 8))));
+  const StmtRef sum =
+      all(s, b.store(acc, b.var(s), b.add(b.load(acc, b.var(s), 8), b.load(in, at, 8))));
   const StmtRef walk = b.loop(d, ForKind::Serial, b.integer(0), b.integer(kDepth), 1, sum);
-  const ExprRef place = b.add(b.mul(b.block(), b.integer(8 * kRegs)), b.mul(b.var(t), b.integer(8)));
+  const ExprRef place =
+      b.add(b.mul(b.block(), b.integer(8 * kRegs)), b.mul(b.var(t), b.integer(8)));
   const StmtRef flush = all(t, b.store(out, place, b.load(acc, b.var(t), 8)));
   k.body = b.block({b.let(p, b.mul(b.block(), b.integer(kDepth * kRegs))), clear, walk, flush});
   std::vector<float> from(kBlocks * kDepth * kRegs * 8);
-  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i % 23) - 7;
+  for (std::size_t i = 0; i < from.size(); ++i)
+    from[i] = static_cast<float>(i % 23) - 7;
   std::vector<float> to(kBlocks * kRegs * 8, -1);
   Compiled(k).run({from.data(), to.data()});
   for (std::size_t i = 0; i < to.size(); ++i) {
     float want = 0;
     const std::size_t block = i / (8 * kRegs);
-    for (std::size_t j = 0; j < kDepth; ++j) want += from[(block * kDepth + j) * kRegs * 8 + i % (8 * kRegs)];
+    for (std::size_t j = 0; j < kDepth; ++j)
+      want += from[(block * kDepth + j) * kRegs * 8 + i % (8 * kRegs)];
     ASSERT_EQ(to[i], want) << i;
   }
 }
@@ -238,14 +252,16 @@ TEST(LlvmKernel, LoopBoundsFromDataMayBeEmpty) {
   const auto i = b.variable("i", kInt);
   const ExprRef old = b.load(out, b.integer(0));
   const StmtRef count = b.store(out, b.integer(0), b.add(old, b.var(i)));
-  k.body = b.loop(i, ForKind::Serial, b.load(bounds, b.integer(0)), b.load(bounds, b.integer(1)), 3, count);
+  k.body = b.loop(i, ForKind::Serial, b.load(bounds, b.integer(0)), b.load(bounds, b.integer(1)), 3,
+                  count);
   Compiled compiled(k);
   for (std::int32_t begin : {-4, 0, 5})
     for (std::int32_t end : {-9, -4, 0, 5, 6, 8, 9, 20}) {
       std::int32_t range[2] = {begin, end};
       std::int32_t sum = 0;
       std::int32_t want = 0;
-      for (std::int32_t at = begin; at < end; at += 3) want += at;
+      for (std::int32_t at = begin; at < end; at += 3)
+        want += at;
       compiled.run({range, &sum});
       EXPECT_EQ(sum, want) << begin << ".." << end;
     }
@@ -258,18 +274,22 @@ TEST(LlvmKernel, BranchesLetsAndRegistersMeet) {
   const BufferId out = output(b, DType::F64);
   const BufferId acc = b.buffer({"acc", Space::Register, {DType::F64, 1}, 1});
   const auto x = b.variable("x", kInt);
-  const StmtRef low = b.store(acc, b.integer(0), b.cast(b.mul(b.var(x), b.integer(10)), DType::F64));
+  const StmtRef low =
+      b.store(acc, b.integer(0), b.cast(b.mul(b.var(x), b.integer(10)), DType::F64));
   const StmtRef high = b.store(acc, b.integer(0), b.cast(b.var(x), DType::F64));
   const ExprRef even = b.scalar(ScalarOp::Eq, {b.mod(b.block(), b.integer(2)), b.integer(0)});
   const ExprRef small = b.scalar(ScalarOp::Lt, {b.block(), b.integer(5)});
   const StmtRef bump =
-      b.branch(even, b.store(acc, b.integer(0), b.add(b.load(acc, b.integer(0)), b.real(0.5, {DType::F64, 1}))));
-  k.body = b.block({b.let(x, b.add(b.mul(b.block(), b.integer(3)), b.integer(1))), b.branch(small, low, high), bump,
+      b.branch(even, b.store(acc, b.integer(0),
+                             b.add(b.load(acc, b.integer(0)), b.real(0.5, {DType::F64, 1}))));
+  k.body = b.block({b.let(x, b.add(b.mul(b.block(), b.integer(3)), b.integer(1))),
+                    b.branch(small, low, high), bump,
                     b.store(out, b.block(), b.load(acc, b.integer(0)))});
   std::vector<double> to(10);
   Compiled(k).run({to.data()});
   for (int i = 0; i < 10; ++i)
-    EXPECT_EQ(to[static_cast<std::size_t>(i)], (3 * i + 1) * (i < 5 ? 10 : 1) + (i % 2 == 0 ? 0.5 : 0));
+    EXPECT_EQ(to[static_cast<std::size_t>(i)],
+              (3 * i + 1) * (i < 5 ? 10 : 1) + (i % 2 == 0 ? 0.5 : 0));
 }
 
 TEST(LlvmKernel, LocalBuffersAreApartAndAligned) {
@@ -282,19 +302,22 @@ TEST(LlvmKernel, LocalBuffersAreApartAndAligned) {
   const auto i = b.variable("i", kInt);
   const auto j = b.variable("j", kInt);
   const ExprRef value = b.load(in, b.var(i));
-  const StmtRef fill = b.loop(i, ForKind::Serial, b.integer(0), b.integer(5), 1,
-                              b.block({b.store(halves, b.var(i), b.cast(value, DType::F16)),
-                                       b.store(wide, b.add(b.var(i), b.integer(4)), b.cast(value, DType::F64))}));
+  const StmtRef fill =
+      b.loop(i, ForKind::Serial, b.integer(0), b.integer(5), 1,
+             b.block({b.store(halves, b.var(i), b.cast(value, DType::F16)),
+                      b.store(wide, b.add(b.var(i), b.integer(4)), b.cast(value, DType::F64))}));
   const ExprRef both = b.add(b.cast(b.load(halves, b.var(j)), DType::F32),
                              b.cast(b.load(wide, b.add(b.var(j), b.integer(4))), DType::F32));
-  k.body = b.block({fill, b.barrier(), b.prefetch(out, b.integer(kAnySize)),
-                    b.loop(j, ForKind::Serial, b.integer(0), b.integer(5), 1, b.store(out, b.var(j), both))});
+  k.body = b.block(
+      {fill, b.barrier(), b.prefetch(out, b.integer(kAnySize)),
+       b.loop(j, ForKind::Serial, b.integer(0), b.integer(5), 1, b.store(out, b.var(j), both))});
   Compiled compiled(k);
   EXPECT_EQ(compiled.package().scratch_bytes, 64 + 128);
   std::vector<float> from = {1, -2, 3.5, 1000, 0.25};
   std::vector<float> to(5);
   compiled.run({from.data(), to.data()});
-  for (std::size_t at = 0; at < 5; ++at) EXPECT_EQ(to[at], 2 * from[at]);
+  for (std::size_t at = 0; at < 5; ++at)
+    EXPECT_EQ(to[at], 2 * from[at]);
 }
 
 TEST(LlvmKernel, FmaRoundsOnce) {
@@ -313,7 +336,7 @@ TEST(LlvmKernel, FmaRoundsOnce) {
   Compiled(k).run({from.data(), to.data()});
   EXPECT_EQ(to[0], std::fma(from[0], from[0], -1.0F));
   const volatile float square = from[0] * from[0];
-  EXPECT_EQ(to[8], square - 1.0F);  // and the plain form twice
+  EXPECT_EQ(to[8], square - 1.0F); // and the plain form twice
   EXPECT_NE(to[0], to[8]);
 }
 
@@ -321,16 +344,20 @@ TEST(LlvmKernel, ArgumentsArePassedInOrder) {
   Kernel k = named("many");
   Builder b(k);
   std::vector<BufferId> in;
-  for (int i = 0; i < 12; ++i) in.push_back(b.buffer({"in", Space::Global, {DType::F32, 1}, 1}));
+  for (int i = 0; i < 12; ++i)
+    in.push_back(b.buffer({"in", Space::Global, {DType::F32, 1}, 1}));
   const BufferId out = output(b, DType::F32, 12);
   std::vector<StmtRef> body;
-  for (int i = 0; i < 12; ++i) body.push_back(b.store(out, b.integer(i), b.load(in[static_cast<std::size_t>(i)], b.integer(0))));
+  for (int i = 0; i < 12; ++i)
+    body.push_back(
+        b.store(out, b.integer(i), b.load(in[static_cast<std::size_t>(i)], b.integer(0))));
   k.body = b.block(body);
   std::vector<float> from(12);
   std::iota(from.begin(), from.end(), 1.0F);
   std::vector<float> to(12);
-  std::vector<void*> args;
-  for (float& value : from) args.push_back(&value);
+  std::vector<void *> args;
+  for (float &value : from)
+    args.push_back(&value);
   args.push_back(to.data());
   Compiled compiled(k);
   compiled.run(args);
@@ -342,10 +369,10 @@ TEST(LlvmKernel, ArgumentsArePassedInOrder) {
 
 // ---- refusals
 
-std::string refusal(const Kernel& k, const Target& target) {
+std::string refusal(const Kernel &k, const Target &target) {
   try {
     llvm_emitter().emit(k, target);
-  } catch (const Error& error) {
+  } catch (const Error &error) {
     return error.what();
   }
   return "";
@@ -378,7 +405,8 @@ TEST(LlvmRefusal, RegisterIndexThatVaries) {
   const BufferId out = output(b, DType::F32);
   const BufferId acc = b.buffer({"acc", Space::Register, {DType::F32, 1}, 4});
   const auto i = b.variable("i", kInt);
-  k.body = b.loop(i, ForKind::Serial, b.integer(0), b.integer(4), 1, b.store(out, b.var(i), b.load(acc, b.var(i))));
+  k.body = b.loop(i, ForKind::Serial, b.integer(0), b.integer(4), 1,
+                  b.store(out, b.var(i), b.load(acc, b.var(i))));
   EXPECT_NE(refusal(k, host_target()).find("'acc'"), std::string::npos);
 }
 
@@ -391,10 +419,13 @@ TEST(LlvmEmitter, SameKernelGivesSameBytesOnAnyThread) {
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
       for (std::size_t i = 0; i < 4; ++i)
-        codes[static_cast<std::size_t>(t) * 4 + i] = llvm_emitter().emit(copy_one(), host_target()).code;
+        codes[static_cast<std::size_t>(t) * 4 + i] =
+            llvm_emitter().emit(copy_one(), host_target()).code;
     });
-  for (std::thread& thread : threads) thread.join();
-  for (const std::string& code : codes) EXPECT_EQ(code, expected);
+  for (std::thread &thread : threads)
+    thread.join();
+  for (const std::string &code : codes)
+    EXPECT_EQ(code, expected);
 }
 
 TEST(LlvmEmitter, WideVectorsUseWideRegisters) {
@@ -428,5 +459,5 @@ TEST(LlvmSpills, CountsVectorStackAccessOfInnermostLoops) {
   EXPECT_EQ(count_loop_spills(""), 0);
 }
 
-}  // namespace
-}  // namespace tilefuse::emit
+} // namespace
+} // namespace tilefuse::emit

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every scalar operation and every conversion as machine code, for scalars and vectors, against evaluate() and the
-// element conversions of target/dtype.h; elementary functions against the C library in double precision.
+// Every scalar operation and every conversion as machine code, for scalars and vectors, against
+// evaluate() and the element conversions of target/dtype.h; elementary functions against the C
+// library in double precision.
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -20,13 +21,13 @@ using kernel::ExprRef;
 using kernel::Kernel;
 using kernel::Space;
 
-constexpr int kElems = 48;  // a multiple of every lane count in use
+constexpr int kElems = 48; // a multiple of every lane count in use
 
-using Combine = std::function<ExprRef(Builder&, std::vector<ExprRef>)>;
+using Combine = std::function<ExprRef(Builder &, std::vector<ExprRef>)>;
 
 // out[i] = combine(in0[i], …), `lanes` at a time.
-Kernel pointwise(const std::vector<DType>& inputs, DType output, int lanes, std::int64_t elems,
-                 const Combine& combine) {
+Kernel pointwise(const std::vector<DType> &inputs, DType output, int lanes, std::int64_t elems,
+                 const Combine &combine) {
   Kernel k;
   k.name = "pointwise";
   Builder b(k);
@@ -36,7 +37,8 @@ Kernel pointwise(const std::vector<DType>& inputs, DType output, int lanes, std:
   const BufferId out = b.buffer({"out", Space::Global, {output, 1}, elems, true});
   const auto i = b.variable("i", {DType::I32, 1});
   std::vector<ExprRef> loads;
-  for (BufferId buffer : buffers) loads.push_back(b.load(buffer, b.var(i), lanes));
+  for (BufferId buffer : buffers)
+    loads.push_back(b.load(buffer, b.var(i), lanes));
   const auto body = b.store(out, b.var(i), combine(b, loads));
   k.body = b.loop(i, kernel::ForKind::Serial, b.integer(0), b.integer(elems), lanes, body);
   return k;
@@ -44,19 +46,24 @@ Kernel pointwise(const std::vector<DType>& inputs, DType output, int lanes, std:
 
 std::vector<double> samples(DType type, int shift) {
   std::vector<double> from;
-  if (type == DType::Bool) from = {0, 1, 1, 0, 1};
-  else if (type == DType::U8) from = {0, 1, 2, 3, 7, 100, 128, 255, 254};
-  else if (type == DType::I8) from = {0, 1, -1, 2, -3, 7, 100, -128, 127};
-  else if (!is_float(type)) from = {0, 1, -1, 2, -3, 7, 1000, -12345, 30000, -30000};
-  else from = {0.0,  -0.0, 0.5, 1.5, 2.5, -0.5, -1.5, 3.25,  -7.75, 100.125, 1e-3, -42,
-               1, 2, 0.1, HUGE_VAL, -HUGE_VAL, std::nan(""), 1e30};
+  if (type == DType::Bool)
+    from = {0, 1, 1, 0, 1};
+  else if (type == DType::U8)
+    from = {0, 1, 2, 3, 7, 100, 128, 255, 254};
+  else if (type == DType::I8)
+    from = {0, 1, -1, 2, -3, 7, 100, -128, 127};
+  else if (!is_float(type))
+    from = {0, 1, -1, 2, -3, 7, 1000, -12345, 30000, -30000};
+  else
+    from = {0.0,  -0.0, 0.5, 1.5, 2.5, -0.5,     -1.5,      3.25,         -7.75, 100.125,
+            1e-3, -42,  1,   2,   0.1, HUGE_VAL, -HUGE_VAL, std::nan(""), 1e30};
   std::vector<double> values;
   for (int i = 0; i < kElems; ++i)
     values.push_back(from[static_cast<std::size_t>(i * shift + shift / 2) % from.size()]);
   return values;
 }
 
-std::vector<std::byte> pack(DType type, const std::vector<double>& values) {
+std::vector<std::byte> pack(DType type, const std::vector<double> &values) {
   std::vector<std::byte> bytes(values.size() * static_cast<std::size_t>(size_bytes(type)));
   for (std::size_t i = 0; i < values.size(); ++i)
     store_element(bytes.data(), type, static_cast<std::int64_t>(i), values[i]);
@@ -64,7 +71,8 @@ std::vector<std::byte> pack(DType type, const std::vector<double>& values) {
 }
 
 bool same_bits(double a, double b) {
-  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+  if (std::isnan(a) || std::isnan(b))
+    return std::isnan(a) && std::isnan(b);
   return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
 }
 
@@ -77,18 +85,22 @@ bool is_exact(ScalarOp op, DType type) {
 }
 
 bool applies(ScalarOp op, DType type) {
-  if (op == ScalarOp::Select) return true;
+  if (op == ScalarOp::Select)
+    return true;
   const bool logic = op == ScalarOp::And || op == ScalarOp::Or || op == ScalarOp::Not;
-  if (row(op).is_comparison) return !logic || type == DType::Bool;
+  if (row(op).is_comparison)
+    return !logic || type == DType::Bool;
   const bool real_only = op == ScalarOp::Sqrt || op == ScalarOp::Pow || !is_exact(op, DType::F32);
-  if (type == DType::Bool) return false;
+  if (type == DType::Bool)
+    return false;
   return is_float(type) || !real_only;
 }
 
 // What the operation gives in the type's own arithmetic: integers wrap, floats round.
-double expected(ScalarOp op, DType type, const std::vector<double>& args) {
+double expected(ScalarOp op, DType type, const std::vector<double> &args) {
   const double exact = evaluate(op, args, !is_float(type));
-  if (row(op).is_comparison) return exact;
+  if (row(op).is_comparison)
+    return exact;
   std::byte bytes[8];
   if (is_float(type)) {
     store_element(bytes, type, 0, exact);
@@ -96,29 +108,34 @@ double expected(ScalarOp op, DType type, const std::vector<double>& args) {
   }
   const auto wide = static_cast<std::int64_t>(exact);
   switch (type) {
-    case DType::I8: return static_cast<std::int8_t>(wide);
-    case DType::U8: return static_cast<std::uint8_t>(wide);
-    case DType::I32: return static_cast<std::int32_t>(wide);
-    default: return static_cast<double>(wide);
+  case DType::I8:
+    return static_cast<std::int8_t>(wide);
+  case DType::U8:
+    return static_cast<std::uint8_t>(wide);
+  case DType::I32:
+    return static_cast<std::int32_t>(wide);
+  default:
+    return static_cast<double>(wide);
   }
 }
 
 void check_op(ScalarOp op, DType type, int lanes) {
   const int arity = row(op).arity;
   std::vector<DType> inputs(static_cast<std::size_t>(arity), type);
-  if (op == ScalarOp::Select) inputs[0] = DType::Bool;
+  if (op == ScalarOp::Select)
+    inputs[0] = DType::Bool;
   const DType output = row(op).is_comparison ? DType::Bool : type;
-  Compiled compiled(pointwise(inputs, output, lanes, kElems, [&](Builder& b, auto args) {
-    return b.scalar(op, args);
-  }));
+  Compiled compiled(pointwise(inputs, output, lanes, kElems,
+                              [&](Builder &b, auto args) { return b.scalar(op, args); }));
   std::vector<std::vector<double>> values;
   std::vector<std::vector<std::byte>> memory;
-  std::vector<void*> args;
+  std::vector<void *> args;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     values.push_back(samples(inputs[i], static_cast<int>(2 * i + 1)));
     memory.push_back(pack(inputs[i], values.back()));
   }
-  for (auto& bytes : memory) args.push_back(bytes.data());
+  for (auto &bytes : memory)
+    args.push_back(bytes.data());
   std::vector<std::byte> out(kElems * static_cast<std::size_t>(size_bytes(output)));
   args.push_back(out.data());
   compiled.run(args);
@@ -138,9 +155,12 @@ void check_op(ScalarOp op, DType type, int lanes) {
 TEST(LlvmOps, EveryOperationOnEveryType) {
   for (int id = 0; id <= static_cast<int>(ScalarOp::Select); ++id) {
     const auto op = static_cast<ScalarOp>(id);
-    for (DType type : {DType::Bool, DType::I8, DType::U8, DType::I32, DType::I64, DType::F32, DType::F64}) {
-      if (!applies(op, type)) continue;
-      for (int lanes : {1, 3, 8, 16}) check_op(op, type, lanes);
+    for (DType type :
+         {DType::Bool, DType::I8, DType::U8, DType::I32, DType::I64, DType::F32, DType::F64}) {
+      if (!applies(op, type))
+        continue;
+      for (int lanes : {1, 3, 8, 16})
+        check_op(op, type, lanes);
     }
   }
 }
@@ -149,10 +169,12 @@ TEST(LlvmOps, DivisionOfIntegersNeverTraps) {
   const std::vector<std::int32_t> a = {5, -5, std::numeric_limits<std::int32_t>::min(), 0};
   const std::vector<std::int32_t> b = {0, 0, -1, -1};
   for (ScalarOp op : {ScalarOp::Div, ScalarOp::Mod}) {
-    Compiled compiled(pointwise({DType::I32, DType::I32}, DType::I32, 4, 4,
-                                [&](Builder& builder, auto args) { return builder.scalar(op, args); }));
+    Compiled compiled(
+        pointwise({DType::I32, DType::I32}, DType::I32, 4, 4,
+                  [&](Builder &builder, auto args) { return builder.scalar(op, args); }));
     std::vector<std::int32_t> out(4, 77);
-    compiled.run({const_cast<std::int32_t*>(a.data()), const_cast<std::int32_t*>(b.data()), out.data()});
+    compiled.run(
+        {const_cast<std::int32_t *>(a.data()), const_cast<std::int32_t *>(b.data()), out.data()});
     EXPECT_EQ(out[0], 0);
     EXPECT_EQ(out[1], 0);
     EXPECT_EQ(out[2], op == ScalarOp::Div ? a[2] : 0);
@@ -168,7 +190,7 @@ double expected_cast(DType from, DType to, double value) {
     store_element(bytes, to, 0, std::trunc(value));
   } else {
     const auto wide = static_cast<std::int64_t>(value);
-    std::memcpy(bytes, &wide, sizeof(wide));  // little-endian: the low bytes are the wrapped value
+    std::memcpy(bytes, &wide, sizeof(wide)); // little-endian: the low bytes are the wrapped value
   }
   return load_element(bytes, to, 0);
 }
@@ -179,7 +201,7 @@ TEST(LlvmOps, EveryConversion) {
   for (DType from : types)
     for (DType to : types)
       for (int lanes : {1, 3, 8}) {
-        Compiled compiled(pointwise({from}, to, lanes, kElems, [&](Builder& b, auto args) {
+        Compiled compiled(pointwise({from}, to, lanes, kElems, [&](Builder &b, auto args) {
           return from == to ? args[0] : b.cast(args[0], to);
         }));
         std::vector<std::byte> in = pack(from, samples(from, 1));
@@ -187,10 +209,11 @@ TEST(LlvmOps, EveryConversion) {
         compiled.run({in.data(), out.data()});
         for (int i = 0; i < kElems; ++i) {
           const double value = load_element(in.data(), from, i);
-          if (to == DType::I64 && std::fabs(value) > 9e18) continue;  // not exact as a double
+          if (to == DType::I64 && std::fabs(value) > 9e18)
+            continue; // not exact as a double
           EXPECT_TRUE(same_bits(load_element(out.data(), to, i), expected_cast(from, to, value)))
-              << to_string(from) << " to " << to_string(to) << 'x' << lanes << " of " << value << ": got "
-              << load_element(out.data(), to, i);
+              << to_string(from) << " to " << to_string(to) << 'x' << lanes << " of " << value
+              << ": got " << load_element(out.data(), to, i);
         }
       }
 }
@@ -204,9 +227,8 @@ TEST(LlvmOps, HalvesRoundToNearestEven) {
     }
     in.resize(in.size() / 8 * 8);
     const auto elems = static_cast<std::int64_t>(in.size());
-    Compiled compiled(pointwise({DType::F32}, to, 8, elems, [&](Builder& b, auto args) {
-      return b.cast(args[0], to);
-    }));
+    Compiled compiled(pointwise({DType::F32}, to, 8, elems,
+                                [&](Builder &b, auto args) { return b.cast(args[0], to); }));
     std::vector<std::uint16_t> out(in.size());
     compiled.run({in.data(), out.data()});
     for (std::size_t i = 0; i < in.size(); ++i)
@@ -216,12 +238,16 @@ TEST(LlvmOps, HalvesRoundToNearestEven) {
 
 // Distance of `got` from `exact` in units of the last place of float.
 double ulps(float got, double exact) {
-  if (std::isnan(exact)) return std::isnan(got) ? 0 : HUGE_VAL;
+  if (std::isnan(exact))
+    return std::isnan(got) ? 0 : HUGE_VAL;
   const auto rounded = static_cast<float>(exact);
-  if (got == rounded) return 0;
-  if (std::isinf(got) || std::isinf(rounded)) return HUGE_VAL;
+  if (got == rounded)
+    return 0;
+  if (std::isinf(got) || std::isinf(rounded))
+    return HUGE_VAL;
   const float size = std::max(std::fabs(rounded), std::numeric_limits<float>::min());
-  const double place = static_cast<double>(std::nextafter(size, HUGE_VALF)) - static_cast<double>(size);
+  const double place =
+      static_cast<double>(std::nextafter(size, HUGE_VALF)) - static_cast<double>(size);
   return std::fabs(static_cast<double>(got) - exact) / place;
 }
 
@@ -230,8 +256,10 @@ std::vector<float> sweep() {
   std::vector<float> values;
   for (std::uint64_t bits = 0; bits <= 0xFFFFFFFFU; bits += 997)
     values.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
-  for (float x = -104.5F; x < 90; x += 0.00053F) values.push_back(x);
-  for (float x : {HUGE_VALF, -HUGE_VALF, 0.0F, -0.0F, 88.72283F, 88.7229F, -87.33655F, -103.97F, -104.0F})
+  for (float x = -104.5F; x < 90; x += 0.00053F)
+    values.push_back(x);
+  for (float x :
+       {HUGE_VALF, -HUGE_VALF, 0.0F, -0.0F, 88.72283F, 88.7229F, -87.33655F, -103.97F, -104.0F})
     values.push_back(x);
   values.resize(values.size() / 16 * 16 + 16, std::nanf(""));
   return values;
@@ -241,7 +269,7 @@ double worst_ulps(ScalarOp op, int lanes, double (*exact)(double)) {
   std::vector<float> in = sweep();
   std::vector<float> out(in.size());
   Compiled compiled(pointwise({DType::F32}, DType::F32, lanes, static_cast<std::int64_t>(in.size()),
-                              [&](Builder& b, auto args) { return b.scalar(op, args); }));
+                              [&](Builder &b, auto args) { return b.scalar(op, args); }));
   compiled.run({in.data(), out.data()});
   double worst = 0;
   for (std::size_t i = 0; i < in.size(); ++i)
@@ -266,7 +294,7 @@ TEST(LlvmMath, ExactPoints) {
   std::vector<float> in = {0, -0.0F, HUGE_VALF, -HUGE_VALF, std::nanf(""), 0, 0, 0};
   std::vector<float> out(8);
   const auto apply = [&](ScalarOp op) {
-    Compiled(pointwise({DType::F32}, DType::F32, 8, 8, [&](Builder& b, auto args) {
+    Compiled(pointwise({DType::F32}, DType::F32, 8, 8, [&](Builder &b, auto args) {
       return b.scalar(op, args);
     })).run({in.data(), out.data()});
   };
@@ -282,5 +310,5 @@ TEST(LlvmMath, ExactPoints) {
   EXPECT_TRUE(std::isnan(out[4]));
 }
 
-}  // namespace
-}  // namespace tilefuse::emit
+} // namespace
+} // namespace tilefuse::emit

@@ -187,8 +187,8 @@ TEST_F(Build, TypeMistakesAbort) {
 // divided below zero.
 class Random {
 public:
-  Random(Kernel &kernel, Builder &builder, std::vector<VarId> vars, unsigned seed)
-      : kernel_(kernel), b_(builder), vars_(std::move(vars)), engine_(seed) {}
+  Random(Builder &builder, std::vector<VarId> vars, unsigned seed)
+      : b_(builder), vars_(std::move(vars)), engine_(seed) {}
 
   struct Pair {
     ExprRef folded;
@@ -229,7 +229,6 @@ private:
     return {b_.integer(value), value};
   }
 
-  Kernel &kernel_;
   Builder &b_;
   std::vector<VarId> vars_;
   std::mt19937 engine_;
@@ -252,7 +251,7 @@ TEST(BuildRandom, FoldingKeepsTheValueAndTheTextComesBack) {
       values.push_back(value);
     }
     // Loops of one trip define the variables: their values are not constants to the folding.
-    const Random::Pair pair = Random(kernel, b, vars, seed).make(4, values);
+    const Random::Pair pair = Random(b, vars, seed).make(4, values);
     StmtRef inner = b.store(out, b.integer(0), b.cast(pair.folded, DType::I64));
     for (int k = 2; k >= 0; --k) {
       const ExprRef begin = b.load(in, b.integer(k));

@@ -14,7 +14,8 @@ struct ConvolutionShape {
   std::int64_t out_width() const { return (width + 2 * pad - span()) / stride + 1; }
 };
 
-// O[n, m, y, x] = +(I[n, c, s*y + d*r - p, s*x + d*q - p] * K[m, c, r, q]) over given tensors I and K.
+// O[n, m, y, x] = +(I[n, c, s*y + d*r - p, s*x + d*q - p] * K[m, c, r, q]) over given tensors I and
+// K.
 inline program::Statement convolution(program::TensorId out, program::TensorId input,
                                       program::TensorId filter, const ConvolutionShape &c) {
   program::Contraction body;
@@ -33,12 +34,11 @@ inline program::Statement convolution(program::TensorId out, program::TensorId i
 // Tensors 0 (input), 1 (filter, a constant without data) and 2 (result).
 inline program::Program convolution_program(const ConvolutionShape &c) {
   program::Program program;
-  const auto input = add_tensor(program, DType::F32, {c.batch, c.in, c.height, c.width},
-                                program::Role::Input);
-  const auto filter = add_tensor(program, DType::F32, {c.out, c.in, c.kernel, c.kernel},
-                                 program::Role::Constant);
-  const auto out =
-      add_tensor(program, DType::F32, {c.batch, c.out, c.out_height(), c.out_width()});
+  const auto input =
+      add_tensor(program, DType::F32, {c.batch, c.in, c.height, c.width}, program::Role::Input);
+  const auto filter =
+      add_tensor(program, DType::F32, {c.out, c.in, c.kernel, c.kernel}, program::Role::Constant);
+  const auto out = add_tensor(program, DType::F32, {c.batch, c.out, c.out_height(), c.out_width()});
   program.inputs = {input};
   program.outputs = {out};
   program.statements.push_back(convolution(out, input, filter, c));

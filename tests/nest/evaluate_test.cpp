@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The evaluator on nests with known results; the definition of contractions is tested on random ones.
+// The evaluator on nests with known results; the definition of contractions is tested on random
+// ones.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,7 +15,8 @@ namespace {
 
 using program::TensorId;
 
-// Runs a nest over slots filled with `fill(slot, element)` and returns the elements of the out slot.
+// Runs a nest over slots filled with `fill(slot, element)` and returns the elements of the out
+// slot.
 template <class F> std::vector<double> run(const std::string &text, F fill) {
   const nest::Nest nest = nest::parse_nest(text);
   std::vector<program::Bytes> memory;
@@ -61,7 +63,8 @@ TEST(Evaluate, RoundsOnStoreOnly) {
 }
 
 TEST(Evaluate, IntegersSaturateAndTruncate) {
-  const auto result = run(R"(nest map {
+  const auto result =
+      run(R"(nest map {
     index d0 4
     slot 0 f32 4, 1 i8 4
     acc i8 = assign
@@ -69,9 +72,9 @@ TEST(Evaluate, IntegersSaturateAndTruncate) {
     extra 0 + 0 [d0:4*1]
     post i8($0)
   })",
-                          [](int, std::int64_t i) {
-                            return std::vector<double>{1.9, -1.9, 300, -1e9}[static_cast<std::size_t>(i)];
-                          });
+          [](int, std::int64_t i) {
+            return std::vector<double>{1.9, -1.9, 300, -1e9}[static_cast<std::size_t>(i)];
+          });
   EXPECT_EQ(result, (std::vector<double>{1, -1, 127, -128}));
 }
 
@@ -91,7 +94,8 @@ TEST(Evaluate, EightBitProductsDoNotOverflow) {
 
 TEST(Evaluate, ConstraintsAndGuardsDropPoints) {
   // Lower triangle of ones, seen through a window shifted by one.
-  const auto result = run(R"(nest sum {
+  const auto result =
+      run(R"(nest sum {
     index i 4 | k 4
     slot 0 f32 4, 1 f32 4
     acc f32 = sum
@@ -100,7 +104,7 @@ TEST(Evaluate, ConstraintsAndGuardsDropPoints) {
     out 1 + 0 [i:4*1]
     post acc
   })",
-                          [](int, std::int64_t i) { return std::pow(10.0, static_cast<double>(i)); });
+          [](int, std::int64_t i) { return std::pow(10.0, static_cast<double>(i)); });
   EXPECT_EQ(result, (std::vector<double>{0, 1, 11, 111}));
 }
 
@@ -119,7 +123,8 @@ TEST(Evaluate, LongRowsAreCutIntoChunks) {
   });
   for (std::size_t d0 = 0; d0 < 3; ++d0)
     for (std::size_t d1 = 0; d1 < 5000; ++d1)
-      ASSERT_EQ(result[d0 * 5000 + d1], static_cast<double>(d1 * 3 + d0) + 1e5 * static_cast<double>(d0));
+      ASSERT_EQ(result[d0 * 5000 + d1],
+                static_cast<double>(d1 * 3 + d0) + 1e5 * static_cast<double>(d0));
 }
 
 TEST(Evaluate, InPlaceSlicesReadBeforeTheyWrite) {

@@ -51,9 +51,7 @@ Program one_operand(Agg agg, program::Shape from, program::Shape to, std::size_t
   return program;
 }
 
-Contraction &body_of(Program &program) {
-  return std::get<Contraction>(program.statements[0].body);
-}
+Contraction &body_of(Program &program) { return std::get<Contraction>(program.statements[0].body); }
 
 TEST(Flatten, PaddedConvolutionKeepsItsBox) {
   program::StoredProgram stored = test::row_major_storage(
@@ -129,8 +127,7 @@ TEST(Flatten, MapsBroadcastAndShareOperands) {
   const TensorId out = test::add_tensor(program, DType::F16, {2, 3, 4});
   const program::Expr sum = program::call(
       ScalarOp::Add, {program::operand(0, DType::F32), program::operand(1, DType::F32)});
-  const program::Expr expr =
-      program::call(ScalarOp::Mul, {sum, program::operand(2, DType::F32)});
+  const program::Expr expr = program::call(ScalarOp::Mul, {sum, program::operand(2, DType::F32)});
   program.statements.push_back(
       {out, program::Map{program::cast(expr, DType::F16), {x, bias, x}}, "Mul"});
   EXPECT_EQ(only_nest(test::row_major_storage(program)), R"(nest map {

@@ -47,10 +47,9 @@ TensorId batch_norm(Program &program, TensorId x, std::mt19937 &random) {
     return test::add_constant(program, F32, shape, random, 8, 0.25, least);
   };
   const Expr centred = call(ScalarOp::Sub, {value(0), value(1)});
-  const Expr deviation = call(
-      ScalarOp::Sqrt, {call(ScalarOp::Add, {value(2), program::constant(0.001, F32)})});
-  const Expr scaled =
-      call(ScalarOp::Mul, {call(ScalarOp::Div, {centred, deviation}), value(3)});
+  const Expr deviation =
+      call(ScalarOp::Sqrt, {call(ScalarOp::Add, {value(2), program::constant(0.001, F32)})});
+  const Expr scaled = call(ScalarOp::Mul, {call(ScalarOp::Div, {centred, deviation}), value(3)});
   return map(program, call(ScalarOp::Add, {scaled, value(4)}),
              {x, constant(-100), constant(0.25), constant(-100), constant(-100)});
 }
@@ -135,8 +134,9 @@ TEST(FoldScales, ChainsCompose) {
   Program program;
   TensorId y = bias(program, convolve(program, random, kShape), random);
   y = batch_norm(program, y, random);
-  y = map(program, call(ScalarOp::Sub, {program::constant(1, F32),
-                                        call(ScalarOp::Mul, {program::constant(0.5, F32), value(0)})}),
+  y = map(program,
+          call(ScalarOp::Sub, {program::constant(1, F32),
+                               call(ScalarOp::Mul, {program::constant(0.5, F32), value(0)})}),
           {y});
   y = batch_norm(program, y, random);
   program.outputs = {y};
@@ -257,7 +257,8 @@ TEST(FoldConstants, ComputesWhatIsKnown) {
   const TensorId a = test::add_constant(program, F32, {3}, random);
   const TensorId b = test::add_constant(program, DType::F16, {3, 1}, random, 4, 0.1);
   const TensorId c = map(program, program::cast(program::operand(0, DType::F16), F32), {b});
-  const TensorId d = map(program, call(ScalarOp::Mul, {value(0), value(1)}), {view(program, c, {3}), a});
+  const TensorId d =
+      map(program, call(ScalarOp::Mul, {value(0), value(1)}), {view(program, c, {3}), a});
   program.outputs = {map(program, call(ScalarOp::Add, {value(0), value(1)}), {x, d})};
   const Program folded = nest::fold_constants(program);
   EXPECT_EQ(folded.statements.size(), 1U);

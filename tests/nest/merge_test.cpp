@@ -42,7 +42,8 @@ TEST(Merge, GuardsBlockPixelsButReductionsMerge) {
       test::convolution_program({.in = 16, .out = 8, .height = 7, .width = 5}));
   EXPECT_EQ(indices_line(merged(stored)), "index m 8, y 7, x 5 | c 16, r 3, s 3");
 
-  // A filter as large as the image: every index of the filter runs through both operands contiguously.
+  // A filter as large as the image: every index of the filter runs through both operands
+  // contiguously.
   const StoredProgram whole = test::row_major_storage(test::convolution_program(
       {.in = 16, .out = 8, .height = 3, .width = 3, .kernel = 3, .pad = 0}));
   EXPECT_EQ(indices_line(merged(whole)), "index m 8 | c_r_s 144");
@@ -123,12 +124,10 @@ TEST(Merge, RandomMapsKeepTheirValues) {
       }
     }
     test::Memory memory(stored);
-    test::for_each_point(shape, [&](const Shape &at) {
-      memory.set(a, at, static_cast<double>(random() % 100));
-    });
-    test::for_each_point(partial, [&](const Shape &at) {
-      memory.set(b, at, static_cast<double>(random() % 100));
-    });
+    test::for_each_point(
+        shape, [&](const Shape &at) { memory.set(a, at, static_cast<double>(random() % 100)); });
+    test::for_each_point(
+        partial, [&](const Shape &at) { memory.set(b, at, static_cast<double>(random() % 100)); });
     const auto flats = nest::flatten(stored, stored.program.statements[0]);
     const nest::Nest merged = nest::merge_indices(flats.at(0).nest);
     merges += merged != flats[0].nest ? 1 : 0;

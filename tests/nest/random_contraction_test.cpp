@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random contractions against the definition: every integer tuple of a box that holds all ranges is tried.
+// Random contractions against the definition: every integer tuple of a box that holds all ranges is
+// tried.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +23,8 @@ using program::Statement;
 using program::StoredProgram;
 using program::TensorId;
 
-constexpr std::int64_t kReach = 8;  // every index of a generated contraction lies in [-kReach, kReach]
+constexpr std::int64_t kReach =
+    8; // every index of a generated contraction lies in [-kReach, kReach]
 
 class Generator {
 public:
@@ -94,8 +96,8 @@ private:
       }
       const int factor = chance(80) ? 1 : (chance(50) ? 2 : -1);
       shape.push_back(chance(10) ? 1 : pick(2, 6));
-      body_.out.push_back(
-          test::affine(count_, {{static_cast<std::size_t>(d), factor}}, chance(20) ? pick(-2, 5) : 0));
+      body_.out.push_back(test::affine(count_, {{static_cast<std::size_t>(d), factor}},
+                                       chance(20) ? pick(-2, 5) : 0));
     }
     return test::add_tensor(program, type, shape);
   }

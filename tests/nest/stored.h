@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small programs built by hand for the tests of nests: tensors, windows and typed memory, small integers as values.
+// Small programs built by hand for the tests of nests: tensors, windows and typed memory, small
+// integers as values.
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
 #include <memory>
 #include <random>
@@ -43,8 +45,7 @@ inline program::TensorId add_tensor(program::Program &program, DType type, progr
 inline program::TensorId add_constant(program::Program &program, DType type, program::Shape shape,
                                       std::mt19937 &random, int span = 4, double unit = 1,
                                       double least = -1e9) {
-  const program::TensorId id =
-      add_tensor(program, type, std::move(shape), program::Role::Constant);
+  const program::TensorId id = add_tensor(program, type, std::move(shape), program::Role::Constant);
   const std::int64_t count = program::elems(program[id].shape);
   program::Bytes data(static_cast<std::size_t>(count * size_bytes(type)));
   std::uniform_int_distribution<int> pick(-span, span);
@@ -81,6 +82,14 @@ public:
   void set(program::TensorId id, const program::Shape &at, double value) {
     const auto [buffer, position] = locate(id, at);
     store_element(bytes_[buffer].data(), stored_.buffers[buffer].type, position, value);
+  }
+
+  // Fills buffers that promise no zeros with values that spoil every sum.
+  void poison() {
+    for (std::size_t b = 0; b < bytes_.size(); ++b)
+      if (!stored_.buffers[b].needs_zero)
+        for (std::int64_t i = 0; i < stored_.buffers[b].elems; ++i)
+          store_element(bytes_[b].data(), stored_.buffers[b].type, i, 1e6);
   }
 
   void run(const nest::FlatStatement &flat, const nest::Nest &nest) {

@@ -174,9 +174,23 @@ void run_if_small(const nest::Nest &nest) {
 
 TEST(NestText, DamagedTextsNeverCrash) {
   const std::string alphabet = "0123456789-+*?:,[]{}|<=.$()abcmnrsxy \n\"\xff";
-  const std::vector<std::string> words = {"9223372036854775807", "-9223372036854775808", "4294967296",
-                                          "const", "where", "in", "|", "?", "-1", "0", "f16", "acc",
-                                          "assign", "none", "slot", "inf", "nan"};
+  const std::vector<std::string> words = {"9223372036854775807",
+                                          "-9223372036854775808",
+                                          "4294967296",
+                                          "const",
+                                          "where",
+                                          "in",
+                                          "|",
+                                          "?",
+                                          "-1",
+                                          "0",
+                                          "f16",
+                                          "acc",
+                                          "assign",
+                                          "none",
+                                          "slot",
+                                          "inf",
+                                          "nan"};
   std::mt19937 random(7);
   int parsed = 0;
   for (int i = 0; i < 6000; ++i) {

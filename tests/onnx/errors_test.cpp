@@ -157,6 +157,8 @@ struct Misfit {
   std::vector<onnx::AttributeProto> attributes;
 };
 
+void PrintTo(const Misfit &misfit, std::ostream *out) { *out << misfit.op; }
+
 class MisfitNode : public testing::TestWithParam<Misfit> {};
 
 TEST_P(MisfitNode, is_an_error_that_names_it) {

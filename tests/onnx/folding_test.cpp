@@ -36,6 +36,8 @@ struct Arithmetic {
   Dims a, b, result;
 };
 
+void PrintTo(const Arithmetic &arithmetic, std::ostream *out) { *out << arithmetic.op; }
+
 class IntegerArithmetic : public testing::TestWithParam<Arithmetic> {};
 
 TEST_P(IntegerArithmetic, gives_a_shape) {
@@ -196,7 +198,7 @@ TEST(Names, may_hold_anything) {
   model.proto.mutable_graph()->mutable_node(0)->set_name(name);
   const program::Program program = import(model);
   EXPECT_EQ(program[program.outputs[0]].name, name + "'");
-  EXPECT_EQ(program.statements[0].origin, "Relu " + name);
+  EXPECT_EQ(program.statements[0].origin, "Relu a\"b?; } int main() { `rm`?\\?");
   EXPECT_EQ(program::to_text(program::parse_program(program::to_text(program))),
             program::to_text(program));
 }

@@ -85,6 +85,23 @@ TEST(WrittenBox, SlicesPaddingAndConstantSubscripts) {
   EXPECT_EQ(written("f32[8] = sum[i, j](%0[j]) -> [i] where 0 <= j - 9 < 2", x), kNothing1);
 }
 
+TEST(WrittenBox, ConditionsWithoutIntegerSolutionsWriteNothing) {
+  const std::string x = "input %0 \"x\" : f32[4]";
+  EXPECT_EQ(
+      written("f32[8] = sum[i, j, k](%0[j]) -> [i] where 0 <= k < 4, 0 <= 2*j - 2*k - 1 < 1", x),
+      kNothing1);
+  EXPECT_EQ(
+      written("f32[8] = sum[i, j, k](%0[j]) -> [i] where 0 <= k < 4, 0 <= 2*j - 2*k - 1 < 2", x),
+      whole({8}));
+}
+
+TEST(WrittenBox, ConstraintsTakeFractions) {
+  const std::string x = "input %0 \"x\" : f32[8]";
+  EXPECT_EQ(written("f32[8] = assign[i](%0[i]) -> [i] where 0 <= 1/2*i < 2", x), (Box{{0}, {4}}));
+  EXPECT_EQ(written("f32[8] = assign[i](%0[i]) -> [i] where 0 <= 1/3*i - 1 < 1", x),
+            (Box{{3}, {6}}));
+}
+
 TEST(WrittenBox, RationalAndCompoundSubscripts) {
   const std::string x = "input %0 \"x\" : f32[4]";
   EXPECT_EQ(written("f32[8] = assign[i](%0[1/2*i]) -> [i]", x), std::nullopt)

@@ -34,7 +34,8 @@ double evaluate_expr(const Expr &expr, const Values &operands) {
 struct Condition {
   const Affine *affine;
   std::int64_t bound;
-  std::size_t last; // number of indices that have to be set before it can be tested
+  std::size_t last;   // number of indices that have to be set before it can be tested
+  bool is_constraint; // which may hold for a fraction
 };
 
 Rational value_of(const Affine &affine, const Point &point) {
@@ -47,27 +48,28 @@ Rational value_of(const Affine &affine, const Point &point) {
 
 bool holds(const Condition &condition, const Point &point) {
   const Rational value = value_of(*condition.affine, point);
-  return value.is_integer() && value >= Rational(0) && value < Rational(condition.bound);
+  return (condition.is_constraint || value.is_integer()) && value >= Rational(0) &&
+         value < Rational(condition.bound);
 }
 
 std::vector<Condition> conditions_of(const Program &program, const Statement &statement,
                                      const Contraction &body) {
   std::vector<Condition> result;
-  const auto add = [&](const Affine &affine, std::int64_t bound) {
+  const auto add = [&](const Affine &affine, std::int64_t bound, bool is_constraint) {
     std::size_t last = affine.coeff.size();
     while (last > 0 && affine.coeff[last - 1].is_zero())
       --last;
-    result.push_back({&affine, bound, last});
+    result.push_back({&affine, bound, last, is_constraint});
   };
   const auto add_all = [&](const std::vector<Affine> &subscripts, const Shape &shape) {
     for (std::size_t d = 0; d < shape.size(); ++d)
-      add(subscripts[d], shape[d]);
+      add(subscripts[d], shape[d], false);
   };
   add_all(body.out, program[statement.out].shape);
   for (const Access &access : body.in)
     add_all(access.subscripts, program[access.tensor].shape);
   for (const Constraint &constraint : body.constraints)
-    add(constraint.expr, constraint.bound);
+    add(constraint.expr, constraint.bound, true);
   return result;
 }
 

@@ -211,7 +211,7 @@ private:
 TEST(StorageRandom, ComputesWhatTheProgramDoes) {
   std::size_t dropped = 0;
   std::size_t zeroed = 0;
-  for (unsigned seed = 0; seed < 600; ++seed) {
+  for (unsigned seed = 0; seed < 300; ++seed) {
     const Program program = Generator(seed).make(3 + static_cast<int>(seed % 12));
     EXPECT_EQ(to_text(parse_program(to_text(program))), to_text(program));
     const StoredProgram stored = assign_storage(program);

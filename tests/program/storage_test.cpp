@@ -319,6 +319,31 @@ TEST(Storage, AnOutputInsertedElsewhereKeepsItsBuffer) {
   EXPECT_NE(window(s, 2).buffer, window(s, 4).buffer);
 }
 
+TEST(Storage, AnOutputViewInsertedElsewhereKeepsItsBuffer) {
+  const auto s = stored(R"(program "t" { input %0 "x" : f32[4, 4]
+    %1 "a" : f32[4, 4] = map[%0]($0 * 2) %2 "v" : f32[16] = view(%1)
+    %3 "p" : f32[20] = assign[i](%2[i]) -> [i] output %2 output %3 })");
+  EXPECT_TRUE(has_statement(s, 3));
+  EXPECT_EQ(window(s, 1).buffer, window(s, 2).buffer);
+}
+
+TEST(Storage, AnOutputViewOfAPieceOfASlabIsCopied) {
+  const auto s = stored(R"(program "t" { input %0 "x" : f32[1, 16] input %1 "y" : f32[1, 16]
+    %2 "a" : f32[1, 16] = map[%0]($0 * 2)
+    %3 "p" : f32[2, 16] = assign[i, j](%2[i, j]) -> [i, j]
+    %4 "q" : f32[2, 16] = assign[i, j](%1[i, j]) -> [i + 1, j] init %3
+    %5 "v" : f32[16] = view(%2)
+    %6 "r" : f32[2, 16] = map[%4]($0 + 1) output %5 output %6 })");
+  EXPECT_NE(window(s, 5).buffer, window(s, 4).buffer);
+}
+
+TEST(Storage, OnlyOneOfTwoOutputViewsOfATensorSharesItsBuffer) {
+  const auto s = stored(R"(program "t" { input %0 "x" : f32[4, 4]
+    %1 "a" : f32[4, 4] = map[%0]($0 * 2) %2 "v" : f32[16] = view(%1) %3 "w" : f32[2, 8] = view(%1)
+    output %2 output %3 output %1 })");
+  EXPECT_EQ(s.program.statements.size(), 3U);
+}
+
 TEST(Storage, ZeroesWhatAConvolutionLeavesOut) {
   const auto padded =
       stored(R"(program "t" { input %0 "x" : f32[1, 1, 5, 5] const %1 "w" : f32[2, 1, 3, 3]
@@ -364,6 +389,12 @@ TEST(Storage, VerifyRefusesWindowsOutsideTheirBuffers) {
   auto shifted = s;
   shifted.windows[1].offset = 1;
   EXPECT_THROW(verify(shifted), Error);
+  auto shared = s;
+  shared.buffers.push_back(shared.buffers[0]);
+  shared.buffers.back().is_output = true;
+  shared.windows[1].buffer = BufferId{2};
+  shared.buffers[2].elems = 5;
+  EXPECT_THROW(verify(shared), Error) << "the output does not span its buffer";
   auto missing = s;
   missing.windows[1].buffer = kNoBuffer;
   EXPECT_THROW(verify(missing), Error);

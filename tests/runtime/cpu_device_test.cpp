@@ -18,7 +18,7 @@ using kernel::ForKind;
 using kernel::Space;
 
 // out[i] = in[i] + 1 through scratch, `per_block` elements in a block.
-Package add_one(const Target& target, std::int64_t blocks, std::int64_t per_block, double flops) {
+Package add_one(const Target &target, std::int64_t blocks, std::int64_t per_block, double flops) {
   kernel::Kernel k;
   k.name = "add_one";
   k.blocks = blocks;
@@ -32,13 +32,14 @@ Package add_one(const Target& target, std::int64_t blocks, std::int64_t per_bloc
   const auto base = b.mul(b.block(), b.integer(per_block));
   const auto fill = b.loop(i, ForKind::Serial, b.integer(0), b.integer(per_block), 1,
                            b.store(tile, b.var(i), b.load(in, b.add(base, b.var(i)))));
-  const auto flush =
-      b.loop(j, ForKind::Serial, b.integer(0), b.integer(per_block), 1,
-             b.store(out, b.add(base, b.var(j)), b.add(b.load(tile, b.var(j)), b.real(1, {DType::F32, 1}))));
+  const auto flush = b.loop(j, ForKind::Serial, b.integer(0), b.integer(per_block), 1,
+                            b.store(out, b.add(base, b.var(j)),
+                                    b.add(b.load(tile, b.var(j)), b.real(1, {DType::F32, 1}))));
   k.body = b.block({fill, flush});
   std::string why;
   const auto emitter = emit::make_llvm_emitter(&why);
-  if (emitter == nullptr) throw Error(ErrorCode::Device, why);
+  if (emitter == nullptr)
+    throw Error(ErrorCode::Device, why);
   return emitter->emit(k, target);
 }
 
@@ -49,7 +50,8 @@ void check_add_one(int threads, std::int64_t blocks, std::int64_t per_block, dou
   const std::int64_t second = (bytes + 63) / 64 * 64;
   const std::vector<Binding> bindings = {{memory.get(), 0, bytes}, {memory.get(), second, bytes}};
   std::vector<float> values(static_cast<std::size_t>(blocks * per_block));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 1000);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(i % 1000);
   device->write(bindings[0], std::as_bytes(std::span(values)));
   device->fill_zero(bindings[1]);
   const std::vector<Package> built =
@@ -60,13 +62,15 @@ void check_add_one(int threads, std::int64_t blocks, std::int64_t per_block, dou
   device->finish();
   std::vector<float> result(values.size());
   device->read(bindings[1], std::as_writable_bytes(std::span(result)));
-  for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(result[i], values[i] + 1) << i;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    ASSERT_EQ(result[i], values[i] + 1) << i;
 }
 
 TEST(CpuDevice, RunsEveryBlockOnAnyNumberOfThreads) {
   for (int threads : {1, 2, 3, 8})
     for (std::int64_t blocks : {1, 2, 7, 1000})
-      for (double flops : {0.0, 1e9}) check_add_one(threads, blocks, 33, flops);
+      for (double flops : {0.0, 1e9})
+        check_add_one(threads, blocks, 33, flops);
 }
 
 TEST(CpuDevice, ManyTinyBlocks) { check_add_one(2, 100000, 1, 1e8); }
@@ -76,15 +80,16 @@ TEST(CpuDevice, TimesEachKernel) {
   const auto memory = device->allocate(4096);
   const std::vector<Binding> bindings = {{memory.get(), 0, 64}, {memory.get(), 64, 64}};
   const auto kernel = device->load(add_one(device->target(), 1, 16, 0), bindings);
-  const std::vector<Launchable*> twice = {kernel.get(), kernel.get()};
+  const std::vector<Launchable *> twice = {kernel.get(), kernel.get()};
   const std::vector<double> seconds = device->time_each(twice);
   ASSERT_EQ(seconds.size(), 2U);
-  for (double spent : seconds) EXPECT_TRUE(spent > 0 && spent < 10);
+  for (double spent : seconds)
+    EXPECT_TRUE(spent > 0 && spent < 10);
 }
 
 TEST(CpuDevice, DescribesTheMachine) {
   const auto device = make_cpu_device(0);
-  const Target& target = device->target();
+  const Target &target = device->target();
   EXPECT_EQ(target.backend, "llvm");
   EXPECT_GE(target.compute_units, 1);
   EXPECT_EQ(device->driver(), target.isa + " elf1");
@@ -92,10 +97,10 @@ TEST(CpuDevice, DescribesTheMachine) {
   EXPECT_EQ(make_cpu_device(0)->target(), target);
 }
 
-template <class Action> std::string failure(const Action& action) {
+template <class Action> std::string failure(const Action &action) {
   try {
     action();
-  } catch (const Error& error) {
+  } catch (const Error &error) {
     EXPECT_EQ(error.code(), ErrorCode::Device);
     return error.message();
   }
@@ -107,7 +112,7 @@ TEST(CpuDevice, RefusesWhatItCannotRun) {
   const auto memory = device->allocate(256);
   Package package = add_one(device->target(), 1, 16, 0);
   const std::vector<Binding> good = {{memory.get(), 0, 64}, {memory.get(), 64, 64}};
-  const auto load = [&](const std::vector<Binding>& bindings) {
+  const auto load = [&](const std::vector<Binding> &bindings) {
     return failure([&] { device->load(package, bindings); });
   };
   EXPECT_EQ(load(good), "");
@@ -137,7 +142,8 @@ TEST(CpuDevice, GeneratedCodeCutOffAnywhereIsRefused) {
 
 TEST(CpuDevice, RefusesAbsurdSizes) {
   const auto device = make_cpu_device(1);
-  EXPECT_NE(failure([&] { device->allocate(std::int64_t{1} << 60); }).find("this machine has"), std::string::npos);
+  EXPECT_NE(failure([&] { device->allocate(std::int64_t{1} << 60); }).find("this machine has"),
+            std::string::npos);
   EXPECT_NE(failure([&] { device->allocate(-1); }), "");
   EXPECT_NE(failure([] { make_cpu_device(-1); }), "");
   EXPECT_NE(failure([] { make_cpu_device(1 << 20); }), "");
@@ -148,5 +154,5 @@ TEST(CpuDevice, RefusesAbsurdSizes) {
   EXPECT_NE(failure([&] { device->read(far, one); }), "");
 }
 
-}  // namespace
-}  // namespace tilefuse::runtime
+} // namespace
+} // namespace tilefuse::runtime

@@ -25,25 +25,27 @@ struct TestSymbol {
   std::uint64_t value = 0;
 };
 
-// Sections: 1 code, 2 constants, 3 data, 4 zeroed data of `zero_bytes`, 5 relocations of the code, 6 symbols, 7 names.
+// Sections: 1 code, 2 constants, 3 data, 4 zeroed data of `zero_bytes`, 5 relocations of the code,
+// 6 symbols, 7 names.
 struct TestObject {
   std::vector<std::uint8_t> code;
   std::vector<std::uint8_t> constants;
   std::vector<std::uint8_t> data;
   std::uint64_t zero_bytes = 0;
   std::vector<TestRelocation> relocations;
-  std::vector<TestSymbol> symbols;  // symbol 0 is added before them
+  std::vector<TestSymbol> symbols; // symbol 0 is added before them
 
   std::string bytes() const;
 };
 
 namespace detail {
 
-template <class T> void append(std::string& to, const T& value) {
-  to.append(reinterpret_cast<const char*>(&value), sizeof(value));
+template <class T> void append(std::string &to, const T &value) {
+  to.append(reinterpret_cast<const char *>(&value), sizeof(value));
 }
 
-inline Elf64_Shdr section(std::uint32_t type, std::uint64_t flags, std::uint64_t offset, std::uint64_t size) {
+inline Elf64_Shdr section(std::uint32_t type, std::uint64_t flags, std::uint64_t offset,
+                          std::uint64_t size) {
   Elf64_Shdr header{};
   header.sh_type = type;
   header.sh_flags = flags;
@@ -53,13 +55,13 @@ inline Elf64_Shdr section(std::uint32_t type, std::uint64_t flags, std::uint64_t
   return header;
 }
 
-}  // namespace detail
+} // namespace detail
 
 inline std::string TestObject::bytes() const {
   std::string names(1, '\0');
   std::string table;
   detail::append(table, Elf64_Sym{});
-  for (const TestSymbol& symbol : symbols) {
+  for (const TestSymbol &symbol : symbols) {
     Elf64_Sym entry{};
     entry.st_name = static_cast<std::uint32_t>(names.size());
     entry.st_info = static_cast<unsigned char>(ELF64_ST_INFO(STB_GLOBAL, symbol.type));
@@ -69,10 +71,10 @@ inline std::string TestObject::bytes() const {
     names += symbol.name + '\0';
   }
   std::string rela;
-  for (const TestRelocation& r : relocations)
+  for (const TestRelocation &r : relocations)
     detail::append(rela, Elf64_Rela{r.offset, ELF64_R_INFO(r.symbol, r.type), r.addend});
   std::string body(sizeof(Elf64_Ehdr), '\0');
-  const auto place = [&](const auto& content) {
+  const auto place = [&](const auto &content) {
     const std::uint64_t offset = body.size();
     body.append(content.begin(), content.end());
     return offset;
@@ -103,8 +105,9 @@ inline std::string TestObject::bytes() const {
   header.e_shnum = static_cast<std::uint16_t>(headers.size());
   header.e_shoff = body.size();
   std::memcpy(body.data(), &header, sizeof(header));
-  for (const Elf64_Shdr& section : headers) detail::append(body, section);
+  for (const Elf64_Shdr &section : headers)
+    detail::append(body, section);
   return body;
 }
 
-}  // namespace tilefuse::runtime
+} // namespace tilefuse::runtime

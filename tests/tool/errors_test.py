@@ -43,7 +43,8 @@ class BadInput(RefusalTest):
         self.refuse_run(MODEL, "--image", self.folder, says=["not a regular file"])
 
     def test_image_too_big(self):
-        self.refuse_run(MODEL, "--image", self.file("big.png", png(20000, 20000)), says=["20000 x 20000", "64 megapixels"])
+        self.refuse_run(MODEL, "--image", self.file("big.png", png(10000, 10000)), says=["10000 x 10000", "64 megapixels"])
+        self.refuse_run(MODEL, "--image", self.file("huge.png", png(1 << 20, 1 << 20)), says=["64 megapixels"])
 
     def test_second_image_bad_writes_nothing(self):
         self.refuse_run(MODEL, "--image", IMAGE, self.file("bad.png", b"no"), says=["bad.png"])

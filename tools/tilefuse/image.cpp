@@ -53,8 +53,9 @@ Image decode_image(std::string_view bytes, const std::string &file) {
   int channels = 0;
   const auto not_an_image = [&] {
     return Error(ErrorCode::Io,
-                 fmt::format("not an image that can be read ({}); need JPEG, PNG, BMP, GIF or PNM",
-                             stbi_failure_reason()),
+                 fmt::format("not an image that can be read; need JPEG, PNG, BMP, GIF or PNM of at "
+                             "most {} megapixels",
+                             kMaxPixels >> 20),
                  file);
   };
   if (stbi_info_from_memory(data, length, &width, &height, &channels) == 0)

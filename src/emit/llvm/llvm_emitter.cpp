@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The module tilefuse_llvm: kernel to machine code. Each call has an LLVM context of its own, so that calls from several
-// threads share nothing. The two exported functions are what emit/llvm_module.cpp looks up.
+// The module tilefuse_llvm: kernel to machine code. Each call has an LLVM context of its own, so
+// that calls from several threads share nothing. The two exported functions are what
+// emit/llvm_module.cpp looks up.
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
@@ -12,7 +13,7 @@
 namespace tilefuse::emit::native {
 namespace {
 
-std::string compile(const kernel::Kernel& kernel, const Target& target, const std::string& symbol,
+std::string compile(const kernel::Kernel &kernel, const Target &target, const std::string &symbol,
                     OutputKind kind) {
   const auto machine = make_machine(target.isa);
   llvm::LLVMContext context;
@@ -22,21 +23,22 @@ std::string compile(const kernel::Kernel& kernel, const Target& target, const st
   std::string problem;
   llvm::raw_string_ostream stream(problem);
   if (llvm::verifyModule(module, &stream))
-    throw Error(ErrorCode::Unsupported, "kernel '" + kernel.name + "' is not well typed: " + problem);
+    throw Error(ErrorCode::Unsupported,
+                "kernel '" + kernel.name + "' is not well typed: " + problem);
   return generate(*machine, module, target.vector_f32, kind);
 }
 
-std::vector<Argument> arguments(const kernel::Kernel& kernel) {
+std::vector<Argument> arguments(const kernel::Kernel &kernel) {
   std::vector<Argument> args;
-  for (const kernel::Buffer& buffer : kernel.buffers)
+  for (const kernel::Buffer &buffer : kernel.buffers)
     if (buffer.space == kernel::Space::Global)
       args.push_back({.bytes = buffer_bytes(buffer), .written = buffer.written});
   return args;
 }
 
 class LlvmEmitter final : public Emitter {
- public:
-  Package emit(const kernel::Kernel& kernel, const Target& target) const override {
+public:
+  Package emit(const kernel::Kernel &kernel, const Target &target) const override {
     Package package;
     package.name = kernel.name;
     package.symbol = symbol_for(kernel.name);
@@ -52,18 +54,18 @@ class LlvmEmitter final : public Emitter {
   }
 };
 
-}  // namespace
-}  // namespace tilefuse::emit::native
+} // namespace
+} // namespace tilefuse::emit::native
 
 #define TILEFUSE_EXPORT extern "C" __attribute__((visibility("default")))
 
 // Owned by the caller.
-TILEFUSE_EXPORT tilefuse::emit::Emitter* tilefuse_make_llvm_emitter() {
+TILEFUSE_EXPORT tilefuse::emit::Emitter *tilefuse_make_llvm_emitter() {
   return new tilefuse::emit::native::LlvmEmitter;
 }
 
-TILEFUSE_EXPORT void tilefuse_llvm_assembly(const tilefuse::kernel::Kernel& kernel,
-                                            const tilefuse::Target& target, std::string& text) {
+TILEFUSE_EXPORT void tilefuse_llvm_assembly(const tilefuse::kernel::Kernel &kernel,
+                                            const tilefuse::Target &target, std::string &text) {
   using namespace tilefuse::emit::native;
   text = compile(kernel, target, tilefuse::emit::symbol_for(kernel.name), OutputKind::Assembly);
 }

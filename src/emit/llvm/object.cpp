@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include <fmt/format.h>
+#include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -11,7 +12,6 @@
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
-#include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/Transforms/Scalar.h>
 
 #include "base/error.h"
@@ -19,7 +19,7 @@
 namespace tilefuse::emit::native {
 namespace {
 
-constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
+constexpr const char *kTriple = "x86_64-unknown-linux-gnu";
 
 void initialise_once() {
   static std::once_flag once;
@@ -31,34 +31,38 @@ void initialise_once() {
   });
 }
 
-void collect(const llvm::DiagnosticInfo* info, void* text) {
-  if (info->getSeverity() != llvm::DS_Error) return;
-  llvm::raw_string_ostream stream(*static_cast<std::string*>(text));
+void collect(const llvm::DiagnosticInfo *info, void *text) {
+  if (info->getSeverity() != llvm::DS_Error)
+    return;
+  llvm::raw_string_ostream stream(*static_cast<std::string *>(text));
   llvm::DiagnosticPrinterRawOStream printer(stream);
   info->print(printer);
 }
 
-void set_attributes(llvm::Module& module, int vector_f32) {
-  for (llvm::Function& function : module) {
+void set_attributes(llvm::Module &module, int vector_f32) {
+  for (llvm::Function &function : module) {
     function.addFnAttr(llvm::Attribute::NoUnwind);
-    if (function.isDeclaration() || vector_f32 < 16) continue;
+    if (function.isDeclaration() || vector_f32 < 16)
+      continue;
     function.addFnAttr("prefer-vector-width", "512");
     function.addFnAttr("min-legal-vector-width", "512");
   }
 }
 
-}  // namespace
+} // namespace
 
-std::unique_ptr<llvm::TargetMachine> make_machine(const std::string& isa) {
+std::unique_ptr<llvm::TargetMachine> make_machine(const std::string &isa) {
   initialise_once();
   std::string problem;
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(kTriple, problem);
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(kTriple, problem);
   if (target == nullptr)
-    throw Error(ErrorCode::Unsupported, fmt::format("LLVM cannot generate x86-64 code: {}", problem));
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("LLVM cannot generate x86-64 code: {}", problem));
   const std::size_t cut = isa.find(';');
   const std::string processor = isa.substr(0, cut);
   const std::string features = cut == std::string::npos ? "" : isa.substr(cut + 1);
-  const std::unique_ptr<llvm::MCSubtargetInfo> known(target->createMCSubtargetInfo(kTriple, "", ""));
+  const std::unique_ptr<llvm::MCSubtargetInfo> known(
+      target->createMCSubtargetInfo(kTriple, "", ""));
   if (processor.empty() || known == nullptr || !known->isCPUStringValid(processor))
     throw Error(ErrorCode::Unsupported,
                 fmt::format("LLVM knows no x86-64 processor '{}'", processor), "",
@@ -73,7 +77,7 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const std::string& isa) {
   return machine;
 }
 
-std::string generate(llvm::TargetMachine& machine, llvm::Module& module, int vector_f32,
+std::string generate(llvm::TargetMachine &machine, llvm::Module &module, int vector_f32,
                      OutputKind kind) {
   std::string errors;
   module.getContext().setDiagnosticHandlerCallBack(collect, &errors);
@@ -96,4 +100,4 @@ std::string generate(llvm::TargetMachine& machine, llvm::Module& module, int vec
   return {bytes.begin(), bytes.end()};
 }
 
-}  // namespace tilefuse::emit::native
+} // namespace tilefuse::emit::native

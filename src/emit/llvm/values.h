@@ -22,28 +22,28 @@ namespace tilefuse::emit::native {
 using Ir = llvm::IRBuilder<>;
 
 // True for {I32, 1}, which is held as i64.
-bool is_int(const kernel::Type& type);
+bool is_int(const kernel::Type &type);
 // True for types whose order is unsigned: u8 and bool.
 bool is_unsigned(DType elem);
 
-llvm::Type* value_type(Ir& ir, const kernel::Type& type);
-llvm::Type* memory_type(Ir& ir, DType elem, int lanes);
+llvm::Type *value_type(Ir &ir, const kernel::Type &type);
+llvm::Type *memory_type(Ir &ir, DType elem, int lanes);
 
 // `scalar` repeated `lanes` times; lanes 1 gives it back.
-llvm::Value* splat(Ir& ir, llvm::Value* scalar, int lanes);
+llvm::Value *splat(Ir &ir, llvm::Value *scalar, int lanes);
 // Every lane is `value`, rounded to the type; out of range saturates.
-llvm::Constant* constant(Ir& ir, const kernel::Type& type, double value);
+llvm::Constant *constant(Ir &ir, const kernel::Type &type, double value);
 // The same as bits in memory.
-llvm::Constant* memory_constant(Ir& ir, const kernel::Type& type, double value);
+llvm::Constant *memory_constant(Ir &ir, const kernel::Type &type, double value);
 
 // Between the two forms of one type.
-llvm::Value* from_memory(Ir& ir, const kernel::Type& type, llvm::Value* value);
-llvm::Value* to_memory(Ir& ir, const kernel::Type& type, llvm::Value* value);
+llvm::Value *from_memory(Ir &ir, const kernel::Type &type, llvm::Value *value);
+llvm::Value *to_memory(Ir &ir, const kernel::Type &type, llvm::Value *value);
 
 // True where a lane is not zero: i1 or <N x i1>.
-llvm::Value* to_bool(Ir& ir, DType elem, llvm::Value* value);
-// Conversion of values. Float to integer truncates and saturates (NaN gives 0), integers wrap, and narrower floats are
-// rounded to nearest even.
-llvm::Value* cast(Ir& ir, const kernel::Type& from, const kernel::Type& to, llvm::Value* value);
+llvm::Value *to_bool(Ir &ir, DType elem, llvm::Value *value);
+// Conversion of values. Float to integer truncates and saturates (NaN gives 0), integers wrap, and
+// narrower floats are rounded to nearest even.
+llvm::Value *cast(Ir &ir, const kernel::Type &from, const kernel::Type &to, llvm::Value *value);
 
-}  // namespace tilefuse::emit::native
+} // namespace tilefuse::emit::native

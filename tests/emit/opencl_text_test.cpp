@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// OpenCL C as text: the exact source of small kernels, names, and what is refused.
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "emit/emitter.h"
+#include "kernel/text.h"
+
+namespace tilefuse::emit {
+namespace {
+
+Target target_with(LaneKind lanes) {
+  Target target;
+  target.name = "opencl_test";
+  target.backend = "opencl";
+  target.lanes = lanes;
+  target.max_group = 256;
+  return target;
+}
+
+Package emitted(const std::string &text, LaneKind lanes = LaneKind::WorkItem) {
+  return make_opencl_emitter()->emit(kernel::parse_kernel(text), target_with(lanes));
+}
+
+TEST(OpenclText, VectorTile) {
+  const std::string text = R"(
+kernel tile blocks 3 block_size 1 {
+  global const b0 f32[64]
+  global b2 f32[96]
+  register a0 f32x8[2]
+  let p = block * 4
+  a0[0] = f32x8(0)
+  for c in 0..16 { a0[0] = fma(broadcast(b0[p + c], 8), b0[c * 8 .. 8], a0[0]) }
+  b2[block * 32 .. 8] = max(a0[0], f32x8(0.5))
+})";
+  EXPECT_EQ(emitted(text).code, R"(#pragma OPENCL FP_CONTRACT OFF
+#ifndef tf_max_f32x8_defined
+#define tf_max_f32x8_defined
+static inline float8 tf_max_f32x8(float8 a, float8 b) { return b > a ? b : a; }
+#endif
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void k_tile(__global const float* restrict b0, __global float* restrict b1) {
+  const int block = (int)get_group_id(0);
+  float8 a2_0;
+  float8 a2_1;
+  const int v0 = block * 4;
+  a2_0 = (float8)(0.0f);
+  for (int v1 = 0; v1 < 16; v1 += 1) {
+    a2_0 = fma((float8)(b0[v0 + v1]), vload8(0, b0 + v1 * 8), a2_0);
+  }
+  vstore8(tf_max_f32x8(a2_0, (float8)(0.5f)), 0, b1 + block * 32);
+}
+)");
+}
+
+TEST(OpenclText, WorkItemsWithLocalMemory) {
+  const Package package = emitted(R"(
+kernel turn blocks 4 block_size 64 flops 256 bytes 2048 {
+  global const b0 f16[256]
+  global b1 f32[256]
+  local s2 f16[64]
+  s2[lane] = b0[block * 64 + lane]
+  barrier
+  if lane < 32 { b1[block * 64 + lane] = f32(s2[63 - lane]) } else { b1[block * 64 + lane] = f32(1) }
+})");
+  EXPECT_EQ(package.code, R"(#pragma OPENCL FP_CONTRACT OFF
+__kernel __attribute__((reqd_work_group_size(64, 1, 1))) void k_turn(__global const half* restrict b0, __global float* restrict b1) {
+  __local ushort s2_bits[64];
+  __local half* s2 = (__local half*)s2_bits;
+  const int block = (int)get_group_id(0);
+  const int lane = (int)get_local_id(0);
+  vstore_half_rte(vload_half(block * 64 + lane, b0), lane, s2);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (lane < 32) {
+    b1[block * 64 + lane] = vload_half(63 - lane, s2);
+  }
+  else {
+    b1[block * 64 + lane] = 1.0f;
+  }
+}
+)");
+  EXPECT_EQ(package.symbol, "k_turn");
+  EXPECT_EQ(package.blocks, 4);
+  EXPECT_EQ(package.block_size, 64);
+  EXPECT_EQ(package.args, (std::vector<Argument>{{512, false}, {1024, true}}));
+  EXPECT_EQ(package.flops, 256);
+  EXPECT_EQ(package.bytes, 2048);
+}
+
+TEST(OpenclText, BodyIsAFunctionForVectorTargets) {
+  EXPECT_EQ(emitted(R"(
+kernel copy blocks 4 block_size 1 {
+  global const b0 i8[16]
+  global b1 i8[16]
+  barrier
+  b1[block .. 4 valid 16 - block] = b0[block .. 4]
+})",
+                    LaneKind::Vector)
+                .code,
+            R"(#pragma OPENCL FP_CONTRACT OFF
+#ifndef tf_store_global_i8x4_defined
+#define tf_store_global_i8x4_defined
+static __attribute__((noinline)) void tf_store_global_i8x4_part(__global char* p, char4 value, int valid) {
+  if (0 < valid) p[0] = value.s0;
+  if (1 < valid) p[1] = value.s1;
+  if (2 < valid) p[2] = value.s2;
+  if (3 < valid) p[3] = value.s3;
+}
+static inline void tf_store_global_i8x4(__global char* p, char4 value, int valid) {
+  if (valid >= 4) vstore4(value, 0, p);
+  else tf_store_global_i8x4_part(p, value, valid);
+}
+#endif
+static __attribute__((noinline)) void k_copy_body(const int block, __global const char* restrict b0, __global char* restrict b1) {
+  tf_store_global_i8x4(b1 + block, vload4(0, b0 + block), 16 - block);
+}
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void k_copy(__global const char* restrict b0, __global char* restrict b1) {
+  k_copy_body((int)get_group_id(0), b0, b1);
+}
+)");
+}
+
+TEST(OpenclText, NamesOfBuffersAndVariablesDoNotReachTheSource) {
+  const std::string code = emitted(R"(
+kernel evil blocks 1 block_size 1 {
+  global const secret_in f32[4]
+  global secret_out f32[4]
+  let secret_value = secret_in[0]
+  secret_out[1] = secret_value
+})")
+                               .code;
+  EXPECT_EQ(code.find("secret"), std::string::npos) << code;
+}
+
+TEST(OpenclText, LargeBuffersWidenIndices) {
+  const auto code = [](const std::string &elems) {
+    return emitted("kernel w blocks 1 block_size 1 {\n  global b0 i8[" + elems +
+                   "]\n  b0[block] = i8(1)\n}")
+        .code;
+  };
+  EXPECT_NE(code("2147483647").find("const int block"), std::string::npos);
+  EXPECT_NE(code("2147483648").find("const long block"), std::string::npos);
+}
+
+TEST(OpenclText, DoublesAreAskedForAndRefused) {
+  const std::string text =
+      "kernel d blocks 1 block_size 1 {\n  global b0 f64[4]\n  b0[0] = f64(1)\n}";
+  EXPECT_NE(emitted(text).code.find("cl_khr_fp64"), std::string::npos);
+  Target without = target_with(LaneKind::WorkItem);
+  without.fp64 = false;
+  EXPECT_THROW(make_opencl_emitter()->emit(kernel::parse_kernel(text), without), Error);
+}
+
+TEST(OpenclText, WhatTheLanguageLacksIsRefused) {
+  EXPECT_THROW(
+      emitted("kernel v blocks 1 block_size 1 {\n  global b0 f32[40]\n  b0[0 .. 5] = f32x5(1)\n}"),
+      Error);
+  EXPECT_THROW(
+      emitted("kernel v blocks 1 block_size 512 {\n  global b0 f32[512]\n  b0[lane] = f32(1)\n}"),
+      Error);
+}
+
+TEST(Symbol, IsAnIdentifierOfItsOwn) {
+  EXPECT_EQ(symbol_for("conv_fwd_f32"), "k_conv_fwd_f32");
+  const std::vector<std::string> names = {"",
+                                          "kernel",
+                                          "Ünicode",
+                                          "a b",
+                                          "a_b",
+                                          "a\nb",
+                                          "\";}",
+                                          std::string(200, 'x'),
+                                          std::string(200, 'x') + "y",
+                                          std::string(61, 'z'),
+                                          std::string(62, 'z')};
+  std::set<std::string> seen;
+  for (const std::string &name : names) {
+    const std::string symbol = symbol_for(name);
+    EXPECT_LE(symbol.size(), 63u);
+    EXPECT_EQ(symbol.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_"), std::string::npos)
+        << symbol;
+    EXPECT_TRUE(seen.insert(symbol).second) << symbol;
+  }
+}
+
+} // namespace
+} // namespace tilefuse::emit
