@@ -128,6 +128,12 @@ def run_file(path, tool, update):
     return None
 
 
+def shortened(text, limit=80):
+    lines = text.splitlines()
+    more = [f"… and {len(lines) - limit} more lines"] if len(lines) > limit else []
+    return "\n".join(lines[:limit] + more)
+
+
 def self_test():
     output = "start\nalpha  1\nbeta 2\nlabel two\nalpha 3\n"
     good = [[("CHECK", "alpha 1"), ("CHECK-NEXT", "beta {{[0-9]}}")], [("CHECK-LABEL", "label"), ("CHECK", "alpha 3")],
@@ -163,7 +169,7 @@ def main():
         problem = run_file(path.resolve(), args.tool and args.tool.resolve(), args.update)
         if problem:
             failed += 1
-            print(f"{path}: {problem}\n")
+            print(f"{path}: {shortened(problem)}\n")
     print(f"{len(files) - failed} of {len(files)} golden files pass")
     return 1 if failed or not files else 0
 

@@ -142,19 +142,24 @@ Draft fuse(Draft producer, const Draft& map, const std::vector<int>& indices,
   return producer;
 }
 
-// How often each tensor is read by statements, outputs counting as one reading.
-std::vector<int> count_readers(const program::Program& program) {
+// How often each tensor's elements are read: by statements, as outputs (counting as one reading), and through every other
+// tensor whose window lies in the same buffer, such as a view or the whole of a concatenation.
+std::vector<int> count_readers(const StoredProgram& stored) {
+  const program::Program& program = stored.program;
   std::vector<int> readers(program.tensors.size(), 0);
   for (const program::Statement& statement : program.statements)
     for (TensorId id : program::reads(statement)) ++readers[static_cast<std::size_t>(to_int(id))];
   for (TensorId id : program.outputs) ++readers[static_cast<std::size_t>(to_int(id))];
+  std::map<BufferId, int> of_buffer;
+  for (std::size_t t = 0; t < readers.size(); ++t) of_buffer[stored.windows[t].buffer] += readers[t];
+  for (std::size_t t = 0; t < readers.size(); ++t) readers[t] = of_buffer[stored.windows[t].buffer];
   return readers;
 }
 
 class Grouping {
  public:
   explicit Grouping(const StoredProgram& stored)
-      : stored_(stored), readers_(count_readers(stored.program)) {}
+      : stored_(stored), readers_(count_readers(stored)) {}
 
   std::vector<PlacedGroup> run() {
     for (const program::Statement& statement : stored_.program.statements) add(statement);

@@ -17,21 +17,23 @@ bool uses_index_of(const std::vector<Affine> &subscripts, const Affine &affine) 
   });
 }
 
-// How many dimensions of a convolution's result, from 1 on, stand in the operand without the batch;
+// How many dimensions of a convolution's result, from 1 on, stand in an operand without the batch;
 // 0: no convolution.
 std::size_t channels_of(const Contraction &contraction) {
   const auto &out = contraction.out;
   if (contraction.agg != Agg::Sum || contraction.comb != Comb::Mul || out.size() < 3)
     return 0;
+  std::size_t channels = 0;
   for (const Access &access : contraction.in) {
     if (uses_index_of(access.subscripts, out[0]))
       continue;
-    std::size_t channels = 0;
-    while (channels + 1 < out.size() && uses_index_of(access.subscripts, out[channels + 1]))
-      ++channels;
-    return channels;
+    std::size_t own = 0;
+    while (own + 1 < out.size() && uses_index_of(access.subscripts, out[own + 1]))
+      ++own;
+    if (own != 0)
+      channels = channels == 0 ? own : std::min(channels, own);
   }
-  return 0;
+  return channels;
 }
 
 // Spreads channel counts from the results of convolutions to the temporaries around them, nearest
@@ -50,7 +52,7 @@ public:
         if (channels_[at(next)] == 0)
           set(next, carried(queue_[i], next));
     for (std::size_t i = 0; i < channels_.size(); ++i)
-      if (!has_many_channels(program_.tensors[i].shape, channels_[i]))
+      if (channels_[i] != 0 && !has_many_channels(program_.tensors[i].shape, channels_[i]))
         channels_[i] = 0;
     return std::move(channels_);
   }
@@ -96,9 +98,8 @@ private:
   }
 
   static bool has_many_channels(const Shape &shape, std::size_t channels) {
-    return std::any_of(shape.begin() + (channels == 0 ? 0 : 1),
-                       shape.begin() +
-                           static_cast<std::ptrdiff_t>(channels == 0 ? 0 : channels + 1),
+    const auto first = shape.begin() + 1;
+    return std::any_of(first, first + static_cast<std::ptrdiff_t>(channels),
                        [](std::int64_t dim) { return dim > 1; });
   }
 

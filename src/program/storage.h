@@ -3,8 +3,9 @@
 // view is a window of its source's buffer, a piece of a concatenation is a slice of the whole's.
 //
 // assign_storage picks
-// - row-major for inputs, outputs and constants; for temporaries of rank >= 3 that belong to a convolution channels-last
-//   (dimension 1 gets stride 1), else row-major. A tensor that is only read through views takes the layout they want.
+// - row-major for inputs, outputs and constants; channels-last for temporaries of rank >= 3 around a convolution (its
+//   channels, which are dimension 1 or for groups dimensions 1 and 2, lie innermost); row-major for other temporaries. A
+//   tensor that is only read through views takes the layout they want.
 // - one window for a view and its source where strides can express it; else an identity contraction (origin "layout")
 //   copies the source to where they can.
 // - one buffer for a chain of inserts (contractions whose `init` nothing else reads), and for the tensors that the chain's

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "program/reference.h"
+
 namespace tilefuse::program {
 namespace {
 
@@ -12,6 +14,33 @@ TEST(Layout, ChannelsLastPutsDimensionOneInnermost) {
   EXPECT_EQ(channels_last({2, 3, 5, 7}), (Shape{105, 1, 21, 3}));
   EXPECT_EQ(channels_last({2, 3, 5}), (Shape{15, 1, 3}));
   EXPECT_EQ(channels_last({2, 3, 4, 5, 6}), (Shape{360, 1, 90, 18, 3}));
+}
+
+TEST(Layout, SeveralChannelDimensionsKeepTheirOrder) {
+  EXPECT_EQ(channels_last({2, 3, 4, 5, 6}, 2), (Shape{360, 4, 1, 72, 12}));
+}
+
+TEST(Layout, ConvolutionsSayWhatTheirChannelsAre) {
+  const Program program = testing::program_of(R"(program "t" {
+    input %0 "x" : f32[1, 4, 5, 5] const %1 "w" : f32[2, 3, 2] const %2 "d" : f32[6]
+    %3 "split" : f32[1, 2, 2, 5, 5] = view(%0)
+    %4 "grouped" : f32[1, 2, 3, 5, 5] = sum[n, g, m, y, x, c](%3[n, g, c, y, x] * %1[g, m, c]) -> [n, g, m, y, x]
+    %5 "joined" : f32[1, 6, 5, 5] = view(%4)
+    %6 "relu" : f32[1, 6, 5, 5] = map[%5](max($0, 0))
+    %7 "depthwise" : f32[1, 6, 5, 5] = sum[n, c, y, x](%6[n, c, y, x] * %2[c]) -> [n, c, y, x]
+    %8 "flat" : f32[1, 6, 25] = view(%7)
+    %9 "one" : f32[1, 1, 5, 5] = sum[n, c, y, x](%6[n, c, y, x]) -> [n, 0, y, x]
+    output %8 })");
+  EXPECT_EQ(channel_dims(program), (std::vector<std::size_t>{0, 0, 0, 2, 2, 1, 1, 1, 0, 0}));
+}
+
+TEST(Layout, MatrixProductsHaveNoChannels) {
+  const Program program = testing::program_of(R"(program "t" {
+    input %0 "x" : f32[2, 3, 4] const %1 "w" : f32[4, 5]
+    %2 "y" : f32[2, 3, 5] = sum[b, t, d, k](%0[b, t, k] * %1[k, d]) -> [b, t, d]
+    %3 "z" : f32[2, 3, 5] = sum[b, t, d, k](%1[k, d] * %0[b, t, k]) -> [b, t, d]
+    output %2 })");
+  EXPECT_EQ(channel_dims(program), std::vector<std::size_t>(4, 0));
 }
 
 TEST(Layout, UnitDimensionsDoNotCount) {

@@ -184,6 +184,24 @@ TEST(Storage, GroupedConvolutionWritesTheChannelsOfItsView) {
   EXPECT_EQ(window(s, 4).strides[2], 1);
 }
 
+TEST(Storage, ShuffleUnitMovesNothingButTheShuffle) {
+  const auto s = stored(
+      R"(program "t" { input %0 "x" : f32[1, 4, 3, 3] const %1 "w" : f32[2, 3, 2] const %2 "d" : f32[6]
+    %3 "split" : f32[1, 2, 2, 3, 3] = view(%0)
+    %4 "grouped" : f32[1, 2, 3, 3, 3] = sum[n, g, m, y, x, c](%3[n, g, c, y, x] * %1[g, m, c]) -> [n, g, m, y, x]
+    %5 "joined" : f32[1, 6, 3, 3] = view(%4)
+    %6 "relu" : f32[1, 6, 3, 3] = map[%5](max($0, 0))
+    %7 "groups" : f32[1, 2, 3, 3, 3] = view(%6)
+    %8 "turned" : f32[1, 3, 2, 3, 3] = assign[n, c, g, y, x](%7[n, g, c, y, x]) -> [n, c, g, y, x]
+    %9 "shuffled" : f32[1, 6, 3, 3] = view(%8)
+    %10 "depthwise" : f32[1, 6, 3, 3] = sum[n, c, y, x](%9[n, c, y, x] * %2[c]) -> [n, c, y, x]
+    %11 "end" : f32[1, 6, 3, 3] = map[%10]($0 + 1)
+    output %11 })");
+  EXPECT_EQ(s.program.statements.size(), 5U);
+  for (int id : {5, 6, 9, 10})
+    EXPECT_EQ(window(s, id).strides, (Shape{54, 1, 18, 6})) << id;
+}
+
 TEST(Storage, FireConcatenationIsWrittenInPlace) {
   const auto s = stored(kStart + conv(2, 0, 1) + relu(3, 2) + conv(4, 0, 1) + relu(5, 4) +
                         insert(6, 3, 0, 8, -1) + insert(7, 5, 4, 8, 6) + relu(8, 7, "1, 8, 4, 4") +

@@ -11,14 +11,29 @@ namespace {
 
 using program::HostTensor;
 
-// A binary PNM of one row of grey steps, repeated.
-Image steps(int width, int height) {
-  std::string pnm = "P6\n" + std::to_string(width) + " " + std::to_string(height) + "\n255\n";
-  for (int y = 0; y < height; ++y)
+// A BMP of 24 bits per pixel in which a pixel is (x, y, 7).
+std::string bmp(int width, int height) {
+  const int row = (width * 3 + 3) / 4 * 4;
+  std::string bytes = "BM";
+  const auto number = [&](int value, int size) {
+    for (int i = 0; i < size; ++i)
+      bytes += static_cast<char>(value >> (8 * i));
+  };
+  for (int value : {54 + row * height, 0, 54, 40, width, height})
+    number(value, 4);
+  number(1, 2);
+  number(24, 2);
+  for (int value : {0, row * height, 0, 0, 0, 0})
+    number(value, 4);
+  for (int y = height - 1; y >= 0; --y) {
     for (int x = 0; x < width; ++x)
-      pnm += {static_cast<char>(x), static_cast<char>(y), static_cast<char>(7)};
-  return decode_image(pnm, "steps.ppm");
+      bytes += {static_cast<char>(7), static_cast<char>(y), static_cast<char>(x)};
+    bytes.append(static_cast<std::size_t>(row - width * 3), '\0');
+  }
+  return bytes;
 }
+
+Image steps(int width, int height) { return decode_image(bmp(width, height), "steps.bmp"); }
 
 TEST(Image, PixelsAsStored) {
   const Image image = steps(5, 3);
@@ -31,8 +46,10 @@ TEST(Image, PixelsAsStored) {
 TEST(Image, WhatIsNone) {
   EXPECT_THROW(decode_image("", "x"), Error);
   EXPECT_THROW(decode_image("some text", "x"), Error);
-  EXPECT_THROW(decode_image("P6\n100000 100000\n255\n", "x"), Error);
-  EXPECT_THROW(decode_image("P6\n10 10\n255\nshort", "x"), Error);
+  EXPECT_THROW(decode_image(bmp(3, 2).substr(0, 30), "x"), Error);
+  std::string huge = bmp(1, 1);
+  huge[20] = huge[24] = 1; // 65537 x 65537
+  EXPECT_THROW(decode_image(huge, "x"), Error);
 }
 
 TEST(Image, HalvingAveragesAsPilDoes) {

@@ -16,7 +16,6 @@
 #define STBI_ONLY_PNG
 #define STBI_ONLY_BMP
 #define STBI_ONLY_GIF
-#define STBI_ONLY_PNM
 #define STBI_NO_STDIO
 #include <stb/stb_image.h>
 
@@ -53,7 +52,7 @@ Image decode_image(std::string_view bytes, const std::string &file) {
   int channels = 0;
   const auto not_an_image = [&] {
     return Error(ErrorCode::Io,
-                 fmt::format("not an image that can be read; need JPEG, PNG, BMP, GIF or PNM of at "
+                 fmt::format("not an image that can be read; need JPEG, PNG, BMP or GIF of at "
                              "most {} megapixels",
                              kMaxPixels >> 20),
                  file);

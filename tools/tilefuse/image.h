@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures: decoding (JPEG, PNG, BMP, GIF, PNM), resizing as PIL's bilinear filter does
+// Pictures: decoding (JPEG, PNG, BMP, GIF), resizing as PIL's bilinear filter does
 // (antialiased when shrinking), and cropping. Pixels are RGB bytes, row by row.
 #pragma once
 

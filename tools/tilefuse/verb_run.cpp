@@ -237,7 +237,7 @@ void add_run(CLI::App &app) {
   add_model_options(*verb, args->model);
   auto *inputs = verb->add_option("--input", args->inputs, "Tensor for an input, .npy or .pb")
                      ->type_name("[NAME=]FILE");
-  verb->add_option("--image", args->images, "Pictures: JPEG, PNG, BMP, GIF, PNM")
+  verb->add_option("--image", args->images, "Pictures: JPEG, PNG, BMP, GIF")
       ->type_name("FILE")
       ->excludes(inputs);
   verb->add_option("--labels", args->said.labels, "Names of the classes, one per line")
