@@ -67,8 +67,10 @@ private:
   void connect(const Statement &statement) {
     if (!is_candidate(statement.out))
       return;
+    const bool is_view = std::holds_alternative<View>(statement.body);
     for (TensorId id : reads(statement)) {
-      if (!is_candidate(id))
+      const bool is_alike = is_view || shape(id).size() == shape(statement.out).size();
+      if (!is_candidate(id) || !is_alike)
         continue;
       neighbours_[at(id)].push_back(statement.out);
       neighbours_[at(statement.out)].push_back(id);
@@ -94,7 +96,7 @@ private:
     const bool is_same_rest = rest + 1 < b.size() && a[0] == b[0] &&
                               std::equal(a.end() - static_cast<std::ptrdiff_t>(rest), a.end(),
                                          b.end() - static_cast<std::ptrdiff_t>(rest));
-    return is_same_rest && elems(a) == elems(b) ? b.size() - 1 - rest : 0;
+    return is_same_rest ? b.size() - 1 - rest : 0;
   }
 
   static bool has_many_channels(const Shape &shape, std::size_t channels) {
