@@ -5,7 +5,7 @@ set -euo pipefail
 
 packages=(
   # build
-  cmake g++ ninja-build ccache
+  make cmake g++ ninja-build ccache
   llvm-19-dev zlib1g-dev libsqlite3-dev libprotobuf-dev protobuf-compiler libonnx-dev opencl-c-headers
   libcli11-dev libfmt-dev libtomlplusplus-dev libstb-dev libxxhash-dev
   # tests

@@ -166,6 +166,17 @@ struct Parts {
   std::string registers;
 };
 
+// A global buffer comes as the memory it lies in and a byte offset.
+void declare_argument(const CContext &cx, BufferId id, const std::string &declaration,
+                      Parts &parts) {
+  const std::string pointer = pointer_type(cx, cx.kernel[id]);
+  parts.parameters += fmt::format("{}{}{}{}* m{}, const {} o{}", parts.parameters.empty() ? "" : ", ",
+                                  cx.dialect.global_space, cx.kernel[id].written ? "" : "const ",
+                                  cx.dialect.byte_type, to_int(id), cx.dialect.offset_type,
+                                  to_int(id));
+  parts.locals += fmt::format("  {} = ({})(m{} + o{});\n", declaration, pointer, to_int(id), to_int(id));
+}
+
 Parts declare(CContext &cx) {
   Parts parts;
   parts.body_parameters = fmt::format("const {} block", cx.index_type());
@@ -185,7 +196,7 @@ Parts declare(CContext &cx) {
     if (buffer.space == Space::Local)
       parts.locals += declare_local(cx, id);
     else
-      parts.parameters += (parts.parameters.empty() ? "" : ", ") + parameter;
+      declare_argument(cx, id, parameter, parts);
   }
   return parts;
 }

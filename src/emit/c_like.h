@@ -36,6 +36,8 @@ struct Dialect {
   std::string_view global_space; // with a trailing blank, may be empty
   std::string_view local_space;
   std::string_view private_space;
+  std::string_view byte_type;   // of memory that a buffer lies in
+  std::string_view offset_type; // of a buffer's offset in it, bytes
   std::string_view restrict_word;
   std::string_view block_index; // as an int
   std::string_view lane_index;

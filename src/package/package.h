@@ -4,7 +4,7 @@
 //
 // Machine-code ABI of an ElfObject: void SYMBOL(void* const* args, int64_t block, void* scratch), called once per block
 // in [0, blocks), args[i] pointing at argument i's first byte, scratch at scratch_bytes of the calling thread, 64-byte
-// aligned. OpenCL: __kernel void SYMBOL(arg0, arg1, …), one-dimensional range blocks * block_size in groups of block_size.
+// aligned. OpenCL: __kernel void SYMBOL(memory0, ulong offset0, memory1, ulong offset1, …), offsets in bytes; one-dimensional range blocks * block_size in groups of block_size.
 #pragma once
 
 #include <cstdint>

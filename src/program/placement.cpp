@@ -137,8 +137,7 @@ bool Placer::alias(TensorId source, TensorId view) {
 bool Placer::can_return(TensorId source) const {
   const Window &home = *window(source);
   const Buffer &buffer = buffers_[at(home.buffer)];
-  return buffer.role == Role::Temporary && !buffer.is_output &&
-         owners_[at(home.buffer)] == source &&
+  return buffer.role == Role::Temporary && owners_[at(home.buffer)] == source &&
          same_layout(shape(source), home.strides, row_major(shape(source)));
 }
 

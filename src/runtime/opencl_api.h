@@ -20,7 +20,7 @@ namespace tilefuse::runtime {
 #define TILEFUSE_OPENCL_FUNCTIONS(X) \
   X(clGetPlatformIDs) X(clGetPlatformInfo) X(clGetDeviceIDs) X(clGetDeviceInfo) \
   X(clCreateContext) X(clReleaseContext) X(clCreateCommandQueue) X(clReleaseCommandQueue) \
-  X(clCreateBuffer) X(clCreateSubBuffer) X(clReleaseMemObject) X(clEnqueueReadBuffer) \
+  X(clCreateBuffer) X(clReleaseMemObject) X(clEnqueueReadBuffer) \
   X(clEnqueueWriteBuffer) X(clEnqueueFillBuffer) X(clCreateProgramWithSource) \
   X(clCreateProgramWithBinary) X(clBuildProgram) X(clGetProgramBuildInfo) X(clGetProgramInfo) \
   X(clReleaseProgram) X(clCreateKernel) X(clReleaseKernel) X(clGetKernelWorkGroupInfo) \

@@ -72,8 +72,7 @@ public:
       return;
     for (std::size_t i = 0; i < package.args.size(); ++i) {
       const cl_mem memory = buffer(i, package.args[i].bytes);
-      if (cx_.api.clSetKernelArg(kernel.get(), static_cast<cl_uint>(i), sizeof memory, &memory) !=
-          CL_SUCCESS)
+      if (set_argument(cx_.api, kernel.get(), i, memory, 0) != CL_SUCCESS)
         return;
     }
     const std::int64_t groups = package.blocks < kPoclSmallGrid / package.block_size
@@ -171,6 +170,14 @@ ProgramHandle build_source(const OpenclContext &cx, const std::vector<const Pack
     build_source(cx, {package}); // finds the one that fails
   check(code, "clBuildProgram of several kernels");
   return program;
+}
+
+cl_int set_argument(const OpenclApi &api, cl_kernel kernel, std::size_t position, cl_mem memory,
+                    std::int64_t offset) {
+  const auto first = static_cast<cl_uint>(2 * position);
+  const auto bytes = static_cast<cl_ulong>(offset);
+  const cl_int code = api.clSetKernelArg(kernel, first, sizeof memory, &memory);
+  return code != CL_SUCCESS ? code : api.clSetKernelArg(kernel, first + 1, sizeof bytes, &bytes);
 }
 
 ProgramHandle load_binary(const OpenclContext &cx, const Package &package) {

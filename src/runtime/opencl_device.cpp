@@ -30,35 +30,15 @@ public:
   std::int64_t bytes() const override { return bytes_; }
   cl_mem whole() const { return whole_.get(); }
 
-  // Null for the whole buffer: a view of all of it is the buffer itself.
-  std::shared_ptr<MemHandle> part(std::int64_t offset, std::int64_t bytes) {
-    if (offset == 0 && (bytes == bytes_ || bytes == 0))
-      return nullptr;
-    std::weak_ptr<MemHandle> &known = parts_[{offset, bytes}];
-    if (auto held = known.lock())
-      return held;
-    const cl_buffer_region region{static_cast<std::size_t>(offset),
-                                  static_cast<std::size_t>(bytes)};
-    cl_int code = CL_SUCCESS;
-    auto made = std::make_shared<MemHandle>(
-        cx_->api, cx_->api.clCreateSubBuffer(whole_.get(), CL_MEM_READ_WRITE,
-                                             CL_BUFFER_CREATE_TYPE_REGION, &region, &code));
-    check(code, fmt::format("clCreateSubBuffer of {} bytes at {}", bytes, offset));
-    known = made;
-    return made;
-  }
-
 private:
   std::shared_ptr<OpenclContext> cx_;
   std::int64_t bytes_ = 0;
   MemHandle whole_;
-  std::map<std::pair<std::int64_t, std::int64_t>, std::weak_ptr<MemHandle>> parts_;
 };
 
 struct OpenclLaunchable final : Launchable {
   std::shared_ptr<OpenclContext> cx;
   std::shared_ptr<ProgramHandle> program;
-  std::vector<std::shared_ptr<MemHandle>> parts;
   KernelHandle kernel;
   std::string name;
   std::size_t global = 0;
@@ -220,11 +200,7 @@ private:
       TILEFUSE_CHECK(bindings[i].bytes >= built.args[i].bytes,
                      "a binding smaller than its argument");
       TILEFUSE_CHECK(bindings[i].offset % alignment() == 0, "a binding that is not aligned");
-      launchable.parts.push_back(memory.part(bindings[i].offset, bindings[i].bytes));
-      const cl_mem object =
-          launchable.parts.back() == nullptr ? memory.whole() : launchable.parts.back()->get();
-      check(api().clSetKernelArg(launchable.kernel.get(), static_cast<cl_uint>(i), sizeof object,
-                                 &object),
+      check(set_argument(api(), launchable.kernel.get(), i, memory.whole(), bindings[i].offset),
             fmt::format("clSetKernelArg {} of '{}'", i, built.name));
     }
   }

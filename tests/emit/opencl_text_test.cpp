@@ -40,7 +40,9 @@ kernel tile blocks 3 block_size 1 {
 #define tf_max_f32x8_defined
 static inline float8 tf_max_f32x8(float8 a, float8 b) { return b > a ? b : a; }
 #endif
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void k_tile(__global const float* restrict b0, __global float* restrict b1) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void k_tile(__global const uchar* m0, const ulong o0, __global uchar* m1, const ulong o1) {
+  __global const float* restrict b0 = (__global const float*)(m0 + o0);
+  __global float* restrict b1 = (__global float*)(m1 + o1);
   const int block = (int)get_group_id(0);
   float8 a2_0;
   float8 a2_1;
@@ -65,7 +67,9 @@ kernel turn blocks 4 block_size 64 flops 256 bytes 2048 {
   if lane < 32 { b1[block * 64 + lane] = f32(s2[63 - lane]) } else { b1[block * 64 + lane] = f32(1) }
 })");
   EXPECT_EQ(package.code, R"(#pragma OPENCL FP_CONTRACT OFF
-__kernel __attribute__((reqd_work_group_size(64, 1, 1))) void k_turn(__global const half* restrict b0, __global float* restrict b1) {
+__kernel __attribute__((reqd_work_group_size(64, 1, 1))) void k_turn(__global const uchar* m0, const ulong o0, __global uchar* m1, const ulong o1) {
+  __global const half* restrict b0 = (__global const half*)(m0 + o0);
+  __global float* restrict b1 = (__global float*)(m1 + o1);
   __local ushort s2_bits[64];
   __local half* s2 = (__local half*)s2_bits;
   const int block = (int)get_group_id(0);
@@ -116,7 +120,9 @@ static __attribute__((noinline)) void k_copy_body(const int block, __global cons
   tf_store_global_i8x4(b1 + block, vload4(0, b0 + block), 16 - block);
 }
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void k_copy(__global const char* restrict b0, __global char* restrict b1) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void k_copy(__global const uchar* m0, const ulong o0, __global uchar* m1, const ulong o1) {
+  __global const char* restrict b0 = (__global const char*)(m0 + o0);
+  __global char* restrict b1 = (__global char*)(m1 + o1);
   k_copy_body((int)get_group_id(0), b0, b1);
 }
 )");

@@ -87,12 +87,9 @@ TEST(WrittenBox, SlicesPaddingAndConstantSubscripts) {
 
 TEST(WrittenBox, ConditionsWithoutIntegerSolutionsWriteNothing) {
   const std::string x = "input %0 \"x\" : f32[4]";
-  EXPECT_EQ(
-      written("f32[8] = sum[i, j, k](%0[j]) -> [i] where 0 <= k < 4, 0 <= 2*j - 2*k - 1 < 1", x),
-      kNothing1);
-  EXPECT_EQ(
-      written("f32[8] = sum[i, j, k](%0[j]) -> [i] where 0 <= k < 4, 0 <= 2*j - 2*k - 1 < 2", x),
-      whole({8}));
+  const std::string sum = "f32[8] = sum[i, j, k, l](%0[j]) -> [i] where 0 <= k < 4, 0 <= l < 4, ";
+  EXPECT_EQ(written(sum + "0 <= 2*j + 2*k - 2*l - 1 < 1", x), kNothing1);
+  EXPECT_EQ(written(sum + "0 <= 2*j + 2*k - 2*l - 1 < 2", x), whole({8}));
 }
 
 TEST(WrittenBox, ConstraintsTakeFractions) {

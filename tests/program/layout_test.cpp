@@ -30,8 +30,10 @@ TEST(Layout, ConvolutionsSayWhatTheirChannelsAre) {
     %7 "depthwise" : f32[1, 6, 5, 5] = sum[n, c, y, x](%6[n, c, y, x] * %2[c]) -> [n, c, y, x]
     %8 "flat" : f32[1, 6, 25] = view(%7)
     %9 "one" : f32[1, 1, 5, 5] = sum[n, c, y, x](%6[n, c, y, x]) -> [n, 0, y, x]
+    %10 "spread" : f32[1, 2, 6, 5, 5] = map[%6]($0 + 1)
+    %11 "batches" : f32[2, 1, 3, 5, 5] = view(%6)
     output %8 })");
-  EXPECT_EQ(channel_dims(program), (std::vector<std::size_t>{0, 0, 0, 2, 2, 1, 1, 1, 0, 0}));
+  EXPECT_EQ(channel_dims(program), (std::vector<std::size_t>{0, 0, 0, 2, 2, 1, 1, 1, 0, 0, 0, 0}));
 }
 
 TEST(Layout, MatrixProductsHaveNoChannels) {

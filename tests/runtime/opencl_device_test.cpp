@@ -23,7 +23,9 @@ Package scale_package(const std::string &symbol, const std::string &factor) {
   package.name = "scale by " + factor;
   package.symbol = symbol;
   package.code = "__kernel __attribute__((reqd_work_group_size(64, 1, 1))) void " + symbol +
-                 "(__global const float* restrict src, __global float* restrict dst) {\n"
+                 "(__global const uchar* m0, ulong o0, __global uchar* m1, ulong o1) {\n"
+                 "  __global const float* src = (__global const float*)(m0 + o0);\n"
+                 "  __global float* dst = (__global float*)(m1 + o1);\n"
                  "  const int i = (int)get_global_id(0);\n  dst[i] = src[i] * " +
                  factor + ";\n}\n";
   package.blocks = kElems / 64;

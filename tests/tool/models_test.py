@@ -32,7 +32,7 @@ class Models(ToolTest):
             self.assertEqual((got.shape, got.dtype), (stored.shape, stored.dtype))
             worst = error(got, stored)
             self.assertLessEqual(worst, 2e-2 if stored.dtype == np.float16 else 1e-3)
-            print(f"{model.parent.name}/{path.parent.name} {device}: {worst:.1e} of the range")
+            print(f"{model.parent.name}/{model.stem} {path.parent.name} {device}: {worst:.1e} of the range")
 
     def check_model(self, name, device):
         self.need_data()

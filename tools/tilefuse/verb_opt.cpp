@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "verb_opt.h"
-
+// `tilefuse opt`: any level in, any later level out.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <optional>
-#include <sstream>
 #include <vector>
 
 #include "base/error.h"
 #include "base/scanner.h"
 #include "cost/model.h"
 #include "emit/emitter.h"
+#include "files.h"
 #include "kernel/text.h"
 #include "lower/pipeline.h"
 #include "model/compile.h"
@@ -23,6 +21,7 @@
 #include "poly/group.h"
 #include "search/pick.h"
 #include "tile/tile.h"
+#include "verbs.h"
 
 namespace tilefuse::tool {
 namespace {
@@ -48,14 +47,6 @@ struct Arguments {
   std::vector<std::string> attributes;
   int only = -1;
 };
-
-std::string read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(ErrorCode::Io, "cannot read the file", path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 // "I=f32[1, 3, 8, 8]"
 std::pair<std::string, std::pair<DType, program::Shape>> parse_tensor(const std::string& text) {
@@ -87,7 +78,7 @@ std::pair<std::string, tile::Attribute> parse_attribute(const std::string& text)
 program::Program read_program(const Arguments& args) {
   if (args.from == "onnx")
     return onnx_import::import_model(args.file, tile::read_library(ops_directory()), {});
-  const std::string text = read_text(args.file);
+  const std::string text = read_file(args.file);
   if (args.from != "tile") return program::parse_program(text, args.file);
   std::map<std::string, std::pair<DType, program::Shape>> tensors;
   for (const std::string& tensor : args.tensors) tensors.insert(parse_tensor(tensor));
@@ -119,7 +110,7 @@ std::string lower_group(const poly::Group& group, const Arguments& args, const T
   const schedule::Schedule schedule =
       args.schedule_file.empty()
           ? search::pick(group.anchor, target)
-          : schedule::parse_schedule(group.anchor, read_text(args.schedule_file),
+          : schedule::parse_schedule(group.anchor, read_file(args.schedule_file),
                                      args.schedule_file);
   if (const std::optional<std::string> reason = schedule::illegal(group.anchor, schedule, target))
     throw Error(ErrorCode::Unsupported, "the schedule is not legal: " + *reason,
@@ -130,7 +121,7 @@ std::string lower_group(const poly::Group& group, const Arguments& args, const T
 }
 
 std::vector<poly::Group> read_groups(const Arguments& args) {
-  if (args.from == "group") return {poly::parse_group(read_text(args.file), args.file)};
+  if (args.from == "group") return {poly::parse_group(read_file(args.file), args.file)};
   program::Program program = read_program(args);
   if (args.from != "simplified") program = model::simplify(program);
   std::vector<poly::Group> groups;
@@ -146,7 +137,7 @@ std::string convert(const Arguments& args) {
     throw Error(ErrorCode::Unsupported,
                 fmt::format("level '{}' does not come after '{}'", args.to, args.from));
   if (args.from == "kernel") {
-    const kernel::Kernel kernel = kernel::parse_kernel(read_text(args.file), args.file);
+    const kernel::Kernel kernel = kernel::parse_kernel(read_file(args.file), args.file);
     return args.to == "kernel" ? kernel::to_text(kernel)
                                : package_text(kernel, find_target(args.target));
   }
