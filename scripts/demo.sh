@@ -4,7 +4,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 tilefuse=$1/bin/tilefuse
-data=${TILEFUSE_DATA:-$root/../shared/data}
+data=${TILEFUSE_DATA:-$(dirname "$root")/shared/data}
 
 say() { printf '\n$ %s\n' "$*"; "$@"; }
 

@@ -22,6 +22,10 @@ constexpr double kLatencySlots = 8;
 // Instructions that issue in the time of one multiply-add slot, two of which pass per cycle.
 constexpr double kIssuePerSlot = 2.5;
 constexpr double kLoopSlots = 6;
+// Elements of a cache line: a shorter run of memory costs a whole one.
+constexpr double kLineElems = 16;
+// Share of memory time that computing does not hide.
+constexpr double kExposedMemory = 0.35;
 // Bytes per slot from the second-level cache.
 constexpr double kL2BytesPerSlot = 14;
 
@@ -191,6 +195,7 @@ double Model::resident_bytes(const Operand& operand) const {
                               : extent(i);
       range += static_cast<double>(std::llabs(dim.at.coeff[at(i)])) * (span - 1);
     }
+    if (dim.stride == 1) range = std::ceil(range / kLineElems) * kLineElems;
     bytes *= std::min(range, static_cast<double>(dim.size));
   }
   return bytes;
@@ -237,9 +242,8 @@ Estimate Model::run() {
   estimate.staging = block_staging() * slot_seconds_;
   estimate.memory = block_memory_bytes() / (target_.gbytes_per_s * 1e9 / units);
   estimate.launch = target_.launch_us * 1e-6;
-  const double block = std::max(estimate.compute + estimate.stores + estimate.staging,
-                                0.5 * estimate.memory) +
-                       0.3 * estimate.memory + 20 * slot_seconds_;
+  const double block = estimate.compute + estimate.stores + estimate.staging +
+                       kExposedMemory * estimate.memory + 20 * slot_seconds_;
   estimate.waves = std::ceil(static_cast<double>(estimate.blocks) / units);
   const double even = static_cast<double>(estimate.blocks) / units;
   // A stolen core hurts least when there are several blocks per unit to hand out.

@@ -17,6 +17,8 @@ using schedule::Fill;
 using schedule::Schedule;
 using schedule::Split;
 
+constexpr std::int64_t kShortLoop = 4;
+
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Doublings of `step` up to a whole `extent`, the last one covering it.
@@ -72,6 +74,7 @@ class Space {
     return best;
   }
 
+  void unroll_window(Schedule& schedule) const;
   Schedule base() const;
   std::vector<std::int64_t> lane_widths() const;
   std::int64_t register_need(const Schedule& schedule) const;
@@ -88,6 +91,12 @@ class Space {
   std::vector<Candidate> found_;
 };
 
+// The innermost loop of a pooling window is short: its overhead would cost as much as its work.
+void Space::unroll_window(Schedule& schedule) const {
+  const int inner = schedule.order.back();
+  if (extent(inner) <= kShortLoop) schedule.splits[at(inner)].keep = extent(inner);
+}
+
 Schedule Space::base() const {
   Schedule schedule = schedule::scalar_schedule(nest_);
   const bool vector = target_.lanes == LaneKind::Vector;
@@ -102,6 +111,8 @@ Schedule Space::base() const {
                      const nest::Linear in = nest::flat(nest_.inputs[0], nest_.indices.size());
                      return std::llabs(in.coeff[at(a)]) > std::llabs(in.coeff[at(b)]);
                    });
+  if (nest_.inputs.size() == 1 && schedule.order.back() >= nest_.output_indices)
+    unroll_window(schedule);
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
     const nest::Operand& input = nest_.inputs[k];
     const bool guarded = std::any_of(input.dims.begin(), input.dims.end(),
