@@ -186,7 +186,7 @@ double Model::block_staging() const {
 }
 
 double Model::resident_bytes(const Operand& operand) const {
-  double bytes = static_cast<double>(size_bytes(nest_.acc_type));
+  double bytes = static_cast<double>(size_bytes(schedule::held_type(nest_)));
   for (const nest::Dim& dim : operand.dims) {
     double range = 1;
     for (int i = 0; i < static_cast<int>(nest_.indices.size()); ++i) {
@@ -215,8 +215,8 @@ double Model::block_memory_bytes() const {
     bytes += once * passes;
   }
   for (const Operand& extra : nest_.extras)
-    if (!extra.constant) bytes += points_in_block() * static_cast<double>(size_bytes(nest_.acc_type));
-  return bytes + points_in_block() * static_cast<double>(size_bytes(nest_.acc_type));
+    if (!extra.constant) bytes += points_in_block() * static_cast<double>(size_bytes(schedule::held_type(nest_)));
+  return bytes + points_in_block() * static_cast<double>(size_bytes(schedule::held_type(nest_)));
 }
 
 Estimate Model::run() {
@@ -226,7 +226,7 @@ Estimate Model::run() {
   double stream = 0;
   for (const Operand& input : nest_.inputs) {
     const bool by_lane = lane_ >= 0 && uses(input, lane_);
-    double fragment = static_cast<double>(size_bytes(nest_.acc_type));
+    double fragment = static_cast<double>(size_bytes(schedule::held_type(nest_)));
     if (by_lane) fragment *= static_cast<double>(schedule_.splits[at(lane_)].step());
     for (int i = nest_.output_indices; i < static_cast<int>(nest_.indices.size()); ++i)
       if (uses(input, i)) fragment *= extent(i);

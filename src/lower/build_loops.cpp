@@ -38,7 +38,7 @@ void declare_arguments(Context& cx) {
       buffer.written = args[a].slot == cx.nest.out.slot;
       cx.slot_buffers[static_cast<std::size_t>(args[a].slot)] = cx.build.buffer(buffer);
     } else {
-      buffer.type = {cx.nest.acc_type, 1};
+      buffer.type = {schedule::held_type(cx.nest), 1};
       buffer.elems = pack_layout(cx.nest, cx.schedule, args[a].packed_input).elems;
       cx.input_buffers[static_cast<std::size_t>(args[a].packed_input)] = cx.build.buffer(buffer);
     }
@@ -51,7 +51,7 @@ void declare_stages(Context& cx) {
       const std::int64_t elems = stage_tile(cx.nest, cx.schedule, static_cast<int>(k)).elems;
       cx.input_buffers[k] = cx.build.buffer({.name = fmt::format("s{}", k),
                                              .space = Space::Local,
-                                             .type = {cx.nest.acc_type, 1},
+                                             .type = {schedule::held_type(cx.nest), 1},
                                              .elems = elems});
     } else if (cx.schedule.fills[k] == schedule::Fill::Direct) {
       cx.input_buffers[k] = cx.slot_buffers[static_cast<std::size_t>(cx.nest.inputs[k].slot)];

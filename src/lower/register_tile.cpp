@@ -37,7 +37,7 @@ class RegisterTile {
   StmtRef build();
 
  private:
-  Type value_type() const { return {cx_.nest.acc_type, cx_.width()}; }
+  Type value_type() const { return {schedule::held_type(cx_.nest), cx_.width()}; }
 
   // Unroll loops over the register copies of `indices`; the body sees cx_.kept.
   StmtRef for_copies(const std::vector<std::size_t>& indices, const Body& body);
@@ -133,7 +133,7 @@ StmtRef RegisterTile::build() {
     body.push_back(b_.let(base, input_base(cx_, static_cast<int>(k))));
     bases_.push_back(b_.var(base));
   }
-  const double start = nest::initial_value(cx_.nest.agg, cx_.nest.acc_type);
+  const double start = nest::initial_value(cx_.nest.agg, schedule::held_type(cx_.nest));
   body.push_back(for_copies(all, [&] {
     return b_.store(acc_, copy_number(all), b_.real(start, value_type()));
   }));
@@ -211,7 +211,7 @@ ExprRef RegisterTile::load_input(int input) const {
   const ExprRef raw = b_.load(cx_.input_buffers[k], index, spread ? cx_.width() : 1,
                               spread ? address.lane_stride : 1, valid,
                               valid ? schedule::neutral_fill(cx_.nest) : 0);
-  const ExprRef value = b_.cast(raw, cx_.nest.acc_type);
+  const ExprRef value = b_.cast(raw, schedule::held_type(cx_.nest));
   return spread ? value : b_.broadcast(value, cx_.width());
 }
 
@@ -221,7 +221,7 @@ StmtRef RegisterTile::accumulate_one(const std::vector<ExprRef>& operands) {
   const ExprRef old = b_.load(acc_, position, cx_.width());
   ExprRef value = operands[0];
   const Agg agg = cx_.nest.agg;
-  if (cx_.nest.comb == Comb::Mul && agg == Agg::Sum && is_float(cx_.nest.acc_type))
+  if (cx_.nest.comb == Comb::Mul && agg == Agg::Sum && is_float(schedule::held_type(cx_.nest)))
     return b_.store(acc_, position, b_.fma(operands[0], operands[1], old));
   if (operands.size() > 1)
     value = b_.scalar(cx_.nest.comb == Comb::Mul ? ScalarOp::Mul : ScalarOp::Add,

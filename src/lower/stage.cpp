@@ -61,10 +61,10 @@ class StageFill {
   template <typename Body>
   StmtRef run(ExprRef begin, ExprRef end, const Body& body);
 
-  Type value_type(int lanes) const { return {cx_.nest.acc_type, lanes}; }
+  Type value_type(int lanes) const { return {schedule::held_type(cx_.nest), lanes}; }
   ExprRef loaded(ExprRef index, int lanes, ExprRef valid) const {
     const ExprRef raw = b_.load(from_, index, lanes, 1, valid, fill_);
-    return b_.cast(raw, cx_.nest.acc_type);
+    return b_.cast(raw, schedule::held_type(cx_.nest));
   }
 
   const Context& cx_;

@@ -46,4 +46,8 @@ void dump_levels(const std::string& directory, const program::Program& program,
   }
 }
 
+void dump_plan(const std::string& directory, const std::string& plan) {
+  write_text(std::filesystem::path(directory) / "plan.txt", plan);
+}
+
 }  // namespace tilefuse::model

@@ -13,4 +13,7 @@ namespace tilefuse::model {
 void dump_levels(const std::string& directory, const program::Program& program,
                  const Compiled& compiled, const Target& target);
 
+// Adds plan.txt to a dump.
+void dump_plan(const std::string& directory, const std::string& plan);
+
 }  // namespace tilefuse::model

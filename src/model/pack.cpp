@@ -20,7 +20,7 @@ class Packer {
                                   nest.inputs[static_cast<std::size_t>(input)].slot)]
                        .type),
         from_(from),
-        to_(static_cast<std::size_t>(layout_.elems * size_bytes(nest.acc_type))),
+        to_(static_cast<std::size_t>(layout_.elems * size_bytes(schedule::held_type(nest)))),
         values_(nest.indices.size(), 0) {}
 
   program::Bytes run() {
@@ -48,10 +48,10 @@ class Packer {
 
   void element(std::int64_t from) {
     if (exists()) {
-      if (from_type_ == DType::F32 && nest_.acc_type == DType::F32)
+      if (from_type_ == DType::F32 && schedule::held_type(nest_) == DType::F32)
         std::memcpy(to_.data() + 4 * next_, from_.data() + 4 * from, 4);
       else
-        store_element(to_.data(), nest_.acc_type, next_,
+        store_element(to_.data(), schedule::held_type(nest_), next_,
                       load_element(from_.data(), from_type_, from));
     }
     ++next_;

@@ -88,7 +88,7 @@ class Planner {
           add_constant({.buffer = buffer,
                         .kernel = k,
                         .input = input,
-                        .type = nest.acc_type,
+                        .type = schedule::held_type(nest),
                         .elems = pack_layout(nest, kernel.schedule, input).elems});
     return found->second;
   }

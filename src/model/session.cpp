@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "model/compile.h"
+#include "model/dump.h"
 #include "model/model.h"
 #include "model/pack.h"
 #include "model/plan.h"
@@ -136,6 +137,7 @@ Session::Session(const program::Program& program, runtime::Device& device,
   s.outputs = describe(program, program.outputs);
   s.compiled = compile(program, device, cache, options);
   s.plan = make_plan(s.compiled, device.alignment());
+  if (!options.dump_directory.empty()) dump_plan(options.dump_directory, plan_text());
   s.allocate();
   s.upload_constants();
   s.load_kernels();

@@ -147,6 +147,16 @@ bool has_call_types(const Expr &call) {
   return call.type == (row(call.op).is_comparison ? DType::Bool : type);
 }
 
+// Logic takes bool and nothing else; arithmetic takes anything but bool.
+bool has_operand_kind(const Expr &call) {
+  if (call.op == ScalarOp::Select)
+    return true;
+  const bool is_bool = call.args[0].type == DType::Bool;
+  const bool is_logic =
+      call.op == ScalarOp::And || call.op == ScalarOp::Or || call.op == ScalarOp::Not;
+  return is_logic ? is_bool : (row(call.op).is_comparison || !is_bool);
+}
+
 void verify_expr(const Nest &nest, const Expr &expr, int depth) {
   require(nest, depth <= kMaxDepth, "post is nested too deeply");
   if (expr.kind == Expr::Kind::Acc)
@@ -165,6 +175,10 @@ void verify_expr(const Nest &nest, const Expr &expr, int depth) {
   require(nest, expr.args.size() == arity, "post has an operation with a wrong argument count");
   require(nest, !call || has_call_types(expr),
           fmt::format("post: '{}' has arguments of different types", row(expr.op).name));
+  if (call)
+    require(nest, has_operand_kind(expr),
+            fmt::format("post: '{}' cannot take {}", row(expr.op).name,
+                        to_string(expr.args[0].type)));
   for (const Expr &arg : expr.args)
     verify_expr(nest, arg, depth + 1);
 }
@@ -197,6 +211,9 @@ void verify(const Nest &nest) {
     verify_output_only(nest, nest.extras[i], fmt::format("extra {}", i));
   }
   verify_expr(nest, nest.post, 0);
+  const bool moves = nest.agg == program::Agg::Assign && nest.comb == program::Comb::None;
+  require(nest, nest.inputs.empty() || moves || nest.acc_type != DType::Bool,
+          "sums, products, maxima and minima of bool");
 }
 
 } // namespace tilefuse::nest

@@ -234,6 +234,7 @@ class Grouping {
   static PlacedGroup finish(Draft draft) {
     Nest merged = nest::merge_indices(draft.nest);
     merged.name = std::string(stem(merged));
+    nest::verify(merged);
     return {{std::move(merged)}, std::move(draft.buffers), std::move(draft.origin), {}};
   }
 

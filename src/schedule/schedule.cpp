@@ -87,7 +87,7 @@ Reason wrong_fill(const Nest& nest, const Schedule& schedule, const Target& targ
     if (schedule.fills[k] != Fill::Local) continue;
     if (!has_neutral_fill(nest) || !nest.constraints.empty())
       return fmt::format("input {} is staged but its padding has no neutral value", k);
-    bytes += stage_tile(nest, schedule, static_cast<int>(k)).elems * size_bytes(nest.acc_type);
+    bytes += stage_tile(nest, schedule, static_cast<int>(k)).elems * size_bytes(held_type(nest));
   }
   if (bytes > target.local_bytes)
     return fmt::format("staging needs {} bytes per block, the target has {}", bytes,

@@ -106,6 +106,11 @@ double neutral_fill(const Nest& nest) {
   return nest.comb == program::Comb::Mul ? 0.0 : nest::initial_value(nest.agg, nest.acc_type);
 }
 
+DType held_type(const Nest& nest) {
+  const bool half = nest.acc_type == DType::F16 || nest.acc_type == DType::BF16;
+  return half ? DType::F32 : nest.acc_type;
+}
+
 std::int64_t accumulators(const Nest& nest, const Schedule& schedule) {
   std::int64_t count = 1;
   for (int i = 0; i < nest.output_indices; ++i)

@@ -55,6 +55,9 @@ std::vector<KernelArg> kernel_args(const nest::Nest& nest, const Schedule& sched
 bool has_neutral_fill(const nest::Nest& nest);
 double neutral_fill(const nest::Nest& nest);
 
+// The type that accumulators, staged tiles and packed constants are held in: the accumulator's, float for half types.
+DType held_type(const nest::Nest& nest);
+
 // Vector (or work-item) accumulators of a register tile.
 std::int64_t accumulators(const nest::Nest& nest, const Schedule& schedule);
 

@@ -76,6 +76,7 @@ std::vector<Case> others() {
       {"relu", {{{1, 3, 5, 5}}}, {}},
       {"transpose4", {{{2, 3, 5, 7}}}, {{"A0", whole(0)}, {"A1", whole(2)}, {"A2", whole(3)}, {"A3", whole(1)}}},
       {"transpose2", {{{13, 17}}}, {{"A0", whole(1)}, {"A1", whole(0)}}},
+      {"turn_and_clamp", {{{5, 9}}}, {}},
       {"slice", {{{2, 9, 3}}}, {{"START", whole(7)}, {"STEP", whole(-2)}, {"COUNT", whole(3)}}},
       {"pad", {{{2, 5, 3}}}, {{"LEADING", whole(2)}, {"SIZE", whole(9)}}},
       {"pad_value", {{{2, 5, 3}}}, {{"LEADING", whole(1)}, {"SIZE", whole(7)}, {"VALUE", 3.0}}},
@@ -99,7 +100,11 @@ std::vector<Case> real_valued() {
 class Operators : public ::testing::Test {
  protected:
   static const tile::Library& ops() {
-    static const tile::Library library = tile::read_library(TILEFUSE_SOURCE_DIR "/ops");
+    static const tile::Library library = [] {
+      tile::Library all = tile::read_library(TILEFUSE_SOURCE_DIR "/ops");
+      all.add("function turn_and_clamp(X[A, B]) -> (O) { T[b, a : B, A] = =(X[a, b]); O = max(T + 1, 0); }", "test");
+      return all;
+    }();
     return library;
   }
 

@@ -24,7 +24,8 @@ class Bundle(ToolTest):
         cls.program = next(cls.place.glob("*/bin/tilefuse"))
 
     def start(self, *arguments):
-        done = subprocess.run([str(self.program), *map(str, arguments)], env={"HOME": str(self.folder), "PATH": "/usr/bin:/bin"}, cwd="/", text=True,
+        environment = {"HOME": str(self.folder), "PATH": "/usr/bin:/bin"}
+        done = subprocess.run([str(self.program), *map(str, arguments)], env=environment, cwd="/", text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
@@ -52,6 +53,11 @@ class Bundle(ToolTest):
         text = self.start("run", GLYPHS / "model.onnx", "--device", "opencl", "--image",
                           *[GLYPHS / "images" / name for name, _ in rows])
         self.assertEqual(best_labels(text), [label for _, label in rows])
+
+    def test_without_llvm_the_default_is_opencl(self):
+        self.need_device("opencl")
+        text = self.start("run", GLYPHS / "model.onnx", "--image", GLYPHS / "images" / "01.png")
+        self.assertRegex(text, r"device .*opencl.*because of the cpu")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@
 #include <cstdio>
 
 #include "base/error.h"
-#include "emit/emitter.h"
 #include "onnx/import.h"
 #include "paths.h"
 #include "progress.h"
@@ -52,19 +51,18 @@ OpenedModel open_on(const program::Program &program, const ModelOptions &options
   return opened;
 }
 
-// No wish, no code generator for the CPU: the cache may still hold every kernel.
-OpenedModel open_without_llvm(const program::Program &program, const ModelOptions &options,
-                              const std::string &why) {
+// No wish: the CPU, where the cache has every kernel or code can be generated for it; else OpenCL.
+OpenedModel open_anywhere(const program::Program &program, const ModelOptions &options) {
   std::string missing;
   try {
-    return open_on(program, options, "cpu", "every kernel is in the cache");
+    return open_on(program, options, "cpu", "default");
   } catch (const Error &error) {
     if (error.code() != ErrorCode::Device)
       throw;
     missing = error.message();
   }
   try {
-    return open_on(program, options, "opencl", "no code generation for the CPU: " + why);
+    return open_on(program, options, "opencl", "because of the cpu: " + missing);
   } catch (const Error &error) {
     if (error.code() != ErrorCode::Device)
       throw;
@@ -101,12 +99,8 @@ program::Program import(const ModelOptions &options,
 }
 
 OpenedModel open_model(const program::Program &program, const ModelOptions &options) {
-  if (!options.device.empty())
-    return open_on(program, options, options.device, "asked for");
-  std::string why;
-  if (emit::make_llvm_emitter(&why))
-    return open_on(program, options, "cpu", "default");
-  return open_without_llvm(program, options, why);
+  return options.device.empty() ? open_anywhere(program, options)
+                                : open_on(program, options, options.device, "asked for");
 }
 
 std::string describe(const OpenedModel &opened) {
