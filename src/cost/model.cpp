@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <numeric>
 
 #include "schedule/staging.h"
 
@@ -22,6 +23,10 @@ constexpr double kLatencySlots = 8;
 // Instructions that issue in the time of one multiply-add slot, two of which pass per cycle.
 constexpr double kIssuePerSlot = 2.5;
 constexpr double kLoopSlots = 6;
+constexpr std::int64_t kLineBytes = 64;
+// Ways of the first-level cache, and how much dearer a load is whose line was thrown out.
+constexpr std::int64_t kL1Ways = 8;
+constexpr double kConflictCost = 4;
 // Elements of a cache line: a shorter run of memory costs a whole one.
 constexpr double kLineElems = 16;
 // Share of memory time that computing does not hide.
@@ -52,6 +57,7 @@ class Model {
 
   double tile_slots(const std::vector<double>& copies) const;
   double step_slots(const std::vector<double>& copies) const;
+  double conflict_factor(const Operand& operand, const std::vector<double>& copies) const;
   double load_slots(int input) const;
   double block_compute() const;
   double block_stores() const;
@@ -81,6 +87,22 @@ double Model::load_slots(int input) const {
   return (stride == 0 || stride == 1 ? 1 : 2.5 * width_) + guards;
 }
 
+// What loads cost more when the register copies of an operand lie a multiple of the first-level cache's way apart: their
+// lines fall into few sets and throw each other out.
+double Model::conflict_factor(const Operand& operand, const std::vector<double>& copies) const {
+  if (schedule_.lanes == LaneKind::WorkItem) return 1;
+  const nest::Linear flat = nest::flat(operand, nest_.indices.size());
+  const std::int64_t way = target_.l1_bytes / kL1Ways;
+  double worst = 1;
+  for (int i = 0; i < nest_.output_indices; ++i) {
+    const std::int64_t bytes = std::llabs(flat.coeff[at(i)]) * size_bytes(schedule::held_type(nest_));
+    if (i == lane_ || bytes < kLineBytes) continue;
+    const double sets = static_cast<double>(way / std::gcd(way, bytes));
+    if (copies[at(i)] / sets > kL1Ways - 2) worst = kConflictCost;
+  }
+  return worst;
+}
+
 double Model::step_slots(const std::vector<double>& copies) const {
   double accumulators = 1;
   for (double count : copies) accumulators *= count;
@@ -89,7 +111,9 @@ double Model::step_slots(const std::vector<double>& copies) const {
     double fragments = 1;
     for (int i = 0; i < nest_.output_indices; ++i)
       if (uses(nest_.inputs[k], i)) fragments *= copies[at(i)];
-    loads += fragments * load_slots(static_cast<int>(k));
+    const double slots = load_slots(static_cast<int>(k));
+    const bool direct = schedule_.fills[k] == Fill::Direct;
+    loads += fragments * slots * (direct ? conflict_factor(nest_.inputs[k], copies) : 1);
   }
   const double issue = (accumulators + loads) / kIssuePerSlot;
   return std::max({accumulators, loads, kLatencySlots, issue});
