@@ -18,6 +18,7 @@ using schedule::Schedule;
 using schedule::Split;
 
 constexpr std::int64_t kShortLoop = 4;
+constexpr std::size_t kRegisterTiles = 12;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -78,7 +79,8 @@ class Space {
   Schedule base() const;
   std::vector<std::int64_t> lane_widths() const;
   std::int64_t register_need(const Schedule& schedule) const;
-  void try_register_tiles(std::int64_t lanes);
+  void collect_register_tiles(std::int64_t lanes);
+  void keep_best_register_tiles();
   void try_block_tiles(Schedule schedule);
   void add(const Schedule& schedule);
 
@@ -88,6 +90,7 @@ class Space {
   int lane_ = -1;
   int pixel_ = -1;
   int row_ = -1;
+  std::vector<Candidate> register_tiles_;  // the smallest block of each
   std::vector<Candidate> found_;
 };
 
@@ -153,7 +156,7 @@ std::int64_t Space::register_need(const Schedule& schedule) const {
   return accumulators + fewest + 1;
 }
 
-void Space::try_register_tiles(std::int64_t lanes) {
+void Space::collect_register_tiles(std::int64_t lanes) {
   const bool vector = target_.lanes == LaneKind::Vector;
   const std::int64_t budget = vector ? target_.vector_registers : 24;
   const std::int64_t most_lanes = vector && lane_ >= 0 ? 4 : 1;
@@ -165,9 +168,20 @@ void Space::try_register_tiles(std::int64_t lanes) {
       if (lane_ >= 0) schedule.splits[at(lane_)] = {keep_lane * lanes, keep_lane, lanes};
       if (pixel_ >= 0) schedule.splits[at(pixel_)] = {keep, keep, 1};
       if (register_need(schedule) > budget) break;
-      try_block_tiles(std::move(schedule));
+      if (!schedule::illegal(nest_, schedule, target_))
+        register_tiles_.push_back({schedule, cost::predict(nest_, schedule, target_)});
     }
   }
+}
+
+// Block tiles are tried only for the register tiles that compute fastest.
+void Space::keep_best_register_tiles() {
+  const auto compute = [](const Candidate& candidate) {
+    return candidate.estimate.compute * static_cast<double>(candidate.estimate.blocks);
+  };
+  std::stable_sort(register_tiles_.begin(), register_tiles_.end(),
+                   [&](const Candidate& a, const Candidate& b) { return compute(a) < compute(b); });
+  if (register_tiles_.size() > kRegisterTiles) register_tiles_.resize(kRegisterTiles);
 }
 
 void Space::try_block_tiles(Schedule schedule) {
@@ -195,8 +209,10 @@ void Space::add(const Schedule& schedule) {
 }
 
 std::vector<Candidate> Space::best(std::size_t count) {
-  for (std::int64_t lanes : lane_widths()) try_register_tiles(lanes);
-  if (found_.empty() && nest_.output_indices > 0) try_register_tiles(1);
+  for (std::int64_t lanes : lane_widths()) collect_register_tiles(lanes);
+  if (register_tiles_.empty() && nest_.output_indices > 0) collect_register_tiles(1);
+  if (target_.lanes == LaneKind::Vector) keep_best_register_tiles();
+  for (const Candidate& tile : register_tiles_) try_block_tiles(tile.schedule);
   if (found_.empty()) add(schedule::scalar_schedule(nest_));
   std::stable_sort(found_.begin(), found_.end(), [](const Candidate& a, const Candidate& b) {
     return a.estimate.seconds < b.estimate.seconds;
