@@ -75,7 +75,7 @@ def table(header, rows):
 def section(build, data, rounds):
     text = f"Machine: {machine()}. Commit {commit()}. {time.strftime('%Y-%m-%d')}.\n\n"
     if data.is_dir():
-        text += "SqueezeNet 1.1, batch 1, float32, random photograph; milliseconds per run, seconds from the command to the answer:\n\n"
+        text += "SqueezeNet 1.1, batch 1, float32, on a photograph; milliseconds per run, seconds from the command to the answer:\n\n"
         text += table(["device", "median ms", "p10", "p90", "first start s", "later start s"],
                       network_rows(str(build / "bin/tilefuse"), data, rounds))
     if (build / "bin/bench_conv").exists():
