@@ -23,12 +23,18 @@ ExprRef load_extra(const Context& cx, const nest::Operand& operand, ExprRef vali
   return spread ? value : cx.build.broadcast(value, cx.width());
 }
 
+// The accumulator as the value the nest means: a reduction of bool is held as a number.
+ExprRef finished(const Context& cx, ExprRef acc, kernel::Type type) {
+  if (type.elem != DType::Bool || acc->type.elem == DType::Bool) return acc;
+  return cx.build.scalar(ScalarOp::Ne, {acc, cx.build.real(0, acc->type)});
+}
+
 }  // namespace
 
 ExprRef post_value(const Context& cx, const Expr& post, ExprRef acc, ExprRef valid) {
   const kernel::Type type{compute_type(post.type), cx.width()};
   switch (post.kind) {
-    case Expr::Kind::Acc: return acc;
+    case Expr::Kind::Acc: return finished(cx, acc, type);
     case Expr::Kind::Const: return cx.build.real(post.value, type);
     case Expr::Kind::Operand:
       return load_extra(cx, cx.nest.extras[static_cast<std::size_t>(post.operand)], valid);

@@ -211,9 +211,6 @@ void verify(const Nest &nest) {
     verify_output_only(nest, nest.extras[i], fmt::format("extra {}", i));
   }
   verify_expr(nest, nest.post, 0);
-  const bool moves = nest.agg == program::Agg::Assign && nest.comb == program::Comb::None;
-  require(nest, nest.inputs.empty() || moves || nest.acc_type != DType::Bool,
-          "sums, products, maxima and minima of bool");
 }
 
 } // namespace tilefuse::nest

@@ -107,8 +107,9 @@ double neutral_fill(const Nest& nest) {
 }
 
 DType held_type(const Nest& nest) {
-  const bool half = nest.acc_type == DType::F16 || nest.acc_type == DType::BF16;
-  return half ? DType::F32 : nest.acc_type;
+  if (nest.acc_type == DType::F16 || nest.acc_type == DType::BF16) return DType::F32;
+  const bool moves = nest.agg == program::Agg::Assign && nest.comb == program::Comb::None;
+  return nest.acc_type == DType::Bool && !moves ? DType::I32 : nest.acc_type;
 }
 
 std::int64_t accumulators(const Nest& nest, const Schedule& schedule) {

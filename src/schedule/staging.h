@@ -55,7 +55,8 @@ std::vector<KernelArg> kernel_args(const nest::Nest& nest, const Schedule& sched
 bool has_neutral_fill(const nest::Nest& nest);
 double neutral_fill(const nest::Nest& nest);
 
-// The type that accumulators, staged tiles and packed constants are held in: the accumulator's, float for half types.
+// The type that accumulators, staged tiles and packed constants are held in: the accumulator's, float for half types, i32 for
+// reductions of bool.
 DType held_type(const nest::Nest& nest);
 
 // Vector (or work-item) accumulators of a register tile.
