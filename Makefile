@@ -10,7 +10,7 @@ demo: build
 	scripts/demo.sh $(BUILD)
 
 test: build
-	ctest --test-dir $(BUILD) --output-on-failure
+	ctest --test-dir $(BUILD) -LE nightly --output-on-failure
 
 build: setup
 	scripts/build.sh $(BUILD) $(CMAKE_ARGS)

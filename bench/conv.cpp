@@ -1,120 +1,111 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolution layers against oneDNN in one run, rounds interleaved: bench_conv [squeezenet|resnet50] [rounds] [cpu|opencl].
-// Prints CSV: layer, our and its median in microseconds, ratio (its / ours), our 10th and 90th percentile, GFLOP/s.
+// Convolution layers against oneDNN in one run, rounds interleaved: bench_conv [--layers NETWORK]
+// [--rounds N] [--device cpu|opencl] [--threads N] [--only LAYER] [--schedule FILE] [--show]. CSV:
+// layer, our and its median in microseconds, ratio (its / ours), our 10th and 90th percentile,
+// GFLOP/s, our kernel. A schedule from a file replaces the picked one.
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <CLI/CLI.hpp>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <random>
-#include <string>
-#include <vector>
+#include <fstream>
+#include <sstream>
+#include <thread>
 
 #include "base/error.h"
 #include "layers.h"
-#include "model/model.h"
 #include "onednn.h"
-#include "tile/tile.h"
+#include "paths.h"
+#include "search/pick.h"
+#include "timed_kernels.h"
 
 namespace tilefuse::bench {
 namespace {
 
-program::TensorId random_constant(program::Program& program, program::Shape shape) {
-  program::HostTensor values = program::make_host_tensor("", DType::F32, shape);
-  std::mt19937 engine(2);
-  std::uniform_real_distribution<double> value(-1, 1);
-  for (std::int64_t i = 0; i < program::elems(shape); ++i) program::set(values, i, value(engine));
-  return program.add({.name = "constant",
-                      .type = DType::F32,
-                      .shape = shape,
-                      .role = program::Role::Constant,
-                      .data = std::make_shared<const program::Bytes>(std::move(values.data))});
-}
-
-// relu(conv(x) + b) on an input that is channels-last in memory, as inside a network.
-program::Program layer_program(const Layer& layer, const tile::Library& ops) {
-  program::Program program;
-  program.name = layer.name;
-  const program::TensorId image = program.add({.name = "x",
-                                               .type = DType::F32,
-                                               .shape = {1, layer.height, layer.width, layer.channels},
-                                               .role = program::Role::Input});
-  program.inputs = {image};
-  const auto call = [&](const char* function, std::vector<program::TensorId> args,
-                        const tile::Attributes& attributes) {
-    return ops.instantiate(function, args, attributes, program, function).at(0);
-  };
-  const program::TensorId input =
-      call("transpose4", {image}, {{"A0", std::int64_t{0}}, {"A1", std::int64_t{3}},
-                                   {"A2", std::int64_t{1}}, {"A3", std::int64_t{2}}});
-  const program::TensorId weights =
-      random_constant(program, {layer.outputs, layer.channels, layer.kernel, layer.kernel});
-  const program::TensorId product =
-      call("conv2d", {input, weights},
-           {{"SY", layer.stride}, {"SX", layer.stride}, {"DY", std::int64_t{1}}, {"DX", std::int64_t{1}},
-            {"PY", layer.pad}, {"PX", layer.pad}, {"OY", layer.out_height()}, {"OX", layer.out_width()}});
-  const program::TensorId bias = random_constant(program, {1, layer.outputs, 1, 1});
-  const program::TensorId sum = call("add", {product, bias}, {});
-  // A second reader of the result keeps it channels-last, as it would be inside a network.
-  const program::TensorId active = call("relu", {sum}, {});
-  program.outputs = {call("reduce_probe", {active}, {})};
-  return program;
-}
-
-struct Samples {
-  std::vector<double> seconds;
-  double at(double share) {
-    std::sort(seconds.begin(), seconds.end());
-    return seconds[static_cast<std::size_t>(share * static_cast<double>(seconds.size() - 1))];
-  }
+struct Options {
+  std::string network = "resnet50";
+  int rounds = 30;
+  std::string device = "cpu";
+  int threads = 0;
+  std::string only;
+  std::string schedule;
+  bool show = false;
 };
 
-double largest_kernel(model::Session& session) {
-  double flops = 0;
-  double seconds = 0;
-  for (const model::KernelReport& kernel : session.profile())
-    if (kernel.flops > flops) flops = kernel.flops, seconds = kernel.seconds;
-  return seconds;
+constexpr int kRunsPerRound = 3; // after one that warms up
+
+schedule::Schedule schedule_of(const nest::Nest &nest, const Target &target,
+                               const Options &options) {
+  if (options.schedule.empty())
+    return search::pick(nest, target);
+  std::ifstream file(options.schedule);
+  std::stringstream text;
+  text << file.rdbuf();
+  return schedule::parse_schedule(nest, text.str(), options.schedule);
 }
 
-void run(const std::string& network, int rounds, const std::string& device_name) {
-  tile::Library ops = tile::read_library(TILEFUSE_SOURCE_DIR "/ops");
-  ops.add("function reduce_probe(X[N, C, H, W]) -> (O) { O[n, c : N, C] = >(X[n, c, y, x]); }", "bench");
+// Runs a few times, the first unrecorded, so that threads and caches are as in a stream of work.
+template <typename Run> void record(Samples &samples, const Run &run) {
+  run();
+  for (int i = 0; i < kRunsPerRound; ++i)
+    samples.seconds.push_back(run());
+}
+
+// The peer's threads spin for a while after their work; ours would share the cores with them.
+void let_peers_sleep() { std::this_thread::sleep_for(std::chrono::milliseconds(10)); }
+
+void run(const Options &options) {
+  const tile::Library ops = bench_library();
   const std::unique_ptr<runtime::Device> device =
-      device_name == "cpu" ? runtime::make_cpu_device(0)
-                           : runtime::make_opencl_device(device_name, read_targets(TILEFUSE_SOURCE_DIR "/devices"));
-  runtime::KernelCache cache("", [](const std::string&) {});
-  std::printf("layer,ours_us,onednn_us,ratio,ours_p10_us,ours_p90_us,ours_gflops\n");
+      runtime::make_device(options.device, options.threads, bench_targets());
+  fmt::print("layer,ours_us,onednn_us,ratio,ours_p10_us,ours_p90_us,ours_gflops,kernel\n");
   double log_sum = 0;
   int layers = 0;
-  for (const Layer& layer : network == "resnet50" ? resnet50_layers() : squeezenet_layers()) {
-    model::Session session(layer_program(layer, ops), *device, cache, {});
+  for (const Layer &layer : layers_of(options.network)) {
+    if (!options.only.empty() && layer.name != options.only)
+      continue;
+    const poly::Group group = layer_group(layer, ops);
+    const schedule::Schedule schedule = schedule_of(group.anchor, device->target(), options);
+    if (options.show)
+      fmt::print("{}{}{}", to_text(group.anchor), to_text(group.anchor, schedule),
+                 cost::explain(cost::predict(group.anchor, schedule, device->target())));
+    TimedKernels ours_kernel(group, {schedule}, *device);
     OneDnnConv peer(layer);
     Samples ours, its;
-    for (int round = 0; round < rounds; ++round) {
-      its.seconds.push_back(peer.run());
-      ours.seconds.push_back(largest_kernel(session));
+    for (int round = 0; round < options.rounds; ++round) {
+      record(its, [&] { return peer.run(); });
+      let_peers_sleep();
+      record(ours, [&] { return ours_kernel.run(0); });
     }
     const double ratio = its.at(0.5) / ours.at(0.5);
-    fmt::print("{},{:.1f},{:.1f},{:.3f},{:.1f},{:.1f},{:.1f}\n", layer.name, ours.at(0.5) * 1e6,
+    fmt::print("{},{:.1f},{:.1f},{:.3f},{:.1f},{:.1f},{:.1f},{}\n", layer.name, ours.at(0.5) * 1e6,
                its.at(0.5) * 1e6, ratio, ours.at(0.1) * 1e6, ours.at(0.9) * 1e6,
-               layer.flops() / ours.at(0.5) * 1e-9);
+               layer.flops() / ours.at(0.5) * 1e-9, ours_kernel.name(0));
     std::fflush(stdout);
     log_sum += std::log(ratio);
     ++layers;
   }
-  fmt::print("geomean,,,{:.3f},,,\n", std::exp(log_sum / layers));
+  fmt::print("geomean,,,{:.3f},,,,\n", std::exp(log_sum / std::max(1, layers)));
 }
 
-}  // namespace
-}  // namespace tilefuse::bench
+} // namespace
+} // namespace tilefuse::bench
 
-int main(int argc, char** argv) {
+int main(int argc, char **argv) {
+  CLI::App app{"Convolution layers against oneDNN"};
+  tilefuse::bench::Options options;
+  app.add_option("--layers", options.network);
+  app.add_option("--rounds", options.rounds)->check(CLI::PositiveNumber);
+  app.add_option("--device", options.device);
+  app.add_option("--threads", options.threads, "of ours; 0: one per core");
+  app.add_option("--only", options.only);
+  app.add_option("--schedule", options.schedule)->check(CLI::ExistingFile);
+  app.add_flag("--show", options.show, "print each nest, schedule and prediction");
+  CLI11_PARSE(app, argc, argv);
   try {
-    tilefuse::bench::run(argc > 1 ? argv[1] : "squeezenet", argc > 2 ? std::atoi(argv[2]) : 30,
-                         argc > 3 ? argv[3] : "cpu");
-  } catch (const tilefuse::Error& error) {
+    tilefuse::bench::run(options);
+  } catch (const tilefuse::Error &error) {
     std::fprintf(stderr, "bench_conv: %s\n", error.what());
     return 2;
   }

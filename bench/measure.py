@@ -63,7 +63,7 @@ def network_rows(tilefuse, data, rounds):
 
 
 def layer_rows(build, network, rounds):
-    text = run(str(build / "bin/bench_conv"), network, str(rounds), "cpu")
+    text = run(str(build / "bin/bench_conv"), "--layers", network, "--rounds", str(rounds))
     return list(csv.reader(io.StringIO(text)))
 
 
@@ -79,7 +79,7 @@ def section(build, data, rounds):
         text += table(["device", "median ms", "p10", "p90", "first start s", "later start s"],
                       network_rows(str(build / "bin/tilefuse"), data, rounds))
     if (build / "bin/bench_conv").exists():
-        for network in ("squeezenet", "resnet50"):
+        for network in ("squeezenet", "resnet50", "mobilenet_depthwise", "first_layers"):
             rows = layer_rows(build, network, rounds)
             text += f"\nConvolution + bias + ReLU of {network}, batch 1, against oneDNN in one process, rounds interleaved, random data:\n\n"
             text += table(rows[0], rows[1:])

@@ -9,14 +9,15 @@
 namespace tilefuse::bench {
 namespace {
 
-void fill_random(dnnl::memory& memory) {
+void fill_random(dnnl::memory &memory) {
   std::mt19937 engine(1);
   std::uniform_real_distribution<float> value(-1, 1);
-  float* data = static_cast<float*>(memory.get_data_handle());
-  for (std::size_t i = 0; i < memory.get_desc().get_size() / 4; ++i) data[i] = value(engine);
+  float *data = static_cast<float *>(memory.get_data_handle());
+  for (std::size_t i = 0; i < memory.get_desc().get_size() / 4; ++i)
+    data[i] = value(engine);
 }
 
-}  // namespace
+} // namespace
 
 struct OneDnnConv::State {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
@@ -25,12 +26,16 @@ struct OneDnnConv::State {
   std::unordered_map<int, dnnl::memory> args;
 };
 
-OneDnnConv::OneDnnConv(const Layer& layer) : state_(std::make_unique<State>()) {
+OneDnnConv::OneDnnConv(const Layer &layer) : state_(std::make_unique<State>()) {
   using dnnl::memory;
   const auto type = memory::data_type::f32;
   const auto any = memory::format_tag::any;
   const memory::desc source({1, layer.channels, layer.height, layer.width}, type, any);
-  const memory::desc weights({layer.outputs, layer.channels, layer.kernel, layer.kernel}, type, any);
+  const bool grouped = layer.kind == LayerKind::Depthwise;
+  const memory::dims filter =
+      grouped ? memory::dims{layer.channels, 1, 1, layer.kernel, layer.kernel}
+              : memory::dims{layer.outputs, layer.channels, layer.kernel, layer.kernel};
+  const memory::desc weights(filter, type, any);
   const memory::desc bias({layer.outputs}, type, memory::format_tag::a);
   const memory::desc result({1, layer.outputs, layer.out_height(), layer.out_width()}, type, any);
   const memory::dims strides = {layer.stride, layer.stride};
@@ -48,7 +53,8 @@ OneDnnConv::OneDnnConv(const Layer& layer) : state_(std::make_unique<State>()) {
                   {DNNL_ARG_WEIGHTS, memory(chosen.weights_desc(), state_->engine)},
                   {DNNL_ARG_BIAS, memory(chosen.bias_desc(), state_->engine)},
                   {DNNL_ARG_DST, memory(chosen.dst_desc(), state_->engine)}};
-  for (auto& [number, memory] : state_->args) fill_random(memory);
+  for (auto &[number, memory] : state_->args)
+    fill_random(memory);
 }
 
 OneDnnConv::~OneDnnConv() = default;
@@ -60,4 +66,4 @@ double OneDnnConv::run() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-}  // namespace tilefuse::bench
+} // namespace tilefuse::bench

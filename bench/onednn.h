@@ -9,15 +9,15 @@
 namespace tilefuse::bench {
 
 class OneDnnConv {
- public:
-  explicit OneDnnConv(const Layer& layer);
+public:
+  explicit OneDnnConv(const Layer &layer);
   ~OneDnnConv();
   // Seconds of one execution, waited for.
   double run();
 
- private:
+private:
   struct State;
   std::unique_ptr<State> state_;
 };
 
-}  // namespace tilefuse::bench
+} // namespace tilefuse::bench

@@ -9,4 +9,4 @@ namespace tilefuse {
 
 std::string content_hash(std::string_view bytes);
 
-}  // namespace tilefuse
+} // namespace tilefuse

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Persistent workers for one parallel region at a time. Indices are handed out one by one, so a worker that loses its core
-// delays only the index it holds. Workers spin for a short while after a region, then sleep.
+// Persistent workers for one parallel region at a time. Indices are handed out one by one, so a
+// worker that loses its core delays only the index it holds. Workers spin for a short while after a
+// region, then sleep.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +14,23 @@ namespace tilefuse {
 int available_threads();
 
 class ThreadPool {
- public:
+public:
   // `threads` includes the caller; 1 runs everything inline.
   explicit ThreadPool(int threads);
   ~ThreadPool();
-  ThreadPool(const ThreadPool&) = delete;
-  ThreadPool& operator=(const ThreadPool&) = delete;
+  ThreadPool(const ThreadPool &) = delete;
+  ThreadPool &operator=(const ThreadPool &) = delete;
 
   int threads() const;
 
-  // Calls body(worker, index) once for every index in [0, count), worker in [0, threads()); returns when all are done. The
-  // first exception stops the handing out and is rethrown here. Not reentrant.
-  void parallel_for(std::int64_t count, const std::function<void(int, std::int64_t)>& body);
+  // Calls body(worker, index) once for every index in [0, count), worker in [0, threads()); returns
+  // when all are done. The first exception stops the handing out and is rethrown here. Not
+  // reentrant.
+  void parallel_for(std::int64_t count, const std::function<void(int, std::int64_t)> &body);
 
- private:
+private:
   struct State;
   std::unique_ptr<State> state_;
 };
 
-}  // namespace tilefuse
+} // namespace tilefuse

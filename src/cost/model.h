@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicted time of (nest, schedule, target), with its reasons. The unit inside is the *slot*: the time one core needs per
-// vector multiply-add at full rate. A register tile costs the larger of its multiply-adds, its loads and the
-// latency of its accumulator chains; to that come staging, post-ops and stores, bytes that do not fit the caches, and the
-// tail of the last wave of blocks.
+// Predicted time of (nest, schedule, target), with its reasons. One entry for every kind of lane:
+// vector_model for explicit vectors on cores with caches, work_item_model for GPUs. Every rate is
+// read from the target; a model's own constants are properties of code generation (a lane that is
+// not a neighbour costs a load and a shuffle), never of one device or one shape.
+//
+// An estimate carries what it was made of as lines in the order of the reasoning:
+//
+//   predicted 1270.4 us
+//     register tile                10 accumulators
+//     multiply-adds                 5 cycles per step
+//     …
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "nest/nest.h"
 #include "schedule/schedule.h"
@@ -13,21 +22,29 @@
 
 namespace tilefuse::cost {
 
+// One step of the reasoning: what, how much, of what.
+struct Reason {
+  const char *what = "";
+  double value = 0;
+  const char *unit = "";
+};
+
 struct Estimate {
-  double seconds = 0;    // of the whole kernel on all units
-  double compute = 0;    // seconds of one unit per block, by part
+  double seconds = 0; // of the whole kernel on all units
+  double compute = 0; // seconds of one unit per block, by part
   double staging = 0;
   double stores = 0;
-  double memory = 0;     // beyond the second-level cache
-  double launch = 0;     // seconds per kernel
+  double memory = 0; // beyond the second-level cache
+  double launch = 0; // seconds per kernel
   std::int64_t blocks = 1;
-  double waves = 1;      // rounds of blocks over the units
+  double waves = 1; // time of the busiest unit over that of an average block
+  std::vector<Reason> reasons;
 };
 
 // Requires a legal schedule.
-Estimate predict(const nest::Nest& nest, const schedule::Schedule& schedule, const Target& target);
+Estimate predict(const nest::Nest &nest, const schedule::Schedule &schedule, const Target &target);
 
-// One line per part, with units.
-std::string explain(const Estimate& estimate);
+// One line per reason, with units.
+std::string explain(const Estimate &estimate);
 
-}  // namespace tilefuse::cost
+} // namespace tilefuse::cost

@@ -17,12 +17,19 @@ struct CContext {
   bool wide = false;            // int is 64 bits
   bool vector_target = false;   // rare paths of helpers stay functions
   std::vector<bool> split = {}; // by BufferId: a register array held as one variable per value
+  std::vector<std::int64_t> divisors = {};         // by VarId: see c_align.h
   std::map<std::string, std::string> helpers = {}; // name → definition
 
   // A block of one work-item keeps its scratch to itself, like its registers.
   std::string_view scratch_space() const {
     return kernel.block_size == 1 ? dialect.private_space : dialect.local_space;
   }
+  std::string_view scratch_array() const {
+    return kernel.block_size == 1 ? dialect.private_space : dialect.local_array;
+  }
+  // A choice between values of `lanes` lanes by a condition of as many.
+  std::string select(int lanes, const std::string &condition, const std::string &a,
+                     const std::string &b) const;
   std::string index_type() const { return wide ? "long" : "int"; }
 };
 

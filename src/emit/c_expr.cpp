@@ -55,7 +55,7 @@ std::string select_text(const CContext &cx, const Type &type, const Type &condit
     const DType mask = size_bytes(type.elem) == 8 ? DType::I64 : DType::I8;
     condition = cx.dialect.convert({DType::I32, type.lanes}, {mask, type.lanes}, condition);
   }
-  return fmt::format("({} ? {} : {})", condition, a, b);
+  return cx.select(type.lanes, condition, a, b);
 }
 
 std::optional<std::string_view> math_function(ScalarOp op) {
@@ -99,9 +99,26 @@ std::string float_op(const CContext &cx, ScalarOp op, const Type &type,
   unsupported(cx, op, type);
 }
 
+// A shift amount modulo the width of the type; C leaves larger ones undefined.
+std::string within_width(CContext &cx, const Type &type, const std::string &amount) {
+  return infix(amount, "&", literal(cx, type, static_cast<double>(size_bytes(type.elem) * 8 - 1)));
+}
+
 std::string integer_op(CContext &cx, ScalarOp op, const Type &type,
                        const std::vector<std::string> &v) {
   switch (op) {
+  case ScalarOp::BitNot:
+    return narrowed(cx, type, "(~" + v[0] + ")");
+  case ScalarOp::BitAnd:
+    return infix(v[0], "&", v[1]);
+  case ScalarOp::BitOr:
+    return infix(v[0], "|", v[1]);
+  case ScalarOp::BitXor:
+    return infix(v[0], "^", v[1]);
+  case ScalarOp::BitLeft:
+    return narrowed(cx, type, infix(v[0], "<<", within_width(cx, type, v[1])));
+  case ScalarOp::BitRight:
+    return infix(v[0], ">>", within_width(cx, type, v[1]));
   case ScalarOp::Abs:
     if (type.elem == DType::U8)
       return v[0];

@@ -82,8 +82,8 @@ std::string select_helper(CContext &cx, ScalarOp min_or_max, const Type &type) {
   const std::string name = fmt::format("tf_{}_{}{}", is_max ? "max" : "min", type_tag(type),
                                        type.lanes == 1 ? wide_suffix(cx) : "");
   return define(cx, name, cx.dialect.helper,
-                fmt::format("{0} {1}({0} a, {0} b) {{ return b {2} a ? b : a; }}", c_type, name,
-                            is_max ? ">" : "<"));
+                fmt::format("{0} {1}({0} a, {0} b) {{ return {2}; }}", c_type, name,
+                            bare(cx.select(type.lanes, is_max ? "b > a" : "b < a", "b", "a"))));
 }
 
 std::string division_helper(CContext &cx, ScalarOp div_or_mod, const Type &type) {
@@ -99,14 +99,14 @@ std::string division_helper(CContext &cx, ScalarOp div_or_mod, const Type &type)
   const std::string vector_divisor = type.elem == DType::U8
                                          ? fmt::format("b == {}", zero)
                                          : fmt::format("(b == {}) | (b == -{})", zero, one);
-  const std::string special = is_div ? fmt::format("b == {} ? {} : ({}){}a", zero, zero, c_type,
-                                                   type.elem == DType::U8 ? "" : "-")
-                                     : zero;
-  const std::string test = type.lanes == 1 ? divisor : vector_divisor;
+  const std::string negated = fmt::format("({}){}a", c_type, type.elem == DType::U8 ? "" : "-");
+  const std::string special =
+      is_div ? cx.select(type.lanes, fmt::format("b == {}", zero), zero, negated) : zero;
+  const std::string test = fmt::format("({})", type.lanes == 1 ? divisor : vector_divisor);
   return define(cx, name, cx.dialect.helper,
-                fmt::format("{0} {1}({0} a, {0} b) {{\n  {0} q = a {2} (({3}) ? {4} : b);\n"
-                            "  return ({3}) ? ({5}) : q;\n}}",
-                            c_type, name, is_div ? "/" : "%", test, one, special));
+                fmt::format("{0} {1}({0} a, {0} b) {{\n  {0} q = a {2} {3};\n  return {4};\n}}",
+                            c_type, name, is_div ? "/" : "%", cx.select(type.lanes, test, one, "b"),
+                            cx.select(type.lanes, test, special, "q")));
 }
 
 std::string load_helper(CContext &cx, const Buffer &buffer, int lanes) {

@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "emit/c_align.h"
 #include "emit/c_context.h"
+#include "emit/emitter.h"
 #include "kernel/build.h"
 #include "kernel/walk.h"
 
@@ -55,7 +57,9 @@ public:
       body("else {", node.else_body);
   }
   void operator()(const kernel::Store &node) { line(store_text(cx_, node)); }
-  void operator()(const kernel::Barrier &) {
+  void operator()(const kernel::Barrier &node) {
+    if (node.id != 0)
+      refuse("a named barrier");
     if (cx_.kernel.block_size > 1)
       line(std::string(cx_.dialect.barrier));
   }
@@ -68,8 +72,17 @@ public:
         offset(buffer_name(cx_, node.buffer), bare(expression(cx_, node.index)));
     line(fmt::format(fmt::runtime(cx_.dialect.prefetch), pointer));
   }
+  void operator()(const kernel::LoadMatrix &) { refuse("ldmatrix"); }
+  void operator()(const kernel::Mma &) { refuse("mma"); }
+  void operator()(const kernel::AsyncCopy &) { refuse("async_copy"); }
+  void operator()(const kernel::AsyncCommit &) { refuse("async_commit"); }
+  void operator()(const kernel::AsyncWait &) { refuse("async_wait"); }
 
 private:
+  [[noreturn]] void refuse(std::string_view what) const {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("{} cannot be written in {}", what, cx_.dialect.name));
+  }
   static bool has_let(const kernel::Block &block) {
     for (const StmtRef child : block.body)
       if (std::holds_alternative<kernel::Let>(child->node))
@@ -152,10 +165,13 @@ std::string declare_local(const CContext &cx, BufferId id) {
   const std::string name = buffer_name(cx, id);
   const std::string elem = cx.dialect.memory_elem(buffer.type.elem);
   const std::string held = cx.dialect.array_elem(buffer.type.elem);
+  if (held == elem && cx.kernel.block_size > 1 && !cx.dialect.aligned.empty())
+    return fmt::format("  {}{} {}[{}]{};\n", cx.scratch_array(), elem, name, buffer.elems,
+                       fmt::format(fmt::runtime(cx.dialect.aligned), kAlignedBytes));
   if (held == elem)
-    return fmt::format("  {}{} {}[{}];\n", cx.scratch_space(), elem, name, buffer.elems);
-  return fmt::format("  {0}{1} {2}_bits[{3}];\n  {0}{4}* {2} = ({0}{4}*){2}_bits;\n",
-                     cx.scratch_space(), held, name, buffer.elems, elem);
+    return fmt::format("  {}{} {}[{}];\n", cx.scratch_array(), elem, name, buffer.elems);
+  return fmt::format("  {0}{1} {2}_bits[{3}];\n  {4}{5}* {2} = ({4}{5}*){2}_bits;\n",
+                     cx.scratch_array(), held, name, buffer.elems, cx.scratch_space(), elem);
 }
 
 struct Parts {
@@ -170,11 +186,12 @@ struct Parts {
 void declare_argument(const CContext &cx, BufferId id, const std::string &declaration,
                       Parts &parts) {
   const std::string pointer = pointer_type(cx, cx.kernel[id]);
-  parts.parameters += fmt::format("{}{}{}{}* m{}, const {} o{}", parts.parameters.empty() ? "" : ", ",
-                                  cx.dialect.global_space, cx.kernel[id].written ? "" : "const ",
-                                  cx.dialect.byte_type, to_int(id), cx.dialect.offset_type,
-                                  to_int(id));
-  parts.locals += fmt::format("  {} = ({})(m{} + o{});\n", declaration, pointer, to_int(id), to_int(id));
+  parts.parameters +=
+      fmt::format("{}{}{}{}* m{}, const {} o{}", parts.parameters.empty() ? "" : ", ",
+                  cx.dialect.global_space, cx.kernel[id].written ? "" : "const ",
+                  cx.dialect.byte_type, to_int(id), cx.dialect.offset_type, to_int(id));
+  parts.locals +=
+      fmt::format("  {} = ({})(m{} + o{});\n", declaration, pointer, to_int(id), to_int(id));
 }
 
 Parts declare(CContext &cx) {
@@ -218,30 +235,58 @@ std::string print_functions(CContext &cx, const std::string &symbol, bool outlin
   return head + parts.locals + indices + parts.registers + statements + "}\n";
 }
 
-} // namespace
-
 std::string print_c_like(const Kernel &kernel, const std::string &symbol, const Dialect &dialect,
                          const CLikeOptions &options) {
   TILEFUSE_CHECK(kernel.body != nullptr, "a kernel without a body");
   TILEFUSE_CHECK(!options.outline_body || kernel.block_size == 1,
                  "only a block of one work-item is outlined");
-  const bool fp64 = uses_fp64(kernel);
-  if (fp64 && !options.fp64)
-    throw Error(ErrorCode::Unsupported,
-                "the kernel computes in f64, which the device does not have");
   CContext cx{kernel, dialect};
   cx.wide = needs_wide(kernel);
   cx.vector_target = options.outline_body;
   cx.split = split_registers(kernel);
+  cx.divisors = variable_divisors(kernel);
   StatementPrinter printer(cx);
   printer.statement(kernel.body);
   const std::string functions = print_functions(cx, symbol, options.outline_body, printer.take());
   std::string text(dialect.prologue);
-  if (fp64)
+  if (uses_fp64(kernel))
     text += dialect.fp64_prologue;
   for (const auto &[name, definition] : cx.helpers)
     text += fmt::format("#ifndef {0}_defined\n#define {0}_defined\n{1}#endif\n", name, definition);
   return text + functions;
+}
+
+Argument argument_of(const kernel::Buffer &buffer) {
+  const std::int64_t size = size_bytes(buffer.type.elem);
+  if (buffer.elems < 0 || buffer.elems > std::numeric_limits<std::int64_t>::max() / size)
+    throw Error(ErrorCode::Limit, fmt::format("a buffer of {} elements of {} bytes is too large",
+                                              buffer.elems, size));
+  return {.bytes = buffer.elems * size, .written = buffer.written};
+}
+
+} // namespace
+
+Package c_like_package(const Kernel &kernel, const Target &target, const Dialect &dialect,
+                       const CLikeOptions &options) {
+  if (kernel.block_size < 1 || kernel.block_size > target.max_group)
+    throw Error(ErrorCode::Limit,
+                fmt::format("kernel '{}' has {} work-items per group, {} allows {}", kernel.name,
+                            kernel.block_size, target.name, target.max_group));
+  if (!target.fp64 && uses_fp64(kernel))
+    throw Error(ErrorCode::Unsupported,
+                "the kernel computes in f64, which the device does not have");
+  Package package;
+  package.name = kernel.name;
+  package.symbol = symbol_for(kernel.name);
+  package.code = print_c_like(kernel, package.symbol, dialect, options);
+  package.blocks = kernel.blocks;
+  package.block_size = kernel.block_size;
+  for (const kernel::Buffer &buffer : kernel.buffers)
+    if (buffer.space == Space::Global)
+      package.args.push_back(argument_of(buffer));
+  package.flops = kernel.flops;
+  package.bytes = kernel.bytes;
+  return package;
 }
 
 } // namespace tilefuse::emit

@@ -23,6 +23,8 @@
 #include <string_view>
 
 #include "kernel/nodes.h"
+#include "package/package.h"
+#include "target/target.h"
 
 namespace tilefuse::emit {
 
@@ -33,16 +35,20 @@ struct Dialect {
   std::string_view entry;    // format string of the entry point's qualifiers, given the block size
   std::string_view helper;   // qualifiers of a small function
   std::string_view outlined; // qualifiers of a function that stays one
-  std::string_view global_space; // with a trailing blank, may be empty
-  std::string_view local_space;
-  std::string_view private_space;
-  std::string_view byte_type;   // of memory that a buffer lies in
-  std::string_view offset_type; // of a buffer's offset in it, bytes
+  std::string_view global_space;  // with a trailing blank, may be empty
+  std::string_view local_space;   // of a pointer into scratch that the block shares
+  std::string_view local_array;   // of its declaration
+  std::string_view private_space; // of both, for scratch of one work-item
+  std::string_view byte_type;     // of memory that a buffer lies in
+  std::string_view offset_type;   // of a buffer's offset in it, bytes
   std::string_view restrict_word;
   std::string_view block_index; // as an int
   std::string_view lane_index;
   std::string_view barrier;  // a statement
   std::string_view prefetch; // format string of a statement, given a pointer; empty: none
+  // Format string of a local array's attribute, given bytes; empty: vectors are never read or
+  // written as one access.
+  std::string_view aligned;
 
   // The C type of a scalar held as a value, or of an element in memory ("uchar" of bool).
   std::string (*value_elem)(DType elem);
@@ -54,6 +60,8 @@ struct Dialect {
   // A vector from one scalar or from one scalar per lane, joined by commas.
   std::string (*compose)(const std::string &vector_type, const std::string &lanes);
   std::string (*lane)(const std::string &value, int lane);
+  // a where the mask holds, else b; of vectors and their masks.
+  std::string (*select)(const std::string &mask, const std::string &a, const std::string &b);
   // Contiguous elements at base[index] as values, and back.
   std::string (*load)(DType elem, int lanes, const std::string &base, const std::string &index);
   std::string (*store)(DType elem, int lanes, const std::string &base, const std::string &index,
@@ -68,10 +76,12 @@ struct CLikeOptions {
   // The kernel's body as a function of its own, for compilers that copy the entry point several
   // times. Needs a block_size of 1.
   bool outline_body = false;
-  bool fp64 = true; // the device has doubles; Error{Unsupported} when they are used and it has not
 };
 
-std::string print_c_like(const kernel::Kernel &kernel, const std::string &symbol,
-                         const Dialect &dialect, const CLikeOptions &options);
+// The kernel's text as a package; the caller says its format. Error{Limit}: more work-items per
+// group or larger buffers than there can be; Error{Unsupported}: doubles where the target has none,
+// or what the language lacks.
+Package c_like_package(const kernel::Kernel &kernel, const Target &target, const Dialect &dialect,
+                       const CLikeOptions &options);
 
 } // namespace tilefuse::emit

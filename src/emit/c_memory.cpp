@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "emit/c_align.h"
 #include "emit/c_context.h"
 #include "kernel/build.h"
 
@@ -41,6 +42,53 @@ std::string stored_value(const CContext &cx, const Type &type, std::string value
   return cx.wide && type.elem == DType::I32 && type.lanes == 1 ? "(int)" + value : value;
 }
 
+// The vector at an index as an lvalue, where it may be accessed whole; else empty.
+std::string aligned_vector(CContext &cx, const kernel::Buffer &buffer, const Type &type,
+                           const kernel::Load &at) {
+  const bool whole = !cx.dialect.aligned.empty() && !cx.vector_target && at.lane_stride == 1 &&
+                     size_bytes(type.elem) == 4 && 4 * type.lanes <= kAlignedBytes &&
+                     type.lanes != 3 && divisor_of(at.index, cx.divisors) % type.lanes == 0;
+  if (!whole)
+    return {};
+  const std::string_view space =
+      buffer.space == Space::Global ? cx.dialect.global_space : cx.scratch_space();
+  const std::string pointer = offset(buffer_name(cx, at.buffer), bare(expression(cx, at.index)));
+  return fmt::format("*({}{}{}*)({})", space,
+                     buffer.written || buffer.space == Space::Local ? "" : "const ",
+                     value_type(cx, type), pointer);
+}
+
+// A whole vector under a condition, or unconditionally; empty where elements differ.
+std::string aligned_load(CContext &cx, const kernel::Buffer &buffer, const Type &type,
+                         const kernel::Load &load) {
+  const kernel::ExprRef condition =
+      load.valid == nullptr ? nullptr : all_or_none(load.valid, type.lanes);
+  if (load.valid != nullptr && condition == nullptr)
+    return {};
+  const std::string vector = aligned_vector(cx, buffer, type, load);
+  if (vector.empty() || condition == nullptr)
+    return vector.empty() ? vector : "(" + vector + ")";
+  return fmt::format("({} ? {} : {})", expression(cx, condition), vector,
+                     literal(cx, type, load.fill));
+}
+
+std::string aligned_store(CContext &cx, const kernel::Buffer &buffer, const kernel::Store &store,
+                          const std::string &value) {
+  const Type &type = store.value->type;
+  const kernel::ExprRef condition =
+      store.valid == nullptr ? nullptr : all_or_none(store.valid, type.lanes);
+  if (store.valid != nullptr && condition == nullptr)
+    return {};
+  const std::string vector = aligned_vector(
+      cx, buffer, type,
+      {.buffer = store.buffer, .index = store.index, .lane_stride = store.lane_stride});
+  if (vector.empty())
+    return {};
+  const std::string text = fmt::format("{} = {};", vector, bare(value));
+  return condition == nullptr ? text
+                              : fmt::format("if ({}) {}", bare(expression(cx, condition)), text);
+}
+
 } // namespace
 
 std::string load_text(CContext &cx, const Type &type, const kernel::Load &load) {
@@ -57,6 +105,8 @@ std::string load_text(CContext &cx, const Type &type, const kernel::Load &load) 
     return fmt::format("({} > 0 ? {} : {})", expression(cx, load.valid), scalar,
                        fill_literal(cx, type, load.fill));
   }
+  if (std::string whole = aligned_load(cx, buffer, type, load); !whole.empty())
+    return whole;
   if (load.lane_stride != 1)
     return fmt::format("{}({}, {}, {}, {})", gather_helper(cx, buffer, type.lanes),
                        offset(base, index), integer_literal(cx, load.lane_stride),
@@ -85,6 +135,8 @@ std::string store_text(CContext &cx, const kernel::Store &store) {
       return scalar + ";";
     return fmt::format("if ({} > 0) {};", expression(cx, store.valid), scalar);
   }
+  if (std::string whole = aligned_store(cx, buffer, store, value); !whole.empty())
+    return whole;
   if (store.lane_stride != 1)
     return fmt::format("{}({}, {}, {}, {});", scatter_helper(cx, buffer, type.lanes),
                        offset(base, index), integer_literal(cx, store.lane_stride), bare(value),

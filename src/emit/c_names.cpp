@@ -81,6 +81,12 @@ std::string integer_literal(const CContext &cx, std::int64_t value) {
   return whole(std::clamp<std::int64_t>(value, I32::min(), I32::max()), "");
 }
 
+std::string CContext::select(int lanes, const std::string &condition, const std::string &a,
+                             const std::string &b) const {
+  return lanes == 1 ? fmt::format("({} ? {} : {})", condition, a, b)
+                    : dialect.select(condition, a, b);
+}
+
 std::string value_type(const CContext &cx, const kernel::Type &type) {
   if (is_int(type))
     return cx.index_type();

@@ -2,8 +2,6 @@
 // OpenCL C 1.2 for the C-like printer. Halves are read and written by vload_half and vstore_half,
 // which every device has; no extension but cl_khr_fp64 is used, and that only where a kernel has
 // doubles.
-#include <limits>
-
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -64,6 +62,10 @@ std::string compose(const std::string &vector_type, const std::string &lanes) {
 
 std::string lane_of(const std::string &value, int lane) {
   return fmt::format("{}.s{:x}", value, lane);
+}
+
+std::string select(const std::string &mask, const std::string &a, const std::string &b) {
+  return fmt::format("({} ? {} : {})", mask, a, b);
 }
 
 std::string pointer(const std::string &base, const std::string &index) {
@@ -143,6 +145,19 @@ std::string store(DType elem, int lanes, const std::string &base, const std::str
   }
 }
 
+// Integers to integers of no more bytes: the low bits. Devices differ on what lies outside the
+// type, so nothing outside is converted.
+std::string wrapped_vector(const Type &from, const Type &to, const std::string &value) {
+  const std::string to_name = type_name(to);
+  if (size_bytes(from.elem) == size_bytes(to.elem))
+    return fmt::format("as_{}({})", to_name, value);
+  const bool to_bytes = size_bytes(to.elem) == 1;
+  const std::string bits = fmt::format("{}{}", to_bytes ? "uchar" : "uint", to.lanes);
+  const std::string low =
+      fmt::format("convert_{}({} & {})", bits, value, to_bytes ? "255" : "0xffffffffL");
+  return bits == to_name ? low : fmt::format("as_{}({})", to_name, low);
+}
+
 std::string convert(const Type &from, const Type &to, const std::string &value) {
   const std::string from_name = type_name(from);
   const std::string to_name = type_name(to);
@@ -150,6 +165,9 @@ std::string convert(const Type &from, const Type &to, const std::string &value) 
     return value;
   if (is_float(from.elem) && !is_float(to.elem))
     return fmt::format("convert_{}_sat({})", to_name, value);
+  const bool between_integers = !is_float(from.elem) && !is_float(to.elem);
+  if (to.lanes > 1 && between_integers && size_bytes(to.elem) <= size_bytes(from.elem))
+    return wrapped_vector(from, to, value);
   return to.lanes == 1 ? fmt::format("({}){}", to_name, value)
                        : fmt::format("convert_{}({})", to_name, value);
 }
@@ -163,6 +181,7 @@ constexpr Dialect kOpenclC = {
     .outlined = "static __attribute__((noinline))",
     .global_space = "__global ",
     .local_space = "__local ",
+    .local_array = "__local ",
     .private_space = "__private ",
     .byte_type = "uchar",
     .offset_type = "ulong",
@@ -171,46 +190,25 @@ constexpr Dialect kOpenclC = {
     .lane_index = "get_local_id(0)",
     .barrier = "barrier(CLK_LOCAL_MEM_FENCE);",
     .prefetch = "prefetch({}, 1);",
+    .aligned = " __attribute__((aligned({})))",
     .value_elem = value_elem,
     .memory_elem = memory_elem,
     .array_elem = array_elem,
     .vector = vector_name,
     .compose = compose,
     .lane = lane_of,
+    .select = select,
     .load = load,
     .store = store,
     .convert = convert,
 };
 
-Argument argument_of(const kernel::Buffer &buffer) {
-  const std::int64_t size = size_bytes(buffer.type.elem);
-  if (buffer.elems < 0 || buffer.elems > std::numeric_limits<std::int64_t>::max() / size)
-    throw Error(ErrorCode::Limit, fmt::format("a buffer of {} elements of {} bytes is too large",
-                                              buffer.elems, size));
-  return {.bytes = buffer.elems * size, .written = buffer.written};
-}
-
 class OpenclEmitter final : public Emitter {
 public:
   Package emit(const kernel::Kernel &kernel, const Target &target) const override {
-    if (kernel.block_size < 1 || kernel.block_size > target.max_group)
-      throw Error(ErrorCode::Limit,
-                  fmt::format("kernel '{}' has {} work-items per group, {} allows {}", kernel.name,
-                              kernel.block_size, target.name, target.max_group));
-    Package package;
-    package.name = kernel.name;
-    package.symbol = symbol_for(kernel.name);
-    package.format = CodeFormat::OpenclSource;
     const bool outline = target.lanes == LaneKind::Vector && kernel.block_size == 1;
-    package.code = print_c_like(kernel, package.symbol, kOpenclC,
-                                {.outline_body = outline, .fp64 = target.fp64});
-    package.blocks = kernel.blocks;
-    package.block_size = kernel.block_size;
-    for (const kernel::Buffer &buffer : kernel.buffers)
-      if (buffer.space == kernel::Space::Global)
-        package.args.push_back(argument_of(buffer));
-    package.flops = kernel.flops;
-    package.bytes = kernel.bytes;
+    Package package = c_like_package(kernel, target, kOpenclC, {.outline_body = outline});
+    package.format = CodeFormat::OpenclSource;
     return package;
   }
 };

@@ -17,6 +17,12 @@ void require(const std::string &broken_rule) { TILEFUSE_CHECK(broken_rule.empty(
 
 const Const *constant_of(ExprRef expr) { return std::get_if<Const>(&expr->node); }
 
+// A bit operation on integers of the type.
+double bits_of(ScalarOp op, DType type, const std::vector<double> &values) {
+  return static_cast<double>(evaluate_bits(op, type, static_cast<std::int64_t>(values.front()),
+                                           static_cast<std::int64_t>(values.back())));
+}
+
 bool is_empty(StmtRef stmt) {
   const Block *block = std::get_if<Block>(&stmt->node);
   return block != nullptr && block->body.empty();
@@ -135,10 +141,14 @@ ExprRef Builder::fold_constants(ScalarOp op, const std::vector<ExprRef> &args) {
   const bool integer = is_integer(args[0]->type.elem);
   if (integer && (op == ScalarOp::Div || op == ScalarOp::Mod) && values[1] == 0)
     return nullptr;
-  const double value = evaluate(op, values, integer);
+  const Type type = args.back()->type;
+  double value =
+      is_bitwise(op) ? bits_of(op, args[0]->type.elem, values) : evaluate(op, values, integer);
   if (integer && !(std::fabs(value) <= kExact))
     return nullptr;
-  const Type type = args.back()->type;
+  const bool is_byte = type.elem == DType::I8 || type.elem == DType::U8;
+  if (is_byte && !row(op).is_comparison)
+    value = static_cast<double>(wrapped(static_cast<std::int64_t>(value), type.elem));
   return real(value, row(op).is_comparison ? Type{DType::Bool, type.lanes} : type);
 }
 
@@ -191,9 +201,12 @@ ExprRef Builder::cast(ExprRef value, DType elem) {
   if (value->type.elem == elem)
     return value;
   const Type type{elem, value->type.lanes};
-  if (const Const *constant = constant_of(value))
-    return real(constant->value, type);
-  return add_expr({type, Cast{value}});
+  const Const *constant = constant_of(value);
+  if (constant == nullptr)
+    return add_expr({type, Cast{value}});
+  return real(is_float(elem) ? constant->value
+                             : cast_to_integer(constant->value, value->type.elem, elem),
+              type);
 }
 
 ExprRef Builder::broadcast(ExprRef value, int lanes) {
@@ -298,11 +311,39 @@ StmtRef Builder::store(BufferId buffer, ExprRef index, ExprRef value, std::int64
   return add_stmt({Store{buffer, index, value, lane_stride, valid}});
 }
 
-StmtRef Builder::barrier() { return add_stmt({Barrier{}}); }
+StmtRef Builder::barrier(Barrier barrier) {
+  require(barrier_rule(barrier, kernel_.block_size));
+  return add_stmt({barrier});
+}
 
 StmtRef Builder::prefetch(BufferId buffer, ExprRef index) {
   require(access_rule(kernel_[buffer], index->type, kernel_[buffer].type.lanes, 1, nullptr));
   return add_stmt({Prefetch{buffer, index}});
+}
+
+StmtRef Builder::load_matrix(LoadMatrix load) {
+  require(load_matrix_rule(kernel_, load));
+  return add_stmt({load});
+}
+
+StmtRef Builder::mma(Mma mma) {
+  require(mma_rule(kernel_, mma));
+  return add_stmt({mma});
+}
+
+StmtRef Builder::async_copy(AsyncCopy copy) {
+  require(async_copy_rule(kernel_, copy));
+  std::int64_t count = 0;
+  if (copy.valid != nullptr && is_constant(copy.valid, &count) && count >= copy.elems)
+    copy.valid = nullptr;
+  return add_stmt({copy});
+}
+
+StmtRef Builder::async_commit() { return add_stmt({AsyncCommit{}}); }
+
+StmtRef Builder::async_wait(int pending) {
+  require(async_wait_rule(pending));
+  return add_stmt({AsyncWait{pending}});
 }
 
 } // namespace tilefuse::kernel

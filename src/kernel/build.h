@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only way to make kernel nodes. Checks types (our bugs: aborts) and folds constants, so that 0 * x, x + 0 and the
-// arithmetic of known integers never reach a back end. Integer sums are kept as `terms + constant` (the constant last),
-// which lets back ends use an address's displacement. Floating-point operations fold only when every argument is constant:
-// nothing is reassociated.
+// The only way to make kernel nodes. Checks types (our bugs: aborts) and folds constants, so that 0
+// * x, x + 0 and the arithmetic of known integers never reach a back end. Integer sums are kept as
+// `terms + constant` (the constant last), which lets back ends use an address's displacement.
+// Floating-point operations fold only when every argument is constant: nothing is reassociated.
 //
 //   b.add(b.add(x, b.integer(3)), b.add(y, b.integer(4)))   ->   (x + y) + 7
 //   b.mul(b.add(x, b.integer(3)), b.integer(4))             ->   x * 4 + 12
@@ -19,17 +19,17 @@
 namespace tilefuse::kernel {
 
 class Builder {
- public:
+public:
   // Adds to what the kernel holds already.
-  explicit Builder(Kernel& kernel);
-  Kernel& kernel() { return kernel_; }
+  explicit Builder(Kernel &kernel);
+  Kernel &kernel() { return kernel_; }
 
   // Names are made identifiers, and unique with a suffix. Global buffers come before all others.
   BufferId buffer(Buffer buffer);
   VarId variable(std::string name, Type type);
 
-  ExprRef integer(std::int64_t value);       // of index arithmetic: {I32, 1}
-  ExprRef real(double value, Type type);     // a constant of any type, rounded to it, in every lane
+  ExprRef integer(std::int64_t value);   // of index arithmetic: {I32, 1}
+  ExprRef real(double value, Type type); // a constant of any type, rounded to it, in every lane
   ExprRef var(VarId id);
   ExprRef block();
   ExprRef lane();
@@ -38,35 +38,45 @@ class Builder {
   ExprRef add(ExprRef a, ExprRef b);
   ExprRef sub(ExprRef a, ExprRef b);
   ExprRef mul(ExprRef a, ExprRef b);
-  ExprRef div(ExprRef a, ExprRef b);  // operands of index arithmetic (no loaded data) are never negative
+  ExprRef div(ExprRef a,
+              ExprRef b); // operands of index arithmetic (no loaded data) are never negative
   ExprRef mod(ExprRef a, ExprRef b);
   ExprRef min(ExprRef a, ExprRef b);
   ExprRef max(ExprRef a, ExprRef b);
-  ExprRef select(ExprRef condition, ExprRef then_value, ExprRef else_value);  // a scalar condition is broadcast
-  ExprRef logical_and(ExprRef a, ExprRef b);  // null means true
+  ExprRef select(ExprRef condition, ExprRef then_value,
+                 ExprRef else_value);        // a scalar condition is broadcast
+  ExprRef logical_and(ExprRef a, ExprRef b); // null means true
   ExprRef fma(ExprRef a, ExprRef b, ExprRef c);
   ExprRef cast(ExprRef value, DType elem);
   ExprRef broadcast(ExprRef value, int lanes);
   // Of a Register buffer: the value at `index`; lanes may be left out.
-  ExprRef load(BufferId buffer, ExprRef index, int lanes = 1, std::int64_t lane_stride = 1, ExprRef valid = nullptr,
-               double fill = 0);
+  ExprRef load(BufferId buffer, ExprRef index, int lanes = 1, std::int64_t lane_stride = 1,
+               ExprRef valid = nullptr, double fill = 0);
 
-  StmtRef block(std::vector<StmtRef> body);  // nested blocks are spliced in, null statements dropped
+  StmtRef block(std::vector<StmtRef> body); // nested blocks are spliced in, null statements dropped
   StmtRef let(VarId var, ExprRef value);
-  StmtRef loop(VarId var, ForKind kind, ExprRef begin, ExprRef end, std::int64_t step, StmtRef body);  // no trips: empty Block
-  StmtRef branch(ExprRef condition, StmtRef then_body, StmtRef else_body = nullptr);  // constant: that body or an empty Block
-  StmtRef store(BufferId buffer, ExprRef index, ExprRef value, std::int64_t lane_stride = 1, ExprRef valid = nullptr);
-  StmtRef barrier();
+  StmtRef loop(VarId var, ForKind kind, ExprRef begin, ExprRef end, std::int64_t step,
+               StmtRef body); // no trips: empty Block
+  StmtRef branch(ExprRef condition, StmtRef then_body,
+                 StmtRef else_body = nullptr); // constant: that body or an empty Block
+  StmtRef store(BufferId buffer, ExprRef index, ExprRef value, std::int64_t lane_stride = 1,
+                ExprRef valid = nullptr);
+  StmtRef barrier(Barrier barrier = {});
   StmtRef prefetch(BufferId buffer, ExprRef index);
+  StmtRef load_matrix(LoadMatrix load);
+  StmtRef mma(Mma mma);
+  StmtRef async_copy(AsyncCopy copy);
+  StmtRef async_commit();
+  StmtRef async_wait(int pending);
 
- private:
+private:
   ExprRef add_expr(Expr expr);
   StmtRef add_stmt(Stmt stmt);
   std::string unique_name(std::string name);
   // The node as it is, unfolded.
   ExprRef operation(ScalarOp op, std::vector<ExprRef> args);
   // Each gives null where there is nothing to fold.
-  ExprRef fold_constants(ScalarOp op, const std::vector<ExprRef>& args);
+  ExprRef fold_constants(ScalarOp op, const std::vector<ExprRef> &args);
   ExprRef fold_logic(ScalarOp op, ExprRef a, ExprRef b);
   ExprRef fold_integer(ScalarOp op, ExprRef a, ExprRef b);
   ExprRef fold_sum(ScalarOp op, ExprRef a, ExprRef b);
@@ -76,16 +86,16 @@ class Builder {
   ExprRef fold_order(ScalarOp op, ExprRef a, ExprRef b);
   // terms + constant; terms may be null. Null when the constant is too large to be exact.
   ExprRef sum(ExprRef terms, std::int64_t constant, Type type);
-  ExprRef divided(ExprRef expr, std::int64_t by);  // of an expression that is divisible
+  ExprRef divided(ExprRef expr, std::int64_t by); // of an expression that is divisible
   bool is_index_arithmetic(ExprRef expr) const;
 
-  Kernel& kernel_;
+  Kernel &kernel_;
   std::unordered_set<std::string> names_;
   std::unordered_map<std::string, int> suffixes_;
-  std::set<VarId> data_variables_;  // integers that hold loaded values, which may be negative
+  std::set<VarId> data_variables_; // integers that hold loaded values, which may be negative
 };
 
 // The value of an integer constant node, if it is one.
-bool is_constant(ExprRef expr, std::int64_t* value = nullptr);
+bool is_constant(ExprRef expr, std::int64_t *value = nullptr);
 
-}  // namespace tilefuse::kernel
+} // namespace tilefuse::kernel

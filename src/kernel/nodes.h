@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The `kernel` level (semtree): what one block runs. A closed set of immutable nodes in the kernel's arena; built only
-// through kernel/build.h, walked only through kernel/walk.h, matched with std::visit and no catch-all.
+// The `kernel` level (semtree): what one block runs. A closed set of immutable nodes in the
+// kernel's arena; built only through kernel/build.h, walked only through kernel/walk.h, matched
+// with std::visit and no catch-all.
 //
 //   kernel conv blocks 784 block_size 1 {
 //     global const b0 f32[200704]
@@ -10,16 +11,24 @@
 //     for y in 0..4 {
 //       let p = (block / 14) * 896 + y * 64
 //       unroll k in 0..12 { a0[k] = f32x8(0) }
-//       for c in 0..64 { unroll k in 0..12 { a0[k] = fma(broadcast(b0[p + c + k * 64], 8), b1[c * 8 .. 8], a0[k]) } }
+//       for c in 0..64 { unroll k in 0..12 { a0[k] = fma(broadcast(b0[p + c + k * 64], 8), b1[c * 8
+//       .. 8], a0[k]) } }
 //     }
 //   }
 //
-// Values: integers of index arithmetic have type {I32, 1} and are called `int`; a back end may widen them. Comparisons
-// give {Bool, lanes}. Storage types F16 and BF16 appear only in buffers and in the Cast that follows a load or precedes a
-// store. `block` is the block's number, `lane` the work-item's within the block (0 when block_size is 1).
+// Values: integers of index arithmetic have type {I32, 1} and are called `int`; a back end may
+// widen them. Comparisons give {Bool, lanes}. Storage types F16 and BF16 appear only in buffers and
+// in the Cast that follows a load or precedes a store. `block` is the block's number, `lane` the
+// work-item's within the block (0 when block_size is 1).
 //
-// Registers are arrays of (vector) values private to a work-item; after unrolling every register index is a constant.
-// Local buffers are shared by the block; barriers separate their writers from their readers when block_size > 1.
+// Registers are arrays of (vector) values private to a work-item; after unrolling every register
+// index is a constant. Local buffers are shared by the block; barriers separate their writers from
+// their readers when block_size > 1.
+//
+// Matrix instructions (LoadMatrix, Mma) are executed by a whole warp of 32 work-items; a fragment
+// is one value of a Register buffer with as many lanes as the row of target/core_ops.h gives a
+// work-item. Asynchronous copies become visible to the work-item that issued them after an
+// AsyncWait and to others after a barrier on top of it.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +39,7 @@
 #include <variant>
 #include <vector>
 
+#include "target/core_ops.h"
 #include "target/dtype.h"
 
 namespace tilefuse::kernel {
@@ -37,7 +47,7 @@ namespace tilefuse::kernel {
 struct Type {
   DType elem = DType::I32;
   int lanes = 1;
-  friend bool operator==(const Type&, const Type&) = default;
+  friend bool operator==(const Type &, const Type &) = default;
 };
 
 enum class Space { Global, Local, Register };
@@ -50,34 +60,48 @@ constexpr int to_int(VarId id) { return static_cast<int>(id); }
 struct Buffer {
   std::string name;
   Space space = Space::Global;
-  Type type;                // Register: of one value, lanes included; else lanes is 1
-  std::int64_t elems = 0;   // Register: values
-  bool written = false;     // Global: the kernel stores to it
+  Type type;              // Register: of one value, lanes included; else lanes is 1
+  std::int64_t elems = 0; // Register: values
+  bool written = false;   // Global: the kernel stores to it
 };
 
 struct Variable {
-  std::string name;         // unique within the kernel
+  std::string name; // unique within the kernel
   Type type;
 };
 
 struct Expr;
-using ExprRef = const Expr*;
+using ExprRef = const Expr *;
 
-struct Const { double value = 0; };               // every lane
-struct VarRef { VarId var{}; };
+struct Const {
+  double value = 0;
+}; // every lane
+struct VarRef {
+  VarId var{};
+};
 struct BlockIndex {};
 struct LaneIndex {};
-struct Scalar { ScalarOp op{}; std::vector<ExprRef> args; };       // elementwise on equal types (Select: bool condition)
-struct Fma { ExprRef a{}, b{}, c{}; };                             // a * b + c with one rounding
-struct Cast { ExprRef value{}; };                                  // to the node's type, as C converts; lanes unchanged
-struct Broadcast { ExprRef value{}; };                             // a scalar into every lane
-// `lanes` elements of a Global or Local buffer from `index`, `lane_stride` elements apart. With `valid`, lane l is read
-// only where l < valid and is `fill` elsewhere; nothing outside is touched. Register buffers: the value at an index.
+struct Scalar {
+  ScalarOp op{};
+  std::vector<ExprRef> args;
+}; // elementwise on equal types (Select: bool condition)
+struct Fma {
+  ExprRef a{}, b{}, c{};
+}; // a * b + c with one rounding
+struct Cast {
+  ExprRef value{};
+}; // to the node's type, as C converts; lanes unchanged
+struct Broadcast {
+  ExprRef value{};
+}; // a scalar into every lane
+// `lanes` elements of a Global or Local buffer from `index`, `lane_stride` elements apart. With
+// `valid`, lane l is read only where l < valid and is `fill` elsewhere; nothing outside is touched.
+// Register buffers: the value at an index.
 struct Load {
   BufferId buffer{};
   ExprRef index{};
   std::int64_t lane_stride = 1;
-  ExprRef valid{};      // int, or null: all lanes
+  ExprRef valid{}; // int, or null: all lanes
   double fill = 0;
 };
 
@@ -87,14 +111,30 @@ struct Expr {
 };
 
 struct Stmt;
-using StmtRef = const Stmt*;
+using StmtRef = const Stmt *;
 
-struct Block { std::vector<StmtRef> body; };
+struct Block {
+  std::vector<StmtRef> body;
+};
 // `let` is visible to the rest of the enclosing Block.
-struct Let { VarId var{}; ExprRef value{}; };
+struct Let {
+  VarId var{};
+  ExprRef value{};
+};
 enum class ForKind { Serial, Unroll };
-struct For { VarId var{}; ForKind kind{}; ExprRef begin{}; ExprRef end{}; std::int64_t step = 1; StmtRef body{}; };
-struct If { ExprRef condition{}; StmtRef then_body{}; StmtRef else_body{}; };  // else_body may be null
+struct For {
+  VarId var{};
+  ForKind kind{};
+  ExprRef begin{};
+  ExprRef end{};
+  std::int64_t step = 1;
+  StmtRef body{};
+};
+struct If {
+  ExprRef condition{};
+  StmtRef then_body{};
+  StmtRef else_body{};
+}; // else_body may be null
 // As Load: lanes at or past `valid` are not stored. The value's lanes are the store's.
 struct Store {
   BufferId buffer{};
@@ -103,30 +143,83 @@ struct Store {
   std::int64_t lane_stride = 1;
   ExprRef valid{};
 };
-struct Barrier {};
+// id 0: the whole block. Else a named barrier that `items` work-items reach, by whole warps.
+struct Barrier {
+  int id = 0;
+  std::int64_t items = 0;
+};
 // Hint: fetch the line that holds an element. Never faults.
-struct Prefetch { BufferId buffer{}; ExprRef index{}; };
+struct Prefetch {
+  BufferId buffer{};
+  ExprRef index{};
+};
+
+// A value of a Register buffer.
+struct RegisterRef {
+  BufferId buffer{};
+  ExprRef index{};
+};
+// `matrices` tiles of 8 rows of 16 bytes from a Local buffer: work-item 8 * j + r of the warp gives
+// the first element of row r of tile j. Work-item l receives the 4 bytes l % 4 of row l / 4 of each
+// tile, or, transposed (2-byte types), elements 2 * (l % 4) and the next of column l / 4. They fill
+// as many values of `to` as it takes.
+struct LoadMatrix {
+  RegisterRef to;
+  BufferId from{};
+  ExprRef index{};
+  int matrices = 1; // 1, 2 or 4
+  bool transposed = false;
+};
+// acc = a * b + acc by one row of the table of core instructions.
+struct Mma {
+  const CoreOp *op = nullptr;
+  RegisterRef acc;
+  RegisterRef a;
+  RegisterRef b;
+};
+// Starts to copy 4, 8 or 16 bytes from Global to Local memory; elements at or past `valid` are not
+// read and become 0. Both addresses are aligned to the size.
+struct AsyncCopy {
+  BufferId to{};
+  ExprRef to_index{};
+  BufferId from{};
+  ExprRef from_index{};
+  int elems = 1;
+  ExprRef valid{}; // int, or null: all
+};
+// Makes one group of this work-item's copies since the last commit; may be empty.
+struct AsyncCommit {};
+// Waits until at most `pending` of this work-item's latest groups are under way.
+struct AsyncWait {
+  int pending = 0;
+};
 
 struct Stmt {
-  std::variant<Block, Let, For, If, Store, Barrier, Prefetch> node;
+  std::variant<Block, Let, For, If, Store, Barrier, Prefetch, LoadMatrix, Mma, AsyncCopy,
+               AsyncCommit, AsyncWait>
+      node;
 };
 
 // Owns its nodes. Moving keeps references valid.
 struct Kernel {
-  std::string name;    // readable; the symbol is derived from it
+  std::string name; // readable; the symbol is derived from it
   std::int64_t blocks = 1;
   std::int64_t block_size = 1;
   std::vector<Buffer> buffers;
   std::vector<Variable> variables;
   StmtRef body = nullptr;
-  double flops = 0;    // of the whole grid
-  double bytes = 0;    // it must at least move
+  double flops = 0; // of the whole grid
+  double bytes = 0; // it must at least move
 
   std::unique_ptr<std::deque<Expr>> exprs = std::make_unique<std::deque<Expr>>();
   std::unique_ptr<std::deque<Stmt>> stmts = std::make_unique<std::deque<Stmt>>();
 
-  const Buffer& operator[](BufferId id) const { return buffers[static_cast<std::size_t>(to_int(id))]; }
-  const Variable& operator[](VarId id) const { return variables[static_cast<std::size_t>(to_int(id))]; }
+  const Buffer &operator[](BufferId id) const {
+    return buffers[static_cast<std::size_t>(to_int(id))];
+  }
+  const Variable &operator[](VarId id) const {
+    return variables[static_cast<std::size_t>(to_int(id))];
+  }
 };
 
-}  // namespace tilefuse::kernel
+} // namespace tilefuse::kernel

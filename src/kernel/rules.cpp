@@ -16,9 +16,10 @@ constexpr double kWidest = 9223372036854774784.0;
 constexpr std::int64_t kMaxElems = std::int64_t{1} << 40;
 constexpr std::int64_t kMaxStride = std::int64_t{1} << 40;
 
-constexpr std::array<std::string_view, 16> kWords = {
-    "kernel", "blocks", "block_size", "block", "lane",    "let",      "for", "unroll",
-    "in",     "step",   "if",         "else",  "barrier", "prefetch", "inf", "nan"};
+constexpr std::array<std::string_view, 19> kWords = {
+    "kernel",     "blocks",       "block_size", "block", "lane", "let",     "for",
+    "unroll",     "in",           "step",       "if",    "else", "barrier", "prefetch",
+    "async_copy", "async_commit", "async_wait", "inf",   "nan"};
 
 double saturated(double value, double low, double high) {
   return std::isnan(value) ? 0 : std::clamp(std::trunc(value), low, high);
@@ -102,6 +103,8 @@ std::string scalar_rule(ScalarOp op, std::span<const Type> args) {
   const bool is_bool = args[0].elem == DType::Bool;
   if (is_logic(op) && !is_bool)
     return fmt::format("{} needs bool; got {}", info.name, list(args));
+  if (is_bitwise(op) && !is_integer(args[0].elem))
+    return fmt::format("{} needs integers; got {}", info.name, list(args));
   if (!info.is_comparison && is_bool)
     return fmt::format("{} needs numbers; got {}", info.name, list(args));
   return {};

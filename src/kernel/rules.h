@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Type rules of the kernel level, stated once: the builder aborts on a broken one, the parser throws it, the verifier
-// returns it. Each rule gives the empty string when it holds, else one clause such as "add needs equal types; got f32 and i32".
+// Type rules of the kernel level, stated once: the builder aborts on a broken one, the parser
+// throws it, the verifier returns it. Each rule gives the empty string when it holds, else one
+// clause such as "add needs equal types; got f32 and i32".
 #pragma once
 
 #include <span>
@@ -21,7 +22,8 @@ std::string to_string(Type type);
 // A type that has arithmetic of whole numbers: neither floating point nor Bool.
 bool is_integer(DType type);
 
-// The value as an element of the type holds it: rounded for floats, truncated and saturated for integers, 0 or 1 for Bool.
+// The value as an element of the type holds it: rounded for floats, truncated and saturated for
+// integers, 0 or 1 for Bool.
 double narrowed(double value, DType type);
 
 // What an operation on these types gives, once its rule holds.
@@ -32,15 +34,27 @@ std::string scalar_rule(ScalarOp op, std::span<const Type> args);
 std::string fma_rule(Type a, Type b, Type c);
 
 // An access of `lanes` elements at an index of type `index`; `valid` is null where there is none.
-std::string access_rule(const Buffer& buffer, Type index, int lanes, std::int64_t lane_stride, const Type* valid);
+std::string access_rule(const Buffer &buffer, Type index, int lanes, std::int64_t lane_stride,
+                        const Type *valid);
 
 // A store of a value to a buffer.
-std::string store_rule(const Buffer& buffer, Type value);
+std::string store_rule(const Buffer &buffer, Type value);
+
+// Operations of a warp or on memory beside it, with the buffers and types they name.
+std::string barrier_rule(const Barrier &barrier, std::int64_t block_size);
+std::string load_matrix_rule(const Kernel &kernel, const LoadMatrix &load);
+std::string mma_rule(const Kernel &kernel, const Mma &mma);
+std::string async_copy_rule(const Kernel &kernel, const AsyncCopy &copy);
+std::string async_wait_rule(std::int64_t pending);
+
+// Elements of one work-item in a LoadMatrix, and the values of `to` they fill.
+int load_matrix_elems(const LoadMatrix &load, DType elem);
+std::int64_t load_matrix_values(const Kernel &kernel, const LoadMatrix &load);
 
 // A buffer's own type and size.
-std::string buffer_rule(const Buffer& buffer);
+std::string buffer_rule(const Buffer &buffer);
 
 // A letter or `_`, then letters, digits and `_`; not a word of the kernel text.
 bool is_identifier(std::string_view name);
 
-}  // namespace tilefuse::kernel
+} // namespace tilefuse::kernel

@@ -2,251 +2,285 @@
 #include "kernel/simulate.h"
 
 #include <algorithm>
-#include <array>
-#include <utility>
-#include <vector>
+#include <memory>
+#include <numeric>
+
+#include <fmt/format.h>
 
 #include "base/error.h"
-#include "kernel/simulate_math.h"
-#include "kernel/simulate_memory.h"
+#include "kernel/live_registers.h"
+#include "kernel/simulation/warp.h"
 
 namespace tilefuse::kernel {
 namespace simulation {
 namespace {
 
-using Cells = std::vector<Cell>; // (item, lane)
-using Mask = std::vector<char>;  // by item: active
+constexpr int kMaxWarp = 64;
+constexpr std::int64_t kMaxScratchBytes = std::int64_t{1} << 30;
 
-class Simulator {
+// How a target cuts up work-items and memory.
+struct Cuts {
+  int warp = 32;
+  std::int64_t banks = 32;
+  std::int64_t sector_bytes = 32;
+  std::int64_t vector_align = 1;
+};
+
+Cuts cuts_of(const SimulationOptions &options) {
+  if (!options.target)
+    return {};
+  const Target &target = *options.target;
+  if (target.warp < 1 || target.warp > kMaxWarp || target.local_banks < 0 ||
+      target.local_banks > 256 || target.sector_bytes < 1 || target.vector_align < 1) {
+    throw Error(ErrorCode::Limit,
+                fmt::format("simulating needs a warp of 1 to {} and at most 256 banks; {} has {} "
+                            "and {}",
+                            kMaxWarp, target.name, target.warp, target.local_banks));
+  }
+  return {target.warp, target.local_banks, target.sector_bytes, target.vector_align};
+}
+
+std::int64_t local_bytes(const Kernel &kernel) {
+  std::int64_t bytes = 0;
+  for (const Buffer &buffer : kernel.buffers)
+    if (buffer.space == Space::Local)
+      bytes += buffer.elems * size_bytes(buffer.type.elem);
+  return bytes;
+}
+
+void need(const Kernel &kernel, std::string_view what, std::int64_t needed, std::int64_t limit,
+          std::string_view where) {
+  if (needed > limit)
+    throw Error(ErrorCode::Limit, fmt::format("kernel {} needs {} {}; {} has {}", kernel.name,
+                                              needed, what, where, limit));
+}
+
+void check_limits(const Kernel &kernel, const Counts &counts, const Target &target) {
+  need(kernel, "bytes of local memory", counts.local_bytes, target.local_bytes, target.name);
+  if (target.lanes != LaneKind::WorkItem)
+    return;
+  need(kernel, "work-items in a block", kernel.block_size, target.max_group, target.name);
+  need(kernel, "registers of 32 bits per work-item", counts.live_registers, target.vector_registers,
+       target.name);
+}
+
+std::byte *argument(const Kernel &kernel, std::size_t i,
+                    std::span<const std::span<std::byte>> args) {
+  const Buffer &buffer = kernel.buffers[i];
+  const std::int64_t bytes = buffer.elems * size_bytes(buffer.type.elem);
+  if (i >= args.size() || static_cast<std::int64_t>(args[i].size()) < bytes) {
+    throw Error(ErrorCode::Shape,
+                fmt::format("argument {} ({}) needs {} bytes, got {}", i, buffer.name, bytes,
+                            i < args.size() ? args[i].size() : 0),
+                kernel.name);
+  }
+  return args[i].data();
+}
+
+// One kernel in the course of being run.
+class Simulation {
 public:
-  Simulator(const Kernel &kernel, std::span<const std::span<std::byte>> args)
-      : kernel_(kernel), position_{kernel}, memory_(position_, args),
-        variables_(kernel.variables.size()) {}
+  Simulation(const Kernel &kernel, std::span<const std::span<std::byte>> args,
+             const SimulationOptions &options)
+      : kernel_(kernel), options_(options), cuts_(cuts_of(options)),
+        program_(compile(kernel, width())), position_{kernel}, clocks_(warp_count()),
+        recorder_(kernel, program_, cuts_.banks, cuts_.sector_bytes), machine_{kernel, program_,
+                                                                               position_, clocks_} {
+    machine_.recorder = options.count ? &recorder_ : nullptr;
+    machine_.vector_align = cuts_.vector_align;
+    check_scratch();
+    for (std::size_t i = 0; i < kernel.buffers.size(); ++i)
+      add_buffer(i, args);
+    for (std::size_t i = 0; i < warp_count(); ++i)
+      warps_.push_back(std::make_unique<Warp>(machine_, i));
+  }
 
-  void run() {
-    const Mask everyone(static_cast<std::size_t>(kernel_.block_size), 1);
-    for (position_.block = 0; position_.block < kernel_.blocks; ++position_.block) {
-      memory_.start_block();
-      stmt(kernel_.body, everyone);
-    }
+  Counts run() {
+    Counts counts;
+    counts.local_bytes = local_bytes(kernel_);
+    counts.live_registers = live_registers(kernel_);
+    if (options_.target)
+      check_limits(kernel_, counts, *options_.target);
+    run_blocks();
+    if (!options_.count)
+      return counts;
+    Counts all = recorder_.take();
+    all.warps = all.blocks * static_cast<std::int64_t>(warps_.size());
+    all.local_bytes = counts.local_bytes;
+    all.live_registers = counts.live_registers;
+    return all;
   }
 
 private:
-  void stmt(StmtRef s, const Mask &active) {
-    const StmtRef outer = std::exchange(position_.stmt, s);
-    std::visit([&](const auto &node) { step(node, active); }, s->node);
-    position_.stmt = outer;
+  int width() const {
+    return static_cast<int>(std::min<std::int64_t>(cuts_.warp, kernel_.block_size));
   }
-  Cells eval(ExprRef e, const Mask &active) {
-    return std::visit([&](const auto &node) { return value(e, node, active); }, e->node);
+  std::size_t warp_count() const {
+    return static_cast<std::size_t>((kernel_.block_size + width() - 1) / width());
   }
 
-  void step(const Block &node, const Mask &active);
-  void step(const Let &node, const Mask &active) { variable(node.var) = eval(node.value, active); }
-  void step(const For &node, const Mask &active);
-  void step(const If &node, const Mask &active);
-  void step(const Store &node, const Mask &active);
-  void step(const Barrier &, const Mask &active);
-  void step(const Prefetch &node, const Mask &active) { eval(node.index, active); }
-
-  Cells value(ExprRef e, const Const &node, const Mask &) {
-    return Cells(cells(e), cell_of(node.value, e->type.elem));
-  }
-  Cells value(ExprRef, const VarRef &node, const Mask &) { return variable(node.var); }
-  Cells value(ExprRef e, const BlockIndex &, const Mask &);
-  Cells value(ExprRef e, const LaneIndex &, const Mask &);
-  Cells value(ExprRef e, const Scalar &node, const Mask &active);
-  Cells value(ExprRef e, const Fma &node, const Mask &active);
-  Cells value(ExprRef e, const Cast &node, const Mask &active);
-  Cells value(ExprRef e, const Broadcast &node, const Mask &active);
-  Cells value(ExprRef e, const Load &node, const Mask &active);
-
-  Cells &variable(VarId id) { return variables_[static_cast<std::size_t>(to_int(id))]; }
-  std::size_t items() const { return static_cast<std::size_t>(kernel_.block_size); }
-  std::size_t cells(ExprRef e) const { return items() * static_cast<std::size_t>(e->type.lanes); }
-  // Calls body(item) for every active one.
-  template <class Body> void for_active(const Mask &active, const Body &body) {
-    for (std::size_t item = 0; item < active.size(); ++item)
-      if (active[item] != 0)
-        body(item);
-  }
+  void check_scratch() const;
+  void add_buffer(std::size_t i, std::span<const std::span<std::byte>> args);
+  void run_blocks();
+  void run_block(std::int64_t block);
+  bool run_warps();
+  void release(const Warp &last);
+  [[noreturn]] void stuck() const;
 
   const Kernel &kernel_;
+  const SimulationOptions &options_;
+  Cuts cuts_;
+  Program program_;
   Position position_;
-  Memory memory_;
-  std::vector<Cells> variables_; // by VarId
+  Clocks clocks_;
+  Recorder recorder_;
+  Machine machine_;
+  std::vector<std::unique_ptr<Warp>> warps_;
 };
 
-// Wraps, so that an absurd index reaches the bounds check.
-std::int64_t element(std::int64_t index, std::int64_t lane, std::int64_t stride) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(index) +
-                                   static_cast<std::uint64_t>(lane * stride));
-}
-
-bool any(const Mask &mask) {
-  return std::any_of(mask.begin(), mask.end(), [](char active) { return active != 0; });
-}
-
-void Simulator::step(const Block &node, const Mask &active) {
-  for (const StmtRef child : node.body)
-    stmt(child, active);
-}
-
-void Simulator::step(const For &node, const Mask &active) {
-  const StmtRef self = position_.stmt;
-  Cells at = eval(node.begin, active);
-  const Cells end = eval(node.end, active);
-  Mask inside = active;
-  for (;;) {
-    for_active(inside,
-               [&](std::size_t item) { inside[item] = at[item].whole < end[item].whole ? 1 : 0; });
-    if (!any(inside))
-      break;
-    variable(node.var) = at;
-    stmt(node.body, inside);
-    position_.stmt = self;
-    for_active(inside, [&](std::size_t item) {
-      const bool past = __builtin_add_overflow(at[item].whole, node.step, &at[item].whole);
-      inside[item] = past ? 0 : 1;
-    });
+void Simulation::check_scratch() const {
+  const auto warps = static_cast<std::int64_t>(warp_count());
+  std::int64_t total = static_cast<std::int64_t>(program_.cells) * 8 * warps;
+  for (const Buffer &buffer : kernel_.buffers) {
+    const bool is_huge = buffer.elems > kMaxScratchBytes;
+    if (buffer.space == Space::Local)
+      total += is_huge ? kMaxScratchBytes : buffer.elems * (24 + 8 * warps);
+    if (total > kMaxScratchBytes || (is_huge && buffer.space == Space::Local)) {
+      throw Error(ErrorCode::Limit,
+                  fmt::format("simulating needs more than {} MiB of local and register memory",
+                              kMaxScratchBytes >> 20),
+                  kernel_.name);
+    }
   }
 }
 
-void Simulator::step(const If &node, const Mask &active) {
-  const Cells condition = eval(node.condition, active);
-  Mask then_active = active;
-  Mask else_active = active;
-  for_active(active, [&](std::size_t item) {
-    const bool holds = condition[item].whole != 0;
-    then_active[item] = holds ? 1 : 0;
-    else_active[item] = holds ? 0 : 1;
+void Simulation::add_buffer(std::size_t i, std::span<const std::span<std::byte>> args) {
+  const Buffer &buffer = kernel_.buffers[i];
+  auto &local = machine_.local.emplace_back();
+  auto &global = machine_.global.emplace_back();
+  if (buffer.space == Space::Local)
+    local = std::make_unique<LocalBuffer>(position_, clocks_, buffer, warp_count());
+  if (buffer.space != Space::Global)
+    return;
+  const bool is_updated =
+      std::find(options_.updated.begin(), options_.updated.end(), i) != options_.updated.end();
+  global = std::make_unique<GlobalBuffer>(position_, clocks_, buffer, argument(kernel_, i, args),
+                                          is_updated);
+  for (const ExpectedWrites &expected : options_.writes) {
+    if (expected.argument != i)
+      continue;
+    TILEFUSE_CHECK(buffer.written &&
+                       static_cast<std::int64_t>(expected.elements.size()) == buffer.elems,
+                   "the writes expected of another buffer");
+    global->expect(expected.elements);
+  }
+}
+
+void Simulation::run_blocks() {
+  std::vector<std::int64_t> blocks = options_.blocks;
+  if (!blocks.empty()) {
+    for (const std::int64_t block : blocks)
+      run_block(block);
+    return;
+  }
+  for (std::int64_t block = 0; block < kernel_.blocks; ++block)
+    run_block(block);
+  for (const auto &global : machine_.global)
+    if (global != nullptr)
+      global->check_complete();
+}
+
+void Simulation::run_block(std::int64_t block) {
+  if (block < 0 || block >= kernel_.blocks) {
+    throw Error(ErrorCode::Limit, fmt::format("there is no block {}: kernel {} has {}", block,
+                                              kernel_.name, kernel_.blocks));
+  }
+  position_.block = block;
+  recorder_.start_block();
+  const std::uint32_t time = clocks_.start_block();
+  for (const auto &local : machine_.local)
+    if (local != nullptr)
+      local->start_block(time);
+  for (const auto &warp : warps_)
+    warp->start_block();
+  while (run_warps()) {
+  }
+  const bool has_ended = std::all_of(warps_.begin(), warps_.end(), [](const auto &warp) {
+    return warp->state() == Warp::State::Ended;
   });
-  if (any(then_active))
-    stmt(node.then_body, then_active);
-  if (node.else_body != nullptr && any(else_active))
-    stmt(node.else_body, else_active);
+  if (!has_ended)
+    stuck();
 }
 
-void Simulator::step(const Store &node, const Mask &active) {
-  const auto lanes = static_cast<std::size_t>(node.value->type.lanes);
-  const Cells index = eval(node.index, active);
-  const Cells value = eval(node.value, active);
-  const Cells valid = node.valid != nullptr ? eval(node.valid, active) : Cells{};
-  const bool is_register = kernel_[node.buffer].space == Space::Register;
-  for_active(active, [&](std::size_t item) {
-    const auto number = static_cast<std::int64_t>(item);
-    const std::span<const Cell> from = std::span(value).subspan(item * lanes, lanes);
-    if (is_register) {
-      std::ranges::copy(from,
-                        memory_.write_register(node.buffer, index[item].whole, number).begin());
-      return;
-    }
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
-      const auto offset = static_cast<std::int64_t>(lane);
-      if (node.valid != nullptr && offset >= valid[item].whole)
-        break;
-      memory_.write(node.buffer, element(index[item].whole, offset, node.lane_stride), number,
-                    from[lane]);
-    }
+// Every warp that can go on, until it waits; false when none could.
+bool Simulation::run_warps() {
+  bool moved = false;
+  for (const auto &warp : warps_) {
+    if (warp->state() != Warp::State::Running)
+      continue;
+    warp->run();
+    moved = true;
+    if (warp->state() == Warp::State::Waiting)
+      release(*warp);
+  }
+  return moved;
+}
+
+// Wakes all that wait at the barrier of the last to come, if they are all it needs.
+void Simulation::release(const Warp &last) {
+  const Barrier barrier = last.barrier();
+  std::vector<std::size_t> waiting;
+  std::int64_t items = 0;
+  for (const auto &warp : warps_) {
+    if (warp->state() != Warp::State::Waiting || warp->barrier().id != barrier.id)
+      continue;
+    waiting.push_back(warp->number());
+    items += warp->items();
+    position_.stmt = warp->line();
+    if (barrier.id == 0 && warp->counter() != last.counter())
+      position_.fault("waits at another barrier than others of its block", warp->first_item());
+    if (warp->barrier().items != barrier.items)
+      position_.fault("waits at a barrier of the same number for another number of work-items",
+                      warp->first_item());
+  }
+  position_.stmt = last.line();
+  const std::int64_t needed = barrier.id == 0 ? kernel_.block_size : barrier.items;
+  if (items > needed)
+    position_.fault(fmt::format("comes to a barrier of {} work-items, which is full", needed),
+                    last.first_item());
+  if (items < needed)
+    return;
+  clocks_.meet(waiting);
+  if (options_.count)
+    recorder_.barrier();
+  for (const std::size_t number : waiting)
+    warps_[number]->wake();
+}
+
+// Some wait, and nobody can wake them.
+void Simulation::stuck() const {
+  const auto waiting = std::find_if(warps_.begin(), warps_.end(), [](const auto &warp) {
+    return warp->state() == Warp::State::Waiting;
   });
-}
-
-void Simulator::step(const Barrier &, const Mask &active) {
-  const auto missing = std::find(active.begin(), active.end(), 0);
-  if (missing != active.end())
-    position_.fault("does not reach a barrier that others reach", missing - active.begin());
-  memory_.barrier();
-}
-
-Cells Simulator::value(ExprRef e, const BlockIndex &, const Mask &) {
-  Cell cell{};
-  cell.whole = position_.block;
-  return Cells(cells(e), cell);
-}
-
-Cells Simulator::value(ExprRef e, const LaneIndex &, const Mask &) {
-  Cells result(cells(e));
-  for (std::size_t item = 0; item < result.size(); ++item)
-    result[item].whole = static_cast<std::int64_t>(item);
-  return result;
-}
-
-Cells Simulator::value(ExprRef e, const Scalar &node, const Mask &active) {
-  std::array<Cells, 3> args;
-  for (std::size_t i = 0; i < node.args.size(); ++i)
-    args[i] = eval(node.args[i], active);
-  const DType elem = node.args.back()->type.elem;
-  const auto lanes = static_cast<std::size_t>(e->type.lanes);
-  Cells result(cells(e));
-  for_active(active, [&](std::size_t item) {
-    for (std::size_t i = item * lanes; i < (item + 1) * lanes; ++i) {
-      std::array<Cell, 3> lane{};
-      for (std::size_t k = 0; k < node.args.size(); ++k)
-        lane[k] = args[k][i];
-      bool defined = true;
-      result[i] = apply(node.op, elem, std::span(lane).first(node.args.size()), defined);
-      if (!defined)
-        position_.fault("an integer division by zero", static_cast<std::int64_t>(item));
-    }
+  const Barrier barrier = (*waiting)->barrier();
+  Position at = position_;
+  at.stmt = (*waiting)->line();
+  const auto missing = std::find_if(warps_.begin(), warps_.end(), [&](const auto &warp) {
+    return warp->state() == Warp::State::Ended || warp->barrier().id != barrier.id;
   });
-  return result;
-}
-
-Cells Simulator::value(ExprRef e, const Fma &node, const Mask &active) {
-  Cells a = eval(node.a, active);
-  const Cells b = eval(node.b, active);
-  const Cells c = eval(node.c, active);
-  for (std::size_t i = 0; i < a.size(); ++i)
-    a[i] = fma(e->type.elem, a[i], b[i], c[i]);
-  return a;
-}
-
-Cells Simulator::value(ExprRef e, const Cast &node, const Mask &active) {
-  Cells result = eval(node.value, active);
-  for (Cell &cell : result)
-    cell = convert(cell, node.value->type.elem, e->type.elem);
-  return result;
-}
-
-Cells Simulator::value(ExprRef e, const Broadcast &node, const Mask &active) {
-  const Cells from = eval(node.value, active);
-  const auto lanes = static_cast<std::size_t>(e->type.lanes);
-  Cells result(cells(e));
-  for (std::size_t i = 0; i < result.size(); ++i)
-    result[i] = from[i / lanes];
-  return result;
-}
-
-Cells Simulator::value(ExprRef e, const Load &node, const Mask &active) {
-  const auto lanes = static_cast<std::size_t>(e->type.lanes);
-  const Cells index = eval(node.index, active);
-  const Cells valid = node.valid != nullptr ? eval(node.valid, active) : Cells{};
-  const bool is_register = kernel_[node.buffer].space == Space::Register;
-  Cells result(cells(e), cell_of(node.fill, e->type.elem));
-  for_active(active, [&](std::size_t item) {
-    const auto number = static_cast<std::int64_t>(item);
-    if (is_register) {
-      const auto from = memory_.read_register(node.buffer, index[item].whole, number);
-      std::ranges::copy(from, result.begin() + static_cast<std::ptrdiff_t>(item * lanes));
-      return;
-    }
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
-      const auto offset = static_cast<std::int64_t>(lane);
-      if (node.valid != nullptr && offset >= valid[item].whole)
-        break;
-      result[item * lanes + lane] =
-          memory_.read(node.buffer, element(index[item].whole, offset, node.lane_stride), number);
-    }
-  });
-  return result;
+  if (missing != warps_.end())
+    at.fault("does not reach a barrier that others reach", (*missing)->first_item());
+  at.fault(fmt::format("waits at a barrier of {} work-items that too few reach", barrier.items),
+           (*waiting)->first_item());
 }
 
 } // namespace
 } // namespace simulation
 
-void simulate(const Kernel &kernel, std::span<const std::span<std::byte>> args) {
+Counts simulate(const Kernel &kernel, std::span<const std::span<std::byte>> args,
+                const SimulationOptions &options) {
   TILEFUSE_CHECK(kernel.body != nullptr, "a kernel without a body is simulated");
-  simulation::Simulator(kernel, args).run();
+  return simulation::Simulation(kernel, args, options).run();
 }
 
 } // namespace tilefuse::kernel

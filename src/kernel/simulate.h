@@ -1,21 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a kernel on the host, block by block, and checks what a device would leave undefined. Statements run for all
-// work-items of a block together; under an If, and in loops whose bounds differ, for those that are active.
+// Runs a kernel on the host and checks what a device would leave undefined; counts what a device
+// would spend. Work-items run warp by warp, each warp with a program counter of its own until it
+// waits at a barrier; a warp executes a statement for all its active work-items together.
 //
-// f32 arithmetic rounds to float after each operation, f64 is double, integers are 64 bits wide; loads and stores convert by
-// the buffer's type. An Error{Limit} names kernel, statement, block, lane and address of: an access out of bounds, a read
-// of Local or Register memory that nothing wrote, two work-items touching a Local element between two barriers (one of
-// them writing), a barrier that not every work-item reaches, and an integer division by zero.
+// Arithmetic: f32 rounds to float after each operation, f64 is double; i8 and u8 wrap after each
+// operation, i32 vectors too, and i32 scalars (which back ends may widen) when stored or cast. A
+// cast from floating point truncates and saturates, NaN gives 0; a cast between integers wraps.
+//
+// An Error{Limit} names kernel, statement, block, lane (the work-item) and address of:
+//   - an access out of bounds, or less aligned than the target or the node asks for;
+//   - a read of Local or Register memory, or of a buffer the kernel writes, that nothing wrote;
+//   - two work-items touching an element, one of them writing, with no barrier between them, or
+//   with
+//     an asynchronous copy that was not waited for; two blocks likewise in global memory;
+//   - an element of a Global buffer written twice, written though it must be left alone, or never;
+//   - a barrier or warp operation that only part of its work-items reach;
+//   - an integer division by zero;
+//   - more Local memory, work-items or registers than the target has.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
+#include <vector>
 
+#include "kernel/counts.h"
 #include "kernel/nodes.h"
+#include "target/target.h"
 
 namespace tilefuse::kernel {
 
-// Runs the whole grid. `args` are the Global buffers in order, each at least its buffer's size (else Error{Shape}).
-void simulate(const Kernel& kernel, std::span<const std::span<std::byte>> args);
+// The elements that the grid must write, each once; all others it must leave alone.
+struct ExpectedWrites {
+  std::size_t argument = 0;
+  std::vector<bool> elements; // of the whole buffer
+};
 
-}  // namespace tilefuse::kernel
+struct SimulationOptions {
+  // None: warps of 32, 32 banks, sectors of 32 bytes, and no limits.
+  std::optional<Target> target = std::nullopt;
+  // Blocks to run; empty: all. Elements that are never written are looked for only if all run.
+  std::vector<std::int64_t> blocks = {};
+  std::vector<ExpectedWrites> writes = {};
+  // Arguments that the kernel writes and whose first contents it may read and write again.
+  std::vector<std::size_t> updated = {};
+  bool count = true; // false: Counts stay empty, which is faster
+};
+
+// `args` are the Global buffers in order, each at least its buffer's size (else Error{Shape}).
+Counts simulate(const Kernel &kernel, std::span<const std::span<std::byte>> args,
+                const SimulationOptions &options = {});
+
+} // namespace tilefuse::kernel

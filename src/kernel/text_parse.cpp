@@ -19,6 +19,7 @@ namespace {
 
 constexpr int kMaxDepth = 400;
 constexpr std::int64_t kMaxBlockSize = 1 << 16;
+constexpr std::int64_t kMaxPending = 64;
 constexpr std::int64_t kMaxBlocks = std::int64_t{1} << 40;
 
 struct Infix {
@@ -91,6 +92,11 @@ private:
   StmtRef loop(ForKind kind);
   StmtRef branch();
   StmtRef prefetch();
+  StmtRef barrier();
+  StmtRef load_matrix(std::string_view name);
+  StmtRef mma(std::string_view name);
+  StmtRef async_copy();
+  RegisterRef element();
   StmtRef store();
   std::string new_name();
   BufferId buffer_name();
@@ -220,9 +226,19 @@ StmtRef Parser::stmt() {
   if (in_.accept("if"))
     return branch();
   if (in_.accept("barrier"))
-    return to_.barrier();
+    return barrier();
   if (in_.accept("prefetch"))
     return prefetch();
+  if (in_.accept("async_copy"))
+    return async_copy();
+  if (in_.accept("async_commit"))
+    return to_.async_commit();
+  if (in_.accept("async_wait"))
+    return to_.async_wait(static_cast<int>(ranged("groups under way", 0, kMaxPending)));
+  if (const std::string_view word = in_.peek().text; word.starts_with("ldmatrix."))
+    return load_matrix(word.substr(9));
+  if (const std::string_view word = in_.peek().text; word.starts_with("mma."))
+    return mma(word.substr(4));
   return store();
 }
 
@@ -272,11 +288,75 @@ BufferId Parser::buffer_name() {
 }
 
 StmtRef Parser::prefetch() {
+  const RegisterRef at = element();
+  return to_.prefetch(at.buffer, at.index);
+}
+
+StmtRef Parser::barrier() {
+  const Token at = in_.peek();
+  if (at.kind != TokenKind::Integer)
+    return to_.barrier();
+  Barrier barrier;
+  barrier.id = static_cast<int>(ranged("a barrier's number", 1, kMaxBlockSize));
+  barrier.items = in_.expect_integer("the work-items that reach the barrier");
+  require(barrier_rule(barrier, kernel_.block_size), at);
+  return to_.barrier(barrier);
+}
+
+RegisterRef Parser::element() {
   const BufferId buffer = buffer_name();
   in_.expect("[");
   const ExprRef index = int_expr("an index");
   in_.expect("]");
-  return to_.prefetch(buffer, index);
+  return {buffer, index};
+}
+
+// After `ldmatrix.`: "x4" or "x4.trans".
+StmtRef Parser::load_matrix(std::string_view name) {
+  const Token at = in_.next();
+  const std::string_view count = name.substr(0, 2);
+  const bool transposed = name.substr(count.size()) == ".trans";
+  const bool is_known = count == "x1" || count == "x2" || count == "x4";
+  if (!is_known || (!transposed && name.size() > 2))
+    require(fmt::format("there is no '{}': needs x1, x2 or x4, then .trans or nothing", at.text),
+            at);
+  LoadMatrix load{.matrices = name[1] - '0', .transposed = transposed};
+  load.to = element();
+  in_.expect("=");
+  const RegisterRef from = element();
+  load.from = from.buffer;
+  load.index = from.index;
+  require(load_matrix_rule(kernel_, load), at);
+  return to_.load_matrix(load);
+}
+
+// After `mma.`: the name of a row of the table of core instructions.
+StmtRef Parser::mma(std::string_view name) {
+  const Token at = in_.next();
+  Mma mma{.op = find_core_op(name)};
+  if (mma.op == nullptr)
+    require(fmt::format("there is no core instruction '{}'", name), at);
+  mma.acc = element();
+  in_.expect("+");
+  in_.expect("=");
+  mma.a = element();
+  in_.expect("*");
+  mma.b = element();
+  require(mma_rule(kernel_, mma), at);
+  return to_.mma(mma);
+}
+
+StmtRef Parser::async_copy() {
+  const Token at = in_.peek();
+  const BufferId to = buffer_name();
+  const Access place = access(to);
+  in_.expect("=");
+  const RegisterRef from = element();
+  const AsyncCopy copy{to, place.index, from.buffer, from.index, place.lanes, place.valid};
+  if (place.stride != 1)
+    require("async_copy copies neighbouring elements, without stride", at);
+  require(async_copy_rule(kernel_, copy), at);
+  return to_.async_copy(copy);
 }
 
 ExprRef Parser::int_expr(std::string_view what) {

@@ -88,8 +88,13 @@ private:
   void print(const For &node);
   void print(const If &node);
   void print(const Store &node);
-  void print(const Barrier &) { line("barrier"); }
+  void print(const Barrier &node);
   void print(const Prefetch &node);
+  void print(const LoadMatrix &node);
+  void print(const Mma &node);
+  void print(const AsyncCopy &node);
+  void print(const AsyncCommit &) { line("async_commit"); }
+  void print(const AsyncWait &node) { line(fmt::format("async_wait {}", node.pending)); }
 
   void start() { text_.append(static_cast<std::size_t>(depth_) * 2, ' '); }
   void line(std::string_view text) {
@@ -99,6 +104,8 @@ private:
   void nested(StmtRef body);
   void call(std::string_view name, std::initializer_list<ExprRef> args);
   void access(BufferId buffer, ExprRef index, int lanes, std::int64_t stride);
+  void element(BufferId buffer, ExprRef index);
+  void element(const RegisterRef &ref) { element(ref.buffer, ref.index); }
 
   const Kernel &kernel_;
   std::string text_;
@@ -236,11 +243,54 @@ void Printer::print(const Store &node) {
   put("\n");
 }
 
+void Printer::element(BufferId buffer, ExprRef index) {
+  put("{}[", kernel_[buffer].name);
+  expr(index);
+  put("]");
+}
+
+void Printer::print(const Barrier &node) {
+  line(node.id == 0 ? "barrier" : fmt::format("barrier {} {}", node.id, node.items));
+}
+
 void Printer::print(const Prefetch &node) {
   start();
-  put("prefetch {}[", kernel_[node.buffer].name);
-  expr(node.index);
-  put("]\n");
+  put("prefetch ");
+  element(node.buffer, node.index);
+  put("\n");
+}
+
+void Printer::print(const LoadMatrix &node) {
+  start();
+  put("ldmatrix.x{}{} ", node.matrices, node.transposed ? ".trans" : "");
+  element(node.to);
+  put(" = ");
+  element(node.from, node.index);
+  put("\n");
+}
+
+void Printer::print(const Mma &node) {
+  start();
+  put("mma.{} ", node.op->name);
+  element(node.acc);
+  put(" += ");
+  element(node.a);
+  put(" * ");
+  element(node.b);
+  put("\n");
+}
+
+void Printer::print(const AsyncCopy &node) {
+  start();
+  put("async_copy ");
+  access(node.to, node.to_index, node.elems, 1);
+  if (node.valid != nullptr) {
+    put(" valid ");
+    expr(node.valid);
+  }
+  put("] = ");
+  element(node.from, node.from_index);
+  put("\n");
 }
 
 std::string_view space_words(const Buffer &buffer) {

@@ -47,9 +47,25 @@ private:
   void check(const For &node);
   void check(const If &node);
   void check(const Store &node);
-  void check(const Barrier &) {
-    require(!divergent_, "a barrier that not every work-item reaches");
+  void check(const Barrier &node) {
+    require(barrier_rule(node, kernel_.block_size));
+    require(!divergent_ || node.id != 0, "a barrier that not every work-item reaches");
   }
+  void check(const LoadMatrix &node) {
+    whole_warps("ldmatrix");
+    require(load_matrix_rule(kernel_, node));
+    if (broken_.empty())
+      registers(node.to, load_matrix_values(kernel_, node));
+  }
+  void check(const Mma &node) {
+    whole_warps("mma");
+    require(mma_rule(kernel_, node));
+    for (const RegisterRef &ref : {node.acc, node.a, node.b})
+      registers(ref, 1);
+  }
+  void check(const AsyncCopy &node) { require(async_copy_rule(kernel_, node)); }
+  void check(const AsyncCommit &) {}
+  void check(const AsyncWait &node) { require(async_wait_rule(node.pending)); }
   void check(const Prefetch &node) {
     require(kernel_[node.buffer].space != Space::Register, "a prefetch of a register");
   }
@@ -70,6 +86,11 @@ private:
 
   void access(BufferId buffer, ExprRef index, int lanes, std::int64_t stride, ExprRef valid);
   void in_range(const Buffer &buffer, std::int64_t index, std::int64_t lanes, std::int64_t stride);
+  void registers(const RegisterRef &ref, std::int64_t values);
+  void whole_warps(std::string_view what) {
+    require(kernel_.block_size % kCoreLanes == 0,
+            fmt::format("{} in a block that is not of whole warps of {}", what, kCoreLanes));
+  }
   void define(VarId var);
   bool depends_on_lane(ExprRef e) const;
   void divergent(bool condition, StmtRef body);
@@ -229,6 +250,16 @@ void Checker::access(BufferId id, ExprRef index, int lanes, std::int64_t stride,
     require(!unrolled_ || !is_register,
             fmt::format("register {} has an index that is not constant", buffer.name));
   }
+}
+
+// Some values of a register buffer, from an index on.
+void Checker::registers(const RegisterRef &ref, std::int64_t values) {
+  std::int64_t at = 0;
+  if (is_constant(ref.index, &at))
+    in_range(kernel_[ref.buffer], at, values, 1);
+  else
+    require(!unrolled_,
+            fmt::format("register {} has an index that is not constant", kernel_[ref.buffer].name));
 }
 
 void Checker::in_range(const Buffer &buffer, std::int64_t index, std::int64_t lanes,

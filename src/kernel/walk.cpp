@@ -78,6 +78,19 @@ std::vector<ExprRef> expressions(StmtRef stmt) {
                         },
                         [](const Barrier &) { return List{}; },
                         [](const Prefetch &node) { return List{node.index}; },
+                        [](const LoadMatrix &node) {
+                          return List{node.to.index, node.index};
+                        },
+                        [](const Mma &node) {
+                          return List{node.acc.index, node.a.index, node.b.index};
+                        },
+                        [](const AsyncCopy &node) {
+                          List list{node.to_index, node.from_index};
+                          push_present(list, node.valid);
+                          return list;
+                        },
+                        [](const AsyncCommit &) { return List{}; },
+                        [](const AsyncWait &) { return List{}; },
                     },
                     stmt->node);
 }
@@ -95,6 +108,11 @@ std::vector<StmtRef> children(StmtRef stmt) {
                         [](const Store &) { return List{}; },
                         [](const Barrier &) { return List{}; },
                         [](const Prefetch &) { return List{}; },
+                        [](const LoadMatrix &) { return List{}; },
+                        [](const Mma &) { return List{}; },
+                        [](const AsyncCopy &) { return List{}; },
+                        [](const AsyncCommit &) { return List{}; },
+                        [](const AsyncWait &) { return List{}; },
                     },
                     stmt->node);
 }
@@ -186,8 +204,26 @@ StmtRef Rewriter::stmt(StmtRef from) {
             const ExprRef value = expr(node.value);
             return to_.store(node.buffer, index, value, node.lane_stride, expr(node.valid));
           },
-          [&](const Barrier &) { return to_.barrier(); },
+          [&](const Barrier &node) { return to_.barrier(node); },
           [&](const Prefetch &node) { return to_.prefetch(node.buffer, expr(node.index)); },
+          [&](LoadMatrix node) {
+            node.to.index = expr(node.to.index);
+            node.index = expr(node.index);
+            return to_.load_matrix(node);
+          },
+          [&](Mma node) {
+            for (RegisterRef *ref : {&node.acc, &node.a, &node.b})
+              ref->index = expr(ref->index);
+            return to_.mma(node);
+          },
+          [&](AsyncCopy node) {
+            node.to_index = expr(node.to_index);
+            node.from_index = expr(node.from_index);
+            node.valid = expr(node.valid);
+            return to_.async_copy(node);
+          },
+          [&](const AsyncCommit &) { return to_.async_commit(); },
+          [&](const AsyncWait &node) { return to_.async_wait(node.pending); },
       },
       from->node);
 }

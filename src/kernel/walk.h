@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generic walking, written once: children of a node, and rebuilding a tree with some nodes replaced. Passes are functions
-// `Kernel pass(const Kernel&)` that copy what they keep into a new kernel through a Rewriter.
+// Generic walking, written once: children of a node, and rebuilding a tree with some nodes
+// replaced. Passes are functions `Kernel pass(const Kernel&)` that copy what they keep into a new
+// kernel through a Rewriter.
 #pragma once
 
 #include <functional>
@@ -11,38 +12,39 @@
 
 namespace tilefuse::kernel {
 
-// Direct sub-expressions of an expression, of a statement (not of its sub-statements), and direct sub-statements.
+// Direct sub-expressions of an expression, of a statement (not of its sub-statements), and direct
+// sub-statements.
 std::vector<ExprRef> children(ExprRef expr);
 std::vector<ExprRef> expressions(StmtRef stmt);
 std::vector<StmtRef> children(StmtRef stmt);
 
 // Calls `visit` on every statement, parents first.
-void for_each_stmt(StmtRef root, const std::function<void(StmtRef)>& visit);
+void for_each_stmt(StmtRef root, const std::function<void(StmtRef)> &visit);
 // Calls `visit` on every expression below a statement, parents first.
-void for_each_expr(StmtRef root, const std::function<void(ExprRef)>& visit);
-void for_each_expr(ExprRef root, const std::function<void(ExprRef)>& visit);
+void for_each_expr(StmtRef root, const std::function<void(ExprRef)> &visit);
+void for_each_expr(ExprRef root, const std::function<void(ExprRef)> &visit);
 
 // The two compute the same: equal trees of equal types.
 bool is_same(ExprRef a, ExprRef b);
 
-// Copies a tree of one kernel into another through its builder, which folds constants on the way. Override expr() or
-// stmt() to replace nodes; call the base to copy with rewritten children. Buffers and variables keep their ids:
-// the target starts with the source's lists (see copy_shell).
+// Copies a tree of one kernel into another through its builder, which folds constants on the way.
+// Override expr() or stmt() to replace nodes; call the base to copy with rewritten children.
+// Buffers and variables keep their ids: the target starts with the source's lists (see copy_shell).
 class Rewriter {
- public:
-  explicit Rewriter(Builder& to) : to_(to) {}
+public:
+  explicit Rewriter(Builder &to) : to_(to) {}
   virtual ~Rewriter() = default;
   virtual ExprRef expr(ExprRef from);
-  virtual StmtRef stmt(StmtRef from);  // null: drop the statement
+  virtual StmtRef stmt(StmtRef from); // null: drop the statement
 
- protected:
-  Builder& to() { return to_; }
+protected:
+  Builder &to() { return to_; }
 
- private:
-  Builder& to_;
+private:
+  Builder &to_;
 };
 
 // A kernel with the name, sizes, buffers and variables of `from` and no body.
-Kernel copy_shell(const Kernel& from);
+Kernel copy_shell(const Kernel &from);
 
-}  // namespace tilefuse::kernel
+} // namespace tilefuse::kernel

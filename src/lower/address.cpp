@@ -6,95 +6,105 @@ namespace tilefuse::lower {
 namespace {
 
 using kernel::ExprRef;
-using nest::Linear;
-using schedule::Fill;
+using schedule::Source;
 
-// An address as a linear form of the indices. Staged inputs count output positions from the tile's origin.
+// An address as elements per point of each part of an index's position.
 struct Form {
-  Linear at;
-  bool inside_tile = false;
+  std::int64_t constant = 0;
+  std::vector<std::int64_t> origin; // output index: of the block's tile
+  std::vector<std::int64_t> inside; // output index: of the step in it
+  std::vector<std::int64_t> chunk;  // reduced index: of the chunk
+  std::vector<std::int64_t> near;   // of copies, lanes and points of a chunk
 };
 
-Form staged_form(const Context& cx, int input) {
-  const nest::Operand& operand = cx.nest.inputs[static_cast<std::size_t>(input)];
-  Form form{{0, std::vector<std::int64_t>(cx.nest.indices.size(), 0)}, true};
-  for (const schedule::StageDim& stage : stage_tile(cx.nest, cx.schedule, input).dims) {
-    const Linear& at = operand.dims[static_cast<std::size_t>(stage.dim)].at;
-    form.at.constant -= stage.lowest * stage.stride;
-    for (std::size_t i = 0; i < at.coeff.size(); ++i)
-      form.at.coeff[i] += at.coeff[i] * stage.stride;
+// Dimension d of the source moves the address by strides[d].
+std::vector<std::int64_t> moves(const Source &source, const std::vector<std::int64_t> &strides,
+                                std::size_t indices) {
+  std::vector<std::int64_t> sum(indices, 0);
+  for (std::size_t d = 0; d < source.dims.size(); ++d)
+    for (std::size_t i = 0; i < indices; ++i)
+      sum[i] += source.dims[d].at.coeff[i] * strides[d];
+  return sum;
+}
+
+Form memory_form(const Context &cx, const Source &source) {
+  Form form{.constant = source.offset};
+  std::vector<std::int64_t> strides;
+  for (const nest::Dim &dim : source.dims) {
+    strides.push_back(dim.stride);
+    form.constant += dim.at.constant * dim.stride;
+  }
+  form.near = moves(source, strides, cx.nest.indices.size());
+  form.origin = form.chunk = form.near;
+  for (std::size_t i = 0; i < cx.outputs(); ++i)
+    if (source.inside[i])
+      form.origin[i] = source.steps[i];
+  form.inside = form.origin;
+  return form;
+}
+
+// A staged tile is addressed from its own first element.
+Form staged_form(const Context &cx, int input, const Source &source) {
+  Form form;
+  std::vector<std::int64_t> strides(source.dims.size(), 0);
+  for (const schedule::StageDim &stage : stage_tile(cx.nest, cx.schedule, input).dims) {
+    strides[static_cast<std::size_t>(stage.dim)] = stage.stride;
+    form.constant -= stage.lowest * stage.stride;
+  }
+  form.near = moves(source, strides, cx.nest.indices.size());
+  form.origin.assign(form.near.size(), 0);
+  form.inside = form.chunk = form.near;
+  const bool per_step = cx.schedule.stages[static_cast<std::size_t>(input)].at >= 0;
+  for (std::size_t i = 0; i < form.near.size(); ++i) {
+    if (per_step)
+      form.inside[i] = 0;
+    if (holds_chunk(cx.nest, cx.schedule, input, static_cast<int>(i)))
+      form.chunk[i] = 0;
   }
   return form;
 }
 
-// The lane index appears twice in a packed layout, by steps and inside one; positions of steps are multiples of the step,
-// so one coefficient per use is exact: input_address splits them.
-Form packed_form(const Context& cx, int input) {
-  Form form{{0, std::vector<std::int64_t>(cx.nest.indices.size(), 0)}, false};
-  std::int64_t stride = 1;
-  const schedule::PackLayout layout = pack_layout(cx.nest, cx.schedule, input);
-  for (auto dim = layout.dims.rbegin(); dim != layout.dims.rend(); ++dim) {
-    const bool inside_step = dim == layout.dims.rbegin() && dim->step == 1 &&
-                             dim->index == lane_index(cx.schedule);
-    if (!inside_step) form.at.coeff[static_cast<std::size_t>(dim->index)] = stride / dim->step;
-    stride *= dim->count;
-  }
-  return form;
+Form form_of(const Context &cx, int input) {
+  const Source source = source_of(cx.nest, cx.schedule, input);
+  const bool staged = is_staged(cx.schedule.fills[static_cast<std::size_t>(input)]);
+  return staged ? staged_form(cx, input, source) : memory_form(cx, source);
 }
 
-Form form_of(const Context& cx, int input) {
-  switch (cx.schedule.fills[static_cast<std::size_t>(input)]) {
-    case Fill::Direct:
-      return {nest::flat(cx.nest.inputs[static_cast<std::size_t>(input)], cx.nest.indices.size()),
-              false};
-    case Fill::Local: return staged_form(cx, input);
-    case Fill::Packed: return packed_form(cx, input);
-  }
-  return {};
+ExprRef plus(const Context &cx, ExprRef sum, ExprRef value, std::int64_t coeff) {
+  return coeff == 0 ? sum : cx.build.add(sum, cx.build.mul(value, cx.build.integer(coeff)));
 }
 
-// Elements that a step of one register copy or lane of index i moves the address by.
-std::int64_t kept_coeff(const Context& cx, int input, const Form& form, std::size_t i) {
-  const bool packed = cx.schedule.fills[static_cast<std::size_t>(input)] == Fill::Packed;
-  const bool is_lane = static_cast<int>(i) == lane_index(cx.schedule);
-  return packed && is_lane && form.at.coeff[i] != 0 ? 1 : form.at.coeff[i];
-}
+} // namespace
 
-ExprRef scaled(const Context& cx, ExprRef value, std::int64_t coeff) {
-  return cx.build.mul(value, cx.build.integer(coeff));
-}
-
-}  // namespace
-
-ExprRef input_base(const Context& cx, int input) {
+ExprRef input_base(const Context &cx, int input) {
   const Form form = form_of(cx, input);
-  ExprRef sum = cx.build.integer(form.at.constant);
+  ExprRef sum = cx.build.integer(form.constant);
   for (std::size_t i = 0; i < cx.outputs(); ++i) {
-    if (form.at.coeff[i] == 0) continue;
-    const ExprRef position =
-        form.inside_tile ? cx.inside[i] : cx.build.add(cx.origin[i], cx.inside[i]);
-    sum = cx.build.add(sum, scaled(cx, position, form.at.coeff[i]));
+    const bool from_tile = form.origin[i] != form.inside[i];
+    const ExprRef position = from_tile ? cx.inside[i] : cx.build.add(cx.origin[i], cx.inside[i]);
+    sum = plus(cx, sum, position, form.inside[i]);
+    sum = plus(cx, sum, cx.lane_at[i], form.near[i]);
   }
   return sum;
 }
 
-Address input_address(const Context& cx, int input, ExprRef base) {
+ExprRef chunk_base(const Context &cx, int input, ExprRef base) {
   const Form form = form_of(cx, input);
-  Address address{base, cx.build.integer(0), 0};
-  for (std::size_t i = 0; i < cx.nest.indices.size(); ++i) {
-    if (form.at.coeff[i] == 0) continue;
-    if (i >= cx.outputs()) {
-      address.rest = cx.build.add(address.rest, scaled(cx, cx.value[i], form.at.coeff[i]));
-      continue;
-    }
-    const std::int64_t coeff = kept_coeff(cx, input, form, i);
-    address.rest = cx.build.add(address.rest, scaled(cx, cx.kept[i], coeff));
-    if (static_cast<int>(i) != lane_index(cx.schedule)) continue;
-    address.lane_stride = coeff;
-    if (!cx.is_vector())
-      address.rest = cx.build.add(address.rest, scaled(cx, cx.build.lane(), coeff));
-  }
-  return address;
+  for (std::size_t i = cx.outputs(); i < form.chunk.size(); ++i)
+    base = plus(cx, base, cx.chunk[i], form.chunk[i]);
+  if (!cx.schedule.stages[static_cast<std::size_t>(input)].twice)
+    return base;
+  const schedule::StageTile tile = stage_tile(cx.nest, cx.schedule, input);
+  return plus(cx, base, cx.turn, buffer_elems(cx.schedule, input, tile) / 2);
 }
 
-}  // namespace tilefuse::lower
+Address input_address(const Context &cx, int input, ExprRef base) {
+  const Form form = form_of(cx, input);
+  ExprRef rest = cx.build.integer(0);
+  for (std::size_t i = 0; i < form.near.size(); ++i)
+    rest = plus(cx, rest, i < cx.outputs() ? cx.kept[i] : cx.value[i], form.near[i]);
+  const int vector = vector_index(cx.schedule);
+  return {cx.build.add(base, rest), vector < 0 ? 0 : form.near[static_cast<std::size_t>(vector)]};
+}
+
+} // namespace tilefuse::lower

@@ -9,6 +9,7 @@
 #include "lower/context.h"
 #include "lower/pipeline.h"
 #include "lower/register_tile.h"
+#include "lower/stage.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::lower {
@@ -20,52 +21,56 @@ using kernel::Space;
 using kernel::StmtRef;
 using kernel::VarId;
 
-std::int64_t grid_count(const Context& cx, std::size_t i) {
+std::int64_t grid_count(const Context &cx, std::size_t i) {
   const std::int64_t tile = cx.schedule.splits[i].tile;
   return (cx.nest.indices[i].extent + tile - 1) / tile;
 }
 
-void declare_arguments(Context& cx) {
+void declare_arguments(Context &cx) {
   const std::vector<schedule::KernelArg> args = kernel_args(cx.nest, cx.schedule);
   cx.slot_buffers.assign(cx.nest.slots.size(), kernel::BufferId{-1});
-  cx.input_buffers.assign(cx.nest.inputs.size(), kernel::BufferId{-1});
+  cx.source_buffers.assign(cx.nest.inputs.size(), kernel::BufferId{-1});
   for (std::size_t a = 0; a < args.size(); ++a) {
     kernel::Buffer buffer{.name = fmt::format("b{}", a), .space = Space::Global};
     if (args[a].slot >= 0) {
-      const nest::Slot& slot = cx.nest.slots[static_cast<std::size_t>(args[a].slot)];
+      const nest::Slot &slot = cx.nest.slots[static_cast<std::size_t>(args[a].slot)];
       buffer.type = {slot.type, 1};
       buffer.elems = slot.elems;
       buffer.written = args[a].slot == cx.nest.out.slot;
       cx.slot_buffers[static_cast<std::size_t>(args[a].slot)] = cx.build.buffer(buffer);
     } else {
-      buffer.type = {schedule::held_type(cx.nest), 1};
+      buffer.type = {schedule::held_type(cx.nest, args[a].packed_input), 1};
       buffer.elems = pack_layout(cx.nest, cx.schedule, args[a].packed_input).elems;
-      cx.input_buffers[static_cast<std::size_t>(args[a].packed_input)] = cx.build.buffer(buffer);
+      cx.source_buffers[static_cast<std::size_t>(args[a].packed_input)] = cx.build.buffer(buffer);
     }
   }
+  for (std::size_t k = 0; k < cx.nest.inputs.size(); ++k)
+    if (!is_packed(cx.schedule.fills[k]))
+      cx.source_buffers[k] = cx.slot_buffers[static_cast<std::size_t>(cx.nest.inputs[k].slot)];
 }
 
-void declare_stages(Context& cx) {
+void declare_stages(Context &cx) {
+  cx.input_buffers = cx.source_buffers;
   for (std::size_t k = 0; k < cx.nest.inputs.size(); ++k) {
-    if (cx.schedule.fills[k] == schedule::Fill::Local) {
-      const std::int64_t elems = stage_tile(cx.nest, cx.schedule, static_cast<int>(k)).elems;
-      cx.input_buffers[k] = cx.build.buffer({.name = fmt::format("s{}", k),
-                                             .space = Space::Local,
-                                             .type = {schedule::held_type(cx.nest), 1},
-                                             .elems = elems});
-    } else if (cx.schedule.fills[k] == schedule::Fill::Direct) {
-      cx.input_buffers[k] = cx.slot_buffers[static_cast<std::size_t>(cx.nest.inputs[k].slot)];
-    }
+    if (!is_staged(cx.schedule.fills[k]))
+      continue;
+    const int input = static_cast<int>(k);
+    const schedule::StageTile tile = stage_tile(cx.nest, cx.schedule, input);
+    cx.input_buffers[k] = cx.build.buffer({.name = fmt::format("s{}", k),
+                                           .space = Space::Local,
+                                           .type = {schedule::held_type(cx.nest, input), 1},
+                                           .elems = buffer_elems(cx.schedule, input, tile)});
   }
 }
 
 // The block's number taken apart, the innermost looped index fastest.
-std::vector<StmtRef> declare_origins(Context& cx) {
+std::vector<StmtRef> declare_origins(Context &cx) {
   std::vector<StmtRef> lets;
   ExprRef rest = cx.build.block();
   for (auto i = cx.schedule.order.rbegin(); i != cx.schedule.order.rend(); ++i) {
     const std::size_t index = static_cast<std::size_t>(*i);
-    if (index >= cx.outputs() || grid_count(cx, index) == 1) continue;
+    if (index >= cx.outputs() || grid_count(cx, index) == 1)
+      continue;
     const ExprRef count = cx.build.integer(grid_count(cx, index));
     const VarId var = cx.build.variable("o_" + cx.nest.indices[index].name, {});
     const ExprRef tile = cx.build.integer(cx.schedule.splits[index].tile);
@@ -76,17 +81,51 @@ std::vector<StmtRef> declare_origins(Context& cx) {
   return lets;
 }
 
+// The work-item's number taken apart into its offset in each output index.
+std::vector<StmtRef> declare_lanes(Context &cx) {
+  std::vector<StmtRef> lets;
+  const std::vector<schedule::LanePart> parts = lane_digits(cx.schedule);
+  if (cx.block_size() == 1)
+    return lets;
+  std::vector<std::int64_t> weight(cx.outputs(), 1);
+  std::int64_t below = 1; // work-items of the parts further right
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+    const std::size_t index = static_cast<std::size_t>(part->index);
+    ExprRef digit = cx.build.div(cx.build.lane(), cx.build.integer(below));
+    below *= part->count;
+    if (below < cx.block_size())
+      digit = cx.build.mod(digit, cx.build.integer(part->count));
+    const std::int64_t scale = weight[index] * cx.schedule.splits[index].vec;
+    cx.lane_at[index] =
+        cx.build.add(cx.lane_at[index], cx.build.mul(digit, cx.build.integer(scale)));
+    weight[index] *= part->count;
+  }
+  if (parts.size() == 1)
+    return lets;
+  for (std::size_t i = 0; i < cx.outputs(); ++i) {
+    if (weight[i] == 1)
+      continue;
+    const VarId var = cx.build.variable("l_" + cx.nest.indices[i].name, {});
+    lets.push_back(cx.build.let(var, cx.lane_at[i]));
+    cx.lane_at[i] = cx.build.var(var);
+  }
+  return lets;
+}
+
 // Chooses, index by index, between the body of a full step and that of the partial last one.
-StmtRef step_variants(Context& cx, std::size_t index, StepSizes& sizes) {
-  if (index == cx.outputs()) return register_tile(cx, sizes);
+StmtRef step_variants(Context &cx, std::size_t index, StepSizes &sizes) {
+  if (index == cx.outputs())
+    return register_tile(cx, sizes);
   const std::int64_t step = cx.schedule.splits[index].step();
   const std::int64_t extent = cx.nest.indices[index].extent;
   const auto body = [&](std::int64_t points) {
     sizes[index] = points;
     return step_variants(cx, index + 1, sizes);
   };
-  if (extent % step == 0) return body(step);
-  if (extent < step) return body(extent);
+  if (extent % step == 0)
+    return body(step);
+  if (extent < step)
+    return body(extent);
   const ExprRef next =
       cx.build.add(cx.build.add(cx.origin[index], cx.inside[index]), cx.build.integer(step));
   const ExprRef is_full = cx.build.scalar(ScalarOp::Le, {next, cx.build.integer(extent)});
@@ -95,18 +134,23 @@ StmtRef step_variants(Context& cx, std::size_t index, StepSizes& sizes) {
 }
 
 // Serial loops over the steps of a block's tile, outermost first.
-StmtRef step_loops(Context& cx, std::size_t level) {
+StmtRef step_loops(Context &cx, std::size_t level) {
   while (level < cx.schedule.order.size()) {
     const std::size_t i = static_cast<std::size_t>(cx.schedule.order[level]);
-    if (i < cx.outputs() && cx.schedule.splits[i].tile > cx.schedule.splits[i].step()) break;
+    if (i < cx.outputs() && cx.schedule.splits[i].tile > cx.schedule.splits[i].step())
+      break;
     ++level;
   }
   if (level == cx.schedule.order.size()) {
     StepSizes sizes(cx.outputs(), 1);
-    return step_variants(cx, 0, sizes);
+    if (cx.is_vector())
+      return step_variants(cx, 0, sizes);
+    for (std::size_t i = 0; i < cx.outputs(); ++i)
+      sizes[i] = points_of_step(cx.nest, cx.schedule, static_cast<int>(i));
+    return register_tile(cx, sizes);
   }
   const std::size_t index = static_cast<std::size_t>(cx.schedule.order[level]);
-  const schedule::Split& split = cx.schedule.splits[index];
+  const schedule::Split &split = cx.schedule.splits[index];
   const std::int64_t extent = cx.nest.indices[index].extent;
   const VarId var = cx.build.variable("i_" + cx.nest.indices[index].name, {});
   ExprRef end = cx.build.integer(std::min(split.tile, extent));
@@ -117,24 +161,25 @@ StmtRef step_loops(Context& cx, std::size_t level) {
   return cx.build.loop(var, ForKind::Serial, cx.build.integer(0), end, split.step(), body);
 }
 
-double bytes_moved(const kernel::Kernel& kernel) {
+double bytes_moved(const kernel::Kernel &kernel) {
   double bytes = 0;
-  for (const kernel::Buffer& buffer : kernel.buffers)
+  for (const kernel::Buffer &buffer : kernel.buffers)
     if (buffer.space == Space::Global)
       bytes += static_cast<double>(buffer.elems * size_bytes(buffer.type.elem));
   return bytes;
 }
 
-}  // namespace
+} // namespace
 
-kernel::Kernel build_loops(const poly::Group& group, const schedule::Schedule& schedule,
-                           const Target& target) {
-  const nest::Nest& nest = group.anchor;
+kernel::Kernel build_loops(const poly::Group &group, const schedule::Schedule &schedule,
+                           const Target &target) {
+  const nest::Nest &nest = group.anchor;
   kernel::Kernel kernel;
   kernel::Builder build(kernel);
   Context cx{.nest = nest, .schedule = schedule, .target = target, .build = build};
   const std::vector<ExprRef> zeros(nest.indices.size(), build.integer(0));
-  cx.origin = cx.inside = cx.kept = cx.value = zeros;
+  cx.origin = cx.inside = cx.kept = cx.lane_at = cx.chunk = cx.value = zeros;
+  cx.turn = build.integer(0);
   kernel.name = kernel_name(nest, schedule, target);
   kernel.blocks = schedule::blocks(nest, schedule);
   kernel.block_size = cx.block_size();
@@ -143,10 +188,18 @@ kernel::Kernel build_loops(const poly::Group& group, const schedule::Schedule& s
   kernel.bytes = bytes_moved(kernel);
   declare_stages(cx);
   std::vector<StmtRef> body = declare_origins(cx);
-  body.push_back(fill_stages(cx));
+  const std::vector<StmtRef> lanes = declare_lanes(cx);
+  body.insert(body.end(), lanes.begin(), lanes.end());
+  StageOffsets offsets;
+  body.push_back(declare_offsets(cx, false, offsets));
+  if (const StmtRef fills = fill_stages(cx, -1, offsets)) {
+    body.push_back(fills);
+    if (cx.block_size() > 1)
+      body.push_back(build.barrier());
+  }
   body.push_back(step_loops(cx, 0));
   kernel.body = build.block(std::move(body));
   return kernel;
 }
 
-}  // namespace tilefuse::lower
+} // namespace tilefuse::lower

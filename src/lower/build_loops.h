@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// First pass of lowering: the loops, staging and register tiles of one block, with Unroll loops over register copies.
+// First pass of lowering: the loops, staging and register tiles of one block, with Unroll loops
+// over register copies.
 //
-// The block's number is taken apart into grid positions, staged inputs are filled, then the serial loops walk the
-// block in steps. The partial last step of an index has a body of its own with the exact size, chosen by a branch that
-// is the same for the whole block, so full steps carry no predicate.
+// The block's number is taken apart into grid positions, inputs that are staged per block are
+// filled, then the serial loops walk the block in steps. With vector lanes the partial last step of
+// an index has a body of its own with the exact size, chosen by a branch that is the same for the
+// whole block, so full steps carry no predicate. Work-items share one body, whose loads and stores
+// carry predicates where an extent is not a multiple of the step: barriers stay outside branches.
 #pragma once
 
 #include "kernel/nodes.h"
@@ -13,7 +16,7 @@
 
 namespace tilefuse::lower {
 
-kernel::Kernel build_loops(const poly::Group& group, const schedule::Schedule& schedule,
-                           const Target& target);
+kernel::Kernel build_loops(const poly::Group &group, const schedule::Schedule &schedule,
+                           const Target &target);
 
-}  // namespace tilefuse::lower
+} // namespace tilefuse::lower

@@ -1,30 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/context.h"
 
+#include "schedule/staging.h"
+
 namespace tilefuse::lower {
 
 using kernel::ExprRef;
 
-int Context::width() const {
-  const int lane = schedule::lane_index(schedule);
-  if (!is_vector() || lane < 0) return 1;
-  return static_cast<int>(schedule.splits[static_cast<std::size_t>(lane)].lane);
-}
+int Context::width() const { return static_cast<int>(schedule::vector_width(schedule)); }
 
-std::int64_t Context::block_size() const {
-  const int lane = schedule::lane_index(schedule);
-  if (is_vector() || lane < 0) return 1;
-  return schedule.splits[static_cast<std::size_t>(lane)].lane;
-}
+std::int64_t Context::block_size() const { return schedule::group_size(schedule); }
 
 ExprRef Context::point(std::size_t index) const {
-  if (index >= outputs()) return value[index];
-  ExprRef at = build.add(build.add(origin[index], inside[index]), kept[index]);
-  const bool own_lane = !is_vector() && static_cast<int>(index) == schedule::lane_index(schedule);
-  return own_lane ? build.add(at, build.lane()) : at;
+  if (index >= outputs())
+    return build.add(chunk[index], value[index]);
+  const ExprRef at = build.add(build.add(origin[index], inside[index]), kept[index]);
+  return build.add(at, lane_at[index]);
 }
 
-ExprRef linear(const Context& cx, const nest::Linear& at, const std::vector<ExprRef>& positions) {
+ExprRef linear(const Context &cx, const nest::Linear &at, const std::vector<ExprRef> &positions) {
   ExprRef sum = cx.build.integer(at.constant);
   for (std::size_t i = 0; i < at.coeff.size(); ++i)
     if (at.coeff[i] != 0)
@@ -32,14 +26,25 @@ ExprRef linear(const Context& cx, const nest::Linear& at, const std::vector<Expr
   return sum;
 }
 
-std::vector<ExprRef> points(const Context& cx) {
+std::vector<ExprRef> points(const Context &cx) {
   std::vector<ExprRef> all;
-  for (std::size_t i = 0; i < cx.nest.indices.size(); ++i) all.push_back(cx.point(i));
+  for (std::size_t i = 0; i < cx.nest.indices.size(); ++i)
+    all.push_back(cx.point(i));
   return all;
+}
+
+ExprRef filled(const Context &cx, kernel::BufferId from, ExprRef value, ExprRef inside) {
+  const DType type = cx.build.kernel()[from].type.elem;
+  const double fill = schedule::neutral_fill(cx.nest);
+  std::int64_t stored = 0;
+  store_element(&stored, type, 0, fill);
+  if (!inside || load_element(&stored, type, 0) == fill || is_float(type))
+    return value;
+  return cx.build.select(inside, value, cx.build.real(fill, value->type));
 }
 
 DType compute_type(DType type) {
   return type == DType::F16 || type == DType::BF16 ? DType::F32 : type;
 }
 
-}  // namespace tilefuse::lower
+} // namespace tilefuse::lower

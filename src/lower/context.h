@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of build_loops share: the three inputs, the kernel under construction, and the current position of every
-// index as expressions of block, loop and register variables.
+// What the parts of build_loops share: the three inputs, the kernel under construction, and the
+// current position of every index as expressions of block, loop and register variables.
 #pragma once
 
 #include <vector>
@@ -13,22 +13,26 @@
 namespace tilefuse::lower {
 
 struct Context {
-  const nest::Nest& nest;
-  const schedule::Schedule& schedule;
-  const Target& target;
-  kernel::Builder& build;
+  const nest::Nest &nest;
+  const schedule::Schedule &schedule;
+  const Target &target;
+  kernel::Builder &build;
 
   std::vector<kernel::BufferId> slot_buffers;   // by slot; those that are arguments
-  std::vector<kernel::BufferId> input_buffers;  // by input: global, local or packed
+  std::vector<kernel::BufferId> source_buffers; // by input: global, as the tensor or packed
+  std::vector<kernel::BufferId> input_buffers;  // by input: what the arithmetic reads
 
   std::vector<kernel::ExprRef> origin;  // output index: first point of the block's tile
   std::vector<kernel::ExprRef> inside;  // output index: offset of the current step in the tile
   std::vector<kernel::ExprRef> kept;    // output index: offset inside the step (lanes apart)
-  std::vector<kernel::ExprRef> value;   // reduced index: current point
+  std::vector<kernel::ExprRef> lane_at; // output index: offset of this work-item in a copy
+  std::vector<kernel::ExprRef> chunk;   // reduced index: first point of the current chunk
+  std::vector<kernel::ExprRef> value;   // reduced index: current point in the chunk
+  kernel::ExprRef turn{};               // which of two staging buffers is read: 0 or 1
 
   std::size_t outputs() const { return static_cast<std::size_t>(nest.output_indices); }
   bool is_vector() const { return schedule.lanes == LaneKind::Vector; }
-  // Elements of one value: the vector's width, or 1 when lanes are work-items.
+  // Elements of one value: the vector's width.
   int width() const;
   // Work-items of a block.
   std::int64_t block_size() const;
@@ -37,31 +41,33 @@ struct Context {
 };
 
 // constant + sum over indices of coefficient * position.
-kernel::ExprRef linear(const Context& cx, const nest::Linear& at,
-                       const std::vector<kernel::ExprRef>& positions);
+kernel::ExprRef linear(const Context &cx, const nest::Linear &at,
+                       const std::vector<kernel::ExprRef> &positions);
 
 // Points as positions for linear(): point(i) of every index.
-std::vector<kernel::ExprRef> points(const Context& cx);
+std::vector<kernel::ExprRef> points(const Context &cx);
 
-// Fills the staging buffer of every Local input; ends with a barrier when work-items share it.
-kernel::StmtRef fill_stages(const Context& cx);
+// `value`, loaded from a buffer where `inside` holds (null: everywhere), with the neutral value
+// elsewhere when the buffer's type is too narrow for the load to have put it there.
+kernel::ExprRef filled(const Context &cx, kernel::BufferId from, kernel::ExprRef value,
+                       kernel::ExprRef inside);
 
-// Address of an input where the arithmetic reads it. `base` holds what does not change inside a register tile.
+// Address of an input where the arithmetic reads it, in parts: what does not change inside a
+// register tile, what does not change inside a chunk, and the rest.
+kernel::ExprRef input_base(const Context &cx, int input);
+kernel::ExprRef chunk_base(const Context &cx, int input, kernel::ExprRef base);
 struct Address {
-  kernel::ExprRef base{};
-  kernel::ExprRef rest{};
-  std::int64_t lane_stride = 0;  // elements between neighbouring lanes; 0: the same for all
+  kernel::ExprRef index{};
+  std::int64_t lane_stride = 0; // elements between neighbours of a vector; 0: the same for all
 };
+Address input_address(const Context &cx, int input, kernel::ExprRef base);
 
-kernel::ExprRef input_base(const Context& cx, int input);
-Address input_address(const Context& cx, int input, kernel::ExprRef base);
-
-// The value of `post` at the current point; `acc` is the finished accumulator (null in a pure map). `valid` counts the
-// lanes that exist, null: all.
-kernel::ExprRef post_value(const Context& cx, const program::Expr& post, kernel::ExprRef acc,
+// The value of `post` at the current point; `acc` is the finished accumulator (null in a pure map).
+// `valid` counts the lanes that exist, null: all.
+kernel::ExprRef post_value(const Context &cx, const program::Expr &post, kernel::ExprRef acc,
                            kernel::ExprRef valid);
 
 // The type arithmetic on a stored type is done in: float for half types.
 DType compute_type(DType type);
 
-}  // namespace tilefuse::lower
+} // namespace tilefuse::lower

@@ -16,7 +16,7 @@ namespace {
 
 struct Pass {
   std::string_view name;
-  kernel::Kernel (*run)(const kernel::Kernel&);
+  kernel::Kernel (*run)(const kernel::Kernel &);
   bool unrolled_after;
 };
 
@@ -25,55 +25,57 @@ constexpr std::array kPasses = {
     Pass{"unroll", unroll, true},
 };
 
-std::string extents(const nest::Nest& nest, int begin, int end) {
+std::string extents(const nest::Nest &nest, int begin, int end) {
   std::string text;
   for (int i = begin; i < end; ++i) {
-    const nest::Index& index = nest.indices[static_cast<std::size_t>(i)];
+    const nest::Index &index = nest.indices[static_cast<std::size_t>(i)];
     text += fmt::format("{}{}", index.name, index.extent);
   }
   return text;
 }
 
-std::string steps(const nest::Nest& nest, const schedule::Schedule& schedule) {
+std::string steps(const nest::Nest &nest, const schedule::Schedule &schedule) {
   std::string text;
   for (int i = 0; i < nest.output_indices; ++i) {
-    const schedule::Split& split = schedule.splits[static_cast<std::size_t>(i)];
+    const schedule::Split &split = schedule.splits[static_cast<std::size_t>(i)];
     if (split.step() > 1)
       text += fmt::format("{}{}", nest.indices[static_cast<std::size_t>(i)].name, split.step());
   }
   return text.empty() ? "1" : text;
 }
 
-}  // namespace
+} // namespace
 
-std::string kernel_name(const nest::Nest& nest, const schedule::Schedule& schedule,
-                        const Target& target) {
+std::string kernel_name(const nest::Nest &nest, const schedule::Schedule &schedule,
+                        const Target &target) {
   const int all = static_cast<int>(nest.indices.size());
-  std::string name =
-      fmt::format("{}_{}", nest.name,
-                  to_string(nest.slots[static_cast<std::size_t>(nest.out.slot)].type));
-  for (const std::string& part :
+  std::string name = fmt::format(
+      "{}_{}", nest.name, to_string(nest.slots[static_cast<std::size_t>(nest.out.slot)].type));
+  for (const std::string &part :
        {extents(nest, 0, nest.output_indices), extents(nest, nest.output_indices, all)})
-    if (!part.empty()) name += "_" + part;
+    if (!part.empty())
+      name += "_" + part;
   return fmt::format("{}__{}_{}__{}", name, schedule.name, steps(nest, schedule), target.name);
 }
 
 std::string_view code_version() { return kCodeVersion; }
 
-kernel::Kernel lower(const poly::Group& group, const schedule::Schedule& schedule,
-                     const Target& target, const Observer& observer) {
+kernel::Kernel lower(const poly::Group &group, const schedule::Schedule &schedule,
+                     const Target &target, const Observer &observer) {
   const std::optional<std::string> reason = schedule::illegal(group.anchor, schedule, target);
   TILEFUSE_CHECK(!reason, reason.value_or(""));
   kernel::Kernel kernel = build_loops(group, schedule, target);
   kernel::verify(kernel, false);
-  if (observer) observer(0, "build_loops", kernel);
+  if (observer)
+    observer(0, "build_loops", kernel);
   int number = 0;
-  for (const Pass& pass : kPasses) {
+  for (const Pass &pass : kPasses) {
     kernel = pass.run(kernel);
     kernel::verify(kernel, pass.unrolled_after);
-    if (observer) observer(++number, pass.name, kernel);
+    if (observer)
+      observer(++number, pass.name, kernel);
   }
   return kernel;
 }
 
-}  // namespace tilefuse::lower
+} // namespace tilefuse::lower

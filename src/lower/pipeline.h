@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// group + schedule + target → kernel. Lowering decides nothing: every choice is in the schedule. All passes stand in one
-// table in pipeline.cpp, in the one order in which they run; each is verified after it ran.
+// group + schedule + target → kernel. Lowering decides nothing: every choice is in the schedule.
+// All passes stand in one table in pipeline.cpp, in the one order in which they run; each is
+// verified after it ran.
 #pragma once
 
 #include <functional>
@@ -15,18 +16,20 @@
 
 namespace tilefuse::lower {
 
-// What a caller wants to see of the passes. Called after each pass with its number, name and result.
-using Observer = std::function<void(int, std::string_view, const kernel::Kernel&)>;
+// What a caller wants to see of the passes. Called after each pass with its number, name and
+// result.
+using Observer = std::function<void(int, std::string_view, const kernel::Kernel &)>;
 
-// Requires a legal schedule (schedule::illegal gives nothing); aborts otherwise. Same input, same kernel.
-kernel::Kernel lower(const poly::Group& group, const schedule::Schedule& schedule,
-                     const Target& target, const Observer& observer = {});
+// Requires a legal schedule (schedule::illegal gives nothing); aborts otherwise. Same input, same
+// kernel.
+kernel::Kernel lower(const poly::Group &group, const schedule::Schedule &schedule,
+                     const Target &target, const Observer &observer = {});
 
 // Type, problem, schedule and target in one name: conv_f32_m64y56x56_c64r3s3__m16x6__cpu_avx2.
-std::string kernel_name(const nest::Nest& nest, const schedule::Schedule& schedule,
-                        const Target& target);
+std::string kernel_name(const nest::Nest &nest, const schedule::Schedule &schedule,
+                        const Target &target);
 
 // Changes whenever the code that turns a group into machine code changes: part of every cache key.
 std::string_view code_version();
 
-}  // namespace tilefuse::lower
+} // namespace tilefuse::lower

@@ -7,9 +7,9 @@ namespace {
 using kernel::ExprRef;
 using program::Expr;
 
-ExprRef load_extra(const Context& cx, const nest::Operand& operand, ExprRef valid) {
+ExprRef load_extra(const Context &cx, const nest::Operand &operand, ExprRef valid) {
   const nest::Linear at = nest::flat(operand, cx.nest.indices.size());
-  const int lane = lane_index(cx.schedule);
+  const int lane = vector_index(cx.schedule);
   const std::int64_t stride = lane < 0 ? 0 : at.coeff[static_cast<std::size_t>(lane)];
   const kernel::BufferId buffer = cx.slot_buffers[static_cast<std::size_t>(operand.slot)];
   const ExprRef index = linear(cx, at, points(cx));
@@ -24,27 +24,32 @@ ExprRef load_extra(const Context& cx, const nest::Operand& operand, ExprRef vali
 }
 
 // The accumulator as the value the nest means: a reduction of bool is held as a number.
-ExprRef finished(const Context& cx, ExprRef acc, kernel::Type type) {
-  if (type.elem != DType::Bool || acc->type.elem == DType::Bool) return acc;
+ExprRef finished(const Context &cx, ExprRef acc, kernel::Type type) {
+  if (type.elem != DType::Bool || acc->type.elem == DType::Bool)
+    return acc;
   return cx.build.scalar(ScalarOp::Ne, {acc, cx.build.real(0, acc->type)});
 }
 
-}  // namespace
+} // namespace
 
-ExprRef post_value(const Context& cx, const Expr& post, ExprRef acc, ExprRef valid) {
+ExprRef post_value(const Context &cx, const Expr &post, ExprRef acc, ExprRef valid) {
   const kernel::Type type{compute_type(post.type), cx.width()};
   switch (post.kind) {
-    case Expr::Kind::Acc: return finished(cx, acc, type);
-    case Expr::Kind::Const: return cx.build.real(post.value, type);
-    case Expr::Kind::Operand:
-      return load_extra(cx, cx.nest.extras[static_cast<std::size_t>(post.operand)], valid);
-    case Expr::Kind::Cast:
-      return cx.build.cast(post_value(cx, post.args[0], acc, valid), type.elem);
-    case Expr::Kind::Call: break;
+  case Expr::Kind::Acc:
+    return finished(cx, acc, type);
+  case Expr::Kind::Const:
+    return cx.build.real(post.value, type);
+  case Expr::Kind::Operand:
+    return load_extra(cx, cx.nest.extras[static_cast<std::size_t>(post.operand)], valid);
+  case Expr::Kind::Cast:
+    return cx.build.cast(post_value(cx, post.args[0], acc, valid), type.elem);
+  case Expr::Kind::Call:
+    break;
   }
   std::vector<ExprRef> args;
-  for (const Expr& arg : post.args) args.push_back(post_value(cx, arg, acc, valid));
+  for (const Expr &arg : post.args)
+    args.push_back(post_value(cx, arg, acc, valid));
   return cx.build.scalar(post.op, std::move(args));
 }
 
-}  // namespace tilefuse::lower
+} // namespace tilefuse::lower

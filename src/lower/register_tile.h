@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The innermost part of a kernel: accumulators start, reduced loops run, post-ops are applied and results stored, for one
-// step of every output index.
+// The innermost part of a kernel: accumulators start, reduced loops run, post-ops are applied and
+// results stored, for one step of every output index.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,10 @@
 
 namespace tilefuse::lower {
 
-// Points of each output index that this step holds: its full step, or the size of the partial last one.
+// Points of each output index that this step computes: its full step, or with vector lanes the size
+// of the partial last one.
 using StepSizes = std::vector<std::int64_t>;
 
-kernel::StmtRef register_tile(const Context& cx, const StepSizes& sizes);
+kernel::StmtRef register_tile(const Context &cx, const StepSizes &sizes);
 
-}  // namespace tilefuse::lower
+} // namespace tilefuse::lower

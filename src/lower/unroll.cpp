@@ -12,28 +12,34 @@ namespace {
 using namespace kernel;
 
 class Unroller : public Rewriter {
- public:
-  explicit Unroller(Builder& to) : Rewriter(to) {}
+public:
+  explicit Unroller(Builder &to) : Rewriter(to) {}
 
   ExprRef expr(ExprRef from) override {
-    if (!from) return nullptr;
-    if (const auto* ref = std::get_if<VarRef>(&from->node)) {
+    if (!from)
+      return nullptr;
+    if (const auto *ref = std::get_if<VarRef>(&from->node)) {
       const auto found = values_.find(ref->var);
-      if (found != values_.end()) return found->second;
+      if (found != values_.end())
+        return found->second;
     }
     return Rewriter::expr(from);
   }
 
   StmtRef stmt(StmtRef from) override {
-    if (const auto* loop = std::get_if<For>(&from->node)) return for_loop(from, *loop);
-    if (const auto* let = std::get_if<Let>(&from->node); let && copies_ > 0) return fresh_let(*let);
+    if (const auto *loop = std::get_if<For>(&from->node))
+      return for_loop(from, *loop);
+    if (const auto *let = std::get_if<Let>(&from->node); let && copies_ > 0)
+      return fresh_let(*let);
     return Rewriter::stmt(from);
   }
 
- private:
-  StmtRef for_loop(StmtRef from, const For& loop) {
-    if (loop.kind == ForKind::Unroll) return copies(loop);
-    if (copies_ == 0) return Rewriter::stmt(from);
+private:
+  StmtRef for_loop(StmtRef from, const For &loop) {
+    if (loop.kind == ForKind::Unroll)
+      return copies(loop);
+    if (copies_ == 0)
+      return Rewriter::stmt(from);
     const VarId var = fresh(loop.var);
     const ExprRef begin = expr(loop.begin);
     const ExprRef end = expr(loop.end);
@@ -41,7 +47,7 @@ class Unroller : public Rewriter {
     return to().loop(var, loop.kind, begin, end, loop.step, stmt(loop.body));
   }
 
-  StmtRef copies(const For& loop) {
+  StmtRef copies(const For &loop) {
     std::int64_t begin = 0;
     std::int64_t end = 0;
     TILEFUSE_CHECK(is_constant(expr(loop.begin), &begin) && is_constant(expr(loop.end), &end),
@@ -57,7 +63,7 @@ class Unroller : public Rewriter {
   }
 
   // A variable of a copied body is defined once per copy, under a name of its own.
-  StmtRef fresh_let(const Let& let) {
+  StmtRef fresh_let(const Let &let) {
     const ExprRef value = expr(let.value);
     const VarId var = fresh(let.var);
     values_[let.var] = to().var(var);
@@ -73,13 +79,13 @@ class Unroller : public Rewriter {
   int copies_ = 0;
 };
 
-}  // namespace
+} // namespace
 
-Kernel unroll(const Kernel& kernel) {
+Kernel unroll(const Kernel &kernel) {
   Kernel result = copy_shell(kernel);
   Builder builder(result);
   result.body = Unroller(builder).stmt(kernel.body);
   return result;
 }
 
-}  // namespace tilefuse::lower
+} // namespace tilefuse::lower

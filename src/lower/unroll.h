@@ -5,7 +5,8 @@
 
 namespace tilefuse::lower {
 
-// Replaces every Unroll loop by its copies. Requires constant bounds; ensures no Unroll loop and constant register indices.
-kernel::Kernel unroll(const kernel::Kernel& kernel);
+// Replaces every Unroll loop by its copies. Requires constant bounds; ensures no Unroll loop and
+// constant register indices.
+kernel::Kernel unroll(const kernel::Kernel &kernel);
 
-}  // namespace tilefuse::lower
+} // namespace tilefuse::lower

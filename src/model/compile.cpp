@@ -13,6 +13,8 @@
 #include "lower/pipeline.h"
 #include "model/dump.h"
 #include "nest/fold.h"
+#include "program/drop_dead.h"
+#include "schedule/algorithms.h"
 #include "search/pick.h"
 
 namespace tilefuse::model {
@@ -20,115 +22,139 @@ namespace {
 
 // A kernel to be had once: from the cache, or lowered and emitted.
 struct Job {
-  const poly::Group* group = nullptr;
-  const schedule::Schedule* schedule = nullptr;
+  const poly::Group *group = nullptr;
+  const schedule::Schedule *schedule = nullptr;
   std::string key;
   Package package;
   bool missing = true;
 };
 
-std::unique_ptr<emit::Emitter> make_emitter(const Target& target) {
-  if (target.backend == "opencl") return emit::make_opencl_emitter();
-  std::string why;
-  std::unique_ptr<emit::Emitter> emitter = emit::make_llvm_emitter(&why);
-  if (!emitter)
-    throw Error(ErrorCode::Device, "kernels must be compiled for the cpu, but code generation is not available: " + why,
-                {}, {"use --device opencl, or a build or bundle that includes LLVM"});
-  return emitter;
+// The algorithm asked for, or the cost model's choice where it does not fit.
+schedule::Schedule choose(const nest::Nest &nest, const Target &target,
+                          const SessionOptions &options) {
+  if (options.algorithm.empty())
+    return search::pick(nest, target);
+  schedule::NamedSchedule named = schedule::named_schedule(options.algorithm, nest, target);
+  if (named.schedule)
+    return std::move(*named.schedule);
+  if (options.warn)
+    options.warn(
+        fmt::format("kernel '{}': {}; scheduled by the cost model", nest.name, named.refusal));
+  return search::pick(nest, target);
 }
 
 // Schedules are picked once per distinct group.
-void schedule_kernels(std::vector<CompiledKernel>& kernels, const Target& target) {
+void schedule_kernels(std::vector<CompiledKernel> &kernels, const Target &target,
+                      const SessionOptions &options) {
   std::map<std::string, schedule::Schedule> picked;
-  for (CompiledKernel& kernel : kernels) {
+  for (CompiledKernel &kernel : kernels) {
     const std::string text = poly::to_text(kernel.placed.group);
     auto found = picked.find(text);
     if (found == picked.end())
-      found = picked.emplace(text, search::pick(kernel.placed.group.anchor, target)).first;
+      found = picked.emplace(text, choose(kernel.placed.group.anchor, target, options)).first;
     kernel.schedule = found->second;
   }
 }
 
-std::vector<Job> collect_jobs(std::vector<CompiledKernel>& kernels, const runtime::Device& device) {
+std::vector<Job> collect_jobs(std::vector<CompiledKernel> &kernels, const runtime::Device &device) {
   std::map<std::string, std::size_t> known;
   std::vector<Job> jobs;
-  for (CompiledKernel& kernel : kernels) {
+  for (CompiledKernel &kernel : kernels) {
     const std::string key = cache_key(kernel.placed.group, kernel.schedule, device);
     const auto [found, is_new] = known.emplace(key, jobs.size());
-    if (is_new) jobs.push_back({&kernel.placed.group, &kernel.schedule, key, {}, true});
+    if (is_new)
+      jobs.push_back({&kernel.placed.group, &kernel.schedule, key, {}, true});
     kernel.package = found->second;
   }
   return jobs;
 }
 
-void emit_jobs(const std::vector<Job*>& missing, const Target& target,
-               const SessionOptions& options) {
+void emit_jobs(const std::vector<Job *> &missing, const Target &target,
+               const SessionOptions &options) {
   const std::unique_ptr<emit::Emitter> emitter = make_emitter(target);
   ThreadPool pool(available_threads());
   std::mutex mutex;
   int done = 0;
   pool.parallel_for(static_cast<std::int64_t>(missing.size()), [&](int, std::int64_t i) {
-    Job& job = *missing[static_cast<std::size_t>(i)];
+    Job &job = *missing[static_cast<std::size_t>(i)];
     job.package = emitter->emit(lower::lower(*job.group, *job.schedule, target), target);
     const std::lock_guard lock(mutex);
-    if (options.progress) options.progress(++done, static_cast<int>(missing.size()));
+    if (options.progress)
+      options.progress(++done, static_cast<int>(missing.size()));
   });
 }
 
-void build_jobs(const std::vector<Job*>& missing, runtime::Device& device) {
+void build_jobs(const std::vector<Job *> &missing, runtime::Device &device) {
   std::vector<Package> sources;
-  for (Job* job : missing) sources.push_back(std::move(job->package));
+  for (Job *job : missing)
+    sources.push_back(std::move(job->package));
   std::vector<Package> built = device.build(std::move(sources));
-  for (std::size_t i = 0; i < missing.size(); ++i) missing[i]->package = std::move(built[i]);
+  for (std::size_t i = 0; i < missing.size(); ++i)
+    missing[i]->package = std::move(built[i]);
 }
 
 // Fills every job's package and returns how many were not in the cache.
-int obtain(std::vector<Job>& jobs, runtime::Device& device, runtime::KernelCache& cache,
-           const SessionOptions& options) {
-  std::vector<Job*> missing;
-  for (Job& job : jobs) {
+int obtain(std::vector<Job> &jobs, runtime::Device &device, runtime::KernelCache &cache,
+           const SessionOptions &options) {
+  std::vector<Job *> missing;
+  for (Job &job : jobs) {
     std::optional<Package> cached = cache.get(job.key);
     job.missing = !cached;
-    if (cached) job.package = std::move(*cached);
-    else missing.push_back(&job);
+    if (cached)
+      job.package = std::move(*cached);
+    else
+      missing.push_back(&job);
   }
-  if (missing.empty()) return 0;
+  if (missing.empty())
+    return 0;
   emit_jobs(missing, device.target(), options);
   build_jobs(missing, device);
-  std::vector<std::pair<std::string, const Package*>> rows;
-  for (const Job* job : missing) rows.emplace_back(job->key, &job->package);
+  std::vector<std::pair<std::string, const Package *>> rows;
+  for (const Job *job : missing)
+    rows.emplace_back(job->key, &job->package);
   cache.put(rows);
   return static_cast<int>(missing.size());
 }
 
-}  // namespace
+} // namespace
 
-program::Program simplify(const program::Program& program) {
+std::unique_ptr<emit::Emitter> make_emitter(const Target &target) {
+  std::string why;
+  std::unique_ptr<emit::Emitter> emitter = emit::make_emitter(target, &why);
+  if (!emitter)
+    throw Error(ErrorCode::Device,
+                "kernels must be compiled for the cpu, but code generation is not available: " +
+                    why,
+                {}, {"use --device opencl, or a build or bundle that includes LLVM"});
+  return emitter;
+}
+
+program::Program simplify(const program::Program &program) {
   const program::Program folded = nest::fold_scales(nest::fold_constants(program));
-  return nest::drop_dead(nest::fold_constants(folded));
+  return program::drop_dead(nest::fold_constants(folded));
 }
 
-std::string cache_key(const poly::Group& group, const schedule::Schedule& schedule,
-                      const runtime::Device& device) {
-  return content_hash(fmt::format("{}\n{}\n{}\n{}\n{}", poly::to_text(group),
-                                  schedule::to_text(group.anchor, schedule),
-                                  to_text(device.target()), device.driver(),
-                                  lower::code_version()));
+std::string cache_key(const poly::Group &group, const schedule::Schedule &schedule,
+                      const runtime::Device &device) {
+  return content_hash(fmt::format(
+      "{}\n{}\n{}\n{}\n{}", poly::to_text(group), schedule::to_text(group.anchor, schedule),
+      to_text(device.target()), device.driver(), lower::code_version()));
 }
 
-Compiled compile(const program::Program& program, runtime::Device& device,
-                 runtime::KernelCache& cache, const SessionOptions& options) {
+Compiled compile(const program::Program &program, runtime::Device &device,
+                 runtime::KernelCache &cache, const SessionOptions &options) {
   Compiled compiled;
   compiled.stored = program::assign_storage(simplify(program));
-  for (poly::PlacedGroup& placed : poly::make_groups(compiled.stored))
+  for (poly::PlacedGroup &placed : poly::make_groups(compiled.stored))
     compiled.kernels.push_back({std::move(placed), {}, 0});
-  schedule_kernels(compiled.kernels, device.target());
+  schedule_kernels(compiled.kernels, device.target(), options);
   std::vector<Job> jobs = collect_jobs(compiled.kernels, device);
   if (!options.dump_directory.empty())
     dump_levels(options.dump_directory, program, compiled, device.target());
   compiled.built = obtain(jobs, device, cache, options);
-  for (Job& job : jobs) compiled.packages.push_back(std::move(job.package));
+  for (Job &job : jobs)
+    compiled.packages.push_back(std::move(job.package));
   return compiled;
 }
 
-}  // namespace tilefuse::model
+} // namespace tilefuse::model

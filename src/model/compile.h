@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Program → kernels for one device: simplify, place in memory, group, schedule, then lower, emit and build what the cache
-// does not have. Equal (group, schedule) pairs share a package.
+// Program → kernels for one device: simplify, place in memory, group, schedule, then lower, emit
+// and build what the cache does not have. Equal (group, schedule) pairs share a package.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "emit/emitter.h"
 #include "model/model.h"
 #include "poly/group.h"
 #include "program/storage.h"
@@ -16,25 +18,30 @@ namespace tilefuse::model {
 struct CompiledKernel {
   poly::PlacedGroup placed;
   schedule::Schedule schedule;
-  std::size_t package = 0;  // position in Compiled::packages
+  std::size_t package = 0; // position in Compiled::packages
 };
 
 struct Compiled {
   program::StoredProgram stored;
-  std::vector<CompiledKernel> kernels;  // in launch order
-  std::vector<Package> packages;        // built, ready to load
-  int built = 0;                        // packages that were not in the cache
+  std::vector<CompiledKernel> kernels; // in launch order
+  std::vector<Package> packages;       // built, ready to load
+  int built = 0;                       // packages that were not in the cache
 };
 
+// The code generator for a target. Error{Device} when this build or bundle has none for it.
+std::unique_ptr<emit::Emitter> make_emitter(const Target &target);
+
 // All simplifications of the program level, in order.
-program::Program simplify(const program::Program& program);
+program::Program simplify(const program::Program &program);
 
-// Error{Device} when a kernel is missing from the cache and this build or bundle cannot generate code for the device.
-Compiled compile(const program::Program& program, runtime::Device& device,
-                 runtime::KernelCache& cache, const SessionOptions& options);
+// Error{Device} when a kernel is missing from the cache and this build or bundle cannot generate
+// code for the device.
+Compiled compile(const program::Program &program, runtime::Device &device,
+                 runtime::KernelCache &cache, const SessionOptions &options);
 
-// What a package is filed under: a hash of group, schedule, target, driver and code generator version.
-std::string cache_key(const poly::Group& group, const schedule::Schedule& schedule,
-                      const runtime::Device& device);
+// What a package is filed under: a hash of group, schedule, target, driver and code generator
+// version.
+std::string cache_key(const poly::Group &group, const schedule::Schedule &schedule,
+                      const runtime::Device &device);
 
-}  // namespace tilefuse::model
+} // namespace tilefuse::model

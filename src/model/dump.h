@@ -8,12 +8,12 @@
 
 namespace tilefuse::model {
 
-// Writes program.txt, simplified.txt and, per kernel, NNN.group, NNN.schedule and NNN.PASS.kernel into `directory`, which is
-// created. Throws Error{Io} when that fails.
-void dump_levels(const std::string& directory, const program::Program& program,
-                 const Compiled& compiled, const Target& target);
+// Writes program.txt, simplified.txt and, per kernel, NNN.group, NNN.schedule and NNN.PASS.kernel
+// into `directory`, which is created. Throws Error{Io} when that fails.
+void dump_levels(const std::string &directory, const program::Program &program,
+                 const Compiled &compiled, const Target &target);
 
 // Adds plan.txt to a dump.
-void dump_plan(const std::string& directory, const std::string& plan);
+void dump_plan(const std::string &directory, const std::string &plan);
 
-}  // namespace tilefuse::model
+} // namespace tilefuse::model

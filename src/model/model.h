@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model on a device: compiled (from cache where possible), planned, its constants packed and resident, ready to run.
+// A model on a device: compiled (from cache where possible), planned, its constants packed and
+// resident, ready to run.
 //
 //   Session session(import_model(…), device, options);
 //   std::vector<HostTensor> outputs = session.run(inputs);
@@ -20,25 +21,26 @@
 namespace tilefuse::model {
 
 struct SessionOptions {
-  std::string dump_directory;                                  // every level's text of every kernel, when not empty
-  std::function<void(int done, int total)> progress;           // kernels compiled
-  std::function<void(const std::string&)> warn;                // a decision the user should know of
+  std::string algorithm;      // forced on every kernel that it fits, when not empty
+  std::string dump_directory; // every level's text of every kernel, when not empty
+  std::function<void(int done, int total)> progress; // kernels compiled
+  std::function<void(const std::string &)> warn;     // a decision the user should know of
 };
 
 // One line of --verbose.
 struct KernelReport {
-  std::string name;      // by the kernel-name grammar
-  std::string origin;    // ONNX nodes
-  std::string schedule;  // its name
+  std::string name;     // by the kernel-name grammar
+  std::string origin;   // ONNX nodes
+  std::string schedule; // its name
   double flops = 0;
   double bytes = 0;
-  double seconds = 0;    // of the last timed run
-  double roofline = 0;   // share of what the target's peak and bandwidth allow, 0..1
+  double seconds = 0;  // of the last timed run
+  double roofline = 0; // share of what the target's peak and bandwidth allow, 0..1
 };
 
 struct SessionStats {
-  int kernels = 0;            // launches per run
-  int compiled = 0;           // packages that were not in the cache
+  int kernels = 0;  // launches per run
+  int compiled = 0; // packages that were not in the cache
   double import_seconds = 0;
   double compile_seconds = 0;
   std::int64_t weight_bytes = 0;
@@ -46,31 +48,32 @@ struct SessionStats {
 };
 
 class Session {
- public:
-  Session(const program::Program& program, runtime::Device& device, runtime::KernelCache& cache,
-          const SessionOptions& options);
+public:
+  Session(const program::Program &program, runtime::Device &device, runtime::KernelCache &cache,
+          const SessionOptions &options);
   ~Session();
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
+  Session(const Session &) = delete;
+  Session &operator=(const Session &) = delete;
 
   // Descriptions without data.
-  const std::vector<program::HostTensor>& inputs() const;
-  const std::vector<program::HostTensor>& outputs() const;
+  const std::vector<program::HostTensor> &inputs() const;
+  const std::vector<program::HostTensor> &outputs() const;
 
   // Inputs in order; Error{Shape|Type} when one does not match. Blocks until the outputs are there.
   std::vector<program::HostTensor> run(std::span<const program::HostTensor> inputs);
-  // Runs once more on what is in the input buffers and returns wall seconds from first launch to finish, no copies.
+  // Runs once more on what is in the input buffers and returns wall seconds from first launch to
+  // finish, no copies.
   double run_again();
 
-  const SessionStats& stats() const;
+  const SessionStats &stats() const;
   // Times every kernel by itself on the device.
   std::vector<KernelReport> profile();
   // The plan as text: buffers, arena offsets, launches.
   std::string plan_text() const;
 
- private:
+private:
   struct State;
   std::unique_ptr<State> state_;
 };
 
-}  // namespace tilefuse::model
+} // namespace tilefuse::model

@@ -10,17 +10,16 @@ namespace tilefuse::model {
 namespace {
 
 class Packer {
- public:
-  Packer(const nest::Nest& nest, const schedule::Schedule& schedule, int input,
+public:
+  Packer(const nest::Nest &nest, const schedule::Schedule &schedule, int input,
          std::span<const std::byte> from)
-      : nest_(nest),
-        layout_(pack_layout(nest, schedule, input)),
+      : nest_(nest), layout_(pack_layout(nest, schedule, input)),
         at_(nest::flat(nest.inputs[static_cast<std::size_t>(input)], nest.indices.size())),
-        from_type_(nest.slots[static_cast<std::size_t>(
-                                  nest.inputs[static_cast<std::size_t>(input)].slot)]
-                       .type),
-        from_(from),
-        to_(static_cast<std::size_t>(layout_.elems * size_bytes(schedule::held_type(nest)))),
+        from_type_(
+            nest.slots[static_cast<std::size_t>(nest.inputs[static_cast<std::size_t>(input)].slot)]
+                .type),
+        from_(from), to_type_(schedule::held_type(nest, input)),
+        to_(static_cast<std::size_t>(layout_.elems * size_bytes(to_type_))),
         values_(nest.indices.size(), 0) {}
 
   program::Bytes run() {
@@ -28,16 +27,18 @@ class Packer {
     return std::move(to_);
   }
 
- private:
+private:
   bool exists() const {
     for (std::size_t i = 0; i < values_.size(); ++i)
-      if (values_[i] >= nest_.indices[i].extent) return false;
+      if (values_[i] >= nest_.indices[i].extent)
+        return false;
     return true;
   }
 
   void walk(std::size_t d, std::int64_t from) {
-    if (d == layout_.dims.size()) return element(from);
-    const schedule::PackDim& dim = layout_.dims[d];
+    if (d == layout_.dims.size())
+      return element(from);
+    const schedule::PackDim &dim = layout_.dims[d];
     const std::size_t index = static_cast<std::size_t>(dim.index);
     for (std::int64_t i = 0; i < dim.count; ++i) {
       walk(d + 1, from + i * dim.step * at_.coeff[index]);
@@ -48,30 +49,30 @@ class Packer {
 
   void element(std::int64_t from) {
     if (exists()) {
-      if (from_type_ == DType::F32 && schedule::held_type(nest_) == DType::F32)
+      if (from_type_ == DType::F32 && to_type_ == DType::F32)
         std::memcpy(to_.data() + 4 * next_, from_.data() + 4 * from, 4);
       else
-        store_element(to_.data(), schedule::held_type(nest_), next_,
-                      load_element(from_.data(), from_type_, from));
+        store_element(to_.data(), to_type_, next_, load_element(from_.data(), from_type_, from));
     }
     ++next_;
   }
 
-  const nest::Nest& nest_;
+  const nest::Nest &nest_;
   schedule::PackLayout layout_;
   nest::Linear at_;
   DType from_type_;
   std::span<const std::byte> from_;
+  DType to_type_;
   program::Bytes to_;
   std::vector<std::int64_t> values_;
   std::int64_t next_ = 0;
 };
 
-}  // namespace
+} // namespace
 
-program::Bytes pack(const nest::Nest& nest, const schedule::Schedule& schedule, int input,
+program::Bytes pack(const nest::Nest &nest, const schedule::Schedule &schedule, int input,
                     std::span<const std::byte> from) {
   return Packer(nest, schedule, input, from).run();
 }
 
-}  // namespace tilefuse::model
+} // namespace tilefuse::model

@@ -11,9 +11,10 @@
 
 namespace tilefuse::model {
 
-// Input `input` of the nest, whose slot holds `from` (elements of the slot's type), in schedule::pack_layout order as
-// elements of the accumulator type. Elements past an index's extent are 0.
-program::Bytes pack(const nest::Nest& nest, const schedule::Schedule& schedule, int input,
+// Input `input` of the nest, whose slot holds `from` (elements of the slot's type), in
+// schedule::pack_layout order as elements of the accumulator type. Elements past an index's extent
+// are 0.
+program::Bytes pack(const nest::Nest &nest, const schedule::Schedule &schedule, int input,
                     std::span<const std::byte> from);
 
-}  // namespace tilefuse::model
+} // namespace tilefuse::model

@@ -24,30 +24,32 @@ std::int64_t align_up(std::int64_t bytes, std::int64_t alignment) {
 }
 
 class Planner {
- public:
-  Planner(const Compiled& compiled, std::int64_t alignment)
+public:
+  Planner(const Compiled &compiled, std::int64_t alignment)
       : compiled_(compiled), alignment_(alignment) {
     plan_.buffers.resize(compiled.stored.buffers.size());
   }
 
   Plan run() {
-    for (std::size_t k = 0; k < compiled_.kernels.size(); ++k) add_launch(static_cast<int>(k));
-    for (program::TensorId id : compiled_.stored.program.inputs) touch_tensor(id);
-    for (program::TensorId id : compiled_.stored.program.outputs) touch_tensor(id);
+    for (std::size_t k = 0; k < compiled_.kernels.size(); ++k)
+      add_launch(static_cast<int>(k));
+    for (program::TensorId id : compiled_.stored.program.inputs)
+      touch_tensor(id);
+    for (program::TensorId id : compiled_.stored.program.outputs)
+      touch_tensor(id);
     place_own_memory();
     place_shared_memory();
     return std::move(plan_);
   }
 
- private:
+private:
   void add_launch(int k) {
-    const CompiledKernel& kernel = compiled_.kernels[static_cast<std::size_t>(k)];
-    const nest::Nest& nest = kernel.placed.group.anchor;
+    const CompiledKernel &kernel = compiled_.kernels[static_cast<std::size_t>(k)];
+    const nest::Nest &nest = kernel.placed.group.anchor;
     std::vector<PlannedArgument> arguments;
-    for (const schedule::KernelArg& arg : kernel_args(nest, kernel.schedule)) {
-      const int slot = arg.slot >= 0
-                           ? arg.slot
-                           : nest.inputs[static_cast<std::size_t>(arg.packed_input)].slot;
+    for (const schedule::KernelArg &arg : kernel_args(nest, kernel.schedule)) {
+      const int slot =
+          arg.slot >= 0 ? arg.slot : nest.inputs[static_cast<std::size_t>(arg.packed_input)].slot;
       const BufferId buffer = kernel.placed.buffers[static_cast<std::size_t>(slot)];
       if (arg.slot < 0) {
         arguments.push_back({.constant = packed_constant(k, arg.packed_input, buffer)});
@@ -70,35 +72,33 @@ class Planner {
 
   int plain_constant(BufferId buffer) {
     const auto [found, is_new] = plain_.emplace(buffer, 0);
-    const Buffer& info = compiled_.stored.buffers[at(buffer)];
+    const Buffer &info = compiled_.stored.buffers[at(buffer)];
     if (is_new)
-      found->second =
-          add_constant({.buffer = buffer, .type = info.type, .elems = info.elems});
+      found->second = add_constant({.buffer = buffer, .type = info.type, .elems = info.elems});
     return found->second;
   }
 
   // Kernels with one package and one constant share its packed form.
   int packed_constant(int k, int input, BufferId buffer) {
-    const CompiledKernel& kernel = compiled_.kernels[static_cast<std::size_t>(k)];
-    const auto [found, is_new] =
-        packed_.emplace(std::tuple(kernel.package, input, buffer), 0);
-    const nest::Nest& nest = kernel.placed.group.anchor;
+    const CompiledKernel &kernel = compiled_.kernels[static_cast<std::size_t>(k)];
+    const auto [found, is_new] = packed_.emplace(std::tuple(kernel.package, input, buffer), 0);
+    const nest::Nest &nest = kernel.placed.group.anchor;
     if (is_new)
-      found->second =
-          add_constant({.buffer = buffer,
-                        .kernel = k,
-                        .input = input,
-                        .type = schedule::held_type(nest),
-                        .elems = pack_layout(nest, kernel.schedule, input).elems});
+      found->second = add_constant({.buffer = buffer,
+                                    .kernel = k,
+                                    .input = input,
+                                    .type = schedule::held_type(nest, input),
+                                    .elems = pack_layout(nest, kernel.schedule, input).elems});
     return found->second;
   }
 
   void touch(BufferId id, int launch) {
-    PlacedBuffer& placed = plan_.buffers[at(id)];
-    if (!placed.is_used) placed.first_launch = launch;
+    PlacedBuffer &placed = plan_.buffers[at(id)];
+    if (!placed.is_used)
+      placed.first_launch = launch;
     placed.is_used = true;
     placed.last_launch = std::max(placed.last_launch, launch);
-    const Buffer& info = compiled_.stored.buffers[at(id)];
+    const Buffer &info = compiled_.stored.buffers[at(id)];
     placed.bytes = info.elems * size_bytes(info.type);
     placed.is_shared = info.role == Role::Temporary && !info.is_output && !info.needs_zero;
   }
@@ -110,8 +110,9 @@ class Planner {
   }
 
   void place_own_memory() {
-    for (PlacedBuffer& buffer : plan_.buffers) {
-      if (!buffer.is_used || buffer.is_shared) continue;
+    for (PlacedBuffer &buffer : plan_.buffers) {
+      if (!buffer.is_used || buffer.is_shared)
+        continue;
       buffer.offset = plan_.activation_bytes;
       plan_.activation_bytes += align_up(buffer.bytes, alignment_);
     }
@@ -120,56 +121,58 @@ class Planner {
 
   // Largest first, each at the lowest offset where nothing alive at the same time lies.
   void place_shared_memory() {
-    std::vector<PlacedBuffer*> order;
-    for (PlacedBuffer& buffer : plan_.buffers)
-      if (buffer.is_used && buffer.is_shared) order.push_back(&buffer);
-    std::stable_sort(order.begin(), order.end(), [](const PlacedBuffer* a, const PlacedBuffer* b) {
+    std::vector<PlacedBuffer *> order;
+    for (PlacedBuffer &buffer : plan_.buffers)
+      if (buffer.is_used && buffer.is_shared)
+        order.push_back(&buffer);
+    std::stable_sort(order.begin(), order.end(), [](const PlacedBuffer *a, const PlacedBuffer *b) {
       return a->bytes > b->bytes;
     });
-    std::vector<const PlacedBuffer*> placed;
-    for (PlacedBuffer* buffer : order) {
+    std::vector<const PlacedBuffer *> placed;
+    for (PlacedBuffer *buffer : order) {
       buffer->offset = lowest_free(*buffer, placed);
       placed.push_back(buffer);
-      std::sort(placed.begin(), placed.end(), [](const PlacedBuffer* a, const PlacedBuffer* b) {
-        return a->offset < b->offset;
-      });
+      std::sort(placed.begin(), placed.end(),
+                [](const PlacedBuffer *a, const PlacedBuffer *b) { return a->offset < b->offset; });
       plan_.activation_bytes =
           std::max(plan_.activation_bytes, buffer->offset + align_up(buffer->bytes, alignment_));
     }
   }
 
-  std::int64_t lowest_free(const PlacedBuffer& buffer,
-                           const std::vector<const PlacedBuffer*>& placed) const {
+  std::int64_t lowest_free(const PlacedBuffer &buffer,
+                           const std::vector<const PlacedBuffer *> &placed) const {
     std::int64_t offset = plan_.arena_begin;
-    for (const PlacedBuffer* other : placed) {
-      const bool together = other->first_launch <= buffer.last_launch &&
-                            buffer.first_launch <= other->last_launch;
-      if (!together) continue;
-      if (offset + buffer.bytes <= other->offset) return offset;
+    for (const PlacedBuffer *other : placed) {
+      const bool together =
+          other->first_launch <= buffer.last_launch && buffer.first_launch <= other->last_launch;
+      if (!together)
+        continue;
+      if (offset + buffer.bytes <= other->offset)
+        return offset;
       offset = std::max(offset, other->offset + align_up(other->bytes, alignment_));
     }
     return offset;
   }
 
-  const Compiled& compiled_;
+  const Compiled &compiled_;
   std::int64_t alignment_;
   Plan plan_;
   std::map<BufferId, int> plain_;
   std::map<std::tuple<std::size_t, int, BufferId>, int> packed_;
 };
 
-}  // namespace
+} // namespace
 
-Plan make_plan(const Compiled& compiled, std::int64_t alignment) {
+Plan make_plan(const Compiled &compiled, std::int64_t alignment) {
   return Planner(compiled, alignment).run();
 }
 
-std::string to_text(const Plan& plan, const Compiled& compiled) {
-  std::string text = fmt::format("plan\nweights {} bytes\nactivations {} bytes, {} shared\n",
-                                 plan.weight_bytes, plan.activation_bytes,
-                                 plan.activation_bytes - plan.arena_begin);
+std::string to_text(const Plan &plan, const Compiled &compiled) {
+  std::string text =
+      fmt::format("plan\nweights {} bytes\nactivations {} bytes, {} shared\n", plan.weight_bytes,
+                  plan.activation_bytes, plan.activation_bytes - plan.arena_begin);
   for (std::size_t c = 0; c < plan.constants.size(); ++c) {
-    const PlannedConstant& constant = plan.constants[c];
+    const PlannedConstant &constant = plan.constants[c];
     text += fmt::format("constant {} at {} {}[{}]", c, constant.offset,
                         tilefuse::to_string(constant.type), constant.elems);
     if (constant.kernel >= 0)
@@ -177,16 +180,16 @@ std::string to_text(const Plan& plan, const Compiled& compiled) {
     text += "\n";
   }
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
-    const PlacedBuffer& buffer = plan.buffers[b];
-    if (!buffer.is_used) continue;
+    const PlacedBuffer &buffer = plan.buffers[b];
+    if (!buffer.is_used)
+      continue;
     text += fmt::format("buffer {} at {} bytes {} ", b, buffer.offset, buffer.bytes);
-    text += buffer.is_shared
-                ? fmt::format("live {}..{}\n", buffer.first_launch, buffer.last_launch)
-                : std::string("own\n");
+    text += buffer.is_shared ? fmt::format("live {}..{}\n", buffer.first_launch, buffer.last_launch)
+                             : std::string("own\n");
   }
   for (std::size_t k = 0; k < plan.launches.size(); ++k) {
     text += fmt::format("launch {} {}", k, compiled.packages[compiled.kernels[k].package].name);
-    for (const PlannedArgument& argument : plan.launches[k])
+    for (const PlannedArgument &argument : plan.launches[k])
       text += argument.constant >= 0 ? fmt::format(" constant:{}", argument.constant)
                                      : fmt::format(" buffer:{}", program::to_int(argument.buffer));
     text += "\n";
@@ -194,4 +197,4 @@ std::string to_text(const Plan& plan, const Compiled& compiled) {
   return text;
 }
 
-}  // namespace tilefuse::model
+} // namespace tilefuse::model

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The `plan` level: launches in order, every buffer at its place, every constant in the form its kernels read.
+// The `plan` level: launches in order, every buffer at its place, every constant in the form its
+// kernels read.
 //
 //   plan
 //   weights 4941824 bytes
@@ -8,7 +9,8 @@
 //   buffer 7 at 602112 f32[200704] live 0..4
 //   launch 0 conv_f32_… buffers 2 7 constants 0
 //
-// Inputs, outputs and buffers that rely on zeros have memory of their own; the rest share one arena by lifetime.
+// Inputs, outputs and buffers that rely on zeros have memory of their own; the rest share one arena
+// by lifetime.
 #pragma once
 
 #include <cstdint>
@@ -21,21 +23,22 @@ namespace tilefuse::model {
 
 struct PlacedBuffer {
   bool is_used = false;
-  bool is_shared = false;     // lies in the arena, alive from first_launch to last_launch
-  std::int64_t offset = 0;    // bytes, in the activations memory
+  bool is_shared = false;  // lies in the arena, alive from first_launch to last_launch
+  std::int64_t offset = 0; // bytes, in the activations memory
   std::int64_t bytes = 0;
   int first_launch = 0;
   int last_launch = 0;
 };
 
-// A constant as a kernel reads it: a buffer's elements as they are, or packed for one input of one kernel.
+// A constant as a kernel reads it: a buffer's elements as they are, or packed for one input of one
+// kernel.
 struct PlannedConstant {
   program::BufferId buffer{};
-  int kernel = -1;            // packed: by this kernel's schedule
+  int kernel = -1; // packed: by this kernel's schedule
   int input = -1;
-  DType type = DType::F32;    // elements in device memory
+  DType type = DType::F32; // elements in device memory
   std::int64_t elems = 0;
-  std::int64_t offset = 0;    // bytes, in the weights memory
+  std::int64_t offset = 0; // bytes, in the weights memory
 };
 
 // One argument of a launch: a constant's number, or a buffer.
@@ -45,17 +48,17 @@ struct PlannedArgument {
 };
 
 struct Plan {
-  std::vector<PlacedBuffer> buffers;          // by BufferId
+  std::vector<PlacedBuffer> buffers; // by BufferId
   std::vector<PlannedConstant> constants;
-  std::vector<std::vector<PlannedArgument>> launches;  // arguments by launch
+  std::vector<std::vector<PlannedArgument>> launches; // arguments by launch
   std::int64_t weight_bytes = 0;
   std::int64_t activation_bytes = 0;
-  std::int64_t arena_begin = 0;               // where the shared part of the activations begins
+  std::int64_t arena_begin = 0; // where the shared part of the activations begins
 };
 
 // Offsets are multiples of `alignment` bytes.
-Plan make_plan(const Compiled& compiled, std::int64_t alignment);
+Plan make_plan(const Compiled &compiled, std::int64_t alignment);
 
-std::string to_text(const Plan& plan, const Compiled& compiled);
+std::string to_text(const Plan &plan, const Compiled &compiled);
 
-}  // namespace tilefuse::model
+} // namespace tilefuse::model

@@ -23,24 +23,24 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-std::string shape_text(const program::Shape& shape) {
+std::string shape_text(const program::Shape &shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
-std::vector<HostTensor> describe(const program::Program& program,
-                                 const std::vector<TensorId>& ids) {
+std::vector<HostTensor> describe(const program::Program &program,
+                                 const std::vector<TensorId> &ids) {
   std::vector<HostTensor> tensors;
   for (TensorId id : ids)
     tensors.push_back({program[id].name, program[id].type, program[id].shape, {}});
   return tensors;
 }
 
-}  // namespace
+} // namespace
 
 struct Session::State {
-  State(runtime::Device& on) : device(on) {}
+  State(runtime::Device &on) : device(on) {}
 
-  runtime::Device& device;
+  runtime::Device &device;
   Compiled compiled;
   Plan plan;
   std::vector<HostTensor> inputs;
@@ -53,10 +53,11 @@ struct Session::State {
   void allocate();
   void upload_constants();
   void load_kernels();
-  const program::Bytes& constant_data(BufferId id) const;
+  const program::Bytes &constant_data(BufferId id) const;
   runtime::Binding buffer_binding(BufferId id) const;
   runtime::Binding tensor_binding(TensorId id) const;
-  void check_input(const HostTensor& expected, const HostTensor& given) const;
+  void check_input(const HostTensor &expected, const HostTensor &given) const;
+  std::vector<runtime::Launchable *> in_order() const;
 };
 
 void Session::State::allocate() {
@@ -67,11 +68,12 @@ void Session::State::allocate() {
       device.fill_zero(buffer_binding(static_cast<BufferId>(b)));
 }
 
-const program::Bytes& Session::State::constant_data(BufferId id) const {
+const program::Bytes &Session::State::constant_data(BufferId id) const {
   for (std::size_t t = 0; t < compiled.stored.windows.size(); ++t) {
-    const program::Tensor& tensor = compiled.stored.program.tensors[t];
+    const program::Tensor &tensor = compiled.stored.program.tensors[t];
     if (compiled.stored.windows[t].buffer == id && tensor.role == program::Role::Constant) {
-      if (tensor.data) return *tensor.data;
+      if (tensor.data)
+        return *tensor.data;
       throw Error(ErrorCode::Type, "a constant of the program has no data", tensor.name);
     }
   }
@@ -79,21 +81,21 @@ const program::Bytes& Session::State::constant_data(BufferId id) const {
 }
 
 void Session::State::upload_constants() {
-  for (const PlannedConstant& constant : plan.constants) {
-    const program::Bytes& data = constant_data(constant.buffer);
+  for (const PlannedConstant &constant : plan.constants) {
+    const program::Bytes &data = constant_data(constant.buffer);
     const std::int64_t bytes = constant.elems * size_bytes(constant.type);
     const runtime::Binding to{weights.get(), constant.offset, bytes};
     if (constant.kernel < 0) {
       device.write(to, data);
       continue;
     }
-    const CompiledKernel& kernel = compiled.kernels[static_cast<std::size_t>(constant.kernel)];
+    const CompiledKernel &kernel = compiled.kernels[static_cast<std::size_t>(constant.kernel)];
     device.write(to, pack(kernel.placed.group.anchor, kernel.schedule, constant.input, data));
   }
 }
 
 runtime::Binding Session::State::buffer_binding(BufferId id) const {
-  const PlacedBuffer& placed = plan.buffers[static_cast<std::size_t>(program::to_int(id))];
+  const PlacedBuffer &placed = plan.buffers[static_cast<std::size_t>(program::to_int(id))];
   return {activations.get(), placed.offset, placed.bytes};
 }
 
@@ -104,13 +106,12 @@ runtime::Binding Session::State::tensor_binding(TensorId id) const {
 void Session::State::load_kernels() {
   for (std::size_t k = 0; k < compiled.kernels.size(); ++k) {
     std::vector<runtime::Binding> bindings;
-    for (const PlannedArgument& argument : plan.launches[k]) {
+    for (const PlannedArgument &argument : plan.launches[k]) {
       if (argument.constant < 0) {
         bindings.push_back(buffer_binding(argument.buffer));
         continue;
       }
-      const PlannedConstant& constant =
-          plan.constants[static_cast<std::size_t>(argument.constant)];
+      const PlannedConstant &constant = plan.constants[static_cast<std::size_t>(argument.constant)];
       bindings.push_back(
           {weights.get(), constant.offset, constant.elems * size_bytes(constant.type)});
     }
@@ -118,26 +119,33 @@ void Session::State::load_kernels() {
   }
 }
 
-void Session::State::check_input(const HostTensor& expected, const HostTensor& given) const {
+std::vector<runtime::Launchable *> Session::State::in_order() const {
+  std::vector<runtime::Launchable *> kernels;
+  for (const auto &launch : launches)
+    kernels.push_back(launch.get());
+  return kernels;
+}
+
+void Session::State::check_input(const HostTensor &expected, const HostTensor &given) const {
   if (given.type != expected.type)
     throw Error(ErrorCode::Type, fmt::format("input '{}' is {}, the model takes {}", expected.name,
                                              to_string(given.type), to_string(expected.type)));
   if (given.shape != expected.shape)
-    throw Error(ErrorCode::Shape,
-                fmt::format("input '{}' is {}, the model takes {}", expected.name,
-                            shape_text(given.shape), shape_text(expected.shape)));
+    throw Error(ErrorCode::Shape, fmt::format("input '{}' is {}, the model takes {}", expected.name,
+                                              shape_text(given.shape), shape_text(expected.shape)));
 }
 
-Session::Session(const program::Program& program, runtime::Device& device,
-                 runtime::KernelCache& cache, const SessionOptions& options)
+Session::Session(const program::Program &program, runtime::Device &device,
+                 runtime::KernelCache &cache, const SessionOptions &options)
     : state_(std::make_unique<State>(device)) {
-  State& s = *state_;
+  State &s = *state_;
   const Clock::time_point start = Clock::now();
   s.inputs = describe(program, program.inputs);
   s.outputs = describe(program, program.outputs);
   s.compiled = compile(program, device, cache, options);
   s.plan = make_plan(s.compiled, device.alignment());
-  if (!options.dump_directory.empty()) dump_plan(options.dump_directory, plan_text());
+  if (!options.dump_directory.empty())
+    dump_plan(options.dump_directory, plan_text());
   s.allocate();
   s.upload_constants();
   s.load_kernels();
@@ -150,23 +158,24 @@ Session::Session(const program::Program& program, runtime::Device& device,
 
 Session::~Session() = default;
 
-const std::vector<HostTensor>& Session::inputs() const { return state_->inputs; }
-const std::vector<HostTensor>& Session::outputs() const { return state_->outputs; }
-const SessionStats& Session::stats() const { return state_->stats; }
+const std::vector<HostTensor> &Session::inputs() const { return state_->inputs; }
+const std::vector<HostTensor> &Session::outputs() const { return state_->outputs; }
+const SessionStats &Session::stats() const { return state_->stats; }
 std::string Session::plan_text() const { return to_text(state_->plan, state_->compiled); }
 
 std::vector<HostTensor> Session::run(std::span<const HostTensor> inputs) {
-  State& s = *state_;
+  State &s = *state_;
   if (inputs.size() != s.inputs.size())
     throw Error(ErrorCode::Shape, fmt::format("{} inputs were given, the model takes {}",
                                               inputs.size(), s.inputs.size()));
-  for (std::size_t i = 0; i < inputs.size(); ++i) s.check_input(s.inputs[i], inputs[i]);
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    s.check_input(s.inputs[i], inputs[i]);
   for (std::size_t i = 0; i < inputs.size(); ++i)
     s.device.write(s.tensor_binding(s.compiled.stored.program.inputs[i]), inputs[i].data);
-  for (const auto& launch : s.launches) s.device.launch(*launch);
+  s.device.launch_all(s.in_order());
   std::vector<HostTensor> outputs;
   for (std::size_t o = 0; o < s.outputs.size(); ++o) {
-    const HostTensor& form = s.outputs[o];
+    const HostTensor &form = s.outputs[o];
     outputs.push_back(program::make_host_tensor(form.name, form.type, form.shape));
     s.device.read(s.tensor_binding(s.compiled.stored.program.outputs[o]), outputs.back().data);
   }
@@ -175,22 +184,21 @@ std::vector<HostTensor> Session::run(std::span<const HostTensor> inputs) {
 
 double Session::run_again() {
   const Clock::time_point start = Clock::now();
-  for (const auto& launch : state_->launches) state_->device.launch(*launch);
+  state_->device.launch_all(state_->in_order());
   state_->device.finish();
   return seconds_since(start);
 }
 
 std::vector<KernelReport> Session::profile() {
-  State& s = *state_;
-  std::vector<runtime::Launchable*> kernels;
-  for (const auto& launch : s.launches) kernels.push_back(launch.get());
+  State &s = *state_;
+  const std::vector<runtime::Launchable *> kernels = s.in_order();
   const std::vector<double> seconds = s.device.time_each(kernels);
-  const Target& target = s.device.target();
+  const Target &target = s.device.target();
   const double peak = target.gflops_per_unit * target.compute_units * 1e9;
   std::vector<KernelReport> reports;
   for (std::size_t k = 0; k < kernels.size(); ++k) {
-    const CompiledKernel& kernel = s.compiled.kernels[k];
-    const Package& package = s.compiled.packages[kernel.package];
+    const CompiledKernel &kernel = s.compiled.kernels[k];
+    const Package &package = s.compiled.packages[kernel.package];
     const double least =
         std::max(package.flops / peak, package.bytes / (target.gbytes_per_s * 1e9));
     reports.push_back({.name = package.name,
@@ -204,4 +212,4 @@ std::vector<KernelReport> Session::profile() {
   return reports;
 }
 
-}  // namespace tilefuse::model
+} // namespace tilefuse::model

@@ -16,18 +16,27 @@ namespace {
 using program::Agg;
 using program::Comb;
 
-// The elements of a slot: in place when they are float or double, else a converted copy.
+constexpr std::size_t kMaxInputs = 3;
+
+// The elements of an input's slot: floats of a plain combination in place, else a converted copy
+// rounded to the type they are compared in.
 class Elements {
 public:
-  Elements(const Slot &slot, std::span<const std::byte> bytes) {
+  Elements(const Nest &nest, std::size_t input, std::span<const std::byte> bytes) {
+    const Slot &slot = nest.slots[static_cast<std::size_t>(nest.inputs[input].slot)];
     const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
-    if (slot.type == DType::F32 && address % alignof(float) == 0) {
+    const bool compares = program::compares(nest.comb);
+    if (slot.type == DType::F32 && address % alignof(float) == 0 && !compares) {
       floats_ = reinterpret_cast<const float *>(bytes.data());
       return;
     }
+    const bool rounds = compares && input_type(nest, input) == DType::F32;
     copy_.resize(static_cast<std::size_t>(slot.elems));
-    for (std::int64_t i = 0; i < slot.elems; ++i)
-      copy_[static_cast<std::size_t>(i)] = load_element(bytes.data(), slot.type, i);
+    for (std::int64_t i = 0; i < slot.elems; ++i) {
+      const double value = load_element(bytes.data(), slot.type, i);
+      copy_[static_cast<std::size_t>(i)] =
+          rounds ? static_cast<double>(static_cast<float>(value)) : value;
+    }
   }
 
   bool is_float() const { return floats_ != nullptr; }
@@ -42,9 +51,10 @@ private:
 struct Row {
   const void *a = nullptr;
   const void *b = nullptr;
+  const void *c = nullptr;
   double *acc = nullptr;
-  std::int64_t at_a = 0, at_b = 0, at_acc = 0;
-  std::int64_t step_a = 0, step_b = 0, step_acc = 0;
+  std::int64_t at_a = 0, at_b = 0, at_c = 0, at_acc = 0;
+  std::int64_t step_a = 0, step_b = 0, step_c = 0, step_acc = 0;
   std::int64_t count = 0;
 };
 
@@ -64,14 +74,19 @@ template <Agg agg> double aggregate(double acc, double value) {
 template <Agg agg, Comb comb, class A, class B> void run_row(const Row &row) {
   const A *a = static_cast<const A *>(row.a) + row.at_a;
   const B *b = static_cast<const B *>(row.b) + row.at_b;
+  const double *c = comb == Comb::Select ? static_cast<const double *>(row.c) + row.at_c : nullptr;
   const auto value = [&](std::int64_t i) {
     const auto left = static_cast<double>(a[i * row.step_a]);
     if constexpr (comb == Comb::None)
       return left;
     else if constexpr (comb == Comb::Mul)
       return left * static_cast<double>(b[i * row.step_b]);
-    else
+    else if constexpr (comb == Comb::Add)
       return left + static_cast<double>(b[i * row.step_b]);
+    else if constexpr (comb == Comb::Equal)
+      return left == static_cast<double>(b[i * row.step_b]) ? 1.0 : 0.0;
+    else
+      return left == static_cast<double>(b[i * row.step_b]) ? c[i * row.step_c] : 0.0;
   };
   double *acc = row.acc + row.at_acc;
   if (row.step_acc != 0) {
@@ -101,6 +116,10 @@ template <Agg agg> RowFunction row_of_comb(Comb comb, bool float_a, bool float_b
     return row_of_types<agg, Comb::Mul>(float_a, float_b);
   case Comb::Add:
     return row_of_types<agg, Comb::Add>(float_a, float_b);
+  case Comb::Equal:
+    return run_row<agg, Comb::Equal, double, double>;
+  case Comb::Select:
+    return run_row<agg, Comb::Select, double, double>;
   }
   internal_error("unknown combination", __FILE__, __LINE__);
 }
@@ -157,13 +176,12 @@ class Accumulation {
 public:
   Accumulation(const Nest &nest, std::span<const std::span<std::byte>> slots)
       : nest_(nest), row_index_(longest()) {
-    for (const Operand &input : nest.inputs) {
-      const auto slot = static_cast<std::size_t>(input.slot);
-      elements_.emplace_back(nest.slots[slot], slots[slot]);
+    for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
+      const Operand &input = nest.inputs[k];
+      elements_.emplace_back(nest, k, slots[static_cast<std::size_t>(input.slot)]);
       forms_.push_back(flat(input, nest.indices.size()));
     }
-    if (forms_.size() == 1)
-      forms_.push_back(forms_.front());
+    forms_.resize(kMaxInputs, forms_.front());
     forms_.push_back(accumulator_address(nest));
     for (const Operand &input : nest.inputs)
       for (const Dim &dim : input.dims)
@@ -180,14 +198,16 @@ public:
     std::vector<double> acc(static_cast<std::size_t>(outputs),
                             initial_value(nest_.agg, nest_.acc_type));
     Row row;
+    const Elements &second = elements_[elements_.size() > 1 ? 1 : 0];
     row.a = elements_.front().data();
-    row.b = elements_.back().data();
+    row.b = second.data();
+    row.c = elements_.back().data();
     row.acc = acc.data();
     row.step_a = step(forms_[0]);
     row.step_b = step(forms_[1]);
-    row.step_acc = step(forms_[2]);
-    walk(row, row_function(nest_.agg, nest_.comb, elements_.front().is_float(),
-                           elements_.back().is_float()));
+    row.step_c = step(forms_[2]);
+    row.step_acc = step(forms_[kMaxInputs]);
+    walk(row, row_function(nest_.agg, nest_.comb, elements_.front().is_float(), second.is_float()));
     return acc;
   }
 
@@ -222,12 +242,13 @@ private:
       std::int64_t first = 0;
       std::int64_t last = points - 1;
       for (std::size_t c = 0; c < conditions_.size() && first <= last; ++c)
-        conditions_[c].narrow_row(at[c + 3], first, last);
+        conditions_[c].narrow_row(at[c + kMaxInputs + 1], first, last);
       if (first > last)
         continue;
       row.at_a = at[0] + first * row.step_a;
       row.at_b = at[1] + first * row.step_b;
-      row.at_acc = at[2] + first * row.step_acc;
+      row.at_c = at[2] + first * row.step_c;
+      row.at_acc = at[kMaxInputs] + first * row.step_acc;
       row.count = last - first + 1;
       run(row);
     } while (odometer.next());
@@ -236,7 +257,7 @@ private:
   const Nest &nest_;
   std::size_t row_index_;
   std::vector<Elements> elements_;
-  std::vector<Linear> forms_; // input a, input b, accumulator, then the conditions
+  std::vector<Linear> forms_; // inputs a, b and c, the accumulator, then the conditions
   std::vector<RowCondition> conditions_;
 };
 

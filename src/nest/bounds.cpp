@@ -5,208 +5,164 @@
 #include <numeric>
 
 #include "nest/checked.h"
+#include "nest/simplex.h"
 
 namespace tilefuse::nest {
 namespace {
 
-constexpr int kMaxRounds = 256;
-constexpr std::int64_t kMaxPoints = std::int64_t{1} << 22;
-
-using Wide = __int128;
-
-Wide floor_div(Wide a, Wide b) { return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0); }
-Wide ceil_div(Wide a, Wide b) { return -floor_div(-a, b); }
-
-// A sum of intervals of which some ends may be missing.
-struct WideRange {
-  Wide lo = 0;
-  Wide hi = 0;
-  bool has_lo = true;
-  bool has_hi = true;
-
-  void add(std::int64_t factor, const Bounds &bounds) {
-    const std::optional<std::int64_t> &low = factor > 0 ? bounds.lo : bounds.hi;
-    const std::optional<std::int64_t> &high = factor > 0 ? bounds.hi : bounds.lo;
-    has_lo = has_lo && low.has_value();
-    has_hi = has_hi && high.has_value();
-    lo += static_cast<Wide>(factor) * low.value_or(0);
-    hi += static_cast<Wide>(factor) * high.value_or(0);
-  }
-};
-
-// Raises `lo` and lowers `hi` of one index; true when that changed something.
-bool tighten(Bounds &bounds, std::optional<Wide> lo, std::optional<Wide> hi) {
-  bool changed = false;
-  if (lo && (!bounds.lo || *lo > *bounds.lo)) {
-    bounds.lo = narrow(*lo);
-    changed = true;
-  }
-  if (hi && (!bounds.hi || *hi < *bounds.hi)) {
-    bounds.hi = narrow(*hi);
-    changed = true;
-  }
-  return changed;
-}
-
-// factor * index + rest in [0, bound).
-bool apply(Bounds &bounds, std::int64_t factor, const WideRange &rest, std::int64_t bound) {
-  std::optional<Wide> least;
-  std::optional<Wide> most;
-  if (rest.has_hi)
-    least = -rest.hi;
-  if (rest.has_lo)
-    most = static_cast<Wide>(bound) - 1 - rest.lo;
-  if (factor < 0)
-    std::swap(least, most);
-  if (least)
-    least = ceil_div(*least, factor);
-  if (most)
-    most = floor_div(*most, factor);
-  return tighten(bounds, least, most);
-}
-
-std::size_t terms(const Linear &form) {
-  return static_cast<std::size_t>(std::count_if(form.coeff.begin(), form.coeff.end(),
-                                                [](std::int64_t value) { return value != 0; }));
-}
-
-// One pass of a condition over its indices.
-bool narrow_by(std::vector<Bounds> &box, const Condition &condition) {
-  bool changed = false;
-  const std::vector<std::int64_t> &coeff = condition.form.coeff;
-  for (std::size_t i = 0; i < box.size(); ++i) {
-    if (coeff[i] == 0)
-      continue;
-    WideRange rest{condition.form.constant, condition.form.constant, true, true};
-    for (std::size_t j = 0; j < box.size(); ++j)
-      if (j != i && coeff[j] != 0)
-        rest.add(coeff[j], box[j]);
-    changed |= apply(box[i], coeff[i], rest, condition.bound);
-  }
-  return changed;
-}
-
-bool is_empty(const std::vector<Bounds> &box) {
-  return std::any_of(box.begin(), box.end(), [](const Bounds &bounds) {
-    return bounds.is_finite() && *bounds.lo > *bounds.hi;
-  });
-}
-
-// Conditions that share reduced indices, and the indices they use.
-struct Component {
-  std::vector<const Condition *> conditions;
-  std::vector<std::size_t> outputs;
-  std::vector<std::size_t> reduced;
-};
-
-bool shares_reduced(const Component &component, const Condition &condition) {
-  return std::any_of(component.reduced.begin(), component.reduced.end(),
-                     [&](std::size_t i) { return condition.form.coeff[i] != 0; });
-}
-
-void join(std::vector<std::size_t> &into, const std::vector<std::size_t> &from) {
-  for (std::size_t i : from)
-    if (std::find(into.begin(), into.end(), i) == into.end())
-      into.push_back(i);
-}
-
-std::vector<Component> components(std::span<const Condition> conditions, std::size_t outputs) {
-  std::vector<Component> all;
-  for (const Condition &condition : conditions) {
-    Component merged;
-    merged.conditions.push_back(&condition);
-    for (std::size_t i = 0; i < condition.form.coeff.size(); ++i)
-      if (condition.form.coeff[i] != 0)
-        (i < outputs ? merged.outputs : merged.reduced).push_back(i);
-    std::vector<Component> rest;
-    for (Component &component : all) {
-      if (!shares_reduced(component, condition)) {
-        rest.push_back(std::move(component));
-        continue;
-      }
-      merged.conditions.insert(merged.conditions.end(), component.conditions.begin(),
-                               component.conditions.end());
-      join(merged.outputs, component.outputs);
-      join(merged.reduced, component.reduced);
-    }
-    rest.push_back(std::move(merged));
-    all = std::move(rest);
-  }
-  return all;
-}
-
-// Steps `point` over the box of `which`; false after the last one.
-bool next(std::vector<std::int64_t> &point, const std::vector<std::size_t> &which,
-          std::span<const Index> indices) {
-  for (std::size_t i : which) {
-    if (++point[i] < indices[i].extent)
+bool shares(const std::vector<std::int64_t> &coeff, const std::vector<bool> &uses) {
+  for (std::size_t v = 0; v < coeff.size(); ++v)
+    if (coeff[v] != 0 && uses[v])
       return true;
-    point[i] = 0;
-  }
   return false;
 }
 
-bool holds(const Condition &condition, const std::vector<std::int64_t> &point) {
-  Wide value = condition.form.constant;
-  for (std::size_t i = 0; i < point.size(); ++i)
-    value += static_cast<Wide>(condition.form.coeff[i]) * point[i];
-  return value >= 0 && value < condition.bound;
-}
-
-bool has_reduced_point(const Component &component, std::vector<std::int64_t> &point,
-                       std::span<const Index> indices) {
-  bool found = false;
-  do {
-    found = std::all_of(component.conditions.begin(), component.conditions.end(),
-                        [&](const Condition *condition) { return holds(*condition, point); });
-  } while (!found && next(point, component.reduced, indices));
-  for (std::size_t i : component.reduced)
-    point[i] = 0;
-  return found;
-}
-
-bool covers(const Component &component, std::span<const Index> indices) {
-  Wide points = 1;
-  for (const std::vector<std::size_t> *which : {&component.outputs, &component.reduced})
-    for (std::size_t i : *which) {
-      points *= indices[i].extent;
-      if (points > kMaxPoints)
-        return false;
-    }
-  std::vector<std::int64_t> point(indices.size(), 0);
-  do {
-    if (!has_reduced_point(component, point, indices))
-      return false;
-  } while (next(point, component.outputs, indices));
-  return true;
+// Ends past 62 bits count as missing: no size reaches them.
+std::optional<std::int64_t> end_of(const Simplex::Minimum &minimum, Wide sign, Wide constant) {
+  if (minimum.kind != Simplex::Minimum::Kind::Value)
+    return std::nullopt;
+  const Wide value = wide_add(sign * minimum.value, constant);
+  if (value > kMaxMagnitude || value < -kMaxMagnitude)
+    return std::nullopt;
+  return static_cast<std::int64_t>(value);
 }
 
 } // namespace
 
-bool narrow_box(std::vector<Bounds> &box, std::span<const Condition> conditions, bool single_only) {
-  for (const Condition &condition : conditions)
-    if (terms(condition.form) == 0 &&
-        (condition.form.constant < 0 || condition.form.constant >= condition.bound))
-      return false;
-  bool changed = true;
-  for (int round = 0; changed && round < kMaxRounds; ++round) {
-    changed = false;
-    for (const Condition &condition : conditions) {
-      if (single_only && terms(condition.form) != 1)
-        continue;
-      changed |= narrow_by(box, condition);
-      if (is_empty(box))
-        return false;
+void Domain::add(const Condition &condition) {
+  Row row{condition.form.coeff, -Wide{condition.form.constant}, 0, condition.name, condition.name};
+  row.hi = Wide{condition.bound} - 1 + row.lo;
+  std::int64_t factor = 0;
+  for (const std::int64_t value : row.coeff)
+    factor = std::gcd(factor, value);
+  const auto first =
+      std::find_if(row.coeff.begin(), row.coeff.end(), [](std::int64_t c) { return c != 0; });
+  if (factor != 0) {
+    row.lo = Fraction(row.lo, factor).ceil();
+    row.hi = Fraction(row.hi, factor).floor();
+    if (*first < 0) {
+      factor = -factor;
+      row.lo = -std::exchange(row.hi, -row.lo);
     }
+    for (std::int64_t &value : row.coeff)
+      value /= factor;
   }
-  return true;
+  for (Row &known : rows_)
+    if (known.coeff == row.coeff) {
+      if (row.lo > known.lo)
+        known.lo = row.lo, known.lo_name = condition.name;
+      if (row.hi < known.hi)
+        known.hi = row.hi, known.hi_name = condition.name;
+      return;
+    }
+  rows_.push_back(std::move(row));
 }
 
-bool covers_outputs(std::span<const Condition> conditions, std::span<const Index> indices,
-                    std::size_t outputs) {
-  const std::vector<Component> all = components(conditions, outputs);
-  return std::all_of(all.begin(), all.end(),
-                     [&](const Component &component) { return covers(component, indices); });
+// The rows that bear on the variables in use, directly or through others; `uses` grows.
+std::vector<Domain::Row> Domain::component(std::vector<bool> &uses) const {
+  std::vector<bool> taken(rows_.size(), false);
+  for (bool grew = true; grew;) {
+    grew = false;
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      if (taken[r] || !shares(rows_[r].coeff, uses))
+        continue;
+      taken[r] = grew = true;
+      for (std::size_t v = 0; v < variables_; ++v)
+        if (rows_[r].coeff[v] != 0)
+          uses[v] = true;
+    }
+  }
+  std::vector<Row> rows;
+  for (std::size_t r = 0; r < rows_.size(); ++r)
+    if (taken[r])
+      rows.push_back(rows_[r]);
+  return rows;
+}
+
+std::optional<Bounds> Domain::range(const Linear &form) const {
+  std::vector<bool> uses(variables_, false);
+  for (std::size_t v = 0; v < variables_; ++v)
+    uses[v] = form.coeff[v] != 0;
+  const std::vector<Row> rows = component(uses);
+  std::vector<std::size_t> kept;
+  for (std::size_t v = 0; v < variables_; ++v)
+    if (uses[v])
+      kept.push_back(v);
+  const auto pick = [&](const std::vector<std::int64_t> &coeff, std::int64_t sign) {
+    std::vector<std::int64_t> picked;
+    for (const std::size_t v : kept)
+      picked.push_back(sign * coeff[v]);
+    return picked;
+  };
+  Simplex simplex(kept.size());
+  for (const Row &row : rows) {
+    if (row.lo > row.hi)
+      return std::nullopt;
+    simplex.add_row(pick(row.coeff, 1), row.lo, row.hi);
+  }
+  const Simplex::Minimum least = simplex.minimize(pick(form.coeff, 1));
+  if (least.kind == Simplex::Minimum::Kind::Empty)
+    return std::nullopt;
+  const Simplex::Minimum most = simplex.minimize(pick(form.coeff, -1));
+  return Bounds{end_of(least, 1, form.constant), end_of(most, -1, form.constant)};
+}
+
+std::optional<Bounds> Domain::range(std::size_t variable) const {
+  Linear form{0, std::vector<std::int64_t>(variables_, 0)};
+  form.coeff[variable] = 1;
+  return range(form);
+}
+
+bool Domain::is_empty(const std::vector<Row> &rows) const {
+  Domain part(variables_);
+  part.rows_ = rows;
+  return part.is_empty();
+}
+
+bool Domain::is_empty() const {
+  std::vector<bool> seen(variables_, false);
+  for (const Row &row : rows_) {
+    if (row.lo > row.hi)
+      return true;
+    const auto first =
+        std::find_if(row.coeff.begin(), row.coeff.end(), [](std::int64_t c) { return c != 0; });
+    if (first == row.coeff.end()) {
+      if (row.lo > 0 || row.hi < 0)
+        return true;
+      continue;
+    }
+    const auto variable = static_cast<std::size_t>(first - row.coeff.begin());
+    if (seen[variable])
+      continue;
+    if (!range(variable))
+      return true;
+    std::vector<bool> uses(variables_, false);
+    uses[variable] = true;
+    component(uses);
+    for (std::size_t v = 0; v < variables_; ++v)
+      seen[v] = seen[v] || uses[v];
+  }
+  return false;
+}
+
+std::vector<std::string> Domain::conflict() const {
+  if (!is_empty())
+    return {};
+  std::vector<Row> rows = rows_;
+  for (std::size_t r = 0; r < rows.size();) {
+    std::vector<Row> rest = rows;
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(r));
+    if (is_empty(rest))
+      rows = std::move(rest);
+    else
+      ++r;
+  }
+  std::vector<std::string> names;
+  for (const Row &row : rows)
+    for (const std::string &name : {row.lo_name, row.hi_name})
+      if (std::find(names.begin(), names.end(), name) == names.end())
+        names.push_back(name);
+  return names;
 }
 
 } // namespace tilefuse::nest

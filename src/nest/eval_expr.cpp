@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nest/eval_expr.h"
 
-#include <cmath>
-
 #include "base/error.h"
 
 namespace tilefuse::nest {
@@ -10,15 +8,12 @@ namespace {
 
 using program::Expr;
 
-// What a store of the truncated value into the type reads back.
-double cast_value(double value, DType type) {
+// Every value modulo the size of an integer type.
+void wrap_all(std::vector<double> &values, DType type) {
   if (is_float(type))
-    return value;
-  if (type == DType::Bool)
-    return value != 0 ? 1 : 0;
-  std::int64_t bits = 0;
-  store_element(&bits, type, 0, std::trunc(value));
-  return load_element(&bits, type, 0);
+    return;
+  for (double &value : values)
+    value = cast_to_integer(value, DType::I64, type);
 }
 
 template <class F> void combine(std::vector<double> &a, const std::vector<double> &b, F operation) {
@@ -49,6 +44,19 @@ bool combine_common(ScalarOp op, std::vector<double> &a, const std::vector<doubl
   }
 }
 
+std::vector<double> evaluate_bit_rows(const Expr &expr, std::vector<double> values,
+                                      const std::vector<std::vector<double>> &others) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto a = static_cast<std::int64_t>(cast_to_integer(values[i], DType::F64, DType::I64));
+    const auto b =
+        others.empty()
+            ? 0
+            : static_cast<std::int64_t>(cast_to_integer(others[0][i], DType::F64, DType::I64));
+    values[i] = static_cast<double>(evaluate_bits(expr.op, expr.type, a, b));
+  }
+  return values;
+}
+
 std::vector<double> evaluate_call(const Expr &expr, const ExprRows &rows) {
   std::vector<double> result = evaluate_rows(expr.args[0], rows);
   std::vector<std::vector<double>> others;
@@ -56,6 +64,8 @@ std::vector<double> evaluate_call(const Expr &expr, const ExprRows &rows) {
     others.push_back(evaluate_rows(expr.args[k], rows));
   if (others.size() == 1 && combine_common(expr.op, result, others[0]))
     return result;
+  if (is_bitwise(expr.op))
+    return evaluate_bit_rows(expr, std::move(result), others);
   const bool integer = !is_float(expr.args.back().type);
   std::vector<double> point(expr.args.size());
   for (std::size_t i = 0; i < rows.count; ++i) {
@@ -77,18 +87,24 @@ std::vector<double> evaluate_rows(const Expr &expr, const ExprRows &rows) {
     const double *row = rows.operands.at(static_cast<std::size_t>(expr.operand));
     return std::vector<double>(row, row + rows.count);
   }
-  case Expr::Kind::Acc:
+  case Expr::Kind::Acc: {
     TILEFUSE_CHECK(rows.acc != nullptr, "an expression reads an accumulator that is not there");
-    return std::vector<double>(rows.acc, rows.acc + rows.count);
+    std::vector<double> result(rows.acc, rows.acc + rows.count);
+    wrap_all(result, expr.type);
+    return result;
+  }
   case Expr::Kind::Cast: {
     std::vector<double> result = evaluate_rows(expr.args[0], rows);
     if (!is_float(expr.type))
       for (double &value : result)
-        value = cast_value(value, expr.type);
+        value = cast_to_integer(value, expr.args[0].type, expr.type);
     return result;
   }
-  case Expr::Kind::Call:
-    return evaluate_call(expr, rows);
+  case Expr::Kind::Call: {
+    std::vector<double> result = evaluate_call(expr, rows);
+    wrap_all(result, expr.type);
+    return result;
+  }
   }
   internal_error("unknown kind of expression", __FILE__, __LINE__);
 }

@@ -15,8 +15,9 @@ struct ExprRows {
   std::size_t count = 0;
 };
 
-// The expression at every position. Casts to integers truncate and saturate, casts to Bool test for
-// zero; casts between floating types change nothing.
+// The expression at every position. Casts to integers follow cast_to_integer of target/dtype.h;
+// casts between floating types change nothing. Whole numbers wrap to their type after each
+// operation, as does an integer accumulator.
 std::vector<double> evaluate_rows(const program::Expr &expr, const ExprRows &rows);
 
 } // namespace tilefuse::nest

@@ -99,6 +99,8 @@ std::string stem(const Nest &nest) {
   const bool window = std::any_of(nest.inputs.begin(), nest.inputs.end(), has_window);
   if (nest.agg == Agg::Sum && nest.comb == program::Comb::Mul)
     return stem_of_products(nest);
+  if (program::compares(nest.comb))
+    return nest.comb == program::Comb::Equal ? "equal" : "select";
   switch (nest.agg) {
   case Agg::Sum:
     return !reduces && nest.comb == program::Comb::None ? "copy" : (window ? "sumpool" : "sum");

@@ -22,9 +22,6 @@ program::Program fold_constants(const program::Program &program);
 // groups of a grouped convolution. What another statement reads unscaled stays.
 program::Program fold_scales(const program::Program &program);
 
-// Drops statements and constants nothing reads.
-program::Program drop_dead(const program::Program &program);
-
 // The reference result of a whole program: each statement by the evaluator. Inputs by name.
 // Row-major outputs in order. Throws Error{Shape|Type} for a missing input or one of another shape
 // or type.

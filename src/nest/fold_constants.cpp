@@ -4,6 +4,7 @@
 
 #include "nest/fold.h"
 #include "nest/reference.h"
+#include "program/drop_dead.h"
 
 namespace tilefuse::nest {
 namespace {
@@ -57,7 +58,7 @@ Program fold_constants(const Program &program) {
     tensor.data = fold(result, statement);
     tensor.role = Role::Constant;
   }
-  return drop_dead(result);
+  return program::drop_dead(result);
 }
 
 } // namespace tilefuse::nest

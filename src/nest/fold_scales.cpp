@@ -5,6 +5,7 @@
 
 #include "nest/channel_affine.h"
 #include "nest/fold.h"
+#include "program/drop_dead.h"
 
 namespace tilefuse::nest {
 namespace {
@@ -157,7 +158,7 @@ public:
       if (!dropped_[s])
         kept.push_back(std::move(program_.statements[s]));
     program_.statements = std::move(kept);
-    return drop_dead(program_);
+    return program::drop_dead(program_);
   }
 
 private:

@@ -67,6 +67,16 @@ Linear flat(const Operand &operand, std::size_t indices) {
   return sum;
 }
 
+DType input_type(const Nest &nest, std::size_t input) {
+  if (!program::compares(nest.comb) || input > 1)
+    return nest.acc_type;
+  const auto slot_type = [&](std::size_t k) {
+    return nest.slots[static_cast<std::size_t>(nest.inputs[k].slot)].type;
+  };
+  const DType type = accumulator_type(program::promote(slot_type(0), slot_type(1)));
+  return type == DType::Bool ? DType::I32 : type;
+}
+
 double initial_value(program::Agg agg, DType type) {
   switch (agg) {
   case program::Agg::Sum:
@@ -82,6 +92,13 @@ double initial_value(program::Agg agg, DType type) {
   internal_error("unknown aggregation", __FILE__, __LINE__);
 }
 
+std::int64_t output_points(const Nest &nest) {
+  std::int64_t points = 1;
+  for (int i = 0; i < nest.output_indices; ++i)
+    points = checked_mul(points, nest.indices[static_cast<std::size_t>(i)].extent);
+  return points;
+}
+
 double flops(const Nest &nest) {
   double outputs = 1;
   double points = 1;
@@ -93,8 +110,8 @@ double flops(const Nest &nest) {
   }
   double per_point = 0;
   if (!nest.inputs.empty())
-    per_point =
-        (nest.agg == program::Agg::Assign ? 0 : 1) + (nest.comb == program::Comb::None ? 0 : 1);
+    per_point = (nest.agg == program::Agg::Assign ? 0 : 1) +
+                static_cast<double>(program::operand_count(nest.comb) - 1);
   return per_point * points + operations(nest.post) * outputs;
 }
 

@@ -87,7 +87,7 @@ struct Nest {
   program::Agg agg = program::Agg::Assign;
   program::Comb comb = program::Comb::None;
   DType acc_type = DType::F32; // the type products and sums are kept in
-  std::vector<Operand> inputs; // 0 for a pure map, 1, or 2 when comb != None
+  std::vector<Operand> inputs; // 0 for a pure map, or operand_count(comb)
   std::vector<Constraint> constraints;
   Operand out;
   std::vector<Operand> extras; // read by post, at output indices only
@@ -98,8 +98,13 @@ struct Nest {
 
 // Offset and stride per index of an operand, its dimensions multiplied out.
 Linear flat(const Operand &operand, std::size_t indices);
+// The type in which an input takes part: that of the accumulator, or for inputs that are compared
+// the one they meet in.
+DType input_type(const Nest &nest, std::size_t input);
 // Value the accumulator starts from: 0, 1, or the lowest / highest value of the type.
 double initial_value(program::Agg agg, DType type);
+// Points of the output indices: elements that the nest writes.
+std::int64_t output_points(const Nest &nest);
 // Operations of the whole nest: two per point of a sum of products, one per point of another
 // reduction, plus post-ops per output.
 double flops(const Nest &nest);

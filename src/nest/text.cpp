@@ -20,8 +20,8 @@ constexpr std::array<std::pair<Agg, std::string_view>, 5> kAggs = {{{Agg::Sum, "
                                                                     {Agg::Max, "max"},
                                                                     {Agg::Min, "min"},
                                                                     {Agg::Assign, "assign"}}};
-constexpr std::array<std::pair<Comb, std::string_view>, 2> kCombs = {
-    {{Comb::Mul, "mul"}, {Comb::Add, "add"}}};
+constexpr std::array<std::pair<Comb, std::string_view>, 4> kCombs = {
+    {{Comb::Mul, "mul"}, {Comb::Add, "add"}, {Comb::Equal, "equal"}, {Comb::Select, "select"}}};
 
 std::string linear_text(const Linear &form, const std::vector<Index> &indices) {
   std::string out;

@@ -130,7 +130,7 @@ void verify_inputs(const Nest &nest) {
     require(nest, nest.constraints.empty(), "a map has constraints");
     return;
   }
-  const std::size_t wanted = nest.comb == program::Comb::None ? 1 : 2;
+  const std::size_t wanted = program::operand_count(nest.comb);
   require(nest, nest.inputs.size() == wanted,
           fmt::format("got {} inputs, the combination needs {}", nest.inputs.size(), wanted));
   for (std::size_t i = 0; i < nest.inputs.size(); ++i)
@@ -147,13 +147,15 @@ bool has_call_types(const Expr &call) {
   return call.type == (row(call.op).is_comparison ? DType::Bool : type);
 }
 
-// Logic takes bool and nothing else; arithmetic takes anything but bool.
+// Logic takes bool and nothing else, bit operations integers; arithmetic takes anything but bool.
 bool has_operand_kind(const Expr &call) {
   if (call.op == ScalarOp::Select)
     return true;
   const bool is_bool = call.args[0].type == DType::Bool;
   const bool is_logic =
       call.op == ScalarOp::And || call.op == ScalarOp::Or || call.op == ScalarOp::Not;
+  if (is_bitwise(call.op))
+    return !is_bool && !is_float(call.type);
   return is_logic ? is_bool : (row(call.op).is_comparison || !is_bool);
 }
 
@@ -176,9 +178,9 @@ void verify_expr(const Nest &nest, const Expr &expr, int depth) {
   require(nest, !call || has_call_types(expr),
           fmt::format("post: '{}' has arguments of different types", row(expr.op).name));
   if (call)
-    require(nest, has_operand_kind(expr),
-            fmt::format("post: '{}' cannot take {}", row(expr.op).name,
-                        to_string(expr.args[0].type)));
+    require(
+        nest, has_operand_kind(expr),
+        fmt::format("post: '{}' cannot take {}", row(expr.op).name, to_string(expr.args[0].type)));
   for (const Expr &arg : expr.args)
     verify_expr(nest, arg, depth + 1);
 }

@@ -140,6 +140,7 @@ constexpr Operator kOperators[] = {
 
 } // namespace
 
+std::span<const Operator> operators() { return kOperators; }
 
 const Operator *find_operator(std::string_view type, std::int64_t opset) {
   for (const Operator &row : kOperators)

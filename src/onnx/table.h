@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "onnx/call.h"
@@ -20,6 +21,9 @@ struct Operator {
   // What handlers shared by several operators instantiate.
   std::string_view function = "";
 };
+
+// All rows, by name.
+std::span<const Operator> operators();
 
 // The row for an operator of the default domain, or null.
 const Operator *find_operator(std::string_view type, std::int64_t opset);

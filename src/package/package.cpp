@@ -28,6 +28,10 @@ std::string_view to_string(CodeFormat format) {
     return "opencl_binary";
   case CodeFormat::ElfObject:
     return "elf_object";
+  case CodeFormat::CudaSource:
+    return "cuda_source";
+  case CodeFormat::CudaBinary:
+    return "cuda_binary";
   }
   internal_error("unknown code format", __FILE__, __LINE__);
 }
@@ -174,7 +178,7 @@ std::string to_text(const Package &package) {
     text += fmt::format("  arg {} bytes {} {}\n", i, package.args[i].bytes,
                         package.args[i].written ? "written" : "read");
   }
-  if (package.format == CodeFormat::OpenclSource)
+  if (package.format == CodeFormat::OpenclSource || package.format == CodeFormat::CudaSource)
     text += "\n" + package.code;
   return text;
 }

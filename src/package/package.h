@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The waist between compiler and runtime: source or machine code, the recipe to launch it, and where it came from.
-// A package is all a device needs; nothing below it knows groups or schedules.
+// The waist between compiler and runtime: source or machine code, the recipe to launch it, and
+// where it came from. A package is all a device needs; nothing below it knows groups or schedules.
 //
-// Machine-code ABI of an ElfObject: void SYMBOL(void* const* args, int64_t block, void* scratch), called once per block
-// in [0, blocks), args[i] pointing at argument i's first byte, scratch at scratch_bytes of the calling thread, 64-byte
-// aligned. OpenCL: __kernel void SYMBOL(memory0, ulong offset0, memory1, ulong offset1, …), offsets in bytes; one-dimensional range blocks * block_size in groups of block_size.
+// Machine-code ABI of an ElfObject: void SYMBOL(void* const* args, int64_t block, void* scratch),
+// called once per block in [0, blocks), args[i] pointing at argument i's first byte, scratch at
+// scratch_bytes of the calling thread, 64-byte aligned. OpenCL: __kernel void SYMBOL(memory0, ulong
+// offset0, memory1, ulong offset1, …), offsets in bytes; one-dimensional range blocks * block_size
+// in groups of block_size. CUDA: extern "C" with the same arguments, a grid of `blocks`.
 #pragma once
 
 #include <cstdint>
@@ -14,33 +16,40 @@
 
 namespace tilefuse {
 
-enum class CodeFormat : std::uint8_t { OpenclSource, OpenclBinary, ElfObject };
+enum class CodeFormat : std::uint8_t {
+  OpenclSource,
+  OpenclBinary,
+  ElfObject,
+  CudaSource,
+  CudaBinary
+};
 
 struct Argument {
-  std::int64_t bytes = 0;  // that the kernel may touch from the argument's start
+  std::int64_t bytes = 0; // that the kernel may touch from the argument's start
   bool written = false;
-  friend bool operator==(const Argument&, const Argument&) = default;
+  friend bool operator==(const Argument &, const Argument &) = default;
 };
 
 struct Package {
-  std::string name;                   // the readable kernel name
-  std::string symbol;                 // the function in `code`: [a-z_][a-z0-9_]*, at most 63 characters
+  std::string name;   // the readable kernel name
+  std::string symbol; // the function in `code`: [a-z_][a-z0-9_]*, at most 63 characters
   CodeFormat format = CodeFormat::OpenclSource;
   std::string code;
   std::int64_t blocks = 1;
-  std::int64_t block_size = 1;        // work-items per block
-  std::int64_t scratch_bytes = 0;     // per block, provided by the caller (ElfObject only)
+  std::int64_t block_size = 1;    // work-items per block
+  std::int64_t scratch_bytes = 0; // per block, provided by the caller (ElfObject only)
   std::vector<Argument> args;
-  double flops = 0;                   // of one launch, for reports
-  double bytes = 0;                   // that one launch must at least move
-  friend bool operator==(const Package&, const Package&) = default;
+  double flops = 0; // of one launch, for reports
+  double bytes = 0; // that one launch must at least move
+  friend bool operator==(const Package &, const Package &) = default;
 };
 
-// Exact binary form (little-endian, versioned) for the kernel cache. deserialize throws Error{Io} on damage.
-std::string serialize(const Package& package);
+// Exact binary form (little-endian, versioned) for the kernel cache. deserialize throws Error{Io}
+// on damage.
+std::string serialize(const Package &package);
 Package deserialize(std::string_view bytes);
 
 // The launch recipe as text, and the code where it is source.
-std::string to_text(const Package& package);
+std::string to_text(const Package &package);
 
-}  // namespace tilefuse
+} // namespace tilefuse

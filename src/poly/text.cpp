@@ -9,13 +9,13 @@ namespace {
 
 constexpr std::string_view kHeader = "group\nanchor ";
 
-}  // namespace
+} // namespace
 
-std::string to_text(const Group& group) {
+std::string to_text(const Group &group) {
   return std::string(kHeader) + nest::to_text(group.anchor);
 }
 
-Group parse_group(std::string_view text, const std::string& file) {
+Group parse_group(std::string_view text, const std::string &file) {
   if (!text.starts_with(kHeader))
     throw Error(ErrorCode::Syntax, "expected 'group' and 'anchor' before the nest", file + ":1:1");
   text.remove_prefix(kHeader.size());
@@ -24,4 +24,4 @@ Group parse_group(std::string_view text, const std::string& file) {
   return group;
 }
 
-}  // namespace tilefuse::poly
+} // namespace tilefuse::poly

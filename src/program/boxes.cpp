@@ -83,6 +83,25 @@ bool is_covered(const Box &box, std::span<const Box> parts) {
   return rest.empty();
 }
 
+bool spans_result(const Shape &shape, const Contraction &contraction) {
+  if (contraction.init)
+    return false;
+  std::vector<bool> used(contraction.indices.size(), false);
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    bool has_index = shape[d] == 1;
+    for (std::size_t i = 0; i < used.size(); ++i) {
+      if (contraction.out[d].coeff[i].is_zero())
+        continue;
+      if (used[i])
+        return false;
+      used[i] = has_index = true;
+    }
+    if (!has_index)
+      return false;
+  }
+  return true;
+}
+
 std::optional<Slice> as_slice(const Program &program, const Statement &statement) {
   const auto *contraction = std::get_if<Contraction>(&statement.body);
   if (!contraction || contraction->agg != Agg::Assign || contraction->comb != Comb::None ||

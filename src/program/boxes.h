@@ -26,9 +26,14 @@ bool is_covered(const Box &box, std::span<const Box> parts);
 
 // The elements that a contraction into a tensor of `shape` writes, where they form a box that exact
 // reasoning finds: index ranges by interval propagation, then a search for a witness of each output
-// subscript. Nothing when unsure.
+// subscript. Nothing when unsure, and for a scalar that is not written, which no box describes.
 std::optional<Box> written_box(const Program &program, const Shape &shape,
                                const Contraction &contraction);
+
+// Whether a contraction without an init, whose result alone lies in its buffer, has every element
+// of that written: each dimension of several elements has indices of its own. Where nothing is
+// computed the nests that it is flattened to write 0.
+bool spans_result(const Shape &shape, const Contraction &contraction);
 
 // A contraction that copies all of `in` to the box that starts at `at` and does nothing else.
 struct Slice {

@@ -39,14 +39,6 @@ bool is_rounding(ScalarOp op) {
   return op == ScalarOp::Floor || op == ScalarOp::Ceil || op == ScalarOp::Round;
 }
 
-DType wider(DType a, DType b) {
-  if (is_float(a) != is_float(b))
-    return is_float(a) ? a : b;
-  if ((a == DType::Bool) != (b == DType::Bool))
-    return a == DType::Bool ? b : a;
-  return size_bytes(b) > size_bytes(a) ? b : a;
-}
-
 // The type that `values` meet in.
 DType promoted(std::span<const Expr> values) {
   std::optional<DType> type;
@@ -55,17 +47,62 @@ DType promoted(std::span<const Expr> values) {
     if (value.kind == Kind::Const)
       fraction |= value.value != std::floor(value.value);
     else
-      type = type ? wider(*type, value.type) : value.type;
+      type = type ? promote(*type, value.type) : value.type;
   }
   if (type)
     return fraction && !is_float(*type) ? DType::F32 : *type;
   type = values.front().type;
   for (const Expr &value : values)
-    type = wider(*type, value.type);
+    type = promote(*type, value.type);
   return *type;
 }
 
+// The operation on truth values that a bit operation is; nothing for shifts.
+std::optional<ScalarOp> on_bool(ScalarOp op) {
+  switch (op) {
+  case ScalarOp::BitNot:
+    return ScalarOp::Not;
+  case ScalarOp::BitAnd:
+    return ScalarOp::And;
+  case ScalarOp::BitOr:
+    return ScalarOp::Or;
+  case ScalarOp::BitXor:
+    return ScalarOp::Ne;
+  default:
+    return std::nullopt;
+  }
+}
+
+Expr bitwise(ScalarOp op, std::vector<Expr> args) {
+  const DType type = promoted(args);
+  const std::optional<ScalarOp> logical = on_bool(op);
+  if (type == DType::Bool && logical)
+    return call(*logical, std::move(args));
+  const bool literal = std::all_of(args.begin(), args.end(),
+                                   [](const Expr &arg) { return arg.kind == Kind::Const; });
+  if (type == DType::Bool || (is_float(type) && !literal))
+    throw Error(ErrorCode::Type,
+                fmt::format("{} takes integers, got {}", row(op).name, to_string(type)));
+  const DType whole = is_float(type) ? DType::I32 : type;
+  for (Expr &arg : args)
+    arg = cast(std::move(arg), whole);
+  Expr expr;
+  expr.kind = Kind::Call;
+  expr.type = whole;
+  expr.op = op;
+  expr.args = std::move(args);
+  return expr;
+}
+
 } // namespace
+
+DType promote(DType a, DType b) {
+  if (is_float(a) != is_float(b))
+    return is_float(a) ? a : b;
+  if ((a == DType::Bool) != (b == DType::Bool))
+    return a == DType::Bool ? b : a;
+  return size_bytes(b) > size_bytes(a) ? b : a;
+}
 
 Expr operand(int position, DType type) {
   Expr expr;
@@ -95,6 +132,8 @@ Expr call(ScalarOp op, std::vector<Expr> args) {
   if (static_cast<int>(args.size()) != info.arity)
     throw Error(ErrorCode::Type, fmt::format("{} takes {} argument{}, got {}", info.name,
                                              info.arity, info.arity == 1 ? "" : "s", args.size()));
+  if (is_bitwise(op))
+    return bitwise(op, std::move(args));
   const std::size_t first = op == ScalarOp::Select ? 1 : 0;
   DType type = DType::Bool;
   if (!is_logical(op))

@@ -109,15 +109,28 @@ int Placer::all_reads(TensorId source) const {
 
 // Whether statements write every element of the window of `owner`: those of its chain, or of the
 // tensors placed in it.
+int Placer::writers(BufferId buffer) const {
+  int count = 0;
+  for (std::size_t s = 0; s < program_.statements.size(); ++s) {
+    const Statement &statement = program_.statements[s];
+    const bool is_view = std::holds_alternative<View>(statement.body);
+    count += !is_view && !is_dropped_[s] && window(statement.out)->buffer == buffer ? 1 : 0;
+  }
+  return count;
+}
+
 bool Placer::is_written(TensorId owner) const {
   if (at(owner) >= uses_.definition.size())
     return true;
+  const bool is_alone = writers(window(owner)->buffer) == 1;
   std::vector<Box> boxes;
   for (TensorId id = owner;;) {
     const auto s = static_cast<std::size_t>(uses_.definition[at(id)]);
     const Statement &statement = program_.statements[s];
     const auto *body = std::get_if<Contraction>(&statement.body);
     if (!body || (body->init && !is_in_place_[s]))
+      return true;
+    if (is_alone && !is_dropped_[s] && spans_result(shape(id), *body))
       return true;
     if (const auto slice = as_slice(program_, statement)) {
       if (!is_dropped_[s] || is_written(uses_.source[at(slice->in)]))

@@ -179,8 +179,14 @@ private:
       result.comb = Comb::Mul;
     else if (scanner_.accept("+"))
       result.comb = Comb::Add;
+    else if (scanner_.accept("=="))
+      result.comb = Comb::Equal;
     if (result.comb != Comb::None)
       result.in.push_back(access(result));
+    if (result.comb == Comb::Equal && scanner_.accept("?")) {
+      result.comb = Comb::Select;
+      result.in.push_back(access(result));
+    }
     scanner_.expect(")");
   }
 

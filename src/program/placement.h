@@ -50,6 +50,7 @@ private:
   bool suits(TensorId id, const Shape &strides, const Slice &slice, TensorId slab) const;
   int all_reads(TensorId source) const;
   bool is_written(TensorId owner) const;
+  int writers(BufferId buffer) const;
 
   const Shape &shape(TensorId id) const { return program_[id].shape; }
   std::optional<Window> &window(TensorId id) {

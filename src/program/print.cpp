@@ -41,11 +41,20 @@ std::string subscripts_text(const std::vector<Affine> &subscripts, const Contrac
   return "[" + text + "]";
 }
 
+// What stands before operand k.
+std::string_view comb_text(Comb comb, std::size_t k) {
+  if (k == 0)
+    return "";
+  if (compares(comb))
+    return k == 1 ? " == " : " ? ";
+  return comb == Comb::Mul ? " * " : " + ";
+}
+
 std::string body_text(const Contraction &contraction) {
   std::string operands;
-  for (const Access &access : contraction.in) {
-    if (!operands.empty())
-      operands += contraction.comb == Comb::Mul ? " * " : " + ";
+  for (std::size_t k = 0; k < contraction.in.size(); ++k) {
+    const Access &access = contraction.in[k];
+    operands += comb_text(contraction.comb, k);
     operands += id_text(access.tensor) + subscripts_text(access.subscripts, contraction);
   }
   std::string text = fmt::format("{}[{}]({}) -> {}", to_string(contraction.agg),

@@ -51,6 +51,12 @@ TensorId Program::add(Tensor tensor) {
   return TensorId{static_cast<int>(tensors.size()) - 1};
 }
 
+std::size_t operand_count(Comb comb) {
+  if (comb == Comb::None)
+    return 1;
+  return comb == Comb::Select ? 3 : 2;
+}
+
 std::vector<TensorId> reads(const Statement &statement) {
   if (const auto *view = std::get_if<View>(&statement.body))
     return {view->in};

@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// The `program` level: a typed tensor program in single assignment with every shape bound. A statement defines one
-// tensor by a contraction, a pointwise map or a view; a Tile function and an ONNX model both end here.
+// The `program` level: a typed tensor program in single assignment with every shape bound. A
+// statement defines one tensor by a contraction, a pointwise map or a view; a Tile function and an
+// ONNX model both end here.
 //
 //   program "demo" {
 //     input %0 "x" : f32[1, 3, 8, 8]
 //     const %1 "w" : f32[4, 3, 3, 3] hash "6c62…"
-//     %2 "conv" : f32[1, 4, 8, 8] = sum[n, m, y, x, c, r, s](%0[n, c, y + r - 1, x + s - 1] * %1[m, c, r, s])
+//     %2 "conv" : f32[1, 4, 8, 8] = sum[n, m, y, x, c, r, s](%0[n, c, y + r - 1, x + s - 1] * %1[m,
+//     c, r, s])
 //       -> [n, m, y, x] from "Conv_0"
 //     %3 "relu" : f32[1, 4, 8, 8] = map[%2](max($0, 0))
 //     %4 "flat" : f32[4, 64] = view(%3)
 //     output %4
 //   }
 //
-// Grammar of the text form; STRING is quoted and escaped, ID is % and a number, EXPR is that of expr.h:
+// Grammar of the text form; STRING is quoted and escaped, ID is % and a number, EXPR is that of
+// expr.h:
 //
 //   program     := 'program' STRING '{' {line} '}'
-//   line        := ('input' | 'const' | 'temp') declaration | 'output' ID | declaration '=' body ['from' STRING]
-//   declaration := ID STRING ':' TYPE '[' [INT {',' INT}] ']' ['hash' STRING]
-//   body        := AGG '[' [INDEX {',' INDEX}] ']' '(' access [('*' | '+') access] ')' '->' subscripts
+//   line        := ('input' | 'const' | 'temp') declaration | 'output' ID | declaration '=' body
+//   ['from' STRING] declaration := ID STRING ':' TYPE '[' [INT {',' INT}] ']' ['hash' STRING] body
+//   := AGG '[' [INDEX {',' INDEX}] ']' '(' operands ')' '->' subscripts
 //                  ['where' constraint {',' constraint}] ['init' ID]
 //                | 'map' '[' [ID {',' ID}] ']' '(' EXPR ')' | 'view' '(' ID ')'
+//   operands    := access [('*' | '+') access] | access '==' access ['?' access]
 //   AGG         := 'sum' | 'product' | 'max' | 'min' | 'assign'
 //   access      := ID subscripts
 //   subscripts  := '[' [affine {',' affine}] ']'
@@ -27,10 +31,12 @@
 //   affine      := ['-'] term {('+' | '-') term}
 //   term        := INDEX | INT ['/' INT] ['*' INDEX]
 //
-// `temp` declares a temporary that no statement defines (storage.h: one that is written through another's window).
+// `temp` declares a temporary that no statement defines (storage.h: one that is written through
+// another's window).
 //
-// Invariants (verify checks them): every tensor is defined once and before its use; subscripts match ranks; a view
-// keeps the element count; constants of a program that will run carry their data.
+// Invariants (verify checks them): every tensor is defined once and before its use; subscripts
+// match ranks; a view keeps the element count; constants of a program that will run carry their
+// data.
 #pragma once
 
 #include <cstddef>
@@ -54,33 +60,33 @@ constexpr int to_int(TensorId id) { return static_cast<int>(id); }
 
 using Shape = std::vector<std::int64_t>;
 // Number of elements; 1 for a scalar. Throws Error{Limit} past 2^62.
-std::int64_t elems(const Shape& shape);
+std::int64_t elems(const Shape &shape);
 // Row-major strides, elements.
-Shape row_major(const Shape& shape);
+Shape row_major(const Shape &shape);
 
 enum class Role { Input, Constant, Temporary };
 
 using Bytes = std::vector<std::byte>;
 
 struct Tensor {
-  std::string name;  // the user's; for messages only, never for generated code
+  std::string name; // the user's; for messages only, never for generated code
   DType type = DType::F32;
   Shape shape;
   Role role = Role::Temporary;
-  std::shared_ptr<const Bytes> data;  // row-major elements of a Constant
-  std::string data_hash;              // of a parsed Constant, whose data was not in the text
+  std::shared_ptr<const Bytes> data; // row-major elements of a Constant
+  std::string data_hash;             // of a parsed Constant, whose data was not in the text
 };
 
 // Sum of coefficient * index over the contraction's indices, plus a constant.
 struct Affine {
-  std::vector<Rational> coeff;  // one per index of the contraction
+  std::vector<Rational> coeff; // one per index of the contraction
   Rational constant;
-  friend bool operator==(const Affine&, const Affine&) = default;
+  friend bool operator==(const Affine &, const Affine &) = default;
 };
 
 struct Access {
   TensorId tensor{};
-  std::vector<Affine> subscripts;  // one per dimension of the tensor
+  std::vector<Affine> subscripts; // one per dimension of the tensor
 };
 
 // Points with 0 <= expr < bound take part; expr need not be an integer.
@@ -90,23 +96,35 @@ struct Constraint {
 };
 
 enum class Agg { Sum, Product, Max, Min, Assign };
-enum class Comb { None, Mul, Add };  // None: one operand
+// How the operands of one point become the value that is aggregated:
+//   None    in[0]
+//   Mul     in[0] * in[1]
+//   Add     in[0] + in[1]
+//   Equal   in[0] == in[1], as 0 or 1 of the result's type
+//   Select  in[0] == in[1] ? in[2] : 0
+// Operands that are compared meet in their promoted type.
+enum class Comb { None, Mul, Add, Equal, Select };
+// Number of operands: 1, 2 or 3.
+std::size_t operand_count(Comb comb);
+// Whether the first two operands are compared.
+inline bool compares(Comb comb) { return comb == Comb::Equal || comb == Comb::Select; }
 
-// out[subscripts] = agg over all integer index tuples for which every subscript is in range and every constraint
-// holds, of comb(in...). Elements never written are those of `init`, or 0.
+// out[subscripts] = agg over all integer index tuples for which every subscript is in range and
+// every constraint holds, of comb(in...). Elements never written are those of `init`, or 0.
 struct Contraction {
   Agg agg = Agg::Sum;
   Comb comb = Comb::None;
   std::vector<std::string> indices;
   std::vector<Affine> out;
-  std::vector<Access> in;  // one, or two when comb != None
+  std::vector<Access> in; // operand_count(comb)
   std::vector<Constraint> constraints;
-  std::optional<TensorId> init;  // of the shape and type of the result
+  std::optional<TensorId> init; // of the shape and type of the result
 };
 
-// Elementwise: `expr` over operands, which broadcast to the result's shape by NumPy's rule (right-aligned, 1 repeats).
+// Elementwise: `expr` over operands, which broadcast to the result's shape by NumPy's rule
+// (right-aligned, 1 repeats).
 struct Map {
-  Expr expr;  // leaf Operand k reads operands[k]
+  Expr expr; // leaf Operand k reads operands[k]
   std::vector<TensorId> operands;
 };
 
@@ -118,37 +136,39 @@ struct View {
 struct Statement {
   TensorId out{};
   std::variant<Contraction, Map, View> body;
-  std::string origin;  // the ONNX node or Tile line it came from, for messages and kernel lists
+  std::string origin; // the ONNX node or Tile line it came from, for messages and kernel lists
 };
 
 struct Program {
   std::string name;
-  std::vector<Tensor> tensors;  // TensorId is the position
+  std::vector<Tensor> tensors; // TensorId is the position
   std::vector<TensorId> inputs;
   std::vector<TensorId> outputs;
-  std::vector<Statement> statements;  // in an order in which they can run
+  std::vector<Statement> statements; // in an order in which they can run
 
-  const Tensor& operator[](TensorId id) const { return tensors[static_cast<std::size_t>(to_int(id))]; }
-  Tensor& operator[](TensorId id) { return tensors[static_cast<std::size_t>(to_int(id))]; }
+  const Tensor &operator[](TensorId id) const {
+    return tensors[static_cast<std::size_t>(to_int(id))];
+  }
+  Tensor &operator[](TensorId id) { return tensors[static_cast<std::size_t>(to_int(id))]; }
   TensorId add(Tensor tensor);
 };
 
 // Tensors a statement reads, in order (a contraction's operands, then its init).
-std::vector<TensorId> reads(const Statement& statement);
+std::vector<TensorId> reads(const Statement &statement);
 
 // "sum", "product", …
 std::string_view to_string(Agg agg);
 std::optional<Agg> parse_agg(std::string_view name);
 
 // "2*y + r - 1".
-std::string to_text(const Affine& affine, std::span<const std::string> indices);
+std::string to_text(const Affine &affine, std::span<const std::string> indices);
 
 // Throws Error{Shape|Type} naming the statement that breaks an invariant.
-void verify(const Program& program);
+void verify(const Program &program);
 
-// Text form and back. Tensor names are printed as %0, %1, … with the user's name quoted beside the declaration;
-// data of constants is not printed (a content hash is), so a parsed program has none.
-std::string to_text(const Program& program);
-Program parse_program(std::string_view text, const std::string& file = "<program>");
+// Text form and back. Tensor names are printed as %0, %1, … with the user's name quoted beside the
+// declaration; data of constants is not printed (a content hash is), so a parsed program has none.
+std::string to_text(const Program &program);
+Program parse_program(std::string_view text, const std::string &file = "<program>");
 
-}  // namespace tilefuse::program
+} // namespace tilefuse::program

@@ -171,7 +171,7 @@ private:
   }
 
   void check_body(TensorId out, const Contraction &contraction) const {
-    const std::size_t operands = contraction.comb == Comb::None ? 1 : 2;
+    const std::size_t operands = operand_count(contraction.comb);
     if (contraction.in.size() != operands)
       fail_shape(fmt::format("the contraction needs {} operands, got {}", operands,
                              contraction.in.size()));

@@ -338,7 +338,9 @@ bool collect(const Program &program, const Shape &shape, const Contraction &cont
 
 std::optional<Box> written_box(const Program &program, const Shape &shape,
                                const Contraction &contraction) {
-  const Box nothing{Shape(shape.size(), 0), Shape(shape.size(), 0)};
+  std::optional<Box> nothing;
+  if (!shape.empty())
+    nothing = Box{Shape(shape.size(), 0), Shape(shape.size(), 0)};
   const std::size_t indices = contraction.indices.size();
   Box box = whole(shape);
   Space space;

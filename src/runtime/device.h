@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device that runs packages: memory, builds, launches. One of the three interfaces of tilefuse. Work is queued in
-// order; only read() and finish() wait. A device is used from one thread at a time.
+// A device that runs packages: memory, builds, launches. One of the three interfaces of tilefuse.
+// Work is queued in order; only read() and finish() wait. A device is used from one thread at a
+// time.
 #pragma once
 
 #include <cstddef>
@@ -15,62 +16,82 @@
 
 namespace tilefuse::runtime {
 
-// Device memory, freed with its owner. Sub-ranges are addressed by byte offsets that are multiples of Device::alignment.
+// Device memory, freed with its owner. Sub-ranges are addressed by byte offsets that are multiples
+// of Device::alignment.
 class Memory {
- public:
+public:
   virtual ~Memory() = default;
   virtual std::int64_t bytes() const = 0;
 };
 
 struct Binding {
-  Memory* memory = nullptr;
-  std::int64_t offset = 0;  // bytes
-  std::int64_t bytes = 0;   // visible from offset
+  Memory *memory = nullptr;
+  std::int64_t offset = 0; // bytes
+  std::int64_t bytes = 0;  // visible from offset
 };
 
 // A loaded kernel with bound arguments, ready to launch many times.
 class Launchable {
- public:
+public:
   virtual ~Launchable() = default;
 };
 
 class Device {
- public:
+public:
   virtual ~Device() = default;
 
-  virtual const Target& target() const = 0;
-  virtual const std::string& name() const = 0;        // "AMD EPYC (2 cores, AVX2)"
-  virtual const std::string& driver() const = 0;      // part of the cache key of built code
-  virtual std::int64_t alignment() const = 0;         // bytes, of Binding::offset
+  virtual const Target &target() const = 0;
+  virtual const std::string &name() const = 0;   // "AMD EPYC (2 cores, AVX2)"
+  virtual const std::string &driver() const = 0; // part of the cache key of built code
+  virtual std::int64_t alignment() const = 0;    // bytes, of Binding::offset
 
-  virtual std::unique_ptr<Memory> allocate(std::int64_t bytes) = 0;  // contents undefined; Error{Device} when full
-  virtual void write(const Binding& to, std::span<const std::byte> from) = 0;
-  virtual void read(const Binding& from, std::span<std::byte> to) = 0;
-  virtual void fill_zero(const Binding& to) = 0;
+  virtual std::unique_ptr<Memory>
+  allocate(std::int64_t bytes) = 0; // contents undefined; Error{Device} when full
+  virtual void write(const Binding &to, std::span<const std::byte> from) = 0;
+  virtual void read(const Binding &from, std::span<std::byte> to) = 0;
+  virtual void fill_zero(const Binding &to) = 0;
 
-  // Turns source packages into ones that load without compiling, several at a time where the driver can. Packages that
-  // need no build come back as they are. Error{Device} carries the kernel's name and the driver's log.
+  // Turns source packages into ones that load without compiling, several at a time where the driver
+  // can. Packages that need no build come back as they are. Error{Device} carries the kernel's name
+  // and the driver's log.
   virtual std::vector<Package> build(std::vector<Package> packages) = 0;
   // Loads one built package. Bindings are by argument position.
-  virtual std::unique_ptr<Launchable> load(const Package& built, std::span<const Binding> bindings) = 0;
+  virtual std::unique_ptr<Launchable> load(const Package &built,
+                                           std::span<const Binding> bindings) = 0;
 
-  virtual void launch(Launchable& kernel) = 0;
+  virtual void launch(Launchable &kernel) = 0;
+  // All of them in order; one call of the driver where it can hold a list of launches.
+  virtual void launch_all(std::span<Launchable *const> kernels) {
+    for (Launchable *kernel : kernels)
+      launch(*kernel);
+  }
   virtual void finish() = 0;
   // Runs the kernels once and returns device seconds of each, for --verbose and bench.
-  virtual std::vector<double> time_each(std::span<Launchable* const> kernels) = 0;
+  virtual std::vector<double> time_each(std::span<Launchable *const> kernels) = 0;
 };
 
 // What was found on this machine, and what was rejected and why.
 struct DeviceEntry {
-  std::string selector;  // "cpu", "opencl:0:0"
+  std::string selector; // "cpu", "opencl:0:0"
   std::string name;
-  std::string rejected;  // empty: usable
+  std::string rejected; // empty: usable
 };
 
-std::unique_ptr<Device> make_cpu_device(int threads);  // threads 0: one per available core
+std::unique_ptr<Device> make_cpu_device(int threads); // threads 0: one per available core
 
 std::vector<DeviceEntry> list_opencl_devices();
-// `selector` is "opencl", "opencl:P" or "opencl:P:D" with numbers or parts of names. Error{Device} says what there is.
-std::unique_ptr<Device> make_opencl_device(const std::string& selector, const std::vector<Target>& rows);
+// `selector` is "opencl", "opencl:P" or "opencl:P:D" with numbers or parts of names. Error{Device}
+// says what there is.
+std::unique_ptr<Device> make_opencl_device(const std::string &selector,
+                                           const std::vector<Target> &rows);
 
-}  // namespace tilefuse::runtime
+std::vector<DeviceEntry> list_cuda_devices();
+// `selector` is "cuda" or "cuda:N". Error{Device} says what there is.
+std::unique_ptr<Device> make_cuda_device(const std::string &selector,
+                                         const std::vector<Target> &rows);
+
+// Any of these by its selector; `threads` is the CPU's.
+std::unique_ptr<Device> make_device(const std::string &selector, int threads,
+                                    const std::vector<Target> &rows);
+
+} // namespace tilefuse::runtime

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Built packages on disk, one SQLite file, keyed by content: a hash of group, schedule, target, driver and code
-// generator version. Safe for several processes at once. A damaged file is renamed to *.damaged-N with one warning and
-// a fresh one is begun; a cache that cannot be opened or written is a warning too, and the run goes on without it.
+// Built packages on disk, one SQLite file, keyed by content: a hash of group, schedule, target,
+// driver and code generator version. Safe for several processes at once. A damaged file is renamed
+// to *.damaged-N with one warning and a fresh one is begun; a cache that cannot be opened or
+// written is a warning too, and the run goes on without it.
 #pragma once
 
 #include <functional>
@@ -17,18 +18,19 @@
 namespace tilefuse::runtime {
 
 class KernelCache {
- public:
-  using Warn = std::function<void(const std::string&)>;
-  // `path` is created with its folders when absent; empty disables the cache. Bounded: oldest-used rows are dropped past `limit_bytes`.
+public:
+  using Warn = std::function<void(const std::string &)>;
+  // `path` is created with its folders when absent; empty disables the cache. Bounded: oldest-used
+  // rows are dropped past `limit_bytes`.
   KernelCache(std::string path, Warn warn, std::int64_t limit_bytes = std::int64_t{512} << 20);
   ~KernelCache();
-  KernelCache(const KernelCache&) = delete;
-  KernelCache& operator=(const KernelCache&) = delete;
+  KernelCache(const KernelCache &) = delete;
+  KernelCache &operator=(const KernelCache &) = delete;
 
-  std::optional<Package> get(const std::string& key);
-  void put(std::span<const std::pair<std::string, const Package*>> rows);  // one transaction
+  std::optional<Package> get(const std::string &key);
+  void put(std::span<const std::pair<std::string, const Package *>> rows); // one transaction
 
- private:
+private:
   struct State;
   std::unique_ptr<State> state_;
 };
@@ -36,4 +38,4 @@ class KernelCache {
 // $TILEFUSE_CACHE, or $XDG_CACHE_HOME/tilefuse/kernels.sqlite, or ~/.cache/tilefuse/kernels.sqlite.
 std::string default_cache_path();
 
-}  // namespace tilefuse::runtime
+} // namespace tilefuse::runtime

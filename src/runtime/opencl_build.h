@@ -31,8 +31,9 @@ std::shared_ptr<OpenclContext> open_context(const OpenclApi &api, const OpenclDe
 // A program of the context; `log` receives what the compiler said. Error{Device} when the build
 // fails.
 ProgramHandle build_source(const OpenclContext &cx, const std::vector<const Package *> &packages);
-// Binds argument `position` of a package to the memory from a byte offset on: kernels take a buffer and an offset for
-// each (parts of a buffer as objects of their own make some drivers fail). The driver's return code.
+// Binds argument `position` of a package to the memory from a byte offset on: kernels take a buffer
+// and an offset for each (parts of a buffer as objects of their own make some drivers fail). The
+// driver's return code.
 cl_int set_argument(const OpenclApi &api, cl_kernel kernel, std::size_t position, cl_mem memory,
                     std::int64_t offset);
 

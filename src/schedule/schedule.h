@@ -1,24 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 // The `schedule` level: where and when each point of a group's anchor nest runs, as a value.
 //
-//   schedule cpu_nest vector
-//     tile   n:1 y:4 x:56 m:64
-//     lane   m:8
-//     keep   x:6 m:2
-//     loop   m y x c r s
-//     stage  0
-//     pack   1
+//   schedule cpu_nest vector             schedule igemm workitem
+//     tile   n:1 y:4 x:56 m:64             tile   n:1 y:2 x:56 m:128 c:8
+//     lane   m:8                           lane   y:2 x:8 m:16
+//     keep   x:6 m:2                       vec    m:4
+//     loop   m y x c r s                   keep   x:7 m:2 c:8
+//     stage  0                             loop   n y x m c r s
+//     pack   1                             stage  0 at c turned twice
+//                                          pack   1
+//                                          stage  1 at c twice
 //
 // An output index of extent E is split, outermost first, into
 //   grid   ceil(E / tile) blocks,
-//   loop   ceil(tile / (keep * lane)) serial steps inside a block,
-//   keep   register copies, and
-//   lane   neighbours: elements of a vector, or work-items of a group (one index at most).
-// A reduced index has tile = extent, is looped in the order given and unrolled `keep` times. A tile is a multiple of
-// keep * lane, so the only partial step of an index is its last one; its size is known when the kernel is built.
+//   loop   ceil(tile / (keep * lane * vec)) serial steps inside a block,
+//   keep   register copies,
+//   lane   neighbours: elements of a vector, or work-items of a group, and
+//   vec    neighbours that one work-item computes as a vector (work-items only, one index).
+// Lanes that are vector elements belong to one index; work-items may be dealt over several, and
+// several times over one (`lane y:2 m:4 x:8 m:4`): parts are written slowest first, and a part
+// further right is a lower digit of its index. A tile is a multiple of a step = keep * lane * vec,
+// so the only partial step of an index is its last one. With vector lanes its size is known when
+// the kernel is built; work-items past the edge compute and do not store.
 //
-// A tile of an input reaches the arithmetic directly from memory, through a `local` staging buffer filled by a copy (which
-// also pads virtual padded tensors), or from a constant that was `pack`ed at load time into the order the loops read it.
+// A reduced index is looped in the order given and unrolled `keep` times. With tile < extent it is
+// walked in chunks: all chunk loops, in loop order, stand outside all loops over the points of a
+// chunk. A tile divides the extent unless every input is staged and padded.
+//
+// A tile of an input reaches the arithmetic directly from memory, or through a `local` staging
+// buffer filled by a copy (which also pads virtual padded tensors). Either way it may lie in memory
+// as a constant that was `pack`ed at load time into the order the loops read it. `stage` fills the
+// buffer once per block, before all loops; `stage K at c` in each chunk of c, then for one step of
+// the outputs; `twice` with two buffers, of which one is read while the next chunk is fetched.
 #pragma once
 
 #include <cstdint>
@@ -34,40 +47,84 @@
 namespace tilefuse::schedule {
 
 struct Split {
-  std::int64_t tile = 1;  // points per block
+  std::int64_t tile = 1; // points per block, or of a chunk of a reduced index
   std::int64_t keep = 1;
   std::int64_t lane = 1;
-  // Points of one step: keep * lane.
-  std::int64_t step() const { return keep * lane; }
-  friend bool operator==(const Split&, const Split&) = default;
+  std::int64_t vec = 1;
+  // Points from one register copy to the next: lane * vec.
+  std::int64_t copy_stride() const { return lane * vec; }
+  // Points of one step: keep * lane * vec.
+  std::int64_t step() const { return keep * copy_stride(); }
+  friend bool operator==(const Split &, const Split &) = default;
 };
 
-enum class Fill { Direct, Local, Packed };
+// A digit of a work-item's number: `count` neighbours of `index`.
+struct LanePart {
+  int index = 0;
+  std::int64_t count = 1;
+  friend bool operator==(const LanePart &, const LanePart &) = default;
+};
+
+// PackedLocal: packed at load time, then staged.
+enum class Fill { Direct, Local, Packed, PackedLocal };
+
+// How a staged tile lies in local memory. Plain: as in the tensor, without gaps. Turned: reduced
+// dimensions outermost and the fastest lanes innermost, rows aligned for vectors and set apart so
+// that neighbouring rows lie in other banks. Odd: PlaidML's, dimensions of odd range innermost and
+// every stride odd.
+enum class Layout { Plain, Turned, Odd };
+
+// Of an input that is staged.
+struct Stage {
+  int at = -1; // the chunked index in whose chunk loop the buffer is filled; -1: once per block
+  bool twice = false;
+  Layout layout = Layout::Plain;
+  friend bool operator==(const Stage &, const Stage &) = default;
+};
 
 struct Schedule {
   std::string name;
   LaneKind lanes = LaneKind::Vector;
-  std::vector<Split> splits;  // by index of the anchor
-  std::vector<int> order;     // loops, outermost first: output indices, then reduced ones
-  std::vector<Fill> fills;    // by input of the anchor
+  std::vector<Split> splits;        // by index of the anchor
+  std::vector<LanePart> lane_parts; // slowest first; empty while at most one index has lanes
+  std::vector<int> order;           // loops, outermost first: output indices, then reduced ones
+  std::vector<Fill> fills;          // by input of the anchor
+  std::vector<Stage> stages;        // by input of the anchor
 
-  friend bool operator==(const Schedule&, const Schedule&) = default;
+  friend bool operator==(const Schedule &, const Schedule &) = default;
 };
 
-// The index that has lanes, or -1.
-int lane_index(const Schedule& schedule);
+// The first index that has lanes, or -1.
+int lane_index(const Schedule &schedule);
+// The index whose neighbours are elements of a vector, or -1; and how many they are.
+int vector_index(const Schedule &schedule);
+std::int64_t vector_width(const Schedule &schedule);
+// Work-items of a block: 1 when lanes are vector elements.
+std::int64_t group_size(const Schedule &schedule);
+// The digits of a work-item's number, slowest first, also where one index has all lanes.
+std::vector<LanePart> lane_digits(const Schedule &schedule);
+
+inline bool is_packed(Fill fill) { return fill == Fill::Packed || fill == Fill::PackedLocal; }
+inline bool is_staged(Fill fill) { return fill == Fill::Local || fill == Fill::PackedLocal; }
+
+// Reduced indices that are walked in chunks, in loop order.
+std::vector<int> chunked_indices(const nest::Nest &nest, const Schedule &schedule);
+// Points of one step as they are computed: with work-items, copies past the extent are dropped.
+std::int64_t points_of_step(const nest::Nest &nest, const Schedule &schedule, int index);
+
 // Blocks of the whole grid.
-std::int64_t blocks(const nest::Nest& nest, const Schedule& schedule);
+std::int64_t blocks(const nest::Nest &nest, const Schedule &schedule);
 
 // Why `schedule` cannot run `nest` on `target`, or nothing when it can.
-std::optional<std::string> illegal(const nest::Nest& nest, const Schedule& schedule,
-                                   const Target& target);
+std::optional<std::string> illegal(const nest::Nest &nest, const Schedule &schedule,
+                                   const Target &target);
 
 // One point at a time, no lanes, everything direct: legal for every nest, slow, the last resort.
-Schedule scalar_schedule(const nest::Nest& nest);
+Schedule scalar_schedule(const nest::Nest &nest);
 
-std::string to_text(const nest::Nest& nest, const Schedule& schedule);
-Schedule parse_schedule(const nest::Nest& nest, std::string_view text,
-                        const std::string& file = "<schedule>");
+std::string_view to_string(Layout layout);
+std::string to_text(const nest::Nest &nest, const Schedule &schedule);
+Schedule parse_schedule(const nest::Nest &nest, std::string_view text,
+                        const std::string &file = "<schedule>");
 
-}  // namespace tilefuse::schedule
+} // namespace tilefuse::schedule

@@ -10,113 +10,275 @@ namespace {
 
 using nest::Nest;
 
-// Points of index i that one block walks: its tile, or the whole extent of a reduced index.
-std::int64_t span_in_block(const Nest& nest, const Schedule& schedule, std::size_t i) {
-  const bool reduced = static_cast<int>(i) >= nest.output_indices;
-  return reduced ? nest.indices[i].extent : schedule.splits[i].tile;
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+std::int64_t round_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
+
+// Points of index i that a staged tile must serve.
+std::int64_t span_in_tile(const Nest &nest, const Schedule &schedule, int input, int i) {
+  const Split &split = schedule.splits[at(i)];
+  if (i >= nest.output_indices)
+    return holds_chunk(nest, schedule, input, i) ? split.tile
+                                                 : round_up(nest.indices[at(i)].extent, split.tile);
+  const bool one_step = schedule.stages[at(input)].at >= 0 || split.tile == split.step();
+  return one_step ? points_of_step(nest, schedule, i) : split.tile;
 }
 
-StageDim measure(const Nest& nest, const Schedule& schedule, const nest::Dim& dim, int position) {
+// Whether some tile of these spans reaches past an extent.
+bool overruns(const Nest &nest, const Schedule &schedule, int i, std::int64_t span) {
+  const std::int64_t extent = nest.indices[at(i)].extent;
+  const bool chunked = i >= nest.output_indices && schedule.splits[at(i)].tile < extent;
+  return extent % (chunked ? schedule.splits[at(i)].tile : span) != 0;
+}
+
+StageDim measure(const Nest &nest, const Schedule &schedule, int input, const nest::Dim &dim) {
   StageDim stage;
-  stage.dim = position;
   std::int64_t highest = 0;
-  bool overruns = false;
-  for (std::size_t i = 0; i < nest.indices.size(); ++i) {
-    const std::int64_t reach = dim.at.coeff[i] * (span_in_block(nest, schedule, i) - 1);
+  bool partial = false;
+  for (int i = 0; i < static_cast<int>(nest.indices.size()); ++i) {
+    const std::int64_t span = span_in_tile(nest, schedule, input, i);
+    const std::int64_t reach = dim.at.coeff[at(i)] * (span - 1);
     (reach < 0 ? stage.lowest : highest) += reach;
-    const bool partial = static_cast<int>(i) < nest.output_indices &&
-                         nest.indices[i].extent % schedule.splits[i].tile != 0;
-    overruns = overruns || (partial && dim.at.coeff[i] != 0);
+    partial = partial || (dim.at.coeff[at(i)] != 0 && overruns(nest, schedule, i, span));
   }
   stage.range = highest - stage.lowest + 1;
-  stage.checked = dim.guarded || overruns;
+  stage.checked = dim.guarded || partial;
   return stage;
 }
 
-}  // namespace
+// Positions in `order` of the innermost output index that moves the dimension, and -1 for none.
+int output_place(const Nest &nest, const Schedule &schedule, const nest::Dim &dim) {
+  for (int place = nest.output_indices; place-- > 0;)
+    if (dim.at.coeff[at(schedule.order[at(place)])] != 0)
+      return place;
+  return -1;
+}
 
-StageTile stage_tile(const Nest& nest, const Schedule& schedule, int input) {
-  const nest::Operand& operand = nest.inputs[static_cast<std::size_t>(input)];
-  StageTile tile;
-  for (std::size_t d = 0; d < operand.dims.size(); ++d)
-    tile.dims.push_back(measure(nest, schedule, operand.dims[d], static_cast<int>(d)));
-  std::stable_sort(tile.dims.begin(), tile.dims.end(), [&](const StageDim& a, const StageDim& b) {
-    const auto stride = [&](const StageDim& s) {
-      return std::llabs(operand.dims[static_cast<std::size_t>(s.dim)].stride);
-    };
-    return stride(a) > stride(b);
-  });
+void lay_out_plain(StageTile &tile) {
   for (auto dim = tile.dims.rbegin(); dim != tile.dims.rend(); ++dim) {
     dim->stride = tile.elems;
     tile.elems *= dim->range;
   }
-  return tile;
 }
 
-PackLayout pack_layout(const Nest& nest, const Schedule& schedule, int input) {
-  const nest::Operand& operand = nest.inputs[static_cast<std::size_t>(input)];
-  const nest::Linear at = nest::flat(operand, nest.indices.size());
-  const int lane = lane_index(schedule);
+constexpr std::int64_t kVectorElems = 4; // of an aligned access
+constexpr std::int64_t kBankSpread = 8;  // rows start this many elements modulo, plus a vector
+
+void lay_out_turned(const Nest &nest, const Schedule &schedule, const Source &source,
+                    StageTile &tile) {
+  std::vector<StageDim *> dims; // innermost first
+  for (auto dim = tile.dims.rbegin(); dim != tile.dims.rend(); ++dim)
+    dims.push_back(&*dim);
+  const auto place = [&](const StageDim *dim) {
+    return output_place(nest, schedule, source.dims[at(dim->dim)]);
+  };
+  std::stable_sort(dims.begin(), dims.end(),
+                   [&](const StageDim *a, const StageDim *b) { return place(a) > place(b); });
+  bool in_row = true;
+  for (StageDim *dim : dims) {
+    if (in_row && place(dim) < 0 && tile.elems > 1) {
+      tile.elems = round_up(tile.elems, kBankSpread) + kVectorElems;
+      in_row = false;
+    }
+    dim->stride = tile.elems;
+    tile.elems *= dim->range;
+    if (dim == dims.front())
+      tile.elems = round_up(tile.elems, kVectorElems);
+  }
+}
+
+// plaidml.md, section 2: odd ranges first, larger ones first, even sizes made odd.
+void lay_out_odd(StageTile &tile) {
+  std::vector<StageDim *> dims;
+  for (StageDim &dim : tile.dims)
+    dims.push_back(&dim);
+  std::stable_sort(dims.begin(), dims.end(), [](const StageDim *a, const StageDim *b) {
+    const bool a_odd = a->range % 2 != 0;
+    const bool b_odd = b->range % 2 != 0;
+    return a_odd != b_odd ? a_odd : a->range > b->range;
+  });
+  bool padded = false;
+  for (StageDim *dim : dims) {
+    dim->stride = tile.elems;
+    tile.elems *= dim->range;
+    padded = tile.elems % 2 == 0;
+    tile.elems += padded ? 1 : 0;
+  }
+  tile.elems -= padded ? 1 : 0;
+}
+
+// A packed output index is split into whole steps, outside the reduced ones, and points of a step.
+bool is_blocked(const Nest &nest, const Schedule &schedule, int input, int i) {
+  if (i >= nest.output_indices)
+    return false;
+  const bool by_steps =
+      schedule.lanes == LaneKind::WorkItem || is_staged(schedule.fills[at(input)]);
+  return by_steps ? schedule.splits[at(i)].step() > 1 : i == lane_index(schedule);
+}
+
+bool uses(const nest::Linear &flat, int index) { return flat.coeff[at(index)] != 0; }
+
+Source packed_source(const Nest &nest, const Schedule &schedule, int input) {
+  const PackLayout layout = pack_layout(nest, schedule, input);
+  Source source;
+  source.steps.assign(nest.indices.size(), 0);
+  source.inside.assign(nest.indices.size(), false);
+  std::int64_t stride = 1;
+  for (auto from = layout.dims.rbegin(); from != layout.dims.rend(); ++from) {
+    const std::size_t index = at(from->index);
+    if (source.inside[index]) {
+      source.steps[index] = stride / from->step;
+    } else {
+      nest::Dim dim{.at = {0, std::vector<std::int64_t>(nest.indices.size(), 0)},
+                    .size = from->count,
+                    .stride = stride};
+      dim.at.coeff[index] = 1;
+      source.dims.insert(source.dims.begin(), dim);
+      source.inside[index] = is_blocked(nest, schedule, input, from->index);
+    }
+    stride *= from->count;
+  }
+  return source;
+}
+
+} // namespace
+
+PackLayout pack_layout(const Nest &nest, const Schedule &schedule, int input) {
+  const nest::Operand &operand = nest.inputs[at(input)];
+  const nest::Linear flat = nest::flat(operand, nest.indices.size());
   PackLayout layout;
   const auto append = [&](int index, std::int64_t count, std::int64_t step) {
     layout.dims.push_back({index, count, step});
     layout.elems *= count;
   };
-  const auto uses = [&](int index) { return at.coeff[static_cast<std::size_t>(index)] != 0; };
-  const auto extent = [&](int index) {
-    return nest.indices[static_cast<std::size_t>(index)].extent;
-  };
+  const auto extent = [&](int index) { return nest.indices[at(index)].extent; };
+  const auto step = [&](int index) { return schedule.splits[at(index)].step(); };
   for (int i = 0; i < nest.output_indices; ++i)
-    if (i != lane && uses(i)) append(i, extent(i), 1);
-  const std::int64_t step =
-      lane < 0 ? 1 : schedule.splits[static_cast<std::size_t>(lane)].step();
-  const bool by_lane = lane >= 0 && uses(lane);
-  if (by_lane) append(lane, (extent(lane) + step - 1) / step, step);
+    if (!is_blocked(nest, schedule, input, i) && uses(flat, i))
+      append(i, extent(i), 1);
+  std::vector<int> blocked;
   for (int i : schedule.order)
-    if (i >= nest.output_indices && uses(i)) append(i, extent(i), 1);
-  if (by_lane) append(lane, step, 1);
+    if (is_blocked(nest, schedule, input, i) && uses(flat, i))
+      blocked.push_back(i);
+  for (int i : blocked)
+    append(i, (extent(i) + step(i) - 1) / step(i), step(i));
+  for (int i : schedule.order)
+    if (i >= nest.output_indices && uses(flat, i))
+      append(i, round_up(extent(i), schedule.splits[at(i)].tile), 1);
+  for (int i : blocked)
+    append(i, step(i), 1);
   return layout;
 }
 
-std::vector<KernelArg> kernel_args(const Nest& nest, const Schedule& schedule) {
+Source source_of(const Nest &nest, const Schedule &schedule, int input) {
+  if (is_packed(schedule.fills[at(input)]))
+    return packed_source(nest, schedule, input);
+  const nest::Operand &operand = nest.inputs[at(input)];
+  return {.dims = operand.dims,
+          .offset = operand.offset,
+          .steps = std::vector<std::int64_t>(nest.indices.size(), 0),
+          .inside = std::vector<bool>(nest.indices.size(), false)};
+}
+
+bool holds_chunk(const Nest &nest, const Schedule &schedule, int input, int index) {
+  const int level = schedule.stages[at(input)].at;
+  if (level < 0)
+    return false;
+  for (int chunked : chunked_indices(nest, schedule)) {
+    if (chunked == index)
+      return true;
+    if (chunked == level)
+      return false;
+  }
+  return false;
+}
+
+StageTile stage_tile(const Nest &nest, const Schedule &schedule, int input) {
+  const Source source = source_of(nest, schedule, input);
+  StageTile tile;
+  for (std::size_t d = 0; d < source.dims.size(); ++d) {
+    tile.dims.push_back(measure(nest, schedule, input, source.dims[d]));
+    tile.dims.back().dim = static_cast<int>(d);
+    if (is_packed(schedule.fills[at(input)]))
+      tile.dims.back().checked = false;
+  }
+  std::stable_sort(tile.dims.begin(), tile.dims.end(), [&](const StageDim &a, const StageDim &b) {
+    const auto stride = [&](const StageDim &s) {
+      return std::llabs(source.dims[at(s.dim)].stride);
+    };
+    return stride(a) > stride(b);
+  });
+  switch (schedule.stages[at(input)].layout) {
+  case Layout::Plain:
+    lay_out_plain(tile);
+    break;
+  case Layout::Turned:
+    lay_out_turned(nest, schedule, source, tile);
+    break;
+  case Layout::Odd:
+    lay_out_odd(tile);
+    break;
+  }
+  return tile;
+}
+
+std::int64_t buffer_elems(const Schedule &schedule, int input, const StageTile &tile) {
+  return schedule.stages[at(input)].twice ? 2 * round_up(tile.elems, kVectorElems) : tile.elems;
+}
+
+std::int64_t stage_bytes(const Nest &nest, const Schedule &schedule, int input) {
+  return buffer_elems(schedule, input, stage_tile(nest, schedule, input)) *
+         size_bytes(held_type(nest, input));
+}
+
+std::vector<KernelArg> kernel_args(const Nest &nest, const Schedule &schedule) {
   std::vector<bool> used(nest.slots.size(), false);
   std::vector<KernelArg> packed;
   for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
-    if (schedule.fills[k] == Fill::Packed) {
+    if (is_packed(schedule.fills[k])) {
       packed.push_back({.packed_input = static_cast<int>(k)});
     } else {
       used[static_cast<std::size_t>(nest.inputs[k].slot)] = true;
     }
   }
-  for (const nest::Operand& extra : nest.extras) used[static_cast<std::size_t>(extra.slot)] = true;
+  for (const nest::Operand &extra : nest.extras)
+    used[static_cast<std::size_t>(extra.slot)] = true;
   used[static_cast<std::size_t>(nest.out.slot)] = true;
   std::vector<KernelArg> args;
   for (std::size_t s = 0; s < used.size(); ++s)
-    if (used[s]) args.push_back({.slot = static_cast<int>(s)});
+    if (used[s])
+      args.push_back({.slot = static_cast<int>(s)});
   args.insert(args.end(), packed.begin(), packed.end());
   return args;
 }
 
-bool has_neutral_fill(const Nest& nest) {
-  if (nest.comb == program::Comb::None) return true;
+bool has_neutral_fill(const Nest &nest) {
+  if (nest.comb == program::Comb::None)
+    return true;
   return nest.agg == program::Agg::Sum && nest.comb == program::Comb::Mul;
 }
 
-double neutral_fill(const Nest& nest) {
+double neutral_fill(const Nest &nest) {
   return nest.comb == program::Comb::Mul ? 0.0 : nest::initial_value(nest.agg, nest.acc_type);
 }
 
-DType held_type(const Nest& nest) {
-  if (nest.acc_type == DType::F16 || nest.acc_type == DType::BF16) return DType::F32;
+DType held_type(const Nest &nest) {
+  if (nest.acc_type == DType::F16 || nest.acc_type == DType::BF16)
+    return DType::F32;
   const bool moves = nest.agg == program::Agg::Assign && nest.comb == program::Comb::None;
   return nest.acc_type == DType::Bool && !moves ? DType::I32 : nest.acc_type;
 }
 
-std::int64_t accumulators(const Nest& nest, const Schedule& schedule) {
+DType held_type(const Nest &nest, int input) {
+  const bool is_compared = program::compares(nest.comb) && input < 2;
+  return is_compared ? nest::input_type(nest, static_cast<std::size_t>(input)) : held_type(nest);
+}
+
+std::int64_t accumulators(const Nest &nest, const Schedule &schedule) {
   std::int64_t count = 1;
   for (int i = 0; i < nest.output_indices; ++i)
     count *= schedule.splits[static_cast<std::size_t>(i)].keep;
   return count;
 }
 
-}  // namespace tilefuse::schedule
+} // namespace tilefuse::schedule

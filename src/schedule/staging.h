@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shapes of what a block holds besides registers: the staging tile of an input and the packed form of a constant. Both are
-// derived from (nest, schedule), so the cost model, the legality check, the lowering and the packer cannot disagree.
+// Shapes of what a block holds besides registers: the staging tile of an input and the packed form
+// of a constant. Both are derived from (nest, schedule), so the cost model, the legality check, the
+// lowering and the packer cannot disagree.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +11,6 @@
 #include "schedule/schedule.h"
 
 namespace tilefuse::schedule {
-
-// One dimension of a staging tile: `range` consecutive subscripts of dimension `dim` of the operand.
-struct StageDim {
-  int dim = 0;
-  std::int64_t range = 1;
-  std::int64_t stride = 1;   // elements of the staging buffer
-  std::int64_t lowest = 0;   // smallest in-tile offset of the subscript from its value at the tile's origin (<= 0)
-  bool checked = false;      // subscripts of some tile can leave the tensor
-};
-
-struct StageTile {
-  std::vector<StageDim> dims;  // by falling stride of the tensor: the last is walked fastest
-  std::int64_t elems = 1;
-};
-
-StageTile stage_tile(const nest::Nest& nest, const Schedule& schedule, int input);
 
 // One dimension of a packed constant: `count` values of `index`, `step` apart.
 struct PackDim {
@@ -40,7 +25,42 @@ struct PackLayout {
   std::int64_t elems = 1;
 };
 
-PackLayout pack_layout(const nest::Nest& nest, const Schedule& schedule, int input);
+PackLayout pack_layout(const nest::Nest &nest, const Schedule &schedule, int input);
+
+// An input as it lies in memory, tensor or packed: element (d0, d1, …) of one step of the outputs
+// is at offset + sum of steps[i] * (first point of the step of output index i) + sum of d * stride.
+// Subscripts of an index with `inside` count from the first point of its step, others are absolute.
+struct Source {
+  std::vector<nest::Dim> dims;
+  std::int64_t offset = 0;
+  std::vector<std::int64_t> steps; // by index
+  std::vector<bool> inside;        // by index
+};
+
+Source source_of(const nest::Nest &nest, const Schedule &schedule, int input);
+
+// One dimension of a staging tile: `range` consecutive subscripts of dimension `dim` of the source.
+struct StageDim {
+  int dim = 0;
+  std::int64_t range = 1;
+  std::int64_t stride = 1; // elements of the staging buffer
+  std::int64_t lowest =
+      0; // smallest in-tile offset of the subscript from its value at the tile's origin (<= 0)
+  bool checked = false; // subscripts of some tile can leave the tensor
+};
+
+struct StageTile {
+  std::vector<StageDim> dims; // by falling stride of the source: the last is walked fastest
+  std::int64_t elems = 1;     // of one buffer, gaps included
+};
+
+StageTile stage_tile(const nest::Nest &nest, const Schedule &schedule, int input);
+// Elements of the local buffer: the tile's, or those of two tiles that start half a buffer apart.
+std::int64_t buffer_elems(const Schedule &schedule, int input, const StageTile &tile);
+// Bytes of that buffer.
+std::int64_t stage_bytes(const nest::Nest &nest, const Schedule &schedule, int input);
+// The staging buffer of `input` holds one chunk of reduced index `index`, not all of it.
+bool holds_chunk(const nest::Nest &nest, const Schedule &schedule, int input, int index);
 
 // One argument of the kernel: a slot of the nest, or the packed form of an input.
 struct KernelArg {
@@ -49,17 +69,20 @@ struct KernelArg {
 };
 
 // Slots that are read or written in place, in slot order, then packed inputs.
-std::vector<KernelArg> kernel_args(const nest::Nest& nest, const Schedule& schedule);
+std::vector<KernelArg> kernel_args(const nest::Nest &nest, const Schedule &schedule);
 
-// The value a guarded input reads outside its tensor so that the point contributes nothing, if there is one.
-bool has_neutral_fill(const nest::Nest& nest);
-double neutral_fill(const nest::Nest& nest);
+// The value a guarded input reads outside its tensor so that the point contributes nothing, if
+// there is one.
+bool has_neutral_fill(const nest::Nest &nest);
+double neutral_fill(const nest::Nest &nest);
 
-// The type that accumulators, staged tiles and packed constants are held in: the accumulator's, float for half types, i32 for
-// reductions of bool.
-DType held_type(const nest::Nest& nest);
+// The type that accumulators are held in: the accumulator's,
+// float for half types, i32 for reductions of bool.
+DType held_type(const nest::Nest &nest);
+// The same for an input: its staged tile, its packed form, its values in registers.
+DType held_type(const nest::Nest &nest, int input);
 
 // Vector (or work-item) accumulators of a register tile.
-std::int64_t accumulators(const nest::Nest& nest, const Schedule& schedule);
+std::int64_t accumulators(const nest::Nest &nest, const Schedule &schedule);
 
-}  // namespace tilefuse::schedule
+} // namespace tilefuse::schedule

@@ -10,27 +10,30 @@ namespace {
 
 using nest::Nest;
 
-std::string factors(const Nest& nest, const Schedule& schedule, std::int64_t Split::*member) {
+std::string factors(const Nest &nest, const Schedule &schedule, std::int64_t Split::*member) {
   std::string text;
   for (std::size_t i = 0; i < schedule.splits.size(); ++i) {
     const bool reduced = static_cast<int>(i) >= nest.output_indices;
     const std::int64_t value = schedule.splits[i].*member;
-    if (member == &Split::tile ? !reduced : value > 1)
+    const std::int64_t usual = reduced && member == &Split::tile ? nest.indices[i].extent : 1;
+    const bool always = member == &Split::tile && !reduced;
+    if (always || value != usual)
       text += fmt::format(" {}:{}", nest.indices[i].name, value);
   }
   return text;
 }
 
-int find_index(const Nest& nest, Scanner& scanner) {
+int find_index(const Nest &nest, Scanner &scanner) {
   const Token token = scanner.peek();
   const std::string name = scanner.expect_name("an index");
   for (std::size_t i = 0; i < nest.indices.size(); ++i)
-    if (nest.indices[i].name == name) return static_cast<int>(i);
+    if (nest.indices[i].name == name)
+      return static_cast<int>(i);
   throw Error(ErrorCode::Syntax, fmt::format("the nest has no index '{}'", name),
               scanner.where(token));
 }
 
-void parse_factors(const Nest& nest, Scanner& scanner, Schedule& schedule,
+void parse_factors(const Nest &nest, Scanner &scanner, Schedule &schedule,
                    std::int64_t Split::*member, int line) {
   while (scanner.peek().kind == TokenKind::Name && scanner.peek().line == line) {
     const int index = find_index(nest, scanner);
@@ -39,49 +42,130 @@ void parse_factors(const Nest& nest, Scanner& scanner, Schedule& schedule,
   }
 }
 
-void parse_fill(Scanner& scanner, Schedule& schedule, Fill fill) {
+// Parts may name an index several times; a list is kept only where there are several.
+void parse_lanes(const Nest &nest, Scanner &scanner, Schedule &schedule, int line) {
+  std::vector<LanePart> parts;
+  while (scanner.peek().kind == TokenKind::Name && scanner.peek().line == line) {
+    const int index = find_index(nest, scanner);
+    scanner.expect(":");
+    const Token token = scanner.peek();
+    const std::int64_t count = scanner.expect_integer("a factor");
+    std::int64_t &lane = schedule.splits[static_cast<std::size_t>(index)].lane;
+    if (__builtin_mul_overflow(lane, count, &lane))
+      throw Error(ErrorCode::Limit, "too many lanes", scanner.where(token));
+    parts.push_back({index, count});
+  }
+  if (parts.size() > 1)
+    schedule.lane_parts = parts;
+}
+
+std::size_t parse_input(Scanner &scanner, const Schedule &schedule) {
   const Token token = scanner.peek();
   const std::int64_t input = scanner.expect_integer("an input");
   if (input < 0 || static_cast<std::size_t>(input) >= schedule.fills.size())
     throw Error(ErrorCode::Syntax, fmt::format("the nest has no input {}", input),
                 scanner.where(token));
-  schedule.fills[static_cast<std::size_t>(input)] = fill;
+  return static_cast<std::size_t>(input);
 }
 
-void parse_line(const Nest& nest, Scanner& scanner, Schedule& schedule) {
+void parse_pack(Scanner &scanner, Schedule &schedule) {
+  Fill &fill = schedule.fills[parse_input(scanner, schedule)];
+  fill = is_staged(fill) ? Fill::PackedLocal : Fill::Packed;
+}
+
+// "stage 0", "stage 1 at c turned twice".
+void parse_stage(const Nest &nest, Scanner &scanner, Schedule &schedule) {
+  const std::size_t input = parse_input(scanner, schedule);
+  Fill &fill = schedule.fills[input];
+  fill = is_packed(fill) ? Fill::PackedLocal : Fill::Local;
+  Stage &stage = schedule.stages[input];
+  if (scanner.accept("at"))
+    stage.at = find_index(nest, scanner);
+  for (Layout layout : {Layout::Turned, Layout::Odd})
+    if (scanner.accept(to_string(layout)))
+      stage.layout = layout;
+  stage.twice = scanner.accept("twice");
+}
+
+void parse_line(const Nest &nest, Scanner &scanner, Schedule &schedule) {
   const int line = scanner.peek().line;
-  if (scanner.accept("tile")) return parse_factors(nest, scanner, schedule, &Split::tile, line);
-  if (scanner.accept("lane")) return parse_factors(nest, scanner, schedule, &Split::lane, line);
-  if (scanner.accept("keep")) return parse_factors(nest, scanner, schedule, &Split::keep, line);
-  if (scanner.accept("stage")) return parse_fill(scanner, schedule, Fill::Local);
-  if (scanner.accept("pack")) return parse_fill(scanner, schedule, Fill::Packed);
-  if (!scanner.accept("loop")) scanner.fail("tile, lane, keep, loop, stage or pack");
+  if (scanner.accept("tile"))
+    return parse_factors(nest, scanner, schedule, &Split::tile, line);
+  if (scanner.accept("lane"))
+    return parse_lanes(nest, scanner, schedule, line);
+  if (scanner.accept("vec"))
+    return parse_factors(nest, scanner, schedule, &Split::vec, line);
+  if (scanner.accept("keep"))
+    return parse_factors(nest, scanner, schedule, &Split::keep, line);
+  if (scanner.accept("stage"))
+    return parse_stage(nest, scanner, schedule);
+  if (scanner.accept("pack"))
+    return parse_pack(scanner, schedule);
+  if (!scanner.accept("loop"))
+    scanner.fail("tile, lane, vec, keep, loop, pack or stage");
   schedule.order.clear();
   while (scanner.peek().kind == TokenKind::Name && scanner.peek().line == line)
     schedule.order.push_back(find_index(nest, scanner));
 }
 
-}  // namespace
+std::string lane_text(const Nest &nest, const Schedule &schedule) {
+  if (schedule.lane_parts.empty())
+    return factors(nest, schedule, &Split::lane);
+  std::string text;
+  for (const LanePart &part : schedule.lane_parts)
+    text +=
+        fmt::format(" {}:{}", nest.indices[static_cast<std::size_t>(part.index)].name, part.count);
+  return text;
+}
 
-std::string to_text(const Nest& nest, const Schedule& schedule) {
+std::string stage_text(const Nest &nest, const Schedule &schedule, std::size_t input) {
+  const Stage &stage = schedule.stages[input];
+  std::string text = fmt::format(" {}", input);
+  if (stage.at >= 0)
+    text += " at " + nest.indices[static_cast<std::size_t>(stage.at)].name;
+  if (stage.layout != Layout::Plain)
+    text += fmt::format(" {}", to_string(stage.layout));
+  return text + (stage.twice ? " twice" : "");
+}
+
+} // namespace
+
+std::string_view to_string(Layout layout) {
+  switch (layout) {
+  case Layout::Plain:
+    return "plain";
+  case Layout::Turned:
+    return "turned";
+  case Layout::Odd:
+    return "odd";
+  }
+  return "";
+}
+
+std::string to_text(const Nest &nest, const Schedule &schedule) {
   std::string text = fmt::format("schedule {} {}\n", schedule.name, to_string(schedule.lanes));
-  const auto line = [&](std::string_view word, const std::string& rest) {
-    if (!rest.empty()) text += fmt::format("  {:<6}{}\n", word, rest);
+  const auto line = [&](std::string_view word, const std::string &rest) {
+    if (!rest.empty())
+      text += fmt::format("  {:<6}{}\n", word, rest);
   };
   line("tile", factors(nest, schedule, &Split::tile));
-  line("lane", factors(nest, schedule, &Split::lane));
+  line("lane", lane_text(nest, schedule));
+  line("vec", factors(nest, schedule, &Split::vec));
   line("keep", factors(nest, schedule, &Split::keep));
   std::string order;
-  for (int i : schedule.order) order += " " + nest.indices[static_cast<std::size_t>(i)].name;
+  for (int i : schedule.order)
+    order += " " + nest.indices[static_cast<std::size_t>(i)].name;
   line("loop", order);
   for (std::size_t k = 0; k < schedule.fills.size(); ++k) {
-    if (schedule.fills[k] == Fill::Local) line("stage", fmt::format(" {}", k));
-    if (schedule.fills[k] == Fill::Packed) line("pack", fmt::format(" {}", k));
+    if (is_packed(schedule.fills[k]))
+      line("pack", fmt::format(" {}", k));
+    if (is_staged(schedule.fills[k]))
+      line("stage", stage_text(nest, schedule, k));
   }
   return text;
 }
 
-Schedule parse_schedule(const Nest& nest, std::string_view text, const std::string& file) {
+Schedule parse_schedule(const Nest &nest, std::string_view text, const std::string &file) {
   Scanner scanner(text, file);
   Schedule schedule = scalar_schedule(nest);
   scanner.expect("schedule");
@@ -91,8 +175,9 @@ Schedule parse_schedule(const Nest& nest, std::string_view text, const std::stri
   } else {
     scanner.expect(to_string(LaneKind::Vector));
   }
-  while (!scanner.at_end()) parse_line(nest, scanner, schedule);
+  while (!scanner.at_end())
+    parse_line(nest, scanner, schedule);
   return schedule;
 }
 
-}  // namespace tilefuse::schedule
+} // namespace tilefuse::schedule

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "schedule/staging.h"
+#include "search/work_items.h"
 
 namespace tilefuse::search {
 namespace {
@@ -18,7 +19,7 @@ using schedule::Schedule;
 using schedule::Split;
 
 constexpr std::int64_t kShortLoop = 4;
-constexpr std::size_t kRegisterTiles = 12;
+constexpr std::size_t kVectorTiles = 6; // their block tiles are searched in two loop orders
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -26,16 +27,18 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 std::vector<std::int64_t> tiles(std::int64_t step, std::int64_t extent) {
   std::vector<std::int64_t> sizes;
   const std::int64_t whole = (extent + step - 1) / step * step;
-  for (std::int64_t tile = step; tile < whole; tile *= 2) sizes.push_back(tile);
+  for (std::int64_t tile = step; tile < whole; tile *= 2)
+    sizes.push_back(tile);
   sizes.push_back(whole);
   return sizes;
 }
 
 class Space {
- public:
-  Space(const Nest& nest, const Target& target) : nest_(nest), target_(target) {
+public:
+  Space(const Nest &nest, const Target &target) : nest_(nest), target_(target) {
     out_ = nest::flat(nest.out, nest.indices.size());
-    if (nest.output_indices == 0) return;
+    if (nest.output_indices == 0)
+      return;
     const bool vector = target.lanes == LaneKind::Vector;
     lane_ = vector ? fastest_output(-1) : work_item_index();
     pixel_ = fastest_output(lane_);
@@ -44,7 +47,7 @@ class Space {
 
   std::vector<Candidate> best(std::size_t count);
 
- private:
+private:
   std::int64_t extent(int i) const { return nest_.indices[at(i)].extent; }
 
   // The output index with the smallest stride in the result, other than `excluded`.
@@ -60,10 +63,12 @@ class Space {
   // Work-items want many neighbours: the fastest index if it has enough, else the longest.
   int work_item_index() const {
     const int fastest = fastest_output(-1);
-    if (fastest < 0 || extent(fastest) >= 16) return fastest;
+    if (fastest < 0 || extent(fastest) >= 16)
+      return fastest;
     int longest = fastest;
     for (int i = 0; i < nest_.output_indices; ++i)
-      if (extent(i) > extent(longest)) longest = i;
+      if (extent(i) > extent(longest))
+        longest = i;
     return longest;
   }
 
@@ -71,33 +76,39 @@ class Space {
   int slowest_large_output() const {
     int best = -1;
     for (int i = 0; i < nest_.output_indices; ++i)
-      if (i != lane_ && i != pixel_ && (best < 0 || extent(i) > extent(best))) best = i;
+      if (i != lane_ && i != pixel_ && (best < 0 || extent(i) > extent(best)))
+        best = i;
     return best;
   }
 
-  void unroll_window(Schedule& schedule) const;
+  void unroll_window(Schedule &schedule) const;
   Schedule base() const;
   std::vector<std::int64_t> lane_widths() const;
-  std::int64_t register_need(const Schedule& schedule) const;
+  std::int64_t register_need(const Schedule &schedule) const;
   void collect_register_tiles(std::int64_t lanes);
   void keep_best_register_tiles();
-  void try_block_tiles(Schedule schedule);
-  void add(const Schedule& schedule);
+  void try_block_tiles(const Schedule &schedule);
+  void move_lanes_innermost(Schedule &schedule) const;
+  void try_tiles(const Schedule &schedule);
+  void improve(Schedule best, int index);
+  std::vector<std::int64_t> tile_choices(const Schedule &schedule, int index) const;
+  void add(const Schedule &schedule);
 
-  const Nest& nest_;
-  const Target& target_;
+  const Nest &nest_;
+  const Target &target_;
   nest::Linear out_;
   int lane_ = -1;
   int pixel_ = -1;
   int row_ = -1;
-  std::vector<Candidate> register_tiles_;  // the smallest block of each
+  std::vector<Candidate> register_tiles_; // the smallest block of each
   std::vector<Candidate> found_;
 };
 
-// The innermost loop of a pooling window is short: its overhead would cost as much as its work.
-void Space::unroll_window(Schedule& schedule) const {
+// A short innermost loop would cost as much as its work: it is unrolled.
+void Space::unroll_window(Schedule &schedule) const {
   const int inner = schedule.order.back();
-  if (extent(inner) <= kShortLoop) schedule.splits[at(inner)].keep = extent(inner);
+  if (extent(inner) <= kShortLoop)
+    schedule.splits[at(inner)].keep = extent(inner);
 }
 
 Schedule Space::base() const {
@@ -105,7 +116,9 @@ Schedule Space::base() const {
   const bool vector = target_.lanes == LaneKind::Vector;
   schedule.name = vector ? "nest" : "ilpm";
   schedule.lanes = target_.lanes;
-  const auto place = [&](int i) { return i == lane_ ? 1 : (i == row_ ? 2 : (i == pixel_ ? 3 : 0)); };
+  const auto place = [&](int i) {
+    return i == lane_ ? 1 : (i == row_ ? 2 : (i == pixel_ ? 3 : 0));
+  };
   std::stable_sort(schedule.order.begin(), schedule.order.begin() + nest_.output_indices,
                    [&](int a, int b) { return place(a) < place(b); });
   // The longest run of an input's memory is walked innermost.
@@ -114,12 +127,12 @@ Schedule Space::base() const {
                      const nest::Linear in = nest::flat(nest_.inputs[0], nest_.indices.size());
                      return std::llabs(in.coeff[at(a)]) > std::llabs(in.coeff[at(b)]);
                    });
-  if (nest_.inputs.size() == 1 && schedule.order.back() >= nest_.output_indices)
+  if ((vector || nest_.inputs.size() == 1) && schedule.order.back() >= nest_.output_indices)
     unroll_window(schedule);
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
-    const nest::Operand& input = nest_.inputs[k];
+    const nest::Operand &input = nest_.inputs[k];
     const bool guarded = std::any_of(input.dims.begin(), input.dims.end(),
-                                     [](const nest::Dim& dim) { return dim.guarded; });
+                                     [](const nest::Dim &dim) { return dim.guarded; });
     const bool by_lane =
         lane_ >= 0 && nest::flat(input, nest_.indices.size()).coeff[at(lane_)] != 0;
     if (input.constant && !guarded && by_lane && nest_.inputs.size() > 1)
@@ -132,21 +145,25 @@ Schedule Space::base() const {
 
 std::vector<std::int64_t> Space::lane_widths() const {
   std::vector<std::int64_t> widths;
-  if (lane_ < 0) return widths;
+  if (lane_ < 0)
+    return widths;
   const std::int64_t most = target_.lanes == LaneKind::Vector
                                 ? target_.vector_f32
                                 : std::min(target_.vector_f32, target_.max_group);
   for (std::int64_t width = most; width > 1; width /= 2)
-    if (width < 2 * extent(lane_)) widths.push_back(width);
+    if (width < 2 * extent(lane_))
+      widths.push_back(width);
   return widths;
 }
 
-// Vector registers of the register tile: accumulators, the resident operand, and one for the streamed one.
-std::int64_t Space::register_need(const Schedule& schedule) const {
+// Vector registers of the register tile: accumulators, the resident operand, and one for the
+// streamed one.
+std::int64_t Space::register_need(const Schedule &schedule) const {
   const std::int64_t accumulators = schedule::accumulators(nest_, schedule);
-  if (nest_.inputs.size() < 2) return accumulators + 1;
+  if (nest_.inputs.size() < 2)
+    return accumulators + 1;
   std::int64_t fewest = accumulators;
-  for (const nest::Operand& input : nest_.inputs) {
+  for (const nest::Operand &input : nest_.inputs) {
     std::int64_t fragments = 1;
     for (int i = 0; i < nest_.output_indices; ++i)
       if (nest::flat(input, nest_.indices.size()).coeff[at(i)] != 0)
@@ -161,13 +178,18 @@ void Space::collect_register_tiles(std::int64_t lanes) {
   const std::int64_t budget = vector ? target_.vector_registers : 24;
   const std::int64_t most_lanes = vector && lane_ >= 0 ? 4 : 1;
   for (std::int64_t keep_lane = 1; keep_lane <= most_lanes; ++keep_lane) {
-    if (lane_ >= 0 && (keep_lane - 1) * lanes >= extent(lane_)) break;
+    if (lane_ >= 0 && (keep_lane - 1) * lanes >= extent(lane_))
+      break;
     for (std::int64_t keep = 1; keep <= 14; ++keep) {
-      if (keep > 1 && (pixel_ < 0 || keep > extent(pixel_))) break;
+      if (keep > 1 && (pixel_ < 0 || keep > extent(pixel_)))
+        break;
       Schedule schedule = base();
-      if (lane_ >= 0) schedule.splits[at(lane_)] = {keep_lane * lanes, keep_lane, lanes};
-      if (pixel_ >= 0) schedule.splits[at(pixel_)] = {keep, keep, 1};
-      if (register_need(schedule) > budget) break;
+      if (lane_ >= 0)
+        schedule.splits[at(lane_)] = {keep_lane * lanes, keep_lane, lanes};
+      if (pixel_ >= 0)
+        schedule.splits[at(pixel_)] = {keep, keep, 1};
+      if (register_need(schedule) > budget)
+        break;
       if (!schedule::illegal(nest_, schedule, target_))
         register_tiles_.push_back({schedule, cost::predict(nest_, schedule, target_)});
     }
@@ -176,59 +198,117 @@ void Space::collect_register_tiles(std::int64_t lanes) {
 
 // Block tiles are tried only for the register tiles that compute fastest.
 void Space::keep_best_register_tiles() {
-  const auto compute = [](const Candidate& candidate) {
+  const auto compute = [](const Candidate &candidate) {
     return candidate.estimate.compute * static_cast<double>(candidate.estimate.blocks);
   };
   std::stable_sort(register_tiles_.begin(), register_tiles_.end(),
-                   [&](const Candidate& a, const Candidate& b) { return compute(a) < compute(b); });
-  if (register_tiles_.size() > kRegisterTiles) register_tiles_.resize(kRegisterTiles);
+                   [&](const Candidate &a, const Candidate &b) { return compute(a) < compute(b); });
+  if (register_tiles_.size() > kVectorTiles)
+    register_tiles_.resize(kVectorTiles);
 }
 
-void Space::try_block_tiles(Schedule schedule) {
-  if (target_.lanes == LaneKind::WorkItem) return add(schedule);
-  const auto choices = [&](int i) {
-    return i < 0 ? std::vector<std::int64_t>{1}
-                 : tiles(schedule.splits[at(i)].step(), extent(i));
+std::vector<std::int64_t> Space::tile_choices(const Schedule &schedule, int index) const {
+  return index < 0 ? std::vector<std::int64_t>{1}
+                   : tiles(schedule.splits[at(index)].step(), extent(index));
+}
+
+// Pixels outside, channels inside: results are written in the order in which they lie.
+void Space::move_lanes_innermost(Schedule &schedule) const {
+  const auto end = schedule.order.begin() + nest_.output_indices;
+  const auto lane = std::find(schedule.order.begin(), end, lane_);
+  std::rotate(lane, lane + 1, end);
+}
+
+void Space::try_block_tiles(const Schedule &schedule) {
+  if (target_.lanes == LaneKind::WorkItem)
+    return add(schedule);
+  try_tiles(schedule);
+  if (lane_ < 0 || pixel_ < 0)
+    return;
+  Schedule other = schedule;
+  move_lanes_innermost(other);
+  try_tiles(other);
+}
+
+// Smallest and whole tiles of lanes and pixels with every tile of rows; then what improves the best
+// of these, one index at a time.
+void Space::try_tiles(const Schedule &schedule) {
+  const auto ends = [&](int index) {
+    const std::vector<std::int64_t> all = tile_choices(schedule, index);
+    return std::vector<std::int64_t>{all.front(), all.back()};
   };
-  const std::vector<std::int64_t> lanes = choices(lane_);
-  const std::vector<std::int64_t> pixels = choices(pixel_);
-  const std::vector<std::int64_t> rows = choices(row_);
-  for (std::int64_t lane : lanes)
-    for (std::int64_t pixel : pixels)
-      for (std::int64_t row : rows) {
-        if (lane_ >= 0) schedule.splits[at(lane_)].tile = lane;
-        if (pixel_ >= 0) schedule.splits[at(pixel_)].tile = pixel;
-        if (row_ >= 0) schedule.splits[at(row_)].tile = row;
-        add(schedule);
+  const std::size_t first = found_.size();
+  Schedule next = schedule;
+  for (std::int64_t lane : ends(lane_))
+    for (std::int64_t pixel : ends(pixel_))
+      for (std::int64_t row : tile_choices(schedule, row_)) {
+        if (lane_ >= 0)
+          next.splits[at(lane_)].tile = lane;
+        if (pixel_ >= 0)
+          next.splits[at(pixel_)].tile = pixel;
+        if (row_ >= 0)
+          next.splits[at(row_)].tile = row;
+        add(next);
       }
+  for (int index : {pixel_, lane_, row_, pixel_}) {
+    const auto best = std::min_element(found_.begin() + static_cast<std::ptrdiff_t>(first),
+                                       found_.end(), [](const Candidate &a, const Candidate &b) {
+                                         return a.estimate.seconds < b.estimate.seconds;
+                                       });
+    if (index >= 0 && best != found_.end())
+      improve(best->schedule, index);
+  }
 }
 
-void Space::add(const Schedule& schedule) {
-  if (schedule::illegal(nest_, schedule, target_)) return;
+void Space::improve(Schedule best, int index) {
+  const std::int64_t had = best.splits[at(index)].tile;
+  for (std::int64_t tile : tile_choices(best, index)) {
+    best.splits[at(index)].tile = tile;
+    if (tile != had)
+      add(best);
+  }
+}
+
+void Space::add(const Schedule &schedule) {
+  if (schedule::illegal(nest_, schedule, target_))
+    return;
   found_.push_back({schedule, cost::predict(nest_, schedule, target_)});
 }
 
 std::vector<Candidate> Space::best(std::size_t count) {
-  for (std::int64_t lanes : lane_widths()) collect_register_tiles(lanes);
-  if (register_tiles_.empty() && nest_.output_indices > 0) collect_register_tiles(1);
-  if (target_.lanes == LaneKind::Vector) keep_best_register_tiles();
-  for (const Candidate& tile : register_tiles_) try_block_tiles(tile.schedule);
-  if (found_.empty()) add(schedule::scalar_schedule(nest_));
-  std::stable_sort(found_.begin(), found_.end(), [](const Candidate& a, const Candidate& b) {
+  for (std::int64_t lanes : lane_widths())
+    collect_register_tiles(lanes);
+  if (register_tiles_.empty() && nest_.output_indices > 0)
+    collect_register_tiles(1);
+  if (target_.lanes == LaneKind::Vector)
+    keep_best_register_tiles();
+  for (const Candidate &tile : register_tiles_)
+    try_block_tiles(tile.schedule);
+  if (target_.lanes == LaneKind::WorkItem)
+    for (const Schedule &schedule : work_item_forms(nest_, target_))
+      add(schedule);
+  if (found_.empty())
+    add(schedule::scalar_schedule(nest_));
+  std::stable_sort(found_.begin(), found_.end(), [](const Candidate &a, const Candidate &b) {
     return a.estimate.seconds < b.estimate.seconds;
   });
-  if (found_.size() > count) found_.resize(count);
+  const auto last =
+      std::unique(found_.begin(), found_.end(),
+                  [](const Candidate &a, const Candidate &b) { return a.schedule == b.schedule; });
+  found_.erase(last, found_.end());
+  if (found_.size() > count)
+    found_.erase(found_.begin() + static_cast<std::ptrdiff_t>(count), found_.end());
   return std::move(found_);
 }
 
-}  // namespace
+} // namespace
 
-std::vector<Candidate> candidates(const Nest& nest, const Target& target, std::size_t count) {
+std::vector<Candidate> candidates(const Nest &nest, const Target &target, std::size_t count) {
   return Space(nest, target).best(count);
 }
 
-Schedule pick(const Nest& nest, const Target& target) {
+Schedule pick(const Nest &nest, const Target &target) {
   return candidates(nest, target, 1).front().schedule;
 }
 
-}  // namespace tilefuse::search
+} // namespace tilefuse::search

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedules without tuning: every legal point of a small space around the known good forms, ranked by the cost model. No
-// device is needed and the answer is the same every time.
+// Schedules without tuning: every legal point of a small space around the known good forms, ranked
+// by the cost model. No device is needed and the answer is the same every time.
 #pragma once
 
 #include <vector>
@@ -17,9 +17,10 @@ struct Candidate {
   cost::Estimate estimate;
 };
 
-// The best `count` candidates, best first; at least one, the scalar schedule when nothing else is legal.
-std::vector<Candidate> candidates(const nest::Nest& nest, const Target& target, std::size_t count);
+// The best `count` candidates, best first; at least one, the scalar schedule when nothing else is
+// legal.
+std::vector<Candidate> candidates(const nest::Nest &nest, const Target &target, std::size_t count);
 
-schedule::Schedule pick(const nest::Nest& nest, const Target& target);
+schedule::Schedule pick(const nest::Nest &nest, const Target &target);
 
-}  // namespace tilefuse::search
+} // namespace tilefuse::search

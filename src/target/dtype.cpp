@@ -34,22 +34,43 @@ constexpr std::array<DTypeRow, 9> kTypes = {{
 
 const DTypeRow &row(DType type) { return kTypes[static_cast<std::size_t>(type)]; }
 
-constexpr std::array<ScalarOpRow, 30> kOps = {{
-    {ScalarOp::Neg, "neg", "", 1, false},     {ScalarOp::Abs, "abs", "", 1, false},
-    {ScalarOp::Exp, "exp", "", 1, false},     {ScalarOp::Log, "log", "", 1, false},
-    {ScalarOp::Sqrt, "sqrt", "", 1, false},   {ScalarOp::Tanh, "tanh", "", 1, false},
-    {ScalarOp::Floor, "floor", "", 1, false}, {ScalarOp::Ceil, "ceil", "", 1, false},
-    {ScalarOp::Round, "round", "", 1, false}, {ScalarOp::Erf, "erf", "", 1, false},
-    {ScalarOp::Sin, "sin", "", 1, false},     {ScalarOp::Cos, "cos", "", 1, false},
-    {ScalarOp::Not, "not", "", 1, true},      {ScalarOp::Add, "add", "+", 2, false},
-    {ScalarOp::Sub, "sub", "-", 2, false},    {ScalarOp::Mul, "mul", "*", 2, false},
-    {ScalarOp::Div, "div", "/", 2, false},    {ScalarOp::Max, "max", "", 2, false},
-    {ScalarOp::Min, "min", "", 2, false},     {ScalarOp::Pow, "pow", "", 2, false},
-    {ScalarOp::Mod, "mod", "%", 2, false},    {ScalarOp::Lt, "lt", "<", 2, true},
-    {ScalarOp::Le, "le", "<=", 2, true},      {ScalarOp::Gt, "gt", ">", 2, true},
-    {ScalarOp::Ge, "ge", ">=", 2, true},      {ScalarOp::Eq, "eq", "==", 2, true},
-    {ScalarOp::Ne, "ne", "!=", 2, true},      {ScalarOp::And, "and", "&&", 2, true},
-    {ScalarOp::Or, "or", "||", 2, true},      {ScalarOp::Select, "select", "", 3, false},
+constexpr std::array<ScalarOpRow, 36> kOps = {{
+    {ScalarOp::Neg, "neg", "", 1, false},
+    {ScalarOp::Abs, "abs", "", 1, false},
+    {ScalarOp::Exp, "exp", "", 1, false},
+    {ScalarOp::Log, "log", "", 1, false},
+    {ScalarOp::Sqrt, "sqrt", "", 1, false},
+    {ScalarOp::Tanh, "tanh", "", 1, false},
+    {ScalarOp::Floor, "floor", "", 1, false},
+    {ScalarOp::Ceil, "ceil", "", 1, false},
+    {ScalarOp::Round, "round", "", 1, false},
+    {ScalarOp::Erf, "erf", "", 1, false},
+    {ScalarOp::Sin, "sin", "", 1, false},
+    {ScalarOp::Cos, "cos", "", 1, false},
+    {ScalarOp::Not, "not", "", 1, true},
+    {ScalarOp::BitNot, "bit_not", "", 1, false},
+    {ScalarOp::Add, "add", "+", 2, false},
+    {ScalarOp::Sub, "sub", "-", 2, false},
+    {ScalarOp::Mul, "mul", "*", 2, false},
+    {ScalarOp::Div, "div", "/", 2, false},
+    {ScalarOp::Max, "max", "", 2, false},
+    {ScalarOp::Min, "min", "", 2, false},
+    {ScalarOp::Pow, "pow", "", 2, false},
+    {ScalarOp::Mod, "mod", "%", 2, false},
+    {ScalarOp::Lt, "lt", "<", 2, true},
+    {ScalarOp::Le, "le", "<=", 2, true},
+    {ScalarOp::Gt, "gt", ">", 2, true},
+    {ScalarOp::Ge, "ge", ">=", 2, true},
+    {ScalarOp::Eq, "eq", "==", 2, true},
+    {ScalarOp::Ne, "ne", "!=", 2, true},
+    {ScalarOp::And, "and", "&&", 2, true},
+    {ScalarOp::Or, "or", "||", 2, true},
+    {ScalarOp::BitAnd, "bit_and", "", 2, false},
+    {ScalarOp::BitOr, "bit_or", "", 2, false},
+    {ScalarOp::BitXor, "bit_xor", "", 2, false},
+    {ScalarOp::BitLeft, "bit_left", "", 2, false},
+    {ScalarOp::BitRight, "bit_right", "", 2, false},
+    {ScalarOp::Select, "select", "", 3, false},
 }};
 
 double evaluate_unary(ScalarOp op, double a) {
@@ -124,6 +145,17 @@ double evaluate_binary(ScalarOp op, double a, double b, bool integer) {
   }
 }
 
+// NaN becomes 0, and what lies outside 64 bits its nearest bound.
+std::int64_t to_integer(double value) {
+  constexpr double kLimit = 9223372036854775808.0; // 2^63
+  if (std::isnan(value))
+    return 0;
+  if (value >= kLimit)
+    return std::numeric_limits<std::int64_t>::max();
+  return value < -kLimit ? std::numeric_limits<std::int64_t>::min()
+                         : static_cast<std::int64_t>(value);
+}
+
 template <class T> T read_at(const void *data, std::int64_t i) {
   T value;
   std::memcpy(&value,
@@ -183,9 +215,41 @@ std::optional<ScalarOp> parse_scalar_op(std::string_view name) {
   return std::nullopt;
 }
 
+bool is_bitwise(ScalarOp op) {
+  return op == ScalarOp::BitNot || (op >= ScalarOp::BitAnd && op <= ScalarOp::BitRight);
+}
+
+std::int64_t evaluate_bits(ScalarOp op, DType type, std::int64_t a, std::int64_t b) {
+  const auto x = static_cast<std::uint64_t>(a);
+  const auto y = static_cast<std::uint64_t>(b);
+  const std::uint64_t amount = y & (static_cast<std::uint64_t>(size_bytes(type)) * 8 - 1);
+  const auto held = [&](std::uint64_t bits) {
+    return wrapped(static_cast<std::int64_t>(bits), type);
+  };
+  switch (op) {
+  case ScalarOp::BitNot:
+    return held(~x);
+  case ScalarOp::BitAnd:
+    return held(x & y);
+  case ScalarOp::BitOr:
+    return held(x | y);
+  case ScalarOp::BitXor:
+    return held(x ^ y);
+  case ScalarOp::BitLeft:
+    return held(x << amount);
+  case ScalarOp::BitRight:
+    return held(static_cast<std::uint64_t>(a >> amount));
+  default:
+    internal_error("a bit operation expected", __FILE__, __LINE__);
+  }
+}
+
 double evaluate(ScalarOp op, std::span<const double> arguments, bool integer) {
   TILEFUSE_CHECK(static_cast<int>(arguments.size()) == row(op).arity,
                  "scalar operation with a wrong argument count");
+  if (is_bitwise(op))
+    return static_cast<double>(
+        evaluate_bits(op, DType::I64, to_integer(arguments.front()), to_integer(arguments.back())));
   switch (row(op).arity) {
   case 1:
     return evaluate_unary(op, arguments[0]);
@@ -194,6 +258,32 @@ double evaluate(ScalarOp op, std::span<const double> arguments, bool integer) {
   default:
     return arguments[0] != 0 ? arguments[1] : arguments[2];
   }
+}
+
+std::int64_t wrapped(std::int64_t value, DType type) {
+  switch (type) {
+  case DType::Bool:
+    return value != 0 ? 1 : 0;
+  case DType::I8:
+    return static_cast<std::int8_t>(value);
+  case DType::U8:
+    return static_cast<std::uint8_t>(value);
+  case DType::I32:
+    return static_cast<std::int32_t>(value);
+  default:
+    return value;
+  }
+}
+
+double cast_to_integer(double value, DType from, DType to) {
+  if (to == DType::Bool)
+    return value != 0 ? 1 : 0;
+  std::int64_t bits = 0;
+  if (is_float(from)) {
+    store_element(&bits, to, 0, std::trunc(value));
+    return load_element(&bits, to, 0);
+  }
+  return static_cast<double>(wrapped(saturate<std::int64_t>(value), to));
 }
 
 float half_to_float(std::uint16_t bits) {

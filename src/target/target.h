@@ -1,47 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel is generated for: limits and rates of one device, as a value that prints and hashes. A row comes from
-// devices/*.toml; what the driver or the processor reports overrides it.
+// What a kernel is generated for: limits and rates of one device, as a value that prints and
+// hashes. A row comes from devices/*.toml; what the driver or the processor reports overrides it.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "target/plaidml_settings.h"
+
 namespace tilefuse {
 
-// Where the lanes of a schedule live: elements of an explicit vector inside one work-item, or work-items of a group.
+// Where the lanes of a schedule live: elements of an explicit vector inside one work-item, or
+// work-items of a group.
 enum class LaneKind { Vector, WorkItem };
 
 struct Target {
-  std::string name;                 // "cpu_avx2", "opencl_gpu"
-  std::string backend;              // "llvm" or "opencl"
-  std::string isa;                  // LLVM: processor name and features, "znver3;+avx2,+fma"; OpenCL: "CL1.2"
+  std::string name;    // "cpu_avx2", "opencl_gpu"
+  std::string backend; // "llvm", "opencl" or "cuda"
+  std::string isa;     // LLVM: processor name and features, "znver3;+avx2,+fma"; OpenCL: "CL1.2"; CUDA: "sm_90a"
   LaneKind lanes = LaneKind::Vector;
-  int vector_f32 = 8;               // elements of the widest vector (Vector), or the usual group size (WorkItem)
-  int vector_registers = 16;        // per thread; for WorkItem 32-bit registers per lane
-  int max_group = 1;                // work-items per group at most
-  int compute_units = 1;            // cores, or multiprocessors
-  std::int64_t local_bytes = 0;     // scratch that one block may use
-  bool local_is_hw = false;         // scratch is faster than global memory
+  int vector_f32 = 8; // elements of the widest vector (Vector), or the usual group size (WorkItem)
+  int vector_registers = 16;    // per thread; for WorkItem 32-bit registers per lane
+  int max_group = 1;            // work-items per group at most
+  int compute_units = 1;        // cores, or multiprocessors
+  std::int64_t local_bytes = 0; // scratch that one block may use
+  bool local_is_hw = false;     // scratch is faster than global memory
+  std::int64_t local_banks = 0; // of 4 bytes; 0: scratch is ordinary memory
+  int warp = 1;                 // work-items that run in lockstep
+  int sector_bytes = 64;        // smallest piece of global memory that moves
+  int vector_align = 1;         // bytes; a vector access is aligned to its size or to this, if less
   std::int64_t l1_bytes = 32 << 10;
   std::int64_t l2_bytes = 512 << 10;
-  double gflops_per_unit = 100;     // fp32, measured or computed
-  double gbytes_per_s = 20;         // main memory
+  double gflops_per_unit = 100; // fp32, measured or computed
+  double gbytes_per_s = 20;     // main memory
   double launch_us = 2;
-  bool fp16_storage = true;         // half loads and stores convert to float
+  bool fp16_storage = true; // half loads and stores convert to float
   bool fp16_math = false;
   bool fp64 = true;
+  std::optional<PlaidmlSettings> plaidml; // for cost/plaidml alone
 
-  friend bool operator==(const Target&, const Target&) = default;
+  friend bool operator==(const Target &, const Target &) = default;
 };
 
 std::string_view to_string(LaneKind kind);
 // One `key value` per line, in declaration order; exact, so that it can be hashed into cache keys.
-std::string to_text(const Target& target);
-Target parse_target(std::string_view text, const std::string& file = "<target>");
+std::string to_text(const Target &target);
+Target parse_target(std::string_view text, const std::string &file = "<target>");
 
-// Reads every *.toml under `directory` (Error{Io} names the file and line of a mistake). Sorted by name.
-std::vector<Target> read_targets(const std::string& directory);
+// The row's own [plaidml] table, or what PlaidML took for a device it did not know: one thread, a
+// cache line, all local memory, 16 KiB of accumulators, 4 groups per unit, 50 operations per byte.
+PlaidmlSettings plaidml_settings(const Target &target);
 
-}  // namespace tilefuse
+// Reads every *.toml under `directory` (Error{Io} names the file and line of a mistake). Sorted by
+// name.
+std::vector<Target> read_targets(const std::string &directory);
+
+} // namespace tilefuse

@@ -8,17 +8,16 @@
 
 #include <fmt/format.h>
 
-#include "tile/builtins.h"
+#include "tile/callee.h"
 
 namespace tilefuse::tile {
 namespace {
 
-enum class SymbolKind { Tensor, Dimension, Attribute, Unknown };
+enum class SymbolKind { Tensor, Dimension, Attribute, Number, Unknown };
 
 struct Symbol {
   SymbolKind kind = SymbolKind::Unknown;
   Position at;
-  bool used = false;
   std::optional<std::size_t> rank; // of a tensor, where the text tells
 };
 
@@ -30,6 +29,8 @@ std::string_view to_string(SymbolKind kind) {
     return "a dimension";
   case SymbolKind::Attribute:
     return "an attribute";
+  case SymbolKind::Number:
+    return "a number";
   case SymbolKind::Unknown:
     break;
   }
@@ -56,13 +57,10 @@ public:
     for (const Parameter &parameter : function_.parameters)
       declare_parameter(parameter);
     for (const AttributeDeclaration &attribute : function_.attributes)
-      declare(attribute.name, {SymbolKind::Attribute, attribute.at, true, {}});
+      declare(attribute.name, {SymbolKind::Attribute, attribute.at, {}});
     for (const Definition &statement : function_.statements)
       check_statement(statement);
     check_results();
-    for (const auto &[name, symbol] : symbols_)
-      if (!symbol.used && symbol.kind == SymbolKind::Tensor)
-        report(symbol.at, fmt::format("'{}' is never used", name));
   }
 
 private:
@@ -78,7 +76,7 @@ private:
   }
 
   void declare_parameter(const Parameter &parameter) {
-    Symbol tensor{SymbolKind::Tensor, parameter.at, true, {}};
+    Symbol tensor{SymbolKind::Tensor, parameter.at, {}};
     if (parameter.dims) {
       tensor.rank = parameter.dims->size();
       check_rank(parameter.at, parameter.dims->size());
@@ -91,7 +89,7 @@ private:
       const auto old = name ? symbols_.find(*name) : symbols_.end();
       const bool again = old != symbols_.end() && old->second.kind == SymbolKind::Dimension;
       if (name && !again)
-        declare(*name, {SymbolKind::Dimension, parameter.at, true, {}});
+        declare(*name, {SymbolKind::Dimension, parameter.at, {}});
     }
   }
 
@@ -101,14 +99,47 @@ private:
   }
 
   void check_statement(const Definition &statement) {
-    Symbol symbol{SymbolKind::Tensor, statement.at, false, {}};
+    Symbol symbol{SymbolKind::Tensor, statement.at, {}};
     if (const auto *body = std::get_if<ContractionBody>(&statement.body)) {
       check_contraction(statement, *body);
       symbol.rank = body->sizes.size();
+    } else if (!statement.others.empty()) {
+      check_results_of_call(statement);
+    } else if (const auto &value = std::get<Expression>(statement.body); is_number(value)) {
+      check_number(value);
+      symbol.kind = SymbolKind::Number;
     } else {
-      check_value(std::get<Expression>(statement.body));
+      check_value(value);
     }
     declare(statement.name, symbol);
+    for (const Result &other : statement.others)
+      declare(other.name, {SymbolKind::Tensor, other.at, {}});
+  }
+
+  // A, B = f(X);
+  void check_results_of_call(const Definition &statement) {
+    const auto &call = std::get<Expression>(statement.body);
+    const bool is_call = call.kind == Expression::Kind::Call;
+    const Callee callee = is_call ? resolve(known_, call.name, function_.order) : Callee{};
+    const bool is_known = is_call && callee.kind != Callee::Kind::Unknown;
+    if (!is_call || (is_known && callee.kind != Callee::Kind::Function))
+      return report(call.at, "only a call of a Tile function has several results");
+    check_function_call(call, callee, statement.others.size() + 1);
+  }
+
+  // Made of dimensions, attributes, numerals and operations on them alone.
+  bool is_number(const Expression &e) const {
+    using Kind = Expression::Kind;
+    if (e.kind == Kind::Name) {
+      const auto symbol = symbols_.find(e.name);
+      return symbol != symbols_.end() && (symbol->second.kind == SymbolKind::Dimension ||
+                                          symbol->second.kind == SymbolKind::Attribute ||
+                                          symbol->second.kind == SymbolKind::Number);
+    }
+    if (e.kind == Kind::Call && !parse_scalar_op(e.name))
+      return false;
+    return std::all_of(e.args.begin(), e.args.end(),
+                       [this](const Expression &arg) { return is_number(arg); });
   }
 
   void check_results() {
@@ -117,22 +148,27 @@ private:
       if (!seen.insert(result.name).second)
         report(result.at, fmt::format("result '{}' is named twice", result.name));
       const auto symbol = symbols_.find(result.name);
-      const bool is_statement =
-          std::any_of(function_.statements.begin(), function_.statements.end(),
-                      [&](const Definition &d) { return d.name == result.name; });
-      if (!is_statement)
+      if (!is_defined_by_statement(result.name))
         report(result.at, fmt::format("result '{}' is not defined by any statement", result.name));
-      else
-        symbol->second.used = true;
+      else if (symbol->second.kind == SymbolKind::Number)
+        report(result.at, fmt::format("result '{}' is a number; fill({}) makes a tensor of it",
+                                      result.name, result.name));
     }
+  }
+
+  bool is_defined_by_statement(const std::string &name) const {
+    const auto defines = [&](const Definition &d) {
+      return d.name == name || std::any_of(d.others.begin(), d.others.end(),
+                                           [&](const Result &other) { return other.name == name; });
+    };
+    return std::any_of(function_.statements.begin(), function_.statements.end(), defines);
   }
 
   // The symbol of a name; an undefined one is reported once.
   Symbol &look_up(const std::string &name, Position at) {
-    const auto [symbol, is_new] = symbols_.emplace(name, Symbol{SymbolKind::Unknown, at, true, {}});
+    const auto [symbol, is_new] = symbols_.emplace(name, Symbol{SymbolKind::Unknown, at, {}});
     if (is_new)
       report(at, fmt::format("'{}' is not defined", name));
-    symbol->second.used = true;
     return symbol->second;
   }
 
@@ -176,18 +212,27 @@ private:
       return;
     if (e.kind == Kind::Name)
       return check_integer_name(e, indices);
+    if (e.kind == Kind::Call && is_integer_function(e.name))
+      return check_integer_call(e);
     const bool arithmetic =
         e.kind == Kind::Operation &&
         (e.op == ScalarOp::Neg || e.op == ScalarOp::Add || e.op == ScalarOp::Sub ||
          e.op == ScalarOp::Mul || e.op == ScalarOp::Div);
     if (!arithmetic)
-      return report(e.at, "only integers under + - * / are possible here");
+      return report(e.at, "only integers under + - * / min max mod abs are possible here");
     if (e.op == ScalarOp::Mul && has_index(e.args[0]) && has_index(e.args[1]))
       report(e.at, "a subscript cannot hold a product of indices");
     if (e.op == ScalarOp::Div && has_index(e.args[1]))
       report(e.at, "a subscript cannot be divided by an index");
     for (const Expression &arg : e.args)
       check_integer(arg, indices);
+  }
+
+  // min, max, mod or abs of dimensions, attributes and numerals.
+  void check_integer_call(const Expression &e) {
+    check_argument_count(e, static_cast<std::size_t>(row(*parse_scalar_op(e.name)).arity));
+    for (const Expression &arg : e.args)
+      check_integer(arg, false);
   }
 
   void check_integer_name(const Expression &e, bool indices) {
@@ -203,7 +248,8 @@ private:
 
   void check_scalar_name(const Expression &e) {
     if (look_up(e.name, e.at).kind == SymbolKind::Tensor)
-      report(e.at, fmt::format("'{}' is a tensor; a dimension, an attribute or a numeral is needed "
+      report(e.at, fmt::format("'{}' is a tensor; a dimension, an attribute or "
+                               "a numeral is needed "
                                "here",
                                e.name));
   }
@@ -246,14 +292,15 @@ private:
   }
 
   void check_call(const Expression &e) {
-    if (const std::optional<Builtin> builtin = parse_builtin(e.name))
-      return check_builtin(e, row(*builtin));
-    if (const std::optional<ScalarOp> op = parse_scalar_op(e.name))
-      check_argument_count(e, static_cast<std::size_t>(row(*op).arity));
-    else if (parse_cast(e.name))
+    const Callee callee = resolve(known_, e.name, function_.order);
+    if (callee.kind == Callee::Kind::Builtin)
+      return check_builtin(e, *callee.builtin);
+    if (callee.kind == Callee::Kind::Scalar)
+      check_argument_count(e, static_cast<std::size_t>(row(callee.op).arity));
+    else if (callee.kind == Callee::Kind::Cast)
       check_argument_count(e, 1);
     else
-      return check_function_call(e);
+      return check_function_call(e, callee, 1);
     for (const Expression &arg : e.args)
       check_value(arg);
   }
@@ -272,46 +319,53 @@ private:
     if (!counts || !e.attributes.empty())
       return report(e.at, fmt::format("'{}' is used as {}", e.name, builtin.usage));
     check_rank(e.at, e.args.size() - fixed);
-    for (std::size_t i = 0; i < e.args.size(); ++i) {
-      const char form = i < fixed ? builtin.arguments[i] : 'i';
-      if (form == 'v')
-        check_value(e.args[i]);
-      else if (form == 'n')
-        check_number(e.args[i]);
-      else if (form == 'i')
-        check_integer(e.args[i], false);
-      else if (e.args[i].kind == Expression::Kind::Name && is_upper_name(e.args[i].name))
-        check_tensor(e.args[i].name, e.args[i].at, std::nullopt);
-      else
-        report(e.args[i].at, "the name of a tensor is needed here");
-    }
+    for (std::size_t i = 0; i < e.args.size(); ++i)
+      check_argument(e.args[i], i < fixed ? builtin.arguments[i] : 'i');
   }
 
-  void check_function_call(const Expression &e) {
+  // `form` is a letter of BuiltinRow::arguments.
+  void check_argument(const Expression &arg, char form) {
+    if (form == 'v')
+      check_value(arg);
+    else if (form == 'n')
+      check_number(arg);
+    else if (form == 'i')
+      check_integer(arg, false);
+    else if (arg.kind == Expression::Kind::Name && is_upper_name(arg.name))
+      check_tensor(arg.name, arg.at, std::nullopt);
+    else
+      report(arg.at, "the name of a tensor is needed here");
+  }
+
+  // `results`: how many names the call's results are given.
+  void check_function_call(const Expression &e, const Callee &callee, std::size_t results) {
     const std::size_t tensors = e.args.size() - e.attributes.size();
     for (std::size_t i = 0; i < e.args.size(); ++i)
       i < tensors ? check_value(e.args[i]) : check_number(e.args[i]);
+    if (callee.function)
+      return check_signature(e, *callee.function, results);
     if (e.name == function_.name)
       return report(e.at, fmt::format("'{}' calls itself; functions cannot recur", e.name));
-    const auto callee = known_.find(e.name);
-    if (callee == known_.end())
-      return report(e.at, below_.count(e.name) != 0
-                              ? fmt::format("'{}' is defined further down; a function stands above "
-                                            "its calls, so that none recurs",
-                                            e.name)
-                              : fmt::format("there is no function '{}'", e.name));
-    check_signature(e, callee->second, tensors);
+    if (below_.count(e.name) != 0)
+      return report(e.at, fmt::format("'{}' is defined further down; a function stands above "
+                                      "its calls, so that none recurs",
+                                      e.name));
+    const std::string_view why = refusal(e.name);
+    report(e.at, why.empty() ? fmt::format("there is no function '{}'", e.name)
+                             : fmt::format("'{}' is not supported: {}", e.name, why));
   }
 
-  void check_signature(const Expression &e, const Function &callee, std::size_t tensors) {
+  void check_signature(const Expression &e, const Function &callee, std::size_t results) {
     if (callee.results.empty())
       return; // its header is broken, and that was reported
+    const std::size_t tensors = e.args.size() - e.attributes.size();
     if (tensors != callee.parameters.size())
       report(e.at, fmt::format("'{}' takes {}, got {}", e.name,
                                plural(callee.parameters.size(), "tensor"), tensors));
-    if (callee.results.size() != 1)
-      report(e.at, fmt::format("'{}' has {}; an expression needs 1", e.name,
-                               plural(callee.results.size(), "result")));
+    if (callee.results.size() != results)
+      report(e.at,
+             fmt::format("'{}' has {}; {} {}", e.name, plural(callee.results.size(), "result"),
+                         results == 1 ? "an expression needs" : "the names are", results));
     std::set<std::string> given;
     for (const std::string &name : e.attributes) {
       const bool known = std::any_of(callee.attributes.begin(), callee.attributes.end(),

@@ -36,14 +36,20 @@ bool is_of_one_index(const Affine &affine, std::size_t index) {
   return true;
 }
 
-// Whether 0 <= affine < bound leaves the index at most one value: two values differ by |c| at
-// least.
+// Whether 0 <= affine < bound leaves the index at most one value: two values
+// differ by |c| at least.
 bool pins(const Affine &affine, std::size_t index, std::int64_t bound) {
   if (!is_of_one_index(affine, index))
     return false;
   const Rational &c = affine.coeff[index];
   const Rational step = c < Rational(0) ? Rational(0) - c : c;
   return step > Rational(bound - 1);
+}
+
+// The name of an index in a program: an identifier, which a prime is not.
+std::string identifier(const std::string &index) {
+  std::string name(plain_name(index));
+  return name.ends_with('\'') ? name.substr(0, name.size() - 1) + "_prime" : name;
 }
 
 } // namespace
@@ -61,17 +67,23 @@ program::Access Instantiation::access(const Frame &frame, const Reference &refer
   return access;
 }
 
+// The type of the operands met: of the third where two are compared to select it, bool where two
+// are compared and not counted.
 DType Instantiation::contraction_type(const Frame &frame, Position at,
                                       const ContractionBody &body) const {
+  using program::Agg;
+  using program::Comb;
+  const bool adds = body.agg == Agg::Sum || body.agg == Agg::Product;
+  if (body.comb == Comb::Equal)
+    return adds ? DType::I32 : DType::Bool;
   std::vector<program::Expr> operands;
   for (const Reference &reference : body.in)
     operands.push_back(program::operand(0, program_[frame.tensor(reference.tensor)].type));
-  DType type = operands.front().type;
+  DType type = operands.back().type;
   if (operands.size() == 2)
     type = program::call(ScalarOp::Add, std::move(operands)).type;
-  const bool arithmetic = body.comb != program::Comb::None || body.agg == program::Agg::Sum ||
-                          body.agg == program::Agg::Product;
-  if (type == DType::Bool && arithmetic)
+  const bool combines = body.comb == Comb::Mul || body.comb == Comb::Add;
+  if (type == DType::Bool && (combines || adds))
     frame.fail(ErrorCode::Type, at,
                "bool has no sums and products; cast the operands, as in cast_i32(X)");
   return type;
@@ -90,11 +102,10 @@ void Instantiation::check_assign(const Frame &frame, Position at,
     for (const program::Constraint &constraint : c.constraints)
       single = single || pins(constraint.expr, i, constraint.bound);
     if (!single)
-      frame.fail(
-          ErrorCode::Shape, at,
-          fmt::format(
-              "index {} takes several values for one element of the result; '=' assigns once",
-              c.indices[i]));
+      frame.fail(ErrorCode::Shape, at,
+                 fmt::format("index {} takes several values for one element of "
+                             "the result; '=' assigns once",
+                             c.indices[i]));
   }
 }
 
@@ -123,12 +134,14 @@ TensorId Instantiation::contraction(const Frame &frame, const Definition &statem
     c.constraints.push_back({frame.affine(constraint.poly, c.indices), bound});
   }
   program::Tensor result{statement.name, contraction_type(frame, statement.at, body),
-                         sizes(frame, statement.at, body.sizes), program::Role::Temporary, nullptr};
+                         sizes(frame, statement.name, statement.at, body.sizes),
+                         program::Role::Temporary, nullptr};
   if (body.init) {
     check_init(frame, *body.init, result);
     c.init = frame.tensor(body.init->tensor);
   }
   check_assign(frame, statement.at, c);
+  std::transform(c.indices.begin(), c.indices.end(), c.indices.begin(), identifier);
   return emit(frame, statement.at, std::move(result), std::move(c));
 }
 

@@ -28,8 +28,8 @@ std::string_view line_of(std::string_view text, int number) {
 
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
-// A line as its columns (one code point each); tabs and control characters become spaces, and what
-// is no UTF-8 a '?'.
+// A line as its columns (one code point each); tabs and control characters
+// become spaces, and what is no UTF-8 a '?'.
 std::vector<std::string> columns_of(std::string_view line) {
   std::vector<std::string> columns;
   for (std::size_t i = 0; i < line.size();) {
@@ -62,8 +62,8 @@ std::string Diagnostics::where(Position at) const {
   return fmt::format("{}:{}:{}", file_, at.line, at.column);
 }
 
-std::string Diagnostics::snippet(Position at) const {
-  const std::vector<std::string> columns = columns_of(line_of(text_, at.line));
+std::string snippet(std::string_view text, Position at) {
+  const std::vector<std::string> columns = columns_of(line_of(text, at.line));
   const std::size_t caret = static_cast<std::size_t>(at.column) - 1;
   const std::size_t begin = caret < kMaxColumns ? 0 : caret - kMaxColumns / 2;
   const std::size_t end = std::min(columns.size(), begin + kMaxColumns);
@@ -80,11 +80,11 @@ void Diagnostics::throw_if_any() const {
   std::stable_sort(items.begin(), items.end(), [](const Item &a, const Item &b) {
     return std::tie(a.at.line, a.at.column) < std::tie(b.at.line, b.at.column);
   });
-  std::string message = fmt::format("{}\n{}", items[0].message, snippet(items[0].at));
+  std::string message = fmt::format("{}\n{}", items[0].message, snippet(text_, items[0].at));
   const std::size_t shown = std::min(items.size(), kMaxShown);
   for (std::size_t i = 1; i < shown; ++i)
     message += fmt::format("\n{}: error: {}\n{}", where(items[i].at), items[i].message,
-                           snippet(items[i].at));
+                           snippet(text_, items[i].at));
   if (shown < items.size())
     message += fmt::format("\n{}: {} more mistakes are not shown", file_, items.size() - shown);
   throw Error(ErrorCode::Syntax, std::move(message), where(items[0].at));

@@ -15,6 +15,10 @@
 
 namespace tilefuse::tile {
 
+// The line of a position with a caret below its column, indented, without an
+// end of line. Tabs and control characters are shown as a space each.
+std::string snippet(std::string_view text, Position at);
+
 class Diagnostics {
 public:
   // `text` must outlive the collector.
@@ -24,7 +28,8 @@ public:
   bool empty() const { return items_.empty(); }
   std::size_t size() const { return items_.size(); }
 
-  // Throws Error{Syntax} with every mistake in the order of the text, if there is one.
+  // Throws Error{Syntax} with every mistake in the order of the text, if there
+  // is one.
   void throw_if_any() const;
 
 private:
@@ -33,7 +38,6 @@ private:
     std::string message;
   };
   std::string where(Position at) const;
-  std::string snippet(Position at) const;
 
   std::string_view text_;
   std::string file_;

@@ -7,6 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "tile/builtins.h"
+#include "tile/diagnostics.h"
+
 namespace tilefuse::tile {
 namespace {
 
@@ -18,8 +21,8 @@ bool has_index(const Affine &affine) {
                      [](const Rational &c) { return !c.is_zero(); });
 }
 
-// Numerators and denominators multiplied crosswise stay within 62 bits, so that no rational
-// operation overflows.
+// Numerators and denominators multiplied crosswise stay within 62 bits, so that
+// no rational operation overflows.
 bool fits(const Rational &a, const Rational &b) {
   constexpr std::int64_t kMax = std::int64_t{1} << 61;
   const auto small = [](std::int64_t x, std::int64_t y) {
@@ -59,17 +62,36 @@ const Attribute *Frame::find_scalar(const std::string &name) const {
   return found == scalars_.end() ? nullptr : &found->second;
 }
 
+const program::Expr *Frame::find_value(const std::string &name) const {
+  const auto found = values_.find(name);
+  return found == values_.end() ? nullptr : &found->second;
+}
+
 void Frame::fail(ErrorCode code, Position at, const std::string &message) const {
-  std::vector<std::string> notes;
-  for (const Frame *frame = this; frame; frame = frame->caller_) {
-    notes.push_back(fmt::format("in {} at {}:{}:{}", frame->function_.name, frame->function_.file,
-                                at.line, at.column));
-    at = frame->called_at_;
-  }
-  std::string where =
-      origin_.empty() ? notes.front().substr(notes.front().find(" at ") + 4) : origin_;
-  throw Error(code, fmt::format("{}: {}", function_.name, message), std::move(where),
-              std::move(notes));
+  const auto note = [](const Frame &frame, Position in) {
+    return fmt::format("in {} at {}:{}:{}", frame.function_.name, frame.function_.file, in.line,
+                       in.column);
+  };
+  std::vector<std::string> notes = {note(*this, at)};
+  for (const Frame *frame = this; frame->caller_; frame = frame->caller_)
+    notes.push_back(note(*frame->caller_, frame->called_at_));
+  const std::string named = fmt::format("{}: {}", function_.name, message);
+  if (!origin_.empty())
+    throw Error(code, named, origin_, std::move(notes));
+  if (!caller_)
+    notes.clear(); // the place says it
+  const std::string text = function_.source.text ? *function_.source.text : "";
+  const std::string where = fmt::format("{}:{}:{}", function_.file, at.line, at.column);
+  throw Error(code, fmt::format("{}\n{}", named, snippet(text, at)), where, std::move(notes));
+}
+
+bool Frame::is_number(const Expression &e) const {
+  if (e.kind == Kind::Name)
+    return find_scalar(e.name) != nullptr;
+  if (e.kind == Kind::Call && !parse_scalar_op(e.name))
+    return false;
+  return std::all_of(e.args.begin(), e.args.end(),
+                     [this](const Expression &arg) { return is_number(arg); });
 }
 
 bool Frame::is_integral(const Expression &e) const {
@@ -79,10 +101,11 @@ bool Frame::is_integral(const Expression &e) const {
     const Attribute *value = find_scalar(e.name);
     return value && std::holds_alternative<std::int64_t>(*value);
   }
-  const bool arithmetic =
-      e.kind == Kind::Operation && !row(e.op).is_comparison && e.op != ScalarOp::Select;
-  return arithmetic && std::all_of(e.args.begin(), e.args.end(),
-                                   [this](const Expression &arg) { return is_integral(arg); });
+  const bool arithmetic = e.kind == Kind::Operation && !row(e.op).is_comparison &&
+                          !is_bitwise(e.op) && e.op != ScalarOp::Select;
+  const bool whole = arithmetic || (e.kind == Kind::Call && is_integer_function(e.name));
+  return whole && std::all_of(e.args.begin(), e.args.end(),
+                              [this](const Expression &arg) { return is_integral(arg); });
 }
 
 Attribute Frame::scalar(const Expression &e) const {
@@ -96,6 +119,8 @@ std::int64_t Frame::integer(const Expression &e) const {
     return e.integer;
   if (e.kind == Kind::Operation)
     return integer_operation(e);
+  if (e.kind == Kind::Call)
+    return integer_function(e);
   const Attribute *value = find_scalar(e.name);
   TILEFUSE_CHECK(value != nullptr, "a Tile number that passed the check is unbound");
   if (const auto *real = std::get_if<double>(value))
@@ -122,8 +147,29 @@ std::int64_t Frame::integer_operation(const Expression &e) const {
     result = a / b;
   if (overflow)
     fail(ErrorCode::Limit, e.at,
-         fmt::format("{} {} {} does not fit in 64 bits", a, row(e.op).infix, b));
+         e.op == ScalarOp::Neg
+             ? fmt::format("-({}) does not fit in 64 bits", b)
+             : fmt::format("{} {} {} does not fit in 64 bits", a, row(e.op).infix, b));
   return result;
+}
+
+std::int64_t Frame::integer_function(const Expression &e) const {
+  const std::int64_t a = integer(e.args.front());
+  const std::int64_t b = integer(e.args.back());
+  switch (*parse_scalar_op(e.name)) {
+  case ScalarOp::Min:
+    return std::min(a, b);
+  case ScalarOp::Max:
+    return std::max(a, b);
+  case ScalarOp::Mod:
+    if (b == 0)
+      fail(ErrorCode::Shape, e.at, fmt::format("{} is taken modulo zero", a));
+    return b == -1 ? 0 : a % b;
+  default:
+    if (a == std::numeric_limits<std::int64_t>::min())
+      fail(ErrorCode::Limit, e.at, fmt::format("abs({}) does not fit in 64 bits", a));
+    return a < 0 ? -a : a;
+  }
 }
 
 double Frame::number(const Expression &e) const {

@@ -19,10 +19,13 @@ std::vector<std::string> add_functions(FunctionTable &table, std::string_view te
   for (const ParsedFunction &p : parsed)
     below.insert(p.function.name);
 
+  const SourceText source{std::make_shared<const std::string>(text)};
   FunctionTable all = table;
   std::vector<std::string> names;
   for (ParsedFunction &p : parsed) {
-    const Function &function = p.function;
+    Function &function = p.function;
+    function.source = source;
+    function.order = static_cast<int>(all.size());
     const auto old = all.find(function.name);
     if (old != all.end())
       diagnostics.add(function.at,

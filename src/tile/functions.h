@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of a library, and what may be called from where: a function calls only functions
-// that stand above it (in its file or in a file added before), so calls never recur.
+// The functions of a library: a function calls only functions that stand above
+// it (in its file or in a file added before), so calls never recur.
 #pragma once
 
 #include <map>
@@ -16,8 +16,8 @@ namespace tilefuse::tile {
 
 using FunctionTable = std::map<std::string, Function>;
 
-// Parses and checks a text and adds its functions; their names in order. Throws Error{Syntax} with
-// all mistakes, and then adds nothing.
+// Parses and checks a text and adds its functions; their names in order. Throws
+// Error{Syntax} with all mistakes, and then adds nothing.
 std::vector<std::string> add_functions(FunctionTable &table, std::string_view text,
                                        const std::string &file);
 

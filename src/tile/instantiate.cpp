@@ -70,8 +70,13 @@ void Instantiation::bind_tensors(Frame &frame, std::span<const TensorId> args) {
   }
   std::map<std::string, std::string> bound_by;
   for (std::size_t i = 0; i < args.size(); ++i) {
-    frame.bind(function.parameters[i].name, args[i]);
-    bind_dims(frame, function.parameters[i], args[i], bound_by);
+    const Parameter &parameter = function.parameters[i];
+    frame.bind(parameter.name, args[i]);
+    if (parameter.type && program_[args[i]].type != *parameter.type)
+      frame.fail(ErrorCode::Type, parameter.at,
+                 fmt::format("{} is {}, need {}", parameter.name, describe(args[i]),
+                             to_string(*parameter.type)));
+    bind_dims(frame, parameter, args[i], bound_by);
   }
 }
 
@@ -111,23 +116,38 @@ std::vector<TensorId> Instantiation::apply(const Function &function, std::span<c
                fmt::format("functions are nested deeper than {} calls", kMaxCallDepth));
   bind_tensors(frame, args);
   bind_attributes(frame, attributes);
-  for (const Definition &statement : function.statements) {
-    const auto *body = std::get_if<ContractionBody>(&statement.body);
-    const TensorId tensor =
-        body ? contraction(frame, statement, *body)
-             : tensor_of(frame, std::get<Expression>(statement.body), statement.name);
-    frame.bind(statement.name, tensor);
-  }
+  for (const Definition &statement : function.statements)
+    define(frame, statement);
   std::vector<TensorId> results;
   for (const Result &result : function.results)
     results.push_back(frame.tensor(result.name));
   return results;
 }
 
-TensorId Instantiation::emit(const Frame &frame, Position at, program::Tensor tensor,
-                             std::variant<program::Contraction, program::Map, program::View> body) {
+void Instantiation::count_statement(const Frame &frame, Position at) {
   if (++statements_ > kMaxStatements)
     frame.fail(ErrorCode::Limit, at, fmt::format("more than {} statements", kMaxStatements));
+}
+
+void Instantiation::define(Frame &frame, const Definition &statement) {
+  count_statement(frame, statement.at);
+  if (const auto *body = std::get_if<ContractionBody>(&statement.body))
+    return frame.bind(statement.name, contraction(frame, statement, *body));
+  const auto &value = std::get<Expression>(statement.body);
+  if (frame.is_number(value))
+    return frame.bind(statement.name, frame.scalar(value));
+  if (statement.others.empty())
+    return frame.bind(statement.name, tensor_of(frame, value, statement.name));
+  const Callee callee = resolve(table_, value.name, frame.function().order);
+  const std::vector<TensorId> results = call_function(frame, value, *callee.function);
+  frame.bind(statement.name, results.front());
+  for (std::size_t i = 1; i < results.size(); ++i)
+    frame.bind(statement.others[i - 1].name, results[i]);
+}
+
+TensorId Instantiation::emit(const Frame &frame, Position at, program::Tensor tensor,
+                             std::variant<program::Contraction, program::Map, program::View> body) {
+  count_statement(frame, at);
   const TensorId id = program_.add(std::move(tensor));
   program_.statements.push_back({id, std::move(body), frame.origin(at)});
   return id;

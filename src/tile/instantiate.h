@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Applies Tile functions: binds tensors, dimensions and attributes, then turns each statement into
-// statements of a program. An expression becomes one map; calls and tensor built-ins inside it
-// become statements of their own before it.
+// Applies Tile functions: binds tensors, dimensions and attributes, then turns
+// each statement into statements of a program. An expression becomes one map;
+// calls and tensor built-ins inside it become statements of their own before
+// it. One without tensors is a number.
 #pragma once
 
 #include <span>
 #include <string>
 #include <vector>
 
-#include "tile/builtins.h"
+#include "program/host_tensor.h"
+#include "tile/callee.h"
 #include "tile/frame.h"
 #include "tile/functions.h"
 
@@ -29,27 +31,50 @@ private:
   struct MapBuilder;
 
   void bind_attributes(Frame &frame, const Attributes &attributes);
+  void define(Frame &frame, const Definition &statement);
   void bind_tensors(Frame &frame, std::span<const program::TensorId> args);
   void bind_dims(Frame &frame, const Parameter &parameter, program::TensorId arg,
                  std::map<std::string, std::string> &bound_by);
 
-  // A tensor with the value of an expression; the tensor itself where the expression is just one.
+  // A tensor with the value of an expression; the tensor itself where the
+  // expression is just one.
   program::TensorId tensor_of(const Frame &frame, const Expression &e, const std::string &name);
   program::Expr pointwise(const Frame &frame, const Expression &e, MapBuilder &map);
+  program::Expr pointwise_call(const Frame &frame, const Expression &e, MapBuilder &map);
+  program::Expr pointwise_builtin(const Frame &frame, const Expression &e, Builtin builtin,
+                                  MapBuilder &map);
+  program::Expr inlined(const Frame &frame, const Expression &e, const Function &function,
+                        MapBuilder &map);
   program::Expr pointwise_operation(const Frame &frame, ScalarOp op, const Expression &e,
                                     MapBuilder &map);
+  void check_bitwise(const Frame &frame, ScalarOp op, Position at,
+                     const std::vector<program::Expr> &args) const;
   program::TensorId emit_map(const Frame &frame, Position at, MapBuilder map, program::Expr expr,
                              const std::string &name);
   program::Shape broadcast_shape(const Frame &frame, Position at, const MapBuilder &map) const;
 
   // Calls that make a tensor of their own.
-  program::TensorId call_function(const Frame &frame, const Expression &e);
+  std::vector<program::TensorId> call_function(const Frame &frame, const Expression &e,
+                                               const Function &callee);
   program::TensorId call_builtin(const Frame &frame, const Expression &e, Builtin builtin);
   program::TensorId reshape(const Frame &frame, const Expression &e, program::TensorId in);
   program::TensorId permute(const Frame &frame, const Expression &e, program::TensorId in);
   program::TensorId broadcast(const Frame &frame, const Expression &e, program::TensorId in);
+  program::TensorId view(const Frame &frame, Position at, program::TensorId in,
+                         program::Shape shape);
+  program::TensorId softmax(const Frame &frame, const Expression &e, program::TensorId in,
+                            const std::string &rows);
+  // Constants: the coordinates 0, 1, … of a dimension, shaped to broadcast over
+  // `in`; a shape.
+  program::TensorId coordinates(const Frame &frame, const Expression &e, program::TensorId in);
+  program::TensorId shape_of(const Frame &frame, const Expression &e, program::TensorId in);
+  program::TensorId constant(program::HostTensor host);
+  program::HostTensor zeros(const Frame &frame, Position at, DType type,
+                            const program::Shape &shape);
   program::TensorId fill(const Frame &frame, const Expression &e, std::size_t fixed, DType type);
-  program::Shape sizes(const Frame &frame, Position at, std::span<const Expression> list) const;
+  // `what` has these sizes, for messages.
+  program::Shape sizes(const Frame &frame, const std::string &what, Position at,
+                       std::span<const Expression> list) const;
 
   program::TensorId contraction(const Frame &frame, const Definition &statement,
                                 const ContractionBody &body);
@@ -59,6 +84,7 @@ private:
   void check_assign(const Frame &frame, Position at, const program::Contraction &c) const;
   void check_init(const Frame &frame, const Reference &init, const program::Tensor &result) const;
 
+  void count_statement(const Frame &frame, Position at);
   program::TensorId emit(const Frame &frame, Position at, program::Tensor tensor,
                          std::variant<program::Contraction, program::Map, program::View> body);
   // "f32[1, 3, 8]"
@@ -67,7 +93,8 @@ private:
   const FunctionTable &table_;
   program::Program &program_;
   const std::string &origin_;
-  std::size_t statements_ = 0;
+  std::size_t statements_ = 0; // of functions applied and of the program made
+  std::int64_t filled_ = 0;    // elements of constants
 };
 
 } // namespace tilefuse::tile

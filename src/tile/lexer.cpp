@@ -8,7 +8,15 @@
 namespace tilefuse::tile {
 namespace {
 
-// Reports the first quote of each line that stands outside a comment. True: there is one.
+// Code points of a text.
+int columns(std::string_view text) {
+  return static_cast<int>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+  }));
+}
+
+// Reports the first quote of each line that stands outside a comment. True:
+// there is one.
 bool report_quotes(std::string_view text, Diagnostics &diagnostics) {
   const std::size_t before = diagnostics.size();
   for (int line = 1; !text.empty(); ++line) {
@@ -16,10 +24,32 @@ bool report_quotes(std::string_view text, Diagnostics &diagnostics) {
     const std::string_view code = text.substr(0, std::min(text.substr(0, end).find("//"), end));
     const std::size_t quote = code.find('"');
     if (quote != std::string_view::npos)
-      diagnostics.add({line, static_cast<int>(quote) + 1}, "Tile has no strings");
+      diagnostics.add({line, columns(code.substr(0, quote)) + 1}, "Tile has no strings");
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return diagnostics.size() != before;
+}
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+bool is_adjacent(const Token &first, const Token &second) {
+  return first.text.data() + first.text.size() == second.text.data();
+}
+
+// Joins `second` to the last token where the two spell one name.
+bool join_name(std::vector<Token> &tokens, const Token &second) {
+  if (tokens.empty() || !is_adjacent(tokens.back(), second))
+    return false;
+  Token &first = tokens.back();
+  const bool escape = first.kind == TokenKind::Punct && (first.text == "#" || first.text == "$") &&
+                      second.kind == TokenKind::Name && is_letter(second.text.front());
+  const bool prime = first.kind == TokenKind::Name && first.text.back() != '\'' &&
+                     second.kind == TokenKind::Punct && second.text == "'";
+  if (!escape && !prime)
+    return false;
+  first.kind = TokenKind::Name;
+  first.text = {first.text.data(), first.text.size() + second.text.size()};
+  return true;
 }
 
 } // namespace
@@ -30,7 +60,8 @@ std::vector<Token> tokenize(std::string_view text, const std::string &file,
   if (report_quotes(text, diagnostics))
     return {Token{}};
   for (Scanner scanner(text, file);;) {
-    tokens.push_back(scanner.peek());
+    if (!join_name(tokens, scanner.peek()))
+      tokens.push_back(scanner.peek());
     if (scanner.at_end())
       return tokens;
     scanner.next();
@@ -57,6 +88,15 @@ bool Cursor::accept(std::string_view text) {
     return false;
   next();
   return true;
+}
+
+std::string spelled(const Token &token) {
+  const std::string_view text = token.text;
+  const auto in_case = [&](char escape, char first, char last) {
+    return text.size() > 1 && text[0] == escape && text[1] >= first && text[1] <= last;
+  };
+  const bool needless = in_case('#', 'A', 'Z') || in_case('$', 'a', 'z');
+  return std::string(needless ? text.substr(1) : text);
 }
 
 std::string shown(const Token &token) {

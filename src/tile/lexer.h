@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All tokens of a Tile text at once, and a cursor over them that never runs past the end.
+// All tokens of a Tile text at once, and a cursor over them that never runs
+// past the end.
 #pragma once
 
 #include <string>
@@ -11,8 +12,9 @@
 
 namespace tilefuse::tile {
 
-// The tokens, the last of kind End. A text with a quote outside comments has none but that: Tile
-// has no strings.
+// The tokens, the last of kind End; an escaped name (#x, $X) and a primed one
+// (X') are one token. A text with a quote outside comments has none but that:
+// Tile has no strings.
 std::vector<Token> tokenize(std::string_view text, const std::string &file,
                             Diagnostics &diagnostics);
 
@@ -33,7 +35,11 @@ private:
   std::size_t position_ = 0;
 };
 
-// The current token as shown in messages: 'TEXT', cut when long, or "the end of the text".
+// The name of a Name token: without an escape that changes nothing.
+std::string spelled(const Token &token);
+
+// The current token as shown in messages: 'TEXT', cut when long, or "the end of
+// the text".
 std::string shown(const Token &token);
 
 } // namespace tilefuse::tile

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/error.h"
 #include "tile/functions.h"
@@ -55,6 +56,16 @@ std::string read_text(const std::filesystem::path &path) {
   return text;
 }
 
+const Function &find_function(const FunctionTable &table, const std::vector<std::string> &names,
+                              const std::string &wanted, const std::string &file) {
+  if (wanted.empty())
+    return table.at(names.back());
+  if (std::find(names.begin(), names.end(), wanted) == names.end())
+    throw Error(ErrorCode::Shape, fmt::format("there is no function '{}'", wanted), file,
+                {fmt::format("functions are {}", fmt::join(names, ", "))});
+  return table.at(wanted);
+}
+
 } // namespace
 
 Library read_library(const std::string &directory) {
@@ -79,18 +90,18 @@ Library read_library(const std::string &directory) {
 
 program::Program to_program(std::string_view text, const std::string &file,
                             const std::map<std::string, std::pair<DType, program::Shape>> &tensors,
-                            const Attributes &attributes) {
+                            const Attributes &attributes, const std::string &name) {
   FunctionTable table;
   const std::vector<std::string> names = add_functions(table, text, file);
   if (names.empty())
     throw Error(ErrorCode::Syntax, "the text holds no function", file);
-  const Function &function = table.at(names.back());
+  const Function &function = find_function(table, names, name, file);
 
   program::Program result;
   result.name = function.name;
   std::size_t bound = 0;
   for (const Parameter &parameter : function.parameters) {
-    const auto tensor = tensors.find(parameter.name);
+    const auto tensor = tensors.find(std::string(plain_name(parameter.name)));
     if (tensor == tensors.end())
       throw Error(
           ErrorCode::Shape,
@@ -100,7 +111,13 @@ program::Program to_program(std::string_view text, const std::string &file,
     if (std::any_of(shape.begin(), shape.end(), [](std::int64_t d) { return d < 1; }))
       throw Error(ErrorCode::Shape, fmt::format("tensor {} has a size below 1", parameter.name),
                   file);
-    program::elems(shape);
+    std::int64_t elems = 1;
+    for (const std::int64_t dim : shape)
+      if (__builtin_mul_overflow(elems, dim, &elems) || elems > (std::int64_t{1} << 62))
+        throw Error(ErrorCode::Limit,
+                    fmt::format("tensor {}[{}] has more than 2^62 elements", parameter.name,
+                                fmt::join(shape, ", ")),
+                    file);
     result.inputs.push_back(
         result.add({parameter.name, type, shape, program::Role::Input, nullptr}));
     ++bound;

@@ -12,28 +12,43 @@ namespace tilefuse::tile {
 namespace {
 
 // Infix operators by level, loosest first; comparisons do not chain.
-struct Level {
-  std::array<ScalarOp, 6> ops;
-  std::size_t count;
-  bool chains;
+struct Infix {
+  std::string_view text;
+  ScalarOp op;
+  std::size_t level;
 };
-constexpr std::array<Level, 5> kLevels = {{
-    {{ScalarOp::Or}, 1, true},
-    {{ScalarOp::And}, 1, true},
-    {{ScalarOp::Le, ScalarOp::Ge, ScalarOp::Lt, ScalarOp::Gt, ScalarOp::Eq, ScalarOp::Ne},
-     6,
-     false},
-    {{ScalarOp::Add, ScalarOp::Sub}, 2, true},
-    {{ScalarOp::Mul, ScalarOp::Div}, 2, true},
+constexpr std::array<Infix, 17> kInfix = {{
+    {"||", ScalarOp::Or, 0},
+    {"&&", ScalarOp::And, 1},
+    {"|", ScalarOp::BitOr, 2},
+    {"^", ScalarOp::BitXor, 3},
+    {"&", ScalarOp::BitAnd, 4},
+    {"==", ScalarOp::Eq, 5},
+    {"!=", ScalarOp::Ne, 5},
+    {"<", ScalarOp::Lt, 6},
+    {"<=", ScalarOp::Le, 6},
+    {">", ScalarOp::Gt, 6},
+    {">=", ScalarOp::Ge, 6},
+    {"<<", ScalarOp::BitLeft, 7},
+    {">>", ScalarOp::BitRight, 7},
+    {"+", ScalarOp::Add, 8},
+    {"-", ScalarOp::Sub, 8},
+    {"*", ScalarOp::Mul, 9},
+    {"/", ScalarOp::Div, 9},
 }};
-constexpr std::size_t kSumLevel = 3;
+constexpr std::size_t kSumLevel = 8;
+constexpr std::size_t kLevels = 10;
 
-std::optional<ScalarOp> operator_at(const Cursor &cursor, const Level &level) {
-  for (std::size_t i = 0; i < level.count; ++i)
-    if (cursor.is(row(level.ops[i]).infix))
-      return level.ops[i];
+bool chains(std::size_t level) { return level != 5 && level != 6; }
+
+std::optional<ScalarOp> operator_at(const Cursor &cursor, std::size_t level) {
+  for (const Infix &infix : kInfix)
+    if (infix.level == level && cursor.is(infix.text))
+      return infix.op;
   return std::nullopt;
 }
+
+bool is_keyword(std::string_view name) { return name == "default" || name == "no_defract"; }
 
 } // namespace
 
@@ -88,11 +103,11 @@ std::optional<Expression> ExpressionParser::expression() {
 std::optional<Expression> ExpressionParser::sum() { return binary(kSumLevel); }
 
 std::optional<Expression> ExpressionParser::binary(std::size_t level) {
-  if (level == kLevels.size())
+  if (level == kLevels)
     return unary();
   std::optional<Expression> left = binary(level + 1);
   while (left) {
-    const std::optional<ScalarOp> op = operator_at(cursor_, kLevels[level]);
+    const std::optional<ScalarOp> op = operator_at(cursor_, level);
     if (!op)
       break;
     const Position at = cursor_.at();
@@ -104,15 +119,16 @@ std::optional<Expression> ExpressionParser::binary(std::size_t level) {
     args.push_back(std::move(*left));
     args.push_back(std::move(*right));
     left = operation(at, *op, std::move(args));
-    if (!kLevels[level].chains)
+    if (!chains(level))
       break;
   }
   return left;
 }
 
 std::optional<Expression> ExpressionParser::unary() {
-  if (!cursor_.is("-"))
+  if (!cursor_.is("-") && !cursor_.is("~"))
     return primary();
+  const ScalarOp op = cursor_.is("-") ? ScalarOp::Neg : ScalarOp::BitNot;
   const Position at = cursor_.at();
   if (depth_ >= kMaxDepth)
     return too_deep(at);
@@ -124,23 +140,18 @@ std::optional<Expression> ExpressionParser::unary() {
     return std::nullopt;
   std::vector<Expression> args;
   args.push_back(std::move(*value));
-  return operation(at, ScalarOp::Neg, std::move(args));
+  return operation(at, op, std::move(args));
 }
 
 std::optional<Expression> ExpressionParser::primary() {
   const Token &token = cursor_.peek();
   if (token.kind == TokenKind::Integer || token.kind == TokenKind::Float)
-    return number();
+    return multiple();
   if (token.kind == TokenKind::Name && cursor_.peek(1).kind == TokenKind::Punct &&
       cursor_.peek(1).text == "(")
     return call();
-  if (token.kind == TokenKind::Name) {
-    Expression result;
-    result.kind = Expression::Kind::Name;
-    result.at = cursor_.at();
-    result.name = std::string(cursor_.next().text);
-    return result;
-  }
+  if (token.kind == TokenKind::Name)
+    return name();
   if (!cursor_.is("("))
     return unexpected("a number, a name or '('");
   if (depth_ >= kMaxDepth)
@@ -152,6 +163,30 @@ std::optional<Expression> ExpressionParser::primary() {
   if (inner && !cursor_.accept(")"))
     return unexpected("')'");
   return inner;
+}
+
+Expression ExpressionParser::name() {
+  Expression result;
+  result.kind = Expression::Kind::Name;
+  result.at = cursor_.at();
+  result.name = spelled(cursor_.next());
+  return result;
+}
+
+// A number, or 2i for 2*i.
+std::optional<Expression> ExpressionParser::multiple() {
+  const bool whole = cursor_.peek().kind == TokenKind::Integer;
+  const Position at = cursor_.at();
+  std::optional<Expression> factor = number();
+  const Token &next = cursor_.peek();
+  const bool index = whole && next.kind == TokenKind::Name && is_lower_name(next.text) &&
+                     !is_keyword(next.text) && cursor_.peek(1).text != "(";
+  if (!factor || !index)
+    return factor;
+  std::vector<Expression> args;
+  args.push_back(std::move(*factor));
+  args.push_back(name());
+  return operation(at, ScalarOp::Mul, std::move(args));
 }
 
 std::optional<Expression> ExpressionParser::number() {
@@ -178,7 +213,7 @@ std::optional<Expression> ExpressionParser::call() {
   result.at = cursor_.at();
   if (depth_ >= kMaxDepth)
     return too_deep(result.at);
-  result.name = std::string(cursor_.next().text);
+  result.name = spelled(cursor_.next());
   cursor_.next();
   ++depth_;
   const bool good = arguments(result);
@@ -215,7 +250,7 @@ bool ExpressionParser::attribute_arguments(Expression &call) {
       unexpected("the name of an attribute");
       return false;
     }
-    call.attributes.emplace_back(cursor_.next().text);
+    call.attributes.push_back(spelled(cursor_.next()));
     if (!cursor_.accept("=")) {
       unexpected("'='");
       return false;

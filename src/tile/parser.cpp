@@ -8,10 +8,10 @@
 namespace tilefuse::tile {
 namespace {
 
-bool is_name(std::string_view name, char first, char last) {
-  if (name.empty() || name[0] < first || name[0] > last)
+bool is_name(std::string_view name, char escape, char first, char last) {
+  if (name.empty() || name.find('.') != std::string_view::npos)
     return false;
-  return name.find('.') == std::string_view::npos;
+  return name[0] == escape ? name.size() > 1 : name[0] >= first && name[0] <= last;
 }
 
 std::optional<program::Agg> parse_agg(Cursor &cursor) {
@@ -81,7 +81,14 @@ private:
     at = cursor_.at();
     if (cursor_.peek().kind != TokenKind::Name || !is_upper_name(cursor_.peek().text))
       return unexpected(fmt::format("{} (it starts with A-Z)", what));
-    name = std::string(cursor_.next().text);
+    name = spelled(cursor_.next());
+    return true;
+  }
+
+  bool lower_name(std::string_view what, std::string &name) {
+    if (cursor_.peek().kind != TokenKind::Name || !is_lower_name(cursor_.peek().text))
+      return unexpected(fmt::format("{} (it starts with a-z)", what));
+    name = spelled(cursor_.next());
     return true;
   }
 
@@ -89,9 +96,10 @@ private:
     cursor_.next();
     function.file = file_;
     function.at = cursor_.at();
-    if (cursor_.peek().kind != TokenKind::Name || !is_lower_name(cursor_.peek().text))
-      return unexpected("the function's name (it starts with a-z)");
-    function.name = std::string(cursor_.next().text);
+    if (cursor_.is("("))
+      function.name = "main";
+    else if (!lower_name("the function's name", function.name))
+      return false;
     return expect("(") && parameters(function) && attributes(function) && expect(")") &&
            expect("->") && expect("(") && results(function) && expect(")") && expect("{");
   }
@@ -101,6 +109,9 @@ private:
       return true;
     do {
       Parameter parameter;
+      parameter.type = parse_dtype(cursor_.peek().text);
+      if (parameter.type)
+        cursor_.next();
       if (!upper_name("a tensor", parameter.name, parameter.at))
         return false;
       if (cursor_.accept("[") && !parameter_dims(parameter))
@@ -188,17 +199,50 @@ private:
   }
 
   bool statement(Definition &definition) {
+    while (cursor_.is("[") && cursor_.peek(1).text == "[")
+      if (!statement_attribute(definition.attributes.emplace_back()))
+        return false;
     if (!upper_name("a statement that defines a tensor", definition.name, definition.at))
       return false;
+    if (cursor_.is(","))
+      return further_results(definition);
     if (cursor_.accept("["))
       return contraction(definition.body.emplace<ContractionBody>()) && expect(";");
-    if (!cursor_.accept("="))
-      return unexpected("'=' or '['");
+    return cursor_.accept("=") ? value(definition) : unexpected("'=' or '['");
+  }
+
+  bool value(Definition &definition) {
     std::optional<Expression> value = expressions_.expression();
     if (!value)
       return false;
     definition.body = std::move(*value);
     return expect(";");
+  }
+
+  // "[[" name ["(" name {"," name} ")"] "]]"
+  bool statement_attribute(StatementAttribute &attribute) {
+    cursor_.next();
+    cursor_.next();
+    if (!lower_name("the name of a statement's attribute", attribute.name))
+      return false;
+    if (cursor_.accept("(")) {
+      do {
+        if (!lower_name("a parameter of the attribute", attribute.parameters.emplace_back()))
+          return false;
+      } while (cursor_.accept(","));
+      if (!expect(")"))
+        return false;
+    }
+    return expect("]") && expect("]");
+  }
+
+  bool further_results(Definition &definition) {
+    while (cursor_.accept(",")) {
+      Result &result = definition.others.emplace_back();
+      if (!upper_name("a further result of the call", result.name, result.at))
+        return false;
+    }
+    return expect("=") && value(definition);
   }
 
   bool sums(std::vector<Expression> &list) {
@@ -213,16 +257,18 @@ private:
 
   bool contraction(ContractionBody &body) {
     return result_subscripts(body) && aggregation(body) && operands(body) && constraints(body) &&
-           default_clause(body);
+           clauses(body);
   }
 
   bool result_subscripts(ContractionBody &body) {
     if (cursor_.accept("]"))
       return true;
-    if (!sums(body.subscripts))
+    if (!cursor_.is(":") && !sums(body.subscripts))
       return false;
     if (!cursor_.accept(":"))
       return unexpected("':' and the sizes of the result");
+    if (body.subscripts.empty() && cursor_.accept("]"))
+      return true;
     return sums(body.sizes) && expect("]");
   }
 
@@ -241,14 +287,23 @@ private:
   }
 
   bool operands(ContractionBody &body) {
+    using program::Comb;
     if (!expect("(") || !reference(body.in.emplace_back()))
       return false;
-    if (cursor_.is("*") || cursor_.is("+")) {
-      body.comb = cursor_.next().text == "*" ? program::Comb::Mul : program::Comb::Add;
+    for (const auto &[sign, comb] :
+         {std::pair("*", Comb::Mul), std::pair("+", Comb::Add), std::pair("==", Comb::Equal)})
+      if (body.comb == Comb::None && cursor_.accept(sign))
+        body.comb = comb;
+    if (body.comb == Comb::None)
+      return cursor_.accept(")") || unexpected("'*', '+', '==' or ')'");
+    if (!reference(body.in.emplace_back()))
+      return false;
+    if (body.comb == Comb::Equal && cursor_.accept("?")) {
+      body.comb = Comb::Select;
       if (!reference(body.in.emplace_back()))
         return false;
     }
-    return cursor_.accept(")") || unexpected("'*', '+' or ')'");
+    return cursor_.accept(")") || unexpected(body.comb == Comb::Equal ? "'?' or ')'" : "')'");
   }
 
   bool reference(Reference &reference) {
@@ -270,11 +325,19 @@ private:
     return true;
   }
 
-  bool default_clause(ContractionBody &body) {
-    if (!cursor_.accept("default"))
-      return true;
-    Reference &init = body.init.emplace();
-    return upper_name("a tensor", init.tensor, init.at);
+  // In any order, one default at most.
+  bool clauses(ContractionBody &body) {
+    for (;;) {
+      if (cursor_.accept("no_defract")) {
+        body.no_defract = true;
+      } else if (!body.init && cursor_.accept("default")) {
+        Reference &init = body.init.emplace();
+        if (!upper_name("a tensor", init.tensor, init.at))
+          return false;
+      } else {
+        return true;
+      }
+    }
   }
 
   Cursor cursor_;
@@ -285,8 +348,12 @@ private:
 
 } // namespace
 
-bool is_upper_name(std::string_view name) { return is_name(name, 'A', 'Z'); }
-bool is_lower_name(std::string_view name) { return is_name(name, 'a', 'z'); }
+bool is_upper_name(std::string_view name) { return is_name(name, '#', 'A', 'Z'); }
+bool is_lower_name(std::string_view name) { return is_name(name, '$', 'a', 'z'); }
+
+std::string_view plain_name(std::string_view name) {
+  return name.substr(name.starts_with('#') || name.starts_with('$') ? 1 : 0);
+}
 
 std::vector<ParsedFunction> parse_functions(std::string_view text, const std::string &file,
                                             Diagnostics &diagnostics) {

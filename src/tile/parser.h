@@ -1,32 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tile text → syntax tree.
 //
-//   function   = "function" name "(" [parameters] [";" attributes] ")"
+//   function   = "function" [name] "(" [parameters] [";" attributes] ")"
 //                "->" "(" Name {"," Name} ")" "{" {statement} "}"
 //   parameters = parameter {"," parameter}
-//   parameter  = Name ["[" [dim {"," dim}] "]"]
+//   parameter  = [type] Name ["[" [dim {"," dim}] "]"]
 //   dim        = Name | integer
 //   attributes = attribute {"," attribute}
 //   attribute  = Name ["=" ["-"] number]
-//   statement  = Name "=" expression ";"
-//              | Name "[" [sums ":" sums] "]" "=" aggregate "(" operand [combine operand] ")"
-//                {"," sum "<" sum} ["default" Name] ";"
+//   statement  = {"[[" name ["(" name {"," name} ")"] "]]"} definition ";"
+//   definition = Name "=" expression
+//              | Name {"," Name} "=" name "(" [arguments] ")"
+//              | Name "[" [sums] [":" [sums]] "]" "=" aggregate "(" operands
+//              ")"
+//                {"," sum "<" sum} {"no_defract" | "default" Name}
 //   aggregate  = "+" | "*" | ">" | "<" | "="
-//   combine    = "*" | "+"
-//   operand    = Name "[" [sums] "]"
-//   expression = or ["?" expression ":" expression]
-//   or         = and {"||" and}
-//   and        = comparison {"&&" comparison}
-//   comparison = sum [("<" | "<=" | ">" | ">=" | "==" | "!=") sum]
+//   operands   = operand [("*" | "+" | "==") operand] | operand "==" operand
+//   "?" operand operand    = Name "[" [sums] "]" expression = binary ["?"
+//   expression ":" expression] binary     = || && | ^ & (== !=) (< <= > >=) (<<
+//   >>) (+ -) (* /) over unary, loosest first as
+//                in C; comparisons do not chain
 //   sums       = sum {"," sum}
-//   sum        = product {("+" | "-") product}
-//   product    = unary {("*" | "/") unary}
-//   unary      = "-" unary | number | Name | name "(" [arguments] ")" | "(" expression ")"
+//   sum        = + - * / over unary
+//   unary      = ("-" | "~") unary | number | integer name | Name | name "("
+//   [arguments] ")"
+//              | "(" expression ")"
 //   arguments  = [expression {"," expression}] [";" binding {"," binding}]
 //   binding    = Name "=" expression
 //
-// Before ":" stand a result's subscripts, after it its sizes; "<" bounds a subscript from above and
-// 0 from below. After a mistake the parser goes on at the next statement or function.
+// Before ":" stand a result's subscripts, after it its sizes, as many; "<"
+// bounds a subscript from above and 0 from below; `2i` is 2*i. #name is a Name
+// and $name a name of any case; both may end with '. After a mistake the parser
+// goes on at the next statement or function.
 #pragma once
 
 #include <optional>
@@ -48,7 +53,8 @@ struct ParsedFunction {
 std::vector<ParsedFunction> parse_functions(std::string_view text, const std::string &file,
                                             Diagnostics &diagnostics);
 
-// Expressions of one text. A mistake is reported once and answered with nothing.
+// Expressions of one text. A mistake is reported once and answered with
+// nothing.
 class ExpressionParser {
 public:
   ExpressionParser(Cursor &cursor, Diagnostics &diagnostics)
@@ -62,6 +68,8 @@ private:
   std::optional<Expression> unary();
   std::optional<Expression> primary();
   std::optional<Expression> number();
+  std::optional<Expression> multiple();
+  Expression name();
   std::optional<Expression> call();
   bool arguments(Expression &call);
   bool attribute_arguments(Expression &call);

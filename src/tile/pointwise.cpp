@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pointwise expressions → maps. Arithmetic on numbers alone is done here; a product with 1 and a
-// quotient by 1 vanish.
+// Pointwise expressions → maps. Arithmetic on numbers alone is done here; a
+// product with 1 and a quotient by 1 vanish. Pointwise functions of the prelude
+// are inlined.
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "tile/instantiate.h"
+#include "tile/prelude.h"
 
 namespace tilefuse::tile {
 
@@ -15,9 +18,11 @@ using Kind = Expression::Kind;
 using program::Expr;
 using program::TensorId;
 
-// The operands of one map, each once.
+// The operands of one map, each once, and shapes that its result is broadcast
+// to besides theirs.
 struct Instantiation::MapBuilder {
   std::vector<TensorId> operands;
+  std::vector<program::Shape> at_least;
 
   Expr add(TensorId tensor, DType type) {
     const auto old = std::find(operands.begin(), operands.end(), tensor);
@@ -35,6 +40,13 @@ bool is_one(const Expr &e) { return is_number(e) && e.value == 1; }
 
 Expr number_of(double value) { return program::constant(value, DType::F32); }
 
+std::size_t terms_of(const Expr &e) {
+  std::size_t terms = 1;
+  for (const Expr &arg : e.args)
+    terms += terms_of(arg);
+  return terms;
+}
+
 // The value of an operation on numbers.
 Expr folded(ScalarOp op, const std::vector<Expr> &args) {
   std::vector<double> values;
@@ -51,31 +63,82 @@ TensorId Instantiation::tensor_of(const Frame &frame, const Expression &e,
     return frame.tensor(e.name);
   MapBuilder map;
   Expr expr = pointwise(frame, e, map);
-  if (expr.kind == Expr::Kind::Operand)
+  if (expr.kind == Expr::Kind::Operand && map.at_least.empty())
     return map.operands[static_cast<std::size_t>(expr.operand)];
   return emit_map(frame, e.at, std::move(map), std::move(expr), name);
 }
 
 Expr Instantiation::pointwise(const Frame &frame, const Expression &e, MapBuilder &map) {
-  const auto tensor = [&](TensorId id) { return map.add(id, program_[id].type); };
-  if (e.kind == Kind::Name && frame.is_tensor(e.name))
-    return tensor(frame.tensor(e.name));
   if (e.kind == Kind::Operation)
     return pointwise_operation(frame, e.op, e, map);
-  if (e.kind != Kind::Call)
-    return number_of(frame.number(e));
-  const std::optional<Builtin> builtin = parse_builtin(e.name);
-  if (builtin == Builtin::CastLike) {
-    const DType type = program_[frame.tensor(e.args[1].name)].type;
-    return program::cast(pointwise(frame, e.args[0], map), type);
+  if (e.kind == Kind::Call)
+    return pointwise_call(frame, e, map);
+  if (e.kind == Kind::Name && frame.is_tensor(e.name)) {
+    const TensorId id = frame.tensor(e.name);
+    return map.add(id, program_[id].type);
   }
-  if (builtin)
-    return tensor(call_builtin(frame, e, *builtin));
-  if (const std::optional<ScalarOp> op = parse_scalar_op(e.name))
-    return pointwise_operation(frame, *op, e, map);
-  if (const std::optional<DType> type = parse_cast(e.name))
+  if (const Expr *value = e.kind == Kind::Name ? frame.find_value(e.name) : nullptr)
+    return *value;
+  return number_of(frame.number(e));
+}
+
+Expr Instantiation::pointwise_call(const Frame &frame, const Expression &e, MapBuilder &map) {
+  const Callee callee = resolve(table_, e.name, frame.function().order);
+  switch (callee.kind) {
+  case Callee::Kind::Scalar:
+    return pointwise_operation(frame, callee.op, e, map);
+  case Callee::Kind::Cast:
+    return program::cast(pointwise(frame, e.args[0], map), callee.type);
+  case Callee::Kind::Builtin:
+    return pointwise_builtin(frame, e, callee.builtin->builtin, map);
+  case Callee::Kind::Function:
+    break;
+  case Callee::Kind::Unknown:
+    internal_error("a Tile call that passed the check has no function", __FILE__, __LINE__);
+  }
+  if (callee.function->order == kPreludeOrder && is_pointwise(*callee.function))
+    return inlined(frame, e, *callee.function, map);
+  const TensorId result = call_function(frame, e, *callee.function).front();
+  return map.add(result, program_[result].type);
+}
+
+Expr Instantiation::pointwise_builtin(const Frame &frame, const Expression &e, Builtin builtin,
+                                      MapBuilder &map) {
+  switch (builtin) {
+  case Builtin::CastLike:
+    return program::cast(pointwise(frame, e.args[0], map),
+                         program_[frame.tensor(e.args[1].name)].type);
+  case Builtin::AsFloat:
+  case Builtin::AsInt:
+  case Builtin::AsUint: {
+    const std::int64_t bits = frame.integer(e.args[1]);
+    const std::optional<DType> type = type_of_bits(builtin, bits);
+    if (!type)
+      frame.fail(ErrorCode::Type, e.args[1].at,
+                 fmt::format("there is no type of {} bits for {}; types are i8 "
+                             "u8 i32 i64 f16 f32 "
+                             "f64",
+                             bits, e.name));
     return program::cast(pointwise(frame, e.args[0], map), *type);
-  return tensor(call_function(frame, e));
+  }
+  case Builtin::Index: {
+    const TensorId in = tensor_of(frame, e.args[0], e.name);
+    map.at_least.push_back(program_[in].shape);
+    return map.add(coordinates(frame, e, in), DType::I32);
+  }
+  default: {
+    const TensorId result = call_builtin(frame, e, builtin);
+    return map.add(result, program_[result].type);
+  }
+  }
+}
+
+Expr Instantiation::inlined(const Frame &frame, const Expression &e, const Function &function,
+                            MapBuilder &map) {
+  Frame inner(function, origin_, &frame, e.at);
+  for (std::size_t i = 0; i < e.args.size(); ++i)
+    inner.bind(function.parameters[i].name, pointwise(frame, e.args[i], map));
+  return pointwise(inner, std::get<Expression>(function.statements[0].body), map);
 }
 
 Expr Instantiation::pointwise_operation(const Frame &frame, ScalarOp op, const Expression &e,
@@ -89,14 +152,39 @@ Expr Instantiation::pointwise_operation(const Frame &frame, ScalarOp op, const E
     return args[0];
   if (op == ScalarOp::Mul && is_one(args[0]))
     return args[1];
+  std::size_t terms = 1;
+  for (const Expr &arg : args)
+    terms += terms_of(arg);
+  if (terms > kMaxTerms)
+    frame.fail(ErrorCode::Limit, e.at,
+               fmt::format("the expression has more than {} terms; name its parts", kMaxTerms));
+  if (is_bitwise(op))
+    check_bitwise(frame, op, e.at, args);
   return program::call(op, std::move(args));
+}
+
+// Bit operations take integers, or bool but for shifts, and numerals without a fraction.
+void Instantiation::check_bitwise(const Frame &frame, ScalarOp op, Position at,
+                                  const std::vector<Expr> &args) const {
+  const bool shift = op == ScalarOp::BitLeft || op == ScalarOp::BitRight;
+  const bool truth = std::all_of(args.begin(), args.end(), [](const Expr &arg) {
+    return arg.type == DType::Bool || is_number(arg);
+  });
+  for (const Expr &arg : args) {
+    const bool fraction = is_number(arg) && arg.value != std::floor(arg.value);
+    const bool real = !is_number(arg) && is_float(arg.type);
+    if (fraction || real || (shift && truth))
+      frame.fail(
+          ErrorCode::Type, at,
+          fmt::format("{} takes integers, got {}", row(op).name,
+                      fraction ? fmt::format("{}", arg.value) : std::string(to_string(arg.type))));
+  }
 }
 
 program::Shape Instantiation::broadcast_shape(const Frame &frame, Position at,
                                               const MapBuilder &map) const {
   program::Shape shape;
-  for (const TensorId id : map.operands) {
-    const program::Shape &other = program_[id].shape;
+  const auto meet = [&](const program::Shape &other, const std::string &what) {
     const std::size_t missing = other.size() > shape.size() ? other.size() - shape.size() : 0;
     shape.insert(shape.begin(), missing, 1);
     for (std::size_t d = 0; d < other.size(); ++d) {
@@ -104,12 +192,16 @@ program::Shape Instantiation::broadcast_shape(const Frame &frame, Position at,
       if (size == 1)
         size = other[d];
       else if (other[d] != 1 && other[d] != size)
-        frame.fail(
-            ErrorCode::Shape, at,
-            fmt::format("{} does not broadcast with [{}]: {} against {}; sizes must be equal or 1",
-                        describe(id), fmt::join(shape, ", "), other[d], size));
+        frame.fail(ErrorCode::Shape, at,
+                   fmt::format("{} does not broadcast with [{}]: {} against "
+                               "{}; sizes must be equal or 1",
+                               what, fmt::join(shape, ", "), other[d], size));
     }
-  }
+  };
+  for (const TensorId id : map.operands)
+    meet(program_[id].shape, describe(id));
+  for (const program::Shape &other : map.at_least)
+    meet(other, fmt::format("an index over [{}]", fmt::join(other, ", ")));
   return shape;
 }
 
@@ -123,17 +215,16 @@ TensorId Instantiation::emit_map(const Frame &frame, Position at, MapBuilder map
               program::Map{std::move(expr), std::move(map.operands)});
 }
 
-TensorId Instantiation::call_function(const Frame &frame, const Expression &e) {
-  const auto callee = table_.find(e.name);
-  TILEFUSE_CHECK(callee != table_.end(), "a Tile call that passed the check has no function");
+std::vector<TensorId> Instantiation::call_function(const Frame &frame, const Expression &e,
+                                                   const Function &callee) {
   const std::size_t tensors = e.args.size() - e.attributes.size();
   std::vector<TensorId> args;
   for (std::size_t i = 0; i < tensors; ++i)
-    args.push_back(tensor_of(frame, e.args[i], callee->second.parameters[i].name));
+    args.push_back(tensor_of(frame, e.args[i], callee.parameters[i].name));
   Attributes attributes;
   for (std::size_t i = tensors; i < e.args.size(); ++i)
     attributes[e.attributes[i - tensors]] = frame.scalar(e.args[i]);
-  return apply(callee->second, args, attributes, &frame, e.at).front();
+  return apply(callee, args, attributes, &frame, e.at);
 }
 
 } // namespace tilefuse::tile

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Built-ins that make a tensor of their own: reshape, permute, broadcast, fill.
+// Built-ins that make a tensor of their own: reshape, permute, broadcast,
+// softmax, and constants.
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -9,6 +11,7 @@
 
 #include "program/host_tensor.h"
 #include "tile/instantiate.h"
+#include "tile/prelude.h"
 
 namespace tilefuse::tile {
 
@@ -25,7 +28,8 @@ Affine single_index(std::size_t k, std::size_t count) {
   return affine;
 }
 
-// Whether the order moves no element: dimensions larger than 1 keep their order.
+// Whether the order moves no element: dimensions larger than 1 keep their
+// order.
 bool keeps_order(const std::vector<std::size_t> &axes, const Shape &shape) {
   std::size_t last = 0;
   for (const std::size_t axis : axes) {
@@ -40,7 +44,7 @@ bool keeps_order(const std::vector<std::size_t> &axes, const Shape &shape) {
 
 } // namespace
 
-Shape Instantiation::sizes(const Frame &frame, Position at,
+Shape Instantiation::sizes(const Frame &frame, const std::string &what, Position at,
                            std::span<const Expression> list) const {
   Shape shape;
   std::int64_t elems = 1;
@@ -50,8 +54,9 @@ Shape Instantiation::sizes(const Frame &frame, Position at,
       frame.fail(ErrorCode::Shape, e.at, fmt::format("a size is {}, it must be at least 1", size));
     shape.push_back(size);
     if (__builtin_mul_overflow(elems, size, &elems) || elems > (std::int64_t{1} << 62))
-      frame.fail(ErrorCode::Limit, at,
-                 fmt::format("[{}, …] has more than 2^62 elements", fmt::join(shape, ", ")));
+      frame.fail(
+          ErrorCode::Limit, at,
+          fmt::format("{}[{}, …] has more than 2^62 elements", what, fmt::join(shape, ", ")));
   }
   return shape;
 }
@@ -66,24 +71,51 @@ TensorId Instantiation::call_builtin(const Frame &frame, const Expression &e, Bu
     return reshape(frame, e, in);
   if (builtin == Builtin::Permute)
     return permute(frame, e, in);
+  if (builtin == Builtin::Shape)
+    return shape_of(frame, e, in);
+  if (builtin == Builtin::Softmax)
+    return softmax(frame, e, in, "softmax_rows");
+  if (builtin == Builtin::LogSoftmax)
+    return softmax(frame, e, in, "log_softmax_rows");
   TILEFUSE_CHECK(builtin == Builtin::Broadcast, "a built-in that makes no tensor of its own");
   return broadcast(frame, e, in);
 }
 
 TensorId Instantiation::reshape(const Frame &frame, const Expression &e, TensorId in) {
-  Shape shape = sizes(frame, e.at, std::span(e.args).subspan(1));
+  return view(frame, e.at, in, sizes(frame, e.name, e.at, std::span(e.args).subspan(1)));
+}
+
+TensorId Instantiation::view(const Frame &frame, Position at, TensorId in, Shape shape) {
   if (shape == program_[in].shape)
     return in;
   const std::int64_t have = program::elems(program_[in].shape);
   const std::int64_t need = program::elems(shape);
   if (have != need)
-    frame.fail(ErrorCode::Shape, e.at,
+    frame.fail(ErrorCode::Shape, at,
                fmt::format("{} has {} elements, [{}] needs {}", describe(in), have,
                            fmt::join(shape, ", "), need));
   const DType type = program_[in].type;
-  return emit(frame, e.at,
+  return emit(frame, at,
               {program_[in].name, type, std::move(shape), program::Role::Temporary, nullptr},
               program::View{in});
+}
+
+// Over the last dimension, as the columns of a matrix.
+TensorId Instantiation::softmax(const Frame &frame, const Expression &e, TensorId in,
+                                const std::string &rows) {
+  const Shape shape = program_[in].shape;
+  if (shape.empty())
+    frame.fail(ErrorCode::Shape, e.at, fmt::format("{} of a scalar; a row is needed", e.name));
+  const Shape said = sizes(frame, e.name, e.at, std::span(e.args).subspan(1));
+  if (!said.empty() && said != shape)
+    frame.fail(
+        ErrorCode::Shape, e.at,
+        fmt::format("{} is {}, the call says [{}]", e.name, describe(in), fmt::join(said, ", ")));
+  const std::int64_t columns = shape.back();
+  const TensorId matrix = view(frame, e.at, in, {program::elems(shape) / columns, columns});
+  const TensorId result =
+      apply(prelude().at(rows), std::span(&matrix, 1), {}, &frame, e.at).front();
+  return view(frame, e.at, result, shape);
 }
 
 TensorId Instantiation::permute(const Frame &frame, const Expression &e, TensorId in) {
@@ -125,7 +157,7 @@ TensorId Instantiation::permute(const Frame &frame, const Expression &e, TensorI
 }
 
 TensorId Instantiation::broadcast(const Frame &frame, const Expression &e, TensorId in) {
-  Shape shape = sizes(frame, e.at, std::span(e.args).subspan(1));
+  Shape shape = sizes(frame, e.name, e.at, std::span(e.args).subspan(1));
   const Shape &from = program_[in].shape;
   if (shape == from)
     return in;
@@ -141,20 +173,63 @@ TensorId Instantiation::broadcast(const Frame &frame, const Expression &e, Tenso
               program::Map{program::operand(0, type), {in}});
 }
 
+program::HostTensor Instantiation::zeros(const Frame &frame, Position at, DType type,
+                                         const Shape &shape) {
+  const std::int64_t elems = program::elems(shape);
+  if (elems > kMaxFill - filled_)
+    frame.fail(ErrorCode::Limit, at,
+               fmt::format("[{}] has {} elements, the constants of a function have at most {}",
+                           fmt::join(shape, ", "), elems, kMaxFill));
+  filled_ += elems;
+  return program::make_host_tensor("constant", type, shape);
+}
+
+TensorId Instantiation::constant(program::HostTensor host) {
+  auto data = std::make_shared<const program::Bytes>(std::move(host.data));
+  return program_.add({host.name, host.type, host.shape, program::Role::Constant, std::move(data)});
+}
+
 TensorId Instantiation::fill(const Frame &frame, const Expression &e, std::size_t fixed,
                              DType type) {
-  const Shape shape = sizes(frame, e.at, std::span(e.args).subspan(fixed));
-  const std::int64_t elems = program::elems(shape);
-  if (elems > kMaxFill)
-    frame.fail(ErrorCode::Limit, e.at,
-               fmt::format("[{}] has {} elements, a constant has at most {}",
-                           fmt::join(shape, ", "), elems, kMaxFill));
-  program::HostTensor host = program::make_host_tensor("fill", type, shape);
-  const double value = frame.number(e.args[fixed - 1]);
-  for (std::int64_t i = 0; i < elems; ++i)
-    program::set(host, i, value);
-  auto data = std::make_shared<const program::Bytes>(std::move(host.data));
-  return program_.add({"fill", type, shape, program::Role::Constant, std::move(data)});
+  const Shape shape = sizes(frame, e.name, e.at, std::span(e.args).subspan(fixed));
+  program::HostTensor host = zeros(frame, e.at, type, shape);
+  host.name = "fill";
+  program::set(host, 0, frame.number(e.args[fixed - 1]));
+  for (std::size_t done = static_cast<std::size_t>(size_bytes(type)); done < host.data.size();) {
+    const std::size_t more = std::min(done, host.data.size() - done);
+    std::copy_n(host.data.begin(), more, host.data.begin() + static_cast<std::ptrdiff_t>(done));
+    done += more;
+  }
+  return constant(std::move(host));
+}
+
+TensorId Instantiation::coordinates(const Frame &frame, const Expression &e, TensorId in) {
+  const Shape &shape = program_[in].shape;
+  const std::int64_t axis = frame.integer(e.args[1]);
+  if (axis < 0 || axis >= static_cast<std::int64_t>(shape.size()))
+    frame.fail(ErrorCode::Shape, e.args[1].at,
+               fmt::format("{} has no dimension {}; dimensions count from 0", describe(in), axis));
+  Shape aligned(shape.size() - static_cast<std::size_t>(axis), 1);
+  aligned.front() = shape[static_cast<std::size_t>(axis)];
+  program::HostTensor host = zeros(frame, e.at, DType::I32, aligned);
+  for (std::int64_t i = 0; i < aligned.front(); ++i)
+    program::set(host, i, static_cast<double>(i));
+  return constant(std::move(host));
+}
+
+TensorId Instantiation::shape_of(const Frame &frame, const Expression &e, TensorId in) {
+  const Shape &shape = program_[in].shape;
+  if (shape.empty())
+    frame.fail(ErrorCode::Shape, e.at, "the shape of a scalar has no elements");
+  program::HostTensor host =
+      zeros(frame, e.at, DType::I32, {static_cast<std::int64_t>(shape.size())});
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] > std::numeric_limits<std::int32_t>::max())
+      frame.fail(ErrorCode::Limit, e.at,
+                 fmt::format("dimension {} of {} does not fit in i32", d, describe(in)));
+    program::set(host, static_cast<std::int64_t>(d), static_cast<double>(shape[d]));
+  }
+  return constant(std::move(host));
 }
 
 } // namespace tilefuse::tile

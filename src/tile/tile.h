@@ -62,10 +62,11 @@ private:
 // Every *.tile file of the operator library, in name order.
 Library read_library(const std::string &directory);
 
-// A stand-alone program from a Tile text whose last function's tensors and attributes are bound by
-// `tensors` ("I" -> type and shape) and `attributes`; used by `opt --from=tile`.
+// A stand-alone program from a Tile text: one of its functions, the last where `function` is empty,
+// whose tensors and attributes are bound by `tensors` ("I" -> type and shape) and `attributes`.
+// Error{Shape} lists the functions where there is none of that name.
 program::Program to_program(std::string_view text, const std::string &file,
                             const std::map<std::string, std::pair<DType, program::Shape>> &tensors,
-                            const Attributes &attributes);
+                            const Attributes &attributes, const std::string &function = {});
 
 } // namespace tilefuse::tile

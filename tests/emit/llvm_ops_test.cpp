@@ -90,6 +90,8 @@ bool applies(ScalarOp op, DType type) {
   const bool logic = op == ScalarOp::And || op == ScalarOp::Or || op == ScalarOp::Not;
   if (row(op).is_comparison)
     return !logic || type == DType::Bool;
+  if (is_bitwise(op))
+    return !is_float(type) && type != DType::Bool;
   const bool real_only = op == ScalarOp::Sqrt || op == ScalarOp::Pow || !is_exact(op, DType::F32);
   if (type == DType::Bool)
     return false;
@@ -98,6 +100,9 @@ bool applies(ScalarOp op, DType type) {
 
 // What the operation gives in the type's own arithmetic: integers wrap, floats round.
 double expected(ScalarOp op, DType type, const std::vector<double> &args) {
+  if (is_bitwise(op))
+    return static_cast<double>(evaluate_bits(op, type, static_cast<std::int64_t>(args.front()),
+                                             static_cast<std::int64_t>(args.back())));
   const double exact = evaluate(op, args, !is_float(type));
   if (row(op).is_comparison)
     return exact;

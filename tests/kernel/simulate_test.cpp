@@ -162,16 +162,17 @@ TEST(Simulate, BarriersUnderAUniformConditionPass) {
 TEST(Simulate, RacesAreFaults) {
   const std::string_view local = "local s f32[4]\n";
   EXPECT_NE(fault("s[lane] = x[lane] y[lane] = s[3 - lane]", 4, local)
-                .find("s[3] is read with no barrier after lane 3 wrote it"),
+                .find("s[3] is read with no barrier after the write of lane 3"),
             std::string::npos);
   EXPECT_NE(fault("s[0] = x[lane]", 2, local)
-                .find("s[0] is written with no barrier after lane 0 wrote it"),
+                .find("s[0] is written with no barrier after the write of lane 0"),
             std::string::npos);
   EXPECT_NE(fault("s[lane] = x[lane] barrier y[lane] = s[0] s[lane] = x[0]", 4, local)
-                .find("s[0] is written with no barrier after another lane read it"),
+                .find("s[0] is written with no barrier after the read of several lanes"),
             std::string::npos);
   EXPECT_EQ(
-      fault("s[lane] = x[lane] y[lane] = s[lane] s[lane] = x[0] barrier y[lane] = s[0]", 4, local),
+      fault("s[lane] = x[lane] let a = s[lane] s[lane] = a barrier y[block * 4 + lane] = s[0]", 4,
+            local),
       "no error");
 }
 

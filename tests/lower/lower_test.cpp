@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main test of the compiler: random nest × random legal schedule, the kernel simulated against the nest evaluated.
+// The main test of the compiler: random nest × random legal schedule, the kernel simulated against
+// the nest evaluated.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
-#include "kernel/simulate.h"
 #include "kernel/text.h"
 #include "lower/pipeline.h"
 #include "lower/random_nests.h"
-#include "model/pack.h"
-#include "nest/passes.h"
 #include "schedule/staging.h"
 #include "search/pick.h"
 
@@ -20,45 +18,29 @@ using testing::Random;
 using Slots = std::vector<std::vector<std::byte>>;
 
 Target vector_target() {
-  return {.name = "test_vector", .backend = "llvm", .lanes = LaneKind::Vector, .vector_f32 = 8,
+  return {.name = "test_vector",
+          .backend = "llvm",
+          .lanes = LaneKind::Vector,
+          .vector_f32 = 8,
           .local_bytes = 1 << 20};
 }
 
 Target work_item_target() {
-  return {.name = "test_groups", .backend = "opencl", .lanes = LaneKind::WorkItem, .vector_f32 = 32,
-          .max_group = 256, .local_bytes = 48 << 10};
+  return {.name = "test_groups",
+          .backend = "opencl",
+          .lanes = LaneKind::WorkItem,
+          .vector_f32 = 32,
+          .max_group = 256,
+          .local_bytes = 48 << 10};
 }
 
-std::vector<std::span<std::byte>> spans(Slots& slots) {
-  std::vector<std::span<std::byte>> all;
-  for (std::vector<std::byte>& slot : slots) all.emplace_back(slot);
-  return all;
-}
-
-// The simulated result of the out slot.
-std::vector<std::byte> simulated(const nest::Nest& nest, const schedule::Schedule& schedule,
-                                 const Target& target, Slots slots) {
-  const kernel::Kernel kernel = lower::lower({nest}, schedule, target);
-  const std::string text = kernel::to_text(kernel);
+// A kernel's text reads back.
+void check_text(const nest::Nest &nest, const schedule::Schedule &schedule, const Target &target) {
+  const std::string text = kernel::to_text(lower::lower({nest}, schedule, target));
   EXPECT_EQ(kernel::to_text(kernel::parse_kernel(text)), text);
-  Slots packed;
-  std::vector<std::span<std::byte>> args;
-  const std::vector<schedule::KernelArg> list = kernel_args(nest, schedule);
-  packed.reserve(list.size());
-  for (const schedule::KernelArg& arg : list) {
-    if (arg.slot >= 0) {
-      args.emplace_back(slots[static_cast<std::size_t>(arg.slot)]);
-      continue;
-    }
-    const int slot = nest.inputs[static_cast<std::size_t>(arg.packed_input)].slot;
-    packed.push_back(model::pack(nest, schedule, arg.packed_input, slots[static_cast<std::size_t>(slot)]));
-    args.emplace_back(packed.back());
-  }
-  kernel::simulate(kernel, args);
-  return slots[static_cast<std::size_t>(nest.out.slot)];
 }
 
-void check_case(std::uint64_t seed, const Target& target, bool picked) {
+void check_case(std::uint64_t seed, const Target &target, bool picked) {
   Random random(seed);
   const DType type = random.of<DType>({DType::F32, DType::F32, DType::F16, DType::I32});
   const nest::Nest nest = testing::random_nest(random, type);
@@ -69,30 +51,53 @@ void check_case(std::uint64_t seed, const Target& target, bool picked) {
                schedule::to_text(nest, schedule));
   EXPECT_EQ(schedule::parse_schedule(nest, schedule::to_text(nest, schedule)), schedule);
   const Slots slots = testing::integer_slots(random, nest);
-  Slots expected = slots;
-  nest::evaluate(nest, spans(expected));
-  ASSERT_EQ(simulated(nest, schedule, target, slots),
-            expected[static_cast<std::size_t>(nest.out.slot)]);
+  check_text(nest, schedule, target);
+  ASSERT_EQ(testing::simulated(nest, schedule, target, slots), testing::evaluated(nest, slots));
 }
 
 // More cases with TILEFUSE_FUZZ_CASES=N.
 std::uint64_t case_count(std::uint64_t usual) {
-  const char* text = std::getenv("TILEFUSE_FUZZ_CASES");
+  const char *text = std::getenv("TILEFUSE_FUZZ_CASES");
   return text ? std::strtoull(text, nullptr, 10) : usual;
 }
 
 TEST(Lower, RandomSchedulesOfVectorLanesAreExact) {
-  for (std::uint64_t seed = 1; seed <= case_count(400) && !::testing::Test::HasFatalFailure(); ++seed)
+  for (std::uint64_t seed = 1; seed <= case_count(400) && !::testing::Test::HasFatalFailure();
+       ++seed)
     check_case(seed, vector_target(), false);
 }
 
 TEST(Lower, RandomSchedulesOfWorkItemLanesAreExact) {
-  for (std::uint64_t seed = 1; seed <= case_count(200) && !::testing::Test::HasFatalFailure(); ++seed)
+  for (std::uint64_t seed = 1; seed <= case_count(200) && !::testing::Test::HasFatalFailure();
+       ++seed)
     check_case(seed, work_item_target(), false);
 }
 
+// The draw above would prove little if it never reached a part of the space.
+TEST(Lower, RandomSchedulesReachTheWholeSpace) {
+  int parts = 0, vectors = 0, chunks = 0, nested = 0, twice = 0, packed = 0;
+  for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+    Random random(seed);
+    const nest::Nest nest = testing::random_nest(random, DType::F32);
+    const Target target = work_item_target();
+    const schedule::Schedule drawn = testing::random_schedule(random, nest, target);
+    parts += drawn.lane_parts.size() > 1;
+    vectors += vector_index(drawn) >= 0;
+    const std::size_t levels = chunked_indices(nest, drawn).size();
+    chunks += levels > 0;
+    nested += levels > 1;
+    for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
+      twice += drawn.stages[k].twice;
+      packed += drawn.fills[k] == schedule::Fill::PackedLocal;
+    }
+  }
+  for (int count : {parts, vectors, chunks, nested, twice, packed})
+    EXPECT_GE(count, 10);
+}
+
 TEST(Lower, PickedSchedulesAreExact) {
-  for (std::uint64_t seed = 1; seed <= case_count(150) && !::testing::Test::HasFatalFailure(); ++seed) {
+  for (std::uint64_t seed = 1; seed <= case_count(150) && !::testing::Test::HasFatalFailure();
+       ++seed) {
     check_case(seed, vector_target(), true);
     check_case(seed, work_item_target(), true);
   }
@@ -119,5 +124,5 @@ TEST(Schedule, IllegalOnesSayWhy) {
             std::string::npos);
 }
 
-}  // namespace
-}  // namespace tilefuse
+} // namespace
+} // namespace tilefuse

@@ -4,6 +4,11 @@
 #include <algorithm>
 #include <functional>
 
+#include "kernel/simulate.h"
+#include "lower/pipeline.h"
+#include "model/pack.h"
+#include "model/simulate_group.h"
+#include "nest/passes.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::testing {
@@ -16,15 +21,16 @@ using nest::Operand;
 
 // Builds a nest index by index, operand by operand.
 class Maker {
- public:
+public:
   Maker(std::string name, DType type) : type_(type) {
     nest_.name = std::move(name);
     nest_.acc_type = accumulator_type(type);
     nest_.post = program::acc(nest_.acc_type);
   }
 
-  int index(const std::string& name, std::int64_t extent, bool reduced = false) {
-    if (!reduced) ++nest_.output_indices;
+  int index(const std::string &name, std::int64_t extent, bool reduced = false) {
+    if (!reduced)
+      ++nest_.output_indices;
     nest_.indices.push_back({name, extent});
     return static_cast<int>(nest_.indices.size()) - 1;
   }
@@ -38,17 +44,19 @@ class Maker {
   };
 
   // `order` lists dimensions from slowest to fastest in memory.
-  Operand operand(const std::vector<Subscript>& subscripts, const std::vector<int>& order,
+  Operand operand(const std::vector<Subscript> &subscripts, const std::vector<int> &order,
                   bool constant, DType type) {
-    Operand operand{.slot = static_cast<int>(nest_.slots.size()), .offset = 0, .constant = constant};
+    Operand operand{
+        .slot = static_cast<int>(nest_.slots.size()), .offset = 0, .constant = constant};
     std::int64_t elems = 1;
     operand.dims.resize(subscripts.size());
     for (auto d = order.rbegin(); d != order.rend(); ++d) {
-      const Subscript& from = subscripts[static_cast<std::size_t>(*d)];
-      Dim& dim = operand.dims[static_cast<std::size_t>(*d)];
+      const Subscript &from = subscripts[static_cast<std::size_t>(*d)];
+      Dim &dim = operand.dims[static_cast<std::size_t>(*d)];
       dim.at.constant = from.constant;
       dim.at.coeff.assign(nest_.indices.size(), 0);
-      for (const auto& [i, coeff] : from.terms) dim.at.coeff[static_cast<std::size_t>(i)] += coeff;
+      for (const auto &[i, coeff] : from.terms)
+        dim.at.coeff[static_cast<std::size_t>(i)] += coeff;
       dim.size = from.size;
       dim.stride = elems;
       dim.guarded = from.guarded;
@@ -58,10 +66,10 @@ class Maker {
     return operand;
   }
 
-  Nest& nest() { return nest_; }
+  Nest &nest() { return nest_; }
   DType type() const { return type_; }
 
- private:
+private:
   Nest nest_;
   DType type_;
 };
@@ -70,7 +78,7 @@ struct Window {
   std::int64_t kernel, stride, dilation, pad, in, out;
 };
 
-Window random_window(Random& random) {
+Window random_window(Random &random) {
   Window w{};
   w.kernel = random.between(1, 3);
   w.stride = random.between(1, 3);
@@ -82,7 +90,7 @@ Window random_window(Random& random) {
   return w;
 }
 
-Maker::Subscript through(const Window& w, int point, int tap) {
+Maker::Subscript through(const Window &w, int point, int tap) {
   const std::int64_t highest = (w.out - 1) * w.stride + (w.kernel - 1) * w.dilation - w.pad;
   return {{{point, w.stride}, {tap, w.dilation}}, -w.pad, w.in, w.pad > 0 || highest >= w.in};
 }
@@ -90,8 +98,8 @@ Maker::Subscript through(const Window& w, int point, int tap) {
 const std::vector<int> kChannelsLast = {0, 2, 3, 1};
 const std::vector<int> kRowMajor = {0, 1, 2, 3};
 
-void add_relu_and_bias(Random& random, Maker& maker, int channel, std::int64_t channels) {
-  Nest& nest = maker.nest();
+void add_relu_and_bias(Random &random, Maker &maker, int channel, std::int64_t channels) {
+  Nest &nest = maker.nest();
   if (random.chance(50)) {
     nest.extras.push_back(maker.operand({{{{channel, 1}}, 0, channels}}, {0}, true, maker.type()));
     nest.post = program::call(ScalarOp::Add, {nest.post, program::operand(0, maker.type())});
@@ -100,8 +108,9 @@ void add_relu_and_bias(Random& random, Maker& maker, int channel, std::int64_t c
     nest.post = program::call(ScalarOp::Max, {nest.post, program::constant(0, nest.acc_type)});
 }
 
-// Convolution; `depthwise` shares the channel between input, filter and output; no filter at all is pooling.
-Nest random_window_nest(Random& random, DType type, bool depthwise, bool pooling) {
+// Convolution; `depthwise` shares the channel between input, filter and output; no filter at all is
+// pooling.
+Nest random_window_nest(Random &random, DType type, bool depthwise, bool pooling) {
   Maker maker(pooling ? "maxpool" : "conv", type);
   const Window wy = random_window(random);
   const Window wx = random_window(random);
@@ -116,24 +125,24 @@ Nest random_window_nest(Random& random, DType type, bool depthwise, bool pooling
   const int r = maker.index("r", wy.kernel, true);
   const int s = maker.index("s", wx.kernel, true);
   const std::int64_t in_channels = depthwise || pooling ? channels : inner;
-  const std::vector<int>& in_order = random.chance(60) ? kChannelsLast : kRowMajor;
-  Nest& nest = maker.nest();
-  nest.inputs.push_back(maker.operand({{{{n, 1}}, 0, images},
-                                       {{{c, 1}}, 0, in_channels},
-                                       through(wy, y, r),
-                                       through(wx, x, s)},
-                                      in_order, false, type));
+  const std::vector<int> &in_order = random.chance(60) ? kChannelsLast : kRowMajor;
+  Nest &nest = maker.nest();
+  nest.inputs.push_back(maker.operand(
+      {{{{n, 1}}, 0, images}, {{{c, 1}}, 0, in_channels}, through(wy, y, r), through(wx, x, s)},
+      in_order, false, type));
   if (pooling) {
     nest.agg = random.chance(50) ? program::Agg::Max : program::Agg::Sum;
   } else {
     nest.agg = program::Agg::Sum;
     nest.comb = program::Comb::Mul;
     std::vector<Maker::Subscript> filter = {{{{m, 1}}, 0, channels}};
-    if (!depthwise) filter.push_back({{{c, 1}}, 0, inner});
+    if (!depthwise)
+      filter.push_back({{{c, 1}}, 0, inner});
     filter.push_back({{{r, 1}}, 0, wy.kernel});
     filter.push_back({{{s, 1}}, 0, wx.kernel});
     std::vector<int> order;
-    for (std::size_t d = 0; d < filter.size(); ++d) order.push_back(static_cast<int>(d));
+    for (std::size_t d = 0; d < filter.size(); ++d)
+      order.push_back(static_cast<int>(d));
     nest.inputs.push_back(maker.operand(filter, order, true, type));
   }
   nest.out = maker.operand({{{{n, 1}}, 0, images},
@@ -145,7 +154,7 @@ Nest random_window_nest(Random& random, DType type, bool depthwise, bool pooling
   return nest;
 }
 
-Nest random_product(Random& random, DType type) {
+Nest random_product(Random &random, DType type) {
   Maker maker("gemm", type);
   const std::int64_t rows = random.of<std::int64_t>({1, 2, 7});
   const std::int64_t columns = random.of<std::int64_t>({1, 3, 8, 19});
@@ -153,79 +162,219 @@ Nest random_product(Random& random, DType type) {
   const int m = maker.index("m", rows);
   const int n = maker.index("n", columns);
   const int k = maker.index("k", depth, true);
-  Nest& nest = maker.nest();
+  Nest &nest = maker.nest();
   nest.agg = program::Agg::Sum;
   nest.comb = program::Comb::Mul;
   nest.inputs.push_back(
       maker.operand({{{{m, 1}}, 0, rows}, {{{k, 1}}, 0, depth}}, {0, 1}, false, type));
-  nest.inputs.push_back(maker.operand({{{{k, 1}}, 0, depth}, {{{n, 1}}, 0, columns}},
-                                      random.chance(50) ? std::vector<int>{0, 1}
-                                                        : std::vector<int>{1, 0},
-                                      random.chance(70), type));
+  nest.inputs.push_back(
+      maker.operand({{{{k, 1}}, 0, depth}, {{{n, 1}}, 0, columns}},
+                    random.chance(50) ? std::vector<int>{0, 1} : std::vector<int>{1, 0},
+                    random.chance(70), type));
   nest.out = maker.operand({{{{m, 1}}, 0, rows}, {{{n, 1}}, 0, columns}}, {0, 1}, false, type);
   add_relu_and_bias(random, maker, n, columns);
   return nest;
 }
 
-Nest random_map(Random& random, DType type) {
+// Where the largest element of each row stands: out[m, n] = agg_k(A[m, k] == B[n, k] ? C[n, k]), or
+// the count of equal pairs. The compared types differ.
+Nest random_comparison(Random &random, DType type) {
+  Maker maker("select", type);
+  const std::int64_t rows = random.of<std::int64_t>({1, 3, 11});
+  const std::int64_t columns = random.of<std::int64_t>({1, 2, 8, 21});
+  const std::int64_t depth = random.of<std::int64_t>({1, 5, 9});
+  const bool guarded = random.chance(30);
+  const int m = maker.index("m", rows);
+  const int n = maker.index("n", columns);
+  const int k = maker.index("k", depth, true);
+  Nest &nest = maker.nest();
+  nest.agg = random.of<program::Agg>({program::Agg::Sum, program::Agg::Max, program::Agg::Min});
+  nest.comb = random.chance(50) ? program::Comb::Equal : program::Comb::Select;
+  const DType compared = random.of<DType>({DType::I8, DType::U8, DType::I32, type});
+  nest.inputs.push_back(
+      maker.operand({{{{m, 1}}, 0, rows}, {{{k, 1}}, 0, depth}}, {0, 1}, true, compared));
+  nest.inputs.push_back(
+      maker.operand({{{{n, 1}, {k, 1}}, guarded ? -1 : 0, columns + depth - 1, guarded}}, {0},
+                    random.chance(50), random.of<DType>({DType::I8, type})));
+  if (nest.comb == program::Comb::Select)
+    nest.inputs.push_back(
+        maker.operand({{{{n, 1}}, 0, columns}, {{{k, 1}}, 0, depth}}, {1, 0}, true, type));
+  nest.out = maker.operand({{{{m, 1}}, 0, rows}, {{{n, 1}}, 0, columns}}, {0, 1}, false, type);
+  add_relu_and_bias(random, maker, n, columns);
+  return nest;
+}
+
+Nest random_map(Random &random, DType type) {
   Maker maker("map", type);
   const std::int64_t rows = random.of<std::int64_t>({1, 3, 11});
   const std::int64_t columns = random.of<std::int64_t>({1, 2, 8, 21});
   const int y = maker.index("y", rows);
   const int x = maker.index("x", columns);
-  Nest& nest = maker.nest();
+  Nest &nest = maker.nest();
   nest.acc_type = type;
-  const std::vector<int> order = random.chance(50) ? std::vector<int>{0, 1} : std::vector<int>{1, 0};
+  const std::vector<int> order =
+      random.chance(50) ? std::vector<int>{0, 1} : std::vector<int>{1, 0};
   nest.extras.push_back(
       maker.operand({{{{y, 1}}, 0, rows}, {{{x, 1}}, 0, columns}}, order, false, type));
   nest.extras.push_back(maker.operand({{{{x, 1}}, 0, columns}}, {0}, false, type));
   nest.out = maker.operand({{{{y, 1}}, 0, rows}, {{{x, 1}}, 0, columns}}, {0, 1}, false, type);
   nest.post = program::call(
-      ScalarOp::Max, {program::call(ScalarOp::Mul, {program::operand(0, type), program::operand(1, type)}),
-                      program::constant(-3, type)});
+      ScalarOp::Max,
+      {program::call(ScalarOp::Mul, {program::operand(0, type), program::operand(1, type)}),
+       program::constant(-3, type)});
   return nest;
 }
 
-}  // namespace
+// The subscript of a pixel and its tap, with `before` elements of padding.
+Maker::Subscript padded(const ConvShape &c, int pixel, int tap, std::int64_t size) {
+  return {{{pixel, c.stride}, {tap, c.dilation}}, -c.before, size, c.before + c.after > 0};
+}
 
-Nest random_nest(Random& random, DType type) {
-  switch (random.between(0, 4)) {
-    case 0: return random_window_nest(random, type, false, false);
-    case 1: return random_window_nest(random, type, true, false);
-    case 2: return random_window_nest(random, type, false, true);
-    case 3: return random_product(random, type);
-    default: return random_map(random, type);
+} // namespace
+
+Nest conv_nest(const ConvShape &c) {
+  Maker maker("conv", DType::F32);
+  const auto points = [&](std::int64_t size) {
+    return (size + c.before + c.after - (c.kernel - 1) * c.dilation - 1) / c.stride + 1;
+  };
+  const std::int64_t rows = points(c.height);
+  const std::int64_t columns = points(c.width);
+  const int n = maker.index("n", c.images);
+  const int g = maker.index("g", c.groups);
+  const int m = maker.index("m", c.outputs);
+  const int y = maker.index("y", rows);
+  const int x = maker.index("x", columns);
+  const int k = maker.index("c", c.inputs, true);
+  const int r = maker.index("r", c.kernel, true);
+  const int s = maker.index("s", c.kernel, true);
+  const std::vector<int> order =
+      c.channels_last ? std::vector<int>{0, 3, 4, 1, 2} : std::vector<int>{0, 1, 2, 3, 4};
+  Nest &nest = maker.nest();
+  nest.agg = program::Agg::Sum;
+  nest.comb = program::Comb::Mul;
+  nest.inputs.push_back(maker.operand({{{{n, 1}}, 0, c.images},
+                                       {{{g, 1}}, 0, c.groups},
+                                       {{{k, 1}}, 0, c.inputs},
+                                       padded(c, y, r, c.height),
+                                       padded(c, x, s, c.width)},
+                                      order, false, DType::F32));
+  nest.inputs.push_back(maker.operand({{{{g, 1}}, 0, c.groups},
+                                       {{{m, 1}}, 0, c.outputs},
+                                       {{{k, 1}}, 0, c.inputs},
+                                       {{{r, 1}}, 0, c.kernel},
+                                       {{{s, 1}}, 0, c.kernel}},
+                                      {0, 1, 2, 3, 4}, true, DType::F32));
+  nest.out = maker.operand({{{{n, 1}}, 0, c.images},
+                            {{{g, 1}}, 0, c.groups},
+                            {{{m, 1}}, 0, c.outputs},
+                            {{{y, 1}}, 0, rows},
+                            {{{x, 1}}, 0, columns}},
+                           order, false, DType::F32);
+  nest.post = program::call(ScalarOp::Max, {nest.post, program::constant(0, nest.acc_type)});
+  return nest;
+}
+
+Nest random_nest(Random &random, DType type) {
+  switch (random.between(0, 5)) {
+  case 0:
+    return random_window_nest(random, type, false, false);
+  case 1:
+    return random_window_nest(random, type, true, false);
+  case 2:
+    return random_window_nest(random, type, false, true);
+  case 3:
+    return random_product(random, type);
+  case 4:
+    return random_comparison(random, type);
+  default:
+    return random_map(random, type);
   }
 }
 
-schedule::Schedule random_schedule(Random& random, const Nest& nest, const Target& target) {
-  for (int attempt = 0; attempt < 200; ++attempt) {
-    schedule::Schedule schedule = schedule::scalar_schedule(nest);
+namespace {
+
+using schedule::Schedule;
+using schedule::Split;
+
+void draw_vector_lanes(Random &random, const Nest &nest, Schedule &schedule) {
+  if (random.chance(80))
+    schedule.splits[static_cast<std::size_t>(random.between(0, nest.output_indices - 1))].lane =
+        random.of<std::int64_t>({2, 4, 8});
+}
+
+// Up to four parts over any output indices, and perhaps a vector.
+void draw_work_items(Random &random, const Nest &nest, Schedule &schedule) {
+  const std::int64_t parts = random.between(0, 4);
+  for (std::int64_t part = 0; part < parts; ++part) {
+    const int index = static_cast<int>(random.between(0, nest.output_indices - 1));
+    const std::int64_t count = random.of<std::int64_t>({2, 3, 4, 8});
+    schedule.lane_parts.push_back({index, count});
+    schedule.splits[static_cast<std::size_t>(index)].lane *= count;
+  }
+  if (schedule.lane_parts.size() < 2)
+    schedule.lane_parts.clear();
+  if (random.chance(40))
+    schedule.splits[static_cast<std::size_t>(random.between(0, nest.output_indices - 1))].vec =
+        random.of<std::int64_t>({2, 4});
+}
+
+void draw_factors(Random &random, const Nest &nest, Schedule &schedule) {
+  for (std::size_t i = 0; i < nest.indices.size(); ++i) {
+    Split &split = schedule.splits[i];
+    const std::int64_t extent = nest.indices[i].extent;
+    if (static_cast<int>(i) >= nest.output_indices) {
+      split.tile = random.chance(50) ? random.between(1, extent) : extent;
+      split.keep = random.chance(50) ? random.between(1, std::min<std::int64_t>(split.tile, 4)) : 1;
+      continue;
+    }
+    split.keep = random.chance(50) ? random.between(1, std::min<std::int64_t>(extent, 4)) : 1;
+    split.tile =
+        split.step() * (random.chance(50) ? 1 : random.between(1, 1 + extent / split.step()));
+  }
+}
+
+void draw_fills(Random &random, const Nest &nest, Schedule &schedule) {
+  using schedule::Fill;
+  using schedule::Layout;
+  const std::vector<int> chunks = chunked_indices(nest, schedule);
+  const bool twice = random.chance(45);
+  for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
+    schedule.fills[k] =
+        random.of<Fill>({Fill::Direct, Fill::Local, Fill::Packed, Fill::PackedLocal});
+    if (!is_staged(schedule.fills[k]))
+      continue;
+    schedule.stages[k].layout = random.of<Layout>({Layout::Plain, Layout::Turned, Layout::Odd});
+    if (!chunks.empty() && random.chance(70))
+      schedule.stages[k].at = twice ? chunks.back() : random.of<int>(chunks);
+    schedule.stages[k].twice = twice && schedule.stages[k].at >= 0;
+  }
+}
+
+} // namespace
+
+Schedule random_schedule(Random &random, const Nest &nest, const Target &target) {
+  for (int attempt = 0; attempt < 300; ++attempt) {
+    Schedule schedule = schedule::scalar_schedule(nest);
     schedule.name = "random";
     schedule.lanes = target.lanes;
-    const int lane = random.chance(80) ? static_cast<int>(random.between(0, nest.output_indices - 1)) : -1;
-    for (std::size_t i = 0; i < nest.indices.size(); ++i) {
-      schedule::Split& split = schedule.splits[i];
-      const std::int64_t extent = nest.indices[i].extent;
-      split.keep = random.chance(50) ? random.between(1, std::min<std::int64_t>(extent, 4)) : 1;
-      if (static_cast<int>(i) >= nest.output_indices) continue;
-      if (static_cast<int>(i) == lane) split.lane = random.of<std::int64_t>({2, 4, 8});
-      split.tile = split.step() * random.between(1, 1 + extent / split.step());
-    }
+    if (target.lanes == LaneKind::Vector)
+      draw_vector_lanes(random, nest, schedule);
+    else
+      draw_work_items(random, nest, schedule);
+    draw_factors(random, nest, schedule);
     const auto middle = schedule.order.begin() + nest.output_indices;
     std::shuffle(schedule.order.begin(), middle, random.engine());
     std::shuffle(middle, schedule.order.end(), random.engine());
-    for (schedule::Fill& fill : schedule.fills)
-      fill = random.of<schedule::Fill>(
-          {schedule::Fill::Direct, schedule::Fill::Local, schedule::Fill::Packed});
-    if (!schedule::illegal(nest, schedule, target)) return schedule;
+    draw_fills(random, nest, schedule);
+    if (!schedule::illegal(nest, schedule, target))
+      return schedule;
   }
   return schedule::scalar_schedule(nest);
 }
 
-std::vector<std::vector<std::byte>> integer_slots(Random& random, const Nest& nest) {
+std::vector<std::vector<std::byte>> integer_slots(Random &random, const Nest &nest) {
   std::vector<std::vector<std::byte>> slots;
-  for (const nest::Slot& slot : nest.slots) {
+  for (const nest::Slot &slot : nest.slots) {
     slots.emplace_back(static_cast<std::size_t>(slot.elems * size_bytes(slot.type)));
     for (std::int64_t i = 0; i < slot.elems; ++i)
       store_element(slots.back().data(), slot.type, i, static_cast<double>(random.between(-4, 4)));
@@ -233,4 +382,40 @@ std::vector<std::vector<std::byte>> integer_slots(Random& random, const Nest& ne
   return slots;
 }
 
-}  // namespace tilefuse::testing
+std::vector<std::span<std::byte>> arguments(const Nest &nest, const Schedule &schedule,
+                                            std::vector<std::vector<std::byte>> &slots,
+                                            std::vector<std::vector<std::byte>> &packed) {
+  std::vector<std::span<std::byte>> args;
+  const std::vector<schedule::KernelArg> list = kernel_args(nest, schedule);
+  packed.reserve(list.size());
+  for (const schedule::KernelArg &arg : list) {
+    if (arg.slot >= 0) {
+      args.emplace_back(slots[static_cast<std::size_t>(arg.slot)]);
+      continue;
+    }
+    const int slot = nest.inputs[static_cast<std::size_t>(arg.packed_input)].slot;
+    packed.push_back(
+        model::pack(nest, schedule, arg.packed_input, slots[static_cast<std::size_t>(slot)]));
+    args.emplace_back(packed.back());
+  }
+  return args;
+}
+
+std::vector<std::byte> simulated(const Nest &nest, const Schedule &schedule, const Target &target,
+                                 std::vector<std::vector<std::byte>> slots) {
+  std::vector<std::vector<std::byte>> packed;
+  const std::vector<std::span<std::byte>> args = arguments(nest, schedule, slots, packed);
+  kernel::SimulationOptions options = model::simulation_options(nest, schedule, target);
+  options.target->vector_registers = 1 << 20; // a random schedule may spill
+  options.count = false;
+  kernel::simulate(lower::lower({nest}, schedule, target), args, options);
+  return slots[static_cast<std::size_t>(nest.out.slot)];
+}
+
+std::vector<std::byte> evaluated(const Nest &nest, std::vector<std::vector<std::byte>> slots) {
+  std::vector<std::span<std::byte>> spans(slots.begin(), slots.end());
+  nest::evaluate(nest, spans);
+  return slots[static_cast<std::size_t>(nest.out.slot)];
+}
+
+} // namespace tilefuse::testing

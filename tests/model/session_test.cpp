@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions: the cache makes a second start compile nothing, buffers share the arena without harm, bad inputs are refused.
+// Sessions: the cache makes a second start compile nothing, buffers share the arena without harm,
+// bad inputs are refused.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -7,6 +8,7 @@
 #include "model/devices.h"
 #include "model/model.h"
 #include "nest/fold.h"
+#include "paths.h"
 #include "tile/tile.h"
 
 namespace tilefuse {
@@ -15,9 +17,10 @@ namespace {
 using program::HostTensor;
 using program::TensorId;
 
-// A small residual network with a concatenation: conv, relu, two branches, concat, add, pooling to one number a channel.
+// A small residual network with a concatenation: conv, relu, two branches, concat, add, pooling to
+// one number a channel.
 class Network {
- public:
+public:
   Network() : ops_(tile::read_library(TILEFUSE_SOURCE_DIR "/ops")) {
     ops_.add("function pool(X[N, C, H, W]) -> (O) { O[n, c : N, C] = +(X[n, c, y, x]); }\n"
              "function join(A[N, C, H, W], B[N, D, H, W]) -> (O) {\n"
@@ -26,7 +29,8 @@ class Network {
              "}\n",
              "test");
     program_.name = "network";
-    const TensorId x = program_.add({.name = "x", .type = DType::F32, .shape = {1, 3, 12, 12}, .role = program::Role::Input});
+    const TensorId x = program_.add(
+        {.name = "x", .type = DType::F32, .shape = {1, 3, 12, 12}, .role = program::Role::Input});
     program_.inputs = {x};
     const TensorId a = relu(conv(x, 8, 3));
     const TensorId left = relu(conv(a, 8, 3));
@@ -36,21 +40,28 @@ class Network {
     program_.outputs = {call("pool", {mixed})};
   }
 
-  const program::Program& program() const { return program_; }
+  const program::Program &program() const { return program_; }
 
- private:
-  TensorId call(const char* function, std::vector<TensorId> args, const tile::Attributes& attributes = {}) {
+private:
+  TensorId call(const char *function, std::vector<TensorId> args,
+                const tile::Attributes &attributes = {}) {
     return ops_.instantiate(function, args, attributes, program_, function).at(0);
   }
   TensorId relu(TensorId x) { return call("relu", {x}); }
   TensorId conv(TensorId x, std::int64_t outputs, std::int64_t taps) {
     const std::int64_t channels = program_[x].shape[1];
-    HostTensor weights = program::make_host_tensor("w", DType::F32, {outputs, channels, taps, taps});
+    HostTensor weights =
+        program::make_host_tensor("w", DType::F32, {outputs, channels, taps, taps});
     for (std::int64_t i = 0; i < program::elems(weights.shape); ++i)
       program::set(weights, i, static_cast<double>((i * 7 + outputs) % 5 - 2));
-    const TensorId w = program_.add({.name = "w", .type = DType::F32, .shape = weights.shape, .role = program::Role::Constant,
+    const TensorId w = program_.add({.name = "w",
+                                     .type = DType::F32,
+                                     .shape = weights.shape,
+                                     .role = program::Role::Constant,
                                      .data = std::make_shared<const program::Bytes>(weights.data)});
-    return call("conv2d", {x, w}, {{"PY", taps / 2}, {"PX", taps / 2}, {"OY", std::int64_t{12}}, {"OX", std::int64_t{12}}});
+    return call(
+        "conv2d", {x, w},
+        {{"PY", taps / 2}, {"PX", taps / 2}, {"OY", std::int64_t{12}}, {"OX", std::int64_t{12}}});
   }
 
   tile::Library ops_;
@@ -59,7 +70,8 @@ class Network {
 
 HostTensor image() {
   HostTensor x = program::make_host_tensor("x", DType::F32, {1, 3, 12, 12});
-  for (std::int64_t i = 0; i < program::elems(x.shape); ++i) program::set(x, i, static_cast<double>(i % 3 - 1));
+  for (std::int64_t i = 0; i < program::elems(x.shape); ++i)
+    program::set(x, i, static_cast<double>(i % 3 - 1));
   return x;
 }
 
@@ -67,9 +79,9 @@ TEST(Session, NetworkIsExactAndRunsAgain) {
   const Network network;
   const HostTensor x = image();
   const HostTensor expected = nest::evaluate_program(network.program(), {{"x", x}}).at(0);
-  for (testing::NamedDevice& on : testing::devices()) {
+  for (testing::NamedDevice &on : testing::devices()) {
     SCOPED_TRACE(on.name);
-    runtime::KernelCache cache("", [](const std::string&) {});
+    runtime::KernelCache cache("", [](const std::string &) {});
     model::Session session(network.program(), *on.device, cache, {});
     EXPECT_EQ(session.run({{x}}).at(0).data, expected.data);
     session.run_again();
@@ -79,8 +91,8 @@ TEST(Session, NetworkIsExactAndRunsAgain) {
 
 TEST(Session, ConcatenationCostsNoKernel) {
   const Network network;
-  for (testing::NamedDevice& on : testing::devices()) {
-    runtime::KernelCache cache("", [](const std::string&) {});
+  for (testing::NamedDevice &on : testing::devices()) {
+    runtime::KernelCache cache("", [](const std::string &) {});
     model::Session session(network.program(), *on.device, cache, {});
     EXPECT_EQ(session.stats().kernels, 5) << session.plan_text();
   }
@@ -88,11 +100,12 @@ TEST(Session, ConcatenationCostsNoKernel) {
 
 TEST(Session, SecondStartCompilesNothing) {
   const Network network;
-  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "session_cache";
-  for (testing::NamedDevice& on : testing::devices()) {
+  const std::filesystem::path folder =
+      std::filesystem::path(::testing::TempDir()) / "session_cache";
+  for (testing::NamedDevice &on : testing::devices()) {
     std::filesystem::remove_all(folder);
     const auto start = [&] {
-      runtime::KernelCache cache((folder / "kernels.sqlite").string(), [](const std::string&) {});
+      runtime::KernelCache cache((folder / "kernels.sqlite").string(), [](const std::string &) {});
       model::Session session(network.program(), *on.device, cache, {});
       session.run({{image()}});
       return session.stats().compiled;
@@ -104,13 +117,13 @@ TEST(Session, SecondStartCompilesNothing) {
 
 TEST(Session, WrongInputIsRefused) {
   const Network network;
-  testing::NamedDevice& on = testing::devices().front();
-  runtime::KernelCache cache("", [](const std::string&) {});
+  testing::NamedDevice &on = testing::devices().front();
+  runtime::KernelCache cache("", [](const std::string &) {});
   model::Session session(network.program(), *on.device, cache, {});
   EXPECT_THROW(session.run({}), Error);
   EXPECT_THROW(session.run({{program::make_host_tensor("x", DType::F32, {1, 3, 12, 11})}}), Error);
   EXPECT_THROW(session.run({{program::make_host_tensor("x", DType::F16, {1, 3, 12, 12})}}), Error);
 }
 
-}  // namespace
-}  // namespace tilefuse
+} // namespace
+} // namespace tilefuse

@@ -174,12 +174,23 @@ TEST(Flatten, CopiesTheInitOnlyWhereItShows) {
   EXPECT_EQ(insert(10, 0, false).size(), 1U);
 }
 
-TEST(Flatten, NothingInRangeIsNoNest) {
+TEST(Flatten, NamesWhatLeavesNoPoint) {
   Program program = one_operand(Agg::Sum, {4}, {4}, 1);
   body_of(program).out = {affine(1, {{0, 1}})};
   body_of(program).in[0].subscripts = {affine(1, {{0, 1}}, 4)};
-  const program::StoredProgram stored = test::row_major_storage(program);
-  EXPECT_TRUE(nest::flatten(stored, stored.program.statements[0]).empty());
+  const Error outside = flatten_error(program);
+  EXPECT_EQ(outside.code(), ErrorCode::Shape);
+  EXPECT_EQ(outside.message(), "nothing is computed: no point satisfies 0 <= a < 4 (dimension 0 of "
+                               "the result) and 0 <= a + 4 < 4 (dimension 0 of operand 0)");
+  EXPECT_EQ(outside.where(), "Op op1");
+
+  // The least value comes from one constraint, the greatest from another.
+  body_of(program).in[0].subscripts = {affine(1, {{0, 1}})};
+  body_of(program).constraints = {{affine(1, {{0, 2}}, -1), 4}, {affine(1, {{0, 3}}), 3}};
+  EXPECT_EQ(
+      flatten_error(program).message(),
+      "nothing is computed: no point satisfies 0 <= 2*a - 1 < 4 (a constraint) and 0 <= 3*a < "
+      "3 (a constraint)");
 }
 
 TEST(Flatten, MaximumOverPaddingAloneIsZero) {
@@ -215,20 +226,15 @@ TEST(Flatten, TwoIndicesThatOnlyBoundEachOtherAreUnbounded) {
   EXPECT_EQ(flatten_error(program).code(), ErrorCode::Shape);
 }
 
-TEST(Flatten, RefusesWhatNeedsDefract) {
-  Program compound = one_operand(Agg::Sum, {4, 4}, {7}, 2);
-  body_of(compound).out = {affine(2, {{0, 1}, {1, 1}})};
-  body_of(compound).in[0].subscripts = {affine(2, {{0, 1}}), affine(2, {{1, 1}})};
-  EXPECT_EQ(flatten_error(compound).code(), ErrorCode::Unsupported);
-  EXPECT_EQ(flatten_error(compound).where(), "Op op1");
-
+TEST(Flatten, NamesSubscriptsThatAreNeverWhole) {
   Program half = one_operand(Agg::Assign, {4}, {8}, 1);
-  body_of(half).out = {affine(1, {{0, 1}})};
-  body_of(half).in[0].subscripts = {affine(1, {})};
-  body_of(half).in[0].subscripts[0].coeff[0] = Rational(1, 2);
+  body_of(half).out = {affine(1, {{0, 2}})};
+  body_of(half).in[0].subscripts = {affine(1, {{0, 1}})};
+  body_of(half).in[0].subscripts[0].constant = Rational(1, 2);
   const Error error = flatten_error(half);
-  EXPECT_EQ(error.code(), ErrorCode::Unsupported);
-  EXPECT_NE(error.message().find("1/2"), std::string::npos);
+  EXPECT_EQ(error.code(), ErrorCode::Shape);
+  EXPECT_EQ(error.message(), "nothing is computed: 0 <= a + 1/2 < 4 (dimension 0 of operand 0) "
+                             "gives no whole number at any point");
 }
 
 TEST(Flatten, RefusesRepeatedAssignment) {

@@ -8,6 +8,7 @@
 #include "nest/convolution.h"
 #include "nest/fold.h"
 #include "nest/stored.h"
+#include "program/drop_dead.h"
 
 namespace tilefuse {
 namespace {
@@ -323,7 +324,7 @@ TEST(DropDead, KeepsInputsAndWhatOutputsNeed) {
   program.inputs.push_back(unread);
   batch_norm(program, t, random);
   program.outputs = {relu(program, t)};
-  const Program live = nest::drop_dead(program);
+  const Program live = program::drop_dead(program);
   EXPECT_EQ(live.statements.size(), 2U);
   EXPECT_EQ(live.inputs.size(), 2U);
   EXPECT_EQ(live.tensors.size(), 5U);

@@ -14,6 +14,7 @@
 
 #include "nest/fold.h"
 #include "onnx/model_builder.h"
+#include "paths.h"
 
 namespace tilefuse::onnx_import {
 namespace {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "onnx/model_builder.h"
+#include "paths.h"
 
 #include <cstdlib>
 #include <fstream>

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "onnx/model_builder.h"
+#include "paths.h"
 
 namespace tilefuse::onnx_import {
 namespace {

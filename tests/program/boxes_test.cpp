@@ -83,6 +83,8 @@ TEST(WrittenBox, SlicesPaddingAndConstantSubscripts) {
   EXPECT_EQ(written("f32[8] = assign[i](%0[i]) -> [i] where 0 <= i - 1 < 2", x), (Box{{1}, {3}}));
   EXPECT_EQ(written("f32[8] = assign[i](%0[i]) -> [i] where 0 <= i - 9 < 2", x), kNothing1);
   EXPECT_EQ(written("f32[8] = sum[i, j](%0[j]) -> [i] where 0 <= j - 9 < 2", x), kNothing1);
+  EXPECT_EQ(written("f32[] = sum[j](%0[j]) -> [] where 0 <= j - 2 < 2", x), whole({}));
+  EXPECT_EQ(written("f32[] = sum[j](%0[j]) -> [] where 0 <= j - 9 < 2", x), std::nullopt);
 }
 
 TEST(WrittenBox, ConditionsWithoutIntegerSolutionsWriteNothing) {

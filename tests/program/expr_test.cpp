@@ -66,6 +66,16 @@ TEST(Expr, FloatFunctionsOfIntegersAreFloatAndRoundingIsNothing) {
   EXPECT_EQ(call(ScalarOp::Floor, {operand(0, DType::I32)}), operand(0, DType::I32));
 }
 
+TEST(Expr, BitOperationsTakeIntegers) {
+  EXPECT_EQ(type_of(ScalarOp::BitAnd, DType::I8, DType::I32), DType::I32);
+  const Expr mask = call(ScalarOp::BitXor, {operand(0, DType::U8), constant(7, DType::F32)});
+  EXPECT_EQ(mask.args[1], constant(7, DType::U8));
+  EXPECT_EQ(call(ScalarOp::BitXor, {operand(0, DType::Bool), operand(1, DType::Bool)}),
+            call(ScalarOp::Ne, {operand(0, DType::Bool), operand(1, DType::Bool)}));
+  EXPECT_THROW(type_of(ScalarOp::BitOr, DType::F32, DType::I32), Error);
+  EXPECT_THROW(type_of(ScalarOp::BitLeft, DType::Bool, DType::Bool), Error);
+}
+
 TEST(Expr, WrongArityIsAnError) {
   EXPECT_THROW(call(ScalarOp::Add, {operand(0, DType::F32)}), Error);
   EXPECT_THROW(call(ScalarOp::Neg, {}), Error);
@@ -115,8 +125,11 @@ Expr random_expr(std::mt19937 &random, int depth) {
     return cast(random_expr(random, depth - 1), kTypes[static_cast<std::size_t>(pick(5))]);
   const auto op = static_cast<ScalarOp>(pick(static_cast<int>(ScalarOp::Select) + 1));
   std::vector<Expr> args;
-  for (int i = 0; i < row(op).arity; ++i)
+  for (int i = 0; i < row(op).arity; ++i) {
     args.push_back(random_expr(random, depth - 1));
+    if (is_bitwise(op))
+      args.back() = cast(std::move(args.back()), DType::I32);
+  }
   return call(op, std::move(args));
 }
 

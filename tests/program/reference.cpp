@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program/reference.h"
+#include "program/boxes.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -18,6 +20,12 @@ constexpr std::int64_t kMost = 400;
 
 std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
 
+double cast_value(double value, DType type) {
+  if (type == DType::Bool)
+    return value != 0 ? 1 : 0;
+  return is_float(type) ? value : std::trunc(value);
+}
+
 double evaluate_expr(const Expr &expr, const Values &operands) {
   if (expr.kind == Expr::Kind::Const)
     return expr.value;
@@ -27,7 +35,7 @@ double evaluate_expr(const Expr &expr, const Values &operands) {
   for (const Expr &arg : expr.args)
     args.push_back(evaluate_expr(arg, operands));
   if (expr.kind == Expr::Kind::Cast)
-    return args.front();
+    return cast_value(args.front(), expr.type);
   return evaluate(expr.op, args, !is_float(expr.type));
 }
 
@@ -147,6 +155,8 @@ void run_contraction(const Program &program, const Statement &statement, const C
       value *= args[1];
     if (body.comb == Comb::Add)
       value += args[1];
+    if (compares(body.comb))
+      value = args[0] == args[1] ? (body.comb == Comb::Select ? args[2] : 1) : 0;
     const auto [slot, first] = written.emplace(subscripts_at(body.out, point), 0);
     slot->second = aggregate(body.agg, first, slot->second, value);
   });
@@ -221,6 +231,13 @@ Values input_values(const Program &program, std::size_t k) {
 }
 
 std::vector<Values> run(const Program &program) {
+  std::vector<Values> inputs;
+  for (std::size_t k = 0; k < program.inputs.size(); ++k)
+    inputs.push_back(input_values(program, k));
+  return run(program, inputs);
+}
+
+std::vector<Values> run(const Program &program, const std::vector<Values> &inputs) {
   std::vector<Values> values(program.tensors.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i].assign(static_cast<std::size_t>(elems(program.tensors[i].shape)), 0);
@@ -228,7 +245,7 @@ std::vector<Values> run(const Program &program) {
       values[i] = constant_values(program.tensors[i]);
   }
   for (std::size_t k = 0; k < program.inputs.size(); ++k)
-    values[at(program.inputs[k])] = input_values(program, k);
+    values[at(program.inputs[k])] = inputs.at(k);
   const auto element = [&](TensorId id, const Point &point) -> double & {
     return values[at(id)][offset_of(point, row_major(program[id].shape))];
   };
@@ -285,6 +302,16 @@ std::vector<Values> run(const StoredProgram &stored) {
       const Window &b = stored.windows[at(statement.out)];
       return a.buffer == b.buffer && a.offset == b.offset && a.strides == b.strides;
     };
+    const auto is_alone = [&] {
+      return std::none_of(
+          program.statements.begin(), program.statements.end(), [&](const Statement &other) {
+            return other.out != statement.out &&
+                   stored.windows[at(other.out)].buffer == stored.windows[at(statement.out)].buffer;
+          });
+    };
+    if (is_alone() && spans_result(program[statement.out].shape, body))
+      each_element(program[statement.out].shape,
+                   [&](const Point &point) { memory.store(statement.out, point, 0); });
     if (body.init && !shares())
       copy(program, *body.init, statement.out, memory);
     run_contraction(program, statement, body, memory);

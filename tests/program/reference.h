@@ -19,8 +19,10 @@ void fill_constants(Program &program);
 // Small integers for the k-th input.
 Values input_values(const Program &program, std::size_t k);
 
-// Row-major values of each output.
+// Row-major values of each output, of input_values or of the given values of each input. Nothing is
+// rounded to a tensor's type, except by a cast to an integer or to bool.
 std::vector<Values> run(const Program &program);
+std::vector<Values> run(const Program &program, const std::vector<Values> &inputs);
 // The same over buffers that hold NaN wherever nothing was written and no zeroing was asked for.
 std::vector<Values> run(const StoredProgram &stored);
 

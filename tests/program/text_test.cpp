@@ -17,6 +17,8 @@ const std::string kDemo = R"(program "demo" {
   %4 "flat" : f32[4, 64] = view(%3) from "Flatten"
   %5 "top" : f32[] = max[i, j](%4[i, j] + %4[i, 0]) -> []
   %6 "zero" : f16[] = map[](0:f16)
+  %7 "same" : i32[4] = sum[i, j](%4[i, j] == %4[i, 0]) -> [i]
+  %8 "where" : f32[4] = max[i, j](%4[i, j] == %4[i, 0] ? %4[i, j]) -> [i]
   output %5
   output %4
 }

@@ -117,5 +117,24 @@ TEST(Evaluate, EdgeCases) {
   EXPECT_EQ(apply(ScalarOp::And, {2, 0}), 0);
 }
 
+TEST(DType, BitOperationsWrapToTheType) {
+  using Op = ScalarOp;
+  EXPECT_EQ(evaluate_bits(Op::BitAnd, DType::I32, 12, 10), 8);
+  EXPECT_EQ(evaluate_bits(Op::BitOr, DType::I32, 12, 10), 14);
+  EXPECT_EQ(evaluate_bits(Op::BitXor, DType::I32, -1, 10), -11);
+  EXPECT_EQ(evaluate_bits(Op::BitNot, DType::U8, 1, 0), 254);
+  EXPECT_EQ(evaluate_bits(Op::BitNot, DType::I8, 1, 0), -2);
+  EXPECT_EQ(evaluate_bits(Op::BitLeft, DType::I8, 3, 6), -64);
+  EXPECT_EQ(evaluate_bits(Op::BitLeft, DType::U8, 3, 7), 128);
+  EXPECT_EQ(evaluate_bits(Op::BitLeft, DType::I32, 1, 33), 2) << "amounts count modulo the width";
+  EXPECT_EQ(evaluate_bits(Op::BitLeft, DType::I64, 1, 63), INT64_MIN);
+  EXPECT_EQ(evaluate_bits(Op::BitRight, DType::I32, -8, 1), -4);
+  EXPECT_EQ(evaluate_bits(Op::BitRight, DType::I32, -8, -1), -1);
+  for (int op = 0; op <= static_cast<int>(Op::Select); ++op)
+    EXPECT_EQ(row(static_cast<Op>(op)).op, static_cast<Op>(op));
+  const std::array<double, 2> huge{1e300, std::nan("")};
+  EXPECT_EQ(evaluate(Op::BitOr, huge), static_cast<double>(INT64_MAX));
+}
+
 } // namespace
 } // namespace tilefuse

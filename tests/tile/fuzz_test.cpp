@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "paths.h"
 #include "tile/functions.h"
 #include "tile/tile.h"
 

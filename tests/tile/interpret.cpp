@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tile/interpret.h"
+#include "paths.h"
 
 #include <cmath>
 #include <limits>
@@ -106,6 +107,8 @@ std::optional<double> product_at(const Program &program, const Contraction &c,
   }
   if (operands.size() == 1)
     return operands[0];
+  if (compares(c.comb))
+    return operands[0] == operands[1] ? (c.comb == Comb::Select ? operands[2] : 1) : 0;
   return c.comb == Comb::Mul ? operands[0] * operands[1] : operands[0] + operands[1];
 }
 
@@ -142,6 +145,10 @@ double value_of(const Expr &expr, const std::vector<double> &operands) {
     store_element(&cell, expr.type, 0, args[0]);
     return load_element(&cell, expr.type, 0);
   }
+  if (is_bitwise(expr.op))
+    return static_cast<double>(evaluate_bits(expr.op, expr.type,
+                                             static_cast<std::int64_t>(args.front()),
+                                             static_cast<std::int64_t>(args.back())));
   return evaluate(expr.op, args, !is_float(expr.type));
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "paths.h"
 #include "tile/interpret.h"
 
 namespace tilefuse::test {
@@ -324,34 +325,6 @@ TEST(Ops, EveryFunctionMakesAProgramThatVerifies) {
   for (const Case &c : all_cases())
     for (const DType type : {DType::F32, DType::F16})
       check(c, type);
-}
-
-// What nest/ can flatten: output subscripts are one index with coefficient 1, or a constant; input
-// subscripts are integer.
-TEST(Ops, SubscriptsAreOfTheFormThatNestsTake) {
-  for (const Case &c : all_cases()) {
-    SCOPED_TRACE(c.function);
-    std::vector<Values> inputs;
-    for (const Shape &shape : c.inputs)
-      inputs.push_back({shape, {}});
-    for (const program::Statement &statement :
-         operator_program(c.function, inputs, c.attributes).statements) {
-      const auto *contraction = std::get_if<program::Contraction>(&statement.body);
-      if (!contraction)
-        continue;
-      for (const program::Affine &subscript : contraction->out) {
-        const auto used = std::count_if(subscript.coeff.begin(), subscript.coeff.end(),
-                                        [](const Rational &r) { return !r.is_zero(); });
-        EXPECT_LE(used, 1);
-        for (const Rational &coeff : subscript.coeff)
-          EXPECT_TRUE(coeff.is_zero() || coeff == Rational(1));
-      }
-      for (const program::Access &access : contraction->in)
-        for (const program::Affine &subscript : access.subscripts)
-          for (const Rational &coeff : subscript.coeff)
-            EXPECT_TRUE(coeff.is_integer() && subscript.constant.is_integer());
-    }
-  }
 }
 
 TEST(Ops, ShapesThatDoNotFitAreErrors) {

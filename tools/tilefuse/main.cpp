@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line. Exit code 0: done; 2: the user's input or machine cannot do it, said in one
-// sentence; 3: anything else.
+// The command line. Exit code 0: done; 1: `fmt --check` found something; 2: the user's input or
+// machine cannot do it, said in one sentence, or at each place of a text as compilers do; 3:
+// anything else.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -17,16 +18,35 @@ constexpr int kUserError = 2;
 constexpr int kOtherError = 3;
 
 using AddVerb = void (*)(CLI::App &);
-constexpr AddVerb kVerbs[] = {tilefuse::tool::add_run, tilefuse::tool::add_bench,
-                              tilefuse::tool::add_devices, tilefuse::tool::add_opt};
+constexpr AddVerb kVerbs[] = {
+    tilefuse::tool::add_run,     tilefuse::tool::add_bench,  tilefuse::tool::add_devices,
+    tilefuse::tool::add_explain, tilefuse::tool::add_opt,    tilefuse::tool::add_fmt,
+    tilefuse::tool::add_verify,  tilefuse::tool::add_doctor, tilefuse::tool::add_simulate};
 
 void complain(const std::string &text) {
-  std::fprintf(stderr, "tilefuse: error: %s\n", tilefuse::tool::printable(text).c_str());
+  std::fprintf(stderr, "%s\n", tilefuse::tool::printable(text).c_str());
 }
 
+// "file:line:column"
+bool is_place_in_text(const std::string &where) {
+  int numbers = 0;
+  std::size_t end = where.size();
+  for (; numbers < 2 && end > 0; ++numbers) {
+    const std::size_t colon = where.find_last_not_of("0123456789", end - 1);
+    if (colon == std::string::npos || where[colon] != ':' || colon + 1 == end)
+      return false;
+    end = colon;
+  }
+  return numbers == 2;
+}
+
+// "tilefuse: error: message", or "file:line:column: error: message" for a place in a text.
 std::string text_of(const tilefuse::Error &error) {
-  std::string text =
-      error.where().empty() ? error.message() : error.where() + ": " + error.message();
+  const std::string &where = error.where();
+  std::string text = is_place_in_text(where)
+                         ? where + ": error: "
+                         : "tilefuse: error: " + (where.empty() ? "" : where + ": ");
+  text += error.message();
   for (const std::string &note : error.notes())
     text += "\ntilefuse: note: " + note;
   return text;
@@ -38,8 +58,10 @@ int parse_and_run(CLI::App &app, int argc, char **argv) {
     return 0;
   } catch (const CLI::Success &help) {
     return app.exit(help);
+  } catch (const CLI::RuntimeError &ended) {
+    return ended.get_exit_code();
   } catch (const CLI::ParseError &mistake) {
-    complain(std::string(mistake.what()) +
+    complain("tilefuse: error: " + std::string(mistake.what()) +
              "\ntilefuse: note: tilefuse --help and tilefuse VERB --help say what there is");
     return kUserError;
   }
@@ -62,7 +84,7 @@ int main(int argc, char **argv) {
     complain(text_of(error));
     return kUserError;
   } catch (const std::exception &failure) {
-    complain(failure.what());
+    complain(std::string("tilefuse: error: ") + failure.what());
     return kOtherError;
   }
 }

@@ -10,6 +10,7 @@
 #include "onnx/import.h"
 #include "paths.h"
 #include "progress.h"
+#include "schedule/algorithms.h"
 #include "table.h"
 #include "target/target.h"
 #include "tile/tile.h"
@@ -21,28 +22,15 @@ void warn(const std::string &text) {
   std::fprintf(stderr, "tilefuse: warning: %s\n", printable(text).c_str());
 }
 
-std::unique_ptr<runtime::Device> make_device(const std::string &selector, int threads) {
-  if (selector == "cpu")
-    return runtime::make_cpu_device(threads);
-  if (selector == "opencl" || selector.starts_with("opencl:"))
-    return runtime::make_opencl_device(selector, read_targets(devices_directory()));
-  throw Error(
-      ErrorCode::Device,
-      fmt::format(
-          "there is no device '{}', need cpu, opencl, opencl:PLATFORM or opencl:PLATFORM:DEVICE",
-          selector),
-      {}, {"tilefuse devices lists what was found"});
-}
-
 OpenedModel open_on(const program::Program &program, const ModelOptions &options,
                     const std::string &selector, std::string choice) {
   OpenedModel opened;
   opened.choice = std::move(choice);
-  opened.device = make_device(selector, options.threads);
-  const std::string path = options.cache.empty() ? runtime::default_cache_path() : options.cache;
-  opened.cache = std::make_unique<runtime::KernelCache>(options.no_cache ? "" : path, warn);
+  opened.device = open_device(selector, options.threads);
+  opened.cache = open_cache(options);
   Progress progress("compiling");
   const model::SessionOptions session{
+      .algorithm = options.algorithm,
       .dump_directory = options.dump,
       .progress = [&](int done, int total) { progress.show(done, total); },
       .warn = warn};
@@ -76,7 +64,7 @@ OpenedModel open_anywhere(const program::Program &program, const ModelOptions &o
 void add_model_options(CLI::App &verb, ModelOptions &options) {
   verb.add_option("model", options.model, "ONNX model")->required()->type_name("MODEL");
   verb.add_option("--device", options.device,
-                  "cpu, opencl, opencl:P or opencl:P:D (numbers or parts of names)")
+                  "cpu, cuda, cuda:N, opencl, opencl:P or opencl:P:D (numbers or parts of names)")
       ->type_name("DEVICE");
   verb.add_option("--batch", options.batch, "Binds a symbolic first dimension; 1 when not said")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 32))
@@ -87,8 +75,20 @@ void add_model_options(CLI::App &verb, ModelOptions &options) {
   auto *cache = verb.add_option("--cache", options.cache, "Kernel cache file")->type_name("PATH");
   verb.add_flag("--no-cache", options.no_cache, "Neither read nor write a kernel cache")
       ->excludes(cache);
+  verb.add_option(
+      "--algorithm", options.algorithm,
+      fmt::format("Force one where it fits: {}", fmt::join(schedule::algorithm_names(), ", ")));
   verb.add_option("--dump", options.dump, "Write the text of every level of every kernel there")
       ->type_name("DIR");
+}
+
+std::unique_ptr<runtime::Device> open_device(const std::string &selector, int threads) {
+  return runtime::make_device(selector, threads, read_targets(devices_directory()));
+}
+
+std::unique_ptr<runtime::KernelCache> open_cache(const ModelOptions &options) {
+  const std::string path = options.cache.empty() ? runtime::default_cache_path() : options.cache;
+  return std::make_unique<runtime::KernelCache>(options.no_cache ? "" : path, warn);
 }
 
 program::Program import(const ModelOptions &options,

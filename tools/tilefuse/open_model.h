@@ -27,6 +27,7 @@ struct ModelOptions {
   std::string cache;  // empty: default_cache_path
   bool no_cache = false;
   std::string dump;
+  std::string algorithm;
   std::optional<std::int64_t> batch;
   int threads = 0; // of the CPU device; 0: one per core
 };
@@ -37,6 +38,11 @@ void add_model_options(CLI::App &verb, ModelOptions &options);
 // The model as a program; `shapes` bind symbolic dimensions of inputs.
 program::Program import(const ModelOptions &options,
                         const std::map<std::string, program::Shape> &shapes);
+
+// The device that a selector names. Error{Device} says what there is.
+std::unique_ptr<runtime::Device> open_device(const std::string &selector, int threads);
+// The kernel cache in force; warnings go to stderr.
+std::unique_ptr<runtime::KernelCache> open_cache(const ModelOptions &options);
 
 // Members are in the order in which they must be made; they go in the opposite one.
 struct OpenedModel {

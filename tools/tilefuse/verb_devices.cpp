@@ -30,9 +30,10 @@ std::vector<std::string> cpu_row() {
 void devices() {
   Table table{
       .head = {"device", "name", "state"}, .rows = {cpu_row()}, .is_number = {false, false, false}};
-  for (const runtime::DeviceEntry &entry : runtime::list_opencl_devices())
-    table.rows.push_back({entry.selector, entry.name,
-                          entry.rejected.empty() ? "usable" : "rejected: " + entry.rejected});
+  for (const auto &entries : {runtime::list_opencl_devices(), runtime::list_cuda_devices()})
+    for (const runtime::DeviceEntry &entry : entries)
+      table.rows.push_back({entry.selector, entry.name,
+                            entry.rejected.empty() ? "usable" : "rejected: " + entry.rejected});
   std::fputs(to_text(table).c_str(), stdout);
 }
 

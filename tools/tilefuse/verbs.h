@@ -13,5 +13,10 @@ void add_run(CLI::App &app);
 void add_bench(CLI::App &app);
 void add_devices(CLI::App &app);
 void add_opt(CLI::App &app);
+void add_simulate(CLI::App &app);
+void add_explain(CLI::App &app);
+void add_fmt(CLI::App &app);
+void add_verify(CLI::App &app);
+void add_doctor(CLI::App &app);
 
 } // namespace tilefuse::tool

@@ -66,6 +66,12 @@ private:
   void node(const kernel::Store &store);
   void node(const kernel::Barrier &) {}
   void node(const kernel::Prefetch &prefetch);
+  void node(const kernel::LoadMatrix &) { refuse("ldmatrix"); }
+  void node(const kernel::Mma &) { refuse("mma"); }
+  void node(const kernel::AsyncCopy &) { refuse("async_copy"); }
+  void node(const kernel::AsyncCommit &) { refuse("async_commit"); }
+  void node(const kernel::AsyncWait &) { refuse("async_wait"); }
+  [[noreturn]] void refuse(const char *what) const;
   void repeat(const kernel::For &loop, std::int64_t begin, std::int64_t end);
   void iterate(const kernel::For &loop, const Index &begin, const Index &end);
 

@@ -132,6 +132,12 @@ llvm::Value *float_op(Ir &ir, ScalarOp op, DType elem, std::span<llvm::Value *co
   }
 }
 
+// A shift amount modulo the width of the type.
+llvm::Value *within_width(Ir &ir, DType elem, llvm::Value *amount) {
+  const auto mask = static_cast<std::uint64_t>(size_bytes(elem) * 8 - 1);
+  return ir.CreateAnd(amount, llvm::ConstantInt::get(amount->getType(), mask));
+}
+
 llvm::Value *integer_op(Ir &ir, ScalarOp op, DType elem, std::span<llvm::Value *const> v) {
   const bool is_unsigned = native::is_unsigned(elem);
   const auto larger = integer_predicate(ScalarOp::Gt, is_unsigned);
@@ -158,6 +164,19 @@ llvm::Value *integer_op(Ir &ir, ScalarOp op, DType elem, std::span<llvm::Value *
     return ir.CreateSelect(ir.CreateICmp(larger, v[1], v[0]), v[1], v[0]);
   case ScalarOp::Min:
     return ir.CreateSelect(ir.CreateICmp(larger, v[0], v[1]), v[1], v[0]);
+  case ScalarOp::BitNot:
+    return ir.CreateNot(v[0]);
+  case ScalarOp::BitAnd:
+    return ir.CreateAnd(v[0], v[1]);
+  case ScalarOp::BitOr:
+    return ir.CreateOr(v[0], v[1]);
+  case ScalarOp::BitXor:
+    return ir.CreateXor(v[0], v[1]);
+  case ScalarOp::BitLeft:
+    return ir.CreateShl(v[0], within_width(ir, elem, v[1]));
+  case ScalarOp::BitRight:
+    return is_unsigned ? ir.CreateLShr(v[0], within_width(ir, elem, v[1]))
+                       : ir.CreateAShr(v[0], within_width(ir, elem, v[1]));
   default:
     unsupported(op, elem);
   }

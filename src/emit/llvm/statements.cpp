@@ -118,6 +118,12 @@ void FunctionBuilder::node(const kernel::Store &store) {
   emit_store(ir_, to, stored);
 }
 
+void FunctionBuilder::refuse(const char *what) const {
+  throw Error(ErrorCode::Unsupported, fmt::format("{} needs a matrix unit or a warp, which a "
+                                                  "processor core does not have",
+                                                  what));
+}
+
 void FunctionBuilder::node(const kernel::Prefetch &prefetch) {
   if (kernel_[prefetch.buffer].space == kernel::Space::Register)
     return;

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/footprint.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <numeric>
+
+#include "schedule/staging.h"
+
+namespace tilefuse::cost {
+namespace {
+
+using nest::Nest;
+using nest::Operand;
+using schedule::Fill;
+using schedule::Schedule;
+
+constexpr double kLineBytes = 64;
+
+Stream in_place(const Nest &nest, const Operand &operand) {
+  const DType type = nest.slots[static_cast<std::size_t>(operand.slot)].type;
+  return {.dims = operand.dims, .elem_bytes = static_cast<double>(size_bytes(type))};
+}
+
+Stream staged(const Nest &nest, const Schedule &schedule, int input) {
+  Stream stream;
+  const schedule::Source source = source_of(nest, schedule, input);
+  for (const schedule::StageDim &stage : stage_tile(nest, schedule, input).dims) {
+    nest::Dim dim = source.dims[static_cast<std::size_t>(stage.dim)];
+    dim.stride = stage.stride;
+    dim.size = stage.range;
+    stream.dims.push_back(dim);
+  }
+  stream.is_staged = true;
+  return stream;
+}
+
+// All that a piece reads lies together: steps of the lane index, then reduced indices.
+Stream packed(const Nest &nest, const Schedule &schedule, int input) {
+  Stream stream = in_place(nest, nest.inputs[static_cast<std::size_t>(input)]);
+  stream.packed_lane = lane_index(schedule);
+  stream.packed_step = 1;
+  if (stream.packed_lane >= 0)
+    stream.packed_step = schedule.splits[static_cast<std::size_t>(stream.packed_lane)].step();
+  return stream;
+}
+
+std::vector<const nest::Dim *> by_rising_stride(const std::vector<nest::Dim> &dims) {
+  std::vector<const nest::Dim *> sorted;
+  for (const nest::Dim &dim : dims)
+    sorted.push_back(&dim);
+  std::sort(sorted.begin(), sorted.end(), [](const nest::Dim *a, const nest::Dim *b) {
+    return std::llabs(a->stride) < std::llabs(b->stride);
+  });
+  return sorted;
+}
+
+} // namespace
+
+bool Stream::uses(std::size_t index) const {
+  return std::any_of(dims.begin(), dims.end(),
+                     [&](const nest::Dim &dim) { return dim.at.coeff[index] != 0; });
+}
+
+std::int64_t Stream::stride(std::size_t index) const {
+  if (packed_step > 0 && static_cast<int>(index) == packed_lane)
+    return uses(index) ? 1 : 0;
+  std::int64_t sum = 0;
+  for (const nest::Dim &dim : dims)
+    sum += dim.at.coeff[index] * dim.stride;
+  return sum;
+}
+
+// Dimensions by rising stride: while the next one continues the run of memory that is touched so
+// far, or leaves gaps shorter than a line, the run grows; every other dimension repeats it.
+Stream::Piece Stream::piece(const Spans &spans) const {
+  const double line = kLineBytes / elem_bytes;
+  double run = 1;
+  double repeats = 1;
+  if (packed_step > 0) {
+    for (std::size_t i = 0; i < spans.size(); ++i)
+      run *= uses(i) ? spans[i] : 1;
+    return {std::ceil(run / line) * kLineBytes, 1};
+  }
+  for (const nest::Dim *dim : by_rising_stride(dims)) {
+    double range = 1;
+    double points = 1;
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+      if (dim->at.coeff[i] == 0)
+        continue;
+      range += static_cast<double>(std::llabs(dim->at.coeff[i])) * (spans[i] - 1);
+      points *= spans[i];
+    }
+    const double size = static_cast<double>(dim->size);
+    const double stride = static_cast<double>(std::llabs(dim->stride));
+    if (points > 1 && repeats == 1 && stride <= std::max(run, line))
+      run += stride * (std::min(range, size) - 1);
+    else
+      repeats *= std::min({range, points, size});
+  }
+  return {std::ceil(run / line) * kLineBytes, repeats};
+}
+
+std::vector<Stream> streams(const Nest &nest, const Schedule &schedule) {
+  std::vector<Stream> all;
+  const double held = static_cast<double>(size_bytes(schedule::held_type(nest)));
+  for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
+    const int input = static_cast<int>(k);
+    if (schedule.fills[k] == Fill::Direct) {
+      all.push_back(in_place(nest, nest.inputs[k]));
+      continue;
+    }
+    const bool is_local = is_staged(schedule.fills[k]);
+    all.push_back(is_local ? staged(nest, schedule, input) : packed(nest, schedule, input));
+    all.back().elem_bytes = held;
+  }
+  for (const Operand &extra : nest.extras)
+    all.push_back(in_place(nest, extra));
+  all.push_back(in_place(nest, nest.out));
+  all.back().is_written = true;
+  return all;
+}
+
+Stream source(const Nest &nest, const Schedule &schedule, int input) {
+  const std::size_t k = static_cast<std::size_t>(input);
+  return is_packed(schedule.fills[k]) ? packed(nest, schedule, input)
+                                      : in_place(nest, nest.inputs[k]);
+}
+
+std::vector<double> traffic(const std::vector<Stream> &streams, Spans spans,
+                            const std::vector<LoopTrips> &loops, double cache_bytes) {
+  std::vector<double> touched;
+  for (const Stream &stream : streams)
+    touched.push_back(stream.bytes(spans));
+  std::vector<double> moved = touched;
+  for (const LoopTrips &loop : loops) {
+    const bool fits = std::accumulate(touched.begin(), touched.end(), 0.0) <= cache_bytes;
+    spans[loop.index] *= loop.trips;
+    for (std::size_t k = 0; k < streams.size(); ++k) {
+      const double after = streams[k].uses(loop.index) ? streams[k].bytes(spans) : touched[k];
+      moved[k] *= fits ? after / touched[k] : loop.trips;
+      touched[k] = after;
+    }
+  }
+  return moved;
+}
+
+} // namespace tilefuse::cost

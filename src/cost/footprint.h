@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which bytes a piece of the loops touches, in whole cache lines, and what therefore passes between
+// two levels of memory.
+//
+// A Stream is one operand as the loops read or write it: in place, staged, or packed. Spans say how
+// many points of each index a piece covers. Traffic walks the loops around a register tile from the
+// inside out: what a stream brought in is still there in the next round of a loop only while all
+// that one round touches fits the cache.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "nest/nest.h"
+#include "schedule/schedule.h"
+
+namespace tilefuse::cost {
+
+using Spans = std::vector<double>; // points, by index of the nest
+
+struct Stream {
+  std::vector<nest::Dim> dims;
+  double elem_bytes = 4;
+  bool is_written = false;
+  bool is_staged = false;
+  std::int64_t packed_step = 0; // packed constants: points of the lane index that lie together
+  int packed_lane = -1;
+
+  bool uses(std::size_t index) const;
+  // Elements between neighbours of `index`.
+  std::int64_t stride(std::size_t index) const;
+  // Bytes of the lines that a piece touches.
+  double bytes(const Spans &spans) const { return piece(spans).run * piece(spans).repeats; }
+  // Bytes of memory without gaps that a piece consists of, and how often it does.
+  struct Piece {
+    double run = 0;
+    double repeats = 1;
+  };
+  Piece piece(const Spans &spans) const;
+};
+
+// Inputs in order, then extras, then the result.
+std::vector<Stream> streams(const nest::Nest &nest, const schedule::Schedule &schedule);
+// An input where it lies in memory, before it is staged.
+Stream source(const nest::Nest &nest, const schedule::Schedule &schedule, int input);
+
+struct LoopTrips {
+  std::size_t index = 0;
+  double trips = 1;
+};
+
+// Bytes by stream that the loops (innermost first) around a piece of `spans` bring into a cache.
+std::vector<double> traffic(const std::vector<Stream> &streams, Spans spans,
+                            const std::vector<LoopTrips> &loops, double cache_bytes);
+
+} // namespace tilefuse::cost

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The models behind cost::predict, one per kind of lane. Each requires a legal schedule.
+#pragma once
+
+#include "cost/model.h"
+
+namespace tilefuse::cost {
+
+// Explicit vectors: cores with caches of their own, one block at a time.
+Estimate predict_vector(const nest::Nest &nest, const schedule::Schedule &schedule,
+                        const Target &target);
+
+// Work-items: multiprocessors that run many blocks at a time.
+Estimate predict_work_items(const nest::Nest &nest, const schedule::Schedule &schedule,
+                            const Target &target);
+
+// Vector or work-item operations of one evaluation of an expression, in multiply-adds.
+double expression_slots(const program::Expr &expr);
+
+} // namespace tilefuse::cost

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/register_tile.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cost/lane_models.h"
+#include "schedule/staging.h"
+
+namespace tilefuse::cost {
+namespace {
+
+using schedule::Fill;
+
+// Share of its own time that work beside the bottleneck costs.
+constexpr double kUnhidden = 1.0 / 6;
+// Instructions of a test that a subscript is in range, and of choosing what to read.
+constexpr double kGuard = 3;
+constexpr double kMaskedLoad = 4;
+// Cycles that forwarding a spilled accumulator through memory adds to its chain.
+constexpr double kForwarding = 5;
+// Cycles lost where a loop ends: the branch of a long one is mispredicted and the pipeline starts
+// again; a short one's is foreseen.
+constexpr double kLoopEnd = 8;
+constexpr double kShortLoopEnd = 1.5;
+constexpr std::int64_t kShortLoop = 16;
+constexpr double kLoopInstructions = 2;
+constexpr double kMaskedStore = 10;
+constexpr double kTileOverhead = 24;
+
+} // namespace
+
+RegisterTileCost::RegisterTileCost(const nest::Nest &nest, const schedule::Schedule &schedule,
+                                   const Target &target, const std::vector<Stream> &streams)
+    : nest_(nest), schedule_(schedule), target_(target), streams_(streams),
+      rates_(core_rates(target)), lane_(lane_index(schedule)) {
+  if (lane_ >= 0)
+    width_ = static_cast<double>(schedule.splits[static_cast<std::size_t>(lane_)].lane);
+  const double bytes = width_ * static_cast<double>(size_bytes(schedule::held_type(nest)));
+  parts_ = std::ceil(bytes / (4.0 * std::max(1, target.vector_f32)));
+}
+
+// Neighbouring lanes are one load per register; every second element two and a shuffle; others are
+// fetched one by one.
+RegisterTileCost::Access RegisterTileCost::load(std::size_t stream,
+                                                bool is_guarded_in_place) const {
+  Access access{.loads = 1};
+  const std::int64_t stride =
+      lane_ < 0 ? 0 : std::abs(streams_[stream].stride(static_cast<std::size_t>(lane_)));
+  if (stride == 1)
+    access.loads = parts_;
+  else if (stride == 2)
+    access = {2 * parts_, parts_};
+  else if (stride != 0)
+    access = {width_, width_};
+  if (!is_guarded_in_place)
+    return access;
+  access.other += kMaskedLoad;
+  for (const nest::Dim &dim : nest_.inputs[stream].dims)
+    access.other += dim.guarded ? kGuard : 0;
+  return access;
+}
+
+double RegisterTileCost::fragments(std::size_t input, const std::vector<double> &copies) const {
+  double count = 1;
+  for (std::size_t i = 0; i < copies.size(); ++i)
+    if (streams_[input].uses(i))
+      count *= copies[i];
+  return count;
+}
+
+// Times that a reduced index appears in the straight-line code of a step.
+double RegisterTileCost::unrolled(std::size_t reduced) const {
+  const schedule::Split &split = schedule_.splits[reduced];
+  return static_cast<double>(std::min(split.keep, split.tile));
+}
+
+// Whether neighbouring copies read the same element at different taps of one straight piece of
+// code: the compiler then keeps all of them in registers, which there are not enough of.
+bool RegisterTileCost::shares_overlapping_taps(std::size_t input) const {
+  for (auto i = schedule_.order.rbegin(); i != schedule_.order.rend(); ++i) {
+    const std::size_t index = static_cast<std::size_t>(*i);
+    if (*i < nest_.output_indices)
+      return false;
+    if (unrolled(index) > 1)
+      for (const nest::Dim &dim : streams_[input].dims)
+        for (int o = 0; o < nest_.output_indices && dim.at.coeff[index] != 0; ++o)
+          if (dim.at.coeff[static_cast<std::size_t>(o)] != 0 &&
+              schedule_.splits[static_cast<std::size_t>(o)].keep > 1)
+            return true;
+    if (schedule_.splits[index].keep < schedule_.splits[index].tile)
+      return false;
+  }
+  return false;
+}
+
+double RegisterTileCost::live_registers(const std::vector<double> &copies) const {
+  double accumulators = 1;
+  for (double count : copies)
+    accumulators *= count;
+  double fewest = nest_.inputs.size() < 2 ? 0 : accumulators;
+  double shared = 0;
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
+    if (nest_.inputs.size() > 1)
+      fewest = std::min(fewest, fragments(k, copies));
+    if (shares_overlapping_taps(k))
+      shared = fragments(k, copies) + 2;
+  }
+  return (accumulators + std::max(fewest, shared) + 1) * parts_;
+}
+
+StepCost RegisterTileCost::step(const std::vector<double> &copies) const {
+  StepCost cost;
+  double points = 1;
+  for (double count : copies)
+    points *= count;
+  cost.accumulators = points * parts_;
+  const bool is_fused = nest_.inputs.size() == 2 && nest_.comb == program::Comb::Mul &&
+                        nest_.agg == program::Agg::Sum;
+  cost.arithmetic = cost.accumulators * (is_fused || nest_.inputs.size() < 2 ? 1 : 2);
+  double other = 0;
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
+    const bool is_direct = schedule_.fills[k] == Fill::Direct;
+    bool is_guarded = false;
+    for (const nest::Dim &dim : nest_.inputs[k].dims)
+      is_guarded = is_guarded || (is_direct && dim.guarded);
+    const Access access = load(k, is_guarded);
+    cost.loads += fragments(k, copies) * access.loads;
+    other += fragments(k, copies) * access.other;
+  }
+  if (!nest_.constraints.empty())
+    other += points * kGuard * static_cast<double>(nest_.constraints.size());
+  const double excess = live_registers(copies) - target_.vector_registers;
+  cost.spills = std::clamp(excess * 2, 0.0, cost.accumulators + 2);
+  double body = 1;
+  for (auto i = schedule_.order.rbegin(); i != schedule_.order.rend(); ++i) {
+    const std::size_t index = static_cast<std::size_t>(*i);
+    if (*i < nest_.output_indices)
+      break;
+    body *= unrolled(index);
+    if (schedule_.splits[index].keep < schedule_.splits[index].tile)
+      break;
+  }
+  const double issued =
+      cost.arithmetic + cost.loads + other + 2 * cost.spills + kLoopInstructions / body;
+  cost.arithmetic_cycles = (cost.arithmetic + other / 2) / rates_.fma_per_cycle;
+  cost.load_cycles = (cost.loads + cost.spills) / rates_.loads_per_cycle;
+  cost.store_cycles = cost.spills;
+  cost.issue_cycles = issued / rates_.issue_per_cycle;
+  cost.chain_cycles = rates_.fma_latency + (cost.spills > 0 ? kForwarding : 0);
+  const double bound = std::max({cost.arithmetic_cycles, cost.load_cycles, cost.store_cycles,
+                                 cost.issue_cycles, cost.chain_cycles});
+  const double ports = cost.arithmetic_cycles + cost.load_cycles + cost.store_cycles;
+  const double busiest = std::max({cost.arithmetic_cycles, cost.load_cycles, cost.store_cycles});
+  cost.cycles = std::max(bound, busiest + kUnhidden * (ports - busiest));
+  return cost;
+}
+
+double RegisterTileCost::accumulate_cycles(const std::vector<double> &copies) const {
+  if (nest_.inputs.empty())
+    return 0;
+  double steps = 1;
+  double loop_ends = 0;
+  for (int i : schedule_.order) {
+    if (i < nest_.output_indices)
+      continue;
+    const schedule::Split &split = schedule_.splits[static_cast<std::size_t>(i)];
+    if (split.keep < split.tile)
+      loop_ends += steps * (split.tile / split.keep > kShortLoop ? kLoopEnd : kShortLoopEnd);
+    steps *= static_cast<double>(nest_.indices[static_cast<std::size_t>(i)].extent);
+  }
+  return steps * step(copies).cycles + loop_ends;
+}
+
+double RegisterTileCost::store_cycles(const std::vector<double> &copies, bool is_partial) const {
+  double vectors = 1;
+  for (double count : copies)
+    vectors *= count;
+  double issued = expression_slots(nest_.post) * parts_;
+  for (std::size_t e = 0; e < nest_.extras.size(); ++e) {
+    const Access access = load(nest_.inputs.size() + e, false);
+    issued += access.loads + access.other;
+  }
+  const std::int64_t stride =
+      lane_ < 0 ? 1 : std::abs(streams_.back().stride(static_cast<std::size_t>(lane_)));
+  issued += stride == 1 ? parts_ : 2 * width_;
+  const double each = issued / rates_.fma_per_cycle + (is_partial ? kMaskedStore : 0);
+  return vectors * each;
+}
+
+double RegisterTileCost::overhead_cycles() const { return kTileOverhead; }
+
+} // namespace tilefuse::cost

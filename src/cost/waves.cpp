@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/waves.h"
+
+#include <algorithm>
+
+namespace tilefuse::cost {
+namespace {
+
+constexpr std::int64_t kMostDealt = 96;
+
+// A kind of block: smaller in some dimensions.
+struct Kind {
+  double time = 0;
+  double count = 1;
+};
+
+class Grid {
+public:
+  Grid(const std::vector<GridDim> &dims,
+       const std::function<double(const std::vector<bool> &)> &block_time)
+      : dims_(dims) {
+    std::vector<bool> edge(dims.size(), false);
+    collect(0, edge, 1, block_time);
+  }
+
+  double total() const {
+    double sum = 0;
+    for (const Kind &kind : kinds_)
+      sum += kind.time * kind.count;
+    return sum;
+  }
+  double longest() const {
+    double most = 0;
+    for (const Kind &kind : kinds_)
+      most = std::max(most, kind.time);
+    return most;
+  }
+  // Time of block `number`, the last dimension fastest.
+  double time(std::int64_t number) const {
+    std::size_t kind = 0;
+    std::size_t weight = 1;
+    for (std::size_t d = dims_.size(); d-- > 0;) {
+      const bool is_last = number % dims_[d].blocks == dims_[d].blocks - 1;
+      number /= dims_[d].blocks;
+      if (!dims_[d].has_edge)
+        continue;
+      kind += is_last ? weight : 0;
+      weight *= 2;
+    }
+    return kinds_[kind].time;
+  }
+
+private:
+  // Kinds in the order of the binary number whose digits are the dimensions with an edge.
+  void collect(std::size_t d, std::vector<bool> &edge, double count,
+               const std::function<double(const std::vector<bool> &)> &block_time) {
+    if (d == dims_.size()) {
+      kinds_.push_back({count > 0 ? block_time(edge) : 0, count});
+      return;
+    }
+    const double blocks = static_cast<double>(dims_[d].blocks);
+    collect(d + 1, edge, count * (blocks - (dims_[d].has_edge ? 1 : 0)), block_time);
+    if (!dims_[d].has_edge)
+      return;
+    edge[d] = true;
+    collect(d + 1, edge, count, block_time);
+    edge[d] = false;
+  }
+
+  const std::vector<GridDim> &dims_;
+  std::vector<Kind> kinds_;
+};
+
+} // namespace
+
+double makespan(const std::vector<GridDim> &grid, int units,
+                const std::function<double(const std::vector<bool> &)> &block_time) {
+  const Grid blocks(grid, block_time);
+  std::int64_t count = 1;
+  for (const GridDim &dim : grid)
+    count *= dim.blocks;
+  if (units <= 1)
+    return blocks.total();
+  if (count > kMostDealt)
+    return blocks.total() / units + blocks.longest() / 2;
+  std::vector<double> busy(static_cast<std::size_t>(std::min<std::int64_t>(units, count)), 0);
+  for (std::int64_t number = 0; number < count; ++number)
+    *std::min_element(busy.begin(), busy.end()) += blocks.time(number);
+  return *std::max_element(busy.begin(), busy.end());
+}
+
+} // namespace tilefuse::cost

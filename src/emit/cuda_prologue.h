@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// What CUDA C++ lacks for the C-like printer, printed before each kernel: vectors of any width with
+// OpenCL's operators (a comparison gives lanes of 0 or -1), conversions, and memory forms of half
+// and bfloat16. It needs no header of the toolkit.
+#pragma once
+
+#include <string_view>
+
+namespace tilefuse::emit {
+
+inline constexpr std::string_view kCudaPrologue = R"cuda(#ifndef tf_prologue
+#define tf_prologue
+typedef unsigned char uchar;
+typedef unsigned short ushort;
+typedef unsigned int uint;
+typedef unsigned long long ulong;
+#define INFINITY __int_as_float(0x7f800000)
+#define NAN __int_as_float(0x7fc00000)
+#define TF __device__ __forceinline__
+#define TF_MEMBER static __device__ __forceinline__
+#define TF_EACH for (int i = 0; i < N; ++i)
+template <class T, int N> struct tf_vec { T v[N]; };
+template <int BYTES> struct tf_int;
+template <> struct tf_int<1> { typedef char type; };
+template <> struct tf_int<4> { typedef int type; };
+template <> struct tf_int<8> { typedef long type; };
+template <class V> struct tf_maker;
+template <class T, int N> struct tf_maker<tf_vec<T, N>> {
+  TF_MEMBER tf_vec<T, N> of(T a) { tf_vec<T, N> r; _Pragma("unroll") TF_EACH r.v[i] = a; return r; }
+  template <class... A> TF_MEMBER tf_vec<T, N> of(T a, T b, A... rest) { return {{a, b, (T)rest...}}; }
+};
+#define TF_BINARY(OP) \
+  template <class T, int N> TF tf_vec<T, N> operator OP(tf_vec<T, N> a, tf_vec<T, N> b) { \
+    _Pragma("unroll") TF_EACH a.v[i] = (T)(a.v[i] OP b.v[i]); return a; } \
+  template <class T, int N> TF tf_vec<T, N> operator OP(tf_vec<T, N> a, T b) { \
+    _Pragma("unroll") TF_EACH a.v[i] = (T)(a.v[i] OP b); return a; }
+TF_BINARY(+) TF_BINARY(-) TF_BINARY(*) TF_BINARY(/) TF_BINARY(%) TF_BINARY(&) TF_BINARY(|)
+TF_BINARY(^) TF_BINARY(<<) TF_BINARY(>>)
+#define TF_COMPARE(OP) \
+  template <class T, int N> TF tf_vec<typename tf_int<sizeof(T)>::type, N> \
+  operator OP(tf_vec<T, N> a, tf_vec<T, N> b) { \
+    tf_vec<typename tf_int<sizeof(T)>::type, N> r; \
+    _Pragma("unroll") TF_EACH r.v[i] = a.v[i] OP b.v[i] ? -1 : 0; return r; } \
+  template <class T, int N> TF tf_vec<typename tf_int<sizeof(T)>::type, N> \
+  operator OP(tf_vec<T, N> a, T b) { return a OP tf_maker<tf_vec<T, N>>::of(b); }
+TF_COMPARE(==) TF_COMPARE(!=) TF_COMPARE(<) TF_COMPARE(<=) TF_COMPARE(>) TF_COMPARE(>=)
+template <class T, int N> TF tf_vec<T, N> operator-(tf_vec<T, N> a) {
+  _Pragma("unroll") TF_EACH a.v[i] = (T)-a.v[i]; return a; }
+template <class T, int N> TF tf_vec<T, N> operator~(tf_vec<T, N> a) {
+  _Pragma("unroll") TF_EACH a.v[i] = (T)~a.v[i]; return a; }
+template <class M, class T, int N>
+TF tf_vec<T, N> tf_select(tf_vec<M, N> m, tf_vec<T, N> a, tf_vec<T, N> b) {
+  _Pragma("unroll") TF_EACH a.v[i] = m.v[i] ? a.v[i] : b.v[i]; return a; }
+#define TF_MATH(NAME) \
+  template <class T, int N> TF tf_vec<T, N> NAME(tf_vec<T, N> a) { \
+    _Pragma("unroll") TF_EACH a.v[i] = NAME(a.v[i]); return a; }
+#define TF_MATH2(NAME) \
+  template <class T, int N> TF tf_vec<T, N> NAME(tf_vec<T, N> a, tf_vec<T, N> b) { \
+    _Pragma("unroll") TF_EACH a.v[i] = NAME(a.v[i], b.v[i]); return a; }
+TF_MATH(exp) TF_MATH(log) TF_MATH(sqrt) TF_MATH(tanh) TF_MATH(floor) TF_MATH(ceil) TF_MATH(rint)
+TF_MATH(erf) TF_MATH(sin) TF_MATH(cos) TF_MATH(fabs) TF_MATH2(pow) TF_MATH2(fmod)
+template <class T, int N> TF tf_vec<T, N> fma(tf_vec<T, N> a, tf_vec<T, N> b, tf_vec<T, N> c) {
+  _Pragma("unroll") TF_EACH a.v[i] = fma(a.v[i], b.v[i], c.v[i]); return a; }
+template <class To, class From> struct tf_converter {
+  TF_MEMBER To of(From a) { return (To)a; } };
+#define TF_SATURATE(FROM, TO, LOW, HIGH) \
+  template <> struct tf_converter<TO, FROM> { \
+    TF_MEMBER TO of(FROM a) { return a != a ? (TO)0 : a <= (FROM)LOW ? (TO)LOW \
+                                     : a >= (FROM)HIGH ? (TO)HIGH : (TO)a; } };
+#define TF_SATURATE_ALL(FROM) \
+  TF_SATURATE(FROM, char, -128, 127) TF_SATURATE(FROM, uchar, 0, 255) \
+  TF_SATURATE(FROM, int, (-2147483647 - 1), 2147483647) \
+  TF_SATURATE(FROM, long, (-9223372036854775807L - 1), 9223372036854775807L)
+TF_SATURATE_ALL(float) TF_SATURATE_ALL(double)
+template <class To, int N, class From> struct tf_converter<tf_vec<To, N>, tf_vec<From, N>> {
+  TF_MEMBER tf_vec<To, N> of(tf_vec<From, N> a) { tf_vec<To, N> r;
+    _Pragma("unroll") TF_EACH r.v[i] = tf_converter<To, From>::of(a.v[i]); return r; } };
+template <class To, class From> TF To tf_convert(From a) { return tf_converter<To, From>::of(a); }
+TF float tf_half(ushort bits) { float r; asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(bits)); return r; }
+TF ushort tf_half_bits(float a) { ushort r; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r) : "f"(a)); return r; }
+TF float tf_bfloat(ushort bits) { return __uint_as_float((uint)bits << 16); }
+TF ushort tf_bfloat_bits(float a) { const uint u = __float_as_uint(a);
+  return (ushort)((u & 0x7fffffffu) > 0x7f800000u ? (u >> 16) | 0x40u
+                                                  : (u + 0x7fffu + ((u >> 16) & 1u)) >> 16); }
+template <int N, class T> TF tf_vec<T, N> tf_load(const T *p) { tf_vec<T, N> r;
+  _Pragma("unroll") TF_EACH r.v[i] = p[i]; return r; }
+template <int N> TF tf_vec<float, N> tf_load_half(const ushort *p) { tf_vec<float, N> r;
+  _Pragma("unroll") TF_EACH r.v[i] = tf_half(p[i]); return r; }
+template <int N> TF tf_vec<float, N> tf_load_bfloat(const ushort *p) { tf_vec<float, N> r;
+  _Pragma("unroll") TF_EACH r.v[i] = tf_bfloat(p[i]); return r; }
+template <int N> TF tf_vec<int, N> tf_load_bool(const uchar *p) { tf_vec<int, N> r;
+  _Pragma("unroll") TF_EACH r.v[i] = p[i] ? -1 : 0; return r; }
+template <int N, class T> TF void tf_store(T *p, tf_vec<T, N> a) {
+  _Pragma("unroll") TF_EACH p[i] = a.v[i]; }
+template <int N> TF void tf_store_half(ushort *p, tf_vec<float, N> a) {
+  _Pragma("unroll") TF_EACH p[i] = tf_half_bits(a.v[i]); }
+template <int N> TF void tf_store_bfloat(ushort *p, tf_vec<float, N> a) {
+  _Pragma("unroll") TF_EACH p[i] = tf_bfloat_bits(a.v[i]); }
+template <int N> TF void tf_store_bool(uchar *p, tf_vec<int, N> a) {
+  _Pragma("unroll") TF_EACH p[i] = (uchar)(a.v[i] & 1); }
+#endif
+)cuda";
+
+} // namespace tilefuse::emit

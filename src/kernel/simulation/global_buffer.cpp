@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "kernel/simulation/memory.h"
+#include "kernel/text.h"
+
+namespace tilefuse::kernel::simulation {
+namespace {
+
+constexpr std::int32_t kSeveral = -2;
+
+template <class T> T read_as(const std::byte *data, std::int64_t index) {
+  T value;
+  std::memcpy(&value, data + index * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+  return value;
+}
+
+template <class T> void write_as(std::byte *data, std::int64_t index, T value) {
+  std::memcpy(data + index * static_cast<std::int64_t>(sizeof(T)), &value, sizeof(T));
+}
+
+} // namespace
+
+Cell load_cell(const std::byte *data, DType type, std::int64_t index) {
+  Cell cell{};
+  if (type == DType::F32)
+    cell.real = static_cast<double>(read_as<float>(data, index));
+  else if (type == DType::I64)
+    cell.whole = read_as<std::int64_t>(data, index);
+  else if (is_float(type))
+    cell.real = load_element(data, type, index);
+  else
+    cell.whole = static_cast<std::int64_t>(load_element(data, type, index));
+  return cell;
+}
+
+void store_cell(std::byte *data, DType type, std::int64_t index, Cell value) {
+  switch (type) {
+  case DType::F32:
+    return write_as(data, index, static_cast<float>(value.real));
+  case DType::I64:
+    return write_as(data, index, value.whole);
+  case DType::F16:
+  case DType::BF16:
+  case DType::F64:
+    return store_element(data, type, index, value.real);
+  default:
+    return store_element(data, type, index, static_cast<double>(wrapped(value.whole, type)));
+  }
+}
+
+void Position::fault(std::string_view what, std::int64_t item) const {
+  std::string text = stmt != nullptr ? to_text(kernel, stmt) : "";
+  text = text.substr(0, text.find('\n'));
+  const std::string lane = item >= 0 ? fmt::format(", lane {}", item) : "";
+  throw Error(ErrorCode::Limit,
+              fmt::format("kernel {}, block {}{}: {}", kernel.name, block, lane, what), text);
+}
+
+GlobalBuffer::GlobalBuffer(const Position &position, const Clocks &clocks, const Buffer &buffer,
+                           std::byte *data, bool is_updated)
+    : position_(position), clocks_(clocks), buffer_(buffer), data_(data), is_updated_(is_updated) {
+  if (buffer.written)
+    writers_.resize(static_cast<std::size_t>(buffer.elems));
+}
+
+void GlobalBuffer::check_bounds(std::int64_t index, Agent agent) const {
+  if (index >= 0 && index < buffer_.elems)
+    return;
+  position_.fault(fmt::format("{}[{}] is out of bounds: {} has {} elements", buffer_.name, index,
+                              buffer_.name, buffer_.elems),
+                  agent.item);
+}
+
+void GlobalBuffer::fault(std::int64_t index, Agent agent, std::string_view what,
+                         const Touch &other) const {
+  std::string who = "several blocks";
+  if (other.block >= 0)
+    who = other.item >= 0 ? fmt::format("block {}, lane {}", other.block, other.item)
+                          : fmt::format("block {}, several lanes", other.block);
+  position_.fault(fmt::format("{}[{}] {} {}", buffer_.name, index, what, who), agent.item);
+}
+
+bool GlobalBuffer::is_ordered(const Touch &earlier, Agent agent) const {
+  if (earlier.block == kNobody)
+    return true;
+  if (earlier.block != position_.block)
+    return false;
+  return earlier.item == agent.item || clocks_.is_ordered(earlier.warp, earlier.time, agent.warp);
+}
+
+void GlobalBuffer::note_read(std::int64_t index, Agent agent) {
+  const Touch &writer = writers_[static_cast<std::size_t>(index)];
+  if (writer.block == kNobody && !is_updated_)
+    position_.fault(fmt::format("{}[{}] is read before it is written", buffer_.name, index),
+                    agent.item);
+  if (!is_ordered(writer, agent))
+    fault(index, agent, "is read with no barrier after the write of", writer);
+  readers_.resize(writers_.size());
+  Touch &reader = readers_[static_cast<std::size_t>(index)];
+  const std::uint32_t now = clocks_.now(agent.warp);
+  if (reader.block == kNobody) {
+    reader = {position_.block, agent.item, agent.warp, now};
+  } else if (reader.block != position_.block) {
+    reader.block = kSeveralBlocks;
+  } else {
+    const bool is_alone = reader.item == agent.item || is_ordered(reader, agent);
+    reader = {position_.block, is_alone ? agent.item : kSeveral, agent.warp, now};
+  }
+}
+
+void GlobalBuffer::note_write(std::int64_t index, Agent agent) {
+  Touch &writer = writers_[static_cast<std::size_t>(index)];
+  if (expected_ != nullptr && !(*expected_)[static_cast<std::size_t>(index)])
+    position_.fault(fmt::format("{}[{}] is written, though this kernel must leave it alone",
+                                buffer_.name, index),
+                    agent.item);
+  if (writer.block != kNobody && (!is_updated_ || !is_ordered(writer, agent)))
+    fault(index, agent, "is written twice: before by", writer);
+  const Touch reader = readers_.empty() ? Touch{} : readers_[static_cast<std::size_t>(index)];
+  if (!is_ordered(reader, agent))
+    fault(index, agent, "is written with no barrier after the read of", reader);
+  writer = {position_.block, agent.item, agent.warp, clocks_.now(agent.warp)};
+}
+
+Cell GlobalBuffer::read(std::int64_t index, Agent agent) {
+  check_bounds(index, agent);
+  if (buffer_.written)
+    note_read(index, agent);
+  return load_cell(data_, buffer_.type.elem, index);
+}
+
+void GlobalBuffer::write(std::int64_t index, Agent agent, Cell value) {
+  check_bounds(index, agent);
+  note_write(index, agent);
+  store_cell(data_, buffer_.type.elem, index, value);
+}
+
+void GlobalBuffer::check_complete() const {
+  if (expected_ == nullptr)
+    return;
+  for (std::size_t i = 0; i < expected_->size(); ++i) {
+    if ((*expected_)[i] && writers_[i].block == kNobody) {
+      throw Error(ErrorCode::Limit, fmt::format("kernel {}: no block writes {}[{}]",
+                                                position_.kernel.name, buffer_.name, i));
+    }
+  }
+}
+
+} // namespace tilefuse::kernel::simulation

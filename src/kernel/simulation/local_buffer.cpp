@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "kernel/simulation/memory.h"
+
+namespace tilefuse::kernel::simulation {
+namespace {
+
+constexpr std::int32_t kSeveral = -2;
+
+} // namespace
+
+LocalBuffer::LocalBuffer(const Position &position, const Clocks &clocks, const Buffer &buffer,
+                         std::size_t warps)
+    : position_(position), clocks_(clocks), buffer_(buffer), warps_(warps) {
+  const auto elems = static_cast<std::size_t>(buffer.elems);
+  data_.resize(elems * static_cast<std::size_t>(size_bytes(buffer.type.elem)));
+  writers_.resize(elems);
+  readers_.resize(elems * warps);
+}
+
+void LocalBuffer::start_block(std::uint32_t first_time) {
+  first_time_ = first_time;
+  for (Writer &writer : writers_)
+    writer.is_pending = false;
+}
+
+void LocalBuffer::fault(std::int64_t index, Agent agent, std::string_view what,
+                        std::int64_t other) const {
+  const std::string who = other >= 0 ? fmt::format(" lane {}", other) : " several lanes";
+  position_.fault(fmt::format("{}[{}] {}{}", buffer_.name, index, what, who), agent.item);
+}
+
+LocalBuffer::Writer &LocalBuffer::at(std::int64_t index, Agent agent) {
+  if (index < 0 || index >= buffer_.elems) {
+    position_.fault(fmt::format("{}[{}] is out of bounds: {} has {} elements", buffer_.name, index,
+                                buffer_.name, buffer_.elems),
+                    agent.item);
+  }
+  Writer &writer = writers_[static_cast<std::size_t>(index)];
+  if (writer.is_pending)
+    fault(index, agent, "is touched before the wait for the asynchronous copy of", writer.item);
+  return writer;
+}
+
+void LocalBuffer::check_written(std::int64_t index, Agent agent, const Writer &writer) const {
+  const bool is_old = writer.time < first_time_;
+  if (is_old || writer.item == agent.item)
+    return;
+  if (!clocks_.is_ordered(writer.warp, writer.time, agent.warp))
+    fault(index, agent, "is written with no barrier after the write of", writer.item);
+}
+
+void LocalBuffer::check_read(std::int64_t index, Agent agent) const {
+  const Touch *reader = readers_.data() + static_cast<std::size_t>(index) * warps_;
+  for (std::size_t warp = 0; warp < warps_; ++warp, ++reader) {
+    if (reader->time < first_time_ || reader->item == agent.item ||
+        clocks_.is_ordered(warp, reader->time, agent.warp))
+      continue;
+    fault(index, agent, "is written with no barrier after the read of", reader->item);
+  }
+}
+
+Cell LocalBuffer::read(std::int64_t index, Agent agent) {
+  const Writer &writer = at(index, agent);
+  if (writer.time < first_time_)
+    position_.fault(fmt::format("{}[{}] is read before it is written", buffer_.name, index),
+                    agent.item);
+  if (writer.item != agent.item && !clocks_.is_ordered(writer.warp, writer.time, agent.warp))
+    fault(index, agent, "is read with no barrier after the write of", writer.item);
+  Touch &reader = readers_[static_cast<std::size_t>(index) * warps_ + agent.warp];
+  const std::uint32_t now = clocks_.now(agent.warp);
+  const bool another = reader.time == now && reader.item != agent.item;
+  reader.item = another ? kSeveral : agent.item;
+  reader.time = now;
+  return load_cell(data_.data(), buffer_.type.elem, index);
+}
+
+void LocalBuffer::begin_write(std::int64_t index, Agent agent) {
+  Writer &writer = at(index, agent);
+  check_written(index, agent, writer);
+  check_read(index, agent);
+  writer = {{agent.item, clocks_.now(agent.warp)}, agent.warp, true};
+}
+
+void LocalBuffer::end_write(std::int64_t index, Agent agent, Cell value) {
+  Writer &writer = writers_[static_cast<std::size_t>(index)];
+  writer = {{agent.item, clocks_.now(agent.warp)}, agent.warp, false};
+  store_cell(data_.data(), buffer_.type.elem, index, value);
+}
+
+void LocalBuffer::write(std::int64_t index, Agent agent, Cell value) {
+  begin_write(index, agent);
+  end_write(index, agent, value);
+}
+
+} // namespace tilefuse::kernel::simulation

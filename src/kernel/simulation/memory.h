@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Global and Local memory of the simulator, element by element, with who touched what and when.
+// Every access is checked; see kernel/simulate.h for what is a fault.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "kernel/simulate.h"
+#include "kernel/simulation/clocks.h"
+#include "kernel/simulation/program.h"
+
+namespace tilefuse::kernel::simulation {
+
+// Where the simulation stands, for errors.
+struct Position {
+  const Kernel &kernel;
+  StmtRef stmt = nullptr;
+  std::int64_t block = 0;
+
+  // Throws Error{Limit}.
+  [[noreturn]] void fault(std::string_view what, std::int64_t item) const;
+};
+
+// The work-item that accesses, and its warp.
+struct Agent {
+  std::int32_t item = 0;
+  std::uint32_t warp = 0;
+};
+
+// One element as a cell, and back: whole numbers wrap to the type.
+Cell load_cell(const std::byte *data, DType type, std::int64_t index);
+void store_cell(std::byte *data, DType type, std::int64_t index, Cell value);
+
+// A Local buffer of one block at a time.
+class LocalBuffer {
+public:
+  LocalBuffer(const Position &position, const Clocks &clocks, const Buffer &buffer,
+              std::size_t warps);
+
+  void start_block(std::uint32_t first_time);
+  Cell read(std::int64_t index, Agent agent);
+  void write(std::int64_t index, Agent agent, Cell value);
+  // An asynchronous write: begun now, done when the agent waits for it.
+  void begin_write(std::int64_t index, Agent agent);
+  void end_write(std::int64_t index, Agent agent, Cell value);
+
+private:
+  struct Touch {
+    std::int32_t item = -1;
+    std::uint32_t time = 0;
+  };
+  struct Writer : Touch {
+    std::uint32_t warp = 0;
+    bool is_pending = false;
+  };
+
+  Writer &at(std::int64_t index, Agent agent);
+  void check_written(std::int64_t index, Agent agent, const Writer &writer) const;
+  void check_read(std::int64_t index, Agent agent) const;
+  [[noreturn]] void fault(std::int64_t index, Agent agent, std::string_view what,
+                          std::int64_t other) const;
+
+  const Position &position_;
+  const Clocks &clocks_;
+  const Buffer &buffer_;
+  std::size_t warps_;
+  std::uint32_t first_time_ = 0;
+  std::vector<std::byte> data_;
+  std::vector<Writer> writers_; // by element: the last
+  std::vector<Touch> readers_;  // (element, warp): the last, item kSeveral for more than one
+};
+
+// A Global buffer over the whole grid.
+class GlobalBuffer {
+public:
+  GlobalBuffer(const Position &position, const Clocks &clocks, const Buffer &buffer,
+               std::byte *data, bool is_updated);
+  // Each element that is not to be written faults when it is.
+  void expect(const std::vector<bool> &elements) { expected_ = &elements; }
+
+  Cell read(std::int64_t index, Agent agent);
+  void write(std::int64_t index, Agent agent, Cell value);
+  // Faults with an expected element that nothing wrote.
+  void check_complete() const;
+
+private:
+  static constexpr std::int64_t kNobody = -1;
+  static constexpr std::int64_t kSeveralBlocks = -2;
+  struct Touch {
+    std::int64_t block = kNobody;
+    std::int32_t item = -1;
+    std::uint32_t warp = 0;
+    std::uint32_t time = 0;
+  };
+
+  void check_bounds(std::int64_t index, Agent agent) const;
+  bool is_ordered(const Touch &earlier, Agent agent) const;
+  void note_read(std::int64_t index, Agent agent);
+  void note_write(std::int64_t index, Agent agent);
+  [[noreturn]] void fault(std::int64_t index, Agent agent, std::string_view what,
+                          const Touch &other) const;
+
+  const Position &position_;
+  const Clocks &clocks_;
+  const Buffer &buffer_;
+  std::byte *data_;
+  bool is_updated_;
+  const std::vector<bool> *expected_ = nullptr;
+  std::vector<Touch> writers_; // by element of a written buffer: the last
+  std::vector<Touch> readers_; // empty until the first read
+};
+
+} // namespace tilefuse::kernel::simulation

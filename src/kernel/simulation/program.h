@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel as a flat list of operations on rows of cells: what a warp executes. A value of `lanes`
+// lanes is `lanes` rows of one cell per work-item, at a slot; temporaries, variables and register
+// values have fixed slots, so that nothing is allocated while a kernel runs.
+//
+//   acc[0] = fma(x[i], w, acc[0])   ->   Load t0 = x[i];  Fma t1 = t0, w, acc[0];  Copy acc[0] = t1
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernel/counts.h"
+#include "kernel/nodes.h"
+
+namespace tilefuse::kernel::simulation {
+
+// One lane of a value: `real` for floating-point types, else `whole` (Bool: 0 or 1).
+union Cell {
+  double real;
+  std::int64_t whole;
+};
+
+// First cell; below 0: ~slot within the constants.
+using Slot = std::int32_t;
+
+enum class Code : std::uint8_t {
+  Apply,         // to = scalar(a, b)
+  Select,        // to = a ? b : c
+  Fma,           // to = a * b + c
+  Convert,       // to = a from elem to to_elem
+  Broadcast,     // every row of to = a
+  Copy,          // to = a
+  CheckRegister, // register value `number` must be written
+  LoadRegister,  // to = value a of the buffer
+  StoreRegister, // active work-items: value `number`, or value b, of the buffer = a
+  Load,          // to = lanes elements of the buffer at a, `number` apart, those below b if b given
+  Store,         // the same of c
+  Index,         // the index a is computed and nothing done with it: a prefetch
+  LoopBegin,     // to = a; keeps the mask
+  LoopTest,      // masks work-items with to >= a; none left: restores the mask, goes to target
+  LoopNext,      // to += number; goes to target
+  IfBegin,       // masks work-items without a; none left: goes to target
+  IfElse,        // masks the others; none left: goes to target
+  IfEnd,         // restores the mask
+  Barrier,
+  LoadMatrix, // from the buffer at a into register values from `number` on
+  Mma,        // register values number = a * b + number (a, b: numbers of values)
+  AsyncCopy,  // to the buffer at a from buffer `number` at c, elements below b if given
+  AsyncCommit,
+  AsyncWait, // for groups but the latest `number`
+  End,
+};
+
+struct Op {
+  Code code{};
+  ScalarOp scalar{};
+  DType elem{};    // of the operands
+  DType to_elem{}; // of the result
+  int lanes = 1;
+  Slot to = 0;
+  Slot a = 0;
+  Slot b = 0;
+  Slot c = 0;
+  bool has_b = false;
+  int buffer = -1;
+  std::int64_t number = 0;
+  double fill = 0;
+  int target = 0;
+  int line = 0;    // of Program::lines
+  int access = -1; // of Program::accesses; AsyncCopy has two
+};
+
+// Where the values of a Register buffer lie.
+struct RegisterPlace {
+  Slot slot = 0;  // of value 0; the next is lanes rows further
+  int number = 0; // of value 0, counted over all buffers
+  int lanes = 1;
+};
+
+struct Program {
+  int width = 1; // cells of a row: work-items of a warp
+  std::vector<Op> ops;
+  std::vector<StmtRef> lines;         // by Op::line
+  std::vector<AccessCounts> accesses; // empty counts
+  std::vector<Cell> constants;
+  std::vector<RegisterPlace> registers; // by BufferId
+  int register_values = 0;
+  Slot lane_slot = 0; // the work-item's number
+  Slot block_slot = 0;
+  Slot cells = 0; // of one warp
+};
+
+// Requires what kernel/verify.h checks. Throws Error{Limit} for registers beyond 1 GiB in all.
+Program compile(const Kernel &kernel, int width);
+
+} // namespace tilefuse::kernel::simulation

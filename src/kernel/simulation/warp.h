@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// One warp: a program counter, a mask of active work-items, cells of its own, and its asynchronous
+// copies. It runs until it ends or waits at a barrier; the block then decides who goes on. Other
+// agents (copy engines, matrix units that run by themselves) are to be further kinds of agents of
+// the block that wait and are woken in the same way.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "kernel/simulation/clocks.h"
+#include "kernel/simulation/memory.h"
+#include "kernel/simulation/program.h"
+#include "kernel/simulation/recorder.h"
+
+namespace tilefuse::kernel::simulation {
+
+// What all warps share.
+struct Machine {
+  const Kernel &kernel;
+  const Program &program;
+  Position &position;
+  Clocks &clocks;
+  std::vector<std::unique_ptr<LocalBuffer>> local;   // by BufferId, null for others
+  std::vector<std::unique_ptr<GlobalBuffer>> global; // by BufferId, null for others
+  Recorder *recorder = nullptr;                      // null: nothing is counted
+  std::int64_t vector_align = 1;
+};
+
+using Mask = std::uint64_t; // bit per work-item of the warp
+
+class Warp {
+public:
+  enum class State { Running, Waiting, Ended };
+
+  // The warp of work-items from number * width on.
+  Warp(Machine &machine, std::size_t number);
+
+  void start_block();
+  // Until it waits or ends.
+  void run();
+  void wake();
+
+  State state() const { return state_; }
+  // Where it waits.
+  const Barrier &barrier() const;
+  StmtRef line() const;
+  int counter() const { return counter_; }
+  std::size_t number() const { return number_; }
+  int items() const { return items_; }
+  std::int32_t first_item() const { return first_item_; }
+
+private:
+  struct Frame {
+    Mask outer = 0;
+    Mask taken = 0; // an If's condition
+  };
+  struct Copy {
+    BufferId to{};
+    std::int64_t index = 0;
+    Cell value{};
+    int lane = 0;
+    std::int64_t group = 0;
+  };
+
+  const Op &current() const { return machine_.program.ops[static_cast<std::size_t>(counter_)]; }
+  Cell *cells(Slot slot) { return cells_.data() + slot; }
+  const Cell *read(Slot slot) const {
+    return slot >= 0 ? cells_.data() + slot
+                     : machine_.program.constants.data() + static_cast<std::size_t>(~slot);
+  }
+  Agent agent(int lane) const { return {first_item_ + lane, static_cast<std::uint32_t>(number_)}; }
+  template <class Body> void for_active(const Body &body) const {
+    for (Mask left = mask_; left != 0; left &= left - 1)
+      body(__builtin_ctzll(left));
+  }
+  [[noreturn]] void fault(std::string_view what, int lane);
+  void need_whole_warp(std::string_view what);
+  void need_warp_of_32(std::string_view what);
+
+  void step(const Op &op);
+  void arithmetic(const Op &op);
+  void control(const Op &op);
+  void check_divisors(const Op &op);
+  void check_register(const Op &op);
+  void load_register(const Op &op);
+  void store_register(const Op &op);
+  std::int64_t register_index(const Op &op, Slot index, int lane);
+
+  // Addresses of one access by the active work-items, for checks and counts.
+  void gather(Slot first, const Cell *valid, int lanes);
+  void check_aligned(std::int64_t bytes, DType elem, int buffer);
+  void check_vector(const Op &op);
+  void load(const Op &op);
+  void store(const Op &op);
+  std::int64_t fragment_index(const RegisterRef &ref, Slot index, std::int64_t values);
+  void load_matrix(const Op &op);
+  void mma(const Op &op);
+  void read_fragment(const RegisterRef &ref, std::int64_t number, const Fragment &fragment,
+                     std::vector<Cell> &matrix);
+  void async_copy(const Op &op);
+  void async_wait(const Op &op);
+
+  Machine &machine_;
+  std::size_t number_;
+  int width_;
+  int items_; // of this warp: fewer than the width in a block's last
+  std::int32_t first_item_;
+  Mask all_;
+
+  State state_ = State::Running;
+  int counter_ = 0;
+  Mask mask_ = 0;
+  std::vector<Frame> frames_;
+  std::vector<Cell> cells_;
+  std::vector<Mask> written_;       // by register value: work-items that wrote it
+  std::vector<std::int64_t> first_; // gathered, by work-item
+  std::vector<int> count_;
+  std::vector<Copy> copies_;         // under way
+  std::vector<std::int64_t> groups_; // by work-item: groups committed
+  std::vector<Cell> matrix_a_, matrix_b_, matrix_d_;
+};
+
+} // namespace tilefuse::kernel::simulation

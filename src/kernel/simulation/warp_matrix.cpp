@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrix instructions of a warp.
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "kernel/rules.h"
+#include "kernel/simulation/math.h"
+#include "kernel/simulation/warp.h"
+
+namespace tilefuse::kernel::simulation {
+namespace {
+
+constexpr int kTileRows = 8;
+constexpr std::int64_t kRowBytes = 16;
+
+// The 10 bits of mantissa that a tf32 operand is read with.
+double truncated_tf32(double value) {
+  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  return static_cast<double>(std::bit_cast<float>(bits & 0xFFFFE000U));
+}
+
+std::size_t at(const Fragment &fragment, Place place) {
+  return static_cast<std::size_t>(place.row * fragment.columns + place.column);
+}
+
+// d += a * b. Products are exact and a sum is rounded once, which is what hardware comes close to.
+void multiply(const CoreOp &op, const std::vector<Cell> &a, const std::vector<Cell> &b,
+              std::vector<Cell> &d) {
+  const auto element = [](const std::vector<Cell> &matrix, int row, int columns, int column) {
+    return matrix[static_cast<std::size_t>(row * columns + column)];
+  };
+  const auto operand = [&](Cell cell) { return op.tf32 ? truncated_tf32(cell.real) : cell.real; };
+  for (int m = 0; m < op.m; ++m) {
+    for (int n = 0; n < op.n; ++n) {
+      Cell &sum = d[static_cast<std::size_t>(m * op.n + n)];
+      for (int k = 0; k < op.k; ++k) {
+        const Cell x = element(a, m, op.k, k);
+        const Cell y = element(b, k, op.n, n);
+        if (is_float(op.d.type))
+          sum.real += operand(x) * operand(y);
+        else
+          sum.whole += x.whole * y.whole;
+      }
+      if (is_float(op.d.type))
+        sum.real = narrowed(sum.real, op.d.type);
+      else
+        sum.whole = wrapped(sum.whole, op.d.type);
+    }
+  }
+}
+
+} // namespace
+
+void Warp::need_warp_of_32(std::string_view what) {
+  need_whole_warp(fmt::format("does not reach {} that its warp reaches", what));
+  if (items_ != kCoreLanes)
+    fault(
+        fmt::format("{} needs a warp of {} work-items; this one has {}", what, kCoreLanes, items_),
+        0);
+}
+
+// The index of a register value, the same for all the warp; `values` from there on exist.
+std::int64_t Warp::fragment_index(const RegisterRef &ref, Slot index, std::int64_t values) {
+  const Buffer &buffer = machine_.kernel[ref.buffer];
+  const Cell *at = read(index);
+  for (int lane = 0; lane < kCoreLanes; ++lane) {
+    if (at[lane].whole != at[0].whole)
+      fault(fmt::format("{} has another index than lane {}", buffer.name, first_item_), lane);
+  }
+  if (at[0].whole < 0 || at[0].whole > buffer.elems - values)
+    fault(fmt::format("{}[{}] is out of bounds: {} has {} elements", buffer.name, at[0].whole,
+                      buffer.name, buffer.elems),
+          0);
+  return at[0].whole;
+}
+
+void Warp::load_matrix(const Op &op) {
+  need_warp_of_32("ldmatrix");
+  const auto &node = std::get<LoadMatrix>(machine_.position.stmt->node);
+  const auto size = static_cast<int>(size_bytes(op.elem));
+  const int word = 4 / size; // elements of a work-item per tile
+  LocalBuffer &from = *machine_.local[static_cast<std::size_t>(op.buffer)];
+  gather(op.a, nullptr, 1);
+  std::fill(count_.begin() + node.matrices * kTileRows, count_.end(), 0);
+  check_aligned(kRowBytes, op.elem, op.buffer);
+  const RegisterPlace &to =
+      machine_.program.registers[static_cast<std::size_t>(to_int(node.to.buffer))];
+  const std::int64_t values = load_matrix_values(machine_.kernel, node);
+  const std::int64_t number = fragment_index(node.to, op.to, values);
+  for (int tile = 0; tile < node.matrices; ++tile) {
+    for (int lane = 0; lane < kCoreLanes; ++lane) {
+      for (int i = 0; i < word; ++i) {
+        const int along = lane % 4 * word + i;
+        const int row = node.transposed ? along : lane / 4;
+        const int column = node.transposed ? lane / 4 : along;
+        const std::int64_t first = first_[static_cast<std::size_t>(tile * kTileRows + row)];
+        const std::int64_t value = number * to.lanes + tile * word + i;
+        cells_[static_cast<std::size_t>(to.slot + value * width_ + lane)] =
+            from.read(first + column, agent(lane));
+      }
+    }
+  }
+  for (std::int64_t i = 0; i < values; ++i)
+    written_[static_cast<std::size_t>(to.number + number + i)] = all_;
+  if (machine_.recorder != nullptr)
+    machine_.recorder->matrix(
+        op.access, std::span(first_).first(static_cast<std::size_t>(node.matrices * kTileRows)));
+}
+
+// A fragment as a matrix, row by row.
+void Warp::read_fragment(const RegisterRef &ref, std::int64_t number, const Fragment &fragment,
+                         std::vector<Cell> &matrix) {
+  Op check{.code = Code::CheckRegister};
+  check.buffer = to_int(ref.buffer);
+  check.number = number;
+  check_register(check);
+  const RegisterPlace &from = machine_.program.registers[static_cast<std::size_t>(check.buffer)];
+  const Cell *cell = cells_.data() + from.slot + number * from.lanes * width_;
+  matrix.resize(static_cast<std::size_t>(fragment.rows * fragment.columns));
+  for (int value = 0; value < fragment.values(); ++value)
+    for (int lane = 0; lane < kCoreLanes; ++lane)
+      matrix[at(fragment, place(fragment, lane, value))] = cell[value * width_ + lane];
+}
+
+void Warp::mma(const Op &op) {
+  need_warp_of_32("mma");
+  const auto &node = std::get<Mma>(machine_.position.stmt->node);
+  const std::int64_t number = fragment_index(node.acc, op.to, 1);
+  read_fragment(node.a, fragment_index(node.a, op.a, 1), node.op->a, matrix_a_);
+  read_fragment(node.b, fragment_index(node.b, op.b, 1), node.op->b, matrix_b_);
+  read_fragment(node.acc, number, node.op->d, matrix_d_);
+  multiply(*node.op, matrix_a_, matrix_b_, matrix_d_);
+  const RegisterPlace &to =
+      machine_.program.registers[static_cast<std::size_t>(to_int(node.acc.buffer))];
+  Cell *cell = cells_.data() + to.slot + number * to.lanes * width_;
+  for (int value = 0; value < node.op->d.values(); ++value)
+    for (int lane = 0; lane < kCoreLanes; ++lane)
+      cell[value * width_ + lane] = matrix_d_[at(node.op->d, place(node.op->d, lane, value))];
+}
+
+} // namespace tilefuse::kernel::simulation

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loads, stores and asynchronous copies of a warp.
+#include <algorithm>
+#include <bit>
+
+#include <fmt/format.h>
+
+#include "kernel/simulation/warp.h"
+
+namespace tilefuse::kernel::simulation {
+namespace {
+
+// Wraps, so that an absurd index reaches the bounds check.
+std::int64_t element(std::int64_t first, int lane, std::int64_t stride) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(first) +
+                                   static_cast<std::uint64_t>(lane * stride));
+}
+
+} // namespace
+
+void Warp::gather(Slot first, const Cell *valid, int lanes) {
+  const Cell *at = read(first);
+  first_.assign(static_cast<std::size_t>(items_), kInactive);
+  count_.assign(static_cast<std::size_t>(items_), 0);
+  for_active([&](int lane) {
+    const std::int64_t count =
+        valid == nullptr ? lanes : std::clamp<std::int64_t>(valid[lane].whole, 0, lanes);
+    if (count == 0)
+      return;
+    first_[static_cast<std::size_t>(lane)] = at[lane].whole;
+    count_[static_cast<std::size_t>(lane)] = static_cast<int>(count);
+  });
+}
+
+void Warp::check_aligned(std::int64_t bytes, DType elem, int buffer) {
+  const std::int64_t size = size_bytes(elem);
+  for_active([&](int lane) {
+    const std::int64_t at = first_[static_cast<std::size_t>(lane)];
+    if (count_[static_cast<std::size_t>(lane)] == 0 || at * size % bytes == 0)
+      return;
+    const std::string &name = machine_.kernel.buffers[static_cast<std::size_t>(buffer)].name;
+    fault(fmt::format("{}[{}] is misaligned: byte {} is no multiple of {}", name, at, at * size,
+                      bytes),
+          lane);
+  });
+}
+
+void Warp::load(const Op &op) {
+  const Cell *valid = op.has_b ? read(op.b) : nullptr;
+  gather(op.a, valid, op.lanes);
+  LocalBuffer *local = machine_.local[static_cast<std::size_t>(op.buffer)].get();
+  GlobalBuffer *global = machine_.global[static_cast<std::size_t>(op.buffer)].get();
+  Cell *to = cells(op.to);
+  const Cell fill =
+      is_float(op.elem) ? Cell{.real = op.fill} : Cell{.whole = static_cast<std::int64_t>(op.fill)};
+  for_active([&](int lane) {
+    const std::int64_t first = read(op.a)[lane].whole;
+    const int count = count_[static_cast<std::size_t>(lane)];
+    for (int row = 0; row < op.lanes; ++row) {
+      Cell &cell = to[row * width_ + lane];
+      if (row >= count) {
+        cell = fill;
+        continue;
+      }
+      const std::int64_t at = element(first, row, op.number);
+      cell = local != nullptr ? local->read(at, agent(lane)) : global->read(at, agent(lane));
+    }
+  });
+  if (op.number == 1 && valid == nullptr)
+    check_vector(op);
+  if (machine_.recorder != nullptr)
+    machine_.recorder->access(op.access, {first_, count_, op.lanes, op.number});
+}
+
+void Warp::store(const Op &op) {
+  const Cell *valid = op.has_b ? read(op.b) : nullptr;
+  gather(op.a, valid, op.lanes);
+  if (op.number == 1 && valid == nullptr)
+    check_vector(op);
+  LocalBuffer *local = machine_.local[static_cast<std::size_t>(op.buffer)].get();
+  GlobalBuffer *global = machine_.global[static_cast<std::size_t>(op.buffer)].get();
+  const Cell *from = read(op.c);
+  for_active([&](int lane) {
+    const int count = count_[static_cast<std::size_t>(lane)];
+    for (int row = 0; row < count; ++row) {
+      const std::int64_t at = element(first_[static_cast<std::size_t>(lane)], row, op.number);
+      const Cell cell = from[row * width_ + lane];
+      if (local != nullptr)
+        local->write(at, agent(lane), cell);
+      else
+        global->write(at, agent(lane), cell);
+    }
+  });
+  if (machine_.recorder != nullptr)
+    machine_.recorder->access(op.access, {first_, count_, op.lanes, op.number});
+}
+
+// A vector is aligned to its size, if that is a power of two, or to what the target asks for.
+void Warp::check_vector(const Op &op) {
+  const std::int64_t bytes = op.lanes * size_bytes(op.elem);
+  if (op.lanes > 1 && machine_.vector_align > 1 &&
+      std::has_single_bit(static_cast<std::uint64_t>(bytes)))
+    check_aligned(std::min(bytes, machine_.vector_align), op.elem, op.buffer);
+}
+
+void Warp::async_copy(const Op &op) {
+  const auto from_number = static_cast<std::size_t>(op.number);
+  LocalBuffer &to = *machine_.local[static_cast<std::size_t>(op.buffer)];
+  GlobalBuffer &from = *machine_.global[from_number];
+  const std::int64_t bytes = op.lanes * size_bytes(op.elem);
+  gather(op.a, nullptr, op.lanes);
+  check_aligned(bytes, op.elem, op.buffer);
+  if (machine_.recorder != nullptr)
+    machine_.recorder->access(op.access, {first_, count_, op.lanes, 1});
+  const std::vector<std::int64_t> to_first = first_;
+  gather(op.c, op.has_b ? read(op.b) : nullptr, op.lanes);
+  check_aligned(bytes, op.elem, static_cast<int>(op.number));
+  if (machine_.recorder != nullptr)
+    machine_.recorder->access(op.access + 1, {first_, count_, op.lanes, 1});
+  for_active([&](int lane) {
+    const auto item = static_cast<std::size_t>(lane);
+    for (int row = 0; row < op.lanes; ++row) {
+      const bool is_valid = row < count_[item];
+      const Cell cell =
+          is_valid ? from.read(element(first_[item], row, 1), agent(lane)) : Cell{.whole = 0};
+      const std::int64_t at = element(to_first[item], row, 1);
+      to.begin_write(at, agent(lane));
+      copies_.push_back({BufferId{op.buffer}, at, cell, lane, groups_[item]});
+    }
+  });
+}
+
+void Warp::async_wait(const Op &op) {
+  const auto is_done = [&](const Copy &copy) {
+    const bool is_active = (mask_ >> copy.lane & 1) != 0;
+    return is_active && copy.group < groups_[static_cast<std::size_t>(copy.lane)] - op.number;
+  };
+  for (const Copy &copy : copies_) {
+    if (is_done(copy))
+      machine_.local[static_cast<std::size_t>(to_int(copy.to))]->end_write(
+          copy.index, agent(copy.lane), copy.value);
+  }
+  std::erase_if(copies_, is_done);
+}
+
+} // namespace tilefuse::kernel::simulation

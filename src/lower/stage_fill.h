@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// How one staging tile is copied: by the rows of its source, or by all work-items of a block.
+#pragma once
+
+#include "lower/context.h"
+#include "schedule/staging.h"
+
+namespace tilefuse::lower {
+
+// A tile and where it comes from at the current position.
+struct StageSource {
+  StageSource(const Context &cx, int input);
+
+  std::size_t rank() const { return tile.dims.size(); }
+  const nest::Dim &dim(std::size_t d) const {
+    return source.dims[static_cast<std::size_t>(tile.dims[d].dim)];
+  }
+  // Whether a subscript of dimension d of the tile lies in the tensor.
+  kernel::ExprRef inside(std::size_t d, kernel::ExprRef subscript) const;
+  kernel::ExprRef load(kernel::ExprRef index, int lanes, kernel::ExprRef valid) const;
+
+  const Context &cx;
+  schedule::Source source;
+  schedule::StageTile tile;
+  kernel::BufferId from;
+  kernel::BufferId to;
+  double fill;
+  DType type;                           // that the tile is held in
+  kernel::ExprRef base;                 // address of the step's first element
+  std::vector<kernel::ExprRef> origins; // by dimension of the tile: its first subscript
+  std::vector<std::int64_t> multiples;  // by dimension: a number that divides every origin
+};
+
+kernel::StmtRef fill_by_rows(const Context &cx, int input);
+
+// What a work-item's accesses depend on besides the tile's position: per round the offsets in
+// memory and in the buffer, and by dimension the subscript in the tile where it is checked.
+struct GroupOffsets {
+  struct Round {
+    kernel::ExprRef from{};
+    kernel::ExprRef to{};
+    std::vector<kernel::ExprRef> steps;
+  };
+  std::vector<Round> rounds; // empty: too many to hold, each is worked out where it is used
+};
+
+class GroupFill {
+public:
+  GroupFill(const Context &cx, int input, const GroupOffsets &offsets);
+  // Works the offsets out, once, where the statements given back stand.
+  static kernel::StmtRef declare(const Context &cx, int input, GroupOffsets &offsets);
+  kernel::StmtRef copy() const;
+  kernel::Buffer register_buffer() const;
+  kernel::StmtRef fetch(kernel::BufferId registers) const;
+  kernel::StmtRef put(kernel::BufferId registers) const;
+
+private:
+  struct Place {
+    kernel::ExprRef from{};
+    kernel::ExprRef to{};
+    kernel::ExprRef valid{}; // elements that exist, null: all
+  };
+  int choose_width() const;
+  bool aligned(std::int64_t width) const;
+  bool aligned_in_buffer() const;
+  GroupOffsets::Round offsets_at(kernel::ExprRef position) const;
+  Place place(const GroupOffsets::Round &offsets) const;
+  std::int64_t round_count() const;
+  kernel::ExprRef position(kernel::ExprRef round) const;
+  kernel::StmtRef store(const Place &place, kernel::ExprRef value) const;
+  template <typename Body> kernel::StmtRef rounds(const Body &body) const;
+
+  StageSource s_;
+  kernel::Builder &b_;
+  int width_ = 1; // elements of one access
+  std::int64_t accesses_ = 0;
+  kernel::ExprRef buffer_base_; // of the buffer that is filled
+  const GroupOffsets &offsets_;
+};
+
+} // namespace tilefuse::lower

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lower/stage_fill.h"
+
+namespace tilefuse::lower {
+namespace {
+
+using kernel::ExprRef;
+using kernel::ForKind;
+using kernel::StmtRef;
+using kernel::VarId;
+using schedule::StageDim;
+
+// Rounds of copying that are written out, so that their loads are in flight together and their
+// offsets are worked out once.
+constexpr std::int64_t kWrittenRounds = 64;
+
+} // namespace
+
+GroupFill::GroupFill(const Context &cx, int input, const GroupOffsets &offsets)
+    : s_(cx, input), b_(cx.build), offsets_(offsets) {
+  width_ = choose_width();
+  accesses_ = 1;
+  for (const StageDim &dim : s_.tile.dims)
+    accesses_ *= dim.range;
+  accesses_ /= width_;
+  buffer_base_ = b_.integer(0);
+  if (cx.schedule.stages[static_cast<std::size_t>(input)].twice) {
+    const std::int64_t half = buffer_elems(cx.schedule, input, s_.tile) / 2;
+    buffer_base_ = b_.mul(cx.turn, b_.integer(half));
+  }
+}
+
+// A vector must not straddle the tensor's edge, and must be aligned in memory.
+bool GroupFill::aligned(std::int64_t width) const {
+  const std::size_t inner = s_.rank() - 1;
+  const nest::Dim &dim = s_.dim(inner);
+  bool holds = dim.stride == 1 && s_.tile.dims[inner].range % width == 0 &&
+               s_.multiples[inner] % width == 0 && s_.source.offset % width == 0;
+  holds = holds && (!s_.tile.dims[inner].checked || dim.size % width == 0);
+  for (std::size_t d = 0; d < inner; ++d)
+    holds = holds && s_.dim(d).stride % width == 0;
+  for (std::size_t i = 0; i < s_.cx.outputs(); ++i)
+    if (s_.source.inside[i])
+      holds = holds && s_.source.steps[i] * s_.cx.schedule.splits[i].step() % width == 0;
+  return holds;
+}
+
+int GroupFill::choose_width() const {
+  const DType elem = s_.cx.build.kernel()[s_.from].type.elem;
+  if (s_.rank() == 0 || size_bytes(elem) != 4)
+    return 1;
+  for (int width : {4, 2})
+    if (aligned(width))
+      return width;
+  return 1;
+}
+
+std::int64_t GroupFill::round_count() const {
+  return (accesses_ + s_.cx.block_size() - 1) / s_.cx.block_size();
+}
+
+ExprRef GroupFill::position(ExprRef round) const {
+  const std::int64_t size = s_.cx.block_size();
+  return b_.add(b_.mul(round, b_.integer(size)), size > 1 ? b_.lane() : b_.integer(0));
+}
+
+GroupOffsets::Round GroupFill::offsets_at(ExprRef position) const {
+  GroupOffsets::Round round{b_.integer(0), b_.integer(0), {}};
+  round.steps.assign(s_.rank(), nullptr);
+  std::int64_t below = 1; // accesses of the dimensions further in
+  for (std::size_t d = s_.rank(); d-- > 0;) {
+    const StageDim &dim = s_.tile.dims[d];
+    const std::int64_t width = d + 1 == s_.rank() ? width_ : 1;
+    const std::int64_t count = dim.range / width;
+    ExprRef digit = b_.div(position, b_.integer(below));
+    if (below * count < accesses_)
+      digit = b_.mod(digit, b_.integer(count));
+    const ExprRef step = count == 1 ? b_.integer(0) : b_.mul(digit, b_.integer(width));
+    round.from = b_.add(round.from, b_.mul(step, b_.integer(s_.dim(d).stride)));
+    round.to = b_.add(round.to, b_.mul(step, b_.integer(dim.stride)));
+    round.steps[d] = step;
+    below *= count;
+  }
+  return round;
+}
+
+StmtRef GroupFill::declare(const Context &cx, int input, GroupOffsets &offsets) {
+  const GroupFill fill(cx, input, offsets);
+  std::vector<StmtRef> lets;
+  if (fill.round_count() > kWrittenRounds)
+    return nullptr;
+  const auto held = [&](const char *name, ExprRef value) {
+    if (kernel::is_constant(value))
+      return value;
+    const VarId var = cx.build.variable(name, {});
+    lets.push_back(cx.build.let(var, value));
+    return cx.build.var(var);
+  };
+  for (std::int64_t r = 0; r < fill.round_count(); ++r) {
+    GroupOffsets::Round round = fill.offsets_at(fill.position(cx.build.integer(r)));
+    round.from = held("from", round.from);
+    round.to = held("to", round.to);
+    for (std::size_t d = 0; d < fill.s_.rank(); ++d)
+      if (fill.s_.tile.dims[d].checked)
+        round.steps[d] = held("e", round.steps[d]);
+    offsets.rounds.push_back(std::move(round));
+  }
+  return cx.build.block(std::move(lets));
+}
+
+GroupFill::Place GroupFill::place(const GroupOffsets::Round &offsets) const {
+  Place place{b_.add(s_.base, offsets.from), b_.add(buffer_base_, offsets.to), nullptr};
+  ExprRef inside = nullptr;
+  for (std::size_t d = s_.rank(); d-- > 0;) {
+    place.from = b_.add(place.from, b_.mul(s_.origins[d], b_.integer(s_.dim(d).stride)));
+    if (s_.tile.dims[d].checked)
+      inside = b_.logical_and(inside, s_.inside(d, b_.add(s_.origins[d], offsets.steps[d])));
+  }
+  if (inside)
+    place.valid = b_.select(inside, b_.integer(width_), b_.integer(0));
+  return place;
+}
+
+bool GroupFill::aligned_in_buffer() const {
+  for (std::size_t d = 0; d + 1 < s_.rank(); ++d)
+    if (s_.tile.dims[d].stride % width_ != 0)
+      return false;
+  return s_.tile.dims.back().stride == 1;
+}
+
+StmtRef GroupFill::store(const Place &place, ExprRef value) const {
+  if (width_ == 1 || aligned_in_buffer())
+    return b_.store(s_.to, place.to, value);
+  return b_.store(s_.to, place.to, value, s_.tile.dims.back().stride);
+}
+
+// `body(round, place)` for every access of this work-item; the last round may be partial.
+template <typename Body> StmtRef GroupFill::rounds(const Body &body) const {
+  const std::int64_t whole = accesses_ / s_.cx.block_size();
+  const std::int64_t rest = accesses_ % s_.cx.block_size();
+  const bool written = !offsets_.rounds.empty();
+  const auto at = [&](std::int64_t round) {
+    return place(written ? offsets_.rounds[static_cast<std::size_t>(round)]
+                         : offsets_at(position(b_.integer(round))));
+  };
+  std::vector<StmtRef> parts;
+  for (std::int64_t round = 0; written && round < whole; ++round)
+    parts.push_back(body(b_.integer(round), at(round)));
+  if (!written && whole > 0) {
+    const VarId round = b_.variable("round", {});
+    const VarId e = b_.variable("e", {});
+    const StmtRef let = b_.let(e, position(b_.var(round)));
+    parts.push_back(b_.loop(round, ForKind::Serial, b_.integer(0), b_.integer(whole), 1,
+                            b_.block({let, body(b_.var(round), place(offsets_at(b_.var(e))))})));
+  }
+  if (rest > 0)
+    parts.push_back(b_.branch(b_.scalar(ScalarOp::Lt, {position(b_.integer(0)), b_.integer(rest)}),
+                              body(b_.integer(whole), at(whole))));
+  return b_.block(std::move(parts));
+}
+
+StmtRef GroupFill::copy() const {
+  return rounds([&](ExprRef, const Place &place) {
+    return store(place, s_.load(place.from, width_, place.valid));
+  });
+}
+
+kernel::Buffer GroupFill::register_buffer() const {
+  return {.name = fmt::format("next{}", b_.kernel().buffers.size()),
+          .space = kernel::Space::Register,
+          .type = {s_.type, width_},
+          .elems = round_count()};
+}
+
+StmtRef GroupFill::fetch(kernel::BufferId registers) const {
+  return rounds([&](ExprRef round, const Place &place) {
+    return b_.store(registers, round, s_.load(place.from, width_, place.valid));
+  });
+}
+
+StmtRef GroupFill::put(kernel::BufferId registers) const {
+  return rounds([&](ExprRef round, const Place &place) {
+    return store(place, b_.load(registers, round, width_));
+  });
+}
+
+} // namespace tilefuse::lower

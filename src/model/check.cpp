@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/error.h"
+#include "kernel/simulate.h"
+#include "lower/pipeline.h"
+#include "model/exact.h"
+#include "model/pack.h"
+#include "model/simulate_group.h"
+#include "nest/expected.h"
+#include "nest/passes.h"
+#include "schedule/staging.h"
+
+namespace tilefuse::model {
+namespace {
+
+constexpr int kManyRegisters = 1 << 20; // a random schedule may spill
+
+using program::Bytes;
+
+const nest::Nest &nest_of(const KernelCase &kernel_case) { return kernel_case.group.anchor; }
+
+nest::Slot out_slot(const nest::Nest &nest) {
+  return nest.slots[static_cast<std::size_t>(nest.out.slot)];
+}
+
+std::vector<std::span<std::byte>> spans(Slots &slots) { return {slots.begin(), slots.end()}; }
+
+std::string mismatch(std::int64_t element, double got, double expected, double bound) {
+  return fmt::format("element {} is {}, expected {}{}", element, got, expected,
+                     bound > 0 ? fmt::format(" within {:.3g}", bound) : "");
+}
+
+} // namespace
+
+Reference::Reference(const KernelCase &kernel_case, std::int64_t samples)
+    : case_(kernel_case), samples_(samples), before_(make_slots(kernel_case)) {
+  if (!is_exact(kernel_case) || samples > 0)
+    return;
+  Slots after = before_;
+  nest::evaluate(nest_of(case_), spans(after));
+  exact_ = std::move(after[static_cast<std::size_t>(nest_of(case_).out.slot)]);
+}
+
+std::optional<std::string> Reference::compare(const Bytes &out) const {
+  return exact_.empty() ? compare_bounded(out) : compare_exact(out);
+}
+
+std::optional<std::string> Reference::compare_exact(const Bytes &out) const {
+  const nest::Slot slot = out_slot(nest_of(case_));
+  compared_ += slot.elems;
+  for (std::int64_t i = 0; i < slot.elems; ++i) {
+    const double got = load_element(out.data(), slot.type, i);
+    const double expected = load_element(exact_.data(), slot.type, i);
+    if (got != expected && !(std::isnan(got) && std::isnan(expected)))
+      return mismatch(i, got, expected, 0);
+  }
+  return {};
+}
+
+std::optional<std::string> Reference::compare_bounded(const Bytes &out) const {
+  const nest::Nest &nest = nest_of(case_);
+  const nest::Slot slot = out_slot(nest);
+  Slots before = before_;
+  const nest::Expected expected(nest, spans(before));
+  Random random(case_.seed);
+  std::vector<bool> is_output(static_cast<std::size_t>(slot.elems), samples_ > 0);
+  const std::int64_t count = samples_ > 0 ? samples_ : std::numeric_limits<std::int64_t>::max();
+  for (const std::vector<std::int64_t> &point : nest::output_points(nest, count, random)) {
+    const nest::Expectation want = expected.at(point);
+    const double got = load_element(out.data(), slot.type, want.element);
+    is_output[static_cast<std::size_t>(want.element)] = true;
+    ++compared_;
+    if (got == want.value || (std::isnan(got) && std::isnan(want.value)))
+      continue;
+    const double apart = std::fabs(got - want.value);
+    if (!(apart <= want.bound))
+      return mismatch(want.element, got, want.value, want.bound);
+    largest_share_ = std::max(largest_share_, apart / want.bound);
+  }
+  const Bytes &untouched = before_[static_cast<std::size_t>(nest.out.slot)];
+  for (std::int64_t i = 0; i < slot.elems; ++i)
+    if (!is_output[static_cast<std::size_t>(i)] &&
+        load_element(out.data(), slot.type, i) != load_element(untouched.data(), slot.type, i))
+      return fmt::format("element {} was overwritten; no point of the nest stores it", i);
+  return {};
+}
+
+std::optional<Divergence> check_kernel(const Reference &reference, const kernel::Kernel &kernel,
+                                       const std::string &stage) {
+  const KernelCase &from = reference.kernel_case();
+  Slots slots = reference.before();
+  Slots packed;
+  std::vector<std::span<std::byte>> args;
+  const std::vector<schedule::KernelArg> list = kernel_args(nest_of(from), from.schedule);
+  packed.reserve(list.size());
+  for (const schedule::KernelArg &arg : list) {
+    if (arg.slot >= 0) {
+      args.emplace_back(slots[static_cast<std::size_t>(arg.slot)]);
+      continue;
+    }
+    packed.push_back(packed_argument(from, slots, arg.packed_input));
+    args.emplace_back(packed.back());
+  }
+  kernel::SimulationOptions options = simulation_options(nest_of(from), from.schedule, from.target);
+  options.target->vector_registers = kManyRegisters;
+  options.count = false;
+  try {
+    kernel::simulate(kernel, args, options);
+  } catch (const Error &complaint) {
+    return Divergence{stage, complaint.what()};
+  }
+  const auto out = static_cast<std::size_t>(nest_of(from).out.slot);
+  if (std::optional<std::string> what = reference.compare(slots[out]))
+    return Divergence{stage, *what};
+  return {};
+}
+
+std::optional<Divergence> check_simulated(const Reference &reference) {
+  const KernelCase &from = reference.kernel_case();
+  std::optional<Divergence> first;
+  lower::lower(from.group, from.schedule, from.target,
+               [&](int, std::string_view pass, const kernel::Kernel &kernel) {
+                 if (!first)
+                   first = check_kernel(reference, kernel, fmt::format("simulated after {}", pass));
+               });
+  return first;
+}
+
+} // namespace tilefuse::model

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel against the nest it was made from: what it stores, simulated after each pass of lowering
+// or run on a device, compared with the evaluator element by element.
+//
+// Integers must come out exact; reals within nest::Expected's bound. Elements that the nest does
+// not write must keep what they held, and on a device so must the bytes around every argument.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernel/nodes.h"
+#include "model/kernel_case.h"
+#include "runtime/device.h"
+
+namespace tilefuse::model {
+
+struct Divergence {
+  std::string stage; // "simulated after unroll", "on pocl-znver3"
+  std::string what;  // the simulator's complaint, or element, value and what was expected
+  friend bool operator==(const Divergence &, const Divergence &) = default;
+};
+
+using Slots = std::vector<program::Bytes>;
+
+// The judge of one case: the evaluator's answer, computed once.
+class Reference {
+public:
+  // `samples` output points are compared; 0: all of them.
+  Reference(const KernelCase &kernel_case, std::int64_t samples = 0);
+
+  const KernelCase &kernel_case() const { return case_; }
+  // The slots before the kernel runs.
+  const Slots &before() const { return before_; }
+  // What is wrong with the out slot of a kernel that ran, if anything.
+  std::optional<std::string> compare(const program::Bytes &out) const;
+  std::int64_t compared() const { return compared_; }
+  // The largest error seen by compare(), as a share of its bound.
+  double largest_share() const { return largest_share_; }
+
+private:
+  std::optional<std::string> compare_exact(const program::Bytes &out) const;
+  std::optional<std::string> compare_bounded(const program::Bytes &out) const;
+
+  const KernelCase &case_;
+  std::int64_t samples_;
+  Slots before_;
+  program::Bytes exact_; // the whole out slot, where it is compared bit by bit
+  mutable std::int64_t compared_ = 0;
+  mutable double largest_share_ = 0;
+};
+
+// The bytes of an input in the form that the case's schedule packs it in.
+program::Bytes packed_argument(const KernelCase &kernel_case, const Slots &slots, int input);
+
+// Runs one kernel of the case, at any pass, in the simulator.
+std::optional<Divergence> check_kernel(const Reference &reference, const kernel::Kernel &kernel,
+                                       const std::string &stage);
+// Lowers the case and simulates after every pass: the first that is wrong.
+std::optional<Divergence> check_simulated(const Reference &reference);
+// Lowers, emits and runs the case on a device, whose target must be the case's.
+std::optional<Divergence> check_on_device(const Reference &reference, runtime::Device &device);
+// The same with a package that is built already. `stored` gets the out slot.
+std::optional<Divergence> check_built(const Reference &reference, const Package &built,
+                                      runtime::Device &device, program::Bytes *stored = nullptr);
+// Device seconds of the fastest of `runs` launches.
+double time_built(const Reference &reference, const Package &built, runtime::Device &device,
+                  int runs);
+
+} // namespace tilefuse::model

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "emit/emitter.h"
+#include "lower/pipeline.h"
+#include "model/check.h"
+#include "model/compile.h"
+#include "model/pack.h"
+#include "schedule/staging.h"
+
+namespace tilefuse::model {
+namespace {
+
+using program::Bytes;
+using runtime::Binding;
+
+constexpr std::int64_t kGuardBytes = 256;
+constexpr std::byte kGuard{0xa5};
+
+// The arguments of one launch side by side in device memory, each between guards.
+class GuardedArguments {
+public:
+  GuardedArguments(runtime::Device &device, std::vector<Bytes> args)
+      : device_(device), args_(std::move(args)) {
+    const std::int64_t unit = std::max(device.alignment(), kGuardBytes);
+    std::int64_t end = unit;
+    for (const Bytes &arg : args_) {
+      offsets_.push_back(end);
+      end += (static_cast<std::int64_t>(arg.size()) + kGuardBytes + unit - 1) / unit * unit;
+    }
+    image_.assign(static_cast<std::size_t>(end), kGuard);
+    for (std::size_t a = 0; a < args_.size(); ++a)
+      std::copy(args_[a].begin(), args_[a].end(), image_.begin() + offsets_[a]);
+    memory_ = device.allocate(end);
+    device.write({memory_.get(), 0, end}, image_);
+  }
+
+  std::vector<Binding> bindings() const {
+    std::vector<Binding> all;
+    for (std::size_t a = 0; a < args_.size(); ++a)
+      all.push_back({memory_.get(), offsets_[a], static_cast<std::int64_t>(args_[a].size())});
+    return all;
+  }
+
+  // Reads everything back. Gives the first byte outside argument `written` that changed.
+  std::optional<std::string> read_back(std::size_t written) {
+    Bytes after(image_.size());
+    device_.read({memory_.get(), 0, static_cast<std::int64_t>(after.size())}, after);
+    Bytes &out = args_[written];
+    const auto begin = after.begin() + offsets_[written];
+    std::copy(begin, begin + static_cast<std::ptrdiff_t>(out.size()), out.begin());
+    std::copy(out.begin(), out.end(), image_.begin() + offsets_[written]);
+    const auto changed = std::mismatch(image_.begin(), image_.end(), after.begin()).first;
+    if (changed == image_.end())
+      return {};
+    return place_of(changed - image_.begin());
+  }
+
+  const Bytes &argument(std::size_t a) const { return args_[a]; }
+
+private:
+  std::string place_of(std::int64_t byte) const {
+    std::size_t a = 0;
+    while (a + 1 < offsets_.size() && offsets_[a + 1] <= byte)
+      ++a;
+    return fmt::format("byte {} of argument {}, which has {}, was overwritten", byte - offsets_[a],
+                       a, args_[a].size());
+  }
+
+  runtime::Device &device_;
+  std::vector<Bytes> args_;
+  std::vector<std::int64_t> offsets_;
+  Bytes image_;
+  std::unique_ptr<runtime::Memory> memory_;
+};
+
+std::vector<Bytes> arguments(const Reference &reference) {
+  const KernelCase &from = reference.kernel_case();
+  std::vector<Bytes> args;
+  for (const schedule::KernelArg &arg : kernel_args(from.group.anchor, from.schedule))
+    args.push_back(arg.slot >= 0 ? reference.before()[static_cast<std::size_t>(arg.slot)]
+                                 : packed_argument(from, reference.before(), arg.packed_input));
+  return args;
+}
+
+// Position of the out slot among the arguments.
+std::size_t written_argument(const KernelCase &from) {
+  const std::vector<schedule::KernelArg> list = kernel_args(from.group.anchor, from.schedule);
+  const auto out = std::find_if(list.begin(), list.end(), [&](const schedule::KernelArg &arg) {
+    return arg.slot == from.group.anchor.out.slot;
+  });
+  return static_cast<std::size_t>(out - list.begin());
+}
+
+} // namespace
+
+Bytes packed_argument(const KernelCase &from, const Slots &slots, int input) {
+  const nest::Nest &nest = from.group.anchor;
+  const int slot = nest.inputs[static_cast<std::size_t>(input)].slot;
+  return pack(nest, from.schedule, input, slots[static_cast<std::size_t>(slot)]);
+}
+
+std::optional<Divergence> check_built(const Reference &reference, const Package &built,
+                                      runtime::Device &device, Bytes *stored) {
+  const std::string stage = "on " + device.name();
+  const std::size_t written = written_argument(reference.kernel_case());
+  GuardedArguments memory(device, arguments(reference));
+  const std::unique_ptr<runtime::Launchable> launch = device.load(built, memory.bindings());
+  device.launch(*launch);
+  if (std::optional<std::string> what = memory.read_back(written))
+    return Divergence{stage, *what};
+  if (stored)
+    *stored = memory.argument(written);
+  if (std::optional<std::string> what = reference.compare(memory.argument(written)))
+    return Divergence{stage, *what};
+  return {};
+}
+
+double time_built(const Reference &reference, const Package &built, runtime::Device &device,
+                  int runs) {
+  GuardedArguments memory(device, arguments(reference));
+  const std::unique_ptr<runtime::Launchable> launch = device.load(built, memory.bindings());
+  runtime::Launchable *const kernels[] = {launch.get()};
+  double best = device.time_each(kernels)[0];
+  for (int i = 0; i < runs; ++i)
+    best = std::min(best, device.time_each(kernels)[0]);
+  return best;
+}
+
+std::optional<Divergence> check_on_device(const Reference &reference, runtime::Device &device) {
+  const KernelCase &from = reference.kernel_case();
+  const kernel::Kernel kernel = lower::lower(from.group, from.schedule, from.target);
+  const std::vector<Package> built =
+      device.build({make_emitter(device.target())->emit(kernel, device.target())});
+  return check_built(reference, built[0], device);
+}
+
+} // namespace tilefuse::model

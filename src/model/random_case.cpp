@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/random_case.h"
+
+#include "model/random_nest.h"
+#include "search/sample.h"
+
+namespace tilefuse::model {
+namespace {
+
+KernelCase draw_case(const Tapes &tapes, const Target &target, Random &schedules) {
+  Random nests(tapes.nest);
+  KernelCase drawn;
+  drawn.group.anchor = random_nest(nests);
+  drawn.target = target;
+  const nest::Nest &nest = drawn.group.anchor;
+  drawn.schedule =
+      search::sample(nest, target, schedules).value_or(schedule::scalar_schedule(nest));
+  drawn.values = tapes.data % 2 == 1 ? Values::Reals : Values::Integers;
+  drawn.seed = tapes.data;
+  return drawn;
+}
+
+} // namespace
+
+Target random_target(Random &random, LaneKind lanes) {
+  Target target{.name = "fuzz_vector", .backend = "llvm", .lanes = lanes};
+  target.local_bytes = random.of<std::int64_t>({1 << 20, 48 << 10, 4 << 10, 256});
+  if (lanes == LaneKind::Vector)
+    return target;
+  target.name = "fuzz_items";
+  target.backend = "opencl";
+  target.vector_f32 = 32;
+  target.max_group = random.of({64, 256, 1, 7, 32});
+  return target;
+}
+
+KernelCase draw_case(const Tapes &tapes, const Target &target) {
+  Random schedules(tapes.schedule);
+  return draw_case(tapes, target, schedules);
+}
+
+KernelCase draw_case(const Tapes &tapes, LaneKind lanes) {
+  Random schedules(tapes.schedule);
+  const Target target = random_target(schedules, lanes);
+  return draw_case(tapes, target, schedules);
+}
+
+} // namespace tilefuse::model

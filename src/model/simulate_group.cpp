@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/simulate_group.h"
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include <fmt/format.h>
+
+#include "lower/pipeline.h"
+#include "model/pack.h"
+#include "nest/odometer.h"
+#include "nest/passes.h"
+#include "schedule/staging.h"
+
+namespace tilefuse::model {
+namespace {
+
+constexpr std::uint32_t kSeed = 17;
+constexpr std::int64_t kLargest = 3;
+constexpr double kUnwritten = 77; // no small integers sum up to it often
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+bool reads(const nest::Nest &nest, int slot) {
+  const auto is_slot = [&](const nest::Operand &operand) { return operand.slot == slot; };
+  return std::any_of(nest.inputs.begin(), nest.inputs.end(), is_slot) ||
+         std::any_of(nest.extras.begin(), nest.extras.end(), is_slot);
+}
+
+// Integers from -3 to 3, from 0 where the type has no sign.
+std::vector<program::Bytes> random_slots(const nest::Nest &nest) {
+  std::mt19937 random(kSeed);
+  std::vector<program::Bytes> slots;
+  for (const nest::Slot &slot : nest.slots) {
+    program::Bytes &bytes = slots.emplace_back();
+    bytes.resize(static_cast<std::size_t>(slot.elems * size_bytes(slot.type)));
+    const bool is_signed = slot.type != DType::U8 && slot.type != DType::Bool;
+    for (std::int64_t i = 0; i < slot.elems; ++i) {
+      const std::int64_t drawn = random() % (2 * kLargest + 1);
+      store_element(bytes.data(), slot.type, i,
+                    static_cast<double>(is_signed ? drawn - kLargest : drawn % 2));
+    }
+  }
+  if (reads(nest, nest.out.slot))
+    return slots;
+  const nest::Slot &out = nest.slots[at(nest.out.slot)];
+  for (std::int64_t i = 0; i < out.elems; ++i)
+    store_element(slots[at(nest.out.slot)].data(), out.type, i, kUnwritten);
+  return slots;
+}
+
+// What the blocks wrote, where they differ from the unwritten buffer or all of it was to be
+// written.
+void compare(const nest::Slot &slot, const program::Bytes &got, const program::Bytes &expected,
+             const program::Bytes *before, SimulatedGroup &result) {
+  const std::int64_t size = size_bytes(slot.type);
+  const auto is_same = [&](const program::Bytes &a, const program::Bytes &b, std::int64_t i) {
+    return std::memcmp(a.data() + i * size, b.data() + i * size, static_cast<std::size_t>(size)) ==
+           0;
+  };
+  for (std::int64_t i = 0; i < slot.elems; ++i) {
+    if (before != nullptr && is_same(got, *before, i))
+      continue;
+    ++result.compared;
+    if (is_same(got, expected, i))
+      continue;
+    if (result.different++ == 0)
+      result.first_difference =
+          fmt::format("element {} is {}, must be {}", i, load_element(got.data(), slot.type, i),
+                      load_element(expected.data(), slot.type, i));
+  }
+}
+
+std::vector<std::span<std::byte>> spans(std::vector<program::Bytes> &slots) {
+  return {slots.begin(), slots.end()};
+}
+
+} // namespace
+
+std::vector<bool> written_elements(const nest::Nest &nest) {
+  std::vector<bool> written(static_cast<std::size_t>(nest.slots[at(nest.out.slot)].elems));
+  std::vector<std::size_t> loops;
+  for (int i = 0; i < nest.output_indices; ++i)
+    loops.push_back(at(i));
+  nest::Odometer odometer(nest.indices, loops, {flat(nest.out, nest.indices.size())});
+  do {
+    written.at(static_cast<std::size_t>(odometer.values()[0])) = true;
+  } while (odometer.next());
+  return written;
+}
+
+std::vector<std::span<std::byte>> kernel_arguments(const nest::Nest &nest,
+                                                   const schedule::Schedule &schedule,
+                                                   std::span<program::Bytes> slots,
+                                                   std::vector<program::Bytes> &packed) {
+  const std::vector<schedule::KernelArg> list = schedule::kernel_args(nest, schedule);
+  packed.clear();
+  packed.reserve(list.size());
+  std::vector<std::span<std::byte>> args;
+  for (const schedule::KernelArg &arg : list) {
+    if (arg.slot >= 0) {
+      args.emplace_back(slots[at(arg.slot)]);
+      continue;
+    }
+    const int slot = nest.inputs[at(arg.packed_input)].slot;
+    packed.push_back(pack(nest, schedule, arg.packed_input, slots[at(slot)]));
+    args.emplace_back(packed.back());
+  }
+  return args;
+}
+
+kernel::SimulationOptions simulation_options(const nest::Nest &nest,
+                                             const schedule::Schedule &schedule,
+                                             const Target &target) {
+  kernel::SimulationOptions options{.target = target};
+  const std::vector<schedule::KernelArg> list = schedule::kernel_args(nest, schedule);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (list[i].slot != nest.out.slot)
+      continue;
+    options.writes.push_back({i, written_elements(nest)});
+    if (reads(nest, nest.out.slot))
+      options.updated.push_back(i);
+  }
+  return options;
+}
+
+SimulatedGroup simulate_group(const poly::Group &group, const schedule::Schedule &schedule,
+                              const Target &target, const std::vector<std::int64_t> &blocks) {
+  const nest::Nest &nest = group.anchor;
+  SimulatedGroup result;
+  result.kernel = lower::lower(group, schedule, target);
+  std::vector<program::Bytes> slots = random_slots(nest);
+  const program::Bytes before = slots[at(nest.out.slot)];
+  std::vector<program::Bytes> expected = slots;
+  nest::evaluate(nest, spans(expected));
+  kernel::SimulationOptions options = simulation_options(nest, schedule, target);
+  options.blocks = blocks;
+  std::vector<program::Bytes> packed;
+  const auto args = kernel_arguments(nest, schedule, slots, packed);
+  result.counts = kernel::simulate(result.kernel, args, options);
+  const auto out = at(nest.out.slot);
+  compare(nest.slots[out], slots[out], expected[out], blocks.empty() ? nullptr : &before, result);
+  return result;
+}
+
+} // namespace tilefuse::model

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A group's kernel on the simulator, on small random integers, against the nest evaluator.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernel/simulate.h"
+#include "poly/group.h"
+#include "program/program.h"
+#include "schedule/schedule.h"
+#include "target/target.h"
+
+namespace tilefuse::model {
+
+// The elements of the out operand's slot that the nest writes.
+std::vector<bool> written_elements(const nest::Nest &nest);
+
+// A kernel's arguments from the bytes of the nest's slots: which buffers they are, in order, with
+// constants packed as the schedule says. What is packed lies in `packed`.
+std::vector<std::span<std::byte>> kernel_arguments(const nest::Nest &nest,
+                                                   const schedule::Schedule &schedule,
+                                                   std::span<program::Bytes> slots,
+                                                   std::vector<program::Bytes> &packed);
+
+// What the simulator is to be told of a group's kernel: its target, which elements it must write,
+// and whether it also reads the slot it writes.
+kernel::SimulationOptions simulation_options(const nest::Nest &nest,
+                                             const schedule::Schedule &schedule,
+                                             const Target &target);
+
+struct SimulatedGroup {
+  kernel::Kernel kernel;
+  kernel::Counts counts;
+  std::int64_t compared = 0; // elements
+  std::int64_t different = 0;
+  std::string first_difference; // "element 5 is 3, must be 4", or empty
+};
+
+// Runs the blocks (none: all) and compares what they wrote. Requires a legal schedule. Throws
+// Error{Limit} for a fault of the kernel.
+SimulatedGroup simulate_group(const poly::Group &group, const schedule::Schedule &schedule,
+                              const Target &target, const std::vector<std::int64_t> &blocks);
+
+} // namespace tilefuse::model

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nest/expected.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "nest/accumulate.h"
+#include "nest/bounded_expr.h"
+
+namespace tilefuse::nest {
+namespace {
+
+using program::Agg;
+using program::Comb;
+using Bytes = std::vector<std::byte>;
+
+// Sums past this may wrap, and partial products of more factors may underflow: nothing is promised.
+constexpr double kLargestInteger = 0x1p31;
+constexpr double kLongestProduct = 32;
+
+// The nest at one output point: those indices have one value each.
+Nest at_point(Nest nest, const std::vector<std::int64_t> &point) {
+  const auto fix = [&](Linear &at) {
+    for (std::size_t i = 0; i < point.size(); ++i) {
+      at.constant += at.coeff[i] * point[i];
+      at.coeff[i] = 0;
+    }
+  };
+  for (std::size_t i = 0; i < point.size(); ++i)
+    nest.indices[i].extent = 1;
+  for (Operand &input : nest.inputs)
+    for (Dim &dim : input.dims)
+      fix(dim.at);
+  for (Constraint &constraint : nest.constraints)
+    fix(constraint.expr);
+  return nest;
+}
+
+// Elements of a type that float holds exactly, as float: accumulate() reads those in place.
+Bytes widened(Slot &slot, const Bytes &from, bool magnitudes) {
+  const bool is_exact = size_bytes(slot.type) < 4 || slot.type == DType::F32;
+  if (!is_exact && !magnitudes)
+    return from;
+  Bytes to(static_cast<std::size_t>(slot.elems) * sizeof(float));
+  for (std::int64_t i = 0; i < slot.elems; ++i) {
+    const double value = load_element(from.data(), slot.type, i);
+    store_element(to.data(), DType::F32, i, magnitudes ? std::fabs(value) : value);
+  }
+  slot.type = DType::F32;
+  return to;
+}
+
+std::int64_t element_of(const Nest &nest, const Operand &operand,
+                        const std::vector<std::int64_t> &point) {
+  const Linear at = flat(operand, nest.indices.size());
+  std::int64_t element = at.constant;
+  for (std::size_t i = 0; i < point.size(); ++i)
+    element += at.coeff[i] * point[i];
+  return element;
+}
+
+double reduced_points(const Nest &nest) {
+  double count = 1;
+  for (std::size_t i = static_cast<std::size_t>(nest.output_indices); i < nest.indices.size(); ++i)
+    count *= static_cast<double>(nest.indices[i].extent);
+  return count;
+}
+
+} // namespace
+
+Expected::Expected(const Nest &nest, std::span<const std::span<std::byte>> slots)
+    : nest_(nest), values_{nest, {}}, magnitudes_{nest, {}} {
+  for (std::size_t s = 0; s < nest.slots.size(); ++s) {
+    slots_.emplace_back(slots[s].begin(), slots[s].end());
+    const bool is_read = std::any_of(nest.inputs.begin(), nest.inputs.end(), [&](const auto &in) {
+      return in.slot == static_cast<int>(s);
+    });
+    values_.slots.push_back(is_read ? widened(values_.nest.slots[s], slots_[s], false) : Bytes());
+    magnitudes_.slots.push_back(is_read ? widened(magnitudes_.nest.slots[s], slots_[s], true)
+                                        : Bytes());
+  }
+  magnitudes_.nest.agg = Agg::Sum;
+}
+
+double Expected::accumulated(const Inputs &inputs, const std::vector<std::int64_t> &point) const {
+  std::vector<std::span<std::byte>> spans; // only read, but accumulate() shares evaluate()'s type
+  for (const Bytes &slot : inputs.slots)
+    spans.emplace_back(const_cast<std::byte *>(slot.data()), slot.size());
+  return accumulate(at_point(inputs.nest, point), spans).front();
+}
+
+double Expected::accumulator_bound(double value, const std::vector<std::int64_t> &point) const {
+  const double u = unit_roundoff(nest_.acc_type);
+  const double terms = reduced_points(nest_);
+  if (nest_.agg == Agg::Product) {
+    const bool in_range = u == 0 ? std::fabs(value) < kLargestInteger : terms <= kLongestProduct;
+    return in_range ? 2 * terms * u * std::fabs(value) : std::numeric_limits<double>::infinity();
+  }
+  if (nest_.agg != Agg::Sum && (nest_.comb == Comb::None || u == 0))
+    return 0;
+  const double sum = accumulated(magnitudes_, point);
+  if (u == 0)
+    return sum < kLargestInteger ? 0 : std::numeric_limits<double>::infinity();
+  return (nest_.agg == Agg::Sum ? terms + 1 : 1) * u * sum;
+}
+
+Expectation Expected::at(const std::vector<std::int64_t> &point) const {
+  ExprPoint values;
+  if (!nest_.inputs.empty()) {
+    values.acc.value = accumulated(values_, point);
+    values.acc.error = accumulator_bound(values.acc.value, point);
+  }
+  for (const Operand &extra : nest_.extras) {
+    const auto slot = static_cast<std::size_t>(extra.slot);
+    values.operands.push_back(
+        load_element(slots_[slot].data(), nest_.slots[slot].type, element_of(nest_, extra, point)));
+  }
+  const DType type = nest_.slots[static_cast<std::size_t>(nest_.out.slot)].type;
+  const Bounded result = evaluate_bounded(program::cast(nest_.post, type), values);
+  std::int64_t stored = 0;
+  store_element(&stored, type, 0, result.value);
+  return {element_of(nest_, nest_.out, point), load_element(&stored, type, 0),
+          result.error + storage_error(type, result.value)};
+}
+
+std::vector<std::vector<std::int64_t>> output_points(const Nest &nest, std::int64_t count,
+                                                     Random &random) {
+  const auto outputs = static_cast<std::size_t>(nest.output_indices);
+  double all = 1;
+  for (std::size_t i = 0; i < outputs; ++i)
+    all *= static_cast<double>(nest.indices[i].extent);
+  const bool whole = all <= static_cast<double>(count);
+  std::vector<std::vector<std::int64_t>> points;
+  std::vector<std::int64_t> point(outputs, 0);
+  for (std::int64_t n = whole ? static_cast<std::int64_t>(all) : count; n > 0; --n) {
+    points.push_back(point);
+    if (!whole) {
+      for (std::size_t i = 0; i < outputs; ++i)
+        point[i] =
+            n == 2 ? nest.indices[i].extent - 1 : random.between(0, nest.indices[i].extent - 1);
+      continue;
+    }
+    for (std::size_t i = outputs; i-- > 0 && ++point[i] == nest.indices[i].extent;)
+      point[i] = 0;
+  }
+  return points;
+}
+
+} // namespace tilefuse::nest

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a correct kernel may store: each result in double precision, and how far rounding in the
+// nest's own types can carry another order of the same operations from it.
+//
+// An accumulator of n terms of a floating type with unit roundoff u lies within (n + 1) u
+// sum|terms| of the exact sum for every order of summation (Higham 2002, section 4.2); products
+// multiply 1 + u; maxima and copies are exact. Post-ops carry an error by evaluating each operation
+// at the ends of its arguments' intervals and adding its own rounding: the accuracy that OpenCL
+// C 1.2 section 7.4 demands of a function. Integers are exact.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/random.h"
+#include "nest/nest.h"
+
+namespace tilefuse::nest {
+
+struct Expectation {
+  std::int64_t element = 0; // of the out slot
+  double value = 0;
+  double bound = 0; // |stored - value| of a correct kernel
+};
+
+class Expected {
+public:
+  // `slots` are as they are before the kernel runs; they are copied.
+  Expected(const Nest &nest, std::span<const std::span<std::byte>> slots);
+
+  // At one point of the output indices.
+  Expectation at(const std::vector<std::int64_t> &point) const;
+
+private:
+  // What accumulate() reads: a nest without post-ops, and its slots.
+  struct Inputs {
+    Nest nest;
+    std::vector<std::vector<std::byte>> slots;
+  };
+  double accumulated(const Inputs &inputs, const std::vector<std::int64_t> &point) const;
+  double accumulator_bound(double value, const std::vector<std::int64_t> &point) const;
+
+  Nest nest_;
+  std::vector<std::vector<std::byte>> slots_;
+  Inputs values_;
+  Inputs magnitudes_; // every element replaced by its magnitude, every aggregation by a sum
+};
+
+// `count` points of the output indices: all of them in order when there are no more, else the
+// first, the last and random others.
+std::vector<std::vector<std::int64_t>> output_points(const Nest &nest, std::int64_t count,
+                                                     Random &random);
+
+} // namespace tilefuse::nest

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "program/drop_dead.h"
+
+#include <algorithm>
+
+namespace tilefuse::program {
+namespace {
+
+std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
+
+// Tensors some output depends on, and every input.
+std::vector<bool> find_live(const Program &program) {
+  std::vector<bool> live(program.tensors.size(), false);
+  for (TensorId id : program.inputs)
+    live[at(id)] = true;
+  for (TensorId id : program.outputs)
+    live[at(id)] = true;
+  for (auto s = program.statements.rbegin(); s != program.statements.rend(); ++s)
+    if (live[at(s->out)])
+      for (TensorId id : reads(*s))
+        live[at(id)] = true;
+  return live;
+}
+
+class Renaming {
+public:
+  explicit Renaming(std::vector<TensorId> to) : to_(std::move(to)) {}
+
+  void operator()(TensorId &id) const { id = to_[at(id)]; }
+
+  void operator()(Statement &statement) const {
+    (*this)(statement.out);
+    std::visit([&](auto &body) { rename(body); }, statement.body);
+  }
+
+private:
+  void rename(View &view) const { (*this)(view.in); }
+  void rename(Map &map) const {
+    for (TensorId &operand : map.operands)
+      (*this)(operand);
+  }
+  void rename(Contraction &contraction) const {
+    for (Access &access : contraction.in)
+      (*this)(access.tensor);
+    if (contraction.init)
+      (*this)(*contraction.init);
+  }
+
+  std::vector<TensorId> to_;
+};
+
+} // namespace
+
+Program drop_dead(const Program &program) {
+  const std::vector<bool> live = find_live(program);
+  Program result;
+  result.name = program.name;
+  std::vector<TensorId> renamed(program.tensors.size());
+  for (std::size_t i = 0; i < program.tensors.size(); ++i)
+    if (live[i])
+      renamed[i] = result.add(program.tensors[i]);
+  const Renaming rename(std::move(renamed));
+  result.inputs = program.inputs;
+  result.outputs = program.outputs;
+  std::for_each(result.inputs.begin(), result.inputs.end(), rename);
+  std::for_each(result.outputs.begin(), result.outputs.end(), rename);
+  for (const Statement &statement : program.statements)
+    if (live[at(statement.out)]) {
+      result.statements.push_back(statement);
+      rename(result.statements.back());
+    }
+  return result;
+}
+
+} // namespace tilefuse::program

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/layers.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+
+namespace tilefuse::report {
+namespace {
+
+using program::TensorId;
+
+constexpr std::string_view kJoin = " + ";
+constexpr std::size_t kMostListed = 200;
+
+std::vector<std::string_view> parts(std::string_view origin) {
+  std::vector<std::string_view> result;
+  for (std::size_t at = origin.find(kJoin); at != origin.npos; at = origin.find(kJoin)) {
+    result.push_back(origin.substr(0, at));
+    origin.remove_prefix(at + kJoin.size());
+  }
+  result.push_back(origin);
+  return result;
+}
+
+[[noreturn]] void fail_with_list(const Explanation &explanation, const std::string &message) {
+  std::vector<std::string> notes;
+  for (std::size_t k = 0; k < std::min(kMostListed, explanation.size()); ++k)
+    notes.push_back(fmt::format("--layer {}  {}", k, explanation[k].origin));
+  if (explanation.size() > kMostListed)
+    notes.push_back(fmt::format("and {} more", explanation.size() - kMostListed));
+  throw Error(ErrorCode::Unsupported, message, {}, std::move(notes));
+}
+
+std::optional<std::size_t> to_number(const std::string &text) {
+  std::size_t number = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = problem == std::errc() && end == text.data() + text.size();
+  return whole ? std::optional(number) : std::nullopt;
+}
+
+// Kernels with a node of exactly this name, or whose nodes' names hold it.
+std::vector<std::size_t> kernels_with(const Explanation &explanation, const std::string &name,
+                                      bool exactly) {
+  std::vector<std::size_t> found;
+  for (std::size_t k = 0; k < explanation.size(); ++k) {
+    const std::vector<std::string_view> nodes = parts(explanation[k].origin);
+    if (std::any_of(nodes.begin(), nodes.end(), [&](std::string_view node) {
+          return exactly ? node == name : node.find(name) != node.npos;
+        }))
+      found.push_back(k);
+  }
+  return found;
+}
+
+std::size_t find_layer(const Explanation &explanation, const std::string &layer) {
+  const std::size_t count = explanation.size();
+  if (layer.empty())
+    fail_with_list(explanation, fmt::format("--layer is missing; there are {} kernels", count));
+  if (const std::optional<std::size_t> number = to_number(layer)) {
+    if (*number >= count)
+      fail_with_list(explanation,
+                     fmt::format("there is no kernel {}, need 0 to {}", layer, count - 1));
+    return *number;
+  }
+  std::vector<std::size_t> found = kernels_with(explanation, layer, true);
+  if (found.empty())
+    found = kernels_with(explanation, layer, false);
+  if (found.empty())
+    fail_with_list(explanation, fmt::format("no kernel holds a node '{}'", layer));
+  if (found.size() > 1)
+    fail_with_list(explanation, fmt::format("'{}' names kernels {}, need one of them", layer,
+                                            fmt::join(found, ", ")));
+  return found.front();
+}
+
+// One tensor of the whole program in the excerpt.
+class Excerpt {
+public:
+  explicit Excerpt(const program::Program &program) : from_(program) { to_.name = program.name; }
+
+  program::Program run(const std::vector<std::size_t> &statements) {
+    std::vector<bool> taken(from_.statements.size(), false);
+    for (const std::size_t s : statements)
+      taken[s] = true;
+    for (std::size_t s = 0; s < taken.size(); ++s)
+      if (taken[s])
+        add(from_.statements[s]);
+    std::vector<bool> outside(from_.tensors.size(), false);
+    for (const TensorId id : from_.outputs)
+      outside[at(id)] = true;
+    for (std::size_t s = 0; s < taken.size(); ++s)
+      for (const TensorId id : program::reads(from_.statements[s]))
+        if (!taken[s])
+          outside[at(id)] = true;
+    for (const TensorId id : defined_)
+      if (outside[at(id)])
+        to_.outputs.push_back(ids_.at(id));
+    return std::move(to_);
+  }
+
+private:
+  static std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
+
+  TensorId read(TensorId id) {
+    const auto found = ids_.find(id);
+    if (found != ids_.end())
+      return found->second;
+    program::Tensor tensor = from_[id];
+    const bool constant = tensor.role == program::Role::Constant;
+    tensor.role = constant ? program::Role::Constant : program::Role::Input;
+    const TensorId local = to_.add(std::move(tensor));
+    if (!constant)
+      to_.inputs.push_back(local);
+    return ids_[id] = local;
+  }
+
+  void add(program::Statement statement) {
+    if (auto *map = std::get_if<program::Map>(&statement.body)) {
+      for (TensorId &operand : map->operands)
+        operand = read(operand);
+    } else if (auto *view = std::get_if<program::View>(&statement.body)) {
+      view->in = read(view->in);
+    } else {
+      auto &body = std::get<program::Contraction>(statement.body);
+      for (program::Access &access : body.in)
+        access.tensor = read(access.tensor);
+      if (body.init)
+        body.init = read(*body.init);
+    }
+    defined_.push_back(statement.out);
+    const TensorId local = to_.add(from_[statement.out]);
+    ids_[statement.out] = local;
+    statement.out = local;
+    to_.statements.push_back(std::move(statement));
+  }
+
+  const program::Program &from_;
+  program::Program to_;
+  std::map<TensorId, TensorId> ids_;
+  std::vector<TensorId> defined_;
+};
+
+} // namespace
+
+std::string join_origins(const program::Program &program,
+                         const std::vector<std::size_t> &statements) {
+  std::vector<std::string> origins;
+  for (const std::size_t s : statements) {
+    const std::string &origin = program.statements[s].origin;
+    if (std::find(origins.begin(), origins.end(), origin) == origins.end())
+      origins.push_back(origin);
+  }
+  return fmt::format("{}", fmt::join(origins, kJoin));
+}
+
+program::Program excerpt(const program::Program &program,
+                         const std::vector<std::size_t> &statements) {
+  return Excerpt(program).run(statements);
+}
+
+std::string text_of(const Explanation &explanation, const std::string &layer, bool everything) {
+  if (!everything)
+    return explanation[find_layer(explanation, layer)].text();
+  std::string text;
+  for (const ExplainedKernel &kernel : explanation)
+    text += (text.empty() ? "" : "\n") + kernel.text();
+  return text;
+}
+
+} // namespace tilefuse::report

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/schedule_report.h"
+
+#include <algorithm>
+
+#include "kernel/text.h"
+#include "lower/pipeline.h"
+#include "program/storage.h"
+#include "report/candidates.h"
+#include "report/schedule_mapping.h"
+#include "search/pick.h"
+
+namespace tilefuse::report {
+namespace {
+
+// Statements that a group came from: those whose origin is a part of its own.
+std::vector<std::size_t> statements_of(const program::Program &program,
+                                       const poly::PlacedGroup &placed) {
+  std::vector<std::size_t> statements;
+  for (std::size_t s = 0; s < program.statements.size(); ++s) {
+    const std::string &origin = program.statements[s].origin;
+    if ((" + " + placed.origin + " + ").find(" + " + origin + " + ") != std::string::npos)
+      statements.push_back(s);
+  }
+  return statements;
+}
+
+} // namespace
+
+std::string explain_group(const poly::Group &group, const ScheduleOptions &options) {
+  const nest::Nest &nest = group.anchor;
+  const std::vector<search::Candidate> ranked =
+      search::candidates(nest, options.target, options.candidates);
+  const schedule::Schedule &choice = ranked.front().schedule;
+  std::string text;
+  const auto add = [&](Section section, const auto &make) {
+    if (options.sections.count(section) != 0)
+      text += heading(section) + make();
+  };
+  add(Section::Flatten, [&] { return poly::to_text(group) + nest_table(nest); });
+  add(Section::Candidates, [&] { return candidates_text(nest, options.target, ranked); });
+  add(Section::Layout, [&] { return layouts(nest, choice); });
+  add(Section::Threads, [&] { return mapping(nest, choice); });
+  add(Section::Kernel,
+      [&] { return kernel::to_text(lower::lower(group, choice, options.target)); });
+  return text;
+}
+
+Explanation explain_with_model(const program::Program &program, const ScheduleOptions &options) {
+  Explanation result;
+  const bool with_program = options.sections.count(Section::Program) != 0;
+  for (poly::PlacedGroup &placed : poly::make_groups(program::assign_storage(program)))
+    result.push_back({placed.origin, [&program, options, with_program, placed] {
+                        const std::string whole =
+                            with_program ? heading(Section::Program) +
+                                               program::to_text(
+                                                   excerpt(program, statements_of(program, placed)))
+                                         : "";
+                        return whole + explain_group(placed.group, options);
+                      }});
+  return result;
+}
+
+} // namespace tilefuse::report

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of a program explained as they are made: group, the schedules that were weighed and
+// what each lost by, what staging and packing look like, how blocks and lanes share the work, and
+// the kernel.
+#pragma once
+
+#include <cstddef>
+
+#include "poly/group.h"
+#include "report/layers.h"
+#include "report/sections.h"
+#include "target/target.h"
+
+namespace tilefuse::report {
+
+struct ScheduleOptions {
+  Target target;
+  std::size_t candidates = 5;
+  Sections sections;
+};
+
+// One group, without its program.
+std::string explain_group(const poly::Group &group, const ScheduleOptions &options);
+
+// All kernels of a program that is simplified already and must outlive the result.
+Explanation explain_with_model(const program::Program &program, const ScheduleOptions &options);
+
+} // namespace tilefuse::report

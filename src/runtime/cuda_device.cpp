@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "runtime/cuda_build.h"
+#include "runtime/cuda_target.h"
+#include "runtime/device.h"
+
+namespace tilefuse::runtime {
+namespace {
+
+using cuda::check;
+using cuda::DriverApi;
+
+constexpr std::int64_t kAlignment = 256; // bytes, as cuMemAlloc gives them
+constexpr unsigned kNonBlockingStream = 1;
+constexpr int kCaptureThreadLocal = 1;
+
+// The device's own context, current in this thread while work is sent to it.
+class CudaContext {
+public:
+  CudaContext(const DriverApi &driver, int number) : api(driver) {
+    check(api, api.cuDeviceGet(&device_, number), "cuDeviceGet");
+    check(api, api.cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain");
+    enter();
+    check(api, api.cuStreamCreate(&stream, kNonBlockingStream), "cuStreamCreate");
+  }
+  CudaContext(const CudaContext &) = delete;
+  CudaContext &operator=(const CudaContext &) = delete;
+  ~CudaContext() {
+    api.cuCtxSetCurrent(context_);
+    if (stream != nullptr)
+      api.cuStreamDestroy_v2(stream);
+    api.cuDevicePrimaryCtxRelease_v2(device_);
+  }
+  void enter() const { check(api, api.cuCtxSetCurrent(context_), "cuCtxSetCurrent"); }
+  void wait() const { check(api, api.cuStreamSynchronize(stream), "cuStreamSynchronize"); }
+
+  const DriverApi &api;
+  cuda::Stream stream = nullptr;
+
+private:
+  int device_ = 0;
+  cuda::Context context_ = nullptr;
+};
+
+class CudaMemory final : public Memory {
+public:
+  CudaMemory(std::shared_ptr<CudaContext> cx, std::int64_t bytes)
+      : cx_(std::move(cx)), bytes_(bytes) {
+    cx_->enter();
+    const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
+    const cuda::Result code = cx_->api.cuMemAlloc_v2(&base_, size);
+    if (code == 0)
+      return;
+    std::size_t free = 0;
+    std::size_t total = 0;
+    cx_->api.cuMemGetInfo_v2(&free, &total);
+    check(cx_->api, code,
+          fmt::format("cuMemAlloc of {} bytes with {} free of {}", size, free, total));
+  }
+  ~CudaMemory() override {
+    cx_->api.cuStreamSynchronize(cx_->stream);
+    cx_->api.cuMemFree_v2(base_);
+  }
+  std::int64_t bytes() const override { return bytes_; }
+  cuda::DevicePtr base() const { return base_; }
+
+private:
+  std::shared_ptr<CudaContext> cx_;
+  std::int64_t bytes_ = 0;
+  cuda::DevicePtr base_ = 0;
+};
+
+CudaMemory &memory_of(const Binding &binding) {
+  auto *memory = dynamic_cast<CudaMemory *>(binding.memory);
+  TILEFUSE_CHECK(memory != nullptr, "a binding without memory of this device");
+  TILEFUSE_CHECK(binding.offset >= 0 && binding.bytes >= 0 &&
+                     binding.bytes <= memory->bytes() - binding.offset,
+                 "a binding outside its memory");
+  return *memory;
+}
+
+cuda::DevicePtr address_of(const Binding &binding) {
+  return memory_of(binding).base() + static_cast<cuda::DevicePtr>(binding.offset);
+}
+
+class LoadedModule {
+public:
+  LoadedModule(std::shared_ptr<CudaContext> cx, const Package &built) : cx_(std::move(cx)) {
+    check(cx_->api, cx_->api.cuModuleLoadData(&module_, built.code.data()),
+          fmt::format("cuModuleLoadData of kernel '{}'", built.name));
+  }
+  LoadedModule(const LoadedModule &) = delete;
+  LoadedModule &operator=(const LoadedModule &) = delete;
+  ~LoadedModule() { cx_->api.cuModuleUnload(module_); }
+  cuda::Function function(const Package &built) const {
+    cuda::Function found = nullptr;
+    check(cx_->api, cx_->api.cuModuleGetFunction(&found, module_, built.symbol.c_str()),
+          fmt::format("cuModuleGetFunction of kernel '{}'", built.name));
+    return found;
+  }
+
+private:
+  std::shared_ptr<CudaContext> cx_;
+  cuda::Module module_ = nullptr;
+};
+
+struct CudaLaunchable final : Launchable {
+  std::uint64_t number = 0; // differs from every other of its device
+  std::shared_ptr<LoadedModule> module;
+  cuda::Function function = nullptr;
+  std::string name;
+  unsigned blocks = 0;
+  unsigned block_size = 1;
+  std::vector<cuda::DevicePtr> values; // memory and offset of each argument
+  std::vector<void *> arguments;       // their addresses
+};
+
+// A list of launches that the driver holds as one.
+class CudaGraph {
+public:
+  // `record` sends the launches to the stream.
+  template <typename Record>
+  CudaGraph(std::shared_ptr<CudaContext> cx, const Record &record) : cx_(std::move(cx)) {
+    const DriverApi &api = cx_->api;
+    check(api, api.cuStreamBeginCapture_v2(cx_->stream, kCaptureThreadLocal),
+          "cuStreamBeginCapture");
+    record();
+    cuda::Graph graph = nullptr;
+    check(api, api.cuStreamEndCapture(cx_->stream, &graph), "cuStreamEndCapture");
+    const cuda::Result code = api.cuGraphInstantiateWithFlags(&exec_, graph, 0);
+    api.cuGraphDestroy(graph);
+    check(api, code, "cuGraphInstantiateWithFlags");
+  }
+  CudaGraph(const CudaGraph &) = delete;
+  CudaGraph &operator=(const CudaGraph &) = delete;
+  ~CudaGraph() {
+    if (exec_ != nullptr)
+      cx_->api.cuGraphExecDestroy(exec_);
+  }
+  void launch() const {
+    check(cx_->api, cx_->api.cuGraphLaunch(exec_, cx_->stream), "cuGraphLaunch");
+  }
+
+private:
+  std::shared_ptr<CudaContext> cx_;
+  cuda::GraphExec exec_ = nullptr;
+};
+
+class CudaEvent {
+public:
+  explicit CudaEvent(const DriverApi &api) : api_(api) {
+    check(api_, api_.cuEventCreate(&event_, 0), "cuEventCreate");
+  }
+  CudaEvent(const CudaEvent &) = delete;
+  CudaEvent &operator=(const CudaEvent &) = delete;
+  ~CudaEvent() { api_.cuEventDestroy_v2(event_); }
+  cuda::Event get() const { return event_; }
+
+private:
+  const DriverApi &api_;
+  cuda::Event event_ = nullptr;
+};
+
+class CudaDevice final : public Device {
+public:
+  CudaDevice(std::shared_ptr<CudaContext> cx, const CudaDeviceInfo &info, Target target)
+      : cx_(std::move(cx)), target_(std::move(target)), name_(info.name) {
+    int version = 0;
+    check(cx_->api, cx_->api.cuDriverGetVersion(&version), "cuDriverGetVersion");
+    std::string why;
+    const std::string compiler = nvrtc_version(&why);
+    driver_ = fmt::format("CUDA {} | {} | {}", version, info.arch(),
+                          compiler.empty() ? "no NVRTC" : compiler);
+  }
+  ~CudaDevice() override { cx_->api.cuStreamSynchronize(cx_->stream); }
+
+  const Target &target() const override { return target_; }
+  const std::string &name() const override { return name_; }
+  const std::string &driver() const override { return driver_; }
+  std::int64_t alignment() const override { return kAlignment; }
+
+  std::unique_ptr<Memory> allocate(std::int64_t bytes) override {
+    return std::make_unique<CudaMemory>(cx_, bytes);
+  }
+
+  void write(const Binding &to, std::span<const std::byte> from) override {
+    TILEFUSE_CHECK(static_cast<std::int64_t>(from.size()) <= to.bytes, "a write past its binding");
+    cx_->enter();
+    check(cx_->api,
+          cx_->api.cuMemcpyHtoDAsync_v2(address_of(to), from.data(), from.size(), cx_->stream),
+          "cuMemcpyHtoDAsync");
+    cx_->wait();
+  }
+
+  void read(const Binding &from, std::span<std::byte> to) override {
+    TILEFUSE_CHECK(static_cast<std::int64_t>(to.size()) <= from.bytes, "a read past its binding");
+    cx_->enter();
+    check(cx_->api,
+          cx_->api.cuMemcpyDtoHAsync_v2(to.data(), address_of(from), to.size(), cx_->stream),
+          "cuMemcpyDtoHAsync");
+    cx_->wait();
+  }
+
+  void fill_zero(const Binding &to) override {
+    cx_->enter();
+    check(cx_->api,
+          cx_->api.cuMemsetD8Async(address_of(to), 0, static_cast<std::size_t>(to.bytes),
+                                   cx_->stream),
+          "cuMemsetD8Async");
+  }
+
+  std::vector<Package> build(std::vector<Package> packages) override {
+    return build_cuda(std::move(packages), target_.isa, nullptr);
+  }
+
+  std::unique_ptr<Launchable> load(const Package &built,
+                                   std::span<const Binding> bindings) override {
+    if (built.format != CodeFormat::CudaBinary)
+      throw Error(ErrorCode::Device, fmt::format("kernel '{}' is not built for CUDA", built.name));
+    cx_->enter();
+    auto launchable = std::make_unique<CudaLaunchable>();
+    launchable->number = ++launchables_;
+    launchable->name = built.name;
+    launchable->module = std::make_shared<LoadedModule>(cx_, built);
+    launchable->function = launchable->module->function(built);
+    launchable->blocks = static_cast<unsigned>(built.blocks);
+    launchable->block_size = static_cast<unsigned>(built.block_size);
+    bind(*launchable, built, bindings);
+    return launchable;
+  }
+
+  void launch(Launchable &kernel) override {
+    const auto &launchable = static_cast<CudaLaunchable &>(kernel);
+    if (launchable.blocks == 0)
+      return;
+    cx_->enter();
+    const cuda::Result code = cx_->api.cuLaunchKernel(
+        launchable.function, launchable.blocks, 1, 1, launchable.block_size, 1, 1, 0, cx_->stream,
+        const_cast<void **>(launchable.arguments.data()), nullptr);
+    if (code != 0)
+      check(cx_->api, code, fmt::format("cuLaunchKernel of '{}'", launchable.name));
+  }
+
+  void launch_all(std::span<Launchable *const> kernels) override {
+    std::vector<std::uint64_t> numbers;
+    for (const Launchable *kernel : kernels)
+      numbers.push_back(static_cast<const CudaLaunchable *>(kernel)->number);
+    cx_->enter();
+    if (!graph_ || numbers != recorded_) {
+      graph_ = std::make_unique<CudaGraph>(cx_, [&] { Device::launch_all(kernels); });
+      recorded_ = std::move(numbers);
+    }
+    graph_->launch();
+  }
+
+  void finish() override {
+    cx_->enter();
+    cx_->wait();
+  }
+
+  std::vector<double> time_each(std::span<Launchable *const> kernels) override {
+    finish();
+    std::vector<std::unique_ptr<CudaEvent>> marks;
+    const auto mark = [&] {
+      marks.push_back(std::make_unique<CudaEvent>(cx_->api));
+      check(cx_->api, cx_->api.cuEventRecord(marks.back()->get(), cx_->stream), "cuEventRecord");
+    };
+    mark();
+    for (Launchable *kernel : kernels) {
+      launch(*kernel);
+      mark();
+    }
+    cx_->wait();
+    std::vector<double> seconds;
+    for (std::size_t i = 0; i + 1 < marks.size(); ++i) {
+      float milliseconds = 0;
+      check(cx_->api,
+            cx_->api.cuEventElapsedTime(&milliseconds, marks[i]->get(), marks[i + 1]->get()),
+            "cuEventElapsedTime");
+      seconds.push_back(static_cast<double>(milliseconds) * 1e-3);
+    }
+    return seconds;
+  }
+
+private:
+  static void bind(CudaLaunchable &launchable, const Package &built,
+                   std::span<const Binding> bindings) {
+    TILEFUSE_CHECK(bindings.size() == built.args.size(), "bindings and arguments differ in number");
+    for (std::size_t i = 0; i < bindings.size(); ++i) {
+      TILEFUSE_CHECK(bindings[i].bytes >= built.args[i].bytes,
+                     "a binding smaller than its argument");
+      launchable.values.push_back(memory_of(bindings[i]).base());
+      launchable.values.push_back(static_cast<cuda::DevicePtr>(bindings[i].offset));
+    }
+    for (cuda::DevicePtr &value : launchable.values)
+      launchable.arguments.push_back(&value);
+  }
+
+  std::shared_ptr<CudaContext> cx_;
+  Target target_;
+  std::string name_;
+  std::string driver_;
+  std::uint64_t launchables_ = 0;
+  std::vector<std::uint64_t> recorded_; // numbers of the launches that graph_ holds
+  std::unique_ptr<CudaGraph> graph_;
+};
+
+// The number of "cuda:N", 0 for "cuda".
+int device_number(const std::string &selector) {
+  const std::string_view rest = std::string_view(selector).substr(std::string_view("cuda").size());
+  int number = 0;
+  const char *end = rest.data() + rest.size();
+  if (rest.empty())
+    return number;
+  const auto [stop, failure] = std::from_chars(rest.data() + 1, end, number);
+  if (rest.front() != ':' || failure != std::errc() || stop != end || number < 0)
+    throw Error(ErrorCode::Device,
+                fmt::format("got device '{}', need cuda or cuda:NUMBER", selector));
+  return number;
+}
+
+} // namespace
+
+std::vector<DeviceEntry> list_cuda_devices() {
+  std::string why;
+  const DriverApi *api = cuda::driver_api(&why);
+  if (api == nullptr)
+    return {{.selector = "cuda", .name = "CUDA", .rejected = why}};
+  std::string no_compiler;
+  if (!nvrtc_version(&no_compiler).empty())
+    no_compiler.clear();
+  std::vector<DeviceEntry> entries;
+  for (const CudaDeviceInfo &info : cuda_devices(*api))
+    entries.push_back({.selector = info.selector(), .name = info.name, .rejected = no_compiler});
+  return entries;
+}
+
+std::unique_ptr<Device> make_cuda_device(const std::string &selector,
+                                         const std::vector<Target> &rows) {
+  const int number = device_number(selector);
+  std::string why;
+  const DriverApi *api = cuda::driver_api(&why);
+  if (api == nullptr)
+    throw Error(ErrorCode::Device, why);
+  const std::vector<CudaDeviceInfo> devices = cuda_devices(*api);
+  if (static_cast<std::size_t>(number) >= devices.size())
+    throw Error(ErrorCode::Device, fmt::format("there is no device '{}': the driver has {}",
+                                               selector, devices.size()));
+  const CudaDeviceInfo &info = devices[static_cast<std::size_t>(number)];
+  return std::make_unique<CudaDevice>(std::make_shared<CudaContext>(*api, number), info,
+                                      target_of(info, rows));
+}
+
+} // namespace tilefuse::runtime

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "runtime/device.h"
+
+namespace tilefuse::runtime {
+
+std::unique_ptr<Device> make_device(const std::string &selector, int threads,
+                                    const std::vector<Target> &rows) {
+  if (selector == "cpu")
+    return make_cpu_device(threads);
+  if (selector == "opencl" || selector.starts_with("opencl:"))
+    return make_opencl_device(selector, rows);
+  if (selector == "cuda" || selector.starts_with("cuda:"))
+    return make_cuda_device(selector, rows);
+  throw Error(
+      ErrorCode::Device,
+      fmt::format("there is no device '{}', need cpu, cuda, cuda:NUMBER, opencl, opencl:PLATFORM "
+                  "or opencl:PLATFORM:DEVICE",
+                  selector),
+      {}, {"tilefuse devices lists what was found"});
+}
+
+} // namespace tilefuse::runtime

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/algorithms.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "base/error.h"
+#include "schedule/staging.h"
+
+namespace tilefuse::schedule {
+namespace {
+
+using nest::Nest;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// Multiply-adds of an unrolled body, beyond which code outgrows instruction caches.
+constexpr std::int64_t kUnrolledWork = 768;
+constexpr std::int64_t kLargestTap = 11;
+constexpr std::int64_t kFewChannels = 4;
+
+class Form {
+public:
+  Form(const Nest &nest, const Target &target, const Roles &roles, const FormSizes &sizes)
+      : nest_(nest), target_(target), roles_(roles), sizes_(sizes),
+        schedule_(scalar_schedule(nest)) {
+    schedule_.lanes = LaneKind::WorkItem;
+    order_loops();
+  }
+
+  Schedule direct(bool cached);
+  Schedule ilpm();
+  Schedule plaidml();
+  Schedule igemm();
+  Schedule first_layer();
+  Schedule depthwise();
+  Schedule cpu();
+
+private:
+  std::int64_t extent(int i) const { return nest_.indices[at(i)].extent; }
+  Split &split(int i) { return schedule_.splits[at(i)]; }
+  bool has_channels() const { return !roles_.channels.empty(); }
+
+  void order_loops();
+  std::int64_t fitted(std::int64_t count, std::int64_t most) const;
+  void keep_pixels();
+  void lanes_over(const std::vector<int> &indices, std::int64_t lanes);
+  void channel_tile(std::int64_t lanes);
+  void chunk_depth(bool padded);
+  void unroll();
+  void stage(int input, int level, Layout layout, bool twice);
+  int innermost_chunk() const;
+  bool constant_filter() const { return nest_.inputs[at(roles_.filter)].constant; }
+  Schedule finished();
+
+  const Nest &nest_;
+  const Target &target_;
+  const Roles &roles_;
+  FormSizes sizes_;
+  Schedule schedule_;
+};
+
+// Outputs by falling stride of the result, so that neighbouring work-items store to neighbours.
+void Form::order_loops() {
+  const nest::Linear out = nest::flat(nest_.out, nest_.indices.size());
+  std::stable_sort(
+      schedule_.order.begin(), schedule_.order.begin() + nest_.output_indices,
+      [&](int a, int b) { return std::llabs(out.coeff[at(a)]) > std::llabs(out.coeff[at(b)]); });
+  std::copy(roles_.depth.begin(), roles_.depth.end(),
+            schedule_.order.begin() + nest_.output_indices);
+  std::copy(roles_.taps.begin(), roles_.taps.end(),
+            schedule_.order.end() - static_cast<std::ptrdiff_t>(roles_.taps.size()));
+}
+
+// The factor of at most `most`, and at least half of it, that wastes least of `count`.
+std::int64_t Form::fitted(std::int64_t count, std::int64_t most) const {
+  std::int64_t best = 1;
+  double least = 0;
+  for (std::int64_t size = std::min(count, most); size >= std::max<std::int64_t>(1, most / 2);
+       --size) {
+    const double waste =
+        static_cast<double>((count + size - 1) / size * size) / static_cast<double>(count);
+    if (least == 0 || waste < least - 0.02) {
+      best = size;
+      least = waste;
+    }
+  }
+  return count <= most ? count : best;
+}
+
+void Form::keep_pixels() {
+  const std::array<std::int64_t, 2> most = {sizes_.pixel_keep, sizes_.row_keep};
+  for (std::size_t p = 0; p < std::min(most.size(), roles_.pixels.size()); ++p)
+    split(roles_.pixels[p]).keep = fitted(extent(roles_.pixels[p]), most[p]);
+}
+
+// Work-items over the steps of each index in turn.
+void Form::lanes_over(const std::vector<int> &indices, std::int64_t lanes) {
+  for (int i : indices) {
+    Split &part = split(i);
+    const std::int64_t steps = (extent(i) + part.keep - 1) / part.keep;
+    part.lane = std::max<std::int64_t>(1, fitted(steps, lanes));
+    lanes /= part.lane;
+    if (lanes <= 1)
+      return;
+  }
+}
+
+// The fastest channel index, as far as it goes; whatever it has not needed goes to the next.
+void Form::channel_tile(std::int64_t lanes) {
+  if (!has_channels())
+    return;
+  const int channel = roles_.channels.front();
+  Split &part = split(channel);
+  const std::int64_t size = extent(channel);
+  part.vec = sizes_.channel_vec;
+  while (part.vec > 1 && size % part.vec != 0)
+    part.vec /= 2;
+  const std::int64_t vectors = (size + part.vec - 1) / part.vec;
+  part.lane = std::min(lanes, vectors);
+  part.keep = std::min(sizes_.channel_keep, (vectors + part.lane - 1) / part.lane);
+}
+
+// Depth indices are taken in chunks whose product is about the size wanted.
+void Form::chunk_depth(bool padded) {
+  std::int64_t left = sizes_.depth;
+  for (auto i = roles_.depth.rbegin(); i != roles_.depth.rend(); ++i) {
+    std::int64_t tile = std::min(left, extent(*i));
+    while (!padded && extent(*i) % tile != 0)
+      --tile;
+    split(*i).tile = tile;
+    left = std::max<std::int64_t>(1, left / tile);
+  }
+}
+
+// Innermost loops first, as long as the body stays small.
+void Form::unroll() {
+  std::int64_t work = 1;
+  for (int i = 0; i < nest_.output_indices; ++i)
+    work *= split(i).keep * split(i).vec;
+  for (auto i = schedule_.order.rbegin(); i != schedule_.order.rend() && *i >= nest_.output_indices;
+       ++i) {
+    Split &part = split(*i);
+    std::int64_t keep = std::min(part.tile, kLargestTap);
+    while (keep > 1 && (part.tile % keep != 0 || work * keep > kUnrolledWork))
+      --keep;
+    part.keep = keep;
+    work *= keep;
+    if (keep < part.tile)
+      return;
+  }
+}
+
+int Form::innermost_chunk() const {
+  const std::vector<int> chunks = chunked_indices(nest_, schedule_);
+  return chunks.empty() ? -1 : chunks.back();
+}
+
+void Form::stage(int input, int level, Layout layout, bool twice) {
+  Fill &fill = schedule_.fills[at(input)];
+  fill = is_packed(fill) ? Fill::PackedLocal : Fill::Local;
+  schedule_.stages[at(input)] = {.at = level, .twice = twice && level >= 0, .layout = layout};
+}
+
+Schedule Form::finished() {
+  for (int i : schedule_.order) {
+    if (i >= nest_.output_indices)
+      continue;
+    split(i).tile = split(i).step();
+    if (schedule_.lanes == LaneKind::WorkItem && split(i).lane > 1)
+      schedule_.lane_parts.push_back({i, split(i).lane});
+  }
+  if (schedule_.lane_parts.size() < 2)
+    schedule_.lane_parts.clear();
+  unroll();
+  return std::move(schedule_);
+}
+
+Schedule Form::direct(bool cached) {
+  for (std::size_t c = 0; c < std::min<std::size_t>(1, roles_.channels.size()); ++c)
+    split(roles_.channels[c]).keep = fitted(extent(roles_.channels[c]), sizes_.channel_keep);
+  lanes_over(roles_.pixels, sizes_.pixel_lanes);
+  chunk_depth(false);
+  const int depth_level = innermost_chunk();
+  if (cached)
+    for (int tap : roles_.taps)
+      split(tap).tile = 1;
+  stage(roles_.data, depth_level, Layout::Plain, false);
+  if (cached)
+    stage(roles_.filter, innermost_chunk(), Layout::Plain, false);
+  return finished();
+}
+
+Schedule Form::ilpm() {
+  sizes_.channel_vec = 1;
+  sizes_.channel_keep = 1;
+  channel_tile(sizes_.channel_lanes);
+  keep_pixels();
+  chunk_depth(false);
+  if (constant_filter())
+    schedule_.fills[at(roles_.filter)] = Fill::Packed;
+  stage(roles_.data, innermost_chunk(), Layout::Plain, false);
+  return finished();
+}
+
+Schedule Form::plaidml() {
+  const auto power = [](std::int64_t value, std::int64_t most) {
+    std::int64_t size = 1;
+    while (size * 2 <= std::min(value, most))
+      size *= 2;
+    return size;
+  };
+  std::int64_t items = 1;
+  const auto tile = [&](const std::vector<int> &indices, std::int64_t lanes, std::int64_t keep) {
+    for (int i : indices) {
+      split(i).lane = power(extent(i), lanes);
+      split(i).keep = power((extent(i) + split(i).lane - 1) / split(i).lane, keep);
+      lanes /= split(i).lane;
+      items *= split(i).lane;
+      keep = 1;
+    }
+  };
+  tile(roles_.channels, sizes_.channel_lanes, sizes_.channel_keep * sizes_.channel_vec);
+  tile(roles_.pixels, sizes_.pixel_lanes, power(sizes_.pixel_keep, sizes_.pixel_keep));
+  chunk_depth(false);
+  stage(roles_.data, innermost_chunk(), Layout::Odd, false);
+  stage(roles_.filter, innermost_chunk(), Layout::Odd, false);
+  return finished();
+}
+
+Schedule Form::igemm() {
+  channel_tile(sizes_.channel_lanes);
+  keep_pixels();
+  lanes_over(roles_.pixels, sizes_.pixel_lanes);
+  if (constant_filter())
+    schedule_.fills[at(roles_.filter)] = Fill::Packed;
+  chunk_depth(false);
+  const int level = innermost_chunk();
+  stage(roles_.data, level, Layout::Turned, true);
+  stage(roles_.filter, level, constant_filter() ? Layout::Plain : Layout::Turned, true);
+  return finished();
+}
+
+Schedule Form::first_layer() {
+  channel_tile(sizes_.channel_lanes);
+  keep_pixels();
+  lanes_over(roles_.pixels, sizes_.pixel_lanes);
+  if (constant_filter())
+    schedule_.fills[at(roles_.filter)] = Fill::Packed;
+  stage(roles_.data, -1, Layout::Plain, false);
+  stage(roles_.filter, -1, Layout::Plain, false);
+  return finished();
+}
+
+Schedule Form::depthwise() {
+  keep_pixels();
+  std::vector<int> indices = roles_.shared;
+  if (!roles_.pixels.empty() &&
+      nest::flat(nest_.out, nest_.indices.size()).coeff[at(roles_.pixels.front())] == 1) {
+    split(roles_.pixels.front()).keep = 1;
+    indices = roles_.pixels;
+  } else {
+    indices.insert(indices.end(), roles_.pixels.begin(), roles_.pixels.end());
+  }
+  lanes_over(indices, sizes_.pixel_lanes);
+  return finished();
+}
+
+Schedule Form::cpu() {
+  schedule_.lanes = LaneKind::Vector;
+  const int channel = roles_.channels.front();
+  const std::int64_t keep = target_.vector_registers >= 32 ? 2 : 1;
+  split(channel).lane = target_.vector_f32;
+  split(channel).keep = keep;
+  if (!roles_.pixels.empty())
+    split(roles_.pixels.front()).keep =
+        fitted(extent(roles_.pixels.front()), (target_.vector_registers - keep - 2) / keep);
+  if (constant_filter())
+    schedule_.fills[at(roles_.filter)] = Fill::Packed;
+  const nest::Operand &data = nest_.inputs[at(roles_.data)];
+  if (std::any_of(data.dims.begin(), data.dims.end(), [](const nest::Dim &d) { return d.guarded; }))
+    stage(roles_.data, -1, Layout::Plain, false);
+  for (int i = 0; i < nest_.output_indices; ++i)
+    split(i).tile = split(i).step();
+  return std::move(schedule_);
+}
+
+struct Algorithm {
+  std::string_view name;
+  FormSizes sizes;
+  Schedule (*build)(Form &form);
+  bool (*fits)(const Roles &roles, const Nest &nest);
+  std::string_view need; // what fits() asks for
+};
+
+bool has_both(const Roles &roles, const Nest &) {
+  return !roles.channels.empty() && !roles.pixels.empty();
+}
+constexpr std::string_view kBoth = "indices that move the filter alone and the data alone";
+
+std::int64_t points(const std::vector<int> &indices, const Nest &nest) {
+  std::int64_t count = 1;
+  for (int i : indices)
+    count *= nest.indices[at(i)].extent;
+  return count;
+}
+
+const std::array kAlgorithms = {
+    Algorithm{"direct",
+              {.channel_keep = 8, .pixel_lanes = 128},
+              [](Form &form) { return form.direct(false); },
+              [](const Roles &roles, const Nest &) { return !roles.pixels.empty(); },
+              "an index that moves the data alone"},
+    Algorithm{"direct_cached",
+              {.channel_keep = 8, .pixel_lanes = 128},
+              [](Form &form) { return form.direct(true); },
+              has_both,
+              kBoth},
+    Algorithm{"ilpm",
+              {.channel_lanes = 64, .pixel_keep = 7, .row_keep = 2},
+              [](Form &form) { return form.ilpm(); },
+              has_both,
+              kBoth},
+    Algorithm{"plaidml",
+              {.channel_lanes = 16, .channel_vec = 1, .channel_keep = 4, .pixel_keep = 4},
+              [](Form &form) { return form.plaidml(); },
+              has_both,
+              kBoth},
+    Algorithm{"igemm", {}, [](Form &form) { return form.igemm(); }, has_both, kBoth},
+    Algorithm{"pointwise",
+              {.depth = 16},
+              [](Form &form) { return form.igemm(); },
+              [](const Roles &roles, const Nest &nest) {
+                return has_both(roles, nest) && roles.taps.empty();
+              },
+              "a product without taps"},
+    Algorithm{"first_layer",
+              {.channel_keep = 1},
+              [](Form &form) { return form.first_layer(); },
+              [](const Roles &roles, const Nest &nest) {
+                return has_both(roles, nest) && !roles.taps.empty() &&
+                       points(roles.depth, nest) <= kFewChannels;
+              },
+              "at most 4 input channels"},
+    Algorithm{"depthwise",
+              {.pixel_lanes = 128, .pixel_keep = 4},
+              [](Form &form) { return form.depthwise(); },
+              [](const Roles &roles, const Nest &) {
+                return roles.channels.empty() && !roles.shared.empty();
+              },
+              "a filter that belongs to the same channels as the data"},
+    Algorithm{"cpu", {}, [](Form &form) { return form.cpu(); }, has_both, kBoth},
+};
+
+const Algorithm *find(std::string_view name) {
+  for (const Algorithm &algorithm : kAlgorithms)
+    if (algorithm.name == name)
+      return &algorithm;
+  return nullptr;
+}
+
+const Algorithm &known(std::string_view name) {
+  if (const Algorithm *algorithm = find(name))
+    return *algorithm;
+  throw Error(ErrorCode::Unsupported, fmt::format("there is no algorithm '{}'", name), {},
+              {fmt::format("algorithms are {}", fmt::join(algorithm_names(), ", "))});
+}
+
+// Smaller sizes, for a target or a nest whose tiles the usual ones do not fit. False at the end.
+bool shrink(FormSizes &sizes) {
+  if (sizes.depth > 1)
+    return sizes.depth /= 2, true;
+  if (sizes.row_keep > 1)
+    return sizes.row_keep /= 2, true;
+  if (sizes.pixel_lanes > 1)
+    return sizes.pixel_lanes /= 2, true;
+  if (sizes.channel_keep > 1)
+    return sizes.channel_keep /= 2, true;
+  if (sizes.channel_lanes > 1)
+    return sizes.channel_lanes /= 2, true;
+  if (sizes.pixel_keep > 1)
+    return sizes.pixel_keep /= 2, true;
+  return false;
+}
+
+} // namespace
+
+std::vector<std::string> algorithm_names() {
+  std::vector<std::string> names;
+  for (const Algorithm &algorithm : kAlgorithms)
+    names.emplace_back(algorithm.name);
+  return names;
+}
+
+NamedSchedule form(std::string_view name, const Nest &nest, const Target &target,
+                   const FormSizes &sizes) {
+  const Algorithm &algorithm = known(name);
+  const std::optional<Roles> roles = roles_of(nest);
+  if (!roles)
+    return {{}, fmt::format("{} needs a sum of products of two inputs", name)};
+  if (!algorithm.fits(*roles, nest))
+    return {{}, fmt::format("{} needs {}", name, algorithm.need)};
+  Form builder(nest, target, *roles, sizes);
+  Schedule schedule = algorithm.build(builder);
+  schedule.name = algorithm.name;
+  return {std::move(schedule), {}};
+}
+
+NamedSchedule named_schedule(std::string_view name, const Nest &nest, const Target &target) {
+  FormSizes sizes = known(name).sizes;
+  std::optional<std::string> first;
+  for (;;) {
+    NamedSchedule named = form(name, nest, target, sizes);
+    if (!named.schedule)
+      return named;
+    const std::optional<std::string> reason = illegal(nest, *named.schedule, target);
+    if (!reason)
+      return named;
+    if (!first)
+      first = reason;
+    if (!shrink(sizes))
+      return {{}, fmt::format("{} does not fit: {}", name, *first)};
+  }
+}
+
+} // namespace tilefuse::schedule

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdlib>
+
+#include "schedule/algorithms.h"
+
+namespace tilefuse::schedule {
+namespace {
+
+using nest::Nest;
+
+bool moves(const nest::Operand &operand, int index) {
+  return std::any_of(operand.dims.begin(), operand.dims.end(), [&](const nest::Dim &dim) {
+    return dim.at.coeff[static_cast<std::size_t>(index)] != 0;
+  });
+}
+
+// A reduced index that shares a subscript with an output index.
+bool is_tap(const Nest &nest, const nest::Operand &data, int index) {
+  for (const nest::Dim &dim : data.dims)
+    if (dim.at.coeff[static_cast<std::size_t>(index)] != 0)
+      for (int i = 0; i < nest.output_indices; ++i)
+        if (dim.at.coeff[static_cast<std::size_t>(i)] != 0)
+          return true;
+  return false;
+}
+
+} // namespace
+
+std::optional<Roles> roles_of(const Nest &nest) {
+  if (nest.inputs.size() != 2 || nest.agg != program::Agg::Sum || nest.comb != program::Comb::Mul)
+    return std::nullopt;
+  Roles roles;
+  if (nest.inputs[0].constant && !nest.inputs[1].constant)
+    std::swap(roles.data, roles.filter);
+  const nest::Operand &data = nest.inputs[static_cast<std::size_t>(roles.data)];
+  const nest::Operand &filter = nest.inputs[static_cast<std::size_t>(roles.filter)];
+  const auto is_single = [&](int i) {
+    return nest.indices[static_cast<std::size_t>(i)].extent == 1;
+  };
+  for (int i = 0; i < nest.output_indices; ++i) {
+    if (is_single(i))
+      continue;
+    const bool by_data = moves(data, i);
+    const bool by_filter = moves(filter, i);
+    if (by_data != by_filter)
+      (by_data ? roles.pixels : roles.channels).push_back(i);
+    else
+      roles.shared.push_back(i);
+  }
+  for (int i = nest.output_indices; i < static_cast<int>(nest.indices.size()); ++i)
+    (is_tap(nest, data, i) && !is_single(i) ? roles.taps : roles.depth).push_back(i);
+  const nest::Linear out = nest::flat(nest.out, nest.indices.size());
+  const auto by_stride = [&](int a, int b) {
+    return std::llabs(out.coeff[static_cast<std::size_t>(a)]) <
+           std::llabs(out.coeff[static_cast<std::size_t>(b)]);
+  };
+  for (std::vector<int> *list : {&roles.channels, &roles.pixels, &roles.shared})
+    std::stable_sort(list->begin(), list->end(), by_stride);
+  return roles;
+}
+
+} // namespace tilefuse::schedule

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/sample.h"
+
+#include <algorithm>
+
+#include "schedule/staging.h"
+
+namespace tilefuse::search {
+namespace {
+
+using nest::Nest;
+using schedule::Fill;
+using schedule::Schedule;
+using schedule::Split;
+
+constexpr int kTries = 16;
+constexpr std::int64_t kMostAccumulators = 48;
+constexpr std::int64_t kMostCopies = 192; // of the innermost body, reduced indices included
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+class Sampler {
+public:
+  Sampler(const Nest &nest, const Target &target, Random &random)
+      : nest_(nest), target_(target), random_(random), schedule_(schedule::scalar_schedule(nest)) {
+    schedule_.name = "sample";
+    schedule_.lanes = target.lanes;
+  }
+
+  std::optional<Schedule> draw();
+
+private:
+  std::int64_t extent(std::size_t i) const { return nest_.indices[i].extent; }
+  std::size_t outputs() const { return at(nest_.output_indices); }
+
+  void draw_lane();
+  void draw_copies();
+  void draw_tiles();
+  void draw_order();
+  void draw_fills();
+  void draw_refinements();
+  void chunk();
+  void stage_deeper();
+  void widen_lanes();
+  // Makes a change, and takes it back where it breaks a rule.
+  template <typename Change> void attempt(const Change &change) {
+    const Schedule before = schedule_;
+    change();
+    if (!is_legal())
+      schedule_ = before;
+  }
+  std::int64_t lane_width();
+  std::int64_t steps_of_tile(std::int64_t most);
+
+  bool is_legal() const { return !schedule::illegal(nest_, schedule_, target_); }
+  void stage_guarded();
+  std::int64_t staged_bytes() const;
+  bool shrink_tile();
+  bool drop_staging();
+  void drop_lane();
+
+  const Nest &nest_;
+  const Target &target_;
+  Random &random_;
+  Schedule schedule_;
+};
+
+std::int64_t Sampler::lane_width() {
+  if (target_.lanes == LaneKind::Vector)
+    return std::int64_t{1} << random_.between(1, 4);
+  const std::int64_t most = std::max(1, target_.max_group);
+  const bool is_odd = random_.chance(30);
+  return is_odd ? std::min(most, random_.between(3, 100))
+                : std::min(most, std::int64_t{1} << random_.between(1, 10));
+}
+
+void Sampler::draw_lane() {
+  if (outputs() == 0 || !random_.chance(85))
+    return;
+  const std::size_t lane = at(static_cast<int>(random_.between(0, nest_.output_indices - 1)));
+  std::int64_t width = lane_width();
+  while (width > 2 && width >= 2 * extent(lane) && random_.chance(75))
+    width /= 2;
+  schedule_.splits[lane].lane = width;
+}
+
+void Sampler::draw_copies() {
+  std::int64_t accumulators = 1;
+  std::int64_t copies = 1;
+  for (std::size_t i = 0; i < schedule_.splits.size(); ++i) {
+    Split &split = schedule_.splits[i];
+    const bool is_output = i < outputs();
+    std::int64_t most = is_output ? ceil_div(extent(i), split.lane) : extent(i);
+    most = std::min(most, random_.chance(20) ? std::int64_t{16} : std::int64_t{4});
+    most = std::min(most, kMostCopies / copies);
+    if (is_output)
+      most = std::min(most, kMostAccumulators / accumulators);
+    split.keep = random_.chance(50) ? random_.between(1, most) : 1;
+    copies *= split.keep;
+    accumulators *= is_output ? split.keep : 1;
+  }
+}
+
+// One, all, a power of two or any number of the steps that an index has.
+std::int64_t Sampler::steps_of_tile(std::int64_t most) {
+  switch (random_.between(0, 3)) {
+  case 0:
+    return 1;
+  case 1:
+    return std::min(most, std::int64_t{1} << random_.between(0, 6));
+  case 2:
+    return random_.between(1, most);
+  default:
+    return most;
+  }
+}
+
+void Sampler::draw_tiles() {
+  for (std::size_t i = 0; i < outputs(); ++i) {
+    Split &split = schedule_.splits[i];
+    split.tile = split.step() * steps_of_tile(ceil_div(extent(i), split.step()));
+  }
+}
+
+void Sampler::draw_order() {
+  const auto middle = schedule_.order.begin() + nest_.output_indices;
+  random_.shuffle(schedule_.order.begin(), middle);
+  random_.shuffle(middle, schedule_.order.end());
+}
+
+void Sampler::draw_fills() {
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
+    const nest::Operand &input = nest_.inputs[k];
+    const bool guarded = std::any_of(input.dims.begin(), input.dims.end(),
+                                     [](const nest::Dim &dim) { return dim.guarded; });
+    std::vector<Fill> fills = {Fill::Direct};
+    if (schedule::has_neutral_fill(nest_) && nest_.constraints.empty())
+      fills.push_back(Fill::Local);
+    if (input.constant && !guarded)
+      fills.push_back(Fill::Packed);
+    schedule_.fills[k] = random_.of(fills);
+  }
+}
+
+// Walks a reduced index in chunks.
+void Sampler::chunk() {
+  if (outputs() == nest_.indices.size())
+    return;
+  const std::size_t i = at(static_cast<int>(
+      random_.between(nest_.output_indices, static_cast<std::int64_t>(nest_.indices.size()) - 1)));
+  schedule_.splits[i].tile = random_.between(1, extent(i));
+  schedule_.splits[i].keep = std::min(schedule_.splits[i].keep, schedule_.splits[i].tile);
+}
+
+// Fills one input's buffer in each chunk, packed before or laid out in another way.
+void Sampler::stage_deeper() {
+  if (nest_.inputs.empty())
+    return;
+  const std::size_t k =
+      at(static_cast<int>(random_.between(0, static_cast<std::int64_t>(nest_.inputs.size()) - 1)));
+  schedule_.fills[k] = random_.of({Fill::Local, Fill::PackedLocal});
+  schedule::Stage &stage = schedule_.stages[k];
+  stage.layout =
+      random_.of({schedule::Layout::Plain, schedule::Layout::Turned, schedule::Layout::Odd});
+  const std::vector<int> chunked = chunked_indices(nest_, schedule_);
+  if (chunked.empty())
+    return;
+  stage.at = random_.of(chunked);
+  stage.twice = random_.chance(50);
+}
+
+// Deals work-items over one index more, or lets each compute neighbours as a vector.
+void Sampler::widen_lanes() {
+  if (outputs() == 0)
+    return;
+  const int index = static_cast<int>(random_.between(0, nest_.output_indices - 1));
+  Split &split = schedule_.splits[at(index)];
+  const std::int64_t factor = random_.of<std::int64_t>({2, 4, 3, 8});
+  if (random_.chance(50)) {
+    split.vec *= factor;
+  } else {
+    schedule_.lane_parts = lane_digits(schedule_);
+    schedule_.lane_parts.insert(
+        schedule_.lane_parts.begin() +
+            random_.between(0, static_cast<std::int64_t>(schedule_.lane_parts.size())),
+        {index, factor});
+    split.lane *= factor;
+  }
+  split.tile = ceil_div(split.tile, split.step()) * split.step();
+}
+
+// What a schedule may have beyond one lane index and tiles that are staged once.
+void Sampler::draw_refinements() {
+  for (std::int64_t left = random_.between(0, 2); left > 0; --left)
+    attempt([&] { chunk(); });
+  for (std::int64_t left = random_.between(0, 2); left > 0; --left)
+    attempt([&] { stage_deeper(); });
+  for (std::int64_t left = random_.between(0, 2); left > 0; --left)
+    attempt([&] { widen_lanes(); });
+}
+
+// A vector has no predicate per element: inputs guarded along it must be staged.
+void Sampler::stage_guarded() {
+  const int lane = lane_index(schedule_);
+  if (lane < 0 || schedule_.lanes != LaneKind::Vector || !schedule::has_neutral_fill(nest_) ||
+      !nest_.constraints.empty())
+    return;
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
+    for (const nest::Dim &dim : nest_.inputs[k].dims)
+      if (dim.guarded && dim.at.coeff[at(lane)] != 0)
+        schedule_.fills[k] = Fill::Local;
+}
+
+std::int64_t Sampler::staged_bytes() const {
+  std::int64_t elems = 0;
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
+    if (schedule_.fills[k] == Fill::Local)
+      elems += schedule::stage_tile(nest_, schedule_, static_cast<int>(k)).elems;
+  return elems * size_bytes(schedule::held_type(nest_));
+}
+
+// Halves the steps of the index that has most; false when each has one.
+bool Sampler::shrink_tile() {
+  std::size_t largest = 0;
+  std::int64_t most = 1;
+  for (std::size_t i = 0; i < outputs(); ++i) {
+    const std::int64_t steps = schedule_.splits[i].tile / schedule_.splits[i].step();
+    if (steps > most) {
+      most = steps;
+      largest = i;
+    }
+  }
+  if (most == 1)
+    return false;
+  schedule_.splits[largest].tile = schedule_.splits[largest].step() * (most / 2);
+  return true;
+}
+
+bool Sampler::drop_staging() {
+  const auto staged = std::find(schedule_.fills.rbegin(), schedule_.fills.rend(), Fill::Local);
+  if (staged == schedule_.fills.rend())
+    return false;
+  *staged = Fill::Direct;
+  return true;
+}
+
+void Sampler::drop_lane() {
+  const int lane = lane_index(schedule_);
+  if (lane < 0)
+    return;
+  Split &split = schedule_.splits[at(lane)];
+  split.tile = ceil_div(split.tile, split.lane * split.keep) * split.keep;
+  split.lane = 1;
+}
+
+std::optional<Schedule> Sampler::draw() {
+  draw_lane();
+  draw_copies();
+  draw_tiles();
+  draw_order();
+  draw_fills();
+  stage_guarded();
+  while (staged_bytes() > target_.local_bytes && (shrink_tile() || drop_staging())) {
+  }
+  if (!is_legal())
+    drop_lane();
+  if (!is_legal())
+    return std::nullopt;
+  draw_refinements();
+  return schedule_;
+}
+
+} // namespace
+
+std::optional<Schedule> sample(const Nest &nest, const Target &target, Random &random) {
+  for (int i = 0; i < kTries; ++i)
+    if (std::optional<Schedule> schedule = Sampler(nest, target, random).draw())
+      return schedule;
+  return std::nullopt;
+}
+
+} // namespace tilefuse::search

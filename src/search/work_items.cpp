@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/work_items.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "schedule/algorithms.h"
+
+namespace tilefuse::search {
+namespace {
+
+using schedule::FormSizes;
+using schedule::Schedule;
+
+class Forms {
+public:
+  Forms(const nest::Nest &nest, const Target &target) : nest_(nest), target_(target) {}
+
+  void add(std::string_view name, const FormSizes &sizes) {
+    schedule::NamedSchedule named = schedule::form(name, nest_, target_, sizes);
+    if (named.schedule && !schedule::illegal(nest_, *named.schedule, target_) &&
+        std::find(found_.begin(), found_.end(), *named.schedule) == found_.end())
+      found_.push_back(std::move(*named.schedule));
+  }
+  void add_products();
+  void add_streams();
+  void add_direct();
+  std::vector<Schedule> take() { return std::move(found_); }
+
+private:
+  const nest::Nest &nest_;
+  const Target &target_;
+  std::vector<Schedule> found_;
+};
+
+// Register tiles over channels and pixels, both operands staged.
+void Forms::add_products() {
+  for (std::int64_t lanes : {4, 8, 16, 32})
+    for (std::int64_t pixels : {4, 8, 16, 32})
+      for (std::int64_t keep : {1, 2})
+        for (std::int64_t pixel_keep : {2, 4, 8})
+          for (std::int64_t depth : {4, 8, 16, 32}) {
+            const FormSizes sizes = {.channel_lanes = lanes,
+                                     .channel_keep = keep,
+                                     .pixel_lanes = pixels,
+                                     .pixel_keep = pixel_keep,
+                                     .depth = depth};
+            if (lanes * pixels < 64 || lanes * pixels > 256)
+              continue;
+            add("igemm", sizes);
+            add("first_layer", sizes);
+          }
+}
+
+// Lanes over channels, the filter streamed.
+void Forms::add_streams() {
+  for (std::int64_t lanes : {32, 64, 128})
+    for (std::int64_t keep : {2, 4, 7, 14})
+      for (std::int64_t rows : {1, 2, 4})
+        for (std::int64_t depth : {4, 8, 16, 32})
+          add("ilpm", {.channel_lanes = lanes,
+                       .channel_vec = 1,
+                       .pixel_keep = keep,
+                       .row_keep = rows,
+                       .depth = depth});
+}
+
+void Forms::add_direct() {
+  for (std::int64_t lanes : {64, 128, 256})
+    for (std::int64_t keep : {1, 2, 4, 8}) {
+      add("depthwise", {.pixel_lanes = lanes, .pixel_keep = keep});
+      add("direct", {.channel_keep = keep, .pixel_lanes = lanes});
+    }
+}
+
+} // namespace
+
+std::vector<Schedule> work_item_forms(const nest::Nest &nest, const Target &target) {
+  Forms forms(nest, target);
+  forms.add_products();
+  forms.add_streams();
+  forms.add_direct();
+  return forms.take();
+}
+
+} // namespace tilefuse::search

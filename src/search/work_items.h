@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is tried for targets whose lanes are work-items: the named forms in several sizes.
+#pragma once
+
+#include <vector>
+
+#include "nest/nest.h"
+#include "schedule/schedule.h"
+#include "target/target.h"
+
+namespace tilefuse::search {
+
+// Legal schedules, in a fixed order; none for nests that are not sums of products.
+std::vector<schedule::Schedule> work_item_forms(const nest::Nest &nest, const Target &target);
+
+} // namespace tilefuse::search

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Core instructions of matrix units as data: one row per `mma` = shape, types, and where each value
+// of each lane lies in each operand. A warp of 32 lanes computes d = a * b + d with a of m x k, b
+// of k x n, d of m x n. Simulation, loads, stores and code derive from these rows.
+//
+// A fragment is written as digits with strides, lowest digit first: lane = t + 4 * g with t < 4 and
+// g < 8; a value's number is split over its digits in the same way. In bytes the operands of every
+// row are alike: a lane holds 4-byte words of 16-byte rows, which is what `ldmatrix` delivers.
+//
+//   m16n8k16.f16.f32, a: value i of lane (t, g) is at row g + 8*((i>>1)&1), column 2t + (i&1) +
+//   8*(i>>2)
+//
+// Source: NVIDIA PTX ISA, "Matrix fragments for mma"; equal to CuTe's MMA_Traits.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string_view>
+
+#include "target/dtype.h"
+
+namespace tilefuse {
+
+constexpr int kCoreLanes = 32;
+
+// One digit of a lane's or value's number: how far one step moves in the operand.
+struct Digit {
+  int size = 1;
+  int row = 0;
+  int column = 0;
+};
+
+struct Fragment {
+  DType type{};
+  int rows = 0;
+  int columns = 0;
+  std::array<Digit, 2> lane{};  // t, g
+  std::array<Digit, 3> value{}; // within a 4-byte word, then word by word
+
+  // Values that each lane holds.
+  int values() const { return rows * columns / kCoreLanes; }
+};
+
+struct Place {
+  int row = 0;
+  int column = 0;
+  friend bool operator==(const Place &, const Place &) = default;
+};
+
+// Where value `value` < values() of lane `lane` < 32 lies.
+Place place(const Fragment &fragment, int lane, int value);
+
+struct CoreOp {
+  std::string_view name; // "m16n8k16.f16.f32": shape, type of a and b, type of d
+  int m = 0;
+  int n = 0;
+  int k = 0;
+  Fragment a;        // m x k
+  Fragment b;        // k x n
+  Fragment d;        // m x n
+  bool tf32 = false; // f32 operands are read with a mantissa of 10 bits, truncated
+};
+
+std::span<const CoreOp> core_ops();
+// The row of that name, or null.
+const CoreOp *find_core_op(std::string_view name);
+
+} // namespace tilefuse

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "cost/footprint.h"
+#include "cost/model.h"
+#include "cost/waves.h"
+
+namespace tilefuse::cost {
+namespace {
+
+constexpr const char *kConv = R"(nest conv {
+  index m 64, y 56, x 56 | c 64, r 3, s 3
+  slot 0 f32 200704, 1 f32 36864, 2 f32 200704
+  acc f32 = sum mul
+  in 0 + 0 [c:64*1, y + r - 1:56?*3584, x + s - 1:56?*64]
+  in 1 + 0 const [m:64*576, c:64*9, r:3*3, s:3*1]
+  out 2 + 0 [m:64*1, y:56*3584, x:56*64]
+  post acc
+}
+)";
+
+schedule::Schedule conv_schedule(const nest::Nest &nest, const std::string &tile,
+                                 const std::string &keep) {
+  return schedule::parse_schedule(nest, "schedule t vector\n  tile " + tile +
+                                            "\n  lane m:8\n  keep " + keep +
+                                            "\n  loop m y x r s c\n  stage 0\n  pack 1\n");
+}
+
+Target two_cores() {
+  Target target;
+  target.compute_units = 2;
+  target.local_bytes = 1 << 20;
+  return target;
+}
+
+double seconds(const std::string &tile, const std::string &keep) {
+  const nest::Nest nest = nest::parse_nest(kConv);
+  return predict(nest, conv_schedule(nest, tile, keep), two_cores()).seconds;
+}
+
+TEST(Makespan, DealsUnequalBlocksToUnits) {
+  const auto time = [](const std::vector<bool> &edge) { return edge[0] ? 1.0 : 4.0; };
+  EXPECT_DOUBLE_EQ(makespan({{3, true}}, 2, time), 5);
+  EXPECT_DOUBLE_EQ(makespan({{3, false}}, 2, time), 8);
+  EXPECT_DOUBLE_EQ(makespan({{3, true}}, 1, time), 9);
+}
+
+TEST(Makespan, LastDimensionIsDealtFastest) {
+  const auto time = [](const std::vector<bool> &edge) {
+    return (edge[0] ? 1.0 : 2.0) * (edge[1] ? 10.0 : 1.0);
+  };
+  // Blocks take 2, 20, 1, 10: one unit gets 2 + 1 + 10, the other 20.
+  EXPECT_DOUBLE_EQ(makespan({{2, true}, {2, true}}, 2, time), 20);
+}
+
+TEST(Footprint, RunsOfMemoryAndTheirRepeats) {
+  const nest::Nest nest = nest::parse_nest(kConv);
+  const std::vector<Stream> all = streams(nest, conv_schedule(nest, "m:64 y:4 x:60", "m:2 x:6"));
+  // Results of 16 channels at 6 pixels: one line each.
+  const Stream::Piece out = all.back().piece({16, 1, 6, 64, 3, 3});
+  EXPECT_DOUBLE_EQ(out.run, 64);
+  EXPECT_DOUBLE_EQ(out.repeats, 6);
+  // Packed filters of 16 channels lie together.
+  const Stream::Piece filter = all[1].piece({16, 1, 6, 64, 3, 3});
+  EXPECT_DOUBLE_EQ(filter.run, 16 * 576 * 4);
+  EXPECT_DOUBLE_EQ(filter.repeats, 1);
+}
+
+TEST(Footprint, WhatFitsIsBroughtInOnce) {
+  const nest::Nest nest = nest::parse_nest(kConv);
+  const std::vector<Stream> all = streams(nest, conv_schedule(nest, "m:64 y:4 x:60", "m:2 x:6"));
+  const Spans step = {16, 1, 6, 64, 3, 3};
+  EXPECT_DOUBLE_EQ(traffic(all, step, {{1, 4}}, 1e9)[1], 16 * 576 * 4);
+  EXPECT_DOUBLE_EQ(traffic(all, step, {{1, 4}}, 1e3)[1], 4 * 16 * 576 * 4);
+}
+
+TEST(VectorModel, LoadsPerMultiplyAddCount) {
+  // As many multiply-adds per step, but 13 loads instead of 8.
+  EXPECT_LT(seconds("m:64 y:14 x:60", "m:2 x:6"), seconds("m:64 y:14 x:60", "m:1 x:12"));
+}
+
+TEST(VectorModel, SpillsAndShortChainsCost) {
+  EXPECT_LT(seconds("m:64 y:14 x:60", "m:2 x:6"), seconds("m:64 y:14 x:60", "m:4 x:6"));
+  EXPECT_LT(seconds("m:64 y:14 x:60", "m:2 x:6"), seconds("m:64 y:14 x:56", "m:1 x:2"));
+}
+
+TEST(VectorModel, OneBlockLeavesACoreIdle) {
+  EXPECT_LT(1.5 * seconds("m:64 y:28 x:60", "m:2 x:6"), seconds("m:64 y:56 x:60", "m:2 x:6"));
+}
+
+TEST(VectorModel, ReasonsAddUpToWhatIsPredicted) {
+  const nest::Nest nest = nest::parse_nest(kConv);
+  const Estimate estimate =
+      predict(nest, conv_schedule(nest, "m:64 y:14 x:60", "m:2 x:6"), two_cores());
+  EXPECT_EQ(estimate.blocks, 4);
+  EXPECT_NEAR(estimate.waves, 2, 0.05);
+  EXPECT_GT(estimate.seconds, estimate.launch + 2 * (estimate.compute + estimate.staging));
+  EXPECT_NE(explain(estimate).find("multiply-adds"), std::string::npos);
+}
+
+} // namespace
+} // namespace tilefuse::cost

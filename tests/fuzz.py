@@ -1,0 +1,76 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the fuzz targets with clang, under the address and undefined-behaviour sanitizers, and runs each for a while.
+
+    fuzz.py --build FOLDER [--seconds N] [--corpus FOLDER] [TARGET…]
+
+A target starts from fuzz/corpus/TARGET and the operator library; what it finds goes to FOLDER/found-TARGET and
+FOLDER/crash-*. With --corpus the inputs found before are kept there and taken up again. Exits with 1 where an input
+crashes, hangs or makes a sanitizer speak, with 77 where there is no clang (which is a failure in CI).
+"""
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TARGETS = ["bind", "format", "flatten"]
+SKIPPED = 77
+
+
+def run(command, **options):
+    return subprocess.run([str(part) for part in command], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          errors="replace", **options)
+
+
+def build(folder, targets, compiler):
+    """None, or what went wrong."""
+    configure = ["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-DTILEFUSE_FUZZ=ON", "-DCMAKE_BUILD_TYPE=Release",
+                 "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -g1", f"-DCMAKE_CXX_COMPILER={compiler}"]
+    for command in (configure, ["cmake", "--build", folder, "--target", *(f"fuzz_{name}" for name in targets)]):
+        done = run(command)
+        if done.returncode != 0:
+            return done.stdout[-6000:]
+    return None
+
+
+def fuzz(folder, name, seconds, corpus):
+    """Whether the target found nothing; its last lines are printed where it did."""
+    found = (corpus or folder) / f"found-{name}"
+    found.mkdir(parents=True, exist_ok=True)
+    done = run([folder / "bin" / f"fuzz_{name}", found, ROOT / "fuzz" / "corpus" / name, ROOT / "ops",
+                f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=4096", "-max_len=16384",
+                f"-dict={ROOT / 'fuzz' / 'tile.dict'}", f"-artifact_prefix={folder}/crash-{name}-", "-print_final_stats=1"],
+               env=dict(os.environ, UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1"))
+    runs = re.search(r"stat::number_of_executed_units:\s*(\d+)", done.stdout)
+    print(f"fuzz_{name}: {runs.group(1) if runs else '?'} inputs in {seconds} s, exit code {done.returncode}")
+    if done.returncode != 0 or not runs:
+        print(done.stdout[-6000:])
+        return False
+    return True
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--seconds", type=int, default=20)
+    parser.add_argument("--corpus", type=pathlib.Path)
+    parser.add_argument("targets", nargs="*", default=TARGETS)
+    args = parser.parse_args()
+    compiler = shutil.which("clang++-19")
+    if compiler is None:
+        print("there is no clang++-19; scripts/setup.sh installs it")
+        return 1 if os.environ.get("CI") else SKIPPED
+    problem = build(args.build.resolve(), args.targets, compiler)
+    if problem:
+        print(problem)
+        return 1
+    results = [fuzz(args.build.resolve(), name, args.seconds, args.corpus) for name in args.targets]
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

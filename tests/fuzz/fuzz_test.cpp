@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// The main test of the compiler: random nest x random legal schedule, simulated after every pass
+// and run on every device, against the nest's evaluator. A failure is shrunk and left as a text
+// file that `tilefuse verify FILE` repeats.
+//
+// RC_PARAMS="max_success=100000" sets the number of cases, "seed=N" repeats a run.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "model/check.h"
+#include "model/devices.h"
+#include "model/random_case.h"
+
+namespace tilefuse {
+namespace {
+
+using model::Divergence;
+using model::KernelCase;
+using model::Reference;
+using model::Tape;
+using model::Tapes;
+
+constexpr std::size_t kNestTape = 64;
+constexpr std::size_t kScheduleTape = 48;
+constexpr std::uint32_t kCpuShare = 2;
+constexpr std::uint32_t kOpenclShare = 20;
+
+Tape draw_tape(std::size_t count) {
+  const auto number =
+      rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::uint32_t>(0, 1U << 20));
+  return *rc::gen::container<Tape>(count, number);
+}
+
+Tapes draw_tapes() {
+  Tapes tapes;
+  tapes.nest = draw_tape(kNestTape);
+  tapes.schedule = draw_tape(kScheduleTape);
+  tapes.data = *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::uint32_t>(0, 1U << 20));
+  return tapes;
+}
+
+// Leaves the case beside the test, over that of an earlier, larger failure.
+void fail(const KernelCase &failed, const Divergence &divergence) {
+  const auto *info = ::testing::UnitTest::GetInstance()->current_test_info();
+  const std::string file =
+      (std::filesystem::temp_directory_path() / ("tilefuse_" + std::string(info->name()) + ".case"))
+          .string();
+  std::ofstream(file) << to_text(failed);
+  RC_FAIL("\n" + to_text(failed) + divergence.stage + ": " + divergence.what +
+          "\nrepeat with: tilefuse verify " + file);
+}
+
+void check_simulated(const KernelCase &drawn) {
+  const Reference reference(drawn);
+  if (const auto divergence = model::check_simulated(reference))
+    fail(drawn, *divergence);
+}
+
+void check_everywhere(const KernelCase &drawn, runtime::Device &device) {
+  const Reference reference(drawn);
+  if (const auto divergence = model::check_simulated(reference))
+    fail(drawn, *divergence);
+  if (const auto divergence = model::check_on_device(reference, device))
+    fail(drawn, *divergence);
+}
+
+runtime::Device *find_device(const std::string &name) {
+  for (testing::NamedDevice &device : testing::devices())
+    if (device.name == name)
+      return device.device.get();
+  return nullptr;
+}
+
+RC_GTEST_PROP(Fuzz, VectorsSimulated, ()) {
+  check_simulated(model::draw_case(draw_tapes(), LaneKind::Vector));
+}
+
+RC_GTEST_PROP(Fuzz, WorkItemsSimulated, ()) {
+  check_simulated(model::draw_case(draw_tapes(), LaneKind::WorkItem));
+}
+
+RC_GTEST_PROP(Fuzz, Cpu, ()) {
+  runtime::Device *device = find_device("cpu");
+  RC_ASSERT(device != nullptr);
+  const bool is_turn = draw_tape(1).front() % kCpuShare == 0;
+  const Tapes tapes = draw_tapes();
+  if (is_turn)
+    check_everywhere(model::draw_case(tapes, device->target()), *device);
+}
+
+// Lanes of both kinds, whichever the device prefers. Its driver takes long to build a kernel, so
+// only one case of kOpenclShare runs.
+RC_GTEST_PROP(Fuzz, Opencl, ()) {
+  runtime::Device *device = find_device("opencl");
+  const std::uint32_t turn = draw_tape(1).front() % kOpenclShare;
+  const Tapes tapes = draw_tapes();
+  if (device == nullptr || turn != 0)
+    return;
+  Target target = device->target();
+  if (tapes.data / 2 % 2 == 1) {
+    target.lanes = target.lanes == LaneKind::Vector ? LaneKind::WorkItem : LaneKind::Vector;
+    target.max_group = std::max(target.max_group, 64);
+  }
+  check_everywhere(model::draw_case(tapes, target), *device);
+}
+
+} // namespace
+} // namespace tilefuse

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Does the net hold? Every planted compiler fault must be caught within a stated number of random
+// cases that have a place for it. Prints fault, what caught it, and after how many cases.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "fuzz/mutations.h"
+#include "kernel/verify.h"
+#include "model/check.h"
+#include "model/random_case.h"
+
+namespace tilefuse {
+namespace {
+
+using fuzz::Mutation;
+using model::Divergence;
+using model::KernelCase;
+using model::Tapes;
+
+constexpr int kMostCases = 150; // that have a place for the fault
+constexpr int kMostDraws = 4000;
+
+// The case of a number: vectors and work-items in turn, integers and reals in turn.
+KernelCase numbered_case(int number) {
+  Random random(static_cast<std::uint64_t>(number));
+  Tapes tapes;
+  for (int i = 0; i < 64; ++i)
+    tapes.nest.push_back(static_cast<std::uint32_t>(random.between(0, 1 << 20)));
+  for (int i = 0; i < 48; ++i)
+    tapes.schedule.push_back(static_cast<std::uint32_t>(random.between(0, 1 << 20)));
+  tapes.data = static_cast<std::uint32_t>(number / 2);
+  return model::draw_case(tapes, number % 2 == 0 ? LaneKind::Vector : LaneKind::WorkItem);
+}
+
+// What notices the fault in one case: a rule of the level, a check of the simulator, a wrong value.
+std::string catcher(const KernelCase &drawn, const kernel::Kernel &faulty) {
+  if (!kernel::check(faulty, true).empty())
+    return "verifier";
+  const model::Reference reference(drawn);
+  const std::optional<Divergence> divergence = model::check_kernel(reference, faulty, "");
+  if (!divergence)
+    return {};
+  return divergence->what.starts_with("element ") ? "wrong value" : "simulator";
+}
+
+struct Outcome {
+  std::string caught_by;
+  int cases = 0;
+};
+
+Outcome hunt(const Mutation &mutation) {
+  Outcome outcome;
+  for (int number = 0; number < kMostDraws && outcome.cases < kMostCases; ++number) {
+    const KernelCase drawn = numbered_case(number);
+    const std::optional<kernel::Kernel> faulty = fuzz::compile_with(mutation, drawn);
+    if (!faulty)
+      continue;
+    ++outcome.cases;
+    outcome.caught_by = catcher(drawn, *faulty);
+    if (!outcome.caught_by.empty())
+      break;
+  }
+  return outcome;
+}
+
+TEST(Mutations, EveryPlantedFaultIsCaught) {
+  std::printf("%-40s %-12s %s\n", "fault", "caught by", "after cases");
+  for (const Mutation &mutation : fuzz::mutations()) {
+    const Outcome outcome = hunt(mutation);
+    std::printf("%-40s %-12s %d\n", mutation.name.c_str(), outcome.caught_by.c_str(),
+                outcome.cases);
+    EXPECT_FALSE(outcome.caught_by.empty())
+        << mutation.name << " survived " << outcome.cases << " cases";
+  }
+}
+
+// The cases themselves are right: otherwise every fault would seem caught.
+TEST(Mutations, NothingIsCaughtWithoutAFault) {
+  for (int number = 0; number < 150; ++number) {
+    const KernelCase drawn = numbered_case(number);
+    const model::Reference reference(drawn);
+    const std::optional<Divergence> divergence = model::check_simulated(reference);
+    ASSERT_FALSE(divergence) << to_text(drawn) << divergence->stage << ": " << divergence->what;
+  }
+}
+
+} // namespace
+} // namespace tilefuse

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions that break careless kernels, and the targets that named algorithms are tested for.
+#pragma once
+
+#include <vector>
+
+#include "lower/random_nests.h"
+
+namespace tilefuse::testing {
+
+inline Target vector_test_target() {
+  return {.name = "test_vector",
+          .backend = "llvm",
+          .lanes = LaneKind::Vector,
+          .vector_f32 = 8,
+          .local_bytes = 1 << 20};
+}
+
+inline Target group_test_target() {
+  return {.name = "test_groups",
+          .backend = "opencl",
+          .lanes = LaneKind::WorkItem,
+          .vector_f32 = 128,
+          .vector_registers = 128,
+          .max_group = 1024,
+          .local_bytes = 48 << 10,
+          .local_is_hw = true};
+}
+
+// 7x7, 14x14, primes, strides, dilation, asymmetric padding, groups, few channels, two images.
+inline std::vector<ConvShape> awkward_shapes() {
+  return {
+      {.outputs = 16, .inputs = 8},
+      {.outputs = 24, .inputs = 16, .height = 14, .width = 14},
+      {.images = 2, .outputs = 13, .inputs = 11, .height = 11, .width = 13},
+      {.outputs = 8, .inputs = 12, .height = 15, .width = 9, .stride = 2},
+      {.outputs = 5, .inputs = 4, .height = 17, .width = 10, .stride = 3, .after = 2},
+      {.outputs = 8, .inputs = 4, .height = 13, .width = 13, .dilation = 2, .before = 2},
+      {.outputs = 8, .inputs = 6, .before = 0, .after = 2, .channels_last = false},
+      {.images = 2, .groups = 2, .outputs = 6, .inputs = 4, .channels_last = false},
+      {.groups = 3, .outputs = 4, .inputs = 8, .height = 9, .width = 5, .stride = 2},
+      {.outputs = 16,
+       .inputs = 3,
+       .height = 23,
+       .width = 23,
+       .kernel = 7,
+       .stride = 2,
+       .before = 3},
+      {.outputs = 4, .inputs = 1, .height = 9, .width = 9, .channels_last = false},
+      {.outputs = 32, .inputs = 24, .kernel = 1, .before = 0, .after = 0},
+      {.images = 2, .outputs = 17, .inputs = 19, .kernel = 1, .stride = 2, .before = 0, .after = 0},
+      {.images = 2, .groups = 12, .outputs = 1, .inputs = 1, .height = 9},
+      {.groups = 5, .outputs = 1, .inputs = 1, .stride = 2, .channels_last = false},
+      {.outputs = 1, .inputs = 5, .height = 1, .width = 1},
+  };
+}
+
+} // namespace tilefuse::testing

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every named algorithm on awkward convolutions: the simulator, which sees races, stray accesses
+// and outputs that are not written, against the nest evaluator. Small integers: exact.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/error.h"
+#include "lower/algorithm_cases.h"
+#include "schedule/algorithms.h"
+
+namespace tilefuse {
+namespace {
+
+using testing::ConvShape;
+
+Target target_for(const std::string &algorithm) {
+  return algorithm == "cpu" ? testing::vector_test_target() : testing::group_test_target();
+}
+
+TEST(Algorithms, AreExactOnAwkwardShapes) {
+  std::map<std::string, int> fitted;
+  for (const ConvShape &shape : testing::awkward_shapes()) {
+    const nest::Nest nest = testing::conv_nest(shape);
+    testing::Random random(5);
+    const auto slots = testing::integer_slots(random, nest);
+    const std::vector<std::byte> expected = testing::evaluated(nest, slots);
+    for (const std::string &name : schedule::algorithm_names()) {
+      const Target target = target_for(name);
+      const schedule::NamedSchedule named = schedule::named_schedule(name, nest, target);
+      ASSERT_NE(named.schedule.has_value(), !named.refusal.empty());
+      if (!named.schedule)
+        continue;
+      ++fitted[name];
+      SCOPED_TRACE(nest::to_text(nest) + schedule::to_text(nest, *named.schedule));
+      ASSERT_EQ(schedule::parse_schedule(nest, schedule::to_text(nest, *named.schedule)),
+                *named.schedule);
+      ASSERT_EQ(testing::simulated(nest, *named.schedule, target, slots), expected);
+    }
+  }
+  for (const std::string &name : schedule::algorithm_names())
+    EXPECT_GE(fitted[name], 2) << name;
+}
+
+TEST(Algorithms, RefuseWhatTheyDoNotFitAndSayWhy) {
+  const Target target = testing::group_test_target();
+  const nest::Nest conv = testing::conv_nest({});
+  EXPECT_EQ(schedule::named_schedule("pointwise", conv, target).refusal,
+            "pointwise needs a product without taps");
+  EXPECT_EQ(schedule::named_schedule("depthwise", conv, target).refusal,
+            "depthwise needs a filter that belongs to the same channels as the data");
+  const nest::Nest depthwise = testing::conv_nest({.groups = 8, .outputs = 1, .inputs = 1});
+  EXPECT_TRUE(schedule::named_schedule("depthwise", depthwise, target).schedule);
+  EXPECT_THROW(schedule::named_schedule("winograd", conv, target), Error);
+  EXPECT_NE(schedule::named_schedule("cpu", conv, target).refusal.find("the target has workitems"),
+            std::string::npos);
+}
+
+} // namespace
+} // namespace tilefuse

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows against the formulas of the PTX manual, written out per instruction.
+#include "target/core_ops.h"
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace tilefuse {
+namespace {
+
+using Formula = std::function<Place(int t, int g, int i)>;
+
+void expect_fragment(const Fragment &fragment, int values, const Formula &formula) {
+  ASSERT_EQ(fragment.values(), values);
+  for (int lane = 0; lane < kCoreLanes; ++lane)
+    for (int i = 0; i < values; ++i)
+      ASSERT_EQ(place(fragment, lane, i), formula(lane & 3, lane >> 2, i))
+          << "lane " << lane << " value " << i;
+}
+
+const CoreOp &op(const std::string &name) {
+  const CoreOp *found = find_core_op(name);
+  EXPECT_NE(found, nullptr) << name;
+  return *found;
+}
+
+void expect_result(const CoreOp &row) {
+  expect_fragment(row.d, row.m / 4, [](int t, int g, int i) {
+    return Place{g + 8 * (i >> 1), 2 * t + (i & 1)};
+  });
+}
+
+TEST(CoreOps, HalfDepth16) {
+  for (const char *name : {"m16n8k16.f16.f32", "m16n8k16.f16.f16", "m16n8k16.bf16.f32"}) {
+    expect_fragment(op(name).a, 8, [](int t, int g, int i) {
+      return Place{g + 8 * ((i >> 1) & 1), 2 * t + (i & 1) + 8 * (i >> 2)};
+    });
+    expect_fragment(op(name).b, 4, [](int t, int g, int i) {
+      return Place{2 * t + (i & 1) + 8 * (i >> 1), g};
+    });
+    expect_result(op(name));
+  }
+}
+
+TEST(CoreOps, HalfDepth8) {
+  for (const char *name : {"m16n8k8.f16.f32", "m16n8k8.f16.f16", "m16n8k8.bf16.f32"}) {
+    expect_fragment(op(name).a, 4, [](int t, int g, int i) {
+      return Place{g + 8 * (i >> 1), 2 * t + (i & 1)};
+    });
+    expect_fragment(op(name).b, 2, [](int t, int g, int i) { return Place{2 * t + i, g}; });
+    expect_result(op(name));
+  }
+}
+
+TEST(CoreOps, Tf32) {
+  const CoreOp &deep = op("m16n8k8.tf32.f32");
+  expect_fragment(deep.a, 4, [](int t, int g, int i) {
+    return Place{g + 8 * (i & 1), t + 4 * (i >> 1)};
+  });
+  expect_fragment(deep.b, 2, [](int t, int g, int i) { return Place{t + 4 * i, g}; });
+  expect_result(deep);
+  const CoreOp &flat = op("m16n8k4.tf32.f32");
+  expect_fragment(flat.a, 2, [](int t, int g, int i) { return Place{g + 8 * i, t}; });
+  expect_fragment(flat.b, 1, [](int t, int g, int) { return Place{t, g}; });
+  expect_result(flat);
+}
+
+TEST(CoreOps, Bytes) {
+  for (const char *name : {"m16n8k32.s8.s32", "m16n8k32.u8.s32"}) {
+    expect_fragment(op(name).a, 16, [](int t, int g, int i) {
+      return Place{g + 8 * ((i >> 2) & 1), 4 * t + (i & 3) + 16 * (i >> 3)};
+    });
+    expect_fragment(op(name).b, 8, [](int t, int g, int i) {
+      return Place{4 * t + (i & 3) + 16 * (i >> 2), g};
+    });
+    expect_result(op(name));
+  }
+  for (const char *name : {"m16n8k16.s8.s32", "m16n8k16.u8.s32"}) {
+    expect_fragment(op(name).a, 8, [](int t, int g, int i) {
+      return Place{g + 8 * (i >> 2), 4 * t + (i & 3)};
+    });
+    expect_fragment(op(name).b, 4, [](int t, int g, int i) { return Place{4 * t + i, g}; });
+    expect_result(op(name));
+  }
+  for (const char *name : {"m8n8k16.s8.s32", "m8n8k16.u8.s32"}) {
+    expect_fragment(op(name).a, 4, [](int t, int g, int i) { return Place{g, 4 * t + i}; });
+    expect_fragment(op(name).b, 4, [](int t, int g, int i) { return Place{4 * t + i, g}; });
+    expect_result(op(name));
+  }
+}
+
+TEST(CoreOps, EveryElementHasOneLaneAndValue) {
+  std::set<std::string_view> names;
+  for (const CoreOp &row : core_ops()) {
+    EXPECT_TRUE(names.insert(row.name).second);
+    EXPECT_EQ(row.a.rows, row.m);
+    EXPECT_EQ(row.a.columns, row.k);
+    EXPECT_EQ(row.b.rows, row.k);
+    EXPECT_EQ(row.b.columns, row.n);
+    EXPECT_EQ(row.d.rows, row.m);
+    EXPECT_EQ(row.d.columns, row.n);
+    for (const Fragment &fragment : {row.a, row.b, row.d}) {
+      std::set<std::pair<int, int>> seen;
+      for (int lane = 0; lane < kCoreLanes; ++lane)
+        for (int i = 0; i < fragment.values(); ++i) {
+          const Place at = place(fragment, lane, i);
+          EXPECT_TRUE(at.row >= 0 && at.row < fragment.rows);
+          EXPECT_TRUE(at.column >= 0 && at.column < fragment.columns);
+          seen.emplace(at.row, at.column);
+        }
+      EXPECT_EQ(seen.size(), static_cast<std::size_t>(fragment.rows * fragment.columns));
+    }
+  }
+  EXPECT_EQ(find_core_op("m16n8k16"), nullptr);
+}
+
+} // namespace
+} // namespace tilefuse

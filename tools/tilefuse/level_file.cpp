@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "level_file.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "files.h"
+#include "model/compile.h"
+#include "onnx/import.h"
+#include "paths.h"
+#include "program/gradient.h"
+#include "schedule/algorithms.h"
+#include "search/pick.h"
+#include "tile/tile.h"
+
+namespace tilefuse::tool {
+namespace {
+
+// The input or constant of that name.
+program::TensorId find_leaf(const program::Program &program, const std::string &name) {
+  for (std::size_t i = 0; i < program.tensors.size(); ++i)
+    if (program.tensors[i].name == name && program.tensors[i].role != program::Role::Temporary)
+      return program::TensorId{static_cast<int>(i)};
+  throw Error(ErrorCode::Shape,
+              fmt::format("--gradient: there is no input or constant '{}'", name));
+}
+
+// The gradient of the program's floating outputs by the tensors that --gradient names.
+program::Program differentiate(const program::Program &program, const std::string &names) {
+  program::GradientRequest request;
+  if (names == "*") {
+    for (const program::TensorId id : program.inputs)
+      if (is_float(program[id].type))
+        request.by.push_back(id);
+  } else {
+    for (std::size_t from = 0; from <= names.size();) {
+      const std::size_t comma = std::min(names.find(',', from), names.size());
+      request.by.push_back(find_leaf(program, names.substr(from, comma - from)));
+      from = comma + 1;
+    }
+  }
+  return program::gradient(program, request);
+}
+
+program::Program read_given_program(const LevelFile &in) {
+  if (in.level == "onnx")
+    return onnx_import::import_model(in.file, tile::read_library(ops_directory()), {});
+  if (in.level == "tile")
+    return read_tile_program(in.file, in.tile);
+  return program::parse_program(read_file(in.file), in.file);
+}
+
+} // namespace
+
+program::Program read_program(const LevelFile &in) {
+  const program::Program program = read_given_program(in);
+  if (in.gradient.empty())
+    return program;
+  program::verify(program);
+  return differentiate(program, in.gradient);
+}
+
+std::vector<poly::Group> read_groups(const LevelFile &in) {
+  if (in.level == "group")
+    return {poly::parse_group(read_file(in.file), in.file)};
+  program::Program program = read_program(in);
+  if (in.level != "simplified")
+    program = model::simplify(program);
+  std::vector<poly::Group> groups;
+  for (poly::PlacedGroup &placed : poly::make_groups(program::assign_storage(program)))
+    groups.push_back(std::move(placed.group));
+  return groups;
+}
+
+void add_schedule_options(CLI::App &verb, ScheduleChoice &choice) {
+  auto *file =
+      verb.add_option("--schedule", choice.file, "Use this schedule, not the model's choice");
+  verb.add_option("--algorithm", choice.algorithm,
+                  fmt::format("Force one: {}", fmt::join(schedule::algorithm_names(), ", ")))
+      ->excludes(file);
+}
+
+schedule::Schedule choose_schedule(const poly::Group &group, const ScheduleChoice &choice,
+                                   const Target &target) {
+  const nest::Nest &nest = group.anchor;
+  if (!choice.algorithm.empty()) {
+    schedule::NamedSchedule named = schedule::named_schedule(choice.algorithm, nest, target);
+    if (!named.schedule)
+      throw Error(ErrorCode::Unsupported, "nest '" + nest.name + "': " + named.refusal, {},
+                  {"--kernel N picks one group of several"});
+    return std::move(*named.schedule);
+  }
+  const schedule::Schedule schedule =
+      choice.file.empty() ? search::pick(nest, target)
+                          : schedule::parse_schedule(nest, read_file(choice.file), choice.file);
+  if (const std::optional<std::string> reason = schedule::illegal(nest, schedule, target))
+    throw Error(ErrorCode::Unsupported, "the schedule is not legal: " + *reason, choice.file);
+  return schedule;
+}
+
+} // namespace tilefuse::tool

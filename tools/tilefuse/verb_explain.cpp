@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// `tilefuse explain`: why the kernels of a Tile function or a layer of a model are what they are.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "base/error.h"
+#include "base/scanner.h"
+#include "cost/plaidml_kernels.h"
+#include "level_arguments.h"
+#include "model/compile.h"
+#include "nest/fold.h"
+#include "onnx/import.h"
+#include "paths.h"
+#include "report/layers.h"
+#include "report/plaidml_report.h"
+#include "report/schedule_report.h"
+#include "table.h"
+#include "tile/tile.h"
+#include "verbs.h"
+
+namespace tilefuse::tool {
+namespace {
+
+struct Arguments {
+  std::string file;
+  TileArguments tile;
+  std::string layer;
+  std::string cost = "model";
+  std::string target;
+  std::string walk = "fast";
+  std::string sections;
+  std::vector<std::string> tiles;
+  std::size_t candidates = 0; // 0: as many as the cost's report shows by itself
+};
+
+bool is_model(const std::string &file) { return file.ends_with(".onnx"); }
+
+// "8,32,2"
+cost::plaidml::Tile parse_tile(const std::string &text) {
+  Scanner scanner(text, "--tile");
+  cost::plaidml::Tile tile;
+  do
+    tile.push_back(scanner.expect_integer("a size"));
+  while (scanner.accept(","));
+  if (!scanner.at_end())
+    scanner.fail("',' or the end of the tile");
+  return tile;
+}
+
+report::Explanation explain_plaidml(const program::Program &program, const Arguments &args) {
+  report::PlaidmlOptions options;
+  options.settings =
+      plaidml_settings(find_target(args.target.empty() ? "plaidml_test_gpu" : args.target));
+  options.walk = args.walk == "full" ? cost::plaidml::Walk::Full : cost::plaidml::Walk::Fast;
+  for (const std::string &tile : args.tiles)
+    options.tiles.push_back(parse_tile(tile));
+  if (args.candidates > 0)
+    options.log_entries = args.candidates;
+  options.sections = report::parse_sections(args.sections);
+  return report::explain_with_plaidml(program, options);
+}
+
+report::Explanation explain_schedules(const program::Program &program, const Arguments &args) {
+  if (!args.tiles.empty())
+    throw Error(ErrorCode::Unsupported, "--tile is for --cost plaidml", {},
+                {"tilefuse opt --schedule FILE takes a schedule of your own"});
+  report::ScheduleOptions options;
+  options.target = find_target(args.target.empty() ? "cpu_avx2" : args.target);
+  if (args.candidates > 0)
+    options.candidates = args.candidates;
+  options.sections = report::parse_sections(args.sections);
+  return report::explain_with_model(program, options);
+}
+
+program::Program read_program(const Arguments &args) {
+  if (!is_model(args.file))
+    return read_tile_program(args.file, args.tile);
+  if (!args.tile.function.empty() || !args.tile.tensors.empty() || !args.tile.attributes.empty())
+    throw Error(ErrorCode::Unsupported,
+                "--function, --tensor and --attr are for Tile files, this is a model", args.file,
+                {"--layer says which part of a model"});
+  return onnx_import::import_model(args.file, tile::read_library(ops_directory()), {});
+}
+
+std::string explain(const Arguments &args) {
+  program::Program program = read_program(args);
+  if (args.cost == "model")
+    program = model::simplify(program);
+  else if (is_model(args.file))
+    program = nest::fold_constants(program);
+  const report::Explanation explanation =
+      args.cost == "plaidml" ? explain_plaidml(program, args) : explain_schedules(program, args);
+  const bool everything = args.layer.empty() && !is_model(args.file);
+  return report::text_of(explanation, everything ? "" : args.layer, everything);
+}
+
+} // namespace
+
+void add_explain(CLI::App &app) {
+  auto args = std::make_shared<Arguments>();
+  CLI::App *verb = app.add_subcommand(
+      "explain", "Say why the kernels of a Tile function or of a model's layer are what they are");
+  verb->footer("Examples:\n"
+               "  tilefuse explain model.onnx --layer 3\n"
+               "  tilefuse explain ops/gemm.tile --function gemm_nn --tensor \"A=f32[64, 32]\""
+               " --tensor \"B=f32[32, 48]\"\n"
+               "  tilefuse explain examples/plaidml_conv_relu.tile --cost plaidml --tensor"
+               " \"D=f32[32, 224, 224, 64]\" --tensor \"K=f32[3, 3, 64, 64]\"");
+  verb->add_option("file", args->file, "A Tile text or an ONNX model")->required();
+  verb->add_option("--function", args->tile.function, "Tile function; the last one if not given");
+  verb->add_option("--tensor", args->tile.tensors, "Shape of a Tile parameter: I=f32[1, 3, 8, 8]");
+  verb->add_option("--attr", args->tile.attributes, "Value of a Tile attribute: SY=1");
+  verb->add_option("--layer", args->layer, "Number of a kernel, or name of a node in it");
+  verb->add_option("--cost", args->cost, "model (ours) or plaidml")
+      ->check(CLI::IsMember({"model", "plaidml"}));
+  verb->add_option(
+      "--target", args->target,
+      "A row of devices/; cpu_avx2 if not given, plaidml_test_gpu with --cost plaidml");
+  verb->add_option("--candidates", args->candidates, "How many candidates to print at most")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--tile", args->tiles, "With plaidml: judge this tile, 8,32,2,3,16,2,2");
+  verb->add_option("--walk", args->walk, "With plaidml: fast, or full for every tile in reach")
+      ->check(CLI::IsMember({"fast", "full"}));
+  verb->add_option("--section", args->sections,
+                   "program, flatten, candidates, layout, threads, kernel; all if not given");
+  verb->callback([args] { std::fputs(printable(explain(*args)).c_str(), stdout); });
+}
+
+} // namespace tilefuse::tool

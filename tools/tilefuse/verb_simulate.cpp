@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// `tilefuse simulate`: kernels run on the host with every check, what they spent, and what the cost
+// model says of it.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+#include <random>
+
+#include "base/error.h"
+#include "base/scanner.h"
+#include "cost/model.h"
+#include "files.h"
+#include "kernel/counts.h"
+#include "kernel/simulate.h"
+#include "kernel/text.h"
+#include "kernel/verify.h"
+#include "level_file.h"
+#include "model/simulate_group.h"
+#include "table.h"
+#include "verbs.h"
+
+namespace tilefuse::tool {
+namespace {
+
+struct Arguments {
+  LevelFile in;
+  std::string target;
+  ScheduleChoice choice;
+  std::string blocks = "all";
+  double factor = 2;
+  int only = -1;
+};
+
+// "all", "3" or "0..3", the last block included.
+std::vector<std::int64_t> parse_blocks(const std::string &text) {
+  if (text == "all")
+    return {};
+  constexpr std::int64_t kMost = 1 << 20;
+  Scanner scanner(text, "--blocks");
+  const std::int64_t first = scanner.expect_integer("all, N or N..M");
+  std::int64_t last = first;
+  if (scanner.accept(".."))
+    last = scanner.expect_integer("the last block");
+  if (!scanner.at_end() || first < 0 || last < first || last - first >= kMost)
+    throw Error(ErrorCode::Syntax,
+                fmt::format("--blocks needs all, N or N..M with N up to M; got '{}'", text));
+  std::vector<std::int64_t> blocks;
+  for (std::int64_t block = first; block <= last; ++block)
+    blocks.push_back(block);
+  return blocks;
+}
+
+// One figure that both the simulator and the cost model have.
+struct Figure {
+  std::string what;
+  double simulated = 0;
+  double predicted = 0;
+};
+
+// Per block, so that a part of the grid gives the same figures. The simulator's times are what the
+// counted work takes at the target's rates: floating-point operations at its peak, the distinct
+// sectors of each block at its share of the memory's bandwidth.
+std::vector<Figure> figures(const kernel::Counts &counts, const kernel::Kernel &kernel,
+                            const cost::Estimate &estimate, const Target &target) {
+  constexpr double kMicro = 1e6;
+  const auto blocks = static_cast<double>(std::max<std::int64_t>(1, counts.blocks));
+  double flops = 2 * static_cast<double>(counts.of(kernel::InstructionKind::Fma).lanes);
+  for (const auto kind :
+       {kernel::InstructionKind::FloatArithmetic, kernel::InstructionKind::SpecialFunction})
+    flops += static_cast<double>(counts.of(kind).lanes);
+  double bytes = 0;
+  for (const kernel::BufferCounts &buffer : counts.buffers)
+    bytes += static_cast<double>(buffer.block_sector_bytes);
+  const double bandwidth = target.gbytes_per_s * 1e9 / std::max(1, target.compute_units);
+  return {{"blocks", static_cast<double>(kernel.blocks), static_cast<double>(estimate.blocks)},
+          {"compute, us per block", flops / blocks / (target.gflops_per_unit * 1e9) * kMicro,
+           estimate.compute * kMicro},
+          {"memory, us per block", bytes / blocks / bandwidth * kMicro, estimate.memory * kMicro}};
+}
+
+std::string figure_text(const std::vector<Figure> &list, double factor) {
+  Table table{{"figure", "simulated", "model", "ratio", ""}, {}, {false, true, true, true, false}};
+  for (const Figure &figure : list) {
+    const bool is_known = figure.simulated > 0 && figure.predicted > 0;
+    const double ratio = is_known ? figure.predicted / figure.simulated : 0;
+    const bool differs = is_known && (ratio > factor || ratio < 1 / factor);
+    table.rows.push_back({figure.what, fmt::format("{:.4g}", figure.simulated),
+                          fmt::format("{:.4g}", figure.predicted),
+                          is_known ? fmt::format("{:.2f}", ratio) : "-",
+                          differs ? fmt::format("differs by more than {:g}", factor) : ""});
+  }
+  return to_text(table);
+}
+
+std::string run_group(const poly::Group &group, const Arguments &args, const Target &target) {
+  const schedule::Schedule schedule = choose_schedule(group, args.choice, target);
+  const model::SimulatedGroup result =
+      model::simulate_group(group, schedule, target, parse_blocks(args.blocks));
+  if (result.different > 0) {
+    throw Error(ErrorCode::Limit,
+                fmt::format("kernel {}: {} of {} elements differ from the evaluator: {}",
+                            result.kernel.name, result.different, result.compared,
+                            result.first_difference));
+  }
+  const cost::Estimate estimate = cost::predict(group.anchor, schedule, target);
+  return fmt::format(
+      "kernel {}\n{} elements equal the evaluator's\n\n{}\n{}\ncost model\n{}", result.kernel.name,
+      result.compared, kernel::to_text(result.counts),
+      figure_text(figures(result.counts, result.kernel, estimate, target), args.factor),
+      cost::explain(estimate));
+}
+
+// A kernel's text alone: there is nothing to compare with.
+std::string run_kernel(const Arguments &args) {
+  const kernel::Kernel kernel = kernel::parse_kernel(read_file(args.in.file), args.in.file);
+  if (const std::string broken = kernel::check(kernel, false); !broken.empty())
+    throw Error(ErrorCode::Type, broken, args.in.file);
+  constexpr std::int64_t kMost = std::int64_t{1} << 32;
+  std::mt19937 random(1);
+  std::vector<program::Bytes> data;
+  for (const kernel::Buffer &buffer : kernel.buffers) {
+    if (buffer.space != kernel::Space::Global)
+      continue;
+    const std::int64_t bytes = buffer.elems * size_bytes(buffer.type.elem);
+    if (bytes > kMost)
+      throw Error(ErrorCode::Limit, fmt::format("buffer {} has {} bytes; at most {} are simulated",
+                                                buffer.name, bytes, kMost));
+    data.emplace_back(static_cast<std::size_t>(bytes));
+    for (std::int64_t i = 0; i < buffer.elems; ++i)
+      store_element(data.back().data(), buffer.type.elem, i, static_cast<double>(random() % 4));
+  }
+  kernel::SimulationOptions options;
+  if (!args.target.empty())
+    options.target = find_target(args.target);
+  options.blocks = parse_blocks(args.blocks);
+  const std::vector<std::span<std::byte>> spans(data.begin(), data.end());
+  return fmt::format("kernel {}\n{}", kernel.name,
+                     kernel::to_text(kernel::simulate(kernel, spans, options)));
+}
+
+std::string run(const Arguments &args) {
+  if (args.in.level == "kernel")
+    return run_kernel(args);
+  const Target target = find_target(args.target.empty() ? "cpu_avx2" : args.target);
+  const std::vector<poly::Group> groups = read_groups(args.in);
+  std::string text;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (args.only >= 0 && static_cast<std::size_t>(args.only) != i)
+      continue;
+    text += (text.empty() ? "" : "\n") + run_group(groups[i], args, target);
+  }
+  if (text.empty())
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("there is no kernel {}: there are {}", args.only, groups.size()));
+  return text;
+}
+
+} // namespace
+
+void add_simulate(CLI::App &app) {
+  auto args = std::make_shared<Arguments>();
+  CLI::App *verb = app.add_subcommand(
+      "simulate", "Run kernels on the host with every check, and count what they spend");
+  verb->footer("Example:\n"
+               "  tilefuse simulate --from=tile relu.tile --tensor \"X=f32[1, 8]\" --target "
+               "opencl_gpu\n"
+               "  tilefuse simulate --from=kernel mine.kernel --blocks 0..3\n"
+               "A fault (out of bounds, race, uninitialised read, …) ends it with an error that "
+               "names the statement.");
+  verb->add_option("file", args->in.file, "Text of the level, or an ONNX model")->required();
+  verb->add_option("--from", args->in.level, "onnx, tile, program, simplified, group or kernel")
+      ->required()
+      ->check(CLI::IsMember({"onnx", "tile", "program", "simplified", "group", "kernel"}));
+  verb->add_option("--target", args->target, "A row of devices/, by name (cpu_avx2)");
+  add_schedule_options(*verb, args->choice);
+  verb->add_option("--blocks", args->blocks, "all, N or N..M");
+  verb->add_option("--factor", args->factor, "Mark figures that differ from the model's by more")
+      ->check(CLI::Range(1.0, std::numeric_limits<double>::max()));
+  verb->add_option("--function", args->in.tile.function,
+                   "Tile function; the last of the file if not given");
+  verb->add_option("--tensor", args->in.tile.tensors,
+                   "Shape of a Tile parameter: I=f32[1, 3, 8, 8]");
+  verb->add_option("--attr", args->in.tile.attributes, "Value of a Tile attribute: SY=1");
+  verb->add_option("--kernel", args->only, "Only the group with this number, from 0");
+  verb->callback([args] { std::fputs(run(*args).c_str(), stdout); });
+}
+
+} // namespace tilefuse::tool

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// `tilefuse verify`: every kernel of a model against the reference, or one stored case again.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "base/error.h"
+#include "files.h"
+#include "model/verify.h"
+#include "open_model.h"
+#include "progress.h"
+#include "run_inputs.h"
+#include "table.h"
+#include "verbs.h"
+
+namespace tilefuse::tool {
+namespace {
+
+using program::HostTensor;
+
+struct VerifyArguments {
+  ModelOptions model;
+  std::vector<std::string> inputs;
+  std::int64_t samples = 256;
+  std::string reproducer;
+};
+
+[[noreturn]] void diverged(const std::string &where, const model::Divergence &divergence,
+                           std::vector<std::string> notes) {
+  throw Error(ErrorCode::Device, divergence.stage + ": " + divergence.what, where,
+              std::move(notes));
+}
+
+// A stored case: simulated after every pass, and run on the device when one is asked for.
+void verify_case(const VerifyArguments &args, const std::string &text) {
+  const model::KernelCase stored = model::parse_case(text, args.model.model);
+  if (const auto reason = schedule::illegal(stored.group.anchor, stored.schedule, stored.target))
+    throw Error(ErrorCode::Unsupported, "the schedule is not legal: " + *reason, args.model.model);
+  const model::Reference reference(stored, args.samples);
+  if (const auto divergence = model::check_simulated(reference))
+    diverged(args.model.model, *divergence, {});
+  std::string said = "the simulator agrees after every pass";
+  if (!args.model.device.empty()) {
+    const auto device = open_device(args.model.device, args.model.threads);
+    if (const auto divergence = model::check_on_device(reference, *device))
+      diverged(args.model.model, *divergence, {});
+    said += "; " + device->name() + " agrees";
+  }
+  std::printf("%s\n", printable(said).c_str());
+}
+
+std::vector<HostTensor> read_inputs(const VerifyArguments &args, const program::Program &program) {
+  std::vector<NamedTensor> given;
+  for (const std::string &argument : args.inputs)
+    given.push_back(read_input(argument));
+  return given.empty() ? std::vector<HostTensor>()
+                       : match_inputs(std::move(given), describe_inputs(program));
+}
+
+std::string how_many(std::int64_t samples) {
+  return samples == 0 ? std::string("every result")
+                      : fmt::format("at most {} results of each", samples);
+}
+
+void report_fault(const VerifyArguments &args, const model::KernelFault &fault) {
+  std::vector<std::string> notes = {fmt::format("kernel {} is {}", fault.kernel, fault.name),
+                                    fault.bisection};
+  if (args.reproducer.empty()) {
+    notes.push_back("--reproducer FILE writes this kernel as a case that verify runs again");
+  } else {
+    write_files({{args.reproducer, to_text(fault.reproducer)}});
+    notes.push_back(fmt::format("tilefuse verify {} repeats it", args.reproducer));
+  }
+  diverged(fault.origin, fault.divergence, notes);
+}
+
+void verify_onnx(const VerifyArguments &args) {
+  const program::Program program = import(args.model, {});
+  const auto device =
+      open_device(args.model.device.empty() ? "cpu" : args.model.device, args.model.threads);
+  const auto cache = open_cache(args.model);
+  model::VerifyReport report;
+  {
+    Progress progress("verifying");
+    report = model::verify_model(program, read_inputs(args, program), *device, *cache,
+                                 {.samples = args.samples, .progress = [&](int done, int total) {
+                                    progress.show(done, total);
+                                  }});
+  }
+  if (report.fault)
+    report_fault(args, *report.fault);
+  const std::string text =
+      fmt::format("device   {}\nkernels  {} agree with the reference; {} results compared ({}); "
+                  "the largest error is {:.2g} of its bound\n",
+                  device->name(), report.kernels, report.compared, how_many(args.samples),
+                  report.largest_share);
+  std::fputs(printable(text).c_str(), stdout);
+}
+
+void verify(const VerifyArguments &args) {
+  const std::string text = read_file(args.model.model);
+  if (model::is_case(text))
+    return verify_case(args, text);
+  verify_onnx(args);
+}
+
+} // namespace
+
+void add_verify(CLI::App &app) {
+  auto args = std::make_shared<VerifyArguments>();
+  CLI::App *verb = app.add_subcommand(
+      "verify", "Check every kernel of a model, or a stored case, against the reference");
+  verb->footer("Examples:\n  tilefuse verify model.onnx --device opencl --reproducer fault.case\n"
+               "  tilefuse verify fault.case");
+  add_model_options(*verb, args->model);
+  verb->add_option("--input", args->inputs,
+                   "Tensor for an input, .npy or .pb; random when not said")
+      ->type_name("[NAME=]FILE");
+  verb->add_option("--samples", args->samples, "Results compared per kernel; 0: all")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
+      ->type_name("N");
+  verb->add_option("--reproducer", args->reproducer, "Write the first wrong kernel there")
+      ->type_name("FILE");
+  verb->callback([args] { verify(*args); });
+}
+
+} // namespace tilefuse::tool
