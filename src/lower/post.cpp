@@ -23,11 +23,38 @@ ExprRef load_extra(const Context &cx, const nest::Operand &operand, ExprRef vali
   return spread ? value : cx.build.broadcast(value, cx.width());
 }
 
+// The operations whose result may lie outside the type of their i32 arguments.
+bool may_overflow(ScalarOp op) {
+  switch (op) {
+  case ScalarOp::Add:
+  case ScalarOp::Sub:
+  case ScalarOp::Mul:
+  case ScalarOp::Div:
+  case ScalarOp::Neg:
+  case ScalarOp::Abs:
+    return true;
+  default:
+    return false;
+  }
+}
+
+ExprRef wrapped(const Context &cx, ExprRef value) {
+  return cx.build.cast(cx.build.cast(value, DType::I64), DType::I32);
+}
+
+// A tensor's i32 wraps, while the kernel's own i32 is an index: back ends may hold it wider and
+// assume that it does not overflow.
+ExprRef wrapping(const Context &cx, ScalarOp op, std::vector<ExprRef> args) {
+  for (ExprRef &arg : args)
+    arg = cx.build.cast(arg, DType::I64);
+  return cx.build.cast(cx.build.scalar(op, std::move(args)), DType::I32);
+}
+
 // The accumulator as the value the nest means: a reduction of bool is held as a number.
 ExprRef finished(const Context &cx, ExprRef acc, kernel::Type type) {
-  if (type.elem != DType::Bool || acc->type.elem == DType::Bool)
-    return acc;
-  return cx.build.scalar(ScalarOp::Ne, {acc, cx.build.real(0, acc->type)});
+  if (type.elem == DType::Bool && acc->type.elem != DType::Bool)
+    return cx.build.scalar(ScalarOp::Ne, {acc, cx.build.real(0, acc->type)});
+  return acc->type.elem == DType::I32 ? wrapped(cx, acc) : acc;
 }
 
 } // namespace
@@ -49,6 +76,8 @@ ExprRef post_value(const Context &cx, const Expr &post, ExprRef acc, ExprRef val
   std::vector<ExprRef> args;
   for (const Expr &arg : post.args)
     args.push_back(post_value(cx, arg, acc, valid));
+  if (type.elem == DType::I32 && may_overflow(post.op))
+    return wrapping(cx, post.op, std::move(args));
   return cx.build.scalar(post.op, std::move(args));
 }
 

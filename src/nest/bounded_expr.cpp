@@ -82,6 +82,17 @@ Bounded evaluate_cast(const Expr &expr, const ExprPoint &point) {
   return {value, std::max(distance(value, low), distance(value, high))};
 }
 
+// An integer as its type holds it: exact arithmetic wraps, an interval that would is unknown.
+Bounded wrapped_to(DType type, Bounded exact) {
+  const auto held = [&](double value) { return cast_to_integer(value, DType::I64, type); };
+  const double low = exact.value - exact.error;
+  const double high = exact.value + exact.error;
+  if (exact.error > 0 && (held(low) != low || held(high) != high))
+    exact.error = std::numeric_limits<double>::infinity();
+  exact.value = held(exact.value);
+  return exact;
+}
+
 Bounded evaluate_call(const Expr &expr, const ExprPoint &point) {
   std::array<Bounded, kMostArguments> args{};
   std::array<double, kMostArguments> at{};
@@ -90,6 +101,11 @@ Bounded evaluate_call(const Expr &expr, const ExprPoint &point) {
     args[k] = evaluate_bounded(expr.args[k], point);
     at[k] = args[k].value;
   }
+  if (is_bitwise(expr.op))
+    return {static_cast<double>(evaluate_bits(expr.op, expr.type,
+                                              static_cast<std::int64_t>(at[0]),
+                                              static_cast<std::int64_t>(at[count - 1]))),
+            0};
   const bool integer = !is_float(expr.args.back().type);
   const std::span<const double> used(at.data(), count);
   Bounded result{evaluate(expr.op, used, integer), 0};
@@ -98,6 +114,8 @@ Bounded evaluate_call(const Expr &expr, const ExprPoint &point) {
       at[k] = args[k].value + ((corner >> k) & 1 ? args[k].error : -args[k].error);
     result.error = std::max(result.error, distance(result.value, evaluate(expr.op, used, integer)));
   }
+  if (!is_float(expr.type) && expr.type != DType::Bool)
+    return wrapped_to(expr.type, result);
   if (expr.type != DType::F64 && std::fabs(result.value) + result.error > kLargestFloat)
     result.error = std::numeric_limits<double>::infinity();
   if (!is_exact(expr) && std::isfinite(result.value))
