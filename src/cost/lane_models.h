@@ -14,6 +14,11 @@ Estimate predict_vector(const nest::Nest &nest, const schedule::Schedule &schedu
 Estimate predict_work_items(const nest::Nest &nest, const schedule::Schedule &schedule,
                             const Target &target);
 
+// The same for cost::figures.
+Figures vector_figures(const nest::Nest &nest, const schedule::Schedule &schedule);
+Figures work_item_figures(const nest::Nest &nest, const schedule::Schedule &schedule,
+                          const Target &target);
+
 // Vector or work-item operations of one evaluation of an expression, in multiply-adds.
 double expression_slots(const program::Expr &expr);
 

@@ -12,6 +12,11 @@ Estimate predict(const nest::Nest &nest, const schedule::Schedule &schedule, con
                                           : predict_work_items(nest, schedule, target);
 }
 
+Figures figures(const nest::Nest &nest, const schedule::Schedule &schedule, const Target &target) {
+  return target.lanes == LaneKind::Vector ? vector_figures(nest, schedule)
+                                          : work_item_figures(nest, schedule, target);
+}
+
 std::string explain(const Estimate &estimate) {
   std::string text = fmt::format("predicted {:.1f} us\n", estimate.seconds * 1e6);
   for (const Reason &reason : estimate.reasons)

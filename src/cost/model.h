@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,27 @@ struct Estimate {
   double waves = 1; // time of the busiest unit over that of an average block
   std::vector<Reason> reasons;
 };
+
+// What the model takes a kernel to do, in the units of kernel/counts.h, so that a simulation can
+// confirm it. Of the whole grid unless it says otherwise; nothing where the model has no figure.
+struct Figures {
+  double blocks = 1;
+  std::optional<double> work_items;       // of a block
+  std::optional<double> multiply_adds;    // of all work-items, those past an edge included
+  std::optional<double> barriers;         // of blocks
+  std::optional<double> local_bytes;      // of a block
+  std::optional<double> registers;        // of a work-item
+  std::optional<double> staged_bytes;     // stored to local memory
+  std::optional<double> local_requests;   // reads of local memory by warps
+  std::optional<double> local_wavefronts; // of those reads
+  std::optional<double> local_conflicts;  // of those reads
+  std::optional<double> sectors;          // of global memory, as warps ask for them
+  std::optional<double> block_bytes;      // of global memory: what each block touches, summed
+  std::optional<double> grid_bytes;       // of global memory: what the grid touches
+};
+
+// Requires a legal schedule.
+Figures figures(const nest::Nest &nest, const schedule::Schedule &schedule, const Target &target);
 
 // Requires a legal schedule.
 Estimate predict(const nest::Nest &nest, const schedule::Schedule &schedule, const Target &target);

@@ -339,6 +339,27 @@ Estimate VectorModel::estimate(double busy, double total) {
 
 } // namespace
 
+// One work-item a block: it waits for nobody, and has its lanes in vectors.
+Figures vector_figures(const Nest &nest, const Schedule &schedule) {
+  Figures figures;
+  figures.blocks = static_cast<double>(schedule::blocks(nest, schedule));
+  figures.work_items = 1;
+  figures.barriers = 0;
+  figures.local_bytes = 0;
+  figures.grid_bytes = 0;
+  Spans all;
+  for (const nest::Index &index : nest.indices)
+    all.push_back(static_cast<double>(index.extent));
+  const std::vector<Stream> list = streams(nest, schedule);
+  for (std::size_t k = 0; k < list.size(); ++k) {
+    const int input = static_cast<int>(k);
+    *figures.grid_bytes += (list[k].is_staged ? source(nest, schedule, input) : list[k]).bytes(all);
+    if (list[k].is_staged)
+      *figures.local_bytes += static_cast<double>(stage_bytes(nest, schedule, input));
+  }
+  return figures;
+}
+
 Estimate predict_vector(const Nest &nest, const Schedule &schedule, const Target &target) {
   return VectorModel(nest, schedule, target).run();
 }

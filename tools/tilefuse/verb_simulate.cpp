@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <limits>
 #include <random>
@@ -18,6 +17,7 @@
 #include "kernel/text.h"
 #include "kernel/verify.h"
 #include "level_file.h"
+#include "model/figures.h"
 #include "model/simulate_group.h"
 #include "table.h"
 #include "verbs.h"
@@ -53,44 +53,17 @@ std::vector<std::int64_t> parse_blocks(const std::string &text) {
   return blocks;
 }
 
-// One figure that both the simulator and the cost model have.
-struct Figure {
-  std::string what;
-  double simulated = 0;
-  double predicted = 0;
-};
-
-// Per block, so that a part of the grid gives the same figures. The simulator's times are what the
-// counted work takes at the target's rates: floating-point operations at its peak, the distinct
-// sectors of each block at its share of the memory's bandwidth.
-std::vector<Figure> figures(const kernel::Counts &counts, const kernel::Kernel &kernel,
-                            const cost::Estimate &estimate, const Target &target) {
-  constexpr double kMicro = 1e6;
-  const auto blocks = static_cast<double>(std::max<std::int64_t>(1, counts.blocks));
-  double flops = 2 * static_cast<double>(counts.of(kernel::InstructionKind::Fma).lanes);
-  for (const auto kind :
-       {kernel::InstructionKind::FloatArithmetic, kernel::InstructionKind::SpecialFunction})
-    flops += static_cast<double>(counts.of(kind).lanes);
-  double bytes = 0;
-  for (const kernel::BufferCounts &buffer : counts.buffers)
-    bytes += static_cast<double>(buffer.block_sector_bytes);
-  const double bandwidth = target.gbytes_per_s * 1e9 / std::max(1, target.compute_units);
-  return {{"blocks", static_cast<double>(kernel.blocks), static_cast<double>(estimate.blocks)},
-          {"compute, us per block", flops / blocks / (target.gflops_per_unit * 1e9) * kMicro,
-           estimate.compute * kMicro},
-          {"memory, us per block", bytes / blocks / bandwidth * kMicro, estimate.memory * kMicro}};
-}
-
-std::string figure_text(const std::vector<Figure> &list, double factor) {
+std::string figure_text(const std::vector<model::Figure> &list, double factor) {
   Table table{{"figure", "simulated", "model", "ratio", ""}, {}, {false, true, true, true, false}};
-  for (const Figure &figure : list) {
-    const bool is_known = figure.simulated > 0 && figure.predicted > 0;
-    const double ratio = is_known ? figure.predicted / figure.simulated : 0;
-    const bool differs = is_known && (ratio > factor || ratio < 1 / factor);
-    table.rows.push_back({figure.what, fmt::format("{:.4g}", figure.simulated),
-                          fmt::format("{:.4g}", figure.predicted),
-                          is_known ? fmt::format("{:.2f}", ratio) : "-",
-                          differs ? fmt::format("differs by more than {:g}", factor) : ""});
+  for (const model::Figure &figure : list) {
+    const bool has_ratio = figure.simulated > 0;
+    std::string mark;
+    if (model::differs(figure, factor))
+      mark = figure.exact ? "differs" : fmt::format("differs by more than {:g}", factor);
+    table.rows.push_back(
+        {figure.what, fmt::format("{:.10g}", figure.simulated),
+         fmt::format("{:.0f}", figure.predicted),
+         has_ratio ? fmt::format("{:.2f}", figure.predicted / figure.simulated) : "-", mark});
   }
   return to_text(table);
 }
@@ -106,11 +79,11 @@ std::string run_group(const poly::Group &group, const Arguments &args, const Tar
                             result.first_difference));
   }
   const cost::Estimate estimate = cost::predict(group.anchor, schedule, target);
-  return fmt::format(
-      "kernel {}\n{} elements equal the evaluator's\n\n{}\n{}\ncost model\n{}", result.kernel.name,
-      result.compared, kernel::to_text(result.counts),
-      figure_text(figures(result.counts, result.kernel, estimate, target), args.factor),
-      cost::explain(estimate));
+  const std::vector<model::Figure> figures = model::compare_figures(
+      result.counts, result.kernel, cost::figures(group.anchor, schedule, target));
+  return fmt::format("kernel {}\n{} elements equal the evaluator's\n\n{}\n{}\ncost model\n{}",
+                     result.kernel.name, result.compared, kernel::to_text(result.counts),
+                     figure_text(figures, args.factor), cost::explain(estimate));
 }
 
 // A kernel's text alone: there is nothing to compare with.

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/lane_access.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <numeric>
+#include <vector>
+
+#include "schedule/staging.h"
+
+namespace tilefuse::cost {
+namespace {
+
+using nest::Nest;
+using schedule::Schedule;
+
+constexpr std::int64_t kWord = 4;
+constexpr std::int64_t kMaxRequest = 16;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+using Strides = std::vector<std::int64_t>; // elements between neighbours, by output index
+
+Strides in_place(const Nest &nest, const nest::Operand &operand) {
+  return nest::flat(operand, nest.indices.size()).coeff;
+}
+
+// Of an input as the arithmetic reads it: staged, packed or in place.
+Strides as_read(const Nest &nest, const Schedule &schedule, int input) {
+  const schedule::Source source = source_of(nest, schedule, input);
+  Strides strides(nest.indices.size(), 0);
+  const auto add = [&](const nest::Dim &dim, std::int64_t stride) {
+    for (std::size_t i = 0; i < strides.size(); ++i)
+      strides[i] += dim.at.coeff[i] * stride;
+  };
+  if (is_staged(schedule.fills[at(input)]))
+    for (const schedule::StageDim &stage : stage_tile(nest, schedule, input).dims)
+      add(source.dims[at(stage.dim)], stage.stride);
+  else
+    for (const nest::Dim &dim : source.dims)
+      add(dim, dim.stride);
+  return strides;
+}
+
+// The first element of every work-item, less that of the first.
+std::vector<std::int64_t> lane_elements(const Schedule &schedule, const Strides &strides) {
+  std::vector<std::int64_t> elements(static_cast<std::size_t>(group_size(schedule)), 0);
+  std::vector<std::int64_t> weight(schedule.splits.size(), 1);
+  std::int64_t below = 1; // work-items of the parts further right
+  const std::vector<schedule::LanePart> parts = lane_digits(schedule);
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+    const std::size_t i = at(part->index);
+    const std::int64_t step = strides[i] * weight[i] * schedule.splits[i].vec;
+    for (std::size_t lane = 0; lane < elements.size(); ++lane)
+      elements[lane] += static_cast<std::int64_t>(lane) / below % part->count * step;
+    below *= part->count;
+    weight[i] *= part->count;
+  }
+  const std::int64_t lowest = *std::min_element(elements.begin(), elements.end());
+  for (std::int64_t &element : elements)
+    element -= lowest;
+  return elements;
+}
+
+std::int64_t distinct(std::vector<std::int64_t> &values) {
+  std::sort(values.begin(), values.end());
+  return std::unique(values.begin(), values.end()) - values.begin();
+}
+
+// Most distinct words of one bank.
+std::int64_t wavefronts(std::vector<std::int64_t> words, std::int64_t banks) {
+  words.resize(static_cast<std::size_t>(distinct(words)));
+  std::vector<std::int64_t> of_bank(static_cast<std::size_t>(banks), 0);
+  for (const std::int64_t word : words)
+    ++of_bank[static_cast<std::size_t>(word % banks)];
+  return *std::max_element(of_bank.begin(), of_bank.end());
+}
+
+// Every multiple of `unit` that the pieces of the lanes [begin, end) touch, over unit.
+std::vector<std::int64_t> touched(const std::vector<std::int64_t> &addresses, std::size_t begin,
+                                  std::size_t end, std::int64_t piece, std::int64_t unit) {
+  std::vector<std::int64_t> units;
+  for (std::size_t lane = begin; lane < std::min(end, addresses.size()); ++lane)
+    for (std::int64_t u = addresses[lane] / unit; u * unit < addresses[lane] + piece; ++u)
+      units.push_back(u);
+  return units;
+}
+
+// `width` neighbours of `stride` elements per work-item.
+struct Vector {
+  std::int64_t width = 1;
+  std::int64_t stride = 1;
+  std::int64_t elem = 4; // bytes
+};
+
+// The widest piece up to 16 bytes that divides every vector and its address.
+std::int64_t piece_bytes(const Vector &vector, const std::vector<std::int64_t> &addresses) {
+  std::int64_t all = vector.stride == 1 ? vector.width * vector.elem : vector.elem;
+  for (const std::int64_t address : addresses)
+    all = std::gcd(all, address);
+  std::int64_t piece = vector.elem;
+  while (piece < kMaxRequest && all % (2 * piece) == 0)
+    piece *= 2;
+  return piece;
+}
+
+LaneAccess access(const Schedule &schedule, const Target &target, const Strides &strides,
+                  std::int64_t elem) {
+  std::vector<std::int64_t> addresses = lane_elements(schedule, strides);
+  for (std::int64_t &address : addresses)
+    address *= elem;
+  Vector vector{.elem = elem};
+  if (const int index = vector_index(schedule); index >= 0 && strides[at(index)] != 0)
+    vector = {schedule.splits[at(index)].vec, strides[at(index)], elem};
+  const std::int64_t piece = piece_bytes(vector, addresses);
+  const auto warp = static_cast<std::size_t>(std::max(1, target.warp));
+  const std::int64_t banks = target.local_banks;
+  const std::int64_t at_once = banks * kWord / std::max(kWord, piece);
+  const std::size_t phase = banks > 0 ? static_cast<std::size_t>(at_once) : warp;
+  LaneAccess sum;
+  for (std::size_t first = 0; first < addresses.size(); first += warp) {
+    const std::size_t end = std::min(first + warp, addresses.size());
+    auto sectors = touched(addresses, first, end, piece, target.sector_bytes);
+    sum.requests += 1;
+    sum.sectors += static_cast<double>(distinct(sectors));
+    for (std::size_t part = first; part < end; part += phase) {
+      const auto words = touched(addresses, part, std::min(part + phase, end), piece, kWord);
+      sum.phases += 1;
+      sum.wavefronts += banks > 0 ? static_cast<double>(wavefronts(words, banks)) : 1;
+    }
+  }
+  const double pieces = static_cast<double>(vector.width * elem / piece);
+  return {pieces * sum.requests, pieces * sum.phases, pieces * sum.wavefronts,
+          pieces * sum.sectors};
+}
+
+} // namespace
+
+LaneAccess input_access(const Nest &nest, const Schedule &schedule, const Target &target,
+                        int input) {
+  const nest::Slot &slot = nest.slots[at(nest.inputs[at(input)].slot)];
+  const bool in_place = schedule.fills[at(input)] == schedule::Fill::Direct;
+  const DType type = in_place ? slot.type : schedule::held_type(nest, input);
+  return access(schedule, target, as_read(nest, schedule, input), size_bytes(type));
+}
+
+LaneAccess operand_access(const Nest &nest, const Schedule &schedule, const Target &target,
+                          const nest::Operand &operand) {
+  const DType type = nest.slots[at(operand.slot)].type;
+  return access(schedule, target, in_place(nest, operand), size_bytes(type));
+}
+
+// Rows without gaps, cut where a warp's request ends; a cut at any element reaches into one more
+// sector than its bytes fill.
+double copy_sectors(const Nest &nest, const Schedule &schedule, const Target &target, int input) {
+  const schedule::Source source = source_of(nest, schedule, input);
+  const schedule::StageTile tile = stage_tile(nest, schedule, input);
+  std::int64_t elems = 1;
+  std::int64_t row = 1;
+  bool in_row = true;
+  for (auto dim = tile.dims.rbegin(); dim != tile.dims.rend(); ++dim) {
+    in_row = in_row && (dim->range == 1 || std::llabs(source.dims[at(dim->dim)].stride) == row);
+    row *= in_row ? dim->range : 1;
+    elems *= dim->range;
+  }
+  const bool is_packed_input = is_packed(schedule.fills[at(input)]);
+  const nest::Slot &slot = nest.slots[at(nest.inputs[at(input)].slot)];
+  const std::int64_t elem =
+      size_bytes(is_packed_input ? schedule::held_type(nest, input) : slot.type);
+  const std::int64_t request = std::max(1, target.warp);
+  const std::int64_t cuts = elems / row + elems / request - elems / std::lcm(row, request);
+  bool is_aligned = row * elem % target.sector_bytes == 0;
+  for (const schedule::StageDim &dim : tile.dims)
+    if (const std::int64_t stride = std::llabs(source.dims[at(dim.dim)].stride); stride > 1)
+      is_aligned = is_aligned && stride * elem % target.sector_bytes == 0;
+  const double whole = static_cast<double>(elems * elem) / target.sector_bytes;
+  const double more = is_aligned ? 0 : 1 - static_cast<double>(elem) / target.sector_bytes;
+  return std::max(whole, 1.0) + static_cast<double>(std::max<std::int64_t>(1, cuts)) * more;
+}
+
+} // namespace tilefuse::cost

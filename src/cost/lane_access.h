@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one read or write of an operand by the work-items of a block costs: the addresses of all
+// lanes of the block, from the digits of their numbers and the strides of what they touch, counted
+// by the rules of kernel/counts.h.
+//
+//   lane m:16, K staged with stride 72 along m   ->   1 request, 1 phase, 4 wavefronts
+//   the same with stride 577                     ->   1 request, 1 phase, 1 wavefront
+#pragma once
+
+#include "nest/nest.h"
+#include "schedule/schedule.h"
+#include "target/target.h"
+
+namespace tilefuse::cost {
+
+// Of a vector of the schedule's width where the operand moves with it, else of one element; summed
+// over the warps of a block.
+struct LaneAccess {
+  double requests = 0;
+  double phases = 0;     // of banked memory
+  double wavefronts = 0; // of banked memory
+  double sectors = 0;    // of global memory
+};
+
+// Lanes are work-items. From local memory where the input is staged, else from where it lies.
+LaneAccess input_access(const nest::Nest &nest, const schedule::Schedule &schedule,
+                        const Target &target, int input);
+// An operand in place: the result or an extra.
+LaneAccess operand_access(const nest::Nest &nest, const schedule::Schedule &schedule,
+                          const Target &target, const nest::Operand &operand);
+
+// Sectors that copying the tile of a staged input into its buffer asks for, once.
+double copy_sectors(const nest::Nest &nest, const schedule::Schedule &schedule,
+                    const Target &target, int input);
+
+} // namespace tilefuse::cost

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cost model's figures of named algorithms on awkward convolutions are those of a simulation.
+#include "model/figures.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <map>
+#include <string>
+
+#include "base/error.h"
+#include "lower/algorithm_cases.h"
+#include "model/simulate_group.h"
+#include "paths.h"
+#include "schedule/algorithms.h"
+
+namespace tilefuse::model {
+namespace {
+
+Target row(const std::string &name) {
+  for (const Target &target : read_targets(TILEFUSE_SOURCE_DIR "/devices"))
+    if (target.name == name)
+      return target;
+  throw Error(ErrorCode::Unsupported, "there is no row " + name);
+}
+
+std::vector<Figure> figures_of(const nest::Nest &nest, const schedule::Schedule &schedule,
+                               const Target &target) {
+  const SimulatedGroup run = simulate_group({.anchor = nest}, schedule, target, {});
+  EXPECT_EQ(run.different, 0);
+  return compare_figures(run.counts, run.kernel, cost::figures(nest, schedule, target));
+}
+
+// How far the figures of one name are off, over all cases.
+struct Tally {
+  int cases = 0;
+  int differ = 0; // at all
+  int by_half = 0;
+  int twofold = 0;
+};
+
+TEST(Figures, OfTheModelAreThoseOfASimulation) {
+  Target target = row("opencl_nvidia");
+  target.vector_registers = 1024; // kernels that would spill are counted too
+  std::map<std::string, Tally> tallies;
+  for (const testing::ConvShape &shape : testing::awkward_shapes()) {
+    const nest::Nest nest = testing::conv_nest(shape);
+    for (const std::string &name : schedule::algorithm_names()) {
+      const schedule::NamedSchedule named = schedule::named_schedule(name, nest, target);
+      if (!named.schedule)
+        continue;
+      for (const Figure &figure : figures_of(nest, *named.schedule, target)) {
+        Tally &tally = tallies[figure.what];
+        ++tally.cases;
+        tally.differ += differs(figure, 1.0001) ? 1 : 0;
+        tally.by_half += differs(figure, 1.5) ? 1 : 0;
+        tally.twofold += differs(figure, 2) ? 1 : 0;
+        if (figure.exact) {
+          EXPECT_EQ(figure.predicted, figure.simulated)
+              << figure.what << "\n"
+              << nest::to_text(nest) << to_text(nest, *named.schedule);
+        }
+      }
+    }
+  }
+  for (const auto &[what, tally] : tallies)
+    std::printf("%-30s %d cases: %d differ, %d by half, %d twofold\n", what.c_str(), tally.cases,
+                tally.differ, tally.by_half, tally.twofold);
+  for (const char *what : {"global sectors asked for", "global bytes by block"})
+    EXPECT_LE(tallies[what].twofold, 5) << what;
+  EXPECT_EQ(tallies["global bytes of the grid"].by_half, 0);
+  EXPECT_GE(tallies["blocks"].cases, 70);
+}
+
+} // namespace
+} // namespace tilefuse::model
