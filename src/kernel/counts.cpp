@@ -24,7 +24,7 @@ void add(PhaseCounts &to, const PhaseCounts &from) {
   to.wavefronts += from.wavefronts;
 }
 
-std::string buffer_line(const BufferCounts &buffer) {
+std::string buffer_line(const Counts &counts, const BufferCounts &buffer) {
   const bool is_global = buffer.space == Space::Global;
   std::string line = fmt::format("{} {}: loads {} stores {} loaded_bytes {} stored_bytes {}",
                                  is_global ? "global" : "local", buffer.name, buffer.loads,
@@ -32,6 +32,8 @@ std::string buffer_line(const BufferCounts &buffer) {
   if (is_global)
     line += fmt::format(" sectors {} needed {} block_bytes {} grid_bytes {}", buffer.sectors,
                         buffer.sectors_needed, buffer.block_sector_bytes, buffer.grid_sector_bytes);
+  else if (const PhaseCounts phases = counts.phases(buffer.name); phases.phases > 0)
+    line += fmt::format(" wavefronts {} conflicts {}", phases.wavefronts, phases.conflicts());
   return line;
 }
 
@@ -96,7 +98,7 @@ std::string to_text(const Counts &counts) {
                      of.lanes);
   }
   for (const BufferCounts &buffer : counts.buffers)
-    fmt::format_to(out, "{}\n", buffer_line(buffer));
+    fmt::format_to(out, "{}\n", buffer_line(counts, buffer));
   for (const AccessCounts &access : counts.accesses)
     if (access.executed > 0)
       fmt::format_to(out, "{}\n", access_line(access));

@@ -142,17 +142,18 @@ TEST(SimulateCounts, CopiesOfSwizzledRows) {
 
 TEST(SimulateCounts, TextIsWhatWasCounted) {
   const std::string text = to_text(counts_of(block_of_64("s[lane * 2] = x[lane]")));
-  EXPECT_EQ(text, "blocks 1 warps 2 barriers 0 local_bytes 10240 live_registers 2\n"
-                  "instructions integer: executed 2 lanes 64\n"
-                  "instructions load_global: executed 2 lanes 64\n"
-                  "instructions store_local: executed 2 lanes 64\n"
-                  "global x: loads 64 stores 0 loaded_bytes 256 stored_bytes 0 sectors 8 needed 8 "
-                  "block_bytes 256 grid_bytes 256\n"
-                  "global y: loads 0 stores 0 loaded_bytes 0 stored_bytes 0 sectors 0 needed 0 "
-                  "block_bytes 0 grid_bytes 0\n"
-                  "local s: loads 0 stores 64 loaded_bytes 0 stored_bytes 256\n"
-                  "load x[lane]: executed 2 requests 2 bytes 256 sectors 8 needed 8\n"
-                  "store s[lane * 2]: executed 2 requests 2 bytes 256 wavefronts 4 conflicts 2\n");
+  EXPECT_EQ(text,
+            "blocks 1 warps 2 barriers 0 local_bytes 10240 live_registers 2\n"
+            "instructions integer: executed 2 lanes 64\n"
+            "instructions load_global: executed 2 lanes 64\n"
+            "instructions store_local: executed 2 lanes 64\n"
+            "global x: loads 64 stores 0 loaded_bytes 256 stored_bytes 0 sectors 8 needed 8 "
+            "block_bytes 256 grid_bytes 256\n"
+            "global y: loads 0 stores 0 loaded_bytes 0 stored_bytes 0 sectors 0 needed 0 "
+            "block_bytes 0 grid_bytes 0\n"
+            "local s: loads 0 stores 64 loaded_bytes 0 stored_bytes 256 wavefronts 4 conflicts 2\n"
+            "load x[lane]: executed 2 requests 2 bytes 256 sectors 8 needed 8\n"
+            "store s[lane * 2]: executed 2 requests 2 bytes 256 wavefronts 4 conflicts 2\n");
 }
 
 TEST(LiveRegisters, ByLiveRange) {

@@ -140,15 +140,28 @@ std::string layout_text(const std::string &place, int pitch) {
       chunk("j * 4 + lane / 8", "lane % 8"));
 }
 
-std::vector<std::int64_t> conflicts_by_kind(const std::string &text) {
+// By AccessKind.
+std::vector<PhaseCounts> phases_by_kind(const std::string &text) {
   const Kernel kernel = parse_kernel(text);
   Arguments args(kernel);
   const Counts counts = simulate(kernel, args.spans);
   EXPECT_EQ(args.data[0], args.data[1]) << "what is read back is what was copied";
-  std::vector<std::int64_t> conflicts(5);
-  for (const AccessCounts &access : counts.accesses)
-    conflicts[static_cast<std::size_t>(access.kind)] += access.all_phases().conflicts();
-  return conflicts;
+  std::vector<PhaseCounts> phases(5);
+  for (const AccessCounts &access : counts.accesses) {
+    const PhaseCounts of = access.all_phases();
+    phases[static_cast<std::size_t>(access.kind)].phases += of.phases;
+    phases[static_cast<std::size_t>(access.kind)].wavefronts += of.wavefronts;
+  }
+  return phases;
+}
+
+// The kernel copies, reads tiles and reads back 4 times, each in 4 phases of 8 pieces of 16 bytes.
+constexpr PhaseCounts kNoConflicts = {16, 16};
+void expect_no_conflicts(const std::string &text) {
+  const std::vector<PhaseCounts> phases = phases_by_kind(text);
+  EXPECT_EQ(phases[static_cast<std::size_t>(AccessKind::AsyncWrite)], kNoConflicts);
+  EXPECT_EQ(phases[static_cast<std::size_t>(AccessKind::LoadMatrix)], kNoConflicts);
+  EXPECT_EQ(phases[static_cast<std::size_t>(AccessKind::Load)], kNoConflicts);
 }
 
 // Bitwise exclusive or of two numbers below 8.
@@ -156,23 +169,19 @@ const std::string kXor =
     "(CHUNK + ROW) % 2 + (CHUNK / 2 + ROW / 2) % 2 * 2 + (CHUNK / 4 + ROW / 4) "
     "% 2 * 4";
 
-TEST(SimulateMatrix, SwizzledRowsHaveNoConflicts) {
-  EXPECT_EQ(conflicts_by_kind(layout_text(kXor, 64)), (std::vector<std::int64_t>(5, 0)));
-}
+TEST(SimulateMatrix, SwizzledRowsHaveNoConflicts) { expect_no_conflicts(layout_text(kXor, 64)); }
 
-TEST(SimulateMatrix, PaddedRowsHaveNoConflicts) {
-  EXPECT_EQ(conflicts_by_kind(layout_text("CHUNK", 72)), (std::vector<std::int64_t>(5, 0)));
-}
+TEST(SimulateMatrix, PaddedRowsHaveNoConflicts) { expect_no_conflicts(layout_text("CHUNK", 72)); }
 
 TEST(SimulateMatrix, PlainRowsConflictInLdmatrix) {
-  // 8 rows of a tile begin in one bank: 8 wavefronts in each of 4 phases of 4 ldmatrix.
-  const std::vector<std::int64_t> conflicts = conflicts_by_kind(layout_text("CHUNK", 64));
-  EXPECT_EQ(conflicts[static_cast<std::size_t>(AccessKind::LoadMatrix)], 7 * 4 * 4);
-  EXPECT_EQ(conflicts[static_cast<std::size_t>(AccessKind::AsyncWrite)], 0);
-  EXPECT_EQ(conflicts[static_cast<std::size_t>(AccessKind::Load)], 0);
-  // Rows of 64 bytes: two rows fill the banks, so 4 of 8 meet.
-  const std::vector<std::int64_t> narrow = conflicts_by_kind(layout_text("CHUNK", 96));
-  EXPECT_EQ(narrow[static_cast<std::size_t>(AccessKind::LoadMatrix)], 3 * 4 * 4);
+  const std::vector<PhaseCounts> phases = phases_by_kind(layout_text("CHUNK", 64));
+  // 8 rows of a tile begin in one bank: 8 wavefronts in each phase.
+  EXPECT_EQ(phases[static_cast<std::size_t>(AccessKind::LoadMatrix)], (PhaseCounts{16, 8 * 16}));
+  EXPECT_EQ(phases[static_cast<std::size_t>(AccessKind::AsyncWrite)], kNoConflicts);
+  EXPECT_EQ(phases[static_cast<std::size_t>(AccessKind::Load)], kNoConflicts);
+  // Rows of 192 bytes: every second row begins in the same bank, so 4 of 8 meet.
+  const std::vector<PhaseCounts> narrow = phases_by_kind(layout_text("CHUNK", 96));
+  EXPECT_EQ(narrow[static_cast<std::size_t>(AccessKind::LoadMatrix)], (PhaseCounts{16, 4 * 16}));
 }
 
 TEST(SimulateMatrix, CopiesBeyondTheEndAreZero) {
