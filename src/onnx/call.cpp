@@ -218,10 +218,11 @@ Value Call::reshape(const Value &value, const program::Shape &shape) const {
   return graph_.reshape(value, shape, origin_);
 }
 
-void Call::make_bytes(std::int64_t bytes) const {
-  if (!graph_.reserve(bytes))
+void Call::make_elems(std::int64_t count, DType type) const {
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(count, size_bytes(type), &bytes) || !graph_.reserve(bytes))
     fail(ErrorCode::Limit,
-         fmt::format("the model makes up constants of more than {} bytes", Graph::kLargestMade));
+         fmt::format("the model makes up constants of more than {} bytes", graph_.most_made()));
 }
 
 void Call::result(const Value &value, std::size_t output) const {

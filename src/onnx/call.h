@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "onnx.pb.h"
 #include "onnx/graph.h"
+#include "onnx/tensor.h"
 
 namespace tilefuse::onnx_import {
 
@@ -32,6 +33,8 @@ public:
   // "Conv conv1": the operator and the node's name, or its first output's when it has none.
   const std::string &origin() const { return origin_; }
   [[noreturn]] void fail(ErrorCode code, const std::string &message) const;
+  // The number of elements of a shape that the node makes; Error{Limit} past 2^62.
+  std::int64_t elems(const program::Shape &shape) const { return elems_of(shape, origin_); }
 
   // Operands. Trailing absent ones are not counted.
   std::size_t inputs() const { return inputs_; }
@@ -68,9 +71,9 @@ public:
   Value reshape(const Value &value, const program::Shape &shape) const;
   std::size_t outputs() const { return static_cast<std::size_t>(node_.output_size()); }
   void result(const Value &value, std::size_t output = 0) const;
-  // Accounts for `bytes` of constants that the node makes up; Error{Limit} past what a model may
-  // make.
-  void make_bytes(std::int64_t bytes) const;
+  // Accounts for elements of constants that the node is about to make up; Error{Limit} past what a
+  // model may make.
+  void make_elems(std::int64_t count, DType type) const;
 
 private:
   const onnx::AttributeProto *find(const std::string &name) const;

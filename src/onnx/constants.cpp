@@ -145,7 +145,7 @@ Small fold_elementwise(const Call &call, const Elementwise &row,
                        const std::vector<Small> &operands) {
   Small result{
       row.is_comparison ? DType::Bool : operands.back().type, broadcast_shapes(call, operands), {}};
-  if (program::elems(result.shape) > kLargestFolded)
+  if (call.elems(result.shape) > kLargestFolded)
     call.fail(ErrorCode::Limit, "its shape arithmetic is too large");
   for_each_index(result.shape, [&](std::size_t, const Ints &index) {
     Ints args;
@@ -166,7 +166,7 @@ Small fold_gather(const Call &call, const Small &data, const Small &indices) {
   Small result{data.type, program::Shape(data.shape.begin(), at), {}};
   result.shape.insert(result.shape.end(), indices.shape.begin(), indices.shape.end());
   result.shape.insert(result.shape.end(), at + 1, data.shape.end());
-  if (program::elems(view) > kLargestFolded)
+  if (call.elems(view) > kLargestFolded)
     call.fail(ErrorCode::Limit, "its shape arithmetic is too large");
   for_each_index(view, [&](std::size_t, const Ints &index) {
     std::int64_t from = indices.values[static_cast<std::size_t>(index[1])];
@@ -275,6 +275,7 @@ std::optional<Value> fold_integers(const Call &call) {
   const std::optional<Small> result = fold(call, operands);
   if (!result)
     return std::nullopt;
+  call.make_elems(static_cast<std::int64_t>(result->values.size()), result->type);
   return integer_constant(result->type, result->shape, result->values);
 }
 

@@ -26,7 +26,7 @@ void Graph::define(const std::string &name, Value value) {
 }
 
 bool Graph::reserve(std::int64_t bytes) {
-  if (bytes > kLargestMade - made_)
+  if (bytes > most_made_ - made_)
     return false;
   made_ += bytes;
   return true;

@@ -30,14 +30,16 @@ struct Value {
 
 class Graph {
 public:
-  explicit Graph(const tile::Library &library) : library_(&library) {}
+  // `most_made`: bytes of constants that nodes may make up (the file's own are bounded by the
+  // file).
+  Graph(const tile::Library &library, std::int64_t most_made)
+      : library_(&library), most_made_(most_made) {}
 
   program::Program program;
 
-  // Bytes of constants that nodes may make up (the file's own are bounded by the file).
-  static constexpr std::int64_t kLargestMade = std::int64_t{4} << 30;
-  // False when `bytes` more would exceed it.
+  // False when `bytes` more made up would exceed the limit.
   bool reserve(std::int64_t bytes);
+  std::int64_t most_made() const { return most_made_; }
 
   bool has(const std::string &name) const { return values_.contains(name); }
   // Error{Io} when nothing before has defined `name`, or for a second definition.
@@ -61,6 +63,7 @@ private:
   bool is_output(program::TensorId id) const;
 
   const tile::Library *library_;
+  std::int64_t most_made_;
   std::int64_t made_ = 0;
   std::map<std::string, Value> values_;
   std::map<std::tuple<const program::Bytes *, DType, program::Shape>, program::TensorId> constants_;

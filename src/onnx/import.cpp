@@ -58,7 +58,7 @@ program::Program import_model(const std::string &path, const tile::Library &ops,
   const ModelFile file = read_model(path);
   check_supported(file);
   const onnx::GraphProto &proto = file.model.graph();
-  Graph graph(ops);
+  Graph graph(ops, options.made_bytes);
   graph.program.name = proto.name();
   const std::set<std::string> initializers = define_initializers(file, graph);
   define_inputs(proto, initializers, options, graph);

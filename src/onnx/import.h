@@ -24,6 +24,8 @@ struct Options {
   std::optional<std::int64_t> batch; // binds a symbolic first dimension; 1 when unset
   std::map<std::string, program::Shape>
       input_shapes; // by graph input: binds its symbolic dimensions
+  // Constants that nodes may make up (ConstantOfShape, Range, Resize, …); more is Error{Limit}.
+  std::int64_t made_bytes = std::int64_t{4} << 30;
 };
 
 // Reads `path`; external data must lie inside its folder.

@@ -79,7 +79,7 @@ Value to_batch(const Call &call, const Value &value, const program::Shape &batch
   program::Shape full = batch;
   full.insert(full.end(), value.shape.end() - 2, value.shape.end());
   Value expanded = value;
-  if (program::elems(full) != program::elems(value.shape)) {
+  if (call.elems(full) != program::elems(value.shape)) {
     tile::Attributes sizes;
     for (std::size_t i = 0; i < full.size(); ++i)
       sizes[fmt::format("D{}", i)] = full[i];

@@ -3,6 +3,7 @@
 // formulas; a matrix that only repeats every element a whole number of times becomes a nearest
 // upsampling, any other an interpolation.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -20,6 +21,7 @@ struct ResizeAxis {
   std::int64_t in = 1;
   std::int64_t out = 1;
   double scale = 1;
+  std::int64_t factor = 1; // of a nearest upsampling; 0: a matrix of weights
 };
 
 struct ResizeMode {
@@ -34,7 +36,20 @@ struct Tap {
   std::int64_t index = 0;
   double weight = 1;
 };
-using Taps = std::vector<Tap>;
+
+// At most four, as cubic interpolation has.
+class Taps {
+public:
+  void add(std::int64_t index, double weight) { taps_[count_++] = {index, weight}; }
+  Tap *begin() { return taps_.data(); }
+  Tap *end() { return taps_.data() + count_; }
+  const Tap *begin() const { return taps_.data(); }
+  const Tap *end() const { return taps_.data() + count_; }
+
+private:
+  std::array<Tap, 4> taps_;
+  std::size_t count_ = 0;
+};
 
 double old_coordinate(const ResizeMode &mode, const ResizeAxis &axis, std::int64_t x) {
   const auto at = static_cast<double>(x);
@@ -72,16 +87,20 @@ double cubic_weight(double a, double d) {
 Taps free_taps(const ResizeMode &mode, double at) {
   const double floor = std::floor(at);
   const auto first = static_cast<std::int64_t>(floor);
-  if (mode.interpolation == "nearest")
-    return {{static_cast<std::int64_t>(round_nearest(mode, at)), 1}};
-  if (mode.interpolation == "linear")
-    return {{first, 1 - (at - floor)}, {first + 1, at - floor}};
   Taps taps;
-  for (std::int64_t i = first - 1; i <= first + 2; ++i)
-    taps.push_back({i, cubic_weight(mode.cubic, at - static_cast<double>(i))});
+  if (mode.interpolation == "nearest") {
+    taps.add(static_cast<std::int64_t>(round_nearest(mode, at)), 1);
+  } else if (mode.interpolation == "linear") {
+    taps.add(first, 1 - (at - floor));
+    taps.add(first + 1, at - floor);
+  } else {
+    for (std::int64_t i = first - 1; i <= first + 2; ++i)
+      taps.add(i, cubic_weight(mode.cubic, at - static_cast<double>(i)));
+  }
   return taps;
 }
 
+// Row x of an axis's matrix: the elements that it takes.
 Taps taps_of(const ResizeMode &mode, const ResizeAxis &axis, std::int64_t x) {
   const double limit = static_cast<double>(axis.in) + 4;
   Taps taps = free_taps(mode, std::clamp(old_coordinate(mode, axis, x), -limit, limit));
@@ -99,75 +118,68 @@ Taps taps_of(const ResizeMode &mode, const ResizeAxis &axis, std::int64_t x) {
   return taps;
 }
 
-std::vector<Taps> matrix_of(const ResizeMode &mode, const ResizeAxis &axis) {
-  std::vector<Taps> rows;
-  for (std::int64_t x = 0; x < axis.out; ++x)
-    rows.push_back(taps_of(mode, axis, x));
-  return rows;
-}
-
 // The factor f when row x of the matrix takes element x / f alone, else 0.
-std::int64_t whole_factor(const ResizeAxis &axis, const std::vector<Taps> &rows) {
+std::int64_t whole_factor(const ResizeMode &mode, const ResizeAxis &axis) {
+  if (axis.in == axis.out && axis.scale == 1)
+    return 1;
   if (axis.out % axis.in != 0)
     return 0;
   const std::int64_t factor = axis.out / axis.in;
   for (std::int64_t x = 0; x < axis.out; ++x)
-    for (const Tap &tap : rows[static_cast<std::size_t>(x)])
+    for (const Tap &tap : taps_of(mode, axis, x))
       if (tap.weight != 0 && (tap.index != x / factor || tap.weight != 1))
         return 0;
   return factor;
 }
 
-Value dense(const Call &call, const ResizeAxis &axis, const std::vector<Taps> &rows, DType type) {
+Value dense(const Call &call, const ResizeMode &mode, const ResizeAxis &axis, DType type) {
   if (axis.in > kLargestMatrix / axis.out)
     call.fail(ErrorCode::Limit,
               fmt::format("resizing {} elements to {} is not supported", axis.in, axis.out));
+  call.make_elems(axis.out * axis.in, type);
   program::HostTensor matrix =
       program::make_host_tensor("resize weights", type, {axis.out, axis.in});
   for (std::int64_t x = 0; x < axis.out; ++x)
-    for (const Tap &tap : rows[static_cast<std::size_t>(x)]) {
+    for (const Tap &tap : taps_of(mode, axis, x)) {
       const std::int64_t at = x * axis.in + tap.index;
       program::set(matrix, at, program::get(matrix, at) + tap.weight);
     }
-  call.make_bytes(static_cast<std::int64_t>(matrix.data.size()));
   return make_constant(std::move(matrix));
 }
 
 Value resize_axis(const Call &call, const Value &value, std::size_t i, const ResizeAxis &axis,
-                  const std::vector<Taps> &rows) {
-  const std::int64_t factor = whole_factor(axis, rows);
-  if (factor == 1)
-    return value;
+                  const ResizeMode &mode) {
   program::Shape shape = value.shape;
   shape[i] = axis.out;
   const Value view = call.reshape(value, {elems_between(value.shape, 0, i), axis.in,
                                           elems_between(value.shape, i + 1, shape.size())});
-  if (factor > 1)
-    return call.reshape(call.apply("upsample_axis", {view}, {{"FACTOR", factor}}), shape);
+  if (axis.factor > 1)
+    return call.reshape(call.apply("upsample_axis", {view}, {{"FACTOR", axis.factor}}), shape);
   if (!is_float(value.type))
     call.fail(ErrorCode::Unsupported, "only float tensors can be interpolated");
-  return call.reshape(call.apply("interpolate_axis", {view, dense(call, axis, rows, value.type)}),
+  return call.reshape(call.apply("interpolate_axis", {view, dense(call, mode, axis, value.type)}),
                       shape);
 }
 
-Value resize(const Call &call, const std::vector<ResizeAxis> &axes, const ResizeMode &mode) {
+Value resize(const Call &call, std::vector<ResizeAxis> axes, const ResizeMode &mode) {
   Value result = call.value(0);
-  std::vector<std::vector<Taps>> rows;
+  program::Shape shape;
   for (const ResizeAxis &axis : axes) {
     if (axis.in < 1 || axis.out < 1 || axis.out > kLargestMatrix)
       call.fail(ErrorCode::Limit,
                 fmt::format("resizing {} elements to {} is not supported", axis.in, axis.out));
-    const bool is_same = axis.in == axis.out && axis.scale == 1;
-    rows.push_back(is_same ? std::vector<Taps>{} : matrix_of(mode, axis));
+    shape.push_back(axis.out);
   }
-  const auto factor = [&](std::size_t i) {
-    return rows[i].empty() ? 1 : whole_factor(axes[i], rows[i]);
-  };
-  if (axes.size() == 4 && factor(0) == 1 && factor(1) == 1 && factor(2) > 0 && factor(3) > 0)
-    return call.apply("upsample_nearest", {result}, {{"FY", factor(2)}, {"FX", factor(3)}});
+  call.elems(shape);
+  for (ResizeAxis &axis : axes)
+    axis.factor = whole_factor(mode, axis);
+  if (axes.size() == 4 && axes[0].factor == 1 && axes[1].factor == 1 && axes[2].factor > 0 &&
+      axes[3].factor > 0)
+    return call.apply("upsample_nearest", {result},
+                      {{"FY", axes[2].factor}, {"FX", axes[3].factor}});
   for (std::size_t i = 0; i < axes.size(); ++i)
-    if (!rows[i].empty())
-      result = resize_axis(call, result, i, axes[i], rows[i]);
+    if (axes[i].factor != 1)
+      result = resize_axis(call, result, i, axes[i], mode);
   return result;
 }
 

@@ -50,7 +50,7 @@ program::Shape resolve_reshape(const Call &call, const program::Shape &from, Int
   }
   if (inferred) {
     *inferred = 1;
-    const std::int64_t known = program::elems(wanted);
+    const std::int64_t known = call.elems(wanted);
     *inferred = known == 0 ? 0 : program::elems(from) / known;
   }
   return wanted;
@@ -111,11 +111,9 @@ program::Shape broadcast_shape(const Call &call, const program::Shape &from, Int
 }
 
 Value filled(const Call &call, const program::Shape &shape, const Value &element) {
-  const std::int64_t count = program::elems(shape);
+  const std::int64_t count = call.elems(shape);
   const std::int64_t size = size_bytes(element.type);
-  if (count > Graph::kLargestMade)
-    call.make_bytes(count);
-  call.make_bytes(count * size);
+  call.make_elems(count, element.type);
   program::HostTensor tensor = program::make_host_tensor({}, element.type, shape);
   const bool is_zero = std::all_of(element.data->begin(), element.data->end(),
                                    [](std::byte b) { return b == std::byte{0}; });
@@ -148,7 +146,7 @@ void import_dropout(Call &call) {
 void import_reshape(Call &call) {
   const Value &input = call.value(0);
   const program::Shape shape = resolve_reshape(call, input.shape, call.list("shape", 1));
-  if (program::elems(shape) != program::elems(input.shape))
+  if (call.elems(shape) != program::elems(input.shape))
     call.fail(ErrorCode::Shape,
               fmt::format("cannot reshape {} to {}", to_text(input.shape), to_text(shape)));
   call.result(call.reshape(input, shape));
@@ -207,7 +205,7 @@ void import_transpose(Call &call) {
 void import_expand(Call &call) {
   const Value &input = call.value(0);
   const program::Shape shape = broadcast_shape(call, input.shape, call.bounded_ints(1, "shape"));
-  if (program::elems(shape) == program::elems(input.shape)) {
+  if (call.elems(shape) == program::elems(input.shape)) {
     call.result(call.reshape(input, shape));
     return;
   }
@@ -294,11 +292,11 @@ void import_range(Call &call) {
   if (!(count >= 0) || count > kLargest)
     call.fail(ErrorCode::Limit,
               fmt::format("a range from {} to {} by {} is not supported", start, limit, delta));
+  call.make_elems(static_cast<std::int64_t>(count), call.value(0).type);
   program::HostTensor tensor =
       program::make_host_tensor({}, call.value(0).type, {static_cast<std::int64_t>(count)});
   for (std::int64_t i = 0; i < tensor.shape[0]; ++i)
     program::set(tensor, i, start + static_cast<double>(i) * delta);
-  call.make_bytes(static_cast<std::int64_t>(tensor.data.size()));
   call.result(make_constant(std::move(tensor)));
 }
 

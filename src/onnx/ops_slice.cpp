@@ -114,7 +114,7 @@ Value put_together(const Call &call, const std::vector<Value> &pieces, std::size
   shape[axis] = 0;
   for (const Value &piece : pieces)
     shape[axis] += piece.shape[axis];
-  program::elems(shape);
+  call.elems(shape);
   const std::size_t rank = shape.size();
   const bool by_rank = rank <= kLargestRank;
   tile::Attributes sizes{{"SIZE", shape[axis]}};

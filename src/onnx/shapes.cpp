@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/scanner.h"
+#include "onnx/tensor.h"
 
 namespace tilefuse::onnx_import {
 namespace {
@@ -142,7 +143,7 @@ std::map<std::string, program::Shape> bind_inputs(const onnx::GraphProto &graph,
   std::map<std::string, program::Shape> shapes;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     shapes[names[i]] = inputs[i].bind(symbols);
-    program::elems(shapes[names[i]]);
+    elems_of(shapes[names[i]], "input " + tilefuse::quoted(names[i]));
   }
   return shapes;
 }

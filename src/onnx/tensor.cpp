@@ -28,10 +28,11 @@ program::Shape shape_of(const TensorProto &tensor) {
 }
 
 std::int64_t byte_count(const TensorProto &tensor, const program::Shape &shape, DType type) {
+  const std::string whose = "tensor " + tilefuse::quoted(tensor.name());
   std::int64_t bytes = 0;
-  if (__builtin_mul_overflow(program::elems(shape), size_bytes(type), &bytes))
-    throw Error(ErrorCode::Limit,
-                fmt::format("tensor {}: its size overflows", tilefuse::quoted(tensor.name())));
+  if (__builtin_mul_overflow(elems_of(shape, whose), size_bytes(type), &bytes))
+    throw Error(ErrorCode::Limit, fmt::format("{}: [{}] of {} has more than 2^63 bytes", whose,
+                                              fmt::join(shape, ", "), to_string(type)));
   return bytes;
 }
 
@@ -131,6 +132,16 @@ std::string type_name(int data_type) {
   if (!onnx::TensorProto_DataType_IsValid(data_type))
     return fmt::format("type {}", data_type);
   return onnx::TensorProto_DataType_Name(static_cast<onnx::TensorProto_DataType>(data_type));
+}
+
+std::int64_t elems_of(const program::Shape &shape, const std::string &whose) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 62;
+  std::int64_t count = 1;
+  for (const std::int64_t dim : shape)
+    if (dim > 0 && (__builtin_mul_overflow(count, dim, &count) || count > kMost))
+      throw Error(ErrorCode::Limit, fmt::format("{}: [{}] has more than 2^62 elements", whose,
+                                                fmt::join(shape, ", ")));
+  return program::elems(shape);
 }
 
 program::HostTensor to_host_tensor(const TensorProto &tensor, const std::filesystem::path &folder) {

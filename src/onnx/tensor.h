@@ -18,6 +18,9 @@ std::optional<DType> to_dtype(int data_type);
 // ONNX's word for it, "FLOAT16", or "type 99".
 std::string type_name(int data_type);
 
+// The number of elements of a shape; Error{Limit} past 2^62, which says whose shape it is.
+std::int64_t elems_of(const program::Shape &shape, const std::string &whose);
+
 // The element count must be that of the shape. Error{Io} when not, Error{Unsupported} for other
 // types, Error{Limit} when the size overflows.
 program::HostTensor to_host_tensor(const onnx::TensorProto &tensor,

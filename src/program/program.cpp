@@ -3,6 +3,8 @@
 
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 
 namespace tilefuse::program {
@@ -10,10 +12,15 @@ namespace {
 
 constexpr std::int64_t kMaxElems = std::int64_t{1} << 62;
 
-std::int64_t checked_product(std::int64_t a, std::int64_t b) {
+[[noreturn]] void fail(const Shape &shape, const char *what) {
+  throw Error(ErrorCode::Limit,
+              fmt::format("a tensor of shape [{}] has {}", fmt::join(shape, ", "), what));
+}
+
+std::int64_t checked_product(std::int64_t a, std::int64_t b, const Shape &shape) {
   std::int64_t product = 0;
   if (__builtin_mul_overflow(a, b, &product) || product > kMaxElems)
-    throw Error(ErrorCode::Limit, "a tensor has more than 2^62 elements");
+    fail(shape, "more than 2^62 elements");
   return product;
 }
 
@@ -24,11 +31,11 @@ std::int64_t elems(const Shape &shape) {
   bool empty = false;
   for (std::int64_t dim : shape) {
     if (dim < 0)
-      throw Error(ErrorCode::Limit, "a tensor has a negative dimension");
+      fail(shape, "a negative dimension");
     if (dim == 0)
       empty = true;
     else
-      count = checked_product(count, dim);
+      count = checked_product(count, dim, shape);
   }
   return empty ? 0 : count;
 }
@@ -39,7 +46,7 @@ Shape row_major(const Shape &shape) {
   for (std::size_t d = shape.size(); d-- > 0;) {
     strides[d] = stride;
     if (shape[d] > 1)
-      stride = checked_product(stride, shape[d]);
+      stride = checked_product(stride, shape[d], shape);
   }
   return strides;
 }

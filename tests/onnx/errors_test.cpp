@@ -150,6 +150,34 @@ TEST(Overflow, of_sizes_is_a_limit_error) {
   }
 }
 
+TEST(Overflow, is_named) {
+  constexpr std::int64_t kHuge = std::int64_t{1} << 40;
+  ModelBuilder input(13);
+  const Error of_input = error_of([&] {
+    import(input.input("x", {kHuge, kHuge}).node("Relu", {"x"}, {"y"}).output("y"));
+  });
+  EXPECT_EQ(of_input.message(),
+            "input \"x\": [1099511627776, 1099511627776] has more than 2^62 elements");
+  ModelBuilder node(13);
+  node.initializer(int64_tensor("s", {3}, {1 << 30, 1 << 30, 1 << 30}));
+  const Error of_node =
+      error_of([&] { import(node.node("ConstantOfShape", {"s"}, {"y"}).output("y")); });
+  EXPECT_EQ(of_node.message(), "ConstantOfShape y: [1073741824, 1073741824, 1073741824] has more "
+                               "than 2^62 elements");
+}
+
+// The limit holds for all nodes together.
+TEST(Overflow, of_constants_made_up_is_a_limit_error) {
+  ModelBuilder model(13);
+  model.initializer(int64_tensor("s", {1}, {100}));
+  model.node("ConstantOfShape", {"s"}, {"a"}).node("ConstantOfShape", {"s"}, {"b"});
+  model.node("Add", {"a", "b"}, {"y"}).output("y");
+  EXPECT_EQ(output_shape(import(model, {.made_bytes = 800})), (Dims{100}));
+  const Error error = error_of([&] { import(model, {.made_bytes = 799}); });
+  EXPECT_EQ(error.code(), ErrorCode::Limit);
+  EXPECT_EQ(error.message(), "the model makes up constants of more than 799 bytes");
+}
+
 // Nodes whose attributes or shapes do not fit: op, shapes of the operands, attributes.
 struct Misfit {
   std::string op;
