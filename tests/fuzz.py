@@ -4,9 +4,10 @@
 
     fuzz.py --build FOLDER [--seconds N] [--corpus FOLDER] [TARGET…]
 
-A target starts from fuzz/corpus/TARGET and the operator library; what it finds goes to FOLDER/found-TARGET and
-FOLDER/crash-*. With --corpus the inputs found before are kept there and taken up again. Exits with 1 where an input
-crashes, hangs or makes a sanitizer speak, with 77 where there is no clang (which is a failure in CI).
+A Tile target starts from fuzz/corpus/TARGET and the operator library; `onnx` from the models of fuzz/corpus/onnx, which
+are texts of protobuf, and from ONNX's node tests where ../shared/data has them. What a target finds goes to
+FOLDER/found-TARGET and FOLDER/crash-*. With --corpus the inputs found before are kept there and taken up again. Exits
+with 1 where an input crashes, hangs or makes a sanitizer speak, with 77 where there is no clang (a failure in CI).
 """
 import argparse
 import os
@@ -15,9 +16,13 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TARGETS = ["bind", "format", "flatten"]
+DATA = pathlib.Path(os.environ.get("TILEFUSE_DATA", ROOT.parent / "shared" / "data"))
+TARGETS = ["bind", "format", "flatten", "onnx"]
+LARGEST = 16384  # bytes of an input
 SKIPPED = 77
 
 
@@ -37,14 +42,40 @@ def build(folder, targets, compiler):
     return None
 
 
+def onnx_seeds(folder):
+    """Models as files: ours, and those of ONNX's node tests."""
+    seeds = folder / "seeds-onnx"
+    shutil.rmtree(seeds, ignore_errors=True)
+    seeds.mkdir(parents=True)
+    schema = next(path for path in ("/usr/include/onnx", "/usr/local/include/onnx") if os.path.exists(path))
+    for text in sorted((ROOT / "fuzz" / "corpus" / "onnx").glob("*.txtpb")):
+        done = subprocess.run(["protoc", "--encode=onnx.ModelProto", f"--proto_path={schema}", "onnx.proto"],
+                              input=text.read_bytes(), stdout=subprocess.PIPE, check=True)
+        (seeds / text.stem).write_bytes(done.stdout)
+    for archive in sorted((DATA / "onnx_node_tests").glob("*.tar.xz")):
+        with tarfile.open(archive) as files:
+            for member in files:
+                if member.name.endswith("/model.onnx") and member.size <= LARGEST:
+                    name = pathlib.PurePath(member.name).parent.name
+                    (seeds / name).write_bytes(files.extractfile(member).read())
+    return [seeds]
+
+
+def tile_seeds(name):
+    return [ROOT / "fuzz" / "corpus" / name, ROOT / "ops", f"-dict={ROOT / 'fuzz' / 'tile.dict'}"]
+
+
 def fuzz(folder, name, seconds, corpus):
     """Whether the target found nothing; its last lines are printed where it did."""
     found = (corpus or folder) / f"found-{name}"
     found.mkdir(parents=True, exist_ok=True)
-    done = run([folder / "bin" / f"fuzz_{name}", found, ROOT / "fuzz" / "corpus" / name, ROOT / "ops",
-                f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=4096", "-max_len=16384",
-                f"-dict={ROOT / 'fuzz' / 'tile.dict'}", f"-artifact_prefix={folder}/crash-{name}-", "-print_final_stats=1"],
-               env=dict(os.environ, UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1"))
+    seeds = onnx_seeds(folder) if name == "onnx" else tile_seeds(name)
+    in_memory = "/dev/shm" if os.path.isdir("/dev/shm") else None  # files of `onnx`; a disk is ten times as slow
+    with tempfile.TemporaryDirectory(dir=in_memory) as scratch:
+        done = run([folder / "bin" / f"fuzz_{name}", found, *seeds, f"-max_total_time={seconds}", "-timeout=10",
+                    "-rss_limit_mb=4096", f"-max_len={LARGEST}", f"-artifact_prefix={folder}/crash-{name}-",
+                    "-print_final_stats=1"],
+                   env=dict(os.environ, TMPDIR=scratch, UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1"))
     runs = re.search(r"stat::number_of_executed_units:\s*(\d+)", done.stdout)
     print(f"fuzz_{name}: {runs.group(1) if runs else '?'} inputs in {seconds} s, exit code {done.returncode}")
     if done.returncode != 0 or not runs:
