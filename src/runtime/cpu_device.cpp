@@ -19,6 +19,7 @@
 #include "base/thread_pool.h"
 #include "runtime/device.h"
 #include "runtime/elf_loader.h"
+#include "runtime/out_of_memory.h"
 
 namespace tilefuse::runtime {
 namespace {
@@ -120,20 +121,32 @@ std::int64_t physical_bytes() {
   return pages * page;
 }
 
+// Bytes that the system can still give without ending a process; all where it does not say.
+std::int64_t free_bytes() {
+  std::ifstream info("/proc/meminfo");
+  for (std::string word; info >> word;) {
+    std::int64_t kib = 0;
+    if (word == "MemAvailable:" && info >> kib)
+      return kib * 1024;
+  }
+  return physical_bytes();
+}
+
 class CpuMemory final : public Memory {
 public:
   explicit CpuMemory(std::int64_t bytes) : bytes_(bytes) {
-    const std::int64_t most = physical_bytes();
-    if (bytes < 0 || bytes > most)
-      throw Error(ErrorCode::Device,
-                  fmt::format("{} bytes of memory are needed, this machine has {}", bytes, most));
+    if (bytes < 0)
+      throw Error(ErrorCode::Device, fmt::format("memory of {} bytes is asked for", bytes));
+    // The system promises more than it has, and ends those who use it.
+    if (bytes >= kHugePage && bytes > free_bytes())
+      throw out_of_memory("the cpu", bytes, free_bytes(), physical_bytes());
     const std::int64_t align = bytes >= kHugePage ? kHugePage : kAlign;
     // Whole alignment units, so that the last vector of a page-sized buffer stays inside.
     const std::int64_t whole = std::max<std::int64_t>((bytes + align - 1) / align * align, align);
     data_ = static_cast<std::byte *>(
         std::aligned_alloc(static_cast<std::size_t>(align), static_cast<std::size_t>(whole)));
     if (data_ == nullptr)
-      throw Error(ErrorCode::Device, fmt::format("the system refuses {} bytes of memory", bytes));
+      throw out_of_memory("the cpu", bytes, free_bytes(), physical_bytes());
     if (align == kHugePage)
       madvise(data_, static_cast<std::size_t>(whole), MADV_HUGEPAGE);
   }

@@ -10,6 +10,7 @@
 #include "runtime/cuda_build.h"
 #include "runtime/cuda_target.h"
 #include "runtime/device.h"
+#include "runtime/out_of_memory.h"
 
 namespace tilefuse::runtime {
 namespace {
@@ -20,6 +21,8 @@ using cuda::DriverApi;
 constexpr std::int64_t kAlignment = 256; // bytes, as cuMemAlloc gives them
 constexpr unsigned kNonBlockingStream = 1;
 constexpr int kCaptureThreadLocal = 1;
+
+constexpr cuda::Result kOutOfMemory = 2; // CUDA_ERROR_OUT_OF_MEMORY
 
 // The device's own context, current in this thread while work is sent to it.
 class CudaContext {
@@ -61,6 +64,9 @@ public:
     std::size_t free = 0;
     std::size_t total = 0;
     cx_->api.cuMemGetInfo_v2(&free, &total);
+    if (code == kOutOfMemory)
+      throw out_of_memory("the CUDA device", bytes, static_cast<std::int64_t>(free),
+                          static_cast<std::int64_t>(total));
     check(cx_->api, code,
           fmt::format("cuMemAlloc of {} bytes with {} free of {}", size, free, total));
   }

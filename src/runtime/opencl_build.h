@@ -11,6 +11,7 @@
 // runs one group before the binary is taken. Other drivers get one small program per kernel.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ struct OpenclContext {
   const OpenclApi &api;
   OpenclDeviceInfo info;
   ContextHandle context;
+  std::int64_t held_bytes = 0; // of device memory, by us
 };
 
 std::shared_ptr<OpenclContext> open_context(const OpenclApi &api, const OpenclDeviceInfo &info);

@@ -9,24 +9,41 @@
 #include "base/hash.h"
 #include "runtime/device.h"
 #include "runtime/opencl_build.h"
+#include "runtime/out_of_memory.h"
 
 namespace tilefuse::runtime {
 namespace {
 
 constexpr std::int64_t kMinAlignment = 64;
 
+bool is_out_of_memory(cl_int code) {
+  return code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
+         code == CL_OUT_OF_HOST_MEMORY;
+}
+
 // A buffer and the sub-buffers in use; a part that several kernels see is one object.
 class OpenclMemory final : public Memory {
 public:
   OpenclMemory(std::shared_ptr<OpenclContext> cx, std::int64_t bytes)
       : cx_(std::move(cx)), bytes_(bytes) {
+    // Drivers give memory when it is first used, and may then fail in any call: what is plainly too
+    // much is refused here. What others hold, no OpenCL call tells.
+    const std::int64_t free = cx_->info.global_bytes - cx_->held_bytes;
+    if (bytes > free)
+      throw out_of_memory(cx_->info.name, bytes, free, cx_->info.global_bytes);
     cl_int code = CL_SUCCESS;
     whole_ = {cx_->api,
               cx_->api.clCreateBuffer(cx_->context.get(), CL_MEM_READ_WRITE,
                                       static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)),
                                       nullptr, &code)};
+    if (is_out_of_memory(code))
+      throw out_of_memory(cx_->info.name, bytes, free, cx_->info.global_bytes);
     check(code, fmt::format("clCreateBuffer of {} bytes on {}", bytes, cx_->info.name));
+    cx_->held_bytes += bytes;
   }
+  ~OpenclMemory() override { cx_->held_bytes -= bytes_; }
+  OpenclMemory(const OpenclMemory &) = delete;
+  OpenclMemory &operator=(const OpenclMemory &) = delete;
   std::int64_t bytes() const override { return bytes_; }
   cl_mem whole() const { return whole_.get(); }
 
@@ -73,8 +90,10 @@ public:
   std::unique_ptr<Memory> allocate(std::int64_t bytes) override {
     if (bytes < 0 || bytes > cx_->info.max_allocation)
       throw Error(ErrorCode::Device,
-                  fmt::format("{} cannot give {} bytes in one piece; its limit is {}", name_, bytes,
-                              cx_->info.max_allocation));
+                  fmt::format("{} is out of memory: {} bytes are needed in one piece, it gives at "
+                              "most {} and {} of {} are free",
+                              name_, bytes, cx_->info.max_allocation,
+                              cx_->info.global_bytes - cx_->held_bytes, cx_->info.global_bytes));
     return std::make_unique<OpenclMemory>(cx_, bytes);
   }
 
@@ -212,6 +231,12 @@ private:
     const cl_int code =
         api().clEnqueueNDRangeKernel(queue, launchable.kernel.get(), 1, nullptr, &launchable.global,
                                      &launchable.local, 0, nullptr, event);
+    if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE) // where buffers get their memory at first use
+      throw Error(
+          ErrorCode::Device,
+          fmt::format("{} is out of memory at kernel '{}': the {} bytes held by this process "
+                      "are needed, fewer of {} are free",
+                      name_, launchable.name, cx_->held_bytes, cx_->info.global_bytes));
     if (code != CL_SUCCESS)
       check(code, fmt::format("clEnqueueNDRangeKernel of '{}'", launchable.name));
   }

@@ -215,6 +215,40 @@ TEST(OpenclDevice, TooMuchMemoryIsAnError) {
   EXPECT_EQ(device->allocate(0)->bytes(), 0);
 }
 
+// Buffers until none is left: the error says what was needed and what was free, and after giving
+// one back the device goes on.
+TEST(OpenclDevice, AFullDeviceSaysWhatWasNeededAndGoesOn) {
+  TILEFUSE_NEED_OPENCL(device);
+  constexpr std::int64_t kPiece = std::int64_t{1} << 30;
+  constexpr std::size_t kMost = 1024; // pieces
+  std::vector<std::unique_ptr<Memory>> held;
+  std::string said;
+  while (said.empty() && held.size() < kMost) {
+    try {
+      held.push_back(device->allocate(kPiece));
+    } catch (const Error &error) {
+      EXPECT_EQ(error.code(), ErrorCode::Device);
+      said = error.message();
+    }
+  }
+  ASSERT_FALSE(held.empty()) << said;
+  EXPECT_NE(said.find("is out of memory: 1073741824 bytes are needed"), std::string::npos) << said;
+  EXPECT_NE(said.find(" are free"), std::string::npos) << said;
+  held.pop_back();
+  const Package built = device->build({scale_package("scale", "3.0f")})[0];
+  const std::int64_t step = std::max<std::int64_t>(device->alignment(), kElems * 4);
+  const auto parts = device->allocate(2 * step);
+  const std::vector<Binding> bindings = {{parts.get(), 0, kElems * 4},
+                                         {parts.get(), step, kElems * 4}};
+  std::vector<float> values = counting();
+  device->write(bindings[0], std::as_bytes(std::span(values)));
+  device->launch(*device->load(built, bindings));
+  std::vector<float> got(kElems);
+  device->read(bindings[1], std::as_writable_bytes(std::span(got)));
+  for (std::size_t i = 0; i < got.size(); ++i)
+    EXPECT_EQ(got[i], values[i] * 3);
+}
+
 TEST(OpenclDevice, OutlivedByItsMemoryAndKernels) {
   TILEFUSE_NEED_OPENCL(device);
   auto owner = make_opencl_device("opencl", {});
