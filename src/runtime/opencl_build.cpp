@@ -72,7 +72,7 @@ public:
       return;
     for (std::size_t i = 0; i < package.args.size(); ++i) {
       const cl_mem memory = buffer(i, package.args[i].bytes);
-      if (set_argument(cx_.api, kernel.get(), i, memory, 0) != CL_SUCCESS)
+      if (memory == nullptr || set_argument(cx_.api, kernel.get(), i, memory, 0) != CL_SUCCESS)
         return;
     }
     const std::int64_t groups = package.blocks < kPoclSmallGrid / package.block_size
@@ -86,6 +86,7 @@ public:
   }
 
 private:
+  // Null where the device has not so much.
   cl_mem buffer(std::size_t position, std::int64_t bytes) {
     if (position >= buffers_.size())
       buffers_.resize(position + 1);
@@ -96,6 +97,8 @@ private:
       held.memory = {cx_.api,
                      cx_.api.clCreateBuffer(cx_.context.get(), CL_MEM_READ_WRITE,
                                             static_cast<std::size_t>(held.bytes), nullptr, &code)};
+      if (!held.memory)
+        held.bytes = 0;
     }
     return held.memory.get();
   }

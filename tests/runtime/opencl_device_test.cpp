@@ -287,6 +287,15 @@ TEST(OpenclBuild, ManyAtOnceKeepTheirOrder) {
   }
 }
 
+// What a device cannot hold is found when memory is asked for, not by a crash of the build.
+TEST(OpenclBuild, KernelsOfMoreMemoryThanTheDeviceHasAreBuilt) {
+  TILEFUSE_NEED_OPENCL(device);
+  Package huge = scale_package("huge", "2.0f");
+  for (Argument &arg : huge.args)
+    arg.bytes = std::int64_t{1} << 60;
+  EXPECT_EQ(device->build({huge})[0].format, CodeFormat::OpenclBinary);
+}
+
 TEST(OpenclBuild, ErrorsNameTheKernelAndCarryTheLog) {
   TILEFUSE_NEED_OPENCL(device);
   for (const std::size_t count : {1u, 6u}) { // here, and by processes of their own
