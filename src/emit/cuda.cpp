@@ -118,6 +118,7 @@ constexpr Dialect kCuda = {
     .lane_index = "threadIdx.x",
     .barrier = "__syncthreads();",
     .prefetch = "asm volatile(\"prefetch.global.L2 [%0];\" ::\"l\"({}));",
+    .aligned = " __attribute__((aligned({})))",
     .value_elem = value_elem,
     .memory_elem = memory_elem,
     .array_elem = memory_elem,

@@ -19,7 +19,8 @@ typedef unsigned long long ulong;
 #define TF __device__ __forceinline__
 #define TF_MEMBER static __device__ __forceinline__
 #define TF_EACH for (int i = 0; i < N; ++i)
-template <class T, int N> struct tf_vec { T v[N]; };
+template <class T, int N> struct alignas(N * sizeof(T) % 16 == 0  ? 16
+                                        : N * sizeof(T) % 8 == 0 ? 8 : alignof(T)) tf_vec { T v[N]; };
 template <int BYTES> struct tf_int;
 template <> struct tf_int<1> { typedef char type; };
 template <> struct tf_int<4> { typedef int type; };

@@ -79,7 +79,7 @@ kernel tile blocks 3 block_size 32 {
       R"(extern "C" __global__ void __launch_bounds__(32) k_tile(const uchar* m0, const ulong o0, uchar* m1, const ulong o1) {
   const float* __restrict__ b0 = (const float*)(m0 + o0);
   ushort* __restrict__ b1 = (ushort*)(m1 + o1);
-  __shared__ float s2[32];
+  __shared__ float s2[32] __attribute__((aligned(16)));
   const int block = (int)blockIdx.x;
   const int lane = (int)threadIdx.x;
   s2[lane] = b0[block * 32 + lane];
