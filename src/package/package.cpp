@@ -97,7 +97,7 @@ private:
 
 CodeFormat read_format(Reader &in) {
   const std::uint8_t value = in.byte();
-  if (value > static_cast<std::uint8_t>(CodeFormat::ElfObject))
+  if (value > static_cast<std::uint8_t>(CodeFormat::CudaBinary))
     damaged("its code format is unknown");
   return static_cast<CodeFormat>(value);
 }

@@ -28,6 +28,16 @@ TEST(Package, BinaryFormComesBack) {
   EXPECT_EQ(deserialize(serialize(Package{})), Package{});
 }
 
+TEST(Package, EveryFormatComesBack) {
+  for (const CodeFormat format :
+       {CodeFormat::OpenclSource, CodeFormat::OpenclBinary, CodeFormat::ElfObject,
+        CodeFormat::CudaSource, CodeFormat::CudaBinary}) {
+    Package package = sample();
+    package.format = format;
+    EXPECT_EQ(deserialize(serialize(package)), package);
+  }
+}
+
 TEST(Package, EveryDamagedByteIsFound) {
   const std::string good = serialize(sample());
   for (std::size_t i = 0; i < good.size(); ++i) {
