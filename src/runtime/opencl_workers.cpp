@@ -219,6 +219,16 @@ std::vector<Package> build_by_workers(const OpenclContext &cx, std::vector<Packa
   return built;
 }
 
+// The context of a selector, or null where this process is not given the device: some drivers hand
+// it to few processes at a time, and the one that asked can build as well.
+std::shared_ptr<OpenclContext> open_selected(const OpenclApi &api, const std::string &selector) {
+  try {
+    return open_context(api, select_device(opencl_devices(api), selector));
+  } catch (const Error &) {
+    return nullptr;
+  }
+}
+
 } // namespace
 
 std::vector<Package> build_opencl(const OpenclContext &cx, std::vector<Package> packages) {
@@ -252,7 +262,9 @@ int opencl_worker_main() {
     std::vector<Package> packages;
     while (const auto frame = receive_frame(STDIN_FILENO))
       packages.push_back(deserialize(*frame));
-    const auto cx = open_context(*api, select_device(opencl_devices(*api), *selector));
+    const auto cx = open_selected(*api, *selector);
+    if (cx == nullptr)
+      return 3;
     packages = build_in_process(*cx, std::move(packages));
     for (const Package &package : packages)
       if (!send_frame(STDIN_FILENO, fmt::format("P{}", serialize(package))))
