@@ -17,8 +17,6 @@ using nest::Operand;
 using schedule::Fill;
 using schedule::Schedule;
 
-constexpr double kLineBytes = 64;
-
 Stream in_place(const Nest &nest, const Operand &operand) {
   const DType type = nest.slots[static_cast<std::size_t>(operand.slot)].type;
   return {.dims = operand.dims, .elem_bytes = static_cast<double>(size_bytes(type))};
@@ -76,13 +74,13 @@ std::int64_t Stream::stride(std::size_t index) const {
 // Dimensions by rising stride: while the next one continues the run of memory that is touched so
 // far, or leaves gaps shorter than a line, the run grows; every other dimension repeats it.
 Stream::Piece Stream::piece(const Spans &spans) const {
-  const double line = kLineBytes / elem_bytes;
+  const double line = line_bytes / elem_bytes;
   double run = 1;
   double repeats = 1;
   if (packed_step > 0) {
     for (std::size_t i = 0; i < spans.size(); ++i)
       run *= uses(i) ? spans[i] : 1;
-    return {std::ceil(run / line) * kLineBytes, 1};
+    return {std::ceil(run / line) * line_bytes, 1};
   }
   for (const nest::Dim *dim : by_rising_stride(dims)) {
     double range = 1;
@@ -100,7 +98,7 @@ Stream::Piece Stream::piece(const Spans &spans) const {
     else
       repeats *= std::min({range, points, size});
   }
-  return {std::ceil(run / line) * kLineBytes, repeats};
+  return {std::ceil(run / line) * line_bytes, repeats};
 }
 
 std::vector<Stream> streams(const Nest &nest, const Schedule &schedule) {

@@ -21,6 +21,7 @@ using Spans = std::vector<double>; // points, by index of the nest
 struct Stream {
   std::vector<nest::Dim> dims;
   double elem_bytes = 4;
+  double line_bytes = 64; // the smallest piece of memory that moves
   bool is_written = false;
   bool is_staged = false;
   std::int64_t packed_step = 0; // packed constants: points of the lane index that lie together

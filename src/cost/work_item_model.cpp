@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "cost/footprint.h"
 #include "cost/lane_access.h"
 #include "cost/lane_models.h"
 #include "schedule/staging.h"
@@ -24,17 +25,29 @@ constexpr double kIssue = 4;
 // Registers for addresses and loop counters, and the most that one work-item can have.
 constexpr double kSpareRegisters = 30;
 constexpr double kMostRegisters = 255;
-// Cycles: of a multiply-add, a read of local memory, a fetch from memory, a barrier.
+// Cycles until a result is there: of a multiply-add, of local memory, of the first-level cache, and
+// how much later what comes from the second level is; of a barrier; of a block's first
+// instructions.
 constexpr double kFmaLatency = 4;
-constexpr double kLocalLatency = 25;
-constexpr double kMemoryLatency = 600;
+constexpr double kLocalLatency = 30;
+constexpr double kCacheLatency = 40;
+constexpr double kMissLatency = 250;
 constexpr double kBarrierLatency = 30;
-// Instructions to copy one element or vector into local memory, addresses and guards included.
-constexpr double kCopyInstructions = 14;
-// The last-level cache serves this many times main memory's bytes.
-constexpr double kCacheRatio = 2.0;
-// Bytes of local memory or first-level cache per cycle.
+constexpr double kBlockStart = 700;
+// Bytes per cycle: of local memory and first-level cache together, and of the second level as one
+// multiprocessor sees it.
 constexpr double kWavefrontBytes = 128;
+constexpr double kMissBytes = 48;
+// The last-level cache serves this many times main memory's bytes.
+constexpr double kCacheRatio = 1.5;
+// Instructions: around a loop's body, of a copied vector besides its accesses, of a guard, around a
+// result.
+constexpr double kLoopInstructions = 4;
+constexpr double kCopyInstructions = 5;
+constexpr double kGuardInstructions = 3;
+constexpr double kResultInstructions = 4;
+// A compiler unrolls a loop so far.
+constexpr double kUnrolled = 4;
 
 class WorkItemModel {
 public:
@@ -50,6 +63,18 @@ public:
   Figures figures() const;
 
 private:
+  // What one block takes of its multiprocessor, in cycles, and how long it takes alone.
+  struct Block {
+    double issue = 0;      // warp instructions
+    double point = 0;      // of them of one warp per reduced point
+    double wavefronts = 0; // of local memory and the first-level cache
+    double miss_bytes = 0; // from the second level
+    double latency = 0;    // of the slowest read per reduced point
+    double exposed = 0;    // cycles in which nothing else of the block runs
+    double busy = 0;
+    double alone = 0;
+  };
+
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   double extent(int i) const { return static_cast<double>(nest_.indices[at(i)].extent); }
   bool moves(const Operand &operand, int i) const {
@@ -61,14 +86,22 @@ private:
   double steps() const;
   double reduced_points() const;
   double refills(int input) const;
-  double load_wavefronts(int input) const;
+  double vectors(const Operand &operand) const;
+  double unrolled() const;
+  double shared_taps(int input) const;
+  double guards(int input) const;
   double staged_accesses(int input) const;
+  Block block() const;
+  void add_direct(int input, Block &block) const;
+  void add_staged(int input, Block &block) const;
+  void add_results(Block &block) const;
+  double local_bytes() const;
+  void explain(const Block &block, Estimate &estimate) const;
   double registers() const;
   double resident_blocks() const;
   double source_bytes(int input) const;
   double unique_bytes(const Operand &operand) const;
   double block_barriers() const;
-  double vectors(const Operand &operand) const;
   void add_input(int input, Figures &figures) const;
   void add_global(const Operand &operand, Figures &figures) const;
 
@@ -126,37 +159,59 @@ double WorkItemModel::refills(int input) const {
   return count;
 }
 
-// Wavefronts that a warp needs for the fragments of one reduced point.
-double WorkItemModel::load_wavefronts(int input) const {
-  const Operand &operand = nest_.inputs[at(input)];
+// Reads of one operand per reduced point by a work-item.
+double WorkItemModel::vectors(const Operand &operand) const {
   const int vector = vector_index(schedule_);
-  const double width = vector >= 0 && moves(operand, vector)
-                           ? static_cast<double>(schedule_.splits[at(vector)].vec)
-                           : 1;
-  double lanes = 1; // that read different elements
-  double left = kWarp;
-  const std::vector<schedule::LanePart> parts = lane_digits(schedule_);
-  std::int64_t scatter = 1;
-  for (auto part = parts.rbegin(); part != parts.rend() && left > 1; ++part) {
-    const double here = std::min(left, static_cast<double>(part->count));
-    if (moves(operand, part->index)) {
-      if (lanes == 1 && schedule_.fills[at(input)] == schedule::Fill::Direct)
-        scatter = std::llabs(nest::flat(operand, nest_.indices.size()).coeff[at(part->index)]);
-      lanes *= here;
-    }
-    left /= here;
-  }
-  const double elem = static_cast<double>(size_bytes(schedule::held_type(nest_, input)));
-  const double spread =
-      std::min<double>(8, static_cast<double>(std::max<std::int64_t>(1, scatter)));
-  const double wavefronts =
-      std::max(1.0, lanes * width * elem * (scatter > 1 ? spread : 1) / kWavefrontBytes);
-  return fragments(operand) / width * wavefronts;
+  const bool wide = vector >= 0 && moves(operand, vector);
+  return fragments(operand) / (wide ? static_cast<double>(schedule_.splits[at(vector)].vec) : 1);
 }
 
+// Reduced points of one body of the innermost loop.
+double WorkItemModel::unrolled() const {
+  double count = 1;
+  for (std::size_t i = at(nest_.output_indices); i < nest_.indices.size(); ++i)
+    count *= static_cast<double>(schedule_.splits[i].keep);
+  return count;
+}
+
+// Share of the reads in an unrolled body that stay when equal addresses are read once: neighbouring
+// outputs whose windows overlap.
+double WorkItemModel::shared_taps(int input) const {
+  double share = 1;
+  for (const nest::Dim &dim : nest_.inputs[at(input)].dims) {
+    double points = 1, range = 1;
+    for (std::size_t i = 0; i < nest_.indices.size(); ++i) {
+      const schedule::Split &split = schedule_.splits[i];
+      if (dim.at.coeff[i] == 0 || split.keep == 1 || split.copy_stride() > 1)
+        continue;
+      points *= static_cast<double>(split.keep);
+      range += static_cast<double>(std::llabs(dim.at.coeff[i]) * (split.keep - 1));
+    }
+    share *= std::min(1.0, range / points);
+  }
+  return share;
+}
+
+// Instructions that check one read of an input in place. What the innermost loop does not change is
+// checked before it.
+double WorkItemModel::guards(int input) const {
+  const std::size_t inner = at(schedule_.order.back());
+  double count = 0;
+  for (const nest::Dim &dim : nest_.inputs[at(input)].dims) {
+    const bool is_inside = dim.at.coeff[inner] != 0 || nest_.indices[inner].extent == 1;
+    if (dim.guarded)
+      count +=
+          kGuardInstructions / (is_inside ? 1 : static_cast<double>(schedule_.splits[inner].tile));
+  }
+  return count;
+}
+
+// Vectors that the block copies in one refill.
 double WorkItemModel::staged_accesses(int input) const {
-  const schedule::StageTile tile = stage_tile(nest_, schedule_, input);
-  return static_cast<double>(tile.elems) / 2;
+  double elems = 1;
+  for (const schedule::StageDim &dim : stage_tile(nest_, schedule_, input).dims)
+    elems *= static_cast<double>(dim.range);
+  return elems / 4;
 }
 
 double WorkItemModel::registers() const {
@@ -173,11 +228,16 @@ double WorkItemModel::registers() const {
   return accumulators + fewest + ahead + kSpareRegisters;
 }
 
-double WorkItemModel::resident_blocks() const {
-  double local = 0;
+double WorkItemModel::local_bytes() const {
+  double bytes = 0;
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
     if (is_staged(schedule_.fills[k]))
-      local += static_cast<double>(stage_bytes(nest_, schedule_, static_cast<int>(k)));
+      bytes += static_cast<double>(stage_bytes(nest_, schedule_, static_cast<int>(k)));
+  return bytes;
+}
+
+double WorkItemModel::resident_blocks() const {
+  const double local = local_bytes();
   const double whole = static_cast<double>(std::max(target_.local_bytes, target_.l1_bytes));
   const double by_local = local > 0 ? std::floor(whole / local) : kMostBlocks;
   const double used = std::min(registers(), kMostRegisters) * warps_ * kWarp;
@@ -203,11 +263,8 @@ double WorkItemModel::source_bytes(int input) const {
 }
 
 double WorkItemModel::unique_bytes(const Operand &operand) const {
-  double bytes =
-      static_cast<double>(size_bytes(nest_.slots[static_cast<std::size_t>(operand.slot)].type));
-  for (const nest::Dim &dim : operand.dims)
-    bytes *= static_cast<double>(dim.size);
-  return bytes;
+  const nest::Slot &slot = nest_.slots[at(operand.slot)];
+  return static_cast<double>(slot.elems) * static_cast<double>(size_bytes(slot.type));
 }
 
 // Two around each refill, unless loops further in have them already; one per refill that is fetched
@@ -237,13 +294,6 @@ double WorkItemModel::block_barriers() const {
     count *= std::ceil(extent(*level) / static_cast<double>(schedule_.splits[at(*level)].tile));
   }
   return steps() * count + (staged_at(-1, false) ? 1 : 0);
-}
-
-// Reads of one operand per reduced point by a work-item.
-double WorkItemModel::vectors(const Operand &operand) const {
-  const int vector = vector_index(schedule_);
-  const bool wide = vector >= 0 && moves(operand, vector);
-  return fragments(operand) / (wide ? static_cast<double>(schedule_.splits[at(vector)].vec) : 1);
 }
 
 void WorkItemModel::add_input(int input, Figures &figures) const {
@@ -300,69 +350,146 @@ Figures WorkItemModel::figures() const {
   return figures;
 }
 
+// An input that every work-item reads from global memory: through the first-level cache, which
+// keeps what the block's next reduced points read if that fits.
+void WorkItemModel::add_direct(int input, Block &block) const {
+  const Operand &operand = nest_.inputs[at(input)];
+  Target lines = target_;
+  lines.sector_bytes = static_cast<int>(kWavefrontBytes);
+  const double share = shared_taps(input);
+  const double reads = vectors(operand) * share;
+  const LaneAccess access = input_access(nest_, schedule_, target_, input);
+  const LaneAccess line = input_access(nest_, schedule_, lines, input);
+  const double points = steps() * reduced_points();
+  block.point += reads * access.requests / warps_ + fragments(operand) * guards(input);
+  block.wavefronts +=
+      points * reads * std::max({access.requests, access.sectors / 4, line.sectors});
+
+  Stream stream = source(nest_, schedule_, input);
+  stream.line_bytes = target_.sector_bytes;
+  Spans spans;
+  std::vector<LoopTrips> loops;
+  for (int i = 0; i < static_cast<int>(nest_.indices.size()); ++i)
+    spans.push_back(
+        i < nest_.output_indices ? static_cast<double>(points_of_step(nest_, schedule_, i)) : 1);
+  for (auto i = schedule_.order.rbegin(); i != schedule_.order.rend(); ++i)
+    loops.push_back({at(*i), *i < nest_.output_indices
+                                 ? static_cast<double>(schedule_.splits[at(*i)].tile /
+                                                       schedule_.splits[at(*i)].step())
+                                 : extent(*i)});
+  const double cache =
+      std::max(16384.0, static_cast<double>(target_.l1_bytes) - resident_blocks() * local_bytes()) /
+      resident_blocks();
+  const double missed = traffic({stream}, spans, loops, cache).front();
+  block.miss_bytes += missed;
+  const double asked = points * reads * access.sectors * target_.sector_bytes;
+  block.latency =
+      std::max(block.latency, kCacheLatency + kMissLatency * std::min(1.0, missed / asked));
+}
+
+void WorkItemModel::add_staged(int input, Block &block) const {
+  const Operand &operand = nest_.inputs[at(input)];
+  const LaneAccess access = input_access(nest_, schedule_, target_, input);
+  const double reads = vectors(operand) * shared_taps(input);
+  const double points = steps() * reduced_points();
+  block.point += reads * access.requests / warps_;
+  block.wavefronts += points * reads * access.wavefronts;
+  block.latency = std::max(block.latency, kLocalLatency);
+
+  const double times = steps() * refills(input);
+  const schedule::Stage &stage = schedule_.stages[at(input)];
+  const double copied = std::ceil(staged_accesses(input) / items_) * warps_; // vectors of warps
+  const double stores = stage.layout == schedule::Layout::Plain ? 2 : 4;
+  block.issue += times * copied * (kCopyInstructions + stores);
+  block.wavefronts += times * copied * 2 * 4;
+  block.miss_bytes += times * copy_sectors(nest_, schedule_, target_, input) * target_.sector_bytes;
+  const double compute = reduced_points() / std::max(1.0, refills(input));
+  const double wait = kCacheLatency + kMissLatency;
+  block.exposed += times * (stage.twice ? std::max(0.0, wait - 4 * compute) + kBarrierLatency
+                                        : wait + 2 * kBarrierLatency + copied / warps_ * 4);
+}
+
+// Post-ops and stores.
+void WorkItemModel::add_results(Block &block) const {
+  double results = 1; // of a work-item in one step
+  for (int i = 0; i < nest_.output_indices; ++i)
+    results *= copies(i);
+  const LaneAccess access = operand_access(nest_, schedule_, target_, nest_.out);
+  const double stores = vectors(nest_.out);
+  const double slots = expression_slots(nest_.post) + kResultInstructions;
+  block.issue += steps() * (warps_ * results * slots + stores * access.requests);
+  block.wavefronts += steps() * stores * access.sectors / 4;
+  block.miss_bytes += steps() * stores * access.sectors * target_.sector_bytes;
+  block.exposed += steps() * ((nest_.extras.empty() ? 0 : kCacheLatency) + results * slots);
+}
+
+WorkItemModel::Block WorkItemModel::block() const {
+  Block block;
+  for (int k = 0; k < static_cast<int>(nest_.inputs.size()); ++k)
+    if (is_staged(schedule_.fills[at(k)]))
+      add_staged(k, block);
+    else
+      add_direct(k, block);
+  double accumulators = nest_.inputs.empty() ? 0 : 1;
+  for (int i = 0; i < nest_.output_indices; ++i)
+    accumulators *= copies(i);
+  const double available = std::min(kMostRegisters, kRegisters / (warps_ * kWarp));
+  const double spilled = std::max(0.0, registers() - available);
+  const double body = std::max(unrolled(), kUnrolled);
+  block.point += accumulators * (nest_.agg == program::Agg::Sum ? 1 : 2) + 2 * spilled +
+                 kLoopInstructions / body;
+  const double points = steps() * reduced_points();
+  block.issue += warps_ * points * block.point;
+  block.wavefronts += warps_ * points * 2 * spilled;
+  add_results(block);
+  block.busy = std::max({block.issue / kIssue, block.wavefronts, block.miss_bytes / kMissBytes});
+  // A warp issues one instruction per cycle and waits once per body of its loop.
+  block.alone =
+      std::max(block.busy, points * (std::max(block.point, kFmaLatency) + block.latency / body)) +
+      block.exposed + kBlockStart;
+  return block;
+}
+
+void WorkItemModel::explain(const Block &block, Estimate &estimate) const {
+  estimate.reasons = {
+      {"blocks", static_cast<double>(estimate.blocks), ""},
+      {"  resident on a multiprocessor", resident_blocks(), "blocks"},
+      {"  registers", registers(), "of a work-item"},
+      {"  local memory", local_bytes(), "bytes"},
+      {"issue", block.issue / kIssue, "cycles per block"},
+      {"  instructions", block.point, "per warp and reduced point"},
+      {"local memory and first-level cache", block.wavefronts, "cycles per block"},
+      {"second-level cache", block.miss_bytes / kMissBytes, "cycles per block"},
+      {"alone", block.alone, "cycles per block"},
+      {"  reads", block.latency, "cycles of latency"},
+      {"  waiting for copies and barriers", block.exposed, "cycles"},
+      {"waves", estimate.waves, ""},
+      {"memory", estimate.memory * static_cast<double>(estimate.blocks) * 1e6, "us"},
+      {"launch", estimate.launch * 1e6, "us"}};
+}
+
 Estimate WorkItemModel::run() {
   Estimate estimate;
   estimate.blocks = schedule::blocks(nest_, schedule_);
   const double blocks = static_cast<double>(estimate.blocks);
   const double units = std::max(1, target_.compute_units);
-  double accumulators = 1;
-  double outputs = 1;
-  for (int i = 0; i < nest_.output_indices; ++i) {
-    accumulators *= copies(i);
-    outputs *= extent(i);
-  }
-  const double points = steps() * reduced_points();
-  double wavefronts = 0, loads = 0, copy_issue = 0, cache_bytes = 0, memory_bytes = 0;
-  double barriers = 0, exposed = 0;
-  for (int k = 0; k < static_cast<int>(nest_.inputs.size()); ++k) {
-    wavefronts += warps_ * points * load_wavefronts(k);
-    const int vector = vector_index(schedule_);
-    const bool wide = vector >= 0 && moves(nest_.inputs[at(k)], vector);
-    loads += points * fragments(nest_.inputs[at(k)]) /
-             (wide ? static_cast<double>(schedule_.splits[at(vector)].vec) : 1);
-    cache_bytes += source_bytes(k);
-    memory_bytes += unique_bytes(nest_.inputs[at(k)]);
-    if (!is_staged(schedule_.fills[at(k)])) {
-      double guards = 0;
-      for (const nest::Dim &dim : nest_.inputs[at(k)].dims)
-        guards += dim.guarded ? 4 : 0;
-      copy_issue += warps_ * points * fragments(nest_.inputs[at(k)]) * guards;
-      continue;
-    }
-    const double times = steps() * refills(k);
-    copy_issue += times * staged_accesses(k) / kWarp * kCopyInstructions;
-    const bool twice = schedule_.stages[at(k)].twice;
-    barriers = std::max(barriers, times * (twice ? 1 : 2));
-    exposed = std::max(exposed, times * kMemoryLatency * (twice ? 0 : 1));
-  }
-  const double spilled = std::max(0.0, registers() - kMostRegisters);
-  const double fma_issue = warps_ * points * (accumulators + spilled * 4);
-  const double issue = fma_issue + warps_ * loads + copy_issue + warps_ * points * 0.3;
-  const double busy = std::max(issue / kIssue, wavefronts);
-  // A block alone: its warps issue in turn, each waits for its own chains.
-  const double chains = std::max(1.0, std::min(accumulators, kFmaLatency));
-  const double alone =
-      std::max(busy,
-               (points * (accumulators * kFmaLatency / chains + loads) + copy_issue / warps_) +
-                   points * kLocalLatency / std::max(1.0, accumulators / 4)) +
-      exposed + barriers * kBarrierLatency + kMemoryLatency;
-  const double resident = resident_blocks();
+  const Block block = this->block();
   const double rounds = std::ceil(blocks / units);
-  estimate.waves = std::ceil(blocks / (units * resident));
-  const double cycles = std::max(rounds * busy, estimate.waves * alone);
-  estimate.compute = busy * cycle_;
-  estimate.staging = copy_issue / kIssue * cycle_;
-  const double out_bytes = unique_bytes(nest_.out);
-  memory_bytes += out_bytes;
-  for (const Operand &extra : nest_.extras)
-    memory_bytes += unique_bytes(extra);
+  estimate.waves = std::ceil(rounds / resident_blocks());
+  const double cycles = std::hypot(rounds * block.busy, estimate.waves * block.alone);
+  double bytes = unique_bytes(nest_.out);
+  for (const Operand &input : nest_.inputs)
+    bytes += unique_bytes(input);
   const double rate = target_.gbytes_per_s * 1e9;
-  estimate.memory = std::max(memory_bytes / rate, cache_bytes / (rate * kCacheRatio)) / blocks;
-  estimate.stores = outputs / blocks / lanes_per_cycle_ * 12 * cycle_;
+  const double from_memory = std::max(0.0, bytes - static_cast<double>(target_.l2_bytes));
+  const double memory =
+      std::max(from_memory / rate, blocks * block.miss_bytes / (rate * kCacheRatio));
+  estimate.compute = block.busy * cycle_;
+  estimate.staging = block.exposed * cycle_;
+  estimate.memory = memory / blocks;
   estimate.launch = target_.launch_us * 1e-6;
-  const double compute = cycles * cycle_ + rounds * estimate.stores;
-  const double memory = estimate.memory * blocks;
-  estimate.seconds = estimate.launch + std::max(compute, memory) + 0.2 * std::min(compute, memory);
+  estimate.seconds = estimate.launch + std::hypot(cycles * cycle_, memory);
+  explain(block, estimate);
   return estimate;
 }
 

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the model of work-items must tell apart, one pair of schedules or devices at a time.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "cost/model.h"
+
+namespace tilefuse::cost {
+namespace {
+
+std::string conv(const std::string &post) {
+  return R"(nest conv {
+  index m 64, y 56, x 56 | c 64, r 3, s 3
+  slot 0 f32 200704, 1 f32 36864, 2 f32 200704
+  acc f32 = sum mul
+  in 0 + 0 [c:64*1, y + r - 1:56?*3584, x + s - 1:56?*64]
+  in 1 + 0 const [m:64*576, c:64*9, r:3*3, s:3*1]
+  out 2 + 0 [m:64*1, y:56*3584, x:56*64]
+  post )" +
+         post + "\n}\n";
+}
+
+Target gpu() {
+  Target target;
+  target.backend = "cuda";
+  target.lanes = LaneKind::WorkItem;
+  target.max_group = 1024;
+  target.compute_units = 16;
+  target.local_bytes = 49152;
+  target.local_is_hw = true;
+  target.local_banks = 32;
+  target.warp = 32;
+  target.sector_bytes = 32;
+  target.l1_bytes = 131072;
+  target.l2_bytes = 32 << 20;
+  target.gflops_per_unit = 500;
+  target.gbytes_per_s = 2000;
+  return target;
+}
+
+Estimate estimate(const std::string &lines, const Target &target = gpu(),
+                  const std::string &post = "acc") {
+  const nest::Nest nest = nest::parse_nest(conv(post));
+  return predict(nest, schedule::parse_schedule(nest, "schedule t workitem\n" + lines), target);
+}
+
+double reason(const Estimate &estimate, const std::string &what) {
+  for (const Reason &line : estimate.reasons)
+    if (line.what == what)
+      return line.value;
+  ADD_FAILURE() << "no reason " << what;
+  return 0;
+}
+
+// Register tiles of 4 pixels, lanes over channels, the data staged in chunks of 8 channels.
+constexpr const char *kStaged = "  tile m:64 y:1 x:28 c:8\n  lane m:64\n  keep x:4\n"
+                                "  loop y x m c r s\n  stage 0 at c\n  pack 1\n";
+
+TEST(WorkItemModel, LargerRegisterTilesReadLessPerMultiplyAdd) {
+  const double one = estimate("  tile m:64 y:1 x:28 c:8\n  lane m:64\n"
+                              "  loop y x m c r s\n  stage 0 at c\n  pack 1\n")
+                         .seconds;
+  EXPECT_LT(1.3 * estimate(kStaged).seconds, one);
+}
+
+TEST(WorkItemModel, TheLastWaveIsPaidWhole) {
+  Target target = gpu();
+  target.launch_us = 0;
+  const Estimate any = estimate(kStaged, target);
+  const double resident = reason(any, "  resident on a multiprocessor");
+  target.compute_units = static_cast<int>(std::ceil(static_cast<double>(any.blocks) / resident));
+  const Estimate whole = estimate(kStaged, target);
+  --target.compute_units;
+  const Estimate tail = estimate(kStaged, target);
+  EXPECT_EQ(whole.waves, 1);
+  EXPECT_EQ(tail.waves, 2);
+  EXPECT_LT(1.3 * whole.seconds, tail.seconds);
+}
+
+TEST(WorkItemModel, LocalMemoryLimitsTheBlocksOfAMultiprocessor) {
+  const Estimate small = estimate(kStaged);
+  const Estimate large = estimate("  tile m:64 y:4 x:28 c:64\n  lane m:64\n  keep x:4\n"
+                                  "  loop y x m c r s\n  stage 0\n  pack 1\n");
+  EXPECT_EQ(reason(large, "  local memory"), 6 * 30 * 64 * 4);
+  EXPECT_EQ(reason(large, "  resident on a multiprocessor"), 2);
+  EXPECT_GT(reason(small, "  resident on a multiprocessor"), 8);
+}
+
+TEST(WorkItemModel, RegistersLimitTheBlocksOfAMultiprocessor) {
+  const Estimate few = estimate(kStaged);
+  const Estimate many = estimate("  tile m:64 y:2 x:56 c:8\n  lane m:64\n  keep y:2 x:28\n"
+                                 "  loop y x m c r s\n  stage 0 at c\n  pack 1\n");
+  EXPECT_LT(reason(many, "  resident on a multiprocessor"),
+            reason(few, "  resident on a multiprocessor"));
+}
+
+// Lanes over pixels read a staged tile whose channels lie together: 8 floats apart, eight lanes to
+// a bank. Turned, the pixels lie together.
+TEST(WorkItemModel, BanksOfTheAccessesThatAreMadeCount) {
+  const std::string plain = "  tile m:4 y:2 x:16 c:8\n  lane y:2 x:16\n  keep m:4\n"
+                            "  loop m y x c r s\n  stage 0 at c\n  pack 1\n";
+  std::string turned = plain;
+  turned.replace(turned.find("at c"), 4, "at c turned");
+  const char *what = "local memory and first-level cache";
+  EXPECT_GT(reason(estimate(plain), what), 1.5 * reason(estimate(turned), what));
+}
+
+// The same work in blocks of a row and of four rows: the halo is copied twice less often.
+TEST(WorkItemModel, TheHaloIsCopied) {
+  const auto bytes = [](const std::string &rows) {
+    const Estimate made = estimate("  tile m:64 y:" + rows +
+                                   " x:28 c:8\n  lane m:64\n  keep x:4\n"
+                                   "  loop y x m c r s\n  stage 0\n  stage 1\n");
+    return reason(made, "second-level cache") * static_cast<double>(made.blocks);
+  };
+  EXPECT_GT(bytes("1"), bytes("4"));
+}
+
+TEST(WorkItemModel, LanesPastTheEdgeCostTheirTime) {
+  const double whole = estimate("  tile m:64 y:1 x:28\n  lane x:28\n  keep m:4\n"
+                                "  loop m y x c r s\n  pack 1\n")
+                           .seconds;
+  const double wasted = estimate("  tile m:64 y:1 x:64\n  lane x:64\n  keep m:4\n"
+                                 "  loop m y x c r s\n  pack 1\n")
+                            .seconds;
+  EXPECT_NE(whole, wasted);
+}
+
+TEST(WorkItemModel, PostOpsCount) {
+  EXPECT_LT(estimate(kStaged).seconds,
+            estimate(kStaged, gpu(), "tanh(exp(acc)) + exp(tanh(acc))").seconds);
+}
+
+TEST(WorkItemModel, ScatteredReadsOfGlobalMemoryCostMore) {
+  const double rows = estimate("  tile m:64 y:1 x:56\n  lane m:64\n  keep x:4\n"
+                               "  loop y x m c r s\n  stage 0\n  pack 1\n")
+                          .seconds;
+  const double scattered = estimate("  tile m:64 y:1 x:56\n  lane m:64\n  keep x:4\n"
+                                    "  loop y x m c r s\n  stage 0\n")
+                               .seconds;
+  EXPECT_LT(1.5 * rows, scattered);
+}
+
+TEST(WorkItemModel, ReasonsAreGiven) {
+  const std::string text = explain(estimate(kStaged));
+  for (const char *what : {"blocks", "instructions", "second-level cache", "waves", "launch"})
+    EXPECT_NE(text.find(what), std::string::npos) << what;
+}
+
+} // namespace
+} // namespace tilefuse::cost
