@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ResNet-50's convolutions on an OpenCL device, once per named algorithm and as picked:
+// ResNet-50's convolutions on a GPU, once per named algorithm and as picked, rounds interleaved:
 // bench_gpu_layers [batch] [rounds] [device] [algorithm,algorithm,…]. Prints CSV: layer, batch,
 // algorithm, median, 10th and 90th percentile in microseconds, GFLOP/s, share of the target's peak,
 // predicted microseconds, largest relative error of sampled outputs against double precision.
@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -34,6 +35,10 @@ using Bytes = std::vector<std::byte>;
 
 constexpr int kSampledOutputs = 500;
 constexpr int kWarmUps = 3;
+constexpr double kSlow = 20e-3; // seconds
+constexpr std::size_t kSlowRounds = 3;
+constexpr const char *kAlgorithms =
+    "picked,igemm,pointwise,first_layer,ilpm,direct,direct_cached,plaidml";
 
 // The nest of a layer, channels last, filter [m][c][r][s].
 nest::Nest layer_nest(const Layer &layer, std::int64_t batch) {
@@ -77,17 +82,24 @@ float at(const Bytes &bytes, std::int64_t i) {
   return value;
 }
 
-// Largest error of sampled outputs, relative to the sum of the products' sizes.
-double sampled_error(const Layer &layer, std::int64_t batch, const std::vector<Bytes> &slots) {
+// One output in double precision, and the sum of the products' sizes.
+struct Expected {
+  std::int64_t at = 0; // element of the output
+  double value = 0;
+  double size = 1e-30;
+};
+
+std::vector<Expected> sampled_outputs(const Layer &layer, std::int64_t batch, const Bytes &input,
+                                      const Bytes &filter) {
   std::mt19937 engine(3);
-  double worst = 0;
-  for (int sample = 0; sample < kSampledOutputs; ++sample) {
+  std::vector<Expected> outputs(kSampledOutputs);
+  for (Expected &output : outputs) {
     const auto draw = [&](std::int64_t count) {
       return static_cast<std::int64_t>(engine() % static_cast<unsigned>(count));
     };
     const std::int64_t n = draw(batch), y = draw(layer.out_height()), x = draw(layer.out_width());
     const std::int64_t m = draw(layer.outputs);
-    double sum = 0, size = 1e-30;
+    output.at = ((n * layer.out_height() + y) * layer.out_width() + x) * layer.outputs + m;
     for (std::int64_t r = 0; r < layer.kernel; ++r)
       for (std::int64_t s = 0; s < layer.kernel; ++s) {
         const std::int64_t row = y * layer.stride + r - layer.pad;
@@ -95,109 +107,214 @@ double sampled_error(const Layer &layer, std::int64_t batch, const std::vector<B
         if (row < 0 || row >= layer.height || column < 0 || column >= layer.width)
           continue;
         for (std::int64_t c = 0; c < layer.channels; ++c) {
+          const std::int64_t pixel = (n * layer.height + row) * layer.width + column;
+          const std::int64_t weight =
+              ((m * layer.channels + c) * layer.kernel + r) * layer.kernel + s;
           const double product =
-              static_cast<double>(
-                  at(slots[0],
-                     ((n * layer.height + row) * layer.width + column) * layer.channels + c)) *
-              at(slots[1], ((m * layer.channels + c) * layer.kernel + r) * layer.kernel + s);
-          sum += product;
-          size += std::abs(product);
+              static_cast<double>(at(input, pixel * layer.channels + c)) * at(filter, weight);
+          output.value += product;
+          output.size += std::abs(product);
         }
       }
-    const std::int64_t out =
-        ((n * layer.out_height() + y) * layer.out_width() + x) * layer.outputs + m;
-    worst = std::max(worst, std::abs(at(slots[2], out) - std::max(sum, 0.0)) / size);
+    output.value = std::max(output.value, 0.0);
+  }
+  return outputs;
+}
+
+// Largest error of the outputs, relative to the sum of the products' sizes.
+double largest_error(const std::vector<Expected> &expected, const Bytes &got) {
+  double worst = 0;
+  for (const Expected &output : expected) {
+    const double error = std::abs(at(got, output.at) - output.value) / output.size;
+    if (std::isnan(error))
+      return error;
+    worst = std::max(worst, error);
   }
   return worst;
 }
 
-struct Result {
-  std::vector<double> seconds; // sorted
-  double error = 0;
+// A layer under one algorithm.
+struct Job {
+  std::string algorithm;
+  std::string refusal;
+  std::optional<Schedule> schedule;
+  Package package;
+  std::unique_ptr<runtime::Memory> packed;
+  std::unique_ptr<runtime::Launchable> launchable;
+  std::vector<double> seconds;
 };
 
-Result measure(runtime::Device &device, const Layer &layer, std::int64_t batch, int rounds,
-               const nest::Nest &nest, const Schedule &schedule) {
-  const Target &target = device.target();
-  const Package source =
-      emit::make_emitter(target, nullptr)->emit(lower::lower({nest}, schedule, target), target);
-  const Package built = device.build({source}).front();
-  std::vector<Bytes> slots = {random_floats(nest.slots[0].elems, 1),
-                              random_floats(nest.slots[1].elems, 2),
-                              Bytes(static_cast<std::size_t>(nest.slots[2].elems) * 4)};
-  std::vector<std::unique_ptr<runtime::Memory>> memory;
-  std::vector<runtime::Binding> bindings;
-  std::size_t out = 0;
-  for (const schedule::KernelArg &arg : kernel_args(nest, schedule)) {
-    const Bytes bytes = arg.slot >= 0 ? slots[static_cast<std::size_t>(arg.slot)]
-                                      : model::pack(nest, schedule, arg.packed_input, slots[1]);
-    if (arg.slot == nest.out.slot)
-      out = bindings.size();
-    const auto size = static_cast<std::int64_t>(bytes.size());
-    memory.push_back(device.allocate(size));
-    bindings.push_back({memory.back().get(), 0, size});
-    device.write(bindings.back(), bytes);
+struct LayerJobs {
+  Layer layer;
+  nest::Nest nest;
+  std::vector<Job> jobs;
+};
+
+Job make_job(const nest::Nest &nest, const std::string &algorithm, const Target &target) {
+  Job job;
+  job.algorithm = algorithm;
+  if (algorithm == "picked") {
+    job.schedule = search::pick(nest, target);
+    job.algorithm += ":" + job.schedule->name;
+  } else {
+    schedule::NamedSchedule named = schedule::named_schedule(algorithm, nest, target);
+    job.schedule = std::move(named.schedule);
+    job.refusal = std::move(named.refusal);
   }
-  const auto launchable = device.load(built, bindings);
-  runtime::Launchable *const kernels[] = {launchable.get()};
-  Result result;
-  for (int round = 0; round < kWarmUps + rounds; ++round) {
-    const double seconds = device.time_each(kernels).front();
-    if (round >= kWarmUps)
-      result.seconds.push_back(seconds);
-  }
-  device.read(bindings[out], slots[2]);
-  std::sort(result.seconds.begin(), result.seconds.end());
-  result.error = sampled_error(layer, batch, slots);
-  return result;
+  if (job.schedule)
+    job.package = emit::make_emitter(target, nullptr)
+                      ->emit(lower::lower({nest}, *job.schedule, target), target);
+  return job;
 }
 
-void report(runtime::Device &device, const Layer &layer, std::int64_t batch, int rounds,
-            const std::string &algorithm) {
-  const Target &target = device.target();
-  const nest::Nest nest = layer_nest(layer, batch);
-  schedule::NamedSchedule named = {{}, {}};
-  if (algorithm == "picked")
-    named.schedule = search::pick(nest, target);
-  else
-    named = schedule::named_schedule(algorithm, nest, target);
-  if (!named.schedule) {
-    fmt::print("{},{},{},,,,,,,{}\n", layer.name, batch, algorithm, named.refusal);
+// Builds what can be built; a kernel that cannot says so in its job.
+void build(std::vector<LayerJobs> &all, runtime::Device &device) {
+  std::vector<Job *> jobs;
+  std::vector<Package> packages;
+  for (LayerJobs &layer : all)
+    for (Job &job : layer.jobs)
+      if (job.schedule) {
+        jobs.push_back(&job);
+        packages.push_back(job.package);
+      }
+  try {
+    packages = device.build(std::move(packages));
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+      jobs[i]->package = std::move(packages[i]);
+  } catch (const Error &) {
+    for (Job *job : jobs) {
+      try {
+        job->package = device.build({job->package}).front();
+      } catch (const Error &error) {
+        job->refusal = error.message();
+        job->schedule.reset();
+      }
+    }
+  }
+}
+
+// Memory of a layer: input, filter and output.
+class LayerData {
+public:
+  LayerData(const LayerJobs &jobs, std::int64_t batch, runtime::Device &device)
+      : jobs_(jobs), device_(device) {
+    for (unsigned slot = 0; slot < 2; ++slot)
+      bytes_.push_back(random_floats(jobs.nest.slots[slot].elems, slot + 1));
+    const auto out_bytes = static_cast<std::size_t>(jobs.nest.slots[2].elems) * sizeof(float);
+    bytes_.emplace_back(out_bytes, std::byte{0xff}); // not numbers
+    for (const Bytes &bytes : bytes_)
+      memory_.push_back(write(bytes));
+    expected_ = sampled_outputs(jobs.layer, batch, bytes_[0], bytes_[1]);
+  }
+
+  void load(Job &job) {
+    std::vector<runtime::Binding> bindings;
+    for (const schedule::KernelArg &arg : kernel_args(jobs_.nest, *job.schedule)) {
+      if (arg.slot < 0)
+        job.packed = write(model::pack(jobs_.nest, *job.schedule, arg.packed_input, bytes_[1]));
+      const runtime::Memory &memory =
+          arg.slot < 0 ? *job.packed : *memory_[static_cast<std::size_t>(arg.slot)];
+      bindings.push_back({const_cast<runtime::Memory *>(&memory), 0, memory.bytes()});
+    }
+    job.launchable = device_.load(job.package, bindings);
+  }
+
+  double error_of(Job &job) {
+    const runtime::Binding out = {memory_[2].get(), 0, memory_[2]->bytes()};
+    device_.write(out, bytes_[2]);
+    device_.launch(*job.launchable);
+    Bytes got(bytes_[2].size());
+    device_.read(out, got);
+    return largest_error(expected_, got);
+  }
+
+private:
+  std::unique_ptr<runtime::Memory> write(const Bytes &bytes) {
+    const auto size = static_cast<std::int64_t>(bytes.size());
+    std::unique_ptr<runtime::Memory> memory = device_.allocate(size);
+    device_.write({memory.get(), 0, size}, bytes);
+    return memory;
+  }
+
+  const LayerJobs &jobs_;
+  runtime::Device &device_;
+  std::vector<Bytes> bytes_;
+  std::vector<std::unique_ptr<runtime::Memory>> memory_;
+  std::vector<Expected> expected_;
+};
+
+// Rounds over all algorithms of a layer; slow kernels take part in the first few.
+void time_rounds(LayerJobs &layer, runtime::Device &device, int rounds) {
+  for (int round = 0; round < kWarmUps + rounds; ++round)
+    for (Job &job : layer.jobs) {
+      const bool is_slow = !job.seconds.empty() && job.seconds.front() > kSlow;
+      if (!job.launchable || (is_slow && job.seconds.size() >= kSlowRounds))
+        continue;
+      runtime::Launchable *const kernels[] = {job.launchable.get()};
+      const double seconds = device.time_each(kernels).front();
+      if (round >= kWarmUps)
+        job.seconds.push_back(seconds);
+    }
+}
+
+void report(const LayerJobs &layer, std::int64_t batch, Job &job, const Target &target,
+            LayerData &data) {
+  if (!job.launchable) {
+    fmt::print("{},{},{},,,,,,,{}\n", layer.layer.name, batch, job.algorithm, job.refusal);
     return;
   }
-  const std::string name = algorithm == "picked" ? "picked:" + named.schedule->name : algorithm;
-  const Result result = measure(device, layer, batch, rounds, nest, *named.schedule);
+  std::sort(job.seconds.begin(), job.seconds.end());
   const auto share = [&](double part) {
-    return result.seconds[static_cast<std::size_t>(
-               part * static_cast<double>(result.seconds.size() - 1))] *
+    return job.seconds[static_cast<std::size_t>(part *
+                                                static_cast<double>(job.seconds.size() - 1))] *
            1e6;
   };
-  const double gflops = layer.flops() * static_cast<double>(batch) / share(0.5) * 1e-3;
-  fmt::print("{},{},{},{:.2f},{:.2f},{:.2f},{:.0f},{:.3f},{:.2f},{:.2e}\n", layer.name, batch, name,
-             share(0.5), share(0.1), share(0.9), gflops,
+  const double gflops = layer.layer.flops() * static_cast<double>(batch) / share(0.5) * 1e-3;
+  fmt::print("{},{},{},{:.2f},{:.2f},{:.2f},{:.0f},{:.3f},{:.2f},{:.2e}\n", layer.layer.name, batch,
+             job.algorithm, share(0.5), share(0.1), share(0.9), gflops,
              gflops / (target.gflops_per_unit * target.compute_units),
-             cost::predict(nest, *named.schedule, target).seconds * 1e6, result.error);
+             cost::predict(layer.nest, *job.schedule, target).seconds * 1e6, data.error_of(job));
+}
+
+void measure(LayerJobs &layer, std::int64_t batch, int rounds, runtime::Device &device) {
+  LayerData data(layer, batch, device);
+  for (Job &job : layer.jobs)
+    if (job.schedule)
+      data.load(job);
+  time_rounds(layer, device, rounds);
+  for (Job &job : layer.jobs) {
+    report(layer, batch, job, device.target(), data);
+    job.launchable.reset();
+    job.packed.reset();
+  }
   std::fflush(stdout);
 }
 
-void run(std::int64_t batch, int rounds, const std::string &selector, std::string algorithms) {
+std::vector<std::string> split(const std::string &names) {
+  std::vector<std::string> all;
+  for (std::size_t begin = 0; begin < names.size();) {
+    const std::size_t end = std::min(names.find(',', begin), names.size());
+    all.push_back(names.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return all;
+}
+
+void run(std::int64_t batch, int rounds, const std::string &selector,
+         const std::string &algorithms) {
   const std::unique_ptr<runtime::Device> device =
       runtime::make_device(selector, 0, bench_targets());
   fmt::print("# {}, {}\n", device->name(), device->target().name);
   fmt::print("layer,batch,algorithm,us,p10_us,p90_us,gflops,share_of_peak,predicted_us,error\n");
-  if (algorithms.empty())
-    algorithms = "picked,igemm,pointwise,first_layer,ilpm,direct,direct_cached,plaidml";
-  for (const Layer &layer : layers_of("resnet50"))
-    for (std::size_t begin = 0; begin < algorithms.size();) {
-      const std::size_t end = std::min(algorithms.find(',', begin), algorithms.size());
-      const std::string algorithm = algorithms.substr(begin, end - begin);
-      begin = end + 1;
-      try {
-        report(*device, layer, batch, rounds, algorithm);
-      } catch (const Error &error) {
-        fmt::print("{},{},{},,,,,,,{}\n", layer.name, batch, algorithm, error.message());
-      }
-    }
+  std::vector<LayerJobs> all;
+  for (const Layer &layer : layers_of("resnet50")) {
+    all.push_back({layer, layer_nest(layer, batch), {}});
+    for (const std::string &algorithm : split(algorithms.empty() ? kAlgorithms : algorithms))
+      all.back().jobs.push_back(make_job(all.back().nest, algorithm, device->target()));
+  }
+  build(all, *device);
+  for (LayerJobs &layer : all)
+    measure(layer, batch, rounds, *device);
 }
 
 } // namespace

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
 #include <random>
+#include <string>
 
 #include "base/error.h"
 #include "layers.h"
@@ -107,12 +109,18 @@ program::Program LayerProgram::build() {
   return std::move(program_);
 }
 
+// Where ops/ and devices/ are: TILEFUSE_SHARE, or the sources this program was built from.
+std::string share_directory() {
+  const char *named = std::getenv("TILEFUSE_SHARE");
+  return named != nullptr && *named != '\0' ? named : TILEFUSE_SOURCE_DIR;
+}
+
 } // namespace
 
-std::vector<Target> bench_targets() { return read_targets(TILEFUSE_SOURCE_DIR "/devices"); }
+std::vector<Target> bench_targets() { return read_targets(share_directory() + "/devices"); }
 
 tile::Library bench_library() {
-  tile::Library ops = tile::read_library(TILEFUSE_SOURCE_DIR "/ops");
+  tile::Library ops = tile::read_library(share_directory() + "/ops");
   ops.add("function reduce_probe(X[N, C, H, W]) -> (O) { O[n, c : N, C] = >(X[n, c, y, x]); }",
           "bench");
   return ops;

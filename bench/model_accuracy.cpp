@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cost model against the clock: bench_model_accuracy [--device cpu|opencl|…] [--layers NETWORK]
 // [--only LAYER] [--top N] [--ranked N] [--samples N] [--rounds N] [--limit-ms T] [--threads N]
-// [--replay CSV]. For each layer it times the model's first choices, schedules spread over the
-// search's ranking and random legal schedules, in interleaved rounds on random data, and prints
-// CSV: device, layer, origin (top, ranked or sample), predicted and measured microseconds, 10th and
-// 90th percentile, the schedule with ; for line ends. Schedules that take longer than the limit are
-// left out. --replay predicts again what a CSV of the same device holds, without a clock.
+// [--together N] [--never-ms T] [--warm-ms T] [--replay CSV]. For each layer it times the model's
+// first choices, schedules spread over the search's ranking and random legal schedules, in
+// interleaved rounds on random data, and prints CSV: device, layer, origin (top, ranked or sample),
+// predicted and measured microseconds, 10th and 90th percentile, the schedule with ; for line ends.
+// Schedules that take longer than the limit are left out; those predicted to take longer than
+// --never-ms are not even started, because nothing can end a kernel on a GPU. --replay predicts
+// again what a CSV of the same device holds, without a clock.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <map>
@@ -36,6 +39,9 @@ struct Options {
   std::size_t samples = 30;
   int rounds = 5;
   double limit_ms = 100;
+  double never_ms = 1e9;
+  double warm_ms = 0;        // of running the first kernel, until clocks are up
+  std::size_t together = 12; // kernels built and timed together
   int threads = 0;
   std::uint64_t seed = 1;
 };
@@ -46,8 +52,7 @@ struct Entry {
   double predicted = 0; // seconds
 };
 
-constexpr std::size_t kBatch = 12; // kernels built and timed together
-constexpr double kShort = 2e-3;    // seconds; such kernels run several times a round
+constexpr double kShort = 2e-3; // seconds; such kernels run several times a round
 constexpr int kShortRuns = 3;
 constexpr std::size_t kAllCandidates = 100000;
 
@@ -89,6 +94,12 @@ std::vector<Entry> choose(const nest::Nest &nest, const Target &target, const Op
   return entries.take();
 }
 
+void warm_up(TimedKernels &kernels, double seconds) {
+  const auto start = std::chrono::steady_clock::now();
+  while (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < seconds)
+    kernels.run(0);
+}
+
 // Times kernels in interleaved rounds; those over the limit are run once and left without samples.
 std::vector<Samples> time_all(TimedKernels &kernels, const Options &options) {
   std::vector<Samples> samples(kernels.size());
@@ -112,13 +123,18 @@ std::vector<Samples> time_all(TimedKernels &kernels, const Options &options) {
 
 void measure_layer(const Layer &layer, const poly::Group &group, runtime::Device &device,
                    const Options &options) {
-  const std::vector<Entry> entries = choose(group.anchor, device.target(), options);
-  for (std::size_t begin = 0; begin < entries.size(); begin += kBatch) {
-    const std::size_t end = std::min(begin + kBatch, entries.size());
+  std::vector<Entry> entries = choose(group.anchor, device.target(), options);
+  const std::size_t hopeless = std::erase_if(
+      entries, [&](const Entry &entry) { return entry.predicted > options.never_ms * 1e-3; });
+  if (hopeless > 0)
+    fmt::print(stderr, "{}: {} schedules not started\n", layer.name, hopeless);
+  for (std::size_t begin = 0; begin < entries.size(); begin += options.together) {
+    const std::size_t end = std::min(begin + options.together, entries.size());
     std::vector<schedule::Schedule> schedules;
     for (std::size_t i = begin; i < end; ++i)
       schedules.push_back(entries[i].schedule);
     TimedKernels kernels(group, schedules, device);
+    warm_up(kernels, options.warm_ms * 1e-3);
     const std::vector<Samples> samples = time_all(kernels, options);
     for (std::size_t i = begin; i < end; ++i) {
       const Samples &at = samples[i - begin];
@@ -197,6 +213,9 @@ int main(int argc, char **argv) {
   app.add_option("--samples", options.samples);
   app.add_option("--rounds", options.rounds)->check(CLI::PositiveNumber);
   app.add_option("--limit-ms", options.limit_ms);
+  app.add_option("--never-ms", options.never_ms);
+  app.add_option("--warm-ms", options.warm_ms);
+  app.add_option("--together", options.together)->check(CLI::PositiveNumber);
   app.add_option("--threads", options.threads, "of the cpu device; 0: one per core");
   app.add_option("--seed", options.seed);
   CLI11_PARSE(app, argc, argv);

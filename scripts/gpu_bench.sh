@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# gpu_bench.sh BUILD OUT [DEVICE…]: checks and times everything on a GPU in one call; tables as CSV in the folder OUT.
+#
+#   model_DEVICE.csv   the cost model against the clock (bench_model_accuracy), all kinds of layers, first device
+#   layers_DEVICE.csv  ResNet-50's convolutions under every algorithm at batch 1 and 32, with their errors
+#   cudnn.csv          the same layers by PyTorch, where it is installed
+#   networks.csv       whole networks: device, model, milliseconds of a run
+#   log.txt            what was checked: answers, conformance, kernels that are wrong
+#
+# BUILD is a build folder, or the unpacked archive that `bundle.sh BUILD OUT bench` writes; it is built where it has no
+# program. Devices are cuda and opencl:nvidia unless named. Every step ends at a limit of its own, and what it had printed
+# stays. Steps are left out by name: GPU_BENCH_SKIP="layers doctor". Networks are looked for in TILEFUSE_DATA, else
+# ../shared/data.
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=$(mkdir -p "$1" && cd "$1" && pwd)
+out=$(mkdir -p "$2" && cd "$2" && pwd)
+shift 2
+devices=("$@")
+[ ${#devices[@]} -gt 0 ] || devices=(cuda opencl:nvidia)
+data=${TILEFUSE_DATA:-$(dirname "$root")/shared/data}
+skip=" ${GPU_BENCH_SKIP:-} "
+kinds="conv3x3_64 conv3x3_256 conv3x3_512s2 expand3x3_16 conv1x1_256 squeeze1x1_512 down1x1s2_256 first7x7s2 first3x3s2
+  depthwise_144 depthwise_512s2 dense_2048 maxpool3s2_64 add_channel_256"
+
+[ -x "$build/bin/tilefuse" ] || "$root/scripts/build.sh" "$build" -DTILEFUSE_BENCH=ON || exit 1
+tilefuse=$build/bin/tilefuse
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export TILEFUSE_CACHE=$scratch/kernels.sqlite
+[ -d "$build/share/tilefuse" ] && export TILEFUSE_SHARE=$build/share/tilefuse
+
+wanted() { [[ $skip != *" $1 "* ]]; }
+name_of() { tr -c 'a-z0-9\n' _ <<<"$1"; }
+# Runs a command for at most so many seconds and says how it ended.
+within() { # SECONDS COMMAND…
+  local begin=$SECONDS status=0
+  timeout -k 5 "$@" || status=$?
+  [ "$status" = 0 ] || printf '! %s ended with %s after %s s\n' "${*:2}" "$status" "$((SECONDS - begin))" >&2
+}
+
+answers() { # DEVICE
+  within 60 "$tilefuse" run "$data/models/squeezenet11_fp32/model.onnx" --device "$1" --preset imagenet-caffe --top 1 \
+    --labels "$data/labels/imagenet_synset.txt" --image "$data"/images/*.jpg
+}
+
+# One process per layer: a kernel that breaks the driver's context ends its layer alone.
+model_accuracy() { # DEVICE
+  echo "device,layer,origin,predicted_us,measured_us,p10_us,p90_us,schedule"
+  for layer in $kinds; do
+    within 40 "$build/bin/bench_model_accuracy" --device "$1" --only "$layer" --top "${GPU_BENCH_TOP:-5}" \
+      --ranked "${GPU_BENCH_RANKED:-60}" --samples "${GPU_BENCH_SAMPLES:-30}" --together 100 --limit-ms 30 --never-ms 500 --warm-ms 200 | tail -n +2
+  done
+}
+
+layers() { # DEVICE BATCH
+  within "${GPU_BENCH_LAYERS_S:-60}" "$build/bin/bench_gpu_layers" "$2" 15 "$1"
+}
+
+networks() { # DEVICE
+  for model in "$data"/models/squeezenet11_fp32/model.onnx "$data"/models_light/light_{resnet50,densenet121}.onnx; do
+    [ -f "$model" ] || continue
+    ms=$(within 60 "$tilefuse" bench "$model" --device "$1" --repeat 100 | grep -oP 'median \K[0-9.]+' | head -1)
+    echo "$1,$(basename "$(dirname "$model")")/$(basename "$model"),$ms"
+  done
+}
+
+main() {
+  nvidia-smi --query-gpu=name,driver_version,clocks.sm --format=csv,noheader 2>/dev/null
+  "$tilefuse" devices
+  for device in "${devices[@]}"; do
+    wanted answers && answers "$device"
+  done
+  wanted model && model_accuracy "${devices[0]}" >"$out/model_$(name_of "${devices[0]}").csv"
+  for device in "${devices[@]}"; do
+    for batch in 1 32; do
+      wanted layers && layers "$device" "$batch" >>"$out/layers_$(name_of "$device").csv"
+    done
+  done
+  wanted cudnn && python3 -c 'import torch' && within 90 python3 "$root/bench/cudnn_layers.py" 1 32 >"$out/cudnn.csv"
+  echo "device,model,ms" >"$out/networks.csv"
+  for device in "${devices[@]}"; do
+    wanted networks && networks "$device" | tee -a "$out/networks.csv"
+    wanted verify && within 60 "$tilefuse" verify "$data/models/squeezenet11_fp32/model.onnx" --device "$device" --samples 300
+    wanted doctor && within 60 "$tilefuse" doctor --device "$device" --seconds 5 --reproducers "$scratch"
+  done
+  echo "$SECONDS s"
+}
+
+main 2>&1 | tee "$out/log.txt"
