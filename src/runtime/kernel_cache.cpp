@@ -3,24 +3,19 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "runtime/sqlite.h"
+#include "runtime/store_file.h"
 
 namespace tilefuse::runtime {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr int kBusyMs = 5000;
 constexpr std::int64_t kTouchSeconds =
     24 * 3600; // how stale a row's time of use may get: a warm start writes nothing
-constexpr int kMaxDamaged = 10000;
 
 // `bytes` of a kernel is its package without code. Kernels that were built as one program share a
 // row of `codes`.
@@ -47,30 +42,8 @@ std::int64_t now_seconds() {
   return duration_cast<seconds>(system_clock::now().time_since_epoch()).count();
 }
 
-// Rolls back unless committed.
-class Transaction {
-public:
-  explicit Transaction(Connection &connection) : connection_(connection) {
-    connection_.execute("BEGIN IMMEDIATE");
-  }
-  ~Transaction() {
-    if (!done_)
-      sqlite3_exec(connection_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
-  }
-  Transaction(const Transaction &) = delete;
-  Transaction &operator=(const Transaction &) = delete;
-  void commit() {
-    connection_.execute("COMMIT");
-    done_ = true;
-  }
-
-private:
-  Connection &connection_;
-  bool done_ = false;
-};
-
 struct Database {
-  explicit Database(const std::string &path) : connection(path, kBusyMs) {
+  explicit Database(const std::string &path) : connection(path, kStoreBusyMs) {
     connection.execute(kSchema);
     kernel = std::make_unique<Statement>(connection,
                                          "SELECT used, bytes, code FROM kernels WHERE key = ?");
@@ -152,86 +125,25 @@ void insert(Database &database, std::span<const std::pair<std::string, const Pac
 } // namespace
 
 struct KernelCache::State {
-  std::string path;
-  Warn warn;
+  State(std::string path, Warn warn)
+      : file(std::move(path),
+             {.what = "kernel cache",
+              .otherwise = "kernels are compiled anew at each start",
+              .open = [this](const std::string &at) { database = std::make_unique<Database>(at); },
+              .close =
+                  [this] {
+                    database.reset();
+                    used.clear();
+                  },
+              .salvage = {}},
+             std::move(warn)) {}
+
+  StoreFile file;
   std::int64_t limit_bytes = 0;
   std::unique_ptr<Database> database;
   std::vector<std::string> used; // keys whose time of use is to be renewed
   std::string code_hash;         // of code_bytes; empty: none
   std::string code_bytes;
-  bool warned = false;
-
-  void open() {
-    if (path.empty())
-      return;
-    const fs::path folder = fs::path(path).parent_path();
-    std::error_code failure;
-    if (!folder.empty())
-      fs::create_directories(folder, failure);
-    if (failure)
-      return disable(failure.message());
-    guarded([&] { database = std::make_unique<Database>(path); });
-  }
-
-  // Runs an operation; a damaged file is set aside, and anything else that fails ends the cache's
-  // use with a warning. True when the operation was done.
-  template <typename Operation> bool guarded(const Operation &operation) {
-    try {
-      operation();
-      return true;
-    } catch (const SqliteFailure &failure) {
-      if (failure.is_damage())
-        set_aside(failure.message);
-      else if (failure.code != SQLITE_BUSY)
-        disable(failure.message);
-      return false;
-    }
-  }
-
-  void disable(const std::string &why) {
-    database.reset();
-    say(fmt::format(
-        "the kernel cache {} cannot be used: {}; kernels are compiled anew at each start", path,
-        why));
-  }
-
-  void say(const std::string &text) {
-    if (!warned && warn)
-      warn(text);
-    warned = true;
-  }
-
-  // Renames the file and its journals and begins a fresh one.
-  void set_aside(const std::string &why) {
-    database.reset();
-    used.clear();
-    const std::string to = free_name();
-    std::error_code failure;
-    fs::rename(path, to, failure);
-    if (failure)
-      return disable(fmt::format("{}, and it cannot be renamed: {}", why, failure.message()));
-    for (const char *suffix : {"-wal", "-shm", "-journal"}) {
-      std::error_code ignored;
-      fs::rename(path + suffix, to + suffix, ignored);
-    }
-    say(fmt::format("the kernel cache {} is damaged ({}); it is set aside as {} and begun afresh",
-                    path, why, to));
-    try {
-      database = std::make_unique<Database>(path);
-    } catch (const SqliteFailure &again) {
-      disable(again.message);
-    }
-  }
-
-  std::string free_name() const {
-    for (int n = 1; n < kMaxDamaged; ++n) {
-      const std::string name = fmt::format("{}.damaged-{}", path, n);
-      std::error_code ignored;
-      if (!fs::exists(name, ignored))
-        return name;
-    }
-    return path + ".damaged-0";
-  }
 
   std::optional<Package> get(const std::string &key) {
     Statement &select = *database->kernel;
@@ -265,11 +177,9 @@ struct KernelCache::State {
 };
 
 KernelCache::KernelCache(std::string path, Warn warn, std::int64_t limit_bytes)
-    : state_(std::make_unique<State>()) {
-  state_->path = std::move(path);
-  state_->warn = std::move(warn);
+    : state_(std::make_unique<State>(std::move(path), std::move(warn))) {
   state_->limit_bytes = limit_bytes;
-  state_->open();
+  state_->file.open();
 }
 
 KernelCache::~KernelCache() {
@@ -286,9 +196,9 @@ std::optional<Package> KernelCache::get(const std::string &key) {
     return std::nullopt;
   std::optional<Package> package;
   try {
-    state_->guarded([&] { package = state_->get(key); });
+    state_->file.guarded([&] { package = state_->get(key); });
   } catch (const Error &error) {
-    state_->set_aside(error.message());
+    state_->file.set_aside(error.message());
   }
   return package;
 }
@@ -298,8 +208,8 @@ void KernelCache::put(std::span<const std::pair<std::string, const Package *>> r
     return;
   const auto write = [&] { insert(*state_->database, rows, state_->limit_bytes); };
   // Once more when the file was damaged: the fresh one takes the rows.
-  if (!state_->guarded(write) && state_->database != nullptr)
-    state_->guarded(write);
+  if (!state_->file.guarded(write) && state_->database != nullptr)
+    state_->file.guarded(write);
 }
 
 std::string default_cache_path() {

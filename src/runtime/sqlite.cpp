@@ -9,6 +9,20 @@ namespace {
                       handle == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(handle)};
 }
 
+// A path as SQLite's URIs take it.
+std::string uri_path(const std::string &path) {
+  std::string text;
+  for (const char c : path) {
+    if (c == '%' || c == '?' || c == '#') {
+      constexpr char kDigits[] = "0123456789abcdef";
+      text += {'%', kDigits[c >> 4], kDigits[c & 15]};
+    } else {
+      text += c;
+    }
+  }
+  return text;
+}
+
 } // namespace
 
 Connection::Connection(const std::string &path, int busy_ms) {
@@ -20,6 +34,19 @@ Connection::Connection(const std::string &path, int busy_ms) {
   if (code != SQLITE_OK)
     fail(handle, code);
   sqlite3_busy_timeout(handle, busy_ms);
+}
+
+Connection Connection::immutable(const std::string &path) {
+  sqlite3 *handle = nullptr;
+  const std::string uri = "file:" + uri_path(path) + "?immutable=1";
+  const int code =
+      sqlite3_open_v2(uri.c_str(), &handle,
+                      SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_FULLMUTEX, nullptr);
+  Connection connection;
+  connection.handle_.reset(handle);
+  if (code != SQLITE_OK)
+    fail(handle, code);
+  return connection;
 }
 
 void Connection::execute(const char *sql) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The little of SQLite that the cache needs: a connection and statements that close themselves, and
-// return codes as the exception SqliteFailure, which stays inside the file that uses it.
+// The little of SQLite that the cache and the records need: a connection and statements that close
+// themselves, and return codes as the exception SqliteFailure, which stays inside the files that
+// use it.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +26,13 @@ class Connection {
 public:
   // Opens or creates the file; waits up to `busy_ms` for other writers.
   Connection(const std::string &path, int busy_ms);
+  // A file that nobody can change, where not even a journal may be written beside it.
+  static Connection immutable(const std::string &path);
   void execute(const char *sql); // no result rows wanted
   sqlite3 *get() const { return handle_.get(); }
 
 private:
+  Connection() = default;
   struct Close {
     void operator()(sqlite3 *handle) const { sqlite3_close_v2(handle); }
   };
