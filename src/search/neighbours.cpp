@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/neighbours.h"
+
+#include <algorithm>
+#include <array>
+
+namespace tilefuse::search {
+namespace {
+
+using nest::Nest;
+using schedule::Fill;
+using schedule::Schedule;
+using schedule::Split;
+
+constexpr int kTries = 40;
+constexpr std::int64_t kMostCopies = 256; // of the innermost body: more is slow to compile
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+class Change {
+public:
+  Change(const Nest &nest, const Target &target, Schedule &schedule, Random &random)
+      : nest_(nest), target_(target), schedule_(schedule), random_(random) {}
+
+  void one();
+
+private:
+  using Step = void (Change::*)();
+
+  std::int64_t extent(int i) const { return nest_.indices[at(i)].extent; }
+  bool has_reduced() const { return at(nest_.output_indices) < nest_.indices.size(); }
+  int output() { return static_cast<int>(random_.between(0, nest_.output_indices - 1)); }
+  int reduced() {
+    return static_cast<int>(
+        random_.between(nest_.output_indices, static_cast<std::int64_t>(nest_.indices.size()) - 1));
+  }
+  std::int64_t nearby(std::int64_t value, std::int64_t most);
+  void fit_tile(int index, std::int64_t points);
+
+  void change_tile();
+  void change_copies();
+  void change_unrolling();
+  void change_chunk();
+  void change_lanes();
+  void move_lanes();
+  void change_vector();
+  void swap_loops();
+  void change_fill();
+  void change_stage();
+
+  const Nest &nest_;
+  const Target &target_;
+  Schedule &schedule_;
+  Random &random_;
+};
+
+// Half, double, one less, one more, one, or all.
+std::int64_t Change::nearby(std::int64_t value, std::int64_t most) {
+  switch (random_.between(0, 5)) {
+  case 0:
+    return std::max<std::int64_t>(1, value / 2);
+  case 1:
+    return std::min(most, value * 2);
+  case 2:
+    return std::max<std::int64_t>(1, value - 1);
+  case 3:
+    return std::min(most, value + 1);
+  case 4:
+    return 1;
+  default:
+    return most;
+  }
+}
+
+// The tile nearest to `points` that is whole steps and no larger than the extent needs.
+void Change::fit_tile(int index, std::int64_t points) {
+  Split &split = schedule_.splits[at(index)];
+  const std::int64_t most = ceil_div(extent(index), split.step());
+  split.tile = split.step() * std::clamp<std::int64_t>(ceil_div(points, split.step()), 1, most);
+}
+
+void Change::change_tile() {
+  const int i = output();
+  const std::int64_t step = schedule_.splits[at(i)].step();
+  const std::int64_t steps = schedule_.splits[at(i)].tile / step;
+  fit_tile(i, step * nearby(steps, ceil_div(extent(i), step)));
+}
+
+void Change::change_copies() {
+  const int i = output();
+  Split &split = schedule_.splits[at(i)];
+  const std::int64_t points = split.tile;
+  const std::int64_t most = std::min<std::int64_t>(32, ceil_div(extent(i), split.copy_stride()));
+  const bool was_one_step = points == split.step();
+  split.keep = std::min(most, nearby(split.keep, most));
+  fit_tile(i, was_one_step ? split.step() : points);
+}
+
+void Change::change_unrolling() {
+  if (!has_reduced())
+    return;
+  const int i = reduced();
+  Split &split = schedule_.splits[at(i)];
+  split.keep = nearby(split.keep, std::min<std::int64_t>(16, split.tile));
+}
+
+void Change::change_chunk() {
+  if (!has_reduced())
+    return;
+  const int i = reduced();
+  Split &split = schedule_.splits[at(i)];
+  split.tile = nearby(split.tile, extent(i));
+  split.keep = std::min(split.keep, split.tile);
+}
+
+// Twice or half as many: of one digit where there are several.
+void Change::change_lanes() {
+  const bool more = random_.chance(50);
+  const auto scaled = [&](std::int64_t count) { return more ? count * 2 : count / 2; };
+  int i = output();
+  if (schedule_.lane_parts.empty()) {
+    if (lane_index(schedule_) >= 0)
+      i = lane_index(schedule_);
+    Split &split = schedule_.splits[at(i)];
+    split.lane = std::max<std::int64_t>(1, scaled(split.lane));
+  } else {
+    schedule::LanePart &part = schedule_.lane_parts[at(static_cast<int>(
+        random_.between(0, static_cast<std::int64_t>(schedule_.lane_parts.size()) - 1)))];
+    i = part.index;
+    Split &split = schedule_.splits[at(i)];
+    split.lane /= part.count;
+    part.count = std::max<std::int64_t>(2, scaled(part.count));
+    split.lane *= part.count;
+  }
+  fit_tile(i, schedule_.splits[at(i)].tile);
+}
+
+void Change::move_lanes() {
+  const int from = lane_index(schedule_);
+  if (!schedule_.lane_parts.empty() || from < 0)
+    return;
+  const int to = output();
+  std::swap(schedule_.splits[at(from)].lane, schedule_.splits[at(to)].lane);
+  std::swap(schedule_.splits[at(from)].keep, schedule_.splits[at(to)].keep);
+  fit_tile(from, schedule_.splits[at(from)].tile);
+  fit_tile(to, schedule_.splits[at(to)].tile);
+}
+
+// Of a work-item.
+void Change::change_vector() {
+  if (schedule_.lanes == LaneKind::Vector)
+    return;
+  const int has = vector_index(schedule_);
+  const int i = has >= 0 ? has : output();
+  Split &split = schedule_.splits[at(i)];
+  split.vec = random_.of<std::int64_t>({1, 2, 4, 8});
+  fit_tile(i, split.tile);
+}
+
+void Change::swap_loops() {
+  const auto begin = schedule_.order.begin();
+  const auto middle = begin + nest_.output_indices;
+  const bool of_outputs = !has_reduced() || random_.chance(50);
+  const auto first = of_outputs ? begin : middle;
+  const auto count = (of_outputs ? middle : schedule_.order.end()) - first;
+  if (count < 2)
+    return;
+  const std::int64_t a = random_.between(0, count - 1);
+  std::swap(first[a], first[random_.between(0, count - 1)]);
+}
+
+void Change::change_fill() {
+  if (schedule_.fills.empty())
+    return;
+  const std::size_t k = at(
+      static_cast<int>(random_.between(0, static_cast<std::int64_t>(schedule_.fills.size()) - 1)));
+  schedule_.fills[k] = random_.of({Fill::Direct, Fill::Local, Fill::Packed, Fill::PackedLocal});
+  if (!is_staged(schedule_.fills[k]))
+    schedule_.stages[k] = {};
+}
+
+void Change::change_stage() {
+  std::vector<std::size_t> staged;
+  for (std::size_t k = 0; k < schedule_.fills.size(); ++k)
+    if (is_staged(schedule_.fills[k]))
+      staged.push_back(k);
+  if (staged.empty())
+    return;
+  schedule::Stage &stage = schedule_.stages[random_.of(staged)];
+  std::vector<int> levels = chunked_indices(nest_, schedule_);
+  levels.push_back(-1);
+  using schedule::Layout;
+  if (random_.chance(50))
+    stage.at = random_.of(levels);
+  else if (schedule_.lanes == LaneKind::WorkItem && random_.chance(50))
+    stage.layout = random_.of({Layout::Plain, Layout::Turned, Layout::Odd});
+  else
+    stage.twice = !stage.twice;
+}
+
+void Change::one() {
+  constexpr std::array<Step, 14> kSteps = {
+      &Change::change_tile,  &Change::change_tile,      &Change::change_tile,
+      &Change::change_tile,  &Change::change_copies,    &Change::change_copies,
+      &Change::swap_loops,   &Change::change_unrolling, &Change::change_chunk,
+      &Change::change_lanes, &Change::move_lanes,       &Change::change_vector,
+      &Change::change_fill,  &Change::change_stage};
+  (this->*kSteps[at(static_cast<int>(random_.between(0, kSteps.size() - 1)))])();
+}
+
+std::int64_t copies(const Schedule &schedule) {
+  std::int64_t product = 1;
+  for (const Split &split : schedule.splits)
+    product *= std::min<std::int64_t>(split.keep, kMostCopies + 1);
+  return product;
+}
+
+} // namespace
+
+std::optional<Schedule> neighbour(const Nest &nest, const Target &target, const Schedule &of,
+                                  Random &random) {
+  if (nest.output_indices == 0)
+    return std::nullopt;
+  const std::int64_t most = std::max(kMostCopies, copies(of));
+  for (int i = 0; i < kTries; ++i) {
+    Schedule schedule = of;
+    Change change(nest, target, schedule, random);
+    for (std::int64_t left = random.between(1, 3); left > 0; --left)
+      change.one();
+    if (schedule != of && copies(schedule) <= most && !illegal(nest, schedule, target))
+      return schedule;
+  }
+  return std::nullopt;
+}
+
+} // namespace tilefuse::search
