@@ -12,6 +12,7 @@
 #include "emit/emitter.h"
 #include "lower/pipeline.h"
 #include "model/dump.h"
+#include "model/records.h"
 #include "nest/fold.h"
 #include "program/drop_dead.h"
 #include "schedule/algorithms.h"
@@ -29,31 +30,65 @@ struct Job {
   bool missing = true;
 };
 
-// The algorithm asked for, or the cost model's choice where it does not fit.
-schedule::Schedule choose(const nest::Nest &nest, const Target &target,
-                          const SessionOptions &options) {
+struct Choice {
+  schedule::Schedule schedule;
+  std::string by;
+};
+
+// Records of this device that are not used, to be said once.
+struct Ignored {
+  int count = 0;
+  std::string first_reason;
+};
+
+// A record of this device; else the cost model's choice, and where tuning would start from.
+Choice choose_recorded(const poly::Group &group, const runtime::Device &device,
+                       const SessionOptions &options, Ignored &ignored) {
+  if (options.records == nullptr)
+    return {search::pick(group.anchor, device.target()), "model"};
+  Recorded recorded = find_recorded(*options.records, group, device);
+  if (recorded.tuned)
+    return {std::move(*recorded.tuned), "tuned on this device"};
+  if (!recorded.ignored.empty() && ignored.count++ == 0)
+    ignored.first_reason = recorded.ignored;
+  std::string by = "model";
+  if (!recorded.starts.empty() && recorded.ignored.empty())
+    by += "; starting point from " + recorded.starts.front().from;
+  return {search::pick(group.anchor, device.target()), by};
+}
+
+// The algorithm asked for where it fits, else as records or the cost model say.
+Choice choose(const poly::Group &group, const runtime::Device &device,
+              const SessionOptions &options, Ignored &ignored) {
   if (options.algorithm.empty())
-    return search::pick(nest, target);
-  schedule::NamedSchedule named = schedule::named_schedule(options.algorithm, nest, target);
+    return choose_recorded(group, device, options, ignored);
+  schedule::NamedSchedule named =
+      schedule::named_schedule(options.algorithm, group.anchor, device.target());
   if (named.schedule)
-    return std::move(*named.schedule);
+    return {std::move(*named.schedule), "asked for"};
   if (options.warn)
-    options.warn(
-        fmt::format("kernel '{}': {}; scheduled by the cost model", nest.name, named.refusal));
-  return search::pick(nest, target);
+    options.warn(fmt::format("kernel '{}': {}; scheduled by the cost model", group.anchor.name,
+                             named.refusal));
+  return {search::pick(group.anchor, device.target()), "model"};
 }
 
 // Schedules are picked once per distinct group.
-void schedule_kernels(std::vector<CompiledKernel> &kernels, const Target &target,
+void schedule_kernels(std::vector<CompiledKernel> &kernels, const runtime::Device &device,
                       const SessionOptions &options) {
-  std::map<std::string, schedule::Schedule> picked;
+  std::map<std::string, Choice> picked;
+  Ignored ignored;
   for (CompiledKernel &kernel : kernels) {
     const std::string text = poly::to_text(kernel.placed.group);
     auto found = picked.find(text);
     if (found == picked.end())
-      found = picked.emplace(text, choose(kernel.placed.group.anchor, target, options)).first;
-    kernel.schedule = found->second;
+      found = picked.emplace(text, choose(kernel.placed.group, device, options, ignored)).first;
+    kernel.schedule = found->second.schedule;
+    kernel.chosen_by = found->second.by;
   }
+  if (ignored.count > 0 && options.warn)
+    options.warn(fmt::format("{} tuning records of this device are not used ({}); `tilefuse tune` "
+                             "takes them up",
+                             ignored.count, ignored.first_reason));
 }
 
 std::vector<Job> collect_jobs(std::vector<CompiledKernel> &kernels, const runtime::Device &device) {
@@ -146,8 +181,8 @@ Compiled compile(const program::Program &program, runtime::Device &device,
   Compiled compiled;
   compiled.stored = program::assign_storage(simplify(program));
   for (poly::PlacedGroup &placed : poly::make_groups(compiled.stored))
-    compiled.kernels.push_back({std::move(placed), {}, 0});
-  schedule_kernels(compiled.kernels, device.target(), options);
+    compiled.kernels.push_back({std::move(placed), {}, {}, 0});
+  schedule_kernels(compiled.kernels, device, options);
   std::vector<Job> jobs = collect_jobs(compiled.kernels, device);
   if (!options.dump_directory.empty())
     dump_levels(options.dump_directory, program, compiled, device.target());

@@ -18,6 +18,7 @@ namespace tilefuse::model {
 struct CompiledKernel {
   poly::PlacedGroup placed;
   schedule::Schedule schedule;
+  std::string chosen_by;   // "model", "tuned on this device", …
   std::size_t package = 0; // position in Compiled::packages
 };
 

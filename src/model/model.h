@@ -17,21 +17,24 @@
 #include "program/program.h"
 #include "runtime/device.h"
 #include "runtime/kernel_cache.h"
+#include "runtime/record_store.h"
 
 namespace tilefuse::model {
 
 struct SessionOptions {
-  std::string algorithm;      // forced on every kernel that it fits, when not empty
-  std::string dump_directory; // every level's text of every kernel, when not empty
+  std::string algorithm;                   // forced on every kernel that it fits, when not empty
+  runtime::RecordStore *records = nullptr; // tuned schedules, when given
+  std::string dump_directory;              // every level's text of every kernel, when not empty
   std::function<void(int done, int total)> progress; // kernels compiled
   std::function<void(const std::string &)> warn;     // a decision the user should know of
 };
 
 // One line of --verbose.
 struct KernelReport {
-  std::string name;     // by the kernel-name grammar
-  std::string origin;   // ONNX nodes
-  std::string schedule; // its name
+  std::string name;      // by the kernel-name grammar
+  std::string origin;    // ONNX nodes
+  std::string schedule;  // its name
+  std::string chosen_by; // "model", "tuned on this device", …
   double flops = 0;
   double bytes = 0;
   double seconds = 0;  // of the last timed run

@@ -204,6 +204,7 @@ std::vector<KernelReport> Session::profile() {
     reports.push_back({.name = package.name,
                        .origin = kernel.placed.origin,
                        .schedule = kernel.schedule.name,
+                       .chosen_by = kernel.chosen_by,
                        .flops = package.flops,
                        .bytes = package.bytes,
                        .seconds = seconds[k],

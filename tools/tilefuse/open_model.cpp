@@ -18,19 +18,17 @@
 namespace tilefuse::tool {
 namespace {
 
-void warn(const std::string &text) {
-  std::fprintf(stderr, "tilefuse: warning: %s\n", printable(text).c_str());
-}
-
 OpenedModel open_on(const program::Program &program, const ModelOptions &options,
                     const std::string &selector, std::string choice) {
   OpenedModel opened;
   opened.choice = std::move(choice);
   opened.device = open_device(selector, options.threads);
   opened.cache = open_cache(options);
+  opened.records = open_records(options, runtime::RecordStore::Mode::Existing);
   Progress progress("compiling");
   const model::SessionOptions session{
       .algorithm = options.algorithm,
+      .records = opened.records.get(),
       .dump_directory = options.dump,
       .progress = [&](int done, int total) { progress.show(done, total); },
       .warn = warn};
@@ -61,6 +59,10 @@ OpenedModel open_anywhere(const program::Program &program, const ModelOptions &o
 
 } // namespace
 
+void warn(const std::string &text) {
+  std::fprintf(stderr, "tilefuse: warning: %s\n", printable(text).c_str());
+}
+
 void add_model_options(CLI::App &verb, ModelOptions &options) {
   verb.add_option("model", options.model, "ONNX model")->required()->type_name("MODEL");
   verb.add_option("--device", options.device,
@@ -75,6 +77,10 @@ void add_model_options(CLI::App &verb, ModelOptions &options) {
   auto *cache = verb.add_option("--cache", options.cache, "Kernel cache file")->type_name("PATH");
   verb.add_flag("--no-cache", options.no_cache, "Neither read nor write a kernel cache")
       ->excludes(cache);
+  auto *records =
+      verb.add_option("--records", options.records, "Tuning records, a file")->type_name("PATH");
+  verb.add_flag("--no-records", options.no_records, "Use no tuning records and keep none")
+      ->excludes(records);
   verb.add_option(
       "--algorithm", options.algorithm,
       fmt::format("Force one where it fits: {}", fmt::join(schedule::algorithm_names(), ", ")));
@@ -89,6 +95,15 @@ std::unique_ptr<runtime::Device> open_device(const std::string &selector, int th
 std::unique_ptr<runtime::KernelCache> open_cache(const ModelOptions &options) {
   const std::string path = options.cache.empty() ? runtime::default_cache_path() : options.cache;
   return std::make_unique<runtime::KernelCache>(options.no_cache ? "" : path, warn);
+}
+
+std::unique_ptr<runtime::RecordStore> open_records(const ModelOptions &options,
+                                                   runtime::RecordStore::Mode mode) {
+  std::string path = options.records;
+  if (path.empty())
+    path = runtime::default_records_path(options.cache.empty() ? runtime::default_cache_path()
+                                                               : options.cache);
+  return std::make_unique<runtime::RecordStore>(options.no_records ? "" : path, mode, warn);
 }
 
 program::Program import(const ModelOptions &options,

@@ -14,6 +14,7 @@
 #include "program/program.h"
 #include "runtime/device.h"
 #include "runtime/kernel_cache.h"
+#include "runtime/record_store.h"
 
 namespace CLI {
 class App;
@@ -26,6 +27,8 @@ struct ModelOptions {
   std::string device; // empty: chosen
   std::string cache;  // empty: default_cache_path
   bool no_cache = false;
+  std::string records; // empty: records.sqlite beside the cache
+  bool no_records = false;
   std::string dump;
   std::string algorithm;
   std::optional<std::int64_t> batch;
@@ -39,16 +42,23 @@ void add_model_options(CLI::App &verb, ModelOptions &options);
 program::Program import(const ModelOptions &options,
                         const std::map<std::string, program::Shape> &shapes);
 
+// A warning on stderr.
+void warn(const std::string &text);
+
 // The device that a selector names. Error{Device} says what there is.
 std::unique_ptr<runtime::Device> open_device(const std::string &selector, int threads);
 // The kernel cache in force; warnings go to stderr.
 std::unique_ptr<runtime::KernelCache> open_cache(const ModelOptions &options);
+// The tuning records in force, or a store without any.
+std::unique_ptr<runtime::RecordStore> open_records(const ModelOptions &options,
+                                                   runtime::RecordStore::Mode mode);
 
 // Members are in the order in which they must be made; they go in the opposite one.
 struct OpenedModel {
   std::string choice; // why this device
   std::unique_ptr<runtime::Device> device;
   std::unique_ptr<runtime::KernelCache> cache;
+  std::unique_ptr<runtime::RecordStore> records;
   std::unique_ptr<model::Session> session;
 };
 

@@ -17,10 +17,14 @@ Progress::~Progress() {
 }
 
 void Progress::show(int done, int total) {
+  show(std::to_string(done) + "/" + std::to_string(total));
+}
+
+void Progress::show(const std::string &text) {
   if (!is_terminal_)
     return;
   is_shown_ = true;
-  std::fprintf(stderr, "\r\x1b[K%s %d/%d", what_.c_str(), done, total);
+  std::fprintf(stderr, "\r\x1b[K%s %s", what_.c_str(), text.c_str());
   std::fflush(stderr);
 }
 

@@ -15,6 +15,7 @@ public:
   Progress &operator=(const Progress &) = delete;
 
   void show(int done, int total);
+  void show(const std::string &text);
 
 private:
   std::string what_;

@@ -79,15 +79,16 @@ std::string to_csv(const Table &table) {
 }
 
 Table kernel_table(const std::vector<model::KernelReport> &kernels) {
-  Table table{.head = {"us", "GFLOP/s", "GB/s", "roofline", "schedule", "kernel", "nodes"},
-              .rows = {},
-              .is_number = {true, true, true, true, false, false, false}};
+  Table table{
+      .head = {"us", "GFLOP/s", "GB/s", "roofline", "schedule", "chosen by", "kernel", "nodes"},
+      .rows = {},
+      .is_number = {true, true, true, true, false, false, false, false}};
   for (const model::KernelReport &kernel : kernels) {
     const double rate = kernel.seconds > 0 ? 1e-9 / kernel.seconds : 0;
     table.rows.push_back(
         {fmt::format("{:.1f}", kernel.seconds * 1e6), fmt::format("{:.1f}", kernel.flops * rate),
          fmt::format("{:.1f}", kernel.bytes * rate), fmt::format("{:.0f}%", kernel.roofline * 100),
-         kernel.schedule, kernel.name, kernel.origin});
+         kernel.schedule, kernel.chosen_by, kernel.name, kernel.origin});
   }
   return table;
 }

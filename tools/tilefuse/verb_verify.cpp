@@ -80,13 +80,15 @@ void verify_onnx(const VerifyArguments &args) {
   const auto device =
       open_device(args.model.device.empty() ? "cpu" : args.model.device, args.model.threads);
   const auto cache = open_cache(args.model);
+  const auto records = open_records(args.model, runtime::RecordStore::Mode::Existing);
   model::VerifyReport report;
   {
     Progress progress("verifying");
-    report = model::verify_model(program, read_inputs(args, program), *device, *cache,
-                                 {.samples = args.samples, .progress = [&](int done, int total) {
-                                    progress.show(done, total);
-                                  }});
+    report = model::verify_model(
+        program, read_inputs(args, program), *device, *cache,
+        {.samples = args.samples, .records = records.get(), .progress = [&](int done, int total) {
+           progress.show(done, total);
+         }});
   }
   if (report.fault)
     report_fault(args, *report.fault);

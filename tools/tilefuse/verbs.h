@@ -17,6 +17,7 @@ void add_simulate(CLI::App &app);
 void add_explain(CLI::App &app);
 void add_fmt(CLI::App &app);
 void add_verify(CLI::App &app);
+void add_tune(CLI::App &app);
 void add_doctor(CLI::App &app);
 
 } // namespace tilefuse::tool

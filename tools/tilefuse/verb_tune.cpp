@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// `tilefuse tune`: measures schedules on this device and records the best; carries records from
+// machine to machine.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+
+#include "base/error.h"
+#include "files.h"
+#include "model/record_json.h"
+#include "model/tune.h"
+#include "open_model.h"
+#include "progress.h"
+#include "table.h"
+#include "verbs.h"
+
+namespace tilefuse::tool {
+namespace {
+
+constexpr std::int64_t kImportLimit = std::int64_t{1} << 30;
+constexpr std::size_t kOriginWidth = 40; // of the progress line
+
+struct TuneArguments {
+  ModelOptions model;
+  std::string budget = "60s";
+  std::vector<int> kernels;
+  std::string export_file;
+  std::vector<std::string> import_files;
+};
+
+// "90", "60s", "1.5m", "2h"
+double parse_budget(const std::string &text) {
+  double seconds = 0;
+  const char *last = text.data() + text.size();
+  const auto [end, failure] = std::from_chars(text.data(), last, seconds);
+  const std::string unit(end, last);
+  const double scale = unit == "h" ? 3600 : unit == "m" ? 60 : unit.empty() || unit == "s" ? 1 : 0;
+  if (failure != std::errc() || scale == 0 || !std::isfinite(seconds) || seconds <= 0)
+    throw Error(ErrorCode::Syntax, fmt::format("'{}' is not a time, need 90, 60s, 5m or 2h", text),
+                "--budget");
+  return seconds * scale;
+}
+
+std::string progress_text(const model::TuneProgress &now) {
+  const double gain = now.best_seconds > 0 ? now.model_seconds / now.best_seconds : 1;
+  return fmt::format("{:.0f} s of {:.0f}, {} tried, best {:.3f} ms against the model's {:.3f} "
+                     "({:.2f}x), at {}",
+                     now.elapsed, now.budget, now.tried, now.best_seconds * 1e3,
+                     now.model_seconds * 1e3, gain, now.kernel.substr(0, kOriginWidth));
+}
+
+Table tune_table(const model::TuneReport &report) {
+  Table table{.head = {"kernel", "launches", "model us", "best us", "model/best", "tried",
+                       "best is", "name", "nodes"},
+              .rows = {},
+              .is_number = {true, true, true, true, true, true, false, false, false}};
+  for (const model::TunedKernel &kernel : report.kernels)
+    table.rows.push_back({fmt::format("{}", kernel.number), fmt::format("{}", kernel.launches),
+                          fmt::format("{:.1f}", kernel.model_seconds * 1e6),
+                          fmt::format("{:.1f}", kernel.best_seconds * 1e6),
+                          fmt::format("{:.2f}", kernel.model_seconds / kernel.best_seconds),
+                          fmt::format("{}", kernel.tried),
+                          kernel.source + (kernel.is_recorded ? "" : " (not recorded)"),
+                          kernel.name, kernel.origin});
+  return table;
+}
+
+std::string summary(const model::TuneReport &report) {
+  double model_seconds = 0;
+  double best_seconds = 0;
+  std::size_t tried = 0;
+  for (const model::TunedKernel &kernel : report.kernels) {
+    model_seconds += kernel.launches * kernel.model_seconds;
+    best_seconds += kernel.launches * kernel.best_seconds;
+    tried += kernel.tried;
+  }
+  return fmt::format(
+      "tuned    {} kernels in {:.1f} s, {} schedules tried\n"
+      "time     kernels by themselves {:.3f} ms, the cost model's choices {:.3f} ms: {:.2f}x\n"
+      "search   the cost model's choices reach {:.0f}% of the best known (geometric mean)\n",
+      report.kernels.size(), report.seconds, tried, best_seconds * 1e3, model_seconds * 1e3,
+      best_seconds > 0 ? model_seconds / best_seconds : 1, 100 * model_share(report));
+}
+
+void tune_onnx(const TuneArguments &args, runtime::RecordStore &records) {
+  const double budget = parse_budget(args.budget);
+  const program::Program program = import(args.model, {});
+  const auto device =
+      open_device(args.model.device.empty() ? "cpu" : args.model.device, args.model.threads);
+  const auto cache = open_cache(args.model);
+  model::TuneReport report;
+  {
+    Progress progress("tuning");
+    report = model::tune_model(
+        program, *device, *cache, records,
+        {.budget = budget,
+         .kernels = args.kernels,
+         .progress = [&](const model::TuneProgress &now) { progress.show(progress_text(now)); },
+         .warn = warn});
+  }
+  const std::string text =
+      fmt::format("device   {} ({})\n", device->name(), device->target().name) + summary(report) +
+      to_text(tune_table(report));
+  std::fputs(printable(text).c_str(), stdout);
+}
+
+void import_records(const TuneArguments &args, runtime::RecordStore &records) {
+  std::vector<runtime::TuningRecord> given;
+  for (const std::string &file : args.import_files)
+    for (runtime::TuningRecord &record :
+         model::parse_json_lines(read_file(file, kImportLimit), file))
+      given.push_back(std::move(record));
+  if (!records.merge(given))
+    throw Error(ErrorCode::Io, "the tuning records cannot be written", args.import_files.front());
+  std::printf("read     %zu records; the store has %zu\n", given.size(), records.all().size());
+}
+
+void tune(const TuneArguments &args) {
+  const bool is_carrying = !args.import_files.empty() || !args.export_file.empty();
+  if (args.model.model.empty() && !is_carrying)
+    throw Error(ErrorCode::Unsupported, "there is nothing to do", {},
+                {"need a model to tune, --import or --export"});
+  const auto records = open_records(args.model, runtime::RecordStore::Mode::Create);
+  if (!args.import_files.empty())
+    import_records(args, *records);
+  if (!args.model.model.empty())
+    tune_onnx(args, *records);
+  if (args.export_file.empty())
+    return;
+  const std::vector<runtime::TuningRecord> all = records->all();
+  write_files({{args.export_file, model::to_json_lines(all)}});
+  std::printf("wrote    %s, %zu records\n", printable(args.export_file).c_str(), all.size());
+}
+
+} // namespace
+
+void add_tune(CLI::App &app) {
+  auto args = std::make_shared<TuneArguments>();
+  CLI::App *verb = app.add_subcommand(
+      "tune", "Measure schedules on this device and record the best; run and bench use them");
+  verb->footer("Examples:\n"
+               "  tilefuse tune model.onnx --device cpu --budget 60s\n"
+               "  tilefuse tune --export records.jsonl\n"
+               "  tilefuse tune --import records.jsonl\n"
+               "What was tried is noted as it goes: started again, tuning goes on where it was.");
+  add_model_options(*verb, args->model);
+  verb->get_option("model")->required(false);
+  verb->add_option("--budget", args->budget, "Time in all: 90, 60s, 5m or 2h")->type_name("TIME");
+  verb->add_option("--kernel", args->kernels,
+                   "Only the kernels with these numbers, in launch order from 0")
+      ->type_name("N");
+  verb->add_option("--export", args->export_file, "Write all records there, as JSON lines")
+      ->type_name("FILE");
+  verb->add_option("--import", args->import_files,
+                   "Merge records from there: of one device, the faster verified one stays")
+      ->type_name("FILE");
+  verb->callback([args] { tune(*args); });
+}
+
+} // namespace tilefuse::tool
