@@ -45,6 +45,8 @@ constexpr double kCacheRatio = 1.5;
 constexpr double kLoopInstructions = 4;
 constexpr double kCopyInstructions = 5;
 constexpr double kGuardInstructions = 3;
+// Once per block: where a copied vector lies in the tensor and in local memory.
+constexpr double kAddressInstructions = 20;
 constexpr double kResultInstructions = 4;
 // A compiler unrolls a loop so far.
 constexpr double kUnrolled = 4;
@@ -195,6 +197,8 @@ double WorkItemModel::shared_taps(int input) const {
 // Instructions that check one read of an input in place. What the innermost loop does not change is
 // checked before it.
 double WorkItemModel::guards(int input) const {
+  if (schedule_.order.empty())
+    return 0;
   const std::size_t inner = at(schedule_.order.back());
   double count = 0;
   for (const nest::Dim &dim : nest_.inputs[at(input)].dims) {
@@ -400,11 +404,12 @@ void WorkItemModel::add_staged(int input, Block &block) const {
   const schedule::Stage &stage = schedule_.stages[at(input)];
   const double copied = std::ceil(staged_accesses(input) / items_) * warps_; // vectors of warps
   const double stores = stage.layout == schedule::Layout::Plain ? 2 : 4;
-  block.issue += times * copied * (kCopyInstructions + stores);
+  block.issue += copied * kAddressInstructions + times * copied * (kCopyInstructions + stores);
   block.wavefronts += times * copied * 2 * 4;
   block.miss_bytes += times * copy_sectors(nest_, schedule_, target_, input) * target_.sector_bytes;
   const double compute = reduced_points() / std::max(1.0, refills(input));
   const double wait = kCacheLatency + kMissLatency;
+  block.exposed += copied / warps_ * kAddressInstructions;
   block.exposed += times * (stage.twice ? std::max(0.0, wait - 4 * compute) + kBarrierLatency
                                         : wait + 2 * kBarrierLatency + copied / warps_ * 4);
 }
