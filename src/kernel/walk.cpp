@@ -197,7 +197,8 @@ StmtRef Rewriter::stmt(StmtRef from) {
           [&](const If &node) {
             const ExprRef condition = expr(node.condition);
             const StmtRef then_body = stmt(node.then_body);
-            return to_.branch(condition, then_body, stmt(node.else_body));
+            const StmtRef else_body = node.else_body == nullptr ? nullptr : stmt(node.else_body);
+            return to_.branch(condition, then_body, else_body);
           },
           [&](const Store &node) {
             const ExprRef index = expr(node.index);

@@ -35,7 +35,7 @@ public:
   explicit Rewriter(Builder &to) : to_(to) {}
   virtual ~Rewriter() = default;
   virtual ExprRef expr(ExprRef from);
-  virtual StmtRef stmt(StmtRef from); // null: drop the statement
+  virtual StmtRef stmt(StmtRef from); // of one that exists; null: drop it
 
 protected:
   Builder &to() { return to_; }
