@@ -30,38 +30,22 @@ struct Job {
   bool missing = true;
 };
 
-struct Choice {
-  schedule::Schedule schedule;
-  std::string by;
-};
-
 // Records of this device that are not used, to be said once.
 struct Ignored {
   int count = 0;
   std::string first_reason;
 };
 
-// A record of this device; else the cost model's choice, and where tuning would start from.
-Choice choose_recorded(const poly::Group &group, const runtime::Device &device,
-                       const SessionOptions &options, Ignored &ignored) {
-  if (options.records == nullptr)
-    return {search::pick(group.anchor, device.target()), "model"};
-  Recorded recorded = find_recorded(*options.records, group, device);
-  if (recorded.tuned)
-    return {std::move(*recorded.tuned), "tuned on this device"};
-  if (!recorded.ignored.empty() && ignored.count++ == 0)
-    ignored.first_reason = recorded.ignored;
-  std::string by = "model";
-  if (!recorded.starts.empty() && recorded.ignored.empty())
-    by += "; starting point from " + recorded.starts.front().from;
-  return {search::pick(group.anchor, device.target()), by};
-}
-
 // The algorithm asked for where it fits, else as records or the cost model say.
 Choice choose(const poly::Group &group, const runtime::Device &device,
               const SessionOptions &options, Ignored &ignored) {
-  if (options.algorithm.empty())
-    return choose_recorded(group, device, options, ignored);
+  if (options.algorithm.empty()) {
+    std::string reason;
+    Choice choice = choose_schedule(options.records, group, device, &reason);
+    if (!reason.empty() && ignored.count++ == 0)
+      ignored.first_reason = reason;
+    return choice;
+  }
   schedule::NamedSchedule named =
       schedule::named_schedule(options.algorithm, group.anchor, device.target());
   if (named.schedule)

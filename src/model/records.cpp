@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "lower/pipeline.h"
+#include "search/pick.h"
 
 namespace tilefuse::model {
 namespace {
@@ -64,6 +65,20 @@ Recorded find_recorded(runtime::RecordStore &records, const poly::Group &group,
     }
   }
   return found;
+}
+
+Choice choose_schedule(runtime::RecordStore *records, const poly::Group &group,
+                       const runtime::Device &device, std::string *ignored) {
+  Recorded recorded;
+  if (records != nullptr)
+    recorded = find_recorded(*records, group, device);
+  if (recorded.tuned)
+    return {std::move(*recorded.tuned), "tuned on this device"};
+  *ignored = recorded.ignored;
+  std::string by = "model";
+  if (!recorded.starts.empty() && recorded.ignored.empty())
+    by += "; starting point from " + recorded.starts.front().from;
+  return {search::pick(group.anchor, device.target()), by};
 }
 
 } // namespace tilefuse::model

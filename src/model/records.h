@@ -37,6 +37,18 @@ struct Recorded {
 Recorded find_recorded(runtime::RecordStore &records, const poly::Group &group,
                        const runtime::Device &device);
 
+// What a kernel is compiled with, and who says so: "tuned on this device", "model", or "model;
+// starting point from DEVICE" where tuning would begin with another device's record.
+struct Choice {
+  schedule::Schedule schedule;
+  std::string by;
+};
+
+// By a record of this device, else by the cost model. `ignored` gets the reason when there is a
+// record of this device that is not used. Without records it is always the model.
+Choice choose_schedule(runtime::RecordStore *records, const poly::Group &group,
+                       const runtime::Device &device, std::string *ignored);
+
 // A schedule's text from outside: nothing when it is not one for this nest, or not legal. `why`
 // gets the reason.
 std::optional<schedule::Schedule> legal_schedule(const nest::Nest &nest, std::string_view text,

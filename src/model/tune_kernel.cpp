@@ -20,11 +20,12 @@ using runtime::Trial;
 using schedule::Schedule;
 using search::Source;
 
-constexpr double kWins = 0.985;        // of the time of the best so far: less is noise
-constexpr double kFinalist = 1.08;     // of the fastest of a round: measured longer
-constexpr double kTooSlow = 3;         // times the best so far: not measured at length
-constexpr double kFirstSeconds = 0.06; // of measuring all candidates, about
-constexpr double kFinalSeconds = 0.1;  // of measuring the finalists
+constexpr double kWins = 0.985;           // of the time of the best so far: less is noise
+constexpr double kFinalist = 1.08;        // of the fastest of a round: measured longer
+constexpr double kTooSlow = 3;            // times the best so far: not measured at length
+constexpr double kFirstSeconds = 0.06;    // of measuring all candidates, about
+constexpr double kFinalSeconds = 0.1;     // of measuring the finalists
+constexpr std::size_t kRoundsToDoubt = 3; // in which the best so far was slower than the model's
 constexpr int kLeastPasses = 5;
 constexpr int kMostPasses = 101;
 constexpr int kMostStarts = 2; // a schedule whose measuring killed the process this often is left
@@ -49,45 +50,7 @@ std::int64_t samples_of(const poly::Group &group) {
   return nest::flops(group.anchor) <= kFullFlops ? 0 : kSamples;
 }
 
-// One after the other where all at once fail: one that cannot be built does not keep the rest.
-std::vector<std::optional<Package>> build_packages(std::vector<std::optional<Package>> emitted,
-                                                   runtime::Device &device) {
-  std::vector<Package> sources;
-  for (const std::optional<Package> &package : emitted)
-    if (package)
-      sources.push_back(*package);
-  try {
-    std::vector<Package> built = device.build(std::move(sources));
-    auto next = built.begin();
-    for (std::optional<Package> &package : emitted)
-      if (package)
-        package = std::move(*next++);
-    return emitted;
-  } catch (const Error &) {
-    if (emitted.size() == 1)
-      return {std::nullopt};
-  }
-  for (std::optional<Package> &package : emitted)
-    package = build_packages({std::move(package)}, device).front();
-  return emitted;
-}
-
 } // namespace
-
-std::vector<std::optional<Package>> build_schedules(const poly::Group &group,
-                                                    const std::vector<Schedule> &schedules,
-                                                    const Workshop &shop) {
-  const Target &target = shop.device.target();
-  std::vector<std::optional<Package>> emitted(schedules.size());
-  shop.pool.parallel_for(static_cast<std::int64_t>(schedules.size()), [&](int, std::int64_t i) {
-    const auto k = static_cast<std::size_t>(i);
-    try {
-      emitted[k] = shop.emitter.emit(lower::lower(group, schedules[k], target), target);
-    } catch (const Error &) { // too large for the code generator
-    }
-  });
-  return build_packages(std::move(emitted), shop.device);
-}
 
 KernelTuner::KernelTuner(const poly::Group &group, const Target &target)
     : group_(group), search_(group.anchor, target), best_(search_.model_choice()) {}
@@ -269,50 +232,83 @@ void KernelTuner::measure(std::vector<Candidate> &candidates) {
   compare(alive, kFirstSeconds * (1 + static_cast<double>(alive.size()) / 4));
 }
 
-// The finalists are measured longer; the fastest that computes what it should becomes the best.
-void KernelTuner::adopt_best(std::vector<Candidate> &candidates, const Workshop &shop) {
+// Of a round: those about as fast as the fastest.
+std::vector<KernelTuner::Candidate *>
+KernelTuner::finalists_of(std::vector<Candidate> &candidates) const {
   double least = ratio_;
-  std::vector<Candidate *> finalists;
   for (const Candidate &candidate : candidates)
     if (candidate.state == Trial::State::Measured)
       least = std::min(least, candidate.ratio);
+  std::vector<Candidate *> finalists;
   for (Candidate &candidate : candidates)
     if (candidate.state == Trial::State::Measured && candidate.ratio <= least * kFinalist)
       finalists.push_back(&candidate);
+  return finalists;
+}
+
+// The finalists are measured longer; the fastest that computes what it should becomes the best.
+void KernelTuner::adopt_best(std::vector<Candidate> &candidates, const Workshop &shop) {
+  std::vector<Candidate *> finalists = finalists_of(candidates);
   const std::vector<double> medians = compare(finalists, kFinalSeconds);
   model_rounds_.push_back(medians[0]);
   model_seconds_ = median(model_rounds_);
   ratios_.push_back(best_timed_ == model_timed_ ? 1 : medians[1] / medians[0]);
   ratio_ = median(ratios_);
+  if (ratio_ > 1 && ratios_.size() >= kRoundsToDoubt)
+    give_up_best(shop);
   std::sort(finalists.begin(), finalists.end(),
             [](const Candidate *a, const Candidate *b) { return a->ratio < b->ratio; });
   for (Candidate *candidate : finalists) {
     if (candidate->ratio > kWins * ratios_.back() && !model_is_wrong_)
       return;
-    if (const std::optional<std::string> fault =
-            fault_of(candidate->proposal.schedule, candidate->package, shop)) {
-      candidate->state = Trial::State::Wrong;
-      ++wrong_;
-      if (shop.options.warn)
-        shop.options.warn(fmt::format("a schedule of kernel '{}' computes something wrong ({}) and "
-                                      "is not used; please report it:\n{}",
-                                      group_.anchor.name, *fault, candidate->text));
-      continue;
-    }
-    if (best_timed_ != model_timed_)
-      timed_->drop(best_timed_);
-    best_ = candidate->proposal.schedule;
-    best_package_ = candidate->package;
-    best_timed_ = *candidate->timed;
-    best_source_ = std::string(to_string(candidate->proposal.source));
-    for (const StartingPoint &start : starts_)
-      if (candidate->proposal.source == Source::Start && start.schedule == best_)
-        best_source_ = "start from " + start.from;
-    ratio_ = candidate->ratio;
-    ratios_ = {ratio_};
-    model_is_wrong_ = false;
-    return record(shop);
+    const std::optional<std::string> fault =
+        fault_of(candidate->proposal.schedule, candidate->package, shop);
+    if (!fault)
+      return adopt(*candidate, shop);
+    candidate->state = Trial::State::Wrong;
+    complain(fmt::format("a schedule of kernel '{}' computes something wrong ({}) and is not used; "
+                         "please report it:\n{}",
+                         group_.anchor.name, *fault, candidate->text),
+             shop);
   }
+}
+
+void KernelTuner::complain(const std::string &text, const Workshop &shop) {
+  ++wrong_;
+  if (shop.options.warn)
+    shop.options.warn(text);
+}
+
+void KernelTuner::adopt(const Candidate &candidate, const Workshop &shop) {
+  if (best_timed_ != model_timed_)
+    timed_->drop(best_timed_);
+  best_ = candidate.proposal.schedule;
+  best_package_ = candidate.package;
+  best_timed_ = *candidate.timed;
+  best_source_ = std::string(to_string(candidate.proposal.source));
+  for (const StartingPoint &start : starts_)
+    if (candidate.proposal.source == Source::Start && start.schedule == best_)
+      best_source_ = "start from " + start.from;
+  ratio_ = candidate.ratio;
+  ratios_ = {ratio_};
+  model_is_wrong_ = false;
+  record(shop);
+}
+
+// What seemed to win was luck, or what made it win is gone: the model's choice is the best again.
+void KernelTuner::give_up_best(const Workshop &shop) {
+  if (!is_checked_)
+    verify_model_choice(shop);
+  if (!trusts_model_)
+    return;
+  timed_->drop(best_timed_);
+  best_ = search_.model_choice();
+  best_package_ = model_package_;
+  best_timed_ = model_timed_;
+  best_source_ = "model";
+  ratio_ = 1;
+  ratios_ = {1};
+  record(shop);
 }
 
 // Small integers must come out as the model's choice gave them, to the bit, where they are exact;
@@ -346,13 +342,12 @@ void KernelTuner::verify_model_choice(const Workshop &shop) {
   if (const auto fault = fault_of(search_.model_choice(), model_package_, shop)) {
     model_is_wrong_ = best_ == search_.model_choice();
     trusted_.clear();
-    ++wrong_;
-    if (shop.options.warn)
-      shop.options.warn(fmt::format("the cost model's choice for kernel '{}' computes something "
-                                    "wrong ({}); please report it",
-                                    group_.anchor.name, *fault));
-    return;
+    return complain(fmt::format("the cost model's choice for kernel '{}' computes something wrong "
+                                "({}); please report it",
+                                group_.anchor.name, *fault),
+                    shop);
   }
+  trusts_model_ = true;
   if (!is_recorded_)
     record(shop);
 }

@@ -8,30 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "base/thread_pool.h"
-#include "emit/emitter.h"
 #include "model/records.h"
 #include "model/timed_group.h"
-#include "model/tune.h"
+#include "model/tune_build.h"
 #include "search/tune.h"
 
 namespace tilefuse::model {
-
-// What all kernels of one tuning run share.
-struct Workshop {
-  runtime::Device &device;
-  runtime::KernelCache &cache;
-  runtime::RecordStore &records;
-  const emit::Emitter &emitter;
-  ThreadPool &pool;
-  const TuneOptions &options;
-};
-
-// Built packages by schedule; nothing where code could not be made. What the cache has is taken
-// from there.
-std::vector<std::optional<Package>>
-build_schedules(const poly::Group &group, const std::vector<schedule::Schedule> &schedules,
-                const Workshop &shop);
 
 class KernelTuner {
 public:
@@ -73,6 +55,10 @@ private:
   void measure(std::vector<Candidate> &candidates);
   std::vector<double> compare(const std::vector<Candidate *> &candidates, double seconds);
   void adopt_best(std::vector<Candidate> &candidates, const Workshop &shop);
+  std::vector<Candidate *> finalists_of(std::vector<Candidate> &candidates) const;
+  void adopt(const Candidate &candidate, const Workshop &shop);
+  void give_up_best(const Workshop &shop);
+  void complain(const std::string &text, const Workshop &shop);
   void verify_model_choice(const Workshop &shop);
   std::optional<std::string> fault_of(const schedule::Schedule &schedule, const Package &built,
                                       const Workshop &shop);
@@ -93,9 +79,10 @@ private:
   double ratio_ = 1;           // best over model, median of the rounds since it was adopted
   std::vector<double> ratios_; // of those rounds
   std::vector<double> model_rounds_;
-  program::Bytes trusted_;  // what the verified model's choice stores for small integers
-  bool is_checked_ = false; // the model's choice was verified, or found wrong
-  bool model_is_wrong_ = false;
+  program::Bytes trusted_;      // what the verified model's choice stores for small integers
+  bool is_checked_ = false;     // the model's choice was verified, or found wrong
+  bool trusts_model_ = false;   // the model's choice was verified
+  bool model_is_wrong_ = false; // and there is no other yet
   bool is_recorded_ = false;
   bool is_unwritten_ = false; // a record could not be written yet
   std::string in_store_;      // schedule of this device's record there

@@ -5,6 +5,7 @@
 
 #include "kernel/text.h"
 #include "lower/pipeline.h"
+#include "model/records.h"
 #include "program/storage.h"
 #include "report/candidates.h"
 #include "report/schedule_mapping.h"
@@ -25,14 +26,27 @@ std::vector<std::size_t> statements_of(const program::Program &program,
   return statements;
 }
 
+// On a device: who chose the schedule, and where that is not the cost model, which it is.
+std::string choice_text(const nest::Nest &nest, const model::Choice &chosen,
+                        const std::string &ignored) {
+  std::string text = "schedule: " + chosen.by + "\n";
+  if (!ignored.empty())
+    text += "the tuning record of this device is not used: " + ignored + "\n";
+  return text + schedule::to_text(nest, chosen.schedule);
+}
+
 } // namespace
 
 std::string explain_group(const poly::Group &group, const ScheduleOptions &options) {
   const nest::Nest &nest = group.anchor;
   const std::vector<search::Candidate> ranked =
       search::candidates(nest, options.target, options.candidates);
-  const schedule::Schedule &choice = ranked.front().schedule;
-  std::string text;
+  model::Choice chosen = {ranked.front().schedule, "model"};
+  std::string ignored;
+  if (options.device != nullptr)
+    chosen = model::choose_schedule(options.records, group, *options.device, &ignored);
+  const schedule::Schedule &choice = chosen.schedule;
+  std::string text = options.device == nullptr ? "" : choice_text(nest, chosen, ignored);
   const auto add = [&](Section section, const auto &make) {
     if (options.sections.count(section) != 0)
       text += heading(section) + make();

@@ -9,6 +9,8 @@
 #include "poly/group.h"
 #include "report/layers.h"
 #include "report/sections.h"
+#include "runtime/device.h"
+#include "runtime/record_store.h"
 #include "target/target.h"
 
 namespace tilefuse::report {
@@ -16,6 +18,10 @@ namespace tilefuse::report {
 struct ScheduleOptions {
   Target target;
   std::size_t candidates = 5;
+  // With a device, whose target `target` must be: kernels are explained as they are compiled for
+  // it, by its tuning records where there are any.
+  const runtime::Device *device = nullptr;
+  runtime::RecordStore *records = nullptr;
   Sections sections;
 };
 

@@ -56,10 +56,12 @@ program::Program convolution() {
   return program;
 }
 
-// A device whose kernels, but for the first that was loaded, seem fast and compute nothing.
+// A device that says that kernels, but for the first that was loaded, take `seconds` where that one
+// takes 1e-3; and where it `spoils` them they compute nothing.
 class Liar final : public runtime::Device {
 public:
-  explicit Liar(runtime::Device &inner) : inner_(inner) {}
+  Liar(runtime::Device &inner, double seconds, bool spoils)
+      : inner_(inner), seconds_(seconds), spoils_(spoils) {}
 
   const Target &target() const override { return inner_.target(); }
   const std::string &name() const override { return inner_.name(); }
@@ -82,7 +84,8 @@ public:
       honest_ = built.code;
     auto kernel = std::make_unique<Kernel>();
     kernel->inner = inner_.load(built, bindings);
-    for (std::size_t i = 0; i < bindings.size() && built.code != honest_; ++i)
+    kernel->is_honest = built.code == honest_;
+    for (std::size_t i = 0; i < bindings.size() && spoils_ && !kernel->is_honest; ++i)
       if (built.args[i].written)
         kernel->spoiled.push_back(bindings[i]);
     return kernel;
@@ -97,7 +100,7 @@ public:
   std::vector<double> time_each(std::span<runtime::Launchable *const> kernels) override {
     std::vector<double> seconds;
     for (runtime::Launchable *kernel : kernels)
-      seconds.push_back(dynamic_cast<Kernel &>(*kernel).spoiled.empty() ? 1e-3 : 1e-6);
+      seconds.push_back(dynamic_cast<Kernel &>(*kernel).is_honest ? 1e-3 : seconds_);
     return seconds;
   }
 
@@ -105,8 +108,11 @@ private:
   struct Kernel final : runtime::Launchable {
     std::unique_ptr<runtime::Launchable> inner;
     std::vector<Binding> spoiled;
+    bool is_honest = true;
   };
   runtime::Device &inner_;
+  double seconds_;
+  bool spoils_;
   std::string honest_;
 };
 
@@ -128,6 +134,14 @@ protected:
     runtime::KernelCache cache("", {});
     return model::tune_model(convolution(), on != nullptr ? *on : device(), cache, records,
                              {.budget = budget, .warn = collect()});
+  }
+  poly::Group group() {
+    const auto stored = program::assign_storage(model::simplify(convolution()));
+    return poly::make_groups(stored).at(0).group;
+  }
+  std::string models_choice() {
+    const nest::Nest nest = group().anchor;
+    return schedule::to_text(nest, search::pick(nest, device().target()));
   }
   // Who chose the schedule of a session's kernel.
   std::string chosen_by(RecordStore *records) {
@@ -172,7 +186,7 @@ TEST_P(Tune, GoesOnWhereItWas) {
 
 TEST_P(Tune, AWrongKernelIsNeverRecorded) {
   RecordStore records(path(), RecordStore::Mode::Create, collect());
-  Liar liar(device());
+  Liar liar(device(), 1e-6, true);
   const TuneReport report = tune(records, 1.5, &liar);
   EXPECT_GT(report.wrong, 0);
   EXPECT_EQ(report.kernels.at(0).source, "model");
@@ -180,9 +194,22 @@ TEST_P(Tune, AWrongKernelIsNeverRecorded) {
   EXPECT_NE(warnings_[0].find("computes something wrong"), std::string::npos) << warnings_[0];
   const std::vector<TuningRecord> all = records.all();
   ASSERT_EQ(all.size(), 1u);
-  const auto stored = program::assign_storage(model::simplify(convolution()));
-  const nest::Nest nest = poly::make_groups(stored).at(0).group.anchor;
-  EXPECT_EQ(all[0].schedule, schedule::to_text(nest, search::pick(nest, device().target())));
+  EXPECT_EQ(all[0].schedule, models_choice());
+}
+
+// A record that is slower than the model's choice, round after round, makes place for it.
+TEST_P(Tune, ARecordThatIsNotFasterIsGivenUp) {
+  RecordStore records(path(), RecordStore::Mode::Create, collect());
+  Liar fast(device(), 0.5e-3, false);
+  tune(records, 1.5, &fast);
+  const TuningRecord won = records.all().at(0);
+  ASSERT_NE(won.schedule, models_choice());
+  EXPECT_DOUBLE_EQ(won.seconds, 0.5e-3);
+  Liar slow(device(), 1.2e-3, false);
+  for (int i = 0; i < 8 && records.all().at(0).schedule == won.schedule; ++i)
+    tune(records, 1.5, &slow);
+  EXPECT_EQ(records.all().at(0).schedule, models_choice());
+  EXPECT_TRUE(warnings_.empty()) << warnings_.front();
 }
 
 TEST_P(Tune, RecordsOfOthersAreStartingPoints) {
@@ -221,13 +248,11 @@ TEST_P(Tune, RecordsOfOthersAreStartingPoints) {
 TEST_P(Tune, TheSameRecordsGiveTheSameChoice) {
   RecordStore records(path(), RecordStore::Mode::Create, collect());
   tune(records, 1);
-  const auto stored = program::assign_storage(model::simplify(convolution()));
-  const poly::Group group = poly::make_groups(stored).at(0).group;
-  const model::Recorded first = model::find_recorded(records, group, device());
+  const model::Recorded first = model::find_recorded(records, group(), device());
   ASSERT_TRUE(first.tuned);
   for (int i = 0; i < 3; ++i) {
     RecordStore again(path(), RecordStore::Mode::Existing, collect());
-    EXPECT_EQ(model::find_recorded(again, group, device()).tuned, first.tuned);
+    EXPECT_EQ(model::find_recorded(again, group(), device()).tuned, first.tuned);
   }
 }
 

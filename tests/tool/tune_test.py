@@ -4,6 +4,7 @@
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import time
@@ -43,6 +44,9 @@ class Tune(ToolTest):
         self.assertEqual([k for k, by in enumerate(chosen) if by == "tuned on this device"], [4])
         self.assertEqual(set(self.chosen("--records", self.records, "--no-cache")), set(chosen))
         self.assertEqual(set(self.chosen("--no-records")), {"model"})
+        for number, by in ((4, "tuned on this device"), (1, "model")):
+            told = self.succeed("explain", MODEL, "--layer", number, "--device", "cpu", "--records", self.records)
+            self.assertIn(f"\nschedule: {by}\nschedule nest vector\n", told)
         answer = self.succeed("verify", MODEL, "--device", "cpu", "--records", self.records)
         self.assertIn("agree with the reference", answer)
 
@@ -120,6 +124,20 @@ class Tune(ToolTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stderr.count("warning"), 1, done.stderr)
         self.assertIn("not recorded", done.stdout)
+
+    def test_full_disk(self):
+        """Files cannot grow past a size: it is said, what was kept is right, and the next run goes on."""
+        def no_growth():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (60000, 60000))
+        done = self.tool("tune", MODEL, "--device", "cpu", "--budget", "3s", "--records", self.records, "--no-cache",
+                         preexec_fn=no_growth)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr.count("warning"), 1, done.stderr)
+        kept = {row["group"] for row in self.exported()}
+        self.tune()
+        self.assertLessEqual(kept, {row["group"] for row in self.exported()})
+        self.succeed("verify", MODEL, "--device", "cpu", "--records", self.records)
 
 
 if __name__ == "__main__":

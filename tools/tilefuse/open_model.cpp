@@ -63,6 +63,13 @@ void warn(const std::string &text) {
   std::fprintf(stderr, "tilefuse: warning: %s\n", printable(text).c_str());
 }
 
+void add_record_options(CLI::App &verb, ModelOptions &options) {
+  auto *records =
+      verb.add_option("--records", options.records, "Tuning records, a file")->type_name("PATH");
+  verb.add_flag("--no-records", options.no_records, "Use no tuning records and keep none")
+      ->excludes(records);
+}
+
 void add_model_options(CLI::App &verb, ModelOptions &options) {
   verb.add_option("model", options.model, "ONNX model")->required()->type_name("MODEL");
   verb.add_option("--device", options.device,
@@ -77,10 +84,7 @@ void add_model_options(CLI::App &verb, ModelOptions &options) {
   auto *cache = verb.add_option("--cache", options.cache, "Kernel cache file")->type_name("PATH");
   verb.add_flag("--no-cache", options.no_cache, "Neither read nor write a kernel cache")
       ->excludes(cache);
-  auto *records =
-      verb.add_option("--records", options.records, "Tuning records, a file")->type_name("PATH");
-  verb.add_flag("--no-records", options.no_records, "Use no tuning records and keep none")
-      ->excludes(records);
+  add_record_options(verb, options);
   verb.add_option(
       "--algorithm", options.algorithm,
       fmt::format("Force one where it fits: {}", fmt::join(schedule::algorithm_names(), ", ")));

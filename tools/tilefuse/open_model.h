@@ -38,6 +38,9 @@ struct ModelOptions {
 // Declares the options above on a verb. `options` must outlive parsing.
 void add_model_options(CLI::App &verb, ModelOptions &options);
 
+// --records and --no-records alone.
+void add_record_options(CLI::App &verb, ModelOptions &options);
+
 // The model as a program; `shapes` bind symbolic dimensions of inputs.
 program::Program import(const ModelOptions &options,
                         const std::map<std::string, program::Shape> &shapes);

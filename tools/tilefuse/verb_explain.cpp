@@ -15,6 +15,7 @@
 #include "model/compile.h"
 #include "nest/fold.h"
 #include "onnx/import.h"
+#include "open_model.h"
 #include "paths.h"
 #include "report/layers.h"
 #include "report/plaidml_report.h"
@@ -32,6 +33,7 @@ struct Arguments {
   std::string layer;
   std::string cost = "model";
   std::string target;
+  ModelOptions on; // device and records
   std::string walk = "fast";
   std::string sections;
   std::vector<std::string> tiles;
@@ -65,12 +67,33 @@ report::Explanation explain_plaidml(const program::Program &program, const Argum
   return report::explain_with_plaidml(program, options);
 }
 
-report::Explanation explain_schedules(const program::Program &program, const Arguments &args) {
+// With --device: that device and its tuning records.
+struct OnDevice {
+  std::unique_ptr<runtime::Device> device;
+  std::unique_ptr<runtime::RecordStore> records;
+};
+
+OnDevice open_asked(const Arguments &args) {
+  if (args.on.device.empty())
+    return {};
+  if (!args.target.empty() || args.cost != "model")
+    throw Error(ErrorCode::Unsupported, "--device comes with its own target and the cost model", {},
+                {"leave out --target and --cost, or --device"});
+  return {open_device(args.on.device, args.on.threads),
+          open_records(args.on, runtime::RecordStore::Mode::Existing)};
+}
+
+report::Explanation explain_schedules(const program::Program &program, const Arguments &args,
+                                      const OnDevice &on) {
   if (!args.tiles.empty())
     throw Error(ErrorCode::Unsupported, "--tile is for --cost plaidml", {},
                 {"tilefuse opt --schedule FILE takes a schedule of your own"});
   report::ScheduleOptions options;
-  options.target = find_target(args.target.empty() ? "cpu_avx2" : args.target);
+  options.target = on.device != nullptr
+                       ? on.device->target()
+                       : find_target(args.target.empty() ? "cpu_avx2" : args.target);
+  options.device = on.device.get();
+  options.records = on.records.get();
   if (args.candidates > 0)
     options.candidates = args.candidates;
   options.sections = report::parse_sections(args.sections);
@@ -88,13 +111,15 @@ program::Program read_program(const Arguments &args) {
 }
 
 std::string explain(const Arguments &args) {
+  const OnDevice on = open_asked(args);
   program::Program program = read_program(args);
   if (args.cost == "model")
     program = model::simplify(program);
   else if (is_model(args.file))
     program = nest::fold_constants(program);
-  const report::Explanation explanation =
-      args.cost == "plaidml" ? explain_plaidml(program, args) : explain_schedules(program, args);
+  const report::Explanation explanation = args.cost == "plaidml"
+                                              ? explain_plaidml(program, args)
+                                              : explain_schedules(program, args, on);
   const bool everything = args.layer.empty() && !is_model(args.file);
   return report::text_of(explanation, everything ? "" : args.layer, everything);
 }
@@ -121,6 +146,10 @@ void add_explain(CLI::App &app) {
   verb->add_option(
       "--target", args->target,
       "A row of devices/; cpu_avx2 if not given, plaidml_test_gpu with --cost plaidml");
+  verb->add_option("--device", args->on.device,
+                   "Explain for this device, by its tuning records where there are any")
+      ->type_name("DEVICE");
+  add_record_options(*verb, args->on);
   verb->add_option("--candidates", args->candidates, "How many candidates to print at most")
       ->check(CLI::PositiveNumber);
   verb->add_option("--tile", args->tiles, "With plaidml: judge this tile, 8,32,2,3,16,2,2");
