@@ -45,8 +45,10 @@ constexpr double kCacheRatio = 1.5;
 constexpr double kLoopInstructions = 4;
 constexpr double kCopyInstructions = 5;
 constexpr double kGuardInstructions = 3;
-// Once per block: where a copied vector lies in the tensor and in local memory.
-constexpr double kAddressInstructions = 20;
+// Each digit of where a copied vector lies in the tensor and in local memory: worked out once per
+// block for up to so many vectors of a work-item, else at each copy.
+constexpr double kDigitInstructions = 10;
+constexpr double kWrittenRounds = 64;
 constexpr double kResultInstructions = 4;
 // A compiler unrolls a loop so far.
 constexpr double kUnrolled = 4;
@@ -92,7 +94,8 @@ private:
   double unrolled() const;
   double shared_taps(int input) const;
   double guards(int input) const;
-  double staged_accesses(int input) const;
+  double copy_width(int input) const;
+  double staged_elems(int input) const;
   Block block() const;
   void add_direct(int input, Block &block) const;
   void add_staged(int input, Block &block) const;
@@ -210,12 +213,25 @@ double WorkItemModel::guards(int input) const {
   return count;
 }
 
-// Vectors that the block copies in one refill.
-double WorkItemModel::staged_accesses(int input) const {
+// Elements that a work-item copies at once.
+double WorkItemModel::copy_width(int input) const {
+  const schedule::StageTile tile = stage_tile(nest_, schedule_, input);
+  if (tile.dims.empty())
+    return 1;
+  const schedule::StageDim &inner = tile.dims.back();
+  const nest::Dim dim = source_of(nest_, schedule_, input).dims[at(inner.dim)];
+  for (const std::int64_t width : {4, 2})
+    if (dim.stride == 1 && inner.range % width == 0 && (!inner.checked || dim.size % width == 0))
+      return static_cast<double>(width);
+  return 1;
+}
+
+// Elements that the block copies in one refill.
+double WorkItemModel::staged_elems(int input) const {
   double elems = 1;
   for (const schedule::StageDim &dim : stage_tile(nest_, schedule_, input).dims)
     elems *= static_cast<double>(dim.range);
-  return elems / 4;
+  return elems;
 }
 
 double WorkItemModel::registers() const {
@@ -227,7 +243,7 @@ double WorkItemModel::registers() const {
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
     fewest = std::min(fewest, fragments(nest_.inputs[k]));
     if (schedule_.stages[k].twice)
-      ahead += staged_accesses(static_cast<int>(k)) * 2 / items_;
+      ahead += staged_elems(static_cast<int>(k)) / items_;
   }
   return accumulators + fewest + ahead + kSpareRegisters;
 }
@@ -402,16 +418,29 @@ void WorkItemModel::add_staged(int input, Block &block) const {
 
   const double times = steps() * refills(input);
   const schedule::Stage &stage = schedule_.stages[at(input)];
-  const double copied = std::ceil(staged_accesses(input) / items_) * warps_; // vectors of warps
-  const double stores = stage.layout == schedule::Layout::Plain ? 2 : 4;
-  block.issue += copied * kAddressInstructions + times * copied * (kCopyInstructions + stores);
-  block.wavefronts += times * copied * 2 * 4;
+  const double width = copy_width(input);
+  const double rounds = std::ceil(staged_elems(input) / width / items_);
+  const double copied = rounds * warps_; // vectors of warps
+  const double stores = stage.layout == schedule::Layout::Plain ? 1 : width;
+  double instructions = kCopyInstructions + 1 + stores; // of a copied vector
+  double digits = 0;
+  for (const schedule::StageDim &dim : stage_tile(nest_, schedule_, input).dims) {
+    instructions += dim.checked ? kGuardInstructions : 0;
+    digits += dim.range > 1 ? 1 : 0;
+  }
+  const bool is_loop = rounds > kWrittenRounds;
+  const double addresses = is_loop ? times : 1; // how often they are worked out
+  const double wait = kCacheLatency + kMissLatency;
+  block.issue += copied * addresses * digits * kDigitInstructions;
+  block.issue += times * copied * instructions;
+  block.exposed += rounds * addresses * digits * kDigitInstructions;
+  block.exposed += is_loop ? times * rounds * wait / kUnrolled : 0;
+  block.wavefronts += times * copied * 2 * width;
   block.miss_bytes += times * copy_sectors(nest_, schedule_, target_, input) * target_.sector_bytes;
   const double compute = reduced_points() / std::max(1.0, refills(input));
-  const double wait = kCacheLatency + kMissLatency;
-  block.exposed += copied / warps_ * kAddressInstructions;
-  block.exposed += times * (stage.twice ? std::max(0.0, wait - 4 * compute) + kBarrierLatency
-                                        : wait + 2 * kBarrierLatency + copied / warps_ * 4);
+  block.exposed +=
+      times * (rounds * instructions + kBarrierLatency +
+               (stage.twice ? std::max(0.0, wait - 4 * compute) : wait + kBarrierLatency));
 }
 
 // Post-ops and stores.
