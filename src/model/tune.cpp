@@ -100,6 +100,7 @@ private:
 
   void make_tuners() {
     tuners_.resize(kernels_.size());
+    is_known_.resize(kernels_.size());
     shop_.pool.parallel_for(static_cast<std::int64_t>(kernels_.size()), [&](int, std::int64_t i) {
       const auto k = static_cast<std::size_t>(i);
       tuners_[k] = std::make_unique<KernelTuner>(kernels_[k].placed->group, shop_.device.target());
@@ -113,6 +114,7 @@ private:
     release(k);
     stakes_.push_back({.seconds = tuners_[k]->best_seconds(),
                        .launches = static_cast<double>(kernels_[k].launches),
+                       .fruitless = static_cast<double>(tuners_[k]->tried()) / kBatch,
                        .cost = std::max(kLeastFirstCost, kBatch / 2 * (elapsed() - begun))});
     show(k);
   }
@@ -139,9 +141,12 @@ private:
     stake.is_done = !tuners_[k]->round(count, shop_);
     release(k);
     const double scale = kBatch / static_cast<double>(count);
-    // Only what was adopted counts: measured anew, the same schedule takes a little more or less.
     const double after = tuners_[k]->best_seconds();
     learn(stake, before, after, (elapsed() - begun) * scale);
+    is_known_[k] = true;
+    for (std::size_t other = 0; other < stakes_.size(); ++other)
+      if (!is_known_[other])
+        stakes_[other].cost = stake.cost;
     show(k);
     return true;
   }
@@ -168,6 +173,7 @@ private:
   Clock::time_point start_;
   bool holds_buffers_ = true;
   int rounds_ = 0;
+  std::vector<bool> is_known_; // what a round of a kernel costs
 };
 
 } // namespace

@@ -15,9 +15,10 @@ using schedule::Schedule;
 constexpr std::size_t kRanking = 48;
 constexpr std::size_t kParents = 4;
 constexpr int kTriesPerProposal = 24;
-constexpr int kDraws = 12;           // random schedules of which the best predicted is tried
-constexpr double kHopeless = 4;      // times the prediction of the best: not tried
-constexpr double kLeastGain = 0.003; // no kernel is given up for good
+constexpr int kDraws = 12;         // random schedules of which the best predicted is tried
+constexpr double kHopeless = 4;    // times the prediction of the best: not tried
+constexpr double kFruit = 0.01;    // share of the time that is more than noise
+constexpr double kUsualGain = 0.1; // of a round of a kernel of which nothing is known
 constexpr double kLeastCost = 1e-3;
 
 // The name does not decide what is generated.
@@ -155,9 +156,14 @@ std::vector<Proposal> KernelSearch::propose(std::size_t count) {
 
 void learn(Stake &stake, double before, double after, double cost) {
   const double saved = before > 0 ? std::max(0.0, 1 - after / before) : 0;
-  stake.gain = std::max(kLeastGain, (stake.gain + saved) / 2);
+  stake.hope = (stake.hope + saved) / 2;
+  stake.fruitless = saved > kFruit ? 0 : stake.fruitless + 1;
   stake.cost = std::max(cost, kLeastCost);
   stake.seconds = after;
+}
+
+double expected_gain(const Stake &stake) {
+  return std::max(stake.hope, kUsualGain / (1 + stake.fruitless));
 }
 
 std::size_t next_stake(std::span<const Stake> stakes) {
@@ -166,7 +172,7 @@ std::size_t next_stake(std::span<const Stake> stakes) {
   for (std::size_t k = 0; k < stakes.size(); ++k) {
     const Stake &stake = stakes[k];
     const double value =
-        stake.seconds * stake.launches * stake.gain / std::max(stake.cost, kLeastCost);
+        stake.seconds * stake.launches * expected_gain(stake) / std::max(stake.cost, kLeastCost);
     if (!stake.is_done && (best == stakes.size() || value > most)) {
       best = k;
       most = value;

@@ -72,13 +72,17 @@ private:
 struct Stake {
   double seconds = 0;   // of one launch, as well as is known now
   double launches = 1;  // in the network
-  double gain = 0.2;    // share of the time that another round is expected to save
+  double hope = 0.2;    // share of the time that rounds saved lately
+  double fruitless = 0; // rounds since one that saved something
   double cost = 1;      // seconds of a round
   bool is_done = false; // nothing left to try
 };
 
 // After a round that took `cost` seconds and brought `before` seconds down to `after`.
 void learn(Stake &stake, double before, double after, double cost);
+// The share of its time that a kernel's next round is expected to save. Each round that brings
+// nothing lowers it, so that a kernel's rounds come to be in proportion to its time.
+double expected_gain(const Stake &stake);
 // The stake whose next round saves most per second of tuning, or size() when all are done.
 std::size_t next_stake(std::span<const Stake> stakes);
 

@@ -147,6 +147,13 @@ TEST(Stakes, LongAndOftenLaunchedKernelsComeFirst) {
   EXPECT_EQ(search::next_stake(stakes), 0u) << "rounds that bring nothing lower the hope";
   search::learn(stakes[0], 1e-3, 0.4e-3, 1);
   EXPECT_EQ(search::next_stake(stakes), 0u) << "a gain keeps it up";
+  for (int i = 0; i < 30; ++i) {
+    const std::size_t next = search::next_stake(stakes);
+    search::learn(stakes[next], stakes[next].seconds, stakes[next].seconds, 1);
+  }
+  EXPECT_GT(stakes[0].fruitless, 1) << "what brings nothing does not take all";
+  EXPECT_GT(stakes[1].fruitless, stakes[0].fruitless);
+  EXPECT_LT(stakes[1].fruitless, 30);
   stakes[0].is_done = stakes[1].is_done = true;
   EXPECT_EQ(search::next_stake(stakes), 2u);
   stakes[2].is_done = true;
