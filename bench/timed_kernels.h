@@ -3,13 +3,10 @@
 // buffers of random values; each has its own packed constants.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "poly/group.h"
-#include "runtime/device.h"
-#include "schedule/schedule.h"
+#include "model/timed_group.h"
 
 namespace tilefuse::bench {
 
@@ -19,21 +16,14 @@ public:
   TimedKernels(const poly::Group &group, const std::vector<schedule::Schedule> &schedules,
                runtime::Device &device);
 
-  std::size_t size() const { return kernels_.size(); }
-  const std::string &name(std::size_t kernel) const { return kernels_[kernel].name; }
+  std::size_t size() const { return names_.size(); }
+  const std::string &name(std::size_t kernel) const { return names_[kernel]; }
   // Device seconds of one launch.
   double run(std::size_t kernel);
 
 private:
-  struct Kernel {
-    std::string name;
-    std::vector<std::unique_ptr<runtime::Memory>> packed;
-    std::unique_ptr<runtime::Launchable> launch;
-  };
-
-  runtime::Device &device_;
-  std::vector<std::unique_ptr<runtime::Memory>> slots_;
-  std::vector<Kernel> kernels_;
+  model::TimedGroup timed_;
+  std::vector<std::string> names_;
 };
 
 // Measured seconds and their spread.
