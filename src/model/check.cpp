@@ -123,14 +123,16 @@ std::optional<Divergence> check_kernel(const Reference &reference, const kernel:
   return {};
 }
 
-std::optional<Divergence> check_simulated(const Reference &reference) {
-  const KernelCase &from = reference.kernel_case();
+void lower_case(const KernelCase &kernel_case, const lower::Observer &observer) {
+  lower::lower(kernel_case.group, kernel_case.schedule, kernel_case.target, observer);
+}
+
+std::optional<Divergence> check_simulated(const Reference &reference, const Lowering &lowering) {
   std::optional<Divergence> first;
-  lower::lower(from.group, from.schedule, from.target,
-               [&](int, std::string_view pass, const kernel::Kernel &kernel) {
-                 if (!first)
-                   first = check_kernel(reference, kernel, fmt::format("simulated after {}", pass));
-               });
+  lowering(reference.kernel_case(), [&](int, std::string_view pass, const kernel::Kernel &kernel) {
+    if (!first)
+      first = check_kernel(reference, kernel, fmt::format("simulated after {}", pass));
+  });
   return first;
 }
 

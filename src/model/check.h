@@ -6,11 +6,13 @@
 // not write must keep what they held, and on a device so must the bytes around every argument.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "kernel/nodes.h"
+#include "lower/pipeline.h"
 #include "model/kernel_case.h"
 #include "runtime/device.h"
 
@@ -57,8 +59,12 @@ program::Bytes packed_argument(const KernelCase &kernel_case, const Slots &slots
 // Runs one kernel of the case, at any pass, in the simulator.
 std::optional<Divergence> check_kernel(const Reference &reference, const kernel::Kernel &kernel,
                                        const std::string &stage);
-// Lowers the case and simulates after every pass: the first that is wrong.
-std::optional<Divergence> check_simulated(const Reference &reference);
+// Lowers a case and shows the kernel after every pass.
+using Lowering = std::function<void(const KernelCase &, const lower::Observer &)>;
+void lower_case(const KernelCase &kernel_case, const lower::Observer &observer);
+// Simulates the kernel after every pass: the first that is wrong.
+std::optional<Divergence> check_simulated(const Reference &reference,
+                                          const Lowering &lowering = lower_case);
 // Lowers, emits and runs the case on a device, whose target must be the case's.
 std::optional<Divergence> check_on_device(const Reference &reference, runtime::Device &device);
 // The same with a package that is built already. `stored` gets the out slot.

@@ -56,7 +56,8 @@ Nest map_nest(const std::string &name, const std::vector<DType> &types, std::int
 }
 
 Nest op_nest(const ScalarOpRow &op) {
-  const std::vector<DType> types(static_cast<std::size_t>(op.arity), DType::F32);
+  const DType type = is_bitwise(op.op) ? DType::I32 : DType::F32;
+  const std::vector<DType> types(static_cast<std::size_t>(op.arity), type);
   return map_nest("op_" + std::string(op.name), types, kPoints, [&](std::vector<Expr> args) {
     for (int k = 0; k < op.arity; ++k) {
       Expr &arg = args[static_cast<std::size_t>(k)];
@@ -199,8 +200,9 @@ std::vector<NamedCase> conformance_cases(const Target &target) {
   std::vector<NamedCase> cases;
   for (int op = 0; op <= static_cast<int>(ScalarOp::Select); ++op) {
     const ScalarOpRow &scalar = row(static_cast<ScalarOp>(op));
+    const Values values = is_bitwise(scalar.op) ? Values::Integers : Values::Reals;
     cases.push_back(
-        picked("operation " + std::string(scalar.name), op_nest(scalar), target, Values::Reals));
+        picked("operation " + std::string(scalar.name), op_nest(scalar), target, values));
   }
   add_conversions(target, cases);
   cases.push_back(picked("matrix product", product_nest(kPoints), target, Values::Integers));

@@ -90,12 +90,12 @@ void check_inputs(const program::Program &program, const std::vector<HostTensor>
 
 } // namespace
 
-std::string bisect(const Reference &reference) {
+std::string bisect(const Reference &reference, const Lowering &lowering) {
   const double flops = nest::flops(reference.kernel_case().group.anchor);
   if (flops > kMostSimulatedFlops)
     return fmt::format("not simulated: {:.3g} operations, at most {:.3g} are", flops,
                        kMostSimulatedFlops);
-  if (const std::optional<Divergence> divergence = check_simulated(reference))
+  if (const std::optional<Divergence> divergence = check_simulated(reference, lowering))
     return divergence->stage + ": " + divergence->what;
   return "every pass is right in the simulator: the fault is in the code generator or the driver";
 }
@@ -120,9 +120,12 @@ VerifyReport verify_model(const program::Program &program, const std::vector<Hos
     report.compared += reference.compared();
     report.largest_share = std::max(report.largest_share, reference.largest_share());
     if (divergence) {
-      report.fault = {report.kernels,    kernel.placed.origin,
-                      built.name,        *divergence,
-                      bisect(reference), reproducer_of(real, built, device, options.samples)};
+      report.fault = {.kernel = report.kernels,
+                      .origin = kernel.placed.origin,
+                      .name = built.name,
+                      .divergence = *divergence,
+                      .bisection = bisect(reference, options.lowering),
+                      .reproducer = reproducer_of(real, built, device, options.samples)};
       return report;
     }
     ++report.kernels;

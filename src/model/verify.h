@@ -19,6 +19,7 @@ struct VerifyOptions {
   std::int64_t samples = 256;              // results compared per kernel; 0: all
   runtime::RecordStore *records = nullptr; // tuned schedules, when given
   std::function<void(int done, int total)> progress;
+  Lowering lowering = lower_case; // of a kernel that is wrong, again, to find the pass
 };
 
 struct KernelFault {
@@ -44,6 +45,6 @@ VerifyReport verify_model(const program::Program &program,
 
 // Which pass of lowering is wrong in a case, by simulation; a sentence when none is, or when the
 // kernel is too large to simulate.
-std::string bisect(const Reference &reference);
+std::string bisect(const Reference &reference, const Lowering &lowering = lower_case);
 
 } // namespace tilefuse::model
