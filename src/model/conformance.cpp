@@ -27,6 +27,7 @@ constexpr std::size_t kMostFaults = 10;
 constexpr std::size_t kTapeLength = 64;
 constexpr std::int64_t kProduct = 768; // rows, columns and depth of the timed product
 constexpr int kTimedRuns = 5;
+constexpr int kSampledTogether = 16;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -143,47 +144,75 @@ public:
       : device_(device), options_(options) {}
 
   ConformanceReport all() {
-    for (const NamedCase &named : conformance_cases(device_.target()))
-      fixed_.push_back(named);
-    for (const NamedCase &named : fixed_) {
-      check(named);
-      ++report_.fixed;
-    }
     const Target &target = device_.target();
+    const std::vector<NamedCase> fixed = conformance_cases(target);
+    check(fixed);
+    report_.fixed = static_cast<int>(fixed.size());
     const Nest product = product_nest(kProduct);
     report_.gflops = nest::flops(product) / best_seconds(product) * 1e-9;
     report_.gbytes_per_s = 2.0 * kLarge * sizeof(float) / best_seconds(copy_nest(kLarge)) * 1e-9;
-    while (seconds_since(start_) < options_.seconds) {
-      const int number = ++report_.sampled;
-      check({fmt::format("sample {}", number), sampled_case(target, number)});
+    double batch = 0; // seconds of the last one
+    while (seconds_since(start_) + batch < options_.seconds) {
+      const Clock::time_point begin = Clock::now();
+      std::vector<NamedCase> sampled;
+      for (int i = 0; i < kSampledTogether; ++i) {
+        const int number = ++report_.sampled;
+        sampled.push_back({fmt::format("sample {}", number), sampled_case(target, number)});
+      }
+      check(sampled);
+      batch = seconds_since(begin);
     }
     return std::move(report_);
   }
 
 private:
-  void check(const NamedCase &named) {
-    if (options_.progress)
-      options_.progress(
-          std::min(1000, static_cast<int>(1000 * seconds_since(start_) / options_.seconds)), 1000);
-    const Reference reference(named.kernel_case, named.samples);
-    std::optional<Divergence> divergence;
-    try {
-      divergence = check_on_device(reference, device_);
-    } catch (const Error &error) {
-      divergence = Divergence{"on " + device_.name(), error.what()};
-    }
-    if (divergence && report_.faults.size() < kMostFaults)
-      report_.faults.push_back({named.name, *divergence, named.kernel_case});
-  }
-
+  // Built together, which is much faster where a compiler runs in several processes.
+  void check(const std::vector<NamedCase> &cases);
+  std::vector<Package> built(const std::vector<NamedCase> &cases);
+  std::optional<Divergence> divergence(const NamedCase &named, const Package *built);
   double best_seconds(const Nest &nest);
 
   runtime::Device &device_;
   const ConformanceOptions &options_;
   Clock::time_point start_ = Clock::now();
-  std::vector<NamedCase> fixed_;
   ConformanceReport report_;
 };
+
+void Run::check(const std::vector<NamedCase> &cases) {
+  const std::vector<Package> packages = built(cases);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (options_.progress)
+      options_.progress(
+          std::min(1000, static_cast<int>(1000 * seconds_since(start_) / options_.seconds)), 1000);
+    const auto wrong = divergence(cases[i], packages.empty() ? nullptr : &packages[i]);
+    if (wrong && report_.faults.size() < kMostFaults)
+      report_.faults.push_back({cases[i].name, *wrong, cases[i].kernel_case});
+  }
+}
+
+// Nothing when one of them cannot be built: then each is tried alone.
+std::vector<Package> Run::built(const std::vector<NamedCase> &cases) {
+  try {
+    std::vector<Package> packages;
+    for (const NamedCase &named : cases) {
+      const KernelCase &from = named.kernel_case;
+      const kernel::Kernel kernel = lower::lower(from.group, from.schedule, from.target);
+      packages.push_back(make_emitter(from.target)->emit(kernel, from.target));
+    }
+    return device_.build(std::move(packages));
+  } catch (const Error &) {
+    return {};
+  }
+}
+
+std::optional<Divergence> Run::divergence(const NamedCase &named, const Package *built) {
+  const Reference reference(named.kernel_case, named.samples);
+  try {
+    return built ? check_built(reference, *built, device_) : check_on_device(reference, device_);
+  } catch (const Error &error) {
+    return Divergence{"on " + device_.name(), error.what()};
+  }
+}
 
 double Run::best_seconds(const Nest &nest) {
   const NamedCase timed = picked(nest.name, nest, device_.target(), Values::Reals);
