@@ -64,8 +64,6 @@ Nest op_nest(const ScalarOpRow &op) {
       Expr &arg = args[static_cast<std::size_t>(k)];
       if (takes_bool(op.op, k))
         arg = program::call(ScalarOp::Gt, {arg, program::constant(0, DType::F32)});
-      else if (is_bitwise(op.op))
-        arg = program::cast(program::call(ScalarOp::Abs, {arg}), DType::I32);
     }
     return program::call(op.op, args);
   });
