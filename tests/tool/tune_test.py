@@ -37,7 +37,10 @@ class Tune(ToolTest):
     def test_bench_says_what_is_tuned(self):
         self.assertEqual(set(self.chosen("--records", self.records)), {"model"})
         self.assertFalse(self.records.exists())
-        out = self.tune("--kernel", 4)
+        out = self.tune("--kernel", 4, "--csv", self.folder / "tuned.csv")
+        head, row = (self.folder / "tuned.csv").read_text().splitlines()
+        self.assertEqual(head.split(",")[:6], ["kernel", "launches", "model us", "best us", "model/best", "tried"])
+        self.assertEqual(row.split(",")[:2], ["4", "1"])
         self.assertRegex(out, r"tuned +1 kernels in [0-9]\.\d s, \d+ schedules tried")
         self.assertRegex(out, r"the cost model's choices reach \d+% of the best known")
         chosen = self.chosen("--records", self.records)

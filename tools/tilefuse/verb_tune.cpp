@@ -27,6 +27,7 @@ struct TuneArguments {
   ModelOptions model;
   std::string budget = "60s";
   std::vector<int> kernels;
+  std::string csv;
   std::string export_file;
   std::vector<std::string> import_files;
 };
@@ -101,6 +102,8 @@ void tune_onnx(const TuneArguments &args, runtime::RecordStore &records) {
          .progress = [&](const model::TuneProgress &now) { progress.show(progress_text(now)); },
          .warn = warn});
   }
+  if (!args.csv.empty())
+    write_files({{args.csv, to_csv(tune_table(report))}});
   const std::string text =
       fmt::format("device   {} ({})\n", device->name(), device->target().name) + summary(report) +
       to_text(tune_table(report));
@@ -123,7 +126,9 @@ void tune(const TuneArguments &args) {
   if (args.model.model.empty() && !is_carrying)
     throw Error(ErrorCode::Unsupported, "there is nothing to do", {},
                 {"need a model to tune, --import or --export"});
-  const auto records = open_records(args.model, runtime::RecordStore::Mode::Create);
+  const bool is_reading = args.model.model.empty() && args.import_files.empty();
+  const auto records = open_records(args.model, is_reading ? runtime::RecordStore::Mode::Existing
+                                                           : runtime::RecordStore::Mode::Create);
   if (!args.import_files.empty())
     import_records(args, *records);
   if (!args.model.model.empty())
@@ -148,10 +153,13 @@ void add_tune(CLI::App &app) {
                "What was tried is noted as it goes: started again, tuning goes on where it was.");
   add_model_options(*verb, args->model);
   verb->get_option("model")->required(false);
+  for (const char *other : {"--algorithm", "--dump"})
+    verb->remove_option(verb->get_option(other));
   verb->add_option("--budget", args->budget, "Time in all: 90, 60s, 5m or 2h")->type_name("TIME");
   verb->add_option("--kernel", args->kernels,
                    "Only the kernels with these numbers, in launch order from 0")
       ->type_name("N");
+  verb->add_option("--csv", args->csv, "Write the table there too")->type_name("FILE");
   verb->add_option("--export", args->export_file, "Write all records there, as JSON lines")
       ->type_name("FILE");
   verb->add_option("--import", args->import_files,
