@@ -42,6 +42,26 @@ TEST(SimulateFaults, OutOfBoundsInEverySpace) {
                "has 4096 elements");
 }
 
+TEST(SimulateFaults, OutOfBoundsOfWarpOperations) {
+  expect_fault(block_of_64("async_copy s[lane * 4 .. 4] = x[lane * 68]"),
+               "async_copy s[lane * 4 .. 4] = x[lane * 68]: error: kernel k, block 0, lane 61: "
+               "x[4148] is out of bounds: x has 4096 elements");
+  expect_fault(block_of_64("async_copy s[lane * 44 .. 4] = x[lane * 4]"),
+               "async_copy s[lane * 44 .. 4] = x[lane * 4]: error: kernel k, block 0, lane 59: "
+               "s[2596] is out of bounds: s has 2560 elements");
+  expect_fault(
+      block_of_64("for i in 0..40 { s[i * 64 + lane] = x[lane] } barrier "
+                  "ldmatrix.x1 r[0] = s[lane * 512]",
+                  "register r f32[1]\n"),
+      "ldmatrix.x1 r[0] = s[lane * 512]: error: kernel k, block 0, lane 20: s[2560] is out "
+      "of bounds: s has 2560 elements");
+  expect_fault(block_of_64("for i in 0..40 { s[i * 64 + lane] = x[lane] } barrier "
+                           "ldmatrix.x2 r[1] = s[lane * 4]",
+                           "register r f32[2]\n"),
+               "ldmatrix.x2 r[1] = s[lane * 4]: error: kernel k, block 0, lane 0: r[1] is out of "
+               "bounds: r has 2 elements");
+}
+
 TEST(SimulateFaults, UninitialisedMemory) {
   expect_fault(block_of_64("if lane > 0 { s[lane] = x[lane] } barrier y[lane] = s[lane]"),
                "y[lane] = s[lane]: error: kernel k, block 0, lane 0: s[0] is read before it is "
@@ -53,6 +73,11 @@ TEST(SimulateFaults, UninitialisedMemory) {
   expect_fault(adds, "y[lane] = y[lane] + x[lane]: error: kernel k, block 0, lane 0: y[0] is read "
                      "before it is written");
   expect_clean(adds, {.updated = {1}});
+  expect_fault(
+      block_of_64("if lane != 3 { s[lane] = x[lane] } barrier ldmatrix.x1 r[0] = s[lane * 4]",
+                  "register r f32[1]\n"),
+      "ldmatrix.x1 r[0] = s[lane * 4]: error: kernel k, block 0, lane 3: s[3] is read "
+      "before it is written");
   // Local memory does not keep what an earlier block wrote.
   expect_fault("kernel k blocks 2 block_size 1 { global const x f32[2] global y f32[2] local s "
                "f32[1] if block < 1 { s[0] = x[0] } y[block] = s[0] }",
@@ -72,6 +97,10 @@ TEST(SimulateFaults, RacesWithinAWarpAndBetweenWarps) {
       block_of_64("s[lane] = x[lane] barrier y[lane] = s[63 - lane] barrier s[lane] = x[lane]"));
   expect_fault(block_of_64("s[lane / 2] = x[lane]"),
                "s[lane / 2] = x[lane]: error: kernel k, block 0, lane 1: s[0] is written with no "
+               "barrier after the write of lane 0");
+  // Two warps.
+  expect_fault(block_of_64("s[lane % 32] = x[lane]"),
+               "s[lane % 32] = x[lane]: error: kernel k, block 0, lane 32: s[0] is written with no "
                "barrier after the write of lane 0");
   // A loop without the barrier at its end, the race of the published ILP-M kernel.
   expect_fault(block_of_64("for i in 0..2 { s[lane] = x[i * 64 + lane] barrier "
@@ -137,6 +166,10 @@ TEST(SimulateFaults, OutputsWrittenTwiceOrNever) {
                "by block 0, lane 0");
   expect_fault(block_of_64("if lane != 5 { y[lane] = x[lane] }"),
                "error: kernel k: no block writes y[5]", expecting(half));
+  expect_fault("kernel k blocks 2 block_size 1 { global const x f32[2] global y f32[2] "
+               "y[block / 2] = x[block] }",
+               "y[block / 2] = x[block]: error: kernel k, block 1, lane 0: y[0] is written twice: "
+               "before by block 0, lane 0");
   // A slice of a concatenation leaves the rest alone.
   expect_fault(block_of_64("y[lane + 1] = x[lane]"),
                "y[lane + 1] = x[lane]: error: kernel k, block 0, lane 63: y[64] is written, though "
@@ -174,6 +207,10 @@ TEST(SimulateFaults, MisalignedVectors) {
                options);
   expect_clean(block_of_64("y[lane * 4 .. 4] = x[lane * 4 + 4 .. 4]"), options);
   expect_clean(block_of_64("y[lane * 2 .. 2] = x[lane * 2 + 2 .. 2]"), options);
+  expect_fault(block_of_64("s[lane * 4 + 2 .. 4] = x[lane * 4 .. 4]"),
+               "s[lane * 4 + 2 .. 4] = x[lane * 4 .. 4]: error: kernel k, block 0, lane 0: s[2] is "
+               "misaligned: byte 8 is no multiple of 16",
+               options);
   expect_fault(block_of_64("y[lane * 2 .. 2] = x[lane * 2 + 1 .. 2]"),
                "y[lane * 2 .. 2] = x[lane * 2 + 1 .. 2]: error: kernel k, block 0, lane 0: x[1] is "
                "misaligned: byte 4 is no multiple of 8",
@@ -231,6 +268,15 @@ TEST(SimulateFaults, AsynchronousCopies) {
            "barrier y[lane] = s[lane + 256]"),
       "y[lane] = s[lane + 256]: error: kernel k, block 0, lane 0: s[256] is touched before "
       "the wait for the asynchronous copy of lane 0");
+  // Two copies under way to one place, and a store to where one is under way.
+  expect_fault(
+      text("async_copy s[lane * 4 .. 4] = x[lane * 4]"),
+      "async_copy s[lane * 4 .. 4] = x[lane * 4]: error: kernel k, block 0, lane 0: s[0] is "
+      "touched before the wait for the asynchronous copy of lane 0");
+  expect_fault(
+      text("barrier s[lane] = x[lane]"),
+      "s[lane] = x[lane]: error: kernel k, block 0, lane 0: s[0] is touched before the wait "
+      "for the asynchronous copy of lane 0");
   // Refilled while another still reads.
   expect_fault(text("async_wait 0 barrier y[lane] = s[lane] async_copy s[lane * 4 .. 4] = x[0]"),
                "async_copy s[lane * 4 .. 4] = x[0]: error: kernel k, block 0, lane 0: s[1] is "

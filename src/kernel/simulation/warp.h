@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// One warp: a program counter, a mask of active work-items, cells of its own, and its asynchronous
-// copies. It runs until it ends or waits at a barrier; the block then decides who goes on. Other
-// agents (copy engines, matrix units that run by themselves) are to be further kinds of agents of
-// the block that wait and are woken in the same way.
+// One warp, the only kind of agent so far: a program counter, a mask of active work-items, cells of
+// its own, and its asynchronous copies.
+//
+// The seam for asynchronous agents. A block runs its agents in turn (kernel/simulate.cpp,
+// Simulation::run_warps): each goes on until it waits or ends, then the block sees whether what it
+// came to lets those who wait there go on, and wakes them. When all have ended the block is done;
+// when none can go on, those who wait are stuck, which is a fault that names one who is missing.
+// An engine that copies or multiplies by itself (TMA, wgmma) is another agent of that list: its
+// program is the queue of what warps gave it, it waits while that is empty, and completing a part
+// is its arrival at an mbarrier, which release() then counts like a warp's arrival at a named one.
+// Its reads and writes go through LocalBuffer and GlobalBuffer with a number of its own in Clocks,
+// so that races with it are found as races between warps are.
 #pragma once
 
 #include <cstdint>
