@@ -45,19 +45,29 @@ void look_at(const nest::Nest &nest, Outcome &outcome) {
   outcome.has_merge |= nest::merge_indices(nest) != nest;
 }
 
-// Small integers; of a product ones, twos and their opposites, which stay exact.
+// An element of an operand from a number in [-4, 4]. Thousands of factors of a product stay exact:
+// ones, twos and their opposites; where two operands are added, 1 and one of 0 and -2. Else a
+// product could pass infinity on its way to a 0, in one order and not in another.
+double element(const RandomContraction &contraction, bool is_first, int number) {
+  if (contraction.body().agg != Agg::Product)
+    return number;
+  if (contraction.body().comb != program::Comb::Add)
+    return number < -2 ? -1 : (number > 3 ? 2 : 1);
+  return is_first ? 1 : (number < -2 ? -2 : 0);
+}
+
 void fill(const RandomContraction &contraction, unsigned seed, test::Memory &memory) {
   std::mt19937 random(seed + 1);
   std::uniform_int_distribution<int> any(-4, 4);
-  const bool product = contraction.body().agg == Agg::Product;
   const program::Program &program = contraction.stored.program;
-  for (std::size_t i = 0; i < program.tensors.size(); ++i)
+  for (std::size_t i = 0; i < program.tensors.size(); ++i) {
+    const TensorId id{static_cast<int>(i)};
+    const bool is_first = contraction.body().in.front().tensor == id;
     if (program.tensors[i].role == program::Role::Input)
       test::for_each_point(program.tensors[i].shape, [&](const Shape &point) {
-        const int value = any(random);
-        memory.set(TensorId{static_cast<int>(i)}, point,
-                   product ? (value < -2 ? -1 : (value > 3 ? 2 : 1)) : value);
+        memory.set(id, point, element(contraction, is_first, any(random)));
       });
+  }
 }
 
 // Of a result that shares its buffer nothing outside the smallest box around what is computed may
