@@ -110,8 +110,13 @@ private:
     if (const VarRef *ref = std::get_if<VarRef>(&e->node))
       touch(ref->var);
     const Load *load = std::get_if<Load>(&e->node);
-    if (load != nullptr && kernel_[load->buffer].space == Space::Register)
-      touch(load->buffer, load->index, 1);
+    if (load == nullptr || kernel_[load->buffer].space != Space::Register)
+      return;
+    std::int64_t at = 0;
+    if (kernel_[load->buffer].type.lanes == e->type.lanes || !is_constant(load->index, &at))
+      return touch(load->buffer, load->index, 1);
+    for (int lane = 0; lane < e->type.lanes; ++lane)
+      touch(registers_[{load->buffer, at + lane * load->lane_stride}], 1);
   }
 
   void write(StmtRef stmt) {
@@ -128,8 +133,9 @@ private:
       touch(load->to.buffer, load->to.index, values);
     }
     if (const Mma *mma = std::get_if<Mma>(&stmt->node))
-      for (const RegisterRef &ref : {mma->acc, mma->a, mma->b})
-        touch(ref.buffer, ref.index, 1);
+      for (const auto &[ref, fragment] :
+           {std::pair(mma->acc, mma->op->d), {mma->a, mma->op->a}, {mma->b, mma->op->b}})
+        touch(ref.buffer, ref.index, fragment_values(kernel_, ref, fragment));
   }
 
   // An operand that lies in a register already, or in the instruction.

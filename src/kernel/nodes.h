@@ -27,8 +27,8 @@
 //
 // Matrix instructions (LoadMatrix, Mma) are executed by a whole warp of 32 work-items; a fragment
 // is one value of a Register buffer with as many lanes as the row of target/core_ops.h gives a
-// work-item. Asynchronous copies become visible to the work-item that issued them after an
-// AsyncWait and to others after a barrier on top of it.
+// work-item, or as many neighbouring values of one lane. Asynchronous copies become visible to the
+// work-item that issued them after an AsyncWait and to others after a barrier on top of it.
 #pragma once
 
 #include <cstdint>
@@ -96,7 +96,7 @@ struct Broadcast {
 }; // a scalar into every lane
 // `lanes` elements of a Global or Local buffer from `index`, `lane_stride` elements apart. With
 // `valid`, lane l is read only where l < valid and is `fill` elsewhere; nothing outside is touched.
-// Register buffers: the value at an index.
+// Register buffers: the value at an index, or from values of one lane a vector of `lanes` of them.
 struct Load {
   BufferId buffer{};
   ExprRef index{};

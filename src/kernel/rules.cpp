@@ -134,8 +134,11 @@ std::string access_rule(const Buffer &buffer, Type index, int lanes, std::int64_
   }
   if (buffer.space != Space::Register)
     return {};
-  if (valid != nullptr || lane_stride != 1 || lanes != buffer.type.lanes) {
-    return fmt::format("register {} is read and written by whole values, without stride or `valid`",
+  const bool is_whole = lanes == buffer.type.lanes && lane_stride == 1;
+  const bool is_gathered = buffer.type.lanes == 1 && lanes > 1 && lane_stride >= 1;
+  if (valid != nullptr || (!is_whole && !is_gathered)) {
+    return fmt::format("register {} is read by whole values or gathered from single ones, without "
+                       "`valid`",
                        buffer.name);
   }
   return {};
@@ -144,7 +147,8 @@ std::string access_rule(const Buffer &buffer, Type index, int lanes, std::int64_
 std::string store_rule(const Buffer &buffer, Type value) {
   if (buffer.space == Space::Global && !buffer.written)
     return fmt::format("a store to the constant buffer {}", buffer.name);
-  if (value.elem != buffer.type.elem) {
+  const bool is_split = buffer.space == Space::Register && value.lanes != buffer.type.lanes;
+  if (value.elem != buffer.type.elem || is_split) {
     return fmt::format("a store to {} needs {}; got {}", buffer.name, to_string(buffer.type),
                        to_string(value));
   }

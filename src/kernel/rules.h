@@ -47,6 +47,9 @@ std::string mma_rule(const Kernel &kernel, const Mma &mma);
 std::string async_copy_rule(const Kernel &kernel, const AsyncCopy &copy);
 std::string async_wait_rule(std::int64_t pending);
 
+// Values of the Register buffer that a fragment takes up.
+std::int64_t fragment_values(const Kernel &kernel, const RegisterRef &ref,
+                             const Fragment &fragment);
 // Elements of one work-item in a LoadMatrix, and the values of `to` they fill.
 int load_matrix_elems(const LoadMatrix &load, DType elem);
 std::int64_t load_matrix_values(const Kernel &kernel, const LoadMatrix &load);

@@ -13,7 +13,8 @@ constexpr std::int64_t kMaxPending = 64;
 
 std::string register_rule(const Kernel &kernel, const RegisterRef &ref, Type type) {
   const Buffer &buffer = kernel[ref.buffer];
-  if (buffer.space != Space::Register || buffer.type != type) {
+  const bool fits = buffer.type == type || buffer.type == Type{type.elem, 1};
+  if (buffer.space != Space::Register || !fits) {
     return fmt::format("{} needs to be a register of {}; got {}", buffer.name, to_string(type),
                        to_string(buffer.type));
   }
@@ -72,6 +73,11 @@ std::string load_matrix_rule(const Kernel &kernel, const LoadMatrix &load) {
                        to.name, to_string(to.type));
   }
   return {};
+}
+
+std::int64_t fragment_values(const Kernel &kernel, const RegisterRef &ref,
+                             const Fragment &fragment) {
+  return fragment.values() / kernel[ref.buffer].type.lanes;
 }
 
 std::string mma_rule(const Kernel &kernel, const Mma &mma) {

@@ -172,7 +172,9 @@ void Printer::print(ExprRef e, const Broadcast &node, int) {
 void Printer::access(BufferId buffer, ExprRef index, int lanes, std::int64_t stride) {
   put("{}[", kernel_[buffer].name);
   expr(index);
-  if (kernel_[buffer].space == Space::Register || lanes == 1)
+  const bool is_value =
+      kernel_[buffer].space == Space::Register && kernel_[buffer].type.lanes == lanes;
+  if (is_value || lanes == 1)
     return;
   put(" .. {}", lanes);
   if (stride != 1)

@@ -60,8 +60,11 @@ private:
   void check(const Mma &node) {
     whole_warps("mma");
     require(mma_rule(kernel_, node));
-    for (const RegisterRef &ref : {node.acc, node.a, node.b})
-      registers(ref, 1);
+    if (!broken_.empty())
+      return;
+    for (const auto &[ref, fragment] :
+         {std::pair(node.acc, node.op->d), {node.a, node.op->a}, {node.b, node.op->b}})
+      registers(ref, fragment_values(kernel_, ref, fragment));
   }
   void check(const AsyncCopy &node) { require(async_copy_rule(kernel_, node)); }
   void check(const AsyncCommit &) {}
@@ -245,9 +248,10 @@ void Checker::access(BufferId id, ExprRef index, int lanes, std::int64_t stride,
   const bool is_register = buffer.space == Space::Register;
   if (is_constant(index, &at)) {
     if (valid == nullptr)
-      in_range(buffer, at, is_register ? 1 : lanes, stride);
+      in_range(buffer, at, is_register && buffer.type.lanes == lanes ? 1 : lanes, stride);
   } else {
-    require(!unrolled_ || !is_register,
+    const bool is_gathered = is_register && buffer.type.lanes != lanes;
+    require((!unrolled_ || !is_register) && !is_gathered,
             fmt::format("register {} has an index that is not constant", buffer.name));
   }
 }

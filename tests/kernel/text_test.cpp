@@ -104,9 +104,9 @@ TEST(KernelText, MistakesHaveAPlaceAndAReason) {
   EXPECT_EQ(error_of(in_kernel("y[0 .. 4] = f32(1)")),
             "k:5:1: error: a store of 4 lanes needs as many; got f32");
   EXPECT_EQ(error_of(in_kernel("y[x[0]] = f32(1)")), "k:5:3: error: an index needs i32; got f32");
-  EXPECT_EQ(
-      error_of(in_kernel("r[0 .. 2] = f32x2(1)")),
-      "k:5:1: error: register r is read and written by whole values, without stride or `valid`");
+  EXPECT_EQ(error_of(in_kernel("r[0 .. 2] = f32x2(1)")),
+            "k:5:1: error: register r is read by whole values or gathered from single ones, "
+            "without `valid`");
   EXPECT_EQ(error_of(in_kernel("let x = 1")), "k:5:5: error: 'x' is defined twice");
   EXPECT_EQ(error_of(in_kernel("let lane = 1")), "k:5:5: error: 'lane' cannot be a name");
   EXPECT_EQ(error_of(in_kernel("if 1 { }")), "k:5:4: error: a condition needs bool; got i32");

@@ -111,6 +111,7 @@ private:
   Slot value(ExprRef e, const Broadcast &node);
   Slot value(ExprRef e, const Load &node);
   Slot register_value(ExprRef e, const Load &node);
+  Slot gathered_registers(ExprRef e, const Load &node, std::int64_t first);
   Slot result(ExprRef e, Op op) {
     op.to = take(e->type.lanes);
     op.lanes = e->type.lanes;
@@ -291,6 +292,8 @@ Slot Compiler::register_value(ExprRef e, const Load &node) {
   const RegisterPlace &from = place(node.buffer);
   std::int64_t at = 0;
   const bool is_known = is_constant(node.index, &at) && in_buffer(kernel_[node.buffer], at);
+  if (e->type.lanes != from.lanes)
+    return gathered_registers(e, node, at);
   Op op{.code = is_known ? Code::CheckRegister : Code::LoadRegister, .elem = e->type.elem};
   op.buffer = to_int(node.buffer);
   op.number = at;
@@ -300,6 +303,22 @@ Slot Compiler::register_value(ExprRef e, const Load &node) {
   }
   op.a = expr(node.index);
   return result(e, op);
+}
+
+// Lane by lane from values of one lane; the index is constant (kernel/verify.h).
+Slot Compiler::gathered_registers(ExprRef e, const Load &node, std::int64_t first) {
+  const Slot to = take(e->type.lanes);
+  for (int lane = 0; lane < e->type.lanes; ++lane) {
+    const std::int64_t number = first + lane * node.lane_stride;
+    Op check{.code = Code::CheckRegister, .elem = e->type.elem};
+    check.buffer = to_int(node.buffer);
+    check.number = number;
+    emit(check);
+    emit({.code = Code::Copy,
+          .to = to + lane * program_.width,
+          .a = place(node.buffer).slot + static_cast<Slot>(number * program_.width)});
+  }
+  return to;
 }
 
 Slot Compiler::value(ExprRef e, const Load &node) {

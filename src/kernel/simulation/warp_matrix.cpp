@@ -115,8 +115,10 @@ void Warp::read_fragment(const RegisterRef &ref, std::int64_t number, const Frag
                          std::vector<Cell> &matrix) {
   Op check{.code = Code::CheckRegister};
   check.buffer = to_int(ref.buffer);
-  check.number = number;
-  check_register(check);
+  for (std::int64_t i = 0; i < fragment_values(machine_.kernel, ref, fragment); ++i) {
+    check.number = number + i;
+    check_register(check);
+  }
   const RegisterPlace &from = machine_.program.registers[static_cast<std::size_t>(check.buffer)];
   const Cell *cell = cells_.data() + from.slot + number * from.lanes * width_;
   matrix.resize(static_cast<std::size_t>(fragment.rows * fragment.columns));
@@ -128,9 +130,12 @@ void Warp::read_fragment(const RegisterRef &ref, std::int64_t number, const Frag
 void Warp::mma(const Op &op) {
   need_warp_of_32("mma");
   const auto &node = std::get<Mma>(machine_.position.stmt->node);
-  const std::int64_t number = fragment_index(node.acc, op.to, 1);
-  read_fragment(node.a, fragment_index(node.a, op.a, 1), node.op->a, matrix_a_);
-  read_fragment(node.b, fragment_index(node.b, op.b, 1), node.op->b, matrix_b_);
+  const auto index = [&](const RegisterRef &ref, Slot slot, const Fragment &fragment) {
+    return fragment_index(ref, slot, fragment_values(machine_.kernel, ref, fragment));
+  };
+  const std::int64_t number = index(node.acc, op.to, node.op->d);
+  read_fragment(node.a, index(node.a, op.a, node.op->a), node.op->a, matrix_a_);
+  read_fragment(node.b, index(node.b, op.b, node.op->b), node.op->b, matrix_b_);
   read_fragment(node.acc, number, node.op->d, matrix_d_);
   multiply(*node.op, matrix_a_, matrix_b_, matrix_d_);
   const RegisterPlace &to =
