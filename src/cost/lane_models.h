@@ -18,6 +18,12 @@ Estimate predict_work_items(const nest::Nest &nest, const schedule::Schedule &sc
 Figures vector_figures(const nest::Nest &nest, const schedule::Schedule &schedule);
 Figures work_item_figures(const nest::Nest &nest, const schedule::Schedule &schedule,
                           const Target &target);
+Figures core_figures(const nest::Nest &nest, const schedule::Schedule &schedule,
+                     const Target &target);
+
+// Matrix instructions: multiprocessors that run many blocks at a time.
+Estimate predict_core(const nest::Nest &nest, const schedule::Schedule &schedule,
+                      const Target &target);
 
 // Vector or work-item operations of one evaluation of an expression, in multiply-adds.
 double expression_slots(const program::Expr &expr);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lower/arguments.h"
 #include "lower/context.h"
 #include "lower/pipeline.h"
 #include "lower/register_tile.h"
@@ -24,29 +25,6 @@ using kernel::VarId;
 std::int64_t grid_count(const Context &cx, std::size_t i) {
   const std::int64_t tile = cx.schedule.splits[i].tile;
   return (cx.nest.indices[i].extent + tile - 1) / tile;
-}
-
-void declare_arguments(Context &cx) {
-  const std::vector<schedule::KernelArg> args = kernel_args(cx.nest, cx.schedule);
-  cx.slot_buffers.assign(cx.nest.slots.size(), kernel::BufferId{-1});
-  cx.source_buffers.assign(cx.nest.inputs.size(), kernel::BufferId{-1});
-  for (std::size_t a = 0; a < args.size(); ++a) {
-    kernel::Buffer buffer{.name = fmt::format("b{}", a), .space = Space::Global};
-    if (args[a].slot >= 0) {
-      const nest::Slot &slot = cx.nest.slots[static_cast<std::size_t>(args[a].slot)];
-      buffer.type = {slot.type, 1};
-      buffer.elems = slot.elems;
-      buffer.written = args[a].slot == cx.nest.out.slot;
-      cx.slot_buffers[static_cast<std::size_t>(args[a].slot)] = cx.build.buffer(buffer);
-    } else {
-      buffer.type = {schedule::held_type(cx.nest, args[a].packed_input), 1};
-      buffer.elems = pack_layout(cx.nest, cx.schedule, args[a].packed_input).elems;
-      cx.source_buffers[static_cast<std::size_t>(args[a].packed_input)] = cx.build.buffer(buffer);
-    }
-  }
-  for (std::size_t k = 0; k < cx.nest.inputs.size(); ++k)
-    if (!is_packed(cx.schedule.fills[k]))
-      cx.source_buffers[k] = cx.slot_buffers[static_cast<std::size_t>(cx.nest.inputs[k].slot)];
 }
 
 void declare_stages(Context &cx) {
@@ -159,14 +137,6 @@ StmtRef step_loops(Context &cx, std::size_t level) {
   cx.inside[index] = cx.build.var(var);
   const StmtRef body = step_loops(cx, level + 1);
   return cx.build.loop(var, ForKind::Serial, cx.build.integer(0), end, split.step(), body);
-}
-
-double bytes_moved(const kernel::Kernel &kernel) {
-  double bytes = 0;
-  for (const kernel::Buffer &buffer : kernel.buffers)
-    if (buffer.space == Space::Global)
-      bytes += static_cast<double>(buffer.elems * size_bytes(buffer.type.elem));
-  return bytes;
 }
 
 } // namespace

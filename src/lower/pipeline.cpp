@@ -7,9 +7,11 @@
 
 #include "base/error.h"
 #include "kernel/verify.h"
+#include "lower/build_core.h"
 #include "lower/build_loops.h"
 #include "lower/code_version.h"
 #include "lower/unroll.h"
+#include "schedule/core.h"
 
 namespace tilefuse::lower {
 namespace {
@@ -35,6 +37,10 @@ std::string extents(const nest::Nest &nest, int begin, int end) {
 }
 
 std::string steps(const nest::Nest &nest, const schedule::Schedule &schedule) {
+  if (schedule::has_core(schedule)) {
+    const schedule::CoreTile tile = core_tile(nest, schedule);
+    return fmt::format("{}x{}x{}_{}", tile.rows, tile.columns, tile.depth, schedule.core.ring);
+  }
   std::string text;
   for (int i = 0; i < nest.output_indices; ++i) {
     const schedule::Split &split = schedule.splits[static_cast<std::size_t>(i)];
@@ -64,10 +70,12 @@ kernel::Kernel lower(const poly::Group &group, const schedule::Schedule &schedul
                      const Target &target, const Observer &observer) {
   const std::optional<std::string> reason = schedule::illegal(group.anchor, schedule, target);
   TILEFUSE_CHECK(!reason, reason.value_or(""));
-  kernel::Kernel kernel = build_loops(group, schedule, target);
+  const bool has_core = schedule::has_core(schedule);
+  kernel::Kernel kernel =
+      has_core ? build_core(group, schedule, target) : build_loops(group, schedule, target);
   kernel::verify(kernel, false);
   if (observer)
-    observer(0, "build_loops", kernel);
+    observer(0, has_core ? "build_core" : "build_loops", kernel);
   int number = 0;
   for (const Pass &pass : kPasses) {
     kernel = pass.run(kernel);

@@ -18,7 +18,7 @@ public:
         from_type_(
             nest.slots[static_cast<std::size_t>(nest.inputs[static_cast<std::size_t>(input)].slot)]
                 .type),
-        from_(from), to_type_(schedule::held_type(nest, input)),
+        from_(from), to_type_(schedule::packed_type(nest, schedule, input)),
         to_(static_cast<std::size_t>(layout_.elems * size_bytes(to_type_))),
         values_(nest.indices.size(), 0) {}
 

@@ -87,7 +87,7 @@ private:
       found->second = add_constant({.buffer = buffer,
                                     .kernel = k,
                                     .input = input,
-                                    .type = schedule::held_type(nest, input),
+                                    .type = schedule::packed_type(nest, kernel.schedule, input),
                                     .elems = pack_layout(nest, kernel.schedule, input).elems});
     return found->second;
   }

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "schedule/core_forms.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::schedule {
@@ -392,6 +393,7 @@ std::vector<std::string> algorithm_names() {
   std::vector<std::string> names;
   for (const Algorithm &algorithm : kAlgorithms)
     names.emplace_back(algorithm.name);
+  names.insert(names.end(), {"mma", "mma_tf32"});
   return names;
 }
 
@@ -410,6 +412,8 @@ NamedSchedule form(std::string_view name, const Nest &nest, const Target &target
 }
 
 NamedSchedule named_schedule(std::string_view name, const Nest &nest, const Target &target) {
+  if (is_core_algorithm(name))
+    return named_core_schedule(name, nest, target);
   FormSizes sizes = known(name).sizes;
   std::optional<std::string> first;
   for (;;) {

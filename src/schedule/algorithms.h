@@ -14,6 +14,8 @@
 //   first_layer    the whole depth at once, for few input channels; the filter stays staged
 //   depthwise      lanes over the fastest output index, nothing staged
 //   cpu            vector lanes over channels, register blocking, packed filter
+//   mma            matrix instructions on swizzled tiles (schedule/core.h)
+//   mma_tf32       the same, f32 operands rounded to tf32
 #pragma once
 
 #include <optional>

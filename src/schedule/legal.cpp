@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "schedule/core.h"
 #include "schedule/schedule.h"
 #include "schedule/staging.h"
 
@@ -255,11 +256,21 @@ Reason wrong_fill(const Nest &nest, const Schedule &schedule, const Target &targ
   return {};
 }
 
+Reason wrong_core_schedule(const Nest &nest, const Schedule &schedule, const Target &target) {
+  for (std::size_t k = 0; k < nest.inputs.size(); ++k)
+    if (is_packed(schedule.fills[k]))
+      if (Reason reason = wrong_pack(nest, schedule, k))
+        return reason;
+  return wrong_core(nest, schedule, target);
+}
+
 } // namespace
 
 Reason illegal(const Nest &nest, const Schedule &schedule, const Target &target) {
   if (Reason reason = wrong_shape(nest, schedule))
     return reason;
+  if (has_core(schedule))
+    return wrong_core_schedule(nest, schedule, target);
   for (std::size_t i = 0; i < nest.indices.size(); ++i)
     if (Reason reason = wrong_split(nest, schedule, i))
       return reason;

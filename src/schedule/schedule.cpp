@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "schedule/core.h"
+
 namespace tilefuse::schedule {
 namespace {
 
@@ -34,6 +36,8 @@ std::int64_t vector_width(const Schedule &schedule) {
 }
 
 std::int64_t group_size(const Schedule &schedule) {
+  if (has_core(schedule))
+    return kCoreLanes * schedule.core.warp_rows * schedule.core.warp_columns;
   std::int64_t size = 1;
   if (schedule.lanes == LaneKind::WorkItem)
     for (const Split &split : schedule.splits)
@@ -65,6 +69,8 @@ std::int64_t points_of_step(const Nest &nest, const Schedule &schedule, int inde
 }
 
 std::int64_t blocks(const Nest &nest, const Schedule &schedule) {
+  if (has_core(schedule))
+    return core_blocks(nest, schedule);
   std::int64_t count = 1;
   for (int i = 0; i < nest.output_indices; ++i)
     count *= (nest.indices[at(i)].extent + schedule.splits[at(i)].tile - 1) /

@@ -32,6 +32,15 @@
 // as a constant that was `pack`ed at load time into the order the loops read it. `stage` fills the
 // buffer once per block, before all loops; `stage K at c` in each chunk of c, then for one step of
 // the outputs; `twice` with two buffers, of which one is read while the next chunk is fetched.
+//
+//   schedule mma workitem
+//     tile   n:1 y:1 x:1 m:128 c:64
+//     vec    m:8
+//     core   m16n8k16.f16.f32 rows 128 warps 2 2 ring 4
+//     loop   n y x m r s c
+//     pack   1
+//
+// With `core` the arithmetic is done by a matrix instruction: see schedule/core.h.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +51,7 @@
 
 #include "nest/nest.h"
 #include "poly/group.h"
+#include "target/core_ops.h"
 #include "target/target.h"
 
 namespace tilefuse::schedule {
@@ -82,6 +92,18 @@ struct Stage {
   friend bool operator==(const Stage &, const Stage &) = default;
 };
 
+// A tile of matrix instructions: `rows` points of the pixel indices taken as one number, times the
+// tile of the channel index, by warps in a grid. Tiles of both inputs pass through a ring of local
+// buffers that asynchronous copies fill.
+struct Core {
+  const CoreOp *op = nullptr; // null: no matrix instruction
+  std::int64_t rows = 0;
+  std::int64_t warp_rows = 1;
+  std::int64_t warp_columns = 1;
+  int ring = 2; // buffers of each input
+  friend bool operator==(const Core &, const Core &) = default;
+};
+
 struct Schedule {
   std::string name;
   LaneKind lanes = LaneKind::Vector;
@@ -90,6 +112,7 @@ struct Schedule {
   std::vector<int> order;           // loops, outermost first: output indices, then reduced ones
   std::vector<Fill> fills;          // by input of the anchor
   std::vector<Stage> stages;        // by input of the anchor
+  Core core;
 
   friend bool operator==(const Schedule &, const Schedule &) = default;
 };
@@ -104,6 +127,7 @@ std::int64_t group_size(const Schedule &schedule);
 // The digits of a work-item's number, slowest first, also where one index has all lanes.
 std::vector<LanePart> lane_digits(const Schedule &schedule);
 
+inline bool has_core(const Schedule &schedule) { return schedule.core.op != nullptr; }
 inline bool is_packed(Fill fill) { return fill == Fill::Packed || fill == Fill::PackedLocal; }
 inline bool is_staged(Fill fill) { return fill == Fill::Local || fill == Fill::PackedLocal; }
 

@@ -109,7 +109,7 @@ void lay_out_odd(StageTile &tile) {
 
 // A packed output index is split into whole steps, outside the reduced ones, and points of a step.
 bool is_blocked(const Nest &nest, const Schedule &schedule, int input, int i) {
-  if (i >= nest.output_indices)
+  if (i >= nest.output_indices || has_core(schedule))
     return false;
   const bool by_steps =
       schedule.lanes == LaneKind::WorkItem || is_staged(schedule.fills[at(input)]);
@@ -272,6 +272,11 @@ DType held_type(const Nest &nest) {
 DType held_type(const Nest &nest, int input) {
   const bool is_compared = program::compares(nest.comb) && input < 2;
   return is_compared ? nest::input_type(nest, static_cast<std::size_t>(input)) : held_type(nest);
+}
+
+DType packed_type(const Nest &nest, const Schedule &schedule, int input) {
+  return has_core(schedule) ? nest.slots[at(nest.inputs[at(input)].slot)].type
+                            : held_type(nest, input);
 }
 
 std::int64_t accumulators(const Nest &nest, const Schedule &schedule) {

@@ -81,6 +81,8 @@ double neutral_fill(const nest::Nest &nest);
 DType held_type(const nest::Nest &nest);
 // The same for an input: its staged tile, its packed form, its values in registers.
 DType held_type(const nest::Nest &nest, int input);
+// Of a packed form: that, or the slot's own type for a core instruction.
+DType packed_type(const nest::Nest &nest, const Schedule &schedule, int input);
 
 // Vector (or work-item) accumulators of a register tile.
 std::int64_t accumulators(const nest::Nest &nest, const Schedule &schedule);

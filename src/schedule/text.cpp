@@ -87,6 +87,23 @@ void parse_stage(const Nest &nest, Scanner &scanner, Schedule &schedule) {
   stage.twice = scanner.accept("twice");
 }
 
+// "core m16n8k16.f16.f32 rows 128 warps 2 2 ring 4".
+void parse_core(Scanner &scanner, Schedule &schedule) {
+  const Token token = scanner.peek();
+  Core &core = schedule.core;
+  core.op = find_core_op(scanner.expect_name("a core instruction"));
+  if (core.op == nullptr)
+    throw Error(ErrorCode::Syntax, fmt::format("there is no core instruction '{}'", token.text),
+                scanner.where(token));
+  scanner.expect("rows");
+  core.rows = scanner.expect_integer("rows of a block");
+  scanner.expect("warps");
+  core.warp_rows = scanner.expect_integer("warps over the rows");
+  core.warp_columns = scanner.expect_integer("warps over the columns");
+  scanner.expect("ring");
+  core.ring = static_cast<int>(scanner.expect_integer("the buffers of an input"));
+}
+
 void parse_line(const Nest &nest, Scanner &scanner, Schedule &schedule) {
   const int line = scanner.peek().line;
   if (scanner.accept("tile"))
@@ -97,12 +114,14 @@ void parse_line(const Nest &nest, Scanner &scanner, Schedule &schedule) {
     return parse_factors(nest, scanner, schedule, &Split::vec, line);
   if (scanner.accept("keep"))
     return parse_factors(nest, scanner, schedule, &Split::keep, line);
+  if (scanner.accept("core"))
+    return parse_core(scanner, schedule);
   if (scanner.accept("stage"))
     return parse_stage(nest, scanner, schedule);
   if (scanner.accept("pack"))
     return parse_pack(scanner, schedule);
   if (!scanner.accept("loop"))
-    scanner.fail("tile, lane, vec, keep, loop, pack or stage");
+    scanner.fail("tile, lane, vec, keep, core, loop, pack or stage");
   schedule.order.clear();
   while (scanner.peek().kind == TokenKind::Name && scanner.peek().line == line)
     schedule.order.push_back(find_index(nest, scanner));
@@ -152,6 +171,10 @@ std::string to_text(const Nest &nest, const Schedule &schedule) {
   line("lane", lane_text(nest, schedule));
   line("vec", factors(nest, schedule, &Split::vec));
   line("keep", factors(nest, schedule, &Split::keep));
+  const Core &core = schedule.core;
+  if (has_core(schedule))
+    line("core", fmt::format(" {} rows {} warps {} {} ring {}", core.op->name, core.rows,
+                             core.warp_rows, core.warp_columns, core.ring));
   std::string order;
   for (int i : schedule.order)
     order += " " + nest.indices[static_cast<std::size_t>(i)].name;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "schedule/algorithms.h"
+#include "schedule/core_forms.h"
 
 namespace tilefuse::search {
 namespace {
@@ -80,7 +81,10 @@ std::vector<Schedule> work_item_forms(const nest::Nest &nest, const Target &targ
   forms.add_products();
   forms.add_streams();
   forms.add_direct();
-  return forms.take();
+  std::vector<Schedule> all = schedule::core_schedules(nest, target, false);
+  const std::vector<Schedule> others = forms.take();
+  all.insert(all.end(), others.begin(), others.end());
+  return all;
 }
 
 } // namespace tilefuse::search

@@ -27,6 +27,16 @@ inline Target group_test_target() {
           .local_is_hw = true};
 }
 
+inline Target matrix_test_target() {
+  Target target = group_test_target();
+  target.name = "test_matrix";
+  target.backend = "cuda";
+  target.warp = 32;
+  target.vector_registers = 255;
+  target.local_bytes = 160 << 10;
+  return target;
+}
+
 // 7x7, 14x14, primes, strides, dilation, asymmetric padding, groups, few channels, two images.
 inline std::vector<ConvShape> awkward_shapes() {
   return {

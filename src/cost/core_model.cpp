@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Time of schedules with a core instruction: blocks that share a multiprocessor overlap their
+// matrix units, the path from the second-level cache, local memory and the latency of copies.
+#include <algorithm>
+#include <cmath>
+
+#include "cost/lane_models.h"
+#include "schedule/core.h"
+
+namespace tilefuse::cost {
+namespace {
+
+// Of a multiprocessor per cycle: operations of half-precision matrix instructions, bytes from the
+// second-level cache, bytes of local memory.
+constexpr double kHalfOps = 2048;
+constexpr double kCacheBytes = 48;
+constexpr double kLocalBytes = 128;
+// What a multiprocessor holds.
+constexpr double kMostItems = 2048;
+constexpr double kRegisters = 65536;
+constexpr double kMostRegisters = 255;
+// Registers besides accumulators, fragments and places of copies; of a copy's places.
+constexpr double kSpareRegisters = 40;
+constexpr double kPlaceRegisters = 3;
+// Cycles until a copy arrives, of one barrier and the loop around a step, to start and end a block.
+constexpr double kCopyLatency = 700;
+constexpr double kStepCycles = 40;
+constexpr double kBlockCycles = 1500;
+
+struct CoreModel {
+  const nest::Nest &nest;
+  const schedule::Schedule &schedule;
+  const Target &target;
+  const schedule::CoreTile tile = core_tile(nest, schedule);
+  const double items = static_cast<double>(group_size(schedule));
+  const double cycle = 2 * target.vector_f32 / (target.gflops_per_unit * 1e9);
+
+  double registers() const;
+  double resident() const;
+  double step_cycles(double resident) const;
+  double unique_bytes() const;
+  Estimate run() const;
+};
+
+double CoreModel::registers() const {
+  const double accumulators = static_cast<double>(tile.rows * tile.columns) / items;
+  const double fragments =
+      static_cast<double>(tile.warp_rows) / 4 + static_cast<double>(tile.warp_columns) / 4;
+  const double copies =
+      static_cast<double>((tile.rows + tile.columns) * tile.row_bytes()) / 16 / items;
+  return accumulators + fragments + kPlaceRegisters * copies + kSpareRegisters;
+}
+
+double CoreModel::resident() const {
+  const double bytes = static_cast<double>(tile.local_bytes(schedule.core.ring));
+  const double by_registers = kRegisters / (std::min(registers(), kMostRegisters) * items);
+  const double by_local = static_cast<double>(target.local_bytes) / bytes;
+  return std::max(1.0, std::floor(std::min({by_registers, by_local, kMostItems / items})));
+}
+
+// Of all resident blocks at once.
+double CoreModel::step_cycles(double resident) const {
+  const double ops = 2 * static_cast<double>(tile.rows * tile.columns * tile.depth);
+  const double rate = kHalfOps * 2 / static_cast<double>(tile.elem_bytes);
+  const double bytes = static_cast<double>((tile.rows + tile.columns) * tile.row_bytes());
+  const double fetched =
+      static_cast<double>((tile.warp_rows + tile.warp_columns) * tile.row_bytes()) * items /
+      kCoreLanes;
+  const double spill = std::max(0.0, registers() - kMostRegisters);
+  const double matrix = resident * (ops / rate) * (1 + spill / 32);
+  const double latency = kCopyLatency / (schedule.core.ring - 1);
+  return std::max({matrix, resident * bytes / kCacheBytes,
+                   resident * (fetched + bytes) / kLocalBytes, latency}) +
+         kStepCycles;
+}
+
+double CoreModel::unique_bytes() const {
+  double bytes = 0;
+  for (const nest::Slot &slot : nest.slots)
+    bytes += static_cast<double>(slot.elems * size_bytes(slot.type));
+  return bytes;
+}
+
+Estimate CoreModel::run() const {
+  Estimate estimate;
+  estimate.blocks = blocks(nest, schedule);
+  estimate.launch = target.launch_us * 1e-6;
+  const auto count = static_cast<double>(estimate.blocks);
+  const double at_once = std::min(resident(), std::ceil(count / target.compute_units));
+  const double waves = std::ceil(count / (at_once * target.compute_units));
+  const double steps = static_cast<double>(core_steps(nest, schedule));
+  const double wave = (steps * step_cycles(at_once) + kBlockCycles) * cycle;
+  estimate.compute = wave / at_once;
+  estimate.waves = waves * at_once * target.compute_units / count;
+  estimate.memory = unique_bytes() / (target.gbytes_per_s * 1e9);
+  estimate.seconds = std::max(waves * wave, estimate.memory) + estimate.launch;
+  estimate.reasons = {{"registers", registers(), "per work-item"},
+                      {"resident blocks", at_once, "per multiprocessor"},
+                      {"steps", steps, "per block"},
+                      {"all resident blocks", step_cycles(at_once), "cycles per step"},
+                      {"wave", wave * 1e6, "us"},
+                      {"waves", waves, ""},
+                      {"memory", estimate.memory * 1e6, "us"},
+                      {"launch", target.launch_us, "us"}};
+  return estimate;
+}
+
+} // namespace
+
+Estimate predict_core(const nest::Nest &nest, const schedule::Schedule &schedule,
+                      const Target &target) {
+  return CoreModel{nest, schedule, target}.run();
+}
+
+Figures core_figures(const nest::Nest &nest, const schedule::Schedule &schedule,
+                     const Target &target) {
+  const CoreModel model{nest, schedule, target};
+  const auto count = static_cast<double>(blocks(nest, schedule));
+  const auto steps = static_cast<double>(core_steps(nest, schedule));
+  Figures figures;
+  figures.blocks = count;
+  figures.work_items = model.items;
+  figures.barriers = count * steps;
+  figures.local_bytes = static_cast<double>(model.tile.local_bytes(schedule.core.ring));
+  figures.registers = model.registers();
+  figures.local_conflicts = 0;
+  return figures;
+}
+
+} // namespace tilefuse::cost

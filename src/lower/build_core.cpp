@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/build_core.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "kernel/rules.h"
+#include "lower/arguments.h"
+#include "lower/context.h"
+#include "lower/core_copies.h"
+#include "lower/pipeline.h"
+#include "schedule/core.h"
+
+namespace tilefuse::lower {
+namespace {
+
+using kernel::BufferId;
+using kernel::ExprRef;
+using kernel::Space;
+using kernel::StmtRef;
+
+constexpr std::int64_t kCoreRows = 16;
+constexpr std::int64_t kCoreColumns = 8;
+constexpr std::int64_t kStepBytes = 32; // of depth, by one instruction
+constexpr std::int64_t kHalfRows = 8;   // between the rows of a work-item's results
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+class CoreLoops {
+public:
+  explicit CoreLoops(Context &context)
+      : cx_(context), b_(cx_.build), core_(cx_.schedule.core),
+        roles_(core_roles(cx_.nest, cx_.schedule)), tile_(core_tile(cx_.nest, cx_.schedule)),
+        row_tiles_(tile_.warp_rows / kCoreRows), column_tiles_(tile_.warp_columns / kCoreColumns),
+        data_(cx_, roles_, tile_, roles_.data), filter_(cx_, roles_, tile_, roles_.filter),
+        walk_(cx_, roles_, tile_) {}
+
+  StmtRef build();
+
+private:
+  // Where ldmatrix of this work-item finds a stripe of 16 rows: its row's first element, and the
+  // chunk exchanged.
+  struct Place {
+    ExprRef row{};
+    ExprRef swizzled{};
+  };
+  ExprRef integer(std::int64_t value) { return b_.integer(value); }
+  std::int64_t extent(int i) const { return cx_.nest.indices[at(i)].extent; }
+  ExprRef named(const std::string &name, ExprRef value);
+  BufferId registers(const std::string &name, kernel::Type type, std::int64_t elems) {
+    return b_.buffer({.name = name, .space = Space::Register, .type = type, .elems = elems});
+  }
+  void take_block_apart();
+  void take_item_apart();
+  void declare_registers();
+  StmtRef start_copies(ExprRef slot);
+  StmtRef next_slot(std::int64_t which);
+  ExprRef slot(std::int64_t which) { return b_.load(slots_, integer(which)); }
+  void main_loop();
+  StmtRef multiply();
+  StmtRef fetch(const CoreSide &side, BufferId to, const Place &from, std::int64_t stripe,
+                std::int64_t step);
+  void store_results();
+  ExprRef valid_channels(ExprRef pixel, ExprRef channel);
+  void store_pixel(std::int64_t row_tile, std::int64_t half);
+
+  static constexpr std::int64_t kRead = 0; // buffers of the ring that are read and filled next
+  static constexpr std::int64_t kFilled = 1;
+
+  Context &cx_;
+  kernel::Builder &b_;
+  const schedule::Core &core_;
+  const schedule::CoreRoles roles_;
+  const schedule::CoreTile tile_;
+  const std::int64_t row_tiles_;    // of a warp
+  const std::int64_t column_tiles_; // of a warp: the schedule's vec
+  CoreSide data_, filter_;
+  CoreWalk walk_;
+  std::vector<StmtRef> body_;
+  ExprRef first_row_{}, first_column_{}; // of the block: a pixel and a channel
+  ExprRef warp_row_{}, warp_column_{};   // of the warp, in the block's tile
+  ExprRef item_{};                       // of the warp
+  Place data_place_, filter_place_;
+  BufferId acc_{-1}, data_values_{-1}, filter_values_{-1}, slots_{-1};
+};
+
+ExprRef CoreLoops::named(const std::string &name, ExprRef value) {
+  if (kernel::is_constant(value))
+    return value;
+  const kernel::VarId var = b_.variable(name, {});
+  body_.push_back(b_.let(var, value));
+  return b_.var(var);
+}
+
+// Columns change fastest, so that neighbouring blocks read the same data.
+void CoreLoops::take_block_apart() {
+  ExprRef rest = b_.block();
+  const auto digit = [&](std::int64_t count) {
+    const ExprRef value = b_.mod(rest, integer(count));
+    rest = b_.div(rest, integer(count));
+    return value;
+  };
+  const auto tiles = [](std::int64_t count, std::int64_t tile) {
+    return (count + tile - 1) / tile;
+  };
+  const ExprRef column = digit(tiles(extent(roles_.channel), tile_.columns));
+  const ExprRef row = digit(tiles(roles_.points, tile_.rows));
+  first_column_ = named("first_column", b_.mul(column, integer(tile_.columns)));
+  first_row_ = named("first_row", b_.mul(row, integer(tile_.rows)));
+  for (int i : roles_.grid)
+    cx_.origin[at(i)] = named("o_" + cx_.nest.indices[at(i)].name, digit(extent(i)));
+}
+
+void CoreLoops::take_item_apart() {
+  item_ = named("item", b_.mod(b_.lane(), integer(kCoreLanes)));
+  const ExprRef warp = b_.div(b_.lane(), integer(kCoreLanes));
+  const ExprRef across = integer(core_.warp_columns);
+  warp_row_ = named("warp_row", b_.mul(b_.div(warp, across), integer(tile_.warp_rows)));
+  warp_column_ = named("warp_column", b_.mul(b_.mod(warp, across), integer(tile_.warp_columns)));
+  const schedule::Swizzle swizzle = core_swizzle(tile_);
+  const ExprRef bits =
+      b_.mod(b_.div(b_.mod(item_, integer(8)), integer(swizzle.divisor)), integer(swizzle.modulus));
+  const auto place = [&](const std::string &name, ExprRef row, ExprRef chunk) {
+    return Place{named(name + "_row", b_.mul(row, integer(tile_.depth))),
+                 named(name + "_chunk", b_.scalar(ScalarOp::BitXor, {chunk, bits}))};
+  };
+  // Rows of a stripe go down the tiles first for the data, chunks first for the filter.
+  const ExprRef sixteenth = b_.div(item_, integer(16));
+  data_place_ = place("data", b_.add(warp_row_, b_.mod(item_, integer(16))), sixteenth);
+  const ExprRef filter_row = b_.add(b_.mod(item_, integer(8)), b_.mul(sixteenth, integer(8)));
+  filter_place_ = place("filter", b_.add(warp_column_, filter_row),
+                        b_.mod(b_.div(item_, integer(8)), integer(2)));
+}
+
+void CoreLoops::declare_registers() {
+  const CoreOp &op = *core_.op;
+  const auto fragment = [](const Fragment &of) { return kernel::Type{of.type, of.values()}; };
+  acc_ = registers("acc", {op.d.type, 1}, row_tiles_ * column_tiles_ * op.d.values());
+  data_values_ = registers("data_values", fragment(op.a), row_tiles_);
+  filter_values_ = registers("filter_values", fragment(op.b), column_tiles_);
+  slots_ = registers("slots", {DType::I32, 1}, 2);
+  for (std::int64_t i = 0; i < b_.kernel()[acc_].elems; ++i)
+    body_.push_back(b_.store(acc_, integer(i), b_.real(0, {op.d.type, 1})));
+}
+
+StmtRef CoreLoops::start_copies(ExprRef to) {
+  return b_.block({data_.start(walk_, to), filter_.start(walk_, to), walk_.advance()});
+}
+
+StmtRef CoreLoops::next_slot(std::int64_t which) {
+  const ExprRef next = b_.add(slot(which), integer(1));
+  const ExprRef is_end = b_.scalar(ScalarOp::Eq, {next, integer(core_.ring)});
+  return b_.store(slots_, integer(which), b_.select(is_end, integer(0), next));
+}
+
+// One ldmatrix: a stripe of 16 rows by 32 bytes.
+StmtRef CoreLoops::fetch(const CoreSide &side, BufferId to, const Place &from, std::int64_t stripe,
+                         std::int64_t step) {
+  const ExprRef chunk = b_.scalar(ScalarOp::BitXor, {integer(2 * step), from.swizzled});
+  const ExprRef buffer = b_.mul(slot(kRead), integer(side.buffer_elems()));
+  const ExprRef at_row = b_.add(from.row, integer(stripe * kCoreRows * tile_.depth));
+  const kernel::LoadMatrix load{
+      .to = {to, integer(0)},
+      .from = side.ring(),
+      .index = b_.add(b_.add(buffer, b_.mul(chunk, integer(tile_.chunk()))), at_row),
+      .matrices = 4,
+      .transposed = false};
+  kernel::LoadMatrix placed = load;
+  placed.to.index = integer(stripe * load_matrix_values(b_.kernel(), load));
+  return b_.load_matrix(placed);
+}
+
+StmtRef CoreLoops::multiply() {
+  std::vector<StmtRef> list;
+  for (std::int64_t step = 0; step < tile_.row_bytes() / kStepBytes; ++step) {
+    for (std::int64_t i = 0; i < row_tiles_; ++i)
+      list.push_back(fetch(data_, data_values_, data_place_, i, step));
+    for (std::int64_t j = 0; j < column_tiles_ / 2; ++j)
+      list.push_back(fetch(filter_, filter_values_, filter_place_, j, step));
+    for (std::int64_t i = 0; i < row_tiles_; ++i)
+      for (std::int64_t j = 0; j < column_tiles_; ++j)
+        list.push_back(
+            b_.mma({.op = core_.op,
+                    .acc = {acc_, integer((i * column_tiles_ + j) * core_.op->d.values())},
+                    .a = {data_values_, integer(i)},
+                    .b = {filter_values_, integer(j)}}));
+  }
+  return b_.block(std::move(list));
+}
+
+void CoreLoops::main_loop() {
+  const std::int64_t steps = core_steps(cx_.nest, cx_.schedule);
+  body_.push_back(walk_.start());
+  body_.push_back(b_.store(slots_, integer(kRead), integer(0)));
+  body_.push_back(b_.store(slots_, integer(kFilled), integer(core_.ring - 1)));
+  for (std::int64_t s = 0; s + 1 < core_.ring; ++s) {
+    if (s < steps)
+      body_.push_back(start_copies(integer(s)));
+    body_.push_back(b_.async_commit());
+  }
+  const kernel::VarId step = b_.variable("step", {});
+  const ExprRef is_ahead =
+      b_.scalar(ScalarOp::Lt, {b_.add(b_.var(step), integer(core_.ring - 1)), integer(steps)});
+  const StmtRef body =
+      b_.block({b_.async_wait(core_.ring - 2), b_.barrier(),
+                b_.branch(is_ahead, start_copies(slot(kFilled))), b_.async_commit(), multiply(),
+                next_slot(kRead), next_slot(kFilled)});
+  body_.push_back(b_.loop(step, kernel::ForKind::Serial, integer(0), integer(steps), 1, body));
+}
+
+// Channels of a run that exist: all or none where runs divide the channels. Null: all.
+ExprRef CoreLoops::valid_channels(ExprRef pixel, ExprRef channel) {
+  const std::int64_t channels = extent(roles_.channel);
+  ExprRef exists = nullptr;
+  if (roles_.points % tile_.rows != 0)
+    exists = b_.scalar(ScalarOp::Lt, {pixel, integer(roles_.points)});
+  if (channels % tile_.columns == 0)
+    return exists == nullptr ? nullptr : b_.select(exists, integer(column_tiles_), integer(0));
+  if (channels % column_tiles_ == 0) {
+    exists = b_.logical_and(exists, b_.scalar(ScalarOp::Lt, {channel, integer(channels)}));
+    return b_.select(exists, integer(column_tiles_), integer(0));
+  }
+  const ExprRef left = b_.sub(integer(channels), channel);
+  return exists == nullptr ? left : b_.select(exists, left, integer(0));
+}
+
+// The pixel in row `item / 4` of one half of a row tile: its channels in two runs.
+void CoreLoops::store_pixel(std::int64_t row_tile, std::int64_t half) {
+  const std::int64_t row = row_tile * kCoreRows + half * kHalfRows;
+  const ExprRef in_tile = b_.add(b_.add(warp_row_, integer(row)), b_.div(item_, integer(4)));
+  const ExprRef pixel = named("pixel", b_.add(first_row_, in_tile));
+  ExprRef rest = pixel;
+  for (auto i = roles_.pixels.rbegin(); i != roles_.pixels.rend(); ++i) {
+    const bool is_last = i + 1 == roles_.pixels.rend();
+    cx_.origin[at(*i)] = named("p_" + cx_.nest.indices[at(*i)].name,
+                               is_last ? rest : b_.mod(rest, integer(extent(*i))));
+    rest = b_.div(rest, integer(extent(*i)));
+  }
+  const nest::Linear out = nest::flat(cx_.nest.out, cx_.nest.indices.size());
+  const auto out_slot = at(cx_.nest.out.slot);
+  const std::int64_t vec = column_tiles_;
+  for (std::int64_t run = 0; run < 2; ++run) {
+    const ExprRef in_warp =
+        b_.add(b_.mul(b_.mod(item_, integer(4)), integer(vec)), integer(run * 4 * vec));
+    const ExprRef channel = named("channel", b_.add(b_.add(first_column_, warp_column_), in_warp));
+    cx_.origin[at(roles_.channel)] = channel;
+    const ExprRef valid = valid_channels(pixel, channel);
+    const std::int64_t first = row_tile * vec * core_.op->d.values() + half * 2 + run;
+    const ExprRef acc = b_.load(acc_, integer(first), static_cast<int>(vec), core_.op->d.values());
+    const ExprRef value = post_value(cx_, cx_.nest.post, acc, valid);
+    body_.push_back(b_.store(cx_.slot_buffers[out_slot], linear(cx_, out, points(cx_)),
+                             b_.cast(value, cx_.nest.slots[out_slot].type),
+                             out.coeff[at(roles_.channel)], valid));
+  }
+}
+
+void CoreLoops::store_results() {
+  for (std::int64_t i = 0; i < row_tiles_; ++i)
+    for (std::int64_t half = 0; half < 2; ++half)
+      store_pixel(i, half);
+}
+
+StmtRef CoreLoops::build() {
+  take_block_apart();
+  take_item_apart();
+  body_.push_back(data_.declare(first_row_));
+  body_.push_back(filter_.declare(first_column_));
+  declare_registers();
+  main_loop();
+  store_results();
+  return b_.block(std::move(body_));
+}
+
+} // namespace
+
+kernel::Kernel build_core(const poly::Group &group, const schedule::Schedule &schedule,
+                          const Target &target) {
+  const nest::Nest &nest = group.anchor;
+  kernel::Kernel kernel;
+  kernel::Builder build(kernel);
+  Context cx{.nest = nest, .schedule = schedule, .target = target, .build = build};
+  const std::vector<ExprRef> zeros(nest.indices.size(), build.integer(0));
+  cx.origin = cx.inside = cx.kept = cx.lane_at = cx.chunk = cx.value = zeros;
+  cx.turn = build.integer(0);
+  kernel.name = kernel_name(nest, schedule, target);
+  kernel.blocks = schedule::blocks(nest, schedule);
+  kernel.block_size = cx.block_size();
+  kernel.flops = nest::flops(nest);
+  declare_arguments(cx);
+  kernel.bytes = bytes_moved(kernel);
+  kernel.body = CoreLoops(cx).build();
+  return kernel;
+}
+
+} // namespace tilefuse::lower

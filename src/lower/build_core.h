@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first pass of lowering where the schedule has a core instruction (schedule/core.h):
+//
+//   places of this work-item's copies, worked out once
+//   fill ring - 1 buffers
+//   for step in 0..steps {
+//     wait for the oldest copies; barrier
+//     start the copies of step + ring - 1
+//     ldmatrix and mma on the oldest buffer
+//   }
+//   post-ops and stores of neighbouring channels
+//
+// A buffer is filled anew one step after it was read, so the one barrier of a step keeps both
+// apart. The walk over depth and taps is a counter per index: nothing is divided in the loop.
+#pragma once
+
+#include "kernel/nodes.h"
+#include "poly/group.h"
+#include "schedule/schedule.h"
+#include "target/target.h"
+
+namespace tilefuse::lower {
+
+kernel::Kernel build_core(const poly::Group &group, const schedule::Schedule &schedule,
+                          const Target &target);
+
+} // namespace tilefuse::lower

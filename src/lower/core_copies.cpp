@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/core_copies.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "schedule/staging.h"
+
+namespace tilefuse::lower {
+
+using kernel::ExprRef;
+using kernel::Space;
+using kernel::StmtRef;
+
+namespace {
+
+constexpr std::int64_t kSwizzleRows = 8; // after which the exchange of chunks repeats
+constexpr std::int64_t kFarOutside = -(std::int64_t{1} << 30);
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+} // namespace
+
+CoreWalk::CoreWalk(Context &context, const schedule::CoreRoles &roles,
+                   const schedule::CoreTile &tile)
+    : cx_(context) {
+  const auto extent = [&](int i) { return cx_.nest.indices[at(i)].extent; };
+  for (auto i = roles.walked.rbegin(); i != roles.walked.rend(); ++i)
+    if (extent(*i) > 1)
+      counters_.push_back({*i, extent(*i), 1});
+  counters_.push_back(
+      {roles.depth, (extent(roles.depth) + tile.depth - 1) / tile.depth, tile.depth});
+  values_ = cx_.build.buffer({.name = "walk",
+                              .space = Space::Register,
+                              .type = {DType::I32, 1},
+                              .elems = static_cast<std::int64_t>(counters_.size())});
+}
+
+StmtRef CoreWalk::start() const {
+  std::vector<StmtRef> list;
+  for (std::size_t i = 0; i < counters_.size(); ++i)
+    list.push_back(cx_.build.store(values_, cx_.build.integer(static_cast<std::int64_t>(i)),
+                                   cx_.build.integer(0)));
+  return cx_.build.block(std::move(list));
+}
+
+// Like a clock: a counter that comes to its end starts again and moves the next.
+StmtRef CoreWalk::advance() const {
+  kernel::Builder &b = cx_.build;
+  std::vector<StmtRef> list;
+  ExprRef carry = b.integer(1);
+  for (std::size_t i = 0; i < counters_.size(); ++i) {
+    const ExprRef number = b.integer(static_cast<std::int64_t>(i));
+    const kernel::VarId next = b.variable("next", {});
+    list.push_back(b.let(next, b.add(b.load(values_, number), carry)));
+    if (i + 1 == counters_.size()) {
+      list.push_back(b.store(values_, number, b.var(next)));
+      break;
+    }
+    const kernel::VarId wraps = b.variable("wraps", {});
+    const ExprRef is_end = b.scalar(ScalarOp::Eq, {b.var(next), b.integer(counters_[i].end)});
+    list.push_back(b.let(wraps, b.select(is_end, b.integer(1), b.integer(0))));
+    const ExprRef wrapped =
+        b.select(b.scalar(ScalarOp::Ne, {b.var(wraps), b.integer(0)}), b.integer(0), b.var(next));
+    list.push_back(b.store(values_, number, wrapped));
+    carry = b.var(wraps);
+  }
+  return b.block(std::move(list));
+}
+
+std::vector<ExprRef> CoreWalk::points() const {
+  kernel::Builder &b = cx_.build;
+  std::vector<ExprRef> all(cx_.nest.indices.size(), b.integer(0));
+  for (std::size_t i = 0; i < counters_.size(); ++i)
+    all[at(counters_[i].index)] = b.mul(b.load(values_, b.integer(static_cast<std::int64_t>(i))),
+                                        b.integer(counters_[i].step));
+  return all;
+}
+
+CoreSide::CoreSide(Context &context, const schedule::CoreRoles &roles,
+                   const schedule::CoreTile &tile, int input)
+    : cx_(context), b_(context.build), roles_(roles), tile_(tile), input_(input),
+      rows_(input == roles.data ? tile.rows : tile.columns),
+      each_(core_copy_elems(cx_.nest, cx_.schedule, input)),
+      source_(source_of(cx_.nest, cx_.schedule, input)) {
+  flat_ = {source_.offset, std::vector<std::int64_t>(cx_.nest.indices.size(), 0)};
+  for (std::size_t d = 0; d < source_.dims.size(); ++d) {
+    const nest::Dim &dim = source_.dims[d];
+    flat_.constant += dim.at.constant * dim.stride;
+    for (std::size_t i = 0; i < flat_.coeff.size(); ++i)
+      flat_.coeff[i] += dim.at.coeff[i] * dim.stride;
+    if (dim.guarded)
+      checked_.push_back(static_cast<int>(d));
+  }
+  const kernel::BufferId from = cx_.source_buffers[at(input)];
+  ring_ = b_.buffer({.name = is_data() ? "data" : "filter",
+                     .space = Space::Local,
+                     .type = b_.kernel()[from].type,
+                     .elems = cx_.schedule.core.ring * buffer_elems()});
+}
+
+ExprRef CoreSide::named(const std::string &name, ExprRef value) {
+  std::int64_t known = 0;
+  if (kernel::is_constant(value, &known))
+    return value;
+  const kernel::VarId var = b_.variable(name, {});
+  lets_.push_back(b_.let(var, value));
+  return b_.var(var);
+}
+
+// The channel that a row of the filter's tile holds, from the tile's first; a row of data holds
+// its pixel.
+ExprRef CoreSide::source_row(ExprRef row) const {
+  if (is_data())
+    return row;
+  const std::int64_t vec = cx_.schedule.splits[at(roles_.channel)].vec;
+  const ExprRef warp = b_.div(row, b_.integer(tile_.warp_columns));
+  const ExprRef inside = b_.mod(row, b_.integer(tile_.warp_columns));
+  const ExprRef column = b_.mod(inside, b_.integer(8)); // of its 8-column tile: 2t + b
+  const ExprRef half = b_.mul(b_.mod(column, b_.integer(2)), b_.integer(4 * vec));
+  const ExprRef quarter = b_.mul(b_.div(column, b_.integer(2)), b_.integer(vec));
+  return b_.add(b_.add(b_.mul(warp, b_.integer(tile_.warp_columns)), b_.add(half, quarter)),
+                b_.div(inside, b_.integer(8)));
+}
+
+// Output indices at pixel or channel `number`; the copy exists where there is one.
+std::vector<ExprRef> CoreSide::place_row(ExprRef number, Copy &copy) {
+  std::vector<ExprRef> positions = cx_.origin;
+  positions.resize(cx_.nest.indices.size(), b_.integer(0));
+  for (std::size_t i = cx_.outputs(); i < positions.size(); ++i)
+    positions[i] = b_.integer(0);
+  const std::int64_t count =
+      is_data() ? roles_.points : cx_.nest.indices[at(roles_.channel)].extent;
+  if (count % rows_ != 0)
+    copy.exists = b_.scalar(ScalarOp::Lt, {number, b_.integer(count)});
+  if (!is_data()) {
+    positions[at(roles_.channel)] = number;
+    return positions;
+  }
+  ExprRef rest = number;
+  for (auto i = roles_.pixels.rbegin(); i != roles_.pixels.rend(); ++i) {
+    const std::int64_t extent = cx_.nest.indices[at(*i)].extent;
+    const bool is_last = i + 1 == roles_.pixels.rend();
+    positions[at(*i)] = is_last ? rest : b_.mod(rest, b_.integer(extent));
+    rest = b_.div(rest, b_.integer(extent));
+  }
+  return positions;
+}
+
+CoreSide::Copy CoreSide::declare_copy(ExprRef row, ExprRef run, ExprRef first) {
+  Copy copy;
+  const ExprRef number = named("row", b_.add(first, source_row(row)));
+  const std::vector<ExprRef> positions = place_row(number, copy);
+  copy.from = named("from", b_.add(linear(cx_, flat_, positions), run));
+  for (int d : checked_) {
+    ExprRef subscript = linear(cx_, source_.dims[at(d)].at, positions);
+    if (copy.exists != nullptr) // a row that is not there lies outside
+      subscript = b_.select(copy.exists, subscript, b_.integer(kFarOutside));
+    copy.exists = nullptr;
+    copy.subscripts.push_back(named("at", subscript));
+  }
+  if (copy.exists != nullptr)
+    copy.exists = b_.scalar(
+        ScalarOp::Ne,
+        {named("exists", b_.select(copy.exists, b_.integer(1), b_.integer(0))), b_.integer(0)});
+  return copy;
+}
+
+StmtRef CoreSide::declare(ExprRef first) {
+  const std::int64_t runs = tile_.depth / each_; // of a row
+  const std::int64_t apart = cx_.block_size() / runs;
+  const schedule::Swizzle swizzle = core_swizzle(tile_);
+  const ExprRef row = named("copy_row", b_.div(b_.lane(), b_.integer(runs)));
+  run_ = named("run", b_.mul(b_.mod(b_.lane(), b_.integer(runs)), b_.integer(each_)));
+  const ExprRef chunk = b_.div(run_, b_.integer(tile_.chunk()));
+  const ExprRef inside = b_.mod(run_, b_.integer(tile_.chunk()));
+  const auto place = [&](ExprRef r) {
+    const ExprRef bits =
+        b_.mod(b_.div(r, b_.integer(swizzle.divisor)), b_.integer(swizzle.modulus));
+    const ExprRef moved = b_.scalar(ScalarOp::BitXor, {chunk, bits});
+    return b_.add(
+        b_.add(b_.mul(r, b_.integer(tile_.depth)), b_.mul(moved, b_.integer(tile_.chunk()))),
+        inside);
+  };
+  for (std::int64_t i = 0; i < rows_ / apart; ++i) {
+    const ExprRef this_row = b_.add(row, b_.integer(i * apart));
+    Copy copy = declare_copy(this_row, run_, first);
+    const bool repeats = i > 0 && apart % kSwizzleRows == 0;
+    copy.to = repeats ? b_.add(copies_[0].to, b_.integer(i * apart * tile_.depth))
+                      : named("to", place(this_row));
+    copies_.push_back(std::move(copy));
+  }
+  return b_.block(std::move(lets_));
+}
+
+StmtRef CoreSide::start(const CoreWalk &walk, ExprRef slot) const {
+  std::vector<StmtRef> list;
+  const auto let = [&](const std::string &name, ExprRef value) -> ExprRef {
+    if (kernel::is_constant(value))
+      return value;
+    const kernel::VarId var = b_.variable(name, {});
+    list.push_back(b_.let(var, value));
+    return b_.var(var);
+  };
+  const std::vector<ExprRef> points = walk.points();
+  nest::Linear moved = flat_;
+  moved.constant = 0;
+  const ExprRef offset = let("moved", linear(cx_, moved, points));
+  const ExprRef buffer = let("buffer", b_.mul(slot, b_.integer(buffer_elems())));
+  std::vector<ExprRef> shifts;
+  for (int d : checked_) {
+    nest::Linear shift = source_.dims[at(d)].at;
+    shift.constant = 0;
+    shifts.push_back(let("shift", linear(cx_, shift, points)));
+  }
+  const std::int64_t depth = cx_.nest.indices[at(roles_.depth)].extent;
+  ExprRef in_depth = nullptr;
+  if (depth % tile_.depth != 0)
+    in_depth = b_.scalar(ScalarOp::Lt, {b_.add(points[at(roles_.depth)], run_), b_.integer(depth)});
+  for (const Copy &copy : copies_) {
+    ExprRef valid = b_.logical_and(copy.exists, in_depth);
+    for (std::size_t k = 0; k < checked_.size(); ++k) {
+      const ExprRef subscript = b_.add(copy.subscripts[k], shifts[k]);
+      const std::int64_t size = source_.dims[at(checked_[k])].size;
+      valid = b_.logical_and(valid, b_.scalar(ScalarOp::Ge, {subscript, b_.integer(0)}));
+      valid = b_.logical_and(valid, b_.scalar(ScalarOp::Lt, {subscript, b_.integer(size)}));
+    }
+    list.push_back(b_.async_copy(
+        {.to = ring_,
+         .to_index = b_.add(copy.to, buffer),
+         .from = cx_.source_buffers[at(input_)],
+         .from_index = b_.add(copy.from, offset),
+         .elems = static_cast<int>(each_),
+         .valid =
+             valid == nullptr ? nullptr : b_.select(valid, b_.integer(each_), b_.integer(0))}));
+  }
+  return b_.block(std::move(list));
+}
+
+} // namespace tilefuse::lower

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ring of one input under a core instruction (schedule/core.h), and the walk over the reduced
+// indices that its copies follow.
+#pragma once
+
+#include <vector>
+
+#include "lower/context.h"
+#include "schedule/core.h"
+#include "schedule/staging.h"
+
+namespace tilefuse::lower {
+
+// Counters of the reduced indices: the depth in steps, slowest, then the walked ones.
+class CoreWalk {
+public:
+  CoreWalk(Context &context, const schedule::CoreRoles &roles, const schedule::CoreTile &tile);
+  // All counters 0.
+  kernel::StmtRef start() const;
+  // To the next step.
+  kernel::StmtRef advance() const;
+  // The first point of the current step by index; 0 for output indices.
+  std::vector<kernel::ExprRef> points() const;
+
+private:
+  struct Counter {
+    int index = 0;
+    std::int64_t end = 1;  // values that it takes
+    std::int64_t step = 1; // points of each
+  };
+  Context &cx_;
+  kernel::BufferId values_{-1};
+  std::vector<Counter> counters_; // fastest first
+};
+
+// Rows of a block's tile of one input, and this work-item's copies of them.
+class CoreSide {
+public:
+  CoreSide(Context &context, const schedule::CoreRoles &roles, const schedule::CoreTile &tile,
+           int input);
+  kernel::BufferId ring() const { return ring_; }
+  std::int64_t buffer_elems() const { return rows_ * tile_.depth; }
+  // Where this work-item's copies come from and go to; `first` is the block's first pixel or
+  // channel.
+  kernel::StmtRef declare(kernel::ExprRef first);
+  // Starts them for the current step of the walk, into buffer number `slot`.
+  kernel::StmtRef start(const CoreWalk &walk, kernel::ExprRef slot) const;
+
+private:
+  // One run of a row.
+  struct Copy {
+    kernel::ExprRef to{};                    // element of a buffer
+    kernel::ExprRef from{};                  // element of the input at the walk's start
+    std::vector<kernel::ExprRef> subscripts; // of the checked dimensions, at the walk's start
+    kernel::ExprRef exists{};                // null: always
+  };
+  bool is_data() const { return input_ == roles_.data; }
+  kernel::ExprRef named(const std::string &name, kernel::ExprRef value);
+  kernel::ExprRef source_row(kernel::ExprRef row) const;
+  std::vector<kernel::ExprRef> place_row(kernel::ExprRef number, Copy &copy);
+  Copy declare_copy(kernel::ExprRef row, kernel::ExprRef run, kernel::ExprRef first);
+
+  Context &cx_;
+  kernel::Builder &b_;
+  const schedule::CoreRoles &roles_;
+  const schedule::CoreTile &tile_;
+  const int input_;
+  const std::int64_t rows_;
+  const std::int64_t each_; // elements of a copy
+  const schedule::Source source_;
+  nest::Linear flat_;        // element by index
+  std::vector<int> checked_; // dimensions whose subscript may leave the tensor
+  kernel::BufferId ring_{-1};
+  kernel::ExprRef run_{}; // element of the row at which this work-item's runs start
+  std::vector<Copy> copies_;
+  std::vector<kernel::StmtRef> lets_;
+};
+
+} // namespace tilefuse::lower

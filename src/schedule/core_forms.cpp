@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/core_forms.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "schedule/core.h"
+
+namespace tilefuse::schedule {
+namespace {
+
+using nest::Nest;
+
+constexpr std::string_view kPlain = "mma";
+constexpr std::string_view kTf32 = "mma_tf32";
+
+struct Sizes {
+  std::int64_t rows, columns, warp_rows, warp_columns;
+};
+
+// Warps of 64 x 64 results need 128 accumulators a work-item; smaller ones are for few blocks and
+// few channels.
+constexpr std::array<Sizes, 12> kSizes = {{
+    {256, 128, 4, 2},
+    {128, 256, 2, 4},
+    {128, 128, 2, 2},
+    {256, 64, 4, 1},
+    {64, 256, 1, 4},
+    {128, 64, 2, 2},
+    {64, 128, 2, 2},
+    {64, 64, 2, 2},
+    {128, 32, 4, 1},
+    {32, 128, 1, 4},
+    {64, 32, 2, 1},
+    {32, 32, 2, 1},
+}};
+constexpr std::array kRowBytes = {128, 64, 32};
+constexpr std::array kRings = {4, 3, 2};
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+Schedule core_schedule(const Nest &nest, const CoreOp &op, std::string_view name,
+                       const Sizes &sizes, std::int64_t row_bytes, int ring) {
+  Schedule schedule = scalar_schedule(nest);
+  schedule.name = name;
+  schedule.lanes = LaneKind::WorkItem;
+  schedule.core = {.op = &op,
+                   .rows = sizes.rows,
+                   .warp_rows = sizes.warp_rows,
+                   .warp_columns = sizes.warp_columns,
+                   .ring = ring};
+  const nest::Linear out = nest::flat(nest.out, nest.indices.size());
+  std::stable_sort(schedule.order.begin(), schedule.order.begin() + nest.output_indices,
+                   [&](int a, int b) { return out.coeff[at(a)] > out.coeff[at(b)]; });
+  const CoreRoles roles = core_roles(nest, schedule);
+  schedule.order.erase(std::find(schedule.order.begin(), schedule.order.end(), roles.depth));
+  schedule.order.push_back(roles.depth);
+  Split &channel = schedule.splits[at(roles.channel)];
+  channel.tile = sizes.columns;
+  channel.vec = sizes.columns / sizes.warp_columns / 8;
+  schedule.splits[at(roles.depth)].tile = row_bytes / size_bytes(op.a.type);
+  if (nest.inputs[at(roles.filter)].constant)
+    schedule.fills[at(roles.filter)] = Fill::Packed;
+  return schedule;
+}
+
+// Wider rows than the depth fills copy nothing but padding; so do wider tiles than there are
+// channels.
+bool wastes(const Nest &nest, const Schedule &schedule) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  const CoreTile tile = core_tile(nest, schedule);
+  const std::int64_t channels = nest.indices[at(roles.channel)].extent;
+  const std::int64_t depth = nest.indices[at(roles.depth)].extent;
+  const bool half_empty = tile.columns > 32 && tile.columns >= 2 * channels;
+  return half_empty || (tile.row_bytes() > 32 && tile.depth >= 2 * depth);
+}
+
+} // namespace
+
+std::vector<Schedule> core_schedules(const Nest &nest, const Target &target, bool tf32) {
+  std::vector<Schedule> found;
+  if (no_core_roles(nest))
+    return found;
+  const CoreOp *op = core_op_for(nest, tf32);
+  if (op == nullptr)
+    return found;
+  for (const Sizes &sizes : kSizes)
+    for (const std::int64_t row_bytes : kRowBytes)
+      for (const int ring : kRings) {
+        Schedule schedule = core_schedule(nest, *op, tf32 ? kTf32 : kPlain, sizes, row_bytes, ring);
+        if (!illegal(nest, schedule, target) && !wastes(nest, schedule))
+          found.push_back(std::move(schedule));
+      }
+  return found;
+}
+
+bool is_core_algorithm(std::string_view name) { return name == kPlain || name == kTf32; }
+
+NamedSchedule named_core_schedule(std::string_view name, const Nest &nest, const Target &target) {
+  if (const std::optional<std::string> reason = no_core_roles(nest))
+    return {{}, fmt::format("{} does not fit: {}", name, *reason)};
+  const CoreOp *op = core_op_for(nest, name == kTf32);
+  if (op == nullptr)
+    return {{}, fmt::format("{} does not fit: no instruction multiplies its types", name)};
+  const std::vector<Schedule> all = core_schedules(nest, target, name == kTf32);
+  if (all.empty()) {
+    const Schedule last =
+        core_schedule(nest, *op, name, kSizes.back(), kRowBytes.back(), kRings.back());
+    return {{},
+            fmt::format("{} does not fit: {}", name,
+                        illegal(nest, last, target).value_or("every tile is mostly empty"))};
+  }
+  const auto fills_device = [&](const Schedule &schedule) {
+    return blocks(nest, schedule) >= target.compute_units;
+  };
+  const auto first = std::find_if(all.begin(), all.end(), fills_device);
+  if (first != all.end())
+    return {*first, {}};
+  return {*std::max_element(all.begin(), all.end(),
+                            [&](const Schedule &a, const Schedule &b) {
+                              return blocks(nest, a) < blocks(nest, b);
+                            }),
+          {}};
+}
+
+} // namespace tilefuse::schedule

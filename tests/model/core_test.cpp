@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Schedules with a core instruction: every tile of the menu computes what the nest says, simulated,
+// for convolutions of any stride, dilation, padding, type and odd size; nothing meets in a bank,
+// nothing is divided in the main loop, copies read whole sectors.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "kernel/simulate.h"
+#include "kernel/walk.h"
+#include "lower/pipeline.h"
+#include "model/check.h"
+#include "model/simulate_group.h"
+#include "schedule/core_forms.h"
+
+namespace tilefuse::model {
+namespace {
+
+Target sm80() {
+  Target target;
+  target.name = "test_sm80";
+  target.backend = "cuda";
+  target.isa = "sm_80";
+  target.lanes = LaneKind::WorkItem;
+  target.vector_f32 = 64;
+  target.vector_registers = 255;
+  target.max_group = 1024;
+  target.compute_units = 4;
+  target.local_bytes = 166912;
+  target.local_is_hw = true;
+  target.local_banks = 32;
+  target.warp = 32;
+  target.sector_bytes = 32;
+  target.fp16_storage = true;
+  return target;
+}
+
+struct Conv {
+  int n = 1, h = 9, w = 7, c = 32, k = 32, r = 3, s = 3;
+  int stride = 1, dilation = 1, pad = 1;
+  std::string in = "f16", out = "f16", acc = "f32";
+  std::string post = "max(acc + f32($0), 0)";
+};
+
+// Channels innermost, filter [k][r][s][c], a bias.
+poly::Group group_of(const Conv &v) {
+  const int p = (v.h + 2 * v.pad - v.dilation * (v.r - 1) - 1) / v.stride + 1;
+  const int q = (v.w + 2 * v.pad - v.dilation * (v.s - 1) - 1) / v.stride + 1;
+  const auto subscript = [&](const char *out, const char *tap) {
+    std::string text = v.stride == 1 ? out : fmt::format("{}*{}", v.stride, out);
+    text += v.dilation == 1 ? fmt::format(" + {}", tap) : fmt::format(" + {}*{}", v.dilation, tap);
+    return v.pad == 0 ? text : fmt::format("{} - {}", text, v.pad);
+  };
+  const char *mark = v.pad == 0 ? "" : "?";
+  return {nest::parse_nest(fmt::format(
+      "nest conv {{\n  index n {0}, y {1}, x {2}, m {3} | r {4}, s {5}, c {6}\n"
+      "  slot 0 {7} {8}, 1 {7} {9}, 2 {10} {11}, 3 f32 {3}\n  acc {12} = sum mul\n"
+      "  in 0 + 0 [n:{0}*{13}, {14}:{15}{16}*{17}, {18}:{19}{16}*{6}, c:{6}*1]\n"
+      "  in 1 + 0 const [m:{3}*{20}, r:{4}*{21}, s:{5}*{6}, c:{6}*1]\n"
+      "  out 2 + 0 [n:{0}*{22}, y:{1}*{23}, x:{2}*{3}, m:{3}*1]\n"
+      "  extra 3 + 0 const [m:{3}*1]\n  post {24}\n}}\n",
+      v.n, p, q, v.k, v.r, v.s, v.c, v.in, v.n * v.h * v.w * v.c, v.k * v.r * v.s * v.c, v.out,
+      v.n * p * q * v.k, v.acc, v.h * v.w * v.c, subscript("y", "r"), v.h, mark, v.w * v.c,
+      subscript("x", "s"), v.w, v.r * v.s * v.c, v.s * v.c, p * q * v.k, q * v.k, v.post))};
+}
+
+std::vector<Conv> problems() {
+  std::vector<Conv> list(11);
+  list[1].stride = 2;
+  list[2] = {.h = 8, .w = 8, .c = 64, .k = 72, .r = 1, .s = 1, .pad = 0};
+  list[3] = {.n = 3, .h = 7, .w = 7, .c = 48, .k = 40, .dilation = 2, .pad = 2};
+  list[4] = {.h = 5, .w = 11, .c = 20, .k = 17, .r = 5, .s = 2, .stride = 3};
+  list[5] = {.c = 6, .k = 9}; // copies of 4 bytes
+  list[6].in = "bf16";
+  list[7] = {.c = 64, .k = 64, .in = "i8", .out = "i32", .acc = "i32", .post = "acc + i32($0)"};
+  list[8] = {.c = 100, .k = 33, .in = "u8", .out = "f32", .acc = "i32", .post = "f32(acc) * $0"};
+  list[9] = {.c = 12, .k = 64, .in = "f32", .out = "f32", .post = "acc + $0"};
+  list[10] = {.n = 2, .h = 14, .w = 14, .c = 136, .k = 200};
+  return list;
+}
+
+// A tensor core rounds f32 operands to tf32, which small integers survive.
+std::vector<schedule::Schedule> schedules_of(const nest::Nest &nest, const Target &target) {
+  std::vector<schedule::Schedule> all = schedule::core_schedules(nest, target, false);
+  return all.empty() ? schedule::core_schedules(nest, target, true) : all;
+}
+
+TEST(Core, EveryTileComputesItsNest) {
+  int checked = 0;
+  for (const Conv &problem : problems()) {
+    KernelCase kernel_case{.group = group_of(problem), .target = sm80(), .seed = 7};
+    const auto all = schedules_of(kernel_case.group.anchor, kernel_case.target);
+    ASSERT_FALSE(all.empty()) << to_text(kernel_case.group.anchor);
+    for (std::size_t i = 0; i < all.size(); i += 12) {
+      kernel_case.schedule = all[i];
+      const auto divergence = check_simulated(Reference(kernel_case));
+      EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << "\n"
+                               << to_text(kernel_case);
+      ++checked;
+    }
+  }
+  EXPECT_GE(checked, 25);
+}
+
+TEST(Core, RealsStayWithinTheirBound) {
+  KernelCase kernel_case{.group = group_of({.c = 96, .k = 40}), .target = sm80()};
+  kernel_case.values = Values::Reals;
+  kernel_case.schedule =
+      *schedule::named_core_schedule("mma", kernel_case.group.anchor, kernel_case.target).schedule;
+  const auto divergence = check_simulated(Reference(kernel_case));
+  EXPECT_FALSE(divergence) << divergence->what;
+}
+
+kernel::Counts counts_of(const poly::Group &group, const schedule::Schedule &schedule,
+                         const Target &target) {
+  const kernel::Kernel kernel = lower::lower(group, schedule, target);
+  std::vector<program::Bytes> data;
+  std::vector<std::span<std::byte>> spans;
+  for (const kernel::Buffer &buffer : kernel.buffers)
+    if (buffer.space == kernel::Space::Global)
+      data.emplace_back(static_cast<std::size_t>(buffer.elems * size_bytes(buffer.type.elem)));
+  spans.assign(data.begin(), data.end());
+  return kernel::simulate(kernel, spans, simulation_options(group.anchor, schedule, target));
+}
+
+// The five properties of MegEngine's kernel.
+TEST(Core, NothingMeetsInABank) {
+  for (const Conv &problem :
+       {Conv{.c = 64, .k = 64},
+        Conv{.c = 32, .k = 64, .in = "i8", .out = "i32", .acc = "i32", .post = "acc + i32($0)"},
+        Conv{.c = 16, .k = 64}}) {
+    const poly::Group group = group_of(problem);
+    const Target target = sm80();
+    for (const schedule::Schedule &schedule : schedules_of(group.anchor, target)) {
+      const kernel::Counts counts = counts_of(group, schedule, target);
+      for (const kernel::AccessCounts &access : counts.accesses)
+        EXPECT_EQ(access.all_phases().conflicts(), 0) << access.text << "\n"
+                                                      << to_text(group.anchor, schedule);
+    }
+  }
+}
+
+TEST(Core, NothingIsDividedInTheMainLoop) {
+  const poly::Group group = group_of({.c = 64, .k = 64, .stride = 2});
+  const Target target = sm80();
+  const kernel::Kernel kernel = lower::lower(
+      group, *schedule::named_core_schedule("mma", group.anchor, target).schedule, target);
+  int loops = 0;
+  kernel::for_each_stmt(kernel.body, [&](kernel::StmtRef stmt) {
+    if (!std::holds_alternative<kernel::For>(stmt->node))
+      return;
+    ++loops;
+    kernel::for_each_expr(stmt, [&](kernel::ExprRef expr) {
+      const auto *scalar = std::get_if<kernel::Scalar>(&expr->node);
+      EXPECT_FALSE(scalar != nullptr &&
+                   (scalar->op == ScalarOp::Div || scalar->op == ScalarOp::Mod));
+    });
+  });
+  EXPECT_EQ(loops, 1);
+}
+
+TEST(Core, RefusalsSayWhy) {
+  const Target target = sm80();
+  const auto refusal = [&](const poly::Group &group, std::string_view name) {
+    return schedule::named_core_schedule(name, group.anchor, target).refusal;
+  };
+  EXPECT_EQ(refusal(group_of({.in = "f32", .out = "f32", .post = "acc + $0"}), "mma"),
+            "mma does not fit: no instruction multiplies its types");
+  EXPECT_EQ(refusal(group_of({.c = 7}), "mma"),
+            "mma does not fit: input 0 has no aligned runs of 4 bytes along the depth");
+}
+
+} // namespace
+} // namespace tilefuse::model
