@@ -17,6 +17,7 @@ struct CContext {
   bool wide = false;            // int is 64 bits
   bool vector_target = false;   // rare paths of helpers stay functions
   std::vector<bool> split = {}; // by BufferId: a register array held as one variable per value
+  std::vector<bool> words = {}; // by BufferId: fragments of matrix instructions, as 4-byte words
   std::vector<std::int64_t> divisors = {};         // by VarId: see c_align.h
   std::map<std::string, std::string> helpers = {}; // name → definition
 
@@ -58,6 +59,16 @@ std::string store_helper(CContext &cx, const kernel::Buffer &buffer,
 // (pointer, stride, valid, fill) and (pointer, stride, value, valid).
 std::string gather_helper(CContext &cx, const kernel::Buffer &buffer, int lanes);
 std::string scatter_helper(CContext &cx, const kernel::Buffer &buffer, int lanes);
+
+// Matrix instructions and asynchronous copies as statements. Error{Unsupported} where the dialect
+// has none.
+std::vector<bool> fragment_buffers(const kernel::Kernel &kernel);
+std::string declare_words(const CContext &cx, kernel::BufferId id);
+std::string load_matrix_text(CContext &cx, const kernel::LoadMatrix &node);
+std::string mma_text(CContext &cx, const kernel::Mma &node);
+std::string async_copy_text(CContext &cx, const kernel::AsyncCopy &node);
+std::string async_commit_text(const CContext &cx);
+std::string async_wait_text(const CContext &cx, const kernel::AsyncWait &node);
 
 // An expression as C text, in parentheses where it is not a single term; `bare` is without the
 // outer ones.

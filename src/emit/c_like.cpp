@@ -72,11 +72,11 @@ public:
         offset(buffer_name(cx_, node.buffer), bare(expression(cx_, node.index)));
     line(fmt::format(fmt::runtime(cx_.dialect.prefetch), pointer));
   }
-  void operator()(const kernel::LoadMatrix &) { refuse("ldmatrix"); }
-  void operator()(const kernel::Mma &) { refuse("mma"); }
-  void operator()(const kernel::AsyncCopy &) { refuse("async_copy"); }
-  void operator()(const kernel::AsyncCommit &) { refuse("async_commit"); }
-  void operator()(const kernel::AsyncWait &) { refuse("async_wait"); }
+  void operator()(const kernel::LoadMatrix &node) { line(load_matrix_text(cx_, node)); }
+  void operator()(const kernel::Mma &node) { line(mma_text(cx_, node)); }
+  void operator()(const kernel::AsyncCopy &node) { line(async_copy_text(cx_, node)); }
+  void operator()(const kernel::AsyncCommit &) { line(async_commit_text(cx_)); }
+  void operator()(const kernel::AsyncWait &node) { line(async_wait_text(cx_, node)); }
 
 private:
   [[noreturn]] void refuse(std::string_view what) const {
@@ -111,6 +111,7 @@ private:
   bool opens_block_ = true; // the next Block has braces already
 };
 
+constexpr std::int64_t kLocalAlign = 128;
 constexpr std::int64_t kMaxNarrow = std::numeric_limits<std::int32_t>::max();
 
 bool needs_wide(const Kernel &kernel) {
@@ -151,6 +152,8 @@ bool uses_fp64(const Kernel &kernel) {
 
 std::string declare_registers(CContext &cx, BufferId id) {
   const kernel::Buffer &buffer = cx.kernel[id];
+  if (cx.words[static_cast<std::size_t>(to_int(id))])
+    return declare_words(cx, id);
   const std::string type = value_type(cx, buffer.type);
   if (!cx.split[static_cast<std::size_t>(to_int(id))])
     return fmt::format("  {} {}[{}];\n", type, buffer_name(cx, id), buffer.elems);
@@ -172,6 +175,36 @@ std::string declare_local(const CContext &cx, BufferId id) {
     return fmt::format("  {}{} {}[{}];\n", cx.scratch_array(), elem, name, buffer.elems);
   return fmt::format("  {0}{1} {2}_bits[{3}];\n  {4}{5}* {2} = ({4}{5}*){2}_bits;\n",
                      cx.scratch_array(), held, name, buffer.elems, cx.scratch_space(), elem);
+}
+
+// Where each local buffer lies when they share one array; its size at the end.
+std::vector<std::int64_t> local_offsets(const Kernel &kernel) {
+  std::vector<std::int64_t> offsets{0};
+  for (const kernel::Buffer &buffer : kernel.buffers) {
+    const bool is_local = buffer.space == Space::Local;
+    const std::int64_t bytes = is_local ? buffer.elems * size_bytes(buffer.type.elem) : 0;
+    offsets.push_back(offsets.back() + (bytes + kLocalAlign - 1) / kLocalAlign * kLocalAlign);
+  }
+  return offsets;
+}
+
+// Bytes of the block's memory that the launch gives; 0: the text declares what there is.
+std::int64_t sized_local_bytes(const Kernel &kernel, const Dialect &dialect) {
+  const std::int64_t bytes = local_offsets(kernel).back();
+  return !dialect.sized_local.empty() && bytes > dialect.local_limit ? bytes : 0;
+}
+
+std::string declare_sized_local(const CContext &cx) {
+  std::string text = fmt::format("  {}\n", cx.dialect.sized_local);
+  const std::vector<std::int64_t> offsets = local_offsets(cx.kernel);
+  for (std::size_t i = 0; i < cx.kernel.buffers.size(); ++i) {
+    const kernel::Buffer &buffer = cx.kernel.buffers[i];
+    const std::string elem = cx.dialect.memory_elem(buffer.type.elem);
+    if (buffer.space == Space::Local)
+      text += fmt::format("  {0}* {1} = ({0}*)(tf_local + {2});\n", elem,
+                          buffer_name(cx, BufferId{static_cast<int>(i)}), offsets[i]);
+  }
+  return text;
 }
 
 struct Parts {
@@ -196,6 +229,9 @@ void declare_argument(const CContext &cx, BufferId id, const std::string &declar
 
 Parts declare(CContext &cx) {
   Parts parts;
+  const bool is_sized = sized_local_bytes(cx.kernel, cx.dialect) > 0;
+  if (is_sized)
+    parts.locals += declare_sized_local(cx);
   parts.body_parameters = fmt::format("const {} block", cx.index_type());
   parts.arguments = fmt::format("({}){}", cx.index_type(), cx.dialect.block_index);
   for (std::size_t i = 0; i < cx.kernel.buffers.size(); ++i) {
@@ -210,6 +246,8 @@ Parts declare(CContext &cx) {
         fmt::format("{} {} {}", pointer_type(cx, buffer), cx.dialect.restrict_word, name);
     parts.body_parameters += ", " + parameter;
     parts.arguments += ", " + name;
+    if (buffer.space == Space::Local && is_sized)
+      continue;
     if (buffer.space == Space::Local)
       parts.locals += declare_local(cx, id);
     else
@@ -244,6 +282,7 @@ std::string print_c_like(const Kernel &kernel, const std::string &symbol, const 
   cx.wide = needs_wide(kernel);
   cx.vector_target = options.outline_body;
   cx.split = split_registers(kernel);
+  cx.words = fragment_buffers(kernel);
   cx.divisors = variable_divisors(kernel);
   StatementPrinter printer(cx);
   printer.statement(kernel.body);
@@ -281,6 +320,7 @@ Package c_like_package(const Kernel &kernel, const Target &target, const Dialect
   package.code = print_c_like(kernel, package.symbol, dialect, options);
   package.blocks = kernel.blocks;
   package.block_size = kernel.block_size;
+  package.scratch_bytes = sized_local_bytes(kernel, dialect);
   for (const kernel::Buffer &buffer : kernel.buffers)
     if (buffer.space == Space::Global)
       package.args.push_back(argument_of(buffer));

@@ -19,14 +19,29 @@
 //                       others      themselves               themselves
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kernel/nodes.h"
 #include "package/package.h"
 #include "target/target.h"
 
 namespace tilefuse::emit {
+
+// Instructions of a warp and asynchronous copies, as statements. A fragment is a list of 4-byte
+// words, an accumulator a list of its values.
+struct MatrixDialect {
+  using Words = std::vector<std::string>;
+  std::string (*load_matrix)(bool transposed, const Words &to, const std::string &pointer);
+  std::string (*mma)(const CoreOp &op, const Words &acc, const Words &a, const Words &b);
+  // Of `copied` of `bytes` bytes, the rest becomes 0.
+  std::string (*async_copy)(std::int64_t bytes, const std::string &to, const std::string &from,
+                            const std::string &copied);
+  std::string_view async_commit;
+  std::string_view async_wait; // format string, given the groups that may be under way
+};
 
 struct Dialect {
   std::string_view name;          // in errors: "OpenCL C"
@@ -49,6 +64,11 @@ struct Dialect {
   // Format string of a local array's attribute, given bytes; empty: vectors are never read or
   // written as one access.
   std::string_view aligned;
+  // Declaration of the block's memory as one array of bytes whose size the launch gives; empty:
+  // there is no limit beyond the target's. Larger blocks than `local_limit` bytes are held so.
+  std::string_view sized_local;
+  std::int64_t local_limit = 0;
+  const MatrixDialect *matrix = nullptr; // null: the language has no such instructions
 
   // The C type of a scalar held as a value, or of an element in memory ("uchar" of bool).
   std::string (*value_elem)(DType elem);
@@ -66,6 +86,12 @@ struct Dialect {
   std::string (*load)(DType elem, int lanes, const std::string &base, const std::string &index);
   std::string (*store)(DType elem, int lanes, const std::string &base, const std::string &index,
                        const std::string &value);
+  // The same of a vector whose first element is aligned to as many elements, as one access; null:
+  // `aligned` says how.
+  std::string (*wide_load)(DType elem, int lanes, const std::string &base,
+                           const std::string &index);
+  std::string (*wide_store)(DType elem, int lanes, const std::string &base,
+                            const std::string &index, const std::string &value);
   // Conversion between the C types of values; float to integer truncates and saturates, NaN gives
   // 0.
   std::string (*convert)(const kernel::Type &from, const kernel::Type &to,

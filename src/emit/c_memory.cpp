@@ -19,6 +19,21 @@ std::string register_text(CContext &cx, kernel::BufferId id, kernel::ExprRef ind
   return fmt::format("{}[{}]", buffer_name(cx, id), bare(expression(cx, index)));
 }
 
+// A register value, or a vector of several.
+std::string register_value(CContext &cx, const Type &type, const kernel::Load &load) {
+  if (cx.words[static_cast<std::size_t>(to_int(load.buffer))])
+    throw Error(ErrorCode::Unsupported, "a matrix fragment is read as a value");
+  if (cx.kernel[load.buffer].type == type)
+    return register_text(cx, load.buffer, load.index);
+  std::int64_t first = 0;
+  TILEFUSE_CHECK(kernel::is_constant(load.index, &first), "registers gathered at a variable index");
+  std::string lanes;
+  for (int lane = 0; lane < type.lanes; ++lane)
+    lanes += fmt::format("{}{}", lane == 0 ? "" : ", ",
+                         register_name(cx, load.buffer, first + lane * load.lane_stride));
+  return cx.dialect.compose(value_type(cx, type), lanes);
+}
+
 // A fill of a vector load is a scalar, and a vector's truth is -1.
 std::string fill_literal(const CContext &cx, const Type &type, double fill) {
   if (type.elem == DType::Bool)
@@ -42,14 +57,20 @@ std::string stored_value(const CContext &cx, const Type &type, std::string value
   return cx.wide && type.elem == DType::I32 && type.lanes == 1 ? "(int)" + value : value;
 }
 
-// The vector at an index as an lvalue, where it may be accessed whole; else empty.
+// The vector at an index may be accessed whole.
+bool is_aligned(const CContext &cx, const Type &type, const kernel::Load &at) {
+  const bool is_power = (type.lanes & (type.lanes - 1)) == 0;
+  if (!is_power || at.lane_stride != 1 || divisor_of(at.index, cx.divisors) % type.lanes != 0)
+    return false;
+  if (cx.dialect.wide_load != nullptr)
+    return type.elem != DType::Bool;
+  return !cx.dialect.aligned.empty() && !cx.vector_target && size_bytes(type.elem) == 4 &&
+         4 * type.lanes <= kAlignedBytes;
+}
+
+// That vector as an lvalue.
 std::string aligned_vector(CContext &cx, const kernel::Buffer &buffer, const Type &type,
                            const kernel::Load &at) {
-  const bool whole = !cx.dialect.aligned.empty() && !cx.vector_target && at.lane_stride == 1 &&
-                     size_bytes(type.elem) == 4 && 4 * type.lanes <= kAlignedBytes &&
-                     type.lanes != 3 && divisor_of(at.index, cx.divisors) % type.lanes == 0;
-  if (!whole)
-    return {};
   const std::string_view space =
       buffer.space == Space::Global ? cx.dialect.global_space : cx.scratch_space();
   const std::string pointer = offset(buffer_name(cx, at.buffer), bare(expression(cx, at.index)));
@@ -65,9 +86,15 @@ std::string aligned_load(CContext &cx, const kernel::Buffer &buffer, const Type 
       load.valid == nullptr ? nullptr : all_or_none(load.valid, type.lanes);
   if (load.valid != nullptr && condition == nullptr)
     return {};
-  const std::string vector = aligned_vector(cx, buffer, type, load);
-  if (vector.empty() || condition == nullptr)
-    return vector.empty() ? vector : "(" + vector + ")";
+  if (!is_aligned(cx, type, load))
+    return {};
+  const std::string vector =
+      cx.dialect.wide_load != nullptr
+          ? cx.dialect.wide_load(buffer.type.elem, type.lanes, buffer_name(cx, load.buffer),
+                                 bare(expression(cx, load.index)))
+          : "(" + aligned_vector(cx, buffer, type, load) + ")";
+  if (condition == nullptr)
+    return vector;
   return fmt::format("({} ? {} : {})", expression(cx, condition), vector,
                      literal(cx, type, load.fill));
 }
@@ -79,12 +106,16 @@ std::string aligned_store(CContext &cx, const kernel::Buffer &buffer, const kern
       store.valid == nullptr ? nullptr : all_or_none(store.valid, type.lanes);
   if (store.valid != nullptr && condition == nullptr)
     return {};
-  const std::string vector = aligned_vector(
-      cx, buffer, type,
-      {.buffer = store.buffer, .index = store.index, .lane_stride = store.lane_stride});
-  if (vector.empty())
+  const kernel::Load at{
+      .buffer = store.buffer, .index = store.index, .lane_stride = store.lane_stride};
+  if (!is_aligned(cx, type, at))
     return {};
-  const std::string text = fmt::format("{} = {};", vector, bare(value));
+  const std::string text =
+      cx.dialect.wide_store != nullptr
+          ? cx.dialect.wide_store(buffer.type.elem, type.lanes, buffer_name(cx, store.buffer),
+                                  bare(expression(cx, store.index)), bare(value)) +
+                ";"
+          : fmt::format("{} = {};", aligned_vector(cx, buffer, type, at), bare(value));
   return condition == nullptr ? text
                               : fmt::format("if ({}) {}", bare(expression(cx, condition)), text);
 }
@@ -94,7 +125,7 @@ std::string aligned_store(CContext &cx, const kernel::Buffer &buffer, const kern
 std::string load_text(CContext &cx, const Type &type, const kernel::Load &load) {
   const kernel::Buffer &buffer = cx.kernel[load.buffer];
   if (buffer.space == Space::Register)
-    return register_text(cx, load.buffer, load.index);
+    return register_value(cx, type, load);
   const DType elem = buffer.type.elem;
   const std::string base = buffer_name(cx, load.buffer);
   const std::string index = bare(expression(cx, load.index));

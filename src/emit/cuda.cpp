@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "emit/c_like.h"
+#include "emit/cuda_matrix.h"
 #include "emit/cuda_prologue.h"
 #include "emit/emitter.h"
 
@@ -95,6 +96,15 @@ std::string store(DType elem, int lanes, const std::string &base, const std::str
   return fmt::format("{}[{}] = tf{}_bits({})", base, index, form(elem), value);
 }
 
+std::string wide_load(DType elem, int lanes, const std::string &base, const std::string &index) {
+  return fmt::format("tf_wide{}<{}>({} + ({}))", form(elem), lanes, base, index);
+}
+
+std::string wide_store(DType elem, int lanes, const std::string &base, const std::string &index,
+                       const std::string &value) {
+  return fmt::format("tf_store_wide{}<{}>({} + ({}), {})", form(elem), lanes, base, index, value);
+}
+
 std::string convert(const Type &from, const Type &to, const std::string &value) {
   const std::string to_name = type_name(to);
   return type_name(from) == to_name ? value : fmt::format("tf_convert<{}>({})", to_name, value);
@@ -109,7 +119,7 @@ constexpr Dialect kCuda = {
     .outlined = "static __device__ __noinline__",
     .global_space = "",
     .local_space = "",
-    .local_array = "__shared__ ",
+    .local_array = "__shared__ __align__(128) ",
     .private_space = "",
     .byte_type = "uchar",
     .offset_type = "ulong",
@@ -118,7 +128,9 @@ constexpr Dialect kCuda = {
     .lane_index = "threadIdx.x",
     .barrier = "__syncthreads();",
     .prefetch = "asm volatile(\"prefetch.global.L2 [%0];\" ::\"l\"({}));",
-    .aligned = " __attribute__((aligned({})))",
+    .sized_local = "extern __shared__ __align__(128) uchar tf_local[];",
+    .local_limit = 48 << 10,
+    .matrix = &kCudaMatrix,
     .value_elem = value_elem,
     .memory_elem = memory_elem,
     .array_elem = memory_elem,
@@ -128,6 +140,8 @@ constexpr Dialect kCuda = {
     .select = select,
     .load = load,
     .store = store,
+    .wide_load = wide_load,
+    .wide_store = wide_store,
     .convert = convert,
 };
 

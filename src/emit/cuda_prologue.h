@@ -99,6 +99,25 @@ template <int N> TF void tf_store_bfloat(ushort *p, tf_vec<float, N> a) {
   _Pragma("unroll") TF_EACH p[i] = tf_bfloat_bits(a.v[i]); }
 template <int N> TF void tf_store_bool(uchar *p, tf_vec<int, N> a) {
   _Pragma("unroll") TF_EACH p[i] = (uchar)(a.v[i] & 1); }
+template <class T, int N> struct __align__(sizeof(T) * N > 16 ? 16 : sizeof(T) * N) tf_pack { T v[N]; };
+template <int N, class T> TF tf_vec<T, N> tf_wide(const T *p) {
+  const tf_pack<T, N> w = *(const tf_pack<T, N>*)p; tf_vec<T, N> r;
+  _Pragma("unroll") TF_EACH r.v[i] = w.v[i]; return r; }
+template <int N> TF tf_vec<float, N> tf_wide_half(const ushort *p) {
+  const tf_pack<ushort, N> w = *(const tf_pack<ushort, N>*)p; tf_vec<float, N> r;
+  _Pragma("unroll") TF_EACH r.v[i] = tf_half(w.v[i]); return r; }
+template <int N> TF tf_vec<float, N> tf_wide_bfloat(const ushort *p) {
+  const tf_pack<ushort, N> w = *(const tf_pack<ushort, N>*)p; tf_vec<float, N> r;
+  _Pragma("unroll") TF_EACH r.v[i] = tf_bfloat(w.v[i]); return r; }
+template <int N, class T> TF void tf_store_wide(T *p, tf_vec<T, N> a) { tf_pack<T, N> w;
+  _Pragma("unroll") TF_EACH w.v[i] = a.v[i]; *(tf_pack<T, N>*)p = w; }
+template <int N> TF void tf_store_wide_half(ushort *p, tf_vec<float, N> a) { tf_pack<ushort, N> w;
+  _Pragma("unroll") TF_EACH w.v[i] = tf_half_bits(a.v[i]); *(tf_pack<ushort, N>*)p = w; }
+template <int N> TF void tf_store_wide_bfloat(ushort *p, tf_vec<float, N> a) { tf_pack<ushort, N> w;
+  _Pragma("unroll") TF_EACH w.v[i] = tf_bfloat_bits(a.v[i]); *(tf_pack<ushort, N>*)p = w; }
+TF uint tf_shared(const void *p) { uint a;
+  asm("{ .reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t; }" : "=r"(a) : "l"(p)); return a; }
+TF int tf_copied(int valid, int elems) { return valid <= 0 ? 0 : valid < elems ? valid : elems; }
 #endif
 )cuda";
 

@@ -6,7 +6,8 @@
 // called once per block in [0, blocks), args[i] pointing at argument i's first byte, scratch at
 // scratch_bytes of the calling thread, 64-byte aligned. OpenCL: __kernel void SYMBOL(memory0, ulong
 // offset0, memory1, ulong offset1, …), offsets in bytes; one-dimensional range blocks * block_size
-// in groups of block_size. CUDA: extern "C" with the same arguments, a grid of `blocks`.
+// in groups of block_size. CUDA: extern "C" with the same arguments, a grid of `blocks`,
+// scratch_bytes of dynamic shared memory.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +38,7 @@ struct Package {
   std::string code;
   std::int64_t blocks = 1;
   std::int64_t block_size = 1;    // work-items per block
-  std::int64_t scratch_bytes = 0; // per block, provided by the caller (ElfObject only)
+  std::int64_t scratch_bytes = 0; // per block, provided by the caller (ElfObject, CUDA)
   std::vector<Argument> args;
   double flops = 0; // of one launch, for reports
   double bytes = 0; // that one launch must at least move

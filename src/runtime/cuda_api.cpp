@@ -63,6 +63,7 @@ Opened<DriverApi> open_driver() {
   TILEFUSE_FIND(cuModuleLoadData);
   TILEFUSE_FIND(cuModuleUnload);
   TILEFUSE_FIND(cuModuleGetFunction);
+  TILEFUSE_FIND(cuFuncSetAttribute);
   TILEFUSE_FIND(cuLaunchKernel);
   TILEFUSE_FIND(cuStreamBeginCapture_v2);
   TILEFUSE_FIND(cuStreamEndCapture);

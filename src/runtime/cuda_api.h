@@ -24,7 +24,7 @@ using NvrtcProgram = struct NvrtcProgramObject *;
 // Device attributes, by the driver's numbers.
 enum Attribute : int {
   kMaxThreadsPerBlock = 1,
-  kMaxSharedPerBlock = 8,
+  kMaxSharedPerBlock = 97, // when asked for per kernel
   kMultiprocessors = 16,
   kClockKhz = 13,
   kL2Bytes = 38,
@@ -33,6 +33,9 @@ enum Attribute : int {
   kMajor = 75,
   kMinor = 76,
 };
+
+// Attributes of a function.
+constexpr int kMaxDynamicShared = 8;
 
 // clang-format off
 struct DriverApi {
@@ -59,6 +62,7 @@ struct DriverApi {
   Result (*cuModuleLoadData)(Module *, const void *);
   Result (*cuModuleUnload)(Module);
   Result (*cuModuleGetFunction)(Function *, Module, const char *);
+  Result (*cuFuncSetAttribute)(Function, int, int);
   Result (*cuLaunchKernel)(Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                            unsigned, Stream, void **, void **);
   Result (*cuStreamBeginCapture_v2)(Stream, int);

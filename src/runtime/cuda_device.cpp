@@ -124,6 +124,7 @@ struct CudaLaunchable final : Launchable {
   std::string name;
   unsigned blocks = 0;
   unsigned block_size = 1;
+  unsigned shared_bytes = 0;           // of dynamic shared memory
   std::vector<cuda::DevicePtr> values; // memory and offset of each argument
   std::vector<void *> arguments;       // their addresses
 };
@@ -238,6 +239,13 @@ public:
     launchable->function = launchable->module->function(built);
     launchable->blocks = static_cast<unsigned>(built.blocks);
     launchable->block_size = static_cast<unsigned>(built.block_size);
+    launchable->shared_bytes = static_cast<unsigned>(built.scratch_bytes);
+    if (built.scratch_bytes > 0)
+      check(cx_->api,
+            cx_->api.cuFuncSetAttribute(launchable->function, cuda::kMaxDynamicShared,
+                                        static_cast<int>(built.scratch_bytes)),
+            fmt::format("{} bytes of shared memory for kernel '{}'", built.scratch_bytes,
+                        built.name));
     bind(*launchable, built, bindings);
     return launchable;
   }
@@ -247,9 +255,10 @@ public:
     if (launchable.blocks == 0)
       return;
     cx_->enter();
-    const cuda::Result code = cx_->api.cuLaunchKernel(
-        launchable.function, launchable.blocks, 1, 1, launchable.block_size, 1, 1, 0, cx_->stream,
-        const_cast<void **>(launchable.arguments.data()), nullptr);
+    const cuda::Result code =
+        cx_->api.cuLaunchKernel(launchable.function, launchable.blocks, 1, 1, launchable.block_size,
+                                1, 1, launchable.shared_bytes, cx_->stream,
+                                const_cast<void **>(launchable.arguments.data()), nullptr);
     if (code != 0)
       check(cx_->api, code, fmt::format("cuLaunchKernel of '{}'", launchable.name));
   }

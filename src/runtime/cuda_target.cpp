@@ -21,7 +21,7 @@ Target generic_target() {
   target.backend = "cuda";
   target.lanes = LaneKind::WorkItem;
   target.vector_f32 = 128;
-  target.vector_registers = 128;
+  target.vector_registers = 255;
   target.local_is_hw = true;
   target.l1_bytes = 128 << 10;
   target.gflops_per_unit = 256;

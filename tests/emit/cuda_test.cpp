@@ -17,6 +17,7 @@
 #include "lower/pipeline.h"
 #include "lower/random_nests.h"
 #include "runtime/cuda_build.h"
+#include "schedule/core_forms.h"
 
 namespace tilefuse::emit {
 namespace {
@@ -79,7 +80,7 @@ kernel tile blocks 3 block_size 32 {
       R"(extern "C" __global__ void __launch_bounds__(32) k_tile(const uchar* m0, const ulong o0, uchar* m1, const ulong o1) {
   const float* __restrict__ b0 = (const float*)(m0 + o0);
   ushort* __restrict__ b1 = (ushort*)(m1 + o1);
-  __shared__ float s2[32] __attribute__((aligned(16)));
+  __shared__ __align__(128) float s2[32];
   const int block = (int)blockIdx.x;
   const int lane = (int)threadIdx.x;
   s2[lane] = b0[block * 32 + lane];
@@ -149,6 +150,35 @@ TEST(Cuda, RandomSchedulesCompile) {
     const schedule::Schedule schedule = testing::random_schedule(random, nest, cuda_target());
     packages.push_back(make_cuda_emitter()->emit(
         lower::lower({.anchor = nest}, schedule, cuda_target()), cuda_target()));
+  }
+  expect_clean(packages);
+}
+
+// Every type, the largest and smaller tiles, shared memory given by the launch.
+TEST(Cuda, MatrixInstructionsCompile) {
+  Target target = cuda_target();
+  target.max_group = 1024;
+  target.local_bytes = 160 << 10;
+  target.warp = 32;
+  target.compute_units = 108;
+  std::vector<Package> packages;
+  for (const auto &[in, acc] :
+       {std::pair("f16", "f32"), {"bf16", "f32"}, {"i8", "i32"}, {"f32", "f32"}}) {
+    const poly::Group group{nest::parse_nest(fmt::format(R"(nest conv {{
+      index n 8, y 14, x 14, m 256 | r 3, s 3, c 256
+      slot 0 {0} 401408, 1 {0} 589824, 2 {1} 401408
+      acc {1} = sum mul
+      in 0 + 0 [n:8*50176, y + r - 1:14?*3584, x + s - 1:14?*256, c:256*1]
+      in 1 + 0 const [m:256*2304, r:3*768, s:3*256, c:256*1]
+      out 2 + 0 [n:8*50176, y:14*3584, x:14*256, m:256*1]
+      post max(acc, 0)
+    }})",
+                                                         in, acc))};
+    const auto all = schedule::core_schedules(group.anchor, target, std::string_view(in) == "f32");
+    ASSERT_FALSE(all.empty());
+    for (std::size_t i = 0; i < all.size(); i += 7) {
+      packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));
+    }
   }
   expect_clean(packages);
 }

@@ -95,7 +95,10 @@ llvm::Value *FunctionBuilder::node(const kernel::Expr &expr, const kernel::Broad
 }
 
 llvm::Value *FunctionBuilder::node(const kernel::Expr &expr, const kernel::Load &load) {
-  if (kernel_[load.buffer].space == kernel::Space::Register)
+  const kernel::Buffer &buffer = kernel_[load.buffer];
+  if (buffer.space == kernel::Space::Register && buffer.type.lanes != expr.type.lanes)
+    throw Error(ErrorCode::Unsupported, "registers are gathered into a vector");
+  if (buffer.space == kernel::Space::Register)
     return ir_.CreateLoad(value_type(ir_, expr.type), register_slot(load.buffer, load.index));
   Access from = access(load.buffer, expr.type, load.index);
   from.stride = load.lane_stride;
