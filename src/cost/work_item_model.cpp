@@ -30,28 +30,28 @@ constexpr double kMostRegisters = 255;
 // instructions.
 constexpr double kFmaLatency = 4;
 constexpr double kLocalLatency = 30;
-constexpr double kCacheLatency = 40;
-constexpr double kMissLatency = 250;
+constexpr double kCacheLatency = 50;
+constexpr double kMissLatency = 270;
 constexpr double kBarrierLatency = 30;
-constexpr double kBlockStart = 700;
+constexpr double kBlockStart = 2000;
 // Bytes per cycle: of local memory and first-level cache together, and of the second level as one
 // multiprocessor sees it.
 constexpr double kWavefrontBytes = 128;
-constexpr double kMissBytes = 48;
+constexpr double kMissBytes = 42;
 // The last-level cache serves this many times main memory's bytes.
-constexpr double kCacheRatio = 1.5;
+constexpr double kCacheRatio = 1.9;
 // Instructions: around a loop's body, of a copied vector besides its accesses, of a guard, around a
 // result.
-constexpr double kLoopInstructions = 4;
+constexpr double kLoopInstructions = 4.5;
 constexpr double kCopyInstructions = 5;
-constexpr double kGuardInstructions = 3;
+constexpr double kGuardInstructions = 5;
 // Each digit of where a copied vector lies in the tensor and in local memory: worked out once per
 // block for up to so many vectors of a work-item, else at each copy.
-constexpr double kDigitInstructions = 10;
+constexpr double kDigitInstructions = 12;
 constexpr double kWrittenRounds = 64;
-constexpr double kResultInstructions = 4;
+constexpr double kResultInstructions = 7;
 // A compiler unrolls a loop so far.
-constexpr double kUnrolled = 4;
+constexpr double kUnrolled = 2.5;
 
 class WorkItemModel {
 public:
