@@ -68,9 +68,6 @@ networks() { # DEVICE
 
 main() {
   nvidia-smi --query-gpu=name,driver_version,clocks.sm --format=csv,noheader 2>/dev/null
-  # NOTE from the lead to G: keep the next line for the second GPU call (tensor-core timings ride along, at most 150 s;
-  # .gpu/matrix must stay where it is) and drop these three lines before you land this script.
-  [ -x "$root/matrix/run.sh" ] && within 150 "$root/matrix/run.sh" "$out"
   "$tilefuse" devices
   for device in "${devices[@]}"; do
     wanted answers && answers "$device"
