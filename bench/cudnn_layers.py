@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""ResNet-50's convolutions with ReLU by PyTorch and cuDNN in float32 without tensor cores' rounding, as CSV.
+"""ResNet-50's convolutions with ReLU by PyTorch and cuDNN, in float32 without tensor cores' rounding or in float16, as CSV.
 
-    bench/cudnn_layers.py [BATCH…]
+    bench/cudnn_layers.py [float16] [BATCH…]
 
 Ten launches are recorded as one graph, so that Python's time stays out; the median of 15 replays, channels last and first,
 whichever is faster.
@@ -46,10 +46,10 @@ def replay_us(run):
     return statistics.median(times)
 
 
-def layer_us(layer, batch, layout):
+def layer_us(layer, batch, layout, dtype):
     _, channels, size, outputs, kernel, stride, padding = layer
-    image = torch.randn(batch, channels, size, size, device="cuda").to(memory_format=layout)
-    weight = torch.randn(outputs, channels, kernel, kernel, device="cuda").to(memory_format=layout)
+    image = torch.randn(batch, channels, size, size, device="cuda", dtype=dtype).to(memory_format=layout)
+    weight = torch.randn(outputs, channels, kernel, kernel, device="cuda", dtype=dtype).to(memory_format=layout)
     return replay_us(lambda: torch.relu_(torch.nn.functional.conv2d(image, weight, None, stride, padding)))
 
 
@@ -57,12 +57,14 @@ def main():
     torch.backends.cudnn.allow_tf32 = False
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.benchmark = True
+    dtype = torch.float16 if "float16" in sys.argv[1:] else torch.float32
+    batches = [int(argument) for argument in sys.argv[1:] if argument != "float16"]
     print(f"# {torch.cuda.get_device_name()}, PyTorch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}")
     print("layer,batch,channels_first_us,channels_last_us,best_us")
     with torch.no_grad():
-        for batch in map(int, sys.argv[1:] or ["1"]):
+        for batch in batches or [1]:
             for layer in LAYERS:
-                first, last = (layer_us(layer, batch, f) for f in (torch.contiguous_format, torch.channels_last))
+                first, last = (layer_us(layer, batch, f, dtype) for f in (torch.contiguous_format, torch.channels_last))
                 print(f"{layer[0]},{batch},{first:.2f},{last:.2f},{min(first, last):.2f}", flush=True)
 
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ResNet-50's convolutions on a GPU, once per named algorithm and as picked, rounds interleaved:
-// bench_gpu_layers [batch] [rounds] [device] [algorithm,algorithm,…]. Prints CSV: layer, batch,
+// bench_gpu_layers [batch] [rounds] [device] [algorithm,algorithm,…] [type]. `core#3` is the third
+// schedule with matrix instructions by predicted time. Prints CSV: layer, batch,
 // algorithm, median, 10th and 90th percentile in microseconds, GFLOP/s, share of the target's peak,
 // predicted microseconds, largest relative error of sampled outputs against double precision.
 #include <fmt/format.h>
@@ -24,6 +25,8 @@
 #include "paths.h"
 #include "runtime/device.h"
 #include "schedule/algorithms.h"
+#include "schedule/core.h"
+#include "schedule/core_forms.h"
 #include "schedule/staging.h"
 #include "search/pick.h"
 
@@ -41,7 +44,7 @@ constexpr const char *kAlgorithms =
     "picked,igemm,pointwise,first_layer,ilpm,direct,direct_cached,plaidml";
 
 // The nest of a layer, channels last, filter [m][c][r][s].
-nest::Nest layer_nest(const Layer &layer, std::int64_t batch) {
+nest::Nest layer_nest(const Layer &layer, std::int64_t batch, DType type) {
   const bool pads = layer.pad > 0;
   const auto window = [&](const char *point, const char *tap, std::int64_t size,
                           std::int64_t stride) {
@@ -52,12 +55,13 @@ nest::Nest layer_nest(const Layer &layer, std::int64_t batch) {
   const std::int64_t taps = layer.kernel * layer.kernel;
   return nest::parse_nest(fmt::format(
       "nest conv {{\n  index n {}, y {}, x {}, m {} | c {}, r {}, s {}\n"
-      "  slot 0 f32 {}, 1 f32 {}, 2 f32 {}\n  acc f32 = sum mul\n"
+      "  slot 0 {} {}, 1 {} {}, 2 {} {}\n  acc f32 = sum mul\n"
       "  in 0 + 0 [n:{}*{}, {}, {}, c:{}*1]\n"
       "  in 1 + 0 const [m:{}*{}, c:{}*{}, r:{}*{}, s:{}*1]\n"
       "  out 2 + 0 [n:{}*{}, y:{}*{}, x:{}*{}, m:{}*1]\n  post max(acc, 0)\n}}\n",
       batch, rows, columns, layer.outputs, layer.channels, layer.kernel, layer.kernel,
-      batch * layer.height * layer.width * layer.channels, layer.outputs * layer.channels * taps,
+      to_string(type), batch * layer.height * layer.width * layer.channels, to_string(type),
+      layer.outputs * layer.channels * taps, to_string(type),
       batch * rows * columns * layer.outputs, batch, layer.height * layer.width * layer.channels,
       window("y", "r", layer.height, layer.width * layer.channels),
       window("x", "s", layer.width, layer.channels), layer.channels, layer.outputs,
@@ -66,20 +70,18 @@ nest::Nest layer_nest(const Layer &layer, std::int64_t batch) {
       layer.outputs));
 }
 
-Bytes random_floats(std::int64_t elems, unsigned seed) {
+// Random numbers in [-1, 1), the same again after kPeriod of them.
+Bytes random_values(std::int64_t elems, DType type, unsigned seed) {
+  constexpr std::int64_t kPeriod = 1048573;
   std::mt19937 engine(seed);
-  Bytes bytes(static_cast<std::size_t>(elems) * sizeof(float));
-  for (std::int64_t i = 0; i < elems; ++i) {
-    const float value = static_cast<float>(engine()) * 0x1p-31F - 1.0F;
-    std::memcpy(bytes.data() + 4 * i, &value, 4);
-  }
+  const auto size = static_cast<std::size_t>(size_bytes(type));
+  Bytes bytes(static_cast<std::size_t>(elems) * size);
+  for (std::int64_t i = 0; i < std::min(elems, kPeriod); ++i)
+    store_element(bytes.data(), type, i, static_cast<float>(engine()) * 0x1p-31F - 1.0F);
+  const std::size_t period = static_cast<std::size_t>(kPeriod) * size;
+  for (std::size_t i = period; i < bytes.size(); i += period)
+    std::memcpy(bytes.data() + i, bytes.data(), std::min(period, bytes.size() - i));
   return bytes;
-}
-
-float at(const Bytes &bytes, std::int64_t i) {
-  float value = 0;
-  std::memcpy(&value, bytes.data() + 4 * i, 4);
-  return value;
 }
 
 // One output in double precision, and the sum of the products' sizes.
@@ -89,8 +91,11 @@ struct Expected {
   double size = 1e-30;
 };
 
-std::vector<Expected> sampled_outputs(const Layer &layer, std::int64_t batch, const Bytes &input,
-                                      const Bytes &filter) {
+std::vector<Expected> sampled_outputs(const Layer &layer, std::int64_t batch, DType type,
+                                      const Bytes &input, const Bytes &filter) {
+  const auto at = [&](const Bytes &bytes, std::int64_t i) {
+    return load_element(bytes.data(), type, i);
+  };
   std::mt19937 engine(3);
   std::vector<Expected> outputs(kSampledOutputs);
   for (Expected &output : outputs) {
@@ -110,8 +115,7 @@ std::vector<Expected> sampled_outputs(const Layer &layer, std::int64_t batch, co
           const std::int64_t pixel = (n * layer.height + row) * layer.width + column;
           const std::int64_t weight =
               ((m * layer.channels + c) * layer.kernel + r) * layer.kernel + s;
-          const double product =
-              static_cast<double>(at(input, pixel * layer.channels + c)) * at(filter, weight);
+          const double product = at(input, pixel * layer.channels + c) * at(filter, weight);
           output.value += product;
           output.size += std::abs(product);
         }
@@ -122,10 +126,11 @@ std::vector<Expected> sampled_outputs(const Layer &layer, std::int64_t batch, co
 }
 
 // Largest error of the outputs, relative to the sum of the products' sizes.
-double largest_error(const std::vector<Expected> &expected, const Bytes &got) {
+double largest_error(const std::vector<Expected> &expected, DType type, const Bytes &got) {
   double worst = 0;
   for (const Expected &output : expected) {
-    const double error = std::abs(at(got, output.at) - output.value) / output.size;
+    const double error =
+        std::abs(load_element(got.data(), type, output.at) - output.value) / output.size;
     if (std::isnan(error))
       return error;
     worst = std::max(worst, error);
@@ -146,9 +151,22 @@ struct Job {
 
 struct LayerJobs {
   Layer layer;
+  DType type{};
   nest::Nest nest;
   std::vector<Job> jobs;
 };
+
+std::optional<Schedule> ranked_core(const nest::Nest &nest, const Target &target,
+                                    std::size_t place) {
+  std::vector<std::pair<double, Schedule>> ranked;
+  for (Schedule &schedule : schedule::core_schedules(nest, target, false))
+    ranked.emplace_back(cost::predict(nest, schedule, target).seconds, std::move(schedule));
+  if (place < 1 || place > ranked.size())
+    return {};
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto &a, const auto &b) { return a.first < b.first; });
+  return ranked[place - 1].second;
+}
 
 Job make_job(const nest::Nest &nest, const std::string &algorithm, const Target &target) {
   Job job;
@@ -156,10 +174,18 @@ Job make_job(const nest::Nest &nest, const std::string &algorithm, const Target 
   if (algorithm == "picked") {
     job.schedule = search::pick(nest, target);
     job.algorithm += ":" + job.schedule->name;
+  } else if (algorithm.starts_with("core#")) {
+    job.schedule = ranked_core(nest, target, std::stoul(algorithm.substr(5)));
+    job.refusal = job.schedule ? "" : "there are not so many";
   } else {
     schedule::NamedSchedule named = schedule::named_schedule(algorithm, nest, target);
     job.schedule = std::move(named.schedule);
     job.refusal = std::move(named.refusal);
+  }
+  if (job.schedule && schedule::has_core(*job.schedule)) {
+    const schedule::CoreTile tile = core_tile(nest, *job.schedule);
+    job.algorithm +=
+        fmt::format(":{}x{}x{}r{}", tile.rows, tile.columns, tile.depth, job.schedule->core.ring);
   }
   if (job.schedule)
     job.package = emit::make_emitter(target, nullptr)
@@ -199,12 +225,13 @@ public:
   LayerData(const LayerJobs &jobs, std::int64_t batch, runtime::Device &device)
       : jobs_(jobs), device_(device) {
     for (unsigned slot = 0; slot < 2; ++slot)
-      bytes_.push_back(random_floats(jobs.nest.slots[slot].elems, slot + 1));
-    const auto out_bytes = static_cast<std::size_t>(jobs.nest.slots[2].elems) * sizeof(float);
+      bytes_.push_back(random_values(jobs.nest.slots[slot].elems, jobs.type, slot + 1));
+    const auto out_bytes =
+        static_cast<std::size_t>(jobs.nest.slots[2].elems * size_bytes(jobs.type));
     bytes_.emplace_back(out_bytes, std::byte{0xff}); // not numbers
     for (const Bytes &bytes : bytes_)
       memory_.push_back(write(bytes));
-    expected_ = sampled_outputs(jobs.layer, batch, bytes_[0], bytes_[1]);
+    expected_ = sampled_outputs(jobs.layer, batch, jobs.type, bytes_[0], bytes_[1]);
   }
 
   void load(Job &job) {
@@ -225,7 +252,7 @@ public:
     device_.launch(*job.launchable);
     Bytes got(bytes_[2].size());
     device_.read(out, got);
-    return largest_error(expected_, got);
+    return largest_error(expected_, jobs_.type, got);
   }
 
 private:
@@ -300,15 +327,15 @@ std::vector<std::string> split(const std::string &names) {
   return all;
 }
 
-void run(std::int64_t batch, int rounds, const std::string &selector,
-         const std::string &algorithms) {
+void run(std::int64_t batch, int rounds, const std::string &selector, const std::string &algorithms,
+         DType type) {
   const std::unique_ptr<runtime::Device> device =
       runtime::make_device(selector, 0, bench_targets());
   fmt::print("# {}, {}\n", device->name(), device->target().name);
   fmt::print("layer,batch,algorithm,us,p10_us,p90_us,gflops,share_of_peak,predicted_us,error\n");
   std::vector<LayerJobs> all;
   for (const Layer &layer : layers_of("resnet50")) {
-    all.push_back({layer, layer_nest(layer, batch), {}});
+    all.push_back({layer, type, layer_nest(layer, batch, type), {}});
     for (const std::string &algorithm : split(algorithms.empty() ? kAlgorithms : algorithms))
       all.back().jobs.push_back(make_job(all.back().nest, algorithm, device->target()));
   }
@@ -322,8 +349,10 @@ void run(std::int64_t batch, int rounds, const std::string &selector,
 
 int main(int argc, char **argv) {
   try {
-    tilefuse::bench::run(argc > 1 ? std::atoi(argv[1]) : 1, argc > 2 ? std::atoi(argv[2]) : 20,
-                         argc > 3 ? argv[3] : "opencl", argc > 4 ? argv[4] : "");
+    tilefuse::bench::run(
+        argc > 1 ? std::atoi(argv[1]) : 1, argc > 2 ? std::atoi(argv[2]) : 20,
+        argc > 3 ? argv[3] : "opencl", argc > 4 ? argv[4] : "",
+        tilefuse::parse_dtype(argc > 5 ? argv[5] : "f32").value_or(tilefuse::DType::F32));
   } catch (const tilefuse::Error &error) {
     std::fprintf(stderr, "bench_gpu_layers: %s\n", error.what());
     return 2;

@@ -4,7 +4,8 @@
 #
 #   model_DEVICE.csv   the cost model against the clock (bench_model_accuracy), all kinds of layers, first device
 #   layers_DEVICE.csv  ResNet-50's convolutions under every algorithm at batch 1 and 32, with their errors
-#   cudnn.csv          the same layers by PyTorch, where it is installed
+#   layers_f16.csv     the same in half precision on tensor cores at batch 1, 32 and 256, by the first CUDA device
+#   cudnn.csv          the same layers by PyTorch, where it is installed; cudnn_f16.csv in half precision
 #   networks.csv       whole networks: device, model, milliseconds of a run
 #   log.txt            what was checked: answers, conformance, kernels that are wrong
 #
@@ -58,6 +59,13 @@ layers() { # DEVICE BATCH
   within "${GPU_BENCH_LAYERS_S:-60}" "$build/bin/bench_gpu_layers" "$2" 15 "$1"
 }
 
+half_layers() { # DEVICE
+  for batch in 1 32 256; do
+    within "${GPU_BENCH_LAYERS_S:-60}" "$build/bin/bench_gpu_layers" "$batch" 15 "$1" \
+      "${GPU_BENCH_CORES:-picked,core#1,core#2,core#3,core#5}" f16
+  done
+}
+
 networks() { # DEVICE
   for model in "$data"/models/squeezenet11_fp32/model.onnx "$data"/models_light/light_{resnet50,densenet121}.onnx; do
     [ -f "$model" ] || continue
@@ -78,6 +86,8 @@ main() {
       wanted layers && layers "$device" "$batch" >>"$out/layers_$(name_of "$device").csv"
     done
   done
+  wanted half && [[ ${devices[0]} == cuda* ]] && half_layers "${devices[0]}" >"$out/layers_f16.csv"
+  wanted cudnn && python3 -c 'import torch' && within 90 python3 "$root/bench/cudnn_layers.py" float16 1 32 256 >"$out/cudnn_f16.csv"
   wanted cudnn && python3 -c 'import torch' && within 90 python3 "$root/bench/cudnn_layers.py" 1 32 >"$out/cudnn.csv"
   echo "device,model,ms" >"$out/networks.csv"
   for device in "${devices[@]}"; do
