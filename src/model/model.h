@@ -43,6 +43,7 @@ struct KernelReport {
 
 struct SessionStats {
   int kernels = 0;  // launches per run
+  int tuned = 0;    // of these, by a tuning record
   int compiled = 0; // packages that were not in the cache
   double import_seconds = 0;
   double compile_seconds = 0;

@@ -73,7 +73,7 @@ Choice choose_schedule(runtime::RecordStore *records, const poly::Group &group,
   if (records != nullptr)
     recorded = find_recorded(*records, group, device);
   if (recorded.tuned)
-    return {std::move(*recorded.tuned), "tuned on this device"};
+    return {std::move(*recorded.tuned), std::string(kTuned)};
   *ignored = recorded.ignored;
   std::string by = "model";
   if (!recorded.starts.empty() && recorded.ignored.empty())

@@ -37,8 +37,10 @@ struct Recorded {
 Recorded find_recorded(runtime::RecordStore &records, const poly::Group &group,
                        const runtime::Device &device);
 
-// What a kernel is compiled with, and who says so: "tuned on this device", "model", or "model;
-// starting point from DEVICE" where tuning would begin with another device's record.
+inline constexpr std::string_view kTuned = "tuned on this device";
+
+// What a kernel is compiled with, and who says so: kTuned, "model", or "model; starting point from
+// DEVICE" where tuning would begin with another device's record.
 struct Choice {
   schedule::Schedule schedule;
   std::string by;

@@ -10,6 +10,7 @@
 #include "model/model.h"
 #include "model/pack.h"
 #include "model/plan.h"
+#include "model/records.h"
 
 namespace tilefuse::model {
 namespace {
@@ -151,6 +152,8 @@ Session::Session(const program::Program &program, runtime::Device &device,
   s.load_kernels();
   s.stats.kernels = static_cast<int>(s.launches.size());
   s.stats.compiled = s.compiled.built;
+  for (const CompiledKernel &kernel : s.compiled.kernels)
+    s.stats.tuned += kernel.chosen_by == kTuned ? 1 : 0;
   s.stats.weight_bytes = s.plan.weight_bytes;
   s.stats.arena_bytes = s.plan.activation_bytes;
   s.stats.compile_seconds = seconds_since(start);

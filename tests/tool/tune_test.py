@@ -47,6 +47,10 @@ class Tune(ToolTest):
         self.assertEqual([k for k, by in enumerate(chosen) if by == "tuned on this device"], [4])
         self.assertEqual(set(self.chosen("--records", self.records, "--no-cache")), set(chosen))
         self.assertEqual(set(self.chosen("--no-records")), {"model"})
+        image = GLYPHS / "images" / "01.png"
+        self.assertIn("17 per run, 1 tuned, compiled", self.succeed("run", MODEL, "--image", image, "--device", "cpu",
+                                                                    "--records", self.records))
+        self.assertNotIn("tuned", self.succeed("run", MODEL, "--image", image, "--device", "cpu", "--no-records"))
         for number, by in ((4, "tuned on this device"), (1, "model")):
             told = self.succeed("explain", MODEL, "--layer", number, "--device", "cpu", "--records", self.records)
             self.assertIn(f"\nschedule: {by}\nschedule nest vector\n", told)
