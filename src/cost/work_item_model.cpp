@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "cost/footprint.h"
 #include "cost/lane_access.h"
 #include "cost/lane_models.h"
+#include "cost/work_item_shape.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::cost {
@@ -16,15 +16,9 @@ using nest::Nest;
 using nest::Operand;
 using schedule::Schedule;
 
+// Lanes of a warp, and instructions of warps that a multiprocessor starts per cycle.
 constexpr double kWarp = 32;
-// Of a multiprocessor: resident work-items and blocks, 32-bit registers, warps issued per cycle.
-constexpr double kMostItems = 2048;
-constexpr double kMostBlocks = 32;
-constexpr double kRegisters = 65536;
 constexpr double kIssue = 4;
-// Registers for addresses and loop counters, and the most that one work-item can have.
-constexpr double kSpareRegisters = 30;
-constexpr double kMostRegisters = 255;
 // Cycles until a result is there: of a multiply-add, of local memory, of the first-level cache, and
 // how much later what comes from the second level is; of a barrier; of a block's first
 // instructions.
@@ -53,18 +47,13 @@ constexpr double kResultInstructions = 7;
 // A compiler unrolls a loop so far.
 constexpr double kUnrolled = 2.5;
 
-class WorkItemModel {
+class WorkItemModel : public WorkItemShape {
 public:
   WorkItemModel(const Nest &nest, const Schedule &schedule, const Target &target)
-      : nest_(nest), schedule_(schedule), target_(target) {
-    items_ = static_cast<double>(group_size(schedule));
-    warps_ = std::ceil(items_ / kWarp);
-    lanes_per_cycle_ = kIssue * kWarp;
-    cycle_ = 2 * lanes_per_cycle_ / (target.gflops_per_unit * 1e9);
-  }
+      : WorkItemShape(nest, schedule, target),
+        cycle_(2 * kIssue * kWarp / (target.gflops_per_unit * 1e9)) {}
 
   Estimate run();
-  Figures figures() const;
 
 private:
   // What one block takes of its multiprocessor, in cycles, and how long it takes alone.
@@ -79,123 +68,15 @@ private:
     double alone = 0;
   };
 
-  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
-  double extent(int i) const { return static_cast<double>(nest_.indices[at(i)].extent); }
-  bool moves(const Operand &operand, int i) const {
-    return std::any_of(operand.dims.begin(), operand.dims.end(),
-                       [&](const nest::Dim &dim) { return dim.at.coeff[at(i)] != 0; });
-  }
-  double copies(int i) const;
-  double fragments(const Operand &operand) const;
-  double steps() const;
-  double reduced_points() const;
-  double refills(int input) const;
-  double vectors(const Operand &operand) const;
-  double unrolled() const;
-  double shared_taps(int input) const;
   double guards(int input) const;
-  double copy_width(int input) const;
-  double staged_elems(int input) const;
-  Block block() const;
   void add_direct(int input, Block &block) const;
   void add_staged(int input, Block &block) const;
   void add_results(Block &block) const;
-  double local_bytes() const;
+  Block block() const;
   void explain(const Block &block, Estimate &estimate) const;
-  double registers() const;
-  double resident_blocks() const;
-  double source_bytes(int input) const;
-  double unique_bytes(const Operand &operand) const;
-  double block_barriers() const;
-  void add_input(int input, Figures &figures) const;
-  void add_global(const Operand &operand, Figures &figures) const;
 
-  const Nest &nest_;
-  const Schedule &schedule_;
-  const Target &target_;
-  double items_ = 1;
-  double warps_ = 1;
-  double lanes_per_cycle_ = 128;
   double cycle_ = 1; // seconds
 };
-
-// Register copies of an output index, vector elements included.
-double WorkItemModel::copies(int i) const {
-  const schedule::Split &split = schedule_.splits[at(i)];
-  return static_cast<double>(points_of_step(nest_, schedule_, i) / split.lane);
-}
-
-double WorkItemModel::fragments(const Operand &operand) const {
-  double count = 1;
-  for (int i = 0; i < nest_.output_indices; ++i)
-    if (moves(operand, i))
-      count *= copies(i);
-  return count;
-}
-
-// Steps that a block walks one after another.
-double WorkItemModel::steps() const {
-  double count = 1;
-  for (int i = 0; i < nest_.output_indices; ++i)
-    count *= static_cast<double>(schedule_.splits[at(i)].tile / schedule_.splits[at(i)].step());
-  return count;
-}
-
-double WorkItemModel::reduced_points() const {
-  double count = 1;
-  for (int i = nest_.output_indices; i < static_cast<int>(nest_.indices.size()); ++i) {
-    const double tile = static_cast<double>(schedule_.splits[at(i)].tile);
-    count *= std::ceil(extent(i) / tile) * tile;
-  }
-  return count;
-}
-
-// How often a step fills the buffer of an input.
-double WorkItemModel::refills(int input) const {
-  const int level = schedule_.stages[at(input)].at;
-  double count = 1;
-  if (level < 0)
-    return 1 / steps();
-  for (int i : chunked_indices(nest_, schedule_)) {
-    count *= std::ceil(extent(i) / static_cast<double>(schedule_.splits[at(i)].tile));
-    if (i == level)
-      break;
-  }
-  return count;
-}
-
-// Reads of one operand per reduced point by a work-item.
-double WorkItemModel::vectors(const Operand &operand) const {
-  const int vector = vector_index(schedule_);
-  const bool wide = vector >= 0 && moves(operand, vector);
-  return fragments(operand) / (wide ? static_cast<double>(schedule_.splits[at(vector)].vec) : 1);
-}
-
-// Reduced points of one body of the innermost loop.
-double WorkItemModel::unrolled() const {
-  double count = 1;
-  for (std::size_t i = at(nest_.output_indices); i < nest_.indices.size(); ++i)
-    count *= static_cast<double>(schedule_.splits[i].keep);
-  return count;
-}
-
-// Share of the reads in an unrolled body that stay when equal addresses are read once: neighbouring
-// outputs whose windows overlap.
-double WorkItemModel::shared_taps(int input) const {
-  double share = 1;
-  for (const nest::Dim &dim : nest_.inputs[at(input)].dims) {
-    double points = 1, range = 1;
-    for (std::size_t i = 0; i < nest_.indices.size(); ++i) {
-      const schedule::Split &split = schedule_.splits[i];
-      if (dim.at.coeff[i] == 0 || split.keep == 1 || split.copy_stride() > 1)
-        continue;
-      points *= static_cast<double>(split.keep);
-      range += static_cast<double>(std::llabs(dim.at.coeff[i]) * (split.keep - 1));
-    }
-    share *= std::min(1.0, range / points);
-  }
-  return share;
-}
 
 // Instructions that check one read of an input in place. What the innermost loop does not change is
 // checked before it.
@@ -211,163 +92,6 @@ double WorkItemModel::guards(int input) const {
           kGuardInstructions / (is_inside ? 1 : static_cast<double>(schedule_.splits[inner].tile));
   }
   return count;
-}
-
-// Elements that a work-item copies at once.
-double WorkItemModel::copy_width(int input) const {
-  const schedule::StageTile tile = stage_tile(nest_, schedule_, input);
-  if (tile.dims.empty())
-    return 1;
-  const schedule::StageDim &inner = tile.dims.back();
-  const nest::Dim dim = source_of(nest_, schedule_, input).dims[at(inner.dim)];
-  for (const std::int64_t width : {4, 2})
-    if (dim.stride == 1 && inner.range % width == 0 && (!inner.checked || dim.size % width == 0))
-      return static_cast<double>(width);
-  return 1;
-}
-
-// Elements that the block copies in one refill.
-double WorkItemModel::staged_elems(int input) const {
-  double elems = 1;
-  for (const schedule::StageDim &dim : stage_tile(nest_, schedule_, input).dims)
-    elems *= static_cast<double>(dim.range);
-  return elems;
-}
-
-double WorkItemModel::registers() const {
-  double accumulators = 1;
-  for (int i = 0; i < nest_.output_indices; ++i)
-    accumulators *= copies(i);
-  double fewest = accumulators;
-  double ahead = 0;
-  for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
-    fewest = std::min(fewest, fragments(nest_.inputs[k]));
-    if (schedule_.stages[k].twice)
-      ahead += staged_elems(static_cast<int>(k)) / items_;
-  }
-  return accumulators + fewest + ahead + kSpareRegisters;
-}
-
-double WorkItemModel::local_bytes() const {
-  double bytes = 0;
-  for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
-    if (is_staged(schedule_.fills[k]))
-      bytes += static_cast<double>(stage_bytes(nest_, schedule_, static_cast<int>(k)));
-  return bytes;
-}
-
-double WorkItemModel::resident_blocks() const {
-  const double local = local_bytes();
-  const double whole = static_cast<double>(std::max(target_.local_bytes, target_.l1_bytes));
-  const double by_local = local > 0 ? std::floor(whole / local) : kMostBlocks;
-  const double used = std::min(registers(), kMostRegisters) * warps_ * kWarp;
-  const double by_registers = std::floor(kRegisters / used);
-  const double by_items = std::floor(kMostItems / (warps_ * kWarp));
-  return std::max(1.0, std::min({by_local, by_registers, by_items, kMostBlocks}));
-}
-
-// Bytes that all blocks ask of the last-level cache for an input.
-double WorkItemModel::source_bytes(int input) const {
-  const Operand &operand = nest_.inputs[at(input)];
-  const double blocks = static_cast<double>(schedule::blocks(nest_, schedule_));
-  const double elem = static_cast<double>(size_bytes(schedule::held_type(nest_, input)));
-  if (is_staged(schedule_.fills[at(input)]))
-    return blocks * steps() * refills(input) * elem *
-           static_cast<double>(stage_tile(nest_, schedule_, input).elems);
-  double points = blocks * steps();
-  for (int i = 0; i < static_cast<int>(nest_.indices.size()); ++i)
-    if (moves(operand, i))
-      points *= i < nest_.output_indices ? static_cast<double>(points_of_step(nest_, schedule_, i))
-                                         : extent(i);
-  return points * elem;
-}
-
-double WorkItemModel::unique_bytes(const Operand &operand) const {
-  const nest::Slot &slot = nest_.slots[at(operand.slot)];
-  return static_cast<double>(slot.elems) * static_cast<double>(size_bytes(slot.type));
-}
-
-// Two around each refill, unless loops further in have them already; one per refill that is fetched
-// ahead; one after what is filled once.
-double WorkItemModel::block_barriers() const {
-  if (items_ <= 1)
-    return 0;
-  const auto staged_at = [&](int level, bool twice) {
-    for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
-      if (is_staged(schedule_.fills[k]) && schedule_.stages[k].at == level &&
-          schedule_.stages[k].twice == twice)
-        return true;
-    return false;
-  };
-  const std::vector<int> chunks = chunked_indices(nest_, schedule_);
-  double count = 0; // of one step
-  bool before = false, after = false;
-  for (auto level = chunks.rbegin(); level != chunks.rend(); ++level) {
-    if (level == chunks.rbegin() && staged_at(*level, true)) {
-      count += 1;
-      before = true;
-    }
-    if (staged_at(*level, false)) {
-      count += (before ? 0 : 1) + (after ? 0 : 1);
-      before = after = true;
-    }
-    count *= std::ceil(extent(*level) / static_cast<double>(schedule_.splits[at(*level)].tile));
-  }
-  return steps() * count + (staged_at(-1, false) ? 1 : 0);
-}
-
-void WorkItemModel::add_input(int input, Figures &figures) const {
-  const Operand &operand = nest_.inputs[at(input)];
-  const LaneAccess access = input_access(nest_, schedule_, target_, input);
-  const double reads = figures.blocks * steps() * reduced_points() * vectors(operand);
-  *figures.block_bytes += source_bytes(input);
-  *figures.grid_bytes += unique_bytes(operand);
-  if (!is_staged(schedule_.fills[at(input)])) {
-    *figures.sectors += reads * access.sectors;
-    return;
-  }
-  const double times = figures.blocks * steps() * refills(input);
-  double elems = 1;
-  for (const schedule::StageDim &dim : stage_tile(nest_, schedule_, input).dims)
-    elems *= static_cast<double>(dim.range);
-  const double elem = static_cast<double>(size_bytes(schedule::held_type(nest_, input)));
-  *figures.local_bytes += static_cast<double>(stage_bytes(nest_, schedule_, input));
-  *figures.staged_bytes += times * elems * elem;
-  *figures.sectors += times * copy_sectors(nest_, schedule_, target_, input);
-  *figures.local_requests += reads * access.requests;
-  *figures.local_wavefronts += reads * access.wavefronts;
-  *figures.local_conflicts += reads * (access.wavefronts - access.phases);
-}
-
-// The result or an extra.
-void WorkItemModel::add_global(const Operand &operand, Figures &figures) const {
-  const double sectors = operand_access(nest_, schedule_, target_, operand).sectors;
-  *figures.sectors += figures.blocks * steps() * vectors(operand) * sectors;
-  *figures.block_bytes += unique_bytes(operand);
-  *figures.grid_bytes += unique_bytes(operand);
-}
-
-Figures WorkItemModel::figures() const {
-  Figures figures;
-  figures.blocks = static_cast<double>(schedule::blocks(nest_, schedule_));
-  figures.work_items = items_;
-  figures.barriers = figures.blocks * block_barriers();
-  figures.registers = registers();
-  figures.local_bytes = figures.staged_bytes = 0;
-  figures.local_requests = figures.local_wavefronts = figures.local_conflicts = 0;
-  figures.sectors = figures.block_bytes = figures.grid_bytes = 0;
-  for (int k = 0; k < static_cast<int>(nest_.inputs.size()); ++k)
-    add_input(k, figures);
-  for (const Operand &extra : nest_.extras)
-    add_global(extra, figures);
-  add_global(nest_.out, figures);
-  if (nest_.agg != program::Agg::Sum || nest_.comb != program::Comb::Mul ||
-      !is_float(nest_.acc_type))
-    return figures;
-  figures.multiply_adds = figures.blocks * items_ * steps() * reduced_points();
-  for (int i = 0; i < nest_.output_indices; ++i)
-    *figures.multiply_adds *= copies(i);
-  return figures;
 }
 
 // An input that every work-item reads from global memory: through the first-level cache, which
@@ -467,8 +191,7 @@ WorkItemModel::Block WorkItemModel::block() const {
   double accumulators = nest_.inputs.empty() ? 0 : 1;
   for (int i = 0; i < nest_.output_indices; ++i)
     accumulators *= copies(i);
-  const double available = std::min(kMostRegisters, kRegisters / (warps_ * kWarp));
-  const double spilled = std::max(0.0, registers() - available);
+  const double spilled = std::max(0.0, registers() - available_registers());
   const double body = std::max(unrolled(), kUnrolled);
   block.point += accumulators * (nest_.agg == program::Agg::Sum ? 1 : 2) + 2 * spilled +
                  kLoopInstructions / body;
@@ -531,10 +254,6 @@ Estimate WorkItemModel::run() {
 
 Estimate predict_work_items(const Nest &nest, const Schedule &schedule, const Target &target) {
   return WorkItemModel(nest, schedule, target).run();
-}
-
-Figures work_item_figures(const Nest &nest, const Schedule &schedule, const Target &target) {
-  return WorkItemModel(nest, schedule, target).figures();
 }
 
 } // namespace tilefuse::cost

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/work_item_shape.h"
+
+#include <cmath>
+#include <cstdlib>
+
+#include "schedule/staging.h"
+
+namespace tilefuse::cost {
+namespace {
+
+using nest::Nest;
+using nest::Operand;
+using schedule::Schedule;
+
+constexpr double kWarp = 32;
+// Of a multiprocessor: resident work-items and blocks, 32-bit registers.
+constexpr double kMostItems = 2048;
+constexpr double kMostBlocks = 32;
+constexpr double kRegisters = 65536;
+// Registers for addresses and loop counters, and the most that one work-item can have.
+constexpr double kSpareRegisters = 30;
+constexpr double kMostRegisters = 255;
+
+} // namespace
+
+WorkItemShape::WorkItemShape(const Nest &nest, const Schedule &schedule, const Target &target)
+    : nest_(nest), schedule_(schedule), target_(target),
+      items_(static_cast<double>(group_size(schedule))), warps_(std::ceil(items_ / kWarp)) {}
+
+double WorkItemShape::copies(int i) const {
+  const schedule::Split &split = schedule_.splits[at(i)];
+  return static_cast<double>(points_of_step(nest_, schedule_, i) / split.lane);
+}
+
+double WorkItemShape::fragments(const Operand &operand) const {
+  double count = 1;
+  for (int i = 0; i < nest_.output_indices; ++i)
+    if (moves(operand, i))
+      count *= copies(i);
+  return count;
+}
+
+double WorkItemShape::vectors(const Operand &operand) const {
+  const int vector = vector_index(schedule_);
+  const bool wide = vector >= 0 && moves(operand, vector);
+  return fragments(operand) / (wide ? static_cast<double>(schedule_.splits[at(vector)].vec) : 1);
+}
+
+double WorkItemShape::steps() const {
+  double count = 1;
+  for (int i = 0; i < nest_.output_indices; ++i)
+    count *= static_cast<double>(schedule_.splits[at(i)].tile / schedule_.splits[at(i)].step());
+  return count;
+}
+
+double WorkItemShape::reduced_points() const {
+  double count = 1;
+  for (int i = nest_.output_indices; i < static_cast<int>(nest_.indices.size()); ++i) {
+    const double tile = static_cast<double>(schedule_.splits[at(i)].tile);
+    count *= std::ceil(extent(i) / tile) * tile;
+  }
+  return count;
+}
+
+double WorkItemShape::refills(int input) const {
+  const int level = schedule_.stages[at(input)].at;
+  double count = 1;
+  if (level < 0)
+    return 1 / steps();
+  for (int i : chunked_indices(nest_, schedule_)) {
+    count *= std::ceil(extent(i) / static_cast<double>(schedule_.splits[at(i)].tile));
+    if (i == level)
+      break;
+  }
+  return count;
+}
+
+double WorkItemShape::unrolled() const {
+  double count = 1;
+  for (std::size_t i = at(nest_.output_indices); i < nest_.indices.size(); ++i)
+    count *= static_cast<double>(schedule_.splits[i].keep);
+  return count;
+}
+
+double WorkItemShape::shared_taps(int input) const {
+  double share = 1;
+  for (const nest::Dim &dim : nest_.inputs[at(input)].dims) {
+    double points = 1, range = 1;
+    for (std::size_t i = 0; i < nest_.indices.size(); ++i) {
+      const schedule::Split &split = schedule_.splits[i];
+      if (dim.at.coeff[i] == 0 || split.keep == 1 || split.copy_stride() > 1)
+        continue;
+      points *= static_cast<double>(split.keep);
+      range += static_cast<double>(std::llabs(dim.at.coeff[i]) * (split.keep - 1));
+    }
+    share *= std::min(1.0, range / points);
+  }
+  return share;
+}
+
+double WorkItemShape::copy_width(int input) const {
+  const schedule::StageTile tile = stage_tile(nest_, schedule_, input);
+  if (tile.dims.empty())
+    return 1;
+  const schedule::StageDim &inner = tile.dims.back();
+  const nest::Dim dim = source_of(nest_, schedule_, input).dims[at(inner.dim)];
+  for (const std::int64_t width : {4, 2})
+    if (dim.stride == 1 && inner.range % width == 0 && (!inner.checked || dim.size % width == 0))
+      return static_cast<double>(width);
+  return 1;
+}
+
+double WorkItemShape::staged_elems(int input) const {
+  double elems = 1;
+  for (const schedule::StageDim &dim : stage_tile(nest_, schedule_, input).dims)
+    elems *= static_cast<double>(dim.range);
+  return elems;
+}
+
+double WorkItemShape::registers() const {
+  double accumulators = 1;
+  for (int i = 0; i < nest_.output_indices; ++i)
+    accumulators *= copies(i);
+  double fewest = accumulators;
+  double ahead = 0;
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
+    fewest = std::min(fewest, fragments(nest_.inputs[k]));
+    if (schedule_.stages[k].twice)
+      ahead += staged_elems(static_cast<int>(k)) / items_;
+  }
+  return accumulators + fewest + ahead + kSpareRegisters;
+}
+
+double WorkItemShape::available_registers() const {
+  return std::min(kMostRegisters, kRegisters / (warps_ * kWarp));
+}
+
+double WorkItemShape::local_bytes() const {
+  double bytes = 0;
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
+    if (is_staged(schedule_.fills[k]))
+      bytes += static_cast<double>(stage_bytes(nest_, schedule_, static_cast<int>(k)));
+  return bytes;
+}
+
+double WorkItemShape::resident_blocks() const {
+  const double local = local_bytes();
+  const double whole = static_cast<double>(std::max(target_.local_bytes, target_.l1_bytes));
+  const double by_local = local > 0 ? std::floor(whole / local) : kMostBlocks;
+  const double used = std::min(registers(), kMostRegisters) * warps_ * kWarp;
+  const double by_registers = std::floor(kRegisters / used);
+  const double by_items = std::floor(kMostItems / (warps_ * kWarp));
+  return std::max(1.0, std::min({by_local, by_registers, by_items, kMostBlocks}));
+}
+
+double WorkItemShape::unique_bytes(const Operand &operand) const {
+  const nest::Slot &slot = nest_.slots[at(operand.slot)];
+  return static_cast<double>(slot.elems) * static_cast<double>(size_bytes(slot.type));
+}
+
+} // namespace tilefuse::cost
