@@ -13,7 +13,6 @@ namespace {
 
 // The largest double below 2^63.
 constexpr double kWidest = 9223372036854774784.0;
-constexpr std::int64_t kMaxElems = std::int64_t{1} << 40;
 constexpr std::int64_t kMaxStride = std::int64_t{1} << 40;
 
 constexpr std::array<std::string_view, 19> kWords = {
@@ -158,8 +157,8 @@ std::string store_rule(const Buffer &buffer, Type value) {
 std::string buffer_rule(const Buffer &buffer) {
   if (!is_identifier(buffer.name))
     return fmt::format("buffer name '{}' is not an identifier", buffer.name);
-  if (buffer.elems < 0 || buffer.elems > kMaxElems) {
-    return fmt::format("buffer {} needs 0 to {} elements; got {}", buffer.name, kMaxElems,
+  if (buffer.elems < 0 || buffer.elems > kMostElems) {
+    return fmt::format("buffer {} needs 0 to {} elements; got {}", buffer.name, kMostElems,
                        buffer.elems);
   }
   const int most = buffer.space == Space::Register ? kMaxLanes : 1;

@@ -12,6 +12,8 @@
 
 namespace tilefuse::kernel {
 
+constexpr std::int64_t kMostElems = std::int64_t{1} << 40; // of a buffer
+
 constexpr int kMaxLanes = 64;
 // The type of index arithmetic.
 constexpr Type kInt{DType::I32, 1};

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/thread_pool.h"
 #include "emit/emitter.h"
+#include "kernel/rules.h"
 #include "lower/pipeline.h"
 #include "model/dump.h"
 #include "model/records.h"
@@ -135,6 +136,21 @@ int obtain(std::vector<Job> &jobs, runtime::Device &device, runtime::KernelCache
   return static_cast<int>(missing.size());
 }
 
+// No kernel addresses more.
+void check_sizes(const program::StoredProgram &stored) {
+  for (std::size_t t = 0; t < stored.windows.size(); ++t) {
+    if (stored.windows[t].buffer == program::kNoBuffer)
+      continue;
+    const std::int64_t elems =
+        stored.buffers[static_cast<std::size_t>(to_int(stored.windows[t].buffer))].elems;
+    if (elems > kernel::kMostElems)
+      throw Error(ErrorCode::Limit,
+                  fmt::format("a tensor needs {} elements in memory, at most {} are possible",
+                              elems, kernel::kMostElems),
+                  stored.program.tensors[t].name);
+  }
+}
+
 } // namespace
 
 std::unique_ptr<emit::Emitter> make_emitter(const Target &target) {
@@ -164,6 +180,7 @@ Compiled compile(const program::Program &program, runtime::Device &device,
                  runtime::KernelCache &cache, const SessionOptions &options) {
   Compiled compiled;
   compiled.stored = program::assign_storage(simplify(program));
+  check_sizes(compiled.stored);
   for (poly::PlacedGroup &placed : poly::make_groups(compiled.stored))
     compiled.kernels.push_back({std::move(placed), {}, {}, 0});
   schedule_kernels(compiled.kernels, device, options);

@@ -125,5 +125,33 @@ TEST(Session, WrongInputIsRefused) {
   EXPECT_THROW(session.run({{program::make_host_tensor("x", DType::F16, {1, 3, 12, 12})}}), Error);
 }
 
+// One sentence, and the device goes on.
+TEST(Session, ModelsBeyondTheMemoryAreRefused) {
+  const tile::Library ops = tile::read_library(TILEFUSE_SOURCE_DIR "/ops");
+  const auto failure = [&](std::int64_t elems, runtime::Device &device) -> std::string {
+    program::Program program;
+    program.name = "huge";
+    const std::vector<TensorId> x = {program.add(
+        {.name = "x", .type = DType::F32, .shape = {1, elems}, .role = program::Role::Input})};
+    program.inputs = x;
+    program.outputs = ops.instantiate("relu", x, {}, program, "relu");
+    runtime::KernelCache cache("", [](const std::string &) {});
+    try {
+      model::Session(program, device, cache, {});
+    } catch (const Error &error) {
+      return error.message();
+    }
+    return "no error";
+  };
+  for (testing::NamedDevice &on : testing::devices()) {
+    EXPECT_NE(failure(std::int64_t{1} << 38, *on.device).find(" is out of memory: 2199023255552 "),
+              std::string::npos)
+        << failure(std::int64_t{1} << 38, *on.device);
+    EXPECT_NE(failure(std::int64_t{1} << 41, *on.device).find("elements in memory"),
+              std::string::npos);
+    EXPECT_EQ(failure(4096, *on.device), "no error");
+  }
+}
+
 } // namespace
 } // namespace tilefuse
