@@ -3,6 +3,8 @@
 // pixels and 16 channels (innermost) into 64, on warps of 32, 32 banks and sectors of 32 bytes.
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "model/simulate_group.h"
 #include "schedule/algorithms.h"
 
@@ -188,6 +190,36 @@ TEST(ScheduleCounts, CombinedDepthsAndWidthsOfTheBackwardLadder) {
     loop   n c y x k r s)");
   EXPECT_EQ(reads(widths, "b1") * 4, reads(terse, "b1"));
   EXPECT_EQ(reads(widths, "b0") * 16, reads(terse, "b0"));
+}
+
+#if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+constexpr double kSlower = 1;
+#else
+constexpr double kSlower = 30; // without optimisation, or with sanitizers
+#endif
+
+// Fast enough to be used: 1x64x56x56 -> 64 by ILP-M, all 224 blocks in a minute, one in a second.
+TEST(ScheduleCounts, ALayerIsSimulatedInTime) {
+  const nest::Nest nest = nest::parse_nest(R"(nest conv {
+    index n 1, m 64, y 56, x 56 | c 64, r 3, s 3
+    slot 0 f32 200704, 1 f32 36864, 2 f32 200704
+    acc f32 = sum mul
+    in 0 + 0 [n:1*200704, c:64*3136, y + r - 1:56?*56, x + s - 1:56?*1]
+    in 1 + 0 const [m:64*576, c:64*9, r:3*3, s:3*1]
+    out 2 + 0 [n:1*200704, m:64*3136, y:56*56, x:56*1]
+    post acc
+  })");
+  const schedule::NamedSchedule named = schedule::named_schedule("ilpm", nest, gpu());
+  ASSERT_TRUE(named.schedule) << named.refusal;
+  const auto seconds = [&](const std::vector<std::int64_t> &blocks, std::int64_t expected) {
+    const auto start = std::chrono::steady_clock::now();
+    const SimulatedGroup run = simulate_group({.anchor = nest}, *named.schedule, gpu(), blocks);
+    EXPECT_EQ(run.different, 0) << run.first_difference;
+    EXPECT_EQ(run.counts.blocks, expected);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  EXPECT_LT(seconds({0}, 1), 1 * kSlower);
+  EXPECT_LT(seconds({}, 224), 60 * kSlower);
 }
 
 } // namespace
