@@ -20,7 +20,7 @@ namespace {
 struct DoctorArguments {
   std::string device = "cpu";
   int threads = 0;
-  double seconds = 120;
+  double seconds = 115; // and the start
   std::string reproducers = ".";
 };
 
