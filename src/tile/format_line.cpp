@@ -71,14 +71,27 @@ private:
     put(text, tight ? Form::Tight : Form::Spaced);
   }
 
+  // 2i is written 2*i, in parentheses where an operator before the 2 would take it from the i.
   void read_value(const Token &token) {
-    const bool factor = !words_.empty() && last_is_integer_ && token.kind == TokenKind::Name &&
-                        !is_keyword(token.text);
-    if (factor)
+    const bool ends = !words_.empty() && last_is_integer_ && is_factor(token);
+    const bool begins =
+        token.kind == TokenKind::Integer && at_ + 1 < tokens_.size() && is_factor(tokens_[at_ + 1]);
+    const bool grouped = begins && (last_ == Form::Tight || last_ == Form::Prefix);
+    if (ends)
       put("*", Form::Tight);
+    if (grouped)
+      put("(", Form::Open);
     put(spelled(token), Form::Value);
+    if (ends && in_group_)
+      put(")", Form::Close);
+    in_group_ = grouped;
     last_is_integer_ = token.kind == TokenKind::Integer;
     last_is_keyword_ = is_keyword(token.text);
+  }
+
+  // A name right behind a number, which multiplies it.
+  static bool is_factor(const Token &token) {
+    return token.kind == TokenKind::Name && !is_keyword(token.text);
   }
 
   // The first sign of the right side of `X[…] = +(…)`.
@@ -162,6 +175,7 @@ private:
   bool contraction_ = false;
   bool seen_equals_ = false;
   bool last_is_integer_ = false;
+  bool in_group_ = false; // behind "(2", which the next name closes
   bool last_is_keyword_ = false;
   bool after_bracket_ = false;
 };

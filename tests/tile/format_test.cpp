@@ -47,6 +47,8 @@ TEST(TileFormat, SpacesFollowTheTokens) {
   EXPECT_EQ(body("O = X<1&&Y>=2?X:~Y<<1;"), "O = X < 1 && Y >= 2 ? X : ~Y << 1;");
   EXPECT_EQ(body("O[x:N]=+(X[2x+1]*Y[N-x-1]),x<3,-x<N default Y;"),
             "O[x : N] = +(X[2*x + 1] * Y[N - x - 1]), x < 3, -x < N default Y;");
+  EXPECT_EQ(body("O[x:N]=+(X[i/2x-2x+x*3i]*Y[-2x]);"),
+            "O[x : N] = +(X[i/(2*x) - 2*x + x*(3*i)] * Y[-(2*x)]);");
   EXPECT_EQ(body("O[]==(X[0]);"), "O[] = =(X[0]);");
   EXPECT_EQ(body("O[ : ]=>(X[x]+Y[x]) no_defract;"), "O[:] = >(X[x] + Y[x]) no_defract;");
   EXPECT_EQ(body("O[x:N]=<(X[x]==Y[x]?X[x/2]);"), "O[x : N] = <(X[x] == Y[x] ? X[x/2]);");
