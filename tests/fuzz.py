@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the fuzz targets with clang, under the address and undefined-behaviour sanitizers, and runs each for a while.
 
-    fuzz.py --build FOLDER [--seconds N] [--corpus FOLDER] [TARGET…]
+    fuzz.py --build FOLDER [--seconds N] [--seed N] [--corpus FOLDER] [TARGET…]
 
 A Tile target starts from fuzz/corpus/TARGET and the operator library; `onnx` from the models of fuzz/corpus/onnx, which
 are texts of protobuf, and from ONNX's node tests where ../shared/data has them. What a target finds goes to
@@ -65,14 +65,14 @@ def tile_seeds(name):
     return [ROOT / "fuzz" / "corpus" / name, ROOT / "ops", f"-dict={ROOT / 'fuzz' / 'tile.dict'}"]
 
 
-def fuzz(folder, name, seconds, corpus):
+def fuzz(folder, name, seconds, corpus, seed):
     """Whether the target found nothing; its last lines are printed where it did."""
     found = (corpus or folder) / f"found-{name}"
     found.mkdir(parents=True, exist_ok=True)
     seeds = onnx_seeds(folder) if name == "onnx" else tile_seeds(name)
     in_memory = "/dev/shm" if os.path.isdir("/dev/shm") else None  # files of `onnx`; a disk is ten times as slow
     with tempfile.TemporaryDirectory(dir=in_memory) as scratch:
-        done = run([folder / "bin" / f"fuzz_{name}", found, *seeds, f"-max_total_time={seconds}", "-timeout=10",
+        done = run([folder / "bin" / f"fuzz_{name}", found, *seeds, f"-max_total_time={seconds}", f"-seed={seed}", "-timeout=10",
                     "-rss_limit_mb=4096", f"-max_len={LARGEST}", f"-artifact_prefix={folder}/crash-{name}-",
                     "-print_final_stats=1"],
                    env=dict(os.environ, TMPDIR=scratch, UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1"))
@@ -89,6 +89,7 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--corpus", type=pathlib.Path)
+    parser.add_argument("--seed", type=int, default=1, help="of the mutations; 0: another one each time")
     parser.add_argument("targets", nargs="*", default=TARGETS)
     args = parser.parse_args()
     compiler = shutil.which("clang++-19")
@@ -99,7 +100,7 @@ def main():
     if problem:
         print(problem)
         return 1
-    results = [fuzz(args.build.resolve(), name, args.seconds, args.corpus) for name in args.targets]
+    results = [fuzz(args.build.resolve(), name, args.seconds, args.corpus, args.seed) for name in args.targets]
     return 0 if all(results) else 1
 
 
