@@ -3,6 +3,8 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <map>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -22,34 +24,47 @@ double truncated_tf32(double value) {
   return static_cast<double>(std::bit_cast<float>(bits & 0xFFFFE000U));
 }
 
-std::size_t at(const Fragment &fragment, Place place) {
-  return static_cast<std::size_t>(place.row * fragment.columns + place.column);
+// Where each value of each lane lies in the matrix, row by row; value by value, lanes fastest. The
+// fragments are those of the table of core instructions, which lives as long as the program.
+const std::vector<std::size_t> &positions(const Fragment &fragment) {
+  thread_local std::map<const Fragment *, std::vector<std::size_t>> known;
+  const auto [found, is_new] = known.try_emplace(&fragment);
+  if (is_new)
+    for (int value = 0; value < fragment.values(); ++value)
+      for (int lane = 0; lane < kCoreLanes; ++lane) {
+        const Place at = place(fragment, lane, value);
+        found->second.push_back(static_cast<std::size_t>(at.row * fragment.columns + at.column));
+      }
+  return found->second;
 }
 
-// d += a * b. Products are exact and a sum is rounded once, which is what hardware comes close to.
+// d += a * b, row by row of b. Products are exact and a sum is rounded once, which is what hardware
+// comes close to.
 void multiply(const CoreOp &op, const std::vector<Cell> &a, const std::vector<Cell> &b,
               std::vector<Cell> &d) {
-  const auto element = [](const std::vector<Cell> &matrix, int row, int columns, int column) {
-    return matrix[static_cast<std::size_t>(row * columns + column)];
-  };
-  const auto operand = [&](Cell cell) { return op.tf32 ? truncated_tf32(cell.real) : cell.real; };
+  const bool is_real = is_float(op.d.type);
   for (int m = 0; m < op.m; ++m) {
+    Cell *sums = d.data() + m * op.n;
+    for (int k = 0; k < op.k; ++k) {
+      const Cell x = a[static_cast<std::size_t>(m * op.k + k)];
+      const Cell *row = b.data() + k * op.n;
+      for (int n = 0; n < op.n && is_real; ++n)
+        sums[n].real += x.real * row[n].real;
+      for (int n = 0; n < op.n && !is_real; ++n)
+        sums[n].whole += x.whole * row[n].whole;
+    }
     for (int n = 0; n < op.n; ++n) {
-      Cell &sum = d[static_cast<std::size_t>(m * op.n + n)];
-      for (int k = 0; k < op.k; ++k) {
-        const Cell x = element(a, m, op.k, k);
-        const Cell y = element(b, k, op.n, n);
-        if (is_float(op.d.type))
-          sum.real += operand(x) * operand(y);
-        else
-          sum.whole += x.whole * y.whole;
-      }
-      if (is_float(op.d.type))
-        sum.real = narrowed(sum.real, op.d.type);
+      if (is_real)
+        sums[n].real = narrowed(sums[n].real, op.d.type);
       else
-        sum.whole = wrapped(sum.whole, op.d.type);
+        sums[n].whole = wrapped(sums[n].whole, op.d.type);
     }
   }
+}
+
+void truncate_all(std::vector<Cell> &matrix) {
+  for (Cell &cell : matrix)
+    cell.real = truncated_tf32(cell.real);
 }
 
 } // namespace
@@ -122,9 +137,10 @@ void Warp::read_fragment(const RegisterRef &ref, std::int64_t number, const Frag
   const RegisterPlace &from = machine_.program.registers[static_cast<std::size_t>(check.buffer)];
   const Cell *cell = cells_.data() + from.slot + number * from.lanes * width_;
   matrix.resize(static_cast<std::size_t>(fragment.rows * fragment.columns));
+  const std::size_t *at = positions(fragment).data();
   for (int value = 0; value < fragment.values(); ++value)
     for (int lane = 0; lane < kCoreLanes; ++lane)
-      matrix[at(fragment, place(fragment, lane, value))] = cell[value * width_ + lane];
+      matrix[*at++] = cell[value * width_ + lane];
 }
 
 void Warp::mma(const Op &op) {
@@ -137,13 +153,18 @@ void Warp::mma(const Op &op) {
   read_fragment(node.a, index(node.a, op.a, node.op->a), node.op->a, matrix_a_);
   read_fragment(node.b, index(node.b, op.b, node.op->b), node.op->b, matrix_b_);
   read_fragment(node.acc, number, node.op->d, matrix_d_);
+  if (node.op->tf32) {
+    truncate_all(matrix_a_);
+    truncate_all(matrix_b_);
+  }
   multiply(*node.op, matrix_a_, matrix_b_, matrix_d_);
   const RegisterPlace &to =
       machine_.program.registers[static_cast<std::size_t>(to_int(node.acc.buffer))];
   Cell *cell = cells_.data() + to.slot + number * to.lanes * width_;
+  const std::size_t *at = positions(node.op->d).data();
   for (int value = 0; value < node.op->d.values(); ++value)
     for (int lane = 0; lane < kCoreLanes; ++lane)
-      cell[value * width_ + lane] = matrix_d_[at(node.op->d, place(node.op->d, lane, value))];
+      cell[value * width_ + lane] = matrix_d_[*at++];
 }
 
 } // namespace tilefuse::kernel::simulation
