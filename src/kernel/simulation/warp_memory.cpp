@@ -110,13 +110,10 @@ void Warp::async_copy(const Op &op) {
   const std::int64_t bytes = op.lanes * size_bytes(op.elem);
   gather(op.a, nullptr, op.lanes);
   check_aligned(bytes, op.elem, op.buffer);
-  if (machine_.recorder != nullptr)
-    machine_.recorder->access(op.access, {first_, count_, op.lanes, 1});
   const std::vector<std::int64_t> to_first = first_;
+  const std::vector<int> to_count = count_;
   gather(op.c, op.has_b ? read(op.b) : nullptr, op.lanes);
   check_aligned(bytes, op.elem, static_cast<int>(op.number));
-  if (machine_.recorder != nullptr)
-    machine_.recorder->access(op.access + 1, {first_, count_, op.lanes, 1});
   for_active([&](int lane) {
     const auto item = static_cast<std::size_t>(lane);
     for (int row = 0; row < op.lanes; ++row) {
@@ -128,6 +125,10 @@ void Warp::async_copy(const Op &op) {
       copies_.push_back({BufferId{op.buffer}, at, cell, lane, groups_[item]});
     }
   });
+  if (machine_.recorder == nullptr)
+    return;
+  machine_.recorder->access(op.access, {to_first, to_count, op.lanes, 1});
+  machine_.recorder->access(op.access + 1, {first_, count_, op.lanes, 1});
 }
 
 void Warp::async_wait(const Op &op) {
