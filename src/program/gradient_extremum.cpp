@@ -54,11 +54,12 @@ private:
   const Program &program() const { return builder_.program(); }
   const Tensor &result() const { return program()[out_]; }
 
-  // Whether one point of a result reads each element, or each pair.
+  // Whether one point of a result reads each element that is ranked, or each pair. What a selection
+  // compares has no rank.
   bool winners_are_single() const {
     std::vector<Row> rows = rows_of(program(), {out_, body_.out});
-    for (const Access &access : body_.in) {
-      const std::vector<Row> more = rows_of(program(), access);
+    for (std::size_t k = body_.comb == Comb::Select ? 2 : 0; k < body_.in.size(); ++k) {
+      const std::vector<Row> more = rows_of(program(), body_.in[k]);
       rows.insert(rows.end(), more.begin(), more.end());
     }
     return tell_apart(rows, all_, body_.indices.size());

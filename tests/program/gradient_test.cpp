@@ -191,6 +191,15 @@ TEST(Gradient, OfAMaximumReadTwiceCountsOnce) {
   EXPECT_EQ(scalar_gradient(program, {{5, 5, 7, 6}}), (Values{1, 0, 0, 1}));
 }
 
+TEST(Gradient, OfAMaximumThatSelectsOneElementTwiceCountsOnce) {
+  const Program program = parse(R"(
+    input %0 "x" : f32[2]
+    %1 "y" : f32[] = max[i, j](%0[i] == %0[i] ? %0[j]) -> [] where 0 <= j < 1
+    output %1
+  )");
+  EXPECT_EQ(scalar_gradient(program, {{3, 5}}), (Values{1, 0}));
+}
+
 TEST(Gradient, OfAnEmptyMaximumHasNoWinner) {
   const Program program = parse(R"(
     input %0 "x" : f32[2]
