@@ -68,6 +68,8 @@ std::string_view code_version() { return kCodeVersion; }
 
 kernel::Kernel lower(const poly::Group &group, const schedule::Schedule &schedule,
                      const Target &target, const Observer &observer) {
+  if (!group.producers.empty())
+    throw Error(ErrorCode::Unsupported, "staged producers are not lowered yet");
   const std::optional<std::string> reason = schedule::illegal(group.anchor, schedule, target);
   TILEFUSE_CHECK(!reason, reason.value_or(""));
   const bool has_core = schedule::has_core(schedule);

@@ -35,6 +35,9 @@ std::vector<FlatStatement> flatten(const program::StoredProgram &stored,
 // stride_j = extent_i * stride_i. A 1x1 convolution then has one pixel index and most maps one
 // index at all. Guarded dimensions and constraints block it.
 Nest merge_indices(const Nest &nest);
+// The reverse: an output or reduced index becomes an outer and an inner one of `inner` points.
+// Dimensions that it walks alone are taken apart too.
+Nest split_index(const Nest &nest, int index, std::int64_t inner);
 
 // Oracle 1: the nest in double precision over typed buffers (elements rounded to the slot's type on
 // store only; casts to integers truncate). `slots` are the elements by slot, as long as declared.

@@ -278,7 +278,7 @@ private:
     Nest merged = nest::merge_indices(draft.nest);
     merged.name = std::string(stem(merged));
     nest::verify(merged);
-    return {{std::move(merged)}, std::move(draft.buffers), std::move(draft.origin), {}};
+    return {{std::move(merged), {}}, std::move(draft.buffers), std::move(draft.origin), {}};
   }
 
   static std::string_view stem(const Nest &nest) {
@@ -309,7 +309,5 @@ private:
 } // namespace
 
 std::vector<PlacedGroup> make_groups(const StoredProgram &stored) { return Grouping(stored).run(); }
-
-void verify(const Group &group) { nest::verify(group.anchor); }
 
 } // namespace tilefuse::poly

@@ -1,12 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// The `group` level: nests that will be one kernel. Today a group is an anchor nest with its
-// pointwise consumers fused into the post-ops; staged producers join it as extensions of the
-// schedule tree.
+// The `group` level: nests that will be one kernel: an anchor nest, with its pointwise consumers in
+// its post-ops, and the producers of tensors that the kernel stages. A producer runs for each tile
+// of the tensor that its consumer stages, so the tensor itself is not in memory.
 //
 //   group
-//   anchor nest conv { … }
+//   anchor nest gemm { … }
+//   produce input 0 of 0 slots 3 4 0
+//   nest conv { … }
+//   map input 0 of 1 slots 5 6 3
+//   nest map { … }
+//
+// Members are numbered: 0 is the anchor, the producers follow, each behind its consumer. Slots of
+// the group are those of the anchor, then others in the order in which producers first name them;
+// `slots` lists the group's slot of each slot of the producer. A producer writes the slot that its
+// consumer reads, whole, one element a point. Outside that tensor the consumer sees what a point
+// that does not count contributes, whatever the producer would compute there (L10).
+//
+// With `stored` the tensor is also written to memory, each element once (L7).
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,12 +30,27 @@
 
 namespace tilefuse::poly {
 
+// How a producer fills its consumer's staging buffer: a pointwise map, evaluated once per element,
+// or a nest that runs for the tile as a kernel of its own would.
+enum class Feed { Map, Produce };
+
+struct Producer {
+  nest::Nest nest;
+  Feed feed = Feed::Map;
+  int consumer = 0;       // member that reads the result
+  int input = 0;          // which of its inputs
+  bool stored = false;    // the result is needed in memory too
+  std::vector<int> slots; // the group's slot of each of the nest's
+  friend bool operator==(const Producer &, const Producer &) = default;
+};
+
 struct Group {
   nest::Nest anchor;
+  std::vector<Producer> producers = {}; // behind their consumers
   friend bool operator==(const Group &, const Group &) = default;
 };
 
-// A group in its place in a network: which buffer each slot of the anchor is bound to.
+// A group in its place in a network: which buffer each slot of the group is bound to.
 struct PlacedGroup {
   Group group;
   std::vector<program::BufferId> buffers; // by slot
@@ -33,6 +62,34 @@ struct PlacedGroup {
 // of its pieces, when it is the only reader of that result and has its shape. Groups come in an
 // order in which they can run.
 std::vector<PlacedGroup> make_groups(const program::StoredProgram &stored);
+
+// The nest of a member, and the group's slot of one of its slots.
+const nest::Nest &member_nest(const Group &group, int member);
+int group_slot(const Group &group, int member, int slot);
+// All slots of the group.
+std::vector<nest::Slot> group_slots(const Group &group);
+// The producer (by its place in the list) that feeds an input of a member, if one does.
+std::optional<int> producer_of(const Group &group, int member, int input);
+// Whether the group's slot holds a tensor that only exists in tiles.
+bool is_internal(const Group &group, int slot);
+
+// For each dimension of the consumer's input, the index of the producer that runs over it (-1: one
+// element); nothing when the producer does not write that tensor whole, in those dimensions.
+std::optional<std::vector<int>> match_dims(const nest::Operand &input, const nest::Nest &producer);
+
+// Why producers of this group cannot run per tile, or nothing: L5 and L8 (what clones read is
+// written by the group), results that are not the tensor read, constraints on the value's form.
+std::optional<std::string> broken_rule(const Group &group);
+
+// `producer` as the producer of what an input of a member of `group` reads; a producer that has
+// producers brings them along. Indices that were merged in one of the nests are split again where
+// the other walks them apart. Nothing, and why, when the result breaks a rule.
+std::optional<PlacedGroup> attach(const PlacedGroup &group, int member, int input,
+                                  const PlacedGroup &producer, std::string *why = nullptr);
+
+// Runs the members one after the other, producers first, in double precision (oracle 1): `slots`
+// by slot of the group, those that exist only in tiles included.
+void evaluate(const Group &group, std::span<const std::span<std::byte>> slots);
 
 void verify(const Group &group);
 std::string to_text(const Group &group);

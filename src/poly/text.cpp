@@ -9,17 +9,59 @@ namespace {
 
 constexpr std::string_view kHeader = "group\nanchor ";
 
+std::string to_text(const Producer &producer) {
+  std::string text =
+      fmt::format("{} input {} of {} slots", producer.feed == Feed::Map ? "map" : "produce",
+                  producer.input, producer.consumer);
+  for (const int slot : producer.slots)
+    text += fmt::format(" {}", slot);
+  if (producer.stored)
+    text += " stored";
+  return text + "\n" + nest::to_text(producer.nest);
+}
+
+int parse_number(Scanner &scanner, const char *what) {
+  constexpr std::int64_t kMost = 1 << 16;
+  const std::int64_t number = scanner.expect_integer(what);
+  if (number < 0 || number >= kMost)
+    scanner.fail(fmt::format("{} below {} before this", what, kMost));
+  return static_cast<int>(number);
+}
+
+Producer parse_producer(Scanner &scanner) {
+  Producer producer;
+  producer.feed = scanner.accept("map") ? Feed::Map : Feed::Produce;
+  if (producer.feed == Feed::Produce)
+    scanner.expect("produce");
+  scanner.expect("input");
+  producer.input = parse_number(scanner, "an input's number");
+  scanner.expect("of");
+  producer.consumer = parse_number(scanner, "a member's number");
+  scanner.expect("slots");
+  while (!scanner.is("nest") && !scanner.is("stored"))
+    producer.slots.push_back(parse_number(scanner, "a slot's number"));
+  producer.stored = scanner.accept("stored");
+  producer.nest = nest::parse_nest(scanner);
+  return producer;
+}
+
 } // namespace
 
 std::string to_text(const Group &group) {
-  return std::string(kHeader) + nest::to_text(group.anchor);
+  std::string text = std::string(kHeader) + nest::to_text(group.anchor);
+  for (const Producer &producer : group.producers)
+    text += to_text(producer);
+  return text;
 }
 
 Group parse_group(std::string_view text, const std::string &file) {
   if (!text.starts_with(kHeader))
     throw Error(ErrorCode::Syntax, "expected 'group' and 'anchor' before the nest", file + ":1:1");
   text.remove_prefix(kHeader.size());
-  Group group{nest::parse_nest(text, file)};
+  Scanner scanner(text, file);
+  Group group{nest::parse_nest(scanner), {}};
+  while (!scanner.at_end())
+    group.producers.push_back(parse_producer(scanner));
   verify(group);
   return group;
 }
