@@ -52,7 +52,7 @@ double CoreModel::registers() const {
 }
 
 double CoreModel::resident() const {
-  const double bytes = static_cast<double>(tile.local_bytes(schedule.core.ring));
+  const double bytes = static_cast<double>(core_local_bytes(nest, schedule));
   const double by_registers = kRegisters / (std::min(registers(), kMostRegisters) * items);
   const double by_local = static_cast<double>(target.local_bytes) / bytes;
   return std::max(1.0, std::floor(std::min({by_registers, by_local, kMostItems / items})));
@@ -121,7 +121,7 @@ Figures core_figures(const nest::Nest &nest, const schedule::Schedule &schedule,
   figures.blocks = count;
   figures.work_items = model.items;
   figures.barriers = count * steps;
-  figures.local_bytes = static_cast<double>(model.tile.local_bytes(schedule.core.ring));
+  figures.local_bytes = static_cast<double>(core_local_bytes(nest, schedule));
   figures.registers = model.registers();
   figures.local_conflicts = 0;
   return figures;

@@ -9,6 +9,7 @@
 #include "lower/arguments.h"
 #include "lower/context.h"
 #include "lower/core_copies.h"
+#include "lower/core_store.h"
 #include "lower/pipeline.h"
 #include "schedule/core.h"
 
@@ -23,7 +24,6 @@ using kernel::StmtRef;
 constexpr std::int64_t kCoreRows = 16;
 constexpr std::int64_t kCoreColumns = 8;
 constexpr std::int64_t kStepBytes = 32; // of depth, by one instruction
-constexpr std::int64_t kHalfRows = 8;   // between the rows of a work-item's results
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -39,8 +39,8 @@ public:
   StmtRef build();
 
 private:
-  // Where ldmatrix of this work-item finds a stripe of 16 rows: its row's first element, and the
-  // chunk exchanged.
+  // Where ldmatrix of this work-item finds a stripe of 16 pixels or channels: its row's first
+  // element, and the chunk exchanged.
   struct Place {
     ExprRef row{};
     ExprRef swizzled{};
@@ -53,6 +53,7 @@ private:
   }
   void take_block_apart();
   void take_item_apart();
+  Place place_of(const CoreSide &side, ExprRef first);
   void declare_registers();
   StmtRef start_copies(ExprRef slot);
   StmtRef next_slot(std::int64_t which);
@@ -61,9 +62,6 @@ private:
   StmtRef multiply();
   StmtRef fetch(const CoreSide &side, BufferId to, const Place &from, std::int64_t stripe,
                 std::int64_t step);
-  void store_results();
-  ExprRef valid_channels(ExprRef pixel, ExprRef channel);
-  void store_pixel(std::int64_t row_tile, std::int64_t half);
 
   static constexpr std::int64_t kRead = 0; // buffers of the ring that are read and filled next
   static constexpr std::int64_t kFilled = 1;
@@ -74,13 +72,13 @@ private:
   const schedule::CoreRoles roles_;
   const schedule::CoreTile tile_;
   const std::int64_t row_tiles_;    // of a warp
-  const std::int64_t column_tiles_; // of a warp: the schedule's vec
+  const std::int64_t column_tiles_; // of a warp
   CoreSide data_, filter_;
   CoreWalk walk_;
   std::vector<StmtRef> body_;
   ExprRef first_row_{}, first_column_{}; // of the block: a pixel and a channel
   ExprRef warp_row_{}, warp_column_{};   // of the warp, in the block's tile
-  ExprRef item_{};                       // of the warp
+  ExprRef item_{}, warp_{};              // the item's number in its warp, and the warp's
   Place data_place_, filter_place_;
   BufferId acc_{-1}, data_values_{-1}, filter_values_{-1}, slots_{-1};
 };
@@ -114,23 +112,35 @@ void CoreLoops::take_block_apart() {
 
 void CoreLoops::take_item_apart() {
   item_ = named("item", b_.mod(b_.lane(), integer(kCoreLanes)));
-  const ExprRef warp = b_.div(b_.lane(), integer(kCoreLanes));
+  warp_ = named("warp", b_.div(b_.lane(), integer(kCoreLanes)));
   const ExprRef across = integer(core_.warp_columns);
-  warp_row_ = named("warp_row", b_.mul(b_.div(warp, across), integer(tile_.warp_rows)));
-  warp_column_ = named("warp_column", b_.mul(b_.mod(warp, across), integer(tile_.warp_columns)));
-  const schedule::Swizzle swizzle = core_swizzle(tile_);
-  const ExprRef bits =
-      b_.mod(b_.div(b_.mod(item_, integer(8)), integer(swizzle.divisor)), integer(swizzle.modulus));
-  const auto place = [&](const std::string &name, ExprRef row, ExprRef chunk) {
-    return Place{named(name + "_row", b_.mul(row, integer(tile_.depth))),
-                 named(name + "_chunk", b_.scalar(ScalarOp::BitXor, {chunk, bits}))};
-  };
-  // Rows of a stripe go down the tiles first for the data, chunks first for the filter.
-  const ExprRef sixteenth = b_.div(item_, integer(16));
-  data_place_ = place("data", b_.add(warp_row_, b_.mod(item_, integer(16))), sixteenth);
-  const ExprRef filter_row = b_.add(b_.mod(item_, integer(8)), b_.mul(sixteenth, integer(8)));
-  filter_place_ = place("filter", b_.add(warp_column_, filter_row),
-                        b_.mod(b_.div(item_, integer(8)), integer(2)));
+  warp_row_ = named("warp_row", b_.mul(b_.div(warp_, across), integer(tile_.warp_rows)));
+  warp_column_ = named("warp_column", b_.mul(b_.mod(warp_, across), integer(tile_.warp_columns)));
+  data_place_ = place_of(data_, warp_row_);
+  filter_place_ = place_of(filter_, warp_column_);
+}
+
+// The four 8 x 16-byte tiles of a stripe go down 16 pixels and then along the depth for the data,
+// the other way for the filter. In straight rows the depth is found by the chunk, in turned ones by
+// the row.
+CoreLoops::Place CoreLoops::place_of(const CoreSide &side, ExprRef first) {
+  const ExprRef eighth = b_.mod(item_, integer(8));
+  const ExprRef low = b_.mod(b_.div(item_, integer(8)), integer(2));
+  const ExprRef high = b_.div(item_, integer(16));
+  const bool is_data = &side == &data_;
+  const ExprRef own = is_data ? low : high; // 8 pixels or channels further
+  const ExprRef deep = is_data ? high : low;
+  const schedule::Swizzle swizzle = side.swizzle();
+  const ExprRef bits = b_.mod(b_.div(eighth, integer(swizzle.divisor)), integer(swizzle.modulus));
+  ExprRef row = b_.add(eighth, b_.mul(side.is_turned() ? deep : own, integer(8)));
+  ExprRef chunk = deep;
+  if (side.is_turned())
+    chunk = b_.add(b_.div(first, integer(tile_.chunk())), own);
+  else
+    row = b_.add(first, row);
+  const std::string name = is_data ? "data" : "filter";
+  return {named(name + "_row", b_.mul(row, integer(side.side().elems))),
+          named(name + "_chunk", b_.scalar(ScalarOp::BitXor, {chunk, bits}))};
 }
 
 void CoreLoops::declare_registers() {
@@ -154,21 +164,23 @@ StmtRef CoreLoops::next_slot(std::int64_t which) {
   return b_.store(slots_, integer(which), b_.select(is_end, integer(0), next));
 }
 
-// One ldmatrix: a stripe of 16 rows by 32 bytes.
+// One ldmatrix: a stripe of 16 pixels or channels by 32 bytes of depth.
 StmtRef CoreLoops::fetch(const CoreSide &side, BufferId to, const Place &from, std::int64_t stripe,
                          std::int64_t step) {
-  const ExprRef chunk = b_.scalar(ScalarOp::BitXor, {integer(2 * step), from.swizzled});
+  const std::int64_t step_points = kStepBytes / tile_.elem_bytes;
+  const std::int64_t rows = side.is_turned() ? step * step_points : stripe * kCoreRows;
+  const ExprRef chunk =
+      b_.scalar(ScalarOp::BitXor, {integer(2 * (side.is_turned() ? stripe : step)), from.swizzled});
   const ExprRef buffer = b_.mul(slot(kRead), integer(side.buffer_elems()));
-  const ExprRef at_row = b_.add(from.row, integer(stripe * kCoreRows * tile_.depth));
-  const kernel::LoadMatrix load{
-      .to = {to, integer(0)},
-      .from = side.ring(),
-      .index = b_.add(b_.add(buffer, b_.mul(chunk, integer(tile_.chunk()))), at_row),
-      .matrices = 4,
-      .transposed = false};
-  kernel::LoadMatrix placed = load;
-  placed.to.index = integer(stripe * load_matrix_values(b_.kernel(), load));
-  return b_.load_matrix(placed);
+  const ExprRef at_row = b_.add(from.row, integer(rows * side.side().elems));
+  kernel::LoadMatrix load{.to = {to, integer(0)},
+                          .from = side.ring(),
+                          .index =
+                              b_.add(b_.add(buffer, b_.mul(chunk, integer(tile_.chunk()))), at_row),
+                          .matrices = 4,
+                          .transposed = side.is_turned()};
+  load.to.index = integer(stripe * load_matrix_values(b_.kernel(), load));
+  return b_.load_matrix(load);
 }
 
 StmtRef CoreLoops::multiply() {
@@ -209,58 +221,6 @@ void CoreLoops::main_loop() {
   body_.push_back(b_.loop(step, kernel::ForKind::Serial, integer(0), integer(steps), 1, body));
 }
 
-// Channels of a run that exist: all or none where runs divide the channels. Null: all.
-ExprRef CoreLoops::valid_channels(ExprRef pixel, ExprRef channel) {
-  const std::int64_t channels = extent(roles_.channel);
-  ExprRef exists = nullptr;
-  if (roles_.points % tile_.rows != 0)
-    exists = b_.scalar(ScalarOp::Lt, {pixel, integer(roles_.points)});
-  if (channels % tile_.columns == 0)
-    return exists == nullptr ? nullptr : b_.select(exists, integer(column_tiles_), integer(0));
-  if (channels % column_tiles_ == 0) {
-    exists = b_.logical_and(exists, b_.scalar(ScalarOp::Lt, {channel, integer(channels)}));
-    return b_.select(exists, integer(column_tiles_), integer(0));
-  }
-  const ExprRef left = b_.sub(integer(channels), channel);
-  return exists == nullptr ? left : b_.select(exists, left, integer(0));
-}
-
-// The pixel in row `item / 4` of one half of a row tile: its channels in two runs.
-void CoreLoops::store_pixel(std::int64_t row_tile, std::int64_t half) {
-  const std::int64_t row = row_tile * kCoreRows + half * kHalfRows;
-  const ExprRef in_tile = b_.add(b_.add(warp_row_, integer(row)), b_.div(item_, integer(4)));
-  const ExprRef pixel = named("pixel", b_.add(first_row_, in_tile));
-  ExprRef rest = pixel;
-  for (auto i = roles_.pixels.rbegin(); i != roles_.pixels.rend(); ++i) {
-    const bool is_last = i + 1 == roles_.pixels.rend();
-    cx_.origin[at(*i)] = named("p_" + cx_.nest.indices[at(*i)].name,
-                               is_last ? rest : b_.mod(rest, integer(extent(*i))));
-    rest = b_.div(rest, integer(extent(*i)));
-  }
-  const nest::Linear out = nest::flat(cx_.nest.out, cx_.nest.indices.size());
-  const auto out_slot = at(cx_.nest.out.slot);
-  const std::int64_t vec = column_tiles_;
-  for (std::int64_t run = 0; run < 2; ++run) {
-    const ExprRef in_warp =
-        b_.add(b_.mul(b_.mod(item_, integer(4)), integer(vec)), integer(run * 4 * vec));
-    const ExprRef channel = named("channel", b_.add(b_.add(first_column_, warp_column_), in_warp));
-    cx_.origin[at(roles_.channel)] = channel;
-    const ExprRef valid = valid_channels(pixel, channel);
-    const std::int64_t first = row_tile * vec * core_.op->d.values() + half * 2 + run;
-    const ExprRef acc = b_.load(acc_, integer(first), static_cast<int>(vec), core_.op->d.values());
-    const ExprRef value = post_value(cx_, cx_.nest.post, acc, valid);
-    body_.push_back(b_.store(cx_.slot_buffers[out_slot], linear(cx_, out, points(cx_)),
-                             b_.cast(value, cx_.nest.slots[out_slot].type),
-                             out.coeff[at(roles_.channel)], valid));
-  }
-}
-
-void CoreLoops::store_results() {
-  for (std::int64_t i = 0; i < row_tiles_; ++i)
-    for (std::int64_t half = 0; half < 2; ++half)
-      store_pixel(i, half);
-}
-
 StmtRef CoreLoops::build() {
   take_block_apart();
   take_item_apart();
@@ -268,7 +228,12 @@ StmtRef CoreLoops::build() {
   body_.push_back(filter_.declare(first_column_));
   declare_registers();
   main_loop();
-  store_results();
+  const CoreWarp warp{.acc = acc_,
+                      .item = item_,
+                      .number = warp_,
+                      .first_row = b_.add(first_row_, warp_row_),
+                      .first_column = b_.add(first_column_, warp_column_)};
+  body_.push_back(store_core(cx_, roles_, tile_, warp));
   return b_.block(std::move(body_));
 }
 

@@ -8,7 +8,7 @@
 //     start the copies of step + ring - 1
 //     ldmatrix and mma on the oldest buffer
 //   }
-//   post-ops and stores of neighbouring channels
+//   post-ops and stores of neighbouring channels (lower/core_store.h)
 //
 // A buffer is filled anew one step after it was read, so the one barrier of a step keeps both
 // apart. The walk over depth and taps is a counter per index: nothing is divided in the loop.

@@ -20,6 +20,11 @@ constexpr std::int64_t kFarOutside = -(std::int64_t{1} << 30);
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
+nest::Linear without_constant(nest::Linear linear) {
+  linear.constant = 0;
+  return linear;
+}
+
 } // namespace
 
 CoreWalk::CoreWalk(Context &context, const schedule::CoreRoles &roles,
@@ -30,7 +35,7 @@ CoreWalk::CoreWalk(Context &context, const schedule::CoreRoles &roles,
     if (extent(*i) > 1)
       counters_.push_back({*i, extent(*i), 1});
   counters_.push_back(
-      {roles.depth, (extent(roles.depth) + tile.depth - 1) / tile.depth, tile.depth});
+      {roles.depth(), (roles.depth_points + tile.depth - 1) / tile.depth, tile.depth});
   values_ = cx_.build.buffer({.name = "walk",
                               .space = Space::Register,
                               .type = {DType::I32, 1},
@@ -81,23 +86,33 @@ std::vector<ExprRef> CoreWalk::points() const {
 CoreSide::CoreSide(Context &context, const schedule::CoreRoles &roles,
                    const schedule::CoreTile &tile, int input)
     : cx_(context), b_(context.build), roles_(roles), tile_(tile), input_(input),
-      rows_(input == roles.data ? tile.rows : tile.columns),
+      side_(core_side_tile(roles, tile, input)),
       each_(core_copy_elems(cx_.nest, cx_.schedule, input)),
       source_(source_of(cx_.nest, cx_.schedule, input)) {
+  if (is_turned())
+    digits_.emplace(cx_, roles_, tile_, source_);
   flat_ = {source_.offset, std::vector<std::int64_t>(cx_.nest.indices.size(), 0)};
-  for (std::size_t d = 0; d < source_.dims.size(); ++d) {
-    const nest::Dim &dim = source_.dims[d];
+  for (const nest::Dim &dim : source_.dims) {
     flat_.constant += dim.at.constant * dim.stride;
     for (std::size_t i = 0; i < flat_.coeff.size(); ++i)
       flat_.coeff[i] += dim.at.coeff[i] * dim.stride;
-    if (dim.guarded)
-      checked_.push_back(static_cast<int>(d));
+    if (!dim.guarded)
+      continue;
+    checked_.push_back(dim.at);
+    sizes_.push_back(dim.size);
   }
+  if (digits_)
+    for (int i : digits_->merged())
+      flat_.coeff[at(i)] = 0;
   const kernel::BufferId from = cx_.source_buffers[at(input)];
   ring_ = b_.buffer({.name = is_data() ? "data" : "filter",
                      .space = Space::Local,
                      .type = b_.kernel()[from].type,
                      .elems = cx_.schedule.core.ring * buffer_elems()});
+}
+
+std::int64_t CoreSide::own_points() const {
+  return is_data() ? roles_.points : cx_.nest.indices[at(roles_.channel)].extent;
 }
 
 ExprRef CoreSide::named(const std::string &name, ExprRef value) {
@@ -107,6 +122,14 @@ ExprRef CoreSide::named(const std::string &name, ExprRef value) {
   const kernel::VarId var = b_.variable(name, {});
   lets_.push_back(b_.let(var, value));
   return b_.var(var);
+}
+
+// A condition kept as a number.
+ExprRef CoreSide::flag(const std::string &name, ExprRef condition) {
+  if (condition == nullptr)
+    return nullptr;
+  const ExprRef value = named(name, b_.select(condition, b_.integer(1), b_.integer(0)));
+  return b_.scalar(ScalarOp::Ne, {value, b_.integer(0)});
 }
 
 // The channel that a row of the filter's tile holds, from the tile's first; a row of data holds
@@ -130,10 +153,8 @@ std::vector<ExprRef> CoreSide::place_row(ExprRef number, Copy &copy) {
   positions.resize(cx_.nest.indices.size(), b_.integer(0));
   for (std::size_t i = cx_.outputs(); i < positions.size(); ++i)
     positions[i] = b_.integer(0);
-  const std::int64_t count =
-      is_data() ? roles_.points : cx_.nest.indices[at(roles_.channel)].extent;
-  if (count % rows_ != 0)
-    copy.exists = b_.scalar(ScalarOp::Lt, {number, b_.integer(count)});
+  if (own_points() % side_.rows != 0)
+    copy.exists = b_.scalar(ScalarOp::Lt, {number, b_.integer(own_points())});
   if (!is_data()) {
     positions[at(roles_.channel)] = number;
     return positions;
@@ -148,50 +169,110 @@ std::vector<ExprRef> CoreSide::place_row(ExprRef number, Copy &copy) {
   return positions;
 }
 
-CoreSide::Copy CoreSide::declare_copy(ExprRef row, ExprRef run, ExprRef first) {
-  Copy copy;
-  const ExprRef number = named("row", b_.add(first, source_row(row)));
-  const std::vector<ExprRef> positions = place_row(number, copy);
-  copy.from = named("from", b_.add(linear(cx_, flat_, positions), run));
-  for (int d : checked_) {
-    ExprRef subscript = linear(cx_, source_.dims[at(d)].at, positions);
-    if (copy.exists != nullptr) // a row that is not there lies outside
+// Where a copy at these positions reads; one that does not exist lies outside if anything is
+// checked.
+void CoreSide::locate(Copy &copy, const std::vector<ExprRef> &positions) {
+  copy.from = named("from", b_.add(linear(cx_, flat_, positions), run_));
+  for (const nest::Linear &at : checked_) {
+    ExprRef subscript = linear(cx_, at, positions);
+    if (copy.exists != nullptr)
       subscript = b_.select(copy.exists, subscript, b_.integer(kFarOutside));
     copy.exists = nullptr;
     copy.subscripts.push_back(named("at", subscript));
   }
-  if (copy.exists != nullptr)
-    copy.exists = b_.scalar(
-        ScalarOp::Ne,
-        {named("exists", b_.select(copy.exists, b_.integer(1), b_.integer(0))), b_.integer(0)});
+  copy.exists = flag("exists", copy.exists);
+}
+
+CoreSide::Copy CoreSide::straight_copy(ExprRef row, ExprRef first) {
+  Copy copy;
+  const ExprRef number = named("row", b_.add(first, source_row(row)));
+  const std::vector<ExprRef> positions = place_row(number, copy);
+  locate(copy, positions);
   return copy;
 }
 
-StmtRef CoreSide::declare(ExprRef first) {
-  const std::int64_t runs = tile_.depth / each_; // of a row
-  const std::int64_t apart = cx_.block_size() / runs;
-  const schedule::Swizzle swizzle = core_swizzle(tile_);
-  const ExprRef row = named("copy_row", b_.div(b_.lane(), b_.integer(runs)));
-  run_ = named("run", b_.mul(b_.mod(b_.lane(), b_.integer(runs)), b_.integer(each_)));
+CoreSide::Copy CoreSide::turned_copy(ExprRef row, ExprRef first) {
+  Copy copy{.row = row};
+  std::vector<ExprRef> positions = cx_.origin;
+  for (std::size_t i = cx_.outputs(); i < positions.size(); ++i)
+    positions[i] = b_.integer(0);
+  positions[at(roles_.contiguous(input_))] = first;
+  if (!has_digits())
+    positions[at(digits_->fastest())] = row;
+  if (run_exists_ == nullptr && own_points() % side_.elems != 0)
+    run_exists_ = flag("run_exists",
+                       b_.scalar(ScalarOp::Lt, {b_.add(first, run_), b_.integer(own_points())}));
+  locate(copy, positions);
+  copy.exists = run_exists_;
+  return copy;
+}
+
+// The element of a buffer at which this work-item's run of a row goes.
+ExprRef CoreSide::place_in_tile(ExprRef row) {
   const ExprRef chunk = b_.div(run_, b_.integer(tile_.chunk()));
   const ExprRef inside = b_.mod(run_, b_.integer(tile_.chunk()));
-  const auto place = [&](ExprRef r) {
-    const ExprRef bits =
-        b_.mod(b_.div(r, b_.integer(swizzle.divisor)), b_.integer(swizzle.modulus));
-    const ExprRef moved = b_.scalar(ScalarOp::BitXor, {chunk, bits});
-    return b_.add(
-        b_.add(b_.mul(r, b_.integer(tile_.depth)), b_.mul(moved, b_.integer(tile_.chunk()))),
-        inside);
-  };
-  for (std::int64_t i = 0; i < rows_ / apart; ++i) {
+  const ExprRef bits =
+      b_.mod(b_.div(row, b_.integer(swizzle().divisor)), b_.integer(swizzle().modulus));
+  const ExprRef moved = b_.scalar(ScalarOp::BitXor, {chunk, bits});
+  return b_.add(
+      b_.add(b_.mul(row, b_.integer(side_.elems)), b_.mul(moved, b_.integer(tile_.chunk()))),
+      inside);
+}
+
+StmtRef CoreSide::declare(ExprRef first) {
+  const std::int64_t runs = side_.elems / each_; // of a row
+  const std::int64_t apart = cx_.block_size() / runs;
+  const std::int64_t copies = side_.rows / apart;
+  const ExprRef row = named("copy_row", b_.div(b_.lane(), b_.integer(runs)));
+  run_ = named("run", b_.mul(b_.mod(b_.lane(), b_.integer(runs)), b_.integer(each_)));
+  if (has_digits())
+    digits_->reserve(copies);
+  for (std::int64_t i = 0; i < copies; ++i) {
     const ExprRef this_row = b_.add(row, b_.integer(i * apart));
-    Copy copy = declare_copy(this_row, run_, first);
+    Copy copy = is_turned() ? turned_copy(this_row, first) : straight_copy(this_row, first);
     const bool repeats = i > 0 && apart % kSwizzleRows == 0;
-    copy.to = repeats ? b_.add(copies_[0].to, b_.integer(i * apart * tile_.depth))
-                      : named("to", place(this_row));
+    copy.to = repeats ? b_.add(copies_[0].to, b_.integer(i * apart * side_.elems))
+                      : named("to", place_in_tile(this_row));
+    if (has_digits())
+      lets_.push_back(digits_->start(i, this_row));
     copies_.push_back(std::move(copy));
   }
   return b_.block(std::move(lets_));
+}
+
+// Whether a copy lies within the depth; null: always.
+ExprRef CoreSide::in_depth(const Copy &copy, std::int64_t number, ExprRef first) const {
+  if (has_digits())
+    return digits_->exists(number);
+  if (roles_.depth_points % tile_.depth == 0)
+    return nullptr;
+  const ExprRef inside = is_turned() ? copy.row : run_;
+  return b_.scalar(ScalarOp::Lt, {b_.add(first, inside), b_.integer(roles_.depth_points)});
+}
+
+StmtRef CoreSide::start_copy(std::int64_t number, const Moves &moves) const {
+  const Copy &copy = copies_[static_cast<std::size_t>(number)];
+  ExprRef valid = b_.logical_and(copy.exists, in_depth(copy, number, moves.depth));
+  ExprRef from = b_.add(copy.from, moves.offset);
+  std::vector<ExprRef> point;
+  if (has_digits()) {
+    point = digits_->point(number);
+    from = b_.add(from, linear(cx_, without_constant(flat_), point));
+  }
+  for (std::size_t k = 0; k < checked_.size(); ++k) {
+    ExprRef subscript = b_.add(copy.subscripts[k], moves.shifts[k]);
+    if (has_digits())
+      subscript = b_.add(subscript, linear(cx_, without_constant(checked_[k]), point));
+    valid = b_.logical_and(valid, b_.scalar(ScalarOp::Ge, {subscript, b_.integer(0)}));
+    valid = b_.logical_and(valid, b_.scalar(ScalarOp::Lt, {subscript, b_.integer(sizes_[k])}));
+  }
+  return b_.async_copy(
+      {.to = ring_,
+       .to_index = b_.add(copy.to, moves.buffer),
+       .from = cx_.source_buffers[at(input_)],
+       .from_index = from,
+       .elems = static_cast<int>(each_),
+       .valid = valid == nullptr ? nullptr : b_.select(valid, b_.integer(each_), b_.integer(0))});
 }
 
 StmtRef CoreSide::start(const CoreWalk &walk, ExprRef slot) const {
@@ -203,37 +284,19 @@ StmtRef CoreSide::start(const CoreWalk &walk, ExprRef slot) const {
     list.push_back(b_.let(var, value));
     return b_.var(var);
   };
-  const std::vector<ExprRef> points = walk.points();
-  nest::Linear moved = flat_;
-  moved.constant = 0;
-  const ExprRef offset = let("moved", linear(cx_, moved, points));
-  const ExprRef buffer = let("buffer", b_.mul(slot, b_.integer(buffer_elems())));
-  std::vector<ExprRef> shifts;
-  for (int d : checked_) {
-    nest::Linear shift = source_.dims[at(d)].at;
-    shift.constant = 0;
-    shifts.push_back(let("shift", linear(cx_, shift, points)));
-  }
-  const std::int64_t depth = cx_.nest.indices[at(roles_.depth)].extent;
-  ExprRef in_depth = nullptr;
-  if (depth % tile_.depth != 0)
-    in_depth = b_.scalar(ScalarOp::Lt, {b_.add(points[at(roles_.depth)], run_), b_.integer(depth)});
-  for (const Copy &copy : copies_) {
-    ExprRef valid = b_.logical_and(copy.exists, in_depth);
-    for (std::size_t k = 0; k < checked_.size(); ++k) {
-      const ExprRef subscript = b_.add(copy.subscripts[k], shifts[k]);
-      const std::int64_t size = source_.dims[at(checked_[k])].size;
-      valid = b_.logical_and(valid, b_.scalar(ScalarOp::Ge, {subscript, b_.integer(0)}));
-      valid = b_.logical_and(valid, b_.scalar(ScalarOp::Lt, {subscript, b_.integer(size)}));
-    }
-    list.push_back(b_.async_copy(
-        {.to = ring_,
-         .to_index = b_.add(copy.to, buffer),
-         .from = cx_.source_buffers[at(input_)],
-         .from_index = b_.add(copy.from, offset),
-         .elems = static_cast<int>(each_),
-         .valid =
-             valid == nullptr ? nullptr : b_.select(valid, b_.integer(each_), b_.integer(0))}));
+  std::vector<ExprRef> points = walk.points();
+  Moves moves{.depth = points[at(roles_.depth())]};
+  points[at(roles_.depth())] = b_.integer(0);
+  if (!has_digits())
+    points[at(digits_ ? digits_->fastest() : roles_.depth())] = moves.depth;
+  moves.offset = let("moved", linear(cx_, without_constant(flat_), points));
+  moves.buffer = let("buffer", b_.mul(slot, b_.integer(buffer_elems())));
+  for (const nest::Linear &at : checked_)
+    moves.shifts.push_back(let("shift", linear(cx_, without_constant(at), points)));
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(copies_.size()); ++i) {
+    list.push_back(start_copy(i, moves));
+    if (has_digits())
+      list.push_back(digits_->advance(i));
   }
   return b_.block(std::move(list));
 }

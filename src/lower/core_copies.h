@@ -3,9 +3,11 @@
 // indices that its copies follow.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "lower/context.h"
+#include "lower/core_digits.h"
 #include "schedule/core.h"
 #include "schedule/staging.h"
 
@@ -39,7 +41,12 @@ public:
   CoreSide(Context &context, const schedule::CoreRoles &roles, const schedule::CoreTile &tile,
            int input);
   kernel::BufferId ring() const { return ring_; }
-  std::int64_t buffer_elems() const { return rows_ * tile_.depth; }
+  bool is_turned() const { return roles_.is_turned(input_); }
+  const schedule::CoreSideTile &side() const { return side_; }
+  std::int64_t buffer_elems() const { return side_.rows * side_.elems; }
+  schedule::Swizzle swizzle() const {
+    return schedule::core_swizzle(side_.elems * tile_.elem_bytes);
+  }
   // Where this work-item's copies come from and go to; `first` is the block's first pixel or
   // channel.
   kernel::StmtRef declare(kernel::ExprRef first);
@@ -53,25 +60,44 @@ private:
     kernel::ExprRef from{};                  // element of the input at the walk's start
     std::vector<kernel::ExprRef> subscripts; // of the checked dimensions, at the walk's start
     kernel::ExprRef exists{};                // null: always
+    kernel::ExprRef row{};                   // of a turned side: point of the step
   };
   bool is_data() const { return input_ == roles_.data; }
+  bool has_digits() const { return digits_ && !digits_->is_number(); }
+  std::int64_t own_points() const; // pixels or channels
   kernel::ExprRef named(const std::string &name, kernel::ExprRef value);
+  kernel::ExprRef flag(const std::string &name, kernel::ExprRef condition);
   kernel::ExprRef source_row(kernel::ExprRef row) const;
   std::vector<kernel::ExprRef> place_row(kernel::ExprRef number, Copy &copy);
-  Copy declare_copy(kernel::ExprRef row, kernel::ExprRef run, kernel::ExprRef first);
+  void locate(Copy &copy, const std::vector<kernel::ExprRef> &positions);
+  Copy straight_copy(kernel::ExprRef row, kernel::ExprRef first);
+  Copy turned_copy(kernel::ExprRef row, kernel::ExprRef first);
+  kernel::ExprRef place_in_tile(kernel::ExprRef row);
+  // What a step of the walk adds to all copies.
+  struct Moves {
+    kernel::ExprRef offset{};
+    kernel::ExprRef buffer{};
+    std::vector<kernel::ExprRef> shifts; // of the checked dimensions
+    kernel::ExprRef depth{};             // the step's first point
+  };
+  kernel::StmtRef start_copy(std::int64_t number, const Moves &moves) const;
+  kernel::ExprRef in_depth(const Copy &copy, std::int64_t number, kernel::ExprRef first) const;
 
   Context &cx_;
   kernel::Builder &b_;
   const schedule::CoreRoles &roles_;
   const schedule::CoreTile &tile_;
   const int input_;
-  const std::int64_t rows_;
+  const schedule::CoreSideTile side_;
   const std::int64_t each_; // elements of a copy
   const schedule::Source source_;
-  nest::Linear flat_;        // element by index
-  std::vector<int> checked_; // dimensions whose subscript may leave the tensor
+  std::optional<CoreDigits> digits_;  // of a turned side
+  nest::Linear flat_;                 // element by index
+  std::vector<nest::Linear> checked_; // subscripts that may leave the tensor
+  std::vector<std::int64_t> sizes_;   // that they stay below
   kernel::BufferId ring_{-1};
-  kernel::ExprRef run_{}; // element of the row at which this work-item's runs start
+  kernel::ExprRef run_{};        // element of the row at which this work-item's runs start
+  kernel::ExprRef run_exists_{}; // of a turned side; null: always
   std::vector<Copy> copies_;
   std::vector<kernel::StmtRef> lets_;
 };

@@ -5,15 +5,25 @@
 // that move the data only, taken as one number in the order of the schedule, the last fastest), M
 // of the channel index (which moves the filter only), K of the reduced indices. A block computes
 // `rows` x `columns` of it, a warp rows / warp_rows x columns / warp_columns, in steps of `depth`
-// points of the depth index, which lies contiguously in both inputs; the other reduced indices are
-// walked inside it, so that neighbouring taps find their data in a cache. Output indices that move
-// both inputs or neither are grid positions.
+// points of the depth; the other reduced indices are walked inside it, so that neighbouring taps
+// find their data in a cache. Output indices that move both inputs or neither are grid positions.
 //
-// In local memory a tile is rows of `depth` elements of 32, 64 or 128 bytes without gaps. The
-// 16-byte chunk c of row r lies at chunk c ^ swizzle(r), so that neither the copies nor ldmatrix
-// meet in a bank (CuTe's Swizzle<3|2|1, 4, 3>). The filter's rows are dealt out so that a work-item
-// ends with `vec` neighbouring channels of a pixel: row 8j + 2t + b of a warp's tile holds channel
-// vec * (4b + t) + j, for j < vec, t < 4, b < 2.
+// A side lies straight in memory when the depth index is contiguous in it, turned when its own
+// index is: the channel of a filter (an input gradient reads its filter so), the pixel of data.
+// Where no side is straight (a filter gradient: errors and images lie by channels, and pixels are
+// summed) the depth is all reduced indices taken as one number, the last of the schedule fastest;
+// the tile of that index is then points of the number and may exceed its extent. Only elements of 2
+// bytes are turned on their way to registers.
+//
+// In local memory a tile is rows without gaps: of `depth` elements for each pixel or channel when
+// straight, 32, 64 or 128 bytes long; of the pixels or channels for each of `depth` points when
+// turned. The 16-byte chunk c of row r lies at chunk c ^ swizzle(r), so that neither the copies nor
+// ldmatrix meet in a bank (CuTe's Swizzle<3|2|1, 4, 3>).
+//
+// A work-item stores `vec` neighbouring channels. Rows of a straight filter are dealt out so that
+// it ends with them: row 8j + 2t + b of a warp's tile holds channel vec * (4b + t) + j, for j <
+// vec, t < 4, b < 2. Columns of a turned filter cannot be dealt: 16 rows of results at a time are
+// exchanged through local memory, 4 neighbours each.
 #pragma once
 
 #include <cstdint>
@@ -31,13 +41,26 @@ namespace tilefuse::schedule {
 struct CoreRoles {
   int data = 0; // inputs
   int filter = 1;
-  int channel = 0;         // output index
-  std::vector<int> pixels; // output indices, slowest first
-  std::vector<int> grid;   // the other output indices
-  int depth = 0;           // reduced index
-  std::vector<int> walked; // the other reduced indices, slowest first
-  std::int64_t points = 1; // of all pixel indices
+  bool data_turned = false;
+  bool filter_turned = false;
+  int channel = 0;               // output index
+  std::vector<int> pixels;       // output indices, slowest first; one where the data is turned
+  std::vector<int> grid;         // the other output indices
+  std::vector<int> depths;       // reduced indices, slowest first: one unless both are turned
+  std::vector<int> walked;       // the other reduced indices, slowest first
+  std::int64_t points = 1;       // of all pixel indices
+  std::int64_t depth_points = 1; // of all depth indices
+  // The index whose tile is a step's depth.
+  int depth() const { return depths.back(); }
+  bool is_turned(int input) const { return input == data ? data_turned : filter_turned; }
+  // The index along which an input is contiguous.
+  int contiguous(int input) const {
+    return !is_turned(input) ? depth() : (input == data ? pixels.back() : channel);
+  }
 };
+
+// The index moves the operand by single elements, and nothing else moves that dimension.
+bool is_contiguous(const nest::Operand &operand, int index);
 
 // Why no matrix instruction can compute the nest, or nothing when some can.
 std::optional<std::string> no_core_roles(const nest::Nest &nest);
@@ -62,16 +85,34 @@ struct CoreTile {
   std::int64_t row_bytes() const { return depth * elem_bytes; }
   // Elements of a 16-byte chunk.
   std::int64_t chunk() const { return 16 / elem_bytes; }
-  std::int64_t local_bytes(int ring) const { return ring * (rows + columns) * row_bytes(); }
+  std::int64_t ring_bytes(int ring) const { return ring * (rows + columns) * row_bytes(); }
+  std::int64_t warps() const { return rows / warp_rows * (columns / warp_columns); }
 };
 
 CoreTile core_tile(const nest::Nest &nest, const Schedule &schedule);
+
+// How one input's tile lies in local memory.
+struct CoreSideTile {
+  std::int64_t rows = 0;
+  std::int64_t elems = 0; // of a row
+};
+CoreSideTile core_side_tile(const CoreRoles &roles, const CoreTile &tile, int input);
+
 // Bits by which chunks of row `row` are exchanged: row / divisor % modulus.
 struct Swizzle {
   std::int64_t divisor = 1;
   std::int64_t modulus = 1;
 };
-Swizzle core_swizzle(const CoreTile &tile);
+Swizzle core_swizzle(std::int64_t row_bytes);
+
+// Results that a warp exchanges at a time where the filter is turned: elements of a row of them,
+// apart so that neither stores nor loads meet in a bank, and of the block's buffer. 0: none are.
+constexpr std::int64_t kExchangeRows = 16;
+constexpr std::int64_t kExchangeVec = 4;
+std::int64_t exchange_row(const CoreTile &tile);
+std::int64_t exchange_elems(const CoreRoles &roles, const CoreTile &tile);
+// Of the ring and of that buffer.
+std::int64_t core_local_bytes(const nest::Nest &nest, const Schedule &schedule);
 
 std::int64_t core_blocks(const nest::Nest &nest, const Schedule &schedule);
 // Steps of depth over all reduced indices.

@@ -55,14 +55,21 @@ Schedule core_schedule(const Nest &nest, const CoreOp &op, std::string_view name
   const nest::Linear out = nest::flat(nest.out, nest.indices.size());
   std::stable_sort(schedule.order.begin(), schedule.order.begin() + nest.output_indices,
                    [&](int a, int b) { return out.coeff[at(a)] > out.coeff[at(b)]; });
-  const CoreRoles roles = core_roles(nest, schedule);
-  schedule.order.erase(std::find(schedule.order.begin(), schedule.order.end(), roles.depth));
-  schedule.order.push_back(roles.depth);
+  const nest::Linear in = nest::flat(nest.inputs[0], nest.indices.size());
+  CoreRoles roles = core_roles(nest, schedule);
+  if (roles.depths.size() == 1) {
+    schedule.order.erase(std::find(schedule.order.begin(), schedule.order.end(), roles.depth()));
+    schedule.order.push_back(roles.depth());
+  } else { // pixels in the order of memory
+    std::stable_sort(schedule.order.begin() + nest.output_indices, schedule.order.end(),
+                     [&](int a, int b) { return in.coeff[at(a)] > in.coeff[at(b)]; });
+    roles = core_roles(nest, schedule);
+  }
   Split &channel = schedule.splits[at(roles.channel)];
   channel.tile = sizes.columns;
-  channel.vec = sizes.columns / sizes.warp_columns / 8;
-  schedule.splits[at(roles.depth)].tile = row_bytes / size_bytes(op.a.type);
-  if (nest.inputs[at(roles.filter)].constant)
+  channel.vec = roles.filter_turned ? kExchangeVec : sizes.columns / sizes.warp_columns / 8;
+  schedule.splits[at(roles.depth())].tile = row_bytes / size_bytes(op.a.type);
+  if (nest.inputs[at(roles.filter)].constant && !roles.filter_turned)
     schedule.fills[at(roles.filter)] = Fill::Packed;
   return schedule;
 }
@@ -73,9 +80,8 @@ bool wastes(const Nest &nest, const Schedule &schedule) {
   const CoreRoles roles = core_roles(nest, schedule);
   const CoreTile tile = core_tile(nest, schedule);
   const std::int64_t channels = nest.indices[at(roles.channel)].extent;
-  const std::int64_t depth = nest.indices[at(roles.depth)].extent;
   const bool half_empty = tile.columns > 32 && tile.columns >= 2 * channels;
-  return half_empty || (tile.row_bytes() > 32 && tile.depth >= 2 * depth);
+  return half_empty || (tile.row_bytes() > 32 && tile.depth >= 2 * roles.depth_points);
 }
 
 } // namespace

@@ -154,13 +154,51 @@ TEST(Cuda, RandomSchedulesCompile) {
   expect_clean(packages);
 }
 
-// Every type, the largest and smaller tiles, shared memory given by the launch.
-TEST(Cuda, MatrixInstructionsCompile) {
+Target matrix_target() {
   Target target = cuda_target();
   target.max_group = 1024;
   target.local_bytes = 160 << 10;
   target.warp = 32;
   target.compute_units = 108;
+  return target;
+}
+
+// Gradients by the input (the filter lies turned) and by the filter (both sides do), strided.
+TEST(Cuda, MatrixInstructionsOfGradientsCompile) {
+  constexpr std::array kNests = {R"(nest conv {{
+      index n 8, y 14, x 14, c 256 | m 256, r 2, s 2
+      slot 0 {0} 401408, 1 {0} 589824, 2 {0} 1605632
+      acc f32 = sum mul
+      in 0 + 0 [n:8*50176, y - r + 1:14?*3584, x - s + 1:14?*256, m:256*1]
+      in 1 + 0 [m:256*2304, 2*r:3*768, 2*s:3*256, c:256*1]
+      out 2 + 0 [n:8*200704, 2*y + 1:28*7168, 2*x + 1:28*256, c:256*1]
+      post {0}(acc)
+    }})",
+                                 R"(nest gemm {{
+      index m 256, r 3, s 3, c 256 | n 8, y 14, x 14
+      slot 0 {0} 401408, 1 {0} 1605632, 2 f32 589824
+      acc f32 = sum mul
+      in 0 + 0 [n:8*50176, y:14*3584, x:14*256, m:256*1]
+      in 1 + 0 [n:8*200704, r + 2*y - 1:28?*7168, s + 2*x - 1:28?*256, c:256*1]
+      out 2 + 0 [m:256*2304, r:3*768, s:3*256, c:256*1]
+      post acc
+    }})"};
+  const Target target = matrix_target();
+  std::vector<Package> packages;
+  for (const char *type : {"f16", "bf16"})
+    for (const char *text : kNests) {
+      const poly::Group group{nest::parse_nest(fmt::format(fmt::runtime(text), type))};
+      const auto all = schedule::core_schedules(group.anchor, target, false);
+      ASSERT_FALSE(all.empty());
+      for (std::size_t i = 0; i < all.size(); i += 31)
+        packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));
+    }
+  expect_clean(packages);
+}
+
+// Every type, the largest and smaller tiles, shared memory given by the launch.
+TEST(Cuda, MatrixInstructionsCompile) {
+  const Target target = matrix_target();
   std::vector<Package> packages;
   for (const auto &[in, acc] :
        {std::pair("f16", "f32"), {"bf16", "f32"}, {"i8", "i32"}, {"f32", "f32"}}) {

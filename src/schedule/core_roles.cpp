@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "base/error.h"
+#include "schedule/algorithms.h"
+#include "schedule/core.h"
+
+namespace tilefuse::schedule {
+namespace {
+
+using nest::Nest;
+
+constexpr std::int64_t kTurnedBytes = 2; // of an element that ldmatrix can turn
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// How both inputs lie, for one way to call them data and filter.
+struct Sides {
+  Roles roles;
+  int depth = -1; // contiguous in what is not turned; -1: all reduced indices
+  int pixel = -1; // contiguous in data that is turned
+  bool filter_turned = false;
+};
+
+bool can_turn(const Nest &nest) {
+  return std::all_of(nest.inputs.begin(), nest.inputs.end(), [&](const nest::Operand &input) {
+    return size_bytes(nest.slots[at(input.slot)].type) == kTurnedBytes;
+  });
+}
+
+int first_contiguous(const nest::Operand &operand, const std::vector<int> &indices) {
+  const auto found = std::find_if(indices.begin(), indices.end(),
+                                  [&](int index) { return is_contiguous(operand, index); });
+  return found == indices.end() ? -1 : *found;
+}
+
+std::optional<Sides> sides_of(const Nest &nest, Roles roles) {
+  const nest::Operand &data = nest.inputs[at(roles.data)];
+  const nest::Operand &filter = nest.inputs[at(roles.filter)];
+  std::vector<int> reduced;
+  for (int i = nest.output_indices; i < static_cast<int>(nest.indices.size()); ++i)
+    reduced.push_back(i);
+  // A filter that is constant can be packed to lie straight along any index.
+  for (int i : reduced)
+    if (is_contiguous(data, i) && (filter.constant || is_contiguous(filter, i)))
+      return Sides{.roles = std::move(roles), .depth = i};
+  if (!can_turn(nest) || reduced.empty())
+    return {};
+  Sides sides{.pixel = first_contiguous(data, roles.pixels)};
+  sides.filter_turned = is_contiguous(filter, roles.channels.front());
+  const int of_data = first_contiguous(data, reduced);
+  const int of_filter = first_contiguous(filter, reduced);
+  if (sides.filter_turned && of_data >= 0) {
+    sides.depth = of_data;
+    sides.pixel = -1;
+  } else if (sides.pixel >= 0 && of_filter >= 0) {
+    sides.depth = of_filter;
+    sides.filter_turned = false;
+  } else if (sides.pixel < 0 || !sides.filter_turned) {
+    return {};
+  }
+  sides.roles = std::move(roles);
+  return sides;
+}
+
+Roles exchanged(Roles roles) {
+  std::swap(roles.data, roles.filter);
+  std::swap(roles.pixels, roles.channels);
+  return roles;
+}
+
+// The channel is contiguous in the result if either way allows.
+std::optional<Sides> sides_of(const Nest &nest) {
+  const std::optional<Roles> roles = roles_of(nest);
+  if (!roles || roles->channels.empty() || roles->pixels.empty())
+    return {};
+  const nest::Linear out = nest::flat(nest.out, nest.indices.size());
+  const bool exchanges =
+      out.coeff[at(roles->channels.front())] != 1 && out.coeff[at(roles->pixels.front())] == 1;
+  if (exchanges)
+    if (std::optional<Sides> sides = sides_of(nest, exchanged(*roles)))
+      return sides;
+  return sides_of(nest, *roles);
+}
+
+} // namespace
+
+bool is_contiguous(const nest::Operand &operand, int index) {
+  for (const nest::Dim &dim : operand.dims) {
+    if (dim.at.coeff[at(index)] == 0)
+      continue;
+    const auto others = std::count_if(dim.at.coeff.begin(), dim.at.coeff.end(),
+                                      [](std::int64_t coeff) { return coeff != 0; });
+    return !dim.guarded && others == 1 && dim.at.constant == 0 &&
+           dim.at.coeff[at(index)] * dim.stride == 1;
+  }
+  return false;
+}
+
+std::optional<std::string> no_core_roles(const Nest &nest) {
+  const std::optional<Roles> roles = roles_of(nest);
+  if (!roles || !nest.constraints.empty())
+    return "it is not an unconstrained sum of products";
+  if (roles->channels.empty() || roles->pixels.empty())
+    return "it has no channel or no pixel index";
+  if (sides_of(nest))
+    return {};
+  return can_turn(nest) ? "neither a reduced index nor its own lies contiguously in each input"
+                        : "no reduced index lies contiguously in both inputs, and only elements of "
+                          "2 bytes can be turned on their way to registers";
+}
+
+CoreRoles core_roles(const Nest &nest, const Schedule &schedule) {
+  const std::optional<Sides> sides = sides_of(nest);
+  TILEFUSE_CHECK(sides, "a matrix instruction for what is not a sum of products");
+  const Roles &roles = sides->roles;
+  CoreRoles result{.data = roles.data,
+                   .filter = roles.filter,
+                   .data_turned = sides->pixel >= 0,
+                   .filter_turned = sides->filter_turned,
+                   .channel = roles.channels.front()};
+  const auto is_pixel = [&](int i) {
+    const bool moves = std::find(roles.pixels.begin(), roles.pixels.end(), i) != roles.pixels.end();
+    return result.data_turned ? i == sides->pixel : moves;
+  };
+  for (int i : schedule.order) {
+    const std::int64_t extent = nest.indices[at(i)].extent;
+    if (i >= nest.output_indices) {
+      const bool is_depth = sides->depth < 0 || i == sides->depth;
+      (is_depth ? result.depths : result.walked).push_back(i);
+      result.depth_points *= is_depth ? extent : 1;
+    } else if (is_pixel(i)) {
+      result.pixels.push_back(i);
+      result.points *= extent;
+    } else if (i != result.channel) {
+      result.grid.push_back(i);
+    }
+  }
+  return result;
+}
+
+} // namespace tilefuse::schedule

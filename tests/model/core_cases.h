@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tests of schedules with a core instruction share: a device, and the counts of a kernel.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernel/simulate.h"
+#include "kernel/walk.h"
+#include "lower/pipeline.h"
+#include "model/simulate_group.h"
+#include "program/program.h"
+#include "schedule/core_forms.h"
+
+namespace tilefuse::model {
+
+// Ampere with few multiprocessors, so that small problems fill it.
+inline Target sm80() {
+  Target target;
+  target.name = "test_sm80";
+  target.backend = "cuda";
+  target.isa = "sm_80";
+  target.lanes = LaneKind::WorkItem;
+  target.vector_f32 = 64;
+  target.vector_registers = 255;
+  target.max_group = 1024;
+  target.compute_units = 4;
+  target.local_bytes = 166912;
+  target.local_is_hw = true;
+  target.local_banks = 32;
+  target.warp = 32;
+  target.sector_bytes = 32;
+  target.fp16_storage = true;
+  return target;
+}
+
+inline kernel::Counts counts_of(const poly::Group &group, const schedule::Schedule &schedule,
+                                const Target &target) {
+  const kernel::Kernel kernel = lower::lower(group, schedule, target);
+  std::vector<program::Bytes> data;
+  std::vector<std::span<std::byte>> spans;
+  for (const kernel::Buffer &buffer : kernel.buffers)
+    if (buffer.space == kernel::Space::Global)
+      data.emplace_back(static_cast<std::size_t>(buffer.elems * size_bytes(buffer.type.elem)));
+  spans.assign(data.begin(), data.end());
+  return kernel::simulate(kernel, spans, simulation_options(group.anchor, schedule, target));
+}
+
+// Accesses that meet in a bank, as text; empty: none.
+inline std::string bank_conflicts(const kernel::Counts &counts) {
+  std::string found;
+  for (const kernel::AccessCounts &access : counts.accesses)
+    if (access.all_phases().conflicts() != 0)
+      found += access.text + "\n";
+  return found;
+}
+
+// Loops, and integer divisions inside them.
+struct LoopCounts {
+  int loops = 0;
+  int divisions = 0;
+};
+
+inline LoopCounts loop_counts(const kernel::Kernel &kernel) {
+  LoopCounts counts;
+  kernel::for_each_stmt(kernel.body, [&](kernel::StmtRef stmt) {
+    if (!std::holds_alternative<kernel::For>(stmt->node))
+      return;
+    ++counts.loops;
+    kernel::for_each_expr(stmt, [&](kernel::ExprRef expr) {
+      const auto *scalar = std::get_if<kernel::Scalar>(&expr->node);
+      counts.divisions +=
+          scalar != nullptr && (scalar->op == ScalarOp::Div || scalar->op == ScalarOp::Mod);
+    });
+  });
+  return counts;
+}
+
+} // namespace tilefuse::model

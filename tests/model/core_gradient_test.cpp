@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gradients of convolutions on matrix instructions, simulated: the input's, whose filter lies
+// turned, with a stride by residue classes; the filter's, whose reduction runs over pixels of
+// images and errors that both lie turned. And matrix products with operands in either order.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "model/check.h"
+#include "model/compile.h"
+#include "model/core_cases.h"
+#include "program/gradient.h"
+
+namespace tilefuse::model {
+namespace {
+
+struct Conv {
+  int n = 1, h = 9, w = 7, c = 32, k = 32, r = 3, s = 3;
+  int stride = 1, dilation = 1, pad = 1;
+  std::string type = "f16";
+};
+
+enum class By { Input, Filter };
+
+// Channels innermost, filter [k][r][s][c].
+std::vector<poly::Group> gradients(const Conv &v, By by) {
+  const int p = (v.h + 2 * v.pad - v.dilation * (v.r - 1) - 1) / v.stride + 1;
+  const int q = (v.w + 2 * v.pad - v.dilation * (v.s - 1) - 1) / v.stride + 1;
+  const program::Program forward = program::parse_program(fmt::format(
+      "program \"conv\" {{\n  input %0 \"I\" : {0}[{1}, {2}, {3}, {4}]\n"
+      "  input %1 \"K\" : {0}[{5}, {6}, {7}, {4}]\n"
+      "  %2 \"T\" : {0}[{1}, {8}, {9}, {5}] = sum[n, y, x, m, r, s, c](%0[n, {10}*y + {11}*r - "
+      "{12}, {10}*x + {11}*s - {12}, c] * %1[m, r, s, c]) -> [n, y, x, m] from \"test\"\n"
+      "  output %2\n}}\n",
+      v.type, v.n, v.h, v.w, v.c, v.k, v.r, v.s, p, q, v.stride, v.dilation, v.pad));
+  const auto at = static_cast<std::size_t>(by == By::Input ? 0 : 1);
+  const program::Program program =
+      simplify(program::gradient(forward, {.by = {forward.inputs[at]}}));
+  std::vector<poly::Group> groups;
+  for (poly::PlacedGroup &placed : poly::make_groups(program::assign_storage(program)))
+    groups.push_back(std::move(placed.group));
+  return groups;
+}
+
+std::vector<Conv> problems() {
+  std::vector<Conv> list(12);
+  list[1].stride = 2;
+  list[2] = {.h = 8, .w = 8, .c = 64, .k = 72, .r = 1, .s = 1, .pad = 0};
+  list[3] = {.n = 3, .h = 7, .w = 7, .c = 48, .k = 40, .dilation = 2, .pad = 2};
+  list[4] = {.h = 8, .w = 11, .c = 20, .k = 18, .r = 5, .s = 2, .stride = 3};
+  list[5] = {.c = 6, .k = 10}; // copies of 4 bytes
+  list[6].type = "bf16";
+  list[7] = {.n = 2, .h = 14, .w = 14, .c = 136, .k = 200};
+  list[8] = {.n = 5, .h = 1, .w = 13, .c = 24, .k = 64, .r = 1, .s = 5, .pad = 2};
+  list[9] = {.n = 40, .h = 3, .w = 3, .c = 32, .k = 32};
+  list[10] = {.h = 12, .w = 12, .c = 16, .k = 32, .r = 1, .s = 1, .stride = 2, .pad = 0};
+  list[11] = {.n = 2, .h = 11, .w = 6, .c = 40, .k = 24, .r = 7, .s = 3, .stride = 2, .pad = 3};
+  return list;
+}
+
+// Every `each`-th tile of each nest that a matrix instruction computes.
+int check_tiles(const std::vector<poly::Group> &groups, std::size_t each) {
+  int checked = 0;
+  for (const poly::Group &group : groups) {
+    KernelCase kernel_case{.group = group, .target = sm80(), .seed = 5};
+    const auto all = schedule::core_schedules(group.anchor, kernel_case.target, false);
+    for (std::size_t i = 0; i < all.size(); i += each) {
+      kernel_case.schedule = all[i];
+      const auto divergence = check_simulated(Reference(kernel_case));
+      EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << "\n"
+                               << to_text(kernel_case);
+      ++checked;
+    }
+  }
+  return checked;
+}
+
+TEST(CoreGradient, InputGradientsAreExact) {
+  for (const Conv &problem : problems()) {
+    const std::vector<poly::Group> groups = gradients(problem, By::Input);
+    EXPECT_GT(check_tiles(groups, 17), 0) << to_text(groups.front().anchor);
+  }
+}
+
+TEST(CoreGradient, FilterGradientsAreExact) {
+  for (const Conv &problem : problems()) {
+    const std::vector<poly::Group> groups = gradients(problem, By::Filter);
+    EXPECT_GT(check_tiles(groups, 17), 0) << to_text(groups.front().anchor);
+  }
+}
+
+TEST(CoreGradient, NothingMeetsInABank) {
+  const Target target = sm80();
+  for (const By by : {By::Input, By::Filter})
+    for (const poly::Group &group : gradients({.h = 5, .c = 64, .k = 64}, by))
+      for (const auto &schedule : schedule::core_schedules(group.anchor, target, false))
+        EXPECT_EQ(bank_conflicts(counts_of(group, schedule, target)), "")
+            << to_text(group.anchor, schedule);
+}
+
+TEST(CoreGradient, NothingIsDividedInTheMainLoop) {
+  const Target target = sm80();
+  for (const By by : {By::Input, By::Filter})
+    for (const poly::Group &group : gradients({.c = 64, .k = 64, .stride = 2}, by)) {
+      const auto all = schedule::core_schedules(group.anchor, target, false);
+      ASSERT_FALSE(all.empty());
+      const LoopCounts counts = loop_counts(lower::lower(group, all.front(), target));
+      EXPECT_EQ(counts.loops, 1);
+      EXPECT_EQ(counts.divisions, 0);
+    }
+}
+
+// Operands by rows or by columns: [m][k] or [k][m] times [k][n] or [n][k].
+TEST(CoreGradient, MatrixProductsOfAnyOrder) {
+  for (const char *a : {"m:72*40, k:40*1", "k:40*72, m:72*1"})
+    for (const char *b : {"n:48*40, k:40*1", "k:40*48, n:48*1"}) {
+      const poly::Group group{nest::parse_nest(
+          fmt::format("nest gemm {{\n  index m 72, n 48 | k 40\n"
+                      "  slot 0 f16 2880, 1 f16 1920, 2 f32 3456\n  acc f32 = sum mul\n"
+                      "  in 0 + 0 [{}]\n  in 1 + 0 [{}]\n  out 2 + 0 [m:72*48, n:48*1]\n"
+                      "  post acc\n}}\n",
+                      a, b))};
+      EXPECT_GT(check_tiles({group}, 9), 0) << to_text(group.anchor);
+    }
+}
+
+TEST(CoreGradient, OnlyElementsOfTwoBytesAreTurned) {
+  const Target target = sm80();
+  for (const By by : {By::Input, By::Filter}) {
+    const poly::Group group = gradients({.type = "f32"}, by).front();
+    EXPECT_EQ(schedule::named_core_schedule("mma_tf32", group.anchor, target).refusal,
+              "mma_tf32 does not fit: no reduced index lies contiguously in both inputs, and only "
+              "elements of 2 bytes can be turned on their way to registers");
+  }
+}
+
+} // namespace
+} // namespace tilefuse::model
