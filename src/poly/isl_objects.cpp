@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "poly/isl_objects.h"
+
+#include <isl/ctx.h>
+#include <isl/options.h>
+#include <isl/set.h>
+#include <isl/val.h>
+
+#include <cstdlib>
+
+namespace tilefuse::poly {
+namespace {
+
+struct ThreadContext {
+  isl_ctx *context = isl_ctx_alloc();
+  std::int64_t calls = 0;
+  ThreadContext() { isl_options_set_on_error(context, ISL_ON_ERROR_CONTINUE); }
+  ~ThreadContext() { isl_ctx_free(context); }
+  ThreadContext(const ThreadContext &) = delete;
+  ThreadContext &operator=(const ThreadContext &) = delete;
+};
+
+ThreadContext &this_thread() {
+  thread_local ThreadContext context;
+  return context;
+}
+
+std::optional<bool> answer(isl_bool value) {
+  if (value == isl_bool_error)
+    return std::nullopt;
+  return value == isl_bool_true;
+}
+
+std::string taken(char *text) {
+  std::string copy = text == nullptr ? "" : text;
+  std::free(text);
+  return copy;
+}
+
+isl_stat add_count(isl_set *set, void *user) {
+  auto &sum = *static_cast<std::optional<std::int64_t> *>(user);
+  isl_val *value = counted(isl_set_count_val(set));
+  isl_set_free(set);
+  if (sum && value != nullptr && isl_val_is_int(value) == isl_bool_true)
+    *sum += isl_val_get_num_si(value);
+  else
+    sum = std::nullopt;
+  isl_val_free(value);
+  return sum ? isl_stat_ok : isl_stat_error;
+}
+
+} // namespace
+
+isl_ctx *isl_context() { return this_thread().context; }
+
+std::int64_t &isl_calls() { return this_thread().calls; }
+
+Quota::Quota(std::int64_t operations) {
+  isl_ctx_reset_operations(isl_context());
+  isl_ctx_set_max_operations(isl_context(), static_cast<unsigned long>(operations));
+}
+
+Quota::~Quota() {
+  isl_ctx_set_max_operations(isl_context(), 0);
+  isl_ctx_reset_error(isl_context());
+  isl_ctx_reset_operations(isl_context());
+}
+
+bool Quota::is_exceeded() const { return isl_ctx_last_error(isl_context()) == isl_error_quota; }
+
+Points::Points(const std::string &text)
+    : set_(counted(isl_union_set_read_from_str(isl_context(), text.c_str()))) {}
+
+Points::Points(const Points &other) : set_(other.copied()) {}
+
+Points &Points::operator=(const Points &other) {
+  set_.reset(other.copied());
+  return *this;
+}
+
+Points Points::operator|(const Points &other) const {
+  return Points(counted(isl_union_set_coalesce(isl_union_set_union(copied(), other.copied()))));
+}
+
+Points Points::operator&(const Points &other) const {
+  return Points(counted(isl_union_set_intersect(copied(), other.copied())));
+}
+
+Points Points::operator-(const Points &other) const {
+  return Points(counted(isl_union_set_subtract(copied(), other.copied())));
+}
+
+std::optional<bool> Points::is_empty() const {
+  return answer(counted(isl_union_set_is_empty(get())));
+}
+
+std::optional<bool> Points::is_within(const Points &other) const {
+  return answer(counted(isl_union_set_is_subset(get(), other.get())));
+}
+
+std::optional<std::int64_t> Points::count() const {
+  std::optional<std::int64_t> sum = 0;
+  if (is_null() || isl_union_set_foreach_set(get(), add_count, &sum) != isl_stat_ok)
+    return std::nullopt;
+  return sum;
+}
+
+std::string Points::text() const { return taken(counted(isl_union_set_to_str(get()))); }
+
+Relation::Relation(const std::string &text)
+    : map_(counted(isl_union_map_read_from_str(isl_context(), text.c_str()))) {}
+
+Relation::Relation(const Relation &other) : map_(other.copied()) {}
+
+Relation &Relation::operator=(const Relation &other) {
+  map_.reset(other.copied());
+  return *this;
+}
+
+Relation Relation::reversed() const { return Relation(counted(isl_union_map_reverse(copied()))); }
+
+Relation Relation::then(const Relation &next) const {
+  return Relation(
+      counted(isl_union_map_coalesce(isl_union_map_apply_range(copied(), next.copied()))));
+}
+
+Relation Relation::from(const Points &domain) const {
+  return Relation(counted(isl_union_map_intersect_domain(copied(), domain.copied())));
+}
+
+Relation Relation::into(const Points &range) const {
+  return Relation(counted(isl_union_map_intersect_range(copied(), range.copied())));
+}
+
+Relation Relation::operator|(const Relation &other) const {
+  return Relation(counted(isl_union_map_coalesce(isl_union_map_union(copied(), other.copied()))));
+}
+
+Relation Relation::operator&(const Relation &other) const {
+  return Relation(counted(isl_union_map_intersect(copied(), other.copied())));
+}
+
+Relation Relation::operator-(const Relation &other) const {
+  return Relation(counted(isl_union_map_subtract(copied(), other.copied())));
+}
+
+Points Relation::domain() const { return Points(counted(isl_union_map_domain(copied()))); }
+
+Points Relation::range() const { return Points(counted(isl_union_map_range(copied()))); }
+
+Points Relation::pairs() const { return Points(counted(isl_union_map_wrap(copied()))); }
+
+Relation Relation::not_before() const {
+  return Relation(counted(isl_union_map_lex_ge_union_map(copied(), copied())));
+}
+
+std::optional<bool> Relation::is_empty() const {
+  return answer(counted(isl_union_map_is_empty(get())));
+}
+
+std::optional<bool> Relation::is_within(const Relation &other) const {
+  return answer(counted(isl_union_map_is_subset(get(), other.get())));
+}
+
+std::optional<bool> Relation::has_single_values() const {
+  return answer(counted(isl_union_map_is_single_valued(get())));
+}
+
+std::string Relation::text() const { return taken(counted(isl_union_map_to_str(get()))); }
+
+} // namespace tilefuse::poly
