@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "runtime/opencl_ptx.h"
 
 namespace tilefuse::runtime {
 namespace {
@@ -53,6 +54,29 @@ std::string binary_of(const OpenclContext &cx, cl_program program) {
   check(cx.api.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof to, &to, nullptr),
         "clGetProgramInfo(CL_PROGRAM_BINARIES)");
   return binary;
+}
+
+// The program of a binary and what the driver said to it.
+ProgramHandle program_of(const OpenclContext &cx, const std::string &binary, cl_int &code) {
+  const auto *bytes = reinterpret_cast<const unsigned char *>(binary.data());
+  const std::size_t size = binary.size();
+  cl_int status = CL_SUCCESS;
+  ProgramHandle program{cx.api, cx.api.clCreateProgramWithBinary(cx.context.get(), 1, &cx.info.id,
+                                                                 &size, &bytes, &status, &code)};
+  code = code == CL_SUCCESS ? status : code;
+  if (code == CL_SUCCESS)
+    code = cx.api.clBuildProgram(program.get(), 1, &cx.info.id, "", nullptr, nullptr);
+  return program;
+}
+
+// Where the driver's text can ask for registers, the text that does so, if the driver takes it.
+std::string with_registers(const OpenclContext &cx, std::string binary) {
+  std::string asking = ask_for_one_block(binary);
+  cl_int code = CL_SUCCESS;
+  if (asking == binary)
+    return binary;
+  program_of(cx, asking, code);
+  return code == CL_SUCCESS ? asking : binary;
 }
 
 // Runs one group of each kernel on memory of its own, so that PoCL has compiled all that a launch
@@ -118,7 +142,7 @@ void build_group(const OpenclContext &cx, const std::vector<Package *> &group,
   if (warm_up != nullptr)
     for (const Package *package : group)
       warm_up->run(program.get(), *package);
-  const std::string binary = binary_of(cx, program.get());
+  const std::string binary = with_registers(cx, binary_of(cx, program.get()));
   for (Package *package : group) {
     package->code = binary;
     package->format = CodeFormat::OpenclBinary;
@@ -131,8 +155,9 @@ std::vector<std::vector<Package *>> groups_of(std::vector<Package> &packages, st
   for (Package &package : packages) {
     const auto fits = [&](const std::vector<Package *> &group) {
       return group.size() < limit &&
-             std::none_of(group.begin(), group.end(),
-                          [&](const Package *other) { return other->symbol == package.symbol; });
+             std::none_of(
+                 group.begin(), group.end(),
+                 [&](const Package *other) { return other->symbol == package.symbol; });
     };
     const auto group = std::find_if(groups.begin(), groups.end(), fits);
     if (group != groups.end())
@@ -184,17 +209,11 @@ cl_int set_argument(const OpenclApi &api, cl_kernel kernel, std::size_t position
 }
 
 ProgramHandle load_binary(const OpenclContext &cx, const Package &package) {
-  const auto *bytes = reinterpret_cast<const unsigned char *>(package.code.data());
-  const std::size_t size = package.code.size();
   cl_int code = CL_SUCCESS;
-  cl_int status = CL_SUCCESS;
-  ProgramHandle program{cx.api, cx.api.clCreateProgramWithBinary(cx.context.get(), 1, &cx.info.id,
-                                                                 &size, &bytes, &status, &code)};
-  check(code, fmt::format("clCreateProgramWithBinary for kernel '{}'", package.name));
-  check(status, fmt::format("clCreateProgramWithBinary for kernel '{}'", package.name));
-  code = cx.api.clBuildProgram(program.get(), 1, &cx.info.id, "", nullptr, nullptr);
-  if (code != CL_SUCCESS)
+  ProgramHandle program = program_of(cx, package.code, code);
+  if (code != CL_SUCCESS && program)
     build_failed(cx, program.get(), package, code);
+  check(code, fmt::format("clCreateProgramWithBinary for kernel '{}'", package.name));
   return program;
 }
 

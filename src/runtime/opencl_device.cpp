@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "runtime/device.h"
 #include "runtime/opencl_build.h"
+#include "runtime/opencl_ptx.h"
 #include "runtime/out_of_memory.h"
 
 namespace tilefuse::runtime {
@@ -79,6 +80,8 @@ public:
     name_ = fmt::format("{} ({})", info.name, info.platform_name);
     driver_ = fmt::format("{} | {} | {} | {} | {}", info.platform_name, info.platform_version,
                           info.name, info.version, info.driver_version);
+    if (info.vendor.starts_with("NVIDIA"))
+      driver_ += fmt::format(" | {}", kPtxEdition);
   }
   ~OpenclDevice() override { api().clFinish(queue_.get()); }
 
