@@ -5,12 +5,14 @@
 #include <cmath>
 
 #include "cost/lane_models.h"
+#include "schedule/guards.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::cost {
 namespace {
 
 using schedule::Fill;
+using schedule::Guard;
 
 // Share of its own time that work beside the bottleneck costs.
 constexpr double kUnhidden = 1.0 / 6;
@@ -38,6 +40,7 @@ RegisterTileCost::RegisterTileCost(const nest::Nest &nest, const schedule::Sched
     width_ = static_cast<double>(schedule.splits[static_cast<std::size_t>(lane_)].lane);
   const double bytes = width_ * static_cast<double>(size_bytes(schedule::held_type(nest)));
   parts_ = std::ceil(bytes / (4.0 * std::max(1, target.vector_f32)));
+  share_ = computed_share(nest, schedule);
 }
 
 // Neighbouring lanes are one load per register; every second element two and a shuffle; others are
@@ -57,7 +60,7 @@ RegisterTileCost::Access RegisterTileCost::load(std::size_t stream,
     return access;
   access.other += kMaskedLoad;
   for (const nest::Dim &dim : nest_.inputs[stream].dims)
-    access.other += dim.guarded ? kGuard : 0;
+    access.other += guard_of(nest_, schedule_, stream, dim) == Guard::Checked ? kGuard : 0;
   return access;
 }
 
@@ -67,6 +70,30 @@ double RegisterTileCost::fragments(std::size_t input, const std::vector<double> 
     if (streams_[input].uses(i))
       count *= copies[i];
   return count;
+}
+
+// Elements that the copies read at all taps of one straight piece of code, each once.
+double RegisterTileCost::distinct(std::size_t input, const std::vector<double> &copies) const {
+  double count = 1;
+  for (const nest::Dim &dim : streams_[input].dims) {
+    double points = 1;
+    double range = 1;
+    for (std::size_t i = 0; i < dim.at.coeff.size(); ++i) {
+      const double step = static_cast<double>(std::llabs(dim.at.coeff[i]));
+      const double times = i < copies.size() ? copies[i] : unrolled(i);
+      points *= step > 0 ? times : 1;
+      range += step * (times - 1) * (static_cast<int>(i) == lane_ ? width_ : 1);
+    }
+    count *= std::min(points, range);
+  }
+  return count;
+}
+
+// Values of an input that a tap loads: the compiler loads once what overlapping taps share.
+double RegisterTileCost::fragment_loads(std::size_t input,
+                                        const std::vector<double> &copies) const {
+  return shares_overlapping_taps(input) ? distinct(input, copies) / body_taps()
+                                        : fragments(input, copies);
 }
 
 // Times that a reduced index appears in the straight-line code of a step.
@@ -104,9 +131,23 @@ double RegisterTileCost::live_registers(const std::vector<double> &copies) const
     if (nest_.inputs.size() > 1)
       fewest = std::min(fewest, fragments(k, copies));
     if (shares_overlapping_taps(k))
-      shared = fragments(k, copies) + 2;
+      shared = distinct(k, copies);
   }
   return (accumulators + std::max(fewest, shared) + 1) * parts_;
+}
+
+// Steps over reduced indices that stand in one straight piece of code.
+double RegisterTileCost::body_taps() const {
+  double taps = 1;
+  for (auto i = schedule_.order.rbegin(); i != schedule_.order.rend(); ++i) {
+    const std::size_t index = static_cast<std::size_t>(*i);
+    if (*i < nest_.output_indices)
+      break;
+    taps *= unrolled(index);
+    if (schedule_.splits[index].keep < schedule_.splits[index].tile)
+      break;
+  }
+  return taps;
 }
 
 StepCost RegisterTileCost::step(const std::vector<double> &copies) const {
@@ -123,26 +164,18 @@ StepCost RegisterTileCost::step(const std::vector<double> &copies) const {
     const bool is_direct = schedule_.fills[k] == Fill::Direct;
     bool is_guarded = false;
     for (const nest::Dim &dim : nest_.inputs[k].dims)
-      is_guarded = is_guarded || (is_direct && dim.guarded);
+      is_guarded =
+          is_guarded || (is_direct && guard_of(nest_, schedule_, k, dim) == Guard::Checked);
     const Access access = load(k, is_guarded);
-    cost.loads += fragments(k, copies) * access.loads;
+    cost.loads += fragment_loads(k, copies) * access.loads;
     other += fragments(k, copies) * access.other;
   }
   if (!nest_.constraints.empty())
     other += points * kGuard * static_cast<double>(nest_.constraints.size());
   const double excess = live_registers(copies) - target_.vector_registers;
   cost.spills = std::clamp(excess * 2, 0.0, cost.accumulators + 2);
-  double body = 1;
-  for (auto i = schedule_.order.rbegin(); i != schedule_.order.rend(); ++i) {
-    const std::size_t index = static_cast<std::size_t>(*i);
-    if (*i < nest_.output_indices)
-      break;
-    body *= unrolled(index);
-    if (schedule_.splits[index].keep < schedule_.splits[index].tile)
-      break;
-  }
   const double issued =
-      cost.arithmetic + cost.loads + other + 2 * cost.spills + kLoopInstructions / body;
+      cost.arithmetic + cost.loads + other + 2 * cost.spills + kLoopInstructions / body_taps();
   cost.arithmetic_cycles = (cost.arithmetic + other / 2) / rates_.fma_per_cycle;
   cost.load_cycles = (cost.loads + cost.spills) / rates_.loads_per_cycle;
   cost.store_cycles = cost.spills;
@@ -169,7 +202,7 @@ double RegisterTileCost::accumulate_cycles(const std::vector<double> &copies) co
       loop_ends += steps * (split.tile / split.keep > kShortLoop ? kLoopEnd : kShortLoopEnd);
     steps *= static_cast<double>(nest_.indices[static_cast<std::size_t>(i)].extent);
   }
-  return steps * step(copies).cycles + loop_ends;
+  return share_ * steps * step(copies).cycles + loop_ends;
 }
 
 double RegisterTileCost::store_cycles(const std::vector<double> &copies, bool is_partial) const {

@@ -55,6 +55,9 @@ private:
   };
   Access load(std::size_t stream, bool is_guarded_in_place) const;
   double fragments(std::size_t input, const std::vector<double> &copies) const;
+  double distinct(std::size_t input, const std::vector<double> &copies) const;
+  double fragment_loads(std::size_t input, const std::vector<double> &copies) const;
+  double body_taps() const;
   double live_registers(const std::vector<double> &copies) const;
   bool shares_overlapping_taps(std::size_t input) const;
   double unrolled(std::size_t reduced) const;
@@ -67,6 +70,7 @@ private:
   int lane_;
   double width_ = 1;
   double parts_ = 1; // registers of one value
+  double share_ = 1; // of the steps over reduced indices: what clipping and edges leave
 };
 
 } // namespace tilefuse::cost

@@ -247,6 +247,7 @@ kernel::Kernel build_core(const poly::Group &group, const schedule::Schedule &sc
   Context cx{.nest = nest, .schedule = schedule, .target = target, .build = build};
   const std::vector<ExprRef> zeros(nest.indices.size(), build.integer(0));
   cx.origin = cx.inside = cx.kept = cx.lane_at = cx.chunk = cx.value = zeros;
+  cx.first.assign(nest.indices.size(), nullptr);
   cx.turn = build.integer(0);
   kernel.name = kernel_name(nest, schedule, target);
   kernel.blocks = schedule::blocks(nest, schedule);

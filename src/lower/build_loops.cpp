@@ -11,6 +11,7 @@
 #include "lower/pipeline.h"
 #include "lower/register_tile.h"
 #include "lower/stage.h"
+#include "schedule/guards.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::lower {
@@ -90,10 +91,36 @@ std::vector<StmtRef> declare_lanes(Context &cx) {
   return lets;
 }
 
+StmtRef step_variants(Context &cx, std::size_t index, StepSizes &sizes);
+
+// A body for each step at the ends of an index, chosen by its first point, and one for the rest.
+StmtRef edge_variants(Context &cx, std::size_t index, StepSizes &sizes) {
+  const std::int64_t step = cx.schedule.splits[index].step();
+  const std::int64_t steps = (cx.nest.indices[index].extent + step - 1) / step;
+  const std::vector<schedule::EdgeStep> edges = edge_steps(cx.nest, cx.schedule, index);
+  const ExprRef at = cx.build.add(cx.origin[index], cx.inside[index]);
+  StmtRef otherwise = nullptr;
+  if (static_cast<std::int64_t>(edges.size()) < steps) {
+    sizes[index] = step;
+    otherwise = step_variants(cx, index + 1, sizes);
+  }
+  for (const schedule::EdgeStep &edge : edges) {
+    cx.first[index] = cx.build.integer(edge.first);
+    sizes[index] = edge.points;
+    const StmtRef body = step_variants(cx, index + 1, sizes);
+    const ExprRef is_here = cx.build.scalar(ScalarOp::Eq, {at, cx.first[index]});
+    otherwise = otherwise ? cx.build.branch(is_here, body, otherwise) : body;
+    cx.first[index] = nullptr;
+  }
+  return otherwise;
+}
+
 // Chooses, index by index, between the body of a full step and that of the partial last one.
 StmtRef step_variants(Context &cx, std::size_t index, StepSizes &sizes) {
   if (index == cx.outputs())
     return register_tile(cx, sizes);
+  if (cx.schedule.splits[index].edge)
+    return edge_variants(cx, index, sizes);
   const std::int64_t step = cx.schedule.splits[index].step();
   const std::int64_t extent = cx.nest.indices[index].extent;
   const auto body = [&](std::int64_t points) {
@@ -149,6 +176,7 @@ kernel::Kernel build_loops(const poly::Group &group, const schedule::Schedule &s
   Context cx{.nest = nest, .schedule = schedule, .target = target, .build = build};
   const std::vector<ExprRef> zeros(nest.indices.size(), build.integer(0));
   cx.origin = cx.inside = cx.kept = cx.lane_at = cx.chunk = cx.value = zeros;
+  cx.first.assign(cx.outputs(), nullptr);
   cx.turn = build.integer(0);
   kernel.name = kernel_name(nest, schedule, target);
   kernel.blocks = schedule::blocks(nest, schedule);

@@ -14,8 +14,8 @@ std::int64_t Context::block_size() const { return schedule::group_size(schedule)
 ExprRef Context::point(std::size_t index) const {
   if (index >= outputs())
     return build.add(chunk[index], value[index]);
-  const ExprRef at = build.add(build.add(origin[index], inside[index]), kept[index]);
-  return build.add(at, lane_at[index]);
+  const ExprRef step = first[index] ? first[index] : build.add(origin[index], inside[index]);
+  return build.add(build.add(step, kept[index]), lane_at[index]);
 }
 
 ExprRef linear(const Context &cx, const nest::Linear &at, const std::vector<ExprRef> &positions) {

@@ -24,6 +24,7 @@ struct Context {
 
   std::vector<kernel::ExprRef> origin;  // output index: first point of the block's tile
   std::vector<kernel::ExprRef> inside;  // output index: offset of the current step in the tile
+  std::vector<kernel::ExprRef> first;   // output index: first point of an edge step, else null
   std::vector<kernel::ExprRef> kept;    // output index: offset inside the step (lanes apart)
   std::vector<kernel::ExprRef> lane_at; // output index: offset of this work-item in a copy
   std::vector<kernel::ExprRef> chunk;   // reduced index: first point of the current chunk

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "lower/chunk_loops.h"
+#include "lower/guards.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::lower {
@@ -67,8 +68,11 @@ private:
   ExprRef combined(const std::vector<ExprRef> &operands);
   StmtRef accumulate_plainly();
   ExprRef load_input(int input) const;
+  // `body` where the condition holds; null: always.
+  StmtRef where(ExprRef condition, StmtRef body) const {
+    return condition ? b_.branch(condition, body) : body;
+  }
   ExprRef predicate() const;
-  ExprRef inside(const nest::Linear &at, std::int64_t bound) const;
   StmtRef store_results();
 
   Context cx_;
@@ -221,6 +225,12 @@ StmtRef RegisterTile::reduced_loop(std::size_t index, const Body &body) {
     cx_.value[index] = b_.add(start, b_.var(var));
     return b_.loop(var, ForKind::Unroll, b_.integer(0), b_.integer(count), 1, body());
   };
+  if (cx_.schedule.splits[index].clip) {
+    const TapRange taps = clipped_taps(cx_, index);
+    const VarId var = b_.variable(name, {});
+    cx_.value[index] = b_.var(var);
+    return b_.loop(var, ForKind::Serial, taps.begin, taps.end, 1, body());
+  }
   std::vector<StmtRef> parts;
   const std::int64_t whole = extent / unroll * unroll;
   if (whole > unroll) {
@@ -235,24 +245,16 @@ StmtRef RegisterTile::reduced_loop(std::size_t index, const Body &body) {
   return b_.block(std::move(parts));
 }
 
-ExprRef RegisterTile::inside(const nest::Linear &at, std::int64_t bound) const {
-  const ExprRef value = linear(cx_, at, points(cx_));
-  return b_.logical_and(b_.scalar(ScalarOp::Ge, {value, b_.integer(0)}),
-                        b_.scalar(ScalarOp::Lt, {value, b_.integer(bound)}));
-}
-
 // Whether the current point takes part: constraints, and guards that no fill value can stand for.
 // Null: always.
 ExprRef RegisterTile::predicate() const {
   ExprRef all = nullptr;
   for (const nest::Constraint &constraint : cx_.nest.constraints)
-    all = b_.logical_and(all, inside(constraint.expr, constraint.bound));
+    all = b_.logical_and(all, inside(cx_, constraint.expr, constraint.bound));
   if (schedule::has_neutral_fill(cx_.nest))
     return all;
-  for (const nest::Operand &input : cx_.nest.inputs)
-    for (const nest::Dim &dim : input.dims)
-      if (dim.guarded)
-        all = b_.logical_and(all, inside(dim.at, dim.size));
+  for (std::size_t k = 0; k < cx_.nest.inputs.size(); ++k)
+    all = b_.logical_and(all, checked_inside(cx_, k));
   return all;
 }
 
@@ -265,9 +267,7 @@ ExprRef RegisterTile::load_input(int input) const {
   ExprRef all = nullptr;
   ExprRef valid = direct ? valid_elems(&cx_.nest.inputs[k], spread) : nullptr;
   if (direct && schedule::has_neutral_fill(cx_.nest)) {
-    for (const nest::Dim &dim : cx_.nest.inputs[k].dims)
-      if (dim.guarded)
-        all = b_.logical_and(all, inside(dim.at, dim.size));
+    all = checked_inside(cx_, k);
     const ExprRef count = valid ? valid : b_.integer(spread ? cx_.width() : 1);
     if (all)
       valid = b_.select(all, count, b_.integer(0));
@@ -323,8 +323,7 @@ StmtRef RegisterTile::accumulate_plainly() {
     for (std::size_t k = 0; k < cx_.nest.inputs.size(); ++k)
       operands.push_back(load_input(static_cast<int>(k)));
     const ExprRef takes_part = predicate();
-    const StmtRef body = accumulate_one(operands);
-    return takes_part ? b_.branch(takes_part, body) : body;
+    return where(takes_part, accumulate_one(operands));
   });
 }
 
@@ -352,7 +351,8 @@ StmtRef RegisterTile::accumulate() {
                       .type = {schedule::held_type(cx_.nest, resident), cx_.width()},
                       .elems = fragments(resident)});
     body.push_back(for_copies(resident_copies, [&] {
-      return b_.store(held, copy_number(resident_copies), load_input(resident));
+      return where(edge_inside(cx_, static_cast<std::size_t>(resident)),
+                   b_.store(held, copy_number(resident_copies), load_input(resident)));
     }));
   }
   const std::vector<std::size_t> streamed_copies = copied_by(streamed);
@@ -365,12 +365,13 @@ StmtRef RegisterTile::accumulate() {
     const StmtRef let = b_.let(value, load_input(streamed));
     const StmtRef inner = for_copies(others, [&] {
       std::vector<ExprRef> operands(static_cast<std::size_t>(inputs), b_.var(value));
-      if (resident >= 0)
-        operands[static_cast<std::size_t>(resident)] =
-            b_.load(held, copy_number(resident_copies), cx_.width());
-      return accumulate_one(operands);
+      if (resident < 0)
+        return accumulate_one(operands);
+      const std::size_t other = static_cast<std::size_t>(resident);
+      operands[other] = b_.load(held, copy_number(resident_copies), cx_.width());
+      return where(edge_inside(cx_, other), accumulate_one(operands));
     });
-    return b_.block({let, inner});
+    return where(edge_inside(cx_, static_cast<std::size_t>(streamed)), b_.block({let, inner}));
   }));
   return b_.block(std::move(body));
 }

@@ -2,6 +2,7 @@
 #include "report/schedule_mapping.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -86,6 +87,14 @@ template <class Count> std::string counts(const Nest &nest, const Count &count) 
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+std::string names_with(const Nest &nest, const Schedule &schedule, bool schedule::Split::*mark) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < nest.indices.size(); ++i)
+    if (schedule.splits[i].*mark)
+      names.push_back(nest.indices[i].name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 std::string lanes_text(const Nest &nest, const Schedule &schedule) {
   const int vector = schedule::vector_index(schedule);
   std::string text;
@@ -150,6 +159,11 @@ std::string mapping(const Nest &nest, const Schedule &schedule) {
                       schedule::accumulators(nest, schedule));
   if (!chunks.empty())
     text += fmt::format("chunks: {}\n", chunks);
+  for (const auto &[words, mark] : {std::pair{"taps inside only", &schedule::Split::clip},
+                                    std::pair{"bodies for edges", &schedule::Split::edge}}) {
+    const std::string marked = names_with(nest, schedule, mark);
+    text += marked.empty() ? "" : fmt::format("{}: {}\n", words, marked);
+  }
   std::vector<std::string> loops;
   for (const int i : schedule.order)
     loops.push_back(nest.indices[static_cast<std::size_t>(i)].name);

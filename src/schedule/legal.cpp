@@ -5,6 +5,7 @@
 #include <set>
 
 #include "schedule/core.h"
+#include "schedule/guards.h"
 #include "schedule/schedule.h"
 #include "schedule/staging.h"
 
@@ -277,6 +278,8 @@ Reason illegal(const Nest &nest, const Schedule &schedule, const Target &target)
   if (Reason reason = wrong_lanes(schedule, target))
     return reason;
   if (Reason reason = wrong_guard(nest, schedule))
+    return reason;
+  if (Reason reason = wrong_guards(nest, schedule))
     return reason;
   return wrong_fill(nest, schedule, target);
 }

@@ -33,6 +33,10 @@
 // buffer once per block, before all loops; `stage K at c` in each chunk of c, then for one step of
 // the outputs; `twice` with two buffers, of which one is read while the next chunk is fetched.
 //
+// Subscripts that may leave a tensor read in place are tested at each read, unless the schedule
+// settles the test (schedule/guards.h): `clip r` bounds a loop of reduced r to the taps inside,
+// `edge x` gives the steps at the ends of x bodies of their own.
+//
 //   schedule mma workitem
 //     tile   n:1 y:1 x:1 m:128 c:64
 //     vec    m:8
@@ -61,6 +65,8 @@ struct Split {
   std::int64_t keep = 1;
   std::int64_t lane = 1;
   std::int64_t vec = 1;
+  bool clip = false; // a reduced index: only taps inside are looped over
+  bool edge = false; // an output index: steps at its ends have bodies of their own
   // Points from one register copy to the next: lane * vec.
   std::int64_t copy_stride() const { return lane * vec; }
   // Points of one step: keep * lane * vec.

@@ -23,6 +23,14 @@ std::string factors(const Nest &nest, const Schedule &schedule, std::int64_t Spl
   return text;
 }
 
+std::string marked(const Nest &nest, const Schedule &schedule, bool Split::*member) {
+  std::string text;
+  for (std::size_t i = 0; i < schedule.splits.size(); ++i)
+    if (schedule.splits[i].*member)
+      text += " " + nest.indices[i].name;
+  return text;
+}
+
 int find_index(const Nest &nest, Scanner &scanner) {
   const Token token = scanner.peek();
   const std::string name = scanner.expect_name("an index");
@@ -40,6 +48,12 @@ void parse_factors(const Nest &nest, Scanner &scanner, Schedule &schedule,
     scanner.expect(":");
     schedule.splits[static_cast<std::size_t>(index)].*member = scanner.expect_integer("a factor");
   }
+}
+
+void parse_marks(const Nest &nest, Scanner &scanner, Schedule &schedule, bool Split::*member,
+                 int line) {
+  while (scanner.peek().kind == TokenKind::Name && scanner.peek().line == line)
+    schedule.splits[static_cast<std::size_t>(find_index(nest, scanner))].*member = true;
 }
 
 // Parts may name an index several times; a list is kept only where there are several.
@@ -114,6 +128,10 @@ void parse_line(const Nest &nest, Scanner &scanner, Schedule &schedule) {
     return parse_factors(nest, scanner, schedule, &Split::vec, line);
   if (scanner.accept("keep"))
     return parse_factors(nest, scanner, schedule, &Split::keep, line);
+  if (scanner.accept("clip"))
+    return parse_marks(nest, scanner, schedule, &Split::clip, line);
+  if (scanner.accept("edge"))
+    return parse_marks(nest, scanner, schedule, &Split::edge, line);
   if (scanner.accept("core"))
     return parse_core(scanner, schedule);
   if (scanner.accept("stage"))
@@ -121,7 +139,7 @@ void parse_line(const Nest &nest, Scanner &scanner, Schedule &schedule) {
   if (scanner.accept("pack"))
     return parse_pack(scanner, schedule);
   if (!scanner.accept("loop"))
-    scanner.fail("tile, lane, vec, keep, core, loop, pack or stage");
+    scanner.fail("tile, lane, vec, keep, clip, edge, core, loop, pack or stage");
   schedule.order.clear();
   while (scanner.peek().kind == TokenKind::Name && scanner.peek().line == line)
     schedule.order.push_back(find_index(nest, scanner));
@@ -179,6 +197,8 @@ std::string to_text(const Nest &nest, const Schedule &schedule) {
   for (int i : schedule.order)
     order += " " + nest.indices[static_cast<std::size_t>(i)].name;
   line("loop", order);
+  line("clip", marked(nest, schedule, &Split::clip));
+  line("edge", marked(nest, schedule, &Split::edge));
   for (std::size_t k = 0; k < schedule.fills.size(); ++k) {
     if (is_packed(schedule.fills[k]))
       line("pack", fmt::format(" {}", k));

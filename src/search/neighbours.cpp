@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "schedule/guards.h"
+
 namespace tilefuse::search {
 namespace {
 
@@ -49,6 +51,7 @@ private:
   void swap_loops();
   void change_fill();
   void change_stage();
+  void change_guards();
 
   const Nest &nest_;
   const Target &target_;
@@ -200,13 +203,21 @@ void Change::change_stage() {
     stage.twice = !stage.twice;
 }
 
+// All that can be clipped is; edges come or go.
+void Change::change_guards() {
+  for (std::size_t i = 0; i < schedule_.splits.size(); ++i) {
+    schedule_.splits[i].clip = can_clip(nest_, schedule_, i);
+    schedule_.splits[i].edge = random_.chance(50) && can_have_edges(nest_, schedule_, i);
+  }
+}
+
 void Change::one() {
-  constexpr std::array<Step, 14> kSteps = {
+  constexpr std::array<Step, 15> kSteps = {
       &Change::change_tile,  &Change::change_tile,      &Change::change_tile,
       &Change::change_tile,  &Change::change_copies,    &Change::change_copies,
       &Change::swap_loops,   &Change::change_unrolling, &Change::change_chunk,
       &Change::change_lanes, &Change::move_lanes,       &Change::change_vector,
-      &Change::change_fill,  &Change::change_stage};
+      &Change::change_fill,  &Change::change_stage,     &Change::change_guards};
   (this->*kSteps[at(static_cast<int>(random_.between(0, kSteps.size() - 1)))])();
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "schedule/guards.h"
 #include "schedule/staging.h"
 #include "search/work_items.h"
 
@@ -19,7 +20,12 @@ using schedule::Schedule;
 using schedule::Split;
 
 constexpr std::int64_t kShortLoop = 4;
-constexpr std::size_t kVectorTiles = 6; // their block tiles are searched in two loop orders
+constexpr std::size_t kVectorTiles = 6; // of each form: their block tiles are searched
+constexpr std::int64_t kMostTaps = 7;   // that are unrolled so that an index has edges
+
+// How an input that may be read outside its tensor is read: from a staged, padded tile, or in place
+// with taps that are clipped and edges.
+enum class Form { Staged, InPlace };
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -83,12 +89,16 @@ private:
 
   void unroll_window(Schedule &schedule) const;
   Schedule base() const;
+  bool is_guarded() const;
+  void clip_taps(Schedule &schedule) const;
+  void read_in_place(Schedule &schedule) const;
   std::vector<std::int64_t> lane_widths() const;
   std::int64_t register_need(const Schedule &schedule) const;
-  void collect_register_tiles(std::int64_t lanes);
+  void collect_register_tiles(Form form, std::int64_t lanes);
+  void collect_register_tiles(Form form);
   void keep_best_register_tiles();
   void try_block_tiles(const Schedule &schedule);
-  void move_lanes_innermost(Schedule &schedule) const;
+  void move_innermost(Schedule &schedule, int index) const;
   void try_tiles(const Schedule &schedule);
   void improve(Schedule best, int index);
   std::vector<std::int64_t> tile_choices(const Schedule &schedule, int index) const;
@@ -143,6 +153,34 @@ Schedule Space::base() const {
   return schedule;
 }
 
+bool Space::is_guarded() const {
+  for (const nest::Operand &input : nest_.inputs)
+    for (const nest::Dim &dim : input.dims)
+      if (dim.guarded)
+        return true;
+  return false;
+}
+
+void Space::clip_taps(Schedule &schedule) const {
+  for (std::size_t i = at(nest_.output_indices); i < nest_.indices.size(); ++i)
+    schedule.splits[i].clip = can_clip(nest_, schedule, i);
+}
+
+// Nothing staged: taps along the pixels are unrolled, so that the pixels can have edges.
+void Space::read_in_place(Schedule &schedule) const {
+  for (Fill &fill : schedule.fills)
+    fill = fill == Fill::Local ? Fill::Direct : fill;
+  if (pixel_ < 0)
+    return;
+  for (const nest::Operand &input : nest_.inputs)
+    for (const nest::Dim &dim : input.dims)
+      for (std::size_t r = at(nest_.output_indices); r < nest_.indices.size(); ++r)
+        if (dim.guarded && dim.at.coeff[at(pixel_)] != 0 && dim.at.coeff[r] != 0 &&
+            nest_.indices[r].extent <= kMostTaps)
+          schedule.splits[r].keep = nest_.indices[r].extent;
+  schedule.splits[at(pixel_)].edge = can_have_edges(nest_, schedule, at(pixel_));
+}
+
 std::vector<std::int64_t> Space::lane_widths() const {
   std::vector<std::int64_t> widths;
   if (lane_ < 0)
@@ -173,7 +211,7 @@ std::int64_t Space::register_need(const Schedule &schedule) const {
   return accumulators + fewest + 1;
 }
 
-void Space::collect_register_tiles(std::int64_t lanes) {
+void Space::collect_register_tiles(Form form, std::int64_t lanes) {
   const bool vector = target_.lanes == LaneKind::Vector;
   const std::int64_t budget = vector ? target_.vector_registers : 24;
   const std::int64_t most_lanes = vector && lane_ >= 0 ? 4 : 1;
@@ -188,12 +226,28 @@ void Space::collect_register_tiles(std::int64_t lanes) {
         schedule.splits[at(lane_)] = {keep_lane * lanes, keep_lane, lanes};
       if (pixel_ >= 0)
         schedule.splits[at(pixel_)] = {keep, keep, 1};
+      if (form == Form::InPlace)
+        read_in_place(schedule);
+      clip_taps(schedule);
       if (register_need(schedule) > budget)
         break;
       if (!schedule::illegal(nest_, schedule, target_))
         register_tiles_.push_back({schedule, cost::predict(nest_, schedule, target_)});
     }
   }
+}
+
+// The tiles of a form that compute fastest, beside those of other forms.
+void Space::collect_register_tiles(Form form) {
+  std::vector<Candidate> others = std::move(register_tiles_);
+  register_tiles_.clear();
+  for (std::int64_t lanes : lane_widths())
+    collect_register_tiles(form, lanes);
+  if (register_tiles_.empty() && nest_.output_indices > 0)
+    collect_register_tiles(form, 1);
+  if (target_.lanes == LaneKind::Vector)
+    keep_best_register_tiles();
+  register_tiles_.insert(register_tiles_.begin(), others.begin(), others.end());
 }
 
 // Block tiles are tried only for the register tiles that compute fastest.
@@ -212,22 +266,24 @@ std::vector<std::int64_t> Space::tile_choices(const Schedule &schedule, int inde
                    : tiles(schedule.splits[at(index)].step(), extent(index));
 }
 
-// Pixels outside, channels inside: results are written in the order in which they lie.
-void Space::move_lanes_innermost(Schedule &schedule) const {
+// Channels innermost write results in the order in which they lie, rows find those that the row
+// before them read.
+void Space::move_innermost(Schedule &schedule, int index) const {
   const auto end = schedule.order.begin() + nest_.output_indices;
-  const auto lane = std::find(schedule.order.begin(), end, lane_);
-  std::rotate(lane, lane + 1, end);
+  const auto found = std::find(schedule.order.begin(), end, index);
+  std::rotate(found, found + 1, end);
 }
 
 void Space::try_block_tiles(const Schedule &schedule) {
   if (target_.lanes == LaneKind::WorkItem)
     return add(schedule);
   try_tiles(schedule);
-  if (lane_ < 0 || pixel_ < 0)
-    return;
-  Schedule other = schedule;
-  move_lanes_innermost(other);
-  try_tiles(other);
+  for (int inner : {lane_, row_})
+    if (lane_ >= 0 && pixel_ >= 0 && inner >= 0 && (inner == lane_ || is_guarded())) {
+      Schedule other = schedule;
+      move_innermost(other, inner);
+      try_tiles(other);
+    }
 }
 
 // Smallest and whole tiles of lanes and pixels with every tile of rows; then what improves the best
@@ -276,12 +332,9 @@ void Space::add(const Schedule &schedule) {
 }
 
 std::vector<Candidate> Space::best(std::size_t count) {
-  for (std::int64_t lanes : lane_widths())
-    collect_register_tiles(lanes);
-  if (register_tiles_.empty() && nest_.output_indices > 0)
-    collect_register_tiles(1);
-  if (target_.lanes == LaneKind::Vector)
-    keep_best_register_tiles();
+  collect_register_tiles(Form::Staged);
+  if (target_.lanes == LaneKind::Vector && is_guarded())
+    collect_register_tiles(Form::InPlace);
   for (const Candidate &tile : register_tiles_)
     try_block_tiles(tile.schedule);
   if (target_.lanes == LaneKind::WorkItem)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "schedule/guards.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::search {
@@ -44,6 +45,7 @@ private:
   void chunk();
   void stage_deeper();
   void widen_lanes();
+  void settle_guards();
   // Makes a change, and takes it back where it breaks a rule.
   template <typename Change> void attempt(const Change &change) {
     const Schedule before = schedule_;
@@ -191,6 +193,20 @@ void Sampler::widen_lanes() {
   split.tile = ceil_div(split.tile, split.step()) * split.step();
 }
 
+// Clips loops and gives edges where they settle a test; unrolls taps before, so that some can.
+void Sampler::settle_guards() {
+  if (outputs() < nest_.indices.size() && random_.chance(50)) {
+    Split &split = schedule_.splits[at(static_cast<int>(random_.between(
+        nest_.output_indices, static_cast<std::int64_t>(nest_.indices.size()) - 1)))];
+    split.keep = std::min<std::int64_t>(split.tile, 8);
+  }
+  for (std::size_t i = 0; i < nest_.indices.size(); ++i) {
+    schedule_.splits[i].clip = can_clip(nest_, schedule_, i) && random_.chance(70);
+    if (i < outputs() && can_have_edges(nest_, schedule_, i))
+      attempt([&] { schedule_.splits[i].edge = true; });
+  }
+}
+
 // What a schedule may have beyond one lane index and tiles that are staged once.
 void Sampler::draw_refinements() {
   for (std::int64_t left = random_.between(0, 2); left > 0; --left)
@@ -199,6 +215,8 @@ void Sampler::draw_refinements() {
     attempt([&] { stage_deeper(); });
   for (std::int64_t left = random_.between(0, 2); left > 0; --left)
     attempt([&] { widen_lanes(); });
+  if (random_.chance(50))
+    attempt([&] { settle_guards(); });
 }
 
 // A vector has no predicate per element: inputs guarded along it must be staged.

@@ -3,6 +3,7 @@
 // the nest evaluated.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "kernel/text.h"
@@ -93,6 +94,53 @@ TEST(Lower, RandomSchedulesReachTheWholeSpace) {
   }
   for (int count : {parts, vectors, chunks, nested, twice, packed})
     EXPECT_GE(count, 10);
+}
+
+TEST(Lower, RandomSchedulesReachGuardsThatAreSettled) {
+  int clipped = 0, edged = 0, both = 0, of_staged = 0;
+  for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+    Random random(seed);
+    const nest::Nest nest = testing::random_nest(random, DType::F32);
+    const schedule::Schedule drawn = testing::random_schedule(random, nest, vector_target());
+    const auto any = [&](bool schedule::Split::*member) {
+      return std::any_of(drawn.splits.begin(), drawn.splits.end(),
+                         [&](const schedule::Split &split) { return split.*member; });
+    };
+    const bool clips = any(&schedule::Split::clip);
+    const bool has_edges = any(&schedule::Split::edge);
+    clipped += clips;
+    edged += has_edges;
+    both += clips && has_edges;
+    of_staged += clips && is_staged(drawn.fills[0]);
+  }
+  for (int count : {clipped, edged, both, of_staged})
+    EXPECT_GE(count, 10) << clipped << " " << edged << " " << both << " " << of_staged;
+}
+
+TEST(Schedule, GuardsThatSettleNothingAreRefused) {
+  const nest::Nest nest = testing::conv_nest({.height = 14, .width = 14});
+  schedule::Schedule schedule = schedule::scalar_schedule(nest);
+  const auto index = [&](const std::string &name) {
+    std::size_t i = 0;
+    while (nest.indices[i].name != name)
+      ++i;
+    return i;
+  };
+  const auto reason = [&] {
+    return schedule::illegal(nest, schedule, vector_target()).value_or("");
+  };
+  schedule.lanes = LaneKind::Vector;
+  schedule.splits[index("r")].clip = true;
+  EXPECT_EQ(reason(), "");
+  schedule.splits[index("x")].edge = true;
+  EXPECT_EQ(reason(), "edges of x settle no test");
+  schedule.splits[index("s")].keep = 3;
+  EXPECT_EQ(reason(), "");
+  schedule.splits[index("c")].clip = true;
+  EXPECT_EQ(reason(), "clipping c settles no test");
+  schedule.splits[index("c")].clip = false;
+  schedule.splits[index("y")] = {2, 2};
+  EXPECT_EQ(reason(), "clipping r settles no test");
 }
 
 TEST(Lower, PickedSchedulesAreExact) {

@@ -9,6 +9,7 @@
 #include "model/pack.h"
 #include "model/simulate_group.h"
 #include "nest/passes.h"
+#include "schedule/guards.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::testing {
@@ -352,6 +353,19 @@ void draw_fills(Random &random, const Nest &nest, Schedule &schedule) {
 
 } // namespace
 
+// Clips and edges where they settle a test.
+void draw_guards(Random &random, const Nest &nest, Schedule &schedule) {
+  for (std::size_t i = 0; i < nest.indices.size(); ++i) {
+    schedule::Split &split = schedule.splits[i];
+    if (static_cast<int>(i) >= nest.output_indices && random.chance(30))
+      split.keep = split.tile;
+    split.clip = can_clip(nest, schedule, i) && random.chance(70);
+  }
+  for (std::size_t i = 0; i < nest.indices.size(); ++i)
+    if (static_cast<int>(i) < nest.output_indices && can_have_edges(nest, schedule, i))
+      schedule.splits[i].edge = random.chance(70);
+}
+
 Schedule random_schedule(Random &random, const Nest &nest, const Target &target) {
   for (int attempt = 0; attempt < 300; ++attempt) {
     Schedule schedule = schedule::scalar_schedule(nest);
@@ -366,6 +380,7 @@ Schedule random_schedule(Random &random, const Nest &nest, const Target &target)
     std::shuffle(schedule.order.begin(), middle, random.engine());
     std::shuffle(middle, schedule.order.end(), random.engine());
     draw_fills(random, nest, schedule);
+    draw_guards(random, nest, schedule);
     if (!schedule::illegal(nest, schedule, target))
       return schedule;
   }

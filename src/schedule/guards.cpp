@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/guards.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "schedule/staging.h"
+
+namespace tilefuse::schedule {
+namespace {
+
+using nest::Dim;
+using nest::Nest;
+
+bool is_output(const Nest &nest, std::size_t index) {
+  return static_cast<int>(index) < nest.output_indices;
+}
+
+// Looped point by point, over its whole extent.
+bool is_plain_loop(const Nest &nest, const Split &split, std::size_t index) {
+  return split.keep == 1 && split.tile == nest.indices[index].extent;
+}
+
+// Every tap stands in the straight code of a step.
+bool is_unrolled(const Nest &nest, const Split &split, std::size_t index) {
+  return split.keep == nest.indices[index].extent && split.tile == split.keep;
+}
+
+// Whether a loop over reduced `index` could keep the subscript inside, were it clipped. Bounds of
+// other than neighbouring elements would take divisions.
+bool could_clip(const Nest &nest, const Schedule &schedule, const Dim &dim, std::size_t index) {
+  if (!dim.guarded || std::llabs(dim.at.coeff[index]) != 1)
+    return false;
+  for (std::size_t i = 0; i < dim.at.coeff.size(); ++i) {
+    if (i == index || dim.at.coeff[i] == 0)
+      continue;
+    if (!is_output(nest, i) || schedule.splits[i].step() != 1)
+      return false;
+  }
+  return true;
+}
+
+// The only output index that moves the subscript, where all its taps are unrolled; or -1.
+int single_output(const Nest &nest, const Schedule &schedule, const Dim &dim) {
+  int found = -1;
+  for (std::size_t i = 0; i < dim.at.coeff.size(); ++i) {
+    if (dim.at.coeff[i] == 0)
+      continue;
+    if (!is_output(nest, i)) {
+      if (!is_unrolled(nest, schedule.splits[i], i))
+        return -1;
+    } else if (found >= 0 || schedule.splits[i].lane > 1) {
+      return -1;
+    } else {
+      found = static_cast<int>(i);
+    }
+  }
+  return found;
+}
+
+bool could_have_edge(const Nest &nest, const Schedule &schedule, std::size_t input,
+                     const Dim &dim) {
+  return dim.guarded && schedule.fills[input] == Fill::Direct &&
+         single_output(nest, schedule, dim) >= 0;
+}
+
+template <typename Visit> void for_dims(const Nest &nest, const Visit &visit) {
+  for (std::size_t k = 0; k < nest.inputs.size(); ++k)
+    for (const Dim &dim : nest.inputs[k].dims)
+      visit(k, dim);
+}
+
+// Smallest and largest subscript of `points` points of `index` from `first`, over all taps.
+struct Range {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+};
+
+Range subscripts(const Nest &nest, const Dim &dim, std::size_t index, const EdgeStep &step) {
+  const std::int64_t start = dim.at.constant + dim.at.coeff[index] * step.first;
+  Range range{start, start};
+  for (std::size_t i = 0; i < dim.at.coeff.size(); ++i) {
+    const std::int64_t points = i == index ? step.points : nest.indices[i].extent;
+    const std::int64_t reach = dim.at.coeff[i] * (points - 1);
+    (reach < 0 ? range.low : range.high) += reach;
+  }
+  return range;
+}
+
+// Pairs of a point of the one output index and taps whose subscript lies inside, over all of them.
+double share_inside(const Nest &nest, const Dim &dim) {
+  std::vector<std::int64_t> values = {dim.at.constant};
+  for (std::size_t i = 0; i < dim.at.coeff.size(); ++i) {
+    if (dim.at.coeff[i] == 0)
+      continue;
+    std::vector<std::int64_t> next;
+    for (std::int64_t value : values)
+      for (std::int64_t p = 0; p < nest.indices[i].extent; ++p)
+        next.push_back(value + dim.at.coeff[i] * p);
+    values = std::move(next);
+  }
+  const auto inside = std::count_if(values.begin(), values.end(), [&](std::int64_t value) {
+    return value >= 0 && value < dim.size;
+  });
+  return static_cast<double>(inside) / static_cast<double>(values.size());
+}
+
+std::optional<std::string> wrong_clip(const Nest &nest, const Schedule &schedule,
+                                      std::size_t index) {
+  const std::string &name = nest.indices[index].name;
+  if (is_output(nest, index))
+    return fmt::format("{} is clipped but no reduced index", name);
+  if (!is_plain_loop(nest, schedule.splits[index], index))
+    return fmt::format("{} is clipped, and unrolled or walked in chunks", name);
+  if (!can_clip(nest, schedule, index))
+    return fmt::format("clipping {} settles no test", name);
+  return {};
+}
+
+std::optional<std::string> wrong_edge(const Nest &nest, const Schedule &schedule,
+                                      std::size_t index) {
+  const std::string &name = nest.indices[index].name;
+  if (!is_output(nest, index) || !can_have_edges(nest, schedule, index))
+    return fmt::format("edges of {} settle no test", name);
+  if (nest.inputs.size() > 2 || !nest.constraints.empty() || !has_neutral_fill(nest))
+    return fmt::format("{} has edges in a nest with constraints or without a neutral value", name);
+  if (edge_steps(nest, schedule, index).size() > kMostEdgeSteps)
+    return fmt::format("{} has more than {} steps at its edges", name, kMostEdgeSteps);
+  return {};
+}
+
+} // namespace
+
+bool is_clipped_by(const Nest &nest, const Schedule &schedule, const Dim &dim, std::size_t index) {
+  return schedule.splits[index].clip && could_clip(nest, schedule, dim, index);
+}
+
+int edge_of(const Nest &nest, const Schedule &schedule, std::size_t input, const Dim &dim) {
+  if (!could_have_edge(nest, schedule, input, dim))
+    return -1;
+  const int index = single_output(nest, schedule, dim);
+  return schedule.splits[static_cast<std::size_t>(index)].edge ? index : -1;
+}
+
+Guard guard_of(const Nest &nest, const Schedule &schedule, std::size_t input, const Dim &dim) {
+  if (!dim.guarded)
+    return Guard::Never;
+  for (std::size_t i = 0; i < nest.indices.size(); ++i)
+    if (is_clipped_by(nest, schedule, dim, i))
+      return Guard::Clipped;
+  return edge_of(nest, schedule, input, dim) >= 0 ? Guard::Edged : Guard::Checked;
+}
+
+std::vector<EdgeStep> edge_steps(const Nest &nest, const Schedule &schedule, std::size_t index) {
+  const std::int64_t size = schedule.splits[index].step();
+  const std::int64_t extent = nest.indices[index].extent;
+  const std::int64_t count = (extent + size - 1) / size;
+  const auto step_at = [&](std::int64_t number) {
+    return EdgeStep{number * size, std::min(size, extent - number * size)};
+  };
+  const auto is_edge = [&](const EdgeStep &step) {
+    bool leaves = step.points < size;
+    for_dims(nest, [&](std::size_t k, const Dim &dim) {
+      if (edge_of(nest, schedule, k, dim) != static_cast<int>(index))
+        return;
+      const Range range = subscripts(nest, dim, index, step);
+      leaves = leaves || range.low < 0 || range.high >= dim.size;
+    });
+    return leaves;
+  };
+  std::vector<EdgeStep> steps;
+  std::int64_t low = 0;
+  while (low < count && steps.size() <= kMostEdgeSteps && is_edge(step_at(low)))
+    steps.push_back(step_at(low++));
+  const std::size_t at = steps.size();
+  for (std::int64_t high = count; high-- > low && steps.size() <= kMostEdgeSteps;) {
+    if (!is_edge(step_at(high)))
+      break;
+    steps.insert(steps.begin() + static_cast<std::ptrdiff_t>(at), step_at(high));
+  }
+  return steps;
+}
+
+double computed_share(const Nest &nest, const Schedule &schedule) {
+  constexpr std::int64_t kMostPairs = 1 << 14; // of a larger tensor the edge hardly counts
+  double share = 1;
+  for_dims(nest, [&](std::size_t k, const Dim &dim) {
+    const Guard guard = guard_of(nest, schedule, k, dim);
+    if (guard != Guard::Clipped && guard != Guard::Edged)
+      return;
+    std::int64_t pairs = 1;
+    for (std::size_t i = 0; i < dim.at.coeff.size() && pairs <= kMostPairs; ++i)
+      pairs *= dim.at.coeff[i] == 0 ? 1 : std::min(nest.indices[i].extent, kMostPairs + 1);
+    if (pairs <= kMostPairs)
+      share *= share_inside(nest, dim);
+  });
+  return share;
+}
+
+bool can_clip(const Nest &nest, const Schedule &schedule, std::size_t index) {
+  bool found = false;
+  for_dims(nest, [&](std::size_t, const Dim &dim) {
+    found = found || could_clip(nest, schedule, dim, index);
+  });
+  return found && schedule.lanes == LaneKind::Vector &&
+         is_plain_loop(nest, schedule.splits[index], index);
+}
+
+bool can_have_edges(const Nest &nest, const Schedule &schedule, std::size_t index) {
+  bool found = false;
+  for_dims(nest, [&](std::size_t k, const Dim &dim) {
+    found = found || (could_have_edge(nest, schedule, k, dim) &&
+                      single_output(nest, schedule, dim) == static_cast<int>(index));
+  });
+  return found && schedule.lanes == LaneKind::Vector;
+}
+
+std::optional<std::string> wrong_guards(const Nest &nest, const Schedule &schedule) {
+  for (std::size_t i = 0; i < nest.indices.size(); ++i) {
+    const Split &split = schedule.splits[i];
+    if ((split.clip || split.edge) && schedule.lanes != LaneKind::Vector)
+      return fmt::format("{} is clipped or has edges, which needs vector lanes",
+                         nest.indices[i].name);
+    if (split.clip)
+      if (auto reason = wrong_clip(nest, schedule, i))
+        return reason;
+    if (split.edge)
+      if (auto reason = wrong_edge(nest, schedule, i))
+        return reason;
+  }
+  return {};
+}
+
+} // namespace tilefuse::schedule
