@@ -14,6 +14,7 @@
 #include "lower/pipeline.h"
 #include "model/dump.h"
 #include "model/records.h"
+#include "model/split_groups.h"
 #include "nest/fold.h"
 #include "program/drop_dead.h"
 #include "schedule/algorithms.h"
@@ -181,7 +182,9 @@ Compiled compile(const program::Program &program, runtime::Device &device,
   Compiled compiled;
   compiled.stored = program::assign_storage(simplify(program));
   check_sizes(compiled.stored);
-  for (poly::PlacedGroup &placed : poly::make_groups(compiled.stored))
+  const SplitOptions split = {options.split, options.algorithm};
+  for (poly::PlacedGroup &placed :
+       split_groups(poly::make_groups(compiled.stored), compiled.stored, device.target(), split))
     compiled.kernels.push_back({std::move(placed), {}, {}, 0});
   schedule_kernels(compiled.kernels, device, options);
   std::vector<Job> jobs = collect_jobs(compiled.kernels, device);

@@ -193,6 +193,8 @@ std::string to_text(const Plan &plan, const Compiled &compiled) {
       text += argument.constant >= 0 ? fmt::format(" constant:{}", argument.constant)
                                      : fmt::format(" buffer:{}", program::to_int(argument.buffer));
     text += "\n";
+    for (const std::string &note : compiled.kernels[k].placed.notes)
+      text += note;
   }
   return text;
 }

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "lower/pipeline.h"
 #include "model/compile.h"
+#include "model/split_groups.h"
 #include "model/tune_kernel.h"
 
 namespace tilefuse::model {
@@ -181,8 +182,9 @@ private:
 TuneReport tune_model(const program::Program &program, runtime::Device &device,
                       runtime::KernelCache &cache, runtime::RecordStore &records,
                       const TuneOptions &options) {
-  const program::StoredProgram stored = program::assign_storage(simplify(program));
-  const std::vector<poly::PlacedGroup> groups = poly::make_groups(stored);
+  program::StoredProgram stored = program::assign_storage(simplify(program));
+  const std::vector<poly::PlacedGroup> groups =
+      split_groups(poly::make_groups(stored), stored, device.target(), {});
   const std::unique_ptr<emit::Emitter> emitter = make_emitter(device.target());
   ThreadPool pool(available_threads());
   records.forget_trials(device_key(device), std::string(lower::code_version()));

@@ -55,7 +55,7 @@ struct PlacedGroup {
   Group group;
   std::vector<program::BufferId> buffers; // by slot
   std::string origin;                     // statements it came from, "Conv conv1 + Relu relu1"
-  std::vector<std::string> notes;         // fusions refused, with the reason
+  std::vector<std::string> notes;         // decisions about it, one or more lines each
 };
 
 // Flattens every statement and fuses each map into the contraction or map that feeds it, into each

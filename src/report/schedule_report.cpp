@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/schedule_report.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "kernel/text.h"
 #include "lower/pipeline.h"
 #include "model/records.h"
+#include "model/split_groups.h"
 #include "program/storage.h"
 #include "report/candidates.h"
 #include "report/schedule_mapping.h"
@@ -63,14 +67,18 @@ std::string explain_group(const poly::Group &group, const ScheduleOptions &optio
 Explanation explain_with_model(const program::Program &program, const ScheduleOptions &options) {
   Explanation result;
   const bool with_program = options.sections.count(Section::Program) != 0;
-  for (poly::PlacedGroup &placed : poly::make_groups(program::assign_storage(program)))
+  program::StoredProgram stored = program::assign_storage(program);
+  const std::vector<poly::PlacedGroup> groups = model::split_groups(
+      poly::make_groups(stored), stored, options.target, {.split = options.split});
+  for (const poly::PlacedGroup &placed : groups)
     result.push_back({placed.origin, [&program, options, with_program, placed] {
                         const std::string whole =
                             with_program ? heading(Section::Program) +
                                                program::to_text(
                                                    excerpt(program, statements_of(program, placed)))
                                          : "";
-                        return whole + explain_group(placed.group, options);
+                        return whole + fmt::format("{}", fmt::join(placed.notes, "")) +
+                               explain_group(placed.group, options);
                       }});
   return result;
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "poly/group.h"
 #include "report/layers.h"
@@ -22,6 +23,7 @@ struct ScheduleOptions {
   // it, by its tuning records where there are any.
   const runtime::Device *device = nullptr;
   runtime::RecordStore *records = nullptr;
+  std::string split = "auto"; // of reductions (model/split_groups.h)
   Sections sections;
 };
 

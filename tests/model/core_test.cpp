@@ -8,6 +8,7 @@
 
 #include "model/check.h"
 #include "model/core_cases.h"
+#include "nest/split.h"
 
 namespace tilefuse::model {
 namespace {
@@ -77,6 +78,30 @@ TEST(Core, EveryTileComputesItsNest) {
     }
   }
   EXPECT_GE(checked, 25);
+}
+
+// The partial nest of a split reduction has an output index more, and stores accumulators.
+TEST(Core, SplitReductionsStoreAccumulators) {
+  int checked = 0;
+  for (const auto &[problem, split] :
+       {std::pair{Conv{.c = 64}, "r:3"},
+        {Conv{.c = 128, .k = 40, .stride = 2}, "c:4"},
+        {Conv{.c = 64, .in = "i8", .out = "i32", .acc = "i32", .post = "acc + i32($0)"},
+         "r:3 s:3"}}) {
+    const nest::Nest whole = group_of(problem).anchor;
+    KernelCase kernel_case{.target = sm80(), .seed = 7};
+    kernel_case.group.anchor =
+        nest::split_reduction(whole, nest::parse_split(whole, split)).partial;
+    const auto all = schedules_of(kernel_case.group.anchor, kernel_case.target);
+    ASSERT_FALSE(all.empty()) << to_text(kernel_case.group.anchor);
+    for (std::size_t i = 0; i < all.size(); i += 12, ++checked) {
+      kernel_case.schedule = all[i];
+      const auto divergence = check_simulated(Reference(kernel_case));
+      EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << "\n"
+                               << to_text(kernel_case);
+    }
+  }
+  EXPECT_GE(checked, 5);
 }
 
 TEST(Core, RealsStayWithinTheirBound) {

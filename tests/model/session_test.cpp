@@ -75,6 +75,28 @@ HostTensor image() {
   return x;
 }
 
+// Reductions in two kernels give the same sums, through scratch in the arena.
+TEST(Session, SplitReductionsAreExact) {
+  tile::Library ops;
+  ops.add("function pool_relu(X[N, C, H, W]) -> (O) {\n"
+          "  T[n, c : N, C] = +(X[n, c, y, x]);\n  O = max(T, 0);\n}\n",
+          "test");
+  program::Program program;
+  program.inputs = {program.add(
+      {.name = "x", .type = DType::F32, .shape = {1, 3, 12, 12}, .role = program::Role::Input})};
+  program.outputs = ops.instantiate("pool_relu", program.inputs, {}, program, "test");
+  const HostTensor x = image();
+  for (testing::NamedDevice &on : testing::devices()) {
+    runtime::KernelCache cache("", [](const std::string &) {});
+    model::Session whole(program, *on.device, cache, {.split = "none"});
+    model::Session parts(program, *on.device, cache, {.split = "y_x:16"});
+    EXPECT_EQ(whole.stats().kernels, 1);
+    EXPECT_EQ(parts.stats().kernels, 2);
+    EXPECT_NE(parts.plan_text().find("split y_x:16"), std::string::npos);
+    EXPECT_EQ(parts.run({{x}}).at(0).data, whole.run({{x}}).at(0).data) << on.name;
+  }
+}
+
 TEST(Session, NetworkIsExactAndRunsAgain) {
   const Network network;
   const HostTensor x = image();

@@ -12,7 +12,9 @@
 #include "base/error.h"
 #include "files.h"
 #include "model/compile.h"
+#include "model/split_groups.h"
 #include "onnx/import.h"
+#include "open_model.h"
 #include "paths.h"
 #include "program/gradient.h"
 #include "schedule/algorithms.h"
@@ -78,12 +80,25 @@ std::vector<poly::Group> read_groups(const LevelFile &in) {
   return groups;
 }
 
+std::vector<poly::Group> read_kernels(const LevelFile &in, const ScheduleChoice &choice,
+                                      const Target &target) {
+  const bool by_model = choice.file.empty() && in.level != "group";
+  const model::SplitOptions options = {
+      choice.split.empty() ? (by_model ? "auto" : "none") : choice.split, choice.algorithm};
+  std::vector<poly::Group> kernels;
+  for (const poly::Group &group : read_groups(in))
+    for (poly::Group &part : model::split_group(group, target, options))
+      kernels.push_back(std::move(part));
+  return kernels;
+}
+
 void add_schedule_options(CLI::App &verb, ScheduleChoice &choice) {
   auto *file =
       verb.add_option("--schedule", choice.file, "Use this schedule, not the model's choice");
   verb.add_option("--algorithm", choice.algorithm,
                   fmt::format("Force one: {}", fmt::join(schedule::algorithm_names(), ", ")))
       ->excludes(file);
+  add_split_option(verb, choice.split);
 }
 
 schedule::Schedule choose_schedule(const poly::Group &group, const ScheduleChoice &choice,

@@ -33,9 +33,15 @@ std::vector<poly::Group> read_groups(const LevelFile &in);
 struct ScheduleChoice {
   std::string file;
   std::string algorithm;
+  std::string split; // of reductions (model/split_groups.h); empty: see read_kernels
 };
 
-// --schedule and --algorithm.
+// The groups as they become kernels on a target: with reductions split as asked, else by the model
+// where it also picks the schedules of a program's groups.
+std::vector<poly::Group> read_kernels(const LevelFile &in, const ScheduleChoice &choice,
+                                      const Target &target);
+
+// --schedule, --algorithm and --split.
 void add_schedule_options(CLI::App &verb, ScheduleChoice &choice);
 // Error{Unsupported} says why the schedule is not legal or the algorithm does not fit.
 schedule::Schedule choose_schedule(const poly::Group &group, const ScheduleChoice &choice,

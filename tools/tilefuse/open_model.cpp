@@ -28,6 +28,7 @@ OpenedModel open_on(const program::Program &program, const ModelOptions &options
   Progress progress("compiling");
   const model::SessionOptions session{
       .algorithm = options.algorithm,
+      .split = options.split,
       .records = opened.records.get(),
       .dump_directory = options.dump,
       .progress = [&](int done, int total) { progress.show(done, total); },
@@ -70,6 +71,13 @@ void add_record_options(CLI::App &verb, ModelOptions &options) {
       ->excludes(records);
 }
 
+void add_split_option(CLI::App &verb, std::string &split) {
+  verb.add_option("--split", split,
+                  "Reductions in two kernels: auto (by the cost model), none, or parts of indices, "
+                  "\"c:8 y:2\"")
+      ->type_name("SPLIT");
+}
+
 void add_model_options(CLI::App &verb, ModelOptions &options) {
   verb.add_option("model", options.model, "ONNX model")->required()->type_name("MODEL");
   verb.add_option("--device", options.device,
@@ -88,6 +96,7 @@ void add_model_options(CLI::App &verb, ModelOptions &options) {
   verb.add_option(
       "--algorithm", options.algorithm,
       fmt::format("Force one where it fits: {}", fmt::join(schedule::algorithm_names(), ", ")));
+  add_split_option(verb, options.split);
   verb.add_option("--dump", options.dump, "Write the text of every level of every kernel there")
       ->type_name("DIR");
 }

@@ -31,6 +31,7 @@ struct ModelOptions {
   bool no_records = false;
   std::string dump;
   std::string algorithm;
+  std::string split = "auto"; // of reductions
   std::optional<std::int64_t> batch;
   int threads = 0; // of the CPU device; 0: one per core
 };
@@ -40,6 +41,9 @@ void add_model_options(CLI::App &verb, ModelOptions &options);
 
 // --records and --no-records alone.
 void add_record_options(CLI::App &verb, ModelOptions &options);
+
+// --split alone.
+void add_split_option(CLI::App &verb, std::string &split);
 
 // The model as a program; `shapes` bind symbolic dimensions of inputs.
 program::Program import(const ModelOptions &options,

@@ -96,6 +96,7 @@ report::Explanation explain_schedules(const program::Program &program, const Arg
   options.records = on.records.get();
   if (args.candidates > 0)
     options.candidates = args.candidates;
+  options.split = args.on.split;
   options.sections = report::parse_sections(args.sections);
   return report::explain_with_model(program, options);
 }
@@ -150,6 +151,7 @@ void add_explain(CLI::App &app) {
                    "Explain for this device, by its tuning records where there are any")
       ->type_name("DEVICE");
   add_record_options(*verb, args->on);
+  add_split_option(*verb, args->on.split);
   verb->add_option("--candidates", args->candidates, "How many candidates to print at most")
       ->check(CLI::PositiveNumber);
   verb->add_option("--tile", args->tiles, "With plaidml: judge this tile, 8,32,2,3,16,2,2");

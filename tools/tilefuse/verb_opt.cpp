@@ -81,7 +81,9 @@ std::string convert(const Arguments &args) {
   const Target target = find_target(args.target);
   std::string text;
   int number = 0;
-  for (const poly::Group &group : read_groups(args.in)) {
+  const bool is_split = args.to != "group" || !args.choice.split.empty();
+  for (const poly::Group &group :
+       is_split ? read_kernels(args.in, args.choice, target) : read_groups(args.in)) {
     const bool wanted = args.only < 0 || args.only == number;
     ++number;
     if (!wanted)

@@ -118,7 +118,7 @@ std::string run(const Arguments &args) {
   if (args.in.level == "kernel")
     return run_kernel(args);
   const Target target = find_target(args.target.empty() ? "cpu_avx2" : args.target);
-  const std::vector<poly::Group> groups = read_groups(args.in);
+  const std::vector<poly::Group> groups = read_kernels(args.in, args.choice, target);
   std::string text;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     if (args.only >= 0 && static_cast<std::size_t>(args.only) != i)

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/split_groups.h"
+
+#include <map>
+#include <utility>
+
+#include "base/error.h"
+#include "cost/model.h"
+#include "schedule/algorithms.h"
+#include "search/split.h"
+
+namespace tilefuse::model {
+namespace {
+
+using nest::ReductionSplit;
+
+// As kernels are scheduled afterwards, tuning records aside.
+search::Candidate pick(const nest::Nest &nest, const Target &target, const std::string &algorithm) {
+  if (!algorithm.empty()) {
+    schedule::NamedSchedule named = schedule::named_schedule(algorithm, nest, target);
+    if (named.schedule) {
+      const cost::Estimate estimate = cost::predict(nest, *named.schedule, target);
+      return {std::move(*named.schedule), estimate};
+    }
+  }
+  return search::candidates(nest, target, 1).front();
+}
+
+struct Decision {
+  ReductionSplit split;
+  std::string note;
+};
+
+Decision decide(const poly::Group &group, const Target &target, const SplitOptions &options) {
+  const nest::Nest &nest = group.anchor;
+  if (options.split == "none" || (options.split == "auto" && !group.producers.empty()))
+    return {};
+  if (!group.producers.empty())
+    throw Error(ErrorCode::Unsupported, "nest '" + nest.name + "': it has producers");
+  if (options.split == "auto") {
+    const search::SplitChoice choice =
+        search::choose_split(nest, target, [&](const nest::Nest &part) {
+          return pick(part, target, options.algorithm);
+        });
+    return {choice.split, search::to_text(nest, choice)};
+  }
+  ReductionSplit split = nest::parse_split(nest, options.split, "--split");
+  if (const std::optional<std::string> reason = nest::illegal_split(nest, split))
+    throw Error(ErrorCode::Unsupported, "nest '" + nest.name + "': " + *reason);
+  std::string note = split.empty() ? "" : "split " + options.split + "\n";
+  return {std::move(split), std::move(note)};
+}
+
+std::vector<program::BufferId> buffers_of(const std::vector<int> &slots,
+                                          const poly::PlacedGroup &whole,
+                                          program::BufferId scratch) {
+  std::vector<program::BufferId> buffers;
+  for (const int slot : slots)
+    buffers.push_back(slot < 0 ? scratch : whole.buffers[static_cast<std::size_t>(slot)]);
+  return buffers;
+}
+
+} // namespace
+
+std::vector<poly::Group> split_group(const poly::Group &group, const Target &target,
+                                     const SplitOptions &options, std::string *note) {
+  Decision decision = decide(group, target, options);
+  if (note != nullptr)
+    *note = std::move(decision.note);
+  if (decision.split.empty())
+    return {group};
+  nest::SplitNests nests = nest::split_reduction(group.anchor, decision.split);
+  return {{std::move(nests.partial)}, {std::move(nests.join)}};
+}
+
+std::vector<poly::PlacedGroup> split_groups(std::vector<poly::PlacedGroup> groups,
+                                            program::StoredProgram &stored, const Target &target,
+                                            const SplitOptions &options) {
+  std::map<std::string, Decision> decided;
+  std::vector<poly::PlacedGroup> result;
+  for (poly::PlacedGroup &placed : groups) {
+    const std::string text = poly::to_text(placed.group);
+    auto found = decided.find(text);
+    if (found == decided.end())
+      found = decided.emplace(text, decide(placed.group, target, options)).first;
+    if (!found->second.note.empty())
+      placed.notes.push_back(found->second.note);
+    if (found->second.split.empty()) {
+      result.push_back(std::move(placed));
+      continue;
+    }
+    nest::SplitNests nests = nest::split_reduction(placed.group.anchor, found->second.split);
+    const auto scratch = static_cast<program::BufferId>(stored.buffers.size());
+    const nest::Slot &slot = nests.join.slots[static_cast<std::size_t>(nests.join.inputs[0].slot)];
+    stored.buffers.push_back({.type = slot.type, .elems = slot.elems});
+    result.push_back({{std::move(nests.partial)},
+                      buffers_of(nests.partial_slots, placed, scratch),
+                      placed.origin,
+                      placed.notes});
+    result.push_back({{std::move(nests.join)},
+                      buffers_of(nests.join_slots, placed, scratch),
+                      placed.origin,
+                      placed.notes});
+  }
+  return result;
+}
+
+} // namespace tilefuse::model

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups whose reduction is better done in two kernels (nest/split.h, search/split.h) become two:
+// one that stores parts in a scratch buffer of the arena, one that joins them and does the
+// post-ops.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "poly/group.h"
+#include "program/storage.h"
+#include "target/target.h"
+
+namespace tilefuse::model {
+
+struct SplitOptions {
+  std::string split = "auto"; // by the cost model; "none"; or parts of indices, "c:8 y:2"
+  std::string algorithm;      // that kernels are forced to where it fits, when not empty
+};
+
+// One group, or the partial and the joining one. `note` gets what was weighed, a line each.
+// Error{Unsupported} when the split asked for is not legal.
+std::vector<poly::Group> split_group(const poly::Group &group, const Target &target,
+                                     const SplitOptions &options, std::string *note = nullptr);
+
+// The same for groups in their places: scratch buffers are added to the program's, and what was
+// weighed to the notes. Equal groups are decided once.
+std::vector<poly::PlacedGroup> split_groups(std::vector<poly::PlacedGroup> groups,
+                                            program::StoredProgram &stored, const Target &target,
+                                            const SplitOptions &options);
+
+} // namespace tilefuse::model

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/split.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace tilefuse::search {
+namespace {
+
+using nest::Nest;
+using nest::ReductionSplit;
+
+constexpr double kIdle = 1.3;             // times the least time, above which splits are weighed
+constexpr double kGain = 0.97;            // of the time of the whole nest, that a split must reach
+constexpr std::int64_t kShortestPart = 8; // reduced points
+constexpr std::int64_t kMostParts = 1024;
+constexpr std::int64_t kScratchPerUnit = std::int64_t{1} << 14; // accumulators
+constexpr int kMostWorse = 2; // counts of parts in a row that bring nothing
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+std::int64_t reduced_points(const Nest &nest) {
+  std::int64_t points = 1;
+  for (std::size_t i = at(nest.output_indices); i < nest.indices.size(); ++i)
+    points *= nest.indices[i].extent;
+  return points;
+}
+
+// What arithmetic at peak rate and one trip over every slot take.
+double least_seconds(const Nest &nest, const Target &target) {
+  double bytes = 0;
+  for (const nest::Slot &slot : nest.slots)
+    bytes += static_cast<double>(slot.elems * size_bytes(slot.type));
+  const double peak = target.gflops_per_unit * target.compute_units * 1e9;
+  return target.launch_us * 1e-6 +
+         std::max(nest::flops(nest) / peak, bytes / (target.gbytes_per_s * 1e9));
+}
+
+// The largest divisor of `extent` up to `most`.
+std::int64_t divisor(std::int64_t extent, std::int64_t most) {
+  std::int64_t parts = std::min(extent, most);
+  while (extent % parts != 0)
+    --parts;
+  return parts;
+}
+
+// About `wanted` parts, from the indices in this order.
+ReductionSplit split_in(const Nest &nest, const std::vector<int> &order, std::int64_t wanted) {
+  ReductionSplit split;
+  for (const int i : order) {
+    const std::int64_t parts = divisor(nest.indices[at(i)].extent, wanted);
+    if (parts > 1)
+      split.push_back({i, parts});
+    wanted /= parts;
+  }
+  return split;
+}
+
+class Weighing {
+public:
+  Weighing(const Nest &nest, const Target &target, const Picker &picker)
+      : nest_(nest), target_(target), picker_(picker) {}
+
+  SplitChoice run() {
+    if (nest_.inputs.empty() || nest_.agg == program::Agg::Assign || most_parts() < 2)
+      return std::move(choice_);
+    const double whole = picker_(nest_).estimate.seconds;
+    choice_.weighed.push_back({{}, whole, 0});
+    best_ = whole * kGain;
+    if (whole < kIdle * least_seconds(nest_, target_))
+      return std::move(choice_);
+    for (const std::vector<int> &order : orders())
+      try_parts(order);
+    return std::move(choice_);
+  }
+
+private:
+  std::int64_t most_parts() const {
+    const std::int64_t units = std::max(1, target_.compute_units);
+    return std::min({kMostParts, reduced_points(nest_) / kShortestPart,
+                     units * kScratchPerUnit / nest::output_points(nest_)});
+  }
+
+  // Longest index first; slowest in the first input's memory first.
+  std::vector<std::vector<int>> orders() const {
+    const nest::Linear in = nest::flat(nest_.inputs[0], nest_.indices.size());
+    std::vector<int> by_extent(nest_.indices.size() - at(nest_.output_indices));
+    std::iota(by_extent.begin(), by_extent.end(), nest_.output_indices);
+    std::vector<int> by_stride = by_extent;
+    std::stable_sort(by_extent.begin(), by_extent.end(), [&](int a, int b) {
+      return nest_.indices[at(a)].extent > nest_.indices[at(b)].extent;
+    });
+    std::stable_sort(by_stride.begin(), by_stride.end(), [&](int a, int b) {
+      return std::llabs(in.coeff[at(a)]) > std::llabs(in.coeff[at(b)]);
+    });
+    return {by_extent, by_stride};
+  }
+
+  // Ever more parts, until more bring nothing.
+  void try_parts(const std::vector<int> &order) {
+    int worse = 0;
+    double last = 0;
+    for (std::int64_t wanted = 2; wanted <= most_parts() && worse < kMostWorse; wanted *= 2) {
+      const ReductionSplit split = split_in(nest_, order, wanted);
+      const auto is_known = [&](const WeighedSplit &one) { return one.split == split; };
+      if (split.empty() || std::any_of(choice_.weighed.begin(), choice_.weighed.end(), is_known))
+        continue;
+      const double seconds = weigh(split);
+      worse = last > 0 && seconds > last ? worse + 1 : 0;
+      last = seconds;
+    }
+  }
+
+  double weigh(const ReductionSplit &split) {
+    const nest::SplitNests nests = nest::split_reduction(nest_, split);
+    const WeighedSplit weighed = {split, picker_(nests.partial).estimate.seconds,
+                                  picker_(nests.join).estimate.seconds};
+    choice_.weighed.push_back(weighed);
+    if (weighed.total() < best_) {
+      best_ = weighed.total();
+      choice_.split = split;
+    }
+    return weighed.total();
+  }
+
+  const Nest &nest_;
+  const Target &target_;
+  const Picker &picker_;
+  SplitChoice choice_;
+  double best_ = 0;
+};
+
+} // namespace
+
+SplitChoice choose_split(const Nest &nest, const Target &target, const Picker &picker) {
+  return Weighing(nest, target, picker).run();
+}
+
+std::string to_text(const Nest &nest, const SplitChoice &choice) {
+  if (choice.weighed.size() < 2)
+    return "";
+  std::string text = fmt::format("split {}\n", nest::to_text(nest, choice.split));
+  for (const WeighedSplit &one : choice.weighed) {
+    const std::string join =
+        one.split.empty() ? "" : fmt::format(" + {:.1f} us to join", one.join_seconds * 1e6);
+    text +=
+        fmt::format("  {} {:<20} predicted {:.1f} us{}\n", one.split == choice.split ? '*' : ' ',
+                    nest::to_text(nest, one.split), one.seconds * 1e6, join);
+  }
+  return text;
+}
+
+} // namespace tilefuse::search

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a nest's reduction is done in two kernels, and in how many parts: by the predicted time
+// of the whole nest against that of the partial and the joining nest, each with its launch. A split
+// is weighed where the whole nest is predicted to stay well above what the device's arithmetic and
+// memory allow, because its grid leaves units idle or its reduction is long.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "nest/split.h"
+#include "search/pick.h"
+#include "target/target.h"
+
+namespace tilefuse::search {
+
+// How a nest would be scheduled, and in what time.
+using Picker = std::function<Candidate(const nest::Nest &)>;
+
+struct WeighedSplit {
+  nest::ReductionSplit split; // empty: the whole nest
+  double seconds = 0;         // of the only kernel, or of the partial one
+  double join_seconds = 0;
+  double total() const { return seconds + join_seconds; }
+};
+
+struct SplitChoice {
+  nest::ReductionSplit split;        // empty: none
+  std::vector<WeighedSplit> weighed; // the whole nest first; empty when nothing was weighed
+};
+
+SplitChoice choose_split(const nest::Nest &nest, const Target &target, const Picker &picker);
+
+// One line per split that was weighed, the chosen one marked; nothing when only the whole nest was.
+std::string to_text(const nest::Nest &nest, const SplitChoice &choice);
+
+} // namespace tilefuse::search

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/split.h"
+
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "paths.h"
+
+namespace tilefuse {
+namespace {
+
+Target target_named(const char *name) {
+  for (Target &target : read_targets(TILEFUSE_SOURCE_DIR "/devices"))
+    if (target.name == name)
+      return target;
+  return {};
+}
+
+nest::Nest product(int rows, int columns, int depth) {
+  return nest::parse_nest(fmt::format("nest gemm {{\n  index m {0}, n {1} | k {2}\n"
+                                      "  slot 0 f32 {3}, 1 f32 {4}, 2 f32 {5}\n"
+                                      "  acc f32 = sum mul\n"
+                                      "  in 0 + 0 [m:{0}*{2}, k:{2}*1]\n"
+                                      "  in 1 + 0 [k:{2}*{1}, n:{1}*1]\n"
+                                      "  out 2 + 0 [m:{0}*{1}, n:{1}*1]\n  post acc\n}}\n",
+                                      rows, columns, depth, rows * depth, depth * columns,
+                                      rows * columns));
+}
+
+search::SplitChoice choose(const nest::Nest &nest, const char *name) {
+  const Target target = target_named(name);
+  return search::choose_split(nest, target, [&](const nest::Nest &part) {
+    return search::candidates(part, target, 1).front();
+  });
+}
+
+TEST(ChooseSplit, IdleUnitsGetParts) {
+  const nest::Nest nest = product(64, 64, 65536);
+  const search::SplitChoice choice = choose(nest, "cuda_sm90");
+  ASSERT_FALSE(choice.split.empty());
+  EXPECT_GE(nest::part_count(choice.split), 16);
+  double best = choice.weighed.front().total();
+  for (const search::WeighedSplit &one : choice.weighed)
+    if (one.split == choice.split)
+      best = one.total();
+  EXPECT_LT(best, choice.weighed.front().total() / 4);
+  const std::string text = search::to_text(nest, choice);
+  EXPECT_EQ(text.find("split k:"), 0u) << text;
+  EXPECT_NE(text.find("\n  * k:"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n    none "), std::string::npos) << text;
+}
+
+TEST(ChooseSplit, AFullDeviceKeepsReductionsWhole) {
+  EXPECT_TRUE(choose(product(4096, 4096, 512), "cuda_sm90").split.empty());
+  EXPECT_TRUE(choose(product(49, 512, 512), "cpu_avx2").split.empty());
+  const nest::Nest nest = product(1024, 1024, 16);
+  const search::SplitChoice choice = choose(nest, "cuda_sm90");
+  EXPECT_TRUE(choice.split.empty());
+}
+
+TEST(ChooseSplit, IsTheSameEveryTime) {
+  const nest::Nest nest = product(64, 128, 8192);
+  EXPECT_EQ(search::to_text(nest, choose(nest, "opencl_nvidia")),
+            search::to_text(nest, choose(nest, "opencl_nvidia")));
+}
+
+} // namespace
+} // namespace tilefuse
