@@ -38,8 +38,10 @@ struct KernelReport {
   std::string chosen_by; // "model", "tuned on this device", …
   double flops = 0;
   double bytes = 0;
-  double seconds = 0;  // of the last timed run
+  double begin = 0;    // device seconds since the first kernel of the run began
+  double seconds = 0;  // on the device
   double roofline = 0; // share of what the target's peak and bandwidth allow, 0..1
+  std::string limit;   // which of them is the lower: "arithmetic" or "memory"
 };
 
 struct SessionStats {
@@ -71,8 +73,8 @@ public:
   double run_again();
 
   const SessionStats &stats() const;
-  // Times every kernel by itself on the device.
-  std::vector<KernelReport> profile();
+  // Times every kernel of a run by the device's clock: of `passes` runs, that of median length.
+  std::vector<KernelReport> profile(int passes = 1);
   // The plan as text: buffers, arena offsets, launches.
   std::string plan_text() const;
 

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "base/error.h"
+#include "cost/roofline.h"
 #include "model/compile.h"
 #include "model/dump.h"
 #include "model/model.h"
@@ -19,6 +20,8 @@ using program::BufferId;
 using program::HostTensor;
 using program::TensorId;
 using Clock = std::chrono::steady_clock;
+
+constexpr int kRunsInFront = 3;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -59,6 +62,7 @@ struct Session::State {
   runtime::Binding tensor_binding(TensorId id) const;
   void check_input(const HostTensor &expected, const HostTensor &given) const;
   std::vector<runtime::Launchable *> in_order() const;
+  std::vector<runtime::LaunchTime> trace(int passes) const;
 };
 
 void Session::State::allocate() {
@@ -127,6 +131,24 @@ std::vector<runtime::Launchable *> Session::State::in_order() const {
   return kernels;
 }
 
+// Runs in front keep the device busy while the timed launches are sent.
+std::vector<runtime::LaunchTime> Session::State::trace(int passes) const {
+  const std::vector<runtime::Launchable *> kernels = in_order();
+  std::vector<std::vector<runtime::LaunchTime>> runs;
+  for (int pass = 0; pass < passes; ++pass) {
+    for (int i = 0; i < kRunsInFront; ++i)
+      device.launch_all(kernels);
+    runs.push_back(device.trace(kernels));
+  }
+  const auto seconds = [](const std::vector<runtime::LaunchTime> &run) {
+    return run.empty() ? 0 : run.back().end - run.front().begin;
+  };
+  const auto middle = runs.begin() + passes / 2;
+  std::nth_element(runs.begin(), middle, runs.end(),
+                   [&](const auto &a, const auto &b) { return seconds(a) < seconds(b); });
+  return std::move(*middle);
+}
+
 void Session::State::check_input(const HostTensor &expected, const HostTensor &given) const {
   if (given.type != expected.type)
     throw Error(ErrorCode::Type, fmt::format("input '{}' is {}, the model takes {}", expected.name,
@@ -192,26 +214,27 @@ double Session::run_again() {
   return seconds_since(start);
 }
 
-std::vector<KernelReport> Session::profile() {
+std::vector<KernelReport> Session::profile(int passes) {
   State &s = *state_;
-  const std::vector<runtime::Launchable *> kernels = s.in_order();
-  const std::vector<double> seconds = s.device.time_each(kernels);
+  const std::vector<runtime::LaunchTime> times = s.trace(passes);
   const Target &target = s.device.target();
-  const double peak = target.gflops_per_unit * target.compute_units * 1e9;
   std::vector<KernelReport> reports;
-  for (std::size_t k = 0; k < kernels.size(); ++k) {
+  for (std::size_t k = 0; k < times.size(); ++k) {
     const CompiledKernel &kernel = s.compiled.kernels[k];
     const Package &package = s.compiled.packages[kernel.package];
-    const double least =
-        std::max(package.flops / peak, package.bytes / (target.gbytes_per_s * 1e9));
+    const cost::Roofline least =
+        cost::roofline(package.flops, package.bytes, kernel.schedule, target);
+    const double seconds = times[k].seconds();
     reports.push_back({.name = package.name,
                        .origin = kernel.placed.origin,
                        .schedule = kernel.schedule.name,
                        .chosen_by = kernel.chosen_by,
                        .flops = package.flops,
                        .bytes = package.bytes,
-                       .seconds = seconds[k],
-                       .roofline = seconds[k] > 0 ? least / seconds[k] : 0});
+                       .begin = times[k].begin,
+                       .seconds = seconds,
+                       .roofline = seconds > 0 ? least.seconds() / seconds : 0,
+                       .limit = least.limit()});
   }
   return reports;
 }

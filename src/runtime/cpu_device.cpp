@@ -282,15 +282,18 @@ public:
   void launch(Launchable &kernel) override { run(dynamic_cast<CpuKernel &>(kernel)); }
   void finish() override {}
 
-  std::vector<double> time_each(std::span<Launchable *const> kernels) override {
-    std::vector<double> seconds;
+  std::vector<LaunchTime> trace(std::span<Launchable *const> kernels) override {
+    const auto start = std::chrono::steady_clock::now();
+    const auto now = [&] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    };
+    std::vector<LaunchTime> times;
     for (Launchable *kernel : kernels) {
-      const auto start = std::chrono::steady_clock::now();
+      const double begin = times.empty() ? 0 : now();
       launch(*kernel);
-      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-      seconds.push_back(spent.count());
+      times.push_back({begin, now()});
     }
-    return seconds;
+    return times;
   }
 
 private:

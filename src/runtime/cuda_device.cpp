@@ -280,8 +280,8 @@ public:
     cx_->wait();
   }
 
-  std::vector<double> time_each(std::span<Launchable *const> kernels) override {
-    finish();
+  std::vector<LaunchTime> trace(std::span<Launchable *const> kernels) override {
+    cx_->enter();
     std::vector<std::unique_ptr<CudaEvent>> marks;
     const auto mark = [&] {
       marks.push_back(std::make_unique<CudaEvent>(cx_->api));
@@ -293,15 +293,18 @@ public:
       mark();
     }
     cx_->wait();
-    std::vector<double> seconds;
+    std::vector<LaunchTime> times;
+    double now = 0;
     for (std::size_t i = 0; i + 1 < marks.size(); ++i) {
       float milliseconds = 0;
       check(cx_->api,
             cx_->api.cuEventElapsedTime(&milliseconds, marks[i]->get(), marks[i + 1]->get()),
             "cuEventElapsedTime");
-      seconds.push_back(static_cast<double>(milliseconds) * 1e-3);
+      const double end = now + static_cast<double>(milliseconds) * 1e-3;
+      times.push_back({now, end});
+      now = end;
     }
-    return seconds;
+    return times;
   }
 
 private:

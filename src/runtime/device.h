@@ -30,6 +30,13 @@ struct Binding {
   std::int64_t bytes = 0;  // visible from offset
 };
 
+// When the device ran one launch, in its own seconds since the first launch of the list began.
+struct LaunchTime {
+  double begin = 0;
+  double end = 0;
+  double seconds() const { return end - begin; }
+};
+
 // A loaded kernel with bound arguments, ready to launch many times.
 class Launchable {
 public:
@@ -66,8 +73,11 @@ public:
       launch(*kernel);
   }
   virtual void finish() = 0;
-  // Runs the kernels once and returns device seconds of each, for --verbose and bench.
-  virtual std::vector<double> time_each(std::span<Launchable *const> kernels) = 0;
+  // Runs the kernels once, in order, and waits for them. Work queued before is not waited for
+  // first, so that a device that is busy with it runs the list without gaps from sending.
+  virtual std::vector<LaunchTime> trace(std::span<Launchable *const> kernels) = 0;
+  // Device seconds of each, begun on an idle device.
+  std::vector<double> time_each(std::span<Launchable *const> kernels);
 };
 
 // What was found on this machine, and what was rejected and why.

@@ -6,6 +6,14 @@
 
 namespace tilefuse::runtime {
 
+std::vector<double> Device::time_each(std::span<Launchable *const> kernels) {
+  finish();
+  std::vector<double> seconds;
+  for (const LaunchTime &time : trace(kernels))
+    seconds.push_back(time.seconds());
+  return seconds;
+}
+
 std::unique_ptr<Device> make_device(const std::string &selector, int threads,
                                     const std::vector<Target> &rows) {
   if (selector == "cpu")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -165,7 +166,7 @@ public:
 
   void finish() override { check(api().clFinish(queue_.get()), "clFinish"); }
 
-  std::vector<double> time_each(std::span<Launchable *const> kernels) override {
+  std::vector<LaunchTime> trace(std::span<Launchable *const> kernels) override {
     finish();
     const QueueHandle queue = make_queue(CL_QUEUE_PROFILING_ENABLE);
     std::vector<EventHandle> events;
@@ -175,10 +176,7 @@ public:
       events.emplace_back(api(), event);
     }
     check(api().clFinish(queue.get()), "clFinish");
-    std::vector<double> seconds;
-    for (const EventHandle &event : events)
-      seconds.push_back(event ? seconds_of(event.get()) : 0.0);
-    return seconds;
+    return times_of(events);
   }
 
 private:
@@ -244,15 +242,29 @@ private:
       check(code, fmt::format("clEnqueueNDRangeKernel of '{}'", launchable.name));
   }
 
-  double seconds_of(cl_event event) const {
-    cl_ulong begin = 0;
-    cl_ulong end = 0;
-    check(api().clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof begin, &begin,
-                                        nullptr),
-          "clGetEventProfilingInfo(CL_PROFILING_COMMAND_START)");
-    check(api().clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, nullptr),
-          "clGetEventProfilingInfo(CL_PROFILING_COMMAND_END)");
-    return end > begin ? static_cast<double>(end - begin) * 1e-9 : 0.0;
+  // By launch; those of an empty range (no event) take no time.
+  std::vector<LaunchTime> times_of(const std::vector<EventHandle> &events) const {
+    std::vector<LaunchTime> times;
+    std::optional<cl_ulong> first;
+    double now = 0;
+    for (const EventHandle &event : events) {
+      times.push_back({now, now});
+      if (!event)
+        continue;
+      const cl_ulong begin = nanoseconds(event.get(), CL_PROFILING_COMMAND_START);
+      const cl_ulong end = std::max(begin, nanoseconds(event.get(), CL_PROFILING_COMMAND_END));
+      first = first.value_or(begin);
+      times.back().begin = static_cast<double>(begin - std::min(begin, *first)) * 1e-9;
+      now = times.back().end = times.back().begin + static_cast<double>(end - begin) * 1e-9;
+    }
+    return times;
+  }
+
+  cl_ulong nanoseconds(cl_event event, cl_profiling_info what) const {
+    cl_ulong at = 0;
+    check(api().clGetEventProfilingInfo(event, what, sizeof at, &at, nullptr),
+          fmt::format("clGetEventProfilingInfo({:#x})", what));
+    return at;
   }
 
   std::shared_ptr<OpenclContext> cx_;

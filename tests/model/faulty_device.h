@@ -58,11 +58,11 @@ public:
     device_.write(last, bytes);
   }
   void finish() override { device_.finish(); }
-  std::vector<double> time_each(std::span<runtime::Launchable *const> kernels) override {
+  std::vector<runtime::LaunchTime> trace(std::span<runtime::Launchable *const> kernels) override {
     std::vector<runtime::Launchable *> inner;
     for (runtime::Launchable *kernel : kernels)
       inner.push_back(static_cast<Kernel *>(kernel)->inner.get());
-    return device_.time_each(inner);
+    return device_.trace(inner);
   }
 
 private:

@@ -7,6 +7,7 @@
 
 #include "model/devices.h"
 #include "model/model.h"
+#include "model/watched_device.h"
 #include "nest/fold.h"
 #include "paths.h"
 #include "tile/tile.h"
@@ -134,6 +135,43 @@ TEST(Session, SecondStartCompilesNothing) {
     };
     EXPECT_GT(start(), 0) << on.name;
     EXPECT_EQ(start(), 0) << on.name;
+  }
+}
+
+// A network is one list of launches: the host waits for outputs alone.
+TEST(Session, NothingWaitsInsideANetwork) {
+  const Network network;
+  for (testing::NamedDevice &on : testing::devices()) {
+    testing::WatchedDevice watched(*on.device);
+    runtime::KernelCache cache("", [](const std::string &) {});
+    model::Session session(network.program(), watched, cache, {});
+    watched.calls();
+    session.run({{image()}});
+    EXPECT_EQ(watched.calls(), (std::vector<std::string>{"write", "launch 5", "read"})) << on.name;
+    session.run_again();
+    EXPECT_EQ(watched.calls(), (std::vector<std::string>{"launch 5", "finish"})) << on.name;
+  }
+}
+
+TEST(Session, ProfileIsOneRunByTheDevicesClock) {
+  const Network network;
+  for (testing::NamedDevice &on : testing::devices()) {
+    SCOPED_TRACE(on.name);
+    runtime::KernelCache cache("", [](const std::string &) {});
+    model::Session session(network.program(), *on.device, cache, {});
+    session.run({{image()}});
+    const std::vector<model::KernelReport> kernels = session.profile(3);
+    ASSERT_EQ(kernels.size(), 5U);
+    EXPECT_EQ(kernels[0].begin, 0);
+    for (std::size_t k = 0; k < kernels.size(); ++k) {
+      EXPECT_TRUE(kernels[k].seconds > 0 && kernels[k].seconds < 1) << kernels[k].seconds;
+      EXPECT_GT(kernels[k].roofline, 0); // small tensors stay in caches: above 1 at times
+      EXPECT_GT(kernels[k].bytes, 0);
+      EXPECT_TRUE(kernels[k].limit == "memory" || kernels[k].limit == "arithmetic");
+      if (k > 0) {
+        EXPECT_GE(kernels[k].begin, kernels[k - 1].begin + kernels[k - 1].seconds - 1e-9);
+      }
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The repository's own network on its own pictures, the kernel cache, and the other verbs."""
 import csv
+import json
 import re
 
 import numpy as np
@@ -137,6 +138,19 @@ class Verbs(ToolTest):
         self.assertTrue(all(len(row) == len(rows[0]) for row in rows))
         alone = self.succeed("bench", MODEL, "--device", "cpu", "--repeat", "2", "--csv", "-")
         self.assertEqual(len(alone.splitlines()), len(rows))
+
+    def test_bench_profile_is_a_chrome_trace(self):
+        for device in ("cpu", "opencl"):
+            with self.subTest(device):
+                self.need_device(device)
+                text = self.succeed("bench", MODEL, "--device", device, "--repeat", "3", "--profile", self.folder / "t.json")
+                events = [event for event in json.loads((self.folder / "t.json").read_text())["traceEvents"]
+                          if event["ph"] == "X"]
+                self.assertEqual(len(events), int(re.search(r"kernels +(\d+) per run", text).group(1)))
+                for event in events:
+                    self.assertGreater(event["dur"], 0)
+                    for key in ("kernel", "origin", "schedule", "bytes", "operations", "roofline"):
+                        self.assertIn(key, event["args"])
 
     def test_dump(self):
         self.need_device("cpu")

@@ -10,6 +10,7 @@
 #include "files.h"
 #include "open_model.h"
 #include "progress.h"
+#include "report/chrome_trace.h"
 #include "table.h"
 #include "verbs.h"
 
@@ -19,11 +20,13 @@ namespace {
 using program::HostTensor;
 
 constexpr int kWarmUps = 3;
+constexpr int kMostProfiled = 9; // runs
 
 struct BenchArguments {
   ModelOptions model;
   int repeat = 50;
   std::string csv;
+  std::string profile;
 };
 
 // Uniform in [-1, 1) for float types, in [0, 16) for the others; the same on every start.
@@ -82,7 +85,10 @@ std::string total_line(const std::vector<double> &seconds,
 void bench(const BenchArguments &args) {
   const OpenedModel opened = open_model(import(args.model, {}), args.model);
   const std::vector<double> seconds = measure(*opened.session, args.repeat);
-  const std::vector<model::KernelReport> kernels = opened.session->profile();
+  const std::vector<model::KernelReport> kernels =
+      opened.session->profile(std::min(args.repeat, kMostProfiled));
+  if (!args.profile.empty())
+    write_files({{args.profile, report::chrome_trace(opened.device->name(), kernels)}});
   const Table table = kernel_table(kernels);
   if (args.csv == "-") {
     std::fputs(to_csv(table).c_str(), stdout);
@@ -106,6 +112,9 @@ void add_bench(CLI::App &app) {
       ->check(CLI::Range(1, 1000000))
       ->type_name("N");
   verb->add_option("--csv", args->csv, "Write the kernel table there; - for standard output, alone")
+      ->type_name("FILE");
+  verb->add_option("--profile", args->profile,
+                   "Write one run there as a Chrome trace: every kernel by the device's clock")
       ->type_name("FILE");
   verb->callback([args] { bench(*args); });
 }
