@@ -47,13 +47,46 @@ int available_threads() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
+// What of a region is left to one worker: runs [begin, end) of indices, both in one word. Its owner
+// takes from the front, others from the back.
+class Share {
+public:
+  void set(std::uint32_t begin, std::uint32_t end) { bounds_.store(pack(begin, end)); }
+  // Whether there was a run; its number goes to `run`.
+  bool take(bool from_front, std::uint32_t &run) {
+    std::uint64_t bounds = bounds_.load();
+    while (begin_of(bounds) < end_of(bounds)) {
+      run = from_front ? begin_of(bounds) : end_of(bounds) - 1;
+      const std::uint64_t rest = from_front ? pack(begin_of(bounds) + 1, end_of(bounds))
+                                            : pack(begin_of(bounds), end_of(bounds) - 1);
+      if (bounds_.compare_exchange_weak(bounds, rest))
+        return true;
+    }
+    return false;
+  }
+
+private:
+  static std::uint64_t pack(std::uint32_t begin, std::uint32_t end) {
+    return std::uint64_t{end} << 32 | begin;
+  }
+  static std::uint32_t begin_of(std::uint64_t bounds) { return static_cast<std::uint32_t>(bounds); }
+  static std::uint32_t end_of(std::uint64_t bounds) {
+    return static_cast<std::uint32_t>(bounds >> 32);
+  }
+
+  alignas(64) std::atomic<std::uint64_t> bounds_{0};
+};
+
+constexpr std::int64_t kMostRuns = std::int64_t{1} << 31;
+
 // A region is open from its start until its indices are handed out. A worker enters it by counting
 // itself in `inside` and then seeing it still open, so that the caller waits for no worker that has
 // yet to wake.
 struct ThreadPool::State {
   const std::function<void(int, std::int64_t)> *body = nullptr;
   std::int64_t count = 0;
-  alignas(64) std::atomic<std::int64_t> next{0};
+  std::int64_t run = 1;      // indices that are taken at once
+  std::vector<Share> shares; // by worker
   alignas(64) std::atomic<int> inside{0};
   alignas(64) std::atomic<std::uint64_t> region{0};
   std::atomic<bool> open{false};
@@ -64,20 +97,43 @@ struct ThreadPool::State {
   std::exception_ptr failure;
   std::vector<std::thread> workers;
 
+  void share_out();
+  bool next_run(int worker, std::uint32_t &number);
   void take_indices(int worker);
   void worker_loop(int worker);
   bool wait_for_region(std::uint64_t seen);
 };
 
+void ThreadPool::State::share_out() {
+  run = (count + kMostRuns - 1) / kMostRuns;
+  const std::int64_t runs = (count + run - 1) / run;
+  const std::int64_t all = static_cast<std::int64_t>(shares.size());
+  const auto bound = [&](std::int64_t share) {
+    return static_cast<std::uint32_t>(runs / all * share + runs % all * share / all);
+  };
+  for (std::int64_t s = 0; s < all; ++s)
+    shares[static_cast<std::size_t>(s)].set(bound(s), bound(s + 1));
+}
+
+bool ThreadPool::State::next_run(int worker, std::uint32_t &number) {
+  const std::size_t own = static_cast<std::size_t>(worker);
+  for (std::size_t s = 0; s < shares.size(); ++s)
+    if (shares[(own + s) % shares.size()].take(s == 0, number))
+      return true;
+  return false;
+}
+
 void ThreadPool::State::take_indices(int worker) {
   try {
-    for (std::int64_t i = next.fetch_add(1); i < count; i = next.fetch_add(1))
-      (*body)(worker, i);
+    for (std::uint32_t number = 0; next_run(worker, number);)
+      for (std::int64_t i = number * run; i < std::min(count, (number + 1) * run); ++i)
+        (*body)(worker, i);
   } catch (...) {
     const std::lock_guard lock(mutex);
     if (!failure)
       failure = std::current_exception();
-    next.store(count);
+    for (Share &share : shares)
+      share.set(0, 0);
   }
 }
 
@@ -104,6 +160,7 @@ void ThreadPool::State::worker_loop(int worker) {
 }
 
 ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
+  state_->shares = std::vector<Share>(static_cast<std::size_t>(std::max(1, threads)));
   for (int worker = 1; worker < threads; ++worker)
     state_->workers.emplace_back([state = state_.get(), worker] { state->worker_loop(worker); });
 }
@@ -131,7 +188,7 @@ void ThreadPool::parallel_for(std::int64_t count,
   s.body = &body;
   s.count = count;
   s.failure = nullptr;
-  s.next.store(0);
+  s.share_out();
   s.open.store(true);
   {
     const std::lock_guard lock(s.mutex);

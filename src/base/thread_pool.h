@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Persistent workers for one parallel region at a time. Indices are handed out one by one, so a
-// worker that loses its core delays only the index it holds. Workers spin for a short while after a
+// Persistent workers for one parallel region at a time. Each worker begins with its own stretch of
+// neighbouring indices, the same in every region of as many, so that it finds in its caches what it
+// left there; then it takes the last ones of others. Indices are handed out one by one: a worker
+// that loses its core delays only the index it holds. Workers spin for a short while after a
 // region, then sleep.
 #pragma once
 

@@ -49,6 +49,21 @@ TEST(ThreadPool, OneWorkerNeverRunsTwoIndicesAtOnce) {
   });
 }
 
+TEST(ThreadPool, WorkersBeginWithTheirOwnStretch) {
+  ThreadPool pool(2);
+  std::atomic<int> arrived{0};
+  std::vector<std::int64_t> first(2, -1);
+  pool.parallel_for(10, [&](int worker, std::int64_t i) {
+    if (first[static_cast<std::size_t>(worker)] >= 0)
+      return;
+    first[static_cast<std::size_t>(worker)] = i;
+    ++arrived;
+    while (arrived < 2)
+      std::this_thread::yield();
+  });
+  EXPECT_EQ(first, (std::vector<std::int64_t>{0, 5}));
+}
+
 TEST(ThreadPool, WorkersHelpOnceAwake) {
   ThreadPool pool(2);
   std::atomic<int> arrived{0};
