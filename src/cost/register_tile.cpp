@@ -72,15 +72,19 @@ double RegisterTileCost::fragments(std::size_t input, const std::vector<double> 
   return count;
 }
 
-// Elements that the copies read at all taps of one straight piece of code, each once.
-double RegisterTileCost::distinct(std::size_t input, const std::vector<double> &copies) const {
+// Elements that the copies read at taps of one straight piece of code, each once: at all of them,
+// or only at those of the innermost index.
+double RegisterTileCost::distinct(std::size_t input, const std::vector<double> &copies,
+                                  bool innermost_only) const {
+  const std::size_t innermost = static_cast<std::size_t>(schedule_.order.back());
   double count = 1;
   for (const nest::Dim &dim : streams_[input].dims) {
     double points = 1;
     double range = 1;
     for (std::size_t i = 0; i < dim.at.coeff.size(); ++i) {
       const double step = static_cast<double>(std::llabs(dim.at.coeff[i]));
-      const double times = i < copies.size() ? copies[i] : unrolled(i);
+      const bool is_counted = i == innermost || !innermost_only;
+      const double times = i < copies.size() ? copies[i] : (is_counted ? unrolled(i) : 1);
       points *= step > 0 ? times : 1;
       range += step * (times - 1) * (static_cast<int>(i) == lane_ ? width_ : 1);
     }
@@ -92,7 +96,7 @@ double RegisterTileCost::distinct(std::size_t input, const std::vector<double> &
 // Values of an input that a tap loads: the compiler loads once what overlapping taps share.
 double RegisterTileCost::fragment_loads(std::size_t input,
                                         const std::vector<double> &copies) const {
-  return shares_overlapping_taps(input) ? distinct(input, copies) / body_taps()
+  return shares_overlapping_taps(input) ? distinct(input, copies, false) / body_taps()
                                         : fragments(input, copies);
 }
 
@@ -131,7 +135,7 @@ double RegisterTileCost::live_registers(const std::vector<double> &copies) const
     if (nest_.inputs.size() > 1)
       fewest = std::min(fewest, fragments(k, copies));
     if (shares_overlapping_taps(k))
-      shared = distinct(k, copies);
+      shared = distinct(k, copies, true);
   }
   return (accumulators + std::max(fewest, shared) + 1) * parts_;
 }

@@ -92,6 +92,8 @@ private:
   bool is_guarded() const;
   void clip_taps(Schedule &schedule) const;
   void read_in_place(Schedule &schedule) const;
+  bool reduces_taps_only() const;
+  std::vector<std::int64_t> row_copies(Form form) const;
   std::vector<std::int64_t> lane_widths() const;
   std::int64_t register_need(const Schedule &schedule) const;
   void collect_register_tiles(Form form, std::int64_t lanes);
@@ -166,19 +168,44 @@ void Space::clip_taps(Schedule &schedule) const {
     schedule.splits[i].clip = can_clip(nest_, schedule, i);
 }
 
-// Nothing staged: taps along the pixels are unrolled, so that the pixels can have edges.
+// Nothing staged: taps along the pixels, and along rows of which several are kept, are unrolled, so
+// that these indices can have edges.
 void Space::read_in_place(Schedule &schedule) const {
   for (Fill &fill : schedule.fills)
     fill = fill == Fill::Local ? Fill::Direct : fill;
-  if (pixel_ < 0)
-    return;
-  for (const nest::Operand &input : nest_.inputs)
-    for (const nest::Dim &dim : input.dims)
-      for (std::size_t r = at(nest_.output_indices); r < nest_.indices.size(); ++r)
-        if (dim.guarded && dim.at.coeff[at(pixel_)] != 0 && dim.at.coeff[r] != 0 &&
-            nest_.indices[r].extent <= kMostTaps)
-          schedule.splits[r].keep = nest_.indices[r].extent;
-  schedule.splits[at(pixel_)].edge = can_have_edges(nest_, schedule, at(pixel_));
+  const auto unroll_taps = [&](int index) {
+    for (const nest::Operand &input : nest_.inputs)
+      for (const nest::Dim &dim : input.dims)
+        for (std::size_t r = at(nest_.output_indices); r < nest_.indices.size(); ++r)
+          if (dim.guarded && dim.at.coeff[at(index)] != 0 && dim.at.coeff[r] != 0 &&
+              nest_.indices[r].extent <= kMostTaps)
+            schedule.splits[r].keep = nest_.indices[r].extent;
+  };
+  for (int index : {pixel_, row_})
+    if (index >= 0 && (index == pixel_ || schedule.splits[at(index)].keep > 1)) {
+      unroll_taps(index);
+      schedule.splits[at(index)].edge = can_have_edges(nest_, schedule, at(index));
+    }
+}
+
+// Every reduced index shares a subscript with an output index, as in pooling or depthwise.
+bool Space::reduces_taps_only() const {
+  for (std::size_t r = at(nest_.output_indices); r < nest_.indices.size(); ++r) {
+    bool is_tap = false;
+    for (const nest::Dim &dim : nest_.inputs[0].dims)
+      for (int o = 0; o < nest_.output_indices && dim.at.coeff[r] != 0; ++o)
+        is_tap = is_tap || dim.at.coeff[at(o)] != 0;
+    if (!is_tap)
+      return false;
+  }
+  return true;
+}
+
+// Rows kept in registers share what they read: worth it where little else is computed per element.
+std::vector<std::int64_t> Space::row_copies(Form form) const {
+  if (form == Form::Staged || row_ < 0 || !reduces_taps_only())
+    return {1};
+  return {1, 2, 4};
 }
 
 std::vector<std::int64_t> Space::lane_widths() const {
@@ -218,22 +245,25 @@ void Space::collect_register_tiles(Form form, std::int64_t lanes) {
   for (std::int64_t keep_lane = 1; keep_lane <= most_lanes; ++keep_lane) {
     if (lane_ >= 0 && (keep_lane - 1) * lanes >= extent(lane_))
       break;
-    for (std::int64_t keep = 1; keep <= 14; ++keep) {
-      if (keep > 1 && (pixel_ < 0 || keep > extent(pixel_)))
-        break;
-      Schedule schedule = base();
-      if (lane_ >= 0)
-        schedule.splits[at(lane_)] = {keep_lane * lanes, keep_lane, lanes};
-      if (pixel_ >= 0)
-        schedule.splits[at(pixel_)] = {keep, keep, 1};
-      if (form == Form::InPlace)
-        read_in_place(schedule);
-      clip_taps(schedule);
-      if (register_need(schedule) > budget)
-        break;
-      if (!schedule::illegal(nest_, schedule, target_))
-        register_tiles_.push_back({schedule, cost::predict(nest_, schedule, target_)});
-    }
+    for (std::int64_t rows : row_copies(form))
+      for (std::int64_t keep = 1; keep <= 14; ++keep) {
+        if (keep > 1 && (pixel_ < 0 || keep > extent(pixel_)))
+          break;
+        Schedule schedule = base();
+        if (lane_ >= 0)
+          schedule.splits[at(lane_)] = {keep_lane * lanes, keep_lane, lanes};
+        if (pixel_ >= 0)
+          schedule.splits[at(pixel_)] = {keep, keep, 1};
+        if (rows > 1 && rows <= extent(row_))
+          schedule.splits[at(row_)] = {rows, rows, 1};
+        if (form == Form::InPlace)
+          read_in_place(schedule);
+        clip_taps(schedule);
+        if (register_need(schedule) > budget)
+          break;
+        if (!schedule::illegal(nest_, schedule, target_))
+          register_tiles_.push_back({schedule, cost::predict(nest_, schedule, target_)});
+      }
   }
 }
 
