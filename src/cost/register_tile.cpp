@@ -27,6 +27,8 @@ constexpr double kLoopEnd = 8;
 constexpr double kShortLoopEnd = 1.5;
 constexpr std::int64_t kShortLoop = 16;
 constexpr double kLoopInstructions = 2;
+// Registers of what overlapping taps are multiplied with.
+constexpr double kTapOperands = 2;
 constexpr double kMaskedStore = 10;
 constexpr double kTileOverhead = 24;
 
@@ -135,7 +137,7 @@ double RegisterTileCost::live_registers(const std::vector<double> &copies) const
     if (nest_.inputs.size() > 1)
       fewest = std::min(fewest, fragments(k, copies));
     if (shares_overlapping_taps(k))
-      shared = distinct(k, copies, true);
+      shared = distinct(k, copies, true) + kTapOperands;
   }
   return (accumulators + std::max(fewest, shared) + 1) * parts_;
 }

@@ -89,22 +89,46 @@ Range subscripts(const Nest &nest, const Dim &dim, std::size_t index, const Edge
   return range;
 }
 
-// Pairs of a point of the one output index and taps whose subscript lies inside, over all of them.
+std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+
+// Points of [0, extent) for which start + step * point lies in [0, size).
+std::int64_t points_inside(std::int64_t start, std::int64_t step, std::int64_t extent,
+                           std::int64_t size) {
+  if (step < 0)
+    return points_inside(start + step * (extent - 1), -step, extent, size);
+  const std::int64_t first = std::max<std::int64_t>(0, -floor_div(start, step));
+  const std::int64_t last = std::min(extent - 1, floor_div(size - 1 - start, step));
+  return std::max<std::int64_t>(0, last - first + 1);
+}
+
+constexpr std::int64_t kMostStarts = 64; // taps of which each is counted by itself
+
+// Share of a dimension's points whose subscript lies inside: the longest index is counted at once,
+// for each point of the others.
 double share_inside(const Nest &nest, const Dim &dim) {
-  std::vector<std::int64_t> values = {dim.at.constant};
+  std::size_t longest = 0;
+  const auto moved = [&](std::size_t i) {
+    return dim.at.coeff[i] == 0 ? std::int64_t{0} : nest.indices[i].extent;
+  };
+  for (std::size_t i = 0; i < dim.at.coeff.size(); ++i)
+    longest = moved(i) > moved(longest) ? i : longest;
+  std::vector<std::int64_t> starts = {dim.at.constant};
   for (std::size_t i = 0; i < dim.at.coeff.size(); ++i) {
-    if (dim.at.coeff[i] == 0)
+    if (i == longest || moved(i) == 0)
       continue;
+    if (static_cast<std::int64_t>(starts.size()) * moved(i) > kMostStarts)
+      return 1; // of so many the edge hardly counts
     std::vector<std::int64_t> next;
-    for (std::int64_t value : values)
-      for (std::int64_t p = 0; p < nest.indices[i].extent; ++p)
-        next.push_back(value + dim.at.coeff[i] * p);
-    values = std::move(next);
+    for (std::int64_t start : starts)
+      for (std::int64_t p = 0; p < moved(i); ++p)
+        next.push_back(start + dim.at.coeff[i] * p);
+    starts = std::move(next);
   }
-  const auto inside = std::count_if(values.begin(), values.end(), [&](std::int64_t value) {
-    return value >= 0 && value < dim.size;
-  });
-  return static_cast<double>(inside) / static_cast<double>(values.size());
+  std::int64_t inside = 0;
+  for (std::int64_t start : starts)
+    inside += points_inside(start, dim.at.coeff[longest], moved(longest), dim.size);
+  return static_cast<double>(inside) /
+         static_cast<double>(static_cast<std::int64_t>(starts.size()) * moved(longest));
 }
 
 std::optional<std::string> wrong_clip(const Nest &nest, const Schedule &schedule,
@@ -184,16 +208,10 @@ std::vector<EdgeStep> edge_steps(const Nest &nest, const Schedule &schedule, std
 }
 
 double computed_share(const Nest &nest, const Schedule &schedule) {
-  constexpr std::int64_t kMostPairs = 1 << 14; // of a larger tensor the edge hardly counts
   double share = 1;
   for_dims(nest, [&](std::size_t k, const Dim &dim) {
     const Guard guard = guard_of(nest, schedule, k, dim);
-    if (guard != Guard::Clipped && guard != Guard::Edged)
-      return;
-    std::int64_t pairs = 1;
-    for (std::size_t i = 0; i < dim.at.coeff.size() && pairs <= kMostPairs; ++i)
-      pairs *= dim.at.coeff[i] == 0 ? 1 : std::min(nest.indices[i].extent, kMostPairs + 1);
-    if (pairs <= kMostPairs)
+    if (guard == Guard::Clipped || guard == Guard::Edged)
       share *= share_inside(nest, dim);
   });
   return share;
