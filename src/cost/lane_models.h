@@ -8,7 +8,7 @@ namespace tilefuse::cost {
 
 // Explicit vectors: cores with caches of their own, one block at a time.
 Estimate predict_vector(const nest::Nest &nest, const schedule::Schedule &schedule,
-                        const Target &target);
+                        const Target &target, bool is_result_local = false);
 
 // Work-items: multiprocessors that run many blocks at a time.
 Estimate predict_work_items(const nest::Nest &nest, const schedule::Schedule &schedule,

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "nest/nest.h"
+#include "poly/group.h"
 #include "schedule/schedule.h"
 #include "target/target.h"
 
@@ -65,6 +66,16 @@ Figures figures(const nest::Nest &nest, const schedule::Schedule &schedule, cons
 
 // Requires a legal schedule.
 Estimate predict(const nest::Nest &nest, const schedule::Schedule &schedule, const Target &target);
+
+// Of a group's kernel: the anchor's, with what its producers take. Requires a legal schedule.
+Estimate predict(const poly::Group &group, const schedule::Schedule &schedule,
+                 const Target &target);
+
+// Of a producer's nest under its schedule, for one tile whose results stay in the block's memory.
+Estimate predict_tile(const nest::Nest &tile, const schedule::Schedule &schedule,
+                      const Target &target);
+// Times that one run of a nest under its schedule, of all its blocks, fills an input's buffer.
+double fills(const nest::Nest &nest, const schedule::Schedule &schedule, int input);
 
 // One line per reason, with units.
 std::string explain(const Estimate &estimate);

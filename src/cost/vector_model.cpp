@@ -36,9 +36,11 @@ constexpr double kJumpBytes = 128;
 
 class VectorModel {
 public:
-  VectorModel(const Nest &nest, const Schedule &schedule, const Target &target)
-      : nest_(nest), schedule_(schedule), target_(target), streams_(streams(nest, schedule)),
-        rates_(core_rates(target)), tile_(nest, schedule, target, streams_) {}
+  VectorModel(const Nest &nest, const Schedule &schedule, const Target &target,
+              bool is_result_local)
+      : nest_(nest), schedule_(schedule), target_(target), is_result_local_(is_result_local),
+        streams_(streams(nest, schedule)), rates_(core_rates(target)),
+        tile_(nest, schedule, target, streams_) {}
 
   Estimate run();
 
@@ -76,6 +78,7 @@ private:
   const Nest &nest_;
   const Schedule &schedule_;
   const Target &target_;
+  bool is_result_local_; // a staging buffer
   std::vector<Stream> streams_;
   CoreRates rates_;
   RegisterTileCost tile_;
@@ -158,7 +161,7 @@ double VectorModel::stage_cycles() const {
   const double width = static_cast<double>(vector_width(schedule_));
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
     const int input = static_cast<int>(k);
-    if (!is_staged(schedule_.fills[k]))
+    if (!is_staged(schedule_.fills[k]) || schedule_.fills[k] == schedule::Fill::Produced)
       continue;
     const schedule::StageTile tile = stage_tile(nest_, schedule_, input);
     if (tile.dims.empty())
@@ -227,12 +230,16 @@ double VectorModel::l3_bytes() const {
   double bytes = 0;
   for (std::size_t k = 0; k < streams_.size(); ++k) {
     const double per_block = moved[k] / blocks;
+    if (streams_[k].is_written && is_result_local_)
+      continue;
     if (!streams_[k].is_staged) {
       bytes += per_block * (streams_[k].is_written ? kWritten : 1) * jumps(streams_[k]);
       continue;
     }
     const double buffer = streams_[k].bytes(block_spans);
-    bytes += source(nest_, schedule_, static_cast<int>(k)).bytes(block_spans) + per_block - buffer;
+    bytes += per_block - buffer;
+    if (k >= nest_.inputs.size() || schedule_.fills[k] != schedule::Fill::Produced)
+      bytes += source(nest_, schedule_, static_cast<int>(k)).bytes(block_spans);
     bytes += 2 * buffer > l2 ? kWritten * buffer : 0;
   }
   return bytes;
@@ -360,8 +367,9 @@ Figures vector_figures(const Nest &nest, const Schedule &schedule) {
   return figures;
 }
 
-Estimate predict_vector(const Nest &nest, const Schedule &schedule, const Target &target) {
-  return VectorModel(nest, schedule, target).run();
+Estimate predict_vector(const Nest &nest, const Schedule &schedule, const Target &target,
+                        bool is_result_local) {
+  return VectorModel(nest, schedule, target, is_result_local).run();
 }
 
 } // namespace tilefuse::cost

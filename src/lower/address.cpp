@@ -65,7 +65,7 @@ Form staged_form(const Context &cx, int input, const Source &source) {
 }
 
 Form form_of(const Context &cx, int input) {
-  const Source source = source_of(cx.nest, cx.schedule, input);
+  const Source source = source_of(cx.whole, cx.schedule, input);
   const bool staged = is_staged(cx.schedule.fills[static_cast<std::size_t>(input)]);
   return staged ? staged_form(cx, input, source) : memory_form(cx, source);
 }
@@ -81,7 +81,8 @@ ExprRef input_base(const Context &cx, int input) {
   ExprRef sum = cx.build.integer(form.constant);
   for (std::size_t i = 0; i < cx.outputs(); ++i) {
     const bool from_tile = form.origin[i] != form.inside[i];
-    const ExprRef position = from_tile ? cx.inside[i] : cx.build.add(cx.origin[i], cx.inside[i]);
+    const ExprRef first = cx.build.add(cx.start[i], cx.origin[i]);
+    const ExprRef position = from_tile ? cx.inside[i] : cx.build.add(first, cx.inside[i]);
     sum = plus(cx, sum, position, form.inside[i]);
     sum = plus(cx, sum, cx.lane_at[i], form.near[i]);
   }

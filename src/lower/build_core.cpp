@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "kernel/rules.h"
-#include "lower/arguments.h"
 #include "lower/context.h"
 #include "lower/core_copies.h"
 #include "lower/core_store.h"
+#include "lower/members.h"
 #include "lower/pipeline.h"
 #include "schedule/core.h"
 
@@ -244,16 +244,12 @@ kernel::Kernel build_core(const poly::Group &group, const schedule::Schedule &sc
   const nest::Nest &nest = group.anchor;
   kernel::Kernel kernel;
   kernel::Builder build(kernel);
-  Context cx{.nest = nest, .schedule = schedule, .target = target, .build = build};
-  const std::vector<ExprRef> zeros(nest.indices.size(), build.integer(0));
-  cx.origin = cx.inside = cx.kept = cx.lane_at = cx.chunk = cx.value = zeros;
-  cx.first.assign(nest.indices.size(), nullptr);
-  cx.turn = build.integer(0);
+  Members members(group, schedule, target, build);
+  Context &cx = members.contexts[0];
   kernel.name = kernel_name(nest, schedule, target);
   kernel.blocks = schedule::blocks(nest, schedule);
   kernel.block_size = cx.block_size();
-  kernel.flops = nest::flops(nest);
-  declare_arguments(cx);
+  kernel.flops = flops(group);
   kernel.bytes = bytes_moved(kernel);
   kernel.body = CoreLoops(cx).build();
   return kernel;

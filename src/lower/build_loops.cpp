@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "lower/arguments.h"
 #include "lower/context.h"
+#include "lower/members.h"
 #include "lower/pipeline.h"
 #include "lower/register_tile.h"
 #include "lower/stage.h"
@@ -26,20 +26,6 @@ using kernel::VarId;
 std::int64_t grid_count(const Context &cx, std::size_t i) {
   const std::int64_t tile = cx.schedule.splits[i].tile;
   return (cx.nest.indices[i].extent + tile - 1) / tile;
-}
-
-void declare_stages(Context &cx) {
-  cx.input_buffers = cx.source_buffers;
-  for (std::size_t k = 0; k < cx.nest.inputs.size(); ++k) {
-    if (!is_staged(cx.schedule.fills[k]))
-      continue;
-    const int input = static_cast<int>(k);
-    const schedule::StageTile tile = stage_tile(cx.nest, cx.schedule, input);
-    cx.input_buffers[k] = cx.build.buffer({.name = fmt::format("s{}", k),
-                                           .space = Space::Local,
-                                           .type = {schedule::held_type(cx.nest, input), 1},
-                                           .elems = buffer_elems(cx.schedule, input, tile)});
-  }
 }
 
 // The block's number taken apart, the innermost looped index fastest.
@@ -168,34 +154,34 @@ StmtRef step_loops(Context &cx, std::size_t level) {
 
 } // namespace
 
-kernel::Kernel build_loops(const poly::Group &group, const schedule::Schedule &schedule,
-                           const Target &target) {
-  const nest::Nest &nest = group.anchor;
-  kernel::Kernel kernel;
-  kernel::Builder build(kernel);
-  Context cx{.nest = nest, .schedule = schedule, .target = target, .build = build};
-  const std::vector<ExprRef> zeros(nest.indices.size(), build.integer(0));
-  cx.origin = cx.inside = cx.kept = cx.lane_at = cx.chunk = cx.value = zeros;
-  cx.first.assign(cx.outputs(), nullptr);
-  cx.turn = build.integer(0);
-  kernel.name = kernel_name(nest, schedule, target);
-  kernel.blocks = schedule::blocks(nest, schedule);
-  kernel.block_size = cx.block_size();
-  kernel.flops = nest::flops(nest);
-  declare_arguments(cx);
-  kernel.bytes = bytes_moved(kernel);
-  declare_stages(cx);
-  std::vector<StmtRef> body = declare_origins(cx);
-  const std::vector<StmtRef> lanes = declare_lanes(cx);
-  body.insert(body.end(), lanes.begin(), lanes.end());
+StmtRef tile_loops(Context &cx) {
+  std::vector<StmtRef> body;
   StageOffsets offsets;
   body.push_back(declare_offsets(cx, false, offsets));
   if (const StmtRef fills = fill_stages(cx, -1, offsets)) {
     body.push_back(fills);
     if (cx.block_size() > 1)
-      body.push_back(build.barrier());
+      body.push_back(cx.build.barrier());
   }
   body.push_back(step_loops(cx, 0));
+  return cx.build.block(std::move(body));
+}
+
+kernel::Kernel build_loops(const poly::Group &group, const schedule::Schedule &schedule,
+                           const Target &target) {
+  kernel::Kernel kernel;
+  kernel::Builder build(kernel);
+  Members members(group, schedule, target, build);
+  Context &cx = members.contexts[0];
+  kernel.name = kernel_name(group, schedule, target);
+  kernel.blocks = schedule::blocks(group.anchor, schedule);
+  kernel.block_size = cx.block_size();
+  kernel.flops = flops(group);
+  kernel.bytes = bytes_moved(kernel);
+  std::vector<StmtRef> body = declare_origins(cx);
+  for (Context &member : members.contexts)
+    body.push_back(build.block(declare_lanes(member)));
+  body.push_back(tile_loops(cx));
   kernel.body = build.block(std::move(body));
   return kernel;
 }

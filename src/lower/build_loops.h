@@ -10,11 +10,15 @@
 #pragma once
 
 #include "kernel/nodes.h"
+#include "lower/context.h"
 #include "poly/group.h"
 #include "schedule/schedule.h"
 #include "target/target.h"
 
 namespace tilefuse::lower {
+
+// Fills what is staged once and walks the tile at cx.start + cx.origin.
+kernel::StmtRef tile_loops(Context &cx);
 
 kernel::Kernel build_loops(const poly::Group &group, const schedule::Schedule &schedule,
                            const Target &target);

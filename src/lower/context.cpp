@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/context.h"
 
+#include "lower/members.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::lower {
@@ -11,11 +12,32 @@ int Context::width() const { return static_cast<int>(schedule::vector_width(sche
 
 std::int64_t Context::block_size() const { return schedule::group_size(schedule); }
 
-ExprRef Context::point(std::size_t index) const {
+ExprRef Context::place(std::size_t index) const {
   if (index >= outputs())
     return build.add(chunk[index], value[index]);
   const ExprRef step = first[index] ? first[index] : build.add(origin[index], inside[index]);
   return build.add(build.add(step, kept[index]), lane_at[index]);
+}
+
+ExprRef Context::point(std::size_t index) const {
+  return index < outputs() ? build.add(start[index], place(index)) : place(index);
+}
+
+Context make_context(const Members &members, int member, const Target &target,
+                     kernel::Builder &build) {
+  const nest::Nest &whole = member_nest(members.group, member);
+  Context cx{.nest = members.nests[static_cast<std::size_t>(member)],
+             .schedule = member_schedule(members.schedule, member),
+             .target = target,
+             .build = build,
+             .whole = whole,
+             .members = members,
+             .member = member};
+  const std::vector<ExprRef> zeros(whole.indices.size(), build.integer(0));
+  cx.start = cx.origin = cx.inside = cx.kept = cx.lane_at = cx.chunk = cx.value = zeros;
+  cx.first.assign(whole.indices.size(), nullptr);
+  cx.result_base = cx.turn = build.integer(0);
+  return cx;
 }
 
 ExprRef linear(const Context &cx, const nest::Linear &at, const std::vector<ExprRef> &positions) {
@@ -30,6 +52,13 @@ std::vector<ExprRef> points(const Context &cx) {
   std::vector<ExprRef> all;
   for (std::size_t i = 0; i < cx.nest.indices.size(); ++i)
     all.push_back(cx.point(i));
+  return all;
+}
+
+std::vector<ExprRef> places(const Context &cx) {
+  std::vector<ExprRef> all;
+  for (std::size_t i = 0; i < cx.nest.indices.size(); ++i)
+    all.push_back(cx.place(i));
   return all;
 }
 

@@ -12,20 +12,30 @@
 
 namespace tilefuse::lower {
 
+struct Members;
+
 struct Context {
-  const nest::Nest &nest;
+  const nest::Nest &nest; // of a producer: with the extents of a tile
   const schedule::Schedule &schedule;
   const Target &target;
   kernel::Builder &build;
+  const nest::Nest &whole; // the same nest with its own extents
+  const Members &members;
+  int member = 0;
 
   std::vector<kernel::BufferId> slot_buffers;   // by slot; those that are arguments
   std::vector<kernel::BufferId> source_buffers; // by input: global, as the tensor or packed
   std::vector<kernel::BufferId> input_buffers;  // by input: what the arithmetic reads
 
-  std::vector<kernel::ExprRef> origin;  // output index: first point of the block's tile
-  std::vector<kernel::ExprRef> inside;  // output index: offset of the current step in the tile
-  std::vector<kernel::ExprRef> first;   // output index: first point of an edge step, else null
-  std::vector<kernel::ExprRef> kept;    // output index: offset inside the step (lanes apart)
+  kernel::BufferId result{-1};   // where results go
+  nest::Linear result_form;      // of places
+  kernel::ExprRef result_base{}; // added to it
+
+  std::vector<kernel::ExprRef> start;  // output index: where a producer's tile begins in its tensor
+  std::vector<kernel::ExprRef> origin; // output index: first point of the block's tile
+  std::vector<kernel::ExprRef> inside; // output index: offset of the current step in the tile
+  std::vector<kernel::ExprRef> first;  // output index: first point of an edge step, else null
+  std::vector<kernel::ExprRef> kept;   // output index: offset inside the step (lanes apart)
   std::vector<kernel::ExprRef> lane_at; // output index: offset of this work-item in a copy
   std::vector<kernel::ExprRef> chunk;   // reduced index: first point of the current chunk
   std::vector<kernel::ExprRef> value;   // reduced index: current point in the chunk
@@ -39,14 +49,21 @@ struct Context {
   std::int64_t block_size() const;
   // The current point of an index, this work-item's when lanes are work-items.
   kernel::ExprRef point(std::size_t index) const;
+  // The same within the nest's extents: a tile's own for a producer.
+  kernel::ExprRef place(std::size_t index) const;
 };
+
+// At the first point of everything, without buffers.
+Context make_context(const Members &members, int member, const Target &target,
+                     kernel::Builder &build);
 
 // constant + sum over indices of coefficient * position.
 kernel::ExprRef linear(const Context &cx, const nest::Linear &at,
                        const std::vector<kernel::ExprRef> &positions);
 
-// Points as positions for linear(): point(i) of every index.
+// Points as positions for linear(): point(i) of every index; and place(i).
 std::vector<kernel::ExprRef> points(const Context &cx);
+std::vector<kernel::ExprRef> places(const Context &cx);
 
 // `value`, loaded from a buffer where `inside` holds (null: everywhere), with the neutral value
 // elsewhere when the buffer's type is too narrow for the load to have put it there.

@@ -12,6 +12,7 @@
 #include "lower/code_version.h"
 #include "lower/unroll.h"
 #include "schedule/core.h"
+#include "schedule/members.h"
 
 namespace tilefuse::lower {
 namespace {
@@ -52,6 +53,14 @@ std::string steps(const nest::Nest &nest, const schedule::Schedule &schedule) {
 
 } // namespace
 
+std::string kernel_name(const poly::Group &group, const schedule::Schedule &schedule,
+                        const Target &target) {
+  std::string producers;
+  for (auto p = group.producers.rbegin(); p != group.producers.rend(); ++p)
+    producers += p->nest.name + "_";
+  return producers + kernel_name(group.anchor, schedule, target);
+}
+
 std::string kernel_name(const nest::Nest &nest, const schedule::Schedule &schedule,
                         const Target &target) {
   const int all = static_cast<int>(nest.indices.size());
@@ -68,9 +77,7 @@ std::string_view code_version() { return kCodeVersion; }
 
 kernel::Kernel lower(const poly::Group &group, const schedule::Schedule &schedule,
                      const Target &target, const Observer &observer) {
-  if (!group.producers.empty())
-    throw Error(ErrorCode::Unsupported, "staged producers are not lowered yet");
-  const std::optional<std::string> reason = schedule::illegal(group.anchor, schedule, target);
+  const std::optional<std::string> reason = schedule::illegal(group, schedule, target);
   TILEFUSE_CHECK(!reason, reason.value_or(""));
   const bool has_core = schedule::has_core(schedule);
   kernel::Kernel kernel =

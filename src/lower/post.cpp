@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "lower/post.h"
+
 #include "lower/context.h"
 
 namespace tilefuse::lower {
@@ -38,47 +40,55 @@ bool may_overflow(ScalarOp op) {
   }
 }
 
-ExprRef wrapped(const Context &cx, ExprRef value) {
-  return cx.build.cast(cx.build.cast(value, DType::I64), DType::I32);
+ExprRef wrapped(kernel::Builder &b, ExprRef value) {
+  return b.cast(b.cast(value, DType::I64), DType::I32);
 }
 
 // A tensor's i32 wraps, while the kernel's own i32 is an index: back ends may hold it wider and
 // assume that it does not overflow.
-ExprRef wrapping(const Context &cx, ScalarOp op, std::vector<ExprRef> args) {
+ExprRef wrapping(kernel::Builder &b, ScalarOp op, std::vector<ExprRef> args) {
   for (ExprRef &arg : args)
-    arg = cx.build.cast(arg, DType::I64);
-  return cx.build.cast(cx.build.scalar(op, std::move(args)), DType::I32);
+    arg = b.cast(arg, DType::I64);
+  return b.cast(b.scalar(op, std::move(args)), DType::I32);
 }
 
 // The accumulator as the value the nest means: a reduction of bool is held as a number.
-ExprRef finished(const Context &cx, ExprRef acc, kernel::Type type) {
+ExprRef finished(kernel::Builder &b, ExprRef acc, kernel::Type type) {
   if (type.elem == DType::Bool && acc->type.elem != DType::Bool)
-    return cx.build.scalar(ScalarOp::Ne, {acc, cx.build.real(0, acc->type)});
-  return acc->type.elem == DType::I32 ? wrapped(cx, acc) : acc;
+    return b.scalar(ScalarOp::Ne, {acc, b.real(0, acc->type)});
+  return acc->type.elem == DType::I32 ? wrapped(b, acc) : acc;
 }
 
 } // namespace
 
-ExprRef post_value(const Context &cx, const Expr &post, ExprRef acc, ExprRef valid) {
-  const kernel::Type type{compute_type(post.type), cx.width()};
-  switch (post.kind) {
+ExprRef expr_value(kernel::Builder &b, const Expr &expr, int lanes, ExprRef acc,
+                   const std::function<ExprRef(int)> &load) {
+  const kernel::Type type{compute_type(expr.type), lanes};
+  switch (expr.kind) {
   case Expr::Kind::Acc:
-    return finished(cx, acc, type);
+    return finished(b, acc, type);
   case Expr::Kind::Const:
-    return cx.build.real(post.value, type);
+    return b.real(expr.value, type);
   case Expr::Kind::Operand:
-    return load_extra(cx, cx.nest.extras[static_cast<std::size_t>(post.operand)], valid);
+    return load(expr.operand);
   case Expr::Kind::Cast:
-    return cx.build.cast(post_value(cx, post.args[0], acc, valid), type.elem);
+    return b.cast(expr_value(b, expr.args[0], lanes, acc, load), type.elem);
   case Expr::Kind::Call:
     break;
   }
   std::vector<ExprRef> args;
-  for (const Expr &arg : post.args)
-    args.push_back(post_value(cx, arg, acc, valid));
-  if (type.elem == DType::I32 && may_overflow(post.op))
-    return wrapping(cx, post.op, std::move(args));
-  return cx.build.scalar(post.op, std::move(args));
+  for (const Expr &arg : expr.args)
+    args.push_back(expr_value(b, arg, lanes, acc, load));
+  if (type.elem == DType::I32 && may_overflow(expr.op))
+    return wrapping(b, expr.op, std::move(args));
+  return b.scalar(expr.op, std::move(args));
+}
+
+ExprRef post_value(const Context &cx, const Expr &post, ExprRef acc, ExprRef valid) {
+  const auto load = [&](int operand) {
+    return load_extra(cx, cx.nest.extras[static_cast<std::size_t>(operand)], valid);
+  };
+  return expr_value(cx.build, post, cx.width(), acc, load);
 }
 
 } // namespace tilefuse::lower

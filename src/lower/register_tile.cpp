@@ -141,7 +141,7 @@ ExprRef RegisterTile::valid_lanes() const {
 ExprRef RegisterTile::point_exists(std::size_t index) const {
   if (!ragged_[index])
     return nullptr;
-  return b_.scalar(ScalarOp::Lt, {cx_.point(index), b_.integer(cx_.nest.indices[index].extent)});
+  return b_.scalar(ScalarOp::Lt, {cx_.place(index), b_.integer(cx_.nest.indices[index].extent)});
 }
 
 ExprRef RegisterTile::valid_elems(const nest::Operand *operand, bool spread) const {
@@ -154,7 +154,7 @@ ExprRef RegisterTile::valid_elems(const nest::Operand *operand, bool spread) con
       continue;
     const std::int64_t extent = cx_.nest.indices[i].extent;
     if (spread && static_cast<int>(i) == vector_ && extent % cx_.width() != 0)
-      count = b_.sub(b_.integer(extent), cx_.point(i));
+      count = b_.sub(b_.integer(extent), cx_.place(i));
     else
       all = b_.logical_and(all, point_exists(i));
   }
@@ -378,17 +378,18 @@ StmtRef RegisterTile::accumulate() {
 
 StmtRef RegisterTile::store_results() {
   const std::vector<std::size_t> all = all_copied();
-  const nest::Linear at = nest::flat(cx_.nest.out, cx_.nest.indices.size());
   const std::size_t slot = static_cast<std::size_t>(cx_.nest.out.slot);
-  const std::int64_t lane_stride = vector_ < 0 ? 1 : at.coeff[static_cast<std::size_t>(vector_)];
+  const std::int64_t stride =
+      vector_ < 0 ? 1 : cx_.result_form.coeff[static_cast<std::size_t>(vector_)];
   return for_copies(all, [&] {
     const ExprRef valid = valid_elems(nullptr, cx_.width() > 1);
     const ExprRef acc =
         cx_.nest.inputs.empty() ? nullptr : b_.load(acc_, copy_number(all), cx_.width());
     const ExprRef value = post_value(cx_, cx_.nest.post, acc, valid);
     const ExprRef stored = b_.cast(value, cx_.nest.slots[slot].type);
-    return b_.store(cx_.slot_buffers[slot], linear(cx_, at, points(cx_)), stored,
-                    cx_.width() > 1 ? lane_stride : 1, valid);
+    const ExprRef at = b_.add(cx_.result_base, linear(cx_, cx_.result_form, places(cx_)));
+    return b_.store(cx_.result, at, b_.cast(stored, b_.kernel()[cx_.result].type.elem),
+                    cx_.width() > 1 ? stride : 1, valid);
   });
 }
 

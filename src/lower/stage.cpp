@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/stage.h"
 
+#include "lower/fill_produce.h"
+
 namespace tilefuse::lower {
 
 using kernel::ExprRef;
 using kernel::StmtRef;
+using schedule::Fill;
 
 StmtRef declare_offsets(const Context &cx, bool in_chunks, StageOffsets &offsets) {
   offsets.resize(cx.nest.inputs.size());
   std::vector<StmtRef> lets;
   for (std::size_t k = 0; k < offsets.size(); ++k)
-    if (is_staged(cx.schedule.fills[k]) && !cx.is_vector() &&
-        (cx.schedule.stages[k].at >= 0) == in_chunks)
+    if (is_staged(cx.schedule.fills[k]) && cx.schedule.fills[k] != Fill::Produced &&
+        !cx.is_vector() && (cx.schedule.stages[k].at >= 0) == in_chunks)
       lets.push_back(GroupFill::declare(cx, static_cast<int>(k), offsets[k]));
   return cx.build.block(std::move(lets));
 }
@@ -23,8 +26,11 @@ StmtRef fill_stages(const Context &cx, int level, const StageOffsets &offsets) {
     if (!is_staged(cx.schedule.fills[k]) || stage.at != level || stage.twice)
       continue;
     const int input = static_cast<int>(k);
-    fills.push_back(cx.is_vector() ? fill_by_rows(cx, input)
-                                   : GroupFill(cx, input, offsets[k]).copy());
+    if (cx.schedule.fills[k] == Fill::Produced)
+      fills.push_back(fill_by_producer(cx, input));
+    else
+      fills.push_back(cx.is_vector() ? fill_by_rows(cx, input)
+                                     : GroupFill(cx, input, offsets[k]).copy());
   }
   return fills.empty() ? nullptr : cx.build.block(std::move(fills));
 }

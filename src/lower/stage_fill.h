@@ -7,6 +7,16 @@
 
 namespace tilefuse::lower {
 
+// A tensor that the elements of a tile are made from: the input itself, or what a pointwise
+// producer reads. Element (d0, d1, …) of the tensor that is staged needs the one at base + sum of d
+// * stride.
+struct StageStream {
+  kernel::BufferId from{-1};
+  kernel::ExprRef base{};            // address of the step's first element
+  std::int64_t offset = 0;           // constant part of it
+  std::vector<std::int64_t> strides; // by dimension of the tile
+};
+
 // A tile and where it comes from at the current position.
 struct StageSource {
   StageSource(const Context &cx, int input);
@@ -17,27 +27,36 @@ struct StageSource {
   }
   // Whether a subscript of dimension d of the tile lies in the tensor.
   kernel::ExprRef inside(std::size_t d, kernel::ExprRef subscript) const;
-  kernel::ExprRef load(kernel::ExprRef index, int lanes, kernel::ExprRef valid) const;
+  // Neighbours along the tile's last dimension, from an address per stream: loaded, or what the
+  // pointwise producer makes of them. `valid` of them exist, null: all.
+  kernel::ExprRef value(const std::vector<kernel::ExprRef> &addresses, int lanes,
+                        kernel::ExprRef valid) const;
 
   const Context &cx;
   schedule::Source source;
   schedule::StageTile tile;
-  kernel::BufferId from;
   kernel::BufferId to;
   double fill;
   DType type;                           // that the tile is held in
-  kernel::ExprRef base;                 // address of the step's first element
-  std::vector<kernel::ExprRef> origins; // by dimension of the tile: its first subscript
+  const Context *map = nullptr;         // the pointwise producer, if there is one
+  std::vector<StageStream> streams;     // of a map: by its extras
+  std::vector<kernel::ExprRef> origins; // by dimension of the tile: the first subscript of its box
   std::vector<std::int64_t> multiples;  // by dimension: a number that divides every origin
+
+private:
+  void find_origins(int input);
+  void stream_in_place(int input);
+  void stream_map(int input, const Context &producer);
 };
 
-kernel::StmtRef fill_by_rows(const Context &cx, int input);
+// The whole tile; `pads_only`: no more than what lies outside the tensor.
+kernel::StmtRef fill_by_rows(const Context &cx, int input, bool pads_only = false);
 
 // What a work-item's accesses depend on besides the tile's position: per round the offsets in
 // memory and in the buffer, and by dimension the subscript in the tile where it is checked.
 struct GroupOffsets {
   struct Round {
-    kernel::ExprRef from{};
+    std::vector<kernel::ExprRef> from; // by stream
     kernel::ExprRef to{};
     std::vector<kernel::ExprRef> steps;
   };
@@ -56,12 +75,13 @@ public:
 
 private:
   struct Place {
-    kernel::ExprRef from{};
+    std::vector<kernel::ExprRef> from; // by stream
     kernel::ExprRef to{};
     kernel::ExprRef valid{}; // elements that exist, null: all
   };
   int choose_width() const;
   bool aligned(std::int64_t width) const;
+  bool aligned(const StageStream &stream, std::int64_t width) const;
   bool aligned_in_buffer() const;
   GroupOffsets::Round offsets_at(kernel::ExprRef position) const;
   Place place(const GroupOffsets::Round &offsets) const;

@@ -37,12 +37,20 @@ GroupFill::GroupFill(const Context &cx, int input, const GroupOffsets &offsets)
 // A vector must not straddle the tensor's edge, and must be aligned in memory.
 bool GroupFill::aligned(std::int64_t width) const {
   const std::size_t inner = s_.rank() - 1;
-  const nest::Dim &dim = s_.dim(inner);
-  bool holds = dim.stride == 1 && s_.tile.dims[inner].range % width == 0 &&
-               s_.multiples[inner] % width == 0 && s_.source.offset % width == 0;
-  holds = holds && (!s_.tile.dims[inner].checked || dim.size % width == 0);
-  for (std::size_t d = 0; d < inner; ++d)
-    holds = holds && s_.dim(d).stride % width == 0;
+  const StageDim &dim = s_.tile.dims[inner];
+  return dim.range % width == 0 && s_.multiples[inner] % width == 0 &&
+         (!dim.checked || s_.dim(inner).size % width == 0) &&
+         std::all_of(s_.streams.begin(), s_.streams.end(),
+                     [&](const StageStream &stream) { return aligned(stream, width); });
+}
+
+bool GroupFill::aligned(const StageStream &stream, std::int64_t width) const {
+  const DType elem = b_.kernel()[stream.from].type.elem;
+  if (stream.strides.back() == 0)
+    return true;
+  bool holds = stream.strides.back() == 1 && stream.offset % width == 0 && size_bytes(elem) == 4;
+  for (std::size_t d = 0; d + 1 < s_.rank(); ++d)
+    holds = holds && stream.strides[d] % width == 0;
   for (std::size_t i = 0; i < s_.cx.outputs(); ++i)
     if (s_.source.inside[i])
       holds = holds && s_.source.steps[i] * s_.cx.schedule.splits[i].step() % width == 0;
@@ -50,8 +58,7 @@ bool GroupFill::aligned(std::int64_t width) const {
 }
 
 int GroupFill::choose_width() const {
-  const DType elem = s_.cx.build.kernel()[s_.from].type.elem;
-  if (s_.rank() == 0 || size_bytes(elem) != 4)
+  if (s_.rank() == 0)
     return 1;
   for (int width : {4, 2})
     if (aligned(width))
@@ -69,7 +76,7 @@ ExprRef GroupFill::position(ExprRef round) const {
 }
 
 GroupOffsets::Round GroupFill::offsets_at(ExprRef position) const {
-  GroupOffsets::Round round{b_.integer(0), b_.integer(0), {}};
+  GroupOffsets::Round round{{s_.streams.size(), b_.integer(0)}, b_.integer(0), {}};
   round.steps.assign(s_.rank(), nullptr);
   std::int64_t below = 1; // accesses of the dimensions further in
   for (std::size_t d = s_.rank(); d-- > 0;) {
@@ -80,7 +87,8 @@ GroupOffsets::Round GroupFill::offsets_at(ExprRef position) const {
     if (below * count < accesses_)
       digit = b_.mod(digit, b_.integer(count));
     const ExprRef step = count == 1 ? b_.integer(0) : b_.mul(digit, b_.integer(width));
-    round.from = b_.add(round.from, b_.mul(step, b_.integer(s_.dim(d).stride)));
+    for (std::size_t k = 0; k < s_.streams.size(); ++k)
+      round.from[k] = b_.add(round.from[k], b_.mul(step, b_.integer(s_.streams[k].strides[d])));
     round.to = b_.add(round.to, b_.mul(step, b_.integer(dim.stride)));
     round.steps[d] = step;
     below *= count;
@@ -102,7 +110,8 @@ StmtRef GroupFill::declare(const Context &cx, int input, GroupOffsets &offsets) 
   };
   for (std::int64_t r = 0; r < fill.round_count(); ++r) {
     GroupOffsets::Round round = fill.offsets_at(fill.position(cx.build.integer(r)));
-    round.from = held("from", round.from);
+    for (ExprRef &from : round.from)
+      from = held("from", from);
     round.to = held("to", round.to);
     for (std::size_t d = 0; d < fill.s_.rank(); ++d)
       if (fill.s_.tile.dims[d].checked)
@@ -113,13 +122,17 @@ StmtRef GroupFill::declare(const Context &cx, int input, GroupOffsets &offsets) 
 }
 
 GroupFill::Place GroupFill::place(const GroupOffsets::Round &offsets) const {
-  Place place{b_.add(s_.base, offsets.from), b_.add(buffer_base_, offsets.to), nullptr};
+  Place place{{}, b_.add(buffer_base_, offsets.to), nullptr};
   ExprRef inside = nullptr;
-  for (std::size_t d = s_.rank(); d-- > 0;) {
-    place.from = b_.add(place.from, b_.mul(s_.origins[d], b_.integer(s_.dim(d).stride)));
+  for (std::size_t k = 0; k < s_.streams.size(); ++k) {
+    ExprRef from = b_.add(s_.streams[k].base, offsets.from[k]);
+    for (std::size_t d = s_.rank(); d-- > 0;)
+      from = b_.add(from, b_.mul(s_.origins[d], b_.integer(s_.streams[k].strides[d])));
+    place.from.push_back(from);
+  }
+  for (std::size_t d = s_.rank(); d-- > 0;)
     if (s_.tile.dims[d].checked)
       inside = b_.logical_and(inside, s_.inside(d, b_.add(s_.origins[d], offsets.steps[d])));
-  }
   if (inside)
     place.valid = b_.select(inside, b_.integer(width_), b_.integer(0));
   return place;
@@ -165,7 +178,7 @@ template <typename Body> StmtRef GroupFill::rounds(const Body &body) const {
 
 StmtRef GroupFill::copy() const {
   return rounds([&](ExprRef, const Place &place) {
-    return store(place, s_.load(place.from, width_, place.valid));
+    return store(place, s_.value(place.from, width_, place.valid));
   });
 }
 
@@ -178,7 +191,7 @@ kernel::Buffer GroupFill::register_buffer() const {
 
 StmtRef GroupFill::fetch(kernel::BufferId registers) const {
   return rounds([&](ExprRef round, const Place &place) {
-    return b_.store(registers, round, s_.load(place.from, width_, place.valid));
+    return b_.store(registers, round, s_.value(place.from, width_, place.valid));
   });
 }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "lower/stage_fill.h"
 
 namespace tilefuse::lower {
@@ -11,18 +13,29 @@ using kernel::Type;
 using kernel::VarId;
 using schedule::StageDim;
 
-// Copies one tile into its staging buffer, dimension by dimension.
+using Addresses = std::vector<ExprRef>; // by stream
+
+// Fills one staging tile, or its padding alone, dimension by dimension.
 class RowFill {
 public:
-  RowFill(const Context &cx, int input) : s_(cx, input), b_(cx.build) {}
+  RowFill(const Context &cx, int input, bool pads_only)
+      : s_(cx, input), b_(cx.build), pads_only_(pads_only) {}
 
-  StmtRef build() { return rows(0, s_.base, b_.integer(0)); }
+  StmtRef build() {
+    Addresses bases;
+    for (const StageStream &stream : s_.streams)
+      bases.push_back(stream.base);
+    return rows(0, bases, b_.integer(0));
+  }
 
 private:
-  StmtRef rows(std::size_t d, ExprRef from, ExprRef to);
-  StmtRef row(ExprRef from, ExprRef to);
+  StmtRef rows(std::size_t d, const Addresses &from, ExprRef to);
+  StmtRef row(const Addresses &from, ExprRef to);
   StmtRef fill_run(ExprRef at, ExprRef begin, ExprRef end);
-  StmtRef copy_run(ExprRef from, ExprRef to, ExprRef begin, ExprRef end);
+  StmtRef copy_run(const Addresses &from, ExprRef to, ExprRef begin, ExprRef end);
+  // `from`, moved along dimension d by `steps` elements of the tensor.
+  Addresses moved(const Addresses &from, std::size_t d, ExprRef steps) const;
+  bool is_padded(std::size_t d) const;
   // `body(position, lanes)` over [begin, end): whole vectors first, then single elements.
   template <typename Body> StmtRef run(ExprRef begin, ExprRef end, const Body &body);
 
@@ -30,31 +43,47 @@ private:
 
   StageSource s_;
   kernel::Builder &b_;
+  bool pads_only_;
 };
 
-StmtRef RowFill::rows(std::size_t d, ExprRef from, ExprRef to) {
+Addresses RowFill::moved(const Addresses &from, std::size_t d, ExprRef steps) const {
+  Addresses next = from;
+  for (std::size_t k = 0; k < next.size(); ++k)
+    next[k] = b_.add(next[k], b_.mul(steps, b_.integer(s_.streams[k].strides[d])));
+  return next;
+}
+
+// Whether there is something outside the tensor in dimension d or further in.
+bool RowFill::is_padded(std::size_t d) const {
+  return std::any_of(s_.tile.dims.begin() + static_cast<std::ptrdiff_t>(d), s_.tile.dims.end(),
+                     [](const StageDim &dim) { return dim.checked; });
+}
+
+StmtRef RowFill::rows(std::size_t d, const Addresses &from, ExprRef to) {
+  if (pads_only_ && !is_padded(d))
+    return b_.block({});
   if (s_.rank() == 0)
     return copy_run(from, to, b_.integer(0), b_.integer(1));
-  if (d + 1 == s_.rank())
-    return row(from, to);
   const StageDim &dim = s_.tile.dims[d];
+  if (d + 1 == s_.rank())
+    return row(from, b_.add(to, b_.integer(dim.before)));
   const VarId var = b_.variable("e", {});
   const ExprRef subscript = b_.add(s_.origins[d], b_.var(var));
-  const ExprRef next_from = b_.add(from, b_.mul(subscript, b_.integer(s_.dim(d).stride)));
-  const ExprRef next_to = b_.add(to, b_.mul(b_.var(var), b_.integer(dim.stride)));
-  StmtRef body = rows(d + 1, next_from, next_to);
+  const ExprRef place = b_.add(b_.var(var), b_.integer(dim.before));
+  const ExprRef next_to = b_.add(to, b_.mul(place, b_.integer(dim.stride)));
+  StmtRef body = rows(d + 1, moved(from, d, subscript), next_to);
   if (dim.checked)
     body = b_.branch(s_.inside(d, subscript), body,
                      fill_run(next_to, b_.integer(0), b_.integer(dim.stride)));
-  return b_.loop(var, ForKind::Serial, b_.integer(0), b_.integer(dim.range), 1, body);
+  return b_.loop(var, ForKind::Serial, b_.integer(0), b_.integer(dim.box), 1, body);
 }
 
-StmtRef RowFill::row(ExprRef from, ExprRef to) {
+StmtRef RowFill::row(const Addresses &from, ExprRef to) {
   const std::size_t d = s_.rank() - 1;
   const StageDim &dim = s_.tile.dims[d];
-  const ExprRef first = b_.add(from, b_.mul(s_.origins[d], b_.integer(s_.dim(d).stride)));
+  const Addresses first = moved(from, d, s_.origins[d]);
   const ExprRef zero = b_.integer(0);
-  const ExprRef range = b_.integer(dim.range);
+  const ExprRef range = b_.integer(dim.box);
   if (!dim.checked)
     return copy_run(first, to, zero, range);
   const VarId low = b_.variable("low", {});
@@ -95,22 +124,30 @@ StmtRef RowFill::fill_run(ExprRef at, ExprRef begin, ExprRef end) {
   });
 }
 
-StmtRef RowFill::copy_run(ExprRef from, ExprRef to, ExprRef begin, ExprRef end) {
-  const std::int64_t stride = s_.rank() == 0 ? 1 : s_.dim(s_.rank() - 1).stride;
-  if (stride == 1) {
-    return run(begin, end, [&](ExprRef e, int lanes) {
-      return b_.store(s_.to, b_.add(to, e), s_.load(b_.add(from, e), lanes, nullptr));
-    });
-  }
+// Whole vectors where every stream lies without gaps, or is the same along the row.
+StmtRef RowFill::copy_run(const Addresses &from, ExprRef to, ExprRef begin, ExprRef end) {
+  if (pads_only_)
+    return b_.block({});
+  const std::size_t d = s_.rank() - 1;
+  const bool has_row = s_.rank() > 0;
+  const auto element = [&](ExprRef e, int lanes) {
+    const Addresses at = has_row ? moved(from, d, e) : from;
+    return b_.store(s_.to, b_.add(to, e), s_.value(at, lanes, nullptr));
+  };
+  const bool in_vectors =
+      std::all_of(s_.streams.begin(), s_.streams.end(), [&](const StageStream &stream) {
+        return !has_row || stream.strides[d] == 1 || (s_.map && stream.strides[d] == 0);
+      });
+  if (in_vectors)
+    return run(begin, end, element);
   const VarId var = b_.variable("e", {});
-  const ExprRef e = b_.var(var);
-  const ExprRef source = b_.add(from, b_.mul(e, b_.integer(stride)));
-  return b_.loop(var, ForKind::Serial, begin, end, 1,
-                 b_.store(s_.to, b_.add(to, e), s_.load(source, 1, nullptr)));
+  return b_.loop(var, ForKind::Serial, begin, end, 1, element(b_.var(var), 1));
 }
 
 } // namespace
 
-StmtRef fill_by_rows(const Context &cx, int input) { return RowFill(cx, input).build(); }
+StmtRef fill_by_rows(const Context &cx, int input, bool pads_only) {
+  return RowFill(cx, input, pads_only).build();
+}
 
 } // namespace tilefuse::lower

@@ -45,7 +45,7 @@ Reference::Reference(const KernelCase &kernel_case, std::int64_t samples)
   if (!is_exact(kernel_case) || samples > 0)
     return;
   Slots after = before_;
-  nest::evaluate(nest_of(case_), spans(after));
+  poly::evaluate(case_.group, spans(after));
   exact_ = std::move(after[static_cast<std::size_t>(nest_of(case_).out.slot)]);
 }
 
@@ -98,18 +98,9 @@ std::optional<Divergence> check_kernel(const Reference &reference, const kernel:
   const KernelCase &from = reference.kernel_case();
   Slots slots = reference.before();
   Slots packed;
-  std::vector<std::span<std::byte>> args;
-  const std::vector<schedule::KernelArg> list = kernel_args(nest_of(from), from.schedule);
-  packed.reserve(list.size());
-  for (const schedule::KernelArg &arg : list) {
-    if (arg.slot >= 0) {
-      args.emplace_back(slots[static_cast<std::size_t>(arg.slot)]);
-      continue;
-    }
-    packed.push_back(packed_argument(from, slots, arg.packed_input));
-    args.emplace_back(packed.back());
-  }
-  kernel::SimulationOptions options = simulation_options(nest_of(from), from.schedule, from.target);
+  const std::vector<std::span<std::byte>> args =
+      kernel_arguments(from.group, from.schedule, slots, packed);
+  kernel::SimulationOptions options = simulation_options(from.group, from.schedule, from.target);
   options.target->vector_registers = kManyRegisters;
   options.count = false;
   try {

@@ -53,9 +53,6 @@ private:
   mutable double largest_share_ = 0;
 };
 
-// The bytes of an input in the form that the case's schedule packs it in.
-program::Bytes packed_argument(const KernelCase &kernel_case, const Slots &slots, int input);
-
 // Runs one kernel of the case, at any pass, in the simulator.
 std::optional<Divergence> check_kernel(const Reference &reference, const kernel::Kernel &kernel,
                                        const std::string &stage);

@@ -80,15 +80,16 @@ private:
 std::vector<Bytes> arguments(const Reference &reference) {
   const KernelCase &from = reference.kernel_case();
   std::vector<Bytes> args;
-  for (const schedule::KernelArg &arg : kernel_args(from.group.anchor, from.schedule))
-    args.push_back(arg.slot >= 0 ? reference.before()[static_cast<std::size_t>(arg.slot)]
-                                 : packed_argument(from, reference.before(), arg.packed_input));
+  for (const schedule::KernelArg &arg : kernel_args(from.group, from.schedule)) {
+    const Bytes &slot = reference.before()[static_cast<std::size_t>(slot_of(from.group, arg))];
+    args.push_back(arg.slot >= 0 ? slot : pack(from.group, from.schedule, arg, slot));
+  }
   return args;
 }
 
 // Position of the out slot among the arguments.
 std::size_t written_argument(const KernelCase &from) {
-  const std::vector<schedule::KernelArg> list = kernel_args(from.group.anchor, from.schedule);
+  const std::vector<schedule::KernelArg> list = kernel_args(from.group, from.schedule);
   const auto out = std::find_if(list.begin(), list.end(), [&](const schedule::KernelArg &arg) {
     return arg.slot == from.group.anchor.out.slot;
   });
@@ -96,12 +97,6 @@ std::size_t written_argument(const KernelCase &from) {
 }
 
 } // namespace
-
-Bytes packed_argument(const KernelCase &from, const Slots &slots, int input) {
-  const nest::Nest &nest = from.group.anchor;
-  const int slot = nest.inputs[static_cast<std::size_t>(input)].slot;
-  return pack(nest, from.schedule, input, slots[static_cast<std::size_t>(slot)]);
-}
 
 std::optional<Divergence> check_built(const Reference &reference, const Package &built,
                                       runtime::Device &device, Bytes *stored) {

@@ -18,6 +18,7 @@
 #include "nest/fold.h"
 #include "program/drop_dead.h"
 #include "schedule/algorithms.h"
+#include "search/groups.h"
 #include "search/pick.h"
 
 namespace tilefuse::model {
@@ -55,7 +56,7 @@ Choice choose(const poly::Group &group, const runtime::Device &device,
   if (options.warn)
     options.warn(fmt::format("kernel '{}': {}; scheduled by the cost model", group.anchor.name,
                              named.refusal));
-  return {search::pick(group.anchor, device.target()), "model"};
+  return {search::pick(group, device.target()), "model"};
 }
 
 // Schedules are picked once per distinct group.
@@ -172,9 +173,9 @@ program::Program simplify(const program::Program &program) {
 
 std::string cache_key(const poly::Group &group, const schedule::Schedule &schedule,
                       const runtime::Device &device) {
-  return content_hash(fmt::format(
-      "{}\n{}\n{}\n{}\n{}", poly::to_text(group), schedule::to_text(group.anchor, schedule),
-      to_text(device.target()), device.driver(), lower::code_version()));
+  return content_hash(fmt::format("{}\n{}\n{}\n{}\n{}", poly::to_text(group),
+                                  schedule::to_text(group, schedule), to_text(device.target()),
+                                  device.driver(), lower::code_version()));
 }
 
 Compiled compile(const program::Program &program, runtime::Device &device,

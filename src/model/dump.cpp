@@ -10,6 +10,7 @@
 #include "cost/model.h"
 #include "kernel/text.h"
 #include "lower/pipeline.h"
+#include "schedule/members.h"
 
 namespace tilefuse::model {
 namespace {
@@ -36,9 +37,9 @@ void dump_levels(const std::string &directory, const program::Program &program,
     const poly::Group &group = kernel.placed.group;
     const std::string stem = fmt::format("{:03}", k);
     write_text(folder / (stem + ".group"), poly::to_text(group));
-    write_text(folder / (stem + ".schedule"), schedule::to_text(group.anchor, kernel.schedule));
+    write_text(folder / (stem + ".schedule"), schedule::to_text(group, kernel.schedule));
     write_text(folder / (stem + ".cost"),
-               cost::explain(cost::predict(group.anchor, kernel.schedule, target)));
+               cost::explain(cost::predict(group, kernel.schedule, target)));
     lower::lower(group, kernel.schedule, target,
                  [&](int number, std::string_view pass, const kernel::Kernel &level) {
                    write_text(folder / fmt::format("{}.{}.{}.kernel", stem, number, pass),

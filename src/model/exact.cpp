@@ -31,16 +31,21 @@ double exact_limit(DType type) {
   }
 }
 
-// A bound of |accumulator|, partial results included.
-double accumulated(const nest::Nest &nest) {
+// The same for a type in memory.
+double stored_limit(DType type) {
+  return type == DType::F16 ? 0x1p11 : (type == DType::BF16 ? 0x1p8 : exact_limit(type));
+}
+
+// A bound of |accumulator|, partial results included, from bounds of the inputs.
+double accumulated(const nest::Nest &nest, const std::vector<double> &inputs) {
   double points = 1;
   for (std::size_t i = static_cast<std::size_t>(nest.output_indices); i < nest.indices.size(); ++i)
     points *= static_cast<double>(nest.indices[i].extent);
-  double term = kLargestDrawn;
+  double term = *std::max_element(inputs.begin(), inputs.end());
   if (nest.comb == Comb::Mul)
-    term = kLargestDrawn * kLargestDrawn;
+    term = inputs[0] * inputs[1];
   if (nest.comb == Comb::Add)
-    term = 2 * kLargestDrawn;
+    term = inputs[0] + inputs[1];
   if (nest.agg == Agg::Sum)
     return term * points;
   return nest.agg == Agg::Product ? std::pow(term, points) : term;
@@ -106,18 +111,31 @@ Magnitude magnitude(const Expr &expr, double acc) {
   return result && *result < exact_limit(expr.type) ? result : Magnitude();
 }
 
+// A bound of what a member of the group stores, if all its values are exact.
+Magnitude stored_by(const poly::Group &group, int member) {
+  const nest::Nest &nest = member_nest(group, member);
+  std::vector<double> inputs(nest.inputs.size(), kLargestDrawn);
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    const std::optional<int> producer = producer_of(group, member, static_cast<int>(k));
+    const Magnitude made = producer ? stored_by(group, *producer + 1) : Magnitude(kLargestDrawn);
+    if (!made)
+      return {};
+    inputs[k] = *made;
+  }
+  const double acc = inputs.empty() ? 0 : accumulated(nest, inputs);
+  if (acc >= exact_limit(nest.acc_type))
+    return {};
+  const DType type = nest.slots[static_cast<std::size_t>(nest.out.slot)].type;
+  const Magnitude stored = magnitude(nest.post, acc);
+  const bool last = member == 0 && is_float(type);
+  return stored && (last || *stored < stored_limit(type)) ? stored : Magnitude();
+}
+
 } // namespace
 
 bool is_exact(const KernelCase &kernel_case) {
-  const nest::Nest &nest = kernel_case.group.anchor;
-  if (kernel_case.values != Values::Integers || !kernel_case.given.empty())
-    return false;
-  const double acc = accumulated(nest);
-  if (!nest.inputs.empty() && acc >= exact_limit(nest.acc_type))
-    return false;
-  const DType type = nest.slots[static_cast<std::size_t>(nest.out.slot)].type;
-  const Magnitude stored = magnitude(nest.post, acc);
-  return stored && (is_float(type) || *stored < exact_limit(type));
+  return kernel_case.values == Values::Integers && kernel_case.given.empty() &&
+         stored_by(kernel_case.group, 0).has_value();
 }
 
 } // namespace tilefuse::model

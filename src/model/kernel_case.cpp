@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "schedule/members.h"
 
 namespace tilefuse::model {
 namespace {
@@ -90,7 +91,7 @@ std::string to_hex(const Bytes &bytes) {
 
 void parse_given(const Section &section, KernelCase &into, const std::string &file) {
   const std::uint64_t slot = parse_number(section.words.substr(5), file);
-  const std::vector<nest::Slot> &slots = into.group.anchor.slots;
+  const std::vector<nest::Slot> slots = group_slots(into.group);
   if (slot >= slots.size())
     throw Error(ErrorCode::Shape, fmt::format("the nest has no slot {}", slot), file);
   Bytes bytes = parse_hex(section.body, file);
@@ -137,7 +138,7 @@ bool is_case(std::string_view text) { return text.starts_with(kHeader); }
 std::string to_text(const KernelCase &from) {
   std::string text = fmt::format("{}--- target\n{}--- group\n{}--- schedule\n{}--- data {} {}\n",
                                  kHeader, tilefuse::to_text(from.target), poly::to_text(from.group),
-                                 schedule::to_text(from.group.anchor, from.schedule),
+                                 schedule::to_text(from.group, from.schedule),
                                  from.values == Values::Reals ? "reals" : "integers", from.seed);
   for (const auto &[slot, bytes] : from.given)
     text += fmt::format("--- slot {}\n{}", slot, to_hex(bytes));
@@ -150,7 +151,7 @@ KernelCase parse_case(std::string_view text, const std::string &file) {
   result.target = parse_target(body_of(sections, "target", file), file);
   result.group = poly::parse_group(body_of(sections, "group", file), file);
   result.schedule =
-      schedule::parse_schedule(result.group.anchor, body_of(sections, "schedule", file), file);
+      schedule::parse_schedule(result.group, body_of(sections, "schedule", file), file);
   parse_data(sections, result, file);
   return result;
 }
@@ -159,8 +160,9 @@ std::vector<Bytes> make_slots(const KernelCase &from) {
   const nest::Nest &nest = from.group.anchor;
   Random random(from.seed);
   std::vector<Bytes> slots;
-  for (std::size_t s = 0; s < nest.slots.size(); ++s) {
-    const nest::Slot &slot = nest.slots[s];
+  const std::vector<nest::Slot> all = group_slots(from.group);
+  for (std::size_t s = 0; s < all.size(); ++s) {
+    const nest::Slot &slot = all[s];
     const int number = static_cast<int>(s);
     if (const auto given = from.given.find(number); given != from.given.end()) {
       slots.push_back(given->second);

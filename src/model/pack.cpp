@@ -75,4 +75,10 @@ program::Bytes pack(const nest::Nest &nest, const schedule::Schedule &schedule, 
   return Packer(nest, schedule, input, from).run();
 }
 
+program::Bytes pack(const poly::Group &group, const schedule::Schedule &schedule,
+                    const schedule::KernelArg &arg, std::span<const std::byte> from) {
+  return pack(member_nest(group, arg.member), member_schedule(schedule, arg.member),
+              arg.packed_input, from);
+}
+
 } // namespace tilefuse::model

@@ -7,6 +7,7 @@
 
 #include "nest/nest.h"
 #include "program/program.h"
+#include "schedule/members.h"
 #include "schedule/schedule.h"
 
 namespace tilefuse::model {
@@ -16,5 +17,8 @@ namespace tilefuse::model {
 // are 0.
 program::Bytes pack(const nest::Nest &nest, const schedule::Schedule &schedule, int input,
                     std::span<const std::byte> from);
+// The same for a packed argument of a group's kernel.
+program::Bytes pack(const poly::Group &group, const schedule::Schedule &schedule,
+                    const schedule::KernelArg &arg, std::span<const std::byte> from);
 
 } // namespace tilefuse::model

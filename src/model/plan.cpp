@@ -45,14 +45,13 @@ public:
 private:
   void add_launch(int k) {
     const CompiledKernel &kernel = compiled_.kernels[static_cast<std::size_t>(k)];
-    const nest::Nest &nest = kernel.placed.group.anchor;
+    const poly::Group &group = kernel.placed.group;
     std::vector<PlannedArgument> arguments;
-    for (const schedule::KernelArg &arg : kernel_args(nest, kernel.schedule)) {
-      const int slot =
-          arg.slot >= 0 ? arg.slot : nest.inputs[static_cast<std::size_t>(arg.packed_input)].slot;
-      const BufferId buffer = kernel.placed.buffers[static_cast<std::size_t>(slot)];
+    for (const schedule::KernelArg &arg : kernel_args(group, kernel.schedule)) {
+      const auto slot = static_cast<std::size_t>(slot_of(group, arg));
+      const BufferId buffer = kernel.placed.buffers[slot];
       if (arg.slot < 0) {
-        arguments.push_back({.constant = packed_constant(k, arg.packed_input, buffer)});
+        arguments.push_back({.constant = packed_constant(k, arg, buffer)});
       } else if (compiled_.stored.buffers[at(buffer)].role == Role::Constant) {
         arguments.push_back({.constant = plain_constant(buffer)});
       } else {
@@ -79,16 +78,19 @@ private:
   }
 
   // Kernels with one package and one constant share its packed form.
-  int packed_constant(int k, int input, BufferId buffer) {
+  int packed_constant(int k, const schedule::KernelArg &arg, BufferId buffer) {
     const CompiledKernel &kernel = compiled_.kernels[static_cast<std::size_t>(k)];
-    const auto [found, is_new] = packed_.emplace(std::tuple(kernel.package, input, buffer), 0);
-    const nest::Nest &nest = kernel.placed.group.anchor;
+    const int input = arg.packed_input;
+    const auto [found, is_new] =
+        packed_.emplace(std::tuple(kernel.package, arg.member, input, buffer), 0);
+    const nest::Nest &nest = member_nest(kernel.placed.group, arg.member);
+    const schedule::Schedule &own = member_schedule(kernel.schedule, arg.member);
     if (is_new)
       found->second = add_constant({.buffer = buffer,
                                     .kernel = k,
-                                    .input = input,
-                                    .type = schedule::packed_type(nest, kernel.schedule, input),
-                                    .elems = pack_layout(nest, kernel.schedule, input).elems});
+                                    .packed = arg,
+                                    .type = schedule::packed_type(nest, own, input),
+                                    .elems = pack_layout(nest, own, input).elems});
     return found->second;
   }
 
@@ -158,7 +160,7 @@ private:
   std::int64_t alignment_;
   Plan plan_;
   std::map<BufferId, int> plain_;
-  std::map<std::tuple<std::size_t, int, BufferId>, int> packed_;
+  std::map<std::tuple<std::size_t, int, int, BufferId>, int> packed_;
 };
 
 } // namespace
@@ -176,7 +178,11 @@ std::string to_text(const Plan &plan, const Compiled &compiled) {
     text += fmt::format("constant {} at {} {}[{}]", c, constant.offset,
                         tilefuse::to_string(constant.type), constant.elems);
     if (constant.kernel >= 0)
-      text += fmt::format(" packed launch {} input {}", constant.kernel, constant.input);
+      text +=
+          fmt::format(" packed launch {}{} input {}", constant.kernel,
+                      constant.packed.member > 0 ? fmt::format(" member {}", constant.packed.member)
+                                                 : std::string(),
+                      constant.packed.packed_input);
     text += "\n";
   }
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "model/compile.h"
+#include "schedule/members.h"
 
 namespace tilefuse::model {
 
@@ -34,9 +35,9 @@ struct PlacedBuffer {
 // kernel.
 struct PlannedConstant {
   program::BufferId buffer{};
-  int kernel = -1; // packed: by this kernel's schedule
-  int input = -1;
-  DType type = DType::F32; // elements in device memory
+  int kernel = -1;            // packed: by this kernel's schedule
+  schedule::KernelArg packed; // which of its arguments
+  DType type = DType::F32;    // elements in device memory
   std::int64_t elems = 0;
   std::int64_t offset = 0; // bytes, in the weights memory
 };

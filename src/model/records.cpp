@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "lower/pipeline.h"
+#include "search/groups.h"
 #include "search/pick.h"
 
 namespace tilefuse::model {
@@ -78,7 +79,7 @@ Choice choose_schedule(runtime::RecordStore *records, const poly::Group &group,
   std::string by = "model";
   if (!recorded.starts.empty() && recorded.ignored.empty())
     by += "; starting point from " + recorded.starts.front().from;
-  return {search::pick(group.anchor, device.target()), by};
+  return {search::pick(group, device.target()), by};
 }
 
 } // namespace tilefuse::model

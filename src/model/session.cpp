@@ -95,7 +95,7 @@ void Session::State::upload_constants() {
       continue;
     }
     const CompiledKernel &kernel = compiled.kernels[static_cast<std::size_t>(constant.kernel)];
-    device.write(to, pack(kernel.placed.group.anchor, kernel.schedule, constant.input, data));
+    device.write(to, pack(kernel.placed.group, kernel.schedule, constant.packed, data));
   }
 }
 

@@ -29,10 +29,11 @@ bool reads(const nest::Nest &nest, int slot) {
 }
 
 // Integers from -3 to 3, from 0 where the type has no sign.
-std::vector<program::Bytes> random_slots(const nest::Nest &nest) {
+std::vector<program::Bytes> random_slots(const poly::Group &group) {
+  const nest::Nest &nest = group.anchor;
   std::mt19937 random(kSeed);
   std::vector<program::Bytes> slots;
-  for (const nest::Slot &slot : nest.slots) {
+  for (const nest::Slot &slot : group_slots(group)) {
     program::Bytes &bytes = slots.emplace_back();
     bytes.resize(static_cast<std::size_t>(slot.elems * size_bytes(slot.type)));
     const bool is_signed = slot.type != DType::U8 && slot.type != DType::Bool;
@@ -90,11 +91,11 @@ std::vector<bool> written_elements(const nest::Nest &nest) {
   return written;
 }
 
-std::vector<std::span<std::byte>> kernel_arguments(const nest::Nest &nest,
+std::vector<std::span<std::byte>> kernel_arguments(const poly::Group &group,
                                                    const schedule::Schedule &schedule,
                                                    std::span<program::Bytes> slots,
                                                    std::vector<program::Bytes> &packed) {
-  const std::vector<schedule::KernelArg> list = schedule::kernel_args(nest, schedule);
+  const std::vector<schedule::KernelArg> list = schedule::kernel_args(group, schedule);
   packed.clear();
   packed.reserve(list.size());
   std::vector<std::span<std::byte>> args;
@@ -103,18 +104,18 @@ std::vector<std::span<std::byte>> kernel_arguments(const nest::Nest &nest,
       args.emplace_back(slots[at(arg.slot)]);
       continue;
     }
-    const int slot = nest.inputs[at(arg.packed_input)].slot;
-    packed.push_back(pack(nest, schedule, arg.packed_input, slots[at(slot)]));
+    packed.push_back(pack(group, schedule, arg, slots[at(slot_of(group, arg))]));
     args.emplace_back(packed.back());
   }
   return args;
 }
 
-kernel::SimulationOptions simulation_options(const nest::Nest &nest,
+kernel::SimulationOptions simulation_options(const poly::Group &group,
                                              const schedule::Schedule &schedule,
                                              const Target &target) {
+  const nest::Nest &nest = group.anchor;
   kernel::SimulationOptions options{.target = target};
-  const std::vector<schedule::KernelArg> list = schedule::kernel_args(nest, schedule);
+  const std::vector<schedule::KernelArg> list = schedule::kernel_args(group, schedule);
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (list[i].slot != nest.out.slot)
       continue;
@@ -130,14 +131,14 @@ SimulatedGroup simulate_group(const poly::Group &group, const schedule::Schedule
   const nest::Nest &nest = group.anchor;
   SimulatedGroup result;
   result.kernel = lower::lower(group, schedule, target);
-  std::vector<program::Bytes> slots = random_slots(nest);
+  std::vector<program::Bytes> slots = random_slots(group);
   const program::Bytes before = slots[at(nest.out.slot)];
   std::vector<program::Bytes> expected = slots;
-  nest::evaluate(nest, spans(expected));
-  kernel::SimulationOptions options = simulation_options(nest, schedule, target);
+  poly::evaluate(group, spans(expected));
+  kernel::SimulationOptions options = simulation_options(group, schedule, target);
   options.blocks = blocks;
   std::vector<program::Bytes> packed;
-  const auto args = kernel_arguments(nest, schedule, slots, packed);
+  const auto args = kernel_arguments(group, schedule, slots, packed);
   result.counts = kernel::simulate(result.kernel, args, options);
   const auto out = at(nest.out.slot);
   compare(nest.slots[out], slots[out], expected[out], blocks.empty() ? nullptr : &before, result);

@@ -18,16 +18,16 @@ namespace tilefuse::model {
 // The elements of the out operand's slot that the nest writes.
 std::vector<bool> written_elements(const nest::Nest &nest);
 
-// A kernel's arguments from the bytes of the nest's slots: which buffers they are, in order, with
+// A kernel's arguments from the bytes of the group's slots: which buffers they are, in order, with
 // constants packed as the schedule says. What is packed lies in `packed`.
-std::vector<std::span<std::byte>> kernel_arguments(const nest::Nest &nest,
+std::vector<std::span<std::byte>> kernel_arguments(const poly::Group &group,
                                                    const schedule::Schedule &schedule,
                                                    std::span<program::Bytes> slots,
                                                    std::vector<program::Bytes> &packed);
 
 // What the simulator is to be told of a group's kernel: its target, which elements it must write,
 // and whether it also reads the slot it writes.
-kernel::SimulationOptions simulation_options(const nest::Nest &nest,
+kernel::SimulationOptions simulation_options(const poly::Group &group,
                                              const schedule::Schedule &schedule,
                                              const Target &target);
 

@@ -27,15 +27,13 @@ runtime::Memory *TimedGroup::upload(const program::Bytes &bytes,
 }
 
 std::size_t TimedGroup::add(const schedule::Schedule &schedule, const Package &built) {
-  const nest::Nest &nest = group_.anchor;
   Kernel kernel;
   std::vector<runtime::Binding> bindings;
-  for (const schedule::KernelArg &arg : kernel_args(nest, schedule)) {
-    const auto slot = static_cast<std::size_t>(
-        arg.slot >= 0 ? arg.slot : nest.inputs[static_cast<std::size_t>(arg.packed_input)].slot);
-    runtime::Memory *memory =
-        arg.slot >= 0 ? slots_[slot].get()
-                      : upload(pack(nest, schedule, arg.packed_input, data_[slot]), kernel.packed);
+  for (const schedule::KernelArg &arg : kernel_args(group_, schedule)) {
+    const auto slot = static_cast<std::size_t>(slot_of(group_, arg));
+    runtime::Memory *memory = arg.slot >= 0
+                                  ? slots_[slot].get()
+                                  : upload(pack(group_, schedule, arg, data_[slot]), kernel.packed);
     bindings.push_back({memory, 0, memory->bytes()});
   }
   kernel.launch = device_.load(built, bindings);

@@ -6,6 +6,7 @@
 
 #include "schedule/core.h"
 #include "schedule/guards.h"
+#include "schedule/members.h"
 #include "schedule/schedule.h"
 #include "schedule/staging.h"
 
@@ -237,6 +238,8 @@ Reason wrong_stage(const Nest &nest, const Schedule &schedule, std::size_t k) {
   if (stage.layout != Layout::Plain && schedule.lanes == LaneKind::Vector)
     return fmt::format("input {} is staged {}, a layout for work-items", k,
                        to_string(stage.layout));
+  if (stage.twice && schedule.fills[k] == Fill::Produced)
+    return fmt::format("input {} is produced, and staged twice", k);
   return stage.twice ? wrong_twice(nest, schedule, k) : Reason{};
 }
 
@@ -268,6 +271,10 @@ Reason wrong_core_schedule(const Nest &nest, const Schedule &schedule, const Tar
 } // namespace
 
 Reason illegal(const Nest &nest, const Schedule &schedule, const Target &target) {
+  return illegal(poly::Group{nest, {}}, schedule, target);
+}
+
+Reason illegal_alone(const Nest &nest, const Schedule &schedule, const Target &target) {
   if (Reason reason = wrong_shape(nest, schedule))
     return reason;
   if (has_core(schedule))

@@ -29,9 +29,11 @@
 //
 // A tile of an input reaches the arithmetic directly from memory, or through a `local` staging
 // buffer filled by a copy (which also pads virtual padded tensors). Either way it may lie in memory
-// as a constant that was `pack`ed at load time into the order the loops read it. `stage` fills the
-// buffer once per block, before all loops; `stage K at c` in each chunk of c, then for one step of
-// the outputs; `twice` with two buffers, of which one is read while the next chunk is fetched.
+// as a constant that was `pack`ed at load time into the order the loops read it. `produce` fills
+// the buffer of an input by running the nest that computes it; the rest holds for both. `stage`
+// fills the buffer once per block, before all loops; `stage K at c` in each chunk of c, then for
+// one step of the outputs; `twice` with two buffers, of which one is read while the next chunk is
+// fetched.
 //
 // Subscripts that may leave a tensor read in place are tested at each read, unless the schedule
 // settles the test (schedule/guards.h): `clip r` bounds a loop of reduced r to the taps inside,
@@ -81,8 +83,9 @@ struct LanePart {
   friend bool operator==(const LanePart &, const LanePart &) = default;
 };
 
-// PackedLocal: packed at load time, then staged.
-enum class Fill { Direct, Local, Packed, PackedLocal };
+// PackedLocal: packed at load time, then staged. Produced: staged, and filled by the nest of the
+// group that computes the tensor, under a schedule of its own (schedule/members.h).
+enum class Fill { Direct, Local, Packed, PackedLocal, Produced };
 
 // How a staged tile lies in local memory. Plain: as in the tensor, without gaps. Turned: reduced
 // dimensions outermost and the fastest lanes innermost, rows aligned for vectors and set apart so
@@ -119,6 +122,7 @@ struct Schedule {
   std::vector<Fill> fills;          // by input of the anchor
   std::vector<Stage> stages;        // by input of the anchor
   Core core;
+  std::vector<Schedule> producers = {}; // by producer of the group; unused for pointwise maps
 
   friend bool operator==(const Schedule &, const Schedule &) = default;
 };
@@ -135,7 +139,9 @@ std::vector<LanePart> lane_digits(const Schedule &schedule);
 
 inline bool has_core(const Schedule &schedule) { return schedule.core.op != nullptr; }
 inline bool is_packed(Fill fill) { return fill == Fill::Packed || fill == Fill::PackedLocal; }
-inline bool is_staged(Fill fill) { return fill == Fill::Local || fill == Fill::PackedLocal; }
+inline bool is_staged(Fill fill) {
+  return fill == Fill::Local || fill == Fill::PackedLocal || fill == Fill::Produced;
+}
 
 // Reduced indices that are walked in chunks, in loop order.
 std::vector<int> chunked_indices(const nest::Nest &nest, const Schedule &schedule);
@@ -145,7 +151,7 @@ std::int64_t points_of_step(const nest::Nest &nest, const Schedule &schedule, in
 // Blocks of the whole grid.
 std::int64_t blocks(const nest::Nest &nest, const Schedule &schedule);
 
-// Why `schedule` cannot run `nest` on `target`, or nothing when it can.
+// Why `schedule` cannot run `nest` alone on `target`, or nothing when it can.
 std::optional<std::string> illegal(const nest::Nest &nest, const Schedule &schedule,
                                    const Target &target);
 

@@ -31,6 +31,46 @@ bool overruns(const Nest &nest, const Schedule &schedule, int i, std::int64_t sp
   return extent % (chunked ? schedule.splits[at(i)].tile : span) != 0;
 }
 
+// Points that index i has in the tensor that the nest writes: a tile of a result has fewer.
+std::int64_t points_in_tensor(const Nest &nest, int i) {
+  for (const nest::Dim &dim : nest.out.dims)
+    if (dim.at.coeff[at(i)] == 1 && dim.at.constant == 0 &&
+        std::count(dim.at.coeff.begin(), dim.at.coeff.end(), 0) + 1 ==
+            static_cast<std::ptrdiff_t>(dim.at.coeff.size()))
+      return std::max(dim.size, nest.indices[at(i)].extent);
+  return nest.indices[at(i)].extent;
+}
+
+// The last first point of a tile of index i.
+std::int64_t last_origin(const Nest &nest, const Schedule &schedule, int input, int i) {
+  const std::int64_t extent = nest.indices[at(i)].extent;
+  const bool whole = i >= nest.output_indices && !holds_chunk(nest, schedule, input, i);
+  if (whole)
+    return 0;
+  const bool steps = i < nest.output_indices && schedule.stages[at(input)].at >= 0;
+  const std::int64_t span = steps ? schedule.splits[at(i)].step() : schedule.splits[at(i)].tile;
+  const std::int64_t moved = i < nest.output_indices ? points_in_tensor(nest, i) - extent : 0;
+  return moved + (extent - 1) / span * span;
+}
+
+// Room for a window of the tensor where the box leaves it.
+void make_room(const Nest &nest, const Schedule &schedule, int input, const nest::Dim &dim,
+               StageDim &stage) {
+  stage.made = std::min(stage.box, dim.size);
+  if (!stage.checked)
+    return;
+  std::int64_t first = dim.at.constant + stage.lowest;
+  std::int64_t last = first;
+  for (int i = 0; i < static_cast<int>(nest.indices.size()); ++i) {
+    const std::int64_t reach = dim.at.coeff[at(i)] * last_origin(nest, schedule, input, i);
+    (reach < 0 ? first : last) += reach;
+  }
+  stage.before = std::max<std::int64_t>(0, last + stage.made - dim.size);
+  const std::int64_t after = std::max<std::int64_t>(0, stage.made - stage.box - first);
+  stage.range += stage.before + after;
+  stage.lowest -= stage.before;
+}
+
 StageDim measure(const Nest &nest, const Schedule &schedule, int input, const nest::Dim &dim) {
   StageDim stage;
   std::int64_t highest = 0;
@@ -43,6 +83,9 @@ StageDim measure(const Nest &nest, const Schedule &schedule, int input, const ne
   }
   stage.range = highest - stage.lowest + 1;
   stage.checked = dim.guarded || partial;
+  stage.box = stage.made = stage.range;
+  if (schedule.fills[at(input)] == Fill::Produced)
+    make_room(nest, schedule, input, dim, stage);
   return stage;
 }
 

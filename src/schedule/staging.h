@@ -40,9 +40,14 @@ struct Source {
 Source source_of(const nest::Nest &nest, const Schedule &schedule, int input);
 
 // One dimension of a staging tile: `range` consecutive subscripts of dimension `dim` of the source.
+// A tile that is produced has room around the `box` subscripts that are read: `made` of them, a
+// window moved to lie in the tensor, are computed.
 struct StageDim {
   int dim = 0;
   std::int64_t range = 1;
+  std::int64_t box = 1;    // subscripts that are read
+  std::int64_t before = 0; // of the range, before the box
+  std::int64_t made = 1;   // subscripts that a producer computes: no more than there are
   std::int64_t stride = 1; // elements of the staging buffer
   std::int64_t lowest =
       0; // smallest in-tile offset of the subscript from its value at the tile's origin (<= 0)
@@ -62,13 +67,15 @@ std::int64_t stage_bytes(const nest::Nest &nest, const Schedule &schedule, int i
 // The staging buffer of `input` holds one chunk of reduced index `index`, not all of it.
 bool holds_chunk(const nest::Nest &nest, const Schedule &schedule, int input, int index);
 
-// One argument of the kernel: a slot of the nest, or the packed form of an input.
+// One argument of the kernel: a slot of the group, or the packed form of an input of a member.
 struct KernelArg {
   int slot = -1;
   int packed_input = -1;
+  int member = 0;
+  friend bool operator==(const KernelArg &, const KernelArg &) = default;
 };
 
-// Slots that are read or written in place, in slot order, then packed inputs.
+// Slots that are read or written in place, in slot order, then packed inputs: of a nest alone.
 std::vector<KernelArg> kernel_args(const nest::Nest &nest, const Schedule &schedule);
 
 // The value a guarded input reads outside its tensor so that the point contributes nothing, if

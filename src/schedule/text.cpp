@@ -87,11 +87,11 @@ void parse_pack(Scanner &scanner, Schedule &schedule) {
   fill = is_staged(fill) ? Fill::PackedLocal : Fill::Packed;
 }
 
-// "stage 0", "stage 1 at c turned twice".
-void parse_stage(const Nest &nest, Scanner &scanner, Schedule &schedule) {
+// "stage 0", "stage 1 at c turned twice", "produce 0 at c".
+void parse_stage(const Nest &nest, Scanner &scanner, Schedule &schedule, bool is_produced) {
   const std::size_t input = parse_input(scanner, schedule);
   Fill &fill = schedule.fills[input];
-  fill = is_packed(fill) ? Fill::PackedLocal : Fill::Local;
+  fill = is_packed(fill) ? Fill::PackedLocal : (is_produced ? Fill::Produced : Fill::Local);
   Stage &stage = schedule.stages[input];
   if (scanner.accept("at"))
     stage.at = find_index(nest, scanner);
@@ -135,11 +135,13 @@ void parse_line(const Nest &nest, Scanner &scanner, Schedule &schedule) {
   if (scanner.accept("core"))
     return parse_core(scanner, schedule);
   if (scanner.accept("stage"))
-    return parse_stage(nest, scanner, schedule);
+    return parse_stage(nest, scanner, schedule, false);
+  if (scanner.accept("produce"))
+    return parse_stage(nest, scanner, schedule, true);
   if (scanner.accept("pack"))
     return parse_pack(scanner, schedule);
   if (!scanner.accept("loop"))
-    scanner.fail("tile, lane, vec, keep, clip, edge, core, loop, pack or stage");
+    scanner.fail("tile, lane, vec, keep, clip, edge, core, loop, pack, produce or stage");
   schedule.order.clear();
   while (scanner.peek().kind == TokenKind::Name && scanner.peek().line == line)
     schedule.order.push_back(find_index(nest, scanner));
@@ -203,7 +205,8 @@ std::string to_text(const Nest &nest, const Schedule &schedule) {
     if (is_packed(schedule.fills[k]))
       line("pack", fmt::format(" {}", k));
     if (is_staged(schedule.fills[k]))
-      line("stage", stage_text(nest, schedule, k));
+      line(schedule.fills[k] == Fill::Produced ? "produce" : "stage",
+           stage_text(nest, schedule, k));
   }
   return text;
 }

@@ -13,10 +13,10 @@
 namespace tilefuse::search {
 
 // A random legal schedule, named `sample`: any lane indices and widths, register copies, block
-// tiles (divisors of an extent or not), chunks of reduced indices, loop order, fills and layouts. A draw that breaks a rule is repaired by
-// giving up what broke it. Lanes over several indices, vectors inside work-items, chunks and
-// staging levels are not drawn. Nothing when no draw of a number of tries could be made legal. The
-// same state of `random` gives the same schedule.
+// tiles (divisors of an extent or not), chunks of reduced indices, loop order, fills and layouts. A
+// draw that breaks a rule is repaired by giving up what broke it. Lanes over several indices,
+// vectors inside work-items, chunks and staging levels are not drawn. Nothing when no draw of a
+// number of tries could be made legal. The same state of `random` gives the same schedule.
 std::optional<schedule::Schedule> sample(const nest::Nest &nest, const Target &target,
                                          Random &random);
 

@@ -420,7 +420,7 @@ std::vector<std::byte> simulated(const Nest &nest, const Schedule &schedule, con
                                  std::vector<std::vector<std::byte>> slots) {
   std::vector<std::vector<std::byte>> packed;
   const std::vector<std::span<std::byte>> args = arguments(nest, schedule, slots, packed);
-  kernel::SimulationOptions options = model::simulation_options(nest, schedule, target);
+  kernel::SimulationOptions options = model::simulation_options({nest, {}}, schedule, target);
   options.target->vector_registers = 1 << 20; // a random schedule may spill
   options.count = false;
   kernel::simulate(lower::lower({nest}, schedule, target), args, options);

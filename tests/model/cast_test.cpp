@@ -50,14 +50,14 @@ void expect_same(runtime::Device &device, const nest::Nest &nest, const program:
   const kernel::Kernel kernel = lower::lower({nest}, schedule, device.target());
   std::vector<program::Bytes> packed;
   std::vector<program::Bytes> slots = slots_of(nest);
-  kernel::simulate(kernel, model::kernel_arguments(nest, schedule, slots, packed));
+  kernel::simulate(kernel, model::kernel_arguments({nest, {}}, schedule, slots, packed));
   EXPECT_EQ(slots[1], expected) << "simulated\n" << nest::to_text(nest);
   std::string why;
   const auto emitter = emit::make_emitter(device.target(), &why);
   ASSERT_NE(emitter, nullptr) << why;
   const Package built = device.build({emitter->emit(kernel, device.target())})[0];
   slots = slots_of(nest);
-  runtime::run_package(device, built, model::kernel_arguments(nest, schedule, slots, packed));
+  runtime::run_package(device, built, model::kernel_arguments({nest, {}}, schedule, slots, packed));
   EXPECT_EQ(slots[1], expected) << device.name() << "\n" << nest::to_text(nest);
 }
 

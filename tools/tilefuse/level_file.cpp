@@ -18,6 +18,7 @@
 #include "paths.h"
 #include "program/gradient.h"
 #include "schedule/algorithms.h"
+#include "search/groups.h"
 #include "search/pick.h"
 #include "tile/tile.h"
 
@@ -112,9 +113,9 @@ schedule::Schedule choose_schedule(const poly::Group &group, const ScheduleChoic
     return std::move(*named.schedule);
   }
   const schedule::Schedule schedule =
-      choice.file.empty() ? search::pick(nest, target)
-                          : schedule::parse_schedule(nest, read_file(choice.file), choice.file);
-  if (const std::optional<std::string> reason = schedule::illegal(nest, schedule, target))
+      choice.file.empty() ? search::pick(group, target)
+                          : schedule::parse_schedule(group, read_file(choice.file), choice.file);
+  if (const std::optional<std::string> reason = schedule::illegal(group, schedule, target))
     throw Error(ErrorCode::Unsupported, "the schedule is not legal: " + *reason, choice.file);
   return schedule;
 }

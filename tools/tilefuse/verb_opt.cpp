@@ -16,6 +16,7 @@
 #include "lower/pipeline.h"
 #include "model/compile.h"
 #include "poly/group.h"
+#include "schedule/members.h"
 #include "verbs.h"
 
 namespace tilefuse::tool {
@@ -53,7 +54,7 @@ std::string package_text(const kernel::Kernel &kernel, const Target &target) {
 std::string lower_group(const poly::Group &group, const Arguments &args, const Target &target) {
   const schedule::Schedule schedule = choose_schedule(group, args.choice, target);
   if (args.to == "schedule")
-    return schedule::to_text(group.anchor, schedule);
+    return schedule::to_text(group, schedule);
   const kernel::Kernel kernel = lower::lower(group, schedule, target);
   return args.to == "kernel" ? kernel::to_text(kernel) : package_text(kernel, target);
 }

@@ -78,7 +78,7 @@ std::string run_group(const poly::Group &group, const Arguments &args, const Tar
                             result.kernel.name, result.different, result.compared,
                             result.first_difference));
   }
-  const cost::Estimate estimate = cost::predict(group.anchor, schedule, target);
+  const cost::Estimate estimate = cost::predict(group, schedule, target);
   const std::vector<model::Figure> figures = model::compare_figures(
       result.counts, result.kernel, cost::figures(group.anchor, schedule, target));
   return fmt::format("kernel {}\n{} elements equal the evaluator's\n\n{}\n{}\ncost model\n{}",

@@ -11,6 +11,7 @@
 #include "open_model.h"
 #include "progress.h"
 #include "run_inputs.h"
+#include "schedule/members.h"
 #include "table.h"
 #include "verbs.h"
 
@@ -35,7 +36,7 @@ struct VerifyArguments {
 // A stored case: simulated after every pass, and run on the device when one is asked for.
 void verify_case(const VerifyArguments &args, const std::string &text) {
   const model::KernelCase stored = model::parse_case(text, args.model.model);
-  if (const auto reason = schedule::illegal(stored.group.anchor, stored.schedule, stored.target))
+  if (const auto reason = schedule::illegal(stored.group, stored.schedule, stored.target))
     throw Error(ErrorCode::Unsupported, "the schedule is not legal: " + *reason, args.model.model);
   const model::Reference reference(stored, args.samples);
   if (const auto divergence = model::check_simulated(reference))

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/members.h"
+
+#include <fmt/format.h>
+
+#include "schedule/members.h"
+
+namespace tilefuse::lower {
+namespace {
+
+using kernel::BufferId;
+using kernel::Space;
+using schedule::KernelArg;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// The buffers of the kernel's arguments, by argument.
+std::vector<BufferId> declare_arguments(const Members &members, kernel::Builder &build,
+                                        const std::vector<KernelArg> &args) {
+  const std::vector<nest::Slot> slots = group_slots(members.group);
+  std::vector<BufferId> buffers;
+  for (std::size_t a = 0; a < args.size(); ++a) {
+    kernel::Buffer buffer{.name = fmt::format("b{}", a), .space = Space::Global};
+    if (args[a].slot >= 0) {
+      buffer.type = {slots[at(args[a].slot)].type, 1};
+      buffer.elems = slots[at(args[a].slot)].elems;
+      buffer.written = args[a].slot == members.group.anchor.out.slot;
+    } else {
+      const nest::Nest &nest = member_nest(members.group, args[a].member);
+      const schedule::Schedule &own = member_schedule(members.schedule, args[a].member);
+      buffer.type = {schedule::packed_type(nest, own, args[a].packed_input), 1};
+      buffer.elems = pack_layout(nest, own, args[a].packed_input).elems;
+    }
+    buffers.push_back(build.buffer(buffer));
+  }
+  return buffers;
+}
+
+// Where the member finds its slots and inputs in memory.
+void bind(Context &cx, const std::vector<KernelArg> &args, const std::vector<BufferId> &buffers) {
+  cx.slot_buffers.assign(cx.nest.slots.size(), BufferId{-1});
+  cx.source_buffers.assign(cx.nest.inputs.size(), BufferId{-1});
+  for (std::size_t a = 0; a < args.size(); ++a) {
+    if (args[a].slot < 0 && args[a].member == cx.member)
+      cx.source_buffers[at(args[a].packed_input)] = buffers[a];
+    for (std::size_t s = 0; s < cx.nest.slots.size(); ++s)
+      if (args[a].slot >= 0 &&
+          args[a].slot == group_slot(cx.members.group, cx.member, static_cast<int>(s)))
+        cx.slot_buffers[s] = buffers[a];
+  }
+  for (std::size_t k = 0; k < cx.nest.inputs.size(); ++k)
+    if (!is_packed(cx.schedule.fills[k]))
+      cx.source_buffers[k] = cx.slot_buffers[at(cx.nest.inputs[k].slot)];
+}
+
+void declare_stages(Context &cx) {
+  cx.input_buffers = cx.source_buffers;
+  for (std::size_t k = 0; k < cx.nest.inputs.size(); ++k) {
+    if (!is_staged(cx.schedule.fills[k]))
+      continue;
+    const int input = static_cast<int>(k);
+    const schedule::StageTile tile = stage_tile(cx.nest, cx.schedule, input);
+    cx.input_buffers[k] = cx.build.buffer({.name = fmt::format("s{}", k),
+                                           .space = Space::Local,
+                                           .type = {schedule::held_type(cx.nest, input), 1},
+                                           .elems = buffer_elems(cx.schedule, input, tile)});
+  }
+}
+
+} // namespace
+
+Members::Members(const poly::Group &from, const schedule::Schedule &how, const Target &target,
+                 kernel::Builder &build)
+    : group(from), schedule(how), nests(tile_nests(from, how)) {
+  const std::vector<KernelArg> args = kernel_args(group, schedule);
+  const std::vector<BufferId> buffers = declare_arguments(*this, build, args);
+  contexts.reserve(nests.size());
+  for (int m = 0; m < static_cast<int>(nests.size()); ++m) {
+    Context &cx = contexts.emplace_back(make_context(*this, m, target, build));
+    bind(cx, args, buffers);
+    if (m == 0) {
+      cx.result = cx.slot_buffers[at(cx.nest.out.slot)];
+      cx.result_form = nest::flat(cx.nest.out, cx.nest.indices.size());
+    }
+    if (!has_core(cx.schedule))
+      declare_stages(cx);
+  }
+}
+
+double flops(const poly::Group &group) {
+  double sum = nest::flops(group.anchor);
+  for (const poly::Producer &producer : group.producers)
+    sum += nest::flops(producer.nest);
+  return sum;
+}
+
+double bytes_moved(const kernel::Kernel &kernel) {
+  double bytes = 0;
+  for (const kernel::Buffer &buffer : kernel.buffers)
+    if (buffer.space == Space::Global)
+      bytes += static_cast<double>(buffer.elems * size_bytes(buffer.type.elem));
+  return bytes;
+}
+
+} // namespace tilefuse::lower

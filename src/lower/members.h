@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The members of a group as one kernel: their tile nests, the kernel's arguments, and a context for
+// each with its buffers. Contexts of producers say nothing about where their tile begins: who fills
+// a buffer says it in a copy.
+#pragma once
+
+#include <vector>
+
+#include "lower/context.h"
+#include "poly/group.h"
+#include "schedule/members.h"
+#include "schedule/schedule.h"
+
+namespace tilefuse::lower {
+
+struct Members {
+  // Declares arguments and staging buffers. The group and the schedule must outlive it.
+  Members(const poly::Group &group, const schedule::Schedule &schedule, const Target &target,
+          kernel::Builder &build);
+  Members(const Members &) = delete;
+  Members &operator=(const Members &) = delete;
+
+  const poly::Group &group;
+  const schedule::Schedule &schedule;
+  std::vector<nest::Nest> nests; // by member
+  std::vector<Context> contexts; // by member
+};
+
+// Operations of all members, each as if its tensor were computed once.
+double flops(const poly::Group &group);
+// Of the global buffers, each once.
+double bytes_moved(const kernel::Kernel &kernel);
+
+} // namespace tilefuse::lower

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/members.h"
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace tilefuse::schedule {
+namespace {
+
+using nest::Nest;
+using poly::Feed;
+using poly::Group;
+using poly::Producer;
+using Reason = std::optional<std::string>;
+
+constexpr std::string_view kMark = "producer ";
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+int members(const Group &group) { return static_cast<int>(group.producers.size()) + 1; }
+
+bool is_run(const Group &group, int member) {
+  return member == 0 || group.producers[at(member - 1)].feed == Feed::Produce;
+}
+
+// Every fed input is staged in the way of its producer, and no other is produced.
+Reason wrong_feeds(const Group &group, const Schedule &schedule, int member) {
+  const std::vector<Fill> &fills = member_schedule(schedule, member).fills;
+  for (std::size_t k = 0; k < fills.size(); ++k) {
+    const std::optional<int> feeder = producer_of(group, member, static_cast<int>(k));
+    const bool maps = feeder && group.producers[at(*feeder)].feed == Feed::Map;
+    const bool produces = feeder && !maps;
+    if (produces != (fills[k] == Fill::Produced))
+      return produces
+                 ? fmt::format("input {} of member {} is computed by the group and must be "
+                               "produced",
+                               k, member)
+                 : fmt::format("input {} of member {} is produced, but by nothing in the group", k,
+                               member);
+    if (maps && fills[k] != Fill::Local)
+      return fmt::format("input {} of member {} is computed by a map and must be staged", k,
+                         member);
+  }
+  return {};
+}
+
+// A number that divides every first point that a tile of the member has in index i; 0: it is 0.
+std::int64_t start_divisor(const Group &group, const std::vector<Nest> &nests,
+                           const Schedule &schedule, int member, int i) {
+  const std::int64_t whole = member_nest(group, member).indices[at(i)].extent;
+  const std::int64_t extent = nests[at(member)].indices[at(i)].extent;
+  if (extent == whole)
+    return 0;
+  const Producer &producer = group.producers[at(member - 1)];
+  const Nest &consumer = nests[at(producer.consumer)];
+  const Schedule &own = member_schedule(schedule, producer.consumer);
+  const nest::Operand &input = consumer.inputs[at(producer.input)];
+  const std::vector<int> indices = poly::match_dims(input, producer.nest).value();
+  std::int64_t divisor = 0;
+  for (const StageDim &dim : stage_tile(consumer, own, producer.input).dims) {
+    if (indices[at(dim.dim)] != i)
+      continue;
+    const nest::Linear &form = input.dims[at(dim.dim)].at;
+    divisor = std::gcd(form.constant + dim.lowest + dim.before, dim.checked ? whole - extent : 0);
+    for (int j = 0; j < static_cast<int>(form.coeff.size()); ++j) {
+      const bool is_output = j < consumer.output_indices;
+      const bool by_steps = own.stages[at(producer.input)].at >= 0;
+      const std::int64_t tile =
+          is_output && by_steps ? own.splits[at(j)].step() : own.splits[at(j)].tile;
+      const bool moves = is_output || holds_chunk(consumer, own, producer.input, j);
+      divisor = std::gcd(divisor, moves ? form.coeff[at(j)] * tile : 0);
+      if (is_output && form.coeff[at(j)] != 0)
+        divisor = std::gcd(divisor, form.coeff[at(j)] * start_divisor(group, nests, schedule,
+                                                                      producer.consumer, j));
+    }
+  }
+  return divisor;
+}
+
+// Tiles of a producer must begin with a step where its constants are packed by steps.
+Reason wrong_packing(const Group &group, const std::vector<Nest> &nests, const Schedule &schedule,
+                     int member) {
+  const Schedule &own = member_schedule(schedule, member);
+  const Nest &whole = member_nest(group, member);
+  for (std::size_t k = 0; k < own.fills.size(); ++k) {
+    const nest::Linear flat = nest::flat(whole.inputs[k], whole.indices.size());
+    for (int i = 0; is_packed(own.fills[k]) && i < whole.output_indices; ++i)
+      if (flat.coeff[at(i)] != 0 &&
+          start_divisor(group, nests, schedule, member, i) % own.splits[at(i)].step() != 0)
+        return fmt::format("input {} of member {} is packed by steps of {}, inside which its tiles "
+                           "begin",
+                           k, member, whole.indices[at(i)].name);
+  }
+  return {};
+}
+
+// Bodies for the ends of an index know where they are, which a tile that moves does not.
+Reason wrong_edges(const Group &group, const std::vector<Nest> &nests, const Schedule &schedule,
+                   int member) {
+  const Nest &whole = member_nest(group, member);
+  for (std::size_t i = 0; i < whole.indices.size(); ++i)
+    if (member_schedule(schedule, member).splits[i].edge &&
+        nests[at(member)].indices[i].extent != whole.indices[i].extent)
+      return fmt::format("member {}: {} has edges, which a tile of it has not", member,
+                         whole.indices[i].name);
+  return {};
+}
+
+Reason wrong_producer(const Group &group, const std::vector<Nest> &nests, const Schedule &schedule,
+                      int member, const Target &target) {
+  const Schedule &own = member_schedule(schedule, member);
+  const auto of_member = [&](const std::string &what) {
+    return fmt::format("member {}: {}", member, what);
+  };
+  if (has_core(own) || !own.producers.empty())
+    return of_member("a producer's schedule has neither a core instruction nor producers");
+  if (Reason reason = illegal_alone(nests[at(member)], own, target))
+    return of_member(*reason);
+  if (own.lanes != schedule.lanes || group_size(own) != group_size(schedule))
+    return of_member(
+        fmt::format("it has {} work-items, the anchor {}", group_size(own), group_size(schedule)));
+  if (Reason reason = wrong_edges(group, nests, schedule, member))
+    return reason;
+  return wrong_packing(group, nests, schedule, member);
+}
+
+Reason wrong_members(const Group &group, const Schedule &schedule, const Target &target) {
+  if (has_core(schedule) && members(group) > 1)
+    return "a core instruction's tiles are copied by asynchronous copies, which compute nothing";
+  std::vector<Nest> nests = {group.anchor};
+  for (int m = 1; m < members(group); ++m) {
+    if (group.producers[at(m - 1)].stored)
+      return fmt::format("member {} is to be stored as well, which no schedule does", m);
+    nests.push_back(tile_nest(group, schedule, m, nests));
+    if (!is_run(group, m))
+      continue;
+    if (Reason reason = wrong_producer(group, nests, schedule, m, target))
+      return reason;
+    if (Reason reason = wrong_feeds(group, schedule, m))
+      return reason;
+  }
+  const std::int64_t bytes = local_bytes(group, schedule);
+  if (members(group) > 1 && bytes > target.local_bytes)
+    return fmt::format("staging needs {} bytes per block, the target has {}", bytes,
+                       target.local_bytes);
+  return {};
+}
+
+std::int64_t staged_bytes(const Nest &nest, const Schedule &schedule) {
+  std::int64_t bytes = 0;
+  for (std::size_t k = 0; k < nest.inputs.size(); ++k)
+    if (is_staged(schedule.fills[k]))
+      bytes += stage_bytes(nest, schedule, static_cast<int>(k));
+  return bytes;
+}
+
+int parse_member(std::string_view line, int most, const std::string &file) {
+  int member = 0;
+  const auto [end, failure] = std::from_chars(line.data(), line.data() + line.size(), member);
+  if (failure != std::errc() || end != line.data() + line.size() || member < 1 || member > most)
+    throw Error(ErrorCode::Syntax, fmt::format("the group has no producer '{}'", line), file);
+  return member;
+}
+
+} // namespace
+
+const Schedule &member_schedule(const Schedule &schedule, int member) {
+  return member == 0 ? schedule : schedule.producers.at(at(member - 1));
+}
+
+Nest tile_nest(const Group &group, const Schedule &schedule, int member,
+               const std::vector<Nest> &before) {
+  const Producer &producer = group.producers[at(member - 1)];
+  const Nest &consumer = before[at(producer.consumer)];
+  const std::vector<int> indices =
+      poly::match_dims(consumer.inputs[at(producer.input)], producer.nest).value();
+  const StageTile box =
+      stage_tile(consumer, member_schedule(schedule, producer.consumer), producer.input);
+  Nest tile = producer.nest;
+  for (const StageDim &dim : box.dims)
+    if (const int index = indices[at(dim.dim)]; index >= 0)
+      tile.indices[at(index)].extent = dim.made;
+  return tile;
+}
+
+std::vector<Nest> tile_nests(const Group &group, const Schedule &schedule) {
+  std::vector<Nest> nests = {group.anchor};
+  for (int m = 1; m < members(group); ++m)
+    nests.push_back(tile_nest(group, schedule, m, nests));
+  return nests;
+}
+
+Reason illegal(const Group &group, const Schedule &schedule, const Target &target) {
+  if (Reason reason = illegal_alone(group.anchor, schedule, target))
+    return reason;
+  if (schedule.producers.size() != group.producers.size())
+    return fmt::format("it has schedules for {} producers, the group has {}",
+                       schedule.producers.size(), group.producers.size());
+  if (Reason reason = wrong_feeds(group, schedule, 0))
+    return reason;
+  return wrong_members(group, schedule, target);
+}
+
+std::int64_t local_bytes(const Group &group, const Schedule &schedule) {
+  const std::vector<Nest> nests = tile_nests(group, schedule);
+  std::int64_t bytes = 0;
+  for (int m = 0; m < members(group); ++m)
+    if (is_run(group, m))
+      bytes += staged_bytes(nests[at(m)], member_schedule(schedule, m));
+  return bytes;
+}
+
+std::vector<KernelArg> kernel_args(const Group &group, const Schedule &schedule) {
+  std::vector<bool> used(group_slots(group).size(), false);
+  std::vector<KernelArg> packed;
+  for (int m = 0; m < members(group); ++m) {
+    const Nest &nest = member_nest(group, m);
+    const auto use = [&](const nest::Operand &operand) {
+      used[at(group_slot(group, m, operand.slot))] = true;
+    };
+    for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
+      const int input = static_cast<int>(k);
+      if (is_packed(member_schedule(schedule, m).fills[k]))
+        packed.push_back({.packed_input = input, .member = m});
+      else if (!producer_of(group, m, input))
+        use(nest.inputs[k]);
+    }
+    for (const nest::Operand &extra : nest.extras)
+      use(extra);
+    if (m == 0)
+      use(nest.out);
+  }
+  std::vector<KernelArg> args;
+  for (std::size_t s = 0; s < used.size(); ++s)
+    if (used[s])
+      args.push_back({.slot = static_cast<int>(s)});
+  args.insert(args.end(), packed.begin(), packed.end());
+  return args;
+}
+
+int slot_of(const Group &group, const KernelArg &arg) {
+  if (arg.slot >= 0)
+    return arg.slot;
+  const Nest &nest = member_nest(group, arg.member);
+  return group_slot(group, arg.member, nest.inputs[at(arg.packed_input)].slot);
+}
+
+std::string to_text(const Group &group, const Schedule &schedule) {
+  std::string text = to_text(group.anchor, schedule);
+  for (int m = 1; m < members(group) && at(m) <= schedule.producers.size(); ++m)
+    if (is_run(group, m))
+      text += fmt::format("{}{}\n{}", kMark, m,
+                          to_text(member_nest(group, m), member_schedule(schedule, m)));
+  return text;
+}
+
+Schedule parse_schedule(const Group &group, std::string_view text, const std::string &file) {
+  const std::string mark = "\n" + std::string(kMark);
+  std::size_t next = text.find(mark);
+  Schedule schedule = parse_schedule(group.anchor, text.substr(0, next), file);
+  schedule.producers.resize(group.producers.size());
+  while (next != std::string_view::npos) {
+    text.remove_prefix(next + mark.size());
+    const std::size_t line = std::min(text.find('\n'), text.size());
+    const int member = parse_member(text.substr(0, line), members(group) - 1, file);
+    text.remove_prefix(line);
+    next = text.find(mark);
+    schedule.producers[at(member - 1)] =
+        parse_schedule(member_nest(group, member), text.substr(0, next), file);
+  }
+  return schedule;
+}
+
+} // namespace tilefuse::schedule

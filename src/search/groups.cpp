@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/groups.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.h"
+#include "search/pick.h"
+
+namespace tilefuse::search {
+namespace {
+
+using nest::Nest;
+using schedule::Fill;
+using schedule::Schedule;
+using schedule::Split;
+
+constexpr std::size_t kForms = 24; // of a member alone, by the cost model
+constexpr std::size_t kRegisterTiles = 3;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// A member's schedule with those of all its producers, and what one tile of it takes.
+struct Plan {
+  std::map<int, Schedule> members;
+  double seconds = 0;
+};
+
+class FusedSearch {
+public:
+  FusedSearch(const poly::Group &group, const Target &target)
+      : group_(group), target_(target), unit_(target) {
+    unit_.compute_units = 1;
+    unit_.launch_us = 0;
+  }
+
+  std::optional<Schedule> run();
+
+private:
+  const Target &target_of(int member) const { return member == 0 ? target_ : unit_; }
+  bool is_fed(int member) const;
+  bool moves(const Nest &nest, int member, int index) const;
+  bool has_halo(const Nest &nest, int member, int index) const;
+  std::vector<std::int64_t> tiles(const Nest &nest, int member, const Schedule &form,
+                                  int index) const;
+  void feed(Schedule &schedule, int member) const;
+  std::vector<Schedule> forms(const Nest &nest, int member) const;
+  std::vector<Schedule> tilings(const Nest &nest, int member) const;
+  std::optional<Plan> best(const Nest &nest, int member);
+  std::optional<Plan> evaluate(const Nest &nest, int member, const Schedule &schedule);
+  bool suits_tiles(const Nest &nest, int member, const Schedule &schedule) const;
+  Schedule assemble(const Plan &plan) const;
+  std::optional<Nest> tile_of(const Nest &consumer, const Schedule &schedule, int producer) const;
+
+  const poly::Group &group_;
+  const Target &target_;
+  Target unit_;
+  std::map<std::string, std::optional<Plan>> known_; // by member and text of its tile nest
+};
+
+bool FusedSearch::is_fed(int member) const {
+  return std::any_of(group_.producers.begin(), group_.producers.end(),
+                     [&](const poly::Producer &p) { return p.consumer == member; });
+}
+
+// Whether the tile of some producer moves with the index.
+bool FusedSearch::moves(const Nest &nest, int member, int index) const {
+  for (std::size_t k = 0; k < nest.inputs.size(); ++k)
+    if (producer_of(group_, member, static_cast<int>(k)) &&
+        nest::flat(nest.inputs[k], nest.indices.size()).coeff[at(index)] != 0)
+      return true;
+  return false;
+}
+
+// Whether neighbouring tiles along the index share elements of a produced tensor.
+bool FusedSearch::has_halo(const Nest &nest, int member, int index) const {
+  for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
+    if (!producer_of(group_, member, static_cast<int>(k)))
+      continue;
+    for (const nest::Dim &dim : nest.inputs[k].dims)
+      if (dim.at.coeff[at(index)] != 0 &&
+          std::count(dim.at.coeff.begin(), dim.at.coeff.end(), 0) + 1 !=
+              static_cast<std::ptrdiff_t>(dim.at.coeff.size()))
+        return true;
+  }
+  return false;
+}
+
+void FusedSearch::feed(Schedule &schedule, int member) const {
+  for (std::size_t k = 0; k < schedule.fills.size(); ++k)
+    if (const std::optional<int> p = producer_of(group_, member, static_cast<int>(k))) {
+      const bool maps = group_.producers[at(*p)].feed == poly::Feed::Map;
+      schedule.fills[k] = maps ? Fill::Local : Fill::Produced;
+      schedule.stages[k] = {};
+    }
+}
+
+// Register tiles and loop orders that the cost model prefers for the member alone.
+std::vector<Schedule> FusedSearch::forms(const Nest &nest, int member) const {
+  std::vector<Schedule> found;
+  for (const Candidate &candidate : candidates(nest, target_of(member), kForms)) {
+    Schedule form = candidate.schedule;
+    feed(form, member);
+    for (int i = 0; i < nest.output_indices; ++i)
+      form.splits[at(i)].tile = form.splits[at(i)].step();
+    if (found.size() < kRegisterTiles && std::find(found.begin(), found.end(), form) == found.end())
+      found.push_back(std::move(form));
+  }
+  return found;
+}
+
+// Steps doubled up to the whole; only the whole where a smaller tile would compute more.
+std::vector<std::int64_t> FusedSearch::tiles(const Nest &nest, int member, const Schedule &form,
+                                             int index) const {
+  const std::int64_t step = form.splits[at(index)].step();
+  const std::int64_t whole = ceil_div(nest.indices[at(index)].extent, step) * step;
+  std::vector<std::int64_t> sizes;
+  const bool splits = moves(nest, member, index) && (member == 0 || !has_halo(nest, member, index));
+  for (std::int64_t tile = step; splits && tile < whole; tile *= 2)
+    sizes.push_back(tile);
+  sizes.push_back(whole);
+  return sizes;
+}
+
+std::vector<Schedule> FusedSearch::tilings(const Nest &nest, int member) const {
+  std::vector<Schedule> all;
+  for (const Schedule &form : forms(nest, member)) {
+    std::vector<Schedule> partial = {form};
+    for (int i = 0; i < nest.output_indices; ++i) {
+      std::vector<Schedule> next;
+      for (const Schedule &schedule : partial)
+        for (const std::int64_t tile : tiles(nest, member, form, i)) {
+          next.push_back(schedule);
+          next.back().splits[at(i)].tile = tile;
+        }
+      partial = std::move(next);
+    }
+    all.insert(all.end(), partial.begin(), partial.end());
+  }
+  return all;
+}
+
+std::optional<Nest> FusedSearch::tile_of(const Nest &consumer, const Schedule &schedule,
+                                         int producer) const {
+  const poly::Producer &p = group_.producers[at(producer)];
+  std::vector<Nest> before(at(p.consumer) + 1, consumer);
+  Schedule root;
+  root.producers.resize(group_.producers.size());
+  if (p.consumer == 0) {
+    root = schedule;
+    root.producers.resize(group_.producers.size());
+  } else {
+    root.producers[at(p.consumer - 1)] = schedule;
+  }
+  return tile_nest(group_, root, producer + 1, before);
+}
+
+// No bodies for edges, and constants packed by steps with which every tile begins.
+bool FusedSearch::suits_tiles(const Nest &nest, int member, const Schedule &schedule) const {
+  const Nest &whole = member_nest(group_, member);
+  for (int i = 0; i < nest.output_indices; ++i) {
+    const std::int64_t extent = nest.indices[at(i)].extent;
+    const Split &split = schedule.splits[at(i)];
+    if (extent == whole.indices[at(i)].extent)
+      continue;
+    bool packs = false;
+    for (std::size_t k = 0; k < nest.inputs.size(); ++k)
+      packs = packs || (is_packed(schedule.fills[k]) &&
+                        nest::flat(nest.inputs[k], nest.indices.size()).coeff[at(i)] != 0);
+    if (split.edge ||
+        (packs && (extent % split.step() != 0 || whole.indices[at(i)].extent % extent != 0)))
+      return false;
+  }
+  return true;
+}
+
+// One schedule of a member with the best of its producers.
+std::optional<Plan> FusedSearch::evaluate(const Nest &nest, int member, const Schedule &schedule) {
+  if (illegal_alone(nest, schedule, target_of(member)) ||
+      (member > 0 && !suits_tiles(nest, member, schedule)))
+    return std::nullopt;
+  const cost::Estimate own = member == 0 ? cost::predict(nest, schedule, target_)
+                                         : cost::predict_tile(nest, schedule, unit_);
+  Plan plan{{{member, schedule}}, own.seconds};
+  for (std::size_t p = 0; p < group_.producers.size(); ++p) {
+    const poly::Producer &producer = group_.producers[p];
+    if (producer.consumer != member || producer.feed == poly::Feed::Map)
+      continue;
+    const std::optional<Nest> tile = tile_of(nest, schedule, static_cast<int>(p));
+    const std::optional<Plan> inner = best(*tile, static_cast<int>(p) + 1);
+    if (!inner)
+      return std::nullopt;
+    const double runs = cost::fills(nest, schedule, producer.input);
+    plan.seconds += runs / static_cast<double>(own.blocks) * own.waves * inner->seconds;
+    plan.members.insert(inner->members.begin(), inner->members.end());
+  }
+  return plan;
+}
+
+std::optional<Plan> FusedSearch::best(const Nest &nest, int member) {
+  const std::string key = std::to_string(member) + to_text(nest);
+  if (const auto found = known_.find(key); found != known_.end())
+    return found->second;
+  std::optional<Plan> chosen;
+  const std::vector<Schedule> all =
+      is_fed(member) ? tilings(nest, member) : std::vector<Schedule>{};
+  for (const Schedule &schedule : all) {
+    const std::optional<Plan> plan = evaluate(nest, member, schedule);
+    if (!plan || (chosen && chosen->seconds <= plan->seconds))
+      continue;
+    if (member != 0 || !illegal(group_, assemble(*plan), target_))
+      chosen = plan;
+  }
+  for (const Candidate &candidate :
+       is_fed(member) ? std::vector<Candidate>{} : candidates(nest, unit_, kForms))
+    if (!chosen && suits_tiles(nest, member, candidate.schedule))
+      chosen = evaluate(nest, member, candidate.schedule);
+  return known_[key] = chosen;
+}
+
+Schedule FusedSearch::assemble(const Plan &plan) const {
+  Schedule schedule = plan.members.at(0);
+  schedule.producers.resize(group_.producers.size());
+  for (const auto &[member, own] : plan.members)
+    if (member > 0)
+      schedule.producers[at(member - 1)] = own;
+  return schedule;
+}
+
+std::optional<Schedule> FusedSearch::run() {
+  const std::optional<Plan> plan = best(group_.anchor, 0);
+  return plan ? std::optional(assemble(*plan)) : std::nullopt;
+}
+
+} // namespace
+
+std::optional<Schedule> pick_fused(const poly::Group &group, const Target &target) {
+  return FusedSearch(group, target).run();
+}
+
+Schedule pick(const poly::Group &group, const Target &target) {
+  if (group.producers.empty())
+    return pick(group.anchor, target);
+  std::optional<Schedule> fused = pick_fused(group, target);
+  if (!fused)
+    throw Error(ErrorCode::Unsupported,
+                "no tile of the producers of '" + group.anchor.name + "' fits the target");
+  return std::move(*fused);
+}
+
+} // namespace tilefuse::search

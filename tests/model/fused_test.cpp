@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups of several nests: random chains x random legal schedules, the kernel simulated against the
+// nests evaluated one after the other.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "model/check.h"
+#include "model/exact.h"
+#include "model/random_case.h"
+#include "model/random_group.h"
+#include "search/groups.h"
+
+namespace tilefuse {
+namespace {
+
+std::uint64_t case_count(std::uint64_t usual) {
+  const char *text = std::getenv("TILEFUSE_FUZZ_CASES");
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : usual;
+}
+
+struct Tally {
+  int scheduled = 0;
+  int exact = 0;
+};
+
+void check_case(std::uint64_t seed, LaneKind lanes, Tally &tally) {
+  Random random(seed);
+  model::KernelCase drawn;
+  drawn.target = model::random_target(random, lanes);
+  drawn.group = model::fuse_chain(model::random_chain(random)).group;
+  const auto schedule = search::sample(drawn.group, drawn.target, random);
+  if (!schedule)
+    return;
+  ++tally.scheduled;
+  drawn.schedule = *schedule;
+  drawn.seed = seed;
+  if (!model::is_exact(drawn))
+    return;
+  ++tally.exact;
+  const std::string text = model::to_text(drawn);
+  SCOPED_TRACE(text);
+  EXPECT_EQ(model::to_text(model::parse_case(text)), text);
+  const model::Reference reference(drawn);
+  const auto divergence = model::check_simulated(reference);
+  ASSERT_FALSE(divergence) << "seed " << seed << " " << divergence->stage << ": "
+                           << divergence->what;
+}
+
+void check_many(LaneKind lanes, std::uint64_t first) {
+  const std::uint64_t count = case_count(100);
+  Tally tally;
+  for (std::uint64_t seed = first; seed < first + count && !::testing::Test::HasFatalFailure();
+       ++seed)
+    check_case(seed, lanes, tally);
+  ::testing::Test::RecordProperty("scheduled", tally.scheduled);
+  ::testing::Test::RecordProperty("exact", tally.exact);
+  EXPECT_GT(tally.exact * 2, static_cast<int>(count));
+}
+
+TEST(Fused, RandomChainsOnVectors) { check_many(LaneKind::Vector, 1); }
+TEST(Fused, RandomChainsOnWorkItems) { check_many(LaneKind::WorkItem, 100001); }
+
+} // namespace
+} // namespace tilefuse
