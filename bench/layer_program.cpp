@@ -121,6 +121,12 @@ std::vector<Target> bench_targets() { return read_targets(share_directory() + "/
 
 tile::Library bench_library() {
   tile::Library ops = tile::read_library(share_directory() + "/ops");
+  ops.add("function conv_channels_last(X[N, H, W, C], K[R, T, C, M]; S, P, OY, OX) -> (O) {"
+          " O[n, y, x, m : N, OY, OX, M] = +(X[n, S*y + r - P, S*x + t - P, c] * K[r, t, c, m]); }",
+          "bench");
+  ops.add("function depthwise_channels_last(X[N, H, W, C], K[R, T, C]; S, P, OY, OX) -> (O) {"
+          " O[n, y, x, c : N, OY, OX, C] = +(X[n, S*y + r - P, S*x + t - P, c] * K[r, t, c]); }",
+          "bench");
   ops.add("function reduce_probe(X[N, C, H, W]) -> (O) { O[n, c : N, C] = >(X[n, c, y, x]); }",
           "bench");
   return ops;

@@ -17,44 +17,96 @@ void fill_random(dnnl::memory &memory) {
     data[i] = value(engine);
 }
 
+// Descriptions of a convolution's tensors, layouts left to oneDNN.
+struct Shapes {
+  Shapes(const Layer &layer, std::int64_t batch)
+      : source({batch, layer.channels, layer.height, layer.width}, kType, kAny),
+        weights(filter(layer), kType, kAny),
+        bias({layer.outputs}, kType, dnnl::memory::format_tag::a),
+        result({batch, layer.outputs, layer.out_height(), layer.out_width()}, kType, kAny),
+        strides{layer.stride, layer.stride}, pads{layer.pad, layer.pad} {}
+
+  static dnnl::memory::dims filter(const Layer &layer) {
+    if (layer.kind == LayerKind::Depthwise)
+      return {layer.channels, 1, 1, layer.kernel, layer.kernel};
+    return {layer.outputs, layer.channels, layer.kernel, layer.kernel};
+  }
+
+  static constexpr auto kType = dnnl::memory::data_type::f32;
+  static constexpr auto kAny = dnnl::memory::format_tag::any;
+  static constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+  dnnl::memory::desc source, weights, bias, result;
+  dnnl::memory::dims strides, pads;
+};
+
 } // namespace
 
 struct OneDnnConv::State {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
-  dnnl::convolution_forward conv;
+  dnnl::primitive conv;
   std::unordered_map<int, dnnl::memory> args;
+
+  dnnl::memory memory(const dnnl::memory::desc &desc) const { return {desc, engine}; }
 };
 
+void OneDnnConv::fill() {
+  for (auto &[number, memory] : state_->args)
+    fill_random(memory);
+}
+
 OneDnnConv::OneDnnConv(const Layer &layer) : state_(std::make_unique<State>()) {
-  using dnnl::memory;
-  const auto type = memory::data_type::f32;
-  const auto any = memory::format_tag::any;
-  const memory::desc source({1, layer.channels, layer.height, layer.width}, type, any);
-  const bool grouped = layer.kind == LayerKind::Depthwise;
-  const memory::dims filter =
-      grouped ? memory::dims{layer.channels, 1, 1, layer.kernel, layer.kernel}
-              : memory::dims{layer.outputs, layer.channels, layer.kernel, layer.kernel};
-  const memory::desc weights(filter, type, any);
-  const memory::desc bias({layer.outputs}, type, memory::format_tag::a);
-  const memory::desc result({1, layer.outputs, layer.out_height(), layer.out_width()}, type, any);
-  const memory::dims strides = {layer.stride, layer.stride};
-  const memory::dims pads = {layer.pad, layer.pad};
-  const dnnl::convolution_forward::desc desc(dnnl::prop_kind::forward_inference,
-                                             dnnl::algorithm::convolution_direct, source, weights,
-                                             bias, result, strides, pads, pads);
+  State &s = *state_;
+  const Shapes shapes(layer, 1);
+  const dnnl::convolution_forward::desc desc(
+      dnnl::prop_kind::forward_inference, Shapes::kDirect, shapes.source, shapes.weights,
+      shapes.bias, shapes.result, shapes.strides, shapes.pads, shapes.pads);
   dnnl::post_ops ops;
   ops.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
   dnnl::primitive_attr attributes;
   attributes.set_post_ops(ops);
-  const dnnl::convolution_forward::primitive_desc chosen(desc, attributes, state_->engine);
-  state_->conv = dnnl::convolution_forward(chosen);
-  state_->args = {{DNNL_ARG_SRC, memory(chosen.src_desc(), state_->engine)},
-                  {DNNL_ARG_WEIGHTS, memory(chosen.weights_desc(), state_->engine)},
-                  {DNNL_ARG_BIAS, memory(chosen.bias_desc(), state_->engine)},
-                  {DNNL_ARG_DST, memory(chosen.dst_desc(), state_->engine)}};
-  for (auto &[number, memory] : state_->args)
-    fill_random(memory);
+  const dnnl::convolution_forward::primitive_desc chosen(desc, attributes, s.engine);
+  s.conv = dnnl::convolution_forward(chosen);
+  s.args = {{DNNL_ARG_SRC, s.memory(chosen.src_desc())},
+            {DNNL_ARG_WEIGHTS, s.memory(chosen.weights_desc())},
+            {DNNL_ARG_BIAS, s.memory(chosen.bias_desc())},
+            {DNNL_ARG_DST, s.memory(chosen.dst_desc())}};
+  fill();
+}
+
+OneDnnConv::OneDnnConv(const Layer &layer, Direction direction, std::int64_t batch)
+    : state_(std::make_unique<State>()) {
+  State &s = *state_;
+  const Shapes shapes(layer, batch);
+  const dnnl::convolution_forward::desc forward(dnnl::prop_kind::forward_training, Shapes::kDirect,
+                                                shapes.source, shapes.weights, shapes.result,
+                                                shapes.strides, shapes.pads, shapes.pads);
+  const dnnl::convolution_forward::primitive_desc hint(forward, s.engine);
+  if (direction == Direction::Forward) {
+    s.conv = dnnl::convolution_forward(hint);
+    s.args = {{DNNL_ARG_SRC, s.memory(hint.src_desc())},
+              {DNNL_ARG_WEIGHTS, s.memory(hint.weights_desc())},
+              {DNNL_ARG_DST, s.memory(hint.dst_desc())}};
+  } else if (direction == Direction::Data) {
+    const dnnl::convolution_backward_data::desc desc(Shapes::kDirect, shapes.source, shapes.weights,
+                                                     shapes.result, shapes.strides, shapes.pads,
+                                                     shapes.pads);
+    const dnnl::convolution_backward_data::primitive_desc chosen(desc, s.engine, hint);
+    s.conv = dnnl::convolution_backward_data(chosen);
+    s.args = {{DNNL_ARG_DIFF_SRC, s.memory(chosen.diff_src_desc())},
+              {DNNL_ARG_WEIGHTS, s.memory(chosen.weights_desc())},
+              {DNNL_ARG_DIFF_DST, s.memory(chosen.diff_dst_desc())}};
+  } else {
+    const dnnl::convolution_backward_weights::desc desc(Shapes::kDirect, shapes.source,
+                                                        shapes.weights, shapes.result,
+                                                        shapes.strides, shapes.pads, shapes.pads);
+    const dnnl::convolution_backward_weights::primitive_desc chosen(desc, s.engine, hint);
+    s.conv = dnnl::convolution_backward_weights(chosen);
+    s.args = {{DNNL_ARG_SRC, s.memory(chosen.src_desc())},
+              {DNNL_ARG_DIFF_WEIGHTS, s.memory(chosen.diff_weights_desc())},
+              {DNNL_ARG_DIFF_DST, s.memory(chosen.diff_dst_desc())}};
+  }
+  fill();
 }
 
 OneDnnConv::~OneDnnConv() = default;

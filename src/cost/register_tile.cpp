@@ -95,11 +95,13 @@ double RegisterTileCost::distinct(std::size_t input, const std::vector<double> &
   return count;
 }
 
-// Values of an input that a tap loads: the compiler loads once what overlapping taps share.
+// Values of an input that a tap loads. The compiler loads once the vectors that overlapping taps
+// share; elements that are read as broadcasts it reads again as operands.
 double RegisterTileCost::fragment_loads(std::size_t input,
                                         const std::vector<double> &copies) const {
-  return shares_overlapping_taps(input) ? distinct(input, copies, false) / body_taps()
-                                        : fragments(input, copies);
+  return shares_overlapping_taps(input) && is_spread(input)
+             ? distinct(input, copies, false) / body_taps()
+             : fragments(input, copies);
 }
 
 // Times that a reduced index appears in the straight-line code of a step.

@@ -60,6 +60,10 @@ private:
   double body_taps() const;
   double live_registers(const std::vector<double> &copies) const;
   bool shares_overlapping_taps(std::size_t input) const;
+  // Lanes read different elements.
+  bool is_spread(std::size_t input) const {
+    return lane_ >= 0 && streams_[input].stride(static_cast<std::size_t>(lane_)) != 0;
+  }
   double unrolled(std::size_t reduced) const;
 
   const nest::Nest &nest_;

@@ -10,7 +10,19 @@ using kernel::Builder;
 using kernel::ExprRef;
 using schedule::Guard;
 
-// What of [begin, end) keeps rest + k, or rest - k, within [0, size).
+// The largest k with k * by <= value, plus one; 0 where there is none.
+ExprRef count_up_to(Builder &b, ExprRef value, std::int64_t by) {
+  const ExprRef raised = b.add(value, b.integer(by));
+  return by == 1 ? raised : b.div(b.max(raised, b.integer(0)), b.integer(by));
+}
+
+// The smallest k >= 0 with k * by >= value.
+ExprRef first_from(Builder &b, ExprRef value, std::int64_t by) {
+  const ExprRef least = b.max(value, b.integer(0));
+  return b.div(b.add(least, b.integer(by - 1)), b.integer(by));
+}
+
+// What of [begin, end) keeps rest + coeff * k within [0, size).
 TapRange clipped(const Context &cx, const nest::Dim &dim, std::size_t index, TapRange taps) {
   Builder &b = cx.build;
   nest::Linear others = dim.at;
@@ -18,11 +30,11 @@ TapRange clipped(const Context &cx, const nest::Dim &dim, std::size_t index, Tap
   others.coeff[index] = 0;
   const ExprRef rest = linear(cx, others, points(cx));
   const ExprRef below = b.sub(b.integer(0), rest);
-  const ExprRef above = b.sub(b.integer(dim.size), rest);
-  const ExprRef one = b.integer(1);
-  const ExprRef begin = coeff > 0 ? below : b.sub(one, above);
-  const ExprRef end = coeff > 0 ? above : b.add(rest, one);
-  return {b.max(taps.begin, begin), b.min(taps.end, end)};
+  const ExprRef above = b.sub(b.integer(dim.size - 1), rest);
+  const std::int64_t by = coeff > 0 ? coeff : -coeff;
+  const ExprRef first = coeff > 0 ? below : b.sub(b.integer(0), above);
+  const ExprRef last = coeff > 0 ? above : rest;
+  return {b.max(taps.begin, first_from(b, first, by)), b.min(taps.end, count_up_to(b, last, by))};
 }
 
 } // namespace

@@ -14,6 +14,8 @@ namespace {
 using nest::Dim;
 using nest::Nest;
 
+constexpr std::int64_t kLongLoop = 7;
+
 bool is_output(const Nest &nest, std::size_t index) {
   return static_cast<int>(index) < nest.output_indices;
 }
@@ -29,9 +31,10 @@ bool is_unrolled(const Nest &nest, const Split &split, std::size_t index) {
 }
 
 // Whether a loop over reduced `index` could keep the subscript inside, were it clipped. Bounds of
-// other than neighbouring elements would take divisions.
+// other than neighbouring elements take divisions, which only a long loop is worth.
 bool could_clip(const Nest &nest, const Schedule &schedule, const Dim &dim, std::size_t index) {
-  if (!dim.guarded || std::llabs(dim.at.coeff[index]) != 1)
+  const std::int64_t step = std::llabs(dim.at.coeff[index]);
+  if (!dim.guarded || step == 0 || (step > 1 && nest.indices[index].extent < kLongLoop))
     return false;
   for (std::size_t i = 0; i < dim.at.coeff.size(); ++i) {
     if (i == index || dim.at.coeff[i] == 0)

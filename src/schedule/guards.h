@@ -6,8 +6,8 @@
 //   edge   x      the first and last steps of x have bodies of their own, in which every subscript
 //                 that leaves is known when the kernel is built; all other steps test nothing
 //
-// Both need vector lanes. A clipped index is a whole loop (not unrolled, not in chunks) that walks
-// neighbouring elements, around one point of the output indices that share its subscript. An index
+// Both need vector lanes. A clipped index is a whole loop (not unrolled, not in chunks) around one
+// point of the output indices that share its subscript. An index
 // with edges is no lane, and the taps that share its subscript are unrolled; only inputs read in
 // place have edges.
 #pragma once
