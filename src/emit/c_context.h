@@ -69,6 +69,16 @@ std::string mma_text(CContext &cx, const kernel::Mma &node);
 std::string async_copy_text(CContext &cx, const kernel::AsyncCopy &node);
 std::string async_commit_text(const CContext &cx);
 std::string async_wait_text(const CContext &cx, const kernel::AsyncWait &node);
+// The values of an accumulator: variables, or lanes of one.
+std::vector<std::string> accumulator_names(const CContext &cx, const kernel::RegisterRef &ref,
+                                           const Fragment &fragment);
+std::string map_parameters(const CContext &cx); // ", const TYPE t0, …"
+std::string mbarrier_text(CContext &cx, const kernel::Mbarrier &node);
+std::string tensor_copy_text(CContext &cx, const kernel::TensorCopy &node);
+std::string wgmma_text(CContext &cx, const kernel::Wgmma &node);
+std::string wgmma_sync_text(const CContext &cx, const kernel::WgmmaSync &node);
+std::string register_limit_text(const CContext &cx, const kernel::RegisterLimit &node);
+TensorView view_of(const kernel::Kernel &kernel, const kernel::TensorMap &map);
 
 // An expression as C text, in parentheses where it is not a single term; `bare` is without the
 // outer ones.

@@ -77,6 +77,11 @@ public:
   void operator()(const kernel::AsyncCopy &node) { line(async_copy_text(cx_, node)); }
   void operator()(const kernel::AsyncCommit &) { line(async_commit_text(cx_)); }
   void operator()(const kernel::AsyncWait &node) { line(async_wait_text(cx_, node)); }
+  void operator()(const kernel::Mbarrier &node) { line(mbarrier_text(cx_, node)); }
+  void operator()(const kernel::TensorCopy &node) { line(tensor_copy_text(cx_, node)); }
+  void operator()(const kernel::Wgmma &node) { line(wgmma_text(cx_, node)); }
+  void operator()(const kernel::WgmmaSync &node) { line(wgmma_sync_text(cx_, node)); }
+  void operator()(const kernel::RegisterLimit &node) { line(register_limit_text(cx_, node)); }
 
 private:
   [[noreturn]] void refuse(std::string_view what) const {
@@ -112,6 +117,7 @@ private:
 };
 
 constexpr std::int64_t kLocalAlign = 128;
+constexpr std::int64_t kBoxAlign = 1024; // of what tensor copies fill
 constexpr std::int64_t kMaxNarrow = std::numeric_limits<std::int32_t>::max();
 
 bool needs_wide(const Kernel &kernel) {
@@ -179,11 +185,12 @@ std::string declare_local(const CContext &cx, BufferId id) {
 
 // Where each local buffer lies when they share one array; its size at the end.
 std::vector<std::int64_t> local_offsets(const Kernel &kernel) {
+  const std::int64_t align = kernel.maps.empty() ? kLocalAlign : kBoxAlign;
   std::vector<std::int64_t> offsets{0};
   for (const kernel::Buffer &buffer : kernel.buffers) {
     const bool is_local = buffer.space == Space::Local;
     const std::int64_t bytes = is_local ? buffer.elems * size_bytes(buffer.type.elem) : 0;
-    offsets.push_back(offsets.back() + (bytes + kLocalAlign - 1) / kLocalAlign * kLocalAlign);
+    offsets.push_back(offsets.back() + (bytes + align - 1) / align * align);
   }
   return offsets;
 }
@@ -191,7 +198,8 @@ std::vector<std::int64_t> local_offsets(const Kernel &kernel) {
 // Bytes of the block's memory that the launch gives; 0: the text declares what there is.
 std::int64_t sized_local_bytes(const Kernel &kernel, const Dialect &dialect) {
   const std::int64_t bytes = local_offsets(kernel).back();
-  return !dialect.sized_local.empty() && bytes > dialect.local_limit ? bytes : 0;
+  const bool is_sized = bytes > dialect.local_limit || !kernel.maps.empty();
+  return !dialect.sized_local.empty() && is_sized ? bytes : 0;
 }
 
 std::string declare_sized_local(const CContext &cx) {
@@ -253,6 +261,7 @@ Parts declare(CContext &cx) {
     else
       declare_argument(cx, id, parameter, parts);
   }
+  parts.parameters += map_parameters(cx);
   return parts;
 }
 
@@ -290,6 +299,8 @@ std::string print_c_like(const Kernel &kernel, const std::string &symbol, const 
   std::string text(dialect.prologue);
   if (uses_fp64(kernel))
     text += dialect.fp64_prologue;
+  if (!kernel.maps.empty())
+    text += dialect.tensor_prologue;
   for (const auto &[name, definition] : cx.helpers)
     text += fmt::format("#ifndef {0}_defined\n#define {0}_defined\n{1}#endif\n", name, definition);
   return text + functions;
@@ -324,6 +335,8 @@ Package c_like_package(const Kernel &kernel, const Target &target, const Dialect
   for (const kernel::Buffer &buffer : kernel.buffers)
     if (buffer.space == Space::Global)
       package.args.push_back(argument_of(buffer));
+  for (const kernel::TensorMap &map : kernel.maps)
+    package.maps.push_back(view_of(kernel, map));
   package.flops = kernel.flops;
   package.bytes = kernel.bytes;
   return package;

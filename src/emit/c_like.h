@@ -43,10 +43,35 @@ struct MatrixDialect {
   std::string_view async_wait; // format string, given the groups that may be under way
 };
 
+// A wgmma: pointers to its operands, and what else its text needs.
+struct WgmmaText {
+  const CoreOp &op;
+  std::vector<std::string> acc;
+  std::string a, b;
+  int row_bytes = 128;
+  std::int64_t a_panel_bytes = 0; // 0: not turned
+  std::int64_t b_panel_bytes = 0;
+  std::string accumulate; // an int: 0 or not
+};
+
+// Tensor copies, mbarriers and wgmma, as statements.
+struct TensorDialect {
+  std::string_view map_type; // of a parameter
+  std::string (*mbarrier)(kernel::MbarrierOp op, const std::string &at, const std::string &value);
+  // Offsets are empty for a tiled map.
+  std::string (*copy)(const std::string &map, const std::string &to,
+                      const std::vector<std::string> &at, const std::vector<std::string> &offsets,
+                      const std::string &signals);
+  std::string (*wgmma)(const WgmmaText &node);
+  std::string (*wgmma_sync)(const kernel::WgmmaSync &node);
+  std::string (*register_limit)(const kernel::RegisterLimit &node);
+};
+
 struct Dialect {
-  std::string_view name;          // in errors: "OpenCL C"
-  std::string_view prologue;      // first lines
-  std::string_view fp64_prologue; // printed when a double is used
+  std::string_view name;            // in errors: "OpenCL C"
+  std::string_view prologue;        // first lines
+  std::string_view fp64_prologue;   // printed when a double is used
+  std::string_view tensor_prologue; // printed when there are tensor maps
   std::string_view entry;    // format string of the entry point's qualifiers, given the block size
   std::string_view helper;   // qualifiers of a small function
   std::string_view outlined; // qualifiers of a function that stays one
@@ -69,6 +94,7 @@ struct Dialect {
   std::string_view sized_local;
   std::int64_t local_limit = 0;
   const MatrixDialect *matrix = nullptr; // null: the language has no such instructions
+  const TensorDialect *tensor = nullptr; // null: the same
 
   // The C type of a scalar held as a value, or of an element in memory ("uchar" of bool).
   std::string (*value_elem)(DType elem);

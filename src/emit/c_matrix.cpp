@@ -44,8 +44,14 @@ Words words(const CContext &cx, const kernel::RegisterRef &ref, std::int64_t cou
   return list;
 }
 
-// The values of an accumulator: variables, or lanes of one.
-Words values(const CContext &cx, const kernel::RegisterRef &ref, const Fragment &fragment) {
+std::string pointer(CContext &cx, kernel::BufferId id, kernel::ExprRef index) {
+  return fmt::format("{} + ({})", buffer_name(cx, id), bare(expression(cx, index)));
+}
+
+} // namespace
+
+std::vector<std::string> accumulator_names(const CContext &cx, const kernel::RegisterRef &ref,
+                                           const Fragment &fragment) {
   const std::int64_t first = constant_index(ref.index);
   const bool is_split = cx.kernel[ref.buffer].type.lanes == 1;
   Words list;
@@ -54,12 +60,6 @@ Words values(const CContext &cx, const kernel::RegisterRef &ref, const Fragment 
                             : cx.dialect.lane(register_name(cx, ref.buffer, first), i));
   return list;
 }
-
-std::string pointer(CContext &cx, kernel::BufferId id, kernel::ExprRef index) {
-  return fmt::format("{} + ({})", buffer_name(cx, id), bare(expression(cx, index)));
-}
-
-} // namespace
 
 std::vector<bool> fragment_buffers(const kernel::Kernel &kernel) {
   std::vector<bool> found(kernel.buffers.size());
@@ -96,7 +96,7 @@ std::string mma_text(CContext &cx, const kernel::Mma &node) {
   const auto fragment = [&](const kernel::RegisterRef &ref, const Fragment &of) {
     return words(cx, ref, fragment_values(cx.kernel, ref, of));
   };
-  return matrix_of(cx).mma(op, values(cx, node.acc, op.d), fragment(node.a, op.a),
+  return matrix_of(cx).mma(op, accumulator_names(cx, node.acc, op.d), fragment(node.a, op.a),
                            fragment(node.b, op.b));
 }
 

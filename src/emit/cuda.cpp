@@ -7,6 +7,7 @@
 #include "emit/c_like.h"
 #include "emit/cuda_matrix.h"
 #include "emit/cuda_prologue.h"
+#include "emit/cuda_tensor.h"
 #include "emit/emitter.h"
 
 namespace tilefuse::emit {
@@ -114,6 +115,7 @@ constexpr Dialect kCuda = {
     .name = "CUDA C++",
     .prologue = kCudaPrologue,
     .fp64_prologue = "",
+    .tensor_prologue = kCudaTensorPrologue,
     .entry = "extern \"C\" __global__ void __launch_bounds__({}, 1)",
     .helper = "static __device__ __forceinline__",
     .outlined = "static __device__ __noinline__",
@@ -128,9 +130,10 @@ constexpr Dialect kCuda = {
     .lane_index = "threadIdx.x",
     .barrier = "__syncthreads();",
     .prefetch = "asm volatile(\"prefetch.global.L2 [%0];\" ::\"l\"({}));",
-    .sized_local = "extern __shared__ __align__(128) uchar tf_local[];",
+    .sized_local = "extern __shared__ __align__(1024) uchar tf_local[];",
     .local_limit = 48 << 10,
     .matrix = &kCudaMatrix,
+    .tensor = &kCudaTensor,
     .value_elem = value_elem,
     .memory_elem = memory_elem,
     .array_elem = memory_elem,

@@ -80,6 +80,13 @@ BufferId Builder::buffer(Buffer buffer) {
   return BufferId{static_cast<int>(kernel_.buffers.size()) - 1};
 }
 
+MapId Builder::tensor_map(TensorMap map) {
+  map.name = unique_name(std::move(map.name));
+  require(tensor_map_rule(kernel_, map));
+  kernel_.maps.push_back(std::move(map));
+  return MapId{static_cast<int>(kernel_.maps.size()) - 1};
+}
+
 VarId Builder::variable(std::string name, Type type) {
   kernel_.variables.push_back({unique_name(std::move(name)), type});
   return VarId{static_cast<int>(kernel_.variables.size()) - 1};
@@ -344,6 +351,35 @@ StmtRef Builder::async_commit() { return add_stmt({AsyncCommit{}}); }
 StmtRef Builder::async_wait(int pending) {
   require(async_wait_rule(pending));
   return add_stmt({AsyncWait{pending}});
+}
+
+StmtRef Builder::mbarrier(Mbarrier mbarrier) {
+  require(mbarrier_rule(kernel_, mbarrier));
+  return add_stmt({mbarrier});
+}
+
+StmtRef Builder::tensor_copy(TensorCopy copy) {
+  require(tensor_copy_rule(kernel_, copy));
+  return add_stmt({std::move(copy)});
+}
+
+StmtRef Builder::wgmma(Wgmma wgmma) {
+  require(wgmma_rule(kernel_, wgmma));
+  std::int64_t accumulates = 0;
+  if (wgmma.accumulate != nullptr && is_constant(wgmma.accumulate, &accumulates) &&
+      accumulates != 0)
+    wgmma.accumulate = nullptr;
+  return add_stmt({wgmma});
+}
+
+StmtRef Builder::wgmma_sync(WgmmaSync sync) {
+  require(wgmma_sync_rule(sync));
+  return add_stmt({sync});
+}
+
+StmtRef Builder::register_limit(RegisterLimit limit) {
+  require(register_limit_rule(limit));
+  return add_stmt({limit});
 }
 
 } // namespace tilefuse::kernel

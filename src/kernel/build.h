@@ -26,6 +26,7 @@ public:
 
   // Names are made identifiers, and unique with a suffix. Global buffers come before all others.
   BufferId buffer(Buffer buffer);
+  MapId tensor_map(TensorMap map);
   VarId variable(std::string name, Type type);
 
   ExprRef integer(std::int64_t value);   // of index arithmetic: {I32, 1}
@@ -68,6 +69,11 @@ public:
   StmtRef async_copy(AsyncCopy copy);
   StmtRef async_commit();
   StmtRef async_wait(int pending);
+  StmtRef mbarrier(Mbarrier mbarrier);
+  StmtRef tensor_copy(TensorCopy copy);
+  StmtRef wgmma(Wgmma wgmma);
+  StmtRef wgmma_sync(WgmmaSync sync);
+  StmtRef register_limit(RegisterLimit limit);
 
 private:
   ExprRef add_expr(Expr expr);

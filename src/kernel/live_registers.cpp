@@ -136,6 +136,9 @@ private:
       for (const auto &[ref, fragment] :
            {std::pair(mma->acc, mma->op->d), {mma->a, mma->op->a}, {mma->b, mma->op->b}})
         touch(ref.buffer, ref.index, fragment_values(kernel_, ref, fragment));
+    if (const Wgmma *wgmma = std::get_if<Wgmma>(&stmt->node))
+      touch(wgmma->acc.buffer, wgmma->acc.index,
+            fragment_values(kernel_, wgmma->acc, wgmma->op->d));
   }
 
   // An operand that lies in a register already, or in the instruction.

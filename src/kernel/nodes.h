@@ -29,6 +29,20 @@
 // is one value of a Register buffer with as many lanes as the row of target/core_ops.h gives a
 // work-item, or as many neighbouring values of one lane. Asynchronous copies become visible to the
 // work-item that issued them after an AsyncWait and to others after a barrier on top of it.
+//
+// Tensor copies and Wgmma run beside the warps that start them. A tensor copy moves a box of a
+// TensorMap into Local memory and counts its bytes off an mbarrier: an element of a Local i64
+// buffer whose phase completes when its arrivals and the bytes they expect have all come; it then
+// starts the next phase. Wgmma multiplies from Local memory into registers that nothing touches
+// until a WgmmaSync has waited for it.
+//
+//   tensor_map t0 = b0 + 0 dims [64, 56, 56, 32] strides [1, 64, 3584, 200704] box [64, 128]
+//     lower [-1, -1] upper [-1, -1] steps [1, 1] swizzle 128
+//   mbarrier_init bars[0] 1
+//   mbarrier_expect bars[0] 16384
+//   tensor_copy data[0] = t0[0, x - 1, y - 1, n] offsets [s, r] signals bars[0]
+//   mbarrier_wait bars[0] 0
+//   wgmma.m64n128k16.f16.f32 acc[0] += data[0] * filter[0] rows 128 when 0 < step
 #pragma once
 
 #include <cstdint>
@@ -69,6 +83,28 @@ struct Variable {
   std::string name; // unique within the kernel
   Type type;
 };
+
+// How boxes of a Global buffer lie: dimensions innermost first, in elements, the first of stride 1.
+// A box in Local memory is rows of `swizzle` bytes, which the first dimension of the box fills;
+// what lies outside the dimensions is 0. With steps the map is `im2col`: the box is {channels,
+// points}, and points run over dimensions 1 to the last but one, from `lower` to the size - 1 +
+// `upper`, in `steps`, then over the last dimension. The 16-byte chunk c of row r lies at chunk c ^
+// s, where s is made of the bits of the row's address above 128 bytes, as many as a row has chunks.
+struct TensorMap {
+  std::string name;
+  BufferId tensor{};
+  std::int64_t offset = 0;
+  std::vector<std::int64_t> dims;
+  std::vector<std::int64_t> strides;
+  std::vector<std::int64_t> box;
+  std::vector<std::int64_t> lower; // by dimension 1 to the last but one, innermost first
+  std::vector<std::int64_t> upper;
+  std::vector<std::int64_t> steps;
+  int swizzle = 128; // 32, 64 or 128
+  bool is_im2col() const { return !steps.empty(); }
+};
+enum class MapId : int {};
+constexpr int to_int(MapId id) { return static_cast<int>(id); }
 
 struct Expr;
 using ExprRef = const Expr *;
@@ -194,9 +230,60 @@ struct AsyncWait {
   int pending = 0;
 };
 
+// An element of a Local buffer.
+struct LocalRef {
+  BufferId buffer{};
+  ExprRef index{};
+};
+enum class MbarrierOp { Init, Arrive, Expect, Wait };
+// Init: `value` arrivals, a constant, complete a phase. Expect: arrives, and `value` bytes will
+// come. Wait: until the phase of parity `value` is complete; the phase before the first has
+// parity 1. Arrive: no value.
+struct Mbarrier {
+  MbarrierOp op{};
+  LocalRef at;
+  ExprRef value{};
+};
+// Starts to copy the box at `at`, a coordinate for each dimension, to Local memory from `to` on.
+// im2col: the box's first point, and what is added to each point's coordinates. Its bytes, those
+// filled with 0 too, are counted off `signals`.
+struct TensorCopy {
+  LocalRef to;
+  MapId map{};
+  std::vector<ExprRef> at;
+  std::vector<ExprRef> offsets; // im2col: by dimension 1 to the last but one
+  LocalRef signals;
+};
+// acc = a * b + acc, or a * b where `accumulate` does not hold (null: it holds), by four warps. a
+// is op->m rows of k, b op->n rows of k, each in rows of `row_bytes` bytes as a TensorCopy leaves
+// them; an operand with a `panel` lies turned: rows of k, of which each holds row_bytes of m or n,
+// in panels that many elements apart.
+struct Wgmma {
+  const CoreOp *op = nullptr;
+  RegisterRef acc;
+  LocalRef a;
+  LocalRef b;
+  int row_bytes = 128;
+  std::int64_t a_panel = 0;
+  std::int64_t b_panel = 0;
+  ExprRef accumulate{}; // bool
+};
+enum class WgmmaStep { Fence, Commit, Wait };
+// Fence: registers written so far may be accumulated into. Commit: makes one group of this warp's
+// Wgmma since the last. Wait: until at most `pending` groups are under way.
+struct WgmmaSync {
+  WgmmaStep step{};
+  int pending = 0;
+};
+// Four warps give registers of a work-item back, or take more, so that each has `count`.
+struct RegisterLimit {
+  bool more = false;
+  int count = 0;
+};
+
 struct Stmt {
   std::variant<Block, Let, For, If, Store, Barrier, Prefetch, LoadMatrix, Mma, AsyncCopy,
-               AsyncCommit, AsyncWait>
+               AsyncCommit, AsyncWait, Mbarrier, TensorCopy, Wgmma, WgmmaSync, RegisterLimit>
       node;
 };
 
@@ -206,6 +293,7 @@ struct Kernel {
   std::int64_t blocks = 1;
   std::int64_t block_size = 1;
   std::vector<Buffer> buffers;
+  std::vector<TensorMap> maps;
   std::vector<Variable> variables;
   StmtRef body = nullptr;
   double flops = 0; // of the whole grid
@@ -217,6 +305,7 @@ struct Kernel {
   const Buffer &operator[](BufferId id) const {
     return buffers[static_cast<std::size_t>(to_int(id))];
   }
+  const TensorMap &operator[](MapId id) const { return maps[static_cast<std::size_t>(to_int(id))]; }
   const Variable &operator[](VarId id) const {
     return variables[static_cast<std::size_t>(to_int(id))];
   }

@@ -15,10 +15,36 @@ namespace {
 constexpr double kWidest = 9223372036854774784.0;
 constexpr std::int64_t kMaxStride = std::int64_t{1} << 40;
 
-constexpr std::array<std::string_view, 19> kWords = {
-    "kernel",     "blocks",       "block_size", "block", "lane", "let",     "for",
-    "unroll",     "in",           "step",       "if",    "else", "barrier", "prefetch",
-    "async_copy", "async_commit", "async_wait", "inf",   "nan"};
+constexpr auto kWords = std::to_array<std::string_view>({"kernel",
+                                                         "blocks",
+                                                         "block_size",
+                                                         "block",
+                                                         "lane",
+                                                         "let",
+                                                         "for",
+                                                         "unroll",
+                                                         "in",
+                                                         "step",
+                                                         "if",
+                                                         "else",
+                                                         "barrier",
+                                                         "prefetch",
+                                                         "async_copy",
+                                                         "async_commit",
+                                                         "async_wait",
+                                                         "inf",
+                                                         "nan",
+                                                         "tensor_map",
+                                                         "tensor_copy",
+                                                         "mbarrier_init",
+                                                         "mbarrier_wait",
+                                                         "mbarrier_arrive",
+                                                         "mbarrier_expect",
+                                                         "wgmma_fence",
+                                                         "wgmma_commit",
+                                                         "wgmma_wait",
+                                                         "registers_less",
+                                                         "registers_more"});
 
 double saturated(double value, double low, double high) {
   return std::isnan(value) ? 0 : std::clamp(std::trunc(value), low, high);

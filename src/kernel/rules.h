@@ -48,6 +48,20 @@ std::string load_matrix_rule(const Kernel &kernel, const LoadMatrix &load);
 std::string mma_rule(const Kernel &kernel, const Mma &mma);
 std::string async_copy_rule(const Kernel &kernel, const AsyncCopy &copy);
 std::string async_wait_rule(std::int64_t pending);
+std::string tensor_map_rule(const Kernel &kernel, const TensorMap &map);
+std::string mbarrier_rule(const Kernel &kernel, const Mbarrier &mbarrier);
+std::string tensor_copy_rule(const Kernel &kernel, const TensorCopy &copy);
+std::string wgmma_rule(const Kernel &kernel, const Wgmma &wgmma);
+std::string wgmma_sync_rule(const WgmmaSync &sync);
+std::string register_limit_rule(const RegisterLimit &limit);
+
+// Elements of a map's box, and bytes.
+std::int64_t box_elems(const TensorMap &map);
+std::int64_t box_bytes(const Kernel &kernel, const TensorMap &map);
+// Where byte `at` of a box, counted without swizzle from an aligned address, lies.
+std::int64_t swizzled(std::int64_t at, int row_bytes);
+// The accumulator's rule, shared with Mma.
+std::string register_rule(const Kernel &kernel, const RegisterRef &ref, Type type);
 
 // Values of the Register buffer that a fragment takes up.
 std::int64_t fragment_values(const Kernel &kernel, const RegisterRef &ref,

@@ -11,6 +11,12 @@ constexpr int kMatrixWords = 4; // bytes of one work-item per 8 x 16-byte tile
 constexpr int kMaxBarrier = 15;
 constexpr std::int64_t kMaxPending = 64;
 
+Type fragment_type(const Fragment &fragment) { return {fragment.type, fragment.values()}; }
+
+bool is_async_size(std::int64_t bytes) { return bytes == 4 || bytes == 8 || bytes == 16; }
+
+} // namespace
+
 std::string register_rule(const Kernel &kernel, const RegisterRef &ref, Type type) {
   const Buffer &buffer = kernel[ref.buffer];
   const bool fits = buffer.type == type || buffer.type == Type{type.elem, 1};
@@ -21,12 +27,6 @@ std::string register_rule(const Kernel &kernel, const RegisterRef &ref, Type typ
   return ref.index->type == kInt ? std::string()
                                  : fmt::format("an index of {} needs i32", buffer.name);
 }
-
-Type fragment_type(const Fragment &fragment) { return {fragment.type, fragment.values()}; }
-
-bool is_async_size(std::int64_t bytes) { return bytes == 4 || bytes == 8 || bytes == 16; }
-
-} // namespace
 
 std::string barrier_rule(const Barrier &barrier, std::int64_t block_size) {
   if (barrier.id == 0)
@@ -81,8 +81,8 @@ std::int64_t fragment_values(const Kernel &kernel, const RegisterRef &ref,
 }
 
 std::string mma_rule(const Kernel &kernel, const Mma &mma) {
-  if (mma.op == nullptr)
-    return "mma needs a row of the table of core instructions";
+  if (mma.op == nullptr || is_wgmma(*mma.op))
+    return "mma needs a row of the table of core instructions of one warp";
   for (const std::string &broken : {register_rule(kernel, mma.acc, fragment_type(mma.op->d)),
                                     register_rule(kernel, mma.a, fragment_type(mma.op->a)),
                                     register_rule(kernel, mma.b, fragment_type(mma.op->b))}) {

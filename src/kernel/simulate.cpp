@@ -83,9 +83,10 @@ public:
   Simulation(const Kernel &kernel, std::span<const std::span<std::byte>> args,
              const SimulationOptions &options)
       : kernel_(kernel), options_(options), cuts_(cuts_of(options)),
-        program_(compile(kernel, width())), position_{kernel}, clocks_(warp_count()),
-        recorder_(kernel, program_, cuts_.banks, cuts_.sector_bytes), machine_{kernel, program_,
-                                                                               position_, clocks_} {
+        program_(compile(kernel, width())), position_{kernel}, clocks_(warp_count() + 1),
+        engine_(kernel, position_, clocks_, warp_count()),
+        recorder_(kernel, program_, cuts_.banks, cuts_.sector_bytes),
+        machine_{kernel, program_, position_, clocks_, engine_} {
     machine_.recorder = options.count ? &recorder_ : nullptr;
     machine_.vector_align = cuts_.vector_align;
     check_scratch();
@@ -132,7 +133,8 @@ private:
   Cuts cuts_;
   Program program_;
   Position position_;
-  Clocks clocks_;
+  Clocks clocks_; // of the warps, then the engine
+  Engine engine_;
   Recorder recorder_;
   Machine machine_;
   std::vector<std::unique_ptr<Warp>> warps_;
@@ -144,7 +146,7 @@ void Simulation::check_scratch() const {
   for (const Buffer &buffer : kernel_.buffers) {
     const bool is_huge = buffer.elems > kMaxScratchBytes;
     if (buffer.space == Space::Local)
-      total += is_huge ? kMaxScratchBytes : buffer.elems * (24 + 8 * warps);
+      total += is_huge ? kMaxScratchBytes : buffer.elems * (24 + 8 * (warps + 1));
     if (total > kMaxScratchBytes || (is_huge && buffer.space == Space::Local)) {
       throw Error(ErrorCode::Limit,
                   fmt::format("simulating needs more than {} MiB of local and register memory",
@@ -159,7 +161,7 @@ void Simulation::add_buffer(std::size_t i, std::span<const std::span<std::byte>>
   auto &local = machine_.local.emplace_back();
   auto &global = machine_.global.emplace_back();
   if (buffer.space == Space::Local)
-    local = std::make_unique<LocalBuffer>(position_, clocks_, buffer, warp_count());
+    local = std::make_unique<LocalBuffer>(position_, clocks_, buffer, clocks_.agents());
   if (buffer.space != Space::Global)
     return;
   const bool is_updated =
@@ -201,9 +203,10 @@ void Simulation::run_block(std::int64_t block) {
   for (const auto &local : machine_.local)
     if (local != nullptr)
       local->start_block(time);
+  engine_.start_block();
   for (const auto &warp : warps_)
     warp->start_block();
-  while (run_warps()) {
+  while (run_warps() || engine_.run()) {
   }
   const bool has_ended = std::all_of(warps_.begin(), warps_.end(), [](const auto &warp) {
     return warp->state() == Warp::State::Ended;
@@ -216,9 +219,14 @@ void Simulation::run_block(std::int64_t block) {
 bool Simulation::run_warps() {
   bool moved = false;
   for (const auto &warp : warps_) {
-    if (warp->state() != Warp::State::Running)
+    if (warp->state() == Warp::State::Polling) {
+      if (!warp->retry())
+        continue;
+    } else if (warp->state() == Warp::State::Running) {
+      warp->run();
+    } else {
       continue;
-    warp->run();
+    }
     moved = true;
     if (warp->state() == Warp::State::Waiting)
       release(*warp);
@@ -259,11 +267,16 @@ void Simulation::release(const Warp &last) {
 
 // Some wait, and nobody can wake them.
 void Simulation::stuck() const {
+  Position at = position_;
+  for (const auto &warp : warps_)
+    if (warp->state() == Warp::State::Polling) {
+      at.stmt = warp->line();
+      at.fault(warp->missing(), warp->first_item());
+    }
   const auto waiting = std::find_if(warps_.begin(), warps_.end(), [](const auto &warp) {
     return warp->state() == Warp::State::Waiting;
   });
   const Barrier barrier = (*waiting)->barrier();
-  Position at = position_;
   at.stmt = (*waiting)->line();
   const auto missing = std::find_if(warps_.begin(), warps_.end(), [&](const auto &warp) {
     return warp->state() == Warp::State::Ended || warp->barrier().id != barrier.id;

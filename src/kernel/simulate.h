@@ -14,6 +14,10 @@
 //   with
 //     an asynchronous copy that was not waited for; two blocks likewise in global memory;
 //   - an element of a Global buffer written twice, written though it must be left alone, or never;
+//   - local memory touched before the mbarrier of a tensor copy has let the work-item pass, or
+//   copied over before it is known to have been read; registers touched before the wait for their
+//   wgmma;
+//   - mbarriers that nobody completes;
 //   - a barrier or warp operation that only part of its work-items reach;
 //   - an integer division by zero;
 //   - more Local memory, work-items or registers than the target has.

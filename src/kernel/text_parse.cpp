@@ -20,6 +20,8 @@ namespace {
 constexpr int kMaxDepth = 400;
 constexpr std::int64_t kMaxBlockSize = 1 << 16;
 constexpr std::int64_t kMaxPending = 64;
+constexpr std::int64_t kMaxWgmmaPending = 7;
+constexpr std::size_t kMaxNumbers = 8;
 constexpr std::int64_t kMaxBlocks = std::int64_t{1} << 40;
 
 struct Infix {
@@ -96,7 +98,18 @@ private:
   StmtRef load_matrix(std::string_view name);
   StmtRef mma(std::string_view name);
   StmtRef async_copy();
+  void tensor_map();
+  std::vector<std::int64_t> numbers(std::string_view what);
+  StmtRef mbarrier(MbarrierOp op);
+  StmtRef tensor_copy();
+  StmtRef wgmma(std::string_view name);
+  StmtRef register_limit(bool more);
+  std::vector<ExprRef> int_list(std::string_view what);
   RegisterRef element();
+  LocalRef local_element() {
+    const RegisterRef at = element();
+    return {at.buffer, at.index};
+  }
   StmtRef store();
   std::string new_name();
   BufferId buffer_name();
@@ -115,6 +128,7 @@ private:
   Kernel kernel_;
   Builder to_;
   std::unordered_map<std::string, BufferId> buffers_;
+  std::unordered_map<std::string, MapId> maps_;
   std::unordered_map<std::string, VarId> variables_;
   int depth_ = 0;
 };
@@ -146,6 +160,8 @@ Kernel Parser::run() {
   header();
   while (buffer()) {
   }
+  while (in_.accept("tensor_map"))
+    tensor_map();
   kernel_.body = body();
   if (!in_.at_end())
     in_.fail("the end of the text");
@@ -173,7 +189,7 @@ std::string Parser::new_name() {
   std::string name = in_.expect_name("a name");
   if (!is_identifier(name))
     throw Error(ErrorCode::Syntax, fmt::format("'{}' cannot be a name", name), in_.where(at));
-  if (buffers_.contains(name) || variables_.contains(name)) {
+  if (buffers_.contains(name) || variables_.contains(name) || maps_.contains(name)) {
     throw Error(ErrorCode::Syntax, fmt::format("'{}' is defined twice", name), in_.where(at));
   }
   return name;
@@ -235,6 +251,29 @@ StmtRef Parser::stmt() {
     return to_.async_commit();
   if (in_.accept("async_wait"))
     return to_.async_wait(static_cast<int>(ranged("groups under way", 0, kMaxPending)));
+  if (in_.accept("mbarrier_init"))
+    return mbarrier(MbarrierOp::Init);
+  if (in_.accept("mbarrier_arrive"))
+    return mbarrier(MbarrierOp::Arrive);
+  if (in_.accept("mbarrier_expect"))
+    return mbarrier(MbarrierOp::Expect);
+  if (in_.accept("mbarrier_wait"))
+    return mbarrier(MbarrierOp::Wait);
+  if (in_.accept("tensor_copy"))
+    return tensor_copy();
+  if (in_.accept("wgmma_fence"))
+    return to_.wgmma_sync({WgmmaStep::Fence});
+  if (in_.accept("wgmma_commit"))
+    return to_.wgmma_sync({WgmmaStep::Commit});
+  if (in_.accept("wgmma_wait"))
+    return to_.wgmma_sync(
+        {WgmmaStep::Wait, static_cast<int>(ranged("groups under way", 0, kMaxWgmmaPending))});
+  if (in_.accept("registers_less"))
+    return register_limit(false);
+  if (in_.accept("registers_more"))
+    return register_limit(true);
+  if (const std::string_view word = in_.peek().text; word.starts_with("wgmma."))
+    return wgmma(word.substr(6));
   if (const std::string_view word = in_.peek().text; word.starts_with("ldmatrix."))
     return load_matrix(word.substr(9));
   if (const std::string_view word = in_.peek().text; word.starts_with("mma."))
@@ -357,6 +396,108 @@ StmtRef Parser::async_copy() {
     require("async_copy copies neighbouring elements, without stride", at);
   require(async_copy_rule(kernel_, copy), at);
   return to_.async_copy(copy);
+}
+
+// "[1, -2, 3]".
+std::vector<std::int64_t> Parser::numbers(std::string_view what) {
+  std::vector<std::int64_t> list;
+  in_.expect(what);
+  in_.expect("[");
+  do {
+    list.push_back(in_.expect_integer("an integer"));
+  } while (list.size() < kMaxNumbers && in_.accept(","));
+  in_.expect("]");
+  return list;
+}
+
+void Parser::tensor_map() {
+  const Token at = in_.peek();
+  TensorMap map{.name = new_name()};
+  in_.expect("=");
+  map.tensor = buffer_name();
+  in_.expect("+");
+  map.offset = in_.expect_integer("an offset");
+  map.dims = numbers("dims");
+  map.strides = numbers("strides");
+  map.box = numbers("box");
+  if (in_.is("lower")) {
+    map.lower = numbers("lower");
+    map.upper = numbers("upper");
+    map.steps = numbers("steps");
+  }
+  in_.expect("swizzle");
+  map.swizzle = static_cast<int>(ranged("a swizzle", 32, 128));
+  require(tensor_map_rule(kernel_, map), at);
+  const std::string name = map.name;
+  maps_.emplace(name, to_.tensor_map(std::move(map)));
+}
+
+StmtRef Parser::mbarrier(MbarrierOp op) {
+  const Token at = in_.peek();
+  Mbarrier mbarrier{.op = op, .at = local_element()};
+  if (op != MbarrierOp::Arrive)
+    mbarrier.value = int_expr("the value of an mbarrier");
+  require(mbarrier_rule(kernel_, mbarrier), at);
+  return to_.mbarrier(mbarrier);
+}
+
+std::vector<ExprRef> Parser::int_list(std::string_view what) {
+  std::vector<ExprRef> list;
+  in_.expect("[");
+  do {
+    list.push_back(int_expr(what));
+  } while (list.size() < kMaxNumbers && in_.accept(","));
+  in_.expect("]");
+  return list;
+}
+
+StmtRef Parser::tensor_copy() {
+  const Token at = in_.peek();
+  TensorCopy copy{.to = local_element()};
+  in_.expect("=");
+  const auto found = maps_.find(std::string(in_.peek().text));
+  if (found == maps_.end())
+    in_.fail("the name of a tensor map");
+  in_.next();
+  copy.map = found->second;
+  copy.at = int_list("a coordinate");
+  if (in_.accept("offsets"))
+    copy.offsets = int_list("an offset");
+  in_.expect("signals");
+  copy.signals = local_element();
+  require(tensor_copy_rule(kernel_, copy), at);
+  return to_.tensor_copy(std::move(copy));
+}
+
+// After `wgmma.`: the name of a row of the table of core instructions.
+StmtRef Parser::wgmma(std::string_view name) {
+  const Token at = in_.next();
+  Wgmma wgmma{.op = find_core_op(name)};
+  if (wgmma.op == nullptr)
+    require(fmt::format("there is no core instruction '{}'", name), at);
+  wgmma.acc = element();
+  in_.expect("+");
+  in_.expect("=");
+  wgmma.a = local_element();
+  in_.expect("*");
+  wgmma.b = local_element();
+  in_.expect("rows");
+  wgmma.row_bytes = static_cast<int>(ranged("bytes of a row", 32, 128));
+  if (in_.accept("a_panel"))
+    wgmma.a_panel = ranged("a panel", 1, kMaxBlocks);
+  if (in_.accept("b_panel"))
+    wgmma.b_panel = ranged("a panel", 1, kMaxBlocks);
+  if (in_.accept("when"))
+    wgmma.accumulate = expr();
+  require(wgmma_rule(kernel_, wgmma), at);
+  return to_.wgmma(wgmma);
+}
+
+StmtRef Parser::register_limit(bool more) {
+  const Token at = in_.peek();
+  const RegisterLimit limit{more, static_cast<int>(ranged("registers", 24, 240))};
+  require(register_limit_rule(limit), at);
+  return to_.register_limit(limit);
 }
 
 ExprRef Parser::int_expr(std::string_view what) {

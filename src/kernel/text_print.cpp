@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/scanner.h"
 #include "kernel/build.h"
@@ -95,6 +96,13 @@ private:
   void print(const AsyncCopy &node);
   void print(const AsyncCommit &) { line("async_commit"); }
   void print(const AsyncWait &node) { line(fmt::format("async_wait {}", node.pending)); }
+  void print(const Mbarrier &node);
+  void print(const TensorCopy &node);
+  void print(const Wgmma &node);
+  void print(const WgmmaSync &node);
+  void print(const RegisterLimit &node) {
+    line(fmt::format("registers_{} {}", node.more ? "more" : "less", node.count));
+  }
 
   void start() { text_.append(static_cast<std::size_t>(depth_) * 2, ' '); }
   void line(std::string_view text) {
@@ -106,6 +114,8 @@ private:
   void access(BufferId buffer, ExprRef index, int lanes, std::int64_t stride);
   void element(BufferId buffer, ExprRef index);
   void element(const RegisterRef &ref) { element(ref.buffer, ref.index); }
+  void element(const LocalRef &ref) { element(ref.buffer, ref.index); }
+  void list(const std::vector<ExprRef> &exprs);
 
   const Kernel &kernel_;
   std::string text_;
@@ -295,6 +305,101 @@ void Printer::print(const AsyncCopy &node) {
   put("\n");
 }
 
+std::string_view to_string(MbarrierOp op) {
+  switch (op) {
+  case MbarrierOp::Init:
+    return "init";
+  case MbarrierOp::Arrive:
+    return "arrive";
+  case MbarrierOp::Expect:
+    return "expect";
+  case MbarrierOp::Wait:
+    return "wait";
+  }
+  return "";
+}
+
+void Printer::print(const Mbarrier &node) {
+  start();
+  put("mbarrier_{} ", to_string(node.op));
+  element(node.at);
+  if (node.value != nullptr) {
+    put(" ");
+    expr(node.value);
+  }
+  put("\n");
+}
+
+void Printer::list(const std::vector<ExprRef> &exprs) {
+  put("[");
+  for (std::size_t i = 0; i < exprs.size(); ++i) {
+    put("{}", i == 0 ? "" : ", ");
+    expr(exprs[i]);
+  }
+  put("]");
+}
+
+void Printer::print(const TensorCopy &node) {
+  start();
+  put("tensor_copy ");
+  element(node.to);
+  put(" = {}", kernel_[node.map].name);
+  list(node.at);
+  if (!node.offsets.empty()) {
+    put(" offsets ");
+    list(node.offsets);
+  }
+  put(" signals ");
+  element(node.signals);
+  put("\n");
+}
+
+void Printer::print(const Wgmma &node) {
+  start();
+  put("wgmma.{} ", node.op->name);
+  element(node.acc);
+  put(" += ");
+  element(node.a);
+  put(" * ");
+  element(node.b);
+  put(" rows {}", node.row_bytes);
+  if (node.a_panel != 0)
+    put(" a_panel {}", node.a_panel);
+  if (node.b_panel != 0)
+    put(" b_panel {}", node.b_panel);
+  if (node.accumulate != nullptr) {
+    put(" when ");
+    expr(node.accumulate);
+  }
+  put("\n");
+}
+
+void Printer::print(const WgmmaSync &node) {
+  switch (node.step) {
+  case WgmmaStep::Fence:
+    return line("wgmma_fence");
+  case WgmmaStep::Commit:
+    return line("wgmma_commit");
+  case WgmmaStep::Wait:
+    return line(fmt::format("wgmma_wait {}", node.pending));
+  }
+}
+
+std::string numbers(const std::vector<std::int64_t> &list) {
+  return fmt::format("[{}]", fmt::join(list, ", "));
+}
+
+// "  tensor_map t0 = b0 + 0 dims […] strides […] box […] swizzle 128".
+std::string map_line(const Kernel &kernel, const TensorMap &map) {
+  std::string text = fmt::format("  tensor_map {} = {} + {} dims {} strides {} box {}", map.name,
+                                 kernel[map.tensor].name, map.offset, numbers(map.dims),
+                                 numbers(map.strides), numbers(map.box));
+  if (map.is_im2col())
+    text += fmt::format(" lower {} upper {} steps {}", numbers(map.lower), numbers(map.upper),
+                        numbers(map.steps));
+  return text + fmt::format(" swizzle {}\n", map.swizzle);
+}
+
 std::string_view space_words(const Buffer &buffer) {
   switch (buffer.space) {
   case Space::Global:
@@ -326,6 +431,8 @@ std::string to_text(const Kernel &kernel) {
     out.put("  {} {} {}[{}]\n", space_words(buffer), buffer.name, to_string(buffer.type),
             buffer.elems);
   }
+  for (const TensorMap &map : kernel.maps)
+    out.put("{}", map_line(kernel, map));
   out.indent(1);
   if (kernel.body != nullptr)
     out.stmt(kernel.body);

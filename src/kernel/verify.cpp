@@ -69,6 +69,16 @@ private:
   void check(const AsyncCopy &node) { require(async_copy_rule(kernel_, node)); }
   void check(const AsyncCommit &) {}
   void check(const AsyncWait &node) { require(async_wait_rule(node.pending)); }
+  void check(const Mbarrier &node) { require(mbarrier_rule(kernel_, node)); }
+  void check(const TensorCopy &node) { require(tensor_copy_rule(kernel_, node)); }
+  void check(const Wgmma &node) {
+    whole_warps("wgmma");
+    require(wgmma_rule(kernel_, node));
+    if (broken_.empty())
+      registers(node.acc, fragment_values(kernel_, node.acc, node.op->d));
+  }
+  void check(const WgmmaSync &node) { require(wgmma_sync_rule(node)); }
+  void check(const RegisterLimit &node) { require(register_limit_rule(node)); }
   void check(const Prefetch &node) {
     require(kernel_[node.buffer].space != Space::Register, "a prefetch of a register");
   }
@@ -117,6 +127,10 @@ void Checker::shell() {
     require(names.insert(buffer.name).second, fmt::format("'{}' is defined twice", buffer.name));
     require(buffer.space != Space::Global || !globals_end, "a global buffer after others");
     globals_end = buffer.space != Space::Global;
+  }
+  for (const TensorMap &map : kernel_.maps) {
+    require(tensor_map_rule(kernel_, map));
+    require(names.insert(map.name).second, fmt::format("'{}' is defined twice", map.name));
   }
   for (const Variable &variable : kernel_.variables) {
     require(is_identifier(variable.name),

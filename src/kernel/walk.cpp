@@ -9,7 +9,9 @@
 namespace tilefuse::kernel {
 namespace {
 
-template <class... Handlers> struct Match : Handlers... { using Handlers::operator()...; };
+template <class... Handlers> struct Match : Handlers... {
+  using Handlers::operator()...;
+};
 
 void push_present(std::vector<ExprRef> &list, ExprRef expr) {
   if (expr != nullptr)
@@ -48,9 +50,7 @@ std::vector<ExprRef> children(ExprRef expr) {
                         [](const BlockIndex &) { return List{}; },
                         [](const LaneIndex &) { return List{}; },
                         [](const Scalar &node) { return node.args; },
-                        [](const Fma &node) {
-                          return List{node.a, node.b, node.c};
-                        },
+                        [](const Fma &node) { return List{node.a, node.b, node.c}; },
                         [](const Cast &node) { return List{node.value}; },
                         [](const Broadcast &node) { return List{node.value}; },
                         [](const Load &node) {
@@ -64,35 +64,48 @@ std::vector<ExprRef> children(ExprRef expr) {
 
 std::vector<ExprRef> expressions(StmtRef stmt) {
   using List = std::vector<ExprRef>;
-  return std::visit(Match{
-                        [](const Block &) { return List{}; },
-                        [](const Let &node) { return List{node.value}; },
-                        [](const For &node) {
-                          return List{node.begin, node.end};
-                        },
-                        [](const If &node) { return List{node.condition}; },
-                        [](const Store &node) {
-                          List list{node.index, node.value};
-                          push_present(list, node.valid);
-                          return list;
-                        },
-                        [](const Barrier &) { return List{}; },
-                        [](const Prefetch &node) { return List{node.index}; },
-                        [](const LoadMatrix &node) {
-                          return List{node.to.index, node.index};
-                        },
-                        [](const Mma &node) {
-                          return List{node.acc.index, node.a.index, node.b.index};
-                        },
-                        [](const AsyncCopy &node) {
-                          List list{node.to_index, node.from_index};
-                          push_present(list, node.valid);
-                          return list;
-                        },
-                        [](const AsyncCommit &) { return List{}; },
-                        [](const AsyncWait &) { return List{}; },
-                    },
-                    stmt->node);
+  return std::visit(
+      Match{
+          [](const Block &) { return List{}; },
+          [](const Let &node) { return List{node.value}; },
+          [](const For &node) { return List{node.begin, node.end}; },
+          [](const If &node) { return List{node.condition}; },
+          [](const Store &node) {
+            List list{node.index, node.value};
+            push_present(list, node.valid);
+            return list;
+          },
+          [](const Barrier &) { return List{}; },
+          [](const Prefetch &node) { return List{node.index}; },
+          [](const LoadMatrix &node) { return List{node.to.index, node.index}; },
+          [](const Mma &node) { return List{node.acc.index, node.a.index, node.b.index}; },
+          [](const AsyncCopy &node) {
+            List list{node.to_index, node.from_index};
+            push_present(list, node.valid);
+            return list;
+          },
+          [](const AsyncCommit &) { return List{}; },
+          [](const AsyncWait &) { return List{}; },
+          [](const Mbarrier &node) {
+            List list{node.at.index};
+            push_present(list, node.value);
+            return list;
+          },
+          [](const TensorCopy &node) {
+            List list{node.to.index, node.signals.index};
+            list.insert(list.end(), node.at.begin(), node.at.end());
+            list.insert(list.end(), node.offsets.begin(), node.offsets.end());
+            return list;
+          },
+          [](const Wgmma &node) {
+            List list{node.acc.index, node.a.index, node.b.index};
+            push_present(list, node.accumulate);
+            return list;
+          },
+          [](const WgmmaSync &) { return List{}; },
+          [](const RegisterLimit &) { return List{}; },
+      },
+      stmt->node);
 }
 
 std::vector<StmtRef> children(StmtRef stmt) {
@@ -113,6 +126,11 @@ std::vector<StmtRef> children(StmtRef stmt) {
                         [](const AsyncCopy &) { return List{}; },
                         [](const AsyncCommit &) { return List{}; },
                         [](const AsyncWait &) { return List{}; },
+                        [](const Mbarrier &) { return List{}; },
+                        [](const TensorCopy &) { return List{}; },
+                        [](const Wgmma &) { return List{}; },
+                        [](const WgmmaSync &) { return List{}; },
+                        [](const RegisterLimit &) { return List{}; },
                     },
                     stmt->node);
 }
@@ -225,6 +243,29 @@ StmtRef Rewriter::stmt(StmtRef from) {
           },
           [&](const AsyncCommit &) { return to_.async_commit(); },
           [&](const AsyncWait &node) { return to_.async_wait(node.pending); },
+          [&](Mbarrier node) {
+            node.at.index = expr(node.at.index);
+            node.value = expr(node.value);
+            return to_.mbarrier(node);
+          },
+          [&](TensorCopy node) {
+            node.to.index = expr(node.to.index);
+            node.signals.index = expr(node.signals.index);
+            for (ExprRef &at : node.at)
+              at = expr(at);
+            for (ExprRef &offset : node.offsets)
+              offset = expr(offset);
+            return to_.tensor_copy(std::move(node));
+          },
+          [&](Wgmma node) {
+            node.acc.index = expr(node.acc.index);
+            node.a.index = expr(node.a.index);
+            node.b.index = expr(node.b.index);
+            node.accumulate = expr(node.accumulate);
+            return to_.wgmma(node);
+          },
+          [&](const WgmmaSync &node) { return to_.wgmma_sync(node); },
+          [&](const RegisterLimit &node) { return to_.register_limit(node); },
       },
       from->node);
 }
@@ -235,6 +276,7 @@ Kernel copy_shell(const Kernel &from) {
   shell.blocks = from.blocks;
   shell.block_size = from.block_size;
   shell.buffers = from.buffers;
+  shell.maps = from.maps;
   shell.variables = from.variables;
   shell.flops = from.flops;
   shell.bytes = from.bytes;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -15,7 +16,7 @@ namespace {
 
 // File: magic, version, content hash of what follows (32 hex digits), fields in declaration order.
 constexpr std::string_view kMagic = "TFPK";
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kVersion = 2;
 constexpr std::size_t kHashDigits = 32;
 constexpr std::size_t kHeaderBytes = 4 + 8 + kHashDigits;
 constexpr std::size_t kArgumentBytes = 9;
@@ -53,6 +54,11 @@ public:
     word(value.size());
     out_ += value;
   }
+  void integers(const std::vector<std::int64_t> &list) {
+    word(list.size());
+    for (const std::int64_t value : list)
+      integer(value);
+  }
   std::string take() { return std::move(out_); }
 
 private:
@@ -83,6 +89,15 @@ public:
   std::int64_t integer() { return static_cast<std::int64_t>(word()); }
   double real() { return std::bit_cast<double>(word()); }
   std::string text() { return std::string(bytes(word())); }
+  std::vector<std::int64_t> integers() {
+    const std::uint64_t count = word();
+    if (count > rest_.size() / sizeof(std::int64_t))
+      damaged("a list is longer than it");
+    std::vector<std::int64_t> list;
+    for (std::uint64_t i = 0; i < count; ++i)
+      list.push_back(integer());
+    return list;
+  }
   bool flag() {
     const std::uint8_t value = byte();
     if (value > 1)
@@ -100,6 +115,39 @@ CodeFormat read_format(Reader &in) {
   if (value > static_cast<std::uint8_t>(CodeFormat::CudaBinary))
     damaged("its code format is unknown");
   return static_cast<CodeFormat>(value);
+}
+
+void write_view(Writer &out, const TensorView &view) {
+  out.integer(view.argument);
+  out.byte(static_cast<std::uint8_t>(view.type));
+  out.integer(view.offset);
+  for (const auto *list :
+       {&view.dims, &view.strides, &view.box, &view.lower, &view.upper, &view.steps})
+    out.integers(*list);
+  out.integer(view.swizzle);
+}
+
+TensorView read_view(Reader &in) {
+  TensorView view;
+  view.argument = in.integer();
+  const std::uint8_t type = in.byte();
+  if (type > static_cast<std::uint8_t>(DType::F64))
+    damaged("the type of a tensor is unknown");
+  view.type = static_cast<DType>(type);
+  view.offset = in.integer();
+  for (auto *list : {&view.dims, &view.strides, &view.box, &view.lower, &view.upper, &view.steps})
+    *list = in.integers();
+  view.swizzle = in.integer();
+  return view;
+}
+
+std::string map_line(std::size_t number, const TensorView &view) {
+  std::string text =
+      fmt::format("  map {} of arg {} {} + {} dims {} strides {} box {}", number, view.argument,
+                  to_string(view.type), view.offset, view.dims, view.strides, view.box);
+  if (!view.steps.empty())
+    text += fmt::format(" lower {} upper {} steps {}", view.lower, view.upper, view.steps);
+  return text + fmt::format(" swizzle {}\n", view.swizzle);
 }
 
 std::string header(std::string_view body) {
@@ -135,6 +183,9 @@ std::string serialize(const Package &package) {
     out.integer(arg.bytes);
     out.byte(arg.written ? 1 : 0);
   }
+  out.word(package.maps.size());
+  for (const TensorView &view : package.maps)
+    write_view(out, view);
   out.real(package.flops);
   out.real(package.bytes);
   const std::string body = out.take();
@@ -160,6 +211,11 @@ Package deserialize(std::string_view bytes) {
     arg.written = in.flag();
     package.args.push_back(arg);
   }
+  const std::uint64_t maps = in.word();
+  if (maps > in.remaining())
+    damaged("its map count is absurd");
+  for (std::uint64_t i = 0; i < maps; ++i)
+    package.maps.push_back(read_view(in));
   package.flops = in.real();
   package.bytes = in.real();
   if (in.remaining() != 0)
@@ -178,6 +234,8 @@ std::string to_text(const Package &package) {
     text += fmt::format("  arg {} bytes {} {}\n", i, package.args[i].bytes,
                         package.args[i].written ? "written" : "read");
   }
+  for (std::size_t i = 0; i < package.maps.size(); ++i)
+    text += map_line(i, package.maps[i]);
   if (package.format == CodeFormat::OpenclSource || package.format == CodeFormat::CudaSource)
     text += "\n" + package.code;
   return text;

@@ -7,13 +7,15 @@
 // scratch_bytes of the calling thread, 64-byte aligned. OpenCL: __kernel void SYMBOL(memory0, ulong
 // offset0, memory1, ulong offset1, …), offsets in bytes; one-dimensional range blocks * block_size
 // in groups of block_size. CUDA: extern "C" with the same arguments, a grid of `blocks`,
-// scratch_bytes of dynamic shared memory.
+// scratch_bytes of dynamic shared memory; after the arguments a CUtensorMap of each of `maps`.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "target/dtype.h"
 
 namespace tilefuse {
 
@@ -31,6 +33,22 @@ struct Argument {
   friend bool operator==(const Argument &, const Argument &) = default;
 };
 
+// How boxes of an argument are copied by the tensor memory accelerator; see kernel::TensorMap.
+// Dimensions are innermost first.
+struct TensorView {
+  std::int64_t argument = 0;
+  DType type = DType::F32;
+  std::int64_t offset = 0;           // bytes from the argument's start
+  std::vector<std::int64_t> dims;    // elements
+  std::vector<std::int64_t> strides; // bytes, from dimension 1 on
+  std::vector<std::int64_t> box;     // elements; im2col: channels and points
+  std::vector<std::int64_t> lower;   // im2col, by dimension 1 to the last but one
+  std::vector<std::int64_t> upper;
+  std::vector<std::int64_t> steps; // empty: tiled
+  std::int64_t swizzle = 128;
+  friend bool operator==(const TensorView &, const TensorView &) = default;
+};
+
 struct Package {
   std::string name;   // the readable kernel name
   std::string symbol; // the function in `code`: [a-z_][a-z0-9_]*, at most 63 characters
@@ -40,6 +58,7 @@ struct Package {
   std::int64_t block_size = 1;    // work-items per block
   std::int64_t scratch_bytes = 0; // per block, provided by the caller (ElfObject, CUDA)
   std::vector<Argument> args;
+  std::vector<TensorView> maps;
   double flops = 0; // of one launch, for reports
   double bytes = 0; // that one launch must at least move
   friend bool operator==(const Package &, const Package &) = default;

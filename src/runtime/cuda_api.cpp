@@ -75,6 +75,9 @@ Opened<DriverApi> open_driver() {
   TILEFUSE_FIND(cuEventDestroy_v2);
   TILEFUSE_FIND(cuEventRecord);
   TILEFUSE_FIND(cuEventElapsedTime);
+  std::string ignored;
+  find(library, "cuTensorMapEncodeTiled", opened.api.cuTensorMapEncodeTiled, ignored);
+  find(library, "cuTensorMapEncodeIm2col", opened.api.cuTensorMapEncodeIm2col, ignored);
   if (!opened.why.empty())
     return opened;
   if (const Result code = opened.api.cuInit(0); code != 0) {

@@ -75,6 +75,13 @@ struct DriverApi {
   Result (*cuEventDestroy_v2)(Event);
   Result (*cuEventRecord)(Event, Stream);
   Result (*cuEventElapsedTime)(float *, Event, Event);
+  // Null where the driver is older than CUDA 12: see cuda_tensor_map.h.
+  Result (*cuTensorMapEncodeTiled)(void *, int, unsigned, void *, const unsigned long long *,
+                                   const unsigned long long *, const unsigned *, const unsigned *,
+                                   int, int, int, int);
+  Result (*cuTensorMapEncodeIm2col)(void *, int, unsigned, void *, const unsigned long long *,
+                                    const unsigned long long *, const int *, const int *, unsigned,
+                                    unsigned, const unsigned *, int, int, int, int);
 };
 
 struct CompilerApi {

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "runtime/cuda_build.h"
 #include "runtime/cuda_target.h"
+#include "runtime/cuda_tensor_map.h"
 #include "runtime/device.h"
 #include "runtime/out_of_memory.h"
 
@@ -126,7 +127,8 @@ struct CudaLaunchable final : Launchable {
   unsigned block_size = 1;
   unsigned shared_bytes = 0;           // of dynamic shared memory
   std::vector<cuda::DevicePtr> values; // memory and offset of each argument
-  std::vector<void *> arguments;       // their addresses
+  std::vector<EncodedMap> maps;
+  std::vector<void *> arguments; // addresses of values and maps
 };
 
 // A list of launches that the driver holds as one.
@@ -246,7 +248,7 @@ public:
                                         static_cast<int>(built.scratch_bytes)),
             fmt::format("{} bytes of shared memory for kernel '{}'", built.scratch_bytes,
                         built.name));
-    bind(*launchable, built, bindings);
+    bind(cx_->api, *launchable, built, bindings);
     return launchable;
   }
 
@@ -308,7 +310,7 @@ public:
   }
 
 private:
-  static void bind(CudaLaunchable &launchable, const Package &built,
+  static void bind(const DriverApi &api, CudaLaunchable &launchable, const Package &built,
                    std::span<const Binding> bindings) {
     TILEFUSE_CHECK(bindings.size() == built.args.size(), "bindings and arguments differ in number");
     for (std::size_t i = 0; i < bindings.size(); ++i) {
@@ -317,8 +319,13 @@ private:
       launchable.values.push_back(memory_of(bindings[i]).base());
       launchable.values.push_back(static_cast<cuda::DevicePtr>(bindings[i].offset));
     }
+    for (const TensorView &view : built.maps)
+      launchable.maps.push_back(encode_map(
+          api, view, address_of(bindings[static_cast<std::size_t>(view.argument)]), built.name));
     for (cuda::DevicePtr &value : launchable.values)
       launchable.arguments.push_back(&value);
+    for (EncodedMap &map : launchable.maps)
+      launchable.arguments.push_back(&map);
   }
 
   std::shared_ptr<CudaContext> cx_;

@@ -37,7 +37,19 @@ constexpr Fragment d_of(DType type, int m) {
   return {type, m, 8, {{{4, 0, 2}, {8, 1, 0}}}, {{{2, 0, 1}, {m / 8, 8, 0}, {1, 0, 0}}}};
 }
 
-constexpr std::array<CoreOp, 14> kOps = {{
+// Result of four warps of 16 rows each.
+constexpr Fragment wide_d_of(DType type, int n) {
+  return {
+      type, 64, n, {{{4, 0, 2}, {8, 1, 0}, {4, 16, 0}}}, {{{2, 0, 1}, {2, 8, 0}, {n / 8, 0, 8}}}};
+}
+
+// a and b lie in local memory; only their sizes mean something.
+constexpr CoreOp wide(std::string_view name, DType type, int n, int k, DType sum,
+                      bool tf32 = false) {
+  return {name, 64, n, k, {type, 64, k}, {type, k, n}, wide_d_of(sum, n), tf32};
+}
+
+constexpr std::array kOps = std::to_array<CoreOp>({
     {"m16n8k16.f16.f32", 16, 8, 16, a_of(kF16, 16, 8, 2), b_of(kF16, 8, 2), d_of(kF32, 16)},
     {"m16n8k16.f16.f16", 16, 8, 16, a_of(kF16, 16, 8, 2), b_of(kF16, 8, 2), d_of(kF16, 16)},
     {"m16n8k16.bf16.f32", 16, 8, 16, a_of(kBF16, 16, 8, 2), b_of(kBF16, 8, 2), d_of(kF32, 16)},
@@ -52,7 +64,42 @@ constexpr std::array<CoreOp, 14> kOps = {{
     {"m16n8k16.u8.s32", 16, 8, 16, a_of(kU8, 16, 4, 4), b_of(kU8, 4, 4), d_of(kI32, 16)},
     {"m8n8k16.s8.s32", 8, 8, 16, a_of(kI8, 8, 4, 4), b_of(kI8, 4, 4), d_of(kI32, 8)},
     {"m8n8k16.u8.s32", 8, 8, 16, a_of(kU8, 8, 4, 4), b_of(kU8, 4, 4), d_of(kI32, 8)},
-}};
+    wide("m64n16k16.f16.f32", kF16, 16, 16, kF32),
+    wide("m64n32k16.f16.f32", kF16, 32, 16, kF32),
+    wide("m64n64k16.f16.f32", kF16, 64, 16, kF32),
+    wide("m64n96k16.f16.f32", kF16, 96, 16, kF32),
+    wide("m64n128k16.f16.f32", kF16, 128, 16, kF32),
+    wide("m64n192k16.f16.f32", kF16, 192, 16, kF32),
+    wide("m64n256k16.f16.f32", kF16, 256, 16, kF32),
+    wide("m64n16k16.bf16.f32", kBF16, 16, 16, kF32),
+    wide("m64n32k16.bf16.f32", kBF16, 32, 16, kF32),
+    wide("m64n64k16.bf16.f32", kBF16, 64, 16, kF32),
+    wide("m64n96k16.bf16.f32", kBF16, 96, 16, kF32),
+    wide("m64n128k16.bf16.f32", kBF16, 128, 16, kF32),
+    wide("m64n192k16.bf16.f32", kBF16, 192, 16, kF32),
+    wide("m64n256k16.bf16.f32", kBF16, 256, 16, kF32),
+    wide("m64n16k8.tf32.f32", kF32, 16, 8, kF32, true),
+    wide("m64n32k8.tf32.f32", kF32, 32, 8, kF32, true),
+    wide("m64n64k8.tf32.f32", kF32, 64, 8, kF32, true),
+    wide("m64n96k8.tf32.f32", kF32, 96, 8, kF32, true),
+    wide("m64n128k8.tf32.f32", kF32, 128, 8, kF32, true),
+    wide("m64n192k8.tf32.f32", kF32, 192, 8, kF32, true),
+    wide("m64n256k8.tf32.f32", kF32, 256, 8, kF32, true),
+    wide("m64n16k32.s8.s32", kI8, 16, 32, kI32),
+    wide("m64n32k32.s8.s32", kI8, 32, 32, kI32),
+    wide("m64n64k32.s8.s32", kI8, 64, 32, kI32),
+    wide("m64n96k32.s8.s32", kI8, 96, 32, kI32),
+    wide("m64n128k32.s8.s32", kI8, 128, 32, kI32),
+    wide("m64n192k32.s8.s32", kI8, 192, 32, kI32),
+    wide("m64n256k32.s8.s32", kI8, 256, 32, kI32),
+    wide("m64n16k32.u8.s32", kU8, 16, 32, kI32),
+    wide("m64n32k32.u8.s32", kU8, 32, 32, kI32),
+    wide("m64n64k32.u8.s32", kU8, 64, 32, kI32),
+    wide("m64n96k32.u8.s32", kU8, 96, 32, kI32),
+    wide("m64n128k32.u8.s32", kU8, 128, 32, kI32),
+    wide("m64n192k32.u8.s32", kU8, 192, 32, kI32),
+    wide("m64n256k32.u8.s32", kU8, 256, 32, kI32),
+});
 
 void move(Place &at, std::span<const Digit> digits, int number) {
   for (const Digit &digit : digits) {

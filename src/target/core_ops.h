@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Core instructions of matrix units as data: one row per `mma` = shape, types, and where each value
 // of each lane lies in each operand. A warp of 32 lanes computes d = a * b + d with a of m x k, b
-// of k x n, d of m x n. Simulation, loads, stores and code derive from these rows.
+// of k x n, d of m x n. Simulation, loads, stores and code derive from these rows. Rows of 128
+// lanes
+// (`wgmma`) are executed by four warps together and find a and b in local memory: only d is spread
+// over lanes.
 //
 // A fragment is written as digits with strides, lowest digit first: lane = t + 4 * g with t < 4 and
-// g < 8; a value's number is split over its digits in the same way. In bytes the operands of every
-// row are alike: a lane holds 4-byte words of 16-byte rows, which is what `ldmatrix` delivers.
+// g < 8, and 32 * warp for four warps; a value's number is split over its digits in the same way.
+// In bytes the operands of every row are alike: a lane holds 4-byte words of 16-byte rows, which is
+// what `ldmatrix` delivers.
 //
 //   m16n8k16.f16.f32, a: value i of lane (t, g) is at row g + 8*((i>>1)&1), column 2t + (i&1) +
 //   8*(i>>2)
 //
-// Source: NVIDIA PTX ISA, "Matrix fragments for mma"; equal to CuTe's MMA_Traits.
+// Source: NVIDIA PTX ISA, "Matrix fragments for mma" and "for wgmma.mma_async"; equal to CuTe's
+// MMA_Traits.
 #pragma once
 
 #include <array>
@@ -34,11 +39,12 @@ struct Fragment {
   DType type{};
   int rows = 0;
   int columns = 0;
-  std::array<Digit, 2> lane{};  // t, g
+  std::array<Digit, 3> lane{};  // t, g, warp
   std::array<Digit, 3> value{}; // within a 4-byte word, then word by word
 
+  int lanes() const { return lane[0].size * lane[1].size * lane[2].size; }
   // Values that each lane holds.
-  int values() const { return rows * columns / kCoreLanes; }
+  int values() const { return rows * columns / lanes(); }
 };
 
 struct Place {
@@ -47,7 +53,7 @@ struct Place {
   friend bool operator==(const Place &, const Place &) = default;
 };
 
-// Where value `value` < values() of lane `lane` < 32 lies.
+// Where value `value` < values() of lane `lane` < lanes() lies.
 Place place(const Fragment &fragment, int lane, int value);
 
 struct CoreOp {
@@ -59,7 +65,12 @@ struct CoreOp {
   Fragment b;        // k x n
   Fragment d;        // m x n
   bool tf32 = false; // f32 operands are read with a mantissa of 10 bits, truncated
+
+  int lanes() const { return d.lanes(); }
 };
+
+// Executed by four warps, operands in local memory.
+inline bool is_wgmma(const CoreOp &op) { return op.lanes() > kCoreLanes; }
 
 std::span<const CoreOp> core_ops();
 // The row of that name, or null.

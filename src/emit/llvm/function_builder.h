@@ -71,6 +71,11 @@ private:
   void node(const kernel::AsyncCopy &) { refuse("async_copy"); }
   void node(const kernel::AsyncCommit &) { refuse("async_commit"); }
   void node(const kernel::AsyncWait &) { refuse("async_wait"); }
+  void node(const kernel::Mbarrier &) { refuse("mbarrier"); }
+  void node(const kernel::TensorCopy &) { refuse("tensor_copy"); }
+  void node(const kernel::Wgmma &) { refuse("wgmma"); }
+  void node(const kernel::WgmmaSync &) { refuse("wgmma"); }
+  void node(const kernel::RegisterLimit &) { refuse("a limit of registers"); }
   [[noreturn]] void refuse(const char *what) const;
   void repeat(const kernel::For &loop, std::int64_t begin, std::int64_t end);
   void iterate(const kernel::For &loop, const Index &begin, const Index &end);

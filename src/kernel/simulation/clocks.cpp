@@ -26,4 +26,23 @@ void Clocks::meet(std::span<const std::size_t> warps) {
               known_.begin() + static_cast<std::ptrdiff_t>(warp * all));
 }
 
+std::vector<std::uint32_t> Clocks::tell(std::size_t warp) {
+  const auto first = known_.begin() + static_cast<std::ptrdiff_t>(warp * now_.size());
+  std::vector<std::uint32_t> told(first, first + static_cast<std::ptrdiff_t>(now_.size()));
+  told[warp] = now_[warp]++;
+  return told;
+}
+
+void Clocks::learn(std::size_t warp, std::span<const std::uint32_t> told) {
+  for (std::size_t other = 0; other < now_.size(); ++other) {
+    std::uint32_t &known = known_[warp * now_.size() + other];
+    known = std::max(known, told[other]);
+  }
+}
+
+void Clocks::join(std::vector<std::uint32_t> &all, std::span<const std::uint32_t> told) {
+  for (std::size_t i = 0; i < all.size(); ++i)
+    all[i] = std::max(all[i], told[i]);
+}
+
 } // namespace tilefuse::kernel::simulation

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who has synchronised with whom: a vector clock per warp (Lamport 1978, Mattern 1989). Each warp
-// counts its barriers; at a barrier the warps that reach it learn all that any of them knew. An
+// counts its barriers; at a barrier the warps that reach it learn all that any of them knew, at an
+// mbarrier those who wait what those who arrived knew. An
 // event of a work-item is ordered before another's if its warp's count then is known now.
 #pragma once
 
@@ -18,6 +19,11 @@ public:
   std::uint32_t start_block();
   // The warps meet.
   void meet(std::span<const std::size_t> warps);
+  // What a warp knows, itself included; what it does from here on is later.
+  std::vector<std::uint32_t> tell(std::size_t warp);
+  void learn(std::size_t warp, std::span<const std::uint32_t> told);
+  static void join(std::vector<std::uint32_t> &all, std::span<const std::uint32_t> told);
+  std::size_t agents() const { return now_.size(); }
 
   std::uint32_t now(std::size_t warp) const { return now_[warp]; }
   // Whether what `earlier` did at `time` happened before what `warp` does now. Within one warp and

@@ -97,6 +97,11 @@ private:
   void step(const AsyncCopy &node);
   void step(const AsyncCommit &) { emit({.code = Code::AsyncCommit}); }
   void step(const AsyncWait &node) { emit({.code = Code::AsyncWait, .number = node.pending}); }
+  void step(const Mbarrier &node);
+  void step(const TensorCopy &node);
+  void step(const Wgmma &node);
+  void step(const WgmmaSync &node) { emit({.code = Code::WgmmaSync, .number = node.pending}); }
+  void step(const RegisterLimit &) {}
 
   Slot expr(ExprRef e) {
     return std::visit([&](const auto &node) { return value(e, node); }, e->node);
@@ -244,6 +249,42 @@ void Compiler::step(const AsyncCopy &node) {
     op.b = expr(node.valid);
   op.access = access(node.to, AccessKind::AsyncWrite, element_text(node.to, node.to_index));
   access(node.from, AccessKind::AsyncRead, element_text(node.from, node.from_index));
+  emit(op);
+}
+
+void Compiler::step(const Mbarrier &node) {
+  Op op{.code = Code::Mbarrier};
+  op.a = expr(node.at.index);
+  op.has_b = node.value != nullptr;
+  if (op.has_b)
+    op.b = expr(node.value);
+  emit(op);
+}
+
+void Compiler::step(const TensorCopy &node) {
+  Op op{.code = Code::TensorCopy};
+  op.a = expr(node.to.index);
+  op.b = expr(node.signals.index);
+  std::vector<Slot> list;
+  for (const ExprRef at : node.at)
+    list.push_back(expr(at));
+  for (const ExprRef offset : node.offsets)
+    list.push_back(expr(offset));
+  op.number = static_cast<std::int64_t>(program_.lists.size());
+  program_.lists.insert(program_.lists.end(), list.begin(), list.end());
+  const TensorMap &map = kernel_[node.map];
+  op.access = access(map.tensor, AccessKind::AsyncRead, map.name);
+  emit(op);
+}
+
+void Compiler::step(const Wgmma &node) {
+  Op op{.code = Code::Wgmma};
+  op.to = expr(node.acc.index);
+  op.a = expr(node.a.index);
+  op.b = expr(node.b.index);
+  op.has_b = node.accumulate != nullptr;
+  if (op.has_b)
+    op.c = expr(node.accumulate);
   emit(op);
 }
 

@@ -45,7 +45,7 @@ LocalBuffer::Writer &LocalBuffer::at(std::int64_t index, Agent agent) {
 
 void LocalBuffer::check_written(std::int64_t index, Agent agent, const Writer &writer) const {
   const bool is_old = writer.time < first_time_;
-  if (is_old || writer.item == agent.item)
+  if (is_old || (writer.item == agent.item && writer.warp == agent.warp))
     return;
   if (!clocks_.is_ordered(writer.warp, writer.time, agent.warp))
     fault(index, agent, "is written with no barrier after the write of", writer.item);
@@ -54,8 +54,8 @@ void LocalBuffer::check_written(std::int64_t index, Agent agent, const Writer &w
 void LocalBuffer::check_read(std::int64_t index, Agent agent) const {
   const Touch *reader = readers_.data() + static_cast<std::size_t>(index) * warps_;
   for (std::size_t warp = 0; warp < warps_; ++warp, ++reader) {
-    if (reader->time < first_time_ || reader->item == agent.item ||
-        clocks_.is_ordered(warp, reader->time, agent.warp))
+    const bool is_self = reader->item == agent.item && warp == agent.warp;
+    if (reader->time < first_time_ || is_self || clocks_.is_ordered(warp, reader->time, agent.warp))
       continue;
     fault(index, agent, "is written with no barrier after the read of", reader->item);
   }
@@ -66,7 +66,8 @@ Cell LocalBuffer::read(std::int64_t index, Agent agent) {
   if (writer.time < first_time_)
     position_.fault(fmt::format("{}[{}] is read before it is written", buffer_.name, index),
                     agent.item);
-  if (writer.item != agent.item && !clocks_.is_ordered(writer.warp, writer.time, agent.warp))
+  const bool is_own = writer.item == agent.item && writer.warp == agent.warp;
+  if (!is_own && !clocks_.is_ordered(writer.warp, writer.time, agent.warp))
     fault(index, agent, "is read with no barrier after the write of", writer.item);
   Touch &reader = readers_[static_cast<std::size_t>(index) * warps_ + agent.warp];
   const std::uint32_t now = clocks_.now(agent.warp);

@@ -47,7 +47,11 @@ enum class Code : std::uint8_t {
   Mma,        // register values number = a * b + number (a, b: numbers of values)
   AsyncCopy,  // to the buffer at a from buffer `number` at c, elements below b if given
   AsyncCommit,
-  AsyncWait, // for groups but the latest `number`
+  AsyncWait,  // for groups but the latest `number`
+  Mbarrier,   // at a, with value b
+  TensorCopy, // to a, counted off b, coordinates and offsets from lists[number] on
+  Wgmma,      // register values `to` += a * b, under c if has_b
+  WgmmaSync,  // for groups but the latest `number`
   End,
 };
 
@@ -83,6 +87,7 @@ struct Program {
   std::vector<StmtRef> lines;         // by Op::line
   std::vector<AccessCounts> accesses; // empty counts
   std::vector<Cell> constants;
+  std::vector<Slot> lists;              // operands of operations that have many
   std::vector<RegisterPlace> registers; // by BufferId
   int register_values = 0;
   Slot lane_slot = 0; // the work-item's number

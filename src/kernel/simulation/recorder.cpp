@@ -61,8 +61,10 @@ std::optional<InstructionKind> kind_of(const Kernel &kernel, const Op &op) {
   case Code::LoadMatrix:
     return InstructionKind::LoadMatrix;
   case Code::Mma:
+  case Code::Wgmma:
     return InstructionKind::Mma;
   case Code::AsyncCopy:
+  case Code::TensorCopy:
     return InstructionKind::AsyncCopy;
   default:
     return std::nullopt;

@@ -19,6 +19,7 @@ Warp::Warp(Machine &machine, std::size_t number)
   all_ = items_ == 64 ? ~Mask{0} : (Mask{1} << items_) - 1;
   cells_.resize(static_cast<std::size_t>(machine.program.cells));
   written_.resize(static_cast<std::size_t>(machine.program.register_values));
+  in_flight_.resize(written_.size());
   groups_.resize(static_cast<std::size_t>(width_));
   for (int lane = 0; lane < width_; ++lane)
     cells(machine.program.lane_slot)[lane].whole = first_item_ + lane;
@@ -30,6 +31,9 @@ void Warp::start_block() {
   mask_ = all_;
   frames_.clear();
   copies_.clear();
+  started_.clear();
+  wgmma_groups_ = 0;
+  std::fill(in_flight_.begin(), in_flight_.end(), std::int16_t{0});
   std::fill(groups_.begin(), groups_.end(), 0);
   std::fill(written_.begin(), written_.end(), Mask{0});
   for (int lane = 0; lane < width_; ++lane)
@@ -50,6 +54,13 @@ void Warp::run() {
 void Warp::wake() {
   ++counter_;
   state_ = State::Running;
+}
+
+bool Warp::retry() {
+  const int before = counter_;
+  state_ = State::Running;
+  run();
+  return counter_ != before || state_ != State::Polling;
 }
 
 StmtRef Warp::line() const {
@@ -99,6 +110,14 @@ void Warp::step(const Op &op) {
     return for_active([&](int lane) { ++groups_[static_cast<std::size_t>(lane)]; });
   case Code::AsyncWait:
     return async_wait(op);
+  case Code::Mbarrier:
+    return mbarrier(op);
+  case Code::TensorCopy:
+    return tensor_copy(op);
+  case Code::Wgmma:
+    return wgmma(op);
+  case Code::WgmmaSync:
+    return wgmma_sync(op);
   default:
     return control(op);
   }
@@ -208,7 +227,16 @@ void Warp::control(const Op &op) {
   }
 }
 
+void Warp::check_in_flight(const Op &op, std::int64_t value) {
+  const RegisterPlace &at = machine_.program.registers[static_cast<std::size_t>(op.buffer)];
+  if (started_.empty() || in_flight_[static_cast<std::size_t>(at.number + value)] == 0)
+    return;
+  const Buffer &buffer = machine_.kernel.buffers[static_cast<std::size_t>(op.buffer)];
+  fault(fmt::format("{}[{}] is touched before the wait for its wgmma", buffer.name, value), 0);
+}
+
 void Warp::check_register(const Op &op) {
+  check_in_flight(op, op.number);
   const RegisterPlace &at = machine_.program.registers[static_cast<std::size_t>(op.buffer)];
   const Mask missing = mask_ & ~written_[static_cast<std::size_t>(at.number + op.number)];
   if (missing == 0)
@@ -233,6 +261,7 @@ void Warp::load_register(const Op &op) {
   const RegisterPlace &place = machine_.program.registers[static_cast<std::size_t>(op.buffer)];
   for_active([&](int lane) {
     const std::int64_t at = register_index(op, op.a, lane);
+    check_in_flight(op, at);
     if ((written_[static_cast<std::size_t>(place.number + at)] >> lane & 1) == 0) {
       const Buffer &buffer = machine_.kernel.buffers[static_cast<std::size_t>(op.buffer)];
       fault(fmt::format("{}[{}] is read before it is written", buffer.name, at), lane);
@@ -247,6 +276,7 @@ void Warp::store_register(const Op &op) {
   const RegisterPlace &place = machine_.program.registers[static_cast<std::size_t>(op.buffer)];
   const Cell *from = read(op.a);
   if (!op.has_b && mask_ == all_) {
+    check_in_flight(op, op.number);
     written_[static_cast<std::size_t>(place.number + op.number)] = all_;
     std::copy_n(from, width_ * place.lanes,
                 cells_.data() + place.slot + op.number * place.lanes * width_);
@@ -254,6 +284,7 @@ void Warp::store_register(const Op &op) {
   }
   for_active([&](int lane) {
     const std::int64_t at = op.has_b ? register_index(op, op.b, lane) : op.number;
+    check_in_flight(op, at);
     written_[static_cast<std::size_t>(place.number + at)] |= Mask{1} << lane;
     Cell *to = cells_.data() + place.slot + at * place.lanes * width_;
     for (int row = 0; row < place.lanes; ++row)

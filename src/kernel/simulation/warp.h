@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// One warp, the only kind of agent so far: a program counter, a mask of active work-items, cells of
-// its own, and its asynchronous copies.
+// One warp: a program counter, a mask of active work-items, cells of its own, and its asynchronous
+// copies and multiplications.
 //
-// The seam for asynchronous agents. A block runs its agents in turn (kernel/simulate.cpp,
-// Simulation::run_warps): each goes on until it waits or ends, then the block sees whether what it
-// came to lets those who wait there go on, and wakes them. When all have ended the block is done;
-// when none can go on, those who wait are stuck, which is a fault that names one who is missing.
-// An engine that copies or multiplies by itself (TMA, wgmma) is another agent of that list: its
-// program is the queue of what warps gave it, it waits while that is empty, and completing a part
-// is its arrival at an mbarrier, which release() then counts like a warp's arrival at a named one.
-// Its reads and writes go through LocalBuffer and GlobalBuffer with a number of its own in Clocks,
-// so that races with it are found as races between warps are.
+// A block runs its agents in turn (kernel/simulate.cpp, Simulation::run_warps): each goes on until
+// it waits or ends, then the block sees whether what it came to lets those who wait there go on,
+// and wakes them; those who wait for an mbarrier look again. When nobody moves, the engine
+// (kernel/simulation/engine.h) completes a copy. When all have ended the block is done; when none
+// can go on, those who wait are stuck, which is a fault that names one who is missing.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "kernel/simulation/clocks.h"
+#include "kernel/simulation/engine.h"
 #include "kernel/simulation/memory.h"
 #include "kernel/simulation/program.h"
 #include "kernel/simulation/recorder.h"
@@ -32,6 +30,7 @@ struct Machine {
   const Program &program;
   Position &position;
   Clocks &clocks;
+  Engine &engine;
   std::vector<std::unique_ptr<LocalBuffer>> local;   // by BufferId, null for others
   std::vector<std::unique_ptr<GlobalBuffer>> global; // by BufferId, null for others
   Recorder *recorder = nullptr;                      // null: nothing is counted
@@ -42,7 +41,7 @@ using Mask = std::uint64_t; // bit per work-item of the warp
 
 class Warp {
 public:
-  enum class State { Running, Waiting, Ended };
+  enum class State { Running, Waiting, Polling, Ended }; // Polling: for an mbarrier
 
   // The warp of work-items from number * width on.
   Warp(Machine &machine, std::size_t number);
@@ -51,11 +50,15 @@ public:
   // Until it waits or ends.
   void run();
   void wake();
+  // Looks again whether its mbarrier has passed, and goes on if so; false: it has not.
+  bool retry();
 
   State state() const { return state_; }
   // Where it waits.
   const Barrier &barrier() const;
   StmtRef line() const;
+  // What its mbarrier lacks.
+  std::string missing() const;
   int counter() const { return counter_; }
   std::size_t number() const { return number_; }
   int items() const { return items_; }
@@ -72,6 +75,15 @@ private:
     Cell value{};
     int lane = 0;
     std::int64_t group = 0;
+  };
+  // A wgmma that was not waited for.
+  struct Started {
+    const Wgmma *node = nullptr;
+    StmtRef stmt = nullptr;
+    std::int64_t group = 0;
+    std::int64_t number = 0; // of the first accumulator
+    LocalPlace a, b;
+    bool accumulates = true;
   };
 
   const Op &current() const { return machine_.program.ops[static_cast<std::size_t>(counter_)]; }
@@ -111,6 +123,18 @@ private:
                      std::vector<Cell> &matrix);
   void async_copy(const Op &op);
   void async_wait(const Op &op);
+  LocalPlace local_place(const LocalRef &ref, Slot index, int lane) const;
+  void mbarrier(const Op &op);
+  void tensor_copy(const Op &op);
+  void read_operand(const Wgmma &node, const LocalPlace &at, std::int64_t panel, int first,
+                    int rows, std::vector<Cell> &matrix);
+  void read_operands(const Started &started);
+  void check_accumulators(const Started &started);
+  void mark_in_flight(const Started &started, bool is_started);
+  void check_in_flight(const Op &op, std::int64_t value);
+  void wgmma(const Op &op);
+  void wgmma_sync(const Op &op);
+  void finish_wgmma(const Started &started);
 
   Machine &machine_;
   std::size_t number_;
@@ -130,6 +154,12 @@ private:
   std::vector<Copy> copies_;         // under way
   std::vector<std::int64_t> groups_; // by work-item: groups committed
   std::vector<Cell> matrix_a_, matrix_b_, matrix_d_;
+  std::vector<Started> started_;
+  std::int64_t wgmma_groups_ = 0;       // committed
+  std::vector<std::int16_t> in_flight_; // by register value: wgmmas that accumulate into it
 };
+
+// The 10 bits of mantissa that tf32 operands are read with.
+void truncate_tf32(std::vector<Cell> &matrix);
 
 } // namespace tilefuse::kernel::simulation

@@ -62,12 +62,12 @@ void multiply(const CoreOp &op, const std::vector<Cell> &a, const std::vector<Ce
   }
 }
 
-void truncate_all(std::vector<Cell> &matrix) {
+} // namespace
+
+void truncate_tf32(std::vector<Cell> &matrix) {
   for (Cell &cell : matrix)
     cell.real = truncated_tf32(cell.real);
 }
-
-} // namespace
 
 void Warp::need_warp_of_32(std::string_view what) {
   need_whole_warp(fmt::format("does not reach {} that its warp reaches", what));
@@ -154,8 +154,8 @@ void Warp::mma(const Op &op) {
   read_fragment(node.b, index(node.b, op.b, node.op->b), node.op->b, matrix_b_);
   read_fragment(node.acc, number, node.op->d, matrix_d_);
   if (node.op->tf32) {
-    truncate_all(matrix_a_);
-    truncate_all(matrix_b_);
+    truncate_tf32(matrix_a_);
+    truncate_tf32(matrix_b_);
   }
   multiply(*node.op, matrix_a_, matrix_b_, matrix_d_);
   const RegisterPlace &to =

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensor copies, mbarriers and wgmma as statements, and tensor maps as parameters and data.
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "emit/c_context.h"
+#include "kernel/build.h"
+
+namespace tilefuse::emit {
+namespace {
+
+const TensorDialect &tensor_of(const CContext &cx) {
+  if (cx.dialect.tensor == nullptr)
+    throw Error(
+        ErrorCode::Unsupported,
+        fmt::format("a tensor copy, mbarrier or wgmma cannot be written in {}", cx.dialect.name));
+  return *cx.dialect.tensor;
+}
+
+std::string pointer(CContext &cx, const kernel::LocalRef &ref) {
+  return fmt::format("{} + ({})", buffer_name(cx, ref.buffer), bare(expression(cx, ref.index)));
+}
+
+std::vector<std::string> texts(CContext &cx, const std::vector<kernel::ExprRef> &list) {
+  std::vector<std::string> all;
+  for (const kernel::ExprRef e : list)
+    all.push_back(bare(expression(cx, e)));
+  return all;
+}
+
+std::string map_name(kernel::MapId id) { return fmt::format("t{}", to_int(id)); }
+
+} // namespace
+
+std::string map_parameters(const CContext &cx) {
+  std::string text;
+  for (std::size_t i = 0; i < cx.kernel.maps.size(); ++i)
+    text += fmt::format(", {} {}", tensor_of(cx).map_type,
+                        map_name(kernel::MapId{static_cast<int>(i)}));
+  return text;
+}
+
+std::string mbarrier_text(CContext &cx, const kernel::Mbarrier &node) {
+  const std::string value = node.value == nullptr ? "" : bare(expression(cx, node.value));
+  return tensor_of(cx).mbarrier(node.op, pointer(cx, node.at), value);
+}
+
+std::string tensor_copy_text(CContext &cx, const kernel::TensorCopy &node) {
+  return tensor_of(cx).copy(map_name(node.map), pointer(cx, node.to), texts(cx, node.at),
+                            texts(cx, node.offsets), pointer(cx, node.signals));
+}
+
+std::string wgmma_text(CContext &cx, const kernel::Wgmma &node) {
+  const std::int64_t size = size_bytes(node.op->a.type);
+  WgmmaText text{.op = *node.op,
+                 .acc = accumulator_names(cx, node.acc, node.op->d),
+                 .a = pointer(cx, node.a),
+                 .b = pointer(cx, node.b),
+                 .row_bytes = node.row_bytes,
+                 .a_panel_bytes = node.a_panel * size,
+                 .b_panel_bytes = node.b_panel * size,
+                 .accumulate = "1"};
+  if (node.accumulate != nullptr)
+    text.accumulate = expression(cx, node.accumulate);
+  return tensor_of(cx).wgmma(text);
+}
+
+std::string wgmma_sync_text(const CContext &cx, const kernel::WgmmaSync &node) {
+  return tensor_of(cx).wgmma_sync(node);
+}
+
+std::string register_limit_text(const CContext &cx, const kernel::RegisterLimit &node) {
+  return tensor_of(cx).register_limit(node);
+}
+
+TensorView view_of(const kernel::Kernel &kernel, const kernel::TensorMap &map) {
+  const DType type = kernel[map.tensor].type.elem;
+  const std::int64_t size = size_bytes(type);
+  TensorView view{.argument = to_int(map.tensor), .type = type, .offset = map.offset * size};
+  view.dims = map.dims;
+  for (std::size_t i = 1; i < map.strides.size(); ++i)
+    view.strides.push_back(map.strides[i] * size);
+  view.box = map.box;
+  view.lower = map.lower;
+  view.upper = map.upper;
+  view.steps = map.steps;
+  view.swizzle = map.swizzle;
+  return view;
+}
+
+} // namespace tilefuse::emit

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emit/cuda_tensor.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+
+namespace tilefuse::emit {
+namespace {
+
+constexpr int kTurnedStep = 64; // 16-byte units: from 8 rows of k to the next 8
+
+std::string mbarrier(kernel::MbarrierOp op, const std::string &at, const std::string &value) {
+  switch (op) {
+  case kernel::MbarrierOp::Init:
+    return fmt::format("tf_mbarrier_init(tf_shared({}), {});", at, value);
+  case kernel::MbarrierOp::Arrive:
+    return fmt::format("tf_mbarrier_arrive(tf_shared({}));", at);
+  case kernel::MbarrierOp::Expect:
+    return fmt::format("tf_mbarrier_expect(tf_shared({}), {});", at, value);
+  case kernel::MbarrierOp::Wait:
+    return fmt::format("tf_mbarrier_wait(tf_shared({}), {});", at, value);
+  }
+  internal_error("an mbarrier without a text", __FILE__, __LINE__);
+}
+
+std::string copy(const std::string &map, const std::string &to, const std::vector<std::string> &at,
+                 const std::vector<std::string> &offsets, const std::string &signals) {
+  std::size_t next = 3;
+  std::string coordinates;
+  std::string inputs;
+  for (const std::string &value : at) {
+    coordinates += fmt::format("{}%{}", coordinates.empty() ? "" : ", ", next++);
+    inputs += fmt::format(", \"r\"({})", value);
+  }
+  std::string shifts;
+  for (const std::string &value : offsets) {
+    shifts += fmt::format("{}%{}", shifts.empty() ? "" : ", ", next++);
+    inputs += fmt::format(", \"h\"((ushort)({}))", value);
+  }
+  if (!shifts.empty())
+    shifts = ", {" + shifts + "}";
+  const std::string text =
+      fmt::format("cp.async.bulk.tensor.{}d.shared::cluster.global.{}.mbarrier::complete_tx::bytes "
+                  "[%0], [%1, {{{}}}], [%2]{};",
+                  at.size(), offsets.empty() ? "tile" : "im2col", coordinates, shifts);
+  return fmt::format(
+      "asm volatile(\"{}\" :: \"r\"(tf_shared({})), \"l\"(&{}), \"r\"(tf_shared({})){} : "
+      "\"memory\");",
+      text, to, map, signals, inputs);
+}
+
+std::string_view ptx_type(const CoreOp &op) {
+  switch (op.a.type) {
+  case DType::F16:
+    return "f16";
+  case DType::BF16:
+    return "bf16";
+  case DType::F32:
+    return "tf32";
+  case DType::I8:
+    return "s8";
+  case DType::U8:
+    return "u8";
+  default:
+    internal_error("a type without wgmma", __FILE__, __LINE__);
+  }
+}
+
+std::string descriptor(const std::string &pointer, int row_bytes, std::int64_t panel_bytes) {
+  const int mode = row_bytes == 128 ? 1 : row_bytes == 64 ? 2 : 3;
+  const int step = panel_bytes == 0 ? 8 * row_bytes / 16 : kTurnedStep;
+  return fmt::format("tf_matrix(tf_shared({}), {}, {}, {})", pointer,
+                     panel_bytes == 0 ? 1 : panel_bytes / 16, step, mode);
+}
+
+std::string wgmma(const WgmmaText &node) {
+  const CoreOp &op = node.op;
+  const bool is_real = op.d.type == DType::F32;
+  const std::size_t count = node.acc.size();
+  std::string registers;
+  std::string outputs;
+  for (std::size_t i = 0; i < count; ++i) {
+    registers += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
+    outputs += fmt::format("{}\"{}\"({})", i == 0 ? "" : ", ", is_real ? "+f" : "+r", node.acc[i]);
+  }
+  std::string flags = is_real ? ", 1, 1" : "";
+  if (size_bytes(op.a.type) == 2)
+    flags +=
+        fmt::format(", {}, {}", node.a_panel_bytes != 0 ? 1 : 0, node.b_panel_bytes != 0 ? 1 : 0);
+  const std::string_view type = ptx_type(op);
+  const std::string text = fmt::format(
+      "{{ .reg .pred p; setp.ne.b32 p, %{}, 0; wgmma.mma_async.sync.aligned.m{}n{}k{}.{}.{}.{} "
+      "{{{}}}, %{}, %{}, p{}; }}",
+      count + 2, op.m, op.n, op.k, is_real ? "f32" : "s32", type, type, registers, count, count + 1,
+      flags);
+  return fmt::format("asm volatile(\"{}\" : {} : \"l\"({}), \"l\"({}), \"r\"((int)({})));", text,
+                     outputs, descriptor(node.a, node.row_bytes, node.a_panel_bytes),
+                     descriptor(node.b, node.row_bytes, node.b_panel_bytes), node.accumulate);
+}
+
+std::string wgmma_sync(const kernel::WgmmaSync &node) {
+  switch (node.step) {
+  case kernel::WgmmaStep::Fence:
+    return "asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");";
+  case kernel::WgmmaStep::Commit:
+    return "asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");";
+  case kernel::WgmmaStep::Wait:
+    return fmt::format("asm volatile(\"wgmma.wait_group.sync.aligned {};\" ::: \"memory\");",
+                       node.pending);
+  }
+  internal_error("a step of wgmma without a text", __FILE__, __LINE__);
+}
+
+std::string register_limit(const kernel::RegisterLimit &node) {
+  return fmt::format("asm volatile(\"setmaxnreg.{}.sync.aligned.u32 {};\");",
+                     node.more ? "inc" : "dec", node.count);
+}
+
+} // namespace
+
+const TensorDialect kCudaTensor = {
+    .map_type = "const __grid_constant__ tf_map",
+    .mbarrier = mbarrier,
+    .copy = copy,
+    .wgmma = wgmma,
+    .wgmma_sync = wgmma_sync,
+    .register_limit = register_limit,
+};
+
+} // namespace tilefuse::emit

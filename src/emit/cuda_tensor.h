@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inline PTX of sm_90a: tensor copies (TMA), mbarriers, wgmma.
+#pragma once
+
+#include "emit/c_like.h"
+
+namespace tilefuse::emit {
+
+extern const TensorDialect kCudaTensor;
+
+// What the statements need besides the usual prologue, printed only where a kernel has tensor maps.
+inline constexpr std::string_view kCudaTensorPrologue = R"cuda(#ifndef tf_tensor_prologue
+#define tf_tensor_prologue
+struct __align__(64) tf_map { ulong words[16]; };
+TF void tf_mbarrier_init(uint at, uint count) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1; fence.mbarrier_init.release.cluster;" :: "r"(at), "r"(count) : "memory"); }
+TF void tf_mbarrier_arrive(uint at) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(at) : "memory"); }
+TF void tf_mbarrier_expect(uint at, uint bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(at), "r"(bytes) : "memory"); }
+TF void tf_mbarrier_wait(uint at, uint parity) {
+  asm volatile("{ .reg .pred p; AGAIN: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @p bra PASSED; bra AGAIN; PASSED: }"
+               :: "r"(at), "r"(parity) : "memory"); }
+// A matrix in shared memory as wgmma takes it; distances in 16-byte units.
+TF ulong tf_matrix(uint at, uint lead, uint step, uint mode) {
+  return (ulong)((at & 0x3FFFFu) >> 4) | (ulong)lead << 16 | (ulong)step << 32 | (ulong)mode << 62; }
+#endif
+)cuda";
+
+} // namespace tilefuse::emit

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensor copies, mbarriers and wgmma as a warp meets them.
+//
+// A wgmma reads its operands at some time between its start and the wait for it: they are read, and
+// checked, at both. A warp of four computes its own 16 rows; the others do the same work on theirs.
+#include <algorithm>
+#include <bit>
+
+#include <fmt/format.h>
+
+#include "kernel/rules.h"
+#include "kernel/simulation/math.h"
+#include "kernel/simulation/warp.h"
+
+namespace tilefuse::kernel::simulation {
+namespace {
+
+constexpr int kWarpRows = 16; // of a wgmma
+constexpr int kGroupWarps = 4;
+constexpr std::int64_t kSwizzleRows = 8;
+
+// Whole numbers are multiplied exactly, and reals with one rounding of a sum.
+void multiply(const CoreOp &op, const std::vector<Cell> &a, const std::vector<Cell> &b,
+              std::vector<Cell> &d) {
+  const bool is_real = is_float(op.d.type);
+  for (int m = 0; m < kWarpRows; ++m)
+    for (int n = 0; n < op.n; ++n) {
+      const Cell *x = a.data() + m * op.k;
+      const Cell *y = b.data() + n * op.k;
+      Cell &sum = d[static_cast<std::size_t>(m * op.n + n)];
+      double real = 0;
+      std::int64_t whole = 0;
+      for (int k = 0; k < op.k && is_real; ++k)
+        real += x[k].real * y[k].real;
+      for (int k = 0; k < op.k && !is_real; ++k)
+        whole += x[k].whole * y[k].whole;
+      if (is_real)
+        sum.real = narrowed(sum.real + real, op.d.type);
+      else
+        sum.whole = wrapped(sum.whole + whole, op.d.type);
+    }
+}
+
+} // namespace
+
+LocalPlace Warp::local_place(const LocalRef &ref, Slot index, int lane) const {
+  return {ref.buffer, read(index)[lane].whole};
+}
+
+void Warp::mbarrier(const Op &op) {
+  const auto &node = std::get<Mbarrier>(machine_.position.stmt->node);
+  const auto value = [&](int lane) { return op.has_b ? read(op.b)[lane].whole : 0; };
+  const int first = std::countr_zero(mask_);
+  for_active([&](int lane) {
+    const LocalPlace at = local_place(node.at, op.a, lane);
+    if (node.op == MbarrierOp::Init)
+      return machine_.engine.init(at, value(lane), agent(lane));
+    if (node.op != MbarrierOp::Wait)
+      return machine_.engine.arrive(at, value(lane), agent(lane));
+    if (at != local_place(node.at, op.a, first) || value(lane) != value(first) ||
+        (value(lane) != 0 && value(lane) != 1))
+      fault("waits for another mbarrier or parity than others of its warp", lane);
+  });
+  if (node.op != MbarrierOp::Wait ||
+      machine_.engine.has_passed(local_place(node.at, op.a, first), value(first), agent(first)))
+    return;
+  --counter_;
+  state_ = State::Polling;
+}
+
+std::string Warp::missing() const {
+  const auto &node = std::get<Mbarrier>(line()->node);
+  return machine_.engine.missing(local_place(node.at, current().a, std::countr_zero(mask_)));
+}
+
+void Warp::tensor_copy(const Op &op) {
+  const auto &node = std::get<TensorCopy>(machine_.position.stmt->node);
+  const TensorMap &map = machine_.kernel[node.map];
+  for_active([&](int lane) {
+    const Slot *slot = machine_.program.lists.data() + op.number;
+    const auto take = [&](std::size_t count) {
+      std::vector<std::int64_t> values;
+      for (std::size_t i = 0; i < count; ++i)
+        values.push_back(read(*slot++)[lane].whole);
+      return values;
+    };
+    BoxCopy copy{.to = local_place(node.to, op.a, lane), .map = node.map};
+    copy.at = take(node.at.size());
+    copy.offsets = take(node.offsets.size());
+    copy.signals = local_place(node.signals, op.b, lane);
+    const auto rows = machine_.engine.start(
+        copy, *machine_.local[static_cast<std::size_t>(to_int(node.to.buffer))],
+        *machine_.global[static_cast<std::size_t>(to_int(map.tensor))], agent(lane));
+    if (machine_.recorder == nullptr)
+      return;
+    for (std::size_t r = 0; r < rows.first.size(); r += kCoreLanes) {
+      const std::size_t count = std::min<std::size_t>(kCoreLanes, rows.first.size() - r);
+      machine_.recorder->access(op.access, {std::span(rows.first).subspan(r, count),
+                                            std::span(rows.count).subspan(r, count),
+                                            static_cast<int>(map.box[0]), 1});
+    }
+  });
+}
+
+// Rows [first, first + rows) of an operand of op.k columns, row by row.
+void Warp::read_operand(const Wgmma &node, const LocalPlace &at, std::int64_t panel, int first,
+                        int rows, std::vector<Cell> &matrix) {
+  const Buffer &buffer = machine_.kernel[at.buffer];
+  const std::int64_t size = size_bytes(buffer.type.elem);
+  const std::int64_t start = at.index * size;
+  const std::int64_t period = kSwizzleRows * node.row_bytes;
+  if (start % kCoreLanes != 0 ||
+      (panel == 0 ? start % period >= node.row_bytes : start % period != 0))
+    fault(fmt::format("wgmma of {}[{}], which does not start a step of rows of {} bytes",
+                      buffer.name, at.index, node.row_bytes),
+          0);
+  LocalBuffer &from = *machine_.local[static_cast<std::size_t>(to_int(at.buffer))];
+  const std::int64_t across = node.row_bytes / size; // elements of a turned row
+  matrix.resize(static_cast<std::size_t>(rows * node.op->k));
+  Cell *to = matrix.data();
+  for (int row = first; row < first + rows; ++row)
+    for (int k = 0; k < node.op->k; ++k) {
+      const std::int64_t byte =
+          panel == 0 ? row * node.row_bytes + k * size
+                     : row / across * panel * size + k * node.row_bytes + row % across * size;
+      *to++ = from.read(swizzled(start + byte, node.row_bytes) / size, agent(0));
+    }
+}
+
+void Warp::read_operands(const Started &started) {
+  const Wgmma &node = *started.node;
+  const int warp = static_cast<int>(number_ % kGroupWarps);
+  read_operand(node, started.a, node.a_panel, warp * kWarpRows, kWarpRows, matrix_a_);
+  read_operand(node, started.b, node.b_panel, 0, node.op->n, matrix_b_);
+}
+
+void Warp::wgmma(const Op &op) {
+  need_warp_of_32("wgmma");
+  const auto &node = std::get<Wgmma>(machine_.position.stmt->node);
+  Started started{.node = &node, .stmt = machine_.position.stmt, .group = wgmma_groups_};
+  started.number =
+      fragment_index(node.acc, op.to, fragment_values(machine_.kernel, node.acc, node.op->d));
+  started.a = local_place(node.a, op.a, 0);
+  started.b = local_place(node.b, op.b, 0);
+  started.accumulates = !op.has_b || read(op.c)[0].whole != 0;
+  for (int lane = 1; lane < kCoreLanes; ++lane)
+    if (local_place(node.a, op.a, lane) != started.a ||
+        local_place(node.b, op.b, lane) != started.b ||
+        (op.has_b && read(op.c)[lane].whole != read(op.c)[0].whole))
+      fault("wgmma has other operands than others of its warp", lane);
+  if (started.accumulates)
+    check_accumulators(started);
+  read_operands(started);
+  mark_in_flight(started, true);
+  started_.push_back(started);
+}
+
+// They are written, or about to be by a wgmma before.
+void Warp::check_accumulators(const Started &started) {
+  const RegisterRef &acc = started.node->acc;
+  const RegisterPlace &place =
+      machine_.program.registers[static_cast<std::size_t>(to_int(acc.buffer))];
+  for (std::int64_t i = 0; i < fragment_values(machine_.kernel, acc, started.node->op->d); ++i) {
+    const auto value = static_cast<std::size_t>(place.number + started.number + i);
+    if (in_flight_[value] == 0 && written_[value] != all_)
+      fault(fmt::format("{}[{}] is accumulated into before it is written",
+                        machine_.kernel[acc.buffer].name, started.number + i),
+            std::countr_zero(all_ & ~written_[value]));
+  }
+}
+
+void Warp::mark_in_flight(const Started &started, bool is_started) {
+  const RegisterRef &acc = started.node->acc;
+  const RegisterPlace &place =
+      machine_.program.registers[static_cast<std::size_t>(to_int(acc.buffer))];
+  for (std::int64_t i = 0; i < fragment_values(machine_.kernel, acc, started.node->op->d); ++i) {
+    const auto value = static_cast<std::size_t>(place.number + started.number + i);
+    in_flight_[value] = static_cast<std::int16_t>(in_flight_[value] + (is_started ? 1 : -1));
+    written_[value] = all_;
+  }
+}
+
+void Warp::finish_wgmma(const Started &started) {
+  const Wgmma &node = *started.node;
+  const CoreOp &op = *node.op;
+  machine_.position.stmt = started.stmt;
+  read_operands(started);
+  const RegisterPlace &to =
+      machine_.program.registers[static_cast<std::size_t>(to_int(node.acc.buffer))];
+  Cell *cell = cells_.data() + to.slot + started.number * to.lanes * width_;
+  matrix_d_.assign(static_cast<std::size_t>(kWarpRows * op.n), Cell{});
+  const auto for_each = [&](const auto &body) {
+    for (int value = 0; value < op.d.values(); ++value)
+      for (int lane = 0; lane < kCoreLanes; ++lane) {
+        const Place at = place(op.d, lane, value);
+        body(matrix_d_[static_cast<std::size_t>(at.row * op.n + at.column)],
+             cell[value * width_ + lane]);
+      }
+  };
+  if (started.accumulates)
+    for_each([](Cell &matrix, const Cell &held) { matrix = held; });
+  if (op.tf32) {
+    truncate_tf32(matrix_a_);
+    truncate_tf32(matrix_b_);
+  }
+  multiply(op, matrix_a_, matrix_b_, matrix_d_);
+  for_each([](const Cell &matrix, Cell &held) { held = matrix; });
+  mark_in_flight(started, false);
+}
+
+void Warp::wgmma_sync(const Op &op) {
+  need_warp_of_32("wgmma");
+  const auto &node = std::get<WgmmaSync>(machine_.position.stmt->node);
+  if (node.step == WgmmaStep::Commit)
+    ++wgmma_groups_;
+  if (node.step != WgmmaStep::Wait)
+    return;
+  const auto is_done = [&](const Started &started) {
+    return started.group < wgmma_groups_ - op.number;
+  };
+  for (const Started &started : started_)
+    if (is_done(started))
+      finish_wgmma(started);
+  std::erase_if(started_, is_done);
+}
+
+} // namespace tilefuse::kernel::simulation
