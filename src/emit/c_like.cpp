@@ -183,9 +183,13 @@ std::string declare_local(const CContext &cx, BufferId id) {
                      cx.scratch_array(), held, name, buffer.elems, cx.scratch_space(), elem);
 }
 
+std::int64_t local_align(const Kernel &kernel) {
+  return kernel.maps.empty() ? kLocalAlign : kBoxAlign;
+}
+
 // Where each local buffer lies when they share one array; its size at the end.
 std::vector<std::int64_t> local_offsets(const Kernel &kernel) {
-  const std::int64_t align = kernel.maps.empty() ? kLocalAlign : kBoxAlign;
+  const std::int64_t align = local_align(kernel);
   std::vector<std::int64_t> offsets{0};
   for (const kernel::Buffer &buffer : kernel.buffers) {
     const bool is_local = buffer.space == Space::Local;
@@ -203,7 +207,8 @@ std::int64_t sized_local_bytes(const Kernel &kernel, const Dialect &dialect) {
 }
 
 std::string declare_sized_local(const CContext &cx) {
-  std::string text = fmt::format("  {}\n", cx.dialect.sized_local);
+  std::string text = fmt::format(
+      "  {}\n", fmt::format(fmt::runtime(cx.dialect.sized_local), local_align(cx.kernel)));
   const std::vector<std::int64_t> offsets = local_offsets(cx.kernel);
   for (std::size_t i = 0; i < cx.kernel.buffers.size(); ++i) {
     const kernel::Buffer &buffer = cx.kernel.buffers[i];

@@ -89,8 +89,9 @@ struct Dialect {
   // Format string of a local array's attribute, given bytes; empty: vectors are never read or
   // written as one access.
   std::string_view aligned;
-  // Declaration of the block's memory as one array of bytes whose size the launch gives; empty:
-  // there is no limit beyond the target's. Larger blocks than `local_limit` bytes are held so.
+  // Format string of a declaration of the block's memory, given its alignment, as one array of
+  // bytes whose size the launch gives; empty: there is no limit beyond the target's. Larger blocks
+  // than `local_limit` bytes are held so.
   std::string_view sized_local;
   std::int64_t local_limit = 0;
   const MatrixDialect *matrix = nullptr; // null: the language has no such instructions

@@ -75,6 +75,12 @@ std::string descriptor(const std::string &pointer, int row_bytes, std::int64_t p
                      panel_bytes == 0 ? 1 : panel_bytes / 16, step, mode);
 }
 
+// The instruction takes pairs of columns, 8 rows down, then 8 columns on; the table of core
+// instructions has a row's values first.
+std::size_t register_at(std::size_t i, std::size_t count) {
+  return i % 2 + i / 4 * 2 + (i / 2 % 2) * (count / 2);
+}
+
 std::string wgmma(const WgmmaText &node) {
   const CoreOp &op = node.op;
   const bool is_real = op.d.type == DType::F32;
@@ -83,7 +89,8 @@ std::string wgmma(const WgmmaText &node) {
   std::string outputs;
   for (std::size_t i = 0; i < count; ++i) {
     registers += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
-    outputs += fmt::format("{}\"{}\"({})", i == 0 ? "" : ", ", is_real ? "+f" : "+r", node.acc[i]);
+    outputs += fmt::format("{}\"{}\"({})", i == 0 ? "" : ", ", is_real ? "+f" : "+r",
+                           node.acc[register_at(i, count)]);
   }
   std::string flags = is_real ? ", 1, 1" : "";
   if (size_bytes(op.a.type) == 2)

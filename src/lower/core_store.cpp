@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/core_store.h"
 
-#include <algorithm>
+#include "lower/core_pixels.h"
 
 namespace tilefuse::lower {
 namespace {
@@ -17,29 +17,13 @@ constexpr std::int64_t kPair = 2;       // neighbouring columns of a work-item
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-// Elements lie as if the pixel indices were one.
-bool lies_as_one(const nest::Nest &nest, const nest::Operand &operand,
-                 const std::vector<int> &pixels) {
-  const nest::Linear flat = nest::flat(operand, nest.indices.size());
-  for (std::size_t k = 0; k + 1 < pixels.size(); ++k)
-    if (flat.coeff[at(pixels[k])] !=
-        nest.indices[at(pixels[k + 1])].extent * flat.coeff[at(pixels[k + 1])])
-      return false;
-  return true;
-}
-
 class CoreStore {
 public:
   CoreStore(Context &context, const schedule::CoreRoles &roles, const schedule::CoreTile &tile,
             const CoreWarp &warp)
       : cx_(context), b_(cx_.build), roles_(roles), tile_(tile), warp_(warp),
         vec_(cx_.schedule.splits[at(roles.channel)].vec),
-        column_tiles_(tile.warp_columns / kCoreColumns),
-        as_one_(lies_as_one(cx_.nest, cx_.nest.out, roles.pixels) &&
-                std::all_of(cx_.nest.extras.begin(), cx_.nest.extras.end(),
-                            [&](const nest::Operand &extra) {
-                              return lies_as_one(cx_.nest, extra, roles.pixels);
-                            })) {}
+        column_tiles_(tile.warp_columns / kCoreColumns), as_one_(pixels_lie_as_one(cx_, roles)) {}
 
   StmtRef build();
 
@@ -77,17 +61,8 @@ ExprRef CoreStore::named(const std::string &name, ExprRef value) {
 // Lets the output indices stand at row `row` of the warp's tile; gives its pixel.
 ExprRef CoreStore::place_pixel(ExprRef row) {
   const ExprRef pixel = named("pixel", b_.add(warp_.first_row, row));
-  ExprRef rest = pixel;
-  for (auto i = roles_.pixels.rbegin(); i != roles_.pixels.rend(); ++i) {
-    const bool is_last = i + 1 == roles_.pixels.rend();
-    const ExprRef extent = integer(cx_.nest.indices[at(*i)].extent);
-    ExprRef &origin = cx_.origin[at(*i)];
-    if (as_one_)
-      origin = rest == pixel ? pixel : integer(0);
-    else
-      origin = named("p_" + cx_.nest.indices[at(*i)].name, is_last ? rest : b_.mod(rest, extent));
-    rest = as_one_ ? integer(0) : b_.div(rest, extent);
-  }
+  lower::place_pixel(cx_, roles_, pixel, as_one_,
+                     [&](const std::string &name, ExprRef value) { return named(name, value); });
   return pixel;
 }
 

@@ -9,6 +9,7 @@
 #include "kernel/verify.h"
 #include "lower/build_core.h"
 #include "lower/build_loops.h"
+#include "lower/build_wgmma.h"
 #include "lower/code_version.h"
 #include "lower/unroll.h"
 #include "schedule/core.h"
@@ -27,6 +28,19 @@ struct Pass {
 constexpr std::array kPasses = {
     Pass{"unroll", unroll, true},
 };
+
+// The pass before them, by what does the arithmetic.
+struct Builder {
+  std::string_view name;
+  kernel::Kernel (*run)(const poly::Group &, const schedule::Schedule &, const Target &);
+};
+
+Builder builder_of(const schedule::Schedule &schedule) {
+  if (!schedule::has_core(schedule))
+    return {"build_loops", build_loops};
+  return is_wgmma(*schedule.core.op) ? Builder{"build_wgmma", build_wgmma}
+                                     : Builder{"build_core", build_core};
+}
 
 std::string extents(const nest::Nest &nest, int begin, int end) {
   std::string text;
@@ -79,12 +93,11 @@ kernel::Kernel lower(const poly::Group &group, const schedule::Schedule &schedul
                      const Target &target, const Observer &observer) {
   const std::optional<std::string> reason = schedule::illegal(group, schedule, target);
   TILEFUSE_CHECK(!reason, reason.value_or(""));
-  const bool has_core = schedule::has_core(schedule);
-  kernel::Kernel kernel =
-      has_core ? build_core(group, schedule, target) : build_loops(group, schedule, target);
+  const Builder builder = builder_of(schedule);
+  kernel::Kernel kernel = builder.run(group, schedule, target);
   kernel::verify(kernel, false);
   if (observer)
-    observer(0, has_core ? "build_core" : "build_loops", kernel);
+    observer(0, builder.name, kernel);
   int number = 0;
   for (const Pass &pass : kPasses) {
     kernel = pass.run(kernel);

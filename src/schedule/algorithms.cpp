@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "schedule/core_forms.h"
 #include "schedule/staging.h"
+#include "schedule/wgmma_forms.h"
 
 namespace tilefuse::schedule {
 namespace {
@@ -393,7 +394,7 @@ std::vector<std::string> algorithm_names() {
   std::vector<std::string> names;
   for (const Algorithm &algorithm : kAlgorithms)
     names.emplace_back(algorithm.name);
-  names.insert(names.end(), {"mma", "mma_tf32"});
+  names.insert(names.end(), {"mma", "mma_tf32", "wgmma", "wgmma_tf32"});
   return names;
 }
 
@@ -414,6 +415,8 @@ NamedSchedule form(std::string_view name, const Nest &nest, const Target &target
 NamedSchedule named_schedule(std::string_view name, const Nest &nest, const Target &target) {
   if (is_core_algorithm(name))
     return named_core_schedule(name, nest, target);
+  if (is_wgmma_algorithm(name))
+    return named_wgmma_schedule(name, nest, target);
   FormSizes sizes = known(name).sizes;
   std::optional<std::string> first;
   for (;;) {

@@ -16,6 +16,8 @@
 //   cpu            vector lanes over channels, register blocking, packed filter
 //   mma            matrix instructions on swizzled tiles (schedule/core.h)
 //   mma_tf32       the same, f32 operands rounded to tf32
+//   wgmma          matrix instructions of four warps, fed by tensor copies (schedule/wgmma.h)
+//   wgmma_tf32     the same, f32 operands rounded to tf32
 #pragma once
 
 #include <optional>

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "schedule/algorithms.h"
 #include "schedule/staging.h"
+#include "schedule/wgmma.h"
 
 namespace tilefuse::schedule {
 namespace {
@@ -171,6 +172,8 @@ std::int64_t core_blocks(const Nest &nest, const Schedule &schedule) {
   std::int64_t count = up(roles.points, tile.rows) * up(extent(nest, roles.channel), tile.columns);
   for (int i : roles.grid)
     count *= extent(nest, i);
+  if (schedule.core.blocks > 0)
+    count = std::min(count, schedule.core.blocks);
   return count;
 }
 
@@ -190,7 +193,7 @@ std::optional<std::string> wrong_core(const Nest &nest, const Schedule &schedule
   if (Reason reason = no_core_roles(nest))
     return reason;
   const CoreOp *op = schedule.core.op;
-  if (op != core_op_for(nest, op->tf32))
+  if (!is_wgmma(*op) && op != core_op_for(nest, op->tf32))
     return fmt::format("{} does not multiply the nest's types in steps of {} bytes", op->name,
                        kStepBytes);
   const CoreRoles roles = core_roles(nest, schedule);
@@ -216,6 +219,10 @@ std::optional<std::string> wrong_core(const Nest &nest, const Schedule &schedule
   if (!is_packed(schedule.fills[at(roles.filter)]) &&
       !is_contiguous(nest.inputs[at(roles.filter)], roles.contiguous(roles.filter)))
     return "the filter is neither packed nor contiguous along the depth";
+  if (is_wgmma(*op))
+    return wrong_wgmma(nest, schedule, target);
+  if (schedule.core.blocks != 0)
+    return "blocks share tiles of wgmma alone";
   if (Reason reason = wrong_tile(nest, schedule))
     return reason;
   for (const int input : {roles.data, roles.filter})

@@ -36,8 +36,10 @@ std::int64_t vector_width(const Schedule &schedule) {
 }
 
 std::int64_t group_size(const Schedule &schedule) {
-  if (has_core(schedule))
-    return kCoreLanes * schedule.core.warp_rows * schedule.core.warp_columns;
+  if (has_core(schedule)) {
+    const std::int64_t groups = schedule.core.warp_rows * schedule.core.warp_columns;
+    return schedule.core.op->lanes() * (groups + (is_wgmma(*schedule.core.op) ? 1 : 0));
+  }
   std::int64_t size = 1;
   if (schedule.lanes == LaneKind::WorkItem)
     for (const Split &split : schedule.splits)

@@ -46,7 +46,8 @@
 //     loop   n y x m r s c
 //     pack   1
 //
-// With `core` the arithmetic is done by a matrix instruction: see schedule/core.h.
+// With `core` the arithmetic is done by a matrix instruction: see schedule/core.h, and for those of
+// four warps schedule/wgmma.h.
 #pragma once
 
 #include <cstdint>
@@ -109,7 +110,8 @@ struct Core {
   std::int64_t rows = 0;
   std::int64_t warp_rows = 1;
   std::int64_t warp_columns = 1;
-  int ring = 2; // buffers of each input
+  int ring = 2;            // buffers of each input
+  std::int64_t blocks = 0; // that share the tiles, by turns; 0: a block for each
   friend bool operator==(const Core &, const Core &) = default;
 };
 

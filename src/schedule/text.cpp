@@ -116,6 +116,8 @@ void parse_core(Scanner &scanner, Schedule &schedule) {
   core.warp_columns = scanner.expect_integer("warps over the columns");
   scanner.expect("ring");
   core.ring = static_cast<int>(scanner.expect_integer("the buffers of an input"));
+  if (scanner.accept("blocks"))
+    core.blocks = scanner.expect_integer("the blocks that share the tiles");
 }
 
 void parse_line(const Nest &nest, Scanner &scanner, Schedule &schedule) {
@@ -193,8 +195,9 @@ std::string to_text(const Nest &nest, const Schedule &schedule) {
   line("keep", factors(nest, schedule, &Split::keep));
   const Core &core = schedule.core;
   if (has_core(schedule))
-    line("core", fmt::format(" {} rows {} warps {} {} ring {}", core.op->name, core.rows,
-                             core.warp_rows, core.warp_columns, core.ring));
+    line("core", fmt::format(" {} rows {} warps {} {} ring {}{}", core.op->name, core.rows,
+                             core.warp_rows, core.warp_columns, core.ring,
+                             core.blocks == 0 ? "" : fmt::format(" blocks {}", core.blocks)));
   std::string order;
   for (int i : schedule.order)
     order += " " + nest.indices[static_cast<std::size_t>(i)].name;

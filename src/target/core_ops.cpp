@@ -37,10 +37,10 @@ constexpr Fragment d_of(DType type, int m) {
   return {type, m, 8, {{{4, 0, 2}, {8, 1, 0}}}, {{{2, 0, 1}, {m / 8, 8, 0}, {1, 0, 0}}}};
 }
 
-// Result of four warps of 16 rows each.
+// Result of four warps of 16 rows each: a row's values first, then those 8 rows down.
 constexpr Fragment wide_d_of(DType type, int n) {
   return {
-      type, 64, n, {{{4, 0, 2}, {8, 1, 0}, {4, 16, 0}}}, {{{2, 0, 1}, {2, 8, 0}, {n / 8, 0, 8}}}};
+      type, 64, n, {{{4, 0, 2}, {8, 1, 0}, {4, 16, 0}}}, {{{2, 0, 1}, {n / 8, 0, 8}, {2, 8, 0}}}};
 }
 
 // a and b lie in local memory; only their sizes mean something.

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdlib>
 #include <optional>
+#include <span>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -18,6 +20,7 @@
 #include "lower/random_nests.h"
 #include "runtime/cuda_build.h"
 #include "schedule/core_forms.h"
+#include "schedule/wgmma_forms.h"
 
 namespace tilefuse::emit {
 namespace {
@@ -42,20 +45,23 @@ Package emitted(const std::string &text) {
   return make_cuda_emitter()->emit(kernel::parse_kernel(text), cuda_target());
 }
 
-// Compiles for every architecture; the logs hold no warning and no spill.
-void expect_clean(const std::vector<Package> &packages) {
+// Compiles for each architecture; the logs hold no warning, no spill, and no advice of ptxas
+// (C75..: registers not limited, wgmma waited for one by one).
+void expect_clean(const std::vector<Package> &packages,
+                  std::span<const char *const> architectures = kArchitectures) {
   std::string why;
   if (runtime::nvrtc_version(&why).empty()) {
     ASSERT_EQ(std::getenv("CI"), nullptr) << why;
     GTEST_SKIP() << why;
   }
-  for (const char *arch : kArchitectures) {
+  for (const char *arch : architectures) {
     std::string log;
     for (const Package &built : runtime::build_cuda(packages, arch, &log)) {
       EXPECT_EQ(built.format, CodeFormat::CudaBinary);
       EXPECT_EQ(built.code.substr(1, 3), "ELF") << built.name;
     }
     EXPECT_EQ(log.find("warning"), std::string::npos) << log;
+    EXPECT_EQ(log.find("C75"), std::string::npos) << log;
     for (std::size_t at = log.find("bytes spill stores"); at != std::string::npos;
          at = log.find("bytes spill stores", at + 1))
       EXPECT_EQ(log.substr(at - 4, 4), ", 0 ")
@@ -219,6 +225,38 @@ TEST(Cuda, MatrixInstructionsCompile) {
     }
   }
   expect_clean(packages);
+}
+
+// Every type, and every third tile, with registers dealt to a producer and to consumers.
+TEST(Cuda, WgmmaCompiles) {
+  Target target = cuda_target();
+  target.max_group = 1024;
+  target.local_bytes = 232448;
+  target.vector_registers = 255;
+  target.warp = 32;
+  target.compute_units = 132;
+  std::vector<Package> packages;
+  for (const auto &[in, out, acc] : {std::tuple("f16", "f16", "f32"),
+                                     {"bf16", "bf16", "f32"},
+                                     {"i8", "i32", "i32"},
+                                     {"f32", "f32", "f32"}}) {
+    const poly::Group group{nest::parse_nest(fmt::format(R"(nest conv {{
+      index n 32, y 14, x 14, m 256 | r 3, s 3, c 256
+      slot 0 {0} 1605632, 1 {0} 589824, 2 {1} 1605632, 3 {1} 1605632
+      acc {2} = sum mul
+      in 0 + 0 [n:32*50176, y + r - 1:14?*3584, x + s - 1:14?*256, c:256*1]
+      in 1 + 0 const [m:256*2304, r:3*768, s:3*256, c:256*1]
+      out 2 + 0 [n:32*50176, y:14*3584, x:14*256, m:256*1]
+      extra 3 + 0 [n:32*50176, y:14*3584, x:14*256, m:256*1]
+      post max(acc + {2}($0), 0)
+    }})",
+                                                         in, out, acc))};
+    const auto all = schedule::wgmma_schedules(group.anchor, target, std::string_view(in) == "f32");
+    ASSERT_GE(all.size(), 10u);
+    for (std::size_t i = packages.size() % 3; i < all.size(); i += 3)
+      packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));
+  }
+  expect_clean(packages, std::array{"sm_90a"});
 }
 
 } // namespace

@@ -103,9 +103,11 @@ TEST(CoreOps, EveryElementHasOneLaneAndValue) {
     EXPECT_EQ(row.b.columns, row.n);
     EXPECT_EQ(row.d.rows, row.m);
     EXPECT_EQ(row.d.columns, row.n);
-    for (const Fragment &fragment : {row.a, row.b, row.d}) {
+    const std::vector<Fragment> spread =
+        is_wgmma(row) ? std::vector{row.d} : std::vector{row.a, row.b, row.d};
+    for (const Fragment &fragment : spread) {
       std::set<std::pair<int, int>> seen;
-      for (int lane = 0; lane < kCoreLanes; ++lane)
+      for (int lane = 0; lane < fragment.lanes(); ++lane)
         for (int i = 0; i < fragment.values(); ++i) {
           const Place at = place(fragment, lane, i);
           EXPECT_TRUE(at.row >= 0 && at.row < fragment.rows);

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// A schedule with a core instruction of four warps (schedule/wgmma.h) as a kernel:
+//
+//   mbarriers of each buffer of the ring: full (a copy of both tiles), empty (each warp's read)
+//   if lane < 128 { for tile { for taps, depth { wait empty; expect full; copy data, filter } } }
+//   else { for tile { for step { wait full; wgmma …; let go of the buffer before } store } }
+#pragma once
+
+#include "kernel/nodes.h"
+#include "poly/group.h"
+#include "schedule/schedule.h"
+#include "target/target.h"
+
+namespace tilefuse::lower {
+
+kernel::Kernel build_wgmma(const poly::Group &group, const schedule::Schedule &schedule,
+                           const Target &target);
+
+} // namespace tilefuse::lower

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/wgmma_ring.h"
+
+namespace tilefuse::lower {
+
+using kernel::ExprRef;
+using kernel::Space;
+using kernel::StmtRef;
+
+WgmmaRing::WgmmaRing(Context &context, const schedule::CoreRoles &roles,
+                     const schedule::CoreTile &tile)
+    : b_(context.build), tile_(tile), count_(context.schedule.core.ring),
+      warps_(tile.warps() * schedule::kGroupItems / kCoreLanes) {
+  const auto ring = [&](const char *name, int input, std::int64_t elems) {
+    const auto from = context.source_buffers[static_cast<std::size_t>(input)];
+    return b_.buffer({.name = name,
+                      .space = Space::Local,
+                      .type = b_.kernel()[from].type,
+                      .elems = count_ * elems});
+  };
+  data_ = ring("data", roles.data, data_elems());
+  filter_ = ring("filter", roles.filter, filter_elems());
+  barriers_ = b_.buffer(
+      {.name = "barriers", .space = Space::Local, .type = {DType::I64, 1}, .elems = 2 * count_});
+  place_ =
+      b_.buffer({.name = "place", .space = Space::Register, .type = {DType::I32, 1}, .elems = 3});
+}
+
+kernel::LocalRef WgmmaRing::empty(ExprRef slot) const {
+  return {barriers_, b_.add(slot, b_.integer(count_))};
+}
+
+StmtRef WgmmaRing::init() const {
+  std::vector<StmtRef> list;
+  for (std::int64_t i = 0; i < count_; ++i) {
+    list.push_back(b_.mbarrier({kernel::MbarrierOp::Init, full(b_.integer(i)), b_.integer(1)}));
+    list.push_back(
+        b_.mbarrier({kernel::MbarrierOp::Init, empty(b_.integer(i)), b_.integer(warps_)}));
+  }
+  return b_.block(std::move(list));
+}
+
+StmtRef WgmmaRing::start(int parity) const {
+  return b_.block({b_.store(place_, b_.integer(kSlot), b_.integer(0)),
+                   b_.store(place_, b_.integer(kParity), b_.integer(parity)),
+                   b_.store(place_, b_.integer(kBefore), b_.integer(0))});
+}
+
+StmtRef WgmmaRing::advance() const {
+  const kernel::VarId next = b_.variable("next", {});
+  const ExprRef is_end = b_.scalar(ScalarOp::Eq, {b_.var(next), b_.integer(count_)});
+  return b_.block(
+      {b_.store(place_, b_.integer(kBefore), slot()), b_.let(next, b_.add(slot(), b_.integer(1))),
+       b_.store(place_, b_.integer(kSlot), b_.select(is_end, b_.integer(0), b_.var(next))),
+       b_.store(place_, b_.integer(kParity),
+                b_.select(is_end, b_.sub(b_.integer(1), parity()), parity()))});
+}
+
+} // namespace tilefuse::lower

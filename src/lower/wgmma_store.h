@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of a tile of wgmma: post-ops on the accumulators and stores of neighbouring channels.
+#pragma once
+
+#include "lower/context.h"
+#include "schedule/wgmma.h"
+
+namespace tilefuse::lower {
+
+// What four warps have computed: `acc` holds tiles of 64 rows as the core instruction leaves them.
+struct WgmmaGroup {
+  kernel::BufferId acc{-1};
+  kernel::ExprRef first_row{};    // pixel of the first result
+  kernel::ExprRef first_column{}; // channel of the first result
+};
+
+kernel::StmtRef store_wgmma(Context &context, const schedule::CoreRoles &roles,
+                            const schedule::CoreTile &tile, const WgmmaGroup &group);
+
+} // namespace tilefuse::lower

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/wgmma.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "schedule/staging.h"
+
+namespace tilefuse::schedule {
+namespace {
+
+using nest::Nest;
+using Reason = std::optional<std::string>;
+
+constexpr std::int64_t kStepBytes = 32; // of depth, by one instruction
+constexpr std::int64_t kGroupRows = 64; // of one instruction
+constexpr std::int64_t kTurnedBytes = 128;
+constexpr std::int64_t kBoxAlign = 1024;
+constexpr std::int64_t kMostRing = 16;
+constexpr std::int64_t kMostAccumulators = 128; // of a work-item
+constexpr std::int64_t kTurnedVec = 2;
+constexpr int kLaunchRegisters = 512; // by groups: what a work-item gets at launch
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+std::int64_t up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
+
+DType type_of(const Nest &nest, int input) {
+  return nest.slots[at(nest.inputs[at(input)].slot)].type;
+}
+
+} // namespace
+
+RegisterPlan register_plan(const Schedule &schedule) {
+  const auto consumers = static_cast<int>(schedule.core.warp_rows * schedule.core.warp_columns);
+  if (consumers < 2)
+    return {};
+  const int pool = kLaunchRegisters / (consumers + 1) / 8 * 8 * (consumers + 1);
+  const int producer = consumers > 2 ? 32 : 40;
+  return {producer, std::min(240, (pool - producer) / consumers / 8 * 8)};
+}
+
+std::int64_t wgmma_tiles(const Nest &nest, const Schedule &schedule) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  const CoreTile tile = core_tile(nest, schedule);
+  return up(roles.points, tile.rows) * up(nest.indices[at(roles.channel)].extent, tile.columns);
+}
+
+std::int64_t wgmma_local_bytes(const Nest &nest, const Schedule &schedule) {
+  // Barriers take less than a box's alignment.
+  return core_tile(nest, schedule).ring_bytes(schedule.core.ring) + kBoxAlign;
+}
+
+const CoreOp *wgmma_op_for(const Nest &nest, std::int64_t columns, bool tf32) {
+  if (nest.inputs.size() != 2 || type_of(nest, 1) != type_of(nest, 0))
+    return nullptr;
+  for (const CoreOp &op : core_ops())
+    if (is_wgmma(op) && op.n == columns && op.a.type == type_of(nest, 0) && op.tf32 == tf32 &&
+        op.d.type == held_type(nest))
+      return &op;
+  return nullptr;
+}
+
+namespace {
+
+Reason wrong_columns(const Nest &nest, const Schedule &schedule, const CoreRoles &roles) {
+  const Core &core = schedule.core;
+  const Split &channel = schedule.splits[at(roles.channel)];
+  if (channel.tile != core.op->n * core.warp_columns)
+    return fmt::format("{} columns are not {} times {}", channel.tile, core.warp_columns,
+                       core.op->n);
+  const std::int64_t extent = nest.indices[at(roles.channel)].extent;
+  if (roles.filter_turned)
+    return channel.vec == kTurnedVec && extent % kTurnedVec == 0
+               ? Reason{}
+               : fmt::format("vec {} of {} channels of a turned filter; it needs {}", channel.vec,
+                             extent, kTurnedVec);
+  const std::int64_t dealt = 4 * channel.vec;
+  if ((channel.vec != 2 && channel.vec != 4 && channel.vec != 8) || core.op->n % dealt != 0 ||
+      extent % dealt != 0)
+    return fmt::format("vec {} does not deal {} channels by tiles of {}", channel.vec, extent,
+                       core.op->n);
+  return {};
+}
+
+Reason wrong_sizes(const Nest &nest, const Schedule &schedule, const CoreRoles &roles) {
+  const Core &core = schedule.core;
+  const CoreTile tile = core_tile(nest, schedule);
+  const std::int64_t groups = core.warp_rows * core.warp_columns;
+  if (core.warp_rows < 1 || core.warp_columns < 1 || groups > 3)
+    return "wgmma needs 1 to 3 groups of four warps";
+  if (tile.rows < 1 || tile.rows % (kGroupRows * core.warp_rows) != 0)
+    return fmt::format("{} rows are not {} groups of multiples of {}", tile.rows, core.warp_rows,
+                       kGroupRows);
+  if (Reason reason = wrong_columns(nest, schedule, roles))
+    return reason;
+  if (tile.warp_rows * tile.warp_columns / kGroupItems > kMostAccumulators)
+    return fmt::format("{} accumulators of a work-item; at most {}",
+                       tile.warp_rows * tile.warp_columns / kGroupItems, kMostAccumulators);
+  const std::int64_t bytes = tile.row_bytes();
+  if (bytes != 32 && bytes != 64 && bytes != 128)
+    return fmt::format("a step of {} bytes of depth; it needs 32, 64 or 128", bytes);
+  if (roles.filter_turned && (bytes != kTurnedBytes || tile.elem_bytes != 2 ||
+                              tile.warp_columns * tile.elem_bytes % kTurnedBytes != 0))
+    return "a turned filter needs panels of 64 columns and steps of 64 points of 2 bytes";
+  if (core.ring < 2 || core.ring > kMostRing)
+    return fmt::format("a ring of {} buffers; it needs 2 to {}", core.ring, kMostRing);
+  return {};
+}
+
+} // namespace
+
+std::optional<std::string> wrong_wgmma(const Nest &nest, const Schedule &schedule,
+                                       const Target &target) {
+  const Core &core = schedule.core;
+  const CoreRoles roles = core_roles(nest, schedule);
+  if (!target.isa.starts_with("sm_90a"))
+    return "wgmma needs the target sm_90a";
+  if (core.op != wgmma_op_for(nest, core.op->n, core.op->tf32) ||
+      core.op->k * size_bytes(core.op->a.type) != kStepBytes)
+    return fmt::format("{} does not multiply the nest's types", core.op->name);
+  if (roles.data_turned)
+    return "wgmma's data is turned";
+  for (int i : roles.grid)
+    if (nest.indices[at(i)].extent > 1)
+      return fmt::format("index {} moves both inputs or neither", nest.indices[at(i)].name);
+  const nest::Linear out = nest::flat(nest.out, nest.indices.size());
+  if (out.coeff[at(roles.channel)] != 1)
+    return "the channel is not contiguous in the result";
+  if (Reason reason = wrong_sizes(nest, schedule, roles))
+    return reason;
+  if (core.blocks < 0)
+    return fmt::format("{} blocks", core.blocks);
+  if (group_size(schedule) > target.max_group)
+    return fmt::format("{} work-items per group, the target allows {}", group_size(schedule),
+                       target.max_group);
+  const std::int64_t bytes = wgmma_local_bytes(nest, schedule);
+  if (bytes > target.local_bytes)
+    return fmt::format("staging needs {} bytes per block, the target has {}", bytes,
+                       target.local_bytes);
+  for (const std::string &wrong :
+       {data_map(nest, schedule).wrong, filter_map(nest, schedule).wrong})
+    if (!wrong.empty())
+      return wrong;
+  return {};
+}
+
+} // namespace tilefuse::schedule

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implicit GEMM on `wgmma`: what a schedule with a core instruction of four warps means.
+//
+// Roles, tiles and steps are those of schedule/core.h; what differs is who does what. A producer
+// fills the ring by tensor copies, `warps A B` are groups of four warps that multiply from it and
+// store: A x B tiles of a block's. Blocks are `blocks` in number, each takes every so many-th tile;
+// columns of tiles change fastest, so that blocks that run together share rows.
+//
+//   core m64n128k16.f16.f32 rows 128 warps 2 1 ring 6 blocks 132
+//
+// Data is copied as one matrix of points where it lies as one, else by an im2col map: points of the
+// pixel indices in the order of the schedule, a tap as an offset to them. A straight filter is
+// copied with its rows dealt: row 8j + 2t + b of a tile holds channel 4v * (j / (v / 2)) + v * t +
+// 2 * (j % (v / 2)) + b for v = `vec`, so that a work-item ends with v neighbouring channels. A
+// turned filter is copied in panels of 128 bytes of channels; its vec is 2.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schedule/core.h"
+
+namespace tilefuse::schedule {
+
+constexpr int kGroupItems = 128; // work-items of four warps
+
+// How copies of the data's tiles address it; dimensions innermost first.
+struct DataMap {
+  std::string wrong; // why there is none; the rest holds if empty
+  std::int64_t offset = 0;
+  std::vector<std::int64_t> dims, strides, lower, upper, steps; // see kernel::TensorMap
+  std::vector<int> pixels;        // im2col: the index of each dimension after the first, -1: none
+  std::vector<nest::Linear> taps; // im2col: the offset in each dimension but the first and the last
+  bool is_im2col() const { return !steps.empty(); }
+};
+DataMap data_map(const nest::Nest &nest, const Schedule &schedule);
+
+// The same for the filter: the first coordinate is a linear function of reduced indices, and of the
+// channel if the filter is turned; the last is in units of `unit` channels, or of the depth if
+// turned.
+struct FilterMap {
+  std::string wrong;
+  std::int64_t offset = 0;
+  std::vector<std::int64_t> dims, strides, box;
+  nest::Linear first;
+  std::int64_t unit = 1;
+  std::int64_t panels = 1; // boxes of a tile
+};
+FilterMap filter_map(const nest::Nest &nest, const Schedule &schedule);
+
+// Registers of a work-item of the producer and of the others; 0: as the launch gives them.
+struct RegisterPlan {
+  int producer = 0;
+  int consumer = 0;
+};
+RegisterPlan register_plan(const Schedule &schedule);
+
+std::int64_t wgmma_tiles(const nest::Nest &nest, const Schedule &schedule);
+std::int64_t wgmma_local_bytes(const nest::Nest &nest, const Schedule &schedule);
+
+// The row of the core table with so many columns for the nest's types, or null.
+const CoreOp *wgmma_op_for(const nest::Nest &nest, std::int64_t columns, bool tf32);
+
+// Why the schedule cannot run, beyond what every core instruction asks for.
+std::optional<std::string> wrong_wgmma(const nest::Nest &nest, const Schedule &schedule,
+                                       const Target &target);
+
+} // namespace tilefuse::schedule

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/wgmma_forms.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "schedule/wgmma.h"
+
+namespace tilefuse::schedule {
+namespace {
+
+using nest::Nest;
+
+constexpr std::string_view kPlain = "wgmma";
+constexpr std::string_view kTf32 = "wgmma_tf32";
+
+struct Sizes {
+  std::int64_t rows, op_columns, group_rows, group_columns;
+};
+
+constexpr auto kSizes = std::to_array<Sizes>({
+    {256, 128, 2, 1},
+    {128, 256, 2, 1},
+    {192, 128, 3, 1},
+    {128, 192, 2, 1},
+    {128, 128, 2, 1},
+    {256, 64, 2, 1},
+    {192, 64, 3, 1},
+    {128, 96, 2, 1},
+    {64, 256, 1, 1},
+    {128, 64, 2, 1},
+    {64, 128, 1, 1},
+    {256, 32, 2, 1},
+    {128, 32, 2, 1},
+    {64, 64, 1, 1},
+    {64, 32, 1, 1},
+    {128, 16, 2, 1},
+    {64, 16, 1, 1},
+});
+constexpr std::array kRowBytes = {128, 64, 32};
+constexpr std::array kVecs = {8, 4, 2};
+constexpr int kMostRing = 8;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// As deep a ring as fits, 8 at most.
+int ring_for(const Nest &nest, Schedule schedule, const Target &target) {
+  for (schedule.core.ring = kMostRing; schedule.core.ring > 2; --schedule.core.ring)
+    if (wgmma_local_bytes(nest, schedule) <= target.local_bytes)
+      break;
+  return schedule.core.ring;
+}
+
+Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, std::string_view name,
+                        const Sizes &sizes, std::int64_t row_bytes, const Target &target) {
+  Schedule schedule = scalar_schedule(nest);
+  schedule.name = name;
+  schedule.lanes = LaneKind::WorkItem;
+  schedule.core = {.op = &op,
+                   .rows = sizes.rows,
+                   .warp_rows = sizes.group_rows,
+                   .warp_columns = sizes.group_columns};
+  const nest::Linear out = nest::flat(nest.out, nest.indices.size());
+  std::stable_sort(schedule.order.begin(), schedule.order.begin() + nest.output_indices,
+                   [&](int a, int b) { return out.coeff[at(a)] > out.coeff[at(b)]; });
+  const CoreRoles roles = core_roles(nest, schedule);
+  schedule.order.erase(std::find(schedule.order.begin(), schedule.order.end(), roles.depth()));
+  schedule.order.push_back(roles.depth());
+  Split &channel = schedule.splits[at(roles.channel)];
+  channel.tile = sizes.op_columns * sizes.group_columns;
+  const std::int64_t channels = nest.indices[at(roles.channel)].extent;
+  const auto *vec = std::find_if(kVecs.begin(), kVecs.end() - 1, [&](int v) {
+    return channels % (4 * v) == 0 && sizes.op_columns % (4 * v) == 0;
+  });
+  channel.vec = roles.filter_turned ? kVecs.back() : *vec;
+  schedule.splits[at(roles.depth())].tile = row_bytes / size_bytes(op.a.type);
+  if (nest.inputs[at(roles.filter)].constant && !roles.filter_turned)
+    schedule.fills[at(roles.filter)] = Fill::Packed;
+  schedule.core.ring = ring_for(nest, schedule, target);
+  if (wgmma_tiles(nest, schedule) > target.compute_units)
+    schedule.core.blocks = target.compute_units;
+  return schedule;
+}
+
+// Rows wider than the depth copy nothing but padding, tiles wider than there are channels compute
+// nothing else.
+bool wastes(const Nest &nest, const Schedule &schedule) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  const CoreTile tile = core_tile(nest, schedule);
+  const std::int64_t channels = nest.indices[at(roles.channel)].extent;
+  return (tile.columns > 16 && tile.columns >= 2 * channels) ||
+         (tile.row_bytes() > 32 && tile.depth >= 2 * roles.depth_points);
+}
+
+const CoreOp *smallest_op(const Nest &nest, bool tf32) { return wgmma_op_for(nest, 64, tf32); }
+
+} // namespace
+
+std::vector<Schedule> wgmma_schedules(const Nest &nest, const Target &target, bool tf32) {
+  std::vector<Schedule> found;
+  if (no_core_roles(nest) || !target.isa.starts_with("sm_90a"))
+    return found;
+  for (const Sizes &sizes : kSizes) {
+    const CoreOp *op = wgmma_op_for(nest, sizes.op_columns, tf32);
+    // The widest rows that the depth fills.
+    for (const std::int64_t row_bytes : kRowBytes) {
+      if (op == nullptr)
+        break;
+      Schedule schedule =
+          wgmma_schedule(nest, *op, tf32 ? kTf32 : kPlain, sizes, row_bytes, target);
+      if (illegal(nest, schedule, target) || wastes(nest, schedule))
+        continue;
+      found.push_back(std::move(schedule));
+      break;
+    }
+  }
+  return found;
+}
+
+bool is_wgmma_algorithm(std::string_view name) { return name == kPlain || name == kTf32; }
+
+NamedSchedule named_wgmma_schedule(std::string_view name, const Nest &nest, const Target &target) {
+  if (const std::optional<std::string> reason = no_core_roles(nest))
+    return {{}, fmt::format("{} does not fit: {}", name, *reason)};
+  const CoreOp *op = smallest_op(nest, name == kTf32);
+  if (op == nullptr)
+    return {{}, fmt::format("{} does not fit: no instruction multiplies its types", name)};
+  const std::vector<Schedule> all = wgmma_schedules(nest, target, name == kTf32);
+  if (all.empty()) {
+    const Schedule last = wgmma_schedule(nest, *op, name, {64, 64, 1, 1}, 128, target);
+    return {{},
+            fmt::format("{} does not fit: {}", name,
+                        illegal(nest, last, target).value_or("every tile is mostly empty"))};
+  }
+  const auto tiles = [&](const Schedule &schedule) { return wgmma_tiles(nest, schedule); };
+  const auto first = std::find_if(all.begin(), all.end(), [&](const Schedule &schedule) {
+    return tiles(schedule) >= target.compute_units;
+  });
+  if (first != all.end())
+    return {*first, {}};
+  return {
+      *std::max_element(all.begin(), all.end(),
+                        [&](const Schedule &a, const Schedule &b) { return tiles(a) < tiles(b); }),
+      {}};
+}
+
+} // namespace tilefuse::schedule

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensor maps of a nest's inputs, and the limits of TMA that a schedule answers for.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "schedule/staging.h"
+#include "schedule/wgmma.h"
+
+namespace tilefuse::schedule {
+namespace {
+
+using nest::Nest;
+
+constexpr std::int64_t kAlign = 16; // bytes, of starts and strides
+constexpr std::int64_t kMostTiledRows = 256;
+constexpr std::int64_t kMostPoints = 1024;
+constexpr std::int64_t kMostStep = 8;
+constexpr std::int64_t kPanelBytes = 128;
+constexpr std::size_t kMostRank = 5;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+std::int64_t extent(const Nest &nest, int i) { return nest.indices[at(i)].extent; }
+
+std::int64_t size_of(const Nest &nest, int input) {
+  return size_bytes(nest.slots[at(nest.inputs[at(input)].slot)].type);
+}
+
+bool moves(const nest::Dim &dim, const std::vector<int> &indices, const Nest &nest) {
+  return std::any_of(indices.begin(), indices.end(),
+                     [&](int i) { return dim.at.coeff[at(i)] != 0 && extent(nest, i) > 1; });
+}
+
+std::string misaligned(const std::vector<std::int64_t> &strides, std::int64_t offset,
+                       std::int64_t size, std::string_view what) {
+  for (std::size_t i = 1; i < strides.size(); ++i)
+    if (strides[i] <= 0 || strides[i] * size % kAlign != 0)
+      return fmt::format("a stride of {} elements of the {} is no multiple of {} bytes", strides[i],
+                         what, kAlign);
+  return offset >= 0 && offset * size % kAlign == 0
+             ? std::string()
+             : fmt::format("the {} starts off {} bytes", what, kAlign);
+}
+
+// Corners and offsets of im2col hold fewer bits the more spatial dimensions there are.
+struct Limits {
+  std::int64_t corner;
+  std::int64_t offset;
+};
+Limits limits_of(std::size_t spatial) {
+  if (spatial == 1)
+    return {1 << 15, 65535};
+  return spatial == 2 ? Limits{1 << 7, 255} : Limits{1 << 4, 31};
+}
+
+// One dimension of the data besides the depth's: at most one pixel index moves it.
+struct Side {
+  const nest::Dim *dim = nullptr;
+  int pixel = -1;
+};
+
+class DataMapper {
+public:
+  DataMapper(const Nest &nest, const Schedule &schedule)
+      : nest_(nest), roles_(core_roles(nest, schedule)), rows_(core_tile(nest, schedule).rows),
+        data_(nest.inputs[at(roles_.data)]) {}
+
+  DataMap run() {
+    if (lies_as_matrix()) {
+      matrix();
+    } else if (std::vector<Side> sides; sort(sides)) {
+      image(sides);
+    }
+    if (map_.wrong.empty())
+      map_.wrong = misaligned(map_.strides, map_.offset, size_of(nest_, roles_.data), "data");
+    return std::move(map_);
+  }
+
+private:
+  bool fail(std::string why) {
+    map_.wrong = std::move(why);
+    return false;
+  }
+  bool lies_as_matrix() const;
+  void matrix();
+  bool sort(std::vector<Side> &sides);
+  bool place(const nest::Dim &dim, std::vector<Side> &sides);
+  bool is_batch(const Side &side) const;
+  void image(std::vector<Side> sides);
+  void add_spatial(const Side &side);
+  void check_image();
+
+  const Nest &nest_;
+  const CoreRoles roles_;
+  const std::int64_t rows_;
+  const nest::Operand &data_;
+  DataMap map_;
+};
+
+bool DataMapper::lies_as_matrix() const {
+  const nest::Linear flat = nest::flat(data_, nest_.indices.size());
+  for (const nest::Dim &dim : data_.dims)
+    if (dim.guarded || moves(dim, roles_.walked, nest_))
+      return false;
+  for (std::size_t k = 0; k + 1 < roles_.pixels.size(); ++k)
+    if (flat.coeff[at(roles_.pixels[k])] !=
+        extent(nest_, roles_.pixels[k + 1]) * flat.coeff[at(roles_.pixels[k + 1])])
+      return false;
+  return rows_ <= kMostTiledRows;
+}
+
+void DataMapper::matrix() {
+  const nest::Linear flat = nest::flat(data_, nest_.indices.size());
+  map_.offset = flat.constant;
+  map_.dims = {roles_.depth_points, roles_.points};
+  map_.strides = {1, flat.coeff[at(roles_.pixels.back())]};
+}
+
+bool DataMapper::place(const nest::Dim &dim, std::vector<Side> &sides) {
+  if (dim.at.coeff[at(roles_.depth())] != 0)
+    return true;
+  Side side{.dim = &dim};
+  for (int pixel : roles_.pixels)
+    if (dim.at.coeff[at(pixel)] != 0 && std::exchange(side.pixel, pixel) >= 0)
+      return fail("two pixel indices share a subscript of the data");
+  sides.push_back(side);
+  return true;
+}
+
+// The fastest pixel first; a dimension that only taps move before the slowest.
+bool DataMapper::sort(std::vector<Side> &sides) {
+  for (const nest::Dim &dim : data_.dims)
+    if (!place(dim, sides))
+      return false;
+  const auto order = [&](const Side &side) {
+    const auto found = std::find(roles_.pixels.begin(), roles_.pixels.end(), side.pixel);
+    return found == roles_.pixels.end() ? -1 : found - roles_.pixels.begin();
+  };
+  std::stable_sort(sides.begin(), sides.end(),
+                   [&](const Side &a, const Side &b) { return order(a) > order(b); });
+  const auto with_pixels =
+      std::count_if(sides.begin(), sides.end(), [](const Side &side) { return side.pixel >= 0; });
+  if (with_pixels != static_cast<std::ptrdiff_t>(roles_.pixels.size()))
+    return fail("a pixel index moves no subscript of the data, or several");
+  // Those without a pixel stand still at one place each.
+  if (with_pixels > 0)
+    std::rotate(sides.begin() + with_pixels - 1, sides.begin() + with_pixels, sides.end());
+  return true;
+}
+
+bool DataMapper::is_batch(const Side &side) const {
+  return side.pixel >= 0 && side.dim->at.coeff[at(side.pixel)] == 1 && side.dim->at.constant == 0 &&
+         !side.dim->guarded && !moves(*side.dim, roles_.walked, nest_) &&
+         side.dim->size >= extent(nest_, side.pixel);
+}
+
+void DataMapper::add_spatial(const Side &side) {
+  const nest::Linear &subscript = side.dim->at;
+  const std::int64_t step = side.pixel < 0 ? 1 : subscript.coeff[at(side.pixel)];
+  const std::int64_t count = side.pixel < 0 ? 1 : extent(nest_, side.pixel);
+  nest::Linear tap{.coeff = std::vector<std::int64_t>(nest_.indices.size(), 0)};
+  std::int64_t lower = subscript.constant;
+  for (int i : roles_.walked) {
+    tap.coeff[at(i)] = subscript.coeff[at(i)];
+    lower += std::min<std::int64_t>(0, subscript.coeff[at(i)]) * (extent(nest_, i) - 1);
+  }
+  tap.constant = subscript.constant - lower;
+  map_.dims.push_back(side.dim->size);
+  map_.strides.push_back(side.dim->stride);
+  map_.lower.push_back(lower);
+  map_.upper.push_back(lower + (count - 1) * step - (side.dim->size - 1));
+  map_.steps.push_back(step);
+  map_.pixels.push_back(side.pixel);
+  map_.taps.push_back(std::move(tap));
+}
+
+void DataMapper::image(std::vector<Side> sides) {
+  map_.offset = data_.offset;
+  map_.dims = {roles_.depth_points};
+  map_.strides = {1};
+  const bool has_batch = sides.size() > 1 && is_batch(sides.back());
+  const Side batch = has_batch ? sides.back() : Side{};
+  if (has_batch)
+    sides.pop_back();
+  for (const Side &side : sides)
+    add_spatial(side);
+  map_.dims.push_back(has_batch ? extent(nest_, batch.pixel) : 1);
+  map_.strides.push_back(has_batch ? batch.dim->stride : map_.strides.back());
+  map_.pixels.push_back(batch.pixel);
+  check_image();
+}
+
+void DataMapper::check_image() {
+  const std::size_t spatial = map_.steps.size();
+  if (spatial < 1 || spatial + 2 > kMostRank || rows_ > kMostPoints) {
+    fail(fmt::format("{} spatial dimensions and {} points; im2col has 1 to 3 and {}", spatial,
+                     rows_, kMostPoints));
+    return;
+  }
+  const Limits limits = limits_of(spatial);
+  for (std::size_t i = 0; i < spatial; ++i) {
+    std::int64_t farthest = map_.taps[i].constant;
+    for (int k : roles_.walked)
+      farthest += std::max<std::int64_t>(0, map_.taps[i].coeff[at(k)]) * (extent(nest_, k) - 1);
+    const bool is_near = std::max(map_.lower[i], map_.upper[i]) < limits.corner &&
+                         std::min(map_.lower[i], map_.upper[i]) >= -limits.corner;
+    if (!is_near || farthest > limits.offset || map_.steps[i] < 1 || map_.steps[i] > kMostStep) {
+      fail(
+          fmt::format("padding, taps or stride {} of the data are beyond im2col's", map_.steps[i]));
+      return;
+    }
+  }
+}
+
+// Elements that the reduced indices move an input's start by, and how far.
+struct Reach {
+  nest::Linear flat;
+  std::int64_t elems = 1;
+};
+
+Reach reach_of(const Nest &nest, const Source &source, const std::vector<int> &indices) {
+  Reach reach{.flat = {source.offset, std::vector<std::int64_t>(nest.indices.size(), 0)}};
+  for (const nest::Dim &dim : source.dims) {
+    reach.flat.constant += dim.at.constant * dim.stride;
+    for (std::size_t i = 0; i < reach.flat.coeff.size(); ++i)
+      reach.flat.coeff[i] += dim.at.coeff[i] * dim.stride;
+  }
+  for (int i : indices)
+    reach.elems += reach.flat.coeff[at(i)] * (extent(nest, i) - 1);
+  return reach;
+}
+
+void deal(FilterMap &map, std::int64_t channels, std::int64_t stride, std::int64_t vec,
+          std::int64_t columns) {
+  if (vec == 2) {
+    map.dims.push_back(channels);
+    map.strides.push_back(stride);
+    map.box.push_back(columns);
+    return;
+  }
+  map.unit = 4 * vec;
+  for (const auto &[count, apart] :
+       {std::pair<std::int64_t, std::int64_t>{2, 1}, {4, vec}, {vec / 2, 2}}) {
+    map.dims.push_back(count);
+    map.strides.push_back(apart * stride);
+    map.box.push_back(count);
+  }
+  map.dims.push_back(channels / map.unit);
+  map.strides.push_back(map.unit * stride);
+  map.box.push_back(columns / map.unit);
+}
+
+} // namespace
+
+DataMap data_map(const Nest &nest, const Schedule &schedule) {
+  return DataMapper(nest, schedule).run();
+}
+
+FilterMap filter_map(const Nest &nest, const Schedule &schedule) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  const CoreTile tile = core_tile(nest, schedule);
+  const bool packed = is_packed(schedule.fills[at(roles.filter)]);
+  Reach reach = reach_of(nest, source_of(nest, schedule, roles.filter), roles.walked);
+  FilterMap map{.offset = reach.flat.constant, .first = reach.flat};
+  map.first.constant = 0;
+  const std::int64_t channels = extent(nest, roles.channel);
+  const std::int64_t across = reach.flat.coeff[at(roles.channel)];
+  const std::int64_t down = reach.flat.coeff[at(roles.depth())];
+  const std::int64_t length =
+      reach.elems - 1 + (roles.filter_turned ? channels : roles.depth_points);
+  if (std::any_of(roles.walked.begin(), roles.walked.end(),
+                  [&](int i) { return reach.flat.coeff[at(i)] < 0; }))
+    map.wrong = "a tap walks the filter backwards";
+  map.dims = {length};
+  map.strides = {1};
+  if (roles.filter_turned) {
+    map.first.coeff[at(roles.depth())] = 0;
+    map.panels = tile.columns * tile.elem_bytes / kPanelBytes;
+    map.box = {kPanelBytes / tile.elem_bytes, tile.depth};
+    map.dims.push_back(roles.depth_points);
+    map.strides.push_back(down);
+  } else {
+    map.first.coeff[at(roles.channel)] = 0;
+    map.box = {tile.depth};
+    deal(map, channels, across, schedule.splits[at(roles.channel)].vec, tile.columns);
+    // What follows the depth of a tap is the next tap, which zeros of the data do not always undo.
+    if (reach.elems > 1 && !packed && roles.depth_points % tile.depth != 0)
+      map.wrong =
+          fmt::format("{} points of depth are not steps of {}, and the filter is not packed",
+                      roles.depth_points, tile.depth);
+  }
+  if (map.wrong.empty())
+    map.wrong = misaligned(map.strides, map.offset, tile.elem_bytes, "filter");
+  std::int64_t last = map.offset;
+  for (std::size_t i = 0; i < map.dims.size(); ++i)
+    last += (map.dims[i] - 1) * map.strides[i];
+  const std::int64_t elems = packed ? pack_layout(nest, schedule, roles.filter).elems
+                                    : nest.slots[at(nest.inputs[at(roles.filter)].slot)].elems;
+  if (map.wrong.empty() && last >= elems)
+    map.wrong = "taps of the filter lie further apart than its channels";
+  return map;
+}
+
+} // namespace tilefuse::schedule

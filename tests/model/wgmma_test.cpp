@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Schedules with wgmma: every tile of the menu computes what the nest says, simulated with tensor
+// copies and mbarriers, for convolutions of any stride, dilation, padding, type and odd size.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "kernel/simulate.h"
+#include "kernel/text.h"
+#include "lower/pipeline.h"
+#include "model/check.h"
+#include "model/conv_nest.h"
+#include "schedule/wgmma_forms.h"
+
+namespace tilefuse::model {
+namespace {
+
+Target sm90() {
+  Target target;
+  target.name = "test_sm90";
+  target.backend = "cuda";
+  target.isa = "sm_90a";
+  target.lanes = LaneKind::WorkItem;
+  target.vector_f32 = 128;
+  target.vector_registers = 255;
+  target.max_group = 1024;
+  target.compute_units = 2; // so that blocks take several tiles
+  target.local_bytes = 232448;
+  target.local_is_hw = true;
+  target.local_banks = 32;
+  target.warp = 32;
+  target.sector_bytes = 32;
+  target.fp16_storage = true;
+  return target;
+}
+
+std::vector<schedule::Schedule> schedules_of(const nest::Nest &nest, const Target &target) {
+  std::vector<schedule::Schedule> all = schedule::wgmma_schedules(nest, target, false);
+  return all.empty() ? schedule::wgmma_schedules(nest, target, true) : all;
+}
+
+std::vector<Conv> problems() {
+  std::vector<Conv> list(13);
+  list[0] = {.h = 12, .w = 12, .c = 64, .k = 64, .r = 1, .s = 1, .pad = 0};
+  list[1] = {.n = 2, .c = 64, .k = 64};
+  list[2] = {.n = 3, .c = 32, .k = 32, .stride = 2};
+  list[3] = {.n = 2, .h = 10, .w = 8, .c = 48, .k = 40, .dilation = 2, .pad = 2};
+  list[4] = {.h = 9, .w = 11, .c = 80, .k = 16, .r = 5, .s = 2, .stride = 3};
+  list[5] = {.n = 2, .h = 7, .w = 7, .c = 128, .k = 128, .r = 1, .s = 1, .stride = 2, .pad = 0};
+  list[6] = {.c = 64, .k = 48, .in = "bf16"};
+  list[7] = {.c = 64, .k = 64, .in = "i8", .out = "i32", .acc = "i32", .post = "acc + i32($0)"};
+  list[8] = {.c = 96, .k = 32, .in = "u8", .out = "f32", .acc = "i32", .post = "f32(acc) * $0"};
+  list[9] = {.c = 32, .k = 64, .in = "f32", .out = "f32", .post = "acc + $0"};
+  list[10] = {.h = 1, .w = 40, .c = 64, .k = 72, .r = 1, .s = 3, .pad = 0};
+  list[11] = {.n = 2, .h = 6, .w = 6, .c = 64, .k = 1000, .r = 1, .s = 1, .pad = 0};
+  list[12] = {.n = 2, .h = 5, .w = 5, .c = 72, .k = 64}; // a depth of 72 in steps of 64
+  return list;
+}
+
+TEST(Wgmma, EveryTileComputesItsNest) {
+  int checked = 0;
+  for (const Conv &problem : problems()) {
+    KernelCase kernel_case{.group = group_of(problem), .target = sm90(), .seed = 7};
+    const auto all = schedules_of(kernel_case.group.anchor, kernel_case.target);
+    EXPECT_FALSE(all.empty()) << to_text(kernel_case.group.anchor);
+    for (std::size_t i = static_cast<std::size_t>(checked) % 3; i < all.size(); i += 3) {
+      kernel_case.schedule = all[i];
+      const auto divergence = check_simulated(Reference(kernel_case));
+      EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << "\n"
+                               << to_text(kernel_case);
+      ++checked;
+    }
+  }
+  EXPECT_GE(checked, 40);
+}
+
+TEST(Wgmma, KernelTextReadsBack) {
+  const poly::Group group = group_of({.c = 64, .k = 64});
+  const Target target = sm90();
+  for (const schedule::Schedule &schedule : schedules_of(group.anchor, target)) {
+    const std::string text = to_text(lower::lower(group, schedule, target));
+    EXPECT_EQ(to_text(kernel::parse_kernel(text)), text);
+    const std::string written = to_text(group.anchor, schedule);
+    EXPECT_EQ(schedule::parse_schedule(group.anchor, written), schedule) << written;
+  }
+}
+
+TEST(Wgmma, RefusalsSayWhy) {
+  const Target target = sm90();
+  const auto refusal = [&](const Conv &problem) {
+    return schedule::named_wgmma_schedule("wgmma", group_of(problem).anchor, target).refusal;
+  };
+  EXPECT_EQ(refusal({.in = "f32", .out = "f32", .post = "acc + $0"}),
+            "wgmma does not fit: no instruction multiplies its types");
+  EXPECT_EQ(refusal({.c = 60}),
+            "wgmma does not fit: a stride of 60 elements of the data is no multiple of 16 bytes");
+  EXPECT_EQ(refusal({.c = 64, .k = 63}),
+            "wgmma does not fit: vec 2 does not deal 63 channels by tiles of 64");
+}
+
+} // namespace
+} // namespace tilefuse::model
