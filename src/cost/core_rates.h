@@ -16,6 +16,7 @@ struct CoreRates {
   double issue_per_cycle = 5; // instructions of any kind
   double fma_latency = 4;     // cycles until a result can be added to
   double l1_ways = 8;
+  double l2_ways = 16;
   double l2_bytes_per_cycle = 40; // second to first level, as a stream
   double l3_bytes_per_s = 70e9;   // third to second level, of one core
 };

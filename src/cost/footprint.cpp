@@ -101,6 +101,27 @@ Stream::Piece Stream::piece(const Spans &spans) const {
   return {std::ceil(run / line) * line_bytes, repeats};
 }
 
+double Stream::crowding(const Spans &spans, double way_bytes) const {
+  if (packed_step > 0 || way_bytes <= 0)
+    return 1;
+  const Piece all = piece(spans);
+  const double way_lines = std::max(1.0, way_bytes / line_bytes);
+  const auto way = static_cast<std::int64_t>(way_bytes);
+  double usable = all.repeats > 1 ? 1 : way_lines;
+  for (const nest::Dim &dim : dims) {
+    double points = 1;
+    for (std::size_t i = 0; i < spans.size(); ++i)
+      points *= dim.at.coeff[i] == 0 ? 1 : spans[i];
+    const auto apart =
+        static_cast<std::int64_t>(static_cast<double>(std::llabs(dim.stride)) * elem_bytes);
+    if (points <= 1 || static_cast<double>(apart) < all.run)
+      continue;
+    const double sets = static_cast<double>(way / std::gcd(way, apart));
+    usable = std::max(usable, sets * std::max(1.0, all.run / line_bytes));
+  }
+  return way_lines / std::min(usable, way_lines);
+}
+
 std::vector<Stream> streams(const Nest &nest, const Schedule &schedule) {
   std::vector<Stream> all;
   const double held = static_cast<double>(size_bytes(schedule::held_type(nest)));
@@ -128,13 +149,16 @@ Stream source(const Nest &nest, const Schedule &schedule, int input) {
 }
 
 std::vector<double> traffic(const std::vector<Stream> &streams, Spans spans,
-                            const std::vector<LoopTrips> &loops, double cache_bytes) {
+                            const std::vector<LoopTrips> &loops, const Cache &cache) {
   std::vector<double> touched;
   for (const Stream &stream : streams)
     touched.push_back(stream.bytes(spans));
   std::vector<double> moved = touched;
   for (const LoopTrips &loop : loops) {
-    const bool fits = std::accumulate(touched.begin(), touched.end(), 0.0) <= cache_bytes;
+    double taken = 0;
+    for (std::size_t k = 0; k < streams.size(); ++k)
+      taken += touched[k] * streams[k].crowding(spans, cache.way_bytes);
+    const bool fits = taken <= cache.bytes;
     spans[loop.index] *= loop.trips;
     for (std::size_t k = 0; k < streams.size(); ++k) {
       const double after = streams[k].uses(loop.index) ? streams[k].bytes(spans) : touched[k];

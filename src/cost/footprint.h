@@ -38,6 +38,9 @@ struct Stream {
     double repeats = 1;
   };
   Piece piece(const Spans &spans) const;
+  // How much more of a cache whose ways have `way_bytes` a piece takes than its bytes: runs that
+  // lie a power of two apart share few of its sets.
+  double crowding(const Spans &spans, double way_bytes) const;
 };
 
 // Inputs in order, then extras, then the result.
@@ -50,8 +53,13 @@ struct LoopTrips {
   double trips = 1;
 };
 
+struct Cache {
+  double bytes = 0;     // that a working set can keep
+  double way_bytes = 0; // 0: any line goes anywhere
+};
+
 // Bytes by stream that the loops (innermost first) around a piece of `spans` bring into a cache.
 std::vector<double> traffic(const std::vector<Stream> &streams, Spans spans,
-                            const std::vector<LoopTrips> &loops, double cache_bytes);
+                            const std::vector<LoopTrips> &loops, const Cache &cache);
 
 } // namespace tilefuse::cost

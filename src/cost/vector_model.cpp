@@ -196,7 +196,8 @@ double VectorModel::conflict(const Stream &stream) const {
 
 // From the second to the first level, per block.
 double VectorModel::l2_bytes() const {
-  const double l1 = kUsableL1 * static_cast<double>(target_.l1_bytes);
+  const double size = static_cast<double>(target_.l1_bytes);
+  const Cache l1{kUsableL1 * size, size / rates_.l1_ways};
   const std::vector<double> moved = traffic(streams_, step_spans(), block_loops(), l1);
   double bytes = 0;
   for (std::size_t k = 0; k < streams_.size(); ++k)
@@ -223,7 +224,8 @@ double VectorModel::l3_bytes() const {
   std::vector<LoopTrips> all = loops;
   for (const LoopTrips &loop : grid_loops())
     all.push_back(loop);
-  const std::vector<double> moved = traffic(streams_, step_spans(), all, l2);
+  const Cache cache{l2, static_cast<double>(target_.l2_bytes) / rates_.l2_ways};
+  const std::vector<double> moved = traffic(streams_, step_spans(), all, cache);
   Spans block_spans = step_spans();
   for (const LoopTrips &loop : loops)
     block_spans[loop.index] *= loop.trips;

@@ -124,7 +124,7 @@ void WorkItemModel::add_direct(int input, Block &block) const {
   const double cache =
       std::max(16384.0, static_cast<double>(target_.l1_bytes) - resident_blocks() * local_bytes()) /
       resident_blocks();
-  const double missed = traffic({stream}, spans, loops, cache).front();
+  const double missed = traffic({stream}, spans, loops, {cache}).front();
   block.miss_bytes += missed;
   const double asked = points * reads * access.sectors * target_.sector_bytes;
   block.latency =

@@ -25,7 +25,8 @@ constexpr std::int64_t kMostTaps = 7;   // that are unrolled so that an index ha
 
 // How an input that may be read outside its tensor is read: from a staged, padded tile, or in place
 // with taps that are clipped and edges.
-enum class Form { Staged, InPlace };
+// Gathered: the staged form, with what lanes read as broadcasts staged too.
+enum class Form { Staged, InPlace, Gathered };
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -92,6 +93,8 @@ private:
   bool is_guarded() const;
   void clip_taps(Schedule &schedule) const;
   void read_in_place(Schedule &schedule) const;
+  void stage_broadcasts(Schedule &schedule) const;
+  bool has_constant() const;
   bool reduces_taps_only() const;
   std::vector<std::int64_t> row_copies(Form form) const;
   std::vector<std::int64_t> lane_widths() const;
@@ -188,6 +191,17 @@ void Space::read_in_place(Schedule &schedule) const {
     }
 }
 
+void Space::stage_broadcasts(Schedule &schedule) const {
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
+    if (lane_ >= 0 && nest::flat(nest_.inputs[k], nest_.indices.size()).coeff[at(lane_)] == 0)
+      schedule.fills[k] = Fill::Local;
+}
+
+bool Space::has_constant() const {
+  return std::any_of(nest_.inputs.begin(), nest_.inputs.end(),
+                     [](const nest::Operand &input) { return input.constant; });
+}
+
 // Every reduced index shares a subscript with an output index, as in pooling or depthwise.
 bool Space::reduces_taps_only() const {
   for (std::size_t r = at(nest_.output_indices); r < nest_.indices.size(); ++r) {
@@ -203,7 +217,7 @@ bool Space::reduces_taps_only() const {
 
 // Rows kept in registers share what they read: worth it where little else is computed per element.
 std::vector<std::int64_t> Space::row_copies(Form form) const {
-  if (form == Form::Staged || row_ < 0 || !reduces_taps_only())
+  if (form != Form::InPlace || row_ < 0 || !reduces_taps_only())
     return {1};
   return {1, 2, 4};
 }
@@ -258,6 +272,8 @@ void Space::collect_register_tiles(Form form, std::int64_t lanes) {
           schedule.splits[at(row_)] = {rows, rows, 1};
         if (form == Form::InPlace)
           read_in_place(schedule);
+        if (form == Form::Gathered)
+          stage_broadcasts(schedule);
         clip_taps(schedule);
         if (register_need(schedule) > budget)
           break;
@@ -365,6 +381,8 @@ std::vector<Candidate> Space::best(std::size_t count) {
   collect_register_tiles(Form::Staged);
   if (target_.lanes == LaneKind::Vector && is_guarded())
     collect_register_tiles(Form::InPlace);
+  if (target_.lanes == LaneKind::Vector && nest_.inputs.size() == 2 && !has_constant())
+    collect_register_tiles(Form::Gathered);
   for (const Candidate &tile : register_tiles_)
     try_block_tiles(tile.schedule);
   if (target_.lanes == LaneKind::WorkItem)

@@ -19,6 +19,7 @@ constexpr double kGain = 0.97;            // of the time of the whole nest, that
 constexpr std::int64_t kShortestPart = 8; // reduced points
 constexpr std::int64_t kMostParts = 1024;
 constexpr std::int64_t kScratchPerUnit = std::int64_t{1} << 14; // accumulators
+constexpr std::int64_t kScratchPerCore = std::int64_t{1} << 20; // the same with vector lanes
 constexpr int kMostWorse = 2; // counts of parts in a row that bring nothing
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -81,8 +82,10 @@ public:
 private:
   std::int64_t most_parts() const {
     const std::int64_t units = std::max(1, target_.compute_units);
+    const std::int64_t scratch =
+        target_.lanes == LaneKind::Vector ? kScratchPerCore : kScratchPerUnit;
     return std::min({kMostParts, reduced_points(nest_) / kShortestPart,
-                     units * kScratchPerUnit / nest::output_points(nest_)});
+                     units * scratch / nest::output_points(nest_)});
   }
 
   // Longest index first; slowest in the first input's memory first.

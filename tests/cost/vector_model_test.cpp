@@ -70,8 +70,8 @@ TEST(Footprint, WhatFitsIsBroughtInOnce) {
   const nest::Nest nest = nest::parse_nest(kConv);
   const std::vector<Stream> all = streams(nest, conv_schedule(nest, "m:64 y:4 x:60", "m:2 x:6"));
   const Spans step = {16, 1, 6, 64, 3, 3};
-  EXPECT_DOUBLE_EQ(traffic(all, step, {{1, 4}}, 1e9)[1], 16 * 576 * 4);
-  EXPECT_DOUBLE_EQ(traffic(all, step, {{1, 4}}, 1e3)[1], 4 * 16 * 576 * 4);
+  EXPECT_DOUBLE_EQ(traffic(all, step, {{1, 4}}, {1e9})[1], 16 * 576 * 4);
+  EXPECT_DOUBLE_EQ(traffic(all, step, {{1, 4}}, {1e3})[1], 4 * 16 * 576 * 4);
 }
 
 TEST(VectorModel, LoadsPerMultiplyAddCount) {
