@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the CUDA back end asks of the driver, with a driver that does nothing (fake_cuda.cpp): a
+// list of launches is recorded once and is one call from then on, and only reading and finishing
+// wait.
+#include <array>
+#include <cstdlib>
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include "runtime/device.h"
+
+namespace tilefuse::runtime {
+namespace {
+
+using Calls = const char *(*)();
+
+Calls fake_calls() {
+  void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  return library == nullptr ? nullptr : reinterpret_cast<Calls>(dlsym(library, "fake_cuda_calls"));
+}
+
+class CudaCalls : public ::testing::Test {
+protected:
+  void SetUp() override {
+    calls_ = fake_calls();
+    if (calls_ == nullptr && std::getenv("TILEFUSE_FAKE_CUDA") != nullptr)
+      FAIL() << "the driver of this test was not opened";
+    if (calls_ == nullptr)
+      GTEST_SKIP() << "libcuda.so.1 is not the one of this test: start it by ctest";
+    device_ = make_cuda_device("cuda", {});
+    memory_ = device_->allocate(512);
+    const Package package{.name = "k",
+                          .symbol = "k",
+                          .format = CodeFormat::CudaBinary,
+                          .code = "x",
+                          .args = {{16, true}}};
+    for (auto &kernel : kernels_)
+      kernel = device_->load(package, std::array{Binding{memory_.get(), 0, 16}});
+    taken();
+  }
+  std::string taken() const { return calls_(); }
+  std::vector<Launchable *> list() const {
+    return {kernels_[0].get(), kernels_[1].get(), kernels_[2].get()};
+  }
+
+  Calls calls_ = nullptr;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Memory> memory_;
+  std::array<std::unique_ptr<Launchable>, 3> kernels_;
+};
+
+TEST_F(CudaCalls, AListIsOneGraphLaunch) {
+  device_->launch_all(list());
+  EXPECT_EQ(taken(), "record\nlaunch\nlaunch\nlaunch\nrecorded\ngraph\n");
+  device_->launch_all(list());
+  device_->launch_all(list());
+  EXPECT_EQ(taken(), "graph\ngraph\n");
+  device_->launch_all(std::array{kernels_[1].get()});
+  EXPECT_EQ(taken(), "record\nlaunch\nrecorded\ngraph\n");
+}
+
+TEST_F(CudaCalls, OnlyReadingWritingAndFinishingWait) {
+  device_->launch_all(list());
+  device_->launch(*kernels_[0]);
+  device_->fill_zero({memory_.get(), 0, 16});
+  EXPECT_EQ(taken().find("wait"), std::string::npos);
+  std::array<std::byte, 16> data{};
+  device_->read({memory_.get(), 0, 16}, data);
+  EXPECT_EQ(taken(), "read\nwait\n");
+  device_->finish();
+  EXPECT_EQ(taken(), "wait\n");
+}
+
+// Marks stand between the launches, and the host waits at the end.
+TEST_F(CudaCalls, ATraceIsTimedByTheDevice) {
+  const std::vector<LaunchTime> times = device_->trace(list());
+  EXPECT_EQ(taken(), "mark\nlaunch\nmark\nlaunch\nmark\nlaunch\nmark\nwait\n");
+  ASSERT_EQ(times.size(), 3U);
+  for (std::size_t k = 0; k < 3; ++k) {
+    EXPECT_DOUBLE_EQ(times[k].begin, static_cast<double>(k) * 2e-3);
+    EXPECT_DOUBLE_EQ(times[k].seconds(), 2e-3);
+  }
+}
+
+} // namespace
+} // namespace tilefuse::runtime
