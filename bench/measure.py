@@ -4,17 +4,20 @@
 
     bench/measure.py BUILD [--data ../shared/data] [--rounds 30]
 
-Needs a build with -DTILEFUSE_BENCH=ON for the comparison with oneDNN. Run it on a quiet machine: medians, the 10th and the
-90th percentile are recorded, ratios come from interleaved rounds of one process.
+The peers are optional: oneDNN (Debian's libdnnl-dev, found when the build is configured) for layers, onnxruntime in the
+Python that runs this for networks. Run it on a quiet machine: medians, the 10th and the 90th percentile are recorded, ratios
+come from interleaved rounds of one process, those of networks from alternating ones.
 """
 import argparse
 import csv
+import importlib.util
 import io
 import os
 import pathlib
 import re
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -67,6 +70,35 @@ def layer_rows(build, network, rounds):
     return list(csv.reader(io.StringIO(text)))
 
 
+# 3x3 layers that the figures of other OpenCL libraries are known for (1x64x56x56 to 1x512x7x7).
+POCL_LAYERS = ("res2_3x3", "res3_3x3", "res4_3x3", "res5_3x3")
+
+
+def direction_rows(build, *arguments):
+    """Rows of bench_directions, its header first."""
+    return list(csv.reader(io.StringIO(run(str(build / "bin/bench_directions"), *arguments))))
+
+
+def direction_section(build, rounds):
+    rounds = str(max(2, rounds // 6))
+    text = "\nGradients of resnet50's convolutions, batch 8, channels last, against oneDNN in one process, rounds interleaved:\n\n"
+    rows = direction_rows(build, "--directions", "data,weights", "--rounds", rounds)
+    text += table(rows[0], rows[1:])
+    text += "\nOne image through PoCL beside our own machine code (cpu_over_opencl: its share of that speed):\n\n"
+    rows = [direction_rows(build, "--devices", "cpu,opencl", "--batch", "1", "--no-peer", "--rounds", rounds, "--only", layer)
+            for layer in POCL_LAYERS]
+    drop = (rows[0][0].index("onednn_us"), rows[0][0].index("onednn_over_cpu"))
+    kept = lambda row: [cell for i, cell in enumerate(row) if i not in drop]
+    return text + table(kept(rows[0][0]), [kept(row) for group in rows for row in group[1:] if row[0] != "geomean"])
+
+
+def peer_network_section(build, data, rounds):
+    sys.path.insert(0, str(ROOT / "bench"))
+    import networks
+    text = "\nWhole networks, batch 1, float32, against onnxruntime, alternating rounds; ratio: its time over ours:\n\n"
+    return text + table(networks.HEADER, networks.rows(str(build / "bin/tilefuse"), data, max(3, rounds // 5), 12))
+
+
 def table(header, rows):
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
@@ -83,6 +115,9 @@ def section(build, data, rounds):
             rows = layer_rows(build, network, rounds)
             text += f"\nConvolution + bias + ReLU of {network}, batch 1, against oneDNN in one process, rounds interleaved, random data:\n\n"
             text += table(rows[0], rows[1:])
+        text += direction_section(build, rounds)
+    if data.is_dir() and importlib.util.find_spec("onnxruntime"):
+        text += peer_network_section(build, data, rounds)
     return text
 
 
