@@ -184,8 +184,10 @@ Compiled compile(const program::Program &program, runtime::Device &device,
   compiled.stored = program::assign_storage(simplify(program));
   check_sizes(compiled.stored);
   const SplitOptions split = {options.split, options.algorithm};
+  std::vector<poly::PlacedGroup> groups =
+      make_groups(compiled.stored, options.fusion, device.target());
   for (poly::PlacedGroup &placed :
-       split_groups(poly::make_groups(compiled.stored), compiled.stored, device.target(), split))
+       split_groups(std::move(groups), compiled.stored, device.target(), split))
     compiled.kernels.push_back({std::move(placed), {}, {}, 0});
   schedule_kernels(compiled.kernels, device, options);
   std::vector<Job> jobs = collect_jobs(compiled.kernels, device);

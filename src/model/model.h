@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "model/fusion.h"
 #include "program/host_tensor.h"
 #include "program/program.h"
 #include "runtime/device.h"
@@ -24,6 +25,7 @@ namespace tilefuse::model {
 struct SessionOptions {
   std::string algorithm;                   // forced on every kernel that it fits, when not empty
   std::string split = "auto";              // of reductions (model/split_groups.h)
+  FusionSettings fusion;
   runtime::RecordStore *records = nullptr; // tuned schedules, when given
   std::string dump_directory;              // every level's text of every kernel, when not empty
   std::function<void(int done, int total)> progress; // kernels compiled

@@ -183,8 +183,8 @@ TuneReport tune_model(const program::Program &program, runtime::Device &device,
                       runtime::KernelCache &cache, runtime::RecordStore &records,
                       const TuneOptions &options) {
   program::StoredProgram stored = program::assign_storage(simplify(program));
-  const std::vector<poly::PlacedGroup> groups =
-      split_groups(poly::make_groups(stored), stored, device.target(), {});
+  const std::vector<poly::PlacedGroup> groups = split_groups(
+      make_groups(stored, options.fusion, device.target()), stored, device.target(), {});
   const std::unique_ptr<emit::Emitter> emitter = make_emitter(device.target());
   ThreadPool pool(available_threads());
   records.forget_trials(device_key(device), std::string(lower::code_version()));

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "model/fusion.h"
 #include "program/program.h"
 #include "runtime/device.h"
 #include "runtime/kernel_cache.h"
@@ -27,7 +28,8 @@ struct TuneProgress {
 };
 
 struct TuneOptions {
-  double budget = 60;       // seconds in all
+  double budget = 60; // seconds in all
+  FusionSettings fusion;
   std::vector<int> kernels; // numbers in launch order; empty: all
   std::function<void(const TuneProgress &)> progress;
   std::function<void(const std::string &)> warn;

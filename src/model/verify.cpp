@@ -104,7 +104,8 @@ VerifyReport verify_model(const program::Program &program, const std::vector<Hos
                           runtime::Device &device, runtime::KernelCache &cache,
                           const VerifyOptions &options) {
   check_inputs(program, inputs);
-  const Compiled compiled = compile(program, device, cache, {.records = options.records});
+  const Compiled compiled =
+      compile(program, device, cache, {.fusion = options.fusion, .records = options.records});
   HostBuffers buffers(compiled.stored, inputs);
   VerifyReport report;
   const int total = static_cast<int>(compiled.kernels.size());

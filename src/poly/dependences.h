@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the statements of a scop ask of each other, for the sources of poly/ alone. Elements are
-// written by one statement, or by the statements of one nest, so composing writes with reads is
-// exact and no dataflow analysis is needed; the order in time drops what lies the other way.
+// What the statements of a scop ask of each other, for the sources of poly/ alone. The statements
+// of a scop run one after the other and sums may be taken in any order, so composing writes with
+// reads is exact and no dataflow analysis is needed: only a statement that is no sum and reads what
+// it writes has its instances compared in time.
 #pragma once
-
-#include <cstdint>
-#include <string>
-#include <vector>
 
 #include "poly/isl_objects.h"
 #include "poly/scop.h"

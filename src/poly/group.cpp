@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "nest/passes.h"
+#include "poly/post_ops.h"
 
 namespace tilefuse::poly {
 namespace {
@@ -174,8 +175,8 @@ std::vector<int> count_readers(const StoredProgram &stored) {
 
 class Grouping {
 public:
-  explicit Grouping(const StoredProgram &stored)
-      : stored_(stored), readers_(count_readers(stored)) {}
+  Grouping(const StoredProgram &stored, bool fuse_maps)
+      : stored_(stored), fuse_maps_(fuse_maps), readers_(count_readers(stored)) {}
 
   std::vector<PlacedGroup> run() {
     for (const program::Statement &statement : stored_.program.statements)
@@ -201,7 +202,8 @@ private:
       points += nest::output_points(flat.nest);
       drafts.push_back({std::move(flat.nest), std::move(flat.buffers), statement.origin});
     }
-    if (const auto *map = std::get_if<program::Map>(&statement.body); map && drafts.size() == 1)
+    if (const auto *map = std::get_if<program::Map>(&statement.body);
+        fuse_maps_ && map && drafts.size() == 1)
       drafts = fuse_producer(std::move(drafts.front()), *map);
     Pieces &pieces = last_[statement.out];
     pieces.is_whole = points == program::elems(stored_.program[statement.out].shape);
@@ -301,6 +303,7 @@ private:
   }
 
   const StoredProgram &stored_;
+  bool fuse_maps_;
   std::vector<int> readers_;
   std::vector<std::optional<Draft>> drafts_; // nothing where a draft was fused into a later one
   std::map<TensorId, Pieces> last_;          // tensor → what computes it
@@ -308,6 +311,12 @@ private:
 
 } // namespace
 
-std::vector<PlacedGroup> make_groups(const StoredProgram &stored) { return Grouping(stored).run(); }
+std::vector<PlacedGroup> group_nests(const StoredProgram &stored, bool fuse_maps) {
+  return Grouping(stored, fuse_maps).run();
+}
+
+std::vector<PlacedGroup> make_groups(const StoredProgram &stored) {
+  return group_nests(stored, true);
+}
 
 } // namespace tilefuse::poly

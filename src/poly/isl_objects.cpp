@@ -2,10 +2,14 @@
 #include "poly/isl_objects.h"
 
 #include <isl/ctx.h>
+#include <isl/fixed_box.h>
+#include <isl/map.h>
 #include <isl/options.h>
+#include <isl/point.h>
 #include <isl/set.h>
 #include <isl/val.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace tilefuse::poly {
@@ -37,6 +41,20 @@ std::string taken(char *text) {
   return copy;
 }
 
+// Frees them; empty where one is not a number.
+std::vector<std::int64_t> numbers(isl_multi_val *values) {
+  std::vector<std::int64_t> all;
+  const int count = values == nullptr ? 0 : isl_multi_val_size(values);
+  for (int i = 0; i < count; ++i) {
+    isl_val *value = isl_multi_val_get_val(values, i);
+    if (isl_val_is_int(value) == isl_bool_true)
+      all.push_back(isl_val_get_num_si(value));
+    isl_val_free(value);
+  }
+  isl_multi_val_free(values);
+  return static_cast<int>(all.size()) == count ? all : std::vector<std::int64_t>();
+}
+
 isl_stat add_count(isl_set *set, void *user) {
   auto &sum = *static_cast<std::optional<std::int64_t> *>(user);
   isl_val *value = counted(isl_set_count_val(set));
@@ -47,6 +65,14 @@ isl_stat add_count(isl_set *set, void *user) {
     sum = std::nullopt;
   isl_val_free(value);
   return sum ? isl_stat_ok : isl_stat_error;
+}
+
+isl_stat add_point(isl_point *point, void *user) {
+  auto &all = *static_cast<std::vector<std::vector<std::int64_t>> *>(user);
+  isl_multi_val *values = counted(isl_point_get_multi_val(point));
+  isl_point_free(point);
+  all.push_back(numbers(values));
+  return isl_stat_ok;
 }
 
 } // namespace
@@ -103,6 +129,14 @@ std::optional<std::int64_t> Points::count() const {
   if (is_null() || isl_union_set_foreach_set(get(), add_count, &sum) != isl_stat_ok)
     return std::nullopt;
   return sum;
+}
+
+std::vector<std::vector<std::int64_t>> Points::points() const {
+  std::vector<std::vector<std::int64_t>> all;
+  if (is_null() || !count() || isl_union_set_foreach_point(get(), add_point, &all) != isl_stat_ok)
+    return {};
+  std::sort(all.begin(), all.end());
+  return all;
 }
 
 std::string Points::text() const { return taken(counted(isl_union_set_to_str(get()))); }
@@ -164,6 +198,17 @@ std::optional<bool> Relation::is_within(const Relation &other) const {
 
 std::optional<bool> Relation::has_single_values() const {
   return answer(counted(isl_union_map_is_single_valued(get())));
+}
+
+std::vector<std::int64_t> Relation::range_box() const {
+  isl_map *map = counted(isl_map_from_union_map(copied()));
+  isl_fixed_box *box = counted(isl_map_get_range_simple_fixed_box_hull(map));
+  std::vector<std::int64_t> sizes;
+  if (isl_fixed_box_is_valid(box) == isl_bool_true)
+    sizes = numbers(isl_fixed_box_get_size(box));
+  isl_fixed_box_free(box);
+  isl_map_free(map);
+  return sizes;
 }
 
 std::string Relation::text() const { return taken(counted(isl_union_map_to_str(get()))); }

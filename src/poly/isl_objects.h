@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tilefuse::poly {
 
@@ -69,6 +70,8 @@ public:
   std::optional<bool> is_empty() const;
   std::optional<bool> is_within(const Points &other) const;
   std::optional<std::int64_t> count() const; // nothing also where there are infinitely many
+  // Every point, its coordinates, in order; none where there are infinitely many.
+  std::vector<std::vector<std::int64_t>> points() const;
   std::string text() const;
 
 private:
@@ -106,6 +109,9 @@ public:
   std::optional<bool> is_empty() const;
   std::optional<bool> is_within(const Relation &other) const;
   std::optional<bool> has_single_values() const;
+  // Of a relation between two spaces: extents of the box around what one point is related to, the
+  // largest; empty where it is not bounded.
+  std::vector<std::int64_t> range_box() const;
   std::string text() const;
 
 private:

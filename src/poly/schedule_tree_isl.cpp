@@ -144,6 +144,10 @@ IslSchedule to_isl(const ScheduleTree &tree) {
   return IslSchedule(counted(isl_schedule_read_from_str(isl_context(), yaml(tree).c_str())));
 }
 
+Relation time_of(const IslSchedule &schedule) {
+  return Relation(counted(isl_schedule_get_map(schedule.get())));
+}
+
 ScheduleTree from_isl(const isl_schedule *schedule) {
   const Node root(counted(isl_schedule_get_root(const_cast<isl_schedule *>(schedule))));
   return from_node(root.get());

@@ -15,6 +15,8 @@ using IslSchedule = std::unique_ptr<isl_schedule, Freed<isl_schedule_free>>;
 
 // Null where isl does not take it. What is skipped gets an empty filter, which generates nothing.
 IslSchedule to_isl(const ScheduleTree &tree);
+// When each instance runs, of a tree without extensions.
+Relation time_of(const IslSchedule &schedule);
 ScheduleTree from_isl(const isl_schedule *schedule);
 
 } // namespace tilefuse::poly

@@ -98,6 +98,22 @@ TEST(Session, SplitReductionsAreExact) {
   }
 }
 
+TEST(Session, EveryLevelOfFusionIsExact) {
+  const Network network;
+  const HostTensor x = image();
+  const HostTensor expected = nest::evaluate_program(network.program(), {{"x", x}}).at(0);
+  const model::FusionSettings settings[] = {{.level = poly::FuseLevel::None},
+                                            {.level = poly::FuseLevel::All},
+                                            {.level = poly::FuseLevel::All, .quota = 1000}};
+  for (testing::NamedDevice &on : testing::devices())
+    for (const model::FusionSettings &fusion : settings) {
+      SCOPED_TRACE(on.name + " " + std::string(poly::to_string(fusion.level)));
+      runtime::KernelCache cache("", [](const std::string &) {});
+      model::Session session(network.program(), *on.device, cache, {.fusion = fusion});
+      EXPECT_EQ(session.run({{x}}).at(0).data, expected.data);
+    }
+}
+
 TEST(Session, NetworkIsExactAndRunsAgain) {
   const Network network;
   const HostTensor x = image();

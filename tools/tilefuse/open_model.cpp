@@ -29,6 +29,7 @@ OpenedModel open_on(const program::Program &program, const ModelOptions &options
   const model::SessionOptions session{
       .algorithm = options.algorithm,
       .split = options.split,
+      .fusion = options.fusion,
       .records = opened.records.get(),
       .dump_directory = options.dump,
       .progress = [&](int done, int total) { progress.show(done, total); },
@@ -64,6 +65,21 @@ void warn(const std::string &text) {
   std::fprintf(stderr, "tilefuse: warning: %s\n", printable(text).c_str());
 }
 
+void add_fusion_options(CLI::App &verb, model::FusionSettings &settings) {
+  verb.add_option_function<std::string>(
+          "--fuse",
+          [&settings](const std::string &level) {
+            settings.level = poly::parse_fuse_level(level).value_or(settings.level);
+          },
+          "What joins in one kernel: none, pointwise (followers), all (producers too)")
+      ->check(CLI::IsMember({"none", "pointwise", "all"}))
+      ->type_name("LEVEL");
+  verb.add_option("--fuse-quota", settings.quota,
+                  "Integer set operations that one decision may spend")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->type_name("N");
+}
+
 void add_record_options(CLI::App &verb, ModelOptions &options) {
   auto *records =
       verb.add_option("--records", options.records, "Tuning records, a file")->type_name("PATH");
@@ -93,6 +109,7 @@ void add_model_options(CLI::App &verb, ModelOptions &options) {
   verb.add_flag("--no-cache", options.no_cache, "Neither read nor write a kernel cache")
       ->excludes(cache);
   add_record_options(verb, options);
+  add_fusion_options(verb, options.fusion);
   verb.add_option(
       "--algorithm", options.algorithm,
       fmt::format("Force one where it fits: {}", fmt::join(schedule::algorithm_names(), ", ")));

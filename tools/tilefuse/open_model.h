@@ -32,12 +32,16 @@ struct ModelOptions {
   std::string dump;
   std::string algorithm;
   std::string split = "auto"; // of reductions
+  model::FusionSettings fusion;
   std::optional<std::int64_t> batch;
   int threads = 0; // of the CPU device; 0: one per core
 };
 
 // Declares the options above on a verb. `options` must outlive parsing.
 void add_model_options(CLI::App &verb, ModelOptions &options);
+
+// --fuse and --fuse-quota alone.
+void add_fusion_options(CLI::App &verb, model::FusionSettings &settings);
 
 // --records and --no-records alone.
 void add_record_options(CLI::App &verb, ModelOptions &options);

@@ -98,6 +98,7 @@ void tune_onnx(const TuneArguments &args, runtime::RecordStore &records) {
     report = model::tune_model(
         program, *device, *cache, records,
         {.budget = budget,
+         .fusion = args.model.fusion,
          .kernels = args.kernels,
          .progress = [&](const model::TuneProgress &now) { progress.show(progress_text(now)); },
          .warn = warn});

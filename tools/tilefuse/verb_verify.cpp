@@ -85,11 +85,12 @@ void verify_onnx(const VerifyArguments &args) {
   model::VerifyReport report;
   {
     Progress progress("verifying");
-    report = model::verify_model(
-        program, read_inputs(args, program), *device, *cache,
-        {.samples = args.samples, .records = records.get(), .progress = [&](int done, int total) {
-           progress.show(done, total);
-         }});
+    report =
+        model::verify_model(program, read_inputs(args, program), *device, *cache,
+                            {.samples = args.samples,
+                             .fusion = args.model.fusion,
+                             .records = records.get(),
+                             .progress = [&](int done, int total) { progress.show(done, total); }});
   }
   if (report.fault)
     report_fault(args, *report.fault);

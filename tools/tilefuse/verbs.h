@@ -15,6 +15,7 @@ void add_devices(CLI::App &app);
 void add_opt(CLI::App &app);
 void add_simulate(CLI::App &app);
 void add_explain(CLI::App &app);
+void add_fusion(CLI::App &app);
 void add_fmt(CLI::App &app);
 void add_verify(CLI::App &app);
 void add_tune(CLI::App &app);

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which nests of a network become one kernel on a target: poly/fuse.h with the target's judge. And
+// what came of it: kernels and bytes, fused and not.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "poly/fuse.h"
+#include "program/storage.h"
+#include "target/target.h"
+
+namespace tilefuse::model {
+
+struct FusionSettings {
+  poly::FuseLevel level = poly::FuseLevel::Pointwise;
+  std::int64_t quota = poly::FuseOptions().quota; // isl's operations that one decision may spend
+};
+
+poly::FuseOptions fuse_options(const FusionSettings &settings, const Target &target);
+
+std::vector<poly::PlacedGroup> make_groups(const program::StoredProgram &stored,
+                                           const FusionSettings &settings, const Target &target,
+                                           poly::FuseReport *report = nullptr);
+
+// Bytes of tensors that the kernels of a plan read and write, each once per kernel; constants and
+// what exists in tiles only are left out.
+double bytes_moved(const std::vector<poly::PlacedGroup> &groups,
+                   const program::StoredProgram &stored);
+
+} // namespace tilefuse::model

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which nests become one kernel. Pointwise followers join what they follow as post-ops; then, in
+// program order, every nest is offered the producers of what it reads:
+//
+//   1. form: the producer writes the tensor that is read, whole, point by point (attach);
+//   2. legality: the rules of legality.h on the access relations, by isl under a quota of
+//      operations; a quota that does not suffice means not fused;
+//   3. bounds: a tile must not need all of the producer, its box must fit the block's memory;
+//   4. profit: what a judge says of the fused group and of its parts.
+//
+// A producer whose result nothing else reads disappears into its consumer. One with several readers
+// joins all of them, when it is a pointwise map, or none.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "poly/group.h"
+
+namespace tilefuse::poly {
+
+// None: a kernel per nest. Pointwise: post-ops. All: post-ops and staged producers.
+enum class FuseLevel { None, Pointwise, All };
+std::string_view to_string(FuseLevel level);
+std::optional<FuseLevel> parse_fuse_level(std::string_view text);
+
+// Whether a fused group is worth it, and why: one line per term.
+struct Verdict {
+  bool is_worth = true;
+  std::vector<std::string> terms;
+};
+
+using Judge =
+    std::function<Verdict(const Group &fused, const Group &consumer, const Group &producer)>;
+
+struct FuseOptions {
+  FuseLevel level = FuseLevel::Pointwise;
+  std::int64_t quota = 1'000'000; // isl's operations that one decision may spend
+  Judge judge;                    // with All; nothing: whatever is legal is worth it
+};
+
+// One offer of a producer to a consumer.
+struct FuseDecision {
+  std::string consumer; // origins
+  std::string producer;
+  bool is_fused = false;
+  std::string reason; // why not
+  std::vector<std::string> terms;
+};
+
+struct FuseReport {
+  std::vector<FuseDecision> decisions;
+  std::int64_t isl_calls = 0;
+  double seconds = 0; // of planning
+};
+
+// The groups of a program in an order in which they can run.
+std::vector<PlacedGroup> make_groups(const program::StoredProgram &stored,
+                                     const FuseOptions &options, FuseReport *report = nullptr);
+
+// "fused A into B" or "kept A apart from B: reason", with the terms below.
+std::string to_text(const FuseDecision &decision);
+
+} // namespace tilefuse::poly

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "poly/group_legality.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "poly/legality.h"
+#include "poly/scop.h"
+
+namespace tilefuse::poly {
+namespace {
+
+constexpr std::int64_t kTile = 8; // points of a tile whose needs are examined
+
+// How an operand walks its slot: offset, then size and stride by dimension longer than one.
+using Walked = std::pair<std::int64_t, std::vector<std::pair<std::int64_t, std::int64_t>>>;
+
+Walked walked(const nest::Operand &operand) {
+  Walked form{operand.offset, {}};
+  for (const nest::Dim &dim : operand.dims)
+    form.second.emplace_back(dim.size, dim.stride);
+  return form;
+}
+
+// Slots that operands of the group's members walk in different ways.
+std::vector<bool> slots_by_place(const Group &group) {
+  std::vector<bool> by_place(group_slots(group).size(), false);
+  std::map<int, Walked> first;
+  const auto see = [&](int member, const nest::Operand &operand) {
+    const int slot = group_slot(group, member, operand.slot);
+    const auto [found, is_new] = first.emplace(slot, walked(operand));
+    if (!is_new && found->second != walked(operand))
+      by_place[static_cast<std::size_t>(slot)] = true;
+  };
+  for (int m = 0; m <= static_cast<int>(group.producers.size()); ++m) {
+    const nest::Nest &nest = member_nest(group, m);
+    for (const nest::Operand &operand : nest.inputs)
+      see(m, operand);
+    for (const nest::Operand &operand : nest.extras)
+      see(m, operand);
+    see(m, nest.out);
+  }
+  return by_place;
+}
+
+// Producers first, in the order in which they run.
+Scop scop_of(const Group &group) {
+  const std::vector<bool> by_place = slots_by_place(group);
+  std::vector<ScopNest> nests;
+  for (int m = static_cast<int>(group.producers.size()); m >= 0; --m) {
+    ScopNest nest{&member_nest(group, m), {}, {}};
+    for (int s = 0; s < static_cast<int>(nest.nest->slots.size()); ++s) {
+      const int slot = group_slot(group, m, s);
+      nest.memory.push_back(fmt::format("B{}", slot));
+      nest.by_place.push_back(by_place[static_cast<std::size_t>(slot)]);
+    }
+    nests.push_back(std::move(nest));
+  }
+  return make_scop(nests);
+}
+
+} // namespace
+
+std::optional<std::string> illegal_fusion(const Group &group, std::int64_t quota) {
+  const Quota limit(quota);
+  const Scop scop = scop_of(group);
+  Chosen producers;
+  Chosen consumers;
+  for (const ScopStatement &statement : scop.statements)
+    (statement.nest < group.producers.size() ? producers : consumers).push_back(statement.name);
+  std::vector<std::int64_t> sizes;
+  for (int i = 0; i < group.anchor.output_indices; ++i)
+    sizes.push_back(std::min(kTile, group.anchor.indices[static_cast<std::size_t>(i)].extent));
+  const Fusion fusion = propose(scop, dependences(scop), producers, consumers, sizes);
+  const std::vector<std::string> found = refusals(fusion);
+  if (found.empty())
+    return std::nullopt;
+  return found.front();
+}
+
+} // namespace tilefuse::poly

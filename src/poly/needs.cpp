@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "poly/needs.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+namespace tilefuse::poly {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// The points of every index of a nest, given those of its output indices.
+std::vector<Progression> with_reduced(const nest::Nest &nest, std::vector<Progression> outputs) {
+  for (std::size_t i = outputs.size(); i < nest.indices.size(); ++i)
+    outputs.push_back(whole(nest.indices[i].extent));
+  return outputs;
+}
+
+// The dimension of its consumer's input that each output index of a producer runs over; -1: none.
+std::vector<int> dims_of(const Group &group, int member) {
+  const Producer &producer = group.producers[at(member - 1)];
+  const nest::Operand &input = member_nest(group, producer.consumer).inputs[at(producer.input)];
+  const std::optional<std::vector<int>> index_of = match_dims(input, producer.nest);
+  std::vector<int> dims(at(producer.nest.output_indices), -1);
+  for (std::size_t d = 0; index_of && d < index_of->size(); ++d)
+    if ((*index_of)[d] >= 0)
+      dims[at((*index_of)[d])] = static_cast<int>(d);
+  return dims;
+}
+
+class Walk {
+public:
+  Walk(const Group &group, std::span<const std::int64_t> tile) : group_(group), tile_(tile) {
+    for (std::size_t m = 0; m <= group.producers.size(); ++m) {
+      dims_.push_back(m == 0 ? std::vector<int>() : dims_of(group, static_cast<int>(m)));
+      depends_.push_back(dependences_of(static_cast<int>(m)));
+    }
+  }
+
+  std::vector<Progression> member_tile(int member,
+                                       std::span<const std::int64_t> coordinates) const {
+    const nest::Nest &nest = member_nest(group_, member);
+    std::vector<Progression> outputs;
+    if (member == 0) {
+      for (std::size_t i = 0; i < at(nest.output_indices); ++i)
+        outputs.push_back(tile_of(nest.indices[i].extent, tile_[i], coordinates[i]));
+      return outputs;
+    }
+    const Producer &producer = group_.producers[at(member - 1)];
+    const nest::Nest &reader = member_nest(group_, producer.consumer);
+    const std::vector<Progression> variables =
+        with_reduced(reader, member_tile(producer.consumer, coordinates));
+    const nest::Operand &input = reader.inputs[at(producer.input)];
+    for (std::size_t i = 0; i < at(nest.output_indices); ++i) {
+      const int d = dims_[at(member)][i];
+      const std::int64_t extent = nest.indices[i].extent;
+      outputs.push_back(d < 0 ? whole(extent)
+                              : clipped(image(input.dims[at(d)].at, 1, variables), extent));
+    }
+    return outputs;
+  }
+
+  MemberNeeds needs(int member) const {
+    const nest::Nest &anchor = group_.anchor;
+    MemberNeeds result;
+    std::set<int> used;
+    bool is_product = true;
+    result.executed = result.distinct = 1;
+    for (int i = 0; i < member_nest(group_, member).output_indices; ++i) {
+      const std::set<int> &follows = depends_[at(member)][at(i)];
+      const std::size_t before = used.size();
+      used.insert(follows.begin(), follows.end());
+      is_product = is_product && follows.size() <= 1 && used.size() == before + follows.size();
+      add_index(member, i, follows.empty() ? -1 : *follows.begin(), result);
+    }
+    double tiles = 1;
+    for (int i = 0; i < anchor.output_indices; ++i) {
+      const double count = static_cast<double>(tile_count(i));
+      tiles *= count;
+      result.executed *= used.count(i) == 0 ? count : 1;
+    }
+    if (!is_product)
+      result.executed = std::accumulate(
+          result.box.begin(), result.box.end(), tiles,
+          [](double all, std::int64_t points) { return all * static_cast<double>(points); });
+    return result;
+  }
+
+private:
+  std::int64_t tile_count(int index) const {
+    return (group_.anchor.indices[at(index)].extent + tile_[at(index)] - 1) / tile_[at(index)];
+  }
+
+  // The output indices of the anchor that each output index of a member follows.
+  std::vector<std::set<int>> dependences_of(int member) const {
+    const nest::Nest &nest = member_nest(group_, member);
+    std::vector<std::set<int>> all(at(nest.output_indices));
+    for (int i = 0; i < nest.output_indices; ++i) {
+      if (member == 0) {
+        all[at(i)].insert(i);
+        continue;
+      }
+      const Producer &producer = group_.producers[at(member - 1)];
+      const nest::Nest &reader = member_nest(group_, producer.consumer);
+      const int d = dims_[at(member)][at(i)];
+      for (int j = 0; d >= 0 && j < reader.output_indices; ++j)
+        if (reader.inputs[at(producer.input)].dims[at(d)].at.coeff[at(j)] != 0) {
+          const std::set<int> &follows = depends_[at(producer.consumer)][at(j)];
+          all[at(i)].insert(follows.begin(), follows.end());
+        }
+    }
+    return all;
+  }
+
+  // Multiplies what index i of a member runs over the tiles of the anchor's index `follows`.
+  void add_index(int member, int i, int follows, MemberNeeds &result) const {
+    std::vector<std::int64_t> coordinates(at(group_.anchor.output_indices), 0);
+    const std::int64_t tiles = follows < 0 ? 1 : tile_count(follows);
+    Progression all{0, -1, 1, false};
+    std::int64_t largest = 0;
+    double executed = 0;
+    for (std::int64_t t = 0; t < tiles; ++t) {
+      if (follows >= 0)
+        coordinates[at(follows)] = t;
+      const Progression points = member_tile(member, coordinates)[at(i)];
+      all = hull(all, points);
+      largest = std::max(largest, points.span());
+      executed += static_cast<double>(points.count());
+    }
+    result.box.push_back(largest);
+    result.executed *= executed;
+    result.distinct *= static_cast<double>(all.count());
+  }
+
+  const Group &group_;
+  std::span<const std::int64_t> tile_;
+  std::vector<std::vector<int>> dims_;              // by member, by output index
+  std::vector<std::vector<std::set<int>>> depends_; // by member, by output index
+};
+
+} // namespace
+
+std::vector<MemberNeeds> needs(const Group &group, std::span<const std::int64_t> tile) {
+  const Walk walk(group, tile);
+  std::vector<MemberNeeds> all;
+  for (std::size_t m = 0; m <= group.producers.size(); ++m)
+    all.push_back(walk.needs(static_cast<int>(m)));
+  return all;
+}
+
+std::vector<Progression> member_tile(const Group &group, int member,
+                                     std::span<const std::int64_t> tile,
+                                     std::span<const std::int64_t> coordinates) {
+  return Walk(group, tile).member_tile(member, coordinates);
+}
+
+} // namespace tilefuse::poly

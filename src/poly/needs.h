@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the members of a group run for the tiles of its anchor, in closed form: a tile of the anchor
+// asks for a box of its staged tensors, that box of its producer asks for boxes in turn.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "poly/group.h"
+#include "poly/progression.h"
+
+namespace tilefuse::poly {
+
+// Of one member, in output points.
+struct MemberNeeds {
+  std::vector<std::int64_t> box; // extents of the largest tile, by output index
+  double executed = 0;           // by all tiles together
+  double distinct = 0;           // of these, different ones
+  double recomputed() const { return distinct > 0 ? executed / distinct : 1; }
+};
+
+// By member, for tiles of `tile` points by output index of the anchor. Reduced indices run whole.
+// Where one index of a producer follows several of the anchor, `executed` is an upper bound.
+std::vector<MemberNeeds> needs(const Group &group, std::span<const std::int64_t> tile);
+
+// What a member runs for the tile of the anchor at `coordinates`, by output index of the member.
+std::vector<Progression> member_tile(const Group &group, int member,
+                                     std::span<const std::int64_t> tile,
+                                     std::span<const std::int64_t> coordinates);
+
+} // namespace tilefuse::poly

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// When a producer is worth running in the tiles of its consumer, by a formula: what stays out of
+// memory and the launch that disappears, against what overlapping tiles run again and what staging
+// moves. It stands in where no schedule prices the fused group, and names tiles to begin from.
+//
+//   saved   2 * V * e / memory + launch      V elements of e bytes are written and read no more
+//   spent   (R - 1) * (operations / peak + bytes in / cache) + 2 * V * R * e / cache
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "poly/fuse.h"
+#include "poly/group.h"
+#include "target/target.h"
+
+namespace tilefuse::poly {
+
+struct Profit {
+  std::vector<std::int64_t> tile; // of the anchor, by output index; empty: none fits local memory
+  double recomputed = 1;          // R of the producers, weighed by operations
+  double saved_seconds = 0;
+  double spent_seconds = 0;
+  std::int64_t local_bytes = 0; // of all boxes of a tile
+};
+
+// Of the best of a few tiles.
+Profit profit(const Group &fused, const Group &producer, const Target &target);
+
+Verdict to_verdict(const Profit &profit, const Group &fused);
+
+} // namespace tilefuse::poly

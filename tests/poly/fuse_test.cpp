@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which producers join their consumers, and that planning stays within its time and its quota.
+#include "poly/fuse.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "poly/needs.h"
+#include "poly/profit.h"
+#include "tile/tile.h"
+
+namespace tilefuse::poly {
+namespace {
+
+using program::TensorId;
+
+class Fusing : public ::testing::Test {
+protected:
+  Fusing() {
+    library_.add(
+        "function mix(X[N, C, H, W], K[M, C]) -> (O) {\n"
+        "  O[n, m, y, x : N, M, H, W] = +(X[n, c, y, x] * K[m, c]);\n"
+        "}\n"
+        "function deep(X[N, C, H, W], K[C, R, S]; OY, OX, ST) -> (O) {\n"
+        "  O[n, c, y, x : N, C, OY, OX] = +(X[n, c, ST*y + r - 1, ST*x + s - 1] * K[c, r, s]);\n"
+        "}\n"
+        "function conv(X[N, C, H, W], K[M, C, R, S]; OY, OX, ST, P) -> (O) {\n"
+        "  O[n, m, y, x : N, M, OY, OX] = +(X[n, c, ST*y + r - P, ST*x + s - P] * K[m, c, r, s]);\n"
+        "}\n"
+        "function pool(X[N, C, H, W]; OY, OX, ST) -> (O) {\n"
+        "  O[n, c, y, x : N, C, OY, OX] = >(X[n, c, ST*y + r - 1, ST*x + s - 1]), r < 3, s < 3;\n"
+        "}\n"
+        "function mean(X[N, C, H, W]) -> (Y) { S[c : C] = +(X[n, c, y, x]); Y = X - reshape(S, 1, "
+        "C, 1, 1); }\n"
+        "function relu(X) -> (Y) { Y = max(X, 0); }\n"
+        "function add(A, B) -> (Y) { Y = A + B; }\n",
+        "test");
+    program_.name = "chain";
+  }
+
+  TensorId tensor(program::Shape shape, program::Role role) {
+    const auto bytes = static_cast<std::size_t>(program::elems(shape) * 4);
+    program::Tensor added{.name = fmt::format("t{}", program_.tensors.size()),
+                          .type = DType::F32,
+                          .shape = std::move(shape),
+                          .role = role};
+    if (role == program::Role::Constant)
+      added.data = std::make_shared<const program::Bytes>(bytes);
+    const TensorId id = program_.add(added);
+    if (role == program::Role::Input)
+      program_.inputs.push_back(id);
+    return id;
+  }
+  TensorId input(program::Shape shape) { return tensor(std::move(shape), program::Role::Input); }
+  TensorId weights(program::Shape shape) {
+    return tensor(std::move(shape), program::Role::Constant);
+  }
+  TensorId call(const char *function, std::vector<TensorId> args,
+                tile::Attributes attributes = {}) {
+    return library_.instantiate(function, args, attributes, program_, function).at(0);
+  }
+  TensorId conv(TensorId x, std::int64_t from, std::int64_t to, std::int64_t size) {
+    return call("conv", {x, weights({to, from, 3, 3})},
+                {{"OY", size}, {"OX", size}, {"ST", std::int64_t{1}}, {"P", std::int64_t{1}}});
+  }
+  std::vector<PlacedGroup> groups(std::vector<TensorId> outputs, FuseOptions options) {
+    program_.outputs = std::move(outputs);
+    return make_groups(program::assign_storage(program_), options, &report_);
+  }
+  std::vector<PlacedGroup> all(std::vector<TensorId> outputs) {
+    return groups(std::move(outputs), {.level = FuseLevel::All});
+  }
+  std::string decisions() const {
+    std::string text;
+    for (const FuseDecision &decision : report_.decisions)
+      text += to_text(decision);
+    return text;
+  }
+
+  tile::Library library_;
+  program::Program program_;
+  FuseReport report_;
+};
+
+Target cpu() {
+  return {.name = "cpu", .compute_units = 2, .local_bytes = 256 << 10, .l2_bytes = 512 << 10};
+}
+
+FuseOptions judged() {
+  return {.level = FuseLevel::All,
+          .judge = [](const Group &fused, const Group &, const Group &producer) {
+            return to_verdict(profit(fused, producer, cpu()), fused);
+          }};
+}
+
+// pw -> dw 3x3 stride 2 -> pw, 56 -> 28.
+TEST_F(Fusing, AnInvertedResidualBlockIsOneGroup) {
+  const TensorId wide = call("relu", {call("mix", {input({1, 4, 56, 56}), weights({8, 4})})});
+  const TensorId deep =
+      call("deep", {wide, weights({8, 3, 3})},
+           {{"OY", std::int64_t{28}}, {"OX", std::int64_t{28}}, {"ST", std::int64_t{2}}});
+  const std::vector<PlacedGroup> made = all({call("mix", {deep, weights({4, 8})})});
+  ASSERT_EQ(made.size(), 1u) << decisions();
+  const Group &group = made[0].group;
+  ASSERT_EQ(group.producers.size(), 2u);
+  std::vector<std::int64_t> tile;
+  for (int i = 0; i < group.anchor.output_indices; ++i)
+    tile.push_back(group.anchor.indices[static_cast<std::size_t>(i)].extent == 28 ? 7 : 4);
+  const std::vector<MemberNeeds> all = needs(group, tile);
+  EXPECT_EQ(all[1].executed, 8 * 784);
+  EXPECT_EQ(all[2].executed, 8 * 3481);
+  EXPECT_EQ(all[2].distinct, 8 * 3136);
+  EXPECT_NEAR(all[2].recomputed(), 1.11, 1e-4);
+}
+
+TEST_F(Fusing, AStemAndItsPoolAreOneGroup) {
+  const TensorId stem = call("relu", {call("conv", {input({1, 3, 224, 224}), weights({8, 3, 7, 7})},
+                                           {{"OY", std::int64_t{112}},
+                                            {"OX", std::int64_t{112}},
+                                            {"ST", std::int64_t{2}},
+                                            {"P", std::int64_t{3}}})});
+  const std::vector<PlacedGroup> made =
+      all({call("pool", {stem},
+                {{"OY", std::int64_t{56}}, {"OX", std::int64_t{56}}, {"ST", std::int64_t{2}}})});
+  ASSERT_EQ(made.size(), 1u) << decisions();
+  std::vector<std::int64_t> tile;
+  for (int i = 0; i < made[0].group.anchor.output_indices; ++i)
+    tile.push_back(made[0].group.anchor.indices[static_cast<std::size_t>(i)].extent == 56 ? 7 : 8);
+  EXPECT_EQ(needs(made[0].group, tile)[1].executed, 8 * 14161);
+}
+
+TEST_F(Fusing, AMapIsAppliedWhileStaging) {
+  const TensorId x = call("relu", {input({1, 4, 12, 12})});
+  const std::vector<PlacedGroup> made = all({conv(x, 4, 4, 12)});
+  ASSERT_EQ(made.size(), 1u) << decisions();
+  EXPECT_EQ(made[0].group.producers.at(0).feed, Feed::Map);
+}
+
+// (c): another reader keeps the result in memory.
+TEST_F(Fusing, AResultThatOthersReadStays) {
+  const TensorId x = conv(input({1, 4, 12, 12}), 4, 4, 12);
+  EXPECT_EQ(all({call("relu", {x}), conv(x, 4, 4, 12)}).size(), 3u);
+  EXPECT_NE(decisions().find("(L6)"), std::string::npos) << decisions();
+}
+
+// (d): statistics over everything are no producer of a tile, the half that applies them is.
+TEST_F(Fusing, OnlyTheHalfOfANormalisationThatAppliesItJoins) {
+  const TensorId x = call("mean", {input({2, 4, 12, 12})});
+  const std::vector<PlacedGroup> made = all({conv(x, 4, 4, 12)});
+  ASSERT_EQ(made.size(), 2u) << decisions();
+  EXPECT_EQ(made[1].group.producers.size(), 1u);
+}
+
+// (f): many channels cost more to run again than their tensor costs to move.
+TEST_F(Fusing, AConvolutionJoinsWhereItPays) {
+  const TensorId few = conv(input({1, 4, 112, 112}), 4, 4, 112);
+  EXPECT_EQ(groups({conv(few, 4, 4, 112)}, judged()).size(), 1u) << decisions();
+  const TensorId many = conv(input({1, 512, 14, 14}), 512, 512, 14);
+  EXPECT_EQ(groups({conv(many, 512, 512, 14)}, judged()).size(), 1u + 2u) << decisions();
+  EXPECT_NE(decisions().find("does not pay"), std::string::npos) << decisions();
+}
+
+// (h)
+TEST_F(Fusing, AQuotaThatDoesNotSufficeLeavesThingsApart) {
+  const TensorId x = call("relu", {input({1, 4, 12, 12})});
+  const TensorId out = conv(x, 4, 4, 12);
+  EXPECT_EQ(groups({out}, {.level = FuseLevel::All, .quota = 1000}).size(), 2u);
+  EXPECT_NE(decisions().find("quota"), std::string::npos) << decisions();
+}
+
+TEST_F(Fusing, LevelsNestInEachOther) {
+  const TensorId x = call("relu", {conv(call("relu", {input({1, 4, 12, 12})}), 4, 4, 12)});
+  EXPECT_EQ(groups({x}, {.level = FuseLevel::None}).size(), 3u);
+  EXPECT_EQ(groups({x}, {.level = FuseLevel::Pointwise}).size(), 2u);
+  EXPECT_EQ(groups({x}, {.level = FuseLevel::All}).size(), 1u);
+}
+
+TEST_F(Fusing, SixtyConvolutionsArePlannedInSeconds) {
+  TensorId x = input({1, 16, 56, 56});
+  for (int i = 0; i < 60; ++i)
+    x = call("relu", {conv(x, 16, 16, 56)});
+  const std::vector<PlacedGroup> made = groups({x}, judged());
+  EXPECT_LE(made.size(), 60u);
+  EXPECT_LT(report_.seconds, 5.0);
+  RecordProperty("groups", static_cast<int>(made.size()));
+  RecordProperty("isl_calls", static_cast<int>(report_.isl_calls));
+  fmt::print("{} groups, {} isl calls, {:.3f} s\n", made.size(), report_.isl_calls,
+             report_.seconds);
+}
+
+} // namespace
+} // namespace tilefuse::poly

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// `tilefuse fusion`: kernels and bytes of a model at every level of fusion, what planning took, and
+// what was decided for each producer and consumer.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+
+#include "level_arguments.h"
+#include "model/compile.h"
+#include "model/fusion.h"
+#include "open_model.h"
+#include "table.h"
+#include "verbs.h"
+
+namespace tilefuse::tool {
+namespace {
+
+struct FusionArguments {
+  ModelOptions model;
+  std::string target = "cpu_avx2";
+  bool decisions = false;
+  bool csv = false;
+};
+
+struct Level {
+  std::vector<poly::PlacedGroup> groups;
+  poly::FuseReport report;
+  double seconds = 0; // of grouping, planning and pricing included
+};
+
+Level plan(const program::StoredProgram &stored, const Target &target,
+           model::FusionSettings settings, poly::FuseLevel level) {
+  Level made;
+  settings.level = level;
+  const auto start = std::chrono::steady_clock::now();
+  made.groups = model::make_groups(stored, settings, target, &made.report);
+  made.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return made;
+}
+
+std::vector<std::string> row(poly::FuseLevel level, const Level &made,
+                             const program::StoredProgram &stored) {
+  int producers = 0;
+  for (const poly::PlacedGroup &placed : made.groups)
+    producers += static_cast<int>(placed.group.producers.size());
+  return {std::string(poly::to_string(level)),
+          fmt::format("{}", made.groups.size()),
+          fmt::format("{}", producers),
+          fmt::format("{:.2f}", model::bytes_moved(made.groups, stored) * 1e-6),
+          fmt::format("{:.1f}", made.report.seconds * 1e3),
+          fmt::format("{:.1f}", (made.seconds - made.report.seconds) * 1e3),
+          fmt::format("{}", made.report.isl_calls)};
+}
+
+std::string fusion(const FusionArguments &args) {
+  const Target target = args.model.device.empty()
+                            ? find_target(args.target)
+                            : open_device(args.model.device, args.model.threads)->target();
+  const program::StoredProgram stored =
+      program::assign_storage(model::simplify(import(args.model, {})));
+  Table table{
+      .head = {"fuse", "kernels", "producers", "MB moved", "plan ms", "price ms", "isl calls"},
+      .rows = {},
+      .is_number = {false, true, true, true, true, true, true}};
+  std::string decisions;
+  for (const poly::FuseLevel level :
+       {poly::FuseLevel::None, poly::FuseLevel::Pointwise, poly::FuseLevel::All}) {
+    const Level made = plan(stored, target, args.model.fusion, level);
+    table.rows.push_back(row(level, made, stored));
+    for (const poly::FuseDecision &decision : made.report.decisions)
+      decisions += poly::to_text(decision);
+  }
+  if (args.csv)
+    return to_csv(table);
+  return fmt::format("target {}\n{}{}", target.name, to_text(table),
+                     args.decisions ? decisions : "");
+}
+
+} // namespace
+
+void add_fusion(CLI::App &app) {
+  auto args = std::make_shared<FusionArguments>();
+  CLI::App *verb = app.add_subcommand(
+      "fusion", "Count a model's kernels and bytes at every level of fusion, and say what decided");
+  verb->footer("Examples:\n  tilefuse fusion model.onnx --target cpu_avx2 --decisions\n"
+               "  tilefuse fusion model.onnx --csv");
+  verb->add_option("model", args->model.model, "ONNX model")->required()->type_name("MODEL");
+  verb->add_option("--target", args->target, "A row of devices/; cpu_avx2 if not given");
+  verb->add_option("--device", args->model.device, "Plan for this device instead")
+      ->type_name("DEVICE");
+  verb->add_option("--batch", args->model.batch,
+                   "Binds a symbolic first dimension; 1 when not said")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 32))
+      ->type_name("N");
+  verb->add_option("--fuse-quota", args->model.fusion.quota,
+                   "Integer set operations that one decision may spend")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->type_name("N");
+  auto *csv = verb->add_flag("--csv", args->csv, "The table alone, as CSV");
+  verb->add_flag("--decisions", args->decisions, "Every offer of a producer to a consumer")
+      ->excludes(csv);
+  verb->callback([args] { std::fputs(printable(fusion(*args)).c_str(), stdout); });
+}
+
+} // namespace tilefuse::tool
