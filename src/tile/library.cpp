@@ -66,6 +66,21 @@ const Function &find_function(const FunctionTable &table, const std::vector<std:
   return table.at(wanted);
 }
 
+// Of a parameter that nothing is bound to: its declared sizes where they are numbers, in f32.
+std::pair<DType, program::Shape> own_type(const Parameter &parameter, const Function &function,
+                                          const std::string &file) {
+  program::Shape shape;
+  for (const ParameterDim &dim : parameter.dims.value_or(std::vector<ParameterDim>()))
+    if (const auto *size = std::get_if<std::int64_t>(&dim))
+      shape.push_back(*size);
+  if (!parameter.dims || shape.size() != parameter.dims->size())
+    throw Error(
+        ErrorCode::Shape,
+        fmt::format("{} needs the type and shape of tensor {}", function.name, parameter.name),
+        file);
+  return {DType::F32, shape};
+}
+
 } // namespace
 
 Library read_library(const std::string &directory) {
@@ -102,12 +117,8 @@ program::Program to_program(std::string_view text, const std::string &file,
   std::size_t bound = 0;
   for (const Parameter &parameter : function.parameters) {
     const auto tensor = tensors.find(std::string(plain_name(parameter.name)));
-    if (tensor == tensors.end())
-      throw Error(
-          ErrorCode::Shape,
-          fmt::format("{} needs the type and shape of tensor {}", function.name, parameter.name),
-          file);
-    const auto &[type, shape] = tensor->second;
+    const auto &[type, shape] =
+        tensor == tensors.end() ? own_type(parameter, function, file) : tensor->second;
     if (std::any_of(shape.begin(), shape.end(), [](std::int64_t d) { return d < 1; }))
       throw Error(ErrorCode::Shape, fmt::format("tensor {} has a size below 1", parameter.name),
                   file);
@@ -120,7 +131,7 @@ program::Program to_program(std::string_view text, const std::string &file,
                     file);
     result.inputs.push_back(
         result.add({parameter.name, type, shape, program::Role::Input, nullptr}));
-    ++bound;
+    bound += tensor == tensors.end() ? 0 : 1;
   }
   if (bound != tensors.size())
     throw Error(

@@ -20,6 +20,7 @@
 #include "report/layers.h"
 #include "report/plaidml_report.h"
 #include "report/schedule_report.h"
+#include "report/schedule_tree_report.h"
 #include "table.h"
 #include "tile/tile.h"
 #include "verbs.h"
@@ -37,6 +38,8 @@ struct Arguments {
   std::string walk = "fast";
   std::string sections;
   std::vector<std::string> tiles;
+  bool schedule_tree = false;
+  std::vector<std::string> in_place;
   std::size_t candidates = 0; // 0: as many as the cost's report shows by itself
 };
 
@@ -111,7 +114,18 @@ program::Program read_program(const Arguments &args) {
   return onnx_import::import_model(args.file, tile::read_library(ops_directory()), {});
 }
 
+// The nests of the program as they would be fused, step by step.
+std::string explain_tree(const Arguments &args) {
+  poly::StoryOptions options{.in_place = args.in_place};
+  if (!args.tiles.empty())
+    options.tile = parse_tile(args.tiles.front());
+  const program::Program program = model::simplify(read_program(args));
+  return report::to_text(poly::tell_fusion(program::assign_storage(program), options));
+}
+
 std::string explain(const Arguments &args) {
+  if (args.schedule_tree)
+    return explain_tree(args);
   const OnDevice on = open_asked(args);
   program::Program program = read_program(args);
   if (args.cost == "model")
@@ -154,11 +168,19 @@ void add_explain(CLI::App &app) {
   add_split_option(*verb, args->on.split);
   verb->add_option("--candidates", args->candidates, "How many candidates to print at most")
       ->check(CLI::PositiveNumber);
-  verb->add_option("--tile", args->tiles, "With plaidml: judge this tile, 8,32,2,3,16,2,2");
+  verb->add_option(
+      "--tile", args->tiles,
+      "With plaidml: judge this tile, 8,32,2,3,16,2,2; with --schedule-tree: points of a tile");
   verb->add_option("--walk", args->walk, "With plaidml: fast, or full for every tile in reach")
       ->check(CLI::IsMember({"fast", "full"}));
   verb->add_option("--section", args->sections,
                    "program, flatten, candidates, layout, threads, kernel; all if not given");
+  auto *tree = verb->add_flag("--schedule-tree", args->schedule_tree,
+                              "How the producers of the last nest come to run in its tiles");
+  verb->add_option("--in-place", args->in_place,
+                   "A tensor that overwrites what it is computed from")
+      ->needs(tree)
+      ->type_name("TENSOR");
   verb->callback([args] { std::fputs(printable(explain(*args)).c_str(), stdout); });
 }
 
