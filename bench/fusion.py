@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels, bytes and planning of networks at every level of fusion, and their times side by side; rewrites the section
+of docs/performance.md between "<!-- fusion" and "<!-- fusion end -->".
+
+    bench/fusion.py BUILD [--data ../shared/data] [--rounds 5] [--device cpu] [--plan-only]
+
+Rounds are interleaved: pointwise, all, pointwise, …; the ratio is that of the medians.
+"""
+import argparse
+import csv
+import io
+import pathlib
+import re
+import statistics
+
+from measure import ROOT, commit, machine, run, table
+
+NETWORKS = {
+    "squeezenet 1.1": "models/squeezenet11_fp32/model.onnx",
+    "resnet50": "models_light/light_resnet50.onnx",
+    "densenet121": "models_light/light_densenet121.onnx",
+    "deeplabv3_mnv2": "models/deeplabv3_mnv2/model.onnx",
+    "yolox_nano": "models/yolox_nano/model.onnx",
+    "shufflenet": "models_light/light_shufflenet.onnx",
+}
+BEGIN = "<!-- fusion"
+END = "<!-- fusion end -->"
+
+
+def levels(tilefuse, model, device):
+    """Rows of `tilefuse fusion` by level."""
+    return {row["fuse"]: row for row in csv.DictReader(
+        io.StringIO(run(tilefuse, "fusion", model, "--device", device, "--csv")))}
+
+
+def plan_rows(tilefuse, data, device):
+    for name, path in NETWORKS.items():
+        by = levels(tilefuse, str(data / path), device)
+        yield (name, *(by[level]["kernels"] for level in ("none", "pointwise", "all")),
+               *(by[level]["MB moved"] for level in ("none", "pointwise", "all")),
+               by["all"]["plan ms"], by["all"]["price ms"], by["all"]["isl calls"])
+
+
+def median_ms(tilefuse, model, device, level):
+    text = run(tilefuse, "bench", model, "--device", device, "--fuse", level, "--repeat", "30", "--no-records")
+    return float(re.search(r"median ([\d.]+) ms", text).group(1))
+
+
+def time_rows(tilefuse, data, device, rounds):
+    for name, path in NETWORKS.items():
+        model = str(data / path)
+        times = {"pointwise": [], "all": []}
+        for _ in range(rounds):
+            for level, found in times.items():
+                found.append(median_ms(tilefuse, model, device, level))
+        apart, fused = (statistics.median(times[level]) for level in ("pointwise", "all"))
+        yield (name, f"{apart:.3f}", f"{fused:.3f}", f"{apart / fused:.3f}")
+
+
+def section(tilefuse, data, args):
+    text = [f"{BEGIN}: written by bench/fusion.py -->", f"## Fusion, {args.device}", "",
+            f"`tilefuse fusion`, on {machine()}, commit {commit()}, batch 1:", ""]
+    text.append(table(("network", "kernels: none", "pointwise", "all", "MB moved: none", "pointwise", "all", "plan ms", "price ms",
+                       "isl calls"), plan_rows(tilefuse, data, args.device)))
+    if not args.plan_only:
+        text += ["", "`tilefuse bench --fuse`, medians of interleaved rounds:", ""]
+        text.append(table(("network", "pointwise ms", "all ms", "pointwise / all"),
+                          time_rows(tilefuse, data, args.device, args.rounds)))
+    return "\n".join(text + [END]) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--data", type=pathlib.Path, default=ROOT.parent / "shared/data")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--plan-only", action="store_true")
+    args = parser.parse_args()
+    made = section(str(args.build / "bin/tilefuse"), args.data, args)
+    page = ROOT / "docs/performance.md"
+    text = page.read_text(encoding="utf-8")
+    if BEGIN in text:
+        text = text[:text.index(BEGIN)] + made + text[text.index(END) + len(END) + 1:]
+    else:
+        text += "\n" + made
+    page.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
