@@ -21,9 +21,15 @@ Figures work_item_figures(const nest::Nest &nest, const schedule::Schedule &sche
 Figures core_figures(const nest::Nest &nest, const schedule::Schedule &schedule,
                      const Target &target);
 
+Figures wgmma_figures(const nest::Nest &nest, const schedule::Schedule &schedule);
+
 // Matrix instructions: multiprocessors that run many blocks at a time.
 Estimate predict_core(const nest::Nest &nest, const schedule::Schedule &schedule,
                       const Target &target);
+
+// Matrix instructions of four warps: a block to a multiprocessor.
+Estimate predict_wgmma(const nest::Nest &nest, const schedule::Schedule &schedule,
+                       const Target &target);
 
 // Vector or work-item operations of one evaluation of an expression, in multiply-adds.
 double expression_slots(const program::Expr &expr);

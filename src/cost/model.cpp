@@ -9,14 +9,16 @@ namespace tilefuse::cost {
 
 Estimate predict(const nest::Nest &nest, const schedule::Schedule &schedule, const Target &target) {
   if (has_core(schedule))
-    return predict_core(nest, schedule, target);
+    return is_wgmma(*schedule.core.op) ? predict_wgmma(nest, schedule, target)
+                                       : predict_core(nest, schedule, target);
   return target.lanes == LaneKind::Vector ? predict_vector(nest, schedule, target)
                                           : predict_work_items(nest, schedule, target);
 }
 
 Figures figures(const nest::Nest &nest, const schedule::Schedule &schedule, const Target &target) {
   if (has_core(schedule))
-    return core_figures(nest, schedule, target);
+    return is_wgmma(*schedule.core.op) ? wgmma_figures(nest, schedule)
+                                       : core_figures(nest, schedule, target);
   return target.lanes == LaneKind::Vector ? vector_figures(nest, schedule)
                                           : work_item_figures(nest, schedule, target);
 }

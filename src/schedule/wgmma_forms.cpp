@@ -94,6 +94,12 @@ bool wastes(const Nest &nest, const Schedule &schedule) {
          (tile.row_bytes() > 32 && tile.depth >= 2 * roles.depth_points);
 }
 
+// A turned filter is exact in the simulator, but its kernels end with an illegal instruction on an
+// H200: a schedule may ask for one, none is offered.
+bool is_offered(const Nest &nest, const Schedule &schedule) {
+  return !core_roles(nest, schedule).filter_turned && !wastes(nest, schedule);
+}
+
 const CoreOp *smallest_op(const Nest &nest, bool tf32) { return wgmma_op_for(nest, 64, tf32); }
 
 } // namespace
@@ -110,7 +116,7 @@ std::vector<Schedule> wgmma_schedules(const Nest &nest, const Target &target, bo
         break;
       Schedule schedule =
           wgmma_schedule(nest, *op, tf32 ? kTf32 : kPlain, sizes, row_bytes, target);
-      if (illegal(nest, schedule, target) || wastes(nest, schedule))
+      if (illegal(nest, schedule, target) || !is_offered(nest, schedule))
         continue;
       found.push_back(std::move(schedule));
       break;
@@ -132,7 +138,8 @@ NamedSchedule named_wgmma_schedule(std::string_view name, const Nest &nest, cons
     const Schedule last = wgmma_schedule(nest, *op, name, {64, 64, 1, 1}, 128, target);
     return {{},
             fmt::format("{} does not fit: {}", name,
-                        illegal(nest, last, target).value_or("every tile is mostly empty"))};
+                        illegal(nest, last, target)
+                            .value_or("its filter is turned, or every tile mostly empty"))};
   }
   const auto tiles = [&](const Schedule &schedule) { return wgmma_tiles(nest, schedule); };
   const auto first = std::find_if(all.begin(), all.end(), [&](const Schedule &schedule) {

@@ -6,6 +6,7 @@
 
 #include "schedule/algorithms.h"
 #include "schedule/core_forms.h"
+#include "schedule/wgmma_forms.h"
 
 namespace tilefuse::search {
 namespace {
@@ -81,9 +82,10 @@ std::vector<Schedule> work_item_forms(const nest::Nest &nest, const Target &targ
   forms.add_products();
   forms.add_streams();
   forms.add_direct();
-  std::vector<Schedule> all = schedule::core_schedules(nest, target, false);
-  const std::vector<Schedule> others = forms.take();
-  all.insert(all.end(), others.begin(), others.end());
+  std::vector<Schedule> all = schedule::wgmma_schedules(nest, target, false);
+  for (const std::vector<Schedule> &others :
+       {schedule::core_schedules(nest, target, false), forms.take()})
+    all.insert(all.end(), others.begin(), others.end());
   return all;
 }
 

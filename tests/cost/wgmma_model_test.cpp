@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Predicted times of schedules with wgmma against an H200's, and which tile is picked.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cost/model.h"
+#include "schedule/core.h"
+#include "schedule/wgmma_forms.h"
+
+namespace tilefuse::cost {
+namespace {
+
+Target h200() {
+  Target target;
+  target.name = "cuda_sm90";
+  target.backend = "cuda";
+  target.isa = "sm_90a";
+  target.lanes = LaneKind::WorkItem;
+  target.vector_f32 = 128;
+  target.vector_registers = 255;
+  target.max_group = 1024;
+  target.compute_units = 132;
+  target.local_bytes = 232448;
+  target.local_is_hw = true;
+  target.local_banks = 32;
+  target.warp = 32;
+  target.gflops_per_unit = 507;
+  target.gbytes_per_s = 4300;
+  target.launch_us = 5.5;
+  return target;
+}
+
+// A 3x3 convolution of stride 1 as many channels deep as wide.
+nest::Nest conv3x3(int n, int size, int channels) {
+  const int row = size * channels, image = size * row, tap = channels, filter = 9 * channels;
+  return nest::parse_nest(fmt::format(
+      "nest conv {{\n  index n {0}, y {1}, x {1}, m {2} | r 3, s 3, c {2}\n"
+      "  slot 0 f16 {3}, 1 f16 {4}, 2 f16 {3}\n  acc f32 = sum mul\n"
+      "  in 0 + 0 [n:{0}*{5}, y + r - 1:{1}?*{6}, x + s - 1:{1}?*{2}, c:{2}*1]\n"
+      "  in 1 + 0 const [m:{2}*{7}, r:3*{8}, s:3*{9}, c:{2}*1]\n"
+      "  out 2 + 0 [n:{0}*{5}, y:{1}*{6}, x:{1}*{2}, m:{2}*1]\n  post acc\n}}\n",
+      n, size, channels, n * image, channels * filter, image, row, filter, 3 * tap, tap));
+}
+
+// Measured by bench_gpu_layers, microseconds.
+struct Measured {
+  int n, size, channels;
+  std::int64_t rows, columns;
+  double us;
+};
+
+TEST(WgmmaModel, TimesAreAnH200s) {
+  for (const Measured &of : {Measured{256, 56, 64, 256, 64, 127.8},
+                             {256, 28, 128, 128, 128, 89.8},
+                             {256, 14, 256, 256, 128, 84.2},
+                             {32, 14, 256, 128, 128, 18.7},
+                             {32, 28, 128, 192, 128, 17.3}}) {
+    const nest::Nest nest = conv3x3(of.n, of.size, of.channels);
+    bool is_found = false;
+    double best = 1;
+    for (const schedule::Schedule &schedule : schedule::wgmma_schedules(nest, h200(), false)) {
+      const double seconds = predict(nest, schedule, h200()).seconds;
+      best = std::min(best, seconds);
+      const schedule::CoreTile tile = core_tile(nest, schedule);
+      if (tile.rows != of.rows || tile.columns != of.columns)
+        continue;
+      is_found = true;
+      EXPECT_NEAR(seconds * 1e6 / of.us, 1, 0.2) << to_text(nest, schedule);
+    }
+    EXPECT_TRUE(is_found);
+    EXPECT_LT(best * 1e6, 1.2 * of.us);
+  }
+}
+
+} // namespace
+} // namespace tilefuse::cost
