@@ -88,7 +88,10 @@ bool FusedSearch::has_halo(const Nest &nest, int member, int index) const {
   return false;
 }
 
+// Fed inputs are staged; a staged input has its padding, so nothing is left to be settled.
 void FusedSearch::feed(Schedule &schedule, int member) const {
+  for (Split &split : schedule.splits)
+    split.clip = split.edge = false;
   for (std::size_t k = 0; k < schedule.fills.size(); ++k)
     if (const std::optional<int> p = producer_of(group_, member, static_cast<int>(k))) {
       const bool maps = group_.producers[at(*p)].feed == poly::Feed::Map;

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chains of layers as one kernel against the same layers one by one, in one run, rounds
+// interleaved: bench_fused [--device cpu|opencl] [--threads N] [--rounds N] [--only BLOCK]
+// [--show]. CSV: block, microseconds of the layers and of the fused kernel (medians), ratio, 10th
+// and 90th percentile of the fused kernel, largest difference of the results.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "emit/emitter.h"
+#include "layers.h"
+#include "lower/pipeline.h"
+#include "model/compile.h"
+#include "model/pack.h"
+#include "nest/passes.h"
+#include "search/groups.h"
+#include "timed_kernels.h"
+
+namespace tilefuse::bench {
+namespace {
+
+using program::BufferId;
+
+struct Options {
+  std::string device = "cpu";
+  int threads = 0;
+  int rounds = 20;
+  std::string only;
+  bool show = false;
+};
+
+// A layer on an image of channels, rows and columns, channels last in memory.
+struct Step {
+  enum class Kind { Mix, Deep, Conv, Pool, Activate } kind;
+  std::int64_t outputs; // channels
+  std::int64_t taps = 1;
+  std::int64_t stride = 1;
+};
+
+struct Block {
+  std::string name;
+  std::int64_t channels, size;
+  std::vector<Step> steps;
+};
+
+std::vector<Block> blocks() {
+  using enum Step::Kind;
+  const auto residual = [](const char *name, std::int64_t in, std::int64_t size, std::int64_t mid,
+                           std::int64_t stride, std::int64_t out) {
+    return Block{name, in, size, {{Mix, mid}, {Deep, mid, 3, stride}, {Mix, out}}};
+  };
+  return {residual("residual_112_16_96_s2_24", 16, 112, 96, 2, 24),
+          residual("residual_112_16_96_s1_24", 16, 112, 96, 1, 24),
+          residual("residual_56_24_144_s1_24", 24, 56, 144, 1, 24),
+          residual("residual_28_32_192_s1_32", 32, 28, 192, 1, 32),
+          {"stem_224_3_64_pool", 3, 224, {{Conv, 64, 7, 2}, {Pool, 64, 3, 2}}},
+          {"separable_56_64_64", 64, 56, {{Deep, 64, 3, 1}, {Mix, 64}}},
+          {"act_conv3_56_64", 64, 56, {{Activate, 64}, {Conv, 64, 3, 1}}},
+          {"act_conv3_28_128", 128, 28, {{Activate, 128}, {Conv, 128, 3, 1}}}};
+}
+
+// The nests of a block, each with buffers of its own for constants and for its result.
+std::vector<poly::PlacedGroup> chain(const Block &block) {
+  std::vector<poly::PlacedGroup> all;
+  std::int64_t c = block.channels;
+  std::int64_t size = block.size;
+  int buffers = 1;
+  for (const Step &step : block.steps) {
+    using enum Step::Kind;
+    const std::int64_t pad = step.taps / 2;
+    const std::int64_t made = (size + 2 * pad - step.taps) / step.stride + 1;
+    const bool own = step.kind == Deep || step.kind == Pool || step.kind == Activate;
+    const std::string at = fmt::format("{}*y + r - {}:{}?*{}, {}*x + s - {}:{}?*{}", step.stride,
+                                       pad, size, size * c, step.stride, pad, size, c);
+    const std::string plain = fmt::format("y:{}*{}, x:{}*{}", size, size * c, size, c);
+    const std::string index = own ? "c" : "m";
+    const std::int64_t taps = step.taps * step.taps;
+    const std::string filter =
+        own ? fmt::format("[r:{0}*{1}, s:{0}*{2}, c:{2}*1]", step.taps, step.taps * c, c)
+            : fmt::format("[m:{}*{}, c:{}*1{}]", step.outputs, c * taps, c,
+                          taps > 1
+                              ? fmt::format(", r:{0}*{1}, s:{0}*{2}", step.taps, step.taps * c, c)
+                              : "");
+    std::string reduced = own ? "" : fmt::format("c {}", c);
+    if (taps > 1)
+      reduced += fmt::format("{}r {}, s {}", own ? "" : ", ", step.taps, step.taps);
+    const std::int64_t filter_elems = step.outputs * (own ? 1 : c) * taps;
+    const std::string out =
+        fmt::format("out 2 + 0 [y:{}*{}, x:{}*{}, {}:{}*1]\n", made, made * step.outputs, made,
+                    step.outputs, index, step.outputs);
+    const std::string head =
+        fmt::format("nest {} {{ index y {}, x {}, {} {} {}\n slot 0 f32 {}, 1 f32 {}, 2 f32 {}, 3 "
+                    "f32 {}\n",
+                    step.kind == Pool ? "maxpool" : (step.kind == Activate ? "map" : "conv"), made,
+                    made, index, step.outputs, reduced.empty() ? "" : "| " + reduced,
+                    size * size * c, filter_elems, made * made * step.outputs, step.outputs);
+    const std::string bias = fmt::format("extra 3 + 0 const [{}:{}*1]\n", index, step.outputs);
+    const std::string in = fmt::format("in 0 + 0 [{}, c:{}*1]\n", taps > 1 ? at : plain, c);
+    std::string text = head;
+    if (step.kind == Activate)
+      text += fmt::format("acc f32 = assign\n {}extra 0 + 0 [{}, c:{}*1]\n {}extra 1 + 0 const "
+                          "[c:{}*1]\n post max($0 * $2 + $1, 0) }}",
+                          out, plain, c, bias, c);
+    else if (step.kind == Pool)
+      text += "acc f32 = max\n" + in + out + bias + "post acc }";
+    else
+      text += "acc f32 = sum mul\n" + in + "in 1 + 0 const " + filter + "\n" + out + bias +
+              "post max(acc + $0, 0) }";
+    all.push_back(
+        {{nest::parse_nest(text), {}},
+         {BufferId{buffers - 1}, BufferId{buffers}, BufferId{buffers + 2}, BufferId{buffers + 1}},
+         "",
+         {}});
+    buffers += 3;
+    c = step.outputs;
+    size = made;
+  }
+  return all;
+}
+
+poly::PlacedGroup fuse(const std::vector<poly::PlacedGroup> &all) {
+  poly::PlacedGroup fused = all.back();
+  for (std::size_t k = all.size() - 1; k-- > 0;) {
+    std::string why;
+    const int member = static_cast<int>(fused.group.producers.size());
+    std::optional<poly::PlacedGroup> next = attach(fused, member, 0, all[k], &why);
+    if (!next)
+      throw Error(ErrorCode::Unsupported, why);
+    fused = std::move(*next);
+  }
+  return fused;
+}
+
+// Kernels on buffers of their own, launched one after the other.
+class Stream {
+public:
+  Stream(std::vector<poly::PlacedGroup> groups, runtime::Device &device, bool show)
+      : device_(device), groups_(std::move(groups)) {
+    std::vector<Package> sources;
+    for (const poly::PlacedGroup &placed : groups_) {
+      schedules_.push_back(search::pick(placed.group, device.target()));
+      if (show)
+        fmt::print(stderr, "{}{}{}", to_text(placed.group),
+                   to_text(placed.group, schedules_.back()),
+                   cost::explain(cost::predict(placed.group, schedules_.back(), device.target())));
+      sources.push_back(model::make_emitter(device.target())
+                            ->emit(lower::lower(placed.group, schedules_.back(), device.target()),
+                                   device.target()));
+    }
+    const std::vector<Package> built = device.build(std::move(sources));
+    for (std::size_t k = 0; k < groups_.size(); ++k)
+      load(k, built[k]);
+  }
+
+  double run() {
+    const auto start = std::chrono::steady_clock::now();
+    device_.launch_all(launches_);
+    device_.finish();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+
+  std::vector<float> result() {
+    const poly::PlacedGroup &last = groups_.back();
+    const auto slot = static_cast<std::size_t>(last.group.anchor.out.slot);
+    runtime::Memory *memory = memory_.at(to_int(last.buffers[slot])).get();
+    std::vector<float> values(static_cast<std::size_t>(memory->bytes() / 4));
+    device_.read({memory, 0, memory->bytes()}, std::as_writable_bytes(std::span(values)));
+    return values;
+  }
+
+private:
+  // A buffer's values depend on its number alone, so both ways compute the same.
+  const program::Bytes &bytes_of(BufferId id, const nest::Slot &slot) {
+    program::Bytes &bytes = data_[to_int(id)];
+    if (!bytes.empty())
+      return bytes;
+    Random random(static_cast<std::uint64_t>(to_int(id)) + 1);
+    bytes.resize(static_cast<std::size_t>(slot.elems * 4));
+    for (std::int64_t i = 0; i < slot.elems; ++i)
+      store_element(bytes.data(), slot.type, i, 2 * random.unit() - 1);
+    memory_[to_int(id)] = upload(bytes);
+    return bytes;
+  }
+
+  std::unique_ptr<runtime::Memory> upload(const program::Bytes &bytes) {
+    const auto size = static_cast<std::int64_t>(bytes.size());
+    std::unique_ptr<runtime::Memory> memory = device_.allocate(size);
+    device_.write({memory.get(), 0, size}, bytes);
+    return memory;
+  }
+
+  void load(std::size_t k, const Package &built) {
+    const poly::PlacedGroup &placed = groups_[k];
+    const std::vector<nest::Slot> slots = group_slots(placed.group);
+    std::vector<runtime::Binding> bindings;
+    for (const schedule::KernelArg &arg : kernel_args(placed.group, schedules_[k])) {
+      const auto slot = static_cast<std::size_t>(slot_of(placed.group, arg));
+      const program::Bytes &bytes = bytes_of(placed.buffers[slot], slots[slot]);
+      runtime::Memory *memory = memory_.at(to_int(placed.buffers[slot])).get();
+      if (arg.slot < 0) {
+        packed_.push_back(upload(model::pack(placed.group, schedules_[k], arg, bytes)));
+        memory = packed_.back().get();
+      }
+      bindings.push_back({memory, 0, memory->bytes()});
+    }
+    kernels_.push_back(device_.load(built, bindings));
+    launches_.push_back(kernels_.back().get());
+  }
+
+  runtime::Device &device_;
+  std::vector<poly::PlacedGroup> groups_;
+  std::vector<schedule::Schedule> schedules_;
+  std::map<int, program::Bytes> data_;
+  std::map<int, std::unique_ptr<runtime::Memory>> memory_;
+  std::vector<std::unique_ptr<runtime::Memory>> packed_;
+  std::vector<std::unique_ptr<runtime::Launchable>> kernels_;
+  std::vector<runtime::Launchable *> launches_;
+};
+
+void measure(const Block &block, runtime::Device &device, const Options &options) {
+  const std::vector<poly::PlacedGroup> all = chain(block);
+  std::vector<poly::PlacedGroup> merged = all;
+  for (poly::PlacedGroup &placed : merged)
+    placed.group.anchor = nest::merge_indices(placed.group.anchor);
+  Stream layers(merged, device, options.show);
+  Stream fused({fuse(all)}, device, options.show);
+  Samples one_by_one, together;
+  for (int round = 0; round < options.rounds; ++round)
+    for (int n = 0; n < 4; ++n) {
+      const double seconds = layers.run();
+      if (n > 0)
+        one_by_one.seconds.push_back(seconds);
+      if (n < 3)
+        continue;
+      fused.run();
+      for (int m = 0; m < 3; ++m)
+        together.seconds.push_back(fused.run());
+    }
+  double apart = 0;
+  const std::vector<float> a = layers.result();
+  const std::vector<float> b = fused.result();
+  for (std::size_t i = 0; i < a.size(); ++i)
+    apart = std::max(apart, std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
+  fmt::print("{},{:.1f},{:.1f},{:.3f},{:.1f},{:.1f},{:.3g}\n", block.name, one_by_one.at(0.5) * 1e6,
+             together.at(0.5) * 1e6, one_by_one.at(0.5) / together.at(0.5), together.at(0.1) * 1e6,
+             together.at(0.9) * 1e6, apart);
+  std::fflush(stdout);
+}
+
+void run(const Options &options) {
+  const std::unique_ptr<runtime::Device> device =
+      runtime::make_device(options.device, options.threads, bench_targets());
+  fmt::print("block,layers_us,fused_us,ratio,fused_p10_us,fused_p90_us,difference\n");
+  for (const Block &block : blocks())
+    if (options.only.empty() || options.only == block.name)
+      measure(block, *device, options);
+}
+
+} // namespace
+} // namespace tilefuse::bench
+
+int main(int argc, char **argv) {
+  CLI::App app{"Chains of layers as one kernel"};
+  tilefuse::bench::Options options;
+  app.add_option("--device", options.device);
+  app.add_option("--threads", options.threads, "0: one per core");
+  app.add_option("--rounds", options.rounds)->check(CLI::PositiveNumber);
+  app.add_option("--only", options.only);
+  app.add_flag("--show", options.show, "print each group, schedule and prediction");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    tilefuse::bench::run(options);
+  } catch (const tilefuse::Error &error) {
+    std::fprintf(stderr, "bench_fused: %s\n", error.what());
+    return 2;
+  }
+}
