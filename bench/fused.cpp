@@ -256,9 +256,15 @@ void run(const Options &options) {
   const std::unique_ptr<runtime::Device> device =
       runtime::make_device(options.device, options.threads, bench_targets());
   fmt::print("block,layers_us,fused_us,ratio,fused_p10_us,fused_p90_us,difference\n");
-  for (const Block &block : blocks())
-    if (options.only.empty() || options.only == block.name)
+  for (const Block &block : blocks()) {
+    if (!options.only.empty() && options.only != block.name)
+      continue;
+    if (!search::pick_fused(fuse(chain(block)).group, device->target()))
+      fmt::print("{},,,,,,no schedule of the fused kernel is searched for on this device\n",
+                 block.name);
+    else
       measure(block, *device, options);
+  }
 }
 
 } // namespace

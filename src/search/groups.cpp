@@ -17,6 +17,7 @@ using schedule::Split;
 
 constexpr std::size_t kForms = 24; // of a member alone, by the cost model
 constexpr std::size_t kRegisterTiles = 3;
+constexpr std::size_t kMappedForms = 4096;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -52,6 +53,7 @@ private:
   std::optional<Plan> evaluate(const Nest &nest, int member, const Schedule &schedule);
   bool suits_tiles(const Nest &nest, int member, const Schedule &schedule) const;
   Schedule assemble(const Plan &plan) const;
+  std::optional<Schedule> run_mapped() const;
   std::optional<Nest> tile_of(const Nest &consumer, const Schedule &schedule, int producer) const;
 
   const poly::Group &group_;
@@ -232,7 +234,21 @@ Schedule FusedSearch::assemble(const Plan &plan) const {
   return schedule;
 }
 
+// Work-items: the best schedule of the anchor that stages what maps feed; the map is evaluated
+// where it copies. Nests that run per tile are not searched for.
+std::optional<Schedule> FusedSearch::run_mapped() const {
+  for (const Candidate &candidate : candidates(group_.anchor, target_, kMappedForms)) {
+    Schedule schedule = candidate.schedule;
+    schedule.producers.resize(group_.producers.size());
+    if (!illegal(group_, schedule, target_))
+      return schedule;
+  }
+  return std::nullopt;
+}
+
 std::optional<Schedule> FusedSearch::run() {
+  if (target_.lanes == LaneKind::WorkItem)
+    return run_mapped();
   const std::optional<Plan> plan = best(group_.anchor, 0);
   return plan ? std::optional(assemble(*plan)) : std::nullopt;
 }

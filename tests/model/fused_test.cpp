@@ -58,6 +58,48 @@ void check_many(LaneKind lanes, std::uint64_t first) {
   EXPECT_GT(tally.exact * 2, static_cast<int>(count));
 }
 
+// The picked schedule of every random chain is legal and right.
+void check_picked(std::uint64_t seed, const Target &target, int &checked) {
+  Random random(seed);
+  model::KernelCase drawn;
+  drawn.target = target;
+  drawn.group = model::fuse_chain(model::random_chain(random)).group;
+  const auto schedule = search::pick_fused(drawn.group, target);
+  if (!schedule)
+    return;
+  drawn.schedule = *schedule;
+  drawn.seed = seed;
+  if (!model::is_exact(drawn))
+    return;
+  SCOPED_TRACE(model::to_text(drawn));
+  EXPECT_FALSE(schedule::illegal(drawn.group, *schedule, target));
+  const auto divergence = model::check_simulated(model::Reference(drawn));
+  ASSERT_FALSE(divergence) << "seed " << seed << " " << divergence->stage << ": "
+                           << divergence->what;
+  ++checked;
+}
+
+TEST(Fused, PickedSchedulesOfRandomChains) {
+  const Target vectors{.name = "test_vector",
+                       .backend = "llvm",
+                       .lanes = LaneKind::Vector,
+                       .vector_f32 = 8,
+                       .local_bytes = 1 << 20};
+  const Target items{.name = "test_groups",
+                     .backend = "opencl",
+                     .lanes = LaneKind::WorkItem,
+                     .vector_f32 = 32,
+                     .max_group = 256,
+                     .local_bytes = 48 << 10};
+  int on_vectors = 0;
+  int on_items = 0;
+  for (std::uint64_t seed = 1; seed <= 12 && !HasFatalFailure(); ++seed) {
+    check_picked(seed, vectors, on_vectors);
+    check_picked(seed, items, on_items);
+  }
+  EXPECT_GT(on_vectors, 8);
+}
+
 TEST(Fused, RandomChainsOnVectors) { check_many(LaneKind::Vector, 1); }
 TEST(Fused, RandomChainsOnWorkItems) { check_many(LaneKind::WorkItem, 100001); }
 
