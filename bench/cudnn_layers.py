@@ -1,71 +1,102 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""ResNet-50's convolutions with ReLU by PyTorch and cuDNN, in float32 without tensor cores' rounding or in float16, as CSV.
+"""ResNet-50's convolutions and their gradients by PyTorch and cuDNN, as CSV, measured as bench_gpu_layers measures.
 
-    bench/cudnn_layers.py [float16] [BATCH…]
+    bench/cudnn_layers.py [--type float16] [--direction forward] [--epilogue plain] [--graph] BATCH…
 
-Ten launches are recorded as one graph, so that Python's time stays out; the median of 15 replays, channels last and first,
-whichever is faster.
+Each run is timed by events behind a memset of 256 MB, which flushes the second-level cache; with --graph 50 runs are one
+graph, and what they read is in the cache. Median, 10th and 90th percentile of 15; channels last, which is what cuDNN's tensor
+cores take, and for float32 channels first too, whichever is faster.
 """
+import argparse
 import statistics
-import sys
 
 import torch
 
-# name, channels, size, outputs, kernel, stride, padding: bench/layers.cpp
-LAYERS = [("conv1", 3, 224, 64, 7, 2, 3), ("res2_1x1a", 64, 56, 64, 1, 1, 0), ("res2_3x3", 64, 56, 64, 3, 1, 1),
-          ("res2_1x1c", 64, 56, 256, 1, 1, 0), ("res2_1x1b", 256, 56, 64, 1, 1, 0), ("res3_down", 256, 56, 512, 1, 2, 0),
-          ("res3_1x1a", 256, 56, 128, 1, 1, 0), ("res3_3x3s2", 128, 56, 128, 3, 2, 1), ("res3_1x1c", 128, 28, 512, 1, 1, 0),
-          ("res3_1x1b", 512, 28, 128, 1, 1, 0), ("res3_3x3", 128, 28, 128, 3, 1, 1), ("res4_down", 512, 28, 1024, 1, 2, 0),
-          ("res4_1x1a", 512, 28, 256, 1, 1, 0), ("res4_3x3s2", 256, 28, 256, 3, 2, 1), ("res4_1x1c", 256, 14, 1024, 1, 1, 0),
-          ("res4_1x1b", 1024, 14, 256, 1, 1, 0), ("res4_3x3", 256, 14, 256, 3, 1, 1), ("res5_down", 1024, 14, 2048, 1, 2, 0),
-          ("res5_1x1a", 1024, 14, 512, 1, 1, 0), ("res5_3x3s2", 512, 14, 512, 3, 2, 1), ("res5_1x1c", 512, 7, 2048, 1, 1, 0),
-          ("res5_1x1b", 2048, 7, 512, 1, 1, 0), ("res5_3x3", 512, 7, 512, 3, 1, 1)]
-RUNS, REPLAYS = 10, 15
+from resnet50 import LAYERS
+
+GRAPH_RUNS, REPLAYS, WARM_UPS = 50, 15, 3
+FLUSH_BYTES = 256 << 20
 
 
-def replay_us(run):
+def timed(prepare, run):
+    """Microseconds of every run between events, the warm-ups left out."""
+    times = []
+    for replay in range(WARM_UPS + REPLAYS):
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        prepare()
+        begin.record()
+        run()
+        end.record()
+        end.synchronize()
+        if replay >= WARM_UPS:
+            times.append(begin.elapsed_time(end) * 1e3)
+    return times
+
+
+def flushed_us(run, flush):
+    for _ in range(WARM_UPS):  # cuDNN tries its algorithms
+        run()
+    return timed(flush.zero_, run)
+
+
+def graph_us(run, _):
     side = torch.cuda.Stream()
     with torch.cuda.stream(side):
-        for _ in range(3):
+        for _ in range(WARM_UPS):
             run()
     torch.cuda.current_stream().wait_stream(side)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        for _ in range(RUNS):
+        for _ in range(GRAPH_RUNS):
             run()
-    times = []
-    for replay in range(3 + REPLAYS):
-        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        begin.record()
-        graph.replay()
-        end.record()
-        end.synchronize()
-        if replay >= 3:
-            times.append(begin.elapsed_time(end) * 1e3 / RUNS)
-    return statistics.median(times)
+    return [time / GRAPH_RUNS for time in timed(lambda: None, graph.replay)]
 
 
-def layer_us(layer, batch, layout, dtype):
+def work(layer, batch, layout, args):
+    """The layer as a function of nothing."""
     _, channels, size, outputs, kernel, stride, padding = layer
-    image = torch.randn(batch, channels, size, size, device="cuda", dtype=dtype).to(memory_format=layout)
-    weight = torch.randn(outputs, channels, kernel, kernel, device="cuda", dtype=dtype).to(memory_format=layout)
-    return replay_us(lambda: torch.relu_(torch.nn.functional.conv2d(image, weight, None, stride, padding)))
+    dtype = torch.float16 if args.type == "float16" else torch.float32
+
+    def tensor(*shape):
+        return torch.randn(*shape, device="cuda", dtype=dtype).to(memory_format=layout)
+    image, weight = tensor(batch, channels, size, size), tensor(outputs, channels, kernel, kernel)
+    conv = torch.nn.functional.conv2d
+    result = conv(image, weight, None, stride, padding)
+    if args.direction != "forward":
+        error, wanted = torch.randn_like(result), [args.direction == d for d in ("input_gradient", "filter_gradient")]
+        return lambda: torch.ops.aten.convolution_backward(error, image, weight, None, [stride] * 2, [padding] * 2, [1, 1], False,
+                                                           [0, 0], 1, wanted + [False])
+    bias, added = torch.randn(outputs, device="cuda", dtype=dtype), torch.randn_like(result)
+    if args.epilogue == "relu":
+        return lambda: torch.cudnn_convolution_relu(image, weight, bias, [stride] * 2, [padding] * 2, [1, 1], 1)
+    if args.epilogue == "full":
+        return lambda: torch.cudnn_convolution_add_relu(image, weight, added, 1.0, bias, [stride] * 2, [padding] * 2, [1, 1], 1)
+    return lambda: conv(image, weight, None, stride, padding)
 
 
 def main():
-    torch.backends.cudnn.allow_tf32 = False
-    torch.backends.cuda.matmul.allow_tf32 = False
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--type", default="float32", choices=["float16", "tf32", "float32"])
+    parser.add_argument("--direction", default="forward", choices=["forward", "input_gradient", "filter_gradient"])
+    parser.add_argument("--epilogue", default="plain", choices=["plain", "relu", "full"])
+    parser.add_argument("--graph", action="store_true")
+    parser.add_argument("batches", type=int, nargs="*", default=[1])
+    args = parser.parse_args()
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = args.type == "tf32"
     torch.backends.cudnn.benchmark = True
-    dtype = torch.float16 if "float16" in sys.argv[1:] else torch.float32
-    batches = [int(argument) for argument in sys.argv[1:] if argument != "float16"]
-    print(f"# {torch.cuda.get_device_name()}, PyTorch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}")
-    print("layer,batch,channels_first_us,channels_last_us,best_us")
+    flush = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
+    print(f"# {torch.cuda.get_device_name()}, PyTorch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}, {args.type}, "
+          f"{args.epilogue}, {'in a graph' if args.graph else 'cache flushed'}")
+    print("layer,batch,direction,us,p10_us,p90_us")
+    layouts = [torch.channels_last] + [torch.contiguous_format] * (args.type == "float32")
+    measure = graph_us if args.graph else flushed_us
     with torch.no_grad():
-        for batch in batches or [1]:
+        for batch in args.batches:
             for layer in LAYERS:
-                first, last = (layer_us(layer, batch, f, dtype) for f in (torch.contiguous_format, torch.channels_last))
-                print(f"{layer[0]},{batch},{first:.2f},{last:.2f},{min(first, last):.2f}", flush=True)
+                best = sorted(min((measure(work(layer, batch, layout, args), flush) for layout in layouts), key=statistics.median))
+                print(f"{layer[0]},{batch},{args.direction},{statistics.median(best):.2f},{best[len(best) // 10]:.2f},"
+                      f"{best[len(best) * 9 // 10]:.2f}", flush=True)
 
 
 if __name__ == "__main__":

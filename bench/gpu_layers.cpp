@@ -1,347 +1,225 @@
 // SPDX-License-Identifier: Apache-2.0
-// ResNet-50's convolutions on a GPU, once per named algorithm and as picked, rounds interleaved:
-// bench_gpu_layers [batch] [rounds] [device] [algorithm,algorithm,…] [type]. `core#3` is the third
-// schedule with matrix instructions by predicted time. Prints CSV: layer, batch,
-// algorithm, median, 10th and 90th percentile in microseconds, GFLOP/s, share of the target's peak,
-// predicted microseconds, largest relative error of sampled outputs against double precision.
+// ResNet-50's convolutions and their gradients on a GPU, each way side by side, rounds interleaved;
+// or random convolutions, checked (`--check COUNT`, gpu_check.h).
+//
+// Every launch is measured with the second-level cache flushed: 256 MB are set before it, and the
+// device's clock runs from the first kernel's start to the last one's end. `--graph`: the same
+// kernels many times in one graph instead, what they read in the cache. bench/cudnn_layers.py
+// measures its peer in the same two forms.
+//
+// Prints CSV: layer, batch, direction, way, schedule, median, 10th and 90th percentile in
+// microseconds, TFLOP/s, predicted microseconds, and the largest error of sampled results as a
+// share of what rounding allows (empty for tensors too large to check in time).
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <optional>
-#include <random>
-#include <string>
 #include <vector>
 
 #include "base/error.h"
-#include "cost/model.h"
-#include "emit/emitter.h"
+#include "gpu_check.h"
+#include "gpu_run.h"
 #include "layers.h"
-#include "lower/pipeline.h"
-#include "model/pack.h"
-#include "paths.h"
-#include "runtime/device.h"
-#include "schedule/algorithms.h"
-#include "schedule/core.h"
-#include "schedule/core_forms.h"
-#include "schedule/staging.h"
-#include "search/pick.h"
+#include "timed_kernels.h"
 
 namespace tilefuse::bench {
 namespace {
 
-using schedule::Schedule;
-using Bytes = std::vector<std::byte>;
-
-constexpr int kSampledOutputs = 500;
+constexpr std::int64_t kFlushBytes = 256 << 20;
+constexpr int kGraphRuns = 50;
 constexpr int kWarmUps = 3;
 constexpr double kSlow = 20e-3; // seconds
 constexpr std::size_t kSlowRounds = 3;
-constexpr const char *kAlgorithms =
-    "picked,igemm,pointwise,first_layer,ilpm,direct,direct_cached,plaidml";
+constexpr std::int64_t kLargestChecked = std::int64_t{1} << 26; // elements of all buffers
 
-// The nest of a layer, channels last, filter [m][c][r][s].
-nest::Nest layer_nest(const Layer &layer, std::int64_t batch, DType type) {
-  const bool pads = layer.pad > 0;
-  const auto window = [&](const char *point, const char *tap, std::int64_t size,
-                          std::int64_t stride) {
-    return fmt::format("{}*{} + {} - {}:{}{}*{}", layer.stride, point, tap, layer.pad, size,
-                       pads ? "?" : "", stride);
-  };
-  const std::int64_t rows = layer.out_height(), columns = layer.out_width();
-  const std::int64_t taps = layer.kernel * layer.kernel;
-  return nest::parse_nest(fmt::format(
-      "nest conv {{\n  index n {}, y {}, x {}, m {} | c {}, r {}, s {}\n"
-      "  slot 0 {} {}, 1 {} {}, 2 {} {}\n  acc f32 = sum mul\n"
-      "  in 0 + 0 [n:{}*{}, {}, {}, c:{}*1]\n"
-      "  in 1 + 0 const [m:{}*{}, c:{}*{}, r:{}*{}, s:{}*1]\n"
-      "  out 2 + 0 [n:{}*{}, y:{}*{}, x:{}*{}, m:{}*1]\n  post max(acc, 0)\n}}\n",
-      batch, rows, columns, layer.outputs, layer.channels, layer.kernel, layer.kernel,
-      to_string(type), batch * layer.height * layer.width * layer.channels, to_string(type),
-      layer.outputs * layer.channels * taps, to_string(type),
-      batch * rows * columns * layer.outputs, batch, layer.height * layer.width * layer.channels,
-      window("y", "r", layer.height, layer.width * layer.channels),
-      window("x", "s", layer.width, layer.channels), layer.channels, layer.outputs,
-      layer.channels * taps, layer.channels, taps, layer.kernel, layer.kernel, layer.kernel, batch,
-      rows * columns * layer.outputs, rows, columns * layer.outputs, columns, layer.outputs,
-      layer.outputs));
-}
-
-// Random numbers in [-1, 1), the same again after kPeriod of them.
-Bytes random_values(std::int64_t elems, DType type, unsigned seed) {
-  constexpr std::int64_t kPeriod = 1048573;
-  std::mt19937 engine(seed);
-  const auto size = static_cast<std::size_t>(size_bytes(type));
-  Bytes bytes(static_cast<std::size_t>(elems) * size);
-  for (std::int64_t i = 0; i < std::min(elems, kPeriod); ++i)
-    store_element(bytes.data(), type, i, static_cast<float>(engine()) * 0x1p-31F - 1.0F);
-  const std::size_t period = static_cast<std::size_t>(kPeriod) * size;
-  for (std::size_t i = period; i < bytes.size(); i += period)
-    std::memcpy(bytes.data() + i, bytes.data(), std::min(period, bytes.size() - i));
-  return bytes;
-}
-
-// One output in double precision, and the sum of the products' sizes.
-struct Expected {
-  std::int64_t at = 0; // element of the output
-  double value = 0;
-  double size = 1e-30;
+struct Options {
+  std::string device = "cuda";
+  std::int64_t batch = 1;
+  int rounds = 15;
+  std::string type = "f16";
+  std::string direction = "forward";
+  std::string epilogue = "plain";
+  std::vector<std::string> ways = {"picked"};
+  std::vector<std::string> only;
+  bool graph = false;
+  int check = 0;
+  std::uint64_t seed = 1;
 };
 
-std::vector<Expected> sampled_outputs(const Layer &layer, std::int64_t batch, DType type,
-                                      const Bytes &input, const Bytes &filter) {
-  const auto at = [&](const Bytes &bytes, std::int64_t i) {
-    return load_element(bytes.data(), type, i);
-  };
-  std::mt19937 engine(3);
-  std::vector<Expected> outputs(kSampledOutputs);
-  for (Expected &output : outputs) {
-    const auto draw = [&](std::int64_t count) {
-      return static_cast<std::int64_t>(engine() % static_cast<unsigned>(count));
-    };
-    const std::int64_t n = draw(batch), y = draw(layer.out_height()), x = draw(layer.out_width());
-    const std::int64_t m = draw(layer.outputs);
-    output.at = ((n * layer.out_height() + y) * layer.out_width() + x) * layer.outputs + m;
-    for (std::int64_t r = 0; r < layer.kernel; ++r)
-      for (std::int64_t s = 0; s < layer.kernel; ++s) {
-        const std::int64_t row = y * layer.stride + r - layer.pad;
-        const std::int64_t column = x * layer.stride + s - layer.pad;
-        if (row < 0 || row >= layer.height || column < 0 || column >= layer.width)
-          continue;
-        for (std::int64_t c = 0; c < layer.channels; ++c) {
-          const std::int64_t pixel = (n * layer.height + row) * layer.width + column;
-          const std::int64_t weight =
-              ((m * layer.channels + c) * layer.kernel + r) * layer.kernel + s;
-          const double product = at(input, pixel * layer.channels + c) * at(filter, weight);
-          output.value += product;
-          output.size += std::abs(product);
-        }
-      }
-    output.value = std::max(output.value, 0.0);
-  }
-  return outputs;
+Direction direction_of(const std::string &name) {
+  for (const Direction direction :
+       {Direction::Forward, Direction::InputGradient, Direction::FilterGradient})
+    if (to_string(direction) == name)
+      return direction;
+  throw Error(
+      ErrorCode::Unsupported,
+      fmt::format("got direction '{}', need forward, input_gradient or filter_gradient", name));
 }
 
-// Largest error of the outputs, relative to the sum of the products' sizes.
-double largest_error(const std::vector<Expected> &expected, DType type, const Bytes &got) {
-  double worst = 0;
-  for (const Expected &output : expected) {
-    const double error =
-        std::abs(load_element(got.data(), type, output.at) - output.value) / output.size;
-    if (std::isnan(error))
-      return error;
-    worst = std::max(worst, error);
-  }
-  return worst;
+Epilogue epilogue_of(const std::string &name) {
+  if (name != "plain" && name != "relu" && name != "full")
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("got epilogue '{}', need plain, relu or full", name));
+  return name == "plain" ? Epilogue::Plain : (name == "relu" ? Epilogue::Relu : Epilogue::Full);
 }
 
-// A layer under one algorithm.
-struct Job {
-  std::string algorithm;
-  std::string refusal;
-  std::optional<Schedule> schedule;
-  Package package;
-  std::unique_ptr<runtime::Memory> packed;
-  std::unique_ptr<runtime::Launchable> launchable;
-  std::vector<double> seconds;
+DType type_of(const std::string &name) {
+  const std::optional<DType> type = parse_dtype(name == "tf32" ? "f32" : name);
+  if (!type)
+    throw Error(ErrorCode::Type, fmt::format("there is no type '{}'", name));
+  return *type;
+}
+
+ConvProblem problem_of(const Layer &layer, const Options &options) {
+  return {.name = layer.name,
+          .batch = options.batch,
+          .channels = layer.channels,
+          .height = layer.height,
+          .width = layer.width,
+          .outputs = layer.outputs,
+          .taps_y = layer.kernel,
+          .taps_x = layer.kernel,
+          .stride = layer.stride,
+          .pad = layer.pad,
+          .type = type_of(options.type),
+          .epilogue = epilogue_of(options.epilogue)};
+}
+
+struct LayerJob {
+  ConvProblem problem;
+  Work work;
+  std::vector<Way> ways;
 };
 
-struct LayerJobs {
-  Layer layer;
-  DType type{};
-  nest::Nest nest;
-  std::vector<Job> jobs;
-};
-
-std::optional<Schedule> ranked_core(const nest::Nest &nest, const Target &target,
-                                    std::size_t place) {
-  std::vector<std::pair<double, Schedule>> ranked;
-  for (Schedule &schedule : schedule::core_schedules(nest, target, false))
-    ranked.emplace_back(cost::predict(nest, schedule, target).seconds, std::move(schedule));
-  if (place < 1 || place > ranked.size())
-    return {};
-  std::stable_sort(ranked.begin(), ranked.end(),
-                   [](const auto &a, const auto &b) { return a.first < b.first; });
-  return ranked[place - 1].second;
-}
-
-Job make_job(const nest::Nest &nest, const std::string &algorithm, const Target &target) {
-  Job job;
-  job.algorithm = algorithm;
-  if (algorithm == "picked") {
-    job.schedule = search::pick(nest, target);
-    job.algorithm += ":" + job.schedule->name;
-  } else if (algorithm.starts_with("core#")) {
-    job.schedule = ranked_core(nest, target, std::stoul(algorithm.substr(5)));
-    job.refusal = job.schedule ? "" : "there are not so many";
-  } else {
-    schedule::NamedSchedule named = schedule::named_schedule(algorithm, nest, target);
-    job.schedule = std::move(named.schedule);
-    job.refusal = std::move(named.refusal);
-  }
-  if (job.schedule && schedule::has_core(*job.schedule)) {
-    const schedule::CoreTile tile = core_tile(nest, *job.schedule);
-    job.algorithm +=
-        fmt::format(":{}x{}x{}r{}", tile.rows, tile.columns, tile.depth, job.schedule->core.ring);
-  }
-  if (job.schedule)
-    job.package = emit::make_emitter(target, nullptr)
-                      ->emit(lower::lower({nest}, *job.schedule, target), target);
-  return job;
-}
-
-// Builds what can be built; a kernel that cannot says so in its job.
-void build(std::vector<LayerJobs> &all, runtime::Device &device) {
-  std::vector<Job *> jobs;
-  std::vector<Package> packages;
-  for (LayerJobs &layer : all)
-    for (Job &job : layer.jobs)
-      if (job.schedule) {
-        jobs.push_back(&job);
-        packages.push_back(job.package);
-      }
-  try {
-    packages = device.build(std::move(packages));
-    for (std::size_t i = 0; i < jobs.size(); ++i)
-      jobs[i]->package = std::move(packages[i]);
-  } catch (const Error &) {
-    for (Job *job : jobs) {
-      try {
-        job->package = device.build({job->package}).front();
-      } catch (const Error &error) {
-        job->refusal = error.message();
-        job->schedule.reset();
-      }
-    }
-  }
-}
-
-// Memory of a layer: input, filter and output.
-class LayerData {
+// Rounds over all ways; slow ones take part in the first few.
+class Clock {
 public:
-  LayerData(const LayerJobs &jobs, std::int64_t batch, runtime::Device &device)
-      : jobs_(jobs), device_(device) {
-    for (unsigned slot = 0; slot < 2; ++slot)
-      bytes_.push_back(random_values(jobs.nest.slots[slot].elems, jobs.type, slot + 1));
-    const auto out_bytes =
-        static_cast<std::size_t>(jobs.nest.slots[2].elems * size_bytes(jobs.type));
-    bytes_.emplace_back(out_bytes, std::byte{0xff}); // not numbers
-    for (const Bytes &bytes : bytes_)
-      memory_.push_back(write(bytes));
-    expected_ = sampled_outputs(jobs.layer, batch, jobs.type, bytes_[0], bytes_[1]);
-  }
+  Clock(runtime::Device &device, bool graph)
+      : device_(device), graph_(graph), flush_(device.allocate(kFlushBytes)) {}
 
-  void load(Job &job) {
-    std::vector<runtime::Binding> bindings;
-    for (const schedule::KernelArg &arg : kernel_args(jobs_.nest, *job.schedule)) {
-      if (arg.slot < 0)
-        job.packed = write(model::pack(jobs_.nest, *job.schedule, arg.packed_input, bytes_[1]));
-      const runtime::Memory &memory =
-          arg.slot < 0 ? *job.packed : *memory_[static_cast<std::size_t>(arg.slot)];
-      bindings.push_back({const_cast<runtime::Memory *>(&memory), 0, memory.bytes()});
-    }
-    job.launchable = device_.load(job.package, bindings);
-  }
-
-  double error_of(Job &job) {
-    const runtime::Binding out = {memory_[2].get(), 0, memory_[2]->bytes()};
-    device_.write(out, bytes_[2]);
-    device_.launch(*job.launchable);
-    Bytes got(bytes_[2].size());
-    device_.read(out, got);
-    return largest_error(expected_, jobs_.type, got);
+  void rounds(std::vector<Way> &ways, int count) {
+    for (int round = 0; round < kWarmUps + count; ++round)
+      for (Way &way : ways) {
+        const bool is_slow = !way.seconds.empty() && way.seconds.front() > kSlow;
+        if (way.launchables.empty() || (is_slow && way.seconds.size() >= kSlowRounds))
+          continue;
+        const double seconds = graph_ ? of_graph(way) : flushed(way);
+        if (round >= kWarmUps)
+          way.seconds.push_back(seconds);
+      }
   }
 
 private:
-  std::unique_ptr<runtime::Memory> write(const Bytes &bytes) {
-    const auto size = static_cast<std::int64_t>(bytes.size());
-    std::unique_ptr<runtime::Memory> memory = device_.allocate(size);
-    device_.write({memory.get(), 0, size}, bytes);
-    return memory;
+  double flushed(const Way &way) {
+    device_.fill_zero({flush_.get(), 0, kFlushBytes});
+    return device_.time_all(way.launches(), false);
   }
 
-  const LayerJobs &jobs_;
+  double of_graph(const Way &way) {
+    const std::vector<runtime::Launchable *> once = way.launches();
+    std::vector<runtime::Launchable *> all;
+    for (int run = 0; run < kGraphRuns; ++run)
+      all.insert(all.end(), once.begin(), once.end());
+    device_.launch_all(all); // records
+    return device_.time_all(all, true) / kGraphRuns;
+  }
+
   runtime::Device &device_;
-  std::vector<Bytes> bytes_;
-  std::vector<std::unique_ptr<runtime::Memory>> memory_;
-  std::vector<Expected> expected_;
+  const bool graph_;
+  std::unique_ptr<runtime::Memory> flush_;
 };
 
-// Rounds over all algorithms of a layer; slow kernels take part in the first few.
-void time_rounds(LayerJobs &layer, runtime::Device &device, int rounds) {
-  for (int round = 0; round < kWarmUps + rounds; ++round)
-    for (Job &job : layer.jobs) {
-      const bool is_slow = !job.seconds.empty() && job.seconds.front() > kSlow;
-      if (!job.launchable || (is_slow && job.seconds.size() >= kSlowRounds))
-        continue;
-      runtime::Launchable *const kernels[] = {job.launchable.get()};
-      const double seconds = device.time_each(kernels).front();
-      if (round >= kWarmUps)
-        job.seconds.push_back(seconds);
-    }
-}
-
-void report(const LayerJobs &layer, std::int64_t batch, Job &job, const Target &target,
-            LayerData &data) {
-  if (!job.launchable) {
-    fmt::print("{},{},{},,,,,,,{}\n", layer.layer.name, batch, job.algorithm, job.refusal);
+void report(const LayerJob &job, const Options &options, const Way &way,
+            const runtime::Device &device, const std::string &error) {
+  const std::string begin =
+      fmt::format("{},{},{},{}", job.problem.name, options.batch, options.direction, way.name);
+  if (way.launchables.empty()) {
+    fmt::print("{},,,,,,,\"{}\"\n", begin, way.refusal);
     return;
   }
-  std::sort(job.seconds.begin(), job.seconds.end());
-  const auto share = [&](double part) {
-    return job.seconds[static_cast<std::size_t>(part *
-                                                static_cast<double>(job.seconds.size() - 1))] *
-           1e6;
-  };
-  const double gflops = layer.layer.flops() * static_cast<double>(batch) / share(0.5) * 1e-3;
-  fmt::print("{},{},{},{:.2f},{:.2f},{:.2f},{:.0f},{:.3f},{:.2f},{:.2e}\n", layer.layer.name, batch,
-             job.algorithm, share(0.5), share(0.1), share(0.9), gflops,
-             gflops / (target.gflops_per_unit * target.compute_units),
-             cost::predict(layer.nest, *job.schedule, target).seconds * 1e6, data.error_of(job));
+  const Samples samples{way.seconds};
+  fmt::print("{},{},{:.2f},{:.2f},{:.2f},{:.1f},{:.2f},{}\n", begin, way.schedule_text(),
+             samples.at(0.5) * 1e6, samples.at(0.1) * 1e6, samples.at(0.9) * 1e6,
+             job.problem.flops() / samples.at(0.5) * 1e-12,
+             way.predicted_seconds(device.target()) * 1e6, error);
 }
 
-void measure(LayerJobs &layer, std::int64_t batch, int rounds, runtime::Device &device) {
-  LayerData data(layer, batch, device);
-  for (Job &job : layer.jobs)
-    if (job.schedule)
-      data.load(job);
-  time_rounds(layer, device, rounds);
-  for (Job &job : layer.jobs) {
-    report(layer, batch, job, device.target(), data);
-    job.launchable.reset();
-    job.packed.reset();
+std::string error_text(const LayerJob &job, WorkData &data, const Way &way) {
+  std::int64_t elems = 0;
+  for (const program::Buffer &buffer : job.work.stored.buffers)
+    elems += buffer.elems;
+  if (elems > kLargestChecked || way.launchables.empty())
+    return {};
+  double share = 0;
+  const std::optional<std::string> wrong = data.check(way, share);
+  return wrong ? fmt::format("\"WRONG: {}\"", *wrong) : fmt::format("{:.3f}", share);
+}
+
+void measure(LayerJob &job, const Options &options, runtime::Device &device, Clock &clock) {
+  WorkData data(job.work, device);
+  for (Way &way : job.ways)
+    if (!way.packages.empty())
+      data.load(way);
+  clock.rounds(job.ways, options.rounds);
+  for (Way &way : job.ways) {
+    report(job, options, way, device, error_text(job, data, way));
+    way.launchables.clear();
+    way.packed.clear();
   }
   std::fflush(stdout);
 }
 
-std::vector<std::string> split(const std::string &names) {
-  std::vector<std::string> all;
-  for (std::size_t begin = 0; begin < names.size();) {
-    const std::size_t end = std::min(names.find(',', begin), names.size());
-    all.push_back(names.substr(begin, end - begin));
-    begin = end + 1;
+void time_layers(const Options &options, runtime::Device &device) {
+  fmt::print("# {}, {}, {}, {}, {}\n", device.name(), device.target().name, options.type,
+             options.epilogue, options.graph ? "in a graph" : "cache flushed");
+  fmt::print("layer,batch,direction,way,schedule,us,p10_us,p90_us,tflops,predicted_us,error\n");
+  std::vector<LayerJob> jobs;
+  for (const Layer &layer : layers_of("resnet50")) {
+    if (!options.only.empty() &&
+        std::find(options.only.begin(), options.only.end(), layer.name) == options.only.end())
+      continue;
+    const ConvProblem problem = problem_of(layer, options);
+    jobs.push_back({problem, work_of(problem, direction_of(options.direction)), {}});
+    for (const std::string &way : options.ways)
+      jobs.back().ways.push_back(make_way(jobs.back().work, way, device.target()));
   }
-  return all;
+  std::vector<Way *> ways;
+  for (LayerJob &job : jobs)
+    for (Way &way : job.ways)
+      ways.push_back(&way);
+  build(ways, device);
+  Clock clock(device, options.graph);
+  for (LayerJob &job : jobs)
+    measure(job, options, device, clock);
 }
 
-void run(std::int64_t batch, int rounds, const std::string &selector, const std::string &algorithms,
-         DType type) {
-  const std::unique_ptr<runtime::Device> device =
-      runtime::make_device(selector, 0, bench_targets());
-  fmt::print("# {}, {}\n", device->name(), device->target().name);
-  fmt::print("layer,batch,algorithm,us,p10_us,p90_us,gflops,share_of_peak,predicted_us,error\n");
-  std::vector<LayerJobs> all;
-  for (const Layer &layer : layers_of("resnet50")) {
-    all.push_back({layer, type, layer_nest(layer, batch, type), {}});
-    for (const std::string &algorithm : split(algorithms.empty() ? kAlgorithms : algorithms))
-      all.back().jobs.push_back(make_job(all.back().nest, algorithm, device->target()));
+int run(int argc, char **argv) {
+  CLI::App app("times ResNet-50's convolutions on a GPU, or checks random ones");
+  Options options;
+  app.add_option("--device", options.device);
+  app.add_option("--batch", options.batch);
+  app.add_option("--rounds", options.rounds);
+  app.add_option("--type", options.type, "f16, bf16, f32, tf32 or i8");
+  app.add_option("--direction", options.direction, "forward, input_gradient or filter_gradient");
+  app.add_option("--epilogue", options.epilogue, "plain, relu or full");
+  app.add_option("--ways", options.ways, "picked, core#1, mma, igemm, …")->delimiter(',');
+  app.add_option("--only", options.only, "layers")->delimiter(',');
+  app.add_flag("--graph", options.graph, "many launches in a graph, nothing flushed");
+  app.add_option("--check", options.check, "check so many random convolutions instead");
+  app.add_option("--seed", options.seed);
+  CLI11_PARSE(app, argc, argv);
+  const auto device = runtime::make_device(options.device, 0, bench_targets());
+  if (options.check == 0) {
+    time_layers(options, *device);
+    return 0;
   }
-  build(all, *device);
-  for (LayerJobs &layer : all)
-    measure(layer, batch, rounds, *device);
+  const CheckRequest request{.count = options.check,
+                             .seed = options.seed,
+                             .type = type_of(options.type),
+                             .tf32 = options.type == "tf32",
+                             .direction = direction_of(options.direction)};
+  return check_random(request, *device) == 0 ? 0 : 1;
 }
 
 } // namespace
@@ -349,10 +227,7 @@ void run(std::int64_t batch, int rounds, const std::string &selector, const std:
 
 int main(int argc, char **argv) {
   try {
-    tilefuse::bench::run(
-        argc > 1 ? std::atoi(argv[1]) : 1, argc > 2 ? std::atoi(argv[2]) : 20,
-        argc > 3 ? argv[3] : "opencl", argc > 4 ? argv[4] : "",
-        tilefuse::parse_dtype(argc > 5 ? argv[5] : "f32").value_or(tilefuse::DType::F32));
+    return tilefuse::bench::run(argc, argv);
   } catch (const tilefuse::Error &error) {
     std::fprintf(stderr, "bench_gpu_layers: %s\n", error.what());
     return 2;

@@ -1,65 +1,91 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Rewrites the tables of docs/performance.md that come from a GPU: half-precision layers beside cuDNN.
+"""Rewrites the tables of docs/performance.md that come from a GPU: convolutions on tensor cores beside cuDNN.
 
     bench/gpu_tables.py [--commit HASH]
 
-Reads docs/measurements/layers_h200_cuda_f16.csv and layers_h200_cudnn_f16.csv, which scripts/gpu_bench.sh measures.
+Reads docs/measurements/tensor_cores_h200.csv and cudnn_h200.csv, which scripts/gpu_bench.sh measures in one call.
 """
 import argparse
+import collections
 import csv
 import math
 import pathlib
 
+import resnet50
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- measured by bench/gpu_tables.py -->\n", "<!-- end of bench/gpu_tables.py -->\n"
+PEAK = {"f16": 989e12, "bf16": 989e12, "tf32": 494e12, "i8": 1979e12}  # of an H200, dense
+BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "i8": 1}
+BANDWIDTH = 4.3e12
+OURS_OF_PEER = {"float16": "f16", "tf32": "tf32", "float32": "f32"}
+LAYERS = {layer[0]: layer[1:] for layer in resnet50.LAYERS}
 
 
-def rows(name):
-    """The machine, and the table: runs at several batches may stand one after another, each with its heading."""
-    lines = (ROOT / "docs" / "measurements" / name).read_text().splitlines()
-    machine, heading = lines[0].lstrip("# "), lines[1]
-    return machine, list(csv.DictReader([heading] + [line for line in lines[2:] if line != heading and line[:1] != "#"]))
+def sections(name, is_peer):
+    """(type, epilogue, form, direction, batch) -> rows by layer; and the machine of the first section."""
+    found, machine, key, heading = collections.defaultdict(lambda: collections.defaultdict(list)), "", (), []
+    for row in csv.reader((ROOT / "docs" / "measurements" / name).open()):
+        if row[0].startswith("#"):
+            words = [word.strip() for word in row]
+            machine = machine or ", ".join(words[:-3]).lstrip("# ")
+            key = (OURS_OF_PEER[words[-3]] if is_peer else words[-3], words[-2], words[-1])
+        elif row[0] == "layer":
+            heading = row
+        else:
+            line = dict(zip(heading, row))
+            if line["us"]:
+                found[key + (line["direction"], int(line["batch"]))][line["layer"]].append(line)
+    return machine, found
 
 
-def fastest(results):
-    """By layer and batch: what search picked, and the fastest of all schedules timed."""
-    picked, best = {}, {}
-    for row in results:
-        if not row["us"]:
-            continue
-        key = (row["layer"], int(row["batch"]))
-        if key not in picked:  # the first is the search's choice, or the model's first where nothing was picked
-            picked[key] = row
-        if key not in best or float(row["us"]) < float(best[key]["us"]):
-            best[key] = row
-    return picked, best
+def floor_us(layer, kind, batch):
+    channels, size, outputs, kernel, stride, padding = LAYERS[layer]
+    out = (size + 2 * padding - kernel) // stride + 1
+    flops = 2 * batch * out * out * outputs * channels * kernel * kernel
+    elems = batch * (size * size * channels + out * out * outputs) + outputs * channels * kernel * kernel
+    return max(flops / PEAK[kind], elems * BYTES[kind] / BANDWIDTH) * 1e6
 
 
 def geomean(values):
-    return math.exp(sum(map(math.log, values)) / len(values))
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else float("nan")
+
+
+def table(key, ours, theirs):
+    kind, batch = key[0], key[4]
+    text = "\n| layer | schedule | us (p10 – p90) | TFLOP/s | cuDNN us (p10 – p90) | ratio | fastest timed | us | predicted | floor |\n"
+    text += "|---|---|---|---|---|---|---|---|---|---|\n"
+    ratios, best_ratios = [], []
+    for layer, rows in ours.items():
+        picked, best = rows[0], min(rows, key=lambda row: float(row["us"]))
+        peer = theirs.get(layer)
+        ratio = f"{float(peer[0]['us']) / float(picked['us']):.2f}" if peer else ""
+        if peer:
+            ratios.append(float(peer[0]["us"]) / float(picked["us"]))
+            best_ratios.append(float(peer[0]["us"]) / float(best["us"]))
+        other = f"{float(peer[0]['us']):.1f} ({float(peer[0]['p10_us']):.1f} – {float(peer[0]['p90_us']):.1f})" if peer else ""
+        text += (f"| {layer} | {picked['schedule']} | {float(picked['us']):.1f} ({float(picked['p10_us']):.1f} – {float(picked['p90_us']):.1f}) | "
+                 f"{float(picked['tflops']):.0f} | {other} | {ratio} | {best['schedule']} | {float(best['us']):.1f} | "
+                 f"{float(picked['predicted_us']):.1f} | {floor_us(layer, kind, batch):.1f} |\n")
+    return geomean(ratios), geomean(best_ratios), len(ratios), text
 
 
 def section(commit):
-    machine, ours = rows("layers_h200_cuda_f16.csv")
-    peer, cudnn = rows("layers_h200_cudnn_f16.csv")
-    picked, best = fastest(ours)
-    theirs = {(row["layer"], int(row["batch"])): float(row["best_us"]) for row in cudnn}
-    text = (f"Machine: {machine}; peer: {peer}, channels first or last, whichever is faster, ten launches in one graph. Commit {commit}.\n\n"
-            "ResNet-50's convolutions + ReLU in half precision, accumulated in float, random data; ours is the event time of one "
-            "launch. Ratio: cuDNN's time over ours, above 1 is faster than cuDNN.\n")
-    for batch in sorted({batch for _, batch in best}):
-        keys = [key for key in best if key[1] == batch and key in theirs]
-        text += (f"\nBatch {batch}: ratio {geomean([theirs[k] / float(picked[k]['us']) for k in keys]):.3f} as picked, "
-                 f"{geomean([theirs[k] / float(best[k]['us']) for k in keys]):.3f} for the fastest schedule timed "
-                 "(geometric means).\n\n| layer | picked | us | p90 - p10 | TFLOP/s | cuDNN us | ratio | fastest timed | us |\n"
-                 "|---|---|---|---|---|---|---|---|---|\n")
-        for key in keys:
-            a, b = picked[key], best[key]
-            text += (f"| {key[0]} | {a['algorithm'].split(':', 1)[-1]} | {a['us']} | {float(a['p90_us']) - float(a['p10_us']):.1f} | "
-                     f"{float(a['gflops']) / 1e3:.0f} | {theirs[key]:.1f} | {theirs[key] / float(a['us']):.2f} | "
-                     f"{b['algorithm'].split(':', 1)[-1]} | {b['us']} |\n")
-    return text
+    machine, ours = sections("tensor_cores_h200.csv", False)
+    peer, cudnn = sections("cudnn_h200.csv", True)
+    text = (f"Machine: {machine}; peer: {peer}, channels last. Commit {commit}.\n\nResNet-50's convolutions, random data, both sides "
+            "by the same protocol: a memset of 256 MB before every launch, then the time between two events (`flushed`), or 50 launches in "
+            "one graph (`graph`). Ratio: cuDNN's time over ours, above 1 is faster than cuDNN. The first schedule is what search picked "
+            "without measuring; the floor is that of 4.3 TB/s and the peak of the tensor cores.\n\n"
+            "| type | direction | batch | epilogue | form | layers | ratio as picked | ratio of the fastest timed |\n|---|---|---|---|---|---|---|---|\n")
+    tables = ""
+    for key, layers in ours.items():
+        as_picked, as_best, count, body = table(key, layers, cudnn.get(key, {}))
+        kind, epilogue, form, direction, batch = key
+        text += f"| {kind} | {direction} | {batch} | {epilogue} | {form} | {count or len(layers)} | {as_picked:.3f} | {as_best:.3f} |\n"
+        tables += f"\n### {kind}, {direction}, batch {batch}, {epilogue}, {form}\n{body}"
+    return text.replace("nan", "") + tables
 
 
 def main():

@@ -4,8 +4,8 @@
 #
 #   model_DEVICE.csv   the cost model against the clock (bench_model_accuracy), all kinds of layers, first device
 #   layers_DEVICE.csv  ResNet-50's convolutions under every algorithm at batch 1 and 32, with their errors
-#   layers_f16.csv     the same in half precision on tensor cores at batch 1, 32 and 256, by the first CUDA device
-#   cudnn.csv          the same layers by PyTorch, where it is installed; cudnn_f16.csv in half precision
+#   tensor_cores.csv   the same and their gradients on tensor cores, by type, batch and epilogue, by the first CUDA device
+#   cudnn.csv          the same by PyTorch, where it is installed, measured in the same way
 #   networks.csv       whole networks: device, model, milliseconds of a run
 #   log.txt            what was checked: answers, conformance, kernels that are wrong
 #
@@ -56,13 +56,54 @@ model_accuracy() { # DEVICE
 }
 
 layers() { # DEVICE BATCH
-  within "${GPU_BENCH_LAYERS_S:-60}" "$build/bin/bench_gpu_layers" "$2" 15 "$1"
+  within "${GPU_BENCH_LAYERS_S:-60}" "$build/bin/bench_gpu_layers" --batch "$2" --device "$1" --type f32 --epilogue relu \
+    --ways picked,whole,igemm,pointwise,first_layer,ilpm,direct,direct_cached,plaidml
 }
 
-half_layers() { # DEVICE
-  for batch in 1 32 256; do
-    within "${GPU_BENCH_LAYERS_S:-60}" "$build/bin/bench_gpu_layers" "$batch" 15 "$1" \
-      "${GPU_BENCH_CORES:-picked,core#1,core#2,core#3,core#5}" f16
+# What tensor cores compute, as options of both sides: type of ours, type of the peer's, batch, direction, epilogue, form.
+tensor_core_runs="
+f16 float16 256 forward plain flushed
+f16 float16 256 input_gradient plain flushed
+f16 float16 256 filter_gradient plain flushed
+f16 float16 256 forward full flushed
+f16 float16 32 forward plain flushed
+f16 float16 32 input_gradient plain flushed
+f16 float16 32 filter_gradient plain flushed
+f16 float16 1 forward plain graph
+f16 float16 1 forward plain flushed
+tf32 tf32 32 forward plain flushed
+i8 - 256 forward relu flushed"
+
+tensor_cores() { # DEVICE
+  while read -r type _ batch direction epilogue form; do
+    [ -n "$type" ] || continue
+    ways=${GPU_BENCH_WAYS:-picked,whole,core#1,core#2,core#3,core#5,core#8}
+    [ "$type" = tf32 ] && ways=mma_tf32
+    within "${GPU_BENCH_LAYERS_S:-60}" "$build/bin/bench_gpu_layers" --device "$1" --type "$type" --batch "$batch" \
+      --direction "$direction" --epilogue "$epilogue" --ways "$ways" $([ "$form" = graph ] && echo --graph)
+  done <<<"${GPU_BENCH_RUNS:-$tensor_core_runs}"
+}
+
+peer() {
+  while read -r _ type batch direction epilogue form; do
+    [ "${type:--}" = - ] && continue
+    within 90 python3 "$root/bench/cudnn_layers.py" --type "$type" --direction "$direction" --epilogue "$epilogue" \
+      $([ "$form" = graph ] && echo --graph) "$batch"
+  done <<<"${GPU_BENCH_RUNS:-$tensor_core_runs}"
+}
+
+# Random problems of every type and direction; under compute-sanitizer a few of them, where it is installed.
+checks() { # DEVICE
+  for direction in forward input_gradient filter_gradient; do
+    for type in f16 bf16 i8 tf32; do
+      [[ $direction != forward && ($type = i8 || $type = tf32) ]] && continue
+      run=("$build/bin/bench_gpu_layers" --device "$1" --type "$type" --direction "$direction")
+      within 120 "${run[@]}" --check "${GPU_BENCH_CHECKS:-200}"
+      wanted sanitizer && command -v compute-sanitizer >/dev/null || continue
+      for tool in memcheck racecheck synccheck; do
+        within 120 compute-sanitizer --tool "$tool" --error-exitcode 9 "${run[@]}" --check 4 --seed 2
+      done
+    done
   done
 }
 
@@ -86,9 +127,11 @@ main() {
       wanted layers && layers "$device" "$batch" >>"$out/layers_$(name_of "$device").csv"
     done
   done
-  wanted half && [[ ${devices[0]} == cuda* ]] && half_layers "${devices[0]}" >"$out/layers_f16.csv"
-  wanted cudnn && python3 -c 'import torch' && within 90 python3 "$root/bench/cudnn_layers.py" float16 1 32 256 >"$out/cudnn_f16.csv"
-  wanted cudnn && python3 -c 'import torch' && within 90 python3 "$root/bench/cudnn_layers.py" 1 32 >"$out/cudnn.csv"
+  [[ ${devices[0]} == cuda* ]] && wanted checks && checks "${devices[0]}"
+  [[ ${devices[0]} == cuda* ]] && wanted cores && tensor_cores "${devices[0]}" >"$out/tensor_cores.csv"
+  wanted cudnn && python3 -c 'import torch' && peer >"$out/cudnn.csv"
+  wanted cudnn && python3 -c 'import torch' &&
+    within 90 python3 "$root/bench/cudnn_layers.py" --epilogue relu 1 32 >>"$out/cudnn.csv"
   echo "device,model,ms" >"$out/networks.csv"
   for device in "${devices[@]}"; do
     wanted networks && networks "$device" | tee -a "$out/networks.csv"

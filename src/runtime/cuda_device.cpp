@@ -309,6 +309,23 @@ public:
     return times;
   }
 
+  double time_all(std::span<Launchable *const> kernels, bool together) override {
+    cx_->enter();
+    const CudaEvent begin(cx_->api);
+    const CudaEvent end(cx_->api);
+    check(cx_->api, cx_->api.cuEventRecord(begin.get(), cx_->stream), "cuEventRecord");
+    if (together)
+      launch_all(kernels);
+    else
+      Device::launch_all(kernels);
+    check(cx_->api, cx_->api.cuEventRecord(end.get(), cx_->stream), "cuEventRecord");
+    cx_->wait();
+    float milliseconds = 0;
+    check(cx_->api, cx_->api.cuEventElapsedTime(&milliseconds, begin.get(), end.get()),
+          "cuEventElapsedTime");
+    return static_cast<double>(milliseconds) * 1e-3;
+  }
+
 private:
   static void bind(const DriverApi &api, CudaLaunchable &launchable, const Package &built,
                    std::span<const Binding> bindings) {

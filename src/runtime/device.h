@@ -78,6 +78,15 @@ public:
   virtual std::vector<LaunchTime> trace(std::span<Launchable *const> kernels) = 0;
   // Device seconds of each, begun on an idle device.
   std::vector<double> time_each(std::span<Launchable *const> kernels);
+  // Runs the kernels once, behind what is queued, and returns device seconds from the first one's
+  // start to the last one's end where the driver can tell. `together`: as launch_all() does.
+  virtual double time_all(std::span<Launchable *const> kernels, bool together) {
+    double seconds = 0;
+    static_cast<void>(together);
+    for (const double each : time_each(kernels))
+      seconds += each;
+    return seconds;
+  }
 };
 
 // What was found on this machine, and what was rejected and why.

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+#include <memory>
+#include <vector>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "base/thread_pool.h"
+#include "emit/emitter.h"
+#include "lower/pipeline.h"
+#include "model/check.h"
+#include "schedule/core_forms.h"
+
+namespace tilefuse::bench {
+namespace {
+
+constexpr double kMostFlops = 2e7; // the evaluator takes its time
+constexpr std::int64_t kSampledReals = 400;
+
+// Sizes that tiles do and do not divide, any stride, dilation and padding.
+ConvProblem random_problem(Random &random, DType type) {
+  ConvProblem p{.type = type};
+  const std::int64_t unit = 4 / size_bytes(type); // of a copy of 4 bytes
+  const auto channels = [&] {
+    return random.chance(50) ? random.of<std::int64_t>({32, 64, 16, 96, 128})
+                             : unit * random.between(1, 120 / unit);
+  };
+  p.batch = random.between(1, 5);
+  p.channels = channels();
+  p.outputs = channels();
+  p.height = random.between(1, 15);
+  p.width = random.between(1, 15);
+  p.taps_y = random.of<std::int64_t>({1, 3, 2, 5, 7});
+  p.taps_x = random.of<std::int64_t>({1, 3, 2, 5, 7});
+  p.stride = random.of<std::int64_t>({1, 1, 2, 3});
+  p.dilation = random.of<std::int64_t>({1, 1, 1, 2});
+  p.pad = random.between(0, 3);
+  p.epilogue = random.of({Epilogue::Plain, Epilogue::Relu, Epilogue::Full});
+  return p;
+}
+
+struct Checked {
+  std::string problem;
+  model::KernelCase kernel_case;
+  Package package;
+};
+
+// The kernels of a problem, each under a random schedule; none where a matrix instruction fits none
+// of them. Full and clipped results belong to forward convolutions.
+std::vector<Checked> draw(Random &random, const CheckRequest &request, const Target &target) {
+  ConvProblem problem = random_problem(random, request.type);
+  if (request.direction != Direction::Forward)
+    problem.epilogue = Epilogue::Plain;
+  std::vector<Checked> cases;
+  // Some taps must lie on the input.
+  const auto reaches = [&](std::int64_t size, std::int64_t taps) {
+    return size + problem.pad >= 1 + problem.dilation * (taps - 1) && problem.pad <= taps / 2;
+  };
+  if (!reaches(problem.height, problem.taps_y) || !reaches(problem.width, problem.taps_x))
+    return cases;
+  if (problem.out_height() < 1 || problem.out_width() < 1 || problem.flops() > kMostFlops)
+    return cases;
+  for (const poly::PlacedGroup &placed : work_of(problem, request.direction).groups) {
+    const auto all = schedule::core_schedules(placed.group.anchor, target, request.tf32);
+    if (all.empty())
+      continue;
+    cases.push_back({to_text(problem), {.group = placed.group, .target = target}, {}});
+    model::KernelCase &kernel_case = cases.back().kernel_case;
+    kernel_case.schedule = random.of(all);
+    kernel_case.seed = random.next();
+    cases.back().package =
+        emit::make_emitter(target, nullptr)
+            ->emit(lower::lower(placed.group, kernel_case.schedule, target), target);
+  }
+  return cases;
+}
+
+// A tensor core reads f32 operands with 10 bits of mantissa: only integers come out exact.
+bool has_reals(const CheckRequest &request) { return is_float(request.type) && !request.tf32; }
+
+// A case with the values it is tried on, and the evaluator's answer.
+struct Trial {
+  const Checked *checked = nullptr;
+  model::KernelCase kernel_case;
+  std::unique_ptr<model::Reference> reference;
+};
+
+std::vector<Trial> trials_of(const std::vector<Checked> &cases, const CheckRequest &request) {
+  std::vector<Trial> trials;
+  for (const Checked &checked : cases)
+    for (const model::Values values : {model::Values::Integers, model::Values::Reals})
+      if (values == model::Values::Integers || has_reals(request)) {
+        trials.push_back({&checked, checked.kernel_case, {}});
+        trials.back().kernel_case.values = values;
+      }
+  ThreadPool pool(available_threads());
+  pool.parallel_for(static_cast<std::int64_t>(trials.size()), [&](int, std::int64_t i) {
+    Trial &trial = trials[static_cast<std::size_t>(i)];
+    const bool is_real = trial.kernel_case.values == model::Values::Reals;
+    trial.reference =
+        std::make_unique<model::Reference>(trial.kernel_case, is_real ? kSampledReals : 0);
+  });
+  return trials;
+}
+
+} // namespace
+
+int check_random(const CheckRequest &request, runtime::Device &device) {
+  if (device.target().backend != "cuda")
+    throw Error(ErrorCode::Unsupported, "matrix instructions need a CUDA device");
+  Random random(request.seed);
+  std::vector<Checked> cases;
+  for (int problems = 0; problems < request.count;) {
+    std::vector<Checked> drawn = draw(random, request, device.target());
+    problems += drawn.empty() ? 0 : 1;
+    std::move(drawn.begin(), drawn.end(), std::back_inserter(cases));
+  }
+  std::vector<Package> packages;
+  for (Checked &checked : cases)
+    packages.push_back(checked.package);
+  packages = device.build(std::move(packages));
+  for (std::size_t i = 0; i < cases.size(); ++i)
+    cases[i].package = std::move(packages[i]);
+  int wrong = 0;
+  double largest_share = 0;
+  for (const Trial &trial : trials_of(cases, request)) {
+    const auto divergence = model::check_built(*trial.reference, trial.checked->package, device);
+    largest_share = std::max(largest_share, trial.reference->largest_share());
+    if (!divergence)
+      continue;
+    ++wrong;
+    fmt::print("WRONG {}: {}\n{}\n", trial.checked->problem, divergence->what,
+               to_text(trial.kernel_case));
+  }
+  fmt::print("check {} {}{} seed {}: {} problems, {} kernels, {} wrong, largest error {:.3f} of "
+             "its bound\n",
+             to_string(request.direction), tilefuse::to_string(request.type),
+             request.tf32 ? " as tf32" : "", request.seed, request.count, cases.size(), wrong,
+             largest_share);
+  std::fflush(stdout);
+  return wrong;
+}
+
+} // namespace tilefuse::bench

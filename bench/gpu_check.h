@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random convolutions on matrix instructions, on a device, against the evaluator: small integers
+// bit by bit, reals within what rounding allows, the bytes around every argument untouched.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu_work.h"
+#include "runtime/device.h"
+
+namespace tilefuse::bench {
+
+struct CheckRequest {
+  int count = 0; // problems, each with a schedule of its own
+  std::uint64_t seed = 1;
+  DType type = DType::F16;
+  bool tf32 = false;
+  Direction direction = Direction::Forward;
+};
+
+// Prints what is wrong and a summary; gives how many are. Problems that no matrix instruction
+// computes are drawn again.
+int check_random(const CheckRequest &request, runtime::Device &device);
+
+} // namespace tilefuse::bench

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <utility>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "cost/model.h"
+#include "emit/emitter.h"
+#include "lower/pipeline.h"
+#include "model/pack.h"
+#include "model/split_groups.h"
+#include "nest/expected.h"
+#include "schedule/algorithms.h"
+#include "schedule/core.h"
+#include "schedule/core_forms.h"
+#include "schedule/staging.h"
+#include "search/pick.h"
+
+namespace tilefuse::bench {
+namespace {
+
+using program::Bytes;
+using schedule::Schedule;
+
+constexpr std::int64_t kSampledOutputs = 300;
+constexpr std::int64_t kPeriod = 1048573; // elements after which random values repeat
+constexpr std::string_view kPicked = "picked";
+constexpr std::string_view kWhole = "whole";
+constexpr std::string_view kRanked = "core#";
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+Schedule ranked_core(const nest::Nest &nest, const Target &target, std::size_t place) {
+  std::vector<std::pair<double, Schedule>> ranked;
+  for (Schedule &schedule : schedule::core_schedules(nest, target, false))
+    ranked.emplace_back(cost::predict(nest, schedule, target).seconds, std::move(schedule));
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto &a, const auto &b) { return a.first < b.first; });
+  if (place < 1 || place > ranked.size())
+    throw Error(ErrorCode::Unsupported, "there are not so many");
+  return ranked[place - 1].second;
+}
+
+// Error{Unsupported} where the algorithm does not fit.
+Schedule schedule_of(const nest::Nest &nest, const std::string &name, const Target &target) {
+  if (name == kPicked || name == kWhole || nest.inputs.empty())
+    return search::pick(nest, target);
+  if (name.starts_with(kRanked))
+    return ranked_core(nest, target, std::stoul(name.substr(kRanked.size())));
+  schedule::NamedSchedule named = schedule::named_schedule(name, nest, target);
+  if (!named.schedule)
+    throw Error(ErrorCode::Unsupported, named.refusal);
+  return std::move(*named.schedule);
+}
+
+// Random numbers in [-1, 1), or small whole ones, the same again after kPeriod of them.
+Bytes random_values(std::int64_t elems, DType type, unsigned seed) {
+  std::mt19937 engine(seed);
+  const auto size = static_cast<std::size_t>(size_bytes(type));
+  Bytes bytes(static_cast<std::size_t>(elems) * size);
+  for (std::int64_t i = 0; i < std::min(elems, kPeriod); ++i) {
+    const double real = static_cast<double>(engine()) * 0x1p-31 - 1.0;
+    store_element(bytes.data(), type, i, is_float(type) ? real : std::floor(real * 8));
+  }
+  const std::size_t period = static_cast<std::size_t>(kPeriod) * size;
+  for (std::size_t i = period; i < bytes.size(); i += period)
+    std::memcpy(bytes.data() + i, bytes.data(), std::min(period, bytes.size() - i));
+  return bytes;
+}
+
+std::size_t largest(const Way &way) {
+  std::size_t best = 0;
+  for (std::size_t g = 0; g < way.groups.size(); ++g)
+    if (nest::flops(way.groups[g].group.anchor) > nest::flops(way.groups[best].group.anchor))
+      best = g;
+  return best;
+}
+
+} // namespace
+
+std::string Way::schedule_text() const {
+  if (schedules.empty())
+    return {};
+  const std::size_t main = largest(*this);
+  const Schedule &schedule = schedules[main];
+  std::string text = schedule.name;
+  if (schedule::has_core(schedule)) {
+    const schedule::CoreTile tile = core_tile(groups[main].group.anchor, schedule);
+    text += fmt::format(":{}x{}x{}r{}", tile.rows, tile.columns, tile.depth, schedule.core.ring);
+  }
+  return schedules.size() == 1 ? text : fmt::format("{} x{}", text, schedules.size());
+}
+
+double Way::predicted_seconds(const Target &target) const {
+  double seconds = 0;
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    seconds += cost::predict(groups[g].group.anchor, schedules[g], target).seconds;
+  return seconds;
+}
+
+std::vector<runtime::Launchable *> Way::launches() const {
+  std::vector<runtime::Launchable *> all;
+  for (const auto &launchable : launchables)
+    all.push_back(launchable.get());
+  return all;
+}
+
+Way make_way(Work &work, const std::string &name, const Target &target) {
+  Way way{.name = name, .groups = work.groups};
+  if (name == kPicked)
+    way.groups = model::split_groups(work.groups, work.stored, target, {});
+  const std::unique_ptr<emit::Emitter> emitter = emit::make_emitter(target, nullptr);
+  try {
+    for (const poly::PlacedGroup &placed : way.groups) {
+      way.schedules.push_back(schedule_of(placed.group.anchor, name, target));
+      way.packages.push_back(
+          emitter->emit(lower::lower(placed.group, way.schedules.back(), target), target));
+    }
+  } catch (const Error &error) {
+    way.refusal = error.message();
+    way.packages.clear();
+  }
+  return way;
+}
+
+void build(std::vector<Way *> ways, runtime::Device &device) {
+  std::vector<Package> packages;
+  for (const Way *way : ways)
+    packages.insert(packages.end(), way->packages.begin(), way->packages.end());
+  try {
+    packages = device.build(std::move(packages));
+    auto next = packages.begin();
+    for (Way *way : ways)
+      for (Package &package : way->packages)
+        package = std::move(*next++);
+    return;
+  } catch (const Error &error) {
+    if (ways.size() == 1) {
+      ways[0]->refusal = error.message();
+      ways[0]->packages.clear();
+      return;
+    }
+  }
+  for (Way *way : ways)
+    build({way}, device);
+}
+
+WorkData::WorkData(const Work &work, runtime::Device &device) : work_(work), device_(device) {
+  for (const program::Buffer &buffer : work.stored.buffers) {
+    const std::int64_t bytes = buffer.elems * size_bytes(buffer.type);
+    bytes_.emplace_back();
+    memory_.push_back(device.allocate(std::max<std::int64_t>(1, bytes)));
+    if (buffer.role == program::Role::Temporary)
+      continue;
+    bytes_.back() = random_values(buffer.elems, buffer.type, static_cast<unsigned>(bytes_.size()));
+    device.write({memory_.back().get(), 0, bytes}, bytes_.back());
+  }
+}
+
+runtime::Binding WorkData::binding(program::BufferId id) const {
+  runtime::Memory *memory = memory_[at(program::to_int(id))].get();
+  return {memory, 0, memory->bytes()};
+}
+
+void WorkData::load(Way &way) {
+  way.packed.resize(way.groups.size());
+  for (std::size_t g = 0; g < way.groups.size(); ++g) {
+    const nest::Nest &nest = way.groups[g].group.anchor;
+    std::vector<runtime::Binding> bindings;
+    for (const schedule::KernelArg &arg : kernel_args(nest, way.schedules[g])) {
+      const int slot = arg.slot >= 0 ? arg.slot : nest.inputs[at(arg.packed_input)].slot;
+      const program::BufferId buffer = way.groups[g].buffers[at(slot)];
+      bindings.push_back(binding(buffer));
+      if (arg.slot >= 0)
+        continue;
+      const Bytes packed = model::pack(nest, way.schedules[g], arg.packed_input,
+                                       bytes_[at(program::to_int(buffer))]);
+      const auto size = static_cast<std::int64_t>(packed.size());
+      way.packed[g].push_back(device_.allocate(size));
+      bindings.back() = {way.packed[g].back().get(), 0, size};
+      device_.write(bindings.back(), packed);
+    }
+    way.launchables.push_back(device_.load(way.packages[g], bindings));
+  }
+}
+
+std::optional<std::string> WorkData::check(const Way &way, double &largest_share) {
+  for (std::size_t b = 0; b < work_.stored.buffers.size(); ++b) {
+    const program::Buffer &buffer = work_.stored.buffers[b];
+    const Bytes mark(static_cast<std::size_t>(buffer.elems * size_bytes(buffer.type)),
+                     std::byte{buffer.needs_zero ? std::uint8_t{0} : std::uint8_t{0xff}});
+    if (buffer.role == program::Role::Temporary && !mark.empty())
+      device_.write({memory_[b].get(), 0, static_cast<std::int64_t>(mark.size())}, mark);
+  }
+  device_.launch_all(way.launches());
+  for (const poly::PlacedGroup &placed : work_.groups)
+    if (std::optional<std::string> wrong = compare(placed, largest_share))
+      return wrong;
+  return {};
+}
+
+std::optional<std::string> WorkData::compare(const poly::PlacedGroup &placed,
+                                             double &largest_share) {
+  const nest::Nest &nest = placed.group.anchor;
+  const program::BufferId out = placed.buffers[at(nest.out.slot)];
+  std::vector<std::span<std::byte>> slots;
+  for (const program::BufferId id : placed.buffers)
+    slots.emplace_back(bytes_[at(program::to_int(id))]);
+  const nest::Slot &slot = nest.slots[at(nest.out.slot)];
+  Bytes got(static_cast<std::size_t>(slot.elems * size_bytes(slot.type)));
+  slots[at(nest.out.slot)] = got;
+  const nest::Expected expected(nest, slots);
+  device_.read({binding(out).memory, 0, static_cast<std::int64_t>(got.size())}, got);
+  Random random(1);
+  for (const auto &point : nest::output_points(nest, kSampledOutputs, random)) {
+    const nest::Expectation want = expected.at(point);
+    const double value = load_element(got.data(), slot.type, want.element);
+    const double apart = std::fabs(value - want.value);
+    if (!(apart <= want.bound))
+      return fmt::format("element {} is {}, expected {} within {:.2g}", want.element, value,
+                         want.value, want.bound);
+    if (want.bound > 0)
+      largest_share = std::max(largest_share, apart / want.bound);
+  }
+  return {};
+}
+
+} // namespace tilefuse::bench

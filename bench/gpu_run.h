@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of a Work on a device under several schedules: built, bound to shared buffers of
+// random numbers, timed, their results compared with the evaluator.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gpu_work.h"
+#include "runtime/device.h"
+#include "schedule/schedule.h"
+
+namespace tilefuse::bench {
+
+// One way to compute a Work: `picked` as search decides, `whole` the same without splitting
+// reductions; `core#3` with the third schedule with
+// matrix instructions by predicted time in every kernel that has as many; or a named algorithm.
+struct Way {
+  std::string name;
+  std::string refusal; // why there is none
+  std::vector<poly::PlacedGroup> groups;
+  std::vector<schedule::Schedule> schedules; // by group
+  std::vector<Package> packages;
+  std::vector<std::vector<std::unique_ptr<runtime::Memory>>> packed; // by group
+  std::vector<std::unique_ptr<runtime::Launchable>> launchables;
+  std::vector<double> seconds;
+
+  // "mma:128x128x64r4 x4": the schedule of the largest kernel, and how many kernels there are.
+  std::string schedule_text() const;
+  double predicted_seconds(const Target &target) const;
+  std::vector<runtime::Launchable *> launches() const;
+};
+
+// Buffers between kernels are added to the work's.
+Way make_way(Work &work, const std::string &name, const Target &target);
+// Builds all; a way that cannot be built says so.
+void build(std::vector<Way *> ways, runtime::Device &device);
+
+// Buffers of a Work in device memory; those that are read hold random values.
+class WorkData {
+public:
+  // Both must outlive it.
+  WorkData(const Work &work, runtime::Device &device);
+  void load(Way &way);
+  // Runs it once and compares sampled results: what is wrong, if anything. `largest_share` is
+  // raised to the largest error as a share of its bound.
+  std::optional<std::string> check(const Way &way, double &largest_share);
+
+private:
+  runtime::Binding binding(program::BufferId id) const;
+  std::optional<std::string> compare(const poly::PlacedGroup &placed, double &largest_share);
+
+  const Work &work_;
+  runtime::Device &device_;
+  std::vector<program::Bytes> bytes_;                    // by buffer; of those that are read
+  std::vector<std::unique_ptr<runtime::Memory>> memory_; // by buffer
+};
+
+} // namespace tilefuse::bench
