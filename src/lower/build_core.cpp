@@ -102,7 +102,7 @@ void CoreLoops::take_block_apart() {
   const auto tiles = [](std::int64_t count, std::int64_t tile) {
     return (count + tile - 1) / tile;
   };
-  const ExprRef column = digit(tiles(extent(roles_.channel), tile_.columns));
+  const ExprRef column = digit(tiles(roles_.channel_points, tile_.columns));
   const ExprRef row = digit(tiles(roles_.points, tile_.rows));
   first_column_ = named("first_column", b_.mul(column, integer(tile_.columns)));
   first_row_ = named("first_row", b_.mul(row, integer(tile_.rows)));

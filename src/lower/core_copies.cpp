@@ -74,6 +74,13 @@ StmtRef CoreWalk::advance() const {
   return b.block(std::move(list));
 }
 
+ExprRef CoreWalk::blocks() const {
+  const std::size_t last = counters_.size() - 1;
+  const std::int64_t block = cx_.nest.indices[at(counters_[last].index)].extent;
+  const ExprRef steps = cx_.build.load(values_, cx_.build.integer(static_cast<std::int64_t>(last)));
+  return cx_.build.mul(steps, cx_.build.integer(counters_[last].step / block));
+}
+
 std::vector<ExprRef> CoreWalk::points() const {
   kernel::Builder &b = cx_.build;
   std::vector<ExprRef> all(cx_.nest.indices.size(), b.integer(0));
@@ -88,6 +95,7 @@ CoreSide::CoreSide(Context &context, const schedule::CoreRoles &roles,
     : cx_(context), b_(context.build), roles_(roles), tile_(tile), input_(input),
       side_(core_side_tile(roles, tile, input)),
       each_(core_copy_elems(cx_.nest, cx_.schedule, input)),
+      block_(cx_.nest.indices[at(roles.depth())].extent),
       source_(source_of(cx_.nest, cx_.schedule, input)) {
   if (is_turned())
     digits_.emplace(cx_, roles_, tile_, source_);
@@ -112,7 +120,7 @@ CoreSide::CoreSide(Context &context, const schedule::CoreRoles &roles,
 }
 
 std::int64_t CoreSide::own_points() const {
-  return is_data() ? roles_.points : cx_.nest.indices[at(roles_.channel)].extent;
+  return is_data() ? roles_.points : roles_.channel_points;
 }
 
 ExprRef CoreSide::named(const std::string &name, ExprRef value) {
@@ -155,14 +163,13 @@ std::vector<ExprRef> CoreSide::place_row(ExprRef number, Copy &copy) {
     positions[i] = b_.integer(0);
   if (own_points() % side_.rows != 0)
     copy.exists = b_.scalar(ScalarOp::Lt, {number, b_.integer(own_points())});
-  if (!is_data()) {
-    positions[at(roles_.channel)] = number;
-    return positions;
-  }
+  if (roles_.has_blocks())
+    positions[at(roles_.depths.front())] = b_.div(run_, b_.integer(block_));
+  const std::vector<int> &own = is_data() ? roles_.pixels : roles_.channels;
   ExprRef rest = number;
-  for (auto i = roles_.pixels.rbegin(); i != roles_.pixels.rend(); ++i) {
+  for (auto i = own.rbegin(); i != own.rend(); ++i) {
     const std::int64_t extent = cx_.nest.indices[at(*i)].extent;
-    const bool is_last = i + 1 == roles_.pixels.rend();
+    const bool is_last = i + 1 == own.rend();
     positions[at(*i)] = is_last ? rest : b_.mod(rest, b_.integer(extent));
     rest = b_.div(rest, b_.integer(extent));
   }
@@ -172,7 +179,8 @@ std::vector<ExprRef> CoreSide::place_row(ExprRef number, Copy &copy) {
 // Where a copy at these positions reads; one that does not exist lies outside if anything is
 // checked.
 void CoreSide::locate(Copy &copy, const std::vector<ExprRef> &positions) {
-  copy.from = named("from", b_.add(linear(cx_, flat_, positions), run_));
+  const ExprRef inside = roles_.has_blocks() ? b_.mod(run_, b_.integer(block_)) : run_;
+  copy.from = named("from", b_.add(linear(cx_, flat_, positions), inside));
   for (const nest::Linear &at : checked_) {
     ExprRef subscript = linear(cx_, at, positions);
     if (copy.exists != nullptr)
@@ -287,7 +295,9 @@ StmtRef CoreSide::start(const CoreWalk &walk, ExprRef slot) const {
   std::vector<ExprRef> points = walk.points();
   Moves moves{.depth = points[at(roles_.depth())]};
   points[at(roles_.depth())] = b_.integer(0);
-  if (!has_digits())
+  if (roles_.has_blocks())
+    points[at(roles_.depths.front())] = walk.blocks();
+  else if (!has_digits())
     points[at(digits_ ? digits_->fastest() : roles_.depth())] = moves.depth;
   moves.offset = let("moved", linear(cx_, without_constant(flat_), points));
   moves.buffer = let("buffer", b_.mul(slot, b_.integer(buffer_elems())));

@@ -21,8 +21,11 @@ public:
   kernel::StmtRef start() const;
   // To the next step.
   kernel::StmtRef advance() const;
-  // The first point of the current step by index; 0 for output indices.
+  // The first point of the current step by index; 0 for output indices. Of a depth that is a number
+  // of several indices: the number at its last index.
   std::vector<kernel::ExprRef> points() const;
+  // The first block of the current step, of a depth in blocks.
+  kernel::ExprRef blocks() const;
 
 private:
   struct Counter {
@@ -89,7 +92,8 @@ private:
   const schedule::CoreTile &tile_;
   const int input_;
   const schedule::CoreSideTile side_;
-  const std::int64_t each_; // elements of a copy
+  const std::int64_t each_;  // elements of a copy
+  const std::int64_t block_; // points of a depth that lies in blocks
   const schedule::Source source_;
   std::optional<CoreDigits> digits_;  // of a turned side
   nest::Linear flat_;                 // element by index

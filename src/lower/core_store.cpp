@@ -68,7 +68,7 @@ ExprRef CoreStore::place_pixel(ExprRef row) {
 
 // Channels of a run that exist: all or none where runs divide the channels. Null: all.
 ExprRef CoreStore::valid_channels(ExprRef pixel, ExprRef channel) {
-  const std::int64_t channels = cx_.nest.indices[at(roles_.channel)].extent;
+  const std::int64_t channels = roles_.channel_points;
   ExprRef exists = nullptr;
   if (roles_.points % tile_.rows != 0)
     exists = b_.scalar(ScalarOp::Lt, {pixel, integer(roles_.points)});
@@ -85,7 +85,14 @@ ExprRef CoreStore::valid_channels(ExprRef pixel, ExprRef channel) {
 // `vec` neighbouring channels of a pixel, from a column of the warp's tile on.
 void CoreStore::store_run(ExprRef pixel, ExprRef column, ExprRef acc) {
   const ExprRef channel = named("channel", b_.add(warp_.first_column, column));
-  cx_.origin[at(roles_.channel)] = channel;
+  ExprRef rest = channel;
+  for (auto i = roles_.channels.rbegin(); i != roles_.channels.rend(); ++i) {
+    const bool is_last = i + 1 == roles_.channels.rend();
+    const ExprRef extent = integer(cx_.nest.indices[at(*i)].extent);
+    cx_.origin[at(*i)] =
+        is_last ? rest : named("c_" + cx_.nest.indices[at(*i)].name, b_.mod(rest, extent));
+    rest = is_last ? rest : b_.div(rest, extent);
+  }
   const nest::Linear out = nest::flat(cx_.nest.out, cx_.nest.indices.size());
   const auto out_slot = at(cx_.nest.out.slot);
   const ExprRef valid = valid_channels(pixel, channel);

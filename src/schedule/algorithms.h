@@ -16,6 +16,7 @@
 //   cpu            vector lanes over channels, register blocking, packed filter
 //   mma            matrix instructions on swizzled tiles (schedule/core.h)
 //   mma_tf32       the same, f32 operands rounded to tf32
+//   mma_nchw32     the same for channels in blocks of 32 bytes, as MegEngine has it
 //   wgmma          matrix instructions of four warps, fed by tensor copies (schedule/wgmma.h)
 //   wgmma_tf32     the same, f32 operands rounded to tf32
 #pragma once

@@ -77,6 +77,21 @@ Reason wrong_columns(const Schedule &schedule, const CoreRoles &roles, const Cor
   return {};
 }
 
+// A step takes whole blocks of the depth, and a run of channels does not leave its block.
+Reason wrong_blocks(const Nest &nest, const Schedule &schedule, const CoreRoles &roles) {
+  const std::int64_t block = extent(nest, roles.depth());
+  const std::int64_t depth = schedule.splits[at(roles.depth())].tile;
+  const std::int64_t vec = schedule.splits[at(roles.channel)].vec;
+  if (roles.has_blocks() && depth % block != 0)
+    return fmt::format("a step of {} is not whole blocks of {}", depth, block);
+  if (roles.has_blocks() && is_packed(schedule.fills[at(roles.filter)]))
+    return "a filter that lies in blocks is packed";
+  if (roles.channels.size() > 1 && extent(nest, roles.channel) % vec != 0)
+    return fmt::format("blocks of {} channels are not runs of {}", extent(nest, roles.channel),
+                       vec);
+  return {};
+}
+
 Reason wrong_tile(const Nest &nest, const Schedule &schedule) {
   const Core &core = schedule.core;
   const CoreTile tile = core_tile(nest, schedule);
@@ -169,7 +184,7 @@ std::int64_t core_local_bytes(const Nest &nest, const Schedule &schedule) {
 std::int64_t core_blocks(const Nest &nest, const Schedule &schedule) {
   const CoreRoles roles = core_roles(nest, schedule);
   const CoreTile tile = core_tile(nest, schedule);
-  std::int64_t count = up(roles.points, tile.rows) * up(extent(nest, roles.channel), tile.columns);
+  std::int64_t count = up(roles.points, tile.rows) * up(roles.channel_points, tile.columns);
   for (int i : roles.grid)
     count *= extent(nest, i);
   if (schedule.core.blocks > 0)
@@ -224,6 +239,8 @@ std::optional<std::string> wrong_core(const Nest &nest, const Schedule &schedule
   if (schedule.core.blocks != 0)
     return "blocks share tiles of wgmma alone";
   if (Reason reason = wrong_tile(nest, schedule))
+    return reason;
+  if (Reason reason = wrong_blocks(nest, schedule, roles))
     return reason;
   for (const int input : {roles.data, roles.filter})
     if (Reason reason = wrong_copies(nest, schedule, input))

@@ -8,6 +8,10 @@
 // points of the depth; the other reduced indices are walked inside it, so that neighbouring taps
 // find their data in a cache. Output indices that move both inputs or neither are grid positions.
 //
+// Channels and depth may lie in blocks (NCHW32: 32 channels of a pixel are neighbours). Several
+// channel indices are taken as one number, the last contiguous in the result. So is the depth with
+// the blocks around it, where the step's tile is a multiple of a block.
+//
 // A side lies straight in memory when the depth index is contiguous in it, turned when its own
 // index is: the channel of a filter (an input gradient reads its filter so), the pixel of data.
 // Where no side is straight (a filter gradient: errors and images lie by channels, and pixels are
@@ -43,16 +47,20 @@ struct CoreRoles {
   int filter = 1;
   bool data_turned = false;
   bool filter_turned = false;
-  int channel = 0;               // output index
-  std::vector<int> pixels;       // output indices, slowest first; one where the data is turned
-  std::vector<int> grid;         // the other output indices
-  std::vector<int> depths;       // reduced indices, slowest first: one unless both are turned
-  std::vector<int> walked;       // the other reduced indices, slowest first
-  std::int64_t points = 1;       // of all pixel indices
+  int channel = 0;           // output index: the last of `channels`
+  std::vector<int> channels; // output indices, slowest first; one where the filter is turned
+  std::vector<int> pixels;   // output indices, slowest first; one where the data is turned
+  std::vector<int> grid;     // the other output indices
+  std::vector<int> depths;   // reduced indices, slowest first: one, its blocks and it, or all
+  std::vector<int> walked;   // the other reduced indices, slowest first
+  std::int64_t points = 1;   // of all pixel indices
+  std::int64_t channel_points = 1;
   std::int64_t depth_points = 1; // of all depth indices
   // The index whose tile is a step's depth.
   int depth() const { return depths.back(); }
   bool is_turned(int input) const { return input == data ? data_turned : filter_turned; }
+  // The depth is blocks around an index that is contiguous, not points that copies take apart.
+  bool has_blocks() const { return depths.size() == 2 && !(data_turned && filter_turned); }
   // The index along which an input is contiguous.
   int contiguous(int input) const {
     return !is_turned(input) ? depth() : (input == data ? pixels.back() : channel);

@@ -16,6 +16,8 @@ using nest::Nest;
 
 constexpr std::string_view kPlain = "mma";
 constexpr std::string_view kTf32 = "mma_tf32";
+constexpr std::string_view kBlocks = "mma_nchw32";
+constexpr std::int64_t kBlockBytes = 32;
 
 struct Sizes {
   std::int64_t rows, columns, warp_rows, warp_columns;
@@ -57,7 +59,7 @@ Schedule core_schedule(const Nest &nest, const CoreOp &op, std::string_view name
                    [&](int a, int b) { return out.coeff[at(a)] > out.coeff[at(b)]; });
   const nest::Linear in = nest::flat(nest.inputs[0], nest.indices.size());
   CoreRoles roles = core_roles(nest, schedule);
-  if (roles.depths.size() == 1) {
+  if (roles.depths.size() == 1 || roles.has_blocks()) {
     schedule.order.erase(std::find(schedule.order.begin(), schedule.order.end(), roles.depth()));
     schedule.order.push_back(roles.depth());
   } else { // pixels in the order of memory
@@ -69,7 +71,7 @@ Schedule core_schedule(const Nest &nest, const CoreOp &op, std::string_view name
   channel.tile = sizes.columns;
   channel.vec = roles.filter_turned ? kExchangeVec : sizes.columns / sizes.warp_columns / 8;
   schedule.splits[at(roles.depth())].tile = row_bytes / size_bytes(op.a.type);
-  if (nest.inputs[at(roles.filter)].constant && !roles.filter_turned)
+  if (nest.inputs[at(roles.filter)].constant && !roles.filter_turned && !roles.has_blocks())
     schedule.fills[at(roles.filter)] = Fill::Packed;
   return schedule;
 }
@@ -79,8 +81,7 @@ Schedule core_schedule(const Nest &nest, const CoreOp &op, std::string_view name
 bool wastes(const Nest &nest, const Schedule &schedule) {
   const CoreRoles roles = core_roles(nest, schedule);
   const CoreTile tile = core_tile(nest, schedule);
-  const std::int64_t channels = nest.indices[at(roles.channel)].extent;
-  const bool half_empty = tile.columns > 32 && tile.columns >= 2 * channels;
+  const bool half_empty = tile.columns > 32 && tile.columns >= 2 * roles.channel_points;
   return half_empty || (tile.row_bytes() > 32 && tile.depth >= 2 * roles.depth_points);
 }
 
@@ -103,11 +104,40 @@ std::vector<Schedule> core_schedules(const Nest &nest, const Target &target, boo
   return found;
 }
 
-bool is_core_algorithm(std::string_view name) { return name == kPlain || name == kTf32; }
+bool is_core_algorithm(std::string_view name) {
+  return name == kPlain || name == kTf32 || name == kBlocks;
+}
+
+namespace {
+
+// The schedules of the source: 128 or 64 channels by 128 pixels, steps of two blocks, two of them
+// in flight.
+NamedSchedule blocks_schedule(const Nest &nest, const Target &target) {
+  const CoreOp *op = core_op_for(nest, false);
+  const CoreRoles roles = core_roles(nest, scalar_schedule(nest));
+  const std::int64_t block = nest.indices[at(roles.depth())].extent;
+  if (op == nullptr || !roles.has_blocks() || block * size_bytes(op->a.type) != kBlockBytes)
+    return {{},
+            fmt::format("{} does not fit: its channels do not lie in blocks of {} bytes", kBlocks,
+                        kBlockBytes)};
+  std::string reason;
+  for (const Sizes &sizes : {Sizes{128, 128, 2, 2}, Sizes{128, 64, 2, 2}, Sizes{64, 32, 2, 1}}) {
+    Schedule schedule = core_schedule(nest, *op, kBlocks, sizes, 2 * kBlockBytes, 2);
+    const std::optional<std::string> wrong = illegal(nest, schedule, target);
+    if (!wrong && !wastes(nest, schedule))
+      return {std::move(schedule), {}};
+    reason = wrong.value_or("every tile is mostly empty");
+  }
+  return {{}, fmt::format("{} does not fit: {}", kBlocks, reason)};
+}
+
+} // namespace
 
 NamedSchedule named_core_schedule(std::string_view name, const Nest &nest, const Target &target) {
   if (const std::optional<std::string> reason = no_core_roles(nest))
     return {{}, fmt::format("{} does not fit: {}", name, *reason)};
+  if (name == kBlocks)
+    return blocks_schedule(nest, target);
   const CoreOp *op = core_op_for(nest, name == kTf32);
   if (op == nullptr)
     return {{}, fmt::format("{} does not fit: no instruction multiplies its types", name)};

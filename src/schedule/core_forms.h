@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implicit GEMM on matrix instructions at the sizes worth trying: `mma`, and `mma_tf32`, which
-// rounds f32 operands to tf32 and is therefore never chosen unless asked for by name.
+// Implicit GEMM on matrix instructions at the sizes worth trying: `mma`; `mma_tf32`, which rounds
+// f32 operands to tf32 and is therefore never chosen unless asked for by name; and `mma_nchw32`,
+// the kernel of MegEngine's article for channels in blocks of 32 bytes.
 #pragma once
 
 #include <string_view>

@@ -10,7 +10,8 @@ namespace {
 
 using nest::Nest;
 
-constexpr std::int64_t kTurnedBytes = 2; // of an element that ldmatrix can turn
+constexpr std::int64_t kTurnedBytes = 2;  // of an element that ldmatrix can turn
+constexpr std::int64_t kLongestRow = 128; // bytes of a step's depth
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -18,6 +19,7 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 struct Sides {
   Roles roles;
   int depth = -1; // contiguous in what is not turned; -1: all reduced indices
+  int block = -1; // of `depth`, where it lies in blocks
   int pixel = -1; // contiguous in data that is turned
   bool filter_turned = false;
 };
@@ -34,6 +36,32 @@ int first_contiguous(const nest::Operand &operand, const std::vector<int> &indic
   return found == indices.end() ? -1 : *found;
 }
 
+bool is_checked(const nest::Operand &operand, int index) {
+  return std::any_of(operand.dims.begin(), operand.dims.end(), [&](const nest::Dim &dim) {
+    return dim.guarded && dim.at.coeff[at(index)] != 0;
+  });
+}
+
+// The index of the blocks that `depth` lies in, both inputs straight and in place: it moves both
+// and no subscript that is checked. -1: none.
+int block_of(const Nest &nest, const Roles &roles, int depth) {
+  const nest::Operand &data = nest.inputs[at(roles.data)];
+  const nest::Operand &filter = nest.inputs[at(roles.filter)];
+  const std::int64_t elems = nest.indices[at(depth)].extent;
+  if ((elems & (elems - 1)) != 0 ||
+      elems * size_bytes(nest.slots[at(data.slot)].type) >= kLongestRow)
+    return -1;
+  for (int i : roles.depth) {
+    const auto moves = [&](const nest::Operand &operand) {
+      return nest::flat(operand, nest.indices.size()).coeff[at(i)] != 0;
+    };
+    if (i != depth && nest.indices[at(i)].extent > 1 && moves(data) && moves(filter) &&
+        is_contiguous(filter, depth) && !is_checked(data, i) && !is_checked(filter, i))
+      return i;
+  }
+  return -1;
+}
+
 std::optional<Sides> sides_of(const Nest &nest, Roles roles) {
   const nest::Operand &data = nest.inputs[at(roles.data)];
   const nest::Operand &filter = nest.inputs[at(roles.filter)];
@@ -42,8 +70,10 @@ std::optional<Sides> sides_of(const Nest &nest, Roles roles) {
     reduced.push_back(i);
   // A filter that is constant can be packed to lie straight along any index.
   for (int i : reduced)
-    if (is_contiguous(data, i) && (filter.constant || is_contiguous(filter, i)))
-      return Sides{.roles = std::move(roles), .depth = i};
+    if (is_contiguous(data, i) && (filter.constant || is_contiguous(filter, i))) {
+      const int block = block_of(nest, roles, i);
+      return Sides{.roles = std::move(roles), .depth = i, .block = block};
+    }
   if (!can_turn(nest) || reduced.empty())
     return {};
   Sides sides{.pixel = first_contiguous(data, roles.pixels)};
@@ -123,19 +153,30 @@ CoreRoles core_roles(const Nest &nest, const Schedule &schedule) {
     const bool moves = std::find(roles.pixels.begin(), roles.pixels.end(), i) != roles.pixels.end();
     return result.data_turned ? i == sides->pixel : moves;
   };
+  result.channels.assign(roles.channels.rbegin(), roles.channels.rend());
+  if (result.filter_turned)
+    result.channels = {result.channel};
+  for (int i : result.channels)
+    result.channel_points *= nest.indices[at(i)].extent;
+  const auto is_channel = [&](int i) {
+    return std::find(result.channels.begin(), result.channels.end(), i) != result.channels.end();
+  };
   for (int i : schedule.order) {
     const std::int64_t extent = nest.indices[at(i)].extent;
     if (i >= nest.output_indices) {
-      const bool is_depth = sides->depth < 0 || i == sides->depth;
+      const bool is_depth = sides->depth < 0 || i == sides->depth || i == sides->block;
       (is_depth ? result.depths : result.walked).push_back(i);
       result.depth_points *= is_depth ? extent : 1;
     } else if (is_pixel(i)) {
       result.pixels.push_back(i);
       result.points *= extent;
-    } else if (i != result.channel) {
+    } else if (!is_channel(i)) {
       result.grid.push_back(i);
     }
   }
+  // Blocks stand before what they are made of, whatever the order of the loops.
+  if (sides->block >= 0)
+    result.depths = {sides->block, sides->depth};
   return result;
 }
 

@@ -110,6 +110,59 @@ TEST(Core, NothingIsDividedInTheMainLoop) {
   EXPECT_EQ(counts.divisions, 0);
 }
 
+// MegEngine's layout: [n][c / 32][y][x][32], filter [c / 32][r][s][m][32], scales per channel.
+poly::Group nchw32(int n, int blocks, int size, int out_blocks, int taps) {
+  const int pad = taps / 2;
+  const int channels = 32 * out_blocks;
+  return {nest::parse_nest(fmt::format(
+      "nest conv {{\n  index n {0}, mo {3}, y {2}, x {2}, mi 32 | co {1}, r {4}, s {4}, ci 32\n"
+      "  slot 0 i8 {5}, 1 i8 {6}, 2 i8 {7}, 3 f32 {8}\n  acc i32 = sum mul\n"
+      "  in 0 + 0 [n:{0}*{9}, co:{1}*{10}, y + r - {11}:{2}?*{12}, x + s - {11}:{2}?*32, ci:32*1]\n"
+      "  in 1 + 0 const [co:{1}*{13}, r:{4}*{14}, s:{4}*{15}, 32*mo + mi:{8}*32, ci:32*1]\n"
+      "  out 2 + 0 [n:{0}*{16}, mo:{3}*{10}, y:{2}*{12}, x:{2}*32, mi:32*1]\n"
+      "  extra 3 + 0 const [32*mo + mi:{8}*1]\n"
+      "  post i8(max(min(round(f32(acc) * $0), 127), -128))\n}}\n",
+      n, blocks, size, out_blocks, taps, n * blocks * size * size * 32,
+      blocks * taps * taps * channels * 32, n * out_blocks * size * size * 32, channels,
+      blocks * size * size * 32, size * size * 32, pad, size * 32, taps * taps * channels * 32,
+      taps * channels * 32, channels * 32, out_blocks * size * size * 32))};
+}
+
+TEST(Core, ChannelsInBlocksOf32) {
+  const Target target = sm80();
+  int checked = 0;
+  for (const poly::Group &group :
+       {nchw32(2, 3, 7, 2, 3), nchw32(1, 1, 6, 3, 1), nchw32(3, 4, 5, 1, 5)}) {
+    const auto all = schedule::core_schedules(group.anchor, target, false);
+    ASSERT_FALSE(all.empty());
+    for (std::size_t i = 0; i < all.size(); i += 7) {
+      const KernelCase kernel_case{.group = group, .schedule = all[i], .target = target, .seed = 3};
+      const auto divergence = check_simulated(Reference(kernel_case));
+      EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << "\n"
+                               << to_text(kernel_case);
+      EXPECT_EQ(bank_conflicts(counts_of(group, all[i], target)), "");
+      ++checked;
+    }
+  }
+  EXPECT_GE(checked, 8);
+}
+
+// The source's own kernel: taps inside blocks of channels, two steps in flight, no filter packed.
+TEST(Core, TheSourcesKernelIsANamedAlgorithm) {
+  const Target target = sm80();
+  const poly::Group group = nchw32(2, 4, 14, 4, 3);
+  const auto named = schedule::named_core_schedule("mma_nchw32", group.anchor, target);
+  ASSERT_TRUE(named.schedule) << named.refusal;
+  EXPECT_EQ(to_text(group.anchor, *named.schedule),
+            "schedule mma_nchw32 workitem\n"
+            "  tile   n:1 mo:1 y:1 x:1 mi:128 ci:64\n"
+            "  vec    mi:8\n"
+            "  core   m16n8k32.s8.s32 rows 128 warps 2 2 ring 2\n"
+            "  loop   n mo y x mi co r s ci\n");
+  EXPECT_EQ(schedule::named_core_schedule("mma_nchw32", group_of({}).anchor, target).refusal,
+            "mma_nchw32 does not fit: its channels do not lie in blocks of 32 bytes");
+}
+
 TEST(Core, RefusalsSayWhy) {
   const Target target = sm80();
   const auto refusal = [&](const poly::Group &group, std::string_view name) {
