@@ -43,6 +43,7 @@ struct Options {
   std::vector<std::string> ways = {"picked"};
   std::vector<std::string> only;
   bool graph = false;
+  bool blocks = false;
   int check = 0;
   std::uint64_t seed = 1;
 };
@@ -83,7 +84,8 @@ ConvProblem problem_of(const Layer &layer, const Options &options) {
           .stride = layer.stride,
           .pad = layer.pad,
           .type = type_of(options.type),
-          .epilogue = epilogue_of(options.epilogue)};
+          .epilogue = epilogue_of(options.epilogue),
+          .in_blocks = options.blocks};
 }
 
 struct LayerJob {
@@ -171,8 +173,9 @@ void measure(LayerJob &job, const Options &options, runtime::Device &device, Clo
 }
 
 void time_layers(const Options &options, runtime::Device &device) {
-  fmt::print("# {}, {}, {}, {}, {}\n", device.name(), device.target().name, options.type,
-             options.epilogue, options.graph ? "in a graph" : "cache flushed");
+  fmt::print("# {}, {}, {}, {}, {}\n", device.name(), device.target().name,
+             options.type + (options.blocks ? " in blocks" : ""), options.epilogue,
+             options.graph ? "in a graph" : "cache flushed");
   fmt::print("layer,batch,direction,way,schedule,us,p10_us,p90_us,tflops,predicted_us,error\n");
   std::vector<LayerJob> jobs;
   for (const Layer &layer : layers_of("resnet50")) {
@@ -180,6 +183,8 @@ void time_layers(const Options &options, runtime::Device &device) {
         std::find(options.only.begin(), options.only.end(), layer.name) == options.only.end())
       continue;
     const ConvProblem problem = problem_of(layer, options);
+    if (options.blocks && layer.channels % 32 != 0)
+      continue;
     jobs.push_back({problem, work_of(problem, direction_of(options.direction)), {}});
     for (const std::string &way : options.ways)
       jobs.back().ways.push_back(make_way(jobs.back().work, way, device.target()));
@@ -206,6 +211,7 @@ int run(int argc, char **argv) {
   app.add_option("--ways", options.ways, "picked, core#1, mma, igemm, …")->delimiter(',');
   app.add_option("--only", options.only, "layers")->delimiter(',');
   app.add_flag("--graph", options.graph, "many launches in a graph, nothing flushed");
+  app.add_flag("--blocks", options.blocks, "channels in blocks of 32 (NCHW32), i8 only");
   app.add_option("--check", options.check, "check so many random convolutions instead");
   app.add_option("--seed", options.seed);
   CLI11_PARSE(app, argc, argv);

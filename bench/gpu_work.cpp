@@ -5,6 +5,7 @@
 
 #include <string_view>
 
+#include "base/error.h"
 #include "model/compile.h"
 #include "program/gradient.h"
 
@@ -59,6 +60,30 @@ std::string program_text(const ConvProblem &p, bool constant_filter) {
                      epilogue_text(p, out));
 }
 
+// Channels in blocks: I[n][c / 32][y][x][32], K[c / 32][r][s][m][32], scales per channel.
+std::string blocked_text(const ConvProblem &p) {
+  constexpr std::int64_t kBlock = 32;
+  if (p.type != DType::I8 || p.channels % kBlock != 0 || p.outputs % kBlock != 0)
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("{}: blocks of {} channels of i8 only", to_text(p), kBlock));
+  const std::int64_t in = p.channels / kBlock, out = p.outputs / kBlock;
+  const auto along = [&](const char *point, const char *tap) {
+    return fmt::format("{}*{} + {}*{} - {}", p.stride, point, p.dilation, tap, p.pad);
+  };
+  const std::string shape =
+      fmt::format("[{}, {}, {}, {}, {}]", p.batch, out, p.out_height(), p.out_width(), kBlock);
+  return fmt::format(
+      "program \"conv\" {{\n  input %0 \"I\" : i8[{0}, {1}, {2}, {3}, {4}]\n"
+      "  const %1 \"K\" : i8[{1}, {5}, {6}, {7}, {4}]\n"
+      "  %2 \"T\" : i32{8} = sum[n, mo, y, x, mi, co, r, s, ci](%0[n, co, {9}, {10}, ci] * "
+      "%1[co, r, s, {4}*mo + mi, ci]) -> [n, mo, y, x, mi] from \"bench\"\n"
+      "  const %3 \"scale\" : f32[{11}, 1, 1, {4}]\n"
+      "  %4 \"O\" : i8{8} = map[%2, %3](i8(max(min(round(f32($0) * $1), 127), {12}))) from "
+      "\"bench\"\n  output %4\n}}\n",
+      p.batch, in, p.height, p.width, kBlock, p.taps_y, p.taps_x, p.outputs, shape, along("y", "r"),
+      along("x", "s"), out, p.epilogue == Epilogue::Plain ? -128 : 0);
+}
+
 } // namespace
 
 double ConvProblem::flops() const {
@@ -86,7 +111,8 @@ std::string to_string(Direction direction) {
 
 Work work_of(const ConvProblem &problem, Direction direction) {
   const bool is_forward = direction == Direction::Forward;
-  program::Program program = program::parse_program(program_text(problem, is_forward));
+  program::Program program = program::parse_program(
+      problem.in_blocks ? blocked_text(problem) : program_text(problem, is_forward));
   if (!is_forward) {
     const std::size_t by = direction == Direction::InputGradient ? 0 : 1;
     program = program::gradient(program, {.by = {program.inputs[by]}});

@@ -26,6 +26,7 @@ struct ConvProblem {
   std::int64_t stride = 1, dilation = 1, pad = 0;
   DType type = DType::F16;
   Epilogue epilogue = Epilogue::Plain;
+  bool in_blocks = false; // channels in blocks of 32 outside the pixels; 8-bit forward only
 
   std::int64_t out_height() const {
     return (height + 2 * pad - dilation * (taps_y - 1) - 1) / stride + 1;
