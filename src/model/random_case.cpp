@@ -2,7 +2,9 @@
 #include "model/random_case.h"
 
 #include "model/random_nest.h"
+#include "model/random_product.h"
 #include "search/sample.h"
+#include "search/sample_core.h"
 
 namespace tilefuse::model {
 namespace {
@@ -43,6 +45,28 @@ KernelCase draw_case(const Tapes &tapes, LaneKind lanes) {
   Random schedules(tapes.schedule);
   const Target target = random_target(schedules, lanes);
   return draw_case(tapes, target, schedules);
+}
+
+std::optional<KernelCase> draw_core_case(const Tapes &tapes) {
+  Random nests(tapes.nest);
+  Random schedules(tapes.schedule);
+  Target target{.name = "fuzz_cores", .backend = "cuda", .isa = "sm_80"};
+  target.lanes = LaneKind::WorkItem;
+  target.vector_f32 = target.warp = 32;
+  target.local_banks = 32;
+  target.sector_bytes = 32;
+  target.max_group = 1024;
+  target.local_bytes = 160 << 10;
+  target.fp16_storage = true;
+  KernelCase drawn{.group = {random_product(nests)}, .target = target, .seed = tapes.data};
+  const auto schedule = search::sample_core(drawn.group.anchor, target, schedules);
+  if (!schedule)
+    return {};
+  drawn.schedule = *schedule;
+  // Reals that are rounded to tf32 have no bound.
+  if (tapes.data % 2 == 1 && !schedule->core.op->tf32)
+    drawn.values = Values::Reals;
+  return drawn;
 }
 
 } // namespace tilefuse::model

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/random.h"
@@ -25,5 +26,9 @@ Target random_target(Random &random, LaneKind lanes);
 // The scalar schedule where the sampler finds none.
 KernelCase draw_case(const Tapes &tapes, const Target &target);
 KernelCase draw_case(const Tapes &tapes, LaneKind lanes);
+
+// A nest that matrix instructions compute under a random schedule of them, on a device with tensor
+// cores that exists in the simulator alone; nothing where the sampler finds none.
+std::optional<KernelCase> draw_core_case(const Tapes &tapes);
 
 } // namespace tilefuse::model

@@ -44,8 +44,19 @@ constexpr std::array kRings = {4, 3, 2};
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-Schedule core_schedule(const Nest &nest, const CoreOp &op, std::string_view name,
-                       const Sizes &sizes, std::int64_t row_bytes, int ring) {
+// Wider rows than the depth fills copy nothing but padding; so do wider tiles than there are
+// channels.
+bool wastes(const Nest &nest, const Schedule &schedule) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  const CoreTile tile = core_tile(nest, schedule);
+  const bool half_empty = tile.columns > 32 && tile.columns >= 2 * roles.channel_points;
+  return half_empty || (tile.row_bytes() > 32 && tile.depth >= 2 * roles.depth_points);
+}
+
+} // namespace
+
+Schedule core_form(const Nest &nest, const CoreOp &op, std::string_view name,
+                   const CoreSizes &sizes) {
   Schedule schedule = scalar_schedule(nest);
   schedule.name = name;
   schedule.lanes = LaneKind::WorkItem;
@@ -53,7 +64,7 @@ Schedule core_schedule(const Nest &nest, const CoreOp &op, std::string_view name
                    .rows = sizes.rows,
                    .warp_rows = sizes.warp_rows,
                    .warp_columns = sizes.warp_columns,
-                   .ring = ring};
+                   .ring = sizes.ring};
   const nest::Linear out = nest::flat(nest.out, nest.indices.size());
   std::stable_sort(schedule.order.begin(), schedule.order.begin() + nest.output_indices,
                    [&](int a, int b) { return out.coeff[at(a)] > out.coeff[at(b)]; });
@@ -70,22 +81,11 @@ Schedule core_schedule(const Nest &nest, const CoreOp &op, std::string_view name
   Split &channel = schedule.splits[at(roles.channel)];
   channel.tile = sizes.columns;
   channel.vec = roles.filter_turned ? kExchangeVec : sizes.columns / sizes.warp_columns / 8;
-  schedule.splits[at(roles.depth())].tile = row_bytes / size_bytes(op.a.type);
+  schedule.splits[at(roles.depth())].tile = sizes.row_bytes / size_bytes(op.a.type);
   if (nest.inputs[at(roles.filter)].constant && !roles.filter_turned && !roles.has_blocks())
     schedule.fills[at(roles.filter)] = Fill::Packed;
   return schedule;
 }
-
-// Wider rows than the depth fills copy nothing but padding; so do wider tiles than there are
-// channels.
-bool wastes(const Nest &nest, const Schedule &schedule) {
-  const CoreRoles roles = core_roles(nest, schedule);
-  const CoreTile tile = core_tile(nest, schedule);
-  const bool half_empty = tile.columns > 32 && tile.columns >= 2 * roles.channel_points;
-  return half_empty || (tile.row_bytes() > 32 && tile.depth >= 2 * roles.depth_points);
-}
-
-} // namespace
 
 std::vector<Schedule> core_schedules(const Nest &nest, const Target &target, bool tf32) {
   std::vector<Schedule> found;
@@ -97,7 +97,9 @@ std::vector<Schedule> core_schedules(const Nest &nest, const Target &target, boo
   for (const Sizes &sizes : kSizes)
     for (const std::int64_t row_bytes : kRowBytes)
       for (const int ring : kRings) {
-        Schedule schedule = core_schedule(nest, *op, tf32 ? kTf32 : kPlain, sizes, row_bytes, ring);
+        Schedule schedule = core_form(
+            nest, *op, tf32 ? kTf32 : kPlain,
+            {sizes.rows, sizes.columns, sizes.warp_rows, sizes.warp_columns, row_bytes, ring});
         if (!illegal(nest, schedule, target) && !wastes(nest, schedule))
           found.push_back(std::move(schedule));
       }
@@ -121,8 +123,9 @@ NamedSchedule blocks_schedule(const Nest &nest, const Target &target) {
             fmt::format("{} does not fit: its channels do not lie in blocks of {} bytes", kBlocks,
                         kBlockBytes)};
   std::string reason;
-  for (const Sizes &sizes : {Sizes{128, 128, 2, 2}, Sizes{128, 64, 2, 2}, Sizes{64, 32, 2, 1}}) {
-    Schedule schedule = core_schedule(nest, *op, kBlocks, sizes, 2 * kBlockBytes, 2);
+  for (const CoreSizes &sizes :
+       {CoreSizes{128, 128, 2, 2}, CoreSizes{128, 64, 2, 2}, CoreSizes{64, 32, 2, 1}}) {
+    Schedule schedule = core_form(nest, *op, kBlocks, sizes);
     const std::optional<std::string> wrong = illegal(nest, schedule, target);
     if (!wrong && !wastes(nest, schedule))
       return {std::move(schedule), {}};
@@ -144,7 +147,9 @@ NamedSchedule named_core_schedule(std::string_view name, const Nest &nest, const
   const std::vector<Schedule> all = core_schedules(nest, target, name == kTf32);
   if (all.empty()) {
     const Schedule last =
-        core_schedule(nest, *op, name, kSizes.back(), kRowBytes.back(), kRings.back());
+        core_form(nest, *op, name,
+                  {kSizes.back().rows, kSizes.back().columns, kSizes.back().warp_rows,
+                   kSizes.back().warp_columns, kRowBytes.back(), kRings.back()});
     return {{},
             fmt::format("{} does not fit: {}", name,
                         illegal(nest, last, target).value_or("every tile is mostly empty"))};

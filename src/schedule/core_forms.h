@@ -8,8 +8,20 @@
 #include <vector>
 
 #include "schedule/algorithms.h"
+#include "schedule/core.h"
 
 namespace tilefuse::schedule {
+
+// Of a block's tile: warps, bytes of a step's depth, buffers of the ring.
+struct CoreSizes {
+  std::int64_t rows = 0, columns = 0, warp_rows = 1, warp_columns = 1;
+  std::int64_t row_bytes = 64;
+  int ring = 2;
+};
+
+// The form at these sizes; not checked for legality. Requires no_core_roles to give no reason.
+Schedule core_form(const nest::Nest &nest, const CoreOp &op, std::string_view name,
+                   const CoreSizes &sizes);
 
 // Legal schedules, larger tiles first.
 std::vector<Schedule> core_schedules(const nest::Nest &nest, const Target &target, bool tf32);

@@ -29,6 +29,7 @@ using model::Tapes;
 constexpr std::size_t kNestTape = 64;
 constexpr std::size_t kScheduleTape = 48;
 constexpr std::uint32_t kOpenclShare = 5;
+constexpr std::uint32_t kCoreShare = 5;
 
 Tape draw_tape(std::size_t count) {
   const auto number =
@@ -82,6 +83,16 @@ RC_GTEST_PROP(Fuzz, VectorsSimulated, ()) {
 
 RC_GTEST_PROP(Fuzz, WorkItemsSimulated, ()) {
   check_simulated(model::draw_case(draw_tapes(), LaneKind::WorkItem));
+}
+
+// A case takes long to simulate, so that only one of kCoreShare runs.
+RC_GTEST_PROP(Fuzz, MatrixInstructionsSimulated, ()) {
+  const std::uint32_t turn = draw_tape(1).front() % kCoreShare;
+  const Tapes tapes = draw_tapes();
+  if (turn != 0)
+    return;
+  if (const std::optional<KernelCase> drawn = model::draw_core_case(tapes))
+    check_simulated(*drawn);
 }
 
 RC_GTEST_PROP(Fuzz, Cpu, ()) {

@@ -196,6 +196,61 @@ struct ShortLoops : Fault {
   }
 };
 
+struct WaitTooLittle : Fault {
+  using Fault::Fault;
+  StmtRef stmt(StmtRef from) override {
+    const auto *node = as<AsyncWait>(from);
+    if (!node)
+      return Fault::stmt(from);
+    take();
+    return to().async_wait(node->pending + 1);
+  }
+};
+
+struct CopyUnchecked : Fault {
+  using Fault::Fault;
+  StmtRef stmt(StmtRef from) override {
+    const auto *node = as<AsyncCopy>(from);
+    if (!node || !node->valid)
+      return Fault::stmt(from);
+    take();
+    return to().async_copy(
+        {node->to, expr(node->to_index), node->from, expr(node->from_index), node->elems, nullptr});
+  }
+};
+
+struct TurnFragments : Fault {
+  using Fault::Fault;
+  StmtRef stmt(StmtRef from) override {
+    const auto *node = as<LoadMatrix>(from);
+    if (!node || size_bytes(this->from()[node->from].type.elem) != 2)
+      return Fault::stmt(from);
+    take();
+    return to().load_matrix({{node->to.buffer, expr(node->to.index)},
+                             node->from,
+                             expr(node->index),
+                             node->matrices,
+                             !node->transposed});
+  }
+};
+
+struct ShiftFragments : Fault {
+  using Fault::Fault;
+  StmtRef stmt(StmtRef from) override {
+    const auto *node = as<LoadMatrix>(from);
+    if (!node)
+      return Fault::stmt(from);
+    take();
+    const std::int64_t chunk = 16 / size_bytes(this->from()[node->from].type.elem);
+    const ExprRef shifted = to().scalar(ScalarOp::BitXor, {expr(node->index), to().integer(chunk)});
+    return to().load_matrix({{node->to.buffer, expr(node->to.index)},
+                             node->from,
+                             shifted,
+                             node->matrices,
+                             node->transposed});
+  }
+};
+
 } // namespace
 
 std::optional<Kernel> drop_barriers(const Kernel &k) { return plant<NoBarriers>(k); }
@@ -209,5 +264,12 @@ std::optional<Kernel> swizzle_local_reads(const Kernel &k) { return plant<Swizzl
 std::optional<Kernel> reverse_lanes(const Kernel &k) { return plant<ReversedLanes>(k); }
 std::optional<Kernel> double_lane_stride(const Kernel &k) { return plant<DoubledStride>(k); }
 std::optional<Kernel> shorten_loops(const Kernel &k) { return plant<ShortLoops>(k); }
+
+std::optional<Kernel> wait_too_little(const Kernel &kernel) { return plant<WaitTooLittle>(kernel); }
+std::optional<Kernel> copy_unchecked(const Kernel &kernel) { return plant<CopyUnchecked>(kernel); }
+std::optional<Kernel> turn_fragments(const Kernel &kernel) { return plant<TurnFragments>(kernel); }
+std::optional<Kernel> shift_fragments(const Kernel &kernel) {
+  return plant<ShiftFragments>(kernel);
+}
 
 } // namespace tilefuse::fuzz

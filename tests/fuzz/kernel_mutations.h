@@ -20,5 +20,10 @@ std::optional<kernel::Kernel> swizzle_local_reads(const kernel::Kernel &kernel);
 std::optional<kernel::Kernel> reverse_lanes(const kernel::Kernel &kernel);       // of stores
 std::optional<kernel::Kernel> double_lane_stride(const kernel::Kernel &kernel);  // of loads
 std::optional<kernel::Kernel> shorten_loops(const kernel::Kernel &kernel);
+// Of kernels with matrix instructions.
+std::optional<kernel::Kernel> wait_too_little(const kernel::Kernel &kernel); // one group fewer
+std::optional<kernel::Kernel> copy_unchecked(const kernel::Kernel &kernel);  // without `valid`
+std::optional<kernel::Kernel> turn_fragments(const kernel::Kernel &kernel);  // the other way
+std::optional<kernel::Kernel> shift_fragments(const kernel::Kernel &kernel); // to the next chunk
 
 } // namespace tilefuse::fuzz

@@ -21,8 +21,7 @@ using model::Tapes;
 constexpr int kMostCases = 150; // that have a place for the fault
 constexpr int kMostDraws = 4000;
 
-// The case of a number: vectors and work-items in turn, integers and reals in turn.
-KernelCase numbered_case(int number) {
+Tapes numbered_tapes(int number) {
   Random random(static_cast<std::uint64_t>(number));
   Tapes tapes;
   for (int i = 0; i < 64; ++i)
@@ -30,7 +29,18 @@ KernelCase numbered_case(int number) {
   for (int i = 0; i < 48; ++i)
     tapes.schedule.push_back(static_cast<std::uint32_t>(random.between(0, 1 << 20)));
   tapes.data = static_cast<std::uint32_t>(number / 2);
-  return model::draw_case(tapes, number % 2 == 0 ? LaneKind::Vector : LaneKind::WorkItem);
+  return tapes;
+}
+
+// The case of a number: vectors and work-items in turn, integers and reals in turn.
+std::optional<KernelCase> numbered_case(int number) {
+  return model::draw_case(numbered_tapes(number),
+                          number % 2 == 0 ? LaneKind::Vector : LaneKind::WorkItem);
+}
+
+// One with matrix instructions, where there is one.
+std::optional<KernelCase> numbered_core_case(int number) {
+  return model::draw_core_case(numbered_tapes(number));
 }
 
 // What notices the fault in one case: a rule of the level, a check of the simulator, a wrong value.
@@ -49,25 +59,28 @@ struct Outcome {
   int cases = 0;
 };
 
-Outcome hunt(const Mutation &mutation) {
+using Cases = std::optional<KernelCase> (*)(int);
+
+Outcome hunt(const Mutation &mutation, Cases cases) {
   Outcome outcome;
   for (int number = 0; number < kMostDraws && outcome.cases < kMostCases; ++number) {
-    const KernelCase drawn = numbered_case(number);
-    const std::optional<kernel::Kernel> faulty = fuzz::compile_with(mutation, drawn);
+    const std::optional<KernelCase> drawn = cases(number);
+    const std::optional<kernel::Kernel> faulty =
+        drawn ? fuzz::compile_with(mutation, *drawn) : std::nullopt;
     if (!faulty)
       continue;
     ++outcome.cases;
-    outcome.caught_by = catcher(drawn, *faulty);
+    outcome.caught_by = catcher(*drawn, *faulty);
     if (!outcome.caught_by.empty())
       break;
   }
   return outcome;
 }
 
-TEST(Mutations, EveryPlantedFaultIsCaught) {
+void expect_caught(const std::vector<Mutation> &mutations, Cases cases) {
   std::printf("%-40s %-12s %s\n", "fault", "caught by", "after cases");
-  for (const Mutation &mutation : fuzz::mutations()) {
-    const Outcome outcome = hunt(mutation);
+  for (const Mutation &mutation : mutations) {
+    const Outcome outcome = hunt(mutation, cases);
     std::printf("%-40s %-12s %d\n", mutation.name.c_str(), outcome.caught_by.c_str(),
                 outcome.cases);
     EXPECT_FALSE(outcome.caught_by.empty())
@@ -75,10 +88,16 @@ TEST(Mutations, EveryPlantedFaultIsCaught) {
   }
 }
 
+TEST(Mutations, EveryPlantedFaultIsCaught) { expect_caught(fuzz::mutations(), numbered_case); }
+
+TEST(Mutations, EveryFaultOfMatrixInstructionsIsCaught) {
+  expect_caught(fuzz::core_mutations(), numbered_core_case);
+}
+
 // The cases themselves are right: otherwise every fault would seem caught.
 TEST(Mutations, NothingIsCaughtWithoutAFault) {
   for (int number = 0; number < 150; ++number) {
-    const KernelCase drawn = numbered_case(number);
+    const KernelCase drawn = *numbered_case(number);
     const model::Reference reference(drawn);
     const std::optional<Divergence> divergence = model::check_simulated(reference);
     ASSERT_FALSE(divergence) << to_text(drawn) << divergence->stage << ": " << divergence->what;

@@ -164,6 +164,20 @@ const std::vector<Mutation> &mutations() {
   return all;
 }
 
+const std::vector<Mutation> &core_mutations() {
+  static const std::vector<Mutation> all = {
+      {"matrices: barrier dropped", nullptr, drop_barriers},
+      {"matrices: copies waited for too little", nullptr, wait_too_little},
+      {"matrices: padding copied", nullptr, copy_unchecked},
+      {"matrices: fragments turned the other way", nullptr, turn_fragments},
+      {"matrices: fragments of the next chunk", nullptr, shift_fragments},
+      {"matrices: predicate of stores dropped", nullptr, drop_store_predicates},
+      {"matrices: accumulator not reset", nullptr, drop_resets},
+      {"matrices: loop one trip short", nullptr, shorten_loops},
+  };
+  return all;
+}
+
 std::optional<kernel::Kernel> compile_with(const Mutation &mutation, const KernelCase &original) {
   if (mutation.of_kernel)
     return mutation.of_kernel(lower::lower(original.group, original.schedule, original.target));
