@@ -72,7 +72,15 @@ template <class To, class From> struct tf_converter {
   TF_SATURATE(FROM, char, -128, 127) TF_SATURATE(FROM, uchar, 0, 255) \
   TF_SATURATE(FROM, int, (-2147483647 - 1), 2147483647) \
   TF_SATURATE(FROM, long, (-9223372036854775807L - 1), 9223372036854775807L)
-TF_SATURATE_ALL(float) TF_SATURATE_ALL(double)
+TF_SATURATE_ALL(double)
+TF_SATURATE(float, long, (-9223372036854775807L - 1), 9223372036854775807L)
+#define TF_CLAMP(TO, LOW, HIGH) \
+  template <> struct tf_converter<TO, float> { \
+    TF_MEMBER TO of(float a) { int r; asm("cvt.rzi.s32.f32 %0, %1;" : "=r"(r) : "f"(a)); \
+      return (TO)(r < LOW ? LOW : r > HIGH ? HIGH : r); } };
+TF_CLAMP(char, -128, 127) TF_CLAMP(uchar, 0, 255)
+template <> struct tf_converter<int, float> {
+  TF_MEMBER int of(float a) { int r; asm("cvt.rzi.s32.f32 %0, %1;" : "=r"(r) : "f"(a)); return r; } };
 template <class To, int N, class From> struct tf_converter<tf_vec<To, N>, tf_vec<From, N>> {
   TF_MEMBER tf_vec<To, N> of(tf_vec<From, N> a) { tf_vec<To, N> r;
     _Pragma("unroll") TF_EACH r.v[i] = tf_converter<To, From>::of(a.v[i]); return r; } };
