@@ -122,6 +122,8 @@ std::optional<std::string> wrong_wgmma(const Nest &nest, const Schedule &schedul
     return fmt::format("{} does not multiply the nest's types", core.op->name);
   if (roles.data_turned)
     return "wgmma's data is turned";
+  if (roles.channels.size() > 1 || roles.has_blocks())
+    return "its channels lie in blocks";
   for (int i : roles.grid)
     if (nest.indices[at(i)].extent > 1)
       return fmt::format("index {} moves both inputs or neither", nest.indices[at(i)].name);
