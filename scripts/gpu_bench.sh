@@ -72,15 +72,16 @@ f16 float16 32 filter_gradient plain flushed
 f16 float16 1 forward plain graph
 f16 float16 1 forward plain flushed
 tf32 tf32 32 forward plain flushed
-i8 - 256 forward relu flushed"
+i8 - 256 forward relu flushed
+i8 - 256 forward relu blocks"
 
 tensor_cores() { # DEVICE
   while read -r type _ batch direction epilogue form; do
     [ -n "$type" ] || continue
     ways=${GPU_BENCH_WAYS:-picked,whole,core#1,core#2,core#3,core#5,core#8}
     [ "$type" = tf32 ] && ways=mma_tf32
-    within "${GPU_BENCH_LAYERS_S:-60}" "$build/bin/bench_gpu_layers" --device "$1" --type "$type" --batch "$batch" \
-      --direction "$direction" --epilogue "$epilogue" --ways "$ways" $([ "$form" = graph ] && echo --graph)
+    within "${GPU_BENCH_LAYERS_S:-90}" "$build/bin/bench_gpu_layers" --device "$1" --type "$type" --batch "$batch" \
+      --direction "$direction" --epilogue "$epilogue" --ways "$ways" $([ "$form" = flushed ] || echo "--$form")
   done <<<"${GPU_BENCH_RUNS:-$tensor_core_runs}"
 }
 
