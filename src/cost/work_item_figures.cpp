@@ -47,10 +47,10 @@ double WorkItemFigures::source_bytes(int input) const {
 double WorkItemFigures::block_barriers() const {
   if (items_ <= 1)
     return 0;
-  const auto staged_at = [&](int level, bool twice) {
+  const auto staged_at = [&](int level, bool ahead) {
     for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
       if (is_staged(schedule_.fills[k]) && schedule_.stages[k].at == level &&
-          schedule_.stages[k].twice == twice)
+          schedule_.stages[k].is_ahead() == ahead)
         return true;
     return false;
   };

@@ -145,8 +145,8 @@ void WorkItemModel::add_staged(int input, Block &block) const {
   const double width = copy_width(input);
   const double rounds = std::ceil(staged_elems(input) / width / items_);
   const double copied = rounds * warps_; // vectors of warps
-  const double stores = stage.layout == schedule::Layout::Plain ? 1 : width;
-  double instructions = kCopyInstructions + 1 + stores; // of a copied vector
+  const double stores = stage.layout == schedule::Layout::Plain || stage.ring > 0 ? 1 : width;
+  double instructions = kCopyInstructions + (stage.ring > 0 ? 0 : 1) + stores; // of a copied vector
   double digits = 0;
   for (const schedule::StageDim &dim : stage_tile(nest_, schedule_, input).dims) {
     instructions += dim.checked ? kGuardInstructions : 0;
@@ -158,13 +158,14 @@ void WorkItemModel::add_staged(int input, Block &block) const {
   block.issue += copied * addresses * digits * kDigitInstructions;
   block.issue += times * copied * instructions;
   block.exposed += rounds * addresses * digits * kDigitInstructions;
-  block.exposed += is_loop ? times * rounds * wait / kUnrolled : 0;
+  block.exposed += is_loop && stage.ring == 0 ? times * rounds * wait / kUnrolled : 0;
   block.wavefronts += times * copied * 2 * width;
   block.miss_bytes += times * copy_sectors(nest_, schedule_, target_, input) * target_.sector_bytes;
   const double compute = reduced_points() / std::max(1.0, refills(input));
-  block.exposed +=
-      times * (rounds * instructions + kBarrierLatency +
-               (stage.twice ? std::max(0.0, wait - 4 * compute) : wait + kBarrierLatency));
+  const double ahead = std::max(0, stage.buffers() - 1); // chunks
+  block.exposed += times * (rounds * instructions + kBarrierLatency +
+                            (stage.is_ahead() ? std::max(0.0, wait - 4 * compute * ahead)
+                                              : wait + kBarrierLatency));
 }
 
 // Post-ops and stores.

@@ -103,10 +103,12 @@ double WorkItemShape::copy_width(int input) const {
   const schedule::StageTile tile = stage_tile(nest_, schedule_, input);
   if (tile.dims.empty())
     return 1;
+  const bool whole = schedule_.stages[at(input)].ring > 0;
   const schedule::StageDim &inner = tile.dims.back();
   const nest::Dim dim = source_of(nest_, schedule_, input).dims[at(inner.dim)];
   for (const std::int64_t width : {4, 2})
-    if (dim.stride == 1 && inner.range % width == 0 && (!inner.checked || dim.size % width == 0))
+    if (dim.stride == 1 && inner.range % width == 0 && (!inner.checked || dim.size % width == 0) &&
+        (!whole || keeps_vectors(tile, width)))
       return static_cast<double>(width);
   return 1;
 }

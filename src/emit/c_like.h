@@ -31,7 +31,7 @@
 namespace tilefuse::emit {
 
 // Instructions of a warp and asynchronous copies, as statements. A fragment is a list of 4-byte
-// words, an accumulator a list of its values.
+// words, an accumulator a list of its values. A language may have the copies alone.
 struct MatrixDialect {
   using Words = std::vector<std::string>;
   std::string (*load_matrix)(bool transposed, const Words &to, const std::string &pointer);
@@ -39,6 +39,7 @@ struct MatrixDialect {
   // Of `copied` of `bytes` bytes, the rest becomes 0.
   std::string (*async_copy)(std::int64_t bytes, const std::string &to, const std::string &from,
                             const std::string &copied);
+  std::string_view copied; // format string: of so many elements and so many at most, 0 or more
   std::string_view async_commit;
   std::string_view async_wait; // format string, given the groups that may be under way
 };

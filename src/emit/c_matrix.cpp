@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "emit/c_align.h"
 #include "emit/c_context.h"
 #include "kernel/build.h"
 #include "kernel/rules.h"
@@ -16,12 +17,29 @@ using Words = MatrixDialect::Words;
 
 constexpr std::int64_t kWordBytes = 4;
 
-const MatrixDialect &matrix_of(const CContext &cx) {
+const MatrixDialect &copies_of(const CContext &cx) {
   if (cx.dialect.matrix == nullptr)
     throw Error(ErrorCode::Unsupported,
-                fmt::format("a matrix instruction or asynchronous copy cannot be written in {}",
-                            cx.dialect.name));
+                fmt::format("an asynchronous copy cannot be written in {}", cx.dialect.name));
   return *cx.dialect.matrix;
+}
+
+const MatrixDialect &matrix_of(const CContext &cx) {
+  if (cx.dialect.matrix == nullptr || cx.dialect.matrix->mma == nullptr)
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("a matrix instruction cannot be written in {}", cx.dialect.name));
+  return *cx.dialect.matrix;
+}
+
+// Bytes of an asynchronous copy that exist.
+std::string copied_bytes(CContext &cx, const kernel::AsyncCopy &node, std::int64_t size) {
+  if (node.valid == nullptr)
+    return fmt::format("{}", node.elems * size);
+  if (const kernel::ExprRef exists = all_or_none(node.valid, node.elems))
+    return fmt::format("{} ? {} : 0", expression(cx, exists), node.elems * size);
+  const std::string elems =
+      fmt::format(fmt::runtime(copies_of(cx).copied), bare(expression(cx, node.valid)), node.elems);
+  return fmt::format("{} * {}", elems, size);
 }
 
 std::int64_t words_of(const kernel::Type &type) {
@@ -103,20 +121,17 @@ std::string mma_text(CContext &cx, const kernel::Mma &node) {
 std::string async_copy_text(CContext &cx, const kernel::AsyncCopy &node) {
   const std::int64_t size = size_bytes(cx.kernel[node.to].type.elem);
   const std::int64_t bytes = node.elems * size;
-  std::string copied = fmt::format("{}", bytes);
-  if (node.valid != nullptr)
-    copied =
-        fmt::format("tf_copied({}, {}) * {}", bare(expression(cx, node.valid)), node.elems, size);
-  return matrix_of(cx).async_copy(bytes, pointer(cx, node.to, node.to_index),
-                                  pointer(cx, node.from, node.from_index), copied);
+  return copies_of(cx).async_copy(bytes, pointer(cx, node.to, node.to_index),
+                                  pointer(cx, node.from, node.from_index),
+                                  copied_bytes(cx, node, size));
 }
 
 std::string async_commit_text(const CContext &cx) {
-  return std::string(matrix_of(cx).async_commit);
+  return std::string(copies_of(cx).async_commit);
 }
 
 std::string async_wait_text(const CContext &cx, const kernel::AsyncWait &node) {
-  return fmt::format(fmt::runtime(matrix_of(cx).async_wait), node.pending);
+  return fmt::format(fmt::runtime(copies_of(cx).async_wait), node.pending);
 }
 
 } // namespace tilefuse::emit

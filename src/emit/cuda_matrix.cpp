@@ -84,6 +84,7 @@ const MatrixDialect kCudaMatrix = {
     .load_matrix = load_matrix,
     .mma = mma,
     .async_copy = async_copy,
+    .copied = "tf_copied({}, {})",
     .async_commit = "asm volatile(\"cp.async.commit_group;\" ::: \"memory\");",
     .async_wait = "asm volatile(\"cp.async.wait_group {};\" ::: \"memory\");",
 };

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "emit/c_like.h"
 #include "emit/emitter.h"
+#include "target/async_copies.h"
 
 namespace tilefuse::emit {
 namespace {
@@ -172,6 +173,23 @@ std::string convert(const Type &from, const Type &to, const std::string &value) 
                        : fmt::format("convert_{}({})", to_name, value);
 }
 
+// As NVIDIA's compiler takes inline assembly: the value of a pointer is its address in its space.
+std::string async_copy(std::int64_t bytes, const std::string &to, const std::string &from,
+                       const std::string &copied) {
+  return fmt::format("asm volatile(\"cp.async.{}.shared.global [%0], [%1], {}, %2;\" :: \"l\"({}), "
+                     "\"l\"({}), \"r\"({}) : \"memory\");",
+                     bytes == 16 ? "cg" : "ca", bytes, to, from, copied);
+}
+
+constexpr MatrixDialect kNvidiaCopies = {
+    .load_matrix = nullptr,
+    .mma = nullptr,
+    .async_copy = async_copy,
+    .copied = "clamp((int)({}), 0, {})",
+    .async_commit = "asm volatile(\"cp.async.commit_group;\" ::: \"memory\");",
+    .async_wait = "asm volatile(\"cp.async.wait_group {};\" ::: \"memory\");",
+};
+
 constexpr Dialect kOpenclC = {
     .name = "OpenCL C",
     .prologue = "#pragma OPENCL FP_CONTRACT OFF\n",
@@ -207,7 +225,10 @@ class OpenclEmitter final : public Emitter {
 public:
   Package emit(const kernel::Kernel &kernel, const Target &target) const override {
     const bool outline = target.lanes == LaneKind::Vector && kernel.block_size == 1;
-    Package package = c_like_package(kernel, target, kOpenclC, {.outline_body = outline});
+    Dialect dialect = kOpenclC;
+    if (has_async_copies(target))
+      dialect.matrix = &kNvidiaCopies;
+    Package package = c_like_package(kernel, target, dialect, {.outline_body = outline});
     package.format = CodeFormat::OpenclSource;
     return package;
   }

@@ -93,10 +93,10 @@ ExprRef chunk_base(const Context &cx, int input, ExprRef base) {
   const Form form = form_of(cx, input);
   for (std::size_t i = cx.outputs(); i < form.chunk.size(); ++i)
     base = plus(cx, base, cx.chunk[i], form.chunk[i]);
-  if (!cx.schedule.stages[static_cast<std::size_t>(input)].twice)
+  if (!cx.schedule.stages[static_cast<std::size_t>(input)].is_ahead())
     return base;
   const schedule::StageTile tile = stage_tile(cx.nest, cx.schedule, input);
-  return plus(cx, base, cx.turn, buffer_elems(cx.schedule, input, tile) / 2);
+  return plus(cx, base, cx.turn, buffer_stride(cx.schedule, input, tile));
 }
 
 Address input_address(const Context &cx, int input, ExprRef base) {

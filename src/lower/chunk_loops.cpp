@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/chunk_loops.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "lower/stage.h"
@@ -32,12 +33,19 @@ private:
   Part loops(std::size_t level);
   Part fill_once(StmtRef fills, Part inner);
   Part fill_ahead(Part inner);
+  Part fill_ring(Part inner);
 
   std::size_t index(std::size_t level) const { return static_cast<std::size_t>(chunks_[level]); }
   std::int64_t tile(std::size_t level) const { return cx_.schedule.splits[index(level)].tile; }
   std::int64_t trips(std::size_t level) const {
     return (cx_.nest.indices[index(level)].extent + tile(level) - 1) / tile(level);
   }
+  std::int64_t all_trips() const;
+  // Buffers of the inputs that are staged ahead.
+  ExprRef turn_of(ExprRef number) const;
+  // Counters of the chunk of that number.
+  std::vector<ExprRef> counters_at(ExprRef number) const;
+  StmtRef start_ring();
   // Sets cx.chunk from one counter per level.
   void go_to(const std::vector<ExprRef> &counters);
   ExprRef chunk_number() const;
@@ -52,6 +60,7 @@ private:
   std::vector<ExprRef> counters_; // by level
   StageOffsets offsets_;
   std::vector<Prefetch> ahead_; // of inputs staged twice
+  int ring_ = 0;                // buffers of those that asynchronous copies fill
 };
 
 StmtRef ChunkLoops::let(const char *name, ExprRef value, ExprRef &variable) {
@@ -70,6 +79,29 @@ ExprRef ChunkLoops::chunk_number() const {
   for (std::size_t level = 0; level < chunks_.size(); ++level)
     number = b_.add(b_.mul(number, b_.integer(trips(level))), counters_[level]);
   return number;
+}
+
+std::int64_t ChunkLoops::all_trips() const {
+  std::int64_t count = 1;
+  for (std::size_t level = 0; level < chunks_.size(); ++level)
+    count *= trips(level);
+  return count;
+}
+
+ExprRef ChunkLoops::turn_of(ExprRef number) const {
+  const int buffers = ring_ > 0 ? ring_ : 2;
+  if ((buffers & (buffers - 1)) == 0)
+    return b_.scalar(ScalarOp::BitAnd, {number, b_.integer(buffers - 1)});
+  return b_.mod(number, b_.integer(buffers));
+}
+
+std::vector<ExprRef> ChunkLoops::counters_at(ExprRef number) const {
+  std::vector<ExprRef> counters(chunks_.size());
+  for (std::size_t level = chunks_.size(); level-- > 0;) {
+    counters[level] = level == 0 ? number : b_.mod(number, b_.integer(trips(level)));
+    number = b_.div(number, b_.integer(trips(level)));
+  }
+  return counters;
 }
 
 std::vector<ExprRef> ChunkLoops::next_chunk(std::vector<StmtRef> &lets, ExprRef &has_next) {
@@ -122,6 +154,37 @@ ChunkLoops::Part ChunkLoops::fill_ahead(Part inner) {
   return {b_.block(std::move(body)), true, false};
 }
 
+// Every chunk commits a group, also where none is left to copy, so that waiting can count them.
+ChunkLoops::Part ChunkLoops::fill_ring(Part inner) {
+  std::vector<StmtRef> body = {b_.async_wait(ring_ - 2)};
+  if (cx_.block_size() > 1)
+    body.push_back(b_.barrier());
+  ExprRef number = nullptr;
+  body.push_back(let("ahead", b_.add(chunk_number(), b_.integer(ring_ - 1)), number));
+  const ExprRef turn = cx_.turn;
+  go_to(counters_at(number));
+  cx_.turn = turn_of(number);
+  const ExprRef exists = b_.scalar(ScalarOp::Lt, {number, b_.integer(all_trips())});
+  body.push_back(b_.branch(exists, start_copies(cx_, offsets_)));
+  go_to(counters_);
+  cx_.turn = turn;
+  body.push_back(b_.async_commit());
+  body.push_back(inner.body);
+  return {b_.block(std::move(body)), true, false};
+}
+
+StmtRef ChunkLoops::start_ring() {
+  std::vector<StmtRef> body;
+  for (std::int64_t chunk = 0; chunk + 1 < ring_; ++chunk) {
+    go_to(counters_at(b_.integer(chunk)));
+    cx_.turn = b_.integer(chunk);
+    if (chunk < all_trips())
+      body.push_back(start_copies(cx_, offsets_));
+    body.push_back(b_.async_commit());
+  }
+  return b_.block(std::move(body));
+}
+
 ChunkLoops::Part ChunkLoops::loops(std::size_t level) {
   if (level == chunks_.size())
     return {compute_(), false, false};
@@ -130,12 +193,13 @@ ChunkLoops::Part ChunkLoops::loops(std::size_t level) {
   go_to(counters_);
   const bool innermost = level + 1 == chunks_.size();
   std::vector<StmtRef> lets;
-  if (innermost && !ahead_.empty())
-    lets.push_back(
-        let("turn", b_.scalar(ScalarOp::BitAnd, {chunk_number(), b_.integer(1)}), cx_.turn));
+  if (innermost && (!ahead_.empty() || ring_ > 0))
+    lets.push_back(let("turn", turn_of(chunk_number()), cx_.turn));
   Part part = loops(level + 1);
   if (innermost && !ahead_.empty())
     part = fill_ahead(part);
+  if (innermost && ring_ > 0)
+    part = fill_ring(part);
   if (const StmtRef fills = fill_stages(cx_, chunks_[level], offsets_))
     part = fill_once(fills, part);
   lets.push_back(part.body);
@@ -151,9 +215,13 @@ StmtRef ChunkLoops::build() {
   go_to(counters_);
   cx_.turn = b_.integer(0);
   body.push_back(declare_offsets(cx_, true, offsets_));
-  for (std::size_t k = 0; k < cx_.nest.inputs.size(); ++k)
+  for (std::size_t k = 0; k < cx_.nest.inputs.size(); ++k) {
     if (cx_.schedule.stages[k].twice)
       ahead_.emplace_back(cx_, static_cast<int>(k), offsets_[k]);
+    ring_ = std::max(ring_, cx_.schedule.stages[k].ring);
+  }
+  if (ring_ > 0)
+    body.push_back(start_ring());
   for (const Prefetch &ahead : ahead_)
     body.push_back(ahead.fetch(cx_));
   for (const Prefetch &ahead : ahead_)

@@ -10,6 +10,15 @@
 //     }                                   put the next chunk into the other buffer
 //                                       }
 //
+//   staged in a ring of R
+//     start the copies of chunks 0 … R - 2 into as many buffers
+//     for chunk {
+//       wait for this chunk's own copies
+//       barrier
+//       start the copies of chunk + R - 1 into the buffer that was read last
+//       compute on buffer chunk % R
+//     }
+//
 // Chunk loops have constant bounds and stand in no branch, so every work-item arrives at every
 // barrier.
 #pragma once

@@ -39,7 +39,7 @@ struct Context {
   std::vector<kernel::ExprRef> lane_at; // output index: offset of this work-item in a copy
   std::vector<kernel::ExprRef> chunk;   // reduced index: first point of the current chunk
   std::vector<kernel::ExprRef> value;   // reduced index: current point in the chunk
-  kernel::ExprRef turn{};               // which of two staging buffers is read: 0 or 1
+  kernel::ExprRef turn{};               // which of several staging buffers is used: 0, 1, …
 
   std::size_t outputs() const { return static_cast<std::size_t>(nest.output_indices); }
   bool is_vector() const { return schedule.lanes == LaneKind::Vector; }

@@ -23,7 +23,7 @@ StmtRef fill_stages(const Context &cx, int level, const StageOffsets &offsets) {
   std::vector<StmtRef> fills;
   for (std::size_t k = 0; k < cx.nest.inputs.size(); ++k) {
     const schedule::Stage &stage = cx.schedule.stages[k];
-    if (!is_staged(cx.schedule.fills[k]) || stage.at != level || stage.twice)
+    if (!is_staged(cx.schedule.fills[k]) || stage.at != level || stage.is_ahead())
       continue;
     const int input = static_cast<int>(k);
     if (cx.schedule.fills[k] == Fill::Produced)
@@ -33,6 +33,14 @@ StmtRef fill_stages(const Context &cx, int level, const StageOffsets &offsets) {
                                      : GroupFill(cx, input, offsets[k]).copy());
   }
   return fills.empty() ? nullptr : cx.build.block(std::move(fills));
+}
+
+StmtRef start_copies(const Context &cx, const StageOffsets &offsets) {
+  std::vector<StmtRef> copies;
+  for (std::size_t k = 0; k < cx.nest.inputs.size(); ++k)
+    if (cx.schedule.stages[k].ring > 0)
+      copies.push_back(GroupFill(cx, static_cast<int>(k), offsets[k]).copy_asynchronously());
+  return cx.build.block(std::move(copies));
 }
 
 Prefetch::Prefetch(const Context &cx, int input, const GroupOffsets &offsets)

@@ -19,6 +19,9 @@ kernel::StmtRef declare_offsets(const Context &cx, bool in_chunks, StageOffsets 
 // Fills what is staged once at `level` (an index, or -1: per block); null when nothing is.
 kernel::StmtRef fill_stages(const Context &cx, int level, const StageOffsets &offsets);
 
+// Starts the copies of everything staged in a ring, into the buffers of turn `cx.turn`.
+kernel::StmtRef start_copies(const Context &cx, const StageOffsets &offsets);
+
 // The two halves of filling a buffer that is staged twice: from memory into registers, and from
 // those into the buffer of turn `cx.turn`.
 class Prefetch {

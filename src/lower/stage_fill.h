@@ -19,7 +19,7 @@ struct StageStream {
 
 // A tile and where it comes from at the current position.
 struct StageSource {
-  StageSource(const Context &cx, int input);
+  StageSource(const Context &cx, int number);
 
   std::size_t rank() const { return tile.dims.size(); }
   const nest::Dim &dim(std::size_t d) const {
@@ -33,6 +33,7 @@ struct StageSource {
                         kernel::ExprRef valid) const;
 
   const Context &cx;
+  int input;
   schedule::Source source;
   schedule::StageTile tile;
   kernel::BufferId to;
@@ -69,6 +70,7 @@ public:
   // Works the offsets out, once, where the statements given back stand.
   static kernel::StmtRef declare(const Context &cx, int input, GroupOffsets &offsets);
   kernel::StmtRef copy() const;
+  kernel::StmtRef copy_asynchronously() const;
   kernel::Buffer register_buffer() const;
   kernel::StmtRef fetch(kernel::BufferId registers) const;
   kernel::StmtRef put(kernel::BufferId registers) const;
@@ -82,7 +84,6 @@ private:
   int choose_width() const;
   bool aligned(std::int64_t width) const;
   bool aligned(const StageStream &stream, std::int64_t width) const;
-  bool aligned_in_buffer() const;
   GroupOffsets::Round offsets_at(kernel::ExprRef position) const;
   Place place(const GroupOffsets::Round &offsets) const;
   std::int64_t round_count() const;

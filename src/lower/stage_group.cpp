@@ -28,10 +28,8 @@ GroupFill::GroupFill(const Context &cx, int input, const GroupOffsets &offsets)
     accesses_ *= dim.range;
   accesses_ /= width_;
   buffer_base_ = b_.integer(0);
-  if (cx.schedule.stages[static_cast<std::size_t>(input)].twice) {
-    const std::int64_t half = buffer_elems(cx.schedule, input, s_.tile) / 2;
-    buffer_base_ = b_.mul(cx.turn, b_.integer(half));
-  }
+  if (cx.schedule.stages[static_cast<std::size_t>(input)].is_ahead())
+    buffer_base_ = b_.mul(cx.turn, b_.integer(buffer_stride(cx.schedule, input, s_.tile)));
 }
 
 // A vector must not straddle the tensor's edge, and must be aligned in memory.
@@ -60,8 +58,9 @@ bool GroupFill::aligned(const StageStream &stream, std::int64_t width) const {
 int GroupFill::choose_width() const {
   if (s_.rank() == 0)
     return 1;
+  const bool whole = s_.cx.schedule.stages[static_cast<std::size_t>(s_.input)].ring > 0;
   for (int width : {4, 2})
-    if (aligned(width))
+    if (aligned(width) && (!whole || keeps_vectors(s_.tile, width)))
       return width;
   return 1;
 }
@@ -138,15 +137,8 @@ GroupFill::Place GroupFill::place(const GroupOffsets::Round &offsets) const {
   return place;
 }
 
-bool GroupFill::aligned_in_buffer() const {
-  for (std::size_t d = 0; d + 1 < s_.rank(); ++d)
-    if (s_.tile.dims[d].stride % width_ != 0)
-      return false;
-  return s_.tile.dims.back().stride == 1;
-}
-
 StmtRef GroupFill::store(const Place &place, ExprRef value) const {
-  if (width_ == 1 || aligned_in_buffer())
+  if (width_ == 1 || keeps_vectors(s_.tile, width_))
     return b_.store(s_.to, place.to, value);
   return b_.store(s_.to, place.to, value, s_.tile.dims.back().stride);
 }
@@ -179,6 +171,17 @@ template <typename Body> StmtRef GroupFill::rounds(const Body &body) const {
 StmtRef GroupFill::copy() const {
   return rounds([&](ExprRef, const Place &place) {
     return store(place, s_.value(place.from, width_, place.valid));
+  });
+}
+
+StmtRef GroupFill::copy_asynchronously() const {
+  return rounds([&](ExprRef, const Place &place) {
+    return b_.async_copy({.to = s_.to,
+                          .to_index = place.to,
+                          .from = s_.streams.front().from,
+                          .from_index = place.from.front(),
+                          .elems = width_,
+                          .valid = place.valid});
   });
 }
 

@@ -9,8 +9,8 @@ namespace tilefuse::lower {
 
 using kernel::ExprRef;
 
-StageSource::StageSource(const Context &context, int input)
-    : cx(context), source(source_of(cx.whole, cx.schedule, input)),
+StageSource::StageSource(const Context &context, int number)
+    : cx(context), input(number), source(source_of(cx.whole, cx.schedule, input)),
       tile(stage_tile(cx.nest, cx.schedule, input)),
       to(cx.input_buffers[static_cast<std::size_t>(input)]), fill(schedule::neutral_fill(cx.nest)),
       type(schedule::held_type(cx.nest, input)) {

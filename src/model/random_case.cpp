@@ -31,6 +31,7 @@ Target random_target(Random &random, LaneKind lanes) {
     return target;
   target.name = "fuzz_items";
   target.backend = "opencl";
+  target.isa = "CL1.2 sm_80";
   target.vector_f32 = 32;
   target.max_group = random.of({64, 256, 1, 7, 32});
   return target;

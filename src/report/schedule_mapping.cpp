@@ -43,6 +43,8 @@ std::string stage_words(const Nest &nest, const Schedule &schedule, std::size_t 
                                        nest.indices[static_cast<std::size_t>(stage.at)].name);
   if (stage.layout != schedule::Layout::Plain)
     text += fmt::format(", {}", schedule::to_string(stage.layout));
+  if (stage.ring > 0)
+    text += fmt::format(", {} buffers filled by asynchronous copies", stage.ring);
   return text + (stage.twice ? ", two buffers" : "");
 }
 

@@ -9,6 +9,10 @@
 namespace tilefuse::runtime {
 namespace {
 
+// Of cl_nv_device_attribute_query: compute capability.
+constexpr cl_device_info kNvidiaMajor = 0x4000;
+constexpr cl_device_info kNvidiaMinor = 0x4001;
+
 std::string trimmed(std::string text) {
   text.resize(std::min(text.find('\0'), text.size()));
   while (!text.empty() && text.back() == ' ')
@@ -75,6 +79,9 @@ OpenclDeviceInfo describe(const OpenclApi &api, cl_platform_id platform, cl_devi
   info.global_bytes = device_bytes(api, id, CL_DEVICE_GLOBAL_MEM_SIZE);
   info.local_bytes = device_bytes(api, id, CL_DEVICE_LOCAL_MEM_SIZE);
   info.max_allocation = device_bytes(api, id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  info.nvidia_generation =
+      static_cast<int>(10 * std::min<cl_uint>(99, device_value<cl_uint>(api, id, kNvidiaMajor)) +
+                       std::min<cl_uint>(9, device_value<cl_uint>(api, id, kNvidiaMinor)));
   info.alignment =
       std::max<std::int64_t>(1, device_value<cl_uint>(api, id, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
   return info;

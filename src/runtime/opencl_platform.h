@@ -40,6 +40,7 @@ struct OpenclDeviceInfo {
   std::int64_t local_bytes = 0;
   std::int64_t max_allocation = 0;
   std::int64_t alignment = 1; // bytes, of sub-buffers
+  int nvidia_generation = 0;  // 90 of compute capability 9.0; 0: another vendor's
 
   std::string selector() const; // "opencl:0:0"
   bool is_pocl() const;

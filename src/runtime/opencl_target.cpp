@@ -4,6 +4,8 @@
 #include <cctype>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "runtime/opencl_platform.h"
 
 namespace tilefuse::runtime {
@@ -84,6 +86,11 @@ Target gpu_row(const OpenclDeviceInfo &info, const std::vector<Target> &rows) {
   return row == nullptr ? generic_gpu() : *row;
 }
 
+// What inline assembly may be used is NVIDIA's generation.
+std::string isa_of(const OpenclDeviceInfo &info) {
+  return info.nvidia_generation > 0 ? fmt::format("CL1.2 sm_{}", info.nvidia_generation) : "CL1.2";
+}
+
 } // namespace
 
 Target target_of(const OpenclDeviceInfo &info, const std::vector<Target> &rows) {
@@ -101,6 +108,8 @@ Target target_of(const OpenclDeviceInfo &info, const std::vector<Target> &rows) 
                            ? std::min(target.local_bytes, info.local_bytes)
                            : info.local_bytes;
   target.local_is_hw = target.local_is_hw && info.local_is_hw;
+  if (!is_cpu)
+    target.isa = isa_of(info);
   target.fp64 = info.fp64;
   target.fp16_math = target.fp16_math && info.fp16;
   return target;

@@ -243,6 +243,9 @@ Schedule Form::igemm() {
   const int level = innermost_chunk();
   stage(roles_.data, level, Layout::Turned, true);
   stage(roles_.filter, level, constant_filter() ? Layout::Plain : Layout::Turned, true);
+  for (Stage &stage : schedule_.stages)
+    if (sizes_.ring > 0 && level >= 0)
+      stage = {.at = level, .layout = stage.layout, .ring = static_cast<int>(sizes_.ring)};
   return finished();
 }
 
@@ -332,6 +335,7 @@ const std::array kAlgorithms = {
               has_both,
               kBoth},
     Algorithm{"igemm", {}, [](Form &form) { return form.igemm(); }, has_both, kBoth},
+    Algorithm{"igemm_async", {.ring = 3}, [](Form &form) { return form.igemm(); }, has_both, kBoth},
     Algorithm{"pointwise",
               {.depth = 16},
               [](Form &form) { return form.igemm(); },

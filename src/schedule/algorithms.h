@@ -10,6 +10,7 @@
 //                  filter streamed from its packed form, no barrier between refills of the data
 //   plaidml        lanes over channels and pixels by powers of two, both staged, odd strides
 //   igemm          a register tile over channels and pixels, both staged chunk by chunk, twice
+//   igemm_async    igemm whose chunks asynchronous copies fetch, two ahead
 //   pointwise      igemm where there are no taps
 //   first_layer    the whole depth at once, for few input channels; the filter stays staged
 //   depthwise      lanes over the fastest output index, nothing staged
@@ -52,6 +53,7 @@ struct FormSizes {
   std::int64_t pixel_keep = 8;
   std::int64_t row_keep = 1; // of the next pixel index
   std::int64_t depth = 8;    // of a chunk
+  std::int64_t ring = 0;     // buffers that asynchronous copies fill; 0: none do
   friend bool operator==(const FormSizes &, const FormSizes &) = default;
 };
 

@@ -9,6 +9,7 @@
 #include "schedule/members.h"
 #include "schedule/schedule.h"
 #include "schedule/staging.h"
+#include "target/async_copies.h"
 
 namespace tilefuse::schedule {
 namespace {
@@ -20,8 +21,9 @@ using Reason = std::optional<std::string>;
 constexpr std::int64_t kLargestFactor = 1 << 16;
 constexpr std::int64_t kLargestTile = std::int64_t{1} << 48;
 
-// Elements that a work-item fetches ahead at most.
+// Elements that a work-item fetches ahead at most, and buffers of a ring.
 constexpr std::int64_t kMostAhead = 64;
+constexpr int kMostRing = 8;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -200,32 +202,69 @@ Reason wrong_pack(const Nest &nest, const Schedule &schedule, std::size_t k) {
   return {};
 }
 
-// Two buffers are filled in the innermost chunk loop, and all there are.
-Reason wrong_twice(const Nest &nest, const Schedule &schedule, std::size_t k) {
-  const int level = schedule.stages[k].at;
+std::string ahead_words(const Stage &stage) {
+  return stage.ring > 0 ? fmt::format("ring {}", stage.ring) : "twice";
+}
+
+// Several buffers are filled in the innermost chunk loop, and all there are, in the same way.
+Reason wrong_ahead(const Nest &nest, const Schedule &schedule, std::size_t k) {
+  const Stage &stage = schedule.stages[k];
+  const std::string how = ahead_words(stage);
   const std::vector<int> chunks = chunked_indices(nest, schedule);
   if (schedule.lanes == LaneKind::Vector)
-    return fmt::format("input {} is staged twice, which needs work-items", k);
-  if (level < 0 || level != chunks.back())
-    return fmt::format("input {} is staged twice outside the innermost chunk loop", k);
+    return fmt::format("input {} is staged {}, which needs work-items", k, how);
+  if (stage.at < 0 || stage.at != chunks.back())
+    return fmt::format("input {} is staged {} outside the innermost chunk loop", k, how);
   for (int i = 0; i < nest.output_indices; ++i)
     if (schedule.splits[at(i)].tile != schedule.splits[at(i)].step())
-      return fmt::format("input {} is staged twice, which needs one step of {} per block", k,
+      return fmt::format("input {} is staged {}, which needs one step of {} per block", k, how,
                          nest.indices[at(i)].name);
+  for (std::size_t other = 0; other < nest.inputs.size(); ++other) {
+    const Stage &beside = schedule.stages[other];
+    if (is_staged(schedule.fills[other]) && beside.at == stage.at &&
+        (beside.twice != stage.twice || beside.ring != stage.ring))
+      return fmt::format("input {} is staged {} and input {} otherwise in the same loop", k, how,
+                         other);
+  }
+  return {};
+}
+
+Reason wrong_twice(const Nest &nest, const Schedule &schedule, std::size_t k) {
   const std::int64_t elems = stage_tile(nest, schedule, static_cast<int>(k)).elems;
   const std::int64_t each = (elems + group_size(schedule) - 1) / group_size(schedule);
   if (each > kMostAhead)
     return fmt::format("input {} is staged twice, for which each work-item would hold {} elements",
                        k, each);
-  for (std::size_t other = 0; other < nest.inputs.size(); ++other) {
-    const Stage &stage = schedule.stages[other];
-    if (is_staged(schedule.fills[other]) && stage.at == level && !stage.twice)
-      return fmt::format("input {} is staged twice and input {} once in the same loop", k, other);
-  }
   return {};
 }
 
-Reason wrong_stage(const Nest &nest, const Schedule &schedule, std::size_t k) {
+// What an asynchronous copy can do: bytes as they are, or zeros.
+Reason wrong_ring(const Nest &nest, const Schedule &schedule, const Target &target, std::size_t k) {
+  const Stage &stage = schedule.stages[k];
+  const int input = static_cast<int>(k);
+  if (!has_async_copies(target))
+    return fmt::format("input {} is staged by asynchronous copies, which the target lacks", k);
+  if (stage.twice || stage.ring < 2 || stage.ring > kMostRing)
+    return fmt::format("input {} is staged with a ring of {} buffers; need 2 to {}", k, stage.ring,
+                       kMostRing);
+  const DType held = held_type(nest, input);
+  const bool is_packed_form = is_packed(schedule.fills[k]);
+  if (!is_packed_form && nest.slots[at(nest.inputs[k].slot)].type != held)
+    return fmt::format("input {} is converted as it is staged, which no asynchronous copy does", k);
+  if (size_bytes(held) != 4 && size_bytes(held) != 8)
+    return fmt::format("input {} has elements of {} bytes; need 4 or 8 to copy them alone", k,
+                       size_bytes(held));
+  if (neutral_fill(nest) == 0)
+    return {};
+  for (const StageDim &dim : stage_tile(nest, schedule, input).dims)
+    if (dim.checked)
+      return fmt::format("input {} is padded with {}, asynchronous copies pad with 0", k,
+                         neutral_fill(nest));
+  return {};
+}
+
+Reason wrong_stage(const Nest &nest, const Schedule &schedule, const Target &target,
+                   std::size_t k) {
   const Stage &stage = schedule.stages[k];
   if (!is_staged(schedule.fills[k]))
     return stage == Stage{} ? Reason{}
@@ -238,8 +277,14 @@ Reason wrong_stage(const Nest &nest, const Schedule &schedule, std::size_t k) {
   if (stage.layout != Layout::Plain && schedule.lanes == LaneKind::Vector)
     return fmt::format("input {} is staged {}, a layout for work-items", k,
                        to_string(stage.layout));
-  if (stage.twice && schedule.fills[k] == Fill::Produced)
-    return fmt::format("input {} is produced, and staged twice", k);
+  if (!stage.is_ahead())
+    return {};
+  if (schedule.fills[k] == Fill::Produced)
+    return fmt::format("input {} is produced, and staged {}", k, ahead_words(stage));
+  if (Reason reason = stage.ring != 0 ? wrong_ring(nest, schedule, target, k) : Reason{})
+    return reason;
+  if (Reason reason = wrong_ahead(nest, schedule, k))
+    return reason;
   return stage.twice ? wrong_twice(nest, schedule, k) : Reason{};
 }
 
@@ -249,7 +294,7 @@ Reason wrong_fill(const Nest &nest, const Schedule &schedule, const Target &targ
     if (is_packed(schedule.fills[k]))
       if (Reason reason = wrong_pack(nest, schedule, k))
         return reason;
-    if (Reason reason = wrong_stage(nest, schedule, k))
+    if (Reason reason = wrong_stage(nest, schedule, target, k))
       return reason;
     if (is_staged(schedule.fills[k]))
       bytes += stage_bytes(nest, schedule, static_cast<int>(k));

@@ -31,6 +31,7 @@ bool is_run(const Group &group, int member) {
 // Every fed input is staged in the way of its producer, and no other is produced.
 Reason wrong_feeds(const Group &group, const Schedule &schedule, int member) {
   const std::vector<Fill> &fills = member_schedule(schedule, member).fills;
+  const std::vector<Stage> &stages = member_schedule(schedule, member).stages;
   for (std::size_t k = 0; k < fills.size(); ++k) {
     const std::optional<int> feeder = producer_of(group, member, static_cast<int>(k));
     const bool maps = feeder && group.producers[at(*feeder)].feed == Feed::Map;
@@ -45,6 +46,10 @@ Reason wrong_feeds(const Group &group, const Schedule &schedule, int member) {
     if (maps && fills[k] != Fill::Local)
       return fmt::format("input {} of member {} is computed by a map and must be staged", k,
                          member);
+    if (maps && stages[k].ring > 0)
+      return fmt::format("input {} of member {} is computed by a map, and asynchronous copies "
+                         "compute nothing",
+                         k, member);
   }
   return {};
 }

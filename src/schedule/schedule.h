@@ -33,7 +33,7 @@
 // the buffer of an input by running the nest that computes it; the rest holds for both. `stage`
 // fills the buffer once per block, before all loops; `stage K at c` in each chunk of c, then for
 // one step of the outputs; `twice` with two buffers, of which one is read while the next chunk is
-// fetched.
+// fetched into registers; `ring 3` with three, which asynchronous copies fill two chunks ahead.
 //
 // Subscripts that may leave a tensor read in place are tested at each read, unless the schedule
 // settles the test (schedule/guards.h): `clip r` bounds a loop of reduced r to the taps inside,
@@ -99,6 +99,10 @@ struct Stage {
   int at = -1; // the chunked index in whose chunk loop the buffer is filled; -1: once per block
   bool twice = false;
   Layout layout = Layout::Plain;
+  int ring = 0; // buffers that asynchronous copies fill; 0: work-items copy
+  int buffers() const { return ring > 0 ? ring : (twice ? 2 : 1); }
+  // Later chunks are fetched while one is read.
+  bool is_ahead() const { return twice || ring > 0; }
   friend bool operator==(const Stage &, const Stage &) = default;
 };
 

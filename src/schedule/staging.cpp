@@ -265,8 +265,19 @@ StageTile stage_tile(const Nest &nest, const Schedule &schedule, int input) {
   return tile;
 }
 
+std::int64_t buffer_stride(const Schedule &schedule, int input, const StageTile &tile) {
+  return schedule.stages[at(input)].is_ahead() ? round_up(tile.elems, kVectorElems) : tile.elems;
+}
+
 std::int64_t buffer_elems(const Schedule &schedule, int input, const StageTile &tile) {
-  return schedule.stages[at(input)].twice ? 2 * round_up(tile.elems, kVectorElems) : tile.elems;
+  return schedule.stages[at(input)].buffers() * buffer_stride(schedule, input, tile);
+}
+
+bool keeps_vectors(const StageTile &tile, std::int64_t width) {
+  for (std::size_t d = 0; d + 1 < tile.dims.size(); ++d)
+    if (tile.dims[d].stride % width != 0)
+      return false;
+  return tile.dims.back().stride == 1;
 }
 
 std::int64_t stage_bytes(const Nest &nest, const Schedule &schedule, int input) {

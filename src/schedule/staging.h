@@ -60,8 +60,11 @@ struct StageTile {
 };
 
 StageTile stage_tile(const nest::Nest &nest, const Schedule &schedule, int input);
-// Elements of the local buffer: the tile's, or those of two tiles that start half a buffer apart.
+// Elements from one buffer of an input to the next, and of all of them.
+std::int64_t buffer_stride(const Schedule &schedule, int input, const StageTile &tile);
 std::int64_t buffer_elems(const Schedule &schedule, int input, const StageTile &tile);
+// `width` neighbours along the source's fastest dimension are neighbours in the tile, and aligned.
+bool keeps_vectors(const StageTile &tile, std::int64_t width);
 // Bytes of that buffer.
 std::int64_t stage_bytes(const nest::Nest &nest, const Schedule &schedule, int input);
 // The staging buffer of `input` holds one chunk of reduced index `index`, not all of it.

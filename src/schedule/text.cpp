@@ -10,6 +10,8 @@ namespace {
 
 using nest::Nest;
 
+constexpr std::int64_t kLargestRing = 1 << 16;
+
 std::string factors(const Nest &nest, const Schedule &schedule, std::int64_t Split::*member) {
   std::string text;
   for (std::size_t i = 0; i < schedule.splits.size(); ++i) {
@@ -87,7 +89,17 @@ void parse_pack(Scanner &scanner, Schedule &schedule) {
   fill = is_staged(fill) ? Fill::PackedLocal : Fill::Packed;
 }
 
-// "stage 0", "stage 1 at c turned twice", "produce 0 at c".
+int parse_ring(Scanner &scanner) {
+  const Token token = scanner.peek();
+  const std::int64_t ring = scanner.expect_integer("the buffers of an input");
+  if (ring < 1 || ring > kLargestRing)
+    throw Error(ErrorCode::Limit,
+                fmt::format("a ring of {} buffers; need 1 to {}", ring, kLargestRing),
+                scanner.where(token));
+  return static_cast<int>(ring);
+}
+
+// "stage 0", "stage 1 at c turned twice", "stage 0 at c ring 3", "produce 0 at c".
 void parse_stage(const Nest &nest, Scanner &scanner, Schedule &schedule, bool is_produced) {
   const std::size_t input = parse_input(scanner, schedule);
   Fill &fill = schedule.fills[input];
@@ -99,6 +111,8 @@ void parse_stage(const Nest &nest, Scanner &scanner, Schedule &schedule, bool is
     if (scanner.accept(to_string(layout)))
       stage.layout = layout;
   stage.twice = scanner.accept("twice");
+  if (scanner.accept("ring"))
+    stage.ring = parse_ring(scanner);
 }
 
 // "core m16n8k16.f16.f32 rows 128 warps 2 2 ring 4".
@@ -115,7 +129,7 @@ void parse_core(Scanner &scanner, Schedule &schedule) {
   core.warp_rows = scanner.expect_integer("warps over the rows");
   core.warp_columns = scanner.expect_integer("warps over the columns");
   scanner.expect("ring");
-  core.ring = static_cast<int>(scanner.expect_integer("the buffers of an input"));
+  core.ring = parse_ring(scanner);
   if (scanner.accept("blocks"))
     core.blocks = scanner.expect_integer("the blocks that share the tiles");
 }
@@ -166,7 +180,8 @@ std::string stage_text(const Nest &nest, const Schedule &schedule, std::size_t i
     text += " at " + nest.indices[static_cast<std::size_t>(stage.at)].name;
   if (stage.layout != Layout::Plain)
     text += fmt::format(" {}", to_string(stage.layout));
-  return text + (stage.twice ? " twice" : "");
+  text += stage.twice ? " twice" : "";
+  return stage.ring > 0 ? fmt::format("{} ring {}", text, stage.ring) : text;
 }
 
 } // namespace

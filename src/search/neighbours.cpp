@@ -5,6 +5,7 @@
 #include <array>
 
 #include "schedule/guards.h"
+#include "target/async_copies.h"
 
 namespace tilefuse::search {
 namespace {
@@ -52,6 +53,7 @@ private:
   void change_fill();
   void change_stage();
   void change_guards();
+  void change_ahead();
 
   const Nest &nest_;
   const Target &target_;
@@ -200,7 +202,19 @@ void Change::change_stage() {
   else if (schedule_.lanes == LaneKind::WorkItem && random_.chance(50))
     stage.layout = random_.of({Layout::Plain, Layout::Turned, Layout::Odd});
   else
-    stage.twice = !stage.twice;
+    change_ahead();
+}
+
+// Of all inputs that are staged in the innermost chunk loop: they go together.
+void Change::change_ahead() {
+  const std::vector<int> chunks = chunked_indices(nest_, schedule_);
+  const int ring = has_async_copies(target_) ? random_.of({0, 2, 3, 4}) : 0;
+  const bool twice = ring == 0 && random_.chance(50);
+  for (schedule::Stage &stage : schedule_.stages)
+    if (!chunks.empty() && stage.at == chunks.back()) {
+      stage.twice = twice;
+      stage.ring = ring;
+    }
 }
 
 // All that can be clipped is; edges come or go.

@@ -5,6 +5,7 @@
 
 #include "schedule/guards.h"
 #include "schedule/staging.h"
+#include "target/async_copies.h"
 
 namespace tilefuse::search {
 namespace {
@@ -171,6 +172,10 @@ void Sampler::stage_deeper() {
     return;
   stage.at = random_.of(chunked);
   stage.twice = random_.chance(50);
+  if (has_async_copies(target_) && random_.chance(50)) {
+    stage.twice = false;
+    stage.ring = static_cast<int>(random_.between(2, 4));
+  }
 }
 
 // Deals work-items over one index more, or lets each compute neighbours as a vector.

@@ -7,12 +7,16 @@
 #include "schedule/algorithms.h"
 #include "schedule/core_forms.h"
 #include "schedule/wgmma_forms.h"
+#include "target/async_copies.h"
 
 namespace tilefuse::search {
 namespace {
 
 using schedule::FormSizes;
 using schedule::Schedule;
+
+// Chunks of a block that are read or under way.
+constexpr std::int64_t kRing = 3;
 
 class Forms {
 public:
@@ -35,6 +39,11 @@ private:
   std::vector<Schedule> found_;
 };
 
+FormSizes with_ring(FormSizes sizes) {
+  sizes.ring = kRing;
+  return sizes;
+}
+
 // Register tiles over channels and pixels, both operands staged.
 void Forms::add_products() {
   for (std::int64_t lanes : {4, 8, 16, 32})
@@ -50,6 +59,8 @@ void Forms::add_products() {
             if (lanes * pixels < 64 || lanes * pixels > 256)
               continue;
             add("igemm", sizes);
+            if (has_async_copies(target_))
+              add("igemm_async", with_ring(sizes));
             add("first_layer", sizes);
           }
 }

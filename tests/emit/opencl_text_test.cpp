@@ -56,6 +56,32 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void k_tile(__global con
 )");
 }
 
+// Pointers go as they are: NVIDIA's compiler gives their values as addresses in their spaces.
+TEST(OpenclText, AsynchronousCopiesAreInlineAssembly) {
+  const std::string text = R"(
+kernel copies blocks 1 block_size 32 {
+  global const b0 f32[128]
+  global b1 f32[32]
+  local s0 f32[128]
+  async_copy s0[lane * 4 .. 4 valid select(lane < 20, 4, 0)] = b0[lane * 4]
+  async_commit
+  async_wait 0
+  barrier
+  b1[lane] = s0[lane]
+})";
+  const kernel::Kernel kernel = kernel::parse_kernel(text);
+  Target target = target_with(LaneKind::WorkItem);
+  EXPECT_THROW(make_opencl_emitter()->emit(kernel, target), Error);
+  target.isa = "CL1.2 sm_90";
+  const std::string code = make_opencl_emitter()->emit(kernel, target).code;
+  for (
+      const char *line :
+      {R"(  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" :: "l"(s2 + (lane * 4)), "l"(b0 + (lane * 4)), "r"((lane < 20) ? 16 : 0) : "memory");)",
+       R"(  asm volatile("cp.async.commit_group;" ::: "memory");)",
+       R"(  asm volatile("cp.async.wait_group 0;" ::: "memory");)"})
+    EXPECT_NE(code.find(line), std::string::npos) << code;
+}
+
 TEST(OpenclText, WorkItemsWithLocalMemory) {
   const Package package = emitted(R"(
 kernel turn blocks 4 block_size 64 flops 256 bytes 2048 {

@@ -19,6 +19,7 @@ inline Target vector_test_target() {
 inline Target group_test_target() {
   return {.name = "test_groups",
           .backend = "opencl",
+          .isa = "CL1.2 sm_80",
           .lanes = LaneKind::WorkItem,
           .vector_f32 = 128,
           .vector_registers = 128,

@@ -18,7 +18,7 @@ using kernel::Counts;
 Target gpu() {
   return {.name = "gpu",
           .backend = "opencl",
-          .isa = "CL1.2",
+          .isa = "CL1.2 sm_89",
           .lanes = LaneKind::WorkItem,
           .vector_f32 = 128,
           .vector_registers = 128,
@@ -150,6 +150,14 @@ TEST(ScheduleCounts, ImplicitGemmHasNoConflicts) {
   EXPECT_EQ(counts.phases("s0").conflicts(), 0);
   EXPECT_EQ(counts.phases("s1").conflicts(), 0);
   EXPECT_EQ(counts.barriers, 2); // one a chunk: the next is fetched meanwhile
+}
+
+TEST(ScheduleCounts, AsynchronousCopiesHoldNothingInRegisters) {
+  const Counts twice = counts_of_named("igemm");
+  const Counts ring = counts_of_named("igemm_async");
+  EXPECT_EQ(ring.barriers, 4); // one a chunk: with three buffers one of 4 channels fits
+  EXPECT_EQ(conflicts(ring, "s0", AccessKind::Load) + conflicts(ring, "s1", AccessKind::Load), 0);
+  EXPECT_LT(ring.live_registers, twice.live_registers);
 }
 
 // The input gradient of a 3x3 layer with weights [in][out][3][3], as the article stores them.
