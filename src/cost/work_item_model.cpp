@@ -28,6 +28,8 @@ constexpr double kCacheLatency = 50;
 constexpr double kMissLatency = 270;
 constexpr double kBarrierLatency = 30;
 constexpr double kBlockStart = 2000;
+// How much later than a load's what an asynchronous copy brought can be read.
+constexpr double kAsyncLatency = 60;
 // Bytes per cycle: of local memory and first-level cache together, and of the second level as one
 // multiprocessor sees it.
 constexpr double kWavefrontBytes = 128;
@@ -146,7 +148,7 @@ void WorkItemModel::add_staged(int input, Block &block) const {
   const double rounds = std::ceil(staged_elems(input) / width / items_);
   const double copied = rounds * warps_; // vectors of warps
   const double stores = stage.layout == schedule::Layout::Plain || stage.ring > 0 ? 1 : width;
-  double instructions = kCopyInstructions + (stage.ring > 0 ? 0 : 1) + stores; // of a copied vector
+  double instructions = kCopyInstructions + 1 + stores; // of a copied vector
   double digits = 0;
   for (const schedule::StageDim &dim : stage_tile(nest_, schedule_, input).dims) {
     instructions += dim.checked ? kGuardInstructions : 0;
@@ -154,7 +156,7 @@ void WorkItemModel::add_staged(int input, Block &block) const {
   }
   const bool is_loop = rounds > kWrittenRounds;
   const double addresses = is_loop ? times : 1; // how often they are worked out
-  const double wait = kCacheLatency + kMissLatency;
+  const double wait = kCacheLatency + kMissLatency + (stage.ring > 0 ? kAsyncLatency : 0);
   block.issue += copied * addresses * digits * kDigitInstructions;
   block.issue += times * copied * instructions;
   block.exposed += rounds * addresses * digits * kDigitInstructions;
