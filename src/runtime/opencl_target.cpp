@@ -79,7 +79,11 @@ Target cpu_row(const OpenclDeviceInfo &info, const std::vector<Target> &rows) {
   return target;
 }
 
+// A vendor's generation may have a row of its own.
 Target gpu_row(const OpenclDeviceInfo &info, const std::vector<Target> &rows) {
+  const std::string generation = fmt::format("opencl_nvidia_sm{}", info.nvidia_generation);
+  if (const Target *row = find_row(rows, generation))
+    return *row;
   if (const Target *row = find_row(rows, "opencl_" + vendor_suffix(info.vendor)))
     return *row;
   const Target *row = find_row(rows, "opencl_gpu");

@@ -137,6 +137,14 @@ TEST(OpenclTarget, RowOfTheVendorThenOfTheKindThenBuiltIn) {
   EXPECT_EQ(target_of(info, {gpu, nvidia}).name, "opencl_nvidia");
   EXPECT_EQ(target_of(info, {nvidia}).max_group, 512);
   EXPECT_EQ(target_of(info, {gpu}).name, "opencl_gpu");
+  OpenclDeviceInfo hopper = info;
+  hopper.nvidia_generation = 90;
+  Target sm90 = nvidia;
+  sm90.name = "opencl_nvidia_sm90";
+  EXPECT_EQ(target_of(hopper, {gpu, nvidia, sm90}).name, "opencl_nvidia_sm90");
+  EXPECT_EQ(target_of(hopper, {gpu, nvidia}).name, "opencl_nvidia");
+  EXPECT_EQ(target_of(hopper, {gpu, nvidia}).isa, "CL1.2 sm_90");
+  EXPECT_EQ(target_of(info, {gpu, nvidia, sm90}).name, "opencl_nvidia");
   const Target built_in = target_of(info, {});
   EXPECT_EQ(built_in.lanes, LaneKind::WorkItem);
   EXPECT_EQ(built_in.compute_units, 12);

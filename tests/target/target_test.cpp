@@ -79,8 +79,8 @@ TEST(Target, ShippedRows) {
   EXPECT_EQ(find("opencl_cpu").lanes, LaneKind::Vector);
   EXPECT_FALSE(find("opencl_mali").local_is_hw);
   EXPECT_EQ(find("opencl_amd").max_group, 256);
-  for (const char *name :
-       {"opencl_cpu_avx512", "opencl_gpu", "opencl_nvidia", "opencl_intel", "opencl_adreno"})
+  for (const char *name : {"opencl_cpu_avx512", "opencl_gpu", "opencl_nvidia", "opencl_nvidia_sm90",
+                           "opencl_intel", "opencl_adreno"})
     find(name);
   EXPECT_TRUE(std::is_sorted(rows.begin(), rows.end(),
                              [](const Target &a, const Target &b) { return a.name < b.name; }));
