@@ -51,7 +51,7 @@ std::vector<std::int64_t> lane_elements(const Schedule &schedule, const Strides 
   const std::vector<schedule::LanePart> parts = lane_digits(schedule);
   for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
     const std::size_t i = at(part->index);
-    const std::int64_t step = strides[i] * weight[i] * schedule.splits[i].vec;
+    const std::int64_t step = strides[i] * weight[i] * schedule.splits[i].lane_stride();
     for (std::size_t lane = 0; lane < elements.size(); ++lane)
       elements[lane] += static_cast<std::int64_t>(lane) / below % part->count * step;
     below *= part->count;
@@ -106,11 +106,11 @@ std::int64_t piece_bytes(const Vector &vector, const std::vector<std::int64_t> &
 }
 
 LaneAccess access(const Schedule &schedule, const Target &target, const Strides &strides,
-                  std::int64_t elem) {
+                  std::int64_t elem, std::int64_t near = 1) {
   std::vector<std::int64_t> addresses = lane_elements(schedule, strides);
   for (std::int64_t &address : addresses)
     address *= elem;
-  Vector vector{.elem = elem};
+  Vector vector{.width = near, .elem = elem};
   if (const int index = vector_index(schedule); index >= 0 && strides[at(index)] != 0)
     vector = {schedule.splits[at(index)].vec, strides[at(index)], elem};
   const std::int64_t piece = piece_bytes(vector, addresses);
@@ -137,12 +137,12 @@ LaneAccess access(const Schedule &schedule, const Target &target, const Strides 
 
 } // namespace
 
-LaneAccess input_access(const Nest &nest, const Schedule &schedule, const Target &target,
-                        int input) {
+LaneAccess input_access(const Nest &nest, const Schedule &schedule, const Target &target, int input,
+                        std::int64_t near) {
   const nest::Slot &slot = nest.slots[at(nest.inputs[at(input)].slot)];
   const bool in_place = schedule.fills[at(input)] == schedule::Fill::Direct;
   const DType type = in_place ? slot.type : schedule::held_type(nest, input);
-  return access(schedule, target, as_read(nest, schedule, input), size_bytes(type));
+  return access(schedule, target, as_read(nest, schedule, input), size_bytes(type), near);
 }
 
 LaneAccess operand_access(const Nest &nest, const Schedule &schedule, const Target &target,

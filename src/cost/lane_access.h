@@ -23,8 +23,9 @@ struct LaneAccess {
 };
 
 // Lanes are work-items. From local memory where the input is staged, else from where it lies.
+// `near` register copies are read as one vector.
 LaneAccess input_access(const nest::Nest &nest, const schedule::Schedule &schedule,
-                        const Target &target, int input);
+                        const Target &target, int input, std::int64_t near = 1);
 // An operand in place: the result or an extra.
 LaneAccess operand_access(const nest::Nest &nest, const schedule::Schedule &schedule,
                           const Target &target, const nest::Operand &operand);

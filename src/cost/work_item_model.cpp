@@ -135,8 +135,9 @@ void WorkItemModel::add_direct(int input, Block &block) const {
 
 void WorkItemModel::add_staged(int input, Block &block) const {
   const Operand &operand = nest_.inputs[at(input)];
-  const LaneAccess access = input_access(nest_, schedule_, target_, input);
-  const double reads = vectors(operand) * shared_taps(input);
+  const std::int64_t near = near_copies(input);
+  const LaneAccess access = input_access(nest_, schedule_, target_, input, near);
+  const double reads = vectors(operand) * shared_taps(input) / static_cast<double>(near);
   const double points = steps() * reduced_points();
   block.point += reads * access.requests / warps_;
   block.wavefronts += points * reads * access.wavefronts;

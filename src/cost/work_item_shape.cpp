@@ -83,6 +83,33 @@ double WorkItemShape::unrolled() const {
   return count;
 }
 
+std::int64_t WorkItemShape::near_copies(int input) const {
+  constexpr std::int64_t kWidth = 4;
+  const nest::Operand &operand = nest_.inputs[at(input)];
+  const int vector = vector_index(schedule_);
+  if (!is_staged(schedule_.fills[at(input)]) || (vector >= 0 && moves(operand, vector)))
+    return 1;
+  const schedule::Source source = source_of(nest_, schedule_, input);
+  const schedule::StageTile tile = stage_tile(nest_, schedule_, input);
+  std::int64_t width = 1;
+  for (const schedule::StageDim &dim : tile.dims) {
+    if (dim.stride != 1) {
+      if (dim.stride % kWidth != 0)
+        return 1;
+      continue;
+    }
+    const std::vector<std::int64_t> &coeff = source.dims[at(dim.dim)].at.coeff;
+    for (int i = 0; i < nest_.output_indices; ++i)
+      if (schedule_.splits[at(i)].near && coeff[at(i)] == 1 &&
+          schedule_.splits[at(i)].keep % kWidth == 0)
+        width = kWidth;
+    for (std::size_t i = at(nest_.output_indices); i < coeff.size(); ++i)
+      if (coeff[i] != 0)
+        return 1;
+  }
+  return width;
+}
+
 double WorkItemShape::shared_taps(int input) const {
   double share = 1;
   for (const nest::Dim &dim : nest_.inputs[at(input)].dims) {

@@ -38,6 +38,8 @@ public:
   double refills(int input) const;
   // Reduced points of one body of the innermost loop.
   double unrolled() const;
+  // Neighbouring register copies of a staged input that a compiler reads as one aligned vector.
+  std::int64_t near_copies(int input) const;
   // Share of the reads in an unrolled body that stay when equal addresses are read once:
   // neighbouring outputs whose windows overlap.
   double shared_taps(int input) const;

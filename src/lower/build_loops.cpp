@@ -60,7 +60,7 @@ std::vector<StmtRef> declare_lanes(Context &cx) {
     below *= part->count;
     if (below < cx.block_size())
       digit = cx.build.mod(digit, cx.build.integer(part->count));
-    const std::int64_t scale = weight[index] * cx.schedule.splits[index].vec;
+    const std::int64_t scale = weight[index] * cx.schedule.splits[index].lane_stride();
     cx.lane_at[index] =
         cx.build.add(cx.lane_at[index], cx.build.mul(digit, cx.build.integer(scale)));
     weight[index] *= part->count;

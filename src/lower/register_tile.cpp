@@ -35,8 +35,9 @@ public:
   RegisterTile(const Context &cx, const StepSizes &sizes)
       : cx_(cx), b_(cx_.build), vector_(schedule::vector_index(cx.schedule)) {
     for (std::size_t i = 0; i < cx_.outputs(); ++i) {
-      const std::int64_t stride = cx_.schedule.splits[i].copy_stride();
-      copies_.push_back((sizes[i] + stride - 1) / stride);
+      const schedule::Split &split = cx_.schedule.splits[i];
+      const std::int64_t stride = split.copy_stride();
+      copies_.push_back(split.near ? split.keep : (sizes[i] + stride - 1) / stride);
       if (cx_.is_vector() && static_cast<int>(i) == vector_)
         partial_lanes_ = sizes[i] % stride;
       ragged_.push_back(!cx_.is_vector() && cx_.nest.indices[i].extent % sizes[i] != 0);

@@ -237,6 +237,8 @@ Schedule Form::igemm() {
   channel_tile(sizes_.channel_lanes);
   keep_pixels();
   lanes_over(roles_.pixels, sizes_.pixel_lanes);
+  Split &pixel = split(roles_.pixels.front());
+  pixel.near = sizes_.near && pixel.keep > 1 && pixel.lane > 1;
   if (constant_filter())
     schedule_.fills[at(roles_.filter)] = Fill::Packed;
   chunk_depth(false);

@@ -53,6 +53,7 @@ struct FormSizes {
   std::int64_t pixel_keep = 8;
   std::int64_t row_keep = 1; // of the next pixel index
   std::int64_t depth = 8;    // of a chunk
+  bool near = false;         // copies of pixels are neighbours
   std::int64_t ring = 0;     // buffers that asynchronous copies fill; 0: none do
   friend bool operator==(const FormSizes &, const FormSizes &) = default;
 };

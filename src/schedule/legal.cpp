@@ -107,6 +107,9 @@ Reason wrong_split(const Nest &nest, const Schedule &schedule, std::size_t i) {
   if (least < 1 || std::max({split.keep, split.lane, split.vec}) > kLargestFactor ||
       most > kLargestTile)
     return fmt::format("a factor of {} is below 1 or absurdly large", name);
+  const bool can_be_near = split.keep > 1 && split.lane > 1 && schedule.lanes == LaneKind::WorkItem;
+  if (split.near && (static_cast<int>(i) >= nest.output_indices || !can_be_near))
+    return fmt::format("{} has no copies that work-items stand between", name);
   if (static_cast<int>(i) >= nest.output_indices)
     return wrong_reduced(nest, schedule, i);
   if (split.tile % split.step() != 0)

@@ -64,7 +64,7 @@ std::vector<int> chunked_indices(const Nest &nest, const Schedule &schedule) {
 
 std::int64_t points_of_step(const Nest &nest, const Schedule &schedule, int index) {
   const Split &split = schedule.splits[at(index)];
-  if (schedule.lanes == LaneKind::Vector)
+  if (schedule.lanes == LaneKind::Vector || split.near)
     return split.step();
   const std::int64_t unit = split.copy_stride();
   return std::min(split.step(), (nest.indices[at(index)].extent + unit - 1) / unit * unit);

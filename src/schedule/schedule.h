@@ -17,6 +17,8 @@
 //   keep   register copies,
 //   lane   neighbours: elements of a vector, or work-items of a group, and
 //   vec    neighbours that one work-item computes as a vector (work-items only, one index).
+// With `near x` the copies of x stand inside its lanes, so that a work-item's copies are neighbours
+// and its reads of them can be vectors.
 // Lanes that are vector elements belong to one index; work-items may be dealt over several, and
 // several times over one (`lane y:2 m:4 x:8 m:4`): parts are written slowest first, and a part
 // further right is a lower digit of its index. A tile is a multiple of a step = keep * lane * vec,
@@ -70,10 +72,12 @@ struct Split {
   std::int64_t vec = 1;
   bool clip = false; // a reduced index: only taps inside are looped over
   bool edge = false; // an output index: steps at its ends have bodies of their own
-  // Points from one register copy to the next: lane * vec.
-  std::int64_t copy_stride() const { return lane * vec; }
-  // Points of one step: keep * lane * vec.
-  std::int64_t step() const { return keep * copy_stride(); }
+  bool near = false; // an output index: a work-item's copies are neighbours
+  // Points from one register copy to the next, and from one work-item to the next.
+  std::int64_t copy_stride() const { return near ? vec : lane * vec; }
+  std::int64_t lane_stride() const { return near ? keep * vec : vec; }
+  // Points of one step.
+  std::int64_t step() const { return keep * lane * vec; }
   friend bool operator==(const Split &, const Split &) = default;
 };
 

@@ -148,6 +148,8 @@ void parse_line(const Nest &nest, Scanner &scanner, Schedule &schedule) {
     return parse_marks(nest, scanner, schedule, &Split::clip, line);
   if (scanner.accept("edge"))
     return parse_marks(nest, scanner, schedule, &Split::edge, line);
+  if (scanner.accept("near"))
+    return parse_marks(nest, scanner, schedule, &Split::near, line);
   if (scanner.accept("core"))
     return parse_core(scanner, schedule);
   if (scanner.accept("stage"))
@@ -157,7 +159,7 @@ void parse_line(const Nest &nest, Scanner &scanner, Schedule &schedule) {
   if (scanner.accept("pack"))
     return parse_pack(scanner, schedule);
   if (!scanner.accept("loop"))
-    scanner.fail("tile, lane, vec, keep, clip, edge, core, loop, pack, produce or stage");
+    scanner.fail("tile, lane, vec, keep, near, clip, edge, core, loop, pack, produce or stage");
   schedule.order.clear();
   while (scanner.peek().kind == TokenKind::Name && scanner.peek().line == line)
     schedule.order.push_back(find_index(nest, scanner));
@@ -217,6 +219,7 @@ std::string to_text(const Nest &nest, const Schedule &schedule) {
   for (int i : schedule.order)
     order += " " + nest.indices[static_cast<std::size_t>(i)].name;
   line("loop", order);
+  line("near", marked(nest, schedule, &Split::near));
   line("clip", marked(nest, schedule, &Split::clip));
   line("edge", marked(nest, schedule, &Split::edge));
   for (std::size_t k = 0; k < schedule.fills.size(); ++k) {

@@ -97,9 +97,11 @@ void Change::change_copies() {
   const int i = output();
   Split &split = schedule_.splits[at(i)];
   const std::int64_t points = split.tile;
-  const std::int64_t most = std::min<std::int64_t>(32, ceil_div(extent(i), split.copy_stride()));
+  const std::int64_t most = std::min<std::int64_t>(32, ceil_div(extent(i), split.lane * split.vec));
   const bool was_one_step = points == split.step();
   split.keep = std::min(most, nearby(split.keep, most));
+  split.near = split.keep > 1 && split.lane > 1 && schedule_.lanes == LaneKind::WorkItem &&
+               random_.chance(50);
   fit_tile(i, was_one_step ? split.step() : points);
 }
 

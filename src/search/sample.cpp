@@ -196,6 +196,7 @@ void Sampler::widen_lanes() {
     split.lane *= factor;
   }
   split.tile = ceil_div(split.tile, split.step()) * split.step();
+  split.near = split.keep > 1 && random_.chance(40);
 }
 
 // Clips loops and gives edges where they settle a test; unrolls taps before, so that some can.

@@ -39,8 +39,9 @@ private:
   std::vector<Schedule> found_;
 };
 
-FormSizes with_ring(FormSizes sizes) {
-  sizes.ring = kRing;
+FormSizes with(FormSizes sizes, bool near, std::int64_t ring) {
+  sizes.near = near;
+  sizes.ring = ring;
   return sizes;
 }
 
@@ -58,9 +59,11 @@ void Forms::add_products() {
                                      .depth = depth};
             if (lanes * pixels < 64 || lanes * pixels > 256)
               continue;
-            add("igemm", sizes);
-            if (has_async_copies(target_))
-              add("igemm_async", with_ring(sizes));
+            for (const bool near : {false, true}) {
+              add("igemm", with(sizes, near, 0));
+              if (has_async_copies(target_))
+                add("igemm_async", with(sizes, near, kRing));
+            }
             add("first_layer", sizes);
           }
 }

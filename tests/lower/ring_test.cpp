@@ -70,6 +70,23 @@ TEST(Ring, OneInputAloneAndBesideOthers) {
                    nest, schedule_text("c:4 r:1", "  stage 0 at c\n  stage 1 at r ring 3\n")));
 }
 
+// Copies that are neighbours, of a channel by vectors, of a pixel whose taps overlap, and past the
+// edge.
+TEST(Near, CopiesOfWorkItemsComputeTheirNest) {
+  const nest::Nest nest = conv_nest();
+  for (const char *tiles :
+       {"tile n:1 y:2 x:8 m:16 c:4\n lane y:2 x:2 m:4\n vec m:4\n keep x:4\n near x",
+        "tile n:1 y:4 x:6 m:32 c:6\n lane y:2 x:2 m:4\n vec m:4\n keep y:2 x:3 m:2\n"
+        " near y x m",
+        "tile n:1 y:1 x:16 m:24 c:6\n lane x:4 m:8\n keep x:4 m:3 s:3\n near x m"})
+    for (const char *ends : {"stage 0 at c turned ring 2\n pack 1\n stage 1 at c ring 2\n",
+                             "stage 0\n stage 1 turned\n", ""})
+      expect_exact(nest,
+                   schedule::parse_schedule(
+                       nest, fmt::format("schedule near workitem\n {}\n loop n y x m c r s\n {}",
+                                         tiles, ends)));
+}
+
 std::string reason(const nest::Nest &nest, const std::string &ends, const Target &target) {
   const std::string text = schedule_text("c:4", ends);
   return schedule::illegal(nest, schedule::parse_schedule(nest, text), target).value_or("");
