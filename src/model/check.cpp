@@ -21,7 +21,8 @@
 namespace tilefuse::model {
 namespace {
 
-constexpr int kManyRegisters = 1 << 20; // a random schedule may spill
+constexpr double kTf32Roundoff = 0x1p-10; // of a mantissa of 10 bits, truncated
+constexpr int kManyRegisters = 1 << 20;   // a random schedule may spill
 
 using program::Bytes;
 
@@ -69,7 +70,8 @@ std::optional<std::string> Reference::compare_bounded(const Bytes &out) const {
   const nest::Nest &nest = nest_of(case_);
   const nest::Slot slot = out_slot(nest);
   Slots before = before_;
-  const nest::Expected expected(nest, spans(before));
+  const CoreOp *op = case_.schedule.core.op;
+  const nest::Expected expected(nest, spans(before), op != nullptr && op->tf32 ? kTf32Roundoff : 0);
   Random random(case_.seed);
   std::vector<bool> is_output(static_cast<std::size_t>(slot.elems), samples_ > 0);
   const std::int64_t count = samples_ > 0 ? samples_ : std::numeric_limits<std::int64_t>::max();

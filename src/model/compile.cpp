@@ -42,6 +42,10 @@ struct Ignored {
 // The algorithm asked for where it fits, else as records or the cost model say.
 Choice choose(const poly::Group &group, const runtime::Device &device,
               const SessionOptions &options, Ignored &ignored) {
+  if (options.tf32 && options.algorithm.empty() && group.producers.empty())
+    if (std::optional<schedule::Schedule> rounded =
+            search::pick_tf32(group.anchor, device.target()))
+      return {std::move(*rounded), "model, tf32 allowed"};
   if (options.algorithm.empty()) {
     std::string reason;
     Choice choice = choose_schedule(options.records, group, device, &reason);

@@ -23,9 +23,10 @@
 namespace tilefuse::model {
 
 struct SessionOptions {
-  std::string algorithm;                   // forced on every kernel that it fits, when not empty
-  std::string split = "auto";              // of reductions (model/split_groups.h)
+  std::string algorithm;      // forced on every kernel that it fits, when not empty
+  std::string split = "auto"; // of reductions (model/split_groups.h)
   FusionSettings fusion;
+  bool tf32 = false;                       // products of f32 may be rounded to tf32
   runtime::RecordStore *records = nullptr; // tuned schedules, when given
   std::string dump_directory;              // every level's text of every kernel, when not empty
   std::function<void(int done, int total)> progress; // kernels compiled

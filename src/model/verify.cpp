@@ -105,7 +105,8 @@ VerifyReport verify_model(const program::Program &program, const std::vector<Hos
                           const VerifyOptions &options) {
   check_inputs(program, inputs);
   const Compiled compiled =
-      compile(program, device, cache, {.fusion = options.fusion, .records = options.records});
+      compile(program, device, cache,
+              {.fusion = options.fusion, .tf32 = options.tf32, .records = options.records});
   HostBuffers buffers(compiled.stored, inputs);
   VerifyReport report;
   const int total = static_cast<int>(compiled.kernels.size());

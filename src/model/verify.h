@@ -18,6 +18,7 @@ namespace tilefuse::model {
 struct VerifyOptions {
   std::int64_t samples = 256; // results compared per kernel; 0: all
   FusionSettings fusion;
+  bool tf32 = false;                       // as SessionOptions
   runtime::RecordStore *records = nullptr; // tuned schedules, when given
   std::function<void(int done, int total)> progress;
   Lowering lowering = lower_case; // of a kernel that is wrong, again, to find the pass

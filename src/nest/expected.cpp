@@ -69,8 +69,9 @@ double reduced_points(const Nest &nest) {
 
 } // namespace
 
-Expected::Expected(const Nest &nest, std::span<const std::span<std::byte>> slots)
-    : nest_(nest), values_{nest, {}}, magnitudes_{nest, {}} {
+Expected::Expected(const Nest &nest, std::span<const std::span<std::byte>> slots,
+                   double input_roundoff)
+    : nest_(nest), input_roundoff_(input_roundoff), values_{nest, {}}, magnitudes_{nest, {}} {
   for (std::size_t s = 0; s < nest.slots.size(); ++s) {
     slots_.emplace_back(slots[s].begin(), slots[s].end());
     const bool is_read = std::any_of(nest.inputs.begin(), nest.inputs.end(), [&](const auto &in) {
@@ -102,7 +103,8 @@ double Expected::accumulator_bound(double value, const std::vector<std::int64_t>
   const double sum = accumulated(magnitudes_, point);
   if (u == 0)
     return sum < kLargestInteger ? 0 : std::numeric_limits<double>::infinity();
-  return (nest_.agg == Agg::Sum ? terms + 1 : 1) * u * sum;
+  const double inputs = (2 + input_roundoff_) * input_roundoff_;
+  return ((nest_.agg == Agg::Sum ? terms + 1 : 1) * u * (1 + inputs) + inputs) * sum;
 }
 
 Expectation Expected::at(const std::vector<std::int64_t> &point) const {

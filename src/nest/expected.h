@@ -27,8 +27,10 @@ struct Expectation {
 
 class Expected {
 public:
-  // `slots` are as they are before the kernel runs; they are copied.
-  Expected(const Nest &nest, std::span<const std::span<std::byte>> slots);
+  // `slots` are as they are before the kernel runs; they are copied. `input_roundoff` is the
+  // relative error with which each input of a product may be read.
+  Expected(const Nest &nest, std::span<const std::span<std::byte>> slots,
+           double input_roundoff = 0);
 
   // At one point of the output indices.
   Expectation at(const std::vector<std::int64_t> &point) const;
@@ -43,6 +45,7 @@ private:
   double accumulator_bound(double value, const std::vector<std::int64_t> &point) const;
 
   Nest nest_;
+  double input_roundoff_;
   std::vector<std::vector<std::byte>> slots_;
   Inputs values_;
   Inputs magnitudes_; // every element replaced by its magnitude, every aggregation by a sum

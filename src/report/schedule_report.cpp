@@ -49,6 +49,9 @@ std::string explain_group(const poly::Group &group, const ScheduleOptions &optio
   std::string ignored;
   if (options.device != nullptr)
     chosen = model::choose_schedule(options.records, group, *options.device, &ignored);
+  if (options.tf32 && group.producers.empty())
+    if (std::optional<schedule::Schedule> rounded = search::pick_tf32(nest, options.target))
+      chosen = {std::move(*rounded), "model, tf32 allowed"};
   const schedule::Schedule &choice = chosen.schedule;
   std::string text = options.device == nullptr ? "" : choice_text(nest, chosen, ignored);
   const auto add = [&](Section section, const auto &make) {

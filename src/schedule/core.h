@@ -67,7 +67,7 @@ struct CoreRoles {
   }
 };
 
-// The index moves the operand by single elements, and nothing else moves that dimension.
+// The index moves the operand by single elements, through a dimension that is not checked.
 bool is_contiguous(const nest::Operand &operand, int index);
 
 // Why no matrix instruction can compute the nest, or nothing when some can.

@@ -119,10 +119,10 @@ bool is_contiguous(const nest::Operand &operand, int index) {
   for (const nest::Dim &dim : operand.dims) {
     if (dim.at.coeff[at(index)] == 0)
       continue;
-    const auto others = std::count_if(dim.at.coeff.begin(), dim.at.coeff.end(),
-                                      [](std::int64_t coeff) { return coeff != 0; });
-    return !dim.guarded && others == 1 && dim.at.constant == 0 &&
-           dim.at.coeff[at(index)] * dim.stride == 1;
+    const std::ptrdiff_t users =
+        std::count_if(operand.dims.begin(), operand.dims.end(),
+                      [&](const nest::Dim &other) { return other.at.coeff[at(index)] != 0; });
+    return users == 1 && !dim.guarded && dim.at.coeff[at(index)] * dim.stride == 1;
   }
   return false;
 }

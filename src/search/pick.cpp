@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "schedule/core_forms.h"
 #include "schedule/guards.h"
 #include "schedule/staging.h"
 #include "search/work_items.h"
@@ -410,6 +411,19 @@ std::vector<Candidate> candidates(const Nest &nest, const Target &target, std::s
 
 Schedule pick(const Nest &nest, const Target &target) {
   return candidates(nest, target, 1).front().schedule;
+}
+
+std::optional<Schedule> pick_tf32(const Nest &nest, const Target &target) {
+  std::optional<Schedule> best;
+  double least = candidates(nest, target, 1).front().estimate.seconds;
+  for (Schedule &schedule : schedule::core_schedules(nest, target, true)) {
+    const double seconds = cost::predict(nest, schedule, target).seconds;
+    if (seconds >= least)
+      continue;
+    least = seconds;
+    best = std::move(schedule);
+  }
+  return best;
 }
 
 } // namespace tilefuse::search

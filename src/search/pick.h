@@ -3,6 +3,7 @@
 // by the cost model. No device is needed and the answer is the same every time.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "cost/model.h"
@@ -22,5 +23,8 @@ struct Candidate {
 std::vector<Candidate> candidates(const nest::Nest &nest, const Target &target, std::size_t count);
 
 schedule::Schedule pick(const nest::Nest &nest, const Target &target);
+
+// The best schedule that rounds f32 operands to tf32, where it is predicted to beat pick()'s.
+std::optional<schedule::Schedule> pick_tf32(const nest::Nest &nest, const Target &target);
 
 } // namespace tilefuse::search

@@ -44,7 +44,7 @@ inline kernel::Counts counts_of(const poly::Group &group, const schedule::Schedu
     if (buffer.space == kernel::Space::Global)
       data.emplace_back(static_cast<std::size_t>(buffer.elems * size_bytes(buffer.type.elem)));
   spans.assign(data.begin(), data.end());
-  return kernel::simulate(kernel, spans, simulation_options(group.anchor, schedule, target));
+  return kernel::simulate(kernel, spans, simulation_options(group, schedule, target));
 }
 
 // Accesses that meet in a bank, as text; empty: none.

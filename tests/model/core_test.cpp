@@ -77,12 +77,40 @@ TEST(Core, SplitReductionsStoreAccumulators) {
 }
 
 TEST(Core, RealsStayWithinTheirBound) {
-  KernelCase kernel_case{.group = group_of({.c = 96, .k = 40}), .target = sm80()};
-  kernel_case.values = Values::Reals;
-  kernel_case.schedule =
-      *schedule::named_core_schedule("mma", kernel_case.group.anchor, kernel_case.target).schedule;
-  const auto divergence = check_simulated(Reference(kernel_case));
-  EXPECT_FALSE(divergence) << divergence->what;
+  for (const char *in : {"f16", "f32"}) {
+    KernelCase kernel_case{.group = group_of({.c = 96, .k = 40, .in = in}), .target = sm80()};
+    kernel_case.values = Values::Reals;
+    const char *name = in == std::string("f32") ? "mma_tf32" : "mma";
+    kernel_case.schedule =
+        *schedule::named_core_schedule(name, kernel_case.group.anchor, kernel_case.target).schedule;
+    const auto divergence = check_simulated(Reference(kernel_case));
+    EXPECT_FALSE(divergence) << divergence->what;
+  }
+}
+
+// The taps of a row with their channels, as one index that shares its dimension with the pixels
+// (program/first_layer.h).
+TEST(Core, RunsOfTapsAreADepth) {
+  KernelCase kernel_case{.group = {nest::parse_nest(R"(nest conv {
+  index n 2, y 6, x 7, m 40 | r 7, k 32
+  slot 0 f16 2720, 1 f16 8960, 2 f16 3360
+  acc f32 = sum mul
+  in 0 + 0 [n:2*1360, 2*y + r:17*80, 8*x + k:80*1]
+  in 1 + 0 const [m:40*224, r:7*32, k:32*1]
+  out 2 + 0 [n:2*1680, y:6*280, x:7*40, m:40*1]
+  post f16(acc)
+})")},
+                         .target = sm80(),
+                         .seed = 7};
+  const auto all = schedule::core_schedules(kernel_case.group.anchor, kernel_case.target, false);
+  ASSERT_FALSE(all.empty());
+  for (std::size_t i = 0; i < all.size(); i += 8) {
+    kernel_case.schedule = all[i];
+    EXPECT_EQ(schedule::core_copy_elems(kernel_case.group.anchor, all[i], 0), 8);
+    const auto divergence = check_simulated(Reference(kernel_case));
+    EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << "\n"
+                             << to_text(kernel_case);
+  }
 }
 
 // The five properties of MegEngine's kernel.

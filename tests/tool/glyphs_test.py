@@ -152,6 +152,30 @@ class Verbs(ToolTest):
                     for key in ("kernel", "origin", "schedule", "bytes", "operations", "roofline"):
                         self.assertIn(key, event["args"])
 
+    def test_precision_is_said_and_changes_no_label(self):
+        for device, precision in (("cpu", "f16"), ("cpu", "bf16"), ("opencl", "f16")):
+            with self.subTest(device + " " + precision):
+                self.need_device(device)
+                arguments = ("run", MODEL, "--device", device, "--precision", precision, "--image", *IMAGES)
+                text = self.succeed(*arguments)
+                self.assertEqual(best_labels(text), LABELS)
+                self.assertRegex(text, rf"precision {precision}: [1-9]\d* weights .* activations stored in it")
+                self.assertEqual(compiled(self.succeed(*arguments)), 0)
+                self.assertIn("agree with the reference",
+                              self.succeed("verify", MODEL, "--device", device, "--precision", precision))
+
+    def test_precision_of_explain_lists_what_keeps_f32(self):
+        text = self.succeed("explain", MODEL, "--precision", "f16", "--target", "cuda_sm90", "--layer", "0", "--section",
+                            "flatten")
+        self.assertRegex(text, r"precision f16: .* kept in f32")
+        self.assertRegex(text, r"(?m)^  f32: .*, an output$")
+
+    def test_precisions_that_cannot_be_had(self):
+        self.need_device("cpu")
+        self.refuse("bench", MODEL, "--device", "cpu", "--precision", "tf32", says=["tf32", "use --device cuda"])
+        self.refuse("run", MODEL, "--device", "cpu", "--precision", "int8", "--image", IMAGES[0],
+                    says=["int8", "calibration", "quantised already"])
+
     def test_dump(self):
         self.need_device("cpu")
         self.succeed("run", MODEL, "--device", "cpu", "--dump", self.folder / "dump", "--image", IMAGES[0])

@@ -7,9 +7,13 @@ from support import DATA, ToolTest, best_labels, compiled, main, read_pb
 
 MODELS = ["squeezenet11_fp32", "squeezenet11_fp16", "mnist_8", "mnist_gemm_wonnx", "mnist_pytorch_bn",
           "cifar_cnn_pytorch", "cifar_resnet20", "cifar_resnet56", "super_resolution_10", "espcn_resize"]
+# Also stored in narrower types.
+STORED = ["squeezenet11_fp32", "mnist_pytorch_bn", "cifar_resnet20", "super_resolution_10"]
 LIGHT = ["bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50", "shufflenet", "squeezenet", "vgg19",
          "zfnet512"]
 DEVICES = ["cpu", "opencl"]
+# Of the stored output's range, by the type that an f32 model is stored in.
+TOLERANCES = {"f16": 5e-3, "bf16": 3e-2}
 # What onnxruntime 1.30 answers on the same preprocessing by PIL.
 PHOTOGRAPHS = {"cat.jpg": "Egyptian cat", "dog.jpg": "golden retriever", "grace_hopper.jpg": "bow tie",
                "hummingbird.jpg": "hummingbird", "pelican.jpg": "pelican"}
@@ -23,25 +27,27 @@ def error(got, stored):
 
 
 class Models(ToolTest):
-    def compare(self, model, inputs, outputs, device):
+    def compare(self, model, inputs, outputs, device, precision=None):
         out = self.folder / "out"
         given = [argument for path in inputs for argument in ("--input", path)]
+        given += ["--precision", precision] if precision else []
         self.succeed("run", model, *given, "--device", device, "--output", out)
         for k, path in enumerate(outputs):
             stored, got = read_pb(path), np.load(out / f"output_{k}.npy")
             self.assertEqual((got.shape, got.dtype), (stored.shape, stored.dtype))
             worst = error(got, stored)
-            self.assertLessEqual(worst, 2e-2 if stored.dtype == np.float16 else 1e-3)
-            print(f"{model.parent.name}/{model.stem} {path.parent.name} {device}: {worst:.1e} of the range")
+            self.assertLessEqual(worst, TOLERANCES.get(precision, 2e-2 if stored.dtype == np.float16 else 1e-3))
+            print(f"{model.parent.name}/{model.stem} {path.parent.name} {device} {precision or ''}: {worst:.1e} of the range")
 
-    def check_model(self, name, device):
+    def check_model(self, name, device, precision=None):
         self.need_data()
         self.need_device(device)
         folder = DATA / "models" / name
         sets = sorted(folder.glob("test_data_set_*"))
         self.assertTrue(sets)
         for data in sets:
-            self.compare(folder / "model.onnx", sorted(data.glob("input_*.pb")), sorted(data.glob("output_*.pb")), device)
+            self.compare(folder / "model.onnx", sorted(data.glob("input_*.pb")), sorted(data.glob("output_*.pb")), device,
+                         precision)
 
     def check_light(self, name, device):
         self.need_data()
@@ -53,20 +59,21 @@ class Models(ToolTest):
 
 
 class Photographs(ToolTest):
-    def check(self, kind, device):
+    def check(self, kind, device, precision=None):
         self.need_data()
         self.need_device(device)
         arguments = ("run", DATA / "models" / f"squeezenet11_{kind}" / "model.onnx", "--device", device, "--preset",
                      "imagenet-caffe", "--labels", DATA / "labels" / "imagenet_synset.txt", "--image",
-                     *[DATA / "images" / name for name in PHOTOGRAPHS])
+                     *[DATA / "images" / name for name in PHOTOGRAPHS],
+                     *(["--precision", precision] if precision else []))
         text = self.succeed(*arguments)
         for best, expected in zip(best_labels(text), PHOTOGRAPHS.values(), strict=True):
             self.assertIn(expected, best)
         self.assertEqual(compiled(self.succeed(*arguments)), 0)
 
 
-def add(cls, check, name, device):
-    setattr(cls, f"test_{name}_{device}", lambda self: check(self, name, device))
+def add(cls, check, name, device, *precision):
+    setattr(cls, "_".join(["test", name, device, *precision]), lambda self: check(self, name, device, *precision))
 
 
 for on in DEVICES:
@@ -74,8 +81,12 @@ for on in DEVICES:
         add(Models, Models.check_model, model_name, on)
     for model_name in LIGHT:
         add(Models, Models.check_light, model_name, on)
-    for precision in ("fp32", "fp16"):
-        add(Photographs, Photographs.check, precision, on)
+    for kind in ("fp32", "fp16"):
+        add(Photographs, Photographs.check, kind, on)
+    for stored_in in TOLERANCES:
+        add(Photographs, Photographs.check, "fp32", on, stored_in)
+        for model_name in STORED:
+            add(Models, Models.check_model, model_name, on, stored_in)
 
 if __name__ == "__main__":
     main()

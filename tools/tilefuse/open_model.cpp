@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "onnx/import.h"
 #include "paths.h"
+#include "precision.h"
 #include "progress.h"
 #include "schedule/algorithms.h"
 #include "table.h"
@@ -25,17 +26,21 @@ OpenedModel open_on(const program::Program &program, const ModelOptions &options
   opened.device = open_device(selector, options.threads);
   opened.cache = open_cache(options);
   opened.records = open_records(options, runtime::RecordStore::Mode::Existing);
+  const AppliedPrecision applied =
+      apply_precision(program, options.precision, opened.device->target());
+  opened.precision = applied.summary;
   Progress progress("compiling");
   const model::SessionOptions session{
       .algorithm = options.algorithm,
       .split = options.split,
       .fusion = options.fusion,
+      .tf32 = applied.tf32,
       .records = opened.records.get(),
       .dump_directory = options.dump,
       .progress = [&](int done, int total) { progress.show(done, total); },
       .warn = warn};
   opened.session =
-      std::make_unique<model::Session>(program, *opened.device, *opened.cache, session);
+      std::make_unique<model::Session>(applied.program, *opened.device, *opened.cache, session);
   return opened;
 }
 
@@ -114,6 +119,7 @@ void add_model_options(CLI::App &verb, ModelOptions &options) {
       "--algorithm", options.algorithm,
       fmt::format("Force one where it fits: {}", fmt::join(schedule::algorithm_names(), ", ")));
   add_split_option(verb, options.split);
+  add_precision_option(verb, options.precision);
   verb.add_option("--dump", options.dump, "Write the text of every level of every kernel there")
       ->type_name("DIR");
 }
@@ -150,7 +156,8 @@ OpenedModel open_model(const program::Program &program, const ModelOptions &opti
 
 std::string describe(const OpenedModel &opened) {
   const model::SessionStats &stats = opened.session->stats();
-  return fmt::format("device   {} ({}; {})\n"
+  return opened.precision +
+         fmt::format("device   {} ({}; {})\n"
                      "kernels  {} per run{}, compiled {}, ready in {:.3f} s, weights {:.1f} MB, "
                      "activations {:.1f} MB\n",
                      opened.device->name(), opened.device->target().name, opened.choice,

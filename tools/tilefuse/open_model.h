@@ -31,6 +31,7 @@ struct ModelOptions {
   bool no_records = false;
   std::string dump;
   std::string algorithm;
+  std::string precision;      // empty: as the model says
   std::string split = "auto"; // of reductions
   model::FusionSettings fusion;
   std::optional<std::int64_t> batch;
@@ -66,7 +67,8 @@ std::unique_ptr<runtime::RecordStore> open_records(const ModelOptions &options,
 
 // Members are in the order in which they must be made; they go in the opposite one.
 struct OpenedModel {
-  std::string choice; // why this device
+  std::string choice;    // why this device
+  std::string precision; // what was asked for and done; a line, or empty
   std::unique_ptr<runtime::Device> device;
   std::unique_ptr<runtime::KernelCache> cache;
   std::unique_ptr<runtime::RecordStore> records;

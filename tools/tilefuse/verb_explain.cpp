@@ -17,6 +17,7 @@
 #include "onnx/import.h"
 #include "open_model.h"
 #include "paths.h"
+#include "precision.h"
 #include "report/layers.h"
 #include "report/plaidml_report.h"
 #include "report/schedule_report.h"
@@ -86,15 +87,19 @@ OnDevice open_asked(const Arguments &args) {
           open_records(args.on, runtime::RecordStore::Mode::Existing)};
 }
 
+Target target_of(const Arguments &args, const OnDevice &on) {
+  return on.device != nullptr ? on.device->target()
+                              : find_target(args.target.empty() ? "cpu_avx2" : args.target);
+}
+
 report::Explanation explain_schedules(const program::Program &program, const Arguments &args,
                                       const OnDevice &on) {
   if (!args.tiles.empty())
     throw Error(ErrorCode::Unsupported, "--tile is for --cost plaidml", {},
                 {"tilefuse opt --schedule FILE takes a schedule of your own"});
   report::ScheduleOptions options;
-  options.target = on.device != nullptr
-                       ? on.device->target()
-                       : find_target(args.target.empty() ? "cpu_avx2" : args.target);
+  options.target = target_of(args, on);
+  options.tf32 = args.on.precision == "tf32";
   options.device = on.device.get();
   options.records = on.records.get();
   if (args.candidates > 0)
@@ -128,6 +133,12 @@ std::string explain(const Arguments &args) {
     return explain_tree(args);
   const OnDevice on = open_asked(args);
   program::Program program = read_program(args);
+  std::string precision;
+  if (!args.on.precision.empty()) {
+    AppliedPrecision applied = apply_precision(program, args.on.precision, target_of(args, on));
+    program = std::move(applied.program);
+    precision = std::move(applied.text);
+  }
   if (args.cost == "model")
     program = model::simplify(program);
   else if (is_model(args.file))
@@ -136,7 +147,7 @@ std::string explain(const Arguments &args) {
                                               ? explain_plaidml(program, args)
                                               : explain_schedules(program, args, on);
   const bool everything = args.layer.empty() && !is_model(args.file);
-  return report::text_of(explanation, everything ? "" : args.layer, everything);
+  return precision + report::text_of(explanation, everything ? "" : args.layer, everything);
 }
 
 } // namespace
@@ -165,6 +176,7 @@ void add_explain(CLI::App &app) {
                    "Explain for this device, by its tuning records where there are any")
       ->type_name("DEVICE");
   add_record_options(*verb, args->on);
+  add_precision_option(*verb, args->on.precision);
   add_split_option(*verb, args->on.split);
   verb->add_option("--candidates", args->candidates, "How many candidates to print at most")
       ->check(CLI::PositiveNumber);

@@ -13,6 +13,7 @@
 #include "model/record_json.h"
 #include "model/tune.h"
 #include "open_model.h"
+#include "precision.h"
 #include "progress.h"
 #include "table.h"
 #include "verbs.h"
@@ -88,15 +89,19 @@ std::string summary(const model::TuneReport &report) {
 
 void tune_onnx(const TuneArguments &args, runtime::RecordStore &records) {
   const double budget = parse_budget(args.budget);
-  const program::Program program = import(args.model, {});
   const auto device =
       open_device(args.model.device.empty() ? "cpu" : args.model.device, args.model.threads);
+  if (args.model.precision == "tf32")
+    throw Error(ErrorCode::Unsupported, "tuning keeps to the arithmetic of the model, not tf32", {},
+                {"--precision f16 and bf16 can be tuned"});
+  const AppliedPrecision applied =
+      apply_precision(import(args.model, {}), args.model.precision, device->target());
   const auto cache = open_cache(args.model);
   model::TuneReport report;
   {
     Progress progress("tuning");
     report = model::tune_model(
-        program, *device, *cache, records,
+        applied.program, *device, *cache, records,
         {.budget = budget,
          .fusion = args.model.fusion,
          .kernels = args.kernels,
@@ -106,8 +111,8 @@ void tune_onnx(const TuneArguments &args, runtime::RecordStore &records) {
   if (!args.csv.empty())
     write_files({{args.csv, to_csv(tune_table(report))}});
   const std::string text =
-      fmt::format("device   {} ({})\n", device->name(), device->target().name) + summary(report) +
-      to_text(tune_table(report));
+      applied.summary + fmt::format("device   {} ({})\n", device->name(), device->target().name) +
+      summary(report) + to_text(tune_table(report));
   std::fputs(printable(text).c_str(), stdout);
 }
 

@@ -9,6 +9,7 @@
 #include "files.h"
 #include "model/verify.h"
 #include "open_model.h"
+#include "precision.h"
 #include "progress.h"
 #include "run_inputs.h"
 #include "schedule/members.h"
@@ -77,9 +78,11 @@ void report_fault(const VerifyArguments &args, const model::KernelFault &fault) 
 }
 
 void verify_onnx(const VerifyArguments &args) {
-  const program::Program program = import(args.model, {});
   const auto device =
       open_device(args.model.device.empty() ? "cpu" : args.model.device, args.model.threads);
+  const AppliedPrecision applied =
+      apply_precision(import(args.model, {}), args.model.precision, device->target());
+  const program::Program &program = applied.program;
   const auto cache = open_cache(args.model);
   const auto records = open_records(args.model, runtime::RecordStore::Mode::Existing);
   model::VerifyReport report;
@@ -89,12 +92,14 @@ void verify_onnx(const VerifyArguments &args) {
         model::verify_model(program, read_inputs(args, program), *device, *cache,
                             {.samples = args.samples,
                              .fusion = args.model.fusion,
+                             .tf32 = applied.tf32,
                              .records = records.get(),
                              .progress = [&](int done, int total) { progress.show(done, total); }});
   }
   if (report.fault)
     report_fault(args, *report.fault);
   const std::string text =
+      applied.summary +
       fmt::format("device   {}\nkernels  {} agree with the reference; {} results compared ({}); "
                   "the largest error is {:.2g} of its bound\n",
                   device->name(), report.kernels, report.compared, how_many(args.samples),

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// First layers that read rows of taps: the same values, and only where they are meant.
+#include "program/first_layer.h"
+
+#include <gtest/gtest.h>
+
+#include "program/reference.h"
+
+namespace tilefuse::program {
+namespace {
+
+Statement &statement_of(Program &program, const std::string &name) {
+  for (Statement &statement : program.statements)
+    if (program[statement.out].name == name)
+      return statement;
+  throw std::runtime_error("no statement defines " + name);
+}
+
+// Strides, dilated rows, padding on one side only, sizes that no window covers.
+constexpr const char *kConvs[] = {
+    R"(program "p" {
+  input %0 "x" : f16[2, 3, 11, 13]
+  const %1 "w" : f16[5, 3, 7, 7]
+  %2 "y" : f16[2, 5, 6, 7] = sum[n, m, y, x, c, r, s](%0[n, c, 2*y + r - 3, 2*x + s - 3] * %1[m, c, r, s]) -> [n, m, y, x]
+  output %2
+})",
+    R"(program "p" {
+  input %0 "x" : f16[1, 1, 9, 10]
+  const %1 "w" : f16[2, 1, 3, 5]
+  %2 "y" : f16[1, 2, 6, 8] = sum[n, m, y, x, c, r, s](%0[n, c, y + 2*r - 1, x + s] * %1[m, c, r, s]) -> [n, m, y, x]
+  output %2
+})",
+    R"(program "p" {
+  input %0 "x" : f16[1, 4, 8, 8]
+  const %1 "w" : f16[3, 4, 2, 1]
+  %2 "y" : f16[1, 3, 3, 3] = sum[n, m, y, x, c, r, s](%0[n, c, 3*y + r, 3*x + s] * %1[m, c, r, s]) -> [n, m, y, x]
+  output %2
+})"};
+
+TEST(FirstLayer, GivesTheSameValues) {
+  for (const char *text : kConvs) {
+    const Program before = testing::program_of(text);
+    const WidenedFirstLayers after = widen_first_layers(before, 2);
+    EXPECT_EQ(after.layers, 1);
+    EXPECT_EQ(testing::run(after.program), testing::run(before)) << to_text(after.program);
+  }
+}
+
+TEST(FirstLayer, ReadsRunsOfFourChannels) {
+  WidenedFirstLayers after = widen_first_layers(testing::program_of(kConvs[0]), 2);
+  const auto &body = std::get<Contraction>(statement_of(after.program, "y").body);
+  EXPECT_EQ(after.program[body.in[0].tensor].shape, (Shape{2, 17, 20 * 4}));
+  EXPECT_EQ(after.program[body.in[1].tensor].shape, (Shape{5, 7, 8 * 4}));
+  EXPECT_EQ(to_text(body.in[0].subscripts[2], body.indices), "8*x + k");
+}
+
+// The conversion to f16 is part of storing the pixels.
+TEST(FirstLayer, ReadsWhatAConversionReads) {
+  const Program before = testing::program_of(R"(program "p" {
+  input %0 "x" : f32[1, 3, 5, 5]
+  const %1 "w" : f16[2, 3, 3, 3]
+  %2 "half" : f16[1, 3, 5, 5] = map[%0](f16($0))
+  %3 "y" : f16[1, 2, 5, 5] = sum[n, m, y, x, c, r, s](%2[n, c, y + r - 1, x + s - 1] * %1[m, c, r, s]) -> [n, m, y, x]
+  output %3
+})");
+  const WidenedFirstLayers after = widen_first_layers(before, 2);
+  EXPECT_EQ(after.program.statements.size(), 3U) << to_text(after.program);
+  EXPECT_EQ(reads(after.program.statements[0]), after.program.inputs);
+  EXPECT_EQ(testing::run(after.program), testing::run(before));
+}
+
+TEST(FirstLayer, LeavesOthersAlone) {
+  const auto layers = [](std::string text, std::int64_t bytes) {
+    return widen_first_layers(testing::program_of(text), bytes).layers;
+  };
+  EXPECT_EQ(layers(kConvs[0], 4), 0); // elements of another size
+  const auto with = [](std::string text, const std::string &from, const std::string &to) {
+    for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + 1))
+      text.replace(at, from.size(), to);
+    return text;
+  };
+  EXPECT_EQ(layers(with(kConvs[0], ", 3, ", ", 5, "), 2), 0); // more channels
+  EXPECT_EQ(layers(with(kConvs[0], "const", "input"), 2), 0); // a filter that is not known
+  EXPECT_EQ(layers(with(kConvs[0], "2*x + s", "2*x + 2*s"), 2), 0);
+}
+
+} // namespace
+} // namespace tilefuse::program

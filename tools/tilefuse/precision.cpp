@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "precision.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "model/compile.h"
+#include "program/first_layer.h"
+
+namespace tilefuse::tool {
+namespace {
+
+AppliedPrecision allow_tf32(const program::Program &program, const Target &target) {
+  if (target.backend != "cuda")
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("--precision tf32 is for matrix units of NVIDIA devices, {} has none",
+                            target.name),
+                {}, {"use --device cuda, or --precision f16 or bf16"});
+  const std::string text =
+      "precision tf32: stored in f32; schedules named mma_tf32 round the operands of products to "
+      "tf32 and add in f32\n";
+  return {program, true, text, text};
+}
+
+} // namespace
+
+void add_precision_option(CLI::App &verb, std::string &precision) {
+  verb.add_option("--precision", precision,
+                  "Store an f32 model in f16 or bf16, or allow products in tf32 (CUDA); as the "
+                  "model says when not given")
+      ->check(CLI::IsMember({"f16", "bf16", "tf32", "int8"}))
+      ->type_name("TYPE");
+}
+
+AppliedPrecision apply_precision(const program::Program &program, const std::string &precision,
+                                 const Target &target) {
+  if (precision.empty())
+    return {program, false, "", ""};
+  if (precision == "int8")
+    throw Error(ErrorCode::Unsupported,
+                "--precision int8 needs scales from calibration, which is not there", {},
+                {"models that are quantised already (QDQ, QLinearConv) run without it",
+                 "f16 and bf16 need no calibration"});
+  if (precision == "tf32")
+    return allow_tf32(program, target);
+  const DType type = *parse_dtype(precision);
+  if (type == DType::F16 && !target.fp16_storage)
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("--precision f16: {} cannot load and store it", target.name), {},
+                {"bf16 and f32 run there"});
+  program::Precision stored = program::with_precision(model::simplify(program), type);
+  const std::string summary = program::summary(stored);
+  const std::string text = program::to_text(stored);
+  if (target.backend != "cuda")
+    return {std::move(stored.program), false, summary, text};
+  program::WidenedFirstLayers wide = program::widen_first_layers(stored.program, size_bytes(type));
+  const std::string layers =
+      wide.layers == 0 ? ""
+                       : fmt::format("layout   {} layers of at most four channels read rows of "
+                                     "taps, from pixels of four channels\n",
+                                     wide.layers);
+  return {std::move(wide.program), false, summary + layers, text + layers};
+}
+
+} // namespace tilefuse::tool
