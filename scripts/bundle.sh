@@ -30,7 +30,7 @@ cmake --install "$build" --prefix "$stage" --component tilefuse --strip >/dev/nu
 if [ "$with" = llvm ]; then
   cmake --install "$build" --prefix "$stage" --component llvm --strip >/dev/null
 elif [ "$with" = bench ]; then
-  for program in bench_model_accuracy bench_gpu_layers bench_fused; do
+  for program in bench_model_accuracy bench_gpu_layers bench_fused bench_ilpm; do
     strip -o "$stage/bin/$program" "$build/bin/$program"
   done
 fi

@@ -5,6 +5,7 @@
 #   model_DEVICE.csv   the cost model against the clock (bench_model_accuracy), all kinds of layers, first device
 #   layers_DEVICE.csv  ResNet-50's convolutions under every algorithm at batch 1 and 32, with their errors
 #   tensor_cores.csv   the same and their gradients on tensor cores, by type, batch and epilogue, by the first CUDA device
+#   ilpm_DEVICE.csv    ILP-M's own table (bench_ilpm), with the simulator's counts
 #   cudnn.csv          the same by PyTorch, where it is installed, measured in the same way
 #   networks.csv       whole networks: device, model, milliseconds of a run
 #   log.txt            what was checked: answers, conformance, kernels that are wrong
@@ -108,6 +109,11 @@ checks() { # DEVICE
   done
 }
 
+# ILP-M's own table: four layers, one image, its rivals, what the simulator counts.
+ilpm() { # DEVICE
+  within "${GPU_BENCH_ILPM_S:-60}" "$build/bin/bench_ilpm" "$1" 15 simulate
+}
+
 networks() { # DEVICE
   for model in "$data"/models/squeezenet11_fp32/model.onnx "$data"/models_light/light_{resnet50,densenet121}.onnx; do
     [ -f "$model" ] || continue
@@ -127,6 +133,9 @@ main() {
     for batch in 1 32; do
       wanted layers && layers "$device" "$batch" >>"$out/layers_$(name_of "$device").csv"
     done
+  done
+  for device in "${devices[@]}"; do
+    wanted ilpm && ilpm "$device" >"$out/ilpm_$(name_of "$device").csv"
   done
   [[ ${devices[0]} == cuda* ]] && wanted checks && checks "${devices[0]}"
   [[ ${devices[0]} == cuda* ]] && wanted cores && tensor_cores "${devices[0]}" >"$out/tensor_cores.csv"

@@ -17,6 +17,7 @@
 #include "model/split_groups.h"
 #include "nest/fold.h"
 #include "program/drop_dead.h"
+#include "program/rewrite.h"
 #include "schedule/algorithms.h"
 #include "search/groups.h"
 #include "search/pick.h"
@@ -42,11 +43,12 @@ struct Ignored {
 // The algorithm asked for where it fits, else as records or the cost model say.
 Choice choose(const poly::Group &group, const runtime::Device &device,
               const SessionOptions &options, Ignored &ignored) {
-  if (options.tf32 && options.algorithm.empty() && group.producers.empty())
+  const std::string algorithm = schedule_algorithm(options.algorithm);
+  if (options.tf32 && algorithm.empty() && group.producers.empty())
     if (std::optional<schedule::Schedule> rounded =
             search::pick_tf32(group.anchor, device.target()))
       return {std::move(*rounded), "model, tf32 allowed"};
-  if (options.algorithm.empty()) {
+  if (algorithm.empty()) {
     std::string reason;
     Choice choice = choose_schedule(options.records, group, device, &reason);
     if (!reason.empty() && ignored.count++ == 0)
@@ -54,7 +56,7 @@ Choice choose(const poly::Group &group, const runtime::Device &device,
     return choice;
   }
   schedule::NamedSchedule named =
-      schedule::named_schedule(options.algorithm, group.anchor, device.target());
+      schedule::named_schedule(algorithm, group.anchor, device.target());
   if (named.schedule)
     return {std::move(*named.schedule), "asked for"};
   if (options.warn)
@@ -175,6 +177,18 @@ program::Program simplify(const program::Program &program) {
   return program::drop_dead(nest::fold_constants(folded));
 }
 
+program::Program prepare(const program::Program &program, const std::string &algorithm,
+                         std::vector<std::string> *refused) {
+  const program::Program simple = simplify(program);
+  if (!program::is_rewrite(algorithm))
+    return simple;
+  return program::drop_dead(nest::fold_constants(program::rewrite(simple, algorithm, refused)));
+}
+
+std::string schedule_algorithm(const std::string &algorithm) {
+  return program::is_rewrite(algorithm) ? "" : algorithm;
+}
+
 std::string cache_key(const poly::Group &group, const schedule::Schedule &schedule,
                       const runtime::Device &device) {
   return content_hash(fmt::format("{}\n{}\n{}\n{}\n{}", poly::to_text(group),
@@ -185,9 +199,13 @@ std::string cache_key(const poly::Group &group, const schedule::Schedule &schedu
 Compiled compile(const program::Program &program, runtime::Device &device,
                  runtime::KernelCache &cache, const SessionOptions &options) {
   Compiled compiled;
-  compiled.stored = program::assign_storage(simplify(program));
+  std::vector<std::string> refused;
+  compiled.stored = program::assign_storage(prepare(program, options.algorithm, &refused));
+  for (const std::string &reason : refused)
+    if (options.warn)
+      options.warn(reason);
   check_sizes(compiled.stored);
-  const SplitOptions split = {options.split, options.algorithm};
+  const SplitOptions split = {options.split, schedule_algorithm(options.algorithm)};
   std::vector<poly::PlacedGroup> groups =
       make_groups(compiled.stored, options.fusion, device.target());
   for (poly::PlacedGroup &placed :

@@ -35,6 +35,13 @@ std::unique_ptr<emit::Emitter> make_emitter(const Target &target);
 // All simplifications of the program level, in order.
 program::Program simplify(const program::Program &program);
 
+// The same, then the rewriting of program/rewrite.h where `algorithm` names one. `refused` gets a
+// line for each statement that it does not fit.
+program::Program prepare(const program::Program &program, const std::string &algorithm,
+                         std::vector<std::string> *refused = nullptr);
+// The algorithm that schedules are to follow: nothing where it is a rewriting.
+std::string schedule_algorithm(const std::string &algorithm);
+
 // Error{Device} when a kernel is missing from the cache and this build or bundle cannot generate
 // code for the device.
 Compiled compile(const program::Program &program, runtime::Device &device,

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "nest/passes.h"
 #include "poly/post_ops.h"
+#include "program/rewrite.h"
 
 namespace tilefuse::poly {
 namespace {
@@ -278,7 +279,8 @@ private:
 
   static PlacedGroup finish(Draft draft) {
     Nest merged = nest::merge_indices(draft.nest);
-    merged.name = std::string(stem(merged));
+    const std::string_view algorithm = program::rewritten_by(draft.origin);
+    merged.name = fmt::format("{}{}{}", algorithm, algorithm.empty() ? "" : "_", stem(merged));
     nest::verify(merged);
     return {{std::move(merged), {}}, std::move(draft.buffers), std::move(draft.origin), {}};
   }

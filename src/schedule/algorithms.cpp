@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "program/rewrite.h"
 #include "schedule/core_forms.h"
 #include "schedule/staging.h"
 #include "schedule/wgmma_forms.h"
@@ -374,7 +375,8 @@ const Algorithm &known(std::string_view name) {
   if (const Algorithm *algorithm = find(name))
     return *algorithm;
   throw Error(ErrorCode::Unsupported, fmt::format("there is no algorithm '{}'", name), {},
-              {fmt::format("algorithms are {}", fmt::join(algorithm_names(), ", "))});
+              {fmt::format("algorithms are {}, {}", fmt::join(algorithm_names(), ", "),
+                           fmt::join(program::rewrite_names(), ", "))});
 }
 
 // Smaller sizes, for a target or a nest whose tiles the usual ones do not fit. False at the end.

@@ -69,12 +69,12 @@ program::Program read_program(const LevelFile &in) {
   return differentiate(program, in.gradient);
 }
 
-std::vector<poly::Group> read_groups(const LevelFile &in) {
+std::vector<poly::Group> read_groups(const LevelFile &in, const std::string &algorithm) {
   if (in.level == "group")
     return {poly::parse_group(read_file(in.file), in.file)};
   program::Program program = read_program(in);
   if (in.level != "simplified")
-    program = model::simplify(program);
+    program = model::prepare(program, algorithm);
   std::vector<poly::Group> groups;
   for (poly::PlacedGroup &placed : poly::make_groups(program::assign_storage(program)))
     groups.push_back(std::move(placed.group));
@@ -84,10 +84,11 @@ std::vector<poly::Group> read_groups(const LevelFile &in) {
 std::vector<poly::Group> read_kernels(const LevelFile &in, const ScheduleChoice &choice,
                                       const Target &target) {
   const bool by_model = choice.file.empty() && in.level != "group";
-  const model::SplitOptions options = {
-      choice.split.empty() ? (by_model ? "auto" : "none") : choice.split, choice.algorithm};
+  const model::SplitOptions options = {choice.split.empty() ? (by_model ? "auto" : "none")
+                                                            : choice.split,
+                                       model::schedule_algorithm(choice.algorithm)};
   std::vector<poly::Group> kernels;
-  for (const poly::Group &group : read_groups(in))
+  for (const poly::Group &group : read_groups(in, choice.algorithm))
     for (poly::Group &part : model::split_group(group, target, options))
       kernels.push_back(std::move(part));
   return kernels;
@@ -97,7 +98,7 @@ void add_schedule_options(CLI::App &verb, ScheduleChoice &choice) {
   auto *file =
       verb.add_option("--schedule", choice.file, "Use this schedule, not the model's choice");
   verb.add_option("--algorithm", choice.algorithm,
-                  fmt::format("Force one: {}", fmt::join(schedule::algorithm_names(), ", ")))
+                  fmt::format("Force one: {}", fmt::join(algorithm_names(), ", ")))
       ->excludes(file);
   add_split_option(verb, choice.split);
 }
@@ -105,8 +106,11 @@ void add_schedule_options(CLI::App &verb, ScheduleChoice &choice) {
 schedule::Schedule choose_schedule(const poly::Group &group, const ScheduleChoice &choice,
                                    const Target &target) {
   const nest::Nest &nest = group.anchor;
-  if (!choice.algorithm.empty()) {
-    schedule::NamedSchedule named = schedule::named_schedule(choice.algorithm, nest, target);
+  const std::string algorithm = model::schedule_algorithm(choice.algorithm);
+  // What joins a split reduction is no product.
+  const bool is_join = nest.inputs.size() == 1 && choice.split != "none";
+  if (!algorithm.empty() && !is_join) {
+    schedule::NamedSchedule named = schedule::named_schedule(algorithm, nest, target);
     if (!named.schedule)
       throw Error(ErrorCode::Unsupported, "nest '" + nest.name + "': " + named.refusal, {},
                   {"--kernel N picks one group of several"});

@@ -26,8 +26,8 @@ struct LevelFile {
 // Of a level above `group`, differentiated where that is asked for. Errors are those of the level's
 // reader.
 program::Program read_program(const LevelFile &in);
-// In launch order; of every level up to `group`.
-std::vector<poly::Group> read_groups(const LevelFile &in);
+// In launch order; of every level up to `group`, rewritten where `algorithm` names a rewriting.
+std::vector<poly::Group> read_groups(const LevelFile &in, const std::string &algorithm);
 
 // Where a schedule comes from: a file, a named algorithm, or the model where neither is given.
 struct ScheduleChoice {

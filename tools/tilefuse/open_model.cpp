@@ -10,6 +10,7 @@
 #include "onnx/import.h"
 #include "paths.h"
 #include "precision.h"
+#include "program/rewrite.h"
 #include "progress.h"
 #include "schedule/algorithms.h"
 #include "table.h"
@@ -92,6 +93,13 @@ void add_record_options(CLI::App &verb, ModelOptions &options) {
       ->excludes(records);
 }
 
+std::vector<std::string> algorithm_names() {
+  std::vector<std::string> names = schedule::algorithm_names();
+  for (std::string &name : program::rewrite_names())
+    names.push_back(std::move(name));
+  return names;
+}
+
 void add_split_option(CLI::App &verb, std::string &split) {
   verb.add_option("--split", split,
                   "Reductions in two kernels: auto (by the cost model), none, or parts of indices, "
@@ -115,9 +123,8 @@ void add_model_options(CLI::App &verb, ModelOptions &options) {
       ->excludes(cache);
   add_record_options(verb, options);
   add_fusion_options(verb, options.fusion);
-  verb.add_option(
-      "--algorithm", options.algorithm,
-      fmt::format("Force one where it fits: {}", fmt::join(schedule::algorithm_names(), ", ")));
+  verb.add_option("--algorithm", options.algorithm,
+                  fmt::format("Force one where it fits: {}", fmt::join(algorithm_names(), ", ")));
   add_split_option(verb, options.split);
   add_precision_option(verb, options.precision);
   verb.add_option("--dump", options.dump, "Write the text of every level of every kernel there")

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "model/model.h"
 #include "program/program.h"
@@ -47,6 +48,8 @@ void add_fusion_options(CLI::App &verb, model::FusionSettings &settings);
 // --records and --no-records alone.
 void add_record_options(CLI::App &verb, ModelOptions &options);
 
+// What --algorithm takes.
+std::vector<std::string> algorithm_names();
 // --split alone.
 void add_split_option(CLI::App &verb, std::string &split);
 
