@@ -61,7 +61,9 @@ std::vector<Block> blocks() {
           {"stem_224_3_64_pool", 3, 224, {{Conv, 64, 7, 2}, {Pool, 64, 3, 2}}},
           {"separable_56_64_64", 64, 56, {{Deep, 64, 3, 1}, {Mix, 64}}},
           {"act_conv3_56_64", 64, 56, {{Activate, 64}, {Conv, 64, 3, 1}}},
-          {"act_conv3_28_128", 128, 28, {{Activate, 128}, {Conv, 128, 3, 1}}}};
+          {"act_conv3_28_128", 128, 28, {{Activate, 128}, {Conv, 128, 3, 1}}},
+          {"act_conv3_224_64", 64, 224, {{Activate, 64}, {Conv, 64, 3, 1}}},
+          {"act_conv3_112_128", 128, 112, {{Activate, 128}, {Conv, 128, 3, 1}}}};
 }
 
 // The nests of a block, each with buffers of its own for constants and for its result.
