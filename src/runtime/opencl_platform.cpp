@@ -67,7 +67,8 @@ OpenclDeviceInfo describe(const OpenclApi &api, cl_platform_id platform, cl_devi
   info.compiler = device_value<cl_bool>(api, id, CL_DEVICE_COMPILER_AVAILABLE) != CL_FALSE;
   info.little_endian = device_value<cl_bool>(api, id, CL_DEVICE_ENDIAN_LITTLE) != CL_FALSE;
   info.fp64 = device_value<cl_device_fp_config>(api, id, CL_DEVICE_DOUBLE_FP_CONFIG) != 0;
-  info.fp16 = device_text(api, id, CL_DEVICE_EXTENSIONS).find("cl_khr_fp16") != std::string::npos;
+  const std::string extensions = device_text(api, id, CL_DEVICE_EXTENSIONS);
+  info.fp16 = extensions.find("cl_khr_fp16") != std::string::npos;
   info.local_is_hw =
       device_value<cl_device_local_mem_type>(api, id, CL_DEVICE_LOCAL_MEM_TYPE) == CL_LOCAL;
   const auto native = device_value<cl_uint>(api, id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
@@ -79,9 +80,10 @@ OpenclDeviceInfo describe(const OpenclApi &api, cl_platform_id platform, cl_devi
   info.global_bytes = device_bytes(api, id, CL_DEVICE_GLOBAL_MEM_SIZE);
   info.local_bytes = device_bytes(api, id, CL_DEVICE_LOCAL_MEM_SIZE);
   info.max_allocation = device_bytes(api, id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
-  info.nvidia_generation =
-      static_cast<int>(10 * std::min<cl_uint>(99, device_value<cl_uint>(api, id, kNvidiaMajor)) +
-                       std::min<cl_uint>(9, device_value<cl_uint>(api, id, kNvidiaMinor)));
+  if (extensions.find("cl_nv_device_attribute_query") != std::string::npos)
+    info.nvidia_generation =
+        static_cast<int>(10 * std::min<cl_uint>(99, device_value<cl_uint>(api, id, kNvidiaMajor)) +
+                         std::min<cl_uint>(9, device_value<cl_uint>(api, id, kNvidiaMinor)));
   info.alignment =
       std::max<std::int64_t>(1, device_value<cl_uint>(api, id, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
   return info;

@@ -53,6 +53,21 @@ bool wastes(const Nest &nest, const Schedule &schedule) {
   return half_empty || (tile.row_bytes() > 32 && tile.depth >= 2 * roles.depth_points);
 }
 
+// Where both inputs lie turned, addresses of more than 16 copies beside 128 accumulators spill
+// (NVRTC 13.0, sm_90a).
+bool spills(const Nest &nest, const Schedule &schedule) {
+  constexpr std::int64_t kLanes = 32;
+  constexpr std::int64_t kCopies = 16;
+  constexpr std::int64_t kAccumulators = 128;
+  const CoreRoles roles = core_roles(nest, schedule);
+  if (!roles.data_turned || !roles.filter_turned)
+    return false;
+  const CoreTile tile = core_tile(nest, schedule);
+  const std::int64_t work_items = kLanes * schedule.core.warp_rows * schedule.core.warp_columns;
+  const std::int64_t chunks = (tile.rows + tile.columns) * tile.row_bytes() / 16;
+  return tile.rows * tile.columns >= kAccumulators * work_items && chunks > kCopies * work_items;
+}
+
 } // namespace
 
 Schedule core_form(const Nest &nest, const CoreOp &op, std::string_view name,
@@ -100,7 +115,7 @@ std::vector<Schedule> core_schedules(const Nest &nest, const Target &target, boo
         Schedule schedule = core_form(
             nest, *op, tf32 ? kTf32 : kPlain,
             {sizes.rows, sizes.columns, sizes.warp_rows, sizes.warp_columns, row_bytes, ring});
-        if (!illegal(nest, schedule, target) && !wastes(nest, schedule))
+        if (!illegal(nest, schedule, target) && !wastes(nest, schedule) && !spills(nest, schedule))
           found.push_back(std::move(schedule));
       }
   return found;
