@@ -80,7 +80,7 @@ tensor_cores() { # DEVICE
   while read -r type _ batch direction epilogue form; do
     [ -n "$type" ] || continue
     ways=${GPU_BENCH_WAYS:-picked,whole,core#1,core#2,core#3,core#5,core#8}
-    [ "$type" = tf32 ] && ways=mma_tf32
+    [ "$type" = tf32 ] && ways=mma_tf32,wgmma_tf32
     within "${GPU_BENCH_LAYERS_S:-90}" "$build/bin/bench_gpu_layers" --device "$1" --type "$type" --batch "$batch" \
       --direction "$direction" --epilogue "$epilogue" --ways "$ways" $([ "$form" = flushed ] || echo "--$form")
   done <<<"${GPU_BENCH_RUNS:-$tensor_core_runs}"

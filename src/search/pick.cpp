@@ -10,6 +10,7 @@
 #include "schedule/core_forms.h"
 #include "schedule/guards.h"
 #include "schedule/staging.h"
+#include "schedule/wgmma_forms.h"
 #include "search/work_items.h"
 
 namespace tilefuse::search {
@@ -416,7 +417,10 @@ Schedule pick(const Nest &nest, const Target &target) {
 std::optional<Schedule> pick_tf32(const Nest &nest, const Target &target) {
   std::optional<Schedule> best;
   double least = candidates(nest, target, 1).front().estimate.seconds;
-  for (Schedule &schedule : schedule::core_schedules(nest, target, true)) {
+  std::vector<Schedule> all = schedule::wgmma_schedules(nest, target, true);
+  const std::vector<Schedule> others = schedule::core_schedules(nest, target, true);
+  all.insert(all.end(), others.begin(), others.end());
+  for (Schedule &schedule : all) {
     const double seconds = cost::predict(nest, schedule, target).seconds;
     if (seconds >= least)
       continue;
