@@ -69,16 +69,18 @@ private:
     return best;
   }
 
-  // Work-items want many neighbours: the fastest index if it has enough, else the longest.
+  // Work-items want many neighbours: the index of least stride that has enough, else the longest.
   int work_item_index() const {
-    const int fastest = fastest_output(-1);
-    if (fastest < 0 || extent(fastest) >= 16)
-      return fastest;
-    int longest = fastest;
-    for (int i = 0; i < nest_.output_indices; ++i)
-      if (extent(i) > extent(longest))
-        longest = i;
-    return longest;
+    constexpr std::int64_t kEnough = 16;
+    int best = fastest_output(-1);
+    for (int i = 0; best >= 0 && i < nest_.output_indices; ++i) {
+      const bool enough = extent(i) >= kEnough;
+      const bool nearer = std::llabs(out_.coeff[at(i)]) < std::llabs(out_.coeff[at(best)]);
+      if (enough == (extent(best) >= kEnough) ? (enough ? nearer : extent(i) > extent(best))
+                                              : enough)
+        best = i;
+    }
+    return best;
   }
 
   // Among the rest the index that splits a network's images into blocks: the longest.
