@@ -17,8 +17,8 @@ BEGIN, END = "<!-- measured by bench/ilpm_tables.py -->\n", "<!-- end of bench/i
 RIVALS = {"im2col": "im2col + GEMM", "direct": "direct, filter not cached", "direct_cached": "direct, filter cached"}
 LAYERS = {"res2_3x3": "64 channels, 56x56", "res3_3x3": "128, 28x28", "res4_3x3": "256, 14x14", "res5_3x3": "512, 7x7"}
 INTRO = """ILP-M (reference: its author's four ResNet layers, 3x3, stride 1, one image, float32) against what it was compared with:
-all kernels are ours, with the usual sizes of their names and no split reduction, and verified against the evaluator. The claim is
-that lanes over channels beat lanes over pixels where one image leaves few warps. Counts are the simulator's: of one block, times
+all kernels are ours, without split reductions, and verified against the evaluator. Sizes are the usual ones of each name; the product
+behind im2col is scheduled by search. On a processor the kernels are those of a GPU, work-items and all. The claim is that lanes over channels beat lanes over pixels where one image leaves few warps. Counts are the simulator's: of one block, times
 the blocks; bytes of global memory as work-items ask for them.
 """
 
