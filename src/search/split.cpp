@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "cost/roofline.h"
+
 namespace tilefuse::search {
 namespace {
 
@@ -31,14 +33,14 @@ std::int64_t reduced_points(const Nest &nest) {
   return points;
 }
 
-// What arithmetic at peak rate and one trip over every slot take.
-double least_seconds(const Nest &nest, const Target &target) {
+// What arithmetic at the peak of the units that the schedule uses and one trip over every slot
+// take.
+double least_seconds(const Nest &nest, const schedule::Schedule &schedule, const Target &target) {
   double bytes = 0;
   for (const nest::Slot &slot : nest.slots)
     bytes += static_cast<double>(slot.elems * size_bytes(slot.type));
-  const double peak = target.gflops_per_unit * target.compute_units * 1e9;
   return target.launch_us * 1e-6 +
-         std::max(nest::flops(nest) / peak, bytes / (target.gbytes_per_s * 1e9));
+         cost::roofline(nest::flops(nest), bytes, schedule, target).seconds();
 }
 
 // The largest divisor of `extent` up to `most`.
@@ -69,10 +71,11 @@ public:
   SplitChoice run() {
     if (nest_.inputs.empty() || nest_.agg == program::Agg::Assign || most_parts() < 2)
       return std::move(choice_);
-    const double whole = picker_(nest_).estimate.seconds;
+    const Candidate candidate = picker_(nest_);
+    const double whole = candidate.estimate.seconds;
     choice_.weighed.push_back({{}, whole, 0});
     best_ = whole * kGain;
-    if (whole < kIdle * least_seconds(nest_, target_))
+    if (whole < kIdle * least_seconds(nest_, candidate.schedule, target_))
       return std::move(choice_);
     for (const std::vector<int> &order : orders())
       try_parts(order);

@@ -51,6 +51,23 @@ TEST(ChooseSplit, IdleUnitsGetParts) {
   EXPECT_NE(text.find("\n    none "), std::string::npos) << text;
 }
 
+// A filter gradient of many pixels: its few tiles are far above the peak of matrix units, though
+// near that of multiply-adds.
+TEST(ChooseSplit, MatrixUnitsAreMeasuredByTheirOwnPeak) {
+  const nest::Nest nest = nest::parse_nest(R"(nest gemm {
+    index m 128, r 3, s 3, c 128 | n 256, y 28, x 28
+    slot 0 f16 25690112, 1 f16 25690112, 2 f16 147456
+    acc f32 = sum mul
+    in 0 + 0 [n:256*100352, y:28*3584, x:28*128, m:128*1]
+    in 1 + 0 [n:256*100352, r + y - 1:28?*3584, s + x - 1:28?*128, c:128*1]
+    out 2 + 0 [m:128*1152, r:3*384, s:3*128, c:128*1]
+    post f16(acc)
+  })");
+  const search::SplitChoice choice = choose(nest, "cuda_sm90");
+  ASSERT_FALSE(choice.split.empty());
+  EXPECT_GE(nest::part_count(choice.split), 4) << search::to_text(nest, choice);
+}
+
 TEST(ChooseSplit, AFullDeviceKeepsReductionsWhole) {
   EXPECT_TRUE(choose(product(4096, 4096, 512), "cuda_sm90").split.empty());
   EXPECT_TRUE(choose(product(49, 512, 512), "cpu_avx2").split.empty());
