@@ -45,7 +45,8 @@ def floor_us(layer, kind, batch):
     out = (size + 2 * padding - kernel) // stride + 1
     flops = 2 * batch * out * out * outputs * channels * kernel * kernel
     elems = batch * (size * size * channels + out * out * outputs) + outputs * channels * kernel * kernel
-    return max(flops / PEAK[kind], elems * BYTES[kind] / BANDWIDTH) * 1e6
+    elem = kind.split()[0]  # "i8 in blocks" of channels
+    return max(flops / PEAK[elem], elems * BYTES[elem] / BANDWIDTH) * 1e6
 
 
 def geomean(values):
