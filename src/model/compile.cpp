@@ -56,7 +56,9 @@ Choice choose(const poly::Group &group, const runtime::Device &device,
     return choice;
   }
   schedule::NamedSchedule named =
-      schedule::named_schedule(algorithm, group.anchor, device.target());
+      group.producers.empty()
+          ? schedule::named_schedule(algorithm, group.anchor, device.target())
+          : schedule::NamedSchedule{{}, fmt::format("{} does not compute producers", algorithm)};
   if (named.schedule)
     return {std::move(*named.schedule), "asked for"};
   if (options.warn)

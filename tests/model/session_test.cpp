@@ -111,6 +111,9 @@ TEST(Session, EveryLevelOfFusionIsExact) {
       runtime::KernelCache cache("", [](const std::string &) {});
       model::Session session(network.program(), *on.device, cache, {.fusion = fusion});
       EXPECT_EQ(session.run({{x}}).at(0).data, expected.data);
+      model::Session forced(network.program(), *on.device, cache,
+                            {.algorithm = "direct", .fusion = fusion});
+      EXPECT_EQ(forced.run({{x}}).at(0).data, expected.data);
     }
 }
 
