@@ -14,8 +14,8 @@
 #include "model/exact.h"
 #include "model/pack.h"
 #include "model/simulate_group.h"
-#include "nest/expected.h"
 #include "nest/passes.h"
+#include "poly/expected.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::model {
@@ -71,12 +71,12 @@ std::optional<std::string> Reference::compare_bounded(const Bytes &out) const {
   const nest::Slot slot = out_slot(nest);
   Slots before = before_;
   const CoreOp *op = case_.schedule.core.op;
-  const nest::Expected expected(nest, spans(before), op != nullptr && op->tf32 ? kTf32Roundoff : 0);
   Random random(case_.seed);
   std::vector<bool> is_output(static_cast<std::size_t>(slot.elems), samples_ > 0);
   const std::int64_t count = samples_ > 0 ? samples_ : std::numeric_limits<std::int64_t>::max();
-  for (const std::vector<std::int64_t> &point : nest::output_points(nest, count, random)) {
-    const nest::Expectation want = expected.at(point);
+  for (const nest::Expectation &want :
+       poly::expect(case_.group, spans(before), nest::output_points(nest, count, random),
+                    op != nullptr && op->tf32 ? kTf32Roundoff : 0)) {
     const double got = load_element(out.data(), slot.type, want.element);
     is_output[static_cast<std::size_t>(want.element)] = true;
     ++compared_;

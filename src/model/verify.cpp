@@ -91,7 +91,10 @@ void check_inputs(const program::Program &program, const std::vector<HostTensor>
 } // namespace
 
 std::string bisect(const Reference &reference, const Lowering &lowering) {
-  const double flops = nest::flops(reference.kernel_case().group.anchor);
+  const poly::Group &group = reference.kernel_case().group;
+  double flops = 0;
+  for (int m = 0; m <= static_cast<int>(group.producers.size()); ++m)
+    flops += nest::flops(member_nest(group, m));
   if (flops > kMostSimulatedFlops)
     return fmt::format("not simulated: {:.3g} operations, at most {:.3g} are", flops,
                        kMostSimulatedFlops);

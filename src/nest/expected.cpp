@@ -51,6 +51,23 @@ Bytes widened(Slot &slot, const Bytes &from, bool magnitudes) {
   return to;
 }
 
+// The next float that is no less.
+float no_less(double value) {
+  const auto nearest = static_cast<float>(value);
+  return static_cast<double>(nearest) >= value
+             ? nearest
+             : std::nextafter(nearest, std::numeric_limits<float>::infinity());
+}
+
+// Magnitudes as floats become what they may be where the elements are not exact.
+void widen_by(Bytes &magnitudes, const std::vector<double> &errors) {
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    store_element(magnitudes.data(), DType::F32, at,
+                  no_less(load_element(magnitudes.data(), DType::F32, at) + errors[i]));
+  }
+}
+
 std::int64_t element_of(const Nest &nest, const Operand &operand,
                         const std::vector<std::int64_t> &point) {
   const Linear at = flat(operand, nest.indices.size());
@@ -70,7 +87,7 @@ double reduced_points(const Nest &nest) {
 } // namespace
 
 Expected::Expected(const Nest &nest, std::span<const std::span<std::byte>> slots,
-                   double input_roundoff)
+                   double input_roundoff, const SlotErrors &errors)
     : nest_(nest), input_roundoff_(input_roundoff), values_{nest, {}}, magnitudes_{nest, {}} {
   for (std::size_t s = 0; s < nest.slots.size(); ++s) {
     slots_.emplace_back(slots[s].begin(), slots[s].end());
@@ -80,8 +97,46 @@ Expected::Expected(const Nest &nest, std::span<const std::span<std::byte>> slots
     values_.slots.push_back(is_read ? widened(values_.nest.slots[s], slots_[s], false) : Bytes());
     magnitudes_.slots.push_back(is_read ? widened(magnitudes_.nest.slots[s], slots_[s], true)
                                         : Bytes());
+    if (is_read && s < errors.size())
+      widen_by(magnitudes_.slots.back(), errors[s]);
   }
   magnitudes_.nest.agg = Agg::Sum;
+  for (std::size_t k = 0; k < nest.inputs.size(); ++k)
+    add_drift(k, errors);
+}
+
+// The nest that carries the errors of an input to the accumulator, each input in a slot of its own.
+void Expected::add_drift(std::size_t input, const SlotErrors &errors) {
+  const auto slot = static_cast<std::size_t>(nest_.inputs[input].slot);
+  if (slot >= errors.size() || errors[slot].empty())
+    return;
+  Inputs drift{nest_, {}};
+  drift.nest.slots.clear();
+  if (nest_.agg != Agg::Sum)
+    drift.nest.agg = Agg::Max;
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
+    const auto from = static_cast<std::size_t>(nest_.inputs[k].slot);
+    Bytes bytes = magnitudes_.slots[from];
+    if (k == input || nest_.comb != Comb::Mul)
+      std::fill(bytes.begin(), bytes.end(), std::byte{0});
+    if (k == input)
+      widen_by(bytes, errors[slot]);
+    drift.nest.inputs[k].slot = static_cast<int>(k);
+    drift.nest.slots.push_back(magnitudes_.nest.slots[from]);
+    drift.slots.push_back(std::move(bytes));
+  }
+  drifts_.push_back(std::move(drift));
+}
+
+// How far the errors of inputs may carry the accumulator.
+double Expected::drift(const std::vector<std::int64_t> &point) const {
+  const bool carries = nest_.comb == Comb::None || nest_.comb == Comb::Add ||
+                       (nest_.comb == Comb::Mul && nest_.agg != Agg::Product);
+  double sum = 0;
+  for (const Inputs &inputs : drifts_)
+    sum += carries ? std::max(accumulated(inputs, point), 0.0)
+                   : std::numeric_limits<double>::infinity();
+  return sum;
 }
 
 double Expected::accumulated(const Inputs &inputs, const std::vector<std::int64_t> &point) const {
@@ -111,7 +166,7 @@ Expectation Expected::at(const std::vector<std::int64_t> &point) const {
   ExprPoint values;
   if (!nest_.inputs.empty()) {
     values.acc.value = accumulated(values_, point);
-    values.acc.error = accumulator_bound(values.acc.value, point);
+    values.acc.error = accumulator_bound(values.acc.value, point) + drift(point);
   }
   for (const Operand &extra : nest_.extras) {
     const auto slot = static_cast<std::size_t>(extra.slot);

@@ -4,9 +4,11 @@
 //
 // An accumulator of n terms of a floating type with unit roundoff u lies within (n + 1) u
 // sum|terms| of the exact sum for every order of summation (Higham 2002, section 4.2); products
-// multiply 1 + u; maxima and copies are exact. Post-ops carry an error by evaluating each operation
-// at the ends of its arguments' intervals and adding its own rounding: the accuracy that OpenCL
-// C 1.2 section 7.4 demands of a function. Integers are exact.
+// multiply 1 + u; maxima and copies are exact. Inputs that are not exact themselves, of a tensor
+// that the kernel computes on the way, add their errors: those of a sum, or the largest. Post-ops
+// carry an error by evaluating each operation at the ends of its arguments' intervals and adding
+// its own rounding: the accuracy that OpenCL C 1.2 section 7.4 demands of a function. Integers are
+// exact.
 #pragma once
 
 #include <cstddef>
@@ -25,12 +27,15 @@ struct Expectation {
   double bound = 0; // |stored - value| of a correct kernel
 };
 
+// By slot and element, how far from the value given a correct kernel's may be; empty where exact.
+using SlotErrors = std::vector<std::vector<double>>;
+
 class Expected {
 public:
   // `slots` are as they are before the kernel runs; they are copied. `input_roundoff` is the
   // relative error with which each input of a product may be read.
-  Expected(const Nest &nest, std::span<const std::span<std::byte>> slots,
-           double input_roundoff = 0);
+  Expected(const Nest &nest, std::span<const std::span<std::byte>> slots, double input_roundoff = 0,
+           const SlotErrors &errors = {});
 
   // At one point of the output indices.
   Expectation at(const std::vector<std::int64_t> &point) const;
@@ -41,7 +46,9 @@ private:
     Nest nest;
     std::vector<std::vector<std::byte>> slots;
   };
+  void add_drift(std::size_t input, const SlotErrors &errors);
   double accumulated(const Inputs &inputs, const std::vector<std::int64_t> &point) const;
+  double drift(const std::vector<std::int64_t> &point) const;
   double accumulator_bound(double value, const std::vector<std::int64_t> &point) const;
 
   Nest nest_;
@@ -49,6 +56,7 @@ private:
   std::vector<std::vector<std::byte>> slots_;
   Inputs values_;
   Inputs magnitudes_; // every element replaced by its magnitude, every aggregation by a sum
+  std::vector<Inputs> drifts_; // by input that is not exact: its errors, times what they meet
 };
 
 // `count` points of the output indices: all of them in order when there are no more, else the
