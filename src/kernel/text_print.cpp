@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <iterator>
+#include "kernel/text_printer.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -54,75 +53,9 @@ bool starts_with_number(ExprRef e) {
   return std::holds_alternative<Const>(e->node) && e->type == kInt;
 }
 
-class Printer {
-public:
-  explicit Printer(const Kernel &kernel) : kernel_(kernel) {}
+} // namespace
 
-  void expr(ExprRef e, int enclosing = 0) {
-    std::visit([&](const auto &node) { print(e, node, enclosing); }, e->node);
-  }
-  void stmt(StmtRef s) {
-    std::visit([&](const auto &node) { print(node); }, s->node);
-  }
-  template <class... Args> void put(fmt::format_string<Args...> format, Args &&...args) {
-    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
-  }
-  void indent(int by) { depth_ += by; }
-  std::string take() { return std::move(text_); }
-
-private:
-  void print(ExprRef e, const Const &node, int enclosing);
-  void print(ExprRef, const VarRef &node, int) { put("{}", kernel_[node.var].name); }
-  void print(ExprRef, const BlockIndex &, int) { put("block"); }
-  void print(ExprRef, const LaneIndex &, int) { put("lane"); }
-  void print(ExprRef e, const Scalar &node, int enclosing);
-  void print(ExprRef, const Fma &node, int) { call("fma", {node.a, node.b, node.c}); }
-  void print(ExprRef e, const Cast &node, int);
-  void print(ExprRef e, const Broadcast &node, int);
-  void print(ExprRef e, const Load &node, int);
-
-  void print(const Block &node) {
-    for (const StmtRef child : node.body)
-      stmt(child);
-  }
-  void print(const Let &node);
-  void print(const For &node);
-  void print(const If &node);
-  void print(const Store &node);
-  void print(const Barrier &node);
-  void print(const Prefetch &node);
-  void print(const LoadMatrix &node);
-  void print(const Mma &node);
-  void print(const AsyncCopy &node);
-  void print(const AsyncCommit &) { line("async_commit"); }
-  void print(const AsyncWait &node) { line(fmt::format("async_wait {}", node.pending)); }
-  void print(const Mbarrier &node);
-  void print(const TensorCopy &node);
-  void print(const Wgmma &node);
-  void print(const WgmmaSync &node);
-  void print(const RegisterLimit &node) {
-    line(fmt::format("registers_{} {}", node.more ? "more" : "less", node.count));
-  }
-
-  void start() { text_.append(static_cast<std::size_t>(depth_) * 2, ' '); }
-  void line(std::string_view text) {
-    start();
-    put("{}\n", text);
-  }
-  void nested(StmtRef body);
-  void call(std::string_view name, std::initializer_list<ExprRef> args);
-  void access(BufferId buffer, ExprRef index, int lanes, std::int64_t stride);
-  void element(BufferId buffer, ExprRef index);
-  void element(const RegisterRef &ref) { element(ref.buffer, ref.index); }
-  void element(const LocalRef &ref) { element(ref.buffer, ref.index); }
-  void list(const std::vector<ExprRef> &exprs);
-
-  const Kernel &kernel_;
-  std::string text_;
-  int depth_ = 0;
-};
-
-void Printer::print(ExprRef e, const Const &node, int enclosing) {
+void TextPrinter::print(ExprRef e, const Const &node, int enclosing) {
   const std::string value = number(node.value, e->type.elem);
   if (e->type != kInt)
     return put("{}({})", to_string(e->type), value);
@@ -130,7 +63,7 @@ void Printer::print(ExprRef e, const Const &node, int enclosing) {
   put("{}{}{}", parenthesised ? "(" : "", value, parenthesised ? ")" : "");
 }
 
-void Printer::print(ExprRef, const Scalar &node, int enclosing) {
+void TextPrinter::print(ExprRef, const Scalar &node, int enclosing) {
   const ScalarOpRow &info = row(node.op);
   if (info.infix.empty()) {
     put("{}(", info.name);
@@ -156,7 +89,7 @@ void Printer::print(ExprRef, const Scalar &node, int enclosing) {
     put(")");
 }
 
-void Printer::call(std::string_view name, std::initializer_list<ExprRef> args) {
+void TextPrinter::call(std::string_view name, std::initializer_list<ExprRef> args) {
   put("{}(", name);
   for (const ExprRef *arg = args.begin(); arg != args.end(); ++arg) {
     if (arg != args.begin())
@@ -166,20 +99,20 @@ void Printer::call(std::string_view name, std::initializer_list<ExprRef> args) {
   put(")");
 }
 
-void Printer::print(ExprRef e, const Cast &node, int) {
+void TextPrinter::print(ExprRef e, const Cast &node, int) {
   constexpr int kAlwaysParenthesised = 6;
   put("{}(", to_string(e->type));
   expr(node.value, starts_with_number(node.value) ? kAlwaysParenthesised : 0);
   put(")");
 }
 
-void Printer::print(ExprRef e, const Broadcast &node, int) {
+void TextPrinter::print(ExprRef e, const Broadcast &node, int) {
   put("broadcast(");
   expr(node.value);
   put(", {})", e->type.lanes);
 }
 
-void Printer::access(BufferId buffer, ExprRef index, int lanes, std::int64_t stride) {
+void TextPrinter::access(BufferId buffer, ExprRef index, int lanes, std::int64_t stride) {
   put("{}[", kernel_[buffer].name);
   expr(index);
   const bool is_value =
@@ -191,7 +124,7 @@ void Printer::access(BufferId buffer, ExprRef index, int lanes, std::int64_t str
     put(" : {}", stride);
 }
 
-void Printer::print(ExprRef e, const Load &node, int) {
+void TextPrinter::print(ExprRef e, const Load &node, int) {
   access(node.buffer, node.index, e->type.lanes, node.lane_stride);
   if (node.valid != nullptr) {
     put(" valid ");
@@ -201,7 +134,7 @@ void Printer::print(ExprRef e, const Load &node, int) {
   put("]");
 }
 
-void Printer::nested(StmtRef body) {
+void TextPrinter::nested(StmtRef body) {
   put("{{\n");
   ++depth_;
   stmt(body);
@@ -210,14 +143,14 @@ void Printer::nested(StmtRef body) {
   put("}}");
 }
 
-void Printer::print(const Let &node) {
+void TextPrinter::print(const Let &node) {
   start();
   put("let {} = ", kernel_[node.var].name);
   expr(node.value);
   put("\n");
 }
 
-void Printer::print(const For &node) {
+void TextPrinter::print(const For &node) {
   start();
   put("{} {} in ", node.kind == ForKind::Unroll ? "unroll" : "for", kernel_[node.var].name);
   expr(node.begin);
@@ -230,7 +163,7 @@ void Printer::print(const For &node) {
   put("\n");
 }
 
-void Printer::print(const If &node) {
+void TextPrinter::print(const If &node) {
   start();
   put("if ");
   expr(node.condition);
@@ -243,7 +176,7 @@ void Printer::print(const If &node) {
   put("\n");
 }
 
-void Printer::print(const Store &node) {
+void TextPrinter::print(const Store &node) {
   start();
   access(node.buffer, node.index, node.value->type.lanes, node.lane_stride);
   if (node.valid != nullptr) {
@@ -255,135 +188,13 @@ void Printer::print(const Store &node) {
   put("\n");
 }
 
-void Printer::element(BufferId buffer, ExprRef index) {
+void TextPrinter::element(BufferId buffer, ExprRef index) {
   put("{}[", kernel_[buffer].name);
   expr(index);
   put("]");
 }
 
-void Printer::print(const Barrier &node) {
-  line(node.id == 0 ? "barrier" : fmt::format("barrier {} {}", node.id, node.items));
-}
-
-void Printer::print(const Prefetch &node) {
-  start();
-  put("prefetch ");
-  element(node.buffer, node.index);
-  put("\n");
-}
-
-void Printer::print(const LoadMatrix &node) {
-  start();
-  put("ldmatrix.x{}{} ", node.matrices, node.transposed ? ".trans" : "");
-  element(node.to);
-  put(" = ");
-  element(node.from, node.index);
-  put("\n");
-}
-
-void Printer::print(const Mma &node) {
-  start();
-  put("mma.{} ", node.op->name);
-  element(node.acc);
-  put(" += ");
-  element(node.a);
-  put(" * ");
-  element(node.b);
-  put("\n");
-}
-
-void Printer::print(const AsyncCopy &node) {
-  start();
-  put("async_copy ");
-  access(node.to, node.to_index, node.elems, 1);
-  if (node.valid != nullptr) {
-    put(" valid ");
-    expr(node.valid);
-  }
-  put("] = ");
-  element(node.from, node.from_index);
-  put("\n");
-}
-
-std::string_view to_string(MbarrierOp op) {
-  switch (op) {
-  case MbarrierOp::Init:
-    return "init";
-  case MbarrierOp::Arrive:
-    return "arrive";
-  case MbarrierOp::Expect:
-    return "expect";
-  case MbarrierOp::Wait:
-    return "wait";
-  }
-  return "";
-}
-
-void Printer::print(const Mbarrier &node) {
-  start();
-  put("mbarrier_{} ", to_string(node.op));
-  element(node.at);
-  if (node.value != nullptr) {
-    put(" ");
-    expr(node.value);
-  }
-  put("\n");
-}
-
-void Printer::list(const std::vector<ExprRef> &exprs) {
-  put("[");
-  for (std::size_t i = 0; i < exprs.size(); ++i) {
-    put("{}", i == 0 ? "" : ", ");
-    expr(exprs[i]);
-  }
-  put("]");
-}
-
-void Printer::print(const TensorCopy &node) {
-  start();
-  put("tensor_copy ");
-  element(node.to);
-  put(" = {}", kernel_[node.map].name);
-  list(node.at);
-  if (!node.offsets.empty()) {
-    put(" offsets ");
-    list(node.offsets);
-  }
-  put(" signals ");
-  element(node.signals);
-  put("\n");
-}
-
-void Printer::print(const Wgmma &node) {
-  start();
-  put("wgmma.{} ", node.op->name);
-  element(node.acc);
-  put(" += ");
-  element(node.a);
-  put(" * ");
-  element(node.b);
-  put(" rows {}", node.row_bytes);
-  if (node.a_panel != 0)
-    put(" a_panel {}", node.a_panel);
-  if (node.b_panel != 0)
-    put(" b_panel {}", node.b_panel);
-  if (node.accumulate != nullptr) {
-    put(" when ");
-    expr(node.accumulate);
-  }
-  put("\n");
-}
-
-void Printer::print(const WgmmaSync &node) {
-  switch (node.step) {
-  case WgmmaStep::Fence:
-    return line("wgmma_fence");
-  case WgmmaStep::Commit:
-    return line("wgmma_commit");
-  case WgmmaStep::Wait:
-    return line(fmt::format("wgmma_wait {}", node.pending));
-  }
-}
+namespace {
 
 std::string numbers(const std::vector<std::int64_t> &list) {
   return fmt::format("[{}]", fmt::join(list, ", "));
@@ -419,7 +230,7 @@ std::string name_token(const std::string &name) {
 } // namespace
 
 std::string to_text(const Kernel &kernel) {
-  Printer out(kernel);
+  TextPrinter out(kernel);
   out.put("kernel {} blocks {} block_size {}", name_token(kernel.name), kernel.blocks,
           kernel.block_size);
   if (kernel.flops != 0)
@@ -441,13 +252,13 @@ std::string to_text(const Kernel &kernel) {
 }
 
 std::string to_text(const Kernel &kernel, ExprRef expr) {
-  Printer out(kernel);
+  TextPrinter out(kernel);
   out.expr(expr);
   return out.take();
 }
 
 std::string to_text(const Kernel &kernel, StmtRef stmt) {
-  Printer out(kernel);
+  TextPrinter out(kernel);
   out.stmt(stmt);
   return out.take();
 }

@@ -47,7 +47,9 @@ private:
   };
   ExprRef integer(std::int64_t value) { return b_.integer(value); }
   std::int64_t extent(int i) const { return cx_.nest.indices[at(i)].extent; }
-  ExprRef named(const std::string &name, ExprRef value);
+  ExprRef named(const std::string &name, ExprRef value) {
+    return lower::named(b_, body_, name, value);
+  }
   BufferId registers(const std::string &name, kernel::Type type, std::int64_t elems) {
     return b_.buffer({.name = name, .space = Space::Register, .type = type, .elems = elems});
   }
@@ -82,14 +84,6 @@ private:
   Place data_place_, filter_place_;
   BufferId acc_{-1}, data_values_{-1}, filter_values_{-1}, slots_{-1};
 };
-
-ExprRef CoreLoops::named(const std::string &name, ExprRef value) {
-  if (kernel::is_constant(value))
-    return value;
-  const kernel::VarId var = b_.variable(name, {});
-  body_.push_back(b_.let(var, value));
-  return b_.var(var);
-}
 
 // Columns change fastest, so that neighbouring blocks read the same data.
 void CoreLoops::take_block_apart() {
@@ -241,18 +235,8 @@ StmtRef CoreLoops::build() {
 
 kernel::Kernel build_core(const poly::Group &group, const schedule::Schedule &schedule,
                           const Target &target) {
-  const nest::Nest &nest = group.anchor;
-  kernel::Kernel kernel;
-  kernel::Builder build(kernel);
-  Members members(group, schedule, target, build);
-  Context &cx = members.contexts[0];
-  kernel.name = kernel_name(nest, schedule, target);
-  kernel.blocks = schedule::blocks(nest, schedule);
-  kernel.block_size = cx.block_size();
-  kernel.flops = flops(group);
-  kernel.bytes = bytes_moved(kernel);
-  kernel.body = CoreLoops(cx).build();
-  return kernel;
+  return group_kernel(group, schedule, target,
+                      [](Members &members) { return CoreLoops(members.contexts[0]).build(); });
 }
 
 } // namespace tilefuse::lower

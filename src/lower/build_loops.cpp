@@ -169,21 +169,14 @@ StmtRef tile_loops(Context &cx) {
 
 kernel::Kernel build_loops(const poly::Group &group, const schedule::Schedule &schedule,
                            const Target &target) {
-  kernel::Kernel kernel;
-  kernel::Builder build(kernel);
-  Members members(group, schedule, target, build);
-  Context &cx = members.contexts[0];
-  kernel.name = kernel_name(group, schedule, target);
-  kernel.blocks = schedule::blocks(group.anchor, schedule);
-  kernel.block_size = cx.block_size();
-  kernel.flops = flops(group);
-  kernel.bytes = bytes_moved(kernel);
-  std::vector<StmtRef> body = declare_origins(cx);
-  for (Context &member : members.contexts)
-    body.push_back(build.block(declare_lanes(member)));
-  body.push_back(tile_loops(cx));
-  kernel.body = build.block(std::move(body));
-  return kernel;
+  return group_kernel(group, schedule, target, [](Members &members) {
+    Context &cx = members.contexts[0];
+    std::vector<StmtRef> body = declare_origins(cx);
+    for (Context &member : members.contexts)
+      body.push_back(cx.build.block(declare_lanes(member)));
+    body.push_back(tile_loops(cx));
+    return cx.build.block(std::move(body));
+  });
 }
 
 } // namespace tilefuse::lower

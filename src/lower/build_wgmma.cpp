@@ -37,7 +37,6 @@ private:
   ExprRef integer(std::int64_t value) { return b_.integer(value); }
   std::int64_t extent(int i) const { return cx_.nest.indices[at(i)].extent; }
   ExprRef less(ExprRef a, ExprRef b) { return b_.scalar(ScalarOp::Lt, {a, b}); }
-  ExprRef named(List &list, const std::string &name, ExprRef value);
   void declare_maps();
   StmtRef each_tile(const std::function<void(List &)> &body);
   StmtRef produce();
@@ -61,14 +60,6 @@ private:
   ExprRef first_row_{}, first_column_{}; // of the tile
   ExprRef group_row_{}, group_column_{}; // of four warps, in the tile
 };
-
-ExprRef WgmmaLoops::named(List &list, const std::string &name, ExprRef value) {
-  if (kernel::is_constant(value))
-    return value;
-  const kernel::VarId var = b_.variable(name, {});
-  list.push_back(b_.let(var, value));
-  return b_.var(var);
-}
 
 void WgmmaLoops::declare_maps() {
   const int swizzle = static_cast<int>(tile_.row_bytes());
@@ -99,8 +90,8 @@ StmtRef WgmmaLoops::each_tile(const std::function<void(List &)> &body) {
   List list;
   const ExprRef column = b_.mod(b_.var(tile), integer(columns));
   const ExprRef row = b_.div(b_.var(tile), integer(columns));
-  first_column_ = named(list, "first_column", b_.mul(column, integer(tile_.columns)));
-  first_row_ = named(list, "first_row", b_.mul(row, integer(tile_.rows)));
+  first_column_ = named(b_, list, "first_column", b_.mul(column, integer(tile_.columns)));
+  first_row_ = named(b_, list, "first_row", b_.mul(row, integer(tile_.rows)));
   body(list);
   return b_.loop(tile, kernel::ForKind::Serial, b_.block(),
                  integer(wgmma_tiles(cx_.nest, cx_.schedule)), b_.kernel().blocks,
@@ -115,7 +106,7 @@ std::vector<ExprRef> WgmmaLoops::data_base(List &list) {
   ExprRef rest = first_row_;
   for (auto i = roles_.pixels.rbegin(); i != roles_.pixels.rend(); ++i) {
     const bool is_last = i + 1 == roles_.pixels.rend();
-    pixels[at(*i)] = named(list, "p_" + cx_.nest.indices[at(*i)].name,
+    pixels[at(*i)] = named(b_, list, "p_" + cx_.nest.indices[at(*i)].name,
                            is_last ? rest : b_.mod(rest, integer(extent(*i))));
     rest = b_.div(rest, integer(extent(*i)));
   }
@@ -125,7 +116,7 @@ std::vector<ExprRef> WgmmaLoops::data_base(List &list) {
     const bool is_batch = d == data_.steps.size();
     base.push_back(
         is_batch ? pixel
-                 : named(list, "base",
+                 : named(b_, list, "base",
                          b_.add(b_.mul(pixel, integer(data_.steps[d])), integer(data_.lower[d]))));
   }
   return base;
@@ -197,10 +188,10 @@ StmtRef WgmmaLoops::multiply(ExprRef step) {
       roles_.filter_turned ? tile_.depth * kPanelBytes / tile_.elem_bytes : 0;
   const std::int64_t values = core_.op->d.values();
   List list;
-  const ExprRef data = named(list, "data_tile",
+  const ExprRef data = named(b_, list, "data_tile",
                              b_.add(b_.mul(ring_.slot(), integer(ring_.data_elems())),
                                     b_.mul(group_row_, integer(tile_.depth))));
-  const ExprRef filter = named(list, "filter_tile",
+  const ExprRef filter = named(b_, list, "filter_tile",
                                b_.add(b_.mul(ring_.slot(), integer(ring_.filter_elems())),
                                       b_.mul(group_column_, integer(tile_.depth))));
   list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Fence}));
@@ -227,9 +218,9 @@ StmtRef WgmmaLoops::consume() {
   List all;
   const ExprRef group = b_.sub(b_.div(b_.lane(), integer(schedule::kGroupItems)), integer(1));
   const ExprRef across = integer(core_.warp_columns);
-  group_row_ = named(all, "group_row", b_.mul(b_.div(group, across), integer(tile_.warp_rows)));
+  group_row_ = named(b_, all, "group_row", b_.mul(b_.div(group, across), integer(tile_.warp_rows)));
   group_column_ =
-      named(all, "group_column", b_.mul(b_.mod(group, across), integer(tile_.warp_columns)));
+      named(b_, all, "group_column", b_.mul(b_.mod(group, across), integer(tile_.warp_columns)));
   all.push_back(ring_.start(0));
   all.push_back(each_tile([&](List &list) {
     const kernel::VarId step = b_.variable("step", {});
@@ -273,18 +264,8 @@ StmtRef WgmmaLoops::build() {
 
 kernel::Kernel build_wgmma(const poly::Group &group, const schedule::Schedule &schedule,
                            const Target &target) {
-  const nest::Nest &nest = group.anchor;
-  kernel::Kernel kernel;
-  kernel::Builder build(kernel);
-  Members members(group, schedule, target, build);
-  Context &cx = members.contexts[0];
-  kernel.name = kernel_name(nest, schedule, target);
-  kernel.blocks = schedule::blocks(nest, schedule);
-  kernel.block_size = cx.block_size();
-  kernel.flops = flops(group);
-  kernel.bytes = bytes_moved(kernel);
-  kernel.body = WgmmaLoops(cx).build();
-  return kernel;
+  return group_kernel(group, schedule, target,
+                      [](Members &members) { return WgmmaLoops(members.contexts[0]).build(); });
 }
 
 } // namespace tilefuse::lower

@@ -40,6 +40,15 @@ Context make_context(const Members &members, int member, const Target &target,
   return cx;
 }
 
+ExprRef named(kernel::Builder &build, std::vector<kernel::StmtRef> &list, const std::string &name,
+              ExprRef value) {
+  if (kernel::is_constant(value))
+    return value;
+  const kernel::VarId var = build.variable(name, value->type);
+  list.push_back(build.let(var, value));
+  return build.var(var);
+}
+
 ExprRef linear(const Context &cx, const nest::Linear &at, const std::vector<ExprRef> &positions) {
   ExprRef sum = cx.build.integer(at.constant);
   for (std::size_t i = 0; i < at.coeff.size(); ++i)

@@ -57,6 +57,10 @@ struct Context {
 Context make_context(const Members &members, int member, const Target &target,
                      kernel::Builder &build);
 
+// Appends `let name = value` and gives the variable; a constant stays itself.
+kernel::ExprRef named(kernel::Builder &build, std::vector<kernel::StmtRef> &list,
+                      const std::string &name, kernel::ExprRef value);
+
 // constant + sum over indices of coefficient * position.
 kernel::ExprRef linear(const Context &cx, const nest::Linear &at,
                        const std::vector<kernel::ExprRef> &positions);

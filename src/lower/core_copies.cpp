@@ -123,15 +123,6 @@ std::int64_t CoreSide::own_points() const {
   return is_data() ? roles_.points : roles_.channel_points;
 }
 
-ExprRef CoreSide::named(const std::string &name, ExprRef value) {
-  std::int64_t known = 0;
-  if (kernel::is_constant(value, &known))
-    return value;
-  const kernel::VarId var = b_.variable(name, {});
-  lets_.push_back(b_.let(var, value));
-  return b_.var(var);
-}
-
 // A condition kept as a number.
 ExprRef CoreSide::flag(const std::string &name, ExprRef condition) {
   if (condition == nullptr)

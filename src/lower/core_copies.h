@@ -68,7 +68,9 @@ private:
   bool is_data() const { return input_ == roles_.data; }
   bool has_digits() const { return digits_ && !digits_->is_number(); }
   std::int64_t own_points() const; // pixels or channels
-  kernel::ExprRef named(const std::string &name, kernel::ExprRef value);
+  kernel::ExprRef named(const std::string &name, kernel::ExprRef value) {
+    return lower::named(b_, lets_, name, value);
+  }
   kernel::ExprRef flag(const std::string &name, kernel::ExprRef condition);
   kernel::ExprRef source_row(kernel::ExprRef row) const;
   std::vector<kernel::ExprRef> place_row(kernel::ExprRef number, Copy &copy);

@@ -29,7 +29,9 @@ public:
 
 private:
   ExprRef integer(std::int64_t value) { return b_.integer(value); }
-  ExprRef named(const std::string &name, ExprRef value);
+  ExprRef named(const std::string &name, ExprRef value) {
+    return lower::named(b_, body_, name, value);
+  }
   ExprRef place_pixel(ExprRef row);
   void store_run(ExprRef pixel, ExprRef column, ExprRef acc);
   ExprRef valid_channels(ExprRef pixel, ExprRef channel);
@@ -49,14 +51,6 @@ private:
   ExprRef exchange_first_{}; // of the warp
   std::vector<StmtRef> body_;
 };
-
-ExprRef CoreStore::named(const std::string &name, ExprRef value) {
-  if (kernel::is_constant(value))
-    return value;
-  const kernel::VarId var = b_.variable(name, value->type);
-  body_.push_back(b_.let(var, value));
-  return b_.var(var);
-}
 
 // Lets the output indices stand at row `row` of the warp's tile; gives its pixel.
 ExprRef CoreStore::place_pixel(ExprRef row) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "lower/pipeline.h"
 #include "schedule/members.h"
 
 namespace tilefuse::lower {
@@ -100,6 +101,21 @@ double bytes_moved(const kernel::Kernel &kernel) {
     if (buffer.space == Space::Global)
       bytes += static_cast<double>(buffer.elems * size_bytes(buffer.type.elem));
   return bytes;
+}
+
+kernel::Kernel group_kernel(const poly::Group &group, const schedule::Schedule &schedule,
+                            const Target &target,
+                            const std::function<kernel::StmtRef(Members &)> &body) {
+  kernel::Kernel kernel;
+  kernel::Builder build(kernel);
+  Members members(group, schedule, target, build);
+  kernel.name = kernel_name(group, schedule, target);
+  kernel.blocks = schedule::blocks(group.anchor, schedule);
+  kernel.block_size = members.contexts[0].block_size();
+  kernel.flops = flops(group);
+  kernel.bytes = bytes_moved(kernel);
+  kernel.body = body(members);
+  return kernel;
 }
 
 } // namespace tilefuse::lower

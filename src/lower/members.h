@@ -4,6 +4,7 @@
 // a buffer says it in a copy.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "lower/context.h"
@@ -25,6 +26,11 @@ struct Members {
   std::vector<nest::Nest> nests; // by member
   std::vector<Context> contexts; // by member
 };
+
+// The kernel of a group, with its name, launch sizes and figures; `body` builds its statements.
+kernel::Kernel group_kernel(const poly::Group &group, const schedule::Schedule &schedule,
+                            const Target &target,
+                            const std::function<kernel::StmtRef(Members &)> &body);
 
 // Operations of all members, each as if its tensor were computed once.
 double flops(const poly::Group &group);

@@ -91,4 +91,20 @@ ExprRef post_value(const Context &cx, const Expr &post, ExprRef acc, ExprRef val
   return expr_value(cx.build, post, cx.width(), acc, load);
 }
 
+ExprRef aggregate(kernel::Builder &build, program::Agg agg, ExprRef old, ExprRef value) {
+  switch (agg) {
+  case program::Agg::Assign:
+    return value;
+  case program::Agg::Sum:
+    return build.scalar(ScalarOp::Add, {old, value});
+  case program::Agg::Product:
+    return build.scalar(ScalarOp::Mul, {old, value});
+  case program::Agg::Max:
+    return build.scalar(ScalarOp::Max, {old, value});
+  case program::Agg::Min:
+    return build.scalar(ScalarOp::Min, {old, value});
+  }
+  return value;
+}
+
 } // namespace tilefuse::lower

@@ -6,6 +6,7 @@
 
 #include "kernel/build.h"
 #include "program/expr.h"
+#include "program/program.h"
 
 namespace tilefuse::lower {
 
@@ -13,5 +14,9 @@ namespace tilefuse::lower {
 // operand in the type that arithmetic on it is done in.
 kernel::ExprRef expr_value(kernel::Builder &build, const program::Expr &expr, int lanes,
                            kernel::ExprRef acc, const std::function<kernel::ExprRef(int)> &load);
+
+// An accumulator with one more value.
+kernel::ExprRef aggregate(kernel::Builder &build, program::Agg agg, kernel::ExprRef old,
+                          kernel::ExprRef value);
 
 } // namespace tilefuse::lower

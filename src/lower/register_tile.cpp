@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "lower/chunk_loops.h"
 #include "lower/guards.h"
+#include "lower/post.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::lower {
@@ -302,19 +303,7 @@ StmtRef RegisterTile::accumulate_one(const std::vector<ExprRef> &operands) {
     return b_.store(acc_, position, b_.fma(operands[0], operands[1], old));
   if (operands.size() > 1)
     value = combined(operands);
-  switch (agg) {
-  case Agg::Assign:
-    return b_.store(acc_, position, value);
-  case Agg::Sum:
-    return b_.store(acc_, position, b_.scalar(ScalarOp::Add, {old, value}));
-  case Agg::Product:
-    return b_.store(acc_, position, b_.scalar(ScalarOp::Mul, {old, value}));
-  case Agg::Max:
-    return b_.store(acc_, position, b_.scalar(ScalarOp::Max, {old, value}));
-  case Agg::Min:
-    return b_.store(acc_, position, b_.scalar(ScalarOp::Min, {old, value}));
-  }
-  return nullptr;
+  return b_.store(acc_, position, aggregate(b_, agg, old, value));
 }
 
 // Every input is loaded for every register copy, where the point takes part.

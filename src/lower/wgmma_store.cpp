@@ -28,7 +28,6 @@ public:
 
 private:
   ExprRef integer(std::int64_t value) { return b_.integer(value); }
-  ExprRef named(std::vector<StmtRef> &list, const std::string &name, ExprRef value);
   StmtRef store_row(std::int64_t block, std::int64_t half);
   StmtRef store_run(ExprRef channel, std::int64_t value);
 
@@ -42,18 +41,10 @@ private:
   ExprRef row_{}, column_{}; // of this work-item, in the group's tile
 };
 
-ExprRef WgmmaStore::named(std::vector<StmtRef> &list, const std::string &name, ExprRef value) {
-  if (kernel::is_constant(value))
-    return value;
-  const kernel::VarId var = b_.variable(name, value->type);
-  list.push_back(b_.let(var, value));
-  return b_.var(var);
-}
-
 // `vec` neighbouring channels of the pixel at which the output indices stand.
 StmtRef WgmmaStore::store_run(ExprRef channel, std::int64_t value) {
   std::vector<StmtRef> list;
-  cx_.origin[at(roles_.channel)] = named(list, "channel", channel);
+  cx_.origin[at(roles_.channel)] = named(b_, list, "channel", channel);
   const nest::Linear out = nest::flat(cx_.nest.out, cx_.nest.indices.size());
   const auto slot = at(cx_.nest.out.slot);
   const ExprRef acc = b_.load(group_.acc, integer(value), static_cast<int>(vec_));
@@ -72,9 +63,9 @@ StmtRef WgmmaStore::store_row(std::int64_t block, std::int64_t half) {
   std::vector<StmtRef> list;
   const std::int64_t columns = tile_.warp_columns;
   const ExprRef pixel =
-      named(list, "pixel", b_.add(row_, integer(block * kGroupRows + half * kHalfRows)));
+      named(b_, list, "pixel", b_.add(row_, integer(block * kGroupRows + half * kHalfRows)));
   place_pixel(cx_, roles_, pixel, as_one_,
-              [&](const std::string &name, ExprRef value) { return named(list, name, value); });
+              [&](const std::string &name, ExprRef value) { return named(b_, list, name, value); });
   for (std::int64_t q = 0; q < columns / (4 * vec_); ++q) {
     const ExprRef channel = b_.add(column_, integer(q * 4 * vec_));
     list.push_back(store_run(channel, block * columns / 2 + half * columns / 4 + q * vec_));
@@ -93,9 +84,9 @@ StmtRef WgmmaStore::build() {
   const ExprRef warp =
       b_.mod(b_.div(b_.lane(), integer(kCoreLanes)), integer(schedule::kGroupItems / kCoreLanes));
   row_ = named(
-      list, "row",
+      b_, list, "row",
       b_.add(b_.add(group_.first_row, b_.mul(warp, integer(kWarpRows))), b_.div(item, integer(4))));
-  column_ = named(list, "column",
+  column_ = named(b_, list, "column",
                   b_.add(group_.first_column, b_.mul(b_.mod(item, integer(4)), integer(vec_))));
   for (std::int64_t block = 0; block < tile_.warp_rows / kGroupRows; ++block)
     for (std::int64_t half = 0; half < 2; ++half)

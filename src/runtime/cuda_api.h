@@ -35,6 +35,9 @@ enum Attribute : int {
 };
 
 // Attributes of a function.
+constexpr unsigned kNonBlockingStream = 1;
+constexpr int kCaptureThreadLocal = 1;
+constexpr Result kOutOfMemory = 2; // CUDA_ERROR_OUT_OF_MEMORY
 constexpr int kMaxDynamicShared = 8;
 
 // clang-format off

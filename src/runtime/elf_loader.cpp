@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -16,67 +15,16 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "runtime/elf_externals.h"
 #include "runtime/elf_reader.h"
 
 namespace tilefuse::runtime {
 namespace {
 
 using namespace elf;
-using Address = std::uint64_t;
 
 constexpr std::size_t kMaxObjectBytes = std::size_t{256} << 20;
 constexpr std::uint64_t kMaxAlign = 4096;
-
-struct External {
-  std::string_view name;
-  Address address;
-};
-
-template <class Result, class... Args> Address address_of(Result (*function)(Args...)) {
-  return reinterpret_cast<Address>(function);
-}
-
-using D1 = double (*)(double);
-using D2 = double (*)(double, double);
-
-// Everything that generated code may call.
-const std::array<External, 23> &externals() {
-  static const std::array<External, 23> table = {{
-      {"memcpy",
-       address_of(static_cast<void *(*)(void *, const void *, std::size_t)>(std::memcpy))},
-      {"memmove",
-       address_of(static_cast<void *(*)(void *, const void *, std::size_t)>(std::memmove))},
-      {"memset", address_of(static_cast<void *(*)(void *, int, std::size_t)>(std::memset))},
-      {"expf", address_of(::expf)},
-      {"logf", address_of(::logf)},
-      {"tanhf", address_of(::tanhf)},
-      {"erff", address_of(::erff)},
-      {"sinf", address_of(::sinf)},
-      {"cosf", address_of(::cosf)},
-      {"powf", address_of(::powf)},
-      {"fmodf", address_of(::fmodf)},
-      {"sqrtf", address_of(::sqrtf)},
-      {"floorf", address_of(::floorf)},
-      {"exp", address_of(static_cast<D1>(std::exp))},
-      {"log", address_of(static_cast<D1>(std::log))},
-      {"tanh", address_of(static_cast<D1>(std::tanh))},
-      {"erf", address_of(static_cast<D1>(std::erf))},
-      {"sin", address_of(static_cast<D1>(std::sin))},
-      {"cos", address_of(static_cast<D1>(std::cos))},
-      {"pow", address_of(static_cast<D2>(std::pow))},
-      {"fmod", address_of(static_cast<D2>(std::fmod))},
-      {"sqrt", address_of(static_cast<D1>(std::sqrt))},
-      {"floor", address_of(static_cast<D1>(std::floor))},
-  }};
-  return table;
-}
-
-std::optional<Address> find_external(std::string_view name) {
-  for (const External &external : externals())
-    if (external.name == name)
-      return external.address;
-  return std::nullopt;
-}
 
 // The three parts of the mapping, in order.
 enum Part : std::size_t { kCode, kConstants, kData, kParts };

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/text_printer.h"
+
+namespace tilefuse::kernel {
+namespace {
+
+std::string_view to_string(MbarrierOp op) {
+  switch (op) {
+  case MbarrierOp::Init:
+    return "init";
+  case MbarrierOp::Arrive:
+    return "arrive";
+  case MbarrierOp::Expect:
+    return "expect";
+  case MbarrierOp::Wait:
+    return "wait";
+  }
+  return "";
+}
+
+} // namespace
+
+void TextPrinter::print(const Barrier &node) {
+  line(node.id == 0 ? "barrier" : fmt::format("barrier {} {}", node.id, node.items));
+}
+
+void TextPrinter::print(const Prefetch &node) {
+  start();
+  put("prefetch ");
+  element(node.buffer, node.index);
+  put("\n");
+}
+
+void TextPrinter::print(const LoadMatrix &node) {
+  start();
+  put("ldmatrix.x{}{} ", node.matrices, node.transposed ? ".trans" : "");
+  element(node.to);
+  put(" = ");
+  element(node.from, node.index);
+  put("\n");
+}
+
+void TextPrinter::print(const Mma &node) {
+  start();
+  put("mma.{} ", node.op->name);
+  element(node.acc);
+  put(" += ");
+  element(node.a);
+  put(" * ");
+  element(node.b);
+  put("\n");
+}
+
+void TextPrinter::print(const AsyncCopy &node) {
+  start();
+  put("async_copy ");
+  access(node.to, node.to_index, node.elems, 1);
+  if (node.valid != nullptr) {
+    put(" valid ");
+    expr(node.valid);
+  }
+  put("] = ");
+  element(node.from, node.from_index);
+  put("\n");
+}
+
+void TextPrinter::print(const Mbarrier &node) {
+  start();
+  put("mbarrier_{} ", to_string(node.op));
+  element(node.at);
+  if (node.value != nullptr) {
+    put(" ");
+    expr(node.value);
+  }
+  put("\n");
+}
+
+void TextPrinter::list(const std::vector<ExprRef> &exprs) {
+  put("[");
+  for (std::size_t i = 0; i < exprs.size(); ++i) {
+    put("{}", i == 0 ? "" : ", ");
+    expr(exprs[i]);
+  }
+  put("]");
+}
+
+void TextPrinter::print(const TensorCopy &node) {
+  start();
+  put("tensor_copy ");
+  element(node.to);
+  put(" = {}", kernel_[node.map].name);
+  list(node.at);
+  if (!node.offsets.empty()) {
+    put(" offsets ");
+    list(node.offsets);
+  }
+  put(" signals ");
+  element(node.signals);
+  put("\n");
+}
+
+void TextPrinter::print(const Wgmma &node) {
+  start();
+  put("wgmma.{} ", node.op->name);
+  element(node.acc);
+  put(" += ");
+  element(node.a);
+  put(" * ");
+  element(node.b);
+  put(" rows {}", node.row_bytes);
+  if (node.a_panel != 0)
+    put(" a_panel {}", node.a_panel);
+  if (node.b_panel != 0)
+    put(" b_panel {}", node.b_panel);
+  if (node.accumulate != nullptr) {
+    put(" when ");
+    expr(node.accumulate);
+  }
+  put("\n");
+}
+
+void TextPrinter::print(const WgmmaSync &node) {
+  switch (node.step) {
+  case WgmmaStep::Fence:
+    return line("wgmma_fence");
+  case WgmmaStep::Commit:
+    return line("wgmma_commit");
+  case WgmmaStep::Wait:
+    return line(fmt::format("wgmma_wait {}", node.pending));
+  }
+}
+
+} // namespace tilefuse::kernel

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/space.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "schedule/guards.h"
+#include "schedule/staging.h"
+
+namespace tilefuse::search {
+namespace {
+
+using nest::Nest;
+using schedule::Fill;
+using schedule::Schedule;
+
+constexpr std::int64_t kShortLoop = 4;
+constexpr std::int64_t kMostTaps = 7; // that are unrolled so that an index has edges
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+} // namespace
+
+Space::Space(const Nest &nest, const Target &target) : nest_(nest), target_(target) {
+  out_ = nest::flat(nest.out, nest.indices.size());
+  if (nest.output_indices == 0)
+    return;
+  const bool vector = target.lanes == LaneKind::Vector;
+  lane_ = vector ? fastest_output(-1) : work_item_index();
+  pixel_ = fastest_output(lane_);
+  row_ = slowest_large_output();
+}
+
+// The output index with the smallest stride in the result, other than `excluded`.
+int Space::fastest_output(int excluded) const {
+  int best = -1;
+  for (int i = 0; i < nest_.output_indices; ++i)
+    if (i != excluded && extent(i) > 1 &&
+        (best < 0 || std::llabs(out_.coeff[at(i)]) < std::llabs(out_.coeff[at(best)])))
+      best = i;
+  return best;
+}
+
+// Work-items want many neighbours: the index of least stride that has enough, else the longest.
+int Space::work_item_index() const {
+  constexpr std::int64_t kEnough = 16;
+  int best = fastest_output(-1);
+  for (int i = 0; best >= 0 && i < nest_.output_indices; ++i) {
+    const bool enough = extent(i) >= kEnough;
+    const bool nearer = std::llabs(out_.coeff[at(i)]) < std::llabs(out_.coeff[at(best)]);
+    if (enough == (extent(best) >= kEnough) ? (enough ? nearer : extent(i) > extent(best)) : enough)
+      best = i;
+  }
+  return best;
+}
+
+// Among the rest the index that splits a network's images into blocks: the longest.
+int Space::slowest_large_output() const {
+  int best = -1;
+  for (int i = 0; i < nest_.output_indices; ++i)
+    if (i != lane_ && i != pixel_ && (best < 0 || extent(i) > extent(best)))
+      best = i;
+  return best;
+}
+
+// A short innermost loop would cost as much as its work: it is unrolled.
+void Space::unroll_window(Schedule &schedule) const {
+  const int inner = schedule.order.back();
+  if (extent(inner) <= kShortLoop)
+    schedule.splits[at(inner)].keep = extent(inner);
+}
+
+Schedule Space::base() const {
+  Schedule schedule = schedule::scalar_schedule(nest_);
+  const bool vector = target_.lanes == LaneKind::Vector;
+  schedule.name = vector ? "nest" : "ilpm";
+  schedule.lanes = target_.lanes;
+  const auto place = [&](int i) {
+    return i == lane_ ? 1 : (i == row_ ? 2 : (i == pixel_ ? 3 : 0));
+  };
+  std::stable_sort(schedule.order.begin(), schedule.order.begin() + nest_.output_indices,
+                   [&](int a, int b) { return place(a) < place(b); });
+  // The longest run of an input's memory is walked innermost.
+  std::stable_sort(schedule.order.begin() + nest_.output_indices, schedule.order.end(),
+                   [&](int a, int b) {
+                     const nest::Linear in = nest::flat(nest_.inputs[0], nest_.indices.size());
+                     return std::llabs(in.coeff[at(a)]) > std::llabs(in.coeff[at(b)]);
+                   });
+  if ((vector || nest_.inputs.size() == 1) && schedule.order.back() >= nest_.output_indices)
+    unroll_window(schedule);
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
+    const nest::Operand &input = nest_.inputs[k];
+    const bool guarded = std::any_of(input.dims.begin(), input.dims.end(),
+                                     [](const nest::Dim &dim) { return dim.guarded; });
+    const bool by_lane =
+        lane_ >= 0 && nest::flat(input, nest_.indices.size()).coeff[at(lane_)] != 0;
+    if (input.constant && !guarded && by_lane && nest_.inputs.size() > 1)
+      schedule.fills[k] = Fill::Packed;
+    else if (guarded && vector && schedule::has_neutral_fill(nest_))
+      schedule.fills[k] = Fill::Local;
+  }
+  return schedule;
+}
+
+bool Space::is_guarded() const {
+  for (const nest::Operand &input : nest_.inputs)
+    for (const nest::Dim &dim : input.dims)
+      if (dim.guarded)
+        return true;
+  return false;
+}
+
+void Space::clip_taps(Schedule &schedule) const {
+  for (std::size_t i = at(nest_.output_indices); i < nest_.indices.size(); ++i)
+    schedule.splits[i].clip = can_clip(nest_, schedule, i);
+}
+
+// Nothing staged: taps along the pixels, and along rows of which several are kept, are unrolled, so
+// that these indices can have edges.
+void Space::read_in_place(Schedule &schedule) const {
+  for (Fill &fill : schedule.fills)
+    fill = fill == Fill::Local ? Fill::Direct : fill;
+  const auto unroll_taps = [&](int index) {
+    for (const nest::Operand &input : nest_.inputs)
+      for (const nest::Dim &dim : input.dims)
+        for (std::size_t r = at(nest_.output_indices); r < nest_.indices.size(); ++r)
+          if (dim.guarded && dim.at.coeff[at(index)] != 0 && dim.at.coeff[r] != 0 &&
+              nest_.indices[r].extent <= kMostTaps)
+            schedule.splits[r].keep = nest_.indices[r].extent;
+  };
+  for (int index : {pixel_, row_})
+    if (index >= 0 && (index == pixel_ || schedule.splits[at(index)].keep > 1)) {
+      unroll_taps(index);
+      schedule.splits[at(index)].edge = can_have_edges(nest_, schedule, at(index));
+    }
+}
+
+void Space::stage_broadcasts(Schedule &schedule) const {
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
+    if (lane_ >= 0 && nest::flat(nest_.inputs[k], nest_.indices.size()).coeff[at(lane_)] == 0)
+      schedule.fills[k] = Fill::Local;
+}
+
+bool Space::has_constant() const {
+  return std::any_of(nest_.inputs.begin(), nest_.inputs.end(),
+                     [](const nest::Operand &input) { return input.constant; });
+}
+
+// Every reduced index shares a subscript with an output index, as in pooling or depthwise.
+bool Space::reduces_taps_only() const {
+  for (std::size_t r = at(nest_.output_indices); r < nest_.indices.size(); ++r) {
+    bool is_tap = false;
+    for (const nest::Dim &dim : nest_.inputs[0].dims)
+      for (int o = 0; o < nest_.output_indices && dim.at.coeff[r] != 0; ++o)
+        is_tap = is_tap || dim.at.coeff[at(o)] != 0;
+    if (!is_tap)
+      return false;
+  }
+  return true;
+}
+
+// Rows kept in registers share what they read: worth it where little else is computed per element.
+std::vector<std::int64_t> Space::row_copies(Form form) const {
+  if (form != Form::InPlace || row_ < 0 || !reduces_taps_only())
+    return {1};
+  return {1, 2, 4};
+}
+
+std::vector<std::int64_t> Space::lane_widths() const {
+  std::vector<std::int64_t> widths;
+  if (lane_ < 0)
+    return widths;
+  const std::int64_t most = target_.lanes == LaneKind::Vector
+                                ? target_.vector_f32
+                                : std::min(target_.vector_f32, target_.max_group);
+  for (std::int64_t width = most; width > 1; width /= 2)
+    if (width < 2 * extent(lane_))
+      widths.push_back(width);
+  return widths;
+}
+
+} // namespace tilefuse::search

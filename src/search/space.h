@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The space that search looks through for vectors and for work-items without a named form: which
+// index the lanes, the registers and the blocks take, how inputs are read, and the tiles of each.
+// space.cpp has the forms, space_tiles.cpp their register and block tiles.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "nest/nest.h"
+#include "schedule/schedule.h"
+#include "search/pick.h"
+#include "target/target.h"
+
+namespace tilefuse::search {
+
+// How an input that may be read outside its tensor is read: from a staged, padded tile, or in place
+// with taps that are clipped and edges.
+// Gathered: the staged form, with what lanes read as broadcasts staged too.
+enum class Form { Staged, InPlace, Gathered };
+
+class Space {
+public:
+  Space(const nest::Nest &nest, const Target &target);
+
+  std::vector<Candidate> best(std::size_t count);
+
+private:
+  std::int64_t extent(int i) const { return nest_.indices[static_cast<std::size_t>(i)].extent; }
+  int fastest_output(int excluded) const;
+  int work_item_index() const;
+  int slowest_large_output() const;
+
+  void unroll_window(schedule::Schedule &schedule) const;
+  schedule::Schedule base() const;
+  bool is_guarded() const;
+  void clip_taps(schedule::Schedule &schedule) const;
+  void read_in_place(schedule::Schedule &schedule) const;
+  void stage_broadcasts(schedule::Schedule &schedule) const;
+  bool has_constant() const;
+  bool reduces_taps_only() const;
+  std::vector<std::int64_t> row_copies(Form form) const;
+  std::vector<std::int64_t> lane_widths() const;
+  std::int64_t register_need(const schedule::Schedule &schedule) const;
+  void collect_register_tiles(Form form, std::int64_t lanes);
+  void collect_register_tiles(Form form);
+  void keep_best_register_tiles();
+  void try_block_tiles(const schedule::Schedule &schedule);
+  void move_innermost(schedule::Schedule &schedule, int index) const;
+  void try_tiles(const schedule::Schedule &schedule);
+  void improve(schedule::Schedule best, int index);
+  std::vector<std::int64_t> tile_choices(const schedule::Schedule &schedule, int index) const;
+  void add(const schedule::Schedule &schedule);
+
+  const nest::Nest &nest_;
+  const Target &target_;
+  nest::Linear out_;
+  int lane_ = -1;
+  int pixel_ = -1;
+  int row_ = -1;
+  std::vector<Candidate> register_tiles_; // the smallest block of each
+  std::vector<Candidate> found_;
+};
+
+} // namespace tilefuse::search

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/space.h"
+
+#include <algorithm>
+
+#include "schedule/staging.h"
+#include "search/work_items.h"
+
+namespace tilefuse::search {
+namespace {
+
+using schedule::Schedule;
+
+constexpr std::size_t kVectorTiles = 6; // of each form: their block tiles are searched
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// Doublings of `step` up to a whole `extent`, the last one covering it.
+std::vector<std::int64_t> tiles(std::int64_t step, std::int64_t extent) {
+  std::vector<std::int64_t> sizes;
+  const std::int64_t whole = (extent + step - 1) / step * step;
+  for (std::int64_t tile = step; tile < whole; tile *= 2)
+    sizes.push_back(tile);
+  sizes.push_back(whole);
+  return sizes;
+}
+
+} // namespace
+
+// Vector registers of the register tile: accumulators, the resident operand, and one for the
+// streamed one.
+std::int64_t Space::register_need(const Schedule &schedule) const {
+  const std::int64_t accumulators = schedule::accumulators(nest_, schedule);
+  if (nest_.inputs.size() < 2)
+    return accumulators + 1;
+  std::int64_t fewest = accumulators;
+  for (const nest::Operand &input : nest_.inputs) {
+    std::int64_t fragments = 1;
+    for (int i = 0; i < nest_.output_indices; ++i)
+      if (nest::flat(input, nest_.indices.size()).coeff[at(i)] != 0)
+        fragments *= schedule.splits[at(i)].keep;
+    fewest = std::min(fewest, fragments);
+  }
+  return accumulators + fewest + 1;
+}
+
+void Space::collect_register_tiles(Form form, std::int64_t lanes) {
+  const bool vector = target_.lanes == LaneKind::Vector;
+  const std::int64_t budget = vector ? target_.vector_registers : 24;
+  const std::int64_t most_lanes = vector && lane_ >= 0 ? 4 : 1;
+  for (std::int64_t keep_lane = 1; keep_lane <= most_lanes; ++keep_lane) {
+    if (lane_ >= 0 && (keep_lane - 1) * lanes >= extent(lane_))
+      break;
+    for (std::int64_t rows : row_copies(form))
+      for (std::int64_t keep = 1; keep <= 14; ++keep) {
+        if (keep > 1 && (pixel_ < 0 || keep > extent(pixel_)))
+          break;
+        Schedule schedule = base();
+        if (lane_ >= 0)
+          schedule.splits[at(lane_)] = {keep_lane * lanes, keep_lane, lanes};
+        if (pixel_ >= 0)
+          schedule.splits[at(pixel_)] = {keep, keep, 1};
+        if (rows > 1 && rows <= extent(row_))
+          schedule.splits[at(row_)] = {rows, rows, 1};
+        if (form == Form::InPlace)
+          read_in_place(schedule);
+        if (form == Form::Gathered)
+          stage_broadcasts(schedule);
+        clip_taps(schedule);
+        if (register_need(schedule) > budget)
+          break;
+        if (!schedule::illegal(nest_, schedule, target_))
+          register_tiles_.push_back({schedule, cost::predict(nest_, schedule, target_)});
+      }
+  }
+}
+
+// The tiles of a form that compute fastest, beside those of other forms.
+void Space::collect_register_tiles(Form form) {
+  std::vector<Candidate> others = std::move(register_tiles_);
+  register_tiles_.clear();
+  for (std::int64_t lanes : lane_widths())
+    collect_register_tiles(form, lanes);
+  if (register_tiles_.empty() && nest_.output_indices > 0)
+    collect_register_tiles(form, 1);
+  if (target_.lanes == LaneKind::Vector)
+    keep_best_register_tiles();
+  register_tiles_.insert(register_tiles_.begin(), others.begin(), others.end());
+}
+
+// Block tiles are tried only for the register tiles that compute fastest.
+void Space::keep_best_register_tiles() {
+  const auto compute = [](const Candidate &candidate) {
+    return candidate.estimate.compute * static_cast<double>(candidate.estimate.blocks);
+  };
+  std::stable_sort(register_tiles_.begin(), register_tiles_.end(),
+                   [&](const Candidate &a, const Candidate &b) { return compute(a) < compute(b); });
+  if (register_tiles_.size() > kVectorTiles)
+    register_tiles_.resize(kVectorTiles);
+}
+
+std::vector<std::int64_t> Space::tile_choices(const Schedule &schedule, int index) const {
+  return index < 0 ? std::vector<std::int64_t>{1}
+                   : tiles(schedule.splits[at(index)].step(), extent(index));
+}
+
+// Channels innermost write results in the order in which they lie, rows find those that the row
+// before them read.
+void Space::move_innermost(Schedule &schedule, int index) const {
+  const auto end = schedule.order.begin() + nest_.output_indices;
+  const auto found = std::find(schedule.order.begin(), end, index);
+  std::rotate(found, found + 1, end);
+}
+
+void Space::try_block_tiles(const Schedule &schedule) {
+  if (target_.lanes == LaneKind::WorkItem)
+    return add(schedule);
+  try_tiles(schedule);
+  for (int inner : {lane_, row_})
+    if (lane_ >= 0 && pixel_ >= 0 && inner >= 0 && (inner == lane_ || is_guarded())) {
+      Schedule other = schedule;
+      move_innermost(other, inner);
+      try_tiles(other);
+    }
+}
+
+// Smallest and whole tiles of lanes and pixels with every tile of rows; then what improves the best
+// of these, one index at a time.
+void Space::try_tiles(const Schedule &schedule) {
+  const auto ends = [&](int index) {
+    const std::vector<std::int64_t> all = tile_choices(schedule, index);
+    return std::vector<std::int64_t>{all.front(), all.back()};
+  };
+  const std::size_t first = found_.size();
+  Schedule next = schedule;
+  for (std::int64_t lane : ends(lane_))
+    for (std::int64_t pixel : ends(pixel_))
+      for (std::int64_t row : tile_choices(schedule, row_)) {
+        if (lane_ >= 0)
+          next.splits[at(lane_)].tile = lane;
+        if (pixel_ >= 0)
+          next.splits[at(pixel_)].tile = pixel;
+        if (row_ >= 0)
+          next.splits[at(row_)].tile = row;
+        add(next);
+      }
+  for (int index : {pixel_, lane_, row_, pixel_}) {
+    const auto best = std::min_element(found_.begin() + static_cast<std::ptrdiff_t>(first),
+                                       found_.end(), [](const Candidate &a, const Candidate &b) {
+                                         return a.estimate.seconds < b.estimate.seconds;
+                                       });
+    if (index >= 0 && best != found_.end())
+      improve(best->schedule, index);
+  }
+}
+
+void Space::improve(Schedule best, int index) {
+  const std::int64_t had = best.splits[at(index)].tile;
+  for (std::int64_t tile : tile_choices(best, index)) {
+    best.splits[at(index)].tile = tile;
+    if (tile != had)
+      add(best);
+  }
+}
+
+void Space::add(const Schedule &schedule) {
+  if (schedule::illegal(nest_, schedule, target_))
+    return;
+  found_.push_back({schedule, cost::predict(nest_, schedule, target_)});
+}
+
+std::vector<Candidate> Space::best(std::size_t count) {
+  collect_register_tiles(Form::Staged);
+  if (target_.lanes == LaneKind::Vector && is_guarded())
+    collect_register_tiles(Form::InPlace);
+  if (target_.lanes == LaneKind::Vector && nest_.inputs.size() == 2 && !has_constant())
+    collect_register_tiles(Form::Gathered);
+  for (const Candidate &tile : register_tiles_)
+    try_block_tiles(tile.schedule);
+  if (target_.lanes == LaneKind::WorkItem)
+    for (const Schedule &schedule : work_item_forms(nest_, target_))
+      add(schedule);
+  if (found_.empty())
+    add(schedule::scalar_schedule(nest_));
+  std::stable_sort(found_.begin(), found_.end(), [](const Candidate &a, const Candidate &b) {
+    return a.estimate.seconds < b.estimate.seconds;
+  });
+  const auto last =
+      std::unique(found_.begin(), found_.end(),
+                  [](const Candidate &a, const Candidate &b) { return a.schedule == b.schedule; });
+  found_.erase(last, found_.end());
+  if (found_.size() > count)
+    found_.erase(found_.begin() + static_cast<std::ptrdiff_t>(count), found_.end());
+  return std::move(found_);
+}
+
+} // namespace tilefuse::search
