@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/store_file.h"
 
+#include <chrono>
 #include <filesystem>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMaxDamaged = 10000;
+constexpr std::chrono::milliseconds kRetryMs{2};
 
 } // namespace
 
@@ -29,11 +32,28 @@ bool StoreFile::open() {
     disable(failure.message());
     return false;
   }
-  guarded([&] {
-    owner_.open(path_);
-    is_open_ = true;
-  });
+  guarded([&] { open_when_free(); });
   return is_open_;
+}
+
+// SQLite does not wait where two processes turn a fresh file to a write-ahead log or make its
+// tables at once: one of them fails with SQLITE_BUSY straight away, and begins again here.
+void StoreFile::open_when_free() {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kStoreBusyMs);
+  for (;;) {
+    try {
+      owner_.open(path_);
+      is_open_ = true;
+      return;
+    } catch (const SqliteFailure &failure) {
+      if (failure.code != SQLITE_BUSY)
+        throw;
+      if (std::chrono::steady_clock::now() > end)
+        return disable("another process holds it");
+    }
+    owner_.close();
+    std::this_thread::sleep_for(kRetryMs);
+  }
 }
 
 bool StoreFile::guarded(const std::function<void()> &operation) {
@@ -81,12 +101,11 @@ void StoreFile::set_aside(const std::string &why) {
 
 void StoreFile::reopen(const std::string &damaged) {
   try {
-    owner_.open(path_);
-    is_open_ = true;
+    open_when_free();
   } catch (const SqliteFailure &again) {
     return disable(again.message);
   }
-  if (owner_.salvage)
+  if (is_open_ && owner_.salvage)
     owner_.salvage(damaged);
 }
 

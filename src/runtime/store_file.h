@@ -40,6 +40,7 @@ public:
   void say(const std::string &text);
 
 private:
+  void open_when_free();
   void disable(const std::string &why);
   void reopen(const std::string &damaged);
   std::string free_name() const;
