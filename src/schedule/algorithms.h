@@ -49,6 +49,7 @@ struct FormSizes {
   std::int64_t channel_lanes = 16;
   std::int64_t channel_vec = 4;
   std::int64_t channel_keep = 2;
+  std::int64_t next_keep = 1; // of the next channel index
   std::int64_t pixel_lanes = 16;
   std::int64_t pixel_keep = 8;
   std::int64_t row_keep = 1; // of the next pixel index

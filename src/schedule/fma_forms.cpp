@@ -74,19 +74,25 @@ void Form::lanes_over(const std::vector<int> &indices, std::int64_t lanes) {
   }
 }
 
-// The fastest channel index, as far as it goes; whatever it has not needed goes to the next.
+// The fastest channel index takes vectors and copies, the next one copies of its own; lanes that an
+// index has no use for go to the ones behind it.
 void Form::channel_tile(std::int64_t lanes) {
-  if (!has_channels())
-    return;
-  const int channel = roles_.channels.front();
-  Split &part = split(channel);
-  const std::int64_t size = extent(channel);
-  part.vec = sizes_.channel_vec;
-  while (part.vec > 1 && size % part.vec != 0)
-    part.vec /= 2;
-  const std::int64_t vectors = (size + part.vec - 1) / part.vec;
-  part.lane = std::min(lanes, vectors);
-  part.keep = std::min(sizes_.channel_keep, (vectors + part.lane - 1) / part.lane);
+  for (std::size_t c = 0; c < roles_.channels.size(); ++c) {
+    Split &part = split(roles_.channels[c]);
+    const std::int64_t size = extent(roles_.channels[c]);
+    if (c == 0) {
+      part.vec = sizes_.channel_vec;
+      while (part.vec > 1 && size % part.vec != 0)
+        part.vec /= 2;
+      const std::int64_t vectors = (size + part.vec - 1) / part.vec;
+      part.lane = std::min(lanes, vectors);
+      part.keep = std::min(sizes_.channel_keep, (vectors + part.lane - 1) / part.lane);
+    } else {
+      part.keep = c == 1 ? fitted(size, sizes_.next_keep) : 1;
+      part.lane = fitted((size + part.keep - 1) / part.keep, lanes);
+    }
+    lanes /= part.lane;
+  }
 }
 
 // Depth indices are taken in chunks whose product is about the size wanted.

@@ -28,7 +28,6 @@ public:
 private:
   std::int64_t extent(int i) const { return nest_.indices[static_cast<std::size_t>(i)].extent; }
   Split &split(int i) { return schedule_.splits[static_cast<std::size_t>(i)]; }
-  bool has_channels() const { return !roles_.channels.empty(); }
 
   void order_loops();
   std::int64_t fitted(std::int64_t count, std::int64_t most) const;

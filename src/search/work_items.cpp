@@ -17,6 +17,7 @@ using schedule::Schedule;
 
 // Chunks of a block that are read or under way.
 constexpr std::int64_t kRing = 3;
+constexpr std::int64_t kMostTaps = 7; // that a work-item keeps side by side
 
 class Forms {
 public:
@@ -29,6 +30,8 @@ public:
       found_.push_back(std::move(*named.schedule));
   }
   void add_products();
+  void add_product(const FormSizes &sizes);
+  std::vector<std::int64_t> next_keeps() const;
   void add_streams();
   void add_direct();
   std::vector<Schedule> take() { return std::move(found_); }
@@ -47,25 +50,46 @@ FormSizes with(FormSizes sizes, bool near, std::int64_t ring) {
 
 // Register tiles over channels and pixels, both operands staged.
 void Forms::add_products() {
+  const std::vector<std::int64_t> next_keeps = this->next_keeps();
   for (std::int64_t lanes : {4, 8, 16, 32})
     for (std::int64_t pixels : {4, 8, 16, 32})
-      for (std::int64_t keep : {1, 2})
-        for (std::int64_t pixel_keep : {2, 4, 8})
-          for (std::int64_t depth : {4, 8, 16, 32}) {
-            const FormSizes sizes = {.channel_lanes = lanes,
-                                     .channel_keep = keep,
-                                     .pixel_lanes = pixels,
-                                     .pixel_keep = pixel_keep,
-                                     .depth = depth};
-            if (lanes * pixels < 64 || lanes * pixels > 256)
-              continue;
-            for (const bool near : {false, true}) {
-              add("igemm", with(sizes, near, 0));
-              if (has_async_copies(target_))
-                add("igemm_async", with(sizes, near, kRing));
-            }
+      for (std::int64_t pixel_keep : {2, 4, 8})
+        for (std::int64_t depth : {4, 8, 16, 32}) {
+          FormSizes sizes = {.channel_lanes = lanes,
+                             .pixel_lanes = pixels,
+                             .pixel_keep = pixel_keep,
+                             .depth = depth};
+          if (lanes * pixels < 64 || lanes * pixels > 256)
+            continue;
+          for (std::int64_t keep : {1, 2}) {
+            sizes.channel_keep = keep;
+            add_product(sizes);
             add("first_layer", sizes);
           }
+          sizes.channel_keep = 1;
+          for (std::int64_t next : next_keeps) {
+            sizes.next_keep = next;
+            add_product(sizes);
+          }
+        }
+}
+
+void Forms::add_product(const FormSizes &sizes) {
+  for (const bool near : {false, true}) {
+    add("igemm", with(sizes, near, 0));
+    if (has_async_copies(target_))
+      add("igemm_async", with(sizes, near, kRing));
+  }
+}
+
+// Copies of a second channel index, which in a gradient by the filter is a tap: its copies read the
+// same pixels shifted.
+std::vector<std::int64_t> Forms::next_keeps() const {
+  const std::optional<schedule::Roles> roles = schedule::roles_of(nest_);
+  if (!roles || roles->channels.size() < 2)
+    return {};
+  const std::int64_t extent = nest_.indices[static_cast<std::size_t>(roles->channels[1])].extent;
+  return extent <= kMostTaps ? std::vector<std::int64_t>{extent} : std::vector<std::int64_t>{2, 4};
 }
 
 // Lanes over channels, the filter streamed.
