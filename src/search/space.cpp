@@ -15,6 +15,7 @@ using schedule::Fill;
 using schedule::Schedule;
 
 constexpr std::int64_t kShortLoop = 4;
+constexpr std::int64_t kReadsUnderWay = 16;
 constexpr std::int64_t kMostTaps = 7; // that are unrolled so that an index has edges
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -63,9 +64,17 @@ int Space::slowest_large_output() const {
   return best;
 }
 
-// A short innermost loop would cost as much as its work: it is unrolled.
+// A short innermost loop would cost as much as its work: it is unrolled. Work-items want several
+// reads under way.
 void Space::unroll_window(Schedule &schedule) const {
   const int inner = schedule.order.back();
+  if (target_.lanes == LaneKind::WorkItem) {
+    std::int64_t keep = std::min(extent(inner), kReadsUnderWay);
+    while (extent(inner) % keep != 0)
+      --keep;
+    schedule.splits[at(inner)].keep = keep;
+    return;
+  }
   if (extent(inner) <= kShortLoop)
     schedule.splits[at(inner)].keep = extent(inner);
 }
