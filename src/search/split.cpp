@@ -20,7 +20,7 @@ constexpr double kIdle = 1.3;             // times the least time, above which s
 constexpr double kGain = 0.97;            // of the time of the whole nest, that a split must reach
 constexpr std::int64_t kShortestPart = 8; // reduced points
 constexpr std::int64_t kMostParts = 1024;
-constexpr std::int64_t kScratchPerUnit = std::int64_t{1} << 14; // accumulators
+constexpr std::int64_t kScratchPerUnit = std::int64_t{1} << 16; // accumulators
 constexpr std::int64_t kScratchPerCore = std::int64_t{1} << 20; // the same with vector lanes
 constexpr int kMostWorse = 2; // counts of parts in a row that bring nothing
 
