@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel cache: what it keeps, how it survives damage, and several processes at once.
+#include <array>
 #include <ctime>
 #include <fstream>
 
@@ -29,8 +30,7 @@ struct Cache {
   std::vector<std::string> warnings;
   KernelCache cache;
   explicit Cache(const std::string &path, std::int64_t limit = std::int64_t{512} << 20)
-      : cache(
-            path, [this](const std::string &text) { warnings.push_back(text); }, limit) {}
+      : cache(path, [this](const std::string &text) { warnings.push_back(text); }, limit) {}
   void put(const std::string &key, const Package &package) {
     const std::pair<std::string, const Package *> row(key, &package);
     cache.put({&row, 1});
@@ -204,6 +204,40 @@ TEST(KernelCache, TwoProcessesWrite) {
   for (const std::string owner : {"x", "y"})
     for (int i = 0; i < kRows; ++i)
       EXPECT_EQ(cache.cache.get(owner + std::to_string(i)), package_of(owner, 2000)) << owner << i;
+}
+
+// Many begin the same fresh file at once: every one gets it, and all that was put is found.
+TEST(KernelCache, ManyProcessesOpenAFreshFile) {
+  const TemporaryFolder folder("tilefuse_cache");
+  constexpr int kRounds = 20;
+  constexpr int kProcesses = 6;
+  for (int round = 0; round < kRounds; ++round) {
+    const std::string path = folder / ("kernels" + std::to_string(round) + ".sqlite");
+    std::vector<pid_t> children;
+    std::array<int, 2> gate{}; // children wait until its writing end is closed
+    ASSERT_EQ(pipe(gate.data()), 0);
+    for (int owner = 0; owner < kProcesses; ++owner) {
+      const pid_t pid = fork();
+      ASSERT_GE(pid, 0);
+      if (pid == 0) {
+        close(gate[1]);
+        char none = 0;
+        EXPECT_EQ(read(gate[0], &none, 1), 0);
+        const std::string key = std::to_string(owner);
+        Cache cache(path);
+        cache.put(key, package_of(key, 100));
+        _exit(cache.warnings.empty() && cache.cache.get(key) ? 0 : 1);
+      }
+      children.push_back(pid);
+    }
+    close(gate[1]);
+    close(gate[0]);
+    for (const pid_t pid : children) {
+      int status = 0;
+      ASSERT_EQ(waitpid(pid, &status, 0), pid);
+      EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "round " << round;
+    }
+  }
 }
 
 // Processor time, since other work on the machine does not count.
