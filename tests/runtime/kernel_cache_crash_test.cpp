@@ -3,6 +3,7 @@
 // full.
 #include <csignal>
 #include <cstdlib>
+#include <optional>
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -11,6 +12,7 @@
 
 #include "runtime/kernel_cache.h"
 #include "runtime/opencl_fixture.h"
+#include "runtime/processes.h"
 
 namespace tilefuse::runtime {
 namespace {
@@ -36,46 +38,18 @@ void put(KernelCache &cache, const std::string &key) {
   cache.put({&row, 1});
 }
 
-// Writes rows until it is killed; says on `acknowledge` how many are done.
-[[noreturn]] void write_forever(const std::string &path, int round, int acknowledge) {
-  KernelCache cache(path, [](const std::string &) {});
-  for (int number = 0;; ++number) {
-    put(cache, key_of(round, number));
-    if (write(acknowledge, &number, sizeof number) != sizeof number)
-      _exit(1);
-  }
-}
-
-// Rows that a writer finished before it was killed after `microseconds`.
-int killed_writer(const std::string &path, int round, unsigned microseconds) {
-  int ends[2];
-  if (pipe(ends) != 0)
-    return -1;
-  const pid_t child = fork();
-  if (child == 0) {
-    close(ends[0]);
-    write_forever(path, round, ends[1]);
-  }
-  close(ends[1]);
-  int last = -1;
-  int number = 0;
-  if (read(ends[0], &number, sizeof number) == sizeof number)
-    last = number;
-  usleep(microseconds);
-  kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
-  while (read(ends[0], &number, sizeof number) == sizeof number)
-    last = number;
-  close(ends[0]);
-  return last + 1;
-}
-
 TEST(KernelCacheCrash, OnlyTheEntryBeingWrittenIsLost) {
   const TemporaryFolder folder("tilefuse_cache_crash");
   const std::string path = folder / "kernels.sqlite";
   std::vector<int> finished;
   for (int round = 0; round < kRounds; ++round) {
-    finished.push_back(killed_writer(path, round, static_cast<unsigned>(700 * round)));
+    std::optional<KernelCache> writer; // of the other process
+    finished.push_back(killed_writer(static_cast<unsigned>(700 * round), [&](int number) {
+      if (!writer)
+        writer.emplace(path, [](const std::string &) {});
+      put(*writer, key_of(round, number));
+      return true;
+    }));
     ASSERT_GT(finished.back(), 0);
     std::vector<std::string> warnings;
     KernelCache cache(path, [&](const std::string &text) { warnings.push_back(text); });

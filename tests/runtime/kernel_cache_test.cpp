@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel cache: what it keeps, how it survives damage, and several processes at once.
-#include <array>
 #include <ctime>
 #include <fstream>
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include "runtime/kernel_cache.h"
 #include "runtime/opencl_fixture.h"
+#include "runtime/processes.h"
 
 namespace tilefuse::runtime {
 namespace {
@@ -183,23 +182,13 @@ TEST(KernelCache, TwoProcessesWrite) {
   const TemporaryFolder folder("tilefuse_cache");
   const std::string path = folder / "kernels.sqlite";
   constexpr int kRows = 40;
-  std::vector<pid_t> children;
-  for (const std::string owner : {"x", "y"}) {
-    const pid_t pid = fork();
-    ASSERT_GE(pid, 0);
-    if (pid == 0) {
-      Cache cache(path);
-      for (int i = 0; i < kRows; ++i)
-        cache.put(owner + std::to_string(i), package_of(owner, 2000));
-      _exit(cache.warnings.empty() ? 0 : 1);
-    }
-    children.push_back(pid);
-  }
-  for (const pid_t pid : children) {
-    int status = 0;
-    ASSERT_EQ(waitpid(pid, &status, 0), pid);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  }
+  EXPECT_TRUE(all_succeed(2, [&](int owner) {
+    Cache cache(path);
+    const std::string name(1, "xy"[owner]);
+    for (int i = 0; i < kRows; ++i)
+      cache.put(name + std::to_string(i), package_of(name, 2000));
+    return cache.warnings.empty();
+  }));
   Cache cache(path);
   for (const std::string owner : {"x", "y"})
     for (int i = 0; i < kRows; ++i)
@@ -213,30 +202,14 @@ TEST(KernelCache, ManyProcessesOpenAFreshFile) {
   constexpr int kProcesses = 6;
   for (int round = 0; round < kRounds; ++round) {
     const std::string path = folder / ("kernels" + std::to_string(round) + ".sqlite");
-    std::vector<pid_t> children;
-    std::array<int, 2> gate{}; // children wait until its writing end is closed
-    ASSERT_EQ(pipe(gate.data()), 0);
-    for (int owner = 0; owner < kProcesses; ++owner) {
-      const pid_t pid = fork();
-      ASSERT_GE(pid, 0);
-      if (pid == 0) {
-        close(gate[1]);
-        char none = 0;
-        EXPECT_EQ(read(gate[0], &none, 1), 0);
-        const std::string key = std::to_string(owner);
-        Cache cache(path);
-        cache.put(key, package_of(key, 100));
-        _exit(cache.warnings.empty() && cache.cache.get(key) ? 0 : 1);
-      }
-      children.push_back(pid);
-    }
-    close(gate[1]);
-    close(gate[0]);
-    for (const pid_t pid : children) {
-      int status = 0;
-      ASSERT_EQ(waitpid(pid, &status, 0), pid);
-      EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "round " << round;
-    }
+    EXPECT_TRUE(all_succeed(kProcesses,
+                            [&](int owner) {
+                              const std::string key = std::to_string(owner);
+                              Cache cache(path);
+                              cache.put(key, package_of(key, 100));
+                              return cache.warnings.empty() && cache.cache.get(key);
+                            }))
+        << "round " << round;
   }
 }
 

@@ -3,6 +3,7 @@
 // processes, and processes that are killed.
 #include <csignal>
 #include <fstream>
+#include <optional>
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "runtime/opencl_fixture.h"
+#include "runtime/processes.h"
 #include "runtime/record_store.h"
 
 namespace tilefuse::runtime {
@@ -241,26 +243,16 @@ TEST(RecordStore, TwoProcessesWrite) {
   const TemporaryFolder folder("tilefuse_records");
   const std::string path = folder / "records.sqlite";
   constexpr int kRows = 40;
-  std::vector<pid_t> children;
-  for (const std::string owner : {"x", "y"}) {
-    const pid_t pid = fork();
-    ASSERT_GE(pid, 0);
-    if (pid == 0) {
-      Store store(path);
-      bool is_written = true;
-      for (int i = 0; i < kRows; ++i) {
-        is_written = store.merge(record_of(owner + std::to_string(i), i)) && is_written;
-        is_written = store.merge(record_of("both", owner == "x" ? i : i + 0.5)) && is_written;
-      }
-      _exit(is_written && store.warnings.empty() ? 0 : 1);
+  EXPECT_TRUE(all_succeed(2, [&](int owner) {
+    Store store(path);
+    bool is_written = true;
+    for (int i = 0; i < kRows; ++i) {
+      is_written =
+          store.merge(record_of(std::string(1, "xy"[owner]) + std::to_string(i), i)) && is_written;
+      is_written = store.merge(record_of("both", owner == 0 ? i : i + 0.5)) && is_written;
     }
-    children.push_back(pid);
-  }
-  for (const pid_t pid : children) {
-    int status = 0;
-    ASSERT_EQ(waitpid(pid, &status, 0), pid);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  }
+    return is_written && store.warnings.empty();
+  }));
   Store store(path);
   EXPECT_EQ(store.store.all().size(), 2u * kRows + 1);
   EXPECT_EQ(store.store.of_group("both"), std::vector{record_of("both", 0)});
@@ -270,45 +262,17 @@ std::string name_of(int round, int number) {
   return std::to_string(round) + "." + std::to_string(number);
 }
 
-[[noreturn]] void write_forever(const std::string &path, int round, int acknowledge) {
-  Store store(path);
-  for (int number = 0;; ++number) {
-    const bool is_written = store.merge(record_of(name_of(round, number), number + 1));
-    if (!is_written || write(acknowledge, &number, sizeof number) != sizeof number)
-      _exit(1);
-  }
-}
-
-// Records that a writer finished before it was killed after `microseconds`.
-int killed_writer(const std::string &path, int round, unsigned microseconds) {
-  int ends[2];
-  if (pipe(ends) != 0)
-    return -1;
-  const pid_t child = fork();
-  if (child == 0) {
-    close(ends[0]);
-    write_forever(path, round, ends[1]);
-  }
-  close(ends[1]);
-  int last = -1;
-  int number = 0;
-  if (read(ends[0], &number, sizeof number) == sizeof number)
-    last = number;
-  usleep(microseconds);
-  kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
-  while (read(ends[0], &number, sizeof number) == sizeof number)
-    last = number;
-  close(ends[0]);
-  return last + 1;
-}
-
 TEST(RecordStoreCrash, OnlyTheEntryBeingWrittenIsLost) {
   const TemporaryFolder folder("tilefuse_records_crash");
   const std::string path = folder / "records.sqlite";
   std::vector<int> finished;
   for (int round = 0; round < kRounds; ++round) {
-    finished.push_back(killed_writer(path, round, static_cast<unsigned>(900 * round)));
+    std::optional<Store> writer; // of the other process
+    finished.push_back(killed_writer(static_cast<unsigned>(900 * round), [&](int number) {
+      if (!writer)
+        writer.emplace(path);
+      return writer->merge(record_of(name_of(round, number), number + 1));
+    }));
     ASSERT_GT(finished.back(), 0);
     Store store(path);
     for (int earlier = 0; earlier <= round; ++earlier)
