@@ -167,6 +167,7 @@ private:
   // Built together, which is much faster where a compiler runs in several processes.
   void check(const std::vector<NamedCase> &cases);
   std::vector<Package> built(const std::vector<NamedCase> &cases);
+  // Error{Limit} where the driver refuses it.
   std::optional<Divergence> divergence(const NamedCase &named, const Package *built);
   double best_seconds(const Nest &nest);
 
@@ -182,9 +183,13 @@ void Run::check(const std::vector<NamedCase> &cases) {
     if (options_.progress)
       options_.progress(
           std::min(1000, static_cast<int>(1000 * seconds_since(start_) / options_.seconds)), 1000);
-    const auto wrong = divergence(cases[i], packages.empty() ? nullptr : &packages[i]);
-    if (wrong && report_.faults.size() < kMostFaults)
-      report_.faults.push_back({cases[i].name, *wrong, cases[i].kernel_case});
+    try {
+      const auto wrong = divergence(cases[i], packages.empty() ? nullptr : &packages[i]);
+      if (wrong && report_.faults.size() < kMostFaults)
+        report_.faults.push_back({cases[i].name, *wrong, cases[i].kernel_case});
+    } catch (const Error &error) {
+      report_.refusals.push_back({cases[i].name, error.message()});
+    }
   }
 }
 
@@ -208,6 +213,8 @@ std::optional<Divergence> Run::divergence(const NamedCase &named, const Package 
   try {
     return built ? check_built(reference, *built, device_) : check_on_device(reference, device_);
   } catch (const Error &error) {
+    if (error.code() == ErrorCode::Limit)
+      throw;
     return Divergence{"on " + device_.name(), error.what()};
   }
 }

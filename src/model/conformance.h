@@ -23,12 +23,19 @@ struct ConformanceFault {
   KernelCase reproducer;
 };
 
+// A case beyond what the driver runs, as it says itself.
+struct ConformanceRefusal {
+  std::string what; // which of the list
+  std::string why;
+};
+
 struct ConformanceReport {
   int fixed = 0;                        // cases run
   int sampled = 0;                      // cases run
   std::vector<ConformanceFault> faults; // at most ten are kept
-  double gflops = 0;                    // of a matrix product in f32
-  double gbytes_per_s = 0;              // of a copy, read and written
+  std::vector<ConformanceRefusal> refusals;
+  double gflops = 0;       // of a matrix product in f32
+  double gbytes_per_s = 0; // of a copy, read and written
 };
 
 struct NamedCase {

@@ -207,7 +207,7 @@ private:
           "clGetKernelWorkGroupInfo(CL_KERNEL_WORK_GROUP_SIZE)");
     if (most < static_cast<std::size_t>(built.block_size))
       throw Error(
-          ErrorCode::Device,
+          ErrorCode::Limit,
           fmt::format("kernel '{}' needs groups of {} work-items, {} runs it with {} at most",
                       built.name, built.block_size, name_, most));
   }

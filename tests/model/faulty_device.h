@@ -5,17 +5,21 @@
 #include <functional>
 #include <utility>
 
+#include "base/error.h"
 #include "runtime/device.h"
 
 namespace tilefuse::testing {
 
 // Passes everything on to a device of its own kind, and does two things wrong where it is told to:
-// builds another package than it was given, and spoils one element of a kernel's result.
+// builds another package than it was given, and spoils one element of a kernel's result. Refuses
+// packages where it is told to.
 class FaultyDevice final : public runtime::Device {
 public:
   explicit FaultyDevice(runtime::Device &device) : device_(device) {}
 
   std::function<Package(const Package &)> replace = [](const Package &package) { return package; };
+  // Why a package is beyond what it runs; empty: it is not.
+  std::function<std::string(const Package &)> load_refusal = [](const Package &) { return ""; };
   std::function<bool(const Package &)> spoils = [](const Package &) { return false; };
 
   const Target &target() const override { return device_.target(); }
@@ -39,6 +43,8 @@ public:
   }
   std::unique_ptr<runtime::Launchable> load(const Package &built,
                                             std::span<const runtime::Binding> bindings) override {
+    if (const std::string why = load_refusal(built); !why.empty())
+      throw Error(ErrorCode::Limit, why);
     auto kernel = std::make_unique<Kernel>();
     kernel->inner = device_.load(built, bindings);
     for (std::size_t i = 0; i < bindings.size() && spoils(built); ++i)

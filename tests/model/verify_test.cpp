@@ -162,6 +162,19 @@ TEST(Doctor, IsSilentWithoutAFault) {
   EXPECT_GT(report.gbytes_per_s, 0);
 }
 
+TEST(Doctor, WhatTheDriverRefusesIsNotWrong) {
+  const auto device = runtime::make_cpu_device(0);
+  FaultyDevice faulty(*device);
+  faulty.load_refusal = [](const Package &package) {
+    return package.name.find("op_exp") != std::string::npos ? "groups of 8 at most" : "";
+  };
+  const model::ConformanceReport report = model::run_conformance(faulty, {.seconds = 0});
+  EXPECT_TRUE(report.faults.empty());
+  ASSERT_EQ(report.refusals.size(), 1U);
+  EXPECT_EQ(report.refusals[0].what, "operation exp");
+  EXPECT_EQ(report.refusals[0].why, "groups of 8 at most");
+}
+
 TEST(Doctor, NamesTheCaseThatIsWrong) {
   const auto device = runtime::make_cpu_device(0);
   FaultyDevice faulty(*device);

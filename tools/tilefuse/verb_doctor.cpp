@@ -33,13 +33,22 @@ std::string report_text(const runtime::Device &device, const model::ConformanceR
   const Target &target = device.target();
   std::string text = fmt::format(
       "tilefuse {} (code {})\ndevice   {}\ndriver   {}\ntarget   {}\ncases    {} fixed, {} random: "
-      "{}\n",
+      "{}{}\n",
       TILEFUSE_VERSION, lower::code_version().substr(0, 12), device.name(), device.driver(),
       target.name, report.fixed, report.sampled,
       report.faults.empty() ? std::string("all agree with the reference")
-                            : fmt::format("{} wrong", report.faults.size()));
+                            : fmt::format("{} wrong", report.faults.size()),
+      report.refusals.empty() ? "" : fmt::format(", {} refused", report.refusals.size()));
   text += rate_line("fma", report.gflops, target.gflops_per_unit * target.compute_units, "GFLOP/s");
   text += rate_line("copy", report.gbytes_per_s, target.gbytes_per_s, "GB/s");
+  return text;
+}
+
+// One line per case that the driver refuses: it takes part in no verdict.
+std::string refusal_text(const model::ConformanceReport &report) {
+  std::string text;
+  for (const model::ConformanceRefusal &refusal : report.refusals)
+    text += fmt::format("refused  {}: {}\n", refusal.what, refusal.why);
   return text;
 }
 
@@ -68,7 +77,8 @@ void doctor(const DoctorArguments &args) {
         *device, {.seconds = args.seconds,
                   .progress = [&](int done, int total) { progress.show(done, total); }});
   }
-  const std::string text = report_text(*device, report) + fault_text(args, report);
+  const std::string text =
+      report_text(*device, report) + refusal_text(report) + fault_text(args, report);
   std::fputs(printable(text).c_str(), stdout);
   if (!report.faults.empty())
     throw Error(ErrorCode::Device,
