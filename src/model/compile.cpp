@@ -13,6 +13,7 @@
 #include "kernel/rules.h"
 #include "lower/pipeline.h"
 #include "model/dump.h"
+#include "model/kept_choices.h"
 #include "model/records.h"
 #include "model/split_groups.h"
 #include "nest/fold.h"
@@ -42,15 +43,15 @@ struct Ignored {
 
 // The algorithm asked for where it fits, else as records or the cost model say.
 Choice choose(const poly::Group &group, const runtime::Device &device,
-              const SessionOptions &options, Ignored &ignored) {
+              const SessionOptions &options, KeptChoices &kept, Ignored &ignored) {
   const std::string algorithm = schedule_algorithm(options.algorithm);
   if (options.tf32 && algorithm.empty() && group.producers.empty())
-    if (std::optional<schedule::Schedule> rounded =
-            search::pick_tf32(group.anchor, device.target()))
+    if (std::optional<schedule::Schedule> rounded = kept.schedule(
+            "pick tf32", group, [&] { return search::pick_tf32(group.anchor, device.target()); }))
       return {std::move(*rounded), "model, tf32 allowed"};
   if (algorithm.empty()) {
     std::string reason;
-    Choice choice = choose_schedule(options.records, group, device, &reason);
+    Choice choice = choose_schedule(options.records, group, device, &reason, &kept);
     if (!reason.empty() && ignored.count++ == 0)
       ignored.first_reason = reason;
     return choice;
@@ -64,19 +65,21 @@ Choice choose(const poly::Group &group, const runtime::Device &device,
   if (options.warn)
     options.warn(fmt::format("kernel '{}': {}; scheduled by the cost model", group.anchor.name,
                              named.refusal));
-  return {search::pick(group, device.target()), "model"};
+  return {*kept.schedule(kPick, group, [&] { return search::pick(group, device.target()); }),
+          "model"};
 }
 
 // Schedules are picked once per distinct group.
 void schedule_kernels(std::vector<CompiledKernel> &kernels, const runtime::Device &device,
-                      const SessionOptions &options) {
+                      const SessionOptions &options, KeptChoices &kept) {
   std::map<std::string, Choice> picked;
   Ignored ignored;
   for (CompiledKernel &kernel : kernels) {
     const std::string text = poly::to_text(kernel.placed.group);
     auto found = picked.find(text);
     if (found == picked.end())
-      found = picked.emplace(text, choose(kernel.placed.group, device, options, ignored)).first;
+      found =
+          picked.emplace(text, choose(kernel.placed.group, device, options, kept, ignored)).first;
     kernel.schedule = found->second.schedule;
     kernel.chosen_by = found->second.by;
   }
@@ -207,13 +210,16 @@ Compiled compile(const program::Program &program, runtime::Device &device,
     if (options.warn)
       options.warn(reason);
   check_sizes(compiled.stored);
+  KeptChoices kept(&cache, device.target());
   const SplitOptions split = {options.split, schedule_algorithm(options.algorithm)};
   std::vector<poly::PlacedGroup> groups =
       make_groups(compiled.stored, options.fusion, device.target());
   for (poly::PlacedGroup &placed :
-       split_groups(std::move(groups), compiled.stored, device.target(), split))
+       split_groups(std::move(groups), compiled.stored, device.target(), split, &kept))
     compiled.kernels.push_back({std::move(placed), {}, {}, 0});
-  schedule_kernels(compiled.kernels, device, options);
+  schedule_kernels(compiled.kernels, device, options, kept);
+  kept.write();
+  compiled.searched = kept.searched();
   std::vector<Job> jobs = collect_jobs(compiled.kernels, device);
   if (!options.dump_directory.empty())
     dump_levels(options.dump_directory, program, compiled, device.target());

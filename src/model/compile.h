@@ -27,6 +27,7 @@ struct Compiled {
   std::vector<CompiledKernel> kernels; // in launch order
   std::vector<Package> packages;       // built, ready to load
   int built = 0;                       // packages that were not in the cache
+  int searched = 0;                    // choices that were not in the cache
 };
 
 // The code generator for a target. Error{Device} when this build or bundle has none for it.

@@ -51,6 +51,7 @@ struct SessionStats {
   int kernels = 0;  // launches per run
   int tuned = 0;    // of these, by a tuning record
   int compiled = 0; // packages that were not in the cache
+  int searched = 0; // choices of schedules and splits that were not
   double import_seconds = 0;
   double compile_seconds = 0;
   std::int64_t weight_bytes = 0;

@@ -69,7 +69,7 @@ Recorded find_recorded(runtime::RecordStore &records, const poly::Group &group,
 }
 
 Choice choose_schedule(runtime::RecordStore *records, const poly::Group &group,
-                       const runtime::Device &device, std::string *ignored) {
+                       const runtime::Device &device, std::string *ignored, KeptChoices *kept) {
   Recorded recorded;
   if (records != nullptr)
     recorded = find_recorded(*records, group, device);
@@ -79,7 +79,8 @@ Choice choose_schedule(runtime::RecordStore *records, const poly::Group &group,
   std::string by = "model";
   if (!recorded.starts.empty() && recorded.ignored.empty())
     by += "; starting point from " + recorded.starts.front().from;
-  return {search::pick(group, device.target()), by};
+  const auto search = [&] { return search::pick(group, device.target()); };
+  return {kept == nullptr ? search() : *kept->schedule(kPick, group, search), by};
 }
 
 } // namespace tilefuse::model

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/kept_choices.h"
 #include "poly/group.h"
 #include "runtime/device.h"
 #include "runtime/record_store.h"
@@ -47,9 +48,11 @@ struct Choice {
 };
 
 // By a record of this device, else by the cost model. `ignored` gets the reason when there is a
-// record of this device that is not used. Without records it is always the model.
+// record of this device that is not used. Without records it is always the model. The model's
+// choice is taken over from `kept`, or added to it.
 Choice choose_schedule(runtime::RecordStore *records, const poly::Group &group,
-                       const runtime::Device &device, std::string *ignored);
+                       const runtime::Device &device, std::string *ignored,
+                       KeptChoices *kept = nullptr);
 
 // A schedule's text from outside: nothing when it is not one for this nest, or not legal. `why`
 // gets the reason.

@@ -15,7 +15,8 @@ namespace {
 using nest::ReductionSplit;
 
 // As kernels are scheduled afterwards, tuning records aside.
-search::Candidate pick(const nest::Nest &nest, const Target &target, const std::string &algorithm) {
+search::Candidate pick(const nest::Nest &nest, const Target &target, const std::string &algorithm,
+                       KeptChoices &kept) {
   if (!algorithm.empty()) {
     schedule::NamedSchedule named = schedule::named_schedule(algorithm, nest, target);
     if (named.schedule) {
@@ -23,7 +24,9 @@ search::Candidate pick(const nest::Nest &nest, const Target &target, const std::
       return {std::move(*named.schedule), estimate};
     }
   }
-  return search::candidates(nest, target, 1).front();
+  search::Candidate best = search::candidates(nest, target, 1).front();
+  kept.note(kPick, {nest}, best.schedule);
+  return best;
 }
 
 struct Decision {
@@ -31,19 +34,43 @@ struct Decision {
   std::string note;
 };
 
-Decision decide(const poly::Group &group, const Target &target, const SplitOptions &options) {
+// Kept as the split on a line, then the note. Nothing when the text is none for this nest.
+std::optional<Decision> parse_decision(const nest::Nest &nest, const std::string &text) {
+  const std::size_t line = text.find('\n');
+  if (line == std::string::npos)
+    return std::nullopt;
+  try {
+    Decision decision = {nest::parse_split(nest, text.substr(0, line)), text.substr(line + 1)};
+    if (decision.split.empty() || !nest::illegal_split(nest, decision.split))
+      return decision;
+  } catch (const Error &) { // weighed anew
+  }
+  return std::nullopt;
+}
+
+Decision weigh(const poly::Group &group, const Target &target, const std::string &algorithm,
+               KeptChoices &kept) {
+  const nest::Nest &nest = group.anchor;
+  const std::string question = "split " + algorithm;
+  if (const std::optional<std::string> text = kept.find(question, group))
+    if (std::optional<Decision> decision = parse_decision(nest, *text))
+      return std::move(*decision);
+  const search::SplitChoice choice = search::choose_split(
+      nest, target, [&](const nest::Nest &part) { return pick(part, target, algorithm, kept); });
+  Decision decision = {choice.split, search::to_text(nest, choice)};
+  kept.keep(question, group, nest::to_text(nest, decision.split) + "\n" + decision.note);
+  return decision;
+}
+
+Decision decide(const poly::Group &group, const Target &target, const SplitOptions &options,
+                KeptChoices &kept) {
   const nest::Nest &nest = group.anchor;
   if (options.split == "none" || (options.split == "auto" && !group.producers.empty()))
     return {};
   if (!group.producers.empty())
     throw Error(ErrorCode::Unsupported, "nest '" + nest.name + "': it has producers");
-  if (options.split == "auto") {
-    const search::SplitChoice choice =
-        search::choose_split(nest, target, [&](const nest::Nest &part) {
-          return pick(part, target, options.algorithm);
-        });
-    return {choice.split, search::to_text(nest, choice)};
-  }
+  if (options.split == "auto")
+    return weigh(group, target, options.algorithm, kept);
   ReductionSplit split = nest::parse_split(nest, options.split, "--split");
   if (const std::optional<std::string> reason = nest::illegal_split(nest, split))
     throw Error(ErrorCode::Unsupported, "nest '" + nest.name + "': " + *reason);
@@ -64,7 +91,8 @@ std::vector<program::BufferId> buffers_of(const std::vector<int> &slots,
 
 std::vector<poly::Group> split_group(const poly::Group &group, const Target &target,
                                      const SplitOptions &options, std::string *note) {
-  Decision decision = decide(group, target, options);
+  KeptChoices none(nullptr, target);
+  Decision decision = decide(group, target, options, none);
   if (note != nullptr)
     *note = std::move(decision.note);
   if (decision.split.empty())
@@ -75,14 +103,16 @@ std::vector<poly::Group> split_group(const poly::Group &group, const Target &tar
 
 std::vector<poly::PlacedGroup> split_groups(std::vector<poly::PlacedGroup> groups,
                                             program::StoredProgram &stored, const Target &target,
-                                            const SplitOptions &options) {
+                                            const SplitOptions &options, KeptChoices *kept) {
+  KeptChoices none(nullptr, target);
+  KeptChoices &choices = kept == nullptr ? none : *kept;
   std::map<std::string, Decision> decided;
   std::vector<poly::PlacedGroup> result;
   for (poly::PlacedGroup &placed : groups) {
     const std::string text = poly::to_text(placed.group);
     auto found = decided.find(text);
     if (found == decided.end())
-      found = decided.emplace(text, decide(placed.group, target, options)).first;
+      found = decided.emplace(text, decide(placed.group, target, options, choices)).first;
     if (!found->second.note.empty())
       placed.notes.push_back(found->second.note);
     if (found->second.split.empty()) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "model/kept_choices.h"
 #include "poly/group.h"
 #include "program/storage.h"
 #include "target/target.h"
@@ -24,9 +25,11 @@ std::vector<poly::Group> split_group(const poly::Group &group, const Target &tar
                                      const SplitOptions &options, std::string *note = nullptr);
 
 // The same for groups in their places: scratch buffers are added to the program's, and what was
-// weighed to the notes. Equal groups are decided once.
+// weighed to the notes. Equal groups are decided once; decisions of `kept` are taken over and new
+// ones added to it.
 std::vector<poly::PlacedGroup> split_groups(std::vector<poly::PlacedGroup> groups,
                                             program::StoredProgram &stored, const Target &target,
-                                            const SplitOptions &options);
+                                            const SplitOptions &options,
+                                            KeptChoices *kept = nullptr);
 
 } // namespace tilefuse::model

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::int64_t kTouchSeconds =
     24 * 3600; // how stale a row's time of use may get: a warm start writes nothing
+constexpr std::int64_t kMostTexts = 100'000;
 
 // `bytes` of a kernel is its package without code. Kernels that were built as one program share a
 // row of `codes`.
@@ -25,7 +26,9 @@ constexpr const char *kSchema =
     "CREATE TABLE IF NOT EXISTS kernels(key TEXT PRIMARY KEY, used INTEGER NOT NULL, bytes BLOB "
     "NOT NULL,"
     " code TEXT NOT NULL);"
-    "CREATE INDEX IF NOT EXISTS kernels_by_code ON kernels(code)";
+    "CREATE INDEX IF NOT EXISTS kernels_by_code ON kernels(code);"
+    "CREATE TABLE IF NOT EXISTS texts(key TEXT PRIMARY KEY, used INTEGER NOT NULL, text BLOB NOT "
+    "NULL, hash TEXT NOT NULL)";
 
 constexpr const char *kTotalBytes = "SELECT (SELECT COALESCE(SUM(LENGTH(bytes)), 0) FROM kernels) +"
                                     " (SELECT COALESCE(SUM(LENGTH(bytes)), 0) FROM codes)";
@@ -36,6 +39,9 @@ constexpr const char *kOldest =
     " FROM kernels k LEFT JOIN codes c ON c.hash = k.code ORDER BY k.used, k.rowid";
 constexpr const char *kDropUnused =
     "DELETE FROM codes WHERE hash NOT IN (SELECT code FROM kernels)";
+constexpr const char *kDropOldTexts =
+    "DELETE FROM texts WHERE rowid IN (SELECT rowid FROM texts ORDER BY used DESC, rowid DESC"
+    " LIMIT -1 OFFSET ?)";
 
 std::int64_t now_seconds() {
   using namespace std::chrono;
@@ -48,21 +54,56 @@ struct Database {
     kernel = std::make_unique<Statement>(connection,
                                          "SELECT used, bytes, code FROM kernels WHERE key = ?");
     code = std::make_unique<Statement>(connection, "SELECT bytes FROM codes WHERE hash = ?");
+    text =
+        std::make_unique<Statement>(connection, "SELECT used, text, hash FROM texts WHERE key = ?");
   }
   Connection connection;
   std::unique_ptr<Statement> kernel;
   std::unique_ptr<Statement> code;
+  std::unique_ptr<Statement> text;
 };
 
-void touch(Database &database, const std::vector<std::string> &keys) {
-  if (keys.empty())
-    return;
-  Transaction transaction(database.connection);
-  Statement update(database.connection, "UPDATE kernels SET used = ? WHERE key = ?");
+// Keys whose time of use is to be renewed.
+struct Used {
+  std::vector<std::string> kernels;
+  std::vector<std::string> texts;
+};
+
+void touch(Database &database, const char *sql, const std::vector<std::string> &keys) {
+  Statement update(database.connection, sql);
   for (const std::string &key : keys) {
     update.bind(1, now_seconds()).bind(2, key).step();
     update.reset();
   }
+}
+
+void touch(Database &database, const Used &used) {
+  if (used.kernels.empty() && used.texts.empty())
+    return;
+  Transaction transaction(database.connection);
+  touch(database, "UPDATE kernels SET used = ? WHERE key = ?", used.kernels);
+  touch(database, "UPDATE texts SET used = ? WHERE key = ?", used.texts);
+  transaction.commit();
+}
+
+// Of a text in its place.
+std::string text_hash(const std::string &key, std::string_view text) {
+  std::string both = key + "\n";
+  both += text;
+  return content_hash(both);
+}
+
+void insert_texts(Database &database, std::span<const std::pair<std::string, std::string>> rows) {
+  Transaction transaction(database.connection);
+  Statement insert(database.connection,
+                   "INSERT OR REPLACE INTO texts(key, used, text, hash) VALUES(?, ?, ?, ?)");
+  for (const auto &[key, text] : rows) {
+    const std::string hash = text_hash(key, text);
+    insert.bind(1, key).bind(2, now_seconds()).bind_blob(3, text).bind(4, hash).step();
+    insert.reset();
+  }
+  Statement drop(database.connection, kDropOldTexts);
+  drop.bind(1, kMostTexts).step();
   transaction.commit();
 }
 
@@ -133,7 +174,7 @@ struct KernelCache::State {
               .close =
                   [this] {
                     database.reset();
-                    used.clear();
+                    used = {};
                   },
               .salvage = {}},
              std::move(warn)) {}
@@ -141,8 +182,8 @@ struct KernelCache::State {
   StoreFile file;
   std::int64_t limit_bytes = 0;
   std::unique_ptr<Database> database;
-  std::vector<std::string> used; // keys whose time of use is to be renewed
-  std::string code_hash;         // of code_bytes; empty: none
+  Used used;
+  std::string code_hash; // of code_bytes; empty: none
   std::string code_bytes;
 
   std::optional<Package> get(const std::string &key) {
@@ -153,9 +194,42 @@ struct KernelCache::State {
     Package package = deserialize(select.blob(1));
     package.code = code(std::string(select.blob(2)));
     if (now_seconds() - select.integer(0) > kTouchSeconds)
-      used.push_back(key);
+      used.kernels.push_back(key);
     select.reset();
     return package;
+  }
+
+  std::optional<std::string> text(const std::string &key) {
+    Statement &select = *database->text;
+    select.reset();
+    if (!select.bind(1, key).step())
+      return std::nullopt;
+    std::string text(select.blob(1));
+    if (text_hash(key, text) != select.blob(2))
+      throw Error(ErrorCode::Io, "a text is not what was written");
+    if (now_seconds() - select.integer(0) > kTouchSeconds)
+      used.texts.push_back(key);
+    select.reset();
+    return text;
+  }
+
+  // What `read` reads; nothing without a file, or when the file turns out to be damaged.
+  template <typename Read> auto read(const Read &read) -> decltype(read()) {
+    if (database == nullptr)
+      return std::nullopt;
+    decltype(read()) found;
+    try {
+      file.guarded([&] { found = read(); });
+    } catch (const Error &error) {
+      file.set_aside(error.message());
+    }
+    return found;
+  }
+
+  // Once more when the file was damaged: the fresh one takes the rows.
+  void write(const std::function<void()> &write) {
+    if (!file.guarded(write) && database != nullptr)
+      file.guarded(write);
   }
 
   // Neighbours share codes: the last one is at hand.
@@ -192,24 +266,21 @@ KernelCache::~KernelCache() {
 }
 
 std::optional<Package> KernelCache::get(const std::string &key) {
-  if (state_->database == nullptr)
-    return std::nullopt;
-  std::optional<Package> package;
-  try {
-    state_->file.guarded([&] { package = state_->get(key); });
-  } catch (const Error &error) {
-    state_->file.set_aside(error.message());
-  }
-  return package;
+  return state_->read([&] { return state_->get(key); });
 }
 
 void KernelCache::put(std::span<const std::pair<std::string, const Package *>> rows) {
-  if (state_->database == nullptr || rows.empty())
-    return;
-  const auto write = [&] { insert(*state_->database, rows, state_->limit_bytes); };
-  // Once more when the file was damaged: the fresh one takes the rows.
-  if (!state_->file.guarded(write) && state_->database != nullptr)
-    state_->file.guarded(write);
+  if (state_->database != nullptr && !rows.empty())
+    state_->write([&] { insert(*state_->database, rows, state_->limit_bytes); });
+}
+
+std::optional<std::string> KernelCache::get_text(const std::string &key) {
+  return state_->read([&] { return state_->text(key); });
+}
+
+void KernelCache::put_texts(std::span<const std::pair<std::string, std::string>> rows) {
+  if (state_->database != nullptr && !rows.empty())
+    state_->write([&] { insert_texts(*state_->database, rows); });
 }
 
 std::string default_cache_path() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Built packages on disk, one SQLite file, keyed by content: a hash of group, schedule, target,
-// driver and code generator version. Safe for several processes at once. A damaged file is renamed
+// driver and code generator version; beside them texts, such as the schedules that were chosen,
+// under keys of their writers. Safe for several processes at once. A damaged file is renamed
 // to *.damaged-N with one warning and a fresh one is begun; a cache that cannot be opened or
 // written is a warning too, and the run goes on without it.
 #pragma once
@@ -29,6 +30,10 @@ public:
 
   std::optional<Package> get(const std::string &key);
   void put(std::span<const std::pair<std::string, const Package *>> rows); // one transaction
+
+  // A text is given back as it was written, or not at all.
+  std::optional<std::string> get_text(const std::string &key);
+  void put_texts(std::span<const std::pair<std::string, std::string>> rows); // one transaction
 
 private:
   struct State;

@@ -140,7 +140,7 @@ TEST(Session, ConcatenationCostsNoKernel) {
   }
 }
 
-TEST(Session, SecondStartCompilesNothing) {
+TEST(Session, SecondStartSearchesAndCompilesNothing) {
   const Network network;
   const std::filesystem::path folder =
       std::filesystem::path(::testing::TempDir()) / "session_cache";
@@ -149,11 +149,14 @@ TEST(Session, SecondStartCompilesNothing) {
     const auto start = [&] {
       runtime::KernelCache cache((folder / "kernels.sqlite").string(), [](const std::string &) {});
       model::Session session(network.program(), *on.device, cache, {});
-      session.run({{image()}});
-      return session.stats().compiled;
+      const program::Bytes data = session.run({{image()}}).at(0).data;
+      return std::tuple(session.stats().compiled, session.stats().searched, session.plan_text(),
+                        data);
     };
-    EXPECT_GT(start(), 0) << on.name;
-    EXPECT_EQ(start(), 0) << on.name;
+    const auto [compiled, searched, plan, data] = start();
+    EXPECT_GT(compiled, 0) << on.name;
+    EXPECT_GT(searched, 0) << on.name;
+    EXPECT_EQ(start(), std::tuple(0, 0, plan, data)) << on.name;
   }
 }
 

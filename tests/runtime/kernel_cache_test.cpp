@@ -64,6 +64,40 @@ TEST(KernelCache, SecondOpenFindsRows) {
   EXPECT_TRUE(second.warnings.empty());
 }
 
+TEST(KernelCache, TextsBesidePackages) {
+  const TemporaryFolder folder("tilefuse_cache");
+  const std::string path = folder / "kernels.sqlite";
+  const std::pair<std::string, std::string> rows[] = {{"a", "one\ntwo"}, {"b", ""}};
+  {
+    Cache first(path);
+    first.put("a", package_of("a"));
+    EXPECT_EQ(first.cache.get_text("a"), std::nullopt);
+    first.cache.put_texts(rows);
+  }
+  Cache second(path);
+  EXPECT_EQ(second.cache.get_text("a"), "one\ntwo");
+  EXPECT_EQ(second.cache.get_text("b"), "");
+  EXPECT_EQ(second.cache.get("a"), package_of("a"));
+  EXPECT_TRUE(second.warnings.empty());
+}
+
+TEST(KernelCache, DamagedTextSetsTheFileAside) {
+  const TemporaryFolder folder("tilefuse_cache");
+  const std::string path = folder / "kernels.sqlite";
+  const std::pair<std::string, std::string> row = {"a", std::string(3000, 'q')};
+  Cache(path).cache.put_texts({&row, 1});
+  std::string bytes = read_file(path);
+  const std::size_t at = bytes.find(std::string(100, 'q'));
+  ASSERT_NE(at, std::string::npos);
+  bytes[at + 50] = 'r';
+  write_file(path, bytes);
+  Cache cache(path);
+  EXPECT_EQ(cache.cache.get_text("a"), std::nullopt);
+  ASSERT_EQ(cache.warnings.size(), 1u);
+  cache.cache.put_texts({&row, 1});
+  EXPECT_EQ(cache.cache.get_text("a"), row.second);
+}
+
 TEST(KernelCache, EmptyPathKeepsNothing) {
   Cache cache("");
   cache.put("a", package_of("a"));

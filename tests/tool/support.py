@@ -96,6 +96,10 @@ def compiled(text):
     return int(re.search(r"compiled (\d+)", text).group(1))
 
 
+def searched(text):
+    return int(re.search(r"searched (\d+)", text).group(1))
+
+
 def varint(data, at):
     value = shift = 0
     while True:

@@ -165,11 +165,12 @@ std::string describe(const OpenedModel &opened) {
   const model::SessionStats &stats = opened.session->stats();
   return opened.precision +
          fmt::format("device   {} ({}; {})\n"
-                     "kernels  {} per run{}, compiled {}, ready in {:.3f} s, weights {:.1f} MB, "
+                     "kernels  {} per run{}, compiled {}, searched {}, ready in {:.3f} s, weights "
+                     "{:.1f} MB, "
                      "activations {:.1f} MB\n",
                      opened.device->name(), opened.device->target().name, opened.choice,
                      stats.kernels, stats.tuned > 0 ? fmt::format(", {} tuned", stats.tuned) : "",
-                     stats.compiled, stats.compile_seconds,
+                     stats.compiled, stats.searched, stats.compile_seconds,
                      static_cast<double>(stats.weight_bytes) * 1e-6,
                      static_cast<double>(stats.arena_bytes) * 1e-6);
 }

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/kept_choices.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "schedule/members.h"
+
+namespace tilefuse::model {
+namespace {
+
+constexpr std::string_view kNone = "none";
+
+std::string to_text(const poly::Group &group, const std::optional<schedule::Schedule> &schedule) {
+  return schedule ? schedule::to_text(group, *schedule) : std::string(kNone);
+}
+
+// Nothing when the text is no answer for this group.
+std::optional<std::optional<schedule::Schedule>>
+parse(const poly::Group &group, const Target &target, const std::string &text) {
+  if (text == kNone)
+    return std::optional<schedule::Schedule>();
+  try {
+    schedule::Schedule schedule = schedule::parse_schedule(group, text);
+    if (schedule::to_text(group, schedule) == text && !schedule::illegal(group, schedule, target))
+      return schedule;
+  } catch (const Error &) { // searched for anew
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+KeptChoices::KeptChoices(runtime::KernelCache *cache, const Target &target,
+                         std::string_view version)
+    : cache_(cache), target_(target),
+      filed_under_(fmt::format("{}\n{}", tilefuse::to_text(target), version)) {}
+
+std::string KeptChoices::key(std::string_view question, const poly::Group &group) const {
+  return content_hash(fmt::format("{}\n{}\n{}", question, poly::to_text(group), filed_under_));
+}
+
+std::optional<std::string> KeptChoices::find(std::string_view question, const poly::Group &group) {
+  const std::string filed = key(question, group);
+  if (const auto known = answers_.find(filed); known != answers_.end()) {
+    known->second.is_new = true;
+    return known->second.text;
+  }
+  return cache_ == nullptr ? std::nullopt : cache_->get_text(filed);
+}
+
+void KeptChoices::keep(std::string_view question, const poly::Group &group, std::string text) {
+  answers_[key(question, group)] = {std::move(text), true};
+  ++searched_;
+}
+
+void KeptChoices::note(std::string_view question, const poly::Group &group,
+                       const schedule::Schedule &found) {
+  answers_.emplace(key(question, group), Answer{schedule::to_text(group, found)});
+}
+
+std::optional<schedule::Schedule>
+KeptChoices::schedule(std::string_view question, const poly::Group &group, const Search &search) {
+  if (const std::optional<std::string> text = find(question, group))
+    if (std::optional<std::optional<schedule::Schedule>> read = parse(group, target_, *text))
+      return std::move(*read);
+  std::optional<schedule::Schedule> found = search();
+  keep(question, group, to_text(group, found));
+  return found;
+}
+
+void KeptChoices::write() {
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (auto &[filed, answer] : answers_)
+    if (std::exchange(answer.is_new, false))
+      rows.emplace_back(filed, answer.text);
+  if (cache_ != nullptr)
+    cache_->put_texts(rows);
+}
+
+} // namespace tilefuse::model

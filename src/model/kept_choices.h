@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the search answered, kept beside the kernels: a second start asks and does not search.
+// An answer is filed under the hash of the question with its options, the group, the target and the
+// version of the search. It is used when it reads back as a legal answer for that group; any other
+// is searched for anew and replaced.
+//
+//   KeptChoices kept(&cache, target);
+//   schedule = kept.schedule("pick", group, [&] { return search::pick(group, target); });
+//   kept.write();
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "poly/group.h"
+#include "runtime/kernel_cache.h"
+#include "schedule/schedule.h"
+#include "search/version.h"
+#include "target/target.h"
+
+namespace tilefuse::model {
+
+// The best schedule by the cost model (search::pick).
+inline constexpr std::string_view kPick = "pick";
+
+class KeptChoices {
+public:
+  // Without a cache answers last as long as the object.
+  KeptChoices(runtime::KernelCache *cache, const Target &target,
+              std::string_view version = search::version());
+
+  // A group's schedule, searched for when it is not kept; nothing where the search finds none.
+  using Search = std::function<std::optional<schedule::Schedule>()>;
+  std::optional<schedule::Schedule> schedule(std::string_view question, const poly::Group &group,
+                                             const Search &search);
+  // What a search found on the way to another answer: it need not be repeated, but is written only
+  // if it is asked for.
+  void note(std::string_view question, const poly::Group &group, const schedule::Schedule &found);
+
+  // The same for answers that the caller reads and writes as text.
+  std::optional<std::string> find(std::string_view question, const poly::Group &group);
+  void keep(std::string_view question, const poly::Group &group, std::string text);
+
+  int searched() const { return searched_; } // questions that were not answered by what was kept
+  void write();                              // new answers, in one transaction
+
+private:
+  struct Answer {
+    std::string text;
+    bool is_new = false; // to be written
+  };
+  std::string key(std::string_view question, const poly::Group &group) const;
+
+  runtime::KernelCache *cache_;
+  const Target &target_;
+  std::string filed_under_; // target and version
+  std::map<std::string, Answer> answers_;
+  int searched_ = 0;
+};
+
+} // namespace tilefuse::model

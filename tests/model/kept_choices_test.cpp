@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers of the search in the kernel cache: asked for again they are not searched for; one that is
+// stale, of something else or no answer at all is.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/hash.h"
+#include "model/kept_choices.h"
+#include "nest/nest.h"
+#include "paths.h"
+#include "runtime/sqlite.h"
+#include "search/pick.h"
+
+namespace tilefuse::model {
+namespace {
+
+poly::Group gemm(int m) {
+  return {nest::parse_nest(fmt::format("nest gemm {{\n  index m {0}, y 40 | c 16\n"
+                                       "  slot 0 f32 640, 1 f32 {1}, 2 f32 {2}\n"
+                                       "  acc f32 = sum mul\n"
+                                       "  in 0 + 0 [y:40*16, c:16*1]\n"
+                                       "  in 1 + 0 [m:{0}*16, c:16*1]\n"
+                                       "  out 2 + 0 [m:{0}*40, y:40*1]\n  post acc\n}}\n",
+                                       m, m * 16, m * 40))};
+}
+
+class KeptChoicesTest : public ::testing::Test {
+protected:
+  KeptChoicesTest()
+      : path_(std::filesystem::path(::testing::TempDir()) / "kept_choices.sqlite"),
+        target_(read_targets(TILEFUSE_SOURCE_DIR "/devices").front()) {
+    std::filesystem::remove(path_);
+  }
+
+  // How many searches one start needs for the group.
+  int start(const poly::Group &group, const std::string &version = "1",
+            std::string_view question = kPick) {
+    runtime::KernelCache cache(path_.string(), [](const std::string &why) { FAIL() << why; });
+    KeptChoices kept(&cache, target_, version);
+    const auto search = [&] { return search::pick(group.anchor, target_); };
+    EXPECT_EQ(kept.schedule(question, group, search), search());
+    kept.write();
+    return kept.searched();
+  }
+
+  // All texts of the file become `text`, as if they had been written so.
+  void rewrite(const std::string &text) {
+    runtime::Connection connection(path_.string(), 1000);
+    runtime::Statement keys(connection, "SELECT key FROM texts");
+    std::vector<std::string> all;
+    while (keys.step())
+      all.emplace_back(keys.blob(0));
+    keys.reset();
+    for (const std::string &key : all) {
+      const std::string hash = content_hash(key + "\n" + text);
+      runtime::Statement update(connection, "UPDATE texts SET text = ?, hash = ? WHERE key = ?");
+      update.bind_blob(1, text).bind(2, hash).bind(3, key).step();
+    }
+  }
+
+  std::filesystem::path path_;
+  Target target_;
+};
+
+TEST_F(KeptChoicesTest, SecondStartSearchesNothing) {
+  EXPECT_EQ(start(gemm(24)), 1);
+  EXPECT_EQ(start(gemm(24)), 0);
+}
+
+TEST_F(KeptChoicesTest, AnotherQuestionGroupTargetOrVersionIsSearchedFor) {
+  start(gemm(24));
+  EXPECT_EQ(start(gemm(25)), 1);
+  EXPECT_EQ(start(gemm(24), "2"), 1);
+  EXPECT_EQ(start(gemm(24), "1", "pick otherwise"), 1);
+  target_.compute_units += 1;
+  EXPECT_EQ(start(gemm(24)), 1);
+}
+
+TEST_F(KeptChoicesTest, WhatIsNoLegalScheduleIsSearchedForAndReplaced) {
+  start(gemm(24));
+  const std::string other =
+      schedule::to_text(gemm(24).anchor, search::pick(gemm(24).anchor, target_));
+  for (const std::string &text : std::vector<std::string>{
+           "nonsense", "", other.substr(0, other.size() / 2),
+           "schedule x vector\n  tile   m:99999999 y:40\n  lane   m:99999999\n"}) {
+    rewrite(text);
+    EXPECT_EQ(start(gemm(24)), 1) << text;
+    EXPECT_EQ(start(gemm(24)), 0) << text;
+  }
+}
+
+// A note is not written unless it is asked for.
+TEST_F(KeptChoicesTest, NotesAnswerWithoutASearch) {
+  const poly::Group group = gemm(24);
+  const schedule::Schedule found = search::pick(group.anchor, target_);
+  {
+    runtime::KernelCache cache(path_.string(), {});
+    KeptChoices kept(&cache, target_, "1");
+    kept.note(kPick, group, found);
+    kept.write();
+  }
+  EXPECT_EQ(start(group), 1);
+  KeptChoices kept(nullptr, target_);
+  kept.note(kPick, group, found);
+  EXPECT_EQ(kept.schedule(kPick, group, [] { return std::nullopt; }), found);
+  EXPECT_EQ(kept.searched(), 0);
+}
+
+TEST_F(KeptChoicesTest, NothingFoundIsAnAnswer) {
+  const poly::Group group = gemm(24);
+  for (const int searches : {1, 0}) {
+    runtime::KernelCache cache(path_.string(), {});
+    KeptChoices kept(&cache, target_);
+    EXPECT_EQ(kept.schedule("pick tf32", group, [] { return std::nullopt; }), std::nullopt);
+    EXPECT_EQ(kept.searched(), searches);
+    kept.write();
+  }
+}
+
+} // namespace
+} // namespace tilefuse::model
