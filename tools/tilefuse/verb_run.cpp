@@ -251,7 +251,8 @@ void add_run(CLI::App &app) {
   verb->add_option("--output", args->output, "Write the outputs: a .npy file, or a folder")
       ->type_name("FILE.npy|DIR");
   verb->add_flag("--verbose", args->verbose,
-                 "One line per kernel: time, rate, share of the roofline");
+                 "One line per kernel: time, rate, share of the roofline of main memory (above "
+                 "100%: caches held its data)");
   add_preprocess_options(*verb, *args);
   verb->callback([args] { run(*args); });
 }
