@@ -14,6 +14,7 @@ import pathlib
 import re
 import statistics
 
+import page
 from measure import ROOT, commit, machine, run, table
 
 NETWORKS = {
@@ -24,8 +25,6 @@ NETWORKS = {
     "yolox_nano": "models/yolox_nano/model.onnx",
     "shufflenet": "models_light/light_shufflenet.onnx",
 }
-BEGIN = "<!-- fusion"
-END = "<!-- fusion end -->"
 
 
 def levels(tilefuse, model, device):
@@ -59,15 +58,14 @@ def time_rows(tilefuse, data, device, rounds):
 
 
 def section(tilefuse, data, args):
-    text = [f"{BEGIN}: written by bench/fusion.py -->", f"## Fusion, {args.device}", "",
-            f"`tilefuse fusion`, on {machine()}, commit {commit()}, batch 1:", ""]
+    text = [f"`tilefuse fusion`, on {machine()}, commit {commit()}, batch 1:", ""]
     text.append(table(("network", "kernels: none", "pointwise", "all", "MB moved: none", "pointwise", "all", "plan ms", "price ms",
                        "isl calls"), plan_rows(tilefuse, data, args.device)))
     if not args.plan_only:
         text += ["", "`tilefuse bench --fuse`, medians of interleaved rounds:", ""]
         text.append(table(("network", "pointwise ms", "all ms", "pointwise / all"),
                           time_rows(tilefuse, data, args.device, args.rounds)))
-    return "\n".join(text + [END]) + "\n"
+    return "\n".join(text) + "\n"
 
 
 def main():
@@ -79,13 +77,7 @@ def main():
     parser.add_argument("--plan-only", action="store_true")
     args = parser.parse_args()
     made = section(str(args.build / "bin/tilefuse"), args.data, args)
-    page = ROOT / "docs/performance.md"
-    text = page.read_text(encoding="utf-8")
-    if BEGIN in text:
-        text = text[:text.index(BEGIN)] + made + text[text.index(END) + len(END) + 1:]
-    else:
-        text += "\n" + made
-    page.write_text(text, encoding="utf-8")
+    page.write_section("performance.md", "fusion.py", made, "## Fusion\n\n")
 
 
 if __name__ == "__main__":

@@ -12,10 +12,10 @@ import csv
 import math
 import pathlib
 
+import page
 import resnet50
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BEGIN, END = "<!-- measured by bench/gpu_tables.py -->\n", "<!-- end of bench/gpu_tables.py -->\n"
 PEAK = {"f16": 989e12, "bf16": 989e12, "tf32": 494e12, "i8": 1979e12}  # of an H200, dense
 BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "i8": 1}
 BANDWIDTH = 4.3e12
@@ -93,12 +93,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--commit", default="unknown")
     args = parser.parse_args()
-    path = ROOT / "docs" / "performance.md"
-    page = path.read_text()
-    if BEGIN not in page:
-        page += "\n## Tensor cores\n\n" + BEGIN + END
-    before, rest = page.split(BEGIN)
-    path.write_text(before + BEGIN + section(args.commit) + END + rest.split(END)[1])
+    page.write_section("performance.md", "gpu_tables.py", section(args.commit), "## Tensor cores\n\n")
 
 
 if __name__ == "__main__":

@@ -12,8 +12,9 @@ import csv
 import math
 import pathlib
 
+import page
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BEGIN, END = "<!-- measured by bench/ilpm_tables.py -->\n", "<!-- end of bench/ilpm_tables.py -->\n"
 RIVALS = {"im2col": "im2col + GEMM", "direct": "direct, filter not cached", "direct_cached": "direct, filter cached"}
 LAYERS = {"res2_3x3": "64 channels, 56x56", "res3_3x3": "128, 28x28", "res4_3x3": "256, 14x14", "res5_3x3": "512, 7x7"}
 INTRO = """ILP-M (reference: its author's four ResNet layers, 3x3, stride 1, one image, float32) against what it was compared with:
@@ -74,12 +75,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--commit", default="unknown")
     args = parser.parse_args()
-    path = ROOT / "docs" / "performance.md"
-    page = path.read_text()
-    if BEGIN not in page:
-        page += "\n## ILP-M's own table\n\n" + BEGIN + END
-    before, rest = page.split(BEGIN)
-    path.write_text(before + BEGIN + section(args.commit) + END + rest.split(END)[1])
+    page.write_section("performance.md", "ilpm_tables.py", section(args.commit), "## ILP-M's own table\n\n")
 
 
 if __name__ == "__main__":

@@ -21,6 +21,8 @@ import sys
 import tempfile
 import time
 
+import page
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
@@ -127,12 +129,7 @@ def main():
     parser.add_argument("--data", type=pathlib.Path, default=ROOT.parent / "shared/data")
     parser.add_argument("--rounds", type=int, default=30)
     args = parser.parse_args()
-    path = ROOT / "docs/performance.md"
-    begin, end = "<!-- measured by bench/measure.py -->\n", "<!-- end -->\n"
-    page = path.read_text() if path.exists() else "# Measured performance\n\n" + begin + end
-    before, rest = page.split(begin)
-    after = rest.split(end)[1]
-    path.write_text(before + begin + section(args.build.resolve(), args.data, args.rounds) + end + after)
+    page.write_section("performance.md", "measure.py", section(args.build.resolve(), args.data, args.rounds))
 
 
 if __name__ == "__main__":

@@ -13,8 +13,9 @@ import pathlib
 import statistics
 import sys
 
+import page
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BEGIN, END = "<!-- measured by bench/model_accuracy.py -->\n", "<!-- end -->\n"
 
 
 def ranks(values):
@@ -76,10 +77,7 @@ def device_section(path):
 def main():
     given = [pathlib.Path(name) for name in sys.argv[1:]]
     paths = given or sorted((ROOT / "docs/measurements").glob("model_*.csv"))
-    page = ROOT / "docs/cost_model.md"
-    before, rest = page.read_text().split(BEGIN)
-    after = rest.split(END)[1]
-    page.write_text(before + BEGIN + "".join(map(device_section, paths)) + END + after)
+    page.write_section("cost_model.md", "model_accuracy.py", "".join(map(device_section, paths)))
 
 
 if __name__ == "__main__":
