@@ -7,6 +7,7 @@
 #include "cost/lane_models.h"
 #include "schedule/guards.h"
 #include "schedule/staging.h"
+#include "schedule/streams.h"
 
 namespace tilefuse::cost {
 namespace {
@@ -135,13 +136,16 @@ double RegisterTileCost::live_registers(const std::vector<double> &copies) const
     accumulators *= count;
   double fewest = nest_.inputs.size() < 2 ? 0 : accumulators;
   double shared = 0;
+  double ahead = 0;
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
     if (nest_.inputs.size() > 1)
       fewest = std::min(fewest, fragments(k, copies));
     if (shares_overlapping_taps(k))
       shared = distinct(k, copies, true) + kTapOperands;
+    if (const int stream = schedule_.stages[k].stream; stream > 0)
+      ahead += static_cast<double>(stream * body_values(nest_, schedule_, static_cast<int>(k)));
   }
-  return (accumulators + std::max(fewest, shared) + 1) * parts_;
+  return (accumulators + std::max(fewest, shared) + ahead + 1) * parts_;
 }
 
 // Steps over reduced indices that stand in one straight piece of code.

@@ -71,6 +71,7 @@ private:
   };
 
   double guards(int input) const;
+  double computed_meanwhile(int input) const;
   void add_direct(int input, Block &block) const;
   void add_staged(int input, Block &block) const;
   void add_results(Block &block) const;
@@ -94,6 +95,14 @@ double WorkItemModel::guards(int input) const {
           kGuardInstructions / (is_inside ? 1 : static_cast<double>(schedule_.splits[inner].tile));
   }
   return count;
+}
+
+// Cycles that bodies compute while a streamed input's values are under way.
+double WorkItemModel::computed_meanwhile(int input) const {
+  double cycles = std::max(0, schedule_.stages[at(input)].stream - 1) * unrolled();
+  for (int i = 0; i < nest_.output_indices; ++i)
+    cycles *= copies(i);
+  return cycles;
 }
 
 // An input that every work-item reads from global memory: through the first-level cache, which
@@ -129,8 +138,8 @@ void WorkItemModel::add_direct(int input, Block &block) const {
   const double missed = traffic({stream}, spans, loops, {cache}).front();
   block.miss_bytes += missed;
   const double asked = points * reads * access.sectors * target_.sector_bytes;
-  block.latency =
-      std::max(block.latency, kCacheLatency + kMissLatency * std::min(1.0, missed / asked));
+  const double latency = kCacheLatency + kMissLatency * std::min(1.0, missed / asked);
+  block.latency = std::max(block.latency, std::max(0.0, latency - computed_meanwhile(input)));
 }
 
 void WorkItemModel::add_staged(int input, Block &block) const {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "schedule/staging.h"
+#include "schedule/streams.h"
 
 namespace tilefuse::cost {
 namespace {
@@ -157,6 +158,8 @@ double WorkItemShape::registers() const {
     fewest = std::min(fewest, fragments(nest_.inputs[k]));
     if (schedule_.stages[k].twice)
       ahead += staged_elems(static_cast<int>(k)) / items_;
+    if (const int stream = schedule_.stages[k].stream; stream > 0)
+      ahead += static_cast<double>(stream * body_values(nest_, schedule_, static_cast<int>(k)));
   }
   return accumulators + fewest + ahead + kSpareRegisters;
 }

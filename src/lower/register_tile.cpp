@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "base/error.h"
 #include "lower/chunk_loops.h"
 #include "lower/guards.h"
 #include "lower/post.h"
+#include "lower/tile_builder.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::lower {
@@ -24,70 +24,27 @@ using kernel::Type;
 using kernel::VarId;
 using program::Agg;
 using program::Comb;
-using Body = std::function<StmtRef()>;
 
 bool is_moved(const nest::Operand &operand, std::size_t index) {
   return std::any_of(operand.dims.begin(), operand.dims.end(),
                      [&](const nest::Dim &dim) { return dim.at.coeff[index] != 0; });
 }
 
-class RegisterTile {
-public:
-  RegisterTile(const Context &cx, const StepSizes &sizes)
-      : cx_(cx), b_(cx_.build), vector_(schedule::vector_index(cx.schedule)) {
-    for (std::size_t i = 0; i < cx_.outputs(); ++i) {
-      const schedule::Split &split = cx_.schedule.splits[i];
-      const std::int64_t stride = split.copy_stride();
-      copies_.push_back(split.near ? split.keep : (sizes[i] + stride - 1) / stride);
-      if (cx_.is_vector() && static_cast<int>(i) == vector_)
-        partial_lanes_ = sizes[i] % stride;
-      ragged_.push_back(!cx_.is_vector() && cx_.nest.indices[i].extent % sizes[i] != 0);
-    }
+} // namespace
+
+TileBuilder::TileBuilder(const Context &cx, const StepSizes &sizes)
+    : cx_(cx), b_(cx_.build), vector_(schedule::vector_index(cx.schedule)) {
+  for (std::size_t i = 0; i < cx_.outputs(); ++i) {
+    const schedule::Split &split = cx_.schedule.splits[i];
+    const std::int64_t stride = split.copy_stride();
+    copies_.push_back(split.near ? split.keep : (sizes[i] + stride - 1) / stride);
+    if (cx_.is_vector() && static_cast<int>(i) == vector_)
+      partial_lanes_ = sizes[i] % stride;
+    ragged_.push_back(!cx_.is_vector() && cx_.nest.indices[i].extent % sizes[i] != 0);
   }
+}
 
-  StmtRef build();
-
-private:
-  Type value_type() const { return {schedule::held_type(cx_.nest), cx_.width()}; }
-
-  // Unroll loops over the register copies of `indices`; the body sees cx_.kept.
-  StmtRef for_copies(const std::vector<std::size_t> &indices, const Body &body);
-  std::vector<std::size_t> all_copied() const;
-  std::vector<std::size_t> copied_by(int input) const;
-  ExprRef copy_number(const std::vector<std::size_t> &indices) const;
-  // Elements of the current copy that exist, as far as `operand` is moved by them (null: whether or
-  // not); null when all do. `spread`: it is a vector.
-  ExprRef valid_elems(const nest::Operand *operand, bool spread) const;
-  ExprRef valid_lanes() const;
-  // Whether the current point of an index exists; null where it always does.
-  ExprRef point_exists(std::size_t index) const;
-
-  StmtRef chunk();
-  StmtRef reduced_loops(std::size_t level);
-  StmtRef reduced_loop(std::size_t index, const Body &body);
-  StmtRef accumulate();
-  StmtRef accumulate_one(const std::vector<ExprRef> &operands);
-  ExprRef combined(const std::vector<ExprRef> &operands);
-  StmtRef accumulate_plainly();
-  ExprRef load_input(int input) const;
-  // `body` where the condition holds; null: always.
-  StmtRef where(ExprRef condition, StmtRef body) const {
-    return condition ? b_.branch(condition, body) : body;
-  }
-  ExprRef predicate() const;
-  StmtRef store_results();
-
-  Context cx_;
-  kernel::Builder &b_;
-  int vector_;
-  std::vector<std::int64_t> copies_; // by output index
-  std::vector<bool> ragged_;         // by output index: work-items may be past its extent
-  std::int64_t partial_lanes_ = 0;   // of the last copy of the vector index; 0: full
-  kernel::BufferId acc_{-1};
-  std::vector<ExprRef> bases_; // by input
-};
-
-StmtRef RegisterTile::for_copies(const std::vector<std::size_t> &indices, const Body &body) {
+StmtRef TileBuilder::for_copies(const std::vector<std::size_t> &indices, const LoopBody &body) {
   std::vector<VarId> vars;
   for (std::size_t i : indices) {
     vars.push_back(b_.variable("k_" + cx_.nest.indices[i].name, {}));
@@ -103,7 +60,7 @@ StmtRef RegisterTile::for_copies(const std::vector<std::size_t> &indices, const 
   return result;
 }
 
-std::vector<std::size_t> RegisterTile::all_copied() const {
+std::vector<std::size_t> TileBuilder::all_copied() const {
   std::vector<std::size_t> indices;
   for (std::size_t i = 0; i < copies_.size(); ++i)
     if (copies_[i] > 1)
@@ -111,7 +68,7 @@ std::vector<std::size_t> RegisterTile::all_copied() const {
   return indices;
 }
 
-std::vector<std::size_t> RegisterTile::copied_by(int input) const {
+std::vector<std::size_t> TileBuilder::copied_by(int input) const {
   const nest::Operand &operand = cx_.nest.inputs[static_cast<std::size_t>(input)];
   std::vector<std::size_t> indices;
   for (std::size_t i : all_copied())
@@ -121,7 +78,7 @@ std::vector<std::size_t> RegisterTile::copied_by(int input) const {
 }
 
 // Position of the current copy among those of `indices`, the last index fastest.
-ExprRef RegisterTile::copy_number(const std::vector<std::size_t> &indices) const {
+ExprRef TileBuilder::copy_number(const std::vector<std::size_t> &indices) const {
   ExprRef number = b_.integer(0);
   for (std::size_t i : indices) {
     const std::int64_t stride = cx_.schedule.splits[i].copy_stride();
@@ -131,7 +88,7 @@ ExprRef RegisterTile::copy_number(const std::vector<std::size_t> &indices) const
   return number;
 }
 
-ExprRef RegisterTile::valid_lanes() const {
+ExprRef TileBuilder::valid_lanes() const {
   if (partial_lanes_ == 0)
     return nullptr;
   const std::size_t lane = static_cast<std::size_t>(vector_);
@@ -140,13 +97,13 @@ ExprRef RegisterTile::valid_lanes() const {
   return b_.min(b_.sub(b_.integer(points), cx_.kept[lane]), b_.integer(lanes));
 }
 
-ExprRef RegisterTile::point_exists(std::size_t index) const {
+ExprRef TileBuilder::point_exists(std::size_t index) const {
   if (!ragged_[index])
     return nullptr;
   return b_.scalar(ScalarOp::Lt, {cx_.place(index), b_.integer(cx_.nest.indices[index].extent)});
 }
 
-ExprRef RegisterTile::valid_elems(const nest::Operand *operand, bool spread) const {
+ExprRef TileBuilder::valid_elems(const nest::Operand *operand, bool spread) const {
   if (cx_.is_vector())
     return spread ? valid_lanes() : nullptr;
   ExprRef all = nullptr;
@@ -167,7 +124,21 @@ ExprRef RegisterTile::valid_elems(const nest::Operand *operand, bool spread) con
                                                                                    : count;
 }
 
-StmtRef RegisterTile::build() {
+void TileBuilder::make_streams() {
+  for (std::size_t k = 0; k < cx_.nest.inputs.size(); ++k) {
+    streams_.push_back(kernel::BufferId{-1});
+    const int registers = cx_.schedule.stages[k].stream;
+    if (registers == 0)
+      continue;
+    streams_.back() =
+        b_.buffer({.name = fmt::format("stream{}", b_.kernel().buffers.size()),
+                   .space = Space::Register,
+                   .type = {schedule::held_type(cx_.nest, static_cast<int>(k)), cx_.width()},
+                   .elems = registers * values_of_body(k)});
+  }
+}
+
+StmtRef TileBuilder::build() {
   if (cx_.nest.inputs.empty())
     return store_results();
   const std::vector<std::size_t> all = all_copied();
@@ -178,6 +149,7 @@ StmtRef RegisterTile::build() {
                     .space = Space::Register,
                     .type = value_type(),
                     .elems = count});
+  make_streams();
   std::vector<StmtRef> body;
   for (std::size_t k = 0; k < cx_.nest.inputs.size(); ++k) {
     const VarId base = b_.variable("base", {});
@@ -192,64 +164,9 @@ StmtRef RegisterTile::build() {
   return b_.block(std::move(body));
 }
 
-StmtRef RegisterTile::chunk() {
-  std::vector<StmtRef> body;
-  const std::vector<ExprRef> outer = bases_;
-  for (std::size_t k = 0; k < bases_.size(); ++k) {
-    const ExprRef base = chunk_base(cx_, static_cast<int>(k), bases_[k]);
-    if (base == bases_[k])
-      continue;
-    const VarId var = b_.variable("at", {});
-    body.push_back(b_.let(var, base));
-    bases_[k] = b_.var(var);
-  }
-  body.push_back(reduced_loops(0));
-  bases_ = outer;
-  return b_.block(std::move(body));
-}
-
-StmtRef RegisterTile::reduced_loops(std::size_t level) {
-  while (level < cx_.schedule.order.size() &&
-         static_cast<std::size_t>(cx_.schedule.order[level]) < cx_.outputs())
-    ++level;
-  if (level == cx_.schedule.order.size())
-    return accumulate();
-  const std::size_t index = static_cast<std::size_t>(cx_.schedule.order[level]);
-  return reduced_loop(index, [&, level] { return reduced_loops(level + 1); });
-}
-
-StmtRef RegisterTile::reduced_loop(std::size_t index, const Body &body) {
-  const std::int64_t extent = cx_.schedule.splits[index].tile;
-  const std::int64_t unroll = cx_.schedule.splits[index].keep;
-  const std::string &name = cx_.nest.indices[index].name;
-  const auto unrolled = [&](ExprRef start, std::int64_t count) {
-    const VarId var = b_.variable("u_" + name, {});
-    cx_.value[index] = b_.add(start, b_.var(var));
-    return b_.loop(var, ForKind::Unroll, b_.integer(0), b_.integer(count), 1, body());
-  };
-  if (cx_.schedule.splits[index].clip) {
-    const TapRange taps = clipped_taps(cx_, index);
-    const VarId var = b_.variable(name, {});
-    cx_.value[index] = b_.var(var);
-    return b_.loop(var, ForKind::Serial, taps.begin, taps.end, 1, body());
-  }
-  std::vector<StmtRef> parts;
-  const std::int64_t whole = extent / unroll * unroll;
-  if (whole > unroll) {
-    const VarId var = b_.variable(name, {});
-    const StmtRef inner = unrolled(b_.var(var), unroll);
-    parts.push_back(b_.loop(var, ForKind::Serial, b_.integer(0), b_.integer(whole), unroll, inner));
-  } else {
-    parts.push_back(unrolled(b_.integer(0), whole));
-  }
-  if (whole < extent)
-    parts.push_back(unrolled(b_.integer(whole), extent - whole));
-  return b_.block(std::move(parts));
-}
-
 // Whether the current point takes part: constraints, and guards that no fill value can stand for.
 // Null: always.
-ExprRef RegisterTile::predicate() const {
+ExprRef TileBuilder::predicate() const {
   ExprRef all = nullptr;
   for (const nest::Constraint &constraint : cx_.nest.constraints)
     all = b_.logical_and(all, inside(cx_, constraint.expr, constraint.bound));
@@ -261,7 +178,7 @@ ExprRef RegisterTile::predicate() const {
 }
 
 // The value of an input at the current point, in every lane.
-ExprRef RegisterTile::load_input(int input) const {
+ExprRef TileBuilder::load_input(int input) const {
   const std::size_t k = static_cast<std::size_t>(input);
   const Address address = input_address(cx_, input, bases_[k]);
   const bool spread = address.lane_stride != 0 && cx_.width() > 1;
@@ -283,7 +200,7 @@ ExprRef RegisterTile::load_input(int input) const {
 }
 
 // The value of one point, of two or three operands.
-ExprRef RegisterTile::combined(const std::vector<ExprRef> &operands) {
+ExprRef TileBuilder::combined(const std::vector<ExprRef> &operands) {
   if (!program::compares(cx_.nest.comb))
     return b_.scalar(cx_.nest.comb == Comb::Mul ? ScalarOp::Mul : ScalarOp::Add,
                      {operands[0], operands[1]});
@@ -293,7 +210,7 @@ ExprRef RegisterTile::combined(const std::vector<ExprRef> &operands) {
                    b_.real(0, value_type()));
 }
 
-StmtRef RegisterTile::accumulate_one(const std::vector<ExprRef> &operands) {
+StmtRef TileBuilder::accumulate_one(const std::vector<ExprRef> &operands) {
   const std::vector<std::size_t> all = all_copied();
   const ExprRef position = copy_number(all);
   const ExprRef old = b_.load(acc_, position, cx_.width());
@@ -307,11 +224,11 @@ StmtRef RegisterTile::accumulate_one(const std::vector<ExprRef> &operands) {
 }
 
 // Every input is loaded for every register copy, where the point takes part.
-StmtRef RegisterTile::accumulate_plainly() {
+StmtRef TileBuilder::accumulate_plainly() {
   return for_copies(all_copied(), [&] {
     std::vector<ExprRef> operands;
     for (std::size_t k = 0; k < cx_.nest.inputs.size(); ++k)
-      operands.push_back(load_input(static_cast<int>(k)));
+      operands.push_back(value_of(static_cast<int>(k)));
     const ExprRef takes_part = predicate();
     return where(takes_part, accumulate_one(operands));
   });
@@ -319,7 +236,7 @@ StmtRef RegisterTile::accumulate_plainly() {
 
 // Fragments of the operand with fewer register copies are loaded first and stay; the other's come
 // one by one.
-StmtRef RegisterTile::accumulate() {
+StmtRef TileBuilder::accumulate() {
   if (predicate() || cx_.nest.inputs.size() > 2)
     return accumulate_plainly();
   const auto fragments = [&](int input) {
@@ -342,7 +259,7 @@ StmtRef RegisterTile::accumulate() {
                       .elems = fragments(resident)});
     body.push_back(for_copies(resident_copies, [&] {
       return where(edge_inside(cx_, static_cast<std::size_t>(resident)),
-                   b_.store(held, copy_number(resident_copies), load_input(resident)));
+                   b_.store(held, copy_number(resident_copies), value_of(resident)));
     }));
   }
   const std::vector<std::size_t> streamed_copies = copied_by(streamed);
@@ -352,7 +269,7 @@ StmtRef RegisterTile::accumulate() {
       others.push_back(i);
   body.push_back(for_copies(streamed_copies, [&] {
     const VarId value = b_.variable("v", {schedule::held_type(cx_.nest, streamed), cx_.width()});
-    const StmtRef let = b_.let(value, load_input(streamed));
+    const StmtRef let = b_.let(value, value_of(streamed));
     const StmtRef inner = for_copies(others, [&] {
       std::vector<ExprRef> operands(static_cast<std::size_t>(inputs), b_.var(value));
       if (resident < 0)
@@ -366,7 +283,7 @@ StmtRef RegisterTile::accumulate() {
   return b_.block(std::move(body));
 }
 
-StmtRef RegisterTile::store_results() {
+StmtRef TileBuilder::store_results() {
   const std::vector<std::size_t> all = all_copied();
   const std::size_t slot = static_cast<std::size_t>(cx_.nest.out.slot);
   const std::int64_t stride =
@@ -383,10 +300,8 @@ StmtRef RegisterTile::store_results() {
   });
 }
 
-} // namespace
-
 StmtRef register_tile(const Context &cx, const StepSizes &sizes) {
-  return RegisterTile(cx, sizes).build();
+  return TileBuilder(cx, sizes).build();
 }
 
 } // namespace tilefuse::lower

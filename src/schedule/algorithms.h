@@ -56,6 +56,7 @@ struct FormSizes {
   std::int64_t depth = 8;    // of a chunk
   bool near = false;         // copies of pixels are neighbours
   std::int64_t ring = 0;     // buffers that asynchronous copies fill; 0: none do
+  int stream = 0;            // bodies of the streamed filter that registers hold; 0: none
   friend bool operator==(const FormSizes &, const FormSizes &) = default;
 };
 

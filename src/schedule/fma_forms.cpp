@@ -107,7 +107,7 @@ void Form::chunk_depth(bool padded) {
   }
 }
 
-// Innermost loops first, as long as the body stays small.
+// Innermost loops first, as long as the body stays small: taps alone where bodies are streamed to.
 void Form::unroll() {
   std::int64_t work = 1;
   for (int i = 0; i < nest_.output_indices; ++i)
@@ -115,6 +115,10 @@ void Form::unroll() {
   for (auto i = schedule_.order.rbegin(); i != schedule_.order.rend() && *i >= nest_.output_indices;
        ++i) {
     Split &part = split(*i);
+    const bool is_depth =
+        std::find(roles_.depth.begin(), roles_.depth.end(), *i) != roles_.depth.end();
+    if (sizes_.stream > 0 && is_depth)
+      return;
     std::int64_t keep = std::min(part.tile, kLargestTap);
     while (keep > 1 && (part.tile % keep != 0 || work * keep > kUnrolledWork))
       --keep;
@@ -174,6 +178,7 @@ Schedule Form::ilpm() {
   if (constant_filter())
     schedule_.fills[at(roles_.filter)] = Fill::Packed;
   stage(roles_.data, innermost_chunk(), Layout::Plain, false);
+  schedule_.stages[at(roles_.filter)].stream = sizes_.stream;
   return finished();
 }
 

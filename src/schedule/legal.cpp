@@ -9,6 +9,7 @@
 #include "schedule/members.h"
 #include "schedule/schedule.h"
 #include "schedule/staging.h"
+#include "schedule/streams.h"
 #include "target/async_copies.h"
 
 namespace tilefuse::schedule {
@@ -270,8 +271,9 @@ Reason wrong_stage(const Nest &nest, const Schedule &schedule, const Target &tar
                    std::size_t k) {
   const Stage &stage = schedule.stages[k];
   if (!is_staged(schedule.fills[k]))
-    return stage == Stage{} ? Reason{}
-                            : fmt::format("input {} has a staging level but is not staged", k);
+    return stage == Stage{.stream = stage.stream}
+               ? Reason{}
+               : fmt::format("input {} has a staging level but is not staged", k);
   if (!has_neutral_fill(nest) || !nest.constraints.empty())
     return fmt::format("input {} is staged but its padding has no neutral value", k);
   const std::vector<int> chunks = chunked_indices(nest, schedule);
@@ -309,6 +311,8 @@ Reason wrong_fill(const Nest &nest, const Schedule &schedule, const Target &targ
 }
 
 Reason wrong_core_schedule(const Nest &nest, const Schedule &schedule, const Target &target) {
+  if (stream_registers(schedule) > 0)
+    return "an input streams through registers to matrix instructions";
   for (std::size_t k = 0; k < nest.inputs.size(); ++k)
     if (is_packed(schedule.fills[k]))
       if (Reason reason = wrong_pack(nest, schedule, k))
@@ -335,6 +339,8 @@ Reason illegal_alone(const Nest &nest, const Schedule &schedule, const Target &t
   if (Reason reason = wrong_guard(nest, schedule))
     return reason;
   if (Reason reason = wrong_guards(nest, schedule))
+    return reason;
+  if (Reason reason = wrong_stream(nest, schedule))
     return reason;
   return wrong_fill(nest, schedule, target);
 }

@@ -37,6 +37,9 @@
 // one step of the outputs; `twice` with two buffers, of which one is read while the next chunk is
 // fetched into registers; `ring 3` with three, which asynchronous copies fill two chunks ahead.
 //
+// `stream 1 registers 3` reads input 1 into registers two bodies of the innermost loop ahead of its
+// use (schedule/streams.h).
+//
 // Subscripts that may leave a tensor read in place are tested at each read, unless the schedule
 // settles the test (schedule/guards.h): `clip r` bounds a loop of reduced r to the taps inside,
 // `edge x` gives the steps at the ends of x bodies of their own.
@@ -98,12 +101,13 @@ enum class Fill { Direct, Local, Packed, PackedLocal, Produced };
 // every stride odd.
 enum class Layout { Plain, Turned, Odd };
 
-// Of an input that is staged.
+// Of an input that is staged; `stream` of any.
 struct Stage {
   int at = -1; // the chunked index in whose chunk loop the buffer is filled; -1: once per block
   bool twice = false;
   Layout layout = Layout::Plain;
-  int ring = 0; // buffers that asynchronous copies fill; 0: work-items copy
+  int ring = 0;   // buffers that asynchronous copies fill; 0: work-items copy
+  int stream = 0; // bodies of the innermost loop that registers hold (schedule/streams.h); 0: none
   int buffers() const { return ring > 0 ? ring : (twice ? 2 : 1); }
   // Later chunks are fetched while one is read.
   bool is_ahead() const { return twice || ring > 0; }

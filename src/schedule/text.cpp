@@ -115,6 +115,19 @@ void parse_stage(const Nest &nest, Scanner &scanner, Schedule &schedule, bool is
     stage.ring = parse_ring(scanner);
 }
 
+// "stream 1 registers 3".
+void parse_stream(Scanner &scanner, Schedule &schedule) {
+  Stage &stage = schedule.stages[parse_input(scanner, schedule)];
+  scanner.expect("registers");
+  const Token token = scanner.peek();
+  const std::int64_t registers = scanner.expect_integer("the bodies that registers hold");
+  if (registers < 1 || registers > kLargestRing)
+    throw Error(ErrorCode::Limit,
+                fmt::format("a stream of {} registers; need 1 to {}", registers, kLargestRing),
+                scanner.where(token));
+  stage.stream = static_cast<int>(registers);
+}
+
 // "core m16n8k16.f16.f32 rows 128 warps 2 2 ring 4".
 void parse_core(Scanner &scanner, Schedule &schedule) {
   const Token token = scanner.peek();
@@ -158,8 +171,11 @@ void parse_line(const Nest &nest, Scanner &scanner, Schedule &schedule) {
     return parse_stage(nest, scanner, schedule, true);
   if (scanner.accept("pack"))
     return parse_pack(scanner, schedule);
+  if (scanner.accept("stream"))
+    return parse_stream(scanner, schedule);
   if (!scanner.accept("loop"))
-    scanner.fail("tile, lane, vec, keep, near, clip, edge, core, loop, pack, produce or stage");
+    scanner.fail(
+        "tile, lane, vec, keep, near, clip, edge, core, loop, pack, produce, stage or stream");
   schedule.order.clear();
   while (scanner.peek().kind == TokenKind::Name && scanner.peek().line == line)
     schedule.order.push_back(find_index(nest, scanner));
@@ -228,6 +244,8 @@ std::string to_text(const Nest &nest, const Schedule &schedule) {
     if (is_staged(schedule.fills[k]))
       line(schedule.fills[k] == Fill::Produced ? "produce" : "stage",
            stage_text(nest, schedule, k));
+    if (schedule.stages[k].stream != 0)
+      line("stream", fmt::format(" {} registers {}", k, schedule.stages[k].stream));
   }
   return text;
 }

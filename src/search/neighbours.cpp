@@ -54,6 +54,7 @@ private:
   void change_stage();
   void change_guards();
   void change_ahead();
+  void change_stream();
 
   const Nest &nest_;
   const Target &target_;
@@ -185,7 +186,7 @@ void Change::change_fill() {
       static_cast<int>(random_.between(0, static_cast<std::int64_t>(schedule_.fills.size()) - 1)));
   schedule_.fills[k] = random_.of({Fill::Direct, Fill::Local, Fill::Packed, Fill::PackedLocal});
   if (!is_staged(schedule_.fills[k]))
-    schedule_.stages[k] = {};
+    schedule_.stages[k] = {.stream = schedule_.stages[k].stream};
 }
 
 void Change::change_stage() {
@@ -219,6 +220,19 @@ void Change::change_ahead() {
     }
 }
 
+// One input comes or goes, or all that stream do so through more registers or fewer.
+void Change::change_stream() {
+  if (schedule_.stages.empty())
+    return;
+  const int registers = random_.of({2, 3, 4});
+  const auto chosen = random_.between(0, static_cast<std::int64_t>(schedule_.stages.size()) - 1);
+  for (std::size_t k = 0; k < schedule_.stages.size(); ++k) {
+    int &stream = schedule_.stages[k].stream;
+    const bool streams = (stream > 0) != (static_cast<std::int64_t>(k) == chosen);
+    stream = streams ? registers : 0;
+  }
+}
+
 // All that can be clipped is; edges come or go.
 void Change::change_guards() {
   for (std::size_t i = 0; i < schedule_.splits.size(); ++i) {
@@ -228,12 +242,13 @@ void Change::change_guards() {
 }
 
 void Change::one() {
-  constexpr std::array<Step, 15> kSteps = {
+  constexpr std::array<Step, 16> kSteps = {
       &Change::change_tile,  &Change::change_tile,      &Change::change_tile,
       &Change::change_tile,  &Change::change_copies,    &Change::change_copies,
       &Change::swap_loops,   &Change::change_unrolling, &Change::change_chunk,
       &Change::change_lanes, &Change::move_lanes,       &Change::change_vector,
-      &Change::change_fill,  &Change::change_stage,     &Change::change_guards};
+      &Change::change_fill,  &Change::change_stage,     &Change::change_guards,
+      &Change::change_stream};
   (this->*kSteps[at(static_cast<int>(random_.between(0, kSteps.size() - 1)))])();
 }
 

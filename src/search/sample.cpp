@@ -47,6 +47,7 @@ private:
   void stage_deeper();
   void widen_lanes();
   void settle_guards();
+  void stream();
   // Makes a change, and takes it back where it breaks a rule.
   template <typename Change> void attempt(const Change &change) {
     const Schedule before = schedule_;
@@ -213,6 +214,13 @@ void Sampler::settle_guards() {
   }
 }
 
+// Reads one input or both into registers ahead of the bodies that use them.
+void Sampler::stream() {
+  const int registers = static_cast<int>(random_.between(2, 4));
+  for (schedule::Stage &stage : schedule_.stages)
+    stage.stream = random_.chance(60) ? registers : 0;
+}
+
 // What a schedule may have beyond one lane index and tiles that are staged once.
 void Sampler::draw_refinements() {
   for (std::int64_t left = random_.between(0, 2); left > 0; --left)
@@ -223,6 +231,8 @@ void Sampler::draw_refinements() {
     attempt([&] { widen_lanes(); });
   if (random_.chance(50))
     attempt([&] { settle_guards(); });
+  if (random_.chance(40))
+    attempt([&] { stream(); });
 }
 
 // A vector has no predicate per element: inputs guarded along it must be staged.

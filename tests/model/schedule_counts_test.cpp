@@ -96,6 +96,19 @@ TEST(ScheduleCounts, IlpmReadsEachFilterElementOncePerBlock) {
   EXPECT_EQ(counts.phases("s0").conflicts(), 0);
 }
 
+// Streamed through registers each is still read once, and no barrier is added.
+TEST(ScheduleCounts, IlpmStreamsItsFilterThroughRegisters) {
+  for (const int registers : {2, 4}) {
+    const schedule::NamedSchedule named = schedule::form(
+        "ilpm", conv(), gpu(),
+        {.channel_lanes = 64, .pixel_keep = 7, .row_keep = 1, .depth = 8, .stream = registers});
+    ASSERT_TRUE(named.schedule);
+    const Counts counts = counts_of(conv(), *named.schedule);
+    EXPECT_EQ(counts.buffer("b2").loads, 14 * 64 * 16 * 9);
+    EXPECT_EQ(counts.barriers, 14 * 2 * 2);
+  }
+}
+
 TEST(ScheduleCounts, CachedDirectWaitsForEachRefillOfTheFilter) {
   // The named form stages one tap of 8 input and 8 output channels at a time.
   const Counts named = counts_of_named("direct_cached");

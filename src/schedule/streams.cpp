@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/streams.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "schedule/staging.h"
+
+namespace tilefuse::schedule {
+namespace {
+
+using nest::Nest;
+using Reason = std::optional<std::string>;
+
+constexpr int kMostRegisters = 8;
+constexpr std::int64_t kMostValues = 128; // of an input, in all registers
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+bool is_moved(const nest::Operand &operand, int index) {
+  return std::any_of(operand.dims.begin(), operand.dims.end(),
+                     [&](const nest::Dim &dim) { return dim.at.coeff[at(index)] != 0; });
+}
+
+bool is_looped(const Split &split) { return split.clip || split.tile / split.keep > 1; }
+
+// Points that are tested one by one, and steps with bodies of their own.
+Reason wrong_points(const Nest &nest, const Schedule &schedule) {
+  const auto is_guarded = [](const nest::Operand &input) {
+    return std::any_of(input.dims.begin(), input.dims.end(),
+                       [](const nest::Dim &dim) { return dim.guarded; });
+  };
+  const bool tests =
+      !has_neutral_fill(nest) && std::any_of(nest.inputs.begin(), nest.inputs.end(), is_guarded);
+  if (!nest.constraints.empty() || tests || nest.inputs.size() > 2)
+    return "an input streams where points are tested one by one";
+  if (std::any_of(schedule.splits.begin(), schedule.splits.end(),
+                  [](const Split &split) { return split.edge; }))
+    return "an input streams where an index has edges";
+  return {};
+}
+
+} // namespace
+
+int stream_registers(const Schedule &schedule) {
+  int most = 0;
+  for (const Stage &stage : schedule.stages)
+    most = std::max(most, stage.stream);
+  return most;
+}
+
+int stream_index(const Nest &nest, const Schedule &schedule) {
+  for (auto i = schedule.order.rbegin(); i != schedule.order.rend() && *i >= nest.output_indices;
+       ++i)
+    if (is_looped(schedule.splits[at(*i)]))
+      return *i;
+  return -1;
+}
+
+bool is_in_body(const Nest &nest, const Schedule &schedule, int index) {
+  const auto place = [&](int i) {
+    return std::find(schedule.order.begin(), schedule.order.end(), i);
+  };
+  return index >= nest.output_indices && place(index) > place(stream_index(nest, schedule));
+}
+
+std::int64_t body_values(const Nest &nest, const Schedule &schedule, int input) {
+  std::int64_t values = 1;
+  for (int i = 0; i < nest.output_indices; ++i)
+    if (is_moved(nest.inputs[at(input)], i)) {
+      values *= schedule.splits[at(i)].keep;
+      values *= schedule.lanes == LaneKind::WorkItem ? schedule.splits[at(i)].vec : 1;
+    }
+  for (int i = nest.output_indices; i < static_cast<int>(nest.indices.size()); ++i)
+    if (is_in_body(nest, schedule, i))
+      values *= schedule.splits[at(i)].tile;
+    else if (i == stream_index(nest, schedule))
+      values *= schedule.splits[at(i)].keep;
+  return values;
+}
+
+Reason wrong_stream(const Nest &nest, const Schedule &schedule) {
+  const int registers = stream_registers(schedule);
+  if (std::all_of(schedule.stages.begin(), schedule.stages.end(),
+                  [](const Stage &stage) { return stage.stream == 0; }))
+    return {};
+  const int loop = stream_index(nest, schedule);
+  if (loop < 0)
+    return "an input streams, but no reduced index is looped over";
+  const Split &split = schedule.splits[at(loop)];
+  const std::string &name = nest.indices[at(loop)].name;
+  if (split.clip)
+    return fmt::format("an input streams along {}, which is clipped", name);
+  for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
+    const int stream = schedule.stages[k].stream;
+    if (stream == 0)
+      continue;
+    if (stream < 2 || stream > kMostRegisters)
+      return fmt::format("input {} streams through {} registers; need 2 to {}", k, stream,
+                         kMostRegisters);
+    if (stream != registers)
+      return fmt::format("input {} streams through {} registers and another one through {}", k,
+                         stream, registers);
+    if (split.tile % (split.keep * stream) != 0)
+      return fmt::format("input {} streams through {} registers, which do not divide the {} bodies "
+                         "of {}",
+                         k, stream, split.tile / split.keep, name);
+    if (const std::int64_t values = stream * body_values(nest, schedule, static_cast<int>(k));
+        values > kMostValues)
+      return fmt::format("input {} would hold {} values in registers; {} at most", k, values,
+                         kMostValues);
+  }
+  return wrong_points(nest, schedule);
+}
+
+} // namespace tilefuse::schedule
