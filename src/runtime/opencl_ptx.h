@@ -8,12 +8,11 @@
 
 namespace tilefuse::runtime {
 
-// Every entry of a fixed block size of at most 256 asks for room for one block of a multiprocessor,
-// as CUDA's `__launch_bounds__(N, 1)` does: else the assembler saves registers for more blocks than
-// there are, and a work-item's reads wait for each other. (The driver runs no larger block of an
-// entry that asks.) What is not such text comes back as it is.
+// Every entry of a fixed block size asks for room for one block of a multiprocessor, as CUDA's
+// `__launch_bounds__(N, 1)` does: else the assembler saves registers for more blocks than there
+// are, and a work-item's reads wait for each other. What is not such text comes back as it is.
 std::string ask_for_one_block(std::string_view binary);
 // Changes with what that does to text: part of what a built kernel is filed under.
-constexpr std::string_view kPtxEdition = "ptx2";
+constexpr std::string_view kPtxEdition = "ptx3";
 
 } // namespace tilefuse::runtime
