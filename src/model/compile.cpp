@@ -46,7 +46,7 @@ Choice choose(const poly::Group &group, const runtime::Device &device,
               const SessionOptions &options, KeptChoices &kept, Ignored &ignored) {
   const std::string algorithm = schedule_algorithm(options.algorithm);
   if (options.tf32 && algorithm.empty() && group.producers.empty())
-    if (std::optional<schedule::Schedule> rounded = kept.schedule(
+    if (std::optional<schedule::Schedule> rounded = kept.schedule_if_any(
             "pick tf32", group, [&] { return search::pick_tf32(group.anchor, device.target()); }))
       return {std::move(*rounded), "model, tf32 allowed"};
   if (algorithm.empty()) {
@@ -65,7 +65,7 @@ Choice choose(const poly::Group &group, const runtime::Device &device,
   if (options.warn)
     options.warn(fmt::format("kernel '{}': {}; scheduled by the cost model", group.anchor.name,
                              named.refusal));
-  return {*kept.schedule(kPick, group, [&] { return search::pick(group, device.target()); }),
+  return {kept.schedule(kPick, group, [&] { return search::pick(group, device.target()); }),
           "model"};
 }
 

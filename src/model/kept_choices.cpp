@@ -15,15 +15,9 @@ namespace {
 
 constexpr std::string_view kNone = "none";
 
-std::string to_text(const poly::Group &group, const std::optional<schedule::Schedule> &schedule) {
-  return schedule ? schedule::to_text(group, *schedule) : std::string(kNone);
-}
-
-// Nothing when the text is no answer for this group.
-std::optional<std::optional<schedule::Schedule>>
-parse(const poly::Group &group, const Target &target, const std::string &text) {
-  if (text == kNone)
-    return std::optional<schedule::Schedule>();
+// Nothing when the text is no schedule for this group.
+std::optional<schedule::Schedule> parse(const poly::Group &group, const Target &target,
+                                        const std::string &text) {
   try {
     schedule::Schedule schedule = schedule::parse_schedule(group, text);
     if (schedule::to_text(group, schedule) == text && !schedule::illegal(group, schedule, target))
@@ -63,13 +57,26 @@ void KeptChoices::note(std::string_view question, const poly::Group &group,
   answers_.emplace(key(question, group), Answer{schedule::to_text(group, found)});
 }
 
-std::optional<schedule::Schedule>
-KeptChoices::schedule(std::string_view question, const poly::Group &group, const Search &search) {
+schedule::Schedule KeptChoices::schedule(std::string_view question, const poly::Group &group,
+                                         const std::function<schedule::Schedule()> &search) {
   if (const std::optional<std::string> text = find(question, group))
-    if (std::optional<std::optional<schedule::Schedule>> read = parse(group, target_, *text))
+    if (std::optional<schedule::Schedule> read = parse(group, target_, *text))
       return std::move(*read);
+  schedule::Schedule found = search();
+  keep(question, group, schedule::to_text(group, found));
+  return found;
+}
+
+std::optional<schedule::Schedule>
+KeptChoices::schedule_if_any(std::string_view question, const poly::Group &group,
+                             const std::function<std::optional<schedule::Schedule>()> &search) {
+  if (const std::optional<std::string> text = find(question, group)) {
+    std::optional<schedule::Schedule> read = parse(group, target_, *text);
+    if (read || *text == kNone)
+      return read;
+  }
   std::optional<schedule::Schedule> found = search();
-  keep(question, group, to_text(group, found));
+  keep(question, group, found ? schedule::to_text(group, *found) : std::string(kNone));
   return found;
 }
 

@@ -32,10 +32,13 @@ public:
   KeptChoices(runtime::KernelCache *cache, const Target &target,
               std::string_view version = search::version());
 
-  // A group's schedule, searched for when it is not kept; nothing where the search finds none.
-  using Search = std::function<std::optional<schedule::Schedule>()>;
-  std::optional<schedule::Schedule> schedule(std::string_view question, const poly::Group &group,
-                                             const Search &search);
+  // A group's schedule, searched for when it is not kept.
+  schedule::Schedule schedule(std::string_view question, const poly::Group &group,
+                              const std::function<schedule::Schedule()> &search);
+  // The same for a search that may find none.
+  std::optional<schedule::Schedule>
+  schedule_if_any(std::string_view question, const poly::Group &group,
+                  const std::function<std::optional<schedule::Schedule>()> &search);
   // What a search found on the way to another answer: it need not be repeated, but is written only
   // if it is asked for.
   void note(std::string_view question, const poly::Group &group, const schedule::Schedule &found);

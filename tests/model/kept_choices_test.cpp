@@ -83,7 +83,7 @@ TEST_F(KeptChoicesTest, WhatIsNoLegalScheduleIsSearchedForAndReplaced) {
   const std::string other =
       schedule::to_text(gemm(24).anchor, search::pick(gemm(24).anchor, target_));
   for (const std::string &text : std::vector<std::string>{
-           "nonsense", "", other.substr(0, other.size() / 2),
+           "nonsense", "", "none", other.substr(0, other.size() / 2),
            "schedule x vector\n  tile   m:99999999 y:40\n  lane   m:99999999\n"}) {
     rewrite(text);
     EXPECT_EQ(start(gemm(24)), 1) << text;
@@ -104,7 +104,7 @@ TEST_F(KeptChoicesTest, NotesAnswerWithoutASearch) {
   EXPECT_EQ(start(group), 1);
   KeptChoices kept(nullptr, target_);
   kept.note(kPick, group, found);
-  EXPECT_EQ(kept.schedule(kPick, group, [] { return std::nullopt; }), found);
+  EXPECT_EQ(kept.schedule(kPick, group, [] { return schedule::Schedule(); }), found);
   EXPECT_EQ(kept.searched(), 0);
 }
 
@@ -113,7 +113,7 @@ TEST_F(KeptChoicesTest, NothingFoundIsAnAnswer) {
   for (const int searches : {1, 0}) {
     runtime::KernelCache cache(path_.string(), {});
     KeptChoices kept(&cache, target_);
-    EXPECT_EQ(kept.schedule("pick tf32", group, [] { return std::nullopt; }), std::nullopt);
+    EXPECT_EQ(kept.schedule_if_any("pick tf32", group, [] { return std::nullopt; }), std::nullopt);
     EXPECT_EQ(kept.searched(), searches);
     kept.write();
   }
