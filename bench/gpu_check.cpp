@@ -66,7 +66,7 @@ std::vector<Checked> draw(Random &random, const CheckRequest &request, const Tar
     return cases;
   if (problem.out_height() < 1 || problem.out_width() < 1 || problem.flops() > kMostFlops)
     return cases;
-  for (const poly::PlacedGroup &placed : work_of(problem, request.direction).groups) {
+  for (const poly::PlacedGroup &placed : work_of(problem, request.direction, target).groups) {
     const auto all = schedule::core_schedules(placed.group.anchor, target, request.tf32);
     if (all.empty())
       continue;

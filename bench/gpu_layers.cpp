@@ -185,7 +185,8 @@ void time_layers(const Options &options, runtime::Device &device) {
     const ConvProblem problem = problem_of(layer, options);
     if (options.blocks && layer.channels % 32 != 0)
       continue;
-    jobs.push_back({problem, work_of(problem, direction_of(options.direction)), {}});
+    jobs.push_back(
+        {problem, work_of(problem, direction_of(options.direction), device.target()), {}});
     for (const std::string &way : options.ways)
       jobs.back().ways.push_back(make_way(jobs.back().work, way, device.target()));
   }

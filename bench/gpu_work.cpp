@@ -84,6 +84,14 @@ std::string blocked_text(const ConvProblem &p) {
       along("x", "s"), out, p.epilogue == Epilogue::Plain ? -128 : 0);
 }
 
+// Zeros, for what needs to know that there will be some.
+void give_data(program::Program &program) {
+  for (program::Tensor &tensor : program.tensors)
+    if (tensor.role == program::Role::Constant)
+      tensor.data = std::make_shared<const program::Bytes>(
+          static_cast<std::size_t>(program::elems(tensor.shape) * size_bytes(tensor.type)));
+}
+
 } // namespace
 
 double ConvProblem::flops() const {
@@ -109,7 +117,7 @@ std::string to_string(Direction direction) {
   return {};
 }
 
-Work work_of(const ConvProblem &problem, Direction direction) {
+Work work_of(const ConvProblem &problem, Direction direction, const Target &target) {
   const bool is_forward = direction == Direction::Forward;
   program::Program program = program::parse_program(
       problem.in_blocks ? blocked_text(problem) : program_text(problem, is_forward));
@@ -117,7 +125,9 @@ Work work_of(const ConvProblem &problem, Direction direction) {
     const std::size_t by = direction == Direction::InputGradient ? 0 : 1;
     program = program::gradient(program, {.by = {program.inputs[by]}});
   }
-  Work work{.stored = program::assign_storage(model::simplify(program))};
+  program = model::simplify(program);
+  give_data(program);
+  Work work{.stored = program::assign_storage(model::lay_out_for(program, target))};
   work.groups = poly::make_groups(work.stored);
   return work;
 }

@@ -10,6 +10,7 @@
 #include "poly/group.h"
 #include "program/storage.h"
 #include "target/dtype.h"
+#include "target/target.h"
 
 namespace tilefuse::bench {
 
@@ -42,12 +43,13 @@ struct ConvProblem {
 std::string to_text(const ConvProblem &problem);
 std::string to_string(Direction direction);
 
+// As a user of the compiler gets it: with what the target wants laid out otherwise first.
 struct Work {
   program::StoredProgram stored;
   std::vector<poly::PlacedGroup> groups; // in launch order
 };
 
 // Error{Type} for a gradient of integers.
-Work work_of(const ConvProblem &problem, Direction direction);
+Work work_of(const ConvProblem &problem, Direction direction, const Target &target);
 
 } // namespace tilefuse::bench

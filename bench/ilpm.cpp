@@ -55,10 +55,10 @@ struct Job {
 };
 
 std::vector<poly::Group> groups_of(const Layer &layer, const std::string &algorithm,
-                                   const tile::Library &ops) {
+                                   const tile::Library &ops, const Target &target) {
   if (!program::is_rewrite(algorithm))
     return {layer_group(layer, ops)};
-  const program::Program program = model::prepare(layer_program(layer, ops), algorithm);
+  const program::Program program = model::prepare(layer_program(layer, ops), algorithm, target);
   std::vector<poly::Group> groups;
   for (poly::PlacedGroup &placed : poly::make_groups(program::assign_storage(program)))
     if (program::rewritten_by(placed.origin) == algorithm)
@@ -103,7 +103,7 @@ void count(const Stage &stage, const Target &target, Spent &spent) {
 Job make_job(const Layer &layer, const std::string &algorithm, const tile::Library &ops,
              runtime::Device &device, bool simulate) {
   Job job{.algorithm = algorithm};
-  for (poly::Group &group : groups_of(layer, algorithm, ops)) {
+  for (poly::Group &group : groups_of(layer, algorithm, ops, device.target())) {
     auto stage = std::make_unique<Stage>();
     stage->group = std::move(group);
     stage->schedule = schedule_of(stage->group.anchor, algorithm, device.target());

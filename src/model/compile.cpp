@@ -18,6 +18,7 @@
 #include "model/split_groups.h"
 #include "nest/fold.h"
 #include "program/drop_dead.h"
+#include "program/first_layer.h"
 #include "program/rewrite.h"
 #include "schedule/algorithms.h"
 #include "search/groups.h"
@@ -182,12 +183,16 @@ program::Program simplify(const program::Program &program) {
   return program::drop_dead(nest::fold_constants(folded));
 }
 
+program::Program lay_out_for(const program::Program &program, const Target &target) {
+  return target.backend == "cuda" ? program::widen_first_layers(program).program : program;
+}
+
 program::Program prepare(const program::Program &program, const std::string &algorithm,
-                         std::vector<std::string> *refused) {
-  const program::Program simple = simplify(program);
-  if (!program::is_rewrite(algorithm))
-    return simple;
-  return program::drop_dead(nest::fold_constants(program::rewrite(simple, algorithm, refused)));
+                         const Target &target, std::vector<std::string> *refused) {
+  program::Program simple = simplify(program);
+  if (program::is_rewrite(algorithm))
+    simple = program::drop_dead(nest::fold_constants(program::rewrite(simple, algorithm, refused)));
+  return lay_out_for(simple, target);
 }
 
 std::string schedule_algorithm(const std::string &algorithm) {
@@ -205,7 +210,8 @@ Compiled compile(const program::Program &program, runtime::Device &device,
                  runtime::KernelCache &cache, const SessionOptions &options) {
   Compiled compiled;
   std::vector<std::string> refused;
-  compiled.stored = program::assign_storage(prepare(program, options.algorithm, &refused));
+  compiled.stored =
+      program::assign_storage(prepare(program, options.algorithm, device.target(), &refused));
   for (const std::string &reason : refused)
     if (options.warn)
       options.warn(reason);

@@ -36,10 +36,13 @@ std::unique_ptr<emit::Emitter> make_emitter(const Target &target);
 // All simplifications of the program level, in order.
 program::Program simplify(const program::Program &program);
 
-// The same, then the rewriting of program/rewrite.h where `algorithm` names one. `refused` gets a
-// line for each statement that it does not fit.
+// First layers as the target's matrix units want them (program/first_layer.h); others stay.
+program::Program lay_out_for(const program::Program &program, const Target &target);
+
+// Simplified, then the rewriting of program/rewrite.h where `algorithm` names one, then laid out
+// for the target. `refused` gets a line for each statement that the rewriting does not fit.
 program::Program prepare(const program::Program &program, const std::string &algorithm,
-                         std::vector<std::string> *refused = nullptr);
+                         const Target &target, std::vector<std::string> *refused = nullptr);
 // The algorithm that schedules are to follow: nothing where it is a rewriting.
 std::string schedule_algorithm(const std::string &algorithm);
 

@@ -182,7 +182,7 @@ private:
 TuneReport tune_model(const program::Program &program, runtime::Device &device,
                       runtime::KernelCache &cache, runtime::RecordStore &records,
                       const TuneOptions &options) {
-  program::StoredProgram stored = program::assign_storage(simplify(program));
+  program::StoredProgram stored = program::assign_storage(prepare(program, "", device.target()));
   const std::vector<poly::PlacedGroup> groups = split_groups(
       make_groups(stored, options.fusion, device.target()), stored, device.target(), {});
   const std::unique_ptr<emit::Emitter> emitter = make_emitter(device.target());

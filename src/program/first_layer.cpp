@@ -1,108 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program/first_layer.h"
 
-#include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
+#include <utility>
 
+#include "program/convolution.h"
 #include "program/drop_dead.h"
 
 namespace tilefuse::program {
 namespace {
 
 constexpr std::int64_t kChannels = 4;
-constexpr std::int64_t kRound = 4; // taps and pixels of a row are multiples of this
+constexpr std::int64_t kRound = 4;     // taps and pixels of a row are multiples of this
+constexpr std::int64_t kMostBytes = 2; // of an element
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::int64_t round_up(std::int64_t value) { return (value + kRound - 1) / kRound * kRound; }
 
-std::optional<std::int64_t> whole(const Rational &value) {
-  if (value.den() != 1)
-    return {};
-  return value.num();
-}
-
-// The index that the subscript is, or -1.
-int plain(const Affine &affine) {
-  int found = -1;
-  for (std::size_t i = 0; i < affine.coeff.size(); ++i) {
-    if (affine.coeff[i].is_zero())
-      continue;
-    if (found >= 0 || affine.coeff[i] != Rational(1))
-      return -1;
-    found = static_cast<int>(i);
-  }
-  return affine.constant.is_zero() ? found : -1;
-}
-
-// step * output + dilation * tap - before
-struct Window {
-  std::int64_t step = 1;
-  std::int64_t dilation = 1;
-  std::int64_t before = 0;
-};
-
-std::optional<Window> window_of(const Affine &affine, int output, int tap) {
-  for (std::size_t i = 0; i < affine.coeff.size(); ++i)
-    if (!affine.coeff[i].is_zero() && i != at(output) && i != at(tap))
-      return {};
-  const auto step = whole(affine.coeff[at(output)]);
-  const auto dilation = whole(affine.coeff[at(tap)]);
-  const auto constant = whole(affine.constant);
-  if (!step || !dilation || !constant || *step < 1 || *dilation < 1 || *constant > 0)
-    return {};
-  return Window{*step, *dilation, -*constant};
-}
-
-struct Conv {
-  TensorId data{};
-  TensorId filter{};
-  Window rows;
-  Window columns;
-};
-
-// All subscripts are indices by themselves; their numbers.
-std::optional<std::array<int, 4>> four_plain(const std::vector<Affine> &subscripts) {
-  std::array<int, 4> indices{};
-  if (subscripts.size() != 4)
-    return {};
-  for (std::size_t d = 0; d < 4; ++d) {
-    indices[d] = plain(subscripts[d]);
-    if (indices[d] < 0 || std::count(indices.begin(), indices.begin() + d, indices[d]) > 0)
-      return {};
-  }
-  return indices;
-}
-
-std::optional<Conv> as_conv(const Program &program, const Contraction &body) {
-  if (body.agg != Agg::Sum || body.comb != Comb::Mul || body.init || !body.constraints.empty() ||
-      body.indices.size() != 7)
-    return {};
-  const Access &data = body.in[0];
-  const Access &filter = body.in[1];
-  const auto out = four_plain(body.out);           // n m y x
-  const auto taps = four_plain(filter.subscripts); // m c r s
-  if (!out || !taps || (*taps)[0] != (*out)[1] || data.subscripts.size() != 4 ||
-      program[filter.tensor].role != Role::Constant || !program[filter.tensor].data)
-    return {};
-  const auto rows = window_of(data.subscripts[2], (*out)[2], (*taps)[2]);
-  const auto columns = window_of(data.subscripts[3], (*out)[3], (*taps)[3]);
-  if (plain(data.subscripts[0]) != (*out)[0] || plain(data.subscripts[1]) != (*taps)[1] || !rows ||
-      !columns || columns->dilation != 1)
-    return {};
-  return Conv{data.tensor, filter.tensor, *rows, *columns};
+// Sums of terms, of a contraction with so many indices.
+Affine sum_of(std::size_t indices, const std::vector<std::pair<std::size_t, std::int64_t>> &terms,
+              std::int64_t constant = 0) {
+  Affine affine{std::vector<Rational>(indices), constant};
+  for (const auto &[i, coeff] : terms)
+    affine.coeff[i] = coeff;
+  return affine;
 }
 
 class Widening {
 public:
-  Widening(const Program &program, std::int64_t bytes) : result_{program, 0}, bytes_(bytes) {}
+  explicit Widening(const Program &program) : result_{program, 0} {}
 
   WidenedFirstLayers run() {
     std::vector<Statement> before = std::move(result_.program.statements);
     for (Statement &statement : before) {
-      note_cast(statement);
+      note_map(statement);
       rewrite(statement);
       statements_.push_back(std::move(statement));
     }
@@ -117,7 +50,7 @@ private:
   const Tensor &tensor(TensorId id) const { return result_.program[id]; }
 
   // Plain conversions of a tensor are done by the statement that stores the pixels.
-  void note_cast(const Statement &statement) {
+  void note_map(const Statement &statement) {
     const auto *map = std::get_if<Map>(&statement.body);
     if (map != nullptr && map->expr.kind == Expr::Kind::Cast &&
         map->expr.args[0].kind == Expr::Kind::Operand &&
@@ -129,103 +62,165 @@ private:
     auto *body = std::get_if<Contraction>(&statement.body);
     if (body == nullptr)
       return;
-    const std::optional<Conv> conv = as_conv(result_.program, *body);
+    const std::optional<Convolution> conv = as_convolution(*body);
     if (!conv || !is_worth_it(*conv))
       return;
     ++result_.layers;
-    *body = widened(*conv, statement);
+    *body = widened(*conv, *body, statement);
   }
 
-  bool is_worth_it(const Conv &conv) const {
+  bool is_worth_it(const Convolution &conv) const {
+    const Tensor &filter = tensor(conv.filter);
     const DType type = tensor(conv.data).type;
-    return tensor(conv.data).shape[1] <= kChannels && type == tensor(conv.filter).type &&
-           is_float(type) && size_bytes(type) == bytes_;
+    return tensor(conv.data).shape[conv.channel_in_data] <= kChannels && type == filter.type &&
+           (is_float(type) || type == DType::I8) && size_bytes(type) <= kMostBytes &&
+           conv.spatial.back().window.dilation == 1 && filter.role == Role::Constant && filter.data;
   }
 
-  Contraction widened(const Conv &conv, const Statement &statement) {
-    const Shape out = tensor(statement.out).shape;
-    const Shape filter = tensor(conv.filter).shape;
-    const std::int64_t taps = round_up(filter[3]);
-    const std::int64_t rows =
-        conv.rows.step * (out[2] - 1) + conv.rows.dilation * (filter[2] - 1) + 1;
-    const std::int64_t columns = round_up(conv.columns.step * (out[3] - 1) + taps);
-    const TensorId runs = store_pixels(conv, rows, columns, statement.origin);
-    const TensorId weights = store_filter(conv.filter, taps);
-    enum { N, M, Y, X, R, K, kCount };
-    const auto index = [](std::vector<std::pair<int, std::int64_t>> terms) {
-      Affine affine{std::vector<Rational>(kCount), 0};
-      for (const auto &[i, coeff] : terms)
-        affine.coeff[at(i)] = coeff;
-      return affine;
+  // Of the result's indices in their order, the taps of all but the last spatial dimension, and
+  // the run.
+  Contraction widened(const Convolution &conv, const Contraction &body,
+                      const Statement &statement) {
+    Contraction wide;
+    wide.comb = Comb::Mul;
+    std::vector<std::size_t> place(body.indices.size());
+    const auto keep = [&](int index) {
+      place[at(index)] = wide.indices.size();
+      wide.indices.push_back(body.indices[at(index)]);
     };
-    Contraction body;
-    body.comb = Comb::Mul;
-    body.indices = {"n", "m", "y", "x", "r", "k"};
-    body.out = {index({{N, 1}}), index({{M, 1}}), index({{Y, 1}}), index({{X, 1}})};
-    body.in = {{runs,
-                {index({{N, 1}}), index({{Y, conv.rows.step}, {R, conv.rows.dilation}}),
-                 index({{X, kChannels * conv.columns.step}, {K, 1}})}},
-               {weights, {index({{M, 1}}), index({{R, 1}}), index({{K, 1}})}}};
-    return body;
+    for (std::size_t i = 0; i < body.indices.size(); ++i)
+      if (static_cast<int>(i) != conv.channel && !is_tap(conv, static_cast<int>(i)))
+        keep(static_cast<int>(i));
+    for (std::size_t k = 0; k + 1 < conv.spatial.size(); ++k)
+      keep(conv.spatial[k].tap);
+    wide.indices.push_back("run");
+    const std::size_t count = wide.indices.size();
+    for (const Affine &subscript : body.out)
+      for (std::size_t i = 0; i < subscript.coeff.size(); ++i)
+        if (!subscript.coeff[i].is_zero())
+          wide.out.push_back(sum_of(count, {{place[i], 1}}));
+    Access data{store_pixels(conv, statement), {}}, filter{store_filter(conv), {}};
+    data.subscripts.push_back(sum_of(count, {{place[at(conv.image)], 1}}));
+    filter.subscripts.push_back(sum_of(count, {{place[at(conv.feature)], 1}}));
+    for (std::size_t k = 0; k + 1 < conv.spatial.size(); ++k) {
+      const Spatial &rows = conv.spatial[k];
+      data.subscripts.push_back(sum_of(count, {{place[at(rows.output)], rows.window.step},
+                                               {place[at(rows.tap)], rows.window.dilation}}));
+      filter.subscripts.push_back(sum_of(count, {{place[at(rows.tap)], 1}}));
+    }
+    const Spatial &columns = conv.spatial.back();
+    data.subscripts.push_back(sum_of(
+        count, {{place[at(columns.output)], kChannels * columns.window.step}, {count - 1, 1}}));
+    filter.subscripts.push_back(sum_of(count, {{count - 1, 1}}));
+    wide.in = {std::move(data), std::move(filter)};
+    return wide;
   }
 
-  // [n, row, column * 4 + channel], with the padding.
-  TensorId store_pixels(const Conv &conv, std::int64_t rows, std::int64_t columns,
-                        const std::string &origin) {
+  static bool is_tap(const Convolution &conv, int index) {
+    for (const Spatial &spatial : conv.spatial)
+      if (spatial.tap == index)
+        return true;
+    return false;
+  }
+
+  // Taps of a spatial dimension; those of the last are rounded up.
+  std::int64_t taps_of(const Convolution &conv, std::size_t k) const {
+    const std::int64_t taps = tensor(conv.filter).shape[conv.spatial[k].in_filter];
+    return k + 1 == conv.spatial.size() ? round_up(taps) : taps;
+  }
+
+  // [n, row…, column * 4 + channel], with the padding.
+  TensorId store_pixels(const Convolution &conv, const Statement &statement) {
     const Tensor from = tensor(conv.data);
+    const Shape out = result_extents(conv, statement);
+    const std::size_t rank = from.shape.size();
     const auto cast = casts_.find(conv.data);
-    const auto shifted = [](int i, std::int64_t constant) {
-      Affine affine{std::vector<Rational>(4), constant};
-      affine.coeff[at(i)] = 1;
-      return affine;
-    };
     Contraction body;
     body.agg = Agg::Assign;
-    body.indices = {"n", "c", "y", "x"};
-    body.in = {{cast == casts_.end() ? conv.data : cast->second,
-                {shifted(0, 0), shifted(1, 0), shifted(2, 0), shifted(3, 0)}}};
-    body.out = {shifted(0, 0), shifted(2, conv.rows.before), shifted(3, conv.columns.before),
-                shifted(1, 0)};
-    const TensorId pixels = result_.program.add(
-        {.name = from.name, .type = from.type, .shape = {from.shape[0], rows, columns, kChannels}});
-    statements_.push_back({pixels, std::move(body), origin + " pixels"});
+    Access read{cast == casts_.end() ? conv.data : cast->second, {}};
+    for (std::size_t d = 0; d < rank; ++d) {
+      body.indices.push_back("d" + std::to_string(d));
+      read.subscripts.push_back(sum_of(rank, {{d, 1}}));
+    }
+    body.in = {std::move(read)};
+    Shape shape = {from.shape[conv.image_in_data]};
+    body.out = {sum_of(rank, {{conv.image_in_data, 1}})};
+    for (std::size_t k = 0; k < conv.spatial.size(); ++k) {
+      const Spatial &spatial = conv.spatial[k];
+      const std::int64_t reach =
+          spatial.window.step * (out[k] - 1) + spatial.window.dilation * (taps_of(conv, k) - 1) + 1;
+      shape.push_back(k + 1 == conv.spatial.size() ? round_up(reach) : reach);
+      body.out.push_back(sum_of(rank, {{spatial.in_data, 1}}, spatial.window.before));
+    }
+    shape.push_back(kChannels);
+    body.out.push_back(sum_of(rank, {{conv.channel_in_data, 1}}));
+    return add_runs(from, std::move(shape), std::move(body), statement.origin + " pixels");
+  }
+
+  // The stored pixels, with the channels of a row's pixels as one dimension.
+  TensorId add_runs(const Tensor &from, Shape shape, Contraction body, const std::string &origin) {
+    const TensorId pixels =
+        result_.program.add({.name = from.name, .type = from.type, .shape = shape});
+    statements_.push_back({pixels, std::move(body), origin});
+    shape.pop_back();
+    shape.back() *= kChannels;
     const TensorId runs =
-        result_.program.add({.name = from.name,
-                             .type = from.type,
-                             .shape = {from.shape[0], rows, columns * kChannels}});
-    statements_.push_back({runs, View{pixels}, origin + " pixels"});
+        result_.program.add({.name = from.name, .type = from.type, .shape = std::move(shape)});
+    statements_.push_back({runs, View{pixels}, origin});
     return runs;
   }
 
-  // [m, row, column * 4 + channel]
-  TensorId store_filter(TensorId id, std::int64_t taps) {
-    Tensor filter = tensor(id);
-    const Shape from = filter.shape;
-    const std::int64_t run = taps * kChannels;
-    Bytes bytes(static_cast<std::size_t>(from[0] * from[2] * run * size_bytes(filter.type)));
-    std::int64_t element = 0;
-    for (std::int64_t m = 0; m < from[0]; ++m)
-      for (std::int64_t c = 0; c < from[1]; ++c)
-        for (std::int64_t r = 0; r < from[2]; ++r)
-          for (std::int64_t s = 0; s < from[3]; ++s)
-            store_element(bytes.data(), filter.type, (m * from[2] + r) * run + s * kChannels + c,
-                          load_element(filter.data->data(), filter.type, element++));
-    filter.shape = {from[0], from[2], run};
+  // Of the result along each spatial dimension.
+  Shape result_extents(const Convolution &conv, const Statement &statement) const {
+    const auto &body = std::get<Contraction>(statement.body);
+    Shape extents;
+    for (const Spatial &spatial : conv.spatial)
+      for (std::size_t d = 0; d < body.out.size(); ++d)
+        if (!body.out[d].coeff[at(spatial.output)].is_zero())
+          extents.push_back(tensor(statement.out).shape[d]);
+    return extents;
+  }
+
+  // [m, row…, column * 4 + channel]
+  TensorId store_filter(const Convolution &conv) {
+    Tensor filter = tensor(conv.filter);
+    const Shape from = filter.shape, strides = row_major(from);
+    Shape counts = {from[conv.feature_in_filter]}, steps = {strides[conv.feature_in_filter]};
+    for (const Spatial &spatial : conv.spatial) {
+      counts.push_back(from[spatial.in_filter]);
+      steps.push_back(strides[spatial.in_filter]);
+    }
+    counts.push_back(from[conv.channel_in_filter]);
+    steps.push_back(strides[conv.channel_in_filter]);
+    Shape shape = counts;
+    shape.back() = kChannels;
+    shape[shape.size() - 2] = taps_of(conv, conv.spatial.size() - 1);
+    const Shape places = row_major(shape);
+    Bytes bytes(static_cast<std::size_t>(elems(shape) * size_bytes(filter.type)));
+    for (std::int64_t i = 0; i < elems(counts); ++i) {
+      std::int64_t rest = i, read = 0, write = 0;
+      for (std::size_t d = counts.size(); d-- > 0; rest /= counts[d]) {
+        read += rest % counts[d] * steps[d];
+        write += rest % counts[d] * places[d];
+      }
+      store_element(bytes.data(), filter.type, write,
+                    load_element(filter.data->data(), filter.type, read));
+    }
+    shape.pop_back();
+    shape.back() *= kChannels;
+    filter.shape = std::move(shape);
     filter.data = std::make_shared<const Bytes>(std::move(bytes));
     filter.data_hash.clear();
     return result_.program.add(std::move(filter));
   }
 
   WidenedFirstLayers result_;
-  std::int64_t bytes_;
   std::vector<Statement> statements_;
   std::map<TensorId, TensorId> casts_; // a converted tensor → what it was converted from
 };
 
 } // namespace
 
-WidenedFirstLayers widen_first_layers(const Program &program, std::int64_t bytes) {
-  return Widening(program, bytes).run();
-}
+WidenedFirstLayers widen_first_layers(const Program &program) { return Widening(program).run(); }
 
 } // namespace tilefuse::program

@@ -2,14 +2,16 @@
 // Convolutions of at most four channels, such as a network's first layer, for units that want long
 // runs of memory: pixels are stored with four channels side by side and their padding around them,
 // so that the taps of a row are one run, which is summed over as one index. Filters are stored to
-// match, with zeros where there is no channel or tap.
+// match, with zeros where there is no channel or tap. Of one to three spatial dimensions, whatever
+// the order in which data, filter and result lie.
 //
 //   %2 : f16[1, 64, 112, 112] = sum[n, m, y, x, c, r, s](%0[n, c, 2*y + r - 3, 2*x + s - 3]
 //        * %1[m, c, r, s]) -> [n, m, y, x]
 // becomes
-//   %4 : f16[1, 229, 232, 4] = assign[n, c, y, x](%0[n, c, y, x]) -> [n, y + 3, x + 3, c]
+//   %4 : f16[1, 229, 232, 4] = assign[d0, d1, d2, d3](%0[d0, d1, d2, d3])
+//        -> [d0, d2 + 3, d3 + 3, d1]
 //   %5 : f16[1, 229, 928] = view(%4)
-//   %2 : … = sum[n, m, y, x, r, k](%5[n, 2*y + r, 8*x + k] * %6[m, r, k]) -> [n, m, y, x]
+//   %2 : … = sum[n, m, y, x, r, run](%5[n, 2*y + r, 8*x + run] * %6[m, r, run]) -> [n, m, y, x]
 #pragma once
 
 #include "program/program.h"
@@ -21,7 +23,8 @@ struct WidenedFirstLayers {
   int layers = 0; // that were rewritten
 };
 
-// Of two-dimensional convolutions with constant filters whose elements have `bytes` bytes.
-WidenedFirstLayers widen_first_layers(const Program &program, std::int64_t bytes);
+// Of convolutions with constant filters, of i8 or of floats of 2 bytes, whose taps along the last
+// spatial dimension of the data are neighbours.
+WidenedFirstLayers widen_first_layers(const Program &program);
 
 } // namespace tilefuse::program

@@ -65,7 +65,9 @@ class DataMapper {
 public:
   DataMapper(const Nest &nest, const Schedule &schedule)
       : nest_(nest), roles_(core_roles(nest, schedule)), rows_(core_tile(nest, schedule).rows),
-        data_(nest.inputs[at(roles_.data)]) {}
+        data_(nest.inputs[at(roles_.data)]) {
+    part_runs();
+  }
 
   DataMap run() {
     if (lies_as_matrix()) {
@@ -85,6 +87,7 @@ private:
   }
   bool lies_as_matrix() const;
   void matrix();
+  void part_runs();
   bool sort(std::vector<Side> &sides);
   bool place(const nest::Dim &dim, std::vector<Side> &sides);
   bool is_batch(const Side &side) const;
@@ -95,9 +98,31 @@ private:
   const Nest &nest_;
   const CoreRoles roles_;
   const std::int64_t rows_;
-  const nest::Operand &data_;
+  nest::Operand data_;
   DataMap map_;
 };
+
+// Runs of the depth that start at every so many elements of one dimension, as rows of taps do: a
+// dimension of runs, which overlap, and one of a run's elements.
+void DataMapper::part_runs() {
+  const auto count = data_.dims.size();
+  for (std::size_t d = 0; d < count; ++d) {
+    nest::Dim run = data_.dims[d];
+    if (run.at.coeff[at(roles_.depth())] == 0 || run.guarded || moves(run, roles_.walked, nest_))
+      continue;
+    for (int pixel : roles_.pixels) {
+      const std::int64_t apart = std::exchange(data_.dims[d].at.coeff[at(pixel)], 0);
+      if (apart == 0)
+        continue;
+      run.at = {.coeff = std::vector<std::int64_t>(nest_.indices.size(), 0)};
+      run.at.coeff[at(pixel)] = 1;
+      run.size = extent(nest_, pixel);
+      run.stride = apart * data_.dims[d].stride;
+      data_.dims.push_back(run);
+    }
+    data_.offset += std::exchange(data_.dims[d].at.constant, 0) * data_.dims[d].stride;
+  }
+}
 
 bool DataMapper::lies_as_matrix() const {
   const nest::Linear flat = nest::flat(data_, nest_.indices.size());

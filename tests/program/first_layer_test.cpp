@@ -35,23 +35,50 @@ constexpr const char *kConvs[] = {
   const %1 "w" : f16[3, 4, 2, 1]
   %2 "y" : f16[1, 3, 3, 3] = sum[n, m, y, x, c, r, s](%0[n, c, 3*y + r, 3*x + s] * %1[m, c, r, s]) -> [n, m, y, x]
   output %2
+})",
+    // channels last
+    R"(program "p" {
+  input %0 "x" : f16[2, 9, 12, 3]
+  const %1 "w" : f16[4, 3, 5, 3]
+  %2 "y" : f16[2, 4, 6, 4] = sum[n, y, x, m, r, s, c](%0[n, 2*y + r - 1, 2*x + s - 2, c] * %1[m, r, s, c]) -> [n, y, x, m]
+  output %2
+})",
+    // of integers, the filter's channels slowest
+    R"(program "p" {
+  input %0 "x" : i8[1, 6, 6, 2]
+  const %1 "w" : i8[2, 3, 3, 5]
+  %2 "y" : i32[1, 5, 6, 6] = sum[n, m, y, x, c, r, s](%0[n, y + r - 1, x + s - 1, c] * %1[c, r, s, m]) -> [n, m, y, x]
+  output %2
+})",
+    // one and three dimensions
+    R"(program "p" {
+  input %0 "x" : f16[2, 1, 40]
+  const %1 "w" : f16[3, 1, 9]
+  %2 "y" : f16[2, 3, 10] = sum[n, m, x, c, s](%0[n, c, 4*x + s - 4] * %1[m, c, s]) -> [n, m, x]
+  output %2
+})",
+    R"(program "p" {
+  input %0 "x" : f16[1, 3, 4, 5, 6]
+  const %1 "w" : f16[2, 3, 3, 3, 3]
+  %2 "y" : f16[1, 2, 4, 3, 3] = sum[n, m, z, y, x, c, q, r, s](%0[n, c, z + q - 1, 2*y + r - 1, 2*x + s - 1] * %1[m, c, q, r, s]) -> [n, m, z, y, x]
+  output %2
 })"};
 
 TEST(FirstLayer, GivesTheSameValues) {
   for (const char *text : kConvs) {
     const Program before = testing::program_of(text);
-    const WidenedFirstLayers after = widen_first_layers(before, 2);
+    const WidenedFirstLayers after = widen_first_layers(before);
     EXPECT_EQ(after.layers, 1);
     EXPECT_EQ(testing::run(after.program), testing::run(before)) << to_text(after.program);
   }
 }
 
 TEST(FirstLayer, ReadsRunsOfFourChannels) {
-  WidenedFirstLayers after = widen_first_layers(testing::program_of(kConvs[0]), 2);
+  WidenedFirstLayers after = widen_first_layers(testing::program_of(kConvs[0]));
   const auto &body = std::get<Contraction>(statement_of(after.program, "y").body);
   EXPECT_EQ(after.program[body.in[0].tensor].shape, (Shape{2, 17, 20 * 4}));
   EXPECT_EQ(after.program[body.in[1].tensor].shape, (Shape{5, 7, 8 * 4}));
-  EXPECT_EQ(to_text(body.in[0].subscripts[2], body.indices), "8*x + k");
+  EXPECT_EQ(to_text(body.in[0].subscripts[2], body.indices), "8*x + run");
 }
 
 // The conversion to f16 is part of storing the pixels.
@@ -63,25 +90,25 @@ TEST(FirstLayer, ReadsWhatAConversionReads) {
   %3 "y" : f16[1, 2, 5, 5] = sum[n, m, y, x, c, r, s](%2[n, c, y + r - 1, x + s - 1] * %1[m, c, r, s]) -> [n, m, y, x]
   output %3
 })");
-  const WidenedFirstLayers after = widen_first_layers(before, 2);
+  const WidenedFirstLayers after = widen_first_layers(before);
   EXPECT_EQ(after.program.statements.size(), 3U) << to_text(after.program);
   EXPECT_EQ(reads(after.program.statements[0]), after.program.inputs);
   EXPECT_EQ(testing::run(after.program), testing::run(before));
 }
 
 TEST(FirstLayer, LeavesOthersAlone) {
-  const auto layers = [](std::string text, std::int64_t bytes) {
-    return widen_first_layers(testing::program_of(text), bytes).layers;
+  const auto layers = [](const std::string &text) {
+    return widen_first_layers(testing::program_of(text)).layers;
   };
-  EXPECT_EQ(layers(kConvs[0], 4), 0); // elements of another size
   const auto with = [](std::string text, const std::string &from, const std::string &to) {
     for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + 1))
       text.replace(at, from.size(), to);
     return text;
   };
-  EXPECT_EQ(layers(with(kConvs[0], ", 3, ", ", 5, "), 2), 0); // more channels
-  EXPECT_EQ(layers(with(kConvs[0], "const", "input"), 2), 0); // a filter that is not known
-  EXPECT_EQ(layers(with(kConvs[0], "2*x + s", "2*x + 2*s"), 2), 0);
+  EXPECT_EQ(layers(with(kConvs[0], "f16", "f32")), 0);     // larger elements
+  EXPECT_EQ(layers(with(kConvs[0], ", 3, ", ", 5, ")), 0); // more channels
+  EXPECT_EQ(layers(with(kConvs[0], "const", "input")), 0); // a filter that is not known
+  EXPECT_EQ(layers(with(kConvs[0], "2*x + s", "2*x + 2*s")), 0);
 }
 
 } // namespace

@@ -69,12 +69,13 @@ program::Program read_program(const LevelFile &in) {
   return differentiate(program, in.gradient);
 }
 
-std::vector<poly::Group> read_groups(const LevelFile &in, const std::string &algorithm) {
+std::vector<poly::Group> read_groups(const LevelFile &in, const std::string &algorithm,
+                                     const Target &target) {
   if (in.level == "group")
     return {poly::parse_group(read_file(in.file), in.file)};
   program::Program program = read_program(in);
   if (in.level != "simplified")
-    program = model::prepare(program, algorithm);
+    program = model::prepare(program, algorithm, target);
   std::vector<poly::Group> groups;
   for (poly::PlacedGroup &placed : poly::make_groups(program::assign_storage(program)))
     groups.push_back(std::move(placed.group));
@@ -88,7 +89,7 @@ std::vector<poly::Group> read_kernels(const LevelFile &in, const ScheduleChoice 
                                                             : choice.split,
                                        model::schedule_algorithm(choice.algorithm)};
   std::vector<poly::Group> kernels;
-  for (const poly::Group &group : read_groups(in, choice.algorithm))
+  for (const poly::Group &group : read_groups(in, choice.algorithm, target))
     for (poly::Group &part : model::split_group(group, target, options))
       kernels.push_back(std::move(part));
   return kernels;

@@ -27,7 +27,8 @@ struct LevelFile {
 // reader.
 program::Program read_program(const LevelFile &in);
 // In launch order; of every level up to `group`, rewritten where `algorithm` names a rewriting.
-std::vector<poly::Group> read_groups(const LevelFile &in, const std::string &algorithm);
+std::vector<poly::Group> read_groups(const LevelFile &in, const std::string &algorithm,
+                                     const Target &target);
 
 // Where a schedule comes from: a file, a named algorithm, or the model where neither is given.
 struct ScheduleChoice {

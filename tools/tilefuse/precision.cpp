@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "model/compile.h"
-#include "program/first_layer.h"
 
 namespace tilefuse::tool {
 namespace {
@@ -53,15 +52,7 @@ AppliedPrecision apply_precision(const program::Program &program, const std::str
   program::Precision stored = program::with_precision(model::simplify(program), type);
   const std::string summary = program::summary(stored);
   const std::string text = program::to_text(stored);
-  if (target.backend != "cuda")
-    return {std::move(stored.program), false, summary, text};
-  program::WidenedFirstLayers wide = program::widen_first_layers(stored.program, size_bytes(type));
-  const std::string layers =
-      wide.layers == 0 ? ""
-                       : fmt::format("layout   {} layers of at most four channels read rows of "
-                                     "taps, from pixels of four channels\n",
-                                     wide.layers);
-  return {std::move(wide.program), false, summary + layers, text + layers};
+  return {std::move(stored.program), false, summary, text};
 }
 
 } // namespace tilefuse::tool

@@ -140,7 +140,7 @@ std::string explain(const Arguments &args) {
     precision = std::move(applied.text);
   }
   if (args.cost == "model")
-    program = model::simplify(program);
+    program = model::prepare(program, "", target_of(args, on));
   else if (is_model(args.file))
     program = nest::fold_constants(program);
   const report::Explanation explanation = args.cost == "plaidml"

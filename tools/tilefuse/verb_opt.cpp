@@ -77,7 +77,8 @@ std::string convert(const Arguments &args) {
   if (from <= rank("simplified") && to <= rank("simplified")) {
     const program::Program program = read_program(args.in);
     program::verify(program);
-    return program::to_text(args.to == "simplified" ? model::prepare(program, args.choice.algorithm)
+    return program::to_text(args.to == "simplified" ? model::prepare(program, args.choice.algorithm,
+                                                                     find_target(args.target))
                                                     : program);
   }
   const Target target = find_target(args.target);
@@ -85,7 +86,7 @@ std::string convert(const Arguments &args) {
   int number = 0;
   const bool is_split = args.to != "group" || !args.choice.split.empty();
   for (const poly::Group &group : is_split ? read_kernels(args.in, args.choice, target)
-                                           : read_groups(args.in, args.choice.algorithm)) {
+                                           : read_groups(args.in, args.choice.algorithm, target)) {
     const bool wanted = args.only < 0 || args.only == number;
     ++number;
     if (!wanted)
