@@ -21,6 +21,7 @@
 #include "schedule/core.h"
 #include "schedule/core_forms.h"
 #include "schedule/staging.h"
+#include "schedule/wgmma_forms.h"
 #include "search/pick.h"
 
 namespace tilefuse::bench {
@@ -33,13 +34,23 @@ constexpr std::int64_t kSampledOutputs = 300;
 constexpr std::int64_t kPeriod = 1048573; // elements after which random values repeat
 constexpr std::string_view kPicked = "picked";
 constexpr std::string_view kWhole = "whole";
-constexpr std::string_view kRanked = "core#";
+constexpr char kRanked = '#';
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-Schedule ranked_core(const nest::Nest &nest, const Target &target, std::size_t place) {
+// Schedules of a family of matrix instructions, "core", "wgmma" or "tf32", the fastest predicted
+// first.
+Schedule ranked(const nest::Nest &nest, const Target &target, std::string_view family,
+                std::size_t place) {
+  const bool tf32 = family == "tf32";
+  std::vector<Schedule> all;
+  if (family != "wgmma")
+    all = schedule::core_schedules(nest, target, tf32);
+  if (family != "core")
+    for (Schedule &schedule : schedule::wgmma_schedules(nest, target, tf32))
+      all.push_back(std::move(schedule));
   std::vector<std::pair<double, Schedule>> ranked;
-  for (Schedule &schedule : schedule::core_schedules(nest, target, false))
+  for (Schedule &schedule : all)
     ranked.emplace_back(cost::predict(nest, schedule, target).seconds, std::move(schedule));
   std::stable_sort(ranked.begin(), ranked.end(),
                    [](const auto &a, const auto &b) { return a.first < b.first; });
@@ -48,12 +59,16 @@ Schedule ranked_core(const nest::Nest &nest, const Target &target, std::size_t p
   return ranked[place - 1].second;
 }
 
+// The part of a way's name behind its split.
+std::string schedule_name(const std::string &name) { return name.substr(name.find('/') + 1); }
+
 // Error{Unsupported} where the algorithm does not fit.
 Schedule schedule_of(const nest::Nest &nest, const std::string &name, const Target &target) {
-  if (name == kPicked || name == kWhole || nest.inputs.empty())
+  if (name == kPicked || name == kWhole || nest.inputs.size() < 2)
     return search::pick(nest, target);
-  if (name.starts_with(kRanked))
-    return ranked_core(nest, target, std::stoul(name.substr(kRanked.size())));
+  if (const std::size_t mark = name.find(kRanked); mark != std::string::npos)
+    return ranked(nest, target, std::string_view(name).substr(0, mark),
+                  std::stoul(name.substr(mark + 1)));
   schedule::NamedSchedule named = schedule::named_schedule(name, nest, target);
   if (!named.schedule)
     throw Error(ErrorCode::Unsupported, named.refusal);
@@ -114,12 +129,15 @@ std::vector<runtime::Launchable *> Way::launches() const {
 
 Way make_way(Work &work, const std::string &name, const Target &target) {
   Way way{.name = name, .groups = work.groups};
-  if (name == kPicked)
-    way.groups = model::split_groups(work.groups, work.stored, target, {});
   const std::unique_ptr<emit::Emitter> emitter = emit::make_emitter(target, nullptr);
   try {
+    if (const std::size_t mark = name.find('/'); mark != std::string::npos)
+      way.groups =
+          model::split_groups(work.groups, work.stored, target, {.split = name.substr(0, mark)});
+    else if (name == kPicked)
+      way.groups = model::split_groups(work.groups, work.stored, target, {});
     for (const poly::PlacedGroup &placed : way.groups) {
-      way.schedules.push_back(schedule_of(placed.group.anchor, name, target));
+      way.schedules.push_back(schedule_of(placed.group.anchor, schedule_name(name), target));
       way.packages.push_back(
           emitter->emit(lower::lower(placed.group, way.schedules.back(), target), target));
     }
