@@ -35,6 +35,10 @@ class RefusalTest(ToolTest):
 
 
 class BadInput(RefusalTest):
+    def test_int8_without_calibration(self):
+        self.refuse("bench", MODEL, "--precision", "int8", says=["needs inputs to calibrate with", "--calibrate FILE"])
+        self.refuse("tune", MODEL, "--precision", "int8", says=["needs inputs to calibrate with"])
+
     def test_not_an_image(self):
         for number, data in enumerate((b"", b"hello", b"\xff\xd8\xff\xe0 and no more", IMAGE.read_bytes()[:300])):
             path = self.file(f"{number}.png", data)

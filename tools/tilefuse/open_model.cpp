@@ -20,6 +20,14 @@
 namespace tilefuse::tool {
 namespace {
 
+model::Accuracy accuracy_of(model::Session &session, const model::Runs &inputs,
+                            const model::Runs &f32) {
+  model::Runs got;
+  for (const std::vector<program::HostTensor> &run : inputs)
+    got.push_back(session.run(run));
+  return model::accuracy(got, f32);
+}
+
 OpenedModel open_on(const program::Program &program, const ModelOptions &options,
                     const std::string &selector, std::string choice) {
   OpenedModel opened;
@@ -27,8 +35,11 @@ OpenedModel open_on(const program::Program &program, const ModelOptions &options
   opened.device = open_device(selector, options.threads);
   opened.cache = open_cache(options);
   opened.records = open_records(options, runtime::RecordStore::Mode::Existing);
+  model::Runs f32;
   const AppliedPrecision applied =
-      apply_precision(program, options.precision, opened.device->target());
+      options.precision == "int8"
+          ? apply_int8(program, options.calibration, *opened.device, *opened.cache, f32)
+          : apply_precision(program, options.precision, opened.device->target());
   opened.precision = applied.summary;
   Progress progress("compiling");
   const model::SessionOptions session{
@@ -42,6 +53,8 @@ OpenedModel open_on(const program::Program &program, const ModelOptions &options
       .warn = warn};
   opened.session =
       std::make_unique<model::Session>(applied.program, *opened.device, *opened.cache, session);
+  if (!f32.empty())
+    opened.precision += to_text(accuracy_of(*opened.session, options.calibration.runs, f32));
   return opened;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "model/model.h"
+#include "precision.h"
 #include "program/program.h"
 #include "runtime/device.h"
 #include "runtime/kernel_cache.h"
@@ -32,7 +33,8 @@ struct ModelOptions {
   bool no_records = false;
   std::string dump;
   std::string algorithm;
-  std::string precision;      // empty: as the model says
+  std::string precision; // empty: as the model says
+  CalibrationInputs calibration;
   std::string split = "auto"; // of reductions
   model::FusionSettings fusion;
   std::optional<std::int64_t> batch;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "model/compile.h"
+#include "program/quantize.h"
 
 namespace tilefuse::tool {
 namespace {
@@ -27,8 +28,8 @@ AppliedPrecision allow_tf32(const program::Program &program, const Target &targe
 
 void add_precision_option(CLI::App &verb, std::string &precision) {
   verb.add_option("--precision", precision,
-                  "Store an f32 model in f16 or bf16, or allow products in tf32 (CUDA); as the "
-                  "model says when not given")
+                  "Store an f32 model in f16 or bf16, allow products in tf32 (CUDA), or compute "
+                  "them in int8; as the model says when not given")
       ->check(CLI::IsMember({"f16", "bf16", "tf32", "int8"}))
       ->type_name("TYPE");
 }
@@ -39,9 +40,8 @@ AppliedPrecision apply_precision(const program::Program &program, const std::str
     return {program, false, "", ""};
   if (precision == "int8")
     throw Error(ErrorCode::Unsupported,
-                "--precision int8 needs scales from calibration, which is not there", {},
-                {"models that are quantised already (QDQ, QLinearConv) run without it",
-                 "f16 and bf16 need no calibration"});
+                "--precision int8 needs inputs to calibrate with, which this verb does not take",
+                {}, {"run and bench do, by --calibrate FILE", "f16 and bf16 need no calibration"});
   if (precision == "tf32")
     return allow_tf32(program, target);
   const DType type = *parse_dtype(precision);
@@ -53,6 +53,37 @@ AppliedPrecision apply_precision(const program::Program &program, const std::str
   const std::string summary = program::summary(stored);
   const std::string text = program::to_text(stored);
   return {std::move(stored.program), false, summary, text};
+}
+
+void add_calibration_options(CLI::App &verb, std::vector<std::string> &files, double &percentile) {
+  verb.add_option("--calibrate", files,
+                  "Pictures or tensors (.npy, .pb) that scales of --precision int8 come from")
+      ->type_name("FILE");
+  verb.add_option("--percentile", percentile,
+                  "Of a tensor's magnitudes, that 127 stands for; the rest is clipped")
+      ->check(CLI::Range(50.0, 100.0))
+      ->type_name("P");
+}
+
+AppliedPrecision apply_int8(const program::Program &program, const CalibrationInputs &inputs,
+                            runtime::Device &device, runtime::KernelCache &cache,
+                            model::Runs &f32) {
+  if (inputs.runs.empty())
+    throw Error(ErrorCode::Unsupported,
+                "--precision int8 needs inputs to calibrate with, and there are none", {},
+                {"--calibrate FILE names pictures or tensors like those that the model will see",
+                 "models that are quantised already (QDQ, QLinearConv) run without it",
+                 "f16 and bf16 need no calibration"});
+  const program::Program simple = model::simplify(program);
+  model::Calibration calibration =
+      model::calibrate(simple, inputs.runs, inputs.percentile, device, cache);
+  const program::Quantized whole = program::quantized(simple, calibration.largest);
+  f32 = std::move(calibration.outputs);
+  const std::string scales = fmt::format(
+      "scales   from {}; the {} of each tensor is 127, per channel of weights\n", inputs.origin,
+      inputs.percentile == 100 ? std::string("largest magnitude")
+                               : fmt::format("{:g}th percentile of magnitudes", inputs.percentile));
+  return {whole.program, false, summary(whole) + scales, to_text(whole) + scales};
 }
 
 } // namespace tilefuse::tool

@@ -3,11 +3,15 @@
 //
 //   f16, bf16  weights and activations stored in it (program/precision.h), on devices that store it
 //   tf32       stored in f32; products on matrix units may round their operands to tf32, CUDA alone
+//   int8       products in 8-bit integers, by scales from a calibration (program/quantize.h)
 #pragma once
 
 #include <string>
 
+#include "model/calibrate.h"
 #include "program/precision.h"
+#include "runtime/device.h"
+#include "runtime/kernel_cache.h"
 #include "target/target.h"
 
 namespace CLI {
@@ -26,8 +30,23 @@ struct AppliedPrecision {
 };
 
 // The program as it is when `precision` is empty. Error{Unsupported} when the target lacks the
-// type.
+// type, and for int8.
 AppliedPrecision apply_precision(const program::Program &program, const std::string &precision,
                                  const Target &target);
+
+// What int8 takes its scales from.
+struct CalibrationInputs {
+  model::Runs runs;
+  std::string origin;      // "3 images of --calibrate", for people
+  double percentile = 100; // of a tensor's magnitudes, that 127 stands for
+};
+
+// --calibrate and --percentile alone.
+void add_calibration_options(CLI::App &verb, std::vector<std::string> &files, double &percentile);
+
+// int8: runs the program on the device to calibrate. `f32` gets its results.
+// Error{Unsupported} without inputs.
+AppliedPrecision apply_int8(const program::Program &program, const CalibrationInputs &inputs,
+                            runtime::Device &device, runtime::KernelCache &cache, model::Runs &f32);
 
 } // namespace tilefuse::tool

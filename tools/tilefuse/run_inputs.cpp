@@ -125,4 +125,23 @@ ImageRuns read_images(const std::vector<std::string> &files, const Preprocess &s
   return result;
 }
 
+std::vector<std::vector<HostTensor>> read_calibration(const std::vector<std::string> &files,
+                                                      const Preprocess &settings,
+                                                      const std::vector<HostTensor> &inputs) {
+  const auto is_tensor = [](const std::string &file) {
+    return file.ends_with(".npy") || file.ends_with(".pb");
+  };
+  std::vector<std::string> pictures;
+  std::vector<std::vector<HostTensor>> runs;
+  for (const std::string &file : files)
+    if (is_tensor(file))
+      runs.push_back(match_inputs({read_input(file)}, inputs));
+    else
+      pictures.push_back(file);
+  if (!pictures.empty())
+    for (std::vector<HostTensor> &run : read_images(pictures, settings, inputs).runs)
+      runs.push_back(std::move(run));
+  return runs;
+}
+
 } // namespace tilefuse::tool

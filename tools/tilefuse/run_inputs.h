@@ -40,4 +40,10 @@ struct ImageRuns {
 ImageRuns read_images(const std::vector<std::string> &files, const Preprocess &settings,
                       const std::vector<program::HostTensor> &inputs);
 
+// Runs over files to calibrate with: tensors by their names' endings, each a run of a model with
+// one input, else pictures.
+std::vector<std::vector<program::HostTensor>>
+read_calibration(const std::vector<std::string> &files, const Preprocess &settings,
+                 const std::vector<program::HostTensor> &inputs);
+
 } // namespace tilefuse::tool

@@ -201,6 +201,20 @@ PreprocessText merge(PreprocessText base, const PreprocessText &over) {
   return base;
 }
 
+PreprocessText settings_for(const std::string &model, std::string file, const PreprocessText &said,
+                            std::string &note) {
+  if (file.empty()) {
+    std::error_code failure;
+    const std::filesystem::path beside = std::filesystem::path(model).replace_extension(".toml");
+    if (std::filesystem::exists(beside, failure))
+      file = beside.string();
+  }
+  if (file.empty())
+    return merge({}, said);
+  note = "settings " + file + "\n";
+  return merge(read_preprocess(file), said);
+}
+
 Preprocess to_preprocess(const PreprocessText &said) {
   PreprocessText text = said;
   if (!said.preset.empty()) {

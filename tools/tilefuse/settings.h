@@ -40,6 +40,10 @@ PreprocessText read_preprocess(const std::string &toml_file);
 // `over` wins where it says something: its preset replaces all of `base` but the labels, its size
 // replaces other sizes.
 PreprocessText merge(PreprocessText base, const PreprocessText &over);
+// The settings in force for a model: those of `file`, or of MODEL.toml beside it, under what was
+// said. `note` gets a line for a file that was found or named.
+PreprocessText settings_for(const std::string &model, std::string file, const PreprocessText &said,
+                            std::string &note);
 // Presets resolved, texts checked: Error{Syntax} says which setting is wrong and what is needed.
 Preprocess to_preprocess(const PreprocessText &text);
 

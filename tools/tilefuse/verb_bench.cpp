@@ -11,6 +11,7 @@
 #include "open_model.h"
 #include "progress.h"
 #include "report/chrome_trace.h"
+#include "run_inputs.h"
 #include "table.h"
 #include "verbs.h"
 
@@ -27,6 +28,9 @@ struct BenchArguments {
   int repeat = 50;
   std::string csv;
   std::string profile;
+  std::vector<std::string> calibrate;
+  double percentile = 100;
+  PreprocessText said; // of pictures to calibrate with
 };
 
 // Uniform in [-1, 1) for float types, in [0, 16) for the others; the same on every start.
@@ -82,8 +86,18 @@ std::string total_line(const std::vector<double> &seconds,
                      seconds.size(), alone * 1e3, median > 0 ? flops / median * 1e-9 : 0);
 }
 
-void bench(const BenchArguments &args) {
-  const OpenedModel opened = open_model(import(args.model, {}), args.model);
+CalibrationInputs calibration_of(const BenchArguments &args, const program::Program &program) {
+  std::string note;
+  const PreprocessText text = settings_for(args.model.model, "", args.said, note);
+  return {read_calibration(args.calibrate, to_preprocess(text), describe_inputs(program)),
+          fmt::format("{} files of --calibrate", args.calibrate.size()), args.percentile};
+}
+
+void bench(BenchArguments &args) {
+  const program::Program program = import(args.model, {});
+  if (args.model.precision == "int8")
+    args.model.calibration = calibration_of(args, program);
+  const OpenedModel opened = open_model(program, args.model);
   const std::vector<double> seconds = measure(*opened.session, args.repeat);
   const std::vector<model::KernelReport> kernels =
       opened.session->profile(std::min(args.repeat, kMostProfiled));
@@ -116,6 +130,9 @@ void add_bench(CLI::App &app) {
   verb->add_option("--profile", args->profile,
                    "Write one run there as a Chrome trace: every kernel by the device's clock")
       ->type_name("FILE");
+  add_calibration_options(*verb, args->calibrate, args->percentile);
+  verb->add_option("--preset", args->said.preset,
+                   "How such pictures become inputs: imagenet-caffe or imagenet-torch");
   verb->callback([args] { bench(*args); });
 }
 

@@ -39,7 +39,8 @@ struct RunArguments {
   ModelOptions model;
   std::vector<std::string> images;
   std::vector<std::string> inputs;
-  std::string labels;
+  std::vector<std::string> calibrate;
+  double percentile = 100;
   int top = 5;
   int repeat = 0;
   bool verbose = false;
@@ -57,22 +58,6 @@ struct Job {
   std::string settings_note;
 };
 
-// The settings in force; a TOML file that was found rather than named is noted.
-PreprocessText settings_text(const RunArguments &args, std::string &note) {
-  std::string file = args.preprocess;
-  if (file.empty()) {
-    std::error_code failure;
-    const std::filesystem::path beside =
-        std::filesystem::path(args.model.model).replace_extension(".toml");
-    if (std::filesystem::exists(beside, failure))
-      file = beside.string();
-  }
-  if (file.empty())
-    return merge({}, args.said);
-  note = fmt::format("settings {}\n", file);
-  return merge(read_preprocess(file), args.said);
-}
-
 HostTensor describe_output(const program::Program &program, std::size_t k) {
   const program::Tensor &tensor = program[program.outputs[k]];
   return {tensor.name, tensor.type, tensor.shape, {}};
@@ -88,7 +73,8 @@ std::vector<std::string> read_labels(const std::string &file, const program::Pro
 
 Job image_job(const RunArguments &args, const program::Program &program) {
   Job job;
-  const PreprocessText text = settings_text(args, job.settings_note);
+  const PreprocessText text =
+      settings_for(args.model.model, args.preprocess, args.said, job.settings_note);
   ImageRuns images = read_images(args.images, to_preprocess(text), describe_inputs(program));
   job.labels = read_labels(text.labels, program);
   job.runs = std::move(images.runs);
@@ -133,6 +119,17 @@ Job make_job(RunArguments &args, program::Program &program) {
     check_output_place(program.outputs.size(), args.output);
   return args.images.empty() ? tensor_job(args, program, std::move(given))
                              : image_job(args, program);
+}
+
+// From files of their own, or from what is run.
+CalibrationInputs calibration_of(const RunArguments &args, const Job &job,
+                                 const program::Program &program) {
+  if (args.calibrate.empty())
+    return {job.runs, "the inputs of this run", args.percentile};
+  std::string note;
+  const PreprocessText text = settings_for(args.model.model, args.preprocess, args.said, note);
+  return {read_calibration(args.calibrate, to_preprocess(text), describe_inputs(program)),
+          fmt::format("{} files of --calibrate", args.calibrate.size()), args.percentile};
 }
 
 // Outputs of all runs, and the wall seconds of each run with its copies.
@@ -189,6 +186,8 @@ std::string result_text(const RunArguments &args, const Job &job,
 void run(RunArguments &args) {
   program::Program program;
   const Job job = make_job(args, program);
+  if (args.model.precision == "int8")
+    args.model.calibration = calibration_of(args, job, program);
   const OpenedModel opened = open_model(program, args.model);
   std::vector<double> seconds;
   const std::vector<HostTensor> outputs =
@@ -240,6 +239,7 @@ void add_run(CLI::App &app) {
   verb->add_option("--image", args->images, "Pictures: JPEG, PNG, BMP, GIF")
       ->type_name("FILE")
       ->excludes(inputs);
+  add_calibration_options(*verb, args->calibrate, args->percentile);
   verb->add_option("--labels", args->said.labels, "Names of the classes, one per line")
       ->type_name("FILE");
   verb->add_option("--top", args->top, "How many classes are shown")

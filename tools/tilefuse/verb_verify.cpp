@@ -80,10 +80,17 @@ void report_fault(const VerifyArguments &args, const model::KernelFault &fault) 
 void verify_onnx(const VerifyArguments &args) {
   const auto device =
       open_device(args.model.device.empty() ? "cpu" : args.model.device, args.model.threads);
-  const AppliedPrecision applied =
-      apply_precision(import(args.model, {}), args.model.precision, device->target());
-  const program::Program &program = applied.program;
+  const program::Program imported = import(args.model, {});
   const auto cache = open_cache(args.model);
+  model::Runs f32;
+  CalibrationInputs calibration{{}, "the inputs verified with"};
+  if (!args.inputs.empty())
+    calibration.runs = {read_inputs(args, imported)};
+  const AppliedPrecision applied =
+      args.model.precision == "int8"
+          ? apply_int8(imported, calibration, *device, *cache, f32)
+          : apply_precision(imported, args.model.precision, device->target());
+  const program::Program &program = applied.program;
   const auto records = open_records(args.model, runtime::RecordStore::Mode::Existing);
   model::VerifyReport report;
   {
