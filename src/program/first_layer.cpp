@@ -14,6 +14,7 @@ namespace {
 constexpr std::int64_t kChannels = 4;
 constexpr std::int64_t kRound = 4;     // taps and pixels of a row are multiples of this
 constexpr std::int64_t kMostBytes = 2; // of an element
+constexpr std::int64_t kMostRows = 4;  // that lie side by side
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -104,13 +105,14 @@ private:
     filter.subscripts.push_back(sum_of(count, {{place[at(conv.feature)], 1}}));
     for (std::size_t k = 0; k + 1 < conv.spatial.size(); ++k) {
       const Spatial &rows = conv.spatial[k];
-      data.subscripts.push_back(sum_of(count, {{place[at(rows.output)], rows.window.step},
+      const std::int64_t beside = rows_beside(conv, k);
+      data.subscripts.push_back(sum_of(count, {{place[at(rows.output)], rows.window.step / beside},
                                                {place[at(rows.tap)], rows.window.dilation}}));
       filter.subscripts.push_back(sum_of(count, {{place[at(rows.tap)], 1}}));
     }
     const Spatial &columns = conv.spatial.back();
     data.subscripts.push_back(sum_of(
-        count, {{place[at(columns.output)], kChannels * columns.window.step}, {count - 1, 1}}));
+        count, {{place[at(columns.output)], pixel(conv) * columns.window.step}, {count - 1, 1}}));
     filter.subscripts.push_back(sum_of(count, {{count - 1, 1}}));
     wide.in = {std::move(data), std::move(filter)};
     return wide;
@@ -123,37 +125,61 @@ private:
     return false;
   }
 
-  // Taps of a spatial dimension; those of the last are rounded up.
+  // Rows of which the pixels lie side by side: as many as there are from one result to the next.
+  static std::int64_t rows_beside(const Convolution &conv, std::size_t k) {
+    const Window &window = conv.spatial[k].window;
+    const bool lie = k + 2 == conv.spatial.size() && window.dilation == 1;
+    return lie && window.step <= kMostRows ? window.step : 1;
+  }
+  static std::int64_t rows_beside(const Convolution &conv) {
+    return conv.spatial.size() < 2 ? 1 : rows_beside(conv, conv.spatial.size() - 2);
+  }
+  // Elements of a column's pixels.
+  static std::int64_t pixel(const Convolution &conv) { return kChannels * rows_beside(conv); }
+
+  // Taps of a spatial dimension; those of the last are rounded up, rows that lie side by side are
+  // one.
   std::int64_t taps_of(const Convolution &conv, std::size_t k) const {
     const std::int64_t taps = tensor(conv.filter).shape[conv.spatial[k].in_filter];
-    return k + 1 == conv.spatial.size() ? round_up(taps) : taps;
+    const std::int64_t beside = k + 1 == conv.spatial.size() ? 1 : rows_beside(conv, k);
+    return k + 1 == conv.spatial.size() ? round_up(taps) : (taps + beside - 1) / beside;
   }
 
-  // [n, row…, column * 4 + channel], with the padding.
+  // [n, row…, (column * rows beside + row) * 4 + channel], with the padding.
   TensorId store_pixels(const Convolution &conv, const Statement &statement) {
     const Tensor from = tensor(conv.data);
     const Shape out = result_extents(conv, statement);
     const std::size_t rank = from.shape.size();
+    const std::size_t count = rank + 1; // the last index: a row among those side by side
     const auto cast = casts_.find(conv.data);
     Contraction body;
     body.agg = Agg::Assign;
     Access read{cast == casts_.end() ? conv.data : cast->second, {}};
     for (std::size_t d = 0; d < rank; ++d) {
       body.indices.push_back("d" + std::to_string(d));
-      read.subscripts.push_back(sum_of(rank, {{d, 1}}));
+      read.subscripts.push_back(sum_of(count, {{d, 1}}));
     }
-    body.in = {std::move(read)};
+    body.indices.push_back("row");
     Shape shape = {from.shape[conv.image_in_data]};
-    body.out = {sum_of(rank, {{conv.image_in_data, 1}})};
+    body.out = {sum_of(count, {{conv.image_in_data, 1}})};
     for (std::size_t k = 0; k < conv.spatial.size(); ++k) {
       const Spatial &spatial = conv.spatial[k];
-      const std::int64_t reach =
-          spatial.window.step * (out[k] - 1) + spatial.window.dilation * (taps_of(conv, k) - 1) + 1;
-      shape.push_back(k + 1 == conv.spatial.size() ? round_up(reach) : reach);
-      body.out.push_back(sum_of(rank, {{spatial.in_data, 1}}, spatial.window.before));
+      const bool is_last = k + 1 == conv.spatial.size();
+      const std::int64_t beside = is_last ? 1 : rows_beside(conv, k);
+      const std::int64_t reach = spatial.window.step / beside * (out[k] - 1) +
+                                 spatial.window.dilation * (taps_of(conv, k) - 1) + 1;
+      shape.push_back(is_last ? round_up(reach) : reach);
+      const bool merges = k + 2 == conv.spatial.size();
+      body.out.push_back(sum_of(count, {{spatial.in_data, 1}}, merges ? 0 : spatial.window.before));
+      if (merges)
+        read.subscripts[spatial.in_data] =
+            sum_of(count, {{spatial.in_data, beside}, {rank, 1}}, -spatial.window.before);
     }
+    body.in = {std::move(read)};
+    shape.push_back(rows_beside(conv));
+    body.out.push_back(sum_of(count, {{rank, 1}}));
     shape.push_back(kChannels);
-    body.out.push_back(sum_of(rank, {{conv.channel_in_data, 1}}));
+    body.out.push_back(sum_of(count, {{conv.channel_in_data, 1}}));
     return add_runs(from, std::move(shape), std::move(body), statement.origin + " pixels");
   }
 
@@ -162,8 +188,11 @@ private:
     const TensorId pixels =
         result_.program.add({.name = from.name, .type = from.type, .shape = shape});
     statements_.push_back({pixels, std::move(body), origin});
-    shape.pop_back();
-    shape.back() *= kChannels;
+    for (int merged = 0; merged < 2; ++merged) {
+      const std::int64_t inner = shape.back();
+      shape.pop_back();
+      shape.back() *= inner;
+    }
     const TensorId runs =
         result_.program.add({.name = from.name, .type = from.type, .shape = std::move(shape)});
     statements_.push_back({runs, View{pixels}, origin});
@@ -181,7 +210,7 @@ private:
     return extents;
   }
 
-  // [m, row…, column * 4 + channel]
+  // [m, row…, (column * rows beside + row) * 4 + channel]
   TensorId store_filter(const Convolution &conv) {
     Tensor filter = tensor(conv.filter);
     const Shape from = filter.shape, strides = row_major(from);
@@ -192,22 +221,25 @@ private:
     }
     counts.push_back(from[conv.channel_in_filter]);
     steps.push_back(strides[conv.channel_in_filter]);
-    Shape shape = counts;
-    shape.back() = kChannels;
-    shape[shape.size() - 2] = taps_of(conv, conv.spatial.size() - 1);
-    const Shape places = row_major(shape);
+    Shape shape = {counts[0]};
+    for (std::size_t k = 0; k < conv.spatial.size(); ++k)
+      shape.push_back(taps_of(conv, k));
+    shape.back() *= pixel(conv);
+    Shape places = row_major(shape);
+    places.back() = pixel(conv);
+    places.push_back(1);
     Bytes bytes(static_cast<std::size_t>(elems(shape) * size_bytes(filter.type)));
     for (std::int64_t i = 0; i < elems(counts); ++i) {
       std::int64_t rest = i, read = 0, write = 0;
       for (std::size_t d = counts.size(); d-- > 0; rest /= counts[d]) {
-        read += rest % counts[d] * steps[d];
-        write += rest % counts[d] * places[d];
+        const std::int64_t beside = d + 3 == counts.size() && d > 0 ? rows_beside(conv) : 1;
+        const std::int64_t at_dim = rest % counts[d];
+        read += at_dim * steps[d];
+        write += at_dim / beside * places[d] + at_dim % beside * kChannels;
       }
       store_element(bytes.data(), filter.type, write,
                     load_element(filter.data->data(), filter.type, read));
     }
-    shape.pop_back();
-    shape.back() *= kChannels;
     filter.shape = std::move(shape);
     filter.data = std::make_shared<const Bytes>(std::move(bytes));
     filter.data_hash.clear();

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions of at most four channels, such as a network's first layer, for units that want long
 // runs of memory: pixels are stored with four channels side by side and their padding around them,
-// so that the taps of a row are one run, which is summed over as one index. Filters are stored to
-// match, with zeros where there is no channel or tap. Of one to three spatial dimensions, whatever
-// the order in which data, filter and result lie.
+// so that the taps of a row are one run, which is summed over as one index. Where rows are passed
+// over in steps, the rows of a step lie side by side too, and their taps are one run. Filters are
+// stored to match, with zeros where there is no channel or tap. Of one to three spatial dimensions,
+// whatever the order in which data, filter and result lie.
 //
 //   %2 : f16[1, 64, 112, 112] = sum[n, m, y, x, c, r, s](%0[n, c, 2*y + r - 3, 2*x + s - 3]
 //        * %1[m, c, r, s]) -> [n, m, y, x]
 // becomes
-//   %4 : f16[1, 229, 232, 4] = assign[d0, d1, d2, d3](%0[d0, d1, d2, d3])
-//        -> [d0, d2 + 3, d3 + 3, d1]
-//   %5 : f16[1, 229, 928] = view(%4)
-//   %2 : … = sum[n, m, y, x, r, run](%5[n, 2*y + r, 8*x + run] * %6[m, r, run]) -> [n, m, y, x]
+//   %4 : f16[1, 115, 232, 2, 4] = assign[d0, d1, d2, d3, row](%0[d0, d1, 2*d2 + row - 3, d3])
+//        -> [d0, d2, d3 + 3, row, d1]
+//   %5 : f16[1, 115, 1856] = view(%4)
+//   %2 : … = sum[n, m, y, x, r, run](%5[n, y + r, 16*x + run] * %6[m, r, run]) -> [n, m, y, x]
 #pragma once
 
 #include "program/program.h"

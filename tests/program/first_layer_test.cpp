@@ -76,9 +76,9 @@ TEST(FirstLayer, GivesTheSameValues) {
 TEST(FirstLayer, ReadsRunsOfFourChannels) {
   WidenedFirstLayers after = widen_first_layers(testing::program_of(kConvs[0]));
   const auto &body = std::get<Contraction>(statement_of(after.program, "y").body);
-  EXPECT_EQ(after.program[body.in[0].tensor].shape, (Shape{2, 17, 20 * 4}));
-  EXPECT_EQ(after.program[body.in[1].tensor].shape, (Shape{5, 7, 8 * 4}));
-  EXPECT_EQ(to_text(body.in[0].subscripts[2], body.indices), "8*x + run");
+  EXPECT_EQ(after.program[body.in[0].tensor].shape, (Shape{2, 9, 20 * 2 * 4}));
+  EXPECT_EQ(after.program[body.in[1].tensor].shape, (Shape{5, 4, 8 * 2 * 4}));
+  EXPECT_EQ(to_text(body.in[0].subscripts[2], body.indices), "16*x + run");
 }
 
 // The conversion to f16 is part of storing the pixels.
