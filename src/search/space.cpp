@@ -30,6 +30,8 @@ Space::Space(const Nest &nest, const Target &target) : nest_(nest), target_(targ
   lane_ = vector ? fastest_output(-1) : work_item_index();
   pixel_ = fastest_output(lane_);
   row_ = slowest_large_output();
+  if (const int near = nearest_short_output(); !vector && nest.inputs.size() == 1 && near >= 0)
+    row_ = near;
 }
 
 // The output index with the smallest stride in the result, other than `excluded`.
@@ -60,6 +62,17 @@ int Space::slowest_large_output() const {
   int best = -1;
   for (int i = 0; i < nest_.output_indices; ++i)
     if (i != lane_ && i != pixel_ && (best < 0 || extent(i) > extent(best)))
+      best = i;
+  return best;
+}
+
+// Among the rest the nearest that a work-item can take whole, or -1.
+int Space::nearest_short_output() const {
+  constexpr std::int64_t kShort = 4;
+  int best = -1;
+  for (int i = 0; i < nest_.output_indices; ++i)
+    if (i != lane_ && i != pixel_ && extent(i) > 1 && extent(i) <= kShort &&
+        (best < 0 || std::llabs(out_.coeff[at(i)]) < std::llabs(out_.coeff[at(best)])))
       best = i;
   return best;
 }
@@ -170,7 +183,8 @@ bool Space::reduces_taps_only() const {
 
 // Rows kept in registers share what they read: worth it where little else is computed per element.
 std::vector<std::int64_t> Space::row_copies(Form form) const {
-  if (form != Form::InPlace || row_ < 0 || !reduces_taps_only())
+  const bool reads_much = target_.lanes == LaneKind::WorkItem && nest_.inputs.size() == 1;
+  if ((form != Form::InPlace && !reads_much) || row_ < 0 || !reduces_taps_only())
     return {1};
   return {1, 2, 4};
 }

@@ -30,6 +30,7 @@ private:
   int fastest_output(int excluded) const;
   int work_item_index() const;
   int slowest_large_output() const;
+  int nearest_short_output() const;
 
   void unroll_window(schedule::Schedule &schedule) const;
   schedule::Schedule base() const;
