@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ResNet-50's convolutions and their gradients on a GPU, each way side by side, rounds interleaved;
-// or random convolutions, checked (`--check COUNT`, gpu_check.h).
+// ResNet-50's convolutions and their gradients on a GPU, or another list's (`--list odd`,
+// gpu_odd.h), each way side by side, rounds interleaved; or random convolutions, checked (`--check
+// COUNT`, gpu_check.h).
 //
 // Every launch is measured with the second-level cache flushed: 256 MB are set before it, and the
 // device's clock runs from the first kernel's start to the last one's end. `--graph`: the same
@@ -19,6 +20,7 @@
 
 #include "base/error.h"
 #include "gpu_check.h"
+#include "gpu_odd.h"
 #include "gpu_run.h"
 #include "layers.h"
 #include "timed_kernels.h"
@@ -35,6 +37,7 @@ constexpr std::int64_t kLargestChecked = std::int64_t{1} << 26; // elements of a
 
 struct Options {
   std::string device = "cuda";
+  std::string list = "resnet50";
   std::int64_t batch = 1;
   int rounds = 15;
   std::string type = "f16";
@@ -72,20 +75,28 @@ DType type_of(const std::string &name) {
   return *type;
 }
 
-ConvProblem problem_of(const Layer &layer, const Options &options) {
-  return {.name = layer.name,
-          .batch = options.batch,
-          .channels = layer.channels,
-          .height = layer.height,
-          .width = layer.width,
-          .outputs = layer.outputs,
-          .taps_y = layer.kernel,
-          .taps_x = layer.kernel,
-          .stride = layer.stride,
-          .pad = layer.pad,
-          .type = type_of(options.type),
-          .epilogue = epilogue_of(options.epilogue),
-          .in_blocks = options.blocks};
+std::vector<ConvProblem> problems_of(const Options &options) {
+  std::vector<ConvProblem> problems;
+  if (options.list == "odd")
+    problems = odd_problems();
+  else
+    for (const Layer &layer : layers_of(options.list))
+      problems.push_back({.name = layer.name,
+                          .channels = layer.channels,
+                          .height = layer.height,
+                          .width = layer.width,
+                          .outputs = layer.outputs,
+                          .taps_y = layer.kernel,
+                          .taps_x = layer.kernel,
+                          .stride = layer.stride,
+                          .pad = layer.pad});
+  for (ConvProblem &problem : problems) {
+    problem.batch = options.batch;
+    problem.type = type_of(options.type);
+    problem.epilogue = epilogue_of(options.epilogue);
+    problem.in_blocks = options.blocks;
+  }
+  return problems;
 }
 
 struct LayerJob {
@@ -175,15 +186,15 @@ void measure(LayerJob &job, const Options &options, runtime::Device &device, Clo
 void time_layers(const Options &options, runtime::Device &device) {
   fmt::print("# {}, {}, {}, {}, {}\n", device.name(), device.target().name,
              options.type + (options.blocks ? " in blocks" : ""), options.epilogue,
-             options.graph ? "in a graph" : "cache flushed");
+             std::string(options.graph ? "in a graph" : "cache flushed") +
+                 (options.list == "resnet50" ? "" : " list " + options.list));
   fmt::print("layer,batch,direction,way,schedule,us,p10_us,p90_us,tflops,predicted_us,error\n");
   std::vector<LayerJob> jobs;
-  for (const Layer &layer : layers_of("resnet50")) {
+  for (const ConvProblem &problem : problems_of(options)) {
     if (!options.only.empty() &&
-        std::find(options.only.begin(), options.only.end(), layer.name) == options.only.end())
+        std::find(options.only.begin(), options.only.end(), problem.name) == options.only.end())
       continue;
-    const ConvProblem problem = problem_of(layer, options);
-    if (options.blocks && layer.channels % 32 != 0)
+    if (options.blocks && problem.channels % 32 != 0)
       continue;
     jobs.push_back(
         {problem, work_of(problem, direction_of(options.direction), device.target()), {}});
@@ -204,6 +215,7 @@ int run(int argc, char **argv) {
   CLI::App app("times ResNet-50's convolutions on a GPU, or checks random ones");
   Options options;
   app.add_option("--device", options.device);
+  app.add_option("--list", options.list, "resnet50, squeezenet, first_layers, … or odd");
   app.add_option("--batch", options.batch);
   app.add_option("--rounds", options.rounds);
   app.add_option("--type", options.type, "f16, bf16, f32, tf32 or i8");

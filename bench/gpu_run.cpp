@@ -218,10 +218,23 @@ std::optional<std::string> WorkData::check(const Way &way, double &largest_share
       device_.write({memory_[b].get(), 0, static_cast<std::int64_t>(mark.size())}, mark);
   }
   device_.launch_all(way.launches());
+  read_temporaries();
   for (const poly::PlacedGroup &placed : work_.groups)
     if (std::optional<std::string> wrong = compare(placed, largest_share))
       return wrong;
   return {};
+}
+
+// What one kernel writes and the next reads.
+void WorkData::read_temporaries() {
+  for (std::size_t b = 0; b < work_.stored.buffers.size(); ++b) {
+    const program::Buffer &buffer = work_.stored.buffers[b];
+    if (buffer.role != program::Role::Temporary)
+      continue;
+    bytes_[b].resize(static_cast<std::size_t>(buffer.elems * size_bytes(buffer.type)));
+    if (!bytes_[b].empty())
+      device_.read({memory_[b].get(), 0, static_cast<std::int64_t>(bytes_[b].size())}, bytes_[b]);
+  }
 }
 
 std::optional<std::string> WorkData::compare(const poly::PlacedGroup &placed,

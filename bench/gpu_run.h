@@ -51,6 +51,7 @@ public:
 
 private:
   runtime::Binding binding(program::BufferId id) const;
+  void read_temporaries();
   std::optional<std::string> compare(const poly::PlacedGroup &placed, double &largest_share);
 
   const Work &work_;

@@ -12,6 +12,7 @@ import csv
 import math
 import pathlib
 
+import odd_layers
 import page
 import resnet50
 
@@ -19,8 +20,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PEAK = {"f16": 989e12, "bf16": 989e12, "tf32": 494e12, "i8": 1979e12}  # of an H200, dense
 BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "i8": 1}
 BANDWIDTH = 4.3e12
-OURS_OF_PEER = {"float16": "f16", "tf32": "tf32", "float32": "f32"}
-LAYERS = {layer[0]: layer[1:] for layer in resnet50.LAYERS}
+OURS_OF_PEER = {"float16": "f16", "bfloat16": "bf16", "tf32": "tf32", "float32": "f32", "int8": "i8"}
+LAYERS = {layer[0]: layer[1:] for layer in resnet50.GENERAL + odd_layers.LAYERS}
 
 
 def sections(name, is_peer):
@@ -41,10 +42,12 @@ def sections(name, is_peer):
 
 
 def floor_us(layer, kind, batch):
-    channels, size, outputs, kernel, stride, padding = LAYERS[layer]
-    out = (size + 2 * padding - kernel) // stride + 1
-    flops = 2 * batch * out * out * outputs * channels * kernel * kernel
-    elems = batch * (size * size * channels + out * out * outputs) + outputs * channels * kernel * kernel
+    dims, channels, size, outputs, kernel, stride, dilation, padding, groups = LAYERS[layer]
+    sizes = [odd_layers.FRONT] * (dims > 2) + [size] * min(dims, 2)
+    outs = [(one + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1 for one in sizes]
+    weights = outputs * channels // groups * kernel ** dims
+    flops = 2 * batch * math.prod(outs) * weights
+    elems = batch * (math.prod(sizes) * channels + math.prod(outs) * outputs) + weights
     elem = kind.split()[0]  # "i8 in blocks" of channels
     return max(flops / PEAK[elem], elems * BYTES[elem] / BANDWIDTH) * 1e6
 

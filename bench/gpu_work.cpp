@@ -43,21 +43,49 @@ std::string epilogue_text(const ConvProblem &p, const std::string &out) {
                      result, type, out, args, value, result);
 }
 
+// One spatial dimension of the data, by the names of its point and tap.
+struct Axis {
+  const char *point;
+  const char *tap;
+  std::int64_t size, taps, out;
+};
+
+std::vector<Axis> axes_of(const ConvProblem &p) {
+  std::vector<Axis> axes = {{"x", "s", p.width, p.taps_x, p.out_width()}};
+  if (p.dims > 1)
+    axes.insert(axes.begin(), {"y", "r", p.height, p.taps_y, p.out_height()});
+  if (p.dims > 2)
+    axes.insert(axes.begin(), {"z", "q", p.front, p.taps_y, p.out_front()});
+  return axes;
+}
+
+// I[n][z][y][x][c], K[m][q][r][s][c], of as many dimensions as there are. With groups the channels
+// of a group are neighbours on both sides.
 std::string program_text(const ConvProblem &p, bool constant_filter) {
   const std::string type(to_string(p.type));
-  const std::string out =
-      fmt::format("[{}, {}, {}, {}]", p.batch, p.out_height(), p.out_width(), p.outputs);
-  const auto along = [&](const char *point, const char *tap) {
-    return fmt::format("{}*{} + {}*{} - {}", p.stride, point, p.dilation, tap, p.pad);
-  };
-  return fmt::format("program \"conv\" {{\n  input %0 \"I\" : {0}[{1}, {2}, {3}, {4}]\n"
-                     "  {5} %1 \"K\" : {0}[{6}, {7}, {8}, {4}]\n"
-                     "  %2 \"T\" : {9}{10} = sum[n, y, x, m, r, s, c](%0[n, {11}, {12}, c] * "
-                     "%1[m, r, s, c]) -> [n, y, x, m] from \"bench\"\n{13}}}\n",
-                     type, p.batch, p.height, p.width, p.channels,
-                     constant_filter ? "const" : "input", p.outputs, p.taps_y, p.taps_x,
-                     p.type == DType::I8 ? "i32" : type, out, along("y", "r"), along("x", "s"),
-                     epilogue_text(p, out));
+  const bool grouped = p.groups > 1;
+  const std::int64_t depth = p.channels / p.groups, width = p.outputs / p.groups;
+  std::string data, filter, out, points, taps, at, tap_at;
+  for (const Axis &axis : axes_of(p)) {
+    data += fmt::format(", {}", axis.size);
+    filter += fmt::format(", {}", axis.taps);
+    out += fmt::format(", {}", axis.out);
+    points += fmt::format(", {}", axis.point);
+    taps += fmt::format(", {}", axis.tap);
+    at += fmt::format(", {}*{} + {}*{} - {}", p.stride, axis.point, p.dilation, axis.tap, p.pad);
+    tap_at += fmt::format(", {}", axis.tap);
+  }
+  const std::string shape = fmt::format("[{}{}, {}]", p.batch, out, p.outputs);
+  const std::string channel = grouped ? fmt::format("{}*g + m", width) : "m";
+  return fmt::format(
+      "program \"conv\" {{\n  input %0 \"I\" : {0}[{1}{2}, {3}]\n  {4} %1 \"K\" : {0}[{5}{6}, "
+      "{7}]\n"
+      "  %2 \"T\" : {8}{9} = sum[n{10}{11}, m{12}, c](%0[n{13}, {14}] * %1[{15}{16}, c]) -> "
+      "[n{10}, {15}]{17} from \"bench\"\n{18}}}\n",
+      type, p.batch, data, p.channels, constant_filter ? "const" : "input", p.outputs, filter,
+      depth, p.type == DType::I8 ? "i32" : type, shape, points, grouped ? ", g" : "", taps, at,
+      grouped ? fmt::format("{}*g + c", depth) : "c", channel, tap_at,
+      grouped ? fmt::format(" where 0 <= m < {}", width) : "", epilogue_text(p, shape));
 }
 
 // Channels in blocks: I[n][c / 32][y][x][32], K[c / 32][r][s][m][32], scales per channel.
@@ -95,8 +123,10 @@ void give_data(program::Program &program) {
 } // namespace
 
 double ConvProblem::flops() const {
-  return 2.0 * static_cast<double>(batch * out_height() * out_width()) *
-         static_cast<double>(outputs * channels * taps_y * taps_x);
+  double products = static_cast<double>(batch * outputs * (channels / groups));
+  for (const Axis &axis : axes_of(*this))
+    products *= static_cast<double>(axis.out * axis.taps);
+  return 2 * products;
 }
 
 std::string to_text(const ConvProblem &p) {

@@ -28,9 +28,15 @@ struct ConvProblem {
   DType type = DType::F16;
   Epilogue epilogue = Epilogue::Plain;
   bool in_blocks = false; // channels in blocks of 32 outside the pixels; 8-bit forward only
+  int dims = 2;           // spatial ones: x, y, z; taps along z are as many as along y
+  std::int64_t front = 1; // of the input along z
+  std::int64_t groups = 1;
 
   std::int64_t out_height() const {
     return (height + 2 * pad - dilation * (taps_y - 1) - 1) / stride + 1;
+  }
+  std::int64_t out_front() const {
+    return (front + 2 * pad - dilation * (taps_y - 1) - 1) / stride + 1;
   }
   std::int64_t out_width() const {
     return (width + 2 * pad - dilation * (taps_x - 1) - 1) / stride + 1;

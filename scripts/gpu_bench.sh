@@ -73,16 +73,28 @@ f16 float16 32 filter_gradient plain flushed
 f16 float16 1 forward plain graph
 f16 float16 1 forward plain flushed
 tf32 tf32 32 forward plain flushed
-i8 - 256 forward relu flushed
-i8 - 256 forward relu blocks"
+i8 int8 256 forward relu flushed
+i8 - 256 forward relu blocks
+f16 float16 256 forward relu flushed
+bf16 bfloat16 256 forward plain flushed
+f16 float16 32 forward plain odd
+bf16 bfloat16 32 forward plain odd"
+
+form_options() { # FORM
+  case $1 in
+  flushed) ;;
+  odd) echo --list odd ;;
+  *) echo "--$1" ;;
+  esac
+}
 
 tensor_cores() { # DEVICE
   while read -r type _ batch direction epilogue form; do
     [ -n "$type" ] || continue
     ways=${GPU_BENCH_WAYS:-picked,whole,core#1,core#2,core#3,core#5,core#8}
-    [ "$type" = tf32 ] && ways=mma_tf32,wgmma_tf32
+    [ "$type" = tf32 ] && ways=tf32#1,tf32#2,tf32#3,tf32#5,tf32#8 # the first is what --precision tf32 takes
     within "${GPU_BENCH_LAYERS_S:-90}" "$build/bin/bench_gpu_layers" --device "$1" --type "$type" --batch "$batch" \
-      --direction "$direction" --epilogue "$epilogue" --ways "$ways" $([ "$form" = flushed ] || echo "--$form")
+      --direction "$direction" --epilogue "$epilogue" --ways "$ways" $(form_options "$form")
   done <<<"${GPU_BENCH_RUNS:-$tensor_core_runs}"
 }
 
@@ -90,7 +102,7 @@ peer() {
   while read -r _ type batch direction epilogue form; do
     [ "${type:--}" = - ] && continue
     within 90 python3 "$root/bench/cudnn_layers.py" --type "$type" --direction "$direction" --epilogue "$epilogue" \
-      $([ "$form" = graph ] && echo --graph) "$batch"
+      $(form_options "$form") "$batch"
   done <<<"${GPU_BENCH_RUNS:-$tensor_core_runs}"
 }
 
