@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolution layers against oneDNN in one run, rounds interleaved: bench_conv [--layers NETWORK]
-// [--rounds N] [--device cpu|opencl] [--threads N] [--only LAYER] [--schedule FILE] [--show]. CSV:
-// layer, our and its median in microseconds, ratio (its / ours), our 10th and 90th percentile,
-// GFLOP/s, our kernel. A schedule from a file replaces the picked one.
+// [--rounds N] [--device cpu|opencl] [--threads N] [--only LAYER] [--group FILE] [--schedule FILE]
+// [--show]. CSV: layer, our and its median in microseconds, ratio (its / ours), our 10th and 90th
+// percentile, GFLOP/s, our kernel. A schedule from a file replaces the picked one, a group from a
+// file the layer's: its form in a network, for example.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -29,20 +30,25 @@ struct Options {
   std::string device = "cpu";
   int threads = 0;
   std::string only;
+  std::string group;
   std::string schedule;
   bool show = false;
 };
 
 constexpr int kRunsPerRound = 3; // after one that warms up
 
+std::string read_text(const std::string &path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
 schedule::Schedule schedule_of(const nest::Nest &nest, const Target &target,
                                const Options &options) {
   if (options.schedule.empty())
     return search::pick(nest, target);
-  std::ifstream file(options.schedule);
-  std::stringstream text;
-  text << file.rdbuf();
-  return schedule::parse_schedule(nest, text.str(), options.schedule);
+  return schedule::parse_schedule(nest, read_text(options.schedule), options.schedule);
 }
 
 // Runs a few times, the first unrecorded, so that threads and caches are as in a stream of work.
@@ -65,7 +71,9 @@ void run(const Options &options) {
   for (const Layer &layer : layers_of(options.network)) {
     if (!options.only.empty() && layer.name != options.only)
       continue;
-    const poly::Group group = layer_group(layer, ops);
+    const poly::Group group = options.group.empty()
+                                  ? layer_group(layer, ops)
+                                  : poly::parse_group(read_text(options.group), options.group);
     const schedule::Schedule schedule = schedule_of(group.anchor, device->target(), options);
     if (options.show)
       fmt::print("{}{}{}", to_text(group.anchor), to_text(group.anchor, schedule),
@@ -100,6 +108,7 @@ int main(int argc, char **argv) {
   app.add_option("--device", options.device);
   app.add_option("--threads", options.threads, "of ours; 0: one per core");
   app.add_option("--only", options.only);
+  app.add_option("--group", options.group)->check(CLI::ExistingFile);
   app.add_option("--schedule", options.schedule)->check(CLI::ExistingFile);
   app.add_flag("--show", options.show, "print each nest, schedule and prediction");
   CLI11_PARSE(app, argc, argv);
