@@ -92,6 +92,28 @@ void Space::unroll_window(Schedule &schedule) const {
     schedule.splits[at(inner)].keep = extent(inner);
 }
 
+// Whether neighbouring pixels read the same elements at different values of a reduced index.
+bool Space::is_pixel_tap(int reduced) const {
+  for (const nest::Dim &dim : nest_.inputs[0].dims)
+    if (pixel_ >= 0 && dim.at.coeff[at(pixel_)] != 0 && dim.at.coeff[at(reduced)] != 0)
+      return true;
+  return false;
+}
+
+// Unrolled taps of neighbouring pixels would all be kept in registers: where another short index is
+// there, that one is innermost and unrolled.
+void Space::avoid_shared_taps(Schedule &schedule) const {
+  const int inner = schedule.order.back();
+  if (inner < nest_.output_indices || extent(inner) > kShortLoop || !is_pixel_tap(inner))
+    return;
+  const auto first = schedule.order.begin() + nest_.output_indices;
+  for (auto i = schedule.order.end(); i-- != first;)
+    if (extent(*i) > 1 && extent(*i) <= kShortLoop && !is_tap(*i)) {
+      std::rotate(i, i + 1, schedule.order.end());
+      return;
+    }
+}
+
 Schedule Space::base() const {
   Schedule schedule = schedule::scalar_schedule(nest_);
   const bool vector = target_.lanes == LaneKind::Vector;
@@ -108,6 +130,8 @@ Schedule Space::base() const {
                      const nest::Linear in = nest::flat(nest_.inputs[0], nest_.indices.size());
                      return std::llabs(in.coeff[at(a)]) > std::llabs(in.coeff[at(b)]);
                    });
+  if (vector)
+    avoid_shared_taps(schedule);
   if ((vector || nest_.inputs.size() == 1) && schedule.order.back() >= nest_.output_indices)
     unroll_window(schedule);
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
@@ -168,16 +192,20 @@ bool Space::has_constant() const {
                      [](const nest::Operand &input) { return input.constant; });
 }
 
-// Every reduced index shares a subscript with an output index, as in pooling or depthwise.
+// Whether a reduced index shares a subscript with an output index.
+bool Space::is_tap(int reduced) const {
+  for (const nest::Dim &dim : nest_.inputs[0].dims)
+    for (int o = 0; o < nest_.output_indices && dim.at.coeff[at(reduced)] != 0; ++o)
+      if (dim.at.coeff[at(o)] != 0)
+        return true;
+  return false;
+}
+
+// As in pooling or depthwise.
 bool Space::reduces_taps_only() const {
-  for (std::size_t r = at(nest_.output_indices); r < nest_.indices.size(); ++r) {
-    bool is_tap = false;
-    for (const nest::Dim &dim : nest_.inputs[0].dims)
-      for (int o = 0; o < nest_.output_indices && dim.at.coeff[r] != 0; ++o)
-        is_tap = is_tap || dim.at.coeff[at(o)] != 0;
-    if (!is_tap)
+  for (int r = nest_.output_indices; r < static_cast<int>(nest_.indices.size()); ++r)
+    if (!is_tap(r))
       return false;
-  }
   return true;
 }
 

@@ -32,6 +32,9 @@ private:
   int slowest_large_output() const;
   int nearest_short_output() const;
 
+  bool is_tap(int reduced) const;
+  bool is_pixel_tap(int reduced) const;
+  void avoid_shared_taps(schedule::Schedule &schedule) const;
   void unroll_window(schedule::Schedule &schedule) const;
   schedule::Schedule base() const;
   bool is_guarded() const;
