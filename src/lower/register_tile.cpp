@@ -10,6 +10,7 @@
 #include "lower/chunk_loops.h"
 #include "lower/guards.h"
 #include "lower/post.h"
+#include "lower/prefetch.h"
 #include "lower/tile_builder.h"
 #include "schedule/staging.h"
 
@@ -234,9 +235,18 @@ StmtRef TileBuilder::accumulate_plainly() {
   });
 }
 
+StmtRef TileBuilder::accumulate() {
+  std::vector<StmtRef> body;
+  for (std::size_t k = 0; k < cx_.nest.inputs.size(); ++k)
+    if (cx_.schedule.stages[k].prefetch)
+      body.push_back(prefetch_next_step(cx_, static_cast<int>(k), bases_[k]));
+  body.push_back(accumulate_fragments());
+  return b_.block(std::move(body));
+}
+
 // Fragments of the operand with fewer register copies are loaded first and stay; the other's come
 // one by one.
-StmtRef TileBuilder::accumulate() {
+StmtRef TileBuilder::accumulate_fragments() {
   if (predicate() || cx_.nest.inputs.size() > 2)
     return accumulate_plainly();
   const auto fragments = [&](int input) {

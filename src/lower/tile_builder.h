@@ -52,6 +52,7 @@ private:
   // The value of an input at the current point: from the registers it streams through, or memory.
   kernel::ExprRef value_of(int input) const;
   kernel::StmtRef accumulate();
+  kernel::StmtRef accumulate_fragments();
   kernel::StmtRef accumulate_one(const std::vector<kernel::ExprRef> &operands);
   kernel::ExprRef combined(const std::vector<kernel::ExprRef> &operands);
   kernel::StmtRef accumulate_plainly();

@@ -206,6 +206,17 @@ Reason wrong_pack(const Nest &nest, const Schedule &schedule, std::size_t k) {
   return {};
 }
 
+// Steps of the lanes lie one after the other.
+Reason wrong_prefetch(const Nest &nest, const Schedule &schedule, std::size_t k) {
+  if (!schedule.stages[k].prefetch)
+    return {};
+  const int lane = lane_index(schedule);
+  const bool by_steps = schedule.lanes == LaneKind::Vector && schedule.fills[k] == Fill::Packed &&
+                        lane >= 0 && moved_by(nest.inputs[k], at(lane));
+  return by_steps ? Reason{}
+                  : fmt::format("input {} is prefetched but not packed by steps of a vector", k);
+}
+
 std::string ahead_words(const Stage &stage) {
   return stage.ring > 0 ? fmt::format("ring {}", stage.ring) : "twice";
 }
@@ -271,7 +282,7 @@ Reason wrong_stage(const Nest &nest, const Schedule &schedule, const Target &tar
                    std::size_t k) {
   const Stage &stage = schedule.stages[k];
   if (!is_staged(schedule.fills[k]))
-    return stage == Stage{.stream = stage.stream}
+    return stage == Stage{.stream = stage.stream, .prefetch = stage.prefetch}
                ? Reason{}
                : fmt::format("input {} has a staging level but is not staged", k);
   if (!has_neutral_fill(nest) || !nest.constraints.empty())
@@ -299,6 +310,8 @@ Reason wrong_fill(const Nest &nest, const Schedule &schedule, const Target &targ
     if (is_packed(schedule.fills[k]))
       if (Reason reason = wrong_pack(nest, schedule, k))
         return reason;
+    if (Reason reason = wrong_prefetch(nest, schedule, k))
+      return reason;
     if (Reason reason = wrong_stage(nest, schedule, target, k))
       return reason;
     if (is_staged(schedule.fills[k]))

@@ -37,6 +37,8 @@
 // one step of the outputs; `twice` with two buffers, of which one is read while the next chunk is
 // fetched into registers; `ring 3` with three, which asynchronous copies fill two chunks ahead.
 //
+// `prefetch 1` fetches, while a step is computed, lines of what the next step of the lanes reads of
+// input 1, which is packed and read in place; every step over other indices takes a further part.
 // `stream 1 registers 3` reads input 1 into registers two bodies of the innermost loop ahead of its
 // use (schedule/streams.h).
 //
@@ -101,13 +103,14 @@ enum class Fill { Direct, Local, Packed, PackedLocal, Produced };
 // every stride odd.
 enum class Layout { Plain, Turned, Odd };
 
-// Of an input that is staged; `stream` of any.
+// Of an input that is staged; `stream` of any, `prefetch` of a packed one.
 struct Stage {
   int at = -1; // the chunked index in whose chunk loop the buffer is filled; -1: once per block
   bool twice = false;
   Layout layout = Layout::Plain;
   int ring = 0;   // buffers that asynchronous copies fill; 0: work-items copy
   int stream = 0; // bodies of the innermost loop that registers hold (schedule/streams.h); 0: none
+  bool prefetch = false; // lines of the next step of the lanes are fetched
   int buffers() const { return ring > 0 ? ring : (twice ? 2 : 1); }
   // Later chunks are fetched while one is read.
   bool is_ahead() const { return twice || ring > 0; }

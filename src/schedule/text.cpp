@@ -171,11 +171,15 @@ void parse_line(const Nest &nest, Scanner &scanner, Schedule &schedule) {
     return parse_stage(nest, scanner, schedule, true);
   if (scanner.accept("pack"))
     return parse_pack(scanner, schedule);
+  if (scanner.accept("prefetch")) {
+    schedule.stages[parse_input(scanner, schedule)].prefetch = true;
+    return;
+  }
   if (scanner.accept("stream"))
     return parse_stream(scanner, schedule);
   if (!scanner.accept("loop"))
-    scanner.fail(
-        "tile, lane, vec, keep, near, clip, edge, core, loop, pack, produce, stage or stream");
+    scanner.fail("tile, lane, vec, keep, near, clip, edge, core, loop, pack, produce, stage, "
+                 "prefetch or stream");
   schedule.order.clear();
   while (scanner.peek().kind == TokenKind::Name && scanner.peek().line == line)
     schedule.order.push_back(find_index(nest, scanner));
@@ -244,6 +248,8 @@ std::string to_text(const Nest &nest, const Schedule &schedule) {
     if (is_staged(schedule.fills[k]))
       line(schedule.fills[k] == Fill::Produced ? "produce" : "stage",
            stage_text(nest, schedule, k));
+    if (schedule.stages[k].prefetch)
+      line("prefetch", fmt::format(" {}", k));
     if (schedule.stages[k].stream != 0)
       line("stream", fmt::format(" {} registers {}", k, schedule.stages[k].stream));
   }

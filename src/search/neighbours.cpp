@@ -187,6 +187,8 @@ void Change::change_fill() {
   schedule_.fills[k] = random_.of({Fill::Direct, Fill::Local, Fill::Packed, Fill::PackedLocal});
   if (!is_staged(schedule_.fills[k]))
     schedule_.stages[k] = {.stream = schedule_.stages[k].stream};
+  schedule_.stages[k].prefetch =
+      schedule_.fills[k] == Fill::Packed && schedule_.lanes == LaneKind::Vector;
 }
 
 void Change::change_stage() {

@@ -48,6 +48,7 @@ private:
   void widen_lanes();
   void settle_guards();
   void stream();
+  void prefetch();
   // Makes a change, and takes it back where it breaks a rule.
   template <typename Change> void attempt(const Change &change) {
     const Schedule before = schedule_;
@@ -214,6 +215,12 @@ void Sampler::settle_guards() {
   }
 }
 
+// Fetches packed inputs a step ahead.
+void Sampler::prefetch() {
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
+    schedule_.stages[k].prefetch = schedule_.fills[k] == Fill::Packed;
+}
+
 // Reads one input or both into registers ahead of the bodies that use them.
 void Sampler::stream() {
   const int registers = static_cast<int>(random_.between(2, 4));
@@ -233,6 +240,8 @@ void Sampler::draw_refinements() {
     attempt([&] { settle_guards(); });
   if (random_.chance(40))
     attempt([&] { stream(); });
+  if (random_.chance(30))
+    attempt([&] { prefetch(); });
 }
 
 // A vector has no predicate per element: inputs guarded along it must be staged.

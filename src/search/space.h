@@ -41,6 +41,7 @@ private:
   void clip_taps(schedule::Schedule &schedule) const;
   void read_in_place(schedule::Schedule &schedule) const;
   void stage_broadcasts(schedule::Schedule &schedule) const;
+  void prefetch_packed(schedule::Schedule &schedule) const;
   bool has_constant() const;
   bool reduces_taps_only() const;
   std::vector<std::int64_t> row_copies(Form form) const;

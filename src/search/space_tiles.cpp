@@ -44,6 +44,16 @@ std::int64_t Space::register_need(const Schedule &schedule) const {
   return accumulators + fewest + 1;
 }
 
+// Constants of which another step follows, where machine code has an instruction for it.
+void Space::prefetch_packed(Schedule &schedule) const {
+  if (target_.backend != "llvm" || lane_ < 0 || extent(lane_) <= schedule.splits[at(lane_)].step())
+    return;
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
+    schedule.stages[k].prefetch =
+        schedule.fills[k] == schedule::Fill::Packed &&
+        nest::flat(nest_.inputs[k], nest_.indices.size()).coeff[at(lane_)] != 0;
+}
+
 void Space::collect_register_tiles(Form form, std::int64_t lanes) {
   const bool vector = target_.lanes == LaneKind::Vector;
   const std::int64_t budget = vector ? target_.vector_registers : 24;
@@ -67,6 +77,7 @@ void Space::collect_register_tiles(Form form, std::int64_t lanes) {
         if (form == Form::Gathered)
           stage_broadcasts(schedule);
         clip_taps(schedule);
+        prefetch_packed(schedule);
         if (register_need(schedule) > budget)
           break;
         if (!schedule::illegal(nest_, schedule, target_))

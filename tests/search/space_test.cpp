@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Forms that the search knows of, on layers that need them.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "paths.h"
+#include "search/pick.h"
+
+namespace tilefuse {
+namespace {
+
+std::string picked(const nest::Nest &nest, const std::string &name) {
+  for (const Target &target : read_targets(TILEFUSE_SOURCE_DIR "/devices"))
+    if (target.name == name)
+      return schedule::to_text(nest, search::pick(nest, target));
+  return "there is no such target";
+}
+
+nest::Nest product(int columns) {
+  return nest::parse_nest(fmt::format("nest gemm {{\n  index m {0}, y 196 | c 512\n"
+                                      "  slot 0 f32 100352, 1 f32 {1}, 2 f32 {2}\n"
+                                      "  acc f32 = sum mul\n  in 0 + 0 [y:196*512, c:512*1]\n"
+                                      "  in 1 + 0 const [m:{0}*512, c:512*1]\n"
+                                      "  out 2 + 0 [y:196*{0}, m:{0}*1]\n  post acc\n}}\n",
+                                      columns, columns * 512, columns * 196));
+}
+
+// Three planes of an image, stride 2: unrolled taps along the row would hold what its pixels share.
+TEST(Space, PlanesOfAFirstLayerAreInnermost) {
+  const nest::Nest nest = nest::parse_nest(R"(nest conv {
+    index m 64, y 111, x 111 | c 3, r 3, s 3
+    slot 0 f32 150528, 1 f32 1728, 2 f32 788544
+    acc f32 = sum mul
+    in 0 + 0 [c:3*50176, 2*y + r:224*224, 2*x + s:224*1]
+    in 1 + 0 const [m:64*27, c:3*9, r:3*3, s:3*1]
+    out 2 + 0 [m:64*1, y:111*7104, x:111*64]
+    post acc
+  })");
+  const std::string text = picked(nest, "cpu_avx512");
+  EXPECT_NE(text.find(" c:3"), std::string::npos) << text;
+  EXPECT_NE(text.find("r s c\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find(" s:3"), std::string::npos) << text;
+}
+
+TEST(Space, ConstantsOfANextStepArePrefetchedByMachineCode) {
+  EXPECT_NE(picked(product(512), "cpu_avx512").find("prefetch 1\n"), std::string::npos);
+  EXPECT_EQ(picked(product(16), "cpu_avx512").find("prefetch"), std::string::npos);
+  EXPECT_EQ(picked(product(512), "opencl_cpu").find("prefetch"), std::string::npos);
+  EXPECT_EQ(picked(product(512), "opencl_gpu").find("prefetch"), std::string::npos);
+}
+
+} // namespace
+} // namespace tilefuse
