@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <map>
+#include <memory>
 #include <optional>
 #include <set>
 
@@ -48,30 +50,42 @@ double bytes_of_member(const poly::PlacedGroup &placed, int member,
 // What the formula may be wrong by: a fusion that it expects to lose more is not priced.
 constexpr double kHopeless = 1.5;
 
-// By the best schedule that the cost model knows; nothing where none fits the target.
-std::optional<double> seconds_of(const poly::Group &group, const Target &target) {
-  const std::optional<schedule::Schedule> schedule = group.producers.empty()
-                                                         ? search::pick(group.anchor, target)
-                                                         : search::pick_fused(group, target);
-  if (!schedule)
-    return std::nullopt;
-  return cost::predict(group, *schedule, target).seconds;
-}
+// Predicted seconds of groups by the best schedule that the cost model knows, each priced once.
+class Prices {
+public:
+  explicit Prices(const Target &target) : target_(target) {}
+
+  // Nothing where no schedule fits the target.
+  std::optional<double> seconds(const poly::Group &group) {
+    const auto [found, is_new] = known_.try_emplace(poly::to_text(group));
+    if (is_new)
+      if (const std::optional<schedule::Schedule> schedule =
+              group.producers.empty() ? search::pick(group.anchor, target_)
+                                      : search::pick_fused(group, target_))
+        found->second = cost::predict(group, *schedule, target_).seconds;
+    return found->second;
+  }
+  const Target &target() const { return target_; }
+
+private:
+  Target target_;
+  std::map<std::string, std::optional<double>> known_; // by text of the group
+};
 
 poly::Verdict judge(const poly::Group &fused, const poly::Group &consumer,
-                    const poly::Group &producer, const Target &target) {
-  const poly::Profit profit = poly::profit(fused, producer, target);
+                    const poly::Group &producer, Prices &prices) {
+  const poly::Profit profit = poly::profit(fused, producer, prices.target());
   poly::Verdict verdict = poly::to_verdict(profit, fused);
   if (profit.tile.empty() || profit.spent_seconds > kHopeless * profit.saved_seconds)
     return verdict;
-  const std::optional<double> together = seconds_of(fused, target);
+  const std::optional<double> together = prices.seconds(fused);
   verdict.is_worth = false;
   if (!together) {
     verdict.terms.push_back("no schedule of both fits the target");
     return verdict;
   }
-  const std::optional<double> first = seconds_of(producer, target);
-  const std::optional<double> second = seconds_of(consumer, target);
+  const std::optional<double> first = prices.seconds(producer);
+  const std::optional<double> second = prices.seconds(consumer);
   verdict.is_worth = first && second && *together < *first + *second;
   verdict.terms.push_back(
       fmt::format("cost model: {:.2f} us in one kernel, {:.2f} + {:.2f} us apart", *together * 1e6,
@@ -84,9 +98,10 @@ poly::Verdict judge(const poly::Group &fused, const poly::Group &consumer,
 poly::FuseOptions fuse_options(const FusionSettings &settings, const Target &target) {
   return {.level = settings.level,
           .quota = settings.quota,
-          .judge = [target](const poly::Group &fused, const poly::Group &consumer,
-                            const poly::Group &producer) {
-            return judge(fused, consumer, producer, target);
+          .judge = [prices = std::make_shared<Prices>(target)](const poly::Group &fused,
+                                                               const poly::Group &consumer,
+                                                               const poly::Group &producer) {
+            return judge(fused, consumer, producer, *prices);
           }};
 }
 

@@ -151,6 +151,10 @@ private:
     return "";
   }
 
+  std::optional<std::string> refusal_of(const Group &fused) const {
+    return is_plainly_legal(fused) ? std::nullopt : illegal_fusion(fused, options_.quota);
+  }
+
   struct Judged {
     std::string reason; // why not
     std::vector<std::string> terms;
@@ -165,7 +169,7 @@ private:
       return judged;
     if (needs_everything(fused.group)) {
       judged.reason = "each tile would need all of its result";
-    } else if (const auto refusal = illegal_fusion(fused.group, options_.quota)) {
+    } else if (const auto refusal = refusal_of(fused.group)) {
       judged.reason = *refusal;
     } else if (options_.judge) {
       Verdict verdict = options_.judge(fused.group, consumer.group, producer.group);

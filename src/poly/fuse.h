@@ -3,13 +3,14 @@
 // program order, every nest is offered the producers of what it reads:
 //
 //   1. form: the producer writes the tensor that is read, whole, point by point (attach);
-//   2. legality: the rules of legality.h on the access relations, by isl under a quota of
-//      operations; a quota that does not suffice means not fused;
+//   2. legality: the rules of legality.h, in closed form where the form of the nests shows them to
+//      hold, else on the access relations, by isl under a quota of operations; a quota that does
+//      not suffice means not fused;
 //   3. bounds: a tile must not need all of the producer, its box must fit the block's memory;
 //   4. profit: what a judge says of the fused group and of its parts.
 //
 // A producer whose result nothing else reads disappears into its consumer. One with several readers
-// joins all of them, when it is a pointwise map, or none.
+// joins none of them (L6).
 #pragma once
 
 #include <cstdint>

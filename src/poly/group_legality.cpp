@@ -63,7 +63,40 @@ Scop scop_of(const Group &group) {
   return make_scop(nests);
 }
 
+// Different points of the output indices are different elements.
+bool writes_each_once(const nest::Nest &nest) {
+  std::vector<bool> is_seen(nest.indices.size(), false);
+  for (const nest::Dim &dim : nest.out.dims) {
+    int used = 0;
+    for (std::size_t i = 0; i < dim.at.coeff.size(); ++i)
+      if (dim.at.coeff[i] != 0 && nest.indices[i].extent > 1) {
+        ++used;
+        is_seen[i] = true;
+      }
+    if (used > 1)
+      return false;
+  }
+  for (std::size_t i = 0; i < nest.indices.size(); ++i)
+    if (static_cast<int>(i) < nest.output_indices && nest.indices[i].extent > 1 && !is_seen[i])
+      return false;
+  return true;
+}
+
+bool reads_its_result(const nest::Nest &nest) {
+  const auto is_out = [&](const nest::Operand &operand) { return operand.slot == nest.out.slot; };
+  return std::any_of(nest.inputs.begin(), nest.inputs.end(), is_out) ||
+         std::any_of(nest.extras.begin(), nest.extras.end(), is_out);
+}
+
 } // namespace
+
+bool is_plainly_legal(const Group &group) {
+  const auto is_constrained = [](const Producer &producer) {
+    return !producer.nest.constraints.empty();
+  };
+  return !broken_rule(group) && writes_each_once(group.anchor) && !reads_its_result(group.anchor) &&
+         std::none_of(group.producers.begin(), group.producers.end(), is_constrained);
+}
 
 std::optional<std::string> illegal_fusion(const Group &group, std::int64_t quota) {
   const Quota limit(quota);

@@ -2,10 +2,12 @@
 #include "search/groups.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "base/error.h"
 #include "search/pick.h"
+#include "search/space.h"
 
 namespace tilefuse::search {
 namespace {
@@ -15,9 +17,8 @@ using schedule::Fill;
 using schedule::Schedule;
 using schedule::Split;
 
-constexpr std::size_t kForms = 24; // of a member alone, by the cost model
-constexpr std::size_t kRegisterTiles = 3;
-constexpr std::size_t kMappedForms = 4096;
+constexpr std::size_t kEveryForm = 4096;
+constexpr double kPeakShare = 0.9; // of the target's peak that no producer passes
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -47,10 +48,13 @@ private:
   std::vector<std::int64_t> tiles(const Nest &nest, int member, const Schedule &form,
                                   int index) const;
   void feed(Schedule &schedule, int member) const;
-  std::vector<Schedule> forms(const Nest &nest, int member) const;
-  std::vector<Schedule> tilings(const Nest &nest, int member) const;
+  const std::vector<Schedule> &forms(int member);
+  std::optional<Schedule> fitted(const Schedule &form, const Nest &nest, int member) const;
+  std::vector<Schedule> tilings(const Nest &nest, int member);
   std::optional<Plan> best(const Nest &nest, int member);
-  std::optional<Plan> evaluate(const Nest &nest, int member, const Schedule &schedule);
+  std::optional<Plan> evaluate(const Nest &nest, int member, const Schedule &schedule, double most);
+  bool fits_memory(const Nest &nest, const Schedule &schedule) const;
+  double least_seconds(const Nest &tile) const;
   bool suits_tiles(const Nest &nest, int member, const Schedule &schedule) const;
   Schedule assemble(const Plan &plan) const;
   std::optional<Schedule> run_mapped() const;
@@ -59,7 +63,9 @@ private:
   const poly::Group &group_;
   const Target &target_;
   Target unit_;
-  std::map<std::string, std::optional<Plan>> known_; // by member and text of its tile nest
+  std::map<int, std::vector<Schedule>> forms_; // by member
+  // By member and extents of its tile nest.
+  std::map<std::vector<std::int64_t>, std::optional<Plan>> known_;
 };
 
 bool FusedSearch::is_fed(int member) const {
@@ -102,18 +108,34 @@ void FusedSearch::feed(Schedule &schedule, int member) const {
     }
 }
 
-// Register tiles and loop orders that the cost model prefers for the member alone.
-std::vector<Schedule> FusedSearch::forms(const Nest &nest, int member) const {
-  std::vector<Schedule> found;
-  for (const Candidate &candidate : candidates(nest, target_of(member), kForms)) {
-    Schedule form = candidate.schedule;
-    feed(form, member);
-    for (int i = 0; i < nest.output_indices; ++i)
-      form.splits[at(i)].tile = form.splits[at(i)].step();
-    if (found.size() < kRegisterTiles && std::find(found.begin(), found.end(), form) == found.end())
+// Register tiles and loop orders that are tried for the whole of the member alone.
+const std::vector<Schedule> &FusedSearch::forms(int member) {
+  const auto [entry, is_new] = forms_.try_emplace(member);
+  std::vector<Schedule> &found = entry->second;
+  if (!is_new)
+    return found;
+  for (Schedule &form : Space(member_nest(group_, member), target_of(member)).forms()) {
+    if (is_fed(member))
+      feed(form, member);
+    if (std::find(found.begin(), found.end(), form) == found.end())
       found.push_back(std::move(form));
   }
   return found;
+}
+
+// A form on a tile of the member: no more register copies than the tile has, and one block.
+std::optional<Schedule> FusedSearch::fitted(const Schedule &form, const Nest &nest,
+                                            int member) const {
+  Schedule own = form;
+  for (int i = 0; i < nest.output_indices; ++i) {
+    Split &split = own.splits[at(i)];
+    const std::int64_t extent = nest.indices[at(i)].extent;
+    split.keep = std::min(split.keep, ceil_div(extent, split.lane * split.vec));
+    split.tile = ceil_div(extent, split.step()) * split.step();
+  }
+  if (suits_tiles(nest, member, own))
+    return own;
+  return std::nullopt;
 }
 
 // Steps doubled up to the whole; only the whole where a smaller tile would compute more.
@@ -129,14 +151,17 @@ std::vector<std::int64_t> FusedSearch::tiles(const Nest &nest, int member, const
   return sizes;
 }
 
-std::vector<Schedule> FusedSearch::tilings(const Nest &nest, int member) const {
+std::vector<Schedule> FusedSearch::tilings(const Nest &nest, int member) {
   std::vector<Schedule> all;
-  for (const Schedule &form : forms(nest, member)) {
-    std::vector<Schedule> partial = {form};
-    for (int i = 0; i < nest.output_indices; ++i) {
+  for (const Schedule &form : forms(member)) {
+    const std::optional<Schedule> whole = fitted(form, nest, member);
+    if (!whole)
+      continue;
+    std::vector<Schedule> partial = {*whole};
+    for (int i = 0; is_fed(member) && i < nest.output_indices; ++i) {
       std::vector<Schedule> next;
       for (const Schedule &schedule : partial)
-        for (const std::int64_t tile : tiles(nest, member, form, i)) {
+        for (const std::int64_t tile : tiles(nest, member, *whole, i)) {
           next.push_back(schedule);
           next.back().splits[at(i)].tile = tile;
         }
@@ -181,10 +206,25 @@ bool FusedSearch::suits_tiles(const Nest &nest, int member, const Schedule &sche
   return true;
 }
 
-// One schedule of a member with the best of its producers.
-std::optional<Plan> FusedSearch::evaluate(const Nest &nest, int member, const Schedule &schedule) {
-  if (illegal_alone(nest, schedule, target_of(member)) ||
-      (member > 0 && !suits_tiles(nest, member, schedule)))
+// The buffers of one member alone.
+bool FusedSearch::fits_memory(const Nest &nest, const Schedule &schedule) const {
+  std::int64_t bytes = 0;
+  for (std::size_t k = 0; k < nest.inputs.size(); ++k)
+    if (is_staged(schedule.fills[k]))
+      bytes += stage_bytes(nest, schedule, static_cast<int>(k));
+  return bytes <= target_.local_bytes;
+}
+
+// No schedule computes a tile in less.
+double FusedSearch::least_seconds(const Nest &tile) const {
+  const double peak = target_.gflops_per_unit * 1e9;
+  return peak > 0 ? kPeakShare * nest::flops(tile) / peak : 0;
+}
+
+// One schedule of a member with the best of its producers; nothing where it takes `most` seconds.
+std::optional<Plan> FusedSearch::evaluate(const Nest &nest, int member, const Schedule &schedule,
+                                          double most) {
+  if (!fits_memory(nest, schedule) || illegal_alone(nest, schedule, target_of(member)))
     return std::nullopt;
   const cost::Estimate own = member == 0 ? cost::predict(nest, schedule, target_)
                                          : cost::predict_tile(nest, schedule, unit_);
@@ -194,34 +234,34 @@ std::optional<Plan> FusedSearch::evaluate(const Nest &nest, int member, const Sc
     if (producer.consumer != member || producer.feed == poly::Feed::Map)
       continue;
     const std::optional<Nest> tile = tile_of(nest, schedule, static_cast<int>(p));
+    const double runs =
+        cost::fills(nest, schedule, producer.input) / static_cast<double>(own.blocks) * own.waves;
+    if (plan.seconds + runs * least_seconds(*tile) >= most)
+      return std::nullopt;
     const std::optional<Plan> inner = best(*tile, static_cast<int>(p) + 1);
     if (!inner)
       return std::nullopt;
-    const double runs = cost::fills(nest, schedule, producer.input);
-    plan.seconds += runs / static_cast<double>(own.blocks) * own.waves * inner->seconds;
+    plan.seconds += runs * inner->seconds;
     plan.members.insert(inner->members.begin(), inner->members.end());
   }
-  return plan;
+  return plan.seconds < most ? std::optional(plan) : std::nullopt;
 }
 
 std::optional<Plan> FusedSearch::best(const Nest &nest, int member) {
-  const std::string key = std::to_string(member) + to_text(nest);
+  std::vector<std::int64_t> key = {member};
+  for (const nest::Index &index : nest.indices)
+    key.push_back(index.extent);
   if (const auto found = known_.find(key); found != known_.end())
     return found->second;
   std::optional<Plan> chosen;
-  const std::vector<Schedule> all =
-      is_fed(member) ? tilings(nest, member) : std::vector<Schedule>{};
-  for (const Schedule &schedule : all) {
-    const std::optional<Plan> plan = evaluate(nest, member, schedule);
-    if (!plan || (chosen && chosen->seconds <= plan->seconds))
+  double least = std::numeric_limits<double>::infinity();
+  for (const Schedule &schedule : tilings(nest, member)) {
+    std::optional<Plan> plan = evaluate(nest, member, schedule, least);
+    if (!plan || (member == 0 && illegal(group_, assemble(*plan), target_)))
       continue;
-    if (member != 0 || !illegal(group_, assemble(*plan), target_))
-      chosen = plan;
+    least = plan->seconds;
+    chosen = std::move(plan);
   }
-  for (const Candidate &candidate :
-       is_fed(member) ? std::vector<Candidate>{} : candidates(nest, unit_, kForms))
-    if (!chosen && suits_tiles(nest, member, candidate.schedule))
-      chosen = evaluate(nest, member, candidate.schedule);
   return known_[key] = chosen;
 }
 
@@ -237,7 +277,7 @@ Schedule FusedSearch::assemble(const Plan &plan) const {
 // Work-items: the best schedule of the anchor that stages what maps feed; the map is evaluated
 // where it copies. Nests that run per tile are not searched for.
 std::optional<Schedule> FusedSearch::run_mapped() const {
-  for (const Candidate &candidate : candidates(group_.anchor, target_, kMappedForms)) {
+  for (const Candidate &candidate : candidates(group_.anchor, target_, kEveryForm)) {
     Schedule schedule = candidate.schedule;
     schedule.producers.resize(group_.producers.size());
     if (!illegal(group_, schedule, target_))

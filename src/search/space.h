@@ -24,6 +24,8 @@ public:
   Space(const nest::Nest &nest, const Target &target);
 
   std::vector<Candidate> best(std::size_t count);
+  // What best() tries block tiles of: register tiles in every order of loops, one step a block.
+  std::vector<schedule::Schedule> forms();
 
 private:
   std::int64_t extent(int i) const { return nest_.indices[static_cast<std::size_t>(i)].extent; }
@@ -49,7 +51,9 @@ private:
   std::int64_t register_need(const schedule::Schedule &schedule) const;
   void collect_register_tiles(Form form, std::int64_t lanes);
   void collect_register_tiles(Form form);
+  void collect_register_tiles();
   void keep_best_register_tiles();
+  std::vector<schedule::Schedule> orders(const schedule::Schedule &schedule) const;
   void try_block_tiles(const schedule::Schedule &schedule);
   void move_innermost(schedule::Schedule &schedule, int index) const;
   void try_tiles(const schedule::Schedule &schedule);

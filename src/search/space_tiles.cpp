@@ -123,16 +123,22 @@ void Space::move_innermost(Schedule &schedule, int index) const {
   std::rotate(found, found + 1, end);
 }
 
+// The schedule with every order of loops that is tried.
+std::vector<Schedule> Space::orders(const Schedule &schedule) const {
+  std::vector<Schedule> all = {schedule};
+  for (int inner : {lane_, row_})
+    if (lane_ >= 0 && pixel_ >= 0 && inner >= 0 && (inner == lane_ || is_guarded())) {
+      all.push_back(schedule);
+      move_innermost(all.back(), inner);
+    }
+  return all;
+}
+
 void Space::try_block_tiles(const Schedule &schedule) {
   if (target_.lanes == LaneKind::WorkItem)
     return add(schedule);
-  try_tiles(schedule);
-  for (int inner : {lane_, row_})
-    if (lane_ >= 0 && pixel_ >= 0 && inner >= 0 && (inner == lane_ || is_guarded())) {
-      Schedule other = schedule;
-      move_innermost(other, inner);
-      try_tiles(other);
-    }
+  for (const Schedule &ordered : orders(schedule))
+    try_tiles(ordered);
 }
 
 // Smallest and whole tiles of lanes and pixels with every tile of rows; then what improves the best
@@ -180,12 +186,25 @@ void Space::add(const Schedule &schedule) {
   found_.push_back({schedule, cost::predict(nest_, schedule, target_)});
 }
 
-std::vector<Candidate> Space::best(std::size_t count) {
+void Space::collect_register_tiles() {
   collect_register_tiles(Form::Staged);
   if (target_.lanes == LaneKind::Vector && is_guarded())
     collect_register_tiles(Form::InPlace);
   if (target_.lanes == LaneKind::Vector && nest_.inputs.size() == 2 && !has_constant())
     collect_register_tiles(Form::Gathered);
+}
+
+std::vector<Schedule> Space::forms() {
+  collect_register_tiles();
+  std::vector<Schedule> all;
+  for (const Candidate &tile : register_tiles_)
+    for (Schedule &ordered : orders(tile.schedule))
+      all.push_back(std::move(ordered));
+  return all;
+}
+
+std::vector<Candidate> Space::best(std::size_t count) {
+  collect_register_tiles();
   for (const Candidate &tile : register_tiles_)
     try_block_tiles(tile.schedule);
   if (target_.lanes == LaneKind::WorkItem)

@@ -9,6 +9,7 @@
 #include "model/exact.h"
 #include "model/random_case.h"
 #include "model/random_group.h"
+#include "poly/group_legality.h"
 #include "search/groups.h"
 
 namespace tilefuse {
@@ -132,6 +133,20 @@ TEST(Fused, PickedSchedulesOfRandomChains) {
     check_picked(seed, items, on_items);
   }
   EXPECT_GT(on_vectors, 8);
+}
+
+// What a group's form shows to be legal is legal by isl.
+TEST(Fused, PlainlyLegalChainsAreLegal) {
+  int plain = 0;
+  for (std::uint64_t seed = 1; seed <= case_count(40); ++seed) {
+    Random random(seed);
+    const poly::Group group = model::fuse_chain(model::random_chain(random)).group;
+    if (!poly::is_plainly_legal(group))
+      continue;
+    ++plain;
+    EXPECT_EQ(poly::illegal_fusion(group, 10'000'000), std::nullopt) << poly::to_text(group);
+  }
+  EXPECT_GT(plain, 30);
 }
 
 TEST(Fused, RealsOfRandomChains) {

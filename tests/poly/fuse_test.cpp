@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "poly/group_legality.h"
 #include "poly/needs.h"
 #include "poly/profit.h"
 #include "tile/tile.h"
@@ -26,6 +27,9 @@ protected:
         "}\n"
         "function conv(X[N, C, H, W], K[M, C, R, S]; OY, OX, ST, P) -> (O) {\n"
         "  O[n, m, y, x : N, M, OY, OX] = +(X[n, c, ST*y + r - P, ST*x + s - P] * K[m, c, r, s]);\n"
+        "}\n"
+        "function corner(X[N, C, H, W], K[C, R, S]) -> (O) {\n"
+        "  O[n, c, y, x : N, C, H, W] = +(X[n, c, y + r - 1, x + s - 1] * K[c, r, s]), r + s < 3;\n"
         "}\n"
         "function pool(X[N, C, H, W]; OY, OX, ST) -> (O) {\n"
         "  O[n, c, y, x : N, C, OY, OX] = >(X[n, c, ST*y + r - 1, ST*x + s - 1]), r < 3, s < 3;\n"
@@ -160,12 +164,24 @@ TEST_F(Fusing, AConvolutionJoinsWhereItPays) {
   EXPECT_NE(decisions().find("does not pay"), std::string::npos) << decisions();
 }
 
-// (h)
+// (h): a producer under a constraint is isl's to decide.
 TEST_F(Fusing, AQuotaThatDoesNotSufficeLeavesThingsApart) {
-  const TensorId x = call("relu", {input({1, 4, 12, 12})});
+  const TensorId x = call("corner", {input({1, 4, 12, 12}), weights({4, 3, 3})});
   const TensorId out = conv(x, 4, 4, 12);
   EXPECT_EQ(groups({out}, {.level = FuseLevel::All, .quota = 1000}).size(), 2u);
   EXPECT_NE(decisions().find("quota"), std::string::npos) << decisions();
+  EXPECT_GT(report_.isl_calls, 0);
+  EXPECT_EQ(all({out}).size(), 1u) << decisions();
+}
+
+TEST_F(Fusing, PlainChainsAskNothingOfIsl) {
+  const TensorId x = call("relu", {input({1, 4, 12, 12})});
+  const TensorId out = conv(conv(x, 4, 4, 12), 4, 4, 12);
+  const std::vector<PlacedGroup> made = groups({out}, {.level = FuseLevel::All, .quota = 1});
+  EXPECT_EQ(made.size(), 1u) << decisions();
+  EXPECT_EQ(report_.isl_calls, 0);
+  EXPECT_TRUE(is_plainly_legal(made.at(0).group));
+  EXPECT_EQ(illegal_fusion(made.at(0).group, 10'000'000), std::nullopt);
 }
 
 TEST_F(Fusing, LevelsNestInEachOther) {
