@@ -17,6 +17,8 @@ using schedule::Fill;
 using schedule::Schedule;
 using schedule::Split;
 
+constexpr std::size_t kFedForms = 4; // of a member that has producers
+constexpr std::size_t kCoarse = 3;
 constexpr std::size_t kEveryForm = 4096;
 constexpr double kPeakShare = 0.9; // of the target's peak that no producer passes
 
@@ -28,6 +30,21 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; 
 struct Plan {
   std::map<int, Schedule> members;
   double seconds = 0;
+};
+
+// A tile of a producer, and how often a run of its consumer on the busiest unit computes one.
+struct Fed {
+  int producer = 0;
+  Nest tile;
+  double runs = 1;
+};
+
+// A schedule of a member, what it takes alone, and at least with its producers.
+struct Priced {
+  Schedule schedule;
+  double seconds = 0;
+  double least = 0;
+  std::vector<Fed> fed = {};
 };
 
 class FusedSearch {
@@ -50,9 +67,12 @@ private:
   void feed(Schedule &schedule, int member) const;
   const std::vector<Schedule> &forms(int member);
   std::optional<Schedule> fitted(const Schedule &form, const Nest &nest, int member) const;
-  std::vector<Schedule> tilings(const Nest &nest, int member);
+  std::vector<Schedule> tilings(const Nest &nest, int member, const Schedule &whole,
+                                std::size_t every) const;
+  std::vector<Priced> priced(const Nest &nest, int member);
   std::optional<Plan> best(const Nest &nest, int member);
-  std::optional<Plan> evaluate(const Nest &nest, int member, const Schedule &schedule, double most);
+  std::optional<Priced> price(const Nest &nest, int member, const Schedule &schedule) const;
+  std::optional<Plan> evaluate(int member, const Priced &priced, double most);
   bool fits_memory(const Nest &nest, const Schedule &schedule) const;
   double least_seconds(const Nest &tile) const;
   bool suits_tiles(const Nest &nest, int member, const Schedule &schedule) const;
@@ -151,24 +171,45 @@ std::vector<std::int64_t> FusedSearch::tiles(const Nest &nest, int member, const
   return sizes;
 }
 
-std::vector<Schedule> FusedSearch::tilings(const Nest &nest, int member) {
-  std::vector<Schedule> all;
-  for (const Schedule &form : forms(member)) {
-    const std::optional<Schedule> whole = fitted(form, nest, member);
-    if (!whole)
-      continue;
-    std::vector<Schedule> partial = {*whole};
-    for (int i = 0; is_fed(member) && i < nest.output_indices; ++i) {
-      std::vector<Schedule> next;
-      for (const Schedule &schedule : partial)
-        for (const std::int64_t tile : tiles(nest, member, *whole, i)) {
-          next.push_back(schedule);
-          next.back().splits[at(i)].tile = tile;
-        }
-      partial = std::move(next);
-    }
-    all.insert(all.end(), partial.begin(), partial.end());
+// The schedule with tiles of every size; with `every` other than 1, of every so-manieth.
+std::vector<Schedule> FusedSearch::tilings(const Nest &nest, int member, const Schedule &whole,
+                                           std::size_t every) const {
+  std::vector<Schedule> partial = {whole};
+  for (int i = 0; is_fed(member) && i < nest.output_indices; ++i) {
+    const std::vector<std::int64_t> sizes = tiles(nest, member, whole, i);
+    std::vector<Schedule> next;
+    for (const Schedule &schedule : partial)
+      for (std::size_t t = (sizes.size() - 1) % every; t < sizes.size(); t += every) {
+        next.push_back(schedule);
+        next.back().splits[at(i)].tile = sizes[t];
+      }
+    partial = std::move(next);
   }
+  return partial;
+}
+
+// What a tile of the member may have: tiles of every size for the forms that are best with a few.
+std::vector<Priced> FusedSearch::priced(const Nest &nest, int member) {
+  std::vector<std::pair<double, Schedule>> ranked;
+  for (const Schedule &form : forms(member))
+    if (const std::optional<Schedule> whole = fitted(form, nest, member)) {
+      double least = std::numeric_limits<double>::infinity();
+      for (const Schedule &schedule : tilings(nest, member, *whole, kCoarse))
+        if (const std::optional<Priced> priced = price(nest, member, schedule))
+          least = std::min(least, priced->least);
+      ranked.emplace_back(least, *whole);
+    }
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto &a, const auto &b) { return a.first < b.first; });
+  if (is_fed(member) && ranked.size() > kFedForms)
+    ranked.resize(kFedForms);
+  std::vector<Priced> all;
+  for (const auto &[least, whole] : ranked)
+    for (const Schedule &schedule : tilings(nest, member, whole, 1))
+      if (std::optional<Priced> one = price(nest, member, schedule))
+        all.push_back(std::move(*one));
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Priced &a, const Priced &b) { return a.least < b.least; });
   return all;
 }
 
@@ -221,32 +262,46 @@ double FusedSearch::least_seconds(const Nest &tile) const {
   return peak > 0 ? kPeakShare * nest::flops(tile) / peak : 0;
 }
 
-// One schedule of a member with the best of its producers; nothing where it takes `most` seconds.
-std::optional<Plan> FusedSearch::evaluate(const Nest &nest, int member, const Schedule &schedule,
-                                          double most) {
+// One schedule of a member alone, and at least that of its producers.
+std::optional<Priced> FusedSearch::price(const Nest &nest, int member,
+                                         const Schedule &schedule) const {
   if (!fits_memory(nest, schedule) || illegal_alone(nest, schedule, target_of(member)))
     return std::nullopt;
   const cost::Estimate own = member == 0 ? cost::predict(nest, schedule, target_)
                                          : cost::predict_tile(nest, schedule, unit_);
-  Plan plan{{{member, schedule}}, own.seconds};
+  Priced priced{.schedule = schedule, .seconds = own.seconds, .least = own.seconds};
   for (std::size_t p = 0; p < group_.producers.size(); ++p) {
     const poly::Producer &producer = group_.producers[p];
     if (producer.consumer != member || producer.feed == poly::Feed::Map)
       continue;
-    const std::optional<Nest> tile = tile_of(nest, schedule, static_cast<int>(p));
-    const double runs =
-        cost::fills(nest, schedule, producer.input) / static_cast<double>(own.blocks) * own.waves;
-    if (plan.seconds + runs * least_seconds(*tile) >= most)
-      return std::nullopt;
-    const std::optional<Plan> inner = best(*tile, static_cast<int>(p) + 1);
-    if (!inner)
-      return std::nullopt;
-    plan.seconds += runs * inner->seconds;
-    plan.members.insert(inner->members.begin(), inner->members.end());
+    Fed fed{.producer = static_cast<int>(p),
+            .tile = *tile_of(nest, schedule, static_cast<int>(p)),
+            .runs = cost::fills(nest, schedule, producer.input) / static_cast<double>(own.blocks) *
+                    own.waves};
+    priced.least += fed.runs * least_seconds(fed.tile);
+    priced.fed.push_back(std::move(fed));
   }
-  return plan.seconds < most ? std::optional(plan) : std::nullopt;
+  return priced;
 }
 
+// The same with the best of its producers; nothing where it takes `most` seconds.
+std::optional<Plan> FusedSearch::evaluate(int member, const Priced &priced, double most) {
+  Plan plan{{{member, priced.schedule}}, priced.seconds};
+  double least = priced.least;
+  for (const Fed &fed : priced.fed) {
+    const std::optional<Plan> inner = best(fed.tile, fed.producer + 1);
+    if (!inner)
+      return std::nullopt;
+    plan.seconds += fed.runs * inner->seconds;
+    least += fed.runs * (inner->seconds - least_seconds(fed.tile));
+    if (least >= most)
+      return std::nullopt;
+    plan.members.insert(inner->members.begin(), inner->members.end());
+  }
+  return plan;
+}
+
+// Tilings in the order of what they take at least, until none can be better.
 std::optional<Plan> FusedSearch::best(const Nest &nest, int member) {
   std::vector<std::int64_t> key = {member};
   for (const nest::Index &index : nest.indices)
@@ -254,13 +309,13 @@ std::optional<Plan> FusedSearch::best(const Nest &nest, int member) {
   if (const auto found = known_.find(key); found != known_.end())
     return found->second;
   std::optional<Plan> chosen;
-  double least = std::numeric_limits<double>::infinity();
-  for (const Schedule &schedule : tilings(nest, member)) {
-    std::optional<Plan> plan = evaluate(nest, member, schedule, least);
-    if (!plan || (member == 0 && illegal(group_, assemble(*plan), target_)))
-      continue;
-    least = plan->seconds;
-    chosen = std::move(plan);
+  for (const Priced &one : priced(nest, member)) {
+    const double most = chosen ? chosen->seconds : std::numeric_limits<double>::infinity();
+    if (one.least >= most)
+      break;
+    std::optional<Plan> plan = evaluate(member, one, most);
+    if (plan && (member != 0 || !illegal(group_, assemble(*plan), target_)))
+      chosen = std::move(plan);
   }
   return known_[key] = chosen;
 }
