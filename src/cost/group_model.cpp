@@ -34,6 +34,13 @@ Estimate predict_tile(const nest::Nest &tile, const Schedule &schedule, const Ta
                                           : predict_work_items(tile, schedule, unit);
 }
 
+double map_fill_seconds(const nest::Nest &tile, const Target &target) {
+  constexpr double kOperationsPerSlot = 2; // a multiply-add
+  const double peak = target.gflops_per_unit * 1e9;
+  const double slots = expression_slots(tile.post) * static_cast<double>(output_points(tile));
+  return peak > 0 ? kOperationsPerSlot * slots / peak : 0;
+}
+
 Estimate predict(const poly::Group &group, const Schedule &schedule, const Target &target) {
   Estimate all = predict(group.anchor, schedule, target);
   if (group.producers.empty())
@@ -46,15 +53,16 @@ Estimate predict(const poly::Group &group, const Schedule &schedule, const Targe
     runs.push_back(runs[consumer] * fills(nests[consumer],
                                           member_schedule(schedule, producer.consumer),
                                           producer.input));
-    if (producer.feed == poly::Feed::Map)
-      continue;
-    const Estimate tile =
-        predict_tile(nests[p + 1], member_schedule(schedule, static_cast<int>(p) + 1), target);
-    const double per_block = runs.back() * tile.seconds / static_cast<double>(all.blocks);
+    const double tile =
+        producer.feed == poly::Feed::Map
+            ? map_fill_seconds(nests[p + 1], target)
+            : predict_tile(nests[p + 1], member_schedule(schedule, static_cast<int>(p) + 1), target)
+                  .seconds;
+    const double per_block = runs.back() * tile / static_cast<double>(all.blocks);
     all.seconds += per_block * all.waves;
     all.staging += per_block;
     all.reasons.push_back({"producer", static_cast<double>(p + 1), "of the group"});
-    all.reasons.push_back({"  its tile", tile.seconds * 1e6, "us"});
+    all.reasons.push_back({"  its tile", tile * 1e6, "us"});
     all.reasons.push_back({"  tiles per block", runs.back() / static_cast<double>(all.blocks), ""});
     all.reasons.push_back({"  computed over needed",
                            runs.back() * nest::flops(nests[p + 1]) / nest::flops(producer.nest),

@@ -74,6 +74,9 @@ Estimate predict(const poly::Group &group, const schedule::Schedule &schedule,
 // Of a producer's nest under its schedule, for one tile whose results stay in the block's memory.
 Estimate predict_tile(const nest::Nest &tile, const schedule::Schedule &schedule,
                       const Target &target);
+// What evaluating a pointwise producer adds to the copy of one tile that its consumer makes. One
+// unit.
+double map_fill_seconds(const nest::Nest &tile, const Target &target);
 // Times that one run of a nest under its schedule, of all its blocks, fills an input's buffer.
 double fills(const nest::Nest &nest, const schedule::Schedule &schedule, int input);
 

@@ -239,9 +239,11 @@ double VectorModel::l3_bytes() const {
       continue;
     }
     const double buffer = streams_[k].bytes(block_spans);
-    bytes += per_block - buffer;
-    if (k >= nest_.inputs.size() || schedule_.fills[k] != schedule::Fill::Produced)
-      bytes += source(nest_, schedule_, static_cast<int>(k)).bytes(block_spans);
+    if (k < nest_.inputs.size() && schedule_.fills[k] == schedule::Fill::Produced)
+      bytes += std::max(per_block - buffer, 0.0);
+    else
+      bytes +=
+          per_block - buffer + source(nest_, schedule_, static_cast<int>(k)).bytes(block_spans);
     bytes += 2 * buffer > l2 ? kWritten * buffer : 0;
   }
   return bytes;

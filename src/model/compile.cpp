@@ -219,7 +219,7 @@ Compiled compile(const program::Program &program, runtime::Device &device,
   KeptChoices kept(&cache, device.target());
   const SplitOptions split = {options.split, schedule_algorithm(options.algorithm)};
   std::vector<poly::PlacedGroup> groups =
-      make_groups(compiled.stored, options.fusion, device.target());
+      make_groups(compiled.stored, options.fusion, device.target(), nullptr, &kept);
   for (poly::PlacedGroup &placed :
        split_groups(std::move(groups), compiled.stored, device.target(), split, &kept))
     compiled.kernels.push_back({std::move(placed), {}, {}, 0});

@@ -2,10 +2,11 @@
 #include "model/fusion.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <chrono>
+#include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 
@@ -49,77 +50,105 @@ double bytes_of_member(const poly::PlacedGroup &placed, int member,
 
 // What the formula may be wrong by: a fusion that it expects to lose more is not priced.
 constexpr double kHopeless = 1.5;
+// What the cost model must promise, since its error is of that size.
+constexpr double kMargin = 1.05;
 
-// Predicted seconds of groups by the best schedule that the cost model knows, each priced once.
-class Prices {
+constexpr std::string_view kWorth = "worth it";
+constexpr std::string_view kNotWorth = "not worth it";
+
+// Asks the cost model whether groups are worth it, by the best schedules that it knows.
+class Judge {
 public:
-  explicit Prices(const Target &target) : target_(target) {}
+  Judge(const Target &target, KeptChoices &kept) : target_(target), kept_(kept) {}
 
-  // Nothing where no schedule fits the target.
-  std::optional<double> seconds(const poly::Group &group) {
-    const auto [found, is_new] = known_.try_emplace(poly::to_text(group));
-    if (is_new)
-      if (const std::optional<schedule::Schedule> schedule =
-              group.producers.empty() ? search::pick(group.anchor, target_)
-                                      : search::pick_fused(group, target_))
-        found->second = cost::predict(group, *schedule, target_).seconds;
-    return found->second;
+  // As kept, or weighed and kept.
+  poly::Verdict operator()(const poly::Group &fused, const poly::Group &consumer,
+                           const poly::Group &producer) {
+    const auto start = std::chrono::steady_clock::now();
+    const std::string question = fmt::format("fuse {}", producer.producers.size() + 1);
+    poly::Verdict verdict;
+    if (const std::optional<std::string> text = kept_.find(question, fused)) {
+      verdict = parse_verdict(*text);
+    } else {
+      verdict = weigh(fused, consumer, producer);
+      kept_.keep(question, fused, to_text(verdict));
+    }
+    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return verdict;
   }
-  const Target &target() const { return target_; }
+  double seconds() const { return seconds_; } // spent
 
 private:
-  Target target_;
-  std::map<std::string, std::optional<double>> known_; // by text of the group
-};
+  static std::string to_text(const poly::Verdict &verdict) {
+    return fmt::format("{}\n{}", verdict.is_worth ? kWorth : kNotWorth,
+                       fmt::join(verdict.terms, "\n"));
+  }
 
-poly::Verdict judge(const poly::Group &fused, const poly::Group &consumer,
-                    const poly::Group &producer, Prices &prices) {
-  const poly::Profit profit = poly::profit(fused, producer, prices.target());
-  poly::Verdict verdict = poly::to_verdict(profit, fused);
-  if (profit.tile.empty() || profit.spent_seconds > kHopeless * profit.saved_seconds)
-    return verdict;
-  const std::optional<double> together = prices.seconds(fused);
-  verdict.is_worth = false;
-  if (!together) {
-    verdict.terms.push_back("no schedule of both fits the target");
+  static poly::Verdict parse_verdict(std::string_view text) {
+    poly::Verdict verdict{.is_worth = text.starts_with(kWorth)};
+    for (std::size_t at = text.find('\n'); at != std::string_view::npos;) {
+      text.remove_prefix(at + 1);
+      at = text.find('\n');
+      if (!text.empty())
+        verdict.terms.emplace_back(text.substr(0, at));
+    }
     return verdict;
   }
-  const std::optional<double> first = prices.seconds(producer);
-  const std::optional<double> second = prices.seconds(consumer);
-  verdict.is_worth = first && second && *together < *first + *second;
-  verdict.terms.push_back(
-      fmt::format("cost model: {:.2f} us in one kernel, {:.2f} + {:.2f} us apart", *together * 1e6,
-                  first.value_or(0) * 1e6, second.value_or(0) * 1e6));
-  return verdict;
-}
+
+  poly::Verdict weigh(const poly::Group &fused, const poly::Group &consumer,
+                      const poly::Group &producer) {
+    const poly::Profit profit = poly::profit(fused, producer, target_);
+    poly::Verdict verdict = poly::to_verdict(profit, fused);
+    if (profit.tile.empty() || profit.spent_seconds > kHopeless * profit.saved_seconds)
+      return verdict;
+    const std::optional<double> together = seconds_of(fused);
+    verdict.is_worth = false;
+    if (!together) {
+      verdict.terms.push_back("no schedule of both fits the target");
+      return verdict;
+    }
+    const std::optional<double> first = seconds_of(producer);
+    const std::optional<double> second = seconds_of(consumer);
+    verdict.is_worth = first && second && *together * kMargin < *first + *second;
+    verdict.terms.push_back(
+        fmt::format("cost model: {:.2f} us in one kernel, {:.2f} + {:.2f} us apart",
+                    *together * 1e6, first.value_or(0) * 1e6, second.value_or(0) * 1e6));
+    return verdict;
+  }
+
+  // Each group is priced once. Nothing where no schedule fits the target.
+  std::optional<double> seconds_of(const poly::Group &group) {
+    const auto [found, is_new] = prices_.try_emplace(poly::to_text(group));
+    if (!is_new)
+      return found->second;
+    const std::optional<schedule::Schedule> schedule = group.producers.empty()
+                                                           ? search::pick(group.anchor, target_)
+                                                           : search::pick_fused(group, target_);
+    if (schedule) {
+      kept_.note(kPick, group, *schedule);
+      found->second = cost::predict(group, *schedule, target_).seconds;
+    }
+    return found->second;
+  }
+
+  const Target &target_;
+  KeptChoices &kept_;
+  std::map<std::string, std::optional<double>> prices_; // by text of the group
+  double seconds_ = 0;
+};
 
 } // namespace
 
-poly::FuseOptions fuse_options(const FusionSettings &settings, const Target &target) {
-  return {.level = settings.level,
-          .quota = settings.quota,
-          .judge = [prices = std::make_shared<Prices>(target)](const poly::Group &fused,
-                                                               const poly::Group &consumer,
-                                                               const poly::Group &producer) {
-            return judge(fused, consumer, producer, *prices);
-          }};
-}
-
 std::vector<poly::PlacedGroup> make_groups(const program::StoredProgram &stored,
                                            const FusionSettings &settings, const Target &target,
-                                           poly::FuseReport *report) {
-  poly::FuseOptions options = fuse_options(settings, target);
-  double pricing = 0; // seconds
-  options.judge = [&, judge = options.judge](const poly::Group &fused, const poly::Group &consumer,
-                                             const poly::Group &producer) {
-    const auto start = std::chrono::steady_clock::now();
-    poly::Verdict verdict = judge(fused, consumer, producer);
-    pricing += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    return verdict;
-  };
+                                           poly::FuseReport *report, KeptChoices *kept) {
+  KeptChoices none(nullptr, target);
+  Judge judge(target, kept == nullptr ? none : *kept);
+  const poly::FuseOptions options = {
+      .level = settings.level, .quota = settings.quota, .judge = std::ref(judge)};
   std::vector<poly::PlacedGroup> groups = poly::make_groups(stored, options, report);
   if (report != nullptr)
-    report->seconds -= pricing;
+    report->seconds -= judge.seconds();
   return groups;
 }
 

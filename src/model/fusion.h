@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "model/kept_choices.h"
 #include "poly/fuse.h"
 #include "program/storage.h"
 #include "target/target.h"
@@ -17,11 +18,11 @@ struct FusionSettings {
   std::int64_t quota = poly::FuseOptions().quota; // isl's operations that one decision may spend
 };
 
-poly::FuseOptions fuse_options(const FusionSettings &settings, const Target &target);
-
+// Verdicts, and the schedules that they rest on, are taken over from `kept`, or added to it.
 std::vector<poly::PlacedGroup> make_groups(const program::StoredProgram &stored,
                                            const FusionSettings &settings, const Target &target,
-                                           poly::FuseReport *report = nullptr);
+                                           poly::FuseReport *report = nullptr,
+                                           KeptChoices *kept = nullptr);
 
 // Bytes of tensors that the kernels of a plan read and write, each once per kernel; constants and
 // what exists in tiles only are left out.

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "poly/group_legality.h"
+#include "poly/inline_map.h"
 #include "poly/isl_objects.h"
 #include "poly/needs.h"
 #include "poly/post_ops.h"
@@ -125,6 +126,10 @@ private:
     std::optional<PlacedGroup> fused = attach(*groups_[c], 0, input, *groups_[p], &decision.reason);
     if (!fused)
       return std::nullopt;
+    if (std::optional<PlacedGroup> one_map = inline_map(*fused)) {
+      decision.terms.push_back("the copy evaluates the map, once an element");
+      return one_map;
+    }
     const Judged &judged = judge(*fused, *groups_[c], *groups_[p]);
     decision.reason = judged.reason;
     decision.terms = judged.terms;

@@ -9,6 +9,8 @@
 //   3. bounds: a tile must not need all of the producer, its box must fit the block's memory;
 //   4. profit: what a judge says of the fused group and of its parts.
 //
+// A map into a copy needs no tile: both become one map (inline_map.h).
+//
 // A producer whose result nothing else reads disappears into its consumer. One with several readers
 // joins none of them (L6).
 #pragma once

@@ -269,18 +269,24 @@ std::optional<Priced> FusedSearch::price(const Nest &nest, int member,
     return std::nullopt;
   const cost::Estimate own = member == 0 ? cost::predict(nest, schedule, target_)
                                          : cost::predict_tile(nest, schedule, unit_);
-  Priced priced{.schedule = schedule, .seconds = own.seconds, .least = own.seconds};
+  Priced priced{.schedule = schedule, .seconds = own.seconds};
+  double produced = 0;
   for (std::size_t p = 0; p < group_.producers.size(); ++p) {
     const poly::Producer &producer = group_.producers[p];
-    if (producer.consumer != member || producer.feed == poly::Feed::Map)
+    if (producer.consumer != member)
       continue;
     Fed fed{.producer = static_cast<int>(p),
             .tile = *tile_of(nest, schedule, static_cast<int>(p)),
             .runs = cost::fills(nest, schedule, producer.input) / static_cast<double>(own.blocks) *
                     own.waves};
-    priced.least += fed.runs * least_seconds(fed.tile);
+    if (producer.feed == poly::Feed::Map) {
+      priced.seconds += fed.runs * cost::map_fill_seconds(fed.tile, target_);
+      continue;
+    }
+    produced += fed.runs * least_seconds(fed.tile);
     priced.fed.push_back(std::move(fed));
   }
+  priced.least = priced.seconds + produced;
   return priced;
 }
 

@@ -36,6 +36,7 @@ protected:
         "}\n"
         "function mean(X[N, C, H, W]) -> (Y) { S[c : C] = +(X[n, c, y, x]); Y = X - reshape(S, 1, "
         "C, 1, 1); }\n"
+        "function turn(X[N, C, H, W]) -> (O) { O[n, x, c, y : N, W, C, H] = =(X[n, c, y, x]); }\n"
         "function relu(X) -> (Y) { Y = max(X, 0); }\n"
         "function add(A, B) -> (Y) { Y = A + B; }\n",
         "test");
@@ -138,6 +139,29 @@ TEST_F(Fusing, AMapIsAppliedWhileStaging) {
   const std::vector<PlacedGroup> made = all({conv(x, 4, 4, 12)});
   ASSERT_EQ(made.size(), 1u) << decisions();
   EXPECT_EQ(made[0].group.producers.at(0).feed, Feed::Map);
+}
+
+// A map and the transposition that reads it are one map, without a buffer between them.
+TEST_F(Fusing, ACopyEvaluatesTheMapThatItReads) {
+  const TensorId x = input({1, 4, 6, 5});
+  const std::vector<PlacedGroup> made = all({call("turn", {call("relu", {x})})});
+  ASSERT_EQ(made.size(), 1u) << decisions();
+  const Group &group = made[0].group;
+  EXPECT_TRUE(group.producers.empty());
+  EXPECT_TRUE(group.anchor.inputs.empty());
+  ASSERT_EQ(made[0].buffers.size(), 2u);
+  std::vector<std::byte> in(120 * 4), out(120 * 4);
+  for (std::int64_t i = 0; i < 120; ++i)
+    store_element(in.data(), DType::F32, i, static_cast<double>(i % 7 - 3));
+  const bool in_first = group.anchor.out.slot == 1;
+  const std::vector<std::span<std::byte>> slots = {in_first ? in : out, in_first ? out : in};
+  evaluate(group, slots);
+  for (std::int64_t c = 0; c < 4; ++c)
+    for (std::int64_t y = 0; y < 6; ++y)
+      for (std::int64_t z = 0; z < 5; ++z) {
+        const auto from = static_cast<double>((c * 30 + y * 5 + z) % 7 - 3);
+        EXPECT_EQ(load_element(out.data(), DType::F32, (z * 4 + c) * 6 + y), std::max(from, 0.0));
+      }
 }
 
 // (c): another reader keeps the result in memory.

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "poly/inline_map.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "nest/passes.h"
+
+namespace tilefuse::poly {
+namespace {
+
+using nest::Linear;
+using nest::Nest;
+using nest::Operand;
+using program::Expr;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// Every point stores the one element that it reads.
+bool only_moves(const Nest &nest) {
+  return nest.agg == program::Agg::Assign && nest.comb == program::Comb::None &&
+         nest.inputs.size() == 1 && nest.constraints.empty() &&
+         nest.output_indices == static_cast<int>(nest.indices.size()) &&
+         std::none_of(nest.inputs[0].dims.begin(), nest.inputs[0].dims.end(),
+                      [](const nest::Dim &dim) { return dim.guarded; });
+}
+
+// `expr` with `acc` replaced.
+Expr with_acc(const Expr &expr, const Expr &acc) {
+  if (expr.kind == Expr::Kind::Acc)
+    return program::cast(acc, expr.type);
+  Expr copy = expr;
+  for (Expr &arg : copy.args)
+    arg = with_acc(arg, acc);
+  return copy;
+}
+
+// `expr` with its operands counted from `first`.
+Expr renumbered(const Expr &expr, int first) {
+  Expr copy = expr;
+  if (expr.kind == Expr::Kind::Operand)
+    copy.operand += first;
+  for (Expr &arg : copy.args)
+    arg = renumbered(arg, first);
+  return copy;
+}
+
+// What the map reads, in the indices of the copy: `subscripts` by index of the map.
+Operand carried(Operand operand, const Producer &map, const std::vector<Linear> &subscripts) {
+  operand.slot = map.slots[at(operand.slot)];
+  for (nest::Dim &dim : operand.dims) {
+    Linear form{dim.at.constant, std::vector<std::int64_t>(subscripts[0].coeff.size(), 0)};
+    for (std::size_t i = 0; i < dim.at.coeff.size(); ++i) {
+      form.constant += dim.at.coeff[i] * subscripts[i].constant;
+      for (std::size_t j = 0; j < form.coeff.size(); ++j)
+        form.coeff[j] += dim.at.coeff[i] * subscripts[i].coeff[j];
+    }
+    dim.at = std::move(form);
+  }
+  return operand;
+}
+
+// Slots that nothing reads or writes any more disappear.
+void drop_unused_slots(PlacedGroup &placed) {
+  Nest &nest = placed.group.anchor;
+  std::vector<int> renamed(nest.slots.size(), -1);
+  std::vector<nest::Slot> slots;
+  std::vector<program::BufferId> buffers;
+  const auto keep = [&](Operand &operand) {
+    int &slot = renamed[at(operand.slot)];
+    if (slot < 0) {
+      slot = static_cast<int>(slots.size());
+      slots.push_back(nest.slots[at(operand.slot)]);
+      buffers.push_back(placed.buffers[at(operand.slot)]);
+    }
+    operand.slot = slot;
+  };
+  std::for_each(nest.extras.begin(), nest.extras.end(), keep);
+  keep(nest.out);
+  nest.slots = std::move(slots);
+  placed.buffers = std::move(buffers);
+}
+
+} // namespace
+
+std::optional<PlacedGroup> inline_map(const PlacedGroup &fused) {
+  const Nest &copy = fused.group.anchor;
+  if (fused.group.producers.size() != 1 || fused.group.producers[0].feed != Feed::Map ||
+      !only_moves(copy))
+    return std::nullopt;
+  const Producer &map = fused.group.producers[0];
+  if (map.nest.indices.empty() || output_points(copy) > output_points(map.nest))
+    return std::nullopt;
+  const std::vector<int> index_of = match_dims(copy.inputs[0], map.nest).value();
+  std::vector<Linear> subscripts(map.nest.indices.size(),
+                                 {0, std::vector<std::int64_t>(copy.indices.size(), 0)});
+  for (std::size_t d = 0; d < index_of.size(); ++d)
+    if (index_of[d] >= 0)
+      subscripts[at(index_of[d])] = copy.inputs[0].dims[d].at;
+  PlacedGroup made = fused;
+  made.group.producers.clear();
+  Nest &nest = made.group.anchor;
+  nest.slots = group_slots(fused.group);
+  nest.inputs.clear();
+  const int first = static_cast<int>(nest.extras.size());
+  for (const Operand &extra : map.nest.extras)
+    nest.extras.push_back(carried(extra, map, subscripts));
+  const DType stored = map.nest.slots[at(map.nest.out.slot)].type;
+  const Expr value = program::cast(renumbered(map.nest.post, first), stored);
+  nest.post = with_acc(copy.post, program::cast(value, copy.acc_type));
+  drop_unused_slots(made);
+  nest = nest::merge_indices(nest);
+  nest.name = "map";
+  nest::verify(nest);
+  return made;
+}
+
+} // namespace tilefuse::poly
