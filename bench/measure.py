@@ -72,8 +72,15 @@ def layer_rows(build, network, rounds):
     return list(csv.reader(io.StringIO(text)))
 
 
-# 3x3 layers that the figures of other OpenCL libraries are known for (1x64x56x56 to 1x512x7x7).
-POCL_LAYERS = ("res2_3x3", "res3_3x3", "res4_3x3", "res5_3x3")
+# GFLOP/s of other OpenCL libraries through PoCL on 3x3 layers (1x64x56x56 to 1x512x7x7), forward, by data and by weights:
+# dlprimitives' gemm and CLBlast's convgemm (forward alone), on two threads of a Xeon whose peak is 305 GFLOP/s.
+POCL_LAYERS = {
+    "res2_3x3": {"dlprimitives": (11.4, 10.7, 5.8), "CLBlast": (1.4,)},
+    "res3_3x3": {"dlprimitives": (18.8, 16.4, 16.6), "CLBlast": (1.5,)},
+    "res4_3x3": {"dlprimitives": (15.0, 18.3, 21.6), "CLBlast": (1.4,)},
+    "res5_3x3": {"dlprimitives": (8.2, 10.2, 14.4), "CLBlast": (1.6,)},
+}
+DIRECTIONS = ("forward", "data", "weights")
 
 
 def direction_rows(build, *arguments):
@@ -86,12 +93,27 @@ def direction_section(build, rounds):
     text = "\nGradients of resnet50's convolutions, batch 8, channels last, against oneDNN in one process, rounds interleaved:\n\n"
     rows = direction_rows(build, "--directions", "data,weights", "--rounds", rounds)
     text += table(rows[0], rows[1:])
-    text += "\nOne image through PoCL beside our own machine code (cpu_over_opencl: its share of that speed):\n\n"
     rows = [direction_rows(build, "--devices", "cpu,opencl", "--batch", "1", "--no-peer", "--rounds", rounds, "--only", layer)
             for layer in POCL_LAYERS]
-    drop = (rows[0][0].index("onednn_us"), rows[0][0].index("onednn_over_cpu"))
+    return text + pocl_section(rows[0][0], [row for group in rows for row in group[1:] if row[0] != "geomean"])
+
+
+def pocl_section(header, rows):
+    """Our speed through PoCL as a share of our machine code's, and over that of other OpenCL libraries."""
+    text = "\nOne image through PoCL beside our own machine code (cpu_over_opencl: its share of that speed):\n\n"
+    drop = (header.index("onednn_us"), header.index("onednn_over_cpu"))
     kept = lambda row: [cell for i, cell in enumerate(row) if i not in drop]
-    return text + table(kept(rows[0][0]), [kept(row) for group in rows for row in group[1:] if row[0] != "geomean"])
+    text += table(kept(header), [kept(row) for row in rows])
+    text += ("\nThe same beside other OpenCL libraries through PoCL, GFLOP/s; theirs were measured once, on two threads of a Xeon "
+             "with a peak of 305 GFLOP/s, so that the ratios hold two machines' difference too:\n\n")
+    beside = []
+    for row in rows:
+        layer, direction, ours = row[0], row[1], float(row[header.index("opencl_gflops")])
+        for name, figures in POCL_LAYERS[layer].items():
+            number = DIRECTIONS.index(direction)
+            if number < len(figures):
+                beside.append([layer, direction, f"{ours:.1f}", name, f"{figures[number]:.1f}", f"{ours / figures[number]:.1f}"])
+    return text + table(["layer", "direction", "ours", "library", "its", "ours / its"], beside)
 
 
 def peer_network_section(build, data, rounds):
