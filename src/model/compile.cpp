@@ -19,6 +19,7 @@
 #include "nest/fold.h"
 #include "program/drop_dead.h"
 #include "program/first_layer.h"
+#include "program/pad_channels.h"
 #include "program/rewrite.h"
 #include "schedule/algorithms.h"
 #include "search/groups.h"
@@ -184,7 +185,9 @@ program::Program simplify(const program::Program &program) {
 }
 
 program::Program lay_out_for(const program::Program &program, const Target &target) {
-  return target.backend == "cuda" ? program::widen_first_layers(program).program : program;
+  if (target.backend != "cuda")
+    return program;
+  return program::pad_channels(program::widen_first_layers(program).program).program;
 }
 
 program::Program prepare(const program::Program &program, const std::string &algorithm,

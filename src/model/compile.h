@@ -36,7 +36,8 @@ std::unique_ptr<emit::Emitter> make_emitter(const Target &target);
 // All simplifications of the program level, in order.
 program::Program simplify(const program::Program &program);
 
-// First layers as the target's matrix units want them (program/first_layer.h); others stay.
+// First layers and odd counts of channels as the target's matrix units want them
+// (program/first_layer.h, pad_channels.h); others stay.
 program::Program lay_out_for(const program::Program &program, const Target &target);
 
 // Simplified, then the rewriting of program/rewrite.h where `algorithm` names one, then laid out

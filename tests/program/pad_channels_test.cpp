@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Channels that are padded: the same values, and only where they are meant.
+#include "program/pad_channels.h"
+
+#include <gtest/gtest.h>
+
+#include "program/reference.h"
+
+namespace tilefuse::program {
+namespace {
+
+// Channels last, channels first, a product without a window.
+constexpr const char *kProducts[] = {
+    R"(program "p" {
+  input %0 "x" : f16[1, 4, 5, 7]
+  const %1 "w" : f16[6, 3, 3, 7]
+  %2 "y" : f16[1, 4, 5, 6] = sum[n, y, x, m, r, s, c](%0[n, y + r - 1, x + s - 1, c] * %1[m, r, s, c]) -> [n, y, x, m]
+  output %2
+})",
+    R"(program "p" {
+  input %0 "x" : i8[2, 9, 5]
+  const %1 "w" : i8[24, 9, 3]
+  %2 "y" : i32[2, 24, 5] = sum[n, m, x, c, s](%0[n, c, x + s - 1] * %1[m, c, s]) -> [n, m, x]
+  output %2
+})",
+    R"(program "p" {
+  input %0 "x" : f16[4, 11]
+  const %1 "w" : f16[11, 40]
+  %2 "y" : f16[4, 40] = sum[n, m, c](%0[n, c] * %1[c, m]) -> [n, m]
+  output %2
+})"};
+
+TEST(PadChannels, GivesTheSameValues) {
+  for (const char *text : kProducts) {
+    const Program before = testing::program_of(text);
+    const PaddedChannels after = pad_channels(before);
+    EXPECT_EQ(after.products, 1) << text;
+    EXPECT_EQ(testing::run(after.program), testing::run(before)) << to_text(after.program);
+  }
+}
+
+TEST(PadChannels, ToWholeChunks) {
+  const PaddedChannels after = pad_channels(testing::program_of(kProducts[1]));
+  const auto &body = std::get<Contraction>(after.program.statements.back().body);
+  EXPECT_EQ(after.program[body.in[0].tensor].shape, (Shape{2, 5, 16}));
+  EXPECT_EQ(after.program[body.in[1].tensor].shape, (Shape{24, 3, 16}));
+}
+
+TEST(PadChannels, LeavesOthersAlone) {
+  const auto products = [](std::string text, const std::string &from, const std::string &to) {
+    for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + 1))
+      text.replace(at, from.size(), to);
+    return pad_channels(testing::program_of(text)).products;
+  };
+  EXPECT_EQ(products(kProducts[0], "f16", "f32"), 0);
+  EXPECT_EQ(products(kProducts[0], ", 7]", ", 8]"), 0);   // aligned
+  EXPECT_EQ(products(kProducts[0], "const", "input"), 0); // a filter that is not known
+  EXPECT_EQ(products(kProducts[2], "40]", "4]"), 0);      // little work
+}
+
+} // namespace
+} // namespace tilefuse::program
