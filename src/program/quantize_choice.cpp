@@ -24,7 +24,8 @@ class Choosing {
 public:
   explicit Choosing(const Program &program)
       : program_(program), keeps_(choose_kept(program)), parent_(program.tensors.size()),
-        is_wanted_(program.tensors.size(), false), is_kept_(program.tensors.size(), false) {
+        is_wanted_(program.tensors.size(), false), is_kept_(program.tensors.size(), false),
+        defined_at_(program.tensors.size(), 0), behind_product_(program.tensors.size(), false) {
     std::iota(parent_.begin(), parent_.end(), std::size_t{0});
   }
 
@@ -32,6 +33,7 @@ public:
     for (const Statement &statement : program_.statements) {
       choice_.weights.push_back(weights_of(statement));
       join_scale(statement);
+      note(statement);
     }
     for (std::size_t t = 0; t < parent_.size(); ++t)
       if (keeps_[t] != Keeps::Nothing || program_.tensors[t].role != Role::Temporary)
@@ -39,6 +41,8 @@ public:
     for (std::size_t s = 0; s < program_.statements.size(); ++s)
       if (choice_.weights[s] >= 0)
         want(program_.statements[s], choice_.weights[s]);
+    for (const Statement &statement : program_.statements)
+      want_stored(statement);
     for (std::size_t t = 0; t < parent_.size(); ++t)
       choice_.group.push_back(is_wanted_[root(t)] && !is_kept_[root(t)] ? static_cast<int>(root(t))
                                                                         : -1);
@@ -113,16 +117,48 @@ private:
     return true;
   }
 
+  void note(const Statement &statement) {
+    const std::vector<TensorId> ids = reads(statement);
+    defined_at_[at(statement.out)] = choice_.weights.size();
+    behind_product_[at(statement.out)] =
+        choice_.weights.back() >= 0 ||
+        (std::holds_alternative<Map>(statement.body) &&
+         std::any_of(ids.begin(), ids.end(), [&](TensorId id) { return behind_product_[at(id)]; }));
+  }
+
   void want(const Statement &statement, int weights) {
     const auto &body = std::get<Contraction>(statement.body);
     is_wanted_[root(at(body.in[static_cast<std::size_t>(1 - weights)].tensor))] = true;
   }
+
+  // Of several tensors that a map joins, one can be computed by its kernel: the last; the others
+  // are stored.
+  void want_stored(const Statement &statement) {
+    const auto *map = std::get_if<Map>(&statement.body);
+    if (map == nullptr)
+      return;
+    std::vector<TensorId> joined;
+    for (const TensorId id : map->operands)
+      if (program_[id].role == Role::Temporary && program_[id].type == DType::F32 &&
+          program_[id].shape == program_[statement.out].shape && follows_product(id))
+        joined.push_back(id);
+    std::sort(joined.begin(), joined.end(),
+              [&](TensorId a, TensorId b) { return defined_at_[at(a)] < defined_at_[at(b)]; });
+    for (std::size_t k = 0; k + 1 < joined.size(); ++k)
+      if (joined[k] != joined.back())
+        is_wanted_[root(at(joined[k]))] = true;
+  }
+
+  // A product in integers, or a map of such.
+  bool follows_product(TensorId id) const { return behind_product_[at(id)]; }
 
   const Program &program_;
   const std::vector<Keeps> keeps_;
   std::vector<std::size_t> parent_;
   std::vector<bool> is_wanted_; // of roots
   std::vector<bool> is_kept_;
+  std::vector<std::size_t> defined_at_; // by TensorId, counts of statements
+  std::vector<bool> behind_product_;
   QuantizeChoice choice_;
 };
 

@@ -19,7 +19,8 @@ struct QuantizeChoice {
 };
 
 // Products of an f32 tensor and a constant whose sums fit 32 bits are chosen; what they read lies
-// in i8, and so does what only moves such values: views, copies, pieces of concatenations, maxima.
+// in i8, and so does what only moves such values: views, copies, pieces of concatenations, maxima;
+// and of the results that a map joins, all but the one its kernel can compute.
 // Outputs, statistics and what lies between them (precision_choice.h) stay f32.
 QuantizeChoice choose_quantized(const Program &program);
 

@@ -135,5 +135,22 @@ TEST(Quantize, WhatIsNoProductWithWeightsStaysInF32) {
   EXPECT_EQ(named(whole.program, "a", DType::F32).shape, (Shape{4, 8})); // for the product
 }
 
+// The shortcut of a block is stored; what is added to it is computed by the kernel that adds.
+TEST(Quantize, ShortcutsLieInIntegers) {
+  const Program program = testing::program_of(R"(program "p" {
+  input %0 "x" : f32[4, 8]
+  const %1 "v" : f32[8, 8]
+  const %2 "w" : f32[8, 8]
+  %3 "short" : f32[4, 8] = sum[n, m, c](%0[n, c] * %1[c, m]) -> [n, m]
+  %4 "long" : f32[4, 8] = sum[n, m, c](%0[n, c] * %2[c, m]) -> [n, m]
+  %5 "added" : f32[4, 8] = map[%3, %4](max($0 + $1, 0))
+  output %5
+})");
+  const Quantized whole = quantized(program, std::vector<double>(program.tensors.size(), 100));
+  EXPECT_EQ(named(whole.program, "short", DType::I8).shape, (Shape{4, 8}));
+  EXPECT_EQ(named(whole.program, "long", DType::F32).shape, (Shape{4, 8}));
+  EXPECT_EQ(whole.activations, 1);
+}
+
 } // namespace
 } // namespace tilefuse::program
