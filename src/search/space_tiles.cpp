@@ -57,7 +57,7 @@ void Space::prefetch_packed(Schedule &schedule) const {
 void Space::collect_register_tiles(Form form, std::int64_t lanes) {
   const bool vector = target_.lanes == LaneKind::Vector;
   const std::int64_t budget = vector ? target_.vector_registers : 24;
-  const std::int64_t most_lanes = vector && lane_ >= 0 ? 4 : 1;
+  const std::int64_t most_lanes = lane_ >= 0 && (vector || pixel_ < 0) ? 4 : 1;
   for (std::int64_t keep_lane = 1; keep_lane <= most_lanes; ++keep_lane) {
     if (lane_ >= 0 && (keep_lane - 1) * lanes >= extent(lane_))
       break;
