@@ -8,7 +8,7 @@ import torch
 
 NHWC, NCHW = 1, 0
 FLOAT, INT8, INT32 = 0, 3, 4
-CROSS_CORRELATION, RELU, NOT_PROPAGATE = 1, 1, 0
+CROSS_CORRELATION, RELU, NOT_PROPAGATE, TENSOR_CORES = 1, 1, 0, 1
 ALGORITHMS = (1, 0)  # implicit GEMM with precomputed offsets, and without: those of integers
 
 
@@ -67,6 +67,7 @@ def conv_relu(cudnn, batch, channels, size, outputs, kernel, stride, padding, al
     cudnn.call("cudnnSetFilter4dDescriptor", w, INT8, NHWC, outputs, channels, kernel, kernel)
     conv = cudnn.create("cudnnCreateConvolutionDescriptor")
     cudnn.call("cudnnSetConvolution2dDescriptor", conv, padding, padding, stride, stride, 1, 1, CROSS_CORRELATION, INT32)
+    cudnn.call("cudnnSetConvolutionMathType", conv, TENSOR_CORES)
     act = cudnn.create("cudnnCreateActivationDescriptor")
     cudnn.call("cudnnSetActivationDescriptor", act, RELU, NOT_PROPAGATE, ctypes.c_double(0))
     size_of = ctypes.c_size_t()
