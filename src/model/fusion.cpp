@@ -50,8 +50,10 @@ double bytes_of_member(const poly::PlacedGroup &placed, int member,
 
 // What the formula may be wrong by: a fusion that it expects to lose more is not priced.
 constexpr double kHopeless = 1.5;
-// What the cost model must promise, since its error is of that size.
-constexpr double kMargin = 1.05;
+// What the cost model must promise, since its error is of that size: where maps are evaluated, and
+// where nests run per tile, of which it takes the kernels apart for dearer than they are.
+constexpr double kMapMargin = 1.05;
+constexpr double kNestMargin = 1.15;
 
 constexpr std::string_view kWorth = "worth it";
 constexpr std::string_view kNotWorth = "not worth it";
@@ -65,7 +67,8 @@ public:
   poly::Verdict operator()(const poly::Group &fused, const poly::Group &consumer,
                            const poly::Group &producer) {
     const auto start = std::chrono::steady_clock::now();
-    const std::string question = fmt::format("fuse {}", producer.producers.size() + 1);
+    const std::string question = fmt::format("fuse {} by {} {} {}", producer.producers.size() + 1,
+                                             kHopeless, kMapMargin, kNestMargin);
     poly::Verdict verdict;
     if (const std::optional<std::string> text = kept_.find(question, fused)) {
       verdict = parse_verdict(*text);
@@ -109,7 +112,8 @@ private:
     }
     const std::optional<double> first = seconds_of(producer);
     const std::optional<double> second = seconds_of(consumer);
-    verdict.is_worth = first && second && *together * kMargin < *first + *second;
+    const double margin = producer.anchor.inputs.empty() ? kMapMargin : kNestMargin;
+    verdict.is_worth = first && second && *together * margin < *first + *second;
     verdict.terms.push_back(
         fmt::format("cost model: {:.2f} us in one kernel, {:.2f} + {:.2f} us apart",
                     *together * 1e6, first.value_or(0) * 1e6, second.value_or(0) * 1e6));
