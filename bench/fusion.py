@@ -57,6 +57,12 @@ def time_rows(tilefuse, data, device, rounds):
         yield (name, f"{apart:.3f}", f"{fused:.3f}", f"{apart / fused:.3f}")
 
 
+def block_rows(bench_fused, device):
+    """Chains of layers as one kernel against the same layers one by one."""
+    for row in csv.DictReader(io.StringIO(run(bench_fused, "--device", device))):
+        yield row["block"], row["layers_us"], row["fused_us"], row["ratio"]
+
+
 def section(tilefuse, data, args):
     text = [f"`tilefuse fusion`, on {machine()}, commit {commit()}, batch 1:", ""]
     text.append(table(("network", "kernels: none", "pointwise", "all", "MB moved: none", "pointwise", "all", "plan ms", "price ms",
@@ -65,6 +71,9 @@ def section(tilefuse, data, args):
         text += ["", "`tilefuse bench --fuse`, medians of interleaved rounds:", ""]
         text.append(table(("network", "pointwise ms", "all ms", "pointwise / all"),
                           time_rows(tilefuse, data, args.device, args.rounds)))
+        text += ["", "`bench_fused`, chains of layers one by one and as one kernel, rounds interleaved:", ""]
+        text.append(table(("chain", "layers us", "fused us", "layers / fused"),
+                          block_rows(str(args.build / "bin/bench_fused"), args.device)))
     return "\n".join(text) + "\n"
 
 
