@@ -16,6 +16,7 @@
 #include "lower/pipeline.h"
 #include "model/check.h"
 #include "schedule/core_forms.h"
+#include "schedule/wgmma_forms.h"
 
 namespace tilefuse::bench {
 namespace {
@@ -67,7 +68,9 @@ std::vector<Checked> draw(Random &random, const CheckRequest &request, const Tar
   if (problem.out_height() < 1 || problem.out_width() < 1 || problem.flops() > kMostFlops)
     return cases;
   for (const poly::PlacedGroup &placed : work_of(problem, request.direction, target).groups) {
-    const auto all = schedule::core_schedules(placed.group.anchor, target, request.tf32);
+    const auto all = request.wgmma
+                         ? schedule::wgmma_schedules(placed.group.anchor, target, request.tf32)
+                         : schedule::core_schedules(placed.group.anchor, target, request.tf32);
     if (all.empty())
       continue;
     cases.push_back({to_text(problem), {.group = placed.group, .target = target}, {}});
@@ -130,6 +133,10 @@ int check_random(const CheckRequest &request, runtime::Device &device) {
   int wrong = 0;
   double largest_share = 0;
   for (const Trial &trial : trials_of(cases, request)) {
+    if (request.lists) {
+      fmt::print("{}\n{}\n", trial.checked->problem, to_text(trial.kernel_case));
+      std::fflush(stdout);
+    }
     const auto divergence = model::check_built(*trial.reference, trial.checked->package, device);
     largest_share = std::max(largest_share, trial.reference->largest_share());
     if (!divergence)
@@ -138,11 +145,11 @@ int check_random(const CheckRequest &request, runtime::Device &device) {
     fmt::print("WRONG {}: {}\n{}\n", trial.checked->problem, divergence->what,
                to_text(trial.kernel_case));
   }
-  fmt::print("check {} {}{} seed {}: {} problems, {} kernels, {} wrong, largest error {:.3f} of "
+  fmt::print("check {} {}{}{} seed {}: {} problems, {} kernels, {} wrong, largest error {:.3f} of "
              "its bound\n",
              to_string(request.direction), tilefuse::to_string(request.type),
-             request.tf32 ? " as tf32" : "", request.seed, request.count, cases.size(), wrong,
-             largest_share);
+             request.tf32 ? " as tf32" : "", request.wgmma ? " by wgmma" : "", request.seed,
+             request.count, cases.size(), wrong, largest_share);
   std::fflush(stdout);
   return wrong;
 }

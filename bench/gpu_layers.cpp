@@ -48,6 +48,8 @@ struct Options {
   bool graph = false;
   bool blocks = false;
   int check = 0;
+  bool wgmma = false;
+  bool lists = false;
   std::uint64_t seed = 1;
 };
 
@@ -226,6 +228,8 @@ int run(int argc, char **argv) {
   app.add_flag("--graph", options.graph, "many launches in a graph, nothing flushed");
   app.add_flag("--blocks", options.blocks, "channels in blocks of 32 (NCHW32), i8 only");
   app.add_option("--check", options.check, "check so many random convolutions instead");
+  app.add_flag("--wgmma", options.wgmma, "check schedules with wgmma instead of those with mma");
+  app.add_flag("--list", options.lists, "print every case that is checked before it runs");
   app.add_option("--seed", options.seed);
   CLI11_PARSE(app, argc, argv);
   const auto device = runtime::make_device(options.device, 0, bench_targets());
@@ -237,6 +241,8 @@ int run(int argc, char **argv) {
                              .seed = options.seed,
                              .type = type_of(options.type),
                              .tf32 = options.type == "tf32",
+                             .wgmma = options.wgmma,
+                             .lists = options.lists,
                              .direction = direction_of(options.direction)};
   return check_random(request, *device) == 0 ? 0 : 1;
 }

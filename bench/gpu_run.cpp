@@ -35,6 +35,7 @@ constexpr std::int64_t kPeriod = 1048573; // elements after which random values 
 constexpr std::string_view kPicked = "picked";
 constexpr std::string_view kWhole = "whole";
 constexpr char kRanked = '#';
+constexpr std::string_view kTiled = "wgmma:";
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -61,11 +62,25 @@ Schedule ranked(const nest::Nest &nest, const Target &target, std::string_view f
 
 // The part of a way's name behind its split.
 std::string schedule_name(const std::string &name) { return name.substr(name.find('/') + 1); }
+// The tile of wgmma with so many rows and columns; what search picks where wgmma has no part.
+Schedule tiled_wgmma(const nest::Nest &nest, const Target &target, std::string_view sizes) {
+  const std::vector<Schedule> all = schedule::wgmma_schedules(nest, target, false);
+  if (all.empty())
+    return search::pick(nest, target);
+  for (const Schedule &schedule : all) {
+    const schedule::CoreTile tile = core_tile(nest, schedule);
+    if (fmt::format("{}x{}", tile.rows, tile.columns) == sizes)
+      return schedule;
+  }
+  throw Error(ErrorCode::Unsupported, "there is no such tile");
+}
 
 // Error{Unsupported} where the algorithm does not fit.
 Schedule schedule_of(const nest::Nest &nest, const std::string &name, const Target &target) {
   if (name == kPicked || name == kWhole || nest.inputs.size() < 2)
     return search::pick(nest, target);
+  if (name.starts_with(kTiled))
+    return tiled_wgmma(nest, target, name.substr(kTiled.size()));
   if (const std::size_t mark = name.find(kRanked); mark != std::string::npos)
     return ranked(nest, target, std::string_view(name).substr(0, mark),
                   std::stoul(name.substr(mark + 1)));
