@@ -5,6 +5,7 @@
 
 #include "lower/members.h"
 #include "lower/pipeline.h"
+#include "lower/turned_panel.h"
 #include "lower/wgmma_ring.h"
 #include "lower/wgmma_store.h"
 
@@ -18,7 +19,7 @@ using kernel::StmtRef;
 
 constexpr std::int64_t kGroupRows = 64; // of one wgmma
 constexpr std::int64_t kStepBytes = 32; // of depth, by one
-constexpr std::int64_t kPanelBytes = 128;
+using schedule::kPanelBytes;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -27,7 +28,10 @@ public:
   explicit WgmmaLoops(Context &context)
       : cx_(context), b_(cx_.build), core_(cx_.schedule.core),
         roles_(core_roles(cx_.nest, cx_.schedule)), tile_(core_tile(cx_.nest, cx_.schedule)),
-        data_(data_map(cx_.nest, cx_.schedule)), filter_(filter_map(cx_.nest, cx_.schedule)),
+        plan_(column_plan(cx_.nest, cx_.schedule)), data_(data_map(cx_.nest, cx_.schedule)),
+        filter_(roles_.data_turned ? schedule::FilterMap{} : filter_map(cx_.nest, cx_.schedule)),
+        turned_(roles_.data_turned ? turned_filter_map(cx_.nest, cx_.schedule)
+                                   : schedule::DataMap{}),
         ring_(cx_, roles_, tile_) {}
 
   StmtRef build();
@@ -38,9 +42,14 @@ private:
   std::int64_t extent(int i) const { return cx_.nest.indices[at(i)].extent; }
   ExprRef less(ExprRef a, ExprRef b) { return b_.scalar(ScalarOp::Lt, {a, b}); }
   void declare_maps();
+  kernel::MapId declare(const schedule::DataMap &map, const char *name, int input,
+                        std::int64_t rows);
   StmtRef each_tile(const std::function<void(List &)> &body);
   StmtRef produce();
-  std::vector<ExprRef> data_base(List &list);
+  std::vector<ExprRef> base_of(const schedule::DataMap &map, const std::vector<int> &pixels,
+                               ExprRef row, List &list);
+  StmtRef produce_turned();
+  List wait_to_fill();
   StmtRef walk(std::size_t level, std::vector<ExprRef> &points, const std::vector<ExprRef> &base);
   StmtRef copy_step(const std::vector<ExprRef> &points, const std::vector<ExprRef> &base);
   StmtRef consume();
@@ -52,8 +61,10 @@ private:
   const schedule::Core &core_;
   const schedule::CoreRoles roles_;
   const schedule::CoreTile tile_;
+  const schedule::ColumnPlan plan_;
   const schedule::DataMap data_;
-  const schedule::FilterMap filter_;
+  const schedule::FilterMap filter_; // beside straight data
+  const schedule::DataMap turned_;   // the filter's beside turned data
   WgmmaRing ring_;
   kernel::MapId data_id_{}, filter_id_{};
   BufferId acc_{-1};
@@ -61,71 +72,104 @@ private:
   ExprRef group_row_{}, group_column_{}; // of four warps, in the tile
 };
 
+kernel::MapId WgmmaLoops::declare(const schedule::DataMap &map, const char *name, int input,
+                                  std::int64_t rows) {
+  std::vector<std::int64_t> box{tile_.row_bytes() / tile_.elem_bytes, rows};
+  if (!map.is_im2col())
+    box.resize(map.dims.size(), 1);
+  return b_.tensor_map({.name = name,
+                        .tensor = cx_.source_buffers[at(input)],
+                        .offset = map.offset,
+                        .dims = map.dims,
+                        .strides = map.strides,
+                        .box = std::move(box),
+                        .lower = map.lower,
+                        .upper = map.upper,
+                        .steps = map.steps,
+                        .swizzle = static_cast<int>(tile_.row_bytes())});
+}
+
 void WgmmaLoops::declare_maps() {
-  const int swizzle = static_cast<int>(tile_.row_bytes());
-  kernel::TensorMap data{.name = "data_map",
-                         .tensor = cx_.source_buffers[at(roles_.data)],
-                         .offset = data_.offset,
-                         .dims = data_.dims,
-                         .strides = data_.strides,
-                         .box = {tile_.depth, tile_.rows},
-                         .lower = data_.lower,
-                         .upper = data_.upper,
-                         .steps = data_.steps,
-                         .swizzle = swizzle};
-  data_id_ = b_.tensor_map(std::move(data));
+  data_id_ = declare(data_, "data_map", roles_.data, roles_.data_turned ? tile_.depth : tile_.rows);
+  if (roles_.data_turned) {
+    filter_id_ = declare(turned_, "filter_map", roles_.filter, tile_.depth);
+    return;
+  }
   filter_id_ = b_.tensor_map({.name = "filter_map",
                               .tensor = cx_.source_buffers[at(roles_.filter)],
                               .offset = filter_.offset,
                               .dims = filter_.dims,
                               .strides = filter_.strides,
                               .box = filter_.box,
-                              .swizzle = swizzle});
+                              .swizzle = static_cast<int>(tile_.row_bytes())});
 }
 
 // Every so many-th tile, columns fastest.
 StmtRef WgmmaLoops::each_tile(const std::function<void(List &)> &body) {
-  const std::int64_t columns = (extent(roles_.channel) + tile_.columns - 1) / tile_.columns;
+  const std::int64_t columns = (plan_.columns + tile_.columns - 1) / tile_.columns;
+  const std::int64_t rows = (roles_.points + tile_.rows - 1) / tile_.rows;
   const kernel::VarId tile = b_.variable("tile", {});
   List list;
   const ExprRef column = b_.mod(b_.var(tile), integer(columns));
-  const ExprRef row = b_.div(b_.var(tile), integer(columns));
+  ExprRef rest = b_.div(b_.var(tile), integer(columns));
   first_column_ = named(b_, list, "first_column", b_.mul(column, integer(tile_.columns)));
-  first_row_ = named(b_, list, "first_row", b_.mul(row, integer(tile_.rows)));
+  first_row_ =
+      named(b_, list, "first_row",
+            b_.mul(plan_.parts.empty() ? rest : b_.mod(rest, integer(rows)), integer(tile_.rows)));
+  rest = b_.div(rest, integer(rows));
+  for (auto i = plan_.parts.rbegin(); i != plan_.parts.rend(); ++i) {
+    const bool is_last = i + 1 == plan_.parts.rend();
+    cx_.origin[at(*i)] = named(b_, list, cx_.nest.indices[at(*i)].name,
+                               is_last ? rest : b_.mod(rest, integer(extent(*i))));
+    rest = b_.div(rest, integer(extent(*i)));
+  }
   body(list);
   return b_.loop(tile, kernel::ForKind::Serial, b_.block(),
                  integer(wgmma_tiles(cx_.nest, cx_.schedule)), b_.kernel().blocks,
                  b_.block(std::move(list)));
 }
 
-// Coordinates of the tile's first point, those of the depth 0.
-std::vector<ExprRef> WgmmaLoops::data_base(List &list) {
-  if (!data_.is_im2col())
-    return {integer(0), first_row_};
-  std::vector<ExprRef> pixels(cx_.nest.indices.size(), integer(0));
-  ExprRef rest = first_row_;
-  for (auto i = roles_.pixels.rbegin(); i != roles_.pixels.rend(); ++i) {
-    const bool is_last = i + 1 == roles_.pixels.rend();
-    pixels[at(*i)] = named(b_, list, "p_" + cx_.nest.indices[at(*i)].name,
-                           is_last ? rest : b_.mod(rest, integer(extent(*i))));
+// Coordinates of row number `row` of an input, those of the contiguous index 0.
+std::vector<ExprRef> WgmmaLoops::base_of(const schedule::DataMap &map,
+                                         const std::vector<int> &pixels, ExprRef row, List &list) {
+  std::vector<ExprRef> parts;
+  std::vector<ExprRef> positions(cx_.nest.indices.size(), integer(0));
+  for (int i : plan_.parts)
+    positions[at(i)] = cx_.origin[at(i)];
+  for (const nest::Linear &part : map.parts)
+    parts.push_back(linear(cx_, part, positions));
+  std::vector<ExprRef> base{integer(0)};
+  if (!map.is_im2col()) {
+    base.push_back(row);
+    base.insert(base.end(), parts.begin(), parts.end());
+    return base;
+  }
+  ExprRef rest = row;
+  for (auto i = pixels.rbegin(); i != pixels.rend(); ++i) {
+    const bool is_last = i + 1 == pixels.rend();
+    positions[at(*i)] = named(b_, list, "p_" + cx_.nest.indices[at(*i)].name,
+                              is_last ? rest : b_.mod(rest, integer(extent(*i))));
     rest = b_.div(rest, integer(extent(*i)));
   }
-  std::vector<ExprRef> base{integer(0)};
-  for (std::size_t d = 0; d < data_.pixels.size(); ++d) {
-    const ExprRef pixel = data_.pixels[d] < 0 ? integer(0) : pixels[at(data_.pixels[d])];
-    const bool is_batch = d == data_.steps.size();
+  for (std::size_t d = 0; d < map.pixels.size(); ++d) {
+    const ExprRef pixel = map.pixels[d] < 0 ? integer(0) : positions[at(map.pixels[d])];
+    const bool is_batch = d == map.steps.size();
     base.push_back(
-        is_batch ? pixel
+        is_batch ? b_.add(pixel, parts.front())
                  : named(b_, list, "base",
-                         b_.add(b_.mul(pixel, integer(data_.steps[d])), integer(data_.lower[d]))));
+                         b_.add(b_.mul(pixel, integer(map.steps[d])), integer(map.lower[d]))));
   }
   return base;
 }
 
+WgmmaLoops::List WgmmaLoops::wait_to_fill() {
+  return {b_.mbarrier({MbarrierOp::Wait, ring_.empty(ring_.slot()), ring_.parity()}),
+          b_.mbarrier({MbarrierOp::Expect, ring_.full(ring_.slot()), integer(ring_.bytes())})};
+}
+
 StmtRef WgmmaLoops::copy_step(const std::vector<ExprRef> &points,
                               const std::vector<ExprRef> &base) {
-  List list{b_.mbarrier({MbarrierOp::Wait, ring_.empty(ring_.slot()), ring_.parity()}),
-            b_.mbarrier({MbarrierOp::Expect, ring_.full(ring_.slot()), integer(ring_.bytes())})};
+  List list = wait_to_fill();
   const kernel::LocalRef signals = ring_.full(ring_.slot());
   kernel::TensorCopy data{.to = {ring_.data(), b_.mul(ring_.slot(), integer(ring_.data_elems()))},
                           .map = data_id_,
@@ -165,9 +209,59 @@ StmtRef WgmmaLoops::walk(std::size_t level, std::vector<ExprRef> &points,
                  is_depth ? tile_.depth : 1, body);
 }
 
-StmtRef WgmmaLoops::produce() {
+// One step of turned inputs: panels of both, each at the same points of the depth.
+StmtRef WgmmaLoops::produce_turned() {
+  const std::int64_t across = kPanelBytes / tile_.elem_bytes;
   const StmtRef tiles = each_tile([&](List &list) {
-    const std::vector<ExprRef> base = data_base(list);
+    std::vector<TurnedPanel> panels;
+    for (std::int64_t i = 0; i < tile_.columns / across; ++i)
+      panels.push_back(turned_panel(
+          cx_, roles_, plan_, b_.add(first_column_, integer(i * across)),
+          [&](const std::string &name, ExprRef value) { return named(b_, list, name, value); }));
+    const kernel::VarId point = b_.variable("point", {});
+    List step;
+    const auto copy = [&](kernel::MapId map, kernel::LocalRef to, std::vector<ExprRef> at,
+                          std::vector<ExprRef> offsets) {
+      step.push_back(b_.tensor_copy({.to = to,
+                                     .map = map,
+                                     .at = std::move(at),
+                                     .offsets = std::move(offsets),
+                                     .signals = ring_.full(ring_.slot())}));
+    };
+    const std::vector<ExprRef> data = base_of(data_, roles_.depths, b_.var(point), step);
+    const std::vector<ExprRef> filter = base_of(turned_, roles_.depths, b_.var(point), step);
+    for (StmtRef wait : wait_to_fill())
+      step.push_back(wait);
+    const ExprRef data_to = b_.mul(ring_.slot(), integer(ring_.data_elems()));
+    for (std::int64_t i = 0; i < tile_.rows / across; ++i) {
+      std::vector<ExprRef> at = data;
+      at[0] = b_.add(first_row_, integer(i * across));
+      copy(data_id_, {ring_.data(), b_.add(data_to, integer(i * across * tile_.depth))},
+           std::move(at), std::vector<ExprRef>(data_.taps.size(), integer(0)));
+    }
+    const ExprRef filter_to = b_.mul(ring_.slot(), integer(ring_.filter_elems()));
+    for (std::size_t i = 0; i < panels.size(); ++i) {
+      std::vector<ExprRef> at = filter;
+      at[0] = panels[i].channel;
+      std::vector<ExprRef> offsets;
+      for (const nest::Linear &tap : turned_.taps)
+        offsets.push_back(linear(cx_, tap, panels[i].points));
+      const auto apart = static_cast<std::int64_t>(i) * across * tile_.depth;
+      copy(filter_id_, {ring_.filter(), b_.add(filter_to, integer(apart))}, std::move(at),
+           std::move(offsets));
+    }
+    step.push_back(ring_.advance());
+    list.push_back(b_.loop(point, kernel::ForKind::Serial, integer(0), integer(roles_.depth_points),
+                           tile_.depth, b_.block(std::move(step))));
+  });
+  return b_.block({ring_.start(1), tiles});
+}
+
+StmtRef WgmmaLoops::produce() {
+  if (roles_.data_turned)
+    return produce_turned();
+  const StmtRef tiles = each_tile([&](List &list) {
+    const std::vector<ExprRef> base = base_of(data_, roles_.pixels, first_row_, list);
     std::vector<ExprRef> points(cx_.nest.indices.size(), integer(0));
     list.push_back(walk(0, points, base));
   });
@@ -184,8 +278,8 @@ StmtRef WgmmaLoops::let_go() {
 StmtRef WgmmaLoops::multiply(ExprRef step) {
   const std::int64_t row_bytes = tile_.row_bytes();
   const std::int64_t step_elems = kStepBytes / tile_.elem_bytes;
-  const std::int64_t panel =
-      roles_.filter_turned ? tile_.depth * kPanelBytes / tile_.elem_bytes : 0;
+  const std::int64_t across = kPanelBytes / tile_.elem_bytes;
+  const auto panel = [&](int input) { return roles_.is_turned(input) ? tile_.depth * across : 0; };
   const std::int64_t values = core_.op->d.values();
   List list;
   const ExprRef data = named(b_, list, "data_tile",
@@ -197,16 +291,18 @@ StmtRef WgmmaLoops::multiply(ExprRef step) {
   list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Fence}));
   for (std::int64_t i = 0; i < tile_.warp_rows / kGroupRows; ++i)
     for (std::int64_t k = 0; k < row_bytes / kStepBytes; ++k) {
-      const std::int64_t down =
-          roles_.filter_turned ? k * step_elems * kPanelBytes / tile_.elem_bytes : k * step_elems;
+      const auto down = [&](int input) {
+        return k * step_elems * (roles_.is_turned(input) ? across : 1);
+      };
       list.push_back(
           b_.wgmma({.op = core_.op,
                     .acc = {acc_, integer(i * values)},
                     .a = {ring_.data(),
-                          b_.add(data, integer(i * kGroupRows * tile_.depth + k * step_elems))},
-                    .b = {ring_.filter(), b_.add(filter, integer(down))},
+                          b_.add(data, integer(i * kGroupRows * tile_.depth + down(roles_.data)))},
+                    .b = {ring_.filter(), b_.add(filter, integer(down(roles_.filter)))},
                     .row_bytes = static_cast<int>(row_bytes),
-                    .b_panel = panel,
+                    .a_panel = panel(roles_.data),
+                    .b_panel = panel(roles_.filter),
                     .accumulate = k > 0 ? nullptr : less(integer(0), step)}));
     }
   list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Commit}));
@@ -232,7 +328,7 @@ StmtRef WgmmaLoops::consume() {
     list.push_back(b_.loop(step, kernel::ForKind::Serial, integer(0), integer(steps), 1, body));
     list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Wait, 0}));
     list.push_back(let_go());
-    list.push_back(store_wgmma(cx_, roles_, tile_,
+    list.push_back(store_wgmma(cx_, roles_, tile_, plan_,
                                {.acc = acc_,
                                 .first_row = b_.add(first_row_, group_row_),
                                 .first_column = b_.add(first_column_, group_column_)}));

@@ -15,6 +15,7 @@ struct WgmmaGroup {
 };
 
 kernel::StmtRef store_wgmma(Context &context, const schedule::CoreRoles &roles,
-                            const schedule::CoreTile &tile, const WgmmaGroup &group);
+                            const schedule::CoreTile &tile, const schedule::ColumnPlan &plan,
+                            const WgmmaGroup &group);
 
 } // namespace tilefuse::lower

@@ -182,13 +182,15 @@ std::int64_t core_local_bytes(const Nest &nest, const Schedule &schedule) {
 }
 
 std::int64_t core_blocks(const Nest &nest, const Schedule &schedule) {
+  if (is_wgmma(*schedule.core.op)) {
+    const std::int64_t tiles = wgmma_tiles(nest, schedule);
+    return schedule.core.blocks > 0 ? std::min(tiles, schedule.core.blocks) : tiles;
+  }
   const CoreRoles roles = core_roles(nest, schedule);
   const CoreTile tile = core_tile(nest, schedule);
   std::int64_t count = up(roles.points, tile.rows) * up(roles.channel_points, tile.columns);
   for (int i : roles.grid)
     count *= extent(nest, i);
-  if (schedule.core.blocks > 0)
-    count = std::min(count, schedule.core.blocks);
   return count;
 }
 

@@ -70,6 +70,22 @@ bool spills(const Nest &nest, const Schedule &schedule) {
 
 } // namespace
 
+void order_core(const Nest &nest, Schedule &schedule) {
+  const auto outputs = schedule.order.begin() + nest.output_indices;
+  const nest::Linear out = nest::flat(nest.out, nest.indices.size());
+  std::stable_sort(schedule.order.begin(), outputs,
+                   [&](int a, int b) { return out.coeff[at(a)] > out.coeff[at(b)]; });
+  const CoreRoles roles = core_roles(nest, schedule);
+  if (roles.depths.size() == 1 || roles.has_blocks()) {
+    schedule.order.erase(std::find(schedule.order.begin(), schedule.order.end(), roles.depth()));
+    schedule.order.push_back(roles.depth());
+    return;
+  }
+  const nest::Linear in = nest::flat(nest.inputs[0], nest.indices.size());
+  std::stable_sort(outputs, schedule.order.end(),
+                   [&](int a, int b) { return in.coeff[at(a)] > in.coeff[at(b)]; });
+}
+
 Schedule core_form(const Nest &nest, const CoreOp &op, std::string_view name,
                    const CoreSizes &sizes) {
   Schedule schedule = scalar_schedule(nest);
@@ -80,19 +96,8 @@ Schedule core_form(const Nest &nest, const CoreOp &op, std::string_view name,
                    .warp_rows = sizes.warp_rows,
                    .warp_columns = sizes.warp_columns,
                    .ring = sizes.ring};
-  const nest::Linear out = nest::flat(nest.out, nest.indices.size());
-  std::stable_sort(schedule.order.begin(), schedule.order.begin() + nest.output_indices,
-                   [&](int a, int b) { return out.coeff[at(a)] > out.coeff[at(b)]; });
-  const nest::Linear in = nest::flat(nest.inputs[0], nest.indices.size());
-  CoreRoles roles = core_roles(nest, schedule);
-  if (roles.depths.size() == 1 || roles.has_blocks()) {
-    schedule.order.erase(std::find(schedule.order.begin(), schedule.order.end(), roles.depth()));
-    schedule.order.push_back(roles.depth());
-  } else { // pixels in the order of memory
-    std::stable_sort(schedule.order.begin() + nest.output_indices, schedule.order.end(),
-                     [&](int a, int b) { return in.coeff[at(a)] > in.coeff[at(b)]; });
-    roles = core_roles(nest, schedule);
-  }
+  order_core(nest, schedule);
+  const CoreRoles roles = core_roles(nest, schedule);
   Split &channel = schedule.splits[at(roles.channel)];
   channel.tile = sizes.columns;
   channel.vec = roles.filter_turned ? kExchangeVec : sizes.columns / sizes.warp_columns / 8;

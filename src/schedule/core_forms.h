@@ -19,6 +19,10 @@ struct CoreSizes {
   int ring = 2;
 };
 
+// Puts output indices in the order of the result and the depth innermost; a depth of several
+// indices in the order of memory. Requires no_core_roles to give no reason.
+void order_core(const nest::Nest &nest, Schedule &schedule);
+
 // The form at these sizes; not checked for legality. Requires no_core_roles to give no reason.
 Schedule core_form(const nest::Nest &nest, const CoreOp &op, std::string_view name,
                    const CoreSizes &sizes);

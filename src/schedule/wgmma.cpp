@@ -41,10 +41,30 @@ RegisterPlan register_plan(const Schedule &schedule) {
   return {producer, std::min(240, (pool - producer) / consumers / 8 * 8)};
 }
 
+ColumnPlan column_plan(const Nest &nest, const Schedule &schedule) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  const std::int64_t channels = nest.indices[at(roles.channel)].extent;
+  if (!roles.data_turned || !roles.filter_turned)
+    return {.columns = channels};
+  const std::int64_t across = kPanelBytes / size_bytes(type_of(nest, roles.filter));
+  ColumnPlan plan{.panels = up(channels, across)};
+  plan.columns = plan.panels * across;
+  const nest::Linear data = nest::flat(nest.inputs[at(roles.data)], nest.indices.size());
+  const nest::Linear filter = nest::flat(nest.inputs[at(roles.filter)], nest.indices.size());
+  for (int i : roles.grid) {
+    const std::int64_t extent = nest.indices[at(i)].extent;
+    const bool is_tap = data.coeff[at(i)] == 0 && filter.coeff[at(i)] != 0;
+    (is_tap ? plan.taps : plan.parts).push_back(i);
+    (is_tap ? plan.columns : plan.products) *= extent;
+  }
+  return plan;
+}
+
 std::int64_t wgmma_tiles(const Nest &nest, const Schedule &schedule) {
   const CoreRoles roles = core_roles(nest, schedule);
   const CoreTile tile = core_tile(nest, schedule);
-  return up(roles.points, tile.rows) * up(nest.indices[at(roles.channel)].extent, tile.columns);
+  const ColumnPlan plan = column_plan(nest, schedule);
+  return plan.products * up(roles.points, tile.rows) * up(plan.columns, tile.columns);
 }
 
 std::int64_t wgmma_local_bytes(const Nest &nest, const Schedule &schedule) {
@@ -109,6 +129,24 @@ Reason wrong_sizes(const Nest &nest, const Schedule &schedule, const CoreRoles &
   return {};
 }
 
+// Points past the end of a part are another's: one of the inputs must end with it.
+Reason wrong_maps(const Nest &nest, const Schedule &schedule, const CoreRoles &roles) {
+  const DataMap data = data_map(nest, schedule);
+  if (!data.wrong.empty())
+    return data.wrong;
+  if (!roles.data_turned) {
+    const FilterMap filter = filter_map(nest, schedule);
+    return filter.wrong.empty() ? Reason{} : filter.wrong;
+  }
+  const DataMap filter = turned_filter_map(nest, schedule);
+  if (!filter.wrong.empty())
+    return filter.wrong;
+  if (column_plan(nest, schedule).products > 1 && data.is_im2col() && filter.is_im2col() &&
+      roles.depth_points % core_tile(nest, schedule).depth != 0)
+    return "steps run over the end of a part of the reduction in both inputs";
+  return {};
+}
+
 } // namespace
 
 std::optional<std::string> wrong_wgmma(const Nest &nest, const Schedule &schedule,
@@ -120,12 +158,12 @@ std::optional<std::string> wrong_wgmma(const Nest &nest, const Schedule &schedul
   if (core.op != wgmma_op_for(nest, core.op->n, core.op->tf32) ||
       core.op->k * size_bytes(core.op->a.type) != kStepBytes)
     return fmt::format("{} does not multiply the nest's types", core.op->name);
-  if (roles.data_turned)
-    return "wgmma's data is turned";
+  if (roles.data_turned && !roles.filter_turned)
+    return "wgmma's data is turned, and its filter is not";
   if (roles.channels.size() > 1 || roles.has_blocks())
     return "its channels lie in blocks";
   for (int i : roles.grid)
-    if (nest.indices[at(i)].extent > 1)
+    if (nest.indices[at(i)].extent > 1 && !roles.data_turned)
       return fmt::format("index {} moves both inputs or neither", nest.indices[at(i)].name);
   const nest::Linear out = nest::flat(nest.out, nest.indices.size());
   if (out.coeff[at(roles.channel)] != 1)
@@ -141,11 +179,7 @@ std::optional<std::string> wrong_wgmma(const Nest &nest, const Schedule &schedul
   if (bytes > target.local_bytes)
     return fmt::format("staging needs {} bytes per block, the target has {}", bytes,
                        target.local_bytes);
-  for (const std::string &wrong :
-       {data_map(nest, schedule).wrong, filter_map(nest, schedule).wrong})
-    if (!wrong.empty())
-      return wrong;
-  return {};
+  return wrong_maps(nest, schedule, roles);
 }
 
 } // namespace tilefuse::schedule

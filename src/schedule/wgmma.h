@@ -13,6 +13,12 @@
 // copied with its rows dealt: row 8j + 2t + b of a tile holds channel 4v * (j / (v / 2)) + v * t +
 // 2 * (j % (v / 2)) + b for v = `vec`, so that a work-item ends with v neighbouring channels. A
 // turned filter is copied in panels of 128 bytes of channels; its vec is 2.
+//
+// Where both inputs are turned (a filter gradient) both are copied in such panels, of `depth`
+// points of the depth, which an im2col map walks as it walks pixels. Columns are numbered by
+// panels: those of the channels for each tap, the taps being the output indices that move the
+// filter alone; a tile may hold panels of several taps. Other output indices are parts of the
+// reduction (nest/split.h), whole products of their own, slowest among the tiles.
 #pragma once
 
 #include <cstdint>
@@ -26,20 +32,34 @@ namespace tilefuse::schedule {
 
 constexpr int kGroupItems = 128; // work-items of four warps
 
-// How copies of the data's tiles address it; dimensions innermost first.
+// How columns of tiles are numbered.
+constexpr std::int64_t kPanelBytes = 128;
+struct ColumnPlan {
+  std::vector<int> taps;    // both turned: output indices that move the filter alone, slowest first
+  std::vector<int> parts;   // both turned: the other output indices of the grid
+  std::int64_t panels = 1;  // both turned: of the channels
+  std::int64_t columns = 0; // in all, with those that pad panels
+  std::int64_t products = 1; // points of all parts
+};
+ColumnPlan column_plan(const nest::Nest &nest, const Schedule &schedule);
+
+// How copies of an input's tiles address it; dimensions innermost first.
 struct DataMap {
   std::string wrong; // why there is none; the rest holds if empty
   std::int64_t offset = 0;
   std::vector<std::int64_t> dims, strides, lower, upper, steps; // see kernel::TensorMap
   std::vector<int> pixels;        // im2col: the index of each dimension after the first, -1: none
   std::vector<nest::Linear> taps; // im2col: the offset in each dimension but the first and the last
+  std::vector<nest::Linear> parts; // by parts: added to im2col's last coordinate; a matrix's third…
   bool is_im2col() const { return !steps.empty(); }
 };
 DataMap data_map(const nest::Nest &nest, const Schedule &schedule);
+// Of a filter beside data that is turned as well.
+DataMap turned_filter_map(const nest::Nest &nest, const Schedule &schedule);
 
-// The same for the filter: the first coordinate is a linear function of reduced indices, and of the
-// channel if the filter is turned; the last is in units of `unit` channels, or of the depth if
-// turned.
+// The same for the filter beside straight data: the first coordinate is a linear function of
+// reduced indices, and of the channel if the filter is turned; the last is in units of `unit`
+// channels, or of the depth if turned.
 struct FilterMap {
   std::string wrong;
   std::int64_t offset = 0;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "schedule/core_forms.h"
 #include "schedule/wgmma.h"
 
 namespace tilefuse::schedule {
@@ -30,6 +31,7 @@ constexpr auto kSizes = std::to_array<Sizes>({
     {192, 64, 3, 1},
     {128, 96, 2, 1},
     {64, 256, 1, 1},
+    {64, 192, 1, 1},
     {128, 64, 2, 1},
     {64, 128, 1, 1},
     {256, 32, 2, 1},
@@ -62,12 +64,8 @@ Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, std::string_view nam
                    .rows = sizes.rows,
                    .warp_rows = sizes.group_rows,
                    .warp_columns = sizes.group_columns};
-  const nest::Linear out = nest::flat(nest.out, nest.indices.size());
-  std::stable_sort(schedule.order.begin(), schedule.order.begin() + nest.output_indices,
-                   [&](int a, int b) { return out.coeff[at(a)] > out.coeff[at(b)]; });
+  order_core(nest, schedule);
   const CoreRoles roles = core_roles(nest, schedule);
-  schedule.order.erase(std::find(schedule.order.begin(), schedule.order.end(), roles.depth()));
-  schedule.order.push_back(roles.depth());
   Split &channel = schedule.splits[at(roles.channel)];
   channel.tile = sizes.op_columns * sizes.group_columns;
   const std::int64_t channels = nest.indices[at(roles.channel)].extent;
@@ -89,15 +87,9 @@ Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, std::string_view nam
 bool wastes(const Nest &nest, const Schedule &schedule) {
   const CoreRoles roles = core_roles(nest, schedule);
   const CoreTile tile = core_tile(nest, schedule);
-  const std::int64_t channels = nest.indices[at(roles.channel)].extent;
-  return (tile.columns > 16 && tile.columns >= 2 * channels) ||
+  const std::int64_t columns = column_plan(nest, schedule).columns;
+  return (tile.columns > 16 && tile.columns >= 2 * columns) ||
          (tile.row_bytes() > 32 && tile.depth >= 2 * roles.depth_points);
-}
-
-// A turned filter is exact in the simulator, but its kernels end with an illegal instruction on an
-// H200: a schedule may ask for one, none is offered.
-bool is_offered(const Nest &nest, const Schedule &schedule) {
-  return !core_roles(nest, schedule).filter_turned && !wastes(nest, schedule);
 }
 
 const CoreOp *smallest_op(const Nest &nest, bool tf32) { return wgmma_op_for(nest, 64, tf32); }
@@ -116,7 +108,7 @@ std::vector<Schedule> wgmma_schedules(const Nest &nest, const Target &target, bo
         break;
       Schedule schedule =
           wgmma_schedule(nest, *op, tf32 ? kTf32 : kPlain, sizes, row_bytes, target);
-      if (illegal(nest, schedule, target) || !is_offered(nest, schedule))
+      if (illegal(nest, schedule, target) || wastes(nest, schedule))
         continue;
       found.push_back(std::move(schedule));
       break;
@@ -138,8 +130,7 @@ NamedSchedule named_wgmma_schedule(std::string_view name, const Nest &nest, cons
     const Schedule last = wgmma_schedule(nest, *op, name, {64, 64, 1, 1}, 128, target);
     return {{},
             fmt::format("{} does not fit: {}", name,
-                        illegal(nest, last, target)
-                            .value_or("its filter is turned, or every tile mostly empty"))};
+                        illegal(nest, last, target).value_or("every tile is mostly empty"))};
   }
   const auto tiles = [&](const Schedule &schedule) { return wgmma_tiles(nest, schedule); };
   const auto first = std::find_if(all.begin(), all.end(), [&](const Schedule &schedule) {

@@ -7,43 +7,14 @@
 #include <fmt/format.h>
 
 #include "model/check.h"
-#include "model/compile.h"
+#include "model/conv_gradient.h"
 #include "model/core_cases.h"
-#include "program/gradient.h"
 
 namespace tilefuse::model {
 namespace {
 
-struct Conv {
-  int n = 1, h = 9, w = 7, c = 32, k = 32, r = 3, s = 3;
-  int stride = 1, dilation = 1, pad = 1;
-  std::string type = "f16";
-};
-
-enum class By { Input, Filter };
-
-// Channels innermost, filter [k][r][s][c].
-std::vector<poly::Group> gradients(const Conv &v, By by) {
-  const int p = (v.h + 2 * v.pad - v.dilation * (v.r - 1) - 1) / v.stride + 1;
-  const int q = (v.w + 2 * v.pad - v.dilation * (v.s - 1) - 1) / v.stride + 1;
-  const program::Program forward = program::parse_program(fmt::format(
-      "program \"conv\" {{\n  input %0 \"I\" : {0}[{1}, {2}, {3}, {4}]\n"
-      "  input %1 \"K\" : {0}[{5}, {6}, {7}, {4}]\n"
-      "  %2 \"T\" : {0}[{1}, {8}, {9}, {5}] = sum[n, y, x, m, r, s, c](%0[n, {10}*y + {11}*r - "
-      "{12}, {10}*x + {11}*s - {12}, c] * %1[m, r, s, c]) -> [n, y, x, m] from \"test\"\n"
-      "  output %2\n}}\n",
-      v.type, v.n, v.h, v.w, v.c, v.k, v.r, v.s, p, q, v.stride, v.dilation, v.pad));
-  const auto at = static_cast<std::size_t>(by == By::Input ? 0 : 1);
-  const program::Program program =
-      simplify(program::gradient(forward, {.by = {forward.inputs[at]}}));
-  std::vector<poly::Group> groups;
-  for (poly::PlacedGroup &placed : poly::make_groups(program::assign_storage(program)))
-    groups.push_back(std::move(placed.group));
-  return groups;
-}
-
-std::vector<Conv> problems() {
-  std::vector<Conv> list(12);
+std::vector<GradientConv> problems() {
+  std::vector<GradientConv> list(12);
   list[1].stride = 2;
   list[2] = {.h = 8, .w = 8, .c = 64, .k = 72, .r = 1, .s = 1, .pad = 0};
   list[3] = {.n = 3, .h = 7, .w = 7, .c = 48, .k = 40, .dilation = 2, .pad = 2};
@@ -76,14 +47,14 @@ int check_tiles(const std::vector<poly::Group> &groups, std::size_t each) {
 }
 
 TEST(CoreGradient, InputGradientsAreExact) {
-  for (const Conv &problem : problems()) {
+  for (const GradientConv &problem : problems()) {
     const std::vector<poly::Group> groups = gradients(problem, By::Input);
     EXPECT_GT(check_tiles(groups, 17), 0) << to_text(groups.front().anchor);
   }
 }
 
 TEST(CoreGradient, FilterGradientsAreExact) {
-  for (const Conv &problem : problems()) {
+  for (const GradientConv &problem : problems()) {
     const std::vector<poly::Group> groups = gradients(problem, By::Filter);
     EXPECT_GT(check_tiles(groups, 17), 0) << to_text(groups.front().anchor);
   }

@@ -5,34 +5,15 @@
 
 #include <fmt/format.h>
 
-#include "kernel/simulate.h"
 #include "kernel/text.h"
 #include "lower/pipeline.h"
 #include "model/check.h"
 #include "model/conv_nest.h"
+#include "model/core_cases.h"
 #include "schedule/wgmma_forms.h"
 
 namespace tilefuse::model {
 namespace {
-
-Target sm90() {
-  Target target;
-  target.name = "test_sm90";
-  target.backend = "cuda";
-  target.isa = "sm_90a";
-  target.lanes = LaneKind::WorkItem;
-  target.vector_f32 = 128;
-  target.vector_registers = 255;
-  target.max_group = 1024;
-  target.compute_units = 2; // so that blocks take several tiles
-  target.local_bytes = 232448;
-  target.local_is_hw = true;
-  target.local_banks = 32;
-  target.warp = 32;
-  target.sector_bytes = 32;
-  target.fp16_storage = true;
-  return target;
-}
 
 std::vector<schedule::Schedule> schedules_of(const nest::Nest &nest, const Target &target) {
   std::vector<schedule::Schedule> all = schedule::wgmma_schedules(nest, target, false);

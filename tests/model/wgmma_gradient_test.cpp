@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gradients of convolutions with wgmma, simulated: the input's, whose filter lies turned, with a
+// stride by residue classes; the filter's, whose inputs both do, whole and in parts.
+#include <gtest/gtest.h>
+
+#include "model/check.h"
+#include "model/conv_gradient.h"
+#include "model/core_cases.h"
+#include "nest/split.h"
+#include "schedule/wgmma_forms.h"
+
+namespace tilefuse::model {
+namespace {
+
+std::vector<GradientConv> problems() {
+  std::vector<GradientConv> list(8);
+  list[0] = {.n = 2, .c = 64, .k = 64};
+  list[1] = {.n = 2, .h = 8, .w = 8, .c = 64, .k = 72, .r = 1, .s = 1, .pad = 0};
+  list[2] = {.n = 3, .h = 7, .w = 7, .c = 48, .k = 40, .dilation = 2, .pad = 2};
+  list[3] = {.n = 4, .h = 8, .w = 11, .c = 128, .k = 64, .stride = 2};
+  list[4] = {.n = 3, .h = 9, .w = 11, .c = 80, .k = 56, .r = 5, .s = 2, .stride = 3};
+  list[5] = {.n = 2, .c = 64, .k = 136, .type = "bf16"};
+  list[6] = {.n = 12, .h = 1, .w = 16, .c = 64, .k = 64, .r = 1, .s = 5, .pad = 2};
+  list[7] = {.n = 2, .h = 11, .w = 6, .c = 72, .k = 64, .r = 7, .s = 3, .stride = 2, .pad = 3};
+  return list;
+}
+
+// Every third tile of each nest that wgmma computes.
+int check_tiles(const nest::Nest &nest) {
+  int checked = 0;
+  KernelCase kernel_case{.group = {nest}, .target = sm90(), .seed = 5};
+  const auto all = schedule::wgmma_schedules(nest, kernel_case.target, false);
+  for (std::size_t i = 0; i < all.size(); i += 3) {
+    kernel_case.schedule = all[i];
+    const auto divergence = check_simulated(Reference(kernel_case));
+    EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << "\n"
+                             << to_text(kernel_case);
+    ++checked;
+  }
+  return checked;
+}
+
+TEST(WgmmaGradient, InputGradientsAreExact) {
+  for (const GradientConv &problem : problems()) {
+    int checked = 0;
+    for (const poly::Group &group : gradients(problem, By::Input))
+      checked += check_tiles(group.anchor);
+    EXPECT_GT(checked, 0) << to_text(gradients(problem, By::Input).front().anchor);
+  }
+}
+
+TEST(WgmmaGradient, FilterGradientsAreExact) {
+  for (const GradientConv &problem : problems()) {
+    const nest::Nest nest = gradients(problem, By::Filter).front().anchor;
+    EXPECT_GT(check_tiles(nest), 0) << to_text(nest);
+  }
+}
+
+// The batch in parts, of several images and of one, whose steps end inside a part.
+TEST(WgmmaGradient, PartsOfFilterGradientsAreExact) {
+  for (const auto &[problem, parts] : {std::pair<GradientConv, std::int64_t>{problems()[3], 2},
+                                       {problems()[6], 3},
+                                       {{.n = 40, .h = 3, .w = 3, .c = 64, .k = 64}, 5},
+                                       {problems()[0], 2},
+                                       {problems()[1], 2}}) {
+    const nest::Nest nest = gradients(problem, By::Filter).front().anchor;
+    const nest::Nest partial = nest::split_reduction(nest, {{nest.output_indices, parts}}).partial;
+    EXPECT_GT(check_tiles(partial), 0) << to_text(partial);
+  }
+}
+
+} // namespace
+} // namespace tilefuse::model
