@@ -60,8 +60,10 @@ public:
   void operator()(const kernel::Barrier &node) {
     if (node.id != 0)
       refuse("a named barrier");
+    if (node.is_of_warp() && cx_.dialect.warp_barrier.empty())
+      refuse("a barrier of a warp");
     if (cx_.kernel.block_size > 1)
-      line(std::string(cx_.dialect.barrier));
+      line(std::string(node.is_of_warp() ? cx_.dialect.warp_barrier : cx_.dialect.barrier));
   }
   void operator()(const kernel::Prefetch &node) {
     const kernel::Buffer &buffer = cx_.kernel[node.buffer];

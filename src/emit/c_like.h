@@ -85,8 +85,9 @@ struct Dialect {
   std::string_view restrict_word;
   std::string_view block_index; // as an int
   std::string_view lane_index;
-  std::string_view barrier;  // a statement
-  std::string_view prefetch; // format string of a statement, given a pointer; empty: none
+  std::string_view barrier;      // a statement
+  std::string_view warp_barrier; // the same for a warp; empty: there is none
+  std::string_view prefetch;     // format string of a statement, given a pointer; empty: none
   // Format string of a local array's attribute, given bytes; empty: vectors are never read or
   // written as one access.
   std::string_view aligned;

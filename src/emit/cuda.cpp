@@ -129,6 +129,7 @@ constexpr Dialect kCuda = {
     .block_index = "blockIdx.x",
     .lane_index = "threadIdx.x",
     .barrier = "__syncthreads();",
+    .warp_barrier = "__syncwarp();",
     .prefetch = "asm volatile(\"prefetch.global.L2 [%0];\" ::\"l\"({}));",
     .sized_local = "extern __shared__ __align__({}) uchar tf_local[];",
     .local_limit = 48 << 10,

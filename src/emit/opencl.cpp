@@ -207,6 +207,7 @@ constexpr Dialect kOpenclC = {
     .block_index = "get_group_id(0)",
     .lane_index = "get_local_id(0)",
     .barrier = "barrier(CLK_LOCAL_MEM_FENCE);",
+    .warp_barrier = {},
     .prefetch = "prefetch({}, 1);",
     .aligned = " __attribute__((aligned({})))",
     .value_elem = value_elem,

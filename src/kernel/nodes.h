@@ -179,10 +179,13 @@ struct Store {
   std::int64_t lane_stride = 1;
   ExprRef valid{};
 };
-// id 0: the whole block. Else a named barrier that `items` work-items reach, by whole warps.
+// id 0: the whole block, or with `items` kWarpItems a warp of 32 by itself. Else a named barrier
+// that `items` work-items reach, by whole warps.
+constexpr std::int64_t kWarpItems = 32;
 struct Barrier {
   int id = 0;
   std::int64_t items = 0;
+  bool is_of_warp() const { return id == 0 && items == kWarpItems; }
 };
 // Hint: fetch the line that holds an element. Never faults.
 struct Prefetch {

@@ -30,7 +30,9 @@ std::string register_rule(const Kernel &kernel, const RegisterRef &ref, Type typ
 
 std::string barrier_rule(const Barrier &barrier, std::int64_t block_size) {
   if (barrier.id == 0)
-    return barrier.items == 0 ? "" : "the barrier of the whole block takes no number of work-items";
+    return barrier.items == 0 || barrier.is_of_warp()
+               ? ""
+               : "the barrier of the whole block takes no number of work-items";
   if (barrier.id < 0 || barrier.id > kMaxBarrier)
     return fmt::format("a barrier's number needs to be 1 to {}; got {}", kMaxBarrier, barrier.id);
   if (barrier.items < kCoreLanes || barrier.items % kCoreLanes != 0 || barrier.items > block_size) {

@@ -238,6 +238,12 @@ bool Simulation::run_warps() {
 void Simulation::release(const Warp &last) {
   const Barrier barrier = last.barrier();
   std::vector<std::size_t> waiting;
+  if (barrier.is_of_warp()) {
+    waiting.push_back(last.number());
+    clocks_.meet(waiting);
+    warps_[last.number()]->wake();
+    return;
+  }
   std::int64_t items = 0;
   for (const auto &warp : warps_) {
     if (warp->state() != Warp::State::Waiting || warp->barrier().id != barrier.id)

@@ -211,6 +211,8 @@ StmtRef TextParser::prefetch() {
 
 StmtRef TextParser::barrier() {
   const Token at = in_.peek();
+  if (in_.accept("warp"))
+    return to_.barrier({.items = kWarpItems});
   if (at.kind != TokenKind::Integer)
     return to_.barrier();
   Barrier barrier;

@@ -21,7 +21,9 @@ std::string_view to_string(MbarrierOp op) {
 } // namespace
 
 void TextPrinter::print(const Barrier &node) {
-  line(node.id == 0 ? "barrier" : fmt::format("barrier {} {}", node.id, node.items));
+  line(node.is_of_warp() ? "barrier warp"
+       : node.id == 0    ? "barrier"
+                         : fmt::format("barrier {} {}", node.id, node.items));
 }
 
 void TextPrinter::print(const Prefetch &node) {

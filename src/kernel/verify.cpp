@@ -49,7 +49,8 @@ private:
   void check(const Store &node);
   void check(const Barrier &node) {
     require(barrier_rule(node, kernel_.block_size));
-    require(!divergent_ || node.id != 0, "a barrier that not every work-item reaches");
+    require(!divergent_ || node.id != 0 || node.is_of_warp(),
+            "a barrier that not every work-item reaches");
   }
   void check(const LoadMatrix &node) {
     whole_warps("ldmatrix");

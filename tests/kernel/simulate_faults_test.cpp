@@ -135,6 +135,12 @@ TEST(SimulateFaults, NamedBarriersOrderOnlyThoseWhoMeet) {
                "barrier after the write of lane 63");
   expect_clean(block_of_64("s[lane] = x[lane] if lane < 32 { barrier 1 32 } else { barrier 2 32 } "
                            "y[lane] = s[lane / 32 * 32 + 31 - lane % 32]"));
+  // A warp by itself.
+  expect_clean(block_of_64("s[lane] = x[lane] if lane < 32 { barrier warp } else { barrier warp } "
+                           "y[lane] = s[lane / 32 * 32 + 31 - lane % 32]"));
+  expect_fault(block_of_64("s[lane] = x[lane] barrier warp y[lane] = s[63 - lane]"),
+               "y[lane] = s[63 - lane]: error: kernel k, block 0, lane 0: s[63] is read with no "
+               "barrier after the write of lane 63");
   expect_fault(block_of_64("if lane < 32 { barrier 1 64 }"),
                "barrier 1 64: error: kernel k, block 0, lane 32: does not reach a barrier that "
                "others reach");
