@@ -382,9 +382,12 @@ FilterMap filter_map(const Nest &nest, const Schedule &schedule) {
   const std::int64_t down = reach.flat.coeff[at(roles.depth())];
   const std::int64_t length =
       reach.elems - 1 + (roles.filter_turned ? channels : roles.depth_points);
-  if (std::any_of(roles.walked.begin(), roles.walked.end(),
-                  [&](int i) { return reach.flat.coeff[at(i)] < 0; }))
-    map.wrong = "a tap walks the filter backwards";
+  for (int i : roles.walked)
+    if (const std::int64_t apart = reach.flat.coeff[at(i)]; apart < 0)
+      map.wrong = "a tap walks the filter backwards";
+    else if (apart * tile.elem_bytes % kAlign != 0)
+      map.wrong = fmt::format("taps of the filter are {} elements apart, no multiple of {} bytes",
+                              apart, kAlign);
   map.dims = {length};
   map.strides = {1};
   if (roles.filter_turned) {

@@ -12,6 +12,7 @@ namespace tilefuse::kernel::simulation {
 namespace {
 
 constexpr std::int64_t kSwizzleRows = 8;
+constexpr std::int64_t kChunkBytes = 16;
 
 // Element of the tensor at a coordinate, or -1 outside.
 std::int64_t element_at(const TensorMap &map, const std::vector<std::int64_t> &at) {
@@ -136,6 +137,11 @@ void Engine::check_start(const TensorMap &map, const BoxCopy &copy, Agent agent)
       copy.to.index * size % (kSwizzleRows * map.swizzle) != 0)
     position_.fault(fmt::format("tensor_copy to {}[{}], which has no aligned room for {} elements",
                                 buffer.name, copy.to.index, box_elems(map)),
+                    agent.item);
+  // An H200 ends such a copy with an illegal instruction.
+  if (copy.at[0] * size % kChunkBytes != 0)
+    position_.fault(fmt::format("tensor_copy starts at element {} of {}, off {} bytes", copy.at[0],
+                                map.name, kChunkBytes),
                     agent.item);
   for (std::size_t i = 0; i < map.steps.size(); ++i) {
     const std::int64_t last = map.dims[i + 1] - 1 + map.upper[i];
