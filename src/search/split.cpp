@@ -23,7 +23,7 @@ constexpr double kGain = 0.97; // of the time of the whole nest, that a split mu
 constexpr double kFollowing = 0.3;
 constexpr std::int64_t kShortestPart = 8; // reduced points
 constexpr std::int64_t kMostParts = 1024;
-constexpr std::int64_t kScratchPerUnit = std::int64_t{1} << 16; // accumulators
+constexpr std::int64_t kScratchPerUnit = std::int64_t{1} << 17; // accumulators
 constexpr std::int64_t kScratchPerCore = std::int64_t{1} << 20; // the same with vector lanes
 constexpr int kMostWorse = 2; // counts of parts in a row that bring nothing
 
