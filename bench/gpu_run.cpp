@@ -69,7 +69,8 @@ Schedule tiled_wgmma(const nest::Nest &nest, const Target &target, std::string_v
     return search::pick(nest, target);
   for (const Schedule &schedule : all) {
     const schedule::CoreTile tile = core_tile(nest, schedule);
-    if (fmt::format("{}x{}", tile.rows, tile.columns) == sizes)
+    if (fmt::format("{}x{}{}", tile.rows, tile.columns, schedule.core.turns > 1 ? "t" : "") ==
+        sizes)
       return schedule;
   }
   throw Error(ErrorCode::Unsupported, "there is no such tile");
@@ -123,7 +124,8 @@ std::string Way::schedule_text() const {
   std::string text = schedule.name;
   if (schedule::has_core(schedule)) {
     const schedule::CoreTile tile = core_tile(groups[main].group.anchor, schedule);
-    text += fmt::format(":{}x{}x{}r{}", tile.rows, tile.columns, tile.depth, schedule.core.ring);
+    text += fmt::format(":{}x{}{}x{}r{}", tile.rows, tile.columns,
+                        schedule.core.turns > 1 ? "t" : "", tile.depth, schedule.core.ring);
   }
   return schedules.size() == 1 ? text : fmt::format("{} x{}", text, schedules.size());
 }

@@ -16,8 +16,9 @@ namespace tilefuse::bench {
 
 // One way to compute a Work: `picked` as search decides, `whole` the same without splitting
 // reductions; `core#3` with the third schedule with matrix instructions by predicted time in every
-// kernel that has as many, `wgmma#3` and `tf32#3` likewise; `wgmma:128x64` with that tile of wgmma;
-// or a named algorithm. Behind "c:8/" reductions are split as that says.
+// kernel that has as many, `wgmma#3` and `tf32#3` likewise; `wgmma:128x64` with that tile of wgmma
+// (`128x64t`: taken in turns); or a named algorithm. Behind "c:8/" reductions are split as that
+// says.
 struct Way {
   std::string name;
   std::string refusal; // why there is none

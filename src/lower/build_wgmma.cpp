@@ -44,7 +44,7 @@ private:
   void declare_maps();
   kernel::MapId declare(const schedule::DataMap &map, const char *name, int input,
                         std::int64_t rows);
-  StmtRef each_tile(const std::function<void(List &)> &body);
+  StmtRef each_tile(ExprRef turn, const std::function<void(List &)> &body);
   StmtRef produce();
   std::vector<ExprRef> base_of(const schedule::DataMap &map, const std::vector<int> &pixels,
                                ExprRef row, List &list);
@@ -104,8 +104,8 @@ void WgmmaLoops::declare_maps() {
                               .swizzle = static_cast<int>(tile_.row_bytes())});
 }
 
-// Every so many-th tile, columns fastest.
-StmtRef WgmmaLoops::each_tile(const std::function<void(List &)> &body) {
+// Every so many-th tile, columns fastest; of those every `turns`-th if not all (null).
+StmtRef WgmmaLoops::each_tile(ExprRef turn, const std::function<void(List &)> &body) {
   const std::int64_t columns = (plan_.columns + tile_.columns - 1) / tile_.columns;
   const std::int64_t rows = (roles_.points + tile_.rows - 1) / tile_.rows;
   const kernel::VarId tile = b_.variable("tile", {});
@@ -124,9 +124,11 @@ StmtRef WgmmaLoops::each_tile(const std::function<void(List &)> &body) {
     rest = b_.div(rest, integer(extent(*i)));
   }
   body(list);
-  return b_.loop(tile, kernel::ForKind::Serial, b_.block(),
-                 integer(wgmma_tiles(cx_.nest, cx_.schedule)), b_.kernel().blocks,
-                 b_.block(std::move(list)));
+  const std::int64_t apart = b_.kernel().blocks;
+  const ExprRef first =
+      turn == nullptr ? b_.block() : b_.add(b_.block(), b_.mul(turn, integer(apart)));
+  return b_.loop(tile, kernel::ForKind::Serial, first, integer(wgmma_tiles(cx_.nest, cx_.schedule)),
+                 turn == nullptr ? apart : apart * core_.turns, b_.block(std::move(list)));
 }
 
 // Coordinates of row number `row` of an input, those of the contiguous index 0.
@@ -212,7 +214,7 @@ StmtRef WgmmaLoops::walk(std::size_t level, std::vector<ExprRef> &points,
 // One step of turned inputs: panels of both, each at the same points of the depth.
 StmtRef WgmmaLoops::produce_turned() {
   const std::int64_t across = kPanelBytes / tile_.elem_bytes;
-  const StmtRef tiles = each_tile([&](List &list) {
+  const StmtRef tiles = each_tile(nullptr, [&](List &list) {
     std::vector<TurnedPanel> panels;
     for (std::int64_t i = 0; i < tile_.columns / across; ++i)
       panels.push_back(turned_panel(
@@ -260,7 +262,7 @@ StmtRef WgmmaLoops::produce_turned() {
 StmtRef WgmmaLoops::produce() {
   if (roles_.data_turned)
     return produce_turned();
-  const StmtRef tiles = each_tile([&](List &list) {
+  const StmtRef tiles = each_tile(nullptr, [&](List &list) {
     const std::vector<ExprRef> base = base_of(data_, roles_.pixels, first_row_, list);
     std::vector<ExprRef> points(cx_.nest.indices.size(), integer(0));
     list.push_back(walk(0, points, base));
@@ -311,14 +313,20 @@ StmtRef WgmmaLoops::multiply(ExprRef step) {
 
 StmtRef WgmmaLoops::consume() {
   const std::int64_t steps = core_steps(cx_.nest, cx_.schedule);
+  const bool takes_turns = core_.turns > 1;
   List all;
   const ExprRef group = b_.sub(b_.div(b_.lane(), integer(schedule::kGroupItems)), integer(1));
+  const ExprRef turn = takes_turns ? named(b_, all, "turn", group) : nullptr;
+  const ExprRef inside = takes_turns ? integer(0) : group;
   const ExprRef across = integer(core_.warp_columns);
-  group_row_ = named(b_, all, "group_row", b_.mul(b_.div(group, across), integer(tile_.warp_rows)));
+  group_row_ =
+      named(b_, all, "group_row", b_.mul(b_.div(inside, across), integer(tile_.warp_rows)));
   group_column_ =
-      named(b_, all, "group_column", b_.mul(b_.mod(group, across), integer(tile_.warp_columns)));
-  all.push_back(ring_.start(0));
-  all.push_back(each_tile([&](List &list) {
+      named(b_, all, "group_column", b_.mul(b_.mod(inside, across), integer(tile_.warp_columns)));
+  all.push_back(takes_turns ? ring_.start_turn(turn, steps) : ring_.start(0));
+  all.push_back(each_tile(turn, [&](List &list) {
+    if (takes_turns)
+      list.push_back(ring_.wait_turn(turn));
     const kernel::VarId step = b_.variable("step", {});
     const ExprRef is_later = less(integer(0), b_.var(step));
     const StmtRef body =
@@ -326,8 +334,12 @@ StmtRef WgmmaLoops::consume() {
                   multiply(b_.var(step)), b_.wgmma_sync({kernel::WgmmaStep::Wait, 1}),
                   b_.branch(is_later, let_go()), ring_.advance()});
     list.push_back(b_.loop(step, kernel::ForKind::Serial, integer(0), integer(steps), 1, body));
+    if (takes_turns)
+      list.push_back(ring_.end_turn(turn));
     list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Wait, 0}));
     list.push_back(let_go());
+    if (takes_turns)
+      list.push_back(ring_.skip(steps));
     list.push_back(store_wgmma(cx_, roles_, tile_, plan_,
                                {.acc = acc_,
                                 .first_row = b_.add(first_row_, group_row_),

@@ -54,7 +54,8 @@ std::string extents(const nest::Nest &nest, int begin, int end) {
 std::string steps(const nest::Nest &nest, const schedule::Schedule &schedule) {
   if (schedule::has_core(schedule)) {
     const schedule::CoreTile tile = core_tile(nest, schedule);
-    return fmt::format("{}x{}x{}_{}", tile.rows, tile.columns, tile.depth, schedule.core.ring);
+    return fmt::format("{}x{}x{}_{}{}", tile.rows, tile.columns, tile.depth, schedule.core.ring,
+                       schedule.core.turns > 1 ? "_turns" : "");
   }
   std::string text;
   for (int i = 0; i < nest.output_indices; ++i) {

@@ -24,6 +24,13 @@ public:
   // The first buffer; `parity` that of the phase to wait for.
   kernel::StmtRef start(int parity) const;
   kernel::StmtRef advance() const;
+
+  // Groups that take tiles in turn, `turn` this one's number: where it starts, `steps` buffers to
+  // each before it; over the other's buffers; until it may multiply; letting the other do so.
+  kernel::StmtRef start_turn(kernel::ExprRef turn, std::int64_t steps) const;
+  kernel::StmtRef skip(std::int64_t steps) const;
+  kernel::StmtRef wait_turn(kernel::ExprRef turn) const;
+  kernel::StmtRef end_turn(kernel::ExprRef turn) const;
   kernel::ExprRef slot() const { return at(kSlot); }
   kernel::ExprRef parity() const { return at(kParity); }
   kernel::ExprRef before() const { return at(kBefore); } // the buffer left last
@@ -34,11 +41,15 @@ private:
   static constexpr std::int64_t kSlot = 0;
   static constexpr std::int64_t kParity = 1;
   static constexpr std::int64_t kBefore = 2;
+  static constexpr std::int64_t kTurn = 3; // parity of the phase in which it is this group's turn
+  static constexpr std::int64_t kTurns = 2;
+  kernel::LocalRef turn_of(kernel::ExprRef turn) const;
   kernel::ExprRef at(std::int64_t which) const { return b_.load(place_, b_.integer(which)); }
 
   kernel::Builder &b_;
   const schedule::CoreTile &tile_;
   const std::int64_t count_;
+  const bool takes_turns_;
   const std::int64_t warps_; // that read
   kernel::BufferId data_{-1}, filter_{-1}, barriers_{-1}, place_{-1};
 };

@@ -37,7 +37,8 @@ std::int64_t vector_width(const Schedule &schedule) {
 
 std::int64_t group_size(const Schedule &schedule) {
   if (has_core(schedule)) {
-    const std::int64_t groups = schedule.core.warp_rows * schedule.core.warp_columns;
+    const std::int64_t groups =
+        schedule.core.warp_rows * schedule.core.warp_columns * schedule.core.turns;
     return schedule.core.op->lanes() * (groups + (is_wgmma(*schedule.core.op) ? 1 : 0));
   }
   std::int64_t size = 1;

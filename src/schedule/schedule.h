@@ -127,6 +127,7 @@ struct Core {
   std::int64_t warp_columns = 1;
   int ring = 2;            // buffers of each input
   std::int64_t blocks = 0; // that share the tiles, by turns; 0: a block for each
+  int turns = 1;           // wgmma: groups of warps of a block that take tiles in turn
   friend bool operator==(const Core &, const Core &) = default;
 };
 

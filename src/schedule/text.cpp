@@ -145,6 +145,8 @@ void parse_core(Scanner &scanner, Schedule &schedule) {
   core.ring = parse_ring(scanner);
   if (scanner.accept("blocks"))
     core.blocks = scanner.expect_integer("the blocks that share the tiles");
+  if (scanner.accept("turns"))
+    core.turns = static_cast<int>(scanner.expect_integer("the groups that take tiles in turn"));
 }
 
 void parse_line(const Nest &nest, Scanner &scanner, Schedule &schedule) {
@@ -232,9 +234,10 @@ std::string to_text(const Nest &nest, const Schedule &schedule) {
   line("keep", factors(nest, schedule, &Split::keep));
   const Core &core = schedule.core;
   if (has_core(schedule))
-    line("core", fmt::format(" {} rows {} warps {} {} ring {}{}", core.op->name, core.rows,
+    line("core", fmt::format(" {} rows {} warps {} {} ring {}{}{}", core.op->name, core.rows,
                              core.warp_rows, core.warp_columns, core.ring,
-                             core.blocks == 0 ? "" : fmt::format(" blocks {}", core.blocks)));
+                             core.blocks == 0 ? "" : fmt::format(" blocks {}", core.blocks),
+                             core.turns == 1 ? "" : fmt::format(" turns {}", core.turns)));
   std::string order;
   for (int i : schedule.order)
     order += " " + nest.indices[static_cast<std::size_t>(i)].name;

@@ -33,7 +33,8 @@ DType type_of(const Nest &nest, int input) {
 } // namespace
 
 RegisterPlan register_plan(const Schedule &schedule) {
-  const auto consumers = static_cast<int>(schedule.core.warp_rows * schedule.core.warp_columns);
+  const auto consumers =
+      static_cast<int>(schedule.core.warp_rows * schedule.core.warp_columns) * schedule.core.turns;
   if (consumers < 2)
     return {};
   const int pool = kLaunchRegisters / (consumers + 1) / 8 * 8 * (consumers + 1);
@@ -67,9 +68,29 @@ std::int64_t wgmma_tiles(const Nest &nest, const Schedule &schedule) {
   return plan.products * up(roles.points, tile.rows) * up(plan.columns, tile.columns);
 }
 
+bool exchanges(const Nest &nest, const Schedule &schedule) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  return roles.filter_turned && schedule.splits[at(roles.channel)].vec == kPanelVec;
+}
+
+// That of the result where nothing but its rounding follows the sum.
+DType exchanged_type(const Nest &nest) {
+  const DType out = nest.slots[at(nest.out.slot)].type;
+  const program::Expr &post = nest.post;
+  const bool is_rounding = post.kind == program::Expr::Kind::Cast && post.type == out &&
+                           post.args[0].kind == program::Expr::Kind::Acc;
+  return is_rounding || post.kind == program::Expr::Kind::Acc ? out : held_type(nest);
+}
+
 std::int64_t wgmma_local_bytes(const Nest &nest, const Schedule &schedule) {
+  const Core &core = schedule.core;
+  const std::int64_t warps =
+      kGroupItems / kCoreLanes * core.warp_rows * core.warp_columns * core.turns;
+  const std::int64_t exchanged =
+      exchanges(nest, schedule) ? warps * kPanelRows * kPanelRow * size_bytes(exchanged_type(nest))
+                                : 0;
   // Barriers take less than a box's alignment.
-  return core_tile(nest, schedule).ring_bytes(schedule.core.ring) + kBoxAlign;
+  return core_tile(nest, schedule).ring_bytes(core.ring) + exchanged + kBoxAlign;
 }
 
 const CoreOp *wgmma_op_for(const Nest &nest, std::int64_t columns, bool tf32) {
@@ -92,10 +113,10 @@ Reason wrong_columns(const Nest &nest, const Schedule &schedule, const CoreRoles
                        core.op->n);
   const std::int64_t extent = nest.indices[at(roles.channel)].extent;
   if (roles.filter_turned)
-    return channel.vec == kTurnedVec && extent % kTurnedVec == 0
+    return (channel.vec == kTurnedVec || channel.vec == kPanelVec) && extent % channel.vec == 0
                ? Reason{}
-               : fmt::format("vec {} of {} channels of a turned filter; it needs {}", channel.vec,
-                             extent, kTurnedVec);
+               : fmt::format("vec {} of {} channels of a turned filter; it needs {} or {}",
+                             channel.vec, extent, kTurnedVec, kPanelVec);
   const std::int64_t dealt = 4 * channel.vec;
   if ((channel.vec != 2 && channel.vec != 4 && channel.vec != 8) || core.op->n % dealt != 0 ||
       extent % dealt != 0)
@@ -110,6 +131,9 @@ Reason wrong_sizes(const Nest &nest, const Schedule &schedule, const CoreRoles &
   const std::int64_t groups = core.warp_rows * core.warp_columns;
   if (core.warp_rows < 1 || core.warp_columns < 1 || groups > 3)
     return "wgmma needs 1 to 3 groups of four warps";
+  if (core.turns < 1 || core.turns > 2 || (core.turns == 2 && groups != 1))
+    return fmt::format("{} turns of {} groups of four warps; it needs 1, or 2 of 1", core.turns,
+                       groups);
   if (tile.rows < 1 || tile.rows % (kGroupRows * core.warp_rows) != 0)
     return fmt::format("{} rows are not {} groups of multiples of {}", tile.rows, core.warp_rows,
                        kGroupRows);

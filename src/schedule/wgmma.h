@@ -8,11 +8,14 @@
 //
 //   core m64n128k16.f16.f32 rows 128 warps 2 1 ring 6 blocks 132
 //
+// With `turns 2` two groups take whole tiles in turn: one multiplies while the other stores.
+//
 // Data is copied as one matrix of points where it lies as one, else by an im2col map: points of the
 // pixel indices in the order of the schedule, a tap as an offset to them. A straight filter is
 // copied with its rows dealt: row 8j + 2t + b of a tile holds channel 4v * (j / (v / 2)) + v * t +
 // 2 * (j % (v / 2)) + b for v = `vec`, so that a work-item ends with v neighbouring channels. A
-// turned filter is copied in panels of 128 bytes of channels; its vec is 2.
+// turned filter is copied in panels of 128 bytes of channels; its vec is 2, or 8 where each warp
+// exchanges 16 rows of a panel's columns at a time through local memory.
 //
 // Where both inputs are turned (a filter gradient) both are copied in such panels, of `depth`
 // points of the depth, which an im2col map walks as it walks pixels. Columns are numbered by
@@ -76,6 +79,15 @@ struct RegisterPlan {
   int consumer = 0;
 };
 RegisterPlan register_plan(const Schedule &schedule);
+
+// Results that a warp exchanges: rows and columns at a time, elements of a row of them in local
+// memory (so that neither stores nor loads meet in a bank), and the type they have there.
+constexpr std::int64_t kPanelRows = 16;
+constexpr std::int64_t kPanelColumns = 64;
+constexpr std::int64_t kPanelRow = 72;
+constexpr std::int64_t kPanelVec = 8;
+bool exchanges(const nest::Nest &nest, const Schedule &schedule);
+DType exchanged_type(const nest::Nest &nest);
 
 std::int64_t wgmma_tiles(const nest::Nest &nest, const Schedule &schedule);
 std::int64_t wgmma_local_bytes(const nest::Nest &nest, const Schedule &schedule);

@@ -19,27 +19,16 @@ constexpr std::string_view kTf32 = "wgmma_tf32";
 
 struct Sizes {
   std::int64_t rows, op_columns, group_rows, group_columns;
+  int turns = 1;
 };
 
 constexpr auto kSizes = std::to_array<Sizes>({
-    {256, 128, 2, 1},
-    {128, 256, 2, 1},
-    {192, 128, 3, 1},
-    {128, 192, 2, 1},
-    {128, 128, 2, 1},
-    {256, 64, 2, 1},
-    {192, 64, 3, 1},
-    {128, 96, 2, 1},
-    {64, 256, 1, 1},
-    {64, 192, 1, 1},
-    {128, 64, 2, 1},
-    {64, 128, 1, 1},
-    {256, 32, 2, 1},
-    {128, 32, 2, 1},
-    {64, 64, 1, 1},
-    {64, 32, 1, 1},
-    {128, 16, 2, 1},
-    {64, 16, 1, 1},
+    {256, 128, 2, 1},   {128, 256, 2, 1},   {192, 128, 3, 1},   {128, 128, 1, 1, 2},
+    {64, 256, 1, 1, 2}, {256, 64, 1, 1, 2}, {128, 192, 2, 1},   {128, 128, 2, 1},
+    {256, 64, 2, 1},    {192, 64, 3, 1},    {128, 96, 2, 1},    {64, 256, 1, 1},
+    {64, 192, 1, 1},    {128, 64, 2, 1},    {128, 64, 1, 1, 2}, {64, 128, 1, 1},
+    {64, 128, 1, 1, 2}, {256, 32, 2, 1},    {128, 32, 2, 1},    {64, 64, 1, 1},
+    {64, 32, 1, 1},     {128, 16, 2, 1},    {64, 16, 1, 1},
 });
 constexpr std::array kRowBytes = {128, 64, 32};
 constexpr std::array kVecs = {8, 4, 2};
@@ -63,7 +52,8 @@ Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, std::string_view nam
   schedule.core = {.op = &op,
                    .rows = sizes.rows,
                    .warp_rows = sizes.group_rows,
-                   .warp_columns = sizes.group_columns};
+                   .warp_columns = sizes.group_columns,
+                   .turns = sizes.turns};
   order_core(nest, schedule);
   const CoreRoles roles = core_roles(nest, schedule);
   Split &channel = schedule.splits[at(roles.channel)];
@@ -72,7 +62,10 @@ Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, std::string_view nam
   const auto *vec = std::find_if(kVecs.begin(), kVecs.end() - 1, [&](int v) {
     return channels % (4 * v) == 0 && sizes.op_columns % (4 * v) == 0;
   });
-  channel.vec = roles.filter_turned ? kVecs.back() : *vec;
+  const bool stores_halves = size_bytes(nest.slots[at(nest.out.slot)].type) == 2;
+  channel.vec = !roles.filter_turned                         ? *vec
+                : stores_halves && channels % kPanelVec == 0 ? static_cast<int>(kPanelVec)
+                                                             : kVecs.back();
   schedule.splits[at(roles.depth())].tile = row_bytes / size_bytes(op.a.type);
   if (nest.inputs[at(roles.filter)].constant && !roles.filter_turned)
     schedule.fills[at(roles.filter)] = Fill::Packed;

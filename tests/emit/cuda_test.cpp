@@ -192,8 +192,7 @@ Target matrix_target() {
 }
 
 // Gradients by the input (the filter lies turned) and by the filter (both sides do), strided.
-TEST(Cuda, MatrixInstructionsOfGradientsCompile) {
-  constexpr std::array kNests = {R"(nest conv {{
+constexpr std::array kGradients = {R"(nest conv {{
       index n 8, y 14, x 14, c 256 | m 256, r 2, s 2
       slot 0 {0} 401408, 1 {0} 589824, 2 {0} 1605632
       acc f32 = sum mul
@@ -202,7 +201,7 @@ TEST(Cuda, MatrixInstructionsOfGradientsCompile) {
       out 2 + 0 [n:8*200704, 2*y + 1:28*7168, 2*x + 1:28*256, c:256*1]
       post {0}(acc)
     }})",
-                                 R"(nest gemm {{
+                                   R"(nest gemm {{
       index m 256, r 3, s 3, c 256 | n 8, y 14, x 14
       slot 0 {0} 401408, 1 {0} 1605632, 2 f32 589824
       acc f32 = sum mul
@@ -211,10 +210,12 @@ TEST(Cuda, MatrixInstructionsOfGradientsCompile) {
       out 2 + 0 [m:256*2304, r:3*768, s:3*256, c:256*1]
       post acc
     }})"};
+
+TEST(Cuda, MatrixInstructionsOfGradientsCompile) {
   const Target target = matrix_target();
   std::vector<Package> packages;
   for (const char *type : {"f16", "bf16"})
-    for (const char *text : kNests) {
+    for (const char *text : kGradients) {
       const poly::Group group{nest::parse_nest(fmt::format(fmt::runtime(text), type))};
       const auto all = schedule::core_schedules(group.anchor, target, false);
       ASSERT_FALSE(all.empty());
@@ -249,14 +250,19 @@ TEST(Cuda, MatrixInstructionsCompile) {
   expect_clean(packages);
 }
 
-// Every type, and every third tile, with registers dealt to a producer and to consumers.
-TEST(Cuda, WgmmaCompiles) {
+Target hopper_target() {
   Target target = cuda_target();
   target.max_group = 1024;
   target.local_bytes = 232448;
   target.vector_registers = 255;
   target.warp = 32;
   target.compute_units = 132;
+  return target;
+}
+
+// Every type, and every third tile, with registers dealt to a producer and to consumers.
+TEST(Cuda, WgmmaCompiles) {
+  const Target target = hopper_target();
   std::vector<Package> packages;
   for (const auto &[in, out, acc] : {std::tuple("f16", "f16", "f32"),
                                      {"bf16", "bf16", "f32"},
@@ -278,6 +284,20 @@ TEST(Cuda, WgmmaCompiles) {
     for (std::size_t i = packages.size() % 3; i < all.size(); i += 3)
       packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));
   }
+  expect_clean(packages, std::array{"sm_90a"});
+}
+
+TEST(Cuda, WgmmaOfGradientsCompiles) {
+  const Target target = hopper_target();
+  std::vector<Package> packages;
+  for (const char *type : {"f16", "bf16"})
+    for (const char *text : kGradients) {
+      const poly::Group group{nest::parse_nest(fmt::format(fmt::runtime(text), type))};
+      const auto all = schedule::wgmma_schedules(group.anchor, target, false);
+      ASSERT_GE(all.size(), 10u);
+      for (std::size_t i = packages.size() % 4; i < all.size(); i += 4)
+        packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));
+    }
   expect_clean(packages, std::array{"sm_90a"});
 }
 

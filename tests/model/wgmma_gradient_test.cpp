@@ -56,6 +56,14 @@ TEST(WgmmaGradient, FilterGradientsAreExact) {
   }
 }
 
+// Tensor copies start at multiples of 16 bytes: taps of 60 channels do not.
+TEST(WgmmaGradient, TapsOffAlignmentAreRefused) {
+  const nest::Nest nest = gradients({.n = 2, .c = 60, .k = 64}, By::Input).front().anchor;
+  EXPECT_EQ(
+      schedule::named_wgmma_schedule("wgmma", nest, sm90()).refusal,
+      "wgmma does not fit: taps of the filter are 60 elements apart, no multiple of 16 bytes");
+}
+
 // The batch in parts, of several images and of one, whose steps end inside a part.
 TEST(WgmmaGradient, PartsOfFilterGradientsAreExact) {
   for (const auto &[problem, parts] : {std::pair<GradientConv, std::int64_t>{problems()[3], 2},
