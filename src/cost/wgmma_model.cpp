@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kClock = 1.6e9;       // that power leaves to tensor cores at work
 constexpr double kSlowerMatrix = 1.05; // than the instruction's own cycles
+constexpr double kOperandCycles = 24;  // of an instruction that reads the other operand as well
 constexpr double kCacheBytes = 69;     // from the second-level cache, per cycle
 constexpr double kCopyLatency = 1760;  // cycles
 constexpr double kStepCycles = 61;     // of one step besides
@@ -46,7 +47,8 @@ double WgmmaModel::step_cycles() const {
   const double instructions = static_cast<double>(tile.rows) / kGroupRows *
                               static_cast<double>(schedule.core.warp_columns) *
                               static_cast<double>(tile.row_bytes()) / kStepBytes;
-  const double matrix = instructions * std::max(columns / 2, 16 + columns / 4) * kSlowerMatrix;
+  const double matrix =
+      instructions * std::max(columns / 2, kOperandCycles + columns / 4) * kSlowerMatrix;
   const double bytes = static_cast<double>((tile.rows + tile.columns) * tile.row_bytes());
   const double latency = kCopyLatency / schedule.core.ring;
   return std::max({matrix, bytes / kCacheBytes, latency}) +
