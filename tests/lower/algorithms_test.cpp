@@ -40,7 +40,7 @@ TEST(Algorithms, AreExactOnAwkwardShapes) {
       ASSERT_EQ(testing::simulated(nest, *named.schedule, target, slots), expected);
     }
   }
-  // Of other types, layouts or targets: tests/model/core_test.cpp and wgmma_test.cpp.
+  // Of other types, layouts or targets: tests/model/core_test.cpp, wgmma_test.cpp (NamedForms…).
   for (const char *name : {"mma", "mma_nchw32", "wgmma", "wgmma_tf32"})
     fitted[name] = 2;
   for (const std::string &name : schedule::algorithm_names())

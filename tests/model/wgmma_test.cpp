@@ -76,6 +76,30 @@ TEST(Wgmma, RunsOfTapsOverlap) {
   }
 }
 
+// Under the names that users force, floats of both widths: strides, dilation, primes, one pixel.
+TEST(Wgmma, NamedFormsComputeOddShapes) {
+  const std::vector<Conv> shapes = {
+      {.h = 14, .w = 14, .c = 32, .k = 128, .stride = 2},
+      {.n = 3, .h = 11, .w = 13, .c = 64, .k = 24, .r = 5, .s = 2, .stride = 3, .pad = 2},
+      {.h = 13, .w = 9, .c = 64, .k = 64, .dilation = 2, .pad = 2},
+      {.n = 5, .h = 1, .w = 1, .c = 64, .k = 64, .r = 1, .s = 1, .pad = 0},
+      {.n = 2, .h = 7, .w = 5, .c = 128, .k = 72, .r = 1, .s = 1, .stride = 2, .pad = 0}};
+  for (const auto &[name, type] : {std::pair{"wgmma", "f16"}, std::pair{"wgmma_tf32", "f32"}})
+    for (Conv shape : shapes) {
+      shape.in = shape.out = type;
+      if (shape.in == std::string("f32"))
+        shape.post = "acc + $0";
+      KernelCase kernel_case{.group = group_of(shape), .target = sm90(), .seed = 11};
+      const schedule::NamedSchedule named =
+          schedule::named_wgmma_schedule(name, kernel_case.group.anchor, kernel_case.target);
+      ASSERT_TRUE(named.schedule) << name << " " << named.refusal;
+      kernel_case.schedule = *named.schedule;
+      const auto divergence = check_simulated(Reference(kernel_case));
+      EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << "\n"
+                               << to_text(kernel_case);
+    }
+}
+
 TEST(Wgmma, KernelTextReadsBack) {
   const poly::Group group = group_of({.c = 64, .k = 64});
   const Target target = sm90();
