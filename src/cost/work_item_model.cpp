@@ -41,6 +41,8 @@ constexpr double kCacheRatio = 1.9;
 constexpr double kLoopInstructions = 4.5;
 constexpr double kCopyInstructions = 5;
 constexpr double kGuardInstructions = 5;
+// What an asynchronous copy of a single element takes more than a work-item's own.
+constexpr double kNarrowInstructions = 12;
 // Each digit of where a copied vector lies in the tensor and in local memory: worked out once per
 // block for up to so many vectors of a work-item, else at each copy.
 constexpr double kDigitInstructions = 12;
@@ -71,7 +73,6 @@ private:
   };
 
   double guards(int input) const;
-  double computed_meanwhile(int input) const;
   void add_direct(int input, Block &block) const;
   void add_staged(int input, Block &block) const;
   void add_results(Block &block) const;
@@ -95,14 +96,6 @@ double WorkItemModel::guards(int input) const {
           kGuardInstructions / (is_inside ? 1 : static_cast<double>(schedule_.splits[inner].tile));
   }
   return count;
-}
-
-// Cycles that bodies compute while a streamed input's values are under way.
-double WorkItemModel::computed_meanwhile(int input) const {
-  double cycles = std::max(0, schedule_.stages[at(input)].stream - 1) * unrolled();
-  for (int i = 0; i < nest_.output_indices; ++i)
-    cycles *= copies(i);
-  return cycles;
 }
 
 // An input that every work-item reads from global memory: through the first-level cache, which
@@ -139,7 +132,7 @@ void WorkItemModel::add_direct(int input, Block &block) const {
   block.miss_bytes += missed;
   const double asked = points * reads * access.sectors * target_.sector_bytes;
   const double latency = kCacheLatency + kMissLatency * std::min(1.0, missed / asked);
-  block.latency = std::max(block.latency, std::max(0.0, latency - computed_meanwhile(input)));
+  block.latency = std::max(block.latency, latency);
 }
 
 void WorkItemModel::add_staged(int input, Block &block) const {
@@ -157,8 +150,10 @@ void WorkItemModel::add_staged(int input, Block &block) const {
   const double width = copy_width(input);
   const double rounds = std::ceil(staged_elems(input) / width / items_);
   const double copied = rounds * warps_; // vectors of warps
+  const bool is_narrow = stage.ring > 0 && width == 1;
   const double stores = stage.layout == schedule::Layout::Plain || stage.ring > 0 ? 1 : width;
-  double instructions = kCopyInstructions + 1 + stores; // of a copied vector
+  // Of a copied vector.
+  double instructions = kCopyInstructions + 1 + stores + (is_narrow ? kNarrowInstructions : 0);
   double digits = 0;
   for (const schedule::StageDim &dim : stage_tile(nest_, schedule_, input).dims) {
     instructions += dim.checked ? kGuardInstructions : 0;

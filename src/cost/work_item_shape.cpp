@@ -22,6 +22,9 @@ constexpr double kRegisters = 65536;
 // Registers for addresses and loop counters, and the most that one work-item can have.
 constexpr double kSpareRegisters = 30;
 constexpr double kMostRegisters = 255;
+// Registers that a compiler takes for each of a register tile where a block may have the whole
+// multiprocessor's: it reads operands long before they are used.
+constexpr double kHoisted = 1.9;
 
 } // namespace
 
@@ -148,20 +151,34 @@ double WorkItemShape::staged_elems(int input) const {
   return elems;
 }
 
-double WorkItemShape::registers() const {
-  double accumulators = 1;
-  for (int i = 0; i < nest_.output_indices; ++i)
-    accumulators *= copies(i);
-  double fewest = accumulators;
+double WorkItemShape::fetched_registers() const {
   double ahead = 0;
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
-    fewest = std::min(fewest, fragments(nest_.inputs[k]));
     if (schedule_.stages[k].twice)
       ahead += staged_elems(static_cast<int>(k)) / items_;
     if (const int stream = schedule_.stages[k].stream; stream > 0)
       ahead += static_cast<double>(stream * body_values(nest_, schedule_, static_cast<int>(k)));
   }
-  return accumulators + fewest + ahead + kSpareRegisters;
+  return ahead;
+}
+
+double WorkItemShape::tile_registers() const {
+  double accumulators = 1;
+  for (int i = 0; i < nest_.output_indices; ++i)
+    accumulators *= copies(i);
+  double fewest = accumulators;
+  for (const Operand &input : nest_.inputs)
+    fewest = std::min(fewest, fragments(input));
+  return accumulators + fewest;
+}
+
+double WorkItemShape::registers() const {
+  return tile_registers() + fetched_registers() + kSpareRegisters;
+}
+
+double WorkItemShape::taken_registers() const {
+  const double wanted = kHoisted * tile_registers() + fetched_registers() + kSpareRegisters;
+  return std::min({wanted, kMostRegisters, std::max(available_registers(), 1.0)});
 }
 
 double WorkItemShape::available_registers() const {
@@ -180,7 +197,7 @@ double WorkItemShape::resident_blocks() const {
   const double local = local_bytes();
   const double whole = static_cast<double>(std::max(target_.local_bytes, target_.l1_bytes));
   const double by_local = local > 0 ? std::floor(whole / local) : kMostBlocks;
-  const double used = std::min(registers(), kMostRegisters) * warps_ * kWarp;
+  const double used = taken_registers() * warps_ * kWarp;
   const double by_registers = std::floor(kRegisters / used);
   const double by_items = std::floor(kMostItems / (warps_ * kWarp));
   return std::max(1.0, std::min({by_local, by_registers, by_items, kMostBlocks}));

@@ -46,14 +46,20 @@ public:
   // Of one refill: elements that the block copies, and how many a work-item copies at once.
   double staged_elems(int input) const;
   double copy_width(int input) const;
-  // Of a work-item: what the kernel wants, and what it can have.
+  // Of a work-item: what the kernel needs, can have, and is given where nothing keeps the compiler
+  // from reading ahead.
   double registers() const;
+  double taken_registers() const;
   double available_registers() const;
   double local_bytes() const; // of a block
   double resident_blocks() const;
   double unique_bytes(const nest::Operand &operand) const;
 
 protected:
+  // Accumulators and the fragments that stay; what is fetched ahead of its use.
+  double tile_registers() const;
+  double fetched_registers() const;
+
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
   const nest::Nest &nest_;

@@ -98,13 +98,11 @@ void Forms::add_streams() {
     for (std::int64_t keep : {2, 4, 7, 14})
       for (std::int64_t rows : {1, 2, 4})
         for (std::int64_t depth : {4, 8, 16, 32})
-          for (int stream : {0, 2, 4})
-            add("ilpm", {.channel_lanes = lanes,
-                         .channel_vec = 1,
-                         .pixel_keep = keep,
-                         .row_keep = rows,
-                         .depth = depth,
-                         .stream = stream});
+          add("ilpm", {.channel_lanes = lanes,
+                       .channel_vec = 1,
+                       .pixel_keep = keep,
+                       .row_keep = rows,
+                       .depth = depth});
 }
 
 void Forms::add_direct() {
