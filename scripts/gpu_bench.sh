@@ -3,7 +3,7 @@
 # gpu_bench.sh BUILD OUT [DEVICE…]: checks and times everything on a GPU in one call; tables as CSV in the folder OUT.
 #
 #   model_DEVICE.csv   the cost model against the clock (bench_model_accuracy), all kinds of layers, first device
-#   layers_DEVICE.csv  ResNet-50's convolutions under every algorithm at batch 1 and 32, with their errors
+#   layers_DEVICE.csv  ResNet-50's convolutions under every algorithm at batch 1 and 32, with their errors; gradients as picked
 #   tensor_cores.csv   the same and their gradients on tensor cores, by type, batch and epilogue, by the first CUDA device
 #   ilpm_DEVICE.csv    ILP-M's own table (bench_ilpm), with the simulator's counts
 #   cudnn.csv          the same by PyTorch, where it is installed, measured in the same way
@@ -56,9 +56,11 @@ model_accuracy() { # DEVICE
   done
 }
 
-layers() { # DEVICE BATCH
-  within "${GPU_BENCH_LAYERS_S:-60}" "$build/bin/bench_gpu_layers" --batch "$2" --device "$1" --type f32 --epilogue relu \
-    --ways picked,whole,igemm,pointwise,first_layer,ilpm,direct,direct_cached,plaidml
+layers() { # DEVICE BATCH [DIRECTION]
+  local direction=${3:-forward} epilogue=relu ways=picked,whole,igemm,pointwise,first_layer,ilpm,direct,direct_cached,plaidml
+  [ "$direction" = forward ] || { epilogue=plain && ways=picked; }
+  within "${GPU_BENCH_LAYERS_S:-60}" "$build/bin/bench_gpu_layers" --batch "$2" --device "$1" --type f32 --epilogue $epilogue \
+    --direction "$direction" --ways $ways
 }
 
 # What tensor cores compute, as options of both sides: type of ours, type of the peer's, batch, direction, epilogue, form.
@@ -145,6 +147,9 @@ main() {
     for batch in 1 32; do
       wanted layers && layers "$device" "$batch" >>"$out/layers_$(name_of "$device").csv"
     done
+    for direction in input_gradient filter_gradient; do
+      wanted layers && layers "$device" 32 "$direction" >>"$out/layers_$(name_of "$device").csv"
+    done
   done
   for device in "${devices[@]}"; do
     wanted ilpm && ilpm "$device" >"$out/ilpm_$(name_of "$device").csv"
@@ -152,8 +157,12 @@ main() {
   [[ ${devices[0]} == cuda* ]] && wanted checks && checks "${devices[0]}"
   [[ ${devices[0]} == cuda* ]] && wanted cores && tensor_cores "${devices[0]}" >"$out/tensor_cores.csv"
   wanted cudnn && python3 -c 'import torch' && peer >"$out/cudnn.csv"
-  wanted cudnn && python3 -c 'import torch' &&
-    within 90 python3 "$root/bench/cudnn_layers.py" --epilogue relu 1 32 >>"$out/cudnn.csv"
+  wanted cudnn && python3 -c 'import torch' && {
+    within 90 python3 "$root/bench/cudnn_layers.py" --epilogue relu 1 32
+    for direction in input_gradient filter_gradient; do
+      within 90 python3 "$root/bench/cudnn_layers.py" --direction $direction 32
+    done
+  } >>"$out/cudnn.csv"
   echo "device,model,ms" >"$out/networks.csv"
   for device in "${devices[@]}"; do
     wanted networks && networks "$device" | tee -a "$out/networks.csv"
