@@ -176,8 +176,13 @@ class Verbs(ToolTest):
     def test_precisions_that_cannot_be_had(self):
         self.need_device("cpu")
         self.refuse("bench", MODEL, "--device", "cpu", "--precision", "tf32", says=["tf32", "use --device cuda"])
-        self.refuse("run", MODEL, "--device", "cpu", "--precision", "int8", "--image", IMAGES[0],
-                    says=["int8", "calibration", "quantised already"])
+
+    def test_int8_says_how_far_it_is_from_f32(self):
+        self.need_device("cpu")
+        said = self.succeed("run", MODEL, "--device", "cpu", "--precision", "int8", "--image", IMAGES[0])
+        self.assertIn("precision int8: ", said)
+        self.assertIn("relative error", said)
+        self.assertEqual(best_labels(said), LABELS[:1])
 
     def test_dump(self):
         self.need_device("cpu")
