@@ -229,7 +229,7 @@ int run(int argc, char **argv) {
   app.add_flag("--blocks", options.blocks, "channels in blocks of 32 (NCHW32), i8 only");
   app.add_option("--check", options.check, "check so many random convolutions instead");
   app.add_flag("--wgmma", options.wgmma, "check schedules with wgmma instead of those with mma");
-  app.add_flag("--list", options.lists, "print every case that is checked before it runs");
+  app.add_flag("--cases", options.lists, "print every case that is checked before it runs");
   app.add_option("--seed", options.seed);
   CLI11_PARSE(app, argc, argv);
   const auto device = runtime::make_device(options.device, 0, bench_targets());
