@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor maps of a nest's inputs, and the limits of TMA that a schedule answers for.
+// Tensor maps of boxes of pixels, and the limits of TMA that a schedule answers for.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,13 +7,13 @@
 
 #include "schedule/staging.h"
 #include "schedule/wgmma.h"
+#include "schedule/wgmma_maps.h"
 
 namespace tilefuse::schedule {
 namespace {
 
 using nest::Nest;
 
-constexpr std::int64_t kAlign = 16; // bytes, of starts and strides
 constexpr std::int64_t kMostTiledRows = 256;
 constexpr std::int64_t kMostPoints = 1024;
 constexpr std::int64_t kMostStep = 8;
@@ -30,17 +30,6 @@ std::int64_t size_of(const Nest &nest, int input) {
 bool moves(const nest::Dim &dim, const std::vector<int> &indices, const Nest &nest) {
   return std::any_of(indices.begin(), indices.end(),
                      [&](int i) { return dim.at.coeff[at(i)] != 0 && extent(nest, i) > 1; });
-}
-
-std::string misaligned(const std::vector<std::int64_t> &strides, std::int64_t offset,
-                       std::int64_t size, std::string_view what) {
-  for (std::size_t i = 1; i < strides.size(); ++i)
-    if (strides[i] <= 0 || strides[i] * size % kAlign != 0)
-      return fmt::format("a stride of {} elements of the {} is no multiple of {} bytes", strides[i],
-                         what, kAlign);
-  return offset >= 0 && offset * size % kAlign == 0
-             ? std::string()
-             : fmt::format("the {} starts off {} bytes", what, kAlign);
 }
 
 // Corners and offsets of im2col hold fewer bits the more spatial dimensions there are.
@@ -300,45 +289,18 @@ void Mapper::check_image() {
   }
 }
 
-// Elements that the reduced indices move an input's start by, and how far.
-struct Reach {
-  nest::Linear flat;
-  std::int64_t elems = 1;
-};
-
-Reach reach_of(const Nest &nest, const Source &source, const std::vector<int> &indices) {
-  Reach reach{.flat = {source.offset, std::vector<std::int64_t>(nest.indices.size(), 0)}};
-  for (const nest::Dim &dim : source.dims) {
-    reach.flat.constant += dim.at.constant * dim.stride;
-    for (std::size_t i = 0; i < reach.flat.coeff.size(); ++i)
-      reach.flat.coeff[i] += dim.at.coeff[i] * dim.stride;
-  }
-  for (int i : indices)
-    reach.elems += reach.flat.coeff[at(i)] * (extent(nest, i) - 1);
-  return reach;
-}
-
-void deal(FilterMap &map, std::int64_t channels, std::int64_t stride, std::int64_t vec,
-          std::int64_t columns) {
-  if (vec == 2) {
-    map.dims.push_back(channels);
-    map.strides.push_back(stride);
-    map.box.push_back(columns);
-    return;
-  }
-  map.unit = 4 * vec;
-  for (const auto &[count, apart] :
-       {std::pair<std::int64_t, std::int64_t>{2, 1}, {4, vec}, {vec / 2, 2}}) {
-    map.dims.push_back(count);
-    map.strides.push_back(apart * stride);
-    map.box.push_back(count);
-  }
-  map.dims.push_back(channels / map.unit);
-  map.strides.push_back(map.unit * stride);
-  map.box.push_back(columns / map.unit);
-}
-
 } // namespace
+
+std::string misaligned(const std::vector<std::int64_t> &strides, std::int64_t offset,
+                       std::int64_t size, std::string_view what) {
+  for (std::size_t i = 1; i < strides.size(); ++i)
+    if (strides[i] <= 0 || strides[i] * size % kMapAlign != 0)
+      return fmt::format("a stride of {} elements of the {} is no multiple of {} bytes", strides[i],
+                         what, kMapAlign);
+  return offset >= 0 && offset * size % kMapAlign == 0
+             ? std::string()
+             : fmt::format("the {} starts off {} bytes", what, kMapAlign);
+}
 
 DataMap data_map(const Nest &nest, const Schedule &schedule) {
   const CoreRoles roles = core_roles(nest, schedule);
@@ -368,54 +330,6 @@ DataMap turned_filter_map(const Nest &nest, const Schedule &schedule) {
                        .parts = plan.parts,
                        .rows = core_tile(nest, schedule).depth})
       .run();
-}
-
-FilterMap filter_map(const Nest &nest, const Schedule &schedule) {
-  const CoreRoles roles = core_roles(nest, schedule);
-  const CoreTile tile = core_tile(nest, schedule);
-  const bool packed = is_packed(schedule.fills[at(roles.filter)]);
-  Reach reach = reach_of(nest, source_of(nest, schedule, roles.filter), roles.walked);
-  FilterMap map{.offset = reach.flat.constant, .first = reach.flat};
-  map.first.constant = 0;
-  const std::int64_t channels = extent(nest, roles.channel);
-  const std::int64_t across = reach.flat.coeff[at(roles.channel)];
-  const std::int64_t down = reach.flat.coeff[at(roles.depth())];
-  const std::int64_t length =
-      reach.elems - 1 + (roles.filter_turned ? channels : roles.depth_points);
-  for (int i : roles.walked)
-    if (const std::int64_t apart = reach.flat.coeff[at(i)]; apart < 0)
-      map.wrong = "a tap walks the filter backwards";
-    else if (apart * tile.elem_bytes % kAlign != 0)
-      map.wrong = fmt::format("taps of the filter are {} elements apart, no multiple of {} bytes",
-                              apart, kAlign);
-  map.dims = {length};
-  map.strides = {1};
-  if (roles.filter_turned) {
-    map.first.coeff[at(roles.depth())] = 0;
-    map.panels = tile.columns * tile.elem_bytes / kPanelBytes;
-    map.box = {kPanelBytes / tile.elem_bytes, tile.depth};
-    map.dims.push_back(roles.depth_points);
-    map.strides.push_back(down);
-  } else {
-    map.first.coeff[at(roles.channel)] = 0;
-    map.box = {tile.depth};
-    deal(map, channels, across, schedule.splits[at(roles.channel)].vec, tile.columns);
-    // What follows the depth of a tap is the next tap, which zeros of the data do not always undo.
-    if (reach.elems > 1 && !packed && roles.depth_points % tile.depth != 0)
-      map.wrong =
-          fmt::format("{} points of depth are not steps of {}, and the filter is not packed",
-                      roles.depth_points, tile.depth);
-  }
-  if (map.wrong.empty())
-    map.wrong = misaligned(map.strides, map.offset, tile.elem_bytes, "filter");
-  std::int64_t last = map.offset;
-  for (std::size_t i = 0; i < map.dims.size(); ++i)
-    last += (map.dims[i] - 1) * map.strides[i];
-  const std::int64_t elems = packed ? pack_layout(nest, schedule, roles.filter).elems
-                                    : nest.slots[at(nest.inputs[at(roles.filter)].slot)].elems;
-  if (map.wrong.empty() && last >= elems)
-    map.wrong = "taps of the filter lie further apart than its channels";
-  return map;
 }
 
 } // namespace tilefuse::schedule
