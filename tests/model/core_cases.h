@@ -37,21 +37,12 @@ inline Target sm80() {
 
 // Hopper with two of them, so that blocks take several tiles.
 inline Target sm90() {
-  Target target;
+  Target target = sm80();
   target.name = "test_sm90";
-  target.backend = "cuda";
   target.isa = "sm_90a";
-  target.lanes = LaneKind::WorkItem;
   target.vector_f32 = 128;
-  target.vector_registers = 255;
-  target.max_group = 1024;
   target.compute_units = 2;
   target.local_bytes = 232448;
-  target.local_is_hw = true;
-  target.local_banks = 32;
-  target.warp = 32;
-  target.sector_bytes = 32;
-  target.fp16_storage = true;
   return target;
 }
 
