@@ -14,6 +14,7 @@ import re
 
 import gpu_tables
 import page
+import resnet50
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DEVICES = {"cuda": "CUDA", "opencl": "NVIDIA's OpenCL"}
@@ -82,7 +83,7 @@ def beside_dlprimitives(measured):
     text = PEER_INTRO + "\n| direction | batch | layer | dlprimitives us | algorithm | ours us | ratio |\n|---|---|---|---|---|---|---|\n"
     ratios = {}
     for (direction, batch, channels, size, outputs, taps), (peer, algorithm) in dlprimitives().items():
-        layers = [name for name, layer in gpu_tables.LAYERS.items() if layer[:4] == (channels, size, outputs, taps) and layer[4] == 1]
+        layers = [name for name, *shape, stride, _ in resnet50.LAYERS if shape == [channels, size, outputs, taps] and stride == 1]
         rows = [found[layer][0] for key, found in measured.items() if key[0] == TYPE and key[3:] == (direction, batch)
                 for layer in layers if layer in found]
         if rows:
