@@ -220,7 +220,7 @@ Compiled compile(const program::Program &program, runtime::Device &device,
       options.warn(reason);
   check_sizes(compiled.stored);
   KeptChoices kept(&cache, device.target());
-  const SplitOptions split = {options.split, schedule_algorithm(options.algorithm)};
+  const SplitOptions split = {options.split, schedule_algorithm(options.algorithm), options.warn};
   std::vector<poly::PlacedGroup> groups =
       make_groups(compiled.stored, options.fusion, device.target(), nullptr, &kept);
   for (poly::PlacedGroup &placed :

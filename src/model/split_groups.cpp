@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/split_groups.h"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <utility>
 
@@ -78,6 +80,19 @@ Decision decide(const poly::Group &group, const Target &target, const SplitOptio
   return {std::move(split), std::move(note)};
 }
 
+Decision decide_or_keep_whole(const poly::Group &group, const Target &target,
+                              const SplitOptions &options, KeptChoices &kept) {
+  if (options.split == "auto" || options.split == "none")
+    return decide(group, target, options, kept);
+  try {
+    return decide(group, target, options, kept);
+  } catch (const Error &reason) {
+    if (options.warn)
+      options.warn(fmt::format("{}; it is not split", reason.message()));
+    return {};
+  }
+}
+
 std::vector<program::BufferId> buffers_of(const std::vector<int> &slots,
                                           const poly::PlacedGroup &whole,
                                           program::BufferId scratch) {
@@ -112,7 +127,8 @@ std::vector<poly::PlacedGroup> split_groups(std::vector<poly::PlacedGroup> group
     const std::string text = poly::to_text(placed.group);
     auto found = decided.find(text);
     if (found == decided.end())
-      found = decided.emplace(text, decide(placed.group, target, options, choices)).first;
+      found =
+          decided.emplace(text, decide_or_keep_whole(placed.group, target, options, choices)).first;
     if (!found->second.note.empty())
       placed.notes.push_back(found->second.note);
     if (found->second.split.empty()) {

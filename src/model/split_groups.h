@@ -4,6 +4,7 @@
 // post-ops.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ namespace tilefuse::model {
 struct SplitOptions {
   std::string split = "auto"; // by the cost model; "none"; or parts of indices, "c:8 y:2"
   std::string algorithm;      // that kernels are forced to where it fits, when not empty
+  std::function<void(const std::string &)> warn; // of groups that parts asked for do not fit
 };
 
 // One group, or the partial and the joining one. `note` gets what was weighed, a line each.
@@ -24,7 +26,8 @@ struct SplitOptions {
 std::vector<poly::Group> split_group(const poly::Group &group, const Target &target,
                                      const SplitOptions &options, std::string *note = nullptr);
 
-// The same for groups in their places: scratch buffers are added to the program's, and what was
+// The same for groups in their places; one that the parts asked for do not fit stays whole, with a
+// warning. Scratch buffers are added to the program's, and what was
 // weighed to the notes. Equal groups are decided once; decisions of `kept` are taken over and new
 // ones added to it.
 std::vector<poly::PlacedGroup> split_groups(std::vector<poly::PlacedGroup> groups,

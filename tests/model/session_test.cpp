@@ -95,6 +95,12 @@ TEST(Session, SplitReductionsAreExact) {
     EXPECT_EQ(parts.stats().kernels, 2);
     EXPECT_NE(parts.plan_text().find("split y_x:16"), std::string::npos);
     EXPECT_EQ(parts.run({{x}}).at(0).data, whole.run({{x}}).at(0).data) << on.name;
+    std::vector<std::string> warnings;
+    const auto warn = [&](const std::string &text) { warnings.push_back(text); };
+    const model::Session unfit(program, *on.device, cache, {.split = "y_x:7", .warn = warn});
+    EXPECT_EQ(unfit.stats().kernels, 1) << "stays whole";
+    ASSERT_EQ(warnings.size(), 1u);
+    EXPECT_NE(warnings[0].find("7 parts"), std::string::npos) << warnings[0];
   }
 }
 
