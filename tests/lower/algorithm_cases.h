@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "lower/random_nests.h"
 
 namespace tilefuse::testing {
@@ -64,6 +66,30 @@ inline std::vector<ConvShape> awkward_shapes() {
       {.groups = 5, .outputs = 1, .inputs = 1, .stride = 2, .channels_last = false},
       {.outputs = 1, .inputs = 5, .height = 1, .width = 1},
   };
+}
+
+// A 3x3 convolution with padding, of sizes that no tile divides.
+inline nest::Nest padded_conv() {
+  return nest::parse_nest(R"(nest conv {
+    index n 1, y 5, x 7, m 24 | c 12, r 3, s 3
+    slot 0 f32 420, 1 f32 2592, 2 f32 840
+    acc f32 = sum mul
+    in 0 + 0 [n:1*420, y + r - 1:5?*84, x + s - 1:7?*12, c:12*1]
+    in 1 + 0 const [m:24*108, c:12*9, r:3*3, s:3*1]
+    out 2 + 0 [n:1*840, y:5*168, x:7*24, m:24*1]
+    post acc
+  })");
+}
+
+// The schedule is legal, reads back, and computes what the nest evaluator does, in the simulator.
+inline void expect_exact(const nest::Nest &nest, const schedule::Schedule &schedule,
+                         const Target &target) {
+  SCOPED_TRACE(nest::to_text(nest) + schedule::to_text(nest, schedule));
+  ASSERT_EQ(schedule::illegal(nest, schedule, target), std::nullopt);
+  ASSERT_EQ(schedule::parse_schedule(nest, schedule::to_text(nest, schedule)), schedule);
+  Random random(3);
+  const auto slots = integer_slots(random, nest);
+  EXPECT_EQ(simulated(nest, schedule, target, slots), evaluated(nest, slots));
 }
 
 } // namespace tilefuse::testing

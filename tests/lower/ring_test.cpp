@@ -16,16 +16,8 @@
 namespace tilefuse {
 namespace {
 
-nest::Nest conv_nest() {
-  return nest::parse_nest(R"(nest conv {
-    index n 1, y 5, x 7, m 24 | c 12, r 3, s 3
-    slot 0 f32 420, 1 f32 2592, 2 f32 840
-    acc f32 = sum mul
-    in 0 + 0 [n:1*420, y + r - 1:5?*84, x + s - 1:7?*12, c:12*1]
-    in 1 + 0 const [m:24*108, c:12*9, r:3*3, s:3*1]
-    out 2 + 0 [n:1*840, y:5*168, x:7*24, m:24*1]
-    post acc
-  })");
+void expect_exact(const nest::Nest &nest, const schedule::Schedule &schedule) {
+  testing::expect_exact(nest, schedule, testing::group_test_target());
 }
 
 std::string schedule_text(const std::string &chunks, const std::string &ends) {
@@ -34,18 +26,8 @@ std::string schedule_text(const std::string &chunks, const std::string &ends) {
                      chunks, ends);
 }
 
-void expect_exact(const nest::Nest &nest, const schedule::Schedule &schedule) {
-  SCOPED_TRACE(nest::to_text(nest) + schedule::to_text(nest, schedule));
-  const Target target = testing::group_test_target();
-  ASSERT_EQ(schedule::illegal(nest, schedule, target), std::nullopt);
-  ASSERT_EQ(schedule::parse_schedule(nest, schedule::to_text(nest, schedule)), schedule);
-  testing::Random random(3);
-  const auto slots = testing::integer_slots(random, nest);
-  EXPECT_EQ(testing::simulated(nest, schedule, target, slots), testing::evaluated(nest, slots));
-}
-
 TEST(Ring, EveryDepthComputesItsNest) {
-  const nest::Nest nest = conv_nest();
+  const nest::Nest nest = testing::padded_conv();
   for (const char *chunks : {"c:4", "c:12 r:1", "c:4 r:1 s:1"})
     for (const int ring : {2, 3, 8})
       for (const char *layout : {"", "turned ", "odd "}) {
@@ -61,7 +43,7 @@ TEST(Ring, EveryDepthComputesItsNest) {
 }
 
 TEST(Ring, OneInputAloneAndBesideOthers) {
-  const nest::Nest nest = conv_nest();
+  const nest::Nest nest = testing::padded_conv();
   for (const char *ends : {"  stage 0 at c ring 3\n", "  stage 1 at c ring 3\n  stage 0\n",
                            "  stage 1 at c turned ring 2\n  pack 1\n"})
     expect_exact(nest, schedule::parse_schedule(nest, schedule_text("c:4", ends)));
@@ -73,7 +55,7 @@ TEST(Ring, OneInputAloneAndBesideOthers) {
 // Copies that are neighbours, of a channel by vectors, of a pixel whose taps overlap, and past the
 // edge.
 TEST(Near, CopiesOfWorkItemsComputeTheirNest) {
-  const nest::Nest nest = conv_nest();
+  const nest::Nest nest = testing::padded_conv();
   for (const char *tiles :
        {"tile n:1 y:2 x:8 m:16 c:4\n lane y:2 x:2 m:4\n vec m:4\n keep x:4\n near x",
         "tile n:1 y:4 x:6 m:32 c:6\n lane y:2 x:2 m:4\n vec m:4\n keep y:2 x:3 m:2\n"
@@ -93,7 +75,7 @@ std::string reason(const nest::Nest &nest, const std::string &ends, const Target
 }
 
 TEST(Ring, RefusalsSayWhy) {
-  const nest::Nest nest = conv_nest();
+  const nest::Nest nest = testing::padded_conv();
   const Target target = testing::group_test_target();
   EXPECT_EQ(reason(nest, "  stage 0 at c ring 9\n", target),
             "input 0 is staged with a ring of 9 buffers; need 2 to 8");
@@ -119,7 +101,7 @@ TEST(Ring, RefusalsSayWhy) {
 
 // Vectors where the tile keeps them together, each element alone where it does not.
 TEST(Ring, CopiesAreAsWideAsTheyCanBe) {
-  const nest::Nest nest = conv_nest();
+  const nest::Nest nest = testing::padded_conv();
   const auto widths_of = [&](const std::string &ends) {
     const kernel::Kernel kernel =
         lower::lower({.anchor = nest}, schedule::parse_schedule(nest, schedule_text("c:4", ends)),

@@ -11,43 +11,26 @@
 namespace tilefuse {
 namespace {
 
-nest::Nest conv_nest() {
-  return nest::parse_nest(R"(nest conv {
-    index n 1, y 5, x 7, m 24 | c 12, r 3, s 3
-    slot 0 f32 420, 1 f32 2592, 2 f32 840
-    acc f32 = sum mul
-    in 0 + 0 [n:1*420, y + r - 1:5?*84, x + s - 1:7?*12, c:12*1]
-    in 1 + 0 const [m:24*108, c:12*9, r:3*3, s:3*1]
-    out 2 + 0 [n:1*840, y:5*168, x:7*24, m:24*1]
-    post acc
-  })");
-}
-
 constexpr std::string_view kItems = "schedule ilpm workitem\n  tile n:1 y:2 x:2 m:16 c:4\n"
                                     "  lane m:16\n  keep y:2 x:2 r:3 s:3\n  loop n y x m c r s\n";
 constexpr std::string_view kVectors = "schedule nest vector\n  tile n:1 y:5 x:4 m:24\n  lane m:8\n"
                                       "  keep x:2 s:3\n  loop n m x y r c s\n";
 
 void expect_exact(const nest::Nest &nest, const schedule::Schedule &schedule) {
-  SCOPED_TRACE(nest::to_text(nest) + schedule::to_text(nest, schedule));
-  const Target target = schedule.lanes == LaneKind::Vector ? testing::vector_test_target()
-                                                           : testing::group_test_target();
-  ASSERT_EQ(schedule::illegal(nest, schedule, target), std::nullopt);
-  ASSERT_EQ(schedule::parse_schedule(nest, schedule::to_text(nest, schedule)), schedule);
-  testing::Random random(3);
-  const auto slots = testing::integer_slots(random, nest);
-  EXPECT_EQ(testing::simulated(nest, schedule, target, slots), testing::evaluated(nest, slots));
+  testing::expect_exact(nest, schedule,
+                        schedule.lanes == LaneKind::Vector ? testing::vector_test_target()
+                                                           : testing::group_test_target());
 }
 
 std::string refusal(std::string_view lines) {
-  const nest::Nest nest = conv_nest();
+  const nest::Nest nest = testing::padded_conv();
   const schedule::Schedule schedule =
       schedule::parse_schedule(nest, std::string(kItems) + std::string(lines));
   return illegal(nest, schedule, testing::group_test_target()).value_or("legal");
 }
 
 TEST(Stream, EveryNumberOfRegistersComputesItsNest) {
-  const nest::Nest nest = conv_nest();
+  const nest::Nest nest = testing::padded_conv();
   for (const char *fills : {"stage 0 at c\n pack 1\n", "stage 0 at c turned twice\n", "stage 0\n"})
     for (const int registers : {2, 4})
       for (const char *streams : {"stream 1 registers {0}\n", "stream 0 registers {0}\n",
@@ -62,7 +45,7 @@ TEST(Stream, EveryNumberOfRegistersComputesItsNest) {
 }
 
 TEST(Stream, VectorsStreamToo) {
-  const nest::Nest nest = conv_nest();
+  const nest::Nest nest = testing::padded_conv();
   for (const char *fills : {"stage 0\n pack 1\n", "stage 0\n"})
     for (const int registers : {2, 3, 4})
       for (const int input : {0, 1})

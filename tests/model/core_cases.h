@@ -6,9 +6,12 @@
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "kernel/simulate.h"
 #include "kernel/walk.h"
 #include "lower/pipeline.h"
+#include "model/check.h"
 #include "model/simulate_group.h"
 #include "program/program.h"
 #include "schedule/core_forms.h"
@@ -56,6 +59,21 @@ inline kernel::Counts counts_of(const poly::Group &group, const schedule::Schedu
       data.emplace_back(static_cast<std::size_t>(buffer.elems * size_bytes(buffer.type.elem)));
   spans.assign(data.begin(), data.end());
   return kernel::simulate(kernel, spans, simulation_options(group, schedule, target));
+}
+
+// Simulates every `each`-th of the schedules against the reference; gives how many.
+inline int check_schedules(const poly::Group &group, const Target &target,
+                           const std::vector<schedule::Schedule> &all, std::size_t each) {
+  int checked = 0;
+  KernelCase kernel_case{.group = group, .target = target, .seed = 5};
+  for (std::size_t i = 0; i < all.size(); i += each) {
+    kernel_case.schedule = all[i];
+    const auto divergence = check_simulated(Reference(kernel_case));
+    EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << "\n"
+                             << to_text(kernel_case);
+    ++checked;
+  }
+  return checked;
 }
 
 // Accesses that meet in a bank, as text; empty: none.

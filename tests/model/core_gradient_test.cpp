@@ -31,18 +31,11 @@ std::vector<GradientConv> problems() {
 
 // Every `each`-th tile of each nest that a matrix instruction computes.
 int check_tiles(const std::vector<poly::Group> &groups, std::size_t each) {
+  const Target target = sm80();
   int checked = 0;
-  for (const poly::Group &group : groups) {
-    KernelCase kernel_case{.group = group, .target = sm80(), .seed = 5};
-    const auto all = schedule::core_schedules(group.anchor, kernel_case.target, false);
-    for (std::size_t i = 0; i < all.size(); i += each) {
-      kernel_case.schedule = all[i];
-      const auto divergence = check_simulated(Reference(kernel_case));
-      EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << "\n"
-                               << to_text(kernel_case);
-      ++checked;
-    }
-  }
+  for (const poly::Group &group : groups)
+    checked +=
+        check_schedules(group, target, schedule::core_schedules(group.anchor, target, false), each);
   return checked;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "program/host_tensor.h"
+#include "program/reference.h"
 
 namespace tilefuse::program {
 namespace {
@@ -23,14 +24,6 @@ Program with_data(const char *text, double weight = 0.5) {
   return program;
 }
 
-std::string lines_of(const Program &program) {
-  std::string text = to_text(program);
-  for (std::size_t hash = text.find(" hash \""); hash != std::string::npos;
-       hash = text.find(" hash \""))
-    text.erase(hash, text.find('"', hash + 7) + 1 - hash);
-  return text;
-}
-
 constexpr const char *kConv = R"(program "p" {
   input %0 "x" : f32[1, 3, 8]
   const %1 "w" : f32[4, 3]
@@ -44,7 +37,7 @@ constexpr const char *kConv = R"(program "p" {
 
 TEST(Precision, WeightsAndActivationsAreStoredBiasesAndOutputsKeepF32) {
   const Precision half = with_precision(with_data(kConv), DType::F16);
-  EXPECT_EQ(lines_of(half.program), R"(program "p" {
+  EXPECT_EQ(testing::lines_of(half.program), R"(program "p" {
   input %0 "x" : f32[1, 3, 8]
   const %1 "b" : f32[4, 1]
   const %6 "w" : f16[4, 3]

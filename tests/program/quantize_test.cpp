@@ -23,14 +23,6 @@ constexpr const char *kConvs = R"(program "p" {
   output %7
 })";
 
-std::string lines_of(const Program &program) {
-  std::string text = to_text(program);
-  for (std::size_t hash = text.find(" hash \""); hash != std::string::npos;
-       hash = text.find(" hash \""))
-    text.erase(hash, text.find('"', hash + 7) + 1 - hash);
-  return text;
-}
-
 const Tensor &named(const Program &program, const std::string &name, DType type) {
   for (const Tensor &tensor : program.tensors)
     if (tensor.name == name && tensor.type == type)
@@ -51,7 +43,7 @@ TEST(Quantize, ProductsAreOfIntegersWhatFollowsScales) {
   EXPECT_EQ(whole.activations, 2);
   EXPECT_EQ(whole.weight_bytes, 12 + 8);
   EXPECT_TRUE(whole.kept.empty());
-  EXPECT_EQ(lines_of(whole.program), R"(program "p" {
+  EXPECT_EQ(testing::lines_of(whole.program), R"(program "p" {
   input %0 "x" : f32[1, 3, 8]
   const %1 "b" : f32[4, 1]
   const %6 "w" : i8[4, 3]

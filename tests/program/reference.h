@@ -26,6 +26,9 @@ std::vector<Values> run(const Program &program, const std::vector<Values> &input
 // The same over buffers that hold NaN wherever nothing was written and no zeroing was asked for.
 std::vector<Values> run(const StoredProgram &stored);
 
+// The text without the hashes of constants.
+std::string lines_of(const Program &program);
+
 // parse, fill_constants, verify.
 Program program_of(const std::string &text);
 
