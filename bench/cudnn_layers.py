@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """ResNet-50's convolutions and their gradients by PyTorch and cuDNN, as CSV, measured as bench_gpu_layers measures.
 
-    bench/cudnn_layers.py [--type float16] [--direction forward] [--epilogue plain] [--graph] [--list odd] BATCH…
+    bench/cudnn_layers.py [--type float16] [--direction forward] [--epilogue plain] [--graph] [--list odd] [--only LAYER] BATCH…
 
 Each run is timed by events behind a memset of 256 MB, which flushes the second-level cache; with --graph 50 runs are one
 graph, and what they read is in the cache. Median, 10th and 90th percentile of 15; channels last, which is what cuDNN's tensor
@@ -55,6 +55,18 @@ def graph_us(run, _):
     return [time / GRAPH_RUNS for time in timed(lambda: None, graph.replay)]
 
 
+def profiled(run, _):
+    """Nothing is timed: one run, after cuDNN's choice, between the marks of a profiler that starts on demand."""
+    for _ in range(WARM_UPS):
+        run()
+    torch.cuda.synchronize()
+    torch.cuda.profiler.start()
+    run()
+    torch.cuda.synchronize()
+    torch.cuda.profiler.stop()
+    return [0.0]
+
+
 def work(layer, batch, layout, args):
     """The layer as a function of nothing."""
     _, dims, channels, size, outputs, kernel, stride, dilation, padding, groups = layer
@@ -98,6 +110,8 @@ def main():
     parser.add_argument("--direction", default="forward", choices=["forward", "input_gradient", "filter_gradient"])
     parser.add_argument("--epilogue", default="plain", choices=["plain", "relu", "full"])
     parser.add_argument("--graph", action="store_true")
+    parser.add_argument("--profile", action="store_true", help="run every layer once under a profiler instead of timing it")
+    parser.add_argument("--only", help="one layer of the list")
     parser.add_argument("--list", default="resnet50", choices=["resnet50", "odd"])
     parser.add_argument("batches", type=int, nargs="*", default=[1])
     args = parser.parse_args()
@@ -107,10 +121,10 @@ def main():
     print(f"# {torch.cuda.get_device_name()}, PyTorch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}, {args.type}, "
           f"{args.epilogue}, {'in a graph' if args.graph else 'cache flushed'}{' list odd' if args.list == 'odd' else ''}")
     print("layer,batch,direction,us,p10_us,p90_us")
-    measure = graph_us if args.graph else flushed_us
+    measure = profiled if args.profile else graph_us if args.graph else flushed_us
     with torch.no_grad():
         for batch in args.batches:
-            for layer in layers_of(args.list):
+            for layer in [one for one in layers_of(args.list) if args.only in (None, one[0])]:
                 best = best_times(layer, batch, args, measure, flush)
                 if best is None:
                     continue

@@ -94,9 +94,9 @@ def beside_dlprimitives(measured):
 
 
 def section(commit):
-    measured = {device: gpu_tables.sections(f"layers_h200_{device}.csv", False)[1] for device in DEVICES}
-    _, cudnn = gpu_tables.sections("cudnn_h200.csv", True)
-    text = INTRO.format(peer=gpu_tables.sections("cudnn_h200.csv", True)[0], commit=commit) + summary(measured, cudnn)
+    measured = {device: gpu_tables.sections(gpu_tables.MEASUREMENTS / f"layers_h200_{device}.csv", False)[1] for device in DEVICES}
+    peer, cudnn = gpu_tables.sections(gpu_tables.MEASUREMENTS / "cudnn_h200.csv", True)
+    text = INTRO.format(peer=peer, commit=commit) + summary(measured, cudnn)
     text += beside_dlprimitives(measured["opencl"])
     return text + "".join(table((TYPE, epilogue, FLUSHED, direction, batch), measured, cudnn) for epilogue, direction, batch in RUNS)
 

@@ -4,7 +4,8 @@
 
     bench/gpu_tables.py [--commit HASH]
 
-Reads docs/measurements/tensor_cores_h200.csv and cudnn_h200.csv, which scripts/gpu_bench.sh measures in one call.
+Reads tensor_cores_h200.csv, cudnn_h200.csv and counters_h200.csv of docs/measurements, which scripts/gpu_bench.sh measures in
+one call.
 """
 import argparse
 import collections
@@ -16,7 +17,7 @@ import odd_layers
 import page
 import resnet50
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+MEASUREMENTS = pathlib.Path(__file__).resolve().parent.parent / "docs" / "measurements"
 PEAK = {"f16": 989e12, "bf16": 989e12, "tf32": 494e12, "i8": 1979e12}  # of an H200, dense
 BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "i8": 1}
 BANDWIDTH = 4.3e12
@@ -24,10 +25,10 @@ OURS_OF_PEER = {"float16": "f16", "bfloat16": "bf16", "tf32": "tf32", "float32":
 LAYERS = {layer[0]: layer[1:] for layer in resnet50.GENERAL + odd_layers.LAYERS}
 
 
-def sections(name, is_peer):
-    """(type, epilogue, form, direction, batch) -> rows by layer; and the machine of the first section."""
+def sections(path, is_peer):
+    """The machine of the first section; and (type, epilogue, form, direction, batch) -> rows by layer."""
     found, machine, key, heading = collections.defaultdict(lambda: collections.defaultdict(list)), "", (), []
-    for row in csv.reader((ROOT / "docs" / "measurements" / name).open()):
+    for row in csv.reader(path.open()):
         if row[0].startswith("#"):
             words = [word.strip() for word in row]
             machine = machine or ", ".join(words[:-3]).lstrip("# ")
@@ -42,12 +43,14 @@ def sections(name, is_peer):
 
 
 def floor_us(layer, kind, batch):
+    """Of its operations and bytes; pixels that a stride jumps over are not read."""
     dims, channels, size, outputs, kernel, stride, dilation, padding, groups = LAYERS[layer]
     sizes = [odd_layers.FRONT] * (dims > 2) + [size] * min(dims, 2)
     outs = [(one + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1 for one in sizes]
     weights = outputs * channels // groups * kernel ** dims
     flops = 2 * batch * math.prod(outs) * weights
-    elems = batch * (math.prod(sizes) * channels + math.prod(outs) * outputs) + weights
+    touched = [min(one, out * min(stride, (kernel - 1) * dilation + 1)) for one, out in zip(sizes, outs)]
+    elems = batch * (math.prod(touched) * channels + math.prod(outs) * outputs) + weights
     elem = kind.split()[0]  # "i8 in blocks" of channels
     return max(flops / PEAK[elem], elems * BYTES[elem] / BANDWIDTH) * 1e6
 
@@ -75,9 +78,23 @@ def table(key, ours, theirs):
     return geomean(ratios), geomean(best_ratios), len(ratios), text
 
 
+def counters_table():
+    """What bench/gpu_counters.py read, a row a kernel."""
+    rows = list(csv.DictReader((MEASUREMENTS / "counters_h200.csv").open()))
+    text = ("\n### The worst ratios by counters\n\nOf every section with its cache flushed the layers that fare worst, our kernels and cuDNN's "
+            "under ncu (`bench/gpu_counters.py`): bytes of device memory, and the share of their peaks at which device memory, second-level "
+            "cache and tensor cores worked. Times are ncu's, which flushes and sets up every launch for itself.\n\n"
+            "| section | layer | ratio | of | kernel | us | MB read | MB written | memory % | cache % | tensor % | GHz |\n|" + "---|" * 12 + "\n")
+    for row in rows:
+        kernel = row["kernel"] if row["of"] == "ours" else row["kernel"].split("(")[0][:60]
+        text += f"| {row['type']} {row['direction']} {row['batch']} | {row['layer']} | {float(row['ratio']):.2f} | {row['of']} | {kernel} | "
+        text += " | ".join(row[column] for column in ("us", "read_mb", "written_mb", "memory_share", "cache_share", "tensor_share", "ghz")) + " |\n"
+    return text
+
+
 def section(commit):
-    machine, ours = sections("tensor_cores_h200.csv", False)
-    peer, cudnn = sections("cudnn_h200.csv", True)
+    machine, ours = sections(MEASUREMENTS / "tensor_cores_h200.csv", False)
+    peer, cudnn = sections(MEASUREMENTS / "cudnn_h200.csv", True)
     text = (f"Machine: {machine}; peer: {peer}, channels last. Commit {commit}.\n\nResNet-50's convolutions, random data, both sides "
             "by the same protocol: a memset of 256 MB before every launch, then the time between two events (`flushed`), or 50 launches in "
             "one graph (`graph`). Ratio: cuDNN's time over ours, above 1 is faster than cuDNN. The first schedule is what search picked "
@@ -89,7 +106,7 @@ def section(commit):
         kind, epilogue, form, direction, batch = key
         text += f"| {kind} | {direction} | {batch} | {epilogue} | {form} | {count or len(layers)} | {as_picked:.3f} | {as_best:.3f} |\n"
         tables += f"\n### {kind}, {direction}, batch {batch}, {epilogue}, {form}\n{body}"
-    return text.replace("nan", "") + tables
+    return text.replace("nan", "") + tables + counters_table()
 
 
 def main():

@@ -7,6 +7,7 @@
 #   tensor_cores.csv   the same and their gradients on tensor cores, by type, batch and epilogue, by the first CUDA device
 #   ilpm_DEVICE.csv    ILP-M's own table (bench_ilpm), with the simulator's counts
 #   cudnn.csv          the same by PyTorch, where it is installed, measured in the same way
+#   counters.csv       hardware counters of the layers that fare worst beside PyTorch, where ncu is installed
 #   networks.csv       whole networks: device, model, milliseconds of a run
 #   log.txt            what was checked: answers, conformance, kernels that are wrong
 #
@@ -163,6 +164,8 @@ main() {
       within 90 python3 "$root/bench/cudnn_layers.py" --direction $direction 32
     done
   } >>"$out/cudnn.csv"
+  [ -s "$out/cudnn.csv" ] && wanted counters && command -v ncu >/dev/null && within 300 "$root/bench/gpu_counters.py" \
+    "$build/bin/bench_gpu_layers" "$out/tensor_cores.csv" "$out/cudnn.csv" >"$out/counters.csv"
   echo "device,model,ms" >"$out/networks.csv"
   for device in "${devices[@]}"; do
     wanted networks && networks "$device" | tee -a "$out/networks.csv"
