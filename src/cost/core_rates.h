@@ -17,8 +17,10 @@ struct CoreRates {
   double fma_latency = 4;     // cycles until a result can be added to
   double l1_ways = 8;
   double l2_ways = 16;
-  double l2_bytes_per_cycle = 40; // second to first level, as a stream
-  double l3_bytes_per_s = 70e9;   // third to second level, of one core
+  double l2_bytes_per_cycle = 40;   // second to first level, as a stream
+  double l3_bytes_per_s = 70e9;     // third to second level, of one core
+  double l3_bytes = 8 << 20;        // of the third level, that one core can count on
+  double memory_bytes_per_s = 18e9; // of one core
 };
 
 CoreRates core_rates(const Target &target);

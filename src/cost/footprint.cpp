@@ -148,6 +148,17 @@ Stream source(const Nest &nest, const Schedule &schedule, int input) {
                                       : in_place(nest, nest.inputs[k]);
 }
 
+double bytes_in_memory(const Nest &nest, const Schedule &schedule,
+                       const std::vector<Stream> &list) {
+  Spans all;
+  for (const nest::Index &index : nest.indices)
+    all.push_back(static_cast<double>(index.extent));
+  double bytes = 0;
+  for (std::size_t k = 0; k < list.size(); ++k)
+    bytes += (list[k].is_staged ? source(nest, schedule, static_cast<int>(k)) : list[k]).bytes(all);
+  return bytes;
+}
+
 std::vector<double> traffic(const std::vector<Stream> &streams, Spans spans,
                             const std::vector<LoopTrips> &loops, const Cache &cache) {
   std::vector<double> touched;

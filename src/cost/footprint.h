@@ -48,6 +48,10 @@ std::vector<Stream> streams(const nest::Nest &nest, const schedule::Schedule &sc
 // An input where it lies in memory, before it is staged.
 Stream source(const nest::Nest &nest, const schedule::Schedule &schedule, int input);
 
+// Bytes of the lines that the whole nest touches, of operands as they lie before they are staged.
+double bytes_in_memory(const nest::Nest &nest, const schedule::Schedule &schedule,
+                       const std::vector<Stream> &streams);
+
 struct LoopTrips {
   std::size_t index = 0;
   double trips = 1;

@@ -27,6 +27,7 @@ constexpr double kBlockCycles = 60; // calling a block
 // Of a cache, what the working set of a loop can keep.
 constexpr double kUsableL1 = 0.9;
 constexpr double kUsableL2 = 0.8;
+constexpr double kUsableL3 = 0.8;
 constexpr double kWritten = 2; // a line is read before it is written
 // How much dearer a stream is whose lines throw each other out of their set.
 constexpr double kConflict = 8;
@@ -52,6 +53,7 @@ private:
     double stage = 0;
     double l2_bytes = 0;
     double l3_bytes = 0;
+    double memory_bytes = 0;
   };
 
   std::size_t outputs() const { return static_cast<std::size_t>(nest_.output_indices); }
@@ -68,6 +70,8 @@ private:
   double stage_cycles() const;
   double l2_bytes() const;
   double l3_bytes() const;
+  double memory_bytes() const;
+  double far_bytes(const Cache &cache, bool with_jumps) const;
   double conflict(const Stream &stream) const;
   double jumps(const Stream &stream) const;
   double block_seconds(const Block &block) const;
@@ -215,16 +219,14 @@ double VectorModel::jumps(const Stream &stream) const {
   return (run + kJumpBytes) / run;
 }
 
-// From the third to the second level, per block. A staging buffer comes from nowhere, its source
+// Into a cache beyond the first level, per block. A staging buffer comes from nowhere, its source
 // does, once per block; but both must fit while it is filled.
-double VectorModel::l3_bytes() const {
-  std::vector<LoopTrips> loops = block_loops();
-  const double l2 = kUsableL2 * static_cast<double>(target_.l2_bytes);
+double VectorModel::far_bytes(const Cache &cache, bool with_jumps) const {
+  const std::vector<LoopTrips> loops = block_loops();
   const double blocks = static_cast<double>(schedule::blocks(nest_, schedule_));
   std::vector<LoopTrips> all = loops;
-  for (const LoopTrips &loop : grid_loops())
-    all.push_back(loop);
-  const Cache cache{l2, static_cast<double>(target_.l2_bytes) / rates_.l2_ways};
+  const std::vector<LoopTrips> outer = grid_loops();
+  all.insert(all.end(), outer.begin(), outer.end());
   const std::vector<double> moved = traffic(streams_, step_spans(), all, cache);
   Spans block_spans = step_spans();
   for (const LoopTrips &loop : loops)
@@ -235,26 +237,42 @@ double VectorModel::l3_bytes() const {
     if (streams_[k].is_written && is_result_local_)
       continue;
     if (!streams_[k].is_staged) {
-      bytes += per_block * (streams_[k].is_written ? kWritten : 1) * jumps(streams_[k]);
+      const double jump = with_jumps ? jumps(streams_[k]) : 1;
+      bytes += per_block * (streams_[k].is_written ? kWritten : 1) * jump;
       continue;
     }
     const double buffer = streams_[k].bytes(block_spans);
-    if (k < nest_.inputs.size() && schedule_.fills[k] == schedule::Fill::Produced)
+    if (schedule_.fills[k] == schedule::Fill::Produced)
       bytes += std::max(per_block - buffer, 0.0);
     else
       bytes +=
           per_block - buffer + source(nest_, schedule_, static_cast<int>(k)).bytes(block_spans);
-    bytes += 2 * buffer > l2 ? kWritten * buffer : 0;
+    bytes += 2 * buffer > cache.bytes ? kWritten * buffer : 0;
   }
   return bytes;
+}
+
+// From the third to the second level, per block.
+double VectorModel::l3_bytes() const {
+  const double size = static_cast<double>(target_.l2_bytes);
+  return far_bytes({kUsableL2 * size, size / rates_.l2_ways}, true);
+}
+
+// From memory to the third level, per block: nothing where that holds all that the nest touches.
+double VectorModel::memory_bytes() const {
+  const double usable = kUsableL3 * rates_.l3_bytes;
+  return bytes_in_memory(nest_, schedule_, streams_) <= usable * std::max(1, target_.compute_units)
+             ? 0
+             : far_bytes({usable, 0}, false);
 }
 
 double VectorModel::block_seconds(const Block &block) const {
   const double core = (block.accumulate + block.store + block.stage + kBlockCycles) / rates_.hertz;
   const double l2 = block.l2_bytes / rates_.l2_bytes_per_cycle / rates_.hertz;
   const double l3 = block.l3_bytes / rates_.l3_bytes_per_s;
-  const double longest = std::max({core, l2, l3});
-  return longest + kUnhidden * (core + l2 + l3 - longest);
+  const double memory = block.memory_bytes / rates_.memory_bytes_per_s;
+  const double longest = std::max({core, l2, l3, memory});
+  return longest + kUnhidden * (core + l2 + l3 + memory - longest);
 }
 
 void VectorModel::explain(Estimate &estimate) const {
@@ -277,6 +295,7 @@ void VectorModel::explain(Estimate &estimate) const {
       {"staging", mean_.stage * us, "us per block"},
       {"second-level cache", mean_.l2_bytes / rates_.l2_bytes_per_cycle * us, "us per block"},
       {"third-level cache", estimate.memory * 1e6, "us per block"},
+      {"memory", mean_.memory_bytes / rates_.memory_bytes_per_s * 1e6, "us per block"},
       {"blocks of the busiest unit", estimate.waves, "average blocks"},
       {"launch", estimate.launch * 1e6, "us"}};
 }
@@ -296,6 +315,7 @@ VectorModel::Block VectorModel::block_of(const std::vector<bool> &is_edge) const
   block.stage = mean_.stage * share;
   block.l2_bytes = mean_.l2_bytes * share;
   block.l3_bytes = mean_.l3_bytes * share;
+  block.memory_bytes = mean_.memory_bytes * share;
   return block;
 }
 
@@ -303,6 +323,7 @@ Estimate VectorModel::run() {
   mean_.stage = stage_cycles();
   mean_.l2_bytes = l2_bytes();
   mean_.l3_bytes = l3_bytes();
+  mean_.memory_bytes = memory_bytes();
   std::vector<GridDim> dims;
   std::vector<std::size_t> index_of;
   for (int i : schedule_.order) {
@@ -357,17 +378,10 @@ Figures vector_figures(const Nest &nest, const Schedule &schedule) {
   figures.work_items = 1;
   figures.barriers = 0;
   figures.local_bytes = 0;
-  figures.grid_bytes = 0;
-  Spans all;
-  for (const nest::Index &index : nest.indices)
-    all.push_back(static_cast<double>(index.extent));
-  const std::vector<Stream> list = streams(nest, schedule);
-  for (std::size_t k = 0; k < list.size(); ++k) {
-    const int input = static_cast<int>(k);
-    *figures.grid_bytes += (list[k].is_staged ? source(nest, schedule, input) : list[k]).bytes(all);
-    if (list[k].is_staged)
-      *figures.local_bytes += static_cast<double>(stage_bytes(nest, schedule, input));
-  }
+  figures.grid_bytes = bytes_in_memory(nest, schedule, streams(nest, schedule));
+  for (std::size_t k = 0; k < nest.inputs.size(); ++k)
+    if (is_staged(schedule.fills[k]))
+      *figures.local_bytes += static_cast<double>(stage_bytes(nest, schedule, static_cast<int>(k)));
   return figures;
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <string_view>
 
 #include "cost/footprint.h"
 #include "cost/model.h"
@@ -86,6 +89,27 @@ TEST(VectorModel, SpillsAndShortChainsCost) {
 
 TEST(VectorModel, OneBlockLeavesACoreIdle) {
   EXPECT_LT(1.5 * seconds("m:64 y:28 x:60", "m:2 x:6"), seconds("m:64 y:56 x:60", "m:2 x:6"));
+}
+
+// A filter gradient: every tile walks through both inputs, which come from memory each time once
+// the third level does not hold them.
+TEST(VectorModel, InputsBeyondTheThirdLevelComeFromMemory) {
+  const auto memory_us = [](std::int64_t pixels) {
+    const nest::Nest nest = nest::parse_nest(fmt::format(
+        "nest gemm {{\n  index c 64, m 256 | p {0}\n  slot 0 f32 {1}, 1 f32 {2}, 2 f32 16384\n"
+        "  acc f32 = sum mul\n  in 0 + 0 [p:{0}*64, c:64*1]\n  in 1 + 0 [p:{0}*256, m:256*1]\n"
+        "  out 2 + 0 [c:64*256, m:256*1]\n  post acc\n}}\n",
+        pixels, pixels * 64, pixels * 256));
+    const schedule::Schedule tiles = schedule::parse_schedule(
+        nest, "schedule t vector\n  tile c:64 m:128\n  lane m:8\n  keep c:4 m:2\n  loop m c p\n");
+    for (const Reason &reason : predict(nest, tiles, two_cores()).reasons)
+      if (std::string_view(reason.what) == "memory")
+        return reason.value;
+    return -1.0;
+  };
+  EXPECT_EQ(memory_us(8192), 0);
+  // At 18 GB/s of a core, more than three trips over half of both inputs.
+  EXPECT_GT(memory_us(32768), 3 * 32768 * 320 * 4 / 18e3 / 2);
 }
 
 TEST(VectorModel, ReasonsAddUpToWhatIsPredicted) {

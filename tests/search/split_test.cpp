@@ -76,6 +76,21 @@ TEST(ChooseSplit, AFullDeviceKeepsReductionsWhole) {
   EXPECT_TRUE(choice.split.empty());
 }
 
+// A filter gradient of a 1x1 layer over eight images: parts whose inputs stay in the caches.
+TEST(ChooseSplit, ReductionsBeyondTheCachesOfACoreGetParts) {
+  const nest::Nest nest = nest::parse_nest(R"(nest gemm {
+    index c 64, m 256 | p 25088
+    slot 0 f32 1605632, 1 f32 6422528, 2 f32 16384
+    acc f32 = sum mul
+    in 0 + 0 [p:25088*64, c:64*1]
+    in 1 + 0 [p:25088*256, m:256*1]
+    out 2 + 0 [c:64*256, m:256*1]
+    post acc
+  })");
+  const search::SplitChoice choice = choose(nest, "cpu_avx512");
+  EXPECT_GE(nest::part_count(choice.split), 16) << search::to_text(nest, choice);
+}
+
 TEST(ChooseSplit, IsTheSameEveryTime) {
   const nest::Nest nest = product(64, 128, 8192);
   EXPECT_EQ(search::to_text(nest, choose(nest, "opencl_nvidia")),
