@@ -13,6 +13,14 @@ void import_conv_transpose(Call &call);
 void import_gemm(Call &call);
 void import_matmul(Call &call);
 
+// ops_quant.cpp
+void import_quantize(Call &call);
+void import_dequantize(Call &call);
+void import_conv_integer(Call &call);
+void import_matmul_integer(Call &call);
+void import_qlinear_conv(Call &call);
+void import_qlinear_matmul(Call &call);
+
 // ops_pool.cpp
 void import_max_pool(Call &call);
 void import_average_pool(Call &call);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "onnx/operators.h"
+#include "onnx/products.h"
 #include "onnx/window.h"
 
 namespace tilefuse::onnx_import {
@@ -35,12 +36,6 @@ void check_operands(const Call &call, const Value &input, const Value &filter) {
     call.fail(ErrorCode::Shape,
               fmt::format("its input has shape {} and its filter {}; need equal ranks",
                           to_text(input.shape), to_text(filter.shape)));
-}
-
-Value with_bias(const Call &call, const Value &result, std::size_t axes) {
-  if (!call.has(2))
-    return result;
-  return call.apply(by_rank("add_channel", axes), {result, call.value(2)});
 }
 
 void check_groups(const Call &call, const Value &input, const Value &filter, std::int64_t groups) {
@@ -89,7 +84,7 @@ Value to_batch(const Call &call, const Value &value, const program::Shape &batch
 }
 
 // The product of operands of rank >= 2, as [batch…, M, N].
-Value multiply(const Call &call, const Value &a, const Value &b) {
+Value multiply_matrices(const Call &call, const Value &a, const Value &b) {
   const program::Shape batch = broadcast(call, batch_of(a), batch_of(b));
   const std::int64_t rows = a.shape[a.shape.size() - 2];
   const std::int64_t inner = a.shape.back();
@@ -117,9 +112,11 @@ Value multiply(const Call &call, const Value &a, const Value &b) {
 
 } // namespace
 
-void import_conv(Call &call) {
-  const Value &input = call.value(0);
-  const Value &filter = call.value(1);
+Value add_bias(const Call &call, const Value &result, const Value &bias) {
+  return call.apply(by_rank("add_channel", result.shape.size() - 2), {result, bias});
+}
+
+Value convolve(const Call &call, const Value &input, const Value &filter) {
   check_operands(call, input, filter);
   const std::int64_t groups = call.integer("group", 1);
   check_groups(call, input, filter, groups);
@@ -132,8 +129,30 @@ void import_conv(Call &call) {
     function = "group_conv";
     attributes["G"] = groups;
   }
-  const Value result = call.apply(by_rank(function, window.size()), {input, filter}, attributes);
-  call.result(with_bias(call, result, window.size()));
+  return call.apply(by_rank(function, window.size()), {input, filter}, attributes);
+}
+
+Value multiply(const Call &call, Value a, Value b) {
+  if (a.shape.empty() || b.shape.empty())
+    call.fail(ErrorCode::Shape, "an operand is a scalar; need rank 1 or more");
+  const bool is_row = a.shape.size() == 1;
+  const bool is_column = b.shape.size() == 1;
+  if (is_row)
+    a = call.reshape(a, {1, a.shape[0]});
+  if (is_column)
+    b = call.reshape(b, {b.shape[0], 1});
+  const Value product = multiply_matrices(call, a, b);
+  program::Shape shape(product.shape.begin(), product.shape.end() - 2);
+  if (!is_row)
+    shape.push_back(product.shape[product.shape.size() - 2]);
+  if (!is_column)
+    shape.push_back(product.shape.back());
+  return call.reshape(product, shape);
+}
+
+void import_conv(Call &call) {
+  const Value result = convolve(call, call.value(0), call.value(1));
+  call.result(call.has(2) ? add_bias(call, result, call.value(2)) : result);
 }
 
 void import_conv_transpose(Call &call) {
@@ -146,7 +165,7 @@ void import_conv_transpose(Call &call) {
       transposed_window(call, spatial_sizes(call, input), kernel_of(call, filter));
   const Value result = call.apply(by_rank("conv_transpose", window.size()), {input, filter},
                                   conv_attributes(window));
-  call.result(with_bias(call, result, window.size()));
+  call.result(call.has(2) ? add_bias(call, result, call.value(2)) : result);
 }
 
 void import_gemm(Call &call) {
@@ -169,24 +188,6 @@ void import_gemm(Call &call) {
   call.result(result);
 }
 
-void import_matmul(Call &call) {
-  Value a = call.value(0);
-  Value b = call.value(1);
-  if (a.shape.empty() || b.shape.empty())
-    call.fail(ErrorCode::Shape, "an operand is a scalar; need rank 1 or more");
-  const bool is_row = a.shape.size() == 1;
-  const bool is_column = b.shape.size() == 1;
-  if (is_row)
-    a = call.reshape(a, {1, a.shape[0]});
-  if (is_column)
-    b = call.reshape(b, {b.shape[0], 1});
-  const Value product = multiply(call, a, b);
-  program::Shape shape(product.shape.begin(), product.shape.end() - 2);
-  if (!is_row)
-    shape.push_back(product.shape[product.shape.size() - 2]);
-  if (!is_column)
-    shape.push_back(product.shape.back());
-  call.result(call.reshape(product, shape));
-}
+void import_matmul(Call &call) { call.result(multiply(call, call.value(0), call.value(1))); }
 
 } // namespace tilefuse::onnx_import

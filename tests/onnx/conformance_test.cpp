@@ -114,11 +114,13 @@ void make_operands_constant(const fs::path &test) {
   model.SerializeToOstream(&to);
 }
 
-// Tests that we do not want to pass: training, sizes of 0 (which declare a dimension unknown), and
-// a stored result which counts the cells that only ceil mode reaches.
+// Tests that we do not want to pass: training, sizes of 0 (which declare a dimension unknown), a
+// stored result which counts the cells that only ceil mode reaches, and those of signed
+// QLinearMatMul that wrap around (-236 became 20) where the operator saturates.
 bool is_left_out(const std::string &name) {
   return name.find("training_dropout") != std::string::npos ||
          name.find("empty_set") != std::string::npos ||
+         (name.find("test_qlinearmatmul_") == 0 && name.find("D_int8_") != std::string::npos) ||
          name == "test_averagepool_3d_dilations_large_count_include_pad_is_1_ceil_mode_is_True";
 }
 
@@ -177,7 +179,7 @@ TEST(Conformance, of_operators_to_the_standards_tests) {
   EXPECT_TRUE(conformance.failures.empty())
       << conformance.failures.size() << " failures:\n"
       << fmt::format("{}", fmt::join(conformance.failures, "\n"));
-  EXPECT_GE(conformance.passed, 390);
+  EXPECT_GE(conformance.passed, 395);
 }
 
 class StoredResult : public testing::TestWithParam<std::string> {};
@@ -192,6 +194,20 @@ TEST_P(StoredResult, is_computed) {
 INSTANTIATE_TEST_SUITE_P(Shared, StoredResult,
                          testing::Values("mnist_8", "mnist_gemm_wonnx", "mnist_pytorch_bn",
                                          "cifar_cnn_pytorch", "cifar_resnet20"));
+
+// Results of quantised models: a rounding may fall to the other side, which is a step.
+class QuantizedResult : public StoredResult {};
+
+TEST_P(QuantizedResult, is_computed_but_for_a_step) {
+  if (is_missing())
+    GTEST_SKIP();
+  const fs::path model = kData / "models" / GetParam();
+  EXPECT_EQ(difference(model / "model.onnx", model / "test_data_set_0", 1e-2), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Shared, QuantizedResult,
+                         testing::Values("cifar_resnet20_qdq_int8",
+                                         "cifar_resnet20_qlinearconv_int8", "micro_kws_qdq"));
 
 } // namespace
 } // namespace tilefuse::onnx_import
