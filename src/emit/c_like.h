@@ -115,6 +115,10 @@ struct Dialect {
   std::string (*load)(DType elem, int lanes, const std::string &base, const std::string &index);
   std::string (*store)(DType elem, int lanes, const std::string &base, const std::string &index,
                        const std::string &value);
+  // A vector of a type that is the same in memory, to any address of this space, for processors;
+  // null: `store`.
+  std::string (*packed_store)(DType elem, int lanes, std::string_view space,
+                              const std::string &pointer, const std::string &value);
   // The same of a vector whose first element is aligned to as many elements, as one access; null:
   // `aligned` says how.
   std::string (*wide_load)(DType elem, int lanes, const std::string &base,

@@ -57,6 +57,20 @@ std::string stored_value(const CContext &cx, const Type &type, std::string value
   return cx.wide && type.elem == DType::I32 && type.lanes == 1 ? "(int)" + value : value;
 }
 
+// An element of memory. Processors' compilers fold a constant into the address when it is added to
+// a pointer, and not when it is added to an int before that.
+std::string element_text(CContext &cx, DType elem, const kernel::Load &load) {
+  const std::string base = buffer_name(cx, load.buffer);
+  const auto *sum = std::get_if<kernel::Scalar>(&load.index->node);
+  if (!cx.vector_target || sum == nullptr || sum->op != ScalarOp::Add)
+    return cx.dialect.load(elem, 1, base, bare(expression(cx, load.index)));
+  std::int64_t constant = 0;
+  const bool ends_so = kernel::is_constant(sum->args[1], &constant);
+  const kernel::ExprRef rest = ends_so ? sum->args[0] : load.index;
+  return cx.dialect.load(elem, 1, fmt::format("({})", offset(base, bare(expression(cx, rest)))),
+                         integer_literal(cx, constant));
+}
+
 // The vector at an index may be accessed whole.
 bool is_aligned(const CContext &cx, const Type &type, const kernel::Load &at) {
   const bool is_power = (type.lanes & (type.lanes - 1)) == 0;
@@ -120,6 +134,19 @@ std::string aligned_store(CContext &cx, const kernel::Buffer &buffer, const kern
                               : fmt::format("if ({}) {}", bare(expression(cx, condition)), text);
 }
 
+// A vector store without conditions.
+std::string plain_store(CContext &cx, const kernel::Buffer &buffer, const Type &type,
+                        const std::string &base, const std::string &index,
+                        const std::string &value) {
+  const DType elem = buffer.type.elem;
+  const bool is_same = elem != DType::Bool && elem != DType::F16 && elem != DType::BF16;
+  if (!cx.vector_target || cx.dialect.packed_store == nullptr || type.lanes == 3 || !is_same)
+    return cx.dialect.store(elem, type.lanes, base, index, value);
+  const std::string_view space =
+      buffer.space == Space::Global ? cx.dialect.global_space : cx.scratch_space();
+  return cx.dialect.packed_store(elem, type.lanes, space, offset(base, index), bare(value));
+}
+
 } // namespace
 
 std::string load_text(CContext &cx, const Type &type, const kernel::Load &load) {
@@ -127,15 +154,15 @@ std::string load_text(CContext &cx, const Type &type, const kernel::Load &load) 
   if (buffer.space == Space::Register)
     return register_value(cx, type, load);
   const DType elem = buffer.type.elem;
-  const std::string base = buffer_name(cx, load.buffer);
-  const std::string index = bare(expression(cx, load.index));
   if (type.lanes == 1) {
-    const std::string scalar = cx.dialect.load(elem, 1, base, index);
+    const std::string scalar = element_text(cx, elem, load);
     if (load.valid == nullptr)
       return scalar;
     return fmt::format("({} > 0 ? {} : {})", expression(cx, load.valid), scalar,
                        fill_literal(cx, type, load.fill));
   }
+  const std::string base = buffer_name(cx, load.buffer);
+  const std::string index = bare(expression(cx, load.index));
   if (std::string whole = aligned_load(cx, buffer, type, load); !whole.empty())
     return whole;
   if (load.lane_stride != 1)
@@ -173,7 +200,7 @@ std::string store_text(CContext &cx, const kernel::Store &store) {
                        offset(base, index), integer_literal(cx, store.lane_stride), bare(value),
                        valid_text(cx, store.valid, type.lanes));
   if (store.valid == nullptr)
-    return cx.dialect.store(buffer.type.elem, type.lanes, base, index, value) + ";";
+    return plain_store(cx, buffer, type, base, index, value) + ";";
   return fmt::format("{}({}, {}, {});", store_helper(cx, buffer, type.lanes), offset(base, index),
                      bare(value), valid_text(cx, store.valid, type.lanes));
 }

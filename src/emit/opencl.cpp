@@ -146,6 +146,14 @@ std::string store(DType elem, int lanes, const std::string &base, const std::str
   }
 }
 
+// A processor's compiler stores a whole vector of any alignment at once when it is a field of a
+// packed structure, and in quarters for vstore.
+std::string packed_store(DType elem, int lanes, std::string_view space, const std::string &at,
+                         const std::string &value) {
+  return fmt::format("(({}struct __attribute__((packed)) {{ {}{} v; }}*)({}))->v = {}", space,
+                     memory_elem(elem), lanes, at, value);
+}
+
 // Integers to integers of no more bytes: the low bits. Devices differ on what lies outside the
 // type, so nothing outside is converted.
 std::string wrapped_vector(const Type &from, const Type &to, const std::string &value) {
@@ -219,6 +227,7 @@ constexpr Dialect kOpenclC = {
     .select = select,
     .load = load,
     .store = store,
+    .packed_store = packed_store,
     .convert = convert,
 };
 

@@ -56,6 +56,40 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void k_tile(__global con
 )");
 }
 
+TEST(OpenclText, ProcessorsStoreWholeVectors) {
+  const std::string text = R"(
+kernel whole blocks 1 block_size 1 {
+  global const b0 f32[64]
+  global b1 f32[16]
+  local s0 f32[8]
+  s0[0 .. 8] = b0[8 .. 8]
+  b1[block .. 8] = s0[0 .. 8]
+})";
+  const std::string vector = emitted(text, LaneKind::Vector).code;
+  for (const char *line :
+       {"((__private struct __attribute__((packed)) { float8 v; }*)(s2 + 0))->v = vload8(0, b0 + "
+        "8);",
+        "((__global struct __attribute__((packed)) { float8 v; }*)(b1 + block))->v = "})
+    EXPECT_NE(vector.find(line), std::string::npos) << line << "\n" << vector;
+  EXPECT_NE(emitted(text).code.find("vstore8("), std::string::npos);
+}
+
+// A processor's compiler is given constants beside the pointer, a GPU's the sum of integers.
+TEST(OpenclText, ConstantsOfAnIndexAreAddedLast) {
+  const std::string text = R"(
+kernel constants blocks 1 block_size 1 {
+  global const b0 f32[64]
+  global b1 f32[16]
+  for c in 0..16 { b1[c] = b0[block * 4 + c + 3] + b0[block * 4 + c] }
+})";
+  const std::string vector = emitted(text, LaneKind::Vector).code;
+  EXPECT_NE(vector.find("(b0 + block * 4 + v0)[3] + (b0 + block * 4 + v0)[0]);"), std::string::npos)
+      << vector;
+  const std::string items = emitted(text).code;
+  EXPECT_NE(items.find("b0[block * 4 + v0 + 3] + b0[block * 4 + v0]);"), std::string::npos)
+      << items;
+}
+
 // Pointers go as they are: NVIDIA's compiler gives their values as addresses in their spaces.
 TEST(OpenclText, AsynchronousCopiesAreInlineAssembly) {
   const std::string text = R"(
