@@ -21,6 +21,7 @@
 #include "schedule/core.h"
 #include "schedule/core_forms.h"
 #include "schedule/staging.h"
+#include "schedule/wgmma.h"
 #include "schedule/wgmma_forms.h"
 #include "search/pick.h"
 
@@ -62,15 +63,16 @@ Schedule ranked(const nest::Nest &nest, const Target &target, std::string_view f
 
 // The part of a way's name behind its split.
 std::string schedule_name(const std::string &name) { return name.substr(name.find('/') + 1); }
-// The tile of wgmma with so many rows and columns; what search picks where wgmma has no part.
+// The tile of wgmma with so many rows and columns, "t": in turns, "b": of a box; what search picks
+// where wgmma has no part.
 Schedule tiled_wgmma(const nest::Nest &nest, const Target &target, std::string_view sizes) {
   const std::vector<Schedule> all = schedule::wgmma_schedules(nest, target, false);
   if (all.empty())
     return search::pick(nest, target);
   for (const Schedule &schedule : all) {
     const schedule::CoreTile tile = core_tile(nest, schedule);
-    if (fmt::format("{}x{}{}", tile.rows, tile.columns, schedule.core.turns > 1 ? "t" : "") ==
-        sizes)
+    if (fmt::format("{}x{}{}{}", tile.rows, tile.columns, schedule.core.turns > 1 ? "t" : "",
+                    has_box(nest, schedule) ? "b" : "") == sizes)
       return schedule;
   }
   throw Error(ErrorCode::Unsupported, "there is no such tile");
@@ -124,8 +126,10 @@ std::string Way::schedule_text() const {
   std::string text = schedule.name;
   if (schedule::has_core(schedule)) {
     const schedule::CoreTile tile = core_tile(groups[main].group.anchor, schedule);
-    text += fmt::format(":{}x{}{}x{}r{}", tile.rows, tile.columns,
-                        schedule.core.turns > 1 ? "t" : "", tile.depth, schedule.core.ring);
+    const bool boxed = is_wgmma(*schedule.core.op) && has_box(groups[main].group.anchor, schedule);
+    text +=
+        fmt::format(":{}x{}{}{}x{}r{}", tile.rows, tile.columns, schedule.core.turns > 1 ? "t" : "",
+                    boxed ? "b" : "", tile.depth, schedule.core.ring);
   }
   return schedules.size() == 1 ? text : fmt::format("{} x{}", text, schedules.size());
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/build_wgmma.h"
 
-#include <functional>
-
 #include "lower/members.h"
 #include "lower/pipeline.h"
 #include "lower/turned_panel.h"
 #include "lower/wgmma_ring.h"
 #include "lower/wgmma_store.h"
+#include "lower/wgmma_tiles.h"
 
 namespace tilefuse::lower {
 namespace {
@@ -28,7 +27,8 @@ public:
   explicit WgmmaLoops(Context &context)
       : cx_(context), b_(cx_.build), core_(cx_.schedule.core),
         roles_(core_roles(cx_.nest, cx_.schedule)), tile_(core_tile(cx_.nest, cx_.schedule)),
-        plan_(column_plan(cx_.nest, cx_.schedule)), data_(data_map(cx_.nest, cx_.schedule)),
+        plan_(column_plan(cx_.nest, cx_.schedule)), tiles_(cx_, roles_, tile_, plan_),
+        row_bytes_(ring_row_bytes(cx_.nest, cx_.schedule)), data_(data_map(cx_.nest, cx_.schedule)),
         filter_(roles_.data_turned ? schedule::FilterMap{} : filter_map(cx_.nest, cx_.schedule)),
         turned_(roles_.data_turned ? turned_filter_map(cx_.nest, cx_.schedule)
                                    : schedule::DataMap{}),
@@ -44,7 +44,6 @@ private:
   void declare_maps();
   kernel::MapId declare(const schedule::DataMap &map, const char *name, int input,
                         std::int64_t rows);
-  StmtRef each_tile(ExprRef turn, const std::function<void(List &)> &body);
   StmtRef produce();
   std::vector<ExprRef> base_of(const schedule::DataMap &map, const std::vector<int> &pixels,
                                ExprRef row, List &list);
@@ -52,7 +51,11 @@ private:
   List wait_to_fill();
   StmtRef walk(std::size_t level, std::vector<ExprRef> &points, const std::vector<ExprRef> &base);
   StmtRef copy_step(const std::vector<ExprRef> &points, const std::vector<ExprRef> &base);
+  void copy_data(const std::vector<ExprRef> &points, const std::vector<ExprRef> &base, List &list);
   StmtRef consume();
+  bool has_neighbours() const { return roles_.has_blocks() && tiles_.box().sizes.front() > 1; }
+  std::int64_t depth_at(int input, std::int64_t k) const;
+  ExprRef group_data();
   StmtRef multiply(ExprRef step);
   StmtRef let_go();
 
@@ -62,20 +65,23 @@ private:
   const schedule::CoreRoles roles_;
   const schedule::CoreTile tile_;
   const schedule::ColumnPlan plan_;
+  WgmmaTiles tiles_;
+  const std::int64_t row_bytes_; // in the ring
   const schedule::DataMap data_;
   const schedule::FilterMap filter_; // beside straight data
   const schedule::DataMap turned_;   // the filter's beside turned data
   WgmmaRing ring_;
   kernel::MapId data_id_{}, filter_id_{};
   BufferId acc_{-1};
-  ExprRef first_row_{}, first_column_{}; // of the tile
   ExprRef group_row_{}, group_column_{}; // of four warps, in the tile
 };
 
 kernel::MapId WgmmaLoops::declare(const schedule::DataMap &map, const char *name, int input,
                                   std::int64_t rows) {
   std::vector<std::int64_t> box{tile_.row_bytes() / tile_.elem_bytes, rows};
-  if (!map.is_im2col())
+  if (!map.box.empty())
+    box = map.box;
+  else if (!map.is_im2col())
     box.resize(map.dims.size(), 1);
   return b_.tensor_map({.name = name,
                         .tensor = cx_.source_buffers[at(input)],
@@ -86,7 +92,7 @@ kernel::MapId WgmmaLoops::declare(const schedule::DataMap &map, const char *name
                         .lower = map.lower,
                         .upper = map.upper,
                         .steps = map.steps,
-                        .swizzle = static_cast<int>(tile_.row_bytes())});
+                        .swizzle = static_cast<int>(row_bytes_)});
 }
 
 void WgmmaLoops::declare_maps() {
@@ -101,34 +107,7 @@ void WgmmaLoops::declare_maps() {
                               .dims = filter_.dims,
                               .strides = filter_.strides,
                               .box = filter_.box,
-                              .swizzle = static_cast<int>(tile_.row_bytes())});
-}
-
-// Every so many-th tile, columns fastest; of those every `turns`-th if not all (null).
-StmtRef WgmmaLoops::each_tile(ExprRef turn, const std::function<void(List &)> &body) {
-  const std::int64_t columns = (plan_.columns + tile_.columns - 1) / tile_.columns;
-  const std::int64_t rows = (roles_.points + tile_.rows - 1) / tile_.rows;
-  const kernel::VarId tile = b_.variable("tile", {});
-  List list;
-  const ExprRef column = b_.mod(b_.var(tile), integer(columns));
-  ExprRef rest = b_.div(b_.var(tile), integer(columns));
-  first_column_ = named(b_, list, "first_column", b_.mul(column, integer(tile_.columns)));
-  first_row_ =
-      named(b_, list, "first_row",
-            b_.mul(plan_.parts.empty() ? rest : b_.mod(rest, integer(rows)), integer(tile_.rows)));
-  rest = b_.div(rest, integer(rows));
-  for (auto i = plan_.parts.rbegin(); i != plan_.parts.rend(); ++i) {
-    const bool is_last = i + 1 == plan_.parts.rend();
-    cx_.origin[at(*i)] = named(b_, list, cx_.nest.indices[at(*i)].name,
-                               is_last ? rest : b_.mod(rest, integer(extent(*i))));
-    rest = b_.div(rest, integer(extent(*i)));
-  }
-  body(list);
-  const std::int64_t apart = b_.kernel().blocks;
-  const ExprRef first =
-      turn == nullptr ? b_.block() : b_.add(b_.block(), b_.mul(turn, integer(apart)));
-  return b_.loop(tile, kernel::ForKind::Serial, first, integer(wgmma_tiles(cx_.nest, cx_.schedule)),
-                 turn == nullptr ? apart : apart * core_.turns, b_.block(std::move(list)));
+                              .swizzle = static_cast<int>(row_bytes_)});
 }
 
 // Coordinates of row number `row` of an input, those of the contiguous index 0.
@@ -140,7 +119,9 @@ std::vector<ExprRef> WgmmaLoops::base_of(const schedule::DataMap &map,
     positions[at(i)] = cx_.origin[at(i)];
   for (const nest::Linear &part : map.parts)
     parts.push_back(linear(cx_, part, positions));
-  std::vector<ExprRef> base{integer(0)};
+  if (!map.place.empty())
+    return {};
+  std::vector<ExprRef> base{map.is_im2col() ? linear(cx_, map.first, positions) : integer(0)};
   if (!map.is_im2col()) {
     base.push_back(row);
     base.insert(base.end(), parts.begin(), parts.end());
@@ -169,18 +150,35 @@ WgmmaLoops::List WgmmaLoops::wait_to_fill() {
           b_.mbarrier({MbarrierOp::Expect, ring_.full(ring_.slot()), integer(ring_.bytes())})};
 }
 
+// One copy, or in blocks one for each of the step's.
+void WgmmaLoops::copy_data(const std::vector<ExprRef> &points, const std::vector<ExprRef> &base,
+                           List &list) {
+  const std::int64_t block = roles_.has_blocks() ? extent(roles_.depth()) : tile_.depth;
+  for (std::int64_t i = 0; i < tile_.depth / block; ++i) {
+    const ExprRef to =
+        b_.add(b_.mul(ring_.slot(), integer(ring_.data_elems())), integer(i * block * tile_.rows));
+    kernel::TensorCopy copy{
+        .to = {ring_.data(), to}, .map = data_id_, .at = base, .signals = ring_.full(ring_.slot())};
+    std::vector<ExprRef> moved = points;
+    if (roles_.has_blocks()) {
+      moved[at(roles_.depths[0])] = b_.add(points[at(roles_.depths[0])], integer(i));
+      moved[at(roles_.depth())] = integer(0);
+    }
+    for (const nest::Linear &place : data_.place)
+      copy.at.push_back(linear(cx_, place, moved));
+    if (data_.place.empty())
+      copy.at[0] = b_.add(base[0], points[at(roles_.depth())]);
+    for (const nest::Linear &tap : data_.taps)
+      copy.offsets.push_back(linear(cx_, tap, points));
+    list.push_back(b_.tensor_copy(std::move(copy)));
+  }
+}
+
 StmtRef WgmmaLoops::copy_step(const std::vector<ExprRef> &points,
                               const std::vector<ExprRef> &base) {
   List list = wait_to_fill();
   const kernel::LocalRef signals = ring_.full(ring_.slot());
-  kernel::TensorCopy data{.to = {ring_.data(), b_.mul(ring_.slot(), integer(ring_.data_elems()))},
-                          .map = data_id_,
-                          .at = base,
-                          .signals = signals};
-  data.at[0] = points[at(roles_.depth())];
-  for (const nest::Linear &tap : data_.taps)
-    data.offsets.push_back(linear(cx_, tap, points));
-  list.push_back(b_.tensor_copy(std::move(data)));
+  copy_data(points, base, list);
   const ExprRef filter = b_.mul(ring_.slot(), integer(ring_.filter_elems()));
   const std::int64_t panel = ring_.filter_elems() / filter_.panels;
   for (std::int64_t i = 0; i < filter_.panels; ++i) {
@@ -188,11 +186,15 @@ StmtRef WgmmaLoops::copy_step(const std::vector<ExprRef> &points,
                             .map = filter_id_,
                             .signals = signals};
     std::vector<ExprRef> moved = points;
-    moved[at(roles_.channel)] = b_.add(first_column_, integer(i * kPanelBytes / tile_.elem_bytes));
+    const ExprRef along = integer(i * row_bytes_ / tile_.elem_bytes);
+    moved[at(roles_.channel)] = b_.add(tiles_.first_column(), along);
     copy.at.assign(filter_.dims.size(), integer(0));
     copy.at.front() = linear(cx_, filter_.first, moved);
-    copy.at.back() = roles_.filter_turned ? points[at(roles_.depth())]
-                                          : b_.div(first_column_, integer(filter_.unit));
+    if (!roles_.filter_turned)
+      copy.at.front() = b_.add(copy.at.front(), along);
+    const ExprRef column = b_.add(tiles_.first_column(), linear(cx_, filter_.parts, points));
+    copy.at.back() =
+        roles_.filter_turned ? points[at(roles_.depth())] : b_.div(column, integer(filter_.unit));
     list.push_back(b_.tensor_copy(std::move(copy)));
   }
   list.push_back(ring_.advance());
@@ -203,22 +205,25 @@ StmtRef WgmmaLoops::copy_step(const std::vector<ExprRef> &points,
 StmtRef WgmmaLoops::walk(std::size_t level, std::vector<ExprRef> &points,
                          const std::vector<ExprRef> &base) {
   const bool is_depth = level == roles_.walked.size();
-  const int index = is_depth ? roles_.depth() : roles_.walked[level];
+  const int index = is_depth ? roles_.depths.front() : roles_.walked[level];
+  const std::int64_t step =
+      roles_.has_blocks() ? tile_.depth / extent(roles_.depth()) : tile_.depth;
   const kernel::VarId var = b_.variable("v_" + cx_.nest.indices[at(index)].name, {});
   points[at(index)] = b_.var(var);
   const StmtRef body = is_depth ? copy_step(points, base) : walk(level + 1, points, base);
   return b_.loop(var, kernel::ForKind::Serial, integer(0), integer(extent(index)),
-                 is_depth ? tile_.depth : 1, body);
+                 is_depth ? step : 1, body);
 }
 
 // One step of turned inputs: panels of both, each at the same points of the depth.
 StmtRef WgmmaLoops::produce_turned() {
   const std::int64_t across = kPanelBytes / tile_.elem_bytes;
-  const StmtRef tiles = each_tile(nullptr, [&](List &list) {
+  const StmtRef tiles = tiles_.each(nullptr, [&](ExprRef tile, List &list) {
+    tiles_.take_apart(tile, list);
     std::vector<TurnedPanel> panels;
     for (std::int64_t i = 0; i < tile_.columns / across; ++i)
       panels.push_back(turned_panel(
-          cx_, roles_, plan_, b_.add(first_column_, integer(i * across)),
+          cx_, roles_, plan_, b_.add(tiles_.first_column(), integer(i * across)),
           [&](const std::string &name, ExprRef value) { return named(b_, list, name, value); }));
     const kernel::VarId point = b_.variable("point", {});
     List step;
@@ -237,7 +242,7 @@ StmtRef WgmmaLoops::produce_turned() {
     const ExprRef data_to = b_.mul(ring_.slot(), integer(ring_.data_elems()));
     for (std::int64_t i = 0; i < tile_.rows / across; ++i) {
       std::vector<ExprRef> at = data;
-      at[0] = b_.add(first_row_, integer(i * across));
+      at[0] = b_.add(tiles_.first_row(), integer(i * across));
       copy(data_id_, {ring_.data(), b_.add(data_to, integer(i * across * tile_.depth))},
            std::move(at), std::vector<ExprRef>(data_.taps.size(), integer(0)));
     }
@@ -262,9 +267,14 @@ StmtRef WgmmaLoops::produce_turned() {
 StmtRef WgmmaLoops::produce() {
   if (roles_.data_turned)
     return produce_turned();
-  const StmtRef tiles = each_tile(nullptr, [&](List &list) {
-    const std::vector<ExprRef> base = base_of(data_, roles_.pixels, first_row_, list);
+  const StmtRef tiles = tiles_.each(nullptr, [&](ExprRef tile, List &list) {
+    tiles_.take_apart(tile, list);
+    const std::vector<ExprRef> base = base_of(data_, roles_.pixels, tiles_.first_row(), list);
     std::vector<ExprRef> points(cx_.nest.indices.size(), integer(0));
+    for (int i : plan_.parts)
+      points[at(i)] = cx_.origin[at(i)];
+    for (int i : tiles_.box().indices)
+      points[at(i)] = cx_.origin[at(i)];
     list.push_back(walk(0, points, base));
   });
   return b_.block({ring_.start(1), tiles});
@@ -277,36 +287,49 @@ StmtRef WgmmaLoops::let_go() {
   return b_.branch(is_first, b_.mbarrier({MbarrierOp::Arrive, ring_.empty(ring_.before())}));
 }
 
+// Of 32 bytes of an input's depth from the group's first row or column on, in a buffer of the ring.
+std::int64_t WgmmaLoops::depth_at(int input, std::int64_t k) const {
+  const std::int64_t step = kStepBytes / tile_.elem_bytes;
+  if (roles_.is_turned(input))
+    return k * step * kPanelBytes / tile_.elem_bytes;
+  const std::int64_t row = row_bytes_ / kStepBytes; // steps
+  const std::int64_t panel = roles_.has_blocks() && input == roles_.data ? 1 : row;
+  const std::int64_t rows = input == roles_.data ? tile_.rows : tile_.columns;
+  return (k / panel * rows * panel + k % panel) * step;
+}
+
+// The group's first row in a buffer of the ring; in blocks 64 rows are a neighbour's.
+ExprRef WgmmaLoops::group_data() {
+  const std::int64_t block = kStepBytes / tile_.elem_bytes;
+  return has_neighbours() ? b_.mul(b_.div(group_row_, integer(kGroupRows)), integer(block))
+                          : b_.mul(group_row_, integer(row_bytes_ / tile_.elem_bytes));
+}
+
 StmtRef WgmmaLoops::multiply(ExprRef step) {
-  const std::int64_t row_bytes = tile_.row_bytes();
-  const std::int64_t step_elems = kStepBytes / tile_.elem_bytes;
+  const std::int64_t row = row_bytes_ / tile_.elem_bytes;
   const std::int64_t across = kPanelBytes / tile_.elem_bytes;
   const auto panel = [&](int input) { return roles_.is_turned(input) ? tile_.depth * across : 0; };
   const std::int64_t values = core_.op->d.values();
+  const std::int64_t apart = has_neighbours() ? kStepBytes / tile_.elem_bytes : kGroupRows * row;
   List list;
-  const ExprRef data = named(b_, list, "data_tile",
-                             b_.add(b_.mul(ring_.slot(), integer(ring_.data_elems())),
-                                    b_.mul(group_row_, integer(tile_.depth))));
+  const ExprRef data =
+      named(b_, list, "data_tile",
+            b_.add(b_.mul(ring_.slot(), integer(ring_.data_elems())), group_data()));
   const ExprRef filter = named(b_, list, "filter_tile",
                                b_.add(b_.mul(ring_.slot(), integer(ring_.filter_elems())),
-                                      b_.mul(group_column_, integer(tile_.depth))));
+                                      b_.mul(group_column_, integer(row))));
   list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Fence}));
   for (std::int64_t i = 0; i < tile_.warp_rows / kGroupRows; ++i)
-    for (std::int64_t k = 0; k < row_bytes / kStepBytes; ++k) {
-      const auto down = [&](int input) {
-        return k * step_elems * (roles_.is_turned(input) ? across : 1);
-      };
-      list.push_back(
-          b_.wgmma({.op = core_.op,
-                    .acc = {acc_, integer(i * values)},
-                    .a = {ring_.data(),
-                          b_.add(data, integer(i * kGroupRows * tile_.depth + down(roles_.data)))},
-                    .b = {ring_.filter(), b_.add(filter, integer(down(roles_.filter)))},
-                    .row_bytes = static_cast<int>(row_bytes),
-                    .a_panel = panel(roles_.data),
-                    .b_panel = panel(roles_.filter),
-                    .accumulate = k > 0 ? nullptr : less(integer(0), step)}));
-    }
+    for (std::int64_t k = 0; k < tile_.row_bytes() / kStepBytes; ++k)
+      list.push_back(b_.wgmma(
+          {.op = core_.op,
+           .acc = {acc_, integer(i * values)},
+           .a = {ring_.data(), b_.add(data, integer(i * apart + depth_at(roles_.data, k)))},
+           .b = {ring_.filter(), b_.add(filter, integer(depth_at(roles_.filter, k)))},
+           .row_bytes = static_cast<int>(row_bytes_),
+           .a_panel = panel(roles_.data),
+           .b_panel = panel(roles_.filter),
+           .accumulate = k > 0 ? nullptr : less(integer(0), step)}));
   list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Commit}));
   return b_.block(std::move(list));
 }
@@ -324,7 +347,7 @@ StmtRef WgmmaLoops::consume() {
   group_column_ =
       named(b_, all, "group_column", b_.mul(b_.mod(inside, across), integer(tile_.warp_columns)));
   all.push_back(takes_turns ? ring_.start_turn(turn, steps) : ring_.start(0));
-  all.push_back(each_tile(turn, [&](List &list) {
+  all.push_back(tiles_.each(turn, [&](ExprRef tile, List &list) {
     if (takes_turns)
       list.push_back(ring_.wait_turn(turn));
     const kernel::VarId step = b_.variable("step", {});
@@ -340,10 +363,12 @@ StmtRef WgmmaLoops::consume() {
     list.push_back(let_go());
     if (takes_turns)
       list.push_back(ring_.skip(steps));
+    tiles_.take_apart(tile, list); // no sooner: accumulators leave few registers
     list.push_back(store_wgmma(cx_, roles_, tile_, plan_,
                                {.acc = acc_,
-                                .first_row = b_.add(first_row_, group_row_),
-                                .first_column = b_.add(first_column_, group_column_)}));
+                                .box = tiles_.box(),
+                                .first_row = b_.add(tiles_.first_row(), group_row_),
+                                .first_column = b_.add(tiles_.first_column(), group_column_)}));
   }));
   return b_.block(std::move(all));
 }

@@ -13,6 +13,7 @@
 #include "lower/code_version.h"
 #include "lower/unroll.h"
 #include "schedule/core.h"
+#include "schedule/wgmma.h"
 #include "schedule/members.h"
 
 namespace tilefuse::lower {
@@ -54,8 +55,9 @@ std::string extents(const nest::Nest &nest, int begin, int end) {
 std::string steps(const nest::Nest &nest, const schedule::Schedule &schedule) {
   if (schedule::has_core(schedule)) {
     const schedule::CoreTile tile = core_tile(nest, schedule);
-    return fmt::format("{}x{}x{}_{}{}", tile.rows, tile.columns, tile.depth, schedule.core.ring,
-                       schedule.core.turns > 1 ? "_turns" : "");
+    const bool is_boxed = is_wgmma(*schedule.core.op) && has_box(nest, schedule);
+    return fmt::format("{}x{}x{}_{}{}{}", tile.rows, tile.columns, tile.depth, schedule.core.ring,
+                       schedule.core.turns > 1 ? "_turns" : "", is_boxed ? "_box" : "");
   }
   std::string text;
   for (int i = 0; i < nest.output_indices; ++i) {

@@ -26,10 +26,11 @@ public:
   WgmmaStore(Context &context, const schedule::CoreRoles &roles, const schedule::CoreTile &tile,
              const schedule::ColumnPlan &plan, const WgmmaGroup &group)
       : cx_(context), b_(cx_.build), roles_(roles), tile_(tile), plan_(plan), group_(group),
-        vec_(cx_.schedule.splits[at(roles.channel)].vec), as_one_(pixels_lie_as_one(cx_, roles)),
+        vec_(cx_.schedule.splits[at(roles.channel)].vec), first_(cx_.origin),
+        as_one_(pixels_lie_as_one(cx_, roles)),
         exchanges_(schedule::exchanges(cx_.nest, cx_.schedule)),
-        rounded_(exchanges_ &&
-                 schedule::exchanged_type(cx_.nest) == cx_.nest.slots[at(cx_.nest.out.slot)].type) {}
+        rounded_(exchanges_ && schedule::exchanged_type(cx_.nest) ==
+                                   cx_.nest.slots[at(cx_.nest.out.slot)].type) {}
 
   StmtRef build();
 
@@ -38,10 +39,12 @@ private:
   void place_exchange(ExprRef item, std::vector<StmtRef> &list);
   void exchange_panel(std::int64_t block, std::int64_t panel, std::vector<StmtRef> &list);
   StmtRef take_row(std::int64_t block, std::int64_t panel, std::int64_t first);
-  StmtRef if_exists(ExprRef pixel, std::vector<StmtRef> list);
   StmtRef store_row(std::int64_t block, std::int64_t half);
   StmtRef store_run(ExprRef column, std::int64_t apart, ExprRef acc);
   void name_panels(std::vector<StmtRef> &list);
+  ExprRef place_row(std::int64_t row, std::vector<StmtRef> &list);
+  ExprRef place_in_box(ExprRef row, std::vector<StmtRef> &list);
+  void place_channel(ExprRef channel, std::vector<StmtRef> &list);
 
   Context &cx_;
   kernel::Builder &b_;
@@ -50,6 +53,7 @@ private:
   const schedule::ColumnPlan &plan_;
   const WgmmaGroup &group_;
   const std::int64_t vec_;
+  const std::vector<ExprRef> first_; // of each index, in a box
   const bool as_one_;
   const bool exchanges_;
   const bool rounded_;              // values come out of the exchange as they are stored
@@ -65,6 +69,19 @@ void WgmmaStore::name_panels(std::vector<StmtRef> &list) {
     panels_.push_back(turned_panel(
         cx_, roles_, plan_, b_.add(group_.first_column, integer(at)),
         [&](const std::string &name, ExprRef value) { return named(b_, list, name, value); }));
+}
+
+// Lets the channel indices stand at channel number `channel`.
+void WgmmaStore::place_channel(ExprRef channel, std::vector<StmtRef> &list) {
+  ExprRef rest = channel;
+  for (auto i = roles_.channels.rbegin(); i != roles_.channels.rend(); ++i) {
+    const bool is_last = i + 1 == roles_.channels.rend();
+    const ExprRef extent = integer(cx_.nest.indices[at(*i)].extent);
+    cx_.origin[at(*i)] =
+        is_last ? rest
+                : named(b_, list, "c_" + cx_.nest.indices[at(*i)].name, b_.mod(rest, extent));
+    rest = is_last ? rest : b_.div(rest, extent);
+  }
 }
 
 // `acc` as neighbouring channels of the pixel at which the output indices stand, `apart` columns
@@ -84,7 +101,7 @@ StmtRef WgmmaStore::store_run(ExprRef column, std::int64_t apart, ExprRef acc) {
     if (channels % across != 0)
       exists = b_.scalar(ScalarOp::Lt, {channel, integer(channels)});
   }
-  cx_.origin[at(roles_.channel)] = named(b_, list, "channel", channel);
+  place_channel(named(b_, list, "channel", channel), list);
   const nest::Linear out = nest::flat(cx_.nest.out, cx_.nest.indices.size());
   const auto slot = at(cx_.nest.out.slot);
   const ExprRef result = rounded_ ? acc : post_value(cx_, cx_.nest.post, acc, nullptr);
@@ -96,31 +113,50 @@ StmtRef WgmmaStore::store_run(ExprRef column, std::int64_t apart, ExprRef acc) {
                            : b_.branch(exists, b_.block(std::move(list)));
 }
 
-// The list under the condition that its pixel, which its first statement names, exists.
-StmtRef WgmmaStore::if_exists(ExprRef pixel, std::vector<StmtRef> list) {
-  if (roles_.points % tile_.rows == 0)
-    return b_.block(std::move(list));
-  const StmtRef let = list.front();
-  list.erase(list.begin());
-  const ExprRef exists = b_.scalar(ScalarOp::Lt, {pixel, integer(roles_.points)});
-  return b_.block({let, b_.branch(exists, b_.block(std::move(list)))});
+// Lets the pixel indices stand at row `row` from this work-item's first; gives whether there is
+// such a pixel, null: there is.
+ExprRef WgmmaStore::place_row(std::int64_t row, std::vector<StmtRef> &list) {
+  const ExprRef pixel = named(b_, list, "pixel", b_.add(row_, integer(row)));
+  if (!group_.box.indices.empty())
+    return place_in_box(pixel, list);
+  place_pixel(cx_, roles_, pixel, as_one_,
+              [&](const std::string &name, ExprRef value) { return named(b_, list, name, value); });
+  return roles_.points % tile_.rows == 0 ? nullptr
+                                         : b_.scalar(ScalarOp::Lt, {pixel, integer(roles_.points)});
+}
+
+ExprRef WgmmaStore::place_in_box(ExprRef row, std::vector<StmtRef> &list) {
+  ExprRef exists = nullptr;
+  ExprRef rest = row;
+  for (std::size_t i = group_.box.indices.size(); i-- > 0;) {
+    const int index = group_.box.indices[i];
+    const ExprRef size = integer(group_.box.sizes[i]);
+    const std::int64_t extent = cx_.nest.indices[at(index)].extent;
+    const ExprRef point = named(b_, list, "p_" + cx_.nest.indices[at(index)].name,
+                                b_.add(first_[at(index)], i == 0 ? rest : b_.mod(rest, size)));
+    cx_.origin[at(index)] = point;
+    if (extent % group_.box.sizes[i] != 0)
+      exists = b_.logical_and(exists, b_.scalar(ScalarOp::Lt, {point, integer(extent)}));
+    rest = b_.div(rest, size);
+  }
+  return exists;
 }
 
 // This work-item's row of one half of a block of 64 rows.
 StmtRef WgmmaStore::store_row(std::int64_t block, std::int64_t half) {
   std::vector<StmtRef> list;
   const std::int64_t columns = tile_.warp_columns;
-  const ExprRef pixel =
-      named(b_, list, "pixel", b_.add(row_, integer(block * kGroupRows + half * kHalfRows)));
-  place_pixel(cx_, roles_, pixel, as_one_,
-              [&](const std::string &name, ExprRef value) { return named(b_, list, name, value); });
+  const ExprRef exists = place_row(block * kGroupRows + half * kHalfRows, list);
+  std::vector<StmtRef> runs;
   for (std::int64_t q = 0; q < columns / (4 * vec_); ++q) {
     const std::int64_t apart = q * 4 * vec_;
     const std::int64_t value = block * columns / 2 + half * columns / 4 + q * vec_;
-    list.push_back(store_run(b_.add(column_, integer(apart)), apart,
+    runs.push_back(store_run(b_.add(column_, integer(apart)), apart,
                              b_.load(group_.acc, integer(value), static_cast<int>(vec_))));
   }
-  return if_exists(pixel, std::move(list));
+  const StmtRef all = b_.block(std::move(runs));
+  list.push_back(exists == nullptr ? all : b_.branch(exists, all));
+  return b_.block(std::move(list));
 }
 
 // A warp's 16 rows of a panel of a block of 64: into local memory by pairs, and out by runs.
@@ -143,16 +179,15 @@ void WgmmaStore::exchange_panel(std::int64_t block, std::int64_t panel,
 
 StmtRef WgmmaStore::take_row(std::int64_t block, std::int64_t panel, std::int64_t first) {
   std::vector<StmtRef> list;
-  const ExprRef pixel = named(b_, list, "pixel", b_.add(row_, integer(block * kGroupRows + first)));
-  place_pixel(cx_, roles_, pixel, as_one_,
-              [&](const std::string &name, ExprRef value) { return named(b_, list, name, value); });
+  const ExprRef exists = place_row(block * kGroupRows + first, list);
   const std::int64_t apart = panel * schedule::kPanelColumns;
   const ExprRef taken =
       named(b_, list, "taken",
             b_.load(exchange_, b_.add(take_, integer(first * schedule::kPanelRow)),
                     static_cast<int>(vec_)));
-  list.push_back(store_run(b_.add(column_, integer(apart)), apart, taken));
-  return if_exists(pixel, std::move(list));
+  const StmtRef run = store_run(b_.add(column_, integer(apart)), apart, taken);
+  list.push_back(exists == nullptr ? run : b_.branch(exists, run));
+  return b_.block(std::move(list));
 }
 
 void WgmmaStore::place_exchange(ExprRef item, std::vector<StmtRef> &list) {

@@ -10,7 +10,8 @@ namespace tilefuse::lower {
 // What four warps have computed: `acc` holds tiles of 64 rows as the core instruction leaves them.
 struct WgmmaGroup {
   kernel::BufferId acc{-1};
-  kernel::ExprRef first_row{};    // pixel of the first result
+  schedule::PixelBox box;         // of the tile's pixels; the indices stand at its first
+  kernel::ExprRef first_row{};    // pixel of the first result, or row of the box
   kernel::ExprRef first_column{}; // channel of the first result
 };
 

@@ -219,7 +219,9 @@ std::optional<std::string> wrong_core(const Nest &nest, const Schedule &schedule
   for (std::size_t i = 0; i < schedule.splits.size(); ++i) {
     const Split &split = schedule.splits[i];
     const int index = static_cast<int>(i);
-    const bool is_free = index == roles.channel || index == roles.depth();
+    const bool in_box = is_wgmma(*op) && std::find(roles.pixels.begin(), roles.pixels.end(),
+                                                   index) != roles.pixels.end();
+    const bool is_free = index == roles.channel || index == roles.depth() || in_box;
     const std::int64_t whole = index < nest.output_indices ? 1 : nest.indices[i].extent;
     if (split.keep != 1 || split.lane != 1 || (index != roles.channel && split.vec != 1) ||
         (!is_free && split.tile != whole) || split.tile < 1)

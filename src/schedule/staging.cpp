@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <limits>
 
+#include "schedule/core.h"
+
 namespace tilefuse::schedule {
 namespace {
 
@@ -205,9 +207,10 @@ PackLayout pack_layout(const Nest &nest, const Schedule &schedule, int input) {
       blocked.push_back(i);
   for (int i : blocked)
     append(i, (extent(i) + step(i) - 1) / step(i), step(i));
+  const bool in_blocks = has_core(schedule) && core_roles(nest, schedule).has_blocks();
   for (int i : schedule.order)
     if (i >= nest.output_indices && uses(flat, i))
-      append(i, round_up(extent(i), schedule.splits[at(i)].tile), 1);
+      append(i, in_blocks ? extent(i) : round_up(extent(i), schedule.splits[at(i)].tile), 1);
   for (int i : blocked)
     append(i, step(i), 1);
   return layout;

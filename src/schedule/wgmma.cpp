@@ -44,9 +44,13 @@ RegisterPlan register_plan(const Schedule &schedule) {
 
 ColumnPlan column_plan(const Nest &nest, const Schedule &schedule) {
   const CoreRoles roles = core_roles(nest, schedule);
+  if (!roles.data_turned || !roles.filter_turned) {
+    ColumnPlan plan{.parts = roles.grid, .columns = roles.channel_points};
+    for (int i : roles.grid)
+      plan.products *= nest.indices[at(i)].extent;
+    return plan;
+  }
   const std::int64_t channels = nest.indices[at(roles.channel)].extent;
-  if (!roles.data_turned || !roles.filter_turned)
-    return {.columns = channels};
   const std::int64_t across = kPanelBytes / size_bytes(type_of(nest, roles.filter));
   ColumnPlan plan{.panels = up(channels, across)};
   plan.columns = plan.panels * across;
@@ -65,7 +69,13 @@ std::int64_t wgmma_tiles(const Nest &nest, const Schedule &schedule) {
   const CoreRoles roles = core_roles(nest, schedule);
   const CoreTile tile = core_tile(nest, schedule);
   const ColumnPlan plan = column_plan(nest, schedule);
-  return plan.products * up(roles.points, tile.rows) * up(plan.columns, tile.columns);
+  std::int64_t rows = 1;
+  if (has_box(nest, schedule))
+    for (int i : roles.pixels)
+      rows *= up(nest.indices[at(i)].extent, schedule.splits[at(i)].tile);
+  else
+    rows = up(roles.points, tile.rows);
+  return plan.products * rows * up(plan.columns, tile.columns);
 }
 
 bool exchanges(const Nest &nest, const Schedule &schedule) {
@@ -111,7 +121,7 @@ Reason wrong_columns(const Nest &nest, const Schedule &schedule, const CoreRoles
   if (channel.tile != core.op->n * core.warp_columns)
     return fmt::format("{} columns are not {} times {}", channel.tile, core.warp_columns,
                        core.op->n);
-  const std::int64_t extent = nest.indices[at(roles.channel)].extent;
+  const std::int64_t extent = roles.channel_points;
   if (roles.filter_turned)
     return (channel.vec == kTurnedVec || channel.vec == kPanelVec) && extent % channel.vec == 0
                ? Reason{}
@@ -122,6 +132,39 @@ Reason wrong_columns(const Nest &nest, const Schedule &schedule, const CoreRoles
       extent % dealt != 0)
     return fmt::format("vec {} does not deal {} channels by tiles of {}", channel.vec, extent,
                        core.op->n);
+  if (roles.channels.size() > 1 && nest.indices[at(roles.channel)].extent % channel.vec != 0)
+    return fmt::format("blocks of {} channels are not runs of {}",
+                       nest.indices[at(roles.channel)].extent, channel.vec);
+  return {};
+}
+
+// The tile's rows are a box of pixels. In blocks each neighbour has 64 rows, or there is but one.
+Reason wrong_box(const Nest &nest, const Schedule &schedule, const CoreRoles &roles) {
+  const PixelBox box = pixel_box(nest, schedule);
+  std::int64_t points = 1;
+  for (const std::int64_t size : box.sizes)
+    points *= size;
+  if (points != schedule.core.rows)
+    return fmt::format("a box of {} pixels for {} rows", points, schedule.core.rows);
+  if (roles.data_turned)
+    return "turned data has no boxes";
+  if (!roles.has_blocks())
+    return {};
+  const std::int64_t neighbours = box.sizes.front();
+  const std::int64_t row = ring_row_bytes(nest, schedule);
+  if (neighbours != 1 && schedule.core.rows != neighbours * kGroupRows)
+    return fmt::format("{} rows are not {} neighbours of {}", schedule.core.rows, neighbours,
+                       kGroupRows);
+  if (row != 32 && row != 64 && row != 128)
+    return fmt::format("rows of {} bytes of neighbouring blocks; it needs 32, 64 or 128", row);
+  const std::int64_t block = nest.indices[at(roles.depth())].extent;
+  const CoreTile tile = core_tile(nest, schedule);
+  if (block * tile.elem_bytes != kStepBytes || tile.depth % block != 0 ||
+      tile.row_bytes() % row != 0)
+    return fmt::format("a step of {} is not whole rows of blocks of {} bytes", tile.depth,
+                       kStepBytes);
+  if (!is_packed(schedule.fills[at(roles.filter)]))
+    return "a filter in blocks is not packed";
   return {};
 }
 
@@ -139,6 +182,9 @@ Reason wrong_sizes(const Nest &nest, const Schedule &schedule, const CoreRoles &
                        kGroupRows);
   if (Reason reason = wrong_columns(nest, schedule, roles))
     return reason;
+  if (has_box(nest, schedule))
+    if (Reason reason = wrong_box(nest, schedule, roles))
+      return reason;
   if (tile.warp_rows * tile.warp_columns / kGroupItems > kMostAccumulators)
     return fmt::format("{} accumulators of a work-item; at most {}",
                        tile.warp_rows * tile.warp_columns / kGroupItems, kMostAccumulators);
@@ -160,7 +206,14 @@ Reason wrong_maps(const Nest &nest, const Schedule &schedule, const CoreRoles &r
     return data.wrong;
   if (!roles.data_turned) {
     const FilterMap filter = filter_map(nest, schedule);
-    return filter.wrong.empty() ? Reason{} : filter.wrong;
+    if (!filter.wrong.empty())
+      return filter.wrong;
+    // Where the depth is no dimension of its own, what follows a part's is another's.
+    const bool is_matrix = !data.is_im2col() && data.place.empty();
+    if (!is_matrix && column_plan(nest, schedule).products > 1 &&
+        roles.depth_points % core_tile(nest, schedule).depth != 0)
+      return "steps run over the end of a part of the channels";
+    return {};
   }
   const DataMap filter = turned_filter_map(nest, schedule);
   if (!filter.wrong.empty())
@@ -184,11 +237,6 @@ std::optional<std::string> wrong_wgmma(const Nest &nest, const Schedule &schedul
     return fmt::format("{} does not multiply the nest's types", core.op->name);
   if (roles.data_turned && !roles.filter_turned)
     return "wgmma's data is turned, and its filter is not";
-  if (roles.channels.size() > 1 || roles.has_blocks())
-    return "its channels lie in blocks";
-  for (int i : roles.grid)
-    if (nest.indices[at(i)].extent > 1 && !roles.data_turned)
-      return fmt::format("index {} moves both inputs or neither", nest.indices[at(i)].name);
   const nest::Linear out = nest::flat(nest.out, nest.indices.size());
   if (out.coeff[at(roles.channel)] != 1)
     return "the channel is not contiguous in the result";

@@ -17,6 +17,14 @@
 // turned filter is copied in panels of 128 bytes of channels; its vec is 2, or 8 where each warp
 // exchanges 16 rows of a panel's columns at a time through local memory.
 //
+// With tiles of the pixel indices (`tile n:8 y:4 x:4`) a tile's pixels are a box of them, the last
+// of the schedule fastest, which a tiled map copies: an im2col map takes about three times as long
+// for a row. So are those of channels in blocks (NCHW32), whose boxes hold `x` neighbouring pixels
+// in a row of the ring, the first of `x` in the first rows of the tile: a step's blocks are panels
+// of such rows, and a group's 64 rows one of these neighbours each.
+//
+// Output indices that move both inputs (groups) are products of their own, slowest among the tiles.
+//
 // Where both inputs are turned (a filter gradient) both are copied in such panels, of `depth`
 // points of the depth, which an im2col map walks as it walks pixels. Columns are numbered by
 // panels: those of the channels for each tap, the taps being the output indices that move the
@@ -39,7 +47,7 @@ constexpr int kGroupItems = 128; // work-items of four warps
 constexpr std::int64_t kPanelBytes = 128;
 struct ColumnPlan {
   std::vector<int> taps;    // both turned: output indices that move the filter alone, slowest first
-  std::vector<int> parts;   // both turned: the other output indices of the grid
+  std::vector<int> parts;   // the other output indices of the grid
   std::int64_t panels = 1;  // both turned: of the channels
   std::int64_t columns = 0; // in all, with those that pad panels
   std::int64_t products = 1; // points of all parts
@@ -54,9 +62,22 @@ struct DataMap {
   std::vector<int> pixels;        // im2col: the index of each dimension after the first, -1: none
   std::vector<nest::Linear> taps; // im2col: the offset in each dimension but the first and the last
   std::vector<nest::Linear> parts; // by parts: added to im2col's last coordinate; a matrix's third…
+  nest::Linear first;              // im2col: added to the first coordinate
+  std::vector<std::int64_t> box;   // boxes of pixels: elements of each dimension, and
+  std::vector<nest::Linear> place; // the coordinate of its first in each
   bool is_im2col() const { return !steps.empty(); }
 };
 DataMap data_map(const nest::Nest &nest, const Schedule &schedule);
+// Pixels of a tile as a box: indices slowest first, and how many points of each.
+struct PixelBox {
+  std::vector<int> indices;
+  std::vector<std::int64_t> sizes;
+};
+bool has_box(const nest::Nest &nest, const Schedule &schedule);
+PixelBox pixel_box(const nest::Nest &nest, const Schedule &schedule);
+DataMap box_map(const nest::Nest &nest, const Schedule &schedule);
+// Of a row of straight inputs in the ring: the depth's, or that of neighbouring pixels' blocks.
+std::int64_t ring_row_bytes(const nest::Nest &nest, const Schedule &schedule);
 // Of a filter beside data that is turned as well.
 DataMap turned_filter_map(const nest::Nest &nest, const Schedule &schedule);
 
@@ -68,6 +89,7 @@ struct FilterMap {
   std::int64_t offset = 0;
   std::vector<std::int64_t> dims, strides, box;
   nest::Linear first;
+  nest::Linear parts; // channels before a part's first
   std::int64_t unit = 1;
   std::int64_t panels = 1; // boxes of a tile
 };

@@ -2,6 +2,7 @@
 // The tensor map of a filter: rows of one tap's depth or channels.
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 #include "schedule/staging.h"
@@ -55,6 +56,26 @@ void deal(FilterMap &map, std::int64_t channels, std::int64_t stride, std::int64
   map.box.push_back(columns / map.unit);
 }
 
+using Reason = std::optional<std::string>;
+
+// Channels, and parts of them, are a number of rows of the filter; blocks lie one after another.
+Reason wrong_numbering(const Nest &nest, const CoreRoles &roles, const nest::Linear &flat) {
+  const std::int64_t across = flat.coeff[at(roles.channel)];
+  std::int64_t apart = across;
+  for (auto i = roles.channels.rbegin(); i != roles.channels.rend(); ++i) {
+    if (flat.coeff[at(*i)] != apart)
+      return "channels in blocks do not lie one after another in the filter";
+    apart *= extent(nest, *i);
+  }
+  for (int part : roles.grid)
+    if (flat.coeff[at(part)] % across != 0 || roles.filter_turned)
+      return "parts of the channels do not lie one after another in the filter";
+  if (roles.has_blocks() && flat.coeff[at(roles.depths[0])] !=
+                                extent(nest, roles.depth()) * flat.coeff[at(roles.depth())])
+    return "blocks of the depth do not lie one after another in the filter";
+  return {};
+}
+
 } // namespace
 
 FilterMap filter_map(const Nest &nest, const Schedule &schedule) {
@@ -64,11 +85,19 @@ FilterMap filter_map(const Nest &nest, const Schedule &schedule) {
   Reach reach = reach_of(nest, source_of(nest, schedule, roles.filter), roles.walked);
   FilterMap map{.offset = reach.flat.constant, .first = reach.flat};
   map.first.constant = 0;
-  const std::int64_t channels = extent(nest, roles.channel);
+  map.parts = {.coeff = std::vector<std::int64_t>(nest.indices.size(), 0)};
+  std::int64_t channels = roles.channel_points;
   const std::int64_t across = reach.flat.coeff[at(roles.channel)];
   const std::int64_t down = reach.flat.coeff[at(roles.depth())];
   const std::int64_t length =
       reach.elems - 1 + (roles.filter_turned ? channels : roles.depth_points);
+  if (Reason reason = wrong_numbering(nest, roles, reach.flat))
+    map.wrong = *reason;
+  for (int part : roles.grid) {
+    const std::int64_t apart = std::exchange(map.first.coeff[at(part)], 0) / across;
+    map.parts.coeff[at(part)] = apart;
+    channels += apart * (extent(nest, part) - 1);
+  }
   for (int i : roles.walked)
     if (const std::int64_t apart = reach.flat.coeff[at(i)]; apart < 0)
       map.wrong = "a tap walks the filter backwards";
@@ -84,9 +113,16 @@ FilterMap filter_map(const Nest &nest, const Schedule &schedule) {
     map.dims.push_back(roles.depth_points);
     map.strides.push_back(down);
   } else {
-    map.first.coeff[at(roles.channel)] = 0;
-    map.box = {tile.depth};
+    for (int i : roles.channels)
+      map.first.coeff[at(i)] = 0;
+    const std::int64_t row = ring_row_bytes(nest, schedule);
+    map.panels = tile.row_bytes() / row;
+    map.box = {row / tile.elem_bytes};
     deal(map, channels, across, schedule.splits[at(roles.channel)].vec, tile.columns);
+    for (int part : roles.grid)
+      if (map.parts.coeff[at(part)] % map.unit != 0)
+        map.wrong = fmt::format("parts of {} channels are not dealt by {}",
+                                map.parts.coeff[at(part)], map.unit);
     // What follows the depth of a tap is the next tap, which zeros of the data do not always undo.
     if (reach.elems > 1 && !packed && roles.depth_points % tile.depth != 0)
       map.wrong =

@@ -60,10 +60,9 @@ struct Walk {
 class Mapper {
 public:
   Mapper(const Nest &nest, Walk walk)
-      : nest_(nest), walk_(std::move(walk)), data_(nest.inputs[at(walk_.input)]),
-        flat_(nest::flat(data_, nest.indices.size())) {
-    part_runs();
-  }
+      : nest_(nest), walk_(std::move(walk)),
+        data_(part_runs(nest, nest.inputs[at(walk_.input)], walk_.along, walk_.pixels, walk_.taps)),
+        flat_(nest::flat(nest.inputs[at(walk_.input)], nest.indices.size())) {}
 
   DataMap run() {
     if (lies_as_matrix()) {
@@ -86,44 +85,22 @@ private:
   }
   bool lies_as_matrix() const;
   void matrix();
-  void part_runs();
   bool sort(std::vector<Side> &sides);
   bool place(const nest::Dim &dim, std::vector<Side> &sides);
   bool is_batch(const Side &side) const;
   bool take_parts(std::int64_t &size, std::int64_t &stride);
+  void take_first();
   void image(std::vector<Side> sides);
   void add_spatial(const Side &side);
   void check_image();
 
   const Nest &nest_;
   const Walk walk_;
-  nest::Operand data_;
+  const nest::Operand data_;
   const nest::Linear flat_;
   std::vector<const nest::Dim *> part_dims_; // that parts alone move
   DataMap map_;
 };
-
-// Runs of the contiguous index that start at every so many elements of one dimension, as rows of
-// taps do: a dimension of runs, which overlap, and one of a run's elements.
-void Mapper::part_runs() {
-  const auto count = data_.dims.size();
-  for (std::size_t d = 0; d < count; ++d) {
-    nest::Dim run = data_.dims[d];
-    if (run.at.coeff[at(walk_.along)] == 0 || run.guarded || moves(run, walk_.taps, nest_))
-      continue;
-    for (int pixel : walk_.pixels) {
-      const std::int64_t apart = std::exchange(data_.dims[d].at.coeff[at(pixel)], 0);
-      if (apart == 0)
-        continue;
-      run.at = nothing();
-      run.at.coeff[at(pixel)] = 1;
-      run.size = extent(nest_, pixel);
-      run.stride = apart * data_.dims[d].stride;
-      data_.dims.push_back(run);
-    }
-    data_.offset += std::exchange(data_.dims[d].at.constant, 0) * data_.dims[d].stride;
-  }
-}
 
 bool Mapper::lies_as_matrix() const {
   for (const nest::Dim &dim : data_.dims)
@@ -234,9 +211,22 @@ bool Mapper::take_parts(std::int64_t &size, std::int64_t &stride) {
   return part_dims_.size() <= 1 || fail("it is in parts of several indices");
 }
 
+// Parts may move the contiguous dimension too, as groups of channels do.
+void Mapper::take_first() {
+  map_.first = nothing();
+  for (const nest::Dim &dim : data_.dims)
+    for (int part : walk_.parts)
+      if (dim.at.coeff[at(walk_.along)] != 0) {
+        const std::int64_t apart = dim.at.coeff[at(part)] * dim.stride;
+        map_.first.coeff[at(part)] = apart;
+        map_.dims[0] += apart * (extent(nest_, part) - 1);
+      }
+}
+
 void Mapper::image(std::vector<Side> sides) {
   map_.offset = data_.offset;
   map_.dims = {extent(nest_, walk_.along)};
+  take_first();
   map_.strides = {1};
   const bool has_batch = sides.size() > 1 && is_batch(sides.back());
   const Side batch = has_batch ? sides.back() : Side{};
@@ -291,6 +281,28 @@ void Mapper::check_image() {
 
 } // namespace
 
+nest::Operand part_runs(const Nest &nest, nest::Operand operand, int along,
+                        const std::vector<int> &pixels, const std::vector<int> &taps) {
+  const auto count = operand.dims.size();
+  for (std::size_t d = 0; d < count; ++d) {
+    nest::Dim run = operand.dims[d];
+    if (run.at.coeff[at(along)] == 0 || run.guarded || moves(run, taps, nest))
+      continue;
+    for (int pixel : pixels) {
+      const std::int64_t apart = std::exchange(operand.dims[d].at.coeff[at(pixel)], 0);
+      if (apart == 0)
+        continue;
+      run.at = {.coeff = std::vector<std::int64_t>(nest.indices.size(), 0)};
+      run.at.coeff[at(pixel)] = 1;
+      run.size = extent(nest, pixel);
+      run.stride = apart * operand.dims[d].stride;
+      operand.dims.push_back(run);
+    }
+    operand.offset += std::exchange(operand.dims[d].at.constant, 0) * operand.dims[d].stride;
+  }
+  return operand;
+}
+
 std::string misaligned(const std::vector<std::int64_t> &strides, std::int64_t offset,
                        std::int64_t size, std::string_view what) {
   for (std::size_t i = 1; i < strides.size(); ++i)
@@ -312,10 +324,13 @@ DataMap data_map(const Nest &nest, const Schedule &schedule) {
                          .parts = column_plan(nest, schedule).parts,
                          .rows = tile.depth})
         .run();
+  if (has_box(nest, schedule))
+    return box_map(nest, schedule);
   return Mapper(nest, {.input = roles.data,
                        .along = roles.depth(),
                        .pixels = roles.pixels,
                        .taps = roles.walked,
+                       .parts = roles.grid,
                        .rows = tile.rows})
       .run();
 }

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "nest/nest.h"
+
 namespace tilefuse::schedule {
 
 inline constexpr std::int64_t kMapAlign = 16; // bytes, of starts and strides
@@ -15,5 +17,10 @@ inline constexpr std::int64_t kMapAlign = 16; // bytes, of starts and strides
 // can. The first stride is that of the contiguous dimension.
 std::string misaligned(const std::vector<std::int64_t> &strides, std::int64_t offset,
                        std::int64_t size, std::string_view what);
+
+// An input whose runs of its contiguous index start at every so many elements of one dimension, as
+// rows of taps do: as a dimension of runs, which overlap, and one of a run's elements.
+nest::Operand part_runs(const nest::Nest &nest, nest::Operand operand, int along,
+                        const std::vector<int> &pixels, const std::vector<int> &taps);
 
 } // namespace tilefuse::schedule

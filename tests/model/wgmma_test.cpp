@@ -10,6 +10,7 @@
 #include "model/check.h"
 #include "model/conv_nest.h"
 #include "model/core_cases.h"
+#include "schedule/wgmma.h"
 #include "schedule/wgmma_forms.h"
 
 namespace tilefuse::model {
@@ -73,6 +74,71 @@ TEST(Wgmma, RunsOfTapsOverlap) {
   for (const schedule::Schedule &schedule : all) {
     kernel_case.schedule = schedule;
     EXPECT_FALSE(check_simulated(Reference(kernel_case))) << to_text(kernel_case);
+  }
+}
+
+// Every form of it computes the group.
+void check_all(const poly::Group &group, const std::vector<schedule::Schedule> &all) {
+  KernelCase kernel_case{.group = group, .target = sm90(), .seed = 7};
+  for (const schedule::Schedule &schedule : all) {
+    kernel_case.schedule = schedule;
+    const auto divergence = check_simulated(Reference(kernel_case));
+    EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << "\n"
+                             << to_text(kernel_case);
+  }
+}
+
+std::vector<schedule::Schedule> boxed(const nest::Nest &nest) {
+  std::vector<schedule::Schedule> all = schedules_of(nest, sm90());
+  std::erase_if(all,
+                [&](const schedule::Schedule &each) { return !schedule::has_box(nest, each); });
+  return all;
+}
+
+// Tiles whose pixels are a box, of images that boxes do not divide as well.
+TEST(Wgmma, PixelsInBoxes) {
+  const std::vector<Conv> shapes = {
+      {.n = 2, .h = 8, .w = 8, .c = 64, .k = 64},
+      {.n = 3, .h = 7, .w = 5, .c = 32, .k = 40, .dilation = 2, .pad = 2},
+      {.h = 1, .w = 70, .c = 64, .k = 72, .r = 1, .s = 3, .pad = 0},
+      {.n = 2, .h = 9, .w = 6, .c = 32, .k = 64, .in = "f32", .out = "f32", .post = "acc + $0"}};
+  for (const Conv &shape : shapes) {
+    const poly::Group group = group_of(shape);
+    std::vector<schedule::Schedule> all = boxed(group.anchor);
+    EXPECT_GE(all.size(), 4U);
+    for (std::size_t i = 0; i < all.size(); i += 3)
+      check_all(group, {all[i]});
+  }
+}
+
+TEST(Wgmma, ChannelsInBlocksOf32) {
+  for (const poly::Group &group :
+       {nchw32(2, 4, 7, 2, 3), nchw32(5, 3, 8, 4, 1), nchw32(3, 2, 5, 1, 5)}) {
+    const std::vector<schedule::Schedule> all = schedules_of(group.anchor, sm90());
+    EXPECT_GE(all.size(), 4U);
+    for (std::size_t i = 0; i < all.size(); i += 3)
+      check_all(group, {all[i]});
+  }
+}
+
+// Groups are products of their own: 3 of 32 channels each way, taps and none, strides.
+TEST(Wgmma, GroupsOfChannels) {
+  for (const auto &[size, taps, stride] : {std::tuple{7, 3, 1}, {6, 1, 1}, {9, 3, 2}}) {
+    const int out = (size - 1) / stride + 1;
+    const poly::Group group{nest::parse_nest(fmt::format(
+        "nest conv {{\n  index n 2, y {0}, x {0}, g 3, m 32 | r {1}, s {1}, c 32\n"
+        "  slot 0 f16 {2}, 1 f16 {3}, 2 f16 {4}\n  acc f32 = sum mul\n"
+        "  in 0 + 0 [n:2*{5}, {9}*y + r - {6}:{7}{10}*{8}, {9}*x + s - {6}:{7}{10}*96, "
+        "32*g + c:96*1]\n"
+        "  in 1 + 0 const [32*g + m:96*{11}, r:{1}*{12}, s:{1}*32, c:32*1]\n"
+        "  out 2 + 0 [n:2*{13}, y:{0}*{14}, x:{0}*96, 32*g + m:96*1]\n  post f16(acc)\n}}\n",
+        out, taps, 2 * size * size * 96, 96 * taps * taps * 32, 2 * out * out * 96,
+        size * size * 96, taps / 2, size, size * 96, stride, taps > 1 ? "?" : "", taps * taps * 32,
+        taps * 32, out * out * 96, out * 96))};
+    const std::vector<schedule::Schedule> all = schedules_of(group.anchor, sm90());
+    EXPECT_GE(all.size(), 3U)
+        << schedule::named_wgmma_schedule("wgmma", group.anchor, sm90()).refusal;
+    check_all(group, all);
   }
 }
 

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tiles that a block with wgmma takes: their numbers, and where one begins.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "lower/context.h"
+#include "schedule/wgmma.h"
+
+namespace tilefuse::lower {
+
+class WgmmaTiles {
+public:
+  WgmmaTiles(Context &context, const schedule::CoreRoles &roles, const schedule::CoreTile &tile,
+             const schedule::ColumnPlan &plan);
+
+  // Rows are a box of pixels; empty: pixels as one number.
+  const schedule::PixelBox &box() const { return box_; }
+  // Every so many-th tile; of those every `turns`-th if not all (null).
+  kernel::StmtRef
+  each(kernel::ExprRef turn,
+       const std::function<void(kernel::ExprRef tile, std::vector<kernel::StmtRef> &)> &body);
+  // Where tile number `tile` begins, columns fastest: the grid's indices, and a box's, stand there.
+  void take_apart(kernel::ExprRef tile, std::vector<kernel::StmtRef> &list);
+  kernel::ExprRef first_row() const { return first_row_; } // of the tile last taken apart
+  kernel::ExprRef first_column() const { return first_column_; }
+
+private:
+  std::int64_t tiles_of_rows() const;
+  void place_rows(kernel::ExprRef number, std::vector<kernel::StmtRef> &list);
+
+  Context &cx_;
+  kernel::Builder &b_;
+  const schedule::CoreRoles &roles_;
+  const schedule::CoreTile &tile_;
+  const schedule::ColumnPlan &plan_;
+  const schedule::PixelBox box_;
+  kernel::ExprRef first_row_{}, first_column_{};
+};
+
+} // namespace tilefuse::lower

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tiles whose pixels are a box of the pixel indices, and the tiled tensor map that copies one.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "schedule/wgmma.h"
+#include "schedule/wgmma_maps.h"
+
+namespace tilefuse::schedule {
+namespace {
+
+using nest::Nest;
+
+constexpr std::size_t kMostRank = 5;
+constexpr std::int64_t kMostBox = 256;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+std::int64_t extent(const Nest &nest, int i) { return nest.indices[at(i)].extent; }
+
+const nest::Operand &data_of(const Nest &nest, const CoreRoles &roles) {
+  return nest.inputs[at(roles.data)];
+}
+
+const nest::Dim *dim_of(const nest::Operand &operand, int index) {
+  const auto found =
+      std::find_if(operand.dims.begin(), operand.dims.end(),
+                   [&](const nest::Dim &dim) { return dim.at.coeff[at(index)] != 0; });
+  return found == operand.dims.end() ? nullptr : &*found;
+}
+
+// Of channels in blocks: the pixel index that steps from block to block of one row, or -1.
+int neighbour_of(const Nest &nest, const CoreRoles &roles) {
+  for (int pixel : roles.pixels) {
+    const nest::Dim *dim = dim_of(data_of(nest, roles), pixel);
+    if (dim != nullptr && dim->at.coeff[at(pixel)] == 1 &&
+        dim->stride == extent(nest, roles.depth()))
+      return pixel;
+  }
+  return -1;
+}
+
+class Boxer {
+public:
+  Boxer(const Nest &nest, const Schedule &schedule)
+      : nest_(nest), roles_(core_roles(nest, schedule)), tile_(core_tile(nest, schedule)),
+        box_(pixel_box(nest, schedule)),
+        data_(
+            part_runs(nest, data_of(nest, roles_), roles_.depth(), roles_.pixels, roles_.walked)) {}
+
+  DataMap run() {
+    map_.offset = data_.offset;
+    add_depth();
+    for (auto i = box_.indices.rbegin(); i != box_.indices.rend() && map_.wrong.empty(); ++i)
+      if (!roles_.has_blocks() || i + 1 != box_.indices.rend())
+        add_pixel(*i);
+    for (const nest::Dim &dim : data_.dims)
+      if (!is_placed(dim))
+        add(dim, 1);
+    if (map_.wrong.empty() && map_.dims.size() > kMostRank)
+      map_.wrong =
+          fmt::format("a box of {} dimensions; a tensor map has {}", map_.dims.size(), kMostRank);
+    if (map_.wrong.empty())
+      map_.wrong = misaligned(map_.strides, map_.offset, tile_.elem_bytes, "data");
+    return std::move(map_);
+  }
+
+private:
+  bool is_placed(const nest::Dim &dim) const {
+    return std::find(placed_.begin(), placed_.end(), &dim) != placed_.end();
+  }
+  void add(const nest::Dim &dim, std::int64_t count) {
+    map_.dims.push_back(dim.size);
+    map_.strides.push_back(dim.stride);
+    map_.box.push_back(count);
+    map_.place.push_back(dim.at);
+    placed_.push_back(&dim);
+  }
+  void add_depth();
+  void add_pixel(int pixel);
+
+  const Nest &nest_;
+  const CoreRoles roles_;
+  const CoreTile tile_;
+  const PixelBox box_;
+  const nest::Operand data_;
+  std::vector<const nest::Dim *> placed_;
+  DataMap map_;
+};
+
+// A row of the box: elements of the depth, or of several neighbouring pixels' blocks.
+void Boxer::add_depth() {
+  add(*dim_of(data_, roles_.depth()), tile_.depth);
+  if (!roles_.has_blocks())
+    return;
+  const int pixel = box_.indices.empty() ? -1 : box_.indices.front();
+  const nest::Dim *row = pixel < 0 ? nullptr : dim_of(data_, pixel);
+  if (row == nullptr || neighbour_of(nest_, roles_) != pixel) {
+    map_.wrong = "no pixel index steps from block to block of the depth";
+    return;
+  }
+  const std::int64_t block = map_.dims[0];
+  map_.dims[0] = row->size * block;
+  map_.box[0] = box_.sizes.front() * block;
+  for (std::size_t i = 0; i < map_.place[0].coeff.size(); ++i)
+    map_.place[0].coeff[i] += row->at.coeff[i] * block;
+  map_.place[0].constant += row->at.constant * block;
+  placed_.push_back(row);
+}
+
+void Boxer::add_pixel(int pixel) {
+  const nest::Dim *dim = dim_of(data_, pixel);
+  const auto place =
+      std::find(box_.indices.begin(), box_.indices.end(), pixel) - box_.indices.begin();
+  const std::int64_t count = box_.sizes[static_cast<std::size_t>(place)];
+  if (dim == nullptr || is_placed(*dim) || dim->at.coeff[at(pixel)] != 1)
+    map_.wrong = fmt::format("pixels of a box along {} are not neighbours in the data",
+                             nest_.indices[at(pixel)].name);
+  else if (count > kMostBox)
+    map_.wrong = fmt::format("a box of {} pixels; at most {}", count, kMostBox);
+  else
+    add(*dim, count);
+}
+
+} // namespace
+
+bool has_box(const Nest &nest, const Schedule &schedule) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  return roles.has_blocks() || std::any_of(roles.pixels.begin(), roles.pixels.end(),
+                                           [&](int i) { return schedule.splits[at(i)].tile > 1; });
+}
+
+PixelBox pixel_box(const Nest &nest, const Schedule &schedule) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  PixelBox box{.indices = roles.pixels};
+  if (roles.has_blocks())
+    if (const auto first =
+            std::find(box.indices.begin(), box.indices.end(), neighbour_of(nest, roles));
+        first != box.indices.end())
+      std::rotate(box.indices.begin(), first, first + 1);
+  for (int i : box.indices)
+    box.sizes.push_back(schedule.splits[at(i)].tile);
+  return box;
+}
+
+DataMap box_map(const Nest &nest, const Schedule &schedule) { return Boxer(nest, schedule).run(); }
+
+std::int64_t ring_row_bytes(const Nest &nest, const Schedule &schedule) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  const CoreTile tile = core_tile(nest, schedule);
+  return roles.has_blocks() ? pixel_box(nest, schedule).sizes.front() *
+                                  extent(nest, roles.depth()) * tile.elem_bytes
+                            : tile.row_bytes();
+}
+
+} // namespace tilefuse::schedule
