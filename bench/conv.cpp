@@ -35,7 +35,8 @@ struct Options {
   bool show = false;
 };
 
-constexpr int kRunsPerRound = 3; // after one that warms up
+constexpr int kRunsPerRound = 3;
+constexpr double kWarmSeconds = 300e-6; // before them: until threads that slept have woken
 
 std::string read_text(const std::string &path) {
   std::ifstream file(path);
@@ -51,9 +52,10 @@ schedule::Schedule schedule_of(const nest::Nest &nest, const Target &target,
   return schedule::parse_schedule(nest, read_text(options.schedule), options.schedule);
 }
 
-// Runs a few times, the first unrecorded, so that threads and caches are as in a stream of work.
+// Runs a few times after unrecorded ones, so that threads and caches are as in a stream of work.
 template <typename Run> void record(Samples &samples, const Run &run) {
-  run();
+  for (double warm = 0; warm < kWarmSeconds;)
+    warm += run();
   for (int i = 0; i < kRunsPerRound; ++i)
     samples.seconds.push_back(run());
 }

@@ -15,13 +15,18 @@ constexpr std::size_t kVectorTiles = 6; // of each form: their block tiles are s
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-// Doublings of `step` up to a whole `extent`, the last one covering it.
-std::vector<std::int64_t> tiles(std::int64_t step, std::int64_t extent) {
+// Doublings of `step` up to a whole `extent`, the last one covering it, and equal shares of the
+// units, whole and halved.
+std::vector<std::int64_t> tiles(std::int64_t step, std::int64_t extent, std::int64_t units) {
   std::vector<std::int64_t> sizes;
-  const std::int64_t whole = (extent + step - 1) / step * step;
-  for (std::int64_t tile = step; tile < whole; tile *= 2)
-    sizes.push_back(tile);
-  sizes.push_back(whole);
+  const std::int64_t steps = (extent + step - 1) / step;
+  for (std::int64_t tile = 1; tile < steps; tile *= 2)
+    sizes.push_back(tile * step);
+  for (const std::int64_t shares : {units, 2 * units})
+    sizes.push_back((steps + shares - 1) / shares * step);
+  sizes.push_back(steps * step);
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   return sizes;
 }
 
@@ -112,7 +117,8 @@ void Space::keep_best_register_tiles() {
 
 std::vector<std::int64_t> Space::tile_choices(const Schedule &schedule, int index) const {
   return index < 0 ? std::vector<std::int64_t>{1}
-                   : tiles(schedule.splits[at(index)].step(), extent(index));
+                   : tiles(schedule.splits[at(index)].step(), extent(index),
+                           std::max(1, target_.compute_units));
 }
 
 // Channels innermost write results in the order in which they lie, rows find those that the row
