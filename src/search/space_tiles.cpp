@@ -49,9 +49,11 @@ std::int64_t Space::register_need(const Schedule &schedule) const {
   return accumulators + fewest + 1;
 }
 
-// Constants of which another step follows, where machine code has an instruction for it.
+// Constants of which another step follows, where machine code has an instruction for it. Those of a
+// depthwise window are few and stay in the first level.
 void Space::prefetch_packed(Schedule &schedule) const {
-  if (target_.backend != "llvm" || lane_ < 0 || extent(lane_) <= schedule.splits[at(lane_)].step())
+  if (target_.backend != "llvm" || lane_ < 0 || reduces_taps_only() ||
+      extent(lane_) <= schedule.splits[at(lane_)].step())
     return;
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
     schedule.stages[k].prefetch =

@@ -50,5 +50,38 @@ TEST(Space, ConstantsOfANextStepArePrefetchedByMachineCode) {
   EXPECT_EQ(picked(product(512), "opencl_gpu").find("prefetch"), std::string::npos);
 }
 
+TEST(Space, WindowsOfDepthwiseLayersAreNotPrefetched) {
+  const nest::Nest nest = nest::parse_nest(R"(nest conv {
+    index c 512, y 14, x 14 | r 3, s 3
+    slot 0 f32 100352, 1 f32 4608, 2 f32 100352
+    acc f32 = sum mul
+    in 0 + 0 [c:512*1, y + r - 1:14?*7168, x + s - 1:14?*512]
+    in 1 + 0 const [c:512*9, r:3*3, s:3*1]
+    out 2 + 0 [c:512*1, y:14*7168, x:14*512]
+    post acc
+  })");
+  const std::string text = picked(nest, "cpu_avx512");
+  EXPECT_EQ(text.find("prefetch"), std::string::npos) << text;
+}
+
+// 729 pixels in steps of 6 for two units: 366 and 363 of them.
+TEST(Space, BlocksAreEqualSharesOfTheUnits) {
+  const nest::Nest nest = nest::parse_nest(R"(nest gemm {
+    index m 64, x 729 | c 512
+    slot 0 f32 373248, 1 f32 32768, 2 f32 46656
+    acc f32 = sum mul
+    in 0 + 0 [x:729*512, c:512*1]
+    in 1 + 0 const [m:64*512, c:512*1]
+    out 2 + 0 [x:729*64, m:64*1]
+    post acc
+  })");
+  Target target;
+  for (const Target &one : read_targets(TILEFUSE_SOURCE_DIR "/devices"))
+    if (one.name == "cpu_avx512")
+      target = one;
+  const cost::Estimate estimate = search::candidates(nest, target, 1).front().estimate;
+  EXPECT_LT(estimate.waves, 1.02 * static_cast<double>(estimate.blocks) / target.compute_units);
+}
+
 } // namespace
 } // namespace tilefuse
