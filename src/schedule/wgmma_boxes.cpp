@@ -91,7 +91,11 @@ private:
 
 // A row of the box: elements of the depth, or of several neighbouring pixels' blocks.
 void Boxer::add_depth() {
-  add(*dim_of(data_, roles_.depth()), tile_.depth);
+  const nest::Dim &depth = *dim_of(data_, roles_.depth());
+  add(depth, tile_.depth);
+  map_.dims[0] = extent(nest_, roles_.depth()); // a run is part of its dimension
+  for (int i : roles_.grid)
+    map_.dims[0] += depth.at.coeff[at(i)] * (extent(nest_, i) - 1);
   if (!roles_.has_blocks())
     return;
   const int pixel = box_.indices.empty() ? -1 : box_.indices.front();
