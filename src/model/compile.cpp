@@ -13,12 +13,12 @@
 #include "kernel/rules.h"
 #include "lower/pipeline.h"
 #include "model/dump.h"
+#include "model/first_layer_choice.h"
 #include "model/kept_choices.h"
 #include "model/records.h"
 #include "model/split_groups.h"
 #include "nest/fold.h"
 #include "program/drop_dead.h"
-#include "program/first_layer.h"
 #include "program/pad_channels.h"
 #include "program/rewrite.h"
 #include "schedule/algorithms.h"
@@ -187,7 +187,7 @@ program::Program simplify(const program::Program &program) {
 program::Program lay_out_for(const program::Program &program, const Target &target) {
   if (target.backend != "cuda")
     return program;
-  return program::pad_channels(program::widen_first_layers(program).program).program;
+  return program::pad_channels(lay_out_first_layers(program, target)).program;
 }
 
 program::Program prepare(const program::Program &program, const std::string &algorithm,

@@ -13,7 +13,12 @@
 //        -> [d0, d2, d3 + 3, row, d1]
 //   %5 : f16[1, 115, 1856] = view(%4)
 //   %2 : … = sum[n, m, y, x, r, run](%5[n, y + r, 16*x + run] * %6[m, r, run]) -> [n, m, y, x]
+//
+// Their gradients, whose forms first_layer_gradient.h has, come to be other products, and more of
+// them: where that pays is the caller's to say.
 #pragma once
+
+#include <functional>
 
 #include "program/program.h"
 
@@ -21,11 +26,14 @@ namespace tilefuse::program {
 
 struct WidenedFirstLayers {
   Program program;
-  int layers = 0; // that were rewritten
+  int layers = 0; // that were rewritten, and gradients
 };
 
+// Whether a gradient is to be computed in the other form: two programs of it alone.
+using TakesGradient = std::function<bool(const Program &plain, const Program &widened)>;
+
 // Of convolutions with constant filters, of i8 or of floats of 2 bytes, whose taps along the last
-// spatial dimension of the data are neighbours.
-WidenedFirstLayers widen_first_layers(const Program &program);
+// spatial dimension of the data are neighbours; and of the gradients that `takes` agrees to.
+WidenedFirstLayers widen_first_layers(const Program &program, const TakesGradient &takes);
 
 } // namespace tilefuse::program

@@ -40,11 +40,6 @@ double launch_seconds(const Target &target) {
   return target.launch_us * 1e-6 * (target.lanes == LaneKind::WorkItem ? kFollowing : 1);
 }
 
-// A prediction is of a kernel by itself; networks submit all of theirs together.
-double following(const cost::Estimate &estimate, const Target &target) {
-  return estimate.seconds - target.launch_us * 1e-6 + launch_seconds(target);
-}
-
 // What arithmetic at the peak of the units that the schedule uses and one trip over every slot
 // take.
 double least_seconds(const Nest &nest, const schedule::Schedule &schedule, const Target &target) {
@@ -84,7 +79,7 @@ public:
     if (nest_.inputs.empty() || nest_.agg == program::Agg::Assign || most_parts() < 2)
       return std::move(choice_);
     const Candidate candidate = picker_(nest_);
-    const double whole = following(candidate.estimate, target_);
+    const double whole = following_seconds(candidate.estimate, target_);
     choice_.weighed.push_back({{}, whole, 0});
     best_ = whole * kGain;
     if (whole < kIdle * least_seconds(nest_, candidate.schedule, target_))
@@ -135,8 +130,9 @@ private:
 
   double weigh(const ReductionSplit &split) {
     const nest::SplitNests nests = nest::split_reduction(nest_, split);
-    const WeighedSplit weighed = {split, following(picker_(nests.partial).estimate, target_),
-                                  following(picker_(nests.join).estimate, target_)};
+    const WeighedSplit weighed = {split,
+                                  following_seconds(picker_(nests.partial).estimate, target_),
+                                  following_seconds(picker_(nests.join).estimate, target_)};
     choice_.weighed.push_back(weighed);
     if (weighed.total() < best_) {
       best_ = weighed.total();
@@ -153,6 +149,10 @@ private:
 };
 
 } // namespace
+
+double following_seconds(const cost::Estimate &estimate, const Target &target) {
+  return estimate.seconds - target.launch_us * 1e-6 + launch_seconds(target);
+}
 
 SplitChoice choose_split(const Nest &nest, const Target &target, const Picker &picker) {
   return Weighing(nest, target, picker).run();

@@ -18,6 +18,9 @@ namespace tilefuse::search {
 // How a nest would be scheduled, and in what time.
 using Picker = std::function<Candidate(const nest::Nest &)>;
 
+// A prediction is of a kernel by itself; networks submit all of theirs together.
+double following_seconds(const cost::Estimate &estimate, const Target &target);
+
 struct WeighedSplit {
   nest::ReductionSplit split; // empty: the whole nest
   double seconds = 0;         // of the only kernel, or of the partial one

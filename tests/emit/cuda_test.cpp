@@ -301,5 +301,39 @@ TEST(Cuda, WgmmaOfGradientsCompiles) {
   expect_clean(packages, std::array{"sm_90a"});
 }
 
+// Runs of taps that overlap, summed in parts; blocks of pixels.
+constexpr const char *kFirstLayers[] = {R"(nest gemm {{
+      index np 128, m 64, r 4, run 64 | n 2, y 112, x 112
+      slot 0 {0} 205520896, 1 {0} 54640640, 2 f32 2097152
+      acc f32 = sum mul
+      in 0 + 0 [np:128*1605632, n:2*802816, y:112*7168, x:112*64, m:64*1]
+      in 1 + 0 [np:128*426880, n:2*213440, y + r:115*1856, run + 16*x:1856*1]
+      out 2 + 0 [np:128*16384, m:64*256, r:4*64, run:64*1]
+      post acc
+    }})",
+                                        R"(nest conv {{
+      index n 256, q0 56, q1 28, k 96 | u0 5, u1 7, m 64
+      slot 0 {0} 205520896, 1 {0} 215040, 2 {0} 38535168
+      acc f32 = sum mul
+      in 0 + 0 [n:256*802816, 2*q0 + u0 - 1:112?*7168, 4*q1 + u1 - 1:112?*64, m:64*1]
+      in 1 + 0 [k:96*2240, u0:5*448, u1:7*64, m:64*1]
+      out 2 + 0 [n:256*150528, q0:56*2688, q1:28*96, k:96*1]
+      post {0}(acc)
+    }})"};
+
+TEST(Cuda, GradientsOfFirstLayersCompile) {
+  const Target target = hopper_target();
+  std::vector<Package> packages;
+  for (const char *type : {"f16", "bf16"})
+    for (const char *text : kFirstLayers) {
+      const poly::Group group{nest::parse_nest(fmt::format(fmt::runtime(text), type))};
+      const auto all = schedule::wgmma_schedules(group.anchor, target, false);
+      ASSERT_FALSE(all.empty());
+      for (std::size_t i = packages.size() % 3; i < all.size(); i += 3)
+        packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));
+    }
+  expect_clean(packages, std::array{"sm_90a"});
+}
+
 } // namespace
 } // namespace tilefuse::emit

@@ -24,7 +24,7 @@ struct GradientConv {
 enum class By { Input, Filter };
 
 // Channels innermost, filter [k][r][s][c].
-inline std::vector<poly::Group> gradients(const GradientConv &v, By by) {
+inline program::Program gradient_program(const GradientConv &v, By by) {
   const int p = (v.h + 2 * v.pad - v.dilation * (v.r - 1) - 1) / v.stride + 1;
   const int q = (v.w + 2 * v.pad - v.dilation * (v.s - 1) - 1) / v.stride + 1;
   const program::Program forward = program::parse_program(fmt::format(
@@ -35,12 +35,18 @@ inline std::vector<poly::Group> gradients(const GradientConv &v, By by) {
       "  output %2\n}}\n",
       v.type, v.n, v.h, v.w, v.c, v.k, v.r, v.s, p, q, v.stride, v.dilation, v.pad));
   const auto at = static_cast<std::size_t>(by == By::Input ? 0 : 1);
-  const program::Program program =
-      simplify(program::gradient(forward, {.by = {forward.inputs[at]}}));
+  return simplify(program::gradient(forward, {.by = {forward.inputs[at]}}));
+}
+
+inline std::vector<poly::Group> groups_of(const program::Program &program) {
   std::vector<poly::Group> groups;
   for (poly::PlacedGroup &placed : poly::make_groups(program::assign_storage(program)))
     groups.push_back(std::move(placed.group));
   return groups;
+}
+
+inline std::vector<poly::Group> gradients(const GradientConv &v, By by) {
+  return groups_of(gradient_program(v, by));
 }
 
 } // namespace tilefuse::model

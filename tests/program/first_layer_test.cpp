@@ -9,6 +9,8 @@
 namespace tilefuse::program {
 namespace {
 
+const auto always = [](const Program &, const Program &) { return true; };
+
 Statement &statement_of(Program &program, const std::string &name) {
   for (Statement &statement : program.statements)
     if (program[statement.out].name == name)
@@ -67,14 +69,14 @@ constexpr const char *kConvs[] = {
 TEST(FirstLayer, GivesTheSameValues) {
   for (const char *text : kConvs) {
     const Program before = testing::program_of(text);
-    const WidenedFirstLayers after = widen_first_layers(before);
+    const WidenedFirstLayers after = widen_first_layers(before, always);
     EXPECT_EQ(after.layers, 1);
     EXPECT_EQ(testing::run(after.program), testing::run(before)) << to_text(after.program);
   }
 }
 
 TEST(FirstLayer, ReadsRunsOfFourChannels) {
-  WidenedFirstLayers after = widen_first_layers(testing::program_of(kConvs[0]));
+  WidenedFirstLayers after = widen_first_layers(testing::program_of(kConvs[0]), always);
   const auto &body = std::get<Contraction>(statement_of(after.program, "y").body);
   EXPECT_EQ(after.program[body.in[0].tensor].shape, (Shape{2, 9, 20 * 2 * 4}));
   EXPECT_EQ(after.program[body.in[1].tensor].shape, (Shape{5, 4, 8 * 2 * 4}));
@@ -90,7 +92,7 @@ TEST(FirstLayer, ReadsWhatAConversionReads) {
   %3 "y" : f16[1, 2, 5, 5] = sum[n, m, y, x, c, r, s](%2[n, c, y + r - 1, x + s - 1] * %1[m, c, r, s]) -> [n, m, y, x]
   output %3
 })");
-  const WidenedFirstLayers after = widen_first_layers(before);
+  const WidenedFirstLayers after = widen_first_layers(before, always);
   EXPECT_EQ(after.program.statements.size(), 3U) << to_text(after.program);
   EXPECT_EQ(reads(after.program.statements[0]), after.program.inputs);
   EXPECT_EQ(testing::run(after.program), testing::run(before));
@@ -98,7 +100,7 @@ TEST(FirstLayer, ReadsWhatAConversionReads) {
 
 TEST(FirstLayer, LeavesOthersAlone) {
   const auto layers = [](const std::string &text) {
-    return widen_first_layers(testing::program_of(text)).layers;
+    return widen_first_layers(testing::program_of(text), always).layers;
   };
   const auto with = [](std::string text, const std::string &from, const std::string &to) {
     for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + 1))

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/first_layer_choice.h"
+
+#include "cost/model.h"
+#include "model/split_groups.h"
+#include "program/first_layer.h"
+#include "program/storage.h"
+#include "search/groups.h"
+#include "search/split.h"
+
+namespace tilefuse::model {
+
+double predicted_seconds(const program::Program &program, const Target &target) {
+  program::StoredProgram stored = program::assign_storage(program);
+  double seconds = 0;
+  for (const poly::PlacedGroup &placed :
+       split_groups(poly::make_groups(stored), stored, target, {}))
+    seconds += search::following_seconds(
+        cost::predict(placed.group, search::pick(placed.group, target), target), target);
+  return seconds;
+}
+
+program::Program lay_out_first_layers(const program::Program &program, const Target &target) {
+  const auto is_faster = [&](const program::Program &plain, const program::Program &widened) {
+    return predicted_seconds(widened, target) < predicted_seconds(plain, target);
+  };
+  return program::widen_first_layers(program, is_faster).program;
+}
+
+} // namespace tilefuse::model

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gradients of first layers on matrix units, simulated; and where the cost model takes them.
+#include <gtest/gtest.h>
+
+#include "model/check.h"
+#include "model/conv_gradient.h"
+#include "model/core_cases.h"
+#include "model/first_layer_choice.h"
+#include "nest/split.h"
+#include "program/first_layer.h"
+#include "schedule/wgmma_forms.h"
+
+namespace tilefuse::model {
+namespace {
+
+std::vector<GradientConv> problems() {
+  std::vector<GradientConv> list(7);
+  list[0] = {.n = 5, .h = 16, .w = 18, .c = 3, .k = 64, .r = 7, .s = 7, .stride = 2, .pad = 3};
+  list[1] = {.n = 6, .h = 9, .w = 7, .c = 3, .k = 64};
+  list[2] = {.n = 5, .h = 10, .w = 10, .c = 1, .k = 32, .r = 5, .s = 5, .pad = 2};
+  list[3] = {.n = 8, .h = 11, .w = 9, .c = 4, .k = 48, .stride = 3, .pad = 0, .type = "bf16"};
+  list[4] = {.n = 5, .h = 23, .w = 19, .c = 3, .k = 96, .r = 11, .s = 11, .stride = 4, .pad = 2};
+  list[5] = {.n = 6, .h = 7, .w = 9, .c = 2, .k = 24, .stride = 2};
+  list[6] = {.n = 6, .h = 9, .w = 8, .c = 3, .k = 64, .r = 3, .s = 1, .dilation = 1, .pad = 1};
+  return list;
+}
+
+// In the other form.
+std::vector<poly::Group> widened(const GradientConv &problem, By by) {
+  const auto always = [](const program::Program &, const program::Program &) { return true; };
+  return groups_of(program::widen_first_layers(gradient_program(problem, by), always).program);
+}
+
+// The only kernel that multiplies.
+const nest::Nest &product_of(const std::vector<poly::Group> &groups) {
+  const nest::Nest *found = nullptr;
+  for (const poly::Group &group : groups)
+    if (group.anchor.inputs.size() == 2) {
+      EXPECT_EQ(found, nullptr);
+      found = &group.anchor;
+    }
+  return *found;
+}
+
+// Every so many-th tile of both kinds.
+void check_tiles(const nest::Nest &nest, std::size_t each) {
+  const auto wgmma = schedule::wgmma_schedules(nest, sm90(), false);
+  const auto mma = schedule::core_schedules(nest, sm80(), false);
+  EXPECT_GT(check_schedules({nest}, sm90(), wgmma, each), 0) << to_text(nest);
+  EXPECT_GT(check_schedules({nest}, sm80(), mma, 9 * each), 0) << to_text(nest);
+}
+
+TEST(FirstLayer, FilterGradientsAreExact) {
+  for (const GradientConv &problem : problems())
+    check_tiles(product_of(widened(problem, By::Filter)), 5);
+}
+
+TEST(FirstLayer, PartsOfFilterGradientsAreExact) {
+  for (const std::size_t i : {0, 1}) {
+    const std::vector<poly::Group> groups = widened(problems()[i], By::Filter);
+    const nest::Nest &nest = product_of(groups);
+    const int images = nest.output_indices;
+    const std::int64_t parts = nest.indices[static_cast<std::size_t>(images)].extent;
+    check_tiles(nest::split_reduction(nest, {{images, parts}}).partial, 5);
+  }
+}
+
+TEST(FirstLayer, InputGradientsAreExact) {
+  for (const GradientConv &problem : problems())
+    if (problem.k % 16 == 0)
+      check_tiles(product_of(widened(problem, By::Input)), 4);
+}
+
+Target h200() {
+  Target target = sm90();
+  target.compute_units = 132;
+  target.gbytes_per_s = 4200;
+  target.gflops_per_unit = 450;
+  target.launch_us = 5;
+  target.l1_bytes = 128 << 10;
+  return target;
+}
+
+TEST(FirstLayer, GradientsAreTakenWhereTheyPay) {
+  const GradientConv large = {
+      .n = 64, .h = 224, .w = 224, .c = 3, .k = 64, .r = 7, .s = 7, .stride = 2, .pad = 3};
+  const GradientConv small = {.n = 1, .h = 14, .w = 14, .c = 1, .k = 8};
+  for (const By by : {By::Input, By::Filter}) {
+    const program::Program before = gradient_program(large, by);
+    const program::Program after = lay_out_first_layers(before, h200());
+    EXPECT_GT(after.statements.size(), before.statements.size());
+    EXPECT_LT(predicted_seconds(after, h200()), predicted_seconds(before, h200()));
+    const program::Program tiny = gradient_program(small, by);
+    EXPECT_EQ(to_text(lay_out_first_layers(tiny, h200())), to_text(tiny));
+  }
+}
+
+} // namespace
+} // namespace tilefuse::model
