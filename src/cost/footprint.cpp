@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <limits>
 #include <numeric>
@@ -157,6 +158,36 @@ double bytes_in_memory(const Nest &nest, const Schedule &schedule,
   for (std::size_t k = 0; k < list.size(); ++k)
     bytes += (list[k].is_staged ? source(nest, schedule, static_cast<int>(k)) : list[k]).bytes(all);
   return bytes;
+}
+
+std::int64_t lines_in_a_set(const Stream &stream, const Schedule &schedule, int outputs,
+                            std::int64_t way_bytes) {
+  const auto line_bytes = static_cast<std::int64_t>(stream.line_bytes);
+  std::vector<std::int64_t> lines = {0};
+  const auto repeat = [&](std::int64_t count, std::int64_t elements) {
+    const auto bytes =
+        static_cast<std::int64_t>(static_cast<double>(std::llabs(elements)) * stream.elem_bytes);
+    const std::size_t had = lines.size();
+    for (std::int64_t n = 1; n < count && bytes >= line_bytes; ++n)
+      for (std::size_t i = 0; i < had; ++i)
+        lines.push_back(lines[i] + n * (bytes / line_bytes));
+  };
+  bool is_body = true;
+  for (auto i = schedule.order.rbegin(); i != schedule.order.rend(); ++i) {
+    const std::size_t index = static_cast<std::size_t>(*i);
+    const schedule::Split &split = schedule.splits[index];
+    const bool is_output = *i < outputs;
+    if (is_output || is_body)
+      repeat(split.keep, stream.stride(index) * (is_output ? split.copy_stride() : 1));
+    is_body = is_body && !is_output && split.keep >= split.tile;
+  }
+  std::sort(lines.begin(), lines.end());
+  lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+  std::vector<std::int64_t> taken(static_cast<std::size_t>(way_bytes / line_bytes), 0);
+  std::int64_t most = 0;
+  for (const std::int64_t line : lines)
+    most = std::max(most, ++taken[static_cast<std::size_t>(line) % taken.size()]);
+  return most;
 }
 
 std::vector<double> traffic(const std::vector<Stream> &streams, Spans spans,

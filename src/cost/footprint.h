@@ -52,6 +52,11 @@ Stream source(const nest::Nest &nest, const schedule::Schedule &schedule, int in
 double bytes_in_memory(const nest::Nest &nest, const schedule::Schedule &schedule,
                        const std::vector<Stream> &streams);
 
+// Of the lines that one straight piece of code reads, copies and unrolled taps, the most that fall
+// into one set of a cache whose ways have `way_bytes`. `outputs` indices of the nest are outputs.
+std::int64_t lines_in_a_set(const Stream &stream, const schedule::Schedule &schedule, int outputs,
+                            std::int64_t way_bytes);
+
 struct LoopTrips {
   std::size_t index = 0;
   double trips = 1;

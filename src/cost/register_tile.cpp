@@ -233,6 +233,13 @@ double RegisterTileCost::store_cycles(const std::vector<double> &copies, bool is
   return vectors * each;
 }
 
+double RegisterTileCost::loads(std::size_t input, const std::vector<double> &copies) const {
+  double steps = 1;
+  for (std::size_t i = copies.size(); i < nest_.indices.size(); ++i)
+    steps *= static_cast<double>(nest_.indices[i].extent);
+  return share_ * steps * fragment_loads(input, copies);
+}
+
 double RegisterTileCost::overhead_cycles() const { return kTileOverhead; }
 
 } // namespace tilefuse::cost

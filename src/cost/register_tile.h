@@ -44,6 +44,8 @@ public:
   double accumulate_cycles(const std::vector<double> &copies) const;
   // Post-ops and stores of the results; `is_partial`: some lanes of the last copy do not exist.
   double store_cycles(const std::vector<double> &copies, bool is_partial) const;
+  // Vectors and broadcasts of an input that all steps over the reduced indices read.
+  double loads(std::size_t input, const std::vector<double> &copies) const;
   // Cycles that start and end a tile.
   double overhead_cycles() const;
 

@@ -31,7 +31,8 @@ constexpr double kUsableL3 = 0.8;
 constexpr double kWritten = 2; // a line is read before it is written
 // How much dearer a stream is whose lines throw each other out of their set.
 constexpr double kConflict = 8;
-constexpr std::int64_t kLineBytes = 64;
+constexpr std::int64_t kWayBytes =
+    4096; // of the first level: the part of an address that is not translated
 // Bytes that memory could bring meanwhile when a stream jumps: what a prefetcher needs to follow.
 constexpr double kJumpBytes = 128;
 
@@ -72,7 +73,7 @@ private:
   double l3_bytes() const;
   double memory_bytes() const;
   double far_bytes(const Cache &cache, bool with_jumps) const;
-  double conflict(const Stream &stream) const;
+  double conflict(std::size_t k) const;
   double jumps(const Stream &stream) const;
   double block_seconds(const Block &block) const;
   Block block_of(const std::vector<bool> &is_edge) const;
@@ -182,20 +183,18 @@ double VectorModel::stage_cycles() const {
   return cycles;
 }
 
-// Register copies that lie a multiple of the cache's way apart share few sets.
-double VectorModel::conflict(const Stream &stream) const {
-  const std::int64_t way =
-      std::max<std::int64_t>(1, target_.l1_bytes / static_cast<std::int64_t>(rates_.l1_ways));
-  for (std::size_t i = 0; i < outputs(); ++i) {
-    const std::int64_t bytes = static_cast<std::int64_t>(
-        static_cast<double>(std::abs(stream.stride(i))) * stream.elem_bytes);
-    if (static_cast<int>(i) == lane_index(schedule_) || bytes < kLineBytes)
-      continue;
-    const double sets = static_cast<double>(way / std::gcd(way, bytes));
-    if (static_cast<double>(schedule_.splits[i].keep) > sets * (rates_.l1_ways - 1))
-      return kConflict;
-  }
-  return 1;
+// How often the lines of a step are brought in where they crowd into few sets of the first level,
+// as pixels do that lie a multiple of a way apart: for every read.
+double VectorModel::conflict(std::size_t k) const {
+  const std::int64_t ways = std::max<std::int64_t>(2, target_.l1_bytes / kWayBytes);
+  if (k >= nest_.inputs.size() ||
+      lines_in_a_set(streams_[k], schedule_, nest_.output_indices, kWayBytes) < ways)
+    return 1;
+  std::vector<double> copies;
+  for (std::size_t i = 0; i < outputs(); ++i)
+    copies.push_back(static_cast<double>(schedule_.splits[i].keep));
+  const double lines = streams_[k].bytes(step_spans()) / streams_[k].line_bytes;
+  return std::clamp(tile_.loads(k, copies) / lines, 1.0, kConflict);
 }
 
 // From the second to the first level, per block.
@@ -205,7 +204,7 @@ double VectorModel::l2_bytes() const {
   const std::vector<double> moved = traffic(streams_, step_spans(), block_loops(), l1);
   double bytes = 0;
   for (std::size_t k = 0; k < streams_.size(); ++k)
-    bytes += moved[k] * (streams_[k].is_written ? kWritten : conflict(streams_[k]));
+    bytes += moved[k] * (streams_[k].is_written ? kWritten : conflict(k));
   return bytes;
 }
 

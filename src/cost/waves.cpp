@@ -71,6 +71,31 @@ private:
   std::vector<Kind> kinds_;
 };
 
+// What is left of the stretch of blocks that a unit began with.
+struct Stretch {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+// Every unit takes blocks from the front of its own stretch, then from the back of others', as the
+// runtime's threads do.
+double dealt(const Grid &blocks, std::int64_t count, std::int64_t units) {
+  std::vector<Stretch> stretches;
+  for (std::int64_t u = 0; u < units; ++u)
+    stretches.push_back({count * u / units, count * (u + 1) / units});
+  std::vector<double> busy(stretches.size(), 0);
+  for (std::int64_t left = count; left > 0; --left) {
+    const auto idle = std::min_element(busy.begin(), busy.end());
+    const auto unit = static_cast<std::size_t>(idle - busy.begin());
+    std::size_t from = unit;
+    while (stretches[from].begin == stretches[from].end)
+      from = (from + 1) % stretches.size();
+    Stretch &stretch = stretches[from];
+    *idle += blocks.time(from == unit ? stretch.begin++ : --stretch.end);
+  }
+  return *std::max_element(busy.begin(), busy.end());
+}
+
 } // namespace
 
 double makespan(const std::vector<GridDim> &grid, int units,
@@ -83,10 +108,7 @@ double makespan(const std::vector<GridDim> &grid, int units,
     return blocks.total();
   if (count > kMostDealt)
     return blocks.total() / units + blocks.longest() / 2;
-  std::vector<double> busy(static_cast<std::size_t>(std::min<std::int64_t>(units, count)), 0);
-  for (std::int64_t number = 0; number < count; ++number)
-    *std::min_element(busy.begin(), busy.end()) += blocks.time(number);
-  return *std::max_element(busy.begin(), busy.end());
+  return dealt(blocks, count, static_cast<std::int64_t>(units));
 }
 
 } // namespace tilefuse::cost

@@ -15,8 +15,9 @@ struct GridDim {
 };
 
 // Time until the last of `units` ends. Dimensions are outermost first; `block_time` gets, by
-// dimension, whether the block is the smaller one. Small grids are dealt out block by block, large
-// ones evenly with half a block at the end.
+// dimension, whether the block is the smaller one. Of small grids every unit takes a stretch of
+// blocks and then from the end of others', large ones are dealt evenly with half a block at the
+// end.
 double makespan(const std::vector<GridDim> &grid, int units,
                 const std::function<double(const std::vector<bool> &)> &block_time);
 

@@ -52,8 +52,15 @@ TEST(Makespan, LastDimensionIsDealtFastest) {
   const auto time = [](const std::vector<bool> &edge) {
     return (edge[0] ? 1.0 : 2.0) * (edge[1] ? 10.0 : 1.0);
   };
-  // Blocks take 2, 20, 1, 10: one unit gets 2 + 1 + 10, the other 20.
-  EXPECT_DOUBLE_EQ(makespan({{2, true}, {2, true}}, 2, time), 20);
+  // Blocks take 2, 20, 1, 10: each unit gets a stretch of two.
+  EXPECT_DOUBLE_EQ(makespan({{2, true}, {2, true}}, 2, time), 22);
+}
+
+TEST(Makespan, IdleUnitsTakeFromTheEndOfOthersStretches) {
+  const auto time = [](const std::vector<bool> &edge) { return edge[0] ? 1.0 : 4.0; };
+  // Eight blocks, the last four of them shorter: stretches of four take 16 and 4.
+  const auto in_rows = [&](const std::vector<bool> &edge) { return time({edge[0]}); };
+  EXPECT_DOUBLE_EQ(makespan({{2, true}, {4, false}}, 2, in_rows), 12);
 }
 
 TEST(Footprint, RunsOfMemoryAndTheirRepeats) {
@@ -75,6 +82,38 @@ TEST(Footprint, WhatFitsIsBroughtInOnce) {
   const Spans step = {16, 1, 6, 64, 3, 3};
   EXPECT_DOUBLE_EQ(traffic(all, step, {{1, 4}}, {1e9})[1], 16 * 576 * 4);
   EXPECT_DOUBLE_EQ(traffic(all, step, {{1, 4}}, {1e3})[1], 4 * 16 * 576 * 4);
+}
+
+// Pixels of 1024 channels lie 4096 bytes apart: all in one set of a first level of 48 KiB in 12
+// ways.
+TEST(Footprint, PixelsAWayApartShareASet) {
+  const nest::Nest nest = nest::parse_nest(R"(nest gemm {
+    index m 512, x 196 | c 1024
+    slot 0 f32 200704, 1 f32 524288, 2 f32 100352
+    acc f32 = sum mul
+    in 0 + 0 [x:196*1024, c:1024*1]
+    in 1 + 0 const [m:512*1024, c:1024*1]
+    out 2 + 0 [x:196*512, m:512*1]
+    post acc
+  })");
+  const auto schedule = [&](int pixels) {
+    return schedule::parse_schedule(
+        nest, fmt::format("schedule t vector\n  tile m:32 x:{0}\n  lane m:16\n  keep m:2 x:{0}\n"
+                          "  loop m x c\n  pack 1\n",
+                          pixels));
+  };
+  EXPECT_EQ(lines_in_a_set(streams(nest, schedule(9))[0], schedule(9), 2, 4096), 9);
+  EXPECT_EQ(lines_in_a_set(streams(nest, schedule(13))[0], schedule(13), 2, 4096), 13);
+  EXPECT_EQ(lines_in_a_set(streams(nest, schedule(13))[2], schedule(13), 2, 4096), 7);
+  Target target = two_cores();
+  target.l1_bytes = 48 << 10;
+  const auto l2_us = [&](int pixels) {
+    for (const Reason &reason : predict(nest, schedule(pixels), target).reasons)
+      if (std::string_view(reason.what) == "second-level cache")
+        return reason.value;
+    return 0.0;
+  };
+  EXPECT_GT(l2_us(13), 2 * l2_us(9));
 }
 
 TEST(VectorModel, LoadsPerMultiplyAddCount) {
