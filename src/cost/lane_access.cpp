@@ -146,9 +146,9 @@ LaneAccess input_access(const Nest &nest, const Schedule &schedule, const Target
 }
 
 LaneAccess operand_access(const Nest &nest, const Schedule &schedule, const Target &target,
-                          const nest::Operand &operand) {
+                          const nest::Operand &operand, std::int64_t near) {
   const DType type = nest.slots[at(operand.slot)].type;
-  return access(schedule, target, in_place(nest, operand), size_bytes(type));
+  return access(schedule, target, in_place(nest, operand), size_bytes(type), near);
 }
 
 // Rows without gaps, cut where a warp's request ends; a cut at any element reaches into one more

@@ -26,9 +26,10 @@ struct LaneAccess {
 // `near` register copies are read as one vector.
 LaneAccess input_access(const nest::Nest &nest, const schedule::Schedule &schedule,
                         const Target &target, int input, std::int64_t near = 1);
-// An operand in place: the result or an extra.
+// An operand in place: the result or an extra. `near` register copies are one vector.
 LaneAccess operand_access(const nest::Nest &nest, const schedule::Schedule &schedule,
-                          const Target &target, const nest::Operand &operand);
+                          const Target &target, const nest::Operand &operand,
+                          std::int64_t near = 1);
 
 // Sectors that copying the tile of a staged input into its buffer asks for, once.
 double copy_sectors(const nest::Nest &nest, const schedule::Schedule &schedule,

@@ -5,6 +5,7 @@
 #include "cost/lane_access.h"
 #include "cost/lane_models.h"
 #include "cost/work_item_shape.h"
+#include "schedule/result_vectors.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::cost {
@@ -96,8 +97,10 @@ void WorkItemFigures::add_input(int input, Figures &figures) const {
 
 // The result or an extra.
 void WorkItemFigures::add_global(const Operand &operand, Figures &figures) const {
-  const double sectors = operand_access(nest_, schedule_, target_, operand).sectors;
-  *figures.sectors += figures.blocks * steps() * vectors(operand) * sectors;
+  const std::int64_t near = &operand == &nest_.out ? stored_together(nest_, schedule_) : 1;
+  const double sectors = operand_access(nest_, schedule_, target_, operand, near).sectors;
+  *figures.sectors +=
+      figures.blocks * steps() * vectors(operand) / static_cast<double>(near) * sectors;
   *figures.block_bytes += unique_bytes(operand);
   *figures.grid_bytes += unique_bytes(operand);
 }

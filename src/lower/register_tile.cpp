@@ -12,6 +12,7 @@
 #include "lower/post.h"
 #include "lower/prefetch.h"
 #include "lower/tile_builder.h"
+#include "schedule/result_vectors.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::lower {
@@ -293,7 +294,38 @@ StmtRef TileBuilder::accumulate_fragments() {
   return b_.block(std::move(body));
 }
 
+// The sums of neighbouring copies, a vector at a time.
+StmtRef TileBuilder::store_vectors(std::int64_t together) {
+  const std::vector<std::size_t> all = all_copied();
+  const DType stored = b_.kernel()[cx_.result].type.elem;
+  const DType type = cx_.nest.slots[static_cast<std::size_t>(cx_.nest.out.slot)].type;
+  const auto place = [&](std::int64_t copy) {
+    for (auto i = all.rbegin(); i != all.rend(); ++i) {
+      const std::int64_t stride = cx_.schedule.splits[*i].copy_stride();
+      cx_.kept[*i] = b_.integer(copy % copies_[*i] * stride);
+      copy /= copies_[*i];
+    }
+  };
+  std::int64_t count = 1;
+  for (std::size_t i = 0; i < cx_.outputs(); ++i)
+    count *= copies_[i];
+  std::vector<StmtRef> stores;
+  for (std::int64_t copy = 0; copy < count; copy += together) {
+    place(copy);
+    ExprRef exists = nullptr;
+    for (std::size_t i = 0; i < cx_.outputs(); ++i)
+      exists = b_.logical_and(exists, point_exists(i));
+    const ExprRef acc = b_.load(acc_, b_.integer(copy), static_cast<int>(together));
+    const ExprRef at = b_.add(cx_.result_base, linear(cx_, cx_.result_form, places(cx_)));
+    stores.push_back(where(exists, b_.store(cx_.result, at, b_.cast(b_.cast(acc, type), stored))));
+  }
+  place(0);
+  return b_.block(std::move(stores));
+}
+
 StmtRef TileBuilder::store_results() {
+  if (const std::int64_t together = schedule::stored_together(cx_.nest, cx_.schedule); together > 1)
+    return store_vectors(together);
   const std::vector<std::size_t> all = all_copied();
   const std::size_t slot = static_cast<std::size_t>(cx_.nest.out.slot);
   const std::int64_t stride =

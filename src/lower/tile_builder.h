@@ -63,6 +63,7 @@ private:
   }
   kernel::ExprRef predicate() const;
   kernel::StmtRef store_results();
+  kernel::StmtRef store_vectors(std::int64_t together);
 
   Context cx_;
   kernel::Builder &b_;

@@ -2,6 +2,7 @@
 // Gradients of first layers on matrix units, simulated; and where the cost model takes them.
 #include <gtest/gtest.h>
 
+#include "kernel/text.h"
 #include "model/check.h"
 #include "model/conv_gradient.h"
 #include "model/core_cases.h"
@@ -9,6 +10,7 @@
 #include "nest/split.h"
 #include "program/first_layer.h"
 #include "schedule/wgmma_forms.h"
+#include "search/groups.h"
 
 namespace tilefuse::model {
 namespace {
@@ -69,6 +71,20 @@ TEST(FirstLayer, InputGradientsAreExact) {
   for (const GradientConv &problem : problems())
     if (problem.k % 16 == 0)
       check_tiles(product_of(widened(problem, By::Input)), 4);
+}
+
+// A work-item stores the 4 channels of 2 rows' pixels at once; odd results one by one.
+TEST(FirstLayer, PixelsAreStoredAsVectors) {
+  const Target target = sm90();
+  for (const poly::Group &group : widened(problems()[0], By::Filter)) {
+    if (group.anchor.inputs.size() != 1)
+      continue;
+    const schedule::Schedule schedule = search::pick(group, target);
+    EXPECT_EQ(check_schedules(group, target, {schedule}, 1), 1);
+    const std::string text = kernel::to_text(lower::lower(group, schedule, target));
+    const bool is_pixels = group.anchor.indices.back().extent == 4;
+    EXPECT_EQ(text.find(" .. 8] = f16x8(") != std::string::npos, is_pixels) << text;
+  }
 }
 
 Target h200() {
