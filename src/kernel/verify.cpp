@@ -200,9 +200,10 @@ void Checker::divergent(bool condition, StmtRef body) {
 
 void Checker::check(const If &node) {
   require(node.condition->type == Type{DType::Bool, 1}, "a condition that is not one bool");
-  divergent(true, node.then_body);
+  const bool differs = depends_on_lane(node.condition);
+  divergent(differs, node.then_body);
   if (node.else_body != nullptr)
-    divergent(true, node.else_body);
+    divergent(differs, node.else_body);
 }
 
 void Checker::check(const Store &node) {
@@ -296,10 +297,8 @@ bool Checker::depends_on_lane(ExprRef e) const {
     return true;
   if (const VarRef *ref = std::get_if<VarRef>(&e->node))
     return lane_dependent_.contains(ref->var);
-  if (const Load *load = std::get_if<Load>(&e->node)) {
-    if (kernel_[load->buffer].space == Space::Register)
-      return true;
-  }
+  if (std::holds_alternative<Load>(e->node))
+    return true;
   for (const ExprRef child : children(e))
     if (depends_on_lane(child))
       return true;

@@ -168,7 +168,7 @@ ExprRef Rewriter::expr(ExprRef from) {
   return std::visit(
       Match{
           [&](const Const &node) { return to_.real(node.value, from->type); },
-          [&](const VarRef &node) { return to_.var(node.var); },
+          [&](const VarRef &node) { return to_.var(variable(node.var)); },
           [&](const BlockIndex &) { return to_.block(); },
           [&](const LaneIndex &) { return to_.lane(); },
           [&](const Scalar &node) {
@@ -186,7 +186,7 @@ ExprRef Rewriter::expr(ExprRef from) {
           [&](const Broadcast &node) { return to_.broadcast(expr(node.value), from->type.lanes); },
           [&](const Load &node) {
             const ExprRef index = expr(node.index);
-            return to_.load(node.buffer, index, from->type.lanes, node.lane_stride,
+            return to_.load(buffer(node.buffer), index, from->type.lanes, node.lane_stride,
                             expr(node.valid), node.fill);
           },
       },
@@ -196,6 +196,10 @@ ExprRef Rewriter::expr(ExprRef from) {
 StmtRef Rewriter::stmt(StmtRef from) {
   if (from == nullptr)
     return nullptr;
+  const auto place = [&](auto &ref) {
+    ref.buffer = buffer(ref.buffer);
+    ref.index = expr(ref.index);
+  };
   return std::visit(
       Match{
           [&](const Block &node) {
@@ -204,13 +208,14 @@ StmtRef Rewriter::stmt(StmtRef from) {
               body.push_back(stmt(child));
             return to_.block(std::move(body));
           },
-          [&](const Let &node) { return to_.let(node.var, expr(node.value)); },
+          [&](const Let &node) { return to_.let(variable(node.var), expr(node.value)); },
           [&](const For &node) {
             const ExprRef begin = expr(node.begin);
             const ExprRef end = expr(node.end);
             const StmtRef body = stmt(node.body);
-            return body == nullptr ? nullptr
-                                   : to_.loop(node.var, node.kind, begin, end, node.step, body);
+            return body == nullptr
+                       ? nullptr
+                       : to_.loop(variable(node.var), node.kind, begin, end, node.step, body);
           },
           [&](const If &node) {
             const ExprRef condition = expr(node.condition);
@@ -221,21 +226,24 @@ StmtRef Rewriter::stmt(StmtRef from) {
           [&](const Store &node) {
             const ExprRef index = expr(node.index);
             const ExprRef value = expr(node.value);
-            return to_.store(node.buffer, index, value, node.lane_stride, expr(node.valid));
+            return to_.store(buffer(node.buffer), index, value, node.lane_stride, expr(node.valid));
           },
           [&](const Barrier &node) { return to_.barrier(node); },
-          [&](const Prefetch &node) { return to_.prefetch(node.buffer, expr(node.index)); },
+          [&](const Prefetch &node) { return to_.prefetch(buffer(node.buffer), expr(node.index)); },
           [&](LoadMatrix node) {
-            node.to.index = expr(node.to.index);
+            place(node.to);
+            node.from = buffer(node.from);
             node.index = expr(node.index);
             return to_.load_matrix(node);
           },
           [&](Mma node) {
             for (RegisterRef *ref : {&node.acc, &node.a, &node.b})
-              ref->index = expr(ref->index);
+              place(*ref);
             return to_.mma(node);
           },
           [&](AsyncCopy node) {
+            node.to = buffer(node.to);
+            node.from = buffer(node.from);
             node.to_index = expr(node.to_index);
             node.from_index = expr(node.from_index);
             node.valid = expr(node.valid);
@@ -244,13 +252,14 @@ StmtRef Rewriter::stmt(StmtRef from) {
           [&](const AsyncCommit &) { return to_.async_commit(); },
           [&](const AsyncWait &node) { return to_.async_wait(node.pending); },
           [&](Mbarrier node) {
-            node.at.index = expr(node.at.index);
+            place(node.at);
             node.value = expr(node.value);
             return to_.mbarrier(node);
           },
           [&](TensorCopy node) {
-            node.to.index = expr(node.to.index);
-            node.signals.index = expr(node.signals.index);
+            place(node.to);
+            place(node.signals);
+            node.map = map(node.map);
             for (ExprRef &at : node.at)
               at = expr(at);
             for (ExprRef &offset : node.offsets)
@@ -258,9 +267,9 @@ StmtRef Rewriter::stmt(StmtRef from) {
             return to_.tensor_copy(std::move(node));
           },
           [&](Wgmma node) {
-            node.acc.index = expr(node.acc.index);
-            node.a.index = expr(node.a.index);
-            node.b.index = expr(node.b.index);
+            place(node.acc);
+            place(node.a);
+            place(node.b);
             node.accumulate = expr(node.accumulate);
             return to_.wgmma(node);
           },

@@ -29,13 +29,17 @@ bool is_same(ExprRef a, ExprRef b);
 
 // Copies a tree of one kernel into another through its builder, which folds constants on the way.
 // Override expr() or stmt() to replace nodes; call the base to copy with rewritten children.
-// Buffers and variables keep their ids: the target starts with the source's lists (see copy_shell).
+// Buffers, maps and variables keep their ids, where the target starts with the source's lists (see
+// copy_shell); override buffer(), map() and variable() where they have others.
 class Rewriter {
 public:
   explicit Rewriter(Builder &to) : to_(to) {}
   virtual ~Rewriter() = default;
   virtual ExprRef expr(ExprRef from);
   virtual StmtRef stmt(StmtRef from); // of one that exists; null: drop it
+  virtual BufferId buffer(BufferId from) { return from; }
+  virtual MapId map(MapId from) { return from; }
+  virtual VarId variable(VarId from) { return from; }
 
 protected:
   Builder &to() { return to_; }

@@ -51,7 +51,9 @@ TEST(Verify, ConstantIndicesAreInRange) {
 }
 
 TEST(Verify, BarriersReachEverybody) {
-  EXPECT_EQ(broken("if block < 1 { barrier }"), "a barrier that not every work-item reaches");
+  EXPECT_EQ(broken("if block < 1 { barrier } else { barrier }"), "");
+  EXPECT_EQ(broken("if lane < 1 { barrier }"), "a barrier that not every work-item reaches");
+  EXPECT_EQ(broken("if x[0] < f32(1) { barrier }"), "a barrier that not every work-item reaches");
   EXPECT_EQ(broken("for i in 0..lane { barrier }"), "a barrier that not every work-item reaches");
   EXPECT_EQ(broken("let a = lane * 2 for i in a..9 { for j in 0..2 { barrier } }"),
             "a barrier that not every work-item reaches");
