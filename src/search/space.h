@@ -57,6 +57,7 @@ private:
   void try_block_tiles(const schedule::Schedule &schedule);
   void move_innermost(schedule::Schedule &schedule, int index) const;
   void try_tiles(const schedule::Schedule &schedule);
+  void try_wide_maps();
   void improve(schedule::Schedule best, int index);
   std::vector<std::int64_t> tile_choices(const schedule::Schedule &schedule, int index) const;
   void add(const schedule::Schedule &schedule);

@@ -12,6 +12,8 @@ namespace {
 using schedule::Schedule;
 
 constexpr std::size_t kVectorTiles = 6; // of each form: their block tiles are searched
+constexpr std::int64_t kWidestStore = 16; // bytes
+constexpr std::int64_t kMapPixels = 4;    // of a work-item
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -179,6 +181,27 @@ void Space::try_tiles(const Schedule &schedule) {
   }
 }
 
+// Plain maps of work-items that store whole vectors, of several pixels each.
+void Space::try_wide_maps() {
+  if (lane_ < 0 || out_.coeff[at(lane_)] != 1)
+    return;
+  const std::int64_t size = size_bytes(nest_.slots[at(nest_.out.slot)].type);
+  for (std::int64_t vec = kWidestStore / size; vec > 1; vec /= 2)
+    for (const std::int64_t lanes : lane_widths()) {
+      if (extent(lane_) % vec != 0 || lanes * vec >= 2 * extent(lane_))
+        continue;
+      for (std::int64_t keep = 1; keep <= kMapPixels; ++keep) {
+        if (keep > 1 && (pixel_ < 0 || keep > extent(pixel_)))
+          break;
+        Schedule schedule = base();
+        schedule.splits[at(lane_)] = {lanes * vec, 1, lanes, vec};
+        if (pixel_ >= 0)
+          schedule.splits[at(pixel_)] = {keep, keep, 1};
+        add(schedule);
+      }
+    }
+}
+
 void Space::improve(Schedule best, int index) {
   const std::int64_t had = best.splits[at(index)].tile;
   for (std::int64_t tile : tile_choices(best, index)) {
@@ -215,6 +238,8 @@ std::vector<Candidate> Space::best(std::size_t count) {
   collect_register_tiles();
   for (const Candidate &tile : register_tiles_)
     try_block_tiles(tile.schedule);
+  if (target_.lanes == LaneKind::WorkItem && nest_.inputs.empty())
+    try_wide_maps();
   if (target_.lanes == LaneKind::WorkItem)
     for (const Schedule &schedule : work_item_forms(nest_, target_))
       add(schedule);
