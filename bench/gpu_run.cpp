@@ -13,7 +13,6 @@
 #include "base/random.h"
 #include "cost/model.h"
 #include "emit/emitter.h"
-#include "lower/pipeline.h"
 #include "model/pack.h"
 #include "model/split_groups.h"
 #include "nest/expected.h"
@@ -37,6 +36,7 @@ constexpr std::string_view kPicked = "picked";
 constexpr std::string_view kWhole = "whole";
 constexpr char kRanked = '#';
 constexpr std::string_view kTiled = "wgmma:";
+constexpr std::string_view kApart = "apart/";
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -131,7 +131,18 @@ std::string Way::schedule_text() const {
         fmt::format(":{}x{}{}{}x{}r{}", tile.rows, tile.columns, schedule.core.turns > 1 ? "t" : "",
                     boxed ? "b" : "", tile.depth, schedule.core.ring);
   }
-  return schedules.size() == 1 ? text : fmt::format("{} x{}", text, schedules.size());
+  if (schedules.size() == 1)
+    return text;
+  return joined.size() == schedules.size()
+             ? fmt::format("{} x{}", text, schedules.size())
+             : fmt::format("{} {} in {}", text, schedules.size(), joined.size());
+}
+
+std::vector<model::LaunchPart> Way::parts() {
+  std::vector<model::LaunchPart> all;
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    all.push_back({&groups[g], &schedules[g]});
+  return all;
 }
 
 double Way::predicted_seconds(const Target &target) const {
@@ -152,16 +163,18 @@ Way make_way(Work &work, const std::string &name, const Target &target) {
   Way way{.name = name, .groups = work.groups};
   const std::unique_ptr<emit::Emitter> emitter = emit::make_emitter(target, nullptr);
   try {
-    if (const std::size_t mark = name.find('/'); mark != std::string::npos)
+    const bool is_apart = name.starts_with(kApart);
+    if (const std::size_t mark = name.find('/'); mark != std::string::npos && !is_apart)
       way.groups =
           model::split_groups(work.groups, work.stored, target, {.split = name.substr(0, mark)});
-    else if (name == kPicked)
+    else if (schedule_name(name) == kPicked)
       way.groups = model::split_groups(work.groups, work.stored, target, {});
-    for (const poly::PlacedGroup &placed : way.groups) {
+    for (const poly::PlacedGroup &placed : way.groups)
       way.schedules.push_back(schedule_of(placed.group.anchor, schedule_name(name), target));
-      way.packages.push_back(
-          emitter->emit(lower::lower(placed.group, way.schedules.back(), target), target));
-    }
+    const std::vector<model::LaunchPart> parts = way.parts();
+    way.joined = model::make_launches(parts, target, model::pick_of_size(target), !is_apart);
+    for (const model::Launch &launch : way.joined)
+      way.packages.push_back(emitter->emit(model::lower_launch(launch, parts, target), target));
   } catch (const Error &error) {
     way.refusal = error.message();
     way.packages.clear();
@@ -209,11 +222,11 @@ runtime::Binding WorkData::binding(program::BufferId id) const {
 }
 
 void WorkData::load(Way &way) {
-  way.packed.resize(way.groups.size());
-  for (std::size_t g = 0; g < way.groups.size(); ++g) {
-    const nest::Nest &nest = way.groups[g].group.anchor;
+  for (std::size_t l = 0; l < way.joined.size(); ++l) {
     std::vector<runtime::Binding> bindings;
-    for (const schedule::KernelArg &arg : kernel_args(nest, way.schedules[g])) {
+    for (const auto &[part, arg] : way.joined[l].args) {
+      const std::size_t g = way.joined[l].kernels[part];
+      const nest::Nest &nest = way.groups[g].group.anchor;
       const int slot = arg.slot >= 0 ? arg.slot : nest.inputs[at(arg.packed_input)].slot;
       const program::BufferId buffer = way.groups[g].buffers[at(slot)];
       bindings.push_back(binding(buffer));
@@ -222,11 +235,11 @@ void WorkData::load(Way &way) {
       const Bytes packed = model::pack(nest, way.schedules[g], arg.packed_input,
                                        bytes_[at(program::to_int(buffer))]);
       const auto size = static_cast<std::int64_t>(packed.size());
-      way.packed[g].push_back(device_.allocate(size));
-      bindings.back() = {way.packed[g].back().get(), 0, size};
+      way.packed.push_back(device_.allocate(size));
+      bindings.back() = {way.packed.back().get(), 0, size};
       device_.write(bindings.back(), packed);
     }
-    way.launchables.push_back(device_.load(way.packages[g], bindings));
+    way.launchables.push_back(device_.load(way.packages[l], bindings));
   }
 }
 

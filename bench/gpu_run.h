@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gpu_work.h"
+#include "model/launches.h"
 #include "runtime/device.h"
 #include "schedule/schedule.h"
 
@@ -18,20 +19,23 @@ namespace tilefuse::bench {
 // reductions; `core#3` with the third schedule with matrix instructions by predicted time in every
 // kernel that has as many, `wgmma#3` and `tf32#3` likewise; `wgmma:128x64` with that tile of wgmma
 // (`128x64t`: taken in turns); or a named algorithm. Behind "c:8/" reductions are split as that
-// says.
+// says; behind "apart/" every kernel is a launch of its own.
 struct Way {
   std::string name;
   std::string refusal; // why there is none
   std::vector<poly::PlacedGroup> groups;
   std::vector<schedule::Schedule> schedules; // by group
-  std::vector<Package> packages;
-  std::vector<std::vector<std::unique_ptr<runtime::Memory>>> packed; // by group
+  std::vector<model::Launch> joined;         // the launches
+  std::vector<Package> packages;             // by launch
+  std::vector<std::unique_ptr<runtime::Memory>> packed;
   std::vector<std::unique_ptr<runtime::Launchable>> launchables;
   std::vector<double> seconds;
 
-  // "mma:128x128x64r4 x4": the schedule of the largest kernel, and how many kernels there are.
+  // "mma:128x128x64r4 x4": the schedule of the largest kernel, and how many launches there are;
+  // "4 in 1" where several kernels are one launch.
   std::string schedule_text() const;
   double predicted_seconds(const Target &target) const;
+  std::vector<model::LaunchPart> parts();
   std::vector<runtime::Launchable *> launches() const;
 };
 

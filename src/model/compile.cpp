@@ -28,10 +28,9 @@
 namespace tilefuse::model {
 namespace {
 
-// A kernel to be had once: from the cache, or lowered and emitted.
+// The kernel of a launch, to be had once: from the cache, or lowered and emitted.
 struct Job {
-  const poly::Group *group = nullptr;
-  const schedule::Schedule *schedule = nullptr;
+  const Launch *launch = nullptr;
   std::string key;
   Package package;
   bool missing = true;
@@ -91,28 +90,66 @@ void schedule_kernels(std::vector<CompiledKernel> &kernels, const runtime::Devic
                              ignored.count, ignored.first_reason));
 }
 
-std::vector<Job> collect_jobs(std::vector<CompiledKernel> &kernels, const runtime::Device &device) {
+std::vector<LaunchPart> parts_of(std::vector<CompiledKernel> &kernels) {
+  std::vector<LaunchPart> parts;
+  for (CompiledKernel &kernel : kernels)
+    parts.push_back({&kernel.placed, &kernel.schedule});
+  return parts;
+}
+
+// Schedules of parts that would not fit beside the first are searched for once.
+std::vector<Launch> launches_of(std::vector<CompiledKernel> &kernels, const Target &target,
+                                const SessionOptions &options, KeptChoices &kept) {
+  const PickOfSize search = pick_of_size(target);
+  const PickOfSize pick = [&](const poly::Group &group, std::int64_t size) {
+    return kept.schedule_if_any(fmt::format("pick of {}", size), group,
+                                [&] { return search(group, size); });
+  };
+  return make_launches(parts_of(kernels), target, pick, options.side_by_side);
+}
+
+std::string launch_key(const Launch &launch, const std::vector<CompiledKernel> &kernels,
+                       const runtime::Device &device) {
+  if (launch.kernels.size() == 1)
+    return cache_key(kernels[launch.kernels[0]].placed.group, kernels[launch.kernels[0]].schedule,
+                     device);
+  std::string text;
+  for (std::size_t p = 0; p < launch.kernels.size(); ++p) {
+    const CompiledKernel &kernel = kernels[launch.kernels[p]];
+    text += cache_key(kernel.placed.group, kernel.schedule, device);
+    text += launch.is_dealt[p] ? " dealt" : "";
+    for (const int number : launch.arguments[p])
+      text += fmt::format(" {}", number);
+    text += "\n";
+  }
+  return content_hash(text);
+}
+
+std::vector<Job> collect_jobs(Compiled &compiled, const runtime::Device &device) {
   std::map<std::string, std::size_t> known;
   std::vector<Job> jobs;
-  for (CompiledKernel &kernel : kernels) {
-    const std::string key = cache_key(kernel.placed.group, kernel.schedule, device);
+  for (const Launch &launch : compiled.launches) {
+    const std::string key = launch_key(launch, compiled.kernels, device);
     const auto [found, is_new] = known.emplace(key, jobs.size());
     if (is_new)
-      jobs.push_back({&kernel.placed.group, &kernel.schedule, key, {}, true});
-    kernel.package = found->second;
+      jobs.push_back({&launch, key, {}, true});
+    for (std::size_t p = 0; p < launch.kernels.size(); ++p) {
+      compiled.kernels[launch.kernels[p]].package = found->second;
+      compiled.kernels[launch.kernels[p]].part = p;
+    }
   }
   return jobs;
 }
 
-void emit_jobs(const std::vector<Job *> &missing, const Target &target,
-               const SessionOptions &options) {
+void emit_jobs(const std::vector<Job *> &missing, const std::vector<LaunchPart> &parts,
+               const Target &target, const SessionOptions &options) {
   const std::unique_ptr<emit::Emitter> emitter = make_emitter(target);
   ThreadPool pool(available_threads());
   std::mutex mutex;
   int done = 0;
   pool.parallel_for(static_cast<std::int64_t>(missing.size()), [&](int, std::int64_t i) {
     Job &job = *missing[static_cast<std::size_t>(i)];
-    job.package = emitter->emit(lower::lower(*job.group, *job.schedule, target), target);
+    job.package = emitter->emit(lower_launch(*job.launch, parts, target), target);
     const std::lock_guard lock(mutex);
     if (options.progress)
       options.progress(++done, static_cast<int>(missing.size()));
@@ -129,8 +166,8 @@ void build_jobs(const std::vector<Job *> &missing, runtime::Device &device) {
 }
 
 // Fills every job's package and returns how many were not in the cache.
-int obtain(std::vector<Job> &jobs, runtime::Device &device, runtime::KernelCache &cache,
-           const SessionOptions &options) {
+int obtain(std::vector<Job> &jobs, const std::vector<LaunchPart> &parts, runtime::Device &device,
+           runtime::KernelCache &cache, const SessionOptions &options) {
   std::vector<Job *> missing;
   for (Job &job : jobs) {
     std::optional<Package> cached = cache.get(job.key);
@@ -142,7 +179,7 @@ int obtain(std::vector<Job> &jobs, runtime::Device &device, runtime::KernelCache
   }
   if (missing.empty())
     return 0;
-  emit_jobs(missing, device.target(), options);
+  emit_jobs(missing, parts, device.target(), options);
   build_jobs(missing, device);
   std::vector<std::pair<std::string, const Package *>> rows;
   for (const Job *job : missing)
@@ -225,14 +262,15 @@ Compiled compile(const program::Program &program, runtime::Device &device,
       make_groups(compiled.stored, options.fusion, device.target(), nullptr, &kept);
   for (poly::PlacedGroup &placed :
        split_groups(std::move(groups), compiled.stored, device.target(), split, &kept))
-    compiled.kernels.push_back({std::move(placed), {}, {}, 0});
+    compiled.kernels.push_back({.placed = std::move(placed), .schedule = {}, .chosen_by = {}});
   schedule_kernels(compiled.kernels, device, options, kept);
+  compiled.launches = launches_of(compiled.kernels, device.target(), options, kept);
   kept.write();
   compiled.searched = kept.searched();
-  std::vector<Job> jobs = collect_jobs(compiled.kernels, device);
+  std::vector<Job> jobs = collect_jobs(compiled, device);
   if (!options.dump_directory.empty())
     dump_levels(options.dump_directory, program, compiled, device.target());
-  compiled.built = obtain(jobs, device, cache, options);
+  compiled.built = obtain(jobs, parts_of(compiled.kernels), device, cache, options);
   for (Job &job : jobs)
     compiled.packages.push_back(std::move(job.package));
   return compiled;

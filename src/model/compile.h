@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "emit/emitter.h"
+#include "model/launches.h"
 #include "model/model.h"
 #include "poly/group.h"
 #include "program/storage.h"
@@ -19,15 +20,21 @@ struct CompiledKernel {
   poly::PlacedGroup placed;
   schedule::Schedule schedule;
   std::string chosen_by;   // "model", "tuned on this device", …
-  std::size_t package = 0; // position in Compiled::packages
+  std::size_t package = 0; // of its launch: position in Compiled::packages
+  std::size_t part = 0;    // its place in the launch
 };
 
 struct Compiled {
   program::StoredProgram stored;
   std::vector<CompiledKernel> kernels; // in launch order
+  std::vector<Launch> launches;        // of one kernel or several
   std::vector<Package> packages;       // built, ready to load
   int built = 0;                       // packages that were not in the cache
   int searched = 0;                    // choices that were not in the cache
+  // The package of a launch.
+  const Package &package(const Launch &launch) const {
+    return packages[kernels[launch.kernels[0]].package];
+  }
 };
 
 // The code generator for a target. Error{Device} when this build or bundle has none for it.

@@ -27,6 +27,7 @@ struct SessionOptions {
   std::string split = "auto"; // of reductions (model/split_groups.h)
   FusionSettings fusion;
   bool tf32 = false;                       // products of f32 may be rounded to tf32
+  bool side_by_side = true;                // several kernels in a launch (model/launches.h)
   runtime::RecordStore *records = nullptr; // tuned schedules, when given
   std::string dump_directory;              // every level's text of every kernel, when not empty
   std::function<void(int done, int total)> progress; // kernels compiled

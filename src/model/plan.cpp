@@ -31,8 +31,8 @@ public:
   }
 
   Plan run() {
-    for (std::size_t k = 0; k < compiled_.kernels.size(); ++k)
-      add_launch(static_cast<int>(k));
+    for (std::size_t l = 0; l < compiled_.launches.size(); ++l)
+      add_launch(static_cast<int>(l));
     for (program::TensorId id : compiled_.stored.program.inputs)
       touch_tensor(id);
     for (program::TensorId id : compiled_.stored.program.outputs)
@@ -43,19 +43,20 @@ public:
   }
 
 private:
-  void add_launch(int k) {
-    const CompiledKernel &kernel = compiled_.kernels[static_cast<std::size_t>(k)];
-    const poly::Group &group = kernel.placed.group;
+  void add_launch(int number) {
+    const Launch &launch = compiled_.launches[static_cast<std::size_t>(number)];
     std::vector<PlannedArgument> arguments;
-    for (const schedule::KernelArg &arg : kernel_args(group, kernel.schedule)) {
-      const auto slot = static_cast<std::size_t>(slot_of(group, arg));
+    for (const auto &[part, arg] : launch.args) {
+      const std::size_t k = launch.kernels[part];
+      const CompiledKernel &kernel = compiled_.kernels[k];
+      const auto slot = static_cast<std::size_t>(slot_of(kernel.placed.group, arg));
       const BufferId buffer = kernel.placed.buffers[slot];
       if (arg.slot < 0) {
-        arguments.push_back({.constant = packed_constant(k, arg, buffer)});
+        arguments.push_back({.constant = packed_constant(static_cast<int>(k), arg, buffer)});
       } else if (compiled_.stored.buffers[at(buffer)].role == Role::Constant) {
         arguments.push_back({.constant = plain_constant(buffer)});
       } else {
-        touch(buffer, k);
+        touch(buffer, number);
         arguments.push_back({.buffer = buffer});
       }
     }
@@ -77,12 +78,12 @@ private:
     return found->second;
   }
 
-  // Kernels with one package and one constant share its packed form.
+  // Kernels with one place in one package and one constant share its packed form.
   int packed_constant(int k, const schedule::KernelArg &arg, BufferId buffer) {
     const CompiledKernel &kernel = compiled_.kernels[static_cast<std::size_t>(k)];
     const int input = arg.packed_input;
     const auto [found, is_new] =
-        packed_.emplace(std::tuple(kernel.package, arg.member, input, buffer), 0);
+        packed_.emplace(std::tuple(kernel.package, kernel.part, arg.member, input, buffer), 0);
     const nest::Nest &nest = member_nest(kernel.placed.group, arg.member);
     const schedule::Schedule &own = member_schedule(kernel.schedule, arg.member);
     if (is_new)
@@ -108,7 +109,7 @@ private:
   void touch_tensor(program::TensorId id) {
     const BufferId buffer = compiled_.stored.windows[static_cast<std::size_t>(to_int(id))].buffer;
     touch(buffer, 0);
-    plan_.buffers[at(buffer)].last_launch = static_cast<int>(compiled_.kernels.size());
+    plan_.buffers[at(buffer)].last_launch = static_cast<int>(compiled_.launches.size());
   }
 
   void place_own_memory() {
@@ -160,7 +161,7 @@ private:
   std::int64_t alignment_;
   Plan plan_;
   std::map<BufferId, int> plain_;
-  std::map<std::tuple<std::size_t, int, int, BufferId>, int> packed_;
+  std::map<std::tuple<std::size_t, std::size_t, int, int, BufferId>, int> packed_;
 };
 
 } // namespace
@@ -194,13 +195,14 @@ std::string to_text(const Plan &plan, const Compiled &compiled) {
                              : std::string("own\n");
   }
   for (std::size_t k = 0; k < plan.launches.size(); ++k) {
-    text += fmt::format("launch {} {}", k, compiled.packages[compiled.kernels[k].package].name);
+    text += fmt::format("launch {} {}", k, compiled.package(compiled.launches[k]).name);
     for (const PlannedArgument &argument : plan.launches[k])
       text += argument.constant >= 0 ? fmt::format(" constant:{}", argument.constant)
                                      : fmt::format(" buffer:{}", program::to_int(argument.buffer));
     text += "\n";
-    for (const std::string &note : compiled.kernels[k].placed.notes)
-      text += note;
+    for (const std::size_t kernel : compiled.launches[k].kernels)
+      for (const std::string &note : compiled.kernels[kernel].placed.notes)
+        text += note;
   }
   return text;
 }

@@ -109,7 +109,7 @@ runtime::Binding Session::State::tensor_binding(TensorId id) const {
 }
 
 void Session::State::load_kernels() {
-  for (std::size_t k = 0; k < compiled.kernels.size(); ++k) {
+  for (std::size_t k = 0; k < compiled.launches.size(); ++k) {
     std::vector<runtime::Binding> bindings;
     for (const PlannedArgument &argument : plan.launches[k]) {
       if (argument.constant < 0) {
@@ -120,7 +120,7 @@ void Session::State::load_kernels() {
       bindings.push_back(
           {weights.get(), constant.offset, constant.elems * size_bytes(constant.type)});
     }
-    launches.push_back(device.load(compiled.packages[compiled.kernels[k].package], bindings));
+    launches.push_back(device.load(compiled.package(compiled.launches[k]), bindings));
   }
 }
 
@@ -221,7 +221,7 @@ std::vector<KernelReport> Session::profile(int passes) {
   const Target &target = s.device.target();
   std::vector<KernelReport> reports;
   for (std::size_t k = 0; k < times.size(); ++k) {
-    const CompiledKernel &kernel = s.compiled.kernels[k];
+    const CompiledKernel &kernel = s.compiled.kernels[s.compiled.launches[k].kernels[0]];
     const Package &package = s.compiled.packages[kernel.package];
     const cost::Roofline least =
         cost::roofline(package.flops, package.bytes, kernel.schedule, target);

@@ -109,7 +109,10 @@ VerifyReport verify_model(const program::Program &program, const std::vector<Hos
   check_inputs(program, inputs);
   const Compiled compiled =
       compile(program, device, cache,
-              {.fusion = options.fusion, .tf32 = options.tf32, .records = options.records});
+              {.fusion = options.fusion,
+               .tf32 = options.tf32,
+               .side_by_side = false,
+               .records = options.records});
   HostBuffers buffers(compiled.stored, inputs);
   VerifyReport report;
   const int total = static_cast<int>(compiled.kernels.size());

@@ -18,10 +18,13 @@
 #include "kernel/text.h"
 #include "lower/pipeline.h"
 #include "lower/random_nests.h"
+#include "model/conv_gradient.h"
+#include "model/launches.h"
 #include "runtime/cuda_build.h"
 #include "schedule/algorithms.h"
 #include "schedule/core_forms.h"
 #include "schedule/wgmma_forms.h"
+#include "search/pick.h"
 
 namespace tilefuse::emit {
 namespace {
@@ -332,6 +335,31 @@ TEST(Cuda, GradientsOfFirstLayersCompile) {
       for (std::size_t i = packages.size() % 3; i < all.size(); i += 3)
         packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));
     }
+  expect_clean(packages, std::array{"sm_90a"});
+}
+
+// A strided input gradient in one launch: zeros by the producer's idle warps, within its registers.
+TEST(Cuda, KernelsSideBySideCompile) {
+  const Target target = hopper_target();
+  std::vector<Package> packages;
+  for (const model::GradientConv &problem :
+       {model::GradientConv{
+            .n = 32, .h = 28, .w = 28, .c = 256, .k = 512, .r = 1, .s = 1, .stride = 2, .pad = 0},
+        model::GradientConv{.n = 32, .h = 27, .w = 28, .c = 128, .k = 128, .stride = 2}}) {
+    const auto groups = model::placed_gradients(problem, model::By::Input);
+    std::vector<schedule::Schedule> schedules;
+    for (const poly::PlacedGroup &placed : groups) {
+      const auto all = schedule::wgmma_schedules(placed.group.anchor, target, false);
+      schedules.push_back(all.empty() ? search::pick(placed.group.anchor, target) : all[3]);
+    }
+    std::vector<model::LaunchPart> parts;
+    for (std::size_t g = 0; g < groups.size(); ++g)
+      parts.push_back({&groups[g], &schedules[g]});
+    const auto launches = model::make_launches(parts, target, model::pick_of_size(target));
+    ASSERT_EQ(launches.size(), 1U);
+    packages.push_back(
+        make_cuda_emitter()->emit(model::lower_launch(launches[0], parts, target), target));
+  }
   expect_clean(packages, std::array{"sm_90a"});
 }
 

@@ -38,6 +38,10 @@ inline program::Program gradient_program(const GradientConv &v, By by) {
   return simplify(program::gradient(forward, {.by = {forward.inputs[at]}}));
 }
 
+inline std::vector<poly::PlacedGroup> placed_gradients(const GradientConv &v, By by) {
+  return poly::make_groups(program::assign_storage(gradient_program(v, by)));
+}
+
 inline std::vector<poly::Group> groups_of(const program::Program &program) {
   std::vector<poly::Group> groups;
   for (poly::PlacedGroup &placed : poly::make_groups(program::assign_storage(program)))

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/launches.h"
+
+#include <algorithm>
+#include <set>
+
+#include "cost/model.h"
+#include "lower/pipeline.h"
+#include "lower/side_by_side.h"
+#include "search/pick.h"
+
+namespace tilefuse::model {
+namespace {
+
+constexpr std::size_t kTried = 256; // schedules, best first, for one of a size
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+program::BufferId written(const poly::PlacedGroup &placed) {
+  return placed.buffers[at(placed.group.anchor.out.slot)];
+}
+
+bool reads(const poly::PlacedGroup &placed, program::BufferId buffer) {
+  const nest::Nest &nest = placed.group.anchor;
+  const auto is_it = [&](const nest::Operand &operand) {
+    return placed.buffers[at(operand.slot)] == buffer;
+  };
+  return std::any_of(nest.inputs.begin(), nest.inputs.end(), is_it) ||
+         std::any_of(nest.extras.begin(), nest.extras.end(), is_it);
+}
+
+// Kernels that may stand in a launch with others that write the same.
+bool is_class(const poly::PlacedGroup &placed) {
+  return placed.group.producers.empty() && !reads(placed, written(placed));
+}
+
+// Parts of one tensor, not neighbours in a concatenation.
+bool writes_same(const nest::Operand &a, const nest::Operand &b) {
+  return a.offset == b.offset &&
+         std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(),
+                    [](const nest::Dim &x, const nest::Dim &y) {
+                      return x.size == y.size && x.stride == y.stride;
+                    });
+}
+
+bool go_together(const poly::PlacedGroup &a, const poly::PlacedGroup &b) {
+  return a.origin == b.origin && written(a) == written(b) &&
+         writes_same(a.group.anchor.out, b.group.anchor.out) && is_class(a) && is_class(b);
+}
+
+bool is_map(const LaunchPart &part) { return part.placed->group.anchor.inputs.empty(); }
+
+class Joining {
+public:
+  Joining(const std::vector<LaunchPart> &parts, const Target &target, const PickOfSize &pick)
+      : parts_(parts), target_(target), pick_(pick) {}
+
+  // Of kernels begin to end, which go together: the slowest with all that fit beside it, and the
+  // rest.
+  std::vector<Launch> run(std::size_t begin, std::size_t end) {
+    std::vector<std::size_t> order;
+    for (std::size_t k = begin; k < end; ++k)
+      order.push_back(k);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return seconds(a) > seconds(b); });
+    const auto first =
+        std::find_if(order.begin(), order.end(), [&](std::size_t k) { return !is_map(parts_[k]); });
+    equalise(order);
+    std::vector<Launch> launches(1);
+    if (first == order.end())
+      launches.clear();
+    else
+      std::rotate(order.begin(), first, first + 1);
+    for (const std::size_t k : order)
+      if (first == order.end() || !add(launches[0], k))
+        launches.push_back({{k}, {false}, {}, {}});
+    return launches;
+  }
+
+private:
+  double seconds(std::size_t k) const {
+    return is_map(parts_[k])
+               ? 0
+               : cost::predict(parts_[k].placed->group, *parts_[k].schedule, target_).seconds;
+  }
+
+  kernel::Kernel lowered(std::size_t k) const {
+    return lower::lower(parts_[k].placed->group, *parts_[k].schedule, target_);
+  }
+
+  bool fits(const Launch &launch) {
+    std::vector<kernel::Kernel> kernels;
+    for (const std::size_t k : launch.kernels)
+      kernels.push_back(lowered(k));
+    std::vector<lower::SidePart> sides;
+    for (const kernel::Kernel &kernel : kernels)
+      sides.push_back({&kernel, {}, false});
+    std::int64_t used = 0;
+    for (lower::SidePart &side : sides)
+      for (const kernel::Buffer &buffer : side.kernel->buffers)
+        if (buffer.space == kernel::Space::Global)
+          side.arguments.push_back(static_cast<int>(used++));
+    return lower::side_local_bytes(sides) <= target_.local_bytes;
+  }
+
+  bool add(Launch &launch, std::size_t k) {
+    Launch more = launch;
+    more.kernels.push_back(k);
+    more.is_dealt.push_back(!launch.kernels.empty() && is_map(parts_[k]) &&
+                            target_.lanes == LaneKind::WorkItem);
+    const bool has_size =
+        launch.kernels.empty() || more.is_dealt.back() ||
+        group_size(*parts_[k].schedule) == group_size(*parts_[launch.kernels[0]].schedule);
+    if (!has_size || !fits(more))
+      return false;
+    launch = std::move(more);
+    return true;
+  }
+
+  // Schedules of one block size for all that are no maps, where together they take no longer than
+  // apart.
+  void equalise(const std::vector<std::size_t> &order) {
+    std::vector<std::size_t> nests;
+    std::set<std::int64_t> sizes;
+    double best = 0;
+    for (const std::size_t k : order)
+      if (!is_map(parts_[k])) {
+        nests.push_back(k);
+        sizes.insert(group_size(*parts_[k].schedule));
+        best += seconds(k);
+      }
+    if (sizes.size() < 2)
+      return;
+    best += target_.launch_us * 1e-6 * static_cast<double>(nests.size() - 1);
+    std::vector<schedule::Schedule> chosen;
+    for (const std::int64_t size : sizes)
+      if (auto all = of_size(nests, size, best); !all.empty())
+        chosen = std::move(all);
+    for (std::size_t i = 0; i < chosen.size(); ++i)
+      *parts_[nests[i]].schedule = std::move(chosen[i]);
+  }
+
+  // Lowers `best` to what they take; empty where they take more.
+  std::vector<schedule::Schedule> of_size(const std::vector<std::size_t> &nests, std::int64_t size,
+                                          double &best) const {
+    std::vector<schedule::Schedule> all;
+    double sum = 0;
+    for (const std::size_t k : nests) {
+      const poly::Group &group = parts_[k].placed->group;
+      std::optional<schedule::Schedule> own = *parts_[k].schedule;
+      if (group_size(*own) != size)
+        own = pick_(group, size);
+      if (!own)
+        return {};
+      sum += cost::predict(group, *own, target_).seconds;
+      all.push_back(std::move(*own));
+    }
+    if (sum > best)
+      return {};
+    best = sum;
+    return all;
+  }
+
+  const std::vector<LaunchPart> &parts_;
+  const Target &target_;
+  const PickOfSize &pick_;
+};
+
+// Arguments that are one buffer are one argument.
+void number_arguments(Launch &launch, const std::vector<LaunchPart> &parts) {
+  struct Known {
+    program::BufferId buffer;
+    nest::Slot slot;
+    int number;
+  };
+  std::vector<Known> known;
+  for (std::size_t p = 0; p < launch.kernels.size(); ++p) {
+    const LaunchPart &part = parts[launch.kernels[p]];
+    const poly::Group &group = part.placed->group;
+    std::vector<int> &numbers = launch.arguments.emplace_back();
+    for (const schedule::KernelArg &arg : kernel_args(group, *part.schedule)) {
+      const auto number = static_cast<int>(launch.args.size());
+      const auto slot = at(slot_of(group, arg));
+      const Known mine{part.placed->buffers[slot], group_slots(group)[slot], number};
+      const auto same = std::find_if(known.begin(), known.end(), [&](const Known &other) {
+        return arg.slot >= 0 && other.buffer == mine.buffer && other.slot == mine.slot;
+      });
+      numbers.push_back(same == known.end() ? number : same->number);
+      if (same != known.end())
+        continue;
+      launch.args.push_back({p, arg});
+      if (arg.slot >= 0)
+        known.push_back(mine);
+    }
+  }
+}
+
+} // namespace
+
+PickOfSize pick_of_size(const Target &target) {
+  return
+      [&target](const poly::Group &group, std::int64_t size) -> std::optional<schedule::Schedule> {
+        for (search::Candidate &candidate : search::candidates(group.anchor, target, kTried))
+          if (group_size(candidate.schedule) == size)
+            return std::move(candidate.schedule);
+        return std::nullopt;
+      };
+}
+
+std::vector<Launch> make_launches(const std::vector<LaunchPart> &parts, const Target &target,
+                                  const PickOfSize &pick, bool joins) {
+  Joining joining(parts, target, pick);
+  std::vector<Launch> launches;
+  for (std::size_t begin = 0; begin < parts.size();) {
+    std::size_t end = begin + 1;
+    while (joins && end < parts.size() && go_together(*parts[begin].placed, *parts[end].placed))
+      ++end;
+    if (end - begin == 1)
+      launches.push_back({{begin}, {false}, {}, {}});
+    else
+      for (Launch &launch : joining.run(begin, end))
+        launches.push_back(std::move(launch));
+    begin = end;
+  }
+  for (Launch &launch : launches)
+    number_arguments(launch, parts);
+  return launches;
+}
+
+kernel::Kernel lower_launch(const Launch &launch, const std::vector<LaunchPart> &parts,
+                            const Target &target) {
+  std::vector<kernel::Kernel> kernels;
+  for (const std::size_t k : launch.kernels)
+    kernels.push_back(lower::lower(parts[k].placed->group, *parts[k].schedule, target));
+  if (kernels.size() == 1)
+    return std::move(kernels[0]);
+  std::vector<lower::SidePart> sides;
+  for (std::size_t p = 0; p < kernels.size(); ++p)
+    sides.push_back({&kernels[p], launch.arguments[p], launch.is_dealt[p]});
+  return lower::side_by_side(sides);
+}
+
+} // namespace tilefuse::model

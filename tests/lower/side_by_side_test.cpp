@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels that are one launch: the classes of strided input gradients, simulated as one kernel for
+// every kind of target, against the evaluator.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "kernel/text.h"
+#include "model/conv_gradient.h"
+#include "model/core_cases.h"
+#include "model/launches.h"
+#include "schedule/wgmma_forms.h"
+#include "search/pick.h"
+
+namespace tilefuse::model {
+namespace {
+
+Target cpu() {
+  return {.name = "test_cpu",
+          .backend = "cpu",
+          .isa = "avx2",
+          .lanes = LaneKind::Vector,
+          .vector_f32 = 8,
+          .vector_registers = 16,
+          .max_group = 1,
+          .compute_units = 2,
+          .local_bytes = 262144,
+          .fp16_storage = true};
+}
+
+struct Gradient {
+  std::vector<poly::PlacedGroup> groups;
+  std::vector<schedule::Schedule> schedules;
+  std::vector<Launch> launches;
+  std::vector<LaunchPart> parts;
+
+  Gradient(const GradientConv &problem, const Target &target, bool by_wgmma) {
+    groups = placed_gradients(problem, By::Input);
+    for (const poly::PlacedGroup &placed : groups) {
+      const auto all = schedule::wgmma_schedules(placed.group.anchor, target, false);
+      schedules.push_back(by_wgmma && !all.empty() ? all.front()
+                                                   : search::pick(placed.group.anchor, target));
+    }
+    for (std::size_t g = 0; g < groups.size(); ++g)
+      parts.push_back({&groups[g], &schedules[g]});
+    launches = make_launches(parts, target, pick_of_size(target));
+  }
+};
+
+using Buffers = std::map<program::BufferId, program::Bytes>;
+
+// Small integers, the result unwritten.
+Buffers drawn(const Gradient &gradient) {
+  Buffers buffers;
+  unsigned state = 7;
+  for (const poly::PlacedGroup &placed : gradient.groups)
+    for (std::size_t s = 0; s < placed.buffers.size(); ++s) {
+      const nest::Slot &slot = placed.group.anchor.slots[s];
+      const auto [entry, is_new] = buffers.try_emplace(placed.buffers[s]);
+      if (!is_new)
+        continue;
+      const bool is_out = static_cast<int>(s) == placed.group.anchor.out.slot;
+      entry->second.resize(static_cast<std::size_t>(slot.elems * size_bytes(slot.type)));
+      for (std::int64_t i = 0; i < slot.elems; ++i) {
+        state = state * 1664525U + 1013904223U;
+        store_element(entry->second.data(), slot.type, i, is_out ? 77 : (state >> 24) % 5 - 2.0);
+      }
+    }
+  return buffers;
+}
+
+// Simulates all launches; gives the result, and what the evaluator has.
+std::pair<program::Bytes, program::Bytes> run(const Gradient &gradient, const Target &target) {
+  Buffers got = drawn(gradient);
+  Buffers expected = got;
+  program::BufferId out{};
+  for (const poly::PlacedGroup &placed : gradient.groups) {
+    std::vector<std::span<std::byte>> slots;
+    for (const program::BufferId id : placed.buffers)
+      slots.emplace_back(expected.at(id));
+    poly::evaluate(placed.group, slots);
+    out = placed.buffers[static_cast<std::size_t>(placed.group.anchor.out.slot)];
+  }
+  for (const Launch &launch : gradient.launches) {
+    const kernel::Kernel kernel = lower_launch(launch, gradient.parts, target);
+    std::vector<std::span<std::byte>> args;
+    for (const auto &[part, arg] : launch.args) {
+      const poly::PlacedGroup &placed = gradient.groups[launch.kernels[part]];
+      args.emplace_back(got.at(placed.buffers[static_cast<std::size_t>(arg.slot)]));
+    }
+    kernel::simulate(kernel, args, {.target = target, .count = false});
+  }
+  return {got.at(out), expected.at(out)};
+}
+
+void expect_one_launch(const GradientConv &problem, const Target &target, bool by_wgmma) {
+  const Gradient gradient(problem, target, by_wgmma);
+  EXPECT_GT(gradient.groups.size(), 1U);
+  EXPECT_EQ(gradient.launches.size(), 1U) << target.name;
+  const auto [got, expected] = run(gradient, target);
+  EXPECT_EQ(got, expected) << target.name;
+}
+
+std::vector<GradientConv> problems() {
+  std::vector<GradientConv> list(4);
+  list[0] = {.n = 2, .h = 8, .w = 8, .c = 64, .k = 64, .r = 1, .s = 1, .stride = 2, .pad = 0};
+  list[1] = {.n = 2, .h = 8, .w = 11, .c = 64, .k = 64, .stride = 2};
+  list[2] = {.n = 1, .h = 7, .w = 9, .c = 72, .k = 40, .r = 1, .s = 2, .stride = 3, .pad = 0};
+  list[3] = {.n = 2, .h = 7, .w = 5, .c = 24, .k = 16, .r = 2, .s = 1, .stride = 2, .pad = 0};
+  return list;
+}
+
+TEST(SideBySide, StridedGradientsAreOneLaunch) {
+  for (GradientConv problem : problems()) {
+    expect_one_launch(problem, sm80(), false);
+    expect_one_launch(problem, sm90(), false);
+    problem.type = "f32";
+    expect_one_launch(problem, sm80(), false);
+    expect_one_launch(problem, cpu(), false);
+  }
+}
+
+TEST(SideBySide, WgmmaWritesZerosWithIdleWarps) {
+  for (const GradientConv &problem : {problems()[0], problems()[1], problems()[2]}) {
+    expect_one_launch(problem, sm90(), true);
+    const Gradient gradient(problem, sm90(), true);
+    const std::string text =
+        kernel::to_text(lower_launch(gradient.launches[0], gradient.parts, sm90()));
+    const bool has_zeros = gradient.launches[0].is_dealt.back();
+    EXPECT_EQ(text.find("item") != std::string::npos, has_zeros);
+  }
+}
+
+} // namespace
+} // namespace tilefuse::model
