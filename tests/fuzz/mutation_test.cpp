@@ -8,7 +8,11 @@
 #include "fuzz/mutations.h"
 #include "kernel/verify.h"
 #include "model/check.h"
+#include "model/conv_gradient.h"
+#include "model/conv_nest.h"
+#include "model/core_cases.h"
 #include "model/random_case.h"
+#include "schedule/wgmma_forms.h"
 
 namespace tilefuse {
 namespace {
@@ -41,6 +45,32 @@ std::optional<KernelCase> numbered_case(int number) {
 // One with matrix instructions, where there is one.
 std::optional<KernelCase> numbered_core_case(int number) {
   return model::draw_core_case(numbered_tapes(number));
+}
+
+// A small convolution or gradient with wgmma.
+std::optional<KernelCase> numbered_wgmma_case(int number) {
+  Random random(static_cast<std::uint64_t>(number));
+  const int taps = random.of({1, 3, 2});
+  const int channels = random.of({64, 72, 128});
+  const int outputs = random.of({64, 128, 192});
+  poly::Group group;
+  if (number % 3 == 0) {
+    group = model::group_of({.n = 3, .c = channels, .k = outputs, .r = taps, .s = taps});
+  } else {
+    const auto by = number % 3 == 1 ? model::By::Input : model::By::Filter;
+    const auto all = model::gradients(
+        {.n = 3, .c = channels, .k = outputs, .r = taps, .s = taps, .stride = random.of({1, 2})},
+        by);
+    group = random.of(all);
+  }
+  const Target target = model::sm90();
+  const auto schedules = schedule::wgmma_schedules(group.anchor, target, false);
+  if (schedules.empty())
+    return {};
+  return KernelCase{.group = group,
+                    .schedule = random.of(schedules),
+                    .target = target,
+                    .seed = static_cast<std::uint64_t>(number)};
 }
 
 // What notices the fault in one case: a rule of the level, a check of the simulator, a wrong value.
@@ -92,6 +122,10 @@ TEST(Mutations, EveryPlantedFaultIsCaught) { expect_caught(fuzz::mutations(), nu
 
 TEST(Mutations, EveryFaultOfMatrixInstructionsIsCaught) {
   expect_caught(fuzz::core_mutations(), numbered_core_case);
+}
+
+TEST(Mutations, EveryFaultOfWgmmaIsCaught) {
+  expect_caught(fuzz::wgmma_mutations(), numbered_wgmma_case);
 }
 
 // The cases themselves are right: otherwise every fault would seem caught.

@@ -23,6 +23,8 @@ struct Mutation {
 const std::vector<Mutation> &mutations();
 // Faults of kernels with matrix instructions, which take cases of their own.
 const std::vector<Mutation> &core_mutations();
+// Of kernels with wgmma.
+const std::vector<Mutation> &wgmma_mutations();
 
 // The kernel of a case compiled with the fault in it; nothing where the fault has no place.
 std::optional<kernel::Kernel> compile_with(const Mutation &mutation,

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Faults of kernels with wgmma.
+#include "fuzz/fault.h"
+#include "fuzz/mutations.h"
+
+namespace tilefuse::fuzz {
+namespace {
+
+constexpr std::int64_t kChunkBytes = 16;
+
+// An operation of the mbarriers, done otherwise.
+template <MbarrierOp Which> struct MbarrierFault : Fault {
+  using Fault::Fault;
+  virtual StmtRef wrong(const Mbarrier &node) = 0;
+  StmtRef stmt(StmtRef from) override {
+    const auto *node = as<Mbarrier>(from);
+    if (!node || node->op != Which)
+      return Fault::stmt(from);
+    take();
+    return wrong(*node);
+  }
+  StmtRef with(const Mbarrier &node, ExprRef value) {
+    return to().mbarrier({node.op, {node.at.buffer, expr(node.at.index)}, value});
+  }
+};
+
+struct NoWaits : MbarrierFault<MbarrierOp::Wait> {
+  using MbarrierFault::MbarrierFault;
+  StmtRef wrong(const Mbarrier &) override { return to().block({}); }
+};
+
+struct OtherParity : MbarrierFault<MbarrierOp::Wait> {
+  using MbarrierFault::MbarrierFault;
+  StmtRef wrong(const Mbarrier &node) override {
+    return with(node, to().sub(to().integer(1), expr(node.value)));
+  }
+};
+
+struct NoArrivals : MbarrierFault<MbarrierOp::Arrive> {
+  using MbarrierFault::MbarrierFault;
+  StmtRef wrong(const Mbarrier &) override { return to().block({}); }
+};
+
+struct FewerBytes : MbarrierFault<MbarrierOp::Expect> {
+  using MbarrierFault::MbarrierFault;
+  StmtRef wrong(const Mbarrier &node) override {
+    return with(node, to().sub(expr(node.value), to().integer(kChunkBytes)));
+  }
+};
+
+struct MoreArrivals : MbarrierFault<MbarrierOp::Init> {
+  using MbarrierFault::MbarrierFault;
+  StmtRef wrong(const Mbarrier &node) override {
+    return with(node, to().add(expr(node.value), to().integer(1)));
+  }
+};
+
+struct CopyFault : Fault {
+  using Fault::Fault;
+  virtual void spoil(TensorCopy &copy) = 0;
+  StmtRef stmt(StmtRef from) override {
+    const auto *node = as<TensorCopy>(from);
+    if (!node)
+      return Fault::stmt(from);
+    TensorCopy copy = *node;
+    copy.to.index = expr(copy.to.index);
+    copy.signals.index = expr(copy.signals.index);
+    for (ExprRef &at : copy.at)
+      at = expr(at);
+    for (ExprRef &offset : copy.offsets)
+      offset = expr(offset);
+    spoil(copy);
+    return to().tensor_copy(std::move(copy));
+  }
+};
+
+struct OneBuffer : CopyFault {
+  using CopyFault::CopyFault;
+  void spoil(TensorCopy &copy) override {
+    take();
+    copy.to.index = to().integer(0);
+  }
+};
+
+struct NextRow : CopyFault {
+  using CopyFault::CopyFault;
+  void spoil(TensorCopy &copy) override {
+    if (from()[copy.map].is_im2col())
+      return;
+    take();
+    copy.at[1] = to().add(copy.at[1], to().integer(1));
+  }
+};
+
+struct NoTaps : CopyFault {
+  using CopyFault::CopyFault;
+  void spoil(TensorCopy &copy) override {
+    for (ExprRef &offset : copy.offsets) {
+      if (is_constant(offset))
+        continue;
+      take();
+      offset = to().integer(0);
+    }
+  }
+};
+
+struct WgmmaFault : Fault {
+  using Fault::Fault;
+  virtual void spoil(Wgmma &wgmma) = 0;
+  StmtRef stmt(StmtRef from) override {
+    const auto *node = as<Wgmma>(from);
+    if (!node)
+      return Fault::stmt(from);
+    Wgmma wgmma = *node;
+    for (ExprRef *index : {&wgmma.acc.index, &wgmma.a.index, &wgmma.b.index, &wgmma.accumulate})
+      *index = expr(*index);
+    spoil(wgmma);
+    return to().wgmma(wgmma);
+  }
+};
+
+struct NeverNew : WgmmaFault {
+  using WgmmaFault::WgmmaFault;
+  void spoil(Wgmma &wgmma) override {
+    if (wgmma.accumulate)
+      take();
+    wgmma.accumulate = nullptr;
+  }
+};
+
+struct AlwaysNew : WgmmaFault {
+  using WgmmaFault::WgmmaFault;
+  void spoil(Wgmma &wgmma) override {
+    if (!wgmma.accumulate)
+      take();
+    wgmma.accumulate = to().scalar(ScalarOp::Lt, {to().integer(0), to().block()});
+  }
+};
+
+struct OneStepOfDepth : WgmmaFault {
+  using WgmmaFault::WgmmaFault;
+  void spoil(Wgmma &wgmma) override {
+    take();
+    wgmma.b.index = to().mul(to().div(wgmma.b.index, to().integer(1024)), to().integer(1024));
+  }
+};
+
+struct LateWait : Fault {
+  using Fault::Fault;
+  StmtRef stmt(StmtRef from) override {
+    const auto *node = as<WgmmaSync>(from);
+    if (!node || node->step != WgmmaStep::Wait)
+      return Fault::stmt(from);
+    take();
+    return to().wgmma_sync({WgmmaStep::Wait, node->pending + 1});
+  }
+};
+
+struct NoWarpBarriers : Fault {
+  using Fault::Fault;
+  StmtRef stmt(StmtRef from) override {
+    const auto *node = as<Barrier>(from);
+    if (!node || !node->is_of_warp())
+      return Fault::stmt(from);
+    take();
+    return nullptr;
+  }
+};
+
+template <typename SomeFault> std::optional<Kernel> planted(const Kernel &kernel) {
+  return plant<SomeFault>(kernel);
+}
+
+} // namespace
+
+const std::vector<Mutation> &wgmma_mutations() {
+  static const std::vector<Mutation> all = {
+      {"wgmma: no wait for buffers", nullptr, planted<NoWaits>},
+      {"wgmma: waits for the other phase", nullptr, planted<OtherParity>},
+      {"wgmma: buffers not given back", nullptr, planted<NoArrivals>},
+      {"wgmma: fewer bytes expected", nullptr, planted<FewerBytes>},
+      {"wgmma: one arrival too many", nullptr, planted<MoreArrivals>},
+      {"wgmma: all copies into one buffer", nullptr, planted<OneBuffer>},
+      {"wgmma: rows of a box one further", nullptr, planted<NextRow>},
+      {"wgmma: taps not moved", nullptr, planted<NoTaps>},
+      {"wgmma: accumulator not reset", nullptr, planted<NeverNew>},
+      {"wgmma: accumulator reset at each step", nullptr, planted<AlwaysNew>},
+      {"wgmma: every step reads one depth", nullptr, planted<OneStepOfDepth>},
+      {"wgmma: results read too early", nullptr, planted<LateWait>},
+      {"wgmma: exchange without a barrier", nullptr, planted<NoWarpBarriers>},
+  };
+  return all;
+}
+
+} // namespace tilefuse::fuzz
