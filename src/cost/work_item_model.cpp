@@ -199,7 +199,7 @@ WorkItemModel::Block WorkItemModel::block() const {
   double accumulators = nest_.inputs.empty() ? 0 : 1;
   for (int i = 0; i < nest_.output_indices; ++i)
     accumulators *= copies(i);
-  const double spilled = std::max(0.0, registers() - available_registers());
+  const double spilled = spilled_registers();
   const double body = std::max(unrolled(), kUnrolled);
   block.point += accumulators * (nest_.agg == program::Agg::Sum ? 1 : 2) + 2 * spilled +
                  kLoopInstructions / body;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cost/work_item_shape.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
@@ -25,6 +26,8 @@ constexpr double kMostRegisters = 255;
 // Registers that a compiler takes for each of a register tile where a block may have the whole
 // multiprocessor's: it reads operands long before they are used.
 constexpr double kHoisted = 1.9;
+// One part in so many of a work-item's registers may hold offsets of copies (lower/stage.cpp).
+constexpr double kOffsetShare = 2;
 
 } // namespace
 
@@ -172,6 +175,29 @@ double WorkItemShape::tile_registers() const {
   return accumulators + fewest;
 }
 
+double WorkItemShape::offset_registers() const {
+  const double most = static_cast<double>(target_.vector_registers) / kOffsetShare;
+  double held = 0;
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
+    if (!is_staged(schedule_.fills[k]))
+      continue;
+    const int input = static_cast<int>(k);
+    const std::vector<schedule::StageDim> dims = stage_tile(nest_, schedule_, input).dims;
+    const auto checked = std::count_if(dims.begin(), dims.end(),
+                                       [](const schedule::StageDim &dim) { return dim.checked; });
+    const double rounds = std::ceil(staged_elems(input) / copy_width(input) / items_);
+    const double needed = rounds * static_cast<double>(2 + checked);
+    held += held + needed <= most ? needed : 0;
+  }
+  return held;
+}
+
+double WorkItemShape::spilled_registers() const {
+  const double most = static_cast<double>(target_.vector_registers);
+  return std::max(
+      {0.0, registers() - available_registers(), registers() + offset_registers() - most});
+}
+
 double WorkItemShape::registers() const {
   return tile_registers() + fetched_registers() + kSpareRegisters;
 }
@@ -182,7 +208,8 @@ double WorkItemShape::taken_registers() const {
 }
 
 double WorkItemShape::available_registers() const {
-  return std::min(kMostRegisters, kRegisters / (warps_ * kWarp));
+  return std::min({kMostRegisters, static_cast<double>(target_.vector_registers),
+                   kRegisters / (warps_ * kWarp)});
 }
 
 double WorkItemShape::local_bytes() const {

@@ -50,6 +50,8 @@ public:
   // from reading ahead.
   double registers() const;
   double taken_registers() const;
+  // What there is not room for, and lives in memory instead.
+  double spilled_registers() const;
   double available_registers() const;
   double local_bytes() const; // of a block
   double resident_blocks() const;
@@ -59,6 +61,8 @@ protected:
   // Accumulators and the fragments that stay; what is fetched ahead of its use.
   double tile_registers() const;
   double fetched_registers() const;
+  // Offsets of what a work-item copies, as lowering holds them.
+  double offset_registers() const;
 
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 

@@ -67,8 +67,10 @@ struct GroupOffsets {
 class GroupFill {
 public:
   GroupFill(const Context &cx, int input, const GroupOffsets &offsets);
-  // Works the offsets out, once, where the statements given back stand.
-  static kernel::StmtRef declare(const Context &cx, int input, GroupOffsets &offsets);
+  // Works the offsets out: once, where the statements given back stand, if they fit the `registers`
+  // that are left, which they are taken from; else where they are used.
+  static kernel::StmtRef declare(const Context &cx, int input, std::int64_t &registers,
+                                 GroupOffsets &offsets);
   kernel::StmtRef copy() const;
   kernel::StmtRef copy_asynchronously() const;
   kernel::Buffer register_buffer() const;
@@ -87,6 +89,7 @@ private:
   GroupOffsets::Round offsets_at(kernel::ExprRef position) const;
   Place place(const GroupOffsets::Round &offsets) const;
   std::int64_t round_count() const;
+  std::int64_t offset_count() const; // of a round
   kernel::ExprRef position(kernel::ExprRef round) const;
   kernel::StmtRef store(const Place &place, kernel::ExprRef value) const;
   template <typename Body> kernel::StmtRef rounds(const Body &body) const;

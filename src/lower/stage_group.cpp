@@ -69,6 +69,12 @@ std::int64_t GroupFill::round_count() const {
   return (accesses_ + s_.cx.block_size() - 1) / s_.cx.block_size();
 }
 
+std::int64_t GroupFill::offset_count() const {
+  const auto checked = std::count_if(s_.tile.dims.begin(), s_.tile.dims.end(),
+                                     [](const StageDim &dim) { return dim.checked; });
+  return static_cast<std::int64_t>(s_.streams.size()) + 1 + checked;
+}
+
 ExprRef GroupFill::position(ExprRef round) const {
   const std::int64_t size = s_.cx.block_size();
   return b_.add(b_.mul(round, b_.integer(size)), size > 1 ? b_.lane() : b_.integer(0));
@@ -95,13 +101,17 @@ GroupOffsets::Round GroupFill::offsets_at(ExprRef position) const {
   return round;
 }
 
-StmtRef GroupFill::declare(const Context &cx, int input, GroupOffsets &offsets) {
+StmtRef GroupFill::declare(const Context &cx, int input, std::int64_t &registers,
+                           GroupOffsets &offsets) {
   const GroupFill fill(cx, input, offsets);
   std::vector<StmtRef> lets;
   if (fill.round_count() > kWrittenRounds)
     return nullptr;
+  const std::int64_t needed = fill.round_count() * fill.offset_count();
+  const bool fits = needed <= registers;
+  registers -= fits ? needed : 0;
   const auto held = [&](const char *name, ExprRef value) {
-    if (kernel::is_constant(value))
+    if (!fits || kernel::is_constant(value))
       return value;
     const VarId var = cx.build.variable(name, {});
     lets.push_back(cx.build.let(var, value));

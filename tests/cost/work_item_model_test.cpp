@@ -26,6 +26,7 @@ Target gpu() {
   Target target;
   target.backend = "cuda";
   target.lanes = LaneKind::WorkItem;
+  target.vector_registers = 255;
   target.max_group = 1024;
   target.compute_units = 16;
   target.local_bytes = 49152;

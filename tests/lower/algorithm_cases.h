@@ -24,7 +24,7 @@ inline Target group_test_target() {
           .isa = "CL1.2 sm_80",
           .lanes = LaneKind::WorkItem,
           .vector_f32 = 128,
-          .vector_registers = 128,
+          .vector_registers = 255,
           .max_group = 1024,
           .local_bytes = 48 << 10,
           .local_is_hw = true};
@@ -35,7 +35,6 @@ inline Target matrix_test_target() {
   target.name = "test_matrix";
   target.backend = "cuda";
   target.warp = 32;
-  target.vector_registers = 255;
   target.local_bytes = 160 << 10;
   return target;
 }

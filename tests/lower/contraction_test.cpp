@@ -33,6 +33,7 @@ Target work_item_target() {
           .backend = "opencl",
           .lanes = LaneKind::WorkItem,
           .vector_f32 = 32,
+          .vector_registers = 255,
           .max_group = 256,
           .local_bytes = 48 << 10};
 }

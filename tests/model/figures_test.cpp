@@ -9,10 +9,13 @@
 #include <string>
 
 #include "base/error.h"
+#include "kernel/live_registers.h"
 #include "lower/algorithm_cases.h"
+#include "lower/pipeline.h"
 #include "model/simulate_group.h"
 #include "paths.h"
 #include "schedule/algorithms.h"
+#include "search/pick.h"
 
 namespace tilefuse::model {
 namespace {
@@ -70,6 +73,29 @@ TEST(Figures, OfTheModelAreThoseOfASimulation) {
     EXPECT_LE(tallies[what].twofold, 5) << what;
   EXPECT_EQ(tallies["global bytes of the grid"].by_half, 0);
   EXPECT_GE(tallies["blocks"].cases, 70);
+}
+
+// Also the offsets of what a work-item copies: many, where a small block stages a large tile.
+TEST(Figures, WhatIsPickedFitsTheRegistersOfItsTarget) {
+  std::vector<testing::ConvShape> shapes = testing::awkward_shapes();
+  shapes.push_back({.outputs = 64,
+                    .inputs = 16,
+                    .height = 13,
+                    .width = 5,
+                    .stride = 3,
+                    .before = 2,
+                    .after = 2});
+  shapes.push_back(
+      {.outputs = 70, .inputs = 17, .height = 13, .width = 13, .stride = 2, .dilation = 2});
+  for (const char *name :
+       {"opencl_mali", "opencl_adreno", "opencl_gpu", "opencl_intel", "opencl_amd"})
+    for (const testing::ConvShape &shape : shapes) {
+      const Target target = row(name);
+      const nest::Nest nest = testing::conv_nest(shape);
+      const kernel::Kernel kernel =
+          lower::lower({.anchor = nest}, search::pick(nest, target), target);
+      EXPECT_LE(kernel::live_registers(kernel), target.vector_registers) << kernel.name;
+    }
 }
 
 } // namespace
