@@ -78,10 +78,11 @@ Stream::Piece Stream::piece(const Spans &spans) const {
   const double line = line_bytes / elem_bytes;
   double run = 1;
   double repeats = 1;
+  double apart = 0;
   if (packed_step > 0) {
     for (std::size_t i = 0; i < spans.size(); ++i)
       run *= uses(i) ? spans[i] : 1;
-    return {std::ceil(run / line) * line_bytes, 1};
+    return {std::ceil(run / line) * line_bytes, 1, 0};
   }
   for (const nest::Dim *dim : by_rising_stride(dims)) {
     double range = 1;
@@ -96,10 +97,12 @@ Stream::Piece Stream::piece(const Spans &spans) const {
     const double stride = static_cast<double>(std::llabs(dim->stride));
     if (points > 1 && repeats == 1 && stride <= std::max(run, line))
       run += stride * (std::min(range, size) - 1);
-    else
-      repeats *= std::min({range, points, size});
+    else if (const double times = std::min({range, points, size}); times > 1) {
+      apart = repeats == 1 ? stride * elem_bytes : apart;
+      repeats *= times;
+    }
   }
-  return {std::ceil(run / line) * line_bytes, repeats};
+  return {std::ceil(run / line) * line_bytes, repeats, apart};
 }
 
 double Stream::crowding(const Spans &spans, double way_bytes) const {
@@ -197,14 +200,16 @@ std::vector<double> traffic(const std::vector<Stream> &streams, Spans spans,
     touched.push_back(stream.bytes(spans));
   std::vector<double> moved = touched;
   for (const LoopTrips &loop : loops) {
-    double taken = 0;
-    for (std::size_t k = 0; k < streams.size(); ++k)
-      taken += touched[k] * streams[k].crowding(spans, cache.way_bytes);
-    const bool fits = taken <= cache.bytes;
+    const double all = std::accumulate(touched.begin(), touched.end(), 0.0);
+    std::vector<bool> fits;
+    for (std::size_t k = 0; k < streams.size(); ++k) {
+      const double crowded = touched[k] * (streams[k].crowding(spans, cache.way_bytes) - 1);
+      fits.push_back(all + crowded <= cache.bytes);
+    }
     spans[loop.index] *= loop.trips;
     for (std::size_t k = 0; k < streams.size(); ++k) {
       const double after = streams[k].uses(loop.index) ? streams[k].bytes(spans) : touched[k];
-      moved[k] *= fits ? after / touched[k] : loop.trips;
+      moved[k] *= fits[k] ? after / touched[k] : loop.trips;
       touched[k] = after;
     }
   }

@@ -36,6 +36,7 @@ struct Stream {
   struct Piece {
     double run = 0;
     double repeats = 1;
+    double apart = 0; // bytes from one run to the next, where there are several
   };
   Piece piece(const Spans &spans) const;
   // How much more of a cache whose ways have `way_bytes` a piece takes than its bytes: runs that

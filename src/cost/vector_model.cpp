@@ -26,7 +26,7 @@ constexpr double kElementCycles = 1.5;
 constexpr double kBlockCycles = 60; // calling a block
 // Of a cache, what the working set of a loop can keep.
 constexpr double kUsableL1 = 0.9;
-constexpr double kUsableL2 = 0.8;
+constexpr double kUsableL2 = 0.6;
 constexpr double kUsableL3 = 0.8;
 constexpr double kWritten = 2; // a line is read before it is written
 // How much dearer a stream is whose lines throw each other out of their set.
@@ -35,6 +35,11 @@ constexpr std::int64_t kWayBytes =
     4096; // of the first level: the part of an address that is not translated
 // Bytes that memory could bring meanwhile when a stream jumps: what a prefetcher needs to follow.
 constexpr double kJumpBytes = 128;
+// The same within a step that walks through many runs, by how far they lie apart, up to a page.
+constexpr double kLongWalk = 64;
+constexpr double kApartPerByte = 16;
+constexpr double kFarJumpBytes = 256;
+constexpr double kMemoryJumpBytes = 120;
 
 class VectorModel {
 public:
@@ -72,9 +77,9 @@ private:
   double l2_bytes() const;
   double l3_bytes() const;
   double memory_bytes() const;
-  double far_bytes(const Cache &cache, bool with_jumps) const;
+  double far_bytes(const Cache &cache, bool from_memory) const;
   double conflict(std::size_t k) const;
-  double jumps(const Stream &stream) const;
+  double jumps(const Stream &stream, bool from_memory) const;
   double block_seconds(const Block &block) const;
   Block block_of(const std::vector<bool> &is_edge) const;
   Estimate estimate(double busy, double total);
@@ -208,44 +213,47 @@ double VectorModel::l2_bytes() const {
   return bytes;
 }
 
-// How much dearer bytes from afar are when neighbouring tiles read them in short runs.
-double VectorModel::jumps(const Stream &stream) const {
+// How much dearer bytes are that come in short runs: from the third level where neighbouring tiles
+// read them so; from there and from memory where a step walks through many runs.
+double VectorModel::jumps(const Stream &stream, bool from_memory) const {
+  const Stream::Piece step = stream.piece(step_spans());
+  const bool walks = step.repeats >= kLongWalk;
+  if (from_memory)
+    return walks ? 1 + kMemoryJumpBytes / step.run : 1;
   Spans spans = step_spans();
   const std::vector<LoopTrips> loops = block_loops();
   if (!loops.empty())
     spans[loops.front().index] *= loops.front().trips;
-  const double run = stream.piece(spans).run;
-  return (run + kJumpBytes) / run;
+  const double far = walks ? std::min(step.apart / kApartPerByte, kFarJumpBytes) : 0;
+  return 1 + std::max(kJumpBytes / stream.piece(spans).run, far / step.run);
 }
 
 // Into a cache beyond the first level, per block. A staging buffer comes from nowhere, its source
 // does, once per block; but both must fit while it is filled.
-double VectorModel::far_bytes(const Cache &cache, bool with_jumps) const {
+double VectorModel::far_bytes(const Cache &cache, bool from_memory) const {
   const std::vector<LoopTrips> loops = block_loops();
   const double blocks = static_cast<double>(schedule::blocks(nest_, schedule_));
   std::vector<LoopTrips> all = loops;
   const std::vector<LoopTrips> outer = grid_loops();
   all.insert(all.end(), outer.begin(), outer.end());
   const std::vector<double> moved = traffic(streams_, step_spans(), all, cache);
+  const std::vector<double> in_block = traffic(streams_, step_spans(), loops, cache);
   Spans block_spans = step_spans();
   for (const LoopTrips &loop : loops)
     block_spans[loop.index] *= loop.trips;
   double bytes = 0;
   for (std::size_t k = 0; k < streams_.size(); ++k) {
-    const double per_block = moved[k] / blocks;
     if (streams_[k].is_written && is_result_local_)
       continue;
     if (!streams_[k].is_staged) {
-      const double jump = with_jumps ? jumps(streams_[k]) : 1;
-      bytes += per_block * (streams_[k].is_written ? kWritten : 1) * jump;
+      bytes += moved[k] / blocks * (streams_[k].is_written ? kWritten : 1) *
+               jumps(streams_[k], from_memory);
       continue;
     }
     const double buffer = streams_[k].bytes(block_spans);
-    if (schedule_.fills[k] == schedule::Fill::Produced)
-      bytes += std::max(per_block - buffer, 0.0);
-    else
-      bytes +=
-          per_block - buffer + source(nest_, schedule_, static_cast<int>(k)).bytes(block_spans);
+    bytes += std::max(in_block[k] - buffer, 0.0);
+    if (schedule_.fills[k] != schedule::Fill::Produced)
+      bytes += source(nest_, schedule_, static_cast<int>(k)).bytes(block_spans);
     bytes += 2 * buffer > cache.bytes ? kWritten * buffer : 0;
   }
   return bytes;
@@ -254,7 +262,7 @@ double VectorModel::far_bytes(const Cache &cache, bool with_jumps) const {
 // From the third to the second level, per block.
 double VectorModel::l3_bytes() const {
   const double size = static_cast<double>(target_.l2_bytes);
-  return far_bytes({kUsableL2 * size, size / rates_.l2_ways}, true);
+  return far_bytes({kUsableL2 * size, size / rates_.l2_ways}, false);
 }
 
 // From memory to the third level, per block: nothing where that holds all that the nest touches.
@@ -262,7 +270,7 @@ double VectorModel::memory_bytes() const {
   const double usable = kUsableL3 * rates_.l3_bytes;
   return bytes_in_memory(nest_, schedule_, streams_) <= usable * std::max(1, target_.compute_units)
              ? 0
-             : far_bytes({usable, 0}, false);
+             : far_bytes({usable, 0}, true);
 }
 
 double VectorModel::block_seconds(const Block &block) const {

@@ -181,9 +181,11 @@ void Space::read_in_place(Schedule &schedule) const {
     }
 }
 
-void Space::stage_broadcasts(Schedule &schedule) const {
+// What the lanes run through, or what they read as broadcasts.
+void Space::stage_inputs(Schedule &schedule, bool by_lane) const {
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
-    if (lane_ >= 0 && nest::flat(nest_.inputs[k], nest_.indices.size()).coeff[at(lane_)] == 0)
+    if (lane_ >= 0 &&
+        (nest::flat(nest_.inputs[k], nest_.indices.size()).coeff[at(lane_)] != 0) == by_lane)
       schedule.fills[k] = Fill::Local;
 }
 

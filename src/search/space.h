@@ -16,8 +16,9 @@ namespace tilefuse::search {
 
 // How an input that may be read outside its tensor is read: from a staged, padded tile, or in place
 // with taps that are clipped and edges.
-// Gathered: the staged form, with what lanes read as broadcasts staged too.
-enum class Form { Staged, InPlace, Gathered };
+// Gathered: the staged form, with what lanes read as broadcasts staged too; Panelled: with what the
+// lanes run through.
+enum class Form { Staged, InPlace, Gathered, Panelled };
 
 class Space {
 public:
@@ -42,7 +43,7 @@ private:
   bool is_guarded() const;
   void clip_taps(schedule::Schedule &schedule) const;
   void read_in_place(schedule::Schedule &schedule) const;
-  void stage_broadcasts(schedule::Schedule &schedule) const;
+  void stage_inputs(schedule::Schedule &schedule, bool by_lane) const;
   void prefetch_packed(schedule::Schedule &schedule) const;
   bool has_constant() const;
   bool reduces_taps_only() const;

@@ -83,8 +83,8 @@ void Space::collect_register_tiles(Form form, std::int64_t lanes) {
           schedule.splits[at(row_)] = {rows, rows, 1};
         if (form == Form::InPlace)
           read_in_place(schedule);
-        if (form == Form::Gathered)
-          stage_broadcasts(schedule);
+        if (form == Form::Gathered || form == Form::Panelled)
+          stage_inputs(schedule, form == Form::Panelled);
         clip_taps(schedule);
         prefetch_packed(schedule);
         if (register_need(schedule) > budget)
@@ -221,8 +221,10 @@ void Space::collect_register_tiles() {
   collect_register_tiles(Form::Staged);
   if (target_.lanes == LaneKind::Vector && is_guarded())
     collect_register_tiles(Form::InPlace);
-  if (target_.lanes == LaneKind::Vector && nest_.inputs.size() == 2 && !has_constant())
+  if (target_.lanes == LaneKind::Vector && nest_.inputs.size() == 2 && !has_constant()) {
     collect_register_tiles(Form::Gathered);
+    collect_register_tiles(Form::Panelled);
+  }
 }
 
 std::vector<Schedule> Space::forms() {

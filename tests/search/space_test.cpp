@@ -50,6 +50,22 @@ TEST(Space, ConstantsOfANextStepArePrefetchedByMachineCode) {
   EXPECT_EQ(picked(product(512), "opencl_gpu").find("prefetch"), std::string::npos);
 }
 
+// The filter gradient of a 1x1 layer: rows of 2048 channels lie two pages apart, so that what the
+// lanes run through is copied into a panel that every step over c reads again.
+TEST(Space, PanelsOfWhatLanesRunThroughAreStaged) {
+  const std::string text = picked(nest::parse_nest(R"(nest gemm {
+    index c 512, m 2048 | p 392
+    slot 0 f32 200704, 1 f32 802816, 2 f32 1048576
+    acc f32 = sum mul
+    in 0 + 0 [p:392*512, c:512*1]
+    in 1 + 0 [p:392*2048, m:2048*1]
+    out 2 + 0 [c:512*2048, m:2048*1]
+    post acc
+  })"),
+                                  "cpu_avx512");
+  EXPECT_NE(text.find("stage  1"), std::string::npos) << text;
+}
+
 TEST(Space, WindowsOfDepthwiseLayersAreNotPrefetched) {
   const nest::Nest nest = nest::parse_nest(R"(nest conv {
     index c 512, y 14, x 14 | r 3, s 3
