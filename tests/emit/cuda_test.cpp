@@ -2,6 +2,7 @@
 // CUDA C++: the exact source of a small kernel, and everything generated compiles by NVRTC for each
 // generation without a warning and without spilling registers. No GPU is needed; where NVRTC is
 // absent the tests say so, and in CI that is a failure.
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <optional>
@@ -23,6 +24,7 @@
 #include "runtime/cuda_build.h"
 #include "schedule/algorithms.h"
 #include "schedule/core_forms.h"
+#include "schedule/wgmma.h"
 #include "schedule/wgmma_forms.h"
 #include "search/pick.h"
 
@@ -350,7 +352,11 @@ TEST(Cuda, KernelsSideBySideCompile) {
     std::vector<schedule::Schedule> schedules;
     for (const poly::PlacedGroup &placed : groups) {
       const auto all = schedule::wgmma_schedules(placed.group.anchor, target, false);
-      schedules.push_back(all.empty() ? search::pick(placed.group.anchor, target) : all[3]);
+      const auto chosen = std::find_if(all.begin(), all.end(), [](const auto &schedule) {
+        return group_size(schedule) == 3 * schedule::kGroupItems;
+      });
+      schedules.push_back(chosen == all.end() ? search::pick(placed.group.anchor, target)
+                                              : *chosen);
     }
     std::vector<model::LaunchPart> parts;
     for (std::size_t g = 0; g < groups.size(); ++g)
