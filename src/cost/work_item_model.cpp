@@ -7,6 +7,7 @@
 #include "cost/lane_access.h"
 #include "cost/lane_models.h"
 #include "cost/work_item_shape.h"
+#include "schedule/result_vectors.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::cost {
@@ -180,8 +181,9 @@ void WorkItemModel::add_results(Block &block) const {
   double results = 1; // of a work-item in one step
   for (int i = 0; i < nest_.output_indices; ++i)
     results *= copies(i);
-  const LaneAccess access = operand_access(nest_, schedule_, target_, nest_.out);
-  const double stores = vectors(nest_.out);
+  const std::int64_t together = stored_together(nest_, schedule_);
+  const LaneAccess access = operand_access(nest_, schedule_, target_, nest_.out, together);
+  const double stores = vectors(nest_.out) / static_cast<double>(together);
   const double slots = expression_slots(nest_.post) + kResultInstructions;
   block.issue += steps() * (warps_ * results * slots + stores * access.requests);
   block.wavefronts += steps() * stores * access.sectors / 4;
