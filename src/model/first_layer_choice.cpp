@@ -3,6 +3,8 @@
 
 #include "cost/model.h"
 #include "model/split_groups.h"
+#include "nest/fold.h"
+#include "program/drop_dead.h"
 #include "program/first_layer.h"
 #include "program/storage.h"
 #include "search/groups.h"
@@ -24,7 +26,10 @@ program::Program lay_out_first_layers(const program::Program &program, const Tar
   const auto is_faster = [&](const program::Program &plain, const program::Program &widened) {
     return predicted_seconds(widened, target) < predicted_seconds(plain, target);
   };
-  return program::widen_first_layers(program, is_faster).program;
+  const program::WidenedFirstLayers widened = program::widen_first_layers(program, is_faster);
+  if (widened.layers == 0)
+    return program;
+  return program::drop_dead(nest::fold_constants(widened.program)); // filters stored once more
 }
 
 } // namespace tilefuse::model

@@ -27,9 +27,10 @@ std::vector<GradientConv> problems() {
   return list;
 }
 
+const auto always = [](const program::Program &, const program::Program &) { return true; };
+
 // In the other form.
 std::vector<poly::Group> widened(const GradientConv &problem, By by) {
-  const auto always = [](const program::Program &, const program::Program &) { return true; };
   return groups_of(program::widen_first_layers(gradient_program(problem, by), always).program);
 }
 
@@ -50,6 +51,24 @@ void check_tiles(const nest::Nest &nest, std::size_t each) {
   const auto mma = schedule::core_schedules(nest, sm80(), false);
   EXPECT_GT(check_schedules({nest}, sm90(), wgmma, each), 0) << to_text(nest);
   EXPECT_GT(check_schedules({nest}, sm80(), mma, 9 * each), 0) << to_text(nest);
+}
+
+// With a filter of zeros that is a constant.
+program::Program with_constant_filter(const GradientConv &problem) {
+  program::Program forward = forward_program(problem);
+  program::Tensor &filter = forward[forward.inputs.back()];
+  filter.role = program::Role::Constant;
+  filter.data = std::make_shared<const program::Bytes>(
+      static_cast<std::size_t>(program::elems(filter.shape) * size_bytes(filter.type)));
+  forward.inputs.pop_back();
+  return forward;
+}
+
+TEST(FirstLayer, ConvolutionsAreExact) {
+  for (const GradientConv &problem : problems()) {
+    const program::Program forward = with_constant_filter(problem);
+    check_tiles(product_of(groups_of(program::widen_first_layers(forward, always).program)), 4);
+  }
 }
 
 TEST(FirstLayer, FilterGradientsAreExact) {
@@ -109,6 +128,14 @@ TEST(FirstLayer, GradientsAreTakenWhereTheyPay) {
     const program::Program tiny = gradient_program(small, by);
     EXPECT_EQ(to_text(lay_out_first_layers(tiny, h200())), to_text(tiny));
   }
+}
+
+// Its filter is stored for blocks when the program is compiled.
+TEST(FirstLayer, InputGradientByAConstantFilterIsOneKernel) {
+  const program::Program forward = with_constant_filter(
+      {.n = 64, .h = 224, .w = 224, .c = 3, .k = 64, .r = 7, .s = 7, .stride = 2, .pad = 3});
+  const program::Program gradient = program::gradient(forward, {.by = {forward.inputs[0]}});
+  EXPECT_EQ(groups_of(lay_out_first_layers(gradient, h200())).size(), 1U);
 }
 
 } // namespace
