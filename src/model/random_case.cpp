@@ -3,6 +3,7 @@
 
 #include "model/random_nest.h"
 #include "model/random_product.h"
+#include "schedule/wgmma_forms.h"
 #include "search/sample.h"
 #include "search/sample_core.h"
 
@@ -19,6 +20,26 @@ KernelCase draw_case(const Tapes &tapes, const Target &target, Random &schedules
       search::sample(nest, target, schedules).value_or(schedule::scalar_schedule(nest));
   drawn.values = tapes.data % 2 == 1 ? Values::Reals : Values::Integers;
   drawn.seed = tapes.data;
+  return drawn;
+}
+
+// A GPU of so many bytes of local memory for its matrix instructions.
+Target core_target(const char *isa, std::int64_t local_bytes) {
+  Target target{.name = "fuzz_cores", .backend = "cuda", .isa = isa};
+  target.lanes = LaneKind::WorkItem;
+  target.vector_f32 = target.warp = 32;
+  target.local_banks = 32;
+  target.sector_bytes = 32;
+  target.max_group = 1024;
+  target.local_bytes = local_bytes;
+  target.fp16_storage = true;
+  return target;
+}
+
+// Reals that are rounded to tf32 have no bound.
+KernelCase with_values(KernelCase drawn) {
+  if (drawn.seed % 2 == 1 && !drawn.schedule.core.op->tf32)
+    drawn.values = Values::Reals;
   return drawn;
 }
 
@@ -51,23 +72,28 @@ KernelCase draw_case(const Tapes &tapes, LaneKind lanes) {
 std::optional<KernelCase> draw_core_case(const Tapes &tapes) {
   Random nests(tapes.nest);
   Random schedules(tapes.schedule);
-  Target target{.name = "fuzz_cores", .backend = "cuda", .isa = "sm_80"};
-  target.lanes = LaneKind::WorkItem;
-  target.vector_f32 = target.warp = 32;
-  target.local_banks = 32;
-  target.sector_bytes = 32;
-  target.max_group = 1024;
-  target.local_bytes = 160 << 10;
-  target.fp16_storage = true;
+  const Target target = core_target("sm_80", 160 << 10);
   KernelCase drawn{.group = {random_product(nests)}, .target = target, .seed = tapes.data};
   const auto schedule = search::sample_core(drawn.group.anchor, target, schedules);
   if (!schedule)
     return {};
   drawn.schedule = *schedule;
-  // Reals that are rounded to tf32 have no bound.
-  if (tapes.data % 2 == 1 && !schedule->core.op->tf32)
-    drawn.values = Values::Reals;
-  return drawn;
+  return with_values(std::move(drawn));
+}
+
+std::optional<KernelCase> draw_wgmma_case(const Tapes &tapes) {
+  Random nests(tapes.nest);
+  Random schedules(tapes.schedule);
+  KernelCase drawn{.group = {random_product(nests)},
+                   .target = core_target("sm_90a", 227 << 10),
+                   .seed = tapes.data};
+  const nest::Nest &nest = drawn.group.anchor;
+  const bool tf32 = nest.slots[0].type == DType::F32;
+  const std::vector<schedule::Schedule> all = schedule::wgmma_schedules(nest, drawn.target, tf32);
+  if (all.empty())
+    return {};
+  drawn.schedule = schedules.of(all);
+  return with_values(std::move(drawn));
 }
 
 } // namespace tilefuse::model

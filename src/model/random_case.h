@@ -30,5 +30,7 @@ KernelCase draw_case(const Tapes &tapes, LaneKind lanes);
 // A nest that matrix instructions compute under a random schedule of them, on a device with tensor
 // cores that exists in the simulator alone; nothing where the sampler finds none.
 std::optional<KernelCase> draw_core_case(const Tapes &tapes);
+// The same with wgmma, under a schedule of the search.
+std::optional<KernelCase> draw_wgmma_case(const Tapes &tapes);
 
 } // namespace tilefuse::model

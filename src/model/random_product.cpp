@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 namespace tilefuse::model {
@@ -26,8 +27,9 @@ Sizes random_sizes(Random &random, std::int64_t unit) {
   z.n = random.between(1, 3);
   z.h = z.dilation * (z.r - 1) + random.between(1, 5);
   z.w = z.dilation * (z.s - 1) + random.between(1, 5);
-  z.c = unit * random.between(1, 40 / unit);
-  z.k = unit * random.between(1, 40 / unit);
+  unit *= random.of({1, 8}); // tensor copies are of 16 bytes
+  z.c = unit * random.between(1, std::max<std::int64_t>(2, 40 / unit));
+  z.k = unit * random.between(1, std::max<std::int64_t>(2, 40 / unit));
   return z;
 }
 
@@ -97,6 +99,20 @@ Product forward(Random &random, const Sizes &z) {
           random.chance(50)};
 }
 
+// Channels in groups, which are neighbours on both sides.
+Product in_groups(Random &random, const Sizes &z) {
+  const std::int64_t groups = random.between(2, 3);
+  return {fmt::format("n {}, y {}, x {}, g {}, m {} | r {}, s {}, c {}", z.n, z.p(), z.q(), groups,
+                      z.k, z.r, z.s, z.c),
+          {{"n", z.n},
+           {subscript(z, "y", "r"), z.h, z.pad > 0},
+           {subscript(z, "x", "s"), z.w, z.pad > 0},
+           {fmt::format("{}*g + c", z.c), groups * z.c}},
+          {{fmt::format("{}*g + m", z.k), groups * z.k}, {"r", z.r}, {"s", z.s}, {"c", z.c}},
+          {{"n", z.n}, {"y", z.p()}, {"x", z.q()}, {fmt::format("{}*g + m", z.k), groups * z.k}},
+          random.chance(50)};
+}
+
 // Of a convolution without stride: taps run against the result.
 Product by_input(const Sizes &z) {
   return {
@@ -158,14 +174,16 @@ nest::Nest random_product(Random &random) {
   const bool is_half = type == "f16" || type == "bf16";
   const std::int64_t bytes = is_half ? 2 : (type == "f32" ? 4 : 1);
   const Sizes sizes = random_sizes(random, 4 / bytes); // copies are of 4 bytes at least
-  switch (random.between(0, is_half ? 4 : 1)) {
+  switch (random.between(0, is_half ? 5 : 2)) {
   case 1:
     return nest_of(random, in_blocks(random, sizes, 32 / bytes), type);
   case 2:
-    return nest_of(random, by_input(sizes), type);
+    return nest_of(random, in_groups(random, sizes), type);
   case 3:
-    return nest_of(random, by_filter(sizes), type);
+    return nest_of(random, by_input(sizes), type);
   case 4:
+    return nest_of(random, by_filter(sizes), type);
+  case 5:
     return nest_of(random, matrices(random, sizes), type);
   default:
     return nest_of(random, forward(random, sizes), type);

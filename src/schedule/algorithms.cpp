@@ -79,7 +79,7 @@ const std::array kAlgorithms = {
               },
               "at most 4 input channels"},
     Algorithm{"depthwise",
-              {.pixel_lanes = 128, .pixel_keep = 4},
+              {.channel_vec = 1, .pixel_lanes = 128, .pixel_keep = 4},
               [](Form &form) { return form.depthwise(); },
               [](const Roles &roles, const Nest &) {
                 return roles.channels.empty() && !roles.shared.empty();

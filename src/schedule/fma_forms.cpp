@@ -66,7 +66,8 @@ void Form::keep_pixels() {
 void Form::lanes_over(const std::vector<int> &indices, std::int64_t lanes) {
   for (int i : indices) {
     Split &part = split(i);
-    const std::int64_t steps = (extent(i) + part.keep - 1) / part.keep;
+    const std::int64_t step = part.keep * part.vec;
+    const std::int64_t steps = (extent(i) + step - 1) / step;
     part.lane = std::max<std::int64_t>(1, fitted(steps, lanes));
     lanes /= part.lane;
     if (lanes <= 1)
@@ -239,8 +240,16 @@ Schedule Form::first_layer() {
 Schedule Form::depthwise() {
   keep_pixels();
   std::vector<int> indices = roles_.shared;
-  if (!roles_.pixels.empty() &&
-      nest::flat(nest_.out, nest_.indices.size()).coeff[at(roles_.pixels.front())] == 1) {
+  const nest::Linear out = nest::flat(nest_.out, nest_.indices.size());
+  for (int i : indices)
+    if (out.coeff[at(i)] == 1) {
+      split(i).vec = sizes_.channel_vec;
+      while (extent(i) % split(i).vec != 0)
+        split(i).vec /= 2;
+      if (constant_filter() && split(i).vec > 1)
+        schedule_.fills[at(roles_.filter)] = Fill::Packed;
+    }
+  if (!roles_.pixels.empty() && out.coeff[at(roles_.pixels.front())] == 1) {
     split(roles_.pixels.front()).keep = 1;
     indices = roles_.pixels;
   } else {

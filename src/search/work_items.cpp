@@ -106,9 +106,10 @@ void Forms::add_streams() {
 }
 
 void Forms::add_direct() {
-  for (std::int64_t lanes : {64, 128, 256})
+  for (std::int64_t lanes : {32, 64, 128, 256})
     for (std::int64_t keep : {1, 2, 4, 8}) {
-      add("depthwise", {.pixel_lanes = lanes, .pixel_keep = keep});
+      for (std::int64_t vec : {1, 2, 4, 8})
+        add("depthwise", {.channel_vec = vec, .pixel_lanes = lanes, .pixel_keep = keep});
       add("direct", {.channel_keep = keep, .pixel_lanes = lanes});
     }
 }

@@ -95,6 +95,15 @@ RC_GTEST_PROP(Fuzz, MatrixInstructionsSimulated, ()) {
     check_simulated(*drawn);
 }
 
+RC_GTEST_PROP(Fuzz, WgmmaSimulated, ()) {
+  const std::uint32_t turn = draw_tape(1).front() % kCoreShare;
+  const Tapes tapes = draw_tapes();
+  if (turn != 0)
+    return;
+  if (const std::optional<KernelCase> drawn = model::draw_wgmma_case(tapes))
+    check_simulated(*drawn);
+}
+
 RC_GTEST_PROP(Fuzz, Cpu, ()) {
   runtime::Device *device = find_device("cpu");
   RC_ASSERT(device != nullptr);
