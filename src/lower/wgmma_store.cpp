@@ -106,7 +106,8 @@ StmtRef WgmmaStore::store_run(ExprRef column, std::int64_t apart, ExprRef acc) {
   const auto slot = at(cx_.nest.out.slot);
   const ExprRef result = rounded_ ? acc : post_value(cx_, cx_.nest.post, acc, nullptr);
   list.push_back(b_.store(cx_.slot_buffers[slot], linear(cx_, out, points(cx_)),
-                          b_.cast(result, cx_.nest.slots[slot].type)));
+                          b_.cast(result, cx_.nest.slots[slot].type),
+                          out.coeff[at(roles_.channel)]));
   if (plan_.columns % tile_.columns != 0)
     exists = b_.logical_and(exists, b_.scalar(ScalarOp::Lt, {column, integer(plan_.columns)}));
   return exists == nullptr ? b_.block(std::move(list))

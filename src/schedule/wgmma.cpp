@@ -238,8 +238,8 @@ std::optional<std::string> wrong_wgmma(const Nest &nest, const Schedule &schedul
   if (roles.data_turned && !roles.filter_turned)
     return "wgmma's data is turned, and its filter is not";
   const nest::Linear out = nest::flat(nest.out, nest.indices.size());
-  if (out.coeff[at(roles.channel)] != 1)
-    return "the channel is not contiguous in the result";
+  if (out.coeff[at(roles.channel)] != 1 && roles.filter_turned)
+    return "the channel of a turned filter is not contiguous in the result";
   if (Reason reason = wrong_sizes(nest, schedule, roles))
     return reason;
   if (core.blocks < 0)

@@ -13,9 +13,10 @@
 // Data is copied as one matrix of points where it lies as one, else by an im2col map: points of the
 // pixel indices in the order of the schedule, a tap as an offset to them. A straight filter is
 // copied with its rows dealt: row 8j + 2t + b of a tile holds channel 4v * (j / (v / 2)) + v * t +
-// 2 * (j % (v / 2)) + b for v = `vec`, so that a work-item ends with v neighbouring channels. A
-// turned filter is copied in panels of 128 bytes of channels; its vec is 2, or 8 where each warp
-// exchanges 16 rows of a panel's columns at a time through local memory.
+// 2 * (j % (v / 2)) + b for v = `vec`, so that a work-item ends with v neighbouring channels;
+// where those are no neighbours in the result (NCHW), 8 work-items store neighbouring pixels of
+// each. A turned filter is copied in panels of 128 bytes of channels; its vec is 2, or 8 where each
+// warp exchanges 16 rows of a panel's columns at a time through local memory.
 //
 // With tiles of the pixel indices (`tile n:8 y:4 x:4`) a tile's pixels are a box of them, the last
 // of the schedule fastest, which a tiled map copies: an im2col map takes about three times as long

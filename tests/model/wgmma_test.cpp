@@ -120,6 +120,24 @@ TEST(Wgmma, ChannelsInBlocksOf32) {
   }
 }
 
+// Results in NCHW, in another type, are stored so by the convolution itself.
+TEST(Wgmma, StoresChannelsOutermost) {
+  const poly::Group group{nest::parse_nest(R"(nest conv {
+  index n 2, m 40, y 7, x 5 | c 32, r 3, s 3
+  slot 0 f16 2240, 1 f16 11520, 2 f32 2800, 3 f32 2800
+  acc f32 = sum mul
+  in 0 + 0 [n:2*1120, y + r - 1:7?*160, x + s - 1:5?*32, c:32*1]
+  in 1 + 0 const [m:40*288, c:32*9, r:3*3, s:3*1]
+  out 2 + 0 [n:2*1400, m:40*35, y:7*5, x:5*1]
+  extra 3 + 0 [n:2*1400, m:40*35, y:7*5, x:5*1]
+  post max(acc + $0, 0)
+})")};
+  const std::vector<schedule::Schedule> all = schedules_of(group.anchor, sm90());
+  EXPECT_GE(all.size(), 8U);
+  for (std::size_t i = 0; i < all.size(); i += 3)
+    check_all(group, {all[i]});
+}
+
 // Groups are products of their own: 3 of 32 channels each way, taps and none, strides.
 TEST(Wgmma, GroupsOfChannels) {
   for (const auto &[size, taps, stride] : {std::tuple{7, 3, 1}, {6, 1, 1}, {9, 3, 2}}) {
