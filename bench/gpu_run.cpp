@@ -23,6 +23,7 @@
 #include "schedule/wgmma.h"
 #include "schedule/wgmma_forms.h"
 #include "search/pick.h"
+#include "search/work_items.h"
 
 namespace tilefuse::bench {
 namespace {
@@ -40,17 +41,29 @@ constexpr std::string_view kApart = "apart/";
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-// Schedules of a family of matrix instructions, "core", "wgmma" or "tf32", the fastest predicted
-// first.
-Schedule ranked(const nest::Nest &nest, const Target &target, std::string_view family,
-                std::size_t place) {
-  const bool tf32 = family == "tf32";
+// Schedules of a family of matrix instructions, "core", "wgmma" or "tf32", or of an algorithm of
+// work-items.
+std::vector<Schedule> family_of(const nest::Nest &nest, const Target &target,
+                                std::string_view family) {
   std::vector<Schedule> all;
+  if (family != "wgmma" && family != "core" && family != "tf32") {
+    all = search::work_item_forms(nest, target);
+    std::erase_if(all, [&](const Schedule &each) { return each.name != family; });
+    return all;
+  }
+  const bool tf32 = family == "tf32";
   if (family != "wgmma")
     all = schedule::core_schedules(nest, target, tf32);
   if (family != "core")
     for (Schedule &schedule : schedule::wgmma_schedules(nest, target, tf32))
       all.push_back(std::move(schedule));
+  return all;
+}
+
+// Of those the fastest predicted first.
+Schedule ranked(const nest::Nest &nest, const Target &target, std::string_view family,
+                std::size_t place) {
+  std::vector<Schedule> all = family_of(nest, target, family);
   std::vector<std::pair<double, Schedule>> ranked;
   for (Schedule &schedule : all)
     ranked.emplace_back(cost::predict(nest, schedule, target).seconds, std::move(schedule));

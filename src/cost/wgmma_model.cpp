@@ -18,8 +18,8 @@ constexpr double kSlowerMatrix = 1.05; // than the instruction's own cycles
 constexpr double kOperandCycles = 24;  // of an instruction that reads the other operand as well
 constexpr double kCacheBytes = 69;     // from the second-level cache, per cycle
 constexpr double kCopyLatency = 1760;  // cycles
-constexpr double kWalkedRow = 3;       // cycles of a row that an im2col map copies
-constexpr double kBoxRow = 1;          // of one that a tiled map copies
+constexpr double kCopiedRow = 2.1;     // cycles of a row of a box, however short
+constexpr double kDeepRow = 2.4;       // the same where an im2col map walks three dimensions
 constexpr double kStepCycles = 61;     // of one step besides
 constexpr double kTurnStepCycles = 40; // the same where two groups take tiles in turn
 constexpr double kResultCycles = 5.72; // of a four warps' 128 results at the end of a tile
@@ -44,18 +44,16 @@ struct WgmmaModel {
   Estimate run() const;
 };
 
-// Rows of a step as tensor maps walk them; both inputs straight.
+// Rows of both inputs in a step, which are straight.
 double WgmmaModel::copy_cycles() const {
   const schedule::CoreRoles roles = core_roles(nest, schedule);
   if (roles.data_turned || roles.filter_turned)
     return 0;
-  const auto row_bytes = static_cast<double>(ring_row_bytes(nest, schedule));
-  const double rows = static_cast<double>(tile.row_bytes()) / row_bytes;
-  const bool walks = data_map(nest, schedule).is_im2col();
-  const double neighbours = roles.has_blocks() ? row_bytes / kStepBytes : 1;
-  const double data = roles.has_blocks() ? static_cast<double>(tile.row_bytes()) / kStepBytes : 1;
-  return static_cast<double>(tile.rows) / neighbours * data * (walks ? kWalkedRow : kBoxRow) +
-         static_cast<double>(tile.columns) * rows * kBoxRow;
+  const double panels =
+      static_cast<double>(tile.row_bytes()) / static_cast<double>(ring_row_bytes(nest, schedule));
+  const bool is_deep = data_map(nest, schedule).steps.size() > 2;
+  return panels * (static_cast<double>(tile.rows) * (is_deep ? kDeepRow : kCopiedRow) +
+                   static_cast<double>(tile.columns) * kCopiedRow);
 }
 
 // An instruction of 64 rows takes a cycle for 2 columns, or the time to read its operands.

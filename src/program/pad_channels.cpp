@@ -80,6 +80,8 @@ private:
     if (body == nullptr || body->agg != Agg::Sum || body->comb != Comb::Mul || body->init ||
         !body->constraints.empty())
       return;
+    if (lies_in_blocks(*body))
+      return;
     for (std::size_t i = 0; i < body->indices.size(); ++i)
       if (const std::optional<Channel> channel = channel_of(*body, i);
           channel && is_worth_it(*body, *channel, tensor(statement.out))) {
@@ -87,6 +89,20 @@ private:
         ++result_.products;
         return;
       }
+  }
+
+  // Of several such indices the last of the data's is a block of aligned channels.
+  bool lies_in_blocks(const Contraction &body) const {
+    const Tensor &data = tensor(body.in[0].tensor);
+    int channels = 0;
+    bool is_aligned = false;
+    for (std::size_t i = 0; i < body.indices.size(); ++i)
+      if (const std::optional<Channel> channel = channel_of(body, i)) {
+        ++channels;
+        is_aligned = is_aligned || (channel->in_data + 1 == data.shape.size() &&
+                                    data.shape.back() * size_bytes(data.type) % kCopyBytes == 0);
+      }
+    return channels > 1 && is_aligned;
   }
 
   static std::optional<Channel> channel_of(const Contraction &body, std::size_t index) {

@@ -19,10 +19,10 @@
 // warp exchanges 16 rows of a panel's columns at a time through local memory.
 //
 // With tiles of the pixel indices (`tile n:8 y:4 x:4`) a tile's pixels are a box of them, the last
-// of the schedule fastest, which a tiled map copies: an im2col map takes about three times as long
-// for a row. So are those of channels in blocks (NCHW32), whose boxes hold `x` neighbouring pixels
-// in a row of the ring, the first of `x` in the first rows of the tile: a step's blocks are panels
-// of such rows, and a group's 64 rows one of these neighbours each.
+// of the schedule fastest, which a tiled map copies, and not an im2col map. So are those of
+// channels in blocks (NCHW32), whose boxes hold `x` neighbouring pixels in a row of the ring, the
+// first of `x` in the first rows of the tile: a step's blocks are panels of such rows, and a
+// group's 64 rows one of these neighbours each.
 //
 // Output indices that move both inputs (groups) are products of their own, slowest among the tiles.
 //

@@ -186,7 +186,9 @@ std::vector<Schedule> wgmma_schedules(const Nest &nest, const Target &target, bo
     return false;
   };
   for (const Sizes &sizes : kSizes)
-    if (!find_form(sizes, false) || data_map(nest, found.back()).is_im2col())
+    // Boxes where nothing else copies the pixels, or an im2col map is slow at it
+    // (cost/wgmma_model).
+    if (!find_form(sizes, false) || data_map(nest, found.back()).steps.size() > 2)
       find_form(sizes, true);
   return found;
 }

@@ -74,40 +74,45 @@ std::vector<schedule::Schedule> boxed(const nest::Nest &nest) {
   return all;
 }
 
-// Tiles whose pixels are a box, of images that boxes do not divide as well.
+// Tiles whose pixels are a box, of volumes that boxes do not divide as well.
 TEST(Wgmma, PixelsInBoxes) {
-  const std::vector<Conv> shapes = {
-      {.n = 2, .h = 8, .w = 8, .c = 64, .k = 64},
-      {.n = 3, .h = 7, .w = 5, .c = 32, .k = 40, .dilation = 2, .pad = 2},
-      {.h = 1, .w = 70, .c = 64, .k = 72, .r = 1, .s = 3, .pad = 0},
-      {.n = 2, .h = 9, .w = 6, .c = 32, .k = 64, .in = "f32", .out = "f32", .post = "acc + $0"}};
-  for (const Conv &shape : shapes) {
-    const poly::Group group = group_of(shape);
-    std::vector<schedule::Schedule> all = boxed(group.anchor);
-    EXPECT_GE(all.size(), 4U);
-    for (std::size_t i = 0; i < all.size(); i += 3)
+  for (const auto &[size, taps, type] :
+       {std::tuple{4, 3, "f16"}, {5, 1, "f16"}, {5, 3, "f32"}, {3, 2, "i8"}}) {
+    const std::string acc = type == std::string("i8") ? "i32" : "f32";
+    const int out = taps == 2 ? size - 1 : size, channels = 32;
+    const int row = size * channels, plane = size * row, image = size * plane;
+    const int row_out = out * channels, plane_out = out * row_out, image_out = out * plane_out;
+    const poly::Group group{nest::parse_nest(fmt::format(
+        "nest conv {{\n  index n 3, z {0}, y {0}, x {0}, m 32 | q {1}, r {1}, s {1}, c 32\n"
+        "  slot 0 {2} {3}, 1 {2} {4}, 2 {5} {6}\n  acc {5} = sum mul\n"
+        "  in 0 + 0 [n:3*{7}, z + q - {8}:{9}{10}*{11}, y + r - {8}:{9}{10}*{12}, "
+        "x + s - {8}:{9}{10}*32, c:32*1]\n"
+        "  in 1 + 0 const [m:32*{13}, q:{1}*{14}, r:{1}*{15}, s:{1}*32, c:32*1]\n"
+        "  out 2 + 0 [n:3*{16}, z:{0}*{17}, y:{0}*{18}, x:{0}*32, m:32*1]\n  post acc\n}}\n",
+        out, taps, type, 3 * image, 32 * taps * taps * taps * 32, acc, 3 * image_out, image,
+        taps / 2 * (taps % 2), size, taps == 3 ? "?" : "", plane, row, taps * taps * taps * 32,
+        taps * taps * 32, taps * 32, image_out, plane_out, row_out))};
+    const std::vector<schedule::Schedule> all = boxed(group.anchor);
+    EXPECT_EQ(all.size() > 3, taps > 1);
+    for (std::size_t i = 0; i < all.size(); i += 4)
       check_all(group, {all[i]});
   }
 }
 
 // A first layer's rows of taps: runs of the depth that start every 8 elements, and overlap.
 TEST(Wgmma, RunsOfTapsOverlap) {
-  for (const int step : {1, 2}) {
-    const poly::Group group{nest::parse_nest(fmt::format(R"(nest conv {{
+  const poly::Group group{nest::parse_nest(R"(nest conv {
   index n 2, y 4, x 9, m 64 | r 7, run 32
   slot 0 f16 2704, 1 f16 14336, 2 f16 4608
   acc f32 = sum mul
-  in 0 + 0 [n:2*1352, {}*y + r:13*104, 8*x + run + 8:104*1]
+  in 0 + 0 [n:2*1352, 2*y + r:13*104, 8*x + run + 8:104*1]
   in 1 + 0 const [m:64*224, r:7*32, run:32*1]
   out 2 + 0 [n:2*2304, y:4*576, x:9*64, m:64*1]
   post f16(acc)
-}})",
-                                                         step))};
-    const std::vector<schedule::Schedule> all = schedules_of(group.anchor, sm90());
-    EXPECT_GE(all.size(), 4U);
-    EXPECT_EQ(boxed(group.anchor).empty(), step == 2);
-    check_all(group, all);
-  }
+})")};
+  const std::vector<schedule::Schedule> all = schedules_of(group.anchor, sm90());
+  EXPECT_GE(all.size(), 4U);
+  check_all(group, all);
 }
 
 TEST(Wgmma, ChannelsInBlocksOf32) {

@@ -56,6 +56,15 @@ TEST(PadChannels, LeavesOthersAlone) {
   EXPECT_EQ(products(kProducts[0], ", 7]", ", 8]"), 0);   // aligned
   EXPECT_EQ(products(kProducts[0], "const", "input"), 0); // a filter that is not known
   EXPECT_EQ(products(kProducts[2], "40]", "4]"), 0);      // little work
+  // Channels in blocks of 32, of which there are 2.
+  EXPECT_EQ(products(R"(program "p" {
+  input %0 "x" : i8[2, 2, 5, 32]
+  const %1 "w" : i8[2, 3, 64, 32]
+  %2 "y" : i32[2, 64, 5] = sum[n, m, x, co, s, ci](%0[n, co, x + s - 1, ci] * %1[co, s, m, ci]) -> [n, m, x]
+  output %2
+})",
+                     "@", ""),
+            0);
 }
 
 } // namespace
