@@ -20,6 +20,7 @@
 #include "lower/pipeline.h"
 #include "lower/random_nests.h"
 #include "model/conv_gradient.h"
+#include "model/conv_nest.h"
 #include "model/launches.h"
 #include "runtime/cuda_build.h"
 #include "schedule/algorithms.h"
@@ -289,6 +290,17 @@ TEST(Cuda, WgmmaCompiles) {
     for (std::size_t i = packages.size() % 3; i < all.size(); i += 3)
       packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));
   }
+  expect_clean(packages, std::array{"sm_90a"});
+}
+
+TEST(Cuda, WgmmaOfBlocksCompiles) {
+  const Target target = hopper_target();
+  const poly::Group group = model::nchw32(8, 8, 14, 8, 3);
+  const auto all = schedule::wgmma_schedules(group.anchor, target, false);
+  ASSERT_GE(all.size(), 10u);
+  std::vector<Package> packages;
+  for (std::size_t i = 0; i < all.size(); i += 2)
+    packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));
   expect_clean(packages, std::array{"sm_90a"});
 }
 
