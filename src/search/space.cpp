@@ -189,6 +189,42 @@ void Space::stage_inputs(Schedule &schedule, bool by_lane) const {
       schedule.fills[k] = Fill::Local;
 }
 
+// Output indices beside lanes and pixels that share a subscript with a reduced one in one input and
+// do not move the other: places in the window of a gradient by weights. The nearest in the result
+// is the last.
+std::vector<int> Space::window_outputs() const {
+  std::vector<int> found;
+  for (int o = 0; o < nest_.output_indices; ++o) {
+    const auto moves = [&](const nest::Operand &input) {
+      return nest::flat(input, nest_.indices.size()).coeff[at(o)] != 0;
+    };
+    const auto is_window = [&](const nest::Operand &input) {
+      return std::any_of(input.dims.begin(), input.dims.end(), [&](const nest::Dim &dim) {
+        return dim.at.coeff[at(o)] != 0 &&
+               std::any_of(dim.at.coeff.begin() + nest_.output_indices, dim.at.coeff.end(),
+                           [](std::int64_t coeff) { return coeff != 0; });
+      });
+    };
+    if (o != lane_ && o != pixel_ && extent(o) > 1 &&
+        std::any_of(nest_.inputs.begin(), nest_.inputs.end(), is_window) &&
+        !std::all_of(nest_.inputs.begin(), nest_.inputs.end(), moves))
+      found.push_back(o);
+  }
+  std::stable_sort(found.begin(), found.end(), [&](int a, int b) {
+    return std::llabs(out_.coeff[at(a)]) > std::llabs(out_.coeff[at(b)]);
+  });
+  return found;
+}
+
+// All places of the window in a block, `copies` of the nearest index in registers.
+void Space::hold_window(Schedule &schedule, std::int64_t copies) const {
+  const std::vector<int> window = window_outputs();
+  for (const int o : window) {
+    const std::int64_t keep = o == window.back() ? copies : 1;
+    schedule.splits[at(o)] = {(extent(o) + keep - 1) / keep * keep, keep, 1};
+  }
+}
+
 bool Space::has_constant() const {
   return std::any_of(nest_.inputs.begin(), nest_.inputs.end(),
                      [](const nest::Operand &input) { return input.constant; });
@@ -211,8 +247,11 @@ bool Space::reduces_taps_only() const {
   return true;
 }
 
-// Rows kept in registers share what they read: worth it where little else is computed per element.
+// Copies of a row, or of the nearest index of a window. Rows kept in registers share what they
+// read: worth it where little else is computed per element.
 std::vector<std::int64_t> Space::row_copies(Form form) const {
+  if (form == Form::Windowed)
+    return {1, 2};
   const bool reads_much = target_.lanes == LaneKind::WorkItem && nest_.inputs.size() == 1;
   if ((form != Form::InPlace && !reads_much) || row_ < 0 || !reduces_taps_only())
     return {1};

@@ -17,8 +17,9 @@ namespace tilefuse::search {
 // How an input that may be read outside its tensor is read: from a staged, padded tile, or in place
 // with taps that are clipped and edges.
 // Gathered: the staged form, with what lanes read as broadcasts staged too; Panelled: with what the
-// lanes run through.
-enum class Form { Staged, InPlace, Gathered, Panelled };
+// lanes run through; Windowed: gathered, and a block computes all places of the window that it
+// reads.
+enum class Form { Staged, InPlace, Gathered, Panelled, Windowed };
 
 class Space {
 public:
@@ -48,6 +49,8 @@ private:
   bool has_constant() const;
   bool reduces_taps_only() const;
   std::vector<std::int64_t> row_copies(Form form) const;
+  std::vector<int> window_outputs() const;
+  void hold_window(schedule::Schedule &schedule, std::int64_t copies) const;
   std::vector<std::int64_t> lane_widths() const;
   std::int64_t register_need(const schedule::Schedule &schedule) const;
   void collect_register_tiles(Form form, std::int64_t lanes);

@@ -11,7 +11,7 @@ namespace {
 
 using schedule::Schedule;
 
-constexpr std::size_t kVectorTiles = 6; // of each form: their block tiles are searched
+constexpr std::size_t kVectorTiles = 6;   // of each form: their block tiles are searched
 constexpr std::int64_t kWidestStore = 16; // bytes
 constexpr std::int64_t kMapPixels = 4;    // of a work-item
 
@@ -79,11 +79,13 @@ void Space::collect_register_tiles(Form form, std::int64_t lanes) {
           schedule.splits[at(lane_)] = {keep_lane * lanes, keep_lane, lanes};
         if (pixel_ >= 0)
           schedule.splits[at(pixel_)] = {keep, keep, 1};
-        if (rows > 1 && rows <= extent(row_))
+        if (form != Form::Windowed && rows > 1 && rows <= extent(row_))
           schedule.splits[at(row_)] = {rows, rows, 1};
         if (form == Form::InPlace)
           read_in_place(schedule);
-        if (form == Form::Gathered || form == Form::Panelled)
+        if (form == Form::Windowed)
+          hold_window(schedule, rows);
+        if (form == Form::Gathered || form == Form::Panelled || form == Form::Windowed)
           stage_inputs(schedule, form == Form::Panelled);
         clip_taps(schedule);
         prefetch_packed(schedule);
@@ -224,6 +226,8 @@ void Space::collect_register_tiles() {
   if (target_.lanes == LaneKind::Vector && nest_.inputs.size() == 2 && !has_constant()) {
     collect_register_tiles(Form::Gathered);
     collect_register_tiles(Form::Panelled);
+    if (!window_outputs().empty())
+      collect_register_tiles(Form::Windowed);
   }
 }
 

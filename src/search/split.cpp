@@ -25,7 +25,7 @@ constexpr std::int64_t kShortestPart = 8; // reduced points
 constexpr std::int64_t kMostParts = 1024;
 constexpr std::int64_t kScratchPerUnit = std::int64_t{1} << 17; // accumulators
 constexpr std::int64_t kScratchPerCore = std::int64_t{1} << 20; // the same with vector lanes
-constexpr int kMostWorse = 2; // counts of parts in a row that bring nothing
+constexpr int kMostWorse = 3; // counts of parts in a row that bring nothing
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 

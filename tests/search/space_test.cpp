@@ -66,6 +66,24 @@ TEST(Space, PanelsOfWhatLanesRunThroughAreStaged) {
   EXPECT_NE(text.find("stage  1"), std::string::npos) << text;
 }
 
+// Rows of an image of 3 channels, the filter gradient of a first layer: the staged rows serve all
+// places of the window, two of them at once.
+TEST(Space, WindowsOfFilterGradientsAreHeldByABlock) {
+  const std::string text = picked(nest::parse_nest(R"(nest gemm {
+    index np 8, yp 8, r 7, t 7, c 3, m 64 | y 14, x 112
+    slot 0 f32 1204224, 1 f32 6422528, 2 f32 602112
+    acc f32 = sum mul
+    in 0 + 0 [np:8*150528, r + 2*y + 28*yp - 3:224?*672, t + 2*x - 3:224?*3, c:3*1]
+    in 1 + 0 [np:8*802816, yp:8*100352, y:14*7168, x:112*64, m:64*1]
+    out 2 + 0 [np:8*75264, yp:8*9408, r:7*1344, t:7*192, c:3*64, m:64*1]
+    post acc
+  })"),
+                                  "cpu_avx512");
+  EXPECT_NE(text.find("r:7 t:8 c:3 m:64"), std::string::npos) << text;
+  EXPECT_NE(text.find("t:2 c:3 m:4"), std::string::npos) << text;
+  EXPECT_NE(text.find("stage  0"), std::string::npos) << text;
+}
+
 TEST(Space, WindowsOfDepthwiseLayersAreNotPrefetched) {
   const nest::Nest nest = nest::parse_nest(R"(nest conv {
     index c 512, y 14, x 14 | r 3, s 3
