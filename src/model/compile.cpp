@@ -15,6 +15,7 @@
 #include "model/dump.h"
 #include "model/first_layer_choice.h"
 #include "model/kept_choices.h"
+#include "model/layout_choice.h"
 #include "model/records.h"
 #include "model/split_groups.h"
 #include "nest/fold.h"
@@ -250,18 +251,21 @@ Compiled compile(const program::Program &program, runtime::Device &device,
                  runtime::KernelCache &cache, const SessionOptions &options) {
   Compiled compiled;
   std::vector<std::string> refused;
-  compiled.stored =
-      program::assign_storage(prepare(program, options.algorithm, device.target(), &refused));
+  const program::Program prepared = prepare(program, options.algorithm, device.target(), &refused);
   for (const std::string &reason : refused)
     if (options.warn)
       options.warn(reason);
-  check_sizes(compiled.stored);
   KeptChoices kept(&cache, device.target());
-  const SplitOptions split = {options.split, schedule_algorithm(options.algorithm), options.warn};
-  std::vector<poly::PlacedGroup> groups =
-      make_groups(compiled.stored, options.fusion, device.target(), nullptr, &kept);
-  for (poly::PlacedGroup &placed :
-       split_groups(std::move(groups), compiled.stored, device.target(), split, &kept))
+  LaidOut laid = lay_out(prepared, device.target(),
+                         {options.layout,
+                          options.fusion,
+                          {options.split, schedule_algorithm(options.algorithm), options.warn}},
+                         &kept);
+  compiled.stored = std::move(laid.stored);
+  compiled.layout = laid.layout;
+  compiled.conversions = laid.conversions;
+  check_sizes(compiled.stored);
+  for (poly::PlacedGroup &placed : laid.groups)
     compiled.kernels.push_back({.placed = std::move(placed), .schedule = {}, .chosen_by = {}});
   schedule_kernels(compiled.kernels, device, options, kept);
   compiled.launches = launches_of(compiled.kernels, device.target(), options, kept);

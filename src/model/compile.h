@@ -26,6 +26,8 @@ struct CompiledKernel {
 
 struct Compiled {
   program::StoredProgram stored;
+  program::Layout layout = program::Layout::Nhwc;
+  int conversions = 0;                 // statements that copy from one layout to another
   std::vector<CompiledKernel> kernels; // in launch order
   std::vector<Launch> launches;        // of one kernel or several
   std::vector<Package> packages;       // built, ready to load

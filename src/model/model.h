@@ -15,6 +15,7 @@
 
 #include "model/fusion.h"
 #include "program/host_tensor.h"
+#include "program/layout.h"
 #include "program/program.h"
 #include "runtime/device.h"
 #include "runtime/kernel_cache.h"
@@ -23,8 +24,9 @@
 namespace tilefuse::model {
 
 struct SessionOptions {
-  std::string algorithm;      // forced on every kernel that it fits, when not empty
-  std::string split = "auto"; // of reductions (model/split_groups.h)
+  std::string algorithm;       // forced on every kernel that it fits, when not empty
+  std::string split = "auto";  // of reductions (model/split_groups.h)
+  std::string layout = "auto"; // of activations (model/layout_choice.h)
   FusionSettings fusion;
   bool tf32 = false;                       // products of f32 may be rounded to tf32
   bool side_by_side = true;                // several kernels in a launch (model/launches.h)
@@ -52,7 +54,9 @@ struct SessionStats {
   int kernels = 0;  // launches per run
   int tuned = 0;    // of these, by a tuning record
   int compiled = 0; // packages that were not in the cache
-  int searched = 0; // choices of schedules and splits that were not
+  int searched = 0; // choices of schedules, splits and layouts that were not
+  program::Layout layout = program::Layout::Nhwc; // of activations
+  int conversions = 0; // statements that only copy from one layout to another
   double import_seconds = 0;
   double compile_seconds = 0;
   std::int64_t weight_bytes = 0;

@@ -175,6 +175,8 @@ Session::Session(const program::Program &program, runtime::Device &device,
   s.stats.kernels = static_cast<int>(s.launches.size());
   s.stats.compiled = s.compiled.built;
   s.stats.searched = s.compiled.searched;
+  s.stats.layout = s.compiled.layout;
+  s.stats.conversions = s.compiled.conversions;
   for (const CompiledKernel &kernel : s.compiled.kernels)
     s.stats.tuned += kernel.chosen_by == kTuned ? 1 : 0;
   s.stats.weight_bytes = s.plan.weight_bytes;

@@ -105,9 +105,10 @@ std::vector<program::BufferId> buffers_of(const std::vector<int> &slots,
 } // namespace
 
 std::vector<poly::Group> split_group(const poly::Group &group, const Target &target,
-                                     const SplitOptions &options, std::string *note) {
+                                     const SplitOptions &options, std::string *note,
+                                     KeptChoices *kept) {
   KeptChoices none(nullptr, target);
-  Decision decision = decide(group, target, options, none);
+  Decision decision = decide(group, target, options, kept == nullptr ? none : *kept);
   if (note != nullptr)
     *note = std::move(decision.note);
   if (decision.split.empty())

@@ -22,9 +22,11 @@ struct SplitOptions {
 };
 
 // One group, or the partial and the joining one. `note` gets what was weighed, a line each.
-// Error{Unsupported} when the split asked for is not legal.
+// Error{Unsupported} when the split asked for is not legal. Decisions of `kept` are taken over and
+// new ones added to it.
 std::vector<poly::Group> split_group(const poly::Group &group, const Target &target,
-                                     const SplitOptions &options, std::string *note = nullptr);
+                                     const SplitOptions &options, std::string *note = nullptr,
+                                     KeptChoices *kept = nullptr);
 
 // The same for groups in their places; one that the parts asked for do not fit stays whole, with a
 // warning. Scratch buffers are added to the program's, and what was

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "lower/pipeline.h"
 #include "model/compile.h"
-#include "model/split_groups.h"
+#include "model/layout_choice.h"
 #include "model/tune_kernel.h"
 
 namespace tilefuse::model {
@@ -182,9 +182,11 @@ private:
 TuneReport tune_model(const program::Program &program, runtime::Device &device,
                       runtime::KernelCache &cache, runtime::RecordStore &records,
                       const TuneOptions &options) {
-  program::StoredProgram stored = program::assign_storage(prepare(program, "", device.target()));
-  const std::vector<poly::PlacedGroup> groups = split_groups(
-      make_groups(stored, options.fusion, device.target()), stored, device.target(), {});
+  KeptChoices kept(&cache, device.target());
+  const LaidOut laid = lay_out(prepare(program, "", device.target()), device.target(),
+                               {.layout = options.layout, .fusion = options.fusion}, &kept);
+  kept.write();
+  const std::vector<poly::PlacedGroup> &groups = laid.groups;
   const std::unique_ptr<emit::Emitter> emitter = make_emitter(device.target());
   ThreadPool pool(available_threads());
   records.forget_trials(device_key(device), std::string(lower::code_version()));

@@ -30,7 +30,8 @@ struct TuneProgress {
 struct TuneOptions {
   double budget = 60; // seconds in all
   FusionSettings fusion;
-  std::vector<int> kernels; // numbers in launch order; empty: all
+  std::string layout = "auto"; // of activations (model/layout_choice.h)
+  std::vector<int> kernels;    // numbers in launch order; empty: all
   std::function<void(const TuneProgress &)> progress;
   std::function<void(const std::string &)> warn;
 };

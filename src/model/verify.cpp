@@ -107,12 +107,12 @@ VerifyReport verify_model(const program::Program &program, const std::vector<Hos
                           runtime::Device &device, runtime::KernelCache &cache,
                           const VerifyOptions &options) {
   check_inputs(program, inputs);
-  const Compiled compiled =
-      compile(program, device, cache,
-              {.fusion = options.fusion,
-               .tf32 = options.tf32,
-               .side_by_side = false,
-               .records = options.records});
+  const Compiled compiled = compile(program, device, cache,
+                                    {.layout = options.layout,
+                                     .fusion = options.fusion,
+                                     .tf32 = options.tf32,
+                                     .side_by_side = false,
+                                     .records = options.records});
   HostBuffers buffers(compiled.stored, inputs);
   VerifyReport report;
   const int total = static_cast<int>(compiled.kernels.size());

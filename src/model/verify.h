@@ -17,7 +17,8 @@
 namespace tilefuse::model {
 
 struct VerifyOptions {
-  std::int64_t samples = 256; // results compared per kernel; 0: all
+  std::int64_t samples = 256;  // results compared per kernel; 0: all
+  std::string layout = "auto"; // of activations (model/layout_choice.h)
   FusionSettings fusion;
   bool tf32 = false;                       // as SessionOptions
   runtime::RecordStore *records = nullptr; // tuned schedules, when given

@@ -2,6 +2,7 @@
 #include "program/layout.h"
 
 #include <algorithm>
+#include <array>
 
 namespace tilefuse::program {
 namespace {
@@ -111,7 +112,18 @@ private:
   std::vector<TensorId> queue_;
 };
 
+constexpr std::array<std::string_view, 3> kLayouts = {"nhwc", "nchw", "blocked"};
+
 } // namespace
+
+std::string_view to_string(Layout layout) { return kLayouts[static_cast<std::size_t>(layout)]; }
+
+std::optional<Layout> parse_layout(std::string_view name) {
+  const auto found = std::find(kLayouts.begin(), kLayouts.end(), name);
+  if (found == kLayouts.end())
+    return std::nullopt;
+  return static_cast<Layout>(found - kLayouts.begin());
+}
 
 Shape channels_last(const Shape &shape, std::size_t channels) {
   Shape strides(shape.size(), 1);

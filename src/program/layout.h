@@ -5,11 +5,19 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "program/program.h"
 
 namespace tilefuse::program {
+
+// How the activations of a network lie: channels innermost, in the order of their dimensions, or in
+// blocks with a block innermost (block_channels.h, then in order).
+enum class Layout { Nhwc, Nchw, Blocked };
+// "nhwc", "nchw", "blocked".
+std::string_view to_string(Layout layout);
+std::optional<Layout> parse_layout(std::string_view name);
 
 // Strides with dimensions 1 … `channels` innermost and the rest in order: (n, y, x, c) for rank 4
 // and one channel dimension. Rank must be above `channels`.

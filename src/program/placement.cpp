@@ -15,8 +15,10 @@ std::size_t at(BufferId id) { return static_cast<std::size_t>(to_int(id)); }
 
 } // namespace
 
-Placer::Placer(const Program &program)
-    : program_(canonicalize(program)), uses_(uses_of(program_)), channels_(channel_dims(program_)),
+Placer::Placer(const Program &program, Layout layout)
+    : program_(canonicalize(program)), uses_(uses_of(program_)),
+      channels_(layout == Layout::Nhwc ? channel_dims(program_)
+                                       : std::vector<std::size_t>(program_.tensors.size(), 0)),
       windows_(program_.tensors.size()), is_chained_(program_.statements.size(), false),
       is_in_place_(program_.statements.size(), false),
       is_dropped_(program_.statements.size(), false), copies_(program_.statements.size()) {

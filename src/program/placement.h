@@ -17,7 +17,7 @@ namespace tilefuse::program {
 
 class Placer {
 public:
-  explicit Placer(const Program &program);
+  Placer(const Program &program, Layout layout);
   StoredProgram run();
 
 private:

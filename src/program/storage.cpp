@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program/storage.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -64,11 +66,17 @@ void check_outputs(const StoredProgram &stored) {
 
 } // namespace
 
-StoredProgram assign_storage(const Program &program) {
+StoredProgram assign_storage(const Program &program, Layout layout) {
   verify(program);
-  StoredProgram stored = Placer(program).run();
+  StoredProgram stored = Placer(program, layout).run();
   verify(stored);
   return stored;
+}
+
+int conversions(const StoredProgram &stored) {
+  const auto &statements = stored.program.statements;
+  return static_cast<int>(std::count_if(statements.begin(), statements.end(),
+                                        [](const auto &one) { return one.origin == "layout"; }));
 }
 
 void verify(const StoredProgram &stored) {

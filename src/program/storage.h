@@ -4,8 +4,8 @@
 // slice of the whole's.
 //
 // assign_storage picks
-// - row-major for inputs, outputs and constants; channels-last for temporaries of rank >= 3 around
-// a convolution (its
+// - row-major for inputs, outputs and constants; with Layout::Nhwc channels-last for temporaries of
+// rank >= 3 around a convolution (its
 //   channels, which are dimension 1 or for groups dimensions 1 and 2, lie innermost); row-major for
 //   other temporaries. A tensor that is only read through views takes the layout they want.
 // - one window for a view and its source where strides can express it; else an identity contraction
@@ -27,6 +27,7 @@
 #include <string>
 #include <vector>
 
+#include "program/layout.h"
 #include "program/program.h"
 
 namespace tilefuse::program {
@@ -62,7 +63,10 @@ struct StoredProgram {
 };
 
 // Verifies the program first; constants that share data share a buffer. Throws what verify throws.
-StoredProgram assign_storage(const Program &program);
+StoredProgram assign_storage(const Program &program, Layout layout = Layout::Nhwc);
+
+// Statements that only move elements from one layout to another.
+int conversions(const StoredProgram &stored);
 
 // Throws Error{Shape} when a tensor in use has no window, a window leaves its buffer, or an output
 // is not alone in its.

@@ -8,9 +8,8 @@
 
 #include "kernel/text.h"
 #include "lower/pipeline.h"
+#include "model/layout_choice.h"
 #include "model/records.h"
-#include "model/split_groups.h"
-#include "program/storage.h"
 #include "report/candidates.h"
 #include "report/schedule_mapping.h"
 #include "search/pick.h"
@@ -70,17 +69,18 @@ std::string explain_group(const poly::Group &group, const ScheduleOptions &optio
 Explanation explain_with_model(const program::Program &program, const ScheduleOptions &options) {
   Explanation result;
   const bool with_program = options.sections.count(Section::Program) != 0;
-  program::StoredProgram stored = program::assign_storage(program);
-  const std::vector<poly::PlacedGroup> groups = model::split_groups(
-      poly::make_groups(stored), stored, options.target, {.split = options.split});
-  for (const poly::PlacedGroup &placed : groups)
-    result.push_back({placed.origin, [&program, options, with_program, placed] {
+  const model::LaidOut laid = model::lay_out(
+      program, options.target, {.layout = options.layout, .split = {.split = options.split}});
+  const std::string layout = laid.weighed + fmt::format("layout {}, {} copies\n",
+                                                        to_string(laid.layout), laid.conversions);
+  for (const poly::PlacedGroup &placed : laid.groups)
+    result.push_back({placed.origin, [&program, options, with_program, placed, layout] {
                         const std::string whole =
                             with_program ? heading(Section::Program) +
                                                program::to_text(
                                                    excerpt(program, statements_of(program, placed)))
                                          : "";
-                        return whole + fmt::format("{}", fmt::join(placed.notes, "")) +
+                        return whole + layout + fmt::format("{}", fmt::join(placed.notes, "")) +
                                explain_group(placed.group, options);
                       }});
   return result;

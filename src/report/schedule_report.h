@@ -23,8 +23,9 @@ struct ScheduleOptions {
   // it, by its tuning records where there are any.
   const runtime::Device *device = nullptr;
   runtime::RecordStore *records = nullptr;
-  bool tf32 = false;          // products of f32 may be rounded to tf32
-  std::string split = "auto"; // of reductions (model/split_groups.h)
+  bool tf32 = false;           // products of f32 may be rounded to tf32
+  std::string split = "auto";  // of reductions (model/split_groups.h)
+  std::string layout = "auto"; // of activations (model/layout_choice.h)
   Sections sections;
 };
 

@@ -104,6 +104,31 @@ TEST(Session, SplitReductionsAreExact) {
   }
 }
 
+TEST(Session, EveryLayoutIsExact) {
+  const Network network;
+  const HostTensor x = image();
+  const HostTensor expected = nest::evaluate_program(network.program(), {{"x", x}}).at(0);
+  for (testing::NamedDevice &on : testing::devices()) {
+    const std::string path =
+        (std::filesystem::path(::testing::TempDir()) / "layouts.sqlite").string();
+    std::filesystem::remove(path);
+    const auto stats_of = [&](const std::string &layout) {
+      runtime::KernelCache cache(path, [](const std::string &why) { FAIL() << why; });
+      model::Session session(network.program(), *on.device, cache, {.layout = layout});
+      EXPECT_EQ(session.run({{x}}).at(0).data, expected.data) << on.name << " " << layout;
+      return session.stats();
+    };
+    for (const auto layout :
+         {program::Layout::Nhwc, program::Layout::Nchw, program::Layout::Blocked})
+      EXPECT_EQ(stats_of(std::string(to_string(layout))).layout, layout);
+    EXPECT_EQ(stats_of("nchw").conversions, 0);
+    stats_of("auto");
+    EXPECT_EQ(stats_of("auto").searched, 0) << "the choice is kept";
+    runtime::KernelCache cache("", [](const std::string &) {});
+    EXPECT_THROW(model::Session(network.program(), *on.device, cache, {.layout = "nhcw"}), Error);
+  }
+}
+
 TEST(Session, EveryLevelOfFusionIsExact) {
   const Network network;
   const HostTensor x = image();

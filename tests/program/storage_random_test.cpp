@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "program/block_channels.h"
 #include "program/reference.h"
 #include "program/storage.h"
 
@@ -207,6 +208,22 @@ private:
   Program program_;
   std::vector<TensorId> pool_;
 };
+
+TEST(StorageRandom, EveryLayoutComputesTheSame) {
+  std::size_t blocked_programs = 0;
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    const Program program = Generator(seed).make(3 + static_cast<int>(seed % 12));
+    const Program blocked = block_channels(program, 2);
+    const auto expected = testing::run(program);
+    ASSERT_EQ(testing::run(blocked), expected) << "seed " << seed << "\n" << to_text(program);
+    for (const Program *one : {&program, &blocked}) {
+      const StoredProgram stored = assign_storage(*one, Layout::Nchw);
+      ASSERT_EQ(testing::run(stored), expected) << "seed " << seed << "\n" << to_text(stored);
+    }
+    blocked_programs += to_text(blocked).find("_b") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_GT(blocked_programs, 20U);
+}
 
 TEST(StorageRandom, ComputesWhatTheProgramDoes) {
   std::size_t dropped = 0;

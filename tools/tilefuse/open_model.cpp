@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "base/error.h"
+#include "model/layout_choice.h"
 #include "onnx/import.h"
 #include "paths.h"
 #include "precision.h"
@@ -45,6 +46,7 @@ OpenedModel open_on(const program::Program &program, const ModelOptions &options
   const model::SessionOptions session{
       .algorithm = options.algorithm,
       .split = options.split,
+      .layout = options.layout,
       .fusion = options.fusion,
       .tf32 = applied.tf32,
       .records = opened.records.get(),
@@ -120,6 +122,15 @@ void add_split_option(CLI::App &verb, std::string &split) {
       ->type_name("SPLIT");
 }
 
+void add_layout_option(CLI::App &verb, std::string &layout) {
+  verb.add_option("--activations", layout,
+                  "How they lie between kernels: auto (by the cost model, for the whole network), "
+                  "nhwc, nchw, "
+                  "or blocked (channels in blocks of a vector)")
+      ->check(CLI::IsMember(model::layout_names()))
+      ->type_name("LAYOUT");
+}
+
 void add_model_options(CLI::App &verb, ModelOptions &options) {
   verb.add_option("model", options.model, "ONNX model")->required()->type_name("MODEL");
   verb.add_option("--device", options.device,
@@ -139,6 +150,7 @@ void add_model_options(CLI::App &verb, ModelOptions &options) {
   verb.add_option("--algorithm", options.algorithm,
                   fmt::format("Force one where it fits: {}", fmt::join(algorithm_names(), ", ")));
   add_split_option(verb, options.split);
+  add_layout_option(verb, options.layout);
   add_precision_option(verb, options.precision);
   verb.add_option("--dump", options.dump, "Write the text of every level of every kernel there")
       ->type_name("DIR");
@@ -178,12 +190,14 @@ std::string describe(const OpenedModel &opened) {
   const model::SessionStats &stats = opened.session->stats();
   return opened.precision +
          fmt::format("device   {} ({}; {})\n"
+                     "layout   {}, {} copies between layouts\n"
                      "kernels  {} per run{}, compiled {}, searched {}, ready in {:.3f} s, weights "
                      "{:.1f} MB, "
                      "activations {:.1f} MB\n",
                      opened.device->name(), opened.device->target().name, opened.choice,
-                     stats.kernels, stats.tuned > 0 ? fmt::format(", {} tuned", stats.tuned) : "",
-                     stats.compiled, stats.searched, stats.compile_seconds,
+                     to_string(stats.layout), stats.conversions, stats.kernels,
+                     stats.tuned > 0 ? fmt::format(", {} tuned", stats.tuned) : "", stats.compiled,
+                     stats.searched, stats.compile_seconds,
                      static_cast<double>(stats.weight_bytes) * 1e-6,
                      static_cast<double>(stats.arena_bytes) * 1e-6);
 }

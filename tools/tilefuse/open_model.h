@@ -35,7 +35,8 @@ struct ModelOptions {
   std::string algorithm;
   std::string precision; // empty: as the model says
   CalibrationInputs calibration;
-  std::string split = "auto"; // of reductions
+  std::string split = "auto";  // of reductions
+  std::string layout = "auto"; // of activations
   model::FusionSettings fusion;
   std::optional<std::int64_t> batch;
   int threads = 0; // of the CPU device; 0: one per core
@@ -52,8 +53,9 @@ void add_record_options(CLI::App &verb, ModelOptions &options);
 
 // What --algorithm takes.
 std::vector<std::string> algorithm_names();
-// --split alone.
+// --split and --activations alone.
 void add_split_option(CLI::App &verb, std::string &split);
+void add_layout_option(CLI::App &verb, std::string &layout);
 
 // The model as a program; `shapes` bind symbolic dimensions of inputs.
 program::Program import(const ModelOptions &options,

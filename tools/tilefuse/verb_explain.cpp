@@ -105,6 +105,7 @@ report::Explanation explain_schedules(const program::Program &program, const Arg
   if (args.candidates > 0)
     options.candidates = args.candidates;
   options.split = args.on.split;
+  options.layout = args.on.layout;
   options.sections = report::parse_sections(args.sections);
   return report::explain_with_model(program, options);
 }
@@ -178,6 +179,7 @@ void add_explain(CLI::App &app) {
   add_record_options(*verb, args->on);
   add_precision_option(*verb, args->on.precision);
   add_split_option(*verb, args->on.split);
+  add_layout_option(*verb, args->on.layout);
   verb->add_option("--candidates", args->candidates, "How many candidates to print at most")
       ->check(CLI::PositiveNumber);
   verb->add_option(

@@ -104,6 +104,7 @@ void tune_onnx(const TuneArguments &args, runtime::RecordStore &records) {
         applied.program, *device, *cache, records,
         {.budget = budget,
          .fusion = args.model.fusion,
+         .layout = args.model.layout,
          .kernels = args.kernels,
          .progress = [&](const model::TuneProgress &now) { progress.show(progress_text(now)); },
          .warn = warn});

@@ -98,6 +98,7 @@ void verify_onnx(const VerifyArguments &args) {
     report =
         model::verify_model(program, read_inputs(args, program), *device, *cache,
                             {.samples = args.samples,
+                             .layout = args.model.layout,
                              .fusion = args.model.fusion,
                              .tf32 = applied.tf32,
                              .records = records.get(),
