@@ -267,6 +267,23 @@ TEST(LlvmKernel, LoopBoundsFromDataMayBeEmpty) {
     }
 }
 
+TEST(LlvmKernel, RegistersAreGatheredIntoAVector) {
+  Kernel k = named("gathered");
+  Builder b(k);
+  const BufferId in = input(b, DType::F32);
+  const BufferId out = output(b, DType::F32);
+  const BufferId acc = b.buffer({"acc", Space::Register, {DType::F32, 1}, 8});
+  std::vector<StmtRef> body;
+  for (int i = 0; i < 8; ++i)
+    body.push_back(b.store(acc, b.integer(i), b.load(in, b.integer(i))));
+  body.push_back(b.store(out, b.integer(0), b.load(acc, b.integer(1), 4)));
+  k.body = b.block(std::move(body));
+  std::vector<float> from = {3, 1, 4, 1, 5, 9, 2, 6};
+  std::vector<float> to(4, -1);
+  Compiled(k).run({from.data(), to.data()});
+  EXPECT_EQ(to, (std::vector<float>{1, 4, 1, 5}));
+}
+
 TEST(LlvmKernel, BranchesLetsAndRegistersMeet) {
   Kernel k = named("branch");
   k.blocks = 10;

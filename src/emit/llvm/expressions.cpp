@@ -97,7 +97,7 @@ llvm::Value *FunctionBuilder::node(const kernel::Expr &expr, const kernel::Broad
 llvm::Value *FunctionBuilder::node(const kernel::Expr &expr, const kernel::Load &load) {
   const kernel::Buffer &buffer = kernel_[load.buffer];
   if (buffer.space == kernel::Space::Register && buffer.type.lanes != expr.type.lanes)
-    throw Error(ErrorCode::Unsupported, "registers are gathered into a vector");
+    return gathered(expr.type, load);
   if (buffer.space == kernel::Space::Register)
     return ir_.CreateLoad(value_type(ir_, expr.type), register_slot(load.buffer, load.index));
   Access from = access(load.buffer, expr.type, load.index);
@@ -114,8 +114,23 @@ Access FunctionBuilder::access(kernel::BufferId buffer, const kernel::Type &type
           .index = index(at)};
 }
 
-llvm::AllocaInst *FunctionBuilder::register_slot(kernel::BufferId buffer, kernel::ExprRef at) {
-  const Index where = index(at);
+// A vector of registers of one lane.
+llvm::Value *FunctionBuilder::gathered(const kernel::Type &type, const kernel::Load &load) {
+  if (kernel_[load.buffer].type.lanes != 1)
+    throw Error(ErrorCode::Unsupported, "registers of several lanes are gathered into a vector");
+  llvm::Value *vector = llvm::PoisonValue::get(value_type(ir_, type));
+  for (int lane = 0; lane < type.lanes; ++lane) {
+    llvm::AllocaInst *from = register_slot(load.buffer, load.index, lane * load.lane_stride);
+    vector = ir_.CreateInsertElement(vector, ir_.CreateLoad(from->getAllocatedType(), from),
+                                     static_cast<std::uint64_t>(lane));
+  }
+  return vector;
+}
+
+llvm::AllocaInst *FunctionBuilder::register_slot(kernel::BufferId buffer, kernel::ExprRef at,
+                                                 std::int64_t behind) {
+  Index where = index(at);
+  where.constant += behind;
   const auto &values = registers_[static_cast<std::size_t>(to_int(buffer))];
   const bool in_range =
       where.constant >= 0 && where.constant < static_cast<std::int64_t>(values.size());

@@ -81,7 +81,10 @@ private:
   void iterate(const kernel::For &loop, const Index &begin, const Index &end);
 
   Access access(kernel::BufferId buffer, const kernel::Type &type, kernel::ExprRef at);
-  llvm::AllocaInst *register_slot(kernel::BufferId buffer, kernel::ExprRef at);
+  // The register at an index and so many behind.
+  llvm::AllocaInst *register_slot(kernel::BufferId buffer, kernel::ExprRef at,
+                                  std::int64_t behind = 0);
+  llvm::Value *gathered(const kernel::Type &type, const kernel::Load &load);
   Index &slot(kernel::VarId var) { return variables_[static_cast<std::size_t>(to_int(var))]; }
   llvm::BasicBlock *new_block(const char *name) {
     return llvm::BasicBlock::Create(module_.getContext(), name, body_);
