@@ -11,6 +11,11 @@
 #include "search/split.h"
 
 namespace tilefuse::model {
+namespace {
+
+constexpr double kGain = 0.9; // of the time of the plain form, that the other must reach
+
+} // namespace
 
 double predicted_seconds(const program::Program &program, const Target &target) {
   program::StoredProgram stored = program::assign_storage(program);
@@ -24,7 +29,7 @@ double predicted_seconds(const program::Program &program, const Target &target) 
 
 program::Program lay_out_first_layers(const program::Program &program, const Target &target) {
   const auto is_faster = [&](const program::Program &plain, const program::Program &widened) {
-    return predicted_seconds(widened, target) < predicted_seconds(plain, target);
+    return predicted_seconds(widened, target) < kGain * predicted_seconds(plain, target);
   };
   const program::WidenedFirstLayers widened = program::widen_first_layers(program, is_faster);
   if (widened.layers == 0)

@@ -20,17 +20,14 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 class Widening {
 public:
-  Widening(const Program &program, const TakesGradient &takes)
-      : result_{program, 0}, takes_(takes) {}
+  Widening(const Program &program, const TakesForm &takes) : result_{program, 0}, takes_(takes) {}
 
   WidenedFirstLayers run() {
     std::vector<Statement> before = std::move(result_.program.statements);
     for (Statement &statement : before) {
       note_map(statement);
-      if (rewrite_gradient(statement))
-        continue;
-      rewrite(statement);
-      statements_.push_back(std::move(statement));
+      if (!rewrite(statement))
+        statements_.push_back(std::move(statement));
     }
     result_.program.statements = std::move(statements_);
     if (result_.layers > 0)
@@ -51,14 +48,16 @@ private:
       casts_[statement.out] = map->operands[0];
   }
 
-  bool rewrite_gradient(const Statement &statement) {
+  bool rewrite(const Statement &statement) {
     Program &program = result_.program;
     const std::size_t tensors = program.tensors.size();
     std::vector<Statement> wide;
-    if (!sum_over_runs(program, wide, statement, casts_) &&
+    const bool is_forward = widen(statement, wide);
+    if (!is_forward && !sum_over_runs(program, wide, statement, casts_) &&
         !sum_over_blocks(program, wide, statement))
       return false;
-    if (!takes_(alone(program, {statement}), alone(program, wide))) {
+    const bool is_asked = !is_forward || !has_few_channels(statement);
+    if (is_asked && !takes_(alone(program, {statement}), alone(program, wide))) {
       program.tensors.resize(tensors);
       return false;
     }
@@ -87,32 +86,35 @@ private:
     return drop_dead(program);
   }
 
-  void rewrite(Statement &statement) {
-    auto *body = std::get_if<Contraction>(&statement.body);
-    if (body == nullptr)
-      return;
-    const std::optional<Convolution> conv = as_convolution(*body);
+  // A convolution without gradients.
+  bool widen(const Statement &statement, std::vector<Statement> &wide) {
+    const auto *body = std::get_if<Contraction>(&statement.body);
+    const std::optional<Convolution> conv =
+        body != nullptr ? as_convolution(*body) : std::optional<Convolution>();
     if (!conv || !is_worth_it(*conv))
-      return;
-    ++result_.layers;
-    *body = widened(*conv, *body, statement);
+      return false;
+    const RowsOfTaps rows(result_.program, wide, *conv, result_extents(*conv, statement));
+    const auto cast = casts_.find(conv->data);
+    const TensorId pixels =
+        rows.store_pixels(cast == casts_.end() ? conv->data : cast->second, statement.origin);
+    Contraction over_runs = rows.over_runs(*body, pixels, store_filter(*conv, rows));
+    wide.push_back({statement.out, std::move(over_runs), statement.origin});
+    return true;
+  }
+
+  // No other form of it suits matrix units.
+  bool has_few_channels(const Statement &statement) const {
+    const auto conv = as_convolution(std::get<Contraction>(statement.body));
+    return tensor(conv->data).shape[conv->channel_in_data] <= kFewChannels;
   }
 
   bool is_worth_it(const Convolution &conv) const {
     const Tensor &filter = tensor(conv.filter);
     const DType type = tensor(conv.data).type;
-    return tensor(conv.data).shape[conv.channel_in_data] <= kTapChannels && type == filter.type &&
-           (is_float(type) || type == DType::I8) && size_bytes(type) <= kMostBytes &&
-           conv.spatial.back().window.dilation == 1 && filter.role == Role::Constant && filter.data;
-  }
-
-  Contraction widened(const Convolution &conv, const Contraction &body,
-                      const Statement &statement) {
-    const RowsOfTaps rows(result_.program, statements_, conv, result_extents(conv, statement));
-    const auto cast = casts_.find(conv.data);
-    const TensorId pixels =
-        rows.store_pixels(cast == casts_.end() ? conv.data : cast->second, statement.origin);
-    return rows.over_runs(body, pixels, store_filter(conv, rows));
+    return tensor(conv.data).shape[conv.channel_in_data] <= kMostTapChannels &&
+           type == filter.type && (is_float(type) || type == DType::I8) &&
+           size_bytes(type) <= kMostBytes && conv.spatial.back().window.dilation == 1 &&
+           filter.role == Role::Constant && filter.data;
   }
 
   // Of the result along each spatial dimension.
@@ -126,7 +128,7 @@ private:
     return extents;
   }
 
-  // [m, row…, (column * rows beside + row) * 4 + channel]
+  // [m, row…, (column * rows beside + row) * channels + channel]
   TensorId store_filter(const Convolution &conv, const RowsOfTaps &rows) {
     Tensor filter = tensor(conv.filter);
     const Shape from = filter.shape, strides = row_major(from);
@@ -148,7 +150,7 @@ private:
         const std::int64_t beside = d + 3 == counts.size() && d > 0 ? rows.beside() : 1;
         const std::int64_t at_dim = rest % counts[d];
         read += at_dim * steps[d];
-        write += at_dim / beside * places[d] + at_dim % beside * kTapChannels;
+        write += at_dim / beside * places[d] + at_dim % beside * rows.channels();
       }
       store_element(bytes.data(), filter.type, write,
                     load_element(filter.data->data(), filter.type, read));
@@ -161,13 +163,13 @@ private:
 
   WidenedFirstLayers result_;
   std::vector<Statement> statements_;
-  const TakesGradient &takes_;
+  const TakesForm &takes_;
   Casts casts_;
 };
 
 } // namespace
 
-WidenedFirstLayers widen_first_layers(const Program &program, const TakesGradient &takes) {
+WidenedFirstLayers widen_first_layers(const Program &program, const TakesForm &takes) {
   return Widening(program, takes).run();
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions of at most four channels, such as a network's first layer, for units that want long
-// runs of memory: pixels are stored with four channels side by side and their padding around them,
-// so that the taps of a row are one run, which is summed over as one index. Where rows are passed
-// over in steps, the rows of a step lie side by side too, and their taps are one run. Filters are
-// stored to match, with zeros where there is no channel or tap. Of one to three spatial dimensions,
-// whatever the order in which data, filter and result lie.
+// Convolutions of at most eight channels, such as a network's first layer, for units that want long
+// runs of memory: pixels are stored with four or eight channels side by side and their padding
+// around them, so that the taps of a row are one run, which is summed over as one index. Where rows
+// are passed over in steps, the rows of a step lie side by side too, and their taps are one run.
+// Filters are stored to match, with zeros where there is no channel or tap. Of one to three spatial
+// dimensions, whatever the order in which data, filter and result lie.
 //
 //   %2 : f16[1, 64, 112, 112] = sum[n, m, y, x, c, r, s](%0[n, c, 2*y + r - 3, 2*x + s - 3]
 //        * %1[m, c, r, s]) -> [n, m, y, x]
@@ -15,7 +15,8 @@
 //   %2 : … = sum[n, m, y, x, r, run](%5[n, y + r, 16*x + run] * %6[m, r, run]) -> [n, m, y, x]
 //
 // Their gradients, whose forms first_layer_gradient.h has, come to be other products, and more of
-// them: where that pays is the caller's to say.
+// them: where that pays is the caller's to say, and for more than four channels, which matrix units
+// read as they lie, too.
 #pragma once
 
 #include <functional>
@@ -29,11 +30,11 @@ struct WidenedFirstLayers {
   int layers = 0; // that were rewritten, and gradients
 };
 
-// Whether a gradient is to be computed in the other form: two programs of it alone.
-using TakesGradient = std::function<bool(const Program &plain, const Program &widened)>;
+// Whether a statement is to be computed in the other form: two programs of it alone.
+using TakesForm = std::function<bool(const Program &plain, const Program &widened)>;
 
 // Of convolutions with constant filters, of i8 or of floats of 2 bytes, whose taps along the last
-// spatial dimension of the data are neighbours; and of the gradients that `takes` agrees to.
-WidenedFirstLayers widen_first_layers(const Program &program, const TakesGradient &takes);
+// spatial dimension of the data are neighbours, and their gradients; where `takes` agrees.
+WidenedFirstLayers widen_first_layers(const Program &program, const TakesForm &takes);
 
 } // namespace tilefuse::program

@@ -22,15 +22,15 @@ Shape extents_of(const Convolution &conv, const Program &program, const Access &
 
 // Of few images the roles of filter and error could be exchanged: windows are the smaller ones.
 bool is_worth_it(const Convolution &conv, const Program &program, const Shape &results) {
-  if (program[conv.data].shape[conv.image_in_data] <= kTapChannels)
+  if (program[conv.data].shape[conv.image_in_data] <= kMostTapChannels)
     for (std::size_t k = 0; k < conv.spatial.size(); ++k)
       if (program[conv.filter].shape[conv.spatial[k].in_filter] > results[k])
         return false;
-  return program[conv.data].shape[conv.channel_in_data] <= kTapChannels &&
+  return program[conv.data].shape[conv.channel_in_data] <= kMostTapChannels &&
          conv.spatial.back().window.dilation == 1;
 }
 
-// [m, row…, (column * rows beside + row) * 4 + channel] → the filter.
+// [m, row…, (column * rows beside + row) * channels + channel] → the filter.
 Contraction taken_from(const Convolution &conv, const Program &program, TensorId wide) {
   const Shape &shape = program[wide].shape; // m, row…, column, row, channel
   const std::size_t rank = shape.size();
@@ -89,7 +89,7 @@ bool sum_over_runs(Program &program, std::vector<Statement> &statements, const S
   statements.push_back({runs, std::move(wide), statement.origin});
   filter.shape.back() /= rows.pixel();
   filter.shape.push_back(rows.beside());
-  filter.shape.push_back(kTapChannels);
+  filter.shape.push_back(rows.channels());
   const TensorId parts = program.add(std::move(filter));
   statements.push_back({parts, View{runs}, statement.origin});
   statements.push_back(

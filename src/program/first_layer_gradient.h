@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside of first_layer.h: gradients of convolutions of at most four channels, as sums of products
+// Inside of first_layer.h: gradients of convolutions of at most eight channels, as sums of products
 // that matrix units compute, and copies before and behind them.
 //
 // The filter's: the data lies in rows of taps, and runs take the place of taps and channels.

@@ -109,11 +109,11 @@ private:
 
   // Of few images the roles of filter and error could be exchanged: windows are the smaller ones.
   bool is_worth_it() const {
-    if (images() <= kTapChannels)
+    if (images() <= kMostTapChannels)
       for (const Spatial &spatial : conv_.spatial)
         if (filter()[spatial.in_filter] > data()[spatial.in_data])
           return false;
-    return channels() <= kTapChannels && features() % kCopyElems == 0;
+    return channels() <= kMostTapChannels && features() % kCopyElems == 0;
   }
 
   Plan plan_of(const std::vector<std::int64_t> &times) const {

@@ -36,7 +36,7 @@ std::int64_t RowsOfTaps::beside(std::size_t k) const {
   if (k + 2 != conv_.spatial.size() || conv_.spatial[k].window.dilation != 1)
     return rows;
   const std::int64_t moved =
-      kTapChannels * size_bytes(program_[conv_.data].type) * conv_.spatial.back().window.step;
+      channels() * size_bytes(program_[conv_.data].type) * conv_.spatial.back().window.step;
   while (rows * moved % kCopyBytes != 0)
     rows += spacing(k);
   return rows;
@@ -45,6 +45,11 @@ std::int64_t RowsOfTaps::beside(std::size_t k) const {
 // From one tap to the next, in the units of the stored rows.
 std::int64_t RowsOfTaps::apart(std::size_t k) const {
   return conv_.spatial[k].window.dilation * (beside(k) / spacing(k));
+}
+
+std::int64_t RowsOfTaps::channels() const {
+  const std::int64_t count = program_[conv_.data].shape[conv_.channel_in_data];
+  return count <= kFewChannels ? kFewChannels : kMostTapChannels;
 }
 
 std::int64_t RowsOfTaps::beside() const {
@@ -99,7 +104,7 @@ TensorId RowsOfTaps::store_pixels(TensorId source, const std::string &origin) co
   body.in = {std::move(read)};
   shape.push_back(beside());
   body.out.push_back(sum_of(count, {{rank, 1}}));
-  shape.push_back(kTapChannels);
+  shape.push_back(channels());
   body.out.push_back(sum_of(count, {{conv_.channel_in_data, 1}}));
   return add_runs(from, std::move(shape), std::move(body), origin + " pixels");
 }

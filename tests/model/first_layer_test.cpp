@@ -16,14 +16,15 @@ namespace tilefuse::model {
 namespace {
 
 std::vector<GradientConv> problems() {
-  std::vector<GradientConv> list(7);
-  list[0] = {.n = 5, .h = 16, .w = 18, .c = 3, .k = 64, .r = 7, .s = 7, .stride = 2, .pad = 3};
+  std::vector<GradientConv> list(8);
+  list[0] = {.n = 9, .h = 16, .w = 18, .c = 3, .k = 64, .r = 7, .s = 7, .stride = 2, .pad = 3};
   list[1] = {.n = 6, .h = 9, .w = 7, .c = 3, .k = 64};
   list[2] = {.n = 5, .h = 10, .w = 10, .c = 1, .k = 32, .r = 5, .s = 5, .pad = 2};
   list[3] = {.n = 8, .h = 11, .w = 9, .c = 4, .k = 48, .stride = 3, .pad = 0, .type = "bf16"};
-  list[4] = {.n = 5, .h = 23, .w = 19, .c = 3, .k = 96, .r = 11, .s = 11, .stride = 4, .pad = 2};
+  list[4] = {.n = 9, .h = 23, .w = 19, .c = 3, .k = 96, .r = 11, .s = 11, .stride = 4, .pad = 2};
   list[5] = {.n = 6, .h = 7, .w = 9, .c = 2, .k = 24, .stride = 2};
   list[6] = {.n = 6, .h = 9, .w = 8, .c = 3, .k = 64, .r = 3, .s = 1, .dilation = 1, .pad = 1};
+  list[7] = {.n = 9, .h = 9, .w = 8, .c = 7, .k = 32};
   return list;
 }
 

@@ -52,6 +52,13 @@ constexpr const char *kConvs[] = {
   %2 "y" : i32[1, 5, 6, 6] = sum[n, m, y, x, c, r, s](%0[n, y + r - 1, x + s - 1, c] * %1[c, r, s, m]) -> [n, m, y, x]
   output %2
 })",
+    // more channels
+    R"(program "p" {
+  input %0 "x" : f16[2, 6, 5, 7]
+  const %1 "w" : f16[4, 3, 3, 7]
+  %2 "y" : f16[2, 6, 5, 4] = sum[n, y, x, m, r, s, c](%0[n, y + r - 1, x + s - 1, c] * %1[m, r, s, c]) -> [n, y, x, m]
+  output %2
+})",
     // one and three dimensions
     R"(program "p" {
   input %0 "x" : f16[2, 1, 40]
@@ -98,6 +105,16 @@ TEST(FirstLayer, ReadsWhatAConversionReads) {
   EXPECT_EQ(testing::run(after.program), testing::run(before));
 }
 
+// Of more than four channels only where that is agreed to.
+TEST(FirstLayer, AsksForMoreChannels) {
+  const auto never = [](const Program &, const Program &) { return false; };
+  const auto layers = [&](const char *text) {
+    return widen_first_layers(testing::program_of(text), never).layers;
+  };
+  EXPECT_EQ(layers(kConvs[3]), 1);
+  EXPECT_EQ(layers(kConvs[5]), 0);
+}
+
 TEST(FirstLayer, LeavesOthersAlone) {
   const auto layers = [](const std::string &text) {
     return widen_first_layers(testing::program_of(text), always).layers;
@@ -108,7 +125,7 @@ TEST(FirstLayer, LeavesOthersAlone) {
     return text;
   };
   EXPECT_EQ(layers(with(kConvs[0], "f16", "f32")), 0);     // larger elements
-  EXPECT_EQ(layers(with(kConvs[0], ", 3, ", ", 5, ")), 0); // more channels
+  EXPECT_EQ(layers(with(kConvs[0], ", 3, ", ", 9, ")), 0); // more channels
   EXPECT_EQ(layers(with(kConvs[0], "const", "input")), 0); // a filter that is not known
   EXPECT_EQ(layers(with(kConvs[0], "2*x + s", "2*x + 2*s")), 0);
 }
