@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hardware counters of the layers that fare worst beside cuDNN, ours and cuDNN's kernels alike, as CSV; needs ncu.
 
-    bench/gpu_counters.py BENCH TENSOR_CORES.csv CUDNN.csv [--worst 3] [--seconds 20]
+    bench/gpu_counters.py BENCH TENSOR_CORES.csv CUDNN.csv [--batch 256] [--worst 3] [--seconds 20]
 
 BENCH is the program bench_gpu_layers; the two tables are what scripts/gpu_bench.sh measured on the same machine. A row is a
 kernel of a layer: microseconds, bytes of device memory read and written (MB), the share of their peaks at which device memory,
@@ -30,10 +30,10 @@ PEER_OF_OURS = {ours: peer for peer, ours in gpu_tables.OURS_OF_PEER.items()}
 PLAIN_FLUSHED = ("plain", "cache flushed")
 
 
-def worst(ours, theirs, count):
-    """(key, layer, ratio) of the `count` layers of a section with the least of cuDNN's time over ours, for every section."""
+def worst(ours, theirs, batch, count):
+    """(key, layer, ratio) of the `count` layers of a section with the least of cuDNN's time over ours, for its plain sections."""
     for key, layers in ours.items():
-        if key[1:3] != PLAIN_FLUSHED:
+        if key[1:3] != PLAIN_FLUSHED or key[4] != batch:
             continue
         ratios = {layer: float(theirs[key][layer][0]["us"]) / float(rows[0]["us"]) for layer, rows in layers.items() if layer in theirs[key]}
         for layer in sorted(ratios, key=ratios.get)[:count]:
@@ -76,6 +76,7 @@ def main():
     parser.add_argument("bench")
     parser.add_argument("ours", type=pathlib.Path)
     parser.add_argument("theirs", type=pathlib.Path)
+    parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--worst", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=20, help="limit of one profile")
     args = parser.parse_args()
@@ -83,7 +84,7 @@ def main():
     out.writeheader()
     _, ours = gpu_tables.sections(args.ours, False)
     _, theirs = gpu_tables.sections(args.theirs, True)
-    for key, layer, ratio in worst(ours, theirs, args.worst):
+    for key, layer, ratio in worst(ours, theirs, args.batch, args.worst):
         for of, command in (("ours", ours_command(args.bench, key, layer)), ("cuDNN", peers_command(key, layer))):
             for kernel, values in counters(command, args.seconds).items():
                 row = {"type": key[0], "direction": key[3], "batch": key[4], "layer": layer, "ratio": f"{ratio:.3f}", "of": of, "kernel": kernel[:100]}

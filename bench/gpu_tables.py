@@ -81,7 +81,7 @@ def table(key, ours, theirs):
 def counters_table():
     """What bench/gpu_counters.py read, a row a kernel."""
     rows = list(csv.DictReader((MEASUREMENTS / "counters_h200.csv").open()))
-    text = ("\n### The worst ratios by counters\n\nOf every section with its cache flushed the layers that fare worst, our kernels and cuDNN's "
+    text = ("\n### The worst ratios by counters\n\nThe layers that fare worst beside cuDNN at batch 256, our kernels and cuDNN's "
             "under ncu (`bench/gpu_counters.py`): bytes of device memory, and the share of their peaks at which device memory, second-level "
             "cache and tensor cores worked. Times are ncu's, which flushes and sets up every launch for itself.\n\n"
             "| section | layer | ratio | of | kernel | us | MB read | MB written | memory % | cache % | tensor % | GHz |\n|" + "---|" * 12 + "\n")
