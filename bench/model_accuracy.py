@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rewrites the measured section of docs/cost_model.md from what bench_model_accuracy printed.
 
-    bench/model_accuracy.py [docs/measurements/model_*.csv]
+    bench/model_accuracy.py
 
-Each CSV is one device. Reported are the rank correlation of predicted and measured time, overall and per layer, and the time
-of the model's first choice over the best of the random schedules and itself.
+Reads docs/measurements/model_*.csv and search_*.csv, each one device. Of the former it reports the rank correlation of
+predicted and measured time, overall and per layer, and the time of the model's first choice over the best of the random
+schedules and itself; of the latter, layers of networks, the best of all that were timed as a share of the first choice.
 """
 import csv
 import math
 import pathlib
 import statistics
-import sys
 
 import page
 
@@ -74,10 +74,26 @@ def device_section(path):
             "|---|---|---|---|---|---|---|\n" + "\n".join(lines) + "\n")
 
 
+def search_section(paths):
+    """The time of the best schedule that was timed over that of the search's first choice, without any tuning."""
+    text = ("\n### The search's choice beside the best that was timed\n\n"
+            "| device | layers | schedules | best over choice, geometric mean | layers below 0.85 |\n|---|---|---|---|---|\n")
+    for path in paths:
+        rows, layers = read(path), {}
+        for row in rows:
+            layers.setdefault(row["layer"], []).append(row)
+        share = {name: min(r["measured"] for r in of) / next(r["measured"] for r in of if r["origin"] == "top")
+                 for name, of in layers.items()}
+        low = ", ".join(f"{name} {value:.2f}" for name, value in share.items() if value < 0.85)
+        text += (f"| {rows[0]['device']} ({path.name}) | {len(layers)} | {len(rows)} "
+                 f"| {geomean(share.values()):.3f} | {low or 'none'} |\n")
+    return text
+
+
 def main():
-    given = [pathlib.Path(name) for name in sys.argv[1:]]
-    paths = given or sorted((ROOT / "docs/measurements").glob("model_*.csv"))
-    page.write_section("cost_model.md", "model_accuracy.py", "".join(map(device_section, paths)))
+    folder = ROOT / "docs/measurements"
+    text = "".join(map(device_section, sorted(folder.glob("model_*.csv"))))
+    page.write_section("cost_model.md", "model_accuracy.py", text + search_section(sorted(folder.glob("search_*.csv"))))
 
 
 if __name__ == "__main__":
