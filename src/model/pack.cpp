@@ -20,7 +20,7 @@ public:
                 .type),
         from_(from), to_type_(schedule::packed_type(nest, schedule, input)),
         to_(static_cast<std::size_t>(layout_.elems * size_bytes(to_type_))),
-        values_(nest.indices.size(), 0) {}
+        values_(nest.indices.size(), 0), is_ragged_(layout_.elems != points()) {}
 
   program::Bytes run() {
     walk(0, at_.constant);
@@ -28,6 +28,18 @@ public:
   }
 
 private:
+  // Of the box of the indices that are packed.
+  std::int64_t points() const {
+    std::vector<bool> known(nest_.indices.size(), false);
+    std::int64_t count = 1;
+    for (const schedule::PackDim &dim : layout_.dims) {
+      const auto index = static_cast<std::size_t>(dim.index);
+      count *= known[index] ? 1 : nest_.indices[index].extent;
+      known[index] = true;
+    }
+    return count;
+  }
+
   bool exists() const {
     for (std::size_t i = 0; i < values_.size(); ++i)
       if (values_[i] >= nest_.indices[i].extent)
@@ -48,7 +60,7 @@ private:
   }
 
   void element(std::int64_t from) {
-    if (exists()) {
+    if (!is_ragged_ || exists()) {
       if (from_type_ == DType::F32 && to_type_ == DType::F32)
         std::memcpy(to_.data() + 4 * next_, from_.data() + 4 * from, 4);
       else
@@ -65,6 +77,7 @@ private:
   DType to_type_;
   program::Bytes to_;
   std::vector<std::int64_t> values_;
+  bool is_ragged_; // some packed elements are no points
   std::int64_t next_ = 0;
 };
 

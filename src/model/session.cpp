@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "base/error.h"
+#include "base/thread_pool.h"
 #include "cost/roofline.h"
 #include "model/compile.h"
 #include "model/dump.h"
@@ -22,6 +23,7 @@ using program::TensorId;
 using Clock = std::chrono::steady_clock;
 
 constexpr int kRunsInFront = 3;
+constexpr std::int64_t kLeastBytesToShare = 1 << 20; // of constants, that several threads pack
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -85,17 +87,24 @@ const program::Bytes &Session::State::constant_data(BufferId id) const {
   internal_error("a constant buffer without a tensor", __FILE__, __LINE__);
 }
 
+// Constants are packed side by side, and written by the thread that the device knows.
 void Session::State::upload_constants() {
-  for (const PlannedConstant &constant : plan.constants) {
-    const program::Bytes &data = constant_data(constant.buffer);
-    const std::int64_t bytes = constant.elems * size_bytes(constant.type);
-    const runtime::Binding to{weights.get(), constant.offset, bytes};
-    if (constant.kernel < 0) {
-      device.write(to, data);
-      continue;
-    }
+  std::vector<program::Bytes> packed(plan.constants.size());
+  ThreadPool pool(plan.weight_bytes < kLeastBytesToShare ? 1 : available_threads());
+  pool.parallel_for(static_cast<std::int64_t>(packed.size()), [&](int, std::int64_t i) {
+    const PlannedConstant &constant = plan.constants[static_cast<std::size_t>(i)];
+    if (constant.kernel < 0)
+      return;
     const CompiledKernel &kernel = compiled.kernels[static_cast<std::size_t>(constant.kernel)];
-    device.write(to, pack(kernel.placed.group, kernel.schedule, constant.packed, data));
+    packed[static_cast<std::size_t>(i)] =
+        pack(kernel.placed.group, kernel.schedule, constant.packed, constant_data(constant.buffer));
+  });
+  for (std::size_t i = 0; i < packed.size(); ++i) {
+    const PlannedConstant &constant = plan.constants[i];
+    const std::int64_t bytes = constant.elems * size_bytes(constant.type);
+    device.write({weights.get(), constant.offset, bytes},
+                 constant.kernel < 0 ? constant_data(constant.buffer) : packed[i]);
+    packed[i] = {};
   }
 }
 
