@@ -67,6 +67,22 @@ def network_rows(tilefuse, data, rounds):
             yield (device, *times, f"{cold:.2f}", f"{warm:.3f}")
 
 
+def layout_rows(tilefuse, data, rounds):
+    """Networks with their activations in each layout, and which one the cost model takes for the whole network."""
+    for name in ("models/squeezenet11_fp32/model", "models_light/light_resnet50", "models_light/light_densenet121"):
+        row, chosen = [name.split("/")[1]], "?"
+        with tempfile.TemporaryDirectory() as folder:
+            for layout in ("nhwc", "nchw", "blocked", "auto"):
+                text = run(tilefuse, "bench", str(data / f"{name}.onnx"), "--device", "cpu", "--activations", layout, "--repeat",
+                           str(max(5, rounds // 2)), "--cache", f"{folder}/kernels.sqlite", "--no-records")
+                if layout == "auto":
+                    chosen = re.search(r"layout +(\w+)", text).group(1)
+                    continue
+                copies = re.search(r"(\d+) copies", text).group(1)
+                row.append(f"{re.search(r'median ([0-9.]+) ms', text).group(1)} ({copies})")
+        yield (*row, chosen)
+
+
 def layer_rows(build, network, rounds):
     text = run(str(build / "bin/bench_conv"), "--layers", network, "--rounds", str(rounds))
     return list(csv.reader(io.StringIO(text)))
@@ -134,6 +150,8 @@ def section(build, data, rounds):
         text += "SqueezeNet 1.1, batch 1, float32, on a photograph; milliseconds per run, seconds from the command to the answer:\n\n"
         text += table(["device", "median ms", "p10", "p90", "first start s", "later start s"],
                       network_rows(str(build / "bin/tilefuse"), data, rounds))
+        text += "\nActivations in each layout on the CPU, milliseconds per run (copies between layouts), and the one chosen:\n\n"
+        text += table(["model", "nhwc", "nchw", "blocked", "chosen"], layout_rows(str(build / "bin/tilefuse"), data, rounds))
     if (build / "bin/bench_conv").exists():
         for network in ("squeezenet", "resnet50", "mobilenet_depthwise", "first_layers"):
             rows = layer_rows(build, network, rounds)
