@@ -183,6 +183,9 @@ std::string store_text(CContext &cx, const kernel::Store &store) {
     return fmt::format("{} = {};", register_text(cx, store.buffer, store.index), bare(value));
   const std::string base = buffer_name(cx, store.buffer);
   const std::string index = bare(expression(cx, store.index));
+  if (type.lanes > 1)
+    if (std::string whole = aligned_store(cx, buffer, store, value); !whole.empty())
+      return whole;
   const bool is_bfloat = buffer.type.elem == DType::BF16;
   if (is_bfloat && store.valid == nullptr && (type.lanes == 1 || store.lane_stride == 1))
     return bfloat_store(cx, type, base, index, value);
@@ -193,8 +196,6 @@ std::string store_text(CContext &cx, const kernel::Store &store) {
       return scalar + ";";
     return fmt::format("if ({} > 0) {};", expression(cx, store.valid), scalar);
   }
-  if (std::string whole = aligned_store(cx, buffer, store, value); !whole.empty())
-    return whole;
   if (store.lane_stride != 1)
     return fmt::format("{}({}, {}, {}, {});", scatter_helper(cx, buffer, type.lanes),
                        offset(base, index), integer_literal(cx, store.lane_stride), bare(value),

@@ -140,6 +140,22 @@ std::optional<Package> emitted_operation(ScalarOp op, DType type, int lanes) {
   }
 }
 
+// Of every type of two bytes.
+TEST(Cuda, AlignedVectorsAreStoredWhole) {
+  for (const auto &[type, store] :
+       {std::pair("f16", "tf_store_wide_half<8>"), {"bf16", "tf_store_wide_bfloat<8>"}}) {
+    const Package package = emitted(fmt::format(R"(
+kernel copy blocks 3 block_size 32 {{
+  global const b0 f32[768]
+  global b1 {0}[768]
+  b1[block * 256 + lane * 8 .. 8] = {0}x8(b0[block * 256 + lane * 8 .. 8])
+}}
+)",
+                                                type));
+    EXPECT_NE(package.code.find(store), std::string::npos) << package.code;
+  }
+}
+
 TEST(Cuda, EveryScalarOperationCompiles) {
   std::vector<Package> packages;
   for (const int lanes : {1, 4})
