@@ -286,7 +286,9 @@ std::string print_functions(CContext &cx, const std::string &symbol, bool outlin
   if (cx.kernel.block_size > 1)
     indices +=
         fmt::format("  const {0} lane = ({0}){1};\n", cx.index_type(), cx.dialect.lane_index);
-  return head + parts.locals + indices + parts.registers + statements + "}\n";
+  const std::string begin =
+      cx.dialect.begin.empty() ? std::string() : fmt::format("  {}\n", cx.dialect.begin);
+  return head + begin + parts.locals + indices + parts.registers + statements + "}\n";
 }
 
 std::string print_c_like(const Kernel &kernel, const std::string &symbol, const Dialect &dialect,

@@ -85,6 +85,7 @@ struct Dialect {
   std::string_view restrict_word;
   std::string_view block_index; // as an int
   std::string_view lane_index;
+  std::string_view begin;        // first statement of an entry point; empty: none
   std::string_view barrier;      // a statement
   std::string_view warp_barrier; // the same for a warp; empty: there is none
   std::string_view prefetch;     // format string of a statement, given a pointer; empty: none

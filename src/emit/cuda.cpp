@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUDA C++ for the C-like printer, as NVRTC compiles it without headers. Vectors and the memory
 // forms of half types come from the prologue.
+//
+// From Hopper on a kernel may be started before the one in front of it has ended
+// (runtime/cuda_device.cpp): it begins by waiting for that one's end and results, then lets its own
+// successor be started. So nothing is read or written before its time, and no launch is waited for.
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -128,6 +132,7 @@ constexpr Dialect kCuda = {
     .restrict_word = "__restrict__",
     .block_index = "blockIdx.x",
     .lane_index = "threadIdx.x",
+    .begin = "tf_begin();",
     .barrier = "__syncthreads();",
     .warp_barrier = "__syncwarp();",
     .prefetch = "asm volatile(\"prefetch.global.L2 [%0];\" ::\"l\"({}));",

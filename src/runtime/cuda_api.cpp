@@ -77,6 +77,7 @@ Opened<DriverApi> open_driver() {
   TILEFUSE_FIND(cuEventElapsedTime);
   std::string ignored;
   find(library, "cuTensorMapEncodeTiled", opened.api.cuTensorMapEncodeTiled, ignored);
+  find(library, "cuLaunchKernelEx", opened.api.cuLaunchKernelEx, ignored);
   find(library, "cuTensorMapEncodeIm2col", opened.api.cuTensorMapEncodeIm2col, ignored);
   if (!opened.why.empty())
     return opened;

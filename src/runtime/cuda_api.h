@@ -40,6 +40,23 @@ constexpr int kCaptureThreadLocal = 1;
 constexpr Result kOutOfMemory = 2; // CUDA_ERROR_OUT_OF_MEMORY
 constexpr int kMaxDynamicShared = 8;
 
+// A launch with attributes, as the driver lays it out.
+constexpr int kStartsEarly = 6;          // CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+constexpr int kFirstEarlyDriver = 12030; // whose graphs hold such launches
+struct LaunchAttribute {
+  int id = 0;
+  int padding = 0;
+  int value[16] = {};
+};
+struct LaunchConfig {
+  unsigned grid[3] = {1, 1, 1};
+  unsigned block[3] = {1, 1, 1};
+  unsigned shared_bytes = 0;
+  Stream stream = nullptr;
+  LaunchAttribute *attributes = nullptr;
+  unsigned count = 0;
+};
+
 // clang-format off
 struct DriverApi {
   Result (*cuInit)(unsigned);
@@ -68,6 +85,7 @@ struct DriverApi {
   Result (*cuFuncSetAttribute)(Function, int, int);
   Result (*cuLaunchKernel)(Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                            unsigned, Stream, void **, void **);
+  Result (*cuLaunchKernelEx)(const LaunchConfig *, Function, void **, void **); // null: CUDA 11
   Result (*cuStreamBeginCapture_v2)(Stream, int);
   Result (*cuStreamEndCapture)(Stream, Graph *);
   Result (*cuGraphInstantiateWithFlags)(GraphExec *, Graph, unsigned long long);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <map>
 
 #include <fmt/format.h>
@@ -33,6 +34,8 @@ cuda::DevicePtr address_of(const Binding &binding) {
   return memory_of(binding).base() + static_cast<cuda::DevicePtr>(binding.offset);
 }
 
+constexpr int kFirstEarlyMajor = 9; // compute capability
+
 struct CudaLaunchable final : Launchable {
   std::uint64_t number = 0; // differs from every other of its device
   std::shared_ptr<LoadedModule> module;
@@ -54,6 +57,9 @@ public:
     check(cx_->api, cx_->api.cuDriverGetVersion(&version), "cuDriverGetVersion");
     std::string why;
     const std::string compiler = nvrtc_version(&why);
+    starts_early_ = info.major >= kFirstEarlyMajor && version >= cuda::kFirstEarlyDriver &&
+                    cx_->api.cuLaunchKernelEx != nullptr &&
+                    std::getenv("TILEFUSE_SERIAL") == nullptr;
     driver_ = fmt::format("CUDA {} | {} | {}", version, info.arch(),
                           compiler.empty() ? "no NVRTC" : compiler);
   }
@@ -126,10 +132,13 @@ public:
     if (launchable.blocks == 0)
       return;
     cx_->enter();
+    const auto arguments = const_cast<void **>(launchable.arguments.data());
     const cuda::Result code =
-        cx_->api.cuLaunchKernel(launchable.function, launchable.blocks, 1, 1, launchable.block_size,
-                                1, 1, launchable.shared_bytes, cx_->stream,
-                                const_cast<void **>(launchable.arguments.data()), nullptr);
+        starts_early_
+            ? launch_early(launchable, arguments)
+            : cx_->api.cuLaunchKernel(launchable.function, launchable.blocks, 1, 1,
+                                      launchable.block_size, 1, 1, launchable.shared_bytes,
+                                      cx_->stream, arguments, nullptr);
     if (code != 0)
       check(cx_->api, code, fmt::format("cuLaunchKernel of '{}'", launchable.name));
   }
@@ -196,6 +205,19 @@ public:
   }
 
 private:
+  // May start while the kernel in front runs its last blocks: emit/cuda.cpp has it wait.
+  cuda::Result launch_early(const CudaLaunchable &launchable, void **arguments) const {
+    cuda::LaunchAttribute early{.id = cuda::kStartsEarly};
+    early.value[0] = 1;
+    const cuda::LaunchConfig config{.grid = {launchable.blocks, 1, 1},
+                                    .block = {launchable.block_size, 1, 1},
+                                    .shared_bytes = launchable.shared_bytes,
+                                    .stream = cx_->stream,
+                                    .attributes = &early,
+                                    .count = 1};
+    return cx_->api.cuLaunchKernelEx(&config, launchable.function, arguments, nullptr);
+  }
+
   static void bind(const DriverApi &api, CudaLaunchable &launchable, const Package &built,
                    std::span<const Binding> bindings) {
     TILEFUSE_CHECK(bindings.size() == built.args.size(), "bindings and arguments differ in number");
@@ -218,6 +240,7 @@ private:
   Target target_;
   std::string name_;
   std::string driver_;
+  bool starts_early_ = false;
   std::uint64_t launchables_ = 0;
   std::vector<std::uint64_t> recorded_; // numbers of the launches that graph_ holds
   std::unique_ptr<CudaGraph> graph_;
