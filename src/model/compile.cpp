@@ -20,6 +20,7 @@
 #include "model/split_groups.h"
 #include "nest/fold.h"
 #include "program/drop_dead.h"
+#include "program/join_groups.h"
 #include "program/pad_channels.h"
 #include "program/rewrite.h"
 #include "schedule/algorithms.h"
@@ -225,7 +226,9 @@ program::Program simplify(const program::Program &program) {
 program::Program lay_out_for(const program::Program &program, const Target &target) {
   if (target.backend != "cuda")
     return program;
-  return program::pad_channels(lay_out_first_layers(program, target)).program;
+  const std::int64_t row_bytes = target.isa.starts_with("sm_90a") ? 128 : 64;
+  const program::Program joined = program::join_groups(program, row_bytes).program;
+  return program::pad_channels(lay_out_first_layers(joined, target)).program;
 }
 
 program::Program prepare(const program::Program &program, const std::string &algorithm,
