@@ -29,6 +29,9 @@ constexpr double kCacheLatency = 50;
 constexpr double kMissLatency = 270;
 constexpr double kBarrierLatency = 30;
 constexpr double kBlockStart = 2000;
+// From the start of one block of a multiprocessor to that of the next, at the least: blocks of one
+// warp that copy took 130 cycles each on an H200, whatever they did.
+constexpr double kBlockCycles = 130;
 // How much later than a load's what an asynchronous copy brought can be read.
 constexpr double kAsyncLatency = 60;
 // Bytes per cycle: of local memory and first-level cache together, and of the second level as one
@@ -209,7 +212,8 @@ WorkItemModel::Block WorkItemModel::block() const {
   block.issue += warps_ * points * block.point;
   block.wavefronts += warps_ * points * 2 * spilled;
   add_results(block);
-  block.busy = std::max({block.issue / kIssue, block.wavefronts, block.miss_bytes / kMissBytes});
+  block.busy = std::max(
+      {block.issue / kIssue, block.wavefronts, block.miss_bytes / kMissBytes, kBlockCycles});
   // A warp issues one instruction per cycle and waits once per body of its loop.
   block.alone =
       std::max(block.busy, points * (std::max(block.point, kFmaLatency) + block.latency / body)) +
