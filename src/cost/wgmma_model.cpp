@@ -13,17 +13,18 @@
 namespace tilefuse::cost {
 namespace {
 
-constexpr double kClock = 1.6e9;       // that power leaves to tensor cores at work
-constexpr double kSlowerMatrix = 1.05; // than the instruction's own cycles
-constexpr double kOperandCycles = 24;  // of an instruction that reads the other operand as well
-constexpr double kCacheBytes = 69;     // from the second-level cache, per cycle
-constexpr double kCopyLatency = 1760;  // cycles
-constexpr double kCopiedRow = 2.1;     // cycles of a row of a box, however short
-constexpr double kDeepRow = 2.4;       // the same where an im2col map walks three dimensions
-constexpr double kStepCycles = 61;     // of one step besides
-constexpr double kTurnStepCycles = 40; // the same where two groups take tiles in turn
-constexpr double kResultCycles = 5.72; // of a four warps' 128 results at the end of a tile
-constexpr double kSlowerMemory = 1.09; // than the bandwidth
+constexpr double kClock = 1.6e9;          // that power leaves to tensor cores at work
+constexpr double kSlowerMatrix = 1.05;    // than the instruction's own cycles
+constexpr double kOperandCycles = 24;     // of an instruction that reads the other operand as well
+constexpr double kCacheBytes = 69;        // from the second-level cache, per cycle
+constexpr double kCopyLatency = 1760;     // cycles
+constexpr double kCopiedRow = 2.1;        // cycles of a row of a box, however short
+constexpr double kDeepRow = 2.4;          // the same where an im2col map walks three dimensions
+constexpr double kStepCycles = 61;        // of one step besides
+constexpr double kTurnStepCycles = 40;    // the same where two groups take tiles in turn
+constexpr double kResultCycles = 5.72;    // of a four warps' 128 results at the end of a tile
+constexpr double kSlowerMemory = 1.09;    // than the bandwidth
+constexpr double kPartsSeconds = 1.55e-6; // of straight data in parts, at batch 1 on an H200
 constexpr double kNotOverlapped = 0.15;
 constexpr double kGroupRows = 64;
 constexpr double kStepBytes = 32; // of depth, by one instruction
@@ -103,6 +104,8 @@ Estimate WgmmaModel::run() const {
   const double busy = busy_cycles(turns) / kClock;
   estimate.seconds = std::max(busy, estimate.memory) +
                      kNotOverlapped * std::min(busy, estimate.memory) + estimate.launch;
+  if (!core_roles(nest, schedule).data_turned && column_plan(nest, schedule).products > 1)
+    estimate.seconds += kPartsSeconds;
   estimate.reasons = {{"tiles", tiles, ""},
                       {"turns", turns, "per multiprocessor"},
                       {"steps", static_cast<double>(core_steps(nest, schedule)), "per tile"},
