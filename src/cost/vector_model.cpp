@@ -19,6 +19,7 @@ using schedule::Schedule;
 
 // Share of the time of the less busy of core, second-level cache and memory that is not hidden.
 constexpr double kUnhidden = 0.15;
+constexpr double kUnhiddenWalk = 0.4; // the same of far levels, where steps walk through many runs
 // Cycles per row and per vector of a staging copy, and per element where it is not contiguous.
 constexpr double kRowCycles = 8;
 constexpr double kCopyCycles = 1;
@@ -80,6 +81,7 @@ private:
   double far_bytes(const Cache &cache, bool from_memory) const;
   double conflict(std::size_t k) const;
   double jumps(const Stream &stream, bool from_memory) const;
+  bool walks() const;
   double block_seconds(const Block &block) const;
   Block block_of(const std::vector<bool> &is_edge) const;
   Estimate estimate(double busy, double total);
@@ -92,7 +94,8 @@ private:
   std::vector<Stream> streams_;
   CoreRates rates_;
   RegisterTileCost tile_;
-  Block mean_; // over all blocks
+  Block mean_;         // over all blocks
+  bool walks_ = false; // a step walks through many runs of some input
 };
 
 Spans VectorModel::step_spans() const {
@@ -217,15 +220,22 @@ double VectorModel::l2_bytes() const {
 // read them so; from there and from memory where a step walks through many runs.
 double VectorModel::jumps(const Stream &stream, bool from_memory) const {
   const Stream::Piece step = stream.piece(step_spans());
-  const bool walks = step.repeats >= kLongWalk;
+  const bool is_walk = step.repeats >= kLongWalk;
   if (from_memory)
-    return walks ? 1 + kMemoryJumpBytes / step.run : 1;
+    return is_walk ? 1 + kMemoryJumpBytes / step.run : 1;
   Spans spans = step_spans();
   const std::vector<LoopTrips> loops = block_loops();
   if (!loops.empty())
     spans[loops.front().index] *= loops.front().trips;
-  const double far = walks ? std::min(step.apart / kApartPerByte, kFarJumpBytes) : 0;
+  const double far = is_walk ? std::min(step.apart / kApartPerByte, kFarJumpBytes) : 0;
   return 1 + std::max(kJumpBytes / stream.piece(spans).run, far / step.run);
+}
+
+// Whether a step walks through many runs of some input, which no prefetcher follows.
+bool VectorModel::walks() const {
+  return std::any_of(streams_.begin(), streams_.end(), [&](const Stream &stream) {
+    return !stream.is_staged && stream.piece(step_spans()).repeats >= kLongWalk;
+  });
 }
 
 // Into a cache beyond the first level, per block. A staging buffer comes from nowhere, its source
@@ -279,7 +289,9 @@ double VectorModel::block_seconds(const Block &block) const {
   const double l3 = block.l3_bytes / rates_.l3_bytes_per_s;
   const double memory = block.memory_bytes / rates_.memory_bytes_per_s;
   const double longest = std::max({core, l2, l3, memory});
-  return longest + kUnhidden * (core + l2 + l3 + memory - longest);
+  const auto beside = [&](double time) { return time < longest ? time : 0; };
+  return longest + kUnhidden * (beside(core) + beside(l2)) +
+         (walks_ ? kUnhiddenWalk : kUnhidden) * (beside(l3) + beside(memory));
 }
 
 void VectorModel::explain(Estimate &estimate) const {
@@ -327,6 +339,7 @@ VectorModel::Block VectorModel::block_of(const std::vector<bool> &is_edge) const
 }
 
 Estimate VectorModel::run() {
+  walks_ = walks();
   mean_.stage = stage_cycles();
   mean_.l2_bytes = l2_bytes();
   mean_.l3_bytes = l3_bytes();
@@ -377,20 +390,6 @@ Estimate VectorModel::estimate(double busy, double total) {
 }
 
 } // namespace
-
-// One work-item a block: it waits for nobody, and has its lanes in vectors.
-Figures vector_figures(const Nest &nest, const Schedule &schedule) {
-  Figures figures;
-  figures.blocks = static_cast<double>(schedule::blocks(nest, schedule));
-  figures.work_items = 1;
-  figures.barriers = 0;
-  figures.local_bytes = 0;
-  figures.grid_bytes = bytes_in_memory(nest, schedule, streams(nest, schedule));
-  for (std::size_t k = 0; k < nest.inputs.size(); ++k)
-    if (is_staged(schedule.fills[k]))
-      *figures.local_bytes += static_cast<double>(stage_bytes(nest, schedule, static_cast<int>(k)));
-  return figures;
-}
 
 Estimate predict_vector(const Nest &nest, const Schedule &schedule, const Target &target,
                         bool is_result_local) {
