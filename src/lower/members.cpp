@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "lower/pipeline.h"
 #include "schedule/members.h"
 
@@ -19,13 +21,14 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 std::vector<BufferId> declare_arguments(const Members &members, kernel::Builder &build,
                                         const std::vector<KernelArg> &args) {
   const std::vector<nest::Slot> slots = group_slots(members.group);
+  const std::vector<int> written = written_slots(members.group);
   std::vector<BufferId> buffers;
   for (std::size_t a = 0; a < args.size(); ++a) {
     kernel::Buffer buffer{.name = fmt::format("b{}", a), .space = Space::Global};
     if (args[a].slot >= 0) {
       buffer.type = {slots[at(args[a].slot)].type, 1};
       buffer.elems = slots[at(args[a].slot)].elems;
-      buffer.written = args[a].slot == members.group.anchor.out.slot;
+      buffer.written = std::count(written.begin(), written.end(), args[a].slot) > 0;
     } else {
       const nest::Nest &nest = member_nest(members.group, args[a].member);
       const schedule::Schedule &own = member_schedule(members.schedule, args[a].member);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lower/context.h"
+#include "schedule/ownership.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::lower {
@@ -31,6 +32,12 @@ struct StageSource {
   // pointwise producer makes of them. `valid` of them exist, null: all.
   kernel::ExprRef value(const std::vector<kernel::ExprRef> &addresses, int lanes,
                         kernel::ExprRef valid) const;
+  // Whether this fill stores anything, and whether it stores element `step` of dimension d of the
+  // tile; null: it does.
+  kernel::ExprRef owns_any() const;
+  kernel::ExprRef owns(std::size_t d, kernel::ExprRef step) const;
+  // As it is written to memory: a value of the tile.
+  kernel::ExprRef to_stored(kernel::ExprRef value) const;
 
   const Context &cx;
   int input;
@@ -38,9 +45,12 @@ struct StageSource {
   schedule::StageTile tile;
   kernel::BufferId to;
   double fill;
-  DType type;                           // that the tile is held in
-  const Context *map = nullptr;         // the pointwise producer, if there is one
-  std::vector<StageStream> streams;     // of a map: by its extras
+  DType type;                                // that the tile is held in
+  const Context *map = nullptr;              // the pointwise producer, if there is one
+  std::vector<StageStream> streams;          // of a map: by its extras
+  std::optional<schedule::Ownership> stored; // where the map's result is written to memory, as the
+                                             // last of the streams
+  std::vector<kernel::ExprRef> first;        // by index: the first point that the tile serves
   std::vector<kernel::ExprRef> origins; // by dimension of the tile: the first subscript of its box
   std::vector<std::int64_t> multiples;  // by dimension: a number that divides every origin
 
@@ -48,6 +58,7 @@ private:
   void find_origins(int input);
   void stream_in_place(int input);
   void stream_map(int input, const Context &producer);
+  StageStream stream_of(const nest::Operand &operand, const std::vector<int> &indices) const;
 };
 
 // The whole tile; `pads_only`: no more than what lies outside the tensor.
@@ -82,6 +93,7 @@ private:
     std::vector<kernel::ExprRef> from; // by stream
     kernel::ExprRef to{};
     kernel::ExprRef valid{}; // elements that exist, null: all
+    kernel::ExprRef owned{}; // whether they are stored in memory too, null: yes
   };
   int choose_width() const;
   bool aligned(std::int64_t width) const;
@@ -92,6 +104,8 @@ private:
   std::int64_t offset_count() const; // of a round
   kernel::ExprRef position(kernel::ExprRef round) const;
   kernel::StmtRef store(const Place &place, kernel::ExprRef value) const;
+  // The by-product of a value that is staged; null where there is none.
+  kernel::StmtRef store_owned(const Place &place, kernel::ExprRef value) const;
   template <typename Body> kernel::StmtRef rounds(const Body &body) const;
 
   StageSource s_;

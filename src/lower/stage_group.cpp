@@ -37,6 +37,7 @@ bool GroupFill::aligned(std::int64_t width) const {
   const std::size_t inner = s_.rank() - 1;
   const StageDim &dim = s_.tile.dims[inner];
   return dim.range % width == 0 && s_.multiples[inner] % width == 0 &&
+         (!s_.stored || s_.stored->parts[inner].owned % width == 0) &&
          (!dim.checked || s_.dim(inner).size % width == 0) &&
          std::all_of(s_.streams.begin(), s_.streams.end(),
                      [&](const StageStream &stream) { return aligned(stream, width); });
@@ -123,7 +124,7 @@ StmtRef GroupFill::declare(const Context &cx, int input, std::int64_t &registers
       from = held("from", from);
     round.to = held("to", round.to);
     for (std::size_t d = 0; d < fill.s_.rank(); ++d)
-      if (fill.s_.tile.dims[d].checked)
+      if (fill.s_.tile.dims[d].checked || fill.s_.stored)
         round.steps[d] = held("e", round.steps[d]);
     offsets.rounds.push_back(std::move(round));
   }
@@ -144,7 +145,18 @@ GroupFill::Place GroupFill::place(const GroupOffsets::Round &offsets) const {
       inside = b_.logical_and(inside, s_.inside(d, b_.add(s_.origins[d], offsets.steps[d])));
   if (inside)
     place.valid = b_.select(inside, b_.integer(width_), b_.integer(0));
+  place.owned = s_.stored ? b_.logical_and(s_.owns_any(), inside) : nullptr;
+  for (std::size_t d = 0; s_.stored && d < s_.rank(); ++d)
+    if (const ExprRef owns = s_.owns(d, offsets.steps[d]))
+      place.owned = b_.logical_and(place.owned, owns);
   return place;
+}
+
+StmtRef GroupFill::store_owned(const Place &place, ExprRef value) const {
+  if (!s_.stored)
+    return nullptr;
+  const StmtRef store = b_.store(s_.streams.back().from, place.from.back(), s_.to_stored(value));
+  return place.owned ? b_.branch(place.owned, store) : store;
 }
 
 StmtRef GroupFill::store(const Place &place, ExprRef value) const {
@@ -180,7 +192,12 @@ template <typename Body> StmtRef GroupFill::rounds(const Body &body) const {
 
 StmtRef GroupFill::copy() const {
   return rounds([&](ExprRef, const Place &place) {
-    return store(place, s_.value(place.from, width_, place.valid));
+    std::vector<StmtRef> body;
+    const ExprRef value = s_.value(place.from, width_, place.valid);
+    const ExprRef held = s_.stored ? named(b_, body, "made", value) : value;
+    body.push_back(store(place, held));
+    body.push_back(store_owned(place, held));
+    return b_.block(std::move(body));
   });
 }
 
@@ -204,7 +221,8 @@ kernel::Buffer GroupFill::register_buffer() const {
 
 StmtRef GroupFill::fetch(kernel::BufferId registers) const {
   return rounds([&](ExprRef round, const Place &place) {
-    return b_.store(registers, round, s_.value(place.from, width_, place.valid));
+    const StmtRef fetched = b_.store(registers, round, s_.value(place.from, width_, place.valid));
+    return b_.block({fetched, store_owned(place, b_.load(registers, round, width_))});
   });
 }
 

@@ -25,6 +25,8 @@ public:
     Addresses bases;
     for (const StageStream &stream : s_.streams)
       bases.push_back(stream.base);
+    if (s_.stored && !pads_only_)
+      owned_ = s_.owns_any();
     return rows(0, bases, b_.integer(0));
   }
 
@@ -33,6 +35,8 @@ private:
   StmtRef row(const Addresses &from, ExprRef to);
   StmtRef fill_run(ExprRef at, ExprRef begin, ExprRef end);
   StmtRef copy_run(const Addresses &from, ExprRef to, ExprRef begin, ExprRef end);
+  // What is owned of a row that is staged, from there to memory; null where nothing is stored.
+  StmtRef store_run(const Addresses &from, ExprRef to, ExprRef begin, ExprRef end);
   // `from`, moved along dimension d by `steps` elements of the tensor.
   Addresses moved(const Addresses &from, std::size_t d, ExprRef steps) const;
   bool is_padded(std::size_t d) const;
@@ -44,6 +48,7 @@ private:
   StageSource s_;
   kernel::Builder &b_;
   bool pads_only_;
+  ExprRef owned_ = nullptr; // whether the current row is stored in memory too; null: yes
 };
 
 Addresses RowFill::moved(const Addresses &from, std::size_t d, ExprRef steps) const {
@@ -71,7 +76,11 @@ StmtRef RowFill::rows(std::size_t d, const Addresses &from, ExprRef to) {
   const ExprRef subscript = b_.add(s_.origins[d], b_.var(var));
   const ExprRef place = b_.add(b_.var(var), b_.integer(dim.before));
   const ExprRef next_to = b_.add(to, b_.mul(place, b_.integer(dim.stride)));
+  const ExprRef outer = owned_;
+  if (const ExprRef owns = s_.stored ? s_.owns(d, b_.var(var)) : nullptr)
+    owned_ = b_.logical_and(owned_, owns);
   StmtRef body = rows(d + 1, moved(from, d, subscript), next_to);
+  owned_ = outer;
   if (dim.checked)
     body = b_.branch(s_.inside(d, subscript), body,
                      fill_run(next_to, b_.integer(0), b_.integer(dim.stride)));
@@ -85,7 +94,7 @@ StmtRef RowFill::row(const Addresses &from, ExprRef to) {
   const ExprRef zero = b_.integer(0);
   const ExprRef range = b_.integer(dim.box);
   if (!dim.checked)
-    return copy_run(first, to, zero, range);
+    return b_.block({copy_run(first, to, zero, range), store_run(first, to, zero, range)});
   const VarId low = b_.variable("low", {});
   const VarId high = b_.variable("high", {});
   const ExprRef size = b_.integer(s_.dim(d).size);
@@ -93,7 +102,27 @@ StmtRef RowFill::row(const Addresses &from, ExprRef to) {
   const ExprRef high_value = b_.max(b_.min(b_.sub(size, s_.origins[d]), range), b_.var(low));
   return b_.block({b_.let(low, low_value), b_.let(high, high_value),
                    fill_run(to, zero, b_.var(low)), copy_run(first, to, b_.var(low), b_.var(high)),
-                   fill_run(to, b_.var(high), range)});
+                   fill_run(to, b_.var(high), range),
+                   store_run(first, to, b_.var(low), b_.var(high))});
+}
+
+StmtRef RowFill::store_run(const Addresses &from, ExprRef to, ExprRef begin, ExprRef end) {
+  if (!s_.stored || pads_only_)
+    return nullptr;
+  const std::size_t d = s_.rank() - 1;
+  const schedule::Ownership::Part &part = s_.stored->parts[d];
+  if (const ExprRef all = s_.owns(d, b_.integer(part.owned)))
+    end = b_.select(all, end, b_.max(begin, b_.min(end, b_.integer(part.owned))));
+  const std::int64_t stride = s_.streams.back().strides[d];
+  const auto element = [&](ExprRef e, int lanes) {
+    const ExprRef value = s_.to_stored(b_.load(s_.to, b_.add(to, e), lanes));
+    return b_.store(s_.streams.back().from, moved(from, d, e).back(), value);
+  };
+  const VarId var = b_.variable("e", {});
+  const StmtRef row = stride == 1
+                          ? run(begin, end, element)
+                          : b_.loop(var, ForKind::Serial, begin, end, 1, element(b_.var(var), 1));
+  return owned_ ? b_.branch(owned_, row) : row;
 }
 
 template <typename Body> StmtRef RowFill::run(ExprRef begin, ExprRef end, const Body &body) {

@@ -25,7 +25,7 @@ StageSource::StageSource(const Context &context, int number)
 void StageSource::find_origins(int input) {
   kernel::Builder &b = cx.build;
   const bool per_step = cx.schedule.stages[static_cast<std::size_t>(input)].at >= 0;
-  std::vector<ExprRef> first(cx.nest.indices.size(), b.integer(0));
+  first.assign(cx.nest.indices.size(), b.integer(0));
   std::vector<std::int64_t> unit(first.size(), 0);
   for (std::size_t i = 0; i < first.size(); ++i) {
     const schedule::Split &split = cx.schedule.splits[i];
@@ -72,17 +72,50 @@ void StageSource::stream_map(int input, const Context &producer) {
   const nest::Nest &nest = producer.whole;
   const std::vector<int> indices =
       poly::match_dims(cx.whole.inputs[static_cast<std::size_t>(input)], nest).value();
-  for (const nest::Operand &extra : nest.extras) {
-    const nest::Linear form = nest::flat(extra, nest.indices.size());
-    StageStream stream{.from = producer.slot_buffers[static_cast<std::size_t>(extra.slot)],
-                       .base = cx.build.integer(form.constant),
-                       .offset = form.constant};
-    for (const schedule::StageDim &stage : tile.dims) {
-      const int index = indices[static_cast<std::size_t>(stage.dim)];
-      stream.strides.push_back(index < 0 ? 0 : form.coeff[static_cast<std::size_t>(index)]);
-    }
-    streams.push_back(std::move(stream));
+  for (const nest::Operand &extra : nest.extras)
+    streams.push_back(stream_of(extra, indices));
+  const poly::Group &group = cx.members.group;
+  if (!group.producers[static_cast<std::size_t>(producer.member) - 1].stored)
+    return;
+  stored = ownership(cx.nest, cx.schedule, input).value();
+  streams.push_back(stream_of(nest.out, indices));
+}
+
+// Of an operand of the map; `indices`: its index by dimension of the tensor.
+StageStream StageSource::stream_of(const nest::Operand &operand,
+                                   const std::vector<int> &indices) const {
+  const nest::Linear form = nest::flat(operand, map->nest.indices.size());
+  StageStream stream{.from = map->slot_buffers[static_cast<std::size_t>(operand.slot)],
+                     .base = cx.build.integer(form.constant),
+                     .offset = form.constant};
+  for (const schedule::StageDim &stage : tile.dims) {
+    const int index = indices[static_cast<std::size_t>(stage.dim)];
+    stream.strides.push_back(index < 0 ? 0 : form.coeff[static_cast<std::size_t>(index)]);
   }
+  return stream;
+}
+
+ExprRef StageSource::owns_any() const {
+  kernel::Builder &b = cx.build;
+  ExprRef all = nullptr;
+  for (const int i : stored->repeats)
+    all = b.logical_and(all,
+                        b.scalar(ScalarOp::Eq, {first[static_cast<std::size_t>(i)], b.integer(0)}));
+  return all;
+}
+
+ExprRef StageSource::owns(std::size_t d, ExprRef step) const {
+  kernel::Builder &b = cx.build;
+  const schedule::Ownership::Part &part = stored->parts[d];
+  if (part.index < 0 || part.owned >= tile.dims[d].range)
+    return nullptr;
+  const ExprRef is_last =
+      b.scalar(ScalarOp::Ge, {first[static_cast<std::size_t>(part.index)], b.integer(part.last)});
+  return b.scalar(ScalarOp::Or, {is_last, b.scalar(ScalarOp::Lt, {step, b.integer(part.owned)})});
+}
+
+ExprRef StageSource::to_stored(ExprRef value) const {
+  return cx.build.cast(value, cx.build.kernel()[streams.back().from].type.elem);
 }
 
 ExprRef StageSource::inside(std::size_t d, ExprRef subscript) const {

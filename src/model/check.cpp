@@ -45,37 +45,62 @@ Reference::Reference(const KernelCase &kernel_case, std::int64_t samples)
     : case_(kernel_case), samples_(samples), before_(make_slots(kernel_case)) {
   if (!is_exact(kernel_case) || samples > 0)
     return;
-  Slots after = before_;
-  poly::evaluate(case_.group, spans(after));
-  exact_ = std::move(after[static_cast<std::size_t>(nest_of(case_).out.slot)]);
+  exact_ = before_;
+  poly::evaluate(case_.group, spans(exact_));
 }
 
 std::optional<std::string> Reference::compare(const Bytes &out) const {
-  return exact_.empty() ? compare_bounded(out) : compare_exact(out);
+  return exact_.empty() ? compare_bounded(case_.group, before_, out)
+                        : compare_exact(nest_of(case_).out.slot, out);
 }
 
-std::optional<std::string> Reference::compare_exact(const Bytes &out) const {
-  const nest::Slot slot = out_slot(nest_of(case_));
+std::optional<std::string> Reference::compare(const Slots &after) const {
+  if (auto what = compare(after[static_cast<std::size_t>(nest_of(case_).out.slot)]))
+    return what;
+  for (std::size_t p = 0; p < case_.group.producers.size(); ++p)
+    if (case_.group.producers[p].stored)
+      if (auto what = compare_by_product(case_.group.producers[p], after))
+        return fmt::format("what member {} stores: {}", p + 1, *what);
+  return {};
+}
+
+// A stored producer reads nothing that exists in tiles only.
+std::optional<std::string> Reference::compare_by_product(const poly::Producer &producer,
+                                                         const Slots &after) const {
+  const int slot = producer.slots[static_cast<std::size_t>(producer.nest.out.slot)];
+  const Bytes &out = after[static_cast<std::size_t>(slot)];
+  if (!exact_.empty())
+    return compare_exact(slot, out);
+  Slots before;
+  for (const int s : producer.slots)
+    before.push_back(before_[static_cast<std::size_t>(s)]);
+  return compare_bounded({producer.nest, {}}, std::move(before), out);
+}
+
+std::optional<std::string> Reference::compare_exact(int number, const Bytes &out) const {
+  const nest::Slot slot = group_slots(case_.group)[static_cast<std::size_t>(number)];
+  const Bytes &exact = exact_[static_cast<std::size_t>(number)];
   compared_ += slot.elems;
   for (std::int64_t i = 0; i < slot.elems; ++i) {
     const double got = load_element(out.data(), slot.type, i);
-    const double expected = load_element(exact_.data(), slot.type, i);
+    const double expected = load_element(exact.data(), slot.type, i);
     if (got != expected && !(std::isnan(got) && std::isnan(expected)))
       return mismatch(i, got, expected, 0);
   }
   return {};
 }
 
-std::optional<std::string> Reference::compare_bounded(const Bytes &out) const {
-  const nest::Nest &nest = nest_of(case_);
+std::optional<std::string> Reference::compare_bounded(const poly::Group &group, Slots before,
+                                                      const Bytes &out) const {
+  const nest::Nest &nest = group.anchor;
   const nest::Slot slot = out_slot(nest);
-  Slots before = before_;
+  const Bytes untouched = before[static_cast<std::size_t>(nest.out.slot)];
   const CoreOp *op = case_.schedule.core.op;
   Random random(case_.seed);
   std::vector<bool> is_output(static_cast<std::size_t>(slot.elems), samples_ > 0);
   const std::int64_t count = samples_ > 0 ? samples_ : std::numeric_limits<std::int64_t>::max();
   for (const nest::Expectation &want :
-       poly::expect(case_.group, spans(before), nest::output_points(nest, count, random),
+       poly::expect(group, spans(before), nest::output_points(nest, count, random),
                     op != nullptr && op->tf32 ? kTf32Roundoff : 0)) {
     const double got = load_element(out.data(), slot.type, want.element);
     is_output[static_cast<std::size_t>(want.element)] = true;
@@ -87,7 +112,6 @@ std::optional<std::string> Reference::compare_bounded(const Bytes &out) const {
       return mismatch(want.element, got, want.value, want.bound);
     largest_share_ = std::max(largest_share_, apart / want.bound);
   }
-  const Bytes &untouched = before_[static_cast<std::size_t>(nest.out.slot)];
   for (std::int64_t i = 0; i < slot.elems; ++i)
     if (!is_output[static_cast<std::size_t>(i)] &&
         load_element(out.data(), slot.type, i) != load_element(untouched.data(), slot.type, i))
@@ -110,8 +134,7 @@ std::optional<Divergence> check_kernel(const Reference &reference, const kernel:
   } catch (const Error &complaint) {
     return Divergence{stage, complaint.what()};
   }
-  const auto out = static_cast<std::size_t>(nest_of(from).out.slot);
-  if (std::optional<std::string> what = reference.compare(slots[out]))
+  if (std::optional<std::string> what = reference.compare(slots))
     return Divergence{stage, *what};
   return {};
 }

@@ -35,20 +35,26 @@ public:
   const KernelCase &kernel_case() const { return case_; }
   // The slots before the kernel runs.
   const Slots &before() const { return before_; }
-  // What is wrong with the out slot of a kernel that ran, if anything.
+  // What is wrong with what a kernel that ran left in the slots that it writes, if anything; and
+  // with the anchor's alone.
+  std::optional<std::string> compare(const Slots &after) const;
   std::optional<std::string> compare(const program::Bytes &out) const;
   std::int64_t compared() const { return compared_; }
   // The largest error seen by compare(), as a share of its bound.
   double largest_share() const { return largest_share_; }
 
 private:
-  std::optional<std::string> compare_exact(const program::Bytes &out) const;
-  std::optional<std::string> compare_bounded(const program::Bytes &out) const;
+  std::optional<std::string> compare_exact(int slot, const program::Bytes &out) const;
+  // With what the anchor of `group` stores; `before` by its slots.
+  std::optional<std::string> compare_bounded(const poly::Group &group, Slots before,
+                                             const program::Bytes &out) const;
+  std::optional<std::string> compare_by_product(const poly::Producer &producer,
+                                                const Slots &after) const;
 
   const KernelCase &case_;
   std::int64_t samples_;
   Slots before_;
-  program::Bytes exact_; // the whole out slot, where it is compared bit by bit
+  Slots exact_; // where results are compared bit by bit, else empty
   mutable std::int64_t compared_ = 0;
   mutable double largest_share_ = 0;
 };
@@ -64,9 +70,9 @@ std::optional<Divergence> check_simulated(const Reference &reference,
                                           const Lowering &lowering = lower_case);
 // Lowers, emits and runs the case on a device, whose target must be the case's.
 std::optional<Divergence> check_on_device(const Reference &reference, runtime::Device &device);
-// The same with a package that is built already. `stored` gets the out slot.
+// The same with a package that is built already. `after` gets the slots as it left them.
 std::optional<Divergence> check_built(const Reference &reference, const Package &built,
-                                      runtime::Device &device, program::Bytes *stored = nullptr);
+                                      runtime::Device &device, Slots *after = nullptr);
 // Device seconds of the fastest of `runs` launches.
 double time_built(const Reference &reference, const Package &built, runtime::Device &device,
                   int runs);

@@ -45,14 +45,16 @@ public:
     return all;
   }
 
-  // Reads everything back. Gives the first byte outside argument `written` that changed.
-  std::optional<std::string> read_back(std::size_t written) {
+  // Reads everything back. Gives the first byte outside the `written` arguments that changed.
+  std::optional<std::string> read_back(const std::vector<std::size_t> &written) {
     Bytes after(image_.size());
     device_.read({memory_.get(), 0, static_cast<std::int64_t>(after.size())}, after);
-    Bytes &out = args_[written];
-    const auto begin = after.begin() + offsets_[written];
-    std::copy(begin, begin + static_cast<std::ptrdiff_t>(out.size()), out.begin());
-    std::copy(out.begin(), out.end(), image_.begin() + offsets_[written]);
+    for (const std::size_t a : written) {
+      Bytes &out = args_[a];
+      const auto begin = after.begin() + offsets_[a];
+      std::copy(begin, begin + static_cast<std::ptrdiff_t>(out.size()), out.begin());
+      std::copy(out.begin(), out.end(), image_.begin() + offsets_[a]);
+    }
     const auto changed = std::mismatch(image_.begin(), image_.end(), after.begin()).first;
     if (changed == image_.end())
       return {};
@@ -87,29 +89,37 @@ std::vector<Bytes> arguments(const Reference &reference) {
   return args;
 }
 
-// Position of the out slot among the arguments.
-std::size_t written_argument(const KernelCase &from) {
+// Positions of the slots that the kernel writes among the arguments.
+std::vector<std::size_t> written_arguments(const KernelCase &from) {
+  const std::vector<int> slots = written_slots(from.group);
   const std::vector<schedule::KernelArg> list = kernel_args(from.group, from.schedule);
-  const auto out = std::find_if(list.begin(), list.end(), [&](const schedule::KernelArg &arg) {
-    return arg.slot == from.group.anchor.out.slot;
-  });
-  return static_cast<std::size_t>(out - list.begin());
+  std::vector<std::size_t> written;
+  for (std::size_t a = 0; a < list.size(); ++a)
+    if (std::count(slots.begin(), slots.end(), list[a].slot) > 0)
+      written.push_back(a);
+  return written;
 }
 
 } // namespace
 
 std::optional<Divergence> check_built(const Reference &reference, const Package &built,
-                                      runtime::Device &device, Bytes *stored) {
+                                      runtime::Device &device, Slots *after) {
+  const KernelCase &from = reference.kernel_case();
   const std::string stage = "on " + device.name();
-  const std::size_t written = written_argument(reference.kernel_case());
+  const std::vector<std::size_t> written = written_arguments(from);
   GuardedArguments memory(device, arguments(reference));
   const std::unique_ptr<runtime::Launchable> launch = device.load(built, memory.bindings());
   device.launch(*launch);
   if (std::optional<std::string> what = memory.read_back(written))
     return Divergence{stage, *what};
-  if (stored)
-    *stored = memory.argument(written);
-  if (std::optional<std::string> what = reference.compare(memory.argument(written)))
+  Slots slots = reference.before();
+  const std::vector<schedule::KernelArg> list = kernel_args(from.group, from.schedule);
+  for (const std::size_t a : written)
+    slots[static_cast<std::size_t>(list[a].slot)] = memory.argument(a);
+  std::optional<std::string> what = reference.compare(slots);
+  if (after)
+    *after = std::move(slots);
+  if (what)
     return Divergence{stage, *what};
   return {};
 }

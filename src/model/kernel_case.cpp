@@ -158,6 +158,7 @@ KernelCase parse_case(std::string_view text, const std::string &file) {
 
 std::vector<Bytes> make_slots(const KernelCase &from) {
   const nest::Nest &nest = from.group.anchor;
+  const std::vector<int> written = written_slots(from.group);
   Random random(from.seed);
   std::vector<Bytes> slots;
   const std::vector<nest::Slot> all = group_slots(from.group);
@@ -169,7 +170,8 @@ std::vector<Bytes> make_slots(const KernelCase &from) {
       continue;
     }
     slots.emplace_back(static_cast<std::size_t>(slot.elems * size_bytes(slot.type)));
-    const bool only_written = number == nest.out.slot && !is_read(nest, number);
+    const bool only_written = std::count(written.begin(), written.end(), number) > 0 &&
+                              (number != nest.out.slot || !is_read(nest, number));
     for (std::int64_t i = 0; i < slot.elems; ++i)
       store_element(slots.back().data(), slot.type, i,
                     only_written ? kUnwritten : draw(random, slot.type, from.values));

@@ -30,7 +30,6 @@ bool reads(const nest::Nest &nest, int slot) {
 
 // Integers from -3 to 3, from 0 where the type has no sign.
 std::vector<program::Bytes> random_slots(const poly::Group &group) {
-  const nest::Nest &nest = group.anchor;
   std::mt19937 random(kSeed);
   std::vector<program::Bytes> slots;
   for (const nest::Slot &slot : group_slots(group)) {
@@ -43,11 +42,10 @@ std::vector<program::Bytes> random_slots(const poly::Group &group) {
                     static_cast<double>(is_signed ? drawn - kLargest : drawn % 2));
     }
   }
-  if (reads(nest, nest.out.slot))
-    return slots;
-  const nest::Slot &out = nest.slots[at(nest.out.slot)];
-  for (std::int64_t i = 0; i < out.elems; ++i)
-    store_element(slots[at(nest.out.slot)].data(), out.type, i, kUnwritten);
+  const std::vector<nest::Slot> all = group_slots(group);
+  for (const int slot : written_slots(group))
+    for (std::int64_t i = 0; !reads(group.anchor, slot) && i < all[at(slot)].elems; ++i)
+      store_element(slots[at(slot)].data(), all[at(slot)].type, i, kUnwritten);
   return slots;
 }
 
@@ -113,26 +111,28 @@ std::vector<std::span<std::byte>> kernel_arguments(const poly::Group &group,
 kernel::SimulationOptions simulation_options(const poly::Group &group,
                                              const schedule::Schedule &schedule,
                                              const Target &target) {
-  const nest::Nest &nest = group.anchor;
   kernel::SimulationOptions options{.target = target};
   const std::vector<schedule::KernelArg> list = schedule::kernel_args(group, schedule);
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    if (list[i].slot != nest.out.slot)
-      continue;
-    options.writes.push_back({i, written_elements(nest)});
-    if (reads(nest, nest.out.slot))
-      options.updated.push_back(i);
+  for (int m = 0; m <= static_cast<int>(group.producers.size()); ++m) {
+    const nest::Nest &nest = member_nest(group, m);
+    const int slot = group_slot(group, m, nest.out.slot);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (list[i].slot != slot || (m > 0 && !group.producers[at(m - 1)].stored))
+        continue;
+      options.writes.push_back({i, written_elements(nest)});
+      if (reads(nest, nest.out.slot))
+        options.updated.push_back(i);
+    }
   }
   return options;
 }
 
 SimulatedGroup simulate_group(const poly::Group &group, const schedule::Schedule &schedule,
                               const Target &target, const std::vector<std::int64_t> &blocks) {
-  const nest::Nest &nest = group.anchor;
   SimulatedGroup result;
   result.kernel = lower::lower(group, schedule, target);
   std::vector<program::Bytes> slots = random_slots(group);
-  const program::Bytes before = slots[at(nest.out.slot)];
+  const std::vector<program::Bytes> before = slots;
   std::vector<program::Bytes> expected = slots;
   poly::evaluate(group, spans(expected));
   kernel::SimulationOptions options = simulation_options(group, schedule, target);
@@ -140,8 +140,10 @@ SimulatedGroup simulate_group(const poly::Group &group, const schedule::Schedule
   std::vector<program::Bytes> packed;
   const auto args = kernel_arguments(group, schedule, slots, packed);
   result.counts = kernel::simulate(result.kernel, args, options);
-  const auto out = at(nest.out.slot);
-  compare(nest.slots[out], slots[out], expected[out], blocks.empty() ? nullptr : &before, result);
+  const std::vector<nest::Slot> all = group_slots(group);
+  for (const int slot : written_slots(group))
+    compare(all[at(slot)], slots[at(slot)], expected[at(slot)],
+            blocks.empty() ? nullptr : &before[at(slot)], result);
   return result;
 }
 

@@ -324,9 +324,10 @@ std::optional<std::string> KernelTuner::fault_of(const Schedule &schedule, const
     of.target = shop.device.target();
     of.values = values;
     const Reference reference(of, samples_of(group_));
-    program::Bytes stored;
-    if (const auto divergence = check_built(reference, built, shop.device, &stored))
+    Slots after;
+    if (const auto divergence = check_built(reference, built, shop.device, &after))
       return divergence->stage + ": " + divergence->what;
+    program::Bytes &stored = after[static_cast<std::size_t>(group_.anchor.out.slot)];
     if (values != Values::Integers || !is_exact(of))
       continue;
     if (trusted_.empty())

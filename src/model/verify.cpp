@@ -122,9 +122,12 @@ VerifyReport verify_model(const program::Program &program, const std::vector<Hos
     const KernelCase real = case_of(kernel, device.target(), buffers);
     const Package &built = compiled.packages[kernel.package];
     const Reference reference(real, options.samples);
-    const auto out = static_cast<std::size_t>(real.group.anchor.out.slot);
-    Bytes &stored = buffers[kernel.placed.buffers[out]];
-    const std::optional<Divergence> divergence = check_built(reference, built, device, &stored);
+    Slots after = reference.before();
+    const std::optional<Divergence> divergence = check_built(reference, built, device, &after);
+    for (const int slot : written_slots(real.group)) {
+      const auto s = static_cast<std::size_t>(slot);
+      buffers[kernel.placed.buffers[s]] = std::move(after[s]);
+    }
     report.compared += reference.compared();
     report.largest_share = std::max(report.largest_share, reference.largest_share());
     if (divergence) {

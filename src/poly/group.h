@@ -70,8 +70,10 @@ int group_slot(const Group &group, int member, int slot);
 std::vector<nest::Slot> group_slots(const Group &group);
 // The producer (by its place in the list) that feeds an input of a member, if one does.
 std::optional<int> producer_of(const Group &group, int member, int input);
-// Whether the group's slot holds a tensor that only exists in tiles.
+// Whether the group's slot holds a tensor that its members read in tiles only.
 bool is_internal(const Group &group, int slot);
+// The group's slots that its kernel writes: the anchor's, then those of stored producers.
+std::vector<int> written_slots(const Group &group);
 
 // For each dimension of the consumer's input, the index of the producer that runs over it (-1: one
 // element); nothing when the producer does not write that tensor whole, in those dimensions.

@@ -151,6 +151,14 @@ bool is_internal(const Group &group, int slot) {
                      [&](const Producer &p) { return p.slots[at(p.nest.out.slot)] == slot; });
 }
 
+std::vector<int> written_slots(const Group &group) {
+  std::vector<int> slots = {group.anchor.out.slot};
+  for (const Producer &p : group.producers)
+    if (p.stored)
+      slots.push_back(p.slots[at(p.nest.out.slot)]);
+  return slots;
+}
+
 std::optional<std::vector<int>> match_dims(const nest::Operand &input, const nest::Nest &producer) {
   const nest::Operand &out = producer.out;
   if (input.offset != out.offset || input.constant)

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "schedule/ownership.h"
 
 namespace tilefuse::schedule {
 namespace {
@@ -26,6 +27,21 @@ int members(const Group &group) { return static_cast<int>(group.producers.size()
 
 bool is_run(const Group &group, int member) {
   return member == 0 || group.producers[at(member - 1)].feed == Feed::Produce;
+}
+
+// What a map stores beside staging it, each element is stored once (L7).
+Reason wrong_store(const Group &group, const Schedule &schedule, int producer) {
+  const Producer &p = group.producers[at(producer)];
+  std::string why;
+  if (!p.stored)
+    return {};
+  if (p.feed != Feed::Map)
+    why = "it is no map";
+  else if (p.consumer != 0)
+    why = "it does not feed the anchor";
+  else if (ownership(group.anchor, schedule, p.input, &why))
+    return {};
+  return fmt::format("member {} cannot be stored as well: {}", producer + 1, why);
 }
 
 // Every fed input is staged in the way of its producer, and no other is produced.
@@ -50,6 +66,9 @@ Reason wrong_feeds(const Group &group, const Schedule &schedule, int member) {
       return fmt::format("input {} of member {} is computed by a map, and asynchronous copies "
                          "compute nothing",
                          k, member);
+    if (feeder)
+      if (Reason reason = wrong_store(group, schedule, *feeder))
+        return reason;
   }
   return {};
 }
@@ -139,8 +158,6 @@ Reason wrong_members(const Group &group, const Schedule &schedule, const Target 
     return "a core instruction's tiles are copied by asynchronous copies, which compute nothing";
   std::vector<Nest> nests = {group.anchor};
   for (int m = 1; m < members(group); ++m) {
-    if (group.producers[at(m - 1)].stored)
-      return fmt::format("member {} is to be stored as well, which no schedule does", m);
     nests.push_back(tile_nest(group, schedule, m, nests));
     if (!is_run(group, m))
       continue;
@@ -237,9 +254,9 @@ std::vector<KernelArg> kernel_args(const Group &group, const Schedule &schedule)
     }
     for (const nest::Operand &extra : nest.extras)
       use(extra);
-    if (m == 0)
-      use(nest.out);
   }
+  for (const int slot : written_slots(group))
+    used[at(slot)] = true;
   std::vector<KernelArg> args;
   for (std::size_t s = 0; s < used.size(); ++s)
     if (used[s])

@@ -7,6 +7,7 @@
 
 #include "model/check.h"
 #include "model/exact.h"
+#include "model/random_backward.h"
 #include "model/random_case.h"
 #include "model/random_group.h"
 #include "poly/group_legality.h"
@@ -133,6 +134,62 @@ TEST(Fused, PickedSchedulesOfRandomChains) {
     check_picked(seed, items, on_items);
   }
   EXPECT_GT(on_vectors, 8);
+}
+
+// Gradients whose operands are computed where they are staged, and stored on the way or not.
+void check_backward(std::uint64_t seed, LaneKind lanes, Tally &tally, int &stored) {
+  Random random(seed);
+  model::KernelCase drawn{.seed = seed};
+  drawn.target = model::random_target(random, lanes);
+  drawn.group = model::random_backward_group(random).group;
+  const auto schedule = search::sample(drawn.group, drawn.target, random);
+  if (!schedule)
+    return;
+  drawn.schedule = *schedule;
+  ++tally.scheduled;
+  const std::string text = model::to_text(drawn);
+  SCOPED_TRACE(text);
+  EXPECT_EQ(model::to_text(model::parse_case(text)), text);
+  const model::Reference reference(drawn);
+  tally.exact += model::is_exact(drawn);
+  stored += poly::written_slots(drawn.group).size() > 1;
+  const auto divergence = model::check_simulated(reference);
+  ASSERT_FALSE(divergence) << "seed " << seed << " " << divergence->stage << ": "
+                           << divergence->what;
+}
+
+TEST(Fused, RandomBackwardGroups) {
+  for (const LaneKind lanes : {LaneKind::Vector, LaneKind::WorkItem}) {
+    Tally tally;
+    int stored = 0;
+    for (std::uint64_t seed = 1; seed <= case_count(50) && !HasFatalFailure(); ++seed)
+      check_backward(seed, lanes, tally, stored);
+    EXPECT_GT(tally.exact * 2, static_cast<int>(case_count(50)));
+    EXPECT_GT(stored * 8, static_cast<int>(case_count(50)));
+  }
+}
+
+// A kernel that leaves out or repeats one element of its by-product is found.
+TEST(Fused, ByProductsAreCompared) {
+  for (std::uint64_t seed = 1;; ++seed) {
+    Random random(seed);
+    model::KernelCase drawn{.seed = seed};
+    drawn.target = model::random_target(random, LaneKind::Vector);
+    drawn.group = model::random_backward_group(random).group;
+    const auto schedule = search::sample(drawn.group, drawn.target, random);
+    if (!schedule || poly::written_slots(drawn.group).size() < 2)
+      continue;
+    drawn.schedule = *schedule;
+    const model::Reference reference(drawn);
+    model::Slots slots = reference.before();
+    std::vector<std::span<std::byte>> spans(slots.begin(), slots.end());
+    poly::evaluate(drawn.group, spans);
+    EXPECT_FALSE(reference.compare(slots));
+    const auto by_product = static_cast<std::size_t>(poly::written_slots(drawn.group)[1]);
+    slots[by_product] = reference.before()[by_product];
+    EXPECT_TRUE(reference.compare(slots));
+    return;
+  }
 }
 
 // What a group's form shows to be legal is legal by isl.
