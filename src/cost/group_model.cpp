@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 
 #include "cost/lane_models.h"
@@ -41,6 +42,33 @@ double map_fill_seconds(const nest::Nest &tile, const Target &target) {
   return peak > 0 ? kOperationsPerSlot * slots / peak : 0;
 }
 
+namespace {
+
+// What a map's fills read and write in memory beyond the tensor that its consumer would read:
+// `executed` elements, each of every tensor that is as large as the map's result; the result once,
+// where it is stored.
+double map_traffic_seconds(const poly::Producer &map, double executed, const Target &target) {
+  constexpr double kCacheOverMemory = 4;
+  const nest::Nest &nest = map.nest;
+  const auto slot = [&](const nest::Operand &operand) {
+    return nest.slots[static_cast<std::size_t>(operand.slot)];
+  };
+  const auto points = static_cast<double>(output_points(nest));
+  const double stored = static_cast<double>(size_bytes(slot(nest.out).type));
+  double read = -stored;
+  for (const nest::Operand &extra : nest.extras)
+    if (static_cast<double>(slot(extra).elems) >= points)
+      read += static_cast<double>(size_bytes(slot(extra).type));
+  const double again = executed > points ? (executed - points) / kCacheOverMemory : 0;
+  const double bytes = std::max(read, 0.0) * (points + again) + (map.stored ? stored * points : 0);
+  const bool is_cached =
+      points * stored <= static_cast<double>(target.l2_bytes * target.compute_units);
+  const double rate = target.gbytes_per_s * 1e9 * (is_cached ? kCacheOverMemory : 1);
+  return rate > 0 ? bytes / rate : 0;
+}
+
+} // namespace
+
 Estimate predict(const poly::Group &group, const Schedule &schedule, const Target &target) {
   Estimate all = predict(group.anchor, schedule, target);
   if (group.producers.empty())
@@ -61,12 +89,21 @@ Estimate predict(const poly::Group &group, const Schedule &schedule, const Targe
     const double per_block = runs.back() * tile / static_cast<double>(all.blocks);
     all.seconds += per_block * all.waves;
     all.staging += per_block;
+    const double traffic =
+        producer.feed == poly::Feed::Map
+            ? map_traffic_seconds(
+                  producer, runs.back() * static_cast<double>(output_points(nests[p + 1])), target)
+            : 0;
+    all.seconds += traffic;
+    all.memory += traffic;
     all.reasons.push_back({"producer", static_cast<double>(p + 1), "of the group"});
     all.reasons.push_back({"  its tile", tile * 1e6, "us"});
     all.reasons.push_back({"  tiles per block", runs.back() / static_cast<double>(all.blocks), ""});
     all.reasons.push_back({"  computed over needed",
                            runs.back() * nest::flops(nests[p + 1]) / nest::flops(producer.nest),
                            "times"});
+    if (traffic > 0)
+      all.reasons.push_back({"  what it reads and stores besides", traffic * 1e6, "us"});
   }
   return all;
 }

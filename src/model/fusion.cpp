@@ -4,12 +4,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <optional>
 #include <set>
 
+#include "base/hash.h"
 #include "cost/model.h"
 #include "poly/profit.h"
 #include "search/groups.h"
@@ -29,6 +32,7 @@ double elements(const nest::Operand &operand) {
 double bytes_of_member(const poly::PlacedGroup &placed, int member,
                        const program::StoredProgram &stored) {
   const nest::Nest &nest = poly::member_nest(placed.group, member);
+  const std::vector<int> written = poly::written_slots(placed.group);
   std::set<int> seen;
   double bytes = 0;
   const auto add = [&](const nest::Operand &operand) {
@@ -36,8 +40,10 @@ double bytes_of_member(const poly::PlacedGroup &placed, int member,
     const auto buffer =
         static_cast<std::size_t>(program::to_int(placed.buffers[static_cast<std::size_t>(slot)]));
     const program::Buffer &info = stored.buffers[buffer];
-    if (info.role != program::Role::Constant && !poly::is_internal(placed.group, slot) &&
-        seen.insert(slot).second)
+    const bool in_memory =
+        !poly::is_internal(placed.group, slot) ||
+        (&operand == &nest.out && std::count(written.begin(), written.end(), slot) > 0);
+    if (info.role != program::Role::Constant && in_memory && seen.insert(slot).second)
       bytes += elements(operand) * static_cast<double>(size_bytes(info.type));
   };
   for (const nest::Operand &input : nest.inputs)
@@ -64,17 +70,16 @@ public:
   Judge(const Target &target, KeptChoices &kept) : target_(target), kept_(kept) {}
 
   // As kept, or weighed and kept.
-  poly::Verdict operator()(const poly::Group &fused, const poly::Group &consumer,
-                           const poly::Group &producer) {
+  poly::Verdict operator()(const poly::Exchange &exchange) {
     const auto start = std::chrono::steady_clock::now();
-    const std::string question = fmt::format("fuse {} by {} {} {}", producer.producers.size() + 1,
-                                             kHopeless, kMapMargin, kNestMargin);
+    const poly::Group &first = *exchange.together.front();
+    const std::string question = question_of(exchange);
     poly::Verdict verdict;
-    if (const std::optional<std::string> text = kept_.find(question, fused)) {
+    if (const std::optional<std::string> text = kept_.find(question, first)) {
       verdict = parse_verdict(*text);
     } else {
-      verdict = weigh(fused, consumer, producer);
-      kept_.keep(question, fused, to_text(verdict));
+      verdict = weigh(exchange);
+      kept_.keep(question, first, to_text(verdict));
     }
     seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return verdict;
@@ -82,42 +87,82 @@ public:
   double seconds() const { return seconds_; } // spent
 
 private:
+  static std::string question_of(const poly::Exchange &exchange) {
+    std::string others;
+    for (std::size_t g = 1; g < exchange.together.size(); ++g)
+      others += poly::to_text(*exchange.together[g]);
+    return fmt::format("fuse {} by {} {} {} {}", exchange.apart.back()->producers.size() + 1,
+                       kHopeless, kMapMargin, kNestMargin,
+                       others.empty() ? others : content_hash(others));
+  }
+
   static std::string to_text(const poly::Verdict &verdict) {
-    return fmt::format("{}\n{}", verdict.is_worth ? kWorth : kNotWorth,
+    return fmt::format("{}\n{}\n{}", verdict.is_worth ? kWorth : kNotWorth, verdict.gain_seconds,
                        fmt::join(verdict.terms, "\n"));
   }
 
   static poly::Verdict parse_verdict(std::string_view text) {
     poly::Verdict verdict{.is_worth = text.starts_with(kWorth)};
+    std::vector<std::string> lines;
     for (std::size_t at = text.find('\n'); at != std::string_view::npos;) {
       text.remove_prefix(at + 1);
       at = text.find('\n');
       if (!text.empty())
-        verdict.terms.emplace_back(text.substr(0, at));
+        lines.emplace_back(text.substr(0, at));
     }
+    if (lines.empty())
+      return verdict;
+    verdict.gain_seconds = std::strtod(lines.front().c_str(), nullptr);
+    verdict.terms.assign(lines.begin() + 1, lines.end());
     return verdict;
   }
 
-  poly::Verdict weigh(const poly::Group &fused, const poly::Group &consumer,
-                      const poly::Group &producer) {
-    const poly::Profit profit = poly::profit(fused, producer, target_);
-    poly::Verdict verdict = poly::to_verdict(profit, fused);
-    if (profit.tile.empty() || profit.spent_seconds > kHopeless * profit.saved_seconds)
-      return verdict;
-    const std::optional<double> together = seconds_of(fused);
+  poly::Verdict weigh(const poly::Exchange &exchange) {
+    poly::Verdict verdict;
+    const poly::Group &producer = *exchange.apart.back();
+    if (exchange.together.size() == 1) {
+      const poly::Group &fused = *exchange.together.front();
+      const poly::Profit profit = poly::profit(fused, producer, target_);
+      verdict = poly::to_verdict(profit, fused);
+      const bool is_map = producer.anchor.inputs.empty();
+      if (profit.tile.empty() ? !is_map
+                              : profit.spent_seconds > kHopeless * profit.saved_seconds)
+        return verdict;
+    }
+    const std::optional<double> together = seconds_of(exchange.together);
     verdict.is_worth = false;
     if (!together) {
       verdict.terms.push_back("no schedule of both fits the target");
       return verdict;
     }
-    const std::optional<double> first = seconds_of(producer);
-    const std::optional<double> second = seconds_of(consumer);
+    const std::optional<double> apart = seconds_of(exchange.apart);
     const double margin = producer.anchor.inputs.empty() ? kMapMargin : kNestMargin;
-    verdict.is_worth = first && second && *together * margin < *first + *second;
+    verdict.is_worth = apart && *together * margin < *apart;
+    verdict.gain_seconds = apart.value_or(0) - *together;
+    const auto kernels = exchange.together.size();
     verdict.terms.push_back(
-        fmt::format("cost model: {:.2f} us in one kernel, {:.2f} + {:.2f} us apart",
-                    *together * 1e6, first.value_or(0) * 1e6, second.value_or(0) * 1e6));
+        fmt::format("cost model: {:.2f} us in {}, {} us apart", *together * 1e6,
+                    kernels == 1 ? std::string("one kernel") : fmt::format("{} kernels", kernels),
+                    fmt::join(microseconds(exchange.apart), " + ")));
     return verdict;
+  }
+
+  std::optional<double> seconds_of(const std::vector<const poly::Group *> &groups) {
+    double sum = 0;
+    for (const poly::Group *group : groups) {
+      const std::optional<double> seconds = seconds_of(*group);
+      if (!seconds)
+        return std::nullopt;
+      sum += *seconds;
+    }
+    return sum;
+  }
+
+  std::vector<std::string> microseconds(const std::vector<const poly::Group *> &groups) {
+    std::vector<std::string> all;
+    for (const poly::Group *group : groups)
+      all.push_back(fmt::format("{:.2f}", seconds_of(*group).value_or(0) * 1e6));
+    return all;
   }
 
   // Each group is priced once. Nothing where no schedule fits the target.

@@ -49,6 +49,37 @@ BufferId written_buffer(const PlacedGroup &placed) {
   return placed.buffers[static_cast<std::size_t>(placed.group.anchor.out.slot)];
 }
 
+bool writes(const PlacedGroup &placed, BufferId buffer) {
+  const std::vector<int> slots = written_slots(placed.group);
+  return std::any_of(slots.begin(), slots.end(), [&](int slot) {
+    return placed.buffers[static_cast<std::size_t>(slot)] == buffer;
+  });
+}
+
+bool is_map(const Group &group) { return group.producers.empty() && group.anchor.inputs.empty(); }
+
+// The inputs of the anchor that read a tensor; nothing where other operands of the group do too.
+std::optional<int> only_input(const PlacedGroup &placed, BufferId buffer) {
+  std::optional<int> found;
+  const Group &group = placed.group;
+  for (int m = 0; m <= static_cast<int>(group.producers.size()); ++m) {
+    const nest::Nest &nest = member_nest(group, m);
+    const auto reads = [&](const nest::Operand &operand) {
+      return placed.buffers[static_cast<std::size_t>(group_slot(group, m, operand.slot))] == buffer;
+    };
+    if (std::any_of(nest.extras.begin(), nest.extras.end(), reads))
+      return std::nullopt;
+    for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
+      if (!reads(nest.inputs[k]))
+        continue;
+      if (found || m > 0)
+        return std::nullopt;
+      found = static_cast<int>(k);
+    }
+  }
+  return found;
+}
+
 // Every tile of the anchor, however small, runs all of a producer that sums: nothing is won by
 // running it again and again.
 bool needs_everything(const Group &group) {
@@ -94,23 +125,30 @@ private:
     const BufferId buffer = consumer.buffers[static_cast<std::size_t>(operand.slot)];
     std::optional<std::size_t> found;
     for (std::size_t p = 0; p < groups_.size(); ++p) {
-      if (!groups_[p] || written_buffer(*groups_[p]) != buffer)
+      if (!groups_[p] || !writes(*groups_[p], buffer))
         continue;
-      if (found || p >= c)
+      if (found || p >= c || written_buffer(*groups_[p]) != buffer)
         return std::nullopt;
       found = p;
     }
     return found;
   }
 
+  // What takes the place of groups: each of `made` that of the group at `places`.
+  struct Change {
+    std::vector<PlacedGroup> made;
+    std::vector<std::size_t> places;
+    double gain_seconds = 0;
+  };
+
   void offer(std::size_t c, int input, FuseReport &report) {
     const std::optional<std::size_t> p = producer_of_input(c, input);
     if (!p)
       return;
     FuseDecision decision{groups_[c]->origin, groups_[*p]->origin, false, {}, {}};
-    std::optional<PlacedGroup> fused = decide(c, input, *p, decision);
-    if (fused) {
-      groups_[c] = std::move(fused);
+    if (std::optional<Change> change = decide(c, input, *p, decision)) {
+      for (std::size_t m = 0; m < change->made.size(); ++m)
+        groups_[change->places[m]] = std::move(change->made[m]);
       groups_[*p].reset();
       decision.is_fused = true;
     } else
@@ -118,77 +156,167 @@ private:
     report.decisions.push_back(std::move(decision));
   }
 
-  std::optional<PlacedGroup> decide(std::size_t c, int input, std::size_t p,
-                                    FuseDecision &decision) {
-    decision.reason = not_alone(c, p);
+  std::optional<Change> decide(std::size_t c, int input, std::size_t p, FuseDecision &decision) {
+    decision.reason = not_there(c, p);
     if (!decision.reason.empty())
       return std::nullopt;
+    if (const std::string needed = needed_elsewhere(c, p); !needed.empty()) {
+      std::optional<Change> shared = share(c, p, decision);
+      if (!shared && decision.terms.empty())
+        decision.reason = needed;
+      return shared;
+    }
     std::optional<PlacedGroup> fused = attach(*groups_[c], 0, input, *groups_[p], &decision.reason);
     if (!fused)
       return std::nullopt;
     if (std::optional<PlacedGroup> one_map = inline_map(*fused)) {
       decision.terms.push_back("the copy evaluates the map, once an element");
-      return one_map;
+      return Change{{std::move(*one_map)}, {c}};
     }
-    const Judged &judged = judge(*fused, *groups_[c], *groups_[p]);
-    decision.reason = judged.reason;
-    decision.terms = judged.terms;
-    return judged.reason.empty() ? std::move(fused) : std::nullopt;
+    return weighed({{std::move(*fused)}, {c}}, p, decision);
   }
 
-  // Why the result of p must be in memory whatever c does, or "".
-  std::string not_alone(std::size_t c, std::size_t p) const {
-    const BufferId buffer = written_buffer(*groups_[p]);
-    const program::Buffer &info = stored_.buffers[at(buffer)];
-    if (info.is_output)
-      return "its result is an output (L6)";
+  // Why p cannot be computed where c is, or "".
+  std::string not_there(std::size_t c, std::size_t p) const {
+    const program::Buffer &info = stored_.buffers[at(written_buffer(*groups_[p]))];
     if (info.needs_zero)
       return "elements of its result that nothing writes are read (L2)";
     const std::set<BufferId> inputs = read_buffers(*groups_[p]);
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-      if (!groups_[g] || g == c || g == p)
-        continue;
-      if (read_buffers(*groups_[g]).count(buffer) != 0)
-        return fmt::format("{} reads its result too (L6)", groups_[g]->origin);
-      if (g > p && g < c && inputs.count(written_buffer(*groups_[g])) != 0)
+    for (std::size_t g = p + 1; g < c; ++g)
+      if (groups_[g] && std::any_of(inputs.begin(), inputs.end(),
+                                    [&](BufferId buffer) { return writes(*groups_[g], buffer); }))
         return fmt::format("{} writes what it reads before (L8)", groups_[g]->origin);
-    }
     return "";
   }
 
-  std::optional<std::string> refusal_of(const Group &fused) const {
-    return is_plainly_legal(fused) ? std::nullopt : illegal_fusion(fused, options_.quota);
+  std::vector<std::size_t> readers_of(std::size_t p) const {
+    std::vector<std::size_t> found;
+    for (std::size_t g = 0; g < groups_.size(); ++g)
+      if (groups_[g] && g != p && read_buffers(*groups_[g]).count(written_buffer(*groups_[p])) != 0)
+        found.push_back(g);
+    return found;
+  }
+
+  // Why the result of p must be in memory whatever c does, or "".
+  std::string needed_elsewhere(std::size_t c, std::size_t p) const {
+    if (stored_.buffers[at(written_buffer(*groups_[p]))].is_output)
+      return "its result is an output (L6)";
+    for (const std::size_t g : readers_of(p))
+      if (g != c)
+        return fmt::format("{} reads its result too (L6)", groups_[g]->origin);
+    return "";
+  }
+
+  // A map with several readers: the better of a copy in each and a by-product of the first.
+  std::optional<Change> share(std::size_t c, std::size_t p, FuseDecision &decision) {
+    if (!is_map(groups_[p]->group))
+      return std::nullopt;
+    std::optional<Change> best;
+    std::vector<std::string> terms;
+    for (std::optional<Change> change : {copies(p), by_product(c, p)}) {
+      if (!change)
+        continue;
+      FuseDecision of = decision;
+      of.terms.clear();
+      change = weighed(std::move(*change), p, of);
+      terms.insert(terms.end(), of.terms.begin(), of.terms.end());
+      decision.reason = of.reason;
+      if (change && (!best || change->gain_seconds > best->gain_seconds))
+        best = std::move(change);
+    }
+    decision.terms = std::move(terms);
+    if (best)
+      decision.terms.push_back(best->made.size() > 1 ? "every reader evaluates it"
+                                                     : "stored by the way, once an element (L7)");
+    return best;
+  }
+
+  // Each reader of p evaluates it where it stages it, so that nothing needs it in memory.
+  std::optional<Change> copies(std::size_t p) const {
+    if (stored_.buffers[at(written_buffer(*groups_[p]))].is_output)
+      return std::nullopt;
+    Change change;
+    for (const std::size_t g : readers_of(p)) {
+      const std::optional<int> input = only_input(*groups_[g], written_buffer(*groups_[p]));
+      if (!input || groups_[g]->group.anchor.inputs[static_cast<std::size_t>(*input)].constant ||
+          !not_there(g, p).empty())
+        return std::nullopt;
+      std::optional<PlacedGroup> made = attach(*groups_[g], 0, *input, *groups_[p]);
+      if (!made)
+        return std::nullopt;
+      change.made.push_back(std::move(*made));
+      change.places.push_back(g);
+    }
+    return change;
+  }
+
+  // c stages p and stores it; all others read it afterwards.
+  std::optional<Change> by_product(std::size_t c, std::size_t p) const {
+    const std::optional<int> input = only_input(*groups_[c], written_buffer(*groups_[p]));
+    if (!input || readers_of(p).front() != c)
+      return std::nullopt;
+    std::optional<PlacedGroup> made = attach(*groups_[c], 0, *input, *groups_[p]);
+    if (!made)
+      return std::nullopt;
+    made->group.producers.back().stored = true;
+    return Change{{std::move(*made)}, {c}};
+  }
+
+  std::optional<Change> weighed(Change change, std::size_t p, FuseDecision &decision) {
+    const Judged &judged = judge(change, p);
+    decision.reason = judged.reason;
+    decision.terms = judged.terms;
+    if (!judged.reason.empty())
+      return std::nullopt;
+    change.gain_seconds = judged.gain_seconds;
+    return change;
+  }
+
+  // Why the group's producers may not run in its tiles, or "".
+  std::string refusal_of(const Group &fused) const {
+    if (needs_everything(fused))
+      return "each tile would need all of its result";
+    return is_plainly_legal(fused) ? "" : illegal_fusion(fused, options_.quota).value_or("");
   }
 
   struct Judged {
     std::string reason; // why not
     std::vector<std::string> terms;
+    double gain_seconds = 0;
   };
 
-  // Equal groups are judged once.
-  const Judged &judge(const PlacedGroup &fused, const PlacedGroup &consumer,
-                      const PlacedGroup &producer) {
-    const auto [found, is_new] = judged_.try_emplace(to_text(fused.group));
+  // Equal exchanges are judged once.
+  const Judged &judge(const Change &change, std::size_t p) {
+    std::string key;
+    for (const PlacedGroup &made : change.made)
+      key += to_text(made.group);
+    const auto [found, is_new] = judged_.try_emplace(key);
     Judged &judged = found->second;
     if (!is_new)
       return judged;
-    if (needs_everything(fused.group)) {
-      judged.reason = "each tile would need all of its result";
-    } else if (const auto refusal = refusal_of(fused.group)) {
-      judged.reason = *refusal;
-    } else if (options_.judge) {
-      Verdict verdict = options_.judge(fused.group, consumer.group, producer.group);
-      judged.terms = std::move(verdict.terms);
-      if (!verdict.is_worth)
-        judged.reason = "it does not pay";
+    Exchange exchange;
+    for (std::size_t m = 0; m < change.made.size(); ++m) {
+      exchange.together.push_back(&change.made[m].group);
+      exchange.apart.push_back(&groups_[change.places[m]]->group);
+      judged.reason = refusal_of(change.made[m].group);
+      if (!judged.reason.empty())
+        return judged;
     }
+    exchange.apart.push_back(&groups_[p]->group);
+    if (!options_.judge)
+      return judged;
+    Verdict verdict = options_.judge(exchange);
+    judged.terms = std::move(verdict.terms);
+    judged.gain_seconds = verdict.gain_seconds;
+    if (!verdict.is_worth)
+      judged.reason = "it does not pay";
     return judged;
   }
 
   const program::StoredProgram &stored_;
   const FuseOptions &options_;
   std::vector<std::optional<PlacedGroup>> groups_; // nothing where one joined a later one
-  std::map<std::string, Judged> judged_;           // by text of the fused group
+  std::map<std::string, Judged> judged_;           // by text of the fused groups
 };
 
 } // namespace

@@ -11,8 +11,10 @@
 //
 // A map into a copy needs no tile: both become one map (inline_map.h).
 //
-// A producer whose result nothing else reads disappears into its consumer. One with several readers
-// joins none of them (L6).
+// A producer whose result nothing else reads disappears into its consumer. A pointwise map with
+// several readers, as in a backward pass, is offered in two ways: every reader evaluates a copy of
+// it, or the first stages it and stores it on the way, once (L7), for those that follow. Any other
+// producer with several readers joins none of them (L6).
 #pragma once
 
 #include <cstdint>
@@ -31,14 +33,21 @@ enum class FuseLevel { None, Pointwise, All };
 std::string_view to_string(FuseLevel level);
 std::optional<FuseLevel> parse_fuse_level(std::string_view text);
 
-// Whether a fused group is worth it, and why: one line per term.
+// Whether fused groups are worth it, and why: one line per term.
 struct Verdict {
   bool is_worth = true;
   std::vector<std::string> terms;
+  double gain_seconds = 0; // over what they stand for, where that is known
 };
 
-using Judge =
-    std::function<Verdict(const Group &fused, const Group &consumer, const Group &producer)>;
+// Groups that would run in the place of others: those in which producers have joined, and what they
+// stand for, consumers in the same order, then the producer.
+struct Exchange {
+  std::vector<const Group *> together;
+  std::vector<const Group *> apart;
+};
+
+using Judge = std::function<Verdict(const Exchange &exchange)>;
 
 struct FuseOptions {
   FuseLevel level = FuseLevel::Pointwise;

@@ -15,6 +15,12 @@ namespace {
 
 using program::TensorId;
 
+// The gradients of a convolution of stride 2 behind a ReLU: by its input, in four residue classes,
+// and by its filter.
+struct Backward {
+  TensorId masked, by_input, by_filter;
+};
+
 class Fusing : public ::testing::Test {
 protected:
   Fusing() {
@@ -38,6 +44,13 @@ protected:
         "C, 1, 1); }\n"
         "function turn(X[N, C, H, W]) -> (O) { O[n, x, c, y : N, W, C, H] = =(X[n, c, y, x]); }\n"
         "function relu(X) -> (Y) { Y = max(X, 0); }\n"
+        "function mask(G, Y) -> (D) { D = Y > 0 ? G : 0; }\n"
+        "function by_filter(D[N, M, OY, OX], X[N, C, H, W]; R, S, ST, P) -> (O) {\n"
+        "  O[m, c, r, s : M, C, R, S] = +(D[n, m, y, x] * X[n, c, ST*y + r - P, ST*x + s - P]);\n"
+        "}\n"
+        "function by_input(D[N, M, OY, OX], K[M, C, R, S]; H, W, ST, P) -> (O) {\n"
+        "  O[n, c, ST*y + r - P, ST*x + s - P : N, C, H, W] = +(D[n, m, y, x] * K[m, c, r, s]);\n"
+        "}\n"
         "function add(A, B) -> (Y) { Y = A + B; }\n",
         "test");
     program_.name = "chain";
@@ -68,6 +81,15 @@ protected:
     return call("conv", {x, weights({to, from, 3, 3})},
                 {{"OY", size}, {"OX", size}, {"ST", std::int64_t{1}}, {"P", std::int64_t{1}}});
   }
+  Backward backward() {
+    const TensorId x = call("relu", {input({2, 4, 12, 12})});
+    const TensorId masked = call("mask", {input({2, 8, 6, 6}), input({2, 8, 6, 6})});
+    const std::int64_t size = 12, taps = 3, stride = 2, pad = 1;
+    return {masked,
+            call("by_input", {masked, weights({8, 4, 3, 3})},
+                 {{"H", size}, {"W", size}, {"ST", stride}, {"P", pad}}),
+            call("by_filter", {masked, x}, {{"R", taps}, {"S", taps}, {"ST", stride}, {"P", pad}})};
+  }
   std::vector<PlacedGroup> groups(std::vector<TensorId> outputs, FuseOptions options) {
     program_.outputs = std::move(outputs);
     return make_groups(program::assign_storage(program_), options, &report_);
@@ -92,9 +114,9 @@ Target cpu() {
 }
 
 FuseOptions judged() {
-  return {.level = FuseLevel::All,
-          .judge = [](const Group &fused, const Group &, const Group &producer) {
-            return to_verdict(profit(fused, producer, cpu()), fused);
+  return {.level = FuseLevel::All, .judge = [](const Exchange &exchange) {
+            const Group &fused = *exchange.together.front();
+            return to_verdict(profit(fused, *exchange.apart.back(), cpu()), fused);
           }};
 }
 
@@ -169,6 +191,45 @@ TEST_F(Fusing, AResultThatOthersReadStays) {
   const TensorId x = conv(input({1, 4, 12, 12}), 4, 4, 12);
   EXPECT_EQ(all({call("relu", {x}), conv(x, 4, 4, 12)}).size(), 3u);
   EXPECT_NE(decisions().find("(L6)"), std::string::npos) << decisions();
+}
+
+TEST_F(Fusing, EveryReaderOfAMaskEvaluatesIt) {
+  const Backward made = backward();
+  const std::vector<PlacedGroup> groups = all({made.by_input, made.by_filter});
+  ASSERT_EQ(groups.size(), 5u) << decisions();
+  for (const PlacedGroup &placed : groups) {
+    ASSERT_FALSE(placed.group.producers.empty());
+    EXPECT_EQ(placed.group.producers[0].feed, Feed::Map);
+    EXPECT_EQ(written_slots(placed.group).size(), 1u);
+    EXPECT_TRUE(is_plainly_legal(placed.group));
+  }
+  // The activation that the filter's gradient reads is evaluated there too.
+  EXPECT_EQ(groups[4].group.producers.size(), 2u) << decisions();
+  EXPECT_NE(decisions().find("every reader evaluates it"), std::string::npos) << decisions();
+}
+
+TEST_F(Fusing, TheFirstReaderStoresWhatOthersRead) {
+  const Backward made = backward();
+  const FuseOptions storing = {.level = FuseLevel::All, .judge = [](const Exchange &exchange) {
+                                 const bool one = exchange.together.size() == 1;
+                                 return Verdict{.is_worth = one, .terms = {"judged"}};
+                               }};
+  const std::vector<PlacedGroup> placed = groups({made.by_input, made.by_filter}, storing);
+  ASSERT_EQ(placed.size(), 5u) << decisions();
+  ASSERT_EQ(placed[0].group.producers.size(), 1u);
+  EXPECT_TRUE(placed[0].group.producers[0].stored);
+  EXPECT_EQ(written_slots(placed[0].group).size(), 2u);
+  for (int g = 1; g < 4; ++g)
+    EXPECT_TRUE(placed[static_cast<std::size_t>(g)].group.producers.empty());
+  EXPECT_NE(decisions().find("(L7)"), std::string::npos) << decisions();
+}
+
+// An output is stored by who stages it.
+TEST_F(Fusing, AMaskThatIsAnOutputIsStored) {
+  const Backward made = backward();
+  const std::vector<PlacedGroup> placed = all({made.masked, made.by_input, made.by_filter});
+  ASSERT_EQ(placed.size(), 5u) << decisions();
+  EXPECT_EQ(written_slots(placed[0].group).size(), 2u);
 }
 
 // (d): statistics over everything are no producer of a tile, the half that applies them is.
