@@ -57,6 +57,14 @@ class Models(ToolTest):
         folder = DATA / "models_light"
         self.compare(folder / f"light_{name}.onnx", [self.folder / "x.npy"], [folder / f"light_{name}_output_0.pb"], device)
 
+    def check_gradient(self, name, device):
+        """Every kernel of a training step, maps at staging and by-products included."""
+        self.need_data()
+        self.need_device(device)
+        model = DATA / "models" / name / "model.onnx"
+        text = self.succeed("verify", model, "--gradient=weights", "--fuse", "all", "--device", device, "--samples", "64")
+        self.assertIn("agree with the reference", text)
+
 
 class Photographs(ToolTest):
     def check(self, kind, device, precision=None):
@@ -73,12 +81,14 @@ class Photographs(ToolTest):
 
 
 def add(cls, check, name, device, *precision):
-    setattr(cls, "_".join(["test", name, device, *precision]), lambda self: check(self, name, device, *precision))
+    kind = check.__name__.removeprefix("check_")
+    setattr(cls, "_".join(["test", kind, name, device, *precision]), lambda self: check(self, name, device, *precision))
 
 
 for on in DEVICES:
     for model_name in MODELS:
         add(Models, Models.check_model, model_name, on)
+    add(Models, Models.check_gradient, "mnist_pytorch_bn", on)
     for model_name in LIGHT:
         add(Models, Models.check_light, model_name, on)
     for kind in ("fp32", "fp16"):

@@ -10,13 +10,13 @@
 #include <utility>
 
 #include "base/error.h"
+#include "differentiate.h"
 #include "files.h"
 #include "model/compile.h"
 #include "model/split_groups.h"
 #include "onnx/import.h"
 #include "open_model.h"
 #include "paths.h"
-#include "program/gradient.h"
 #include "schedule/algorithms.h"
 #include "search/groups.h"
 #include "search/pick.h"
@@ -24,32 +24,6 @@
 
 namespace tilefuse::tool {
 namespace {
-
-// The input or constant of that name.
-program::TensorId find_leaf(const program::Program &program, const std::string &name) {
-  for (std::size_t i = 0; i < program.tensors.size(); ++i)
-    if (program.tensors[i].name == name && program.tensors[i].role != program::Role::Temporary)
-      return program::TensorId{static_cast<int>(i)};
-  throw Error(ErrorCode::Shape,
-              fmt::format("--gradient: there is no input or constant '{}'", name));
-}
-
-// The gradient of the program's floating outputs by the tensors that --gradient names.
-program::Program differentiate(const program::Program &program, const std::string &names) {
-  program::GradientRequest request;
-  if (names == "*") {
-    for (const program::TensorId id : program.inputs)
-      if (is_float(program[id].type))
-        request.by.push_back(id);
-  } else {
-    for (std::size_t from = 0; from <= names.size();) {
-      const std::size_t comma = std::min(names.find(',', from), names.size());
-      request.by.push_back(find_leaf(program, names.substr(from, comma - from)));
-      from = comma + 1;
-    }
-  }
-  return program::gradient(program, request);
-}
 
 program::Program read_given_program(const LevelFile &in) {
   if (in.level == "onnx")
@@ -65,7 +39,6 @@ program::Program read_program(const LevelFile &in) {
   const program::Program program = read_given_program(in);
   if (in.gradient.empty())
     return program;
-  program::verify(program);
   return differentiate(program, in.gradient);
 }
 

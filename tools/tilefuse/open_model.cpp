@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "base/error.h"
+#include "differentiate.h"
 #include "model/layout_choice.h"
 #include "onnx/import.h"
 #include "paths.h"
@@ -151,6 +152,7 @@ void add_model_options(CLI::App &verb, ModelOptions &options) {
                   fmt::format("Force one where it fits: {}", fmt::join(algorithm_names(), ", ")));
   add_split_option(verb, options.split);
   add_layout_option(verb, options.layout);
+  add_gradient_option(verb, options.gradient);
   add_precision_option(verb, options.precision);
   verb.add_option("--dump", options.dump, "Write the text of every level of every kernel there")
       ->type_name("DIR");
@@ -177,8 +179,9 @@ std::unique_ptr<runtime::RecordStore> open_records(const ModelOptions &options,
 program::Program import(const ModelOptions &options,
                         const std::map<std::string, program::Shape> &shapes) {
   const tile::Library ops = tile::read_library(ops_directory());
-  return onnx_import::import_model(options.model, ops,
-                                   {.batch = options.batch, .input_shapes = shapes});
+  const program::Program program = onnx_import::import_model(
+      options.model, ops, {.batch = options.batch, .input_shapes = shapes});
+  return options.gradient.empty() ? program : differentiate(program, options.gradient);
 }
 
 OpenedModel open_model(const program::Program &program, const ModelOptions &options) {

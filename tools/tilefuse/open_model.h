@@ -34,6 +34,7 @@ struct ModelOptions {
   std::string dump;
   std::string algorithm;
   std::string precision; // empty: as the model says
+  std::string gradient;  // empty: the model itself (differentiate.h)
   CalibrationInputs calibration;
   std::string split = "auto";  // of reductions
   std::string layout = "auto"; // of activations

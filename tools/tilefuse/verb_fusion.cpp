@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "differentiate.h"
 #include "level_arguments.h"
 #include "model/compile.h"
 #include "model/fusion.h"
@@ -99,6 +100,7 @@ void add_fusion(CLI::App &app) {
                    "Integer set operations that one decision may spend")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
       ->type_name("N");
+  add_gradient_option(*verb, args->model.gradient);
   auto *csv = verb->add_flag("--csv", args->csv, "The table alone, as CSV");
   verb->add_flag("--decisions", args->decisions, "Every offer of a producer to a consumer")
       ->excludes(csv);

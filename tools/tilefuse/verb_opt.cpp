@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "differentiate.h"
 #include "emit/emitter.h"
 #include "files.h"
 #include "kernel/text.h"
@@ -118,9 +119,7 @@ void add_opt(CLI::App &app) {
   verb->add_option("--tensor", args->in.tile.tensors,
                    "Shape of a Tile parameter: I=f32[1, 3, 8, 8]");
   verb->add_option("--attr", args->in.tile.attributes, "Value of a Tile attribute: SY=1");
-  verb->add_flag("--gradient{*}", args->in.gradient,
-                 "Differentiate the program: by every floating input, or --gradient=A,B by these "
-                 "inputs and constants");
+  add_gradient_option(*verb, args->in.gradient);
   verb->add_option("--kernel", args->only, "Only the group with this number, from 0");
   verb->callback([args] { std::fputs(convert(*args).c_str(), stdout); });
 }

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "differentiate.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "base/error.h"
+#include "program/gradient.h"
+
+namespace tilefuse::tool {
+namespace {
+
+constexpr std::string_view kWeights = "weights";
+
+using program::TensorId;
+
+// The input or constant of that name.
+TensorId find_leaf(const program::Program &program, const std::string &name) {
+  for (std::size_t i = 0; i < program.tensors.size(); ++i)
+    if (program.tensors[i].name == name && program.tensors[i].role != program::Role::Temporary)
+      return TensorId{static_cast<int>(i)};
+  throw Error(ErrorCode::Shape,
+              fmt::format("--gradient: there is no input or constant '{}'", name));
+}
+
+std::vector<TensorId> weights(const program::Program &program) {
+  std::vector<TensorId> found;
+  for (std::size_t i = 0; i < program.tensors.size(); ++i) {
+    const program::Tensor &tensor = program.tensors[i];
+    if (tensor.role == program::Role::Constant && is_float(tensor.type) && tensor.shape.size() > 1)
+      found.push_back(TensorId{static_cast<int>(i)});
+  }
+  if (found.empty())
+    throw Error(ErrorCode::Shape, "--gradient: the program has no weights");
+  return found;
+}
+
+} // namespace
+
+void add_gradient_option(CLI::App &verb, std::string &names) {
+  verb.add_flag("--gradient{*}", names,
+                "Differentiate the program: by every floating input, --gradient=weights by every "
+                "constant of several dimensions, or --gradient=A,B by these inputs and constants");
+}
+
+program::Program differentiate(const program::Program &program, const std::string &names) {
+  program::verify(program);
+  program::GradientRequest request;
+  if (names == kWeights) {
+    request.by = weights(program);
+    return program::gradient(program, request);
+  }
+  if (names == "*") {
+    for (const TensorId id : program.inputs)
+      if (is_float(program[id].type))
+        request.by.push_back(id);
+    return program::gradient(program, request);
+  }
+  for (std::size_t from = 0; from <= names.size();) {
+    const std::size_t comma = std::min(names.find(',', from), names.size());
+    request.by.push_back(find_leaf(program, names.substr(from, comma - from)));
+    from = comma + 1;
+  }
+  return program::gradient(program, request);
+}
+
+} // namespace tilefuse::tool
