@@ -61,6 +61,9 @@ constexpr double kHopeless = 1.5;
 constexpr double kMapMargin = 1.05;
 constexpr double kNestMargin = 1.15;
 
+// Of a launch that a device's queue holds behind another, what is not hidden by that one.
+constexpr double kQueuedLaunch = 0.3;
+
 constexpr std::string_view kWorth = "worth it";
 constexpr std::string_view kNotWorth = "not worth it";
 
@@ -91,8 +94,8 @@ private:
     std::string others;
     for (std::size_t g = 1; g < exchange.together.size(); ++g)
       others += poly::to_text(*exchange.together[g]);
-    return fmt::format("fuse {} by {} {} {} {}", exchange.apart.back()->producers.size() + 1,
-                       kHopeless, kMapMargin, kNestMargin,
+    return fmt::format("fuse {} by {} {} {} {} {}", exchange.apart.back()->producers.size() + 1,
+                       kHopeless, kMapMargin, kNestMargin, kQueuedLaunch,
                        others.empty() ? others : content_hash(others));
   }
 
@@ -125,8 +128,7 @@ private:
       const poly::Profit profit = poly::profit(fused, producer, target_);
       verdict = poly::to_verdict(profit, fused);
       const bool is_map = producer.anchor.inputs.empty();
-      if (profit.tile.empty() ? !is_map
-                              : profit.spent_seconds > kHopeless * profit.saved_seconds)
+      if (profit.tile.empty() ? !is_map : profit.spent_seconds > kHopeless * profit.saved_seconds)
         return verdict;
     }
     const std::optional<double> together = seconds_of(exchange.together);
@@ -137,14 +139,25 @@ private:
     }
     const std::optional<double> apart = seconds_of(exchange.apart);
     const double margin = producer.anchor.inputs.empty() ? kMapMargin : kNestMargin;
-    verdict.is_worth = apart && *together * margin < *apart;
-    verdict.gain_seconds = apart.value_or(0) - *together;
+    const double hidden = hidden_launches(exchange.apart.size() - exchange.together.size());
+    verdict.gain_seconds = apart.value_or(0) - hidden - *together;
+    verdict.is_worth = apart && *together * margin < *apart - hidden;
     const auto kernels = exchange.together.size();
     verdict.terms.push_back(
         fmt::format("cost model: {:.2f} us in {}, {} us apart", *together * 1e6,
                     kernels == 1 ? std::string("one kernel") : fmt::format("{} kernels", kernels),
                     fmt::join(microseconds(exchange.apart), " + ")));
+    if (hidden > 0)
+      verdict.terms.push_back(
+          fmt::format("{:.2f} us of the launches apart are hidden by others", hidden * 1e6));
     return verdict;
+  }
+
+  // What prices of `more` kernels hold too much: each has a launch of its own, alone on the device.
+  double hidden_launches(std::size_t more) const {
+    const bool is_queued = target_.lanes == LaneKind::WorkItem;
+    return is_queued ? (1 - kQueuedLaunch) * target_.launch_us * 1e-6 * static_cast<double>(more)
+                     : 0;
   }
 
   std::optional<double> seconds_of(const std::vector<const poly::Group *> &groups) {

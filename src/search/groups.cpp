@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "search/item_groups.h"
 #include "search/pick.h"
 #include "search/space.h"
 
@@ -19,7 +20,6 @@ using schedule::Split;
 
 constexpr std::size_t kFedForms = 4; // of a member that has producers
 constexpr std::size_t kCoarse = 3;
-constexpr std::size_t kEveryForm = 4096;
 constexpr double kPeakShare = 0.9; // of the target's peak that no producer passes
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -77,7 +77,6 @@ private:
   double least_seconds(const Nest &tile) const;
   bool suits_tiles(const Nest &nest, int member, const Schedule &schedule) const;
   Schedule assemble(const Plan &plan) const;
-  std::optional<Schedule> run_mapped() const;
   std::optional<Nest> tile_of(const Nest &consumer, const Schedule &schedule, int producer) const;
 
   const poly::Group &group_;
@@ -335,21 +334,9 @@ Schedule FusedSearch::assemble(const Plan &plan) const {
   return schedule;
 }
 
-// Work-items: the best schedule of the anchor that stages what maps feed; the map is evaluated
-// where it copies. Nests that run per tile are not searched for.
-std::optional<Schedule> FusedSearch::run_mapped() const {
-  for (const Candidate &candidate : candidates(group_.anchor, target_, kEveryForm)) {
-    Schedule schedule = candidate.schedule;
-    schedule.producers.resize(group_.producers.size());
-    if (!illegal(group_, schedule, target_))
-      return schedule;
-  }
-  return std::nullopt;
-}
-
 std::optional<Schedule> FusedSearch::run() {
   if (target_.lanes == LaneKind::WorkItem)
-    return run_mapped();
+    return pick_for_items(group_, target_);
   const std::optional<Plan> plan = best(group_.anchor, 0);
   return plan ? std::optional(assemble(*plan)) : std::nullopt;
 }

@@ -134,6 +134,7 @@ TEST(Fused, PickedSchedulesOfRandomChains) {
     check_picked(seed, items, on_items);
   }
   EXPECT_GT(on_vectors, 8);
+  EXPECT_GT(on_items, 8);
 }
 
 // Gradients whose operands are computed where they are staged, and stored on the way or not.

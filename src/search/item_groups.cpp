@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/item_groups.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "cost/model.h"
+#include "search/pick.h"
+
+namespace tilefuse::search {
+namespace {
+
+using nest::Nest;
+using schedule::Fill;
+using schedule::Schedule;
+
+constexpr std::size_t kEveryForm = 4096;
+constexpr int kAnchors = 4;  // block tiles of the anchor that are priced with their producers
+constexpr int kAttempts = 8; // that are completed or not
+constexpr int kTilings = 2;  // of a producer that has producers
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// Schedules of a member and of all that feeds it.
+using Plan = std::map<int, Schedule>;
+
+class ItemSearch {
+public:
+  ItemSearch(const poly::Group &group, const Target &target) : group_(group), target_(target) {}
+
+  std::optional<Schedule> run() {
+    const bool is_mapped =
+        std::all_of(group_.producers.begin(), group_.producers.end(), [](const poly::Producer &p) {
+          return p.feed == poly::Feed::Map && p.consumer == 0;
+        });
+    return is_mapped ? mapped() : produced();
+  }
+
+private:
+  // The anchor's best schedule that stages what maps feed.
+  std::optional<Schedule> mapped() const {
+    for (const Candidate &candidate : candidates(group_.anchor, target_, kEveryForm)) {
+      const Schedule schedule = assemble({{0, candidate.schedule}});
+      if (!illegal(group_, schedule, target_))
+        return schedule;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Schedule> produced() {
+    std::optional<Schedule> best;
+    double least = std::numeric_limits<double>::infinity();
+    int priced = 0;
+    int tried = 0;
+    each_form(group_.anchor, 0, 0, [&](const Schedule &form) {
+      const std::optional<Plan> plan = complete(group_.anchor, 0, form);
+      Schedule schedule = plan ? assemble(*plan) : Schedule();
+      if (!plan || illegal(group_, schedule, target_))
+        return ++tried == kAttempts;
+      const double seconds = cost::predict(group_, schedule, target_).seconds;
+      if (seconds < least) {
+        least = seconds;
+        best = std::move(schedule);
+      }
+      return ++priced == kAnchors || ++tried == kAttempts;
+    });
+    return best;
+  }
+
+  // The member's schedules with its fed inputs staged, once a block or chunk by chunk, best first,
+  // until `take` has enough; of `items` work-items, 0: any number.
+  void each_form(const Nest &nest, int member, std::int64_t items,
+                 const std::function<bool(const Schedule &)> &take) const {
+    std::vector<Schedule> seen;
+    for (const Candidate &candidate : candidates(nest, target_, kEveryForm)) {
+      if (has_core(candidate.schedule) || (items > 0 && group_size(candidate.schedule) != items))
+        continue;
+      for (const bool by_chunks : {true, false}) {
+        Schedule own = candidate.schedule;
+        feed(own, member, by_chunks);
+        if (std::find(seen.begin(), seen.end(), own) != seen.end())
+          continue;
+        seen.push_back(own);
+        if (fits(nest, own) && !illegal_alone(nest, own, target_) && take(own))
+          return;
+      }
+    }
+  }
+
+  // Nothing is staged ahead, which would want what a producer has not made yet.
+  void feed(Schedule &own, int member, bool by_chunks) const {
+    for (schedule::Stage &stage : own.stages)
+      if (stage.ring > 0)
+        stage = {.at = stage.at, .layout = stage.layout};
+    for (std::size_t k = 0; k < own.fills.size(); ++k) {
+      const std::optional<int> p = producer_of(group_, member, static_cast<int>(k));
+      if (!p)
+        continue;
+      const bool maps = group_.producers[at(*p)].feed == poly::Feed::Map;
+      own.fills[k] = maps ? Fill::Local : Fill::Produced;
+      own.stages[k] = {.at = by_chunks ? own.stages[k].at : -1};
+      for (schedule::Split &split : own.splits)
+        split.clip = split.edge = false;
+    }
+  }
+
+  bool fits(const Nest &nest, const Schedule &own) const {
+    std::int64_t bytes = 0;
+    for (std::size_t k = 0; k < nest.inputs.size(); ++k)
+      if (is_staged(own.fills[k]))
+        bytes += stage_bytes(nest, own, static_cast<int>(k));
+    return bytes <= target_.local_bytes;
+  }
+
+  // With schedules of everything that feeds the member under its own.
+  std::optional<Plan> complete(const Nest &nest, int member, const Schedule &own) {
+    Plan plan = {{member, own}};
+    for (std::size_t p = 0; p < group_.producers.size(); ++p) {
+      const poly::Producer &producer = group_.producers[p];
+      if (producer.consumer != member || producer.feed == poly::Feed::Map)
+        continue;
+      const int number = static_cast<int>(p) + 1;
+      const std::optional<Plan> inner =
+          best_of(tile_of(nest, own, number), number, group_size(own));
+      if (!inner)
+        return std::nullopt;
+      plan.insert(inner->begin(), inner->end());
+    }
+    return plan;
+  }
+
+  Nest tile_of(const Nest &consumer, const Schedule &own, int number) const {
+    const int member = group_.producers[at(number - 1)].consumer;
+    const std::vector<Nest> before(at(member) + 1, consumer);
+    return tile_nest(group_, assemble({{member, own}}), number, before);
+  }
+
+  std::optional<Plan> best_of(const Nest &tile, int member, std::int64_t items) {
+    std::vector<std::int64_t> key = {member, items};
+    for (const nest::Index &index : tile.indices)
+      key.push_back(index.extent);
+    if (const auto known = known_.find(key); known != known_.end())
+      return known->second;
+    std::optional<Plan> chosen;
+    int tried = 0;
+    each_form(tile, member, items, [&](const Schedule &form) {
+      chosen = complete(tile, member, form);
+      return chosen || ++tried == kTilings;
+    });
+    return known_[key] = chosen;
+  }
+
+  Schedule assemble(const Plan &plan) const {
+    Schedule schedule;
+    if (const auto anchor = plan.find(0); anchor != plan.end())
+      schedule = anchor->second;
+    schedule.producers.resize(group_.producers.size());
+    for (const auto &[member, own] : plan)
+      if (member > 0)
+        schedule.producers[at(member - 1)] = own;
+    return schedule;
+  }
+
+  const poly::Group &group_;
+  const Target &target_;
+  std::map<std::vector<std::int64_t>, std::optional<Plan>> known_; // by member, items and extents
+};
+
+} // namespace
+
+std::optional<Schedule> pick_for_items(const poly::Group &group, const Target &target) {
+  return ItemSearch(group, target).run();
+}
+
+} // namespace tilefuse::search
