@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "emit/emitter.h"
+#include "fused.h"
 #include "layers.h"
 #include "lower/pipeline.h"
 #include "model/compile.h"
@@ -224,13 +225,17 @@ private:
   std::vector<runtime::Launchable *> launches_;
 };
 
-void measure(const Block &block, runtime::Device &device, const Options &options) {
-  const std::vector<poly::PlacedGroup> all = chain(block);
-  std::vector<poly::PlacedGroup> merged = all;
-  for (poly::PlacedGroup &placed : merged)
-    placed.group.anchor = nest::merge_indices(placed.group.anchor);
-  Stream layers(merged, device, options.show);
-  Stream fused({fuse(all)}, device, options.show);
+using Groups = std::vector<poly::PlacedGroup>;
+
+void measure(const std::string &name, const Groups &of_layers, const Groups &of_fused,
+             runtime::Device &device, const Options &options) {
+  for (const poly::PlacedGroup &placed : of_fused)
+    if (!placed.group.producers.empty() && !search::pick_fused(placed.group, device.target())) {
+      fmt::print("{},,,,,,no tile of the fused kernel fits this device\n", name);
+      return;
+    }
+  Stream layers(of_layers, device, options.show);
+  Stream fused(of_fused, device, options.show);
   Samples one_by_one, together;
   for (int round = 0; round < options.rounds; ++round)
     for (int n = 0; n < 4; ++n) {
@@ -248,25 +253,42 @@ void measure(const Block &block, runtime::Device &device, const Options &options
   const std::vector<float> b = fused.result();
   for (std::size_t i = 0; i < a.size(); ++i)
     apart = std::max(apart, std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
-  fmt::print("{},{:.1f},{:.1f},{:.3f},{:.1f},{:.1f},{:.3g}\n", block.name, one_by_one.at(0.5) * 1e6,
+  fmt::print("{},{:.1f},{:.1f},{:.3f},{:.1f},{:.1f},{:.3g}\n", name, one_by_one.at(0.5) * 1e6,
              together.at(0.5) * 1e6, one_by_one.at(0.5) / together.at(0.5), together.at(0.1) * 1e6,
              together.at(0.9) * 1e6, apart);
   std::fflush(stdout);
+}
+
+void measure_chain(const Block &block, runtime::Device &device, const Options &options) {
+  Groups merged = chain(block);
+  const poly::PlacedGroup fused = fuse(merged);
+  for (poly::PlacedGroup &placed : merged)
+    placed.group.anchor = nest::merge_indices(placed.group.anchor);
+  measure(block.name, merged, {fused}, device, options);
+}
+
+void measure_backward(const BackwardBlock &block, runtime::Device &device, const Options &options) {
+  const Target &target = device.target();
+  const Groups apart = backward_groups(block, Fusing::Apart, target);
+  measure(block.name, apart, backward_groups(block, Fusing::Forced, target), device, options);
+  const Groups judged = backward_groups(block, Fusing::Judged, target);
+  measure(fmt::format("{} as judged, {} kernels of {}", block.name, judged.size(), apart.size()),
+          apart, judged, device, options);
 }
 
 void run(const Options &options) {
   const std::unique_ptr<runtime::Device> device =
       runtime::make_device(options.device, options.threads, bench_targets());
   fmt::print("block,layers_us,fused_us,ratio,fused_p10_us,fused_p90_us,difference\n");
-  for (const Block &block : blocks()) {
-    if (!options.only.empty() && options.only != block.name)
-      continue;
-    if (!search::pick_fused(fuse(chain(block)).group, device->target()))
-      fmt::print("{},,,,,,no schedule of the fused kernel is searched for on this device\n",
-                 block.name);
-    else
-      measure(block, *device, options);
-  }
+  const auto is_asked = [&](const std::string &name) {
+    return options.only.empty() || options.only == name;
+  };
+  for (const Block &block : blocks())
+    if (is_asked(block.name))
+      measure_chain(block, *device, options);
+  for (const BackwardBlock &block : backward_blocks())
+    if (is_asked(block.name))
+      measure_backward(block, *device, options);
 }
 
 } // namespace
