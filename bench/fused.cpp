@@ -15,8 +15,8 @@
 #include "emit/emitter.h"
 #include "fused.h"
 #include "layers.h"
-#include "lower/pipeline.h"
 #include "model/compile.h"
+#include "model/launches.h"
 #include "model/pack.h"
 #include "nest/passes.h"
 #include "search/groups.h"
@@ -33,6 +33,7 @@ struct Options {
   int rounds = 20;
   std::string only;
   bool show = false;
+  bool each = false;
 };
 
 // A layer on an image of channels, rows and columns, channels last in memory.
@@ -144,20 +145,26 @@ class Stream {
 public:
   Stream(std::vector<poly::PlacedGroup> groups, runtime::Device &device, bool show)
       : device_(device), groups_(std::move(groups)) {
-    std::vector<Package> sources;
+    schedules_.reserve(groups_.size());
+    std::vector<model::LaunchPart> parts;
     for (const poly::PlacedGroup &placed : groups_) {
       schedules_.push_back(search::pick(placed.group, device.target()));
+      parts.push_back({&placed, &schedules_.back()});
       if (show)
         fmt::print(stderr, "{}{}{}", to_text(placed.group),
                    to_text(placed.group, schedules_.back()),
                    cost::explain(cost::predict(placed.group, schedules_.back(), device.target())));
-      sources.push_back(model::make_emitter(device.target())
-                            ->emit(lower::lower(placed.group, schedules_.back(), device.target()),
-                                   device.target()));
     }
+    const Target &target = device.target();
+    const std::vector<model::Launch> launches =
+        model::make_launches(parts, target, model::pick_of_size(target));
+    std::vector<Package> sources;
+    for (const model::Launch &launch : launches)
+      sources.push_back(
+          model::make_emitter(target)->emit(model::lower_launch(launch, parts, target), target));
     const std::vector<Package> built = device.build(std::move(sources));
-    for (std::size_t k = 0; k < groups_.size(); ++k)
-      load(k, built[k]);
+    for (std::size_t k = 0; k < launches.size(); ++k)
+      load(launches[k], built[k]);
   }
 
   double run() {
@@ -197,16 +204,16 @@ private:
     return memory;
   }
 
-  void load(std::size_t k, const Package &built) {
-    const poly::PlacedGroup &placed = groups_[k];
-    const std::vector<nest::Slot> slots = group_slots(placed.group);
+  void load(const model::Launch &launch, const Package &built) {
     std::vector<runtime::Binding> bindings;
-    for (const schedule::KernelArg &arg : kernel_args(placed.group, schedules_[k])) {
-      const auto slot = static_cast<std::size_t>(slot_of(placed.group, arg));
-      const program::Bytes &bytes = bytes_of(placed.buffers[slot], slots[slot]);
+    for (const model::LaunchArg &of : launch.args) {
+      const std::size_t k = launch.kernels[of.part];
+      const poly::PlacedGroup &placed = groups_[k];
+      const auto slot = static_cast<std::size_t>(slot_of(placed.group, of.arg));
+      const program::Bytes &bytes = bytes_of(placed.buffers[slot], group_slots(placed.group)[slot]);
       runtime::Memory *memory = memory_.at(to_int(placed.buffers[slot])).get();
-      if (arg.slot < 0) {
-        packed_.push_back(upload(model::pack(placed.group, schedules_[k], arg, bytes)));
+      if (of.arg.slot < 0) {
+        packed_.push_back(upload(model::pack(placed.group, schedules_[k], of.arg, bytes)));
         memory = packed_.back().get();
       }
       bindings.push_back({memory, 0, memory->bytes()});
@@ -259,12 +266,27 @@ void measure(const std::string &name, const Groups &of_layers, const Groups &of_
   std::fflush(stdout);
 }
 
+// Each kernel alone, its inputs where its last launch left them.
+void measure_each(const std::string &name, const Groups &layers, runtime::Device &device,
+                  const Options &options) {
+  for (const poly::PlacedGroup &placed : layers) {
+    Stream one({placed}, device, false);
+    Samples samples;
+    for (int round = 0; round < options.rounds; ++round)
+      samples.seconds.push_back(one.run());
+    fmt::print("{}: {} alone,{:.1f},,,{:.1f},{:.1f},\n", name, placed.group.anchor.name,
+               samples.at(0.5) * 1e6, samples.at(0.1) * 1e6, samples.at(0.9) * 1e6);
+  }
+}
+
 void measure_chain(const Block &block, runtime::Device &device, const Options &options) {
   Groups merged = chain(block);
   const poly::PlacedGroup fused = fuse(merged);
   for (poly::PlacedGroup &placed : merged)
     placed.group.anchor = nest::merge_indices(placed.group.anchor);
   measure(block.name, merged, {fused}, device, options);
+  if (options.each)
+    measure_each(block.name, merged, device, options);
 }
 
 void measure_backward(const BackwardBlock &block, runtime::Device &device, const Options &options) {
@@ -301,6 +323,7 @@ int main(int argc, char **argv) {
   app.add_option("--threads", options.threads, "0: one per core");
   app.add_option("--rounds", options.rounds)->check(CLI::PositiveNumber);
   app.add_option("--only", options.only);
+  app.add_flag("--each", options.each, "a row for every layer alone, too");
   app.add_flag("--show", options.show, "print each group, schedule and prediction");
   CLI11_PARSE(app, argc, argv);
   try {

@@ -71,8 +71,9 @@ std::int64_t GroupFill::round_count() const {
 }
 
 std::int64_t GroupFill::offset_count() const {
-  const auto checked = std::count_if(s_.tile.dims.begin(), s_.tile.dims.end(),
-                                     [](const StageDim &dim) { return dim.checked; });
+  const auto checked =
+      std::count_if(s_.tile.dims.begin(), s_.tile.dims.end(),
+                    [&](const StageDim &dim) { return dim.checked || s_.stored; });
   return static_cast<std::int64_t>(s_.streams.size()) + 1 + checked;
 }
 

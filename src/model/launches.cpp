@@ -21,17 +21,34 @@ program::BufferId written(const poly::PlacedGroup &placed) {
 }
 
 bool reads(const poly::PlacedGroup &placed, program::BufferId buffer) {
-  const nest::Nest &nest = placed.group.anchor;
-  const auto is_it = [&](const nest::Operand &operand) {
-    return placed.buffers[at(operand.slot)] == buffer;
-  };
-  return std::any_of(nest.inputs.begin(), nest.inputs.end(), is_it) ||
-         std::any_of(nest.extras.begin(), nest.extras.end(), is_it);
+  const poly::Group &group = placed.group;
+  for (int m = 0; m <= static_cast<int>(group.producers.size()); ++m) {
+    const nest::Nest &nest = member_nest(group, m);
+    const auto is_it = [&](const nest::Operand &operand) {
+      const int slot = group_slot(group, m, operand.slot);
+      return !is_internal(group, slot) && placed.buffers[at(slot)] == buffer;
+    };
+    if (std::any_of(nest.inputs.begin(), nest.inputs.end(), is_it) ||
+        std::any_of(nest.extras.begin(), nest.extras.end(), is_it))
+      return true;
+  }
+  return false;
 }
 
-// Kernels that may stand in a launch with others that write the same.
+// By-products are written too.
+bool reads_result_of(const poly::PlacedGroup &placed, const poly::PlacedGroup &writer) {
+  const std::vector<int> slots = written_slots(writer.group);
+  return std::any_of(slots.begin(), slots.end(),
+                     [&](int slot) { return reads(placed, writer.buffers[at(slot)]); });
+}
+
+// Kernels that may stand in a launch with others that write the same: what they stage, maps fill.
 bool is_class(const poly::PlacedGroup &placed) {
-  return placed.group.producers.empty() && !reads(placed, written(placed));
+  const std::vector<poly::Producer> &producers = placed.group.producers;
+  return !reads(placed, written(placed)) &&
+         std::all_of(producers.begin(), producers.end(), [](const poly::Producer &producer) {
+           return producer.feed == poly::Feed::Map;
+         });
 }
 
 // Parts of one tensor, not neighbours in a concatenation.
@@ -43,9 +60,15 @@ bool writes_same(const nest::Operand &a, const nest::Operand &b) {
                     });
 }
 
+// A group's origin names its producers before its anchor; a class that reads nothing has none.
+bool is_one_statement(const std::string &a, const std::string &b) {
+  return a.ends_with(b) || b.ends_with(a);
+}
+
 bool go_together(const poly::PlacedGroup &a, const poly::PlacedGroup &b) {
-  return a.origin == b.origin && written(a) == written(b) &&
-         writes_same(a.group.anchor.out, b.group.anchor.out) && is_class(a) && is_class(b);
+  return is_one_statement(a.origin, b.origin) && written(a) == written(b) &&
+         writes_same(a.group.anchor.out, b.group.anchor.out) && is_class(a) && is_class(b) &&
+         !reads_result_of(a, b) && !reads_result_of(b, a);
 }
 
 bool is_map(const LaunchPart &part) { return part.placed->group.anchor.inputs.empty(); }
@@ -200,9 +223,11 @@ void number_arguments(Launch &launch, const std::vector<LaunchPart> &parts) {
 PickOfSize pick_of_size(const Target &target) {
   return
       [&target](const poly::Group &group, std::int64_t size) -> std::optional<schedule::Schedule> {
-        for (search::Candidate &candidate : search::candidates(group.anchor, target, kTried))
-          if (group_size(candidate.schedule) == size)
+        for (search::Candidate &candidate : search::candidates(group.anchor, target, kTried)) {
+          candidate.schedule.producers.resize(group.producers.size());
+          if (group_size(candidate.schedule) == size && !illegal(group, candidate.schedule, target))
             return std::move(candidate.schedule);
+        }
         return std::nullopt;
       };
 }
@@ -213,7 +238,13 @@ std::vector<Launch> make_launches(const std::vector<LaunchPart> &parts, const Ta
   std::vector<Launch> launches;
   for (std::size_t begin = 0; begin < parts.size();) {
     std::size_t end = begin + 1;
-    while (joins && end < parts.size() && go_together(*parts[begin].placed, *parts[end].placed))
+    const auto joins_all = [&](const LaunchPart &part) {
+      return std::all_of(
+          parts.begin() + static_cast<std::ptrdiff_t>(begin),
+          parts.begin() + static_cast<std::ptrdiff_t>(end),
+          [&](const LaunchPart &one) { return go_together(*one.placed, *part.placed); });
+    };
+    while (joins && end < parts.size() && joins_all(parts[end]))
       ++end;
     if (end - begin == 1)
       launches.push_back({{begin}, {false}, {}, {}});

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that are one launch: the classes of strided input gradients, simulated as one kernel for
 // every kind of target, against the evaluator.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "kernel/text.h"
@@ -10,7 +12,7 @@
 #include "model/core_cases.h"
 #include "model/launches.h"
 #include "schedule/wgmma_forms.h"
-#include "search/pick.h"
+#include "search/groups.h"
 
 namespace tilefuse::model {
 namespace {
@@ -28,18 +30,52 @@ Target cpu() {
           .fp16_storage = true};
 }
 
+// dy * f'(y) in the place of dy, evaluated where it is staged; zeros between pixels read nothing.
+poly::PlacedGroup masked(const poly::PlacedGroup &placed) {
+  const std::vector<nest::Operand> &inputs = placed.group.anchor.inputs;
+  const auto read = std::find_if(inputs.begin(), inputs.end(), [&](const nest::Operand &input) {
+    return !input.constant && input.slot == inputs[0].slot;
+  });
+  if (read == inputs.end())
+    return placed;
+  const nest::Slot &slot = placed.group.anchor.slots[static_cast<std::size_t>(read->slot)];
+  std::string indices, dims;
+  for (const nest::Dim &dim : read->dims) {
+    if (dim.size == 1)
+      continue;
+    const std::string name = fmt::format("i{}", indices.size());
+    indices += fmt::format("{}{} {}", indices.empty() ? "" : ", ", name, dim.size);
+    dims += fmt::format("{}{}:{}*{}", dims.empty() ? "" : ", ", name, dim.size, dim.stride);
+  }
+  const auto type = to_string(slot.type);
+  const std::string text = fmt::format(
+      "nest map {{ index {0}\n slot 0 {1} {2}, 1 {1} {2}, 2 {1} {2}\n acc {1} = assign\n out 2 + "
+      "0 [{3}]\n extra 0 + 0 [{3}]\n extra 1 + 0 [{3}]\n post {1}(select($1 > 0, $0, 0)) }}",
+      indices, type, slot.elems, dims);
+  const program::BufferId made = placed.buffers[static_cast<std::size_t>(read->slot)];
+  const poly::PlacedGroup map{
+      {nest::parse_nest(text), {}}, {program::BufferId{100}, program::BufferId{101}, made}, "", {}};
+  std::string why;
+  const auto fused = attach(placed, 0, static_cast<int>(read - inputs.begin()), map, &why);
+  EXPECT_TRUE(fused) << why;
+  return fused.value_or(placed);
+}
+
 struct Gradient {
   std::vector<poly::PlacedGroup> groups;
   std::vector<schedule::Schedule> schedules;
   std::vector<Launch> launches;
   std::vector<LaunchPart> parts;
 
-  Gradient(const GradientConv &problem, const Target &target, bool by_wgmma) {
+  Gradient(const GradientConv &problem, const Target &target, bool by_wgmma,
+           bool is_masked = false) {
     groups = placed_gradients(problem, By::Input);
+    if (is_masked)
+      std::transform(groups.begin(), groups.end(), groups.begin(), masked);
     for (const poly::PlacedGroup &placed : groups) {
       const auto all = schedule::wgmma_schedules(placed.group.anchor, target, false);
       schedules.push_back(by_wgmma && !all.empty() ? all.front()
-                                                   : search::pick(placed.group.anchor, target));
+                                                   : search::pick(placed.group, target));
     }
     for (std::size_t g = 0; g < groups.size(); ++g)
       parts.push_back({&groups[g], &schedules[g]});
@@ -55,7 +91,7 @@ Buffers drawn(const Gradient &gradient) {
   unsigned state = 7;
   for (const poly::PlacedGroup &placed : gradient.groups)
     for (std::size_t s = 0; s < placed.buffers.size(); ++s) {
-      const nest::Slot &slot = placed.group.anchor.slots[s];
+      const nest::Slot slot = group_slots(placed.group)[s];
       const auto [entry, is_new] = buffers.try_emplace(placed.buffers[s]);
       if (!is_new)
         continue;
@@ -117,6 +153,20 @@ TEST(SideBySide, StridedGradientsAreOneLaunch) {
     problem.type = "f32";
     expect_one_launch(problem, sm80(), false);
     expect_one_launch(problem, cpu(), false);
+  }
+}
+
+TEST(SideBySide, MaskedGradientsAreOneLaunch) {
+  for (GradientConv problem : problems()) {
+    problem.type = "f32";
+    for (const Target &target : {sm80(), cpu()}) {
+      const Gradient gradient(problem, target, false, true);
+      EXPECT_GT(gradient.groups.size(), 1U);
+      EXPECT_FALSE(gradient.groups[0].group.producers.empty());
+      EXPECT_EQ(gradient.launches.size(), 1U) << target.name;
+      const auto [got, expected] = run(gradient, target);
+      EXPECT_EQ(got, expected) << target.name;
+    }
   }
 }
 
