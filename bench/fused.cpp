@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chains of layers as one kernel against the same layers one by one, in one run, rounds
 // interleaved: bench_fused [--device cpu|opencl] [--threads N] [--rounds N] [--only BLOCK]
-// [--show]. CSV: block, microseconds of the layers and of the fused kernel (medians), ratio, 10th
-// and 90th percentile of the fused kernel, largest difference of the results.
+// [--show]. Gradients behind a ReLU have two rows: every map evaluated where it is staged, and as
+// the cost model decides. CSV: block, microseconds of the layers and of the fused kernel (medians),
+// ratio, 10th and 90th percentile of the fused kernel, largest difference of the results.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -294,7 +295,7 @@ void measure_backward(const BackwardBlock &block, runtime::Device &device, const
   const Groups apart = backward_groups(block, Fusing::Apart, target);
   measure(block.name, apart, backward_groups(block, Fusing::Forced, target), device, options);
   const Groups judged = backward_groups(block, Fusing::Judged, target);
-  measure(fmt::format("{} as judged, {} kernels of {}", block.name, judged.size(), apart.size()),
+  measure(fmt::format("{} as judged ({} of {} kernels)", block.name, judged.size(), apart.size()),
           apart, judged, device, options);
 }
 
