@@ -352,11 +352,29 @@ TEST_P(OperatorGradient, IsTheSlopeOfItsResult) {
 
 INSTANTIATE_TEST_SUITE_P(All, OperatorGradient, testing::ValuesIn(all_cases()));
 
-// Results that are no numbers, that come from no numbers, or from numbers known at import.
-const std::set<std::string_view> kWithoutGradient = {
-    "And",  "Or",    "Not",         "Xor",      "Equal",           "Greater", "GreaterOrEqual",
-    "Less", "IsNaN", "LessOrEqual", "Constant", "ConstantOfShape", "Range",   "Shape",
-    "Size"};
+// Results that are no numbers, that come from no numbers, or from numbers known at import; and what
+// rounds to integers or computes with them.
+const std::set<std::string_view> kWithoutGradient = {"And",
+                                                     "Or",
+                                                     "Not",
+                                                     "Xor",
+                                                     "Equal",
+                                                     "Greater",
+                                                     "GreaterOrEqual",
+                                                     "Less",
+                                                     "IsNaN",
+                                                     "LessOrEqual",
+                                                     "Constant",
+                                                     "ConstantOfShape",
+                                                     "Range",
+                                                     "Shape",
+                                                     "Size",
+                                                     "QuantizeLinear",
+                                                     "DequantizeLinear",
+                                                     "QLinearConv",
+                                                     "QLinearMatMul",
+                                                     "ConvInteger",
+                                                     "MatMulInteger"};
 
 TEST(OperatorGradients, CoverEveryRowOfTheTable) {
   const std::vector<Case> cases = all_cases();

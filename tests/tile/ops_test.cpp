@@ -250,6 +250,12 @@ const std::vector<Case> &cases() {
       {"clip_low", {{2, 3}}, {{"LO", -1.0}}, {2, 3}},
       {"clip_high", {{2, 3}}, {{"HI", 1.0}}, {2, 3}},
       {"clip_tensor", {{2, 3}, {}, {1}}, {}, {2, 3}},
+      {"quantize_i8", {{2, 3, 4}, {3, 1}, {3, 1}}, {}, {2, 3, 4}},
+      {"quantize_u8", {{2, 3}, {}, {}}, {}, {2, 3}},
+      {"dequantize", {{2, 3, 4}, {3, 1}, {3, 1}}, {}, {2, 3, 4}},
+      {"without_zero", {{2, 3}, {3}}, {}, {2, 3}},
+      {"requantize_i8", {{2, 3, 4}, {}, {3, 1}, {}, {}}, {}, {2, 3, 4}},
+      {"requantize_u8", {{2, 3}, {}, {}, {}, {}}, {}, {2, 3}},
   };
   return all;
 }
@@ -282,9 +288,11 @@ const std::set<std::string> kBool = {
 DType result_type(const std::string &function, DType operand) {
   if (kBool.count(function) != 0)
     return DType::Bool;
-  const std::string prefix = "cast_";
-  if (function.substr(0, prefix.size()) == prefix)
-    return parse_dtype(function.substr(prefix.size())).value_or(operand);
+  if (function == "without_zero")
+    return DType::I32;
+  for (const std::string prefix : {"cast_", "quantize_", "requantize_"})
+    if (function.substr(0, prefix.size()) == prefix)
+      return parse_dtype(function.substr(prefix.size())).value_or(operand);
   return operand;
 }
 
