@@ -2,6 +2,7 @@
 #include "fused.h"
 
 #include "model/fusion.h"
+#include "model/split_groups.h"
 #include "poly/fuse.h"
 #include "program/storage.h"
 #include "tile/tile.h"
@@ -15,11 +16,11 @@ using program::TensorId;
 constexpr const char *kFunctions =
     "function relu(X) -> (Y) { Y = max(X, 0); }\n"
     "function mask(G, Y) -> (D) { D = Y > 0 ? G : 0; }\n"
-    "function by_filter(D[N, M, OY, OX], X[N, C, H, W]; R, S, ST, P) -> (O) {\n"
-    "  O[m, c, r, s : M, C, R, S] = +(D[n, m, y, x] * X[n, c, ST*y + r - P, ST*x + s - P]);\n"
+    "function by_filter(D[N, OY, OX, M], X[N, H, W, C]; R, S, ST, P) -> (O) {\n"
+    "  O[m, r, s, c : M, R, S, C] = +(D[n, y, x, m] * X[n, ST*y + r - P, ST*x + s - P, c]);\n"
     "}\n"
-    "function by_input(D[N, M, OY, OX], K[M, C, R, S]; H, W, ST, P) -> (O) {\n"
-    "  O[n, c, ST*y + r - P, ST*x + s - P : N, C, H, W] = +(D[n, m, y, x] * K[m, c, r, s]);\n"
+    "function by_input(D[N, OY, OX, M], K[M, R, S, C]; H, W, ST, P) -> (O) {\n"
+    "  O[n, ST*y + r - P, ST*x + s - P, c : N, H, W, C] = +(D[n, y, x, m] * K[m, r, s, c]);\n"
     "}\n";
 
 class Maker {
@@ -29,14 +30,14 @@ public:
     program_.name = block.name;
     const std::int64_t pad = block.taps / 2;
     const std::int64_t made = (block.size + 2 * pad - block.taps) / block.stride + 1;
-    const program::Shape of_y = {block.batch, block.outputs, made, made};
+    const program::Shape of_y = {block.batch, made, made, block.outputs};
     const TensorId masked = call("mask", {input("dy", of_y), input("y", of_y)}, {});
     if (block.by_input)
       program_.outputs.push_back(
           call("by_input", {masked, weights(block)},
                {{"H", block.size}, {"W", block.size}, {"ST", block.stride}, {"P", pad}}));
     if (block.by_filter) {
-      const TensorId x = input("x", {block.batch, block.channels, block.size, block.size});
+      const TensorId x = input("x", {block.batch, block.size, block.size, block.channels});
       program_.outputs.push_back(
           call("by_filter", {masked, call("relu", {x}, {})},
                {{"R", block.taps}, {"S", block.taps}, {"ST", block.stride}, {"P", pad}}));
@@ -53,7 +54,7 @@ private:
     return id;
   }
   TensorId weights(const BackwardBlock &block) {
-    const program::Shape shape = {block.outputs, block.channels, block.taps, block.taps};
+    const program::Shape shape = {block.outputs, block.taps, block.taps, block.channels};
     const auto bytes = static_cast<std::size_t>(program::elems(shape) * 4);
     return program_.add({.name = "weights",
                          .type = DType::F32,
@@ -84,12 +85,13 @@ std::vector<BackwardBlock> backward_blocks() {
 
 std::vector<poly::PlacedGroup> backward_groups(const BackwardBlock &block, Fusing how,
                                                const Target &target) {
-  const program::StoredProgram stored = program::assign_storage(Maker(block).take());
-  if (how == Fusing::Judged)
-    return model::make_groups(stored, {.level = poly::FuseLevel::All}, target);
-  const bool fused = how == Fusing::Forced;
-  return poly::make_groups(stored,
-                           {.level = fused ? poly::FuseLevel::All : poly::FuseLevel::Pointwise});
+  program::StoredProgram stored = program::assign_storage(Maker(block).take());
+  if (how == Fusing::Forced)
+    return poly::make_groups(stored, {.level = poly::FuseLevel::All});
+  std::vector<poly::PlacedGroup> groups =
+      how == Fusing::Judged ? model::make_groups(stored, {.level = poly::FuseLevel::All}, target)
+                            : poly::make_groups(stored, {.level = poly::FuseLevel::Pointwise});
+  return model::split_groups(std::move(groups), stored, target, {});
 }
 
 } // namespace tilefuse::bench
