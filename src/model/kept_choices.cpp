@@ -40,6 +40,7 @@ std::string KeptChoices::key(std::string_view question, const poly::Group &group
 
 std::optional<std::string> KeptChoices::find(std::string_view question, const poly::Group &group) {
   const std::string filed = key(question, group);
+  const std::lock_guard lock(mutex_);
   if (const auto known = answers_.find(filed); known != answers_.end()) {
     known->second.is_new = true;
     return known->second.text;
@@ -48,13 +49,17 @@ std::optional<std::string> KeptChoices::find(std::string_view question, const po
 }
 
 void KeptChoices::keep(std::string_view question, const poly::Group &group, std::string text) {
-  answers_[key(question, group)] = {std::move(text), true};
+  const std::string filed = key(question, group);
+  const std::lock_guard lock(mutex_);
+  answers_[filed] = {std::move(text), true};
   ++searched_;
 }
 
 void KeptChoices::note(std::string_view question, const poly::Group &group,
                        const schedule::Schedule &found) {
-  answers_.emplace(key(question, group), Answer{schedule::to_text(group, found)});
+  const std::string filed = key(question, group);
+  const std::lock_guard lock(mutex_);
+  answers_.emplace(filed, Answer{schedule::to_text(group, found)});
 }
 
 schedule::Schedule KeptChoices::schedule(std::string_view question, const poly::Group &group,
@@ -81,6 +86,7 @@ KeptChoices::schedule_if_any(std::string_view question, const poly::Group &group
 }
 
 void KeptChoices::write() {
+  const std::lock_guard lock(mutex_);
   std::vector<std::pair<std::string, std::string>> rows;
   for (auto &[filed, answer] : answers_)
     if (std::exchange(answer.is_new, false))

@@ -7,10 +7,15 @@
 //   KeptChoices kept(&cache, target);
 //   schedule = kept.schedule("pick", group, [&] { return search::pick(group, target); });
 //   kept.write();
+//
+// Several threads may ask at once; questions that two of them ask at the same time are searched for
+// twice.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -60,8 +65,9 @@ private:
   runtime::KernelCache *cache_;
   const Target &target_;
   std::string filed_under_; // target and version
+  std::mutex mutex_;        // of the cache and the answers
   std::map<std::string, Answer> answers_;
-  int searched_ = 0;
+  std::atomic<int> searched_ = 0;
 };
 
 } // namespace tilefuse::model

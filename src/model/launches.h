@@ -4,12 +4,11 @@
 // (nest/residues.h). They run side by side (lower/side_by_side.h).
 //
 // Every class is a group of its own, with its own schedule: an anchor nest and its post-ops, to
-// which whatever is fused with the statement was fused class by class, maps at its staging included;
-// none reads what another writes. The slowest is the launch's
-// first part. Plain maps, such as the zeros between pixels, are dealt to its blocks on targets with
-// work-items; the others need as many work-items a block as it has, and take other schedules for
-// that than they would alone where the cost model says that it pays. What does not fit is a launch
-// of its own.
+// which whatever is fused with the statement was fused class by class, maps at its staging
+// included; none reads what another writes. The slowest is the launch's first part. Plain maps,
+// such as the zeros between pixels, are dealt to its blocks on targets with work-items; the others
+// need as many work-items a block as it has, and take other schedules for that than they would
+// alone where the cost model says that it pays. What does not fit is a launch of its own.
 #pragma once
 
 #include <functional>

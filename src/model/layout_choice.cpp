@@ -116,9 +116,15 @@ private:
       const std::string name = laid.layout == Layout::Blocked
                                    ? fmt::format("layout blocked by {}", channel_block(target_))
                                    : fmt::format("layout {}", to_string(laid.layout));
+      if (best != nullptr && unit_.core.op != nullptr) {
+        text += fmt::format("{}: not priced, matrix units read channels last\n", name);
+        continue;
+      }
       const double limit = best == nullptr ? least : least * (best == &all[0] ? kClearly : 1);
       int done = 0;
       const std::vector<Priced> kernels = distinct(laid);
+      if (best == nullptr)
+        weigh_splits(groups_of(kernels), target_, options_.split, kept_);
       const double seconds = price(kernels, limit, done);
       if (seconds > limit)
         text += fmt::format("{}: more than {:.1f} us after {} of {} kernels\n", name, limit * 1e6,
@@ -154,6 +160,13 @@ private:
       return a.launches * a.least_seconds > b.launches * b.least_seconds;
     });
     return all;
+  }
+
+  static std::vector<const poly::Group *> groups_of(const std::vector<Priced> &kernels) {
+    std::vector<const poly::Group *> groups;
+    for (const Priced &one : kernels)
+      groups.push_back(one.group);
+    return groups;
   }
 
   static double least_of(const std::vector<Priced> &kernels) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/thread_pool.h"
 #include "cost/model.h"
 #include "schedule/algorithms.h"
 #include "search/split.h"
@@ -117,11 +118,31 @@ std::vector<poly::Group> split_group(const poly::Group &group, const Target &tar
   return {{std::move(nests.partial)}, {std::move(nests.join)}};
 }
 
+void weigh_splits(const std::vector<const poly::Group *> &groups, const Target &target,
+                  const SplitOptions &options, KeptChoices &kept) {
+  if (options.split != "auto")
+    return;
+  std::map<std::string, const poly::Group *> distinct;
+  for (const poly::Group *group : groups)
+    distinct.emplace(poly::to_text(*group), group);
+  std::vector<const poly::Group *> once;
+  for (const auto &[text, group] : distinct)
+    once.push_back(group);
+  ThreadPool pool(available_threads());
+  pool.parallel_for(static_cast<std::int64_t>(once.size()), [&](int, std::int64_t i) {
+    decide(*once[static_cast<std::size_t>(i)], target, options, kept);
+  });
+}
+
 std::vector<poly::PlacedGroup> split_groups(std::vector<poly::PlacedGroup> groups,
                                             program::StoredProgram &stored, const Target &target,
                                             const SplitOptions &options, KeptChoices *kept) {
   KeptChoices none(nullptr, target);
   KeptChoices &choices = kept == nullptr ? none : *kept;
+  std::vector<const poly::Group *> all;
+  for (const poly::PlacedGroup &placed : groups)
+    all.push_back(&placed.group);
+  weigh_splits(all, target, options, choices);
   std::map<std::string, Decision> decided;
   std::vector<poly::PlacedGroup> result;
   for (poly::PlacedGroup &placed : groups) {

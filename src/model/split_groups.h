@@ -28,6 +28,11 @@ std::vector<poly::Group> split_group(const poly::Group &group, const Target &tar
                                      const SplitOptions &options, std::string *note = nullptr,
                                      KeptChoices *kept = nullptr);
 
+// Decides for every group what the cost model says of its splits, on all threads, so that `kept`
+// has the answers. Nothing when a split is asked for, or none.
+void weigh_splits(const std::vector<const poly::Group *> &groups, const Target &target,
+                  const SplitOptions &options, KeptChoices &kept);
+
 // The same for groups in their places; one that the parts asked for do not fit stays whole, with a
 // warning. Scratch buffers are added to the program's, and what was
 // weighed to the notes. Equal groups are decided once; decisions of `kept` are taken over and new
