@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels, bytes and planning of networks at every level of fusion, and their times side by side; rewrites the section
-of docs/performance.md between "<!-- fusion" and "<!-- fusion end -->".
+"""Kernels, bytes and planning of networks at every level of fusion, and their times side by side; rewrites its section
+of docs/performance.md.
 
     bench/fusion.py BUILD [--data ../shared/data] [--rounds 5] [--device cpu] [--plan-only]
 

@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "cost/model.h"
 #include "emit/emitter.h"
+#include "model/check.h"
 #include "model/pack.h"
 #include "model/split_groups.h"
 #include "nest/expected.h"
@@ -266,8 +267,11 @@ std::optional<std::string> WorkData::check(const Way &way, double &largest_share
   }
   device_.launch_all(way.launches());
   read_temporaries();
+  double roundoff = 0;
+  for (const schedule::Schedule &schedule : way.schedules)
+    roundoff = std::max(roundoff, model::input_roundoff(schedule));
   for (const poly::PlacedGroup &placed : work_.groups)
-    if (std::optional<std::string> wrong = compare(placed, largest_share))
+    if (std::optional<std::string> wrong = compare(placed, roundoff, largest_share))
       return wrong;
   return {};
 }
@@ -284,7 +288,7 @@ void WorkData::read_temporaries() {
   }
 }
 
-std::optional<std::string> WorkData::compare(const poly::PlacedGroup &placed,
+std::optional<std::string> WorkData::compare(const poly::PlacedGroup &placed, double input_roundoff,
                                              double &largest_share) {
   const nest::Nest &nest = placed.group.anchor;
   const program::BufferId out = placed.buffers[at(nest.out.slot)];
@@ -294,7 +298,7 @@ std::optional<std::string> WorkData::compare(const poly::PlacedGroup &placed,
   const nest::Slot &slot = nest.slots[at(nest.out.slot)];
   Bytes got(static_cast<std::size_t>(slot.elems * size_bytes(slot.type)));
   slots[at(nest.out.slot)] = got;
-  const nest::Expected expected(nest, slots);
+  const nest::Expected expected(nest, slots, input_roundoff);
   device_.read({binding(out).memory, 0, static_cast<std::int64_t>(got.size())}, got);
   Random random(1);
   for (const auto &point : nest::output_points(nest, kSampledOutputs, random)) {

@@ -57,7 +57,8 @@ public:
 private:
   runtime::Binding binding(program::BufferId id) const;
   void read_temporaries();
-  std::optional<std::string> compare(const poly::PlacedGroup &placed, double &largest_share);
+  std::optional<std::string> compare(const poly::PlacedGroup &placed, double input_roundoff,
+                                     double &largest_share);
 
   const Work &work_;
   runtime::Device &device_;

@@ -57,7 +57,6 @@ private:
   std::int64_t depth_at(int input, std::int64_t k) const;
   ExprRef group_data();
   StmtRef multiply(ExprRef step);
-  StmtRef let_go();
 
   Context &cx_;
   kernel::Builder &b_;
@@ -280,13 +279,6 @@ StmtRef WgmmaLoops::produce() {
   return b_.block({ring_.start(1), tiles});
 }
 
-// One work-item of each warp says that its warp has read the buffer before.
-StmtRef WgmmaLoops::let_go() {
-  const ExprRef is_first =
-      b_.scalar(ScalarOp::Eq, {b_.mod(b_.lane(), integer(kCoreLanes)), integer(0)});
-  return b_.branch(is_first, b_.mbarrier({MbarrierOp::Arrive, ring_.empty(ring_.before())}));
-}
-
 // Of 32 bytes of an input's depth from the group's first row or column on, in a buffer of the ring.
 std::int64_t WgmmaLoops::depth_at(int input, std::int64_t k) const {
   const std::int64_t step = kStepBytes / tile_.elem_bytes;
@@ -355,12 +347,12 @@ StmtRef WgmmaLoops::consume() {
     const StmtRef body =
         b_.block({b_.mbarrier({MbarrierOp::Wait, ring_.full(ring_.slot()), ring_.parity()}),
                   multiply(b_.var(step)), b_.wgmma_sync({kernel::WgmmaStep::Wait, 1}),
-                  b_.branch(is_later, let_go()), ring_.advance()});
+                  b_.branch(is_later, ring_.let_go()), ring_.advance()});
     list.push_back(b_.loop(step, kernel::ForKind::Serial, integer(0), integer(steps), 1, body));
     if (takes_turns)
       list.push_back(ring_.end_turn(turn));
     list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Wait, 0}));
-    list.push_back(let_go());
+    list.push_back(ring_.let_go());
     if (takes_turns)
       list.push_back(ring_.skip(steps));
     tiles_.take_apart(tile, list); // no sooner: accumulators leave few registers

@@ -35,6 +35,12 @@ kernel::LocalRef WgmmaRing::empty(ExprRef slot) const {
   return {barriers_, b_.add(slot, b_.integer(count_))};
 }
 
+StmtRef WgmmaRing::let_go() const {
+  const ExprRef is_first =
+      b_.scalar(ScalarOp::Eq, {b_.mod(b_.lane(), b_.integer(kCoreLanes)), b_.integer(0)});
+  return b_.branch(is_first, b_.mbarrier({kernel::MbarrierOp::Arrive, empty(before())}));
+}
+
 StmtRef WgmmaRing::init() const {
   std::vector<StmtRef> list;
   for (std::int64_t i = 0; i < count_; ++i) {

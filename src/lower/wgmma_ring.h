@@ -24,6 +24,8 @@ public:
   // The first buffer; `parity` that of the phase to wait for.
   kernel::StmtRef start(int parity) const;
   kernel::StmtRef advance() const;
+  // One work-item of each warp says that its warp has read the buffer left last.
+  kernel::StmtRef let_go() const;
 
   // Groups that take tiles in turn, `turn` this one's number: where it starts, `steps` buffers to
   // each before it; over the other's buffers; until it may multiply; letting the other do so.

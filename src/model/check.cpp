@@ -41,6 +41,11 @@ std::string mismatch(std::int64_t element, double got, double expected, double b
 
 } // namespace
 
+double input_roundoff(const schedule::Schedule &schedule) {
+  const CoreOp *op = schedule.core.op;
+  return op != nullptr && op->tf32 ? kTf32Roundoff : 0;
+}
+
 Reference::Reference(const KernelCase &kernel_case, std::int64_t samples)
     : case_(kernel_case), samples_(samples), before_(make_slots(kernel_case)) {
   if (!is_exact(kernel_case) || samples > 0)
@@ -95,13 +100,12 @@ std::optional<std::string> Reference::compare_bounded(const poly::Group &group, 
   const nest::Nest &nest = group.anchor;
   const nest::Slot slot = out_slot(nest);
   const Bytes untouched = before[static_cast<std::size_t>(nest.out.slot)];
-  const CoreOp *op = case_.schedule.core.op;
   Random random(case_.seed);
   std::vector<bool> is_output(static_cast<std::size_t>(slot.elems), samples_ > 0);
   const std::int64_t count = samples_ > 0 ? samples_ : std::numeric_limits<std::int64_t>::max();
   for (const nest::Expectation &want :
        poly::expect(group, spans(before), nest::output_points(nest, count, random),
-                    op != nullptr && op->tf32 ? kTf32Roundoff : 0)) {
+                    input_roundoff(case_.schedule))) {
     const double got = load_element(out.data(), slot.type, want.element);
     is_output[static_cast<std::size_t>(want.element)] = true;
     ++compared_;
