@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linear quantisation and products of quantised tensors.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "onnx/constants.h"
@@ -20,6 +22,10 @@ Value along(const Call &call, const Value &value, std::size_t axis, std::size_t 
               fmt::format("scales or zero points of shape {} are not supported; need one, or one "
                           "per element of a dimension",
                           to_text(value.shape)));
+  if (axis >= rank)
+    call.fail(ErrorCode::Shape, fmt::format("a tensor of rank {} has no dimension for {} scales or "
+                                            "zero points",
+                                            rank, value.shape[0]));
   program::Shape shape(rank - axis, 1);
   shape[0] = value.shape[0];
   return call.reshape(value, shape);
@@ -55,7 +61,9 @@ Value integers(const Call &call, const Value &value, const Value &zero, std::siz
 std::size_t row_axis(const Value &value) {
   return std::max<std::size_t>(value.shape.size(), 2) - 2;
 }
-std::size_t column_axis(const Value &value) { return value.shape.size() - 1; }
+std::size_t column_axis(const Value &value) {
+  return std::max<std::size_t>(value.shape.size(), 1) - 1;
+}
 
 } // namespace
 

@@ -147,5 +147,13 @@ TEST(Quantized, refuses_scales_by_block) {
   EXPECT_EQ(error.code(), ErrorCode::Unsupported);
 }
 
+TEST(Quantized, refuses_zero_points_along_a_dimension_that_is_not_there) {
+  const Operand scalar_input{DType::U8, {}, {1}}, two{DType::U8, {2}, {1, 2}};
+  for (const char *op : {"ConvInteger", "MatMulInteger"}) {
+    const Error error = error_of([&] { result_of(op, {scalar_input, two, two, two}); });
+    EXPECT_EQ(error.code(), ErrorCode::Shape) << op;
+  }
+}
+
 } // namespace
 } // namespace tilefuse::onnx_import
