@@ -7,6 +7,7 @@
 #include "cost/footprint.h"
 #include "cost/model.h"
 #include "cost/waves.h"
+#include "nest/products.h"
 
 namespace tilefuse::cost {
 namespace {
@@ -87,15 +88,7 @@ TEST(Footprint, WhatFitsIsBroughtInOnce) {
 // A tensor that crowds into a few sets throws out its own lines, not those of a small one that all
 // steps read.
 TEST(Footprint, CrowdedLinesLeaveOthersInTheCache) {
-  const nest::Nest nest = nest::parse_nest(R"(nest gemm {
-    index c 512, m 64 | p 392
-    slot 0 f32 200704, 1 f32 25088, 2 f32 32768
-    acc f32 = sum mul
-    in 0 + 0 [p:392*512, c:512*1]
-    in 1 + 0 [p:392*64, m:64*1]
-    out 2 + 0 [c:512*64, m:64*1]
-    post acc
-  })");
+  const nest::Nest nest = testing::filter_gradient_1x1(512, 64, 392);
   const std::vector<Stream> all = streams(
       nest, schedule::parse_schedule(nest, "schedule t vector\n  tile c:512 m:64\n  lane m:16\n"
                                            "  keep c:8 m:4\n  loop m c p\n"));
@@ -109,15 +102,7 @@ TEST(Footprint, CrowdedLinesLeaveOthersInTheCache) {
 // Pixels of 1024 channels lie 4096 bytes apart: all in one set of a first level of 48 KiB in 12
 // ways.
 TEST(Footprint, PixelsAWayApartShareASet) {
-  const nest::Nest nest = nest::parse_nest(R"(nest gemm {
-    index m 512, x 196 | c 1024
-    slot 0 f32 200704, 1 f32 524288, 2 f32 100352
-    acc f32 = sum mul
-    in 0 + 0 [x:196*1024, c:1024*1]
-    in 1 + 0 const [m:512*1024, c:1024*1]
-    out 2 + 0 [x:196*512, m:512*1]
-    post acc
-  })");
+  const nest::Nest nest = testing::convolution_1x1(512, 196, 1024);
   const auto schedule = [&](int pixels) {
     return schedule::parse_schedule(
         nest, fmt::format("schedule t vector\n  tile m:32 x:{0}\n  lane m:16\n  keep m:2 x:{0}\n"
@@ -155,12 +140,8 @@ TEST(VectorModel, OneBlockLeavesACoreIdle) {
 // A filter gradient: every tile walks through both inputs, which come from memory each time once
 // the third level does not hold them.
 TEST(VectorModel, InputsBeyondTheThirdLevelComeFromMemory) {
-  const auto memory_us = [](std::int64_t pixels) {
-    const nest::Nest nest = nest::parse_nest(fmt::format(
-        "nest gemm {{\n  index c 64, m 256 | p {0}\n  slot 0 f32 {1}, 1 f32 {2}, 2 f32 16384\n"
-        "  acc f32 = sum mul\n  in 0 + 0 [p:{0}*64, c:64*1]\n  in 1 + 0 [p:{0}*256, m:256*1]\n"
-        "  out 2 + 0 [c:64*256, m:256*1]\n  post acc\n}}\n",
-        pixels, pixels * 64, pixels * 256));
+  const auto memory_us = [](int pixels) {
+    const nest::Nest nest = testing::filter_gradient_1x1(64, 256, pixels);
     const schedule::Schedule tiles = schedule::parse_schedule(
         nest, "schedule t vector\n  tile c:64 m:128\n  lane m:8\n  keep c:4 m:2\n  loop m c p\n");
     for (const Reason &reason : predict(nest, tiles, two_cores()).reasons)

@@ -8,24 +8,16 @@
 #include <map>
 #include <string>
 
-#include "base/error.h"
 #include "kernel/live_registers.h"
 #include "lower/algorithm_cases.h"
 #include "lower/pipeline.h"
 #include "model/simulate_group.h"
-#include "paths.h"
 #include "schedule/algorithms.h"
 #include "search/pick.h"
+#include "target/rows.h"
 
 namespace tilefuse::model {
 namespace {
-
-Target row(const std::string &name) {
-  for (const Target &target : read_targets(TILEFUSE_SOURCE_DIR "/devices"))
-    if (target.name == name)
-      return target;
-  throw Error(ErrorCode::Unsupported, "there is no row " + name);
-}
 
 std::vector<Figure> figures_of(const nest::Nest &nest, const schedule::Schedule &schedule,
                                const Target &target) {
@@ -43,7 +35,7 @@ struct Tally {
 };
 
 TEST(Figures, OfTheModelAreThoseOfASimulation) {
-  Target target = row("opencl_nvidia");
+  Target target = testing::target_row("opencl_nvidia");
   target.vector_registers = 1024; // kernels that would spill are counted too
   std::map<std::string, Tally> tallies;
   for (const testing::ConvShape &shape : testing::awkward_shapes()) {
@@ -90,7 +82,7 @@ TEST(Figures, WhatIsPickedFitsTheRegistersOfItsTarget) {
   for (const char *name :
        {"opencl_mali", "opencl_adreno", "opencl_gpu", "opencl_intel", "opencl_amd"})
     for (const testing::ConvShape &shape : shapes) {
-      const Target target = row(name);
+      const Target target = testing::target_row(name);
       const nest::Nest nest = testing::conv_nest(shape);
       const kernel::Kernel kernel =
           lower::lower({.anchor = nest}, search::pick(nest, target), target);

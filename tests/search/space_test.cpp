@@ -2,28 +2,15 @@
 // Forms that the search knows of, on layers that need them.
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
-
-#include "paths.h"
+#include "nest/products.h"
 #include "search/pick.h"
+#include "target/rows.h"
 
 namespace tilefuse {
 namespace {
 
 std::string picked(const nest::Nest &nest, const std::string &name) {
-  for (const Target &target : read_targets(TILEFUSE_SOURCE_DIR "/devices"))
-    if (target.name == name)
-      return schedule::to_text(nest, search::pick(nest, target));
-  return "there is no such target";
-}
-
-nest::Nest product(int columns) {
-  return nest::parse_nest(fmt::format("nest gemm {{\n  index m {0}, y 196 | c 512\n"
-                                      "  slot 0 f32 100352, 1 f32 {1}, 2 f32 {2}\n"
-                                      "  acc f32 = sum mul\n  in 0 + 0 [y:196*512, c:512*1]\n"
-                                      "  in 1 + 0 const [m:{0}*512, c:512*1]\n"
-                                      "  out 2 + 0 [y:196*{0}, m:{0}*1]\n  post acc\n}}\n",
-                                      columns, columns * 512, columns * 196));
+  return schedule::to_text(nest, search::pick(nest, testing::target_row(name)));
 }
 
 // Three planes of an image, stride 2: unrolled taps along the row would hold what its pixels share.
@@ -44,25 +31,20 @@ TEST(Space, PlanesOfAFirstLayerAreInnermost) {
 }
 
 TEST(Space, ConstantsOfANextStepArePrefetchedByMachineCode) {
-  EXPECT_NE(picked(product(512), "cpu_avx512").find("prefetch 1\n"), std::string::npos);
-  EXPECT_EQ(picked(product(16), "cpu_avx512").find("prefetch"), std::string::npos);
-  EXPECT_EQ(picked(product(512), "opencl_cpu").find("prefetch"), std::string::npos);
-  EXPECT_EQ(picked(product(512), "opencl_gpu").find("prefetch"), std::string::npos);
+  EXPECT_NE(picked(testing::convolution_1x1(512, 196, 512), "cpu_avx512").find("prefetch 1\n"),
+            std::string::npos);
+  EXPECT_EQ(picked(testing::convolution_1x1(16, 196, 512), "cpu_avx512").find("prefetch"),
+            std::string::npos);
+  EXPECT_EQ(picked(testing::convolution_1x1(512, 196, 512), "opencl_cpu").find("prefetch"),
+            std::string::npos);
+  EXPECT_EQ(picked(testing::convolution_1x1(512, 196, 512), "opencl_gpu").find("prefetch"),
+            std::string::npos);
 }
 
 // The filter gradient of a 1x1 layer: rows of 2048 channels lie two pages apart, so that what the
 // lanes run through is copied into a panel that every step over c reads again.
 TEST(Space, PanelsOfWhatLanesRunThroughAreStaged) {
-  const std::string text = picked(nest::parse_nest(R"(nest gemm {
-    index c 512, m 2048 | p 392
-    slot 0 f32 200704, 1 f32 802816, 2 f32 1048576
-    acc f32 = sum mul
-    in 0 + 0 [p:392*512, c:512*1]
-    in 1 + 0 [p:392*2048, m:2048*1]
-    out 2 + 0 [c:512*2048, m:2048*1]
-    post acc
-  })"),
-                                  "cpu_avx512");
+  const std::string text = picked(testing::filter_gradient_1x1(512, 2048, 392), "cpu_avx512");
   EXPECT_NE(text.find("stage  1"), std::string::npos) << text;
 }
 
@@ -100,19 +82,8 @@ TEST(Space, WindowsOfDepthwiseLayersAreNotPrefetched) {
 
 // 729 pixels in steps of 6 for two units: 366 and 363 of them.
 TEST(Space, BlocksAreEqualSharesOfTheUnits) {
-  const nest::Nest nest = nest::parse_nest(R"(nest gemm {
-    index m 64, x 729 | c 512
-    slot 0 f32 373248, 1 f32 32768, 2 f32 46656
-    acc f32 = sum mul
-    in 0 + 0 [x:729*512, c:512*1]
-    in 1 + 0 const [m:64*512, c:512*1]
-    out 2 + 0 [x:729*64, m:64*1]
-    post acc
-  })");
-  Target target;
-  for (const Target &one : read_targets(TILEFUSE_SOURCE_DIR "/devices"))
-    if (one.name == "cpu_avx512")
-      target = one;
+  const nest::Nest nest = testing::convolution_1x1(64, 729, 512);
+  const Target target = testing::target_row("cpu_avx512");
   const cost::Estimate estimate = search::candidates(nest, target, 1).front().estimate;
   EXPECT_LT(estimate.waves, 1.02 * static_cast<double>(estimate.blocks) / target.compute_units);
 }

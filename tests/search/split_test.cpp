@@ -5,17 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "paths.h"
+#include "nest/products.h"
+#include "target/rows.h"
 
 namespace tilefuse {
 namespace {
-
-Target target_named(const char *name) {
-  for (Target &target : read_targets(TILEFUSE_SOURCE_DIR "/devices"))
-    if (target.name == name)
-      return target;
-  return {};
-}
 
 nest::Nest product(int rows, int columns, int depth) {
   return nest::parse_nest(fmt::format("nest gemm {{\n  index m {0}, n {1} | k {2}\n"
@@ -29,7 +23,7 @@ nest::Nest product(int rows, int columns, int depth) {
 }
 
 search::SplitChoice choose(const nest::Nest &nest, const char *name) {
-  const Target target = target_named(name);
+  const Target target = testing::target_row(name);
   return search::choose_split(nest, target, [&](const nest::Nest &part) {
     return search::candidates(part, target, 1).front();
   });
@@ -78,15 +72,7 @@ TEST(ChooseSplit, AFullDeviceKeepsReductionsWhole) {
 
 // A filter gradient of a 1x1 layer over eight images: parts whose inputs stay in the caches.
 TEST(ChooseSplit, ReductionsBeyondTheCachesOfACoreGetParts) {
-  const nest::Nest nest = nest::parse_nest(R"(nest gemm {
-    index c 64, m 256 | p 25088
-    slot 0 f32 1605632, 1 f32 6422528, 2 f32 16384
-    acc f32 = sum mul
-    in 0 + 0 [p:25088*64, c:64*1]
-    in 1 + 0 [p:25088*256, m:256*1]
-    out 2 + 0 [c:64*256, m:256*1]
-    post acc
-  })");
+  const nest::Nest nest = testing::filter_gradient_1x1(64, 256, 25088);
   const search::SplitChoice choice = choose(nest, "cpu_avx512");
   EXPECT_GE(nest::part_count(choice.split), 16) << search::to_text(nest, choice);
 }
