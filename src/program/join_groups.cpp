@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "program/drop_dead.h"
+#include "program/rewriter.h"
 
 namespace tilefuse::program {
 namespace {
@@ -25,8 +26,6 @@ struct Groups {
   Place in_data, in_filter, in_out; // of the channel, of both features
   std::size_t channel_in_filter = 0;
 };
-
-bool uses(const Affine &affine, std::size_t index) { return !affine.coeff[index].is_zero(); }
 
 // The dimensions that use the index.
 std::vector<std::size_t> users(const std::vector<Affine> &subscripts, std::size_t index) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "program/drop_dead.h"
+#include "program/rewriter.h"
 
 namespace tilefuse::program {
 namespace {
@@ -21,15 +22,6 @@ struct Channel {
   std::size_t in_data = 0; // dimensions
   std::size_t in_filter = 0;
 };
-
-bool uses(const Affine &affine, std::size_t index) { return !affine.coeff[index].is_zero(); }
-
-bool is_index(const Affine &affine, std::size_t index) {
-  for (std::size_t i = 0; i < affine.coeff.size(); ++i)
-    if (affine.coeff[i] != Rational(i == index ? 1 : 0))
-      return false;
-  return affine.constant.is_zero();
-}
 
 // The only dimension that uses the index, if it is the index.
 std::optional<std::size_t> place_of(const std::vector<Affine> &subscripts, std::size_t index) {

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "program/drop_dead.h"
 #include "program/quantize_choice.h"
+#include "program/rewriter.h"
 
 namespace tilefuse::program {
 namespace {
@@ -38,15 +39,6 @@ struct ChannelDim {
   std::size_t in_weights = 0;
   std::size_t in_result = 0;
 };
-
-bool is_index(const Affine &subscript, std::size_t index) {
-  for (std::size_t i = 0; i < subscript.coeff.size(); ++i)
-    if (subscript.coeff[i] != Rational(i == index ? 1 : 0))
-      return false;
-  return subscript.constant.is_zero();
-}
-
-bool uses(const Affine &subscript, std::size_t index) { return !subscript.coeff[index].is_zero(); }
 
 std::vector<ChannelDim> channel_dims(const Program &program, const Statement &statement,
                                      const Access &weights) {

@@ -87,6 +87,12 @@ int plain_index(const Affine &subscript) {
   return subscript.constant.is_zero() ? found : -1;
 }
 
+bool is_index(const Affine &subscript, std::size_t index) {
+  return plain_index(subscript) == static_cast<int>(index);
+}
+
+bool uses(const Affine &subscript, std::size_t index) { return !subscript.coeff[index].is_zero(); }
+
 bool is_plain(const std::vector<Affine> &subscripts) {
   return std::all_of(subscripts.begin(), subscripts.end(),
                      [](const Affine &subscript) { return plain_index(subscript) >= 0; });
@@ -94,7 +100,7 @@ bool is_plain(const std::vector<Affine> &subscripts) {
 
 bool uses(const std::vector<Affine> &subscripts, int index) {
   return std::any_of(subscripts.begin(), subscripts.end(), [&](const Affine &subscript) {
-    return !subscript.coeff[static_cast<std::size_t>(index)].is_zero();
+    return uses(subscript, static_cast<std::size_t>(index));
   });
 }
 

@@ -13,7 +13,9 @@ namespace tilefuse::program {
 
 // The index that a subscript is, or -1: coefficient 1, nothing else.
 int plain_index(const Affine &subscript);
+bool is_index(const Affine &subscript, std::size_t index);
 bool is_plain(const std::vector<Affine> &subscripts);
+bool uses(const Affine &subscript, std::size_t index);
 bool uses(const std::vector<Affine> &subscripts, int index);
 Affine index_form(int index, std::size_t indices);
 

@@ -49,6 +49,12 @@ struct CudaLaunchable final : Launchable {
   std::vector<void *> arguments; // addresses of values and maps
 };
 
+// TILEFUSE_SERIAL: every kernel starts once the one before has ended.
+bool is_serial() {
+  const char *serial = std::getenv("TILEFUSE_SERIAL");
+  return serial != nullptr && *serial != '\0';
+}
+
 class CudaDevice final : public Device {
 public:
   CudaDevice(std::shared_ptr<CudaContext> cx, const CudaDeviceInfo &info, Target target)
@@ -58,8 +64,7 @@ public:
     std::string why;
     const std::string compiler = nvrtc_version(&why);
     starts_early_ = info.major >= kFirstEarlyMajor && version >= cuda::kFirstEarlyDriver &&
-                    cx_->api.cuLaunchKernelEx != nullptr &&
-                    std::getenv("TILEFUSE_SERIAL") == nullptr;
+                    cx_->api.cuLaunchKernelEx != nullptr && !is_serial();
     driver_ = fmt::format("CUDA {} | {} | {}", version, info.arch(),
                           compiler.empty() ? "no NVRTC" : compiler);
   }
