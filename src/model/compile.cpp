@@ -19,6 +19,7 @@
 #include "model/records.h"
 #include "model/split_groups.h"
 #include "nest/fold.h"
+#include "program/defer_merges.h"
 #include "program/drop_dead.h"
 #include "program/join_groups.h"
 #include "program/pad_channels.h"
@@ -219,7 +220,8 @@ std::unique_ptr<emit::Emitter> make_emitter(const Target &target) {
 }
 
 program::Program simplify(const program::Program &program) {
-  const program::Program folded = nest::fold_scales(nest::fold_constants(program));
+  const program::Program folded =
+      nest::fold_scales(program::defer_merges(nest::fold_constants(program)));
   return program::drop_dead(nest::fold_constants(folded));
 }
 

@@ -71,14 +71,15 @@ Shape Placer::preferred(TensorId id) const {
 }
 
 // A tensor that is only read through views takes a layout that serves them; a mere copy serves any
-// of them.
+// of them, and outputs are row-major.
 Shape Placer::own_layout(TensorId id) const {
   const auto &views = uses_.views[at(id)];
   if (views.empty() || uses_.reads[at(id)] > 0 || uses_.is_output[at(id)])
     return preferred(id);
-  const Shape fallback = is_assignment(id) ? row_major(shape(id)) : preferred(id);
-  const bool is_returned = std::any_of(views.begin(), views.end(),
-                                       [&](TensorId view) { return uses_.is_output[at(view)]; });
+  const auto is_output = [&](TensorId view) { return uses_.is_output[at(view)]; };
+  const bool is_returned = std::any_of(views.begin(), views.end(), is_output);
+  const bool is_plain = is_assignment(id) || std::all_of(views.begin(), views.end(), is_output);
+  const Shape fallback = is_plain ? row_major(shape(id)) : preferred(id);
   for (TensorId view : views) {
     if (is_returned || program_[id].role != Role::Temporary || channels_[at(view)] == 0)
       continue;

@@ -104,6 +104,45 @@ TEST(Session, SplitReductionsAreExact) {
   }
 }
 
+// Bias, residual and ReLU behind the groups of a convolution join its kernel.
+TEST(Session, GroupedConvolutionIsOneKernel) {
+  tile::Library ops = tile::read_library(TILEFUSE_SOURCE_DIR "/ops");
+  program::Program program;
+  const auto add = [&](const char *name, program::Shape shape, program::Role role) {
+    HostTensor values = program::make_host_tensor(name, DType::F32, shape);
+    for (std::int64_t i = 0; i < program::elems(shape); ++i)
+      program::set(values, i, static_cast<double>(i * 7 % 5 - 2));
+    const TensorId id =
+        program.add({.name = name, .type = DType::F32, .shape = shape, .role = role});
+    if (role == program::Role::Input)
+      program.inputs.push_back(id);
+    else
+      program[id].data = std::make_shared<const program::Bytes>(values.data);
+    return std::pair(id, values);
+  };
+  const auto [x, of_x] = add("x", {2, 6, 7, 5}, program::Role::Input);
+  const auto [z, of_z] = add("z", {2, 12, 7, 5}, program::Role::Input);
+  const TensorId w = add("w", {12, 2, 3, 3}, program::Role::Constant).first;
+  const TensorId bias = add("bias", {12}, program::Role::Constant).first;
+  const auto call = [&](const char *function, std::vector<TensorId> args,
+                        const tile::Attributes &attributes = {}) {
+    return ops.instantiate(function, args, attributes, program, function).at(0);
+  };
+  const auto of = [](std::int64_t value) { return value; };
+  const TensorId sum =
+      call("group_conv2d", {x, w},
+           {{"PY", of(1)}, {"PX", of(1)}, {"OY", of(7)}, {"OX", of(5)}, {"G", of(3)}});
+  program.outputs = {call("relu", {call("add", {call("add_channel2d", {sum, bias}), z})})};
+  const HostTensor expected = nest::evaluate_program(program, {{"x", of_x}, {"z", of_z}}).at(0);
+  for (testing::NamedDevice &on : testing::devices())
+    for (const char *layout : {"nhwc", "nchw"}) {
+      runtime::KernelCache cache("", [](const std::string &) {});
+      model::Session session(program, *on.device, cache, {.layout = layout});
+      EXPECT_EQ(session.stats().kernels, 1) << session.plan_text();
+      EXPECT_EQ(session.run({{of_x, of_z}}).at(0).data, expected.data) << on.name << " " << layout;
+    }
+}
+
 TEST(Session, EveryLayoutIsExact) {
   const Network network;
   const HostTensor x = image();
