@@ -73,6 +73,9 @@ std::string async_wait_text(const CContext &cx, const kernel::AsyncWait &node);
 std::vector<std::string> accumulator_names(const CContext &cx, const kernel::RegisterRef &ref,
                                            const Fragment &fragment);
 std::string map_parameters(const CContext &cx); // ", const TYPE t0, …"
+// Of an entry point, with a blank in front; empty without clusters.
+std::string cluster_attribute(const CContext &cx);
+std::string cluster_barrier_text(const CContext &cx);
 std::string mbarrier_text(CContext &cx, const kernel::Mbarrier &node);
 std::string tensor_copy_text(CContext &cx, const kernel::TensorCopy &node);
 std::string wgmma_text(CContext &cx, const kernel::Wgmma &node);

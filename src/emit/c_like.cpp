@@ -58,6 +58,8 @@ public:
   }
   void operator()(const kernel::Store &node) { line(store_text(cx_, node)); }
   void operator()(const kernel::Barrier &node) {
+    if (node.is_of_cluster())
+      return line(cluster_barrier_text(cx_));
     if (node.id != 0)
       refuse("a named barrier");
     if (node.is_of_warp() && cx_.dialect.warp_barrier.empty())
@@ -275,7 +277,8 @@ Parts declare(CContext &cx) {
 std::string print_functions(CContext &cx, const std::string &symbol, bool outline,
                             const std::string &statements) {
   const Parts parts = declare(cx);
-  const std::string entry = fmt::format(fmt::runtime(cx.dialect.entry), cx.kernel.block_size);
+  const std::string entry =
+      fmt::format(fmt::runtime(cx.dialect.entry), cx.kernel.block_size) + cluster_attribute(cx);
   const std::string head = fmt::format("{} {}({}) {{\n", entry, symbol, parts.parameters);
   if (outline)
     return fmt::format("{} void {}_body({}) {{\n{}{}}}\n\n{}{}  {}_body({});\n}}\n",

@@ -55,14 +55,22 @@ struct WgmmaText {
   std::string accumulate; // an int: 0 or not
 };
 
+// A tensor copy: names and pointers; offsets are empty for a tiled map, ranks for this block alone.
+struct TensorCopyText {
+  std::string map, to;
+  std::vector<std::string> at, offsets;
+  std::string signals, ranks;
+};
+
 // Tensor copies, mbarriers and wgmma, as statements.
 struct TensorDialect {
-  std::string_view map_type; // of a parameter
-  std::string (*mbarrier)(kernel::MbarrierOp op, const std::string &at, const std::string &value);
-  // Offsets are empty for a tiled map.
-  std::string (*copy)(const std::string &map, const std::string &to,
-                      const std::vector<std::string> &at, const std::vector<std::string> &offsets,
-                      const std::string &signals);
+  std::string_view map_type;        // of a parameter
+  std::string_view cluster;         // format string of an entry point's attribute, given the blocks
+  std::string_view cluster_barrier; // a statement
+  // `rank`: of the block of the cluster at whose mbarrier to arrive; empty: this block.
+  std::string (*mbarrier)(kernel::MbarrierOp op, const std::string &at, const std::string &value,
+                          const std::string &rank);
+  std::string (*copy)(const TensorCopyText &node);
   std::string (*wgmma)(const WgmmaText &node);
   std::string (*wgmma_sync)(const kernel::WgmmaSync &node);
   std::string (*register_limit)(const kernel::RegisterLimit &node);

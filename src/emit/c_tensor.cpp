@@ -40,14 +40,30 @@ std::string map_parameters(const CContext &cx) {
   return text;
 }
 
+std::string cluster_attribute(const CContext &cx) {
+  return cx.kernel.cluster == 1
+             ? std::string()
+             : " " + fmt::format(fmt::runtime(tensor_of(cx).cluster), cx.kernel.cluster);
+}
+
+std::string cluster_barrier_text(const CContext &cx) {
+  return std::string(tensor_of(cx).cluster_barrier);
+}
+
 std::string mbarrier_text(CContext &cx, const kernel::Mbarrier &node) {
   const std::string value = node.value == nullptr ? "" : bare(expression(cx, node.value));
-  return tensor_of(cx).mbarrier(node.op, pointer(cx, node.at), value);
+  const std::string rank = node.rank == nullptr ? "" : bare(expression(cx, node.rank));
+  return tensor_of(cx).mbarrier(node.op, pointer(cx, node.at), value, rank);
 }
 
 std::string tensor_copy_text(CContext &cx, const kernel::TensorCopy &node) {
-  return tensor_of(cx).copy(map_name(node.map), pointer(cx, node.to), texts(cx, node.at),
-                            texts(cx, node.offsets), pointer(cx, node.signals));
+  return tensor_of(cx).copy(
+      {.map = map_name(node.map),
+       .to = pointer(cx, node.to),
+       .at = texts(cx, node.at),
+       .offsets = texts(cx, node.offsets),
+       .signals = pointer(cx, node.signals),
+       .ranks = node.ranks == nullptr ? "" : bare(expression(cx, node.ranks))});
 }
 
 std::string wgmma_text(CContext &cx, const kernel::Wgmma &node) {

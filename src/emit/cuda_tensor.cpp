@@ -11,11 +11,14 @@ namespace {
 
 constexpr int kTurnedStep = 64; // 16-byte units: from 8 rows of k to the next 8
 
-std::string mbarrier(kernel::MbarrierOp op, const std::string &at, const std::string &value) {
+std::string mbarrier(kernel::MbarrierOp op, const std::string &at, const std::string &value,
+                     const std::string &rank) {
   switch (op) {
   case kernel::MbarrierOp::Init:
     return fmt::format("tf_mbarrier_init(tf_shared({}), {});", at, value);
   case kernel::MbarrierOp::Arrive:
+    if (!rank.empty())
+      return fmt::format("tf_mbarrier_arrive_at(tf_shared({}), {});", at, rank);
     return fmt::format("tf_mbarrier_arrive(tf_shared({}));", at);
   case kernel::MbarrierOp::Expect:
     return fmt::format("tf_mbarrier_expect(tf_shared({}), {});", at, value);
@@ -25,30 +28,35 @@ std::string mbarrier(kernel::MbarrierOp op, const std::string &at, const std::st
   internal_error("an mbarrier without a text", __FILE__, __LINE__);
 }
 
-std::string copy(const std::string &map, const std::string &to, const std::vector<std::string> &at,
-                 const std::vector<std::string> &offsets, const std::string &signals) {
+std::string copy(const TensorCopyText &node) {
   std::size_t next = 3;
   std::string coordinates;
   std::string inputs;
-  for (const std::string &value : at) {
+  for (const std::string &value : node.at) {
     coordinates += fmt::format("{}%{}", coordinates.empty() ? "" : ", ", next++);
     inputs += fmt::format(", \"r\"({})", value);
   }
   std::string shifts;
-  for (const std::string &value : offsets) {
+  for (const std::string &value : node.offsets) {
     shifts += fmt::format("{}%{}", shifts.empty() ? "" : ", ", next++);
     inputs += fmt::format(", \"h\"((ushort)({}))", value);
   }
   if (!shifts.empty())
     shifts = ", {" + shifts + "}";
+  std::string mask;
+  if (!node.ranks.empty()) {
+    mask = fmt::format(", %{}", next);
+    inputs += fmt::format(", \"h\"((ushort)({}))", node.ranks);
+  }
   const std::string text =
-      fmt::format("cp.async.bulk.tensor.{}d.shared::cluster.global.{}.mbarrier::complete_tx::bytes "
-                  "[%0], [%1, {{{}}}], [%2]{};",
-                  at.size(), offsets.empty() ? "tile" : "im2col", coordinates, shifts);
+      fmt::format("cp.async.bulk.tensor.{}d.shared::cluster.global.{}.mbarrier::complete_tx::bytes"
+                  "{} [%0], [%1, {{{}}}], [%2]{}{};",
+                  node.at.size(), node.offsets.empty() ? "tile" : "im2col",
+                  mask.empty() ? "" : ".multicast::cluster", coordinates, shifts, mask);
   return fmt::format(
       "asm volatile(\"{}\" :: \"r\"(tf_shared({})), \"l\"(&{}), \"r\"(tf_shared({})){} : "
       "\"memory\");",
-      text, to, map, signals, inputs);
+      text, node.to, node.map, node.signals, inputs);
 }
 
 std::string_view ptx_type(const CoreOp &op) {
@@ -129,6 +137,8 @@ std::string register_limit(const kernel::RegisterLimit &node) {
 
 const TensorDialect kCudaTensor = {
     .map_type = "const __grid_constant__ tf_map",
+    .cluster = "__cluster_dims__({}, 1, 1)",
+    .cluster_barrier = "tf_cluster_barrier();",
     .mbarrier = mbarrier,
     .copy = copy,
     .wgmma = wgmma,

@@ -16,6 +16,10 @@ TF void tf_mbarrier_init(uint at, uint count) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1; fence.mbarrier_init.release.cluster;" :: "r"(at), "r"(count) : "memory"); }
 TF void tf_mbarrier_arrive(uint at) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(at) : "memory"); }
+TF void tf_mbarrier_arrive_at(uint at, uint rank) {
+  asm volatile("{ .reg .b32 r; mapa.shared::cluster.u32 r, %0, %1; mbarrier.arrive.shared::cluster.b64 _, [r]; }" :: "r"(at), "r"(rank) : "memory"); }
+TF void tf_cluster_barrier() { __syncwarp();
+  asm volatile("barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 TF void tf_mbarrier_expect(uint at, uint bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(at), "r"(bytes) : "memory"); }
 TF void tf_mbarrier_wait(uint at, uint parity) {

@@ -319,7 +319,7 @@ StmtRef Builder::store(BufferId buffer, ExprRef index, ExprRef value, std::int64
 }
 
 StmtRef Builder::barrier(Barrier barrier) {
-  require(barrier_rule(barrier, kernel_.block_size));
+  require(barrier_rule(kernel_, barrier));
   return add_stmt({barrier});
 }
 

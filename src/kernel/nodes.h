@@ -43,6 +43,14 @@
 //   tensor_copy data[0] = t0[0, x - 1, y - 1, n] offsets [s, r] signals bars[0]
 //   mbarrier_wait bars[0] 0
 //   wgmma.m64n128k16.f16.f32 acc[0] += data[0] * filter[0] rows 128 when 0 < step
+//
+// `cluster` neighbouring blocks run together: a tensor copy may write to several of them (`ranks`),
+// each at the same place, and count off the same mbarrier of each; a block may arrive at another's
+// mbarrier (`rank`), and all may meet (`barrier cluster`). A block's rank is block % cluster. What
+// others do to a block's Local memory must lie between its init and its end.
+//
+//   tensor_copy filter[4096] = t1[c, 64] signals bars[0] ranks 3
+//   mbarrier_arrive bars[4] rank 1
 #pragma once
 
 #include <cstdint>
@@ -179,13 +187,15 @@ struct Store {
   std::int64_t lane_stride = 1;
   ExprRef valid{};
 };
-// id 0: the whole block, or with `items` kWarpItems a warp of 32 by itself. Else a named barrier
-// that `items` work-items reach, by whole warps.
+// id 0: the whole block, or with `items` kWarpItems a warp of 32 by itself, or with kClusterItems
+// all blocks of the cluster. Else a named barrier that `items` work-items reach, by whole warps.
 constexpr std::int64_t kWarpItems = 32;
+constexpr std::int64_t kClusterItems = -1;
 struct Barrier {
   int id = 0;
   std::int64_t items = 0;
   bool is_of_warp() const { return id == 0 && items == kWarpItems; }
+  bool is_of_cluster() const { return id == 0 && items == kClusterItems; }
 };
 // Hint: fetch the line that holds an element. Never faults.
 struct Prefetch {
@@ -241,11 +251,12 @@ struct LocalRef {
 enum class MbarrierOp { Init, Arrive, Expect, Wait };
 // Init: `value` arrivals, a constant, complete a phase. Expect: arrives, and `value` bytes will
 // come. Wait: until the phase of parity `value` is complete; the phase before the first has
-// parity 1. Arrive: no value.
+// parity 1. Arrive: no value; at the mbarrier of the block of a rank of the cluster.
 struct Mbarrier {
   MbarrierOp op{};
   LocalRef at;
   ExprRef value{};
+  ExprRef rank{}; // int, or null: this block's
 };
 // Starts to copy the box at `at`, a coordinate for each dimension, to Local memory from `to` on.
 // im2col: the box's first point, and what is added to each point's coordinates. Its bytes, those
@@ -256,6 +267,7 @@ struct TensorCopy {
   std::vector<ExprRef> at;
   std::vector<ExprRef> offsets; // im2col: by dimension 1 to the last but one
   LocalRef signals;
+  ExprRef ranks{}; // int, bit r: to the cluster's block of rank r; null: to this block alone
 };
 // acc = a * b + acc, or a * b where `accumulate` does not hold (null: it holds), by four warps. a
 // is op->m rows of k, b op->n rows of k, each in rows of `row_bytes` bytes as a TensorCopy leaves
@@ -294,6 +306,7 @@ struct Stmt {
 struct Kernel {
   std::string name; // readable; the symbol is derived from it
   std::int64_t blocks = 1;
+  std::int64_t cluster = 1; // neighbouring blocks that run together; divides `blocks`
   std::int64_t block_size = 1;
   std::vector<Buffer> buffers;
   std::vector<TensorMap> maps;

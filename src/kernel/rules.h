@@ -43,7 +43,9 @@ std::string access_rule(const Buffer &buffer, Type index, int lanes, std::int64_
 std::string store_rule(const Buffer &buffer, Type value);
 
 // Operations of a warp or on memory beside it, with the buffers and types they name.
-std::string barrier_rule(const Barrier &barrier, std::int64_t block_size);
+// Blocks, work-items, and the cluster that divides the blocks.
+std::string shape_rule(const Kernel &kernel);
+std::string barrier_rule(const Kernel &kernel, const Barrier &barrier);
 std::string load_matrix_rule(const Kernel &kernel, const LoadMatrix &load);
 std::string mma_rule(const Kernel &kernel, const Mma &mma);
 std::string async_copy_rule(const Kernel &kernel, const AsyncCopy &copy);

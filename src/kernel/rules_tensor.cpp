@@ -74,6 +74,17 @@ std::string local_rule(const Kernel &kernel, const LocalRef &ref, DType type,
                                  : fmt::format("an index of {} needs i32", buffer.name);
 }
 
+// What names blocks of a cluster: an int, within [low, high] where it is constant.
+std::string cluster_rule(const Kernel &kernel, ExprRef named, std::int64_t low, std::int64_t high,
+                         std::string_view what) {
+  if (kernel.cluster < 2)
+    return fmt::format("{} needs a cluster of several blocks", what);
+  std::int64_t value = low;
+  return named->type == kInt && (!is_constant(named, &value) || is_within(value, low, high))
+             ? std::string()
+             : fmt::format("{} needs i32 from {} to {}", what, low, high);
+}
+
 bool are_ints(const std::vector<ExprRef> &list) {
   return std::all_of(list.begin(), list.end(), [](ExprRef e) { return e->type == kInt; });
 }
@@ -145,7 +156,11 @@ std::string mbarrier_rule(const Kernel &kernel, const Mbarrier &mbarrier) {
   if (mbarrier.op == MbarrierOp::Init &&
       (!is_constant(mbarrier.value, &count) || !is_within(count, 1, kMaxArrivals)))
     return fmt::format("mbarrier_init needs a constant of 1 to {} arrivals", kMaxArrivals);
-  return {};
+  if (mbarrier.rank == nullptr)
+    return {};
+  return mbarrier.op == MbarrierOp::Arrive
+             ? cluster_rule(kernel, mbarrier.rank, 0, kernel.cluster - 1, "the rank of an mbarrier")
+             : "a rank of a block is for arriving at its mbarrier";
 }
 
 std::string tensor_copy_rule(const Kernel &kernel, const TensorCopy &copy) {
@@ -162,7 +177,10 @@ std::string tensor_copy_rule(const Kernel &kernel, const TensorCopy &copy) {
       !are_ints(copy.offsets))
     return fmt::format("tensor_copy of {} needs {} coordinates and {} offsets of i32", map.name,
                        map.dims.size(), offsets);
-  return {};
+  if (copy.ranks == nullptr)
+    return {};
+  const std::int64_t all = (std::int64_t{1} << kernel.cluster) - 1;
+  return cluster_rule(kernel, copy.ranks, 1, all, "the mask of ranks of a tensor_copy");
 }
 
 std::string wgmma_rule(const Kernel &kernel, const Wgmma &wgmma) {

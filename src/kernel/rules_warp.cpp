@@ -10,6 +10,7 @@ namespace {
 constexpr int kMatrixWords = 4; // bytes of one work-item per 8 x 16-byte tile
 constexpr int kMaxBarrier = 15;
 constexpr std::int64_t kMaxPending = 64;
+constexpr std::int64_t kMostCluster = 8; // that any device of compute capability 9 runs
 
 Type fragment_type(const Fragment &fragment) { return {fragment.type, fragment.values()}; }
 
@@ -28,7 +29,20 @@ std::string register_rule(const Kernel &kernel, const RegisterRef &ref, Type typ
                                  : fmt::format("an index of {} needs i32", buffer.name);
 }
 
-std::string barrier_rule(const Barrier &barrier, std::int64_t block_size) {
+std::string shape_rule(const Kernel &kernel) {
+  if (kernel.blocks < 1 || kernel.block_size < 1)
+    return "a kernel needs at least one block and one work-item";
+  const bool fits =
+      kernel.cluster >= 1 && kernel.cluster <= kMostCluster && kernel.blocks % kernel.cluster == 0;
+  return fits ? std::string()
+              : fmt::format("a cluster needs 1 to {} blocks that divide the kernel's {}; got {}",
+                            kMostCluster, kernel.blocks, kernel.cluster);
+}
+
+std::string barrier_rule(const Kernel &kernel, const Barrier &barrier) {
+  const std::int64_t block_size = kernel.block_size;
+  if (barrier.is_of_cluster())
+    return kernel.cluster > 1 ? "" : "the barrier of a cluster needs one of several blocks";
   if (barrier.id == 0)
     return barrier.items == 0 || barrier.is_of_warp()
                ? ""

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -83,7 +84,8 @@ public:
   Simulation(const Kernel &kernel, std::span<const std::span<std::byte>> args,
              const SimulationOptions &options)
       : kernel_(kernel), options_(options), cuts_(cuts_of(options)),
-        program_(compile(kernel, width())), position_{kernel}, clocks_(warp_count() + 1),
+        program_(compile(kernel, width())), position_{kernel},
+        clocks_(static_cast<std::size_t>(kernel.cluster) * (warp_count() + 1)),
         engine_(kernel, position_, clocks_, warp_count()),
         recorder_(kernel, program_, cuts_.banks, cuts_.sector_bytes),
         machine_{kernel, program_, position_, clocks_, engine_} {
@@ -91,9 +93,9 @@ public:
     machine_.vector_align = cuts_.vector_align;
     check_scratch();
     for (std::size_t i = 0; i < kernel.buffers.size(); ++i)
-      add_buffer(i, args);
-    for (std::size_t i = 0; i < warp_count(); ++i)
-      warps_.push_back(std::make_unique<Warp>(machine_, i));
+      add_global(i, args);
+    for (std::size_t rank = 0; rank < static_cast<std::size_t>(kernel.cluster); ++rank)
+      add_block(rank);
   }
 
   Counts run() {
@@ -106,7 +108,7 @@ public:
     if (!options_.count)
       return counts;
     Counts all = recorder_.take();
-    all.warps = all.blocks * static_cast<std::int64_t>(warps_.size());
+    all.warps = all.blocks * static_cast<std::int64_t>(warp_count());
     all.local_bytes = counts.local_bytes;
     all.live_registers = counts.live_registers;
     return all;
@@ -121,11 +123,13 @@ private:
   }
 
   void check_scratch() const;
-  void add_buffer(std::size_t i, std::span<const std::span<std::byte>> args);
+  void add_global(std::size_t i, std::span<const std::span<std::byte>> args);
+  void add_block(std::size_t rank);
   void run_blocks();
-  void run_block(std::int64_t block);
+  void run_cluster(std::int64_t first_block);
   bool run_warps();
-  void release(const Warp &last);
+  void release(Warp &last);
+  bool meets(const Warp &one, const Warp &last);
   [[noreturn]] void stuck() const;
 
   const Kernel &kernel_;
@@ -133,20 +137,20 @@ private:
   Cuts cuts_;
   Program program_;
   Position position_;
-  Clocks clocks_; // of the warps, then the engine
+  Clocks clocks_; // by block of the cluster: of its warps, then the engine's
   Engine engine_;
   Recorder recorder_;
   Machine machine_;
-  std::vector<std::unique_ptr<Warp>> warps_;
+  std::vector<std::unique_ptr<Warp>> warps_; // of all blocks of the cluster
 };
 
 void Simulation::check_scratch() const {
   const auto warps = static_cast<std::int64_t>(warp_count());
-  std::int64_t total = static_cast<std::int64_t>(program_.cells) * 8 * warps;
+  std::int64_t total = static_cast<std::int64_t>(program_.cells) * 8 * warps * kernel_.cluster;
   for (const Buffer &buffer : kernel_.buffers) {
     const bool is_huge = buffer.elems > kMaxScratchBytes;
     if (buffer.space == Space::Local)
-      total += is_huge ? kMaxScratchBytes : buffer.elems * (24 + 8 * (warps + 1));
+      total += is_huge ? kMaxScratchBytes : buffer.elems * (24 + 8 * (warps + 1)) * kernel_.cluster;
     if (total > kMaxScratchBytes || (is_huge && buffer.space == Space::Local)) {
       throw Error(ErrorCode::Limit,
                   fmt::format("simulating needs more than {} MiB of local and register memory",
@@ -156,12 +160,21 @@ void Simulation::check_scratch() const {
   }
 }
 
-void Simulation::add_buffer(std::size_t i, std::span<const std::span<std::byte>> args) {
+// A block of the cluster: local memory and warps.
+void Simulation::add_block(std::size_t rank) {
+  const AgentRange agents{rank * (warp_count() + 1), warp_count() + 1};
+  LocalBuffers &locals = machine_.local.emplace_back();
+  for (const Buffer &buffer : kernel_.buffers)
+    locals.push_back(buffer.space == Space::Local
+                         ? std::make_unique<LocalBuffer>(position_, clocks_, buffer, agents)
+                         : nullptr);
+  for (std::size_t i = 0; i < warp_count(); ++i)
+    warps_.push_back(std::make_unique<Warp>(machine_, rank, i, agents.first + i));
+}
+
+void Simulation::add_global(std::size_t i, std::span<const std::span<std::byte>> args) {
   const Buffer &buffer = kernel_.buffers[i];
-  auto &local = machine_.local.emplace_back();
   auto &global = machine_.global.emplace_back();
-  if (buffer.space == Space::Local)
-    local = std::make_unique<LocalBuffer>(position_, clocks_, buffer, clocks_.agents());
   if (buffer.space != Space::Global)
     return;
   const bool is_updated =
@@ -181,31 +194,35 @@ void Simulation::add_buffer(std::size_t i, std::span<const std::span<std::byte>>
 void Simulation::run_blocks() {
   std::vector<std::int64_t> blocks = options_.blocks;
   if (!blocks.empty()) {
+    std::set<std::int64_t> run;
     for (const std::int64_t block : blocks)
-      run_block(block);
+      if (const std::int64_t first = block / kernel_.cluster * kernel_.cluster;
+          kernel_.cluster == 1 || run.insert(first).second)
+        run_cluster(first);
     return;
   }
-  for (std::int64_t block = 0; block < kernel_.blocks; ++block)
-    run_block(block);
+  for (std::int64_t block = 0; block < kernel_.blocks; block += kernel_.cluster)
+    run_cluster(block);
   for (const auto &global : machine_.global)
     if (global != nullptr)
       global->check_complete();
 }
 
-void Simulation::run_block(std::int64_t block) {
+void Simulation::run_cluster(std::int64_t block) {
   if (block < 0 || block >= kernel_.blocks) {
     throw Error(ErrorCode::Limit, fmt::format("there is no block {}: kernel {} has {}", block,
                                               kernel_.name, kernel_.blocks));
   }
   position_.block = block;
-  recorder_.start_block();
-  const std::uint32_t time = clocks_.start_block();
-  for (const auto &local : machine_.local)
-    if (local != nullptr)
-      local->start_block(time);
-  engine_.start_block();
-  for (const auto &warp : warps_)
-    warp->start_block();
+  recorder_.start_cluster();
+  const std::uint32_t time = clocks_.start_cluster();
+  for (const LocalBuffers &locals : machine_.local)
+    for (const auto &local : locals)
+      if (local != nullptr)
+        local->start_block(time);
+  engine_.start_cluster();
+  for (std::size_t i = 0; i < warps_.size(); ++i)
+    warps_[i]->start_block(block + static_cast<std::int64_t>(i / warp_count()));
   while (run_warps() || engine_.run()) {
   }
   const bool has_ended = std::all_of(warps_.begin(), warps_.end(), [](const auto &warp) {
@@ -213,6 +230,10 @@ void Simulation::run_block(std::int64_t block) {
   });
   if (!has_ended)
     stuck();
+  for (std::int64_t rank = 0; rank < kernel_.cluster; ++rank) {
+    position_.block = block + rank;
+    engine_.check_end(rank);
+  }
 }
 
 // Every warp that can go on, until it waits; false when none could.
@@ -235,40 +256,57 @@ bool Simulation::run_warps() {
 }
 
 // Wakes all that wait at the barrier of the last to come, if they are all it needs.
-void Simulation::release(const Warp &last) {
+void Simulation::release(Warp &last) {
   const Barrier barrier = last.barrier();
-  std::vector<std::size_t> waiting;
+  std::vector<std::size_t> agents;
   if (barrier.is_of_warp()) {
-    waiting.push_back(last.number());
-    clocks_.meet(waiting);
-    warps_[last.number()]->wake();
+    agents.push_back(last.agent());
+    clocks_.meet(agents);
+    last.wake();
     return;
   }
+  std::vector<Warp *> waiting;
   std::int64_t items = 0;
   for (const auto &warp : warps_) {
-    if (warp->state() != Warp::State::Waiting || warp->barrier().id != barrier.id)
+    if (!meets(*warp, last))
       continue;
-    waiting.push_back(warp->number());
+    waiting.push_back(warp.get());
+    agents.push_back(warp->agent());
     items += warp->items();
-    position_.stmt = warp->line();
-    if (barrier.id == 0 && warp->counter() != last.counter())
-      position_.fault("waits at another barrier than others of its block", warp->first_item());
-    if (warp->barrier().items != barrier.items)
-      position_.fault("waits at a barrier of the same number for another number of work-items",
-                      warp->first_item());
   }
   position_.stmt = last.line();
-  const std::int64_t needed = barrier.id == 0 ? kernel_.block_size : barrier.items;
+  position_.block = last.block();
+  const std::int64_t needed = barrier.is_of_cluster() ? kernel_.block_size * kernel_.cluster
+                              : barrier.id == 0       ? kernel_.block_size
+                                                      : barrier.items;
   if (items > needed)
     position_.fault(fmt::format("comes to a barrier of {} work-items, which is full", needed),
                     last.first_item());
   if (items < needed)
     return;
-  clocks_.meet(waiting);
+  clocks_.meet(agents);
   if (options_.count)
     recorder_.barrier();
-  for (const std::size_t number : waiting)
-    warps_[number]->wake();
+  for (Warp *warp : waiting)
+    warp->wake();
+}
+
+// Whether a warp waits at the barrier of the last to come; a fault where it waits at another one of
+// the same kind.
+bool Simulation::meets(const Warp &one, const Warp &last) {
+  if (one.state() != Warp::State::Waiting || one.barrier().id != last.barrier().id)
+    return false;
+  const bool are_clusters = one.barrier().is_of_cluster() && last.barrier().is_of_cluster();
+  if (one.block() != last.block() && !are_clusters)
+    return false;
+  position_.stmt = one.line();
+  position_.block = one.block();
+  if (last.barrier().id == 0 && one.counter() != last.counter())
+    position_.fault("waits at another barrier than others of its block", one.first_item());
+  if (one.barrier().items != last.barrier().items)
+    position_.fault("waits at a barrier of the same number for another number of work-items",
+                    one.first_item());
+  return true;
 }
 
 // Some wait, and nobody can wake them.
@@ -277,6 +315,7 @@ void Simulation::stuck() const {
   for (const auto &warp : warps_)
     if (warp->state() == Warp::State::Polling) {
       at.stmt = warp->line();
+      at.block = warp->block();
       at.fault(warp->missing(), warp->first_item());
     }
   const auto waiting = std::find_if(warps_.begin(), warps_.end(), [](const auto &warp) {
@@ -284,8 +323,10 @@ void Simulation::stuck() const {
   });
   const Barrier barrier = (*waiting)->barrier();
   at.stmt = (*waiting)->line();
+  at.block = (*waiting)->block();
   const auto missing = std::find_if(warps_.begin(), warps_.end(), [&](const auto &warp) {
-    return warp->state() == Warp::State::Ended || warp->barrier().id != barrier.id;
+    const bool is_asked = warp->block() == (*waiting)->block() || barrier.is_of_cluster();
+    return is_asked && (warp->state() == Warp::State::Ended || warp->barrier().id != barrier.id);
   });
   if (missing != warps_.end())
     at.fault("does not reach a barrier that others reach", (*missing)->first_item());

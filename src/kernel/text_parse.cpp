@@ -53,8 +53,12 @@ void TextParser::header() {
       is_quoted ? in_.expect_string("the kernel's name") : in_.expect_name("the kernel's name");
   in_.expect("blocks");
   kernel_.blocks = ranged("the number of blocks", 1, kMaxBlocks);
+  const Token at = in_.peek();
+  if (in_.accept("cluster"))
+    kernel_.cluster = ranged("the blocks of a cluster", 1, kMaxBlocks);
   in_.expect("block_size");
   kernel_.block_size = ranged("the block size", 1, kMaxBlockSize);
+  require(shape_rule(kernel_), at);
   if (in_.accept("flops"))
     kernel_.flops = in_.expect_number("a number of operations");
   if (in_.accept("bytes"))
@@ -213,12 +217,16 @@ StmtRef TextParser::barrier() {
   const Token at = in_.peek();
   if (in_.accept("warp"))
     return to_.barrier({.items = kWarpItems});
+  if (in_.accept("cluster")) {
+    require(barrier_rule(kernel_, {.items = kClusterItems}), at);
+    return to_.barrier({.items = kClusterItems});
+  }
   if (at.kind != TokenKind::Integer)
     return to_.barrier();
   Barrier barrier;
   barrier.id = static_cast<int>(ranged("a barrier's number", 1, kMaxBlockSize));
   barrier.items = in_.expect_integer("the work-items that reach the barrier");
-  require(barrier_rule(barrier, kernel_.block_size), at);
+  require(barrier_rule(kernel_, barrier), at);
   return to_.barrier(barrier);
 }
 

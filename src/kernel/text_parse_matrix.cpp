@@ -93,6 +93,8 @@ StmtRef TextParser::mbarrier(MbarrierOp op) {
   Mbarrier mbarrier{.op = op, .at = local_element()};
   if (op != MbarrierOp::Arrive)
     mbarrier.value = int_expr("the value of an mbarrier");
+  if (in_.accept("rank"))
+    mbarrier.rank = int_expr("the rank of a block");
   require(mbarrier_rule(kernel_, mbarrier), at);
   return to_.mbarrier(mbarrier);
 }
@@ -121,6 +123,8 @@ StmtRef TextParser::tensor_copy() {
     copy.offsets = int_list("an offset");
   in_.expect("signals");
   copy.signals = local_element();
+  if (in_.accept("ranks"))
+    copy.ranks = int_expr("the ranks of blocks");
   require(tensor_copy_rule(kernel_, copy), at);
   return to_.tensor_copy(std::move(copy));
 }

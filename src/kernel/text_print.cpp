@@ -231,8 +231,10 @@ std::string name_token(const std::string &name) {
 
 std::string to_text(const Kernel &kernel) {
   TextPrinter out(kernel);
-  out.put("kernel {} blocks {} block_size {}", name_token(kernel.name), kernel.blocks,
-          kernel.block_size);
+  out.put("kernel {} blocks {}", name_token(kernel.name), kernel.blocks);
+  if (kernel.cluster != 1)
+    out.put(" cluster {}", kernel.cluster);
+  out.put(" block_size {}", kernel.block_size);
   if (kernel.flops != 0)
     out.put(" flops {}", kernel.flops);
   if (kernel.bytes != 0)

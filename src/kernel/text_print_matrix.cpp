@@ -21,9 +21,10 @@ std::string_view to_string(MbarrierOp op) {
 } // namespace
 
 void TextPrinter::print(const Barrier &node) {
-  line(node.is_of_warp() ? "barrier warp"
-       : node.id == 0    ? "barrier"
-                         : fmt::format("barrier {} {}", node.id, node.items));
+  line(node.is_of_warp()      ? "barrier warp"
+       : node.is_of_cluster() ? "barrier cluster"
+       : node.id == 0         ? "barrier"
+                              : fmt::format("barrier {} {}", node.id, node.items));
 }
 
 void TextPrinter::print(const Prefetch &node) {
@@ -74,6 +75,10 @@ void TextPrinter::print(const Mbarrier &node) {
     put(" ");
     expr(node.value);
   }
+  if (node.rank != nullptr) {
+    put(" rank ");
+    expr(node.rank);
+  }
   put("\n");
 }
 
@@ -98,6 +103,10 @@ void TextPrinter::print(const TensorCopy &node) {
   }
   put(" signals ");
   element(node.signals);
+  if (node.ranks != nullptr) {
+    put(" ranks ");
+    expr(node.ranks);
+  }
   put("\n");
 }
 

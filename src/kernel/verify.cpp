@@ -48,7 +48,7 @@ private:
   void check(const If &node);
   void check(const Store &node);
   void check(const Barrier &node) {
-    require(barrier_rule(node, kernel_.block_size));
+    require(barrier_rule(kernel_, node));
     require(!divergent_ || node.id != 0 || node.is_of_warp(),
             "a barrier that not every work-item reaches");
   }
@@ -119,8 +119,7 @@ private:
 };
 
 void Checker::shell() {
-  require(kernel_.blocks >= 1 && kernel_.block_size >= 1,
-          "a kernel needs at least one block and one work-item");
+  require(shape_rule(kernel_));
   std::set<std::string_view> names;
   bool globals_end = false;
   for (const Buffer &buffer : kernel_.buffers) {

@@ -89,12 +89,14 @@ std::vector<ExprRef> expressions(StmtRef stmt) {
           [](const Mbarrier &node) {
             List list{node.at.index};
             push_present(list, node.value);
+            push_present(list, node.rank);
             return list;
           },
           [](const TensorCopy &node) {
             List list{node.to.index, node.signals.index};
             list.insert(list.end(), node.at.begin(), node.at.end());
             list.insert(list.end(), node.offsets.begin(), node.offsets.end());
+            push_present(list, node.ranks);
             return list;
           },
           [](const Wgmma &node) {
@@ -254,6 +256,7 @@ StmtRef Rewriter::stmt(StmtRef from) {
           [&](Mbarrier node) {
             place(node.at);
             node.value = expr(node.value);
+            node.rank = expr(node.rank);
             return to_.mbarrier(node);
           },
           [&](TensorCopy node) {
@@ -264,6 +267,7 @@ StmtRef Rewriter::stmt(StmtRef from) {
               at = expr(at);
             for (ExprRef &offset : node.offsets)
               offset = expr(offset);
+            node.ranks = expr(node.ranks);
             return to_.tensor_copy(std::move(node));
           },
           [&](Wgmma node) {
@@ -283,6 +287,7 @@ Kernel copy_shell(const Kernel &from) {
   Kernel shell;
   shell.name = from.name;
   shell.blocks = from.blocks;
+  shell.cluster = from.cluster;
   shell.block_size = from.block_size;
   shell.buffers = from.buffers;
   shell.maps = from.maps;

@@ -5,7 +5,7 @@
 
 namespace tilefuse::kernel::simulation {
 
-std::uint32_t Clocks::start_block() {
+std::uint32_t Clocks::start_cluster() {
   const std::uint32_t last = *std::max_element(now_.begin(), now_.end());
   std::fill(now_.begin(), now_.end(), last + 1);
   std::fill(known_.begin(), known_.end(), last);

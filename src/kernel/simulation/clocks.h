@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who has synchronised with whom: a vector clock per warp (Lamport 1978, Mattern 1989). Each warp
 // counts its barriers; at a barrier the warps that reach it learn all that any of them knew, at an
-// mbarrier those who wait what those who arrived knew. An
-// event of a work-item is ordered before another's if its warp's count then is known now.
+// mbarrier those who wait what those who arrived knew. An event of a work-item is ordered before
+// another's if its warp's count then is known now. Agents are the warps of a cluster's blocks, and
+// behind each block's warps its engine (engine.h).
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,8 @@ class Clocks {
 public:
   explicit Clocks(std::size_t warps) : now_(warps, 1), known_(warps * warps, 0) {}
 
-  // All that came before is forgotten: gives the first time of the block.
-  std::uint32_t start_block();
+  // All that came before is forgotten: gives the first time of the cluster.
+  std::uint32_t start_cluster();
   // The warps meet.
   void meet(std::span<const std::size_t> warps);
   // What a warp knows, itself included; what it does from here on is later.

@@ -258,6 +258,8 @@ void Compiler::step(const Mbarrier &node) {
   op.has_b = node.value != nullptr;
   if (op.has_b)
     op.b = expr(node.value);
+  if (node.rank != nullptr)
+    op.c = expr(node.rank);
   emit(op);
 }
 
@@ -265,6 +267,8 @@ void Compiler::step(const TensorCopy &node) {
   Op op{.code = Code::TensorCopy};
   op.a = expr(node.to.index);
   op.b = expr(node.signals.index);
+  if (node.ranks != nullptr)
+    op.c = expr(node.ranks);
   std::vector<Slot> list;
   for (const ExprRef at : node.at)
     list.push_back(expr(at));

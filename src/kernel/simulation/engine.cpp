@@ -68,15 +68,42 @@ std::vector<std::vector<std::int64_t>> rows_of(const TensorMap &map, const BoxCo
 
 } // namespace
 
-void Engine::start_block() {
+void Engine::start_cluster() {
   barriers_.clear();
   queue_.clear();
+  visits_.clear();
+}
+
+void Engine::note_visit(std::int64_t rank, Agent agent, StmtRef stmt) {
+  if (rank_of(agent.warp) != rank)
+    visits_[{rank, agent.warp}] = {agent, clocks_.now(agent.warp), stmt};
+}
+
+void Engine::check_end(std::int64_t rank) const {
+  for (const auto &[key, visit] : visits_) {
+    bool is_known = key.first != rank;
+    for (std::size_t warp = agent_of(rank) - warps_; warp < agent_of(rank); ++warp)
+      is_known = is_known || clocks_.is_ordered(visit.agent.warp, visit.time, warp);
+    if (is_known)
+      continue;
+    Position at = position_;
+    at.stmt = visit.stmt;
+    at.block += rank_of(visit.agent.warp) - rank;
+    at.fault(fmt::format("comes to the block of rank {}, which may have ended", rank),
+             visit.agent.item);
+  }
 }
 
 Engine::Barrier &Engine::barrier(const LocalPlace &at, Agent agent) {
   const auto found = barriers_.find(at);
   if (found == barriers_.end())
     position_.fault(fmt::format("mbarrier {}[{}] is used before it is initialised",
+                                kernel_[at.buffer].name, at.index),
+                    agent.item);
+  const Barrier &of = found->second;
+  if (of.initialised_by != agent.warp &&
+      !clocks_.is_ordered(of.initialised_by, of.initialised_at, agent.warp))
+    position_.fault(fmt::format("mbarrier {}[{}] is used with no barrier after its initialisation",
                                 kernel_[at.buffer].name, at.index),
                     agent.item);
   return found->second;
@@ -88,7 +115,9 @@ void Engine::init(const LocalPlace &at, std::int64_t arrivals, Agent agent) {
     position_.fault(fmt::format("mbarrier {}[{}] is {}", buffer.name, at.index,
                                 barriers_.contains(at) ? "initialised twice" : "out of bounds"),
                     agent.item);
-  barriers_[at] = {.arrivals = arrivals,
+  barriers_[at] = {.initialised_by = agent.warp,
+                   .initialised_at = clocks_.now(agent.warp),
+                   .arrivals = arrivals,
                    .pending = arrivals,
                    .gathered = std::vector<std::uint32_t>(clocks_.agents(), 0),
                    .completed = clocks_.tell(agent.warp)};
@@ -109,6 +138,7 @@ void Engine::arrive(const LocalPlace &at, std::int64_t expected_bytes, Agent age
     position_.fault(fmt::format("arrives at mbarrier {}[{}], which expects no arrival",
                                 kernel_[at.buffer].name, at.index),
                     agent.item);
+  note_visit(at.rank, agent, position_.stmt);
   Clocks::join(to.gathered, clocks_.tell(agent.warp));
   to.bytes += expected_bytes;
   --to.pending;
@@ -153,17 +183,20 @@ void Engine::check_start(const TensorMap &map, const BoxCopy &copy, Agent agent)
   }
 }
 
-Engine::BoxRows Engine::start(const BoxCopy &copy, LocalBuffer &to, GlobalBuffer &from,
-                              Agent agent) {
+Engine::BoxRows Engine::start(const BoxCopy &copy, const std::vector<LocalBuffer *> &to,
+                              GlobalBuffer &from, Agent agent) {
   const TensorMap &map = kernel_[copy.map];
   check_start(map, copy, agent);
-  barrier(copy.signals, agent);
+  for (const std::int64_t rank : copy.ranks)
+    barrier({rank, copy.signals.buffer, copy.signals.index}, agent);
   const std::int64_t size = size_bytes(kernel_[copy.to.buffer].type.elem);
-  clocks_.learn(number_, clocks_.tell(agent.warp));
-  const Agent self{agent.item, static_cast<std::uint32_t>(number_)};
-  Started started{.to = &to,
+  const std::size_t number = agent_of(copy.to.rank);
+  clocks_.learn(number, clocks_.tell(agent.warp));
+  const Agent self{agent.item, static_cast<std::uint32_t>(number)};
+  Started started{.to = to,
                   .agent = self,
                   .signals = copy.signals,
+                  .ranks = copy.ranks,
                   .bytes = box_bytes(kernel_, map),
                   .stmt = position_.stmt};
   BoxRows rows;
@@ -174,7 +207,8 @@ Engine::BoxRows Engine::start(const BoxCopy &copy, LocalBuffer &to, GlobalBuffer
     for (std::int64_t c = 0; c < map.box[0]; ++c, linear += size, ++row[0]) {
       const std::int64_t element = element_at(map, row);
       const std::int64_t index = swizzled(linear, map.swizzle) / size;
-      to.begin_write(index, self);
+      for (LocalBuffer *buffer : to)
+        buffer->begin_write(index, self);
       started.writes.push_back({index, element < 0 ? Cell{} : from.read(element, self)});
       if (element >= 0 && rows.count.back()++ == 0)
         rows.first.back() = element;
@@ -190,11 +224,15 @@ bool Engine::run() {
   const Started copy = std::move(queue_.front());
   queue_.pop_front();
   for (const Write &write : copy.writes)
-    copy.to->end_write(write.index, copy.agent, write.value);
-  Barrier &signals = barriers_.at(copy.signals);
-  Clocks::join(signals.gathered, clocks_.tell(number_));
-  signals.bytes -= copy.bytes;
-  advance(signals);
+    for (LocalBuffer *buffer : copy.to)
+      buffer->end_write(write.index, copy.agent, write.value);
+  for (const std::int64_t rank : copy.ranks) {
+    Barrier &signals = barriers_.at({rank, copy.signals.buffer, copy.signals.index});
+    note_visit(rank, copy.agent, copy.stmt);
+    Clocks::join(signals.gathered, clocks_.tell(copy.agent.warp));
+    signals.bytes -= copy.bytes;
+    advance(signals);
+  }
   return true;
 }
 

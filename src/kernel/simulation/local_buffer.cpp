@@ -11,12 +11,12 @@ constexpr std::int32_t kSeveral = -2;
 } // namespace
 
 LocalBuffer::LocalBuffer(const Position &position, const Clocks &clocks, const Buffer &buffer,
-                         std::size_t warps)
-    : position_(position), clocks_(clocks), buffer_(buffer), warps_(warps) {
+                         AgentRange readers)
+    : position_(position), clocks_(clocks), buffer_(buffer), agents_(readers) {
   const auto elems = static_cast<std::size_t>(buffer.elems);
   data_.resize(elems * static_cast<std::size_t>(size_bytes(buffer.type.elem)));
   writers_.resize(elems);
-  readers_.resize(elems * warps);
+  readers_.resize(elems * readers.count);
 }
 
 void LocalBuffer::start_block(std::uint32_t first_time) {
@@ -52,8 +52,9 @@ void LocalBuffer::check_written(std::int64_t index, Agent agent, const Writer &w
 }
 
 void LocalBuffer::check_read(std::int64_t index, Agent agent) const {
-  const Touch *reader = readers_.data() + static_cast<std::size_t>(index) * warps_;
-  for (std::size_t warp = 0; warp < warps_; ++warp, ++reader) {
+  const Touch *reader = readers_.data() + static_cast<std::size_t>(index) * agents_.count;
+  const std::size_t end = agents_.first + agents_.count;
+  for (std::size_t warp = agents_.first; warp < end; ++warp, ++reader) {
     const bool is_self = reader->item == agent.item && warp == agent.warp;
     if (reader->time < first_time_ || is_self || clocks_.is_ordered(warp, reader->time, agent.warp))
       continue;
@@ -69,7 +70,8 @@ Cell LocalBuffer::read(std::int64_t index, Agent agent) {
   const bool is_own = writer.item == agent.item && writer.warp == agent.warp;
   if (!is_own && !clocks_.is_ordered(writer.warp, writer.time, agent.warp))
     fault(index, agent, "is read with no barrier after the write of", writer.item);
-  Touch &reader = readers_[static_cast<std::size_t>(index) * warps_ + agent.warp];
+  Touch &reader =
+      readers_[static_cast<std::size_t>(index) * agents_.count + agent.warp - agents_.first];
   const std::uint32_t now = clocks_.now(agent.warp);
   const bool another = reader.time == now && reader.item != agent.item;
   reader.item = another ? kSeveral : agent.item;

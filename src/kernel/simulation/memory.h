@@ -25,21 +25,27 @@ struct Position {
   [[noreturn]] void fault(std::string_view what, std::int64_t item) const;
 };
 
-// The work-item that accesses, and its warp.
+// The work-item that accesses, and its warp's number among the agents of Clocks.
 struct Agent {
   std::int32_t item = 0;
   std::uint32_t warp = 0;
+};
+
+// Some agents that follow each other.
+struct AgentRange {
+  std::size_t first = 0;
+  std::size_t count = 0;
 };
 
 // One element as a cell, and back: whole numbers wrap to the type.
 Cell load_cell(const std::byte *data, DType type, std::int64_t index);
 void store_cell(std::byte *data, DType type, std::int64_t index, Cell value);
 
-// A Local buffer of one block at a time.
+// A Local buffer of one block at a time, which the block's own agents read.
 class LocalBuffer {
 public:
   LocalBuffer(const Position &position, const Clocks &clocks, const Buffer &buffer,
-              std::size_t warps);
+              AgentRange readers);
 
   void start_block(std::uint32_t first_time);
   Cell read(std::int64_t index, Agent agent);
@@ -67,11 +73,11 @@ private:
   const Position &position_;
   const Clocks &clocks_;
   const Buffer &buffer_;
-  std::size_t warps_;
+  AgentRange agents_;
   std::uint32_t first_time_ = 0;
   std::vector<std::byte> data_;
   std::vector<Writer> writers_; // by element: the last
-  std::vector<Touch> readers_;  // (element, warp): the last, item kSeveral for more than one
+  std::vector<Touch> readers_;  // (element, agent): the last, item kSeveral for more than one
 };
 
 // A Global buffer over the whole grid.

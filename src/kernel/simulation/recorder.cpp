@@ -86,12 +86,12 @@ Recorder::Recorder(const Kernel &kernel, const Program &program, std::int64_t ba
     const Buffer &buffer = kernel.buffers[i];
     const std::int64_t bytes = buffer.elems * size_bytes(buffer.type.elem);
     if (buffer.space == Space::Global)
-      footprints_[i].last_block.resize(
-          static_cast<std::size_t>((bytes + sector_bytes - 1) / sector_bytes));
+      footprints_[i].last.resize(
+          static_cast<std::size_t>((bytes + sector_bytes - 1) / sector_bytes * kernel.cluster));
   }
 }
 
-void Recorder::start_block() { ++blocks_; }
+void Recorder::start_cluster() { ++clusters_; }
 
 // The widest piece up to 16 bytes that divides every work-item's vector and its address.
 std::int64_t Recorder::piece_bytes(const WarpAccess &access, std::int64_t elem_bytes) const {
@@ -146,11 +146,14 @@ void Recorder::note_sectors(AccessCounts &counts, std::int64_t bytes) {
   counts.sectors += static_cast<std::int64_t>(sectors_.touched.size());
   counts.sectors_needed += sectors_.needed;
   Footprint &footprint = footprints_[static_cast<std::size_t>(to_int(counts.buffer))];
+  const auto ranks = static_cast<std::size_t>(kernel_.cluster);
   for (const std::int64_t sector : sectors_.touched) {
-    std::int64_t &last = footprint.last_block[static_cast<std::size_t>(sector)];
-    footprint.of_grid += last == 0 ? 1 : 0;
-    footprint.of_blocks += last != blocks_ ? 1 : 0;
-    last = blocks_;
+    const std::span<std::int64_t> last(&footprint.last[static_cast<std::size_t>(sector) * ranks],
+                                       ranks);
+    const bool is_new = std::all_of(last.begin(), last.end(), [](auto one) { return one == 0; });
+    footprint.of_grid += is_new ? 1 : 0;
+    footprint.of_blocks += last[rank_] != clusters_ ? 1 : 0;
+    last[rank_] = clusters_;
   }
 }
 
@@ -210,7 +213,7 @@ void Recorder::add_buffers(Counts &counts) const {
 
 Counts Recorder::take() {
   Counts counts;
-  counts.blocks = blocks_;
+  counts.blocks = clusters_ * kernel_.cluster;
   counts.barriers = barriers_;
   add_instructions(counts);
   add_buffers(counts);

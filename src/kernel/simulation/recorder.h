@@ -27,7 +27,9 @@ public:
   Recorder(const Kernel &kernel, const Program &program, std::int64_t banks,
            std::int64_t sector_bytes);
 
-  void start_block();
+  void start_cluster();
+  // What follows is done by the cluster's block of a rank.
+  void enter(std::size_t rank) { rank_ = rank; }
   void access(int number, const WarpAccess &access);
   // One execution of ldmatrix: the first element of each of 8 rows per tile.
   void matrix(int number, std::span<const std::int64_t> rows);
@@ -42,8 +44,8 @@ public:
 
 private:
   struct Footprint {
-    std::vector<std::int64_t> last_block; // by sector: the last block that touched it, from 1
-    std::int64_t of_blocks = 0;           // sectors
+    std::vector<std::int64_t> last; // (sector, rank): the last cluster that touched it, from 1
+    std::int64_t of_blocks = 0;     // sectors
     std::int64_t of_grid = 0;
   };
 
@@ -64,7 +66,8 @@ private:
   std::vector<std::int64_t> items_;
   std::vector<std::int64_t> addresses_; // of one request
   Sectors sectors_;
-  std::int64_t blocks_ = 0;
+  std::size_t rank_ = 0;
+  std::int64_t clusters_ = 0;
   std::int64_t barriers_ = 0;
 };
 

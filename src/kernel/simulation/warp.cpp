@@ -11,8 +11,8 @@
 
 namespace tilefuse::kernel::simulation {
 
-Warp::Warp(Machine &machine, std::size_t number)
-    : machine_(machine), number_(number), width_(machine.program.width),
+Warp::Warp(Machine &machine, std::size_t rank, std::size_t number, std::size_t agent)
+    : machine_(machine), rank_(rank), number_(number), agent_(agent), width_(machine.program.width),
       first_item_(static_cast<std::int32_t>(number) * width_) {
   const std::int64_t left = machine.kernel.block_size - first_item_;
   items_ = static_cast<int>(std::min<std::int64_t>(left, width_));
@@ -25,7 +25,8 @@ Warp::Warp(Machine &machine, std::size_t number)
     cells(machine.program.lane_slot)[lane].whole = first_item_ + lane;
 }
 
-void Warp::start_block() {
+void Warp::start_block(std::int64_t block) {
+  block_ = block;
   state_ = State::Running;
   counter_ = 0;
   mask_ = all_;
@@ -37,10 +38,13 @@ void Warp::start_block() {
   std::fill(groups_.begin(), groups_.end(), 0);
   std::fill(written_.begin(), written_.end(), Mask{0});
   for (int lane = 0; lane < width_; ++lane)
-    cells(machine_.program.block_slot)[lane].whole = machine_.position.block;
+    cells(machine_.program.block_slot)[lane].whole = block;
 }
 
 void Warp::run() {
+  machine_.position.block = block_;
+  if (machine_.recorder != nullptr)
+    machine_.recorder->enter(rank_);
   while (state_ == State::Running) {
     const Op &op = current();
     machine_.position.stmt = line();

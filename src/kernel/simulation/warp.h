@@ -2,11 +2,12 @@
 // One warp: a program counter, a mask of active work-items, cells of its own, and its asynchronous
 // copies and multiplications.
 //
-// A block runs its agents in turn (kernel/simulate.cpp, Simulation::run_warps): each goes on until
-// it waits or ends, then the block sees whether what it came to lets those who wait there go on,
-// and wakes them; those who wait for an mbarrier look again. When nobody moves, the engine
-// (kernel/simulation/engine.h) completes a copy. When all have ended the block is done; when none
-// can go on, those who wait are stuck, which is a fault that names one who is missing.
+// A cluster of blocks runs its agents in turn (kernel/simulate.cpp, Simulation::run_warps): each
+// goes on until it waits or ends, then the simulation sees whether what it came to lets those who
+// wait there go on, and wakes them; those who wait for an mbarrier look again. When nobody moves,
+// the engine (kernel/simulation/engine.h) completes a copy. When all have ended the cluster is
+// done; when none can go on, those who wait are stuck, which is a fault that names one who is
+// missing.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,9 @@
 
 namespace tilefuse::kernel::simulation {
 
+// Memory of a block, by BufferId, null for other buffers.
+using LocalBuffers = std::vector<std::unique_ptr<LocalBuffer>>;
+
 // What all warps share.
 struct Machine {
   const Kernel &kernel;
@@ -31,7 +35,7 @@ struct Machine {
   Position &position;
   Clocks &clocks;
   Engine &engine;
-  std::vector<std::unique_ptr<LocalBuffer>> local;   // by BufferId, null for others
+  std::vector<LocalBuffers> local;                   // by rank in the cluster
   std::vector<std::unique_ptr<GlobalBuffer>> global; // by BufferId, null for others
   Recorder *recorder = nullptr;                      // null: nothing is counted
   std::int64_t vector_align = 1;
@@ -43,10 +47,11 @@ class Warp {
 public:
   enum class State { Running, Waiting, Polling, Ended }; // Polling: for an mbarrier
 
-  // The warp of work-items from number * width on.
-  Warp(Machine &machine, std::size_t number);
+  // The warp of work-items from number * width on of the cluster's block of a rank; `agent` is its
+  // number in Clocks.
+  Warp(Machine &machine, std::size_t rank, std::size_t number, std::size_t agent);
 
-  void start_block();
+  void start_block(std::int64_t block);
   // Until it waits or ends.
   void run();
   void wake();
@@ -60,7 +65,8 @@ public:
   // What its mbarrier lacks.
   std::string missing() const;
   int counter() const { return counter_; }
-  std::size_t number() const { return number_; }
+  std::size_t agent() const { return agent_; }
+  std::int64_t block() const { return block_; }
   int items() const { return items_; }
   std::int32_t first_item() const { return first_item_; }
 
@@ -92,7 +98,10 @@ private:
     return slot >= 0 ? cells_.data() + slot
                      : machine_.program.constants.data() + static_cast<std::size_t>(~slot);
   }
-  Agent agent(int lane) const { return {first_item_ + lane, static_cast<std::uint32_t>(number_)}; }
+  Agent agent(int lane) const { return {first_item_ + lane, static_cast<std::uint32_t>(agent_)}; }
+  LocalBuffer *local_buffer(int buffer) const {
+    return machine_.local[rank_][static_cast<std::size_t>(buffer)].get();
+  }
   template <class Body> void for_active(const Body &body) const {
     for (Mask left = mask_; left != 0; left &= left - 1)
       body(__builtin_ctzll(left));
@@ -124,7 +133,9 @@ private:
   void async_copy(const Op &op);
   void async_wait(const Op &op);
   LocalPlace local_place(const LocalRef &ref, Slot index, int lane) const;
+  LocalPlace arrived(const Mbarrier &node, const Op &op, int lane);
   void mbarrier(const Op &op);
+  std::vector<std::int64_t> ranks_of(const TensorCopy &node, const Op &op, int lane);
   void tensor_copy(const Op &op);
   void read_operand(const Wgmma &node, const LocalPlace &at, std::int64_t panel, int first,
                     int rows, std::vector<Cell> &matrix);
@@ -137,7 +148,10 @@ private:
   void finish_wgmma(const Started &started);
 
   Machine &machine_;
+  std::size_t rank_;
   std::size_t number_;
+  std::size_t agent_;
+  std::int64_t block_ = 0;
   int width_;
   int items_; // of this warp: fewer than the width in a block's last
   std::int32_t first_item_;

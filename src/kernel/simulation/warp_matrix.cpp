@@ -97,7 +97,7 @@ void Warp::load_matrix(const Op &op) {
   const auto &node = std::get<LoadMatrix>(machine_.position.stmt->node);
   const auto size = static_cast<int>(size_bytes(op.elem));
   const int word = 4 / size; // elements of a work-item per tile
-  LocalBuffer &from = *machine_.local[static_cast<std::size_t>(op.buffer)];
+  LocalBuffer &from = *local_buffer(op.buffer);
   gather(op.a, nullptr, 1);
   std::fill(count_.begin() + node.matrices * kTileRows, count_.end(), 0);
   check_aligned(kRowBytes, op.elem, op.buffer);

@@ -48,7 +48,7 @@ void Warp::check_aligned(std::int64_t bytes, DType elem, int buffer) {
 void Warp::load(const Op &op) {
   const Cell *valid = op.has_b ? read(op.b) : nullptr;
   gather(op.a, valid, op.lanes);
-  LocalBuffer *local = machine_.local[static_cast<std::size_t>(op.buffer)].get();
+  LocalBuffer *local = local_buffer(op.buffer);
   GlobalBuffer *global = machine_.global[static_cast<std::size_t>(op.buffer)].get();
   Cell *to = cells(op.to);
   const Cell fill =
@@ -77,7 +77,7 @@ void Warp::store(const Op &op) {
   gather(op.a, valid, op.lanes);
   if (op.number == 1 && valid == nullptr)
     check_vector(op);
-  LocalBuffer *local = machine_.local[static_cast<std::size_t>(op.buffer)].get();
+  LocalBuffer *local = local_buffer(op.buffer);
   GlobalBuffer *global = machine_.global[static_cast<std::size_t>(op.buffer)].get();
   const Cell *from = read(op.c);
   for_active([&](int lane) {
@@ -105,7 +105,7 @@ void Warp::check_vector(const Op &op) {
 
 void Warp::async_copy(const Op &op) {
   const auto from_number = static_cast<std::size_t>(op.number);
-  LocalBuffer &to = *machine_.local[static_cast<std::size_t>(op.buffer)];
+  LocalBuffer &to = *local_buffer(op.buffer);
   GlobalBuffer &from = *machine_.global[from_number];
   const std::int64_t bytes = op.lanes * size_bytes(op.elem);
   gather(op.a, nullptr, op.lanes);
@@ -138,8 +138,7 @@ void Warp::async_wait(const Op &op) {
   };
   for (const Copy &copy : copies_) {
     if (is_done(copy))
-      machine_.local[static_cast<std::size_t>(to_int(copy.to))]->end_write(
-          copy.index, agent(copy.lane), copy.value);
+      local_buffer(to_int(copy.to))->end_write(copy.index, agent(copy.lane), copy.value);
   }
   std::erase_if(copies_, is_done);
 }

@@ -44,7 +44,19 @@ void multiply(const CoreOp &op, const std::vector<Cell> &a, const std::vector<Ce
 } // namespace
 
 LocalPlace Warp::local_place(const LocalRef &ref, Slot index, int lane) const {
-  return {ref.buffer, read(index)[lane].whole};
+  return {static_cast<std::int64_t>(rank_), ref.buffer, read(index)[lane].whole};
+}
+
+// Where a work-item arrives: at an mbarrier of its block, or of another of the cluster.
+LocalPlace Warp::arrived(const Mbarrier &node, const Op &op, int lane) {
+  LocalPlace at = local_place(node.at, op.a, lane);
+  if (node.rank == nullptr)
+    return at;
+  at.rank = read(op.c)[lane].whole;
+  if (at.rank < 0 || at.rank >= machine_.kernel.cluster)
+    fault(fmt::format("arrives at rank {} of a cluster of {}", at.rank, machine_.kernel.cluster),
+          lane);
+  return at;
 }
 
 void Warp::mbarrier(const Op &op) {
@@ -56,7 +68,7 @@ void Warp::mbarrier(const Op &op) {
     if (node.op == MbarrierOp::Init)
       return machine_.engine.init(at, value(lane), agent(lane));
     if (node.op != MbarrierOp::Wait)
-      return machine_.engine.arrive(at, value(lane), agent(lane));
+      return machine_.engine.arrive(arrived(node, op, lane), value(lane), agent(lane));
     if (at != local_place(node.at, op.a, first) || value(lane) != value(first) ||
         (value(lane) != 0 && value(lane) != 1))
       fault("waits for another mbarrier or parity than others of its warp", lane);
@@ -71,6 +83,21 @@ void Warp::mbarrier(const Op &op) {
 std::string Warp::missing() const {
   const auto &node = std::get<Mbarrier>(line()->node);
   return machine_.engine.missing(local_place(node.at, current().a, std::countr_zero(mask_)));
+}
+
+// The blocks of the cluster that a work-item's copy goes to.
+std::vector<std::int64_t> Warp::ranks_of(const TensorCopy &node, const Op &op, int lane) {
+  if (node.ranks == nullptr)
+    return {static_cast<std::int64_t>(rank_)};
+  const std::int64_t mask = read(op.c)[lane].whole;
+  const std::int64_t cluster = machine_.kernel.cluster;
+  if (mask <= 0 || mask >> cluster != 0)
+    fault(fmt::format("tensor_copy to ranks {:#b} of a cluster of {}", mask, cluster), lane);
+  std::vector<std::int64_t> ranks;
+  for (std::int64_t rank = 0; rank < cluster; ++rank)
+    if ((mask >> rank & 1) != 0)
+      ranks.push_back(rank);
+  return ranks;
 }
 
 void Warp::tensor_copy(const Op &op) {
@@ -88,9 +115,15 @@ void Warp::tensor_copy(const Op &op) {
     copy.at = take(node.at.size());
     copy.offsets = take(node.offsets.size());
     copy.signals = local_place(node.signals, op.b, lane);
+    copy.ranks = ranks_of(node, op, lane);
+    std::vector<LocalBuffer *> buffers;
+    for (const std::int64_t rank : copy.ranks)
+      buffers.push_back(machine_
+                            .local[static_cast<std::size_t>(rank)]
+                                  [static_cast<std::size_t>(to_int(node.to.buffer))]
+                            .get());
     const auto rows = machine_.engine.start(
-        copy, *machine_.local[static_cast<std::size_t>(to_int(node.to.buffer))],
-        *machine_.global[static_cast<std::size_t>(to_int(map.tensor))], agent(lane));
+        copy, buffers, *machine_.global[static_cast<std::size_t>(to_int(map.tensor))], agent(lane));
     if (machine_.recorder == nullptr)
       return;
     for (std::size_t r = 0; r < rows.first.size(); r += kCoreLanes) {
@@ -114,7 +147,7 @@ void Warp::read_operand(const Wgmma &node, const LocalPlace &at, std::int64_t pa
     fault(fmt::format("wgmma of {}[{}], which does not start a step of rows of {} bytes",
                       buffer.name, at.index, node.row_bytes),
           0);
-  LocalBuffer &from = *machine_.local[static_cast<std::size_t>(to_int(at.buffer))];
+  LocalBuffer &from = *local_buffer(to_int(at.buffer));
   const std::int64_t across = node.row_bytes / size; // elements of a turned row
   matrix.resize(static_cast<std::size_t>(rows * node.op->k));
   Cell *to = matrix.data();
