@@ -46,6 +46,21 @@ ConvProblem random_problem(Random &random, DType type) {
   return p;
 }
 
+std::vector<schedule::Schedule> schedules_of(const nest::Nest &nest, const Target &target,
+                                             const CheckRequest &request) {
+  if (!request.wgmma)
+    return schedule::core_schedules(nest, target, request.tf32);
+  std::vector<schedule::Schedule> all = schedule::wgmma_schedules(nest, target, request.tf32);
+  if (!request.clusters)
+    return all;
+  std::vector<schedule::Schedule> clustered;
+  for (const schedule::Schedule &schedule : all)
+    for (const auto &[rows, columns] : {std::pair{2, 1}, {1, 2}, {2, 2}, {4, 1}, {1, 4}})
+      if (auto found = schedule::with_cluster(nest, schedule, target, rows, columns))
+        clustered.push_back(*std::move(found));
+  return clustered;
+}
+
 struct Checked {
   std::string problem;
   model::KernelCase kernel_case;
@@ -68,9 +83,7 @@ std::vector<Checked> draw(Random &random, const CheckRequest &request, const Tar
   if (problem.out_height() < 1 || problem.out_width() < 1 || problem.flops() > kMostFlops)
     return cases;
   for (const poly::PlacedGroup &placed : work_of(problem, request.direction, target).groups) {
-    const auto all = request.wgmma
-                         ? schedule::wgmma_schedules(placed.group.anchor, target, request.tf32)
-                         : schedule::core_schedules(placed.group.anchor, target, request.tf32);
+    const auto all = schedules_of(placed.group.anchor, target, request);
     if (all.empty())
       continue;
     cases.push_back({to_text(problem), {.group = placed.group, .target = target}, {}});
@@ -148,8 +161,11 @@ int check_random(const CheckRequest &request, runtime::Device &device) {
   fmt::print("check {} {}{}{} seed {}: {} problems, {} kernels, {} wrong, largest error {:.3f} of "
              "its bound\n",
              to_string(request.direction), tilefuse::to_string(request.type),
-             request.tf32 ? " as tf32" : "", request.wgmma ? " by wgmma" : "", request.seed,
-             request.count, cases.size(), wrong, largest_share);
+             request.tf32 ? " as tf32" : "",
+             request.clusters ? " by wgmma on clusters"
+             : request.wgmma  ? " by wgmma"
+                              : "",
+             request.seed, request.count, cases.size(), wrong, largest_share);
   std::fflush(stdout);
   return wrong;
 }

@@ -15,8 +15,9 @@ struct CheckRequest {
   std::uint64_t seed = 1;
   DType type = DType::F16;
   bool tf32 = false;
-  bool wgmma = false; // under schedules with wgmma only
-  bool lists = false; // prints every case before it runs
+  bool wgmma = false;    // under schedules with wgmma only
+  bool clusters = false; // of those, on clusters of blocks
+  bool lists = false;    // prints every case before it runs
   Direction direction = Direction::Forward;
 };
 

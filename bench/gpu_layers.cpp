@@ -49,6 +49,7 @@ struct Options {
   bool blocks = false;
   int check = 0;
   bool wgmma = false;
+  bool clusters = false;
   bool lists = false;
   std::uint64_t seed = 1;
 };
@@ -229,6 +230,7 @@ int run(int argc, char **argv) {
   app.add_flag("--blocks", options.blocks, "channels in blocks of 32 (NCHW32), i8 only");
   app.add_option("--check", options.check, "check so many random convolutions instead");
   app.add_flag("--wgmma", options.wgmma, "check schedules with wgmma instead of those with mma");
+  app.add_flag("--clusters", options.clusters, "check those with wgmma on clusters of blocks");
   app.add_flag("--cases", options.lists, "print every case that is checked before it runs");
   app.add_option("--seed", options.seed);
   CLI11_PARSE(app, argc, argv);
@@ -241,7 +243,8 @@ int run(int argc, char **argv) {
                              .seed = options.seed,
                              .type = type_of(options.type),
                              .tf32 = options.type == "tf32",
-                             .wgmma = options.wgmma,
+                             .wgmma = options.wgmma || options.clusters,
+                             .clusters = options.clusters,
                              .lists = options.lists,
                              .direction = direction_of(options.direction)};
   return check_random(request, *device) == 0 ? 0 : 1;

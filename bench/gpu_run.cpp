@@ -35,6 +35,7 @@ using schedule::Schedule;
 constexpr std::int64_t kSampledOutputs = 300;
 constexpr std::int64_t kPeriod = 1048573; // elements after which random values repeat
 constexpr std::string_view kPicked = "picked";
+constexpr std::string_view kPickedOn = "picked:"; // and a cluster
 constexpr std::string_view kWhole = "whole";
 constexpr char kRanked = '#';
 constexpr std::string_view kTiled = "wgmma:";
@@ -77,9 +78,22 @@ Schedule ranked(const nest::Nest &nest, const Target &target, std::string_view f
 
 // The part of a way's name behind its split.
 std::string schedule_name(const std::string &name) { return name.substr(name.find('/') + 1); }
+// "c2x1" at the end of a tile's name.
+Schedule on_cluster(const nest::Nest &nest, const Schedule &schedule, const Target &target,
+                    std::string_view shape) {
+  if (shape.size() != 4)
+    throw Error(ErrorCode::Unsupported, "a cluster is written c2x1");
+  std::optional<Schedule> found =
+      schedule::with_cluster(nest, schedule, target, shape[1] - '0', shape[3] - '0');
+  if (!found)
+    throw Error(ErrorCode::Unsupported, "there is no such cluster");
+  return *std::move(found);
+}
+
 // The tile of wgmma with so many rows and columns, "t": in turns, "b": of a box; what search picks
 // where wgmma has no part.
-Schedule tiled_wgmma(const nest::Nest &nest, const Target &target, std::string_view sizes) {
+Schedule tiled_wgmma(const nest::Nest &nest, const Target &target, std::string_view name) {
+  const std::string_view sizes = name.substr(0, name.find('c'));
   const std::vector<Schedule> all = schedule::wgmma_schedules(nest, target, false);
   if (all.empty())
     return search::pick(nest, target);
@@ -87,7 +101,8 @@ Schedule tiled_wgmma(const nest::Nest &nest, const Target &target, std::string_v
     const schedule::CoreTile tile = core_tile(nest, schedule);
     if (fmt::format("{}x{}{}{}", tile.rows, tile.columns, schedule.core.turns > 1 ? "t" : "",
                     has_box(nest, schedule) ? "b" : "") == sizes)
-      return schedule;
+      return sizes == name ? schedule
+                           : on_cluster(nest, schedule, target, name.substr(sizes.size()));
   }
   throw Error(ErrorCode::Unsupported, "there is no such tile");
 }
@@ -96,6 +111,8 @@ Schedule tiled_wgmma(const nest::Nest &nest, const Target &target, std::string_v
 Schedule schedule_of(const nest::Nest &nest, const std::string &name, const Target &target) {
   if (name == kPicked || name == kWhole || nest.inputs.size() < 2)
     return search::pick(nest, target);
+  if (name.starts_with(kPickedOn))
+    return on_cluster(nest, search::pick(nest, target), target, name.substr(kPickedOn.size()));
   if (name.starts_with(kTiled))
     return tiled_wgmma(nest, target, name.substr(kTiled.size()));
   if (const std::size_t mark = name.find(kRanked); mark != std::string::npos)
@@ -141,9 +158,11 @@ std::string Way::schedule_text() const {
   if (schedule::has_core(schedule)) {
     const schedule::CoreTile tile = core_tile(groups[main].group.anchor, schedule);
     const bool boxed = is_wgmma(*schedule.core.op) && has_box(groups[main].group.anchor, schedule);
-    text +=
-        fmt::format(":{}x{}{}{}x{}r{}", tile.rows, tile.columns, schedule.core.turns > 1 ? "t" : "",
-                    boxed ? "b" : "", tile.depth, schedule.core.ring);
+    const schedule::Core &core = schedule.core;
+    text += fmt::format(":{}x{}{}{}x{}r{}", tile.rows, tile.columns, core.turns > 1 ? "t" : "",
+                        boxed ? "b" : "", tile.depth, core.ring);
+    if (core.cluster() > 1)
+      text += fmt::format("c{}x{}", core.cluster_rows, core.cluster_columns);
   }
   if (schedules.size() == 1)
     return text;

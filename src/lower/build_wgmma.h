@@ -4,6 +4,9 @@
 //   mbarriers of each buffer of the ring: full (a copy of both tiles), empty (each warp's read)
 //   if lane < 128 { for tile { for taps, depth { wait empty; expect full; copy data, filter } } }
 //   else { for tile { for step { wait full; wgmma …; let go of the buffer before } store } }
+//
+// In a cluster a block fills buffers of several blocks: it waits until all of them have let go, and
+// ends when all have, so that none copies into or arrives at a block that is no more.
 #pragma once
 
 #include "kernel/nodes.h"

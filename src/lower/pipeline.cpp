@@ -13,8 +13,8 @@
 #include "lower/code_version.h"
 #include "lower/unroll.h"
 #include "schedule/core.h"
-#include "schedule/wgmma.h"
 #include "schedule/members.h"
+#include "schedule/wgmma.h"
 
 namespace tilefuse::lower {
 namespace {
@@ -56,8 +56,11 @@ std::string steps(const nest::Nest &nest, const schedule::Schedule &schedule) {
   if (schedule::has_core(schedule)) {
     const schedule::CoreTile tile = core_tile(nest, schedule);
     const bool is_boxed = is_wgmma(*schedule.core.op) && has_box(nest, schedule);
-    return fmt::format("{}x{}x{}_{}{}{}", tile.rows, tile.columns, tile.depth, schedule.core.ring,
-                       schedule.core.turns > 1 ? "_turns" : "", is_boxed ? "_box" : "");
+    const schedule::Core &core = schedule.core;
+    return fmt::format(
+        "{}x{}x{}_{}{}{}{}", tile.rows, tile.columns, tile.depth, core.ring,
+        core.turns > 1 ? "_turns" : "", is_boxed ? "_box" : "",
+        core.cluster() == 1 ? "" : fmt::format("_c{}x{}", core.cluster_rows, core.cluster_columns));
   }
   std::string text;
   for (int i = 0; i < nest.output_indices; ++i) {

@@ -246,6 +246,8 @@ std::int64_t side_local_bytes(const std::vector<SidePart> &parts) {
 Kernel side_by_side(const std::vector<SidePart> &parts) {
   TILEFUSE_CHECK(!parts.empty() && !parts[0].is_dealt, "a launch without a first part");
   for (const SidePart &part : parts)
+    TILEFUSE_CHECK(part.kernel->cluster == 1, "a part that runs in clusters");
+  for (const SidePart &part : parts)
     TILEFUSE_CHECK(part.is_dealt ? can_be_dealt(*part.kernel)
                                  : part.kernel->block_size == parts[0].kernel->block_size,
                    "a part that does not fit beside the first");

@@ -34,7 +34,8 @@ bool can_be_dealt(const kernel::Kernel &kernel);
 // Bytes of local memory of a block of the whole.
 std::int64_t side_local_bytes(const std::vector<SidePart> &parts);
 
-// The first part is not dealt; the others have its block size or are, and can be. Parts write
+// The first part is not dealt; the others have its block size or are, and can be. None runs in
+// clusters: the blocks of one would be those of two parts. Parts write
 // nothing that another part reads or writes. Arguments are numbered without gaps.
 kernel::Kernel side_by_side(const std::vector<SidePart> &parts);
 

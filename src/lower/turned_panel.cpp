@@ -20,7 +20,8 @@ TurnedPanel turned_panel(Context &cx, const schedule::CoreRoles &roles,
   if (plan.taps.empty())
     return panel;
   ExprRef number = b.div(column, b.integer(across));
-  if (plan.columns % tile.columns != 0)
+  const std::int64_t apart = cx.schedule.core.cluster_columns * tile.columns;
+  if (plan.columns % apart != 0)
     number = b.min(number, b.integer(plan.columns / across - 1));
   number = named("panel", number);
   panel.channel = named("c_" + cx.nest.indices[index(roles.channel)].name,

@@ -8,8 +8,8 @@ using kernel::Space;
 using kernel::StmtRef;
 
 WgmmaRing::WgmmaRing(Context &context, const schedule::CoreRoles &roles,
-                     const schedule::CoreTile &tile)
-    : b_(context.build), tile_(tile), count_(context.schedule.core.ring),
+                     const schedule::CoreTile &tile, const WgmmaCluster &cluster)
+    : b_(context.build), tile_(tile), cluster_(cluster), count_(context.schedule.core.ring),
       takes_turns_(context.schedule.core.turns > 1),
       warps_(tile.warps() * schedule::kGroupItems / kCoreLanes) {
   const auto ring = [&](const char *name, int input, std::int64_t elems) {
@@ -36,17 +36,21 @@ kernel::LocalRef WgmmaRing::empty(ExprRef slot) const {
 }
 
 StmtRef WgmmaRing::let_go() const {
-  const ExprRef is_first =
-      b_.scalar(ScalarOp::Eq, {b_.mod(b_.lane(), b_.integer(kCoreLanes)), b_.integer(0)});
-  return b_.branch(is_first, b_.mbarrier({kernel::MbarrierOp::Arrive, empty(before())}));
+  const ExprRef item = b_.mod(b_.lane(), b_.integer(kCoreLanes));
+  kernel::Mbarrier arrive{.op = kernel::MbarrierOp::Arrive, .at = empty(before())};
+  if (cluster_.size() == 1)
+    return b_.branch(b_.scalar(ScalarOp::Eq, {item, b_.integer(0)}), b_.mbarrier(arrive));
+  arrive.rank = cluster_.source(item);
+  return b_.branch(b_.scalar(ScalarOp::Lt, {item, b_.integer(cluster_.sources())}),
+                   b_.mbarrier(arrive));
 }
 
 StmtRef WgmmaRing::init() const {
   std::vector<StmtRef> list;
   for (std::int64_t i = 0; i < count_; ++i) {
     list.push_back(b_.mbarrier({kernel::MbarrierOp::Init, full(b_.integer(i)), b_.integer(1)}));
-    list.push_back(
-        b_.mbarrier({kernel::MbarrierOp::Init, empty(b_.integer(i)), b_.integer(warps_)}));
+    list.push_back(b_.mbarrier(
+        {kernel::MbarrierOp::Init, empty(b_.integer(i)), b_.integer(warps_ * cluster_.sources())}));
   }
   for (std::int64_t i = 0; takes_turns_ && i < kTurns; ++i)
     list.push_back(b_.mbarrier({kernel::MbarrierOp::Init, turn_of(b_.integer(i)), b_.integer(1)}));

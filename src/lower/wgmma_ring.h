@@ -4,13 +4,15 @@
 #pragma once
 
 #include "lower/context.h"
+#include "lower/wgmma_cluster.h"
 #include "schedule/wgmma.h"
 
 namespace tilefuse::lower {
 
 class WgmmaRing {
 public:
-  WgmmaRing(Context &context, const schedule::CoreRoles &roles, const schedule::CoreTile &tile);
+  WgmmaRing(Context &context, const schedule::CoreRoles &roles, const schedule::CoreTile &tile,
+            const WgmmaCluster &cluster);
 
   kernel::BufferId data() const { return data_; }
   kernel::BufferId filter() const { return filter_; }
@@ -24,7 +26,8 @@ public:
   // The first buffer; `parity` that of the phase to wait for.
   kernel::StmtRef start(int parity) const;
   kernel::StmtRef advance() const;
-  // One work-item of each warp says that its warp has read the buffer left last.
+  // A work-item of each warp says to each block that copies here that its warp has read the buffer
+  // left last.
   kernel::StmtRef let_go() const;
 
   // Groups that take tiles in turn, `turn` this one's number: where it starts, `steps` buffers to
@@ -50,6 +53,7 @@ private:
 
   kernel::Builder &b_;
   const schedule::CoreTile &tile_;
+  const WgmmaCluster &cluster_;
   const std::int64_t count_;
   const bool takes_turns_;
   const std::int64_t warps_; // that read

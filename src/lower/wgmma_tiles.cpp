@@ -15,19 +15,12 @@ std::int64_t extent_of(const nest::Nest &nest, int i) { return nest.indices[at(i
 } // namespace
 
 WgmmaTiles::WgmmaTiles(Context &context, const schedule::CoreRoles &roles,
-                       const schedule::CoreTile &tile, const schedule::ColumnPlan &plan)
-    : cx_(context), b_(cx_.build), roles_(roles), tile_(tile), plan_(plan),
+                       const schedule::CoreTile &tile, const schedule::ColumnPlan &plan,
+                       const WgmmaCluster &cluster)
+    : cx_(context), b_(cx_.build), roles_(roles), tile_(tile), plan_(plan), cluster_(cluster),
+      grid_(tile_grid(cx_.nest, cx_.schedule)),
       box_(has_box(cx_.nest, cx_.schedule) ? pixel_box(cx_.nest, cx_.schedule)
                                            : schedule::PixelBox{}) {}
-
-std::int64_t WgmmaTiles::tiles_of_rows() const {
-  if (box_.indices.empty())
-    return (roles_.points + tile_.rows - 1) / tile_.rows;
-  std::int64_t tiles = 1;
-  for (std::size_t i = 0; i < box_.indices.size(); ++i)
-    tiles *= (extent_of(cx_.nest, box_.indices[i]) + box_.sizes[i] - 1) / box_.sizes[i];
-  return tiles;
-}
 
 // Lets the tile's pixels begin where tile `number` of the rows does.
 void WgmmaTiles::place_rows(ExprRef number, std::vector<StmtRef> &list) {
@@ -46,13 +39,24 @@ void WgmmaTiles::place_rows(ExprRef number, std::vector<StmtRef> &list) {
 }
 
 void WgmmaTiles::take_apart(ExprRef tile, std::vector<StmtRef> &list) {
-  const std::int64_t columns = (plan_.columns + tile_.columns - 1) / tile_.columns;
-  const std::int64_t rows = tiles_of_rows();
-  const ExprRef column = b_.mod(tile, b_.integer(columns));
-  ExprRef rest = b_.div(tile, b_.integer(columns));
+  const ExprRef columns = b_.integer(grid_.cluster_columns);
+  const ExprRef rows = b_.integer(grid_.cluster_rows);
+  // Of this block's among the tiles of the cluster.
+  const auto own = [&](ExprRef number, std::int64_t size, ExprRef place) {
+    return b_.add(b_.mul(number, b_.integer(size)), place);
+  };
+  const ExprRef column = own(b_.mod(tile, columns), cluster_.columns(), cluster_.column());
+  ExprRef rest = b_.div(tile, columns);
   first_column_ = named(b_, list, "first_column", b_.mul(column, b_.integer(tile_.columns)));
-  place_rows(plan_.products == 1 ? rest : b_.mod(rest, b_.integer(rows)), list);
-  rest = b_.div(rest, b_.integer(rows));
+  const ExprRef row =
+      own(plan_.products == 1 ? rest : b_.mod(rest, rows), cluster_.rows(), cluster_.row());
+  place_rows(row, list);
+  exists_ = nullptr;
+  if (grid_.columns % cluster_.columns() != 0)
+    exists_ = b_.scalar(ScalarOp::Lt, {column, b_.integer(grid_.columns)});
+  if (grid_.rows % cluster_.rows() != 0)
+    exists_ = b_.logical_and(exists_, b_.scalar(ScalarOp::Lt, {row, b_.integer(grid_.rows)}));
+  rest = b_.div(rest, rows);
   for (auto i = plan_.parts.rbegin(); i != plan_.parts.rend(); ++i) {
     const bool is_last = i + 1 == plan_.parts.rend();
     cx_.origin[at(*i)] = named(b_, list, cx_.nest.indices[at(*i)].name,
@@ -66,12 +70,12 @@ StmtRef WgmmaTiles::each(ExprRef turn,
   const kernel::VarId tile = b_.variable("tile", {});
   std::vector<StmtRef> list;
   body(b_.var(tile), list);
-  const std::int64_t apart = b_.kernel().blocks;
-  const ExprRef first =
-      turn == nullptr ? b_.block() : b_.add(b_.block(), b_.mul(turn, b_.integer(apart)));
-  return b_.loop(
-      tile, kernel::ForKind::Serial, first, b_.integer(wgmma_tiles(cx_.nest, cx_.schedule)),
-      turn == nullptr ? apart : apart * cx_.schedule.core.turns, b_.block(std::move(list)));
+  const std::int64_t apart = b_.kernel().blocks / cluster_.size();
+  const ExprRef number = cluster_.number();
+  const ExprRef first = turn == nullptr ? number : b_.add(number, b_.mul(turn, b_.integer(apart)));
+  return b_.loop(tile, kernel::ForKind::Serial, first, b_.integer(grid_.clusters()),
+                 turn == nullptr ? apart : apart * cx_.schedule.core.turns,
+                 b_.block(std::move(list)));
 }
 
 } // namespace tilefuse::lower

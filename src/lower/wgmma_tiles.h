@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lower/context.h"
+#include "lower/wgmma_cluster.h"
 #include "schedule/wgmma.h"
 
 namespace tilefuse::lower {
@@ -13,21 +14,23 @@ namespace tilefuse::lower {
 class WgmmaTiles {
 public:
   WgmmaTiles(Context &context, const schedule::CoreRoles &roles, const schedule::CoreTile &tile,
-             const schedule::ColumnPlan &plan);
+             const schedule::ColumnPlan &plan, const WgmmaCluster &cluster);
 
   // Rows are a box of pixels; empty: pixels as one number.
   const schedule::PixelBox &box() const { return box_; }
-  // Every so many-th tile; of those every `turns`-th if not all (null).
+  // Every so many-th tile, or cluster's tiles; of those every `turns`-th if not all (null).
   kernel::StmtRef
   each(kernel::ExprRef turn,
        const std::function<void(kernel::ExprRef tile, std::vector<kernel::StmtRef> &)> &body);
   // Where tile number `tile` begins, columns fastest: the grid's indices, and a box's, stand there.
+  // In a cluster the number is that of its tiles, of which this block has its own.
   void take_apart(kernel::ExprRef tile, std::vector<kernel::StmtRef> &list);
   kernel::ExprRef first_row() const { return first_row_; } // of the tile last taken apart
   kernel::ExprRef first_column() const { return first_column_; }
+  // Whether it is one, and does not just fill up a cluster; null: it is.
+  kernel::ExprRef exists() const { return exists_; }
 
 private:
-  std::int64_t tiles_of_rows() const;
   void place_rows(kernel::ExprRef number, std::vector<kernel::StmtRef> &list);
 
   Context &cx_;
@@ -35,8 +38,10 @@ private:
   const schedule::CoreRoles &roles_;
   const schedule::CoreTile &tile_;
   const schedule::ColumnPlan &plan_;
+  const WgmmaCluster &cluster_;
+  const schedule::TileGrid grid_;
   const schedule::PixelBox box_;
-  kernel::ExprRef first_row_{}, first_column_{};
+  kernel::ExprRef first_row_{}, first_column_{}, exists_{};
 };
 
 } // namespace tilefuse::lower

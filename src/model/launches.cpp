@@ -82,8 +82,10 @@ public:
   // rest.
   std::vector<Launch> run(std::size_t begin, std::size_t end) {
     std::vector<std::size_t> order;
-    for (std::size_t k = begin; k < end; ++k)
+    for (std::size_t k = begin; k < end; ++k) {
       order.push_back(k);
+      leave_clusters(*parts_[k].schedule);
+    }
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return seconds(a) > seconds(b); });
     const auto first =
@@ -138,6 +140,11 @@ private:
       return false;
     launch = std::move(more);
     return true;
+  }
+
+  // Blocks of one kernel that others stand beside are not launched in clusters.
+  static void leave_clusters(schedule::Schedule &schedule) {
+    schedule.core.cluster_rows = schedule.core.cluster_columns = 1;
   }
 
   // Schedules of one block size for all that are no maps, where together they take no longer than

@@ -126,7 +126,8 @@ std::vector<std::string> algorithm_names() {
   std::vector<std::string> names;
   for (const Algorithm &algorithm : kAlgorithms)
     names.emplace_back(algorithm.name);
-  names.insert(names.end(), {"mma", "mma_tf32", "mma_nchw32", "wgmma", "wgmma_tf32"});
+  names.insert(names.end(),
+               {"mma", "mma_tf32", "mma_nchw32", "wgmma", "wgmma_tf32", "wgmma_cluster"});
   return names;
 }
 

@@ -183,8 +183,9 @@ std::int64_t core_local_bytes(const Nest &nest, const Schedule &schedule) {
 
 std::int64_t core_blocks(const Nest &nest, const Schedule &schedule) {
   if (is_wgmma(*schedule.core.op)) {
-    const std::int64_t tiles = wgmma_tiles(nest, schedule);
-    return schedule.core.blocks > 0 ? std::min(tiles, schedule.core.blocks) : tiles;
+    const TileGrid grid = tile_grid(nest, schedule);
+    const std::int64_t all = grid.clusters() * schedule.core.cluster();
+    return schedule.core.blocks > 0 ? std::min(all, schedule.core.blocks) : all;
   }
   const CoreRoles roles = core_roles(nest, schedule);
   const CoreTile tile = core_tile(nest, schedule);
@@ -240,7 +241,7 @@ std::optional<std::string> wrong_core(const Nest &nest, const Schedule &schedule
     return "the filter is neither packed nor contiguous along the depth";
   if (is_wgmma(*op))
     return wrong_wgmma(nest, schedule, target);
-  if (schedule.core.blocks != 0 || schedule.core.turns != 1)
+  if (schedule.core.blocks != 0 || schedule.core.turns != 1 || schedule.core.cluster() != 1)
     return "blocks and groups of warps share tiles of wgmma alone";
   if (Reason reason = wrong_tile(nest, schedule))
     return reason;

@@ -128,6 +128,11 @@ struct Core {
   int ring = 2;            // buffers of each input
   std::int64_t blocks = 0; // that share the tiles, by turns; 0: a block for each
   int turns = 1;           // wgmma: groups of warps of a block that take tiles in turn
+  // wgmma: blocks of a cluster, which take neighbouring tiles: so many of rows, by so many of
+  // columns
+  std::int64_t cluster_rows = 1;
+  std::int64_t cluster_columns = 1;
+  std::int64_t cluster() const { return cluster_rows * cluster_columns; }
   friend bool operator==(const Core &, const Core &) = default;
 };
 

@@ -11,6 +11,7 @@ namespace {
 using nest::Nest;
 
 constexpr std::int64_t kLargestRing = 1 << 16;
+constexpr std::int64_t kLargestCluster = 1 << 8; // either way
 
 std::string factors(const Nest &nest, const Schedule &schedule, std::int64_t Split::*member) {
   std::string text;
@@ -128,6 +129,16 @@ void parse_stream(Scanner &scanner, Schedule &schedule) {
   stage.stream = static_cast<int>(registers);
 }
 
+std::int64_t parse_cluster(Scanner &scanner) {
+  const Token token = scanner.peek();
+  const std::int64_t count = scanner.expect_integer("the blocks of a cluster one way");
+  if (count < 1 || count > kLargestCluster)
+    throw Error(ErrorCode::Limit,
+                fmt::format("a cluster of {} blocks; need 1 to {}", count, kLargestCluster),
+                scanner.where(token));
+  return count;
+}
+
 // "core m16n8k16.f16.f32 rows 128 warps 2 2 ring 4".
 void parse_core(Scanner &scanner, Schedule &schedule) {
   const Token token = scanner.peek();
@@ -147,6 +158,10 @@ void parse_core(Scanner &scanner, Schedule &schedule) {
     core.blocks = scanner.expect_integer("the blocks that share the tiles");
   if (scanner.accept("turns"))
     core.turns = static_cast<int>(scanner.expect_integer("the groups that take tiles in turn"));
+  if (scanner.accept("cluster")) {
+    core.cluster_rows = parse_cluster(scanner);
+    core.cluster_columns = parse_cluster(scanner);
+  }
 }
 
 void parse_line(const Nest &nest, Scanner &scanner, Schedule &schedule) {
@@ -197,6 +212,18 @@ std::string lane_text(const Nest &nest, const Schedule &schedule) {
   return text;
 }
 
+std::string core_text(const Core &core) {
+  std::string text = fmt::format(" {} rows {} warps {} {} ring {}", core.op->name, core.rows,
+                                 core.warp_rows, core.warp_columns, core.ring);
+  if (core.blocks != 0)
+    text += fmt::format(" blocks {}", core.blocks);
+  if (core.turns != 1)
+    text += fmt::format(" turns {}", core.turns);
+  if (core.cluster() != 1)
+    text += fmt::format(" cluster {} {}", core.cluster_rows, core.cluster_columns);
+  return text;
+}
+
 std::string stage_text(const Nest &nest, const Schedule &schedule, std::size_t input) {
   const Stage &stage = schedule.stages[input];
   std::string text = fmt::format(" {}", input);
@@ -234,10 +261,7 @@ std::string to_text(const Nest &nest, const Schedule &schedule) {
   line("keep", factors(nest, schedule, &Split::keep));
   const Core &core = schedule.core;
   if (has_core(schedule))
-    line("core", fmt::format(" {} rows {} warps {} {} ring {}{}{}", core.op->name, core.rows,
-                             core.warp_rows, core.warp_columns, core.ring,
-                             core.blocks == 0 ? "" : fmt::format(" blocks {}", core.blocks),
-                             core.turns == 1 ? "" : fmt::format(" turns {}", core.turns)));
+    line("core", core_text(core));
   std::string order;
   for (int i : schedule.order)
     order += " " + nest.indices[static_cast<std::size_t>(i)].name;

@@ -20,7 +20,9 @@ constexpr std::int64_t kBoxAlign = 1024;
 constexpr std::int64_t kMostRing = 16;
 constexpr std::int64_t kMostAccumulators = 128; // of a work-item
 constexpr std::int64_t kTurnedVec = 2;
-constexpr int kLaunchRegisters = 512; // by groups: what a work-item gets at launch
+constexpr std::int64_t kSwizzleRows = 8;
+constexpr std::int64_t kMostCluster = 4; // blocks
+constexpr int kLaunchRegisters = 512;    // by groups: what a work-item gets at launch
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -38,7 +40,8 @@ RegisterPlan register_plan(const Schedule &schedule) {
   if (consumers < 2)
     return {};
   const int pool = kLaunchRegisters / (consumers + 1) / 8 * 8 * (consumers + 1);
-  const int producer = consumers > 2 ? 32 : 40;
+  // Slices and masks of a cluster take more (NVRTC 13.0, sm_90a).
+  const int producer = schedule.core.cluster() > 1 ? 56 : consumers > 2 ? 32 : 40;
   return {producer, std::min(240, (pool - producer) / consumers / 8 * 8)};
 }
 
@@ -65,17 +68,19 @@ ColumnPlan column_plan(const Nest &nest, const Schedule &schedule) {
   return plan;
 }
 
-std::int64_t wgmma_tiles(const Nest &nest, const Schedule &schedule) {
+TileGrid tile_grid(const Nest &nest, const Schedule &schedule) {
   const CoreRoles roles = core_roles(nest, schedule);
   const CoreTile tile = core_tile(nest, schedule);
   const ColumnPlan plan = column_plan(nest, schedule);
-  std::int64_t rows = 1;
+  TileGrid grid{.rows = 1, .columns = up(plan.columns, tile.columns), .products = plan.products};
   if (has_box(nest, schedule))
     for (int i : roles.pixels)
-      rows *= up(nest.indices[at(i)].extent, schedule.splits[at(i)].tile);
+      grid.rows *= up(nest.indices[at(i)].extent, schedule.splits[at(i)].tile);
   else
-    rows = up(roles.points, tile.rows);
-  return plan.products * rows * up(plan.columns, tile.columns);
+    grid.rows = up(roles.points, tile.rows);
+  grid.cluster_rows = up(grid.rows, schedule.core.cluster_rows);
+  grid.cluster_columns = up(grid.columns, schedule.core.cluster_columns);
+  return grid;
 }
 
 bool exchanges(const Nest &nest, const Schedule &schedule) {
@@ -199,6 +204,34 @@ Reason wrong_sizes(const Nest &nest, const Schedule &schedule, const CoreRoles &
   return {};
 }
 
+// What blocks of a cluster share is copied in slices: of whole groups of rows that are exchanged
+// together, of a whole number of columns that are dealt together, or of panels.
+Reason wrong_cluster(const Nest &nest, const Schedule &schedule, const CoreRoles &roles) {
+  const Core &core = schedule.core;
+  const CoreTile tile = core_tile(nest, schedule);
+  const std::int64_t rows = core.cluster_rows;
+  const std::int64_t columns = core.cluster_columns;
+  if (rows < 1 || columns < 1 || kMostCluster % (rows * columns) != 0)
+    return fmt::format("a cluster of {} x {} blocks; it needs 1, 2 or {} in all", rows, columns,
+                       kMostCluster);
+  if (core.blocks % core.cluster() != 0)
+    return fmt::format("{} blocks are not clusters of {}", core.blocks, core.cluster());
+  if (columns > 1 && has_box(nest, schedule))
+    return "blocks of a cluster do not share a box of pixels";
+  const std::int64_t across = kTurnedBytes / tile.elem_bytes;
+  if (roles.data_turned)
+    return tile.rows % (columns * across) == 0 && tile.columns % (rows * across) == 0
+               ? Reason{}
+               : fmt::format("a cluster of {} x {} blocks does not share panels of {} x {} evenly",
+                             rows, columns, tile.rows / across, tile.columns / across);
+  const std::int64_t vec = schedule.splits[at(roles.channel)].vec;
+  const std::int64_t dealt = std::max<std::int64_t>(kSwizzleRows, vec == 2 ? 1 : 4 * vec);
+  if (!roles.filter_turned && tile.columns % (rows * dealt) != 0)
+    return fmt::format("{} blocks of a cluster do not share {} columns in runs of {}", rows,
+                       tile.columns, dealt);
+  return {};
+}
+
 // Points past the end of a part are another's: one of the inputs must end with it.
 Reason wrong_maps(const Nest &nest, const Schedule &schedule, const CoreRoles &roles) {
   const DataMap data = data_map(nest, schedule);
@@ -244,6 +277,8 @@ std::optional<std::string> wrong_wgmma(const Nest &nest, const Schedule &schedul
     return reason;
   if (core.blocks < 0)
     return fmt::format("{} blocks", core.blocks);
+  if (Reason reason = wrong_cluster(nest, schedule, roles))
+    return reason;
   if (group_size(schedule) > target.max_group)
     return fmt::format("{} work-items per group, the target allows {}", group_size(schedule),
                        target.max_group);

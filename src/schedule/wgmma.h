@@ -10,6 +10,11 @@
 //
 // With `turns 2` two groups take whole tiles in turn: one multiplies while the other stores.
 //
+// With `cluster R C` R x C blocks run together on as many neighbouring tiles, R of rows by C of
+// columns. Those of one column share the filter's tile: each copies an R-th of it, to all of them;
+// those of one row share the data's likewise. A buffer is filled again when all that read what this
+// block copies have let it go. Tiles that fill up the last clusters are computed and not stored.
+//
 // Data is copied as one matrix of points where it lies as one, else by an im2col map: points of the
 // pixel indices in the order of the schedule, a tap as an offset to them. A straight filter is
 // copied with its rows dealt: row 8j + 2t + b of a tile holds channel 4v * (j / (v / 2)) + v * t +
@@ -85,6 +90,7 @@ DataMap turned_filter_map(const nest::Nest &nest, const Schedule &schedule);
 // The same for the filter beside straight data: the first coordinate is a linear function of
 // reduced indices, and of the channel if the filter is turned; the last is in units of `unit`
 // channels, or of the depth if turned.
+// With clusters the box is what one block of those that share the filter copies.
 struct FilterMap {
   std::string wrong;
   std::int64_t offset = 0;
@@ -112,7 +118,17 @@ constexpr std::int64_t kPanelVec = 8;
 bool exchanges(const nest::Nest &nest, const Schedule &schedule);
 DType exchanged_type(const nest::Nest &nest);
 
-std::int64_t wgmma_tiles(const nest::Nest &nest, const Schedule &schedule);
+// Tiles of rows and of columns, of so many products, and of clusters.
+struct TileGrid {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t products = 1;
+  std::int64_t cluster_rows = 0; // rows / blocks of a cluster, rounded up
+  std::int64_t cluster_columns = 0;
+  std::int64_t tiles() const { return products * rows * columns; }
+  std::int64_t clusters() const { return products * cluster_rows * cluster_columns; }
+};
+TileGrid tile_grid(const nest::Nest &nest, const Schedule &schedule);
 std::int64_t wgmma_local_bytes(const nest::Nest &nest, const Schedule &schedule);
 
 // The row of the core table with so many columns for the nest's types, or null.

@@ -37,7 +37,7 @@ Reach reach_of(const Nest &nest, const Source &source, const std::vector<int> &i
 }
 
 void deal(FilterMap &map, std::int64_t channels, std::int64_t stride, std::int64_t vec,
-          std::int64_t columns) {
+          std::int64_t columns) { // of a box
   if (vec == 2) {
     map.dims.push_back(channels);
     map.strides.push_back(stride);
@@ -82,6 +82,7 @@ FilterMap filter_map(const Nest &nest, const Schedule &schedule) {
   const CoreRoles roles = core_roles(nest, schedule);
   const CoreTile tile = core_tile(nest, schedule);
   const bool packed = is_packed(schedule.fills[at(roles.filter)]);
+  const std::int64_t sharers = schedule.core.cluster_rows;
   Reach reach = reach_of(nest, source_of(nest, schedule, roles.filter), roles.walked);
   FilterMap map{.offset = reach.flat.constant, .first = reach.flat};
   map.first.constant = 0;
@@ -109,7 +110,7 @@ FilterMap filter_map(const Nest &nest, const Schedule &schedule) {
   if (roles.filter_turned) {
     map.first.coeff[at(roles.depth())] = 0;
     map.panels = tile.columns * tile.elem_bytes / kPanelBytes;
-    map.box = {kPanelBytes / tile.elem_bytes, tile.depth};
+    map.box = {kPanelBytes / tile.elem_bytes, tile.depth / sharers};
     map.dims.push_back(roles.depth_points);
     map.strides.push_back(down);
   } else {
@@ -118,7 +119,7 @@ FilterMap filter_map(const Nest &nest, const Schedule &schedule) {
     const std::int64_t row = ring_row_bytes(nest, schedule);
     map.panels = tile.row_bytes() / row;
     map.box = {row / tile.elem_bytes};
-    deal(map, channels, across, schedule.splits[at(roles.channel)].vec, tile.columns);
+    deal(map, channels, across, schedule.splits[at(roles.channel)].vec, tile.columns / sharers);
     for (int part : roles.grid)
       if (map.parts.coeff[at(part)] % map.unit != 0)
         map.wrong = fmt::format("parts of {} channels are not dealt by {}",

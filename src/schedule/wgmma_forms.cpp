@@ -16,6 +16,7 @@ using nest::Nest;
 
 constexpr std::string_view kPlain = "wgmma";
 constexpr std::string_view kTf32 = "wgmma_tf32";
+constexpr std::string_view kClustered = "wgmma_cluster";
 
 struct Sizes {
   std::int64_t rows, op_columns, group_rows, group_columns;
@@ -134,7 +135,7 @@ Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Form &form, co
   if (nest.inputs[at(roles.filter)].constant && !roles.filter_turned)
     schedule.fills[at(roles.filter)] = Fill::Packed;
   schedule.core.ring = ring_for(nest, schedule, target);
-  if (wgmma_tiles(nest, schedule) > target.compute_units)
+  if (tile_grid(nest, schedule).tiles() > target.compute_units)
     schedule.core.blocks = target.compute_units;
   return schedule;
 }
@@ -160,6 +161,15 @@ bool spills(const Nest &nest, const Schedule &schedule) {
            const nest::Slot &slot = nest.slots[at(extra.slot)];
            return size_bytes(slot.type) == 4 && slot.elems >= nest.slots[at(nest.out.slot)].elems;
          });
+}
+
+Schedule clustered(Schedule schedule, std::int64_t rows, std::int64_t columns) {
+  Core &core = schedule.core;
+  core.cluster_rows = rows;
+  core.cluster_columns = columns;
+  if (core.blocks > 0)
+    core.blocks = std::max(core.cluster(), core.blocks / core.cluster() * core.cluster());
+  return schedule;
 }
 
 const CoreOp *smallest_op(const Nest &nest, bool tf32) { return wgmma_op_for(nest, 64, tf32); }
@@ -193,7 +203,53 @@ std::vector<Schedule> wgmma_schedules(const Nest &nest, const Target &target, bo
   return found;
 }
 
-bool is_wgmma_algorithm(std::string_view name) { return name == kPlain || name == kTf32; }
+std::optional<Schedule> with_cluster(const Nest &nest, Schedule schedule, const Target &target,
+                                     std::int64_t rows, std::int64_t columns) {
+  schedule = clustered(std::move(schedule), rows, columns);
+  if (illegal(nest, schedule, target))
+    return std::nullopt;
+  return schedule;
+}
+
+bool is_wgmma_algorithm(std::string_view name) {
+  return name == kPlain || name == kTf32 || name == kClustered;
+}
+
+namespace {
+
+// The largest tile that still gives every multiprocessor a block, or the one with the most tiles.
+const Schedule &named_of(const Nest &nest, const std::vector<Schedule> &all, const Target &target) {
+  const auto tiles = [&](const Schedule &schedule) { return tile_grid(nest, schedule).tiles(); };
+  const auto first = std::find_if(all.begin(), all.end(), [&](const Schedule &schedule) {
+    return tiles(schedule) >= target.compute_units;
+  });
+  return first != all.end()
+             ? *first
+             : *std::max_element(all.begin(), all.end(), [&](const Schedule &a, const Schedule &b) {
+                 return tiles(a) < tiles(b);
+               });
+}
+
+// Of all that may be, those on clusters of two.
+NamedSchedule on_clusters(const Nest &nest, const std::vector<Schedule> &all,
+                          const Target &target) {
+  std::vector<Schedule> found;
+  for (Schedule schedule : all) {
+    schedule.name = kClustered;
+    for (const auto &[rows, columns] : {std::pair{2, 1}, {1, 2}})
+      if (auto on_cluster = with_cluster(nest, schedule, target, rows, columns)) {
+        found.push_back(*std::move(on_cluster));
+        break;
+      }
+  }
+  if (!found.empty())
+    return {named_of(nest, found, target), {}};
+  return {{},
+          fmt::format("{} does not fit: {}", kClustered,
+                      illegal(nest, clustered(all.front(), 2, 1), target).value_or(""))};
+}
+
+} // namespace
 
 NamedSchedule named_wgmma_schedule(std::string_view name, const Nest &nest, const Target &target) {
   if (const std::optional<std::string> reason = no_core_roles(nest))
@@ -208,16 +264,8 @@ NamedSchedule named_wgmma_schedule(std::string_view name, const Nest &nest, cons
             fmt::format("{} does not fit: {}", name,
                         illegal(nest, last, target).value_or("every tile is mostly empty"))};
   }
-  const auto tiles = [&](const Schedule &schedule) { return wgmma_tiles(nest, schedule); };
-  const auto first = std::find_if(all.begin(), all.end(), [&](const Schedule &schedule) {
-    return tiles(schedule) >= target.compute_units;
-  });
-  if (first != all.end())
-    return {*first, {}};
-  return {
-      *std::max_element(all.begin(), all.end(),
-                        [&](const Schedule &a, const Schedule &b) { return tiles(a) < tiles(b); }),
-      {}};
+  return name == kClustered ? on_clusters(nest, all, target)
+                            : NamedSchedule{named_of(nest, all, target), {}};
 }
 
 } // namespace tilefuse::schedule

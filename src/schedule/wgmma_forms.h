@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implicit GEMM on wgmma at the sizes worth trying: `wgmma`, and `wgmma_tf32`, which rounds f32
-// operands to tf32 and is therefore never chosen unless asked for by name.
+// Implicit GEMM on wgmma at the sizes worth trying: `wgmma`, `wgmma_cluster`, which runs on
+// clusters of two blocks, and `wgmma_tf32`, which rounds f32 operands to tf32 and is therefore
+// never chosen unless asked for by name.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -12,6 +15,11 @@ namespace tilefuse::schedule {
 
 // Legal schedules, larger tiles first.
 std::vector<Schedule> wgmma_schedules(const nest::Nest &nest, const Target &target, bool tf32);
+
+// The schedule on clusters of so many blocks along rows and columns of tiles; nothing where that is
+// not legal.
+std::optional<Schedule> with_cluster(const nest::Nest &nest, Schedule schedule,
+                                     const Target &target, std::int64_t rows, std::int64_t columns);
 
 bool is_wgmma_algorithm(std::string_view name);
 // The largest tile that still gives every multiprocessor a block, or the one with the most tiles.

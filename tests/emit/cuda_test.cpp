@@ -4,15 +4,14 @@
 // absent the tests say so, and in CI that is a failure.
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <optional>
-#include <span>
 #include <tuple>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "emit/cuda_checks.h"
 #include "emit/emitter.h"
 #include "kernel/build.h"
 #include "kernel/rules.h"
@@ -22,7 +21,6 @@
 #include "model/conv_gradient.h"
 #include "model/conv_nest.h"
 #include "model/launches.h"
-#include "runtime/cuda_build.h"
 #include "schedule/algorithms.h"
 #include "schedule/core_forms.h"
 #include "schedule/wgmma.h"
@@ -32,48 +30,8 @@
 namespace tilefuse::emit {
 namespace {
 
-constexpr std::array kArchitectures = {"sm_80", "sm_90a"};
-
-Target cuda_target() {
-  Target target;
-  target.name = "cuda_test";
-  target.backend = "cuda";
-  target.isa = "sm_90a";
-  target.lanes = LaneKind::WorkItem;
-  target.vector_f32 = 64;
-  target.vector_registers = 128;
-  target.max_group = 256;
-  target.local_bytes = 48 << 10;
-  target.local_is_hw = true;
-  return target;
-}
-
 Package emitted(const std::string &text) {
   return make_cuda_emitter()->emit(kernel::parse_kernel(text), cuda_target());
-}
-
-// Compiles for each architecture; the logs hold no warning, no spill, and no advice of ptxas
-// (C75..: registers not limited, wgmma waited for one by one).
-void expect_clean(const std::vector<Package> &packages,
-                  std::span<const char *const> architectures = kArchitectures) {
-  std::string why;
-  if (runtime::nvrtc_version(&why).empty()) {
-    ASSERT_EQ(std::getenv("CI"), nullptr) << why;
-    GTEST_SKIP() << why;
-  }
-  for (const char *arch : architectures) {
-    std::string log;
-    for (const Package &built : runtime::build_cuda(packages, arch, &log)) {
-      EXPECT_EQ(built.format, CodeFormat::CudaBinary);
-      EXPECT_EQ(built.code.substr(1, 3), "ELF") << built.name;
-    }
-    EXPECT_EQ(log.find("warning"), std::string::npos) << log;
-    EXPECT_EQ(log.find("C75"), std::string::npos) << log;
-    for (std::size_t at = log.find("bytes spill stores"); at != std::string::npos;
-         at = log.find("bytes spill stores", at + 1))
-      EXPECT_EQ(log.substr(at - 4, 4), ", 0 ")
-          << log.substr(at - std::min<std::size_t>(at, 400), 500);
-  }
 }
 
 TEST(Cuda, TextOfWorkItemsWithSharedMemory) {
@@ -271,16 +229,6 @@ TEST(Cuda, MatrixInstructionsCompile) {
     }
   }
   expect_clean(packages);
-}
-
-Target hopper_target() {
-  Target target = cuda_target();
-  target.max_group = 1024;
-  target.local_bytes = 232448;
-  target.vector_registers = 255;
-  target.warp = 32;
-  target.compute_units = 132;
-  return target;
 }
 
 // Every type, and every third tile, with registers dealt to a producer and to consumers.

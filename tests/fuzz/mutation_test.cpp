@@ -67,8 +67,14 @@ std::optional<KernelCase> numbered_wgmma_case(int number) {
   const auto schedules = schedule::wgmma_schedules(group.anchor, target, false);
   if (schedules.empty())
     return {};
+  schedule::Schedule schedule = random.of(schedules);
+  if (number % 2 == 0) {
+    const auto [rows, columns] = random.of({std::pair{2, 1}, {1, 2}, {2, 2}});
+    schedule =
+        schedule::with_cluster(group.anchor, schedule, target, rows, columns).value_or(schedule);
+  }
   return KernelCase{.group = group,
-                    .schedule = random.of(schedules),
+                    .schedule = schedule,
                     .target = target,
                     .seed = static_cast<std::uint64_t>(number)};
 }

@@ -69,6 +69,7 @@ struct CopyFault : Fault {
       at = expr(at);
     for (ExprRef &offset : copy.offsets)
       offset = expr(offset);
+    copy.ranks = expr(copy.ranks);
     spoil(copy);
     return to().tensor_copy(std::move(copy));
   }
@@ -167,6 +168,73 @@ struct NoWarpBarriers : Fault {
   }
 };
 
+// Of clusters.
+struct OnlyOwnArrivals : MbarrierFault<MbarrierOp::Arrive> {
+  using MbarrierFault::MbarrierFault;
+  StmtRef wrong(const Mbarrier &node) override {
+    Mbarrier own{.op = node.op, .at = {node.at.buffer, expr(node.at.index)}};
+    if (node.rank != nullptr)
+      own.rank = to().mod(to().block(), to().integer(from().cluster));
+    return to().mbarrier(own);
+  }
+};
+
+struct OnlyOwnCopies : CopyFault {
+  using CopyFault::CopyFault;
+  void spoil(TensorCopy &copy) override {
+    if (copy.ranks == nullptr)
+      return;
+    take();
+    copy.ranks = nullptr;
+  }
+};
+
+struct CopiesToOthers : CopyFault {
+  using CopyFault::CopyFault;
+  void spoil(TensorCopy &copy) override {
+    if (copy.ranks != nullptr || from().cluster == 1)
+      return;
+    take();
+    copy.ranks = to().integer((1 << from().cluster) - 1);
+  }
+};
+
+struct OneSlice : CopyFault {
+  using CopyFault::CopyFault;
+  void spoil(TensorCopy &copy) override {
+    if (copy.ranks == nullptr)
+      return;
+    take();
+    copy.to.index = to().mul(to().div(copy.to.index, to().integer(kSlice)), to().integer(kSlice));
+  }
+  static constexpr std::int64_t kSlice = 8192;
+};
+
+struct ClusterBarrierFault : Fault {
+  using Fault::Fault;
+  virtual bool is_place(int number) const = 0;
+  StmtRef stmt(StmtRef from) override {
+    const auto *node = as<Barrier>(from);
+    if (!node || !node->is_of_cluster() || !is_place(seen_++))
+      return Fault::stmt(from);
+    take();
+    return to().barrier();
+  }
+
+private:
+  int seen_ = 0;
+};
+
+struct NoClusterAtStart : ClusterBarrierFault {
+  using ClusterBarrierFault::ClusterBarrierFault;
+  bool is_place(int number) const override { return number == 0; }
+};
+
+struct NoClusterAtEnd : ClusterBarrierFault {
+  using ClusterBarrierFault::ClusterBarrierFault;
+  bool is_place(int number) const override { return number == 1; }
+};
+
 template <typename SomeFault> std::optional<Kernel> planted(const Kernel &kernel) {
   return plant<SomeFault>(kernel);
 }
@@ -188,6 +256,12 @@ const std::vector<Mutation> &wgmma_mutations() {
       {"wgmma: every step reads one depth", nullptr, planted<OneStepOfDepth>},
       {"wgmma: results read too early", nullptr, planted<LateWait>},
       {"wgmma: exchange without a barrier", nullptr, planted<NoWarpBarriers>},
+      {"cluster: arrives at its own block alone", nullptr, planted<OnlyOwnArrivals>},
+      {"cluster: slices to the own block alone", nullptr, planted<OnlyOwnCopies>},
+      {"cluster: own tiles to all blocks", nullptr, planted<CopiesToOthers>},
+      {"cluster: slices of all into one place", nullptr, planted<OneSlice>},
+      {"cluster: begins without the others", nullptr, planted<NoClusterAtStart>},
+      {"cluster: ends without the others", nullptr, planted<NoClusterAtEnd>},
   };
   return all;
 }

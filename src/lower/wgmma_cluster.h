@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A block's place in its cluster (schedule/wgmma.h): which slices of shared tiles it copies, to
+// whom, and at whose mbarriers it arrives. The block of row r and column c has the rank r * columns
+// + c. Without a cluster everything folds away.
+#pragma once
+
+#include "kernel/build.h"
+#include "schedule/schedule.h"
+
+namespace tilefuse::lower {
+
+class WgmmaCluster {
+public:
+  WgmmaCluster(kernel::Builder &build, const schedule::Core &core)
+      : b_(build), rows_(core.cluster_rows), columns_(core.cluster_columns) {}
+
+  std::int64_t rows() const { return rows_; }
+  std::int64_t columns() const { return columns_; }
+  std::int64_t size() const { return rows_ * columns_; }
+  kernel::ExprRef number() const { return b_.div(b_.block(), b_.integer(size())); }
+  // Of this block in the cluster.
+  kernel::ExprRef row() const { return b_.div(rank(), b_.integer(columns_)); }
+  kernel::ExprRef column() const { return b_.mod(rank(), b_.integer(columns_)); }
+
+  // Those that share this block's tile of data, the blocks of its row, as a mask of ranks; and of
+  // the filter, those of its column. Null: nobody else does.
+  kernel::ExprRef share_data() const;
+  kernel::ExprRef share_filter() const;
+
+  // Blocks that copy into this one's ring, itself one of them; the rank of one by number.
+  std::int64_t sources() const { return rows_ + columns_ - 1; }
+  kernel::ExprRef source(kernel::ExprRef number) const;
+
+  // Of the block, or of the cluster where there is one.
+  kernel::StmtRef barrier() const {
+    return b_.barrier({.items = size() > 1 ? kernel::kClusterItems : 0});
+  }
+
+private:
+  kernel::ExprRef rank() const { return b_.mod(b_.block(), b_.integer(size())); }
+
+  kernel::Builder &b_;
+  const std::int64_t rows_;
+  const std::int64_t columns_;
+};
+
+} // namespace tilefuse::lower

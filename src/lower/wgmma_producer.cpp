@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/wgmma_producer.h"
+
+#include "lower/turned_panel.h"
+
+namespace tilefuse::lower {
+namespace {
+
+using kernel::ExprRef;
+using kernel::MbarrierOp;
+using kernel::StmtRef;
+using schedule::kPanelBytes;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+class WgmmaProducer {
+public:
+  WgmmaProducer(Context &context, const WgmmaParts &parts)
+      : cx_(context), b_(cx_.build), roles_(parts.roles), tile_(parts.tile), plan_(parts.plan),
+        cluster_(parts.cluster), tiles_(parts.tiles), ring_(parts.ring),
+        row_bytes_(ring_row_bytes(cx_.nest, cx_.schedule)), data_(data_map(cx_.nest, cx_.schedule)),
+        filter_(roles_.data_turned ? schedule::FilterMap{} : filter_map(cx_.nest, cx_.schedule)),
+        turned_(roles_.data_turned ? turned_filter_map(cx_.nest, cx_.schedule)
+                                   : schedule::DataMap{}) {
+    declare_maps();
+  }
+
+  StmtRef build() { return roles_.data_turned ? produce_turned() : produce(); }
+
+private:
+  using List = std::vector<StmtRef>;
+  ExprRef integer(std::int64_t value) { return b_.integer(value); }
+  std::int64_t extent(int i) const { return cx_.nest.indices[at(i)].extent; }
+  void declare_maps();
+  kernel::MapId declare(const schedule::DataMap &map, const char *name, int input,
+                        std::int64_t rows);
+  std::vector<ExprRef> base_of(const schedule::DataMap &map, const std::vector<int> &pixels,
+                               ExprRef row, List &list);
+  List wait_to_fill();
+  StmtRef produce();
+  ExprRef first_copied_row();
+  StmtRef walk(std::size_t level, std::vector<ExprRef> &points, const std::vector<ExprRef> &base);
+  StmtRef copy_step(const std::vector<ExprRef> &points, const std::vector<ExprRef> &base);
+  void copy_data(const std::vector<ExprRef> &points, const std::vector<ExprRef> &base, List &list);
+  void copy_filter(const std::vector<ExprRef> &points, List &list);
+  StmtRef produce_turned();
+  void copy_panel(kernel::LocalRef to, const schedule::DataMap &map, std::vector<ExprRef> base,
+                  const TurnedPanel &panel, List &list);
+
+  Context &cx_;
+  kernel::Builder &b_;
+  const schedule::CoreRoles &roles_;
+  const schedule::CoreTile &tile_;
+  const schedule::ColumnPlan &plan_;
+  const WgmmaCluster &cluster_;
+  WgmmaTiles &tiles_;
+  const WgmmaRing &ring_;
+  const std::int64_t row_bytes_; // in the ring
+  const schedule::DataMap data_;
+  const schedule::FilterMap filter_; // beside straight data
+  const schedule::DataMap turned_;   // the filter's beside turned data
+  kernel::MapId data_id_{}, filter_id_{};
+};
+
+kernel::MapId WgmmaProducer::declare(const schedule::DataMap &map, const char *name, int input,
+                                     std::int64_t rows) {
+  std::vector<std::int64_t> box{tile_.row_bytes() / tile_.elem_bytes, rows};
+  if (!map.box.empty())
+    box = map.box;
+  else if (!map.is_im2col())
+    box.resize(map.dims.size(), 1);
+  return b_.tensor_map({.name = name,
+                        .tensor = cx_.source_buffers[at(input)],
+                        .offset = map.offset,
+                        .dims = map.dims,
+                        .strides = map.strides,
+                        .box = std::move(box),
+                        .lower = map.lower,
+                        .upper = map.upper,
+                        .steps = map.steps,
+                        .swizzle = static_cast<int>(row_bytes_)});
+}
+
+void WgmmaProducer::declare_maps() {
+  data_id_ = declare(data_, "data_map", roles_.data,
+                     roles_.data_turned ? tile_.depth : tile_.rows / cluster_.columns());
+  if (roles_.data_turned) {
+    filter_id_ = declare(turned_, "filter_map", roles_.filter, tile_.depth);
+    return;
+  }
+  filter_id_ = b_.tensor_map({.name = "filter_map",
+                              .tensor = cx_.source_buffers[at(roles_.filter)],
+                              .offset = filter_.offset,
+                              .dims = filter_.dims,
+                              .strides = filter_.strides,
+                              .box = filter_.box,
+                              .swizzle = static_cast<int>(row_bytes_)});
+}
+
+// Coordinates of row number `row` of an input, those of the contiguous index 0.
+std::vector<ExprRef> WgmmaProducer::base_of(const schedule::DataMap &map,
+                                            const std::vector<int> &pixels, ExprRef row,
+                                            List &list) {
+  std::vector<ExprRef> parts;
+  std::vector<ExprRef> positions(cx_.nest.indices.size(), integer(0));
+  for (int i : plan_.parts)
+    positions[at(i)] = cx_.origin[at(i)];
+  for (const nest::Linear &part : map.parts)
+    parts.push_back(linear(cx_, part, positions));
+  if (!map.place.empty())
+    return {};
+  std::vector<ExprRef> base{map.is_im2col() ? linear(cx_, map.first, positions) : integer(0)};
+  if (!map.is_im2col()) {
+    base.push_back(row);
+    base.insert(base.end(), parts.begin(), parts.end());
+    return base;
+  }
+  ExprRef rest = row;
+  for (auto i = pixels.rbegin(); i != pixels.rend(); ++i) {
+    const bool is_last = i + 1 == pixels.rend();
+    positions[at(*i)] = named(b_, list, "p_" + cx_.nest.indices[at(*i)].name,
+                              is_last ? rest : b_.mod(rest, integer(extent(*i))));
+    rest = b_.div(rest, integer(extent(*i)));
+  }
+  for (std::size_t d = 0; d < map.pixels.size(); ++d) {
+    const ExprRef pixel = map.pixels[d] < 0 ? integer(0) : positions[at(map.pixels[d])];
+    const bool is_batch = d == map.steps.size();
+    base.push_back(
+        is_batch ? b_.add(pixel, parts.front())
+                 : named(b_, list, "base",
+                         b_.add(b_.mul(pixel, integer(map.steps[d])), integer(map.lower[d]))));
+  }
+  return base;
+}
+
+WgmmaProducer::List WgmmaProducer::wait_to_fill() {
+  return {b_.mbarrier({MbarrierOp::Wait, ring_.empty(ring_.slot()), ring_.parity()}),
+          b_.mbarrier({MbarrierOp::Expect, ring_.full(ring_.slot()), integer(ring_.bytes())})};
+}
+
+// One copy, or in blocks one for each of the step's. Blocks of a cluster's row have slices of rows.
+void WgmmaProducer::copy_data(const std::vector<ExprRef> &points, const std::vector<ExprRef> &base,
+                              List &list) {
+  const std::int64_t block = roles_.has_blocks() ? extent(roles_.depth()) : tile_.depth;
+  const ExprRef slice = b_.mul(cluster_.column(), integer(ring_.data_elems() / cluster_.columns()));
+  const ExprRef first = b_.add(b_.mul(ring_.slot(), integer(ring_.data_elems())), slice);
+  for (std::int64_t i = 0; i < tile_.depth / block; ++i) {
+    kernel::TensorCopy copy{.to = {ring_.data(), b_.add(first, integer(i * block * tile_.rows))},
+                            .map = data_id_,
+                            .at = base,
+                            .signals = ring_.full(ring_.slot()),
+                            .ranks = cluster_.share_data()};
+    std::vector<ExprRef> moved = points;
+    if (roles_.has_blocks()) {
+      moved[at(roles_.depths[0])] = b_.add(points[at(roles_.depths[0])], integer(i));
+      moved[at(roles_.depth())] = integer(0);
+    }
+    for (const nest::Linear &place : data_.place)
+      copy.at.push_back(linear(cx_, place, moved));
+    if (data_.place.empty())
+      copy.at[0] = b_.add(base[0], points[at(roles_.depth())]);
+    for (const nest::Linear &tap : data_.taps)
+      copy.offsets.push_back(linear(cx_, tap, points));
+    list.push_back(b_.tensor_copy(std::move(copy)));
+  }
+}
+
+// Panels of the filter; blocks of a cluster's column have slices of them, of columns, or of the
+// depth where it is turned.
+void WgmmaProducer::copy_filter(const std::vector<ExprRef> &points, List &list) {
+  const std::int64_t panel = ring_.filter_elems() / filter_.panels;
+  const ExprRef slice = b_.mul(cluster_.row(), integer(panel / cluster_.rows()));
+  const ExprRef filter = b_.add(b_.mul(ring_.slot(), integer(ring_.filter_elems())), slice);
+  const ExprRef first_column = b_.add(
+      tiles_.first_column(), b_.mul(cluster_.row(), integer(tile_.columns / cluster_.rows())));
+  const ExprRef first_depth = b_.add(
+      points[at(roles_.depth())], b_.mul(cluster_.row(), integer(tile_.depth / cluster_.rows())));
+  for (std::int64_t i = 0; i < filter_.panels; ++i) {
+    kernel::TensorCopy copy{.to = {ring_.filter(), b_.add(filter, integer(i * panel))},
+                            .map = filter_id_,
+                            .signals = ring_.full(ring_.slot()),
+                            .ranks = cluster_.share_filter()};
+    std::vector<ExprRef> moved = points;
+    const ExprRef along = integer(i * row_bytes_ / tile_.elem_bytes);
+    moved[at(roles_.channel)] = b_.add(tiles_.first_column(), along);
+    copy.at.assign(filter_.dims.size(), integer(0));
+    copy.at.front() = linear(cx_, filter_.first, moved);
+    if (!roles_.filter_turned)
+      copy.at.front() = b_.add(copy.at.front(), along);
+    const ExprRef column = b_.add(first_column, linear(cx_, filter_.parts, points));
+    copy.at.back() = roles_.filter_turned ? first_depth : b_.div(column, integer(filter_.unit));
+    list.push_back(b_.tensor_copy(std::move(copy)));
+  }
+}
+
+StmtRef WgmmaProducer::copy_step(const std::vector<ExprRef> &points,
+                                 const std::vector<ExprRef> &base) {
+  List list = wait_to_fill();
+  copy_data(points, base, list);
+  copy_filter(points, list);
+  list.push_back(ring_.advance());
+  return b_.block(std::move(list));
+}
+
+// Loops over the walked indices, the depth innermost.
+StmtRef WgmmaProducer::walk(std::size_t level, std::vector<ExprRef> &points,
+                            const std::vector<ExprRef> &base) {
+  const bool is_depth = level == roles_.walked.size();
+  const int index = is_depth ? roles_.depths.front() : roles_.walked[level];
+  const std::int64_t step =
+      roles_.has_blocks() ? tile_.depth / extent(roles_.depth()) : tile_.depth;
+  const kernel::VarId var = b_.variable("v_" + cx_.nest.indices[at(index)].name, {});
+  points[at(index)] = b_.var(var);
+  const StmtRef body = is_depth ? copy_step(points, base) : walk(level + 1, points, base);
+  return b_.loop(var, kernel::ForKind::Serial, integer(0), integer(extent(index)),
+                 is_depth ? step : 1, body);
+}
+
+// One panel of a turned input, at the points at which `base` stands.
+void WgmmaProducer::copy_panel(kernel::LocalRef to, const schedule::DataMap &map,
+                               std::vector<ExprRef> base, const TurnedPanel &panel, List &list) {
+  kernel::TensorCopy copy{.to = to,
+                          .map = data_id_,
+                          .at = std::move(base),
+                          .signals = ring_.full(ring_.slot()),
+                          .ranks = cluster_.share_data()};
+  copy.at[0] = panel.channel;
+  if (&map == &turned_) {
+    copy.map = filter_id_;
+    copy.ranks = cluster_.share_filter();
+  }
+  for (const nest::Linear &tap : map.taps)
+    copy.offsets.push_back(&map == &turned_ ? linear(cx_, tap, panel.points) : integer(0));
+  list.push_back(b_.tensor_copy(std::move(copy)));
+}
+
+// Panels of both turned inputs, each at the same points of the depth; blocks of a cluster that
+// share a tile have some of its panels each.
+StmtRef WgmmaProducer::produce_turned() {
+  const std::int64_t across = kPanelBytes / tile_.elem_bytes;
+  const std::int64_t data_panels = tile_.rows / across / cluster_.columns();
+  const std::int64_t filter_panels = tile_.columns / across / cluster_.rows();
+  const auto number = [&](ExprRef slice, std::int64_t count, std::int64_t i) {
+    return b_.add(b_.mul(slice, integer(count)), integer(i));
+  };
+  const StmtRef tiles = tiles_.each(nullptr, [&](ExprRef tile, List &list) {
+    tiles_.take_apart(tile, list);
+    std::vector<TurnedPanel> panels;
+    for (std::int64_t i = 0; i < filter_panels; ++i)
+      panels.push_back(turned_panel(
+          cx_, roles_, plan_,
+          b_.add(tiles_.first_column(),
+                 b_.mul(number(cluster_.row(), filter_panels, i), integer(across))),
+          [&](const std::string &name, ExprRef value) { return named(b_, list, name, value); }));
+    const kernel::VarId point = b_.variable("point", {});
+    List step;
+    const std::vector<ExprRef> data = base_of(data_, roles_.depths, b_.var(point), step);
+    const std::vector<ExprRef> filter = base_of(turned_, roles_.depths, b_.var(point), step);
+    for (StmtRef wait : wait_to_fill())
+      step.push_back(wait);
+    const auto place = [&](kernel::BufferId ring, std::int64_t elems, ExprRef panel) {
+      return kernel::LocalRef{ring, b_.add(b_.mul(ring_.slot(), integer(elems)),
+                                           b_.mul(panel, integer(across * tile_.depth)))};
+    };
+    for (std::int64_t i = 0; i < data_panels; ++i) {
+      const ExprRef panel = number(cluster_.column(), data_panels, i);
+      copy_panel(place(ring_.data(), ring_.data_elems(), panel), data_, data,
+                 {b_.add(tiles_.first_row(), b_.mul(panel, integer(across))), {}}, step);
+    }
+    for (std::int64_t i = 0; i < filter_panels; ++i)
+      copy_panel(
+          place(ring_.filter(), ring_.filter_elems(), number(cluster_.row(), filter_panels, i)),
+          turned_, filter, panels[static_cast<std::size_t>(i)], step);
+    step.push_back(ring_.advance());
+    list.push_back(b_.loop(point, kernel::ForKind::Serial, integer(0), integer(roles_.depth_points),
+                           tile_.depth, b_.block(std::move(step))));
+  });
+  return b_.block({ring_.start(1), tiles});
+}
+
+// Of this block's slice. An im2col map cannot start past the last point, where tiles that fill up a
+// cluster and slices of the last tile may lie.
+ExprRef WgmmaProducer::first_copied_row() {
+  const ExprRef row = b_.add(tiles_.first_row(),
+                             b_.mul(cluster_.column(), integer(tile_.rows / cluster_.columns())));
+  return cluster_.size() > 1 && data_.is_im2col() ? b_.min(row, integer(roles_.points - 1)) : row;
+}
+
+StmtRef WgmmaProducer::produce() {
+  const StmtRef tiles = tiles_.each(nullptr, [&](ExprRef tile, List &list) {
+    tiles_.take_apart(tile, list);
+    const std::vector<ExprRef> base = base_of(data_, roles_.pixels, first_copied_row(), list);
+    std::vector<ExprRef> points(cx_.nest.indices.size(), integer(0));
+    for (int i : plan_.parts)
+      points[at(i)] = cx_.origin[at(i)];
+    for (int i : tiles_.box().indices)
+      points[at(i)] = cx_.origin[at(i)];
+    list.push_back(walk(0, points, base));
+  });
+  return b_.block({ring_.start(1), tiles});
+}
+
+} // namespace
+
+StmtRef produce_wgmma(Context &context, const WgmmaParts &parts) {
+  return WgmmaProducer(context, parts).build();
+}
+
+} // namespace tilefuse::lower

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one work-item of a block with wgmma that fills the ring: tensor maps of both inputs, and a
+// loop over the block's tiles, taps and depth that waits for an empty buffer, says what bytes will
+// come, and starts the copies. Of tiles that blocks of a cluster share it copies a slice, to all.
+#pragma once
+
+#include "lower/context.h"
+#include "lower/wgmma_cluster.h"
+#include "lower/wgmma_ring.h"
+#include "lower/wgmma_tiles.h"
+#include "schedule/wgmma.h"
+
+namespace tilefuse::lower {
+
+// What the roles of a kernel with wgmma share.
+struct WgmmaParts {
+  const schedule::CoreRoles &roles;
+  const schedule::CoreTile &tile;
+  const schedule::ColumnPlan &plan;
+  const WgmmaCluster &cluster;
+  WgmmaTiles &tiles;
+  const WgmmaRing &ring;
+};
+
+kernel::StmtRef produce_wgmma(Context &context, const WgmmaParts &parts);
+
+} // namespace tilefuse::lower
