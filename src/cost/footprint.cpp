@@ -18,6 +18,9 @@ using nest::Operand;
 using schedule::Fill;
 using schedule::Schedule;
 
+constexpr std::int64_t kBanksBytes = 512; // a line of each bank of a cache
+constexpr double kBankWaitBytes = 256;    // that a cache could bring meanwhile
+
 Stream in_place(const Nest &nest, const Operand &operand) {
   const DType type = nest.slots[static_cast<std::size_t>(operand.slot)].type;
   return {.dims = operand.dims, .elem_bytes = static_cast<double>(size_bytes(type))};
@@ -124,6 +127,12 @@ double Stream::crowding(const Spans &spans, double way_bytes) const {
     usable = std::max(usable, sets * std::max(1.0, all.run / line_bytes));
   }
   return way_lines / std::min(usable, way_lines);
+}
+
+double Stream::bank_conflict(const Spans &spans) const {
+  const Piece all = piece(spans);
+  const bool is_in_step = static_cast<std::int64_t>(all.apart) % kBanksBytes == 0;
+  return all.repeats > 1 && is_in_step ? 1 + kBankWaitBytes / all.run : 1;
 }
 
 std::vector<Stream> streams(const Nest &nest, const Schedule &schedule) {

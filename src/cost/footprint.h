@@ -42,6 +42,9 @@ struct Stream {
   // How much more of a cache whose ways have `way_bytes` a piece takes than its bytes: runs that
   // lie a power of two apart share few of its sets.
   double crowding(const Spans &spans, double way_bytes) const;
+  // How much dearer than as a stream a piece comes from a cache: runs that lie a multiple of its
+  // banks apart begin in the same one.
+  double bank_conflict(const Spans &spans) const;
 };
 
 // Inputs in order, then extras, then the result.

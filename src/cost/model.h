@@ -36,6 +36,7 @@ struct Estimate {
   double compute = 0; // seconds of one unit per block, by part
   double staging = 0;
   double stores = 0;
+  double refill = 0; // from the second-level cache to the first
   double memory = 0; // beyond the second-level cache
   double launch = 0; // seconds per kernel
   std::int64_t blocks = 1;

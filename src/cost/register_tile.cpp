@@ -30,6 +30,9 @@ constexpr std::int64_t kShortLoop = 16;
 constexpr double kLoopInstructions = 2;
 // Registers of what overlapping taps are multiplied with.
 constexpr double kTapOperands = 2;
+// Of the vectors that are read again, what is kept at once: by the innermost taps, and by all.
+constexpr double kKeptInnermost = 0.6;
+constexpr double kKeptOfAll = 0.25;
 constexpr double kMaskedStore = 10;
 constexpr double kTileOverhead = 24;
 
@@ -130,6 +133,18 @@ bool RegisterTileCost::shares_overlapping_taps(std::size_t input) const {
   return false;
 }
 
+// Registers of vectors that taps of one straight piece of code read again.
+double RegisterTileCost::kept_taps(std::size_t input, const std::vector<double> &copies) const {
+  const double copied = fragments(input, copies);
+  const auto read_again = [&](double taps, bool innermost_only) {
+    const double once = distinct(input, copies, innermost_only);
+    return std::min(once, copied * taps - once);
+  };
+  const double inner = unrolled(static_cast<std::size_t>(schedule_.order.back()));
+  return std::max(kKeptInnermost * read_again(inner, true),
+                  kKeptOfAll * read_again(body_taps(), false));
+}
+
 double RegisterTileCost::live_registers(const std::vector<double> &copies) const {
   double accumulators = 1;
   for (double count : copies)
@@ -141,7 +156,7 @@ double RegisterTileCost::live_registers(const std::vector<double> &copies) const
     if (nest_.inputs.size() > 1)
       fewest = std::min(fewest, fragments(k, copies));
     if (shares_overlapping_taps(k))
-      shared = distinct(k, copies, true) + kTapOperands;
+      shared = (is_spread(k) ? kept_taps(k, copies) : distinct(k, copies, true)) + kTapOperands;
     if (const int stream = schedule_.stages[k].stream; stream > 0)
       ahead += static_cast<double>(stream * body_values(nest_, schedule_, static_cast<int>(k)));
   }

@@ -57,6 +57,7 @@ private:
   };
   Access load(std::size_t stream, bool is_guarded_in_place) const;
   double fragments(std::size_t input, const std::vector<double> &copies) const;
+  double kept_taps(std::size_t input, const std::vector<double> &copies) const;
   double distinct(std::size_t input, const std::vector<double> &copies, bool innermost_only) const;
   double fragment_loads(std::size_t input, const std::vector<double> &copies) const;
   double body_taps() const;

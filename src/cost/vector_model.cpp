@@ -4,10 +4,9 @@
 #include <functional>
 #include <numeric>
 
-#include "cost/core_rates.h"
-#include "cost/footprint.h"
 #include "cost/lane_models.h"
 #include "cost/register_tile.h"
+#include "cost/vector_traffic.h"
 #include "cost/waves.h"
 #include "schedule/staging.h"
 
@@ -25,30 +24,16 @@ constexpr double kRowCycles = 8;
 constexpr double kCopyCycles = 1;
 constexpr double kElementCycles = 1.5;
 constexpr double kBlockCycles = 60; // calling a block
-// Of a cache, what the working set of a loop can keep.
-constexpr double kUsableL1 = 0.9;
-constexpr double kUsableL2 = 0.6;
-constexpr double kUsableL3 = 0.8;
-constexpr double kWritten = 2; // a line is read before it is written
-// How much dearer a stream is whose lines throw each other out of their set.
-constexpr double kConflict = 8;
-constexpr std::int64_t kWayBytes =
-    4096; // of the first level: the part of an address that is not translated
-// Bytes that memory could bring meanwhile when a stream jumps: what a prefetcher needs to follow.
-constexpr double kJumpBytes = 128;
-// The same within a step that walks through many runs, by how far they lie apart, up to a page.
-constexpr double kLongWalk = 64;
-constexpr double kApartPerByte = 16;
-constexpr double kFarJumpBytes = 256;
-constexpr double kMemoryJumpBytes = 120;
+// Of the time that a block waits for caches, what it takes longer where others wait for it.
+constexpr double kDisturbed = 0.15;
 
 class VectorModel {
 public:
   VectorModel(const Nest &nest, const Schedule &schedule, const Target &target,
               bool is_result_local)
-      : nest_(nest), schedule_(schedule), target_(target), is_result_local_(is_result_local),
-        streams_(streams(nest, schedule)), rates_(core_rates(target)),
-        tile_(nest, schedule, target, streams_) {}
+      : nest_(nest), schedule_(schedule), target_(target), streams_(streams(nest, schedule)),
+        rates_(core_rates(target)), tile_(nest, schedule, target, streams_),
+        traffic_(nest, schedule, target, streams_, is_result_local) {}
 
   Estimate run();
 
@@ -69,19 +54,9 @@ private:
     const std::int64_t tile = schedule_.splits[i].tile;
     return (nest_.indices[i].extent + tile - 1) / tile;
   }
-  Spans step_spans() const;
-  std::vector<LoopTrips> block_loops() const;
-  std::vector<LoopTrips> grid_loops() const;
   void add_core(const std::vector<std::int64_t> &points, Block &block) const;
-  double fills(std::size_t input) const;
   double stage_cycles() const;
-  double l2_bytes() const;
-  double l3_bytes() const;
-  double memory_bytes() const;
-  double far_bytes(const Cache &cache, bool from_memory) const;
-  double conflict(std::size_t k) const;
-  double jumps(const Stream &stream, bool from_memory) const;
-  bool walks() const;
+  double core_seconds(const Block &block) const;
   double block_seconds(const Block &block) const;
   Block block_of(const std::vector<bool> &is_edge) const;
   Estimate estimate(double busy, double total);
@@ -90,47 +65,13 @@ private:
   const Nest &nest_;
   const Schedule &schedule_;
   const Target &target_;
-  bool is_result_local_; // a staging buffer
   std::vector<Stream> streams_;
   CoreRates rates_;
   RegisterTileCost tile_;
+  VectorTraffic traffic_;
   Block mean_;         // over all blocks
   bool walks_ = false; // a step walks through many runs of some input
 };
-
-Spans VectorModel::step_spans() const {
-  Spans spans;
-  for (std::size_t i = 0; i < nest_.indices.size(); ++i)
-    spans.push_back(i < outputs()
-                        ? std::min(static_cast<double>(schedule_.splits[i].step()), extent(i))
-                        : extent(i));
-  return spans;
-}
-
-std::vector<LoopTrips> VectorModel::block_loops() const {
-  std::vector<LoopTrips> loops;
-  for (auto i = schedule_.order.rbegin(); i != schedule_.order.rend(); ++i) {
-    const std::size_t index = static_cast<std::size_t>(*i);
-    if (index >= outputs())
-      continue;
-    const double step =
-        std::min(static_cast<double>(schedule_.splits[index].step()), extent(index));
-    const double trips = extent(index) / static_cast<double>(grid(index)) / step;
-    if (trips > 1)
-      loops.push_back({index, trips});
-  }
-  return loops;
-}
-
-std::vector<LoopTrips> VectorModel::grid_loops() const {
-  std::vector<LoopTrips> loops;
-  for (auto i = schedule_.order.rbegin(); i != schedule_.order.rend(); ++i) {
-    const std::size_t index = static_cast<std::size_t>(*i);
-    if (index < outputs() && grid(index) > 1)
-      loops.push_back({index, static_cast<double>(grid(index))});
-  }
-  return loops;
-}
 
 // Whole and partial steps of every index at their own sizes.
 void VectorModel::add_core(const std::vector<std::int64_t> &points, Block &block) const {
@@ -154,21 +95,6 @@ void VectorModel::add_core(const std::vector<std::int64_t> &points, Block &block
   walk(walk, 0, 1, false);
 }
 
-// Times that a block fills the buffer of an input: once, or in each chunk of each step.
-double VectorModel::fills(std::size_t input) const {
-  if (schedule_.stages[input].at < 0)
-    return 1;
-  double count = 1;
-  for (std::size_t i = 0; i < nest_.indices.size(); ++i) {
-    const schedule::Split &split = schedule_.splits[i];
-    const bool is_output = i < outputs();
-    count *=
-        std::ceil(is_output ? static_cast<double>(split.tile) / static_cast<double>(split.step())
-                            : extent(i) / static_cast<double>(split.tile));
-  }
-  return count;
-}
-
 double VectorModel::stage_cycles() const {
   double cycles = 0;
   const double width = static_cast<double>(vector_width(schedule_));
@@ -186,105 +112,17 @@ double VectorModel::stage_cycles() const {
     const bool is_contiguous = source.dims[static_cast<std::size_t>(inner.dim)].stride == 1;
     const double whole = is_contiguous ? std::floor(range / width) : 0;
     const double rest = range - whole * width;
-    cycles += fills(k) * rows * (kRowCycles + whole * kCopyCycles + rest * kElementCycles);
+    cycles += traffic_.fills(k) * rows * (kRowCycles + whole * kCopyCycles + rest * kElementCycles);
   }
   return cycles;
 }
 
-// How often the lines of a step are brought in where they crowd into few sets of the first level,
-// as pixels do that lie a multiple of a way apart: for every read.
-double VectorModel::conflict(std::size_t k) const {
-  const std::int64_t ways = std::max<std::int64_t>(2, target_.l1_bytes / kWayBytes);
-  if (k >= nest_.inputs.size() ||
-      lines_in_a_set(streams_[k], schedule_, nest_.output_indices, kWayBytes) < ways)
-    return 1;
-  std::vector<double> copies;
-  for (std::size_t i = 0; i < outputs(); ++i)
-    copies.push_back(static_cast<double>(schedule_.splits[i].keep));
-  const double lines = streams_[k].bytes(step_spans()) / streams_[k].line_bytes;
-  return std::clamp(tile_.loads(k, copies) / lines, 1.0, kConflict);
-}
-
-// From the second to the first level, per block.
-double VectorModel::l2_bytes() const {
-  const double size = static_cast<double>(target_.l1_bytes);
-  const Cache l1{kUsableL1 * size, size / rates_.l1_ways};
-  const std::vector<double> moved = traffic(streams_, step_spans(), block_loops(), l1);
-  double bytes = 0;
-  for (std::size_t k = 0; k < streams_.size(); ++k)
-    bytes += moved[k] * (streams_[k].is_written ? kWritten : conflict(k));
-  return bytes;
-}
-
-// How much dearer bytes are that come in short runs: from the third level where neighbouring tiles
-// read them so; from there and from memory where a step walks through many runs.
-double VectorModel::jumps(const Stream &stream, bool from_memory) const {
-  const Stream::Piece step = stream.piece(step_spans());
-  const bool is_walk = step.repeats >= kLongWalk;
-  if (from_memory)
-    return is_walk ? 1 + kMemoryJumpBytes / step.run : 1;
-  Spans spans = step_spans();
-  const std::vector<LoopTrips> loops = block_loops();
-  if (!loops.empty())
-    spans[loops.front().index] *= loops.front().trips;
-  const double far = is_walk ? std::min(step.apart / kApartPerByte, kFarJumpBytes) : 0;
-  return 1 + std::max(kJumpBytes / stream.piece(spans).run, far / step.run);
-}
-
-// Whether a step walks through many runs of some input, which no prefetcher follows.
-bool VectorModel::walks() const {
-  return std::any_of(streams_.begin(), streams_.end(), [&](const Stream &stream) {
-    return !stream.is_staged && stream.piece(step_spans()).repeats >= kLongWalk;
-  });
-}
-
-// Into a cache beyond the first level, per block. A staging buffer comes from nowhere, its source
-// does, once per block; but both must fit while it is filled.
-double VectorModel::far_bytes(const Cache &cache, bool from_memory) const {
-  const std::vector<LoopTrips> loops = block_loops();
-  const double blocks = static_cast<double>(schedule::blocks(nest_, schedule_));
-  std::vector<LoopTrips> all = loops;
-  const std::vector<LoopTrips> outer = grid_loops();
-  all.insert(all.end(), outer.begin(), outer.end());
-  const std::vector<double> moved = traffic(streams_, step_spans(), all, cache);
-  const std::vector<double> in_block = traffic(streams_, step_spans(), loops, cache);
-  Spans block_spans = step_spans();
-  for (const LoopTrips &loop : loops)
-    block_spans[loop.index] *= loop.trips;
-  double bytes = 0;
-  for (std::size_t k = 0; k < streams_.size(); ++k) {
-    if (streams_[k].is_written && is_result_local_)
-      continue;
-    if (!streams_[k].is_staged) {
-      bytes += moved[k] / blocks * (streams_[k].is_written ? kWritten : 1) *
-               jumps(streams_[k], from_memory);
-      continue;
-    }
-    const double buffer = streams_[k].bytes(block_spans);
-    bytes += std::max(in_block[k] - buffer, 0.0);
-    if (schedule_.fills[k] != schedule::Fill::Produced)
-      bytes += source(nest_, schedule_, static_cast<int>(k)).bytes(block_spans);
-    bytes += 2 * buffer > cache.bytes ? kWritten * buffer : 0;
-  }
-  return bytes;
-}
-
-// From the third to the second level, per block.
-double VectorModel::l3_bytes() const {
-  const double size = static_cast<double>(target_.l2_bytes);
-  return far_bytes({kUsableL2 * size, size / rates_.l2_ways}, false);
-}
-
-// From memory to the third level, per block: nothing where that holds all that the nest touches.
-double VectorModel::memory_bytes() const {
-  const double usable = kUsableL3 * rates_.l3_bytes;
-  return bytes_in_memory(nest_, schedule_, streams_) <= usable * std::max(1, target_.compute_units)
-             ? 0
-             : far_bytes({usable, 0}, true);
+double VectorModel::core_seconds(const Block &block) const {
+  return (block.accumulate + block.store + block.stage + kBlockCycles) / rates_.hertz;
 }
 
 double VectorModel::block_seconds(const Block &block) const {
-  const double core = (block.accumulate + block.store + block.stage + kBlockCycles) / rates_.hertz;
+  const double core = core_seconds(block);
   const double l2 = block.l2_bytes / rates_.l2_bytes_per_cycle / rates_.hertz;
   const double l3 = block.l3_bytes / rates_.l3_bytes_per_s;
   const double memory = block.memory_bytes / rates_.memory_bytes_per_s;
@@ -339,11 +177,11 @@ VectorModel::Block VectorModel::block_of(const std::vector<bool> &is_edge) const
 }
 
 Estimate VectorModel::run() {
-  walks_ = walks();
+  walks_ = traffic_.walks();
   mean_.stage = stage_cycles();
-  mean_.l2_bytes = l2_bytes();
-  mean_.l3_bytes = l3_bytes();
-  mean_.memory_bytes = memory_bytes();
+  mean_.l2_bytes = traffic_.l2_bytes(tile_);
+  mean_.l3_bytes = traffic_.l3_bytes();
+  mean_.memory_bytes = traffic_.memory_bytes();
   std::vector<GridDim> dims;
   std::vector<std::size_t> index_of;
   for (int i : schedule_.order) {
@@ -354,6 +192,7 @@ Estimate VectorModel::run() {
     index_of.push_back(index);
   }
   double total = 0; // seconds of all blocks
+  double longest_wait = 0;
   const auto block_time = [&](const std::vector<bool> &edges) {
     std::vector<bool> is_edge(outputs(), false);
     double count = 1;
@@ -366,10 +205,11 @@ Estimate VectorModel::run() {
     mean_.accumulate += count * block.accumulate;
     mean_.store += count * block.store;
     total += count * block_seconds(block);
+    longest_wait = std::max(longest_wait, block_seconds(block) - core_seconds(block));
     return block_seconds(block);
   };
   const double busy = makespan(dims, std::max(1, target_.compute_units), block_time);
-  return estimate(busy, total);
+  return estimate(busy + kDisturbed * longest_wait, total);
 }
 
 Estimate VectorModel::estimate(double busy, double total) {
@@ -381,6 +221,7 @@ Estimate VectorModel::estimate(double busy, double total) {
   estimate.compute = mean_.accumulate / rates_.hertz;
   estimate.stores = mean_.store / rates_.hertz;
   estimate.staging = mean_.stage / rates_.hertz;
+  estimate.refill = mean_.l2_bytes / rates_.l2_bytes_per_cycle / rates_.hertz;
   estimate.memory = mean_.l3_bytes / rates_.l3_bytes_per_s;
   estimate.launch = target_.launch_us * 1e-6;
   estimate.waves = busy * blocks / total;

@@ -110,13 +110,17 @@ void Space::collect_register_tiles(Form form) {
   register_tiles_.insert(register_tiles_.begin(), others.begin(), others.end());
 }
 
-// Block tiles are tried only for the register tiles that compute fastest.
+// Block tiles are tried only for the register tiles that compute fastest; where little is computed
+// per element, for those that compute and read it fastest.
 void Space::keep_best_register_tiles() {
-  const auto compute = [](const Candidate &candidate) {
-    return candidate.estimate.compute * static_cast<double>(candidate.estimate.blocks);
+  const bool is_reading = reduces_taps_only();
+  const auto time = [&](const Candidate &candidate) {
+    const cost::Estimate &estimate = candidate.estimate;
+    return (estimate.compute + (is_reading ? estimate.stores + estimate.refill : 0)) *
+           static_cast<double>(estimate.blocks);
   };
   std::stable_sort(register_tiles_.begin(), register_tiles_.end(),
-                   [&](const Candidate &a, const Candidate &b) { return compute(a) < compute(b); });
+                   [&](const Candidate &a, const Candidate &b) { return time(a) < time(b); });
   if (register_tiles_.size() > kVectorTiles)
     register_tiles_.resize(kVectorTiles);
 }

@@ -23,6 +23,17 @@ constexpr const char *kConv = R"(nest conv {
 }
 )";
 
+// Windows of 3 x 3 in each channel, channels last.
+nest::Nest depthwise_3x3(int channels, int size) {
+  return nest::parse_nest(fmt::format(
+      "nest conv {{\n  index c {0}, y {1}, x {1} | r 3, s 3\n"
+      "  slot 0 f32 {2}, 1 f32 {3}, 2 f32 {2}\n  acc f32 = sum mul\n"
+      "  in 0 + 0 [c:{0}*1, y + r - 1:{1}?*{4}, x + s - 1:{1}?*{0}]\n"
+      "  in 1 + 0 const [c:{0}*9, r:3*3, s:3*1]\n  out 2 + 0 [c:{0}*1, y:{1}*{4}, x:{1}*{0}]\n"
+      "  post acc\n}}\n",
+      channels, size, channels * size * size, channels * 9, channels * size));
+}
+
 schedule::Schedule conv_schedule(const nest::Nest &nest, const std::string &tile,
                                  const std::string &keep) {
   return schedule::parse_schedule(nest, "schedule t vector\n  tile " + tile +
@@ -121,6 +132,40 @@ TEST(Footprint, PixelsAWayApartShareASet) {
     return 0.0;
   };
   EXPECT_GT(l2_us(13), 2 * l2_us(9));
+}
+
+// Pixels of as many channels as fill whole banks of a cache begin in the same one.
+TEST(Footprint, ShortRunsAMultipleOfBanksApartWait) {
+  const auto wait = [](int channels, double together) {
+    const nest::Nest nest = depthwise_3x3(channels, 14);
+    const Stream in = streams(nest, schedule::scalar_schedule(nest)).front();
+    return in.bank_conflict({together, 1, 4, 3, 3});
+  };
+  EXPECT_GT(wait(512, 16), 2);
+  EXPECT_GT(wait(512, 16), wait(512, 64));
+  EXPECT_LT(wait(512, 512), 1.05);
+  EXPECT_DOUBLE_EQ(wait(496, 16), 1);
+}
+
+// Taps that read vectors again keep them in registers: too many are spilled.
+TEST(VectorModel, KeptTapsTakeRegisters) {
+  const nest::Nest nest = depthwise_3x3(144, 56);
+  const auto spills = [&](const std::string &tile, const std::string &keep) {
+    Target target = two_cores();
+    target.vector_f32 = 16;
+    target.vector_registers = 32;
+    const schedule::Schedule rows = schedule::parse_schedule(
+        nest, "schedule t vector\n  tile   c:96 " + tile + "\n  lane   c:16\n  keep   " + keep +
+                  " r:3 s:3\n  loop   c y x r s\n  edge   y x\n  pack   1\n");
+    for (const Reason &reason : predict(nest, rows, target).reasons)
+      if (std::string_view(reason.what) == "  spills")
+        return reason.value;
+    return -1.0;
+  };
+  EXPECT_EQ(spills("y:56 x:60", "y:2 x:6"), 0);
+  EXPECT_EQ(spills("y:56 x:56", "c:2 y:2 x:2"), 0);
+  EXPECT_GT(spills("y:56 x:60", "y:2 x:12"), 8);
+  EXPECT_GT(spills("y:56 x:56", "c:2 y:2 x:7"), 8);
 }
 
 TEST(VectorModel, LoadsPerMultiplyAddCount) {
