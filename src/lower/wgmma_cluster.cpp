@@ -27,9 +27,10 @@ ExprRef WgmmaCluster::share_filter() const {
   return rows_ == 1 ? nullptr : shifted(b_, all, 1, column());
 }
 
-// First those of this block's column, then the others of its row, from the next on.
+// First this one and those of its column, then the others of its row, from the next on.
 ExprRef WgmmaCluster::source(ExprRef number) const {
-  const ExprRef in_column = b_.add(b_.mul(number, b_.integer(columns_)), column());
+  const ExprRef down = b_.mod(b_.add(row(), number), b_.integer(rows_));
+  const ExprRef in_column = b_.add(b_.mul(down, b_.integer(columns_)), column());
   if (columns_ == 1)
     return in_column;
   const ExprRef after = b_.add(b_.sub(number, b_.integer(rows_ - 1)), column());

@@ -27,7 +27,7 @@ public:
   kernel::ExprRef share_data() const;
   kernel::ExprRef share_filter() const;
 
-  // Blocks that copy into this one's ring, itself one of them; the rank of one by number.
+  // Blocks that copy into this one's ring, itself the first of them; the rank of one by number.
   std::int64_t sources() const { return rows_ + columns_ - 1; }
   kernel::ExprRef source(kernel::ExprRef number) const;
 

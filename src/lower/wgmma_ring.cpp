@@ -38,11 +38,15 @@ kernel::LocalRef WgmmaRing::empty(ExprRef slot) const {
 StmtRef WgmmaRing::let_go() const {
   const ExprRef item = b_.mod(b_.lane(), b_.integer(kCoreLanes));
   kernel::Mbarrier arrive{.op = kernel::MbarrierOp::Arrive, .at = empty(before())};
+  const StmtRef here =
+      b_.branch(b_.scalar(ScalarOp::Eq, {item, b_.integer(0)}), b_.mbarrier(arrive));
   if (cluster_.size() == 1)
-    return b_.branch(b_.scalar(ScalarOp::Eq, {item, b_.integer(0)}), b_.mbarrier(arrive));
+    return here;
   arrive.rank = cluster_.source(item);
-  return b_.branch(b_.scalar(ScalarOp::Lt, {item, b_.integer(cluster_.sources())}),
-                   b_.mbarrier(arrive));
+  const ExprRef is_other =
+      b_.logical_and(b_.scalar(ScalarOp::Lt, {b_.integer(0), item}),
+                     b_.scalar(ScalarOp::Lt, {item, b_.integer(cluster_.sources())}));
+  return b_.block({here, b_.branch(is_other, b_.mbarrier(arrive))});
 }
 
 StmtRef WgmmaRing::init() const {
