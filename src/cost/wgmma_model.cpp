@@ -22,7 +22,7 @@ constexpr double kCopiedRow = 2.1;        // cycles of a row of a box, however s
 constexpr double kDeepRow = 2.4;          // the same where an im2col map walks three dimensions
 constexpr double kStepCycles = 61;        // of one step besides
 constexpr double kTurnStepCycles = 40;    // the same where two groups take tiles in turn
-constexpr double kClusterStepCycles = 40; // more where blocks of a cluster wait for each other
+constexpr double kClusterStepCycles = 75; // more where blocks of a cluster wait for each other
 constexpr double kResultCycles = 5.72;    // of a four warps' 128 results at the end of a tile
 constexpr double kSlowerMemory = 1.09;    // than the bandwidth
 constexpr double kPartsSeconds = 1.55e-6; // of straight data in parts, at batch 1 on an H200
@@ -38,14 +38,8 @@ struct WgmmaModel {
   const Target &target;
   const schedule::CoreTile tile = core_tile(nest, schedule);
 
-  // Rows of both inputs in a step that a block copies; others of its cluster copy the rest.
-  double copied_data() const {
-    return static_cast<double>(tile.rows) / static_cast<double>(schedule.core.cluster_columns);
-  }
-  double copied_filter() const {
-    return static_cast<double>(tile.columns) / static_cast<double>(schedule.core.cluster_rows);
-  }
   double copy_cycles() const;
+  double fetched_bytes() const;
   double step_cycles() const;
   double result_cycles() const;
   double busy_cycles(double tiles) const;
@@ -53,7 +47,8 @@ struct WgmmaModel {
   Estimate run() const;
 };
 
-// Of both inputs in a step, where they are straight.
+// Rows of both inputs in a step, which are straight. Those that other blocks of a cluster copy take
+// as long to come.
 double WgmmaModel::copy_cycles() const {
   const schedule::CoreRoles roles = core_roles(nest, schedule);
   if (roles.data_turned || roles.filter_turned)
@@ -61,8 +56,16 @@ double WgmmaModel::copy_cycles() const {
   const double panels =
       static_cast<double>(tile.row_bytes()) / static_cast<double>(ring_row_bytes(nest, schedule));
   const bool is_deep = data_map(nest, schedule).steps.size() > 2;
-  return panels *
-         (copied_data() * (is_deep ? kDeepRow : kCopiedRow) + copied_filter() * kCopiedRow);
+  return panels * (static_cast<double>(tile.rows) * (is_deep ? kDeepRow : kCopiedRow) +
+                   static_cast<double>(tile.columns) * kCopiedRow);
+}
+
+// In a step from the second-level cache; others of the cluster fetch the rest.
+double WgmmaModel::fetched_bytes() const {
+  const schedule::Core &core = schedule.core;
+  const double rows = static_cast<double>(tile.rows) / static_cast<double>(core.cluster_columns) +
+                      static_cast<double>(tile.columns) / static_cast<double>(core.cluster_rows);
+  return rows * static_cast<double>(tile.row_bytes());
 }
 
 // An instruction of 64 rows takes a cycle for 2 columns, or the time to read its operands.
@@ -73,9 +76,8 @@ double WgmmaModel::step_cycles() const {
                               static_cast<double>(tile.row_bytes()) / kStepBytes;
   const double matrix =
       instructions * std::max(columns / 2, kOperandCycles + columns / 4) * kSlowerMatrix;
-  const double bytes = (copied_data() + copied_filter()) * static_cast<double>(tile.row_bytes());
   const double latency = kCopyLatency / schedule.core.ring;
-  return std::max({matrix, bytes / kCacheBytes, copy_cycles(), latency}) +
+  return std::max({matrix, fetched_bytes() / kCacheBytes, copy_cycles(), latency}) +
          (schedule.core.turns > 1 ? kTurnStepCycles : kStepCycles) +
          (schedule.core.cluster() > 1 ? kClusterStepCycles : 0);
 }

@@ -65,6 +65,8 @@ private:
   void improve(schedule::Schedule best, int index);
   std::vector<std::int64_t> tile_choices(const schedule::Schedule &schedule, int index) const;
   void add(const schedule::Schedule &schedule);
+  void try_clusters();
+  void sort();
 
   const nest::Nest &nest_;
   const Target &target_;

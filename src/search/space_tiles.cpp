@@ -244,6 +244,24 @@ std::vector<Schedule> Space::forms() {
   return all;
 }
 
+void Space::sort() {
+  std::stable_sort(found_.begin(), found_.end(), [](const Candidate &a, const Candidate &b) {
+    return a.estimate.seconds < b.estimate.seconds;
+  });
+}
+
+// The best few on clusters of blocks.
+void Space::try_clusters() {
+  constexpr std::size_t kTried = 4;
+  std::vector<Schedule> clustered;
+  for (std::size_t i = 0; i < std::min(kTried, found_.size()); ++i)
+    for (Schedule &schedule : cluster_forms(nest_, found_[i].schedule, target_))
+      clustered.push_back(std::move(schedule));
+  for (const Schedule &schedule : clustered)
+    add(schedule);
+  sort();
+}
+
 std::vector<Candidate> Space::best(std::size_t count) {
   collect_register_tiles();
   for (const Candidate &tile : register_tiles_)
@@ -255,9 +273,8 @@ std::vector<Candidate> Space::best(std::size_t count) {
       add(schedule);
   if (found_.empty())
     add(schedule::scalar_schedule(nest_));
-  std::stable_sort(found_.begin(), found_.end(), [](const Candidate &a, const Candidate &b) {
-    return a.estimate.seconds < b.estimate.seconds;
-  });
+  sort();
+  try_clusters();
   const auto last =
       std::unique(found_.begin(), found_.end(),
                   [](const Candidate &a, const Candidate &b) { return a.schedule == b.schedule; });

@@ -6,6 +6,7 @@
 
 #include "schedule/algorithms.h"
 #include "schedule/core_forms.h"
+#include "schedule/wgmma.h"
 #include "schedule/wgmma_forms.h"
 #include "target/async_copies.h"
 
@@ -115,6 +116,19 @@ void Forms::add_direct() {
 }
 
 } // namespace
+
+std::vector<Schedule> cluster_forms(const nest::Nest &nest, const Schedule &schedule,
+                                    const Target &target) {
+  std::vector<Schedule> found;
+  if (!schedule::has_core(schedule) || !is_wgmma(*schedule.core.op) || schedule.core.blocks == 0)
+    return found;
+  const schedule::TileGrid grid = tile_grid(nest, schedule);
+  for (const auto &[rows, columns] : {std::pair{2, 1}, {1, 2}})
+    if (rows <= grid.rows && columns <= grid.columns)
+      if (auto on_cluster = schedule::with_cluster(nest, schedule, target, rows, columns))
+        found.push_back(*std::move(on_cluster));
+  return found;
+}
 
 std::vector<Schedule> work_item_forms(const nest::Nest &nest, const Target &target) {
   Forms forms(nest, target);

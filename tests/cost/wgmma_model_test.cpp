@@ -76,5 +76,36 @@ TEST(WgmmaModel, TimesAreAnH200s) {
   }
 }
 
+// The same on clusters of two blocks that share the filter, over the time without; taken in turns
+// where there is one group.
+TEST(WgmmaModel, ClustersCostWhatTheyDoOnAnH200) {
+  struct OnCluster {
+    int n, size, channels;
+    std::int64_t rows, columns;
+    int turns;
+    double ratio;
+  };
+  for (const OnCluster &of : {OnCluster{256, 28, 128, 128, 128, 2, 1.106},
+                              {256, 28, 128, 256, 128, 1, 1.034},
+                              {32, 14, 256, 128, 128, 2, 1.133},
+                              {32, 14, 256, 128, 128, 1, 1.091},
+                              {256, 56, 64, 128, 64, 2, 1.126}}) {
+    const nest::Nest nest = conv3x3(of.n, of.size, of.channels);
+    const auto all = schedule::wgmma_schedules(nest, h200(), false);
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const schedule::Schedule &schedule) {
+          const schedule::CoreTile tile = core_tile(nest, schedule);
+          return tile.rows == of.rows && tile.columns == of.columns &&
+                 schedule.core.turns == of.turns && !has_box(nest, schedule);
+        });
+    ASSERT_NE(found, all.end());
+    const auto on_cluster = schedule::with_cluster(nest, *found, h200(), 2, 1);
+    ASSERT_TRUE(on_cluster);
+    const double ratio =
+        predict(nest, *on_cluster, h200()).seconds / predict(nest, *found, h200()).seconds;
+    EXPECT_NEAR(ratio, of.ratio, 0.06) << to_text(nest, *on_cluster);
+  }
+}
+
 } // namespace
 } // namespace tilefuse::cost

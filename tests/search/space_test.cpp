@@ -88,5 +88,24 @@ TEST(Space, BlocksAreEqualSharesOfTheUnits) {
   EXPECT_LT(estimate.waves, 1.02 * static_cast<double>(estimate.blocks) / target.compute_units);
 }
 
+// Tiles that are more than the multiprocessors, on clusters that share the filter, or the data.
+TEST(Space, ClustersAreOffered) {
+  const nest::Nest nest = nest::parse_nest(R"(nest conv {
+    index n 256, y 14, x 14, m 256 | r 3, s 3, c 256
+    slot 0 f16 12845056, 1 f16 589824, 2 f16 12845056
+    acc f32 = sum mul
+    in 0 + 0 [n:256*50176, y + r - 1:14?*3584, x + s - 1:14?*256, c:256*1]
+    in 1 + 0 const [m:256*2304, r:3*768, s:3*256, c:256*1]
+    out 2 + 0 [n:256*50176, y:14*3584, x:14*256, m:256*1]
+    post f16(acc)
+  })");
+  const Target target = testing::target_row("cuda_sm90");
+  std::string all;
+  for (const search::Candidate &candidate : search::candidates(nest, target, 400))
+    all += schedule::to_text(nest, candidate.schedule);
+  for (const char *cluster : {"cluster 2 1", "cluster 1 2"})
+    EXPECT_NE(all.find(cluster), std::string::npos) << cluster;
+}
+
 } // namespace
 } // namespace tilefuse
