@@ -93,6 +93,11 @@ std::optional<KernelCase> draw_wgmma_case(const Tapes &tapes) {
   if (all.empty())
     return {};
   drawn.schedule = schedules.of(all);
+  if (schedules.chance(30)) {
+    const auto [rows, columns] = schedules.of({std::pair{2, 1}, {1, 2}, {2, 2}, {4, 1}});
+    drawn.schedule = schedule::with_cluster(nest, drawn.schedule, drawn.target, rows, columns)
+                         .value_or(drawn.schedule);
+  }
   return with_values(std::move(drawn));
 }
 
