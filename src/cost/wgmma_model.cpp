@@ -55,16 +55,18 @@ double WgmmaModel::copy_cycles() const {
     return 0;
   const double panels =
       static_cast<double>(tile.row_bytes()) / static_cast<double>(ring_row_bytes(nest, schedule));
-  const bool is_deep = data_map(nest, schedule).steps.size() > 2;
-  return panels * (static_cast<double>(tile.rows) * (is_deep ? kDeepRow : kCopiedRow) +
-                   static_cast<double>(tile.columns) * kCopiedRow);
+  const bool is_deep = data_map(nest, schedule).lower.size() > 2;
+  return panels *
+         (static_cast<double>(tile.rows * tile.spread) * (is_deep ? kDeepRow : kCopiedRow) +
+          static_cast<double>(tile.columns) * kCopiedRow);
 }
 
 // In a step from the second-level cache; others of the cluster fetch the rest.
 double WgmmaModel::fetched_bytes() const {
   const schedule::Core &core = schedule.core;
-  const double rows = static_cast<double>(tile.rows) / static_cast<double>(core.cluster_columns) +
-                      static_cast<double>(tile.columns) / static_cast<double>(core.cluster_rows);
+  const double rows =
+      static_cast<double>(tile.rows * tile.spread) / static_cast<double>(core.cluster_columns) +
+      static_cast<double>(tile.columns) / static_cast<double>(core.cluster_rows);
   return rows * static_cast<double>(tile.row_bytes());
 }
 

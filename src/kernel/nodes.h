@@ -94,7 +94,8 @@ struct Variable {
 
 // How boxes of a Global buffer lie: dimensions innermost first, in elements, the first of stride 1.
 // A box in Local memory is rows of `swizzle` bytes, which the first dimension of the box fills;
-// what lies outside the dimensions is 0. With steps the map is `im2col`: the box is {channels,
+// what lies outside the dimensions is 0. Steps, by dimension from 1 on, part the elements of a box
+// (none: 1). With corners the map is `im2col`: the box is {channels,
 // points}, and points run over dimensions 1 to the last but one, from `lower` to the size - 1 +
 // `upper`, in `steps`, then over the last dimension. The 16-byte chunk c of row r lies at chunk c ^
 // s, where s is made of the bits of the row's address above 128 bytes, as many as a row has chunks.
@@ -105,11 +106,11 @@ struct TensorMap {
   std::vector<std::int64_t> dims;
   std::vector<std::int64_t> strides;
   std::vector<std::int64_t> box;
-  std::vector<std::int64_t> lower; // by dimension 1 to the last but one, innermost first
+  std::vector<std::int64_t> lower; // im2col: by dimension 1 to the last but one, innermost first
   std::vector<std::int64_t> upper;
   std::vector<std::int64_t> steps;
   int swizzle = 128; // 32, 64 or 128
-  bool is_im2col() const { return !steps.empty(); }
+  bool is_im2col() const { return !lower.empty(); }
 };
 enum class MapId : int {};
 constexpr int to_int(MapId id) { return static_cast<int>(id); }

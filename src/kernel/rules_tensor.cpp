@@ -57,10 +57,16 @@ std::string tiled_rule(const TensorMap &map) {
   if (map.box.size() != map.dims.size() || !map.lower.empty() || !map.upper.empty())
     return fmt::format("map {} needs a box of as many dimensions as it has, and no corners",
                        map.name);
-  for (const std::int64_t size : map.box)
-    if (!is_within(size, 1, kMaxBox))
-      return fmt::format("a box of map {} needs 1 to {} elements a dimension; got {}", map.name,
-                         kMaxBox, size);
+  if (!map.steps.empty() && map.steps.size() + 1 != map.dims.size())
+    return fmt::format("map {} needs a step for each dimension from 1 on, or none", map.name);
+  for (std::size_t i = 0; i < map.box.size(); ++i) {
+    const std::int64_t step = i == 0 || map.steps.empty() ? 1 : map.steps[i - 1];
+    if (!is_within(step, 1, kMaxStep))
+      return fmt::format("steps of map {} need 1 to {}; got {}", map.name, kMaxStep, step);
+    if (!is_within(map.box[i], 1, kMaxBox / step))
+      return fmt::format("a box of map {} needs 1 to {} elements in steps of {}; got {}", map.name,
+                         kMaxBox / step, step, map.box[i]);
+  }
   return {};
 }
 

@@ -79,8 +79,9 @@ void TextParser::tensor_map() {
   if (in_.is("lower")) {
     map.lower = numbers("lower");
     map.upper = numbers("upper");
-    map.steps = numbers("steps");
   }
+  if (in_.is("steps"))
+    map.steps = numbers("steps");
   in_.expect("swizzle");
   map.swizzle = static_cast<int>(ranged("a swizzle", 32, 128));
   require(tensor_map_rule(kernel_, map), at);

@@ -206,8 +206,9 @@ std::string map_line(const Kernel &kernel, const TensorMap &map) {
                                  kernel[map.tensor].name, map.offset, numbers(map.dims),
                                  numbers(map.strides), numbers(map.box));
   if (map.is_im2col())
-    text += fmt::format(" lower {} upper {} steps {}", numbers(map.lower), numbers(map.upper),
-                        numbers(map.steps));
+    text += fmt::format(" lower {} upper {}", numbers(map.lower), numbers(map.upper));
+  if (!map.steps.empty())
+    text += " steps " + numbers(map.steps);
   return text + fmt::format(" swizzle {}\n", map.swizzle);
 }
 

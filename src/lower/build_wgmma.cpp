@@ -35,6 +35,10 @@ private:
   ExprRef less(ExprRef a, ExprRef b) { return b_.scalar(ScalarOp::Lt, {a, b}); }
   StmtRef consume();
   bool has_neighbours() const { return roles_.has_blocks() && tiles_.box().sizes.front() > 1; }
+  // Elements from a neighbour's block to the next one's.
+  std::int64_t block_step() const {
+    return row_blocks(cx_.nest, cx_.schedule).step * kStepBytes / tile_.elem_bytes;
+  }
   std::int64_t depth_at(int input, std::int64_t k) const;
   ExprRef group_data();
   StmtRef multiply(ExprRef step);
@@ -60,14 +64,13 @@ std::int64_t WgmmaLoops::depth_at(int input, std::int64_t k) const {
     return k * step * kPanelBytes / tile_.elem_bytes;
   const std::int64_t row = row_bytes_ / kStepBytes; // steps
   const std::int64_t panel = roles_.has_blocks() && input == roles_.data ? 1 : row;
-  const std::int64_t rows = input == roles_.data ? tile_.rows : tile_.columns;
+  const std::int64_t rows = input == roles_.data ? tile_.rows * tile_.spread : tile_.columns;
   return (k / panel * rows * panel + k % panel) * step;
 }
 
 // The group's first row in a buffer of the ring; in blocks 64 rows are a neighbour's.
 ExprRef WgmmaLoops::group_data() {
-  const std::int64_t block = kStepBytes / tile_.elem_bytes;
-  return has_neighbours() ? b_.mul(b_.div(group_row_, integer(kGroupRows)), integer(block))
+  return has_neighbours() ? b_.mul(b_.div(group_row_, integer(kGroupRows)), integer(block_step()))
                           : b_.mul(group_row_, integer(row_bytes_ / tile_.elem_bytes));
 }
 
@@ -76,7 +79,7 @@ StmtRef WgmmaLoops::multiply(ExprRef step) {
   const std::int64_t across = kPanelBytes / tile_.elem_bytes;
   const auto panel = [&](int input) { return roles_.is_turned(input) ? tile_.depth * across : 0; };
   const std::int64_t values = core_.op->d.values();
-  const std::int64_t apart = has_neighbours() ? kStepBytes / tile_.elem_bytes : kGroupRows * row;
+  const std::int64_t apart = has_neighbours() ? block_step() : kGroupRows * row;
   List list;
   const ExprRef data =
       named(b_, list, "data_tile",

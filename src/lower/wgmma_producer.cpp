@@ -145,11 +145,12 @@ void WgmmaProducer::copy_data(const std::vector<ExprRef> &points, const std::vec
   const ExprRef slice = b_.mul(cluster_.column(), integer(ring_.data_elems() / cluster_.columns()));
   const ExprRef first = b_.add(b_.mul(ring_.slot(), integer(ring_.data_elems())), slice);
   for (std::int64_t i = 0; i < tile_.depth / block; ++i) {
-    kernel::TensorCopy copy{.to = {ring_.data(), b_.add(first, integer(i * block * tile_.rows))},
-                            .map = data_id_,
-                            .at = base,
-                            .signals = ring_.full(ring_.slot()),
-                            .ranks = cluster_.share_data()};
+    kernel::TensorCopy copy{
+        .to = {ring_.data(), b_.add(first, integer(i * block * tile_.rows * tile_.spread))},
+        .map = data_id_,
+        .at = base,
+        .signals = ring_.full(ring_.slot()),
+        .ranks = cluster_.share_data()};
     std::vector<ExprRef> moved = points;
     if (roles_.has_blocks()) {
       moved[at(roles_.depths[0])] = b_.add(points[at(roles_.depths[0])], integer(i));

@@ -17,7 +17,7 @@ public:
   kernel::BufferId data() const { return data_; }
   kernel::BufferId filter() const { return filter_; }
   // Elements of one buffer.
-  std::int64_t data_elems() const { return tile_.rows * tile_.depth; }
+  std::int64_t data_elems() const { return tile_.rows * tile_.spread * tile_.depth; }
   std::int64_t filter_elems() const { return tile_.columns * tile_.depth; }
   std::int64_t bytes() const { return (data_elems() + filter_elems()) * tile_.elem_bytes; }
 

@@ -145,8 +145,10 @@ std::string map_line(std::size_t number, const TensorView &view) {
   std::string text =
       fmt::format("  map {} of arg {} {} + {} dims {} strides {} box {}", number, view.argument,
                   to_string(view.type), view.offset, view.dims, view.strides, view.box);
+  if (!view.lower.empty())
+    text += fmt::format(" lower {} upper {}", view.lower, view.upper);
   if (!view.steps.empty())
-    text += fmt::format(" lower {} upper {} steps {}", view.lower, view.upper, view.steps);
+    text += fmt::format(" steps {}", view.steps);
   return text + fmt::format(" swizzle {}\n", view.swizzle);
 }
 

@@ -61,14 +61,18 @@ cuda::Result encode(const cuda::DriverApi &api, const TensorView &view, void *ba
   const auto rank = static_cast<unsigned>(view.dims.size());
   const auto dims = as<unsigned long long>(view.dims);
   const auto strides = as<unsigned long long>(view.strides);
-  const auto box = as<unsigned>(view.box);
+  auto box = as<unsigned>(view.box);
   std::vector<unsigned> steps(view.dims.size(), 1);
-  if (view.steps.empty())
+  for (std::size_t i = 0; i < view.steps.size(); ++i)
+    steps[i + 1] = static_cast<unsigned>(view.steps[i]);
+  const bool is_tiled = view.lower.empty();
+  // The driver counts what a box steps over.
+  for (std::size_t i = 0; is_tiled && i < box.size(); ++i)
+    box[i] *= steps[i];
+  if (is_tiled)
     return api.cuTensorMapEncodeTiled(&map, type_number(view.type), rank, base, dims.data(),
                                       strides.data(), box.data(), steps.data(), kNoInterleave,
                                       swizzle_number(view.swizzle), kPromote256, kFillZero);
-  for (std::size_t i = 0; i < view.steps.size(); ++i)
-    steps[i + 1] = static_cast<unsigned>(view.steps[i]);
   const auto lower = as<int>(view.lower);
   const auto upper = as<int>(view.upper);
   return api.cuTensorMapEncodeIm2col(&map, type_number(view.type), rank, base, dims.data(),
@@ -89,7 +93,7 @@ EncodedMap encode_map(const cuda::DriverApi &api, const TensorView &view, cuda::
   check(api, encode(api, view, reinterpret_cast<void *>(start), map),
         fmt::format("the tensor map of argument {} of kernel '{}'", view.argument, kernel));
   int version = 0;
-  if (!view.steps.empty() && extent_bytes(view) < kSmallBytes &&
+  if (!view.lower.empty() && extent_bytes(view) < kSmallBytes &&
       api.cuDriverGetVersion(&version) == 0 && version <= kLastWrongDriver)
     map.words[1] &= ~kWrongBit;
   return map;

@@ -156,6 +156,10 @@ CoreTile core_tile(const Nest &nest, const Schedule &schedule) {
   tile.warp_rows = tile.rows / std::max<std::int64_t>(1, core.warp_rows);
   tile.warp_columns = tile.columns / std::max<std::int64_t>(1, core.warp_columns);
   tile.elem_bytes = size_bytes(type_of(nest, roles.data));
+  if (is_wgmma(*core.op)) {
+    const RowBlocks row = row_blocks(nest, schedule);
+    tile.spread = row.held / row.used;
+  }
   return tile;
 }
 

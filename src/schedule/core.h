@@ -90,10 +90,11 @@ struct CoreTile {
   std::int64_t warp_rows = 0; // of one warp's tile
   std::int64_t warp_columns = 0;
   std::int64_t elem_bytes = 0;
+  std::int64_t spread = 1; // elements of data in the ring for each that is used
   std::int64_t row_bytes() const { return depth * elem_bytes; }
   // Elements of a 16-byte chunk.
   std::int64_t chunk() const { return 16 / elem_bytes; }
-  std::int64_t ring_bytes(int ring) const { return ring * (rows + columns) * row_bytes(); }
+  std::int64_t ring_bytes(int ring) const { return ring * (rows * spread + columns) * row_bytes(); }
   std::int64_t warps() const { return rows / warp_rows * (columns / warp_columns); }
 };
 

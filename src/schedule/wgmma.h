@@ -27,7 +27,8 @@
 // of the schedule fastest, which a tiled map copies, and not an im2col map. So are those of
 // channels in blocks (NCHW32), whose boxes hold `x` neighbouring pixels in a row of the ring, the
 // first of `x` in the first rows of the tile: a step's blocks are panels of such rows, and a
-// group's 64 rows one of these neighbours each.
+// group's 64 rows one of these neighbours each. Where `x` steps over pixels a row holds those
+// between as well.
 //
 // Output indices that move both inputs (groups) are products of their own, slowest among the tiles.
 //
@@ -69,9 +70,9 @@ struct DataMap {
   std::vector<nest::Linear> taps; // im2col: the offset in each dimension but the first and the last
   std::vector<nest::Linear> parts; // by parts: added to im2col's last coordinate; a matrix's third…
   nest::Linear first;              // im2col: added to the first coordinate
-  std::vector<std::int64_t> box;   // boxes of pixels: elements of each dimension, and
+  std::vector<std::int64_t> box; // boxes of pixels: elements of each dimension, `steps` apart, and
   std::vector<nest::Linear> place; // the coordinate of its first in each
-  bool is_im2col() const { return !steps.empty(); }
+  bool is_im2col() const { return !lower.empty(); }
 };
 DataMap data_map(const nest::Nest &nest, const Schedule &schedule);
 // Pixels of a tile as a box: indices slowest first, and how many points of each.
@@ -82,6 +83,14 @@ struct PixelBox {
 bool has_box(const nest::Nest &nest, const Schedule &schedule);
 PixelBox pixel_box(const nest::Nest &nest, const Schedule &schedule);
 DataMap box_map(const nest::Nest &nest, const Schedule &schedule);
+// Of channels in blocks: the neighbouring pixels of a row of the ring, and those that are used,
+// each so many from the next.
+struct RowBlocks {
+  std::int64_t held = 1;
+  std::int64_t used = 1;
+  std::int64_t step = 1;
+};
+RowBlocks row_blocks(const nest::Nest &nest, const Schedule &schedule);
 // Of a row of straight inputs in the ring: the depth's, or that of neighbouring pixels' blocks.
 std::int64_t ring_row_bytes(const nest::Nest &nest, const Schedule &schedule);
 // Of a filter beside data that is turned as well.

@@ -14,6 +14,7 @@ using nest::Nest;
 
 constexpr std::size_t kMostRank = 5;
 constexpr std::int64_t kMostBox = 256;
+constexpr std::int64_t kMostStep = 8;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -30,22 +31,30 @@ const nest::Dim *dim_of(const nest::Operand &operand, int index) {
   return found == operand.dims.end() ? nullptr : &*found;
 }
 
-// Of channels in blocks: the pixel index that steps from block to block of one row, or -1.
+// Blocks from one subscript to the next.
+std::int64_t blocks_apart(const nest::Dim &dim, std::int64_t block) { return dim.stride / block; }
+
+// Of channels in blocks: the pixel index that moves by the fewest blocks, or -1.
 int neighbour_of(const Nest &nest, const CoreRoles &roles) {
+  const std::int64_t block = extent(nest, roles.depth());
+  int nearest = -1;
+  std::int64_t least = 0;
   for (int pixel : roles.pixels) {
     const nest::Dim *dim = dim_of(data_of(nest, roles), pixel);
-    if (dim != nullptr && dim->at.coeff[at(pixel)] == 1 &&
-        dim->stride == extent(nest, roles.depth()))
-      return pixel;
+    const std::int64_t moved = dim == nullptr ? 0 : dim->at.coeff[at(pixel)] * dim->stride;
+    if (moved <= 0 || dim->stride % block != 0 || (nearest >= 0 && moved >= least))
+      continue;
+    nearest = pixel;
+    least = moved;
   }
-  return -1;
+  return nearest;
 }
 
 class Boxer {
 public:
   Boxer(const Nest &nest, const Schedule &schedule)
-      : nest_(nest), roles_(core_roles(nest, schedule)), tile_(core_tile(nest, schedule)),
-        box_(pixel_box(nest, schedule)),
+      : nest_(nest), schedule_(schedule), roles_(core_roles(nest, schedule)),
+        tile_(core_tile(nest, schedule)), box_(pixel_box(nest, schedule)),
         data_(
             part_runs(nest, data_of(nest, roles_), roles_.depth(), roles_.pixels, roles_.walked)) {}
 
@@ -58,6 +67,8 @@ public:
     for (const nest::Dim &dim : data_.dims)
       if (!is_placed(dim))
         add(dim, 1);
+    if (std::all_of(map_.steps.begin(), map_.steps.end(), [](auto step) { return step == 1; }))
+      map_.steps.clear();
     if (map_.wrong.empty() && map_.dims.size() > kMostRank)
       map_.wrong =
           fmt::format("a box of {} dimensions; a tensor map has {}", map_.dims.size(), kMostRank);
@@ -70,7 +81,9 @@ private:
   bool is_placed(const nest::Dim &dim) const {
     return std::find(placed_.begin(), placed_.end(), &dim) != placed_.end();
   }
-  void add(const nest::Dim &dim, std::int64_t count) {
+  void add(const nest::Dim &dim, std::int64_t count, std::int64_t step = 1) {
+    if (!map_.dims.empty())
+      map_.steps.push_back(step);
     map_.dims.push_back(dim.size);
     map_.strides.push_back(dim.stride);
     map_.box.push_back(count);
@@ -81,6 +94,7 @@ private:
   void add_pixel(int pixel);
 
   const Nest &nest_;
+  const Schedule &schedule_;
   const CoreRoles roles_;
   const CoreTile tile_;
   const PixelBox box_;
@@ -105,11 +119,12 @@ void Boxer::add_depth() {
     return;
   }
   const std::int64_t block = map_.dims[0];
-  map_.dims[0] = row->size * block;
-  map_.box[0] = box_.sizes.front() * block;
+  const std::int64_t apart = blocks_apart(*row, block) * block;
+  map_.dims[0] = (row->size - 1) * apart + block;
+  map_.box[0] = ring_row_bytes(nest_, schedule_) / tile_.elem_bytes;
   for (std::size_t i = 0; i < map_.place[0].coeff.size(); ++i)
-    map_.place[0].coeff[i] += row->at.coeff[i] * block;
-  map_.place[0].constant += row->at.constant * block;
+    map_.place[0].coeff[i] += row->at.coeff[i] * apart;
+  map_.place[0].constant += row->at.constant * apart;
   placed_.push_back(row);
 }
 
@@ -118,13 +133,15 @@ void Boxer::add_pixel(int pixel) {
   const auto place =
       std::find(box_.indices.begin(), box_.indices.end(), pixel) - box_.indices.begin();
   const std::int64_t count = box_.sizes[static_cast<std::size_t>(place)];
-  if (dim == nullptr || is_placed(*dim) || dim->at.coeff[at(pixel)] != 1)
-    map_.wrong = fmt::format("pixels of a box along {} are not neighbours in the data",
-                             nest_.indices[at(pixel)].name);
-  else if (count > kMostBox)
-    map_.wrong = fmt::format("a box of {} pixels; at most {}", count, kMostBox);
+  const std::int64_t step = dim == nullptr ? 0 : dim->at.coeff[at(pixel)];
+  if (step < 1 || step > kMostStep || is_placed(*dim))
+    map_.wrong = fmt::format("pixels of a box along {} are not 1 to {} apart in the data",
+                             nest_.indices[at(pixel)].name, kMostStep);
+  else if (count * step > kMostBox)
+    map_.wrong =
+        fmt::format("a box of {} pixels in steps of {}; at most {}", count, step, kMostBox);
   else
-    add(*dim, count);
+    add(*dim, count, step);
 }
 
 } // namespace
@@ -150,12 +167,25 @@ PixelBox pixel_box(const Nest &nest, const Schedule &schedule) {
 
 DataMap box_map(const Nest &nest, const Schedule &schedule) { return Boxer(nest, schedule).run(); }
 
+RowBlocks row_blocks(const Nest &nest, const Schedule &schedule) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  const int pixel = roles.has_blocks() ? neighbour_of(nest, roles) : -1;
+  if (pixel < 0)
+    return {};
+  const nest::Dim &dim = *dim_of(data_of(nest, roles), pixel);
+  RowBlocks row{.used = schedule.splits[at(pixel)].tile,
+                .step = dim.at.coeff[at(pixel)] * blocks_apart(dim, extent(nest, roles.depth()))};
+  while (row.held < (row.used - 1) * row.step + 1)
+    row.held *= 2;
+  return row;
+}
+
 std::int64_t ring_row_bytes(const Nest &nest, const Schedule &schedule) {
   const CoreRoles roles = core_roles(nest, schedule);
   const CoreTile tile = core_tile(nest, schedule);
-  return roles.has_blocks() ? pixel_box(nest, schedule).sizes.front() *
-                                  extent(nest, roles.depth()) * tile.elem_bytes
-                            : tile.row_bytes();
+  return roles.has_blocks()
+             ? row_blocks(nest, schedule).held * extent(nest, roles.depth()) * tile.elem_bytes
+             : tile.row_bytes();
 }
 
 } // namespace tilefuse::schedule

@@ -89,7 +89,8 @@ void choose_box(const Nest &nest, Schedule &schedule) {
     const int first = pixel_box(nest, schedule).indices.front();
     std::int64_t &neighbours = schedule.splits[at(first)].tile;
     neighbours = rows / kGroupRows;
-    if (rows % kGroupRows != 0 || kMostNeighbours % neighbours != 0)
+    if (rows % kGroupRows != 0 || kMostNeighbours % neighbours != 0 ||
+        ring_row_bytes(nest, schedule) > kPanelBytes)
       neighbours = 1;
     rows /= neighbours;
     indices.erase(std::find(indices.begin(), indices.end(), first));
@@ -198,7 +199,7 @@ std::vector<Schedule> wgmma_schedules(const Nest &nest, const Target &target, bo
   for (const Sizes &sizes : kSizes)
     // Boxes where nothing else copies the pixels, or an im2col map is slow at it
     // (cost/wgmma_model).
-    if (!find_form(sizes, false) || data_map(nest, found.back()).steps.size() > 2)
+    if (!find_form(sizes, false) || data_map(nest, found.back()).lower.size() > 2)
       find_form(sizes, true);
   return found;
 }

@@ -41,21 +41,26 @@ inline poly::Group group_of(const Conv &v) {
 }
 
 // MegEngine's layout: [n][c / 32][y][x][32], filter [c / 32][r][s][m][32], scales per channel.
-inline poly::Group nchw32(int n, int blocks, int size, int out_blocks, int taps) {
-  const int pad = taps / 2;
+inline poly::Group nchw32(int n, int blocks, int size, int out_blocks, int taps, int stride = 1) {
+  const int pad = taps / 2, out = (size + 2 * pad - taps) / stride + 1;
   const int channels = 32 * out_blocks;
+  const auto subscript = [&](const char *pixel, const char *tap) {
+    return stride == 1 ? fmt::format("{} + {} - {}", pixel, tap, pad)
+                       : fmt::format("{}*{} + {} - {}", stride, pixel, tap, pad);
+  };
   return {nest::parse_nest(fmt::format(
-      "nest conv {{\n  index n {0}, mo {3}, y {2}, x {2}, mi 32 | co {1}, r {4}, s {4}, ci 32\n"
+      "nest conv {{\n  index n {0}, mo {3}, y {18}, x {18}, mi 32 | co {1}, r {4}, s {4}, ci 32\n"
       "  slot 0 i8 {5}, 1 i8 {6}, 2 i8 {7}, 3 f32 {8}\n  acc i32 = sum mul\n"
-      "  in 0 + 0 [n:{0}*{9}, co:{1}*{10}, y + r - {11}:{2}?*{12}, x + s - {11}:{2}?*32, ci:32*1]\n"
+      "  in 0 + 0 [n:{0}*{9}, co:{1}*{10}, {11}:{2}?*{12}, {17}:{2}?*32, ci:32*1]\n"
       "  in 1 + 0 const [co:{1}*{13}, r:{4}*{14}, s:{4}*{15}, 32*mo + mi:{8}*32, ci:32*1]\n"
-      "  out 2 + 0 [n:{0}*{16}, mo:{3}*{10}, y:{2}*{12}, x:{2}*32, mi:32*1]\n"
+      "  out 2 + 0 [n:{0}*{16}, mo:{3}*{19}, y:{18}*{20}, x:{18}*32, mi:32*1]\n"
       "  extra 3 + 0 const [32*mo + mi:{8}*1]\n"
       "  post i8(max(min(round(f32(acc) * $0), 127), -128))\n}}\n",
       n, blocks, size, out_blocks, taps, n * blocks * size * size * 32,
-      blocks * taps * taps * channels * 32, n * out_blocks * size * size * 32, channels,
-      blocks * size * size * 32, size * size * 32, pad, size * 32, taps * taps * channels * 32,
-      taps * channels * 32, channels * 32, out_blocks * size * size * 32))};
+      blocks * taps * taps * channels * 32, n * out_blocks * out * out * 32, channels,
+      blocks * size * size * 32, size * size * 32, subscript("y", "r"), size * 32,
+      taps * taps * channels * 32, taps * channels * 32, channels * 32, out_blocks * out * out * 32,
+      subscript("x", "s"), out, out * out * 32, out * 32))};
 }
 
 } // namespace tilefuse::model

@@ -125,6 +125,23 @@ TEST(Wgmma, ChannelsInBlocksOf32) {
   }
 }
 
+// Strides, of sizes that they do not divide, with taps and without; steps of 3 leave gaps in rows.
+TEST(Wgmma, StridesOfChannelsInBlocksOf32) {
+  for (const poly::Group &group : {nchw32(2, 4, 7, 2, 3, 2), nchw32(3, 4, 8, 2, 1, 2),
+                                   nchw32(3, 2, 9, 2, 1, 2), nchw32(2, 4, 10, 1, 3, 3)}) {
+    const std::vector<schedule::Schedule> all = schedules_of(group.anchor, sm90());
+    EXPECT_GE(all.size(), 4U)
+        << schedule::named_wgmma_schedule("wgmma", group.anchor, sm90()).refusal;
+    const auto has_gaps = [&](const schedule::Schedule &each) {
+      return core_tile(group.anchor, each).spread > 1;
+    };
+    EXPECT_TRUE(std::any_of(all.begin(), all.end(), has_gaps));
+    for (std::size_t i = 0; i < all.size(); i += 3)
+      check_all(group, {all[i]});
+    check_all(group, {*std::find_if(all.begin(), all.end(), has_gaps)});
+  }
+}
+
 // Results in NCHW, in another type, are stored so by the convolution itself.
 TEST(Wgmma, StoresChannelsOutermost) {
   const poly::Group group{nest::parse_nest(R"(nest conv {

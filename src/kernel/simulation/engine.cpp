@@ -54,8 +54,8 @@ std::vector<std::vector<std::int64_t>> rows_of(const TensorMap &map, const BoxCo
   const std::int64_t count = box_elems(map) / map.box[0];
   for (std::int64_t r = 0; r < count; ++r) {
     std::vector<std::int64_t> &row = rows.emplace_back(point);
-    for (std::size_t d = 0; d < row.size(); ++d)
-      row[d] += map.is_im2col() ? 0 : inside[d];
+    for (std::size_t d = 0; d < row.size() && !map.is_im2col(); ++d)
+      row[d] += inside[d] * (d == 0 || map.steps.empty() ? 1 : map.steps[d - 1]);
     for (std::size_t i = 0; i < copy.offsets.size(); ++i)
       row[i + 1] += copy.offsets[i];
     if (map.is_im2col())
@@ -173,7 +173,7 @@ void Engine::check_start(const TensorMap &map, const BoxCopy &copy, Agent agent)
     position_.fault(fmt::format("tensor_copy starts at element {} of {}, off {} bytes", copy.at[0],
                                 map.name, kChunkBytes),
                     agent.item);
-  for (std::size_t i = 0; i < map.steps.size(); ++i) {
+  for (std::size_t i = 0; i < map.lower.size(); ++i) {
     const std::int64_t last = map.dims[i + 1] - 1 + map.upper[i];
     if (copy.at[i + 1] < map.lower[i] || copy.at[i + 1] > last || copy.offsets[i] < 0)
       position_.fault(
