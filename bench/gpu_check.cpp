@@ -25,10 +25,12 @@ constexpr double kMostFlops = 2e7; // the evaluator takes its time
 constexpr std::int64_t kSampledReals = 400;
 
 // Sizes that tiles do and do not divide, any stride, dilation and padding.
-ConvProblem random_problem(Random &random, DType type) {
-  ConvProblem p{.type = type};
+ConvProblem random_problem(Random &random, DType type, bool blocks) {
+  ConvProblem p{.type = type, .in_blocks = blocks};
   const std::int64_t unit = 4 / size_bytes(type); // of a copy of 4 bytes
   const auto channels = [&] {
+    if (blocks)
+      return 32 * random.between(1, 5);
     return random.chance(50) ? random.of<std::int64_t>({32, 64, 16, 96, 128})
                              : unit * random.between(1, 120 / unit);
   };
@@ -70,7 +72,7 @@ struct Checked {
 // The kernels of a problem, each under a random schedule; none where a matrix instruction fits none
 // of them. Full and clipped results belong to forward convolutions.
 std::vector<Checked> draw(Random &random, const CheckRequest &request, const Target &target) {
-  ConvProblem problem = random_problem(random, request.type);
+  ConvProblem problem = random_problem(random, request.type, request.blocks);
   if (request.direction != Direction::Forward)
     problem.epilogue = Epilogue::Plain;
   std::vector<Checked> cases;
@@ -158,14 +160,15 @@ int check_random(const CheckRequest &request, runtime::Device &device) {
     fmt::print("WRONG {}: {}\n{}\n", trial.checked->problem, divergence->what,
                to_text(trial.kernel_case));
   }
-  fmt::print("check {} {}{}{} seed {}: {} problems, {} kernels, {} wrong, largest error {:.3f} of "
-             "its bound\n",
-             to_string(request.direction), tilefuse::to_string(request.type),
-             request.tf32 ? " as tf32" : "",
-             request.clusters ? " by wgmma on clusters"
-             : request.wgmma  ? " by wgmma"
-                              : "",
-             request.seed, request.count, cases.size(), wrong, largest_share);
+  fmt::print(
+      "check {} {}{}{}{} seed {}: {} problems, {} kernels, {} wrong, largest error {:.3f} of "
+      "its bound\n",
+      to_string(request.direction), tilefuse::to_string(request.type),
+      request.tf32 ? " as tf32" : "", request.blocks ? " in blocks" : "",
+      request.clusters ? " by wgmma on clusters"
+      : request.wgmma  ? " by wgmma"
+                       : "",
+      request.seed, request.count, cases.size(), wrong, largest_share);
   std::fflush(stdout);
   return wrong;
 }

@@ -17,6 +17,7 @@ struct CheckRequest {
   bool tf32 = false;
   bool wgmma = false;    // under schedules with wgmma only
   bool clusters = false; // of those, on clusters of blocks
+  bool blocks = false;   // channels in blocks of 32
   bool lists = false;    // prints every case before it runs
   Direction direction = Direction::Forward;
 };

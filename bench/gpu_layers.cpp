@@ -245,6 +245,7 @@ int run(int argc, char **argv) {
                              .tf32 = options.type == "tf32",
                              .wgmma = options.wgmma || options.clusters,
                              .clusters = options.clusters,
+                             .blocks = options.blocks,
                              .lists = options.lists,
                              .direction = direction_of(options.direction)};
   return check_random(request, *device) == 0 ? 0 : 1;

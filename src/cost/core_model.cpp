@@ -128,6 +128,20 @@ Estimate predict_core(const nest::Nest &nest, const schedule::Schedule &schedule
   return CoreModel{nest, schedule, target}.run();
 }
 
+Estimate predict_core_tile(const nest::Nest &tile, const schedule::Schedule &schedule,
+                           const Target &unit) {
+  const CoreModel model{tile, schedule, unit};
+  const auto steps = static_cast<double>(core_steps(tile, schedule));
+  Estimate estimate;
+  estimate.blocks = 1;
+  estimate.waves = 1;
+  estimate.compute = static_cast<double>(core_blocks(tile, schedule)) *
+                     (steps * model.step_cycles(1) + model.store_cycles(1) + kBlockCycles) *
+                     model.cycle;
+  estimate.seconds = estimate.compute;
+  return estimate;
+}
+
 Figures core_figures(const nest::Nest &nest, const schedule::Schedule &schedule,
                      const Target &target) {
   const CoreModel model{nest, schedule, target};

@@ -31,6 +31,8 @@ Estimate predict_tile(const nest::Nest &tile, const Schedule &schedule, const Ta
   Target unit = target;
   unit.compute_units = 1;
   unit.launch_us = 0;
+  if (has_core(schedule))
+    return predict_core_tile(tile, schedule, unit);
   return target.lanes == LaneKind::Vector ? predict_vector(tile, schedule, unit, true)
                                           : predict_work_items(tile, schedule, unit);
 }

@@ -26,6 +26,9 @@ Figures wgmma_figures(const nest::Nest &nest, const schedule::Schedule &schedule
 // Matrix instructions: multiprocessors that run many blocks at a time.
 Estimate predict_core(const nest::Nest &nest, const schedule::Schedule &schedule,
                       const Target &target);
+// Of the products for one tile of a consumer, on a target of one unit.
+Estimate predict_core_tile(const nest::Nest &tile, const schedule::Schedule &schedule,
+                           const Target &unit);
 
 // Matrix instructions of four warps: a block to a multiprocessor.
 Estimate predict_wgmma(const nest::Nest &nest, const schedule::Schedule &schedule,

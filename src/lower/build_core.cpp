@@ -29,8 +29,8 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 class CoreLoops {
 public:
-  explicit CoreLoops(Context &context)
-      : cx_(context), b_(cx_.build), core_(cx_.schedule.core),
+  CoreLoops(const Context &context, ExprRef number)
+      : cx_(context), number_(number), b_(cx_.build), core_(cx_.schedule.core),
         roles_(core_roles(cx_.nest, cx_.schedule)), tile_(core_tile(cx_.nest, cx_.schedule)),
         row_tiles_(tile_.warp_rows / kCoreRows), column_tiles_(tile_.warp_columns / kCoreColumns),
         data_(cx_, roles_, tile_, roles_.data), filter_(cx_, roles_, tile_, roles_.filter),
@@ -68,7 +68,8 @@ private:
   static constexpr std::int64_t kRead = 0; // buffers of the ring that are read and filled next
   static constexpr std::int64_t kFilled = 1;
 
-  Context &cx_;
+  Context cx_;
+  const ExprRef number_; // of the block
   kernel::Builder &b_;
   const schedule::Core &core_;
   const schedule::CoreRoles roles_;
@@ -87,7 +88,7 @@ private:
 
 // Columns change fastest, so that neighbouring blocks read the same data.
 void CoreLoops::take_block_apart() {
-  ExprRef rest = b_.block();
+  ExprRef rest = number_;
   const auto digit = [&](std::int64_t count) {
     const ExprRef value = b_.mod(rest, integer(count));
     rest = b_.div(rest, integer(count));
@@ -235,8 +236,14 @@ StmtRef CoreLoops::build() {
 
 kernel::Kernel build_core(const poly::Group &group, const schedule::Schedule &schedule,
                           const Target &target) {
-  return group_kernel(group, schedule, target,
-                      [](Members &members) { return CoreLoops(members.contexts[0]).build(); });
+  return group_kernel(group, schedule, target, [](Members &members) {
+    const Context &cx = members.contexts[0];
+    return core_product(cx, cx.build.block());
+  });
+}
+
+StmtRef core_product(const Context &member, ExprRef number) {
+  return CoreLoops(member, number).build();
 }
 
 } // namespace tilefuse::lower

@@ -12,9 +12,13 @@
 //
 // A buffer is filled anew one step after it was read, so the one barrier of a step keeps both
 // apart. The walk over depth and taps is a counter per index: nothing is divided in the loop.
+//
+// As a producer (lower/fill_produce.h) it does the same for a tile of its nest, and its results go
+// to the staging buffer of what reads them.
 #pragma once
 
 #include "kernel/nodes.h"
+#include "lower/context.h"
 #include "poly/group.h"
 #include "schedule/schedule.h"
 #include "target/target.h"
@@ -23,5 +27,8 @@ namespace tilefuse::lower {
 
 kernel::Kernel build_core(const poly::Group &group, const schedule::Schedule &schedule,
                           const Target &target);
+
+// What block number `number` of the member's own schedule does.
+kernel::StmtRef core_product(const Context &member, kernel::ExprRef number);
 
 } // namespace tilefuse::lower

@@ -94,9 +94,9 @@ CoreSide::CoreSide(Context &context, const schedule::CoreRoles &roles,
                    const schedule::CoreTile &tile, int input)
     : cx_(context), b_(context.build), roles_(roles), tile_(tile), input_(input),
       side_(core_side_tile(roles, tile, input)),
-      each_(core_copy_elems(cx_.nest, cx_.schedule, input)),
+      each_(core_copy_elems(cx_.whole, cx_.schedule, input)),
       block_(cx_.nest.indices[at(roles.depth())].extent),
-      source_(source_of(cx_.nest, cx_.schedule, input)) {
+      source_(source_of(cx_.whole, cx_.schedule, input)) {
   if (is_turned())
     digits_.emplace(cx_, roles_, tile_, source_);
   flat_ = {source_.offset, std::vector<std::int64_t>(cx_.nest.indices.size(), 0)};
@@ -164,6 +164,8 @@ std::vector<ExprRef> CoreSide::place_row(ExprRef number, Copy &copy) {
     positions[at(*i)] = is_last ? rest : b_.mod(rest, b_.integer(extent));
     rest = b_.div(rest, b_.integer(extent));
   }
+  for (std::size_t i = 0; i < cx_.outputs(); ++i)
+    positions[i] = b_.add(cx_.start[i], positions[i]);
   return positions;
 }
 

@@ -23,7 +23,8 @@ public:
             const CoreWarp &warp)
       : cx_(context), b_(cx_.build), roles_(roles), tile_(tile), warp_(warp),
         vec_(cx_.schedule.splits[at(roles.channel)].vec),
-        column_tiles_(tile.warp_columns / kCoreColumns), as_one_(pixels_lie_as_one(cx_, roles)) {}
+        column_tiles_(tile.warp_columns / kCoreColumns),
+        as_one_(cx_.member == 0 && pixels_lie_as_one(cx_, roles)) {}
 
   StmtRef build();
 
@@ -87,13 +88,12 @@ void CoreStore::store_run(ExprRef pixel, ExprRef column, ExprRef acc) {
         is_last ? rest : named("c_" + cx_.nest.indices[at(*i)].name, b_.mod(rest, extent));
     rest = is_last ? rest : b_.div(rest, extent);
   }
-  const nest::Linear out = nest::flat(cx_.nest.out, cx_.nest.indices.size());
-  const auto out_slot = at(cx_.nest.out.slot);
   const ExprRef valid = valid_channels(pixel, channel);
-  const ExprRef value = post_value(cx_, cx_.nest.post, acc, valid);
-  body_.push_back(b_.store(cx_.slot_buffers[out_slot], linear(cx_, out, points(cx_)),
-                           b_.cast(value, cx_.nest.slots[out_slot].type),
-                           out.coeff[at(roles_.channel)], valid));
+  const ExprRef value = b_.cast(post_value(cx_, cx_.nest.post, acc, valid),
+                                cx_.nest.slots[at(cx_.nest.out.slot)].type);
+  const ExprRef to = b_.add(cx_.result_base, linear(cx_, cx_.result_form, places(cx_)));
+  body_.push_back(b_.store(cx_.result, to, b_.cast(value, b_.kernel()[cx_.result].type.elem),
+                           cx_.result_form.coeff[at(roles_.channel)], valid));
 }
 
 // The pixel in row `item / 4` of one half of a row tile: its channels in two runs.

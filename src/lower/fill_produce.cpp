@@ -3,9 +3,11 @@
 
 #include <algorithm>
 
+#include "lower/build_core.h"
 #include "lower/build_loops.h"
 #include "lower/members.h"
 #include "lower/stage_fill.h"
+#include "schedule/core.h"
 
 namespace tilefuse::lower {
 namespace {
@@ -25,7 +27,7 @@ public:
 
   StmtRef build() {
     place_window();
-    StmtRef loops = block_loops(0);
+    StmtRef loops = has_core(cx_.schedule) ? core_blocks() : block_loops(0);
     body_.push_back(loops);
     body_.push_back(pads());
     return b_.block(std::move(body_));
@@ -36,6 +38,7 @@ private:
   ExprRef window(std::size_t d) const;
   void place_window();
   StmtRef block_loops(std::size_t level);
+  StmtRef core_blocks();
   StmtRef pads();
   StmtRef pads_by_items();
 
@@ -107,6 +110,16 @@ StmtRef ProducerFill::block_loops(std::size_t level) {
   cx_.origin[index] = b_.var(var);
   const StmtRef inner = block_loops(level + 1);
   return b_.loop(var, ForKind::Serial, b_.integer(0), b_.integer(count(index) * tile), tile, inner);
+}
+
+// The same for products of a core instruction, whose ring is filled anew by each.
+StmtRef ProducerFill::core_blocks() {
+  const std::int64_t count = schedule::core_blocks(cx_.nest, cx_.schedule);
+  if (count == 1)
+    return core_product(cx_, b_.integer(0));
+  const VarId var = b_.variable("product", {});
+  return b_.loop(var, ForKind::Serial, b_.integer(0), b_.integer(count), 1,
+                 b_.block({core_product(cx_, b_.var(var)), b_.barrier()}));
 }
 
 StmtRef ProducerFill::pads() {

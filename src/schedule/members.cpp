@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "schedule/core.h"
 #include "schedule/ownership.h"
 
 namespace tilefuse::schedule {
@@ -135,14 +136,30 @@ Reason wrong_edges(const Group &group, const std::vector<Nest> &nests, const Sch
   return {};
 }
 
+// Results of warps' matrix instructions are stored where the consumer stages them.
+Reason wrong_core_producer(const Nest &tile, const Schedule &own) {
+  if (!has_core(own))
+    return {};
+  if (is_wgmma(*own.core.op))
+    return "a producer has no work-items of its own, which wgmma's copies need";
+  if (no_core_roles(tile))
+    return {};
+  const CoreRoles roles = core_roles(tile, own);
+  if (roles.data_turned || roles.filter_turned)
+    return "a producer's inputs are straight";
+  return {};
+}
+
 Reason wrong_producer(const Group &group, const std::vector<Nest> &nests, const Schedule &schedule,
                       int member, const Target &target) {
   const Schedule &own = member_schedule(schedule, member);
   const auto of_member = [&](const std::string &what) {
     return fmt::format("member {}: {}", member, what);
   };
-  if (has_core(own) || !own.producers.empty())
-    return of_member("a producer's schedule has neither a core instruction nor producers");
+  if (!own.producers.empty())
+    return of_member("a producer's schedule has no producers");
+  if (Reason reason = wrong_core_producer(nests[at(member)], own))
+    return of_member(*reason);
   if (Reason reason = illegal_alone(nests[at(member)], own, target))
     return of_member(*reason);
   if (own.lanes != schedule.lanes || group_size(own) != group_size(schedule))
@@ -173,8 +190,9 @@ Reason wrong_members(const Group &group, const Schedule &schedule, const Target 
   return {};
 }
 
-std::int64_t staged_bytes(const Nest &nest, const Schedule &schedule) {
-  std::int64_t bytes = 0;
+std::int64_t member_bytes(const Nest &nest, const Schedule &schedule) {
+  const bool is_mma = has_core(schedule) && !is_wgmma(*schedule.core.op);
+  std::int64_t bytes = is_mma ? core_local_bytes(nest, schedule) : 0;
   for (std::size_t k = 0; k < nest.inputs.size(); ++k)
     if (is_staged(schedule.fills[k]))
       bytes += stage_bytes(nest, schedule, static_cast<int>(k));
@@ -233,7 +251,7 @@ std::int64_t local_bytes(const Group &group, const Schedule &schedule) {
   std::int64_t bytes = 0;
   for (int m = 0; m < members(group); ++m)
     if (is_run(group, m))
-      bytes += staged_bytes(nests[at(m)], member_schedule(schedule, m));
+      bytes += member_bytes(nests[at(m)], member_schedule(schedule, m));
   return bytes;
 }
 

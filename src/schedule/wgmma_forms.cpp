@@ -90,7 +90,7 @@ void choose_box(const Nest &nest, Schedule &schedule) {
     std::int64_t &neighbours = schedule.splits[at(first)].tile;
     neighbours = rows / kGroupRows;
     if (rows % kGroupRows != 0 || kMostNeighbours % neighbours != 0 ||
-        ring_row_bytes(nest, schedule) > kPanelBytes)
+        core_tile(nest, schedule).row_bytes() % ring_row_bytes(nest, schedule) != 0)
       neighbours = 1;
     rows /= neighbours;
     indices.erase(std::find(indices.begin(), indices.end(), first));

@@ -77,7 +77,9 @@ private:
                  const std::function<bool(const Schedule &)> &take) const {
     std::vector<Schedule> seen;
     for (const Candidate &candidate : candidates(nest, target_, kEveryForm)) {
-      if (has_core(candidate.schedule) || (items > 0 && group_size(candidate.schedule) != items))
+      const bool is_alone =
+          has_core(candidate.schedule) && (member == 0 || is_wgmma(*candidate.schedule.core.op));
+      if (is_alone || (items > 0 && group_size(candidate.schedule) != items))
         continue;
       for (const bool by_chunks : {true, false}) {
         Schedule own = candidate.schedule;
