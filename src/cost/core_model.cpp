@@ -33,17 +33,21 @@ constexpr double kPlaceRegisters = 3;
 constexpr double kCopyLatency = 165;
 constexpr double kStepCycles = 260;
 constexpr double kBlockCycles = 1300;
+// Cycles of a warp's load of one element each, with what tests, converts and stores it.
+constexpr double kGatherCycles = 2;
 
 struct CoreModel {
   const nest::Nest &nest;
   const schedule::Schedule &schedule;
   const Target &target;
   const schedule::CoreTile tile = core_tile(nest, schedule);
+  const bool gathers = core_gathers(nest, schedule, core_roles(nest, schedule).data);
   const double items = static_cast<double>(group_size(schedule));
   const double cycle = 2 * target.vector_f32 / (target.gflops_per_unit * 1e9);
 
   double registers() const;
   double resident() const;
+  double gather_cycles() const;
   double step_cycles(double resident) const;
   double store_cycles(double resident) const;
   double unique_bytes() const;
@@ -66,6 +70,11 @@ double CoreModel::resident() const {
   return std::max(1.0, std::floor(std::min({by_registers, by_local, kMostItems / items})));
 }
 
+// Data that comes element by element, by a warp's load each.
+double CoreModel::gather_cycles() const {
+  return gathers ? static_cast<double>(tile.rows * tile.depth) / kCoreLanes * kGatherCycles : 0;
+}
+
 // Of all resident blocks at once.
 double CoreModel::step_cycles(double resident) const {
   const double ops = 2 * static_cast<double>(tile.rows * tile.columns * tile.depth);
@@ -79,7 +88,7 @@ double CoreModel::step_cycles(double resident) const {
   const double latency = kCopyLatency / (schedule.core.ring - 1);
   return std::max({matrix, resident * bytes / kCacheBytes,
                    resident * (fetched + bytes) / kLocalBytes, latency}) +
-         kStepCycles;
+         resident * gather_cycles() + kStepCycles;
 }
 
 // Of all resident blocks' results.

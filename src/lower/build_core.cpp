@@ -150,7 +150,8 @@ void CoreLoops::declare_registers() {
 }
 
 StmtRef CoreLoops::start_copies(ExprRef to) {
-  return b_.block({data_.start(walk_, to), filter_.start(walk_, to), walk_.advance()});
+  return b_.block({data_.gathers() ? nullptr : data_.start(walk_, to), filter_.start(walk_, to),
+                   walk_.advance()});
 }
 
 StmtRef CoreLoops::next_slot(std::int64_t which) {
@@ -202,6 +203,10 @@ void CoreLoops::main_loop() {
   body_.push_back(b_.store(slots_, integer(kRead), integer(0)));
   body_.push_back(b_.store(slots_, integer(kFilled), integer(core_.ring - 1)));
   for (std::int64_t s = 0; s + 1 < core_.ring; ++s) {
+    if (s < steps && data_.gathers()) {
+      body_.push_back(data_.gather(walk_, nullptr));
+      body_.push_back(data_.put(integer(s)));
+    }
     if (s < steps)
       body_.push_back(start_copies(integer(s)));
     body_.push_back(b_.async_commit());
@@ -209,10 +214,12 @@ void CoreLoops::main_loop() {
   const kernel::VarId step = b_.variable("step", {});
   const ExprRef is_ahead =
       b_.scalar(ScalarOp::Lt, {b_.add(b_.var(step), integer(core_.ring - 1)), integer(steps)});
-  const StmtRef body =
-      b_.block({b_.async_wait(core_.ring - 2), b_.barrier(),
-                b_.branch(is_ahead, start_copies(slot(kFilled))), b_.async_commit(), multiply(),
-                next_slot(kRead), next_slot(kFilled)});
+  const bool gathers = data_.gathers();
+  const StmtRef gathered = gathers ? data_.gather(walk_, is_ahead) : nullptr;
+  const StmtRef body = b_.block(
+      {b_.async_wait(core_.ring - 2), b_.barrier(), gathered,
+       b_.branch(is_ahead, start_copies(slot(kFilled))), b_.async_commit(), multiply(),
+       gathers ? data_.put(slot(kFilled)) : nullptr, next_slot(kRead), next_slot(kFilled)});
   body_.push_back(b_.loop(step, kernel::ForKind::Serial, integer(0), integer(steps), 1, body));
 }
 

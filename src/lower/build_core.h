@@ -7,6 +7,7 @@
 //     wait for the oldest copies; barrier
 //     start the copies of step + ring - 1
 //     ldmatrix and mma on the oldest buffer
+//     store what this work-item gathered meanwhile, where it does
 //   }
 //   post-ops and stores of neighbouring channels (lower/core_store.h)
 //

@@ -94,7 +94,8 @@ CoreSide::CoreSide(Context &context, const schedule::CoreRoles &roles,
                    const schedule::CoreTile &tile, int input)
     : cx_(context), b_(context.build), roles_(roles), tile_(tile), input_(input),
       side_(core_side_tile(roles, tile, input)),
-      each_(core_copy_elems(cx_.whole, cx_.schedule, input)),
+      gathers_(core_gathers(cx_.whole, cx_.schedule, input)),
+      each_(gathers_ ? tile.chunk() : core_copy_elems(cx_.whole, cx_.schedule, input)),
       block_(cx_.nest.indices[at(roles.depth())].extent),
       source_(source_of(cx_.whole, cx_.schedule, input)) {
   if (is_turned())
@@ -173,7 +174,9 @@ std::vector<ExprRef> CoreSide::place_row(ExprRef number, Copy &copy) {
 // checked.
 void CoreSide::locate(Copy &copy, const std::vector<ExprRef> &positions) {
   const ExprRef inside = roles_.has_blocks() ? b_.mod(run_, b_.integer(block_)) : run_;
-  copy.from = named("from", b_.add(linear(cx_, flat_, positions), inside));
+  const std::int64_t apart = gathers_ ? flat_.coeff[at(roles_.depth())] : 1;
+  copy.from =
+      named("from", b_.add(linear(cx_, flat_, positions), b_.mul(inside, b_.integer(apart))));
   for (const nest::Linear &at : checked_) {
     ExprRef subscript = linear(cx_, at, positions);
     if (copy.exists != nullptr)
@@ -224,8 +227,12 @@ StmtRef CoreSide::declare(ExprRef first) {
   const std::int64_t runs = side_.elems / each_; // of a row
   const std::int64_t apart = cx_.block_size() / runs;
   const std::int64_t copies = side_.rows / apart;
-  const ExprRef row = named("copy_row", b_.div(b_.lane(), b_.integer(runs)));
-  run_ = named("run", b_.mul(b_.mod(b_.lane(), b_.integer(runs)), b_.integer(each_)));
+  // Neighbouring work-items read neighbours: runs of a row, or pixels where runs are apart.
+  const bool by_rows = gathers_ && roles_.data_apart;
+  const ExprRef fast = b_.mod(b_.lane(), b_.integer(by_rows ? apart : runs));
+  const ExprRef slow = b_.div(b_.lane(), b_.integer(by_rows ? apart : runs));
+  const ExprRef row = named("copy_row", by_rows ? fast : slow);
+  run_ = named("run", b_.mul(by_rows ? slow : fast, b_.integer(each_)));
   if (has_digits())
     digits_->reserve(copies);
   for (std::int64_t i = 0; i < copies; ++i) {
@@ -251,40 +258,47 @@ ExprRef CoreSide::in_depth(const Copy &copy, std::int64_t number, ExprRef first)
   return b_.scalar(ScalarOp::Lt, {b_.add(first, inside), b_.integer(roles_.depth_points)});
 }
 
-StmtRef CoreSide::start_copy(std::int64_t number, const Moves &moves) const {
+// Whether the tensor has what a copy brings; null: always.
+ExprRef CoreSide::exists(std::int64_t number, const Moves &moves) const {
   const Copy &copy = copies_[static_cast<std::size_t>(number)];
   ExprRef valid = b_.logical_and(copy.exists, in_depth(copy, number, moves.depth));
-  ExprRef from = b_.add(copy.from, moves.offset);
-  std::vector<ExprRef> point;
-  if (has_digits()) {
-    point = digits_->point(number);
-    from = b_.add(from, linear(cx_, without_constant(flat_), point));
-  }
   for (std::size_t k = 0; k < checked_.size(); ++k) {
     ExprRef subscript = b_.add(copy.subscripts[k], moves.shifts[k]);
     if (has_digits())
-      subscript = b_.add(subscript, linear(cx_, without_constant(checked_[k]), point));
+      subscript =
+          b_.add(subscript, linear(cx_, without_constant(checked_[k]), digits_->point(number)));
     valid = b_.logical_and(valid, b_.scalar(ScalarOp::Ge, {subscript, b_.integer(0)}));
     valid = b_.logical_and(valid, b_.scalar(ScalarOp::Lt, {subscript, b_.integer(sizes_[k])}));
   }
-  return b_.async_copy(
-      {.to = ring_,
-       .to_index = b_.add(copy.to, moves.buffer),
-       .from = cx_.source_buffers[at(input_)],
-       .from_index = from,
-       .elems = static_cast<int>(each_),
-       .valid = valid == nullptr ? nullptr : b_.select(valid, b_.integer(each_), b_.integer(0))});
+  return valid;
 }
 
-StmtRef CoreSide::start(const CoreWalk &walk, ExprRef slot) const {
-  std::vector<StmtRef> list;
-  const auto let = [&](const std::string &name, ExprRef value) -> ExprRef {
-    if (kernel::is_constant(value))
-      return value;
-    const kernel::VarId var = b_.variable(name, {});
-    list.push_back(b_.let(var, value));
-    return b_.var(var);
-  };
+// Elements of a run that exist; null: all. Copies bring all or none.
+ExprRef CoreSide::valid_elems(const Moves &moves, ExprRef valid) const {
+  ExprRef count = b_.integer(each_);
+  const bool cuts = gathers_ && roles_.depth_points % each_ != 0;
+  if (cuts)
+    count = b_.sub(b_.integer(roles_.depth_points), b_.add(moves.depth, run_));
+  if (valid == nullptr)
+    return cuts ? count : nullptr;
+  return b_.select(valid, count, b_.integer(0));
+}
+
+StmtRef CoreSide::start_copy(std::int64_t number, const Moves &moves) const {
+  const Copy &copy = copies_[static_cast<std::size_t>(number)];
+  ExprRef from = b_.add(copy.from, moves.offset);
+  if (has_digits())
+    from = b_.add(from, linear(cx_, without_constant(flat_), digits_->point(number)));
+  return b_.async_copy({.to = ring_,
+                        .to_index = b_.add(copy.to, moves.buffer),
+                        .from = cx_.source_buffers[at(input_)],
+                        .from_index = from,
+                        .elems = static_cast<int>(each_),
+                        .valid = valid_elems(moves, exists(number, moves))});
+}
+
+CoreSide::Moves CoreSide::moves_at(const CoreWalk &walk, ExprRef slot,
+                                   std::vector<StmtRef> &list) const {
   std::vector<ExprRef> points = walk.points();
   Moves moves{.depth = points[at(roles_.depth())]};
   points[at(roles_.depth())] = b_.integer(0);
@@ -292,15 +306,46 @@ StmtRef CoreSide::start(const CoreWalk &walk, ExprRef slot) const {
     points[at(roles_.depths.front())] = walk.blocks();
   else if (!has_digits())
     points[at(digits_ ? digits_->fastest() : roles_.depth())] = moves.depth;
-  moves.offset = let("moved", linear(cx_, without_constant(flat_), points));
-  moves.buffer = let("buffer", b_.mul(slot, b_.integer(buffer_elems())));
+  moves.offset = lower::named(b_, list, "moved", linear(cx_, without_constant(flat_), points));
+  moves.buffer = lower::named(b_, list, "buffer", b_.mul(slot, b_.integer(buffer_elems())));
   for (const nest::Linear &at : checked_)
-    moves.shifts.push_back(let("shift", linear(cx_, without_constant(at), points)));
+    moves.shifts.push_back(
+        lower::named(b_, list, "shift", linear(cx_, without_constant(at), points)));
+  return moves;
+}
+
+StmtRef CoreSide::start(const CoreWalk &walk, ExprRef slot) const {
+  std::vector<StmtRef> list;
+  const Moves moves = moves_at(walk, slot, list);
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(copies_.size()); ++i) {
     list.push_back(start_copy(i, moves));
     if (has_digits())
       list.push_back(digits_->advance(i));
   }
+  return b_.block(std::move(list));
+}
+
+StmtRef CoreSide::gather(const CoreWalk &walk, ExprRef valid) {
+  std::vector<StmtRef> list;
+  const Moves moves = moves_at(walk, b_.integer(0), list);
+  gathered_.clear();
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(copies_.size()); ++i) {
+    const ExprRef elems = valid_elems(moves, b_.logical_and(valid, exists(i, moves)));
+    const ExprRef value = b_.load(cx_.source_buffers[at(input_)],
+                                  b_.add(copies_[static_cast<std::size_t>(i)].from, moves.offset),
+                                  static_cast<int>(each_), flat_.coeff[at(roles_.depth())], elems);
+    const DType type = compute_type(b_.kernel()[cx_.source_buffers[at(input_)]].type.elem);
+    gathered_.push_back(lower::named(b_, list, "gathered", b_.cast(value, type)));
+  }
+  return b_.block(std::move(list));
+}
+
+StmtRef CoreSide::put(ExprRef slot) const {
+  std::vector<StmtRef> list;
+  const ExprRef buffer = lower::named(b_, list, "put", b_.mul(slot, b_.integer(buffer_elems())));
+  for (std::size_t i = 0; i < copies_.size(); ++i)
+    list.push_back(b_.store(ring_, b_.add(copies_[i].to, buffer),
+                            b_.cast(gathered_[i], b_.kernel()[ring_].type.elem)));
   return b_.block(std::move(list));
 }
 

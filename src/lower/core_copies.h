@@ -56,6 +56,12 @@ public:
   // Starts them for the current step of the walk, into buffer number `slot`.
   kernel::StmtRef start(const CoreWalk &walk, kernel::ExprRef slot) const;
 
+  // The same where work-items gather: loads for the current step of the walk (none where `valid`
+  // does not hold; null: it does), and what stores them into buffer number `slot`.
+  bool gathers() const { return gathers_; }
+  kernel::StmtRef gather(const CoreWalk &walk, kernel::ExprRef valid);
+  kernel::StmtRef put(kernel::ExprRef slot) const;
+
 private:
   // One run of a row.
   struct Copy {
@@ -85,6 +91,10 @@ private:
     std::vector<kernel::ExprRef> shifts; // of the checked dimensions
     kernel::ExprRef depth{};             // the step's first point
   };
+  Moves moves_at(const CoreWalk &walk, kernel::ExprRef slot,
+                 std::vector<kernel::StmtRef> &list) const;
+  kernel::ExprRef exists(std::int64_t number, const Moves &moves) const;
+  kernel::ExprRef valid_elems(const Moves &moves, kernel::ExprRef valid) const;
   kernel::StmtRef start_copy(std::int64_t number, const Moves &moves) const;
   kernel::ExprRef in_depth(const Copy &copy, std::int64_t number, kernel::ExprRef first) const;
 
@@ -94,6 +104,7 @@ private:
   const schedule::CoreTile &tile_;
   const int input_;
   const schedule::CoreSideTile side_;
+  const bool gathers_;
   const std::int64_t each_;  // elements of a copy
   const std::int64_t block_; // points of a depth that lies in blocks
   const schedule::Source source_;
@@ -105,6 +116,7 @@ private:
   kernel::ExprRef run_{};        // element of the row at which this work-item's runs start
   kernel::ExprRef run_exists_{}; // of a turned side; null: always
   std::vector<Copy> copies_;
+  std::vector<kernel::ExprRef> gathered_; // by copy, of the last gather
   std::vector<kernel::StmtRef> lets_;
 };
 

@@ -39,7 +39,9 @@ DType type_of(const Nest &nest, int input) {
 Reason wrong_copies(const Nest &nest, const Schedule &schedule, int input) {
   const CoreRoles roles = core_roles(nest, schedule);
   const CoreSideTile side = core_side_tile(roles, core_tile(nest, schedule), input);
-  const std::int64_t each = core_copy_elems(nest, schedule, input);
+  const bool gathers = core_gathers(nest, schedule, input);
+  const std::int64_t each =
+      gathers ? core_tile(nest, schedule).chunk() : core_copy_elems(nest, schedule, input);
   if (each == 0)
     return fmt::format("input {} has no aligned runs of 4 bytes along {}", input,
                        roles.is_turned(input) ? nest.indices[at(roles.contiguous(input))].name
@@ -132,10 +134,16 @@ std::int64_t core_copy_elems(const Nest &nest, const Schedule &schedule, int inp
   const Source source = source_of(nest, schedule, input);
   const CoreRoles roles = core_roles(nest, schedule);
   const int along = roles.contiguous(input);
+  if (roles.data_apart && input == roles.data)
+    return 0;
   const auto size = size_bytes(type_of(nest, input));
+  // A packed form ends with whole steps.
+  const std::int64_t step = schedule.splits[at(along)].tile;
+  const bool packed = is_packed(schedule.fills[at(input)]);
+  const std::int64_t length = packed ? up(extent(nest, along), step) * step : extent(nest, along);
   for (const std::int64_t bytes : {16, 8, 4}) {
     const std::int64_t elems = bytes / size;
-    bool divides = elems > 0 && source.offset % elems == 0 && extent(nest, along) % elems == 0;
+    bool divides = elems > 0 && source.offset % elems == 0 && length % elems == 0;
     for (const nest::Dim &dim : source.dims)
       for (std::size_t i = 0; i < dim.at.coeff.size(); ++i)
         if (i != at(along))
@@ -145,6 +153,12 @@ std::int64_t core_copy_elems(const Nest &nest, const Schedule &schedule, int inp
       return elems;
   }
   return 0;
+}
+
+bool core_gathers(const Nest &nest, const Schedule &schedule, int input) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  return input == roles.data && !roles.data_turned && !roles.has_blocks() &&
+         core_copy_elems(nest, schedule, input) == 0;
 }
 
 CoreTile core_tile(const Nest &nest, const Schedule &schedule) {

@@ -19,6 +19,9 @@
 // the tile of that index is then points of the number and may exceed its extent. Only elements of 2
 // bytes are turned on their way to registers.
 //
+// Data that lies neither way (NCHW with taps) or in runs off 4 bytes (an odd number of channels) is
+// gathered: work-items load it element by element while a step is computed, and store it behind it.
+//
 // In local memory a tile is rows without gaps: of `depth` elements for each pixel or channel when
 // straight, 32, 64 or 128 bytes long; of the pixels or channels for each of `depth` points when
 // turned. The 16-byte chunk c of row r lies at chunk c ^ swizzle(r), so that neither the copies nor
@@ -47,6 +50,7 @@ struct CoreRoles {
   int filter = 1;
   bool data_turned = false;
   bool filter_turned = false;
+  bool data_apart = false;   // straight, and not contiguous: its depth is elements apart
   int channel = 0;           // output index: the last of `channels`
   std::vector<int> channels; // output indices, slowest first; one where the filter is turned
   std::vector<int> pixels;   // output indices, slowest first; one where the data is turned
@@ -81,6 +85,9 @@ const CoreOp *core_op_for(const nest::Nest &nest, bool tf32);
 // Elements of one asynchronous copy of an input: of 16, 8 or 4 bytes by how its strides divide; 0
 // where not even 4 do.
 std::int64_t core_copy_elems(const nest::Nest &nest, const Schedule &schedule, int input);
+
+// Whether work-items gather an input, no asynchronous copy bringing it.
+bool core_gathers(const nest::Nest &nest, const Schedule &schedule, int input);
 
 // Sizes of a block's tile.
 struct CoreTile {

@@ -54,16 +54,19 @@ bool wastes(const Nest &nest, const Schedule &schedule) {
 }
 
 // Where both inputs lie turned, addresses of more than 16 copies beside 128 accumulators spill
-// (NVRTC 13.0, sm_90a).
+// (NVRTC 13.0, sm_90a); what is gathered waits in 8 registers a run.
 bool spills(const Nest &nest, const Schedule &schedule) {
   constexpr std::int64_t kLanes = 32;
   constexpr std::int64_t kCopies = 16;
   constexpr std::int64_t kAccumulators = 128;
+  constexpr std::int64_t kGathered = 4;
   const CoreRoles roles = core_roles(nest, schedule);
-  if (!roles.data_turned || !roles.filter_turned)
-    return false;
   const CoreTile tile = core_tile(nest, schedule);
   const std::int64_t work_items = kLanes * schedule.core.warp_rows * schedule.core.warp_columns;
+  if (core_gathers(nest, schedule, roles.data))
+    return tile.rows * tile.row_bytes() / 16 > kGathered * work_items;
+  if (!roles.data_turned || !roles.filter_turned)
+    return false;
   const std::int64_t chunks = (tile.rows + tile.columns) * tile.row_bytes() / 16;
   return tile.rows * tile.columns >= kAccumulators * work_items && chunks > kCopies * work_items;
 }

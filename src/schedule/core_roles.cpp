@@ -22,6 +22,7 @@ struct Sides {
   int block = -1; // of `depth`, where it lies in blocks
   int pixel = -1; // contiguous in data that is turned
   bool filter_turned = false;
+  bool data_apart = false;
 };
 
 bool can_turn(const Nest &nest) {
@@ -62,6 +63,28 @@ int block_of(const Nest &nest, const Roles &roles, int depth) {
   return -1;
 }
 
+// The longest reduced index that moves the data through what is not checked, for a filter that can
+// be packed to lie along it. -1: none.
+int gathered_depth(const Nest &nest, const Roles &roles) {
+  const nest::Operand &data = nest.inputs[at(roles.data)];
+  const nest::Linear flat = nest::flat(data, nest.indices.size());
+  int longest = -1;
+  if (!nest.inputs[at(roles.filter)].constant)
+    return longest;
+  for (int i : roles.depth)
+    if (flat.coeff[at(i)] > 0 && !is_checked(data, i) &&
+        (longest < 0 || nest.indices[at(i)].extent > nest.indices[at(longest)].extent))
+      longest = i;
+  return longest;
+}
+
+std::optional<Sides> gathered_sides(const Nest &nest, Roles roles) {
+  const int depth = gathered_depth(nest, roles);
+  if (depth < 0)
+    return {};
+  return Sides{.roles = std::move(roles), .depth = depth, .data_apart = true};
+}
+
 std::optional<Sides> sides_of(const Nest &nest, Roles roles) {
   const nest::Operand &data = nest.inputs[at(roles.data)];
   const nest::Operand &filter = nest.inputs[at(roles.filter)];
@@ -74,8 +97,10 @@ std::optional<Sides> sides_of(const Nest &nest, Roles roles) {
       const int block = block_of(nest, roles, i);
       return Sides{.roles = std::move(roles), .depth = i, .block = block};
     }
-  if (!can_turn(nest) || reduced.empty())
+  if (reduced.empty())
     return {};
+  if (!can_turn(nest))
+    return gathered_sides(nest, std::move(roles));
   Sides sides{.pixel = first_contiguous(data, roles.pixels)};
   sides.filter_turned = is_contiguous(filter, roles.channels.front());
   const int of_data = first_contiguous(data, reduced);
@@ -87,7 +112,7 @@ std::optional<Sides> sides_of(const Nest &nest, Roles roles) {
     sides.depth = of_filter;
     sides.filter_turned = false;
   } else if (sides.pixel < 0 || !sides.filter_turned) {
-    return {};
+    return gathered_sides(nest, std::move(roles));
   }
   sides.roles = std::move(roles);
   return sides;
@@ -148,6 +173,7 @@ CoreRoles core_roles(const Nest &nest, const Schedule &schedule) {
                    .filter = roles.filter,
                    .data_turned = sides->pixel >= 0,
                    .filter_turned = sides->filter_turned,
+                   .data_apart = sides->data_apart,
                    .channel = roles.channels.front()};
   const auto is_pixel = [&](int i) {
     const bool moves = std::find(roles.pixels.begin(), roles.pixels.end(), i) != roles.pixels.end();

@@ -268,6 +268,8 @@ std::optional<std::string> wrong_wgmma(const Nest &nest, const Schedule &schedul
   if (core.op != wgmma_op_for(nest, core.op->n, core.op->tf32) ||
       core.op->k * size_bytes(core.op->a.type) != kStepBytes)
     return fmt::format("{} does not multiply the nest's types", core.op->name);
+  if (roles.data_apart)
+    return "wgmma's copies do not gather data";
   if (roles.data_turned && !roles.filter_turned)
     return "wgmma's data is turned, and its filter is not";
   const nest::Linear out = nest::flat(nest.out, nest.indices.size());

@@ -21,10 +21,12 @@
 #include "model/conv_gradient.h"
 #include "model/conv_nest.h"
 #include "model/launches.h"
+#include "model/pooled_group.h"
 #include "schedule/algorithms.h"
 #include "schedule/core_forms.h"
 #include "schedule/wgmma.h"
 #include "schedule/wgmma_forms.h"
+#include "search/groups.h"
 #include "search/pick.h"
 
 namespace tilefuse::emit {
@@ -260,12 +262,56 @@ TEST(Cuda, WgmmaCompiles) {
 
 TEST(Cuda, WgmmaOfBlocksCompiles) {
   const Target target = hopper_target();
-  const poly::Group group = model::nchw32(8, 8, 14, 8, 3);
-  const auto all = schedule::wgmma_schedules(group.anchor, target, false);
-  ASSERT_GE(all.size(), 10u);
   std::vector<Package> packages;
-  for (std::size_t i = 0; i < all.size(); i += 2)
-    packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));
+  for (const int stride : {1, 2}) {
+    const poly::Group group = model::nchw32(8, 8, 14, 8, 3, stride);
+    const auto all = schedule::wgmma_schedules(group.anchor, target, false);
+    ASSERT_GE(all.size(), 10u);
+    for (std::size_t i = 0; i < all.size(); i += 3)
+      packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));
+  }
+  expect_clean(packages, std::array{"sm_90a"});
+}
+
+// Channels outermost, and an odd number of them: work-items load what they store in the ring.
+TEST(Cuda, GatheredDataCompiles) {
+  const Target target = matrix_target();
+  std::vector<Package> packages;
+  for (const auto &[in, acc, data] :
+       {std::tuple("f16", "f32", "n:8*100352, c:128*784, y + r - 1:28?*28, x + s - 1:28?*1"),
+        {"bf16", "f32", "n:8*101136, y + r - 1:28?*3612, x + s - 1:28?*129, c:128*1"},
+        {"i8", "i32", "n:8*100352, c:128*784, y + r - 1:28?*28, x + s - 1:28?*1"},
+        {"f32", "f32", "n:8*100352, c:128*784, y + r - 1:28?*28, x + s - 1:28?*1"}}) {
+    const poly::Group group{nest::parse_nest(fmt::format(R"(nest conv {{
+      index n 8, y 28, x 28, m 256 | c 128, r 3, s 3
+      slot 0 {0} 809088, 1 {0} 294912, 2 {1} 1605632
+      acc {1} = sum mul
+      in 0 + 0 [{2}]
+      in 1 + 0 const [m:256*1152, c:128*9, r:3*3, s:3*1]
+      out 2 + 0 [n:8*200704, y:28*7168, x:28*256, m:256*1]
+      post max(acc, 0)
+    }})",
+                                                         in, acc, data))};
+    const auto all = schedule::core_schedules(group.anchor, target, std::string_view(in) == "f32");
+    ASSERT_FALSE(all.empty());
+    for (std::size_t i = 0; i < all.size(); i += 7)
+      packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));
+  }
+  expect_clean(packages);
+}
+
+// A product in the block that sums its pixels.
+TEST(Cuda, PooledProductsCompile) {
+  const Target target = hopper_target();
+  std::vector<Package> packages;
+  for (const model::Pooled &problem :
+       {model::Pooled{.n = 32, .size = 7, .c = 512, .m = 2048, .taps = 1},
+        model::Pooled{.n = 8, .size = 8, .c = 128, .m = 320}}) {
+    const poly::Group group = model::pooled_group(problem);
+    const schedule::Schedule picked = search::pick(group, target);
+    EXPECT_TRUE(has_core(picked.producers[0]));
+    packages.push_back(make_cuda_emitter()->emit(lower::lower(group, picked, target), target));
+  }
   expect_clean(packages, std::array{"sm_90a"});
 }
 

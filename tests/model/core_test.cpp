@@ -52,6 +52,41 @@ TEST(Core, EveryTileComputesItsNest) {
   EXPECT_GE(checked, 25);
 }
 
+// Runs off 4 bytes, and channels outermost behind a window: elements one by one.
+TEST(Core, WhatNoCopyBringsIsGathered) {
+  std::vector<poly::Group> groups = {
+      group_of({.h = 5, .w = 6, .c = 35, .k = 40}),
+      group_of({.h = 7, .w = 3, .c = 99, .k = 51, .r = 1, .s = 1, .pad = 0}),
+      group_of({.c = 9, .k = 24, .stride = 2, .in = "bf16"}),
+      group_of(
+          {.c = 39, .k = 40, .in = "i8", .out = "i32", .acc = "i32", .post = "acc + i32($0)"})};
+  for (const auto &[type, acc, channels] :
+       {std::tuple{"f16", "f32", 20}, {"f16", "f32", 33}, {"f32", "f32", 12}, {"i8", "i32", 40}})
+    groups.push_back({nest::parse_nest(fmt::format(
+        R"(nest conv {{
+  index n 2, y 5, x 7, m 24 | c {2}, r 3, s 3
+  slot 0 {0} {3}, 1 {0} {4}, 2 {1} 1680
+  acc {1} = sum mul
+  in 0 + 0 [n:2*{5}, c:{2}*35, y + r - 1:5?*7, x + s - 1:7?*1]
+  in 1 + 0 const [m:24*{6}, c:{2}*9, r:3*3, s:3*1]
+  out 2 + 0 [n:2*840, y:5*168, x:7*24, m:24*1]
+  post acc
+}})",
+        type, acc, channels, 70 * channels, 24 * 9 * channels, 35 * channels, 9 * channels))});
+  for (const poly::Group &group : groups) {
+    KernelCase kernel_case{.group = group, .target = sm80(), .seed = 7};
+    const auto all = schedules_of(group.anchor, kernel_case.target);
+    ASSERT_FALSE(all.empty()) << to_text(group.anchor);
+    for (std::size_t i = 0; i < all.size(); i += 10) {
+      EXPECT_TRUE(core_gathers(group.anchor, all[i], 0));
+      kernel_case.schedule = all[i];
+      const auto divergence = check_simulated(Reference(kernel_case));
+      EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << "\n"
+                               << to_text(kernel_case);
+    }
+  }
+}
+
 // The partial nest of a split reduction has an output index more, and stores accumulators.
 TEST(Core, SplitReductionsStoreAccumulators) {
   int checked = 0;
@@ -180,8 +215,10 @@ TEST(Core, RefusalsSayWhy) {
   };
   EXPECT_EQ(refusal(group_of({.in = "f32", .out = "f32", .post = "acc + $0"}), "mma"),
             "mma does not fit: no instruction multiplies its types");
-  EXPECT_EQ(refusal(group_of({.c = 7}), "mma"),
-            "mma does not fit: input 0 has no aligned runs of 4 bytes along the depth");
+  poly::Group odd = group_of({.c = 7});
+  odd.anchor.inputs[1].constant = false;
+  EXPECT_EQ(refusal(odd, "mma"),
+            "mma does not fit: input 1 has no aligned runs of 4 bytes along the depth");
 }
 
 } // namespace

@@ -7,47 +7,12 @@
 
 #include "model/check.h"
 #include "model/core_cases.h"
+#include "model/pooled_group.h"
 #include "schedule/members.h"
 #include "search/groups.h"
 
 namespace tilefuse::model {
 namespace {
-
-struct Pooled {
-  int n = 5, size = 3, c = 16, m = 72, taps = 3;
-  std::string in = "f16", out = "f16", acc = "f32", post = "f16(max(acc + $0, 0))";
-};
-
-// Global average pooling without its division, of a convolution with bias and ReLU, NHWC.
-poly::Group group_of(const Pooled &v) {
-  const int row = v.size * v.m, image = v.size * row;
-  const int in_row = v.size * v.c, in_image = v.size * in_row;
-  return poly::parse_group(fmt::format(
-      R"(group
-anchor nest reduce {{
-  index n {0}, m {3} | y {1}, x {1}
-  slot 0 {5} {8}, 1 f32 {9}
-  acc f32 = sum
-  in 0 + 0 [n:{0}*{10}, y:{1}*{11}, x:{1}*{3}, m:{3}*1]
-  out 1 + 0 [n:{0}*{3}, m:{3}*1]
-  post acc
-}}
-produce input 0 of 0 slots 2 3 0 4
-nest conv {{
-  index n {0}, y {1}, x {1}, m {3} | r {4}, s {4}, c {2}
-  slot 0 {6} {12}, 1 {6} {13}, 2 {5} {8}, 3 f32 {3}
-  acc {7} = sum mul
-  in 0 + 0 [n:{0}*{14}, y + r - {15}:{1}?*{16}, x + s - {15}:{1}?*{2}, c:{2}*1]
-  in 1 + 0 const [m:{3}*{17}, r:{4}*{18}, s:{4}*{2}, c:{2}*1]
-  out 2 + 0 [n:{0}*{10}, y:{1}*{11}, x:{1}*{3}, m:{3}*1]
-  extra 3 + 0 const [m:{3}*1]
-  post {19}
-}}
-)",
-      v.n, v.size, v.c, v.m, v.taps, v.out, v.in, v.acc, v.n * image, v.n * v.m, image, row,
-      v.n * in_image, v.m * v.taps * v.taps * v.c, in_image, v.taps / 2, in_row,
-      v.taps * v.taps * v.c, v.taps * v.c, v.post));
-}
 
 void check(const poly::Group &group, const schedule::Schedule &schedule, const Target &target) {
   KernelCase kernel_case{.group = group, .schedule = schedule, .target = target, .seed = 7};
@@ -60,7 +25,7 @@ void check(const poly::Group &group, const schedule::Schedule &schedule, const T
 
 // Images and channels that tiles do not divide; a tile is one product of the instruction, or two.
 TEST(Pooled, TilesOfWholeImagesAreSummedInTheBlock) {
-  const poly::Group group = group_of({});
+  const poly::Group group = pooled_group({});
   for (const int images : {2, 4}) {
     const schedule::Schedule schedule =
         schedule::parse_schedule(group, fmt::format(R"(schedule pool workitem
@@ -102,7 +67,7 @@ TEST(Pooled, SearchPicksAMatrixInstruction) {
                                        .out = "f32",
                                        .acc = "i32",
                                        .post = "f32(acc) + $0"}}) {
-    const poly::Group group = group_of(problem);
+    const poly::Group group = pooled_group(problem);
     for (const Target &target : {sm80(), sm90()}) {
       const std::optional<schedule::Schedule> picked = search::pick_fused(group, target);
       ASSERT_TRUE(picked) << to_text(group);
@@ -113,7 +78,7 @@ TEST(Pooled, SearchPicksAMatrixInstruction) {
 }
 
 TEST(Pooled, OthersAreRefused) {
-  const poly::Group group = group_of({.c = 64, .m = 64, .taps = 1});
+  const poly::Group group = pooled_group({.c = 64, .m = 64, .taps = 1});
   std::optional<schedule::Schedule> picked = search::pick_fused(group, sm90());
   ASSERT_TRUE(picked);
   const nest::Nest tile = tile_nests(group, *picked)[1];
