@@ -76,7 +76,11 @@ private:
   void each_form(const Nest &nest, int member, std::int64_t items,
                  const std::function<bool(const Schedule &)> &take) const {
     std::vector<Schedule> seen;
-    for (const Candidate &candidate : candidates(nest, target_, kEveryForm)) {
+    std::vector<Candidate> forms = candidates(nest, target_, kEveryForm);
+    // Priced as if a tile had the device: alone in a block it is quickest by matrix instructions.
+    std::stable_partition(forms.begin(), forms.end(),
+                          [](const Candidate &candidate) { return has_core(candidate.schedule); });
+    for (const Candidate &candidate : forms) {
       const bool is_alone =
           has_core(candidate.schedule) && (member == 0 || is_wgmma(*candidate.schedule.core.op));
       if (is_alone || (items > 0 && group_size(candidate.schedule) != items))
