@@ -91,6 +91,19 @@ ExprRef post_value(const Context &cx, const Expr &post, ExprRef acc, ExprRef val
   return expr_value(cx.build, post, cx.width(), acc, load);
 }
 
+ExprRef map_value(kernel::Builder &b, const nest::Nest &map, int lanes,
+                  const std::function<ExprRef(int)> &load) {
+  const DType stored = map.slots[static_cast<std::size_t>(map.out.slot)].type;
+  return b.cast(expr_value(b, map.post, lanes, nullptr, load), stored);
+}
+
+ExprRef shared_run(kernel::Builder &b, kernel::BufferId from, ExprRef element, int lanes,
+                   std::int64_t stride, ExprRef valid) {
+  const DType type = compute_type(b.kernel()[from].type.elem);
+  return stride == 0 ? b.broadcast(b.cast(b.load(from, element, 1, 1, valid), type), lanes)
+                     : b.cast(b.load(from, element, lanes, stride, valid), type);
+}
+
 ExprRef aggregate(kernel::Builder &build, program::Agg agg, ExprRef old, ExprRef value) {
   switch (agg) {
   case program::Agg::Assign:

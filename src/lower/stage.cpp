@@ -53,7 +53,7 @@ StmtRef start_copies(const Context &cx, const StageOffsets &offsets) {
 
 Prefetch::Prefetch(const Context &cx, int input, const GroupOffsets &offsets)
     : input_(input), offsets_(offsets),
-      registers_(cx.build.buffer(GroupFill(cx, input, offsets).register_buffer())) {}
+      registers_(GroupFill(cx, input, offsets).declare_registers()) {}
 
 StmtRef Prefetch::fetch(const Context &cx) const {
   return GroupFill(cx, input_, offsets_).fetch(registers_);

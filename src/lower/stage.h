@@ -33,7 +33,7 @@ public:
 private:
   int input_;
   const GroupOffsets &offsets_;
-  kernel::BufferId registers_;
+  std::vector<kernel::BufferId> registers_;
 };
 
 } // namespace tilefuse::lower

@@ -32,6 +32,13 @@ struct StageSource {
   // pointwise producer makes of them. `valid` of them exist, null: all.
   kernel::ExprRef value(const std::vector<kernel::ExprRef> &addresses, int lanes,
                         kernel::ExprRef valid) const;
+  // The same in two parts: what is read of a stream, of type read_type(), and what it is made into.
+  std::size_t read_streams() const { return streams.size() - (stored ? 1 : 0); }
+  kernel::Type read_type(std::size_t stream, int lanes) const;
+  kernel::ExprRef read(std::size_t stream, kernel::ExprRef address, int lanes,
+                       kernel::ExprRef valid) const;
+  kernel::ExprRef made(const std::vector<kernel::ExprRef> &values, int lanes,
+                       kernel::ExprRef valid) const;
   // Whether this fill stores anything, and whether it stores element `step` of dimension d of the
   // tile; null: it does.
   kernel::ExprRef owns_any() const;
@@ -55,6 +62,7 @@ struct StageSource {
   std::vector<std::int64_t> multiples;  // by dimension: a number that divides every origin
 
 private:
+  bool spreads(std::size_t stream, int lanes) const;
   void find_origins(int input);
   void stream_in_place(int input);
   void stream_map(int input, const Context &producer);
@@ -84,9 +92,10 @@ public:
                                  GroupOffsets &offsets);
   kernel::StmtRef copy() const;
   kernel::StmtRef copy_asynchronously() const;
-  kernel::Buffer register_buffer() const;
-  kernel::StmtRef fetch(kernel::BufferId registers) const;
-  kernel::StmtRef put(kernel::BufferId registers) const;
+  // Registers by stream hold what was read, so that nothing waits for it before it is put.
+  std::vector<kernel::BufferId> declare_registers() const;
+  kernel::StmtRef fetch(const std::vector<kernel::BufferId> &registers) const;
+  kernel::StmtRef put(const std::vector<kernel::BufferId> &registers) const;
 
 private:
   struct Place {

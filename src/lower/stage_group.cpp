@@ -71,9 +71,8 @@ std::int64_t GroupFill::round_count() const {
 }
 
 std::int64_t GroupFill::offset_count() const {
-  const auto checked =
-      std::count_if(s_.tile.dims.begin(), s_.tile.dims.end(),
-                    [&](const StageDim &dim) { return dim.checked || s_.stored; });
+  const auto checked = std::count_if(s_.tile.dims.begin(), s_.tile.dims.end(),
+                                     [&](const StageDim &dim) { return dim.checked || s_.stored; });
   return static_cast<std::int64_t>(s_.streams.size()) + 1 + checked;
 }
 
@@ -213,23 +212,36 @@ StmtRef GroupFill::copy_asynchronously() const {
   });
 }
 
-kernel::Buffer GroupFill::register_buffer() const {
-  return {.name = fmt::format("next{}", b_.kernel().buffers.size()),
-          .space = kernel::Space::Register,
-          .type = {s_.type, width_},
-          .elems = round_count()};
+std::vector<kernel::BufferId> GroupFill::declare_registers() const {
+  std::vector<kernel::BufferId> registers;
+  for (std::size_t k = 0; k < s_.read_streams(); ++k)
+    registers.push_back(b_.buffer({.name = fmt::format("next{}", b_.kernel().buffers.size()),
+                                   .space = kernel::Space::Register,
+                                   .type = s_.read_type(k, width_),
+                                   .elems = round_count()}));
+  return registers;
 }
 
-StmtRef GroupFill::fetch(kernel::BufferId registers) const {
+StmtRef GroupFill::fetch(const std::vector<kernel::BufferId> &registers) const {
   return rounds([&](ExprRef round, const Place &place) {
-    const StmtRef fetched = b_.store(registers, round, s_.value(place.from, width_, place.valid));
-    return b_.block({fetched, store_owned(place, b_.load(registers, round, width_))});
+    std::vector<StmtRef> body;
+    for (std::size_t k = 0; k < registers.size(); ++k)
+      body.push_back(b_.store(registers[k], round, s_.read(k, place.from[k], width_, place.valid)));
+    return b_.block(std::move(body));
   });
 }
 
-StmtRef GroupFill::put(kernel::BufferId registers) const {
+StmtRef GroupFill::put(const std::vector<kernel::BufferId> &registers) const {
   return rounds([&](ExprRef round, const Place &place) {
-    return store(place, b_.load(registers, round, width_));
+    std::vector<ExprRef> values;
+    for (std::size_t k = 0; k < registers.size(); ++k)
+      values.push_back(b_.load(registers[k], round, s_.read_type(k, width_).lanes));
+    std::vector<StmtRef> body;
+    const ExprRef value = s_.made(values, width_, place.valid);
+    const ExprRef held = s_.stored ? named(b_, body, "made", value) : value;
+    body.push_back(store(place, held));
+    body.push_back(store_owned(place, held));
+    return b_.block(std::move(body));
   });
 }
 

@@ -12,36 +12,53 @@ ExprRef exists(const Context &cx, ExprRef valid) {
   return valid ? cx.build.scalar(ScalarOp::Gt, {valid, cx.build.integer(0)}) : nullptr;
 }
 
+// Of the tensor itself.
 ExprRef copied(const StageSource &s, ExprRef index, int lanes, ExprRef valid) {
   const kernel::BufferId from = s.streams[0].from;
   const ExprRef raw = s.cx.build.load(from, index, lanes, 1, valid, s.fill);
   return filled(s.cx, from, s.cx.build.cast(raw, s.type), exists(s.cx, valid));
 }
 
-// Rounded to the type that the tensor would have in memory; the padding is not mapped (L10).
-ExprRef mapped(const StageSource &s, const std::vector<ExprRef> &addresses, int lanes,
-               ExprRef valid) {
-  kernel::Builder &b = s.cx.build;
-  const nest::Nest &nest = s.map->nest;
-  const auto load = [&](int operand) {
-    const auto k = static_cast<std::size_t>(operand);
-    const bool spread = lanes > 1 && s.streams[k].strides.back() != 0;
-    const ExprRef raw = b.load(s.streams[k].from, addresses[k], spread ? lanes : 1, 1, valid);
-    const DType type = b.kernel()[s.streams[k].from].type.elem;
-    const ExprRef value = b.cast(raw, compute_type(type));
-    return spread ? value : b.broadcast(value, lanes);
-  };
-  const ExprRef made = expr_value(b, nest.post, lanes, nullptr, load);
-  const DType stored = nest.slots[static_cast<std::size_t>(nest.out.slot)].type;
-  const ExprRef held = b.cast(b.cast(made, stored), s.type);
-  return valid ? b.select(exists(s.cx, valid), held, b.real(s.fill, held->type)) : held;
-}
-
 } // namespace
 
+kernel::Type StageSource::read_type(std::size_t stream, int lanes) const {
+  if (map == nullptr)
+    return {type, lanes};
+  return {compute_type(cx.build.kernel()[streams[stream].from].type.elem),
+          spreads(stream, lanes) ? lanes : 1};
+}
+
+bool StageSource::spreads(std::size_t stream, int lanes) const {
+  return lanes > 1 && streams[stream].strides.back() != 0;
+}
+
+ExprRef StageSource::read(std::size_t stream, ExprRef address, int lanes, ExprRef valid) const {
+  if (map == nullptr)
+    return copied(*this, address, lanes, valid);
+  const kernel::Type as = read_type(stream, lanes);
+  return cx.build.cast(cx.build.load(streams[stream].from, address, as.lanes, 1, valid), as.elem);
+}
+
+// Rounded to the type that the tensor would have in memory; the padding is not mapped (L10).
+ExprRef StageSource::made(const std::vector<ExprRef> &values, int lanes, ExprRef valid) const {
+  if (map == nullptr)
+    return values.at(0);
+  kernel::Builder &b = cx.build;
+  const ExprRef held =
+      b.cast(map_value(b, map->nest, lanes,
+                       [&](int operand) {
+                         const auto k = static_cast<std::size_t>(operand);
+                         return spreads(k, lanes) ? values[k] : b.broadcast(values[k], lanes);
+                       }),
+             type);
+  return valid ? b.select(exists(cx, valid), held, b.real(fill, held->type)) : held;
+}
+
 ExprRef StageSource::value(const std::vector<ExprRef> &addresses, int lanes, ExprRef valid) const {
-  return map ? mapped(*this, addresses, lanes, valid)
-             : copied(*this, addresses.at(0), lanes, valid);
+  std::vector<ExprRef> values;
+  for (std::size_t k = 0; k < read_streams(); ++k)
+    values.push_back(read(k, addresses[k], lanes, valid));
+  return made(values, lanes, valid);
 }
 
 } // namespace tilefuse::lower
