@@ -64,6 +64,35 @@ constexpr double kNestMargin = 1.15;
 // Of a launch that a device's queue holds behind another, what is not hidden by that one.
 constexpr double kQueuedLaunch = 0.3;
 
+// Classes of one statement, which model/launches.h lets run side by side: what one stores, another
+// reads in a launch behind.
+bool are_classes(const poly::Group &a, const poly::Group &b) {
+  const auto is_class = [](const poly::Group &group) {
+    return !group.anchor.inputs.empty() &&
+           std::all_of(group.producers.begin(), group.producers.end(), [](const auto &producer) {
+             return producer.feed == poly::Feed::Map && !producer.stored;
+           });
+  };
+  const nest::Operand &x = a.anchor.out;
+  const nest::Operand &y = b.anchor.out;
+  return is_class(a) && is_class(b) && a.anchor.name == b.anchor.name && x.offset == y.offset &&
+         std::equal(x.dims.begin(), x.dims.end(), y.dims.begin(), y.dims.end(),
+                    [](const nest::Dim &one, const nest::Dim &other) {
+                      return one.size == other.size && one.stride == other.stride;
+                    });
+}
+
+// Whether what the first of several classes stores keeps the others from its side.
+bool parts_classes(const std::vector<const poly::Group *> &groups) {
+  poly::Group first = *groups.front();
+  const auto stored = [](const poly::Producer &producer) { return producer.stored; };
+  if (std::none_of(first.producers.begin(), first.producers.end(), stored))
+    return false;
+  first.producers.clear();
+  return std::any_of(groups.begin() + 1, groups.end(),
+                     [&](const poly::Group *other) { return are_classes(first, *other); });
+}
+
 constexpr std::string_view kWorth = "worth it";
 constexpr std::string_view kNotWorth = "not worth it";
 
@@ -131,6 +160,12 @@ private:
       if (profit.tile.empty() ? !is_map : profit.spent_seconds > kHopeless * profit.saved_seconds)
         return verdict;
     }
+    if (target_.lanes == LaneKind::WorkItem && parts_classes(exchange.together)) {
+      verdict.is_worth = false;
+      verdict.terms.push_back("what one class stores the others wait for, instead of running side "
+                              "by side");
+      return verdict;
+    }
     const std::optional<double> together = seconds_of(exchange.together);
     verdict.is_worth = false;
     if (!together) {
@@ -139,31 +174,50 @@ private:
     }
     const std::optional<double> apart = seconds_of(exchange.apart);
     const double margin = producer.anchor.inputs.empty() ? kMapMargin : kNestMargin;
-    const double hidden = hidden_launches(exchange.apart.size() - exchange.together.size());
+    const double hidden = hidden_launches(exchange);
     verdict.gain_seconds = apart.value_or(0) - hidden - *together;
     verdict.is_worth = apart && *together * margin < *apart - hidden;
     const auto kernels = exchange.together.size();
-    verdict.terms.push_back(
-        fmt::format("cost model: {:.2f} us in {}, {} us apart", *together * 1e6,
-                    kernels == 1 ? std::string("one kernel") : fmt::format("{} kernels", kernels),
-                    fmt::join(microseconds(exchange.apart), " + ")));
+    const bool joins = launches_of(exchange.apart).size() < exchange.apart.size();
+    verdict.terms.push_back(fmt::format(
+        "cost model: {:.2f} us in {}, {} us apart{}", *together * 1e6,
+        kernels == 1 ? std::string("one kernel") : fmt::format("{} kernels", kernels),
+        fmt::join(microseconds(exchange.apart), " + "),
+        joins ? fmt::format(", {:.2f} with classes side by side", apart.value_or(0) * 1e6) : ""));
     if (hidden > 0)
       verdict.terms.push_back(
           fmt::format("{:.2f} us of the launches apart are hidden by others", hidden * 1e6));
     return verdict;
   }
 
-  // What prices of `more` kernels hold too much: each has a launch of its own, alone on the device.
-  double hidden_launches(std::size_t more) const {
+  // What prices of launches hold too much: each is that of one alone on the device.
+  double hidden_launches(const poly::Exchange &exchange) const {
+    const auto apart = static_cast<double>(launches_of(exchange.apart).size());
+    const auto together = static_cast<double>(launches_of(exchange.together).size());
     const bool is_queued = target_.lanes == LaneKind::WorkItem;
-    return is_queued ? (1 - kQueuedLaunch) * target_.launch_us * 1e-6 * static_cast<double>(more)
-                     : 0;
+    return is_queued ? (1 - kQueuedLaunch) * target_.launch_us * 1e-6 * (apart - together) : 0;
+  }
+
+  // Groups that run side by side (model/launches.h), in order.
+  std::vector<std::vector<const poly::Group *>>
+  launches_of(const std::vector<const poly::Group *> &groups) const {
+    std::vector<std::vector<const poly::Group *>> launches;
+    for (const poly::Group *group : groups) {
+      const auto with = std::find_if(launches.begin(), launches.end(), [&](const auto &launch) {
+        return target_.lanes == LaneKind::WorkItem && are_classes(*launch.front(), *group);
+      });
+      if (with == launches.end())
+        launches.push_back({group});
+      else
+        with->push_back(group);
+    }
+    return launches;
   }
 
   std::optional<double> seconds_of(const std::vector<const poly::Group *> &groups) {
     double sum = 0;
-    for (const poly::Group *group : groups) {
-      const std::optional<double> seconds = seconds_of(*group);
+    for (const std::vector<const poly::Group *> &launch : launches_of(groups)) {
+      const std::optional<double> seconds = side_by_side(launch);
       if (!seconds)
         return std::nullopt;
       sum += *seconds;
@@ -171,15 +225,33 @@ private:
     return sum;
   }
 
+  // Blocks of one fill the waves that another leaves empty; none is done before the longest.
+  std::optional<double> side_by_side(const std::vector<const poly::Group *> &launch) {
+    double busy = 0;
+    double longest = 0;
+    double launched = 0;
+    for (const poly::Group *group : launch) {
+      const std::optional<cost::Estimate> price = price_of(*group);
+      if (!price)
+        return std::nullopt;
+      launched = price->launch;
+      const double own = price->seconds - price->launch;
+      busy += launch.size() == 1 ? own : std::max(own / std::max(1.0, price->waves), price->memory);
+      longest = std::max(longest, own);
+    }
+    return std::max(busy, longest) + launched;
+  }
+
   std::vector<std::string> microseconds(const std::vector<const poly::Group *> &groups) {
     std::vector<std::string> all;
     for (const poly::Group *group : groups)
-      all.push_back(fmt::format("{:.2f}", seconds_of(*group).value_or(0) * 1e6));
+      all.push_back(
+          fmt::format("{:.2f}", price_of(*group).value_or(cost::Estimate()).seconds * 1e6));
     return all;
   }
 
   // Each group is priced once. Nothing where no schedule fits the target.
-  std::optional<double> seconds_of(const poly::Group &group) {
+  std::optional<cost::Estimate> price_of(const poly::Group &group) {
     const auto [found, is_new] = prices_.try_emplace(poly::to_text(group));
     if (!is_new)
       return found->second;
@@ -188,14 +260,14 @@ private:
                                                            : search::pick_fused(group, target_);
     if (schedule) {
       kept_.note(kPick, group, *schedule);
-      found->second = cost::predict(group, *schedule, target_).seconds;
+      found->second = cost::predict(group, *schedule, target_);
     }
     return found->second;
   }
 
   const Target &target_;
   KeptChoices &kept_;
-  std::map<std::string, std::optional<double>> prices_; // by text of the group
+  std::map<std::string, std::optional<cost::Estimate>> prices_; // by text of the group
   double seconds_ = 0;
 };
 

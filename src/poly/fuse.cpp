@@ -138,6 +138,7 @@ private:
   struct Change {
     std::vector<PlacedGroup> made;
     std::vector<std::size_t> places;
+    bool stores = false; // the first of them, what the others read
     double gain_seconds = 0;
   };
 
@@ -226,8 +227,8 @@ private:
     }
     decision.terms = std::move(terms);
     if (best)
-      decision.terms.push_back(best->made.size() > 1 ? "every reader evaluates it"
-                                                     : "stored by the way, once an element (L7)");
+      decision.terms.push_back(best->stores ? "stored by the way, once an element (L7)"
+                                            : "every reader evaluates it");
     return best;
   }
 
@@ -250,7 +251,7 @@ private:
     return change;
   }
 
-  // c stages p and stores it; all others read it afterwards.
+  // c stages p and stores it; all others, which stay as they are, read it afterwards.
   std::optional<Change> by_product(std::size_t c, std::size_t p) const {
     const std::optional<int> input = only_input(*groups_[c], written_buffer(*groups_[p]));
     if (!input || readers_of(p).front() != c)
@@ -259,7 +260,13 @@ private:
     if (!made)
       return std::nullopt;
     made->group.producers.back().stored = true;
-    return Change{{std::move(*made)}, {c}};
+    Change change{.made = {std::move(*made)}, .places = {c}, .stores = true};
+    for (const std::size_t g : readers_of(p))
+      if (g != c) {
+        change.made.push_back(*groups_[g]);
+        change.places.push_back(g);
+      }
+    return change;
   }
 
   std::optional<Change> weighed(Change change, std::size_t p, FuseDecision &decision) {
@@ -298,7 +305,7 @@ private:
     for (std::size_t m = 0; m < change.made.size(); ++m) {
       exchange.together.push_back(&change.made[m].group);
       exchange.apart.push_back(&groups_[change.places[m]]->group);
-      judged.reason = refusal_of(change.made[m].group);
+      judged.reason = change.stores && m > 0 ? "" : refusal_of(change.made[m].group);
       if (!judged.reason.empty())
         return judged;
     }

@@ -40,8 +40,9 @@ struct Verdict {
   double gain_seconds = 0; // over what they stand for, where that is known
 };
 
-// Groups that would run in the place of others: those in which producers have joined, and what they
-// stand for, consumers in the same order, then the producer.
+// Groups that would run in the place of others: those in which producers have joined, with those
+// that read what the first of them stores; and what they stand for, consumers in the same order,
+// then the producer.
 struct Exchange {
   std::vector<const Group *> together;
   std::vector<const Group *> apart;

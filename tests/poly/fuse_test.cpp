@@ -211,8 +211,10 @@ TEST_F(Fusing, EveryReaderOfAMaskEvaluatesIt) {
 TEST_F(Fusing, TheFirstReaderStoresWhatOthersRead) {
   const Backward made = backward();
   const FuseOptions storing = {.level = FuseLevel::All, .judge = [](const Exchange &exchange) {
+                                 const auto &made = exchange.together.front()->producers;
+                                 const bool stores = made.back().stored;
                                  const bool one = exchange.together.size() == 1;
-                                 return Verdict{.is_worth = one, .terms = {"judged"}};
+                                 return Verdict{.is_worth = stores || one, .terms = {"judged"}};
                                }};
   const std::vector<PlacedGroup> placed = groups({made.by_input, made.by_filter}, storing);
   ASSERT_EQ(placed.size(), 5u) << decisions();
