@@ -107,12 +107,9 @@ VerifyReport verify_model(const program::Program &program, const std::vector<Hos
                           runtime::Device &device, runtime::KernelCache &cache,
                           const VerifyOptions &options) {
   check_inputs(program, inputs);
-  const Compiled compiled = compile(program, device, cache,
-                                    {.layout = options.layout,
-                                     .fusion = options.fusion,
-                                     .tf32 = options.tf32,
-                                     .side_by_side = false,
-                                     .records = options.records});
+  SessionOptions one_by_one = options.session;
+  one_by_one.side_by_side = false;
+  const Compiled compiled = compile(program, device, cache, one_by_one);
   HostBuffers buffers(compiled.stored, inputs);
   VerifyReport report;
   const int total = static_cast<int>(compiled.kernels.size());

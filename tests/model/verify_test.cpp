@@ -74,6 +74,15 @@ TEST(Verify, IsSilentWithoutAFault) {
   }
 }
 
+TEST(Verify, FollowsTheAlgorithmAskedFor) {
+  const auto device = runtime::make_cpu_device(0);
+  model::VerifyOptions options;
+  options.session.algorithm = "im2col";
+  const model::VerifyReport report = verify(*device, options);
+  EXPECT_FALSE(report.fault);
+  EXPECT_EQ(report.kernels, 4); // each layer's columns and their product
+}
+
 TEST(Verify, NamesLayerAndKernelOfAWrongDriver) {
   for (testing::NamedDevice &on : testing::devices()) {
     std::string name;

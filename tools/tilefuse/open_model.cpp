@@ -44,16 +44,8 @@ OpenedModel open_on(const program::Program &program, const ModelOptions &options
           : apply_precision(program, options.precision, opened.device->target());
   opened.precision = applied.summary;
   Progress progress("compiling");
-  const model::SessionOptions session{
-      .algorithm = options.algorithm,
-      .split = options.split,
-      .layout = options.layout,
-      .fusion = options.fusion,
-      .tf32 = applied.tf32,
-      .records = opened.records.get(),
-      .dump_directory = options.dump,
-      .progress = [&](int done, int total) { progress.show(done, total); },
-      .warn = warn};
+  model::SessionOptions session = session_options(options, applied.tf32, opened.records.get());
+  session.progress = [&](int done, int total) { progress.show(done, total); };
   opened.session =
       std::make_unique<model::Session>(applied.program, *opened.device, *opened.cache, session);
   if (!f32.empty())
@@ -107,6 +99,18 @@ void add_record_options(CLI::App &verb, ModelOptions &options) {
       verb.add_option("--records", options.records, "Tuning records, a file")->type_name("PATH");
   verb.add_flag("--no-records", options.no_records, "Use no tuning records and keep none")
       ->excludes(records);
+}
+
+model::SessionOptions session_options(const ModelOptions &options, bool tf32,
+                                      runtime::RecordStore *records) {
+  return {.algorithm = options.algorithm,
+          .split = options.split,
+          .layout = options.layout,
+          .fusion = options.fusion,
+          .tf32 = tf32,
+          .records = records,
+          .dump_directory = options.dump,
+          .warn = warn};
 }
 
 std::vector<std::string> algorithm_names() {

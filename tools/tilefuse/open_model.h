@@ -83,6 +83,10 @@ struct OpenedModel {
   std::unique_ptr<model::Session> session;
 };
 
+// What the options say of compiling; warnings go to stderr, `progress` is left empty.
+model::SessionOptions session_options(const ModelOptions &options, bool tf32,
+                                      runtime::RecordStore *records);
+
 // Compiles what the cache does not have. Shows progress; warnings go to stderr.
 OpenedModel open_model(const program::Program &program, const ModelOptions &options);
 

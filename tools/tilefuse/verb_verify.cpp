@@ -98,10 +98,7 @@ void verify_onnx(const VerifyArguments &args) {
     report =
         model::verify_model(program, read_inputs(args, program), *device, *cache,
                             {.samples = args.samples,
-                             .layout = args.model.layout,
-                             .fusion = args.model.fusion,
-                             .tf32 = applied.tf32,
-                             .records = records.get(),
+                             .session = session_options(args.model, applied.tf32, records.get()),
                              .progress = [&](int done, int total) { progress.show(done, total); }});
   }
   if (report.fault)
