@@ -78,6 +78,8 @@ std::string cluster_attribute(const CContext &cx);
 std::string cluster_barrier_text(const CContext &cx);
 std::string mbarrier_text(CContext &cx, const kernel::Mbarrier &node);
 std::string tensor_copy_text(CContext &cx, const kernel::TensorCopy &node);
+std::string tensor_store_text(CContext &cx, const kernel::TensorStore &node);
+std::string store_sync_text(const CContext &cx, const kernel::StoreSync &node);
 std::string wgmma_text(CContext &cx, const kernel::Wgmma &node);
 std::string wgmma_sync_text(const CContext &cx, const kernel::WgmmaSync &node);
 std::string register_limit_text(const CContext &cx, const kernel::RegisterLimit &node);

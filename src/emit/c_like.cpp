@@ -83,6 +83,8 @@ public:
   void operator()(const kernel::AsyncWait &node) { line(async_wait_text(cx_, node)); }
   void operator()(const kernel::Mbarrier &node) { line(mbarrier_text(cx_, node)); }
   void operator()(const kernel::TensorCopy &node) { line(tensor_copy_text(cx_, node)); }
+  void operator()(const kernel::TensorStore &node) { line(tensor_store_text(cx_, node)); }
+  void operator()(const kernel::StoreSync &node) { line(store_sync_text(cx_, node)); }
   void operator()(const kernel::Wgmma &node) { line(wgmma_text(cx_, node)); }
   void operator()(const kernel::WgmmaSync &node) { line(wgmma_sync_text(cx_, node)); }
   void operator()(const kernel::RegisterLimit &node) { line(register_limit_text(cx_, node)); }

@@ -71,6 +71,9 @@ struct TensorDialect {
   std::string (*mbarrier)(kernel::MbarrierOp op, const std::string &at, const std::string &value,
                           const std::string &rank);
   std::string (*copy)(const TensorCopyText &node);
+  std::string (*store)(const std::string &map, const std::vector<std::string> &at,
+                       const std::string &from);
+  std::string (*store_sync)(const kernel::StoreSync &node);
   std::string (*wgmma)(const WgmmaText &node);
   std::string (*wgmma_sync)(const kernel::WgmmaSync &node);
   std::string (*register_limit)(const kernel::RegisterLimit &node);

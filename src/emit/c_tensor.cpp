@@ -66,6 +66,14 @@ std::string tensor_copy_text(CContext &cx, const kernel::TensorCopy &node) {
        .ranks = node.ranks == nullptr ? "" : bare(expression(cx, node.ranks))});
 }
 
+std::string tensor_store_text(CContext &cx, const kernel::TensorStore &node) {
+  return tensor_of(cx).store(map_name(node.map), texts(cx, node.at), pointer(cx, node.from));
+}
+
+std::string store_sync_text(const CContext &cx, const kernel::StoreSync &node) {
+  return tensor_of(cx).store_sync(node);
+}
+
 std::string wgmma_text(CContext &cx, const kernel::Wgmma &node) {
   const std::int64_t size = size_bytes(node.op->a.type);
   WgmmaText text{.op = *node.op,

@@ -59,6 +59,32 @@ std::string copy(const TensorCopyText &node) {
       text, node.to, node.map, node.signals, inputs);
 }
 
+std::string store(const std::string &map, const std::vector<std::string> &at,
+                  const std::string &from) {
+  std::string coordinates;
+  std::string inputs;
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    coordinates += fmt::format("{}%{}", i == 0 ? "" : ", ", i + 2);
+    inputs += fmt::format(", \"r\"({})", at[i]);
+  }
+  return fmt::format("asm volatile(\"cp.async.bulk.tensor.{}d.global.shared::cta.tile.bulk_group "
+                     "[%0, {{{}}}], [%1];\" :: \"l\"(&{}), \"r\"(tf_shared({})){} : \"memory\");",
+                     at.size(), coordinates, map, from, inputs);
+}
+
+std::string store_sync(const kernel::StoreSync &node) {
+  switch (node.step) {
+  case kernel::StoreStep::Fence:
+    return "asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");";
+  case kernel::StoreStep::Commit:
+    return "asm volatile(\"cp.async.bulk.commit_group;\" ::: \"memory\");";
+  case kernel::StoreStep::Wait:
+    return fmt::format("asm volatile(\"cp.async.bulk.wait_group.read {};\" ::: \"memory\");",
+                       node.pending);
+  }
+  internal_error("a step of tensor stores without a text", __FILE__, __LINE__);
+}
+
 std::string_view ptx_type(const CoreOp &op) {
   switch (op.a.type) {
   case DType::F16:
@@ -141,6 +167,8 @@ const TensorDialect kCudaTensor = {
     .cluster_barrier = "tf_cluster_barrier();",
     .mbarrier = mbarrier,
     .copy = copy,
+    .store = store,
+    .store_sync = store_sync,
     .wgmma = wgmma,
     .wgmma_sync = wgmma_sync,
     .register_limit = register_limit,

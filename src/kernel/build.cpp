@@ -363,6 +363,16 @@ StmtRef Builder::tensor_copy(TensorCopy copy) {
   return add_stmt({std::move(copy)});
 }
 
+StmtRef Builder::tensor_store(TensorStore store) {
+  require(tensor_store_rule(kernel_, store));
+  return add_stmt({std::move(store)});
+}
+
+StmtRef Builder::store_sync(StoreSync sync) {
+  require(store_sync_rule(sync));
+  return add_stmt({sync});
+}
+
 StmtRef Builder::wgmma(Wgmma wgmma) {
   require(wgmma_rule(kernel_, wgmma));
   std::int64_t accumulates = 0;

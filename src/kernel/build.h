@@ -71,6 +71,8 @@ public:
   StmtRef async_wait(int pending);
   StmtRef mbarrier(Mbarrier mbarrier);
   StmtRef tensor_copy(TensorCopy copy);
+  StmtRef tensor_store(TensorStore store);
+  StmtRef store_sync(StoreSync sync);
   StmtRef wgmma(Wgmma wgmma);
   StmtRef wgmma_sync(WgmmaSync sync);
   StmtRef register_limit(RegisterLimit limit);

@@ -42,6 +42,7 @@
 //   mbarrier_expect bars[0] 16384
 //   tensor_copy data[0] = t0[0, x - 1, y - 1, n] offsets [s, r] signals bars[0]
 //   mbarrier_wait bars[0] 0
+//   tensor_store t1[c, pixel] = boxes[0]
 //   wgmma.m64n128k16.f16.f32 acc[0] += data[0] * filter[0] rows 128 when 0 < step
 //
 // `cluster` neighbouring blocks run together: a tensor copy may write to several of them (`ranks`),
@@ -270,6 +271,21 @@ struct TensorCopy {
   LocalRef signals;
   ExprRef ranks{}; // int, bit r: to the cluster's block of rank r; null: to this block alone
 };
+// Starts to copy the box from `from` on in Local memory to the tensor of a tiled map, at a
+// coordinate for each dimension; what lies outside the dimensions is left out.
+struct TensorStore {
+  MapId map{};
+  std::vector<ExprRef> at;
+  LocalRef from;
+};
+enum class StoreStep { Fence, Commit, Wait };
+// Fence: tensor stores may read what this work-item has written to Local memory, once a barrier has
+// told the one that starts them. Commit: makes one group of this work-item's TensorStores since the
+// last. Wait: until at most `pending` of its latest groups have yet to read Local memory.
+struct StoreSync {
+  StoreStep step{};
+  int pending = 0;
+};
 // acc = a * b + acc, or a * b where `accumulate` does not hold (null: it holds), by four warps. a
 // is op->m rows of k, b op->n rows of k, each in rows of `row_bytes` bytes as a TensorCopy leaves
 // them; an operand with a `panel` lies turned: rows of k, of which each holds row_bytes of m or n,
@@ -299,7 +315,8 @@ struct RegisterLimit {
 
 struct Stmt {
   std::variant<Block, Let, For, If, Store, Barrier, Prefetch, LoadMatrix, Mma, AsyncCopy,
-               AsyncCommit, AsyncWait, Mbarrier, TensorCopy, Wgmma, WgmmaSync, RegisterLimit>
+               AsyncCommit, AsyncWait, Mbarrier, TensorCopy, TensorStore, StoreSync, Wgmma,
+               WgmmaSync, RegisterLimit>
       node;
 };
 

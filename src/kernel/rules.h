@@ -53,6 +53,8 @@ std::string async_wait_rule(std::int64_t pending);
 std::string tensor_map_rule(const Kernel &kernel, const TensorMap &map);
 std::string mbarrier_rule(const Kernel &kernel, const Mbarrier &mbarrier);
 std::string tensor_copy_rule(const Kernel &kernel, const TensorCopy &copy);
+std::string tensor_store_rule(const Kernel &kernel, const TensorStore &store);
+std::string store_sync_rule(const StoreSync &sync);
 std::string wgmma_rule(const Kernel &kernel, const Wgmma &wgmma);
 std::string wgmma_sync_rule(const WgmmaSync &sync);
 std::string register_limit_rule(const RegisterLimit &limit);

@@ -189,6 +189,29 @@ std::string tensor_copy_rule(const Kernel &kernel, const TensorCopy &copy) {
   return cluster_rule(kernel, copy.ranks, 1, all, "the mask of ranks of a tensor_copy");
 }
 
+std::string tensor_store_rule(const Kernel &kernel, const TensorStore &store) {
+  if (to_int(store.map) < 0 || static_cast<std::size_t>(to_int(store.map)) >= kernel.maps.size())
+    return "tensor_store to a map that is not there";
+  const TensorMap &map = kernel[store.map];
+  if (map.is_im2col() || !kernel[map.tensor].written)
+    return fmt::format("tensor_store needs a tiled map of a buffer that is written; got {}",
+                       map.name);
+  if (std::string broken =
+          local_rule(kernel, store.from, kernel[map.tensor].type.elem, "tensor_store");
+      !broken.empty())
+    return broken;
+  return store.at.size() == map.dims.size() && are_ints(store.at)
+             ? std::string()
+             : fmt::format("tensor_store to {} needs {} coordinates of i32", map.name,
+                           map.dims.size());
+}
+
+std::string store_sync_rule(const StoreSync &sync) {
+  return is_within(sync.pending, 0, kMaxPending)
+             ? std::string()
+             : fmt::format("store_wait needs 0 to {} groups; got {}", kMaxPending, sync.pending);
+}
+
 std::string wgmma_rule(const Kernel &kernel, const Wgmma &wgmma) {
   if (wgmma.op == nullptr || !is_wgmma(*wgmma.op))
     return "wgmma needs a row of the table of core instructions of four warps";

@@ -143,6 +143,15 @@ StmtRef TextParser::stmt() {
     return mbarrier(MbarrierOp::Wait);
   if (in_.accept("tensor_copy"))
     return tensor_copy();
+  if (in_.accept("tensor_store"))
+    return tensor_store();
+  if (in_.accept("store_fence"))
+    return to_.store_sync({StoreStep::Fence});
+  if (in_.accept("store_commit"))
+    return to_.store_sync({StoreStep::Commit});
+  if (in_.accept("store_wait"))
+    return to_.store_sync(
+        {StoreStep::Wait, static_cast<int>(ranged("groups under way", 0, kMaxWgmmaPending))});
   if (in_.accept("wgmma_fence"))
     return to_.wgmma_sync({WgmmaStep::Fence});
   if (in_.accept("wgmma_commit"))

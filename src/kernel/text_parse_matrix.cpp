@@ -110,15 +110,29 @@ std::vector<ExprRef> TextParser::int_list(std::string_view what) {
   return list;
 }
 
-StmtRef TextParser::tensor_copy() {
-  const Token at = in_.peek();
-  TensorCopy copy{.to = local_element()};
-  in_.expect("=");
+MapId TextParser::map_name() {
   const auto found = maps_.find(std::string(in_.peek().text));
   if (found == maps_.end())
     in_.fail("the name of a tensor map");
   in_.next();
-  copy.map = found->second;
+  return found->second;
+}
+
+StmtRef TextParser::tensor_store() {
+  const Token at = in_.peek();
+  TensorStore store{.map = map_name()};
+  store.at = int_list("a coordinate");
+  in_.expect("=");
+  store.from = local_element();
+  require(tensor_store_rule(kernel_, store), at);
+  return to_.tensor_store(std::move(store));
+}
+
+StmtRef TextParser::tensor_copy() {
+  const Token at = in_.peek();
+  TensorCopy copy{.to = local_element()};
+  in_.expect("=");
+  copy.map = map_name();
   copy.at = int_list("a coordinate");
   if (in_.accept("offsets"))
     copy.offsets = int_list("an offset");

@@ -66,6 +66,8 @@ private:
   std::vector<std::int64_t> numbers(std::string_view what);
   StmtRef mbarrier(MbarrierOp op);
   StmtRef tensor_copy();
+  StmtRef tensor_store();
+  MapId map_name();
   StmtRef wgmma(std::string_view name);
   StmtRef register_limit(bool more);
   std::vector<ExprRef> int_list(std::string_view what);

@@ -110,6 +110,26 @@ void TextPrinter::print(const TensorCopy &node) {
   put("\n");
 }
 
+void TextPrinter::print(const TensorStore &node) {
+  start();
+  put("tensor_store {}", kernel_[node.map].name);
+  list(node.at);
+  put(" = ");
+  element(node.from);
+  put("\n");
+}
+
+void TextPrinter::print(const StoreSync &node) {
+  switch (node.step) {
+  case StoreStep::Fence:
+    return line("store_fence");
+  case StoreStep::Commit:
+    return line("store_commit");
+  case StoreStep::Wait:
+    return line(fmt::format("store_wait {}", node.pending));
+  }
+}
+
 void TextPrinter::print(const Wgmma &node) {
   start();
   put("wgmma.{} ", node.op->name);

@@ -63,6 +63,8 @@ private:
   void print(const AsyncWait &node) { line(fmt::format("async_wait {}", node.pending)); }
   void print(const Mbarrier &node);
   void print(const TensorCopy &node);
+  void print(const TensorStore &node);
+  void print(const StoreSync &node);
   void print(const Wgmma &node);
   void print(const WgmmaSync &node);
   void print(const RegisterLimit &node) {

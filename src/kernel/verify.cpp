@@ -72,6 +72,8 @@ private:
   void check(const AsyncWait &node) { require(async_wait_rule(node.pending)); }
   void check(const Mbarrier &node) { require(mbarrier_rule(kernel_, node)); }
   void check(const TensorCopy &node) { require(tensor_copy_rule(kernel_, node)); }
+  void check(const TensorStore &node) { require(tensor_store_rule(kernel_, node)); }
+  void check(const StoreSync &node) { require(store_sync_rule(node)); }
   void check(const Wgmma &node) {
     whole_warps("wgmma");
     require(wgmma_rule(kernel_, node));

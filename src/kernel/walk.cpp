@@ -99,6 +99,12 @@ std::vector<ExprRef> expressions(StmtRef stmt) {
             push_present(list, node.ranks);
             return list;
           },
+          [](const TensorStore &node) {
+            List list{node.from.index};
+            list.insert(list.end(), node.at.begin(), node.at.end());
+            return list;
+          },
+          [](const StoreSync &) { return List{}; },
           [](const Wgmma &node) {
             List list{node.acc.index, node.a.index, node.b.index};
             push_present(list, node.accumulate);
@@ -130,6 +136,8 @@ std::vector<StmtRef> children(StmtRef stmt) {
                         [](const AsyncWait &) { return List{}; },
                         [](const Mbarrier &) { return List{}; },
                         [](const TensorCopy &) { return List{}; },
+                        [](const TensorStore &) { return List{}; },
+                        [](const StoreSync &) { return List{}; },
                         [](const Wgmma &) { return List{}; },
                         [](const WgmmaSync &) { return List{}; },
                         [](const RegisterLimit &) { return List{}; },
@@ -270,6 +278,14 @@ StmtRef Rewriter::stmt(StmtRef from) {
             node.ranks = expr(node.ranks);
             return to_.tensor_copy(std::move(node));
           },
+          [&](TensorStore node) {
+            place(node.from);
+            node.map = map(node.map);
+            for (ExprRef &at : node.at)
+              at = expr(at);
+            return to_.tensor_store(std::move(node));
+          },
+          [&](const StoreSync &node) { return to_.store_sync(node); },
           [&](Wgmma node) {
             place(node.acc);
             place(node.a);

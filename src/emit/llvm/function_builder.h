@@ -73,6 +73,8 @@ private:
   void node(const kernel::AsyncWait &) { refuse("async_wait"); }
   void node(const kernel::Mbarrier &) { refuse("mbarrier"); }
   void node(const kernel::TensorCopy &) { refuse("tensor_copy"); }
+  void node(const kernel::TensorStore &) { refuse("tensor_store"); }
+  void node(const kernel::StoreSync &) { refuse("tensor_store"); }
   void node(const kernel::Wgmma &) { refuse("wgmma"); }
   void node(const kernel::WgmmaSync &) { refuse("wgmma"); }
   void node(const kernel::RegisterLimit &) { refuse("a limit of registers"); }

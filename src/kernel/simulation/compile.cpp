@@ -99,6 +99,9 @@ private:
   void step(const AsyncWait &node) { emit({.code = Code::AsyncWait, .number = node.pending}); }
   void step(const Mbarrier &node);
   void step(const TensorCopy &node);
+  std::int64_t list(const std::vector<ExprRef> &exprs);
+  void step(const TensorStore &node);
+  void step(const StoreSync &) { emit({.code = Code::StoreSync}); }
   void step(const Wgmma &node);
   void step(const WgmmaSync &node) { emit({.code = Code::WgmmaSync, .number = node.pending}); }
   void step(const RegisterLimit &) {}
@@ -263,22 +266,30 @@ void Compiler::step(const Mbarrier &node) {
   emit(op);
 }
 
+// Where the list of these begins.
+std::int64_t Compiler::list(const std::vector<ExprRef> &exprs) {
+  const std::size_t first = program_.lists.size();
+  for (const ExprRef each : exprs)
+    program_.lists.push_back(expr(each));
+  return static_cast<std::int64_t>(first);
+}
+
 void Compiler::step(const TensorCopy &node) {
-  Op op{.code = Code::TensorCopy};
-  op.a = expr(node.to.index);
-  op.b = expr(node.signals.index);
-  if (node.ranks != nullptr)
-    op.c = expr(node.ranks);
-  std::vector<Slot> list;
-  for (const ExprRef at : node.at)
-    list.push_back(expr(at));
-  for (const ExprRef offset : node.offsets)
-    list.push_back(expr(offset));
-  op.number = static_cast<std::int64_t>(program_.lists.size());
-  program_.lists.insert(program_.lists.end(), list.begin(), list.end());
-  const TensorMap &map = kernel_[node.map];
-  op.access = access(map.tensor, AccessKind::AsyncRead, map.name);
-  emit(op);
+  std::vector<ExprRef> coordinates = node.at;
+  coordinates.insert(coordinates.end(), node.offsets.begin(), node.offsets.end());
+  emit({.code = Code::TensorCopy,
+        .a = expr(node.to.index),
+        .b = expr(node.signals.index),
+        .c = node.ranks != nullptr ? expr(node.ranks) : 0,
+        .number = list(coordinates),
+        .access = access(kernel_[node.map].tensor, AccessKind::AsyncRead, kernel_[node.map].name)});
+}
+
+void Compiler::step(const TensorStore &node) {
+  emit({.code = Code::TensorStore,
+        .a = expr(node.from.index),
+        .number = list(node.at),
+        .access = access(kernel_[node.map].tensor, AccessKind::Store, kernel_[node.map].name)});
 }
 
 void Compiler::step(const Wgmma &node) {

@@ -14,17 +14,6 @@ namespace {
 constexpr std::int64_t kSwizzleRows = 8;
 constexpr std::int64_t kChunkBytes = 16;
 
-// Element of the tensor at a coordinate, or -1 outside.
-std::int64_t element_at(const TensorMap &map, const std::vector<std::int64_t> &at) {
-  std::int64_t element = map.offset;
-  for (std::size_t d = 0; d < at.size(); ++d) {
-    if (at[d] < 0 || at[d] >= map.dims[d])
-      return -1;
-    element += at[d] * map.strides[d];
-  }
-  return element;
-}
-
 // Moves to the next row of a tiled box.
 void next_tiled(const TensorMap &map, std::vector<std::int64_t> &inside) {
   for (std::size_t d = 1; d < inside.size(); ++d) {
@@ -46,7 +35,18 @@ void next_point(const TensorMap &map, std::vector<std::int64_t> &at) {
   ++at.back();
 }
 
-// The tensor's coordinate of each row of the box.
+} // namespace
+
+std::int64_t element_at(const TensorMap &map, const std::vector<std::int64_t> &at) {
+  std::int64_t element = map.offset;
+  for (std::size_t d = 0; d < at.size(); ++d) {
+    if (at[d] < 0 || at[d] >= map.dims[d])
+      return -1;
+    element += at[d] * map.strides[d];
+  }
+  return element;
+}
+
 std::vector<std::vector<std::int64_t>> rows_of(const TensorMap &map, const BoxCopy &copy) {
   std::vector<std::vector<std::int64_t>> rows;
   std::vector<std::int64_t> point = copy.at;
@@ -65,8 +65,6 @@ std::vector<std::vector<std::int64_t>> rows_of(const TensorMap &map, const BoxCo
   }
   return rows;
 }
-
-} // namespace
 
 void Engine::start_cluster() {
   barriers_.clear();

@@ -43,6 +43,11 @@ struct BoxCopy {
   std::vector<std::int64_t> ranks;
 };
 
+// Element of the tensor at a coordinate, or -1 outside.
+std::int64_t element_at(const TensorMap &map, const std::vector<std::int64_t> &at);
+// The tensor's coordinate of each row of a copy's box.
+std::vector<std::vector<std::int64_t>> rows_of(const TensorMap &map, const BoxCopy &copy);
+
 class Engine {
 public:
   // Of blocks with so many warps.

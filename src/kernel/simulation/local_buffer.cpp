@@ -21,8 +21,12 @@ LocalBuffer::LocalBuffer(const Position &position, const Clocks &clocks, const B
 
 void LocalBuffer::start_block(std::uint32_t first_time) {
   first_time_ = first_time;
-  for (Writer &writer : writers_)
+  written_ = 0;
+  fenced_.clear();
+  for (Writer &writer : writers_) {
     writer.is_pending = false;
+    writer.reads = 0;
+  }
 }
 
 void LocalBuffer::fault(std::int64_t index, Agent agent, std::string_view what,
@@ -83,13 +87,34 @@ void LocalBuffer::begin_write(std::int64_t index, Agent agent) {
   Writer &writer = at(index, agent);
   check_written(index, agent, writer);
   check_read(index, agent);
+  if (writer.reads > 0)
+    position_.fault(fmt::format("{}[{}] is written before the wait for the tensor_store that reads "
+                                "it",
+                                buffer_.name, index),
+                    agent.item);
   writer = {{agent.item, clocks_.now(agent.warp)}, agent.warp, true};
 }
 
 void LocalBuffer::end_write(std::int64_t index, Agent agent, Cell value) {
   Writer &writer = writers_[static_cast<std::size_t>(index)];
-  writer = {{agent.item, clocks_.now(agent.warp)}, agent.warp, false};
+  writer = {{agent.item, clocks_.now(agent.warp)}, agent.warp, false, 0, ++written_};
   store_cell(data_.data(), buffer_.type.elem, index, value);
+}
+
+void LocalBuffer::fence(Agent agent) { fenced_[agent.item] = written_; }
+
+Cell LocalBuffer::begin_read(std::int64_t index, Agent agent) {
+  const Cell value = read(index, agent);
+  Writer &writer = writers_[static_cast<std::size_t>(index)];
+  const auto fenced = fenced_.find(writer.item);
+  if (fenced == fenced_.end() || fenced->second < writer.number)
+    fault(index, agent, "is stored from with no fence after the write of", writer.item);
+  ++writer.reads;
+  return value;
+}
+
+void LocalBuffer::end_read(std::int64_t index) {
+  --writers_[static_cast<std::size_t>(index)].reads;
 }
 
 void LocalBuffer::write(std::int64_t index, Agent agent, Cell value) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,11 @@ public:
   // An asynchronous write: begun now, done when the agent waits for it.
   void begin_write(std::int64_t index, Agent agent);
   void end_write(std::int64_t index, Agent agent, Cell value);
+  // What the work-item has written may be read by tensor stores.
+  void fence(Agent agent);
+  // A tensor store's read, of what a fence has told it: nobody writes there until it has ended.
+  Cell begin_read(std::int64_t index, Agent agent);
+  void end_read(std::int64_t index);
 
 private:
   struct Touch {
@@ -62,6 +68,8 @@ private:
   struct Writer : Touch {
     std::uint32_t warp = 0;
     bool is_pending = false;
+    int reads = 0;            // of tensor stores under way
+    std::uint64_t number = 0; // of the write in this block
   };
 
   Writer &at(std::int64_t index, Agent agent);
@@ -78,6 +86,8 @@ private:
   std::vector<std::byte> data_;
   std::vector<Writer> writers_; // by element: the last
   std::vector<Touch> readers_;  // (element, agent): the last, item kSeveral for more than one
+  std::uint64_t written_ = 0;   // writes in this block
+  std::map<std::int32_t, std::uint64_t> fenced_; // by work-item: its writes up to here
 };
 
 // A Global buffer over the whole grid.

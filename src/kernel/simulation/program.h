@@ -47,11 +47,13 @@ enum class Code : std::uint8_t {
   Mma,        // register values number = a * b + number (a, b: numbers of values)
   AsyncCopy,  // to the buffer at a from buffer `number` at c, elements below b if given
   AsyncCommit,
-  AsyncWait,  // for groups but the latest `number`
-  Mbarrier,   // at a, with value b, of the block of rank c
-  TensorCopy, // to a, counted off b, to ranks c, coordinates and offsets from lists[number] on
-  Wgmma,      // register values `to` += a * b, under c if has_b
-  WgmmaSync,  // for groups but the latest `number`
+  AsyncWait,   // for groups but the latest `number`
+  Mbarrier,    // at a, with value b, of the block of rank c
+  TensorCopy,  // to a, counted off b, to ranks c, coordinates and offsets from lists[number] on
+  TensorStore, // from a, coordinates from lists[number] on
+  StoreSync,
+  Wgmma,     // register values `to` += a * b, under c if has_b
+  WgmmaSync, // for groups but the latest `number`
   End,
 };
 

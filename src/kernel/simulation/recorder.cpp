@@ -65,6 +65,7 @@ std::optional<InstructionKind> kind_of(const Kernel &kernel, const Op &op) {
     return InstructionKind::Mma;
   case Code::AsyncCopy:
   case Code::TensorCopy:
+  case Code::TensorStore:
     return InstructionKind::AsyncCopy;
   default:
     return std::nullopt;

@@ -21,6 +21,7 @@ Warp::Warp(Machine &machine, std::size_t rank, std::size_t number, std::size_t a
   written_.resize(static_cast<std::size_t>(machine.program.register_values));
   in_flight_.resize(written_.size());
   groups_.resize(static_cast<std::size_t>(width_));
+  store_groups_.resize(groups_.size());
   for (int lane = 0; lane < width_; ++lane)
     cells(machine.program.lane_slot)[lane].whole = first_item_ + lane;
 }
@@ -33,6 +34,8 @@ void Warp::start_block(std::int64_t block) {
   frames_.clear();
   copies_.clear();
   started_.clear();
+  stores_.clear();
+  std::fill(store_groups_.begin(), store_groups_.end(), 0);
   wgmma_groups_ = 0;
   std::fill(in_flight_.begin(), in_flight_.end(), std::int16_t{0});
   std::fill(groups_.begin(), groups_.end(), 0);
@@ -118,6 +121,10 @@ void Warp::step(const Op &op) {
     return mbarrier(op);
   case Code::TensorCopy:
     return tensor_copy(op);
+  case Code::TensorStore:
+    return tensor_store(op);
+  case Code::StoreSync:
+    return store_sync(op);
   case Code::Wgmma:
     return wgmma(op);
   case Code::WgmmaSync:
@@ -223,6 +230,7 @@ void Warp::control(const Op &op) {
     state_ = State::Waiting;
     return;
   case Code::End:
+    check_stores_ended();
     --counter_;
     state_ = State::Ended;
     return;

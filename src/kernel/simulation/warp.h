@@ -92,6 +92,20 @@ private:
     bool accumulates = true;
   };
 
+  // A tensor store that was not waited for.
+  struct BoxStore {
+    StmtRef stmt = nullptr;
+    LocalBuffer *from = nullptr;
+    GlobalBuffer *to = nullptr;
+    struct Element {
+      std::int64_t from = 0, to = 0;
+      Cell value{};
+    };
+    std::vector<Element> elements;
+    int lane = 0;
+    std::int64_t group = 0;
+  };
+
   const Op &current() const { return machine_.program.ops[static_cast<std::size_t>(counter_)]; }
   Cell *cells(Slot slot) { return cells_.data() + slot; }
   const Cell *read(Slot slot) const {
@@ -143,6 +157,10 @@ private:
   void check_accumulators(const Started &started);
   void mark_in_flight(const Started &started, bool is_started);
   void check_in_flight(const Op &op, std::int64_t value);
+  void tensor_store(const Op &op);
+  void store_sync(const Op &op);
+  void finish_store(const BoxStore &store);
+  void check_stores_ended();
   void wgmma(const Op &op);
   void wgmma_sync(const Op &op);
   void finish_wgmma(const Started &started);
@@ -169,8 +187,10 @@ private:
   std::vector<std::int64_t> groups_; // by work-item: groups committed
   std::vector<Cell> matrix_a_, matrix_b_, matrix_d_;
   std::vector<Started> started_;
-  std::int64_t wgmma_groups_ = 0;       // committed
-  std::vector<std::int16_t> in_flight_; // by register value: wgmmas that accumulate into it
+  std::vector<BoxStore> stores_;
+  std::vector<std::int64_t> store_groups_; // by work-item: groups committed
+  std::int64_t wgmma_groups_ = 0;          // committed
+  std::vector<std::int16_t> in_flight_;    // by register value: wgmmas that accumulate into it
 };
 
 // The 10 bits of mantissa that tf32 operands are read with.

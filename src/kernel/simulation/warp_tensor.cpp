@@ -2,7 +2,8 @@
 // Tensor copies, mbarriers and wgmma as a warp meets them.
 //
 // A wgmma reads its operands at some time between its start and the wait for it: they are read, and
-// checked, at both. A warp of four computes its own 16 rows; the others do the same work on theirs.
+// checked, at both. So does a tensor store: nobody may write there in between. A warp of four
+// computes its own 16 rows; the others do the same work on theirs.
 #include <algorithm>
 #include <bit>
 
@@ -18,6 +19,7 @@ namespace {
 constexpr int kWarpRows = 16; // of a wgmma
 constexpr int kGroupWarps = 4;
 constexpr std::int64_t kSwizzleRows = 8;
+constexpr std::int64_t kChunkBytes = 16;
 
 // Whole numbers are multiplied exactly, and reals with one rounding of a sum.
 void multiply(const CoreOp &op, const std::vector<Cell> &a, const std::vector<Cell> &b,
@@ -133,6 +135,74 @@ void Warp::tensor_copy(const Op &op) {
                                             static_cast<int>(map.box[0]), 1});
     }
   });
+}
+
+void Warp::tensor_store(const Op &op) {
+  const auto &node = std::get<TensorStore>(machine_.position.stmt->node);
+  const TensorMap &map = machine_.kernel[node.map];
+  const Buffer &buffer = machine_.kernel[node.from.buffer];
+  const std::int64_t size = size_bytes(buffer.type.elem);
+  for_active([&](int lane) {
+    BoxStore store{.stmt = machine_.position.stmt,
+                   .from = local_buffer(to_int(node.from.buffer)),
+                   .to = machine_.global[static_cast<std::size_t>(to_int(map.tensor))].get(),
+                   .lane = lane,
+                   .group = store_groups_[static_cast<std::size_t>(lane)]};
+    BoxCopy box{.to = local_place(node.from, op.a, lane), .map = node.map};
+    const Slot *slot = machine_.program.lists.data() + op.number;
+    for (std::size_t i = 0; i < node.at.size(); ++i)
+      box.at.push_back(read(*slot++)[lane].whole);
+    if (box.to.index < 0 || box.to.index + box_elems(map) > buffer.elems ||
+        box.to.index * size % (kSwizzleRows * map.swizzle) != 0 ||
+        box.at[0] * size % kChunkBytes != 0)
+      fault(fmt::format("tensor_store from {}[{}] to column {}, which are not aligned", buffer.name,
+                        box.to.index, box.at[0]),
+            lane);
+    std::int64_t linear = box.to.index * size; // byte, without swizzle
+    for (std::vector<std::int64_t> row : rows_of(map, box))
+      for (std::int64_t c = 0; c < map.box[0]; ++c, linear += size, ++row[0])
+        if (const std::int64_t to = element_at(map, row); to >= 0) {
+          const std::int64_t from = swizzled(linear, map.swizzle) / size;
+          store.elements.push_back({from, to, store.from->begin_read(from, agent(lane))});
+        }
+    stores_.push_back(std::move(store));
+  });
+}
+
+void Warp::finish_store(const BoxStore &store) {
+  machine_.position.stmt = store.stmt;
+  for (const BoxStore::Element &element : store.elements) {
+    store.from->end_read(element.from);
+    store.to->write(element.to, agent(store.lane), element.value);
+  }
+}
+
+void Warp::store_sync(const Op &) {
+  const auto &node = std::get<StoreSync>(machine_.position.stmt->node);
+  const StmtRef here = machine_.position.stmt;
+  for_active([&](int lane) {
+    std::int64_t &groups = store_groups_[static_cast<std::size_t>(lane)];
+    if (node.step == StoreStep::Commit)
+      ++groups;
+    for (const auto &local : machine_.local[rank_])
+      if (node.step == StoreStep::Fence && local)
+        local->fence(agent(lane));
+    if (node.step != StoreStep::Wait)
+      return;
+    const auto is_done = [&](const BoxStore &store) {
+      return store.lane == lane && store.group < groups - node.pending;
+    };
+    for (const BoxStore &store : stores_)
+      if (is_done(store))
+        finish_store(store);
+    machine_.position.stmt = here;
+    std::erase_if(stores_, is_done);
+  });
+}
+
+void Warp::check_stores_ended() {
+  if (!stores_.empty())
+    fault("ends while a tensor_store may still read its local memory", stores_.front().lane);
 }
 
 // Rows [first, first + rows) of an operand of op.k columns, row by row.
