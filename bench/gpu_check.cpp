@@ -53,7 +53,7 @@ std::vector<schedule::Schedule> schedules_of(const nest::Nest &nest, const Targe
                                              const CheckRequest &request) {
   if (!request.wgmma)
     return schedule::core_schedules(nest, target, request.tf32);
-  std::vector<schedule::Schedule> all = schedule::wgmma_schedules(nest, target, request.tf32);
+  std::vector<schedule::Schedule> all = schedule::every_wgmma_schedule(nest, target, request.tf32);
   if (!request.clusters)
     return all;
   std::vector<schedule::Schedule> clustered;

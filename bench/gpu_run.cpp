@@ -78,6 +78,16 @@ Schedule ranked(const nest::Nest &nest, const Target &target, std::string_view f
 
 // The part of a way's name behind its split.
 std::string schedule_name(const std::string &name) { return name.substr(name.find('/') + 1); }
+
+// Rows and columns of a tile; "t": in turns, "b": of a box, "w": swapped, "s": stored in boxes.
+std::string tile_text(const nest::Nest &nest, const Schedule &schedule) {
+  const schedule::CoreTile tile = core_tile(nest, schedule);
+  const schedule::Core &core = schedule.core;
+  const bool boxed = is_wgmma(*core.op) && has_box(nest, schedule);
+  return fmt::format("{}x{}{}{}{}{}", tile.rows, tile.columns, core.turns > 1 ? "t" : "",
+                     boxed ? "b" : "", core.swapped ? "w" : "", core.tensor_store ? "s" : "");
+}
+
 // "c2x1" at the end of a tile's name.
 Schedule on_cluster(const nest::Nest &nest, const Schedule &schedule, const Target &target,
                     std::string_view shape) {
@@ -90,20 +100,16 @@ Schedule on_cluster(const nest::Nest &nest, const Schedule &schedule, const Targ
   return *std::move(found);
 }
 
-// The tile of wgmma with so many rows and columns, "t": in turns, "b": of a box; what search picks
-// where wgmma has no part.
+// The tile of wgmma of that text; what search picks where wgmma has no part.
 Schedule tiled_wgmma(const nest::Nest &nest, const Target &target, std::string_view name) {
   const std::string_view sizes = name.substr(0, name.find('c'));
-  const std::vector<Schedule> all = schedule::wgmma_schedules(nest, target, false);
+  const std::vector<Schedule> all = schedule::every_wgmma_schedule(nest, target, false);
   if (all.empty())
     return search::pick(nest, target);
-  for (const Schedule &schedule : all) {
-    const schedule::CoreTile tile = core_tile(nest, schedule);
-    if (fmt::format("{}x{}{}{}", tile.rows, tile.columns, schedule.core.turns > 1 ? "t" : "",
-                    has_box(nest, schedule) ? "b" : "") == sizes)
+  for (const Schedule &schedule : all)
+    if (tile_text(nest, schedule) == sizes)
       return sizes == name ? schedule
                            : on_cluster(nest, schedule, target, name.substr(sizes.size()));
-  }
   throw Error(ErrorCode::Unsupported, "there is no such tile");
 }
 
@@ -156,11 +162,10 @@ std::string Way::schedule_text() const {
   const Schedule &schedule = schedules[main];
   std::string text = schedule.name;
   if (schedule::has_core(schedule)) {
-    const schedule::CoreTile tile = core_tile(groups[main].group.anchor, schedule);
-    const bool boxed = is_wgmma(*schedule.core.op) && has_box(groups[main].group.anchor, schedule);
+    const nest::Nest &nest = groups[main].group.anchor;
     const schedule::Core &core = schedule.core;
-    text += fmt::format(":{}x{}{}{}x{}r{}", tile.rows, tile.columns, core.turns > 1 ? "t" : "",
-                        boxed ? "b" : "", tile.depth, core.ring);
+    text += fmt::format(":{}x{}r{}", tile_text(nest, schedule), core_tile(nest, schedule).depth,
+                        core.ring);
     if (core.cluster() > 1)
       text += fmt::format("c{}x{}", core.cluster_rows, core.cluster_columns);
   }

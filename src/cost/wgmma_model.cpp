@@ -24,6 +24,8 @@ constexpr double kStepCycles = 61;        // of one step besides
 constexpr double kTurnStepCycles = 40;    // the same where two groups take tiles in turn
 constexpr double kClusterStepCycles = 75; // more where blocks of a cluster wait for each other
 constexpr double kResultCycles = 5.72;    // of a four warps' 128 results at the end of a tile
+constexpr double kLongerStore = 1.4;      // results that leave in boxes
+constexpr double kLongerExchange = 2;     // results that warps exchange
 constexpr double kSlowerMemory = 1.09;    // than the bandwidth
 constexpr double kPartsSeconds = 1.55e-6; // of straight data in parts, at batch 1 on an H200
 constexpr double kNotOverlapped = 0.15;
@@ -73,9 +75,9 @@ double WgmmaModel::fetched_bytes() const {
 // An instruction of 64 rows takes a cycle for 2 columns, or the time to read its operands.
 double WgmmaModel::step_cycles() const {
   const auto columns = static_cast<double>(schedule.core.op->n);
-  const double instructions = static_cast<double>(tile.rows) / kGroupRows *
-                              static_cast<double>(schedule.core.warp_columns) *
-                              static_cast<double>(tile.row_bytes()) / kStepBytes;
+  const double instructions = static_cast<double>(tile.rows * tile.columns) /
+                              (kGroupRows * columns) * static_cast<double>(tile.row_bytes()) /
+                              kStepBytes;
   const double matrix =
       instructions * std::max(columns / 2, kOperandCycles + columns / 4) * kSlowerMatrix;
   const double latency = kCopyLatency / schedule.core.ring;
@@ -85,7 +87,10 @@ double WgmmaModel::step_cycles() const {
 }
 
 double WgmmaModel::result_cycles() const {
-  return static_cast<double>(tile.warp_rows * tile.warp_columns) / kItems * kResultCycles;
+  const double longer = schedule.core.tensor_store  ? kLongerStore
+                        : exchanges(nest, schedule) ? kLongerExchange
+                                                    : 1;
+  return static_cast<double>(tile.warp_rows * tile.warp_columns) / kItems * kResultCycles * longer;
 }
 
 // Of one multiprocessor with so many tiles. A group that takes turns stores its results while the
@@ -120,7 +125,8 @@ Estimate WgmmaModel::run() const {
   const double busy = busy_cycles(turns) / kClock;
   estimate.seconds = std::max(busy, estimate.memory) +
                      kNotOverlapped * std::min(busy, estimate.memory) + estimate.launch;
-  if (!core_roles(nest, schedule).data_turned && column_plan(nest, schedule).products > 1)
+  if (!schedule.core.swapped && !core_roles(nest, schedule).data_turned &&
+      column_plan(nest, schedule).products > 1)
     estimate.seconds += kPartsSeconds;
   estimate.reasons = {{"tiles", tiles, ""},
                       {"turns", turns, "per multiprocessor"},

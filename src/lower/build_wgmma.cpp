@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/build_wgmma.h"
 
+#include <optional>
+
 #include "lower/members.h"
 #include "lower/pipeline.h"
 #include "lower/wgmma_producer.h"
@@ -51,7 +53,8 @@ private:
   const schedule::ColumnPlan plan_;
   const WgmmaCluster cluster_;
   WgmmaTiles tiles_;
-  const std::int64_t row_bytes_; // in the ring
+  std::optional<ResultBoxes> boxes_; // where results leave in boxes
+  const std::int64_t row_bytes_;     // in the ring
   WgmmaRing ring_;
   BufferId acc_{-1};
   ExprRef group_row_{}, group_column_{}; // of four warps, in the tile
@@ -88,17 +91,26 @@ StmtRef WgmmaLoops::multiply(ExprRef step) {
                                b_.add(b_.mul(ring_.slot(), integer(ring_.filter_elems())),
                                       b_.mul(group_column_, integer(row))));
   list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Fence}));
-  for (std::int64_t i = 0; i < tile_.warp_rows / kGroupRows; ++i)
+  const auto side = [&](int input, std::int64_t block, std::int64_t k) {
+    const bool is_data = input == roles_.data;
+    const std::int64_t away = (is_data ? apart : kGroupRows * row) * block + depth_at(input, k);
+    return kernel::LocalRef{is_data ? ring_.data() : ring_.filter(),
+                            b_.add(is_data ? data : filter, integer(away))};
+  };
+  // The instruction's rows, in blocks of 64, and its columns.
+  const int above = core_.swapped ? roles_.filter : roles_.data;
+  const int along = core_.swapped ? roles_.data : roles_.filter;
+  const std::int64_t rows = core_.swapped ? tile_.warp_columns : tile_.warp_rows;
+  for (std::int64_t i = 0; i < rows / kGroupRows; ++i)
     for (std::int64_t k = 0; k < tile_.row_bytes() / kStepBytes; ++k)
-      list.push_back(b_.wgmma(
-          {.op = core_.op,
-           .acc = {acc_, integer(i * values)},
-           .a = {ring_.data(), b_.add(data, integer(i * apart + depth_at(roles_.data, k)))},
-           .b = {ring_.filter(), b_.add(filter, integer(depth_at(roles_.filter, k)))},
-           .row_bytes = static_cast<int>(row_bytes_),
-           .a_panel = panel(roles_.data),
-           .b_panel = panel(roles_.filter),
-           .accumulate = k > 0 ? nullptr : less(integer(0), step)}));
+      list.push_back(b_.wgmma({.op = core_.op,
+                               .acc = {acc_, integer(i * values)},
+                               .a = side(above, i, k),
+                               .b = side(along, 0, k),
+                               .row_bytes = static_cast<int>(row_bytes_),
+                               .a_panel = panel(above),
+                               .b_panel = panel(along),
+                               .accumulate = k > 0 ? nullptr : less(integer(0), step)}));
   list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Commit}));
   return b_.block(std::move(list));
 }
@@ -133,23 +145,27 @@ StmtRef WgmmaLoops::consume() {
     if (takes_turns)
       list.push_back(ring_.skip(steps));
     tiles_.take_apart(tile, list); // no sooner: accumulators leave few registers
-    const StmtRef store =
-        store_wgmma(cx_, roles_, tile_, plan_,
-                    {.acc = acc_,
-                     .box = tiles_.box(),
-                     .first_row = b_.add(tiles_.first_row(), group_row_),
-                     .first_column = b_.add(tiles_.first_column(), group_column_)});
+    const StmtRef store = store_wgmma(cx_, roles_, tile_, plan_,
+                                      {.acc = acc_,
+                                       .box = tiles_.box(),
+                                       .first_row = b_.add(tiles_.first_row(), group_row_),
+                                       .first_column = b_.add(tiles_.first_column(), group_column_),
+                                       .boxes = boxes_ ? &*boxes_ : nullptr});
     const ExprRef exists = tiles_.exists();
     list.push_back(exists == nullptr ? store : b_.branch(exists, store));
   }));
+  if (boxes_)
+    all.push_back(boxes_->end());
   return b_.block(std::move(all));
 }
 
 StmtRef WgmmaLoops::build() {
+  if (core_.tensor_store)
+    boxes_.emplace(cx_, roles_);
   acc_ = b_.buffer({.name = "acc",
                     .space = kernel::Space::Register,
                     .type = {core_.op->d.type, 1},
-                    .elems = tile_.warp_rows / kGroupRows * core_.op->d.values()});
+                    .elems = tile_.warp_rows * tile_.warp_columns / schedule::kGroupItems});
   const ExprRef is_first = b_.scalar(ScalarOp::Eq, {b_.lane(), integer(0)});
   const schedule::RegisterPlan plan = register_plan(cx_.schedule);
   List producer, consumer;

@@ -39,8 +39,13 @@ private:
   void place_exchange(ExprRef item, std::vector<StmtRef> &list);
   void exchange_panel(std::int64_t block, std::int64_t panel, std::vector<StmtRef> &list);
   StmtRef take_row(std::int64_t block, std::int64_t panel, std::int64_t first);
-  StmtRef store_row(std::int64_t block, std::int64_t half);
+  StmtRef store_row(std::int64_t block, std::int64_t half, std::int64_t first, std::int64_t count);
   StmtRef store_run(ExprRef column, std::int64_t apart, ExprRef acc);
+  void place_item(ExprRef item, std::vector<StmtRef> &list);
+  void store_block(std::int64_t block, std::vector<StmtRef> &list);
+  void fill_box(std::int64_t block, std::int64_t panel, std::vector<StmtRef> &list);
+  StmtRef store_pixel(std::int64_t number);
+  ExprRef swapped_run(std::int64_t value, std::vector<StmtRef> &list);
   void name_panels(std::vector<StmtRef> &list);
   ExprRef place_row(std::int64_t row, std::vector<StmtRef> &list);
   ExprRef place_in_box(ExprRef row, std::vector<StmtRef> &list);
@@ -58,9 +63,12 @@ private:
   const bool exchanges_;
   const bool rounded_;              // values come out of the exchange as they are stored
   kernel::BufferId exchange_{-1};   // of results by warp
-  ExprRef give_{}, take_{};         // this work-item's first elements in it
+  ExprRef give_{}, take_{};         // this work-item's first elements in it; its row in a box
   ExprRef row_{}, column_{};        // of this work-item, in the group's tile
   std::vector<TurnedPanel> panels_; // of the group's columns, both inputs turned
+  std::int64_t box_ = 0;            // number of the box that is filled
+  ExprRef box_row_{}, along_{};     // in it: of this work-item's row, of its first run
+  kernel::BufferId pair_{-1};       // swapped: neighbouring channels' values
 };
 
 void WgmmaStore::name_panels(std::vector<StmtRef> &list) {
@@ -104,10 +112,13 @@ StmtRef WgmmaStore::store_run(ExprRef column, std::int64_t apart, ExprRef acc) {
   place_channel(named(b_, list, "channel", channel), list);
   const nest::Linear out = nest::flat(cx_.nest.out, cx_.nest.indices.size());
   const auto slot = at(cx_.nest.out.slot);
-  const ExprRef result = rounded_ ? acc : post_value(cx_, cx_.nest.post, acc, nullptr);
-  list.push_back(b_.store(cx_.slot_buffers[slot], linear(cx_, out, points(cx_)),
-                          b_.cast(result, cx_.nest.slots[slot].type),
-                          out.coeff[at(roles_.channel)]));
+  const ExprRef value = rounded_ ? acc : post_value(cx_, cx_.nest.post, acc, nullptr);
+  const ExprRef result = b_.cast(value, cx_.nest.slots[slot].type);
+  list.push_back(
+      box_row_ != nullptr
+          ? group_.boxes->put(box_, box_row_, apart % group_.boxes->columns(), along_, result)
+          : b_.store(cx_.slot_buffers[slot], linear(cx_, out, points(cx_)), result,
+                     out.coeff[at(roles_.channel)]));
   if (plan_.columns % tile_.columns != 0)
     exists = b_.logical_and(exists, b_.scalar(ScalarOp::Lt, {column, integer(plan_.columns)}));
   return exists == nullptr ? b_.block(std::move(list))
@@ -143,18 +154,59 @@ ExprRef WgmmaStore::place_in_box(ExprRef row, std::vector<StmtRef> &list) {
   return exists;
 }
 
-// This work-item's row of one half of a block of 64 rows.
-StmtRef WgmmaStore::store_row(std::int64_t block, std::int64_t half) {
+// Runs of this work-item's row of one half of a block of 64 rows.
+StmtRef WgmmaStore::store_row(std::int64_t block, std::int64_t half, std::int64_t first,
+                              std::int64_t count) {
   std::vector<StmtRef> list;
   const std::int64_t columns = tile_.warp_columns;
   const ExprRef exists = place_row(block * kGroupRows + half * kHalfRows, list);
   std::vector<StmtRef> runs;
-  for (std::int64_t q = 0; q < columns / (4 * vec_); ++q) {
+  for (std::int64_t q = first; q < first + count; ++q) {
     const std::int64_t apart = q * 4 * vec_;
     const std::int64_t value = block * columns / 2 + half * columns / 4 + q * vec_;
     runs.push_back(store_run(b_.add(column_, integer(apart)), apart,
                              b_.load(group_.acc, integer(value), static_cast<int>(vec_))));
   }
+  const StmtRef all = b_.block(std::move(runs));
+  list.push_back(exists == nullptr ? all : b_.branch(exists, all));
+  return b_.block(std::move(list));
+}
+
+// A warp's 16 rows of a panel of a block of 64, through a box.
+void WgmmaStore::fill_box(std::int64_t block, std::int64_t panel, std::vector<StmtRef> &list) {
+  const std::int64_t columns = group_.boxes->columns();
+  const std::int64_t runs = columns / (4 * vec_);
+  list.push_back(group_.boxes->open());
+  for (std::int64_t half = 0; half < 2; ++half) {
+    box_row_ = b_.add(give_, integer(half * kHalfRows));
+    list.push_back(store_row(block, half, panel * runs, runs));
+  }
+  list.push_back(group_.boxes->send(box_++,
+                                    b_.add(b_.sub(row_, give_), integer(block * kGroupRows)),
+                                    b_.add(group_.first_column, integer(panel * columns))));
+}
+
+// Swapped: the values of neighbouring channels, or of one.
+ExprRef WgmmaStore::swapped_run(std::int64_t value, std::vector<StmtRef> &list) {
+  if (vec_ == 1)
+    return b_.load(group_.acc, integer(value));
+  for (std::int64_t i = 0; i < vec_; ++i)
+    list.push_back(
+        b_.store(pair_, integer(i), b_.load(group_.acc, integer(value + i * tile_.warp_rows / 4))));
+  return b_.load(pair_, integer(0), static_cast<int>(vec_));
+}
+
+// Swapped: this work-item's channels of its point number `number`.
+StmtRef WgmmaStore::store_pixel(std::int64_t number) {
+  std::vector<StmtRef> list;
+  const ExprRef exists = place_row(number / 2 * kHalfRows + number % 2, list);
+  std::vector<StmtRef> runs;
+  for (std::int64_t block = 0; block < tile_.warp_columns / kGroupRows; ++block)
+    for (std::int64_t run = 0; run < 2 / vec_; ++run) {
+      const std::int64_t apart = block * kGroupRows + run * kHalfRows;
+      const std::int64_t value = block * tile_.warp_rows / 2 + run * tile_.warp_rows / 4 + number;
+      runs.push_back(store_run(b_.add(column_, integer(apart)), apart, swapped_run(value, runs)));
+    }
   const StmtRef all = b_.block(std::move(runs));
   list.push_back(exists == nullptr ? all : b_.branch(exists, all));
   return b_.block(std::move(list));
@@ -211,26 +263,59 @@ void WgmmaStore::place_exchange(ExprRef item, std::vector<StmtRef> &list) {
                      b_.mul(b_.mod(item, integer(kTakers)), integer(schedule::kPanelVec))));
 }
 
+// Where the instruction leaves this work-item's first results, or where it takes them.
+void WgmmaStore::place_item(ExprRef item, std::vector<StmtRef> &list) {
+  const std::int64_t of_row = exchanges_ ? kTakers : 4; // work-items
+  const bool swapped = cx_.schedule.core.swapped;
+  const ExprRef warp = b_.mod(b_.div(b_.lane(), integer(kCoreLanes)), integer(kGroupWarps));
+  const ExprRef first = b_.mul(warp, integer(kWarpRows));
+  const ExprRef down = b_.div(item, integer(of_row));
+  const ExprRef along = b_.mod(item, integer(of_row));
+  const ExprRef rows = swapped ? b_.mul(along, integer(2)) : b_.add(first, down);
+  const ExprRef columns =
+      swapped ? b_.add(first, b_.mul(down, integer(vec_))) : b_.mul(along, integer(vec_));
+  row_ = named(b_, list, "row", b_.add(group_.first_row, rows));
+  column_ = named(b_, list, "column", b_.add(group_.first_column, columns));
+}
+
+void WgmmaStore::store_block(std::int64_t block, std::vector<StmtRef> &list) {
+  const std::int64_t across = exchanges_                ? schedule::kPanelColumns
+                              : group_.boxes != nullptr ? group_.boxes->columns()
+                                                        : tile_.warp_columns;
+  for (std::int64_t p = 0; p < tile_.warp_columns / across; ++p) {
+    if (exchanges_)
+      exchange_panel(block, p, list);
+    else if (group_.boxes != nullptr)
+      fill_box(block, p, list);
+    else
+      for (std::int64_t half = 0; half < 2; ++half)
+        list.push_back(store_row(block, half, 0, tile_.warp_columns / (4 * vec_)));
+  }
+}
+
 StmtRef WgmmaStore::build() {
   std::vector<StmtRef> list;
-  const std::int64_t of_row = exchanges_ ? kTakers : 4; // work-items
   const ExprRef item = b_.mod(b_.lane(), integer(kCoreLanes));
-  const ExprRef warp = b_.mod(b_.div(b_.lane(), integer(kCoreLanes)), integer(kGroupWarps));
-  row_ = named(b_, list, "row",
-               b_.add(b_.add(group_.first_row, b_.mul(warp, integer(kWarpRows))),
-                      b_.div(item, integer(of_row))));
-  column_ =
-      named(b_, list, "column",
-            b_.add(group_.first_column, b_.mul(b_.mod(item, integer(of_row)), integer(vec_))));
+  place_item(item, list);
   name_panels(list);
   if (exchanges_)
     place_exchange(item, list);
-  for (std::int64_t block = 0; block < tile_.warp_rows / kGroupRows; ++block) {
-    for (std::int64_t p = 0; exchanges_ && p < tile_.warp_columns / schedule::kPanelColumns; ++p)
-      exchange_panel(block, p, list);
-    for (std::int64_t half = 0; !exchanges_ && half < 2; ++half)
-      list.push_back(store_row(block, half));
+  if (group_.boxes != nullptr) {
+    group_.boxes->place_warp(list);
+    give_ = named(b_, list, "box_row", b_.div(item, integer(4)));
+    along_ = named(b_, list, "box_column", b_.mul(b_.mod(item, integer(4)), integer(vec_)));
   }
+  if (cx_.schedule.core.swapped) {
+    pair_ = b_.buffer({.name = "pair",
+                       .space = kernel::Space::Register,
+                       .type = b_.kernel()[group_.acc].type,
+                       .elems = 2});
+    for (std::int64_t number = 0; number < tile_.warp_rows / 4; ++number)
+      list.push_back(store_pixel(number));
+    return b_.block(std::move(list));
+  }
+  for (std::int64_t block = 0; block < tile_.warp_rows / kGroupRows; ++block)
+    store_block(block, list);
   return b_.block(std::move(list));
 }
 

@@ -2,7 +2,7 @@
 // The end of a tile of wgmma: post-ops on the accumulators and stores of neighbouring channels.
 #pragma once
 
-#include "lower/context.h"
+#include "lower/result_boxes.h"
 #include "schedule/wgmma.h"
 
 namespace tilefuse::lower {
@@ -13,6 +13,7 @@ struct WgmmaGroup {
   schedule::PixelBox box;         // of the tile's pixels; the indices stand at its first
   kernel::ExprRef first_row{};    // pixel of the first result, or row of the box
   kernel::ExprRef first_column{}; // channel of the first result
+  ResultBoxes *boxes = nullptr;   // through which they leave
 };
 
 kernel::StmtRef store_wgmma(Context &context, const schedule::CoreRoles &roles,

@@ -89,7 +89,8 @@ std::optional<KernelCase> draw_wgmma_case(const Tapes &tapes) {
                    .seed = tapes.data};
   const nest::Nest &nest = drawn.group.anchor;
   const bool tf32 = nest.slots[0].type == DType::F32;
-  const std::vector<schedule::Schedule> all = schedule::wgmma_schedules(nest, drawn.target, tf32);
+  const std::vector<schedule::Schedule> all =
+      schedule::every_wgmma_schedule(nest, drawn.target, tf32);
   if (all.empty())
     return {};
   drawn.schedule = schedules.of(all);

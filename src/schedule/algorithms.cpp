@@ -126,8 +126,9 @@ std::vector<std::string> algorithm_names() {
   std::vector<std::string> names;
   for (const Algorithm &algorithm : kAlgorithms)
     names.emplace_back(algorithm.name);
-  names.insert(names.end(),
-               {"mma", "mma_tf32", "mma_nchw32", "wgmma", "wgmma_tf32", "wgmma_cluster"});
+  names.insert(names.end(), {"mma", "mma_tf32", "mma_nchw32"});
+  for (std::string &name : wgmma_algorithms())
+    names.push_back(std::move(name));
   return names;
 }
 

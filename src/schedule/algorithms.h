@@ -19,7 +19,9 @@
 //   mma_tf32       the same, f32 operands rounded to tf32
 //   mma_nchw32     the same for channels in blocks of 32 bytes, as MegEngine has it
 //   wgmma          matrix instructions of four warps, fed by tensor copies (schedule/wgmma.h)
-//   wgmma_tf32     the same, f32 operands rounded to tf32
+//   wgmma_store    the same, results leave by tensor stores
+//   wgmma_swapped  the same, the instruction's rows are channels, for few points
+//   wgmma_tf32     these three, f32 operands rounded to tf32: wgmma_tf32_store, …
 //   wgmma_cluster  wgmma on clusters of two blocks that share the filter's tiles, or the data's
 #pragma once
 

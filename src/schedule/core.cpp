@@ -259,8 +259,11 @@ std::optional<std::string> wrong_core(const Nest &nest, const Schedule &schedule
     return "the filter is neither packed nor contiguous along the depth";
   if (is_wgmma(*op))
     return wrong_wgmma(nest, schedule, target);
-  if (schedule.core.blocks != 0 || schedule.core.turns != 1 || schedule.core.cluster() != 1)
-    return "blocks and groups of warps share tiles of wgmma alone";
+  if (schedule.core.blocks != 0 || schedule.core.turns != 1 || schedule.core.cluster() != 1 ||
+      schedule.core.swapped || schedule.core.tensor_store)
+    return "blocks and groups of warps share tiles of wgmma alone, which alone are swapped or "
+           "leave "
+           "in boxes";
   if (Reason reason = wrong_tile(nest, schedule))
     return reason;
   if (Reason reason = wrong_blocks(nest, schedule, roles))

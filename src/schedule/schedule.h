@@ -125,9 +125,11 @@ struct Core {
   std::int64_t rows = 0;
   std::int64_t warp_rows = 1;
   std::int64_t warp_columns = 1;
-  int ring = 2;            // buffers of each input
-  std::int64_t blocks = 0; // that share the tiles, by turns; 0: a block for each
-  int turns = 1;           // wgmma: groups of warps of a block that take tiles in turn
+  int ring = 2;              // buffers of each input
+  std::int64_t blocks = 0;   // that share the tiles, by turns; 0: a block for each
+  int turns = 1;             // wgmma: groups of warps of a block that take tiles in turn
+  bool swapped = false;      // wgmma: the instruction's rows are channels, its columns points
+  bool tensor_store = false; // wgmma: results leave in boxes (schedule/wgmma.h)
   // wgmma: blocks of a cluster, which take neighbouring tiles: so many of rows, by so many of
   // columns
   std::int64_t cluster_rows = 1;

@@ -158,6 +158,8 @@ void parse_core(Scanner &scanner, Schedule &schedule) {
     core.blocks = scanner.expect_integer("the blocks that share the tiles");
   if (scanner.accept("turns"))
     core.turns = static_cast<int>(scanner.expect_integer("the groups that take tiles in turn"));
+  core.swapped = scanner.accept("swapped");
+  core.tensor_store = scanner.accept("tensor_store");
   if (scanner.accept("cluster")) {
     core.cluster_rows = parse_cluster(scanner);
     core.cluster_columns = parse_cluster(scanner);
@@ -219,6 +221,8 @@ std::string core_text(const Core &core) {
     text += fmt::format(" blocks {}", core.blocks);
   if (core.turns != 1)
     text += fmt::format(" turns {}", core.turns);
+  text += core.swapped ? " swapped" : "";
+  text += core.tensor_store ? " tensor_store" : "";
   if (core.cluster() != 1)
     text += fmt::format(" cluster {} {}", core.cluster_rows, core.cluster_columns);
   return text;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "schedule/staging.h"
+#include "schedule/wgmma_maps.h"
 
 namespace tilefuse::schedule {
 namespace {
@@ -15,16 +16,20 @@ using Reason = std::optional<std::string>;
 
 constexpr std::int64_t kStepBytes = 32; // of depth, by one instruction
 constexpr std::int64_t kGroupRows = 64; // of one instruction
+constexpr std::int64_t kHalfRows = 8;   // between the rows of a work-item's results
 constexpr std::int64_t kTurnedBytes = 128;
 constexpr std::int64_t kBoxAlign = 1024;
 constexpr std::int64_t kMostRing = 16;
+constexpr std::int64_t kMostStoreBytes = 4096;  // of a warp
 constexpr std::int64_t kMostAccumulators = 128; // of a work-item
-constexpr std::int64_t kTurnedVec = 2;
+constexpr std::int64_t kPairs = 2;              // vec of columns as the instruction leaves them
 constexpr std::int64_t kSwizzleRows = 8;
 constexpr std::int64_t kMostCluster = 4; // blocks
 constexpr int kLaunchRegisters = 512;    // by groups: what a work-item gets at launch
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+std::int64_t extent(const Nest &nest, int i) { return nest.indices[at(i)].extent; }
 
 std::int64_t up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
@@ -97,15 +102,46 @@ DType exchanged_type(const Nest &nest) {
   return is_rounding || post.kind == program::Expr::Kind::Acc ? out : held_type(nest);
 }
 
+StorePanel store_panel(const Nest &nest, const Schedule &schedule) {
+  const std::int64_t size = size_bytes(nest.slots[at(nest.out.slot)].type);
+  const std::int64_t vec = schedule.splits[at(core_roles(nest, schedule).channel)].vec;
+  StorePanel panel{.columns = vec == kPairs ? kPanelBytes / size : 4 * vec, .elem_bytes = size};
+  const CoreTile tile = core_tile(nest, schedule);
+  const std::int64_t of_tile = tile.warp_rows / kGroupRows * (tile.warp_columns / panel.columns);
+  panel.boxes = std::min(of_tile, kMostStoreBytes / (panel.elems() * size));
+  while (panel.boxes > 1 && of_tile % panel.boxes != 0)
+    --panel.boxes;
+  return panel;
+}
+
+std::optional<std::int64_t> result_stride(const Nest &nest, const std::vector<int> &pixels) {
+  const nest::Linear out = nest::flat(nest.out, nest.indices.size());
+  std::int64_t stride = 0, next = 0;
+  for (auto i = pixels.rbegin(); i != pixels.rend(); ++i) {
+    if (extent(nest, *i) == 1)
+      continue;
+    if (next != 0 && out.coeff[at(*i)] != next)
+      return {};
+    stride = next == 0 ? out.coeff[at(*i)] : stride;
+    next = extent(nest, *i) * out.coeff[at(*i)];
+  }
+  return next == 0 ? std::nullopt : std::optional(stride);
+}
+
+std::int64_t storing_warps(const Schedule &schedule) {
+  const Core &core = schedule.core;
+  return kGroupItems / kCoreLanes * core.warp_rows * core.warp_columns * core.turns;
+}
+
 std::int64_t wgmma_local_bytes(const Nest &nest, const Schedule &schedule) {
   const Core &core = schedule.core;
-  const std::int64_t warps =
-      kGroupItems / kCoreLanes * core.warp_rows * core.warp_columns * core.turns;
-  const std::int64_t exchanged =
-      exchanges(nest, schedule) ? warps * kPanelRows * kPanelRow * size_bytes(exchanged_type(nest))
-                                : 0;
+  std::int64_t of_warp =
+      exchanges(nest, schedule) ? kPanelRows * kPanelRow * size_bytes(exchanged_type(nest)) : 0;
+  if (const StorePanel panel = store_panel(nest, schedule); core.tensor_store)
+    of_warp += panel.boxes * panel.elems() * panel.elem_bytes;
   // Barriers take less than a box's alignment.
-  return core_tile(nest, schedule).ring_bytes(core.ring) + exchanged + kBoxAlign;
+  return core_tile(nest, schedule).ring_bytes(core.ring) + storing_warps(schedule) * of_warp +
+         kBoxAlign;
 }
 
 const CoreOp *wgmma_op_for(const Nest &nest, std::int64_t columns, bool tf32) {
@@ -120,18 +156,42 @@ const CoreOp *wgmma_op_for(const Nest &nest, std::int64_t columns, bool tf32) {
 
 namespace {
 
+// Channels are rows of the instruction, alone or dealt in pairs, and points its columns.
+Reason wrong_swapped(const Nest &nest, const Schedule &schedule, const CoreRoles &roles) {
+  const CoreTile tile = core_tile(nest, schedule);
+  const std::int64_t vec = schedule.splits[at(roles.channel)].vec;
+  if (roles.data_turned || roles.channels.size() != 1 || roles.has_blocks())
+    return "swapped operands need straight data and channels that lie in no blocks";
+  if (schedule.core.tensor_store || schedule.core.cluster() != 1)
+    return "swapped results leave in no boxes, nor are swapped operands shared in clusters";
+  if (tile.warp_rows != schedule.core.op->n)
+    return fmt::format("{} swapped rows are not {} times {}", tile.rows, schedule.core.warp_rows,
+                       schedule.core.op->n);
+  if (tile.columns % (kGroupRows * schedule.core.warp_columns) != 0)
+    return fmt::format("{} swapped columns are not {} groups of multiples of {}", tile.columns,
+                       schedule.core.warp_columns, kGroupRows);
+  const bool is_dealt =
+      vec == kPairs && !roles.filter_turned && roles.channel_points % (kPairs * kHalfRows) == 0;
+  return vec == 1 || is_dealt ? Reason{}
+                              : fmt::format("vec {} of {} swapped channels; it needs 1, or {} of "
+                                            "a straight filter with multiples of {}",
+                                            vec, roles.channel_points, kPairs, kPairs * kHalfRows);
+}
+
 Reason wrong_columns(const Nest &nest, const Schedule &schedule, const CoreRoles &roles) {
   const Core &core = schedule.core;
+  if (core.swapped)
+    return wrong_swapped(nest, schedule, roles);
   const Split &channel = schedule.splits[at(roles.channel)];
   if (channel.tile != core.op->n * core.warp_columns)
     return fmt::format("{} columns are not {} times {}", channel.tile, core.warp_columns,
                        core.op->n);
   const std::int64_t extent = roles.channel_points;
   if (roles.filter_turned)
-    return (channel.vec == kTurnedVec || channel.vec == kPanelVec) && extent % channel.vec == 0
+    return (channel.vec == kPairs || channel.vec == kPanelVec) && extent % channel.vec == 0
                ? Reason{}
                : fmt::format("vec {} of {} channels of a turned filter; it needs {} or {}",
-                             channel.vec, extent, kTurnedVec, kPanelVec);
+                             channel.vec, extent, kPairs, kPanelVec);
   const std::int64_t dealt = 4 * channel.vec;
   if ((channel.vec != 2 && channel.vec != 4 && channel.vec != 8) || core.op->n % dealt != 0 ||
       extent % dealt != 0)
@@ -182,7 +242,7 @@ Reason wrong_sizes(const Nest &nest, const Schedule &schedule, const CoreRoles &
   if (core.turns < 1 || core.turns > 2 || (core.turns == 2 && groups != 1))
     return fmt::format("{} turns of {} groups of four warps; it needs 1, or 2 of 1", core.turns,
                        groups);
-  if (tile.rows < 1 || tile.rows % (kGroupRows * core.warp_rows) != 0)
+  if (tile.rows < 1 || (!core.swapped && tile.rows % (kGroupRows * core.warp_rows) != 0))
     return fmt::format("{} rows are not {} groups of multiples of {}", tile.rows, core.warp_rows,
                        kGroupRows);
   if (Reason reason = wrong_columns(nest, schedule, roles))
@@ -257,6 +317,30 @@ Reason wrong_maps(const Nest &nest, const Schedule &schedule, const CoreRoles &r
   return {};
 }
 
+// Results that leave in boxes: a matrix, by panels that a warp fills without meeting in a bank.
+Reason wrong_store(const Nest &nest, const Schedule &schedule, const CoreRoles &roles) {
+  if (!schedule.core.tensor_store)
+    return {};
+  constexpr std::int64_t kChunkBytes = 16;
+  const nest::Linear out = nest::flat(nest.out, nest.indices.size());
+  const StorePanel panel = store_panel(nest, schedule);
+  const std::optional<std::int64_t> row = result_stride(nest, roles.pixels);
+  if (roles.data_turned || roles.channels.size() != 1 ||
+      column_plan(nest, schedule).products != 1 || has_box(nest, schedule) ||
+      out.coeff[at(roles.channel)] != 1 || !row)
+    return "results that leave in boxes need to lie as one matrix";
+  const std::string wrong = misaligned({1, *row}, out.constant, panel.elem_bytes, "result");
+  if (!wrong.empty())
+    return wrong;
+  const std::int64_t vec = schedule.splits[at(roles.channel)].vec;
+  if (panel.row_bytes() < 32 || panel.row_bytes() > kPanelBytes ||
+      vec * panel.elem_bytes > kChunkBytes || (vec == kPairs && panel.elem_bytes != 2) ||
+      core_tile(nest, schedule).warp_columns % panel.columns != 0)
+    return fmt::format("runs of {} of {} columns leave in no boxes", vec,
+                       core_tile(nest, schedule).warp_columns);
+  return {};
+}
+
 } // namespace
 
 std::optional<std::string> wrong_wgmma(const Nest &nest, const Schedule &schedule,
@@ -276,6 +360,8 @@ std::optional<std::string> wrong_wgmma(const Nest &nest, const Schedule &schedul
   if (out.coeff[at(roles.channel)] != 1 && roles.filter_turned)
     return "the channel of a turned filter is not contiguous in the result";
   if (Reason reason = wrong_sizes(nest, schedule, roles))
+    return reason;
+  if (Reason reason = wrong_store(nest, schedule, roles))
     return reason;
   if (core.blocks < 0)
     return fmt::format("{} blocks", core.blocks);

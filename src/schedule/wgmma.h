@@ -30,6 +30,13 @@
 // group's 64 rows one of these neighbours each. Where `x` steps over pixels a row holds those
 // between as well.
 //
+// With `swapped` the instruction's rows are channels, in tiles of multiples of 64, and its columns
+// points: 49 or 196 of them fill 56 or 200 columns. Channels are dealt in pairs, row 16j + 8b + g
+// of a tile holds channel 16j + 2g + b, so that 8 work-items store whole sectors; `vec` is 2, or 1
+// where they are not dealt.
+//
+// With `tensor_store` results leave as boxes of local memory, while the next tile is multiplied.
+//
 // Output indices that move both inputs (groups) are products of their own, slowest among the tiles.
 //
 // Where both inputs are turned (a filter gradient) both are copied in such panels, of `depth`
@@ -138,6 +145,21 @@ struct TileGrid {
   std::int64_t clusters() const { return products * cluster_rows * cluster_columns; }
 };
 TileGrid tile_grid(const nest::Nest &nest, const Schedule &schedule);
+// With `tensor_store` the result lies as one matrix of points, and a warp's results leave in boxes
+// of kPanelRows rows of a panel of columns: those of one run of each of 4 work-items, or of 128
+// bytes where runs are pairs. A warp has some buffers for them, which divide those of a tile.
+struct StorePanel {
+  std::int64_t columns = 0;
+  std::int64_t elem_bytes = 0;
+  std::int64_t boxes = 1; // buffers of a warp
+  std::int64_t row_bytes() const { return columns * elem_bytes; }
+  std::int64_t elems() const { return kPanelRows * columns; }
+};
+StorePanel store_panel(const nest::Nest &nest, const Schedule &schedule);
+// Elements from a point of the result to the next; nothing where points are no rows of a matrix.
+std::optional<std::int64_t> result_stride(const nest::Nest &nest, const std::vector<int> &pixels);
+// Warps that multiply and store.
+std::int64_t storing_warps(const Schedule &schedule);
 std::int64_t wgmma_local_bytes(const nest::Nest &nest, const Schedule &schedule);
 
 // The row of the core table with so many columns for the nest's types, or null.

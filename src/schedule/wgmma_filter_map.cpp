@@ -36,17 +36,19 @@ Reach reach_of(const Nest &nest, const Source &source, const std::vector<int> &i
   return reach;
 }
 
-void deal(FilterMap &map, std::int64_t channels, std::int64_t stride, std::int64_t vec,
-          std::int64_t columns) { // of a box
-  if (vec == 2) {
-    map.dims.push_back(channels);
-    map.strides.push_back(stride);
-    map.box.push_back(columns);
-    return;
-  }
-  map.unit = 4 * vec;
-  for (const auto &[count, apart] :
-       {std::pair<std::int64_t, std::int64_t>{2, 1}, {4, vec}, {vec / 2, 2}}) {
+// How rows of a tile are dealt: digits of a row's number, fastest first, and how many channels
+// apart.
+using Digits = std::vector<std::pair<std::int64_t, std::int64_t>>;
+Digits digits_of(const Schedule &schedule, std::int64_t vec) {
+  if (schedule.core.swapped)
+    return vec == 1 ? Digits{} : Digits{{8, vec}, {vec, 1}};
+  return vec == 2 ? Digits{} : Digits{{2, 1}, {4, vec}, {vec / 2, 2}};
+}
+
+void deal(FilterMap &map, std::int64_t channels, std::int64_t stride, const Digits &digits,
+          std::int64_t columns) {
+  for (const auto &[count, apart] : digits) {
+    map.unit *= count;
     map.dims.push_back(count);
     map.strides.push_back(apart * stride);
     map.box.push_back(count);
@@ -119,7 +121,8 @@ FilterMap filter_map(const Nest &nest, const Schedule &schedule) {
     const std::int64_t row = ring_row_bytes(nest, schedule);
     map.panels = tile.row_bytes() / row;
     map.box = {row / tile.elem_bytes};
-    deal(map, channels, across, schedule.splits[at(roles.channel)].vec, tile.columns / sharers);
+    deal(map, channels, across, digits_of(schedule, schedule.splits[at(roles.channel)].vec),
+         tile.columns / sharers);
     for (int part : roles.grid)
       if (map.parts.coeff[at(part)] % map.unit != 0)
         map.wrong = fmt::format("parts of {} channels are not dealt by {}",

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "schedule/core_forms.h"
 #include "schedule/wgmma.h"
@@ -14,10 +15,15 @@ namespace {
 
 using nest::Nest;
 
-constexpr std::string_view kPlain = "wgmma";
-constexpr std::string_view kTf32 = "wgmma_tf32";
+// By kind of form; beside them the same of f32 rounded to tf32.
+enum Kind { kPlain, kStored, kSwapped };
+constexpr std::size_t kKinds = 3;
+constexpr std::array<std::string_view, 2 * kKinds> kNames = {
+    "wgmma",      "wgmma_store",      "wgmma_swapped",
+    "wgmma_tf32", "wgmma_tf32_store", "wgmma_tf32_swapped"};
 constexpr std::string_view kClustered = "wgmma_cluster";
 
+// Of a tile; an instruction's columns are of the tile's columns, or of its rows where swapped.
 struct Sizes {
   std::int64_t rows, op_columns, group_rows, group_columns;
   int turns = 1;
@@ -28,6 +34,7 @@ struct Form {
   std::string_view name;
   std::int64_t row_bytes = 128; // of a step's depth
   bool is_boxed = false;        // pixels of a tile are a box
+  bool is_swapped = false;
 };
 
 constexpr auto kSizes = std::to_array<Sizes>({
@@ -38,10 +45,20 @@ constexpr auto kSizes = std::to_array<Sizes>({
     {64, 128, 1, 1, 2}, {256, 32, 2, 1},    {128, 32, 2, 1},    {64, 64, 1, 1},
     {64, 32, 1, 1},     {128, 16, 2, 1},    {64, 16, 1, 1},
 });
+// Points in tens of ways: images of 7, 14 and 28 each way are whole tiles of them, or nearly.
+constexpr auto kSwappedSizes = std::to_array<Sizes>({
+    {256, 64, 1, 1}, {224, 64, 1, 1}, {112, 64, 1, 2}, {208, 64, 1, 1}, {200, 64, 1, 1},
+    {192, 64, 1, 1}, {56, 64, 1, 2},  {128, 64, 1, 1}, {112, 64, 1, 1}, {104, 64, 1, 1},
+    {96, 64, 1, 1},  {80, 64, 1, 1},  {64, 64, 1, 1},  {56, 64, 1, 1},  {48, 64, 1, 1},
+    {40, 64, 1, 1},  {32, 64, 1, 1},  {24, 64, 1, 1},  {16, 64, 1, 1},
+});
 constexpr std::array kRowBytes = {128, 64, 32};
 constexpr std::array kVecs = {8, 4, 2};
 constexpr int kMostRing = 8;
+constexpr std::int64_t kMostStored = 16; // bytes, by a work-item at once
+constexpr std::int64_t kShort = 8;       // steps, of which a tile's results are a large part
 constexpr std::int64_t kGroupRows = 64;
+constexpr std::int64_t kSwappedDeal = 16; // channels that are dealt in pairs
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -113,17 +130,23 @@ Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Form &form, co
                    .rows = sizes.rows,
                    .warp_rows = sizes.group_rows,
                    .warp_columns = sizes.group_columns,
-                   .turns = sizes.turns};
+                   .turns = sizes.turns,
+                   .swapped = form.is_swapped};
   order_core(nest, schedule);
   const CoreRoles roles = core_roles(nest, schedule);
   Split &channel = schedule.splits[at(roles.channel)];
   channel.tile = sizes.op_columns * sizes.group_columns;
   const std::int64_t channels = roles.channel_points;
+  // 16 bytes at most: halves of sectors are stored slowly.
+  const std::int64_t result_bytes = size_bytes(nest.slots[at(nest.out.slot)].type);
   const auto *vec = std::find_if(kVecs.begin(), kVecs.end() - 1, [&](int v) {
-    return channels % (4 * v) == 0 && sizes.op_columns % (4 * v) == 0;
+    return v * result_bytes <= kMostStored && channels % (4 * v) == 0 &&
+           sizes.op_columns % (4 * v) == 0;
   });
-  const bool stores_halves = size_bytes(nest.slots[at(nest.out.slot)].type) == 2;
-  channel.vec = !roles.filter_turned                         ? *vec
+  const bool stores_halves = result_bytes == 2;
+  const bool is_dealt = channels % kSwappedDeal == 0 && !roles.filter_turned;
+  channel.vec = form.is_swapped                              ? (is_dealt ? 2 : 1)
+                : !roles.filter_turned                       ? *vec
                 : stores_halves && channels % kPanelVec == 0 ? static_cast<int>(kPanelVec)
                                                              : kVecs.back();
   schedule.splits[at(roles.depth())].tile = form.row_bytes / size_bytes(op.a.type);
@@ -173,34 +196,98 @@ Schedule clustered(Schedule schedule, std::int64_t rows, std::int64_t columns) {
   return schedule;
 }
 
-const CoreOp *smallest_op(const Nest &nest, bool tf32) { return wgmma_op_for(nest, 64, tf32); }
+// The sizes with the widest rows that the depth fills.
+std::optional<Schedule> form_of(const Nest &nest, const Target &target, const Sizes &sizes,
+                                Form form, bool tf32) {
+  const CoreOp *op =
+      wgmma_op_for(nest, form.is_swapped ? sizes.rows / sizes.group_rows : sizes.op_columns, tf32);
+  for (const std::int64_t row_bytes : kRowBytes) {
+    if (op == nullptr)
+      break;
+    form.row_bytes = row_bytes;
+    Schedule schedule = wgmma_schedule(nest, *op, form, sizes, target);
+    if (!illegal(nest, schedule, target) && !wastes(nest, schedule) && !spills(nest, schedule))
+      return schedule;
+  }
+  return {};
+}
+
+// The same with results that leave by tensor stores.
+std::optional<Schedule> stored(const Nest &nest, const Target &target, Schedule schedule,
+                               std::string_view name) {
+  schedule.name = name;
+  schedule.core.tensor_store = true;
+  if (size_bytes(nest.slots[at(nest.out.slot)].type) == 2)
+    schedule.splits[at(core_roles(nest, schedule).channel)].vec = kVecs.back(); // whole lines
+  schedule.core.ring = ring_for(nest, schedule, target);
+  return illegal(nest, schedule, target) ? std::nullopt : std::optional(std::move(schedule));
+}
+
+// Legal schedules of a kind, larger tiles first.
+std::vector<Schedule> forms_of(const Nest &nest, const Target &target, Kind kind, bool tf32) {
+  std::vector<Schedule> found;
+  const std::string_view name = kNames[static_cast<std::size_t>(kind) + (tf32 ? kKinds : 0)];
+  const bool is_swapped = kind == kSwapped;
+  const auto add = [&](const Sizes &sizes, bool is_boxed) {
+    const Form form{.name = name, .is_boxed = is_boxed, .is_swapped = is_swapped};
+    std::optional<Schedule> schedule = form_of(nest, target, sizes, form, tf32);
+    if (schedule && kind == kStored)
+      schedule = stored(nest, target, std::move(*schedule), name);
+    if (schedule)
+      found.push_back(std::move(*schedule));
+    return schedule.has_value();
+  };
+  const std::span<const Sizes> all =
+      is_swapped ? std::span<const Sizes>(kSwappedSizes) : std::span<const Sizes>(kSizes);
+  for (const Sizes &sizes : all)
+    // Boxes where nothing else copies the pixels, or an im2col map is slow at it
+    // (cost/wgmma_model).
+    if (!add(sizes, false) || data_map(nest, found.back()).lower.size() > 2)
+      add(sizes, true);
+  return found;
+}
+
+// Whether a tile's results, which a warp would exchange, take about as long as its steps.
+bool suits_storing(const Nest &nest, const std::vector<Schedule> &plain) {
+  return std::any_of(plain.begin(), plain.end(), [&](const Schedule &schedule) {
+    return exchanges(nest, schedule) && core_steps(nest, schedule) <= kShort;
+  });
+}
+
+// Whether so few tiles of points are there that multiprocessors idle, or so few channels that an
+// instruction is narrow.
+bool suits_swapping(const Nest &nest, const Target &target) {
+  const CoreRoles roles = core_roles(nest, scalar_schedule(nest));
+  const auto tiles = [](std::int64_t points) { return (points + kGroupRows - 1) / kGroupRows; };
+  return roles.channel_points <= kGroupRows ||
+         tiles(roles.points) * tiles(roles.channel_points) <= target.compute_units;
+}
 
 } // namespace
+
+std::vector<Schedule> every_wgmma_schedule(const Nest &nest, const Target &target, bool tf32) {
+  std::vector<Schedule> found;
+  if (no_core_roles(nest) || !target.isa.starts_with("sm_90a"))
+    return found;
+  for (const Kind kind : {kPlain, kStored, kSwapped})
+    for (Schedule &schedule : forms_of(nest, target, kind, tf32))
+      found.push_back(std::move(schedule));
+  return found;
+}
 
 std::vector<Schedule> wgmma_schedules(const Nest &nest, const Target &target, bool tf32) {
   std::vector<Schedule> found;
   if (no_core_roles(nest) || !target.isa.starts_with("sm_90a"))
     return found;
-  // The widest rows that the depth fills.
-  const auto find_form = [&](const Sizes &sizes, bool is_boxed) {
-    const CoreOp *op = wgmma_op_for(nest, sizes.op_columns, tf32);
-    for (const std::int64_t row_bytes : kRowBytes) {
-      if (op == nullptr)
-        break;
-      const Form form{tf32 ? kTf32 : kPlain, row_bytes, is_boxed};
-      Schedule schedule = wgmma_schedule(nest, *op, form, sizes, target);
-      if (illegal(nest, schedule, target) || wastes(nest, schedule) || spills(nest, schedule))
-        continue;
+  const auto add = [&](Kind kind) {
+    for (Schedule &schedule : forms_of(nest, target, kind, tf32))
       found.push_back(std::move(schedule));
-      return true;
-    }
-    return false;
   };
-  for (const Sizes &sizes : kSizes)
-    // Boxes where nothing else copies the pixels, or an im2col map is slow at it
-    // (cost/wgmma_model).
-    if (!find_form(sizes, false) || data_map(nest, found.back()).lower.size() > 2)
-      find_form(sizes, true);
+  add(kPlain);
+  if (suits_storing(nest, found))
+    add(kStored);
+  if (suits_swapping(nest, target))
+    add(kSwapped);
   return found;
 }
 
@@ -212,8 +299,14 @@ std::optional<Schedule> with_cluster(const Nest &nest, Schedule schedule, const 
   return schedule;
 }
 
+std::vector<std::string> wgmma_algorithms() {
+  std::vector<std::string> names(kNames.begin(), kNames.end());
+  names.emplace_back(kClustered);
+  return names;
+}
+
 bool is_wgmma_algorithm(std::string_view name) {
-  return name == kPlain || name == kTf32 || name == kClustered;
+  return name == kClustered || std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
 namespace {
@@ -255,12 +348,19 @@ NamedSchedule on_clusters(const Nest &nest, const std::vector<Schedule> &all,
 NamedSchedule named_wgmma_schedule(std::string_view name, const Nest &nest, const Target &target) {
   if (const std::optional<std::string> reason = no_core_roles(nest))
     return {{}, fmt::format("{} does not fit: {}", name, *reason)};
-  const CoreOp *op = smallest_op(nest, name == kTf32);
+  const auto number = static_cast<std::size_t>(
+      std::find(kNames.begin(), kNames.end(), name == kClustered ? kNames[kPlain] : name) -
+      kNames.begin());
+  const auto kind = static_cast<Kind>(number % kKinds);
+  const bool tf32 = number >= kKinds;
+  const CoreOp *op = wgmma_op_for(nest, kGroupRows, tf32);
   if (op == nullptr)
     return {{}, fmt::format("{} does not fit: no instruction multiplies its types", name)};
-  const std::vector<Schedule> all = wgmma_schedules(nest, target, name == kTf32);
+  const std::vector<Schedule> all = forms_of(nest, target, kind, tf32);
   if (all.empty()) {
-    const Schedule last = wgmma_schedule(nest, *op, {.name = name}, {64, 64, 1, 1}, target);
+    Schedule last = wgmma_schedule(nest, *op, {.name = name, .is_swapped = kind == kSwapped},
+                                   {64, 64, 1, 1}, target);
+    last.core.tensor_store = kind == kStored;
     return {{},
             fmt::format("{} does not fit: {}", name,
                         illegal(nest, last, target).value_or("every tile is mostly empty"))};

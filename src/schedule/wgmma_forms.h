@@ -13,7 +13,9 @@
 
 namespace tilefuse::schedule {
 
-// Legal schedules, larger tiles first.
+// Legal schedules of every kind, larger tiles first.
+std::vector<Schedule> every_wgmma_schedule(const nest::Nest &nest, const Target &target, bool tf32);
+// Those of them that may be the fastest.
 std::vector<Schedule> wgmma_schedules(const nest::Nest &nest, const Target &target, bool tf32);
 
 // The schedule on clusters of so many blocks along rows and columns of tiles; nothing where that is
@@ -21,6 +23,7 @@ std::vector<Schedule> wgmma_schedules(const nest::Nest &nest, const Target &targ
 std::optional<Schedule> with_cluster(const nest::Nest &nest, Schedule schedule,
                                      const Target &target, std::int64_t rows, std::int64_t columns);
 
+std::vector<std::string> wgmma_algorithms();
 bool is_wgmma_algorithm(std::string_view name);
 // The largest tile that still gives every multiprocessor a block, or the one with the most tiles.
 NamedSchedule named_wgmma_schedule(std::string_view name, const nest::Nest &nest,

@@ -64,7 +64,7 @@ std::optional<KernelCase> numbered_wgmma_case(int number) {
     group = random.of(all);
   }
   const Target target = model::sm90();
-  const auto schedules = schedule::wgmma_schedules(group.anchor, target, false);
+  const auto schedules = schedule::every_wgmma_schedule(group.anchor, target, false);
   if (schedules.empty())
     return {};
   schedule::Schedule schedule = random.of(schedules);

@@ -168,6 +168,45 @@ struct NoWarpBarriers : Fault {
   }
 };
 
+// A step of tensor stores that is left out.
+template <StoreStep Which> struct NoStoreStep : Fault {
+  using Fault::Fault;
+  StmtRef stmt(StmtRef from) override {
+    const auto *node = as<StoreSync>(from);
+    if (!node || node->step != Which)
+      return Fault::stmt(from);
+    take();
+    return to().block({});
+  }
+};
+
+struct LateStoreWait : Fault {
+  using Fault::Fault;
+  StmtRef stmt(StmtRef from) override {
+    const auto *node = as<StoreSync>(from);
+    if (!node || node->step != StoreStep::Wait)
+      return Fault::stmt(from);
+    take();
+    return to().store_sync({StoreStep::Wait, node->pending + 1});
+  }
+};
+
+struct OtherColumn : Fault {
+  using Fault::Fault;
+  StmtRef stmt(StmtRef from) override {
+    const auto *node = as<TensorStore>(from);
+    if (!node)
+      return Fault::stmt(from);
+    take();
+    TensorStore store = *node;
+    store.from.index = expr(store.from.index);
+    for (ExprRef &at : store.at)
+      at = expr(at);
+    store.at[0] = to().add(store.at[0], to().integer(kChunkBytes));
+    return to().tensor_store(std::move(store));
+  }
+};
+
 // Of clusters.
 struct OnlyOwnArrivals : MbarrierFault<MbarrierOp::Arrive> {
   using MbarrierFault::MbarrierFault;
@@ -262,6 +301,11 @@ const std::vector<Mutation> &wgmma_mutations() {
       {"cluster: slices of all into one place", nullptr, planted<OneSlice>},
       {"cluster: begins without the others", nullptr, planted<NoClusterAtStart>},
       {"cluster: ends without the others", nullptr, planted<NoClusterAtEnd>},
+      {"wgmma: tensor stores not waited for", nullptr, planted<NoStoreStep<StoreStep::Wait>>},
+      {"wgmma: tensor stores without a fence", nullptr, planted<NoStoreStep<StoreStep::Fence>>},
+      {"wgmma: tensor stores not committed", nullptr, planted<NoStoreStep<StoreStep::Commit>>},
+      {"wgmma: a store's buffer filled too early", nullptr, planted<LateStoreWait>},
+      {"wgmma: boxes stored 16 columns on", nullptr, planted<OtherColumn>},
   };
   return all;
 }

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results of wgmma that leave by tensor stores, and swapped operands: the text of a store, and
+// kernels that NVRTC compiles without spilling.
+#include <array>
+#include <tuple>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "emit/cuda_checks.h"
+#include "emit/emitter.h"
+#include "kernel/text.h"
+#include "lower/pipeline.h"
+#include "schedule/wgmma_forms.h"
+
+namespace tilefuse::emit {
+namespace {
+
+// With bias and residual, `size` points each way, on a few of the forms.
+std::vector<Package> packages_of(const char *name, int images, int size, std::size_t each) {
+  std::vector<Package> packages;
+  for (const auto &[in, out, acc] :
+       {std::tuple("f16", "f16", "f32"), {"i8", "i8", "i32"}, {"f32", "f32", "f32"}}) {
+    const poly::Group group{nest::parse_nest(fmt::format(
+        R"(nest conv {{
+  index n {5}, y {6}, x {6}, m 128 | r 3, s 3, c 128
+  slot 0 {0} {3}, 1 {0} 147456, 2 {1} {3}, 3 f32 128, 4 {1} {3}
+  acc {2} = sum mul
+  in 0 + 0 [n:{5}*{4}, y + r - 1:{6}?*{7}, x + s - 1:{6}?*128, c:128*1]
+  in 1 + 0 const [m:128*1152, r:3*384, s:3*128, c:128*1]
+  out 2 + 0 [n:{5}*{4}, y:{6}*{7}, x:{6}*128, m:128*1]
+  extra 3 + 0 [m:128*1]
+  extra 4 + 0 [n:{5}*{4}, y:{6}*{7}, x:{6}*128, m:128*1]
+  post {1}(max(f32(acc) + $0 + f32($1), 0))
+}})",
+        in, out, acc, images * size * size * 128, size * size * 128, images, size, size * 128))};
+    auto all = schedule::every_wgmma_schedule(group.anchor, hopper_target(),
+                                              std::string_view(in) == "f32");
+    std::erase_if(all, [&](const schedule::Schedule &one) { return !one.name.ends_with(name); });
+    EXPECT_GE(all.size(), 4u);
+    for (std::size_t i = packages.size() % each; i < all.size(); i += each)
+      packages.push_back(
+          make_cuda_emitter()->emit(lower::lower(group, all[i], hopper_target()), hopper_target()));
+  }
+  return packages;
+}
+
+TEST(CudaStore, TextOfAStore) {
+  const Package package = make_cuda_emitter()->emit(kernel::parse_kernel(R"(
+kernel stores blocks 1 block_size 32 {
+  global y f16[320]
+  local s f16[256]
+  tensor_map t = y + 0 dims [16, 20] strides [1, 16] box [16, 16] swizzle 32
+  s[lane] = f16(f32(lane))
+  store_fence
+  barrier warp
+  if lane == 0 { tensor_store t[0, 4] = s[0] store_commit store_wait 0 }
+})"),
+                                                    hopper_target());
+  const std::string &text = package.code;
+  for (const char *line :
+       {"fence.proxy.async.shared::cta;", "cp.async.bulk.commit_group;",
+        "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];",
+        "cp.async.bulk.wait_group.read 0;"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
+  expect_clean({package}, std::array{"sm_90a"});
+}
+
+TEST(CudaStore, BoxesCompile) {
+  expect_clean(packages_of("_store", 32, 28, 6), std::array{"sm_90a"});
+}
+
+TEST(CudaStore, SwappedOperandsCompile) {
+  expect_clean(packages_of("_swapped", 1, 7, 5), std::array{"sm_90a"});
+}
+
+} // namespace
+} // namespace tilefuse::emit
