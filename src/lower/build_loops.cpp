@@ -12,6 +12,7 @@
 #include "lower/register_tile.h"
 #include "lower/stage.h"
 #include "schedule/guards.h"
+#include "schedule/rolling.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::lower {
@@ -24,8 +25,8 @@ using kernel::StmtRef;
 using kernel::VarId;
 
 std::int64_t grid_count(const Context &cx, std::size_t i) {
-  const std::int64_t tile = cx.schedule.splits[i].tile;
-  return (cx.nest.indices[i].extent + tile - 1) / tile;
+  const std::int64_t points = cx.schedule.splits[i].of_block();
+  return (cx.nest.indices[i].extent + points - 1) / points;
 }
 
 // The block's number taken apart, the innermost looped index fastest.
@@ -38,8 +39,8 @@ std::vector<StmtRef> declare_origins(Context &cx) {
       continue;
     const ExprRef count = cx.build.integer(grid_count(cx, index));
     const VarId var = cx.build.variable("o_" + cx.nest.indices[index].name, {});
-    const ExprRef tile = cx.build.integer(cx.schedule.splits[index].tile);
-    lets.push_back(cx.build.let(var, cx.build.mul(cx.build.mod(rest, count), tile)));
+    const ExprRef points = cx.build.integer(cx.schedule.splits[index].of_block());
+    lets.push_back(cx.build.let(var, cx.build.mul(cx.build.mod(rest, count), points)));
     cx.origin[index] = cx.build.var(var);
     rest = cx.build.div(rest, count);
   }
@@ -77,6 +78,11 @@ std::vector<StmtRef> declare_lanes(Context &cx) {
   return lets;
 }
 
+// Whether the producer is told which rows of the index to compute.
+bool takes_rows(const Context &cx, std::size_t index) {
+  return cx.rows_end != nullptr && schedule::rolled_index(cx.schedule) == static_cast<int>(index);
+}
+
 StmtRef step_variants(Context &cx, std::size_t index, StepSizes &sizes);
 
 // A body for each step at the ends of an index, chosen by its first point, and one for the rest.
@@ -107,6 +113,8 @@ StmtRef step_variants(Context &cx, std::size_t index, StepSizes &sizes) {
     return register_tile(cx, sizes);
   if (cx.schedule.splits[index].edge)
     return edge_variants(cx, index, sizes);
+  if (takes_rows(cx, index))
+    return step_variants(cx, index + 1, sizes);
   const std::int64_t step = cx.schedule.splits[index].step();
   const std::int64_t extent = cx.nest.indices[index].extent;
   const auto body = [&](std::int64_t points) {
@@ -124,16 +132,40 @@ StmtRef step_variants(Context &cx, std::size_t index, StepSizes &sizes) {
   return cx.build.branch(is_full, full, body(extent % step));
 }
 
+StmtRef step_loops(Context &cx, std::size_t level, StepSizes &sizes);
+
+// Whole steps of the rows that a producer is told to compute, then those left one by one.
+StmtRef row_loops(Context &cx, std::size_t level, StepSizes &sizes) {
+  kernel::Builder &b = cx.build;
+  const std::size_t index = static_cast<std::size_t>(cx.schedule.order[level]);
+  const std::int64_t step = cx.schedule.splits[index].step();
+  const auto loop = [&](ExprRef begin, ExprRef end, std::int64_t rows) {
+    const VarId var = b.variable("i_" + cx.nest.indices[index].name, {});
+    cx.inside[index] = b.var(var);
+    sizes[index] = rows;
+    return b.loop(var, ForKind::Serial, begin, end, rows, step_loops(cx, level + 1, sizes));
+  };
+  if (step == 1)
+    return loop(cx.rows_begin, cx.rows_end, 1);
+  std::vector<StmtRef> body;
+  const ExprRef count = b.div(b.sub(cx.rows_end, cx.rows_begin), b.integer(step));
+  const ExprRef whole =
+      named(b, body, "whole", b.add(cx.rows_begin, b.mul(count, b.integer(step))));
+  body.push_back(loop(cx.rows_begin, whole, step));
+  body.push_back(loop(whole, cx.rows_end, 1));
+  return b.block(std::move(body));
+}
+
 // Serial loops over the steps of a block's tile, outermost first.
-StmtRef step_loops(Context &cx, std::size_t level) {
+StmtRef step_loops(Context &cx, std::size_t level, StepSizes &sizes) {
   while (level < cx.schedule.order.size()) {
     const std::size_t i = static_cast<std::size_t>(cx.schedule.order[level]);
-    if (i < cx.outputs() && cx.schedule.splits[i].tile > cx.schedule.splits[i].step())
+    if (i < cx.outputs() &&
+        (cx.schedule.splits[i].tile > cx.schedule.splits[i].step() || takes_rows(cx, i)))
       break;
     ++level;
   }
   if (level == cx.schedule.order.size()) {
-    StepSizes sizes(cx.outputs(), 1);
     if (cx.is_vector())
       return step_variants(cx, 0, sizes);
     for (std::size_t i = 0; i < cx.outputs(); ++i)
@@ -141,6 +173,8 @@ StmtRef step_loops(Context &cx, std::size_t level) {
     return register_tile(cx, sizes);
   }
   const std::size_t index = static_cast<std::size_t>(cx.schedule.order[level]);
+  if (takes_rows(cx, index))
+    return row_loops(cx, level, sizes);
   const schedule::Split &split = cx.schedule.splits[index];
   const std::int64_t extent = cx.nest.indices[index].extent;
   const VarId var = cx.build.variable("i_" + cx.nest.indices[index].name, {});
@@ -148,8 +182,25 @@ StmtRef step_loops(Context &cx, std::size_t level) {
   if (extent % split.tile != 0)
     end = cx.build.min(end, cx.build.sub(cx.build.integer(extent), cx.origin[index]));
   cx.inside[index] = cx.build.var(var);
-  const StmtRef body = step_loops(cx, level + 1);
+  const StmtRef body = step_loops(cx, level + 1, sizes);
   return cx.build.loop(var, ForKind::Serial, cx.build.integer(0), end, split.step(), body);
+}
+
+// The tiles of a block, one behind the other along the rolled index.
+StmtRef tiles_of_block(Context &cx) {
+  const int rolled = schedule::rolled_index(cx.schedule);
+  if (rolled < 0)
+    return tile_loops(cx);
+  kernel::Builder &b = cx.build;
+  const std::size_t index = static_cast<std::size_t>(rolled);
+  const schedule::Split &split = cx.schedule.splits[index];
+  const ExprRef first = cx.origin[index];
+  const ExprRef end =
+      b.min(b.add(first, b.integer(split.of_block())), b.integer(cx.nest.indices[index].extent));
+  const VarId var = b.variable("t_" + cx.nest.indices[index].name, {});
+  cx.origin[index] = b.var(var);
+  cx.is_first = b.scalar(ScalarOp::Eq, {b.var(var), first});
+  return b.loop(var, ForKind::Serial, first, end, split.tile, tile_loops(cx));
 }
 
 } // namespace
@@ -163,7 +214,8 @@ StmtRef tile_loops(Context &cx) {
     if (cx.block_size() > 1)
       body.push_back(cx.build.barrier());
   }
-  body.push_back(step_loops(cx, 0));
+  StepSizes sizes(cx.outputs(), 1);
+  body.push_back(step_loops(cx, 0, sizes));
   return cx.build.block(std::move(body));
 }
 
@@ -174,7 +226,7 @@ kernel::Kernel build_loops(const poly::Group &group, const schedule::Schedule &s
     std::vector<StmtRef> body = declare_origins(cx);
     for (Context &member : members.contexts)
       body.push_back(cx.build.block(declare_lanes(member)));
-    body.push_back(tile_loops(cx));
+    body.push_back(tiles_of_block(cx));
     return cx.build.block(std::move(body));
   });
 }

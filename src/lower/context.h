@@ -41,6 +41,12 @@ struct Context {
   std::vector<kernel::ExprRef> value;   // reduced index: current point in the chunk
   kernel::ExprRef turn{};               // which of several staging buffers is used: 0, 1, …
 
+  // Where tiles roll (schedule/rolling.h): whether this one is the first of its block; of a
+  // producer, which rows of its tile are computed.
+  kernel::ExprRef is_first{};
+  kernel::ExprRef rows_begin{};
+  kernel::ExprRef rows_end{};
+
   std::size_t outputs() const { return static_cast<std::size_t>(nest.output_indices); }
   bool is_vector() const { return schedule.lanes == LaneKind::Vector; }
   // Elements of one value: the vector's width.

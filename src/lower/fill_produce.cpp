@@ -8,6 +8,7 @@
 #include "lower/members.h"
 #include "lower/stage_fill.h"
 #include "schedule/core.h"
+#include "schedule/rolling.h"
 
 namespace tilefuse::lower {
 namespace {
@@ -23,10 +24,17 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 class ProducerFill {
 public:
   ProducerFill(const Context &consumer, int input, const Context &producer)
-      : s_(consumer, input), input_(input), b_(consumer.build), cx_(producer) {}
+      : s_(consumer, input), input_(input), b_(consumer.build), cx_(producer) {
+    const int rolled = schedule::rolled_dim(consumer.nest, consumer.schedule, input);
+    for (std::size_t d = 0; d < s_.rank(); ++d)
+      if (s_.tile.dims[d].dim == rolled)
+        rolled_ = d;
+  }
 
   StmtRef build() {
     place_window();
+    if (rolled_)
+      roll(*rolled_);
     StmtRef loops = has_core(cx_.schedule) ? core_blocks() : block_loops(0);
     body_.push_back(loops);
     body_.push_back(pads());
@@ -37,6 +45,7 @@ private:
   ExprRef let(const char *name, ExprRef value);
   ExprRef window(std::size_t d) const;
   void place_window();
+  void roll(std::size_t d);
   StmtRef block_loops(std::size_t level);
   StmtRef core_blocks();
   StmtRef pads();
@@ -47,6 +56,7 @@ private:
   kernel::Builder &b_;
   Context cx_; // of the producer
   std::vector<StmtRef> body_;
+  std::optional<std::size_t> rolled_; // dimension of the tile that rolls
 };
 
 ExprRef ProducerFill::let(const char *name, ExprRef value) {
@@ -61,6 +71,8 @@ ExprRef ProducerFill::let(const char *name, ExprRef value) {
 ExprRef ProducerFill::window(std::size_t d) const {
   const StageDim &dim = s_.tile.dims[d];
   const std::int64_t last = s_.dim(d).size - dim.made;
+  if (rolled_ == d)
+    return s_.origins[d];
   if (last == 0)
     return b_.integer(0);
   if (!dim.checked)
@@ -86,6 +98,27 @@ void ProducerFill::place_window() {
     cx_.result_form.coeff[at(index)] = dim.stride;
   }
   cx_.result_base = let("made_at", base);
+}
+
+// Moves the rows that stay, and limits the producer to the others.
+void ProducerFill::roll(std::size_t d) {
+  const StageDim &dim = s_.tile.dims[d];
+  const schedule::Rolling rolling =
+      schedule::rolling(s_.cx.members.group, s_.cx.members.schedule, cx_.member);
+  const std::int64_t kept = rolling.kept(cx_.nest);
+  cx_.is_first = s_.cx.is_first;
+  ExprRef begin = b_.integer(0);
+  if (kept > 0) {
+    body_.push_back(b_.branch(b_.scalar(ScalarOp::Not, {cx_.is_first}),
+                              move_rows(s_.cx, input_, d, rolling.advance, kept)));
+    begin = b_.select(cx_.is_first, begin, b_.integer(kept));
+  }
+  const ExprRef box = b_.integer(dim.box);
+  const ExprRef first = s_.origins[d];
+  begin = let("rows", b_.max(begin, b_.sub(b_.integer(0), first)));
+  cx_.rows_begin = begin;
+  cx_.rows_end =
+      let("rows_end", b_.max(begin, b_.min(box, b_.sub(b_.integer(s_.dim(d).size), first))));
 }
 
 // The blocks of the producer's own schedule, one after the other.

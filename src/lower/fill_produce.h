@@ -9,6 +9,13 @@
 //
 // The window has the same size for every tile and lies inside the tensor, so the producer's loops
 // need no tests; where it reaches past the tile the buffer has room (schedule::StageDim).
+//
+// Where tiles roll (schedule/rolling.h) the window is the tile itself along the rolled dimension:
+//
+//   let w = the first subscript of the tile
+//   if this is not the first tile of its block: move the rows that stay
+//   for the blocks …, of the rows that do not stay those inside the tensor
+//   store the neutral value where the tile leaves the tensor
 #pragma once
 
 #include "lower/context.h"

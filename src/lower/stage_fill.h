@@ -72,6 +72,10 @@ private:
 // The whole tile; `pads_only`: no more than what lies outside the tensor.
 kernel::StmtRef fill_by_rows(const Context &cx, int input, bool pads_only = false);
 
+// Of dimension d of a tile, `count` subscripts from `from` on, moved to its beginning.
+kernel::StmtRef move_rows(const Context &cx, int input, std::size_t d, std::int64_t from,
+                          std::int64_t count);
+
 // What a work-item's accesses depend on besides the tile's position: per round the offsets in
 // memory and in the buffer, and by dimension the subscript in the tile where it is checked.
 struct GroupOffsets {

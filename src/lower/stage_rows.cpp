@@ -18,8 +18,8 @@ using Addresses = std::vector<ExprRef>; // by stream
 // Fills one staging tile, or its padding alone, dimension by dimension.
 class RowFill {
 public:
-  RowFill(const Context &cx, int input, bool pads_only)
-      : s_(cx, input), b_(cx.build), pads_only_(pads_only) {}
+  RowFill(StageSource source, bool pads_only)
+      : s_(std::move(source)), b_(s_.cx.build), pads_only_(pads_only) {}
 
   StmtRef build() {
     Addresses bases;
@@ -176,7 +176,26 @@ StmtRef RowFill::copy_run(const Addresses &from, ExprRef to, ExprRef begin, Expr
 } // namespace
 
 StmtRef fill_by_rows(const Context &cx, int input, bool pads_only) {
-  return RowFill(cx, input, pads_only).build();
+  return RowFill(StageSource(cx, input), pads_only).build();
+}
+
+StmtRef move_rows(const Context &cx, int input, std::size_t d, std::int64_t from,
+                  std::int64_t count) {
+  StageSource within(cx, input);
+  const auto &dims = within.tile.dims;
+  StageStream stream{.from = within.to};
+  for (std::size_t e = 0; e < dims.size(); ++e) {
+    const std::int64_t first = dims[e].before + (e == d ? from : 0);
+    stream.offset += first * dims[e].stride;
+    stream.strides.push_back(dims[e].stride);
+    within.origins[e] = cx.build.integer(0);
+    within.tile.dims[e].checked = false;
+  }
+  within.tile.dims[d].box = count;
+  stream.base = cx.build.integer(stream.offset);
+  within.streams = {stream};
+  within.map = nullptr;
+  return RowFill(std::move(within), false).build();
 }
 
 } // namespace tilefuse::lower

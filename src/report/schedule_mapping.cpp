@@ -147,7 +147,8 @@ std::string layouts(const Nest &nest, const Schedule &schedule) {
 
 std::string mapping(const Nest &nest, const Schedule &schedule) {
   const auto tiles = [&](std::size_t i) {
-    return (nest.indices[i].extent + schedule.splits[i].tile - 1) / schedule.splits[i].tile;
+    return (nest.indices[i].extent + schedule.splits[i].of_block() - 1) /
+           schedule.splits[i].of_block();
   };
   const auto is_output = [&](std::size_t i) { return static_cast<int>(i) < nest.output_indices; };
   const std::string grid = counts(nest, [&](std::size_t i) { return is_output(i) ? tiles(i) : 1; });

@@ -111,7 +111,11 @@ Reason wrong_split(const Nest &nest, const Schedule &schedule, std::size_t i) {
   const bool can_be_near = split.keep > 1 && split.lane > 1 && schedule.lanes == LaneKind::WorkItem;
   if (split.near && (static_cast<int>(i) >= nest.output_indices || !can_be_near))
     return fmt::format("{} has no copies that work-items stand between", name);
-  if (static_cast<int>(i) >= nest.output_indices)
+  const bool is_reduced = static_cast<int>(i) >= nest.output_indices;
+  if (split.roll < 0 || (split.roll > 0 && is_reduced) ||
+      (split.roll > 1 && split.roll > (extent + split.tile - 1) / split.tile))
+    return fmt::format("{} rolls through {} tiles", name, split.roll);
+  if (is_reduced)
     return wrong_reduced(nest, schedule, i);
   if (split.tile % split.step() != 0)
     return fmt::format("tile {} of {} is not a multiple of keep * lane * vec = {}", split.tile,

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "schedule/core.h"
 #include "schedule/ownership.h"
+#include "schedule/rolling.h"
 
 namespace tilefuse::schedule {
 namespace {
@@ -174,11 +175,15 @@ Reason wrong_members(const Group &group, const Schedule &schedule, const Target 
   if (has_core(schedule) && members(group) > 1)
     return "a core instruction's tiles are copied by asynchronous copies, which compute nothing";
   std::vector<Nest> nests = {group.anchor};
+  if (Reason reason = wrong_roll(group, nests, schedule, 0))
+    return reason;
   for (int m = 1; m < members(group); ++m) {
     nests.push_back(tile_nest(group, schedule, m, nests));
     if (!is_run(group, m))
       continue;
     if (Reason reason = wrong_producer(group, nests, schedule, m, target))
+      return reason;
+    if (Reason reason = wrong_roll(group, nests, schedule, m))
       return reason;
     if (Reason reason = wrong_feeds(group, schedule, m))
       return reason;

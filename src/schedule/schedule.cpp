@@ -76,8 +76,8 @@ std::int64_t blocks(const Nest &nest, const Schedule &schedule) {
     return core_blocks(nest, schedule);
   std::int64_t count = 1;
   for (int i = 0; i < nest.output_indices; ++i)
-    count *= (nest.indices[at(i)].extent + schedule.splits[at(i)].tile - 1) /
-             schedule.splits[at(i)].tile;
+    count *= (nest.indices[at(i)].extent + schedule.splits[at(i)].of_block() - 1) /
+             schedule.splits[at(i)].of_block();
   return count;
 }
 

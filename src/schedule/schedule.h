@@ -42,6 +42,9 @@
 // `stream 1 registers 3` reads input 1 into registers two bodies of the innermost loop ahead of its
 // use (schedule/streams.h).
 //
+// With `roll y:7` a block computes seven tiles along y, one behind the other, and keeps the rows of
+// produced inputs that the next tile reads too (schedule/rolling.h).
+//
 // Subscripts that may leave a tensor read in place are tested at each read, unless the schedule
 // settles the test (schedule/guards.h): `clip r` bounds a loop of reduced r to the taps inside,
 // `edge x` gives the steps at the ends of x bodies of their own.
@@ -75,14 +78,17 @@ struct Split {
   std::int64_t keep = 1;
   std::int64_t lane = 1;
   std::int64_t vec = 1;
-  bool clip = false; // a reduced index: only taps inside are looped over
-  bool edge = false; // an output index: steps at its ends have bodies of their own
-  bool near = false; // an output index: a work-item's copies are neighbours
+  std::int64_t roll = 0; // an output index: tiles that a block takes one behind the other, keeping
+                         // rows; of a producer 1: its rows are kept; 0: nothing is kept
+  bool clip = false;     // a reduced index: only taps inside are looped over
+  bool edge = false;     // an output index: steps at its ends have bodies of their own
+  bool near = false;     // an output index: a work-item's copies are neighbours
   // Points from one register copy to the next, and from one work-item to the next.
   std::int64_t copy_stride() const { return near ? vec : lane * vec; }
   std::int64_t lane_stride() const { return near ? keep * vec : vec; }
-  // Points of one step.
+  // Points of one step, and of one block.
   std::int64_t step() const { return keep * lane * vec; }
+  std::int64_t of_block() const { return roll > 1 ? tile * roll : tile; }
   friend bool operator==(const Split &, const Split &) = default;
 };
 

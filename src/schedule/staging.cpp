@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "schedule/core.h"
+#include "schedule/rolling.h"
 
 namespace tilefuse::schedule {
 namespace {
@@ -22,6 +23,9 @@ std::int64_t span_in_tile(const Nest &nest, const Schedule &schedule, int input,
   if (i >= nest.output_indices)
     return holds_chunk(nest, schedule, input, i) ? split.tile
                                                  : round_up(nest.indices[at(i)].extent, split.tile);
+  const bool has_lanes = split.lane * split.vec > 1;
+  if (split.roll > 0 && !has_lanes && schedule.stages[at(input)].at < 0)
+    return std::min(split.tile, nest.indices[at(i)].extent);
   const bool one_step = schedule.stages[at(input)].at >= 0 || split.tile == split.step();
   return one_step ? points_of_step(nest, schedule, i) : split.tile;
 }
@@ -76,7 +80,9 @@ void make_room(const Nest &nest, const Schedule &schedule, int input, const nest
 StageDim measure(const Nest &nest, const Schedule &schedule, int input, const nest::Dim &dim) {
   StageDim stage;
   std::int64_t highest = 0;
-  bool partial = false;
+  const int rolled = rolled_index(schedule);
+  const bool rolls = rolled >= 0 && dim.at.coeff[at(rolled)] != 0;
+  bool partial = rolls; // rows may lie anywhere
   for (int i = 0; i < static_cast<int>(nest.indices.size()); ++i) {
     const std::int64_t span = span_in_tile(nest, schedule, input, i);
     const std::int64_t reach = dim.at.coeff[at(i)] * (span - 1);
@@ -86,7 +92,7 @@ StageDim measure(const Nest &nest, const Schedule &schedule, int input, const ne
   stage.range = highest - stage.lowest + 1;
   stage.checked = dim.guarded || partial;
   stage.box = stage.made = stage.range;
-  if (schedule.fills[at(input)] == Fill::Produced)
+  if (schedule.fills[at(input)] == Fill::Produced && !rolls)
     make_room(nest, schedule, input, dim, stage);
   return stage;
 }

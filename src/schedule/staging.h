@@ -41,7 +41,8 @@ Source source_of(const nest::Nest &nest, const Schedule &schedule, int input);
 
 // One dimension of a staging tile: `range` consecutive subscripts of dimension `dim` of the source.
 // A tile that is produced has room around the `box` subscripts that are read: `made` of them, a
-// window moved to lie in the tensor, are computed.
+// window moved to lie in the tensor, are computed. Along a rolled index it has no room, and rows of
+// the box that leave the tensor are not computed (schedule/rolling.h).
 struct StageDim {
   int dim = 0;
   std::int64_t range = 1;

@@ -18,7 +18,9 @@ std::string factors(const Nest &nest, const Schedule &schedule, std::int64_t Spl
   for (std::size_t i = 0; i < schedule.splits.size(); ++i) {
     const bool reduced = static_cast<int>(i) >= nest.output_indices;
     const std::int64_t value = schedule.splits[i].*member;
-    const std::int64_t usual = reduced && member == &Split::tile ? nest.indices[i].extent : 1;
+    std::int64_t usual = member == &Split::roll ? 0 : 1;
+    if (reduced && member == &Split::tile)
+      usual = nest.indices[i].extent;
     const bool always = member == &Split::tile && !reduced;
     if (always || value != usual)
       text += fmt::format(" {}:{}", nest.indices[i].name, value);
@@ -176,6 +178,8 @@ void parse_line(const Nest &nest, Scanner &scanner, Schedule &schedule) {
     return parse_factors(nest, scanner, schedule, &Split::vec, line);
   if (scanner.accept("keep"))
     return parse_factors(nest, scanner, schedule, &Split::keep, line);
+  if (scanner.accept("roll"))
+    return parse_factors(nest, scanner, schedule, &Split::roll, line);
   if (scanner.accept("clip"))
     return parse_marks(nest, scanner, schedule, &Split::clip, line);
   if (scanner.accept("edge"))
@@ -197,8 +201,8 @@ void parse_line(const Nest &nest, Scanner &scanner, Schedule &schedule) {
   if (scanner.accept("stream"))
     return parse_stream(scanner, schedule);
   if (!scanner.accept("loop"))
-    scanner.fail("tile, lane, vec, keep, near, clip, edge, core, loop, pack, produce, stage, "
-                 "prefetch or stream");
+    scanner.fail("tile, lane, vec, keep, near, roll, clip, edge, core, loop, pack, produce, "
+                 "stage, prefetch or stream");
   schedule.order.clear();
   while (scanner.peek().kind == TokenKind::Name && scanner.peek().line == line)
     schedule.order.push_back(find_index(nest, scanner));
@@ -271,6 +275,7 @@ std::string to_text(const Nest &nest, const Schedule &schedule) {
     order += " " + nest.indices[static_cast<std::size_t>(i)].name;
   line("loop", order);
   line("near", marked(nest, schedule, &Split::near));
+  line("roll", factors(nest, schedule, &Split::roll));
   line("clip", marked(nest, schedule, &Split::clip));
   line("edge", marked(nest, schedule, &Split::edge));
   for (std::size_t k = 0; k < schedule.fills.size(); ++k) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "schedule/rolling.h"
 #include "search/groups.h"
 #include "search/sample.h"
 
@@ -34,6 +35,9 @@ private:
   Schedule draw_once();
   Schedule draw_member(const Nest &nest, int member);
   void feed(const Nest &nest, Schedule &schedule, int member);
+  void roll(Schedule &anchor);
+  void follow(const Nest &consumer, const Schedule &by, const Nest &nest, int member,
+              Schedule &schedule);
   void share_items(const Nest &nest, Schedule &schedule, std::int64_t items);
 
   const poly::Group &group_;
@@ -54,6 +58,51 @@ void GroupSampler::feed(const Nest &nest, Schedule &schedule, int member) {
     if (schedule.stages[k].at < 0 && !chunks.empty() && random_.chance(50))
       schedule.stages[k].at = random_.of(chunks);
   }
+}
+
+// Several tiles in a block along an index that moves a produced input.
+void GroupSampler::roll(Schedule &anchor) {
+  const Nest &nest = group_.anchor;
+  if (target_.lanes != LaneKind::Vector || nest.output_indices == 0 || random_.chance(50))
+    return;
+  const int first = static_cast<int>(random_.between(0, nest.output_indices - 1));
+  for (int n = 0; n < nest.output_indices; ++n) {
+    const int i = (first + n) % nest.output_indices;
+    Schedule rolled = anchor;
+    Split &split = rolled.splits[at(i)];
+    split.tile = random_.chance(50) ? split.tile : split.step();
+    const std::int64_t tiles = (nest.indices[at(i)].extent + split.tile - 1) / split.tile;
+    split.roll = random_.between(std::min<std::int64_t>(tiles, 2), tiles);
+    for (std::size_t k = 0; k < rolled.fills.size(); ++k)
+      if (rolled.fills[k] == Fill::Produced)
+        rolled.stages[k] = {};
+    if (tiles > 1 && !wrong_roll(group_, {nest}, rolled, 0)) {
+      anchor = rolled;
+      return;
+    }
+  }
+}
+
+// A producer of what rolls takes its rows whole, and others' rows once.
+void GroupSampler::follow(const Nest &consumer, const Schedule &by, const Nest &nest, int member,
+                          Schedule &schedule) {
+  const auto rolling = schedule::follow(group_, consumer, by, {}, member - 1);
+  if (!rolling || rolling->index < 0)
+    return;
+  Split &rows = schedule.splits[at(rolling->index)];
+  rows.lane = rows.vec = 1;
+  rows.edge = false;
+  rows.roll = 1;
+  const auto produces = [](Fill fill) { return fill == Fill::Produced; };
+  const bool is_fed = std::any_of(schedule.fills.begin(), schedule.fills.end(), produces);
+  for (int i = 0; i < nest.output_indices; ++i) {
+    Split &split = schedule.splits[at(i)];
+    if (is_fed || i == rolling->index)
+      split.tile = (nest.indices[at(i)].extent + split.step() - 1) / split.step() * split.step();
+  }
+  for (std::size_t k = 0; k < schedule.fills.size(); ++k)
+    if (produces(schedule.fills[k]))
+      schedule.stages[k] = {};
 }
 
 // As many work-items as the anchor has, over one index.
@@ -84,6 +133,7 @@ Schedule GroupSampler::draw_once() {
   Schedule schedule = draw_member(group_.anchor, 0);
   schedule.producers.resize(group_.producers.size());
   std::vector<Nest> nests = {group_.anchor};
+  roll(schedule);
   if (illegal_alone(group_.anchor, schedule, target_))
     return schedule;
   for (std::size_t p = 0; p < group_.producers.size(); ++p) {
@@ -93,6 +143,9 @@ Schedule GroupSampler::draw_once() {
       continue;
     schedule.producers[p] = draw_member(nests.back(), member);
     share_items(nests.back(), schedule.producers[p], group_size(schedule));
+    const int consumer = group_.producers[p].consumer;
+    follow(nests[at(consumer)], member_schedule(schedule, consumer), nests.back(), member,
+           schedule.producers[p]);
     if (illegal_alone(nests.back(), schedule.producers[p], target_))
       return schedule;
   }

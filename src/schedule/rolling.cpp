@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/rolling.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "schedule/members.h"
+
+namespace tilefuse::schedule {
+namespace {
+
+using nest::Nest;
+using poly::Group;
+using poly::Producer;
+using Reason = std::optional<std::string>;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+bool moves(const nest::Operand &operand, int index) {
+  return std::any_of(operand.dims.begin(), operand.dims.end(),
+                     [&](const nest::Dim &dim) { return dim.at.coeff[at(index)] != 0; });
+}
+
+// The dimension of an operand that moves with an index: -1 for none, -2 for several.
+int moved_dim(const nest::Operand &operand, int index) {
+  int found = -1;
+  for (std::size_t d = 0; d < operand.dims.size(); ++d)
+    if (operand.dims[d].at.coeff[at(index)] != 0)
+      found = found == -1 ? static_cast<int>(d) : -2;
+  return found;
+}
+
+// Of the anchor: one output index, in a block of one work-item, and something that stays.
+Reason wrong_run(const Group &group, const Schedule &schedule) {
+  const Nest &nest = group.anchor;
+  const int rolled = rolled_index(schedule);
+  const std::string &name = nest.indices[at(rolled)].name;
+  if (has_core(schedule) || schedule.lanes != LaneKind::Vector)
+    return fmt::format("{} rolls, which needs blocks of one work-item", name);
+  for (std::size_t k = 0; k < nest.inputs.size(); ++k)
+    if (schedule.fills[k] == Fill::Produced && moves(nest.inputs[k], rolled))
+      return {};
+  return fmt::format("{} rolls, and no produced input moves with it", name);
+}
+
+// Of a producer: rows can be begun anywhere and computed one by one.
+Reason wrong_rows(const Nest &nest, const Schedule &own, int rolled) {
+  const Split &split = own.splits[at(rolled)];
+  const std::string &name = nest.indices[at(rolled)].name;
+  if (split.roll != 1)
+    return fmt::format("a producer's {} rolls through {} tiles; one fills the buffer", name,
+                       split.roll);
+  if (split.lane * split.vec != 1 || split.edge)
+    return fmt::format("{} rolls, and has lanes or edges", name);
+  if (split.tile < nest.indices[at(rolled)].extent)
+    return fmt::format("{} rolls, and is not one tile", name);
+  for (std::size_t k = 0; k < nest.inputs.size(); ++k)
+    if (is_packed(own.fills[k]) && moves(nest.inputs[k], rolled))
+      return fmt::format("input {} is packed along {}, which rolls", k, name);
+  return {};
+}
+
+// Rows that stay are filled once per tile, and by nothing else in between.
+Reason wrong_filling(const Nest &nest, const Schedule &own, int member, int rolled) {
+  for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
+    if (own.fills[k] != Fill::Produced || !moves(nest.inputs[k], rolled))
+      continue;
+    if (own.stages[k].at >= 0)
+      return fmt::format("rows of input {} stay, and it is produced in chunks", k);
+    for (int i = 0; member > 0 && i < nest.output_indices; ++i)
+      if (own.splits[at(i)].tile < nest.indices[at(i)].extent)
+        return fmt::format("rows of input {} stay, and {} has several tiles", k,
+                           nest.indices[at(i)].name);
+  }
+  return {};
+}
+
+} // namespace
+
+int rolled_index(const Schedule &schedule) {
+  for (std::size_t i = 0; i < schedule.splits.size(); ++i)
+    if (schedule.splits[i].roll > 0)
+      return static_cast<int>(i);
+  return -1;
+}
+
+int rolled_dim(const Nest &nest, const Schedule &schedule, int input) {
+  const int rolled = rolled_index(schedule);
+  return rolled < 0 ? -1 : moved_dim(nest.inputs[at(input)], rolled);
+}
+
+std::int64_t Rolling::kept(const Nest &tile) const {
+  return index < 0 ? 0 : std::max<std::int64_t>(0, tile.indices[at(index)].extent - advance);
+}
+
+double Rolling::computed(const Nest &tile) const {
+  if (index < 0)
+    return 1;
+  const double rows = static_cast<double>(tile.indices[at(index)].extent);
+  return 1 - (1 - 1 / tiles) * static_cast<double>(kept(tile)) / rows;
+}
+
+Rolling rolling(const Nest &anchor, const Schedule &schedule) {
+  const int rolled = rolled_index(schedule);
+  if (rolled < 0)
+    return {};
+  const Split &split = schedule.splits[at(rolled)];
+  const auto count = [&](std::int64_t points) {
+    return static_cast<double>((anchor.indices[at(rolled)].extent + points - 1) / points);
+  };
+  return {rolled, split.tile, count(split.tile) / count(split.of_block())};
+}
+
+Rolling rolling(const Group &group, const Schedule &schedule, int member) {
+  if (member == 0)
+    return rolling(group.anchor, schedule);
+  const int consumer = group.producers[at(member - 1)].consumer;
+  return follow(group, member_nest(group, consumer), member_schedule(schedule, consumer),
+                rolling(group, schedule, consumer), member - 1)
+      .value();
+}
+
+std::optional<Rolling> follow(const Group &group, const Nest &consumer, const Schedule &own,
+                              const Rolling &by, int producer, std::string *why) {
+  const Producer &p = group.producers[at(producer)];
+  const nest::Operand &input = consumer.inputs[at(p.input)];
+  const int d = rolled_dim(consumer, own, p.input);
+  if (d == -1 || p.feed == poly::Feed::Map)
+    return Rolling{};
+  const int index = d < 0 ? -1 : poly::match_dims(input, p.nest).value()[at(d)];
+  const std::int64_t coeff = d < 0 ? 0 : input.dims[at(d)].at.coeff[at(rolled_index(own))];
+  if (index >= 0 && coeff > 0)
+    return Rolling{index, coeff * by.advance, by.tiles};
+  if (why != nullptr)
+    *why = fmt::format("rows of input {} cannot stay: no single dimension of it moves onward with "
+                       "{}",
+                       p.input, consumer.indices[at(rolled_index(own))].name);
+  return std::nullopt;
+}
+
+Reason wrong_roll(const Group &group, const std::vector<Nest> &nests, const Schedule &schedule,
+                  int member) {
+  const Schedule &own = member_schedule(schedule, member);
+  const int rolled = rolled_index(own);
+  const auto rolls = [](const Split &split) { return split.roll != 0; };
+  if (std::count_if(own.splits.begin(), own.splits.end(), rolls) > (rolled < 0 ? 0 : 1))
+    return fmt::format("member {}: more than one index rolls", member);
+  int due = rolled;
+  if (member > 0) {
+    const Producer &p = group.producers[at(member - 1)];
+    std::string why;
+    const std::optional<Rolling> found = follow(
+        group, nests[at(p.consumer)], member_schedule(schedule, p.consumer), {}, member - 1, &why);
+    if (!found)
+      return fmt::format("member {}: {}", p.consumer, why);
+    due = found->index;
+  }
+  if (rolled != due)
+    return fmt::format("member {}: its consumer's tiles move {}", member,
+                       due < 0 ? std::string("nothing of it that rolls")
+                               : "along its " + nests[at(member)].indices[at(due)].name);
+  if (rolled < 0)
+    return {};
+  const Nest &nest = nests[at(member)];
+  Reason reason = member == 0 ? wrong_run(group, schedule) : wrong_rows(nest, own, rolled);
+  if (!reason)
+    reason = wrong_filling(nest, own, member, rolled);
+  return reason ? Reason(fmt::format("member {}: {}", member, *reason)) : Reason{};
+}
+
+} // namespace tilefuse::schedule
