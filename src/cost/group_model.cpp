@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cost/core_rates.h"
 #include "cost/lane_models.h"
 #include "cost/model.h"
 #include "schedule/members.h"
@@ -35,6 +36,14 @@ Estimate predict_tile(const nest::Nest &tile, const Schedule &schedule, const Ta
     return predict_core_tile(tile, schedule, unit);
   return target.lanes == LaneKind::Vector ? predict_vector(tile, schedule, unit, true)
                                           : predict_work_items(tile, schedule, unit);
+}
+
+double rolled_seconds(double tile, const nest::Nest &nest, const schedule::Rolling &rolling,
+                      const Target &target) {
+  constexpr double kMoveCycles = 2; // of a vector: read and written
+  const double moved = (1 - rolling.computed(nest)) * static_cast<double>(output_points(nest));
+  const double vectors = moved / static_cast<double>(std::max(1, target.vector_f32));
+  return tile * rolling.computed(nest) + vectors * kMoveCycles / core_rates(target).hertz;
 }
 
 double map_fill_seconds(const nest::Nest &tile, const Target &target) {
@@ -83,11 +92,16 @@ Estimate predict(const poly::Group &group, const Schedule &schedule, const Targe
     runs.push_back(runs[consumer] * fills(nests[consumer],
                                           member_schedule(schedule, producer.consumer),
                                           producer.input));
+    const int member = static_cast<int>(p) + 1;
+    const schedule::Rolling rolling = producer.feed == poly::Feed::Map
+                                          ? schedule::Rolling{}
+                                          : schedule::rolling(group, schedule, member);
     const double tile =
         producer.feed == poly::Feed::Map
             ? map_fill_seconds(nests[p + 1], target)
-            : predict_tile(nests[p + 1], member_schedule(schedule, static_cast<int>(p) + 1), target)
-                  .seconds;
+            : rolled_seconds(
+                  predict_tile(nests[p + 1], member_schedule(schedule, member), target).seconds,
+                  nests[p + 1], rolling, target);
     const double per_block = runs.back() * tile / static_cast<double>(all.blocks);
     all.seconds += per_block * all.waves;
     all.staging += per_block;
@@ -102,7 +116,8 @@ Estimate predict(const poly::Group &group, const Schedule &schedule, const Targe
     all.reasons.push_back({"  its tile", tile * 1e6, "us"});
     all.reasons.push_back({"  tiles per block", runs.back() / static_cast<double>(all.blocks), ""});
     all.reasons.push_back({"  computed over needed",
-                           runs.back() * nest::flops(nests[p + 1]) / nest::flops(producer.nest),
+                           runs.back() * rolling.computed(nests[p + 1]) *
+                               nest::flops(nests[p + 1]) / nest::flops(producer.nest),
                            "times"});
     if (traffic > 0)
       all.reasons.push_back({"  what it reads and stores besides", traffic * 1e6, "us"});

@@ -19,6 +19,7 @@
 
 #include "nest/nest.h"
 #include "poly/group.h"
+#include "schedule/rolling.h"
 #include "schedule/schedule.h"
 #include "target/target.h"
 
@@ -74,6 +75,10 @@ Estimate predict(const poly::Group &group, const schedule::Schedule &schedule,
 
 // Of a producer's nest under its schedule, for one tile whose results stay in the block's memory.
 Estimate predict_tile(const nest::Nest &tile, const schedule::Schedule &schedule,
+                      const Target &target);
+// Of one fill by a producer whose whole tile takes `tile` seconds, where tiles roll: of the rows
+// that are computed, and of moving those that stay.
+double rolled_seconds(double tile, const nest::Nest &nest, const schedule::Rolling &rolling,
                       const Target &target);
 // What evaluating a pointwise producer adds to the copy of one tile that its consumer makes. One
 // unit.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <numeric>
 
 #include "cost/lane_models.h"
 #include "cost/register_tile.h"
@@ -51,8 +49,8 @@ private:
   std::size_t outputs() const { return static_cast<std::size_t>(nest_.output_indices); }
   double extent(std::size_t i) const { return static_cast<double>(nest_.indices[i].extent); }
   std::int64_t grid(std::size_t i) const {
-    const std::int64_t tile = schedule_.splits[i].tile;
-    return (nest_.indices[i].extent + tile - 1) / tile;
+    const std::int64_t points = schedule_.splits[i].of_block();
+    return (nest_.indices[i].extent + points - 1) / points;
   }
   void add_core(const std::vector<std::int64_t> &points, Block &block) const;
   double stage_cycles() const;
@@ -162,7 +160,7 @@ VectorModel::Block VectorModel::block_of(const std::vector<bool> &is_edge) const
   std::vector<std::int64_t> size(outputs(), 1);
   double share = static_cast<double>(schedule::blocks(nest_, schedule_));
   for (std::size_t i = 0; i < outputs(); ++i) {
-    const std::int64_t tile = schedule_.splits[i].tile;
+    const std::int64_t tile = schedule_.splits[i].of_block();
     const std::int64_t all = nest_.indices[i].extent;
     size[i] = is_edge[i] ? all % tile : std::min(tile, all);
     share *= static_cast<double>(size[i]) / static_cast<double>(all);
@@ -188,7 +186,8 @@ Estimate VectorModel::run() {
     const std::size_t index = static_cast<std::size_t>(i);
     if (index >= outputs())
       continue;
-    dims.push_back({grid(index), nest_.indices[index].extent % schedule_.splits[index].tile != 0});
+    dims.push_back(
+        {grid(index), nest_.indices[index].extent % schedule_.splits[index].of_block() != 0});
     index_of.push_back(index);
   }
   double total = 0; // seconds of all blocks

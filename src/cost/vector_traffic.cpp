@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "schedule/rolling.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::cost {
@@ -43,8 +44,8 @@ VectorTraffic::VectorTraffic(const nest::Nest &nest, const Schedule &schedule, c
 }
 
 double VectorTraffic::grid(std::size_t i) const {
-  const std::int64_t tile = schedule_.splits[i].tile;
-  return static_cast<double>((nest_.indices[i].extent + tile - 1) / tile);
+  const std::int64_t points = schedule_.splits[i].of_block();
+  return static_cast<double>((nest_.indices[i].extent + points - 1) / points);
 }
 
 Spans VectorTraffic::step_spans() const {
@@ -83,7 +84,7 @@ std::vector<LoopTrips> VectorTraffic::grid_loops() const {
 
 double VectorTraffic::fills(std::size_t input) const {
   if (schedule_.stages[input].at < 0)
-    return 1;
+    return rolling(nest_, schedule_).tiles;
   double count = 1;
   for (std::size_t i = 0; i < nest_.indices.size(); ++i) {
     const schedule::Split &split = schedule_.splits[i];

@@ -27,7 +27,7 @@ public:
   double memory_bytes() const;
   // Whether a step walks through many runs of some input, which no prefetcher follows.
   bool walks() const;
-  // Times that a block fills the buffer of an input: once, or in each chunk of each step.
+  // Times that a block fills the buffer of an input: in each tile, or in each chunk of each step.
   double fills(std::size_t input) const;
 
 private:

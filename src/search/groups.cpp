@@ -6,8 +6,10 @@
 #include <map>
 
 #include "base/error.h"
+#include "schedule/rolling.h"
 #include "search/item_groups.h"
 #include "search/pick.h"
+#include "search/runs.h"
 #include "search/space.h"
 
 namespace tilefuse::search {
@@ -15,6 +17,7 @@ namespace {
 
 using nest::Nest;
 using schedule::Fill;
+using schedule::Rolling;
 using schedule::Schedule;
 using schedule::Split;
 
@@ -32,10 +35,12 @@ struct Plan {
   double seconds = 0;
 };
 
-// A tile of a producer, and how often a run of its consumer on the busiest unit computes one.
+// A tile of a producer, how it rolls, and how often a run of its consumer on the busiest unit
+// computes one.
 struct Fed {
   int producer = 0;
   Nest tile;
+  Rolling rolling;
   double runs = 1;
 };
 
@@ -61,20 +66,21 @@ private:
   const Target &target_of(int member) const { return member == 0 ? target_ : unit_; }
   bool is_fed(int member) const;
   bool moves(const Nest &nest, int member, int index) const;
-  bool has_halo(const Nest &nest, int member, int index) const;
   std::vector<std::int64_t> tiles(const Nest &nest, int member, const Schedule &form,
                                   int index) const;
   void feed(Schedule &schedule, int member) const;
   const std::vector<Schedule> &forms(int member);
-  std::optional<Schedule> fitted(const Schedule &form, const Nest &nest, int member) const;
+  std::optional<Schedule> fitted(const Schedule &form, const Nest &nest, int member,
+                                 const Rolling &rolling) const;
   std::vector<Schedule> tilings(const Nest &nest, int member, const Schedule &whole,
                                 std::size_t every) const;
-  std::vector<Priced> priced(const Nest &nest, int member);
-  std::optional<Plan> best(const Nest &nest, int member);
-  std::optional<Priced> price(const Nest &nest, int member, const Schedule &schedule) const;
+  std::vector<Priced> priced(const Nest &nest, int member, const Rolling &rolling);
+  std::optional<Plan> best(const Nest &nest, int member, const Rolling &rolling);
+  std::optional<Priced> price(const Nest &nest, int member, const Schedule &schedule,
+                              const Rolling &rolling) const;
   std::optional<Plan> evaluate(int member, const Priced &priced, double most);
   bool fits_memory(const Nest &nest, const Schedule &schedule) const;
-  double least_seconds(const Nest &tile) const;
+  double least_seconds(const Fed &fed) const;
   bool suits_tiles(const Nest &nest, int member, const Schedule &schedule) const;
   Schedule assemble(const Plan &plan) const;
   std::optional<Nest> tile_of(const Nest &consumer, const Schedule &schedule, int producer) const;
@@ -83,8 +89,8 @@ private:
   const Target &target_;
   Target unit_;
   std::map<int, std::vector<Schedule>> forms_; // by member
-  // By member and extents of its tile nest.
-  std::map<std::vector<std::int64_t>, std::optional<Plan>> known_;
+  // By member and extents of its tile nest, and how it rolls.
+  std::map<std::pair<std::vector<std::int64_t>, double>, std::optional<Plan>> known_;
 };
 
 bool FusedSearch::is_fed(int member) const {
@@ -98,20 +104,6 @@ bool FusedSearch::moves(const Nest &nest, int member, int index) const {
     if (producer_of(group_, member, static_cast<int>(k)) &&
         nest::flat(nest.inputs[k], nest.indices.size()).coeff[at(index)] != 0)
       return true;
-  return false;
-}
-
-// Whether neighbouring tiles along the index share elements of a produced tensor.
-bool FusedSearch::has_halo(const Nest &nest, int member, int index) const {
-  for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
-    if (!producer_of(group_, member, static_cast<int>(k)))
-      continue;
-    for (const nest::Dim &dim : nest.inputs[k].dims)
-      if (dim.at.coeff[at(index)] != 0 &&
-          std::count(dim.at.coeff.begin(), dim.at.coeff.end(), 0) + 1 !=
-              static_cast<std::ptrdiff_t>(dim.at.coeff.size()))
-        return true;
-  }
   return false;
 }
 
@@ -143,9 +135,11 @@ const std::vector<Schedule> &FusedSearch::forms(int member) {
 }
 
 // A form on a tile of the member: no more register copies than the tile has, and one block.
-std::optional<Schedule> FusedSearch::fitted(const Schedule &form, const Nest &nest,
-                                            int member) const {
+std::optional<Schedule> FusedSearch::fitted(const Schedule &form, const Nest &nest, int member,
+                                            const Rolling &rolling) const {
   Schedule own = form;
+  if (rolling.index >= 0)
+    own.splits[at(rolling.index)].roll = 1;
   for (int i = 0; i < nest.output_indices; ++i) {
     Split &split = own.splits[at(i)];
     const std::int64_t extent = nest.indices[at(i)].extent;
@@ -163,7 +157,8 @@ std::vector<std::int64_t> FusedSearch::tiles(const Nest &nest, int member, const
   const std::int64_t step = form.splits[at(index)].step();
   const std::int64_t whole = ceil_div(nest.indices[at(index)].extent, step) * step;
   std::vector<std::int64_t> sizes;
-  const bool splits = moves(nest, member, index) && (member == 0 || !has_halo(nest, member, index));
+  const bool splits =
+      moves(nest, member, index) && (member == 0 || !has_halo(group_, nest, member, index));
   for (std::int64_t tile = step; splits && tile < whole; tile *= 2)
     sizes.push_back(tile);
   sizes.push_back(whole);
@@ -174,7 +169,8 @@ std::vector<std::int64_t> FusedSearch::tiles(const Nest &nest, int member, const
 std::vector<Schedule> FusedSearch::tilings(const Nest &nest, int member, const Schedule &whole,
                                            std::size_t every) const {
   std::vector<Schedule> partial = {whole};
-  for (int i = 0; is_fed(member) && i < nest.output_indices; ++i) {
+  const bool stays = member > 0 && schedule::rolled_index(whole) >= 0;
+  for (int i = 0; is_fed(member) && !stays && i < nest.output_indices; ++i) {
     const std::vector<std::int64_t> sizes = tiles(nest, member, whole, i);
     std::vector<Schedule> next;
     for (const Schedule &schedule : partial)
@@ -188,13 +184,13 @@ std::vector<Schedule> FusedSearch::tilings(const Nest &nest, int member, const S
 }
 
 // What a tile of the member may have: tiles of every size for the forms that are best with a few.
-std::vector<Priced> FusedSearch::priced(const Nest &nest, int member) {
+std::vector<Priced> FusedSearch::priced(const Nest &nest, int member, const Rolling &rolling) {
   std::vector<std::pair<double, Schedule>> ranked;
   for (const Schedule &form : forms(member))
-    if (const std::optional<Schedule> whole = fitted(form, nest, member)) {
+    if (const std::optional<Schedule> whole = fitted(form, nest, member, rolling)) {
       double least = std::numeric_limits<double>::infinity();
       for (const Schedule &schedule : tilings(nest, member, *whole, kCoarse))
-        if (const std::optional<Priced> priced = price(nest, member, schedule))
+        if (const std::optional<Priced> priced = price(nest, member, schedule, rolling))
           least = std::min(least, priced->least);
       ranked.emplace_back(least, *whole);
     }
@@ -204,9 +200,11 @@ std::vector<Priced> FusedSearch::priced(const Nest &nest, int member) {
     ranked.resize(kFedForms);
   std::vector<Priced> all;
   for (const auto &[least, whole] : ranked)
-    for (const Schedule &schedule : tilings(nest, member, whole, 1))
-      if (std::optional<Priced> one = price(nest, member, schedule))
-        all.push_back(std::move(*one));
+    for (const Schedule &tiling : tilings(nest, member, whole, 1))
+      for (const Schedule &schedule :
+           member == 0 ? runs(group_, tiling, target_) : std::vector{tiling})
+        if (std::optional<Priced> one = price(nest, member, schedule, rolling))
+          all.push_back(std::move(*one));
   std::stable_sort(all.begin(), all.end(),
                    [](const Priced &a, const Priced &b) { return a.least < b.least; });
   return all;
@@ -233,6 +231,8 @@ bool FusedSearch::suits_tiles(const Nest &nest, int member, const Schedule &sche
   for (int i = 0; i < nest.output_indices; ++i) {
     const std::int64_t extent = nest.indices[at(i)].extent;
     const Split &split = schedule.splits[at(i)];
+    if (split.roll == 1 && (split.edge || split.lane * split.vec > 1))
+      return false;
     if (extent == whole.indices[at(i)].extent)
       continue;
     bool packs = false;
@@ -256,33 +256,40 @@ bool FusedSearch::fits_memory(const Nest &nest, const Schedule &schedule) const 
 }
 
 // No schedule computes a tile in less.
-double FusedSearch::least_seconds(const Nest &tile) const {
+double FusedSearch::least_seconds(const Fed &fed) const {
   const double peak = target_.gflops_per_unit * 1e9;
-  return peak > 0 ? kPeakShare * nest::flops(tile) / peak : 0;
+  const double operations = nest::flops(fed.tile) * fed.rolling.computed(fed.tile);
+  return peak > 0 ? kPeakShare * operations / peak : 0;
 }
 
 // One schedule of a member alone, and at least that of its producers.
-std::optional<Priced> FusedSearch::price(const Nest &nest, int member,
-                                         const Schedule &schedule) const {
+std::optional<Priced> FusedSearch::price(const Nest &nest, int member, const Schedule &schedule,
+                                         const Rolling &rolling) const {
   if (!fits_memory(nest, schedule) || illegal_alone(nest, schedule, target_of(member)))
     return std::nullopt;
   const cost::Estimate own = member == 0 ? cost::predict(nest, schedule, target_)
                                          : cost::predict_tile(nest, schedule, unit_);
-  Priced priced{.schedule = schedule, .seconds = own.seconds};
+  Priced priced{.schedule = schedule,
+                .seconds = cost::rolled_seconds(own.seconds, nest, rolling, target_)};
+  const Rolling mine = member == 0 ? schedule::rolling(nest, schedule) : rolling;
   double produced = 0;
   for (std::size_t p = 0; p < group_.producers.size(); ++p) {
     const poly::Producer &producer = group_.producers[p];
     if (producer.consumer != member)
       continue;
+    const auto next = schedule::follow(group_, nest, schedule, mine, static_cast<int>(p));
+    if (!next)
+      return std::nullopt;
     Fed fed{.producer = static_cast<int>(p),
             .tile = *tile_of(nest, schedule, static_cast<int>(p)),
+            .rolling = *next,
             .runs = cost::fills(nest, schedule, producer.input) / static_cast<double>(own.blocks) *
                     own.waves};
     if (producer.feed == poly::Feed::Map) {
       priced.seconds += fed.runs * cost::map_fill_seconds(fed.tile, target_);
       continue;
     }
-    produced += fed.runs * least_seconds(fed.tile);
+    produced += fed.runs * least_seconds(fed);
     priced.fed.push_back(std::move(fed));
   }
   priced.least = priced.seconds + produced;
@@ -294,11 +301,11 @@ std::optional<Plan> FusedSearch::evaluate(int member, const Priced &priced, doub
   Plan plan{{{member, priced.schedule}}, priced.seconds};
   double least = priced.least;
   for (const Fed &fed : priced.fed) {
-    const std::optional<Plan> inner = best(fed.tile, fed.producer + 1);
+    const std::optional<Plan> inner = best(fed.tile, fed.producer + 1, fed.rolling);
     if (!inner)
       return std::nullopt;
     plan.seconds += fed.runs * inner->seconds;
-    least += fed.runs * (inner->seconds - least_seconds(fed.tile));
+    least += fed.runs * (inner->seconds - least_seconds(fed));
     if (least >= most)
       return std::nullopt;
     plan.members.insert(inner->members.begin(), inner->members.end());
@@ -307,14 +314,15 @@ std::optional<Plan> FusedSearch::evaluate(int member, const Priced &priced, doub
 }
 
 // Tilings in the order of what they take at least, until none can be better.
-std::optional<Plan> FusedSearch::best(const Nest &nest, int member) {
-  std::vector<std::int64_t> key = {member};
+std::optional<Plan> FusedSearch::best(const Nest &nest, int member, const Rolling &rolling) {
+  std::pair<std::vector<std::int64_t>, double> key = {{member, rolling.index, rolling.advance},
+                                                      rolling.tiles};
   for (const nest::Index &index : nest.indices)
-    key.push_back(index.extent);
+    key.first.push_back(index.extent);
   if (const auto found = known_.find(key); found != known_.end())
     return found->second;
   std::optional<Plan> chosen;
-  for (const Priced &one : priced(nest, member)) {
+  for (const Priced &one : priced(nest, member, rolling)) {
     const double most = chosen ? chosen->seconds : std::numeric_limits<double>::infinity();
     if (one.least >= most)
       break;
@@ -337,7 +345,7 @@ Schedule FusedSearch::assemble(const Plan &plan) const {
 std::optional<Schedule> FusedSearch::run() {
   if (target_.lanes == LaneKind::WorkItem)
     return pick_for_items(group_, target_);
-  const std::optional<Plan> plan = best(group_.anchor, 0);
+  const std::optional<Plan> plan = best(group_.anchor, 0, {});
   return plan ? std::optional(assemble(*plan)) : std::nullopt;
 }
 

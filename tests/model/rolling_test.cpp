@@ -7,6 +7,7 @@
 #include "model/simulate_group.h"
 #include "schedule/members.h"
 #include "schedule/rolling.h"
+#include "search/groups.h"
 
 namespace tilefuse::model {
 namespace {
@@ -147,6 +148,18 @@ TEST(Rolling, IsRefusedWithAReason) {
   for (std::size_t at; (at = by_items.find("vector")) != std::string::npos;)
     by_items.replace(at, 6, "workitem");
   EXPECT_EQ(refusal(by_items, items), "member 0: y rolls, which needs blocks of one work-item");
+}
+
+// Picked where it saves: the whole height in one block for one unit.
+TEST(Rolling, IsPicked) {
+  const poly::Group group = poly::parse_group(kGroup);
+  Target small = target();
+  small.local_bytes = 2000;
+  const auto picked = search::pick_fused(group, small);
+  ASSERT_TRUE(picked);
+  EXPECT_GE(schedule::rolled_index(*picked), 0) << to_text(group, *picked);
+  const SimulatedGroup result = simulate_group(group, *picked, small, {});
+  EXPECT_EQ(result.different, 0) << result.first_difference;
 }
 
 } // namespace

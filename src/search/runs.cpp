@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/runs.h"
+
+#include <algorithm>
+
+#include "schedule/rolling.h"
+
+namespace tilefuse::search {
+namespace {
+
+using nest::Nest;
+using schedule::Schedule;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// Whether tiles along the index share elements of some tensor that is produced for them.
+bool overlaps(const poly::Group &group, const Nest &nest, int member, int index) {
+  if (has_halo(group, nest, member, index))
+    return true;
+  Schedule along = schedule::scalar_schedule(nest);
+  along.splits[at(index)].roll = 1;
+  for (std::size_t p = 0; p < group.producers.size(); ++p) {
+    const poly::Producer &producer = group.producers[p];
+    if (producer.consumer != member)
+      continue;
+    const auto next = schedule::follow(group, nest, along, {}, static_cast<int>(p));
+    if (next && next->index >= 0 &&
+        overlaps(group, producer.nest, static_cast<int>(p) + 1, next->index))
+      return true;
+  }
+  return false;
+}
+
+} // namespace
+
+bool has_halo(const poly::Group &group, const Nest &nest, int member, int index) {
+  for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
+    if (!producer_of(group, member, static_cast<int>(k)))
+      continue;
+    for (const nest::Dim &dim : nest.inputs[k].dims)
+      if (dim.at.coeff[at(index)] != 0 &&
+          std::count(dim.at.coeff.begin(), dim.at.coeff.end(), 0) + 1 !=
+              static_cast<std::ptrdiff_t>(dim.at.coeff.size()))
+        return true;
+  }
+  return false;
+}
+
+std::vector<Schedule> runs(const poly::Group &group, const Schedule &schedule,
+                           const Target &target) {
+  std::vector<Schedule> all = {schedule};
+  const Nest &nest = group.anchor;
+  const std::int64_t blocks = schedule::blocks(nest, schedule);
+  for (int i = 0; i < nest.output_indices; ++i) {
+    const std::int64_t tile = schedule.splits[at(i)].tile;
+    const std::int64_t tiles = ceil_div(nest.indices[at(i)].extent, tile);
+    if (tiles == 1 || !overlaps(group, nest, 0, i))
+      continue;
+    std::int64_t last = 1;
+    for (const std::int64_t share : {4, 2, 1}) {
+      const std::int64_t others = blocks / tiles;
+      const std::int64_t parts =
+          std::max<std::int64_t>(1, ceil_div(share * std::max(1, target.compute_units), others));
+      const std::int64_t roll = ceil_div(tiles, parts);
+      if (roll <= last)
+        continue;
+      last = roll;
+      all.push_back(schedule);
+      all.back().splits[at(i)].roll = roll;
+    }
+  }
+  return all;
+}
+
+} // namespace tilefuse::search
