@@ -81,6 +81,14 @@ public:
   void operator()(const kernel::AsyncCopy &node) { line(async_copy_text(cx_, node)); }
   void operator()(const kernel::AsyncCommit &) { line(async_commit_text(cx_)); }
   void operator()(const kernel::AsyncWait &node) { line(async_wait_text(cx_, node)); }
+  void operator()(const kernel::Ticket &node) {
+    if (cx_.dialect.ticket.empty())
+      refuse("a ticket");
+    const std::string to = fmt::format("{}[{}]", buffer_name(cx_, node.to.buffer),
+                                       bare(expression(cx_, node.to.index)));
+    line(fmt::format(fmt::runtime(cx_.dialect.ticket), to,
+                     offset(buffer_name(cx_, node.counts), bare(expression(cx_, node.index)))));
+  }
   void operator()(const kernel::Mbarrier &node) { line(mbarrier_text(cx_, node)); }
   void operator()(const kernel::TensorCopy &node) { line(tensor_copy_text(cx_, node)); }
   void operator()(const kernel::TensorStore &node) { line(tensor_store_text(cx_, node)); }
@@ -347,7 +355,9 @@ Package c_like_package(const Kernel &kernel, const Target &target, const Dialect
   package.block_size = kernel.block_size;
   package.scratch_bytes = sized_local_bytes(kernel, dialect);
   for (const kernel::Buffer &buffer : kernel.buffers)
-    if (buffer.space == Space::Global)
+    if (buffer.counts)
+      package.counts += buffer.elems;
+    else if (buffer.space == Space::Global)
       package.args.push_back(argument_of(buffer));
   for (const kernel::TensorMap &map : kernel.maps)
     package.maps.push_back(view_of(kernel, map));

@@ -13,6 +13,7 @@
 #include "emit/cuda_prologue.h"
 #include "emit/cuda_tensor.h"
 #include "emit/emitter.h"
+#include "emit/nvidia_ticket.h"
 
 namespace tilefuse::emit {
 namespace {
@@ -135,6 +136,7 @@ constexpr Dialect kCuda = {
     .begin = "tf_begin();",
     .barrier = "__syncthreads();",
     .warp_barrier = "__syncwarp();",
+    .ticket = kNvidiaTicket,
     .prefetch = "asm volatile(\"prefetch.global.L2 [%0];\" ::\"l\"({}));",
     .sized_local = "extern __shared__ __align__({}) uchar tf_local[];",
     .local_limit = 48 << 10,

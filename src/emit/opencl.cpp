@@ -2,12 +2,16 @@
 // OpenCL C 1.2 for the C-like printer. Halves are read and written by vload_half and vstore_half,
 // which every device has; no extension but cl_khr_fp64 is used, and that only where a kernel has
 // doubles.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "emit/c_like.h"
 #include "emit/emitter.h"
+#include "emit/nvidia_ticket.h"
 #include "target/async_copies.h"
+#include "target/tickets.h"
 
 namespace tilefuse::emit {
 namespace {
@@ -231,6 +235,24 @@ constexpr Dialect kOpenclC = {
     .convert = convert,
 };
 
+std::string_view ticket_words(const Target &target) {
+  switch (tickets(target)) {
+  case Tickets::None:
+    return {};
+  case Tickets::Nvidia:
+    return kNvidiaTicket;
+  case Tickets::Atomics:
+    return "{} = atomic_fetch_add_explicit((volatile __global atomic_int *)({}), 1, "
+           "memory_order_acq_rel, memory_scope_device);";
+  }
+  internal_error("tickets of no kind", __FILE__, __LINE__);
+}
+
+bool has_counts(const kernel::Kernel &kernel) {
+  return std::any_of(kernel.buffers.begin(), kernel.buffers.end(),
+                     [](const kernel::Buffer &buffer) { return buffer.counts; });
+}
+
 class OpenclEmitter final : public Emitter {
 public:
   Package emit(const kernel::Kernel &kernel, const Target &target) const override {
@@ -238,6 +260,9 @@ public:
     Dialect dialect = kOpenclC;
     if (has_async_copies(target))
       dialect.matrix = &kNvidiaCopies;
+    dialect.ticket = ticket_words(target);
+    if (tickets(target) == Tickets::Atomics && has_counts(kernel))
+      dialect.barrier = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);";
     Package package = c_like_package(kernel, target, dialect, {.outline_body = outline});
     package.format = CodeFormat::OpenclSource;
     return package;

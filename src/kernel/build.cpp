@@ -353,6 +353,11 @@ StmtRef Builder::async_wait(int pending) {
   return add_stmt({AsyncWait{pending}});
 }
 
+StmtRef Builder::ticket(Ticket ticket) {
+  require(ticket_rule(kernel_, ticket));
+  return add_stmt({ticket});
+}
+
 StmtRef Builder::mbarrier(Mbarrier mbarrier) {
   require(mbarrier_rule(kernel_, mbarrier));
   return add_stmt({mbarrier});

@@ -69,6 +69,7 @@ public:
   StmtRef async_copy(AsyncCopy copy);
   StmtRef async_commit();
   StmtRef async_wait(int pending);
+  StmtRef ticket(Ticket ticket);
   StmtRef mbarrier(Mbarrier mbarrier);
   StmtRef tensor_copy(TensorCopy copy);
   StmtRef tensor_store(TensorStore store);

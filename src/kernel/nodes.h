@@ -30,6 +30,16 @@
 // work-item, or as many neighbouring values of one lane. Asynchronous copies become visible to the
 // work-item that issued them after an AsyncWait and to others after a barrier on top of it.
 //
+// Blocks meet in Global memory alone, at elements of a buffer of `counts`: each is 0 when the kernel
+// begins, and again when it ends. A Ticket adds 1 to one. Whoever takes a later ticket there sees
+// what the takers of earlier ones knew; so the last of n blocks, which finds n - 1, may read what
+// the others stored.
+//
+//   barrier
+//   if lane == 0 { ticket found[0] = arrived[block / 8] }
+//   barrier
+//   if found[0] == 7 { … }
+//
 // Tensor copies and Wgmma run beside the warps that start them. A tensor copy moves a box of a
 // TensorMap into Local memory and counts its bytes off an mbarrier: an element of a Local i64
 // buffer whose phase completes when its arrivals and the bytes they expect have all come; it then
@@ -79,13 +89,14 @@ enum class VarId : int {};
 constexpr int to_int(BufferId id) { return static_cast<int>(id); }
 constexpr int to_int(VarId id) { return static_cast<int>(id); }
 
-// Global buffers come first, in argument order.
+// Global buffers come first, in argument order; those of `counts`, which the runtime provides, last.
 struct Buffer {
   std::string name;
   Space space = Space::Global;
   Type type;              // Register: of one value, lanes included; else lanes is 1
   std::int64_t elems = 0; // Register: values
   bool written = false;   // Global: the kernel stores to it
+  bool counts = false;    // Global i32, written: 0 before the kernel and after it; no argument
 };
 
 struct Variable {
@@ -250,6 +261,13 @@ struct LocalRef {
   BufferId buffer{};
   ExprRef index{};
 };
+// Adds 1 to an element of a Global buffer of `counts` and gives what it held to a Local one: at once,
+// with release and acquire among all blocks.
+struct Ticket {
+  LocalRef to;
+  BufferId counts{};
+  ExprRef index{};
+};
 enum class MbarrierOp { Init, Arrive, Expect, Wait };
 // Init: `value` arrivals, a constant, complete a phase. Expect: arrives, and `value` bytes will
 // come. Wait: until the phase of parity `value` is complete; the phase before the first has
@@ -315,7 +333,7 @@ struct RegisterLimit {
 
 struct Stmt {
   std::variant<Block, Let, For, If, Store, Barrier, Prefetch, LoadMatrix, Mma, AsyncCopy,
-               AsyncCommit, AsyncWait, Mbarrier, TensorCopy, TensorStore, StoreSync, Wgmma,
+               AsyncCommit, AsyncWait, Ticket, Mbarrier, TensorCopy, TensorStore, StoreSync, Wgmma,
                WgmmaSync, RegisterLimit>
       node;
 };

@@ -35,6 +35,8 @@ constexpr auto kWords = std::to_array<std::string_view>({"kernel",
                                                          "async_copy",
                                                          "async_commit",
                                                          "async_wait",
+                                                         "counts",
+                                                         "ticket",
                                                          "inf",
                                                          "nan",
                                                          "tensor_map",
@@ -194,6 +196,8 @@ std::string buffer_rule(const Buffer &buffer) {
     return fmt::format("buffer {} needs 0 to {} elements; got {}", buffer.name, kMostElems,
                        buffer.elems);
   }
+  if (buffer.counts && (buffer.space != Space::Global || !buffer.written || buffer.type != kInt))
+    return fmt::format("the counts {} need to be i32 in global memory", buffer.name);
   const int most = buffer.space == Space::Register ? kMaxLanes : 1;
   if (buffer.type.lanes < 1 || buffer.type.lanes > most) {
     return fmt::format("elements of buffer {} need 1 to {} lanes; got {}", buffer.name, most,

@@ -151,6 +151,15 @@ std::string tensor_map_rule(const Kernel &kernel, const TensorMap &map) {
                            map.swizzle, map.box[0]);
 }
 
+std::string ticket_rule(const Kernel &kernel, const Ticket &ticket) {
+  if (std::string broken = local_rule(kernel, ticket.to, DType::I32, "ticket"); !broken.empty())
+    return broken;
+  const Buffer &counts = kernel[ticket.counts];
+  return counts.counts && ticket.index->type == kInt
+             ? std::string()
+             : fmt::format("a ticket needs an i32 index of counts; {} is none", counts.name);
+}
+
 std::string mbarrier_rule(const Kernel &kernel, const Mbarrier &mbarrier) {
   if (std::string broken = local_rule(kernel, mbarrier.at, DType::I64, "mbarrier"); !broken.empty())
     return broken;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <random>
 #include <set>
 
 #include <fmt/format.h>
@@ -85,7 +86,7 @@ public:
              const SimulationOptions &options)
       : kernel_(kernel), options_(options), cuts_(cuts_of(options)),
         program_(compile(kernel, width())), position_{kernel},
-        clocks_(static_cast<std::size_t>(kernel.cluster) * (warp_count() + 1)),
+        clocks_(static_cast<std::size_t>(kernel.cluster) * (warp_count() + 1)), tickets_(clocks_),
         engine_(kernel, position_, clocks_, warp_count()),
         recorder_(kernel, program_, cuts_.banks, cuts_.sector_bytes),
         machine_{kernel, program_, position_, clocks_, engine_} {
@@ -138,6 +139,8 @@ private:
   Program program_;
   Position position_;
   Clocks clocks_; // by block of the cluster: of its warps, then the engine's
+  Tickets tickets_;
+  std::vector<std::vector<std::byte>> counts_; // by buffer of counts
   Engine engine_;
   Recorder recorder_;
   Machine machine_;
@@ -178,9 +181,15 @@ void Simulation::add_global(std::size_t i, std::span<const std::span<std::byte>>
   if (buffer.space != Space::Global)
     return;
   const bool is_updated =
-      std::find(options_.updated.begin(), options_.updated.end(), i) != options_.updated.end();
-  global = std::make_unique<GlobalBuffer>(position_, clocks_, buffer, argument(kernel_, i, args),
-                                          is_updated);
+      std::find(options_.updated.begin(), options_.updated.end(), i) != options_.updated.end() ||
+      buffer.counts;
+  std::byte *data = nullptr;
+  if (buffer.counts)
+    data =
+        counts_.emplace_back(static_cast<std::size_t>(buffer.elems) * sizeof(std::int32_t)).data();
+  else
+    data = argument(kernel_, i, args);
+  global = std::make_unique<GlobalBuffer>(position_, clocks_, tickets_, buffer, data, is_updated);
   for (const ExpectedWrites &expected : options_.writes) {
     if (expected.argument != i)
       continue;
@@ -202,6 +211,10 @@ void Simulation::run_blocks() {
     return;
   }
   for (std::int64_t block = 0; block < kernel_.blocks; block += kernel_.cluster)
+    blocks.push_back(block);
+  if (options_.shuffle != 0)
+    std::shuffle(blocks.begin(), blocks.end(), std::minstd_rand(options_.shuffle));
+  for (const std::int64_t block : blocks)
     run_cluster(block);
   for (const auto &global : machine_.global)
     if (global != nullptr)
@@ -221,6 +234,7 @@ void Simulation::run_cluster(std::int64_t block) {
       if (local != nullptr)
         local->start_block(time);
   engine_.start_cluster();
+  tickets_.start_cluster();
   for (std::size_t i = 0; i < warps_.size(); ++i)
     warps_[i]->start_block(block + static_cast<std::int64_t>(i / warp_count()));
   while (run_warps() || engine_.run()) {

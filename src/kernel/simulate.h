@@ -12,7 +12,8 @@
 //   - a read of Local or Register memory, or of a buffer the kernel writes, that nothing wrote;
 //   - two work-items touching an element, one of them writing, with no barrier between them, or
 //   with
-//     an asynchronous copy that was not waited for; two blocks likewise in global memory;
+//     an asynchronous copy that was not waited for; two blocks likewise in global memory, unless a ticket orders them;
+//   - a count that is not back at 0 at the end;
 //   - an element of a Global buffer written twice, written though it must be left alone, or never;
 //   - local memory touched before the mbarrier of a tensor copy has let the work-item pass, or
 //   copied over before it is known to have been read; registers touched before the wait for their
@@ -45,13 +46,15 @@ struct SimulationOptions {
   std::optional<Target> target = std::nullopt;
   // Blocks to run; empty: all. Elements that are never written are looked for only if all run.
   std::vector<std::int64_t> blocks = {};
+  // 0: in their order, else in one that this number says.
+  std::uint32_t shuffle = 0;
   std::vector<ExpectedWrites> writes = {};
   // Arguments that the kernel writes and whose first contents it may read and write again.
   std::vector<std::size_t> updated = {};
   bool count = true; // false: Counts stay empty, which is faster
 };
 
-// `args` are the Global buffers in order, each at least its buffer's size (else Error{Shape}).
+// `args` are the Global buffers but counts in order, each at least its buffer's size (else Error{Shape}).
 Counts simulate(const Kernel &kernel, std::span<const std::span<std::byte>> args,
                 const SimulationOptions &options = {});
 

@@ -80,7 +80,8 @@ std::string TextParser::new_name() {
 bool TextParser::buffer() {
   Buffer buffer;
   if (in_.accept("global")) {
-    buffer.written = !in_.accept("const");
+    buffer.counts = in_.accept("counts");
+    buffer.written = buffer.counts || !in_.accept("const");
     if (!kernel_.buffers.empty() && kernel_.buffers.back().space != Space::Global)
       in_.fail("global buffers before all others");
   } else if (in_.accept("local")) {
@@ -133,6 +134,8 @@ StmtRef TextParser::stmt() {
     return to_.async_commit();
   if (in_.accept("async_wait"))
     return to_.async_wait(static_cast<int>(ranged("groups under way", 0, kMaxPending)));
+  if (in_.accept("ticket"))
+    return ticket();
   if (in_.accept("mbarrier_init"))
     return mbarrier(MbarrierOp::Init);
   if (in_.accept("mbarrier_arrive"))

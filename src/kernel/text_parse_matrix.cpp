@@ -89,6 +89,17 @@ void TextParser::tensor_map() {
   maps_.emplace(name, to_.tensor_map(std::move(map)));
 }
 
+StmtRef TextParser::ticket() {
+  const Token at = in_.peek();
+  Ticket ticket{.to = local_element()};
+  in_.expect("=");
+  const RegisterRef from = element();
+  ticket.counts = from.buffer;
+  ticket.index = from.index;
+  require(ticket_rule(kernel_, ticket), at);
+  return to_.ticket(ticket);
+}
+
 StmtRef TextParser::mbarrier(MbarrierOp op) {
   const Token at = in_.peek();
   Mbarrier mbarrier{.op = op, .at = local_element()};

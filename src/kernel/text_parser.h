@@ -64,6 +64,7 @@ private:
   StmtRef async_copy();
   void tensor_map();
   std::vector<std::int64_t> numbers(std::string_view what);
+  StmtRef ticket();
   StmtRef mbarrier(MbarrierOp op);
   StmtRef tensor_copy();
   StmtRef tensor_store();

@@ -215,7 +215,7 @@ std::string map_line(const Kernel &kernel, const TensorMap &map) {
 std::string_view space_words(const Buffer &buffer) {
   switch (buffer.space) {
   case Space::Global:
-    return buffer.written ? "global" : "global const";
+    return buffer.counts ? "global counts" : (buffer.written ? "global" : "global const");
   case Space::Local:
     return "local";
   case Space::Register:

@@ -67,6 +67,15 @@ void TextPrinter::print(const AsyncCopy &node) {
   put("\n");
 }
 
+void TextPrinter::print(const Ticket &node) {
+  start();
+  put("ticket ");
+  element(node.to);
+  put(" = ");
+  element(node.counts, node.index);
+  put("\n");
+}
+
 void TextPrinter::print(const Mbarrier &node) {
   start();
   put("mbarrier_{} ", to_string(node.op));

@@ -61,6 +61,7 @@ private:
   void print(const AsyncCopy &node);
   void print(const AsyncCommit &) { line("async_commit"); }
   void print(const AsyncWait &node) { line(fmt::format("async_wait {}", node.pending)); }
+  void print(const Ticket &node);
   void print(const Mbarrier &node);
   void print(const TensorCopy &node);
   void print(const TensorStore &node);

@@ -70,6 +70,7 @@ private:
   void check(const AsyncCopy &node) { require(async_copy_rule(kernel_, node)); }
   void check(const AsyncCommit &) {}
   void check(const AsyncWait &node) { require(async_wait_rule(node.pending)); }
+  void check(const Ticket &node) { require(ticket_rule(kernel_, node)); }
   void check(const Mbarrier &node) { require(mbarrier_rule(kernel_, node)); }
   void check(const TensorCopy &node) { require(tensor_copy_rule(kernel_, node)); }
   void check(const TensorStore &node) { require(tensor_store_rule(kernel_, node)); }

@@ -86,6 +86,7 @@ std::vector<ExprRef> expressions(StmtRef stmt) {
           },
           [](const AsyncCommit &) { return List{}; },
           [](const AsyncWait &) { return List{}; },
+          [](const Ticket &node) { return List{node.to.index, node.index}; },
           [](const Mbarrier &node) {
             List list{node.at.index};
             push_present(list, node.value);
@@ -134,6 +135,7 @@ std::vector<StmtRef> children(StmtRef stmt) {
                         [](const AsyncCopy &) { return List{}; },
                         [](const AsyncCommit &) { return List{}; },
                         [](const AsyncWait &) { return List{}; },
+                        [](const Ticket &) { return List{}; },
                         [](const Mbarrier &) { return List{}; },
                         [](const TensorCopy &) { return List{}; },
                         [](const TensorStore &) { return List{}; },
@@ -261,6 +263,12 @@ StmtRef Rewriter::stmt(StmtRef from) {
           },
           [&](const AsyncCommit &) { return to_.async_commit(); },
           [&](const AsyncWait &node) { return to_.async_wait(node.pending); },
+          [&](Ticket node) {
+            place(node.to);
+            node.counts = buffer(node.counts);
+            node.index = expr(node.index);
+            return to_.ticket(node);
+          },
           [&](Mbarrier node) {
             place(node.at);
             node.value = expr(node.value);

@@ -16,7 +16,7 @@ namespace {
 
 // File: magic, version, content hash of what follows (32 hex digits), fields in declaration order.
 constexpr std::string_view kMagic = "TFPK";
-constexpr std::uint64_t kVersion = 2;
+constexpr std::uint64_t kVersion = 3;
 constexpr std::size_t kHashDigits = 32;
 constexpr std::size_t kHeaderBytes = 4 + 8 + kHashDigits;
 constexpr std::size_t kArgumentBytes = 9;
@@ -185,6 +185,7 @@ std::string serialize(const Package &package) {
     out.integer(arg.bytes);
     out.byte(arg.written ? 1 : 0);
   }
+  out.integer(package.counts);
   out.word(package.maps.size());
   for (const TensorView &view : package.maps)
     write_view(out, view);
@@ -213,6 +214,9 @@ Package deserialize(std::string_view bytes) {
     arg.written = in.flag();
     package.args.push_back(arg);
   }
+  package.counts = in.integer();
+  if (package.counts < 0)
+    damaged("its count of counts is absurd");
   const std::uint64_t maps = in.word();
   if (maps > in.remaining())
     damaged("its map count is absurd");
@@ -236,6 +240,8 @@ std::string to_text(const Package &package) {
     text += fmt::format("  arg {} bytes {} {}\n", i, package.args[i].bytes,
                         package.args[i].written ? "written" : "read");
   }
+  if (package.counts > 0)
+    text += fmt::format("  counts {}\n", package.counts);
   for (std::size_t i = 0; i < package.maps.size(); ++i)
     text += map_line(i, package.maps[i]);
   if (package.format == CodeFormat::OpenclSource || package.format == CodeFormat::CudaSource)

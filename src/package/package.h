@@ -8,6 +8,10 @@
 // offset0, memory1, ulong offset1, …), offsets in bytes; one-dimensional range blocks * block_size
 // in groups of block_size. CUDA: extern "C" with the same arguments, a grid of `blocks`,
 // scratch_bytes of dynamic shared memory; after the arguments a CUtensorMap of each of `maps`.
+//
+// A package with `counts` has one more argument behind the others, which the runtime provides: so
+// many counts of its own for each loaded kernel, zero when it is loaded. Every launch leaves them
+// at zero.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +30,8 @@ enum class CodeFormat : std::uint8_t {
   CudaSource,
   CudaBinary
 };
+
+inline constexpr std::int64_t kCountBytes = 4;
 
 struct Argument {
   std::int64_t bytes = 0; // that the kernel may touch from the argument's start
@@ -58,6 +64,7 @@ struct Package {
   std::int64_t block_size = 1;    // work-items per block
   std::int64_t scratch_bytes = 0; // per block, provided by the caller (ElfObject, CUDA)
   std::vector<Argument> args;
+  std::int64_t counts = 0; // 4-byte counts behind the arguments, see below
   std::vector<TensorView> maps;
   double flops = 0; // of one launch, for reports
   double bytes = 0; // that one launch must at least move

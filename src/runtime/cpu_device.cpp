@@ -228,7 +228,8 @@ void check_launchable(const Package &package) {
     throw Error(
         ErrorCode::Device,
         fmt::format("kernel '{}' is OpenCL code; the cpu device runs machine code", package.name));
-  if (package.block_size != 1 || package.blocks < 0 || package.scratch_bytes < 0)
+  if (package.block_size != 1 || package.blocks < 0 || package.scratch_bytes < 0 ||
+      package.counts != 0)
     throw Error(
         ErrorCode::Device,
         fmt::format("kernel '{}' has {} blocks of {} work-items and {} bytes of scratch; the cpu "

@@ -45,6 +45,7 @@ struct CudaLaunchable final : Launchable {
   unsigned block_size = 1;
   unsigned shared_bytes = 0;           // of dynamic shared memory
   std::vector<cuda::DevicePtr> values; // memory and offset of each argument
+  std::unique_ptr<CudaMemory> counts;  // null: none
   std::vector<EncodedMap> maps;
   std::vector<void *> arguments; // addresses of values and maps
 };
@@ -98,6 +99,8 @@ public:
   }
 
   void fill_zero(const Binding &to) override {
+    if (to.bytes == 0)
+      return;
     cx_->enter();
     check(cx_->api,
           cx_->api.cuMemsetD8Async(address_of(to), 0, static_cast<std::size_t>(to.bytes),
@@ -128,6 +131,8 @@ public:
                                         static_cast<int>(built.scratch_bytes)),
             fmt::format("{} bytes of shared memory for kernel '{}'", built.scratch_bytes,
                         built.name));
+    if (built.counts > 0)
+      launchable->counts = zeroed(built.counts * kCountBytes);
     bind(cx_->api, *launchable, built, bindings);
     return launchable;
   }
@@ -223,6 +228,12 @@ private:
     return cx_->api.cuLaunchKernelEx(&config, launchable.function, arguments, nullptr);
   }
 
+  std::unique_ptr<CudaMemory> zeroed(std::int64_t bytes) {
+    auto memory = std::make_unique<CudaMemory>(cx_, bytes);
+    fill_zero({memory.get(), 0, bytes});
+    return memory;
+  }
+
   static void bind(const DriverApi &api, CudaLaunchable &launchable, const Package &built,
                    std::span<const Binding> bindings) {
     TILEFUSE_CHECK(bindings.size() == built.args.size(), "bindings and arguments differ in number");
@@ -232,6 +243,8 @@ private:
       launchable.values.push_back(memory_of(bindings[i]).base());
       launchable.values.push_back(static_cast<cuda::DevicePtr>(bindings[i].offset));
     }
+    if (launchable.counts != nullptr)
+      launchable.values.insert(launchable.values.end(), {launchable.counts->base(), 0});
     for (const TensorView &view : built.maps)
       launchable.maps.push_back(encode_map(
           api, view, address_of(bindings[static_cast<std::size_t>(view.argument)]), built.name));

@@ -12,12 +12,22 @@
 namespace tilefuse::runtime {
 namespace {
 
-constexpr const char *kOptions =
-    "-cl-std=CL1.2 -w"; // -w: no warnings on the standard error of the program
+// -w: no warnings on the standard error of the program.
+constexpr const char *kOptions = "-cl-std=CL1.2 -w";
+constexpr const char *kAtomicOptions = "-cl-std=CL2.0 -w"; // of kernels that count blocks
+constexpr const char *kAtomicOptions3 = "-cl-std=CL3.0 -w";
 constexpr std::size_t kKernelsPerPoclProgram = 16;
 constexpr std::size_t kMaxLog = 4000;
 constexpr std::int64_t kPoclSmallGrid =
     65536; // PoCL has other code for grids below this many work-items
+
+const char *options_of(const OpenclContext &cx, const std::vector<const Package *> &packages) {
+  const bool counts = std::any_of(packages.begin(), packages.end(),
+                                  [](const Package *package) { return package->counts > 0; });
+  if (!counts || !cx.info.device_atomics || cx.info.nvidia_generation > 0)
+    return kOptions;
+  return cx.info.version.starts_with("OpenCL 2.") ? kAtomicOptions : kAtomicOptions3;
+}
 
 std::string build_log(const OpenclContext &cx, cl_program program) {
   std::size_t size = 0;
@@ -93,6 +103,8 @@ public:
     const KernelHandle kernel{cx_.api,
                               cx_.api.clCreateKernel(program, package.symbol.c_str(), &code)};
     if (code != CL_SUCCESS || !queue_)
+      return;
+    if (package.counts > 0)
       return;
     for (std::size_t i = 0; i < package.args.size(); ++i) {
       const cl_mem memory = buffer(i, package.args[i].bytes);
@@ -189,7 +201,8 @@ ProgramHandle build_source(const OpenclContext &cx, const std::vector<const Pack
       cx.api, cx.api.clCreateProgramWithSource(cx.context.get(), static_cast<cl_uint>(texts.size()),
                                                texts.data(), sizes.data(), &code)};
   check(code, "clCreateProgramWithSource");
-  code = cx.api.clBuildProgram(program.get(), 1, &cx.info.id, kOptions, nullptr, nullptr);
+  code = cx.api.clBuildProgram(program.get(), 1, &cx.info.id, options_of(cx, packages), nullptr,
+                               nullptr);
   if (code == CL_SUCCESS)
     return program;
   if (packages.size() == 1)

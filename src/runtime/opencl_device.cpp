@@ -59,6 +59,7 @@ struct OpenclLaunchable final : Launchable {
   std::shared_ptr<OpenclContext> cx;
   std::shared_ptr<ProgramHandle> program;
   KernelHandle kernel;
+  std::unique_ptr<OpenclMemory> counts; // null: none
   std::string name;
   std::size_t global = 0;
   std::size_t local = 1;
@@ -157,6 +158,8 @@ public:
     check(code, fmt::format("clCreateKernel of '{}'", built.name));
     check_group(*launchable, built);
     bind(*launchable, built, bindings);
+    if (built.counts > 0)
+      bind_counts(*launchable, built);
     launchable->local = static_cast<std::size_t>(built.block_size);
     launchable->global = static_cast<std::size_t>(built.blocks) * launchable->local;
     return launchable;
@@ -230,6 +233,15 @@ private:
       check(set_argument(api(), launchable.kernel.get(), i, memory.whole(), bindings[i].offset),
             fmt::format("clSetKernelArg {} of '{}'", i, built.name));
     }
+  }
+
+  void bind_counts(OpenclLaunchable &launchable, const Package &built) {
+    const std::int64_t bytes = built.counts * kCountBytes;
+    launchable.counts = std::make_unique<OpenclMemory>(cx_, bytes);
+    fill_zero({launchable.counts.get(), 0, bytes});
+    check(set_argument(api(), launchable.kernel.get(), built.args.size(),
+                       launchable.counts->whole(), 0),
+          fmt::format("clSetKernelArg of the counts of '{}'", built.name));
   }
 
   void enqueue(cl_command_queue queue, Launchable &kernel, cl_event *event) const {

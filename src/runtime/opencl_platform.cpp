@@ -12,6 +12,10 @@ namespace {
 // Of cl_nv_device_attribute_query: compute capability.
 constexpr cl_device_info kNvidiaMajor = 0x4000;
 constexpr cl_device_info kNvidiaMinor = 0x4001;
+// Of OpenCL 3.0: which atomic operations there are.
+constexpr cl_device_info kAtomicCapabilities = 0x5063;
+constexpr cl_bitfield kAcquireRelease = 1U << 1;
+constexpr cl_bitfield kScopeDevice = 1U << 5;
 
 std::string trimmed(std::string text) {
   text.resize(std::min(text.find('\0'), text.size()));
@@ -53,6 +57,14 @@ std::int64_t device_bytes(const OpenclApi &api, cl_device_id id, cl_device_info 
       std::min<cl_ulong>(value, static_cast<cl_ulong>(std::numeric_limits<std::int64_t>::max())));
 }
 
+// OpenCL 2.x always has them, 3.0 says whether.
+bool has_device_atomics(const OpenclApi &api, cl_device_id id, const std::string &version) {
+  if (!version.starts_with("OpenCL 3."))
+    return version.starts_with("OpenCL 2.");
+  const auto found = device_value<cl_bitfield>(api, id, kAtomicCapabilities);
+  return (found & kAcquireRelease) != 0 && (found & kScopeDevice) != 0;
+}
+
 OpenclDeviceInfo describe(const OpenclApi &api, cl_platform_id platform, cl_device_id id) {
   OpenclDeviceInfo info;
   info.id = id;
@@ -84,6 +96,7 @@ OpenclDeviceInfo describe(const OpenclApi &api, cl_platform_id platform, cl_devi
     info.nvidia_generation =
         static_cast<int>(10 * std::min<cl_uint>(99, device_value<cl_uint>(api, id, kNvidiaMajor)) +
                          std::min<cl_uint>(9, device_value<cl_uint>(api, id, kNvidiaMinor)));
+  info.device_atomics = has_device_atomics(api, id, info.version);
   info.alignment =
       std::max<std::int64_t>(1, device_value<cl_uint>(api, id, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
   return info;

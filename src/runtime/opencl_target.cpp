@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "runtime/opencl_platform.h"
+#include "target/tickets.h"
 
 namespace tilefuse::runtime {
 namespace {
@@ -90,9 +91,12 @@ Target gpu_row(const OpenclDeviceInfo &info, const std::vector<Target> &rows) {
   return row == nullptr ? generic_gpu() : *row;
 }
 
-// What inline assembly may be used is NVIDIA's generation.
+// What inline assembly may be used is NVIDIA's generation. Atomic operations of a later language
+// are the one thing that is asked of it.
 std::string isa_of(const OpenclDeviceInfo &info) {
-  return info.nvidia_generation > 0 ? fmt::format("CL1.2 sm_{}", info.nvidia_generation) : "CL1.2";
+  if (info.nvidia_generation > 0)
+    return fmt::format("CL1.2 sm_{}", info.nvidia_generation);
+  return info.device_atomics ? fmt::format("CL1.2 {}", kDeviceAtomics) : "CL1.2";
 }
 
 } // namespace

@@ -17,6 +17,7 @@ Package sample() {
   package.blocks = std::int64_t{1} << 40;
   package.block_size = 64;
   package.scratch_bytes = 4096;
+  package.counts = 12;
   package.args = {{1024, false}, {std::int64_t{1} << 33, true}};
   package.flops = 1.5e9;
   package.bytes = 0.1;
@@ -65,7 +66,7 @@ TEST(Package, TextShowsTheRecipeAndSource) {
                               "26\n  blocks 1099511627776\n"
                               "  block_size 64\n  scratch_bytes 4096\n  flops 1500000000\n  bytes "
                               "0.1\n  arg 0 bytes 1024 read\n"
-                              "  arg 1 bytes 8589934592 written\n\n__kernel void conv_a() {}\n");
+                              "  arg 1 bytes 8589934592 written\n  counts 12\n\n__kernel void conv_a() {}\n");
   EXPECT_EQ(to_text(sample()).find("code\n"), std::string::npos);
 }
 

@@ -71,6 +71,7 @@ private:
   void node(const kernel::AsyncCopy &) { refuse("async_copy"); }
   void node(const kernel::AsyncCommit &) { refuse("async_commit"); }
   void node(const kernel::AsyncWait &) { refuse("async_wait"); }
+  void node(const kernel::Ticket &) { refuse("a ticket"); }
   void node(const kernel::Mbarrier &) { refuse("mbarrier"); }
   void node(const kernel::TensorCopy &) { refuse("tensor_copy"); }
   void node(const kernel::TensorStore &) { refuse("tensor_store"); }

@@ -97,6 +97,7 @@ private:
   void step(const AsyncCopy &node);
   void step(const AsyncCommit &) { emit({.code = Code::AsyncCommit}); }
   void step(const AsyncWait &node) { emit({.code = Code::AsyncWait, .number = node.pending}); }
+  void step(const Ticket &node);
   void step(const Mbarrier &node);
   void step(const TensorCopy &node);
   std::int64_t list(const std::vector<ExprRef> &exprs);
@@ -252,6 +253,15 @@ void Compiler::step(const AsyncCopy &node) {
     op.b = expr(node.valid);
   op.access = access(node.to, AccessKind::AsyncWrite, element_text(node.to, node.to_index));
   access(node.from, AccessKind::AsyncRead, element_text(node.from, node.from_index));
+  emit(op);
+}
+
+void Compiler::step(const Ticket &node) {
+  Op op{.code = Code::Ticket};
+  op.buffer = to_int(node.counts);
+  op.number = to_int(node.to.buffer);
+  op.a = expr(node.to.index);
+  op.b = expr(node.index);
   emit(op);
 }
 

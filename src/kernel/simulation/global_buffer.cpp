@@ -60,9 +60,10 @@ void Position::fault(std::string_view what, std::int64_t item) const {
               fmt::format("kernel {}, block {}{}: {}", kernel.name, block, lane, what), text);
 }
 
-GlobalBuffer::GlobalBuffer(const Position &position, const Clocks &clocks, const Buffer &buffer,
-                           std::byte *data, bool is_updated)
-    : position_(position), clocks_(clocks), buffer_(buffer), data_(data), is_updated_(is_updated) {
+GlobalBuffer::GlobalBuffer(const Position &position, const Clocks &clocks, Tickets &tickets,
+                           const Buffer &buffer, std::byte *data, bool is_updated)
+    : position_(position), clocks_(clocks), tickets_(tickets), buffer_(buffer), data_(data),
+      is_updated_(is_updated) {
   if (buffer.written)
     writers_.resize(static_cast<std::size_t>(buffer.elems));
 }
@@ -87,8 +88,10 @@ void GlobalBuffer::fault(std::int64_t index, Agent agent, std::string_view what,
 bool GlobalBuffer::is_ordered(const Touch &earlier, Agent agent) const {
   if (earlier.block == kNobody)
     return true;
-  if (earlier.block != position_.block)
+  if (earlier.block == kSeveralBlocks)
     return false;
+  if (earlier.block != position_.block)
+    return tickets_.is_known({earlier.block, {earlier.item, earlier.warp}, earlier.time}, agent);
   return earlier.item == agent.item || clocks_.is_ordered(earlier.warp, earlier.time, agent.warp);
 }
 
@@ -139,7 +142,22 @@ void GlobalBuffer::write(std::int64_t index, Agent agent, Cell value) {
   store_cell(data_, buffer_.type.elem, index, value);
 }
 
+// Tickets of one element follow one another, whatever blocks they are of.
+Cell GlobalBuffer::take(std::int64_t index, Agent agent) {
+  check_bounds(index, agent);
+  const Cell found = load_cell(data_, DType::I32, index);
+  store_cell(data_, DType::I32, index, {.whole = found.whole + 1});
+  tickets_.take({&buffer_, index}, position_.block, agent);
+  writers_[static_cast<std::size_t>(index)] = {position_.block, agent.item, agent.warp,
+                                               clocks_.now(agent.warp)};
+  return found;
+}
+
 void GlobalBuffer::check_complete() const {
+  for (std::int64_t i = 0; buffer_.counts && i < buffer_.elems; ++i)
+    if (load_cell(data_, DType::I32, i).whole != 0)
+      throw Error(ErrorCode::Limit, fmt::format("kernel {}: the count {}[{}] is not back at 0",
+                                                position_.kernel.name, buffer_.name, i));
   if (expected_ == nullptr)
     return;
   for (std::size_t i = 0; i < expected_->size(); ++i) {

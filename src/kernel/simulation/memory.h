@@ -13,6 +13,7 @@
 #include "kernel/simulate.h"
 #include "kernel/simulation/clocks.h"
 #include "kernel/simulation/program.h"
+#include "kernel/simulation/tickets.h"
 
 namespace tilefuse::kernel::simulation {
 
@@ -24,12 +25,6 @@ struct Position {
 
   // Throws Error{Limit}.
   [[noreturn]] void fault(std::string_view what, std::int64_t item) const;
-};
-
-// The work-item that accesses, and its warp's number among the agents of Clocks.
-struct Agent {
-  std::int32_t item = 0;
-  std::uint32_t warp = 0;
 };
 
 // Some agents that follow each other.
@@ -93,14 +88,16 @@ private:
 // A Global buffer over the whole grid.
 class GlobalBuffer {
 public:
-  GlobalBuffer(const Position &position, const Clocks &clocks, const Buffer &buffer,
-               std::byte *data, bool is_updated);
+  GlobalBuffer(const Position &position, const Clocks &clocks, Tickets &tickets,
+               const Buffer &buffer, std::byte *data, bool is_updated);
   // Each element that is not to be written faults when it is.
   void expect(const std::vector<bool> &elements) { expected_ = &elements; }
 
   Cell read(std::int64_t index, Agent agent);
   void write(std::int64_t index, Agent agent, Cell value);
-  // Faults with an expected element that nothing wrote.
+  // A ticket of an element of counts: what it was.
+  Cell take(std::int64_t index, Agent agent);
+  // Faults with an expected element that nothing wrote, or a count that is not back at 0.
   void check_complete() const;
 
 private:
@@ -122,6 +119,7 @@ private:
 
   const Position &position_;
   const Clocks &clocks_;
+  Tickets &tickets_;
   const Buffer &buffer_;
   std::byte *data_;
   bool is_updated_;

@@ -48,6 +48,7 @@ enum class Code : std::uint8_t {
   AsyncCopy,  // to the buffer at a from buffer `number` at c, elements below b if given
   AsyncCommit,
   AsyncWait,   // for groups but the latest `number`
+  Ticket,      // to a, from the buffer at b
   Mbarrier,    // at a, with value b, of the block of rank c
   TensorCopy,  // to a, counted off b, to ranks c, coordinates and offsets from lists[number] on
   TensorStore, // from a, coordinates from lists[number] on

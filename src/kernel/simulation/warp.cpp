@@ -117,6 +117,8 @@ void Warp::step(const Op &op) {
     return for_active([&](int lane) { ++groups_[static_cast<std::size_t>(lane)]; });
   case Code::AsyncWait:
     return async_wait(op);
+  case Code::Ticket:
+    return ticket(op);
   case Code::Mbarrier:
     return mbarrier(op);
   case Code::TensorCopy:

@@ -146,6 +146,7 @@ private:
                      std::vector<Cell> &matrix);
   void async_copy(const Op &op);
   void async_wait(const Op &op);
+  void ticket(const Op &op);
   LocalPlace local_place(const LocalRef &ref, Slot index, int lane) const;
   LocalPlace arrived(const Mbarrier &node, const Op &op, int lane);
   void mbarrier(const Op &op);

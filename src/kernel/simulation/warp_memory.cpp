@@ -131,6 +131,15 @@ void Warp::async_copy(const Op &op) {
   machine_.recorder->access(op.access + 1, {first_, count_, op.lanes, 1});
 }
 
+void Warp::ticket(const Op &op) {
+  LocalBuffer &to = *local_buffer(static_cast<int>(op.number));
+  GlobalBuffer &counts = *machine_.global[static_cast<std::size_t>(op.buffer)];
+  for_active([&](int lane) {
+    const Cell found = counts.take(read(op.b)[lane].whole, agent(lane));
+    to.write(read(op.a)[lane].whole, agent(lane), found);
+  });
+}
+
 void Warp::async_wait(const Op &op) {
   const auto is_done = [&](const Copy &copy) {
     const bool is_active = (mask_ >> copy.lane & 1) != 0;
