@@ -148,7 +148,7 @@ public:
       : device_(device), groups_(std::move(groups)) {
     schedules_.reserve(groups_.size());
     std::vector<model::LaunchPart> parts;
-    for (const poly::PlacedGroup &placed : groups_) {
+    for (poly::PlacedGroup &placed : groups_) {
       schedules_.push_back(search::pick(placed.group, device.target()));
       parts.push_back({&placed, &schedules_.back()});
       if (show)

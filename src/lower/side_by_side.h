@@ -18,15 +18,9 @@
 
 #include <vector>
 
-#include "kernel/nodes.h"
+#include "lower/side_parts.h"
 
 namespace tilefuse::lower {
-
-struct SidePart {
-  const kernel::Kernel *kernel = nullptr;
-  std::vector<int> arguments; // by Global buffer of the part: which argument of the whole
-  bool is_dealt = false;
-};
 
 // Work-items of the kernel may run in any block, in any order, beside any others.
 bool can_be_dealt(const kernel::Kernel &kernel);

@@ -116,7 +116,7 @@ std::string launch_key(const Launch &launch, const std::vector<CompiledKernel> &
   if (launch.kernels.size() == 1)
     return cache_key(kernels[launch.kernels[0]].placed.group, kernels[launch.kernels[0]].schedule,
                      device);
-  std::string text;
+  std::string text = launch.joins ? "joined\n" : "";
   for (std::size_t p = 0; p < launch.kernels.size(); ++p) {
     const CompiledKernel &kernel = kernels[launch.kernels[p]];
     text += cache_key(kernel.placed.group, kernel.schedule, device);
@@ -264,7 +264,9 @@ Compiled compile(const program::Program &program, runtime::Device &device,
   LaidOut laid = lay_out(prepared, device.target(),
                          {options.layout,
                           options.fusion,
-                          {options.split, schedule_algorithm(options.algorithm), options.warn}},
+                          {.split = options.split,
+                           .algorithm = schedule_algorithm(options.algorithm),
+                           .warn = options.warn}},
                          &kept);
   compiled.stored = std::move(laid.stored);
   compiled.layout = laid.layout;

@@ -5,8 +5,10 @@
 #include <set>
 
 #include "cost/model.h"
+#include "lower/join_last.h"
 #include "lower/pipeline.h"
 #include "lower/side_by_side.h"
+#include "search/joinable.h"
 #include "search/pick.h"
 
 namespace tilefuse::model {
@@ -196,6 +198,33 @@ private:
   const PickOfSize &pick_;
 };
 
+bool is_joinable(const LaunchPart &partial, const LaunchPart &join) {
+  return join.placed->joins_tiles && partial.placed->group.producers.empty() &&
+         reads(*join.placed, written(*partial.placed));
+}
+
+// The partial kernel as scheduled, or as it must be for its tiles to be joined.
+std::optional<Launch> joined(const std::vector<LaunchPart> &parts, std::size_t first,
+                             const Target &target) {
+  const LaunchPart &partial = parts[first];
+  const LaunchPart &last = parts[first + 1];
+  const nest::Nest &nest = partial.placed->group.anchor;
+  schedule::TileJoin join = tile_join(nest, *partial.schedule, last.placed->group.anchor, target);
+  if (!join.refusal.empty()) {
+    std::optional<search::Joinable> other =
+        search::pick_joinable(nest, last.placed->group.anchor, target);
+    if (!other)
+      return std::nullopt;
+    *partial.schedule = std::move(other->partial.schedule);
+    join = std::move(other->join);
+  }
+  last.placed->group.anchor = std::move(join.nest);
+  *last.schedule = std::move(join.schedule);
+  Launch launch{{first, first + 1}, {false, false}, {}, {}};
+  launch.joins = std::move(join.walk);
+  return launch;
+}
+
 // Arguments that are one buffer are one argument.
 void number_arguments(Launch &launch, const std::vector<LaunchPart> &parts) {
   struct Known {
@@ -245,6 +274,12 @@ std::vector<Launch> make_launches(const std::vector<LaunchPart> &parts, const Ta
   std::vector<Launch> launches;
   for (std::size_t begin = 0; begin < parts.size();) {
     std::size_t end = begin + 1;
+    if (joins && end < parts.size() && is_joinable(parts[begin], parts[end]))
+      if (std::optional<Launch> launch = joined(parts, begin, target)) {
+        launches.push_back(std::move(*launch));
+        begin += 2;
+        continue;
+      }
     const auto joins_all = [&](const LaunchPart &part) {
       return std::all_of(
           parts.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -275,7 +310,7 @@ kernel::Kernel lower_launch(const Launch &launch, const std::vector<LaunchPart> 
   std::vector<lower::SidePart> sides;
   for (std::size_t p = 0; p < kernels.size(); ++p)
     sides.push_back({&kernels[p], launch.arguments[p], launch.is_dealt[p]});
-  return lower::side_by_side(sides);
+  return launch.joins ? lower::join_last(sides, *launch.joins) : lower::side_by_side(sides);
 }
 
 } // namespace tilefuse::model

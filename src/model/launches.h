@@ -9,6 +9,9 @@
 // such as the zeros between pixels, are dealt to its blocks on targets with work-items; the others
 // need as many work-items a block as it has, and take other schedules for that than they would
 // alone where the cost model says that it pays. What does not fit is a launch of its own.
+//
+// Parts of a reduction and their join are one launch where search/split said so and a schedule of
+// the parts allows it (schedule/tile_join.h).
 #pragma once
 
 #include <functional>
@@ -19,14 +22,15 @@
 #include "poly/group.h"
 #include "schedule/members.h"
 #include "schedule/schedule.h"
+#include "schedule/tile_join.h"
 #include "target/target.h"
 
 namespace tilefuse::model {
 
 // A kernel that is to be launched.
 struct LaunchPart {
-  const poly::PlacedGroup *placed = nullptr;
-  schedule::Schedule *schedule = nullptr; // another, where that lets it run beside others
+  poly::PlacedGroup *placed = nullptr;    // of other indices, where it joins tiles
+  schedule::Schedule *schedule = nullptr; // another, where that lets it run with others
 };
 
 // An argument of a launch: that of one of its kernels, by position.
@@ -40,6 +44,7 @@ struct Launch {
   std::vector<bool> is_dealt;       // by part
   std::vector<LaunchArg> args;
   std::vector<std::vector<int>> arguments; // by part and argument of its kernel: of the launch
+  std::optional<schedule::TileWalk> joins = std::nullopt; // the second joins the first's tiles
 };
 
 // The best schedule of a group with so many work-items a block, if there is one.

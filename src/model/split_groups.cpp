@@ -34,16 +34,40 @@ search::Candidate pick(const nest::Nest &nest, const Target &target, const std::
 
 struct Decision {
   ReductionSplit split;
+  search::JoinIn join = search::JoinIn::OwnLaunch;
   std::string note;
+  bool joins_tiles() const { return join == search::JoinIn::SameLaunch; }
 };
 
-// Kept as the split on a line, then the note. Nothing when the text is none for this nest.
+constexpr std::string_view kTogether = "together ";
+constexpr std::string_view kTwo = "two ";
+
+// What `split` says of the join, taken out of it.
+SplitOptions told(SplitOptions options) {
+  for (const auto &[word, join] : {std::pair(kTogether, search::JoinIn::SameLaunch),
+                                   std::pair(kTwo, search::JoinIn::OwnLaunch)}) {
+    if (!(options.split + " ").starts_with(word))
+      continue;
+    options.join = join;
+    options.split.erase(0, word.size());
+    if (options.split.empty())
+      options.split = "auto";
+  }
+  return options;
+}
+
+// Kept as the split on a line, behind `together` where it is joined in the same launch, then the
+// note. Nothing when the text is none for this nest.
 std::optional<Decision> parse_decision(const nest::Nest &nest, const std::string &text) {
   const std::size_t line = text.find('\n');
   if (line == std::string::npos)
     return std::nullopt;
+  const bool together = text.starts_with(kTogether);
+  const std::size_t begin = together ? kTogether.size() : 0;
   try {
-    Decision decision = {nest::parse_split(nest, text.substr(0, line)), text.substr(line + 1)};
+    Decision decision = {nest::parse_split(nest, text.substr(begin, line - begin)),
+                         together ? search::JoinIn::SameLaunch : search::JoinIn::OwnLaunch,
+                         text.substr(line + 1)};
     if (decision.split.empty() || !nest::illegal_split(nest, decision.split))
       return decision;
   } catch (const Error &) { // weighed anew
@@ -51,34 +75,47 @@ std::optional<Decision> parse_decision(const nest::Nest &nest, const std::string
   return std::nullopt;
 }
 
-Decision weigh(const poly::Group &group, const Target &target, const std::string &algorithm,
+Decision weigh(const poly::Group &group, const Target &target, const SplitOptions &options,
                KeptChoices &kept) {
   const nest::Nest &nest = group.anchor;
-  const std::string question = "split " + algorithm;
+  const std::string question =
+      fmt::format("split {}{}", options.algorithm, static_cast<int>(options.join));
   if (const std::optional<std::string> text = kept.find(question, group))
     if (std::optional<Decision> decision = parse_decision(nest, *text))
       return std::move(*decision);
   const search::SplitChoice choice = search::choose_split(
-      nest, target, [&](const nest::Nest &part) { return pick(part, target, algorithm, kept); });
-  Decision decision = {choice.split, search::to_text(nest, choice)};
-  kept.keep(question, group, nest::to_text(nest, decision.split) + "\n" + decision.note);
+      nest, target,
+      [&](const nest::Nest &part) { return pick(part, target, options.algorithm, kept); },
+      options.join);
+  Decision decision = {choice.split, choice.join, search::to_text(nest, choice)};
+  kept.keep(question, group,
+            fmt::format("{}{}\n{}", decision.joins_tiles() ? kTogether : "",
+                        nest::to_text(nest, decision.split), decision.note));
   return decision;
 }
 
-Decision decide(const poly::Group &group, const Target &target, const SplitOptions &options,
+Decision decide(const poly::Group &group, const Target &target, const SplitOptions &asked,
                 KeptChoices &kept) {
   const nest::Nest &nest = group.anchor;
+  SplitOptions options = asked;
+  if (!options.algorithm.empty()) // which need not fit the join of a tile
+    options.join = search::JoinIn::OwnLaunch;
   if (options.split == "none" || (options.split == "auto" && !group.producers.empty()))
     return {};
   if (!group.producers.empty())
     throw Error(ErrorCode::Unsupported, "nest '" + nest.name + "': it has producers");
   if (options.split == "auto")
-    return weigh(group, target, options.algorithm, kept);
+    return weigh(group, target, options, kept);
   ReductionSplit split = nest::parse_split(nest, options.split, "--split");
   if (const std::optional<std::string> reason = nest::illegal_split(nest, split))
     throw Error(ErrorCode::Unsupported, "nest '" + nest.name + "': " + *reason);
-  std::string note = split.empty() ? "" : "split " + options.split + "\n";
-  return {std::move(split), std::move(note)};
+  if (split.empty())
+    return {};
+  const search::JoinIn join = search::choose_join(
+      nest, split, target,
+      [&](const nest::Nest &part) { return pick(part, target, options.algorithm, kept); },
+      options.join);
+  return {std::move(split), join, "split " + options.split + "\n"};
 }
 
 Decision decide_or_keep_whole(const poly::Group &group, const Target &target,
@@ -109,17 +146,19 @@ std::vector<poly::Group> split_group(const poly::Group &group, const Target &tar
                                      const SplitOptions &options, std::string *note,
                                      KeptChoices *kept) {
   KeptChoices none(nullptr, target);
-  Decision decision = decide(group, target, options, kept == nullptr ? none : *kept);
+  Decision decision = decide(group, target, told(options), kept == nullptr ? none : *kept);
   if (note != nullptr)
     *note = std::move(decision.note);
   if (decision.split.empty())
     return {group};
-  nest::SplitNests nests = nest::split_reduction(group.anchor, decision.split);
+  nest::SplitNests nests =
+      nest::split_reduction(group.anchor, decision.split, decision.joins_tiles());
   return {{std::move(nests.partial)}, {std::move(nests.join)}};
 }
 
 void weigh_splits(const std::vector<const poly::Group *> &groups, const Target &target,
-                  const SplitOptions &options, KeptChoices &kept) {
+                  const SplitOptions &asked, KeptChoices &kept) {
+  const SplitOptions options = told(asked);
   if (options.split != "auto")
     return;
   std::map<std::string, const poly::Group *> distinct;
@@ -136,7 +175,8 @@ void weigh_splits(const std::vector<const poly::Group *> &groups, const Target &
 
 std::vector<poly::PlacedGroup> split_groups(std::vector<poly::PlacedGroup> groups,
                                             program::StoredProgram &stored, const Target &target,
-                                            const SplitOptions &options, KeptChoices *kept) {
+                                            const SplitOptions &asked, KeptChoices *kept) {
+  const SplitOptions options = told(asked);
   KeptChoices none(nullptr, target);
   KeptChoices &choices = kept == nullptr ? none : *kept;
   std::vector<const poly::Group *> all;
@@ -157,7 +197,9 @@ std::vector<poly::PlacedGroup> split_groups(std::vector<poly::PlacedGroup> group
       result.push_back(std::move(placed));
       continue;
     }
-    nest::SplitNests nests = nest::split_reduction(placed.group.anchor, found->second.split);
+    const bool joins_tiles = found->second.joins_tiles();
+    nest::SplitNests nests =
+        nest::split_reduction(placed.group.anchor, found->second.split, joins_tiles);
     const auto scratch = static_cast<program::BufferId>(stored.buffers.size());
     const nest::Slot &slot = nests.join.slots[static_cast<std::size_t>(nests.join.inputs[0].slot)];
     stored.buffers.push_back({.type = slot.type, .elems = slot.elems});
@@ -168,7 +210,8 @@ std::vector<poly::PlacedGroup> split_groups(std::vector<poly::PlacedGroup> group
     result.push_back({{std::move(nests.join)},
                       buffers_of(nests.join_slots, placed, scratch),
                       placed.origin,
-                      placed.notes});
+                      placed.notes,
+                      joins_tiles});
   }
   return result;
 }

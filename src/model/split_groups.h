@@ -11,13 +11,18 @@
 #include "model/kept_choices.h"
 #include "poly/group.h"
 #include "program/storage.h"
+#include "search/split.h"
 #include "target/target.h"
 
 namespace tilefuse::model {
 
 struct SplitOptions {
-  std::string split = "auto"; // by the cost model; "none"; or parts of indices, "c:8 y:2"
-  std::string algorithm;      // that kernels are forced to where it fits, when not empty
+  // By the cost model; "none"; or parts of indices, "c:8 y:2". Behind "together" parts are joined
+  // in the launch that computes them where that can be, behind "two" in one of their own: "two",
+  // "together c:8".
+  std::string split = "auto";
+  search::JoinIn join = search::JoinIn::Either; // unless `split` says so
+  std::string algorithm; // that kernels are forced to where it fits, when not empty
   std::function<void(const std::string &)> warn; // of groups that parts asked for do not fit
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <numeric>
 #include <optional>
+#include <utility>
 
 #include "nest/checked.h"
 #include "nest/passes.h"
@@ -118,6 +120,23 @@ bool merge_any(Nest &nest, std::size_t begin, std::size_t end) {
 }
 
 } // namespace
+
+std::optional<MergedNest> merge_into_one(const Nest &nest, const std::vector<int> &indices) {
+  MergedNest result{nest, std::vector<int>(nest.indices.size())};
+  std::iota(result.at.begin(), result.at.end(), 0);
+  for (std::size_t i = 1; i < indices.size(); ++i) {
+    const int outer = result.at[static_cast<std::size_t>(indices[0])];
+    const int inner = result.at[static_cast<std::size_t>(indices[i])];
+    const auto [slow, fast] =
+        std::pair(static_cast<std::size_t>(outer), static_cast<std::size_t>(inner));
+    if (!can_merge(result.nest, slow, fast))
+      return std::nullopt;
+    merge(result.nest, slow, fast);
+    for (int &at : result.at)
+      at = at == inner ? outer - (inner < outer ? 1 : 0) : at - (inner < at ? 1 : 0);
+  }
+  return result;
+}
 
 Nest merge_indices(const Nest &nest) {
   Nest merged = nest;

@@ -2,6 +2,7 @@
 // From programs to nests, and the exact rewriting of both.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -35,6 +36,13 @@ std::vector<FlatStatement> flatten(const program::StoredProgram &stored,
 // stride_j = extent_i * stride_i. A 1x1 convolution then has one pixel index and most maps one
 // index at all. Guarded dimensions and constraints block it.
 Nest merge_indices(const Nest &nest);
+// Output indices, slowest first, as one that counts their points in that order; nothing where some
+// operand does not lie so. `at` tells by index of the nest which it became.
+struct MergedNest {
+  Nest nest;
+  std::vector<int> at;
+};
+std::optional<MergedNest> merge_into_one(const Nest &nest, const std::vector<int> &indices);
 // The reverse: an output or reduced index becomes an outer and an inner one of `inner` points.
 // Dimensions that it walks alone are taken apart too.
 Nest split_index(const Nest &nest, int index, std::int64_t inner);

@@ -69,10 +69,12 @@ class Splitter {
 public:
   Splitter(const Nest &nest, const ReductionSplit &split) : nest_(nest), split_(split) {}
 
-  SplitNests run() {
+  SplitNests run(bool by_tiles) {
     SplitNests result;
     result.partial = partial(result.partial_slots);
     result.join = join(result.join_slots);
+    if (!by_tiles)
+      result.join = merge_indices(result.join);
     verify(result.partial);
     verify(result.join);
     return result;
@@ -215,7 +217,7 @@ private:
     result.out = carry(nest_.out);
     result.slots = slots.slots();
     slots_of = slots.from();
-    return merge_indices(result);
+    return result;
   }
 
   const Nest &nest_;
@@ -255,10 +257,10 @@ std::optional<std::string> illegal_split(const Nest &nest, const ReductionSplit 
   return std::nullopt;
 }
 
-SplitNests split_reduction(const Nest &nest, const ReductionSplit &split) {
+SplitNests split_reduction(const Nest &nest, const ReductionSplit &split, bool by_tiles) {
   const std::optional<std::string> reason = illegal_split(nest, split);
   TILEFUSE_CHECK(!split.empty() && !reason, reason.value_or("nothing is split"));
-  return Splitter(nest, split).run();
+  return Splitter(nest, split).run(by_tiles);
 }
 
 std::string to_text(const Nest &nest, const ReductionSplit &split) {

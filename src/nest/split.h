@@ -45,8 +45,10 @@ struct SplitNests {
 };
 
 // Requires a legal split that is not empty. The scratch has parts outermost and the outputs in the
-// order in which the result lies, without gaps.
-SplitNests split_reduction(const Nest &nest, const ReductionSplit &split);
+// order in which the result lies, without gaps. The join's indices are merged where they can be, or
+// `by_tiles` those of the whole, so that a block of the partial nest can join its tile
+// (schedule/tile_join.h).
+SplitNests split_reduction(const Nest &nest, const ReductionSplit &split, bool by_tiles = false);
 
 // "c:8 y:2", or "none".
 std::string to_text(const Nest &nest, const ReductionSplit &split);

@@ -56,6 +56,7 @@ struct PlacedGroup {
   std::vector<program::BufferId> buffers; // by slot
   std::string origin;                     // statements it came from, "Conv conv1 + Relu relu1"
   std::vector<std::string> notes;         // decisions about it, one or more lines each
+  bool joins_tiles = false; // of parts that the group before it stores, in its launch if it can
 };
 
 // Flattens every statement and fuses each map into the contraction or map that feeds it, into each

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "cost/roofline.h"
+#include "search/joinable.h"
 
 namespace tilefuse::search {
 namespace {
@@ -18,8 +19,8 @@ using nest::ReductionSplit;
 
 constexpr double kIdle = 1.3;  // times the least time, above which splits are weighed
 constexpr double kGain = 0.97; // of the time of the whole nest, that a split must reach
-// Of a launch's time by itself, what it takes behind another in one submission to a device of
-// work-items: an H200 takes 1.5 us in a graph, 5.5 between events.
+// Of a launch's time by itself, what it takes behind another in one submission: an H200 takes 1.5 us
+// in a graph of CUDA's, 5.5 between events; OpenCL's launches are submitted one by one.
 constexpr double kFollowing = 0.3;
 constexpr std::int64_t kShortestPart = 8; // reduced points
 constexpr std::int64_t kMostParts = 1024;
@@ -37,7 +38,7 @@ std::int64_t reduced_points(const Nest &nest) {
 }
 
 double launch_seconds(const Target &target) {
-  return target.launch_us * 1e-6 * (target.lanes == LaneKind::WorkItem ? kFollowing : 1);
+  return target.launch_us * 1e-6 * (target.backend == "cuda" ? kFollowing : 1);
 }
 
 // What arithmetic at the peak of the units that the schedule uses and one trip over every slot
@@ -70,17 +71,36 @@ ReductionSplit split_in(const Nest &nest, const std::vector<int> &order, std::in
   return split;
 }
 
+// In a launch of its own, and in the same, as far as that is asked for and can be.
+std::vector<WeighedSplit> ways_to_join(const Nest &nest, const ReductionSplit &split,
+                                       const Target &target, const Picker &picker, JoinIn join) {
+  std::vector<WeighedSplit> ways;
+  if (join != JoinIn::OwnLaunch) {
+    const nest::SplitNests nests = nest::split_reduction(nest, split, true);
+    if (const std::optional<Joinable> inside = pick_joinable(nests.partial, nests.join, target))
+      ways.push_back({split, JoinIn::SameLaunch,
+                      following_seconds(inside->partial.estimate, target), inside->join_seconds});
+  }
+  if (join == JoinIn::SameLaunch && !ways.empty())
+    return ways;
+  const nest::SplitNests nests = nest::split_reduction(nest, split);
+  ways.insert(ways.begin(),
+              {split, JoinIn::OwnLaunch, following_seconds(picker(nests.partial).estimate, target),
+               following_seconds(picker(nests.join).estimate, target)});
+  return ways;
+}
+
 class Weighing {
 public:
-  Weighing(const Nest &nest, const Target &target, const Picker &picker)
-      : nest_(nest), target_(target), picker_(picker) {}
+  Weighing(const Nest &nest, const Target &target, const Picker &picker, JoinIn join)
+      : nest_(nest), target_(target), picker_(picker), join_(join) {}
 
   SplitChoice run() {
     if (nest_.inputs.empty() || nest_.agg == program::Agg::Assign || most_parts() < 2)
       return std::move(choice_);
     const Candidate candidate = picker_(nest_);
     const double whole = following_seconds(candidate.estimate, target_);
-    choice_.weighed.push_back({{}, whole, 0});
+    choice_.weighed.push_back({{}, JoinIn::OwnLaunch, whole, 0});
     best_ = whole * kGain;
     if (whole < kIdle * least_seconds(nest_, candidate.schedule, target_))
       return std::move(choice_);
@@ -128,22 +148,26 @@ private:
     }
   }
 
+  // The sooner of both ways to join.
   double weigh(const ReductionSplit &split) {
-    const nest::SplitNests nests = nest::split_reduction(nest_, split);
-    const WeighedSplit weighed = {split,
-                                  following_seconds(picker_(nests.partial).estimate, target_),
-                                  following_seconds(picker_(nests.join).estimate, target_)};
-    choice_.weighed.push_back(weighed);
-    if (weighed.total() < best_) {
+    double least = 0;
+    for (const WeighedSplit &weighed : ways_to_join(nest_, split, target_, picker_, join_)) {
+      choice_.weighed.push_back(weighed);
+      if (least == 0 || weighed.total() < least)
+        least = weighed.total();
+      if (weighed.total() >= best_)
+        continue;
       best_ = weighed.total();
       choice_.split = split;
+      choice_.join = weighed.join;
     }
-    return weighed.total();
+    return least;
   }
 
   const Nest &nest_;
   const Target &target_;
   const Picker &picker_;
+  const JoinIn join_;
   SplitChoice choice_;
   double best_ = 0;
 };
@@ -154,8 +178,17 @@ double following_seconds(const cost::Estimate &estimate, const Target &target) {
   return estimate.seconds - target.launch_us * 1e-6 + launch_seconds(target);
 }
 
-SplitChoice choose_split(const Nest &nest, const Target &target, const Picker &picker) {
-  return Weighing(nest, target, picker).run();
+SplitChoice choose_split(const Nest &nest, const Target &target, const Picker &picker,
+                         JoinIn join) {
+  return Weighing(nest, target, picker, join).run();
+}
+
+JoinIn choose_join(const Nest &nest, const ReductionSplit &split, const Target &target,
+                   const Picker &picker, JoinIn join) {
+  const std::vector<WeighedSplit> ways = ways_to_join(nest, split, target, picker, join);
+  return std::min_element(ways.begin(), ways.end(),
+                          [](const auto &a, const auto &b) { return a.total() < b.total(); })
+      ->join;
 }
 
 std::string to_text(const Nest &nest, const SplitChoice &choice) {
@@ -163,11 +196,13 @@ std::string to_text(const Nest &nest, const SplitChoice &choice) {
     return "";
   std::string text = fmt::format("split {}\n", nest::to_text(nest, choice.split));
   for (const WeighedSplit &one : choice.weighed) {
+    const std::string_view where =
+        one.join == JoinIn::SameLaunch ? "join in the same launch" : "join";
     const std::string join =
-        one.split.empty() ? "" : fmt::format(" + {:.1f} us to join", one.join_seconds * 1e6);
-    text +=
-        fmt::format("  {} {:<20} predicted {:.1f} us{}\n", one.split == choice.split ? '*' : ' ',
-                    nest::to_text(nest, one.split), one.seconds * 1e6, join);
+        one.split.empty() ? "" : fmt::format(" + {:.1f} us to {}", one.join_seconds * 1e6, where);
+    const bool is_chosen = one.split == choice.split && one.join == choice.join;
+    text += fmt::format("  {} {:<20} predicted {:.1f} us{}\n", is_chosen ? '*' : ' ',
+                        nest::to_text(nest, one.split), one.seconds * 1e6, join);
   }
   return text;
 }

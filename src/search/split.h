@@ -18,22 +18,32 @@ namespace tilefuse::search {
 // How a nest would be scheduled, and in what time.
 using Picker = std::function<Candidate(const nest::Nest &)>;
 
+// Where parts are joined: in a launch of their own, or by the last block of the launch that
+// computes them (schedule/tile_join.h), where it can.
+enum class JoinIn { Either, OwnLaunch, SameLaunch };
+
 // A prediction is of a kernel by itself; networks submit all of theirs together.
 double following_seconds(const cost::Estimate &estimate, const Target &target);
 
 struct WeighedSplit {
   nest::ReductionSplit split; // empty: the whole nest
-  double seconds = 0;         // of the only kernel, or of the partial one
+  JoinIn join = JoinIn::OwnLaunch;
+  double seconds = 0; // of the only kernel, or of the partial one
   double join_seconds = 0;
   double total() const { return seconds + join_seconds; }
 };
 
 struct SplitChoice {
   nest::ReductionSplit split;        // empty: none
+  JoinIn join = JoinIn::OwnLaunch;   // not Either
   std::vector<WeighedSplit> weighed; // the whole nest first; empty when nothing was weighed
 };
 
-SplitChoice choose_split(const nest::Nest &nest, const Target &target, const Picker &picker);
+SplitChoice choose_split(const nest::Nest &nest, const Target &target, const Picker &picker,
+                         JoinIn join = JoinIn::Either);
+// Where the parts of a given split are joined.
+JoinIn choose_join(const nest::Nest &nest, const nest::ReductionSplit &split, const Target &target,
+                   const Picker &picker, JoinIn join);
 
 // One line per split that was weighed, the chosen one marked; nothing when only the whole nest was.
 std::string to_text(const nest::Nest &nest, const SplitChoice &choice);

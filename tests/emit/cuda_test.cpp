@@ -371,7 +371,7 @@ TEST(Cuda, KernelsSideBySideCompile) {
        {model::GradientConv{
             .n = 32, .h = 28, .w = 28, .c = 256, .k = 512, .r = 1, .s = 1, .stride = 2, .pad = 0},
         model::GradientConv{.n = 32, .h = 27, .w = 28, .c = 128, .k = 128, .stride = 2}}) {
-    const auto groups = model::placed_gradients(problem, model::By::Input);
+    auto groups = model::placed_gradients(problem, model::By::Input);
     std::vector<schedule::Schedule> schedules;
     for (const poly::PlacedGroup &placed : groups) {
       const auto all = schedule::wgmma_schedules(placed.group.anchor, target, false);

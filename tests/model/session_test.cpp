@@ -90,7 +90,7 @@ TEST(Session, SplitReductionsAreExact) {
   for (testing::NamedDevice &on : testing::devices()) {
     runtime::KernelCache cache("", [](const std::string &) {});
     model::Session whole(program, *on.device, cache, {.split = "none"});
-    model::Session parts(program, *on.device, cache, {.split = "y_x:16"});
+    model::Session parts(program, *on.device, cache, {.split = "two y_x:16"});
     EXPECT_EQ(whole.stats().kernels, 1);
     EXPECT_EQ(parts.stats().kernels, 2);
     EXPECT_NE(parts.plan_text().find("split y_x:16"), std::string::npos);

@@ -166,7 +166,7 @@ TEST(WgmmaCluster, RefusalsSayWhy) {
 
 // Kernels that are one launch leave their clusters.
 TEST(WgmmaCluster, NotBesideOthers) {
-  const auto groups = placed_gradients({.n = 2, .c = 64, .k = 64, .stride = 2}, By::Input);
+  auto groups = placed_gradients({.n = 2, .c = 64, .k = 64, .stride = 2}, By::Input);
   std::vector<Schedule> schedules;
   for (const poly::PlacedGroup &placed : groups)
     schedules.push_back(

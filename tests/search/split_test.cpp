@@ -36,7 +36,7 @@ TEST(ChooseSplit, IdleUnitsGetParts) {
   EXPECT_GE(nest::part_count(choice.split), 16);
   double best = choice.weighed.front().total();
   for (const search::WeighedSplit &one : choice.weighed)
-    if (one.split == choice.split)
+    if (one.split == choice.split && one.join == choice.join)
       best = one.total();
   EXPECT_LT(best, choice.weighed.front().total() / 4);
   const std::string text = search::to_text(nest, choice);
@@ -60,6 +60,24 @@ TEST(ChooseSplit, MatrixUnitsAreMeasuredByTheirOwnPeak) {
   const search::SplitChoice choice = choose(nest, "cuda_sm90");
   ASSERT_FALSE(choice.split.empty());
   EXPECT_GE(nest::part_count(choice.split), 4) << search::to_text(nest, choice);
+}
+
+// Parts of small tiles are joined by the last block; whoever asks gets the other way.
+TEST(ChooseSplit, JoinsInTheSameLaunch) {
+  const nest::Nest nest = product(64, 64, 4096);
+  const Target target = testing::target_row("cuda_sm90");
+  const search::Picker picker = [&](const nest::Nest &part) {
+    return search::candidates(part, target, 1).front();
+  };
+  for (const search::JoinIn join : {search::JoinIn::SameLaunch, search::JoinIn::OwnLaunch}) {
+    const search::SplitChoice choice = search::choose_split(nest, target, picker, join);
+    ASSERT_FALSE(choice.split.empty());
+    EXPECT_EQ(choice.join, join) << search::to_text(nest, choice);
+    EXPECT_EQ(search::choose_join(nest, choice.split, target, picker, join), join);
+  }
+  const search::SplitChoice either = search::choose_split(nest, target, picker);
+  EXPECT_NE(search::to_text(nest, either).find("to join in the same launch"), std::string::npos);
+  EXPECT_EQ(choose(nest, "opencl_amd").join, search::JoinIn::OwnLaunch);
 }
 
 TEST(ChooseSplit, AFullDeviceKeepsReductionsWhole) {

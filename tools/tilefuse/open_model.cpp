@@ -122,8 +122,9 @@ std::vector<std::string> algorithm_names() {
 
 void add_split_option(CLI::App &verb, std::string &split) {
   verb.add_option("--split", split,
-                  "Reductions in two kernels: auto (by the cost model), none, or parts of indices, "
-                  "\"c:8 y:2\"")
+                  "Reductions in parts: auto (by the cost model), none, or parts of indices, "
+                  "\"c:8 y:2\"; behind \"together\" the same launch joins them where it can, "
+                  "behind \"two\" another one")
       ->type_name("SPLIT");
 }
 

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels that join the parts of a reduction in their own launch compile for Ampere and Hopper,
+// without a spill or advice of ptxas.
+#include <array>
+
+#include "emit/cuda_checks.h"
+#include "emit/emitter.h"
+#include "model/conv_nest.h"
+#include "model/core_cases.h"
+#include "model/launches.h"
+#include "nest/split.h"
+#include "schedule/wgmma_forms.h"
+#include "search/joinable.h"
+
+namespace tilefuse::emit {
+namespace {
+
+// Of two groups, parts and join, that are one launch.
+Package joined(const nest::SplitNests &nests, schedule::Schedule partial, const Target &target) {
+  std::vector<poly::PlacedGroup> groups(2);
+  for (const int slot : nests.partial_slots)
+    groups[0].buffers.push_back(program::BufferId{slot < 0 ? 100 : slot});
+  for (const int slot : nests.join_slots)
+    groups[1].buffers.push_back(program::BufferId{slot < 0 ? 100 : slot});
+  groups[0].group.anchor = nests.partial;
+  groups[1].group.anchor = nests.join;
+  groups[1].joins_tiles = true;
+  std::vector<schedule::Schedule> schedules = {std::move(partial),
+                                               schedule::scalar_schedule(nests.join)};
+  const std::vector<model::LaunchPart> parts = {{&groups[0], &schedules[0]},
+                                                {&groups[1], &schedules[1]}};
+  const auto launches = model::make_launches(parts, target, model::pick_of_size(target));
+  EXPECT_EQ(launches.size(), 1u);
+  return make_cuda_emitter()->emit(model::lower_launch(launches[0], parts, target), target);
+}
+
+TEST(Cuda, JoinsInTheirOwnLaunchCompile) {
+  const Target target = hopper_target();
+  std::vector<Package> packages;
+  for (const char *type : {"f32", "f16"}) {
+    const model::Conv conv{.h = 7, .w = 7, .c = 512, .k = 512, .in = type, .out = type};
+    const poly::Group group = model::group_of(conv);
+    const nest::SplitNests nests =
+        split_reduction(group.anchor, nest::parse_split(group.anchor, "c:4"), true);
+    const auto found = search::pick_joinable(nests.partial, nests.join, target);
+    ASSERT_TRUE(found);
+    packages.push_back(joined(nests, found->partial.schedule, target));
+    const auto all = schedule::wgmma_schedules(nests.partial, target, false);
+    for (std::size_t i = 0; i < all.size(); i += 4)
+      if (tile_join(nests.partial, all[i], nests.join, target).refusal.empty())
+        packages.push_back(joined(nests, all[i], target));
+  }
+  ASSERT_GE(packages.size(), 3u);
+  for (const Package &package : packages) {
+    EXPECT_GT(package.counts, 0);
+    EXPECT_NE(package.code.find("atom.acq_rel.gpu"), std::string::npos);
+  }
+  expect_clean(packages, std::array{"sm_90a"});
+}
+
+} // namespace
+} // namespace tilefuse::emit
