@@ -208,104 +208,125 @@ ExprRef Rewriter::expr(ExprRef from) {
 StmtRef Rewriter::stmt(StmtRef from) {
   if (from == nullptr)
     return nullptr;
-  const auto place = [&](auto &ref) {
-    ref.buffer = buffer(ref.buffer);
-    ref.index = expr(ref.index);
-  };
-  return std::visit(
-      Match{
-          [&](const Block &node) {
-            std::vector<StmtRef> body;
-            for (const StmtRef child : node.body)
-              body.push_back(stmt(child));
-            return to_.block(std::move(body));
-          },
-          [&](const Let &node) { return to_.let(variable(node.var), expr(node.value)); },
-          [&](const For &node) {
-            const ExprRef begin = expr(node.begin);
-            const ExprRef end = expr(node.end);
-            const StmtRef body = stmt(node.body);
-            return body == nullptr
-                       ? nullptr
-                       : to_.loop(variable(node.var), node.kind, begin, end, node.step, body);
-          },
-          [&](const If &node) {
-            const ExprRef condition = expr(node.condition);
-            const StmtRef then_body = stmt(node.then_body);
-            const StmtRef else_body = node.else_body == nullptr ? nullptr : stmt(node.else_body);
-            return to_.branch(condition, then_body, else_body);
-          },
-          [&](const Store &node) {
-            const ExprRef index = expr(node.index);
-            const ExprRef value = expr(node.value);
-            return to_.store(buffer(node.buffer), index, value, node.lane_stride, expr(node.valid));
-          },
-          [&](const Barrier &node) { return to_.barrier(node); },
-          [&](const Prefetch &node) { return to_.prefetch(buffer(node.buffer), expr(node.index)); },
-          [&](LoadMatrix node) {
-            place(node.to);
-            node.from = buffer(node.from);
-            node.index = expr(node.index);
-            return to_.load_matrix(node);
-          },
-          [&](Mma node) {
-            for (RegisterRef *ref : {&node.acc, &node.a, &node.b})
-              place(*ref);
-            return to_.mma(node);
-          },
-          [&](AsyncCopy node) {
-            node.to = buffer(node.to);
-            node.from = buffer(node.from);
-            node.to_index = expr(node.to_index);
-            node.from_index = expr(node.from_index);
-            node.valid = expr(node.valid);
-            return to_.async_copy(node);
-          },
-          [&](const AsyncCommit &) { return to_.async_commit(); },
-          [&](const AsyncWait &node) { return to_.async_wait(node.pending); },
-          [&](Ticket node) {
-            place(node.to);
-            node.counts = buffer(node.counts);
-            node.index = expr(node.index);
-            return to_.ticket(node);
-          },
-          [&](Mbarrier node) {
-            place(node.at);
-            node.value = expr(node.value);
-            node.rank = expr(node.rank);
-            return to_.mbarrier(node);
-          },
-          [&](TensorCopy node) {
-            place(node.to);
-            place(node.signals);
-            node.map = map(node.map);
-            for (ExprRef &at : node.at)
-              at = expr(at);
-            for (ExprRef &offset : node.offsets)
-              offset = expr(offset);
-            node.ranks = expr(node.ranks);
-            return to_.tensor_copy(std::move(node));
-          },
-          [&](TensorStore node) {
-            place(node.from);
-            node.map = map(node.map);
-            for (ExprRef &at : node.at)
-              at = expr(at);
-            return to_.tensor_store(std::move(node));
-          },
-          [&](const StoreSync &node) { return to_.store_sync(node); },
-          [&](Wgmma node) {
-            place(node.acc);
-            place(node.a);
-            place(node.b);
-            node.accumulate = expr(node.accumulate);
-            return to_.wgmma(node);
-          },
-          [&](const WgmmaSync &node) { return to_.wgmma_sync(node); },
-          [&](const RegisterLimit &node) { return to_.register_limit(node); },
-      },
-      from->node);
+  return std::visit([&](const auto &node) { return rewritten(node); }, from->node);
 }
+
+template <typename Ref> void Rewriter::place(Ref &ref) {
+  ref.buffer = buffer(ref.buffer);
+  ref.index = expr(ref.index);
+}
+
+StmtRef Rewriter::rewritten(const Block &node) {
+  std::vector<StmtRef> body;
+  for (const StmtRef child : node.body)
+    body.push_back(stmt(child));
+  return to_.block(std::move(body));
+}
+
+StmtRef Rewriter::rewritten(const Let &node) {
+  return to_.let(variable(node.var), expr(node.value));
+}
+
+StmtRef Rewriter::rewritten(const For &node) {
+  const ExprRef begin = expr(node.begin);
+  const ExprRef end = expr(node.end);
+  const StmtRef body = stmt(node.body);
+  return body == nullptr ? nullptr
+                         : to_.loop(variable(node.var), node.kind, begin, end, node.step, body);
+}
+
+StmtRef Rewriter::rewritten(const If &node) {
+  const ExprRef condition = expr(node.condition);
+  const StmtRef then_body = stmt(node.then_body);
+  const StmtRef else_body = node.else_body == nullptr ? nullptr : stmt(node.else_body);
+  return to_.branch(condition, then_body, else_body);
+}
+
+StmtRef Rewriter::rewritten(const Store &node) {
+  const ExprRef index = expr(node.index);
+  const ExprRef value = expr(node.value);
+  return to_.store(buffer(node.buffer), index, value, node.lane_stride, expr(node.valid));
+}
+
+StmtRef Rewriter::rewritten(const Barrier &node) { return to_.barrier(node); }
+
+StmtRef Rewriter::rewritten(const Prefetch &node) {
+  return to_.prefetch(buffer(node.buffer), expr(node.index));
+}
+
+StmtRef Rewriter::rewritten(LoadMatrix node) {
+  place(node.to);
+  node.from = buffer(node.from);
+  node.index = expr(node.index);
+  return to_.load_matrix(node);
+}
+
+StmtRef Rewriter::rewritten(Mma node) {
+  for (RegisterRef *ref : {&node.acc, &node.a, &node.b})
+    place(*ref);
+  return to_.mma(node);
+}
+
+StmtRef Rewriter::rewritten(AsyncCopy node) {
+  node.to = buffer(node.to);
+  node.from = buffer(node.from);
+  node.to_index = expr(node.to_index);
+  node.from_index = expr(node.from_index);
+  node.valid = expr(node.valid);
+  return to_.async_copy(node);
+}
+
+StmtRef Rewriter::rewritten(const AsyncCommit &) { return to_.async_commit(); }
+
+StmtRef Rewriter::rewritten(const AsyncWait &node) { return to_.async_wait(node.pending); }
+
+StmtRef Rewriter::rewritten(Ticket node) {
+  place(node.to);
+  node.counts = buffer(node.counts);
+  node.index = expr(node.index);
+  return to_.ticket(node);
+}
+
+StmtRef Rewriter::rewritten(Mbarrier node) {
+  place(node.at);
+  node.value = expr(node.value);
+  node.rank = expr(node.rank);
+  return to_.mbarrier(node);
+}
+
+StmtRef Rewriter::rewritten(TensorCopy node) {
+  place(node.to);
+  place(node.signals);
+  node.map = map(node.map);
+  for (ExprRef &at : node.at)
+    at = expr(at);
+  for (ExprRef &offset : node.offsets)
+    offset = expr(offset);
+  node.ranks = expr(node.ranks);
+  return to_.tensor_copy(std::move(node));
+}
+
+StmtRef Rewriter::rewritten(TensorStore node) {
+  place(node.from);
+  node.map = map(node.map);
+  for (ExprRef &at : node.at)
+    at = expr(at);
+  return to_.tensor_store(std::move(node));
+}
+
+StmtRef Rewriter::rewritten(const StoreSync &node) { return to_.store_sync(node); }
+
+StmtRef Rewriter::rewritten(Wgmma node) {
+  place(node.acc);
+  place(node.a);
+  place(node.b);
+  node.accumulate = expr(node.accumulate);
+  return to_.wgmma(node);
+}
+
+StmtRef Rewriter::rewritten(const WgmmaSync &node) { return to_.wgmma_sync(node); }
+
+StmtRef Rewriter::rewritten(const RegisterLimit &node) { return to_.register_limit(node); }
 
 Kernel copy_shell(const Kernel &from) {
   Kernel shell;

@@ -45,6 +45,29 @@ protected:
   Builder &to() { return to_; }
 
 private:
+  template <typename Ref> void place(Ref &ref);
+  // The node with all it holds rewritten.
+  StmtRef rewritten(const Block &node);
+  StmtRef rewritten(const Let &node);
+  StmtRef rewritten(const For &node);
+  StmtRef rewritten(const If &node);
+  StmtRef rewritten(const Store &node);
+  StmtRef rewritten(const Barrier &node);
+  StmtRef rewritten(const Prefetch &node);
+  StmtRef rewritten(LoadMatrix node);
+  StmtRef rewritten(Mma node);
+  StmtRef rewritten(AsyncCopy node);
+  StmtRef rewritten(const AsyncCommit &);
+  StmtRef rewritten(const AsyncWait &node);
+  StmtRef rewritten(Ticket node);
+  StmtRef rewritten(Mbarrier node);
+  StmtRef rewritten(TensorCopy node);
+  StmtRef rewritten(TensorStore node);
+  StmtRef rewritten(const StoreSync &node);
+  StmtRef rewritten(Wgmma node);
+  StmtRef rewritten(const WgmmaSync &node);
+  StmtRef rewritten(const RegisterLimit &node);
+
   Builder &to_;
 };
 
