@@ -27,7 +27,6 @@ constexpr double kResultCycles = 5.72;    // of a four warps' 128 results at the
 constexpr double kLongerStore = 1.4;      // results that leave in boxes
 constexpr double kLongerExchange = 2;     // results that warps exchange
 constexpr double kSlowerMemory = 1.09;    // than the bandwidth
-constexpr double kPartsSeconds = 1.55e-6; // of straight data in parts, at batch 1 on an H200
 constexpr double kNotOverlapped = 0.15;
 constexpr double kGroupRows = 64;
 constexpr double kStepBytes = 32; // of depth, by one instruction
@@ -125,9 +124,6 @@ Estimate WgmmaModel::run() const {
   const double busy = busy_cycles(turns) / kClock;
   estimate.seconds = std::max(busy, estimate.memory) +
                      kNotOverlapped * std::min(busy, estimate.memory) + estimate.launch;
-  if (!schedule.core.swapped && !core_roles(nest, schedule).data_turned &&
-      column_plan(nest, schedule).products > 1)
-    estimate.seconds += kPartsSeconds;
   estimate.reasons = {{"tiles", tiles, ""},
                       {"turns", turns, "per multiprocessor"},
                       {"steps", static_cast<double>(core_steps(nest, schedule)), "per tile"},

@@ -10,6 +10,7 @@
 
 #include "cost/roofline.h"
 #include "search/joinable.h"
+#include "target/tickets.h"
 
 namespace tilefuse::search {
 namespace {
@@ -19,9 +20,11 @@ using nest::ReductionSplit;
 
 constexpr double kIdle = 1.3;  // times the least time, above which splits are weighed
 constexpr double kGain = 0.97; // of the time of the whole nest, that a split must reach
-// Of a launch's time by itself, what it takes behind another in one submission: an H200 takes 1.5 us
-// in a graph of CUDA's, 5.5 between events; OpenCL's launches are submitted one by one.
-constexpr double kFollowing = 0.3;
+// Of a launch's time by itself, what it takes behind another in one submission: an H200 takes 1.3
+// us in a graph of CUDA's, 5.5 between events; OpenCL's launches are submitted one by one.
+constexpr double kFollowing = 0.24;
+// From this generation on a kernel is started while the one before it ends.
+constexpr int kFirstEarly = 90;
 constexpr std::int64_t kShortestPart = 8; // reduced points
 constexpr std::int64_t kMostParts = 1024;
 constexpr std::int64_t kScratchPerUnit = std::int64_t{1} << 17; // accumulators
@@ -39,6 +42,12 @@ std::int64_t reduced_points(const Nest &nest) {
 
 double launch_seconds(const Target &target) {
   return target.launch_us * 1e-6 * (target.backend == "cuda" ? kFollowing : 1);
+}
+
+// Of the kernel that joins parts, right behind the one that computes them.
+double joining_seconds(const cost::Estimate &estimate, const Target &target) {
+  const bool starts_early = target.backend == "cuda" && nvidia_generation(target) >= kFirstEarly;
+  return starts_early ? estimate.seconds - estimate.launch : following_seconds(estimate, target);
 }
 
 // What arithmetic at the peak of the units that the schedule uses and one trip over every slot
@@ -86,7 +95,7 @@ std::vector<WeighedSplit> ways_to_join(const Nest &nest, const ReductionSplit &s
   const nest::SplitNests nests = nest::split_reduction(nest, split);
   ways.insert(ways.begin(),
               {split, JoinIn::OwnLaunch, following_seconds(picker(nests.partial).estimate, target),
-               following_seconds(picker(nests.join).estimate, target)});
+               joining_seconds(picker(nests.join).estimate, target)});
   return ways;
 }
 
