@@ -99,9 +99,10 @@ struct Dialect {
   std::string_view begin;        // first statement of an entry point; empty: none
   std::string_view barrier;      // a statement
   std::string_view warp_barrier; // the same for a warp; empty: there is none
-  // Format string of a ticket, given what takes it and a pointer to the count; empty: there is none.
+  // Format string of a ticket, given what takes it and a pointer to the count; empty: there is
+  // none.
   std::string_view ticket;
-  std::string_view prefetch;     // format string of a statement, given a pointer; empty: none
+  std::string_view prefetch; // format string of a statement, given a pointer; empty: none
   // Format string of a local array's attribute, given bytes; empty: vectors are never read or
   // written as one access.
   std::string_view aligned;

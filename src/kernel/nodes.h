@@ -30,10 +30,10 @@
 // work-item, or as many neighbouring values of one lane. Asynchronous copies become visible to the
 // work-item that issued them after an AsyncWait and to others after a barrier on top of it.
 //
-// Blocks meet in Global memory alone, at elements of a buffer of `counts`: each is 0 when the kernel
-// begins, and again when it ends. A Ticket adds 1 to one. Whoever takes a later ticket there sees
-// what the takers of earlier ones knew; so the last of n blocks, which finds n - 1, may read what
-// the others stored.
+// Blocks meet in Global memory alone, at elements of a buffer of `counts`: each is 0 when the
+// kernel begins, and again when it ends. A Ticket adds 1 to one. Whoever takes a later ticket there
+// sees what the takers of earlier ones knew; so the last of n blocks, which finds n - 1, may read
+// what the others stored.
 //
 //   barrier
 //   if lane == 0 { ticket found[0] = arrived[block / 8] }
@@ -89,7 +89,8 @@ enum class VarId : int {};
 constexpr int to_int(BufferId id) { return static_cast<int>(id); }
 constexpr int to_int(VarId id) { return static_cast<int>(id); }
 
-// Global buffers come first, in argument order; those of `counts`, which the runtime provides, last.
+// Global buffers come first, in argument order; those of `counts`, which the runtime provides,
+// last.
 struct Buffer {
   std::string name;
   Space space = Space::Global;
@@ -261,8 +262,8 @@ struct LocalRef {
   BufferId buffer{};
   ExprRef index{};
 };
-// Adds 1 to an element of a Global buffer of `counts` and gives what it held to a Local one: at once,
-// with release and acquire among all blocks.
+// Adds 1 to an element of a Global buffer of `counts` and gives what it held to a Local one: at
+// once, with release and acquire among all blocks.
 struct Ticket {
   LocalRef to;
   BufferId counts{};

@@ -12,7 +12,8 @@
 //   - a read of Local or Register memory, or of a buffer the kernel writes, that nothing wrote;
 //   - two work-items touching an element, one of them writing, with no barrier between them, or
 //   with
-//     an asynchronous copy that was not waited for; two blocks likewise in global memory, unless a ticket orders them;
+//     an asynchronous copy that was not waited for; two blocks likewise in global memory, unless a
+//     ticket orders them;
 //   - a count that is not back at 0 at the end;
 //   - an element of a Global buffer written twice, written though it must be left alone, or never;
 //   - local memory touched before the mbarrier of a tensor copy has let the work-item pass, or
@@ -54,7 +55,8 @@ struct SimulationOptions {
   bool count = true; // false: Counts stay empty, which is faster
 };
 
-// `args` are the Global buffers but counts in order, each at least its buffer's size (else Error{Shape}).
+// `args` are the Global buffers but counts in order, each at least its buffer's size (else
+// Error{Shape}).
 Counts simulate(const Kernel &kernel, std::span<const std::span<std::byte>> args,
                 const SimulationOptions &options = {});
 

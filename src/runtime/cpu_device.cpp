@@ -29,7 +29,7 @@ using Entry = void (*)(void *const *args, std::int64_t block, void *scratch);
 constexpr std::int64_t kAlign = 64;
 constexpr std::int64_t kHugePage = std::int64_t{2} << 20;
 constexpr double kInlineSeconds = 4e-6; // less work than this stays on the calling thread
-constexpr double kChunkSeconds = 1e-6;   // handed out at once, at least
+constexpr double kChunkSeconds = 1e-6;  // handed out at once, at least
 constexpr double kAssumedGhz =
     3.0; // a constant, so that the target and cache keys do not change with the clock
 constexpr std::int64_t kMaxThreads = 1024;

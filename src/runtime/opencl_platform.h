@@ -34,7 +34,7 @@ struct OpenclDeviceInfo {
   bool fp16 = false;
   bool local_is_hw = false;
   bool device_atomics = false; // with acquire and release among all groups
-  int vector_f32 = 1; // native width
+  int vector_f32 = 1;          // native width
   int compute_units = 1;
   std::int64_t max_group = 1;
   std::int64_t global_bytes = 0;

@@ -62,11 +62,12 @@ TEST(Package, TextShowsTheRecipeAndSource) {
   package.name = "conv";
   package.format = CodeFormat::OpenclSource;
   package.code = "__kernel void conv_a() {}\n";
-  EXPECT_EQ(to_text(package), "package conv\n  symbol conv_a\n  format opencl_source\n  code_bytes "
-                              "26\n  blocks 1099511627776\n"
-                              "  block_size 64\n  scratch_bytes 4096\n  flops 1500000000\n  bytes "
-                              "0.1\n  arg 0 bytes 1024 read\n"
-                              "  arg 1 bytes 8589934592 written\n  counts 12\n\n__kernel void conv_a() {}\n");
+  EXPECT_EQ(to_text(package),
+            "package conv\n  symbol conv_a\n  format opencl_source\n  code_bytes "
+            "26\n  blocks 1099511627776\n"
+            "  block_size 64\n  scratch_bytes 4096\n  flops 1500000000\n  bytes "
+            "0.1\n  arg 0 bytes 1024 read\n"
+            "  arg 1 bytes 8589934592 written\n  counts 12\n\n__kernel void conv_a() {}\n");
   EXPECT_EQ(to_text(sample()).find("code\n"), std::string::npos);
 }
 

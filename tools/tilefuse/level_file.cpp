@@ -58,9 +58,9 @@ std::vector<poly::Group> read_groups(const LevelFile &in, const std::string &alg
 std::vector<poly::Group> read_kernels(const LevelFile &in, const ScheduleChoice &choice,
                                       const Target &target) {
   const bool by_model = choice.file.empty() && in.level != "group";
-  const model::SplitOptions options = {
-      .split = choice.split.empty() ? (by_model ? "auto" : "none") : choice.split,
-      .algorithm = model::schedule_algorithm(choice.algorithm)};
+  const model::SplitOptions options = {.split = choice.split.empty() ? (by_model ? "auto" : "none")
+                                                                     : choice.split,
+                                       .algorithm = model::schedule_algorithm(choice.algorithm)};
   std::vector<poly::Group> kernels;
   for (const poly::Group &group : read_groups(in, choice.algorithm, target))
     for (poly::Group &part : model::split_group(group, target, options))
