@@ -133,8 +133,10 @@ ExprRef WgmmaStore::place_row(std::int64_t row, std::vector<StmtRef> &list) {
     return place_in_box(pixel, list);
   place_pixel(cx_, roles_, pixel, as_one_,
               [&](const std::string &name, ExprRef value) { return named(b_, list, name, value); });
-  return roles_.points % tile_.rows == 0 ? nullptr
-                                         : b_.scalar(ScalarOp::Lt, {pixel, integer(roles_.points)});
+  // Without a condition NVRTC 13.0 converts swapped tiles ahead of their end, and waits for each
+  // wgmma (C7514).
+  const bool is_whole = roles_.points % tile_.rows == 0 && !cx_.schedule.core.swapped;
+  return is_whole ? nullptr : b_.scalar(ScalarOp::Lt, {pixel, integer(roles_.points)});
 }
 
 ExprRef WgmmaStore::place_in_box(ExprRef row, std::vector<StmtRef> &list) {
