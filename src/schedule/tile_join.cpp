@@ -21,6 +21,8 @@ using nest::Nest;
 constexpr std::int64_t kMostLoads = 8; // parts whose loads are under way together
 constexpr std::int64_t kFullVec = 4;
 
+constexpr std::int64_t kMostGroups = 2; // of warps that multiply, beside the producer (NVRTC 13.0)
+
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -107,6 +109,8 @@ private:
       return {};
     if (of_.core.cluster() > 1)
       return "blocks run in clusters";
+    if (of_.core.warp_rows * of_.core.warp_columns > kMostGroups)
+      return "groups of warps leave no registers to join with";
     const bool is_alone =
         of_.core.turns == 1 && blocks(partial_, of_) == tile_grid(partial_, of_).clusters();
     if (!is_alone)
