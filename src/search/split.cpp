@@ -44,10 +44,14 @@ double launch_seconds(const Target &target) {
   return target.launch_us * 1e-6 * (target.backend == "cuda" ? kFollowing : 1);
 }
 
+bool starts_early(const Target &target) {
+  return target.backend == "cuda" && nvidia_generation(target) >= kFirstEarly;
+}
+
 // Of the kernel that joins parts, right behind the one that computes them.
 double joining_seconds(const cost::Estimate &estimate, const Target &target) {
-  const bool starts_early = target.backend == "cuda" && nvidia_generation(target) >= kFirstEarly;
-  return starts_early ? estimate.seconds - estimate.launch : following_seconds(estimate, target);
+  return starts_early(target) ? estimate.seconds - estimate.launch
+                              : following_seconds(estimate, target);
 }
 
 // What arithmetic at the peak of the units that the schedule uses and one trip over every slot
@@ -80,11 +84,12 @@ ReductionSplit split_in(const Nest &nest, const std::vector<int> &order, std::in
   return split;
 }
 
-// In a launch of its own, and in the same, as far as that is asked for and can be.
+// In a launch of its own, and in the same, as far as that is asked for, or left open where a launch
+// costs something, and can be.
 std::vector<WeighedSplit> ways_to_join(const Nest &nest, const ReductionSplit &split,
                                        const Target &target, const Picker &picker, JoinIn join) {
   std::vector<WeighedSplit> ways;
-  if (join != JoinIn::OwnLaunch) {
+  if (join == JoinIn::SameLaunch || (join == JoinIn::Either && !starts_early(target))) {
     const nest::SplitNests nests = nest::split_reduction(nest, split, true);
     if (const std::optional<Joinable> inside = pick_joinable(nests.partial, nests.join, target))
       ways.push_back({split, JoinIn::SameLaunch,
