@@ -75,8 +75,13 @@ TEST(ChooseSplit, JoinsInTheSameLaunch) {
     EXPECT_EQ(choice.join, join) << search::to_text(nest, choice);
     EXPECT_EQ(search::choose_join(nest, choice.split, target, picker, join), join);
   }
-  const search::SplitChoice either = search::choose_split(nest, target, picker);
-  EXPECT_NE(search::to_text(nest, either).find("to join in the same launch"), std::string::npos);
+  const auto weighs_both = [&](const char *name) {
+    const std::string text = search::to_text(nest, choose(nest, name));
+    return text.find("to join in the same launch") != std::string::npos;
+  };
+  EXPECT_TRUE(weighs_both("opencl_nvidia_sm90"));
+  EXPECT_TRUE(weighs_both("cuda_sm80"));
+  EXPECT_FALSE(weighs_both("cuda_sm90")); // where a join starts early
   EXPECT_EQ(choose(nest, "opencl_amd").join, search::JoinIn::OwnLaunch);
 }
 
