@@ -1,23 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <bit>
-#include <limits>
-#include <map>
+#include "kernel/simulation/compiler.h"
+
 #include <tuple>
 
-#include <fmt/format.h>
-
-#include "base/error.h"
 #include "kernel/build.h"
-#include "kernel/rules.h"
 #include "kernel/simulation/math.h"
-#include "kernel/simulation/program.h"
-#include "kernel/text.h"
 
 namespace tilefuse::kernel::simulation {
 namespace {
-
-constexpr std::int64_t kMaxCells = std::int64_t{1} << 27; // 1 GiB
 
 std::string first_line(std::string text) { return text.substr(0, text.find('\n')); }
 
@@ -25,118 +15,7 @@ bool in_buffer(const Buffer &buffer, std::int64_t index) {
   return index >= 0 && index < buffer.elems;
 }
 
-class Compiler {
-public:
-  Compiler(const Kernel &kernel, int width) : kernel_(kernel) { program_.width = width; }
-
-  Program run() {
-    program_.lane_slot = take(1);
-    program_.block_slot = take(1);
-    for (const Variable &variable : kernel_.variables)
-      variables_.push_back(take(variable.type.lanes));
-    place_registers();
-    peak_ = top_;
-    stmt(kernel_.body);
-    emit({.code = Code::End});
-    program_.cells = peak_;
-    return std::move(program_);
-  }
-
-private:
-  // Slots are given out like a stack; what a statement took is free after it.
-  Slot take(std::int64_t rows) {
-    const std::int64_t at = top_;
-    const std::int64_t next = at + rows * program_.width;
-    if (rows > kMaxCells || next > kMaxCells)
-      too_large();
-    top_ = static_cast<Slot>(next);
-    peak_ = std::max(peak_, top_);
-    return static_cast<Slot>(at);
-  }
-  [[noreturn]] void too_large() const {
-    throw Error(ErrorCode::Limit,
-                fmt::format("simulating needs more than {} MiB of registers",
-                            kMaxCells * static_cast<std::int64_t>(sizeof(Cell)) >> 20),
-                kernel_.name);
-  }
-  void place_registers();
-
-  Op &emit(Op op) {
-    op.line = line_;
-    return program_.ops.emplace_back(op);
-  }
-  int here() const { return static_cast<int>(program_.ops.size()); }
-  int access(BufferId buffer, AccessKind kind, std::string text);
-  std::string element_text(BufferId buffer, ExprRef index) const {
-    return fmt::format("{}[{}]", kernel_[buffer].name, to_text(kernel_, index));
-  }
-  Slot variable(VarId id) const { return variables_[static_cast<std::size_t>(to_int(id))]; }
-  const RegisterPlace &place(BufferId id) const {
-    return program_.registers[static_cast<std::size_t>(to_int(id))];
-  }
-
-  void stmt(StmtRef s);
-  void step(const Block &node) {
-    for (const StmtRef child : node.body)
-      stmt(child);
-  }
-  void step(const Let &node) {
-    const Slot value = expr(node.value);
-    emit({.code = Code::Copy,
-          .lanes = node.value->type.lanes,
-          .to = variable(node.var),
-          .a = value});
-  }
-  void step(const For &node);
-  void step(const If &node);
-  void step(const Store &node);
-  void step(const Barrier &) { emit({.code = Code::Barrier}); }
-  void step(const Prefetch &node) { emit({.code = Code::Index, .a = expr(node.index)}); }
-  void step(const LoadMatrix &node);
-  void step(const Mma &node);
-  void step(const AsyncCopy &node);
-  void step(const AsyncCommit &) { emit({.code = Code::AsyncCommit}); }
-  void step(const AsyncWait &node) { emit({.code = Code::AsyncWait, .number = node.pending}); }
-  void step(const Ticket &node);
-  void step(const Mbarrier &node);
-  void step(const TensorCopy &node);
-  std::int64_t list(const std::vector<ExprRef> &exprs);
-  void step(const TensorStore &node);
-  void step(const StoreSync &) { emit({.code = Code::StoreSync}); }
-  void step(const Wgmma &node);
-  void step(const WgmmaSync &node) { emit({.code = Code::WgmmaSync, .number = node.pending}); }
-  void step(const RegisterLimit &) {}
-
-  Slot expr(ExprRef e) {
-    return std::visit([&](const auto &node) { return value(e, node); }, e->node);
-  }
-  Slot value(ExprRef e, const Const &node);
-  Slot value(ExprRef, const VarRef &node) { return variable(node.var); }
-  Slot value(ExprRef, const BlockIndex &) { return program_.block_slot; }
-  Slot value(ExprRef, const LaneIndex &) { return program_.lane_slot; }
-  Slot value(ExprRef e, const Scalar &node);
-  Slot value(ExprRef e, const Fma &node);
-  Slot value(ExprRef e, const Cast &node);
-  Slot value(ExprRef e, const Broadcast &node);
-  Slot value(ExprRef e, const Load &node);
-  Slot register_value(ExprRef e, const Load &node);
-  Slot gathered_registers(ExprRef e, const Load &node, std::int64_t first);
-  Slot result(ExprRef e, Op op) {
-    op.to = take(e->type.lanes);
-    op.lanes = e->type.lanes;
-    op.to_elem = e->type.elem;
-    emit(op);
-    return op.to;
-  }
-
-  const Kernel &kernel_;
-  Program program_;
-  std::vector<Slot> variables_; // by VarId
-  std::map<std::tuple<DType, int, std::uint64_t>, Slot> constants_;
-  Slot top_ = 0;
-  Slot peak_ = 0;
-  int line_ = 0;
-};
+} // namespace
 
 void Compiler::place_registers() {
   std::int64_t number = 0;
@@ -222,94 +101,6 @@ void Compiler::step(const Store &node) {
     op.b = expr(node.valid);
   const std::string line = first_line(to_text(kernel_, program_.lines.back()));
   op.access = access(node.buffer, AccessKind::Store, line.substr(0, line.find("] = ") + 1));
-  emit(op);
-}
-
-void Compiler::step(const LoadMatrix &node) {
-  Op op{.code = Code::LoadMatrix, .elem = kernel_[node.from].type.elem};
-  op.buffer = to_int(node.from);
-  op.to = expr(node.to.index);
-  op.a = expr(node.index);
-  op.access = access(node.from, AccessKind::LoadMatrix, element_text(node.from, node.index));
-  emit(op);
-}
-
-void Compiler::step(const Mma &node) {
-  Op op{.code = Code::Mma};
-  op.to = expr(node.acc.index);
-  op.a = expr(node.a.index);
-  op.b = expr(node.b.index);
-  emit(op);
-}
-
-void Compiler::step(const AsyncCopy &node) {
-  Op op{.code = Code::AsyncCopy, .elem = kernel_[node.to].type.elem, .lanes = node.elems};
-  op.buffer = to_int(node.to);
-  op.number = to_int(node.from);
-  op.a = expr(node.to_index);
-  op.c = expr(node.from_index);
-  op.has_b = node.valid != nullptr;
-  if (op.has_b)
-    op.b = expr(node.valid);
-  op.access = access(node.to, AccessKind::AsyncWrite, element_text(node.to, node.to_index));
-  access(node.from, AccessKind::AsyncRead, element_text(node.from, node.from_index));
-  emit(op);
-}
-
-void Compiler::step(const Ticket &node) {
-  Op op{.code = Code::Ticket};
-  op.buffer = to_int(node.counts);
-  op.number = to_int(node.to.buffer);
-  op.a = expr(node.to.index);
-  op.b = expr(node.index);
-  emit(op);
-}
-
-void Compiler::step(const Mbarrier &node) {
-  Op op{.code = Code::Mbarrier};
-  op.a = expr(node.at.index);
-  op.has_b = node.value != nullptr;
-  if (op.has_b)
-    op.b = expr(node.value);
-  if (node.rank != nullptr)
-    op.c = expr(node.rank);
-  emit(op);
-}
-
-// Where the list of these begins.
-std::int64_t Compiler::list(const std::vector<ExprRef> &exprs) {
-  const std::size_t first = program_.lists.size();
-  for (const ExprRef each : exprs)
-    program_.lists.push_back(expr(each));
-  return static_cast<std::int64_t>(first);
-}
-
-void Compiler::step(const TensorCopy &node) {
-  std::vector<ExprRef> coordinates = node.at;
-  coordinates.insert(coordinates.end(), node.offsets.begin(), node.offsets.end());
-  emit({.code = Code::TensorCopy,
-        .a = expr(node.to.index),
-        .b = expr(node.signals.index),
-        .c = node.ranks != nullptr ? expr(node.ranks) : 0,
-        .number = list(coordinates),
-        .access = access(kernel_[node.map].tensor, AccessKind::AsyncRead, kernel_[node.map].name)});
-}
-
-void Compiler::step(const TensorStore &node) {
-  emit({.code = Code::TensorStore,
-        .a = expr(node.from.index),
-        .number = list(node.at),
-        .access = access(kernel_[node.map].tensor, AccessKind::Store, kernel_[node.map].name)});
-}
-
-void Compiler::step(const Wgmma &node) {
-  Op op{.code = Code::Wgmma};
-  op.to = expr(node.acc.index);
-  op.a = expr(node.a.index);
-  op.b = expr(node.b.index);
-  op.has_b = node.accumulate != nullptr;
-  if (op.has_b)
-    op.c = expr(node.accumulate);
   emit(op);
 }
 
@@ -401,8 +192,6 @@ Slot Compiler::value(ExprRef e, const Load &node) {
   op.access = access(node.buffer, AccessKind::Load, to_text(kernel_, e));
   return result(e, op);
 }
-
-} // namespace
 
 Program compile(const Kernel &kernel, int width) { return Compiler(kernel, width).run(); }
 
