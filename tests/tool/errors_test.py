@@ -39,10 +39,6 @@ class BadInput(RefusalTest):
         self.refuse("bench", MODEL, "--precision", "int8", says=["needs inputs to calibrate with", "--calibrate FILE"])
         self.refuse("tune", MODEL, "--precision", "int8", says=["needs inputs to calibrate with"])
 
-    def test_tuning_follows_no_algorithm(self):
-        for option in (("--algorithm", "cpu"), ("--split", "none")):
-            self.refuse("tune", MODEL, *option, says=["tries schedules of every form", "run, bench and verify"])
-
     def test_not_an_image(self):
         for number, data in enumerate((b"", b"hello", b"\xff\xd8\xff\xe0 and no more", IMAGE.read_bytes()[:300])):
             path = self.file(f"{number}.png", data)

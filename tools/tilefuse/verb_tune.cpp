@@ -94,9 +94,6 @@ void tune_onnx(const TuneArguments &args, runtime::RecordStore &records) {
   if (args.model.precision == "tf32")
     throw Error(ErrorCode::Unsupported, "tuning keeps to the arithmetic of the model, not tf32", {},
                 {"--precision f16 and bf16 can be tuned"});
-  if (!args.model.algorithm.empty() || args.model.split != "auto")
-    throw Error(ErrorCode::Unsupported, "tuning tries schedules of every form", {},
-                {"--algorithm and --split are for run, bench and verify"});
   const AppliedPrecision applied =
       apply_precision(import(args.model, {}), args.model.precision, device->target());
   const auto cache = open_cache(args.model);
