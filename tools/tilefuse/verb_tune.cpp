@@ -160,7 +160,7 @@ void add_tune(CLI::App &app) {
                "What was tried is noted as it goes: started again, tuning goes on where it was.");
   add_model_options(*verb, args->model);
   verb->get_option("model")->required(false);
-  for (const char *other : {"--algorithm", "--dump"})
+  for (const char *other : {"--algorithm", "--dump", "--split"})
     verb->remove_option(verb->get_option(other));
   verb->add_option("--budget", args->budget, "Time in all: 90, 60s, 5m or 2h")->type_name("TIME");
   verb->add_option("--kernel", args->kernels,
