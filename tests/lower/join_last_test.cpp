@@ -152,10 +152,21 @@ std::vector<schedule::Schedule> core(const nest::Nest &nest, const Target &targe
   return schedule::core_schedules(nest, target, false);
 }
 
-std::vector<schedule::Schedule> wgmma(const nest::Nest &nest, const Target &target) {
+std::vector<schedule::Schedule> every_wgmma(const nest::Nest &nest, const Target &target,
+                                            bool is_swapped) {
   Target wide = target; // so that every tile has a block
   wide.compute_units = 200;
-  return schedule::wgmma_schedules(nest, wide, false);
+  std::vector<schedule::Schedule> all = schedule::every_wgmma_schedule(nest, wide, false);
+  std::erase_if(all, [&](const auto &one) { return one.core.swapped != is_swapped; });
+  return all;
+}
+
+std::vector<schedule::Schedule> wgmma(const nest::Nest &nest, const Target &target) {
+  return every_wgmma(nest, target, false);
+}
+
+std::vector<schedule::Schedule> swapped(const nest::Nest &nest, const Target &target) {
+  return every_wgmma(nest, target, true);
 }
 
 TEST(JoinLast, WorkItems) {
@@ -187,6 +198,8 @@ TEST(JoinLast, WarpSpecialised) {
   const Conv plain{.n = 2, .h = 8, .w = 8, .c = 256, .k = 64, .r = 1, .s = 1, .pad = 0};
   EXPECT_GT(check(group_of(odd), "c:2", sm90(), wgmma, 12), 0);
   EXPECT_GT(check(group_of(plain), "c:4", sm90(), wgmma, 12), 0);
+  EXPECT_GT(check(group_of(odd), "c:2", sm90(), swapped, 6), 0);
+  EXPECT_GT(check(group_of(plain), "c:4", sm90(), swapped, 6), 0);
 }
 
 // What the simulator says of the kernel with some of its text replaced.
