@@ -324,7 +324,10 @@ StmtRef TileBuilder::store_vectors(std::int64_t together) {
 }
 
 StmtRef TileBuilder::store_results() {
-  if (const std::int64_t together = schedule::stored_together(cx_.nest, cx_.schedule); together > 1)
+  // In the tile of a consumer they lie as it reads them, turned or padded, not as in the nest.
+  const bool is_own_tensor = b_.kernel()[cx_.result].space == kernel::Space::Global;
+  const std::int64_t together = schedule::stored_together(cx_.nest, cx_.schedule);
+  if (is_own_tensor && together > 1)
     return store_vectors(together);
   const std::vector<std::size_t> all = all_copied();
   const std::size_t slot = static_cast<std::size_t>(cx_.nest.out.slot);
