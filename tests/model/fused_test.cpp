@@ -232,6 +232,48 @@ TEST(Fused, RealsOfRandomChains) {
   EXPECT_GT(tally.inexact, 5);
 }
 
+// Neighbours of a producer's own layout do not lie together in a consumer's turned tile.
+TEST(Fused, ResultsOfAProducerLieAsItsConsumerReadsThem) {
+  model::KernelCase turned;
+  turned.target.lanes = LaneKind::WorkItem;
+  turned.target.max_group = 7;
+  turned.target.local_bytes = 1 << 20;
+  turned.group = poly::parse_group(R"(group
+anchor nest maxpool {
+  index c 3, y 2, x 1 | r 5, s 5
+  slot 0 f32 96, 1 f32 75, 2 f32 6
+  acc f32 = max
+  in 0 + 0 [c:3*32, 3*y + r:8?*4, 3*x + s:4?*1]
+  out 2 + 0 [c:3*1, y:2*3, x:1*3]
+  post max(acc, 0)
+}
+produce input 0 of 0 slots 3 4 0
+nest mix {
+  index m 3, y 8, x 4 | c 4
+  slot 0 f32 128, 1 f32 12, 2 f32 96
+  acc f32 = sum mul
+  in 0 + 0 [c:4*32, y:8*4, x:4*1]
+  in 1 + 0 [m:3*4, c:4*1]
+  out 2 + 0 [m:3*32, y:8*4, x:4*1]
+  post acc
+}
+)");
+  turned.schedule = schedule::parse_schedule(turned.group, R"(schedule sample workitem
+  tile   c:3 y:2 x:7
+  lane   x:7
+  loop   c x y s r
+  produce 0 turned
+producer 1
+schedule sample workitem
+  tile   m:7 y:1 x:4
+  lane   m:7
+  keep   x:4
+  loop   m y x c
+)");
+  const auto divergence = model::check_simulated(model::Reference(turned));
+  EXPECT_FALSE(divergence) << divergence->what;
+}
+
 TEST(Fused, RandomChainsOnVectors) { check_many(LaneKind::Vector, 1); }
 TEST(Fused, RandomChainsOnWorkItems) { check_many(LaneKind::WorkItem, 100001); }
 
