@@ -28,13 +28,14 @@ double fills(const nest::Nest &nest, const Schedule &own, int input) {
 }
 
 // One unit, no launch.
-Estimate predict_tile(const nest::Nest &tile, const Schedule &schedule, const Target &target) {
+Estimate predict_tile(const nest::Nest &whole, const nest::Nest &tile, const Schedule &schedule,
+                      const Target &target) {
   Target unit = target;
   unit.compute_units = 1;
   unit.launch_us = 0;
   if (has_core(schedule))
     return predict_core_tile(tile, schedule, unit);
-  return target.lanes == LaneKind::Vector ? predict_vector(tile, schedule, unit, true)
+  return target.lanes == LaneKind::Vector ? predict_vector(tile, schedule, unit, &whole)
                                           : predict_work_items(tile, schedule, unit);
 }
 
@@ -96,12 +97,12 @@ Estimate predict(const poly::Group &group, const Schedule &schedule, const Targe
     const schedule::Rolling rolling = producer.feed == poly::Feed::Map
                                           ? schedule::Rolling{}
                                           : schedule::rolling(group, schedule, member);
-    const double tile =
-        producer.feed == poly::Feed::Map
-            ? map_fill_seconds(nests[p + 1], target)
-            : rolled_seconds(
-                  predict_tile(nests[p + 1], member_schedule(schedule, member), target).seconds,
-                  nests[p + 1], rolling, target);
+    const double tile = producer.feed == poly::Feed::Map
+                            ? map_fill_seconds(nests[p + 1], target)
+                            : rolled_seconds(predict_tile(producer.nest, nests[p + 1],
+                                                          member_schedule(schedule, member), target)
+                                                 .seconds,
+                                             nests[p + 1], rolling, target);
     const double per_block = runs.back() * tile / static_cast<double>(all.blocks);
     all.seconds += per_block * all.waves;
     all.staging += per_block;

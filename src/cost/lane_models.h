@@ -6,9 +6,10 @@
 
 namespace tilefuse::cost {
 
-// Explicit vectors: cores with caches of their own, one block at a time.
+// Explicit vectors: cores with caches of their own, one block at a time. With `whole` the nest is a
+// tile anywhere in it, whose results stay local.
 Estimate predict_vector(const nest::Nest &nest, const schedule::Schedule &schedule,
-                        const Target &target, bool is_result_local = false);
+                        const Target &target, const nest::Nest *whole = nullptr);
 
 // Work-items: multiprocessors that run many blocks at a time.
 Estimate predict_work_items(const nest::Nest &nest, const schedule::Schedule &schedule,

@@ -73,9 +73,10 @@ Estimate predict(const nest::Nest &nest, const schedule::Schedule &schedule, con
 Estimate predict(const poly::Group &group, const schedule::Schedule &schedule,
                  const Target &target);
 
-// Of a producer's nest under its schedule, for one tile whose results stay in the block's memory.
-Estimate predict_tile(const nest::Nest &tile, const schedule::Schedule &schedule,
-                      const Target &target);
+// Of one tile of a producer's nest under its schedule, whose results stay in the block's memory. It
+// lies anywhere in the whole: of taps outside the tensor it has the same share.
+Estimate predict_tile(const nest::Nest &whole, const nest::Nest &tile,
+                      const schedule::Schedule &schedule, const Target &target);
 // Of one fill by a producer whose whole tile takes `tile` seconds, where tiles roll: of the rows
 // that are computed, and of moving those that stay.
 double rolled_seconds(double tile, const nest::Nest &nest, const schedule::Rolling &rolling,

@@ -39,14 +39,14 @@ constexpr double kTileOverhead = 24;
 } // namespace
 
 RegisterTileCost::RegisterTileCost(const nest::Nest &nest, const schedule::Schedule &schedule,
-                                   const Target &target, const std::vector<Stream> &streams)
+                                   const Target &target, const std::vector<Stream> &streams,
+                                   double share)
     : nest_(nest), schedule_(schedule), target_(target), streams_(streams),
-      rates_(core_rates(target)), lane_(lane_index(schedule)) {
+      rates_(core_rates(target)), lane_(lane_index(schedule)), share_(share) {
   if (lane_ >= 0)
     width_ = static_cast<double>(schedule.splits[static_cast<std::size_t>(lane_)].lane);
   const double bytes = width_ * static_cast<double>(size_bytes(schedule::held_type(nest)));
   parts_ = std::ceil(bytes / (4.0 * std::max(1, target.vector_f32)));
-  share_ = computed_share(nest, schedule);
 }
 
 // Neighbouring lanes are one load per register; every second element two and a shuffle; others are

@@ -34,9 +34,10 @@ struct StepCost {
 
 class RegisterTileCost {
 public:
-  // Keeps references; `streams` as cost::streams gives them.
+  // Keeps references; `streams` as cost::streams gives them; `share` of the steps over reduced
+  // indices is what clipping and edges leave.
   RegisterTileCost(const nest::Nest &nest, const schedule::Schedule &schedule, const Target &target,
-                   const std::vector<Stream> &streams);
+                   const std::vector<Stream> &streams, double share);
 
   // `copies`: register copies by output index, fewer than `keep` in a partial step.
   StepCost step(const std::vector<double> &copies) const;
@@ -77,7 +78,7 @@ private:
   int lane_;
   double width_ = 1;
   double parts_ = 1; // registers of one value
-  double share_ = 1; // of the steps over reduced indices: what clipping and edges leave
+  double share_;
 };
 
 } // namespace tilefuse::cost

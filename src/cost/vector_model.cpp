@@ -6,6 +6,7 @@
 #include "cost/register_tile.h"
 #include "cost/vector_traffic.h"
 #include "cost/waves.h"
+#include "schedule/guards.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::cost {
@@ -27,11 +28,11 @@ constexpr double kDisturbed = 0.15;
 
 class VectorModel {
 public:
-  VectorModel(const Nest &nest, const Schedule &schedule, const Target &target,
-              bool is_result_local)
+  VectorModel(const Nest &nest, const Schedule &schedule, const Target &target, const Nest *whole)
       : nest_(nest), schedule_(schedule), target_(target), streams_(streams(nest, schedule)),
-        rates_(core_rates(target)), tile_(nest, schedule, target, streams_),
-        traffic_(nest, schedule, target, streams_, is_result_local) {}
+        rates_(core_rates(target)),
+        tile_(nest, schedule, target, streams_, computed_share(whole ? *whole : nest, schedule)),
+        traffic_(nest, schedule, target, streams_, whole != nullptr) {}
 
   Estimate run();
 
@@ -232,8 +233,8 @@ Estimate VectorModel::estimate(double busy, double total) {
 } // namespace
 
 Estimate predict_vector(const Nest &nest, const Schedule &schedule, const Target &target,
-                        bool is_result_local) {
-  return VectorModel(nest, schedule, target, is_result_local).run();
+                        const Nest *whole) {
+  return VectorModel(nest, schedule, target, whole).run();
 }
 
 } // namespace tilefuse::cost

@@ -267,8 +267,9 @@ std::optional<Priced> FusedSearch::price(const Nest &nest, int member, const Sch
                                          const Rolling &rolling) const {
   if (!fits_memory(nest, schedule) || illegal_alone(nest, schedule, target_of(member)))
     return std::nullopt;
-  const cost::Estimate own = member == 0 ? cost::predict(nest, schedule, target_)
-                                         : cost::predict_tile(nest, schedule, unit_);
+  const cost::Estimate own =
+      member == 0 ? cost::predict(nest, schedule, target_)
+                  : cost::predict_tile(member_nest(group_, member), nest, schedule, unit_);
   Priced priced{.schedule = schedule,
                 .seconds = cost::rolled_seconds(own.seconds, nest, rolling, target_)};
   const Rolling mine = member == 0 ? schedule::rolling(nest, schedule) : rolling;

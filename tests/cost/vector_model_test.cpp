@@ -199,6 +199,22 @@ TEST(VectorModel, InputsBeyondTheThirdLevelComeFromMemory) {
   EXPECT_GT(memory_us(32768), 3 * 32768 * 320 * 4 / 40e3 / 2);
 }
 
+// Rows of a producer's tile lie anywhere in the tensor, not at its upper edge: 56 tiles of a row
+// have as many taps as the whole.
+TEST(VectorModel, TilesHaveTheTapsOfTheirWhole) {
+  const nest::Nest whole = depthwise_3x3(32, 56);
+  nest::Nest row = whole;
+  row.indices[1].extent = 1;
+  const schedule::Schedule clipped = schedule::parse_schedule(
+      whole, "schedule t vector\n  tile   c:32 y:56 x:56\n  lane   c:16\n  keep   x:8 s:3\n"
+             "  loop   y c x r s\n  clip   r\n  edge   x\n");
+  schedule::Schedule of_row = clipped;
+  of_row.splits[1].tile = 1;
+  const Target target = two_cores();
+  EXPECT_NEAR(56 * predict_tile(whole, row, of_row, target).compute,
+              predict_tile(whole, whole, clipped, target).compute, 1e-9);
+}
+
 TEST(VectorModel, ReasonsAddUpToWhatIsPredicted) {
   const nest::Nest nest = nest::parse_nest(kConv);
   const Estimate estimate =
