@@ -49,7 +49,11 @@ schedule::Schedule schedule_of(const nest::Nest &nest, const Target &target,
                                const Options &options) {
   if (options.schedule.empty())
     return search::pick(nest, target);
-  return schedule::parse_schedule(nest, read_text(options.schedule), options.schedule);
+  schedule::Schedule schedule =
+      schedule::parse_schedule(nest, read_text(options.schedule), options.schedule);
+  if (const std::optional<std::string> reason = schedule::illegal(nest, schedule, target))
+    throw Error(ErrorCode::Unsupported, "the schedule is not legal: " + *reason, options.schedule);
+  return schedule;
 }
 
 // Runs a few times after unrecorded ones, so that threads and caches are as in a stream of work.
