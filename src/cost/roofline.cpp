@@ -12,8 +12,8 @@ double half_ops(const Target &target) {
   return std::string_view(target.isa).starts_with("sm_90") ? 4096 : 2048;
 }
 
-double peak(const schedule::Schedule &schedule, const Target &target) {
-  const double scalar = target.gflops_per_unit * target.compute_units * 1e9;
+// `scalar`: the peak without matrix units.
+double peak(double scalar, const schedule::Schedule &schedule, const Target &target) {
   if (schedule.core.op == nullptr)
     return scalar;
   const double scalar_ops = 2.0 * target.vector_f32; // of a multiprocessor per cycle
@@ -25,7 +25,13 @@ double peak(const schedule::Schedule &schedule, const Target &target) {
 
 Roofline roofline(double operations, double bytes, const schedule::Schedule &schedule,
                   const Target &target) {
-  return {operations / peak(schedule, target), bytes / (target.gbytes_per_s * 1e9)};
+  return roofline(operations, bytes, schedule, target, stated_ceilings(target));
+}
+
+Roofline roofline(double operations, double bytes, const schedule::Schedule &schedule,
+                  const Target &target, const Ceilings &ceilings) {
+  return {operations / peak(ceilings.flops_per_s, schedule, target),
+          ceilings.seconds_to_move(bytes)};
 }
 
 } // namespace tilefuse::cost

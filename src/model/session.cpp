@@ -65,6 +65,8 @@ struct Session::State {
   void check_input(const HostTensor &expected, const HostTensor &given) const;
   std::vector<runtime::Launchable *> in_order() const;
   std::vector<runtime::LaunchTime> trace(int passes) const;
+  const CompiledKernel &kernel_of(std::size_t launch) const;
+  Ceilings ceilings(std::span<const runtime::LaunchTime> times);
 };
 
 void Session::State::allocate() {
@@ -158,6 +160,22 @@ std::vector<runtime::LaunchTime> Session::State::trace(int passes) const {
   return std::move(*middle);
 }
 
+const CompiledKernel &Session::State::kernel_of(std::size_t launch) const {
+  return compiled.kernels[compiled.launches[launch].kernels[0]];
+}
+
+// The device's, and what these launches reached of it.
+Ceilings Session::State::ceilings(std::span<const runtime::LaunchTime> times) {
+  Ceilings reached = device.ceilings();
+  for (std::size_t k = 0; k < times.size(); ++k) {
+    const CompiledKernel &kernel = kernel_of(k);
+    const Package &package = compiled.packages[kernel.package];
+    const bool is_scalar = kernel.schedule.core.op == nullptr; // matrix units have another peak
+    reached.raise_to(is_scalar ? package.flops : 0, package.bytes, times[k].seconds());
+  }
+  return reached;
+}
+
 void Session::State::check_input(const HostTensor &expected, const HostTensor &given) const {
   if (given.type != expected.type)
     throw Error(ErrorCode::Type, fmt::format("input '{}' is {}, the model takes {}", expected.name,
@@ -230,12 +248,13 @@ std::vector<KernelReport> Session::profile(int passes) {
   State &s = *state_;
   const std::vector<runtime::LaunchTime> times = s.trace(passes);
   const Target &target = s.device.target();
+  const Ceilings ceilings = s.ceilings(times);
   std::vector<KernelReport> reports;
   for (std::size_t k = 0; k < times.size(); ++k) {
-    const CompiledKernel &kernel = s.compiled.kernels[s.compiled.launches[k].kernels[0]];
+    const CompiledKernel &kernel = s.kernel_of(k);
     const Package &package = s.compiled.packages[kernel.package];
     const cost::Roofline least =
-        cost::roofline(package.flops, package.bytes, kernel.schedule, target);
+        cost::roofline(package.flops, package.bytes, kernel.schedule, target, ceilings);
     const double seconds = times[k].seconds();
     reports.push_back({.name = package.name,
                        .origin = kernel.placed.origin,

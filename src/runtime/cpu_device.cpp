@@ -19,6 +19,7 @@
 #include "base/thread_pool.h"
 #include "runtime/device.h"
 #include "runtime/elf_loader.h"
+#include "runtime/host_ceilings.h"
 #include "runtime/out_of_memory.h"
 
 namespace tilefuse::runtime {
@@ -70,11 +71,6 @@ bool has_avx512() {
 std::string missing_for_avx2() { return "the x86-64 instruction set"; }
 bool has_avx512() { return false; }
 #endif
-
-std::int64_t cache_bytes(int name, std::int64_t otherwise) {
-  const std::int64_t bytes = sysconf(name);
-  return bytes > 0 ? bytes : otherwise;
-}
 
 Target host_target(int threads) {
   if (const std::string absent = missing_for_avx2(); !absent.empty())
@@ -248,6 +244,9 @@ public:
   const std::string &name() const override { return name_; }
   const std::string &driver() const override { return driver_; }
   std::int64_t alignment() const override { return kAlign; }
+  Ceilings ceilings() override {
+    return host_ceilings(pool_.threads()).value_or(stated_ceilings(target_));
+  }
 
   std::unique_ptr<Memory> allocate(std::int64_t bytes) override {
     return std::make_unique<CpuMemory>(bytes);

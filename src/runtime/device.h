@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "package/package.h"
+#include "target/ceilings.h"
 #include "target/target.h"
 
 namespace tilefuse::runtime {
@@ -51,6 +52,8 @@ public:
   virtual const std::string &name() const = 0;   // "AMD EPYC (2 cores, AVX2)"
   virtual const std::string &driver() const = 0; // part of the cache key of built code
   virtual std::int64_t alignment() const = 0;    // bytes, of Binding::offset
+  // Measured now where the device can, as its clock allows; what the target states elsewhere.
+  virtual Ceilings ceilings() { return stated_ceilings(target()); }
 
   virtual std::unique_ptr<Memory>
   allocate(std::int64_t bytes) = 0; // contents undefined; Error{Device} when full

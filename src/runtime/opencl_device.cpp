@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "runtime/device.h"
+#include "runtime/host_ceilings.h"
 #include "runtime/opencl_build.h"
 #include "runtime/opencl_ptx.h"
 #include "runtime/out_of_memory.h"
@@ -91,6 +92,11 @@ public:
   const std::string &name() const override { return name_; }
   const std::string &driver() const override { return driver_; }
   std::int64_t alignment() const override { return std::max(kMinAlignment, cx_->info.alignment); }
+  Ceilings ceilings() override {
+    if ((cx_->info.type & CL_DEVICE_TYPE_CPU) == 0)
+      return stated_ceilings(target_);
+    return host_ceilings(target_.compute_units).value_or(stated_ceilings(target_));
+  }
 
   std::unique_ptr<Memory> allocate(std::int64_t bytes) override {
     if (bytes < 0 || bytes > cx_->info.max_allocation)

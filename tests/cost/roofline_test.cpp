@@ -21,6 +21,26 @@ TEST(Roofline, IsTheLongerOfArithmeticAndMemory) {
   EXPECT_STREQ(roofline(2e9, 5e9, {}, target).limit(), "memory");
 }
 
+// 8 KB of 10 are the first level's, whose rate all bytes pass; the rest comes from memory.
+TEST(Roofline, BytesBeyondACacheComeFromTheNextLevel) {
+  const Ceilings ceilings{.flops_per_s = 1e9, .levels = {{8e3, 10e9}, {0, 1e9}}};
+  const auto moved = [&](double bytes) { return roofline(0, bytes, {}, {}, ceilings).memory; };
+  EXPECT_DOUBLE_EQ(moved(5e3), 5e-7);
+  EXPECT_DOUBLE_EQ(moved(8.1e3), 8.1e-7);
+  EXPECT_DOUBLE_EQ(moved(10e3), 2e-6);
+  EXPECT_DOUBLE_EQ(roofline(1e9, 0, {}, {}, ceilings).arithmetic, 1);
+}
+
+TEST(Roofline, WhatAKernelReachedCanBeReached) {
+  Ceilings ceilings{.flops_per_s = 1e9, .levels = {{8e3, 10e9}, {0, 1e9}}};
+  ceilings.raise_to(2e3, 9e3, 1e-6);
+  EXPECT_EQ(ceilings, (Ceilings{.flops_per_s = 2e9, .levels = {{8e3, 10e9}, {0, 1e9}}}));
+  ceilings.raise_to(0, 10e3, 1e-6);
+  EXPECT_DOUBLE_EQ(roofline(0, 10e3, {}, {}, ceilings).seconds(), 1e-6);
+  ceilings.raise_to(1, 1, 0);
+  EXPECT_EQ(ceilings.flops_per_s, 2e9);
+}
+
 // An H200 of 132 multiprocessors at 1.98 GHz: 989 TFLOP/s at 1.83 GHz as NVIDIA states them.
 TEST(Roofline, MatrixInstructionsHaveThePeakOfTheirType) {
   Target target;

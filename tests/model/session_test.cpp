@@ -257,7 +257,10 @@ TEST(Session, ProfileIsOneRunByTheDevicesClock) {
     EXPECT_EQ(kernels[0].begin, 0);
     for (std::size_t k = 0; k < kernels.size(); ++k) {
       EXPECT_TRUE(kernels[k].seconds > 0 && kernels[k].seconds < 1) << kernels[k].seconds;
-      EXPECT_GT(kernels[k].roofline, 0); // small tensors stay in caches: above 1 at times
+      EXPECT_GT(kernels[k].roofline, 0);
+      if (on.device->target().lanes == LaneKind::Vector) { // ceilings are measured
+        EXPECT_LE(kernels[k].roofline, 1);
+      }
       EXPECT_GT(kernels[k].bytes, 0);
       EXPECT_TRUE(kernels[k].limit == "memory" || kernels[k].limit == "arithmetic");
       if (k > 0) {

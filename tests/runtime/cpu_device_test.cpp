@@ -66,6 +66,14 @@ void check_add_one(int threads, std::int64_t blocks, std::int64_t per_block, dou
     ASSERT_EQ(result[i], values[i] + 1) << i;
 }
 
+TEST(CpuDevice, MeasuresItsCeilings) {
+  const auto device = make_cpu_device(1);
+  const Ceilings ceilings = device->ceilings();
+  EXPECT_GT(ceilings.flops_per_s, 1e9);
+  ASSERT_GE(ceilings.levels.size(), 3U); // two caches and memory at least
+  EXPECT_GT(ceilings.levels.front().bytes_per_s, ceilings.levels.back().bytes_per_s);
+}
+
 TEST(CpuDevice, RunsEveryBlockOnAnyNumberOfThreads) {
   for (int threads : {1, 2, 3, 8})
     for (std::int64_t blocks : {1, 2, 7, 1000})

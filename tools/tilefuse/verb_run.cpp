@@ -251,8 +251,8 @@ void add_run(CLI::App &app) {
   verb->add_option("--output", args->output, "Write the outputs: a .npy file, or a folder")
       ->type_name("FILE.npy|DIR");
   verb->add_flag("--verbose", args->verbose,
-                 "One line per kernel: time, rate, share of the roofline of main memory (above "
-                 "100%: caches held its data)");
+                 "One line per kernel: time, rate, share of the roofline (of arithmetic, of the "
+                 "caches that can hold its data, of main memory)");
   add_preprocess_options(*verb, *args);
   verb->callback([args] { run(*args); });
 }
