@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -237,8 +239,52 @@ std::string fma_text(CContext &cx, const Type &type, const kernel::Fma &node) {
   return fmt::format("fma({}, {}, {})", bare(a), bare(b), bare(c));
 }
 
+// A value that is rounded and then held within bounds: what is rounded, and the bounds that a
+// conversion which saturates leaves of them.
+struct Rounded {
+  ExprRef value{};
+  double low = 0, high = 0;
+};
+
+std::optional<Rounded> rounded(DType to, ExprRef expr) {
+  const auto *node = std::get_if<kernel::Scalar>(&expr->node);
+  if (node != nullptr && node->op == ScalarOp::Round)
+    return Rounded{.value = node->args[0],
+                   .low = cast_to_integer(-HUGE_VAL, DType::F32, to),
+                   .high = cast_to_integer(HUGE_VAL, DType::F32, to)};
+  if (node == nullptr || (node->op != ScalarOp::Min && node->op != ScalarOp::Max))
+    return std::nullopt;
+  const auto *bound = std::get_if<kernel::Const>(&node->args[1]->node);
+  std::optional<Rounded> inside = rounded(to, node->args[0]);
+  if (!inside || bound == nullptr || bound->value != std::floor(bound->value))
+    return std::nullopt;
+  for (double *limit : {&inside->low, &inside->high})
+    *limit =
+        node->op == ScalarOp::Min ? std::min(*limit, bound->value) : std::max(*limit, bound->value);
+  return inside;
+}
+
+// Rounding keeps whole bounds, so they may come before it.
+std::optional<std::string> round_text(CContext &cx, const Type &to, ExprRef value) {
+  const bool is_byte = to.elem == DType::I8 || to.elem == DType::U8;
+  if (cx.dialect.round_convert == nullptr || value->type.elem != DType::F32 || !is_byte ||
+      to.lanes % 2 != 0)
+    return std::nullopt;
+  const std::optional<Rounded> all = rounded(to.elem, value);
+  if (!all)
+    return std::nullopt;
+  const auto limit = [&](double bound, double saturated) {
+    return bound == cast_to_integer(saturated, DType::F32, to.elem) ? std::nullopt
+                                                                    : std::optional(bound);
+  };
+  return cx.dialect.round_convert(to, bare(expression(cx, all->value)), limit(all->low, -HUGE_VAL),
+                                  limit(all->high, HUGE_VAL));
+}
+
 std::string cast_text(CContext &cx, const Type &to, const kernel::Cast &node) {
   const Type &from = node.value->type;
+  if (const std::optional<std::string> text = round_text(cx, to, node.value))
+    return *text;
   const std::string value = expression(cx, node.value);
   if (from == to)
     return value;

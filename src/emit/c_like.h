@@ -20,6 +20,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -144,6 +145,10 @@ struct Dialect {
   // 0.
   std::string (*convert)(const kernel::Type &from, const kernel::Type &to,
                          const std::string &value);
+  // A vector of f32 rounded half to even within whole bounds (`low` none: that of the type) and
+  // held as 8-bit integers `to`; NaN gives 0. Null: step by step.
+  std::string (*round_convert)(const kernel::Type &to, const std::string &value,
+                               std::optional<double> low, std::optional<double> high);
 };
 
 struct CLikeOptions {

@@ -14,6 +14,7 @@
 #include "emit/cuda_tensor.h"
 #include "emit/emitter.h"
 #include "emit/nvidia_ticket.h"
+#include "target/tickets.h"
 
 namespace tilefuse::emit {
 namespace {
@@ -116,6 +117,18 @@ std::string convert(const Type &from, const Type &to, const std::string &value) 
   return type_name(from) == to_name ? value : fmt::format("tf_convert<{}>({})", to_name, value);
 }
 
+std::string round_convert(const Type &to, const std::string &value, std::optional<double> low,
+                          std::optional<double> high) {
+  std::string text = value;
+  if (low)
+    text = fmt::format("tf_no_less({}, {:.1f}f)", text, *low);
+  if (high)
+    text = fmt::format("tf_no_more({}, {:.1f}f)", text, *high);
+  return fmt::format("tf_rounded<{}>({})", memory_elem(to.elem), text);
+}
+
+constexpr int kFirstPacking = 80; // min and max that propagate NaN; conversion of two at once
+
 constexpr Dialect kCuda = {
     .name = "CUDA C++",
     .prologue = kCudaPrologue,
@@ -154,12 +167,16 @@ constexpr Dialect kCuda = {
     .wide_load = wide_load,
     .wide_store = wide_store,
     .convert = convert,
+    .round_convert = round_convert,
 };
 
 class CudaEmitter final : public Emitter {
 public:
   Package emit(const kernel::Kernel &kernel, const Target &target) const override {
-    Package package = c_like_package(kernel, target, kCuda, {});
+    Dialect dialect = kCuda;
+    if (nvidia_generation(target) < kFirstPacking)
+      dialect.round_convert = nullptr;
+    Package package = c_like_package(kernel, target, dialect, {});
     package.format = CodeFormat::CudaSource;
     return package;
   }

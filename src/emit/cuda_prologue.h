@@ -85,6 +85,23 @@ template <class To, int N, class From> struct tf_converter<tf_vec<To, N>, tf_vec
   TF_MEMBER tf_vec<To, N> of(tf_vec<From, N> a) { tf_vec<To, N> r;
     _Pragma("unroll") TF_EACH r.v[i] = tf_converter<To, From>::of(a.v[i]); return r; } };
 template <class To, class From> TF To tf_convert(From a) { return tf_converter<To, From>::of(a); }
+#define TF_BOUND(NAME, OP) \
+  template <int N> TF tf_vec<float, N> NAME(tf_vec<float, N> a, float bound) { \
+    _Pragma("unroll") TF_EACH asm(OP ".NaN.f32 %0, %0, %1;" : "+f"(a.v[i]) : "f"(bound)); return a; }
+TF_BOUND(tf_no_less, "max") TF_BOUND(tf_no_more, "min")
+template <class To> struct tf_packer;
+#define TF_PACKER(TO, TYPE) \
+  template <> struct tf_packer<TO> { TF_MEMBER uint of(float a, float b, uint above) { uint r; \
+    asm("{ .reg .s32 x, y; cvt.rni.s32.f32 x, %1; cvt.rni.s32.f32 y, %2; " \
+        "cvt.pack.sat." TYPE ".s32.b32 %0, y, x, %3; }" : "=r"(r) : "f"(a), "f"(b), "r"(above)); \
+    return r; } };
+TF_PACKER(char, "s8") TF_PACKER(uchar, "u8")
+template <class To, int N> TF tf_vec<To, N> tf_rounded(tf_vec<float, N> a) { tf_vec<To, N> r;
+  _Pragma("unroll") for (int i = 0; i < N; i += 4) {
+    const uint above = i + 2 < N ? tf_packer<To>::of(a.v[i + 2], a.v[i + 3], 0) : 0;
+    const uint word = tf_packer<To>::of(a.v[i], a.v[i + 1], above);
+    _Pragma("unroll") for (int k = i; k < N && k < i + 4; ++k) r.v[k] = (To)(word >> 8 * (k - i)); }
+  return r; }
 TF float tf_half(ushort bits) { float r; asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(bits)); return r; }
 TF ushort tf_half_bits(float a) { ushort r; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r) : "f"(a)); return r; }
 TF float tf_bfloat(ushort bits) { return __uint_as_float((uint)bits << 16); }
@@ -117,8 +134,13 @@ template <int N> TF tf_vec<float, N> tf_wide_half(const ushort *p) {
 template <int N> TF tf_vec<float, N> tf_wide_bfloat(const ushort *p) {
   const tf_pack<ushort, N> w = *(const tf_pack<ushort, N>*)p; tf_vec<float, N> r;
   _Pragma("unroll") TF_EACH r.v[i] = tf_bfloat(w.v[i]); return r; }
-template <int N, class T> TF void tf_store_wide(T *p, tf_vec<T, N> a) { tf_pack<T, N> w;
-  _Pragma("unroll") TF_EACH w.v[i] = a.v[i]; *(tf_pack<T, N>*)p = w; }
+template <int N, class T> TF void tf_store_wide(T *p, tf_vec<T, N> a) {
+  if constexpr (sizeof(T) == 1 && N % 4 == 0) { tf_pack<uint, N / 4> w;
+    _Pragma("unroll") for (int i = 0; i < N; i += 4)
+      w.v[i / 4] = (uint)(uchar)a.v[i] | (uint)(uchar)a.v[i + 1] << 8 |
+                   (uint)(uchar)a.v[i + 2] << 16 | (uint)(uchar)a.v[i + 3] << 24;
+    *(tf_pack<uint, N / 4>*)p = w;
+  } else { tf_pack<T, N> w; _Pragma("unroll") TF_EACH w.v[i] = a.v[i]; *(tf_pack<T, N>*)p = w; } }
 template <int N> TF void tf_store_wide_half(ushort *p, tf_vec<float, N> a) { tf_pack<ushort, N> w;
   _Pragma("unroll") TF_EACH w.v[i] = tf_half_bits(a.v[i]); *(tf_pack<ushort, N>*)p = w; }
 template <int N> TF void tf_store_wide_bfloat(ushort *p, tf_vec<float, N> a) { tf_pack<ushort, N> w;
