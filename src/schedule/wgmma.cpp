@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "schedule/staging.h"
 #include "schedule/wgmma_maps.h"
@@ -23,6 +24,7 @@ constexpr std::int64_t kMostRing = 16;
 constexpr std::int64_t kMostStoreBytes = 4096;  // of a warp
 constexpr std::int64_t kMostAccumulators = 128; // of a work-item
 constexpr std::int64_t kPairs = 2;              // vec of columns as the instruction leaves them
+constexpr std::array kDealtVecs = {2, 4, 8, 16};
 constexpr std::int64_t kSwizzleRows = 8;
 constexpr std::int64_t kMostCluster = 4; // blocks
 constexpr int kLaunchRegisters = 512;    // by groups: what a work-item gets at launch
@@ -193,8 +195,8 @@ Reason wrong_columns(const Nest &nest, const Schedule &schedule, const CoreRoles
                : fmt::format("vec {} of {} channels of a turned filter; it needs {} or {}",
                              channel.vec, extent, kPairs, kPanelVec);
   const std::int64_t dealt = 4 * channel.vec;
-  if ((channel.vec != 2 && channel.vec != 4 && channel.vec != 8) || core.op->n % dealt != 0 ||
-      extent % dealt != 0)
+  if (std::find(kDealtVecs.begin(), kDealtVecs.end(), channel.vec) == kDealtVecs.end() ||
+      core.op->n % dealt != 0 || extent % dealt != 0)
     return fmt::format("vec {} does not deal {} channels by tiles of {}", channel.vec, extent,
                        core.op->n);
   if (roles.channels.size() > 1 && nest.indices[at(roles.channel)].extent % channel.vec != 0)

@@ -53,7 +53,7 @@ constexpr auto kSwappedSizes = std::to_array<Sizes>({
     {40, 64, 1, 1},  {32, 64, 1, 1},  {24, 64, 1, 1},  {16, 64, 1, 1},
 });
 constexpr std::array kRowBytes = {128, 64, 32};
-constexpr std::array kVecs = {8, 4, 2};
+constexpr std::array kVecs = {16, 8, 4, 2};
 constexpr int kMostRing = 8;
 constexpr std::int64_t kMostStored = 16; // bytes, by a work-item at once
 constexpr std::int64_t kShort = 8;       // steps, of which a tile's results are a large part

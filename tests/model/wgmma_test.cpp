@@ -74,6 +74,26 @@ std::vector<schedule::Schedule> boxed(const nest::Nest &nest) {
   return all;
 }
 
+// 16 bytes of a work-item's neighbouring channels at once.
+TEST(Wgmma, BytesAreStoredBySixteen) {
+  const Conv problem{.n = 2,
+                     .h = 5,
+                     .w = 5,
+                     .c = 32,
+                     .k = 128,
+                     .in = "i8",
+                     .out = "i8",
+                     .acc = "i32",
+                     .post = "i8(max(min(round(f32(acc) * f32($0)), 127), 0))"};
+  const poly::Group group = group_of(problem);
+  const std::vector<schedule::Schedule> all = schedules_of(group.anchor, sm90());
+  const auto channel =
+      static_cast<std::size_t>(schedule::core_roles(group.anchor, all.front()).channel);
+  EXPECT_EQ(all.front().splits[channel].vec, 16);
+  for (std::size_t i = 0; i < all.size(); i += 5)
+    check_all(group, {all[i]});
+}
+
 // Tiles whose pixels are a box, of volumes that boxes do not divide as well.
 TEST(Wgmma, PixelsInBoxes) {
   for (const auto &[size, taps, type] :
