@@ -15,7 +15,9 @@
 #include "emit/emitter.h"
 #include "lower/pipeline.h"
 #include "model/check.h"
+#include "model/fed_group.h"
 #include "schedule/core_forms.h"
+#include "schedule/fed_forms.h"
 #include "schedule/wgmma_forms.h"
 
 namespace tilefuse::bench {
@@ -49,8 +51,16 @@ ConvProblem random_problem(Random &random, DType type, bool blocks) {
   return p;
 }
 
-std::vector<schedule::Schedule> schedules_of(const nest::Nest &nest, const Target &target,
+std::vector<schedule::Schedule> schedules_of(const poly::Group &group, const Target &target,
                                              const CheckRequest &request) {
+  const nest::Nest &nest = group.anchor;
+  if (!group.producers.empty()) {
+    auto all = schedule::fed_core_schedules(group, target, request.tf32);
+    std::erase_if(all, [&](const schedule::Schedule &each) {
+      return is_wgmma(*each.core.op) != request.wgmma;
+    });
+    return all;
+  }
   if (!request.wgmma)
     return schedule::core_schedules(nest, target, request.tf32);
   std::vector<schedule::Schedule> all = schedule::every_wgmma_schedule(nest, target, request.tf32);
@@ -86,16 +96,18 @@ std::vector<Checked> draw(Random &random, const CheckRequest &request, const Tar
   if (problem.out_height() < 1 || problem.out_width() < 1 || problem.flops() > kMostFlops)
     return cases;
   for (const poly::PlacedGroup &placed : work_of(problem, request.direction, target).groups) {
-    const auto all = schedules_of(placed.group.anchor, target, request);
+    poly::Group group = placed.group;
+    if (request.maps && group.anchor.inputs.size() == 2)
+      group = random.chance(50) ? model::normalised(group, 0) : model::masked(group, 0);
+    const auto all = schedules_of(group, target, request);
     if (all.empty())
       continue;
-    cases.push_back({to_text(problem), {.group = placed.group, .target = target}, {}});
+    cases.push_back({to_text(problem), {.group = group, .target = target}, {}});
     model::KernelCase &kernel_case = cases.back().kernel_case;
     kernel_case.schedule = random.of(all);
     kernel_case.seed = random.next();
-    cases.back().package =
-        emit::make_emitter(target, nullptr)
-            ->emit(lower::lower(placed.group, kernel_case.schedule, target), target);
+    cases.back().package = emit::make_emitter(target, nullptr)
+                               ->emit(lower::lower(group, kernel_case.schedule, target), target);
   }
   return cases;
 }

@@ -50,6 +50,7 @@ struct Options {
   int check = 0;
   bool wgmma = false;
   bool clusters = false;
+  bool maps = false;
   bool lists = false;
   std::uint64_t seed = 1;
 };
@@ -231,6 +232,7 @@ int run(int argc, char **argv) {
   app.add_option("--check", options.check, "check so many random convolutions instead");
   app.add_flag("--wgmma", options.wgmma, "check schedules with wgmma instead of those with mma");
   app.add_flag("--clusters", options.clusters, "check those with wgmma on clusters of blocks");
+  app.add_flag("--maps", options.maps, "check kernels whose first input a map computes");
   app.add_flag("--cases", options.lists, "print every case that is checked before it runs");
   app.add_option("--seed", options.seed);
   CLI11_PARSE(app, argc, argv);
@@ -246,6 +248,7 @@ int run(int argc, char **argv) {
                              .wgmma = options.wgmma || options.clusters,
                              .clusters = options.clusters,
                              .blocks = options.blocks,
+                             .maps = options.maps,
                              .lists = options.lists,
                              .direction = direction_of(options.direction)};
   return check_random(request, *device) == 0 ? 0 : 1;

@@ -20,6 +20,7 @@ constexpr double kHalfOps = 1700;
 constexpr double kCacheBytes = 43;
 constexpr double kLocalBytes = 108;
 constexpr double kStoreBytes = 12;
+constexpr double kIssued = 2; // instructions of warps, of maps between a step's multiplications
 // Of the target's bandwidth, that one pass over the tensors reaches.
 constexpr double kMemoryShare = 0.77;
 // What a multiprocessor holds.
@@ -40,6 +41,7 @@ struct CoreModel {
   const nest::Nest &nest;
   const schedule::Schedule &schedule;
   const Target &target;
+  const FedRing fed = {};
   const schedule::CoreTile tile = core_tile(nest, schedule);
   const bool gathers = core_gathers(nest, schedule, core_roles(nest, schedule).data);
   const double items = static_cast<double>(group_size(schedule));
@@ -64,7 +66,7 @@ double CoreModel::registers() const {
 }
 
 double CoreModel::resident() const {
-  const double bytes = static_cast<double>(core_local_bytes(nest, schedule));
+  const double bytes = static_cast<double>(core_local_bytes(nest, schedule)) + fed.local_bytes;
   const double by_registers = kRegisters / (std::min(registers(), kMostRegisters) * items);
   const double by_local = static_cast<double>(target.local_bytes) / bytes;
   return std::max(1.0, std::floor(std::min({by_registers, by_local, kMostItems / items})));
@@ -79,7 +81,8 @@ double CoreModel::gather_cycles() const {
 double CoreModel::step_cycles(double resident) const {
   const double ops = 2 * static_cast<double>(tile.rows * tile.columns * tile.depth);
   const double rate = kHalfOps * 2 / static_cast<double>(tile.elem_bytes);
-  const double bytes = static_cast<double>((tile.rows + tile.columns) * tile.row_bytes());
+  const double bytes =
+      static_cast<double>((tile.rows + tile.columns) * tile.row_bytes()) + fed.copied_bytes;
   const double fetched =
       static_cast<double>((tile.warp_rows + tile.warp_columns) * tile.row_bytes()) * items /
       kCoreLanes;
@@ -88,7 +91,7 @@ double CoreModel::step_cycles(double resident) const {
   const double latency = kCopyLatency / (schedule.core.ring - 1);
   return std::max({matrix, resident * bytes / kCacheBytes,
                    resident * (fetched + bytes) / kLocalBytes, latency}) +
-         resident * gather_cycles() + kStepCycles;
+         resident * (gather_cycles() + fed.issued / kIssued) + kStepCycles;
 }
 
 // Of all resident blocks' results.
@@ -99,7 +102,7 @@ double CoreModel::store_cycles(double resident) const {
 }
 
 double CoreModel::unique_bytes() const {
-  double bytes = 0;
+  double bytes = fed.memory_bytes;
   for (const nest::Slot &slot : nest.slots)
     bytes += static_cast<double>(slot.elems * size_bytes(slot.type));
   return bytes;
@@ -133,8 +136,8 @@ Estimate CoreModel::run() const {
 } // namespace
 
 Estimate predict_core(const nest::Nest &nest, const schedule::Schedule &schedule,
-                      const Target &target) {
-  return CoreModel{nest, schedule, target}.run();
+                      const Target &target, const FedRing &fed) {
+  return CoreModel{nest, schedule, target, fed}.run();
 }
 
 Estimate predict_core_tile(const nest::Nest &tile, const schedule::Schedule &schedule,

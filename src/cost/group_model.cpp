@@ -82,6 +82,10 @@ double map_traffic_seconds(const poly::Producer &map, double executed, const Tar
 } // namespace
 
 Estimate predict(const poly::Group &group, const Schedule &schedule, const Target &target) {
+  if (has_core(schedule) && !group.producers.empty())
+    return is_wgmma(*schedule.core.op)
+               ? predict_wgmma(group.anchor, schedule, target, fed_ring(group, schedule))
+               : predict_core(group.anchor, schedule, target, fed_ring(group, schedule));
   Estimate all = predict(group.anchor, schedule, target);
   if (group.producers.empty())
     return all;

@@ -28,6 +28,10 @@ constexpr double kLongerStore = 1.4;      // results that leave in boxes
 constexpr double kLongerExchange = 2;     // results that warps exchange
 constexpr double kSlowerMemory = 1.09;    // than the bandwidth
 constexpr double kNotOverlapped = 0.15;
+constexpr double kSchedulers = 4;    // of a multiprocessor
+constexpr double kIssuedAlone = 0.3; // instructions per cycle of the one warp that maps on each
+constexpr double kMostIssued = 0.6;  // of several
+constexpr double kMapCycles = 500;   // of a step of maps besides: waiting, fence, arriving
 constexpr double kGroupRows = 64;
 constexpr double kStepBytes = 32; // of depth, by one instruction
 constexpr double kItems = 128;
@@ -37,10 +41,12 @@ struct WgmmaModel {
   const nest::Nest &nest;
   const schedule::Schedule &schedule;
   const Target &target;
+  const FedRing fed = {};
   const schedule::CoreTile tile = core_tile(nest, schedule);
 
   double copy_cycles() const;
   double fetched_bytes() const;
+  double map_cycles() const;
   double step_cycles() const;
   double result_cycles() const;
   double busy_cycles(double tiles) const;
@@ -68,7 +74,15 @@ double WgmmaModel::fetched_bytes() const {
   const double rows =
       static_cast<double>(tile.rows * tile.spread) / static_cast<double>(core.cluster_columns) +
       static_cast<double>(tile.columns) / static_cast<double>(core.cluster_rows);
-  return rows * static_cast<double>(tile.row_bytes());
+  return rows * static_cast<double>(tile.row_bytes()) + fed.copied_bytes;
+}
+
+// Each warp that maps has a scheduler of its own, or shares one with another that does.
+double WgmmaModel::map_cycles() const {
+  if (fed.issued == 0)
+    return 0;
+  const double groups = schedule.core.mappers;
+  return fed.issued / (kSchedulers * std::min(groups * kIssuedAlone, kMostIssued)) + kMapCycles;
 }
 
 // An instruction of 64 rows takes a cycle for 2 columns, or the time to read its operands.
@@ -80,7 +94,7 @@ double WgmmaModel::step_cycles() const {
   const double matrix =
       instructions * std::max(columns / 2, kOperandCycles + columns / 4) * kSlowerMatrix;
   const double latency = kCopyLatency / schedule.core.ring;
-  return std::max({matrix, fetched_bytes() / kCacheBytes, copy_cycles(), latency}) +
+  return std::max({matrix, fetched_bytes() / kCacheBytes, copy_cycles(), latency, map_cycles()}) +
          (schedule.core.turns > 1 ? kTurnStepCycles : kStepCycles) +
          (schedule.core.cluster() > 1 ? kClusterStepCycles : 0);
 }
@@ -102,7 +116,7 @@ double WgmmaModel::busy_cycles(double tiles) const {
 }
 
 double WgmmaModel::memory_seconds() const {
-  double bytes = 0;
+  double bytes = fed.memory_bytes;
   for (const nest::Slot &slot : nest.slots)
     bytes += static_cast<double>(slot.elems * size_bytes(slot.type));
   return bytes / (target.gbytes_per_s * 1e9) * kSlowerMemory;
@@ -131,14 +145,16 @@ Estimate WgmmaModel::run() const {
                       {"tile", turn * 1e6, "us"},
                       {"memory", estimate.memory * 1e6, "us"},
                       {"launch", target.launch_us, "us"}};
+  if (fed.issued > 0)
+    estimate.reasons.push_back({"maps", map_cycles(), "cycles per step, beside the others"});
   return estimate;
 }
 
 } // namespace
 
 Estimate predict_wgmma(const nest::Nest &nest, const schedule::Schedule &schedule,
-                       const Target &target) {
-  return WgmmaModel{nest, schedule, target}.run();
+                       const Target &target, const FedRing &fed) {
+  return WgmmaModel{nest, schedule, target, fed}.run();
 }
 
 Figures wgmma_figures(const nest::Nest &nest, const schedule::Schedule &schedule) {

@@ -298,9 +298,10 @@ struct TensorStore {
   LocalRef from;
 };
 enum class StoreStep { Fence, Commit, Wait };
-// Fence: tensor stores may read what this work-item has written to Local memory, once a barrier has
-// told the one that starts them. Commit: makes one group of this work-item's TensorStores since the
-// last. Wait: until at most `pending` of its latest groups have yet to read Local memory.
+// Fence: tensor stores and Wgmma may read what this work-item has written to Local memory, once a
+// barrier or mbarrier has told those that start them. Commit: makes one group of this work-item's
+// TensorStores since the last. Wait: until at most `pending` of its latest groups have yet to read
+// Local memory.
 struct StoreSync {
   StoreStep step{};
   int pending = 0;

@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <deque>
 #include <utility>
 
 #include "kernel/rules.h"
 #include "lower/context.h"
 #include "lower/core_copies.h"
+#include "lower/core_map.h"
 #include "lower/core_store.h"
 #include "lower/members.h"
 #include "lower/pipeline.h"
@@ -33,8 +35,16 @@ public:
       : cx_(context), number_(number), b_(cx_.build), core_(cx_.schedule.core),
         roles_(core_roles(cx_.nest, cx_.schedule)), tile_(core_tile(cx_.nest, cx_.schedule)),
         row_tiles_(tile_.warp_rows / kCoreRows), column_tiles_(tile_.warp_columns / kCoreColumns),
-        data_(cx_, roles_, tile_, roles_.data), filter_(cx_, roles_, tile_, roles_.filter),
-        walk_(cx_, roles_, tile_) {}
+        feeds_(cx_.member == 0 ? core_feeds(cx_.members.group, cx_.schedule)
+                               : std::vector<schedule::CoreFeed>()),
+        walk_(cx_, roles_, tile_) {
+    for (const schedule::CoreFeed &feed : feeds_)
+      maps_.emplace_back(cx_, roles_, tile_, feed);
+    if (!maps_.empty())
+      behind_.emplace(cx_, roles_, tile_);
+    data_ = side_of(roles_.data, "data");
+    filter_ = side_of(roles_.filter, "filter");
+  }
 
   StmtRef build();
 
@@ -53,11 +63,14 @@ private:
   BufferId registers(const std::string &name, kernel::Type type, std::int64_t elems) {
     return b_.buffer({.name = name, .space = Space::Register, .type = type, .elems = elems});
   }
+  CoreSide *side_of(int input, const char *name);
   void take_block_apart();
   void take_item_apart();
   Place place_of(const CoreSide &side, ExprRef first);
   void declare_registers();
+  StmtRef declare_sides();
   StmtRef start_copies(ExprRef slot);
+  StmtRef evaluate_maps();
   StmtRef next_slot(std::int64_t which);
   ExprRef slot(std::int64_t which) { return b_.load(slots_, integer(which)); }
   void main_loop();
@@ -76,8 +89,13 @@ private:
   const schedule::CoreTile tile_;
   const std::int64_t row_tiles_;    // of a warp
   const std::int64_t column_tiles_; // of a warp
-  CoreSide data_, filter_;
+  const std::vector<schedule::CoreFeed> feeds_;
+  std::deque<CoreMap> maps_;   // by feed
+  std::deque<CoreSide> sides_; // of inputs that no map feeds
+  CoreSide *data_ = nullptr;
+  CoreSide *filter_ = nullptr;
   CoreWalk walk_;
+  std::optional<CoreWalk> behind_; // that maps follow
   std::vector<StmtRef> body_;
   ExprRef first_row_{}, first_column_{}; // of the block: a pixel and a channel
   ExprRef warp_row_{}, warp_column_{};   // of the warp, in the block's tile
@@ -111,8 +129,8 @@ void CoreLoops::take_item_apart() {
   const ExprRef across = integer(core_.warp_columns);
   warp_row_ = named("warp_row", b_.mul(b_.div(warp_, across), integer(tile_.warp_rows)));
   warp_column_ = named("warp_column", b_.mul(b_.mod(warp_, across), integer(tile_.warp_columns)));
-  data_place_ = place_of(data_, warp_row_);
-  filter_place_ = place_of(filter_, warp_column_);
+  data_place_ = place_of(*data_, warp_row_);
+  filter_place_ = place_of(*filter_, warp_column_);
 }
 
 // The four 8 x 16-byte tiles of a stripe go down 16 pixels and then along the depth for the data,
@@ -122,7 +140,7 @@ CoreLoops::Place CoreLoops::place_of(const CoreSide &side, ExprRef first) {
   const ExprRef eighth = b_.mod(item_, integer(8));
   const ExprRef low = b_.mod(b_.div(item_, integer(8)), integer(2));
   const ExprRef high = b_.div(item_, integer(16));
-  const bool is_data = &side == &data_;
+  const bool is_data = &side == data_;
   const ExprRef own = is_data ? low : high; // 8 pixels or channels further
   const ExprRef deep = is_data ? high : low;
   const schedule::Swizzle swizzle = side.swizzle();
@@ -149,9 +167,43 @@ void CoreLoops::declare_registers() {
     body_.push_back(b_.store(acc_, integer(i), b_.real(0, {op.d.type, 1})));
 }
 
+CoreSide *CoreLoops::side_of(int input, const char *name) {
+  for (std::size_t i = 0; i < feeds_.size(); ++i)
+    if (feeds_[i].input == input)
+      return &maps_[i].side();
+  sides_.emplace_back(cx_, roles_, tile_, input,
+                      CoreSource{cx_.nest, cx_.source_buffers[at(input)], name});
+  return &sides_.back();
+}
+
+StmtRef CoreLoops::declare_sides() {
+  std::vector<StmtRef> list;
+  for (CoreMap &map : maps_)
+    list.push_back(map.declare(&map.side() == data_ ? first_row_ : first_column_));
+  for (CoreSide &side : sides_)
+    list.push_back(side.declare(&side == data_ ? first_row_ : first_column_));
+  return b_.block(std::move(list));
+}
+
 StmtRef CoreLoops::start_copies(ExprRef to) {
-  return b_.block({data_.gathers() ? nullptr : data_.start(walk_, to), filter_.start(walk_, to),
-                   walk_.advance()});
+  std::vector<StmtRef> list;
+  for (const CoreMap &map : maps_)
+    list.push_back(map.start(walk_, to));
+  for (const CoreSide &side : sides_)
+    if (!side.gathers())
+      list.push_back(side.start(walk_, to));
+  list.push_back(walk_.advance());
+  return b_.block(std::move(list));
+}
+
+// Each work-item on what it copied itself, which it need not wait for others to see.
+StmtRef CoreLoops::evaluate_maps() {
+  std::vector<StmtRef> list;
+  for (const CoreMap &map : maps_)
+    list.push_back(map.evaluate(*behind_, slot(kRead)));
+  if (behind_)
+    list.push_back(behind_->advance());
+  return b_.block(std::move(list));
 }
 
 StmtRef CoreLoops::next_slot(std::int64_t which) {
@@ -183,9 +235,9 @@ StmtRef CoreLoops::multiply() {
   std::vector<StmtRef> list;
   for (std::int64_t step = 0; step < tile_.row_bytes() / kStepBytes; ++step) {
     for (std::int64_t i = 0; i < row_tiles_; ++i)
-      list.push_back(fetch(data_, data_values_, data_place_, i, step));
+      list.push_back(fetch(*data_, data_values_, data_place_, i, step));
     for (std::int64_t j = 0; j < column_tiles_ / 2; ++j)
-      list.push_back(fetch(filter_, filter_values_, filter_place_, j, step));
+      list.push_back(fetch(*filter_, filter_values_, filter_place_, j, step));
     for (std::int64_t i = 0; i < row_tiles_; ++i)
       for (std::int64_t j = 0; j < column_tiles_; ++j)
         list.push_back(
@@ -200,12 +252,14 @@ StmtRef CoreLoops::multiply() {
 void CoreLoops::main_loop() {
   const std::int64_t steps = core_steps(cx_.nest, cx_.schedule);
   body_.push_back(walk_.start());
+  if (behind_)
+    body_.push_back(behind_->start());
   body_.push_back(b_.store(slots_, integer(kRead), integer(0)));
   body_.push_back(b_.store(slots_, integer(kFilled), integer(core_.ring - 1)));
   for (std::int64_t s = 0; s + 1 < core_.ring; ++s) {
-    if (s < steps && data_.gathers()) {
-      body_.push_back(data_.gather(walk_, nullptr));
-      body_.push_back(data_.put(integer(s)));
+    if (s < steps && data_->gathers()) {
+      body_.push_back(data_->gather(walk_, nullptr));
+      body_.push_back(data_->put(integer(s)));
     }
     if (s < steps)
       body_.push_back(start_copies(integer(s)));
@@ -214,20 +268,19 @@ void CoreLoops::main_loop() {
   const kernel::VarId step = b_.variable("step", {});
   const ExprRef is_ahead =
       b_.scalar(ScalarOp::Lt, {b_.add(b_.var(step), integer(core_.ring - 1)), integer(steps)});
-  const bool gathers = data_.gathers();
-  const StmtRef gathered = gathers ? data_.gather(walk_, is_ahead) : nullptr;
+  const bool gathers = data_->gathers();
+  const StmtRef gathered = gathers ? data_->gather(walk_, is_ahead) : nullptr;
   const StmtRef body = b_.block(
-      {b_.async_wait(core_.ring - 2), b_.barrier(), gathered,
+      {b_.async_wait(core_.ring - 2), evaluate_maps(), b_.barrier(), gathered,
        b_.branch(is_ahead, start_copies(slot(kFilled))), b_.async_commit(), multiply(),
-       gathers ? data_.put(slot(kFilled)) : nullptr, next_slot(kRead), next_slot(kFilled)});
+       gathers ? data_->put(slot(kFilled)) : nullptr, next_slot(kRead), next_slot(kFilled)});
   body_.push_back(b_.loop(step, kernel::ForKind::Serial, integer(0), integer(steps), 1, body));
 }
 
 StmtRef CoreLoops::build() {
   take_block_apart();
   take_item_apart();
-  body_.push_back(data_.declare(first_row_));
-  body_.push_back(filter_.declare(first_column_));
+  body_.push_back(declare_sides());
   declare_registers();
   main_loop();
   const CoreWarp warp{.acc = acc_,

@@ -4,7 +4,7 @@
 //   places of this work-item's copies, worked out once
 //   fill ring - 1 buffers
 //   for step in 0..steps {
-//     wait for the oldest copies; barrier
+//     wait for the oldest copies; evaluate maps on them (lower/core_map.h); barrier
 //     start the copies of step + ring - 1
 //     ldmatrix and mma on the oldest buffer
 //     store what this work-item gathered meanwhile, where it does

@@ -5,6 +5,7 @@
 
 #include "lower/members.h"
 #include "lower/pipeline.h"
+#include "lower/wgmma_map.h"
 #include "lower/wgmma_producer.h"
 #include "lower/wgmma_store.h"
 
@@ -27,7 +28,9 @@ public:
         roles_(core_roles(cx_.nest, cx_.schedule)), tile_(core_tile(cx_.nest, cx_.schedule)),
         plan_(column_plan(cx_.nest, cx_.schedule)), cluster_(b_, core_),
         tiles_(cx_, roles_, tile_, plan_, cluster_),
-        row_bytes_(ring_row_bytes(cx_.nest, cx_.schedule)), ring_(cx_, roles_, tile_, cluster_) {}
+        row_bytes_(ring_row_bytes(cx_.nest, cx_.schedule)),
+        feeds_(core_feeds(cx_.members.group, cx_.schedule)),
+        ring_(cx_, roles_, tile_, cluster_, feeds_) {}
 
   StmtRef build();
 
@@ -55,6 +58,7 @@ private:
   WgmmaTiles tiles_;
   std::optional<ResultBoxes> boxes_; // where results leave in boxes
   const std::int64_t row_bytes_;     // in the ring
+  const std::vector<schedule::CoreFeed> feeds_;
   WgmmaRing ring_;
   BufferId acc_{-1};
   ExprRef group_row_{}, group_column_{}; // of four warps, in the tile
@@ -134,8 +138,7 @@ StmtRef WgmmaLoops::consume() {
     const kernel::VarId step = b_.variable("step", {});
     const ExprRef is_later = less(integer(0), b_.var(step));
     const StmtRef body =
-        b_.block({b_.mbarrier({MbarrierOp::Wait, ring_.full(ring_.slot()), ring_.parity()}),
-                  multiply(b_.var(step)), b_.wgmma_sync({kernel::WgmmaStep::Wait, 1}),
+        b_.block({ring_.wait(), multiply(b_.var(step)), b_.wgmma_sync({kernel::WgmmaStep::Wait, 1}),
                   b_.branch(is_later, ring_.let_go()), ring_.advance()});
     list.push_back(b_.loop(step, kernel::ForKind::Serial, integer(0), integer(steps), 1, body));
     if (takes_turns)
@@ -173,12 +176,13 @@ StmtRef WgmmaLoops::build() {
     producer.push_back(b_.register_limit({false, plan.producer}));
     consumer.push_back(b_.register_limit({true, plan.consumer}));
   }
-  producer.push_back(
-      b_.branch(is_first, produce_wgmma(cx_, {roles_, tile_, plan_, cluster_, tiles_, ring_})));
+  const WgmmaParts parts{roles_, tile_, plan_, cluster_, tiles_, ring_, feeds_};
+  producer.push_back(b_.branch(is_first, produce_wgmma(cx_, parts)));
   consumer.push_back(consume());
+  const StmtRef others = multiply_or_map(cx_, parts, b_.block(std::move(consumer)));
   return b_.block({b_.branch(is_first, ring_.init()), cluster_.barrier(),
                    b_.branch(less(b_.lane(), integer(schedule::kGroupItems)),
-                             b_.block(std::move(producer)), b_.block(std::move(consumer))),
+                             b_.block(std::move(producer)), others),
                    cluster_.size() > 1 ? cluster_.barrier() : nullptr});
 }
 

@@ -5,6 +5,9 @@
 //   if lane < 128 { for tile { for taps, depth { wait empty; expect full; copy data, filter } } }
 //   else { for tile { for step { wait full; wgmma …; let go of the buffer before } store } }
 //
+// Where maps feed inputs, further groups of warps evaluate them in between (lower/wgmma_map.h), and
+// a third mbarrier of each buffer (ready) is waited for as well.
+//
 // In a cluster a block fills buffers of several blocks: it waits until all of them have let go, and
 // ends when all have, so that none copies into or arrives at a block that is no more.
 #pragma once

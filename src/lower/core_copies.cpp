@@ -91,13 +91,13 @@ std::vector<ExprRef> CoreWalk::points() const {
 }
 
 CoreSide::CoreSide(Context &context, const schedule::CoreRoles &roles,
-                   const schedule::CoreTile &tile, int input)
+                   const schedule::CoreTile &tile, int input, const CoreSource &source)
     : cx_(context), b_(context.build), roles_(roles), tile_(tile), input_(input),
       side_(core_side_tile(roles, tile, input)),
-      gathers_(core_gathers(cx_.whole, cx_.schedule, input)),
-      each_(gathers_ ? tile.chunk() : core_copy_elems(cx_.whole, cx_.schedule, input)),
+      gathers_(core_gathers(source.nest, cx_.schedule, input)),
+      each_(gathers_ ? tile.chunk() : core_copy_elems(source.nest, cx_.schedule, input)),
       block_(cx_.nest.indices[at(roles.depth())].extent),
-      source_(source_of(cx_.whole, cx_.schedule, input)) {
+      source_(source_of(source.nest, cx_.schedule, input)), from_(source.from) {
   if (is_turned())
     digits_.emplace(cx_, roles_, tile_, source_);
   flat_ = {source_.offset, std::vector<std::int64_t>(cx_.nest.indices.size(), 0)};
@@ -113,10 +113,9 @@ CoreSide::CoreSide(Context &context, const schedule::CoreRoles &roles,
   if (digits_)
     for (int i : digits_->merged())
       flat_.coeff[at(i)] = 0;
-  const kernel::BufferId from = cx_.source_buffers[at(input)];
-  ring_ = b_.buffer({.name = is_data() ? "data" : "filter",
+  ring_ = b_.buffer({.name = source.name,
                      .space = Space::Local,
-                     .type = b_.kernel()[from].type,
+                     .type = b_.kernel()[from_].type,
                      .elems = cx_.schedule.core.ring * buffer_elems()});
 }
 
@@ -233,25 +232,29 @@ StmtRef CoreSide::declare(ExprRef first) {
   const ExprRef slow = b_.div(b_.lane(), b_.integer(by_rows ? apart : runs));
   const ExprRef row = named("copy_row", by_rows ? fast : slow);
   run_ = named("run", b_.mul(by_rows ? slow : fast, b_.integer(each_)));
-  if (has_digits())
-    digits_->reserve(copies);
+  first_ = first;
+  for (Digits *digits : {&digits_, &behind_})
+    if (has_digits() && *digits)
+      (*digits)->reserve(copies);
   for (std::int64_t i = 0; i < copies; ++i) {
     const ExprRef this_row = b_.add(row, b_.integer(i * apart));
     Copy copy = is_turned() ? turned_copy(this_row, first) : straight_copy(this_row, first);
     const bool repeats = i > 0 && apart % kSwizzleRows == 0;
     copy.to = repeats ? b_.add(copies_[0].to, b_.integer(i * apart * side_.elems))
                       : named("to", place_in_tile(this_row));
-    if (has_digits())
-      lets_.push_back(digits_->start(i, this_row));
+    for (const Digits *digits : {&digits_, &behind_})
+      if (has_digits() && *digits)
+        lets_.push_back((*digits)->start(i, this_row));
     copies_.push_back(std::move(copy));
   }
   return b_.block(std::move(lets_));
 }
 
 // Whether a copy lies within the depth; null: always.
-ExprRef CoreSide::in_depth(const Copy &copy, std::int64_t number, ExprRef first) const {
+ExprRef CoreSide::in_depth(const Copy &copy, std::int64_t number, ExprRef first,
+                           const Digits &digits) const {
   if (has_digits())
-    return digits_->exists(number);
+    return digits->exists(number);
   if (roles_.depth_points % tile_.depth == 0)
     return nullptr;
   const ExprRef inside = is_turned() ? copy.row : run_;
@@ -259,14 +262,14 @@ ExprRef CoreSide::in_depth(const Copy &copy, std::int64_t number, ExprRef first)
 }
 
 // Whether the tensor has what a copy brings; null: always.
-ExprRef CoreSide::exists(std::int64_t number, const Moves &moves) const {
+ExprRef CoreSide::exists(std::int64_t number, const Moves &moves, const Digits &digits) const {
   const Copy &copy = copies_[static_cast<std::size_t>(number)];
-  ExprRef valid = b_.logical_and(copy.exists, in_depth(copy, number, moves.depth));
+  ExprRef valid = b_.logical_and(copy.exists, in_depth(copy, number, moves.depth, digits));
   for (std::size_t k = 0; k < checked_.size(); ++k) {
     ExprRef subscript = b_.add(copy.subscripts[k], moves.shifts[k]);
     if (has_digits())
       subscript =
-          b_.add(subscript, linear(cx_, without_constant(checked_[k]), digits_->point(number)));
+          b_.add(subscript, linear(cx_, without_constant(checked_[k]), digits->point(number)));
     valid = b_.logical_and(valid, b_.scalar(ScalarOp::Ge, {subscript, b_.integer(0)}));
     valid = b_.logical_and(valid, b_.scalar(ScalarOp::Lt, {subscript, b_.integer(sizes_[k])}));
   }
@@ -291,10 +294,10 @@ StmtRef CoreSide::start_copy(std::int64_t number, const Moves &moves) const {
     from = b_.add(from, linear(cx_, without_constant(flat_), digits_->point(number)));
   return b_.async_copy({.to = ring_,
                         .to_index = b_.add(copy.to, moves.buffer),
-                        .from = cx_.source_buffers[at(input_)],
+                        .from = from_,
                         .from_index = from,
                         .elems = static_cast<int>(each_),
-                        .valid = valid_elems(moves, exists(number, moves))});
+                        .valid = valid_elems(moves, exists(number, moves, digits_))});
 }
 
 CoreSide::Moves CoreSide::moves_at(const CoreWalk &walk, ExprRef slot,
@@ -330,11 +333,11 @@ StmtRef CoreSide::gather(const CoreWalk &walk, ExprRef valid) {
   const Moves moves = moves_at(walk, b_.integer(0), list);
   gathered_.clear();
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(copies_.size()); ++i) {
-    const ExprRef elems = valid_elems(moves, b_.logical_and(valid, exists(i, moves)));
-    const ExprRef value = b_.load(cx_.source_buffers[at(input_)],
-                                  b_.add(copies_[static_cast<std::size_t>(i)].from, moves.offset),
-                                  static_cast<int>(each_), flat_.coeff[at(roles_.depth())], elems);
-    const DType type = compute_type(b_.kernel()[cx_.source_buffers[at(input_)]].type.elem);
+    const ExprRef elems = valid_elems(moves, b_.logical_and(valid, exists(i, moves, digits_)));
+    const ExprRef value =
+        b_.load(from_, b_.add(copies_[static_cast<std::size_t>(i)].from, moves.offset),
+                static_cast<int>(each_), flat_.coeff[at(roles_.depth())], elems);
+    const DType type = compute_type(b_.kernel()[from_].type.elem);
     gathered_.push_back(lower::named(b_, list, "gathered", b_.cast(value, type)));
   }
   return b_.block(std::move(list));

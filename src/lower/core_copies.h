@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ring of one input under a core instruction (schedule/core.h), and the walk over the reduced
-// indices that its copies follow.
+// indices that its copies follow. A second walk may follow behind, over what has been copied
+// (lower/core_map.h).
 #pragma once
 
 #include <optional>
@@ -38,11 +39,18 @@ private:
   std::vector<Counter> counters_; // fastest first
 };
 
+// What a side copies: an input of `nest`, which lies in a buffer.
+struct CoreSource {
+  const nest::Nest &nest;
+  kernel::BufferId from{-1};
+  std::string name; // of its ring
+};
+
 // Rows of a block's tile of one input, and this work-item's copies of them.
 class CoreSide {
 public:
   CoreSide(Context &context, const schedule::CoreRoles &roles, const schedule::CoreTile &tile,
-           int input);
+           int input, const CoreSource &source);
   kernel::BufferId ring() const { return ring_; }
   bool is_turned() const { return roles_.is_turned(input_); }
   const schedule::CoreSideTile &side() const { return side_; }
@@ -61,6 +69,25 @@ public:
   bool gathers() const { return gathers_; }
   kernel::StmtRef gather(const CoreWalk &walk, kernel::ExprRef valid);
   kernel::StmtRef put(kernel::ExprRef slot) const;
+
+  // A second walk over the same copies: where each lies in buffer number `slot`, and whether the
+  // tensor has it (null: it does); to its next step.
+  struct Run {
+    kernel::ExprRef place{};
+    kernel::ExprRef exists{};
+  };
+  void follow();
+  std::vector<Run> runs(const CoreWalk &behind, kernel::ExprRef slot,
+                        std::vector<kernel::StmtRef> &list) const;
+  kernel::StmtRef next_runs() const;
+  std::int64_t run_elems() const { return each_; }
+  // The element at which this work-item's runs begin of an operand that all rows share, and whether
+  // there is one.
+  kernel::ExprRef shared_element(const CoreWalk &behind, const nest::Linear &operand) const;
+  std::int64_t shared_stride(const nest::Linear &operand) const {
+    return operand.coeff[static_cast<std::size_t>(roles_.contiguous(input_))];
+  }
+  kernel::ExprRef shared_exists(const CoreWalk &behind) const;
 
 private:
   // One run of a row.
@@ -91,12 +118,14 @@ private:
     std::vector<kernel::ExprRef> shifts; // of the checked dimensions
     kernel::ExprRef depth{};             // the step's first point
   };
+  using Digits = std::optional<CoreDigits>;
   Moves moves_at(const CoreWalk &walk, kernel::ExprRef slot,
                  std::vector<kernel::StmtRef> &list) const;
-  kernel::ExprRef exists(std::int64_t number, const Moves &moves) const;
+  kernel::ExprRef exists(std::int64_t number, const Moves &moves, const Digits &digits) const;
   kernel::ExprRef valid_elems(const Moves &moves, kernel::ExprRef valid) const;
   kernel::StmtRef start_copy(std::int64_t number, const Moves &moves) const;
-  kernel::ExprRef in_depth(const Copy &copy, std::int64_t number, kernel::ExprRef first) const;
+  kernel::ExprRef in_depth(const Copy &copy, std::int64_t number, kernel::ExprRef first,
+                           const Digits &digits) const;
 
   Context &cx_;
   kernel::Builder &b_;
@@ -108,11 +137,14 @@ private:
   const std::int64_t each_;  // elements of a copy
   const std::int64_t block_; // points of a depth that lies in blocks
   const schedule::Source source_;
-  std::optional<CoreDigits> digits_;  // of a turned side
+  const kernel::BufferId from_;
+  Digits digits_;                     // of a turned side
+  Digits behind_;                     // the same of the second walk
   nest::Linear flat_;                 // element by index
   std::vector<nest::Linear> checked_; // subscripts that may leave the tensor
   std::vector<std::int64_t> sizes_;   // that they stay below
   kernel::BufferId ring_{-1};
+  kernel::ExprRef first_{};      // the block's first pixel or channel
   kernel::ExprRef run_{};        // element of the row at which this work-item's runs start
   kernel::ExprRef run_exists_{}; // of a turned side; null: always
   std::vector<Copy> copies_;

@@ -2,6 +2,7 @@
 #include "lower/wgmma_producer.h"
 
 #include "lower/turned_panel.h"
+#include "lower/wgmma_map.h"
 
 namespace tilefuse::lower {
 namespace {
@@ -17,7 +18,7 @@ class WgmmaProducer {
 public:
   WgmmaProducer(Context &context, const WgmmaParts &parts)
       : cx_(context), b_(cx_.build), roles_(parts.roles), tile_(parts.tile), plan_(parts.plan),
-        cluster_(parts.cluster), tiles_(parts.tiles), ring_(parts.ring),
+        cluster_(parts.cluster), tiles_(parts.tiles), ring_(parts.ring), feeds_(parts.feeds),
         row_bytes_(ring_row_bytes(cx_.nest, cx_.schedule)), data_(data_map(cx_.nest, cx_.schedule)),
         filter_(roles_.data_turned ? schedule::FilterMap{} : filter_map(cx_.nest, cx_.schedule)),
         turned_(roles_.data_turned ? turned_filter_map(cx_.nest, cx_.schedule)
@@ -32,19 +33,18 @@ private:
   ExprRef integer(std::int64_t value) { return b_.integer(value); }
   std::int64_t extent(int i) const { return cx_.nest.indices[at(i)].extent; }
   void declare_maps();
-  kernel::MapId declare(const schedule::DataMap &map, const char *name, int input,
-                        std::int64_t rows);
+  kernel::MapId declare(const RingSource &source, const char *name, std::int64_t rows);
   std::vector<ExprRef> base_of(const schedule::DataMap &map, const std::vector<int> &pixels,
                                ExprRef row, List &list);
   List wait_to_fill();
   StmtRef produce();
   ExprRef first_copied_row();
-  StmtRef walk(std::size_t level, std::vector<ExprRef> &points, const std::vector<ExprRef> &base);
   StmtRef copy_step(const std::vector<ExprRef> &points, const std::vector<ExprRef> &base);
+  void copy_all(int input, kernel::TensorCopy copy, List &list);
   void copy_data(const std::vector<ExprRef> &points, const std::vector<ExprRef> &base, List &list);
   void copy_filter(const std::vector<ExprRef> &points, List &list);
   StmtRef produce_turned();
-  void copy_panel(kernel::LocalRef to, const schedule::DataMap &map, std::vector<ExprRef> base,
+  void copy_panel(ExprRef to, const schedule::DataMap &map, std::vector<ExprRef> base,
                   const TurnedPanel &panel, List &list);
 
   Context &cx_;
@@ -55,22 +55,24 @@ private:
   const WgmmaCluster &cluster_;
   WgmmaTiles &tiles_;
   const WgmmaRing &ring_;
+  const std::vector<schedule::CoreFeed> &feeds_;
   const std::int64_t row_bytes_; // in the ring
   const schedule::DataMap data_;
-  const schedule::FilterMap filter_; // beside straight data
-  const schedule::DataMap turned_;   // the filter's beside turned data
-  kernel::MapId data_id_{}, filter_id_{};
+  const schedule::FilterMap filter_;                 // beside straight data
+  const schedule::DataMap turned_;                   // the filter's beside turned data
+  std::vector<kernel::MapId> data_ids_, filter_ids_; // by place in ring_.copied()
 };
 
-kernel::MapId WgmmaProducer::declare(const schedule::DataMap &map, const char *name, int input,
+kernel::MapId WgmmaProducer::declare(const RingSource &source, const char *name,
                                      std::int64_t rows) {
+  const schedule::DataMap &map = source.map;
   std::vector<std::int64_t> box{tile_.row_bytes() / tile_.elem_bytes, rows};
   if (!map.box.empty())
     box = map.box;
   else if (!map.is_im2col())
     box.resize(map.dims.size(), 1);
-  return b_.tensor_map({.name = name,
-                        .tensor = cx_.source_buffers[at(input)],
+  return b_.tensor_map({.name = name + source.suffix,
+                        .tensor = source.tensor,
                         .offset = map.offset,
                         .dims = map.dims,
                         .strides = map.strides,
@@ -82,19 +84,22 @@ kernel::MapId WgmmaProducer::declare(const schedule::DataMap &map, const char *n
 }
 
 void WgmmaProducer::declare_maps() {
-  data_id_ = declare(data_, "data_map", roles_.data,
-                     roles_.data_turned ? tile_.depth : tile_.rows / cluster_.columns());
+  const std::int64_t rows = roles_.data_turned ? tile_.depth : tile_.rows / cluster_.columns();
+  for (const RingSource &source : ring_sources(cx_, roles_.data, feeds_, schedule::data_map))
+    data_ids_.push_back(declare(source, "data_map", rows));
   if (roles_.data_turned) {
-    filter_id_ = declare(turned_, "filter_map", roles_.filter, tile_.depth);
+    for (const RingSource &source :
+         ring_sources(cx_, roles_.filter, feeds_, schedule::turned_filter_map))
+      filter_ids_.push_back(declare(source, "filter_map", tile_.depth));
     return;
   }
-  filter_id_ = b_.tensor_map({.name = "filter_map",
-                              .tensor = cx_.source_buffers[at(roles_.filter)],
-                              .offset = filter_.offset,
-                              .dims = filter_.dims,
-                              .strides = filter_.strides,
-                              .box = filter_.box,
-                              .swizzle = static_cast<int>(row_bytes_)});
+  filter_ids_.push_back(b_.tensor_map({.name = "filter_map",
+                                       .tensor = cx_.source_buffers[at(roles_.filter)],
+                                       .offset = filter_.offset,
+                                       .dims = filter_.dims,
+                                       .strides = filter_.strides,
+                                       .box = filter_.box,
+                                       .swizzle = static_cast<int>(row_bytes_)}));
 }
 
 // Coordinates of row number `row` of an input, those of the contiguous index 0.
@@ -138,6 +143,16 @@ WgmmaProducer::List WgmmaProducer::wait_to_fill() {
           b_.mbarrier({MbarrierOp::Expect, ring_.full(ring_.slot()), integer(ring_.bytes())})};
 }
 
+// The same box of all that is copied for an input.
+void WgmmaProducer::copy_all(int input, kernel::TensorCopy copy, List &list) {
+  const std::vector<kernel::MapId> &maps = input == roles_.data ? data_ids_ : filter_ids_;
+  for (std::size_t k = 0; k < maps.size(); ++k) {
+    copy.map = maps[k];
+    copy.to.buffer = ring_.copied(input)[k];
+    list.push_back(b_.tensor_copy(copy));
+  }
+}
+
 // One copy, or in blocks one for each of the step's. Blocks of a cluster's row have slices of rows.
 void WgmmaProducer::copy_data(const std::vector<ExprRef> &points, const std::vector<ExprRef> &base,
                               List &list) {
@@ -147,7 +162,6 @@ void WgmmaProducer::copy_data(const std::vector<ExprRef> &points, const std::vec
   for (std::int64_t i = 0; i < tile_.depth / block; ++i) {
     kernel::TensorCopy copy{
         .to = {ring_.data(), b_.add(first, integer(i * block * tile_.rows * tile_.spread))},
-        .map = data_id_,
         .at = base,
         .signals = ring_.full(ring_.slot()),
         .ranks = cluster_.share_data()};
@@ -162,7 +176,7 @@ void WgmmaProducer::copy_data(const std::vector<ExprRef> &points, const std::vec
       copy.at[0] = b_.add(base[0], points[at(roles_.depth())]);
     for (const nest::Linear &tap : data_.taps)
       copy.offsets.push_back(linear(cx_, tap, points));
-    list.push_back(b_.tensor_copy(std::move(copy)));
+    copy_all(roles_.data, std::move(copy), list);
   }
 }
 
@@ -178,7 +192,7 @@ void WgmmaProducer::copy_filter(const std::vector<ExprRef> &points, List &list) 
       points[at(roles_.depth())], b_.mul(cluster_.row(), integer(tile_.depth / cluster_.rows())));
   for (std::int64_t i = 0; i < filter_.panels; ++i) {
     kernel::TensorCopy copy{.to = {ring_.filter(), b_.add(filter, integer(i * panel))},
-                            .map = filter_id_,
+                            .map = filter_ids_.front(),
                             .signals = ring_.full(ring_.slot()),
                             .ranks = cluster_.share_filter()};
     std::vector<ExprRef> moved = points;
@@ -203,36 +217,18 @@ StmtRef WgmmaProducer::copy_step(const std::vector<ExprRef> &points,
   return b_.block(std::move(list));
 }
 
-// Loops over the walked indices, the depth innermost.
-StmtRef WgmmaProducer::walk(std::size_t level, std::vector<ExprRef> &points,
-                            const std::vector<ExprRef> &base) {
-  const bool is_depth = level == roles_.walked.size();
-  const int index = is_depth ? roles_.depths.front() : roles_.walked[level];
-  const std::int64_t step =
-      roles_.has_blocks() ? tile_.depth / extent(roles_.depth()) : tile_.depth;
-  const kernel::VarId var = b_.variable("v_" + cx_.nest.indices[at(index)].name, {});
-  points[at(index)] = b_.var(var);
-  const StmtRef body = is_depth ? copy_step(points, base) : walk(level + 1, points, base);
-  return b_.loop(var, kernel::ForKind::Serial, integer(0), integer(extent(index)),
-                 is_depth ? step : 1, body);
-}
-
 // One panel of a turned input, at the points at which `base` stands.
-void WgmmaProducer::copy_panel(kernel::LocalRef to, const schedule::DataMap &map,
-                               std::vector<ExprRef> base, const TurnedPanel &panel, List &list) {
-  kernel::TensorCopy copy{.to = to,
-                          .map = data_id_,
+void WgmmaProducer::copy_panel(ExprRef to, const schedule::DataMap &map, std::vector<ExprRef> base,
+                               const TurnedPanel &panel, List &list) {
+  const bool is_data = &map == &data_;
+  kernel::TensorCopy copy{.to = {ring_.data(), to},
                           .at = std::move(base),
                           .signals = ring_.full(ring_.slot()),
-                          .ranks = cluster_.share_data()};
+                          .ranks = is_data ? cluster_.share_data() : cluster_.share_filter()};
   copy.at[0] = panel.channel;
-  if (&map == &turned_) {
-    copy.map = filter_id_;
-    copy.ranks = cluster_.share_filter();
-  }
   for (const nest::Linear &tap : map.taps)
-    copy.offsets.push_back(&map == &turned_ ? linear(cx_, tap, panel.points) : integer(0));
-  list.push_back(b_.tensor_copy(std::move(copy)));
+    copy.offsets.push_back(is_data ? integer(0) : linear(cx_, tap, panel.points));
+  copy_all(is_data ? roles_.data : roles_.filter, std::move(copy), list);
 }
 
 // Panels of both turned inputs, each at the same points of the depth; blocks of a cluster that
@@ -259,19 +255,18 @@ StmtRef WgmmaProducer::produce_turned() {
     const std::vector<ExprRef> filter = base_of(turned_, roles_.depths, b_.var(point), step);
     for (StmtRef wait : wait_to_fill())
       step.push_back(wait);
-    const auto place = [&](kernel::BufferId ring, std::int64_t elems, ExprRef panel) {
-      return kernel::LocalRef{ring, b_.add(b_.mul(ring_.slot(), integer(elems)),
-                                           b_.mul(panel, integer(across * tile_.depth)))};
+    const auto place = [&](std::int64_t elems, ExprRef panel) {
+      return b_.add(b_.mul(ring_.slot(), integer(elems)),
+                    b_.mul(panel, integer(across * tile_.depth)));
     };
     for (std::int64_t i = 0; i < data_panels; ++i) {
       const ExprRef panel = number(cluster_.column(), data_panels, i);
-      copy_panel(place(ring_.data(), ring_.data_elems(), panel), data_, data,
+      copy_panel(place(ring_.data_elems(), panel), data_, data,
                  {b_.add(tiles_.first_row(), b_.mul(panel, integer(across))), {}}, step);
     }
     for (std::int64_t i = 0; i < filter_panels; ++i)
-      copy_panel(
-          place(ring_.filter(), ring_.filter_elems(), number(cluster_.row(), filter_panels, i)),
-          turned_, filter, panels[static_cast<std::size_t>(i)], step);
+      copy_panel(place(ring_.filter_elems(), number(cluster_.row(), filter_panels, i)), turned_,
+                 filter, panels[static_cast<std::size_t>(i)], step);
     step.push_back(ring_.advance());
     list.push_back(b_.loop(point, kernel::ForKind::Serial, integer(0), integer(roles_.depth_points),
                            tile_.depth, b_.block(std::move(step))));
@@ -291,12 +286,8 @@ StmtRef WgmmaProducer::produce() {
   const StmtRef tiles = tiles_.each(nullptr, [&](ExprRef tile, List &list) {
     tiles_.take_apart(tile, list);
     const std::vector<ExprRef> base = base_of(data_, roles_.pixels, first_copied_row(), list);
-    std::vector<ExprRef> points(cx_.nest.indices.size(), integer(0));
-    for (int i : plan_.parts)
-      points[at(i)] = cx_.origin[at(i)];
-    for (int i : tiles_.box().indices)
-      points[at(i)] = cx_.origin[at(i)];
-    list.push_back(walk(0, points, base));
+    std::vector<ExprRef> points = tiles_.first_points();
+    list.push_back(tiles_.each_step(points, [&] { return copy_step(points, base); }));
   });
   return b_.block({ring_.start(1), tiles});
 }

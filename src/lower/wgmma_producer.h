@@ -2,7 +2,10 @@
 // The one work-item of a block with wgmma that fills the ring: tensor maps of both inputs, and a
 // loop over the block's tiles, taps and depth that waits for an empty buffer, says what bytes will
 // come, and starts the copies. Of tiles that blocks of a cluster share it copies a slice, to all.
+// In place of an input that a map feeds it copies what the map reads (lower/wgmma_map.h).
 #pragma once
+
+#include <vector>
 
 #include "lower/context.h"
 #include "lower/wgmma_cluster.h"
@@ -20,6 +23,7 @@ struct WgmmaParts {
   const WgmmaCluster &cluster;
   WgmmaTiles &tiles;
   const WgmmaRing &ring;
+  const std::vector<schedule::CoreFeed> &feeds; // maps, between the producer and what multiplies
 };
 
 kernel::StmtRef produce_wgmma(Context &context, const WgmmaParts &parts);

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/wgmma_ring.h"
 
+#include <fmt/format.h>
+
+#include "lower/members.h"
+
 namespace tilefuse::lower {
 
 using kernel::ExprRef;
@@ -8,23 +12,39 @@ using kernel::Space;
 using kernel::StmtRef;
 
 WgmmaRing::WgmmaRing(Context &context, const schedule::CoreRoles &roles,
-                     const schedule::CoreTile &tile, const WgmmaCluster &cluster)
-    : b_(context.build), tile_(tile), cluster_(cluster), count_(context.schedule.core.ring),
-      takes_turns_(context.schedule.core.turns > 1),
-      warps_(tile.warps() * schedule::kGroupItems / kCoreLanes) {
-  const auto ring = [&](const char *name, int input, std::int64_t elems) {
-    const auto from = context.source_buffers[static_cast<std::size_t>(input)];
-    return b_.buffer({.name = name,
-                      .space = Space::Local,
-                      .type = b_.kernel()[from].type,
-                      .elems = count_ * elems});
+                     const schedule::CoreTile &tile, const WgmmaCluster &cluster,
+                     const std::vector<schedule::CoreFeed> &feeds)
+    : b_(context.build), roles_(roles), tile_(tile), cluster_(cluster),
+      count_(context.schedule.core.ring), takes_turns_(context.schedule.core.turns > 1),
+      warps_(tile.warps() * schedule::kGroupItems / kCoreLanes),
+      mappers_(context.schedule.core.mappers > 0 ? schedule::kGroupItems / kCoreLanes : 0) {
+  const auto ring = [&](const std::string &name, const nest::Nest &nest,
+                        const nest::Operand &operand, std::int64_t elems) {
+    const DType type = nest.slots[static_cast<std::size_t>(operand.slot)].type;
+    return b_.buffer(
+        {.name = name, .space = Space::Local, .type = {type, 1}, .elems = count_ * elems});
   };
-  data_ = ring("data", roles.data, data_elems());
-  filter_ = ring("filter", roles.filter, filter_elems());
+  const auto input = [&](const char *name, int number) {
+    return ring(name, context.nest, context.nest.inputs[static_cast<std::size_t>(number)],
+                elems(number));
+  };
+  data_ = input("data", roles.data);
+  filter_ = input("filter", roles.filter);
+  copied_.resize(context.nest.inputs.size());
+  copied_[static_cast<std::size_t>(roles.data)] = {data_};
+  copied_[static_cast<std::size_t>(roles.filter)] = {filter_};
+  for (const schedule::CoreFeed &feed : feeds) {
+    const nest::Nest &map =
+        context.members.contexts[static_cast<std::size_t>(feed.producer) + 1].whole;
+    for (std::size_t k = 1; k < feed.copied.size(); ++k, beside_elems_ += elems(feed.input))
+      copied_[static_cast<std::size_t>(feed.input)].push_back(
+          ring(fmt::format("beside{}_{}", feed.input, k), map,
+               map.extras[static_cast<std::size_t>(feed.copied[k])], elems(feed.input)));
+  }
   barriers_ = b_.buffer({.name = "barriers",
                          .space = Space::Local,
                          .type = {DType::I64, 1},
-                         .elems = 2 * count_ + (takes_turns_ ? kTurns : 0)});
+                         .elems = (mappers_ > 0 ? 3 : 2) * count_ + (takes_turns_ ? kTurns : 0)});
   place_ = b_.buffer({.name = "place",
                       .space = Space::Register,
                       .type = {DType::I32, 1},
@@ -33,6 +53,28 @@ WgmmaRing::WgmmaRing(Context &context, const schedule::CoreRoles &roles,
 
 kernel::LocalRef WgmmaRing::empty(ExprRef slot) const {
   return {barriers_, b_.add(slot, b_.integer(count_))};
+}
+
+// Behind the mbarriers of turns.
+kernel::LocalRef WgmmaRing::ready(ExprRef slot) const {
+  return {barriers_, b_.add(slot, b_.integer(2 * count_ + (takes_turns_ ? kTurns : 0)))};
+}
+
+StmtRef WgmmaRing::wait_full() const {
+  return b_.mbarrier({kernel::MbarrierOp::Wait, full(slot()), parity()});
+}
+
+StmtRef WgmmaRing::wait() const {
+  std::vector<StmtRef> list = {wait_full()};
+  if (mappers_ > 0)
+    list.push_back(b_.mbarrier({kernel::MbarrierOp::Wait, ready(slot()), parity()}));
+  return b_.block(std::move(list));
+}
+
+StmtRef WgmmaRing::give() const {
+  const ExprRef item = b_.mod(b_.lane(), b_.integer(kCoreLanes));
+  return b_.branch(b_.scalar(ScalarOp::Eq, {item, b_.integer(0)}),
+                   b_.mbarrier({kernel::MbarrierOp::Arrive, ready(slot())}));
 }
 
 StmtRef WgmmaRing::let_go() const {
@@ -55,6 +97,9 @@ StmtRef WgmmaRing::init() const {
     list.push_back(b_.mbarrier({kernel::MbarrierOp::Init, full(b_.integer(i)), b_.integer(1)}));
     list.push_back(b_.mbarrier(
         {kernel::MbarrierOp::Init, empty(b_.integer(i)), b_.integer(warps_ * cluster_.sources())}));
+    if (mappers_ > 0)
+      list.push_back(
+          b_.mbarrier({kernel::MbarrierOp::Init, ready(b_.integer(i)), b_.integer(mappers_)}));
   }
   for (std::int64_t i = 0; takes_turns_ && i < kTurns; ++i)
     list.push_back(b_.mbarrier({kernel::MbarrierOp::Init, turn_of(b_.integer(i)), b_.integer(1)}));

@@ -3,8 +3,11 @@
 // which each role stands.
 #pragma once
 
+#include <vector>
+
 #include "lower/context.h"
 #include "lower/wgmma_cluster.h"
+#include "schedule/core_feeds.h"
 #include "schedule/wgmma.h"
 
 namespace tilefuse::lower {
@@ -12,20 +15,34 @@ namespace tilefuse::lower {
 class WgmmaRing {
 public:
   WgmmaRing(Context &context, const schedule::CoreRoles &roles, const schedule::CoreTile &tile,
-            const WgmmaCluster &cluster);
+            const WgmmaCluster &cluster, const std::vector<schedule::CoreFeed> &feeds);
 
   kernel::BufferId data() const { return data_; }
   kernel::BufferId filter() const { return filter_; }
+  // Of an input: its own, then those of what a map reads beside (schedule/core_feeds.h).
+  const std::vector<kernel::BufferId> &copied(int input) const {
+    return copied_[static_cast<std::size_t>(input)];
+  }
   // Elements of one buffer.
   std::int64_t data_elems() const { return tile_.rows * tile_.spread * tile_.depth; }
   std::int64_t filter_elems() const { return tile_.columns * tile_.depth; }
-  std::int64_t bytes() const { return (data_elems() + filter_elems()) * tile_.elem_bytes; }
+  std::int64_t elems(int input) const {
+    return input == roles_.data ? data_elems() : filter_elems();
+  }
+  std::int64_t bytes() const {
+    return (data_elems() + filter_elems() + beside_elems_) * tile_.elem_bytes;
+  }
 
   // By one work-item, before a barrier of the block.
   kernel::StmtRef init() const;
   // The first buffer; `parity` that of the phase to wait for.
   kernel::StmtRef start(int parity) const;
   kernel::StmtRef advance() const;
+  // Until the buffer is full; and ready too, where maps are evaluated in it.
+  kernel::StmtRef wait_full() const;
+  kernel::StmtRef wait() const;
+  // A work-item of each warp says that its warp has mapped its part of the buffer.
+  kernel::StmtRef give() const;
   // A work-item of each warp says to each block that copies here that its warp has read the buffer
   // left last.
   kernel::StmtRef let_go() const;
@@ -41,6 +58,7 @@ public:
   kernel::ExprRef before() const { return at(kBefore); } // the buffer left last
   kernel::LocalRef full(kernel::ExprRef slot) const { return {barriers_, slot}; }
   kernel::LocalRef empty(kernel::ExprRef slot) const;
+  kernel::LocalRef ready(kernel::ExprRef slot) const;
 
 private:
   static constexpr std::int64_t kSlot = 0;
@@ -52,11 +70,15 @@ private:
   kernel::ExprRef at(std::int64_t which) const { return b_.load(place_, b_.integer(which)); }
 
   kernel::Builder &b_;
+  const schedule::CoreRoles &roles_;
   const schedule::CoreTile &tile_;
   const WgmmaCluster &cluster_;
   const std::int64_t count_;
   const bool takes_turns_;
-  const std::int64_t warps_; // that read
+  const std::int64_t warps_;                          // that read
+  const std::int64_t mappers_;                        // warps that map a buffer
+  std::int64_t beside_elems_ = 0;                     // of one buffer, of what maps read besides
+  std::vector<std::vector<kernel::BufferId>> copied_; // by input
   kernel::BufferId data_{-1}, filter_{-1}, barriers_{-1}, place_{-1};
 };
 

@@ -78,4 +78,25 @@ StmtRef WgmmaTiles::each(ExprRef turn,
                  b_.block(std::move(list)));
 }
 
+std::vector<ExprRef> WgmmaTiles::first_points() const {
+  std::vector<ExprRef> points(cx_.nest.indices.size(), b_.integer(0));
+  for (const std::vector<int> *indices : {&plan_.parts, &box_.indices})
+    for (int i : *indices)
+      points[at(i)] = cx_.origin[at(i)];
+  return points;
+}
+
+StmtRef WgmmaTiles::each_step(std::vector<ExprRef> &points, const std::function<StmtRef()> &body,
+                              std::size_t level) {
+  const bool is_depth = level == roles_.walked.size();
+  const int index = is_depth ? roles_.depths.front() : roles_.walked[level];
+  const std::int64_t step =
+      roles_.has_blocks() ? tile_.depth / extent_of(cx_.nest, roles_.depth()) : tile_.depth;
+  const kernel::VarId var = b_.variable("v_" + cx_.nest.indices[at(index)].name, {});
+  points[at(index)] = b_.var(var);
+  const StmtRef inner = is_depth ? body() : each_step(points, body, level + 1);
+  return b_.loop(var, kernel::ForKind::Serial, b_.integer(0),
+                 b_.integer(extent_of(cx_.nest, index)), is_depth ? step : 1, inner);
+}
+
 } // namespace tilefuse::lower

@@ -25,6 +25,11 @@ public:
   // Where tile number `tile` begins, columns fastest: the grid's indices, and a box's, stand there.
   // In a cluster the number is that of its tiles, of which this block has its own.
   void take_apart(kernel::ExprRef tile, std::vector<kernel::StmtRef> &list);
+  // By index: where the tile last taken apart begins; 0 for those that a tile walks over.
+  std::vector<kernel::ExprRef> first_points() const;
+  // Loops over the steps of a tile of straight data, the depth innermost; `points` follow them.
+  kernel::StmtRef each_step(std::vector<kernel::ExprRef> &points,
+                            const std::function<kernel::StmtRef()> &body, std::size_t level = 0);
   kernel::ExprRef first_row() const { return first_row_; } // of the tile last taken apart
   kernel::ExprRef first_column() const { return first_column_; }
   // Whether it is one, and does not just fill up a cluster; null: it is.

@@ -8,6 +8,7 @@
 #include "lower/join_last.h"
 #include "lower/pipeline.h"
 #include "lower/side_by_side.h"
+#include "search/item_groups.h"
 #include "search/joinable.h"
 #include "search/pick.h"
 
@@ -259,11 +260,11 @@ void number_arguments(Launch &launch, const std::vector<LaunchPart> &parts) {
 PickOfSize pick_of_size(const Target &target) {
   return
       [&target](const poly::Group &group, std::int64_t size) -> std::optional<schedule::Schedule> {
-        for (search::Candidate &candidate : search::candidates(group.anchor, target, kTried)) {
-          candidate.schedule.producers.resize(group.producers.size());
-          if (group_size(candidate.schedule) == size && !illegal(group, candidate.schedule, target))
+        for (search::Candidate &candidate : group.producers.empty()
+                                                ? search::candidates(group.anchor, target, kTried)
+                                                : search::mapped_candidates(group, target, kTried))
+          if (group_size(candidate.schedule) == size)
             return std::move(candidate.schedule);
-        }
         return std::nullopt;
       };
 }

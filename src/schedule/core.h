@@ -69,6 +69,7 @@ struct CoreRoles {
   int contiguous(int input) const {
     return !is_turned(input) ? depth() : (input == data ? pixels.back() : channel);
   }
+  friend bool operator==(const CoreRoles &, const CoreRoles &) = default;
 };
 
 // The index moves the operand by single elements, through a dimension that is not checked.

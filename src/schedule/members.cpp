@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "schedule/core.h"
+#include "schedule/core_feeds.h"
 #include "schedule/ownership.h"
 #include "schedule/rolling.h"
 
@@ -61,6 +62,8 @@ Reason wrong_feeds(const Group &group, const Schedule &schedule, int member) {
                                k, member)
                  : fmt::format("input {} of member {} is produced, but by nothing in the group", k,
                                member);
+    if (maps && has_core(schedule))
+      continue; // the ring's (core_feeds.h)
     if (maps && fills[k] != Fill::Local)
       return fmt::format("input {} of member {} is computed by a map and must be staged", k,
                          member);
@@ -172,8 +175,8 @@ Reason wrong_producer(const Group &group, const std::vector<Nest> &nests, const 
 }
 
 Reason wrong_members(const Group &group, const Schedule &schedule, const Target &target) {
-  if (has_core(schedule) && members(group) > 1)
-    return "a core instruction's tiles are copied by asynchronous copies, which compute nothing";
+  if (has_core(schedule))
+    return wrong_core_feeds(group, schedule, target);
   std::vector<Nest> nests = {group.anchor};
   if (Reason reason = wrong_roll(group, nests, schedule, 0))
     return reason;

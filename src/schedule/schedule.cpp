@@ -39,7 +39,8 @@ std::int64_t group_size(const Schedule &schedule) {
   if (has_core(schedule)) {
     const std::int64_t groups =
         schedule.core.warp_rows * schedule.core.warp_columns * schedule.core.turns;
-    return schedule.core.op->lanes() * (groups + (is_wgmma(*schedule.core.op) ? 1 : 0));
+    const int others = is_wgmma(*schedule.core.op) ? 1 + schedule.core.mappers : 0;
+    return schedule.core.op->lanes() * (groups + others);
   }
   std::int64_t size = 1;
   if (schedule.lanes == LaneKind::WorkItem)

@@ -141,6 +141,7 @@ struct Core {
   std::int64_t cluster_rows = 1;
   std::int64_t cluster_columns = 1;
   std::int64_t cluster() const { return cluster_rows * cluster_columns; }
+  int mappers = 0; // wgmma: groups of warps that evaluate maps in the ring (core_feeds.h)
   friend bool operator==(const Core &, const Core &) = default;
 };
 

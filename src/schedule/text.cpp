@@ -166,6 +166,8 @@ void parse_core(Scanner &scanner, Schedule &schedule) {
     core.cluster_rows = parse_cluster(scanner);
     core.cluster_columns = parse_cluster(scanner);
   }
+  if (scanner.accept("mappers"))
+    core.mappers = static_cast<int>(scanner.expect_integer("the groups that evaluate maps"));
 }
 
 void parse_line(const Nest &nest, Scanner &scanner, Schedule &schedule) {
@@ -229,6 +231,8 @@ std::string core_text(const Core &core) {
   text += core.tensor_store ? " tensor_store" : "";
   if (core.cluster() != 1)
     text += fmt::format(" cluster {} {}", core.cluster_rows, core.cluster_columns);
+  if (core.mappers != 0)
+    text += fmt::format(" mappers {}", core.mappers);
   return text;
 }
 

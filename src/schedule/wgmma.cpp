@@ -28,6 +28,7 @@ constexpr std::array kDealtVecs = {2, 4, 8, 16};
 constexpr std::int64_t kSwizzleRows = 8;
 constexpr std::int64_t kMostCluster = 4; // blocks
 constexpr int kLaunchRegisters = 512;    // by groups: what a work-item gets at launch
+constexpr int kMapperRegisters = 112;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -44,12 +45,15 @@ DType type_of(const Nest &nest, int input) {
 RegisterPlan register_plan(const Schedule &schedule) {
   const auto consumers =
       static_cast<int>(schedule.core.warp_rows * schedule.core.warp_columns) * schedule.core.turns;
+  const int groups = consumers + 1 + schedule.core.mappers;
   if (consumers < 2)
     return {};
-  const int pool = kLaunchRegisters / (consumers + 1) / 8 * 8 * (consumers + 1);
+  const int launch = kLaunchRegisters / groups / 8 * 8;
   // Slices and masks of a cluster take more (NVRTC 13.0, sm_90a).
   const int producer = schedule.core.cluster() > 1 ? 56 : consumers > 2 ? 32 : 40;
-  return {producer, std::min(240, (pool - producer) / consumers / 8 * 8)};
+  const int rest = launch * groups - producer - schedule.core.mappers * kMapperRegisters;
+  return {producer, std::min(240, rest / consumers / 8 * 8),
+          schedule.core.mappers > 0 ? kMapperRegisters : 0, launch};
 }
 
 ColumnPlan column_plan(const Nest &nest, const Schedule &schedule) {

@@ -118,12 +118,16 @@ struct FilterMap {
 };
 FilterMap filter_map(const nest::Nest &nest, const Schedule &schedule);
 
-// Registers of a work-item of the producer and of the others; 0: as the launch gives them.
+// Registers of a work-item by role; 0: as the launch gives them.
 struct RegisterPlan {
   int producer = 0;
   int consumer = 0;
+  int mapper = 0;
+  int launch = 0; // what the launch gives
 };
 RegisterPlan register_plan(const Schedule &schedule);
+// Of a work-item that multiplies, besides its accumulators.
+constexpr std::int64_t kSpareRegisters = 40;
 
 // Results that a warp exchanges: rows and columns at a time, elements of a row of them in local
 // memory (so that neither stores nor loads meet in a bank), and the type they have there.

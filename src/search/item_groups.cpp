@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cost/model.h"
+#include "schedule/fed_forms.h"
 #include "search/pick.h"
 
 namespace tilefuse::search {
@@ -28,29 +29,24 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 // Schedules of a member and of all that feeds it.
 using Plan = std::map<int, Schedule>;
 
+bool is_mapped(const poly::Group &group) {
+  return std::all_of(group.producers.begin(), group.producers.end(), [](const poly::Producer &p) {
+    return p.feed == poly::Feed::Map && p.consumer == 0;
+  });
+}
+
 class ItemSearch {
 public:
   ItemSearch(const poly::Group &group, const Target &target) : group_(group), target_(target) {}
 
   std::optional<Schedule> run() {
-    const bool is_mapped =
-        std::all_of(group_.producers.begin(), group_.producers.end(), [](const poly::Producer &p) {
-          return p.feed == poly::Feed::Map && p.consumer == 0;
-        });
-    return is_mapped ? mapped() : produced();
+    if (!is_mapped(group_))
+      return produced();
+    std::vector<Candidate> best = mapped_candidates(group_, target_, 1);
+    return best.empty() ? std::nullopt : std::optional(std::move(best.front().schedule));
   }
 
 private:
-  // The anchor's best schedule that stages what maps feed.
-  std::optional<Schedule> mapped() const {
-    for (const Candidate &candidate : candidates(group_.anchor, target_, kEveryForm)) {
-      const Schedule schedule = assemble({{0, candidate.schedule}});
-      if (!illegal(group_, schedule, target_))
-        return schedule;
-    }
-    return std::nullopt;
-  }
-
   std::optional<Schedule> produced() {
     std::optional<Schedule> best;
     double least = std::numeric_limits<double>::infinity();
@@ -177,6 +173,34 @@ private:
 };
 
 } // namespace
+
+std::vector<Candidate> mapped_candidates(const poly::Group &group, const Target &target,
+                                         std::size_t count) {
+  std::vector<Candidate> found;
+  double least = std::numeric_limits<double>::infinity();
+  const auto add = [&](Schedule schedule) {
+    cost::Estimate estimate = cost::predict(group, schedule, target);
+    least = std::min(least, estimate.seconds);
+    found.push_back({std::move(schedule), std::move(estimate)});
+  };
+  for (Schedule &schedule : schedule::fed_core_schedules(group, target, false))
+    add(std::move(schedule));
+  std::size_t others = 0;
+  for (const Candidate &candidate : candidates(group.anchor, target, kEveryForm)) {
+    if (others >= count && candidate.estimate.seconds >= least)
+      break;
+    Schedule schedule = candidate.schedule;
+    schedule.producers.resize(group.producers.size());
+    if (has_core(schedule) || illegal(group, schedule, target))
+      continue;
+    add(std::move(schedule));
+    ++others;
+  }
+  std::stable_sort(found.begin(), found.end(), [](const Candidate &a, const Candidate &b) {
+    return a.estimate.seconds < b.estimate.seconds;
+  });
+  return found;
+}
 
 std::optional<Schedule> pick_for_items(const poly::Group &group, const Target &target) {
   return ItemSearch(group, target).run();

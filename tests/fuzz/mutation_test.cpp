@@ -11,7 +11,9 @@
 #include "model/conv_gradient.h"
 #include "model/conv_nest.h"
 #include "model/core_cases.h"
+#include "model/fed_group.h"
 #include "model/random_case.h"
+#include "schedule/fed_forms.h"
 #include "schedule/wgmma_forms.h"
 
 namespace tilefuse {
@@ -64,7 +66,12 @@ std::optional<KernelCase> numbered_wgmma_case(int number) {
     group = random.of(all);
   }
   const Target target = model::sm90();
-  const auto schedules = schedule::every_wgmma_schedule(group.anchor, target, false);
+  const bool is_fed = number % 2 == 0 && number % 3 != 2 && group.anchor.inputs.size() == 2;
+  if (is_fed)
+    group = number % 4 == 0 ? model::normalised(group, 0) : model::masked(group, 0);
+  auto schedules = is_fed ? schedule::fed_core_schedules(group, target, false)
+                          : schedule::every_wgmma_schedule(group.anchor, target, false);
+  std::erase_if(schedules, [](const auto &each) { return !is_wgmma(*each.core.op); });
   if (schedules.empty())
     return {};
   schedule::Schedule schedule = random.of(schedules);

@@ -274,6 +274,53 @@ struct NoClusterAtEnd : ClusterBarrierFault {
   bool is_place(int number) const override { return number == 1; }
 };
 
+// Of maps in the ring: their stores are unconditional.
+struct PaddingMapped : Fault {
+  using Fault::Fault;
+  StmtRef stmt(StmtRef from) override {
+    const auto *node = as<Store>(from);
+    if (!node || !node->valid || this->from()[node->buffer].space != kernel::Space::Local)
+      return Fault::stmt(from);
+    take();
+    return to().store(node->buffer, expr(node->index), expr(node->value), node->lane_stride);
+  }
+};
+
+// The second of two waits, that for what is mapped, left out.
+struct UnmappedMultiplied : Fault {
+  using Fault::Fault;
+  StmtRef stmt(StmtRef from) override {
+    const auto *node = as<Mbarrier>(from);
+    const bool is_wait = node && node->op == MbarrierOp::Wait;
+    const bool is_second = is_wait && was_wait_;
+    was_wait_ = is_wait;
+    if (!is_second)
+      return Fault::stmt(from);
+    take();
+    return to().block({});
+  }
+
+private:
+  bool was_wait_ = false;
+};
+
+// Every step is each group's.
+struct AllMap : Fault {
+  using Fault::Fault;
+  StmtRef stmt(StmtRef from) override {
+    const auto *node = as<Store>(from);
+    if (!node || this->from()[node->buffer].name != "map_turn")
+      return Fault::stmt(from);
+    take();
+    return to().store(node->buffer, expr(node->index), to().integer(0));
+  }
+};
+
+std::optional<Kernel> mapped_without_fence(const Kernel &kernel) {
+  const bool stores = plant<NoStoreStep<StoreStep::Commit>>(kernel).has_value();
+  return stores ? std::nullopt : plant<NoStoreStep<StoreStep::Fence>>(kernel);
+}
+
 template <typename SomeFault> std::optional<Kernel> planted(const Kernel &kernel) {
   return plant<SomeFault>(kernel);
 }
@@ -306,6 +353,10 @@ const std::vector<Mutation> &wgmma_mutations() {
       {"wgmma: tensor stores not committed", nullptr, planted<NoStoreStep<StoreStep::Commit>>},
       {"wgmma: a store's buffer filled too early", nullptr, planted<LateStoreWait>},
       {"wgmma: boxes stored 16 columns on", nullptr, planted<OtherColumn>},
+      {"map: padding mapped", nullptr, planted<PaddingMapped>},
+      {"map: multiplied before it is mapped", nullptr, planted<UnmappedMultiplied>},
+      {"map: every group maps all steps", nullptr, planted<AllMap>},
+      {"map: given without a fence", nullptr, mapped_without_fence},
   };
   return all;
 }

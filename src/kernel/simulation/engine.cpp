@@ -223,7 +223,7 @@ bool Engine::run() {
   queue_.pop_front();
   for (const Write &write : copy.writes)
     for (LocalBuffer *buffer : copy.to)
-      buffer->end_write(write.index, copy.agent, write.value);
+      buffer->end_tensor_write(write.index, copy.agent, write.value);
   for (const std::int64_t rank : copy.ranks) {
     Barrier &signals = barriers_.at({rank, copy.signals.buffer, copy.signals.index});
     note_visit(rank, copy.agent, copy.stmt);

@@ -103,13 +103,23 @@ void LocalBuffer::end_write(std::int64_t index, Agent agent, Cell value) {
 
 void LocalBuffer::fence(Agent agent) { fenced_[agent.item] = written_; }
 
-Cell LocalBuffer::begin_read(std::int64_t index, Agent agent) {
+void LocalBuffer::end_tensor_write(std::int64_t index, Agent agent, Cell value) {
+  end_write(index, agent, value);
+  writers_[static_cast<std::size_t>(index)].number = 0;
+}
+
+Cell LocalBuffer::read_beside(std::int64_t index, Agent agent) {
   const Cell value = read(index, agent);
-  Writer &writer = writers_[static_cast<std::size_t>(index)];
+  const Writer &writer = writers_[static_cast<std::size_t>(index)];
   const auto fenced = fenced_.find(writer.item);
-  if (fenced == fenced_.end() || fenced->second < writer.number)
-    fault(index, agent, "is stored from with no fence after the write of", writer.item);
-  ++writer.reads;
+  if (writer.number != 0 && (fenced == fenced_.end() || fenced->second < writer.number))
+    fault(index, agent, "is read beside the warps with no fence after the write of", writer.item);
+  return value;
+}
+
+Cell LocalBuffer::begin_read(std::int64_t index, Agent agent) {
+  const Cell value = read_beside(index, agent);
+  ++writers_[static_cast<std::size_t>(index)].reads;
   return value;
 }
 

@@ -49,9 +49,13 @@ public:
   // An asynchronous write: begun now, done when the agent waits for it.
   void begin_write(std::int64_t index, Agent agent);
   void end_write(std::int64_t index, Agent agent, Cell value);
-  // What the work-item has written may be read by tensor stores.
+  // The same of a tensor copy, which needs no fence.
+  void end_tensor_write(std::int64_t index, Agent agent, Cell value);
+  // What the work-item has written may be read by tensor stores and wgmma.
   void fence(Agent agent);
-  // A tensor store's read, of what a fence has told it: nobody writes there until it has ended.
+  // A read by those, of what a fence has told them.
+  Cell read_beside(std::int64_t index, Agent agent);
+  // A tensor store's read: nobody writes there until it has ended.
   Cell begin_read(std::int64_t index, Agent agent);
   void end_read(std::int64_t index);
 
@@ -64,7 +68,7 @@ private:
     std::uint32_t warp = 0;
     bool is_pending = false;
     int reads = 0;            // of tensor stores under way
-    std::uint64_t number = 0; // of the write in this block
+    std::uint64_t number = 0; // of the write in this block; 0: a tensor copy's
   };
 
   Writer &at(std::int64_t index, Agent agent);

@@ -226,7 +226,7 @@ void Warp::read_operand(const Wgmma &node, const LocalPlace &at, std::int64_t pa
       const std::int64_t byte =
           panel == 0 ? row * node.row_bytes + k * size
                      : row / across * panel * size + k * node.row_bytes + row % across * size;
-      *to++ = from.read(swizzled(start + byte, node.row_bytes) / size, agent(0));
+      *to++ = from.read_beside(swizzled(start + byte, node.row_bytes) / size, agent(0));
     }
 }
 

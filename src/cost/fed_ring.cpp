@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/lane_models.h"
+#include "schedule/core_feeds.h"
+
+namespace tilefuse::cost {
+
+// Of a chunk of 16 bytes: reads, conversions and the write; whether the padding has it and where it
+// lies; and of each element what the map says of tensors (numbers of channels are at hand).
+FedRing fed_ring(const poly::Group &group, const schedule::Schedule &schedule) {
+  constexpr double kChunkInstructions = 12;
+  constexpr double kStreamInstructions = 2;
+  constexpr double kRounding = 0.5; // of an element
+  const schedule::CoreTile tile = core_tile(group.anchor, schedule);
+  const schedule::CoreRoles roles = core_roles(group.anchor, schedule);
+  FedRing fed;
+  for (const schedule::CoreFeed &feed : core_feeds(group, schedule)) {
+    const nest::Nest &map = group.producers[static_cast<std::size_t>(feed.producer)].nest;
+    const schedule::CoreSideTile side = core_side_tile(roles, tile, feed.input);
+    const auto elems = static_cast<double>(side.rows * side.elems);
+    const auto chunk = static_cast<double>(tile.chunk());
+    const auto copied = static_cast<double>(feed.copied.size());
+    const double slots = expression_slots(map.post) - static_cast<double>(feed.read.size());
+    constexpr double kWarp = kCoreLanes;
+    fed.issued += elems / chunk / kWarp *
+                  (kChunkInstructions + kStreamInstructions * copied + (slots + kRounding) * chunk);
+    const double beside = (copied - 1) * elems * static_cast<double>(tile.elem_bytes);
+    fed.copied_bytes += beside;
+    fed.local_bytes += beside * schedule.core.ring;
+    const auto bytes_of = [&](const nest::Operand &operand) {
+      const nest::Slot &slot = map.slots[static_cast<std::size_t>(operand.slot)];
+      return static_cast<double>(slot.elems * size_bytes(slot.type));
+    };
+    fed.memory_bytes -= bytes_of(map.out);
+    for (const nest::Operand &extra : map.extras)
+      fed.memory_bytes += bytes_of(extra);
+  }
+  return fed;
+}
+
+} // namespace tilefuse::cost

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/fed_forms.h"
+
+#include <algorithm>
+
+#include "schedule/core_forms.h"
+#include "schedule/members.h"
+#include "schedule/wgmma_forms.h"
+
+namespace tilefuse::schedule {
+namespace {
+
+constexpr int kLeastRing = 2;
+constexpr int kMappers[] = {1, 2};
+
+// With the deepest ring that fits.
+void add(const poly::Group &group, Schedule schedule, const Target &target,
+         std::vector<Schedule> &found) {
+  schedule.producers.resize(group.producers.size());
+  for (; schedule.core.ring >= kLeastRing; --schedule.core.ring)
+    if (!illegal(group, schedule, target)) {
+      found.push_back(std::move(schedule));
+      return;
+    }
+}
+
+} // namespace
+
+std::vector<Schedule> fed_core_schedules(const poly::Group &group, const Target &target,
+                                         bool tf32) {
+  std::vector<Schedule> found;
+  if (std::any_of(group.producers.begin(), group.producers.end(), [](const poly::Producer &p) {
+        return p.feed != poly::Feed::Map || p.consumer != 0 || p.stored;
+      }))
+    return found;
+  for (Schedule &schedule : wgmma_schedules(group.anchor, target, tf32))
+    for (const int mappers : kMappers) {
+      schedule.core.mappers = mappers;
+      add(group, schedule, target, found);
+    }
+  for (Schedule &schedule : core_schedules(group.anchor, target, tf32))
+    add(group, std::move(schedule), target, found);
+  return found;
+}
+
+} // namespace tilefuse::schedule

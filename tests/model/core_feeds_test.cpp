@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// Maps in the ring of matrix instructions: what they give is what maps on their own would store,
+// with the padding behind them (L10), for convolutions and gradients of any stride and odd size.
+#include <gtest/gtest.h>
+
+#include "model/check.h"
+#include "model/conv_gradient.h"
+#include "model/conv_nest.h"
+#include "model/core_cases.h"
+#include "model/fed_group.h"
+#include "poly/fuse.h"
+#include "schedule/core_feeds.h"
+#include "schedule/fed_forms.h"
+#include "search/groups.h"
+
+namespace tilefuse::model {
+namespace {
+
+std::vector<schedule::Schedule> schedules_of(const poly::Group &group, const Target &target) {
+  std::vector<schedule::Schedule> all = schedule::fed_core_schedules(group, target, false);
+  return all.empty() ? schedule::fed_core_schedules(group, target, true) : all;
+}
+
+std::vector<schedule::Schedule> wgmma_of(const poly::Group &group) {
+  std::vector<schedule::Schedule> all = schedules_of(group, sm90());
+  std::erase_if(all, [](const schedule::Schedule &each) { return !is_wgmma(*each.core.op); });
+  return all;
+}
+
+std::vector<Conv> problems() {
+  std::vector<Conv> list(7);
+  list[1].stride = 2;
+  list[2] = {.h = 8, .w = 8, .c = 64, .k = 72, .r = 1, .s = 1, .pad = 0};
+  list[3] = {.n = 3, .h = 7, .w = 7, .c = 48, .k = 40, .dilation = 2, .pad = 2};
+  list[4] = {.h = 5, .w = 11, .c = 20, .k = 17, .r = 5, .s = 2, .stride = 3};
+  list[5] = {.c = 6, .k = 9, .in = "bf16"}; // copies of 4 bytes
+  list[6] = {.c = 12, .k = 64, .in = "f32", .out = "f32", .post = "acc + $0"};
+  return list;
+}
+
+TEST(CoreFeeds, ActivationsBeforeConvolutions) {
+  for (const Conv &problem : problems())
+    for (const poly::Group &group :
+         {normalised(group_of(problem), 0), masked(group_of(problem), 0)}) {
+      const auto all = schedules_of(group, sm80());
+      EXPECT_FALSE(all.empty()) << to_text(group);
+      check_schedules(group, sm80(), all, 16);
+    }
+}
+
+TEST(CoreFeeds, MasksBeforeGradients) {
+  for (const GradientConv &conv :
+       {GradientConv{.n = 2, .c = 32, .k = 40},
+        {.c = 16, .k = 24, .stride = 2},
+        {.n = 3, .h = 5, .w = 5, .c = 24, .k = 32, .r = 1, .s = 1, .pad = 0}})
+    for (const By by : {By::Input, By::Filter})
+      for (const poly::Group &group : gradients(conv, by)) {
+        if (group.anchor.inputs.size() != 2)
+          continue;
+        poly::Group both = masked(group, 0);
+        if (by == By::Filter)
+          both = normalised(both, 1);
+        const auto all = schedules_of(both, sm80());
+        EXPECT_FALSE(all.empty()) << to_text(both);
+        check_schedules(both, sm80(), all, 24);
+      }
+}
+
+std::vector<Conv> wgmma_problems() {
+  std::vector<Conv> list(7);
+  list[0] = {.h = 12, .w = 12, .c = 64, .k = 64, .r = 1, .s = 1, .pad = 0};
+  list[1] = {.n = 2, .c = 64, .k = 64};
+  list[2] = {.n = 3, .c = 32, .k = 32, .stride = 2};
+  list[3] = {.n = 2, .h = 10, .w = 8, .c = 48, .k = 40, .dilation = 2, .pad = 2};
+  list[4] = {.h = 9, .w = 11, .c = 80, .k = 16, .r = 5, .s = 2, .stride = 3, .in = "bf16"};
+  list[5] = {.c = 32, .k = 64, .in = "f32", .out = "f32", .post = "acc + $0"};
+  list[6] = {.n = 2, .h = 5, .w = 5, .c = 72, .k = 64}; // a depth of 72 in steps of 64
+  return list;
+}
+
+TEST(CoreFeeds, WarpsThatMapBesideWgmma) {
+  int checked = 0;
+  for (const Conv &problem : wgmma_problems())
+    for (const poly::Group &group :
+         {normalised(group_of(problem), 0), masked(group_of(problem), 0)}) {
+      const auto all = wgmma_of(group);
+      EXPECT_FALSE(all.empty()) << to_text(group);
+      checked += check_schedules(group, sm90(), all, 7);
+    }
+  EXPECT_GE(checked, 25);
+}
+
+TEST(CoreFeeds, MasksBeforeGradientsOfInputs) {
+  for (const GradientConv &conv :
+       {GradientConv{.n = 2, .c = 64, .k = 64}, {.n = 2, .c = 64, .k = 128, .stride = 2}})
+    for (const poly::Group &group : gradients(conv, By::Input)) {
+      if (group.anchor.inputs.size() != 2)
+        continue;
+      const poly::Group fed = masked(group, 0);
+      const auto all = wgmma_of(fed);
+      EXPECT_FALSE(all.empty()) << to_text(fed);
+      check_schedules(fed, sm90(), all, 5);
+    }
+}
+
+// Both operands are turned, and mapped: panels of channels, points of the depth in their rows.
+TEST(CoreFeeds, ActivationsBeforeGradientsOfFilters) {
+  int checked = 0;
+  for (const GradientConv &conv :
+       {GradientConv{.n = 2, .c = 64, .k = 64},
+        {.n = 3, .c = 64, .k = 128, .stride = 2},
+        {.n = 2, .h = 7, .w = 6, .c = 72, .k = 40, .r = 5, .s = 2, .pad = 2},
+        {.n = 3, .h = 5, .w = 5, .c = 64, .k = 64, .r = 1, .s = 1, .pad = 0}})
+    for (const poly::Group &group : gradients(conv, By::Filter)) {
+      for (const poly::Group &fed : {normalised(masked(group, 0), 1), normalised(group, 1)}) {
+        const auto all = wgmma_of(fed);
+        EXPECT_FALSE(all.empty()) << to_text(fed);
+        checked += check_schedules(fed, sm90(), all, 13);
+      }
+    }
+  EXPECT_GE(checked, 8);
+}
+
+// Channels in blocks of 32 bytes: mapped on mma alone.
+TEST(CoreFeeds, ChannelsInBlocks) {
+  const poly::Group fed = masked(nchw32(2, 2, 6, 2, 3), 0);
+  const auto all = schedules_of(fed, sm80());
+  EXPECT_FALSE(all.empty());
+  check_schedules(fed, sm80(), all, 4);
+  EXPECT_TRUE(wgmma_of(fed).empty());
+}
+
+// Any size, stride, dilation and padding, in every direction, each under a schedule of its own.
+void check_random(const Target &target, int channel_unit, int count) {
+  Random random(17);
+  int checked = 0;
+  for (int tried = 0; tried < 40 * count && checked < count; ++tried) {
+    const auto channels = [&] { return channel_unit * static_cast<int>(random.between(1, 10)); };
+    const GradientConv conv = {.n = static_cast<int>(random.between(1, 3)),
+                               .h = static_cast<int>(random.between(1, 9)),
+                               .w = static_cast<int>(random.between(1, 9)),
+                               .c = channels(),
+                               .k = channels(),
+                               .r = random.of({1, 3, 2, 5}),
+                               .s = random.of({1, 3, 2, 5}),
+                               .stride = random.of({1, 1, 2, 3}),
+                               .dilation = random.of({1, 1, 2}),
+                               .pad = static_cast<int>(random.between(0, 2)),
+                               .type = random.of({"f16", "bf16"})};
+    if (conv.h + conv.pad < 1 + conv.dilation * (conv.r - 1) || conv.pad > conv.r / 2 ||
+        conv.w + conv.pad < 1 + conv.dilation * (conv.s - 1) || conv.pad > conv.s / 2)
+      continue;
+    const int direction = static_cast<int>(random.between(0, 2));
+    const poly::Group group = direction == 0
+                                  ? groups_of(forward_program(conv)).front()
+                                  : gradients(conv, direction == 1 ? By::Input : By::Filter).back();
+    if (group.anchor.inputs.size() != 2)
+      continue;
+    const poly::Group fed = random.chance(50) ? normalised(group, 0) : masked(group, 0);
+    std::vector<schedule::Schedule> all = schedules_of(fed, target);
+    std::erase_if(all, [&](const schedule::Schedule &each) {
+      return is_wgmma(*each.core.op) != target.isa.starts_with("sm_90a");
+    });
+    if (!all.empty())
+      checked += check_schedules(fed, target, {random.of(all)}, 1);
+  }
+  EXPECT_EQ(checked, count);
+}
+
+TEST(CoreFeeds, RandomProblemsOnMma) { check_random(sm80(), 2, 60); }
+TEST(CoreFeeds, RandomProblemsOnWgmma) { check_random(sm90(), 8, 24); }
+
+// 132 multiprocessors of Hopper.
+Target whole_sm90() {
+  Target target = sm90();
+  target.compute_units = 132;
+  target.gbytes_per_s = 4300;
+  target.gflops_per_unit = 507;
+  target.l2_bytes = 400 << 10;
+  target.launch_us = 5.5;
+  return target;
+}
+
+// BatchNorm and ReLU before a convolution, as one kernel: on wgmma.
+TEST(CoreFeeds, PickedOnWgmma) {
+  const program::Program program = program::parse_program(R"(program "bn" {
+  input %0 "x" : f16[256, 28, 28, 128]
+  input %1 "scale" : f32[1, 1, 1, 128]
+  input %2 "shift" : f32[1, 1, 1, 128]
+  input %3 "weights" : f16[128, 3, 3, 128]
+  %4 "a" : f16[256, 28, 28, 128] = map[%0, %1, %2](f16(max(f32($0) * $1 + $2, 0))) from "test"
+  %5 "y" : f16[256, 28, 28, 128] = sum[n, m, y, x, c, r, s](%4[n, y + r - 1, x + s - 1, c] * %3[m, r, s, c]) -> [n, y, x, m] from "test"
+  output %5
+}
+)");
+  const auto groups =
+      poly::make_groups(program::assign_storage(program), {.level = poly::FuseLevel::All});
+  ASSERT_EQ(groups.size(), 1U);
+  const auto schedule = search::pick_fused(groups[0].group, whole_sm90());
+  ASSERT_TRUE(schedule);
+  EXPECT_GT(schedule->core.mappers, 0) << to_text(groups[0].group, *schedule);
+}
+
+// What cannot be is refused, and says why.
+TEST(CoreFeeds, Refused) {
+  const poly::Group plain = group_of({.c = 64, .k = 64});
+  schedule::Schedule schedule = schedule::core_schedules(plain.anchor, sm80(), false).front();
+  schedule.producers.resize(1);
+  poly::Group stored = normalised(plain, 0);
+  EXPECT_FALSE(illegal(stored, schedule, sm80()));
+  stored.producers[0].stored = true;
+  EXPECT_EQ(illegal(stored, schedule, sm80()), "member 1 is stored beside a ring");
+  const poly::Group constant = fed(plain, 0, "$0", {Reads::Channels});
+  EXPECT_EQ(illegal(constant, schedule, sm80()), "member 1 reads nothing that a ring could hold");
+  schedule.core.mappers = 1;
+  EXPECT_EQ(illegal(normalised(plain, 0), schedule, sm80()),
+            "maps of mma have no warps of their own");
+  schedule::Schedule own = wgmma_of(normalised(plain, 0)).front();
+  const auto refusal = [&](const poly::Group &group, const schedule::Core &core) {
+    schedule::Schedule other = own;
+    other.core = core;
+    return illegal(group, other, sm90()).value_or("");
+  };
+  const poly::Group fed = normalised(plain, 0);
+  schedule::Core core = own.core;
+  core.mappers = 0;
+  EXPECT_EQ(refusal(fed, core), "0 groups of warps to map; it needs 1 to 2");
+  core = own.core;
+  core.blocks = core.cluster_rows = 2;
+  EXPECT_EQ(refusal(fed, core), "maps are not evaluated in clusters of blocks");
+  own.producers.clear();
+  EXPECT_EQ(refusal(plain, own.core), "groups of warps map what no map feeds");
+}
+
+} // namespace
+} // namespace tilefuse::model
