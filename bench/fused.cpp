@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chains of layers as one kernel against the same layers one by one, in one run, rounds
-// interleaved: bench_fused [--device cpu|opencl] [--threads N] [--rounds N] [--only BLOCK]
-// [--show]. Gradients behind a ReLU have two rows: every map evaluated where it is staged, and as
-// the cost model decides. CSV: block, microseconds of the layers and of the fused kernel (medians),
-// ratio, 10th and 90th percentile of the fused kernel, largest difference of the results.
+// interleaved: bench_fused [--device cpu|opencl|cuda] [--threads N] [--rounds N] [--only BLOCK]
+// [--show]. Convolutions and gradients behind maps have two rows: every map evaluated where it is
+// staged, and as the cost model decides. On GPUs the device's own clock measures. CSV: block,
+// microseconds of the layers and of the fused kernel (medians), ratio, 10th and 90th percentile of
+// the fused kernel, largest difference of the results.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -20,6 +21,7 @@
 #include "model/launches.h"
 #include "model/pack.h"
 #include "nest/passes.h"
+#include "schedule/fed_forms.h"
 #include "search/groups.h"
 #include "timed_kernels.h"
 
@@ -35,6 +37,7 @@ struct Options {
   std::string only;
   bool show = false;
   bool each = false;
+  bool schedules = false;
 };
 
 // A layer on an image of channels, rows and columns, channels last in memory.
@@ -169,18 +172,24 @@ public:
   }
 
   double run() {
+    if (device_.target().lanes == LaneKind::WorkItem)
+      return device_.time_all(launches_, true);
     const auto start = std::chrono::steady_clock::now();
     device_.launch_all(launches_);
     device_.finish();
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
-  std::vector<float> result() {
+  std::vector<double> result() {
     const poly::PlacedGroup &last = groups_.back();
     const auto slot = static_cast<std::size_t>(last.group.anchor.out.slot);
     runtime::Memory *memory = memory_.at(to_int(last.buffers[slot])).get();
-    std::vector<float> values(static_cast<std::size_t>(memory->bytes() / 4));
-    device_.read({memory, 0, memory->bytes()}, std::as_writable_bytes(std::span(values)));
+    program::Bytes bytes(static_cast<std::size_t>(memory->bytes()));
+    device_.read({memory, 0, memory->bytes()}, bytes);
+    const DType type = last.group.anchor.slots[slot].type;
+    std::vector<double> values(bytes.size() / static_cast<std::size_t>(size_bytes(type)));
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = load_element(bytes.data(), type, static_cast<std::int64_t>(i));
     return values;
   }
 
@@ -191,7 +200,7 @@ private:
     if (!bytes.empty())
       return bytes;
     Random random(static_cast<std::uint64_t>(to_int(id)) + 1);
-    bytes.resize(static_cast<std::size_t>(slot.elems * 4));
+    bytes.resize(static_cast<std::size_t>(slot.elems * size_bytes(slot.type)));
     for (std::int64_t i = 0; i < slot.elems; ++i)
       store_element(bytes.data(), slot.type, i, 2 * random.unit() - 1);
     memory_[to_int(id)] = upload(bytes);
@@ -257,10 +266,10 @@ void measure(const std::string &name, const Groups &of_layers, const Groups &of_
         together.seconds.push_back(fused.run());
     }
   double apart = 0;
-  const std::vector<float> a = layers.result();
-  const std::vector<float> b = fused.result();
+  const std::vector<double> a = layers.result();
+  const std::vector<double> b = fused.result();
   for (std::size_t i = 0; i < a.size(); ++i)
-    apart = std::max(apart, std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
+    apart = std::max(apart, std::fabs(a[i] - b[i]));
   fmt::print("{},{:.1f},{:.1f},{:.3f},{:.1f},{:.1f},{:.3g}\n", name, one_by_one.at(0.5) * 1e6,
              together.at(0.5) * 1e6, one_by_one.at(0.5) / together.at(0.5), together.at(0.1) * 1e6,
              together.at(0.9) * 1e6, apart);
@@ -290,11 +299,31 @@ void measure_chain(const Block &block, runtime::Device &device, const Options &o
     measure_each(block.name, merged, device, options);
 }
 
-void measure_backward(const BackwardBlock &block, runtime::Device &device, const Options &options) {
+// Every schedule with matrix instructions of the block's last kernel with its map: as predicted and
+// as measured.
+void measure_schedules(const MapBlock &block, runtime::Device &device, const Options &options) {
   const Target &target = device.target();
-  const Groups apart = backward_groups(block, Fusing::Apart, target);
-  measure(block.name, apart, backward_groups(block, Fusing::Forced, target), device, options);
-  const Groups judged = backward_groups(block, Fusing::Judged, target);
+  const poly::Group group = map_groups(block, Fusing::Forced, target).back().group;
+  const std::vector<schedule::Schedule> all = schedule::fed_core_schedules(group, target, false);
+  TimedKernels timed(group, all, device);
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    Samples samples;
+    for (int round = 0; round < options.rounds; ++round)
+      samples.seconds.push_back(timed.run(k));
+    const schedule::Core &core = all[k].core;
+    fmt::print("{},{} rows {} warps {} {} ring {} turns {} mappers {},{:.1f},{:.1f}\n", block.name,
+               core.op->name, core.rows, core.warp_rows, core.warp_columns, core.ring, core.turns,
+               core.mappers, cost::predict(group, all[k], target).seconds * 1e6,
+               samples.at(0.5) * 1e6);
+  }
+  std::fflush(stdout);
+}
+
+void measure_maps(const MapBlock &block, runtime::Device &device, const Options &options) {
+  const Target &target = device.target();
+  const Groups apart = map_groups(block, Fusing::Apart, target);
+  measure(block.name, apart, map_groups(block, Fusing::Forced, target), device, options);
+  const Groups judged = map_groups(block, Fusing::Judged, target);
   measure(fmt::format("{} as judged ({} of {} kernels)", block.name, judged.size(), apart.size()),
           apart, judged, device, options);
 }
@@ -309,9 +338,15 @@ void run(const Options &options) {
   for (const Block &block : blocks())
     if (is_asked(block.name))
       measure_chain(block, *device, options);
-  for (const BackwardBlock &block : backward_blocks())
-    if (is_asked(block.name))
-      measure_backward(block, *device, options);
+  for (const MapBlock &block : map_blocks()) {
+    const bool is_half = block.type != "f32";
+    if (!is_asked(block.name) || (is_half && device->target().backend != "cuda"))
+      continue;
+    if (!options.schedules)
+      measure_maps(block, *device, options);
+    else if (is_half)
+      measure_schedules(block, *device, options);
+  }
 }
 
 } // namespace
@@ -325,6 +360,8 @@ int main(int argc, char **argv) {
   app.add_option("--rounds", options.rounds)->check(CLI::PositiveNumber);
   app.add_option("--only", options.only);
   app.add_flag("--each", options.each, "a row for every layer alone, too");
+  app.add_flag("--schedules", options.schedules,
+               "instead every schedule of what runs on matrix instructions with its map");
   app.add_flag("--show", options.show, "print each group, schedule and prediction");
   CLI11_PARSE(app, argc, argv);
   try {
