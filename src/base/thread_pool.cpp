@@ -84,10 +84,12 @@ constexpr std::int64_t kMostRuns = std::int64_t{1} << 31;
 // yet to wake.
 struct ThreadPool::State {
   const std::function<void(int, std::int64_t)> *body = nullptr;
+  const std::function<bool(int)> *idle = nullptr;
   std::int64_t count = 0;
   std::int64_t run = 1;      // indices that are taken at once
   std::vector<Share> shares; // by worker
   alignas(64) std::atomic<int> inside{0};
+  std::atomic<int> busy{0}; // of these, with an index
   alignas(64) std::atomic<std::uint64_t> region{0};
   std::atomic<bool> open{false};
   std::atomic<int> sleepers{0};
@@ -100,6 +102,7 @@ struct ThreadPool::State {
   void share_out();
   bool next_run(int worker, std::uint32_t &number);
   void take_indices(int worker);
+  void work(int worker);
   void worker_loop(int worker);
   bool wait_for_region(std::uint64_t seen);
 };
@@ -137,6 +140,14 @@ void ThreadPool::State::take_indices(int worker) {
   }
 }
 
+void ThreadPool::State::work(int worker) {
+  busy.fetch_add(1);
+  take_indices(worker);
+  busy.fetch_sub(1);
+  while (busy.load() > 0 && (*idle)(worker))
+    ;
+}
+
 // False when the pool ends.
 bool ThreadPool::State::wait_for_region(std::uint64_t seen) {
   const auto idle = [&] { return region.load() == seen && !stop.load(); };
@@ -154,7 +165,7 @@ void ThreadPool::State::worker_loop(int worker) {
     seen = region.load();
     inside.fetch_add(1);
     if (open.load())
-      take_indices(worker);
+      work(worker);
     inside.fetch_sub(1);
   }
 }
@@ -178,7 +189,8 @@ ThreadPool::~ThreadPool() {
 int ThreadPool::threads() const { return static_cast<int>(state_->workers.size()) + 1; }
 
 void ThreadPool::parallel_for(std::int64_t count,
-                              const std::function<void(int, std::int64_t)> &body) {
+                              const std::function<void(int, std::int64_t)> &body,
+                              const std::function<bool(int)> &idle) {
   State &s = *state_;
   if (s.workers.empty() || count <= 1) {
     for (std::int64_t i = 0; i < count; ++i)
@@ -186,6 +198,7 @@ void ThreadPool::parallel_for(std::int64_t count,
     return;
   }
   s.body = &body;
+  s.idle = &idle;
   s.count = count;
   s.failure = nullptr;
   s.share_out();
@@ -196,7 +209,7 @@ void ThreadPool::parallel_for(std::int64_t count,
   }
   if (s.sleepers.load() > 0)
     s.wake.notify_all();
-  s.take_indices(0);
+  s.work(0);
   s.open.store(false);
   while (s.inside.load() > 0)
     relax();

@@ -28,7 +28,13 @@ public:
   // Calls body(worker, index) once for every index in [0, count), worker in [0, threads()); returns
   // when all are done. The first exception stops the handing out and is rethrown here. Not
   // reentrant.
-  void parallel_for(std::int64_t count, const std::function<void(int, std::int64_t)> &body);
+  void parallel_for(std::int64_t count, const std::function<void(int, std::int64_t)> &body) {
+    parallel_for(count, body, [](int) { return false; });
+  }
+  // A worker for whom no index is left calls idle(worker) while others are at work, until it says
+  // that there is nothing to do. Each call should be short: the region ends behind it.
+  void parallel_for(std::int64_t count, const std::function<void(int, std::int64_t)> &body,
+                    const std::function<bool(int)> &idle);
 
 private:
   struct State;

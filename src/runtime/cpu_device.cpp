@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The machine's own processor as a device. Packages are machine code already; a launch calls it
 // once per block, spread over the threads of a pool in runs of neighbouring blocks, or inline when
-// the work is too small to share.
+// the work is too small to share. In a list of launches a thread that finds no block left brings
+// the next kernel's constants into its cache until the others are done.
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstring>
 #include <fstream>
 #include <limits>
-#include <string_view>
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -20,6 +19,7 @@
 #include "runtime/device.h"
 #include "runtime/elf_loader.h"
 #include "runtime/host_ceilings.h"
+#include "runtime/host_target.h"
 #include "runtime/out_of_memory.h"
 
 namespace tilefuse::runtime {
@@ -31,81 +31,10 @@ constexpr std::int64_t kAlign = 64;
 constexpr std::int64_t kHugePage = std::int64_t{2} << 20;
 constexpr double kInlineSeconds = 4e-6; // less work than this stays on the calling thread
 constexpr double kChunkSeconds = 1e-6;  // handed out at once, at least
-constexpr double kAssumedGhz =
-    3.0; // a constant, so that the target and cache keys do not change with the clock
 constexpr std::int64_t kMaxThreads = 1024;
-
-// ---- what the processor is
-
-struct Feature {
-  const char *name;
-  bool present;
-};
-
-std::string missing(std::span<const Feature> features) {
-  std::string names;
-  for (const Feature &feature : features)
-    if (!feature.present)
-      names += (names.empty() ? "" : ", ") + std::string(feature.name);
-  return names;
-}
-
-#if defined(__x86_64__)
-std::string missing_for_avx2() {
-  __builtin_cpu_init();
-  const std::array<Feature, 6> needed = {{{"AVX2", __builtin_cpu_supports("avx2") != 0},
-                                          {"FMA", __builtin_cpu_supports("fma") != 0},
-                                          {"F16C", __builtin_cpu_supports("f16c") != 0},
-                                          {"BMI", __builtin_cpu_supports("bmi") != 0},
-                                          {"BMI2", __builtin_cpu_supports("bmi2") != 0},
-                                          {"LZCNT", __builtin_cpu_supports("lzcnt") != 0}}};
-  return missing(needed);
-}
-
-bool has_avx512() {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512vl");
-}
-#else
-std::string missing_for_avx2() { return "the x86-64 instruction set"; }
-bool has_avx512() { return false; }
-#endif
-
-Target host_target(int threads) {
-  if (const std::string absent = missing_for_avx2(); !absent.empty())
-    throw Error(ErrorCode::Device, fmt::format("this processor lacks {}", absent), "cpu",
-                {"the cpu device needs x86-64 with AVX2, FMA and F16C; try --device opencl"});
-  Target target;
-  const bool wide = has_avx512();
-  target.name = wide ? "cpu_avx512" : "cpu_avx2";
-  target.backend = "llvm";
-  target.isa = wide ? "x86-64-v4" : "x86-64-v3";
-  target.lanes = LaneKind::Vector;
-  target.vector_f32 = wide ? 16 : 8;
-  target.vector_registers = wide ? 32 : 16;
-  target.compute_units = threads;
-  target.l1_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, 32 << 10);
-  target.l2_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE, 512 << 10);
-  target.local_bytes = target.l2_bytes / 2;
-  // Two fused multiply-adds per cycle.
-  target.gflops_per_unit = target.vector_f32 * 4 * kAssumedGhz;
-  return target;
-}
-
-std::string processor_name(const Target &target, int threads) {
-  std::string model = "x86-64";
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    const std::size_t colon = line.find(": ");
-    if (!line.starts_with("model name") || colon == std::string::npos)
-      continue;
-    model = line.substr(colon + 2);
-    break;
-  }
-  return fmt::format("{} ({} {}, {})", model, threads, threads == 1 ? "thread" : "threads",
-                     target.vector_f32 == 16 ? "AVX-512" : "AVX2");
-}
+constexpr std::int64_t kPiece = 1024; // bytes of a constant that are prefetched at once
+// Second-level caches that are prefetched at most; what one cannot hold goes on to the third level.
+constexpr std::int64_t kPrefetchCaches = 4;
 
 // ---- memory
 
@@ -152,9 +81,13 @@ public:
 
   std::int64_t bytes() const override { return bytes_; }
   std::byte *data() const { return data_; }
+  // Whether no loaded kernel writes here.
+  bool is_constant() const { return is_constant_; }
+  void mark_written() { is_constant_ = false; }
 
 private:
   std::int64_t bytes_;
+  bool is_constant_ = true;
   std::byte *data_ = nullptr;
 };
 
@@ -191,6 +124,7 @@ public:
             fmt::format("argument {} of kernel '{}' lies at byte {}; it must be a multiple of {}",
                         i, package.name, bindings[i].offset, kAlign));
       args_.push_back(locate(bindings[i], package.args[i].bytes));
+      reads(dynamic_cast<CpuMemory &>(*bindings[i].memory), package.args[i]);
     }
     blocks_ = package.blocks;
     scratch_bytes_ = package.scratch_bytes;
@@ -204,15 +138,46 @@ public:
   double seconds(const Target &target) const {
     return std::max(flops_ / (target.gflops_per_unit * 1e9), bytes_ / (target.gbytes_per_s * 1e9));
   }
+  // Of what the kernel reads and no kernel writes, `kPiece` bytes of each argument, on their way
+  // into this thread's second-level cache: piece `number` behind those that the share's blocks
+  // begin with, if arguments are read in the order of blocks. How many bytes.
+  std::int64_t prefetch_constants(double share, std::int64_t number) const {
+    std::int64_t bytes = 0;
+    for (const Constant &constant : constants_) {
+      if (!constant.memory->is_constant() || number * kPiece >= constant.bytes)
+        continue;
+      const std::int64_t pieces = (constant.bytes + kPiece - 1) / kPiece;
+      const auto first = static_cast<std::int64_t>(share * static_cast<double>(pieces));
+      const std::byte *piece = constant.data + (first + number) % pieces * kPiece;
+      for (std::int64_t line = 0; line < kPiece; line += kAlign)
+        __builtin_prefetch(piece + line, 0, 2);
+      bytes += kPiece;
+    }
+    return bytes;
+  }
   void run(std::int64_t first, std::int64_t last, void *scratch) const {
     for (std::int64_t block = first; block < last; ++block)
       entry_(args_.data(), block, scratch);
   }
 
 private:
+  struct Constant {
+    const CpuMemory *memory = nullptr;
+    const std::byte *data = nullptr;
+    std::int64_t bytes = 0;
+  };
+
+  void reads(CpuMemory &memory, const Argument &argument) {
+    if (argument.written)
+      memory.mark_written();
+    else
+      constants_.push_back({&memory, static_cast<std::byte *>(args_.back()), argument.bytes});
+  }
+
   ElfImage image_;
   Entry entry_ = nullptr;
   std::vector<void *> args_;
+  std::vector<Constant> constants_; // while no kernel writes their memory
   std::int64_t blocks_ = 0;
   std::int64_t scratch_bytes_ = 0;
   double flops_ = 0;
@@ -237,8 +202,8 @@ class CpuDevice final : public Device {
 public:
   explicit CpuDevice(int threads)
       : target_(host_target(threads)), name_(processor_name(target_, threads)),
-        driver_(target_.isa + " elf1"), pool_(threads),
-        scratch_(static_cast<std::size_t>(threads)) {}
+        driver_(target_.isa + " elf1"), pool_(threads), scratch_(static_cast<std::size_t>(threads)),
+        prefetched_(static_cast<std::size_t>(threads)) {}
 
   const Target &target() const override { return target_; }
   const std::string &name() const override { return name_; }
@@ -279,7 +244,12 @@ public:
     return kernel;
   }
 
-  void launch(Launchable &kernel) override { run(dynamic_cast<CpuKernel &>(kernel)); }
+  void launch(Launchable &kernel) override { run(dynamic_cast<CpuKernel &>(kernel), nullptr); }
+  void launch_all(std::span<Launchable *const> kernels) override {
+    for (std::size_t k = 0; k < kernels.size(); ++k)
+      run(dynamic_cast<CpuKernel &>(*kernels[k]),
+          k + 1 < kernels.size() ? dynamic_cast<CpuKernel *>(kernels[k + 1]) : nullptr);
+  }
   void finish() override {}
 
   std::vector<LaunchTime> trace(std::span<Launchable *const> kernels) override {
@@ -319,16 +289,32 @@ private:
     return static_cast<std::int64_t>(std::max(1.0, std::min(by_time, by_balance)));
   }
 
-  void run(const CpuKernel &kernel) {
+  // `next`: what is launched behind it, if known.
+  void run(const CpuKernel &kernel, const CpuKernel *next) {
     const double seconds = kernel.seconds(target_);
     const bool is_small = !(seconds >= kInlineSeconds); // also when a damaged package says NaN
     if (is_small || kernel.blocks() <= 1 || pool_.threads() == 1)
       return kernel.run(0, kernel.blocks(), scratch(0));
     const std::int64_t chunk = blocks_per_chunk(kernel, seconds);
     const std::int64_t chunks = (kernel.blocks() + chunk - 1) / chunk;
-    pool_.parallel_for(chunks, [&](int worker, std::int64_t i) {
-      kernel.run(i * chunk, std::min((i + 1) * chunk, kernel.blocks()), scratch(worker));
-    });
+    std::fill(prefetched_.begin(), prefetched_.end(), Prefetched{});
+    pool_.parallel_for(
+        chunks,
+        [&](int worker, std::int64_t i) {
+          kernel.run(i * chunk, std::min((i + 1) * chunk, kernel.blocks()), scratch(worker));
+        },
+        [&](int worker) { return next != nullptr && prefetch(*next, worker); });
+  }
+
+  // A piece of the constants; whether there may be another one.
+  bool prefetch(const CpuKernel &kernel, int worker) {
+    Prefetched &done = prefetched_[static_cast<std::size_t>(worker)];
+    if (done.bytes >= kPrefetchCaches * target_.l2_bytes)
+      return false;
+    const double share = static_cast<double>(worker) / pool_.threads();
+    const std::int64_t bytes = kernel.prefetch_constants(share, done.pieces++);
+    done.bytes += bytes;
+    return bytes > 0;
   }
 
   Target target_;
@@ -337,6 +323,11 @@ private:
   ThreadPool pool_;
   std::vector<std::unique_ptr<CpuMemory>> scratch_; // by worker
   std::int64_t scratch_bytes_ = 0;
+  struct Prefetched {
+    std::int64_t pieces = 0;
+    std::int64_t bytes = 0;
+  };
+  std::vector<Prefetched> prefetched_; // of the next kernel, by worker
 };
 
 } // namespace

@@ -12,6 +12,25 @@
 namespace tilefuse {
 namespace {
 
+// Index 0 ends once the other worker, for whom no index is left, has been given something else.
+TEST(ThreadPool, WorkersWithoutAnIndexAreCalled) {
+  ThreadPool pool(2);
+  for (int round = 0; round < 100; ++round) {
+    std::atomic<int> idle{0};
+    std::atomic<int> done{0};
+    pool.parallel_for(
+        2,
+        [&](int, std::int64_t i) {
+          while (i == 0 && idle.load() == 0)
+            std::this_thread::yield();
+          ++done;
+        },
+        [&](int) { return ++idle < 1000; });
+    EXPECT_EQ(done, 2);
+    EXPECT_GT(idle, 0);
+  }
+}
+
 TEST(ThreadPool, EveryIndexOnceByAWorkerInRange) {
   for (const int threads : {1, 2, 5}) {
     ThreadPool pool(threads);
