@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chains of layers as one kernel against the same layers one by one, in one run, rounds
 // interleaved: bench_fused [--device cpu|opencl|cuda] [--threads N] [--rounds N] [--only BLOCK]
-// [--show]. Convolutions and gradients behind maps have two rows: every map evaluated where it is
-// staged, and as the cost model decides. On GPUs the device's own clock measures. CSV: block,
+// [--schedule FILE] [--show]. The file's schedule replaces the picked one of the fused kernel.
+// Convolutions and gradients behind maps have two rows: every map evaluated where it is staged, and
+// as the cost model decides. On GPUs the device's own clock measures. CSV: block,
 // microseconds of the layers and of the fused kernel (medians), ratio, 10th and 90th percentile of
 // the fused kernel, largest difference of the results.
 #include <fmt/format.h>
@@ -11,6 +12,8 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <fstream>
+#include <sstream>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -22,6 +25,7 @@
 #include "model/pack.h"
 #include "nest/passes.h"
 #include "schedule/fed_forms.h"
+#include "schedule/members.h"
 #include "search/groups.h"
 #include "timed_kernels.h"
 
@@ -35,6 +39,7 @@ struct Options {
   int threads = 0;
   int rounds = 20;
   std::string only;
+  std::string schedule;
   bool show = false;
   bool each = false;
   bool schedules = false;
@@ -144,15 +149,29 @@ poly::PlacedGroup fuse(const std::vector<poly::PlacedGroup> &all) {
   return fused;
 }
 
+schedule::Schedule read_schedule(const poly::Group &group, const std::string &path,
+                                 const runtime::Device &device) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  schedule::Schedule schedule = schedule::parse_schedule(group, text.str(), path);
+  if (const std::optional<std::string> why = illegal(group, schedule, device.target()))
+    throw Error(ErrorCode::Unsupported, *why, path);
+  return schedule;
+}
+
 // Kernels on buffers of their own, launched one after the other.
 class Stream {
 public:
-  Stream(std::vector<poly::PlacedGroup> groups, runtime::Device &device, bool show)
+  // `schedule`: a file with that of the only group; empty: as picked.
+  Stream(std::vector<poly::PlacedGroup> groups, runtime::Device &device, bool show,
+         const std::string &schedule = {})
       : device_(device), groups_(std::move(groups)) {
     schedules_.reserve(groups_.size());
     std::vector<model::LaunchPart> parts;
     for (poly::PlacedGroup &placed : groups_) {
-      schedules_.push_back(search::pick(placed.group, device.target()));
+      schedules_.push_back(schedule.empty() ? search::pick(placed.group, device.target())
+                                            : read_schedule(placed.group, schedule, device));
       parts.push_back({&placed, &schedules_.back()});
       if (show)
         fmt::print(stderr, "{}{}{}", to_text(placed.group),
@@ -252,7 +271,7 @@ void measure(const std::string &name, const Groups &of_layers, const Groups &of_
       return;
     }
   Stream layers(of_layers, device, options.show);
-  Stream fused(of_fused, device, options.show);
+  Stream fused(of_fused, device, options.show, options.schedule);
   Samples one_by_one, together;
   for (int round = 0; round < options.rounds; ++round)
     for (int n = 0; n < 4; ++n) {
@@ -359,6 +378,7 @@ int main(int argc, char **argv) {
   app.add_option("--threads", options.threads, "0: one per core");
   app.add_option("--rounds", options.rounds)->check(CLI::PositiveNumber);
   app.add_option("--only", options.only);
+  app.add_option("--schedule", options.schedule)->check(CLI::ExistingFile)->needs("--only");
   app.add_flag("--each", options.each, "a row for every layer alone, too");
   app.add_flag("--schedules", options.schedules,
                "instead every schedule of what runs on matrix instructions with its map");
