@@ -5,7 +5,8 @@
 // Convolutions and gradients behind maps have two rows: every map evaluated where it is staged, and
 // as the cost model decides. On GPUs the device's own clock measures. CSV: block,
 // microseconds of the layers and of the fused kernel (medians), ratio, 10th and 90th percentile of
-// the fused kernel, largest difference of the results.
+// the fused kernel, largest difference of the results, and what the multiply-adds of the layers
+// take at a processor's peak: no kernel takes less.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -263,6 +264,21 @@ private:
 
 using Groups = std::vector<poly::PlacedGroup>;
 
+// What the multiply-adds of all layers take at a processor's peak, in one kernel or in many;
+// nothing for a GPU, whose matrix instructions have peaks of their own.
+std::string least_us(const Groups &layers, runtime::Device &device) {
+  if (device.target().lanes != LaneKind::Vector)
+    return "";
+  double operations = 0;
+  for (const poly::PlacedGroup &placed : layers) {
+    double points = placed.group.anchor.inputs.size() == 2 ? 1 : 0;
+    for (const nest::Index &index : placed.group.anchor.indices)
+      points *= static_cast<double>(index.extent);
+    operations += 2 * points;
+  }
+  return fmt::format("{:.1f}", operations / device.ceilings().flops_per_s * 1e6);
+}
+
 void measure(const std::string &name, const Groups &of_layers, const Groups &of_fused,
              runtime::Device &device, const Options &options) {
   for (const poly::PlacedGroup &placed : of_fused)
@@ -289,9 +305,9 @@ void measure(const std::string &name, const Groups &of_layers, const Groups &of_
   const std::vector<double> b = fused.result();
   for (std::size_t i = 0; i < a.size(); ++i)
     apart = std::max(apart, std::fabs(a[i] - b[i]));
-  fmt::print("{},{:.1f},{:.1f},{:.3f},{:.1f},{:.1f},{:.3g}\n", name, one_by_one.at(0.5) * 1e6,
+  fmt::print("{},{:.1f},{:.1f},{:.3f},{:.1f},{:.1f},{:.3g},{}\n", name, one_by_one.at(0.5) * 1e6,
              together.at(0.5) * 1e6, one_by_one.at(0.5) / together.at(0.5), together.at(0.1) * 1e6,
-             together.at(0.9) * 1e6, apart);
+             together.at(0.9) * 1e6, apart, least_us(of_layers, device));
   std::fflush(stdout);
 }
 
@@ -303,8 +319,9 @@ void measure_each(const std::string &name, const Groups &layers, runtime::Device
     Samples samples;
     for (int round = 0; round < options.rounds; ++round)
       samples.seconds.push_back(one.run());
-    fmt::print("{}: {} alone,{:.1f},,,{:.1f},{:.1f},\n", name, placed.group.anchor.name,
-               samples.at(0.5) * 1e6, samples.at(0.1) * 1e6, samples.at(0.9) * 1e6);
+    fmt::print("{}: {} alone,{:.1f},,,{:.1f},{:.1f},,{}\n", name, placed.group.anchor.name,
+               samples.at(0.5) * 1e6, samples.at(0.1) * 1e6, samples.at(0.9) * 1e6,
+               least_us({placed}, device));
   }
 }
 
@@ -350,7 +367,7 @@ void measure_maps(const MapBlock &block, runtime::Device &device, const Options 
 void run(const Options &options) {
   const std::unique_ptr<runtime::Device> device =
       runtime::make_device(options.device, options.threads, bench_targets());
-  fmt::print("block,layers_us,fused_us,ratio,fused_p10_us,fused_p90_us,difference\n");
+  fmt::print("block,layers_us,fused_us,ratio,fused_p10_us,fused_p90_us,difference,least_us\n");
   const auto is_asked = [&](const std::string &name) {
     return options.only.empty() || options.only == name;
   };
