@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions and gradients whose operands maps compute, apart and fused, as bench_fused measures
-// them beside chains of layers.
+// What bench_fused measures apart and fused: chains of layers, and convolutions and gradients whose
+// operands maps compute.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,27 @@
 #include "target/target.h"
 
 namespace tilefuse::bench {
+
+// A layer on an image of channels, rows and columns, channels last in memory.
+struct ChainStep {
+  enum class Kind { Mix, Deep, Conv, Pool, Activate } kind;
+  std::int64_t outputs; // channels
+  std::int64_t taps = 1;
+  std::int64_t stride = 1;
+};
+
+struct ChainBlock {
+  std::string name;
+  std::int64_t channels, size;
+  std::vector<ChainStep> steps;
+};
+
+std::vector<ChainBlock> chain_blocks();
+
+// The nests of a block, each with buffers of its own for constants and for its result.
+std::vector<poly::PlacedGroup> chain(const ChainBlock &block);
+// All in one group.
+poly::PlacedGroup fused_chain(const std::vector<poly::PlacedGroup> &all);
 
 // BatchNorm and ReLU before a convolution, or the gradient of one by its input, its filter or both:
 // dy * f'(y) comes first, and for the filter the activation of x.
