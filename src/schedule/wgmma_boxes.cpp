@@ -65,8 +65,10 @@ public:
       if (!roles_.has_blocks() || i + 1 != box_.indices.rend())
         add_pixel(*i);
     for (const nest::Dim &dim : data_.dims)
-      if (!is_placed(dim))
+      if (!is_placed(dim)) {
         add(dim, 1);
+        end_blocks(dim);
+      }
     if (std::all_of(map_.steps.begin(), map_.steps.end(), [](auto step) { return step == 1; }))
       map_.steps.clear();
     if (map_.wrong.empty() && map_.dims.size() > kMostRank)
@@ -92,6 +94,7 @@ private:
   }
   void add_depth();
   void add_pixel(int pixel);
+  void end_blocks(const nest::Dim &dim);
 
   const Nest &nest_;
   const Schedule &schedule_;
@@ -142,6 +145,21 @@ void Boxer::add_pixel(int pixel) {
         fmt::format("a box of {} pixels in steps of {}; at most {}", count, step, kMostBox);
   else
     add(*dim, count, step);
+}
+
+// A step may reach past the last block of the depth: what lies there is none of the reduction's.
+void Boxer::end_blocks(const nest::Dim &dim) {
+  const int blocks = roles_.has_blocks() ? roles_.depths[0] : -1;
+  if (blocks < 0 || dim.at.coeff[at(blocks)] == 0)
+    return;
+  const std::int64_t end = dim.at.constant + extent(nest_, blocks);
+  const bool is_alone =
+      dim.at.coeff[at(blocks)] == 1 &&
+      std::count_if(dim.at.coeff.begin(), dim.at.coeff.end(), [](auto c) { return c != 0; }) == 1;
+  if (is_alone)
+    map_.dims.back() = std::min(map_.dims.back(), end);
+  else if (extent(nest_, blocks) % (tile_.depth / extent(nest_, roles_.depth())) != 0)
+    map_.wrong = "steps of several blocks run over the end of the depth";
 }
 
 } // namespace

@@ -94,6 +94,23 @@ TEST(Wgmma, BytesAreStoredBySixteen) {
     check_all(group, {all[i]});
 }
 
+// The data goes on where its blocks end, and so does the filter.
+TEST(Wgmma, StepsOfBlocksEndWithTheDepth) {
+  const poly::Group group{nest::parse_nest(R"(nest conv {
+  index n 2, x 2, m 16 | r 6, s 3, c 32
+  slot 0 i8 2688, 1 i8 10752, 2 f32 16, 3 i8 64
+  acc i32 = sum mul
+  in 0 + 0 [n:2*1344, r:7*192, 3*x + s - 1:6?*32, c:32*1]
+  in 1 + 0 const [m:16*672, r + 1:7*96, s:3*32, c:32*1]
+  out 3 + 0 [n:2*32, 0:1*32, x:2*16, m:16*1]
+  extra 2 + 0 const [m:16*1]
+  post i8(max(min(round(f32(acc) * $0), 127), -128))
+})")};
+  const std::vector<schedule::Schedule> all = boxed(group.anchor);
+  EXPECT_FALSE(all.empty());
+  check_all(group, all);
+}
+
 // Tiles whose pixels are a box, of volumes that boxes do not divide as well.
 TEST(Wgmma, PixelsInBoxes) {
   for (const auto &[size, taps, type] :
