@@ -42,7 +42,7 @@ Estimate predict_tile(const nest::Nest &whole, const nest::Nest &tile, const Sch
 double rolled_seconds(double tile, const nest::Nest &nest, const schedule::Rolling &rolling,
                       const Target &target) {
   constexpr double kMoveCycles = 2; // of a vector: read and written
-  const double moved = (1 - rolling.computed(nest)) * static_cast<double>(output_points(nest));
+  const double moved = rolling.moved(nest) * static_cast<double>(output_points(nest));
   const double vectors = moved / static_cast<double>(std::max(1, target.vector_f32));
   return tile * rolling.computed(nest) + vectors * kMoveCycles / core_rates(target).hertz;
 }

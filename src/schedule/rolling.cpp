@@ -94,11 +94,22 @@ std::int64_t Rolling::kept(const Nest &tile) const {
   return index < 0 ? 0 : std::max<std::int64_t>(0, tile.indices[at(index)].extent - advance);
 }
 
+double Rolling::moved(const Nest &tile) const {
+  if (index < 0)
+    return 0;
+  const auto of_tile = static_cast<double>(tile.indices[at(index)].extent);
+  return (1 - 1 / tiles) * static_cast<double>(kept(tile)) / of_tile;
+}
+
+// Every row inside the tensor once, and again those at which blocks begin.
 double Rolling::computed(const Nest &tile) const {
   if (index < 0)
     return 1;
-  const double rows = static_cast<double>(tile.indices[at(index)].extent);
-  return 1 - (1 - 1 / tiles) * static_cast<double>(kept(tile)) / rows;
+  const auto of_tile = static_cast<double>(tile.indices[at(index)].extent);
+  const double reached = static_cast<double>(advance) * (tiles * blocks - 1) + of_tile;
+  const double again = static_cast<double>(kept(tile)) * (blocks - 1);
+  const double done = std::min(reached, static_cast<double>(rows)) + again;
+  return std::min(1.0, done / (tiles * blocks * of_tile));
 }
 
 Rolling rolling(const Nest &anchor, const Schedule &schedule) {
@@ -106,10 +117,12 @@ Rolling rolling(const Nest &anchor, const Schedule &schedule) {
   if (rolled < 0)
     return {};
   const Split &split = schedule.splits[at(rolled)];
+  const std::int64_t rows = anchor.indices[at(rolled)].extent;
   const auto count = [&](std::int64_t points) {
-    return static_cast<double>((anchor.indices[at(rolled)].extent + points - 1) / points);
+    return static_cast<double>((rows + points - 1) / points);
   };
-  return {rolled, split.tile, count(split.tile) / count(split.of_block())};
+  const double blocks = count(split.of_block());
+  return {rolled, split.tile, count(split.tile) / blocks, blocks, rows};
 }
 
 Rolling rolling(const Group &group, const Schedule &schedule, int member) {
@@ -131,7 +144,8 @@ std::optional<Rolling> follow(const Group &group, const Nest &consumer, const Sc
   const int index = d < 0 ? -1 : poly::match_dims(input, p.nest).value()[at(d)];
   const std::int64_t coeff = d < 0 ? 0 : input.dims[at(d)].at.coeff[at(rolled_index(own))];
   if (index >= 0 && coeff > 0)
-    return Rolling{index, coeff * by.advance, by.tiles};
+    return Rolling{index, coeff * by.advance, by.tiles, by.blocks,
+                   p.nest.indices[at(index)].extent};
   if (why != nullptr)
     *why = fmt::format("rows of input {} cannot stay: no single dimension of it moves onward with "
                        "{}",

@@ -34,8 +34,12 @@ struct Rolling {
   int index = -1;           // of the member; -1: they do not
   std::int64_t advance = 0; // its points from one tile to the next
   double tiles = 1;         // of a block, on average
-  // Of a tile of the member's: rows that stay for the next one, and the share that is computed.
+  double blocks = 1;        // along the index
+  std::int64_t rows = 0;    // of the member's whole
+  // Of a tile of the member's: rows that stay for the next one; of an average tile, the shares that
+  // are moved and computed.
   std::int64_t kept(const nest::Nest &tile) const;
+  double moved(const nest::Nest &tile) const;
   double computed(const nest::Nest &tile) const;
   friend bool operator==(const Rolling &, const Rolling &) = default;
 };
