@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "poly/needs.h"
 
@@ -111,6 +112,11 @@ private:
     return all;
   }
 
+  std::int64_t extent(int index) const { return fused_.anchor.indices[at(index)].extent; }
+  double count(const std::vector<std::int64_t> &tile, int index) const {
+    return static_cast<double>((extent(index) + tile[at(index)] - 1) / tile[at(index)]);
+  }
+
   double executed(const std::vector<std::int64_t> &tile) const {
     double sum = 0;
     for (const MemberNeeds &member : needs(fused_, tile))
@@ -120,7 +126,10 @@ private:
 
   void try_tiles(std::vector<std::int64_t> &tile, int index) {
     if (index == fused_.anchor.output_indices) {
-      weigh(tile);
+      weigh(tile, -1);
+      for (int i = 0; i < index && target_.lanes == LaneKind::Vector; ++i)
+        if (tile[at(i)] < extent(i) && sizes(i).size() > 1)
+          weigh(tile, i);
       return;
     }
     const std::int64_t before = tile[at(index)];
@@ -131,15 +140,29 @@ private:
     tile[at(index)] = before;
   }
 
-  void weigh(const std::vector<std::int64_t> &tile) {
+  // What a block takes of tiles that roll along an index: as much as leaves every unit a block.
+  std::vector<std::int64_t> run_of(std::vector<std::int64_t> tile, int rolls) const {
+    double others = 1;
+    for (int i = 0; i < fused_.anchor.output_indices; ++i)
+      others *= i == rolls ? 1 : count(tile, i);
+    const double runs = std::ceil(std::max(1, target_.compute_units) / others);
+    const double tiles = std::ceil(count(tile, rolls) / runs);
+    tile[at(rolls)] = std::min(extent(rolls), tile[at(rolls)] * static_cast<std::int64_t>(tiles));
+    return tile;
+  }
+
+  void weigh(const std::vector<std::int64_t> &tile, int rolls) {
+    const std::vector<std::int64_t> block = rolls < 0 ? tile : run_of(tile, rolls);
     const std::vector<MemberNeeds> all = needs(fused_, tile);
+    const std::vector<MemberNeeds> of_blocks = rolls < 0 ? all : needs(fused_, block);
     double spent = 0;
     double done = 0;
     double needed = 0;
     std::int64_t local = 0;
     for (std::size_t m = 1; m < all.size(); ++m) {
       const Producer &producer = fused_.producers[m - 1];
-      const double again = all[m].executed / static_cast<double>(output_points(producer.nest)) - 1;
+      const double again =
+          of_blocks[m].executed / static_cast<double>(output_points(producer.nest)) - 1;
       const double operations = std::max(nest::flops(producer.nest), 1.0);
       const double staged = all[m].executed * bytes_of(producer.nest, producer.nest.out);
       spent += std::max(again, 0.0) *
@@ -150,13 +173,14 @@ private:
       local += box_bytes(fused_, static_cast<int>(m), all[m]);
     }
     double blocks = 1;
-    for (std::size_t i = 0; i < tile.size(); ++i)
-      blocks *= static_cast<double>((fused_.anchor.indices[i].extent + tile[i] - 1) / tile[i]);
+    for (int i = 0; i < fused_.anchor.output_indices; ++i)
+      blocks *= count(block, i);
     const bool fits = target_.local_bytes == 0 || local <= target_.local_bytes;
     const bool is_busy = blocks >= target_.compute_units;
     if (!fits || !is_busy || (!best_.tile.empty() && spent >= best_.spent_seconds))
       return;
     best_.tile = tile;
+    best_.rolls = rolls;
     best_.spent_seconds = spent;
     best_.recomputed = done / needed;
     best_.local_bytes = local;
@@ -181,6 +205,8 @@ Verdict to_verdict(const Profit &profit, const Group &fused) {
   std::string tile;
   for (std::size_t i = 0; i < profit.tile.size(); ++i)
     tile += fmt::format(" {}:{}", fused.anchor.indices[i].name, profit.tile[i]);
+  if (profit.rolls >= 0)
+    tile += fmt::format(" rolling along {}", fused.anchor.indices[at(profit.rolls)].name);
   verdict.is_worth = profit.saved_seconds > profit.spent_seconds;
   verdict.terms = {
       fmt::format("tile{}, {} bytes staged", tile, profit.local_bytes),

@@ -4,7 +4,11 @@
 // moves. It stands in where no schedule prices the fused group, and names tiles to begin from.
 //
 //   saved   2 * V * e / memory + launch      V elements of e bytes are written and read no more
-//   spent   (R - 1) * (operations / peak + bytes in / cache) + 2 * V * R * e / cache
+//   spent   (R - 1) * (operations / peak + bytes in / cache) + 2 * V * S * e / cache
+//
+// Tiles stage S * V elements and run R * V of them, which is as many unless they roll: a block of
+// one work-item can take tiles along one index one behind the other and keep the rows that they
+// share (schedule/rolling.h), so that only those at which blocks begin are run again.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +22,7 @@ namespace tilefuse::poly {
 
 struct Profit {
   std::vector<std::int64_t> tile; // of the anchor, by output index; empty: none fits local memory
+  int rolls = -1;                 // the index along which they roll; -1: they do not
   double recomputed = 1;          // R of the producers, weighed by operations
   double saved_seconds = 0;
   double spent_seconds = 0;

@@ -81,6 +81,16 @@ protected:
     return call("conv", {x, weights({to, from, 3, 3})},
                 {{"OY", size}, {"OX", size}, {"ST", std::int64_t{1}}, {"P", std::int64_t{1}}});
   }
+  TensorId stem_and_pool() {
+    const TensorId stem =
+        call("relu", {call("conv", {input({1, 3, 224, 224}), weights({8, 3, 7, 7})},
+                           {{"OY", std::int64_t{112}},
+                            {"OX", std::int64_t{112}},
+                            {"ST", std::int64_t{2}},
+                            {"P", std::int64_t{3}}})});
+    return call("pool", {stem},
+                {{"OY", std::int64_t{56}}, {"OX", std::int64_t{56}}, {"ST", std::int64_t{2}}});
+  }
   Backward backward() {
     const TensorId x = call("relu", {input({2, 4, 12, 12})});
     const TensorId masked = call("mask", {input({2, 8, 6, 6}), input({2, 8, 6, 6})});
@@ -141,19 +151,34 @@ TEST_F(Fusing, AnInvertedResidualBlockIsOneGroup) {
 }
 
 TEST_F(Fusing, AStemAndItsPoolAreOneGroup) {
-  const TensorId stem = call("relu", {call("conv", {input({1, 3, 224, 224}), weights({8, 3, 7, 7})},
-                                           {{"OY", std::int64_t{112}},
-                                            {"OX", std::int64_t{112}},
-                                            {"ST", std::int64_t{2}},
-                                            {"P", std::int64_t{3}}})});
-  const std::vector<PlacedGroup> made =
-      all({call("pool", {stem},
-                {{"OY", std::int64_t{56}}, {"OX", std::int64_t{56}}, {"ST", std::int64_t{2}}})});
+  const std::vector<PlacedGroup> made = all({stem_and_pool()});
   ASSERT_EQ(made.size(), 1u) << decisions();
   std::vector<std::int64_t> tile;
   for (int i = 0; i < made[0].group.anchor.output_indices; ++i)
     tile.push_back(made[0].group.anchor.indices[static_cast<std::size_t>(i)].extent == 56 ? 7 : 8);
   EXPECT_EQ(needs(made[0].group, tile)[1].executed, 8 * 14161);
+}
+
+// Where no tile of the whole height fits, tiles roll along it: halos beside each other are run
+// again at most.
+TEST_F(Fusing, TilesThatRollRunLittleAgain) {
+  Target small = cpu();
+  small.local_bytes = 16 << 10;
+  std::vector<Profit> all;
+  const auto weigh = [&](const Exchange &exchange) {
+    all.push_back(profit(*exchange.together.front(), *exchange.apart.back(), small));
+    Target items = small;
+    items.lanes = LaneKind::WorkItem;
+    all.push_back(profit(*exchange.together.front(), *exchange.apart.back(), items));
+    return to_verdict(all.front(), *exchange.together.front());
+  };
+  groups({stem_and_pool()}, {.level = FuseLevel::All, .judge = weigh});
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_GE(all[0].rolls, 0);
+  EXPECT_NEAR(all[0].recomputed, 1, 0.01) << decisions();
+  EXPECT_NE(decisions().find("rolling along"), std::string::npos) << decisions();
+  EXPECT_EQ(all[1].rolls, -1);
+  EXPECT_GT(all[1].recomputed, all[0].recomputed);
 }
 
 TEST_F(Fusing, AMapIsAppliedWhileStaging) {
