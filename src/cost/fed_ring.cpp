@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "cost/lane_models.h"
 #include "schedule/core_feeds.h"
 
@@ -9,7 +11,8 @@ namespace tilefuse::cost {
 FedRing fed_ring(const poly::Group &group, const schedule::Schedule &schedule) {
   constexpr double kChunkInstructions = 12;
   constexpr double kStreamInstructions = 2;
-  constexpr double kRounding = 0.5; // of an element
+  constexpr double kGuardInstructions = 36; // of a chunk that may lie in the padding
+  constexpr double kRounding = 0.5;         // of an element
   const schedule::CoreTile tile = core_tile(group.anchor, schedule);
   const schedule::CoreRoles roles = core_roles(group.anchor, schedule);
   FedRing fed;
@@ -20,9 +23,15 @@ FedRing fed_ring(const poly::Group &group, const schedule::Schedule &schedule) {
     const auto chunk = static_cast<double>(tile.chunk());
     const auto copied = static_cast<double>(feed.copied.size());
     const double slots = expression_slots(map.post) - static_cast<double>(feed.read.size());
+    const std::vector<nest::Dim> &dims =
+        group.anchor.inputs[static_cast<std::size_t>(feed.input)].dims;
+    const bool is_guarded =
+        is_wgmma(*schedule.core.op) &&
+        std::any_of(dims.begin(), dims.end(), [](const nest::Dim &dim) { return dim.guarded; });
     constexpr double kWarp = kCoreLanes;
     fed.issued += elems / chunk / kWarp *
-                  (kChunkInstructions + kStreamInstructions * copied + (slots + kRounding) * chunk);
+                  (kChunkInstructions + (is_guarded ? kGuardInstructions : 0) +
+                   kStreamInstructions * copied + (slots + kRounding) * chunk);
     const double beside = (copied - 1) * elems * static_cast<double>(tile.elem_bytes);
     fed.copied_bytes += beside;
     fed.local_bytes += beside * schedule.core.ring;

@@ -28,10 +28,11 @@ constexpr double kLongerStore = 1.4;      // results that leave in boxes
 constexpr double kLongerExchange = 2;     // results that warps exchange
 constexpr double kSlowerMemory = 1.09;    // than the bandwidth
 constexpr double kNotOverlapped = 0.15;
-constexpr double kSchedulers = 4;    // of a multiprocessor
-constexpr double kIssuedAlone = 0.3; // instructions per cycle of the one warp that maps on each
-constexpr double kMostIssued = 0.6;  // of several
-constexpr double kMapCycles = 500;   // of a step of maps besides: waiting, fence, arriving
+constexpr double kSchedulers = 4;     // of a multiprocessor
+constexpr double kIssuedAlone = 0.85; // instructions per cycle of the one warp that maps on each
+constexpr double kIssuedByTwo = 1.75; // of two that take steps in turn
+constexpr double kMapCycles = 130;    // of a step of maps besides: waiting, fence, arriving
+constexpr double kLocalBytes = 128; // of local memory, per cycle: what else it moves, maps wait for
 constexpr double kGroupRows = 64;
 constexpr double kStepBytes = 32; // of depth, by one instruction
 constexpr double kItems = 128;
@@ -46,6 +47,7 @@ struct WgmmaModel {
 
   double copy_cycles() const;
   double fetched_bytes() const;
+  double local_cycles() const;
   double map_cycles() const;
   double step_cycles() const;
   double result_cycles() const;
@@ -77,12 +79,18 @@ double WgmmaModel::fetched_bytes() const {
   return rows * static_cast<double>(tile.row_bytes()) + fed.copied_bytes;
 }
 
+// What tensor copies write in a step and instructions read.
+double WgmmaModel::local_cycles() const {
+  const auto read = static_cast<double>((tile.warp_rows + tile.warp_columns) * tile.row_bytes());
+  return (read * static_cast<double>(tile.warps()) + fetched_bytes()) / kLocalBytes;
+}
+
 // Each warp that maps has a scheduler of its own, or shares one with another that does.
 double WgmmaModel::map_cycles() const {
   if (fed.issued == 0)
     return 0;
-  const double groups = schedule.core.mappers;
-  return fed.issued / (kSchedulers * std::min(groups * kIssuedAlone, kMostIssued)) + kMapCycles;
+  const double rate = schedule.core.mappers > 1 ? kIssuedByTwo : kIssuedAlone;
+  return fed.issued / (kSchedulers * rate) + kMapCycles + local_cycles();
 }
 
 // An instruction of 64 rows takes a cycle for 2 columns, or the time to read its operands.
