@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Maps in the ring of matrix instructions: what they give is what maps on their own would store,
 // with the padding behind them (L10), for convolutions and gradients of any stride and odd size.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "model/check.h"
@@ -8,7 +9,7 @@
 #include "model/conv_nest.h"
 #include "model/core_cases.h"
 #include "model/fed_group.h"
-#include "poly/fuse.h"
+#include "model/fusion.h"
 #include "schedule/core_feeds.h"
 #include "schedule/fed_forms.h"
 #include "search/groups.h"
@@ -181,24 +182,59 @@ Target whole_sm90() {
   return target;
 }
 
-// BatchNorm and ReLU before a convolution, as one kernel: on wgmma.
-TEST(CoreFeeds, PickedOnWgmma) {
-  const program::Program program = program::parse_program(R"(program "bn" {
-  input %0 "x" : f16[256, 28, 28, 128]
-  input %1 "scale" : f32[1, 1, 1, 128]
-  input %2 "shift" : f32[1, 1, 1, 128]
-  input %3 "weights" : f16[128, 3, 3, 128]
-  %4 "a" : f16[256, 28, 28, 128] = map[%0, %1, %2](f16(max(f32($0) * $1 + $2, 0))) from "test"
-  %5 "y" : f16[256, 28, 28, 128] = sum[n, m, y, x, c, r, s](%4[n, y + r - 1, x + s - 1, c] * %3[m, r, s, c]) -> [n, y, x, m] from "test"
-  output %5
+std::vector<poly::PlacedGroup> groups_at(poly::FuseLevel level, const std::string &text) {
+  const program::Program program = program::parse_program(text);
+  return make_groups(program::assign_storage(program), {.level = level}, whole_sm90());
 }
-)");
-  const auto groups =
-      poly::make_groups(program::assign_storage(program), {.level = poly::FuseLevel::All});
-  ASSERT_EQ(groups.size(), 1U);
-  const auto schedule = search::pick_fused(groups[0].group, whole_sm90());
-  ASSERT_TRUE(schedule);
-  EXPECT_GT(schedule->core.mappers, 0) << to_text(groups[0].group, *schedule);
+
+std::string normalised_before(int taps, int channels) {
+  return fmt::format(R"(program "bn" {{
+  input %0 "x" : f16[32, 28, 28, {0}]
+  input %1 "scale" : f32[1, 1, 1, {0}]
+  input %2 "shift" : f32[1, 1, 1, {0}]
+  input %3 "weights" : f16[128, {1}, {1}, {0}]
+  %4 "a" : f16[32, 28, 28, {0}] = map[%0, %1, %2](f16(max(f32($0) * $1 + $2, 0))) from "test"
+  %5 "y" : f16[32, 28, 28, 128] = sum[n, m, y, x, c, r, s](%4[n, y + r - {2}, x + s - {2}, c] * %3[m, r, s, c]) -> [n, y, x, m] from "test"
+  output %5
+}}
+)",
+                     channels, taps, taps / 2);
+}
+
+// BatchNorm and ReLU join a 1x1 convolution, on warps that map; before nine taps, each of which
+// would map its tile again, they stay a kernel.
+TEST(CoreFeeds, JoinedWhereTheyPay) {
+  for (const int channels : {128, 256, 512, 1024}) {
+    const auto groups = groups_at(poly::FuseLevel::All, normalised_before(1, channels));
+    ASSERT_EQ(groups.size(), 1U) << channels;
+    const auto schedule = search::pick_fused(groups[0].group, whole_sm90());
+    ASSERT_TRUE(schedule);
+    EXPECT_GT(schedule->core.mappers, 0) << to_text(groups[0].group, *schedule);
+    EXPECT_EQ(groups_at(poly::FuseLevel::Pointwise, normalised_before(1, channels)).size(), 2U);
+  }
+  EXPECT_EQ(groups_at(poly::FuseLevel::All, normalised_before(3, 128)).size(), 2U);
+}
+
+// Classes of a strided gradient stand in one launch: each evaluates the mask, and none stores it,
+// for which the others would wait.
+TEST(CoreFeeds, ClassesEvaluateMasksThemselves) {
+  for (const int batch : {1, 32}) {
+    const auto groups = groups_at(poly::FuseLevel::All, fmt::format(R"(program "mask" {{
+  input %0 "dy" : f32[{0}, 28, 28, 128]
+  input %1 "y" : f32[{0}, 28, 28, 128]
+  input %2 "weights" : f32[128, 3, 3, 64]
+  %3 "d" : f32[{0}, 28, 28, 128] = map[%0, %1](select($1 > 0, $0, 0)) from "test"
+  %4 "dx" : f32[{0}, 56, 56, 64] = sum[n, m, y, x, c, r, s](%3[n, y, x, m] * %2[m, r, s, c]) -> [n, 2*y + r - 1, 2*x + s - 1, c] from "test"
+  output %4
+}}
+)",
+                                                                    batch));
+    ASSERT_EQ(groups.size(), 4U) << batch;
+    for (const poly::PlacedGroup &placed : groups) {
+      ASSERT_EQ(placed.group.producers.size(), 1U);
+      EXPECT_FALSE(placed.group.producers[0].stored);
+    }
+  }
 }
 
 // What cannot be is refused, and says why.
