@@ -64,10 +64,10 @@ void Warp::wake() {
 }
 
 bool Warp::retry() {
-  const int before = counter_;
+  const std::int64_t before = passed_;
   state_ = State::Running;
   run();
-  return counter_ != before || state_ != State::Polling;
+  return passed_ != before;
 }
 
 StmtRef Warp::line() const {

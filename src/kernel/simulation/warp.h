@@ -178,6 +178,7 @@ private:
 
   State state_ = State::Running;
   int counter_ = 0;
+  std::int64_t passed_ = 0; // waits for mbarriers
   Mask mask_ = 0;
   std::vector<Frame> frames_;
   std::vector<Cell> cells_;

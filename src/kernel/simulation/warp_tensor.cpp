@@ -75,9 +75,12 @@ void Warp::mbarrier(const Op &op) {
         (value(lane) != 0 && value(lane) != 1))
       fault("waits for another mbarrier or parity than others of its warp", lane);
   });
-  if (node.op != MbarrierOp::Wait ||
-      machine_.engine.has_passed(local_place(node.at, op.a, first), value(first), agent(first)))
+  if (node.op != MbarrierOp::Wait)
     return;
+  if (machine_.engine.has_passed(local_place(node.at, op.a, first), value(first), agent(first))) {
+    ++passed_;
+    return;
+  }
   --counter_;
   state_ = State::Polling;
 }
