@@ -77,6 +77,8 @@ std::string map_parameters(const CContext &cx); // ", const TYPE t0, …"
 std::string cluster_attribute(const CContext &cx);
 std::string cluster_barrier_text(const CContext &cx);
 std::string mbarrier_text(CContext &cx, const kernel::Mbarrier &node);
+// A pointer to the same element of the cluster's block of a rank.
+std::string pointer_of_rank(CContext &cx, const std::string &pointer, kernel::ExprRef rank);
 std::string tensor_copy_text(CContext &cx, const kernel::TensorCopy &node);
 std::string tensor_store_text(CContext &cx, const kernel::TensorStore &node);
 std::string store_sync_text(const CContext &cx, const kernel::StoreSync &node);

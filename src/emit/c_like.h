@@ -63,14 +63,22 @@ struct TensorCopyText {
   std::string signals, ranks;
 };
 
+// An mbarrier: a pointer to it, a value or nothing; `rank`: of the block of the cluster at whose
+// mbarrier to arrive; empty: this block.
+struct MbarrierText {
+  kernel::MbarrierOp op{};
+  std::string at, value, rank;
+  bool for_cluster = false;
+};
+
 // Tensor copies, mbarriers and wgmma, as statements.
 struct TensorDialect {
   std::string_view map_type;        // of a parameter
   std::string_view cluster;         // format string of an entry point's attribute, given the blocks
   std::string_view cluster_barrier; // a statement
-  // `rank`: of the block of the cluster at whose mbarrier to arrive; empty: this block.
-  std::string (*mbarrier)(kernel::MbarrierOp op, const std::string &at, const std::string &value,
-                          const std::string &rank);
+  std::string_view of_rank; // format string of a pointer to local memory of another block, given
+                            // this block's and the rank
+  std::string (*mbarrier)(const MbarrierText &node);
   std::string (*copy)(const TensorCopyText &node);
   std::string (*store)(const std::string &map, const std::vector<std::string> &at,
                        const std::string &from);

@@ -154,6 +154,12 @@ std::string load_text(CContext &cx, const Type &type, const kernel::Load &load) 
   if (buffer.space == Space::Register)
     return register_value(cx, type, load);
   const DType elem = buffer.type.elem;
+  if (load.rank != nullptr)
+    return cx.dialect.load(
+        elem, type.lanes,
+        pointer_of_rank(cx, offset(buffer_name(cx, load.buffer), bare(expression(cx, load.index))),
+                        load.rank),
+        integer_literal(cx, 0));
   if (type.lanes == 1) {
     const std::string scalar = element_text(cx, elem, load);
     if (load.valid == nullptr)

@@ -51,9 +51,16 @@ std::string cluster_barrier_text(const CContext &cx) {
 }
 
 std::string mbarrier_text(CContext &cx, const kernel::Mbarrier &node) {
-  const std::string value = node.value == nullptr ? "" : bare(expression(cx, node.value));
-  const std::string rank = node.rank == nullptr ? "" : bare(expression(cx, node.rank));
-  return tensor_of(cx).mbarrier(node.op, pointer(cx, node.at), value, rank);
+  return tensor_of(cx).mbarrier(
+      {.op = node.op,
+       .at = pointer(cx, node.at),
+       .value = node.value == nullptr ? "" : bare(expression(cx, node.value)),
+       .rank = node.rank == nullptr ? "" : bare(expression(cx, node.rank)),
+       .for_cluster = node.for_cluster});
+}
+
+std::string pointer_of_rank(CContext &cx, const std::string &pointer, kernel::ExprRef rank) {
+  return fmt::format(fmt::runtime(tensor_of(cx).of_rank), pointer, bare(expression(cx, rank)));
 }
 
 std::string tensor_copy_text(CContext &cx, const kernel::TensorCopy &node) {

@@ -11,19 +11,19 @@ namespace {
 
 constexpr int kTurnedStep = 64; // 16-byte units: from 8 rows of k to the next 8
 
-std::string mbarrier(kernel::MbarrierOp op, const std::string &at, const std::string &value,
-                     const std::string &rank) {
-  switch (op) {
+std::string mbarrier(const MbarrierText &node) {
+  const std::string_view order = node.for_cluster ? "_cluster" : "";
+  switch (node.op) {
   case kernel::MbarrierOp::Init:
-    return fmt::format("tf_mbarrier_init(tf_shared({}), {});", at, value);
+    return fmt::format("tf_mbarrier_init(tf_shared({}), {});", node.at, node.value);
   case kernel::MbarrierOp::Arrive:
-    if (!rank.empty())
-      return fmt::format("tf_mbarrier_arrive_at(tf_shared({}), {});", at, rank);
-    return fmt::format("tf_mbarrier_arrive(tf_shared({}));", at);
+    if (!node.rank.empty())
+      return fmt::format("tf_mbarrier_arrive_at{}(tf_shared({}), {});", order, node.at, node.rank);
+    return fmt::format("tf_mbarrier_arrive{}(tf_shared({}));", order, node.at);
   case kernel::MbarrierOp::Expect:
-    return fmt::format("tf_mbarrier_expect(tf_shared({}), {});", at, value);
+    return fmt::format("tf_mbarrier_expect(tf_shared({}), {});", node.at, node.value);
   case kernel::MbarrierOp::Wait:
-    return fmt::format("tf_mbarrier_wait(tf_shared({}), {});", at, value);
+    return fmt::format("tf_mbarrier_wait{}(tf_shared({}), {});", order, node.at, node.value);
   }
   internal_error("an mbarrier without a text", __FILE__, __LINE__);
 }
@@ -165,6 +165,7 @@ const TensorDialect kCudaTensor = {
     .map_type = "const __grid_constant__ tf_map",
     .cluster = "__cluster_dims__({}, 1, 1)",
     .cluster_barrier = "tf_cluster_barrier();",
+    .of_rank = "tf_of_rank({}, {})",
     .mbarrier = mbarrier,
     .copy = copy,
     .store = store,

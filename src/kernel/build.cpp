@@ -248,6 +248,14 @@ ExprRef Builder::load(BufferId buffer, ExprRef index, int lanes, std::int64_t la
                               valid != nullptr ? narrowed(fill, type.elem) : 0}});
 }
 
+ExprRef Builder::remote_load(BufferId buffer, ExprRef index, int lanes, ExprRef rank) {
+  const Buffer &from = kernel_[buffer];
+  require(access_rule(from, index->type, lanes, 1, nullptr));
+  const Load load{.buffer = buffer, .index = index, .rank = rank};
+  require(remote_load_rule(kernel_, load));
+  return add_expr({{from.type.elem, lanes}, load});
+}
+
 StmtRef Builder::block(std::vector<StmtRef> body) {
   std::vector<StmtRef> flat;
   for (const StmtRef stmt : body) {

@@ -53,6 +53,8 @@ public:
   // Of a Register buffer: the value at `index`; lanes may be left out.
   ExprRef load(BufferId buffer, ExprRef index, int lanes = 1, std::int64_t lane_stride = 1,
                ExprRef valid = nullptr, double fill = 0);
+  // Of a Local buffer of the cluster's block of a rank.
+  ExprRef remote_load(BufferId buffer, ExprRef index, int lanes, ExprRef rank);
 
   StmtRef block(std::vector<StmtRef> body); // nested blocks are spliced in, null statements dropped
   StmtRef let(VarId var, ExprRef value);

@@ -58,10 +58,13 @@
 // `cluster` neighbouring blocks run together: a tensor copy may write to several of them (`ranks`),
 // each at the same place, and count off the same mbarrier of each; a block may arrive at another's
 // mbarrier (`rank`), and all may meet (`barrier cluster`). A block's rank is block % cluster. What
-// others do to a block's Local memory must lie between its init and its end.
+// others do to a block's Local memory must lie between its init and its end. They may read it too;
+// what was written before an arrival `cluster` is seen behind a wait `cluster`.
 //
 //   tensor_copy filter[4096] = t1[c, 64] signals bars[0] ranks 3
 //   mbarrier_arrive bars[4] rank 1
+//   mbarrier_wait bars[0] 0 cluster
+//   a0[0] = parts[lane rank 1]
 #pragma once
 
 #include <cstdint>
@@ -161,6 +164,7 @@ struct Load {
   std::int64_t lane_stride = 1;
   ExprRef valid{}; // int, or null: all lanes
   double fill = 0;
+  ExprRef rank{}; // Local: int, of the cluster's block of this rank; null: of this block
 };
 
 struct Expr {
@@ -277,7 +281,8 @@ struct Mbarrier {
   MbarrierOp op{};
   LocalRef at;
   ExprRef value{};
-  ExprRef rank{}; // int, or null: this block's
+  ExprRef rank{};           // int, or null: this block's
+  bool for_cluster = false; // Arrive, Wait: orders Local memory among the cluster's blocks
 };
 // Starts to copy the box at `at`, a coordinate for each dimension, to Local memory from `to` on.
 // im2col: the box's first point, and what is added to each point's coordinates. Its bytes, those

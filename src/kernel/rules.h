@@ -52,6 +52,7 @@ std::string async_copy_rule(const Kernel &kernel, const AsyncCopy &copy);
 std::string async_wait_rule(std::int64_t pending);
 std::string tensor_map_rule(const Kernel &kernel, const TensorMap &map);
 std::string ticket_rule(const Kernel &kernel, const Ticket &ticket);
+std::string remote_load_rule(const Kernel &kernel, const Load &load);
 std::string mbarrier_rule(const Kernel &kernel, const Mbarrier &mbarrier);
 std::string tensor_copy_rule(const Kernel &kernel, const TensorCopy &copy);
 std::string tensor_store_rule(const Kernel &kernel, const TensorStore &store);

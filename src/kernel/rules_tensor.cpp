@@ -160,6 +160,12 @@ std::string ticket_rule(const Kernel &kernel, const Ticket &ticket) {
              : fmt::format("a ticket needs an i32 index of counts; {} is none", counts.name);
 }
 
+std::string remote_load_rule(const Kernel &kernel, const Load &load) {
+  if (kernel[load.buffer].space != Space::Local || load.valid != nullptr || load.lane_stride != 1)
+    return "what is read of another block is neighbours in local memory";
+  return cluster_rule(kernel, load.rank, 0, kernel.cluster - 1, "the rank of a load");
+}
+
 std::string mbarrier_rule(const Kernel &kernel, const Mbarrier &mbarrier) {
   if (std::string broken = local_rule(kernel, mbarrier.at, DType::I64, "mbarrier"); !broken.empty())
     return broken;
@@ -171,6 +177,9 @@ std::string mbarrier_rule(const Kernel &kernel, const Mbarrier &mbarrier) {
   if (mbarrier.op == MbarrierOp::Init &&
       (!is_constant(mbarrier.value, &count) || !is_within(count, 1, kMaxArrivals)))
     return fmt::format("mbarrier_init needs a constant of 1 to {} arrivals", kMaxArrivals);
+  if (mbarrier.for_cluster && (kernel.cluster < 2 || (mbarrier.op != MbarrierOp::Arrive &&
+                                                      mbarrier.op != MbarrierOp::Wait)))
+    return "only an arrival and a wait order what blocks of a cluster do";
   if (mbarrier.rank == nullptr)
     return {};
   return mbarrier.op == MbarrierOp::Arrive

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "kernel/live_registers.h"
 #include "kernel/simulation/warp.h"
+#include "kernel/walk.h"
 
 namespace tilefuse::kernel {
 namespace simulation {
@@ -66,6 +67,17 @@ void check_limits(const Kernel &kernel, const Counts &counts, const Target &targ
        target.name);
 }
 
+// By buffer: whether blocks of a cluster read each other's.
+std::vector<bool> remote_buffers(const Kernel &kernel) {
+  std::vector<bool> found(kernel.buffers.size(), false);
+  for_each_expr(kernel.body, [&](ExprRef e) {
+    const Load *load = std::get_if<Load>(&e->node);
+    if (load != nullptr && load->rank != nullptr)
+      found[static_cast<std::size_t>(to_int(load->buffer))] = true;
+  });
+  return found;
+}
+
 std::byte *argument(const Kernel &kernel, std::size_t i,
                     std::span<const std::span<std::byte>> args) {
   const Buffer &buffer = kernel.buffers[i];
@@ -89,7 +101,8 @@ public:
         clocks_(static_cast<std::size_t>(kernel.cluster) * (warp_count() + 1)), tickets_(clocks_),
         engine_(kernel, position_, clocks_, warp_count()),
         recorder_(kernel, program_, cuts_.banks, cuts_.sector_bytes),
-        machine_{kernel, program_, position_, clocks_, engine_} {
+        machine_{kernel, program_, position_, clocks_, engine_},
+        is_remote_(remote_buffers(kernel)) {
     machine_.recorder = options.count ? &recorder_ : nullptr;
     machine_.vector_align = cuts_.vector_align;
     check_scratch();
@@ -145,15 +158,18 @@ private:
   Recorder recorder_;
   Machine machine_;
   std::vector<std::unique_ptr<Warp>> warps_; // of all blocks of the cluster
+  const std::vector<bool> is_remote_;        // by buffer: other blocks read it
 };
 
 void Simulation::check_scratch() const {
   const auto warps = static_cast<std::int64_t>(warp_count());
   std::int64_t total = static_cast<std::int64_t>(program_.cells) * 8 * warps * kernel_.cluster;
-  for (const Buffer &buffer : kernel_.buffers) {
+  for (std::size_t i = 0; i < kernel_.buffers.size(); ++i) {
+    const Buffer &buffer = kernel_.buffers[i];
     const bool is_huge = buffer.elems > kMaxScratchBytes;
+    const std::int64_t readers = (warps + 1) * (is_remote_[i] ? kernel_.cluster : 1);
     if (buffer.space == Space::Local)
-      total += is_huge ? kMaxScratchBytes : buffer.elems * (24 + 8 * (warps + 1)) * kernel_.cluster;
+      total += is_huge ? kMaxScratchBytes : buffer.elems * (24 + 8 * readers) * kernel_.cluster;
     if (total > kMaxScratchBytes || (is_huge && buffer.space == Space::Local)) {
       throw Error(ErrorCode::Limit,
                   fmt::format("simulating needs more than {} MiB of local and register memory",
@@ -166,10 +182,12 @@ void Simulation::check_scratch() const {
 // A block of the cluster: local memory and warps.
 void Simulation::add_block(std::size_t rank) {
   const AgentRange agents{rank * (warp_count() + 1), warp_count() + 1};
+  const AgentRange all{0, clocks_.agents()};
   LocalBuffers &locals = machine_.local.emplace_back();
-  for (const Buffer &buffer : kernel_.buffers)
-    locals.push_back(buffer.space == Space::Local
-                         ? std::make_unique<LocalBuffer>(position_, clocks_, buffer, agents)
+  for (std::size_t i = 0; i < kernel_.buffers.size(); ++i)
+    locals.push_back(kernel_.buffers[i].space == Space::Local
+                         ? std::make_unique<LocalBuffer>(position_, clocks_, kernel_.buffers[i],
+                                                         is_remote_[i] ? all : agents)
                          : nullptr);
   for (std::size_t i = 0; i < warp_count(); ++i)
     warps_.push_back(std::make_unique<Warp>(machine_, rank, i, agents.first + i));

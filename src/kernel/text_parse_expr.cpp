@@ -67,7 +67,7 @@ ExprRef TextParser::int_expr(std::string_view what) {
   return value;
 }
 
-Access TextParser::access(BufferId buffer) {
+Access TextParser::access(BufferId buffer, bool may_be_remote) {
   in_.expect("[");
   Access access{buffer, int_expr("an index")};
   if (kernel_[buffer].space == Space::Register)
@@ -81,6 +81,8 @@ Access TextParser::access(BufferId buffer) {
     access.valid = int_expr("`valid`");
   if (access.valid != nullptr && in_.accept("fill"))
     access.fill = in_.expect_number("a fill value");
+  if (may_be_remote && in_.accept("rank"))
+    access.rank = int_expr("the rank of a block");
   in_.expect("]");
   return access;
 }
@@ -146,10 +148,18 @@ ExprRef TextParser::name() {
 
 ExprRef TextParser::load(BufferId buffer) {
   const Token at = in_.peek();
-  const Access from = access(buffer);
+  const Access from = access(buffer, true);
   const Type *valid = from.valid != nullptr ? &from.valid->type : nullptr;
   require(access_rule(kernel_[buffer], from.index->type, from.lanes, from.stride, valid), at);
-  return to_.load(buffer, from.index, from.lanes, from.stride, from.valid, from.fill);
+  if (from.rank == nullptr)
+    return to_.load(buffer, from.index, from.lanes, from.stride, from.valid, from.fill);
+  require(remote_load_rule(kernel_, {.buffer = buffer,
+                                     .index = from.index,
+                                     .lane_stride = from.stride,
+                                     .valid = from.valid,
+                                     .rank = from.rank}),
+          at);
+  return to_.remote_load(buffer, from.index, from.lanes, from.rank);
 }
 
 ExprRef TextParser::call() {

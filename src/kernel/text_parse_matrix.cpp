@@ -107,6 +107,7 @@ StmtRef TextParser::mbarrier(MbarrierOp op) {
     mbarrier.value = int_expr("the value of an mbarrier");
   if (in_.accept("rank"))
     mbarrier.rank = int_expr("the rank of a block");
+  mbarrier.for_cluster = in_.accept("cluster");
   require(mbarrier_rule(kernel_, mbarrier), at);
   return to_.mbarrier(mbarrier);
 }

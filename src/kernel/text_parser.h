@@ -30,6 +30,7 @@ struct Access {
   std::int64_t stride = 1;
   ExprRef valid = nullptr;
   double fill = 0;
+  ExprRef rank = nullptr;
 };
 
 class TextParser {
@@ -77,7 +78,7 @@ private:
   StmtRef store();
   std::string new_name();
   BufferId buffer_name();
-  Access access(BufferId buffer);
+  Access access(BufferId buffer, bool may_be_remote = false);
 
   ExprRef expr(int level = 1);
   ExprRef primary();

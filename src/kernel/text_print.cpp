@@ -131,6 +131,10 @@ void TextPrinter::print(ExprRef e, const Load &node, int) {
     expr(node.valid);
     put(" fill {}", number(node.fill, e->type.elem));
   }
+  if (node.rank != nullptr) {
+    put(" rank ");
+    expr(node.rank);
+  }
   put("]");
 }
 

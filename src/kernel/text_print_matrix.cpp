@@ -88,6 +88,7 @@ void TextPrinter::print(const Mbarrier &node) {
     put(" rank ");
     expr(node.rank);
   }
+  put("{}", node.for_cluster ? " cluster" : "");
   put("\n");
 }
 

@@ -256,6 +256,8 @@ void Checker::check(ExprRef e, const Load &node) {
   access(node.buffer, node.index, e->type.lanes, node.lane_stride, node.valid);
   require(e->type.elem == kernel_[node.buffer].type.elem,
           "a load of another type than the buffer's");
+  if (node.rank != nullptr)
+    require(remote_load_rule(kernel_, node));
 }
 
 void Checker::access(BufferId id, ExprRef index, int lanes, std::int64_t stride, ExprRef valid) {

@@ -56,6 +56,7 @@ std::vector<ExprRef> children(ExprRef expr) {
                         [](const Load &node) {
                           List list{node.index};
                           push_present(list, node.valid);
+                          push_present(list, node.rank);
                           return list;
                         },
                     },
@@ -198,6 +199,8 @@ ExprRef Rewriter::expr(ExprRef from) {
           [&](const Broadcast &node) { return to_.broadcast(expr(node.value), from->type.lanes); },
           [&](const Load &node) {
             const ExprRef index = expr(node.index);
+            if (node.rank != nullptr)
+              return to_.remote_load(buffer(node.buffer), index, from->type.lanes, expr(node.rank));
             return to_.load(buffer(node.buffer), index, from->type.lanes, node.lane_stride,
                             expr(node.valid), node.fill);
           },

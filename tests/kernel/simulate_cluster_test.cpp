@@ -72,6 +72,45 @@ TEST(SimulateCluster, WhatIsAFault) {
                             "copy of lane 0");
 }
 
+// Each of four blocks writes its number and adds up those of all, in order.
+std::string summing(const std::string &wait, const std::string &rank, const std::string &end) {
+  return fmt::format(R"(kernel summing blocks 4 cluster 4 block_size 32 {{
+    global y i32[128]
+    local s i32[32]
+    local bars i64[1]
+    if lane == 0 {{ mbarrier_init bars[0] 4 }}
+    barrier cluster
+    s[lane] = block + 1
+    barrier warp
+    if lane < 4 {{ mbarrier_arrive bars[0] rank lane cluster }}
+    {}
+    y[block * 32 + lane] = s[lane rank 0] + s[lane rank 1] + s[lane rank 2] + s[lane rank {}]
+    {}
+  }})",
+                     wait, rank, end);
+}
+
+TEST(SimulateCluster, BlocksReadEachOther) {
+  const std::string wait = "mbarrier_wait bars[0] 0 cluster";
+  const std::string end = "barrier cluster";
+  const Kernel kernel = parse_kernel(summing(wait, "3", end));
+  EXPECT_EQ(to_text(parse_kernel(to_text(kernel))), to_text(kernel));
+  Arguments args(kernel);
+  simulate(kernel, args.spans);
+  for (int i = 0; i < 128; ++i)
+    EXPECT_EQ(load_element(args.data[0].data(), DType::I32, i), 10);
+  const auto expect = [](const std::string &text, const std::string &fault) {
+    const std::string found = testing::fault_of(text);
+    EXPECT_NE(found.find(fault), std::string::npos) << found;
+  };
+  expect(summing("", "3", end),
+         "block 0, lane 0: s[0] is read with no barrier after the write of lane 0");
+  expect(summing(wait, "3", ""), "comes to the block of rank 0, which may have ended");
+  expect(summing(wait, "block + lane", end), "block 3, lane 1: reads of rank 4 of a cluster of 4");
+  expect(summing(wait, "3", "s[lane] = 0 barrier cluster"),
+         "s[0] is read with no barrier after the write of lane 0");
+}
+
 TEST(SimulateCluster, TextOfMistakes) {
   const auto mistake = [](const std::string &shape, const std::string &stmt) {
     try {
@@ -93,6 +132,14 @@ TEST(SimulateCluster, TextOfMistakes) {
             "the rank of an mbarrier needs i32 from 0 to 1");
   EXPECT_EQ(mistake("blocks 2 cluster 2", "mbarrier_wait bars[0] 0 rank 1"),
             "a rank of a block is for arriving at its mbarrier");
+  EXPECT_EQ(mistake("blocks 2", "mbarrier_wait bars[0] 0 cluster"),
+            "only an arrival and a wait order what blocks of a cluster do");
+  EXPECT_EQ(mistake("blocks 2 cluster 2", "mbarrier_init bars[0] 1 cluster"),
+            "only an arrival and a wait order what blocks of a cluster do");
+  EXPECT_EQ(mistake("blocks 2", "bars[0] = bars[1 rank 0]"),
+            "the rank of a load needs a cluster of several blocks");
+  EXPECT_EQ(mistake("blocks 2 cluster 2", "bars[0] = bars[1 rank 2]"),
+            "the rank of a load needs i32 from 0 to 1");
   EXPECT_EQ(mistake("blocks 2 cluster 2", "barrier cluster mbarrier_arrive bars[0] rank 1"),
             "none");
 }

@@ -189,6 +189,10 @@ Slot Compiler::value(ExprRef e, const Load &node) {
   op.has_b = node.valid != nullptr;
   if (op.has_b)
     op.b = expr(node.valid);
+  if (node.rank != nullptr) {
+    op.code = Code::LoadOfRank;
+    op.c = expr(node.rank);
+  }
   op.access = access(node.buffer, AccessKind::Load, to_text(kernel_, e));
   return result(e, op);
 }

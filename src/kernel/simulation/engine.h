@@ -70,6 +70,9 @@ public:
     std::vector<std::int64_t> first;
     std::vector<int> count;
   };
+  // The agent reads local memory of the block of a rank.
+  void visit(std::int64_t rank, Agent agent) { note_visit(rank, agent, position_.stmt); }
+
   // Takes a copy on: its elements are touched by nobody until it is done. `to` by rank of the copy.
   BoxRows start(const BoxCopy &copy, const std::vector<LocalBuffer *> &to, GlobalBuffer &from,
                 Agent agent);

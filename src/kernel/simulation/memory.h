@@ -37,7 +37,8 @@ struct AgentRange {
 Cell load_cell(const std::byte *data, DType type, std::int64_t index);
 void store_cell(std::byte *data, DType type, std::int64_t index, Cell value);
 
-// A Local buffer of one block at a time, which the block's own agents read.
+// A Local buffer of one block at a time, and who may read it: the block's own agents, or all of the
+// cluster's.
 class LocalBuffer {
 public:
   LocalBuffer(const Position &position, const Clocks &clocks, const Buffer &buffer,

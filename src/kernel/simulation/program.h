@@ -34,6 +34,7 @@ enum class Code : std::uint8_t {
   LoadRegister,  // to = value a of the buffer
   StoreRegister, // active work-items: value `number`, or value b, of the buffer = a
   Load,          // to = lanes elements of the buffer at a, `number` apart, those below b if b given
+  LoadOfRank,    // the same of the block of rank c
   Store,         // the same of c
   Index,         // the index a is computed and nothing done with it: a prefetch
   LoopBegin,     // to = a; keeps the mask

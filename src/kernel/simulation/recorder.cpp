@@ -50,6 +50,7 @@ std::optional<InstructionKind> kind_of(const Kernel &kernel, const Op &op) {
   case Code::Convert:
     return InstructionKind::Convert;
   case Code::Load:
+  case Code::LoadOfRank:
     return is_local() ? InstructionKind::LoadLocal : InstructionKind::LoadGlobal;
   case Code::Store:
     return is_local() ? InstructionKind::StoreLocal : InstructionKind::StoreGlobal;

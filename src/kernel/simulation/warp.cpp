@@ -102,6 +102,7 @@ void Warp::step(const Op &op) {
   case Code::StoreRegister:
     return store_register(op);
   case Code::Load:
+  case Code::LoadOfRank:
     return load(op);
   case Code::Store:
     return store(op);

@@ -137,6 +137,7 @@ private:
   void gather(Slot first, const Cell *valid, int lanes);
   void check_aligned(std::int64_t bytes, DType elem, int buffer);
   void check_vector(const Op &op);
+  LocalBuffer *read_buffer(const Op &op, int lane);
   void load(const Op &op);
   void store(const Op &op);
   std::int64_t fragment_index(const RegisterRef &ref, Slot index, std::int64_t values);

@@ -45,10 +45,20 @@ void Warp::check_aligned(std::int64_t bytes, DType elem, int buffer) {
   });
 }
 
+// The buffer that a work-item reads: its block's, or that of another of the cluster.
+LocalBuffer *Warp::read_buffer(const Op &op, int lane) {
+  if (op.code != Code::LoadOfRank)
+    return local_buffer(op.buffer);
+  const std::int64_t rank = read(op.c)[lane].whole;
+  if (rank < 0 || rank >= machine_.kernel.cluster)
+    fault(fmt::format("reads of rank {} of a cluster of {}", rank, machine_.kernel.cluster), lane);
+  machine_.engine.visit(rank, agent(lane));
+  return machine_.local[static_cast<std::size_t>(rank)][static_cast<std::size_t>(op.buffer)].get();
+}
+
 void Warp::load(const Op &op) {
   const Cell *valid = op.has_b ? read(op.b) : nullptr;
   gather(op.a, valid, op.lanes);
-  LocalBuffer *local = local_buffer(op.buffer);
   GlobalBuffer *global = machine_.global[static_cast<std::size_t>(op.buffer)].get();
   Cell *to = cells(op.to);
   const Cell fill =
@@ -56,6 +66,7 @@ void Warp::load(const Op &op) {
   for_active([&](int lane) {
     const std::int64_t first = read(op.a)[lane].whole;
     const int count = count_[static_cast<std::size_t>(lane)];
+    LocalBuffer *local = read_buffer(op, lane);
     for (int row = 0; row < op.lanes; ++row) {
       Cell &cell = to[row * width_ + lane];
       if (row >= count) {
