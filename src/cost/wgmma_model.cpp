@@ -9,6 +9,7 @@
 
 #include "cost/lane_models.h"
 #include "schedule/wgmma.h"
+#include "schedule/wgmma_parts.h"
 
 namespace tilefuse::cost {
 namespace {
@@ -26,6 +27,9 @@ constexpr double kClusterStepCycles = 75; // more where blocks of a cluster wait
 constexpr double kResultCycles = 5.72;    // of a four warps' 128 results at the end of a tile
 constexpr double kLongerStore = 1.4;      // results that leave in boxes
 constexpr double kLongerExchange = 2;     // results that warps exchange
+constexpr double kJoinCycles = 1500;      // until the blocks of a cluster have met and read
+constexpr double kJoinBytes = 40;         // of accumulators, written and read again, per cycle
+constexpr double kPartUnits = 16;         // multiprocessors of a group in which a cluster lies
 constexpr double kSlowerMemory = 1.09;    // than the bandwidth
 constexpr double kNotOverlapped = 0.15;
 constexpr double kSchedulers = 4;     // of a multiprocessor
@@ -51,6 +55,8 @@ struct WgmmaModel {
   double map_cycles() const;
   double step_cycles() const;
   double result_cycles() const;
+  double join_cycles() const;
+  double at_once() const;
   double busy_cycles(double tiles) const;
   double memory_seconds() const;
   Estimate run() const;
@@ -111,14 +117,30 @@ double WgmmaModel::result_cycles() const {
   const double longer = schedule.core.tensor_store  ? kLongerStore
                         : exchanges(nest, schedule) ? kLongerExchange
                                                     : 1;
-  return static_cast<double>(tile.warp_rows * tile.warp_columns) / kItems * kResultCycles * longer;
+  return static_cast<double>(tile.warp_rows * tile.warp_columns) / kItems * kResultCycles * longer /
+         static_cast<double>(schedule.core.cluster_parts);
+}
+
+// Of accumulators that blocks of a cluster join.
+double WgmmaModel::join_cycles() const {
+  return schedule.core.cluster_parts == 1
+             ? 0
+             : kJoinCycles + static_cast<double>(joined_bytes(nest, schedule)) / kJoinBytes;
+}
+
+// Clusters that run at once. Larger ones leave the rest of a group of multiprocessors idle.
+double WgmmaModel::at_once() const {
+  const auto cluster = static_cast<double>(schedule.core.cluster());
+  const double units = target.compute_units;
+  const double used = cluster > 2 ? std::floor(units / kPartUnits) * kPartUnits : units;
+  return std::max(1.0, std::floor(used / cluster));
 }
 
 // Of one multiprocessor with so many tiles. A group that takes turns stores its results while the
 // other multiplies.
 double WgmmaModel::busy_cycles(double tiles) const {
-  const double steps = static_cast<double>(core_steps(nest, schedule)) * step_cycles();
-  const double results = result_cycles();
+  const double steps = static_cast<double>(most_steps(nest, schedule)) * step_cycles();
+  const double results = result_cycles() + join_cycles();
   return schedule.core.turns > 1 ? tiles * std::max(steps, (steps + results) / 2) + results
                                  : tiles * (steps + results);
 }
@@ -136,9 +158,7 @@ Estimate WgmmaModel::run() const {
   estimate.launch = target.launch_us * 1e-6;
   const schedule::TileGrid grid = tile_grid(nest, schedule);
   const auto tiles = static_cast<double>(grid.tiles());
-  const auto cluster = static_cast<double>(schedule.core.cluster());
-  const double turns = std::ceil(static_cast<double>(grid.clusters()) /
-                                 std::max(1.0, std::floor(target.compute_units / cluster)));
+  const double turns = std::ceil(static_cast<double>(grid.clusters()) / at_once());
   const double turn = busy_cycles(1) / kClock;
   estimate.compute = turn;
   estimate.waves = turns * target.compute_units / tiles;
@@ -148,13 +168,15 @@ Estimate WgmmaModel::run() const {
                      kNotOverlapped * std::min(busy, estimate.memory) + estimate.launch;
   estimate.reasons = {{"tiles", tiles, ""},
                       {"turns", turns, "per multiprocessor"},
-                      {"steps", static_cast<double>(core_steps(nest, schedule)), "per tile"},
+                      {"steps", static_cast<double>(most_steps(nest, schedule)), "per tile"},
                       {"step", step_cycles(), "cycles"},
                       {"tile", turn * 1e6, "us"},
                       {"memory", estimate.memory * 1e6, "us"},
                       {"launch", target.launch_us, "us"}};
   if (fed.issued > 0)
     estimate.reasons.push_back({"maps", map_cycles(), "cycles per step, beside the others"});
+  if (schedule.core.cluster_parts > 1)
+    estimate.reasons.push_back({"join", join_cycles() / kClock * 1e6, "us"});
   return estimate;
 }
 

@@ -5,6 +5,7 @@
 
 #include "lower/members.h"
 #include "lower/pipeline.h"
+#include "lower/wgmma_join.h"
 #include "lower/wgmma_map.h"
 #include "lower/wgmma_producer.h"
 #include "lower/wgmma_store.h"
@@ -30,7 +31,7 @@ public:
         tiles_(cx_, roles_, tile_, plan_, cluster_),
         row_bytes_(ring_row_bytes(cx_.nest, cx_.schedule)),
         feeds_(core_feeds(cx_.members.group, cx_.schedule)),
-        ring_(cx_, roles_, tile_, cluster_, feeds_) {}
+        ring_(cx_, roles_, tile_, cluster_, feeds_), join_(cx_, tile_, cluster_, tiles_.most()) {}
 
   StmtRef build();
 
@@ -60,6 +61,7 @@ private:
   const std::int64_t row_bytes_;     // in the ring
   const std::vector<schedule::CoreFeed> feeds_;
   WgmmaRing ring_;
+  const WgmmaJoin join_;
   BufferId acc_{-1};
   ExprRef group_row_{}, group_column_{}; // of four warps, in the tile
 };
@@ -132,6 +134,7 @@ StmtRef WgmmaLoops::consume() {
   group_column_ =
       named(b_, all, "group_column", b_.mul(b_.mod(inside, across), integer(tile_.warp_columns)));
   all.push_back(takes_turns ? ring_.start_turn(turn, steps) : ring_.start(0));
+  all.push_back(join_.start());
   all.push_back(tiles_.each(turn, [&](ExprRef tile, List &list) {
     if (takes_turns)
       list.push_back(ring_.wait_turn(turn));
@@ -140,20 +143,25 @@ StmtRef WgmmaLoops::consume() {
     const StmtRef body =
         b_.block({ring_.wait(), multiply(b_.var(step)), b_.wgmma_sync({kernel::WgmmaStep::Wait, 1}),
                   b_.branch(is_later, ring_.let_go()), ring_.advance()});
-    list.push_back(b_.loop(step, kernel::ForKind::Serial, integer(0), integer(steps), 1, body));
+    list.push_back(
+        b_.loop(step, kernel::ForKind::Serial, integer(0), cluster_.step_count(steps), 1, body));
     if (takes_turns)
       list.push_back(ring_.end_turn(turn));
     list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Wait, 0}));
     list.push_back(ring_.let_go());
     if (takes_turns)
       list.push_back(ring_.skip(steps));
+    list.push_back(join_.join(acc_));
     tiles_.take_apart(tile, list); // no sooner: accumulators leave few registers
-    const StmtRef store = store_wgmma(cx_, roles_, tile_, plan_,
-                                      {.acc = acc_,
-                                       .box = tiles_.box(),
-                                       .first_row = b_.add(tiles_.first_row(), group_row_),
-                                       .first_column = b_.add(tiles_.first_column(), group_column_),
-                                       .boxes = boxes_ ? &*boxes_ : nullptr});
+    const schedule::CoreTile slice = join_.slice();
+    const StmtRef store = store_wgmma(
+        cx_, roles_, slice, plan_,
+        {.acc = acc_,
+         .box = tiles_.box(),
+         .first_row = b_.add(b_.add(tiles_.first_row(), group_row_), join_.row()),
+         .first_column = b_.add(b_.add(tiles_.first_column(), group_column_), join_.column()),
+         .boxes = boxes_ ? &*boxes_ : nullptr,
+         .halves = join_.halves()});
     const ExprRef exists = tiles_.exists();
     list.push_back(exists == nullptr ? store : b_.branch(exists, store));
   }));
@@ -180,7 +188,7 @@ StmtRef WgmmaLoops::build() {
   producer.push_back(b_.branch(is_first, produce_wgmma(cx_, parts)));
   consumer.push_back(consume());
   const StmtRef others = multiply_or_map(cx_, parts, b_.block(std::move(consumer)));
-  return b_.block({b_.branch(is_first, ring_.init()), cluster_.barrier(),
+  return b_.block({b_.branch(is_first, b_.block({ring_.init(), join_.init()})), cluster_.barrier(),
                    b_.branch(less(b_.lane(), integer(schedule::kGroupItems)),
                              b_.block(std::move(producer)), others),
                    cluster_.size() > 1 ? cluster_.barrier() : nullptr});

@@ -27,6 +27,20 @@ ExprRef WgmmaCluster::share_filter() const {
   return rows_ == 1 ? nullptr : shifted(b_, all, 1, column());
 }
 
+ExprRef WgmmaCluster::first_step(std::int64_t steps) const {
+  return b_.div(b_.mul(part(), b_.integer(steps)), b_.integer(parts_));
+}
+
+ExprRef WgmmaCluster::end_step(std::int64_t steps) const {
+  const ExprRef next = b_.add(part(), b_.integer(1));
+  return b_.div(b_.mul(next, b_.integer(steps)), b_.integer(parts_));
+}
+
+ExprRef WgmmaCluster::step_count(std::int64_t steps) const {
+  return steps % parts_ == 0 ? b_.integer(steps / parts_)
+                             : b_.sub(end_step(steps), first_step(steps));
+}
+
 // First this one and those of its column, then the others of its row, from the next on.
 ExprRef WgmmaCluster::source(ExprRef number) const {
   const ExprRef down = b_.mod(b_.add(row(), number), b_.integer(rows_));

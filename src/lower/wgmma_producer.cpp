@@ -268,8 +268,11 @@ StmtRef WgmmaProducer::produce_turned() {
       copy_panel(place(ring_.filter_elems(), number(cluster_.row(), filter_panels, i)), turned_,
                  filter, panels[static_cast<std::size_t>(i)], step);
     step.push_back(ring_.advance());
-    list.push_back(b_.loop(point, kernel::ForKind::Serial, integer(0), integer(roles_.depth_points),
-                           tile_.depth, b_.block(std::move(step))));
+    const std::int64_t steps = core_steps(cx_.nest, cx_.schedule);
+    list.push_back(b_.loop(point, kernel::ForKind::Serial,
+                           b_.mul(cluster_.first_step(steps), integer(tile_.depth)),
+                           b_.mul(cluster_.end_step(steps), integer(tile_.depth)), tile_.depth,
+                           b_.block(std::move(step))));
   });
   return b_.block({ring_.start(1), tiles});
 }

@@ -82,7 +82,7 @@ StmtRef WgmmaRing::let_go() const {
   kernel::Mbarrier arrive{.op = kernel::MbarrierOp::Arrive, .at = empty(before())};
   const StmtRef here =
       b_.branch(b_.scalar(ScalarOp::Eq, {item, b_.integer(0)}), b_.mbarrier(arrive));
-  if (cluster_.size() == 1)
+  if (cluster_.sources() == 1)
     return here;
   arrive.rank = cluster_.source(item);
   const ExprRef is_other =

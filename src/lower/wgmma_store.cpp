@@ -165,7 +165,7 @@ StmtRef WgmmaStore::store_row(std::int64_t block, std::int64_t half, std::int64_
   std::vector<StmtRef> runs;
   for (std::int64_t q = first; q < first + count; ++q) {
     const std::int64_t apart = q * 4 * vec_;
-    const std::int64_t value = block * columns / 2 + half * columns / 4 + q * vec_;
+    const std::int64_t value = (block * group_.halves + half) * columns / 4 + q * vec_;
     runs.push_back(store_run(b_.add(column_, integer(apart)), apart,
                              b_.load(group_.acc, integer(value), static_cast<int>(vec_))));
   }
@@ -219,16 +219,16 @@ void WgmmaStore::exchange_panel(std::int64_t block, std::int64_t panel,
                                 std::vector<StmtRef> &list) {
   const std::int64_t columns = tile_.warp_columns;
   list.push_back(b_.barrier({.items = kernel::kWarpItems}));
-  for (std::int64_t half = 0; half < 2; ++half)
+  for (std::int64_t half = 0; half < group_.halves; ++half)
     for (std::int64_t j = 0; j < schedule::kPanelColumns / 8; ++j) {
-      const std::int64_t value =
-          block * columns / 2 + half * columns / 4 + panel * schedule::kPanelColumns / 4 + 2 * j;
+      const std::int64_t value = (block * group_.halves + half) * columns / 4 +
+                                 panel * schedule::kPanelColumns / 4 + 2 * j;
       list.push_back(b_.store(
           exchange_, b_.add(give_, integer(half * kHalfRows * schedule::kPanelRow + 8 * j)),
           b_.cast(b_.load(group_.acc, integer(value), 2), schedule::exchanged_type(cx_.nest))));
     }
   list.push_back(b_.barrier({.items = kernel::kWarpItems}));
-  for (std::int64_t first = 0; first < schedule::kPanelRows; first += kTakenRows)
+  for (std::int64_t first = 0; first < group_.halves * kHalfRows; first += kTakenRows)
     list.push_back(take_row(block, panel, first));
 }
 
@@ -290,7 +290,7 @@ void WgmmaStore::store_block(std::int64_t block, std::vector<StmtRef> &list) {
     else if (group_.boxes != nullptr)
       fill_box(block, p, list);
     else
-      for (std::int64_t half = 0; half < 2; ++half)
+      for (std::int64_t half = 0; half < group_.halves; ++half)
         list.push_back(store_row(block, half, 0, tile_.warp_columns / (4 * vec_)));
   }
 }

@@ -14,6 +14,7 @@ struct WgmmaGroup {
   kernel::ExprRef first_row{};    // pixel of the first result, or row of the box
   kernel::ExprRef first_column{}; // channel of the first result
   ResultBoxes *boxes = nullptr;   // through which they leave
+  std::int64_t halves = 2;        // rows of each 16 that a work-item has: 8 apart, or one
 };
 
 kernel::StmtRef store_wgmma(Context &context, const schedule::CoreRoles &roles,

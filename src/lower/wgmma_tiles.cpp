@@ -65,6 +65,11 @@ void WgmmaTiles::take_apart(ExprRef tile, std::vector<StmtRef> &list) {
   }
 }
 
+std::int64_t WgmmaTiles::most() const {
+  const std::int64_t clusters = b_.kernel().blocks / cluster_.size();
+  return (grid_.clusters() + clusters - 1) / clusters;
+}
+
 StmtRef WgmmaTiles::each(ExprRef turn,
                          const std::function<void(ExprRef, std::vector<StmtRef> &)> &body) {
   const kernel::VarId tile = b_.variable("tile", {});
@@ -86,17 +91,42 @@ std::vector<ExprRef> WgmmaTiles::first_points() const {
   return points;
 }
 
+std::int64_t WgmmaTiles::depth_step() const {
+  return roles_.has_blocks() ? tile_.depth / extent_of(cx_.nest, roles_.depth()) : tile_.depth;
+}
+
 StmtRef WgmmaTiles::each_step(std::vector<ExprRef> &points, const std::function<StmtRef()> &body,
                               std::size_t level) {
+  if (cluster_.parts() > 1)
+    return each_of_part(points, body);
   const bool is_depth = level == roles_.walked.size();
   const int index = is_depth ? roles_.depths.front() : roles_.walked[level];
-  const std::int64_t step =
-      roles_.has_blocks() ? tile_.depth / extent_of(cx_.nest, roles_.depth()) : tile_.depth;
   const kernel::VarId var = b_.variable("v_" + cx_.nest.indices[at(index)].name, {});
   points[at(index)] = b_.var(var);
   const StmtRef inner = is_depth ? body() : each_step(points, body, level + 1);
   return b_.loop(var, kernel::ForKind::Serial, b_.integer(0),
-                 b_.integer(extent_of(cx_.nest, index)), is_depth ? step : 1, inner);
+                 b_.integer(extent_of(cx_.nest, index)), is_depth ? depth_step() : 1, inner);
+}
+
+// The same of a part of the steps, each by its number.
+StmtRef WgmmaTiles::each_of_part(std::vector<ExprRef> &points,
+                                 const std::function<StmtRef()> &body) {
+  const std::int64_t steps = core_steps(cx_.nest, cx_.schedule);
+  const kernel::VarId step = b_.variable("step", {});
+  std::vector<StmtRef> list;
+  ExprRef rest = b_.var(step);
+  const auto take = [&](int index, std::int64_t apart) {
+    const ExprRef count = b_.integer((extent_of(cx_.nest, index) + apart - 1) / apart);
+    points[at(index)] = named(b_, list, "v_" + cx_.nest.indices[at(index)].name,
+                              b_.mul(b_.mod(rest, count), b_.integer(apart)));
+    rest = b_.div(rest, count);
+  };
+  take(roles_.depths.front(), depth_step());
+  for (auto i = roles_.walked.rbegin(); i != roles_.walked.rend(); ++i)
+    take(*i, 1);
+  list.push_back(body());
+  return b_.loop(step, kernel::ForKind::Serial, cluster_.first_step(steps),
+                 cluster_.end_step(steps), 1, b_.block(std::move(list)));
 }
 
 } // namespace tilefuse::lower

@@ -18,6 +18,8 @@ public:
 
   // Rows are a box of pixels; empty: pixels as one number.
   const schedule::PixelBox &box() const { return box_; }
+  // That a cluster takes at most.
+  std::int64_t most() const;
   // Every so many-th tile, or cluster's tiles; of those every `turns`-th if not all (null).
   kernel::StmtRef
   each(kernel::ExprRef turn,
@@ -27,7 +29,8 @@ public:
   void take_apart(kernel::ExprRef tile, std::vector<kernel::StmtRef> &list);
   // By index: where the tile last taken apart begins; 0 for those that a tile walks over.
   std::vector<kernel::ExprRef> first_points() const;
-  // Loops over the steps of a tile of straight data, the depth innermost; `points` follow them.
+  // Loops over this block's steps of a tile of straight data, the depth innermost; `points` follow
+  // them.
   kernel::StmtRef each_step(std::vector<kernel::ExprRef> &points,
                             const std::function<kernel::StmtRef()> &body, std::size_t level = 0);
   kernel::ExprRef first_row() const { return first_row_; } // of the tile last taken apart
@@ -36,6 +39,9 @@ public:
   kernel::ExprRef exists() const { return exists_; }
 
 private:
+  std::int64_t depth_step() const;
+  kernel::StmtRef each_of_part(std::vector<kernel::ExprRef> &points,
+                               const std::function<kernel::StmtRef()> &body);
   void place_rows(kernel::ExprRef number, std::vector<kernel::StmtRef> &list);
 
   Context &cx_;

@@ -147,7 +147,8 @@ private:
 
   // Blocks of one kernel that others stand beside are not launched in clusters.
   static void leave_clusters(schedule::Schedule &schedule) {
-    schedule.core.cluster_rows = schedule.core.cluster_columns = 1;
+    schedule::Core &core = schedule.core;
+    core.cluster_rows = core.cluster_columns = core.cluster_parts = 1;
   }
 
   // Schedules of one block size for all that are no maps, where together they take no longer than

@@ -137,10 +137,11 @@ struct Core {
   bool swapped = false;      // wgmma: the instruction's rows are channels, its columns points
   bool tensor_store = false; // wgmma: results leave in boxes (schedule/wgmma.h)
   // wgmma: blocks of a cluster, which take neighbouring tiles: so many of rows, by so many of
-  // columns
+  // columns; or which take parts of the steps of one tile
   std::int64_t cluster_rows = 1;
   std::int64_t cluster_columns = 1;
-  std::int64_t cluster() const { return cluster_rows * cluster_columns; }
+  std::int64_t cluster_parts = 1;
+  std::int64_t cluster() const { return cluster_rows * cluster_columns * cluster_parts; }
   int mappers = 0; // wgmma: groups of warps that evaluate maps in the ring (core_feeds.h)
   friend bool operator==(const Core &, const Core &) = default;
 };

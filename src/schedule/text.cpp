@@ -168,6 +168,8 @@ void parse_core(Scanner &scanner, Schedule &schedule) {
   }
   if (scanner.accept("mappers"))
     core.mappers = static_cast<int>(scanner.expect_integer("the groups that evaluate maps"));
+  if (scanner.accept("parts"))
+    core.cluster_parts = parse_cluster(scanner);
 }
 
 void parse_line(const Nest &nest, Scanner &scanner, Schedule &schedule) {
@@ -229,10 +231,12 @@ std::string core_text(const Core &core) {
     text += fmt::format(" turns {}", core.turns);
   text += core.swapped ? " swapped" : "";
   text += core.tensor_store ? " tensor_store" : "";
-  if (core.cluster() != 1)
+  if (core.cluster_rows * core.cluster_columns != 1)
     text += fmt::format(" cluster {} {}", core.cluster_rows, core.cluster_columns);
   if (core.mappers != 0)
     text += fmt::format(" mappers {}", core.mappers);
+  if (core.cluster_parts != 1)
+    text += fmt::format(" parts {}", core.cluster_parts);
   return text;
 }
 

@@ -8,6 +8,7 @@
 
 #include "schedule/staging.h"
 #include "schedule/wgmma_maps.h"
+#include "schedule/wgmma_parts.h"
 
 namespace tilefuse::schedule {
 namespace {
@@ -147,7 +148,7 @@ std::int64_t wgmma_local_bytes(const Nest &nest, const Schedule &schedule) {
     of_warp += panel.boxes * panel.elems() * panel.elem_bytes;
   // Barriers take less than a box's alignment.
   return core_tile(nest, schedule).ring_bytes(core.ring) + storing_warps(schedule) * of_warp +
-         kBoxAlign;
+         joined_bytes(nest, schedule) + kBoxAlign;
 }
 
 const CoreOp *wgmma_op_for(const Nest &nest, std::int64_t columns, bool tf32) {
@@ -168,7 +169,7 @@ Reason wrong_swapped(const Nest &nest, const Schedule &schedule, const CoreRoles
   const std::int64_t vec = schedule.splits[at(roles.channel)].vec;
   if (roles.data_turned || roles.channels.size() != 1 || roles.has_blocks())
     return "swapped operands need straight data and channels that lie in no blocks";
-  if (schedule.core.tensor_store || schedule.core.cluster() != 1)
+  if (schedule.core.tensor_store || schedule.core.cluster_rows * schedule.core.cluster_columns != 1)
     return "swapped results leave in no boxes, nor are swapped operands shared in clusters";
   if (tile.warp_rows != schedule.core.op->n)
     return fmt::format("{} swapped rows are not {} times {}", tile.rows, schedule.core.warp_rows,
@@ -372,6 +373,8 @@ std::optional<std::string> wrong_wgmma(const Nest &nest, const Schedule &schedul
   if (core.blocks < 0)
     return fmt::format("{} blocks", core.blocks);
   if (Reason reason = wrong_cluster(nest, schedule, roles))
+    return reason;
+  if (Reason reason = wrong_parts(nest, schedule))
     return reason;
   if (group_size(schedule) > target.max_group)
     return fmt::format("{} work-items per group, the target allows {}", group_size(schedule),

@@ -30,6 +30,8 @@
 // group's 64 rows one of these neighbours each. Where `x` steps over pixels a row holds those
 // between as well.
 //
+// With `parts P` the blocks of a cluster take parts of a tile's steps (schedule/wgmma_parts.h).
+//
 // With `swapped` the instruction's rows are channels, in tiles of multiples of 64, and its columns
 // points: 49 or 196 of them fill 56 or 200 columns. Channels are dealt in pairs, row 16j + 8b + g
 // of a tile holds channel 16j + 2g + b, so that 8 work-items store whole sectors; `vec` is 2, or 1

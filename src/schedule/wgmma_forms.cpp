@@ -9,6 +9,7 @@
 
 #include "schedule/core_forms.h"
 #include "schedule/wgmma.h"
+#include "schedule/wgmma_parts.h"
 
 namespace tilefuse::schedule {
 namespace {
@@ -22,6 +23,7 @@ constexpr std::array<std::string_view, 2 * kKinds> kNames = {
     "wgmma",      "wgmma_store",      "wgmma_swapped",
     "wgmma_tf32", "wgmma_tf32_store", "wgmma_tf32_swapped"};
 constexpr std::string_view kClustered = "wgmma_cluster";
+constexpr std::string_view kInParts = "wgmma_parts";
 
 // Of a tile; an instruction's columns are of the tile's columns, or of its rows where swapped.
 struct Sizes {
@@ -61,14 +63,6 @@ constexpr std::int64_t kGroupRows = 64;
 constexpr std::int64_t kSwappedDeal = 16; // channels that are dealt in pairs
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-// As deep a ring as fits, 8 at most.
-int ring_for(const Nest &nest, Schedule schedule, const Target &target) {
-  for (schedule.core.ring = kMostRing; schedule.core.ring > 2; --schedule.core.ring)
-    if (wgmma_local_bytes(nest, schedule) <= target.local_bytes)
-      break;
-  return schedule.core.ring;
-}
 
 // The rest of a box's rows over pixel indices from the fastest on, with the fewest points that are
 // none; of equal ones that with the longest rows.
@@ -265,6 +259,13 @@ bool suits_swapping(const Nest &nest, const Target &target) {
 
 } // namespace
 
+int ring_for(const Nest &nest, Schedule schedule, const Target &target) {
+  for (schedule.core.ring = kMostRing; schedule.core.ring > 2; --schedule.core.ring)
+    if (wgmma_local_bytes(nest, schedule) <= target.local_bytes)
+      break;
+  return schedule.core.ring;
+}
+
 std::vector<Schedule> every_wgmma_schedule(const Nest &nest, const Target &target, bool tf32) {
   std::vector<Schedule> found;
   if (no_core_roles(nest) || !target.isa.starts_with("sm_90a"))
@@ -302,14 +303,37 @@ std::optional<Schedule> with_cluster(const Nest &nest, Schedule schedule, const 
 std::vector<std::string> wgmma_algorithms() {
   std::vector<std::string> names(kNames.begin(), kNames.end());
   names.emplace_back(kClustered);
+  names.emplace_back(kInParts);
   return names;
 }
 
 bool is_wgmma_algorithm(std::string_view name) {
-  return name == kClustered || std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+  return name == kClustered || name == kInParts ||
+         std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
 namespace {
+
+// The largest tile whose parts give most multiprocessors a block; of tiles that are many, the
+// largest in two parts.
+NamedSchedule in_parts(const Nest &nest, const std::vector<Schedule> &all, const Target &target) {
+  std::vector<Schedule> found = wgmma_part_schedules(nest, target, false);
+  for (auto whole = all.begin(); found.empty() && whole != all.end(); ++whole)
+    if (auto halves = with_parts(nest, *whole, target, 2))
+      found.push_back(*std::move(halves));
+  if (found.empty()) {
+    Schedule halves = all.front();
+    halves.core.cluster_parts = 2;
+    return {
+        {},
+        fmt::format("{} does not fit: {}", kInParts, illegal(nest, halves, target).value_or(""))};
+  }
+  Schedule most = *std::max_element(found.begin(), found.end(), [&](const auto &a, const auto &b) {
+    return blocks(nest, a) < blocks(nest, b);
+  });
+  most.name = kInParts;
+  return {std::move(most), {}};
+}
 
 // The largest tile that still gives every multiprocessor a block, or the one with the most tiles.
 const Schedule &named_of(const Nest &nest, const std::vector<Schedule> &all, const Target &target) {
@@ -348,8 +372,9 @@ NamedSchedule on_clusters(const Nest &nest, const std::vector<Schedule> &all,
 NamedSchedule named_wgmma_schedule(std::string_view name, const Nest &nest, const Target &target) {
   if (const std::optional<std::string> reason = no_core_roles(nest))
     return {{}, fmt::format("{} does not fit: {}", name, *reason)};
+  const bool is_on_cluster = name == kClustered || name == kInParts;
   const auto number = static_cast<std::size_t>(
-      std::find(kNames.begin(), kNames.end(), name == kClustered ? kNames[kPlain] : name) -
+      std::find(kNames.begin(), kNames.end(), is_on_cluster ? kNames[kPlain] : name) -
       kNames.begin());
   const auto kind = static_cast<Kind>(number % kKinds);
   const bool tf32 = number >= kKinds;
@@ -365,6 +390,8 @@ NamedSchedule named_wgmma_schedule(std::string_view name, const Nest &nest, cons
             fmt::format("{} does not fit: {}", name,
                         illegal(nest, last, target).value_or("every tile is mostly empty"))};
   }
+  if (name == kInParts)
+    return in_parts(nest, all, target);
   return name == kClustered ? on_clusters(nest, all, target)
                             : NamedSchedule{named_of(nest, all, target), {}};
 }

@@ -18,6 +18,9 @@ std::vector<Schedule> every_wgmma_schedule(const nest::Nest &nest, const Target 
 // Those of them that may be the fastest.
 std::vector<Schedule> wgmma_schedules(const nest::Nest &nest, const Target &target, bool tf32);
 
+// As deep a ring as fits, 8 at most.
+int ring_for(const nest::Nest &nest, Schedule schedule, const Target &target);
+
 // The schedule on clusters of so many blocks along rows and columns of tiles; nothing where that is
 // not legal.
 std::optional<Schedule> with_cluster(const nest::Nest &nest, Schedule schedule,

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/wgmma_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "schedule/staging.h"
+#include "schedule/wgmma.h"
+#include "schedule/wgmma_forms.h"
+
+namespace tilefuse::schedule {
+namespace {
+
+using nest::Nest;
+
+constexpr std::int64_t kMostParts = 8; // blocks of a cluster on every device that has clusters
+constexpr std::array<std::int64_t, 3> kParts = {2, 4, 8};
+constexpr std::array<std::int64_t, 3> kVecs = {8, 4, 2};
+constexpr std::int64_t kLeastColumns = 8; // of an instruction
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// Columns of an instruction that are stored together.
+std::int64_t stored_columns(const Nest &nest, const Schedule &schedule) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  if (schedule.core.swapped)
+    return kLeastColumns;
+  if (roles.filter_turned)
+    return roles.data_turned || exchanges(nest, schedule) ? kPanelColumns : kLeastColumns;
+  return std::max<std::int64_t>(kLeastColumns, 4 * schedule.splits[at(roles.channel)].vec);
+}
+
+} // namespace
+
+PartSlices part_slices(const Core &core) {
+  const std::int64_t halves = core.cluster_parts > 1 && !core.swapped ? 2 : 1;
+  return {halves, core.cluster_parts / halves};
+}
+
+std::int64_t most_steps(const Nest &nest, const Schedule &schedule) {
+  const std::int64_t parts = schedule.core.cluster_parts;
+  return (core_steps(nest, schedule) + parts - 1) / parts;
+}
+
+std::int64_t joined_elems(const Nest &nest, const Schedule &schedule) {
+  const CoreTile tile = core_tile(nest, schedule);
+  return schedule.core.cluster_parts == 1 ? 0 : tile.rows * tile.columns;
+}
+
+std::int64_t joined_bytes(const Nest &nest, const Schedule &schedule) {
+  return joined_elems(nest, schedule) * size_bytes(held_type(nest));
+}
+
+std::optional<std::string> wrong_parts(const Nest &nest, const Schedule &schedule) {
+  const Core &core = schedule.core;
+  const std::int64_t parts = core.cluster_parts;
+  if (parts == 1)
+    return {};
+  if (parts < 1 || kMostParts % parts != 0)
+    return fmt::format("{} parts of a tile's steps; it needs 1, 2, 4 or {}", parts, kMostParts);
+  if (core.cluster_rows * core.cluster_columns != 1)
+    return "blocks of a cluster share tiles of inputs or parts of the steps, not both";
+  if (core.turns != 1)
+    return "groups that take tiles in turn have no parts of the steps";
+  if (core.tensor_store)
+    return "results in parts leave in no boxes";
+  if (core_steps(nest, schedule) < parts)
+    return fmt::format("{} parts of {} steps", parts, core_steps(nest, schedule));
+  const std::int64_t slices = part_slices(core).columns;
+  const std::int64_t together = stored_columns(nest, schedule);
+  if (core.op->n % (slices * together) != 0)
+    return fmt::format("{} columns are not {} slices of multiples of {}", core.op->n, slices,
+                       together);
+  return {};
+}
+
+std::optional<Schedule> with_parts(const Nest &nest, Schedule schedule, const Target &target,
+                                   std::int64_t parts) {
+  if (!has_core(schedule) || !is_wgmma(*schedule.core.op) || parts < 1)
+    return {};
+  schedule.core.cluster_parts = parts;
+  schedule.core.ring = ring_for(nest, schedule, target);
+  const std::int64_t clusters = std::max<std::int64_t>(1, target.compute_units / parts);
+  schedule.core.blocks = tile_grid(nest, schedule).clusters() > clusters ? clusters * parts : 0;
+  Split &channel = schedule.splits[at(core_roles(nest, schedule).channel)];
+  const std::int64_t widest = channel.vec;
+  for (const std::int64_t vec : kVecs) {
+    channel.vec = std::min(vec, widest);
+    if (vec <= std::max(widest, kVecs.back()) && !illegal(nest, schedule, target))
+      return schedule;
+  }
+  return {};
+}
+
+std::vector<Schedule> wgmma_part_schedules(const Nest &nest, const Target &target, bool tf32) {
+  std::vector<Schedule> found;
+  for (const Schedule &whole : wgmma_schedules(nest, target, tf32)) {
+    const std::int64_t tiles = tile_grid(nest, whole).tiles();
+    for (const std::int64_t parts : kParts)
+      if (tiles * parts <= target.compute_units && whole.core.turns == 1 &&
+          !whole.core.tensor_store)
+        if (auto in_parts = with_parts(nest, whole, target, parts))
+          found.push_back(*std::move(in_parts));
+  }
+  return found;
+}
+
+} // namespace tilefuse::schedule

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks of a cluster that take parts of one tile's steps (`parts P`; schedule/wgmma.h): block p of
+// P those from p * steps / P on. Each writes its accumulators to its local memory; then each adds
+// up one slice of them from all, in the order of the parts, and stores it. What one block computes
+// by itself comes out in the same launch, and nothing passes through global memory.
+//
+//   core m64n128k16.f16.f32 rows 128 warps 2 1 ring 5 parts 4
+//
+// A slice is a run of the instruction's columns, and one of the two rows, 8 apart, that a work-item
+// has in 16, but where it has channels in pairs (swapped).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schedule/core.h"
+
+namespace tilefuse::schedule {
+
+// Into how many the accumulators are cut: the rows 8 apart (1 or 2), and the columns.
+struct PartSlices {
+  std::int64_t halves = 1;
+  std::int64_t columns = 1;
+};
+PartSlices part_slices(const Core &core);
+
+// Steps of the block that has most.
+std::int64_t most_steps(const nest::Nest &nest, const Schedule &schedule);
+// Of the local memory in which accumulators meet; 0 without parts.
+std::int64_t joined_elems(const nest::Nest &nest, const Schedule &schedule);
+std::int64_t joined_bytes(const nest::Nest &nest, const Schedule &schedule);
+
+// Why the schedule's parts cannot be.
+std::optional<std::string> wrong_parts(const nest::Nest &nest, const Schedule &schedule);
+
+// The schedule in so many parts, with a shallower ring and narrower runs of results where it must
+// be; nothing where it cannot.
+std::optional<Schedule> with_parts(const nest::Nest &nest, Schedule schedule, const Target &target,
+                                   std::int64_t parts);
+
+// Schedules in parts whose tiles by themselves leave multiprocessors idle, and whose blocks run all
+// at once.
+std::vector<Schedule> wgmma_part_schedules(const nest::Nest &nest, const Target &target, bool tf32);
+
+} // namespace tilefuse::schedule
