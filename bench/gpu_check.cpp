@@ -19,6 +19,7 @@
 #include "schedule/core_forms.h"
 #include "schedule/fed_forms.h"
 #include "schedule/wgmma_forms.h"
+#include "schedule/wgmma_parts.h"
 
 namespace tilefuse::bench {
 namespace {
@@ -64,9 +65,15 @@ std::vector<schedule::Schedule> schedules_of(const poly::Group &group, const Tar
   if (!request.wgmma)
     return schedule::core_schedules(nest, target, request.tf32);
   std::vector<schedule::Schedule> all = schedule::every_wgmma_schedule(nest, target, request.tf32);
-  if (!request.clusters)
+  if (!request.clusters && !request.parts)
     return all;
   std::vector<schedule::Schedule> clustered;
+  for (const schedule::Schedule &schedule : all)
+    for (const std::int64_t parts : {2, 4, 8})
+      if (auto found = schedule::with_parts(nest, schedule, target, parts); request.parts && found)
+        clustered.push_back(*std::move(found));
+  if (request.parts)
+    return clustered;
   for (const schedule::Schedule &schedule : all)
     for (const auto &[rows, columns] : {std::pair{2, 1}, {1, 2}, {2, 2}, {4, 1}, {1, 4}})
       if (auto found = schedule::with_cluster(nest, schedule, target, rows, columns))
@@ -178,9 +185,10 @@ int check_random(const CheckRequest &request, runtime::Device &device) {
       "its bound\n",
       to_string(request.direction), tilefuse::to_string(request.type),
       request.tf32 ? " as tf32" : "", request.blocks ? " in blocks" : "",
-      request.clusters ? " by wgmma on clusters"
-      : request.wgmma  ? " by wgmma"
-                       : "",
+      request.parts      ? " by wgmma in parts"
+      : request.clusters ? " by wgmma on clusters"
+      : request.wgmma    ? " by wgmma"
+                         : "",
       request.seed, request.count, cases.size(), wrong, largest_share);
   std::fflush(stdout);
   return wrong;

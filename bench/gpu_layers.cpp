@@ -51,6 +51,7 @@ struct Options {
   bool wgmma = false;
   bool clusters = false;
   bool maps = false;
+  bool parts = false;
   bool lists = false;
   std::uint64_t seed = 1;
 };
@@ -233,6 +234,7 @@ int run(int argc, char **argv) {
   app.add_flag("--wgmma", options.wgmma, "check schedules with wgmma instead of those with mma");
   app.add_flag("--clusters", options.clusters, "check those with wgmma on clusters of blocks");
   app.add_flag("--maps", options.maps, "check kernels whose first input a map computes");
+  app.add_flag("--parts", options.parts, "check those in parts that blocks of a cluster join");
   app.add_flag("--cases", options.lists, "print every case that is checked before it runs");
   app.add_option("--seed", options.seed);
   CLI11_PARSE(app, argc, argv);
@@ -245,8 +247,9 @@ int run(int argc, char **argv) {
                              .seed = options.seed,
                              .type = type_of(options.type),
                              .tf32 = options.type == "tf32",
-                             .wgmma = options.wgmma || options.clusters,
+                             .wgmma = options.wgmma || options.clusters || options.parts,
                              .clusters = options.clusters,
+                             .parts = options.parts,
                              .blocks = options.blocks,
                              .maps = options.maps,
                              .lists = options.lists,

@@ -23,6 +23,7 @@
 #include "schedule/staging.h"
 #include "schedule/wgmma.h"
 #include "schedule/wgmma_forms.h"
+#include "schedule/wgmma_parts.h"
 #include "search/pick.h"
 #include "search/work_items.h"
 
@@ -88,13 +89,15 @@ std::string tile_text(const nest::Nest &nest, const Schedule &schedule) {
                      boxed ? "b" : "", core.swapped ? "w" : "", core.tensor_store ? "s" : "");
 }
 
-// "c2x1" at the end of a tile's name.
+// "c2x1" or "p4" at the end of a tile's name.
 Schedule on_cluster(const nest::Nest &nest, const Schedule &schedule, const Target &target,
                     std::string_view shape) {
-  if (shape.size() != 4)
-    throw Error(ErrorCode::Unsupported, "a cluster is written c2x1");
+  const bool is_in_parts = shape.starts_with('p');
+  if (shape.size() != (is_in_parts ? 2U : 4U))
+    throw Error(ErrorCode::Unsupported, "a cluster is written c2x1 or p4");
   std::optional<Schedule> found =
-      schedule::with_cluster(nest, schedule, target, shape[1] - '0', shape[3] - '0');
+      is_in_parts ? schedule::with_parts(nest, schedule, target, shape[1] - '0')
+                  : schedule::with_cluster(nest, schedule, target, shape[1] - '0', shape[3] - '0');
   if (!found)
     throw Error(ErrorCode::Unsupported, "there is no such cluster");
   return *std::move(found);
@@ -102,7 +105,7 @@ Schedule on_cluster(const nest::Nest &nest, const Schedule &schedule, const Targ
 
 // The tile of wgmma of that text; what search picks where wgmma has no part.
 Schedule tiled_wgmma(const nest::Nest &nest, const Target &target, std::string_view name) {
-  const std::string_view sizes = name.substr(0, name.find('c'));
+  const std::string_view sizes = name.substr(0, name.find_first_of("cp"));
   const std::vector<Schedule> all = schedule::every_wgmma_schedule(nest, target, false);
   if (all.empty())
     return search::pick(nest, target);
@@ -166,8 +169,10 @@ std::string Way::schedule_text() const {
     const schedule::Core &core = schedule.core;
     text += fmt::format(":{}x{}r{}", tile_text(nest, schedule), core_tile(nest, schedule).depth,
                         core.ring);
-    if (core.cluster() > 1)
+    if (core.cluster_rows * core.cluster_columns > 1)
       text += fmt::format("c{}x{}", core.cluster_rows, core.cluster_columns);
+    if (core.cluster_parts > 1)
+      text += fmt::format("p{}", core.cluster_parts);
   }
   if (schedules.size() == 1)
     return text;
