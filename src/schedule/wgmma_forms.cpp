@@ -23,7 +23,6 @@ constexpr std::array<std::string_view, 2 * kKinds> kNames = {
     "wgmma",      "wgmma_store",      "wgmma_swapped",
     "wgmma_tf32", "wgmma_tf32_store", "wgmma_tf32_swapped"};
 constexpr std::string_view kClustered = "wgmma_cluster";
-constexpr std::string_view kInParts = "wgmma_parts";
 
 // Of a tile; an instruction's columns are of the tile's columns, or of its rows where swapped.
 struct Sizes {
@@ -266,6 +265,16 @@ int ring_for(const Nest &nest, Schedule schedule, const Target &target) {
   return schedule.core.ring;
 }
 
+std::optional<Schedule> with_runs(const Nest &nest, Schedule schedule, const Target &target) {
+  Split &channel = schedule.splits[at(core_roles(nest, schedule).channel)];
+  for (const std::int64_t widest = channel.vec; const std::int64_t vec : kVecs) {
+    channel.vec = std::min(vec, widest);
+    if (vec <= std::max<std::int64_t>(widest, kVecs.back()) && !illegal(nest, schedule, target))
+      return schedule;
+  }
+  return {};
+}
+
 std::vector<Schedule> every_wgmma_schedule(const Nest &nest, const Target &target, bool tf32) {
   std::vector<Schedule> found;
   if (no_core_roles(nest) || !target.isa.starts_with("sm_90a"))
@@ -294,46 +303,22 @@ std::vector<Schedule> wgmma_schedules(const Nest &nest, const Target &target, bo
 
 std::optional<Schedule> with_cluster(const Nest &nest, Schedule schedule, const Target &target,
                                      std::int64_t rows, std::int64_t columns) {
-  schedule = clustered(std::move(schedule), rows, columns);
-  if (illegal(nest, schedule, target))
-    return std::nullopt;
-  return schedule;
+  return with_runs(nest, clustered(std::move(schedule), rows, columns), target);
 }
 
 std::vector<std::string> wgmma_algorithms() {
   std::vector<std::string> names(kNames.begin(), kNames.end());
   names.emplace_back(kClustered);
-  names.emplace_back(kInParts);
+  names.emplace_back(kPartsName);
   return names;
 }
 
 bool is_wgmma_algorithm(std::string_view name) {
-  return name == kClustered || name == kInParts ||
+  return name == kClustered || name == kPartsName ||
          std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
 namespace {
-
-// The largest tile whose parts give most multiprocessors a block; of tiles that are many, the
-// largest in two parts.
-NamedSchedule in_parts(const Nest &nest, const std::vector<Schedule> &all, const Target &target) {
-  std::vector<Schedule> found = wgmma_part_schedules(nest, target, false);
-  for (auto whole = all.begin(); found.empty() && whole != all.end(); ++whole)
-    if (auto halves = with_parts(nest, *whole, target, 2))
-      found.push_back(*std::move(halves));
-  if (found.empty()) {
-    Schedule halves = all.front();
-    halves.core.cluster_parts = 2;
-    return {
-        {},
-        fmt::format("{} does not fit: {}", kInParts, illegal(nest, halves, target).value_or(""))};
-  }
-  Schedule most = *std::max_element(found.begin(), found.end(), [&](const auto &a, const auto &b) {
-    return blocks(nest, a) < blocks(nest, b);
-  });
-  most.name = kInParts;
-  return {std::move(most), {}};
-}
 
 // The largest tile that still gives every multiprocessor a block, or the one with the most tiles.
 const Schedule &named_of(const Nest &nest, const std::vector<Schedule> &all, const Target &target) {
@@ -372,7 +357,7 @@ NamedSchedule on_clusters(const Nest &nest, const std::vector<Schedule> &all,
 NamedSchedule named_wgmma_schedule(std::string_view name, const Nest &nest, const Target &target) {
   if (const std::optional<std::string> reason = no_core_roles(nest))
     return {{}, fmt::format("{} does not fit: {}", name, *reason)};
-  const bool is_on_cluster = name == kClustered || name == kInParts;
+  const bool is_on_cluster = name == kClustered || name == kPartsName;
   const auto number = static_cast<std::size_t>(
       std::find(kNames.begin(), kNames.end(), is_on_cluster ? kNames[kPlain] : name) -
       kNames.begin());
@@ -390,8 +375,8 @@ NamedSchedule named_wgmma_schedule(std::string_view name, const Nest &nest, cons
             fmt::format("{} does not fit: {}", name,
                         illegal(nest, last, target).value_or("every tile is mostly empty"))};
   }
-  if (name == kInParts)
-    return in_parts(nest, all, target);
+  if (name == kPartsName)
+    return named_in_parts(nest, all, target);
   return name == kClustered ? on_clusters(nest, all, target)
                             : NamedSchedule{named_of(nest, all, target), {}};
 }

@@ -21,6 +21,9 @@ std::vector<Schedule> wgmma_schedules(const nest::Nest &nest, const Target &targ
 // As deep a ring as fits, 8 at most.
 int ring_for(const nest::Nest &nest, Schedule schedule, const Target &target);
 
+// The schedule with runs of results as wide as its own, or the widest that are legal.
+std::optional<Schedule> with_runs(const nest::Nest &nest, Schedule schedule, const Target &target);
+
 // The schedule on clusters of so many blocks along rows and columns of tiles; nothing where that is
 // not legal.
 std::optional<Schedule> with_cluster(const nest::Nest &nest, Schedule schedule,

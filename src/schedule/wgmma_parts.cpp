@@ -17,7 +17,6 @@ using nest::Nest;
 
 constexpr std::int64_t kMostParts = 8; // blocks of a cluster on every device that has clusters
 constexpr std::array<std::int64_t, 3> kParts = {2, 4, 8};
-constexpr std::array<std::int64_t, 3> kVecs = {8, 4, 2};
 constexpr std::int64_t kLeastColumns = 8; // of an instruction
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -84,14 +83,7 @@ std::optional<Schedule> with_parts(const Nest &nest, Schedule schedule, const Ta
   schedule.core.ring = ring_for(nest, schedule, target);
   const std::int64_t clusters = std::max<std::int64_t>(1, target.compute_units / parts);
   schedule.core.blocks = tile_grid(nest, schedule).clusters() > clusters ? clusters * parts : 0;
-  Split &channel = schedule.splits[at(core_roles(nest, schedule).channel)];
-  const std::int64_t widest = channel.vec;
-  for (const std::int64_t vec : kVecs) {
-    channel.vec = std::min(vec, widest);
-    if (vec <= std::max(widest, kVecs.back()) && !illegal(nest, schedule, target))
-      return schedule;
-  }
-  return {};
+  return with_runs(nest, std::move(schedule), target);
 }
 
 std::vector<Schedule> wgmma_part_schedules(const Nest &nest, const Target &target, bool tf32) {
@@ -105,6 +97,26 @@ std::vector<Schedule> wgmma_part_schedules(const Nest &nest, const Target &targe
           found.push_back(*std::move(in_parts));
   }
   return found;
+}
+
+NamedSchedule named_in_parts(const Nest &nest, const std::vector<Schedule> &all,
+                             const Target &target) {
+  std::vector<Schedule> found = wgmma_part_schedules(nest, target, false);
+  for (auto whole = all.begin(); found.empty() && whole != all.end(); ++whole)
+    if (auto halves = with_parts(nest, *whole, target, 2))
+      found.push_back(*std::move(halves));
+  if (found.empty()) {
+    Schedule halves = all.front();
+    halves.core.cluster_parts = 2;
+    return {
+        {},
+        fmt::format("{} does not fit: {}", kPartsName, illegal(nest, halves, target).value_or(""))};
+  }
+  Schedule most = *std::max_element(found.begin(), found.end(), [&](const auto &a, const auto &b) {
+    return blocks(nest, a) < blocks(nest, b);
+  });
+  most.name = kPartsName;
+  return {std::move(most), {}};
 }
 
 } // namespace tilefuse::schedule

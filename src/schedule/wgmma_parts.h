@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "schedule/algorithms.h"
 #include "schedule/core.h"
 
 namespace tilefuse::schedule {
@@ -43,5 +44,11 @@ std::optional<Schedule> with_parts(const nest::Nest &nest, Schedule schedule, co
 // Schedules in parts whose tiles by themselves leave multiprocessors idle, and whose blocks run all
 // at once.
 std::vector<Schedule> wgmma_part_schedules(const nest::Nest &nest, const Target &target, bool tf32);
+
+// The algorithm of that name: the largest tile whose parts give most multiprocessors a block; where
+// tiles are many, the largest of `all` in two parts.
+constexpr std::string_view kPartsName = "wgmma_parts";
+NamedSchedule named_in_parts(const nest::Nest &nest, const std::vector<Schedule> &all,
+                             const Target &target);
 
 } // namespace tilefuse::schedule
