@@ -58,7 +58,8 @@ TEST(SimulateStore, BoxesArriveWithoutWhatLiesOutside) {
 }
 
 TEST(SimulateStore, WhatIsAFault) {
-  expect_fault({.fence = ""}, "s[0] is stored from with no fence after the write of lane 0");
+  expect_fault({.fence = ""},
+               "s[0] is read beside the warps with no fence after the write of lane 0");
   expect_fault({.barrier = ""}, "s[8] is read with no barrier after the write of lane 1");
   expect_fault({.wait = ""}, "s[0] is written before the wait for the tensor_store that reads it");
   expect_fault({.wait = "store_wait 1"},
