@@ -18,7 +18,7 @@ struct CoreRates {
   double l1_ways = 8;
   double l2_ways = 16;
   double l2_bytes_per_cycle = 40;   // second to first level, as a stream
-  double l3_bytes_per_s = 70e9;     // third to second level, of one core
+  double l3_bytes_per_s = 100e9;    // third to second level, of one core
   double l3_bytes = 6 << 20;        // of the third level, that one core can count on
   double memory_bytes_per_s = 40e9; // of one core, in long runs
 };

@@ -19,7 +19,9 @@ using schedule::Fill;
 using schedule::Schedule;
 
 constexpr std::int64_t kBanksBytes = 512; // a line of each bank of a cache
-constexpr double kBankWaitBytes = 256;    // that a cache could bring meanwhile
+constexpr double kBankWaitBytes = 256;    // that a cache could bring while one wait lasts
+constexpr double kRunsOfAWait = 5;        // side by side, that begin in one bank
+constexpr double kMostBankWaits = 4;
 
 Stream in_place(const Nest &nest, const Operand &operand) {
   const DType type = nest.slots[static_cast<std::size_t>(operand.slot)].type;
@@ -82,10 +84,11 @@ Stream::Piece Stream::piece(const Spans &spans) const {
   double run = 1;
   double repeats = 1;
   double apart = 0;
+  double row = 1;
   if (packed_step > 0) {
     for (std::size_t i = 0; i < spans.size(); ++i)
       run *= uses(i) ? spans[i] : 1;
-    return {std::ceil(run / line) * line_bytes, 1, 0};
+    return {std::ceil(run / line) * line_bytes, 1, 0, 1};
   }
   for (const nest::Dim *dim : by_rising_stride(dims)) {
     double range = 1;
@@ -102,10 +105,11 @@ Stream::Piece Stream::piece(const Spans &spans) const {
       run += stride * (std::min(range, size) - 1);
     else if (const double times = std::min({range, points, size}); times > 1) {
       apart = repeats == 1 ? stride * elem_bytes : apart;
+      row = repeats == 1 ? times : row;
       repeats *= times;
     }
   }
-  return {std::ceil(run / line) * line_bytes, repeats, apart};
+  return {std::ceil(run / line) * line_bytes, repeats, apart, row};
 }
 
 double Stream::crowding(const Spans &spans, double way_bytes) const {
@@ -132,7 +136,8 @@ double Stream::crowding(const Spans &spans, double way_bytes) const {
 double Stream::bank_conflict(const Spans &spans) const {
   const Piece all = piece(spans);
   const bool is_in_step = static_cast<std::int64_t>(all.apart) % kBanksBytes == 0;
-  return all.repeats > 1 && is_in_step ? 1 + kBankWaitBytes / all.run : 1;
+  const double waits = std::min(kMostBankWaits, (all.row - 1) / kRunsOfAWait);
+  return all.repeats > 1 && is_in_step ? 1 + waits * kBankWaitBytes / all.run : 1;
 }
 
 std::vector<Stream> streams(const Nest &nest, const Schedule &schedule) {

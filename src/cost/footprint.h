@@ -37,13 +37,14 @@ struct Stream {
     double run = 0;
     double repeats = 1;
     double apart = 0; // bytes from one run to the next, where there are several
+    double row = 1;   // of them, so far apart
   };
   Piece piece(const Spans &spans) const;
   // How much more of a cache whose ways have `way_bytes` a piece takes than its bytes: runs that
   // lie a power of two apart share few of its sets.
   double crowding(const Spans &spans, double way_bytes) const;
   // How much dearer than as a stream a piece comes from a cache: runs that lie a multiple of its
-  // banks apart begin in the same one.
+  // banks apart begin in the same one, and wait the longer the more of them lie in a row.
   double bank_conflict(const Spans &spans) const;
 };
 

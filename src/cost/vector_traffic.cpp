@@ -18,6 +18,8 @@ constexpr double kUsableL2 = 0.6;
 constexpr double kUsableL3 = 0.8;
 constexpr double kWritten = 2;     // a line is read before it is written
 constexpr double kPairBytes = 128; // lines that a core fetches together
+// Of a run of results beside which another unit writes: lines lost to its prefetches, as bytes.
+constexpr double kTakenBytes = 2048;
 // How much dearer a stream is whose lines throw each other out of their set.
 constexpr double kConflict = 8;
 constexpr std::int64_t kWayBytes =
@@ -121,11 +123,17 @@ double VectorTraffic::bank_wait(const Stream &stream) const {
 }
 
 // How much dearer results are of which another block writes the neighbouring line: cores fetch
-// lines in pairs and take them from each other.
+// lines in pairs and take them from each other. Where units deal out the lanes among themselves,
+// each run of a unit's results ends beside another's, which its prefetches take.
 double VectorTraffic::torn_pairs() const {
   const int lane = lane_index(schedule_);
-  const bool is_torn = lane >= 0 && grid(static_cast<std::size_t>(lane)) > 1;
-  return is_torn ? std::max(1.0, kPairBytes / streams_.back().piece(block_).run) : 1;
+  if (lane < 0 || grid(static_cast<std::size_t>(lane)) <= 1)
+    return 1;
+  const double run = streams_.back().piece(block_).run;
+  const double pairs = std::max(1.0, kPairBytes / run);
+  const bool is_dealt = grid_loops().back().index == static_cast<std::size_t>(lane);
+  const double blocks = grid(static_cast<std::size_t>(lane)) / std::max(1, target_.compute_units);
+  return is_dealt ? std::max(pairs, 1 + kTakenBytes / (run * std::max(1.0, blocks))) : pairs;
 }
 
 // Of a staging buffer: as much of its source, and itself where the first level does not hold it.

@@ -145,6 +145,27 @@ TEST(Footprint, ShortRunsAMultipleOfBanksApartWait) {
   EXPECT_GT(wait(512, 16), wait(512, 64));
   EXPECT_LT(wait(512, 512), 1.05);
   EXPECT_DOUBLE_EQ(wait(496, 16), 1);
+  const nest::Nest nest = depthwise_3x3(512, 14);
+  const Stream in = streams(nest, schedule::scalar_schedule(nest)).front();
+  EXPECT_LT(in.bank_conflict({64, 2, 2, 3, 3}), in.bank_conflict({64, 1, 4, 3, 3})); // in a row
+}
+
+// Units that deal out channels write beside each other in every pixel; rows meet once.
+TEST(VectorModel, UnitsThatDealOutChannelsTakeLinesFromEachOther) {
+  const nest::Nest nest = depthwise_3x3(1024, 7);
+  Target target = two_cores();
+  target.vector_f32 = 16;
+  target.vector_registers = 32;
+  target.gflops_per_unit = 192; // 64 a cycle
+  target.l2_bytes = 1 << 20;
+  const auto us = [&](const std::string &tile) {
+    const schedule::Schedule schedule = schedule::parse_schedule(
+        nest, "schedule t vector\n  tile   " + tile +
+                  "\n  lane   c:16\n  keep   c:2 y:2 x:7 r:3 s:3\n  loop   y x c r s\n"
+                  "  edge   y x\n  pack   1\n");
+    return predict(nest, schedule, target).seconds * 1e6;
+  };
+  EXPECT_GT(us("c:512 y:8 x:7"), 1.1 * us("c:512 y:4 x:7"));
 }
 
 // Taps that read vectors again keep them in registers: too many are spilled.
