@@ -53,6 +53,8 @@ struct WgmmaText {
   int row_bytes = 128;
   std::int64_t a_panel_bytes = 0; // 0: not turned
   std::int64_t b_panel_bytes = 0;
+  std::int64_t a_lines_bytes = 0; // 0: rows without gaps
+  std::int64_t b_lines_bytes = 0;
   std::string accumulate; // an int: 0 or not
 };
 

@@ -90,6 +90,8 @@ std::string wgmma_text(CContext &cx, const kernel::Wgmma &node) {
                  .row_bytes = node.row_bytes,
                  .a_panel_bytes = node.a_panel * size,
                  .b_panel_bytes = node.b_panel * size,
+                 .a_lines_bytes = node.a_lines * size,
+                 .b_lines_bytes = node.b_lines * size,
                  .accumulate = "1"};
   if (node.accumulate != nullptr)
     text.accumulate = expression(cx, node.accumulate);

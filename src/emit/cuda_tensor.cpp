@@ -102,9 +102,13 @@ std::string_view ptx_type(const CoreOp &op) {
   }
 }
 
-std::string descriptor(const std::string &pointer, int row_bytes, std::int64_t panel_bytes) {
+// `apart` bytes from 8 rows to the next, 0: no gap. The swizzle is that of the address in local
+// memory, wherever the operand starts.
+std::string descriptor(const std::string &pointer, int row_bytes, std::int64_t panel_bytes,
+                       std::int64_t apart) {
   const int mode = row_bytes == 128 ? 1 : row_bytes == 64 ? 2 : 3;
-  const int step = panel_bytes == 0 ? 8 * row_bytes / 16 : kTurnedStep;
+  const std::int64_t straight = (apart == 0 ? 8 * row_bytes : apart) / 16;
+  const std::int64_t step = panel_bytes == 0 ? straight : kTurnedStep;
   return fmt::format("tf_matrix(tf_shared({}), {}, {}, {})", pointer,
                      panel_bytes == 0 ? 1 : panel_bytes / 16, step, mode);
 }
@@ -136,9 +140,10 @@ std::string wgmma(const WgmmaText &node) {
       "{{{}}}, %{}, %{}, p{}; }}",
       count + 2, op.m, op.n, op.k, is_real ? "f32" : "s32", type, type, registers, count, count + 1,
       flags);
-  return fmt::format("asm volatile(\"{}\" : {} : \"l\"({}), \"l\"({}), \"r\"((int)({})));", text,
-                     outputs, descriptor(node.a, node.row_bytes, node.a_panel_bytes),
-                     descriptor(node.b, node.row_bytes, node.b_panel_bytes), node.accumulate);
+  return fmt::format(
+      "asm volatile(\"{}\" : {} : \"l\"({}), \"l\"({}), \"r\"((int)({})));", text, outputs,
+      descriptor(node.a, node.row_bytes, node.a_panel_bytes, node.a_lines_bytes),
+      descriptor(node.b, node.row_bytes, node.b_panel_bytes, node.b_lines_bytes), node.accumulate);
 }
 
 std::string wgmma_sync(const kernel::WgmmaSync &node) {

@@ -21,7 +21,8 @@ constexpr std::size_t kMaxRank = 5;
 constexpr int kMaxPending = 7;
 constexpr int kLeastRegisters = 24;
 constexpr int kMostRegisters = 240;
-constexpr std::int64_t kTurnedBytes = 128; // rows of a turned operand
+constexpr std::int64_t kTurnedBytes = 128;                   // rows of a turned operand
+constexpr std::int64_t kMostLines = (1 << 18) - kChunkBytes; // bytes that a descriptor holds
 constexpr std::int64_t kMaxArrivals = (1 << 20) - 1;
 
 bool is_within(std::int64_t value, std::int64_t low, std::int64_t high) {
@@ -246,6 +247,14 @@ std::string wgmma_rule(const Kernel &kernel, const Wgmma &wgmma) {
       (is_turned && (size_bytes(op.a.type) != 2 || wgmma.row_bytes != kTurnedBytes)))
     return fmt::format("a turned operand of wgmma needs a type of 2 bytes in rows of {}",
                        kTurnedBytes);
+  for (const auto &[lines, panel] :
+       {std::pair{wgmma.a_lines, wgmma.a_panel}, {wgmma.b_lines, wgmma.b_panel}})
+    if (lines != 0 &&
+        (panel != 0 ||
+         !is_within(lines * size_bytes(op.a.type), kSwizzleRows * wgmma.row_bytes, kMostLines) ||
+         lines * size_bytes(op.a.type) % wgmma.row_bytes != 0))
+      return fmt::format("lines of wgmma are whole rows, {} to {} bytes apart; got {} elements",
+                         kSwizzleRows * wgmma.row_bytes, kMostLines, lines);
   if (wgmma.accumulate != nullptr && wgmma.accumulate->type != Type{DType::Bool, 1})
     return "wgmma accumulates under one bool";
   return {};

@@ -174,6 +174,10 @@ StmtRef TextParser::wgmma(std::string_view name) {
     wgmma.a_panel = ranged("a panel", 1, kMaxBlocks);
   if (in_.accept("b_panel"))
     wgmma.b_panel = ranged("a panel", 1, kMaxBlocks);
+  if (in_.accept("a_lines"))
+    wgmma.a_lines = ranged("lines", 1, kMaxBlocks);
+  if (in_.accept("b_lines"))
+    wgmma.b_lines = ranged("lines", 1, kMaxBlocks);
   if (in_.accept("when"))
     wgmma.accumulate = expr();
   require(wgmma_rule(kernel_, wgmma), at);

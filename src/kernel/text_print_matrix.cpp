@@ -153,6 +153,10 @@ void TextPrinter::print(const Wgmma &node) {
     put(" a_panel {}", node.a_panel);
   if (node.b_panel != 0)
     put(" b_panel {}", node.b_panel);
+  if (node.a_lines != 0)
+    put(" a_lines {}", node.a_lines);
+  if (node.b_lines != 0)
+    put(" b_lines {}", node.b_lines);
   if (node.accumulate != nullptr) {
     put(" when ");
     expr(node.accumulate);

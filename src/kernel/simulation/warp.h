@@ -92,6 +92,13 @@ private:
     bool accumulates = true;
   };
 
+  // How an operand of a wgmma lies: see Wgmma.
+  struct Laid {
+    const LocalPlace &at;
+    std::int64_t panel = 0;
+    std::int64_t lines = 0;
+  };
+
   // A tensor store that was not waited for.
   struct BoxStore {
     StmtRef stmt = nullptr;
@@ -153,8 +160,8 @@ private:
   void mbarrier(const Op &op);
   std::vector<std::int64_t> ranks_of(const TensorCopy &node, const Op &op, int lane);
   void tensor_copy(const Op &op);
-  void read_operand(const Wgmma &node, const LocalPlace &at, std::int64_t panel, int first,
-                    int rows, std::vector<Cell> &matrix);
+  void read_operand(const Wgmma &node, const Laid &laid, int first, int rows,
+                    std::vector<Cell> &matrix);
   void read_operands(const Started &started);
   void check_accumulators(const Started &started);
   void mark_in_flight(const Started &started, bool is_started);
