@@ -65,6 +65,8 @@ std::vector<schedule::Schedule> schedules_of(const poly::Group &group, const Tar
   if (!request.wgmma)
     return schedule::core_schedules(nest, target, request.tf32);
   std::vector<schedule::Schedule> all = schedule::every_wgmma_schedule(nest, target, request.tf32);
+  if (request.windows)
+    std::erase_if(all, [](const schedule::Schedule &each) { return each.core.window == 0; });
   if (!request.clusters && !request.parts)
     return all;
   std::vector<schedule::Schedule> clustered;

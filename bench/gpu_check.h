@@ -18,6 +18,7 @@ struct CheckRequest {
   bool wgmma = false;    // under schedules with wgmma only
   bool clusters = false; // of those, on clusters of blocks
   bool parts = false;    // of those, in parts that blocks of a cluster join
+  bool windows = false;  // of those, with taps from windows of data
   bool blocks = false;   // channels in blocks of 32
   bool maps = false;     // the first input is computed by a map, in the ring
   bool lists = false;    // prints every case before it runs

@@ -49,9 +49,13 @@ struct WgmmaModel {
   const FedRing fed = {};
   const schedule::CoreTile tile = core_tile(nest, schedule);
 
+  double taps() const;
+  double data_rows() const;
+  double filter_rows() const;
   double copy_cycles() const;
   double fetched_bytes() const;
   double local_cycles() const;
+  double latency() const;
   double map_cycles() const;
   double step_cycles() const;
   double result_cycles() const;
@@ -62,6 +66,31 @@ struct WgmmaModel {
   Estimate run() const;
 };
 
+// Steps that one window serves.
+double WgmmaModel::taps() const {
+  const double windows = std::ceil(static_cast<double>(core_roles(nest, schedule).depth_points) /
+                                   static_cast<double>(tile.depth));
+  return static_cast<double>(core_steps(nest, schedule)) / windows;
+}
+
+// Of the depth, copied for a step.
+double WgmmaModel::data_rows() const {
+  return schedule.core.window > 0 ? static_cast<double>(window_rows(nest, schedule)) / taps()
+                                  : static_cast<double>(tile.rows * tile.spread);
+}
+
+double WgmmaModel::filter_rows() const {
+  return schedule.core.keeps_filter ? 0 : static_cast<double>(tile.columns);
+}
+
+// Of a copy, of which as many are under way as there are buffers.
+double WgmmaModel::latency() const {
+  const double of_windows =
+      schedule.core.window > 0 ? kCopyLatency / (schedule.core.window * taps()) : 0;
+  return schedule.core.keeps_filter ? of_windows
+                                    : std::max(of_windows, kCopyLatency / schedule.core.ring);
+}
+
 // Rows of both inputs in a step, which are straight. Those that other blocks of a cluster copy take
 // as long to come.
 double WgmmaModel::copy_cycles() const {
@@ -71,17 +100,14 @@ double WgmmaModel::copy_cycles() const {
   const double panels =
       static_cast<double>(tile.row_bytes()) / static_cast<double>(ring_row_bytes(nest, schedule));
   const bool is_deep = data_map(nest, schedule).lower.size() > 2;
-  return panels *
-         (static_cast<double>(tile.rows * tile.spread) * (is_deep ? kDeepRow : kCopiedRow) +
-          static_cast<double>(tile.columns) * kCopiedRow);
+  return panels * (data_rows() * (is_deep ? kDeepRow : kCopiedRow) + filter_rows() * kCopiedRow);
 }
 
 // In a step from the second-level cache; others of the cluster fetch the rest.
 double WgmmaModel::fetched_bytes() const {
   const schedule::Core &core = schedule.core;
-  const double rows =
-      static_cast<double>(tile.rows * tile.spread) / static_cast<double>(core.cluster_columns) +
-      static_cast<double>(tile.columns) / static_cast<double>(core.cluster_rows);
+  const double rows = data_rows() / static_cast<double>(core.cluster_columns) +
+                      filter_rows() / static_cast<double>(core.cluster_rows);
   return rows * static_cast<double>(tile.row_bytes()) + fed.copied_bytes;
 }
 
@@ -107,8 +133,7 @@ double WgmmaModel::step_cycles() const {
                               kStepBytes;
   const double matrix =
       instructions * std::max(columns / 2, kOperandCycles + columns / 4) * kSlowerMatrix;
-  const double latency = kCopyLatency / schedule.core.ring;
-  return std::max({matrix, fetched_bytes() / kCacheBytes, copy_cycles(), latency, map_cycles()}) +
+  return std::max({matrix, fetched_bytes() / kCacheBytes, copy_cycles(), latency(), map_cycles()}) +
          (schedule.core.turns > 1 ? kTurnStepCycles : kStepCycles) +
          (schedule.core.cluster() > 1 ? kClusterStepCycles : 0);
 }
@@ -188,13 +213,13 @@ Estimate predict_wgmma(const nest::Nest &nest, const schedule::Schedule &schedul
 }
 
 Figures wgmma_figures(const nest::Nest &nest, const schedule::Schedule &schedule) {
-  const double ring = schedule.core.ring;
+  const double ring = schedule.core.ring + schedule.core.window;
   Figures figures;
   figures.blocks = static_cast<double>(blocks(nest, schedule));
   figures.work_items = static_cast<double>(group_size(schedule));
   figures.barriers = figures.blocks;
   figures.local_bytes =
-      static_cast<double>(core_tile(nest, schedule).ring_bytes(1)) * ring + kBarrierBytes * ring;
+      static_cast<double>(ring_local_bytes(nest, schedule)) + kBarrierBytes * ring;
   return figures;
 }
 

@@ -9,6 +9,7 @@
 #include "lower/wgmma_map.h"
 #include "lower/wgmma_producer.h"
 #include "lower/wgmma_store.h"
+#include "lower/wgmma_window.h"
 
 namespace tilefuse::lower {
 namespace {
@@ -22,6 +23,8 @@ constexpr std::int64_t kGroupRows = 64; // of one wgmma
 constexpr std::int64_t kStepBytes = 32; // of depth, by one
 using schedule::kPanelBytes;
 
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
 class WgmmaLoops {
 public:
   explicit WgmmaLoops(Context &context)
@@ -31,14 +34,32 @@ public:
         tiles_(cx_, roles_, tile_, plan_, cluster_),
         row_bytes_(ring_row_bytes(cx_.nest, cx_.schedule)),
         feeds_(core_feeds(cx_.members.group, cx_.schedule)),
-        ring_(cx_, roles_, tile_, cluster_, feeds_), join_(cx_, tile_, cluster_, tiles_.most()) {}
+        ring_(cx_, roles_, tile_, cluster_, shape_of_ring()),
+        join_(cx_, tile_, cluster_, tiles_.most()) {
+    if (core_.window > 0) {
+      window_.emplace(cx_);
+      windows_.emplace(cx_, roles_, tile_, cluster_, shape_of_windows());
+    }
+  }
 
   StmtRef build();
 
 private:
   using List = std::vector<StmtRef>;
-  ExprRef integer(std::int64_t value) { return b_.integer(value); }
-  ExprRef less(ExprRef a, ExprRef b) { return b_.scalar(ScalarOp::Lt, {a, b}); }
+  ExprRef integer(std::int64_t value) const { return b_.integer(value); }
+  ExprRef less(ExprRef a, ExprRef b) const { return b_.scalar(ScalarOp::Lt, {a, b}); }
+  RingShape shape_of_ring() const;
+  RingShape shape_of_windows() const;
+  const WgmmaRing &data_ring() const { return windows_ ? *windows_ : ring_; }
+  std::int64_t windows_of_tile() const {
+    return (roles_.depth_points + tile_.depth - 1) / tile_.depth;
+  }
+  // Groups multiply in turn.
+  bool is_ordered() const { return core_.turns > 1 && !core_.keeps_filter; }
+  StmtRef start(ExprRef turn) const;
+  void end(ExprRef turn, List &list) const;
+  StmtRef step(ExprRef later, const std::vector<ExprRef> &points, StmtRef windows);
+  StmtRef steps();
   StmtRef consume();
   bool has_neighbours() const { return roles_.has_blocks() && tiles_.box().sizes.front() > 1; }
   // Elements from a neighbour's block to the next one's.
@@ -46,8 +67,10 @@ private:
     return row_blocks(cx_.nest, cx_.schedule).step * kStepBytes / tile_.elem_bytes;
   }
   std::int64_t depth_at(int input, std::int64_t k) const;
-  ExprRef group_data();
-  StmtRef multiply(ExprRef step);
+  ExprRef group_data() const;
+  ExprRef tile_of(int input, const std::vector<ExprRef> &points) const;
+  kernel::LocalRef side(int input, std::int64_t block, std::int64_t k, ExprRef tile) const;
+  StmtRef multiply(ExprRef later, const std::vector<ExprRef> &points);
 
   Context &cx_;
   kernel::Builder &b_;
@@ -61,6 +84,8 @@ private:
   const std::int64_t row_bytes_;     // in the ring
   const std::vector<schedule::CoreFeed> feeds_;
   WgmmaRing ring_;
+  std::optional<WgmmaWindow> window_;
+  std::optional<WgmmaRing> windows_;
   const WgmmaJoin join_;
   BufferId acc_{-1};
   ExprRef group_row_{}, group_column_{}; // of four warps, in the tile
@@ -78,31 +103,45 @@ std::int64_t WgmmaLoops::depth_at(int input, std::int64_t k) const {
 }
 
 // The group's first row in a buffer of the ring; in blocks 64 rows are a neighbour's.
-ExprRef WgmmaLoops::group_data() {
+ExprRef WgmmaLoops::group_data() const {
   return has_neighbours() ? b_.mul(b_.div(group_row_, integer(kGroupRows)), integer(block_step()))
                           : b_.mul(group_row_, integer(row_bytes_ / tile_.elem_bytes));
 }
 
-StmtRef WgmmaLoops::multiply(ExprRef step) {
+// Where the group's part of an input begins in its ring, or the tap's window.
+ExprRef WgmmaLoops::tile_of(int input, const std::vector<ExprRef> &points) const {
+  const ExprRef row = integer(row_bytes_ / tile_.elem_bytes);
+  if (input != roles_.data)
+    return b_.add(b_.mul(ring_.slot(), integer(ring_.filter_elems())), b_.mul(group_column_, row));
+  return b_.add(b_.mul(data_ring().slot(), integer(data_ring().data_elems())),
+                window_ ? b_.mul(window_->tap(points), row) : group_data());
+}
+
+// The part of an instruction: of rows or pixels in blocks, and of 32 bytes of the depth.
+kernel::LocalRef WgmmaLoops::side(int input, std::int64_t block, std::int64_t k,
+                                  ExprRef tile) const {
   const std::int64_t row = row_bytes_ / tile_.elem_bytes;
+  if (input != roles_.data)
+    return {ring_.filter(), b_.add(tile, integer(kGroupRows * row * block + depth_at(input, k)))};
+  if (window_)
+    return {data_ring().data(), b_.add(b_.add(tile, b_.mul(window_->row(block), integer(row))),
+                                       integer(k * kStepBytes / tile_.elem_bytes))};
+  const std::int64_t apart = has_neighbours() ? block_step() : kGroupRows * row;
+  return {ring_.data(), b_.add(tile, integer(apart * block + depth_at(input, k)))};
+}
+
+// One step; `later`: it is not a tile's first. In a window the step's tap is that of `points`.
+StmtRef WgmmaLoops::multiply(ExprRef later, const std::vector<ExprRef> &points) {
   const std::int64_t across = kPanelBytes / tile_.elem_bytes;
   const auto panel = [&](int input) { return roles_.is_turned(input) ? tile_.depth * across : 0; };
-  const std::int64_t values = core_.op->d.values();
-  const std::int64_t apart = has_neighbours() ? block_step() : kGroupRows * row;
-  List list;
-  const ExprRef data =
-      named(b_, list, "data_tile",
-            b_.add(b_.mul(ring_.slot(), integer(ring_.data_elems())), group_data()));
-  const ExprRef filter = named(b_, list, "filter_tile",
-                               b_.add(b_.mul(ring_.slot(), integer(ring_.filter_elems())),
-                                      b_.mul(group_column_, integer(row))));
-  list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Fence}));
-  const auto side = [&](int input, std::int64_t block, std::int64_t k) {
-    const bool is_data = input == roles_.data;
-    const std::int64_t away = (is_data ? apart : kGroupRows * row) * block + depth_at(input, k);
-    return kernel::LocalRef{is_data ? ring_.data() : ring_.filter(),
-                            b_.add(is_data ? data : filter, integer(away))};
+  const auto lines = [&](int input) {
+    return window_ && input == roles_.data ? window_->lines() * row_bytes_ / tile_.elem_bytes : 0;
   };
+  const std::int64_t values = core_.op->d.values();
+  List list;
+  const ExprRef data = named(b_, list, "data_tile", tile_of(roles_.data, points));
+  const ExprRef filter = named(b_, list, "filter_tile", tile_of(roles_.filter, points));
+  list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Fence}));
   // The instruction's rows, in blocks of 64, and its columns.
   const int above = core_.swapped ? roles_.filter : roles_.data;
   const int along = core_.swapped ? roles_.data : roles_.filter;
@@ -111,46 +150,92 @@ StmtRef WgmmaLoops::multiply(ExprRef step) {
     for (std::int64_t k = 0; k < tile_.row_bytes() / kStepBytes; ++k)
       list.push_back(b_.wgmma({.op = core_.op,
                                .acc = {acc_, integer(i * values)},
-                               .a = side(above, i, k),
-                               .b = side(along, 0, k),
+                               .a = side(above, i, k, core_.swapped ? filter : data),
+                               .b = side(along, 0, k, core_.swapped ? data : filter),
                                .row_bytes = static_cast<int>(row_bytes_),
                                .a_panel = panel(above),
                                .b_panel = panel(along),
-                               .accumulate = k > 0 ? nullptr : less(integer(0), step)}));
+                               .a_lines = lines(above),
+                               .b_lines = lines(along),
+                               .accumulate = k > 0 ? nullptr : later}));
   list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Commit}));
   return b_.block(std::move(list));
 }
 
+// Until the buffers are full, and what the step before has read is let go of.
+StmtRef WgmmaLoops::step(ExprRef later, const std::vector<ExprRef> &points, StmtRef windows) {
+  return b_.block(
+      {ring_.wait(), multiply(later, points), b_.wgmma_sync({kernel::WgmmaStep::Wait, 1}),
+       core_.keeps_filter ? nullptr : b_.branch(later, ring_.let_go()), windows, ring_.advance()});
+}
+
+StmtRef WgmmaLoops::steps() {
+  if (!windows_) {
+    const kernel::VarId number = b_.variable("step", {});
+    return b_.loop(number, kernel::ForKind::Serial, integer(0),
+                   cluster_.step_count(core_steps(cx_.nest, cx_.schedule)), 1,
+                   step(less(integer(0), b_.var(number)), {}, nullptr));
+  }
+  std::vector<ExprRef> points(cx_.nest.indices.size(), integer(0));
+  return tiles_.each_window(points, [&] {
+    const StmtRef taps = tiles_.each_tap(points, [&] {
+      ExprRef tap = integer(0);
+      for (int i : roles_.walked)
+        tap = b_.add(tap, points[at(i)]);
+      const ExprRef depth = points[at(roles_.depth())];
+      const ExprRef is_next = b_.logical_and(less(integer(0), depth), less(tap, integer(1)));
+      return step(less(integer(0), b_.add(depth, tap)), points,
+                  b_.branch(is_next, windows_->let_go()));
+    });
+    return b_.block({windows_->wait(), taps, windows_->advance()});
+  });
+}
+
+// Groups in turn multiply one behind the other, but where the filter is kept: at once.
+StmtRef WgmmaLoops::start(ExprRef turn) const {
+  const auto start_of = [&](const WgmmaRing &ring, std::int64_t buffers) {
+    return turn != nullptr ? ring.start_turn(turn, buffers) : ring.start(0);
+  };
+  return b_.block(
+      {core_.keeps_filter ? nullptr : start_of(ring_, core_steps(cx_.nest, cx_.schedule)),
+       windows_ ? start_of(*windows_, windows_of_tile()) : nullptr});
+}
+
+void WgmmaLoops::end(ExprRef turn, List &list) const {
+  if (is_ordered())
+    list.push_back(ring_.end_turn(turn));
+  list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Wait, 0}));
+  if (!core_.keeps_filter)
+    list.push_back(ring_.let_go());
+  if (windows_)
+    list.push_back(windows_->let_go());
+  if (is_ordered())
+    list.push_back(ring_.skip(core_steps(cx_.nest, cx_.schedule)));
+  if (windows_ && turn != nullptr)
+    list.push_back(windows_->skip(windows_of_tile()));
+}
+
 StmtRef WgmmaLoops::consume() {
-  const std::int64_t steps = core_steps(cx_.nest, cx_.schedule);
-  const bool takes_turns = core_.turns > 1;
   List all;
   const ExprRef group = b_.sub(b_.div(b_.lane(), integer(schedule::kGroupItems)), integer(1));
-  const ExprRef turn = takes_turns ? named(b_, all, "turn", group) : nullptr;
-  const ExprRef inside = takes_turns ? integer(0) : group;
+  const ExprRef turn = core_.turns > 1 ? named(b_, all, "turn", group) : nullptr;
+  const ExprRef inside = core_.turns > 1 ? integer(0) : group;
   const ExprRef across = integer(core_.warp_columns);
   group_row_ =
       named(b_, all, "group_row", b_.mul(b_.div(inside, across), integer(tile_.warp_rows)));
   group_column_ =
       named(b_, all, "group_column", b_.mul(b_.mod(inside, across), integer(tile_.warp_columns)));
-  all.push_back(takes_turns ? ring_.start_turn(turn, steps) : ring_.start(0));
+  if (window_)
+    window_->place(group_row_, tile_.warp_rows, all);
+  all.push_back(start(turn));
   all.push_back(join_.start());
   all.push_back(tiles_.each(turn, [&](ExprRef tile, List &list) {
-    if (takes_turns)
+    if (is_ordered())
       list.push_back(ring_.wait_turn(turn));
-    const kernel::VarId step = b_.variable("step", {});
-    const ExprRef is_later = less(integer(0), b_.var(step));
-    const StmtRef body =
-        b_.block({ring_.wait(), multiply(b_.var(step)), b_.wgmma_sync({kernel::WgmmaStep::Wait, 1}),
-                  b_.branch(is_later, ring_.let_go()), ring_.advance()});
-    list.push_back(
-        b_.loop(step, kernel::ForKind::Serial, integer(0), cluster_.step_count(steps), 1, body));
-    if (takes_turns)
-      list.push_back(ring_.end_turn(turn));
-    list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Wait, 0}));
-    list.push_back(ring_.let_go());
-    if (takes_turns)
-      list.push_back(ring_.skip(steps));
+    if (core_.keeps_filter)
+      list.push_back(ring_.start(0));
+    list.push_back(steps());
+    end(turn, list);
     list.push_back(join_.join(acc_));
     tiles_.take_apart(tile, list); // no sooner: accumulators leave few registers
     const schedule::CoreTile slice = join_.slice();
@@ -170,6 +255,24 @@ StmtRef WgmmaLoops::consume() {
   return b_.block(std::move(all));
 }
 
+RingShape WgmmaLoops::shape_of_ring() const {
+  const std::int64_t data = core_.window > 0 ? 0 : tile_.rows * tile_.spread * tile_.depth;
+  return {.count = core_.ring,
+          .data_elems = data,
+          .data_copied = data,
+          .filter_elems = tile_.columns * tile_.depth,
+          .has_turns = is_ordered(),
+          .is_kept = core_.keeps_filter,
+          .feeds = core_.window > 0 ? std::vector<schedule::CoreFeed>{} : feeds_};
+}
+
+RingShape WgmmaLoops::shape_of_windows() const {
+  return {.count = core_.window,
+          .data_elems = window_elems(cx_.nest, cx_.schedule),
+          .data_copied = window_rows(cx_.nest, cx_.schedule) * tile_.depth,
+          .feeds = feeds_};
+}
+
 StmtRef WgmmaLoops::build() {
   if (core_.tensor_store)
     boxes_.emplace(cx_, roles_);
@@ -184,11 +287,13 @@ StmtRef WgmmaLoops::build() {
     producer.push_back(b_.register_limit({false, plan.producer}));
     consumer.push_back(b_.register_limit({true, plan.consumer}));
   }
-  const WgmmaParts parts{roles_, tile_, plan_, cluster_, tiles_, ring_, feeds_};
-  producer.push_back(b_.branch(is_first, produce_wgmma(cx_, parts)));
+  const WgmmaParts parts{roles_, tile_, plan_, cluster_, tiles_, ring_, data_ring(), feeds_};
+  producer.push_back(produce_wgmma(cx_, parts));
   consumer.push_back(consume());
   const StmtRef others = multiply_or_map(cx_, parts, b_.block(std::move(consumer)));
-  return b_.block({b_.branch(is_first, b_.block({ring_.init(), join_.init()})), cluster_.barrier(),
+  const StmtRef init =
+      b_.block({ring_.init(), windows_ ? windows_->init() : nullptr, join_.init()});
+  return b_.block({b_.branch(is_first, init), cluster_.barrier(),
                    b_.branch(less(b_.lane(), integer(schedule::kGroupItems)),
                              b_.block(std::move(producer)), others),
                    cluster_.size() > 1 ? cluster_.barrier() : nullptr});

@@ -8,6 +8,11 @@
 // Where maps feed inputs, further groups of warps evaluate them in between (lower/wgmma_map.h), and
 // a third mbarrier of each buffer (ready) is waited for as well.
 //
+// Where taps read windows of data, these have a ring of their own, which another warp fills:
+//
+//   if lane == 32 { for tile { for depth { wait empty; expect full; copy window } } }
+//   … { for tile { for depth { wait window; for taps { wait full; wgmma … from the window } } store } }
+//
 // In a cluster a block fills buffers of several blocks: it waits until all of them have let go, and
 // ends when all have, so that none copies into or arrives at a block that is no more.
 #pragma once

@@ -18,7 +18,8 @@ class WgmmaProducer {
 public:
   WgmmaProducer(Context &context, const WgmmaParts &parts)
       : cx_(context), b_(cx_.build), roles_(parts.roles), tile_(parts.tile), plan_(parts.plan),
-        cluster_(parts.cluster), tiles_(parts.tiles), ring_(parts.ring), feeds_(parts.feeds),
+        cluster_(parts.cluster), tiles_(parts.tiles), ring_(parts.ring),
+        data_ring_(parts.data_ring), feeds_(parts.feeds),
         row_bytes_(ring_row_bytes(cx_.nest, cx_.schedule)), data_(data_map(cx_.nest, cx_.schedule)),
         filter_(roles_.data_turned ? schedule::FilterMap{} : filter_map(cx_.nest, cx_.schedule)),
         turned_(roles_.data_turned ? turned_filter_map(cx_.nest, cx_.schedule)
@@ -26,7 +27,7 @@ public:
     declare_maps();
   }
 
-  StmtRef build() { return roles_.data_turned ? produce_turned() : produce(); }
+  StmtRef build();
 
 private:
   using List = std::vector<StmtRef>;
@@ -36,8 +37,12 @@ private:
   kernel::MapId declare(const RingSource &source, const char *name, std::int64_t rows);
   std::vector<ExprRef> base_of(const schedule::DataMap &map, const std::vector<int> &pixels,
                                ExprRef row, List &list);
-  List wait_to_fill();
+  List wait_to_fill(const WgmmaRing &ring);
+  StmtRef by_item(std::int64_t item, StmtRef body);
   StmtRef produce();
+  StmtRef produce_windows();
+  StmtRef keep_filter();
+  StmtRef stream_filter();
   ExprRef first_copied_row();
   StmtRef copy_step(const std::vector<ExprRef> &points, const std::vector<ExprRef> &base);
   void copy_all(int input, kernel::TensorCopy copy, List &list);
@@ -55,6 +60,7 @@ private:
   const WgmmaCluster &cluster_;
   WgmmaTiles &tiles_;
   const WgmmaRing &ring_;
+  const WgmmaRing &data_ring_;
   const std::vector<schedule::CoreFeed> &feeds_;
   const std::int64_t row_bytes_; // in the ring
   const schedule::DataMap data_;
@@ -138,9 +144,9 @@ std::vector<ExprRef> WgmmaProducer::base_of(const schedule::DataMap &map,
   return base;
 }
 
-WgmmaProducer::List WgmmaProducer::wait_to_fill() {
-  return {b_.mbarrier({MbarrierOp::Wait, ring_.empty(ring_.slot()), ring_.parity()}),
-          b_.mbarrier({MbarrierOp::Expect, ring_.full(ring_.slot()), integer(ring_.bytes())})};
+WgmmaProducer::List WgmmaProducer::wait_to_fill(const WgmmaRing &ring) {
+  return {b_.mbarrier({MbarrierOp::Wait, ring.empty(ring.slot()), ring.parity()}),
+          b_.mbarrier({MbarrierOp::Expect, ring.full(ring.slot()), integer(ring.bytes())})};
 }
 
 // The same box of all that is copied for an input.
@@ -148,7 +154,7 @@ void WgmmaProducer::copy_all(int input, kernel::TensorCopy copy, List &list) {
   const std::vector<kernel::MapId> &maps = input == roles_.data ? data_ids_ : filter_ids_;
   for (std::size_t k = 0; k < maps.size(); ++k) {
     copy.map = maps[k];
-    copy.to.buffer = ring_.copied(input)[k];
+    copy.to.buffer = (input == roles_.data ? data_ring_ : ring_).copied(input)[k];
     list.push_back(b_.tensor_copy(copy));
   }
 }
@@ -157,13 +163,14 @@ void WgmmaProducer::copy_all(int input, kernel::TensorCopy copy, List &list) {
 void WgmmaProducer::copy_data(const std::vector<ExprRef> &points, const std::vector<ExprRef> &base,
                               List &list) {
   const std::int64_t block = roles_.has_blocks() ? extent(roles_.depth()) : tile_.depth;
-  const ExprRef slice = b_.mul(cluster_.column(), integer(ring_.data_elems() / cluster_.columns()));
-  const ExprRef first = b_.add(b_.mul(ring_.slot(), integer(ring_.data_elems())), slice);
+  const ExprRef slice =
+      b_.mul(cluster_.column(), integer(data_ring_.data_elems() / cluster_.columns()));
+  const ExprRef first = b_.add(b_.mul(data_ring_.slot(), integer(data_ring_.data_elems())), slice);
   for (std::int64_t i = 0; i < tile_.depth / block; ++i) {
     kernel::TensorCopy copy{
-        .to = {ring_.data(), b_.add(first, integer(i * block * tile_.rows * tile_.spread))},
+        .to = {data_ring_.data(), b_.add(first, integer(i * block * tile_.rows * tile_.spread))},
         .at = base,
-        .signals = ring_.full(ring_.slot()),
+        .signals = data_ring_.full(data_ring_.slot()),
         .ranks = cluster_.share_data()};
     std::vector<ExprRef> moved = points;
     if (roles_.has_blocks()) {
@@ -210,7 +217,7 @@ void WgmmaProducer::copy_filter(const std::vector<ExprRef> &points, List &list) 
 
 StmtRef WgmmaProducer::copy_step(const std::vector<ExprRef> &points,
                                  const std::vector<ExprRef> &base) {
-  List list = wait_to_fill();
+  List list = wait_to_fill(ring_);
   copy_data(points, base, list);
   copy_filter(points, list);
   list.push_back(ring_.advance());
@@ -253,7 +260,7 @@ StmtRef WgmmaProducer::produce_turned() {
     List step;
     const std::vector<ExprRef> data = base_of(data_, roles_.depths, b_.var(point), step);
     const std::vector<ExprRef> filter = base_of(turned_, roles_.depths, b_.var(point), step);
-    for (StmtRef wait : wait_to_fill())
+    for (StmtRef wait : wait_to_fill(ring_))
       step.push_back(wait);
     const auto place = [&](std::int64_t elems, ExprRef panel) {
       return b_.add(b_.mul(ring_.slot(), integer(elems)),
@@ -293,6 +300,61 @@ StmtRef WgmmaProducer::produce() {
     list.push_back(tiles_.each_step(points, [&] { return copy_step(points, base); }));
   });
   return b_.block({ring_.start(1), tiles});
+}
+
+// All steps of it, for the block's tiles.
+StmtRef WgmmaProducer::keep_filter() {
+  std::vector<ExprRef> points(cx_.nest.indices.size(), integer(0));
+  tiles_.take_all_columns();
+  const StmtRef steps = tiles_.each_step(points, [&] {
+    List list = {
+        b_.mbarrier({MbarrierOp::Expect, ring_.full(ring_.slot()), integer(ring_.bytes())})};
+    copy_filter(points, list);
+    list.push_back(ring_.advance());
+    return b_.block(std::move(list));
+  });
+  return b_.block({ring_.start(1), steps});
+}
+
+StmtRef WgmmaProducer::stream_filter() {
+  const StmtRef tiles = tiles_.each(nullptr, [&](ExprRef tile, List &list) {
+    tiles_.take_apart(tile, list);
+    std::vector<ExprRef> points = tiles_.first_points();
+    list.push_back(tiles_.each_step(points, [&] {
+      List step = wait_to_fill(ring_);
+      copy_filter(points, step);
+      step.push_back(ring_.advance());
+      return b_.block(std::move(step));
+    }));
+  });
+  return b_.block({ring_.start(1), tiles});
+}
+
+StmtRef WgmmaProducer::produce_windows() {
+  const StmtRef tiles = tiles_.each(nullptr, [&](ExprRef tile, List &list) {
+    tiles_.take_apart(tile, list);
+    std::vector<ExprRef> points = tiles_.first_points();
+    list.push_back(tiles_.each_window(points, [&] {
+      List step = wait_to_fill(data_ring_);
+      copy_data(points, {}, step);
+      step.push_back(data_ring_.advance());
+      return b_.block(std::move(step));
+    }));
+  });
+  return b_.block({data_ring_.start(1), tiles});
+}
+
+StmtRef WgmmaProducer::by_item(std::int64_t item, StmtRef body) {
+  return b_.branch(b_.scalar(ScalarOp::Eq, {b_.lane(), integer(item)}), body);
+}
+
+// Windows and the filter come by warps of their own: neither waits for the other's ring.
+StmtRef WgmmaProducer::build() {
+  const schedule::Core &core = cx_.schedule.core;
+  if (core.window == 0)
+    return by_item(0, roles_.data_turned ? produce_turned() : produce());
+  const StmtRef filter = by_item(0, core.keeps_filter ? keep_filter() : stream_filter());
+  return b_.block({filter, by_item(kCoreLanes, produce_windows())});
 }
 
 } // namespace

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one work-item of a block with wgmma that fills the ring: tensor maps of both inputs, and a
-// loop over the block's tiles, taps and depth that waits for an empty buffer, says what bytes will
-// come, and starts the copies. Of tiles that blocks of a cluster share it copies a slice, to all.
-// In place of an input that a map feeds it copies what the map reads (lower/wgmma_map.h).
+// The work-item of a block with wgmma that fills the ring, or one for each of two rings: tensor
+// maps of both inputs, and a loop over the block's tiles, taps and depth that waits for an empty
+// buffer, says what bytes will come, and starts the copies. Of tiles that blocks of a cluster share
+// it copies a slice, to all. In place of an input that a map feeds it copies what the map reads
+// (lower/wgmma_map.h).
 #pragma once
 
 #include <vector>
@@ -23,6 +24,7 @@ struct WgmmaParts {
   const WgmmaCluster &cluster;
   WgmmaTiles &tiles;
   const WgmmaRing &ring;
+  const WgmmaRing &data_ring;                   // of windows; else the same
   const std::vector<schedule::CoreFeed> &feeds; // maps, between the producer and what multiplies
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/wgmma_ring.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "lower/members.h"
@@ -12,12 +14,11 @@ using kernel::Space;
 using kernel::StmtRef;
 
 WgmmaRing::WgmmaRing(Context &context, const schedule::CoreRoles &roles,
-                     const schedule::CoreTile &tile, const WgmmaCluster &cluster,
-                     const std::vector<schedule::CoreFeed> &feeds)
-    : b_(context.build), roles_(roles), tile_(tile), cluster_(cluster),
-      count_(context.schedule.core.ring), takes_turns_(context.schedule.core.turns > 1),
+                     const schedule::CoreTile &tile, const WgmmaCluster &cluster, RingShape shape)
+    : b_(context.build), roles_(roles), tile_(tile), cluster_(cluster), shape_(std::move(shape)),
+      count_(shape_.count), takes_turns_(shape_.has_turns),
       warps_(tile.warps() * schedule::kGroupItems / kCoreLanes),
-      mappers_(context.schedule.core.mappers > 0 ? schedule::kGroupItems / kCoreLanes : 0) {
+      mappers_(shape_.feeds.empty() ? 0 : schedule::kGroupItems / kCoreLanes) {
   const auto ring = [&](const std::string &name, const nest::Nest &nest,
                         const nest::Operand &operand, std::int64_t elems) {
     const DType type = nest.slots[static_cast<std::size_t>(operand.slot)].type;
@@ -28,27 +29,32 @@ WgmmaRing::WgmmaRing(Context &context, const schedule::CoreRoles &roles,
     return ring(name, context.nest, context.nest.inputs[static_cast<std::size_t>(number)],
                 elems(number));
   };
-  data_ = input("data", roles.data);
-  filter_ = input("filter", roles.filter);
+  if (shape_.data_elems > 0)
+    data_ = input("data", roles.data);
+  if (shape_.filter_elems > 0)
+    filter_ = input("filter", roles.filter);
   copied_.resize(context.nest.inputs.size());
   copied_[static_cast<std::size_t>(roles.data)] = {data_};
   copied_[static_cast<std::size_t>(roles.filter)] = {filter_};
-  for (const schedule::CoreFeed &feed : feeds) {
+  for (const schedule::CoreFeed &feed : shape_.feeds) {
     const nest::Nest &map =
         context.members.contexts[static_cast<std::size_t>(feed.producer) + 1].whole;
-    for (std::size_t k = 1; k < feed.copied.size(); ++k, beside_elems_ += elems(feed.input))
+    for (std::size_t k = 1; k < feed.copied.size(); ++k, beside_elems_ += copied_elems(feed.input))
       copied_[static_cast<std::size_t>(feed.input)].push_back(
           ring(fmt::format("beside{}_{}", feed.input, k), map,
                map.extras[static_cast<std::size_t>(feed.copied[k])], elems(feed.input)));
   }
-  barriers_ = b_.buffer({.name = "barriers",
+  const bool is_all = shape_.filter_elems > 0; // or that of windows
+  barriers_ = b_.buffer({.name = is_all ? "barriers" : "window_barriers",
                          .space = Space::Local,
                          .type = {DType::I64, 1},
                          .elems = (mappers_ > 0 ? 3 : 2) * count_ + (takes_turns_ ? kTurns : 0)});
-  place_ = b_.buffer({.name = "place",
+  place_ = b_.buffer({.name = is_all ? "place" : "window_place",
                       .space = Space::Register,
                       .type = {DType::I32, 1},
-                      .elems = takes_turns_ ? 4 : 3});
+                      .elems = takes_turns_     ? 4
+                               : shape_.is_kept ? 2
+                                                : 3});
 }
 
 kernel::LocalRef WgmmaRing::empty(ExprRef slot) const {
@@ -107,9 +113,10 @@ StmtRef WgmmaRing::init() const {
 }
 
 StmtRef WgmmaRing::start(int parity) const {
-  return b_.block({b_.store(place_, b_.integer(kSlot), b_.integer(0)),
-                   b_.store(place_, b_.integer(kParity), b_.integer(parity)),
-                   b_.store(place_, b_.integer(kBefore), b_.integer(0))});
+  return b_.block(
+      {b_.store(place_, b_.integer(kSlot), b_.integer(0)),
+       b_.store(place_, b_.integer(kParity), b_.integer(parity)),
+       shape_.is_kept ? nullptr : b_.store(place_, b_.integer(kBefore), b_.integer(0))});
 }
 
 kernel::LocalRef WgmmaRing::turn_of(ExprRef turn) const {
@@ -121,10 +128,11 @@ StmtRef WgmmaRing::start_turn(ExprRef turn, std::int64_t steps) const {
   const auto later = [&](std::int64_t value) {
     return b_.select(is_first, b_.integer(0), b_.integer(value));
   };
-  return b_.block({b_.store(place_, b_.integer(kSlot), later(steps % count_)),
-                   b_.store(place_, b_.integer(kParity), later(steps / count_ % 2)),
-                   b_.store(place_, b_.integer(kBefore), b_.integer(0)),
-                   b_.store(place_, b_.integer(kTurn), b_.sub(b_.integer(1), turn))});
+  return b_.block(
+      {b_.store(place_, b_.integer(kSlot), later(steps % count_)),
+       b_.store(place_, b_.integer(kParity), later(steps / count_ % 2)),
+       b_.store(place_, b_.integer(kBefore), b_.integer(0)),
+       takes_turns_ ? b_.store(place_, b_.integer(kTurn), b_.sub(b_.integer(1), turn)) : nullptr});
 }
 
 StmtRef WgmmaRing::skip(std::int64_t steps) const {
@@ -157,7 +165,8 @@ StmtRef WgmmaRing::advance() const {
   const kernel::VarId next = b_.variable("next", {});
   const ExprRef is_end = b_.scalar(ScalarOp::Eq, {b_.var(next), b_.integer(count_)});
   return b_.block(
-      {b_.store(place_, b_.integer(kBefore), slot()), b_.let(next, b_.add(slot(), b_.integer(1))),
+      {shape_.is_kept ? nullptr : b_.store(place_, b_.integer(kBefore), slot()),
+       b_.let(next, b_.add(slot(), b_.integer(1))),
        b_.store(place_, b_.integer(kSlot), b_.select(is_end, b_.integer(0), b_.var(next))),
        b_.store(place_, b_.integer(kParity),
                 b_.select(is_end, b_.sub(b_.integer(1), parity()), parity()))});

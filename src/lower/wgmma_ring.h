@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ring of a kernel with wgmma: local buffers of both inputs, their mbarriers, and the buffer at
-// which each role stands.
+// which each role stands. Windows of data and the filter beside them have a ring each.
 #pragma once
 
 #include <vector>
@@ -12,10 +12,21 @@
 
 namespace tilefuse::lower {
 
+// What a buffer holds, in elements, and how many there are.
+struct RingShape {
+  std::int64_t count = 0;
+  std::int64_t data_elems = 0;  // 0: none of the input
+  std::int64_t data_copied = 0; // of them
+  std::int64_t filter_elems = 0;
+  bool has_turns = false;                // groups that take tiles in turn wait for each other here
+  bool is_kept = false;                  // filled once, and never let go of
+  std::vector<schedule::CoreFeed> feeds; // maps that are evaluated in it
+};
+
 class WgmmaRing {
 public:
   WgmmaRing(Context &context, const schedule::CoreRoles &roles, const schedule::CoreTile &tile,
-            const WgmmaCluster &cluster, const std::vector<schedule::CoreFeed> &feeds);
+            const WgmmaCluster &cluster, RingShape shape);
 
   kernel::BufferId data() const { return data_; }
   kernel::BufferId filter() const { return filter_; }
@@ -24,13 +35,13 @@ public:
     return copied_[static_cast<std::size_t>(input)];
   }
   // Elements of one buffer.
-  std::int64_t data_elems() const { return tile_.rows * tile_.spread * tile_.depth; }
-  std::int64_t filter_elems() const { return tile_.columns * tile_.depth; }
+  std::int64_t data_elems() const { return shape_.data_elems; }
+  std::int64_t filter_elems() const { return shape_.filter_elems; }
   std::int64_t elems(int input) const {
     return input == roles_.data ? data_elems() : filter_elems();
   }
   std::int64_t bytes() const {
-    return (data_elems() + filter_elems() + beside_elems_) * tile_.elem_bytes;
+    return (shape_.data_copied + filter_elems() + beside_elems_) * tile_.elem_bytes;
   }
 
   // By one work-item, before a barrier of the block.
@@ -61,6 +72,9 @@ public:
   kernel::LocalRef ready(kernel::ExprRef slot) const;
 
 private:
+  std::int64_t copied_elems(int input) const {
+    return input == roles_.data ? shape_.data_copied : filter_elems();
+  }
   static constexpr std::int64_t kSlot = 0;
   static constexpr std::int64_t kParity = 1;
   static constexpr std::int64_t kBefore = 2;
@@ -73,11 +87,12 @@ private:
   const schedule::CoreRoles &roles_;
   const schedule::CoreTile &tile_;
   const WgmmaCluster &cluster_;
+  const RingShape shape_;
   const std::int64_t count_;
   const bool takes_turns_;
-  const std::int64_t warps_;                          // that read
-  const std::int64_t mappers_;                        // warps that map a buffer
-  std::int64_t beside_elems_ = 0;                     // of one buffer, of what maps read besides
+  const std::int64_t warps_;      // that read
+  const std::int64_t mappers_;    // warps that map a buffer
+  std::int64_t beside_elems_ = 0; // copied to one buffer, of what maps read besides
   std::vector<std::vector<kernel::BufferId>> copied_; // by input
   kernel::BufferId data_{-1}, filter_{-1}, barriers_{-1}, place_{-1};
 };

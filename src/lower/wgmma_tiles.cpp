@@ -95,22 +95,21 @@ std::int64_t WgmmaTiles::depth_step() const {
   return roles_.has_blocks() ? tile_.depth / extent_of(cx_.nest, roles_.depth()) : tile_.depth;
 }
 
-StmtRef WgmmaTiles::each_step(std::vector<ExprRef> &points, const std::function<StmtRef()> &body,
-                              std::size_t level) {
-  if (cluster_.parts() > 1)
-    return each_of_part(points, body);
-  const bool is_depth = level == roles_.walked.size();
-  const int index = is_depth ? roles_.depths.front() : roles_.walked[level];
+StmtRef WgmmaTiles::over(std::span<const int> indices, std::vector<ExprRef> &points,
+                         const Body &body) {
+  if (indices.empty())
+    return body();
+  const int index = indices.front();
+  const bool is_depth = index == roles_.depths.front();
   const kernel::VarId var = b_.variable("v_" + cx_.nest.indices[at(index)].name, {});
   points[at(index)] = b_.var(var);
-  const StmtRef inner = is_depth ? body() : each_step(points, body, level + 1);
+  const StmtRef inner = over(indices.subspan(1), points, body);
   return b_.loop(var, kernel::ForKind::Serial, b_.integer(0),
                  b_.integer(extent_of(cx_.nest, index)), is_depth ? depth_step() : 1, inner);
 }
 
 // The same of a part of the steps, each by its number.
-StmtRef WgmmaTiles::each_of_part(std::vector<ExprRef> &points,
-                                 const std::function<StmtRef()> &body) {
+StmtRef WgmmaTiles::each_of_part(std::vector<ExprRef> &points, const Body &body) {
   const std::int64_t steps = core_steps(cx_.nest, cx_.schedule);
   const kernel::VarId step = b_.variable("step", {});
   std::vector<StmtRef> list;
@@ -127,6 +126,22 @@ StmtRef WgmmaTiles::each_of_part(std::vector<ExprRef> &points,
   list.push_back(body());
   return b_.loop(step, kernel::ForKind::Serial, cluster_.first_step(steps),
                  cluster_.end_step(steps), 1, b_.block(std::move(list)));
+}
+
+StmtRef WgmmaTiles::each_window(std::vector<ExprRef> &points, const Body &body) {
+  return over(std::span(roles_.depths).first(1), points, body);
+}
+
+StmtRef WgmmaTiles::each_tap(std::vector<ExprRef> &points, const Body &body) {
+  return over(roles_.walked, points, body);
+}
+
+StmtRef WgmmaTiles::each_step(std::vector<ExprRef> &points, const Body &body) {
+  if (cluster_.parts() > 1)
+    return each_of_part(points, body);
+  if (cx_.schedule.core.window > 0)
+    return each_window(points, [&] { return each_tap(points, body); });
+  return each_tap(points, [&] { return each_window(points, body); });
 }
 
 } // namespace tilefuse::lower

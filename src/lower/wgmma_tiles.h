@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "lower/context.h"
@@ -27,12 +28,16 @@ public:
   // Where tile number `tile` begins, columns fastest: the grid's indices, and a box's, stand there.
   // In a cluster the number is that of its tiles, of which this block has its own.
   void take_apart(kernel::ExprRef tile, std::vector<kernel::StmtRef> &list);
+  // The only tile of columns, for what all tiles of a block share.
+  void take_all_columns() { first_column_ = b_.integer(0); }
   // By index: where the tile last taken apart begins; 0 for those that a tile walks over.
   std::vector<kernel::ExprRef> first_points() const;
-  // Loops over this block's steps of a tile of straight data, the depth innermost; `points` follow
-  // them.
-  kernel::StmtRef each_step(std::vector<kernel::ExprRef> &points,
-                            const std::function<kernel::StmtRef()> &body, std::size_t level = 0);
+  // Loops over this block's steps of a tile of straight data, the depth innermost, or outermost
+  // where windows serve all taps; over the windows; and over the taps of one. `points` follow them.
+  using Body = std::function<kernel::StmtRef()>;
+  kernel::StmtRef each_step(std::vector<kernel::ExprRef> &points, const Body &body);
+  kernel::StmtRef each_window(std::vector<kernel::ExprRef> &points, const Body &body);
+  kernel::StmtRef each_tap(std::vector<kernel::ExprRef> &points, const Body &body);
   kernel::ExprRef first_row() const { return first_row_; } // of the tile last taken apart
   kernel::ExprRef first_column() const { return first_column_; }
   // Whether it is one, and does not just fill up a cluster; null: it is.
@@ -40,9 +45,10 @@ public:
 
 private:
   std::int64_t depth_step() const;
-  kernel::StmtRef each_of_part(std::vector<kernel::ExprRef> &points,
-                               const std::function<kernel::StmtRef()> &body);
+  kernel::StmtRef each_of_part(std::vector<kernel::ExprRef> &points, const Body &body);
   void place_rows(kernel::ExprRef number, std::vector<kernel::StmtRef> &list);
+  kernel::StmtRef over(std::span<const int> indices, std::vector<kernel::ExprRef> &points,
+                       const Body &body);
 
   Context &cx_;
   kernel::Builder &b_;

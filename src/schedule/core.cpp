@@ -264,6 +264,8 @@ std::optional<std::string> wrong_core(const Nest &nest, const Schedule &schedule
     return "blocks and groups of warps share tiles of wgmma alone, which alone are swapped or "
            "leave "
            "in boxes";
+  if (schedule.core.window != 0 || schedule.core.keeps_filter)
+    return "windows and kept filters are wgmma's alone";
   if (Reason reason = wrong_tile(nest, schedule))
     return reason;
   if (Reason reason = wrong_blocks(nest, schedule, roles))

@@ -124,6 +124,8 @@ Reason wrong_mappers(const Nest &nest, const Schedule &schedule,
     return core.mappers == 0 ? Reason{} : "groups of warps map what no map feeds";
   if (core.cluster() > 1)
     return "maps are not evaluated in clusters of blocks";
+  if (core.window > 0)
+    return "maps are not evaluated in windows of data";
   if (core.mappers < 1 || core.mappers > kMostMappers)
     return fmt::format("{} groups of warps to map; it needs 1 to {}", core.mappers, kMostMappers);
   const CoreRoles roles = core_roles(nest, schedule);

@@ -162,6 +162,9 @@ void parse_core(Scanner &scanner, Schedule &schedule) {
     core.turns = static_cast<int>(scanner.expect_integer("the groups that take tiles in turn"));
   core.swapped = scanner.accept("swapped");
   core.tensor_store = scanner.accept("tensor_store");
+  if (scanner.accept("window"))
+    core.window = static_cast<int>(scanner.expect_integer("the buffers of windows"));
+  core.keeps_filter = scanner.accept("keep_filter");
   if (scanner.accept("cluster")) {
     core.cluster_rows = parse_cluster(scanner);
     core.cluster_columns = parse_cluster(scanner);
@@ -231,6 +234,9 @@ std::string core_text(const Core &core) {
     text += fmt::format(" turns {}", core.turns);
   text += core.swapped ? " swapped" : "";
   text += core.tensor_store ? " tensor_store" : "";
+  if (core.window != 0)
+    text += fmt::format(" window {}", core.window);
+  text += core.keeps_filter ? " keep_filter" : "";
   if (core.cluster_rows * core.cluster_columns != 1)
     text += fmt::format(" cluster {} {}", core.cluster_rows, core.cluster_columns);
   if (core.mappers != 0)

@@ -20,7 +20,6 @@ constexpr std::int64_t kStepBytes = 32; // of depth, by one instruction
 constexpr std::int64_t kGroupRows = 64; // of one instruction
 constexpr std::int64_t kHalfRows = 8;   // between the rows of a work-item's results
 constexpr std::int64_t kTurnedBytes = 128;
-constexpr std::int64_t kBoxAlign = 1024;
 constexpr std::int64_t kMostRing = 16;
 constexpr std::int64_t kMostStoreBytes = 4096;  // of a warp
 constexpr std::int64_t kMostAccumulators = 128; // of a work-item
@@ -140,6 +139,15 @@ std::int64_t storing_warps(const Schedule &schedule) {
   return kGroupItems / kCoreLanes * core.warp_rows * core.warp_columns * core.turns;
 }
 
+std::int64_t ring_local_bytes(const Nest &nest, const Schedule &schedule) {
+  const Core &core = schedule.core;
+  CoreTile tile = core_tile(nest, schedule);
+  if (core.window == 0)
+    return tile.ring_bytes(core.ring);
+  tile.rows = 0;
+  return tile.ring_bytes(core.ring) + core.window * window_elems(nest, schedule) * tile.elem_bytes;
+}
+
 std::int64_t wgmma_local_bytes(const Nest &nest, const Schedule &schedule) {
   const Core &core = schedule.core;
   std::int64_t of_warp =
@@ -147,7 +155,7 @@ std::int64_t wgmma_local_bytes(const Nest &nest, const Schedule &schedule) {
   if (const StorePanel panel = store_panel(nest, schedule); core.tensor_store)
     of_warp += panel.boxes * panel.elems() * panel.elem_bytes;
   // Barriers take less than a box's alignment.
-  return core_tile(nest, schedule).ring_bytes(core.ring) + storing_warps(schedule) * of_warp +
+  return ring_local_bytes(nest, schedule) + storing_warps(schedule) * of_warp +
          joined_bytes(nest, schedule) + kBoxAlign;
 }
 
@@ -266,7 +274,7 @@ Reason wrong_sizes(const Nest &nest, const Schedule &schedule, const CoreRoles &
   if (roles.filter_turned && (bytes != kTurnedBytes || tile.elem_bytes != 2 ||
                               tile.warp_columns * tile.elem_bytes % kTurnedBytes != 0))
     return "a turned filter needs panels of 64 columns and steps of 64 points of 2 bytes";
-  if (core.ring < 2 || core.ring > kMostRing)
+  if (!core.keeps_filter && (core.ring < 2 || core.ring > kMostRing))
     return fmt::format("a ring of {} buffers; it needs 2 to {}", core.ring, kMostRing);
   return {};
 }
@@ -379,6 +387,8 @@ std::optional<std::string> wrong_wgmma(const Nest &nest, const Schedule &schedul
   if (group_size(schedule) > target.max_group)
     return fmt::format("{} work-items per group, the target allows {}", group_size(schedule),
                        target.max_group);
+  if (Reason reason = wrong_window(nest, schedule, roles))
+    return reason;
   const std::int64_t bytes = wgmma_local_bytes(nest, schedule);
   if (bytes > target.local_bytes)
     return fmt::format("staging needs {} bytes per block, the target has {}", bytes,

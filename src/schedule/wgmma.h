@@ -32,6 +32,15 @@
 //
 // With `parts P` the blocks of a cluster take parts of a tile's steps (schedule/wgmma_parts.h).
 //
+// With `window N` a tile's pixels are a box of them, 8 of the fastest index, and the data's ring
+// holds N windows: all pixels that any tap of the box reads, copied once for each step of the
+// depth. A tap is where the instruction starts in the window, 8 pixels a group of rows. The walked
+// indices are then walked inside the depth, and `ring` counts buffers of the filter alone. With
+// `keep_filter` too these hold all steps of all channels and are filled once for all of a block's
+// tiles.
+//
+//   core m64n64k16.f16.f32 rows 256 warps 2 1 ring 9 blocks 132 window 3 keep_filter
+//
 // With `swapped` the instruction's rows are channels, in tiles of multiples of 64, and its columns
 // points: 49 or 196 of them fill 56 or 200 columns. Channels are dealt in pairs, row 16j + 8b + g
 // of a tile holds channel 16j + 2g + b, so that 8 work-items store whole sectors; `vec` is 2, or 1
@@ -57,7 +66,8 @@
 
 namespace tilefuse::schedule {
 
-constexpr int kGroupItems = 128; // work-items of four warps
+constexpr int kGroupItems = 128;         // work-items of four warps
+constexpr std::int64_t kBoxAlign = 1024; // bytes, of what a tensor copy fills
 
 // How columns of tiles are numbered.
 constexpr std::int64_t kPanelBytes = 128;
@@ -81,6 +91,7 @@ struct DataMap {
   nest::Linear first;              // im2col: added to the first coordinate
   std::vector<std::int64_t> box; // boxes of pixels: elements of each dimension, `steps` apart, and
   std::vector<nest::Linear> place; // the coordinate of its first in each
+  nest::Linear row; // windows: where a pixel of the box lies for a tap, in rows of local memory
   bool is_im2col() const { return !lower.empty(); }
 };
 DataMap data_map(const nest::Nest &nest, const Schedule &schedule);
@@ -102,6 +113,16 @@ struct RowBlocks {
 RowBlocks row_blocks(const nest::Nest &nest, const Schedule &schedule);
 // Of a row of straight inputs in the ring: the depth's, or that of neighbouring pixels' blocks.
 std::int64_t ring_row_bytes(const nest::Nest &nest, const Schedule &schedule);
+// With `window`: rows that are copied to one; its elements in local memory, whole units of
+// alignment; pixels that one instruction multiplies; and rows from 8 of them to the next.
+std::int64_t window_rows(const nest::Nest &nest, const Schedule &schedule);
+std::int64_t window_elems(const nest::Nest &nest, const Schedule &schedule);
+std::int64_t window_unit(const Schedule &schedule);
+std::int64_t window_lines(const nest::Nest &nest, const Schedule &schedule);
+constexpr std::int64_t kWindowPixels = 8; // of the fastest index
+// Why there is no such window; nothing where there is, or none is asked for.
+std::optional<std::string> wrong_window(const nest::Nest &nest, const Schedule &schedule,
+                                        const CoreRoles &roles);
 // Of a filter beside data that is turned as well.
 DataMap turned_filter_map(const nest::Nest &nest, const Schedule &schedule);
 
@@ -166,6 +187,8 @@ StorePanel store_panel(const nest::Nest &nest, const Schedule &schedule);
 std::optional<std::int64_t> result_stride(const nest::Nest &nest, const std::vector<int> &pixels);
 // Warps that multiply and store.
 std::int64_t storing_warps(const Schedule &schedule);
+// Of the ring, or of both where windows have one of their own; and of all.
+std::int64_t ring_local_bytes(const nest::Nest &nest, const Schedule &schedule);
 std::int64_t wgmma_local_bytes(const nest::Nest &nest, const Schedule &schedule);
 
 // The row of the core table with so many columns for the nest's types, or null.

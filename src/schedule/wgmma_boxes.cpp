@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <utility>
 
 #include "schedule/wgmma.h"
 #include "schedule/wgmma_maps.h"
@@ -86,12 +88,15 @@ private:
   void add(const nest::Dim &dim, std::int64_t count, std::int64_t step = 1) {
     if (!map_.dims.empty())
       map_.steps.push_back(step);
+    map_.place.push_back(dim.at);
     map_.dims.push_back(dim.size);
     map_.strides.push_back(dim.stride);
     map_.box.push_back(count);
-    map_.place.push_back(dim.at);
     placed_.push_back(&dim);
+    if (schedule_.core.window > 0)
+      widen(map_.place.back(), map_.box.back());
   }
+  void widen(nest::Linear &place, std::int64_t &count);
   void add_depth();
   void add_pixel(int pixel);
   void end_blocks(const nest::Dim &dim);
@@ -103,8 +108,38 @@ private:
   const PixelBox box_;
   const nest::Operand data_;
   std::vector<const nest::Dim *> placed_;
+  std::int64_t rows_ = 1; // of a window, of the dimensions so far
   DataMap map_;
 };
+
+// Lets the box hold what all taps read along a dimension, which starts at that of the lowest.
+void Boxer::widen(nest::Linear &place, std::int64_t &count) {
+  map_.row.coeff.resize(nest_.indices.size(), 0);
+  const bool is_row = map_.box.size() == 1; // the depth's
+  const auto moved = [&](int i) { return std::exchange(place.coeff[at(i)], 0); };
+  if (is_row && std::any_of(roles_.walked.begin(), roles_.walked.end(),
+                            [&](int i) { return place.coeff[at(i)] != 0; }))
+    map_.wrong = "a tap moves the depth";
+  if (is_row)
+    return;
+  for (int i : roles_.pixels) {
+    map_.row.coeff[at(i)] += place.coeff[at(i)] * rows_;
+    if (place.coeff[at(i)] > 1)
+      map_.wrong = fmt::format("a window of pixels along {} that are {} apart",
+                               nest_.indices[at(i)].name, place.coeff[at(i)]);
+  }
+  for (int i : roles_.walked) {
+    const std::int64_t step = moved(i);
+    const std::int64_t span = step * (extent(nest_, i) - 1);
+    map_.row.coeff[at(i)] += step * rows_;
+    map_.row.constant -= std::min<std::int64_t>(0, span) * rows_;
+    place.constant += std::min<std::int64_t>(0, span);
+    count += std::abs(span);
+  }
+  if (count > kMostBox)
+    map_.wrong = fmt::format("a window of {} pixels; at most {}", count, kMostBox);
+  rows_ *= count;
+}
 
 // A row of the box: elements of the depth, or of several neighbouring pixels' blocks.
 void Boxer::add_depth() {

@@ -10,6 +10,7 @@
 #include "schedule/core_forms.h"
 #include "schedule/wgmma.h"
 #include "schedule/wgmma_parts.h"
+#include "schedule/wgmma_sizes.h"
 
 namespace tilefuse::schedule {
 namespace {
@@ -17,11 +18,11 @@ namespace {
 using nest::Nest;
 
 // By kind of form; beside them the same of f32 rounded to tf32.
-enum Kind { kPlain, kStored, kSwapped };
-constexpr std::size_t kKinds = 3;
+enum Kind { kPlain, kStored, kSwapped, kWindowed };
+constexpr std::size_t kKinds = 4;
 constexpr std::array<std::string_view, 2 * kKinds> kNames = {
-    "wgmma",      "wgmma_store",      "wgmma_swapped",
-    "wgmma_tf32", "wgmma_tf32_store", "wgmma_tf32_swapped"};
+    "wgmma",      "wgmma_store",      "wgmma_swapped",      "wgmma_window",
+    "wgmma_tf32", "wgmma_tf32_store", "wgmma_tf32_swapped", "wgmma_tf32_window"};
 constexpr std::string_view kClustered = "wgmma_cluster";
 
 // Of a tile; an instruction's columns are of the tile's columns, or of its rows where swapped.
@@ -36,6 +37,7 @@ struct Form {
   std::int64_t row_bytes = 128; // of a step's depth
   bool is_boxed = false;        // pixels of a tile are a box
   bool is_swapped = false;
+  bool is_windowed = false; // a box that is read by all taps from a window
 };
 
 constexpr auto kSizes = std::to_array<Sizes>({
@@ -53,6 +55,33 @@ constexpr auto kSwappedSizes = std::to_array<Sizes>({
     {96, 64, 1, 1},  {80, 64, 1, 1},  {64, 64, 1, 1},  {56, 64, 1, 1},  {48, 64, 1, 1},
     {40, 64, 1, 1},  {32, 64, 1, 1},  {24, 64, 1, 1},  {16, 64, 1, 1},
 });
+// Of windows, which serve 64 rows, or all columns where swapped, from one image.
+constexpr auto kWindowSizes = std::to_array<Sizes>({
+    {256, 128, 2, 1},
+    {128, 256, 2, 1},
+    {128, 128, 1, 1, 2},
+    {128, 128, 2, 1},
+    {256, 64, 2, 1},
+    {256, 64, 1, 1, 2},
+    {192, 64, 3, 1},
+    {128, 64, 1, 1, 2},
+    {128, 64, 2, 1},
+    {64, 128, 1, 1, 2},
+    {64, 64, 1, 1, 2},
+    {64, 64, 1, 1},
+    {128, 32, 1, 1, 2},
+});
+constexpr auto kSwappedWindowSizes = std::to_array<Sizes>({
+    {224, 64, 1, 1, 2},
+    {224, 64, 1, 2},
+    {112, 64, 1, 1, 2},
+    {112, 64, 1, 2},
+    {56, 64, 1, 1, 2},
+    {56, 64, 1, 2},
+    {224, 64, 1, 1},
+    {112, 64, 1, 1},
+    {56, 64, 1, 1},
+});
 constexpr std::array kRowBytes = {128, 64, 32};
 constexpr std::array kVecs = {16, 8, 4, 2};
 constexpr int kMostRing = 8;
@@ -62,57 +91,6 @@ constexpr std::int64_t kGroupRows = 64;
 constexpr std::int64_t kSwappedDeal = 16; // channels that are dealt in pairs
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-// The rest of a box's rows over pixel indices from the fastest on, with the fewest points that are
-// none; of equal ones that with the longest rows.
-struct BoxSearch {
-  const Nest &nest;
-  const std::vector<int> indices; // fastest first
-  std::vector<std::int64_t> sizes, best;
-  std::int64_t fewest = 0;
-
-  void run(std::size_t place, std::int64_t rows, std::int64_t points) {
-    const std::int64_t extent = nest.indices[at(indices[place])].extent;
-    const bool is_last = place + 1 == indices.size();
-    for (std::int64_t size = rows; size >= 1; --size) {
-      if (rows % size != 0 || (is_last && size != rows))
-        continue;
-      const std::int64_t padded = points * ((extent + size - 1) / size * size);
-      sizes[place] = size;
-      if (!is_last)
-        run(place + 1, rows / size, padded);
-      else if (best.empty() || padded < fewest) {
-        best = sizes;
-        fewest = padded;
-      }
-    }
-  }
-};
-
-// Those of blocks: as many neighbours as make rows of a group each, or one.
-void choose_box(const Nest &nest, Schedule &schedule) {
-  const CoreRoles roles = core_roles(nest, schedule);
-  std::vector<int> indices(roles.pixels.rbegin(), roles.pixels.rend());
-  std::int64_t rows = schedule.core.rows;
-  if (roles.has_blocks()) {
-    constexpr std::int64_t kMostNeighbours = 4;
-    const int first = pixel_box(nest, schedule).indices.front();
-    std::int64_t &neighbours = schedule.splits[at(first)].tile;
-    neighbours = rows / kGroupRows;
-    if (rows % kGroupRows != 0 || kMostNeighbours % neighbours != 0 ||
-        core_tile(nest, schedule).row_bytes() % ring_row_bytes(nest, schedule) != 0)
-      neighbours = 1;
-    rows /= neighbours;
-    indices.erase(std::find(indices.begin(), indices.end(), first));
-  }
-  if (indices.empty())
-    return;
-  BoxSearch search{
-      .nest = nest, .indices = indices, .sizes = std::vector<std::int64_t>(indices.size(), 1)};
-  search.run(0, rows, 1);
-  for (std::size_t i = 0; i < indices.size(); ++i)
-    schedule.splits[at(indices[i])].tile = search.best[i];
-}
 
 Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Form &form, const Sizes &sizes,
                         const Target &target) {
@@ -148,10 +126,13 @@ Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Form &form, co
                 std::find(schedule.order.begin(), schedule.order.end(), roles.depths[0]) + 1,
                 schedule.order.end() - 1);
   if (form.is_boxed)
-    choose_box(nest, schedule);
+    choose_box(nest, schedule, form.is_windowed);
   if (nest.inputs[at(roles.filter)].constant && !roles.filter_turned)
     schedule.fills[at(roles.filter)] = Fill::Packed;
-  schedule.core.ring = ring_for(nest, schedule, target);
+  if (form.is_windowed)
+    fit_windows(nest, schedule, target);
+  else
+    schedule.core.ring = ring_for(nest, schedule, target);
   if (tile_grid(nest, schedule).tiles() > target.compute_units)
     schedule.core.blocks = target.compute_units;
   return schedule;
@@ -220,9 +201,10 @@ std::optional<Schedule> stored(const Nest &nest, const Target &target, Schedule 
 std::vector<Schedule> forms_of(const Nest &nest, const Target &target, Kind kind, bool tf32) {
   std::vector<Schedule> found;
   const std::string_view name = kNames[static_cast<std::size_t>(kind) + (tf32 ? kKinds : 0)];
-  const bool is_swapped = kind == kSwapped;
-  const auto add = [&](const Sizes &sizes, bool is_boxed) {
-    const Form form{.name = name, .is_boxed = is_boxed, .is_swapped = is_swapped};
+  const bool is_windowed = kind == kWindowed;
+  const auto add = [&](const Sizes &sizes, bool is_boxed, bool is_swapped) {
+    const Form form{
+        .name = name, .is_boxed = is_boxed, .is_swapped = is_swapped, .is_windowed = is_windowed};
     std::optional<Schedule> schedule = form_of(nest, target, sizes, form, tf32);
     if (schedule && kind == kStored)
       schedule = stored(nest, target, std::move(*schedule), name);
@@ -230,13 +212,21 @@ std::vector<Schedule> forms_of(const Nest &nest, const Target &target, Kind kind
       found.push_back(std::move(*schedule));
     return schedule.has_value();
   };
+  if (is_windowed) {
+    for (const Sizes &sizes : kWindowSizes)
+      add(sizes, true, false);
+    for (const Sizes &sizes : kSwappedWindowSizes)
+      add(sizes, true, true);
+    return found;
+  }
+  const bool is_swapped = kind == kSwapped;
   const std::span<const Sizes> all =
       is_swapped ? std::span<const Sizes>(kSwappedSizes) : std::span<const Sizes>(kSizes);
   for (const Sizes &sizes : all)
     // Boxes where nothing else copies the pixels, or an im2col map is slow at it
     // (cost/wgmma_model).
-    if (!add(sizes, false) || data_map(nest, found.back()).lower.size() > 2)
-      add(sizes, true);
+    if (!add(sizes, false, is_swapped) || data_map(nest, found.back()).lower.size() > 2)
+      add(sizes, true, is_swapped);
   return found;
 }
 
@@ -279,7 +269,7 @@ std::vector<Schedule> every_wgmma_schedule(const Nest &nest, const Target &targe
   std::vector<Schedule> found;
   if (no_core_roles(nest) || !target.isa.starts_with("sm_90a"))
     return found;
-  for (const Kind kind : {kPlain, kStored, kSwapped})
+  for (const Kind kind : {kPlain, kStored, kSwapped, kWindowed})
     for (Schedule &schedule : forms_of(nest, target, kind, tf32))
       found.push_back(std::move(schedule));
   return found;
@@ -368,8 +358,11 @@ NamedSchedule named_wgmma_schedule(std::string_view name, const Nest &nest, cons
     return {{}, fmt::format("{} does not fit: no instruction multiplies its types", name)};
   const std::vector<Schedule> all = forms_of(nest, target, kind, tf32);
   if (all.empty()) {
-    Schedule last = wgmma_schedule(nest, *op, {.name = name, .is_swapped = kind == kSwapped},
-                                   {64, 64, 1, 1}, target);
+    const Form form{.name = name,
+                    .is_boxed = kind == kWindowed,
+                    .is_swapped = kind == kSwapped,
+                    .is_windowed = kind == kWindowed};
+    Schedule last = wgmma_schedule(nest, *op, form, {64, 64, 1, 1}, target);
     last.core.tensor_store = kind == kStored;
     return {{},
             fmt::format("{} does not fit: {}", name,

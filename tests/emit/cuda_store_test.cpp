@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results of wgmma that leave by tensor stores, and swapped operands: the text of a store, and
-// kernels that NVRTC compiles without spilling.
+// Results of wgmma that leave by tensor stores, swapped operands and windows of data: the text of a
+// store, and kernels that NVRTC compiles without spilling.
 #include <array>
 #include <tuple>
 
@@ -17,23 +17,25 @@ namespace tilefuse::emit {
 namespace {
 
 // With bias and residual, `size` points each way, on a few of the forms.
-std::vector<Package> packages_of(const char *name, int images, int size, std::size_t each) {
+std::vector<Package> packages_of(const char *name, int images, int size, std::size_t each,
+                                 int channels = 128) {
   std::vector<Package> packages;
   for (const auto &[in, out, acc] :
        {std::tuple("f16", "f16", "f32"), {"i8", "i8", "i32"}, {"f32", "f32", "f32"}}) {
     const poly::Group group{nest::parse_nest(fmt::format(
         R"(nest conv {{
-  index n {5}, y {6}, x {6}, m 128 | r 3, s 3, c 128
-  slot 0 {0} {3}, 1 {0} 147456, 2 {1} {3}, 3 f32 128, 4 {1} {3}
+  index n {5}, y {6}, x {6}, m {8} | r 3, s 3, c {8}
+  slot 0 {0} {3}, 1 {0} {9}, 2 {1} {3}, 3 f32 {8}, 4 {1} {3}
   acc {2} = sum mul
-  in 0 + 0 [n:{5}*{4}, y + r - 1:{6}?*{7}, x + s - 1:{6}?*128, c:128*1]
-  in 1 + 0 const [m:128*1152, r:3*384, s:3*128, c:128*1]
-  out 2 + 0 [n:{5}*{4}, y:{6}*{7}, x:{6}*128, m:128*1]
-  extra 3 + 0 [m:128*1]
-  extra 4 + 0 [n:{5}*{4}, y:{6}*{7}, x:{6}*128, m:128*1]
+  in 0 + 0 [n:{5}*{4}, y + r - 1:{6}?*{7}, x + s - 1:{6}?*{8}, c:{8}*1]
+  in 1 + 0 const [m:{8}*{10}, r:3*{11}, s:3*{8}, c:{8}*1]
+  out 2 + 0 [n:{5}*{4}, y:{6}*{7}, x:{6}*{8}, m:{8}*1]
+  extra 3 + 0 [m:{8}*1]
+  extra 4 + 0 [n:{5}*{4}, y:{6}*{7}, x:{6}*{8}, m:{8}*1]
   post {1}(max(f32(acc) + $0 + f32($1), 0))
 }})",
-        in, out, acc, images * size * size * 128, size * size * 128, images, size, size * 128))};
+        in, out, acc, images * size * size * channels, size * size * channels, images, size,
+        size * channels, channels, 9 * channels * channels, 9 * channels, 3 * channels))};
     auto all = schedule::every_wgmma_schedule(group.anchor, hopper_target(),
                                               std::string_view(in) == "f32");
     std::erase_if(all, [&](const schedule::Schedule &one) { return !one.name.ends_with(name); });
@@ -68,6 +70,11 @@ kernel stores blocks 1 block_size 32 {
 
 TEST(CudaStore, BoxesCompile) {
   expect_clean(packages_of("_store", 32, 28, 6), std::array{"sm_90a"});
+}
+
+TEST(CudaStore, WindowsCompile) {
+  expect_clean(packages_of("_window", 8, 56, 2, 64), std::array{"sm_90a"});
+  expect_clean(packages_of("_window", 8, 28, 4, 128), std::array{"sm_90a"});
 }
 
 TEST(CudaStore, SwappedOperandsCompile) {

@@ -146,6 +146,17 @@ struct OneStepOfDepth : WgmmaFault {
   }
 };
 
+struct FartherLines : WgmmaFault {
+  using WgmmaFault::WgmmaFault;
+  void spoil(Wgmma &wgmma) override {
+    for (std::int64_t *lines : {&wgmma.a_lines, &wgmma.b_lines})
+      if (*lines != 0) {
+        take();
+        *lines += wgmma.row_bytes / size_bytes(wgmma.op->a.type);
+      }
+  }
+};
+
 struct LateWait : Fault {
   using Fault::Fault;
   StmtRef stmt(StmtRef from) override {
@@ -340,6 +351,7 @@ const std::vector<Mutation> &wgmma_mutations() {
       {"wgmma: accumulator not reset", nullptr, planted<NeverNew>},
       {"wgmma: accumulator reset at each step", nullptr, planted<AlwaysNew>},
       {"wgmma: every step reads one depth", nullptr, planted<OneStepOfDepth>},
+      {"wgmma: lines of a window farther", nullptr, planted<FartherLines>},
       {"wgmma: results read too early", nullptr, planted<LateWait>},
       {"wgmma: exchange without a barrier", nullptr, planted<NoWarpBarriers>},
       {"cluster: arrives at its own block alone", nullptr, planted<OnlyOwnArrivals>},

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/wgmma_sizes.h"
+
+#include <algorithm>
+
+#include "schedule/wgmma.h"
+#include "schedule/wgmma_forms.h"
+
+namespace tilefuse::schedule {
+namespace {
+
+using nest::Nest;
+
+constexpr std::int64_t kGroupRows = 64;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// The rest of a box's rows over pixel indices from the fastest on, with the fewest points that are
+// none; of equal ones that with the longest rows.
+struct BoxSearch {
+  const Nest &nest;
+  const std::vector<int> indices; // fastest first
+  const std::int64_t unit = 1;    // of the fastest's size
+  std::vector<std::int64_t> sizes, best;
+  std::int64_t fewest = 0;
+
+  void run(std::size_t place, std::int64_t rows, std::int64_t points) {
+    const std::int64_t extent = nest.indices[at(indices[place])].extent;
+    const bool is_last = place + 1 == indices.size();
+    for (std::int64_t size = rows; size >= 1; --size) {
+      if (rows % size != 0 || (is_last && size != rows) || (place == 0 && size % unit != 0))
+        continue;
+      const std::int64_t padded = points * ((extent + size - 1) / size * size);
+      sizes[place] = size;
+      if (!is_last)
+        run(place + 1, rows / size, padded);
+      else if (best.empty() || padded < fewest) {
+        best = sizes;
+        fewest = padded;
+      }
+    }
+  }
+};
+
+} // namespace
+
+void choose_box(const Nest &nest, Schedule &schedule, bool is_windowed) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  std::vector<int> indices(roles.pixels.rbegin(), roles.pixels.rend());
+  std::int64_t rows = schedule.core.rows;
+  if (roles.has_blocks()) {
+    constexpr std::int64_t kMostNeighbours = 4;
+    const int first = pixel_box(nest, schedule).indices.front();
+    std::int64_t &neighbours = schedule.splits[at(first)].tile;
+    neighbours = rows / kGroupRows;
+    if (rows % kGroupRows != 0 || kMostNeighbours % neighbours != 0 ||
+        core_tile(nest, schedule).row_bytes() % ring_row_bytes(nest, schedule) != 0)
+      neighbours = 1;
+    rows /= neighbours;
+    indices.erase(std::find(indices.begin(), indices.end(), first));
+  }
+  std::int64_t unit = 1;
+  if (is_windowed) {
+    schedule.splits[at(indices.front())].tile = kWindowPixels;
+    indices.erase(indices.begin());
+    rows /= kWindowPixels;
+    unit = window_unit(schedule) / kWindowPixels;
+  }
+  if (indices.empty())
+    return;
+  BoxSearch search{.nest = nest,
+                   .indices = indices,
+                   .unit = unit,
+                   .sizes = std::vector<std::int64_t>(indices.size(), 1)};
+  search.run(0, rows, 1);
+  if (search.best.empty())
+    return;
+  for (std::size_t i = 0; i < indices.size(); ++i)
+    schedule.splits[at(indices[i])].tile = search.best[i];
+}
+
+void fit_windows(const Nest &nest, Schedule &schedule, const Target &target) {
+  constexpr int kMostWindows = 4;
+  constexpr int kLeastRing = 4;
+  Core &core = schedule.core;
+  const CoreRoles roles = core_roles(nest, schedule);
+  core.keeps_filter = true;
+  core.ring = static_cast<int>(core_steps(nest, schedule));
+  for (core.window = kMostWindows; core.window > 1; --core.window)
+    if (!wrong_window(nest, schedule, roles) &&
+        wgmma_local_bytes(nest, schedule) <= target.local_bytes)
+      return;
+  core.keeps_filter = false;
+  for (core.window = 3; core.window > 1; --core.window) {
+    core.ring = ring_for(nest, schedule, target);
+    if (core.ring >= kLeastRing)
+      return;
+  }
+  core.window = 2;
+}
+
+} // namespace tilefuse::schedule

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sizes that a form of wgmma (schedule/wgmma_forms.h) leaves open: those of its box of pixels, and
+// how many buffers its local memory holds.
+#pragma once
+
+#include "nest/nest.h"
+#include "schedule/schedule.h"
+#include "target/target.h"
+
+namespace tilefuse::schedule {
+
+// The box of pixels with the fewest points that are none. Of blocks: as many neighbours as make
+// rows of a group each, or one. Of windows: 8 of the fastest index, and whole instructions of the
+// next.
+void choose_box(const nest::Nest &nest, Schedule &schedule, bool is_windowed);
+
+// Keeps the filter where that leaves room for windows; else some windows and a ring for it.
+void fit_windows(const nest::Nest &nest, Schedule &schedule, const Target &target);
+
+} // namespace tilefuse::schedule

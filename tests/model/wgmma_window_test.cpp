@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Taps of wgmma from windows of data: simulated on convolutions and input gradients of odd sizes,
+// with several taps each way, dilated, padded on one side, in groups, with several windows a tile.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "kernel/text.h"
+#include "lower/pipeline.h"
+#include "model/check.h"
+#include "model/conv_gradient.h"
+#include "model/conv_nest.h"
+#include "model/core_cases.h"
+#include "schedule/wgmma.h"
+#include "schedule/wgmma_forms.h"
+
+namespace tilefuse::model {
+namespace {
+
+using schedule::Schedule;
+
+// So few multiprocessors that blocks take several tiles.
+Target target() {
+  Target target = sm90();
+  target.compute_units = 2;
+  return target;
+}
+
+std::vector<Schedule> windowed(const nest::Nest &nest) {
+  std::vector<Schedule> all = schedule::every_wgmma_schedule(nest, target(), false);
+  if (all.empty())
+    all = schedule::every_wgmma_schedule(nest, target(), true);
+  std::erase_if(all, [](const Schedule &each) { return each.core.window == 0; });
+  return all;
+}
+
+// Every fourth of them, from number `first` on.
+int check(const poly::Group &group, std::ptrdiff_t first = 0) {
+  std::vector<Schedule> all = windowed(group.anchor);
+  EXPECT_FALSE(all.empty())
+      << to_text(group.anchor)
+      << schedule::named_wgmma_schedule("wgmma_window", group.anchor, target()).refusal;
+  std::rotate(all.begin(), all.begin() + first % std::ssize(all), all.end());
+  return check_schedules(group, target(), all, 4);
+}
+
+TEST(WgmmaWindow, ConvolutionsAreExact) {
+  int checked = 0;
+  for (const Conv &problem : {
+           Conv{.n = 2, .h = 8, .w = 8, .c = 64, .k = 64},
+           Conv{.n = 3, .h = 7, .w = 7, .c = 64, .k = 128},
+           Conv{.n = 2, .h = 14, .w = 14, .c = 128, .k = 64},
+           Conv{.h = 17, .w = 19, .c = 64, .k = 64, .pad = 0},
+           Conv{.h = 11, .w = 13, .c = 48, .k = 40, .dilation = 2, .pad = 2},
+           Conv{.h = 9, .w = 23, .c = 72, .k = 64, .r = 5, .s = 5, .pad = 2},
+           Conv{.n = 2, .h = 5, .w = 31, .c = 64, .k = 48, .r = 1, .s = 3, .pad = 0},
+           Conv{.h = 12, .w = 9, .c = 64, .k = 64, .in = "bf16"},
+           Conv{.h = 12,
+                .w = 9,
+                .c = 64,
+                .k = 64,
+                .in = "i8",
+                .out = "i32",
+                .acc = "i32",
+                .post = "acc + i32($0)"},
+           Conv{.h = 10, .w = 10, .c = 32, .k = 64, .in = "f32", .out = "f32", .post = "acc + $0"},
+       })
+    checked += check(group_of(problem), checked);
+  EXPECT_GE(checked, 40);
+}
+
+TEST(WgmmaWindow, InputGradientsAreExact) {
+  for (const GradientConv &problem : {GradientConv{.n = 2, .h = 8, .w = 9, .c = 64, .k = 64},
+                                      GradientConv{.n = 2, .h = 13, .w = 6, .c = 72, .k = 128}})
+    EXPECT_GT(check(gradients(problem, By::Input).front()), 0);
+}
+
+// Two rows above and none below, one column right.
+TEST(WgmmaWindow, PaddingOfOneSideIsExact) {
+  EXPECT_GT(check({nest::parse_nest(R"(nest conv {
+  index n 2, y 9, x 10, m 64 | c 64, r 3, s 2
+  slot 0 f16 11520, 1 f16 24576, 2 f16 11520
+  acc f32 = sum mul
+  in 0 + 0 [n:2*5760, y + r - 2:9?*640, x + s:10?*64, c:64*1]
+  in 1 + 0 const [m:64*384, c:64*6, r:3*2, s:2*1]
+  out 2 + 0 [n:2*5760, y:9*640, x:10*64, m:64*1]
+  post f16(acc)
+})")}),
+            0);
+}
+
+// A row of pixels, and three ways of them.
+TEST(WgmmaWindow, OneAndThreeDimensionsAreExact) {
+  EXPECT_GT(check({nest::parse_nest(R"(nest conv {
+  index n 9, x 21, m 64 | c 64, s 3
+  slot 0 f16 12096, 1 f16 12288, 2 f16 12096
+  acc f32 = sum mul
+  in 0 + 0 [n:9*1344, x + s - 1:21?*64, c:64*1]
+  in 1 + 0 const [m:64*192, c:64*3, s:3*1]
+  out 2 + 0 [n:9*1344, x:21*64, m:64*1]
+  post f16(acc)
+})")}),
+            0);
+  EXPECT_GT(check({nest::parse_nest(R"(nest conv {
+  index z 3, y 8, x 9, m 64 | c 64, q 2, r 2, s 3
+  slot 0 f16 13824, 1 f16 49152, 2 f16 13824
+  acc f32 = sum mul
+  in 0 + 0 [z + q - 1:3?*4608, y + r:8?*576, x + s - 1:9?*64, c:64*1]
+  in 1 + 0 const [m:64*768, c:64*12, q:2*6, r:2*3, s:3*1]
+  out 2 + 0 [z:3*4608, y:8*576, x:9*64, m:64*1]
+  post f16(acc)
+})")}),
+            0);
+}
+
+TEST(WgmmaWindow, GroupsAreExact) {
+  EXPECT_GT(check({nest::parse_nest(R"(nest conv {
+  index n 2, y 9, x 8, g 2, m 64 | c 64, r 3, s 3
+  slot 0 f16 18432, 1 f16 73728, 2 f16 18432
+  acc f32 = sum mul
+  in 0 + 0 [n:2*9216, y + r - 1:9?*1024, x + s - 1:8?*128, 64*g + c:128*1]
+  in 1 + 0 const [64*g + m:128*576, c:64*9, r:3*3, s:3*1]
+  out 2 + 0 [n:2*9216, y:9*1024, x:8*128, 64*g + m:128*1]
+  post f16(acc)
+})")}),
+            0);
+}
+
+TEST(WgmmaWindow, TextsReadBack) {
+  const poly::Group group = group_of({.c = 128, .k = 64});
+  for (const Schedule &schedule : windowed(group.anchor)) {
+    const std::string text = to_text(lower::lower(group, schedule, target()));
+    EXPECT_EQ(to_text(kernel::parse_kernel(text)), text);
+    const std::string written = to_text(group.anchor, schedule);
+    EXPECT_EQ(schedule::parse_schedule(group.anchor, written), schedule) << written;
+  }
+}
+
+TEST(WgmmaWindow, RefusalsSayWhy) {
+  const poly::Group group = group_of({.n = 2, .c = 64, .k = 64});
+  const std::vector<Schedule> all = windowed(group.anchor);
+  ASSERT_FALSE(all.empty());
+  const auto reason = [&](auto change) {
+    Schedule changed = all.front();
+    change(changed);
+    return illegal(group.anchor, changed, target()).value_or("");
+  };
+  EXPECT_EQ(reason([](Schedule &s) { s.core.window = 9; }), "9 windows; it needs 1 to 8");
+  EXPECT_EQ(reason([](Schedule &s) { s.core.cluster_rows = 2; }),
+            "blocks of a cluster share no windows");
+  EXPECT_EQ(reason([](Schedule &s) { s.core.window = 0; }),
+            "a filter is kept beside windows alone");
+  const auto refusal = [](const poly::Group &of) {
+    return schedule::named_wgmma_schedule("wgmma_window", of.anchor, target()).refusal;
+  };
+  EXPECT_EQ(refusal(group_of({.n = 2, .h = 16, .w = 16, .c = 64, .k = 64, .stride = 2})),
+            "wgmma_window does not fit: a window of pixels along y that are 2 apart");
+  EXPECT_EQ(refusal(nchw32(2, 4, 7, 2, 3)), "wgmma_window does not fit: a window is of boxes of "
+                                            "straight data that lies in no blocks");
+}
+
+} // namespace
+} // namespace tilefuse::model
