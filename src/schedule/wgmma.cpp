@@ -154,9 +154,10 @@ std::int64_t wgmma_local_bytes(const Nest &nest, const Schedule &schedule) {
       exchanges(nest, schedule) ? kPanelRows * kPanelRow * size_bytes(exchanged_type(nest)) : 0;
   if (const StorePanel panel = store_panel(nest, schedule); core.tensor_store)
     of_warp += panel.boxes * panel.elems() * panel.elem_bytes;
-  // Barriers take less than a box's alignment.
+  // Barriers of a ring take less than a box's alignment.
+  const std::int64_t rings = core.window > 0 ? 2 : 1;
   return ring_local_bytes(nest, schedule) + storing_warps(schedule) * of_warp +
-         joined_bytes(nest, schedule) + kBoxAlign;
+         joined_bytes(nest, schedule) + rings * kBoxAlign;
 }
 
 const CoreOp *wgmma_op_for(const Nest &nest, std::int64_t columns, bool tf32) {

@@ -237,6 +237,13 @@ bool suits_storing(const Nest &nest, const std::vector<Schedule> &plain) {
   });
 }
 
+// Whether several taps read a tile's data.
+bool has_taps(const Nest &nest) {
+  const std::vector<int> walked = core_roles(nest, scalar_schedule(nest)).walked;
+  return std::any_of(walked.begin(), walked.end(),
+                     [&](int i) { return nest.indices[at(i)].extent > 1; });
+}
+
 // Whether so few tiles of points are there that multiprocessors idle, or so few channels that an
 // instruction is narrow.
 bool suits_swapping(const Nest &nest, const Target &target) {
@@ -288,6 +295,8 @@ std::vector<Schedule> wgmma_schedules(const Nest &nest, const Target &target, bo
     add(kStored);
   if (suits_swapping(nest, target))
     add(kSwapped);
+  if (has_taps(nest))
+    add(kWindowed);
   return found;
 }
 

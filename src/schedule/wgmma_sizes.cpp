@@ -60,7 +60,7 @@ void choose_box(const Nest &nest, Schedule &schedule, bool is_windowed) {
     indices.erase(std::find(indices.begin(), indices.end(), first));
   }
   std::int64_t unit = 1;
-  if (is_windowed) {
+  if (is_windowed && !indices.empty()) {
     schedule.splits[at(indices.front())].tile = kWindowPixels;
     indices.erase(indices.begin());
     rows /= kWindowPixels;
