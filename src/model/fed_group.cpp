@@ -8,13 +8,21 @@
 namespace tilefuse::model {
 namespace {
 
+// Of neighbouring elements: the last that steps by one, where the tensor has a single channel too.
+std::size_t channel_dim(const nest::Operand &of) {
+  std::size_t found = 0;
+  for (std::size_t d = 0; d < of.dims.size(); ++d)
+    if (of.dims[d].stride == 1)
+      found = d;
+  return found;
+}
+
 std::string dims_text(const nest::Operand &of, Reads reads) {
   std::string text;
-  for (std::size_t d = 0; d < of.dims.size(); ++d) {
-    const nest::Dim &dim = of.dims[d];
-    if (reads == Reads::Tensor || dim.stride == 1)
-      text += fmt::format("{}d{}:{}*{}", text.empty() ? "" : ", ", d, dim.size, dim.stride);
-  }
+  for (std::size_t d = 0; d < of.dims.size(); ++d)
+    if (reads == Reads::Tensor || d == channel_dim(of))
+      text += fmt::format("{}d{}:{}*{}", text.empty() ? "" : ", ", d, of.dims[d].size,
+                          of.dims[d].stride);
   return text;
 }
 
@@ -25,11 +33,9 @@ poly::Group fed(const poly::Group &group, int input, const std::string &post,
   const nest::Operand &of = group.anchor.inputs[static_cast<std::size_t>(input)];
   const nest::Slot slot = group.anchor.slots[static_cast<std::size_t>(of.slot)];
   std::string indices, slots, extras;
-  std::int64_t channels = 1;
-  for (std::size_t d = 0; d < of.dims.size(); ++d) {
+  const std::int64_t channels = of.dims[channel_dim(of)].size;
+  for (std::size_t d = 0; d < of.dims.size(); ++d)
     indices += fmt::format("{} d{} {}", d == 0 ? "" : ",", d, of.dims[d].size);
-    channels = of.dims[d].stride == 1 ? of.dims[d].size : channels;
-  }
   const int first = 100;
   poly::PlacedGroup placed{group, {}, "", {}};
   for (std::size_t s = 0; s < group_slots(group).size(); ++s)
