@@ -178,7 +178,11 @@ std::vector<poly::PlacedGroup> map_groups(const MapBlock &block, Fusing how, con
   std::vector<poly::PlacedGroup> groups =
       how == Fusing::Judged ? model::make_groups(stored, {.level = poly::FuseLevel::All}, target)
                             : poly::make_groups(stored, {.level = poly::FuseLevel::Pointwise});
-  return model::split_groups(std::move(groups), stored, target, {});
+  const std::size_t buffers = stored.buffers.size();
+  groups = model::split_groups(std::move(groups), stored, target, {});
+  return how == Fusing::Judged ? model::feed_parts(std::move(groups), stored, buffers,
+                                                   {.level = poly::FuseLevel::All}, target)
+                               : groups;
 }
 
 } // namespace tilefuse::bench

@@ -298,6 +298,31 @@ std::vector<poly::PlacedGroup> make_groups(const program::StoredProgram &stored,
   return groups;
 }
 
+std::vector<poly::PlacedGroup> feed_parts(std::vector<poly::PlacedGroup> groups,
+                                          const program::StoredProgram &stored, std::size_t buffers,
+                                          const FusionSettings &settings, const Target &target,
+                                          KeptChoices *kept) {
+  if (settings.level != poly::FuseLevel::All)
+    return groups;
+  const auto buffer_of = [](const poly::PlacedGroup &placed, const nest::Operand &operand) {
+    return static_cast<std::size_t>(
+        program::to_int(placed.buffers[static_cast<std::size_t>(operand.slot)]));
+  };
+  std::set<std::size_t> joined; // in the launch that writes them
+  for (const poly::PlacedGroup &placed : groups)
+    if (placed.joins_tiles)
+      joined.insert(buffer_of(placed, placed.group.anchor.inputs[0]));
+  KeptChoices none(nullptr, target);
+  Judge judge(target, kept == nullptr ? none : *kept);
+  return poly::feed_maps(
+      std::move(groups), stored,
+      {.level = settings.level, .quota = settings.quota, .judge = std::ref(judge)},
+      [&](const poly::PlacedGroup &placed) {
+        const std::size_t written = buffer_of(placed, placed.group.anchor.out);
+        return written >= buffers && joined.count(written) == 0;
+      });
+}
+
 double bytes_moved(const std::vector<poly::PlacedGroup> &groups,
                    const program::StoredProgram &stored) {
   double bytes = 0;

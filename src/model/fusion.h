@@ -3,6 +3,7 @@
 // what came of it: kernels and bytes, fused and not.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -23,6 +24,14 @@ std::vector<poly::PlacedGroup> make_groups(const program::StoredProgram &stored,
                                            const FusionSettings &settings, const Target &target,
                                            poly::FuseReport *report = nullptr,
                                            KeptChoices *kept = nullptr);
+
+// Once reductions are in parts (model/split_groups.h): maps that a partial nest alone reads are
+// offered to it. Partial nests write what stands behind the first `buffers` of the program, which
+// were there before; those whose tiles their own launch joins take none.
+std::vector<poly::PlacedGroup> feed_parts(std::vector<poly::PlacedGroup> groups,
+                                          const program::StoredProgram &stored, std::size_t buffers,
+                                          const FusionSettings &settings, const Target &target,
+                                          KeptChoices *kept = nullptr);
 
 // Bytes of tensors that the kernels of a plan read and write, each once per kernel; constants and
 // what exists in tiles only are left out.

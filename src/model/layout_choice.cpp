@@ -103,8 +103,11 @@ private:
   }
 
   LaidOut split(LaidOut laid) const {
+    const std::size_t buffers = laid.stored.buffers.size();
     laid.groups =
         split_groups(std::move(laid.groups), laid.stored, target_, options_.split, &kept_);
+    laid.groups =
+        feed_parts(std::move(laid.groups), laid.stored, buffers, options_.fusion, target_, &kept_);
     return laid;
   }
 

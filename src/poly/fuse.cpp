@@ -98,16 +98,36 @@ bool needs_everything(const Group &group) {
 
 class Fuser {
 public:
-  Fuser(const program::StoredProgram &stored, const FuseOptions &options)
+  Fuser(std::vector<PlacedGroup> groups, const program::StoredProgram &stored,
+        const FuseOptions &options)
       : stored_(stored), options_(options) {
-    for (PlacedGroup &placed : group_nests(stored, true))
+    for (PlacedGroup &placed : groups)
       groups_.emplace_back(std::move(placed));
   }
 
   std::vector<PlacedGroup> run(FuseReport &report) {
     for (std::size_t c = 0; c < groups_.size(); ++c)
       for (std::size_t k = 0; groups_[c] && k < groups_[c]->group.anchor.inputs.size(); ++k)
-        offer(c, static_cast<int>(k), report);
+        if (const std::optional<std::size_t> p = producer_of_input(c, static_cast<int>(k)))
+          offer(c, static_cast<int>(k), *p, report);
+    return left();
+  }
+
+  std::vector<PlacedGroup> feed(const std::function<bool(const PlacedGroup &)> &takes) {
+    FuseReport report;
+    for (std::size_t c = 0; c < groups_.size(); ++c)
+      for (std::size_t k = 0; groups_[c] && k < groups_[c]->group.anchor.inputs.size(); ++k) {
+        if (!takes(*groups_[c]))
+          continue;
+        const std::optional<std::size_t> p = producer_of_input(c, static_cast<int>(k));
+        if (p && is_map(groups_[*p]->group) && needed_elsewhere(c, *p).empty())
+          offer(c, static_cast<int>(k), *p, report);
+      }
+    return left();
+  }
+
+private:
+  std::vector<PlacedGroup> left() {
     std::vector<PlacedGroup> left;
     for (std::optional<PlacedGroup> &group : groups_)
       if (group)
@@ -115,7 +135,6 @@ public:
     return left;
   }
 
-private:
   // The one group that computes what input k of group c reads, if there is one.
   std::optional<std::size_t> producer_of_input(std::size_t c, int input) const {
     const PlacedGroup &consumer = *groups_[c];
@@ -142,15 +161,12 @@ private:
     double gain_seconds = 0;
   };
 
-  void offer(std::size_t c, int input, FuseReport &report) {
-    const std::optional<std::size_t> p = producer_of_input(c, input);
-    if (!p)
-      return;
-    FuseDecision decision{groups_[c]->origin, groups_[*p]->origin, false, {}, {}};
-    if (std::optional<Change> change = decide(c, input, *p, decision)) {
+  void offer(std::size_t c, int input, std::size_t p, FuseReport &report) {
+    FuseDecision decision{groups_[c]->origin, groups_[p]->origin, false, {}, {}};
+    if (std::optional<Change> change = decide(c, input, p, decision)) {
       for (std::size_t m = 0; m < change->made.size(); ++m)
         groups_[change->places[m]] = std::move(change->made[m]);
-      groups_[*p].reset();
+      groups_[p].reset();
       decision.is_fused = true;
     } else
       groups_[c]->notes.push_back(to_text(decision));
@@ -350,10 +366,16 @@ std::vector<PlacedGroup> make_groups(const program::StoredProgram &stored,
   FuseReport &out = report == nullptr ? unread : *report;
   const std::int64_t calls = isl_calls();
   const auto start = std::chrono::steady_clock::now();
-  std::vector<PlacedGroup> groups = Fuser(stored, options).run(out);
+  std::vector<PlacedGroup> groups = Fuser(group_nests(stored, true), stored, options).run(out);
   out.isl_calls += isl_calls() - calls;
   out.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return groups;
+}
+
+std::vector<PlacedGroup> feed_maps(std::vector<PlacedGroup> groups,
+                                   const program::StoredProgram &stored, const FuseOptions &options,
+                                   const std::function<bool(const PlacedGroup &)> &takes) {
+  return Fuser(std::move(groups), stored, options).feed(takes);
 }
 
 std::string to_text(const FuseDecision &decision) {

@@ -75,6 +75,12 @@ struct FuseReport {
 std::vector<PlacedGroup> make_groups(const program::StoredProgram &stored,
                                      const FuseOptions &options, FuseReport *report = nullptr);
 
+// Offers maps that one group alone reads to those that `takes` names, of groups in an order in
+// which they can run.
+std::vector<PlacedGroup> feed_maps(std::vector<PlacedGroup> groups,
+                                   const program::StoredProgram &stored, const FuseOptions &options,
+                                   const std::function<bool(const PlacedGroup &)> &takes);
+
 // "fused A into B" or "kept A apart from B: reason", with the terms below.
 std::string to_text(const FuseDecision &decision);
 

@@ -10,6 +10,7 @@
 #include "model/core_cases.h"
 #include "model/fed_group.h"
 #include "model/fusion.h"
+#include "model/split_groups.h"
 #include "schedule/core_feeds.h"
 #include "schedule/fed_forms.h"
 #include "search/groups.h"
@@ -120,6 +121,17 @@ TEST(CoreFeeds, ActivationsBeforeGradientsOfFilters) {
       }
     }
   EXPECT_GE(checked, 8);
+}
+
+TEST(CoreFeeds, PartsOfGradientsOfFilters) {
+  const poly::Group group = gradients({.n = 4, .c = 64, .k = 64}, By::Filter).front();
+  for (const Target &target : {sm80(), sm90()}) {
+    const poly::Group part = split_group(group, target, {.split = "n:2"}).front();
+    const poly::Group fed = normalised(masked(part, 0), 1);
+    const auto all = target.isa == "sm_90a" ? wgmma_of(fed) : schedules_of(fed, target);
+    EXPECT_FALSE(all.empty()) << to_text(fed);
+    check_schedules(fed, target, all, 12);
+  }
 }
 
 // Channels in blocks of 32 bytes: mapped on mma alone.
@@ -234,6 +246,32 @@ TEST(CoreFeeds, ClassesEvaluateMasksThemselves) {
       ASSERT_EQ(placed.group.producers.size(), 1U);
       EXPECT_FALSE(placed.group.producers[0].stored);
     }
+  }
+}
+
+// A filter gradient of few filters and many pixels is summed in parts, which evaluate the mask of
+// the one operand and the activation of the other.
+TEST(CoreFeeds, PartsEvaluateBothOperands) {
+  const program::Program program = program::parse_program(R"(program "by_filter" {
+  input %0 "dy" : f32[32, 56, 56, 64]
+  input %1 "y" : f32[32, 56, 56, 64]
+  input %2 "x" : f32[32, 56, 56, 64]
+  %3 "d" : f32[32, 56, 56, 64] = map[%0, %1](select($1 > 0, $0, 0)) from "test"
+  %4 "a" : f32[32, 56, 56, 64] = map[%2](max($0, 0)) from "test"
+  %5 "dw" : f32[64, 1, 1, 64] = sum[n, m, y, x, c, r, s](%3[n, y, x, m] * %4[n, y + r, x + s, c]) -> [m, r, s, c] from "test"
+  output %5
+}
+)");
+  const Target target = whole_sm90();
+  for (const poly::FuseLevel level : {poly::FuseLevel::Pointwise, poly::FuseLevel::All}) {
+    program::StoredProgram stored = program::assign_storage(program);
+    const std::size_t buffers = stored.buffers.size();
+    auto groups = make_groups(stored, {.level = level}, target);
+    groups = split_groups(std::move(groups), stored, target, {});
+    groups = feed_parts(std::move(groups), stored, buffers, {.level = level}, target);
+    const bool fuses = level == poly::FuseLevel::All;
+    ASSERT_EQ(groups.size(), fuses ? 2U : 4U);
+    EXPECT_EQ(groups[0].group.producers.size(), fuses ? 2U : 0U);
   }
 }
 
