@@ -11,7 +11,7 @@
 // Where taps read windows of data, these have a ring of their own, which another warp fills:
 //
 //   if lane == 32 { for tile { for depth { wait empty; expect full; copy window } } }
-//   … { for tile { for depth { wait window; for taps { wait full; wgmma … from the window } } store } }
+//   … { for tile { for depth { wait window; for taps { wait full; wgmma … of it } } store } }
 //
 // In a cluster a block fills buffers of several blocks: it waits until all of them have let go, and
 // ends when all have, so that none copies into or arrives at a block that is no more.

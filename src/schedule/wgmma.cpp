@@ -142,10 +142,9 @@ std::int64_t storing_warps(const Schedule &schedule) {
 std::int64_t ring_local_bytes(const Nest &nest, const Schedule &schedule) {
   const Core &core = schedule.core;
   CoreTile tile = core_tile(nest, schedule);
-  if (core.window == 0)
-    return tile.ring_bytes(core.ring);
-  tile.rows = 0;
-  return tile.ring_bytes(core.ring) + core.window * window_elems(nest, schedule) * tile.elem_bytes;
+  tile.rows = core.window > 0 ? 0 : tile.rows;
+  return tile.ring_bytes(core.ring) +
+         (core.window > 0 ? core.window * window_elems(nest, schedule) * tile.elem_bytes : 0);
 }
 
 std::int64_t wgmma_local_bytes(const Nest &nest, const Schedule &schedule) {
