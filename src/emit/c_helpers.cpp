@@ -71,6 +71,16 @@ std::string_view rare_path(const CContext &cx) {
   return cx.vector_target ? cx.dialect.outlined : cx.dialect.helper;
 }
 
+constexpr std::int64_t kWordBytes = 4;
+constexpr std::int64_t kFewRegisters = 96; // which leave some for loads that wait for each other
+
+std::int64_t register_values(const kernel::Kernel &kernel) {
+  std::int64_t values = 0;
+  for (const Buffer &buffer : kernel.buffers)
+    values += buffer.space == kernel::Space::Register ? buffer.elems * buffer.type.lanes : 0;
+  return values;
+}
+
 // A fill is a scalar of the vector's element type.
 std::string fill_type(const CContext &cx, DType elem) { return cx.dialect.value_elem(elem); }
 
@@ -116,6 +126,11 @@ std::string load_helper(CContext &cx, const Buffer &buffer, int lanes) {
   const std::string type = value_type(cx, {elem, lanes});
   const std::string arguments = fmt::format("({} p, {} valid, {} fill)", read_pointer(cx, buffer),
                                             cx.index_type(), fill_type(cx, elem));
+  if (cx.dialect.by_element && size_bytes(elem) < kWordBytes &&
+      register_values(cx.kernel) <= kFewRegisters)
+    return define(cx, name, cx.dialect.helper,
+                  fmt::format("{} {}{} {{\n  return {};\n}}", type, name, arguments,
+                              lanes_or_fill(cx, elem, lanes, "")));
   define(cx, name, rare_path(cx),
          fmt::format("{} {}{} {{\n  return {};\n}}\n{} {} {}{} {{\n  return valid >= {} ? {} : "
                      "{}(p, valid, fill);\n}}",

@@ -114,6 +114,7 @@ struct Dialect {
   // none.
   std::string_view ticket;
   std::string_view prefetch; // format string of a statement, given a pointer; empty: none
+  bool by_element = false;   // vectors of any alignment are read so: parts of them without a branch
   // Format string of a local array's attribute, given bytes; empty: vectors are never read or
   // written as one access.
   std::string_view aligned;

@@ -151,6 +151,7 @@ constexpr Dialect kCuda = {
     .warp_barrier = "__syncwarp();",
     .ticket = kNvidiaTicket,
     .prefetch = "asm volatile(\"prefetch.global.L2 [%0];\" ::\"l\"({}));",
+    .by_element = true,
     .sized_local = "extern __shared__ __align__({}) uchar tf_local[];",
     .local_limit = 48 << 10,
     .matrix = &kCudaMatrix,
