@@ -33,11 +33,15 @@ std::vector<Schedule> fed_core_schedules(const poly::Group &group, const Target 
         return p.feed != poly::Feed::Map || p.consumer != 0 || p.stored;
       }))
     return found;
-  for (Schedule &schedule : wgmma_schedules(group.anchor, target, tf32))
+  for (Schedule &schedule : wgmma_schedules(group.anchor, target, tf32)) {
+    // Boxes of results and maps of many steps do not fit the registers (NVRTC 13.0, sm_90a).
+    if (schedule.core.tensor_store && core_steps(group.anchor, schedule) > kShortTile)
+      continue;
     for (const int mappers : kMappers) {
       schedule.core.mappers = mappers;
       add(group, schedule, target, found);
     }
+  }
   for (Schedule &schedule : core_schedules(group.anchor, target, tf32))
     add(group, std::move(schedule), target, found);
   return found;

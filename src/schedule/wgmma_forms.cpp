@@ -86,7 +86,7 @@ constexpr std::array kRowBytes = {128, 64, 32};
 constexpr std::array kVecs = {16, 8, 4, 2};
 constexpr int kMostRing = 8;
 constexpr std::int64_t kMostStored = 16; // bytes, by a work-item at once
-constexpr std::int64_t kShort = 8;       // steps, of which a tile's results are a large part
+constexpr std::int64_t kNarrow = 64;     // columns
 constexpr std::int64_t kGroupRows = 64;
 constexpr std::int64_t kSwappedDeal = 16; // channels that are dealt in pairs
 
@@ -230,11 +230,10 @@ std::vector<Schedule> forms_of(const Nest &nest, const Target &target, Kind kind
   return found;
 }
 
-// Whether a tile's results, which a warp would exchange, take about as long as its steps.
-bool suits_storing(const Nest &nest, const std::vector<Schedule> &plain) {
-  return std::any_of(plain.begin(), plain.end(), [&](const Schedule &schedule) {
-    return exchanges(nest, schedule) && core_steps(nest, schedule) <= kShort;
-  });
+// Tiles that take about as long as their results, for whose boxes a ring gives up a buffer, or wide
+// ones.
+bool suits_storing(const Nest &nest, const Schedule &stored) {
+  return core_tile(nest, stored).columns > kNarrow || core_steps(nest, stored) <= kShortTile;
 }
 
 // Whether several taps read a tile's data.
@@ -291,8 +290,11 @@ std::vector<Schedule> wgmma_schedules(const Nest &nest, const Target &target, bo
       found.push_back(std::move(schedule));
   };
   add(kPlain);
-  if (suits_storing(nest, found))
-    add(kStored);
+  if (std::any_of(found.begin(), found.end(),
+                  [&](const Schedule &plain) { return exchanges(nest, plain); }))
+    for (Schedule &schedule : forms_of(nest, target, kStored, tf32))
+      if (suits_storing(nest, schedule))
+        found.push_back(std::move(schedule));
   if (suits_swapping(nest, target))
     add(kSwapped);
   if (has_taps(nest))

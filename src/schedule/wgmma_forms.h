@@ -13,6 +13,8 @@
 
 namespace tilefuse::schedule {
 
+constexpr std::int64_t kShortTile = 8; // steps, which take about as long as its results
+
 // Legal schedules of every kind, larger tiles first.
 std::vector<Schedule> every_wgmma_schedule(const nest::Nest &nest, const Target &target, bool tf32);
 // Those of them that may be the fastest.
