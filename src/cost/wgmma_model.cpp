@@ -166,8 +166,14 @@ double WgmmaModel::at_once() const {
 double WgmmaModel::busy_cycles(double tiles) const {
   const double steps = static_cast<double>(most_steps(nest, schedule)) * step_cycles();
   const double results = result_cycles() + join_cycles();
-  return schedule.core.turns > 1 ? tiles * std::max(steps, (steps + results) / 2) + results
-                                 : tiles * (steps + results);
+  const double filter = // copied once
+      schedule.core.keeps_filter
+          ? static_cast<double>(tile.ring_bytes(schedule.core.ring) * tile.columns) /
+                (static_cast<double>(tile.rows * tile.spread + tile.columns) * kCacheBytes)
+          : 0;
+  return filter + (schedule.core.turns > 1
+                       ? tiles * std::max(steps, (steps + results) / 2) + results
+                       : tiles * (steps + results));
 }
 
 double WgmmaModel::memory_seconds() const {
