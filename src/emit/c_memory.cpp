@@ -34,6 +34,20 @@ std::string register_value(CContext &cx, const Type &type, const kernel::Load &l
   return cx.dialect.compose(value_type(cx, type), lanes);
 }
 
+// A vector into registers of one lane each.
+std::string scattered_registers(CContext &cx, const kernel::Store &store,
+                                const std::string &value) {
+  std::int64_t first = 0;
+  TILEFUSE_CHECK(kernel::is_constant(store.index, &first),
+                 "registers scattered at a variable index");
+  std::string text =
+      fmt::format("{{ const {} t = {};", value_type(cx, store.value->type), bare(value));
+  for (int lane = 0; lane < store.value->type.lanes; ++lane)
+    text += fmt::format(" {} = {};", register_name(cx, store.buffer, first + lane),
+                        cx.dialect.lane("t", lane));
+  return text + " }";
+}
+
 // A fill of a vector load is a scalar, and a vector's truth is -1.
 std::string fill_literal(const CContext &cx, const Type &type, double fill) {
   if (type.elem == DType::Bool)
@@ -147,6 +161,16 @@ std::string plain_store(CContext &cx, const kernel::Buffer &buffer, const Type &
   return cx.dialect.packed_store(elem, type.lanes, space, offset(base, index), bare(value));
 }
 
+// Of another block of the cluster.
+std::string remote_load(CContext &cx, const Type &type, const kernel::Load &load) {
+  const std::string here = offset(buffer_name(cx, load.buffer), bare(expression(cx, load.index)));
+  const std::string there = pointer_of_rank(cx, here, load.rank);
+  const bool is_wide =
+      type.lanes > 1 && cx.dialect.wide_load != nullptr && is_aligned(cx, type, load);
+  const auto loaded = is_wide ? cx.dialect.wide_load : cx.dialect.load;
+  return loaded(type.elem, type.lanes, there, integer_literal(cx, 0));
+}
+
 } // namespace
 
 std::string load_text(CContext &cx, const Type &type, const kernel::Load &load) {
@@ -155,11 +179,7 @@ std::string load_text(CContext &cx, const Type &type, const kernel::Load &load) 
     return register_value(cx, type, load);
   const DType elem = buffer.type.elem;
   if (load.rank != nullptr)
-    return cx.dialect.load(
-        elem, type.lanes,
-        pointer_of_rank(cx, offset(buffer_name(cx, load.buffer), bare(expression(cx, load.index))),
-                        load.rank),
-        integer_literal(cx, 0));
+    return remote_load(cx, type, load);
   if (type.lanes == 1) {
     const std::string scalar = element_text(cx, elem, load);
     if (load.valid == nullptr)
@@ -185,6 +205,8 @@ std::string store_text(CContext &cx, const kernel::Store &store) {
   const kernel::Buffer &buffer = cx.kernel[store.buffer];
   const Type &type = store.value->type;
   const std::string value = expression(cx, store.value);
+  if (buffer.space == Space::Register && buffer.type.lanes != type.lanes)
+    return scattered_registers(cx, store, value);
   if (buffer.space == Space::Register)
     return fmt::format("{} = {};", register_text(cx, store.buffer, store.index), bare(value));
   const std::string base = buffer_name(cx, store.buffer);

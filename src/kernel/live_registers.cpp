@@ -126,7 +126,8 @@ private:
       touch(loop->var);
     const Store *store = std::get_if<Store>(&stmt->node);
     if (store != nullptr && kernel_[store->buffer].space == Space::Register)
-      touch(store->buffer, store->index, 1);
+      touch(store->buffer, store->index,
+            store->value->type.lanes / kernel_[store->buffer].type.lanes);
     if (const LoadMatrix *load = std::get_if<LoadMatrix>(&stmt->node)) {
       const std::int64_t values = load_matrix_values(kernel_, *load);
       held_.back() += values * registers_of(kernel_[load->to.buffer].type);

@@ -197,7 +197,8 @@ struct If {
   StmtRef then_body{};
   StmtRef else_body{};
 }; // else_body may be null
-// As Load: lanes at or past `valid` are not stored. The value's lanes are the store's.
+// As Load: lanes at or past `valid` are not stored. The value's lanes are the store's; those of a
+// vector may go to values of one lane that follow each other.
 struct Store {
   BufferId buffer{};
   ExprRef index{};

@@ -181,7 +181,8 @@ std::string access_rule(const Buffer &buffer, Type index, int lanes, std::int64_
 std::string store_rule(const Buffer &buffer, Type value) {
   if (buffer.space == Space::Global && !buffer.written)
     return fmt::format("a store to the constant buffer {}", buffer.name);
-  const bool is_split = buffer.space == Space::Register && value.lanes != buffer.type.lanes;
+  const bool is_split =
+      buffer.space == Space::Register && value.lanes != buffer.type.lanes && buffer.type.lanes != 1;
   if (value.elem != buffer.type.elem || is_split) {
     return fmt::format("a store to {} needs {}; got {}", buffer.name, to_string(buffer.type),
                        to_string(value));

@@ -211,6 +211,8 @@ void Checker::check(const If &node) {
 void Checker::check(const Store &node) {
   access(node.buffer, node.index, node.value->type.lanes, node.lane_stride, node.valid);
   require(store_rule(kernel_[node.buffer], node.value->type));
+  require(kernel_[node.buffer].space != Space::Register || node.lane_stride == 1,
+          "registers are stored to with a stride");
 }
 
 void Checker::check(ExprRef e, const Const &node) {

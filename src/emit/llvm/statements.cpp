@@ -107,7 +107,10 @@ void FunctionBuilder::node(const kernel::If &branch) {
 
 void FunctionBuilder::node(const kernel::Store &store) {
   llvm::Value *stored = value(store.value);
-  if (kernel_[store.buffer].space == kernel::Space::Register) {
+  const kernel::Buffer &buffer = kernel_[store.buffer];
+  if (buffer.space == kernel::Space::Register) {
+    if (buffer.type.lanes != store.value->type.lanes)
+      refuse("a vector in registers of one lane");
     ir_.CreateStore(stored, register_slot(store.buffer, store.index));
     return;
   }

@@ -91,6 +91,12 @@ void Compiler::step(const Store &node) {
     if (op.has_b)
       op.b = expr(node.index);
     emit(op);
+    // Further lanes to further values; the index is constant (kernel/verify.h).
+    for (int lane = buffer.type.lanes; lane < op.lanes; ++lane) {
+      op.a += op.a < 0 ? -program_.width : program_.width;
+      ++op.number;
+      emit(op);
+    }
     return;
   }
   op.a = expr(node.index);
