@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/wgmma_join.h"
 
+#include <algorithm>
+
 #include "schedule/staging.h"
 #include "schedule/wgmma.h"
 
@@ -12,7 +14,9 @@ using kernel::StmtRef;
 
 namespace {
 
-constexpr std::int64_t kHalfRows = 8; // between the rows of a work-item's results
+constexpr std::int64_t kHalfRows = 8;  // between the rows of a work-item's results
+constexpr std::int64_t kPair = 2;      // values that wgmma leaves in registers side by side
+constexpr std::int64_t kInFlight = 32; // values that are read together; compilers would read all
 
 } // namespace
 
@@ -21,7 +25,7 @@ WgmmaJoin::WgmmaJoin(Context &context, const schedule::CoreTile &tile, const Wgm
     : cx_(context), b_(cx_.build), tile_(tile), cluster_(cluster),
       slices_(part_slices(cx_.schedule.core)), is_repeated_(tiles > 1),
       columns_(cx_.schedule.core.op->n), items_(tile.warps() * schedule::kGroupItems),
-      values_(tile.rows * tile.columns / items_ / cluster.parts()) {
+      values_(tile.rows * tile.columns / items_ / cluster.parts()), vec_(kPair) {
   if (cluster_.parts() == 1)
     return;
   parts_ = b_.buffer({.name = "parts",
@@ -82,23 +86,27 @@ StmtRef WgmmaJoin::join(kernel::BufferId acc) const {
     return nullptr;
   std::vector<StmtRef> list;
   const ExprRef phase = is_repeated_ ? b_.load(phase_, integer(0)) : integer(0);
-  const ExprRef item = b_.sub(b_.lane(), integer(schedule::kGroupItems));
+  const ExprRef item = b_.mul(b_.sub(b_.lane(), integer(schedule::kGroupItems)), integer(vec_));
+  const int lanes = static_cast<int>(vec_);
   const ExprRef own =
       named(b_, list, "joined", b_.add(b_.mul(cluster_.part(), integer(values_ * items_)), item));
   if (is_repeated_)
     list.push_back(wait(kTaken, b_.sub(integer(1), phase)));
   for (std::int64_t slice = 0; slice < cluster_.parts(); ++slice)
-    for (std::int64_t i = 0; i < values_; ++i)
+    for (std::int64_t i = 0; i < values_; i += vec_)
       list.push_back(b_.store(parts_, b_.add(item, integer((slice * values_ + i) * items_)),
-                              b_.load(acc, integer(accumulator(slice, i)))));
+                              b_.load(acc, integer(accumulator(slice, i)), lanes)));
+  const std::int64_t together = std::max<std::int64_t>(1, kInFlight / (vec_ * cluster_.parts()));
   list.push_back(say(kGiven));
   list.push_back(wait(kGiven, phase));
-  for (std::int64_t i = 0; i < values_; ++i) {
+  for (std::int64_t i = 0; i < values_; i += vec_) {
     const ExprRef index = b_.add(own, integer(i * items_));
-    ExprRef sum = b_.remote_load(parts_, index, 1, integer(0));
+    ExprRef sum = b_.remote_load(parts_, index, lanes, integer(0));
     for (std::int64_t part = 1; part < cluster_.parts(); ++part)
-      sum = b_.add(sum, b_.remote_load(parts_, index, 1, integer(part)));
+      sum = b_.add(sum, b_.remote_load(parts_, index, lanes, integer(part)));
     list.push_back(b_.store(acc, integer(i), sum));
+    if ((i / vec_ + 1) % together == 0)
+      list.push_back(b_.barrier({.items = kernel::kWarpItems}));
   }
   if (is_repeated_) {
     list.push_back(say(kTaken));

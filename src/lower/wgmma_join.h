@@ -3,11 +3,11 @@
 // block writes its accumulators to its local memory and says so to all; when all have, each adds up
 // its slice from every block's, in the order of the parts.
 //
-//   parts[…] = acc[…] …
+//   parts[… .. 2] = acc[0 .. 2] …
 //   barrier warp
 //   if lane % 32 < 4 { mbarrier_arrive given[0] rank lane % 32 cluster }
 //   mbarrier_wait given[0] phase[0] cluster
-//   acc[0] = parts[… rank 0] + parts[… rank 1] + parts[… rank 2] + parts[… rank 3] …
+//   acc[0 .. 2] = parts[… .. 2 rank 0] + parts[… .. 2 rank 1] + parts[… .. 2 rank 2] + …
 //
 // Where a cluster takes several tiles, all say as well what they have read.
 #pragma once
@@ -53,6 +53,7 @@ private:
   const std::int64_t columns_; // of the instruction
   const std::int64_t items_;   // that have accumulators
   const std::int64_t values_;  // of a slice, by work-item
+  const std::int64_t vec_;     // of them, that lie in a row
   kernel::BufferId parts_{-1}, barriers_{-1}, phase_{-1};
 };
 
