@@ -29,7 +29,6 @@ constexpr double kLongerStore = 1.4;      // results that leave in boxes
 constexpr double kLongerExchange = 2;     // results that warps exchange
 constexpr double kJoinCycles = 1500;      // until the blocks of a cluster have met and read
 constexpr double kJoinBytes = 40;         // of accumulators, written and read again, per cycle
-constexpr double kPartUnits = 16;         // multiprocessors of a group in which a cluster lies
 constexpr double kSlowerMemory = 1.09;    // than the bandwidth
 constexpr double kNotOverlapped = 0.15;
 constexpr double kSchedulers = 4;     // of a multiprocessor
@@ -60,7 +59,6 @@ struct WgmmaModel {
   double step_cycles() const;
   double result_cycles() const;
   double join_cycles() const;
-  double at_once() const;
   double busy_cycles(double tiles) const;
   double memory_seconds() const;
   Estimate run() const;
@@ -153,14 +151,6 @@ double WgmmaModel::join_cycles() const {
              : kJoinCycles + static_cast<double>(joined_bytes(nest, schedule)) / kJoinBytes;
 }
 
-// Clusters that run at once. Larger ones leave the rest of a group of multiprocessors idle.
-double WgmmaModel::at_once() const {
-  const auto cluster = static_cast<double>(schedule.core.cluster());
-  const double units = target.compute_units;
-  const double used = cluster > 2 ? std::floor(units / kPartUnits) * kPartUnits : units;
-  return std::max(1.0, std::floor(used / cluster));
-}
-
 // Of one multiprocessor with so many tiles. A group that takes turns stores its results while the
 // other multiplies.
 double WgmmaModel::busy_cycles(double tiles) const {
@@ -189,7 +179,9 @@ Estimate WgmmaModel::run() const {
   estimate.launch = target.launch_us * 1e-6;
   const schedule::TileGrid grid = tile_grid(nest, schedule);
   const auto tiles = static_cast<double>(grid.tiles());
-  const double turns = std::ceil(static_cast<double>(grid.clusters()) / at_once());
+  const double turns =
+      std::ceil(static_cast<double>(grid.clusters()) /
+                static_cast<double>(schedule::clusters_at_once(target, schedule.core.cluster())));
   const double turn = busy_cycles(1) / kClock;
   estimate.compute = turn;
   estimate.waves = turns * target.compute_units / tiles;

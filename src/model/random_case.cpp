@@ -4,6 +4,7 @@
 #include "model/random_nest.h"
 #include "model/random_product.h"
 #include "schedule/wgmma_forms.h"
+#include "schedule/wgmma_parts.h"
 #include "search/sample.h"
 #include "search/sample_core.h"
 
@@ -97,6 +98,10 @@ std::optional<KernelCase> draw_wgmma_case(const Tapes &tapes) {
   if (schedules.chance(30)) {
     const auto [rows, columns] = schedules.of({std::pair{2, 1}, {1, 2}, {2, 2}, {4, 1}});
     drawn.schedule = schedule::with_cluster(nest, drawn.schedule, drawn.target, rows, columns)
+                         .value_or(drawn.schedule);
+  } else if (schedules.chance(30)) {
+    drawn.schedule = schedule::with_parts(nest, drawn.schedule, drawn.target,
+                                          schedules.of<std::int64_t>({2, 4, 8}))
                          .value_or(drawn.schedule);
   }
   return with_values(std::move(drawn));

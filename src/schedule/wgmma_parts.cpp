@@ -16,8 +16,8 @@ namespace {
 using nest::Nest;
 
 constexpr std::int64_t kMostParts = 8; // blocks of a cluster on every device that has clusters
-constexpr std::array<std::int64_t, 3> kParts = {2, 4, 8};
-constexpr std::int64_t kLeastColumns = 8; // of an instruction
+constexpr std::array<std::int64_t, 2> kParts = {2, 4}; // that gain (docs/cost_model.md)
+constexpr std::int64_t kLeastColumns = 8;              // of an instruction
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -75,25 +75,34 @@ std::optional<std::string> wrong_parts(const Nest &nest, const Schedule &schedul
   return {};
 }
 
+std::int64_t clusters_at_once(const Target &target, std::int64_t blocks) {
+  const std::int64_t used = blocks > 2 ? target.compute_units * 17 / 20 : target.compute_units;
+  return std::max<std::int64_t>(1, used / blocks);
+}
+
 std::optional<Schedule> with_parts(const Nest &nest, Schedule schedule, const Target &target,
                                    std::int64_t parts) {
   if (!has_core(schedule) || !is_wgmma(*schedule.core.op) || parts < 1)
     return {};
   schedule.core.cluster_parts = parts;
   schedule.core.ring = ring_for(nest, schedule, target);
-  const std::int64_t clusters = std::max<std::int64_t>(1, target.compute_units / parts);
+  const std::int64_t clusters = clusters_at_once(target, parts);
   schedule.core.blocks = tile_grid(nest, schedule).clusters() > clusters ? clusters * parts : 0;
   return with_runs(nest, std::move(schedule), target);
 }
 
 std::vector<Schedule> wgmma_part_schedules(const Nest &nest, const Target &target, bool tf32) {
   std::vector<Schedule> found;
+  constexpr int kLeastRing = 4; // a shallower one waits for each copy
   for (const Schedule &whole : wgmma_schedules(nest, target, tf32)) {
+    if (core_roles(nest, whole).data_turned || column_plan(nest, whole).products > 1)
+      break;
     const std::int64_t tiles = tile_grid(nest, whole).tiles();
     for (const std::int64_t parts : kParts)
-      if (tiles * parts <= target.compute_units && whole.core.turns == 1 &&
-          !whole.core.tensor_store)
-        if (auto in_parts = with_parts(nest, whole, target, parts))
+      if (tiles <= clusters_at_once(target, parts) && tiles * parts <= target.compute_units &&
+          whole.core.turns == 1 && !whole.core.tensor_store)
+        if (auto in_parts = with_parts(nest, whole, target, parts);
+            in_parts && in_parts->core.ring >= kLeastRing)
           found.push_back(*std::move(in_parts));
   }
   return found;

@@ -41,8 +41,13 @@ std::optional<std::string> wrong_parts(const nest::Nest &nest, const Schedule &s
 std::optional<Schedule> with_parts(const nest::Nest &nest, Schedule schedule, const Target &target,
                                    std::int64_t parts);
 
+// Clusters that run at once: a larger one leaves those multiprocessors idle that are left over in
+// each group of them, in which all of a cluster lie (an H200 ran 104 and not 128 blocks by fours).
+std::int64_t clusters_at_once(const Target &target, std::int64_t blocks);
+
 // Schedules in parts whose tiles by themselves leave multiprocessors idle, and whose blocks run all
-// at once.
+// at once; none of a filter gradient or of parts that a launch joins, which lose
+// (docs/cost_model.md).
 std::vector<Schedule> wgmma_part_schedules(const nest::Nest &nest, const Target &target, bool tf32);
 
 // The algorithm of that name: the largest tile whose parts give most multiprocessors a block; where

@@ -8,6 +8,7 @@
 #include "schedule/core_forms.h"
 #include "schedule/wgmma.h"
 #include "schedule/wgmma_forms.h"
+#include "schedule/wgmma_parts.h"
 #include "target/async_copies.h"
 
 namespace tilefuse::search {
@@ -137,7 +138,8 @@ std::vector<Schedule> work_item_forms(const nest::Nest &nest, const Target &targ
   forms.add_direct();
   std::vector<Schedule> all = schedule::wgmma_schedules(nest, target, false);
   for (const std::vector<Schedule> &others :
-       {schedule::core_schedules(nest, target, false), forms.take()})
+       {schedule::wgmma_part_schedules(nest, target, false),
+        schedule::core_schedules(nest, target, false), forms.take()})
     all.insert(all.end(), others.begin(), others.end());
   return all;
 }

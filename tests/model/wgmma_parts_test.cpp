@@ -107,7 +107,7 @@ TEST(WgmmaParts, NamedFormsComputeOddShapes) {
       const auto named = schedule::named_wgmma_schedule("wgmma_parts", group.anchor, target);
       ASSERT_TRUE(named.schedule) << named.refusal;
       EXPECT_EQ(named.schedule->core.cluster(), named.schedule->core.cluster_parts);
-      EXPECT_EQ(named.schedule->core.cluster_parts, units == 2 ? 2 : 8);
+      EXPECT_EQ(named.schedule->core.cluster_parts, units == 2 ? 2 : 4);
       check_schedules(group, target, {*named.schedule}, 1);
     }
 }
