@@ -297,13 +297,8 @@ std::vector<Schedule> wgmma_schedules(const Nest &nest, const Target &target, bo
         found.push_back(std::move(schedule));
   if (suits_swapping(nest, target))
     add(kSwapped);
-  if (has_taps(nest)) {
+  if (has_taps(nest))
     add(kWindowed);
-    // Beside a filter that streams, windows gained nothing on an H200.
-    std::erase_if(found, [](const Schedule &each) {
-      return each.core.window > 0 && !each.core.keeps_filter;
-    });
-  }
   return found;
 }
 

@@ -81,22 +81,15 @@ void choose_box(const Nest &nest, Schedule &schedule, bool is_windowed) {
 
 void fit_windows(const Nest &nest, Schedule &schedule, const Target &target) {
   constexpr int kMostWindows = 4;
-  constexpr int kLeastRing = 4;
+  constexpr int kLeastWindows = 2;
   Core &core = schedule.core;
   const CoreRoles roles = core_roles(nest, schedule);
   core.keeps_filter = true;
   core.ring = static_cast<int>(core_steps(nest, schedule));
-  for (core.window = kMostWindows; core.window > 1; --core.window)
+  for (core.window = kMostWindows; core.window > kLeastWindows; --core.window)
     if (!wrong_window(nest, schedule, roles) &&
         wgmma_local_bytes(nest, schedule) <= target.local_bytes)
       return;
-  core.keeps_filter = false;
-  for (core.window = 3; core.window > 1; --core.window) {
-    core.ring = ring_for(nest, schedule, target);
-    if (core.ring >= kLeastRing)
-      return;
-  }
-  core.window = 2;
 }
 
 } // namespace tilefuse::schedule

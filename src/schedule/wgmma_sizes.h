@@ -14,7 +14,7 @@ namespace tilefuse::schedule {
 // next.
 void choose_box(const nest::Nest &nest, Schedule &schedule, bool is_windowed);
 
-// Keeps the filter where that leaves room for windows; else some windows and a ring for it.
+// Keeps the filter, and as many windows beside it as there is room for; at least 2, which may not fit.
 void fit_windows(const nest::Nest &nest, Schedule &schedule, const Target &target);
 
 } // namespace tilefuse::schedule
