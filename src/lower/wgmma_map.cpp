@@ -203,7 +203,8 @@ StmtRef WgmmaMap::build(ExprRef item) {
   List all;
   for (RingMap &map : maps_)
     map.place(b_.mod(item, group), all);
-  all.push_back(b_.store(turn_, integer(0), b_.div(item, group)));
+  if (cx_.schedule.core.mappers > 1)
+    all.push_back(b_.store(turn_, integer(0), b_.div(item, group)));
   all.push_back(ring_.start(0));
   all.push_back(tiles_.each(nullptr, [&](ExprRef tile, List &list) {
     tiles_.take_apart(tile, list);

@@ -11,13 +11,15 @@ namespace tilefuse::schedule {
 namespace {
 
 constexpr int kLeastRing = 2;
+constexpr int kLeastMappedRing = 3; // a buffer is copied, one mapped and one multiplied at a time
 constexpr int kMappers[] = {1, 2};
 
 // With the deepest ring that fits.
 void add(const poly::Group &group, Schedule schedule, const Target &target,
          std::vector<Schedule> &found) {
   schedule.producers.resize(group.producers.size());
-  for (; schedule.core.ring >= kLeastRing; --schedule.core.ring)
+  const int least = is_wgmma(*schedule.core.op) ? kLeastMappedRing : kLeastRing;
+  for (; schedule.core.ring >= least; --schedule.core.ring)
     if (!illegal(group, schedule, target)) {
       found.push_back(std::move(schedule));
       return;
