@@ -73,12 +73,10 @@ constexpr auto kWindowSizes = std::to_array<Sizes>({
 });
 constexpr auto kSwappedWindowSizes = std::to_array<Sizes>({
     {224, 64, 1, 1, 2},
-    {224, 64, 1, 2},
     {112, 64, 1, 1, 2},
     {112, 64, 1, 2},
     {56, 64, 1, 1, 2},
     {56, 64, 1, 2},
-    {224, 64, 1, 1},
     {112, 64, 1, 1},
     {56, 64, 1, 1},
 });

@@ -74,7 +74,7 @@ TEST(CudaStore, BoxesCompile) {
 
 TEST(CudaStore, WindowsCompile) {
   expect_clean(packages_of("_window", 8, 56, 2, 64), std::array{"sm_90a"});
-  expect_clean(packages_of("_window", 8, 28, 4, 128), std::array{"sm_90a"});
+  expect_clean(packages_of("_window", 8, 28, 4, 64), std::array{"sm_90a"});
 }
 
 TEST(CudaStore, SwappedOperandsCompile) {
