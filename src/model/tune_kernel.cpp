@@ -26,6 +26,7 @@ constexpr double kTooSlow = 3;            // times the best so far: not measured
 constexpr double kFirstSeconds = 0.06;    // of measuring all candidates, about
 constexpr double kFinalSeconds = 0.1;     // of measuring the finalists
 constexpr std::size_t kRoundsToDoubt = 3; // in which the best so far was slower than the model's
+constexpr std::string_view kRecordSource = "record"; // of a best that was known before
 constexpr int kLeastPasses = 5;
 constexpr int kMostPasses = 101;
 constexpr int kMostStarts = 2; // a schedule whose measuring killed the process this often is left
@@ -81,7 +82,7 @@ void KernelTuner::take_up_records(const Workshop &shop) {
   const Recorded recorded = find_recorded(shop.records, group_, shop.device);
   if (recorded.tuned) {
     best_ = *recorded.tuned;
-    best_source_ = best_ == search_.model_choice() ? "model" : "record";
+    best_source_ = best_ == search_.model_choice() ? "model" : kRecordSource;
     is_recorded_ = true;
   }
   if (recorded.own)
@@ -301,7 +302,8 @@ void KernelTuner::give_up_best(const Workshop &shop) {
     verify_model_choice(shop);
   if (!trusts_model_)
     return;
-  timed_->drop(best_timed_);
+  if (timed_)
+    timed_->drop(best_timed_);
   best_ = search_.model_choice();
   best_package_ = model_package_;
   best_timed_ = model_timed_;
@@ -376,6 +378,8 @@ void KernelTuner::record(const Workshop &shop) {
 }
 
 void KernelTuner::finish(const Workshop &shop) {
+  if (ratio_ > 1 && best_source_ != kRecordSource) // a win of this run that did not last
+    give_up_best(shop);
   if (is_unwritten_)
     record(shop);
   timed_.reset();

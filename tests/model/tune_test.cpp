@@ -162,7 +162,7 @@ TEST_P(Tune, RecordsWhatSessionsUse) {
   EXPECT_EQ(report.kernels[0].launches, 1);
   EXPECT_GT(report.kernels[0].tried, 0u);
   EXPECT_TRUE(report.kernels[0].is_recorded);
-  EXPECT_GT(report.kernels[0].best_seconds, 0.0); // which of two is quicker is a measurement
+  EXPECT_LE(report.kernels[0].best_seconds, report.kernels[0].model_seconds);
   const std::vector<TuningRecord> all = records.all();
   ASSERT_EQ(all.size(), 1u);
   EXPECT_TRUE(all[0].is_verified);
