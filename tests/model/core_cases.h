@@ -2,6 +2,7 @@
 // What tests of schedules with a core instruction share: a device, and the counts of a kernel.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <vector>
@@ -61,12 +62,16 @@ inline kernel::Counts counts_of(const poly::Group &group, const schedule::Schedu
   return kernel::simulate(kernel, spans, simulation_options(group, schedule, target));
 }
 
-// Simulates every `each`-th of the schedules against the reference; gives how many.
+// Simulates every `each`-th of the schedules against the reference, from one on that `from` chooses
+// of the first; gives how many.
 inline int check_schedules(const poly::Group &group, const Target &target,
-                           const std::vector<schedule::Schedule> &all, std::size_t each) {
+                           const std::vector<schedule::Schedule> &all, std::size_t each,
+                           std::size_t from = 0) {
+  EXPECT_FALSE(all.empty()) << to_text(group.anchor);
   int checked = 0;
   KernelCase kernel_case{.group = group, .target = target, .seed = 5};
-  for (std::size_t i = 0; i < all.size(); i += each) {
+  for (std::size_t i = from % std::clamp<std::size_t>(all.size(), 1, each); i < all.size();
+       i += each) {
     kernel_case.schedule = all[i];
     const auto divergence = check_simulated(Reference(kernel_case));
     EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << "\n"
