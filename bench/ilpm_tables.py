@@ -20,7 +20,7 @@ LAYERS = {"res2_3x3": "64 channels, 56x56", "res3_3x3": "128, 28x28", "res4_3x3"
 INTRO = """ILP-M (reference: its author's four ResNet layers, 3x3, stride 1, one image, float32) against what it was compared with:
 all kernels are ours, without split reductions, and verified against the evaluator. Sizes are the usual ones of each name; the product
 behind im2col is scheduled by search. On a processor the kernels are those of a GPU, work-items and all;
-in machine code (`--device cpu`), where a block has no work-items to be lanes, ILP-M is scalar code of 1 to 8 GFLOP/s, SqueezeNet 1.8.
+in machine code (`--device cpu`), where a block has no work-items to be lanes, ILP-M is scalar code of 0.5 to 8 GFLOP/s, SqueezeNet 1.8.
 The claim is that lanes over channels beat lanes over pixels where one image leaves few warps. Counts are the simulator's: of one block, times
 the blocks; bytes of global memory as work-items ask for them.
 """
