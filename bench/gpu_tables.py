@@ -42,15 +42,15 @@ def sections(path, is_peer):
     return machine, found
 
 
-def floor_us(layer, kind, batch):
-    """Of its operations and bytes; pixels that a stride jumps over are not read."""
+def floor_us(layer, kind, batch, epilogue):
+    """Of its operations and bytes; pixels that a stride jumps over are not read, what is added is."""
     dims, channels, size, outputs, kernel, stride, dilation, padding, groups = LAYERS[layer]
     sizes = [odd_layers.FRONT] * (dims > 2) + [size] * min(dims, 2)
     outs = [(one + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1 for one in sizes]
     weights = outputs * channels // groups * kernel ** dims
     flops = 2 * batch * math.prod(outs) * weights
     touched = [min(one, out * min(stride, (kernel - 1) * dilation + 1)) for one, out in zip(sizes, outs)]
-    elems = batch * (math.prod(touched) * channels + math.prod(outs) * outputs) + weights
+    elems = batch * (math.prod(touched) * channels + math.prod(outs) * outputs * (2 if epilogue == "full" else 1)) + weights
     elem = kind.split()[0]  # "i8 in blocks" of channels
     return max(flops / PEAK[elem], elems * BYTES[elem] / BANDWIDTH) * 1e6
 
@@ -60,7 +60,7 @@ def geomean(values):
 
 
 def table(key, ours, theirs):
-    kind, batch = key[0], key[4]
+    kind, epilogue, batch = key[0], key[1], key[4]
     text = "\n| layer | schedule | us (p10 – p90) | TFLOP/s | cuDNN us (p10 – p90) | ratio | fastest timed | us | predicted | floor |\n"
     text += "|---|---|---|---|---|---|---|---|---|---|\n"
     ratios, best_ratios = [], []
@@ -74,8 +74,26 @@ def table(key, ours, theirs):
         other = f"{float(peer[0]['us']):.1f} ({float(peer[0]['p10_us']):.1f} – {float(peer[0]['p90_us']):.1f})" if peer else ""
         text += (f"| {layer} | {picked['schedule']} | {float(picked['us']):.1f} ({float(picked['p10_us']):.1f} – {float(picked['p90_us']):.1f}) | "
                  f"{float(picked['tflops']):.0f} | {other} | {ratio} | {best['schedule']} | {float(best['us']):.1f} | "
-                 f"{float(picked['predicted_us']):.1f} | {floor_us(layer, kind, batch):.1f} |\n")
+                 f"{float(picked['predicted_us']):.1f} | {floor_us(layer, kind, batch, epilogue):.1f} |\n")
     return geomean(ratios), geomean(best_ratios), len(ratios), text
+
+
+def epilogue_table(ours):
+    """What bias, residual and ReLU add to the plain kernels of batch 256, beside what their bytes add to the floor."""
+    kind, form, direction, batch = "f16", "cache flushed", "forward", 256
+    plain, full = (ours.get((kind, epilogue, form, direction, batch), {}) for epilogue in ("plain", "full"))
+    text = ("\n### What bias, residual and ReLU cost: f16, forward, batch 256\n\nThe residual is as large as the results and read once more: "
+            "where memory bounds a layer no kernel adds it for less than its floor grows by.\n\n"
+            "| layer | plain us | full us | full / plain | floor, plain | floor, full | of the floors | full / its floor |\n" + "|---" * 8 + "|\n")
+    times, floors = [], []
+    for layer in (each for each in plain if each in full):
+        us = [float(rows[layer][0]["us"]) for rows in (plain, full)]
+        floor = [floor_us(layer, kind, batch, epilogue) for epilogue in ("plain", "full")]
+        times.append(us[1] / us[0])
+        floors.append(floor[1] / floor[0])
+        text += (f"| {layer} | {us[0]:.1f} | {us[1]:.1f} | {times[-1]:.2f} | {floor[0]:.1f} | {floor[1]:.1f} | {floors[-1]:.2f} | "
+                 f"{us[1] / floor[1]:.2f} |\n")
+    return text + f"| geomean |  |  | {geomean(times):.2f} |  |  | {geomean(floors):.2f} |  |\n"
 
 
 def counters_table():
@@ -106,7 +124,7 @@ def section(commit):
         kind, epilogue, form, direction, batch = key
         text += f"| {kind} | {direction} | {batch} | {epilogue} | {form} | {count or len(layers)} | {as_picked:.3f} | {as_best:.3f} |\n"
         tables += f"\n### {kind}, {direction}, batch {batch}, {epilogue}, {form}\n{body}"
-    return text.replace("nan", "") + tables + counters_table()
+    return text.replace("nan", "") + tables + epilogue_table(ours) + counters_table()
 
 
 def main():
