@@ -57,6 +57,19 @@ void join_followers(std::vector<LoopNest> &nests) {
   nests.resize(anchor + 1);
 }
 
+void check_tile(const std::vector<std::int64_t> &tile, std::size_t loops) {
+  if (tile.size() > loops)
+    throw Error(ErrorCode::Shape, fmt::format("a tile of {} sizes for {} loops of the last nest",
+                                              tile.size(), loops));
+  if (std::any_of(tile.begin(), tile.end(), [](std::int64_t size) { return size < 1; }))
+    throw Error(ErrorCode::Shape, "a tile has at least 1 point of every loop");
+}
+
+// "[0, 1]"
+std::string place_text(const std::vector<std::int64_t> &place) {
+  return fmt::format("[{}]", fmt::join(place, ", "));
+}
+
 class Teller {
 public:
   Teller(const program::StoredProgram &stored, const StoryOptions &options) {
@@ -66,6 +79,7 @@ public:
     if (nests_.size() < 2)
       throw Error(ErrorCode::Unsupported, "there is nothing that runs before the last nest");
     story_.tile = options.tile;
+    check_tile(story_.tile, nests_.back().loops);
     story_.tile.resize(nests_.back().loops, kDefaultTile);
     for (const LoopNest &nest : nests_) {
       Chosen &side = &nest == &nests_.back() ? story_.consumers : story_.producers;
@@ -83,6 +97,7 @@ public:
     story_.tiled = tile_band(story_.original, last_band(), story_.tile);
     story_.loops_apart = to_loops(story_.tiled);
     tell_needs(fusion);
+    tell_grid();
     tell_conflicts(fusion);
     tell_rules(fusion);
     if (story_.refusals.empty())
@@ -117,6 +132,9 @@ private:
                     {}, {"--fuse-quota gives more"});
       story_.needs.push_back({name, extension.range_box(), *executed, *distinct, extension.text()});
     }
+  }
+
+  void tell_grid() {
     for (std::size_t i = 0; i < story_.tile.size(); ++i) {
       const std::int64_t extent = extent_of(nests_.back().statements.front(), i);
       story_.grid.push_back((extent + story_.tile[i] - 1) / story_.tile[i]);
@@ -131,21 +149,48 @@ private:
     return value.from(universe_of(statement.name)).range().count().value_or(0);
   }
 
-  // The producer that the last nest reads, tiled by what a tile of the last nest needs of it.
+  // One producer, tiled by what a tile of the last nest needs of it.
   void tell_conflicts(const Fusion &fusion) {
-    const StoryProducer &last = story_.needs.back();
-    story_.own_tile = last.box;
-    story_.own_tiled = last.statement;
-    const Fusion own = propose(story_.scop, fusion.deps, {}, {last.statement}, story_.own_tile);
-    for (const std::int64_t at : {0, 1}) {
-      const std::vector<std::int64_t> place(story_.tile.size(), at);
-      const Points tile(fmt::format("{{ [{}] }}", fmt::join(place, ", ")));
-      const Relation needs = fusion.extension.into(universe_of(last.statement)).from(tile);
-      StoryConflict conflict{fmt::format("[{}]", fmt::join(place, ", ")), needs.range().text(), {}};
-      for (const std::vector<std::int64_t> &point : needs.then(own.tiles).range().points())
-        conflict.in.push_back(fmt::format("[{}]", fmt::join(point, ", ")));
-      story_.conflicts.push_back(std::move(conflict));
+    for (auto producer = story_.needs.rbegin(); producer != story_.needs.rend(); ++producer) {
+      const Relation own = needed_tiles(fusion, *producer);
+      const bool fits = own.has_single_values() == true;
+      if (fits && !story_.own_tiled.empty())
+        continue;
+      story_.own_tile = producer->box;
+      story_.own_tiled = producer->statement;
+      story_.tiles_fit = fits;
+      show_tiles(fusion, own);
+      if (!fits)
+        return;
     }
+  }
+
+  // Tile of the last nest → tiles of the producer, were its space tiled too.
+  Relation needed_tiles(const Fusion &fusion, const StoryProducer &producer) const {
+    const Fusion own = propose(story_.scop, fusion.deps, {}, {producer.statement}, producer.box);
+    return fusion.extension.into(universe_of(producer.statement)).then(own.tiles);
+  }
+
+  // The first tile and its neighbour in every direction that has one.
+  void show_tiles(const Fusion &fusion, const Relation &own) {
+    story_.conflicts.clear();
+    const std::vector<std::int64_t> first(story_.grid.size(), 0);
+    std::vector<std::int64_t> next;
+    for (const std::int64_t tiles : story_.grid)
+      next.push_back(std::min<std::int64_t>(1, tiles - 1));
+    show_tile(fusion, own, first);
+    if (next != first)
+      show_tile(fusion, own, next);
+  }
+
+  void show_tile(const Fusion &fusion, const Relation &own,
+                 const std::vector<std::int64_t> &place) {
+    const Points tile("{ " + place_text(place) + " }");
+    const Relation needs = fusion.extension.into(universe_of(story_.own_tiled)).from(tile);
+    StoryConflict conflict{place_text(place), needs.range().text(), {}};
+    for (const std::vector<std::int64_t> &point : own.from(tile).range().points())
+      conflict.in.push_back(place_text(point));
+    story_.conflicts.push_back(std::move(conflict));
   }
 
   void tell_rules(const Fusion &fusion) {
@@ -170,10 +215,35 @@ private:
     }
     tree = insert_mark(tree, last_band(), "kernel");
     for (std::size_t n = 0; n + 1 < nests_.size(); ++n)
-      tree = insert_mark(tree, {0, n, 0}, "skipped");
+      if (!stays(fusion, names_of(nests_[n])))
+        tree = insert_mark(tree, {0, n, 0}, "skipped");
     verify(tree);
     story_.loops_fused = to_loops(tree);
     story_.fused = std::move(tree);
+  }
+
+  // Whether a producer must run where it stood as well.
+  bool stays(const Fusion &fusion, const Chosen &producer) {
+    Fusion alone = fusion;
+    alone.producers = producer;
+    alone.consumers.clear();
+    for (const ScopStatement &statement : story_.scop.statements)
+      if (std::find(producer.begin(), producer.end(), statement.name) == producer.end())
+        alone.consumers.push_back(statement.name);
+    const Refusal why = is_needed_elsewhere(alone, asked_for());
+    if (why)
+      story_.kept.push_back(fmt::format("{} stays: L6: {}", fmt::join(producer, ", "), *why));
+    return why.has_value();
+  }
+
+  // The elements of the program's outputs.
+  Points asked_for() const {
+    Points elements(std::string("{ }"));
+    for (const ScopStatement &statement : story_.scop.statements)
+      if (std::count(story_.scop.asked_for.begin(), story_.scop.asked_for.end(),
+                     statement.write.memory) > 0)
+        elements = elements | Relation(writes_text(story_.scop, {statement.name})).range();
+    return elements;
   }
 
   FusionStory story_;

@@ -52,12 +52,14 @@ struct FusionStory {
   Chosen consumers;
   std::vector<StoryDependence> dependences;
   ScheduleTree original;
-  std::vector<std::int64_t> own_tile; // of the producer read last, if its space were tiled too
-  std::string own_tiled;              // that statement
+  std::vector<std::int64_t> own_tile; // of one producer, if its space were tiled too
+  std::string own_tiled;              // the last statement whose tiles do not fit, or the last one
+  bool tiles_fit = false; // each tile of the last nest lies in one tile of that producer
   std::vector<StoryConflict> conflicts;
   std::vector<StoryProducer> needs;
   std::string footprint;             // tile → elements that producers write
   std::vector<std::string> refusals; // the rules that forbid it
+  std::vector<std::string> kept;     // producers that must run where they stood too, and why
   ScheduleTree tiled;                // only the last nest is tiled
   std::optional<ScheduleTree> fused; // where no rule forbids it
   std::vector<std::int64_t> grid;    // tiles by loop
@@ -68,7 +70,8 @@ struct FusionStory {
 
 // The last nest that sums, with the maps that follow it, is tiled; what stands before it produces.
 // Error{Unsupported} where there is nothing before it, where loops do not match, or where the quota
-// does not suffice.
+// does not suffice; Error{Shape} where the tile has sizes below 1 or more of them than there are
+// loops.
 FusionStory tell_fusion(const program::StoredProgram &stored, const StoryOptions &options);
 
 } // namespace tilefuse::poly

@@ -2,7 +2,7 @@
 #include "poly/isl_objects.h"
 
 #include <isl/ctx.h>
-#include <isl/fixed_box.h>
+#include <isl/ilp.h>
 #include <isl/map.h>
 #include <isl/options.h>
 #include <isl/point.h>
@@ -53,6 +53,16 @@ std::vector<std::int64_t> numbers(isl_multi_val *values) {
   }
   isl_multi_val_free(values);
   return static_cast<int>(all.size()) == count ? all : std::vector<std::int64_t>();
+}
+
+// The largest coordinate of a set's points.
+std::optional<std::int64_t> largest(isl_set *set, int coordinate) {
+  isl_val *value = counted(isl_set_dim_max_val(isl_set_copy(set), coordinate));
+  std::optional<std::int64_t> most;
+  if (value != nullptr && isl_val_is_int(value) == isl_bool_true)
+    most = isl_val_get_num_si(value);
+  isl_val_free(value);
+  return most;
 }
 
 isl_stat add_count(isl_set *set, void *user) {
@@ -202,13 +212,15 @@ std::optional<bool> Relation::has_single_values() const {
 
 std::vector<std::int64_t> Relation::range_box() const {
   isl_map *map = counted(isl_map_from_union_map(copied()));
-  isl_fixed_box *box = counted(isl_map_get_range_simple_fixed_box_hull(map));
+  isl_map *between = counted(isl_map_apply_range(isl_map_reverse(isl_map_copy(map)), map));
+  isl_set *distances = counted(isl_map_deltas(between));
+  const int count = isl_set_dim(distances, isl_dim_set);
   std::vector<std::int64_t> sizes;
-  if (isl_fixed_box_is_valid(box) == isl_bool_true)
-    sizes = numbers(isl_fixed_box_get_size(box));
-  isl_fixed_box_free(box);
-  isl_map_free(map);
-  return sizes;
+  for (int d = 0; d < count; ++d)
+    if (const std::optional<std::int64_t> most = largest(distances, d))
+      sizes.push_back(*most + 1);
+  isl_set_free(distances);
+  return static_cast<int>(sizes.size()) == count ? sizes : std::vector<std::int64_t>();
 }
 
 std::string Relation::text() const { return taken(counted(isl_union_map_to_str(get()))); }

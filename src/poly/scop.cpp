@@ -5,8 +5,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdlib>
+#include <string_view>
 
 #include "base/error.h"
 #include "nest/passes.h"
@@ -18,6 +20,26 @@ using nest::Dim;
 using nest::Linear;
 using nest::Nest;
 using nest::Operand;
+
+// Words of isl's notation, in any case of their letters.
+bool is_word_of_isl(const std::string &name) {
+  constexpr std::array<std::string_view, 18> kWords = {
+      "and",   "ceil", "ceild", "exists", "false", "floor", "floord", "implies", "infinity",
+      "infty", "max",  "min",   "mod",    "nan",   "not",   "or",     "rat",     "true"};
+  std::string lower = name;
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return std::find(kWords.begin(), kWords.end(), lower) != kWords.end();
+}
+
+// The nest with indices that isl takes for names.
+Nest with_plain_names(const Nest &nest) {
+  Nest plain = nest;
+  for (std::size_t i = 0; i < plain.indices.size(); ++i)
+    if (is_word_of_isl(plain.indices[i].name))
+      plain.indices[i].name += fmt::format("_{}", i);
+  return plain;
+}
 
 std::string text_of(const Linear &form, const Nest &nest) {
   std::string text;
@@ -204,6 +226,15 @@ public:
     return described;
   }
 
+  // Where the program's outputs lie.
+  std::vector<std::string> outputs(const program::StoredProgram &stored) const {
+    std::vector<std::string> memory;
+    for (const program::TensorId id : stored.program.outputs)
+      if (stored.windows[static_cast<std::size_t>(to_int(id))].buffer != program::kNoBuffer)
+        memory.push_back(names_[buffer_of(stored, id)]);
+    return memory;
+  }
+
 private:
   void move_in_place(const program::StoredProgram &stored, const std::string &name) {
     for (const program::Statement &statement : stored.program.statements) {
@@ -233,8 +264,11 @@ private:
 
 Scop make_scop(std::span<const ScopNest> nests) {
   Scop scop;
-  for (std::size_t n = 0; n < nests.size(); ++n)
-    Splitter(nests[n], n, scop).run();
+  for (std::size_t n = 0; n < nests.size(); ++n) {
+    const Nest plain = with_plain_names(*nests[n].nest);
+    const ScopNest of{&plain, nests[n].memory, nests[n].by_place};
+    Splitter(of, n, scop).run();
+  }
   return scop;
 }
 
@@ -247,7 +281,9 @@ Scop make_scop(const program::StoredProgram &stored, std::span<const std::string
   std::vector<ScopNest> nests;
   for (const nest::FlatStatement &flat : flats)
     nests.push_back(names.describe(flat));
-  return make_scop(nests);
+  Scop scop = make_scop(nests);
+  scop.asked_for = names.outputs(stored);
+  return scop;
 }
 
 std::string instance_text(const ScopStatement &statement) {

@@ -44,6 +44,7 @@ struct ScopStatement {
 
 struct Scop {
   std::vector<ScopStatement> statements;
+  std::vector<std::string> asked_for; // memory of the program's outputs, where it is of a program
   friend bool operator==(const Scop &, const Scop &) = default;
 };
 

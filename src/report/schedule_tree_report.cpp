@@ -19,9 +19,9 @@ std::string access_text(const ScopAccess &access) {
   return fmt::format("{}[{}]", access.memory, fmt::join(access.subscripts, ", "));
 }
 
-// "4x4"
+// "4x4", of no loops "1"
 std::string by(const std::vector<std::int64_t> &sizes) {
-  return fmt::format("{}", fmt::join(sizes, "x"));
+  return sizes.empty() ? "1" : fmt::format("{}", fmt::join(sizes, "x"));
 }
 
 std::string statements(const FusionStory &story) {
@@ -52,14 +52,15 @@ std::string dependences(const FusionStory &story) {
 
 std::string conflict(const FusionStory &story) {
   std::string text = heading("tiling both spaces");
-  text += fmt::format("{} by {} and {} by {} do not fit together:\n", story.own_tiled,
-                      by(story.own_tile), fmt::join(story.consumers, ", "), by(story.tile));
+  text += fmt::format("{} by {} and {} by {} {}fit together:\n", story.own_tiled,
+                      by(story.own_tile), fmt::join(story.consumers, ", "), by(story.tile),
+                      story.tiles_fit ? "" : "do not ");
   for (const poly::StoryConflict &at : story.conflicts)
     text +=
         fmt::format("tile {} of {} needs {}: in tile{} {} of {}\n", at.tile, story.consumers.back(),
                     at.needs, at.in.size() == 1 ? "" : "s", fmt::join(at.in, " "), story.own_tiled);
-  return text + fmt::format("so only {} is tiled, and what a tile needs is derived from it\n",
-                            fmt::join(story.consumers, ", "));
+  return text + fmt::format("{}only {} is tiled, and what a tile needs is derived from it\n",
+                            story.tiles_fit ? "" : "so ", fmt::join(story.consumers, ", "));
 }
 
 std::string needs(const FusionStory &story) {
@@ -103,6 +104,8 @@ std::string to_text(const FusionStory &story) {
     return text + heading("loops") + story.loops_apart;
   }
   text += heading("tree, fused") + poly::to_text(*story.fused);
+  for (const std::string &kept : story.kept)
+    text += kept + "\n";
   return text + mapping(story) + heading("loops before") + story.loops_apart + heading("loops") +
          story.loops_fused;
 }

@@ -20,6 +20,18 @@ const char *const kText = "function chain(A[8, 8], K[3, 3]) -> (O) {\n"
                           "  B[h, w : 10, 10] = +(A[h + r, w + s] * K[r, s]);\n"
                           "  O[h, w : 8, 8] = +(B[h + r, w + s] * K[r, s]);\n"
                           "}\n"
+                          "function strided(A[17, 13], K[3, 5]) -> (O) {\n"
+                          "  Q = round(A);\n"
+                          "  O[h, w : 5, 3] = +(Q[3*h + 2*r, 2*w + s] * K[r, s]);\n"
+                          "}\n"
+                          "function mixed(A[4, 8, 8], K[5, 4]) -> (O) {\n"
+                          "  Q = round(A);\n"
+                          "  O[m, h, w : 5, 8, 8] = +(Q[c, h, w] * K[m, c]);\n"
+                          "}\n"
+                          "function shown(A[8, 8], K[3, 3]) -> (O, Q) {\n"
+                          "  Q = round(A);\n"
+                          "  O[max, w : 6, 6] = +(Q[max + r, w + s] * K[r, s]);\n"
+                          "}\n"
                           "function alone(A[8, 8], K[3, 3]) -> (O) {\n"
                           "  O[h, w : 6, 6] = +(A[h + r, w + s] * K[r, s]);\n"
                           "}\n";
@@ -68,7 +80,41 @@ TEST(FusionStory, WhatOverwritesItsInputIsNotRunAgain) {
   EXPECT_TRUE(told.refusals[0].starts_with("L5: it overwrites what it reads")) << told.refusals[0];
 }
 
+TEST(FusionStory, StridedAndDilatedTilesHaveTheBoxAroundTheirPoints) {
+  const FusionStory told = story("strided");
+  EXPECT_EQ(told.needs.at(0).box, (std::vector<std::int64_t>{8, 7}));
+  EXPECT_EQ(told.own_tile, told.needs.at(0).box);
+  EXPECT_FALSE(told.tiles_fit);
+  EXPECT_EQ(told.conflicts.at(0).in, (std::vector<std::string>{"[0, 0]"}));
+}
+
+TEST(FusionStory, ShowsOnlyTilesThatThereAre) {
+  const FusionStory told = story("strided", {.tile = {5, 2}});
+  EXPECT_EQ(told.grid, (std::vector<std::int64_t>{1, 2}));
+  EXPECT_EQ(told.conflicts.at(1).tile, "[0, 1]");
+  EXPECT_FALSE(told.conflicts.at(1).in.empty());
+  EXPECT_EQ(story("strided", {.tile = {5, 3}}).conflicts.size(), 1u);
+}
+
+TEST(FusionStory, TilesOfAPointwiseFilterFit) {
+  const FusionStory told = story("mixed");
+  EXPECT_TRUE(told.tiles_fit);
+  EXPECT_EQ(told.conflicts.at(1).in, (std::vector<std::string>{"[0, 1, 1]"}));
+}
+
+// An index has the name of a function of isl.
+TEST(FusionStory, AProducerThatIsAskedForStays) {
+  const FusionStory told = story("shown");
+  ASSERT_TRUE(told.fused);
+  ASSERT_EQ(told.kept.size(), 1u);
+  EXPECT_TRUE(told.kept[0].starts_with("S0 stays: L6: its result is asked for")) << told.kept[0];
+  EXPECT_EQ(to_text(*told.fused).find("skipped"), std::string::npos);
+  EXPECT_EQ(times(told.loops_fused, "S0("), 2);
+}
+
 TEST(FusionStory, SaysWhatItCannotTell) {
+  EXPECT_THROW(story("chain", {.tile = {0, 2}}), Error);
+  EXPECT_THROW(story("chain", {.tile = {2, 2, 2}}), Error);
   EXPECT_THROW(story("alone"), Error);
   EXPECT_THROW(story("chain", {.quota = 1000}), Error);
 }

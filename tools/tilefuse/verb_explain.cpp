@@ -41,6 +41,7 @@ struct Arguments {
   std::vector<std::string> tiles;
   bool schedule_tree = false;
   std::vector<std::string> in_place;
+  std::int64_t fuse_quota = poly::StoryOptions().quota;
   std::size_t candidates = 0; // 0: as many as the cost's report shows by itself
 };
 
@@ -122,7 +123,10 @@ program::Program read_program(const Arguments &args) {
 
 // The nests of the program as they would be fused, step by step.
 std::string explain_tree(const Arguments &args) {
-  poly::StoryOptions options{.in_place = args.in_place};
+  poly::StoryOptions options{.in_place = args.in_place, .tile = {}, .quota = args.fuse_quota};
+  if (args.tiles.size() > 1)
+    throw Error(ErrorCode::Unsupported, "--schedule-tree takes one tile", {},
+                {"its sizes stand behind one another, --tile 8,8"});
   if (!args.tiles.empty())
     options.tile = parse_tile(args.tiles.front());
   const program::Program program = model::simplify(read_program(args));
@@ -195,6 +199,11 @@ void add_explain(CLI::App &app) {
                    "A tensor that overwrites what it is computed from")
       ->needs(tree)
       ->type_name("TENSOR");
+  verb->add_option("--fuse-quota", args->fuse_quota,
+                   "Integer set operations that --schedule-tree may spend")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->needs(tree)
+      ->type_name("N");
   verb->callback([args] { std::fputs(printable(explain(*args)).c_str(), stdout); });
 }
 
