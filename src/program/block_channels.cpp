@@ -140,7 +140,8 @@ private:
 
   void rewrite(const Statement &statement, const Contraction &given) {
     Contraction body = given;
-    const bool init_fits = !given.init || is_planned(*given.init);
+    const bool init_fits = !given.init || (is_planned(*given.init) &&
+                                           split_dim(*given.init) == split_dim(statement.out));
     const bool splits_out = init_fits && is_splittable(statement.out, given.out);
     std::vector<bool> splits_in;
     for (const Access &access : given.in)

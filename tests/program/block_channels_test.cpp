@@ -53,8 +53,20 @@ constexpr const char *kWalks = R"(program "w" {
   output %4
 })";
 
+// Part of a result over one whose channels are another dimension.
+constexpr const char *kInit = R"(program "i" {
+  input %0 "x" : f32[1, 4, 8, 4]
+  const %1 "w" : f32[8, 4]
+  const %2 "g" : f32[8, 8, 4]
+  %3 "c" : f32[1, 8, 8, 4] = sum[n, m, y, x, c](%0[n, c, y, x] * %1[m, c]) -> [n, m, y, x]
+  %4 "t" : f32[1, 8, 8, 4] = sum[n, g, m, x, c](%0[n, c, g, x] * %2[g, m, c]) -> [n, g, m, x]
+  %5 "b" : f32[1, 8, 8, 4] = assign[n, c, y, x](%3[n, c + 4, y, x]) -> [n, c, y, x] init %4
+  %6 "o" : f32[1, 8, 8, 4] = map[%5]($0 + 1)
+  output %6
+})";
+
 TEST(BlockChannels, TheSameValues) {
-  for (const char *text : {kNetwork, kGroups, kWalks})
+  for (const char *text : {kNetwork, kGroups, kWalks, kInit})
     for (const std::int64_t block : {2, 4, 8}) {
       const Program program = testing::program_of(text);
       const Program blocked = block_channels(program, block);
