@@ -72,7 +72,8 @@ std::string async_wait_text(const CContext &cx, const kernel::AsyncWait &node);
 // The values of an accumulator: variables, or lanes of one.
 std::vector<std::string> accumulator_names(const CContext &cx, const kernel::RegisterRef &ref,
                                            const Fragment &fragment);
-std::string map_parameters(const CContext &cx); // ", const TYPE t0, …"
+std::string map_parameters(const CContext &cx);  // ", const TYPE t0, …"
+std::string fetch_maps_text(const CContext &cx); // a line of an entry point, or none
 // Of an entry point, with a blank in front; empty without clusters.
 std::string cluster_attribute(const CContext &cx);
 std::string cluster_barrier_text(const CContext &cx);

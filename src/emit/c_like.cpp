@@ -96,6 +96,10 @@ public:
   void operator()(const kernel::Wgmma &node) { line(wgmma_text(cx_, node)); }
   void operator()(const kernel::WgmmaSync &node) { line(wgmma_sync_text(cx_, node)); }
   void operator()(const kernel::RegisterLimit &node) { line(register_limit_text(cx_, node)); }
+  void operator()(const kernel::AwaitEarlier &) {
+    if (!cx_.dialect.await_earlier.empty())
+      line(std::string(cx_.dialect.await_earlier));
+  }
 
 private:
   [[noreturn]] void refuse(std::string_view what) const {
@@ -299,9 +303,11 @@ std::string print_functions(CContext &cx, const std::string &symbol, bool outlin
   if (cx.kernel.block_size > 1)
     indices +=
         fmt::format("  const {0} lane = ({0}){1};\n", cx.index_type(), cx.dialect.lane_index);
-  const std::string begin =
-      cx.dialect.begin.empty() ? std::string() : fmt::format("  {}\n", cx.dialect.begin);
-  return head + begin + parts.locals + indices + parts.registers + statements + "}\n";
+  const std::string begin = cx.dialect.await_earlier.empty() || awaits_earlier(cx.kernel)
+                                ? std::string()
+                                : fmt::format("  {}\n", cx.dialect.await_earlier);
+  return head + begin + parts.locals + indices + fetch_maps_text(cx) + parts.registers +
+         statements + "}\n";
 }
 
 std::string print_c_like(const Kernel &kernel, const std::string &symbol, const Dialect &dialect,

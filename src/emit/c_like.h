@@ -78,6 +78,7 @@ struct TensorDialect {
   std::string_view map_type;        // of a parameter
   std::string_view cluster;         // format string of an entry point's attribute, given the blocks
   std::string_view cluster_barrier; // a statement
+  std::string_view fetch_map;       // format string of a statement, given a map: it will be needed
   std::string_view of_rank; // format string of a pointer to local memory of another block, given
                             // this block's and the rank
   std::string (*mbarrier)(const MbarrierText &node);
@@ -107,9 +108,9 @@ struct Dialect {
   std::string_view restrict_word;
   std::string_view block_index; // as an int
   std::string_view lane_index;
-  std::string_view begin;        // first statement of an entry point; empty: none
-  std::string_view barrier;      // a statement
-  std::string_view warp_barrier; // the same for a warp; empty: there is none
+  std::string_view await_earlier; // a statement; empty: earlier kernels have always ended
+  std::string_view barrier;       // a statement
+  std::string_view warp_barrier;  // the same for a warp; empty: there is none
   // Format string of a ticket, given what takes it and a pointer to the count; empty: there is
   // none.
   std::string_view ticket;

@@ -40,6 +40,14 @@ std::string map_parameters(const CContext &cx) {
   return text;
 }
 
+std::string fetch_maps_text(const CContext &cx) {
+  std::string text;
+  for (std::size_t i = 0; i < cx.kernel.maps.size(); ++i)
+    text += " " + fmt::format(fmt::runtime(tensor_of(cx).fetch_map),
+                              map_name(kernel::MapId{static_cast<int>(i)}));
+  return text.empty() ? text : fmt::format("  if (lane == 0) {{{} }}\n", text);
+}
+
 std::string cluster_attribute(const CContext &cx) {
   return cx.kernel.cluster == 1
              ? std::string()

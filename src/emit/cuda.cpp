@@ -3,8 +3,8 @@
 // forms of half types come from the prologue.
 //
 // From Hopper on a kernel may be started before the one in front of it has ended
-// (runtime/cuda_device.cpp): it begins by waiting for that one's end and results, then lets its own
-// successor be started. So nothing is read or written before its time, and no launch is waited for.
+// (runtime/cuda_device.cpp): where it awaits that one's end and results it lets its own successor
+// be started. So nothing is read or written before its time, and no launch is waited for.
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -146,7 +146,7 @@ constexpr Dialect kCuda = {
     .restrict_word = "__restrict__",
     .block_index = "blockIdx.x",
     .lane_index = "threadIdx.x",
-    .begin = "tf_begin();",
+    .await_earlier = "tf_await_earlier();",
     .barrier = "__syncthreads();",
     .warp_barrier = "__syncwarp();",
     .ticket = kNvidiaTicket,

@@ -147,7 +147,7 @@ template <int N> TF void tf_store_wide_bfloat(ushort *p, tf_vec<float, N> a) { t
   _Pragma("unroll") TF_EACH w.v[i] = tf_bfloat_bits(a.v[i]); *(tf_pack<ushort, N>*)p = w; }
 TF uint tf_shared(const void *p) { uint a;
   asm("{ .reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t; }" : "=r"(a) : "l"(p)); return a; }
-TF void tf_begin() {
+TF void tf_await_earlier() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");

@@ -170,6 +170,7 @@ const TensorDialect kCudaTensor = {
     .map_type = "const __grid_constant__ tf_map",
     .cluster = "__cluster_dims__({}, 1, 1)",
     .cluster_barrier = "tf_cluster_barrier();",
+    .fetch_map = "tf_fetch_map(&{});",
     .of_rank = "tf_of_rank({}, {})",
     .mbarrier = mbarrier,
     .copy = copy,

@@ -12,6 +12,7 @@ extern const TensorDialect kCudaTensor;
 inline constexpr std::string_view kCudaTensorPrologue = R"cuda(#ifndef tf_tensor_prologue
 #define tf_tensor_prologue
 struct __align__(64) tf_map { ulong words[16]; };
+TF void tf_fetch_map(const tf_map *map) { asm volatile("prefetch.tensormap [%0];" :: "l"(map) : "memory"); }
 TF void tf_mbarrier_init(uint at, uint count) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1; fence.mbarrier_init.release.cluster;" :: "r"(at), "r"(count) : "memory"); }
 TF void tf_mbarrier_arrive(uint at) {

@@ -79,6 +79,7 @@ public:
   StmtRef wgmma(Wgmma wgmma);
   StmtRef wgmma_sync(WgmmaSync sync);
   StmtRef register_limit(RegisterLimit limit);
+  StmtRef await_earlier();
 
 private:
   ExprRef add_expr(Expr expr);

@@ -82,4 +82,6 @@ StmtRef Builder::register_limit(RegisterLimit limit) {
   return add_stmt({limit});
 }
 
+StmtRef Builder::await_earlier() { return add_stmt({AwaitEarlier{}}); }
+
 } // namespace tilefuse::kernel

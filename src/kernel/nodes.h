@@ -40,6 +40,15 @@
 //   barrier
 //   if found[0] == 7 { … }
 //
+// A kernel may be started before those launched earlier have ended. With AwaitEarlier a work-item
+// waits until they have, and sees what they stored; before that it reads no Global memory but
+// `fixed` buffers, which no kernel ever writes, and writes none. A kernel in which none stands
+// waits where it begins.
+//
+//   tensor_copy filter[0] = t1[c, 64] signals bars[0]
+//   await_earlier
+//   tensor_copy data[0] = t0[c, 0] signals bars[0]
+//
 // Tensor copies and Wgmma run beside the warps that start them. A tensor copy moves a box of a
 // TensorMap into Local memory and counts its bytes off an mbarrier: an element of a Local i64
 // buffer whose phase completes when its arrivals and the bytes they expect have all come; it then
@@ -100,6 +109,7 @@ struct Buffer {
   Type type;              // Register: of one value, lanes included; else lanes is 1
   std::int64_t elems = 0; // Register: values
   bool written = false;   // Global: the kernel stores to it
+  bool fixed = false;     // Global, not written: by no other kernel either
   bool counts = false;    // Global i32, written: 0 before the kernel and after it; no argument
 };
 
@@ -341,11 +351,13 @@ struct RegisterLimit {
   bool more = false;
   int count = 0;
 };
+// Waits until the kernels launched before this one have ended.
+struct AwaitEarlier {};
 
 struct Stmt {
   std::variant<Block, Let, For, If, Store, Barrier, Prefetch, LoadMatrix, Mma, AsyncCopy,
                AsyncCommit, AsyncWait, Ticket, Mbarrier, TensorCopy, TensorStore, StoreSync, Wgmma,
-               WgmmaSync, RegisterLimit>
+               WgmmaSync, RegisterLimit, AwaitEarlier>
       node;
 };
 

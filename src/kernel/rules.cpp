@@ -36,6 +36,8 @@ constexpr auto kWords = std::to_array<std::string_view>({"kernel",
                                                          "async_commit",
                                                          "async_wait",
                                                          "counts",
+                                                         "fixed",
+                                                         "await_earlier",
                                                          "ticket",
                                                          "inf",
                                                          "nan",
@@ -199,6 +201,8 @@ std::string buffer_rule(const Buffer &buffer) {
   }
   if (buffer.counts && (buffer.space != Space::Global || !buffer.written || buffer.type != kInt))
     return fmt::format("the counts {} need to be i32 in global memory", buffer.name);
+  if (buffer.fixed && (buffer.space != Space::Global || buffer.written))
+    return fmt::format("the fixed {} needs to be in global memory and not written", buffer.name);
   const int most = buffer.space == Space::Register ? kMaxLanes : 1;
   if (buffer.type.lanes < 1 || buffer.type.lanes > most) {
     return fmt::format("elements of buffer {} need 1 to {} lanes; got {}", buffer.name, most,

@@ -21,6 +21,7 @@
 //   wgmma;
 //   - mbarriers that nobody completes;
 //   - a barrier or warp operation that only part of its work-items reach;
+//   - global memory touched before the kernels launched earlier are awaited;
 //   - an integer division by zero;
 //   - more Local memory, work-items or registers than the target has.
 #pragma once

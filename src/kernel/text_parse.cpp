@@ -81,7 +81,8 @@ bool TextParser::buffer() {
   Buffer buffer;
   if (in_.accept("global")) {
     buffer.counts = in_.accept("counts");
-    buffer.written = buffer.counts || !in_.accept("const");
+    buffer.fixed = in_.accept("fixed");
+    buffer.written = buffer.counts || !(buffer.fixed || in_.accept("const"));
     if (!kernel_.buffers.empty() && kernel_.buffers.back().space != Space::Global)
       in_.fail("global buffers before all others");
   } else if (in_.accept("local")) {
@@ -166,6 +167,8 @@ StmtRef TextParser::stmt() {
     return register_limit(false);
   if (in_.accept("registers_more"))
     return register_limit(true);
+  if (in_.accept("await_earlier"))
+    return to_.await_earlier();
   if (const std::string_view word = in_.peek().text; word.starts_with("wgmma."))
     return wgmma(word.substr(6));
   if (const std::string_view word = in_.peek().text; word.starts_with("ldmatrix."))

@@ -219,7 +219,9 @@ std::string map_line(const Kernel &kernel, const TensorMap &map) {
 std::string_view space_words(const Buffer &buffer) {
   switch (buffer.space) {
   case Space::Global:
-    return buffer.counts ? "global counts" : (buffer.written ? "global" : "global const");
+    if (!buffer.written)
+      return buffer.fixed ? "global fixed" : "global const";
+    return buffer.counts ? "global counts" : "global";
   case Space::Local:
     return "local";
   case Space::Register:

@@ -71,6 +71,7 @@ private:
   void print(const RegisterLimit &node) {
     line(fmt::format("registers_{} {}", node.more ? "more" : "less", node.count));
   }
+  void print(const AwaitEarlier &) { line("await_earlier"); }
 
   void start() { text_.append(static_cast<std::size_t>(depth_) * 2, ' '); }
   void line(std::string_view text) {

@@ -83,6 +83,7 @@ private:
   }
   void check(const WgmmaSync &node) { require(wgmma_sync_rule(node)); }
   void check(const RegisterLimit &node) { require(register_limit_rule(node)); }
+  void check(const AwaitEarlier &) {}
   void check(const Prefetch &node) {
     require(kernel_[node.buffer].space != Space::Register, "a prefetch of a register");
   }

@@ -114,6 +114,7 @@ std::vector<ExprRef> expressions(StmtRef stmt) {
           },
           [](const WgmmaSync &) { return List{}; },
           [](const RegisterLimit &) { return List{}; },
+          [](const AwaitEarlier &) { return List{}; },
       },
       stmt->node);
 }
@@ -144,6 +145,7 @@ std::vector<StmtRef> children(StmtRef stmt) {
                         [](const Wgmma &) { return List{}; },
                         [](const WgmmaSync &) { return List{}; },
                         [](const RegisterLimit &) { return List{}; },
+                        [](const AwaitEarlier &) { return List{}; },
                     },
                     stmt->node);
 }
@@ -165,6 +167,14 @@ void for_each_expr(StmtRef root, const std::function<void(ExprRef)> &visit) {
     for (const ExprRef expr : expressions(stmt))
       for_each_expr(expr, visit);
   });
+}
+
+bool awaits_earlier(const Kernel &kernel) {
+  bool awaits = false;
+  for_each_stmt(kernel.body, [&](StmtRef stmt) {
+    awaits = awaits || std::holds_alternative<AwaitEarlier>(stmt->node);
+  });
+  return awaits;
 }
 
 bool is_same(ExprRef a, ExprRef b) {
@@ -330,6 +340,8 @@ StmtRef Rewriter::rewritten(Wgmma node) {
 StmtRef Rewriter::rewritten(const WgmmaSync &node) { return to_.wgmma_sync(node); }
 
 StmtRef Rewriter::rewritten(const RegisterLimit &node) { return to_.register_limit(node); }
+
+StmtRef Rewriter::rewritten(const AwaitEarlier &) { return to_.await_earlier(); }
 
 Kernel copy_shell(const Kernel &from) {
   Kernel shell;

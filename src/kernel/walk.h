@@ -24,6 +24,9 @@ void for_each_stmt(StmtRef root, const std::function<void(StmtRef)> &visit);
 void for_each_expr(StmtRef root, const std::function<void(ExprRef)> &visit);
 void for_each_expr(ExprRef root, const std::function<void(ExprRef)> &visit);
 
+// Whether it says where earlier kernels are awaited, and so not where it begins.
+bool awaits_earlier(const Kernel &kernel);
+
 // The two compute the same: equal trees of equal types.
 bool is_same(ExprRef a, ExprRef b);
 
@@ -67,6 +70,7 @@ private:
   StmtRef rewritten(Wgmma node);
   StmtRef rewritten(const WgmmaSync &node);
   StmtRef rewritten(const RegisterLimit &node);
+  StmtRef rewritten(const AwaitEarlier &);
 
   Builder &to_;
 };

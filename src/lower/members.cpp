@@ -17,6 +17,20 @@ using schedule::KernelArg;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
+// Whether every member that reads the slot knows it at load time.
+bool is_constant(const poly::Group &group, int slot) {
+  bool is_read = false;
+  bool is_known = true;
+  for (int m = 0; m <= static_cast<int>(group.producers.size()); ++m)
+    for (const auto *operands : {&member_nest(group, m).inputs, &member_nest(group, m).extras})
+      for (const nest::Operand &operand : *operands)
+        if (group_slot(group, m, operand.slot) == slot) {
+          is_read = true;
+          is_known &= operand.constant;
+        }
+  return is_read && is_known;
+}
+
 // The buffers of the kernel's arguments, by argument.
 std::vector<BufferId> declare_arguments(const Members &members, kernel::Builder &build,
                                         const std::vector<KernelArg> &args) {
@@ -29,11 +43,13 @@ std::vector<BufferId> declare_arguments(const Members &members, kernel::Builder 
       buffer.type = {slots[at(args[a].slot)].type, 1};
       buffer.elems = slots[at(args[a].slot)].elems;
       buffer.written = std::count(written.begin(), written.end(), args[a].slot) > 0;
+      buffer.fixed = !buffer.written && is_constant(members.group, args[a].slot);
     } else {
       const nest::Nest &nest = member_nest(members.group, args[a].member);
       const schedule::Schedule &own = member_schedule(members.schedule, args[a].member);
       buffer.type = {schedule::packed_type(nest, own, args[a].packed_input), 1};
       buffer.elems = pack_layout(nest, own, args[a].packed_input).elems;
+      buffer.fixed = true;
     }
     buffers.push_back(build.buffer(buffer));
   }

@@ -53,9 +53,19 @@ private:
     const ExprRef size = build_.integer(kernel.block_size);
     const StmtRef body = copiers_[part].body(build_.div(build_.var(item), size),
                                              build_.mod(build_.var(item), size), nullptr);
-    return build_.loop(item, ForKind::Serial, mine,
-                       build_.integer(kernel.blocks * kernel.block_size), first.blocks * workers,
-                       body);
+    return awaiting(part, build_.loop(item, ForKind::Serial, mine,
+                                      build_.integer(kernel.blocks * kernel.block_size),
+                                      first.blocks * workers, body));
+  }
+
+  // A part that says nowhere when it awaits earlier kernels does so first, where others say it.
+  StmtRef awaiting(std::size_t part, StmtRef body) {
+    const bool says = std::any_of(parts_.begin(), parts_.end(), [](const SidePart &each) {
+      return awaits_earlier(*each.kernel);
+    });
+    return says && !awaits_earlier(*parts_[part].kernel)
+               ? build_.block({build_.await_earlier(), body})
+               : body;
   }
 
   StmtRef body() {
@@ -71,7 +81,8 @@ private:
         continue;
       const ExprRef block = build_.sub(build_.block(), build_.integer(begin));
       begin += parts_[p].kernel->blocks;
-      bodies.emplace_back(begin, copiers_[p].body(block, build_.lane(), p == 0 ? beside : nullptr));
+      bodies.emplace_back(
+          begin, awaiting(p, copiers_[p].body(block, build_.lane(), p == 0 ? beside : nullptr)));
     }
     StmtRef all = bodies.back().second;
     for (std::size_t i = bodies.size() - 1; i-- > 0;)

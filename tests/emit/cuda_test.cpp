@@ -53,7 +53,7 @@ kernel tile blocks 3 block_size 32 {
   EXPECT_EQ(
       functions,
       R"(extern "C" __global__ void __launch_bounds__(32, 1) k_tile(const uchar* m0, const ulong o0, uchar* m1, const ulong o1) {
-  tf_begin();
+  tf_await_earlier();
   const float* __restrict__ b0 = (const float*)(m0 + o0);
   ushort* __restrict__ b1 = (ushort*)(m1 + o1);
   __shared__ __align__(128) float s2[32];
@@ -64,6 +64,25 @@ kernel tile blocks 3 block_size 32 {
   b1[block * 32 + lane] = tf_half_bits(tf_max_f32(s2[31 - lane], 0.5f));
 }
 )");
+  expect_clean({package});
+}
+
+// What an operation says is not said at the beginning too.
+TEST(Cuda, EarlierKernelsAreAwaitedOnce) {
+  const Package package = emitted(R"(
+kernel late blocks 3 block_size 32 {
+  global fixed b0 f32[96]
+  global b1 f32[96]
+  register r f32[1]
+  r[0] = b0[block * 32 + lane]
+  await_earlier
+  b1[block * 32 + lane] = r[0]
+})");
+  const std::string functions = package.code.substr(package.code.rfind("extern \"C\""));
+  const std::size_t awaits = functions.find("tf_await_earlier();");
+  EXPECT_LT(functions.find("= b0["), awaits);
+  EXPECT_LT(awaits, functions.find("b1[block"));
+  EXPECT_EQ(functions.find("tf_await_earlier();", awaits + 1), std::string::npos);
   expect_clean({package});
 }
 

@@ -42,6 +42,28 @@ TEST(SimulateFaults, OutOfBoundsInEverySpace) {
                "has 4096 elements");
 }
 
+// An access by any work-item that has not awaited them; fixed buffers are as they always were.
+TEST(SimulateFaults, GlobalMemoryBeforeEarlierKernelsEnd) {
+  const std::string fixed = "global fixed w f32[4096]\n";
+  const auto text = [&](const std::string &stmts) {
+    return "kernel k blocks 1 block_size 64 {\n" + fixed +
+           "global const x f32[4096]\nglobal y f32[4096]\nlocal s f32[2560]\n" + stmts + "\n}";
+  };
+  const auto expect_early = [&](const std::string &stmts, const std::string &line,
+                                const std::string &lane, const std::string &buffer) {
+    expect_fault(text(stmts), line + ": error: kernel k, block 0, lane " + lane + ": " + buffer +
+                                  " is touched before earlier kernels are awaited");
+  };
+  expect_clean(text("y[lane] = x[lane]"));
+  expect_clean(text("s[lane] = w[lane] await_earlier y[lane] = s[lane] + x[lane]"));
+  expect_clean(text("if lane < 32 { s[lane] = w[lane] } else { await_earlier y[lane] = x[lane] }"));
+  expect_early("s[lane] = x[lane] await_earlier y[lane] = s[lane]", "s[lane] = x[lane]", "0", "x");
+  expect_early("y[lane] = w[lane] await_earlier", "y[lane] = w[lane]", "0", "y");
+  expect_early("if lane != 40 { await_earlier } y[lane] = x[lane]", "y[lane] = x[lane]", "40", "x");
+  expect_early("async_copy s[lane * 4 .. 4] = x[lane * 4] await_earlier async_wait 0",
+               "async_copy s[lane * 4 .. 4] = x[lane * 4]", "0", "x");
+}
+
 TEST(SimulateFaults, OutOfBoundsOfWarpOperations) {
   expect_fault(block_of_64("async_copy s[lane * 4 .. 4] = x[lane * 68]"),
                "async_copy s[lane * 4 .. 4] = x[lane * 68]: error: kernel k, block 0, lane 61: "

@@ -15,9 +15,12 @@ namespace {
 const std::string kEverything =
     R"(kernel conv blocks 784 block_size 64 flops 1500000000 bytes 1000 {
   global const b0 f32[200704]
+  global fixed b1 f32[64]
   global b2 f16[200704]
   local s0 f32[1024]
   register a0 f32x8[12]
+  s0[lane] = b1[lane]
+  await_earlier
   let p = block / 14 * 896 + lane * 8
   for y in 0..4 step 2 {
     unroll k in 0..12 {

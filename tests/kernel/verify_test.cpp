@@ -75,6 +75,8 @@ TEST(Verify, ShellAndBody) {
   kernel.blocks = 0;
   EXPECT_EQ(check(kernel, false), "a kernel needs at least one block and one work-item");
   kernel.blocks = 1;
+  kernel.buffers = {{.name = "a", .elems = 1, .written = true, .fixed = true}};
+  EXPECT_EQ(check(kernel, false), "the fixed a needs to be in global memory and not written");
   kernel.buffers = {{.name = "a", .elems = 1}, {.name = "a", .elems = 1}};
   EXPECT_EQ(check(kernel, false), "'a' is defined twice");
   EXPECT_DEATH(verify(kernel, false), "'a' is defined twice, in\nkernel");

@@ -79,6 +79,7 @@ private:
   void node(const kernel::Wgmma &) { refuse("wgmma"); }
   void node(const kernel::WgmmaSync &) { refuse("wgmma"); }
   void node(const kernel::RegisterLimit &) { refuse("a limit of registers"); }
+  void node(const kernel::AwaitEarlier &) {}
   [[noreturn]] void refuse(const char *what) const;
   void repeat(const kernel::For &loop, std::int64_t begin, std::int64_t end);
   void iterate(const kernel::For &loop, const Index &begin, const Index &end);

@@ -103,6 +103,10 @@ private:
   void step(const Wgmma &node);
   void step(const WgmmaSync &node) { emit({.code = Code::WgmmaSync, .number = node.pending}); }
   void step(const RegisterLimit &) {}
+  void step(const AwaitEarlier &) {
+    program_.awaits_earlier = true;
+    emit({.code = Code::AwaitEarlier});
+  }
 
   Slot expr(ExprRef e) {
     return std::visit([&](const auto &node) { return value(e, node); }, e->node);

@@ -56,6 +56,7 @@ enum class Code : std::uint8_t {
   StoreSync,
   Wgmma,     // register values `to` += a * b, under c if has_b
   WgmmaSync, // for groups but the latest `number`
+  AwaitEarlier,
   End,
 };
 
@@ -86,7 +87,8 @@ struct RegisterPlace {
 };
 
 struct Program {
-  int width = 1; // cells of a row: work-items of a warp
+  int width = 1;               // cells of a row: work-items of a warp
+  bool awaits_earlier = false; // somewhere, and so not from the beginning
   std::vector<Op> ops;
   std::vector<StmtRef> lines;         // by Op::line
   std::vector<AccessCounts> accesses; // empty counts

@@ -31,6 +31,7 @@ void Warp::start_block(std::int64_t block) {
   state_ = State::Running;
   counter_ = 0;
   mask_ = all_;
+  awaited_ = machine_.program.awaits_earlier ? 0 : all_;
   frames_.clear();
   copies_.clear();
   started_.clear();
@@ -86,6 +87,15 @@ void Warp::need_whole_warp(std::string_view what) {
     fault(what, std::countr_zero(all_ & ~mask_));
 }
 
+// An access to global memory that an earlier kernel may still write, or read.
+void Warp::need_awaited(int buffer) {
+  const Buffer &touched = machine_.kernel.buffers[static_cast<std::size_t>(buffer)];
+  if (const Mask early = mask_ & ~awaited_;
+      early != 0 && touched.space == Space::Global && !touched.fixed)
+    fault(fmt::format("{} is touched before earlier kernels are awaited", touched.name),
+          std::countr_zero(early));
+}
+
 void Warp::step(const Op &op) {
   switch (op.code) {
   case Code::Apply:
@@ -132,6 +142,9 @@ void Warp::step(const Op &op) {
     return wgmma(op);
   case Code::WgmmaSync:
     return wgmma_sync(op);
+  case Code::AwaitEarlier:
+    awaited_ |= mask_;
+    return;
   default:
     return control(op);
   }

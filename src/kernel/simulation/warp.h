@@ -130,6 +130,7 @@ private:
   [[noreturn]] void fault(std::string_view what, int lane);
   void need_whole_warp(std::string_view what);
   void need_warp_of_32(std::string_view what);
+  void need_awaited(int buffer);
 
   void step(const Op &op);
   void arithmetic(const Op &op);
@@ -188,6 +189,7 @@ private:
   int counter_ = 0;
   std::int64_t passed_ = 0; // waits for mbarriers
   Mask mask_ = 0;
+  Mask awaited_ = 0; // work-items that have awaited the kernels launched earlier
   std::vector<Frame> frames_;
   std::vector<Cell> cells_;
   std::vector<Mask> written_;       // by register value: work-items that wrote it

@@ -58,6 +58,7 @@ LocalBuffer *Warp::read_buffer(const Op &op, int lane) {
 
 void Warp::load(const Op &op) {
   const Cell *valid = op.has_b ? read(op.b) : nullptr;
+  need_awaited(op.buffer);
   gather(op.a, valid, op.lanes);
   GlobalBuffer *global = machine_.global[static_cast<std::size_t>(op.buffer)].get();
   Cell *to = cells(op.to);
@@ -85,6 +86,7 @@ void Warp::load(const Op &op) {
 
 void Warp::store(const Op &op) {
   const Cell *valid = op.has_b ? read(op.b) : nullptr;
+  need_awaited(op.buffer);
   gather(op.a, valid, op.lanes);
   if (op.number == 1 && valid == nullptr)
     check_vector(op);
@@ -116,6 +118,7 @@ void Warp::check_vector(const Op &op) {
 
 void Warp::async_copy(const Op &op) {
   const auto from_number = static_cast<std::size_t>(op.number);
+  need_awaited(static_cast<int>(op.number));
   LocalBuffer &to = *local_buffer(op.buffer);
   GlobalBuffer &from = *machine_.global[from_number];
   const std::int64_t bytes = op.lanes * size_bytes(op.elem);
@@ -143,6 +146,7 @@ void Warp::async_copy(const Op &op) {
 }
 
 void Warp::ticket(const Op &op) {
+  need_awaited(op.buffer);
   LocalBuffer &to = *local_buffer(static_cast<int>(op.number));
   GlobalBuffer &counts = *machine_.global[static_cast<std::size_t>(op.buffer)];
   for_active([&](int lane) {

@@ -108,6 +108,7 @@ std::vector<std::int64_t> Warp::ranks_of(const TensorCopy &node, const Op &op, i
 void Warp::tensor_copy(const Op &op) {
   const auto &node = std::get<TensorCopy>(machine_.position.stmt->node);
   const TensorMap &map = machine_.kernel[node.map];
+  need_awaited(to_int(map.tensor));
   for_active([&](int lane) {
     const Slot *slot = machine_.program.lists.data() + op.number;
     const auto take = [&](std::size_t count) {
@@ -143,6 +144,7 @@ void Warp::tensor_copy(const Op &op) {
 void Warp::tensor_store(const Op &op) {
   const auto &node = std::get<TensorStore>(machine_.position.stmt->node);
   const TensorMap &map = machine_.kernel[node.map];
+  need_awaited(to_int(map.tensor));
   const Buffer &buffer = machine_.kernel[node.from.buffer];
   const std::int64_t size = size_bytes(buffer.type.elem);
   for_active([&](int lane) {
