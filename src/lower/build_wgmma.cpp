@@ -290,7 +290,8 @@ StmtRef WgmmaLoops::build() {
   const WgmmaParts parts{roles_, tile_, plan_, cluster_, tiles_, ring_, data_ring(), feeds_};
   producer.push_back(produce_wgmma(cx_, parts));
   consumer.push_back(consume());
-  const StmtRef others = multiply_or_map(cx_, parts, b_.block(std::move(consumer)));
+  const StmtRef others =
+      b_.block({b_.await_earlier(), multiply_or_map(cx_, parts, b_.block(std::move(consumer)))});
   const StmtRef init =
       b_.block({ring_.init(), windows_ ? windows_->init() : nullptr, join_.init()});
   return b_.block({b_.branch(is_first, init), cluster_.barrier(),

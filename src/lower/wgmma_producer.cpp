@@ -38,7 +38,10 @@ private:
   std::vector<ExprRef> base_of(const schedule::DataMap &map, const std::vector<int> &pixels,
                                ExprRef row, List &list);
   List wait_to_fill(const WgmmaRing &ring);
-  StmtRef by_item(std::int64_t item, StmtRef body);
+  bool has_fixed_filter() const { return b_.kernel()[cx_.source_buffers[at(roles_.filter)]].fixed; }
+  StmtRef fill_ahead(const std::vector<ExprRef> &points);
+  StmtRef copy_ahead();
+  StmtRef unless_ahead(StmtRef fill);
   StmtRef produce();
   StmtRef produce_windows();
   StmtRef keep_filter();
@@ -67,6 +70,7 @@ private:
   const schedule::FilterMap filter_;                 // beside straight data
   const schedule::DataMap turned_;                   // the filter's beside turned data
   std::vector<kernel::MapId> data_ids_, filter_ids_; // by place in ring_.copied()
+  kernel::BufferId ahead_{-1}; // register: of how many steps to come the filter is copied already
 };
 
 kernel::MapId WgmmaProducer::declare(const RingSource &source, const char *name,
@@ -215,12 +219,47 @@ void WgmmaProducer::copy_filter(const std::vector<ExprRef> &points, List &list) 
   }
 }
 
+StmtRef WgmmaProducer::unless_ahead(StmtRef fill) {
+  if (to_int(ahead_) < 0)
+    return fill;
+  const ExprRef left = b_.load(ahead_, integer(0));
+  return b_.branch(b_.scalar(ScalarOp::Lt, {integer(0), left}),
+                   b_.store(ahead_, integer(0), b_.sub(left, integer(1))), fill);
+}
+
 StmtRef WgmmaProducer::copy_step(const std::vector<ExprRef> &points,
                                  const std::vector<ExprRef> &base) {
-  List list = wait_to_fill(ring_);
+  List fill = wait_to_fill(ring_);
+  copy_filter(points, fill);
+  List list = {unless_ahead(b_.block(std::move(fill)))};
   copy_data(points, base, list);
+  list.push_back(ring_.advance());
+  return b_.block(std::move(list));
+}
+
+// A step's filter for a buffer that was never filled.
+StmtRef WgmmaProducer::fill_ahead(const std::vector<ExprRef> &points) {
+  List list = {b_.mbarrier({MbarrierOp::Expect, ring_.full(ring_.slot()), integer(ring_.bytes())})};
   copy_filter(points, list);
   list.push_back(ring_.advance());
+  return b_.block(std::move(list));
+}
+
+// What the first tile's first steps read of a fixed filter, as many as there are buffers: before
+// earlier kernels are awaited.
+StmtRef WgmmaProducer::copy_ahead() {
+  if (!has_fixed_filter())
+    return nullptr;
+  ahead_ = b_.buffer({"ahead", kernel::Space::Register, {DType::I32, 1}, 1});
+  List list = {ring_.start(1)};
+  tiles_.take_apart(cluster_.number(), list);
+  const std::int64_t steps = core_steps(cx_.nest, cx_.schedule);
+  const ExprRef first = named(b_, list, "first_step", cluster_.first_step(steps));
+  const ExprRef count = b_.min(cluster_.step_count(steps), integer(cx_.schedule.core.ring));
+  list.push_back(b_.store(ahead_, integer(0), count));
+  std::vector<ExprRef> points = tiles_.first_points();
+  list.push_back(
+      tiles_.each_number(points, first, b_.add(first, count), [&] { return fill_ahead(points); }));
   return b_.block(std::move(list));
 }
 
@@ -273,7 +312,7 @@ StmtRef WgmmaProducer::produce_turned() {
     }
     for (std::int64_t i = 0; i < filter_panels; ++i)
       copy_panel(place(ring_.filter_elems(), number(cluster_.row(), filter_panels, i)), turned_,
-                 filter, panels[static_cast<std::size_t>(i)], step);
+                 filter, panels[at(static_cast<int>(i))], step);
     step.push_back(ring_.advance());
     const std::int64_t steps = core_steps(cx_.nest, cx_.schedule);
     list.push_back(b_.loop(point, kernel::ForKind::Serial,
@@ -281,7 +320,7 @@ StmtRef WgmmaProducer::produce_turned() {
                            b_.mul(cluster_.end_step(steps), integer(tile_.depth)), tile_.depth,
                            b_.block(std::move(step))));
   });
-  return b_.block({ring_.start(1), tiles});
+  return b_.block({b_.await_earlier(), ring_.start(1), tiles});
 }
 
 // Of this block's slice. An im2col map cannot start past the last point, where tiles that fill up a
@@ -293,27 +332,21 @@ ExprRef WgmmaProducer::first_copied_row() {
 }
 
 StmtRef WgmmaProducer::produce() {
+  const StmtRef ahead = copy_ahead();
   const StmtRef tiles = tiles_.each(nullptr, [&](ExprRef tile, List &list) {
     tiles_.take_apart(tile, list);
     const std::vector<ExprRef> base = base_of(data_, roles_.pixels, first_copied_row(), list);
     std::vector<ExprRef> points = tiles_.first_points();
     list.push_back(tiles_.each_step(points, [&] { return copy_step(points, base); }));
   });
-  return b_.block({ring_.start(1), tiles});
+  return b_.block({ahead, b_.await_earlier(), ring_.start(1), tiles});
 }
 
 // All steps of it, for the block's tiles.
 StmtRef WgmmaProducer::keep_filter() {
   std::vector<ExprRef> points(cx_.nest.indices.size(), integer(0));
   tiles_.take_all_columns();
-  const StmtRef steps = tiles_.each_step(points, [&] {
-    List list = {
-        b_.mbarrier({MbarrierOp::Expect, ring_.full(ring_.slot()), integer(ring_.bytes())})};
-    copy_filter(points, list);
-    list.push_back(ring_.advance());
-    return b_.block(std::move(list));
-  });
-  return b_.block({ring_.start(1), steps});
+  return b_.block({ring_.start(1), tiles_.each_step(points, [&] { return fill_ahead(points); })});
 }
 
 StmtRef WgmmaProducer::stream_filter() {
@@ -341,20 +374,21 @@ StmtRef WgmmaProducer::produce_windows() {
       return b_.block(std::move(step));
     }));
   });
-  return b_.block({data_ring_.start(1), tiles});
+  return b_.block({b_.await_earlier(), data_ring_.start(1), tiles});
 }
 
-StmtRef WgmmaProducer::by_item(std::int64_t item, StmtRef body) {
-  return b_.branch(b_.scalar(ScalarOp::Eq, {b_.lane(), integer(item)}), body);
-}
-
-// Windows and the filter come by warps of their own: neither waits for the other's ring.
+// Windows and the filter come by warps of their own: neither waits for the other's ring, and a
+// fixed filter for no other kernel.
 StmtRef WgmmaProducer::build() {
+  const auto by_item = [&](std::int64_t item, StmtRef body) {
+    return b_.branch(b_.scalar(ScalarOp::Eq, {b_.lane(), integer(item)}), body);
+  };
   const schedule::Core &core = cx_.schedule.core;
   if (core.window == 0)
     return by_item(0, roles_.data_turned ? produce_turned() : produce());
-  const StmtRef filter = by_item(0, core.keeps_filter ? keep_filter() : stream_filter());
-  return b_.block({filter, by_item(kCoreLanes, produce_windows())});
+  const StmtRef filter = core.keeps_filter ? keep_filter() : stream_filter();
+  const StmtRef await = has_fixed_filter() ? nullptr : b_.await_earlier();
+  return b_.block({by_item(0, b_.block({await, filter})), by_item(kCoreLanes, produce_windows())});
 }
 
 } // namespace

@@ -2,8 +2,9 @@
 // The work-item of a block with wgmma that fills the ring, or one for each of two rings: tensor
 // maps of both inputs, and a loop over the block's tiles, taps and depth that waits for an empty
 // buffer, says what bytes will come, and starts the copies. Of tiles that blocks of a cluster share
-// it copies a slice, to all. In place of an input that a map feeds it copies what the map reads
-// (lower/wgmma_map.h).
+// it copies a slice, to all. What it copies of a fixed filter into buffers that nothing was in yet
+// comes before it awaits earlier kernels. In place of an input that a map feeds it copies what the
+// map reads (lower/wgmma_map.h).
 #pragma once
 
 #include <vector>

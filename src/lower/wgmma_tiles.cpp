@@ -108,9 +108,8 @@ StmtRef WgmmaTiles::over(std::span<const int> indices, std::vector<ExprRef> &poi
                  b_.integer(extent_of(cx_.nest, index)), is_depth ? depth_step() : 1, inner);
 }
 
-// The same of a part of the steps, each by its number.
-StmtRef WgmmaTiles::each_of_part(std::vector<ExprRef> &points, const Body &body) {
-  const std::int64_t steps = core_steps(cx_.nest, cx_.schedule);
+StmtRef WgmmaTiles::each_number(std::vector<ExprRef> &points, ExprRef begin, ExprRef end,
+                                const Body &body) {
   const kernel::VarId step = b_.variable("step", {});
   std::vector<StmtRef> list;
   ExprRef rest = b_.var(step);
@@ -124,8 +123,7 @@ StmtRef WgmmaTiles::each_of_part(std::vector<ExprRef> &points, const Body &body)
   for (auto i = roles_.walked.rbegin(); i != roles_.walked.rend(); ++i)
     take(*i, 1);
   list.push_back(body());
-  return b_.loop(step, kernel::ForKind::Serial, cluster_.first_step(steps),
-                 cluster_.end_step(steps), 1, b_.block(std::move(list)));
+  return b_.loop(step, kernel::ForKind::Serial, begin, end, 1, b_.block(std::move(list)));
 }
 
 StmtRef WgmmaTiles::each_window(std::vector<ExprRef> &points, const Body &body) {
@@ -137,8 +135,9 @@ StmtRef WgmmaTiles::each_tap(std::vector<ExprRef> &points, const Body &body) {
 }
 
 StmtRef WgmmaTiles::each_step(std::vector<ExprRef> &points, const Body &body) {
+  const std::int64_t steps = core_steps(cx_.nest, cx_.schedule);
   if (cluster_.parts() > 1)
-    return each_of_part(points, body);
+    return each_number(points, cluster_.first_step(steps), cluster_.end_step(steps), body);
   if (cx_.schedule.core.window > 0)
     return each_window(points, [&] { return each_tap(points, body); });
   return each_tap(points, [&] { return each_window(points, body); });

@@ -36,6 +36,9 @@ public:
   // where windows serve all taps; over the windows; and over the taps of one. `points` follow them.
   using Body = std::function<kernel::StmtRef()>;
   kernel::StmtRef each_step(std::vector<kernel::ExprRef> &points, const Body &body);
+  // Those of some numbers, outside of windows.
+  kernel::StmtRef each_number(std::vector<kernel::ExprRef> &points, kernel::ExprRef begin,
+                              kernel::ExprRef end, const Body &body);
   kernel::StmtRef each_window(std::vector<kernel::ExprRef> &points, const Body &body);
   kernel::StmtRef each_tap(std::vector<kernel::ExprRef> &points, const Body &body);
   kernel::ExprRef first_row() const { return first_row_; } // of the tile last taken apart
@@ -45,7 +48,6 @@ public:
 
 private:
   std::int64_t depth_step() const;
-  kernel::StmtRef each_of_part(std::vector<kernel::ExprRef> &points, const Body &body);
   void place_rows(kernel::ExprRef number, std::vector<kernel::StmtRef> &list);
   kernel::StmtRef over(std::span<const int> indices, std::vector<kernel::ExprRef> &points,
                        const Body &body);

@@ -179,6 +179,20 @@ struct NoWarpBarriers : Fault {
   }
 };
 
+// One of the roles goes on at once.
+template <int Which> struct TooEarly : Fault {
+  using Fault::Fault;
+  StmtRef stmt(StmtRef from) override {
+    if (!as<AwaitEarlier>(from) || seen_++ != Which)
+      return Fault::stmt(from);
+    take();
+    return to().block({});
+  }
+
+private:
+  int seen_ = 0;
+};
+
 // A step of tensor stores that is left out.
 template <StoreStep Which> struct NoStoreStep : Fault {
   using Fault::Fault;
@@ -354,6 +368,8 @@ const std::vector<Mutation> &wgmma_mutations() {
       {"wgmma: lines of a window farther", nullptr, planted<FartherLines>},
       {"wgmma: results read too early", nullptr, planted<LateWait>},
       {"wgmma: exchange without a barrier", nullptr, planted<NoWarpBarriers>},
+      {"wgmma: copies before earlier kernels end", nullptr, planted<TooEarly<0>>},
+      {"wgmma: stores before earlier kernels end", nullptr, planted<TooEarly<1>>},
       {"cluster: arrives at its own block alone", nullptr, planted<OnlyOwnArrivals>},
       {"cluster: slices to the own block alone", nullptr, planted<OnlyOwnCopies>},
       {"cluster: own tiles to all blocks", nullptr, planted<CopiesToOthers>},

@@ -56,6 +56,21 @@ TEST(Wgmma, EveryTileComputesItsNest) {
   EXPECT_GE(checked, 40);
 }
 
+// The first tile's filter, where it is a constant; nothing else.
+TEST(Wgmma, FixedFiltersAreCopiedBeforeEarlierKernelsEnd) {
+  poly::Group group = group_of({.n = 2, .c = 64, .k = 64});
+  for (const bool is_fixed : {true, false}) {
+    group.anchor.inputs[1].constant = is_fixed;
+    for (const schedule::Schedule &schedule : schedules_of(group.anchor, sm90())) {
+      const std::string text = kernel::to_text(lower::lower(group, schedule, sm90()));
+      const std::size_t awaits = text.find("await_earlier");
+      ASSERT_NE(awaits, std::string::npos);
+      EXPECT_EQ(text.find("tensor_copy filter") < awaits, is_fixed) << text;
+      EXPECT_GT(text.find("tensor_copy data"), awaits) << text;
+    }
+  }
+}
+
 // Every form of it computes the group.
 void check_all(const poly::Group &group, const std::vector<schedule::Schedule> &all) {
   KernelCase kernel_case{.group = group, .target = sm90(), .seed = 7};
