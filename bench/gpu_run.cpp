@@ -105,8 +105,16 @@ Schedule on_cluster(const nest::Nest &nest, const Schedule &schedule, const Targ
   return *std::move(found);
 }
 
-// The tile of wgmma of that text; what search picks where wgmma has no part.
+// The tile of wgmma of that text; what search picks where wgmma has no part. "r4" at the end: with
+// a ring of so many buffers.
 Schedule tiled_wgmma(const nest::Nest &nest, const Target &target, std::string_view name) {
+  if (const std::size_t ring = name.rfind('r'); ring != std::string_view::npos) {
+    Schedule schedule = tiled_wgmma(nest, target, name.substr(0, ring));
+    schedule.core.ring = std::stoi(std::string(name.substr(ring + 1)));
+    if (const auto reason = illegal(nest, schedule, target))
+      throw Error(ErrorCode::Unsupported, *reason);
+    return schedule;
+  }
   const std::string_view sizes = name.substr(0, name.find_first_of("cp"));
   const std::vector<Schedule> all = schedule::every_wgmma_schedule(nest, target, false);
   if (all.empty())
