@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cost/footprint.h"
 #include "cost/lane_models.h"
 #include "schedule/core.h"
 
@@ -101,12 +102,7 @@ double CoreModel::store_cycles(double resident) const {
          kStoreBytes;
 }
 
-double CoreModel::unique_bytes() const {
-  double bytes = fed.memory_bytes;
-  for (const nest::Slot &slot : nest.slots)
-    bytes += static_cast<double>(slot.elems * size_bytes(slot.type));
-  return bytes;
-}
+double CoreModel::unique_bytes() const { return touched_bytes(nest) + fed.memory_bytes; }
 
 Estimate CoreModel::run() const {
   Estimate estimate;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "cost/footprint.h"
 #include "cost/lane_models.h"
 #include "schedule/core_feeds.h"
 
@@ -39,9 +40,12 @@ FedRing fed_ring(const poly::Group &group, const schedule::Schedule &schedule) {
       const nest::Slot &slot = map.slots[static_cast<std::size_t>(operand.slot)];
       return static_cast<double>(slot.elems * size_bytes(slot.type));
     };
-    fed.memory_bytes -= bytes_of(map.out);
+    // What is read of the map's result is read of what the map reads.
+    const nest::Operand &read = group.anchor.inputs[static_cast<std::size_t>(feed.input)];
+    const double share = touched_bytes(group.anchor, read) / bytes_of(map.out);
+    fed.memory_bytes -= share * bytes_of(map.out);
     for (const nest::Operand &extra : map.extras)
-      fed.memory_bytes += bytes_of(extra);
+      fed.memory_bytes += share * bytes_of(extra);
   }
   return fed;
 }

@@ -177,6 +177,34 @@ double bytes_in_memory(const Nest &nest, const Schedule &schedule,
   return bytes;
 }
 
+double touched_bytes(const Nest &nest, const Operand &operand) {
+  constexpr std::int64_t kSector = 32; // bytes
+  const nest::Slot &slot = nest.slots[static_cast<std::size_t>(operand.slot)];
+  double elems = 1;
+  for (const nest::Dim &dim : operand.dims) {
+    double points = 1;
+    for (std::size_t i = 0; i < nest.indices.size(); ++i)
+      points *= dim.at.coeff[i] == 0 ? 1 : static_cast<double>(nest.indices[i].extent);
+    const bool is_near = dim.stride * size_bytes(slot.type) < kSector;
+    const auto size = static_cast<double>(dim.size);
+    elems *= is_near && points > 1 ? size : std::min(points, size);
+  }
+  return std::min(elems, static_cast<double>(slot.elems)) *
+         static_cast<double>(size_bytes(slot.type));
+}
+
+double touched_bytes(const Nest &nest) {
+  std::vector<double> most(nest.slots.size(), 0);
+  const auto add = [&](const Operand &operand) {
+    double &bytes = most[static_cast<std::size_t>(operand.slot)];
+    bytes = std::max(bytes, touched_bytes(nest, operand));
+  };
+  std::for_each(nest.inputs.begin(), nest.inputs.end(), add);
+  std::for_each(nest.extras.begin(), nest.extras.end(), add);
+  add(nest.out);
+  return std::accumulate(most.begin(), most.end(), 0.0);
+}
+
 std::int64_t lines_in_a_set(const Stream &stream, const Schedule &schedule, int outputs,
                             std::int64_t way_bytes) {
   const auto line_bytes = static_cast<std::int64_t>(stream.line_bytes);

@@ -57,6 +57,12 @@ Stream source(const nest::Nest &nest, const schedule::Schedule &schedule, int in
 double bytes_in_memory(const nest::Nest &nest, const schedule::Schedule &schedule,
                        const std::vector<Stream> &streams);
 
+// Bytes of the sectors of memory that the whole nest touches of an operand as it lies: of an image
+// read or written with a stride, a part.
+double touched_bytes(const nest::Nest &nest, const nest::Operand &operand);
+// Of all slots, each as the operand that touches most of it does.
+double touched_bytes(const nest::Nest &nest);
+
 // Of the lines that one straight piece of code reads, copies and unrolled taps, the most that fall
 // into one set of a cache whose ways have `way_bytes`. `outputs` indices of the nest are outputs.
 std::int64_t lines_in_a_set(const Stream &stream, const schedule::Schedule &schedule, int outputs,

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cost/footprint.h"
 #include "cost/lane_models.h"
 #include "schedule/wgmma.h"
 #include "schedule/wgmma_parts.h"
@@ -167,10 +168,7 @@ double WgmmaModel::busy_cycles(double tiles) const {
 }
 
 double WgmmaModel::memory_seconds() const {
-  double bytes = fed.memory_bytes;
-  for (const nest::Slot &slot : nest.slots)
-    bytes += static_cast<double>(slot.elems * size_bytes(slot.type));
-  return bytes / (target.gbytes_per_s * 1e9) * kSlowerMemory;
+  return (touched_bytes(nest) + fed.memory_bytes) / (target.gbytes_per_s * 1e9) * kSlowerMemory;
 }
 
 Estimate WgmmaModel::run() const {
