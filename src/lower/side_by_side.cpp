@@ -30,7 +30,8 @@ public:
       whole_.blocks += part.is_dealt ? 0 : part.kernel->blocks;
       whole_.flops += part.kernel->flops;
     }
-    whole_.name = fmt::format("{}__beside_{}", first.name, parts_.size() - 1);
+    whole_.name =
+        fmt::format("{}__beside_{}", first.name, parts_.size() - 1 + parts_[0].between.size());
     copiers_ = declare_parts(build_, parts_);
     whole_.body = body();
     verify(whole_, true);

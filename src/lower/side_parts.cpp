@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "lower/context.h"
 
 namespace tilefuse::lower {
 namespace {
@@ -23,10 +24,10 @@ bool is_of_kind(const Buffer &a, const Buffer &b) {
 
 } // namespace
 
-PartCopier::PartCopier(Builder &to, const Kernel &part, std::vector<BufferId> buffers)
-    : Rewriter(to), part_(part), buffers_(std::move(buffers)), block_(to.block()),
-      lane_(to.lane()) {
-  for (TensorMap map : part.maps) {
+PartCopier::PartCopier(Builder &to, const SidePart &part, std::vector<BufferId> buffers)
+    : Rewriter(to), side_(part), part_(*part.kernel), buffers_(std::move(buffers)),
+      block_(to.block()), lane_(to.lane()) {
+  for (TensorMap map : part_.maps) {
     map.tensor = buffers_[at(to_int(map.tensor))];
     map.name = fmt::format("{}{}", map.name, to.kernel().maps.size());
     maps_.push_back(to.tensor_map(std::move(map)));
@@ -49,7 +50,33 @@ ExprRef PartCopier::expr(ExprRef from) {
   return Rewriter::expr(from);
 }
 
+// Constants at the distances of the part's `between` from where a result is stored.
+StmtRef PartCopier::store_between(const Store &from) {
+  const Type type = from.value->type;
+  const ExprRef index = expr(from.index);
+  std::vector<StmtRef> list;
+  for (const Between &constants : side_.between) {
+    ExprRef exists = nullptr;
+    for (const BetweenEdge &edge : constants.edges) {
+      const ExprRef inside = to().sub(index, to().integer(constants.offset));
+      const ExprRef place = edge.outer == 0 ? inside : to().mod(inside, to().integer(edge.outer));
+      const ExprRef end = to().integer(edge.end * edge.stride);
+      exists = to().logical_and(exists, to().scalar(ScalarOp::Lt, {place, end}));
+    }
+    const ExprRef value =
+        to().cast(to().real(constants.value, {compute_type(type.elem), type.lanes}), type.elem);
+    const StmtRef store =
+        to().store(buffer(from.buffer), to().add(index, to().integer(constants.apart)), value,
+                   from.lane_stride, expr(from.valid));
+    list.push_back(exists == nullptr ? store : to().branch(exists, store));
+  }
+  return to().block(std::move(list));
+}
+
 StmtRef PartCopier::stmt(StmtRef from) {
+  if (const Store *store = std::get_if<Store>(&from->node);
+      store != nullptr && store->buffer == side_.results && !side_.between.empty())
+    return to().block({Rewriter::stmt(from), store_between(*store)});
   if (beside_ == nullptr || !starts_copies(from))
     return Rewriter::stmt(from);
   const If &one = std::get<If>(from->node);
@@ -137,7 +164,7 @@ std::vector<PartCopier> declare_parts(Builder &build, const std::vector<SidePart
                         ? declared[at(part.arguments[b])]
                         : declared[static_cast<std::size_t>(same - merged.begin())]);
     }
-    copiers.emplace_back(build, *part.kernel, std::move(ids));
+    copiers.emplace_back(build, part, std::move(ids));
   }
   return copiers;
 }

@@ -11,6 +11,7 @@
 
 #include "kernel/build.h"
 #include "kernel/walk.h"
+#include "lower/between.h"
 
 namespace tilefuse::lower {
 
@@ -18,14 +19,15 @@ struct SidePart {
   const kernel::Kernel *kernel = nullptr;
   std::vector<int> arguments; // by Global buffer of the part: which argument of the whole
   bool is_dealt = false;
+  kernel::BufferId results{-1}; // of the part's stores, beside which others store `between`
+  std::vector<Between> between = {};
 };
 
 // Copies a part's body into the whole.
 class PartCopier : public kernel::Rewriter {
 public:
   // `buffers`: of the whole, by buffer of the part.
-  PartCopier(kernel::Builder &to, const kernel::Kernel &part,
-             std::vector<kernel::BufferId> buffers);
+  PartCopier(kernel::Builder &to, const SidePart &part, std::vector<kernel::BufferId> buffers);
 
   // The body as work-item `lane` of block `block`; with `beside`, which runs in idle warps or,
   // where there are none, in front.
@@ -42,6 +44,9 @@ public:
   static bool starts_copies(kernel::StmtRef from);
 
 private:
+  kernel::StmtRef store_between(const kernel::Store &from);
+
+  const SidePart &side_;
   const kernel::Kernel &part_;
   std::vector<kernel::BufferId> buffers_;
   std::vector<kernel::MapId> maps_;

@@ -120,7 +120,7 @@ std::string launch_key(const Launch &launch, const std::vector<CompiledKernel> &
   for (std::size_t p = 0; p < launch.kernels.size(); ++p) {
     const CompiledKernel &kernel = kernels[launch.kernels[p]];
     text += cache_key(kernel.placed.group, kernel.schedule, device);
-    text += launch.is_dealt[p] ? " dealt" : "";
+    text += fmt::format(" {}", to_string(launch.places[p]));
     for (const int number : launch.arguments[p])
       text += fmt::format(" {}", number);
     text += "\n";

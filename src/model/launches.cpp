@@ -2,9 +2,11 @@
 #include "model/launches.h"
 
 #include <algorithm>
+#include <deque>
 #include <set>
 
 #include "cost/model.h"
+#include "lower/between.h"
 #include "lower/join_last.h"
 #include "lower/pipeline.h"
 #include "lower/side_by_side.h"
@@ -76,6 +78,21 @@ bool go_together(const poly::PlacedGroup &a, const poly::PlacedGroup &b) {
 
 bool is_map(const LaunchPart &part) { return part.placed->group.anchor.inputs.empty(); }
 
+Launch alone(std::size_t kernel) { return {{kernel}, {Place::Blocks}, {}, {}}; }
+
+// The global buffer of a kernel that its group's result is.
+kernel::BufferId result_of(const LaunchPart &part) {
+  const std::vector<schedule::KernelArg> args = kernel_args(part.placed->group, *part.schedule);
+  const int slot = part.placed->group.anchor.out.slot;
+  const auto found =
+      std::find_if(args.begin(), args.end(), [&](const auto &arg) { return arg.slot == slot; });
+  return kernel::BufferId{static_cast<int>(found - args.begin())};
+}
+
+kernel::Kernel lowered(const LaunchPart &part, const Target &target) {
+  return lower::lower(part.placed->group, *part.schedule, target);
+}
+
 class Joining {
 public:
   Joining(const std::vector<LaunchPart> &parts, const Target &target, const PickOfSize &pick)
@@ -101,7 +118,7 @@ public:
       std::rotate(order.begin(), first, first + 1);
     for (const std::size_t k : order)
       if (first == order.end() || !add(launches[0], k))
-        launches.push_back({{k}, {false}, {}, {}});
+        launches.push_back(alone(k));
     return launches;
   }
 
@@ -112,17 +129,16 @@ private:
                : cost::predict(parts_[k].placed->group, *parts_[k].schedule, target_).seconds;
   }
 
-  kernel::Kernel lowered(std::size_t k) const {
-    return lower::lower(parts_[k].placed->group, *parts_[k].schedule, target_);
-  }
+  kernel::Kernel lowered(std::size_t k) const { return model::lowered(parts_[k], target_); }
 
   bool fits(const Launch &launch) {
     std::vector<kernel::Kernel> kernels;
-    for (const std::size_t k : launch.kernels)
-      kernels.push_back(lowered(k));
+    for (std::size_t p = 0; p < launch.kernels.size(); ++p)
+      if (launch.places[p] != Place::Between)
+        kernels.push_back(lowered(launch.kernels[p]));
     std::vector<lower::SidePart> sides;
     for (const kernel::Kernel &kernel : kernels)
-      sides.push_back({&kernel, {}, false});
+      sides.push_back({.kernel = &kernel, .arguments = {}});
     std::int64_t used = 0;
     for (lower::SidePart &side : sides)
       for (const kernel::Buffer &buffer : side.kernel->buffers)
@@ -131,13 +147,29 @@ private:
     return lower::side_local_bytes(sides) <= target_.local_bytes;
   }
 
+  // Whether a first part with a matrix instruction can store the constants of part k.
+  bool lies_between(const LaunchPart &first, std::size_t k) const {
+    if (!has_core(*first.schedule))
+      return false;
+    const std::optional<lower::Between> found =
+        lower::between(first.placed->group.anchor, parts_[k].placed->group.anchor);
+    return found && can_store(model::lowered(first, target_), result_of(first), *found);
+  }
+
+  Place place(const Launch &launch, std::size_t k) const {
+    if (launch.kernels.empty() || !is_map(parts_[k]))
+      return Place::Blocks;
+    return lies_between(parts_[launch.kernels[0]], k) ? Place::Between
+           : target_.lanes == LaneKind::WorkItem      ? Place::Dealt
+                                                      : Place::Blocks;
+  }
+
   bool add(Launch &launch, std::size_t k) {
     Launch more = launch;
+    more.places.push_back(place(launch, k));
     more.kernels.push_back(k);
-    more.is_dealt.push_back(!launch.kernels.empty() && is_map(parts_[k]) &&
-                            target_.lanes == LaneKind::WorkItem);
     const bool has_size =
-        launch.kernels.empty() || more.is_dealt.back() ||
+        launch.kernels.empty() || more.places.back() != Place::Blocks ||
         group_size(*parts_[k].schedule) == group_size(*parts_[launch.kernels[0]].schedule);
     if (!has_size || !fits(more))
       return false;
@@ -222,7 +254,7 @@ std::optional<Launch> joined(const std::vector<LaunchPart> &parts, std::size_t f
   }
   last.placed->group.anchor = std::move(join.nest);
   *last.schedule = std::move(join.schedule);
-  Launch launch{{first, first + 1}, {false, false}, {}, {}};
+  Launch launch{{first, first + 1}, {Place::Blocks, Place::Blocks}, {}, {}};
   launch.joins = std::move(join.walk);
   return launch;
 }
@@ -258,6 +290,18 @@ void number_arguments(Launch &launch, const std::vector<LaunchPart> &parts) {
 
 } // namespace
 
+std::string_view to_string(Place place) {
+  switch (place) {
+  case Place::Blocks:
+    return "blocks";
+  case Place::Dealt:
+    return "dealt";
+  case Place::Between:
+    return "between";
+  }
+  return {};
+}
+
 PickOfSize pick_of_size(const Target &target) {
   return
       [&target](const poly::Group &group, std::int64_t size) -> std::optional<schedule::Schedule> {
@@ -291,7 +335,7 @@ std::vector<Launch> make_launches(const std::vector<LaunchPart> &parts, const Ta
     while (joins && end < parts.size() && joins_all(parts[end]))
       ++end;
     if (end - begin == 1)
-      launches.push_back({{begin}, {false}, {}, {}});
+      launches.push_back(alone(begin));
     else
       for (Launch &launch : joining.run(begin, end))
         launches.push_back(std::move(launch));
@@ -304,14 +348,23 @@ std::vector<Launch> make_launches(const std::vector<LaunchPart> &parts, const Ta
 
 kernel::Kernel lower_launch(const Launch &launch, const std::vector<LaunchPart> &parts,
                             const Target &target) {
-  std::vector<kernel::Kernel> kernels;
-  for (const std::size_t k : launch.kernels)
-    kernels.push_back(lower::lower(parts[k].placed->group, *parts[k].schedule, target));
-  if (kernels.size() == 1)
-    return std::move(kernels[0]);
+  if (launch.kernels.size() == 1)
+    return lowered(parts[launch.kernels[0]], target);
+  std::deque<kernel::Kernel> kernels;
   std::vector<lower::SidePart> sides;
-  for (std::size_t p = 0; p < kernels.size(); ++p)
-    sides.push_back({&kernels[p], launch.arguments[p], launch.is_dealt[p]});
+  const nest::Nest &results = parts[launch.kernels[0]].placed->group.anchor;
+  for (std::size_t p = 0; p < launch.kernels.size(); ++p) {
+    const LaunchPart &part = parts[launch.kernels[p]];
+    if (launch.places[p] == Place::Between) {
+      sides[0].between.push_back(*lower::between(results, part.placed->group.anchor));
+      continue;
+    }
+    kernels.push_back(lowered(part, target));
+    sides.push_back({.kernel = &kernels.back(),
+                     .arguments = launch.arguments[p],
+                     .is_dealt = launch.places[p] == Place::Dealt,
+                     .results = result_of(part)});
+  }
   return launch.joins ? lower::join_last(sides, *launch.joins) : lower::side_by_side(sides);
 }
 

@@ -9,6 +9,8 @@
 // such as the zeros between pixels, are dealt to its blocks on targets with work-items; the others
 // need as many work-items a block as it has, and take other schedules for that than they would
 // alone where the cost model says that it pays. What does not fit is a launch of its own.
+// Constants that lie between the results of a first part with a matrix instruction it stores
+// itself.
 //
 // Parts of a reduction and their join are one launch where search/split said so and a schedule of
 // the parts allows it (schedule/tile_join.h).
@@ -16,6 +18,7 @@
 
 #include <functional>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "kernel/nodes.h"
@@ -39,9 +42,14 @@ struct LaunchArg {
   schedule::KernelArg arg;
 };
 
+// Who runs a part: blocks of its own; work-items of the first part's blocks, dealt to them; or
+// they, storing it beside the first part's results (lower/between.h).
+enum class Place { Blocks, Dealt, Between };
+std::string_view to_string(Place place);
+
 struct Launch {
   std::vector<std::size_t> kernels; // positions in the list of all, the first part first
-  std::vector<bool> is_dealt;       // by part
+  std::vector<Place> places;        // by part
   std::vector<LaunchArg> args;
   std::vector<std::vector<int>> arguments; // by part and argument of its kernel: of the launch
   std::optional<schedule::TileWalk> joins = std::nullopt; // the second joins the first's tiles

@@ -170,15 +170,34 @@ TEST(SideBySide, MaskedGradientsAreOneLaunch) {
   }
 }
 
-TEST(SideBySide, WgmmaWritesZerosWithIdleWarps) {
+// The first part's own stores write zeros that lie as far from each result; idle warps the others.
+TEST(SideBySide, WgmmaWritesZeros) {
   for (const GradientConv &problem : {problems()[0], problems()[1], problems()[2]}) {
     expect_one_launch(problem, sm90(), true);
     const Gradient gradient(problem, sm90(), true);
     const std::string text =
         kernel::to_text(lower_launch(gradient.launches[0], gradient.parts, sm90()));
-    const bool has_zeros = gradient.launches[0].is_dealt.back();
-    EXPECT_EQ(text.find("item") != std::string::npos, has_zeros);
+    const bool has_dealt = gradient.launches[0].places.back() == Place::Dealt;
+    EXPECT_EQ(text.find("item") != std::string::npos, has_dealt);
   }
+}
+
+int count_of(const Gradient &gradient, Place place) {
+  const std::vector<Place> &places = gradient.launches[0].places;
+  return static_cast<int>(std::count(places.begin(), places.end(), place));
+}
+
+// Images of even and odd sizes: constants beside every result, or beside all but the last ones.
+TEST(SideBySide, ZerosBesideResults) {
+  GradientConv problem{
+      .n = 2, .h = 8, .w = 8, .c = 64, .k = 64, .r = 1, .s = 1, .stride = 2, .pad = 0};
+  for (const auto &[h, w] : {std::pair(8, 8), {7, 9}, {9, 8}})
+    for (const bool by_wgmma : {true, false}) {
+      problem.h = h;
+      problem.w = w;
+      expect_one_launch(problem, sm90(), by_wgmma);
+      EXPECT_EQ(count_of(Gradient(problem, sm90(), by_wgmma), Place::Between), 3) << h << " " << w;
+    }
 }
 
 } // namespace
