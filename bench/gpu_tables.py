@@ -12,6 +12,7 @@ import collections
 import csv
 import math
 import pathlib
+import sys
 
 import odd_layers
 import page
@@ -37,6 +38,8 @@ def sections(path, is_peer):
             heading = row
         else:
             line = dict(zip(heading, row))
+            if not is_peer and line["error"].startswith("WRONG"):
+                sys.exit(f"{path}: {key}, {line['layer']}, {line['schedule']}: {line['error']}")
             if line["us"]:
                 found[key + (line["direction"], int(line["batch"]))][line["layer"]].append(line)
     return machine, found

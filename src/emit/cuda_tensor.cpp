@@ -146,6 +146,13 @@ std::string wgmma(const WgmmaText &node) {
       descriptor(node.b, node.row_bytes, node.b_panel_bytes, node.b_lines_bytes), node.accumulate);
 }
 
+// ptxas 13.0 moves instructions that read the sums in front of a wait for all groups where a wait
+// for all but one came before it. They do not pass the end of a basic block: an exit that no launch
+// takes, since grids have one dimension.
+constexpr const char *kWaitForAll = "asm volatile(\"{ .reg .pred p; wgmma.wait_group.sync.aligned "
+                                    "0; setp.ne.u32 p, %0, 1; @p exit; }\" "
+                                    ":: \"r\"(gridDim.y) : \"memory\");";
+
 std::string wgmma_sync(const kernel::WgmmaSync &node) {
   switch (node.step) {
   case kernel::WgmmaStep::Fence:
@@ -153,8 +160,10 @@ std::string wgmma_sync(const kernel::WgmmaSync &node) {
   case kernel::WgmmaStep::Commit:
     return "asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");";
   case kernel::WgmmaStep::Wait:
-    return fmt::format("asm volatile(\"wgmma.wait_group.sync.aligned {};\" ::: \"memory\");",
-                       node.pending);
+    return node.pending == 0
+               ? kWaitForAll
+               : fmt::format("asm volatile(\"wgmma.wait_group.sync.aligned {};\" ::: \"memory\");",
+                             node.pending);
   }
   internal_error("a step of wgmma without a text", __FILE__, __LINE__);
 }
