@@ -175,21 +175,26 @@ std::string error_text(const LayerJob &job, WorkData &data, const Way &way) {
   return wrong ? fmt::format("\"WRONG: {}\"", *wrong) : fmt::format("{:.3f}", share);
 }
 
-void measure(LayerJob &job, const Options &options, runtime::Device &device, Clock &clock) {
+// How many ways are wrong.
+int measure(LayerJob &job, const Options &options, runtime::Device &device, Clock &clock) {
   WorkData data(job.work, device);
   for (Way &way : job.ways)
     if (!way.packages.empty())
       data.load(way);
   clock.rounds(job.ways, options.rounds);
+  int wrong = 0;
   for (Way &way : job.ways) {
-    report(job, options, way, device, error_text(job, data, way));
+    const std::string error = error_text(job, data, way);
+    wrong += error.starts_with("\"WRONG") ? 1 : 0;
+    report(job, options, way, device, error);
     way.launchables.clear();
     way.packed.clear();
   }
   std::fflush(stdout);
+  return wrong;
 }
 
-void time_layers(const Options &options, runtime::Device &device) {
+int time_layers(const Options &options, runtime::Device &device) {
   fmt::print("# {}, {}, {}, {}, {}\n", device.name(), device.target().name,
              options.type + (options.blocks ? " in blocks" : ""), options.epilogue,
              std::string(options.graph ? "in a graph" : "cache flushed") +
@@ -213,8 +218,10 @@ void time_layers(const Options &options, runtime::Device &device) {
       ways.push_back(&way);
   build(ways, device);
   Clock clock(device, options.graph);
+  int wrong = 0;
   for (LayerJob &job : jobs)
-    measure(job, options, device, clock);
+    wrong += measure(job, options, device, clock);
+  return wrong;
 }
 
 int run(int argc, char **argv) {
@@ -241,10 +248,8 @@ int run(int argc, char **argv) {
   app.add_option("--seed", options.seed);
   CLI11_PARSE(app, argc, argv);
   const auto device = runtime::make_device(options.device, 0, bench_targets());
-  if (options.check == 0) {
-    time_layers(options, *device);
-    return 0;
-  }
+  if (options.check == 0)
+    return time_layers(options, *device) == 0 ? 0 : 1;
   const CheckRequest request{.count = options.check,
                              .seed = options.seed,
                              .type = type_of(options.type),
