@@ -97,8 +97,9 @@ public:
   void operator()(const kernel::WgmmaSync &node) { line(wgmma_sync_text(cx_, node)); }
   void operator()(const kernel::RegisterLimit &node) { line(register_limit_text(cx_, node)); }
   void operator()(const kernel::AwaitEarlier &) {
-    if (!cx_.dialect.await_earlier.empty())
-      line(std::string(cx_.dialect.await_earlier));
+    for (const std::string_view text : {cx_.dialect.await_earlier, cx_.dialect.let_later})
+      if (!text.empty())
+        line(std::string(text));
   }
 
 private:
@@ -288,6 +289,13 @@ Parts declare(CContext &cx) {
   return parts;
 }
 
+// Kernels that do nothing ahead of earlier ones let later ones start while they wait.
+std::string begin_text(const CContext &cx) {
+  if (cx.dialect.await_earlier.empty() || awaits_earlier(cx.kernel))
+    return {};
+  return fmt::format("  {}\n  {}\n", cx.dialect.let_later, cx.dialect.await_earlier);
+}
+
 std::string print_functions(CContext &cx, const std::string &symbol, bool outline,
                             const std::string &statements) {
   const Parts parts = declare(cx);
@@ -303,10 +311,7 @@ std::string print_functions(CContext &cx, const std::string &symbol, bool outlin
   if (cx.kernel.block_size > 1)
     indices +=
         fmt::format("  const {0} lane = ({0}){1};\n", cx.index_type(), cx.dialect.lane_index);
-  const std::string begin = cx.dialect.await_earlier.empty() || awaits_earlier(cx.kernel)
-                                ? std::string()
-                                : fmt::format("  {}\n", cx.dialect.await_earlier);
-  return head + begin + parts.locals + indices + fetch_maps_text(cx) + parts.registers +
+  return head + begin_text(cx) + parts.locals + indices + fetch_maps_text(cx) + parts.registers +
          statements + "}\n";
 }
 

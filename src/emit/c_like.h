@@ -109,6 +109,7 @@ struct Dialect {
   std::string_view block_index; // as an int
   std::string_view lane_index;
   std::string_view await_earlier; // a statement; empty: earlier kernels have always ended
+  std::string_view let_later;     // a statement: kernels launched later may be started
   std::string_view barrier;       // a statement
   std::string_view warp_barrier;  // the same for a warp; empty: there is none
   // Format string of a ticket, given what takes it and a pointer to the count; empty: there is

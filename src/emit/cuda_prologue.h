@@ -150,6 +150,10 @@ TF uint tf_shared(const void *p) { uint a;
 TF void tf_await_earlier() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+TF void tf_let_later() {
+#if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
