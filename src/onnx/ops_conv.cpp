@@ -52,6 +52,15 @@ bool is_depthwise(const Value &input, const Value &filter, std::int64_t groups) 
   return groups > 1 && groups == input.shape[1] && filter.shape[0] == groups;
 }
 
+// The result of a convolution all of whose taps lie on padding.
+Value all_zeros(const Call &call, const Value &input, const Value &filter, const Window &window) {
+  program::Shape shape = {input.shape[0], filter.shape[0]};
+  for (const WindowAxis &axis : window)
+    shape.push_back(axis.out);
+  call.make_elems(call.elems(shape), input.type);
+  return make_constant(program::make_host_tensor({}, input.type, shape));
+}
+
 // Leading dimensions of a matrix operand: all but the last two.
 program::Shape batch_of(const Value &value) { return {value.shape.begin(), value.shape.end() - 2}; }
 
@@ -121,6 +130,9 @@ Value convolve(const Call &call, const Value &input, const Value &filter) {
   const std::int64_t groups = call.integer("group", 1);
   check_groups(call, input, filter, groups);
   const Window window = sliding_window(call, spatial_sizes(call, input), kernel_of(call, filter));
+  if (!std::all_of(window.begin(), window.end(),
+                   [](const WindowAxis &axis) { return axis.reaches_input(); }))
+    return all_zeros(call, input, filter, window);
   tile::Attributes attributes = conv_attributes(window);
   std::string function = "conv";
   if (is_depthwise(input, filter, groups)) {

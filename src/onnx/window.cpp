@@ -90,6 +90,16 @@ bool is_same(const Call &call, const std::string &auto_pad) {
 
 } // namespace
 
+bool WindowAxis::reaches_input() const {
+  for (std::int64_t tap = 0; tap < kernel; ++tap) {
+    const std::int64_t first = dilation * tap - begin; // where the tap of result 0 lies
+    const std::int64_t result = first >= 0 ? 0 : (-first + stride - 1) / stride;
+    if (result < out && stride * result + first < in)
+      return true;
+  }
+  return false;
+}
+
 Ints spatial_sizes(const Call &call, const Value &value) {
   if (value.shape.size() < 3 || value.shape.size() > 5)
     call.fail(value.shape.size() < 3 ? ErrorCode::Shape : ErrorCode::Unsupported,

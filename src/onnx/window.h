@@ -19,6 +19,8 @@ struct WindowAxis {
   std::int64_t out = 0;
   // Elements from the first to the last tap.
   std::int64_t span() const { return dilation * (kernel - 1) + 1; }
+  // Whether some tap of some result lies on an element; else all of them lie on padding.
+  bool reaches_input() const;
 };
 using Window = std::vector<WindowAxis>;
 

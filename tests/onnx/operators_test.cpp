@@ -94,6 +94,12 @@ INSTANTIATE_TEST_SUITE_P(
         Case{13, "Conv", {kPicture, {3, 1, 3, 3}}, {number("group", 3)}, {1, 3, 5, 3}, {}},
         Case{13, "Conv", {{1, 4, 5, 5}, {6, 2, 1, 1}}, {number("group", 2)}, {1, 6, 5, 5}, {}},
         Case{13, "Conv", {{2, 3, 9}, {4, 3, 3}}, {}, {2, 4, 7}, {}},
+        Case{13,
+             "Conv",
+             {{1, 2, 2}, {4, 2, 1}},
+             {ints("strides", {3}), ints("pads", {1, 0})},
+             {1, 4, 1},
+             {}},
         Case{13, "Conv", {{1, 2, 4, 5, 6}, {3, 2, 2, 2, 2}}, {}, {1, 3, 3, 4, 5}, {}},
         Case{13,
              "ConvTranspose",
@@ -351,9 +357,8 @@ TEST(Resize, interpolates_otherwise) {
 }
 
 TEST(Resize, of_another_mode_is_refused_before_anything_else) {
-  const Error error = error_of([] {
-    import(resize_model("nearest", "tf_crop_and_resize", {1, 2, 6, 8}));
-  });
+  const Error error =
+      error_of([] { import(resize_model("nearest", "tf_crop_and_resize", {1, 2, 6, 8})); });
   EXPECT_EQ(error.code(), ErrorCode::Unsupported);
   EXPECT_NE(error.message().find("tf_crop_and_resize"), std::string::npos);
 }
