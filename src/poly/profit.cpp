@@ -84,8 +84,10 @@ public:
 
   Profit run() {
     std::vector<std::int64_t> tile;
-    for (int i = 0; i < fused_.anchor.output_indices; ++i)
-      tile.push_back(fused_.anchor.indices[at(i)].extent);
+    for (int i = 0; i < fused_.anchor.output_indices; ++i) {
+      tile.push_back(extent(i));
+      sizes_.push_back(sizes(i));
+    }
     try_tiles(tile, 0);
     return best_;
   }
@@ -126,14 +128,17 @@ private:
 
   void try_tiles(std::vector<std::int64_t> &tile, int index) {
     if (index == fused_.anchor.output_indices) {
-      weigh(tile, -1);
+      const std::vector<MemberNeeds> all = needs(fused_, tile);
+      if (!fits(all))
+        return;
+      weigh(tile, all, -1);
       for (int i = 0; i < index && target_.lanes == LaneKind::Vector; ++i)
-        if (tile[at(i)] < extent(i) && sizes(i).size() > 1)
-          weigh(tile, i);
+        if (tile[at(i)] < extent(i) && sizes_[at(i)].size() > 1)
+          weigh(tile, all, i);
       return;
     }
     const std::int64_t before = tile[at(index)];
-    for (const std::int64_t size : sizes(index)) {
+    for (const std::int64_t size : sizes_[at(index)]) {
       tile[at(index)] = size;
       try_tiles(tile, index + 1);
     }
@@ -151,14 +156,33 @@ private:
     return tile;
   }
 
-  void weigh(const std::vector<std::int64_t> &tile, int rolls) {
+  std::int64_t local_bytes(const std::vector<MemberNeeds> &all) const {
+    std::int64_t bytes = 0;
+    for (std::size_t m = 1; m < all.size(); ++m)
+      bytes += box_bytes(fused_, static_cast<int>(m), all[m]);
+    return bytes;
+  }
+
+  bool fits(const std::vector<MemberNeeds> &all) const {
+    return target_.local_bytes == 0 || local_bytes(all) <= target_.local_bytes;
+  }
+
+  bool is_busy(const std::vector<std::int64_t> &block) const {
+    double blocks = 1;
+    for (int i = 0; i < fused_.anchor.output_indices; ++i)
+      blocks *= count(block, i);
+    return blocks >= target_.compute_units;
+  }
+
+  void weigh(const std::vector<std::int64_t> &tile, const std::vector<MemberNeeds> &all,
+             int rolls) {
     const std::vector<std::int64_t> block = rolls < 0 ? tile : run_of(tile, rolls);
-    const std::vector<MemberNeeds> all = needs(fused_, tile);
+    if (!is_busy(block))
+      return;
     const std::vector<MemberNeeds> of_blocks = rolls < 0 ? all : needs(fused_, block);
     double spent = 0;
     double done = 0;
     double needed = 0;
-    std::int64_t local = 0;
     for (std::size_t m = 1; m < all.size(); ++m) {
       const Producer &producer = fused_.producers[m - 1];
       const double again =
@@ -170,25 +194,20 @@ private:
                2 * staged / rates_.cache / kCacheOverMemory;
       done += operations * (again + 1);
       needed += operations;
-      local += box_bytes(fused_, static_cast<int>(m), all[m]);
     }
-    double blocks = 1;
-    for (int i = 0; i < fused_.anchor.output_indices; ++i)
-      blocks *= count(block, i);
-    const bool fits = target_.local_bytes == 0 || local <= target_.local_bytes;
-    const bool is_busy = blocks >= target_.compute_units;
-    if (!fits || !is_busy || (!best_.tile.empty() && spent >= best_.spent_seconds))
+    if (!best_.tile.empty() && spent >= best_.spent_seconds)
       return;
     best_.tile = tile;
     best_.rolls = rolls;
     best_.spent_seconds = spent;
     best_.recomputed = done / needed;
-    best_.local_bytes = local;
+    best_.local_bytes = local_bytes(all);
   }
 
   const Group &fused_;
   const Target &target_;
   Rates rates_;
+  std::vector<std::vector<std::int64_t>> sizes_; // of tiles, by index of the anchor
   Profit best_;
 };
 

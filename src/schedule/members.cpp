@@ -224,11 +224,14 @@ const Schedule &member_schedule(const Schedule &schedule, int member) {
 Nest tile_nest(const Group &group, const Schedule &schedule, int member,
                const std::vector<Nest> &before) {
   const Producer &producer = group.producers[at(member - 1)];
-  const Nest &consumer = before[at(producer.consumer)];
+  return tile_nest(producer, before[at(producer.consumer)],
+                   member_schedule(schedule, producer.consumer));
+}
+
+Nest tile_nest(const Producer &producer, const Nest &consumer, const Schedule &schedule) {
   const std::vector<int> indices =
       poly::match_dims(consumer.inputs[at(producer.input)], producer.nest).value();
-  const StageTile box =
-      stage_tile(consumer, member_schedule(schedule, producer.consumer), producer.input);
+  const StageTile box = stage_tile(consumer, schedule, producer.input);
   Nest tile = producer.nest;
   for (const StageDim &dim : box.dims)
     if (const int index = indices[at(dim.dim)]; index >= 0)

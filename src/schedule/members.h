@@ -40,6 +40,9 @@ std::vector<nest::Nest> tile_nests(const poly::Group &group, const Schedule &sch
 // The same for one member, given those before it.
 nest::Nest tile_nest(const poly::Group &group, const Schedule &schedule, int member,
                      const std::vector<nest::Nest> &before);
+// The same of a producer, given its consumer's nest and that one's schedule.
+nest::Nest tile_nest(const poly::Producer &producer, const nest::Nest &consumer,
+                     const Schedule &schedule);
 
 // Why `schedule` cannot run the group on `target`, or nothing when it can.
 std::optional<std::string> illegal(const poly::Group &group, const Schedule &schedule,

@@ -24,6 +24,10 @@ using schedule::Split;
 constexpr std::size_t kFedForms = 4; // of a member that has producers
 constexpr std::size_t kCoarse = 3;
 constexpr double kPeakShare = 0.9; // of the target's peak that no producer passes
+// Tilings that are tried in vain before a search ends: of a group with one producer, and at least.
+// The best stands among the first 20 of some hundred in long chains, each of which costs more.
+constexpr std::size_t kVain = 128;
+constexpr std::size_t kLeastVain = 32;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -64,6 +68,7 @@ public:
 
 private:
   const Target &target_of(int member) const { return member == 0 ? target_ : unit_; }
+  std::size_t patience() const { return std::max(kLeastVain, kVain / group_.producers.size()); }
   bool is_fed(int member) const;
   bool moves(const Nest &nest, int member, int index) const;
   std::vector<std::int64_t> tiles(const Nest &nest, int member, const Schedule &form,
@@ -83,7 +88,6 @@ private:
   double least_seconds(const Fed &fed) const;
   bool suits_tiles(const Nest &nest, int member, const Schedule &schedule) const;
   Schedule assemble(const Plan &plan) const;
-  std::optional<Nest> tile_of(const Nest &consumer, const Schedule &schedule, int producer) const;
 
   const poly::Group &group_;
   const Target &target_;
@@ -210,21 +214,6 @@ std::vector<Priced> FusedSearch::priced(const Nest &nest, int member, const Roll
   return all;
 }
 
-std::optional<Nest> FusedSearch::tile_of(const Nest &consumer, const Schedule &schedule,
-                                         int producer) const {
-  const poly::Producer &p = group_.producers[at(producer)];
-  std::vector<Nest> before(at(p.consumer) + 1, consumer);
-  Schedule root;
-  root.producers.resize(group_.producers.size());
-  if (p.consumer == 0) {
-    root = schedule;
-    root.producers.resize(group_.producers.size());
-  } else {
-    root.producers[at(p.consumer - 1)] = schedule;
-  }
-  return tile_nest(group_, root, producer + 1, before);
-}
-
 // No bodies for edges, and constants packed by steps with which every tile begins.
 bool FusedSearch::suits_tiles(const Nest &nest, int member, const Schedule &schedule) const {
   const Nest &whole = member_nest(group_, member);
@@ -282,7 +271,7 @@ std::optional<Priced> FusedSearch::price(const Nest &nest, int member, const Sch
     if (!next)
       return std::nullopt;
     Fed fed{.producer = static_cast<int>(p),
-            .tile = *tile_of(nest, schedule, static_cast<int>(p)),
+            .tile = tile_nest(producer, nest, schedule),
             .rolling = *next,
             .runs = cost::fills(nest, schedule, producer.input) / static_cast<double>(own.blocks) *
                     own.waves};
@@ -314,7 +303,7 @@ std::optional<Plan> FusedSearch::evaluate(int member, const Priced &priced, doub
   return plan;
 }
 
-// Tilings in the order of what they take at least, until none can be better.
+// Tilings in the order of what they take at least, until none can be better or many were not.
 std::optional<Plan> FusedSearch::best(const Nest &nest, int member, const Rolling &rolling) {
   std::pair<std::vector<std::int64_t>, double> key = {{member, rolling.index, rolling.advance},
                                                       rolling.tiles};
@@ -323,12 +312,15 @@ std::optional<Plan> FusedSearch::best(const Nest &nest, int member, const Rollin
   if (const auto found = known_.find(key); found != known_.end())
     return found->second;
   std::optional<Plan> chosen;
+  std::size_t vain = 0;
   for (const Priced &one : priced(nest, member, rolling)) {
     const double most = chosen ? chosen->seconds : std::numeric_limits<double>::infinity();
-    if (one.least >= most)
+    if (one.least >= most || (chosen && vain >= patience()))
       break;
     std::optional<Plan> plan = evaluate(member, one, most);
-    if (plan && (member != 0 || !illegal(group_, assemble(*plan), target_)))
+    const bool is_better = plan && (member != 0 || !illegal(group_, assemble(*plan), target_));
+    vain = is_better ? 0 : vain + 1;
+    if (is_better)
       chosen = std::move(plan);
   }
   return known_[key] = chosen;
