@@ -27,18 +27,17 @@ Strides in_place(const Nest &nest, const nest::Operand &operand) {
 }
 
 // Of an input as the arithmetic reads it: staged, packed or in place.
-Strides as_read(const Nest &nest, const Schedule &schedule, int input) {
-  const schedule::Source source = source_of(nest, schedule, input);
+Strides as_read(const Nest &nest, const Schedule &schedule, int input, const InputPlace &place) {
   Strides strides(nest.indices.size(), 0);
   const auto add = [&](const nest::Dim &dim, std::int64_t stride) {
     for (std::size_t i = 0; i < strides.size(); ++i)
       strides[i] += dim.at.coeff[i] * stride;
   };
   if (is_staged(schedule.fills[at(input)]))
-    for (const schedule::StageDim &stage : stage_tile(nest, schedule, input).dims)
-      add(source.dims[at(stage.dim)], stage.stride);
+    for (const schedule::StageDim &stage : place.tile.dims)
+      add(place.source.dims[at(stage.dim)], stage.stride);
   else
-    for (const nest::Dim &dim : source.dims)
+    for (const nest::Dim &dim : place.source.dims)
       add(dim, dim.stride);
   return strides;
 }
@@ -52,8 +51,15 @@ std::vector<std::int64_t> lane_elements(const Schedule &schedule, const Strides 
   for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
     const std::size_t i = at(part->index);
     const std::int64_t step = strides[i] * weight[i] * schedule.splits[i].lane_stride();
-    for (std::size_t lane = 0; lane < elements.size(); ++lane)
-      elements[lane] += static_cast<std::int64_t>(lane) / below % part->count * step;
+    std::int64_t beside = 0; // of the digit's value
+    std::int64_t digit = 0;
+    for (std::int64_t &element : elements) {
+      element += digit * step;
+      if (++beside < below)
+        continue;
+      beside = 0;
+      digit = digit + 1 == part->count ? 0 : digit + 1;
+    }
     below *= part->count;
     weight[i] *= part->count;
   }
@@ -63,28 +69,31 @@ std::vector<std::int64_t> lane_elements(const Schedule &schedule, const Strides 
   return elements;
 }
 
+// Leaves them sorted, as they mostly come.
 std::int64_t distinct(std::vector<std::int64_t> &values) {
-  std::sort(values.begin(), values.end());
-  return std::unique(values.begin(), values.end()) - values.begin();
+  if (!std::is_sorted(values.begin(), values.end()))
+    std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return static_cast<std::int64_t>(values.size());
 }
 
 // Most distinct words of one bank.
-std::int64_t wavefronts(std::vector<std::int64_t> words, std::int64_t banks) {
-  words.resize(static_cast<std::size_t>(distinct(words)));
-  std::vector<std::int64_t> of_bank(static_cast<std::size_t>(banks), 0);
+std::int64_t wavefronts(std::vector<std::int64_t> &words, std::int64_t banks,
+                        std::vector<std::int64_t> &of_bank) {
+  distinct(words);
+  of_bank.assign(static_cast<std::size_t>(banks), 0);
   for (const std::int64_t word : words)
     ++of_bank[static_cast<std::size_t>(word % banks)];
   return *std::max_element(of_bank.begin(), of_bank.end());
 }
 
 // Every multiple of `unit` that the pieces of the lanes [begin, end) touch, over unit.
-std::vector<std::int64_t> touched(const std::vector<std::int64_t> &addresses, std::size_t begin,
-                                  std::size_t end, std::int64_t piece, std::int64_t unit) {
-  std::vector<std::int64_t> units;
+void touch(const std::vector<std::int64_t> &addresses, std::size_t begin, std::size_t end,
+           std::int64_t piece, std::int64_t unit, std::vector<std::int64_t> &units) {
+  units.clear();
   for (std::size_t lane = begin; lane < std::min(end, addresses.size()); ++lane)
     for (std::int64_t u = addresses[lane] / unit; u * unit < addresses[lane] + piece; ++u)
       units.push_back(u);
-  return units;
 }
 
 // `width` neighbours of `stride` elements per work-item.
@@ -119,15 +128,16 @@ LaneAccess access(const Schedule &schedule, const Target &target, const Strides 
   const std::int64_t at_once = banks * kWord / std::max(kWord, piece);
   const std::size_t phase = banks > 0 ? static_cast<std::size_t>(at_once) : warp;
   LaneAccess sum;
+  std::vector<std::int64_t> units, of_bank;
   for (std::size_t first = 0; first < addresses.size(); first += warp) {
     const std::size_t end = std::min(first + warp, addresses.size());
-    auto sectors = touched(addresses, first, end, piece, target.sector_bytes);
+    touch(addresses, first, end, piece, target.sector_bytes, units);
     sum.requests += 1;
-    sum.sectors += static_cast<double>(distinct(sectors));
+    sum.sectors += static_cast<double>(distinct(units));
     for (std::size_t part = first; part < end; part += phase) {
-      const auto words = touched(addresses, part, std::min(part + phase, end), piece, kWord);
+      touch(addresses, part, std::min(part + phase, end), piece, kWord, units);
       sum.phases += 1;
-      sum.wavefronts += banks > 0 ? static_cast<double>(wavefronts(words, banks)) : 1;
+      sum.wavefronts += banks > 0 ? static_cast<double>(wavefronts(units, banks, of_bank)) : 1;
     }
   }
   const double pieces = static_cast<double>(vector.width * elem / piece);
@@ -137,12 +147,21 @@ LaneAccess access(const Schedule &schedule, const Target &target, const Strides 
 
 } // namespace
 
+std::vector<InputPlace> input_places(const Nest &nest, const Schedule &schedule) {
+  std::vector<InputPlace> places;
+  for (int k = 0; k < static_cast<int>(nest.inputs.size()); ++k)
+    places.push_back({source_of(nest, schedule, k), is_staged(schedule.fills[at(k)])
+                                                        ? stage_tile(nest, schedule, k)
+                                                        : schedule::StageTile()});
+  return places;
+}
+
 LaneAccess input_access(const Nest &nest, const Schedule &schedule, const Target &target, int input,
-                        std::int64_t near) {
+                        const InputPlace &place, std::int64_t near) {
   const nest::Slot &slot = nest.slots[at(nest.inputs[at(input)].slot)];
   const bool in_place = schedule.fills[at(input)] == schedule::Fill::Direct;
   const DType type = in_place ? slot.type : schedule::held_type(nest, input);
-  return access(schedule, target, as_read(nest, schedule, input), size_bytes(type), near);
+  return access(schedule, target, as_read(nest, schedule, input, place), size_bytes(type), near);
 }
 
 LaneAccess operand_access(const Nest &nest, const Schedule &schedule, const Target &target,
@@ -153,9 +172,9 @@ LaneAccess operand_access(const Nest &nest, const Schedule &schedule, const Targ
 
 // Rows without gaps, cut where a warp's request ends; a cut at any element reaches into one more
 // sector than its bytes fill.
-double copy_sectors(const Nest &nest, const Schedule &schedule, const Target &target, int input) {
-  const schedule::Source source = source_of(nest, schedule, input);
-  const schedule::StageTile tile = stage_tile(nest, schedule, input);
+double copy_sectors(const Nest &nest, const Schedule &schedule, const Target &target, int input,
+                    const InputPlace &place) {
+  const auto &[source, tile] = place;
   std::int64_t elems = 1;
   std::int64_t row = 1;
   bool in_row = true;

@@ -7,8 +7,11 @@
 //   the same with stride 577                     ->   1 request, 1 phase, 1 wavefront
 #pragma once
 
+#include <vector>
+
 #include "nest/nest.h"
 #include "schedule/schedule.h"
+#include "schedule/staging.h"
 #include "target/target.h"
 
 namespace tilefuse::cost {
@@ -22,10 +25,20 @@ struct LaneAccess {
   double sectors = 0;    // of global memory
 };
 
+// Where an input lies and, if it is staged, the tile that it is read from: all that follows asks
+// for both, again and again.
+struct InputPlace {
+  schedule::Source source;
+  schedule::StageTile tile;
+};
+// By input.
+std::vector<InputPlace> input_places(const nest::Nest &nest, const schedule::Schedule &schedule);
+
 // Lanes are work-items. From local memory where the input is staged, else from where it lies.
 // `near` register copies are read as one vector.
 LaneAccess input_access(const nest::Nest &nest, const schedule::Schedule &schedule,
-                        const Target &target, int input, std::int64_t near = 1);
+                        const Target &target, int input, const InputPlace &place,
+                        std::int64_t near = 1);
 // An operand in place: the result or an extra. `near` register copies are one vector.
 LaneAccess operand_access(const nest::Nest &nest, const schedule::Schedule &schedule,
                           const Target &target, const nest::Operand &operand,
@@ -33,6 +46,6 @@ LaneAccess operand_access(const nest::Nest &nest, const schedule::Schedule &sche
 
 // Sectors that copying the tile of a staged input into its buffer asks for, once.
 double copy_sectors(const nest::Nest &nest, const schedule::Schedule &schedule,
-                    const Target &target, int input);
+                    const Target &target, int input, const InputPlace &place);
 
 } // namespace tilefuse::cost

@@ -33,8 +33,7 @@ double WorkItemFigures::source_bytes(int input) const {
   const double blocks = static_cast<double>(schedule::blocks(nest_, schedule_));
   const double elem = static_cast<double>(size_bytes(schedule::held_type(nest_, input)));
   if (is_staged(schedule_.fills[at(input)]))
-    return blocks * steps() * refills(input) * elem *
-           static_cast<double>(stage_tile(nest_, schedule_, input).elems);
+    return blocks * steps() * refills(input) * elem * static_cast<double>(place(input).tile.elems);
   double points = blocks * steps();
   for (int i = 0; i < static_cast<int>(nest_.indices.size()); ++i)
     if (moves(operand, i))
@@ -74,7 +73,7 @@ double WorkItemFigures::block_barriers() const {
 
 void WorkItemFigures::add_input(int input, Figures &figures) const {
   const Operand &operand = nest_.inputs[at(input)];
-  const LaneAccess access = input_access(nest_, schedule_, target_, input);
+  const LaneAccess access = input_access(nest_, schedule_, target_, input, place(input));
   const double reads = figures.blocks * steps() * reduced_points() * vectors(operand);
   *figures.block_bytes += source_bytes(input);
   *figures.grid_bytes += unique_bytes(operand);
@@ -84,12 +83,12 @@ void WorkItemFigures::add_input(int input, Figures &figures) const {
   }
   const double times = figures.blocks * steps() * refills(input);
   double elems = 1;
-  for (const schedule::StageDim &dim : stage_tile(nest_, schedule_, input).dims)
+  for (const schedule::StageDim &dim : place(input).tile.dims)
     elems *= static_cast<double>(dim.range);
   const double elem = static_cast<double>(size_bytes(schedule::held_type(nest_, input)));
   *figures.local_bytes += static_cast<double>(stage_bytes(nest_, schedule_, input));
   *figures.staged_bytes += times * elems * elem;
-  *figures.sectors += times * copy_sectors(nest_, schedule_, target_, input);
+  *figures.sectors += times * copy_sectors(nest_, schedule_, target_, input, place(input));
   *figures.local_requests += reads * access.requests;
   *figures.local_wavefronts += reads * access.wavefronts;
   *figures.local_conflicts += reads * (access.wavefronts - access.phases);

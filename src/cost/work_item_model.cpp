@@ -110,8 +110,8 @@ void WorkItemModel::add_direct(int input, Block &block) const {
   lines.sector_bytes = static_cast<int>(kWavefrontBytes);
   const double share = shared_taps(input);
   const double reads = vectors(operand) * share;
-  const LaneAccess access = input_access(nest_, schedule_, target_, input);
-  const LaneAccess line = input_access(nest_, schedule_, lines, input);
+  const LaneAccess access = input_access(nest_, schedule_, target_, input, place(input));
+  const LaneAccess line = input_access(nest_, schedule_, lines, input, place(input));
   const double points = steps() * reduced_points();
   block.point += reads * access.requests / warps_ + fragments(operand) * guards(input);
   block.wavefronts +=
@@ -142,7 +142,7 @@ void WorkItemModel::add_direct(int input, Block &block) const {
 void WorkItemModel::add_staged(int input, Block &block) const {
   const Operand &operand = nest_.inputs[at(input)];
   const std::int64_t near = near_copies(input);
-  const LaneAccess access = input_access(nest_, schedule_, target_, input, near);
+  const LaneAccess access = input_access(nest_, schedule_, target_, input, place(input), near);
   const double reads = vectors(operand) * shared_taps(input) / static_cast<double>(near);
   const double points = steps() * reduced_points();
   block.point += reads * access.requests / warps_;
@@ -159,7 +159,7 @@ void WorkItemModel::add_staged(int input, Block &block) const {
   // Of a copied vector.
   double instructions = kCopyInstructions + 1 + stores + (is_narrow ? kNarrowInstructions : 0);
   double digits = 0;
-  for (const schedule::StageDim &dim : stage_tile(nest_, schedule_, input).dims) {
+  for (const schedule::StageDim &dim : place(input).tile.dims) {
     instructions += dim.checked ? kGuardInstructions : 0;
     digits += dim.range > 1 ? 1 : 0;
   }
@@ -171,7 +171,8 @@ void WorkItemModel::add_staged(int input, Block &block) const {
   block.exposed += rounds * addresses * digits * kDigitInstructions;
   block.exposed += is_loop && stage.ring == 0 ? times * rounds * wait / kUnrolled : 0;
   block.wavefronts += times * copied * 2 * width;
-  block.miss_bytes += times * copy_sectors(nest_, schedule_, target_, input) * target_.sector_bytes;
+  block.miss_bytes +=
+      times * copy_sectors(nest_, schedule_, target_, input, place(input)) * target_.sector_bytes;
   const double compute = reduced_points() / std::max(1.0, refills(input));
   const double ahead = std::max(0, stage.buffers() - 1); // chunks
   block.exposed += times * (rounds * instructions + kBarrierLatency +

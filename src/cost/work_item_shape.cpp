@@ -33,7 +33,8 @@ constexpr double kOffsetShare = 2;
 
 WorkItemShape::WorkItemShape(const Nest &nest, const Schedule &schedule, const Target &target)
     : nest_(nest), schedule_(schedule), target_(target),
-      items_(static_cast<double>(group_size(schedule))), warps_(std::ceil(items_ / kWarp)) {}
+      items_(static_cast<double>(group_size(schedule))), warps_(std::ceil(items_ / kWarp)),
+      places_(input_places(nest, schedule)) {}
 
 double WorkItemShape::copies(int i) const {
   const schedule::Split &split = schedule_.splits[at(i)];
@@ -96,8 +97,7 @@ std::int64_t WorkItemShape::near_copies(int input) const {
   const int vector = vector_index(schedule_);
   if (!is_staged(schedule_.fills[at(input)]) || (vector >= 0 && moves(operand, vector)))
     return 1;
-  const schedule::Source source = source_of(nest_, schedule_, input);
-  const schedule::StageTile tile = stage_tile(nest_, schedule_, input);
+  const auto &[source, tile] = place(input);
   std::int64_t width = 1;
   for (const schedule::StageDim &dim : tile.dims) {
     if (dim.stride != 1) {
@@ -134,12 +134,12 @@ double WorkItemShape::shared_taps(int input) const {
 }
 
 double WorkItemShape::copy_width(int input) const {
-  const schedule::StageTile tile = stage_tile(nest_, schedule_, input);
+  const auto &[source, tile] = place(input);
   if (tile.dims.empty())
     return 1;
   const bool whole = schedule_.stages[at(input)].ring > 0;
   const schedule::StageDim &inner = tile.dims.back();
-  const nest::Dim dim = source_of(nest_, schedule_, input).dims[at(inner.dim)];
+  const nest::Dim &dim = source.dims[at(inner.dim)];
   for (const std::int64_t width : {4, 2})
     if (dim.stride == 1 && inner.range % width == 0 && (!inner.checked || dim.size % width == 0) &&
         (!whole || keeps_vectors(tile, width)))
@@ -149,7 +149,7 @@ double WorkItemShape::copy_width(int input) const {
 
 double WorkItemShape::staged_elems(int input) const {
   double elems = 1;
-  for (const schedule::StageDim &dim : stage_tile(nest_, schedule_, input).dims)
+  for (const schedule::StageDim &dim : place(input).tile.dims)
     elems *= static_cast<double>(dim.range);
   return elems;
 }
@@ -182,7 +182,7 @@ double WorkItemShape::offset_registers() const {
     if (!is_staged(schedule_.fills[k]))
       continue;
     const int input = static_cast<int>(k);
-    const std::vector<schedule::StageDim> dims = stage_tile(nest_, schedule_, input).dims;
+    const std::vector<schedule::StageDim> &dims = place(input).tile.dims;
     const auto checked = std::count_if(dims.begin(), dims.end(),
                                        [](const schedule::StageDim &dim) { return dim.checked; });
     const double rounds = std::ceil(staged_elems(input) / copy_width(input) / items_);
@@ -216,7 +216,8 @@ double WorkItemShape::local_bytes() const {
   double bytes = 0;
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
     if (is_staged(schedule_.fills[k]))
-      bytes += static_cast<double>(stage_bytes(nest_, schedule_, static_cast<int>(k)));
+      bytes += static_cast<double>(buffer_elems(schedule_, static_cast<int>(k), places_[k].tile) *
+                                   size_bytes(schedule::held_type(nest_, static_cast<int>(k))));
   return bytes;
 }
 

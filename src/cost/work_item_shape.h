@@ -5,7 +5,9 @@
 #pragma once
 
 #include <algorithm>
+#include <vector>
 
+#include "cost/lane_access.h"
 #include "nest/nest.h"
 #include "schedule/schedule.h"
 #include "target/target.h"
@@ -64,6 +66,8 @@ protected:
   // Offsets of what a work-item copies, as lowering holds them.
   double offset_registers() const;
 
+  const InputPlace &place(int input) const { return places_[at(input)]; }
+
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
   const nest::Nest &nest_;
@@ -71,6 +75,9 @@ protected:
   const Target &target_;
   double items_ = 1;
   double warps_ = 1;
+
+private:
+  std::vector<InputPlace> places_; // by input
 };
 
 } // namespace tilefuse::cost

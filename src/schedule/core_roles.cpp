@@ -138,6 +138,18 @@ std::optional<Sides> sides_of(const Nest &nest) {
   return sides_of(nest, *roles);
 }
 
+// Of the nest that the thread asked for last: search asks for one nest's a thousand times in a row.
+const std::optional<Sides> &known_sides(const Nest &nest) {
+  struct Known {
+    Nest nest;
+    std::optional<Sides> sides;
+  };
+  thread_local Known last;
+  if (last.nest != nest)
+    last = {nest, sides_of(nest)};
+  return last.sides;
+}
+
 } // namespace
 
 bool is_contiguous(const nest::Operand &operand, int index) {
@@ -158,7 +170,7 @@ std::optional<std::string> no_core_roles(const Nest &nest) {
     return "it is not an unconstrained sum of products";
   if (roles->channels.empty() || roles->pixels.empty())
     return "it has no channel or no pixel index";
-  if (sides_of(nest))
+  if (known_sides(nest))
     return {};
   return can_turn(nest) ? "neither a reduced index nor its own lies contiguously in each input"
                         : "no reduced index lies contiguously in both inputs, and only elements of "
@@ -166,7 +178,7 @@ std::optional<std::string> no_core_roles(const Nest &nest) {
 }
 
 CoreRoles core_roles(const Nest &nest, const Schedule &schedule) {
-  const std::optional<Sides> sides = sides_of(nest);
+  const std::optional<Sides> &sides = known_sides(nest);
   TILEFUSE_CHECK(sides, "a matrix instruction for what is not a sum of products");
   const Roles &roles = sides->roles;
   CoreRoles result{.data = roles.data,

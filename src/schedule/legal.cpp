@@ -2,11 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <vector>
 
 #include "schedule/core.h"
 #include "schedule/guards.h"
 #include "schedule/members.h"
+#include "schedule/rolling.h"
 #include "schedule/schedule.h"
 #include "schedule/staging.h"
 #include "schedule/streams.h"
@@ -29,16 +30,17 @@ constexpr int kMostRing = 8;
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 Reason wrong_order(const Nest &nest, const Schedule &schedule) {
-  std::set<int> seen;
+  std::vector<bool> seen(nest.indices.size(), false);
   bool reduced = false;
   for (int i : schedule.order) {
-    if (i < 0 || at(i) >= nest.indices.size() || !seen.insert(i).second)
+    if (i < 0 || at(i) >= nest.indices.size() || seen[at(i)])
       return "its loop order is not a permutation of the indices";
     if (i < nest.output_indices && reduced)
       return "an output index is looped inside a reduced one";
+    seen[at(i)] = true;
     reduced = reduced || i >= nest.output_indices;
   }
-  if (seen.size() != nest.indices.size())
+  if (schedule.order.size() != nest.indices.size())
     return "its loop order misses an index";
   return {};
 }
@@ -339,8 +341,14 @@ Reason wrong_core_schedule(const Nest &nest, const Schedule &schedule, const Tar
 
 } // namespace
 
+// Most schedules of a nest alone break no rule of groups, for which it would have to be copied.
 Reason illegal(const Nest &nest, const Schedule &schedule, const Target &target) {
-  return illegal(poly::Group{nest, {}}, schedule, target);
+  if (Reason reason = illegal_alone(nest, schedule, target))
+    return reason;
+  const bool is_fed = std::count(schedule.fills.begin(), schedule.fills.end(), Fill::Produced) > 0;
+  if (!has_core(schedule) && rolled_index(schedule) < 0 && schedule.producers.empty() && !is_fed)
+    return {};
+  return illegal_together(poly::Group{nest, {}}, schedule, target);
 }
 
 Reason illegal_alone(const Nest &nest, const Schedule &schedule, const Target &target) {

@@ -177,6 +177,8 @@ Reason wrong_producer(const Group &group, const std::vector<Nest> &nests, const 
 Reason wrong_members(const Group &group, const Schedule &schedule, const Target &target) {
   if (has_core(schedule))
     return wrong_core_feeds(group, schedule, target);
+  if (members(group) == 1 && rolled_index(schedule) < 0)
+    return {};
   std::vector<Nest> nests = {group.anchor};
   if (Reason reason = wrong_roll(group, nests, schedule, 0))
     return reason;
@@ -249,6 +251,10 @@ std::vector<Nest> tile_nests(const Group &group, const Schedule &schedule) {
 Reason illegal(const Group &group, const Schedule &schedule, const Target &target) {
   if (Reason reason = illegal_alone(group.anchor, schedule, target))
     return reason;
+  return illegal_together(group, schedule, target);
+}
+
+Reason illegal_together(const Group &group, const Schedule &schedule, const Target &target) {
   if (schedule.producers.size() != group.producers.size())
     return fmt::format("it has schedules for {} producers, the group has {}",
                        schedule.producers.size(), group.producers.size());

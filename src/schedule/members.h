@@ -47,6 +47,9 @@ nest::Nest tile_nest(const poly::Producer &producer, const nest::Nest &consumer,
 // Why `schedule` cannot run the group on `target`, or nothing when it can.
 std::optional<std::string> illegal(const poly::Group &group, const Schedule &schedule,
                                    const Target &target);
+// The same where illegal_alone finds nothing wrong with the anchor.
+std::optional<std::string> illegal_together(const poly::Group &group, const Schedule &schedule,
+                                            const Target &target);
 // The same for one member's nest, whatever feeds its inputs.
 std::optional<std::string> illegal_alone(const nest::Nest &nest, const Schedule &schedule,
                                          const Target &target);

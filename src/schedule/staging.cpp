@@ -115,13 +115,13 @@ void lay_out_plain(StageTile &tile) {
 constexpr std::int64_t kVectorElems = 4; // of an aligned access
 constexpr std::int64_t kBankSpread = 8;  // rows start this many elements modulo, plus a vector
 
-void lay_out_turned(const Nest &nest, const Schedule &schedule, const Source &source,
-                    StageTile &tile) {
+void lay_out_turned(const Nest &nest, const Schedule &schedule,
+                    const std::vector<nest::Dim> &source, StageTile &tile) {
   std::vector<StageDim *> dims; // innermost first
   for (auto dim = tile.dims.rbegin(); dim != tile.dims.rend(); ++dim)
     dims.push_back(&*dim);
   const auto place = [&](const StageDim *dim) {
-    return output_place(nest, schedule, source.dims[at(dim->dim)]);
+    return output_place(nest, schedule, source[at(dim->dim)]);
   };
   std::stable_sort(dims.begin(), dims.end(),
                    [&](const StageDim *a, const StageDim *b) { return place(a) > place(b); });
@@ -236,29 +236,30 @@ bool holds_chunk(const Nest &nest, const Schedule &schedule, int input, int inde
   const int level = schedule.stages[at(input)].at;
   if (level < 0)
     return false;
-  for (int chunked : chunked_indices(nest, schedule)) {
-    if (chunked == index)
-      return true;
-    if (chunked == level)
-      return false;
+  for (int i : schedule.order) {
+    const bool is_chunked =
+        i >= nest.output_indices && schedule.splits[at(i)].tile < nest.indices[at(i)].extent;
+    if (is_chunked && (i == index || i == level))
+      return i == index;
   }
   return false;
 }
 
-StageTile stage_tile(const Nest &nest, const Schedule &schedule, int input) {
-  const Source source = source_of(nest, schedule, input);
+namespace {
+
+// Of an input whose dimensions lie so.
+StageTile stage_tile(const Nest &nest, const Schedule &schedule, int input,
+                     const std::vector<nest::Dim> &source) {
   StageTile tile;
-  for (std::size_t d = 0; d < source.dims.size(); ++d) {
-    tile.dims.push_back(measure(nest, schedule, input, source.dims[d]));
+  for (std::size_t d = 0; d < source.size(); ++d) {
+    tile.dims.push_back(measure(nest, schedule, input, source[d]));
     tile.dims.back().dim = static_cast<int>(d);
     if (is_packed(schedule.fills[at(input)]))
       tile.dims.back().checked = false;
   }
-  std::stable_sort(tile.dims.begin(), tile.dims.end(), [&](const StageDim &a, const StageDim &b) {
-    const auto stride = [&](const StageDim &s) {
-      return std::llabs(source.dims[at(s.dim)].stride);
-    };
-    return stride(a) > stride(b);
+  std::sort(tile.dims.begin(), tile.dims.end(), [&](const StageDim &a, const StageDim &b) {
+    const auto stride = [&](const StageDim &s) { return std::llabs(source[at(s.dim)].stride); };
+    return stride(a) != stride(b) ? stride(a) > stride(b) : a.dim < b.dim;
   });
   switch (schedule.stages[at(input)].layout) {
   case Layout::Plain:
@@ -272,6 +273,14 @@ StageTile stage_tile(const Nest &nest, const Schedule &schedule, int input) {
     break;
   }
   return tile;
+}
+
+} // namespace
+
+StageTile stage_tile(const Nest &nest, const Schedule &schedule, int input) {
+  return is_packed(schedule.fills[at(input)])
+             ? stage_tile(nest, schedule, input, packed_source(nest, schedule, input).dims)
+             : stage_tile(nest, schedule, input, nest.inputs[at(input)].dims);
 }
 
 std::int64_t buffer_stride(const Schedule &schedule, int input, const StageTile &tile) {

@@ -91,10 +91,11 @@ std::optional<Schedule> with_parts(const Nest &nest, Schedule schedule, const Ta
   return with_runs(nest, std::move(schedule), target);
 }
 
-std::vector<Schedule> wgmma_part_schedules(const Nest &nest, const Target &target, bool tf32) {
+std::vector<Schedule> wgmma_part_schedules(const Nest &nest, const Target &target,
+                                           const std::vector<Schedule> &wholes) {
   std::vector<Schedule> found;
   constexpr int kLeastRing = 4; // a shallower one waits for each copy
-  for (const Schedule &whole : wgmma_schedules(nest, target, tf32)) {
+  for (const Schedule &whole : wholes) {
     if (core_roles(nest, whole).data_turned || column_plan(nest, whole).products > 1)
       break;
     const std::int64_t tiles = tile_grid(nest, whole).tiles();
@@ -110,7 +111,8 @@ std::vector<Schedule> wgmma_part_schedules(const Nest &nest, const Target &targe
 
 NamedSchedule named_in_parts(const Nest &nest, const std::vector<Schedule> &all,
                              const Target &target) {
-  std::vector<Schedule> found = wgmma_part_schedules(nest, target, false);
+  std::vector<Schedule> found =
+      wgmma_part_schedules(nest, target, wgmma_schedules(nest, target, false));
   for (auto whole = all.begin(); found.empty() && whole != all.end(); ++whole)
     if (auto halves = with_parts(nest, *whole, target, 2))
       found.push_back(*std::move(halves));

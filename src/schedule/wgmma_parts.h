@@ -45,10 +45,11 @@ std::optional<Schedule> with_parts(const nest::Nest &nest, Schedule schedule, co
 // each group of them, in which all of a cluster lie (an H200 ran 104 and not 128 blocks by fours).
 std::int64_t clusters_at_once(const Target &target, std::int64_t blocks);
 
-// Schedules in parts whose tiles by themselves leave multiprocessors idle, and whose blocks run all
-// at once; none of a filter gradient or of parts that a launch joins, which lose
+// Of `wholes`, schedules in parts whose tiles by themselves leave multiprocessors idle, and whose
+// blocks run all at once; none of a filter gradient or of parts that a launch joins, which lose
 // (docs/cost_model.md).
-std::vector<Schedule> wgmma_part_schedules(const nest::Nest &nest, const Target &target, bool tf32);
+std::vector<Schedule> wgmma_part_schedules(const nest::Nest &nest, const Target &target,
+                                           const std::vector<Schedule> &wholes);
 
 // The algorithm of that name: the largest tile whose parts give most multiprocessors a block; where
 // tiles are many, the largest of `all` in two parts.

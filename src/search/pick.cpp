@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "search/pick.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "schedule/core_forms.h"
@@ -12,8 +13,18 @@ namespace tilefuse::search {
 using nest::Nest;
 using schedule::Schedule;
 
+// A judge asks a nest for its best, for all, and for its best again: the last answer is kept.
 std::vector<Candidate> candidates(const Nest &nest, const Target &target, std::size_t count) {
-  return Space(nest, target).best(count);
+  struct Answer {
+    Nest nest;
+    Target target;
+    std::vector<Candidate> all;
+  };
+  thread_local Answer last;
+  if (last.all.empty() || last.nest != nest || last.target != target)
+    last = {nest, target, Space(nest, target).all()};
+  const std::size_t some = std::min(count, last.all.size());
+  return {last.all.begin(), last.all.begin() + static_cast<std::ptrdiff_t>(some)};
 }
 
 Schedule pick(const Nest &nest, const Target &target) {

@@ -25,8 +25,8 @@ class Space {
 public:
   Space(const nest::Nest &nest, const Target &target);
 
-  std::vector<Candidate> best(std::size_t count);
-  // What best() tries block tiles of: register tiles in every order of loops, one step a block.
+  std::vector<Candidate> all(); // best first
+  // What all() tries block tiles of: register tiles in every order of loops, one step a block.
   std::vector<schedule::Schedule> forms();
 
 private:
@@ -65,6 +65,7 @@ private:
   void improve(schedule::Schedule best, int index);
   std::vector<std::int64_t> tile_choices(const schedule::Schedule &schedule, int index) const;
   void add(const schedule::Schedule &schedule);
+  void add_legal(const schedule::Schedule &schedule);
   void try_clusters();
   void sort();
 

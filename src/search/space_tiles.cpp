@@ -218,8 +218,11 @@ void Space::improve(Schedule best, int index) {
 }
 
 void Space::add(const Schedule &schedule) {
-  if (schedule::illegal(nest_, schedule, target_))
-    return;
+  if (!schedule::illegal(nest_, schedule, target_))
+    add_legal(schedule);
+}
+
+void Space::add_legal(const Schedule &schedule) {
   found_.push_back({schedule, cost::predict(nest_, schedule, target_)});
 }
 
@@ -258,11 +261,11 @@ void Space::try_clusters() {
     for (Schedule &schedule : cluster_forms(nest_, found_[i].schedule, target_))
       clustered.push_back(std::move(schedule));
   for (const Schedule &schedule : clustered)
-    add(schedule);
+    add_legal(schedule);
   sort();
 }
 
-std::vector<Candidate> Space::best(std::size_t count) {
+std::vector<Candidate> Space::all() {
   collect_register_tiles();
   for (const Candidate &tile : register_tiles_)
     try_block_tiles(tile.schedule);
@@ -270,7 +273,7 @@ std::vector<Candidate> Space::best(std::size_t count) {
     try_wide_maps();
   if (target_.lanes == LaneKind::WorkItem)
     for (const Schedule &schedule : work_item_forms(nest_, target_))
-      add(schedule);
+      add_legal(schedule);
   if (found_.empty())
     add(schedule::scalar_schedule(nest_));
   sort();
@@ -279,8 +282,6 @@ std::vector<Candidate> Space::best(std::size_t count) {
       std::unique(found_.begin(), found_.end(),
                   [](const Candidate &a, const Candidate &b) { return a.schedule == b.schedule; });
   found_.erase(last, found_.end());
-  if (found_.size() > count)
-    found_.erase(found_.begin() + static_cast<std::ptrdiff_t>(count), found_.end());
   return std::move(found_);
 }
 

@@ -138,7 +138,7 @@ std::vector<Schedule> work_item_forms(const nest::Nest &nest, const Target &targ
   forms.add_direct();
   std::vector<Schedule> all = schedule::wgmma_schedules(nest, target, false);
   for (const std::vector<Schedule> &others :
-       {schedule::wgmma_part_schedules(nest, target, false),
+       {schedule::wgmma_part_schedules(nest, target, all),
         schedule::core_schedules(nest, target, false), forms.take()})
     all.insert(all.end(), others.begin(), others.end());
   return all;

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Forms that the search knows of, on layers that need them.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "nest/products.h"
+#include "schedule/members.h"
 #include "search/pick.h"
 #include "target/rows.h"
 
@@ -105,6 +109,49 @@ TEST(Space, ClustersAreOffered) {
     all += schedule::to_text(nest, candidate.schedule);
   for (const char *cluster : {"cluster 2 1", "cluster 1 2"})
     EXPECT_NE(all.find(cluster), std::string::npos) << cluster;
+}
+
+// A thread remembers what it was asked last: neither another nest nor another target gets that
+// answer, and a thread that remembers nothing gives the same.
+TEST(Space, AnswersDoNotDependOnWhatWasAskedBefore) {
+  const auto all = [](const nest::Nest &nest, const std::string &row) {
+    std::string text;
+    for (const search::Candidate &candidate :
+         search::candidates(nest, testing::target_row(row), 4096))
+      text += fmt::format("{}{}\n", schedule::to_text(nest, candidate.schedule),
+                          candidate.estimate.seconds);
+    return text;
+  };
+  const auto in_f16 = [](int features) {
+    nest::Nest nest = testing::convolution_1x1(features, 196, 512);
+    for (nest::Slot &slot : nest.slots)
+      slot.type = DType::F16;
+    nest.post = program::cast(nest.post, DType::F16);
+    return nest;
+  };
+  for (const int features : {64, 72, 64})
+    for (const char *row : {"cuda_sm90", "cuda_sm80", "opencl_gpu", "cuda_sm90"}) {
+      std::string fresh;
+      std::thread([&] { fresh = all(in_f16(features), row); }).join();
+      EXPECT_EQ(all(in_f16(features), row), fresh) << features << " " << row;
+      EXPECT_EQ(search::candidates(in_f16(features), testing::target_row(row), 1).size(), 1u);
+    }
+}
+
+// A nest alone is judged without a group; the judgement is that of the group of it.
+TEST(Space, ANestAloneIsAsLegalAsItsGroup) {
+  const nest::Nest nest = testing::convolution_1x1(64, 196, 512);
+  const Target target = testing::target_row("opencl_gpu");
+  for (const search::Candidate &candidate : search::candidates(nest, target, 64)) {
+    std::vector<schedule::Schedule> all(5, candidate.schedule);
+    all[1].fills[0] = schedule::Fill::Produced;
+    all[2].splits[0].roll = 2;
+    all[3].producers.resize(1);
+    all[4].order.back() = all[4].order.front();
+    for (const schedule::Schedule &one : all)
+      EXPECT_EQ(schedule::illegal(nest, one, target),
+                schedule::illegal(poly::Group{nest, {}}, one, target));
+  }
 }
 
 } // namespace
