@@ -271,11 +271,11 @@ private:
     const auto [found, is_new] = prices_.try_emplace(poly::to_text(group));
     if (!is_new)
       return found->second;
-    const std::optional<schedule::Schedule> schedule = group.producers.empty()
-                                                           ? search::pick(group.anchor, target_)
-                                                           : search::pick_fused(group, target_);
-    if (schedule) {
+    std::optional<schedule::Schedule> schedule = kept_.noted(kPick, group);
+    if (!schedule && (schedule = group.producers.empty() ? search::pick(group.anchor, target_)
+                                                         : search::pick_fused(group, target_)))
       kept_.note(kPick, group, *schedule);
+    if (schedule) {
       found->second = cost::predict(group, *schedule, target_);
     }
     return found->second;

@@ -62,6 +62,20 @@ void KeptChoices::note(std::string_view question, const poly::Group &group,
   answers_.emplace(filed, Answer{schedule::to_text(group, found)});
 }
 
+std::optional<schedule::Schedule> KeptChoices::noted(std::string_view question,
+                                                     const poly::Group &group) {
+  const std::string filed = key(question, group);
+  std::string text;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = answers_.find(filed);
+    if (known == answers_.end())
+      return std::nullopt;
+    text = known->second.text;
+  }
+  return parse(group, target_, text);
+}
+
 schedule::Schedule KeptChoices::schedule(std::string_view question, const poly::Group &group,
                                          const std::function<schedule::Schedule()> &search) {
   if (const std::optional<std::string> text = find(question, group))

@@ -47,6 +47,8 @@ public:
   // What a search found on the way to another answer: it need not be repeated, but is written only
   // if it is asked for.
   void note(std::string_view question, const poly::Group &group, const schedule::Schedule &found);
+  // What was noted or kept under this question since the object was made.
+  std::optional<schedule::Schedule> noted(std::string_view question, const poly::Group &group);
 
   // The same for answers that the caller reads and writes as text.
   std::optional<std::string> find(std::string_view question, const poly::Group &group);

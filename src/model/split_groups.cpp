@@ -27,6 +27,10 @@ search::Candidate pick(const nest::Nest &nest, const Target &target, const std::
       return {std::move(*named.schedule), estimate};
     }
   }
+  if (std::optional<schedule::Schedule> known = kept.noted(kPick, {nest})) {
+    const cost::Estimate estimate = cost::predict(nest, *known, target);
+    return {std::move(*known), estimate};
+  }
   search::Candidate best = search::candidates(nest, target, 1).front();
   kept.note(kPick, {nest}, best.schedule);
   return best;

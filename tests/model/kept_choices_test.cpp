@@ -108,6 +108,18 @@ TEST_F(KeptChoicesTest, NotesAnswerWithoutASearch) {
   EXPECT_EQ(kept.searched(), 0);
 }
 
+TEST_F(KeptChoicesTest, NotesAreFoundByTheirQuestionAndGroup) {
+  const poly::Group group = gemm(24);
+  const schedule::Schedule found = search::pick(group.anchor, target_);
+  KeptChoices kept(nullptr, target_);
+  EXPECT_EQ(kept.noted(kPick, group), std::nullopt);
+  kept.note(kPick, group, found);
+  EXPECT_EQ(kept.noted(kPick, group), found);
+  EXPECT_EQ(kept.noted("pick otherwise", group), std::nullopt);
+  EXPECT_EQ(kept.noted(kPick, gemm(25)), std::nullopt);
+  EXPECT_EQ(kept.searched(), 0);
+}
+
 TEST_F(KeptChoicesTest, NothingFoundIsAnAnswer) {
   const poly::Group group = gemm(24);
   for (const int searches : {1, 0}) {
