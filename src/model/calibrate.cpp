@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/thread_pool.h"
 #include "model/model.h"
 #include "program/quantize.h"
 
@@ -22,14 +23,35 @@ using program::TensorId;
 
 std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
 
-// The magnitude that `percentile` percent of the elements do not exceed.
-double magnitude(const HostTensor &tensor, double percentile) {
+constexpr std::int64_t kPart = 1 << 18; // elements that a thread looks at at once
+
+// All elements by their magnitude, parts of them side by side.
+template <typename Take>
+void each_magnitude(const HostTensor &tensor, ThreadPool &pool, const Take &take) {
   const std::int64_t count = program::elems(tensor.shape);
-  std::vector<float> values;
-  for (std::int64_t i = 0; i < count; ++i)
-    values.push_back(static_cast<float>(std::fabs(get(tensor, i))));
-  if (values.empty())
+  pool.parallel_for((count + kPart - 1) / kPart, [&](int, std::int64_t part) {
+    for (std::int64_t i = part * kPart; i < std::min(count, (part + 1) * kPart); ++i)
+      take(part, i, static_cast<float>(std::fabs(get(tensor, i))));
+  });
+}
+
+// The magnitude that `percentile` percent of the elements do not exceed.
+double magnitude(const HostTensor &tensor, double percentile, ThreadPool &pool) {
+  const std::int64_t count = program::elems(tensor.shape);
+  if (count == 0)
     return 0;
+  if (percentile == 100) {
+    std::vector<float> largest(static_cast<std::size_t>((count + kPart - 1) / kPart), 0);
+    each_magnitude(tensor, pool, [&](std::int64_t part, std::int64_t, float value) {
+      float &most = largest[static_cast<std::size_t>(part)];
+      most = std::max(most, value);
+    });
+    return *std::max_element(largest.begin(), largest.end());
+  }
+  std::vector<float> values(static_cast<std::size_t>(count));
+  each_magnitude(tensor, pool, [&](std::int64_t, std::int64_t i, float value) {
+    values[static_cast<std::size_t>(i)] = value;
+  });
   const auto last = static_cast<double>(count - 1);
   const auto place = values.begin() + static_cast<std::ptrdiff_t>(last * percentile / 100);
   std::nth_element(values.begin(), place, values.end());
@@ -111,8 +133,9 @@ Calibration calibrate(const Program &program, std::span<const Runs::value_type> 
   Session session(probe.program, device, cache, {});
   Calibration result{std::vector<double>(program.tensors.size(), 0), {}};
   std::map<TensorId, double> largest;
+  ThreadPool pool(available_threads());
   const auto note = [&](TensorId id, const HostTensor &tensor) {
-    largest[id] = std::max(largest[id], magnitude(tensor, percentile));
+    largest[id] = std::max(largest[id], magnitude(tensor, percentile, pool));
   };
   for (const TensorId id : wanted)
     if (program[id].role == Role::Constant)
