@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/stopwatch.h"
 #include "base/thread_pool.h"
 #include "emit/emitter.h"
 #include "kernel/rules.h"
@@ -170,7 +171,7 @@ void build_jobs(const std::vector<Job *> &missing, runtime::Device &device) {
 
 // Fills every job's package and returns how many were not in the cache.
 int obtain(std::vector<Job> &jobs, const std::vector<LaunchPart> &parts, runtime::Device &device,
-           runtime::KernelCache &cache, const SessionOptions &options) {
+           runtime::KernelCache &cache, const SessionOptions &options, StartSeconds &seconds) {
   std::vector<Job *> missing;
   for (Job &job : jobs) {
     std::optional<Package> cached = cache.get(job.key);
@@ -182,8 +183,12 @@ int obtain(std::vector<Job> &jobs, const std::vector<LaunchPart> &parts, runtime
   }
   if (missing.empty())
     return 0;
+  const Stopwatch emit;
   emit_jobs(missing, parts, device.target(), options);
+  seconds.emit = emit.seconds();
+  const Stopwatch build;
   build_jobs(missing, device);
+  seconds.build = build.seconds();
   std::vector<std::pair<std::string, const Package *>> rows;
   for (const Job *job : missing)
     rows.emplace_back(job->key, &job->package);
@@ -252,15 +257,15 @@ std::string cache_key(const poly::Group &group, const schedule::Schedule &schedu
                                   device.driver(), lower::code_version()));
 }
 
-Compiled compile(const program::Program &program, runtime::Device &device,
-                 runtime::KernelCache &cache, const SessionOptions &options) {
+Compiled choose_kernels(const program::Program &program, const runtime::Device &device,
+                        KeptChoices &kept, const SessionOptions &options) {
+  const Stopwatch watch;
   Compiled compiled;
   std::vector<std::string> refused;
   const program::Program prepared = prepare(program, options.algorithm, device.target(), &refused);
   for (const std::string &reason : refused)
     if (options.warn)
       options.warn(reason);
-  KeptChoices kept(&cache, device.target());
   LaidOut laid = lay_out(prepared, device.target(),
                          {options.layout,
                           options.fusion,
@@ -276,12 +281,21 @@ Compiled compile(const program::Program &program, runtime::Device &device,
     compiled.kernels.push_back({.placed = std::move(placed), .schedule = {}, .chosen_by = {}});
   schedule_kernels(compiled.kernels, device, options, kept);
   compiled.launches = launches_of(compiled.kernels, device.target(), options, kept);
-  kept.write();
   compiled.searched = kept.searched();
+  compiled.seconds.choose = watch.seconds();
+  return compiled;
+}
+
+Compiled compile(const program::Program &program, runtime::Device &device,
+                 runtime::KernelCache &cache, const SessionOptions &options) {
+  KeptChoices kept(&cache, device.target());
+  Compiled compiled = choose_kernels(program, device, kept, options);
+  kept.write();
   std::vector<Job> jobs = collect_jobs(compiled, device);
   if (!options.dump_directory.empty())
     dump_levels(options.dump_directory, program, compiled, device.target());
-  compiled.built = obtain(jobs, parts_of(compiled.kernels), device, cache, options);
+  compiled.built =
+      obtain(jobs, parts_of(compiled.kernels), device, cache, options, compiled.seconds);
   for (Job &job : jobs)
     compiled.packages.push_back(std::move(job.package));
   return compiled;

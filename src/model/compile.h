@@ -33,6 +33,7 @@ struct Compiled {
   std::vector<Package> packages;       // built, ready to load
   int built = 0;                       // packages that were not in the cache
   int searched = 0;                    // choices that were not in the cache
+  StartSeconds seconds;                // of these parts
   // The package of a launch.
   const Package &package(const Launch &launch) const {
     return packages[kernels[launch.kernels[0]].package];
@@ -55,6 +56,10 @@ program::Program prepare(const program::Program &program, const std::string &alg
                          const Target &target, std::vector<std::string> *refused = nullptr);
 // The algorithm that schedules are to follow: nothing where it is a rewriting.
 std::string schedule_algorithm(const std::string &algorithm);
+
+// Everything but packages: needs of the device its target, and its name where there are records.
+Compiled choose_kernels(const program::Program &program, const runtime::Device &device,
+                        KeptChoices &kept, const SessionOptions &options);
 
 // Error{Device} when a kernel is missing from the cache and this build or bundle cannot generate
 // code for the device.

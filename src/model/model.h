@@ -50,6 +50,15 @@ struct KernelReport {
   std::string limit;   // which of them is the lower: "arithmetic" or "memory"
 };
 
+// Where the time until a session is ready went.
+struct StartSeconds {
+  double choose = 0;  // layouts, groups, splits and schedules
+  double emit = 0;    // lowering and code
+  double build = 0;   // the driver's compiler
+  double weights = 0; // packed and written
+  double load = 0;    // of what is built
+};
+
 struct SessionStats {
   int kernels = 0;  // launches per run
   int tuned = 0;    // of these, by a tuning record
@@ -59,6 +68,7 @@ struct SessionStats {
   int conversions = 0; // statements that only copy from one layout to another
   double import_seconds = 0;
   double compile_seconds = 0;
+  StartSeconds start;
   std::int64_t weight_bytes = 0;
   std::int64_t arena_bytes = 0;
 };

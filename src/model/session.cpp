@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "base/error.h"
+#include "base/stopwatch.h"
 #include "base/thread_pool.h"
 #include "cost/roofline.h"
 #include "model/compile.h"
@@ -20,14 +20,9 @@ namespace {
 using program::BufferId;
 using program::HostTensor;
 using program::TensorId;
-using Clock = std::chrono::steady_clock;
 
 constexpr int kRunsInFront = 3;
 constexpr std::int64_t kLeastBytesToShare = 1 << 20; // of constants, that several threads pack
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 std::string shape_text(const program::Shape &shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
@@ -189,16 +184,21 @@ Session::Session(const program::Program &program, runtime::Device &device,
                  runtime::KernelCache &cache, const SessionOptions &options)
     : state_(std::make_unique<State>(device)) {
   State &s = *state_;
-  const Clock::time_point start = Clock::now();
+  const Stopwatch watch;
   s.inputs = describe(program, program.inputs);
   s.outputs = describe(program, program.outputs);
   s.compiled = compile(program, device, cache, options);
   s.plan = make_plan(s.compiled, device.alignment());
   if (!options.dump_directory.empty())
     dump_plan(options.dump_directory, plan_text());
+  const Stopwatch weights;
   s.allocate();
   s.upload_constants();
+  s.stats.start = s.compiled.seconds;
+  s.stats.start.weights = weights.seconds();
+  const Stopwatch load;
   s.load_kernels();
+  s.stats.start.load = load.seconds();
   s.stats.kernels = static_cast<int>(s.launches.size());
   s.stats.compiled = s.compiled.built;
   s.stats.searched = s.compiled.searched;
@@ -208,7 +208,7 @@ Session::Session(const program::Program &program, runtime::Device &device,
     s.stats.tuned += kernel.chosen_by == kTuned ? 1 : 0;
   s.stats.weight_bytes = s.plan.weight_bytes;
   s.stats.arena_bytes = s.plan.activation_bytes;
-  s.stats.compile_seconds = seconds_since(start);
+  s.stats.compile_seconds = watch.seconds();
 }
 
 Session::~Session() = default;
@@ -238,10 +238,10 @@ std::vector<HostTensor> Session::run(std::span<const HostTensor> inputs) {
 }
 
 double Session::run_again() {
-  const Clock::time_point start = Clock::now();
+  const Stopwatch watch;
   state_->device.launch_all(state_->in_order());
   state_->device.finish();
-  return seconds_since(start);
+  return watch.seconds();
 }
 
 std::vector<KernelReport> Session::profile(int passes) {

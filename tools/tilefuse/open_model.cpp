@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "base/error.h"
+#include "base/stopwatch.h"
 #include "differentiate.h"
 #include "model/layout_choice.h"
 #include "onnx/import.h"
@@ -38,11 +39,13 @@ OpenedModel open_on(const program::Program &program, const ModelOptions &options
   opened.cache = open_cache(options);
   opened.records = open_records(options, runtime::RecordStore::Mode::Existing);
   model::Runs f32;
+  const Stopwatch calibration;
   const AppliedPrecision applied =
       options.precision == "int8"
           ? apply_int8(program, options.calibration, *opened.device, *opened.cache, f32)
           : apply_precision(program, options.precision, opened.device->target());
   opened.precision = applied.summary;
+  opened.calibration_seconds = f32.empty() ? 0 : calibration.seconds();
   Progress progress("compiling");
   model::SessionOptions session = session_options(options, applied.tf32, opened.records.get());
   session.progress = [&](int done, int total) { progress.show(done, total); };
@@ -201,13 +204,19 @@ std::string describe(const OpenedModel &opened) {
                      "layout   {}, {} copies between layouts\n"
                      "kernels  {} per run{}, compiled {}, searched {}, ready in {:.3f} s, weights "
                      "{:.1f} MB, "
-                     "activations {:.1f} MB\n",
+                     "activations {:.1f} MB\n"
+                     "start    choices {:.3f} s, code {:.3f}, compiler {:.3f}, weights {:.3f}, "
+                     "loading {:.3f}{}\n",
                      opened.device->name(), opened.device->target().name, opened.choice,
                      to_string(stats.layout), stats.conversions, stats.kernels,
                      stats.tuned > 0 ? fmt::format(", {} tuned", stats.tuned) : "", stats.compiled,
                      stats.searched, stats.compile_seconds,
                      static_cast<double>(stats.weight_bytes) * 1e-6,
-                     static_cast<double>(stats.arena_bytes) * 1e-6);
+                     static_cast<double>(stats.arena_bytes) * 1e-6, stats.start.choose,
+                     stats.start.emit, stats.start.build, stats.start.weights, stats.start.load,
+                     opened.calibration_seconds > 0
+                         ? fmt::format("; calibration {:.3f}", opened.calibration_seconds)
+                         : "");
 }
 
 std::string type_text(const program::HostTensor &tensor) {

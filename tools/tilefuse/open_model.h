@@ -77,6 +77,7 @@ std::unique_ptr<runtime::RecordStore> open_records(const ModelOptions &options,
 struct OpenedModel {
   std::string choice;    // why this device
   std::string precision; // what was asked for and done; a line, or empty
+  double calibration_seconds = 0;
   std::unique_ptr<runtime::Device> device;
   std::unique_ptr<runtime::KernelCache> cache;
   std::unique_ptr<runtime::RecordStore> records;

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands before a first kernel on the compiler's side: bench_planning MODEL… [--target ROW]…
+// [--precision f32|f16|bf16|tf32|int8]… [--fuse LEVEL]… [--batch N] [--quota N] [--build]
+// [--choices]. For each of these it simplifies, lays out, fuses, splits and schedules the network
+// as a session without a cache does, for a row of devices/, so that no device is needed, and prints
+// CSV: seconds by the clock and of all threads, kernels, packages, and the hash of all choices.
+// --build lowers and emits the kernels too and compiles those of CUDA by NVRTC. --choices prints
+// every group and schedule instead. In int8 every tensor's largest magnitude is taken for 1.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/stopwatch.h"
+#include "model/compile.h"
+#include "model/kept_choices.h"
+#include "onnx/import.h"
+#include "paths.h"
+#include "program/precision.h"
+#include "program/quantize.h"
+#include "target_device.h"
+
+namespace tilefuse::bench {
+namespace {
+
+struct Options {
+  std::vector<std::string> models;
+  std::vector<std::string> targets = {"cuda_sm90"};
+  std::vector<std::string> precisions = {"f32"};
+  std::vector<std::string> levels = {"pointwise"};
+  std::int64_t batch = 1;
+  std::int64_t quota = model::FusionSettings().quota;
+  bool build = false;
+  bool choices = false;
+};
+
+program::Program in_precision(const program::Program &program, const std::string &precision) {
+  if (precision == "f32" || precision == "tf32")
+    return program;
+  const program::Program simple = model::simplify(program);
+  if (precision == "int8")
+    return program::quantized(simple, std::vector<double>(simple.tensors.size(), 1)).program;
+  return program::with_precision(simple, *parse_dtype(precision)).program;
+}
+
+std::string choices(const model::Compiled &compiled) {
+  std::string all;
+  for (const model::CompiledKernel &kernel : compiled.kernels)
+    all += fmt::format("{}\n{}{}", kernel.placed.origin, poly::to_text(kernel.placed.group),
+                       schedule::to_text(kernel.placed.group, kernel.schedule));
+  for (const model::Launch &launch : compiled.launches)
+    all += fmt::format("launch of {}\n", launch.kernels.size());
+  return all;
+}
+
+double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+// The folder of a model that is called as all others, else the file.
+std::string name_of(const std::filesystem::path &model) {
+  return model.stem() == "model" ? model.parent_path().filename().string() : model.stem().string();
+}
+
+void plan(const std::string &path, const program::Program &program, const Options &options,
+          const Target &target) {
+  for (const std::string &precision : options.precisions)
+    for (const std::string &level : options.levels) {
+      TargetDevice device(target);
+      runtime::KernelCache cache("", [](const std::string &) {});
+      model::KeptChoices kept(&cache, target);
+      const model::SessionOptions session = {
+          .fusion = {*poly::parse_fuse_level(level), options.quota}, .tf32 = precision == "tf32"};
+      const program::Program given = in_precision(program, precision);
+      const double begin = cpu_seconds();
+      const model::Compiled compiled = options.build
+                                           ? model::compile(given, device, cache, session)
+                                           : model::choose_kernels(given, device, kept, session);
+      const double spent = cpu_seconds() - begin;
+      const std::string text = choices(compiled);
+      if (options.choices) {
+        fmt::print("{}", text);
+        continue;
+      }
+      fmt::print("{},{},{},{},{},{:.3f},{:.3f},{:.3f},{:.3f},{},{},{}\n", name_of(path), precision,
+                 level, target.name, options.batch, compiled.seconds.choose, compiled.seconds.emit,
+                 compiled.seconds.build, spent, compiled.kernels.size(), compiled.built,
+                 content_hash(text).substr(0, 12));
+      std::fflush(stdout);
+    }
+}
+
+Target find_target(const std::string &name) {
+  for (Target &target : read_targets(TILEFUSE_SOURCE_DIR "/devices"))
+    if (target.name == name)
+      return target;
+  throw Error(ErrorCode::Unsupported, fmt::format("there is no row '{}' in devices/", name));
+}
+
+void run(const Options &options) {
+  const tile::Library ops = tile::read_library(TILEFUSE_SOURCE_DIR "/ops");
+  if (!options.choices)
+    fmt::print("network,precision,fuse,target,batch,choose_s,emit_s,build_s,cpu_s,kernels,built,"
+               "choices\n");
+  for (const std::string &path : options.models) {
+    const program::Program program = onnx_import::import_model(path, ops, {.batch = options.batch});
+    for (const std::string &target : options.targets)
+      plan(path, program, options, find_target(target));
+  }
+}
+
+int run_main(int argc, char **argv) {
+  Options options;
+  CLI::App app("Times what is decided before a network's kernels are built");
+  app.add_option("model", options.models, "ONNX models")->required();
+  app.add_option("--target", options.targets, "Rows of devices/");
+  app.add_option("--precision", options.precisions)
+      ->check(CLI::IsMember({"f32", "f16", "bf16", "tf32", "int8"}));
+  app.add_option("--fuse", options.levels)->check(CLI::IsMember({"none", "pointwise", "all"}));
+  app.add_option("--batch", options.batch, "Binds a symbolic first dimension");
+  app.add_option("--quota", options.quota, "Integer set operations that one decision may spend");
+  app.add_flag("--build", options.build, "Emit and compile too");
+  app.add_flag("--choices", options.choices, "Print what was chosen");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    run(options);
+  } catch (const Error &error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+  return 0;
+}
+
+} // namespace
+} // namespace tilefuse::bench
+
+int main(int argc, char **argv) { return tilefuse::bench::run_main(argc, argv); }
