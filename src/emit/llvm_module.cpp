@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "emit/emitter.h"
+#include "emit/llvm_interface.h"
 
 namespace tilefuse::emit {
 namespace {
@@ -36,6 +37,18 @@ std::vector<fs::path> module_folders() {
   return folders;
 }
 
+// A module of other sources holds kernels otherwise than this program.
+ModuleHandle checked(void *handle, const fs::path &file) {
+  void *interface = dlsym(handle, "tilefuse_llvm_interface");
+  const std::string_view found =
+      interface == nullptr ? "none" : reinterpret_cast<const char *(*)()>(interface)();
+  if (found == kLlvmInterface)
+    return {handle, ""};
+  return {nullptr, fmt::format("{} belongs to another version of this program: its interface is "
+                               "{}, need {}; install both from one build",
+                               file.string(), found, kLlvmInterface)};
+}
+
 ModuleHandle open_module() {
   std::string searched;
   for (const fs::path &folder : module_folders()) {
@@ -46,7 +59,7 @@ ModuleHandle open_module() {
       continue;
     }
     if (void *handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL))
-      return {handle, ""};
+      return checked(handle, file);
     const char *reason = dlerror();
     return {nullptr, fmt::format("{} cannot be loaded: {}", file.string(),
                                  reason == nullptr ? "unknown reason" : reason)};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The module tilefuse_llvm: kernel to machine code. Each call has an LLVM context of its own, so
-// that calls from several threads share nothing. The two exported functions are what
+// that calls from several threads share nothing. The exported functions are what
 // emit/llvm_module.cpp looks up.
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
@@ -9,6 +9,7 @@
 #include "emit/emitter.h"
 #include "emit/llvm/function.h"
 #include "emit/llvm/object.h"
+#include "emit/llvm_interface.h"
 
 namespace tilefuse::emit::native {
 namespace {
@@ -58,6 +59,9 @@ public:
 } // namespace tilefuse::emit::native
 
 #define TILEFUSE_EXPORT extern "C" __attribute__((visibility("default")))
+
+// What the program compares with its own before it calls anything.
+TILEFUSE_EXPORT const char *tilefuse_llvm_interface() { return tilefuse::emit::kLlvmInterface; }
 
 // Owned by the caller.
 TILEFUSE_EXPORT tilefuse::emit::Emitter *tilefuse_make_llvm_emitter() {
