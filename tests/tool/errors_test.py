@@ -35,6 +35,9 @@ class RefusalTest(ToolTest):
 
 
 class BadInput(RefusalTest):
+    def test_gradient_by_an_unknown_name(self):
+        self.refuse("fusion", MODEL, "--gradient=nope", says=["no input or constant 'nope'", "its inputs are "])
+
     def test_int8_without_calibration(self):
         self.refuse("bench", MODEL, "--precision", "int8", says=["needs inputs to calibrate with", "--calibrate FILE"])
         self.refuse("tune", MODEL, "--precision", "int8", says=["needs inputs to calibrate with"])

@@ -7,6 +7,9 @@ from support import DATA, ToolTest, best_labels, compiled, main, read_pb
 
 MODELS = ["squeezenet11_fp32", "squeezenet11_fp16", "mnist_8", "mnist_gemm_wonnx", "mnist_pytorch_bn",
           "cifar_cnn_pytorch", "cifar_resnet20", "cifar_resnet56", "super_resolution_10", "espcn_resize"]
+# On the CPU alone, with producers in their consumers' tiles and a small quota of integer set operations.
+FUSED = ["deeplabv3_mnv2", "fastestdet", "road_seg_adas0001", "tbefn_180x320", "ultraface_rfb320", "yolox_nano",
+         "yunet_120x160"]
 # Also stored in narrower types.
 STORED = ["squeezenet11_fp32", "mnist_pytorch_bn", "cifar_resnet20", "super_resolution_10"]
 LIGHT = ["bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50", "shufflenet", "squeezenet", "vgg19",
@@ -27,11 +30,11 @@ def error(got, stored):
 
 
 class Models(ToolTest):
-    def compare(self, model, inputs, outputs, device, precision=None):
+    def compare(self, model, inputs, outputs, device, precision=None, options=()):
         out = self.folder / "out"
         given = [argument for path in inputs for argument in ("--input", path)]
         given += ["--precision", precision] if precision else []
-        self.succeed("run", model, *given, "--device", device, "--output", out)
+        self.succeed("run", model, *given, *options, "--device", device, "--output", out)
         for k, path in enumerate(outputs):
             stored, got = read_pb(path), np.load(out / f"output_{k}.npy")
             self.assertEqual((got.shape, got.dtype), (stored.shape, stored.dtype))
@@ -39,7 +42,7 @@ class Models(ToolTest):
             self.assertLessEqual(worst, TOLERANCES.get(precision, 2e-2 if stored.dtype == np.float16 else 1e-3))
             print(f"{model.parent.name}/{model.stem} {path.parent.name} {device} {precision or ''}: {worst:.1e} of the range")
 
-    def check_model(self, name, device, precision=None):
+    def check_model(self, name, device, precision=None, options=()):
         self.need_data()
         self.need_device(device)
         folder = DATA / "models" / name
@@ -47,7 +50,10 @@ class Models(ToolTest):
         self.assertTrue(sets)
         for data in sets:
             self.compare(folder / "model.onnx", sorted(data.glob("input_*.pb")), sorted(data.glob("output_*.pb")), device,
-                         precision)
+                         precision, options)
+
+    def check_fused(self, name, device):
+        self.check_model(name, device, options=("--fuse", "all", "--fuse-quota", "1000"))
 
     def check_light(self, name, device):
         self.need_data()
@@ -85,6 +91,8 @@ def add(cls, check, name, device, *precision):
     setattr(cls, "_".join(["test", kind, name, device, *precision]), lambda self: check(self, name, device, *precision))
 
 
+for model_name in FUSED:
+    add(Models, Models.check_fused, model_name, "cpu")
 for on in DEVICES:
     for model_name in MODELS:
         add(Models, Models.check_model, model_name, on)

@@ -2,6 +2,7 @@
 #include "differentiate.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -21,8 +22,11 @@ TensorId find_leaf(const program::Program &program, const std::string &name) {
   for (std::size_t i = 0; i < program.tensors.size(); ++i)
     if (program.tensors[i].name == name && program.tensors[i].role != program::Role::Temporary)
       return TensorId{static_cast<int>(i)};
-  throw Error(ErrorCode::Shape,
-              fmt::format("--gradient: there is no input or constant '{}'", name));
+  std::vector<std::string> inputs;
+  for (const TensorId id : program.inputs)
+    inputs.push_back(program[id].name);
+  throw Error(ErrorCode::Shape, fmt::format("--gradient: there is no input or constant '{}'", name),
+              {}, {fmt::format("its inputs are {}", fmt::join(inputs, ", "))});
 }
 
 std::vector<TensorId> weights(const program::Program &program) {
