@@ -20,9 +20,9 @@ using nest::ReductionSplit;
 
 constexpr double kIdle = 1.3;  // times the least time, above which splits are weighed
 constexpr double kGain = 0.97; // of the time of the whole nest, that a split must reach
-// Of a launch's time by itself, what it takes behind another in one submission: an H200 takes 1.3
+// Of a launch's time by itself, what it takes behind another in one submission: an H200 takes 1
 // us in a graph of CUDA's, 5.5 between events; OpenCL's launches are submitted one by one.
-constexpr double kFollowing = 0.24;
+constexpr double kFollowing = 0.18;
 // From this generation on a kernel is started while the one before it ends.
 constexpr int kFirstEarly = 90;
 constexpr std::int64_t kShortestPart = 8; // reduced points
