@@ -63,14 +63,10 @@ public:
         laid.weighed = text->substr(text->find('\n') + 1);
         return split(std::move(laid));
       }
-    std::vector<LaidOut> all;
-    all.push_back(first);
-    for (const Layout layout : {Layout::Nchw, Layout::Blocked})
-      if (LaidOut laid = place(layout); texts(laid) != texts(first))
-        all.push_back(std::move(laid));
-    if (all.size() == 1)
+    const std::vector<Layout> others = other_layouts();
+    if (others.empty())
       return split(std::move(first));
-    LaidOut &best = weigh(all);
+    LaidOut best = weigh(std::move(first), others);
     kept_.keep(question, subject, fmt::format("{}\n{}", to_string(best.layout), best.weighed));
     return split(std::move(best));
   }
@@ -83,7 +79,9 @@ private:
                 {fmt::format("there are {}", fmt::join(layout_names(), ", "))});
   }
 
-  LaidOut place(Layout layout) const {
+  LaidOut place(Layout layout) const { return place(layout, options_.fusion); }
+
+  LaidOut place(Layout layout, const FusionSettings &fusion) const {
     LaidOut laid;
     laid.layout = layout;
     laid.stored = program::assign_storage(
@@ -91,8 +89,20 @@ private:
                                   : program_,
         layout);
     laid.conversions = program::conversions(laid.stored);
-    laid.groups = make_groups(laid.stored, options_.fusion, target_, nullptr, &kept_);
+    laid.groups = make_groups(laid.stored, fusion, target_, nullptr, &kept_);
     return laid;
+  }
+
+  // Those with other kernels than NHWC, told before a fusion is judged.
+  std::vector<Layout> other_layouts() const {
+    FusionSettings unjudged = options_.fusion;
+    unjudged.level = std::min(unjudged.level, poly::FuseLevel::Pointwise);
+    const std::string first = texts(place(Layout::Nhwc, unjudged));
+    std::vector<Layout> others;
+    for (const Layout layout : {Layout::Nchw, Layout::Blocked})
+      if (texts(place(layout, unjudged)) != first)
+        others.push_back(layout);
+    return others;
   }
 
   static std::string texts(const LaidOut &laid) {
@@ -111,37 +121,45 @@ private:
     return laid;
   }
 
-  LaidOut &weigh(std::vector<LaidOut> &all) {
+  std::string name_of(Layout layout) const {
+    return layout == Layout::Blocked ? fmt::format("layout blocked by {}", channel_block(target_))
+                                     : fmt::format("layout {}", to_string(layout));
+  }
+
+  LaidOut weigh(LaidOut best, const std::vector<Layout> &others) {
     std::string text;
-    LaidOut *best = nullptr;
-    double least = std::numeric_limits<double>::infinity();
-    for (LaidOut &laid : all) {
-      const std::string name = laid.layout == Layout::Blocked
-                                   ? fmt::format("layout blocked by {}", channel_block(target_))
-                                   : fmt::format("layout {}", to_string(laid.layout));
-      if (best != nullptr && unit_.core.op != nullptr) {
-        text += fmt::format("{}: not priced, matrix units read channels last\n", name);
+    weigh_splits(groups_of(distinct(best)), target_, options_.split, kept_);
+    double least = price(best, std::numeric_limits<double>::infinity(), text).value();
+    for (const Layout layout : others) {
+      if (unit_.core.op != nullptr) {
+        text += name_of(layout) + ": not priced, matrix units read channels last\n";
         continue;
       }
-      const double limit = best == nullptr ? least : least * (best == &all[0] ? kClearly : 1);
-      int done = 0;
-      const std::vector<Priced> kernels = distinct(laid);
-      if (best == nullptr)
-        weigh_splits(groups_of(kernels), target_, options_.split, kept_);
-      const double seconds = price(kernels, limit, done);
-      if (seconds > limit)
-        text += fmt::format("{}: more than {:.1f} us after {} of {} kernels\n", name, limit * 1e6,
-                            done, kernels.size());
-      else
-        text += fmt::format("{}: {:.1f} us, {} copies\n", name, seconds * 1e6, laid.conversions);
-      if (seconds > limit)
-        continue;
-      least = seconds;
-      best = &laid;
-      hope_ = std::max(1.0, kHope * seconds / least_of(kernels));
+      LaidOut laid = place(layout);
+      const double limit = least * (best.layout == Layout::Nhwc ? kClearly : 1);
+      if (const std::optional<double> seconds = price(laid, limit, text)) {
+        least = *seconds;
+        best = std::move(laid);
+      }
     }
-    best->weighed = std::move(text);
-    return *best;
+    best.weighed = std::move(text);
+    return best;
+  }
+
+  // Seconds of all its kernels, and what is said of them; nothing above the limit.
+  std::optional<double> price(const LaidOut &laid, double limit, std::string &text) {
+    int done = 0;
+    const std::vector<Priced> kernels = distinct(laid);
+    const double seconds = price(kernels, limit, done);
+    const std::string name = name_of(laid.layout);
+    if (seconds > limit) {
+      text += fmt::format("{}: more than {:.1f} us after {} of {} kernels\n", name, limit * 1e6,
+                          done, kernels.size());
+      return std::nullopt;
+    }
+    text += fmt::format("{}: {:.1f} us, {} copies\n", name, seconds * 1e6, laid.conversions);
+    hope_ = std::max(1.0, kHope * seconds / least_of(kernels));
+    return seconds;
   }
 
   // Those with the most to do first.
