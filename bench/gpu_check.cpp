@@ -68,6 +68,8 @@ std::vector<schedule::Schedule> schedules_of(const poly::Group &group, const Tar
   std::vector<schedule::Schedule> all = schedule::every_wgmma_schedule(nest, target, request.tf32);
   if (request.windows)
     std::erase_if(all, [](const schedule::Schedule &each) { return each.core.window == 0; });
+  if (request.gathers)
+    std::erase_if(all, [](const schedule::Schedule &each) { return !each.core.gathers; });
   if (!request.clusters && !request.parts)
     return all;
   std::vector<schedule::Schedule> clustered;

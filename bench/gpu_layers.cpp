@@ -51,6 +51,7 @@ struct Options {
   bool wgmma = false;
   bool clusters = false;
   bool windows = false;
+  bool gathers = false;
   bool maps = false;
   bool parts = false;
   bool lists = false;
@@ -242,6 +243,7 @@ int run(int argc, char **argv) {
   app.add_flag("--wgmma", options.wgmma, "check schedules with wgmma instead of those with mma");
   app.add_flag("--clusters", options.clusters, "check those with wgmma on clusters of blocks");
   app.add_flag("--windows", options.windows, "check those with wgmma whose taps read one window");
+  app.add_flag("--gathers", options.gathers, "check those with wgmma whose data warps gather");
   app.add_flag("--maps", options.maps, "check kernels whose first input a map computes");
   app.add_flag("--parts", options.parts, "check those in parts that blocks of a cluster join");
   app.add_flag("--cases", options.lists, "print every case that is checked before it runs");
@@ -255,10 +257,11 @@ int run(int argc, char **argv) {
                              .type = type_of(options.type),
                              .tf32 = options.type == "tf32",
                              .wgmma = options.wgmma || options.clusters || options.parts ||
-                                      options.windows,
+                                      options.windows || options.gathers,
                              .clusters = options.clusters,
                              .parts = options.parts,
                              .windows = options.windows,
+                             .gathers = options.gathers,
                              .blocks = options.blocks,
                              .maps = options.maps,
                              .lists = options.lists,

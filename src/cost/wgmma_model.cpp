@@ -37,6 +37,10 @@ constexpr double kIssuedAlone = 0.75; // instructions per cycle of the one warp 
 constexpr double kIssuedByTwo = 1.75; // of two that take steps in turn
 constexpr double kMapCycles = 130;    // of a step of maps besides: waiting, fence, arriving
 constexpr double kLocalBytes = 128; // of local memory, per cycle: what else it moves, maps wait for
+constexpr double kGatherCycles = 110;  // of a run of every work-item that gathers
+constexpr double kLeastGather = 800;   // of a step's
+constexpr double kGatherTile = 700;    // until its pixels are placed
+constexpr double kBlockBytes = 1.6e12; // of results stored in 32 bytes here and there, per second
 constexpr double kGroupRows = 64;
 constexpr double kStepBytes = 32; // of depth, by one instruction
 constexpr double kItems = 128;
@@ -57,11 +61,13 @@ struct WgmmaModel {
   double local_cycles() const;
   double latency() const;
   double map_cycles() const;
+  double gather_cycles() const;
   double step_cycles() const;
   double result_cycles() const;
   double join_cycles() const;
   double busy_cycles(double tiles) const;
   double memory_seconds() const;
+  double store_seconds() const;
   Estimate run() const;
 };
 
@@ -99,7 +105,8 @@ double WgmmaModel::copy_cycles() const {
   const double panels =
       static_cast<double>(tile.row_bytes()) / static_cast<double>(ring_row_bytes(nest, schedule));
   const bool is_deep = data_map(nest, schedule).lower.size() > 2;
-  return panels * (data_rows() * (is_deep ? kDeepRow : kCopiedRow) + filter_rows() * kCopiedRow);
+  const double data = schedule.core.gathers ? 0 : data_rows();
+  return panels * (data * (is_deep ? kDeepRow : kCopiedRow) + filter_rows() * kCopiedRow);
 }
 
 // In a step from the second-level cache; others of the cluster fetch the rest.
@@ -124,6 +131,17 @@ double WgmmaModel::map_cycles() const {
   return fed.issued / (kSchedulers * rate) + kMapCycles + local_cycles();
 }
 
+// Of warps that gather the data of a step.
+double WgmmaModel::gather_cycles() const {
+  if (!schedule.core.gathers)
+    return 0;
+  const int data = core_roles(nest, schedule).data;
+  const auto each = static_cast<double>(core_copy_elems(nest, schedule, data));
+  const double runs = data_rows() * static_cast<double>(tile.depth) / each;
+  return schedule.core.window > 0 ? runs / kItems * kGatherCycles
+                                  : std::max(kLeastGather, runs / kItems * kGatherCycles);
+}
+
 // An instruction of 64 rows takes a cycle for 2 columns, or the time to read its operands.
 double WgmmaModel::step_cycles() const {
   const auto columns = static_cast<double>(schedule.core.op->n);
@@ -132,7 +150,8 @@ double WgmmaModel::step_cycles() const {
                               kStepBytes;
   const double matrix =
       instructions * std::max(columns / 2, kOperandCycles + columns / 4) * kSlowerMatrix;
-  return std::max({matrix, fetched_bytes() / kCacheBytes, copy_cycles(), latency(), map_cycles()}) +
+  return std::max({matrix, fetched_bytes() / kCacheBytes, copy_cycles(), latency(), map_cycles(),
+                   gather_cycles()}) +
          (schedule.core.turns > 1 ? kTurnStepCycles : kStepCycles) +
          (schedule.core.cluster() > 1 ? kClusterStepCycles : 0);
 }
@@ -155,7 +174,8 @@ double WgmmaModel::join_cycles() const {
 // Of one multiprocessor with so many tiles. A group that takes turns stores its results while the
 // other multiplies.
 double WgmmaModel::busy_cycles(double tiles) const {
-  const double steps = static_cast<double>(most_steps(nest, schedule)) * step_cycles();
+  const double gather = schedule.core.gathers && schedule.core.window == 0 ? kGatherTile : 0;
+  const double steps = gather + static_cast<double>(most_steps(nest, schedule)) * step_cycles();
   const double results = result_cycles() + join_cycles();
   const double filter = // copied once
       schedule.core.keeps_filter
@@ -171,6 +191,14 @@ double WgmmaModel::memory_seconds() const {
   return (touched_bytes(nest) + fed.memory_bytes) / (target.gbytes_per_s * 1e9) * kSlowerMemory;
 }
 
+// Of results in blocks of channels, of which rows of neighbours leave every fourth pixel's at once.
+double WgmmaModel::store_seconds() const {
+  if (!core_roles(nest, schedule).has_blocks() || row_blocks(nest, schedule).held == 1)
+    return 0;
+  const nest::Slot &out = nest.slots[static_cast<std::size_t>(nest.out.slot)];
+  return static_cast<double>(out.elems * size_bytes(out.type)) / kBlockBytes;
+}
+
 Estimate WgmmaModel::run() const {
   Estimate estimate;
   estimate.blocks = blocks(nest, schedule);
@@ -183,7 +211,7 @@ Estimate WgmmaModel::run() const {
   const double turn = busy_cycles(1) / kClock;
   estimate.compute = turn;
   estimate.waves = turns * target.compute_units / tiles;
-  estimate.memory = memory_seconds();
+  estimate.memory = std::max(memory_seconds(), store_seconds());
   const double busy = busy_cycles(turns) / kClock;
   estimate.seconds = std::max(busy, estimate.memory) +
                      kNotOverlapped * std::min(busy, estimate.memory) + estimate.launch;

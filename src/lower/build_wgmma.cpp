@@ -50,6 +50,9 @@ private:
   ExprRef less(ExprRef a, ExprRef b) const { return b_.scalar(ScalarOp::Lt, {a, b}); }
   RingShape shape_of_ring() const;
   RingShape shape_of_windows() const;
+  std::int64_t gatherers() const { // warps
+    return core_.gathers ? schedule::kGroupItems / kCoreLanes : 0;
+  }
   const WgmmaRing &data_ring() const { return windows_ ? *windows_ : ring_; }
   std::int64_t windows_of_tile() const {
     return (roles_.depth_points + tile_.depth - 1) / tile_.depth;
@@ -61,7 +64,8 @@ private:
   StmtRef step(ExprRef later, const std::vector<ExprRef> &points, StmtRef windows);
   StmtRef steps();
   StmtRef consume();
-  bool has_neighbours() const { return roles_.has_blocks() && tiles_.box().sizes.front() > 1; }
+  bool in_boxes() const { return roles_.has_blocks() && !core_.gathers; }
+  bool has_neighbours() const { return in_boxes() && tiles_.box().sizes.front() > 1; }
   // Elements from a neighbour's block to the next one's.
   std::int64_t block_step() const {
     return row_blocks(cx_.nest, cx_.schedule).step * kStepBytes / tile_.elem_bytes;
@@ -97,7 +101,7 @@ std::int64_t WgmmaLoops::depth_at(int input, std::int64_t k) const {
   if (roles_.is_turned(input))
     return k * step * kPanelBytes / tile_.elem_bytes;
   const std::int64_t row = row_bytes_ / kStepBytes; // steps
-  const std::int64_t panel = roles_.has_blocks() && input == roles_.data ? 1 : row;
+  const std::int64_t panel = in_boxes() && input == roles_.data ? 1 : row;
   const std::int64_t rows = input == roles_.data ? tile_.rows * tile_.spread : tile_.columns;
   return (k / panel * rows * panel + k % panel) * step;
 }
@@ -182,7 +186,7 @@ StmtRef WgmmaLoops::steps() {
       ExprRef tap = integer(0);
       for (int i : roles_.walked)
         tap = b_.add(tap, points[at(i)]);
-      const ExprRef depth = points[at(roles_.depth())];
+      const ExprRef depth = points[at(roles_.depths.front())];
       const ExprRef is_next = b_.logical_and(less(integer(0), depth), less(tap, integer(1)));
       return step(less(integer(0), b_.add(depth, tap)), points,
                   b_.branch(is_next, windows_->let_go()));
@@ -259,17 +263,19 @@ RingShape WgmmaLoops::shape_of_ring() const {
   const std::int64_t data = core_.window > 0 ? 0 : tile_.rows * tile_.spread * tile_.depth;
   return {.count = core_.ring,
           .data_elems = data,
-          .data_copied = data,
+          .data_copied = core_.gathers ? 0 : data,
           .filter_elems = tile_.columns * tile_.depth,
           .has_turns = is_ordered(),
           .is_kept = core_.keeps_filter,
+          .gatherers = core_.window > 0 ? 0 : gatherers(),
           .feeds = core_.window > 0 ? std::vector<schedule::CoreFeed>{} : feeds_};
 }
 
 RingShape WgmmaLoops::shape_of_windows() const {
   return {.count = core_.window,
           .data_elems = window_elems(cx_.nest, cx_.schedule),
-          .data_copied = window_rows(cx_.nest, cx_.schedule) * tile_.depth,
+          .data_copied = core_.gathers ? 0 : window_rows(cx_.nest, cx_.schedule) * tile_.depth,
+          .gatherers = gatherers(),
           .feeds = feeds_};
 }
 

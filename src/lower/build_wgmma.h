@@ -8,6 +8,9 @@
 // Where maps feed inputs, further groups of warps evaluate them in between (lower/wgmma_map.h), and
 // a third mbarrier of each buffer (ready) is waited for as well.
 //
+// Where warps gather data, all four of the producer's fill each buffer beside the tensor copies of
+// the filter (lower/wgmma_gather.h).
+//
 // Where taps read windows of data, these have a ring of their own, which another warp fills:
 //
 //   if lane == 32 { for tile { for depth { wait empty; expect full; copy window } } }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "schedule/staging.h"
@@ -97,7 +98,9 @@ CoreSide::CoreSide(Context &context, const schedule::CoreRoles &roles,
       gathers_(core_gathers(source.nest, cx_.schedule, input)),
       each_(gathers_ ? tile.chunk() : core_copy_elems(source.nest, cx_.schedule, input)),
       block_(cx_.nest.indices[at(roles.depth())].extent),
-      source_(source_of(source.nest, cx_.schedule, input)), from_(source.from) {
+      source_(source_of(source.nest, cx_.schedule, input)), from_(source.from),
+      item_(source.item == nullptr ? b_.lane() : source.item),
+      items_(source.item == nullptr ? cx_.block_size() : source.items), ring_(source.ring) {
   if (is_turned())
     digits_.emplace(cx_, roles_, tile_, source_);
   flat_ = {source_.offset, std::vector<std::int64_t>(cx_.nest.indices.size(), 0)};
@@ -113,10 +116,11 @@ CoreSide::CoreSide(Context &context, const schedule::CoreRoles &roles,
   if (digits_)
     for (int i : digits_->merged())
       flat_.coeff[at(i)] = 0;
-  ring_ = b_.buffer({.name = source.name,
-                     .space = Space::Local,
-                     .type = b_.kernel()[from_].type,
-                     .elems = cx_.schedule.core.ring * buffer_elems()});
+  if (ring_ == kernel::BufferId{-1})
+    ring_ = b_.buffer({.name = source.name,
+                       .space = Space::Local,
+                       .type = b_.kernel()[from_].type,
+                       .elems = cx_.schedule.core.ring * buffer_elems()});
 }
 
 std::int64_t CoreSide::own_points() const {
@@ -224,12 +228,12 @@ ExprRef CoreSide::place_in_tile(ExprRef row) {
 
 StmtRef CoreSide::declare(ExprRef first) {
   const std::int64_t runs = side_.elems / each_; // of a row
-  const std::int64_t apart = cx_.block_size() / runs;
+  const std::int64_t apart = items_ / runs;
   const std::int64_t copies = side_.rows / apart;
   // Neighbouring work-items read neighbours: runs of a row, or pixels where runs are apart.
   const bool by_rows = gathers_ && roles_.data_apart;
-  const ExprRef fast = b_.mod(b_.lane(), b_.integer(by_rows ? apart : runs));
-  const ExprRef slow = b_.div(b_.lane(), b_.integer(by_rows ? apart : runs));
+  const ExprRef fast = b_.mod(item_, b_.integer(by_rows ? apart : runs));
+  const ExprRef slow = b_.div(item_, b_.integer(by_rows ? apart : runs));
   const ExprRef row = named("copy_row", by_rows ? fast : slow);
   run_ = named("run", b_.mul(by_rows ? slow : fast, b_.integer(each_)));
   first_ = first;
@@ -303,12 +307,17 @@ StmtRef CoreSide::start_copy(std::int64_t number, const Moves &moves) const {
 CoreSide::Moves CoreSide::moves_at(const CoreWalk &walk, ExprRef slot,
                                    std::vector<StmtRef> &list) const {
   std::vector<ExprRef> points = walk.points();
-  Moves moves{.depth = points[at(roles_.depth())]};
-  points[at(roles_.depth())] = b_.integer(0);
+  const ExprRef depth = std::exchange(points[at(roles_.depth())], b_.integer(0));
   if (roles_.has_blocks())
     points[at(roles_.depths.front())] = walk.blocks();
   else if (!has_digits())
-    points[at(digits_ ? digits_->fastest() : roles_.depth())] = moves.depth;
+    points[at(digits_ ? digits_->fastest() : roles_.depth())] = depth;
+  return moves_to(points, depth, slot, list);
+}
+
+CoreSide::Moves CoreSide::moves_to(const std::vector<ExprRef> &points, ExprRef depth, ExprRef slot,
+                                   std::vector<StmtRef> &list) const {
+  Moves moves{.depth = depth};
   moves.offset = lower::named(b_, list, "moved", linear(cx_, without_constant(flat_), points));
   moves.buffer = lower::named(b_, list, "buffer", b_.mul(slot, b_.integer(buffer_elems())));
   for (const nest::Linear &at : checked_)
@@ -320,6 +329,21 @@ CoreSide::Moves CoreSide::moves_at(const CoreWalk &walk, ExprRef slot,
 StmtRef CoreSide::start(const CoreWalk &walk, ExprRef slot) const {
   std::vector<StmtRef> list;
   const Moves moves = moves_at(walk, slot, list);
+  return start_copies(moves, std::move(list));
+}
+
+// The copies lie at the output indices already.
+StmtRef CoreSide::start_at(std::vector<ExprRef> points, ExprRef slot) const {
+  std::vector<StmtRef> list;
+  std::fill_n(points.begin(), cx_.outputs(), b_.integer(0));
+  const ExprRef depth = roles_.has_blocks()
+                            ? b_.mul(points[at(roles_.depths.front())], b_.integer(block_))
+                            : points[at(roles_.depth())];
+  const Moves moves = moves_to(points, depth, slot, list);
+  return start_copies(moves, std::move(list));
+}
+
+StmtRef CoreSide::start_copies(const Moves &moves, std::vector<StmtRef> list) const {
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(copies_.size()); ++i) {
     list.push_back(start_copy(i, moves));
     if (has_digits())

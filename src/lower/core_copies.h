@@ -43,7 +43,10 @@ private:
 struct CoreSource {
   const nest::Nest &nest;
   kernel::BufferId from{-1};
-  std::string name; // of its ring
+  std::string name;          // of its ring
+  kernel::BufferId ring{-1}; // one that exists; -1: one of its own
+  kernel::ExprRef item{};    // of those that copy: this one's number; null: all of the block do
+  std::int64_t items = 0;    // and how many they are
 };
 
 // Rows of a block's tile of one input, and this work-item's copies of them.
@@ -63,6 +66,8 @@ public:
   kernel::StmtRef declare(kernel::ExprRef first);
   // Starts them for the current step of the walk, into buffer number `slot`.
   kernel::StmtRef start(const CoreWalk &walk, kernel::ExprRef slot) const;
+  // The same at `points` by index, of which a depth in blocks has that of the blocks.
+  kernel::StmtRef start_at(std::vector<kernel::ExprRef> points, kernel::ExprRef slot) const;
 
   // The same where work-items gather: loads for the current step of the walk (none where `valid`
   // does not hold; null: it does), and what stores them into buffer number `slot`.
@@ -121,6 +126,9 @@ private:
   using Digits = std::optional<CoreDigits>;
   Moves moves_at(const CoreWalk &walk, kernel::ExprRef slot,
                  std::vector<kernel::StmtRef> &list) const;
+  Moves moves_to(const std::vector<kernel::ExprRef> &points, kernel::ExprRef depth,
+                 kernel::ExprRef slot, std::vector<kernel::StmtRef> &list) const;
+  kernel::StmtRef start_copies(const Moves &moves, std::vector<kernel::StmtRef> list) const;
   kernel::ExprRef exists(std::int64_t number, const Moves &moves, const Digits &digits) const;
   kernel::ExprRef valid_elems(const Moves &moves, kernel::ExprRef valid) const;
   kernel::StmtRef start_copy(std::int64_t number, const Moves &moves) const;
@@ -138,6 +146,8 @@ private:
   const std::int64_t block_; // points of a depth that lies in blocks
   const schedule::Source source_;
   const kernel::BufferId from_;
+  const kernel::ExprRef item_; // of those that copy
+  const std::int64_t items_;
   Digits digits_;                     // of a turned side
   Digits behind_;                     // the same of the second walk
   nest::Linear flat_;                 // element by index

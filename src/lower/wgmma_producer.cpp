@@ -2,7 +2,8 @@
 #include "lower/wgmma_producer.h"
 
 #include "lower/turned_panel.h"
-#include "lower/wgmma_map.h"
+#include "lower/wgmma_gather.h"
+#include "lower/wgmma_tensor_maps.h"
 
 namespace tilefuse::lower {
 namespace {
@@ -18,14 +19,13 @@ class WgmmaProducer {
 public:
   WgmmaProducer(Context &context, const WgmmaParts &parts)
       : cx_(context), b_(cx_.build), roles_(parts.roles), tile_(parts.tile), plan_(parts.plan),
-        cluster_(parts.cluster), tiles_(parts.tiles), ring_(parts.ring),
-        data_ring_(parts.data_ring), feeds_(parts.feeds),
-        row_bytes_(ring_row_bytes(cx_.nest, cx_.schedule)), data_(data_map(cx_.nest, cx_.schedule)),
+        cluster_(parts.cluster), tiles_(parts.tiles), parts_(parts), ring_(parts.ring),
+        data_ring_(parts.data_ring), row_bytes_(ring_row_bytes(cx_.nest, cx_.schedule)),
+        data_(data_map(cx_.nest, cx_.schedule)),
         filter_(roles_.data_turned ? schedule::FilterMap{} : filter_map(cx_.nest, cx_.schedule)),
         turned_(roles_.data_turned ? turned_filter_map(cx_.nest, cx_.schedule)
-                                   : schedule::DataMap{}) {
-    declare_maps();
-  }
+                                   : schedule::DataMap{}),
+        maps_(declare_maps(cx_, parts)) {}
 
   StmtRef build();
 
@@ -33,19 +33,20 @@ private:
   using List = std::vector<StmtRef>;
   ExprRef integer(std::int64_t value) { return b_.integer(value); }
   std::int64_t extent(int i) const { return cx_.nest.indices[at(i)].extent; }
-  void declare_maps();
-  kernel::MapId declare(const RingSource &source, const char *name, std::int64_t rows);
   std::vector<ExprRef> base_of(const schedule::DataMap &map, const std::vector<int> &pixels,
                                ExprRef row, List &list);
   List wait_to_fill(const WgmmaRing &ring);
   bool has_fixed_filter() const { return b_.kernel()[cx_.source_buffers[at(roles_.filter)]].fixed; }
+  StmtRef fill_filter(const std::vector<ExprRef> &points);
   StmtRef fill_ahead(const std::vector<ExprRef> &points);
   StmtRef copy_ahead();
   StmtRef unless_ahead(StmtRef fill);
+  StmtRef by_item(std::int64_t item, StmtRef body);
   StmtRef produce();
   StmtRef produce_windows();
   StmtRef keep_filter();
   StmtRef stream_filter();
+  StmtRef gather();
   ExprRef first_copied_row();
   StmtRef copy_step(const std::vector<ExprRef> &points, const std::vector<ExprRef> &base);
   void copy_all(int input, kernel::TensorCopy copy, List &list);
@@ -62,55 +63,16 @@ private:
   const schedule::ColumnPlan &plan_;
   const WgmmaCluster &cluster_;
   WgmmaTiles &tiles_;
+  const WgmmaParts &parts_;
   const WgmmaRing &ring_;
   const WgmmaRing &data_ring_;
-  const std::vector<schedule::CoreFeed> &feeds_;
   const std::int64_t row_bytes_; // in the ring
   const schedule::DataMap data_;
-  const schedule::FilterMap filter_;                 // beside straight data
-  const schedule::DataMap turned_;                   // the filter's beside turned data
-  std::vector<kernel::MapId> data_ids_, filter_ids_; // by place in ring_.copied()
+  const schedule::FilterMap filter_; // beside straight data
+  const schedule::DataMap turned_;   // the filter's beside turned data
+  const RingMaps maps_;
   kernel::BufferId ahead_{-1}; // register: of how many steps to come the filter is copied already
 };
-
-kernel::MapId WgmmaProducer::declare(const RingSource &source, const char *name,
-                                     std::int64_t rows) {
-  const schedule::DataMap &map = source.map;
-  std::vector<std::int64_t> box{tile_.row_bytes() / tile_.elem_bytes, rows};
-  if (!map.box.empty())
-    box = map.box;
-  else if (!map.is_im2col())
-    box.resize(map.dims.size(), 1);
-  return b_.tensor_map({.name = name + source.suffix,
-                        .tensor = source.tensor,
-                        .offset = map.offset,
-                        .dims = map.dims,
-                        .strides = map.strides,
-                        .box = std::move(box),
-                        .lower = map.lower,
-                        .upper = map.upper,
-                        .steps = map.steps,
-                        .swizzle = static_cast<int>(row_bytes_)});
-}
-
-void WgmmaProducer::declare_maps() {
-  const std::int64_t rows = roles_.data_turned ? tile_.depth : tile_.rows / cluster_.columns();
-  for (const RingSource &source : ring_sources(cx_, roles_.data, feeds_, schedule::data_map))
-    data_ids_.push_back(declare(source, "data_map", rows));
-  if (roles_.data_turned) {
-    for (const RingSource &source :
-         ring_sources(cx_, roles_.filter, feeds_, schedule::turned_filter_map))
-      filter_ids_.push_back(declare(source, "filter_map", tile_.depth));
-    return;
-  }
-  filter_ids_.push_back(b_.tensor_map({.name = "filter_map",
-                                       .tensor = cx_.source_buffers[at(roles_.filter)],
-                                       .offset = filter_.offset,
-                                       .dims = filter_.dims,
-                                       .strides = filter_.strides,
-                                       .box = filter_.box,
-                                       .swizzle = static_cast<int>(row_bytes_)}));
-}
 
 // Coordinates of row number `row` of an input, those of the contiguous index 0.
 std::vector<ExprRef> WgmmaProducer::base_of(const schedule::DataMap &map,
@@ -155,7 +117,7 @@ WgmmaProducer::List WgmmaProducer::wait_to_fill(const WgmmaRing &ring) {
 
 // The same box of all that is copied for an input.
 void WgmmaProducer::copy_all(int input, kernel::TensorCopy copy, List &list) {
-  const std::vector<kernel::MapId> &maps = input == roles_.data ? data_ids_ : filter_ids_;
+  const std::vector<kernel::MapId> &maps = input == roles_.data ? maps_.data : maps_.filter;
   for (std::size_t k = 0; k < maps.size(); ++k) {
     copy.map = maps[k];
     copy.to.buffer = (input == roles_.data ? data_ring_ : ring_).copied(input)[k];
@@ -203,7 +165,7 @@ void WgmmaProducer::copy_filter(const std::vector<ExprRef> &points, List &list) 
       points[at(roles_.depth())], b_.mul(cluster_.row(), integer(tile_.depth / cluster_.rows())));
   for (std::int64_t i = 0; i < filter_.panels; ++i) {
     kernel::TensorCopy copy{.to = {ring_.filter(), b_.add(filter, integer(i * panel))},
-                            .map = filter_ids_.front(),
+                            .map = maps_.filter.front(),
                             .signals = ring_.full(ring_.slot()),
                             .ranks = cluster_.share_filter()};
     std::vector<ExprRef> moved = points;
@@ -237,12 +199,15 @@ StmtRef WgmmaProducer::copy_step(const std::vector<ExprRef> &points,
   return b_.block(std::move(list));
 }
 
-// A step's filter for a buffer that was never filled.
-StmtRef WgmmaProducer::fill_ahead(const std::vector<ExprRef> &points) {
+StmtRef WgmmaProducer::fill_filter(const std::vector<ExprRef> &points) {
   List list = {b_.mbarrier({MbarrierOp::Expect, ring_.full(ring_.slot()), integer(ring_.bytes())})};
   copy_filter(points, list);
-  list.push_back(ring_.advance());
   return b_.block(std::move(list));
+}
+
+// A step's filter for a buffer that was never filled.
+StmtRef WgmmaProducer::fill_ahead(const std::vector<ExprRef> &points) {
+  return b_.block({fill_filter(points), ring_.advance()});
 }
 
 // What the first tile's first steps read of a fixed filter, as many as there are buffers: before
@@ -377,13 +342,28 @@ StmtRef WgmmaProducer::produce_windows() {
   return b_.block({b_.await_earlier(), data_ring_.start(1), tiles});
 }
 
+// All four warps gather data; one work-item copies the filter.
+StmtRef WgmmaProducer::gather() {
+  if (!cx_.schedule.core.keeps_filter)
+    return b_.block({b_.await_earlier(), gather_data(cx_, parts_, [&](const auto &points) {
+                       return by_item(0, fill_filter(points));
+                     })});
+  const StmtRef filter = by_item(0, keep_filter());
+  const StmtRef data = gather_data(cx_, parts_, nullptr);
+  return has_fixed_filter() ? b_.block({filter, b_.await_earlier(), data})
+                            : b_.block({b_.await_earlier(), filter, data});
+}
+
+StmtRef WgmmaProducer::by_item(std::int64_t item, StmtRef body) {
+  return b_.branch(b_.scalar(ScalarOp::Eq, {b_.lane(), integer(item)}), body);
+}
+
 // Windows and the filter come by warps of their own: neither waits for the other's ring, and a
 // fixed filter for no other kernel.
 StmtRef WgmmaProducer::build() {
-  const auto by_item = [&](std::int64_t item, StmtRef body) {
-    return b_.branch(b_.scalar(ScalarOp::Eq, {b_.lane(), integer(item)}), body);
-  };
   const schedule::Core &core = cx_.schedule.core;
+  if (core.gathers)
+    return gather();
   if (core.window == 0)
     return by_item(0, roles_.data_turned ? produce_turned() : produce());
   const StmtRef filter = core.keeps_filter ? keep_filter() : stream_filter();

@@ -99,8 +99,10 @@ StmtRef WgmmaRing::let_go() const {
 
 StmtRef WgmmaRing::init() const {
   std::vector<StmtRef> list;
+  const std::int64_t arrivals = shape_.gatherers + (bytes() > 0 ? 1 : 0);
   for (std::int64_t i = 0; i < count_; ++i) {
-    list.push_back(b_.mbarrier({kernel::MbarrierOp::Init, full(b_.integer(i)), b_.integer(1)}));
+    list.push_back(
+        b_.mbarrier({kernel::MbarrierOp::Init, full(b_.integer(i)), b_.integer(arrivals)}));
     list.push_back(b_.mbarrier(
         {kernel::MbarrierOp::Init, empty(b_.integer(i)), b_.integer(warps_ * cluster_.sources())}));
     if (mappers_ > 0)

@@ -20,6 +20,7 @@ struct RingShape {
   std::int64_t filter_elems = 0;
   bool has_turns = false;                // groups that take tiles in turn wait for each other here
   bool is_kept = false;                  // filled once, and never let go of
+  std::int64_t gatherers = 0;            // warps that fill it beside tensor copies
   std::vector<schedule::CoreFeed> feeds; // maps that are evaluated in it
 };
 

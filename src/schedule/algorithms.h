@@ -22,7 +22,8 @@
 //   wgmma_store    the same, results leave by tensor stores
 //   wgmma_swapped  the same, the instruction's rows are channels, for few points
 //   wgmma_window   the same, all taps of a tile from one window of data
-//   wgmma_tf32     these four, f32 operands rounded to tf32: wgmma_tf32_store, …
+//   wgmma_gather   the same, warps gather the data: channels in blocks, runs off 16 bytes
+//   wgmma_tf32     these five, f32 operands rounded to tf32: wgmma_tf32_store, …
 //   wgmma_cluster  wgmma on clusters of two blocks that share the filter's tiles, or the data's
 #pragma once
 

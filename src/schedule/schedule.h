@@ -144,7 +144,8 @@ struct Core {
   std::int64_t cluster_columns = 1;
   std::int64_t cluster_parts = 1;
   std::int64_t cluster() const { return cluster_rows * cluster_columns * cluster_parts; }
-  int mappers = 0; // wgmma: groups of warps that evaluate maps in the ring (core_feeds.h)
+  int mappers = 0;      // wgmma: groups of warps that evaluate maps in the ring (core_feeds.h)
+  bool gathers = false; // wgmma: warps, and no tensor copies, bring the data
   friend bool operator==(const Core &, const Core &) = default;
 };
 

@@ -171,6 +171,7 @@ void parse_core(Scanner &scanner, Schedule &schedule) {
   }
   if (scanner.accept("mappers"))
     core.mappers = static_cast<int>(scanner.expect_integer("the groups that evaluate maps"));
+  core.gathers = scanner.accept("gather");
   if (scanner.accept("parts"))
     core.cluster_parts = parse_cluster(scanner);
 }
@@ -241,6 +242,7 @@ std::string core_text(const Core &core) {
     text += fmt::format(" cluster {} {}", core.cluster_rows, core.cluster_columns);
   if (core.mappers != 0)
     text += fmt::format(" mappers {}", core.mappers);
+  text += core.gathers ? " gather" : "";
   if (core.cluster_parts != 1)
     text += fmt::format(" parts {}", core.cluster_parts);
   return text;

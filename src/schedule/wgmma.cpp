@@ -27,8 +27,6 @@ constexpr std::int64_t kPairs = 2;              // vec of columns as the instruc
 constexpr std::array kDealtVecs = {2, 4, 8, 16};
 constexpr std::int64_t kSwizzleRows = 8;
 constexpr std::int64_t kMostCluster = 4; // blocks
-constexpr int kLaunchRegisters = 512;    // by groups: what a work-item gets at launch
-constexpr int kMapperRegisters = 112;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -41,20 +39,6 @@ DType type_of(const Nest &nest, int input) {
 }
 
 } // namespace
-
-RegisterPlan register_plan(const Schedule &schedule) {
-  const auto consumers =
-      static_cast<int>(schedule.core.warp_rows * schedule.core.warp_columns) * schedule.core.turns;
-  const int groups = consumers + 1 + schedule.core.mappers;
-  if (consumers < 2)
-    return {};
-  const int launch = kLaunchRegisters / groups / 8 * 8;
-  // Slices and masks of a cluster take more (NVRTC 13.0, sm_90a).
-  const int producer = schedule.core.cluster() > 1 ? 56 : consumers > 2 ? 32 : 40;
-  const int rest = launch * groups - producer - schedule.core.mappers * kMapperRegisters;
-  return {producer, std::min(240, rest / consumers / 8 * 8),
-          schedule.core.mappers > 0 ? kMapperRegisters : 0, launch};
-}
 
 ColumnPlan column_plan(const Nest &nest, const Schedule &schedule) {
   const CoreRoles roles = core_roles(nest, schedule);
@@ -175,8 +159,12 @@ namespace {
 Reason wrong_swapped(const Nest &nest, const Schedule &schedule, const CoreRoles &roles) {
   const CoreTile tile = core_tile(nest, schedule);
   const std::int64_t vec = schedule.splits[at(roles.channel)].vec;
-  if (roles.data_turned || roles.channels.size() != 1 || roles.has_blocks())
+  const bool in_blocks = roles.channels.size() != 1 || roles.has_blocks();
+  if (roles.data_turned || (in_blocks && !schedule.core.gathers))
     return "swapped operands need straight data and channels that lie in no blocks";
+  if (extent(nest, roles.channel) % vec != 0)
+    return fmt::format("blocks of {} channels are not runs of {}", extent(nest, roles.channel),
+                       vec);
   if (schedule.core.tensor_store || schedule.core.cluster_rows * schedule.core.cluster_columns != 1)
     return "swapped results leave in no boxes, nor are swapped operands shared in clusters";
   if (tile.warp_rows != schedule.core.op->n)
@@ -228,7 +216,7 @@ Reason wrong_box(const Nest &nest, const Schedule &schedule, const CoreRoles &ro
     return fmt::format("a box of {} pixels for {} rows", points, schedule.core.rows);
   if (roles.data_turned)
     return "turned data has no boxes";
-  if (!roles.has_blocks())
+  if (!roles.has_blocks() || schedule.core.gathers)
     return {};
   const std::int64_t neighbours = box.sizes.front();
   const std::int64_t row = ring_row_bytes(nest, schedule);
@@ -388,6 +376,8 @@ std::optional<std::string> wrong_wgmma(const Nest &nest, const Schedule &schedul
     return fmt::format("{} work-items per group, the target allows {}", group_size(schedule),
                        target.max_group);
   if (Reason reason = wrong_window(nest, schedule, roles))
+    return reason;
+  if (Reason reason = wrong_gather(nest, schedule, roles))
     return reason;
   const std::int64_t bytes = wgmma_local_bytes(nest, schedule);
   if (bytes > target.local_bytes)

@@ -48,6 +48,13 @@
 //
 // With `tensor_store` results leave as boxes of local memory, while the next tile is multiplied.
 //
+// With `gather` the producer is a group of four warps, which brings data by asynchronous copies of
+// 16, 8 or 4 bytes, as of schedule/core.h, for what no tensor map copies whole rows of: channels in
+// blocks, whose rows in the ring are those of one pixel in several blocks, or runs off 16 bytes.
+// Tensor copies bring the filter.
+//
+//   core m64n128k32.i8.i32 rows 128 warps 1 1 ring 7 blocks 132 turns 2 gather
+//
 // Output indices that move both inputs (groups) are products of their own, slowest among the tiles.
 //
 // Where both inputs are turned (a filter gradient) both are copied in such panels, of `depth`
@@ -94,6 +101,7 @@ struct DataMap {
   nest::Linear row; // windows: where a pixel of the box lies for a tap, in rows of local memory
   bool is_im2col() const { return !lower.empty(); }
 };
+// Of data that warps gather: none but that of a window.
 DataMap data_map(const nest::Nest &nest, const Schedule &schedule);
 // Pixels of a tile as a box: indices slowest first, and how many points of each.
 struct PixelBox {
@@ -122,6 +130,11 @@ std::int64_t window_lines(const nest::Nest &nest, const Schedule &schedule);
 constexpr std::int64_t kWindowPixels = 8; // of the fastest index
 // Why there is no such window; nothing where there is, or none is asked for.
 std::optional<std::string> wrong_window(const nest::Nest &nest, const Schedule &schedule,
+                                        const CoreRoles &roles);
+// With `gather`: steps whose copies are under way behind the one that starts.
+int gathered_ahead(const Schedule &schedule);
+// Why warps cannot gather the data; nothing where they can, or are not asked to.
+std::optional<std::string> wrong_gather(const nest::Nest &nest, const Schedule &schedule,
                                         const CoreRoles &roles);
 // Of a filter beside data that is turned as well.
 DataMap turned_filter_map(const nest::Nest &nest, const Schedule &schedule);

@@ -52,6 +52,11 @@ int neighbour_of(const Nest &nest, const CoreRoles &roles) {
   return nearest;
 }
 
+// Whether rows of the ring are neighbouring pixels' blocks: where tensor copies bring them.
+bool in_rows(const CoreRoles &roles, const Schedule &schedule) {
+  return roles.has_blocks() && !schedule.core.gathers;
+}
+
 class Boxer {
 public:
   Boxer(const Nest &nest, const Schedule &schedule)
@@ -64,7 +69,7 @@ public:
     map_.offset = data_.offset;
     add_depth();
     for (auto i = box_.indices.rbegin(); i != box_.indices.rend() && map_.wrong.empty(); ++i)
-      if (!roles_.has_blocks() || i + 1 != box_.indices.rend())
+      if (!in_rows(roles_, schedule_) || i + 1 != box_.indices.rend())
         add_pixel(*i);
     for (const nest::Dim &dim : data_.dims)
       if (!is_placed(dim)) {
@@ -73,10 +78,10 @@ public:
       }
     if (std::all_of(map_.steps.begin(), map_.steps.end(), [](auto step) { return step == 1; }))
       map_.steps.clear();
-    if (map_.wrong.empty() && map_.dims.size() > kMostRank)
+    if (map_.wrong.empty() && map_.dims.size() > kMostRank && !schedule_.core.gathers)
       map_.wrong =
           fmt::format("a box of {} dimensions; a tensor map has {}", map_.dims.size(), kMostRank);
-    if (map_.wrong.empty())
+    if (map_.wrong.empty() && !schedule_.core.gathers)
       map_.wrong = misaligned(map_.strides, map_.offset, tile_.elem_bytes, "data");
     return std::move(map_);
   }
@@ -148,7 +153,7 @@ void Boxer::add_depth() {
   map_.dims[0] = extent(nest_, roles_.depth()); // a run is part of its dimension
   for (int i : roles_.grid)
     map_.dims[0] += depth.at.coeff[at(i)] * (extent(nest_, i) - 1);
-  if (!roles_.has_blocks())
+  if (!in_rows(roles_, schedule_))
     return;
   const int pixel = box_.indices.empty() ? -1 : box_.indices.front();
   const nest::Dim *row = pixel < 0 ? nullptr : dim_of(data_, pixel);
@@ -184,7 +189,7 @@ void Boxer::add_pixel(int pixel) {
 
 // A step may reach past the last block of the depth: what lies there is none of the reduction's.
 void Boxer::end_blocks(const nest::Dim &dim) {
-  const int blocks = roles_.has_blocks() ? roles_.depths[0] : -1;
+  const int blocks = in_rows(roles_, schedule_) ? roles_.depths[0] : -1;
   if (blocks < 0 || dim.at.coeff[at(blocks)] == 0)
     return;
   const std::int64_t end = dim.at.constant + extent(nest_, blocks);
@@ -201,14 +206,15 @@ void Boxer::end_blocks(const nest::Dim &dim) {
 
 bool has_box(const Nest &nest, const Schedule &schedule) {
   const CoreRoles roles = core_roles(nest, schedule);
-  return roles.has_blocks() || std::any_of(roles.pixels.begin(), roles.pixels.end(),
-                                           [&](int i) { return schedule.splits[at(i)].tile > 1; });
+  return in_rows(roles, schedule) ||
+         std::any_of(roles.pixels.begin(), roles.pixels.end(),
+                     [&](int i) { return schedule.splits[at(i)].tile > 1; });
 }
 
 PixelBox pixel_box(const Nest &nest, const Schedule &schedule) {
   const CoreRoles roles = core_roles(nest, schedule);
   PixelBox box{.indices = roles.pixels};
-  if (roles.has_blocks())
+  if (in_rows(roles, schedule))
     if (const auto first =
             std::find(box.indices.begin(), box.indices.end(), neighbour_of(nest, roles));
         first != box.indices.end())
@@ -222,7 +228,7 @@ DataMap box_map(const Nest &nest, const Schedule &schedule) { return Boxer(nest,
 
 RowBlocks row_blocks(const Nest &nest, const Schedule &schedule) {
   const CoreRoles roles = core_roles(nest, schedule);
-  const int pixel = roles.has_blocks() ? neighbour_of(nest, roles) : -1;
+  const int pixel = in_rows(roles, schedule) ? neighbour_of(nest, roles) : -1;
   if (pixel < 0)
     return {};
   const nest::Dim &dim = *dim_of(data_of(nest, roles), pixel);
@@ -236,7 +242,7 @@ RowBlocks row_blocks(const Nest &nest, const Schedule &schedule) {
 std::int64_t ring_row_bytes(const Nest &nest, const Schedule &schedule) {
   const CoreRoles roles = core_roles(nest, schedule);
   const CoreTile tile = core_tile(nest, schedule);
-  return roles.has_blocks()
+  return in_rows(roles, schedule)
              ? row_blocks(nest, schedule).held * extent(nest, roles.depth()) * tile.elem_bytes
              : tile.row_bytes();
 }

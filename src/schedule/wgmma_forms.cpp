@@ -18,11 +18,18 @@ namespace {
 using nest::Nest;
 
 // By kind of form; beside them the same of f32 rounded to tf32.
-enum Kind { kPlain, kStored, kSwapped, kWindowed };
-constexpr std::size_t kKinds = 4;
-constexpr std::array<std::string_view, 2 * kKinds> kNames = {
-    "wgmma",      "wgmma_store",      "wgmma_swapped",      "wgmma_window",
-    "wgmma_tf32", "wgmma_tf32_store", "wgmma_tf32_swapped", "wgmma_tf32_window"};
+enum Kind { kPlain, kStored, kSwapped, kWindowed, kGathered };
+constexpr std::size_t kKinds = 5;
+constexpr std::array<std::string_view, 2 * kKinds> kNames = {"wgmma",
+                                                             "wgmma_store",
+                                                             "wgmma_swapped",
+                                                             "wgmma_window",
+                                                             "wgmma_gather",
+                                                             "wgmma_tf32",
+                                                             "wgmma_tf32_store",
+                                                             "wgmma_tf32_swapped",
+                                                             "wgmma_tf32_window",
+                                                             "wgmma_tf32_gather"};
 constexpr std::string_view kClustered = "wgmma_cluster";
 
 // Of a tile; an instruction's columns are of the tile's columns, or of its rows where swapped.
@@ -38,6 +45,7 @@ struct Form {
   bool is_boxed = false;        // pixels of a tile are a box
   bool is_swapped = false;
   bool is_windowed = false; // a box that is read by all taps from a window
+  bool is_gathered = false; // data is, by warps
 };
 
 constexpr auto kSizes = std::to_array<Sizes>({
@@ -100,7 +108,8 @@ Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Form &form, co
                    .warp_rows = sizes.group_rows,
                    .warp_columns = sizes.group_columns,
                    .turns = sizes.turns,
-                   .swapped = form.is_swapped};
+                   .swapped = form.is_swapped,
+                   .gathers = form.is_gathered};
   order_core(nest, schedule);
   const CoreRoles roles = core_roles(nest, schedule);
   Split &channel = schedule.splits[at(roles.channel)];
@@ -146,19 +155,6 @@ bool wastes(const Nest &nest, const Schedule &schedule) {
          (tile.row_bytes() > 32 && tile.depth >= 2 * roles.depth_points);
 }
 
-// Groups in turn with 128 accumulators have no registers left for a box's places and residuals of 4
-// bytes (NVRTC 13.0, sm_90a).
-bool spills(const Nest &nest, const Schedule &schedule) {
-  constexpr std::int64_t kAccumulators = 128;
-  const CoreTile tile = core_tile(nest, schedule);
-  return has_box(nest, schedule) && schedule.core.turns > 1 &&
-         tile.warp_rows * tile.warp_columns >= kAccumulators * kGroupItems &&
-         std::any_of(nest.extras.begin(), nest.extras.end(), [&](const nest::Operand &extra) {
-           const nest::Slot &slot = nest.slots[at(extra.slot)];
-           return size_bytes(slot.type) == 4 && slot.elems >= nest.slots[at(nest.out.slot)].elems;
-         });
-}
-
 Schedule clustered(Schedule schedule, std::int64_t rows, std::int64_t columns) {
   Core &core = schedule.core;
   core.cluster_rows = rows;
@@ -200,9 +196,14 @@ std::vector<Schedule> forms_of(const Nest &nest, const Target &target, Kind kind
   std::vector<Schedule> found;
   const std::string_view name = kNames[static_cast<std::size_t>(kind) + (tf32 ? kKinds : 0)];
   const bool is_windowed = kind == kWindowed;
+  // No tensor map copies windows of blocks.
+  const bool in_blocks = core_roles(nest, scalar_schedule(nest)).has_blocks();
   const auto add = [&](const Sizes &sizes, bool is_boxed, bool is_swapped) {
-    const Form form{
-        .name = name, .is_boxed = is_boxed, .is_swapped = is_swapped, .is_windowed = is_windowed};
+    const Form form{.name = name,
+                    .is_boxed = is_boxed,
+                    .is_swapped = is_swapped,
+                    .is_windowed = is_windowed,
+                    .is_gathered = kind == kGathered || (is_windowed && in_blocks)};
     std::optional<Schedule> schedule = form_of(nest, target, sizes, form, tf32);
     if (schedule && kind == kStored)
       schedule = stored(nest, target, std::move(*schedule), name);
@@ -223,7 +224,8 @@ std::vector<Schedule> forms_of(const Nest &nest, const Target &target, Kind kind
   for (const Sizes &sizes : all)
     // Boxes where nothing else copies the pixels, or an im2col map is slow at it
     // (cost/wgmma_model).
-    if (!add(sizes, false, is_swapped) || data_map(nest, found.back()).lower.size() > 2)
+    if ((!add(sizes, false, is_swapped) || data_map(nest, found.back()).lower.size() > 2) &&
+        kind != kGathered)
       add(sizes, true, is_swapped);
   return found;
 }
@@ -273,7 +275,7 @@ std::vector<Schedule> every_wgmma_schedule(const Nest &nest, const Target &targe
   std::vector<Schedule> found;
   if (no_core_roles(nest) || !target.isa.starts_with("sm_90a"))
     return found;
-  for (const Kind kind : {kPlain, kStored, kSwapped, kWindowed})
+  for (const Kind kind : {kPlain, kStored, kSwapped, kWindowed, kGathered})
     for (Schedule &schedule : forms_of(nest, target, kind, tf32))
       found.push_back(std::move(schedule));
   return found;
@@ -297,6 +299,8 @@ std::vector<Schedule> wgmma_schedules(const Nest &nest, const Target &target, bo
     add(kSwapped);
   if (has_taps(nest))
     add(kWindowed);
+  if (found.empty() || core_roles(nest, found.front()).has_blocks())
+    add(kGathered);
   return found;
 }
 
@@ -370,7 +374,8 @@ NamedSchedule named_wgmma_schedule(std::string_view name, const Nest &nest, cons
     const Form form{.name = name,
                     .is_boxed = kind == kWindowed,
                     .is_swapped = kind == kSwapped,
-                    .is_windowed = kind == kWindowed};
+                    .is_windowed = kind == kWindowed,
+                    .is_gathered = kind == kGathered};
     Schedule last = wgmma_schedule(nest, *op, form, {64, 64, 1, 1}, target);
     last.core.tensor_store = kind == kStored;
     return {{},

@@ -12,6 +12,9 @@ namespace {
 using nest::Nest;
 
 constexpr std::int64_t kGroupRows = 64;
+constexpr int kLaunchRegisters = 512; // by groups: what a work-item gets at launch
+constexpr int kMapperRegisters = 112;
+constexpr int kGatherRegisters = 104;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -44,11 +47,28 @@ struct BoxSearch {
 
 } // namespace
 
+RegisterPlan register_plan(const Schedule &schedule) {
+  const auto consumers =
+      static_cast<int>(schedule.core.warp_rows * schedule.core.warp_columns) * schedule.core.turns;
+  const int groups = consumers + 1 + schedule.core.mappers;
+  if (consumers < 2)
+    return {};
+  const int launch = kLaunchRegisters / groups / 8 * 8;
+  // Slices and masks of a cluster take more (NVRTC 13.0, sm_90a).
+  const int producer = schedule.core.gathers         ? kGatherRegisters
+                       : schedule.core.cluster() > 1 ? 56
+                       : consumers > 2               ? 32
+                                                     : 40;
+  const int rest = launch * groups - producer - schedule.core.mappers * kMapperRegisters;
+  return {producer, std::min(240, rest / consumers / 8 * 8),
+          schedule.core.mappers > 0 ? kMapperRegisters : 0, launch};
+}
+
 void choose_box(const Nest &nest, Schedule &schedule, bool is_windowed) {
   const CoreRoles roles = core_roles(nest, schedule);
   std::vector<int> indices(roles.pixels.rbegin(), roles.pixels.rend());
   std::int64_t rows = schedule.core.rows;
-  if (roles.has_blocks()) {
+  if (roles.has_blocks() && !schedule.core.gathers) {
     constexpr std::int64_t kMostNeighbours = 4;
     const int first = pixel_box(nest, schedule).indices.front();
     std::int64_t &neighbours = schedule.splits[at(first)].tile;
@@ -77,6 +97,20 @@ void choose_box(const Nest &nest, Schedule &schedule, bool is_windowed) {
     return;
   for (std::size_t i = 0; i < indices.size(); ++i)
     schedule.splits[at(indices[i])].tile = search.best[i];
+}
+
+bool spills(const Nest &nest, const Schedule &schedule) {
+  constexpr std::int64_t kAccumulators = 128;
+  constexpr std::int64_t kWidest = 256;
+  const CoreTile tile = core_tile(nest, schedule);
+  if (schedule.core.gathers && schedule.core.turns > 1 && schedule.core.op->n == kWidest)
+    return true;
+  return has_box(nest, schedule) && schedule.core.turns > 1 &&
+         tile.warp_rows * tile.warp_columns >= kAccumulators * kGroupItems &&
+         std::any_of(nest.extras.begin(), nest.extras.end(), [&](const nest::Operand &extra) {
+           const nest::Slot &slot = nest.slots[at(extra.slot)];
+           return size_bytes(slot.type) == 4 && slot.elems >= nest.slots[at(nest.out.slot)].elems;
+         });
 }
 
 void fit_windows(const Nest &nest, Schedule &schedule, const Target &target) {

@@ -168,8 +168,12 @@ TEST(WgmmaWindow, RefusalsSayWhy) {
   };
   EXPECT_EQ(refusal(group_of({.n = 2, .h = 16, .w = 16, .c = 64, .k = 64, .stride = 2})),
             "wgmma_window does not fit: a window of pixels along y that are 2 apart");
-  EXPECT_EQ(refusal(nchw32(2, 4, 7, 2, 3)), "wgmma_window does not fit: a window is of boxes of "
-                                            "straight data that lies in no blocks");
+  const poly::Group blocks = nchw32(2, 4, 7, 2, 3); // warps gather its windows
+  Schedule copied =
+      *schedule::named_wgmma_schedule("wgmma_window", blocks.anchor, target()).schedule;
+  EXPECT_FALSE(illegal(blocks.anchor, copied, target()));
+  copied.core.gathers = false;
+  EXPECT_TRUE(illegal(blocks.anchor, copied, target()));
 }
 
 } // namespace

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels with wgmma whose data warps gather, in CUDA C++: NVRTC compiles them without spilling.
+#include <array>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "emit/cuda_checks.h"
+#include "emit/emitter.h"
+#include "lower/pipeline.h"
+#include "model/conv_nest.h"
+#include "schedule/wgmma_forms.h"
+
+namespace tilefuse::emit {
+namespace {
+
+// Every so many-th of them, from number `first` on.
+std::vector<Package> packages_of(const poly::Group &group, std::size_t each, std::size_t first) {
+  const Target target = hopper_target();
+  auto all = schedule::every_wgmma_schedule(group.anchor, target, false);
+  std::erase_if(all, [](const schedule::Schedule &one) { return !one.core.gathers; });
+  EXPECT_GT(all.size(), first);
+  std::vector<Package> packages;
+  for (std::size_t i = first; i < all.size(); i += each)
+    packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));
+  return packages;
+}
+
+TEST(CudaGather, ChannelsInBlocksCompile) {
+  expect_clean(packages_of(model::nchw32(32, 4, 28, 8, 3), 4, 0), std::array{"sm_90a"});
+  expect_clean(packages_of(model::nchw32(32, 2, 56, 2, 3), 3, 1), std::array{"sm_90a"});
+  expect_clean(packages_of(model::nchw32(32, 16, 14, 16, 1, 2), 4, 2), std::array{"sm_90a"});
+}
+
+TEST(CudaGather, ShortRunsCompile) {
+  expect_clean(packages_of(model::group_of({.n = 32, .h = 14, .w = 14, .c = 100, .k = 128}), 5, 0),
+               std::array{"sm_90a"});
+}
+
+} // namespace
+} // namespace tilefuse::emit

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Data that a group of warps gathers for wgmma: channels in blocks, with strides, taps and depths
+// that end within a step; runs off 16 bytes; the text; and that nothing meets in a bank.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "kernel/text.h"
+#include "lower/pipeline.h"
+#include "model/check.h"
+#include "model/conv_nest.h"
+#include "model/core_cases.h"
+#include "schedule/wgmma.h"
+#include "schedule/wgmma_forms.h"
+
+namespace tilefuse::model {
+namespace {
+
+using schedule::Schedule;
+
+std::vector<Schedule> gathered(const nest::Nest &nest) {
+  std::vector<Schedule> all;
+  for (const bool tf32 : {false, true})
+    for (Schedule &schedule : schedule::every_wgmma_schedule(nest, sm90(), tf32))
+      if (schedule.core.gathers)
+        all.push_back(std::move(schedule));
+  return all;
+}
+
+// Every third of them, from number `first` on.
+int check(const poly::Group &group, std::ptrdiff_t first = 0) {
+  std::vector<Schedule> all = gathered(group.anchor);
+  if (all.empty())
+    return 0;
+  std::rotate(all.begin(), all.begin() + first % std::ssize(all), all.end());
+  return check_schedules(group, sm90(), all, 3);
+}
+
+TEST(WgmmaGather, ChannelsInBlocksOf32) {
+  int checked = 0;
+  for (const poly::Group &group :
+       {nchw32(2, 4, 7, 2, 3), nchw32(5, 3, 8, 4, 1), nchw32(3, 2, 5, 1, 5),
+        nchw32(2, 4, 7, 2, 3, 2), nchw32(3, 5, 8, 2, 1, 2), nchw32(1, 9, 1, 8, 1),
+        nchw32(2, 8, 10, 1, 3, 3)})
+    checked += check(group, checked);
+  EXPECT_GE(checked, 25);
+}
+
+TEST(WgmmaGather, PixelsOfOneNumber) {
+  int checked = 0;
+  for (const Conv &problem :
+       {Conv{.n = 2, .h = 11, .w = 5, .c = 64, .k = 64},
+        Conv{.h = 9, .w = 11, .c = 40, .k = 48, .r = 5, .s = 2, .stride = 3, .dilation = 2},
+        Conv{.n = 2, .c = 36, .k = 64}, // 8 bytes
+        Conv{.c = 34, .k = 32, .in = "bf16"},
+        Conv{.c = 36, .k = 64, .in = "i8", .out = "i32", .acc = "i32", .post = "acc + i32($0)"},
+        Conv{.c = 33, .k = 64, .r = 1, .in = "f32", .out = "f32", .post = "acc + $0"}})
+    checked += check(group_of(problem), checked);
+  EXPECT_GE(checked, 20);
+}
+
+TEST(WgmmaGather, GroupsOfChannels) {
+  EXPECT_GT(check({nest::parse_nest(R"(nest conv {
+  index n 2, y 9, x 8, g 2, m 64 | r 3, s 3, c 36
+  slot 0 f16 10368, 1 f16 41472, 2 f16 18432
+  acc f32 = sum mul
+  in 0 + 0 [n:2*5184, y + r - 1:9?*576, x + s - 1:8?*72, 36*g + c:72*1]
+  in 1 + 0 const [64*g + m:128*324, r:3*108, s:3*36, c:36*1]
+  out 2 + 0 [n:2*9216, y:9*1024, x:8*128, 64*g + m:128*1]
+  post f16(acc)
+})")}),
+            0);
+}
+
+TEST(WgmmaGather, TextsReadBack) {
+  const poly::Group group = nchw32(2, 4, 7, 4, 3);
+  EXPECT_GE(gathered(group.anchor).size(), 8U);
+  for (const Schedule &schedule : gathered(group.anchor)) {
+    const std::string text = to_text(lower::lower(group, schedule, sm90()));
+    EXPECT_EQ(to_text(kernel::parse_kernel(text)), text);
+    const std::string written = to_text(group.anchor, schedule);
+    EXPECT_EQ(schedule::parse_schedule(group.anchor, written), schedule) << written;
+  }
+}
+
+TEST(WgmmaGather, NothingMeetsInABank) {
+  const poly::Group group = nchw32(2, 4, 7, 4, 3);
+  const std::vector<Schedule> all = gathered(group.anchor);
+  for (std::size_t i = 0; i < all.size(); i += 6)
+    EXPECT_EQ(bank_conflicts(counts_of(group, all[i], sm90())), "") << all[i].core.rows;
+}
+
+TEST(WgmmaGather, RefusalsSayWhy) {
+  const poly::Group group = nchw32(2, 4, 7, 4, 3);
+  const auto refusal = [&](const std::function<void(schedule::Core &)> &change) {
+    Schedule schedule =
+        *schedule::named_wgmma_schedule("wgmma_gather", group.anchor, sm90()).schedule;
+    change(schedule.core);
+    return illegal(group.anchor, schedule, sm90()).value_or("");
+  };
+  EXPECT_EQ(refusal([](schedule::Core &) {}), "");
+  EXPECT_EQ(refusal([](schedule::Core &core) { core.ring = 2; }),
+            "a ring of 2 buffers that warps fill; it needs 3");
+  EXPECT_EQ(refusal([](schedule::Core &core) { core.mappers = 1; }),
+            "warps gather neither for clusters of blocks nor for maps");
+  EXPECT_EQ(
+      schedule::named_wgmma_schedule("wgmma_gather", group_of({.c = 33, .k = 64}).anchor, sm90())
+          .refusal,
+      "wgmma_gather does not fit: the data has no aligned runs of 4 bytes along the depth");
+}
+
+} // namespace
+} // namespace tilefuse::model
