@@ -56,7 +56,7 @@ public:
       return split(std::move(first));
     const std::string question =
         fmt::format("layout {} {}", options_.split.split, content_hash(texts(first)));
-    const poly::Group &subject = first.groups.front().group;
+    const poly::Group subject = first.groups.front().group;
     if (const std::optional<std::string> text = kept_.find(question, subject))
       if (const auto layout = program::parse_layout(text->substr(0, text->find('\n')))) {
         LaidOut laid = *layout == Layout::Nhwc ? std::move(first) : place(*layout);
