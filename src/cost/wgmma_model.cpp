@@ -37,8 +37,8 @@ constexpr double kIssuedAlone = 0.75; // instructions per cycle of the one warp 
 constexpr double kIssuedByTwo = 1.75; // of two that take steps in turn
 constexpr double kMapCycles = 130;    // of a step of maps besides: waiting, fence, arriving
 constexpr double kLocalBytes = 128; // of local memory, per cycle: what else it moves, maps wait for
-constexpr double kGatherCycles = 110;  // of a run of every work-item that gathers
-constexpr double kLeastGather = 800;   // of a step's
+constexpr double kGatherCycles = 85;   // of a run of every work-item that gathers
+constexpr double kGatherShared = 300;  // of a step that groups share, which warps gather
 constexpr double kGatherTile = 700;    // until its pixels are placed
 constexpr double kBlockBytes = 1.6e12; // of results stored in 32 bytes here and there, per second
 constexpr double kGroupRows = 64;
@@ -138,8 +138,10 @@ double WgmmaModel::gather_cycles() const {
   const int data = core_roles(nest, schedule).data;
   const auto each = static_cast<double>(core_copy_elems(nest, schedule, data));
   const double runs = data_rows() * static_cast<double>(tile.depth) / each;
-  return schedule.core.window > 0 ? runs / kItems * kGatherCycles
-                                  : std::max(kLeastGather, runs / kItems * kGatherCycles);
+  const double cycles = runs / kItems * kGatherCycles;
+  const double filter = filter_rows() * static_cast<double>(tile.row_bytes()) / kCacheBytes;
+  return schedule.core.window > 0 ? cycles
+                                  : cycles + filter + (schedule.core.turns > 1 ? 0 : kGatherShared);
 }
 
 // An instruction of 64 rows takes a cycle for 2 columns, or the time to read its operands.

@@ -15,6 +15,7 @@
 #include "model/core_cases.h"
 #include "schedule/wgmma.h"
 #include "schedule/wgmma_forms.h"
+#include "search/pick.h"
 
 namespace tilefuse::model {
 namespace {
@@ -91,6 +92,21 @@ TEST(WgmmaGather, NothingMeetsInABank) {
   const std::vector<Schedule> all = gathered(group.anchor);
   for (std::size_t i = 0; i < all.size(); i += 6)
     EXPECT_EQ(bank_conflicts(counts_of(group, all[i], sm90())), "") << all[i].core.rows;
+}
+
+// By times on an H200: 85.8 and 134.7 us, 63.4 and 154.7; but 39.6 and 28.3, 72.3 and 49.3.
+TEST(WgmmaGather, IsTakenWhereItPays) {
+  Target target = sm90();
+  target.compute_units = 132;
+  target.gbytes_per_s = 4200;
+  target.launch_us = 5;
+  const auto gathers = [&](const poly::Group &group) {
+    return search::pick(group.anchor, target).core.gathers;
+  };
+  EXPECT_TRUE(gathers(nchw32(256, 2, 56, 8, 1)));
+  EXPECT_TRUE(gathers(nchw32(256, 2, 56, 2, 3)));
+  EXPECT_FALSE(gathers(nchw32(256, 32, 14, 8, 1)));
+  EXPECT_FALSE(gathers(nchw32(256, 4, 28, 4, 3)));
 }
 
 TEST(WgmmaGather, RefusalsSayWhy) {
