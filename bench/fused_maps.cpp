@@ -162,6 +162,13 @@ std::vector<MapBlock> map_blocks() {
           .outputs = 256,
           .stride = 2,
           .by_input = true});
+    half({.name = "mask_by_input_56_256_1x1_s2_512",
+          .channels = 256,
+          .size = 56,
+          .outputs = 512,
+          .taps = 1,
+          .stride = 2,
+          .by_input = true});
     half({.name = "both_by_filter_28_128",
           .channels = 128,
           .size = 28,

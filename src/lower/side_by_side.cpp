@@ -2,6 +2,7 @@
 #include "lower/side_by_side.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include "base/error.h"
 #include "kernel/verify.h"
 #include "kernel/walk.h"
+#include "lower/in_step.h"
 
 namespace tilefuse::lower {
 namespace {
@@ -27,18 +29,38 @@ public:
     whole_.block_size = first.block_size;
     whole_.blocks = 0;
     for (const SidePart &part : parts_) {
-      whole_.blocks += part.is_dealt ? 0 : part.kernel->blocks;
+      whole_.blocks += has_blocks(part) ? part.kernel->blocks : 0;
       whole_.flops += part.kernel->flops;
     }
     whole_.name =
         fmt::format("{}__beside_{}", first.name, parts_.size() - 1 + parts_[0].between.size());
     copiers_ = declare_parts(build_, parts_);
+    step_together();
     whole_.body = body();
     verify(whole_, true);
     return std::move(whole_);
   }
 
 private:
+  bool has_blocks(const SidePart &part) const {
+    return &part == &parts_[0] || !(part.is_dealt || part.step);
+  }
+
+  // Lets the first part's blocks take the tiles of others in step with its own.
+  void step_together() {
+    std::vector<const SidePart *> together;
+    std::vector<PartCopier *> copiers;
+    for (std::size_t p = 0; p < parts_.size(); ++p)
+      if (parts_[p].step) {
+        together.push_back(&parts_[p]);
+        copiers.push_back(&copiers_[p]);
+      }
+    if (together.empty())
+      return;
+    in_step_.emplace(build_, std::move(together), std::move(copiers));
+    copiers_[0].replace_tile_loops([this] { return in_step_->loop(); });
+  }
+
   // The work-items of a dealt part, every so many-th of them by this one.
   StmtRef dealt(std::size_t part) {
     const Kernel &kernel = *parts_[part].kernel;
@@ -78,7 +100,7 @@ private:
     std::vector<std::pair<std::int64_t, StmtRef>> bodies; // blocks that end before, body
     std::int64_t begin = 0;
     for (std::size_t p = 0; p < parts_.size(); ++p) {
-      if (parts_[p].is_dealt)
+      if (!has_blocks(parts_[p]))
         continue;
       const ExprRef block = build_.sub(build_.block(), build_.integer(begin));
       begin += parts_[p].kernel->blocks;
@@ -97,6 +119,7 @@ private:
   Kernel whole_;
   Builder build_;
   std::vector<PartCopier> copiers_;
+  std::optional<InStep> in_step_;
 };
 
 } // namespace
@@ -125,8 +148,9 @@ Kernel side_by_side(const std::vector<SidePart> &parts) {
   for (const SidePart &part : parts)
     TILEFUSE_CHECK(part.kernel->cluster == 1, "a part that runs in clusters");
   for (const SidePart &part : parts)
-    TILEFUSE_CHECK(part.is_dealt ? can_be_dealt(*part.kernel)
-                                 : part.kernel->block_size == parts[0].kernel->block_size,
+    TILEFUSE_CHECK(part.step       ? parts[0].step && can_step(*parts[0].kernel, *part.kernel)
+                   : part.is_dealt ? can_be_dealt(*part.kernel)
+                                   : part.kernel->block_size == parts[0].kernel->block_size,
                    "a part that does not fit beside the first");
   return Joiner(parts).run();
 }

@@ -11,7 +11,8 @@
 // tensor copies (schedule/wgmma.h), the warps beside it would be idle: they run the dealt parts
 // while the others multiply. So the zeros between the pixels of a strided input gradient are
 // written while the pixels are computed. Where they lie as far from a result each, whoever stores
-// that stores them too (lower/between.h).
+// that stores them too (lower/between.h). Parts *in step* have no blocks of their own either: those
+// of the first take their tiles in turn with its own (lower/in_step.h).
 //
 //   if block < 132 { … if lane == 0 { copies } else if 32 <= lane { dealt } … }
 //   else { the second part, `block - 132` its block }

@@ -77,6 +77,9 @@ StmtRef PartCopier::stmt(StmtRef from) {
   if (const Store *store = std::get_if<Store>(&from->node);
       store != nullptr && store->buffer == side_.results && !side_.between.empty())
     return to().block({Rewriter::stmt(from), store_between(*store)});
+  if (const For *loop = std::get_if<For>(&from->node);
+      tile_loop_ && loop != nullptr && is_tile_loop(*loop))
+    return tile_loop_();
   if (beside_ == nullptr || !starts_copies(from))
     return Rewriter::stmt(from);
   const If &one = std::get<If>(from->node);
@@ -109,6 +112,12 @@ bool PartCopier::starts_copies(StmtRef from) {
   return copies;
 }
 
+bool is_tile_loop(const For &loop) {
+  const Scalar *sum = std::get_if<Scalar>(&loop.begin->node);
+  const ExprRef first = sum != nullptr && sum->op == ScalarOp::Add ? sum->args[0] : loop.begin;
+  return std::holds_alternative<BlockIndex>(first->node);
+}
+
 std::vector<Buffer> merged_buffers(const std::vector<SidePart> &parts, std::int64_t counts) {
   std::vector<Buffer> merged;
   for (const SidePart &part : parts)
@@ -124,8 +133,7 @@ std::vector<Buffer> merged_buffers(const std::vector<SidePart> &parts, std::int6
                .space = Space::Global,
                .type = argument.type,
                .elems = argument.elems,
-               .written = whole.written || argument.written,
-               .fixed = (whole.name.empty() || whole.fixed) && argument.fixed};
+               .written = whole.written || argument.written};
     }
   if (counts > 0)
     merged.push_back({.name = "arrived", .elems = counts, .written = true, .counts = true});

@@ -6,7 +6,10 @@
 // largest part does.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "kernel/build.h"
@@ -15,12 +18,19 @@
 
 namespace tilefuse::lower {
 
+// A kernel with wgmma whose tiles are taken in step with others' (lower/in_step.h).
+struct StepPart {
+  std::int64_t ring = 0;  // its buffers
+  std::int64_t steps = 0; // that a tile takes
+};
+
 struct SidePart {
   const kernel::Kernel *kernel = nullptr;
   std::vector<int> arguments; // by Global buffer of the part: which argument of the whole
   bool is_dealt = false;
   kernel::BufferId results{-1}; // of the part's stores, beside which others store `between`
   std::vector<Between> between = {};
+  std::optional<StepPart> step = {}; // in the first part's blocks; of the first too
 };
 
 // Copies a part's body into the whole.
@@ -40,6 +50,11 @@ public:
   kernel::MapId map(kernel::MapId from) override;
   kernel::VarId variable(kernel::VarId from) override;
 
+  // Lets a variable of the part be one of the whole.
+  void name(kernel::VarId from, kernel::VarId in_whole) { variables_[from] = in_whole; }
+  // Puts this in the place of the part's loops over tiles, in order.
+  void replace_tile_loops(std::function<kernel::StmtRef()> by) { tile_loop_ = std::move(by); }
+
   // The branch of the one work-item that starts tensor copies.
   static bool starts_copies(kernel::StmtRef from);
 
@@ -54,7 +69,11 @@ private:
   kernel::ExprRef block_;
   kernel::ExprRef lane_;
   kernel::StmtRef beside_ = nullptr;
+  std::function<kernel::StmtRef()> tile_loop_;
 };
+
+// Whether it is a loop over the tiles of a block with wgmma.
+bool is_tile_loop(const kernel::For &loop);
 
 // Buffers of the whole: its arguments, `counts` counts if not 0, then others, those of one kind
 // once.

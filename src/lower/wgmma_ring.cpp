@@ -138,17 +138,7 @@ StmtRef WgmmaRing::start_turn(ExprRef turn, std::int64_t steps) const {
 }
 
 StmtRef WgmmaRing::skip(std::int64_t steps) const {
-  const kernel::VarId next = b_.variable("next", {});
-  const ExprRef is_end = b_.scalar(ScalarOp::Le, {b_.integer(count_), b_.var(next)});
-  const ExprRef flipped = b_.sub(b_.integer(1), parity());
-  const bool flips = steps / count_ % 2 != 0;
-  return b_.block(
-      {b_.let(next, b_.add(slot(), b_.integer(steps % count_))),
-       b_.store(place_, b_.integer(kSlot),
-                b_.select(is_end, b_.sub(b_.var(next), b_.integer(count_)), b_.var(next))),
-       b_.store(place_, b_.integer(kParity),
-                flips ? b_.select(is_end, parity(), flipped)
-                      : b_.select(is_end, flipped, parity()))});
+  return skip_buffers(b_, place_, count_, steps);
 }
 
 StmtRef WgmmaRing::wait_turn(ExprRef turn) const {
@@ -172,6 +162,24 @@ StmtRef WgmmaRing::advance() const {
        b_.store(place_, b_.integer(kSlot), b_.select(is_end, b_.integer(0), b_.var(next))),
        b_.store(place_, b_.integer(kParity),
                 b_.select(is_end, b_.sub(b_.integer(1), parity()), parity()))});
+}
+
+StmtRef skip_buffers(kernel::Builder &build, kernel::BufferId place, std::int64_t count,
+                     std::int64_t steps) {
+  const ExprRef slot = build.integer(0), phase = build.integer(1);
+  const kernel::VarId next = build.variable("next", {});
+  const ExprRef is_end = build.scalar(ScalarOp::Le, {build.integer(count), build.var(next)});
+  const ExprRef parity = build.load(place, phase);
+  const ExprRef flipped = build.sub(build.integer(1), parity);
+  const bool flips = steps / count % 2 != 0;
+  return build.block(
+      {build.let(next, build.add(build.load(place, slot), build.integer(steps % count))),
+       build.store(
+           place, slot,
+           build.select(is_end, build.sub(build.var(next), build.integer(count)), build.var(next))),
+       build.store(place, phase,
+                   flips ? build.select(is_end, parity, flipped)
+                         : build.select(is_end, flipped, parity))});
 }
 
 } // namespace tilefuse::lower

@@ -98,4 +98,9 @@ private:
   kernel::BufferId data_{-1}, filter_{-1}, barriers_{-1}, place_{-1};
 };
 
+// Moves a role over `steps` of a ring of `count` buffers: its slot and parity are the first two of
+// `place`.
+kernel::StmtRef skip_buffers(kernel::Builder &build, kernel::BufferId place, std::int64_t count,
+                             std::int64_t steps);
+
 } // namespace tilefuse::lower

@@ -7,9 +7,11 @@
 
 #include "cost/model.h"
 #include "lower/between.h"
+#include "lower/in_step.h"
 #include "lower/join_last.h"
 #include "lower/pipeline.h"
 #include "lower/side_by_side.h"
+#include "schedule/wgmma.h"
 #include "search/item_groups.h"
 #include "search/joinable.h"
 #include "search/pick.h"
@@ -17,6 +19,7 @@
 namespace tilefuse::model {
 namespace {
 
+constexpr double kMoreTiles = 1.25; // that kernels in step take, none's included
 constexpr std::size_t kTried = 256; // schedules, best first, for one of a size
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -156,12 +159,30 @@ private:
     return found && can_store(model::lowered(first, target_), result_of(first), *found);
   }
 
+  // Whether part k is in step with the first. Groups that take turns all take as many tiles, some
+  // of them none's: few more than there are.
+  bool steps(const LaunchPart &first, std::size_t k) const {
+    const schedule::Schedule &own = *first.schedule;
+    if (!has_core(own) || !is_wgmma(*own.core.op) || !(own.core == parts_[k].schedule->core) ||
+        own.core.window > 0 || own.core.mappers > 0 || own.core.gathers)
+      return false;
+    const kernel::Kernel kernel = model::lowered(first, target_);
+    const std::int64_t tiles = tile_grid(first.placed->group.anchor, own).tiles();
+    const std::int64_t apart = kernel.blocks * own.core.turns;
+    const std::int64_t taken = (tiles + apart - 1) / apart * apart;
+    return static_cast<double>(taken) <= kMoreTiles * static_cast<double>(tiles) &&
+           lower::can_step(kernel, lowered(k));
+  }
+
   Place place(const Launch &launch, std::size_t k) const {
-    if (launch.kernels.empty() || !is_map(parts_[k]))
+    if (launch.kernels.empty())
       return Place::Blocks;
-    return lies_between(parts_[launch.kernels[0]], k) ? Place::Between
-           : target_.lanes == LaneKind::WorkItem      ? Place::Dealt
-                                                      : Place::Blocks;
+    const LaunchPart &first = parts_[launch.kernels[0]];
+    if (is_map(parts_[k]))
+      return lies_between(first, k)                ? Place::Between
+             : target_.lanes == LaneKind::WorkItem ? Place::Dealt
+                                                   : Place::Blocks;
+    return steps(first, k) ? Place::InStep : Place::Blocks;
   }
 
   bool add(Launch &launch, std::size_t k) {
@@ -298,6 +319,8 @@ std::string_view to_string(Place place) {
     return "dealt";
   case Place::Between:
     return "between";
+  case Place::InStep:
+    return "in step";
   }
   return {};
 }
@@ -352,11 +375,14 @@ kernel::Kernel lower_launch(const Launch &launch, const std::vector<LaunchPart> 
     return lowered(parts[launch.kernels[0]], target);
   std::deque<kernel::Kernel> kernels;
   std::vector<lower::SidePart> sides;
-  const nest::Nest &results = parts[launch.kernels[0]].placed->group.anchor;
+  const auto first = [&]() -> const LaunchPart & { return parts[launch.kernels[0]]; };
+  const bool in_step =
+      std::find(launch.places.begin(), launch.places.end(), Place::InStep) != launch.places.end();
   for (std::size_t p = 0; p < launch.kernels.size(); ++p) {
     const LaunchPart &part = parts[launch.kernels[p]];
     if (launch.places[p] == Place::Between) {
-      sides[0].between.push_back(*lower::between(results, part.placed->group.anchor));
+      sides[0].between.push_back(
+          *lower::between(first().placed->group.anchor, part.placed->group.anchor));
       continue;
     }
     kernels.push_back(lowered(part, target));
@@ -364,6 +390,9 @@ kernel::Kernel lower_launch(const Launch &launch, const std::vector<LaunchPart> 
                      .arguments = launch.arguments[p],
                      .is_dealt = launch.places[p] == Place::Dealt,
                      .results = result_of(part)});
+    if (in_step && (p == 0 || launch.places[p] == Place::InStep))
+      sides.back().step = {part.schedule->core.ring,
+                           core_steps(part.placed->group.anchor, *part.schedule)};
   }
   return launch.joins ? lower::join_last(sides, *launch.joins) : lower::side_by_side(sides);
 }

@@ -10,7 +10,8 @@
 // need as many work-items a block as it has, and take other schedules for that than they would
 // alone where the cost model says that it pays. What does not fit is a launch of its own.
 // Constants that lie between the results of a first part with a matrix instruction it stores
-// itself.
+// itself; parts with wgmma in tiles like the first one's share its blocks, where each takes several
+// tiles.
 //
 // Parts of a reduction and their join are one launch where search/split said so and a schedule of
 // the parts allows it (schedule/tile_join.h).
@@ -42,9 +43,10 @@ struct LaunchArg {
   schedule::KernelArg arg;
 };
 
-// Who runs a part: blocks of its own; work-items of the first part's blocks, dealt to them; or
-// they, storing it beside the first part's results (lower/between.h).
-enum class Place { Blocks, Dealt, Between };
+// Who runs a part: blocks of its own; work-items of the first part's blocks, dealt to them; they,
+// storing it beside the first part's results (lower/between.h); or they, tile by tile in step with
+// the first part (lower/in_step.h).
+enum class Place { Blocks, Dealt, Between, InStep };
 std::string_view to_string(Place place);
 
 struct Launch {

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that join the parts of a reduction in their own launch compile for Ampere and Hopper,
-// without a spill or advice of ptxas.
+// Kernels that join the parts of a reduction in their own launch, and classes of strided gradients
+// that share one, compile for Ampere and Hopper, without a spill or advice of ptxas.
 #include <array>
+#include <utility>
 
 #include "emit/cuda_checks.h"
 #include "emit/emitter.h"
+#include "model/conv_gradient.h"
 #include "model/conv_nest.h"
 #include "model/core_cases.h"
 #include "model/launches.h"
 #include "nest/split.h"
 #include "schedule/wgmma_forms.h"
+#include "search/groups.h"
 #include "search/joinable.h"
 
 namespace tilefuse::emit {
@@ -54,6 +57,36 @@ TEST(Cuda, JoinsInTheirOwnLaunchCompile) {
   for (const Package &package : packages) {
     EXPECT_GT(package.counts, 0);
     EXPECT_NE(package.code.find("atom.acq_rel.gpu"), std::string::npos);
+  }
+  expect_clean(packages, std::array{"sm_90a"});
+}
+
+// Zeros stored beside results, and classes in step in the same blocks.
+TEST(Cuda, ClassesOfStridedGradientsCompile) {
+  const Target target = hopper_target();
+  std::vector<Package> packages;
+  for (const auto &[size, taps] : {std::pair(56, 1), {57, 1}, {56, 3}, {55, 3}}) {
+    std::vector<poly::PlacedGroup> groups = model::placed_gradients({.n = 128,
+                                                                     .h = size,
+                                                                     .w = size,
+                                                                     .c = 128,
+                                                                     .k = 256,
+                                                                     .r = taps,
+                                                                     .s = taps,
+                                                                     .stride = 2,
+                                                                     .pad = taps / 2},
+                                                                    model::By::Input);
+    std::vector<schedule::Schedule> schedules;
+    for (const poly::PlacedGroup &placed : groups)
+      schedules.push_back(search::pick(placed.group, target));
+    std::vector<model::LaunchPart> parts;
+    for (std::size_t g = 0; g < groups.size(); ++g)
+      parts.push_back({&groups[g], &schedules[g]});
+    const auto launches = model::make_launches(parts, target, model::pick_of_size(target));
+    ASSERT_EQ(launches.size(), 1u);
+    EXPECT_EQ(launches[0].places.back(), taps == 1 ? model::Place::Between : model::Place::InStep);
+    packages.push_back(
+        make_cuda_emitter()->emit(model::lower_launch(launches[0], parts, target), target));
   }
   expect_clean(packages, std::array{"sm_90a"});
 }

@@ -200,5 +200,41 @@ TEST(SideBySide, ZerosBesideResults) {
     }
 }
 
+// More tiles than blocks, so that blocks take several of each class.
+TEST(SideBySide, ClassesInStep) {
+  Target target = sm90();
+  target.compute_units = 2;
+  for (const int stride : {2, 3})
+    for (const auto &[h, w] : {std::pair(28, 28), {25, 27}}) {
+      const GradientConv problem{.n = 8, .h = h, .w = w, .c = 128, .k = 64, .stride = stride};
+      const Gradient gradient(problem, target, true);
+      if (stride == 2) {
+        EXPECT_EQ(count_of(gradient, Place::InStep), 3) << h << " " << w;
+      }
+      const auto [got, expected] = run(gradient, target);
+      EXPECT_EQ(got, expected) << stride << " " << h << " " << w;
+    }
+}
+
+// Two groups that take tiles in turn, with fewer tiles for one than for the other.
+TEST(SideBySide, ClassesInStepInTurns) {
+  Target target = sm90();
+  target.compute_units = 2;
+  for (const int images : {3, 5}) {
+    const GradientConv problem{.n = images, .h = 25, .w = 28, .c = 128, .k = 192, .stride = 2};
+    Gradient gradient(problem, target, true);
+    for (std::size_t g = 0; g < gradient.groups.size(); ++g)
+      for (const schedule::Schedule &each :
+           schedule::wgmma_schedules(gradient.groups[g].group.anchor, target, false))
+        if (each.core.turns == 2 && each.core.rows == 128 && !each.core.tensor_store &&
+            each.core.window == 0 && each.core.op->n == 128 && !each.core.swapped)
+          gradient.schedules[g] = each;
+    gradient.launches = make_launches(gradient.parts, target, pick_of_size(target));
+    EXPECT_EQ(count_of(gradient, Place::InStep), 3) << images;
+    const auto [got, expected] = run(gradient, target);
+    EXPECT_EQ(got, expected) << images;
+  }
+}
+
 } // namespace
 } // namespace tilefuse::model
