@@ -150,8 +150,7 @@ private:
   std::unique_ptr<runtime::Memory> flush_;
 };
 
-void report(const LayerJob &job, const Options &options, const Way &way,
-            const runtime::Device &device, const std::string &error) {
+void report(const LayerJob &job, const Options &options, const Way &way, const std::string &error) {
   const std::string begin =
       fmt::format("{},{},{},{}", job.problem.name, options.batch, options.direction, way.name);
   if (way.launchables.empty()) {
@@ -161,8 +160,7 @@ void report(const LayerJob &job, const Options &options, const Way &way,
   const Samples samples{way.seconds};
   fmt::print("{},{},{:.2f},{:.2f},{:.2f},{:.1f},{:.2f},{}\n", begin, way.schedule_text(),
              samples.at(0.5) * 1e6, samples.at(0.1) * 1e6, samples.at(0.9) * 1e6,
-             job.problem.flops() / samples.at(0.5) * 1e-12,
-             way.predicted_seconds(device.target()) * 1e6, error);
+             job.problem.flops() / samples.at(0.5) * 1e-12, way.predicted_seconds * 1e6, error);
 }
 
 std::string error_text(const LayerJob &job, WorkData &data, const Way &way) {
@@ -187,7 +185,7 @@ int measure(LayerJob &job, const Options &options, runtime::Device &device, Cloc
   for (Way &way : job.ways) {
     const std::string error = error_text(job, data, way);
     wrong += error.starts_with("\"WRONG") ? 1 : 0;
-    report(job, options, way, device, error);
+    report(job, options, way, error);
     way.launchables.clear();
     way.packed.clear();
   }

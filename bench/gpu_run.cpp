@@ -14,6 +14,7 @@
 #include "cost/model.h"
 #include "emit/emitter.h"
 #include "model/check.h"
+#include "model/launch_price.h"
 #include "model/pack.h"
 #include "model/split_groups.h"
 #include "nest/expected.h"
@@ -199,13 +200,6 @@ std::vector<model::LaunchPart> Way::parts() {
   return all;
 }
 
-double Way::predicted_seconds(const Target &target) const {
-  double seconds = 0;
-  for (std::size_t g = 0; g < groups.size(); ++g)
-    seconds += cost::predict(groups[g].group.anchor, schedules[g], target).seconds;
-  return seconds;
-}
-
 std::vector<runtime::Launchable *> Way::launches() const {
   std::vector<runtime::Launchable *> all;
   for (const auto &launchable : launchables)
@@ -227,8 +221,10 @@ Way make_way(Work &work, const std::string &name, const Target &target) {
       way.schedules.push_back(schedule_of(placed.group.anchor, schedule_name(name), target));
     const std::vector<model::LaunchPart> parts = way.parts();
     way.joined = model::make_launches(parts, target, model::pick_of_size(target), !is_apart);
-    for (const model::Launch &launch : way.joined)
+    for (const model::Launch &launch : way.joined) {
+      way.predicted_seconds += model::predicted_seconds(launch, parts, target);
       way.packages.push_back(emitter->emit(model::lower_launch(launch, parts, target), target));
+    }
   } catch (const Error &error) {
     way.refusal = error.message();
     way.packages.clear();

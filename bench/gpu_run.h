@@ -20,8 +20,9 @@ namespace tilefuse::bench {
 // with matrix instructions by predicted time in every kernel that has as many, `wgmma#3` and
 // `tf32#3` likewise; `wgmma:128x64` with that tile of wgmma
 // (`128x64t`: taken in turns; `128x64c2x1`: on clusters of 2 x 1 blocks; `128x64p4`: in four
-// parts; `128x64r4`: with a ring of four buffers); or a named algorithm. Behind "c:8/" reductions are split as that says, and as "together/"
-// and "two/" say (model/split_groups.h); behind "apart/" every kernel is a launch of its own.
+// parts; `128x64r4`: with a ring of four buffers); or a named algorithm. Behind "c:8/" reductions
+// are split as that says, and as "together/" and "two/" say (model/split_groups.h); behind "apart/"
+// every kernel is a launch of its own.
 struct Way {
   std::string name;
   std::string refusal; // why there is none
@@ -36,7 +37,7 @@ struct Way {
   // "mma:128x128x64r4 x4": the schedule of the largest kernel, and how many launches there are;
   // "4 in 1" where several kernels are one launch.
   std::string schedule_text() const;
-  double predicted_seconds(const Target &target) const;
+  double predicted_seconds = 0; // by the cost model
   std::vector<model::LaunchPart> parts();
   std::vector<runtime::Launchable *> launches() const;
 };

@@ -6,9 +6,11 @@
 // one's time on the average.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "cost/footprint.h"
 #include "cost/lane_models.h"
+#include "cost/together.h"
 #include "schedule/wgmma.h"
 #include "schedule/wgmma_parts.h"
 
@@ -66,6 +68,7 @@ struct WgmmaModel {
   double result_cycles() const;
   double join_cycles() const;
   double busy_cycles(double tiles) const;
+  double turns() const;
   double memory_seconds() const;
   double store_seconds() const;
   Estimate run() const;
@@ -189,6 +192,17 @@ double WgmmaModel::busy_cycles(double tiles) const {
                        : tiles * (steps + results));
 }
 
+// Tiles of the busiest multiprocessor.
+double WgmmaModel::turns() const {
+  return std::ceil(
+      static_cast<double>(tile_grid(nest, schedule).clusters()) /
+      static_cast<double>(schedule::clusters_at_once(target, schedule.core.cluster())));
+}
+
+double overlapped(double busy, double memory) {
+  return std::max(busy, memory) + kNotOverlapped * std::min(busy, memory);
+}
+
 double WgmmaModel::memory_seconds() const {
   return (touched_bytes(nest) + fed.memory_bytes) / (target.gbytes_per_s * 1e9) * kSlowerMemory;
 }
@@ -205,20 +219,14 @@ Estimate WgmmaModel::run() const {
   Estimate estimate;
   estimate.blocks = blocks(nest, schedule);
   estimate.launch = target.launch_us * 1e-6;
-  const schedule::TileGrid grid = tile_grid(nest, schedule);
-  const auto tiles = static_cast<double>(grid.tiles());
-  const double turns =
-      std::ceil(static_cast<double>(grid.clusters()) /
-                static_cast<double>(schedule::clusters_at_once(target, schedule.core.cluster())));
+  const auto tiles = static_cast<double>(tile_grid(nest, schedule).tiles());
   const double turn = busy_cycles(1) / kClock;
   estimate.compute = turn;
-  estimate.waves = turns * target.compute_units / tiles;
+  estimate.waves = turns() * target.compute_units / tiles;
   estimate.memory = std::max(memory_seconds(), store_seconds());
-  const double busy = busy_cycles(turns) / kClock;
-  estimate.seconds = std::max(busy, estimate.memory) +
-                     kNotOverlapped * std::min(busy, estimate.memory) + estimate.launch;
+  estimate.seconds = overlapped(busy_cycles(turns()) / kClock, estimate.memory) + estimate.launch;
   estimate.reasons = {{"tiles", tiles, ""},
-                      {"turns", turns, "per multiprocessor"},
+                      {"turns", turns(), "per multiprocessor"},
                       {"steps", static_cast<double>(most_steps(nest, schedule)), "per tile"},
                       {"step", step_cycles(), "cycles"},
                       {"tile", turn * 1e6, "us"},
@@ -236,6 +244,29 @@ Estimate WgmmaModel::run() const {
 Estimate predict_wgmma(const nest::Nest &nest, const schedule::Schedule &schedule,
                        const Target &target, const FedRing &fed) {
   return WgmmaModel{nest, schedule, target, fed}.run();
+}
+
+double predict_together(const std::vector<const nest::Nest *> &classes,
+                        const std::vector<const schedule::Schedule *> &schedules,
+                        const std::vector<const nest::Nest *> &constants, const Target &target) {
+  double busy = 0, bytes = 0;
+  std::vector<double> read; // by input
+  for (std::size_t k = 0; k < classes.size(); ++k) {
+    const nest::Nest &nest = *classes[k];
+    const WgmmaModel model{nest, *schedules[k], target};
+    busy += model.busy_cycles(model.turns()) / kClock;
+    bytes += touched_bytes(nest, nest.out);
+    for (const nest::Operand &extra : nest.extras)
+      bytes += touched_bytes(nest, extra);
+    read.resize(std::max(read.size(), nest.inputs.size()), 0);
+    for (std::size_t i = 0; i < nest.inputs.size(); ++i)
+      read[i] = std::max(read[i], touched_bytes(nest, nest.inputs[i]));
+  }
+  for (const nest::Nest *constant : constants)
+    bytes += touched_bytes(*constant);
+  bytes = std::accumulate(read.begin(), read.end(), bytes);
+  const double memory = bytes / (target.gbytes_per_s * 1e9) * kSlowerMemory;
+  return overlapped(busy, memory) + target.launch_us * 1e-6;
 }
 
 Figures wgmma_figures(const nest::Nest &nest, const schedule::Schedule &schedule) {

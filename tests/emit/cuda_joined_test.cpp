@@ -65,7 +65,7 @@ TEST(Cuda, JoinsInTheirOwnLaunchCompile) {
 TEST(Cuda, ClassesOfStridedGradientsCompile) {
   const Target target = hopper_target();
   std::vector<Package> packages;
-  for (const auto &[size, taps] : {std::pair(56, 1), {57, 1}, {56, 3}, {55, 3}}) {
+  for (const auto &[size, taps] : {std::pair(57, 1), {55, 3}}) {
     std::vector<poly::PlacedGroup> groups = model::placed_gradients({.n = 128,
                                                                      .h = size,
                                                                      .w = size,

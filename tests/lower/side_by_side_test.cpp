@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <map>
 
+#include "cost/model.h"
 #include "kernel/text.h"
 #include "model/conv_gradient.h"
 #include "model/core_cases.h"
+#include "model/launch_price.h"
 #include "model/launches.h"
 #include "schedule/wgmma_forms.h"
 #include "search/groups.h"
@@ -231,6 +233,10 @@ TEST(SideBySide, ClassesInStepInTurns) {
           gradient.schedules[g] = each;
     gradient.launches = make_launches(gradient.parts, target, pick_of_size(target));
     EXPECT_EQ(count_of(gradient, Place::InStep), 3) << images;
+    double apart = 0;
+    for (std::size_t g = 0; g < gradient.groups.size(); ++g)
+      apart += cost::predict(gradient.groups[g].group, gradient.schedules[g], target).seconds;
+    EXPECT_LT(predicted_seconds(gradient.launches[0], gradient.parts, target), apart);
     const auto [got, expected] = run(gradient, target);
     EXPECT_EQ(got, expected) << images;
   }
