@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "fused.h"
@@ -112,7 +115,8 @@ std::vector<MapBlock> map_blocks() {
       {"both_by_filter_56_64_b32", 32, 64, 56, 64, 3, 1, false, true},
       {"both_by_filter_56_64_1x1_256_b32", 32, 64, 56, 256, 1, 1, false, true},
       {"backward_56_64_s2_128_b32", 32, 64, 56, 128, 3, 2, true, true}};
-  for (const std::int64_t batch : {32, 256}) {
+  constexpr std::int64_t kSmallBatch = 32;
+  for (const std::int64_t batch : {kSmallBatch, std::int64_t{256}}) {
     const std::string of = fmt::format("_f16_b{}", batch);
     const auto half = [&](MapBlock block) {
       block.name += of;
@@ -120,12 +124,21 @@ std::vector<MapBlock> map_blocks() {
       block.type = "f16";
       all.push_back(block);
     };
-    half({.name = "bn_conv3_56_64", .channels = 64, .size = 56, .outputs = 64, .is_forward = true});
-    half({.name = "bn_conv3_28_128",
-          .channels = 128,
-          .size = 28,
-          .outputs = 128,
-          .is_forward = true});
+    for (const auto &[size, channels, outputs] : std::vector<std::array<std::int64_t, 3>>{
+             {56, 64, 64}, {28, 128, 128}, {56, 128, 128}, {56, 128, 32}, {28, 128, 32}})
+      half({.name = fmt::format("bn_conv3_{}_{}{}", size, channels,
+                                outputs == channels ? "" : fmt::format("_{}", outputs)),
+            .channels = channels,
+            .size = size,
+            .outputs = outputs,
+            .is_forward = true});
+    for (const auto &[size, channels] : {std::pair{112, 128}, {224, 64}})
+      if (batch == kSmallBatch) // the larger tensors take gigabytes
+        half({.name = fmt::format("bn_conv3_{}_{}", size, channels),
+              .channels = channels,
+              .size = size,
+              .outputs = channels,
+              .is_forward = true});
     for (const std::int64_t channels : {64, 128, 256, 512})
       for (const std::int64_t size : {56, 28, 14})
         half({.name = fmt::format("bn_conv1_{}_{}_128", size, channels),

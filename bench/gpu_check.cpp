@@ -59,7 +59,7 @@ std::vector<schedule::Schedule> schedules_of(const poly::Group &group, const Tar
   if (!group.producers.empty()) {
     auto all = schedule::fed_core_schedules(group, target, request.tf32);
     std::erase_if(all, [&](const schedule::Schedule &each) {
-      return is_wgmma(*each.core.op) != request.wgmma;
+      return is_wgmma(*each.core.op) != request.wgmma || (request.windows && each.core.window == 0);
     });
     return all;
   }

@@ -4,8 +4,24 @@
 #include "cost/footprint.h"
 #include "cost/lane_models.h"
 #include "schedule/core_feeds.h"
+#include "schedule/wgmma.h"
 
 namespace tilefuse::cost {
+
+namespace {
+
+// That are mapped in a step; those of a window serve as many steps as there are taps.
+double elems_of_step(const nest::Nest &nest, const schedule::Schedule &schedule,
+                     const schedule::CoreSideTile &side) {
+  if (schedule.core.window == 0)
+    return static_cast<double>(side.rows * side.elems);
+  double taps = 1;
+  for (int i : core_roles(nest, schedule).walked)
+    taps *= static_cast<double>(nest.indices[static_cast<std::size_t>(i)].extent);
+  return static_cast<double>(window_rows(nest, schedule) * side.elems) / taps;
+}
+
+} // namespace
 
 // Of a chunk of 16 bytes: reads, conversions and the write; whether the padding has it and where it
 // lies; and of each element what the map says of tensors (numbers of channels are at hand).
@@ -20,7 +36,7 @@ FedRing fed_ring(const poly::Group &group, const schedule::Schedule &schedule) {
   for (const schedule::CoreFeed &feed : core_feeds(group, schedule)) {
     const nest::Nest &map = group.producers[static_cast<std::size_t>(feed.producer)].nest;
     const schedule::CoreSideTile side = core_side_tile(roles, tile, feed.input);
-    const auto elems = static_cast<double>(side.rows * side.elems);
+    const auto elems = elems_of_step(group.anchor, schedule, side);
     const auto chunk = static_cast<double>(tile.chunk());
     const auto copied = static_cast<double>(feed.copied.size());
     const double slots = expression_slots(map.post) - static_cast<double>(feed.read.size());

@@ -38,6 +38,11 @@ constexpr double kSchedulers = 4;     // of a multiprocessor
 constexpr double kIssuedAlone = 0.75; // instructions per cycle of the one warp that maps on each
 constexpr double kIssuedByTwo = 1.75; // of two that take steps in turn
 constexpr double kMapCycles = 130;    // of a step of maps besides: waiting, fence, arriving
+// Where windows are mapped, each for all taps at once (24 kernels on an H200, 8 %).
+constexpr double kWindowCycles = 800; // of a window besides
+constexpr double kWindowLocal = 0.3;  // of what else local memory moves
+constexpr double kBesideMaps = 0.2;   // of the shorter of mapping and the rest, not overlapped
+constexpr double kStreamCycles = 60;  // of a step beside whose window the filter streams
 constexpr double kLocalBytes = 128; // of local memory, per cycle: what else it moves, maps wait for
 constexpr double kGatherCycles = 85;   // of a run of every work-item that gathers
 constexpr double kGatherShared = 300;  // of a step that groups share, which warps gather
@@ -130,6 +135,9 @@ double WgmmaModel::local_cycles() const {
 double WgmmaModel::map_cycles() const {
   if (fed.issued == 0)
     return 0;
+  if (schedule.core.window > 0)
+    return fed.issued / (kSchedulers * kIssuedAlone) + kWindowCycles / taps() +
+           kWindowLocal * local_cycles();
   const double rate = schedule.core.mappers > 1 ? kIssuedByTwo : kIssuedAlone;
   return fed.issued / (kSchedulers * rate) + kMapCycles + local_cycles();
 }
@@ -155,10 +163,14 @@ double WgmmaModel::step_cycles() const {
                               kStepBytes;
   const double matrix =
       instructions * std::max(columns / 2, kOperandCycles + columns / 4) * kSlowerMatrix;
-  return std::max({matrix, fetched_bytes() / kCacheBytes, copy_cycles(), latency(), map_cycles(),
-                   gather_cycles()}) +
-         (schedule.core.turns > 1 ? kTurnStepCycles : kStepCycles) +
-         (schedule.core.cluster() > 1 ? kClusterStepCycles : 0);
+  const double others =
+      std::max({matrix, fetched_bytes() / kCacheBytes, copy_cycles(), latency(), gather_cycles()});
+  const schedule::Core &core = schedule.core;
+  const double beside = core.window > 0 ? kBesideMaps * std::min(others, map_cycles()) : 0;
+  return std::max(others, map_cycles()) + beside +
+         (core.window > 0 && !core.keeps_filter ? kStreamCycles : 0) +
+         (core.turns > 1 ? kTurnStepCycles : kStepCycles) +
+         (core.cluster() > 1 ? kClusterStepCycles : 0);
 }
 
 double WgmmaModel::result_cycles() const {

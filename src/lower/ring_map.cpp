@@ -92,15 +92,16 @@ ExprRef RingMap::load(int extra, ExprRef place, List &list) const {
 }
 
 // Rows are read together before the first of them is written.
-void RingMap::map_rows(std::int64_t first, const std::vector<ExprRef> &exists, List &list) const {
+void RingMap::map_rows(ExprRef first, const std::vector<ExprRef> &exists, List &list) const {
   const kernel::BufferId to = ring_.copied(feed_.input).front();
   const DType stored = b_.kernel()[to].type.elem;
-  const ExprRef buffer = b_.mul(ring_.slot(), b_.integer(ring_.elems(feed_.input)));
+  const ExprRef buffer = b_.add(b_.mul(ring_.slot(), b_.integer(ring_.elems(feed_.input))),
+                                b_.mul(first, b_.integer(row_elems_)));
   for (std::size_t begin = 0; begin < exists.size(); begin += kTogether) {
     const std::size_t end = std::min<std::size_t>(exists.size(), begin + kTogether);
     std::vector<ExprRef> places, made;
     for (std::size_t i = begin; i < end; ++i) {
-      const std::int64_t row = (first + static_cast<std::int64_t>(i)) * apart_;
+      const std::int64_t row = static_cast<std::int64_t>(i) * apart_;
       places.push_back(b_.add(b_.add(buffer, place_), b_.integer(row * row_elems_)));
       made.push_back(expr_value(b_, map_.post, lanes_, nullptr,
                                 [&](int extra) { return load(extra, places.back(), list); }));

@@ -36,8 +36,10 @@ public:
   // Whether the tensor has what lies at such subscripts; null: yes.
   kernel::ExprRef inside(const std::vector<kernel::ExprRef> &subscripts,
                          const std::vector<kernel::ExprRef> &shifts) const;
-  // Maps this work-item's rows from number `first` on, those that exist.
-  void map_rows(std::int64_t first, const std::vector<kernel::ExprRef> &exists, List &list) const;
+  // Maps this work-item's rows, those that exist, of which its first is `first` rows behind its
+  // own.
+  void map_rows(kernel::ExprRef first, const std::vector<kernel::ExprRef> &exists,
+                List &list) const;
 
 private:
   kernel::ExprRef load(int extra, kernel::ExprRef place, List &list) const;

@@ -21,7 +21,7 @@ class WgmmaMap {
 public:
   WgmmaMap(Context &context, const WgmmaParts &parts)
       : cx_(context), b_(context.build), roles_(parts.roles), tile_(parts.tile), plan_(parts.plan),
-        tiles_(parts.tiles), ring_(parts.ring), feeds_(parts.feeds) {
+        tiles_(parts.tiles), ring_(parts.data_ring), feeds_(parts.feeds) {
     const std::int64_t row = roles_.data_turned ? panel_columns(tile_) : tile_.depth;
     for (const schedule::CoreFeed &feed : feeds_)
       maps_.emplace_back(cx_, tile_, feed, ring_, row);
@@ -50,6 +50,10 @@ private:
   void map_tile(List &list);
   Subscripts place_row(std::int64_t number, List &list);
   StmtRef step(const Points &points, const std::vector<Subscripts> &rows);
+  ExprRef read_shared(const Points &points, List &list);
+
+  StmtRef window_step(const Points &points);
+  StmtRef map_passes(ExprRef first, std::int64_t count, ExprRef in_depth);
 
   void map_turned_tile(List &list);
   StmtRef turned_step(ExprRef point);
@@ -114,13 +118,62 @@ WgmmaMap::Subscripts WgmmaMap::place_row(std::int64_t number, List &list) {
   return maps_[0].checked(points, false, list);
 }
 
-StmtRef WgmmaMap::step(const Points &points, const std::vector<Subscripts> &rows) {
-  List list;
+// What the rows of a step share; gives whether its depth exists, null: yes.
+ExprRef WgmmaMap::read_shared(const Points &points, List &list) {
   RingMap &map = maps_[0];
   ExprRef in_depth = nullptr;
   if (roles_.depth_points % tile_.depth != 0)
     in_depth = below(b_.add(points[at(roles_.depth())], map.run()), roles_.depth_points);
   map.read_shared(points, roles_.depth(), in_depth, list);
+  return in_depth;
+}
+
+// Rows of a window from number `first` on, `count` for each work-item.
+StmtRef WgmmaMap::map_passes(ExprRef first, std::int64_t count, ExprRef in_depth) {
+  List list;
+  RingMap &map = maps_[0];
+  const schedule::PixelBox halo = window_box(cx_.nest, cx_.schedule);
+  Points corner = tiles_.first_points();
+  for (int i : halo.indices)
+    corner[at(i)] = b_.add(corner[at(i)], integer(lowest_tap(cx_.nest, cx_.schedule, i)));
+  const Subscripts none(cx_.nest.inputs[at(feeds_[0].input)].dims.size(), integer(0));
+  std::vector<ExprRef> exist;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const ExprRef row = b_.add(b_.add(first, map.first_row()), integer(i * map.apart()));
+    const Points points = at_number(corner, halo.indices, halo.sizes, row);
+    exist.push_back(b_.logical_and(in_depth, map.inside(map.checked(points, false, list), none)));
+  }
+  map.map_rows(first, exist, list);
+  return b_.block(std::move(list));
+}
+
+// A window's rows in a loop, and those that not all work-items have.
+StmtRef WgmmaMap::window_step(const Points &points) {
+  constexpr std::int64_t kUnrolled = 4;
+  List list;
+  const ExprRef in_depth = read_shared(points, list);
+  list.push_back(ring_.wait_full());
+  const std::int64_t rows = window_rows(cx_.nest, cx_.schedule);
+  const std::int64_t apart = maps_[0].apart();
+  const std::int64_t looped = rows / (kUnrolled * apart) * kUnrolled * apart;
+  const kernel::VarId row = b_.variable("row", {});
+  list.push_back(b_.loop(row, kernel::ForKind::Serial, integer(0), integer(looped),
+                         kUnrolled * apart, map_passes(b_.var(row), kUnrolled, in_depth)));
+  const std::int64_t whole = (rows - looped) / apart;
+  if (whole > 0)
+    list.push_back(map_passes(integer(looped), whole, in_depth));
+  const std::int64_t last = looped + whole * apart;
+  if (last < rows)
+    list.push_back(b_.branch(below(maps_[0].first_row(), rows - last),
+                             map_passes(integer(last), 1, in_depth)));
+  list.push_back(give());
+  return b_.block(std::move(list));
+}
+
+StmtRef WgmmaMap::step(const Points &points, const std::vector<Subscripts> &rows) {
+  List list;
+  RingMap &map = maps_[0];
+  const ExprRef in_depth = read_shared(points, list);
   Points taps(points.size(), integer(0));
   for (int i : roles_.walked)
     taps[at(i)] = points[at(i)];
@@ -129,12 +182,17 @@ StmtRef WgmmaMap::step(const Points &points, const std::vector<Subscripts> &rows
   std::vector<ExprRef> exist;
   for (const Subscripts &row : rows)
     exist.push_back(b_.logical_and(in_depth, map.inside(row, shifts)));
-  map.map_rows(0, exist, list);
+  map.map_rows(integer(0), exist, list);
   list.push_back(give());
   return b_.block(std::move(list));
 }
 
 void WgmmaMap::map_tile(List &list) {
+  if (cx_.schedule.core.window > 0) {
+    Points points = tiles_.first_points();
+    list.push_back(tiles_.each_window(points, [&] { return in_turn(window_step(points)); }));
+    return;
+  }
   std::vector<Subscripts> rows;
   for (std::int64_t i = 0; i < tile_.rows / maps_[0].apart(); ++i)
     rows.push_back(place_row(i, list));
@@ -173,7 +231,7 @@ void WgmmaMap::map_panel(std::size_t feed, std::int64_t panel, ExprRef point, Li
         roles_.depth_points % tile_.depth == 0 ? nullptr : below(number, roles_.depth_points);
     exist.push_back(b_.logical_and(b_.logical_and(exists, in_depth), map.inside(subscripts, none)));
   }
-  map.map_rows(panel * rows, exist, list);
+  map.map_rows(integer(panel * tile_.depth), exist, list);
 }
 
 StmtRef WgmmaMap::turned_step(ExprRef point) {

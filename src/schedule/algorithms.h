@@ -23,7 +23,8 @@
 //   wgmma_swapped  the same, the instruction's rows are channels, for few points
 //   wgmma_window   the same, all taps of a tile from one window of data
 //   wgmma_gather   the same, warps gather the data: channels in blocks, runs off 16 bytes
-//   wgmma_tf32     these five, f32 operands rounded to tf32: wgmma_tf32_store, …
+//   wgmma_stream   the same, beside a filter that no block keeps
+//   wgmma_tf32     these six, f32 operands rounded to tf32: wgmma_tf32_store, …
 //   wgmma_cluster  wgmma on clusters of two blocks that share the filter's tiles, or the data's
 #pragma once
 

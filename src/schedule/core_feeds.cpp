@@ -19,7 +19,9 @@ constexpr int kMostMappers = 2;
 // Besides the accumulators of one instruction, which must fit what a launch gives (NVRTC 13.0,
 // sm_90a: C7602).
 constexpr std::int64_t kInstructionRegisters = 16;
-constexpr std::int64_t kRegisters = 65536; // of a block
+constexpr std::int64_t kWindowRegisters = 26; // the same of a window's rows
+constexpr std::int64_t kTwoRings = 8;         // of windows beside a filter that streams
+constexpr std::int64_t kRegisters = 65536;    // of a block
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -86,6 +88,8 @@ Reason wrong_feed(const Group &group, const Schedule &schedule, const CoreFeed &
   if (is_wgmma(*schedule.core.op) &&
       (roles.has_blocks() || (feed.input != roles.data && !roles.data_turned)))
     return "wgmma maps data, and filters beside turned data, that do not lie in blocks";
+  if (schedule.core.gathers)
+    return "warps that gather map nothing";
   if (map.stored)
     return fmt::format("member {} is stored beside a ring", feed.producer + 1);
   if (!is_wgmma(*schedule.core.op) && core_gathers(group.anchor, schedule, feed.input))
@@ -106,12 +110,24 @@ Reason wrong_registers(const Schedule &schedule, const CoreTile &tile) {
   const std::int64_t launch = kRegisters / group_size(schedule) / 8 * 8;
   const RegisterPlan plan = register_plan(schedule);
   const std::int64_t consumer = plan.consumer > 0 ? plan.consumer : launch;
-  const std::int64_t needed = tile.warp_rows * tile.warp_columns / kGroupItems + kSpareRegisters;
-  const std::int64_t of_one = schedule.core.op->d.values() + kInstructionRegisters;
+  const bool is_streamed = schedule.core.window > 0 && !schedule.core.keeps_filter;
+  const std::int64_t needed = tile.warp_rows * tile.warp_columns / kGroupItems + kSpareRegisters +
+                              (is_streamed ? kTwoRings : 0);
+  const std::int64_t of_one = schedule.core.op->d.values() +
+                              (schedule.core.window > 0 ? kWindowRegisters : kInstructionRegisters);
   return consumer >= std::max(needed, launch) && launch >= of_one
              ? Reason{}
              : fmt::format("{} registers beside those that map, {} at launch; it needs {} and {}",
                            consumer, launch, needed, of_one);
+}
+
+// A window's rows are numbered by its pixels.
+Reason wrong_mapped_window(const Nest &nest, const Schedule &schedule, const CoreTile &tile) {
+  std::int64_t pixels = 1;
+  for (const std::int64_t size : window_box(nest, schedule).sizes)
+    pixels *= size;
+  return pixels == window_rows(nest, schedule) ? wrong_registers(schedule, tile)
+                                               : "taps move a window where no pixel does";
 }
 
 // Groups of warps that map share whole rows of a tile, and leave the others registers.
@@ -124,12 +140,12 @@ Reason wrong_mappers(const Nest &nest, const Schedule &schedule,
     return core.mappers == 0 ? Reason{} : "groups of warps map what no map feeds";
   if (core.cluster() > 1)
     return "maps are not evaluated in clusters of blocks";
-  if (core.window > 0)
-    return "maps are not evaluated in windows of data";
   if (core.mappers < 1 || core.mappers > kMostMappers)
     return fmt::format("{} groups of warps to map; it needs 1 to {}", core.mappers, kMostMappers);
   const CoreRoles roles = core_roles(nest, schedule);
   const CoreTile tile = core_tile(nest, schedule);
+  if (core.window > 0)
+    return wrong_mapped_window(nest, schedule, tile);
   const std::int64_t rows = roles.data_turned ? tile.depth : tile.rows;
   const std::int64_t row_bytes = roles.data_turned ? kPanelBytes : tile.row_bytes();
   const std::int64_t apart = kGroupItems * kChunkBytes / row_bytes;
@@ -179,8 +195,10 @@ std::int64_t fed_local_bytes(const Group &group, const Schedule &schedule) {
                                                    : core_local_bytes(nest, schedule);
   for (const CoreFeed &feed : core_feeds(group, schedule)) {
     const CoreSideTile side = core_side_tile(roles, tile, feed.input);
-    bytes += static_cast<std::int64_t>(feed.copied.size() - 1) * schedule.core.ring * side.rows *
-             side.elems * tile.elem_bytes;
+    const std::int64_t elems = schedule.core.window > 0
+                                   ? schedule.core.window * window_elems(nest, schedule)
+                                   : schedule.core.ring * side.rows * side.elems;
+    bytes += static_cast<std::int64_t>(feed.copied.size() - 1) * elems * tile.elem_bytes;
   }
   return bytes;
 }

@@ -125,6 +125,10 @@ std::int64_t ring_row_bytes(const nest::Nest &nest, const Schedule &schedule);
 // alignment; pixels that one instruction multiplies; and rows from 8 of them to the next.
 std::int64_t window_rows(const nest::Nest &nest, const Schedule &schedule);
 std::int64_t window_elems(const nest::Nest &nest, const Schedule &schedule);
+// Its pixels as a box, where each of its dimensions is a pixel index's; and what is added to such
+// an index by the lowest tap.
+PixelBox window_box(const nest::Nest &nest, const Schedule &schedule);
+std::int64_t lowest_tap(const nest::Nest &nest, const Schedule &schedule, int pixel);
 std::int64_t window_unit(const Schedule &schedule);
 std::int64_t window_lines(const nest::Nest &nest, const Schedule &schedule);
 constexpr std::int64_t kWindowPixels = 8; // of the fastest index

@@ -18,18 +18,13 @@ namespace {
 using nest::Nest;
 
 // By kind of form; beside them the same of f32 rounded to tf32.
-enum Kind { kPlain, kStored, kSwapped, kWindowed, kGathered };
-constexpr std::size_t kKinds = 5;
-constexpr std::array<std::string_view, 2 * kKinds> kNames = {"wgmma",
-                                                             "wgmma_store",
-                                                             "wgmma_swapped",
-                                                             "wgmma_window",
-                                                             "wgmma_gather",
-                                                             "wgmma_tf32",
-                                                             "wgmma_tf32_store",
-                                                             "wgmma_tf32_swapped",
-                                                             "wgmma_tf32_window",
-                                                             "wgmma_tf32_gather"};
+enum Kind { kPlain, kStored, kSwapped, kWindowed, kStreamed, kGathered };
+constexpr std::size_t kKinds = 6;
+constexpr auto kNames = std::to_array<std::string_view>(
+    {"wgmma", "wgmma_store", "wgmma_swapped", "wgmma_window", "wgmma_stream", "wgmma_gather",
+     "wgmma_tf32", "wgmma_tf32_store", "wgmma_tf32_swapped", "wgmma_tf32_window",
+     "wgmma_tf32_stream", "wgmma_tf32_gather"});
+static_assert(kNames.size() == 2 * kKinds);
 constexpr std::string_view kClustered = "wgmma_cluster";
 
 // Of a tile; an instruction's columns are of the tile's columns, or of its rows where swapped.
@@ -45,6 +40,7 @@ struct Form {
   bool is_boxed = false;        // pixels of a tile are a box
   bool is_swapped = false;
   bool is_windowed = false; // a box that is read by all taps from a window
+  bool is_streamed = false; // beside a filter that is not kept
   bool is_gathered = false; // data is, by warps
 };
 
@@ -98,6 +94,17 @@ constexpr std::int64_t kSwappedDeal = 16; // channels that are dealt in pairs
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
+bool has_windows(Kind kind) { return kind == kWindowed || kind == kStreamed; }
+
+Form form_for(Kind kind, std::string_view name, bool is_boxed, bool is_swapped) {
+  return {.name = name,
+          .is_boxed = is_boxed,
+          .is_swapped = is_swapped,
+          .is_windowed = has_windows(kind),
+          .is_streamed = kind == kStreamed,
+          .is_gathered = kind == kGathered};
+}
+
 Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Form &form, const Sizes &sizes,
                         const Target &target) {
   Schedule schedule = scalar_schedule(nest);
@@ -137,7 +144,7 @@ Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Form &form, co
   if (nest.inputs[at(roles.filter)].constant && !roles.filter_turned)
     schedule.fills[at(roles.filter)] = Fill::Packed;
   if (form.is_windowed)
-    fit_windows(nest, schedule, target);
+    fit_windows(nest, schedule, target, !form.is_streamed);
   else
     schedule.core.ring = ring_for(nest, schedule, target);
   if (tile_grid(nest, schedule).tiles() > target.compute_units)
@@ -195,15 +202,11 @@ std::optional<Schedule> stored(const Nest &nest, const Target &target, Schedule 
 std::vector<Schedule> forms_of(const Nest &nest, const Target &target, Kind kind, bool tf32) {
   std::vector<Schedule> found;
   const std::string_view name = kNames[static_cast<std::size_t>(kind) + (tf32 ? kKinds : 0)];
-  const bool is_windowed = kind == kWindowed;
   // No tensor map copies windows of blocks.
   const bool in_blocks = core_roles(nest, scalar_schedule(nest)).has_blocks();
   const auto add = [&](const Sizes &sizes, bool is_boxed, bool is_swapped) {
-    const Form form{.name = name,
-                    .is_boxed = is_boxed,
-                    .is_swapped = is_swapped,
-                    .is_windowed = is_windowed,
-                    .is_gathered = kind == kGathered || (is_windowed && in_blocks)};
+    Form form = form_for(kind, name, is_boxed, is_swapped);
+    form.is_gathered = form.is_gathered || (kind == kWindowed && in_blocks);
     std::optional<Schedule> schedule = form_of(nest, target, sizes, form, tf32);
     if (schedule && kind == kStored)
       schedule = stored(nest, target, std::move(*schedule), name);
@@ -211,11 +214,12 @@ std::vector<Schedule> forms_of(const Nest &nest, const Target &target, Kind kind
       found.push_back(std::move(*schedule));
     return schedule.has_value();
   };
-  if (is_windowed) {
+  if (has_windows(kind)) {
     for (const Sizes &sizes : kWindowSizes)
       add(sizes, true, false);
     for (const Sizes &sizes : kSwappedWindowSizes)
-      add(sizes, true, true);
+      if (kind != kStreamed || sizes.turns > 1) // others spill (NVRTC 13.0, sm_90a)
+        add(sizes, true, true);
     return found;
   }
   const bool is_swapped = kind == kSwapped;
@@ -275,7 +279,7 @@ std::vector<Schedule> every_wgmma_schedule(const Nest &nest, const Target &targe
   std::vector<Schedule> found;
   if (no_core_roles(nest) || !target.isa.starts_with("sm_90a"))
     return found;
-  for (const Kind kind : {kPlain, kStored, kSwapped, kWindowed, kGathered})
+  for (const Kind kind : {kPlain, kStored, kSwapped, kWindowed, kStreamed, kGathered})
     for (Schedule &schedule : forms_of(nest, target, kind, tf32))
       found.push_back(std::move(schedule));
   return found;
@@ -302,6 +306,11 @@ std::vector<Schedule> wgmma_schedules(const Nest &nest, const Target &target, bo
   if (found.empty() || core_roles(nest, found.front()).has_blocks())
     add(kGathered);
   return found;
+}
+
+std::vector<Schedule> streamed_wgmma_schedules(const Nest &nest, const Target &target, bool tf32) {
+  const bool suits = !no_core_roles(nest) && target.isa.starts_with("sm_90a") && has_taps(nest);
+  return suits ? forms_of(nest, target, kStreamed, tf32) : std::vector<Schedule>{};
 }
 
 std::optional<Schedule> with_cluster(const Nest &nest, Schedule schedule, const Target &target,
@@ -371,11 +380,7 @@ NamedSchedule named_wgmma_schedule(std::string_view name, const Nest &nest, cons
     return {{}, fmt::format("{} does not fit: no instruction multiplies its types", name)};
   const std::vector<Schedule> all = forms_of(nest, target, kind, tf32);
   if (all.empty()) {
-    const Form form{.name = name,
-                    .is_boxed = kind == kWindowed,
-                    .is_swapped = kind == kSwapped,
-                    .is_windowed = kind == kWindowed,
-                    .is_gathered = kind == kGathered};
+    const Form form = form_for(kind, name, has_windows(kind), kind == kSwapped);
     Schedule last = wgmma_schedule(nest, *op, form, {64, 64, 1, 1}, target);
     last.core.tensor_store = kind == kStored;
     return {{},

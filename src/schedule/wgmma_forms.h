@@ -19,6 +19,10 @@ constexpr std::int64_t kShortTile = 8; // steps, which take about as long as its
 std::vector<Schedule> every_wgmma_schedule(const nest::Nest &nest, const Target &target, bool tf32);
 // Those of them that may be the fastest.
 std::vector<Schedule> wgmma_schedules(const nest::Nest &nest, const Target &target, bool tf32);
+// Windows beside a ring of the filter, where several taps read a tile's data: they pay where maps
+// feed them (fed_forms.h).
+std::vector<Schedule> streamed_wgmma_schedules(const nest::Nest &nest, const Target &target,
+                                               bool tf32);
 
 // As deep a ring as fits, 8 at most.
 int ring_for(const nest::Nest &nest, Schedule schedule, const Target &target);

@@ -113,17 +113,20 @@ bool spills(const Nest &nest, const Schedule &schedule) {
          });
 }
 
-void fit_windows(const Nest &nest, Schedule &schedule, const Target &target) {
+void fit_windows(const Nest &nest, Schedule &schedule, const Target &target, bool keeps_filter) {
   constexpr int kMostWindows = 4;
   constexpr int kLeastWindows = 2;
+  constexpr int kLeastRing = 4; // before a third window
   Core &core = schedule.core;
   const CoreRoles roles = core_roles(nest, schedule);
-  core.keeps_filter = true;
-  core.ring = static_cast<int>(core_steps(nest, schedule));
+  core.keeps_filter = keeps_filter;
+  core.ring = keeps_filter ? static_cast<int>(core_steps(nest, schedule)) : kLeastRing;
   for (core.window = kMostWindows; core.window > kLeastWindows; --core.window)
     if (!wrong_window(nest, schedule, roles) &&
         wgmma_local_bytes(nest, schedule) <= target.local_bytes)
-      return;
+      break;
+  if (!keeps_filter)
+    core.ring = ring_for(nest, schedule, target);
 }
 
 } // namespace tilefuse::schedule

@@ -14,9 +14,10 @@ namespace tilefuse::schedule {
 // next.
 void choose_box(const nest::Nest &nest, Schedule &schedule, bool is_windowed);
 
-// Keeps the filter, and as many windows beside it as there is room for; at least 2, which may not
-// fit.
-void fit_windows(const nest::Nest &nest, Schedule &schedule, const Target &target);
+// As many windows as there is room for beside the filter, which is kept or has a ring of as many
+// buffers as there is room for then; at least 2 of each, which may not fit.
+void fit_windows(const nest::Nest &nest, Schedule &schedule, const Target &target,
+                 bool keeps_filter);
 
 // Groups in turn with 128 accumulators have no registers left for a box's places and residuals of 4
 // bytes, nor beside warps that gather for those of one instruction (NVRTC 13.0, sm_90a).

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <numeric>
 
@@ -35,6 +36,23 @@ std::int64_t taps_of(const Nest &nest, const CoreRoles &roles) {
   return taps;
 }
 
+// What taps add to a pixel index: the least, and from there to the most.
+struct Reach {
+  std::int64_t lowest = 0;
+  std::int64_t span = 0;
+};
+Reach reach_of(const Nest &nest, const CoreRoles &roles, int pixel) {
+  Reach reach;
+  for (const nest::Dim &dim : nest.inputs[at(roles.data)].dims)
+    for (int i : roles.walked)
+      if (dim.at.coeff[at(pixel)] != 0) {
+        const std::int64_t moved = dim.at.coeff[at(i)] * (nest.indices[at(i)].extent - 1);
+        reach.lowest += std::min<std::int64_t>(0, moved);
+        reach.span += std::abs(moved);
+      }
+  return reach;
+}
+
 Reason wrong_kept_filter(const Nest &nest, const Schedule &schedule) {
   const TileGrid grid = tile_grid(nest, schedule);
   const std::int64_t steps = core_steps(nest, schedule);
@@ -54,6 +72,18 @@ std::int64_t window_rows(const Nest &nest, const Schedule &schedule) {
   if (map.box.empty())
     return 0;
   return std::accumulate(map.box.begin() + 1, map.box.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+std::int64_t lowest_tap(const Nest &nest, const Schedule &schedule, int pixel) {
+  return reach_of(nest, core_roles(nest, schedule), pixel).lowest;
+}
+
+PixelBox window_box(const Nest &nest, const Schedule &schedule) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  PixelBox box = pixel_box(nest, schedule);
+  for (std::size_t i = 0; i < box.indices.size(); ++i)
+    box.sizes[i] += reach_of(nest, roles, box.indices[i]).span;
+  return box;
 }
 
 std::int64_t window_elems(const Nest &nest, const Schedule &schedule) {

@@ -20,12 +20,10 @@
 #include "lower/random_nests.h"
 #include "model/conv_gradient.h"
 #include "model/conv_nest.h"
-#include "model/fed_group.h"
 #include "model/launches.h"
 #include "model/pooled_group.h"
 #include "schedule/algorithms.h"
 #include "schedule/core_forms.h"
-#include "schedule/fed_forms.h"
 #include "schedule/wgmma.h"
 #include "schedule/wgmma_forms.h"
 #include "search/groups.h"
@@ -280,28 +278,6 @@ TEST(Cuda, WgmmaCompiles) {
       packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));
   }
   expect_clean(packages, std::array{"sm_90a"});
-}
-
-// BatchNorm and ReLU before a convolution, a mask before a gradient: warps that map have registers
-// of their own, and nothing spills beside them.
-TEST(Cuda, MapsInRingsCompile) {
-  const poly::Group forward = model::group_of({.n = 32, .h = 28, .w = 28, .c = 128, .k = 128});
-  const poly::Group backward =
-      model::gradients({.n = 32, .h = 28, .w = 28, .c = 128, .k = 128}, model::By::Input).front();
-  std::vector<Package> on_hopper, on_ampere;
-  int number = 0; // of those on Hopper, every third is compiled
-  for (const poly::Group &group : {model::normalised(forward, 0), model::masked(backward, 0)})
-    for (const schedule::Schedule &each :
-         schedule::fed_core_schedules(group, hopper_target(), false)) {
-      const bool is_new = is_wgmma(*each.core.op);
-      std::vector<Package> &packages = is_new ? on_hopper : on_ampere;
-      if (is_new ? number++ % 3 == 0 : packages.size() < 4)
-        packages.push_back(
-            make_cuda_emitter()->emit(lower::lower(group, each, hopper_target()), hopper_target()));
-    }
-  EXPECT_GE(on_hopper.size(), 12u);
-  expect_clean(on_hopper, std::array{"sm_90a"});
-  expect_clean(on_ampere);
 }
 
 TEST(Cuda, WgmmaOfBlocksCompiles) {

@@ -13,6 +13,7 @@
 #include "model/split_groups.h"
 #include "schedule/core_feeds.h"
 #include "schedule/fed_forms.h"
+#include "schedule/wgmma_forms.h"
 #include "search/groups.h"
 
 namespace tilefuse::model {
@@ -87,9 +88,54 @@ TEST(CoreFeeds, WarpsThatMapBesideWgmma) {
          {normalised(group_of(problem), 0), masked(group_of(problem), 0)}) {
       const auto all = wgmma_of(group);
       EXPECT_FALSE(all.empty()) << to_text(group);
-      checked += check_schedules(group, sm90(), all, 7);
+      checked += check_schedules(group, sm90(), all, 10);
     }
   EXPECT_GE(checked, 25);
+}
+
+// Each element of a window once for all taps, beside a filter that is kept or streams.
+TEST(CoreFeeds, MapsInWindows) {
+  int kept = 0, streamed = 0;
+  const auto check = [&](const poly::Group &fed) {
+    auto all = wgmma_of(fed);
+    std::erase_if(all, [](const schedule::Schedule &each) { return each.core.window == 0; });
+    for (std::size_t i = static_cast<std::size_t>(kept + streamed) % 8; i < all.size(); i += 8) {
+      check_schedules(fed, sm90(), {all[i]}, 1);
+      (all[i].core.keeps_filter ? kept : streamed) += 1;
+    }
+  };
+  for (const Conv &problem :
+       {Conv{.n = 2, .h = 9, .w = 10, .c = 64, .k = 64},
+        Conv{.h = 7, .w = 13, .c = 72, .k = 128, .r = 5, .s = 2},
+        Conv{.n = 2, .h = 12, .w = 7, .c = 48, .k = 40, .dilation = 2, .pad = 2},
+        Conv{.h = 11, .w = 9, .c = 32, .k = 32, .r = 5, .s = 5, .pad = 2},
+        Conv{.h = 10, .w = 10, .c = 64, .k = 64, .pad = 0, .in = "bf16"},
+        Conv{.h = 8, .w = 9, .c = 32, .k = 64, .in = "f32", .out = "f32", .post = "acc + $0"}})
+    for (const poly::Group &fed : {normalised(group_of(problem), 0), masked(group_of(problem), 0)})
+      check(fed);
+  check(masked(gradients({.n = 2, .h = 8, .w = 9, .c = 64, .k = 64}, By::Input).front(), 0));
+  // A row of pixels; and two rows above, none below.
+  for (const char *text : {R"(nest conv {
+  index n 9, x 21, m 64 | c 64, s 3
+  slot 0 f16 12096, 1 f16 12288, 2 f16 12096
+  acc f32 = sum mul
+  in 0 + 0 [n:9*1344, x + s - 1:21?*64, c:64*1]
+  in 1 + 0 const [m:64*192, c:64*3, s:3*1]
+  out 2 + 0 [n:9*1344, x:21*64, m:64*1]
+  post f16(acc)
+})",
+                           R"(nest conv {
+  index n 2, y 9, x 10, m 64 | c 64, r 3, s 2
+  slot 0 f16 11520, 1 f16 24576, 2 f16 11520
+  acc f32 = sum mul
+  in 0 + 0 [n:2*5760, y + r - 2:9?*640, x + s:10?*64, c:64*1]
+  in 1 + 0 const [m:64*384, c:64*6, r:3*2, s:2*1]
+  out 2 + 0 [n:2*5760, y:9*640, x:10*64, m:64*1]
+  post f16(acc)
+})"})
+    check(normalised({nest::parse_nest(text)}, 0));
+  EXPECT_GE(kept, 10);
+  EXPECT_GE(streamed, 10);
 }
 
 TEST(CoreFeeds, MasksBeforeGradientsOfInputs) {
@@ -199,22 +245,22 @@ std::vector<poly::PlacedGroup> groups_at(poly::FuseLevel level, const std::strin
   return make_groups(program::assign_storage(program), {.level = level}, whole_sm90());
 }
 
-std::string normalised_before(int taps, int channels) {
+std::string normalised_before(int taps, int channels, int outputs = 128, int size = 28) {
   return fmt::format(R"(program "bn" {{
-  input %0 "x" : f16[32, 28, 28, {0}]
+  input %0 "x" : f16[32, {4}, {4}, {0}]
   input %1 "scale" : f32[1, 1, 1, {0}]
   input %2 "shift" : f32[1, 1, 1, {0}]
-  input %3 "weights" : f16[128, {1}, {1}, {0}]
-  %4 "a" : f16[32, 28, 28, {0}] = map[%0, %1, %2](f16(max(f32($0) * $1 + $2, 0))) from "test"
-  %5 "y" : f16[32, 28, 28, 128] = sum[n, m, y, x, c, r, s](%4[n, y + r - {2}, x + s - {2}, c] * %3[m, r, s, c]) -> [n, y, x, m] from "test"
+  input %3 "weights" : f16[{3}, {1}, {1}, {0}]
+  %4 "a" : f16[32, {4}, {4}, {0}] = map[%0, %1, %2](f16(max(f32($0) * $1 + $2, 0))) from "test"
+  %5 "y" : f16[32, {4}, {4}, {3}] = sum[n, m, y, x, c, r, s](%4[n, y + r - {2}, x + s - {2}, c] * %3[m, r, s, c]) -> [n, y, x, m] from "test"
   output %5
 }}
 )",
-                     channels, taps, taps / 2);
+                     channels, taps, taps / 2, outputs, size);
 }
 
-// BatchNorm and ReLU join a 1x1 convolution, on warps that map; before nine taps, each of which
-// would map its tile again, they stay a kernel.
+// BatchNorm and ReLU join a convolution, on warps that map: before nine taps in windows of data,
+// but where those fit the image badly and the filter is not kept.
 TEST(CoreFeeds, JoinedWhereTheyPay) {
   for (const int channels : {128, 256, 512, 1024}) {
     const auto groups = groups_at(poly::FuseLevel::All, normalised_before(1, channels));
@@ -225,6 +271,15 @@ TEST(CoreFeeds, JoinedWhereTheyPay) {
     EXPECT_EQ(groups_at(poly::FuseLevel::Pointwise, normalised_before(1, channels)).size(), 2U);
   }
   EXPECT_EQ(groups_at(poly::FuseLevel::All, normalised_before(3, 128)).size(), 2U);
+  for (const auto &[channels, outputs] : {std::pair{64, 64}, {128, 32}, {128, 128}}) {
+    const auto groups =
+        groups_at(poly::FuseLevel::All, normalised_before(3, channels, outputs, 56));
+    ASSERT_EQ(groups.size(), 1U) << channels << " to " << outputs;
+    const auto schedule = search::pick_fused(groups[0].group, whole_sm90());
+    ASSERT_TRUE(schedule);
+    EXPECT_GT(schedule->core.window, 0) << to_text(groups[0].group, *schedule);
+    EXPECT_EQ(schedule->core.keeps_filter, outputs < 128);
+  }
 }
 
 // Classes of a strided gradient stand in one launch: each evaluates the mask, and none stores it,
@@ -302,6 +357,22 @@ TEST(CoreFeeds, Refused) {
   core = own.core;
   core.blocks = core.cluster_rows = 2;
   EXPECT_EQ(refusal(fed, core), "maps are not evaluated in clusters of blocks");
+  // A tap that walks a dimension of its own.
+  const poly::Group walked = normalised({nest::parse_nest(R"(nest conv {
+  index y 8, x 8, m 64 | q 2, s 3, c 64
+  slot 0 f16 8192, 1 f16 24576, 2 f16 4096
+  acc f32 = sum mul
+  in 0 + 0 [q:2*4096, y:8*512, x + s - 1:8?*64, c:64*1]
+  in 1 + 0 const [m:64*384, q:2*192, s:3*64, c:64*1]
+  out 2 + 0 [y:8*512, x:8*64, m:64*1]
+  post f16(acc)
+})")},
+                                        0);
+  schedule::Schedule windowed =
+      schedule::named_wgmma_schedule("wgmma_stream", walked.anchor, sm90()).schedule.value();
+  windowed.core.mappers = 1;
+  windowed.producers.resize(1);
+  EXPECT_EQ(illegal(walked, windowed, sm90()), "taps move a window where no pixel does");
   own.producers.clear();
   EXPECT_EQ(refusal(plain, own.core), "groups of warps map what no map feeds");
 }
