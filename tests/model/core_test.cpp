@@ -163,6 +163,30 @@ TEST(Core, NothingMeetsInABank) {
   }
 }
 
+// Copies of 16 bytes and more, and stores of results that were exchanged: no request asks for a
+// sector that its bytes do not fill. Those of blocks of 32 bytes store half of each.
+TEST(Core, CopiesAndStoresFillTheirSectors) {
+  const Target target = sm80();
+  const Conv bytes{
+      .c = 64, .k = 128, .in = "i8", .out = "f16", .acc = "i32", .post = "f16(f32(acc) * $0)"};
+  for (const poly::Group &group :
+       {group_of({.c = 64, .k = 64}), group_of(bytes), nchw32(2, 4, 8, 2, 3)}) {
+    const auto named = schedule::named_core_schedule("mma", group.anchor, target);
+    ASSERT_TRUE(named.schedule) << named.refusal;
+    const bool is_blocked = group.anchor.output_indices == 5;
+    for (const int input : {0, 1})
+      EXPECT_GE(schedule::core_copy_elems(group.anchor, *named.schedule, input) *
+                    size_bytes(nest::input_type(group.anchor, static_cast<std::size_t>(input))),
+                16);
+    for (const kernel::AccessCounts &access : counts_of(group, *named.schedule, target).accesses) {
+      const bool is_store = access.text.starts_with("b2");
+      if (!is_store || !is_blocked) {
+        EXPECT_EQ(access.sectors, access.sectors_needed) << access.text;
+      }
+    }
+  }
+}
+
 TEST(Core, NothingIsDividedInTheMainLoop) {
   const poly::Group group = group_of({.c = 64, .k = 64, .stride = 2});
   const Target target = sm80();
