@@ -70,6 +70,8 @@ std::vector<schedule::Schedule> schedules_of(const poly::Group &group, const Tar
     std::erase_if(all, [](const schedule::Schedule &each) { return each.core.window == 0; });
   if (request.gathers)
     std::erase_if(all, [](const schedule::Schedule &each) { return !each.core.gathers; });
+  if (request.ahead)
+    std::erase_if(all, [](const schedule::Schedule &each) { return each.core.ahead == 0; });
   if (!request.clusters && !request.parts)
     return all;
   std::vector<schedule::Schedule> clustered;

@@ -20,6 +20,7 @@ struct CheckRequest {
   bool parts = false;    // of those, in parts that blocks of a cluster join
   bool windows = false;  // of those, with taps from windows of data
   bool gathers = false;  // of those, with data that warps gather
+  bool ahead = false;    // of those, with operands of post-ops fetched ahead
   bool blocks = false;   // channels in blocks of 32
   bool maps = false;     // the first input is computed by a map, in the ring
   bool lists = false;    // prints every case before it runs

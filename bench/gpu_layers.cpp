@@ -52,6 +52,7 @@ struct Options {
   bool clusters = false;
   bool windows = false;
   bool gathers = false;
+  bool ahead = false;
   bool maps = false;
   bool parts = false;
   bool lists = false;
@@ -242,6 +243,7 @@ int run(int argc, char **argv) {
   app.add_flag("--clusters", options.clusters, "check those with wgmma on clusters of blocks");
   app.add_flag("--windows", options.windows, "check those with wgmma whose taps read one window");
   app.add_flag("--gathers", options.gathers, "check those with wgmma whose data warps gather");
+  app.add_flag("--ahead", options.ahead, "check those with wgmma that fetch residuals ahead");
   app.add_flag("--maps", options.maps, "check kernels whose first input a map computes");
   app.add_flag("--parts", options.parts, "check those in parts that blocks of a cluster join");
   app.add_flag("--cases", options.lists, "print every case that is checked before it runs");
@@ -255,11 +257,12 @@ int run(int argc, char **argv) {
                              .type = type_of(options.type),
                              .tf32 = options.type == "tf32",
                              .wgmma = options.wgmma || options.clusters || options.parts ||
-                                      options.windows || options.gathers,
+                                      options.windows || options.gathers || options.ahead,
                              .clusters = options.clusters,
                              .parts = options.parts,
                              .windows = options.windows,
                              .gathers = options.gathers,
+                             .ahead = options.ahead,
                              .blocks = options.blocks,
                              .maps = options.maps,
                              .lists = options.lists,

@@ -12,6 +12,7 @@
 #include "cost/lane_models.h"
 #include "cost/together.h"
 #include "schedule/wgmma.h"
+#include "schedule/wgmma_ahead.h"
 #include "schedule/wgmma_parts.h"
 
 namespace tilefuse::cost {
@@ -22,6 +23,7 @@ constexpr double kSlowerMatrix = 1.05;    // than the instruction's own cycles
 constexpr double kOperandCycles = 24;     // of an instruction that reads the other operand as well
 constexpr double kCacheBytes = 69;        // from the second-level cache, per cycle
 constexpr double kCopyLatency = 1760;     // cycles
+constexpr double kAheadLatency = 4200;    // where tiles are copied ahead beside
 constexpr double kCopiedRow = 2.1;        // cycles of a row of a box, however short
 constexpr double kDeepRow = 2.4;          // the same where an im2col map walks three dimensions
 constexpr double kStepCycles = 61;        // of one step besides
@@ -30,6 +32,8 @@ constexpr double kClusterStepCycles = 75; // more where blocks of a cluster wait
 constexpr double kResultCycles = 5.72;    // of a four warps' 128 results at the end of a tile
 constexpr double kLongerStore = 1.4;      // results that leave in boxes
 constexpr double kLongerExchange = 2;     // results that warps exchange
+constexpr double kReadCycles = 52;        // of as many values of an operand by tiles, from memory
+constexpr double kFetchedCycles = 3;      // of such that were fetched ahead
 constexpr double kJoinCycles = 1500;      // until the blocks of a cluster have met and read
 constexpr double kJoinBytes = 40;         // of accumulators, written and read again, per cycle
 constexpr double kSlowerMemory = 1.09;    // than the bandwidth
@@ -70,6 +74,9 @@ struct WgmmaModel {
   double map_cycles() const;
   double gather_cycles() const;
   double step_cycles() const;
+  double steps_cycles() const;
+  double ahead_cycles() const;
+  double operand_cycles() const;
   double result_cycles() const;
   double join_cycles() const;
   double busy_cycles(double tiles) const;
@@ -98,10 +105,9 @@ double WgmmaModel::filter_rows() const {
 
 // Of a copy, of which as many are under way as there are buffers.
 double WgmmaModel::latency() const {
-  const double of_windows =
-      schedule.core.window > 0 ? kCopyLatency / (schedule.core.window * taps()) : 0;
-  return schedule.core.keeps_filter ? of_windows
-                                    : std::max(of_windows, kCopyLatency / schedule.core.ring);
+  const double copy = schedule.core.ahead > 0 ? kAheadLatency : kCopyLatency;
+  const double of_windows = schedule.core.window > 0 ? copy / (schedule.core.window * taps()) : 0;
+  return schedule.core.keeps_filter ? of_windows : std::max(of_windows, copy / schedule.core.ring);
 }
 
 // Rows of both inputs in a step, which are straight. Those that other blocks of a cluster copy take
@@ -173,11 +179,49 @@ double WgmmaModel::step_cycles() const {
          (core.cluster() > 1 ? kClusterStepCycles : 0);
 }
 
+// Of a tile of what is fetched ahead, beside the copies of its steps.
+double WgmmaModel::ahead_cycles() const {
+  double cycles = 0;
+  if (schedule.core.ahead == 0)
+    return cycles;
+  for (const schedule::AheadOperand &operand : ahead_operands(nest, schedule)) {
+    const auto panels = static_cast<double>(tile.columns / operand.columns);
+    const auto bytes = static_cast<double>(tile.rows * tile.columns * operand.elem_bytes);
+    cycles += std::max(static_cast<double>(tile.rows) * panels * kCopiedRow, bytes / kCacheBytes);
+  }
+  return cycles;
+}
+
+// All steps of a tile.
+double WgmmaModel::steps_cycles() const {
+  const auto steps = static_cast<double>(most_steps(nest, schedule));
+  const double copies = std::max(fetched_bytes() / kCacheBytes, copy_cycles());
+  return std::max(steps * step_cycles(), steps * copies + ahead_cycles());
+}
+
+// Of operands that post-ops read by tiles, for a four warps' 128 results. Blocks of one tile wait
+// once, which is in what they take besides.
+double WgmmaModel::operand_cycles() const {
+  if (schedule.core.blocks == 0)
+    return 0;
+  std::int64_t results = 1;
+  for (int i = 0; i < nest.output_indices; ++i)
+    results *= nest.indices[static_cast<std::size_t>(i)].extent;
+  const auto whole =
+      std::count_if(nest.extras.begin(), nest.extras.end(), [&](const nest::Operand &extra) {
+        return nest.slots[static_cast<std::size_t>(extra.slot)].elems >= results;
+      });
+  const auto fetched =
+      static_cast<double>(schedule.core.ahead > 0 ? ahead_operands(nest, schedule).size() : 0);
+  return fetched * kFetchedCycles + (static_cast<double>(whole) - fetched) * kReadCycles;
+}
+
 double WgmmaModel::result_cycles() const {
   const double longer = schedule.core.tensor_store  ? kLongerStore
                         : exchanges(nest, schedule) ? kLongerExchange
                                                     : 1;
-  return static_cast<double>(tile.warp_rows * tile.warp_columns) / kItems * kResultCycles * longer /
+  return static_cast<double>(tile.warp_rows * tile.warp_columns) / kItems *
+         (kResultCycles * longer + operand_cycles()) /
          static_cast<double>(schedule.core.cluster_parts);
 }
 
@@ -192,16 +236,20 @@ double WgmmaModel::join_cycles() const {
 // other multiplies.
 double WgmmaModel::busy_cycles(double tiles) const {
   const double gather = schedule.core.gathers && schedule.core.window == 0 ? kGatherTile : 0;
-  const double steps = gather + static_cast<double>(most_steps(nest, schedule)) * step_cycles();
+  const double steps = gather + steps_cycles();
   const double results = result_cycles() + join_cycles();
   const double filter = // copied once
       schedule.core.keeps_filter
           ? static_cast<double>(tile.ring_bytes(schedule.core.ring) * tile.columns) /
                 (static_cast<double>(tile.rows * tile.spread + tile.columns) * kCacheBytes)
           : 0;
-  return filter + (schedule.core.turns > 1
-                       ? tiles * std::max(steps, (steps + results) / 2) + results
-                       : tiles * (steps + results));
+  const double of_tile =
+      schedule.core.turns > 1 ? std::max(steps, (steps + results) / 2) : steps + results;
+  // A buffer of what is fetched ahead is copied to when a tile has been stored.
+  const double ahead = schedule.core.ahead > 0
+                           ? (kAheadLatency + ahead_cycles() + results) / schedule.core.ahead
+                           : 0;
+  return filter + tiles * std::max(of_tile, ahead) + (schedule.core.turns > 1 ? results : 0);
 }
 
 // Tiles of the busiest multiprocessor.

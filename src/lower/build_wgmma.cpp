@@ -19,8 +19,9 @@ using kernel::ExprRef;
 using kernel::MbarrierOp;
 using kernel::StmtRef;
 
-constexpr std::int64_t kGroupRows = 64; // of one wgmma
-constexpr std::int64_t kStepBytes = 32; // of depth, by one
+constexpr std::int64_t kGroupRows = 64;             // of one wgmma
+constexpr std::int64_t kStepBytes = 32;             // of depth, by one
+constexpr std::int64_t kAheadItem = 2 * kCoreLanes; // of the warp behind those that fill rings
 using schedule::kPanelBytes;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -90,6 +91,7 @@ private:
   WgmmaRing ring_;
   std::optional<WgmmaWindow> window_;
   std::optional<WgmmaRing> windows_;
+  std::optional<WgmmaAhead> ahead_;
   const WgmmaJoin join_;
   BufferId acc_{-1};
   ExprRef group_row_{}, group_column_{}; // of four warps, in the tile
@@ -208,6 +210,8 @@ StmtRef WgmmaLoops::start(ExprRef turn) const {
 void WgmmaLoops::end(ExprRef turn, List &list) const {
   if (is_ordered())
     list.push_back(ring_.end_turn(turn));
+  if (ahead_)
+    list.push_back(ahead_->wait()); // no later, so that others are read while the sums end
   list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Wait, 0}));
   if (!core_.keeps_filter)
     list.push_back(ring_.let_go());
@@ -233,6 +237,8 @@ StmtRef WgmmaLoops::consume() {
     window_->place(group_row_, tile_.warp_rows, all);
   all.push_back(start(turn));
   all.push_back(join_.start());
+  if (ahead_)
+    all.push_back(ahead_->start(turn));
   all.push_back(tiles_.each(turn, [&](ExprRef tile, List &list) {
     if (is_ordered())
       list.push_back(ring_.wait_turn(turn));
@@ -250,9 +256,13 @@ StmtRef WgmmaLoops::consume() {
          .first_row = b_.add(b_.add(tiles_.first_row(), group_row_), join_.row()),
          .first_column = b_.add(b_.add(tiles_.first_column(), group_column_), join_.column()),
          .boxes = boxes_ ? &*boxes_ : nullptr,
+         .ahead = ahead_ ? &*ahead_ : nullptr,
+         .tile_row = group_row_,
+         .tile_column = group_column_,
          .halves = join_.halves()});
     const ExprRef exists = tiles_.exists();
     list.push_back(exists == nullptr ? store : b_.branch(exists, store));
+    list.push_back(ahead_ ? ahead_->let_go() : nullptr);
   }));
   if (boxes_)
     all.push_back(boxes_->end());
@@ -282,6 +292,8 @@ RingShape WgmmaLoops::shape_of_windows() const {
 StmtRef WgmmaLoops::build() {
   if (core_.tensor_store)
     boxes_.emplace(cx_, roles_);
+  if (core_.ahead > 0)
+    ahead_.emplace(cx_, tile_);
   acc_ = b_.buffer({.name = "acc",
                     .space = kernel::Space::Register,
                     .type = {core_.op->d.type, 1},
@@ -295,11 +307,14 @@ StmtRef WgmmaLoops::build() {
   }
   const WgmmaParts parts{roles_, tile_, plan_, cluster_, tiles_, ring_, data_ring(), feeds_};
   producer.push_back(produce_wgmma(cx_, parts));
+  if (ahead_)
+    producer.push_back(b_.branch(b_.scalar(ScalarOp::Eq, {b_.lane(), integer(kAheadItem)}),
+                                 ahead_->produce(tiles_)));
   consumer.push_back(consume());
   const StmtRef others =
       b_.block({b_.await_earlier(), multiply_or_map(cx_, parts, b_.block(std::move(consumer)))});
-  const StmtRef init =
-      b_.block({ring_.init(), windows_ ? windows_->init() : nullptr, join_.init()});
+  const StmtRef init = b_.block({ring_.init(), windows_ ? windows_->init() : nullptr, join_.init(),
+                                 ahead_ ? ahead_->init() : nullptr});
   return b_.block({b_.branch(is_first, init), cluster_.barrier(),
                    b_.branch(less(b_.lane(), integer(schedule::kGroupItems)),
                              b_.block(std::move(producer)), others),

@@ -95,6 +95,10 @@ Address input_address(const Context &cx, int input, kernel::ExprRef base);
 kernel::ExprRef post_value(const Context &cx, const program::Expr &post, kernel::ExprRef acc,
                            kernel::ExprRef valid);
 
+// An operand of post-ops at the current point, likewise, in the type that arithmetic on it is done
+// in.
+kernel::ExprRef extra_value(const Context &cx, const nest::Operand &operand, kernel::ExprRef valid);
+
 // The type arithmetic on a stored type is done in: float for half types.
 DType compute_type(DType type);
 

@@ -57,9 +57,10 @@ std::string steps(const nest::Nest &nest, const schedule::Schedule &schedule) {
     const schedule::CoreTile tile = core_tile(nest, schedule);
     const bool is_boxed = is_wgmma(*schedule.core.op) && has_box(nest, schedule);
     const schedule::Core &core = schedule.core;
-    return fmt::format("{}x{}x{}_{}{}{}{}{}{}{}{}{}{}", tile.rows, tile.columns, tile.depth,
+    return fmt::format("{}x{}x{}_{}{}{}{}{}{}{}{}{}{}{}", tile.rows, tile.columns, tile.depth,
                        core.ring, core.turns > 1 ? "_turns" : "", is_boxed ? "_box" : "",
                        core.swapped ? "_swapped" : "", core.tensor_store ? "_store" : "",
+                       core.ahead == 0 ? "" : fmt::format("_ahead{}", core.ahead),
                        core.gathers ? "_gather" : "",
                        core.window == 0 ? "" : fmt::format("_window{}", core.window),
                        core.keeps_filter ? "_kept" : "",

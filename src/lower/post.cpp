@@ -9,22 +9,6 @@ namespace {
 using kernel::ExprRef;
 using program::Expr;
 
-ExprRef load_extra(const Context &cx, const nest::Operand &operand, ExprRef valid) {
-  const nest::Linear at = nest::flat(operand, cx.nest.indices.size());
-  const int lane = vector_index(cx.schedule);
-  const std::int64_t stride = lane < 0 ? 0 : at.coeff[static_cast<std::size_t>(lane)];
-  const kernel::BufferId buffer = cx.slot_buffers[static_cast<std::size_t>(operand.slot)];
-  const ExprRef index = linear(cx, at, points(cx));
-  const DType type = cx.nest.slots[static_cast<std::size_t>(operand.slot)].type;
-  const bool spread = stride != 0 && cx.width() > 1;
-  // A work-item past the edge reads nothing either.
-  const ExprRef guard = spread || !cx.is_vector() ? valid : nullptr;
-  const ExprRef raw =
-      cx.build.load(buffer, index, spread ? cx.width() : 1, spread ? stride : 1, guard);
-  const ExprRef value = cx.build.cast(raw, compute_type(type));
-  return spread ? value : cx.build.broadcast(value, cx.width());
-}
-
 // The operations whose result may lie outside the type of their i32 arguments.
 bool may_overflow(ScalarOp op) {
   switch (op) {
@@ -84,9 +68,25 @@ ExprRef expr_value(kernel::Builder &b, const Expr &expr, int lanes, ExprRef acc,
   return b.scalar(expr.op, std::move(args));
 }
 
+ExprRef extra_value(const Context &cx, const nest::Operand &operand, ExprRef valid) {
+  const nest::Linear at = nest::flat(operand, cx.nest.indices.size());
+  const int lane = vector_index(cx.schedule);
+  const std::int64_t stride = lane < 0 ? 0 : at.coeff[static_cast<std::size_t>(lane)];
+  const kernel::BufferId buffer = cx.slot_buffers[static_cast<std::size_t>(operand.slot)];
+  const ExprRef index = linear(cx, at, points(cx));
+  const DType type = cx.nest.slots[static_cast<std::size_t>(operand.slot)].type;
+  const bool spread = stride != 0 && cx.width() > 1;
+  // A work-item past the edge reads nothing either.
+  const ExprRef guard = spread || !cx.is_vector() ? valid : nullptr;
+  const ExprRef raw =
+      cx.build.load(buffer, index, spread ? cx.width() : 1, spread ? stride : 1, guard);
+  const ExprRef value = cx.build.cast(raw, compute_type(type));
+  return spread ? value : cx.build.broadcast(value, cx.width());
+}
+
 ExprRef post_value(const Context &cx, const Expr &post, ExprRef acc, ExprRef valid) {
   const auto load = [&](int operand) {
-    return load_extra(cx, cx.nest.extras[static_cast<std::size_t>(operand)], valid);
+    return extra_value(cx, cx.nest.extras[static_cast<std::size_t>(operand)], valid);
   };
   return expr_value(cx.build, post, cx.width(), acc, load);
 }

@@ -24,7 +24,7 @@ ResultBoxes::ResultBoxes(Context &cx, const schedule::CoreRoles &roles)
                         .tensor = cx.slot_buffers[slot],
                         .offset = out.constant,
                         .dims = {roles.channel_points, roles.points},
-                        .strides = {1, *schedule::result_stride(cx.nest, roles.pixels)},
+                        .strides = {1, *schedule::matrix_stride(cx.nest, cx.nest.out, roles)},
                         .box = {panel_.columns, kPanelRows},
                         .swizzle = static_cast<int>(panel_.row_bytes())});
   buffer_ =

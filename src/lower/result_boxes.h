@@ -4,7 +4,7 @@
 #pragma once
 
 #include "lower/context.h"
-#include "schedule/wgmma.h"
+#include "schedule/wgmma_panels.h"
 
 namespace tilefuse::lower {
 

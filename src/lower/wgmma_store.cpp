@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lower/core_pixels.h"
+#include "lower/post.h"
 #include "lower/turned_panel.h"
 
 namespace tilefuse::lower {
@@ -41,6 +42,7 @@ private:
   StmtRef take_row(std::int64_t block, std::int64_t panel, std::int64_t first);
   StmtRef store_row(std::int64_t block, std::int64_t half, std::int64_t first, std::int64_t count);
   StmtRef store_run(ExprRef column, std::int64_t apart, ExprRef acc);
+  ExprRef value_of(std::int64_t apart, ExprRef acc);
   void place_item(ExprRef item, std::vector<StmtRef> &list);
   void store_block(std::int64_t block, std::vector<StmtRef> &list);
   void fill_box(std::int64_t block, std::int64_t panel, std::vector<StmtRef> &list);
@@ -65,6 +67,7 @@ private:
   kernel::BufferId exchange_{-1};   // of results by warp
   ExprRef give_{}, take_{};         // this work-item's first elements in it; its row in a box
   ExprRef row_{}, column_{};        // of this work-item, in the group's tile
+  std::int64_t placed_ = 0;         // rows from there to that where the indices stand
   std::vector<TurnedPanel> panels_; // of the group's columns, both inputs turned
   std::int64_t box_ = 0;            // number of the box that is filled
   ExprRef box_row_{}, along_{};     // in it: of this work-item's row, of its first run
@@ -92,6 +95,20 @@ void WgmmaStore::place_channel(ExprRef channel, std::vector<StmtRef> &list) {
   }
 }
 
+// What post-ops make of `acc`, some of their operands fetched ahead.
+ExprRef WgmmaStore::value_of(std::int64_t apart, ExprRef acc) {
+  if (rounded_)
+    return acc;
+  return expr_value(b_, cx_.nest.post, cx_.width(), acc, [&](int operand) {
+    const nest::Operand &extra = cx_.nest.extras[at(operand)];
+    const ExprRef fetched = group_.ahead == nullptr
+                                ? nullptr
+                                : group_.ahead->load(operand, placed_, apart, cx_.width());
+    return fetched == nullptr ? extra_value(cx_, extra, nullptr)
+                              : b_.cast(fetched, compute_type(cx_.nest.slots[at(extra.slot)].type));
+  });
+}
+
 // `acc` as neighbouring channels of the pixel at which the output indices stand, `apart` columns
 // from the first of the group's panel that it lies in.
 StmtRef WgmmaStore::store_run(ExprRef column, std::int64_t apart, ExprRef acc) {
@@ -112,8 +129,7 @@ StmtRef WgmmaStore::store_run(ExprRef column, std::int64_t apart, ExprRef acc) {
   place_channel(named(b_, list, "channel", channel), list);
   const nest::Linear out = nest::flat(cx_.nest.out, cx_.nest.indices.size());
   const auto slot = at(cx_.nest.out.slot);
-  const ExprRef value = rounded_ ? acc : post_value(cx_, cx_.nest.post, acc, nullptr);
-  const ExprRef result = b_.cast(value, cx_.nest.slots[slot].type);
+  const ExprRef result = b_.cast(value_of(apart, acc), cx_.nest.slots[slot].type);
   list.push_back(
       box_row_ != nullptr
           ? group_.boxes->put(box_, box_row_, apart % group_.boxes->columns(), along_, result)
@@ -129,6 +145,7 @@ StmtRef WgmmaStore::store_run(ExprRef column, std::int64_t apart, ExprRef acc) {
 // such a pixel, null: there is.
 ExprRef WgmmaStore::place_row(std::int64_t row, std::vector<StmtRef> &list) {
   const ExprRef pixel = named(b_, list, "pixel", b_.add(row_, integer(row)));
+  placed_ = row;
   if (!group_.box.indices.empty())
     return place_in_box(pixel, list);
   place_pixel(cx_, roles_, pixel, as_one_,
@@ -278,6 +295,8 @@ void WgmmaStore::place_item(ExprRef item, std::vector<StmtRef> &list) {
       swapped ? b_.add(first, b_.mul(down, integer(vec_))) : b_.mul(along, integer(vec_));
   row_ = named(b_, list, "row", b_.add(group_.first_row, rows));
   column_ = named(b_, list, "column", b_.add(group_.first_column, columns));
+  if (group_.ahead != nullptr)
+    group_.ahead->place(b_.add(group_.tile_row, rows), group_.tile_column, columns, list);
 }
 
 void WgmmaStore::store_block(std::int64_t block, std::vector<StmtRef> &list) {

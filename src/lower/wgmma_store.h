@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lower/result_boxes.h"
+#include "lower/wgmma_ahead.h"
 #include "schedule/wgmma.h"
 
 namespace tilefuse::lower {
@@ -14,7 +15,10 @@ struct WgmmaGroup {
   kernel::ExprRef first_row{};    // pixel of the first result, or row of the box
   kernel::ExprRef first_column{}; // channel of the first result
   ResultBoxes *boxes = nullptr;   // through which they leave
-  std::int64_t halves = 2;        // rows of each 16 that a work-item has: 8 apart, or one
+  WgmmaAhead *ahead = nullptr;    // operands of post-ops that have been fetched, and
+  kernel::ExprRef tile_row{};     // the group's first row and column in the tile
+  kernel::ExprRef tile_column{};
+  std::int64_t halves = 2; // rows of each 16 that a work-item has: 8 apart, or one
 };
 
 kernel::StmtRef store_wgmma(Context &context, const schedule::CoreRoles &roles,

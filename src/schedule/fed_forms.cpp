@@ -61,6 +61,8 @@ std::vector<Schedule> fed_core_schedules(const poly::Group &group, const Target 
     // Boxes of results and maps of many steps do not fit the registers (NVRTC 13.0, sm_90a).
     if (schedule.core.tensor_store && core_steps(group.anchor, schedule) > kShortTile)
       continue;
+    if (schedule.core.ahead > 0) // not weighed beside maps
+      continue;
     for (const int mappers : kMappers) {
       schedule.core.mappers = mappers;
       add(group, schedule, target, found);

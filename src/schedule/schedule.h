@@ -136,6 +136,7 @@ struct Core {
   int turns = 1;             // wgmma: groups of warps of a block that take tiles in turn
   bool swapped = false;      // wgmma: the instruction's rows are channels, its columns points
   bool tensor_store = false; // wgmma: results leave in boxes (schedule/wgmma.h)
+  int ahead = 0;  // wgmma: buffers of tiles that post-ops read in local memory (wgmma_ahead.h)
   int window = 0; // wgmma: buffers of windows of data, each of which serves all taps; 0: none do
   bool keeps_filter = false; // wgmma: the ring holds all steps of the filter, copied once
   // wgmma: blocks of a cluster, which take neighbouring tiles: so many of rows, by so many of

@@ -162,6 +162,8 @@ void parse_core(Scanner &scanner, Schedule &schedule) {
     core.turns = static_cast<int>(scanner.expect_integer("the groups that take tiles in turn"));
   core.swapped = scanner.accept("swapped");
   core.tensor_store = scanner.accept("tensor_store");
+  if (scanner.accept("ahead"))
+    core.ahead = static_cast<int>(scanner.expect_integer("the buffers of operands"));
   if (scanner.accept("window"))
     core.window = static_cast<int>(scanner.expect_integer("the buffers of windows"));
   core.keeps_filter = scanner.accept("keep_filter");
@@ -235,6 +237,8 @@ std::string core_text(const Core &core) {
     text += fmt::format(" turns {}", core.turns);
   text += core.swapped ? " swapped" : "";
   text += core.tensor_store ? " tensor_store" : "";
+  if (core.ahead != 0)
+    text += fmt::format(" ahead {}", core.ahead);
   if (core.window != 0)
     text += fmt::format(" window {}", core.window);
   text += core.keeps_filter ? " keep_filter" : "";

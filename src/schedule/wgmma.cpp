@@ -7,7 +7,8 @@
 #include <array>
 
 #include "schedule/staging.h"
-#include "schedule/wgmma_maps.h"
+#include "schedule/wgmma_ahead.h"
+#include "schedule/wgmma_panels.h"
 #include "schedule/wgmma_parts.h"
 
 namespace tilefuse::schedule {
@@ -21,7 +22,6 @@ constexpr std::int64_t kGroupRows = 64; // of one instruction
 constexpr std::int64_t kHalfRows = 8;   // between the rows of a work-item's results
 constexpr std::int64_t kTurnedBytes = 128;
 constexpr std::int64_t kMostRing = 16;
-constexpr std::int64_t kMostStoreBytes = 4096;  // of a warp
 constexpr std::int64_t kMostAccumulators = 128; // of a work-item
 constexpr std::int64_t kPairs = 2;              // vec of columns as the instruction leaves them
 constexpr std::array kDealtVecs = {2, 4, 8, 16};
@@ -92,32 +92,6 @@ DType exchanged_type(const Nest &nest) {
   return is_rounding || post.kind == program::Expr::Kind::Acc ? out : held_type(nest);
 }
 
-StorePanel store_panel(const Nest &nest, const Schedule &schedule) {
-  const std::int64_t size = size_bytes(nest.slots[at(nest.out.slot)].type);
-  const std::int64_t vec = schedule.splits[at(core_roles(nest, schedule).channel)].vec;
-  StorePanel panel{.columns = vec == kPairs ? kPanelBytes / size : 4 * vec, .elem_bytes = size};
-  const CoreTile tile = core_tile(nest, schedule);
-  const std::int64_t of_tile = tile.warp_rows / kGroupRows * (tile.warp_columns / panel.columns);
-  panel.boxes = std::min(of_tile, kMostStoreBytes / (panel.elems() * size));
-  while (panel.boxes > 1 && of_tile % panel.boxes != 0)
-    --panel.boxes;
-  return panel;
-}
-
-std::optional<std::int64_t> result_stride(const Nest &nest, const std::vector<int> &pixels) {
-  const nest::Linear out = nest::flat(nest.out, nest.indices.size());
-  std::int64_t stride = 0, next = 0;
-  for (auto i = pixels.rbegin(); i != pixels.rend(); ++i) {
-    if (extent(nest, *i) == 1)
-      continue;
-    if (next != 0 && out.coeff[at(*i)] != next)
-      return {};
-    stride = next == 0 ? out.coeff[at(*i)] : stride;
-    next = extent(nest, *i) * out.coeff[at(*i)];
-  }
-  return next == 0 ? std::nullopt : std::optional(stride);
-}
-
 std::int64_t storing_warps(const Schedule &schedule) {
   const Core &core = schedule.core;
   return kGroupItems / kCoreLanes * core.warp_rows * core.warp_columns * core.turns;
@@ -138,9 +112,9 @@ std::int64_t wgmma_local_bytes(const Nest &nest, const Schedule &schedule) {
   if (const StorePanel panel = store_panel(nest, schedule); core.tensor_store)
     of_warp += panel.boxes * panel.elems() * panel.elem_bytes;
   // Barriers of a ring take less than a box's alignment.
-  const std::int64_t rings = core.window > 0 ? 2 : 1;
+  const std::int64_t rings = (core.window > 0 ? 2 : 1) + (core.ahead > 0 ? 1 : 0);
   return ring_local_bytes(nest, schedule) + storing_warps(schedule) * of_warp +
-         joined_bytes(nest, schedule) + rings * kBoxAlign;
+         joined_bytes(nest, schedule) + ahead_bytes(nest, schedule) + rings * kBoxAlign;
 }
 
 const CoreOp *wgmma_op_for(const Nest &nest, std::int64_t columns, bool tf32) {
@@ -320,30 +294,6 @@ Reason wrong_maps(const Nest &nest, const Schedule &schedule, const CoreRoles &r
   return {};
 }
 
-// Results that leave in boxes: a matrix, by panels that a warp fills without meeting in a bank.
-Reason wrong_store(const Nest &nest, const Schedule &schedule, const CoreRoles &roles) {
-  if (!schedule.core.tensor_store)
-    return {};
-  constexpr std::int64_t kChunkBytes = 16;
-  const nest::Linear out = nest::flat(nest.out, nest.indices.size());
-  const StorePanel panel = store_panel(nest, schedule);
-  const std::optional<std::int64_t> row = result_stride(nest, roles.pixels);
-  if (roles.data_turned || roles.channels.size() != 1 ||
-      column_plan(nest, schedule).products != 1 || has_box(nest, schedule) ||
-      out.coeff[at(roles.channel)] != 1 || !row)
-    return "results that leave in boxes need to lie as one matrix";
-  const std::string wrong = misaligned({1, *row}, out.constant, panel.elem_bytes, "result");
-  if (!wrong.empty())
-    return wrong;
-  const std::int64_t vec = schedule.splits[at(roles.channel)].vec;
-  if (panel.row_bytes() < 32 || panel.row_bytes() > kPanelBytes ||
-      vec * panel.elem_bytes > kChunkBytes || (vec == kPairs && panel.elem_bytes != 2) ||
-      core_tile(nest, schedule).warp_columns % panel.columns != 0)
-    return fmt::format("runs of {} of {} columns leave in no boxes", vec,
-                       core_tile(nest, schedule).warp_columns);
-  return {};
-}
-
 } // namespace
 
 std::optional<std::string> wrong_wgmma(const Nest &nest, const Schedule &schedule,
@@ -365,6 +315,8 @@ std::optional<std::string> wrong_wgmma(const Nest &nest, const Schedule &schedul
   if (Reason reason = wrong_sizes(nest, schedule, roles))
     return reason;
   if (Reason reason = wrong_store(nest, schedule, roles))
+    return reason;
+  if (Reason reason = wrong_ahead(nest, schedule))
     return reason;
   if (core.blocks < 0)
     return fmt::format("{} blocks", core.blocks);

@@ -46,7 +46,8 @@
 // of a tile holds channel 16j + 2g + b, so that 8 work-items store whole sectors; `vec` is 2, or 1
 // where they are not dealt.
 //
-// With `tensor_store` results leave as boxes of local memory, while the next tile is multiplied.
+// With `tensor_store` results leave as boxes of local memory, while the next tile is multiplied;
+// with `ahead N` tiles that post-ops read come to it before (schedule/wgmma_ahead.h).
 //
 // With `gather` the producer is a group of four warps, which brings data by asynchronous copies of
 // 16, 8 or 4 bytes, as of schedule/core.h, for what no tensor map copies whole rows of: channels in
@@ -189,19 +190,6 @@ struct TileGrid {
   std::int64_t clusters() const { return products * cluster_rows * cluster_columns; }
 };
 TileGrid tile_grid(const nest::Nest &nest, const Schedule &schedule);
-// With `tensor_store` the result lies as one matrix of points, and a warp's results leave in boxes
-// of kPanelRows rows of a panel of columns: those of one run of each of 4 work-items, or of 128
-// bytes where runs are pairs. A warp has some buffers for them, which divide those of a tile.
-struct StorePanel {
-  std::int64_t columns = 0;
-  std::int64_t elem_bytes = 0;
-  std::int64_t boxes = 1; // buffers of a warp
-  std::int64_t row_bytes() const { return columns * elem_bytes; }
-  std::int64_t elems() const { return kPanelRows * columns; }
-};
-StorePanel store_panel(const nest::Nest &nest, const Schedule &schedule);
-// Elements from a point of the result to the next; nothing where points are no rows of a matrix.
-std::optional<std::int64_t> result_stride(const nest::Nest &nest, const std::vector<int> &pixels);
 // Warps that multiply and store.
 std::int64_t storing_warps(const Schedule &schedule);
 // Of the ring, or of both where windows have one of their own; and of all.

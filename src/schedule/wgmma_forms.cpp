@@ -9,6 +9,7 @@
 
 #include "schedule/core_forms.h"
 #include "schedule/wgmma.h"
+#include "schedule/wgmma_ahead.h"
 #include "schedule/wgmma_parts.h"
 #include "schedule/wgmma_sizes.h"
 
@@ -282,6 +283,7 @@ std::vector<Schedule> every_wgmma_schedule(const Nest &nest, const Target &targe
   for (const Kind kind : {kPlain, kStored, kSwapped, kWindowed, kStreamed, kGathered})
     for (Schedule &schedule : forms_of(nest, target, kind, tf32))
       found.push_back(std::move(schedule));
+  add_ahead(nest, target, found);
   return found;
 }
 
@@ -305,6 +307,7 @@ std::vector<Schedule> wgmma_schedules(const Nest &nest, const Target &target, bo
     add(kWindowed);
   if (found.empty() || core_roles(nest, found.front()).has_blocks())
     add(kGathered);
+  add_gaining_ahead(nest, target, found);
   return found;
 }
 

@@ -54,11 +54,12 @@ RegisterPlan register_plan(const Schedule &schedule) {
   if (consumers < 2)
     return {};
   const int launch = kLaunchRegisters / groups / 8 * 8;
-  // Slices and masks of a cluster take more (NVRTC 13.0, sm_90a).
-  const int producer = schedule.core.gathers         ? kGatherRegisters
-                       : schedule.core.cluster() > 1 ? 56
-                       : consumers > 2               ? 32
-                                                     : 40;
+  // Slices and masks of a cluster take more, and operands fetched ahead (NVRTC 13.0, sm_90a).
+  const bool takes_more = schedule.core.cluster() > 1 || schedule.core.ahead > 0;
+  const int producer = schedule.core.gathers ? kGatherRegisters
+                       : takes_more          ? 56
+                       : consumers > 2       ? 32
+                                             : 40;
   const int rest = launch * groups - producer - schedule.core.mappers * kMapperRegisters;
   return {producer, std::min(240, rest / consumers / 8 * 8),
           schedule.core.mappers > 0 ? kMapperRegisters : 0, launch};

@@ -18,7 +18,7 @@ namespace {
 
 // With bias and residual, `size` points each way, on a few of the forms.
 std::vector<Package> packages_of(const char *name, int images, int size, std::size_t each,
-                                 int channels = 128) {
+                                 int channels = 128, bool ahead = false) {
   std::vector<Package> packages;
   for (const auto &[in, out, acc] :
        {std::tuple("f16", "f16", "f32"), {"i8", "i8", "i32"}, {"f32", "f32", "f32"}}) {
@@ -38,7 +38,9 @@ std::vector<Package> packages_of(const char *name, int images, int size, std::si
         size * channels, channels, 9 * channels * channels, 9 * channels, 3 * channels))};
     auto all = schedule::every_wgmma_schedule(group.anchor, hopper_target(),
                                               std::string_view(in) == "f32");
-    std::erase_if(all, [&](const schedule::Schedule &one) { return !one.name.ends_with(name); });
+    std::erase_if(all, [&](const schedule::Schedule &one) {
+      return !one.name.ends_with(name) || (one.core.ahead > 0) != ahead;
+    });
     EXPECT_GE(all.size(), 4u);
     for (std::size_t i = packages.size() % each; i < all.size(); i += each)
       packages.push_back(
@@ -93,6 +95,12 @@ TEST(CudaStore, BoxesCompile) {
 TEST(CudaStore, WindowsCompile) {
   expect_clean(packages_of("_window", 8, 56, 2, 64), std::array{"sm_90a"});
   expect_clean(packages_of("_window", 8, 28, 4, 64), std::array{"sm_90a"});
+}
+
+// Residuals that come ahead of their tiles, in each form.
+TEST(CudaStore, FetchedOperandsCompile) {
+  expect_clean(packages_of("", 8, 28, 6, 64, true), std::array{"sm_90a"});
+  expect_clean(packages_of("", 32, 14, 6, 256, true), std::array{"sm_90a"});
 }
 
 TEST(CudaStore, SwappedOperandsCompile) {

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operands of post-ops that wgmma fetches ahead: simulated on convolutions with residuals of
+// several types, tails on both sides, tiles in turn, clusters and turned filters.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "kernel/text.h"
+#include "lower/pipeline.h"
+#include "model/check.h"
+#include "model/core_cases.h"
+#include "schedule/wgmma.h"
+#include "schedule/wgmma_ahead.h"
+#include "schedule/wgmma_forms.h"
+
+namespace tilefuse::model {
+namespace {
+
+using schedule::Schedule;
+
+struct Residual {
+  int images = 2, size = 7, c = 64, k = 64, taps = 1;
+  std::string in = "f16", out = "f16", acc = "f32", extra = "f16";
+  std::string post = "max(acc + $0 + f32($1), 0)";
+  bool turned = false; // the filter
+  int padded = 0;      // channels of the residual that are not read
+};
+
+poly::Group group_of(const Residual &v) {
+  const int pixels = v.images * v.size * v.size, row = v.k + v.padded;
+  const std::string filter = v.turned
+                                 ? fmt::format("c:{0}*{1}, r:{2}*{3}, s:{2}*{4}, m:{1}*1", v.c, v.k,
+                                               v.taps, v.taps * v.c * v.k, v.c * v.k)
+                                 : fmt::format("m:{0}*{1}, r:{2}*{3}, s:{2}*{4}, c:{4}*1", v.k,
+                                               v.taps * v.taps * v.c, v.taps, v.taps * v.c, v.c);
+  const auto tensor = [&](int channels) {
+    return fmt::format("n:{0}*{1}, y:{2}*{3}, x:{2}*{4}, m:{5}*1", v.images,
+                       v.size * v.size * channels, v.size, v.size * channels, channels, v.k);
+  };
+  return {nest::parse_nest(fmt::format(
+      R"(nest conv {{
+  index n {0}, y {1}, x {1}, m {2} | r {3}, s {3}, c {4}
+  slot 0 {5} {6}, 1 {5} {7}, 2 {8} {9}, 3 f32 {2}, 4 {10} {11}
+  acc {12} = sum mul
+  in 0 + 0 [n:{0}*{13}, y + r - {14}:{1}?*{15}, x + s - {14}:{1}?*{4}, c:{4}*1]
+  in 1 + 0 {19}[{16}]
+  out 2 + 0 [{17}]
+  extra 3 + 0 [m:{2}*1]
+  extra 4 + 0 [{18}]
+  post {8}({20})
+}})",
+      v.images, v.size, v.k, v.taps, v.c, v.in, pixels * v.c, v.k * v.taps * v.taps * v.c, v.out,
+      pixels * v.k, v.extra, pixels * row, v.acc, v.size * v.size * v.c, v.taps / 2, v.size * v.c,
+      filter, tensor(v.k), tensor(row), v.turned ? "" : "const ", v.post))};
+}
+
+// With so few multiprocessors that each takes several tiles.
+Target target() {
+  Target target = sm90();
+  target.compute_units = 3;
+  return target;
+}
+
+std::vector<Schedule> ahead_of(const poly::Group &group) {
+  const bool tf32 = group.anchor.slots[0].type == DType::F32;
+  std::vector<Schedule> all = schedule::every_wgmma_schedule(group.anchor, target(), tf32);
+  std::erase_if(all, [](const Schedule &each) { return each.core.ahead == 0; });
+  return all;
+}
+
+const std::vector<Residual> kProblems = {
+    {},
+    {.images = 3, .size = 11, .c = 32, .k = 128},
+    {.images = 1, .size = 13, .c = 48, .k = 96, .taps = 3},
+    {.images = 5, .size = 5, .c = 64, .k = 72},
+    {.k = 128, .in = "bf16", .out = "bf16", .extra = "bf16"},
+    {.k = 64, .padded = 32},
+    {.in = "i8",
+     .out = "i8",
+     .acc = "i32",
+     .extra = "i8",
+     .post = "max(f32(acc) * $0 + f32($1), 0)"},
+    {.c = 32, .in = "f32", .out = "f32", .extra = "f32", .post = "acc + $0 + $1"},
+    {.images = 3, .size = 9, .c = 64, .k = 128, .turned = true},
+};
+
+TEST(WgmmaAhead, ResultsAreExact) {
+  for (const Residual &problem : kProblems) {
+    const poly::Group group = group_of(problem);
+    EXPECT_GT(check_schedules(group, target(), ahead_of(group), 9), 0) << to_text(group.anchor);
+  }
+}
+
+TEST(WgmmaAhead, ClustersAreExact) {
+  const poly::Group group = group_of({.images = 3, .size = 9, .c = 64, .k = 192});
+  std::vector<Schedule> found;
+  for (const Schedule &schedule : ahead_of(group))
+    for (const auto &[rows, columns] : {std::pair{2, 1}, {1, 2}})
+      if (auto on_cluster = schedule::with_cluster(group.anchor, schedule, target(), rows, columns))
+        found.push_back(*std::move(on_cluster));
+  EXPECT_GT(check_schedules(group, target(), found, 8), 0);
+}
+
+// Boxes of pixels, windows, swapped operands.
+TEST(WgmmaAhead, OtherTilesAreExact) {
+  const poly::Group group = group_of({.images = 3, .size = 12, .c = 64, .k = 64, .taps = 3});
+  std::vector<Schedule> boxed = ahead_of(group), swapped = boxed, windows = boxed;
+  std::erase_if(boxed, [&](const Schedule &each) { return !has_box(group.anchor, each); });
+  std::erase_if(swapped, [](const Schedule &each) { return !each.core.swapped; });
+  std::erase_if(windows, [](const Schedule &each) { return each.core.window == 0; });
+  for (const std::vector<Schedule> &some : {boxed, swapped, windows})
+    EXPECT_GT(check_schedules(group, target(), some, 6), 0);
+}
+
+TEST(WgmmaAhead, SeveralOperandsAreFetched) {
+  const poly::Group group{nest::parse_nest(R"(nest gemm {
+  index y 300, m 64 | c 64
+  slot 0 f16 19200, 1 f16 4096, 2 f16 19200, 3 f16 19200, 4 f16 19200
+  acc f32 = sum mul
+  in 0 + 0 [y:300*64, c:64*1]
+  in 1 + 0 const [m:64*64, c:64*1]
+  out 2 + 0 [y:300*64, m:64*1]
+  extra 3 + 0 [y:300*64, m:64*1]
+  extra 4 + 0 [y:300*64, m:64*1]
+  post f16(acc * f32($0) + f32($1))
+})")};
+  const std::vector<Schedule> all = ahead_of(group);
+  EXPECT_EQ(ahead_operands(group.anchor, all.at(0)).size(), 2u);
+  EXPECT_GT(check_schedules(group, target(), all, 4), 0);
+}
+
+TEST(WgmmaAhead, ReadsMeetInNoBank) {
+  for (const Residual &problem : {Residual{.k = 128}, Residual{.k = 128, .turned = true}}) {
+    const poly::Group group = group_of(problem);
+    for (const Schedule &schedule : ahead_of(group))
+      EXPECT_EQ(bank_conflicts(counts_of(group, schedule, target())).find("ahead"),
+                std::string::npos)
+          << to_text(group.anchor, schedule);
+  }
+}
+
+TEST(WgmmaAhead, TextsReadBack) {
+  const poly::Group group = group_of({});
+  for (const Schedule &schedule : ahead_of(group)) {
+    const std::string text = to_text(lower::lower(group, schedule, target()));
+    EXPECT_EQ(to_text(kernel::parse_kernel(text)), text);
+    const std::string written = to_text(group.anchor, schedule);
+    EXPECT_NE(written.find(" ahead"), std::string::npos);
+    EXPECT_EQ(schedule::parse_schedule(group.anchor, written), schedule) << written;
+  }
+}
+
+std::string refusal(const poly::Group &group, const std::function<void(Schedule &)> &change) {
+  Schedule schedule = schedule::every_wgmma_schedule(group.anchor, target(), false).front();
+  schedule.core.ring = 2;
+  schedule.core.ahead = schedule.core.turns;
+  change(schedule);
+  return schedule::illegal(group.anchor, schedule, target()).value_or("");
+}
+
+TEST(WgmmaAhead, RefusalsSayWhy) {
+  const char *none = "no operand of post-ops lies as results do, to be fetched ahead";
+  const auto as_it_is = [](Schedule &) {};
+  EXPECT_EQ(refusal(group_of({.k = 128}), as_it_is), "");
+  EXPECT_EQ(refusal(group_of({.k = 128, .padded = 4}), as_it_is), none); // off 16 bytes
+  EXPECT_EQ(refusal(group_of({.k = 128, .extra = "f32"}), as_it_is), none);
+  EXPECT_EQ(refusal(group_of({.k = 128}), [](Schedule &each) { each.core.ahead = 3; }),
+            "3 buffers of operands for 1 turns; it needs 1 or as many");
+  EXPECT_EQ(refusal(group_of({.k = 128}), [](Schedule &each) { each.core.ring = 6; }),
+            "staging needs 362496 bytes per block, the target has 232448");
+}
+
+} // namespace
+} // namespace tilefuse::model
