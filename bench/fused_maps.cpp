@@ -103,6 +103,53 @@ private:
   int number_ = 0;
 };
 
+constexpr std::int64_t kSmallBatch = 32;
+constexpr std::int64_t kLargestSize = 56; // of larger batches, whose tensors take gigabytes
+
+// In half precision: a map before a convolution, before the gradient of its input, of its filter.
+std::vector<MapBlock> half_blocks() {
+  struct Row {
+    const char *name;
+    std::int64_t size, channels, outputs, taps, stride;
+    bool by_input, by_filter;
+  };
+  const std::vector<Row> rows = {
+      {"bn_conv3_56_64", 56, 64, 64, 3, 1, false, false},
+      {"bn_conv3_28_128", 28, 128, 128, 3, 1, false, false},
+      {"bn_conv3_56_128", 56, 128, 128, 3, 1, false, false},
+      {"bn_conv3_56_128_32", 56, 128, 32, 3, 1, false, false},
+      {"bn_conv3_28_128_32", 28, 128, 32, 3, 1, false, false},
+      {"bn_conv3_112_128", 112, 128, 128, 3, 1, false, false},
+      {"bn_conv3_224_64", 224, 64, 64, 3, 1, false, false},
+      {"bn_conv1_28_128_512", 28, 128, 512, 1, 1, false, false},
+      {"mask_by_input_56_64", 56, 64, 64, 3, 1, true, false},
+      {"mask_by_input_28_128", 28, 128, 128, 3, 1, true, false},
+      {"mask_by_input_56_64_s2_128", 56, 64, 128, 3, 2, true, false},
+      {"mask_by_input_28_128_s2_256", 28, 128, 256, 3, 2, true, false},
+      {"mask_by_input_56_256_1x1_s2_512", 56, 256, 512, 1, 2, true, false},
+      {"both_by_filter_28_128", 28, 128, 128, 3, 1, false, true}};
+  std::vector<MapBlock> all;
+  for (const Row &row : rows)
+    all.push_back({.name = row.name,
+                   .channels = row.channels,
+                   .size = row.size,
+                   .outputs = row.outputs,
+                   .taps = row.taps,
+                   .stride = row.stride,
+                   .by_input = row.by_input,
+                   .by_filter = row.by_filter,
+                   .is_forward = !row.by_input && !row.by_filter});
+  for (const std::int64_t channels : {64, 128, 256, 512})
+    for (const std::int64_t size : {56, 28, 14})
+      all.push_back({.name = fmt::format("bn_conv1_{}_{}_128", size, channels),
+                     .channels = channels,
+                     .size = size,
+                     .outputs = 128,
+                     .taps = 1,
+                     .is_forward = true});
+  return all;
+}
+
 } // namespace
 
 std::vector<MapBlock> map_blocks() {
@@ -115,79 +162,15 @@ std::vector<MapBlock> map_blocks() {
       {"both_by_filter_56_64_b32", 32, 64, 56, 64, 3, 1, false, true},
       {"both_by_filter_56_64_1x1_256_b32", 32, 64, 56, 256, 1, 1, false, true},
       {"backward_56_64_s2_128_b32", 32, 64, 56, 128, 3, 2, true, true}};
-  constexpr std::int64_t kSmallBatch = 32;
-  for (const std::int64_t batch : {kSmallBatch, std::int64_t{256}}) {
-    const std::string of = fmt::format("_f16_b{}", batch);
-    const auto half = [&](MapBlock block) {
-      block.name += of;
+  for (const std::int64_t batch : {kSmallBatch, std::int64_t{256}})
+    for (MapBlock &block : half_blocks()) {
+      if (batch > kSmallBatch && block.size > kLargestSize)
+        continue;
+      block.name += fmt::format("_f16_b{}", batch);
       block.batch = batch;
       block.type = "f16";
-      all.push_back(block);
-    };
-    for (const auto &[size, channels, outputs] : std::vector<std::array<std::int64_t, 3>>{
-             {56, 64, 64}, {28, 128, 128}, {56, 128, 128}, {56, 128, 32}, {28, 128, 32}})
-      half({.name = fmt::format("bn_conv3_{}_{}{}", size, channels,
-                                outputs == channels ? "" : fmt::format("_{}", outputs)),
-            .channels = channels,
-            .size = size,
-            .outputs = outputs,
-            .is_forward = true});
-    for (const auto &[size, channels] : {std::pair{112, 128}, {224, 64}})
-      if (batch == kSmallBatch) // the larger tensors take gigabytes
-        half({.name = fmt::format("bn_conv3_{}_{}", size, channels),
-              .channels = channels,
-              .size = size,
-              .outputs = channels,
-              .is_forward = true});
-    for (const std::int64_t channels : {64, 128, 256, 512})
-      for (const std::int64_t size : {56, 28, 14})
-        half({.name = fmt::format("bn_conv1_{}_{}_128", size, channels),
-              .channels = channels,
-              .size = size,
-              .outputs = 128,
-              .taps = 1,
-              .is_forward = true});
-    half({.name = "bn_conv1_28_128_512",
-          .channels = 128,
-          .size = 28,
-          .outputs = 512,
-          .taps = 1,
-          .is_forward = true});
-    half({.name = "mask_by_input_56_64",
-          .channels = 64,
-          .size = 56,
-          .outputs = 64,
-          .by_input = true});
-    half({.name = "mask_by_input_28_128",
-          .channels = 128,
-          .size = 28,
-          .outputs = 128,
-          .by_input = true});
-    half({.name = "mask_by_input_56_64_s2_128",
-          .channels = 64,
-          .size = 56,
-          .outputs = 128,
-          .stride = 2,
-          .by_input = true});
-    half({.name = "mask_by_input_28_128_s2_256",
-          .channels = 128,
-          .size = 28,
-          .outputs = 256,
-          .stride = 2,
-          .by_input = true});
-    half({.name = "mask_by_input_56_256_1x1_s2_512",
-          .channels = 256,
-          .size = 56,
-          .outputs = 512,
-          .taps = 1,
-          .stride = 2,
-          .by_input = true});
-    half({.name = "both_by_filter_28_128",
-          .channels = 128,
-          .size = 28,
-          .outputs = 128,
-          .by_filter = true});
-  }
+      all.push_back(std::move(block));
+    }
   return all;
 }
 

@@ -133,7 +133,8 @@ std::vector<Buffer> merged_buffers(const std::vector<SidePart> &parts, std::int6
                .space = Space::Global,
                .type = argument.type,
                .elems = argument.elems,
-               .written = whole.written || argument.written};
+               .written = whole.written || argument.written,
+               .fixed = (whole.name.empty() || whole.fixed) && argument.fixed};
     }
   if (counts > 0)
     merged.push_back({.name = "arrived", .elems = counts, .written = true, .counts = true});

@@ -105,7 +105,7 @@ std::optional<Schedule> with_ahead(const Nest &nest, Schedule schedule, const Ta
                                    int buffers) {
   schedule.core.ahead = buffers;
   if (schedule.core.window > 0)
-    fit_windows(nest, schedule, target);
+    fit_windows(nest, schedule, target, schedule.core.keeps_filter);
   else
     schedule.core.ring = ring_for(nest, schedule, target);
   return illegal(nest, schedule, target) ? std::nullopt : std::optional(std::move(schedule));

@@ -35,7 +35,8 @@ TEST(WgmmaGradient, InputGradientsAreExact) {
   for (const GradientConv &problem : problems()) {
     int checked = 0;
     for (const poly::Group &group : gradients(problem, By::Input))
-      checked += check_tiles(group.anchor);
+      if (!group.anchor.inputs.empty()) // not of elements that nothing contributes to
+        checked += check_tiles(group.anchor);
     EXPECT_GT(checked, 0) << to_text(gradients(problem, By::Input).front().anchor);
   }
 }
