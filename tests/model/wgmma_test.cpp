@@ -56,16 +56,25 @@ TEST(Wgmma, EveryTileComputesItsNest) {
   EXPECT_GE(checked, 40);
 }
 
-// The first tile's filter, where it is a constant; nothing else.
+// The filter, where it is a constant: a kept one whole, the first tile's where blocks take few
+// tiles; nothing else.
 TEST(Wgmma, FixedFiltersAreCopiedBeforeEarlierKernelsEnd) {
-  poly::Group group = group_of({.n = 2, .c = 64, .k = 64});
-  for (const bool is_fixed : {true, false}) {
-    group.anchor.inputs[1].constant = is_fixed;
-    for (const schedule::Schedule &schedule : schedules_of(group.anchor, sm90())) {
-      const std::string text = kernel::to_text(lower::lower(group, schedule, sm90()));
+  struct Case {
+    int batch, units;
+    bool is_fixed, is_ahead;
+  };
+  for (const Case &one : {Case{2, 132, true, true}, {2, 132, false, false}, {40, 1, true, false}}) {
+    poly::Group group = group_of({.n = one.batch, .c = 64, .k = 64});
+    group.anchor.inputs[1].constant = one.is_fixed;
+    Target target = sm90();
+    target.compute_units = one.units;
+    for (const schedule::Schedule &schedule : schedules_of(group.anchor, target)) {
+      const std::string text = kernel::to_text(lower::lower(group, schedule, target));
       const std::size_t awaits = text.find("await_earlier");
       ASSERT_NE(awaits, std::string::npos);
-      EXPECT_EQ(text.find("tensor_copy filter") < awaits, is_fixed) << text;
+      EXPECT_EQ(text.find("tensor_copy filter") < awaits,
+                one.is_ahead || (one.is_fixed && schedule.core.keeps_filter))
+          << text;
       EXPECT_GT(text.find("tensor_copy data"), awaits) << text;
     }
   }
