@@ -126,7 +126,7 @@ void fit_windows(const Nest &nest, Schedule &schedule, const Target &target, boo
     if (!wrong_window(nest, schedule, roles) &&
         wgmma_local_bytes(nest, schedule) <= target.local_bytes)
       break;
-  if (!keeps_filter)
+  if (!keeps_filter && !wrong_window(nest, schedule, roles))
     core.ring = ring_for(nest, schedule, target);
 }
 

@@ -125,6 +125,35 @@ TEST(WgmmaWindow, GroupsAreExact) {
   EXPECT_NE(schedule::named_wgmma_schedule("wgmma_window", group.anchor, target()).refusal, "");
 }
 
+// Strides beside dilation, whose window cannot be sized.
+TEST(WgmmaWindow, WhatHasNoWindowIsRefused) {
+  for (const Conv &problem : {Conv{.n = 2,
+                                   .h = 14,
+                                   .w = 12,
+                                   .c = 32,
+                                   .k = 104,
+                                   .r = 3,
+                                   .s = 7,
+                                   .stride = 3,
+                                   .dilation = 2,
+                                   .pad = 1,
+                                   .in = "bf16"},
+                              Conv{.h = 9,
+                                   .w = 7,
+                                   .c = 64,
+                                   .k = 64,
+                                   .r = 5,
+                                   .s = 1,
+                                   .stride = 2,
+                                   .dilation = 2,
+                                   .pad = 0}}) {
+    const nest::Nest nest = group_of(problem).anchor;
+    EXPECT_FALSE(schedule::every_wgmma_schedule(nest, target(), false).empty());
+    for (const char *name : {"wgmma_window", "wgmma_stream"})
+      EXPECT_NE(schedule::named_wgmma_schedule(name, nest, target()).refusal, "") << name;
+  }
+}
+
 TEST(WgmmaWindow, TextsReadBack) {
   const poly::Group group = group_of({.c = 128, .k = 64});
   for (const Schedule &schedule : windowed(group.anchor)) {
