@@ -52,11 +52,9 @@ bool reads_result_of(const poly::PlacedGroup &placed, const poly::PlacedGroup &w
 
 // Kernels that may stand in a launch with others that write the same: what they stage, maps fill.
 bool is_class(const poly::PlacedGroup &placed) {
-  const std::vector<poly::Producer> &producers = placed.group.producers;
-  return !reads(placed, written(placed)) &&
-         std::all_of(producers.begin(), producers.end(), [](const poly::Producer &producer) {
-           return producer.feed == poly::Feed::Map;
-         });
+  const auto &producers = placed.group.producers;
+  const auto is_map = [](const poly::Producer &each) { return each.feed == poly::Feed::Map; };
+  return !reads(placed, written(placed)) && std::all_of(producers.begin(), producers.end(), is_map);
 }
 
 // Parts of one tensor, not neighbours in a concatenation.
