@@ -212,7 +212,7 @@ StmtRef WgmmaProducer::fill_ahead(const std::vector<ExprRef> &points) {
 
 // What the first tile's first steps read of a fixed filter, as many as there are buffers: before
 // earlier kernels are awaited. Not in blocks of many tiles: each step then asks whether its filter
-// is there, which made tiles of 128x128 in turns 3 to 5 % slower (H200, batch 256).
+// is there, and tiles of 128x128 in turns were 3 to 5 % slower (H200, batch 256).
 StmtRef WgmmaProducer::copy_ahead() {
   constexpr std::int64_t kMostTiles = 2;
   if (!has_fixed_filter() || tiles_.most() > kMostTiles)
