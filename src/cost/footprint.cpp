@@ -23,20 +23,24 @@ constexpr double kBankWaitBytes = 256;    // that a cache could bring while one 
 constexpr double kRunsOfAWait = 5;        // side by side, that begin in one bank
 constexpr double kMostBankWaits = 4;
 
+double held_bytes(const Nest &nest) {
+  return static_cast<double>(size_bytes(schedule::held_type(nest)));
+}
+
 Stream in_place(const Nest &nest, const Operand &operand) {
   const DType type = nest.slots[static_cast<std::size_t>(operand.slot)].type;
-  return {.dims = operand.dims, .elem_bytes = static_cast<double>(size_bytes(type))};
+  return {operand.dims, nest.indices.size(), static_cast<double>(size_bytes(type))};
 }
 
 Stream staged(const Nest &nest, const Schedule &schedule, int input) {
-  Stream stream;
-  const schedule::Source source = source_of(nest, schedule, input);
+  std::vector<nest::Dim> dims;
+  schedule::Source source = source_of(nest, schedule, input);
   for (const schedule::StageDim &stage : stage_tile(nest, schedule, input).dims) {
-    nest::Dim dim = source.dims[static_cast<std::size_t>(stage.dim)];
-    dim.stride = stage.stride;
-    dim.size = stage.range;
-    stream.dims.push_back(dim);
+    dims.push_back(std::move(source.dims[static_cast<std::size_t>(stage.dim)]));
+    dims.back().stride = stage.stride;
+    dims.back().size = stage.range;
   }
+  Stream stream(dims, nest.indices.size(), held_bytes(nest));
   stream.is_staged = true;
   return stream;
 }
@@ -51,30 +55,22 @@ Stream packed(const Nest &nest, const Schedule &schedule, int input) {
   return stream;
 }
 
-std::vector<const nest::Dim *> by_rising_stride(const std::vector<nest::Dim> &dims) {
-  std::vector<const nest::Dim *> sorted;
-  for (const nest::Dim &dim : dims)
-    sorted.push_back(&dim);
-  std::sort(sorted.begin(), sorted.end(), [](const nest::Dim *a, const nest::Dim *b) {
-    return std::llabs(a->stride) < std::llabs(b->stride);
-  });
-  return sorted;
-}
-
 } // namespace
 
-bool Stream::uses(std::size_t index) const {
-  return std::any_of(dims.begin(), dims.end(),
-                     [&](const nest::Dim &dim) { return dim.at.coeff[index] != 0; });
-}
-
-std::int64_t Stream::stride(std::size_t index) const {
-  if (packed_step > 0 && static_cast<int>(index) == packed_lane)
-    return uses(index) ? 1 : 0;
-  std::int64_t sum = 0;
-  for (const nest::Dim &dim : dims)
-    sum += dim.at.coeff[index] * dim.stride;
-  return sum;
+Stream::Stream(const std::vector<nest::Dim> &dims, std::size_t indices, double element_bytes)
+    : elem_bytes(element_bytes), moves_(indices) {
+  for (const nest::Dim &dim : dims) {
+    const std::size_t begin = terms_.size();
+    for (std::size_t i = 0; i < dim.at.coeff.size(); ++i)
+      if (const std::int64_t coeff = dim.at.coeff[i]; coeff != 0) {
+        terms_.push_back({i, coeff});
+        moves_[i].stride += coeff * dim.stride;
+        moves_[i].is_used = true;
+      }
+    dims_.push_back({dim.size, dim.stride, begin, terms_.size()});
+  }
+  std::sort(dims_.begin(), dims_.end(),
+            [](const Dim &a, const Dim &b) { return std::llabs(a.stride) < std::llabs(b.stride); });
 }
 
 // Dimensions by rising stride: while the next one continues the run of memory that is touched so
@@ -90,17 +86,15 @@ Stream::Piece Stream::piece(const Spans &spans) const {
       run *= uses(i) ? spans[i] : 1;
     return {std::ceil(run / line) * line_bytes, 1, 0, 1};
   }
-  for (const nest::Dim *dim : by_rising_stride(dims)) {
+  for (const Dim &dim : dims_) {
     double range = 1;
     double points = 1;
-    for (std::size_t i = 0; i < spans.size(); ++i) {
-      if (dim->at.coeff[i] == 0)
-        continue;
-      range += static_cast<double>(std::llabs(dim->at.coeff[i])) * (spans[i] - 1);
-      points *= spans[i];
+    for (const Term &term : terms(dim)) {
+      range += static_cast<double>(std::llabs(term.coeff)) * (spans[term.index] - 1);
+      points *= spans[term.index];
     }
-    const double size = static_cast<double>(dim->size);
-    const double stride = static_cast<double>(std::llabs(dim->stride));
+    const double size = static_cast<double>(dim.size);
+    const double stride = static_cast<double>(std::llabs(dim.stride));
     if (points > 1 && repeats == 1 && stride <= std::max(run, line))
       run += stride * (std::min(range, size) - 1);
     else if (const double times = std::min({range, points, size}); times > 1) {
@@ -112,17 +106,16 @@ Stream::Piece Stream::piece(const Spans &spans) const {
   return {std::ceil(run / line) * line_bytes, repeats, apart, row};
 }
 
-double Stream::crowding(const Spans &spans, double way_bytes) const {
+double Stream::crowding(const Spans &spans, const Piece &all, double way_bytes) const {
   if (packed_step > 0 || way_bytes <= 0)
     return 1;
-  const Piece all = piece(spans);
   const double way_lines = std::max(1.0, way_bytes / line_bytes);
   const auto way = static_cast<std::int64_t>(way_bytes);
   double usable = all.repeats > 1 ? 1 : way_lines;
-  for (const nest::Dim &dim : dims) {
+  for (const Dim &dim : dims_) {
     double points = 1;
-    for (std::size_t i = 0; i < spans.size(); ++i)
-      points *= dim.at.coeff[i] == 0 ? 1 : spans[i];
+    for (const Term &term : terms(dim))
+      points *= spans[term.index];
     const auto apart =
         static_cast<std::int64_t>(static_cast<double>(std::llabs(dim.stride)) * elem_bytes);
     if (points <= 1 || static_cast<double>(apart) < all.run)
@@ -142,7 +135,6 @@ double Stream::bank_conflict(const Spans &spans) const {
 
 std::vector<Stream> streams(const Nest &nest, const Schedule &schedule) {
   std::vector<Stream> all;
-  const double held = static_cast<double>(size_bytes(schedule::held_type(nest)));
   for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
     const int input = static_cast<int>(k);
     if (schedule.fills[k] == Fill::Direct) {
@@ -151,7 +143,7 @@ std::vector<Stream> streams(const Nest &nest, const Schedule &schedule) {
     }
     const bool is_local = is_staged(schedule.fills[k]);
     all.push_back(is_local ? staged(nest, schedule, input) : packed(nest, schedule, input));
-    all.back().elem_bytes = held;
+    all.back().elem_bytes = held_bytes(nest);
   }
   for (const Operand &extra : nest.extras)
     all.push_back(in_place(nest, extra));
@@ -166,14 +158,23 @@ Stream source(const Nest &nest, const Schedule &schedule, int input) {
                                       : in_place(nest, nest.inputs[k]);
 }
 
-double bytes_in_memory(const Nest &nest, const Schedule &schedule,
-                       const std::vector<Stream> &list) {
+std::vector<Stream> sources(const Nest &nest, const Schedule &schedule,
+                            const std::vector<Stream> &streams) {
+  std::vector<Stream> all(streams.size());
+  for (std::size_t k = 0; k < streams.size(); ++k)
+    if (streams[k].is_staged)
+      all[k] = source(nest, schedule, static_cast<int>(k));
+  return all;
+}
+
+double bytes_in_memory(const Nest &nest, const std::vector<Stream> &streams,
+                       const std::vector<Stream> &sources) {
   Spans all;
   for (const nest::Index &index : nest.indices)
     all.push_back(static_cast<double>(index.extent));
   double bytes = 0;
-  for (std::size_t k = 0; k < list.size(); ++k)
-    bytes += (list[k].is_staged ? source(nest, schedule, static_cast<int>(k)) : list[k]).bytes(all);
+  for (std::size_t k = 0; k < streams.size(); ++k)
+    bytes += (streams[k].is_staged ? sources : streams)[k].bytes(all);
   return bytes;
 }
 
@@ -235,27 +236,45 @@ std::int64_t lines_in_a_set(const Stream &stream, const Schedule &schedule, int 
   return most;
 }
 
-std::vector<double> traffic(const std::vector<Stream> &streams, Spans spans,
-                            const std::vector<LoopTrips> &loops, const Cache &cache) {
-  std::vector<double> touched;
-  for (const Stream &stream : streams)
-    touched.push_back(stream.bytes(spans));
-  std::vector<double> moved = touched;
-  for (const LoopTrips &loop : loops) {
-    const double all = std::accumulate(touched.begin(), touched.end(), 0.0);
-    std::vector<bool> fits;
-    for (std::size_t k = 0; k < streams.size(); ++k) {
-      const double crowded = touched[k] * (streams[k].crowding(spans, cache.way_bytes) - 1);
-      fits.push_back(all + crowded <= cache.bytes);
-    }
-    spans[loop.index] *= loop.trips;
-    for (std::size_t k = 0; k < streams.size(); ++k) {
-      const double after = streams[k].uses(loop.index) ? streams[k].bytes(spans) : touched[k];
-      moved[k] *= fits[k] ? after / touched[k] : loop.trips;
-      touched[k] = after;
-    }
+Traffic::Traffic(const std::vector<Stream> &streams, Spans spans, const Cache &cache)
+    : streams_(streams), spans_(std::move(spans)), cache_(cache), fits_(streams.size()) {
+  for (const Stream &stream : streams) {
+    touched_.push_back(stream.piece(spans_));
+    moved_.push_back(touched_.back().bytes());
   }
-  return moved;
+}
+
+// Bytes of the cache that a stream keeps from others.
+double Traffic::crowded(std::size_t k) const {
+  const double crowding = streams_[k].crowding(spans_, touched_[k], cache_.way_bytes);
+  return touched_[k].bytes() * (crowding - 1);
+}
+
+void Traffic::add(const LoopTrips &loop) {
+  double all = 0;
+  for (const Stream::Piece &piece : touched_)
+    all += piece.bytes();
+  for (std::size_t k = 0; k < streams_.size(); ++k)
+    fits_[k] = all <= cache_.bytes && all + crowded(k) <= cache_.bytes;
+  spans_[loop.index] *= loop.trips;
+  for (std::size_t k = 0; k < streams_.size(); ++k) {
+    const double had = touched_[k].bytes();
+    if (streams_[k].uses(loop.index))
+      touched_[k] = streams_[k].piece(spans_);
+    moved_[k] *= fits_[k] ? touched_[k].bytes() / had : loop.trips;
+  }
+}
+
+void Traffic::add(const std::vector<LoopTrips> &loops) {
+  for (const LoopTrips &loop : loops)
+    add(loop);
+}
+
+std::vector<double> traffic(const std::vector<Stream> &streams, const Spans &spans,
+                            const std::vector<LoopTrips> &loops, const Cache &cache) {
+  Traffic traffic(streams, spans, cache);
+  traffic.add(loops);
+  return traffic.moved();
 }
 
 } // namespace tilefuse::cost

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "nest/nest.h"
@@ -18,8 +19,33 @@ namespace tilefuse::cost {
 
 using Spans = std::vector<double>; // points, by index of the nest
 
-struct Stream {
-  std::vector<nest::Dim> dims;
+class Stream {
+public:
+  // An index that moves a subscript.
+  struct Term {
+    std::size_t index = 0;
+    std::int64_t coeff = 0;
+  };
+  // A dimension of memory, and the terms of its subscript.
+  struct Dim {
+    std::int64_t size = 1;   // subscripts that there are
+    std::int64_t stride = 1; // elements
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+  // Bytes of memory without gaps that a piece consists of, and how often it does.
+  struct Piece {
+    double run = 0;
+    double repeats = 1;
+    double apart = 0; // bytes from one run to the next, where there are several
+    double row = 1;   // of them, so far apart
+    double bytes() const { return run * repeats; }
+  };
+
+  Stream() = default;
+  // Of `indices` indices of the nest.
+  Stream(const std::vector<nest::Dim> &dims, std::size_t indices, double element_bytes);
+
   double elem_bytes = 4;
   double line_bytes = 64; // the smallest piece of memory that moves
   bool is_written = false;
@@ -27,35 +53,47 @@ struct Stream {
   std::int64_t packed_step = 0; // packed constants: points of the lane index that lie together
   int packed_lane = -1;
 
-  bool uses(std::size_t index) const;
+  const std::vector<Dim> &dims() const { return dims_; } // by rising stride
+  std::span<const Term> terms(const Dim &dim) const {
+    return std::span(terms_).subspan(dim.begin, dim.end - dim.begin);
+  }
+  bool uses(std::size_t index) const { return moves_[index].is_used; }
   // Elements between neighbours of `index`.
-  std::int64_t stride(std::size_t index) const;
-  // Bytes of the lines that a piece touches.
-  double bytes(const Spans &spans) const { return piece(spans).run * piece(spans).repeats; }
-  // Bytes of memory without gaps that a piece consists of, and how often it does.
-  struct Piece {
-    double run = 0;
-    double repeats = 1;
-    double apart = 0; // bytes from one run to the next, where there are several
-    double row = 1;   // of them, so far apart
-  };
+  std::int64_t stride(std::size_t index) const {
+    const bool is_packed = packed_step > 0 && static_cast<int>(index) == packed_lane;
+    return is_packed ? (uses(index) ? 1 : 0) : moves_[index].stride;
+  }
   Piece piece(const Spans &spans) const;
+  // Bytes of the lines that a piece touches.
+  double bytes(const Spans &spans) const { return piece(spans).bytes(); }
   // How much more of a cache whose ways have `way_bytes` a piece takes than its bytes: runs that
-  // lie a power of two apart share few of its sets.
-  double crowding(const Spans &spans, double way_bytes) const;
+  // lie a power of two apart share few of its sets. `piece` is that of the spans.
+  double crowding(const Spans &spans, const Piece &piece, double way_bytes) const;
   // How much dearer than as a stream a piece comes from a cache: runs that lie a multiple of its
   // banks apart begin in the same one, and wait the longer the more of them lie in a row.
   double bank_conflict(const Spans &spans) const;
+
+private:
+  struct Move {
+    std::int64_t stride = 0; // elements
+    bool is_used = false;
+  };
+  std::vector<Dim> dims_;
+  std::vector<Term> terms_;
+  std::vector<Move> moves_; // by index
 };
 
 // Inputs in order, then extras, then the result.
 std::vector<Stream> streams(const nest::Nest &nest, const schedule::Schedule &schedule);
 // An input where it lies in memory, before it is staged.
 Stream source(const nest::Nest &nest, const schedule::Schedule &schedule, int input);
+// The same of all streams that are staged; nothing for others.
+std::vector<Stream> sources(const nest::Nest &nest, const schedule::Schedule &schedule,
+                            const std::vector<Stream> &streams);
 
 // Bytes of the lines that the whole nest touches, of operands as they lie before they are staged.
-double bytes_in_memory(const nest::Nest &nest, const schedule::Schedule &schedule,
-                       const std::vector<Stream> &streams);
+double bytes_in_memory(const nest::Nest &nest, const std::vector<Stream> &streams,
+                       const std::vector<Stream> &sources);
 
 // Bytes of the sectors of memory that the whole nest touches of an operand as it lies: of an image
 // read or written with a stride, a part.
@@ -79,7 +117,28 @@ struct Cache {
 };
 
 // Bytes by stream that the loops (innermost first) around a piece of `spans` bring into a cache.
-std::vector<double> traffic(const std::vector<Stream> &streams, Spans spans,
+class Traffic {
+public:
+  // Keeps a reference to `streams`.
+  Traffic(const std::vector<Stream> &streams, Spans spans, const Cache &cache);
+
+  // Further loops, outside those that were added before.
+  void add(const std::vector<LoopTrips> &loops);
+  const std::vector<double> &moved() const { return moved_; }
+
+private:
+  void add(const LoopTrips &loop);
+  double crowded(std::size_t k) const;
+
+  const std::vector<Stream> &streams_;
+  Spans spans_;
+  Cache cache_;
+  std::vector<Stream::Piece> touched_;
+  std::vector<double> moved_;
+  std::vector<bool> fits_; // what the last loop found in the cache
+};
+
+std::vector<double> traffic(const std::vector<Stream> &streams, const Spans &spans,
                             const std::vector<LoopTrips> &loops, const Cache &cache);
 
 } // namespace tilefuse::cost

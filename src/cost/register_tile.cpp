@@ -47,12 +47,16 @@ RegisterTileCost::RegisterTileCost(const nest::Nest &nest, const schedule::Sched
     width_ = static_cast<double>(schedule.splits[static_cast<std::size_t>(lane_)].lane);
   const double bytes = width_ * static_cast<double>(size_bytes(schedule::held_type(nest)));
   parts_ = std::ceil(bytes / (4.0 * std::max(1, target.vector_f32)));
+  for (std::size_t s = 0; s < streams.size(); ++s)
+    access_.push_back(access(s));
+  for (std::size_t k = 0; k < nest.inputs.size(); ++k)
+    shares_taps_.push_back(shares_overlapping_taps(k));
+  body_taps_ = body_taps();
 }
 
 // Neighbouring lanes are one load per register; every second element two and a shuffle; others are
 // fetched one by one.
-RegisterTileCost::Access RegisterTileCost::load(std::size_t stream,
-                                                bool is_guarded_in_place) const {
+RegisterTileCost::Access RegisterTileCost::access(std::size_t stream) const {
   Access access{.loads = 1};
   const std::int64_t stride =
       lane_ < 0 ? 0 : std::abs(streams_[stream].stride(static_cast<std::size_t>(lane_)));
@@ -62,11 +66,13 @@ RegisterTileCost::Access RegisterTileCost::load(std::size_t stream,
     access = {2 * parts_, parts_};
   else if (stride != 0)
     access = {width_, width_};
-  if (!is_guarded_in_place)
+  if (stream >= nest_.inputs.size() || schedule_.fills[stream] != Fill::Direct)
     return access;
-  access.other += kMaskedLoad;
-  for (const nest::Dim &dim : nest_.inputs[stream].dims)
-    access.other += guard_of(nest_, schedule_, stream, dim) == Guard::Checked ? kGuard : 0;
+  const std::vector<nest::Dim> &dims = nest_.inputs[stream].dims;
+  const auto guards = std::count_if(dims.begin(), dims.end(), [&](const nest::Dim &dim) {
+    return guard_of(nest_, schedule_, stream, dim) == Guard::Checked;
+  });
+  access.other += guards > 0 ? kMaskedLoad + kGuard * static_cast<double>(guards) : 0;
   return access;
 }
 
@@ -84,15 +90,15 @@ double RegisterTileCost::distinct(std::size_t input, const std::vector<double> &
                                   bool innermost_only) const {
   const std::size_t innermost = static_cast<std::size_t>(schedule_.order.back());
   double count = 1;
-  for (const nest::Dim &dim : streams_[input].dims) {
+  for (const Stream::Dim &dim : streams_[input].dims()) {
     double points = 1;
     double range = 1;
-    for (std::size_t i = 0; i < dim.at.coeff.size(); ++i) {
-      const double step = static_cast<double>(std::llabs(dim.at.coeff[i]));
+    for (const auto &[i, coeff] : streams_[input].terms(dim)) {
       const bool is_counted = i == innermost || !innermost_only;
       const double times = i < copies.size() ? copies[i] : (is_counted ? unrolled(i) : 1);
-      points *= step > 0 ? times : 1;
-      range += step * (times - 1) * (static_cast<int>(i) == lane_ ? width_ : 1);
+      points *= times;
+      range += static_cast<double>(std::llabs(coeff)) * (times - 1) *
+               (static_cast<int>(i) == lane_ ? width_ : 1);
     }
     count *= std::min(points, range);
   }
@@ -103,15 +109,28 @@ double RegisterTileCost::distinct(std::size_t input, const std::vector<double> &
 // share; elements that are read as broadcasts it reads again as operands.
 double RegisterTileCost::fragment_loads(std::size_t input,
                                         const std::vector<double> &copies) const {
-  return shares_overlapping_taps(input) && is_spread(input)
-             ? distinct(input, copies, false) / body_taps()
-             : fragments(input, copies);
+  return shares_taps_[input] && is_spread(input) ? distinct(input, copies, false) / body_taps_
+                                                 : fragments(input, copies);
 }
 
 // Times that a reduced index appears in the straight-line code of a step.
 double RegisterTileCost::unrolled(std::size_t reduced) const {
   const schedule::Split &split = schedule_.splits[reduced];
   return static_cast<double>(std::min(split.keep, split.tile));
+}
+
+// Whether some subscript moves with reduced `index` and with copies of an output.
+bool RegisterTileCost::overlaps(const Stream &stream, std::size_t index) const {
+  const auto is_copied = [&](const Stream::Term &term) {
+    return static_cast<int>(term.index) < nest_.output_indices &&
+           schedule_.splits[term.index].keep > 1;
+  };
+  return std::any_of(stream.dims().begin(), stream.dims().end(), [&](const Stream::Dim &dim) {
+    const std::span<const Stream::Term> terms = stream.terms(dim);
+    return std::any_of(terms.begin(), terms.end(),
+                       [&](const Stream::Term &term) { return term.index == index; }) &&
+           std::any_of(terms.begin(), terms.end(), is_copied);
+  });
 }
 
 // Whether neighbouring copies read the same element at different taps of one straight piece of
@@ -121,12 +140,8 @@ bool RegisterTileCost::shares_overlapping_taps(std::size_t input) const {
     const std::size_t index = static_cast<std::size_t>(*i);
     if (*i < nest_.output_indices)
       return false;
-    if (unrolled(index) > 1)
-      for (const nest::Dim &dim : streams_[input].dims)
-        for (int o = 0; o < nest_.output_indices && dim.at.coeff[index] != 0; ++o)
-          if (dim.at.coeff[static_cast<std::size_t>(o)] != 0 &&
-              schedule_.splits[static_cast<std::size_t>(o)].keep > 1)
-            return true;
+    if (unrolled(index) > 1 && overlaps(streams_[input], index))
+      return true;
     if (schedule_.splits[index].keep < schedule_.splits[index].tile)
       return false;
   }
@@ -142,7 +157,7 @@ double RegisterTileCost::kept_taps(std::size_t input, const std::vector<double> 
   };
   const double inner = unrolled(static_cast<std::size_t>(schedule_.order.back()));
   return std::max(kKeptInnermost * read_again(inner, true),
-                  kKeptOfAll * read_again(body_taps(), false));
+                  kKeptOfAll * read_again(body_taps_, false));
 }
 
 double RegisterTileCost::live_registers(const std::vector<double> &copies) const {
@@ -155,7 +170,7 @@ double RegisterTileCost::live_registers(const std::vector<double> &copies) const
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
     if (nest_.inputs.size() > 1)
       fewest = std::min(fewest, fragments(k, copies));
-    if (shares_overlapping_taps(k))
+    if (shares_taps_[k])
       shared = (is_spread(k) ? kept_taps(k, copies) : distinct(k, copies, true)) + kTapOperands;
     if (const int stream = schedule_.stages[k].stream; stream > 0)
       ahead += static_cast<double>(stream * body_values(nest_, schedule_, static_cast<int>(k)));
@@ -188,21 +203,15 @@ StepCost RegisterTileCost::step(const std::vector<double> &copies) const {
   cost.arithmetic = cost.accumulators * (is_fused || nest_.inputs.size() < 2 ? 1 : 2);
   double other = 0;
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
-    const bool is_direct = schedule_.fills[k] == Fill::Direct;
-    bool is_guarded = false;
-    for (const nest::Dim &dim : nest_.inputs[k].dims)
-      is_guarded =
-          is_guarded || (is_direct && guard_of(nest_, schedule_, k, dim) == Guard::Checked);
-    const Access access = load(k, is_guarded);
-    cost.loads += fragment_loads(k, copies) * access.loads;
-    other += fragments(k, copies) * access.other;
+    cost.loads += fragment_loads(k, copies) * access_[k].loads;
+    other += fragments(k, copies) * access_[k].other;
   }
   if (!nest_.constraints.empty())
     other += points * kGuard * static_cast<double>(nest_.constraints.size());
   const double excess = live_registers(copies) - target_.vector_registers;
   cost.spills = std::clamp(excess * 2, 0.0, cost.accumulators + 2);
   const double issued =
-      cost.arithmetic + cost.loads + other + 2 * cost.spills + kLoopInstructions / body_taps();
+      cost.arithmetic + cost.loads + other + 2 * cost.spills + kLoopInstructions / body_taps_;
   cost.arithmetic_cycles = (cost.arithmetic + other / 2) / rates_.fma_per_cycle;
   cost.load_cycles = (cost.loads + cost.spills) / rates_.loads_per_cycle;
   cost.store_cycles = cost.spills;
@@ -238,7 +247,7 @@ double RegisterTileCost::store_cycles(const std::vector<double> &copies, bool is
     vectors *= count;
   double issued = expression_slots(nest_.post) * parts_;
   for (std::size_t e = 0; e < nest_.extras.size(); ++e) {
-    const Access access = load(nest_.inputs.size() + e, false);
+    const Access &access = access_[nest_.inputs.size() + e];
     issued += access.loads + access.other;
   }
   const std::int64_t stride =

@@ -56,13 +56,14 @@ private:
     double loads = 0;
     double other = 0;
   };
-  Access load(std::size_t stream, bool is_guarded_in_place) const;
+  Access access(std::size_t stream) const;
   double fragments(std::size_t input, const std::vector<double> &copies) const;
   double kept_taps(std::size_t input, const std::vector<double> &copies) const;
   double distinct(std::size_t input, const std::vector<double> &copies, bool innermost_only) const;
   double fragment_loads(std::size_t input, const std::vector<double> &copies) const;
   double body_taps() const;
   double live_registers(const std::vector<double> &copies) const;
+  bool overlaps(const Stream &stream, std::size_t index) const;
   bool shares_overlapping_taps(std::size_t input) const;
   // Lanes read different elements.
   bool is_spread(std::size_t input) const {
@@ -79,6 +80,9 @@ private:
   double width_ = 1;
   double parts_ = 1; // registers of one value
   double share_;
+  std::vector<Access> access_;    // by stream
+  std::vector<bool> shares_taps_; // by input
+  double body_taps_ = 1;
 };
 
 } // namespace tilefuse::cost

@@ -12,7 +12,8 @@ Figures vector_figures(const nest::Nest &nest, const schedule::Schedule &schedul
   figures.work_items = 1;
   figures.barriers = 0;
   figures.local_bytes = 0;
-  figures.grid_bytes = bytes_in_memory(nest, schedule, streams(nest, schedule));
+  const std::vector<Stream> all = streams(nest, schedule);
+  figures.grid_bytes = bytes_in_memory(nest, all, sources(nest, schedule, all));
   for (std::size_t k = 0; k < nest.inputs.size(); ++k)
     if (is_staged(schedule.fills[k]))
       *figures.local_bytes += static_cast<double>(stage_bytes(nest, schedule, static_cast<int>(k)));

@@ -37,8 +37,9 @@ constexpr double kMemoryJumpBytes = 120;
 VectorTraffic::VectorTraffic(const nest::Nest &nest, const Schedule &schedule, const Target &target,
                              const std::vector<Stream> &streams, bool is_result_local)
     : nest_(nest), schedule_(schedule), target_(target), streams_(streams),
-      is_result_local_(is_result_local), rates_(core_rates(target)), loops_(block_loops()),
-      step_(step_spans()), neighbours_(step_), block_(step_) {
+      sources_(sources(nest, schedule, streams)), is_result_local_(is_result_local),
+      rates_(core_rates(target)), loops_(block_loops()), step_(step_spans()), neighbours_(step_),
+      block_(step_) {
   if (!loops_.empty())
     neighbours_[loops_.front().index] *= loops_.front().trips;
   for (const LoopTrips &loop : loops_)
@@ -138,9 +139,9 @@ double VectorTraffic::torn_pairs() const {
 
 // Of a staging buffer: as much of its source, and itself where the first level does not hold it.
 double VectorTraffic::fill_bytes(std::size_t k, const Cache &l1) const {
-  const Stream from = source(nest_, schedule_, static_cast<int>(k));
   const double buffer = streams_[k].bytes(block_);
-  return fills(k) * buffer * (from.bank_conflict(block_) + (buffer > l1.bytes ? kWritten : 0));
+  return fills(k) * buffer *
+         (sources_[k].bank_conflict(block_) + (buffer > l1.bytes ? kWritten : 0));
 }
 
 double VectorTraffic::l2_bytes(const RegisterTileCost &tile) const {
@@ -176,24 +177,23 @@ bool VectorTraffic::walks() const {
 // does, once per block; but both must fit while it is filled.
 double VectorTraffic::far_bytes(const Cache &cache, bool from_memory) const {
   const double blocks = static_cast<double>(schedule::blocks(nest_, schedule_));
-  std::vector<LoopTrips> all = loops_;
-  const std::vector<LoopTrips> outer = grid_loops();
-  all.insert(all.end(), outer.begin(), outer.end());
-  const std::vector<double> moved = traffic(streams_, step_, all, cache);
-  const std::vector<double> in_block = traffic(streams_, step_, loops_, cache);
+  Traffic traffic(streams_, step_, cache);
+  traffic.add(loops_);
+  const std::vector<double> in_block = traffic.moved();
+  traffic.add(grid_loops());
   double bytes = 0;
   for (std::size_t k = 0; k < streams_.size(); ++k) {
     if (streams_[k].is_written && is_result_local_)
       continue;
     if (!streams_[k].is_staged) {
-      bytes += moved[k] / blocks * (streams_[k].is_written ? kWritten : 1) *
+      bytes += traffic.moved()[k] / blocks * (streams_[k].is_written ? kWritten : 1) *
                jumps(streams_[k], from_memory);
       continue;
     }
     const double buffer = streams_[k].bytes(block_);
     bytes += std::max(in_block[k] - buffer, 0.0);
     if (is_copied(k))
-      bytes += source(nest_, schedule_, static_cast<int>(k)).bytes(block_);
+      bytes += sources_[k].bytes(block_);
     bytes += 2 * buffer > cache.bytes ? kWritten * buffer : 0;
   }
   return bytes;
@@ -201,7 +201,7 @@ double VectorTraffic::far_bytes(const Cache &cache, bool from_memory) const {
 
 // Whether caches of so many bytes, one for each core, hold all that the nest touches.
 bool VectorTraffic::fits(double bytes) const {
-  return bytes_in_memory(nest_, schedule_, streams_) <= bytes * std::max(1, target_.compute_units);
+  return bytes_in_memory(nest_, streams_, sources_) <= bytes * std::max(1, target_.compute_units);
 }
 
 double VectorTraffic::l3_bytes() const {

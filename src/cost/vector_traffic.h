@@ -50,6 +50,7 @@ private:
   const schedule::Schedule &schedule_;
   const Target &target_;
   const std::vector<Stream> &streams_;
+  std::vector<Stream> sources_; // of what is staged
   bool is_result_local_;
   CoreRates rates_;
   std::vector<LoopTrips> loops_; // of a block over its steps, innermost first
