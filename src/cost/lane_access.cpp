@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <numeric>
 #include <vector>
 
@@ -42,31 +43,65 @@ Strides as_read(const Nest &nest, const Schedule &schedule, int input, const Inp
   return strides;
 }
 
-// The first element of every work-item, less that of the first.
-std::vector<std::int64_t> lane_elements(const Schedule &schedule, const Strides &strides) {
-  std::vector<std::int64_t> elements(static_cast<std::size_t>(group_size(schedule)), 0);
+// A digit of a work-item's number.
+struct Digit {
+  std::int64_t values = 1;
+  std::int64_t step = 0; // bytes from one value to the next
+  friend auto operator<=>(const Digit &, const Digit &) = default;
+};
+
+// `width` neighbours of `stride` elements per work-item.
+struct Vector {
+  std::int64_t width = 1;
+  std::int64_t stride = 1;
+  std::int64_t elem = 4; // bytes
+  friend auto operator<=>(const Vector &, const Vector &) = default;
+};
+
+// All that an access depends on.
+struct Lanes {
+  std::int64_t count = 1;
+  std::vector<Digit> digits; // the fastest first
+  Vector vector;
+  std::int64_t warp = 1;
+  std::int64_t banks = 0;
+  std::int64_t sector_bytes = 0;
+  friend auto operator<=>(const Lanes &, const Lanes &) = default;
+};
+
+std::vector<Digit> digits_of(const Schedule &schedule, const Strides &strides, std::int64_t elem) {
+  std::vector<Digit> digits;
   std::vector<std::int64_t> weight(schedule.splits.size(), 1);
-  std::int64_t below = 1; // work-items of the parts further right
   const std::vector<schedule::LanePart> parts = lane_digits(schedule);
   for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
     const std::size_t i = at(part->index);
-    const std::int64_t step = strides[i] * weight[i] * schedule.splits[i].lane_stride();
+    digits.push_back(
+        {part->count, strides[i] * weight[i] * schedule.splits[i].lane_stride() * elem});
+    weight[i] *= part->count;
+  }
+  return digits;
+}
+
+// The first byte of every work-item, less the lowest.
+std::vector<std::int64_t> addresses_of(const Lanes &lanes) {
+  std::vector<std::int64_t> addresses(static_cast<std::size_t>(lanes.count), 0);
+  std::int64_t below = 1; // work-items of the digits before
+  for (const Digit &part : lanes.digits) {
     std::int64_t beside = 0; // of the digit's value
     std::int64_t digit = 0;
-    for (std::int64_t &element : elements) {
-      element += digit * step;
+    for (std::int64_t &address : addresses) {
+      address += digit * part.step;
       if (++beside < below)
         continue;
       beside = 0;
-      digit = digit + 1 == part->count ? 0 : digit + 1;
+      digit = digit + 1 == part.values ? 0 : digit + 1;
     }
-    below *= part->count;
-    weight[i] *= part->count;
+    below *= part.values;
   }
-  const std::int64_t lowest = *std::min_element(elements.begin(), elements.end());
-  for (std::int64_t &element : elements)
-    element -= lowest;
-  return elements;
+  const std::int64_t lowest = *std::min_element(addresses.begin(), addresses.end());
+  for (std::int64_t &address : addresses)
+    address -= lowest;
+  return addresses;
 }
 
 // Leaves them sorted, as they mostly come.
@@ -96,13 +131,6 @@ void touch(const std::vector<std::int64_t> &addresses, std::size_t begin, std::s
       units.push_back(u);
 }
 
-// `width` neighbours of `stride` elements per work-item.
-struct Vector {
-  std::int64_t width = 1;
-  std::int64_t stride = 1;
-  std::int64_t elem = 4; // bytes
-};
-
 // The widest piece up to 16 bytes that divides every vector and its address.
 std::int64_t piece_bytes(const Vector &vector, const std::vector<std::int64_t> &addresses) {
   std::int64_t all = vector.stride == 1 ? vector.width * vector.elem : vector.elem;
@@ -114,24 +142,18 @@ std::int64_t piece_bytes(const Vector &vector, const std::vector<std::int64_t> &
   return piece;
 }
 
-LaneAccess access(const Schedule &schedule, const Target &target, const Strides &strides,
-                  std::int64_t elem, std::int64_t near = 1) {
-  std::vector<std::int64_t> addresses = lane_elements(schedule, strides);
-  for (std::int64_t &address : addresses)
-    address *= elem;
-  Vector vector{.width = near, .elem = elem};
-  if (const int index = vector_index(schedule); index >= 0 && strides[at(index)] != 0)
-    vector = {schedule.splits[at(index)].vec, strides[at(index)], elem};
-  const std::int64_t piece = piece_bytes(vector, addresses);
-  const auto warp = static_cast<std::size_t>(std::max(1, target.warp));
-  const std::int64_t banks = target.local_banks;
+LaneAccess counted(const Lanes &lanes) {
+  const std::vector<std::int64_t> addresses = addresses_of(lanes);
+  const std::int64_t piece = piece_bytes(lanes.vector, addresses);
+  const auto warp = static_cast<std::size_t>(lanes.warp);
+  const std::int64_t banks = lanes.banks;
   const std::int64_t at_once = banks * kWord / std::max(kWord, piece);
   const std::size_t phase = banks > 0 ? static_cast<std::size_t>(at_once) : warp;
   LaneAccess sum;
   std::vector<std::int64_t> units, of_bank;
   for (std::size_t first = 0; first < addresses.size(); first += warp) {
     const std::size_t end = std::min(first + warp, addresses.size());
-    touch(addresses, first, end, piece, target.sector_bytes, units);
+    touch(addresses, first, end, piece, lanes.sector_bytes, units);
     sum.requests += 1;
     sum.sectors += static_cast<double>(distinct(units));
     for (std::size_t part = first; part < end; part += phase) {
@@ -140,9 +162,31 @@ LaneAccess access(const Schedule &schedule, const Target &target, const Strides 
       sum.wavefronts += banks > 0 ? static_cast<double>(wavefronts(units, banks, of_bank)) : 1;
     }
   }
-  const double pieces = static_cast<double>(vector.width * elem / piece);
+  const double pieces = static_cast<double>(lanes.vector.width * lanes.vector.elem / piece);
   return {pieces * sum.requests, pieces * sum.phases, pieces * sum.wavefronts,
           pieces * sum.sectors};
+}
+
+// Schedules of a search deal out their lanes in few ways: what was counted is kept.
+LaneAccess access(const Schedule &schedule, const Target &target, const Strides &strides,
+                  std::int64_t elem, std::int64_t near = 1) {
+  constexpr std::size_t kMostKept = 1 << 12;
+  thread_local std::map<Lanes, LaneAccess> known;
+  Lanes lanes{.count = group_size(schedule),
+              .digits = digits_of(schedule, strides, elem),
+              .vector = {.width = near, .elem = elem},
+              .warp = std::max(1, target.warp),
+              .banks = target.local_banks,
+              .sector_bytes = target.sector_bytes};
+  if (const int index = vector_index(schedule); index >= 0 && strides[at(index)] != 0)
+    lanes.vector = {schedule.splits[at(index)].vec, strides[at(index)], elem};
+  const auto found = known.find(lanes);
+  if (found != known.end())
+    return found->second;
+  if (known.size() >= kMostKept)
+    known.clear();
+  const LaneAccess counts = counted(lanes);
+  return known.emplace(std::move(lanes), counts).first->second;
 }
 
 } // namespace
