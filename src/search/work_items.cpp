@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <unordered_map>
 
 #include "schedule/algorithms.h"
 #include "schedule/core_forms.h"
@@ -27,8 +28,8 @@ public:
 
   void add(std::string_view name, const FormSizes &sizes) {
     schedule::NamedSchedule named = schedule::form(name, nest_, target_, sizes);
-    if (named.schedule && !schedule::illegal(nest_, *named.schedule, target_) &&
-        std::find(found_.begin(), found_.end(), *named.schedule) == found_.end())
+    if (named.schedule && is_new(*named.schedule) &&
+        !schedule::illegal(nest_, *named.schedule, target_))
       found_.push_back(std::move(*named.schedule));
   }
   void add_products();
@@ -39,10 +40,38 @@ public:
   std::vector<Schedule> take() { return std::move(found_); }
 
 private:
+  bool is_new(const Schedule &schedule);
+
   const nest::Nest &nest_;
   const Target &target_;
   std::vector<Schedule> found_;
+  std::unordered_map<std::size_t, std::vector<Schedule>> seen_; // by hash, illegal ones too
 };
+
+// Of what forms of one nest differ in.
+std::size_t hash_of(const Schedule &schedule) {
+  std::size_t hash = schedule.lane_parts.size();
+  const auto add = [&](std::int64_t value) {
+    constexpr std::size_t kPrime = 0x100000001b3;
+    hash = (hash ^ static_cast<std::size_t>(value)) * kPrime;
+  };
+  for (const schedule::Split &split : schedule.splits)
+    for (const std::int64_t value : {split.tile, split.keep, split.lane, split.vec})
+      add(value);
+  for (const int index : schedule.order)
+    add(index);
+  for (const schedule::Stage &stage : schedule.stages)
+    add(stage.ring);
+  return hash;
+}
+
+bool Forms::is_new(const Schedule &schedule) {
+  std::vector<Schedule> &same = seen_[hash_of(schedule)];
+  if (std::find(same.begin(), same.end(), schedule) != same.end())
+    return false;
+  same.push_back(schedule);
+  return true;
+}
 
 FormSizes with(FormSizes sizes, bool near, std::int64_t ring) {
   sizes.near = near;
