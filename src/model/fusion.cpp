@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <map>
@@ -13,6 +12,8 @@
 #include <set>
 
 #include "base/hash.h"
+#include "base/stopwatch.h"
+#include "base/thread_pool.h"
 #include "cost/model.h"
 #include "poly/profit.h"
 #include "search/groups.h"
@@ -111,7 +112,7 @@ public:
 
   // As kept, or weighed and kept.
   poly::Verdict operator()(const poly::Exchange &exchange) {
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     const poly::Group &first = *exchange.together.front();
     const std::string question = question_of(exchange);
     poly::Verdict verdict;
@@ -121,12 +122,43 @@ public:
       verdict = weigh(exchange);
       kept_.keep(question, first, to_text(verdict));
     }
-    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    seconds_ += watch.seconds();
     return verdict;
   }
   double seconds() const { return seconds_; } // spent
 
+  // Prices what these exchanges ask for on all threads.
+  void foresee(const std::vector<poly::Exchange> &exchanges) {
+    const Stopwatch watch;
+    ThreadPool pool(available_threads());
+    std::vector<char> is_open(exchanges.size(), false);
+    for_each(pool, exchanges.size(), [&](std::size_t e) {
+      poly::Verdict unread;
+      is_open[e] = !kept_.find(question_of(exchanges[e]), *exchanges[e].together.front()) &&
+                   !is_settled(exchanges[e], unread);
+    });
+    std::map<std::string, const poly::Group *> distinct;
+    for (std::size_t e = 0; e < exchanges.size(); ++e)
+      for (const auto *groups : {&exchanges[e].together, &exchanges[e].apart})
+        for (const poly::Group *group : *groups)
+          if (is_open[e])
+            distinct.emplace(poly::to_text(*group), group);
+    const std::vector<std::pair<std::string, const poly::Group *>> all(distinct.begin(),
+                                                                       distinct.end());
+    std::vector<std::optional<cost::Estimate>> prices(all.size());
+    for_each(pool, all.size(), [&](std::size_t g) { prices[g] = priced(*all[g].second); });
+    for (std::size_t g = 0; g < all.size(); ++g)
+      prices_.emplace(all[g].first, std::move(prices[g]));
+    seconds_ += watch.seconds();
+  }
+
 private:
+  template <typename Body>
+  static void for_each(ThreadPool &pool, std::size_t count, const Body &body) {
+    pool.parallel_for(static_cast<std::int64_t>(count),
+                      [&](int, std::int64_t i) { body(static_cast<std::size_t>(i)); });
+  }
+
   static std::string question_of(const poly::Exchange &exchange) {
     std::string others;
     for (std::size_t g = 1; g < exchange.together.size(); ++g)
@@ -157,8 +189,8 @@ private:
     return verdict;
   }
 
-  poly::Verdict weigh(const poly::Exchange &exchange) {
-    poly::Verdict verdict;
+  // What is said of the exchange before it is priced; whether nothing is left to be asked.
+  bool is_settled(const poly::Exchange &exchange, poly::Verdict &verdict) const {
     const poly::Group &producer = *exchange.apart.back();
     if (exchange.together.size() == 1) {
       const poly::Group &fused = *exchange.together.front();
@@ -166,14 +198,21 @@ private:
       verdict = poly::to_verdict(profit, fused);
       const bool is_map = producer.anchor.inputs.empty();
       if (profit.tile.empty() ? !is_map : profit.spent_seconds > kHopeless * profit.saved_seconds)
-        return verdict;
+        return true;
     }
+    verdict.is_worth = false;
     if (target_.lanes == LaneKind::WorkItem && parts_classes(exchange.together)) {
-      verdict.is_worth = false;
       verdict.terms.push_back("what one class stores the others wait for, instead of running side "
                               "by side");
-      return verdict;
+      return true;
     }
+    return false;
+  }
+
+  poly::Verdict weigh(const poly::Exchange &exchange) {
+    poly::Verdict verdict;
+    if (is_settled(exchange, verdict))
+      return verdict;
     const std::optional<double> together = seconds_of(exchange.together);
     verdict.is_worth = false;
     if (!together) {
@@ -183,9 +222,9 @@ private:
     const std::optional<double> apart = seconds_of(exchange.apart);
     const bool are_together =
         exchange.together.size() > 1 && launches_of(exchange.together).size() == 1;
-    const double margin = are_together                     ? kClassMargin
-                          : producer.anchor.inputs.empty() ? kMapMargin
-                                                           : kNestMargin;
+    const double margin = are_together                                   ? kClassMargin
+                          : exchange.apart.back()->anchor.inputs.empty() ? kMapMargin
+                                                                         : kNestMargin;
     const double hidden = hidden_launches(exchange);
     verdict.gain_seconds = apart.value_or(0) - hidden - *together;
     verdict.is_worth = apart && *together * margin < *apart - hidden;
@@ -201,8 +240,8 @@ private:
       verdict.terms.push_back(
           fmt::format("{:.2f} us of the launches apart are hidden by others", hidden * 1e6));
     if (is_close)
-      verdict.terms.push_back(
-          fmt::format("one kernel must promise {} times the speed: the model errs by as much", margin));
+      verdict.terms.push_back(fmt::format(
+          "one kernel must promise {} times the speed: the model errs by as much", margin));
     return verdict;
   }
 
@@ -269,16 +308,18 @@ private:
   // Each group is priced once. Nothing where no schedule fits the target.
   std::optional<cost::Estimate> price_of(const poly::Group &group) {
     const auto [found, is_new] = prices_.try_emplace(poly::to_text(group));
-    if (!is_new)
-      return found->second;
+    if (is_new)
+      found->second = priced(group);
+    return found->second;
+  }
+
+  // Several threads may ask at once.
+  std::optional<cost::Estimate> priced(const poly::Group &group) const {
     std::optional<schedule::Schedule> schedule = kept_.noted(kPick, group);
     if (!schedule && (schedule = group.producers.empty() ? search::pick(group.anchor, target_)
                                                          : search::pick_fused(group, target_)))
       kept_.note(kPick, group, *schedule);
-    if (schedule) {
-      found->second = cost::predict(group, *schedule, target_);
-    }
-    return found->second;
+    return schedule ? std::optional(cost::predict(group, *schedule, target_)) : std::nullopt;
   }
 
   const Target &target_;
@@ -294,8 +335,10 @@ std::vector<poly::PlacedGroup> make_groups(const program::StoredProgram &stored,
                                            poly::FuseReport *report, KeptChoices *kept) {
   KeptChoices none(nullptr, target);
   Judge judge(target, kept == nullptr ? none : *kept);
-  const poly::FuseOptions options = {
+  poly::FuseOptions options = {
       .level = settings.level, .quota = settings.quota, .judge = std::ref(judge)};
+  if (available_threads() > 1)
+    options.foresee = [&](const auto &exchanges) { judge.foresee(exchanges); };
   std::vector<poly::PlacedGroup> groups = poly::make_groups(stored, options, report);
   if (report != nullptr)
     report->seconds -= judge.seconds();

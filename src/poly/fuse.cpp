@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <deque>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "poly/group_buffers.h"
 #include "poly/group_legality.h"
 #include "poly/inline_map.h"
 #include "poly/isl_objects.h"
@@ -30,55 +32,7 @@ constexpr std::array<std::pair<FuseLevel, std::string_view>, 3> kLevels = {{
 
 std::size_t at(BufferId id) { return static_cast<std::size_t>(program::to_int(id)); }
 
-std::set<BufferId> read_buffers(const PlacedGroup &placed) {
-  std::set<BufferId> all;
-  const Group &group = placed.group;
-  for (int m = 0; m <= static_cast<int>(group.producers.size()); ++m) {
-    const nest::Nest &nest = member_nest(group, m);
-    for (const std::vector<nest::Operand> *operands : {&nest.inputs, &nest.extras})
-      for (const nest::Operand &operand : *operands) {
-        const int slot = group_slot(group, m, operand.slot);
-        if (!is_internal(group, slot))
-          all.insert(placed.buffers[static_cast<std::size_t>(slot)]);
-      }
-  }
-  return all;
-}
-
-BufferId written_buffer(const PlacedGroup &placed) {
-  return placed.buffers[static_cast<std::size_t>(placed.group.anchor.out.slot)];
-}
-
-bool writes(const PlacedGroup &placed, BufferId buffer) {
-  const std::vector<int> slots = written_slots(placed.group);
-  return std::any_of(slots.begin(), slots.end(), [&](int slot) {
-    return placed.buffers[static_cast<std::size_t>(slot)] == buffer;
-  });
-}
-
 bool is_map(const Group &group) { return group.producers.empty() && group.anchor.inputs.empty(); }
-
-// The inputs of the anchor that read a tensor; nothing where other operands of the group do too.
-std::optional<int> only_input(const PlacedGroup &placed, BufferId buffer) {
-  std::optional<int> found;
-  const Group &group = placed.group;
-  for (int m = 0; m <= static_cast<int>(group.producers.size()); ++m) {
-    const nest::Nest &nest = member_nest(group, m);
-    const auto reads = [&](const nest::Operand &operand) {
-      return placed.buffers[static_cast<std::size_t>(group_slot(group, m, operand.slot))] == buffer;
-    };
-    if (std::any_of(nest.extras.begin(), nest.extras.end(), reads))
-      return std::nullopt;
-    for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
-      if (!reads(nest.inputs[k]))
-        continue;
-      if (found || m > 0)
-        return std::nullopt;
-      found = static_cast<int>(k);
-    }
-  }
-  return found;
-}
 
 // Every tile of the anchor, however small, runs all of a producer that sums: nothing is won by
 // running it again and again.
@@ -106,10 +60,9 @@ public:
   }
 
   std::vector<PlacedGroup> run(FuseReport &report) {
-    for (std::size_t c = 0; c < groups_.size(); ++c)
-      for (std::size_t k = 0; groups_[c] && k < groups_[c]->group.anchor.inputs.size(); ++k)
-        if (const std::optional<std::size_t> p = producer_of_input(c, static_cast<int>(k)))
-          offer(c, static_cast<int>(k), *p, report);
+    if (options_.judge && options_.foresee)
+      foresee();
+    for_offers([&](std::size_t c, int input, std::size_t p) { offer(c, input, p, report); });
     return left();
   }
 
@@ -127,6 +80,27 @@ public:
   }
 
 private:
+  // Inputs of groups and what computes them, as fusions before leave them.
+  template <typename Visit> void for_offers(const Visit &visit) {
+    for (std::size_t c = 0; c < groups_.size(); ++c)
+      for (std::size_t k = 0; groups_[c] && k < groups_[c]->group.anchor.inputs.size(); ++k)
+        if (const std::optional<std::size_t> p = producer_of_input(c, static_cast<int>(k)))
+          visit(c, static_cast<int>(k), *p);
+  }
+
+  // Decides on every offer with no fusion made, and what would be judged is told.
+  void foresee() {
+    Foreseen foreseen;
+    foreseen_ = &foreseen;
+    for_offers([&](std::size_t c, int input, std::size_t p) {
+      FuseDecision unread;
+      decide(c, input, p, unread);
+    });
+    foreseen_ = nullptr;
+    judged_.clear();
+    options_.foresee(foreseen.exchanges);
+  }
+
   std::vector<PlacedGroup> left() {
     std::vector<PlacedGroup> left;
     for (std::optional<PlacedGroup> &group : groups_)
@@ -302,6 +276,14 @@ private:
     return is_plainly_legal(fused) ? "" : illegal_fusion(fused, options_.quota).value_or("");
   }
 
+  // The same, found out once for each group.
+  const std::string &refusal_of(const std::string &text, const Group &fused) {
+    const auto [found, is_new] = refusals_.try_emplace(text);
+    if (is_new)
+      found->second = refusal_of(fused);
+    return found->second;
+  }
+
   struct Judged {
     std::string reason; // why not
     std::vector<std::string> terms;
@@ -311,8 +293,9 @@ private:
   // Equal exchanges are judged once.
   const Judged &judge(const Change &change, std::size_t p) {
     std::string key;
+    std::vector<std::string> texts;
     for (const PlacedGroup &made : change.made)
-      key += to_text(made.group);
+      key += texts.emplace_back(to_text(made.group));
     const auto [found, is_new] = judged_.try_emplace(key);
     Judged &judged = found->second;
     if (!is_new)
@@ -321,25 +304,41 @@ private:
     for (std::size_t m = 0; m < change.made.size(); ++m) {
       exchange.together.push_back(&change.made[m].group);
       exchange.apart.push_back(&groups_[change.places[m]]->group);
-      judged.reason = change.stores && m > 0 ? "" : refusal_of(change.made[m].group);
+      judged.reason = change.stores && m > 0 ? "" : refusal_of(texts[m], change.made[m].group);
       if (!judged.reason.empty())
         return judged;
     }
     exchange.apart.push_back(&groups_[p]->group);
-    if (!options_.judge)
-      return judged;
-    Verdict verdict = options_.judge(exchange);
-    judged.terms = std::move(verdict.terms);
-    judged.gain_seconds = verdict.gain_seconds;
-    if (!verdict.is_worth)
-      judged.reason = "it does not pay";
+    if (foreseen_ != nullptr)
+      foreseen_->add(std::move(exchange));
+    else if (options_.judge)
+      judged = judged_by(options_.judge(exchange));
     return judged;
   }
+
+  static Judged judged_by(Verdict verdict) {
+    return {verdict.is_worth ? "" : "it does not pay", std::move(verdict.terms),
+            verdict.gain_seconds};
+  }
+
+  // Exchanges, with groups that none of the program's are.
+  struct Foreseen {
+    std::deque<Group> made;
+    std::vector<Exchange> exchanges;
+
+    void add(Exchange exchange) {
+      for (const Group *&group : exchange.together)
+        group = &made.emplace_back(*group);
+      exchanges.push_back(std::move(exchange));
+    }
+  };
 
   const program::StoredProgram &stored_;
   const FuseOptions &options_;
   std::vector<std::optional<PlacedGroup>> groups_; // nothing where one joined a later one
   std::map<std::string, Judged> judged_;           // by text of the fused groups
+  std::map<std::string, std::string> refusals_;    // by text of the fused group
+  Foreseen *foreseen_ = nullptr;                   // while nothing is judged
 };
 
 } // namespace

@@ -49,11 +49,15 @@ struct Exchange {
 };
 
 using Judge = std::function<Verdict(const Exchange &exchange)>;
+// Told before the first is judged what all exchanges are if none of them is worth it, each once: a
+// judge can weigh them side by side.
+using Foresee = std::function<void(const std::vector<Exchange> &exchanges)>;
 
 struct FuseOptions {
   FuseLevel level = FuseLevel::Pointwise;
   std::int64_t quota = 1'000'000; // isl's operations that one decision may spend
   Judge judge;                    // with All; nothing: whatever is legal is worth it
+  Foresee foresee;                // or nothing
 };
 
 // One offer of a producer to a consumer.
