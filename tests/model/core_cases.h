@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of schedules with a core instruction share: a device, and the counts of a kernel.
+// What tests of schedules with a core instruction share: devices, convolutions, and the counts of a
+// kernel.
 #pragma once
 
 #include <algorithm>
@@ -48,6 +49,32 @@ inline Target sm90() {
   target.compute_units = 2;
   target.local_bytes = 232448;
   return target;
+}
+
+// Rows of pixels, each an image.
+inline poly::Group pixels_in_rows() {
+  return {nest::parse_nest(R"(nest conv {
+  index n 9, x 21, m 64 | c 64, s 3
+  slot 0 f16 12096, 1 f16 12288, 2 f16 12096
+  acc f32 = sum mul
+  in 0 + 0 [n:9*1344, x + s - 1:21?*64, c:64*1]
+  in 1 + 0 const [m:64*192, c:64*3, s:3*1]
+  out 2 + 0 [n:9*1344, x:21*64, m:64*1]
+  post f16(acc)
+})")};
+}
+
+// Two rows of padding above and none below, one column right.
+inline poly::Group padded_on_one_side() {
+  return {nest::parse_nest(R"(nest conv {
+  index n 2, y 9, x 10, m 64 | c 64, r 3, s 2
+  slot 0 f16 11520, 1 f16 24576, 2 f16 11520
+  acc f32 = sum mul
+  in 0 + 0 [n:2*5760, y + r - 2:9?*640, x + s:10?*64, c:64*1]
+  in 1 + 0 const [m:64*384, c:64*6, r:3*2, s:2*1]
+  out 2 + 0 [n:2*5760, y:9*640, x:10*64, m:64*1]
+  post f16(acc)
+})")};
 }
 
 inline kernel::Counts counts_of(const poly::Group &group, const schedule::Schedule &schedule,

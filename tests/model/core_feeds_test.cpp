@@ -114,26 +114,8 @@ TEST(CoreFeeds, MapsInWindows) {
     for (const poly::Group &fed : {normalised(group_of(problem), 0), masked(group_of(problem), 0)})
       check(fed);
   check(masked(gradients({.n = 2, .h = 8, .w = 9, .c = 64, .k = 64}, By::Input).front(), 0));
-  // A row of pixels; and two rows above, none below.
-  for (const char *text : {R"(nest conv {
-  index n 9, x 21, m 64 | c 64, s 3
-  slot 0 f16 12096, 1 f16 12288, 2 f16 12096
-  acc f32 = sum mul
-  in 0 + 0 [n:9*1344, x + s - 1:21?*64, c:64*1]
-  in 1 + 0 const [m:64*192, c:64*3, s:3*1]
-  out 2 + 0 [n:9*1344, x:21*64, m:64*1]
-  post f16(acc)
-})",
-                           R"(nest conv {
-  index n 2, y 9, x 10, m 64 | c 64, r 3, s 2
-  slot 0 f16 11520, 1 f16 24576, 2 f16 11520
-  acc f32 = sum mul
-  in 0 + 0 [n:2*5760, y + r - 2:9?*640, x + s:10?*64, c:64*1]
-  in 1 + 0 const [m:64*384, c:64*6, r:3*2, s:2*1]
-  out 2 + 0 [n:2*5760, y:9*640, x:10*64, m:64*1]
-  post f16(acc)
-})"})
-    check(normalised({nest::parse_nest(text)}, 0));
+  for (const poly::Group &group : {pixels_in_rows(), padded_on_one_side()})
+    check(normalised(group, 0));
   EXPECT_GE(kept, 10);
   EXPECT_GE(streamed, 10);
 }

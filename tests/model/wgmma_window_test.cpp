@@ -72,32 +72,10 @@ TEST(WgmmaWindow, InputGradientsAreExact) {
     EXPECT_GT(check(gradients(problem, By::Input).front()), 0);
 }
 
-// Two rows above and none below, one column right.
-TEST(WgmmaWindow, PaddingOfOneSideIsExact) {
-  EXPECT_GT(check({nest::parse_nest(R"(nest conv {
-  index n 2, y 9, x 10, m 64 | c 64, r 3, s 2
-  slot 0 f16 11520, 1 f16 24576, 2 f16 11520
-  acc f32 = sum mul
-  in 0 + 0 [n:2*5760, y + r - 2:9?*640, x + s:10?*64, c:64*1]
-  in 1 + 0 const [m:64*384, c:64*6, r:3*2, s:2*1]
-  out 2 + 0 [n:2*5760, y:9*640, x:10*64, m:64*1]
-  post f16(acc)
-})")}),
-            0);
-}
+TEST(WgmmaWindow, PaddingOfOneSideIsExact) { EXPECT_GT(check(padded_on_one_side()), 0); }
 
-// A row of pixels, and three ways of them.
 TEST(WgmmaWindow, OneAndThreeDimensionsAreExact) {
-  EXPECT_GT(check({nest::parse_nest(R"(nest conv {
-  index n 9, x 21, m 64 | c 64, s 3
-  slot 0 f16 12096, 1 f16 12288, 2 f16 12096
-  acc f32 = sum mul
-  in 0 + 0 [n:9*1344, x + s - 1:21?*64, c:64*1]
-  in 1 + 0 const [m:64*192, c:64*3, s:3*1]
-  out 2 + 0 [n:9*1344, x:21*64, m:64*1]
-  post f16(acc)
-})")}),
-            0);
+  EXPECT_GT(check(pixels_in_rows()), 0);
   EXPECT_GT(check({nest::parse_nest(R"(nest conv {
   index z 3, y 8, x 9, m 64 | c 64, q 2, r 2, s 3
   slot 0 f16 13824, 1 f16 49152, 2 f16 13824
