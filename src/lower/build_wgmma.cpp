@@ -5,6 +5,7 @@
 
 #include "lower/members.h"
 #include "lower/pipeline.h"
+#include "lower/wgmma_deal.h"
 #include "lower/wgmma_join.h"
 #include "lower/wgmma_map.h"
 #include "lower/wgmma_producer.h"
@@ -277,6 +278,7 @@ RingShape WgmmaLoops::shape_of_ring() const {
           .filter_elems = tile_.columns * tile_.depth,
           .has_turns = is_ordered(),
           .is_kept = core_.keeps_filter,
+          .dealers = deals_kept_filter(cx_.nest, cx_.schedule) ? kDealers : 0,
           .gatherers = core_.window > 0 ? 0 : gatherers(),
           .feeds = core_.window > 0 ? std::vector<schedule::CoreFeed>{} : feeds_};
 }
@@ -307,6 +309,7 @@ StmtRef WgmmaLoops::build() {
   }
   const WgmmaParts parts{roles_, tile_, plan_, cluster_, tiles_, ring_, data_ring(), feeds_};
   producer.push_back(produce_wgmma(cx_, parts));
+  producer.push_back(deal_kept_filter(cx_, ring_));
   if (ahead_)
     producer.push_back(b_.branch(b_.scalar(ScalarOp::Eq, {b_.lane(), integer(kAheadItem)}),
                                  ahead_->produce(tiles_)));

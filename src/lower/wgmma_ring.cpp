@@ -18,7 +18,7 @@ WgmmaRing::WgmmaRing(Context &context, const schedule::CoreRoles &roles,
     : b_(context.build), roles_(roles), tile_(tile), cluster_(cluster), shape_(std::move(shape)),
       count_(shape_.count), takes_turns_(shape_.has_turns),
       warps_(tile.warps() * schedule::kGroupItems / kCoreLanes),
-      mappers_(shape_.feeds.empty() ? 0 : schedule::kGroupItems / kCoreLanes) {
+      mappers_(shape_.feeds.empty() ? shape_.dealers : schedule::kGroupItems / kCoreLanes) {
   const auto ring = [&](const std::string &name, const nest::Nest &nest,
                         const nest::Operand &operand, std::int64_t elems) {
     const DType type = nest.slots[static_cast<std::size_t>(operand.slot)].type;
@@ -71,7 +71,7 @@ StmtRef WgmmaRing::wait_full() const {
 }
 
 StmtRef WgmmaRing::wait() const {
-  std::vector<StmtRef> list = {wait_full()};
+  std::vector<StmtRef> list = {shape_.dealers > 0 ? nullptr : wait_full()}; // dealers waited
   if (mappers_ > 0)
     list.push_back(b_.mbarrier({kernel::MbarrierOp::Wait, ready(slot()), parity()}));
   return b_.block(std::move(list));

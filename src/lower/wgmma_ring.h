@@ -20,6 +20,7 @@ struct RingShape {
   std::int64_t filter_elems = 0;
   bool has_turns = false;                // groups that take tiles in turn wait for each other here
   bool is_kept = false;                  // filled once, and never let go of
+  std::int64_t dealers = 0;              // warps that deal its filter before others read it
   std::int64_t gatherers = 0;            // warps that fill it beside tensor copies
   std::vector<schedule::CoreFeed> feeds; // maps that are evaluated in it
 };
@@ -50,10 +51,10 @@ public:
   // The first buffer; `parity` that of the phase to wait for.
   kernel::StmtRef start(int parity) const;
   kernel::StmtRef advance() const;
-  // Until the buffer is full; and ready too, where maps are evaluated in it.
+  // Until the buffer is full; and ready too, where maps are evaluated in it or it is dealt.
   kernel::StmtRef wait_full() const;
   kernel::StmtRef wait() const;
-  // A work-item of each warp says that its warp has mapped its part of the buffer.
+  // A work-item of each warp says that its warp has mapped or dealt its part of the buffer.
   kernel::StmtRef give() const;
   // A work-item of each warp says to each block that copies here that its warp has read the buffer
   // left last.
@@ -92,7 +93,7 @@ private:
   const std::int64_t count_;
   const bool takes_turns_;
   const std::int64_t warps_;      // that read
-  const std::int64_t mappers_;    // warps that map a buffer
+  const std::int64_t mappers_;    // warps that map or deal a buffer
   std::int64_t beside_elems_ = 0; // copied to one buffer, of what maps read besides
   std::vector<std::vector<kernel::BufferId>> copied_; // by input
   kernel::BufferId data_{-1}, filter_{-1}, barriers_{-1}, place_{-1};

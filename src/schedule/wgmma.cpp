@@ -92,6 +92,12 @@ DType exchanged_type(const Nest &nest) {
   return is_rounding || post.kind == program::Expr::Kind::Acc ? out : held_type(nest);
 }
 
+bool deals_kept_filter(const Nest &nest, const Schedule &schedule) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  return schedule.core.swapped && schedule.core.keeps_filter && roles.filter_turned &&
+         schedule.splits[at(roles.channel)].vec == kPairs;
+}
+
 std::int64_t storing_warps(const Schedule &schedule) {
   const Core &core = schedule.core;
   return kGroupItems / kCoreLanes * core.warp_rows * core.warp_columns * core.turns;
@@ -147,11 +153,12 @@ Reason wrong_swapped(const Nest &nest, const Schedule &schedule, const CoreRoles
   if (tile.columns % (kGroupRows * schedule.core.warp_columns) != 0)
     return fmt::format("{} swapped columns are not {} groups of multiples of {}", tile.columns,
                        schedule.core.warp_columns, kGroupRows);
-  const bool is_dealt =
-      vec == kPairs && !roles.filter_turned && roles.channel_points % (kPairs * kHalfRows) == 0;
+  const bool is_kept = schedule.core.keeps_filter && !schedule.core.gathers;
+  const bool is_dealt = vec == kPairs && (!roles.filter_turned || is_kept) &&
+                        roles.channel_points % (kPairs * kHalfRows) == 0;
   return vec == 1 || is_dealt ? Reason{}
                               : fmt::format("vec {} of {} swapped channels; it needs 1, or {} of "
-                                            "a straight filter with multiples of {}",
+                                            "a straight or kept filter with multiples of {}",
                                             vec, roles.channel_points, kPairs, kPairs * kHalfRows);
 }
 

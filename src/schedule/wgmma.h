@@ -44,7 +44,7 @@
 // With `swapped` the instruction's rows are channels, in tiles of multiples of 64, and its columns
 // points: 49 or 196 of them fill 56 or 200 columns. Channels are dealt in pairs, row 16j + 8b + g
 // of a tile holds channel 16j + 2g + b, so that 8 work-items store whole sectors; `vec` is 2, or 1
-// where they are not dealt.
+// where they are not dealt. A turned filter is dealt where it is kept, once it has come.
 //
 // With `tensor_store` results leave as boxes of local memory, while the next tile is multiplied;
 // with `ahead N` tiles that post-ops read come to it before (schedule/wgmma_ahead.h).
@@ -132,6 +132,8 @@ PixelBox window_box(const nest::Nest &nest, const Schedule &schedule);
 std::int64_t lowest_tap(const nest::Nest &nest, const Schedule &schedule, int pixel);
 std::int64_t window_unit(const Schedule &schedule);
 std::int64_t window_lines(const nest::Nest &nest, const Schedule &schedule);
+// Swapped: whether the channels of a kept, turned filter are dealt in local memory.
+bool deals_kept_filter(const nest::Nest &nest, const Schedule &schedule);
 constexpr std::int64_t kWindowPixels = 8; // of the fastest index
 // Why there is no such window; nothing where there is, or none is asked for.
 std::optional<std::string> wrong_window(const nest::Nest &nest, const Schedule &schedule,

@@ -11,6 +11,7 @@
 #include "emit/emitter.h"
 #include "kernel/text.h"
 #include "lower/pipeline.h"
+#include "schedule/wgmma.h"
 #include "schedule/wgmma_forms.h"
 
 namespace tilefuse::emit {
@@ -95,6 +96,26 @@ TEST(CudaStore, BoxesCompile) {
 TEST(CudaStore, WindowsCompile) {
   expect_clean(packages_of("_window", 8, 56, 2, 64), std::array{"sm_90a"});
   expect_clean(packages_of("_window", 8, 28, 4, 64), std::array{"sm_90a"});
+}
+
+// Gradients whose kept filter is dealt: no more registers than a straight one's.
+TEST(CudaStore, DealtFiltersCompile) {
+  const poly::Group group{nest::parse_nest(R"(nest conv {
+  index n 8, y 56, x 56, c 64 | m 64, r 3, s 3
+  slot 0 f16 1605632, 1 f16 36864, 2 f16 1605632
+  acc f32 = sum mul
+  in 0 + 0 [n:8*200704, y - r + 1:56?*3584, x - s + 1:56?*64, m:64*1]
+  in 1 + 0 [m:64*576, r:3*192, s:3*64, c:64*1]
+  out 2 + 0 [n:8*200704, y:56*3584, x:56*64, c:64*1]
+  post f16(acc)
+})")};
+  std::vector<Package> packages;
+  for (const auto &one : schedule::every_wgmma_schedule(group.anchor, hopper_target(), false))
+    if (deals_kept_filter(group.anchor, one))
+      packages.push_back(
+          make_cuda_emitter()->emit(lower::lower(group, one, hopper_target()), hopper_target()));
+  EXPECT_GE(packages.size(), 4u);
+  expect_clean(packages, std::array{"sm_90a"});
 }
 
 // Residuals that come ahead of their tiles, in each form.

@@ -72,6 +72,22 @@ TEST(WgmmaWindow, InputGradientsAreExact) {
     EXPECT_GT(check(gradients(problem, By::Input).front()), 0);
 }
 
+// Channels of a kept filter in pairs: several steps, a panel that is not full, two panels.
+TEST(WgmmaWindow, DealtFiltersAreExact) {
+  for (const GradientConv &problem :
+       {GradientConv{.n = 2, .h = 9, .w = 8, .c = 48, .k = 72},
+        GradientConv{.n = 3, .h = 8, .w = 7, .c = 64, .k = 64, .type = "bf16"},
+        GradientConv{.h = 8, .w = 9, .c = 128, .k = 64}}) {
+    const poly::Group group = gradients(problem, By::Input).front();
+    std::vector<Schedule> dealt = windowed(group.anchor);
+    std::erase_if(dealt, [&](const Schedule &each) {
+      return !schedule::deals_kept_filter(group.anchor, each);
+    });
+    EXPECT_GE(dealt.size(), 1u) << to_text(group.anchor);
+    EXPECT_GT(check_schedules(group, target(), dealt, 2), 0);
+  }
+}
+
 TEST(WgmmaWindow, PaddingOfOneSideIsExact) { EXPECT_GT(check(padded_on_one_side()), 0); }
 
 TEST(WgmmaWindow, OneAndThreeDimensionsAreExact) {
