@@ -177,8 +177,10 @@ Expectation Expected::at(const std::vector<std::int64_t> &point) const {
   const Bounded result = evaluate_bounded(program::cast(nest_.post, type), values);
   std::int64_t stored = 0;
   store_element(&stored, type, 0, result.value);
-  return {element_of(nest_, nest_.out, point), load_element(&stored, type, 0),
-          result.error + storage_error(type, result.value)};
+  const double held = load_element(&stored, type, 0);
+  const double rounded = std::isfinite(held) ? std::fabs(held - result.value) : 0;
+  return {element_of(nest_, nest_.out, point), held,
+          result.error + storage_error(type, result.value) + rounded};
 }
 
 std::vector<std::vector<std::int64_t>> output_points(const Nest &nest, std::int64_t count,

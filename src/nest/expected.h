@@ -23,8 +23,8 @@ namespace tilefuse::nest {
 
 struct Expectation {
   std::int64_t element = 0; // of the out slot
-  double value = 0;
-  double bound = 0; // |stored - value| of a correct kernel
+  double value = 0;         // as its type holds it
+  double bound = 0;         // |stored - value| of a correct kernel
 };
 
 // By slot and element, how far from the value given a correct kernel's may be; empty where exact.
