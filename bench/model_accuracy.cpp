@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cost model against the clock: bench_model_accuracy [--device cpu|opencl|…] [--layers NETWORK]
-// [--only LAYER] [--top N] [--ranked N] [--samples N] [--rounds N] [--limit-ms T] [--threads N]
-// [--together N] [--never-ms T] [--warm-ms T] [--replay CSV]. For each layer it times the model's
-// first choices, schedules spread over the search's ranking and random legal schedules, in
-// interleaved rounds on random data, and prints CSV: device, layer, origin (top, ranked or sample),
-// predicted and measured microseconds, 10th and 90th percentile, the schedule with ; for line ends.
+// [--only LAYER] [--top N] [--ranked N] [--samples N] [--rounds N] [--finals N] [--limit-ms T]
+// [--threads N] [--together N] [--never-ms T] [--warm-ms T] [--replay CSV]. For each layer it times
+// the model's first choices, schedules spread over the search's ranking and random legal schedules,
+// in interleaved rounds on random data, and prints CSV: device, layer, origin (top, ranked or
+// sample), predicted and measured microseconds, 10th and 90th percentile, the schedule with ; for
+// line ends.
+// --finals times the first choice and so many of the fastest again, side by side: the least of many
+// times is by luck too small, and the first of a layer runs before clocks are up.
 // Schedules that take longer than the limit are left out; those predicted to take longer than
 // --never-ms are not even started, because nothing can end a kernel on a GPU. --replay predicts
 // again what a CSV of the same device holds, without a clock.
@@ -17,6 +20,7 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <span>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -38,6 +42,7 @@ struct Options {
   std::size_t ranked = 6;
   std::size_t samples = 30;
   int rounds = 5;
+  std::size_t finals = 0;
   double limit_ms = 100;
   double never_ms = 1e9;
   double warm_ms = 0;        // of running the first kernel, until clocks are up
@@ -50,6 +55,7 @@ struct Entry {
   std::string origin;
   schedule::Schedule schedule;
   double predicted = 0; // seconds
+  Samples measured = {};
 };
 
 constexpr double kShort = 2e-3; // seconds; such kernels run several times a round
@@ -69,7 +75,7 @@ public:
     schedule::Schedule unnamed = schedule;
     unnamed.name.clear();
     if (seen_.insert(to_text(nest_, unnamed)).second)
-      all_.push_back({origin, schedule, cost::predict(nest_, schedule, target_).seconds});
+      all_.push_back({origin, schedule, cost::predict(nest_, schedule, target_).seconds, {}});
   }
   std::vector<Entry> take() { return std::move(all_); }
 
@@ -121,6 +127,32 @@ std::vector<Samples> time_all(TimedKernels &kernels, const Options &options) {
   return samples;
 }
 
+void time_together(std::span<Entry *const> entries, const poly::Group &group,
+                   runtime::Device &device, const Options &options) {
+  std::vector<schedule::Schedule> schedules;
+  for (const Entry *entry : entries)
+    schedules.push_back(entry->schedule);
+  TimedKernels kernels(group, schedules, device);
+  warm_up(kernels, options.warm_ms * 1e-3);
+  std::vector<Samples> samples = time_all(kernels, options);
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    entries[i]->measured = std::move(samples[i]);
+}
+
+// The first choice and the fastest others.
+std::vector<Entry *> finalists(std::vector<Entry> &entries, std::size_t count) {
+  std::vector<Entry *> others;
+  for (std::size_t i = 1; i < entries.size(); ++i)
+    if (!entries[i].measured.seconds.empty())
+      others.push_back(&entries[i]);
+  std::sort(others.begin(), others.end(), [](const Entry *a, const Entry *b) {
+    return a->measured.at(0.5) < b->measured.at(0.5);
+  });
+  others.resize(std::min(others.size(), count));
+  others.insert(others.begin(), &entries.front());
+  return others;
+}
+
 void measure_layer(const Layer &layer, const poly::Group &group, runtime::Device &device,
                    const Options &options) {
   std::vector<Entry> entries = choose(group.anchor, device.target(), options);
@@ -128,24 +160,20 @@ void measure_layer(const Layer &layer, const poly::Group &group, runtime::Device
       entries, [&](const Entry &entry) { return entry.predicted > options.never_ms * 1e-3; });
   if (hopeless > 0)
     fmt::print(stderr, "{}: {} schedules not started\n", layer.name, hopeless);
-  for (std::size_t begin = 0; begin < entries.size(); begin += options.together) {
-    const std::size_t end = std::min(begin + options.together, entries.size());
-    std::vector<schedule::Schedule> schedules;
-    for (std::size_t i = begin; i < end; ++i)
-      schedules.push_back(entries[i].schedule);
-    TimedKernels kernels(group, schedules, device);
-    warm_up(kernels, options.warm_ms * 1e-3);
-    const std::vector<Samples> samples = time_all(kernels, options);
-    for (std::size_t i = begin; i < end; ++i) {
-      const Samples &at = samples[i - begin];
-      if (at.seconds.empty())
-        continue;
+  std::vector<Entry *> all;
+  for (Entry &entry : entries)
+    all.push_back(&entry);
+  for (std::size_t begin = 0; begin < all.size(); begin += options.together)
+    time_together(std::span(all).subspan(begin, std::min(options.together, all.size() - begin)),
+                  group, device, options);
+  if (options.finals > 0)
+    time_together(finalists(entries, options.finals), group, device, options);
+  for (const Entry &entry : entries)
+    if (const Samples &at = entry.measured; !at.seconds.empty())
       fmt::print("{},{},{},{:.2f},{:.2f},{:.2f},{:.2f},{}\n", device.target().name, layer.name,
-                 entries[i].origin, entries[i].predicted * 1e6, at.at(0.5) * 1e6, at.at(0.1) * 1e6,
-                 at.at(0.9) * 1e6, one_line(to_text(group.anchor, entries[i].schedule)));
-    }
-    std::fflush(stdout);
-  }
+                 entry.origin, entry.predicted * 1e6, at.at(0.5) * 1e6, at.at(0.1) * 1e6,
+                 at.at(0.9) * 1e6, one_line(to_text(group.anchor, entry.schedule)));
+  std::fflush(stdout);
 }
 
 void measure(const Options &options, const tile::Library &ops, runtime::Device &device) {
@@ -212,6 +240,7 @@ int main(int argc, char **argv) {
   app.add_option("--ranked", options.ranked);
   app.add_option("--samples", options.samples);
   app.add_option("--rounds", options.rounds)->check(CLI::PositiveNumber);
+  app.add_option("--finals", options.finals);
   app.add_option("--limit-ms", options.limit_ms);
   app.add_option("--never-ms", options.never_ms);
   app.add_option("--warm-ms", options.warm_ms);
