@@ -131,17 +131,16 @@ public:
   void foresee(const std::vector<poly::Exchange> &exchanges) {
     const Stopwatch watch;
     ThreadPool pool(available_threads());
-    std::vector<char> is_open(exchanges.size(), false);
+    std::vector<Opening> openings(exchanges.size(), {.is_settled = true});
     for_each(pool, exchanges.size(), [&](std::size_t e) {
-      poly::Verdict unread;
-      is_open[e] = !kept_.find(question_of(exchanges[e]), *exchanges[e].together.front()) &&
-                   !is_settled(exchanges[e], unread);
+      if (!kept_.find(question_of(exchanges[e]), *exchanges[e].together.front()))
+        openings[e] = opening(exchanges[e]);
     });
     std::map<std::string, const poly::Group *> distinct;
     for (std::size_t e = 0; e < exchanges.size(); ++e)
       for (const auto *groups : {&exchanges[e].together, &exchanges[e].apart})
         for (const poly::Group *group : *groups)
-          if (is_open[e])
+          if (!openings[e].is_settled)
             distinct.emplace(poly::to_text(*group), group);
     const std::vector<std::pair<std::string, const poly::Group *>> all(distinct.begin(),
                                                                        distinct.end());
@@ -149,6 +148,8 @@ public:
     for_each(pool, all.size(), [&](std::size_t g) { prices[g] = priced(*all[g].second); });
     for (std::size_t g = 0; g < all.size(); ++g)
       prices_.emplace(all[g].first, std::move(prices[g]));
+    for (std::size_t e = 0; e < exchanges.size(); ++e)
+      openings_.emplace(name_of(exchanges[e]), std::move(openings[e]));
     seconds_ += watch.seconds();
   }
 
@@ -189,29 +190,44 @@ private:
     return verdict;
   }
 
-  // What is said of the exchange before it is priced; whether nothing is left to be asked.
-  bool is_settled(const poly::Exchange &exchange, poly::Verdict &verdict) const {
+  // What is said of an exchange before it is priced, and whether nothing is left to be asked.
+  struct Opening {
+    poly::Verdict verdict;
+    bool is_settled = false;
+  };
+
+  Opening opening(const poly::Exchange &exchange) const {
     const poly::Group &producer = *exchange.apart.back();
+    poly::Verdict verdict;
     if (exchange.together.size() == 1) {
       const poly::Group &fused = *exchange.together.front();
       const poly::Profit profit = poly::profit(fused, producer, target_);
       verdict = poly::to_verdict(profit, fused);
       const bool is_map = producer.anchor.inputs.empty();
       if (profit.tile.empty() ? !is_map : profit.spent_seconds > kHopeless * profit.saved_seconds)
-        return true;
+        return {std::move(verdict), true};
     }
     verdict.is_worth = false;
-    if (target_.lanes == LaneKind::WorkItem && parts_classes(exchange.together)) {
+    const bool is_parted = target_.lanes == LaneKind::WorkItem && parts_classes(exchange.together);
+    if (is_parted)
       verdict.terms.push_back("what one class stores the others wait for, instead of running side "
                               "by side");
-      return true;
-    }
-    return false;
+    return {std::move(verdict), is_parted};
+  }
+
+  // As it was foreseen, else found out.
+  Opening taken_opening(const poly::Exchange &exchange) {
+    const auto known = openings_.find(name_of(exchange));
+    return known == openings_.end() ? opening(exchange) : known->second;
+  }
+
+  static std::string name_of(const poly::Exchange &exchange) {
+    return question_of(exchange) + poly::to_text(*exchange.together.front());
   }
 
   poly::Verdict weigh(const poly::Exchange &exchange) {
-    poly::Verdict verdict;
-    if (is_settled(exchange, verdict))
+    auto [verdict, is_settled] = taken_opening(exchange);
+    if (is_settled)
       return verdict;
     const std::optional<double> together = seconds_of(exchange.together);
     verdict.is_worth = false;
@@ -325,6 +341,7 @@ private:
   const Target &target_;
   KeptChoices &kept_;
   std::map<std::string, std::optional<cost::Estimate>> prices_; // by text of the group
+  std::map<std::string, Opening> openings_;                     // by name of the exchange
   double seconds_ = 0;
 };
 

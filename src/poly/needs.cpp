@@ -3,19 +3,15 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <set>
+
+#include "poly/progression.h"
 
 namespace tilefuse::poly {
 namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-// The points of every index of a nest, given those of its output indices.
-std::vector<Progression> with_reduced(const nest::Nest &nest, std::vector<Progression> outputs) {
-  for (std::size_t i = outputs.size(); i < nest.indices.size(); ++i)
-    outputs.push_back(whole(nest.indices[i].extent));
-  return outputs;
-}
 
 // The dimension of its consumer's input that each output index of a producer runs over; -1: none.
 std::vector<int> dims_of(const Group &group, int member) {
@@ -36,29 +32,6 @@ public:
       dims_.push_back(m == 0 ? std::vector<int>() : dims_of(group, static_cast<int>(m)));
       depends_.push_back(dependences_of(static_cast<int>(m)));
     }
-  }
-
-  std::vector<Progression> member_tile(int member,
-                                       std::span<const std::int64_t> coordinates) const {
-    const nest::Nest &nest = member_nest(group_, member);
-    std::vector<Progression> outputs;
-    if (member == 0) {
-      for (std::size_t i = 0; i < at(nest.output_indices); ++i)
-        outputs.push_back(tile_of(nest.indices[i].extent, tile_[i], coordinates[i]));
-      return outputs;
-    }
-    const Producer &producer = group_.producers[at(member - 1)];
-    const nest::Nest &reader = member_nest(group_, producer.consumer);
-    const std::vector<Progression> variables =
-        with_reduced(reader, member_tile(producer.consumer, coordinates));
-    const nest::Operand &input = reader.inputs[at(producer.input)];
-    for (std::size_t i = 0; i < at(nest.output_indices); ++i) {
-      const int d = dims_[at(member)][i];
-      const std::int64_t extent = nest.indices[i].extent;
-      outputs.push_back(d < 0 ? whole(extent)
-                              : clipped(image(input.dims[at(d)].at, 1, variables), extent));
-    }
-    return outputs;
   }
 
   MemberNeeds needs(int member) const {
@@ -88,6 +61,25 @@ public:
   }
 
 private:
+  // What output index i of a member runs over in one tile.
+  Progression points(int member, int i, std::span<const std::int64_t> coordinates) const {
+    const std::int64_t extent = member_nest(group_, member).indices[at(i)].extent;
+    if (member == 0)
+      return tile_of(extent, tile_[at(i)], coordinates[at(i)]);
+    const int d = dims_[at(member)][at(i)];
+    if (d < 0)
+      return whole(extent);
+    const Producer &producer = group_.producers[at(member - 1)];
+    const nest::Nest &reader = member_nest(group_, producer.consumer);
+    const nest::Linear &subscript = reader.inputs[at(producer.input)].dims[at(d)].at;
+    std::vector<Progression> variables;
+    for (int j = 0; j < static_cast<int>(reader.indices.size()); ++j)
+      variables.push_back(j < reader.output_indices && subscript.coeff[at(j)] != 0
+                              ? points(producer.consumer, j, coordinates)
+                              : whole(reader.indices[at(j)].extent));
+    return clipped(image(subscript, 1, variables), extent);
+  }
+
   std::int64_t tile_count(int index) const {
     return (group_.anchor.indices[at(index)].extent + tile_[at(index)] - 1) / tile_[at(index)];
   }
@@ -123,10 +115,10 @@ private:
     for (std::int64_t t = 0; t < tiles; ++t) {
       if (follows >= 0)
         coordinates[at(follows)] = t;
-      const Progression points = member_tile(member, coordinates)[at(i)];
-      all = hull(all, points);
-      largest = std::max(largest, points.span());
-      executed += static_cast<double>(points.count());
+      const Progression of_tile = points(member, i, coordinates);
+      all = hull(all, of_tile);
+      largest = std::max(largest, of_tile.span());
+      executed += static_cast<double>(of_tile.count());
     }
     result.box.push_back(largest);
     result.executed *= executed;
@@ -147,12 +139,6 @@ std::vector<MemberNeeds> needs(const Group &group, std::span<const std::int64_t>
   for (std::size_t m = 0; m <= group.producers.size(); ++m)
     all.push_back(walk.needs(static_cast<int>(m)));
   return all;
-}
-
-std::vector<Progression> member_tile(const Group &group, int member,
-                                     std::span<const std::int64_t> tile,
-                                     std::span<const std::int64_t> coordinates) {
-  return Walk(group, tile).member_tile(member, coordinates);
 }
 
 } // namespace tilefuse::poly

@@ -4,12 +4,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "poly/group.h"
-#include "poly/progression.h"
 
 namespace tilefuse::poly {
 
@@ -24,10 +22,5 @@ struct MemberNeeds {
 // By member, for tiles of `tile` points by output index of the anchor. Reduced indices run whole.
 // Where one index of a producer follows several of the anchor, `executed` is an upper bound.
 std::vector<MemberNeeds> needs(const Group &group, std::span<const std::int64_t> tile);
-
-// What a member runs for the tile of the anchor at `coordinates`, by output index of the member.
-std::vector<Progression> member_tile(const Group &group, int member,
-                                     std::span<const std::int64_t> tile,
-                                     std::span<const std::int64_t> coordinates);
 
 } // namespace tilefuse::poly
