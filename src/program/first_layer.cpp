@@ -25,7 +25,7 @@ public:
   WidenedFirstLayers run() {
     std::vector<Statement> before = std::move(result_.program.statements);
     for (Statement &statement : before) {
-      note_map(statement);
+      note_cast(result_.program, statement, casts_);
       if (!rewrite(statement))
         statements_.push_back(std::move(statement));
     }
@@ -38,15 +38,6 @@ public:
 
 private:
   const Tensor &tensor(TensorId id) const { return result_.program[id]; }
-
-  // Plain conversions of a tensor are done by the statement that stores the pixels.
-  void note_map(const Statement &statement) {
-    const auto *map = std::get_if<Map>(&statement.body);
-    if (map != nullptr && map->expr.kind == Expr::Kind::Cast &&
-        map->expr.args[0].kind == Expr::Kind::Operand &&
-        tensor(map->operands[0]).shape == tensor(statement.out).shape)
-      casts_[statement.out] = map->operands[0];
-  }
 
   bool rewrite(const Statement &statement) {
     Program &program = result_.program;
@@ -94,9 +85,7 @@ private:
     if (!conv || !is_worth_it(*conv))
       return false;
     const RowsOfTaps rows(result_.program, wide, *conv, result_extents(*conv, statement));
-    const auto cast = casts_.find(conv->data);
-    const TensorId pixels =
-        rows.store_pixels(cast == casts_.end() ? conv->data : cast->second, statement.origin);
+    const TensorId pixels = rows.store_pixels(before_cast(casts_, conv->data), statement.origin);
     Contraction over_runs = rows.over_runs(*body, pixels, store_filter(*conv, rows));
     wide.push_back({statement.out, std::move(over_runs), statement.origin});
     return true;

@@ -75,9 +75,7 @@ bool sum_over_runs(Program &program, std::vector<Statement> &statements, const S
   if (!is_worth_it(*conv, program, results))
     return false;
   const RowsOfTaps rows(program, statements, *conv, results);
-  const auto cast = casts.find(data.tensor);
-  const TensorId pixels =
-      rows.store_pixels(cast == casts.end() ? data.tensor : cast->second, statement.origin);
+  const TensorId pixels = rows.store_pixels(before_cast(casts, data.tensor), statement.origin);
   Contraction wide = rows.over_runs(forward, pixels, statement.out);
   Access to = std::move(wide.in[1]);
   wide.in = {{error.tensor, std::move(wide.out)}, std::move(wide.in[0])};

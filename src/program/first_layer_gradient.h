@@ -18,14 +18,12 @@
 //   %5 : f16[256, 224, 224, 3] = view(%4)
 #pragma once
 
-#include <map>
 #include <vector>
 
+#include "program/casts.h"
 #include "program/program.h"
 
 namespace tilefuse::program {
-
-using Casts = std::map<TensorId, TensorId>; // a converted tensor → what it was converted from
 
 // Each appends what computes the statement's result in the other form, and says whether it did:
 // 2-byte floats only.

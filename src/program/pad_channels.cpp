@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "program/casts.h"
 #include "program/drop_dead.h"
 #include "program/rewriter.h"
 
@@ -54,6 +55,7 @@ public:
   PaddedChannels run() {
     std::vector<Statement> before = std::move(result_.program.statements);
     for (Statement &statement : before) {
+      note_cast(result_.program, statement, casts_);
       rewrite(statement);
       statements_.push_back(std::move(statement));
     }
@@ -133,7 +135,7 @@ private:
     const Tensor from = tensor(id);
     Contraction body;
     body.agg = Agg::Assign;
-    Access read{id, {}};
+    Access read{before_cast(casts_, id), {}};
     for (std::size_t d = 0; d < from.shape.size(); ++d) {
       body.indices.push_back("d" + std::to_string(d));
       Affine index{std::vector<Rational>(from.shape.size()), 0};
@@ -166,6 +168,7 @@ private:
 
   PaddedChannels result_;
   std::vector<Statement> statements_;
+  Casts casts_;
 };
 
 } // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products over channels whose count leaves pixels off 4 bytes, which asynchronous copies to matrix
 // units cannot read: data is stored once more, channels last and with zeros up to a multiple of 16
-// bytes, and the constant filter to match.
+// bytes, and the constant filter to match. A conversion of the data is done by the same statement.
 //
 //   %2 : f16[8, 28, 28, 70] = sum[n, y, x, m, r, s, c](%0[n, y + r - 1, x + s - 1, c]
 //        * %1[m, r, s, c]) -> [n, y, x, m]

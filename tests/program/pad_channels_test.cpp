@@ -46,6 +46,22 @@ TEST(PadChannels, ToWholeChunks) {
   EXPECT_EQ(after.program[body.in[1].tensor].shape, (Shape{24, 3, 16}));
 }
 
+TEST(PadChannels, ConvertsWhereItStores) {
+  const Program before = testing::program_of(R"(program "p" {
+  input %0 "x" : f32[1, 7, 4, 5]
+  const %1 "w" : f16[6, 7, 3, 3]
+  %2 "h" : f16[1, 7, 4, 5] = map[%0](f16($0))
+  %3 "y" : f16[1, 6, 4, 5] = sum[n, m, y, x, c, r, s](%2[n, c, y + r - 1, x + s - 1] * %1[m, c, r, s]) -> [n, m, y, x]
+  output %3
+})");
+  const Program after = pad_channels(before).program;
+  ASSERT_EQ(after.statements.size(), 2U);
+  const Statement &stored = after.statements[0];
+  EXPECT_EQ(after[stored.out].type, DType::F16);
+  EXPECT_EQ(reads(stored), std::vector<TensorId>{after.inputs[0]});
+  EXPECT_EQ(testing::run(after), testing::run(before));
+}
+
 TEST(PadChannels, LeavesOthersAlone) {
   const auto products = [](std::string text, const std::string &from, const std::string &to) {
     for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + 1))
