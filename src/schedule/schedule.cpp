@@ -85,6 +85,8 @@ std::int64_t blocks(const Nest &nest, const Schedule &schedule) {
 Schedule scalar_schedule(const Nest &nest) {
   Schedule schedule;
   schedule.name = "scalar";
+  schedule.splits.reserve(nest.indices.size());
+  schedule.order.reserve(nest.indices.size());
   for (std::size_t i = 0; i < nest.indices.size(); ++i) {
     const bool reduced = static_cast<int>(i) >= nest.output_indices;
     schedule.splits.push_back({.tile = reduced ? nest.indices[i].extent : 1});

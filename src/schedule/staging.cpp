@@ -174,6 +174,7 @@ Source packed_source(const Nest &nest, const Schedule &schedule, int input) {
   Source source;
   source.steps.assign(nest.indices.size(), 0);
   source.inside.assign(nest.indices.size(), false);
+  source.dims.reserve(layout.dims.size());
   std::int64_t stride = 1;
   for (auto from = layout.dims.rbegin(); from != layout.dims.rend(); ++from) {
     const std::size_t index = at(from->index);
@@ -184,11 +185,12 @@ Source packed_source(const Nest &nest, const Schedule &schedule, int input) {
                     .size = from->count,
                     .stride = stride};
       dim.at.coeff[index] = 1;
-      source.dims.insert(source.dims.begin(), dim);
+      source.dims.push_back(std::move(dim));
       source.inside[index] = is_blocked(nest, schedule, input, from->index);
     }
     stride *= from->count;
   }
+  std::reverse(source.dims.begin(), source.dims.end());
   return source;
 }
 

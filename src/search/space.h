@@ -65,7 +65,7 @@ private:
   void improve(schedule::Schedule best, int index);
   std::vector<std::int64_t> tile_choices(const schedule::Schedule &schedule, int index) const;
   void add(const schedule::Schedule &schedule);
-  void add_legal(const schedule::Schedule &schedule);
+  void add_legal(schedule::Schedule schedule);
   void try_clusters();
   void sort();
 

@@ -222,8 +222,9 @@ void Space::add(const Schedule &schedule) {
     add_legal(schedule);
 }
 
-void Space::add_legal(const Schedule &schedule) {
-  found_.push_back({schedule, cost::predict(nest_, schedule, target_)});
+void Space::add_legal(Schedule schedule) {
+  cost::Estimate estimate = cost::predict(nest_, schedule, target_);
+  found_.push_back({std::move(schedule), std::move(estimate)});
 }
 
 void Space::collect_register_tiles() {
@@ -260,8 +261,8 @@ void Space::try_clusters() {
   for (std::size_t i = 0; i < std::min(kTried, found_.size()); ++i)
     for (Schedule &schedule : cluster_forms(nest_, found_[i].schedule, target_))
       clustered.push_back(std::move(schedule));
-  for (const Schedule &schedule : clustered)
-    add_legal(schedule);
+  for (Schedule &schedule : clustered)
+    add_legal(std::move(schedule));
   sort();
 }
 
@@ -272,8 +273,8 @@ std::vector<Candidate> Space::all() {
   if (target_.lanes == LaneKind::WorkItem && nest_.inputs.empty())
     try_wide_maps();
   if (target_.lanes == LaneKind::WorkItem)
-    for (const Schedule &schedule : work_item_forms(nest_, target_))
-      add_legal(schedule);
+    for (Schedule &schedule : work_item_forms(nest_, target_))
+      add_legal(std::move(schedule));
   if (found_.empty())
     add(schedule::scalar_schedule(nest_));
   sort();

@@ -2,6 +2,7 @@
 #include "search/work_items.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <unordered_map>
 
@@ -166,10 +167,12 @@ std::vector<Schedule> work_item_forms(const nest::Nest &nest, const Target &targ
   forms.add_streams();
   forms.add_direct();
   std::vector<Schedule> all = schedule::wgmma_schedules(nest, target, false);
-  for (const std::vector<Schedule> &others :
-       {schedule::wgmma_part_schedules(nest, target, all),
-        schedule::core_schedules(nest, target, false), forms.take()})
-    all.insert(all.end(), others.begin(), others.end());
+  const auto append = [&](std::vector<Schedule> others) {
+    std::move(others.begin(), others.end(), std::back_inserter(all));
+  };
+  append(schedule::wgmma_part_schedules(nest, target, all));
+  append(schedule::core_schedules(nest, target, false));
+  append(forms.take());
   return all;
 }
 
