@@ -2,6 +2,7 @@
 #include "lower/in_step.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -134,37 +135,32 @@ StmtRef InStep::loop() {
     end = std::max(end, tiles);
   }
   const For &first = *loops_[0][next_];
-  const StmtRef all = next_ == 0 ? producer(first, end) : consumer(first, end);
+  const VarId tile = b_.variable("tile", {});
+  const StmtRef all = next_ == 0 ? producer(tile) : consumer(tile, behind_block(first));
   ++next_;
-  return all;
+  return b_.loop(tile, ForKind::Serial, b_.block(), b_.integer(end), loops_[0][0]->step, all);
 }
 
 // One group of warps fills the ring for all that take turns.
-StmtRef InStep::producer(const For &first, std::int64_t end) {
-  const std::int64_t apart = loops_[0][1]->step;
-  const VarId from = b_.variable("first", {});
+StmtRef InStep::producer(VarId tile) {
   std::vector<StmtRef> all;
   for (std::size_t p = 0; p < parts_.size(); ++p) {
     const For &own = *loops_[p][next_];
-    const VarId tile = b_.variable("tile", {}), copied = b_.variable("copied", {});
+    const VarId copied = b_.variable("copied", {});
     std::int64_t tiles = 0;
     is_constant(own.end, &tiles);
     copiers_[p]->name(own.var, copied);
-    const StmtRef let = b_.let(copied, b_.min(b_.var(tile), b_.integer(tiles - 1)));
-    const StmtRef body = b_.block({let, copiers_[p]->stmt(own.body)});
-    all.push_back(b_.loop(tile, ForKind::Serial, b_.var(from),
-                          b_.add(b_.var(from), b_.integer(apart)), first.step, body));
+    all.push_back(b_.let(copied, b_.min(b_.var(tile), b_.integer(tiles - 1))));
+    all.push_back(copiers_[p]->stmt(own.body));
   }
-  return b_.loop(from, ForKind::Serial, copiers_[0]->expr(first.begin), b_.integer(end), apart,
-                 b_.block(std::move(all)));
+  return b_.block(std::move(all));
 }
 
-StmtRef InStep::consumer(const For &first, std::int64_t end) {
-  const ExprRef behind = behind_block(first);
-  const ExprRef later = behind == nullptr ? b_.integer(0) : copiers_[0]->expr(behind);
-  const VarId tile = b_.variable("tile", {});
-  std::vector<StmtRef> all;
+// `behind`: what a group that takes turns lies behind the first; null: there is one.
+StmtRef InStep::consumer(VarId tile, ExprRef behind) {
+  std::array<std::vector<StmtRef>, 2> of_groups;
   for (std::size_t p = 0; p < parts_.size(); ++p) {
+    std::vector<StmtRef> &list = of_groups[behind == nullptr ? 0 : p % 2];
     const For &own = *loops_[p][next_];
     copiers_[p]->name(own.var, tile);
     std::vector<StmtRef> products, results;
@@ -172,18 +168,20 @@ StmtRef InStep::consumer(const For &first, std::int64_t end) {
       (results.empty() && !mentions(stmt, own.var) ? products : results)
           .push_back(copiers_[p]->stmt(stmt));
     const ExprRef exists = b_.scalar(ScalarOp::Lt, {b_.var(tile), copiers_[p]->expr(own.end)});
-    all.push_back(b_.block(std::move(products)));
-    all.push_back(b_.branch(exists, b_.block(std::move(results))));
-    if (behind != nullptr)
-      all.push_back(skip_difference(p, b_.scalar(ScalarOp::Lt, {b_.integer(0), later})));
+    list.push_back(b_.block(std::move(products)));
+    list.push_back(b_.branch(exists, b_.block(std::move(results))));
+    list.push_back(behind == nullptr ? nullptr : skip_difference(p));
   }
-  return b_.loop(tile, ForKind::Serial, copiers_[0]->expr(first.begin),
-                 b_.add(b_.integer(end), later), first.step, b_.block(std::move(all)));
+  const StmtRef first = b_.block(std::move(of_groups[0]));
+  if (behind == nullptr)
+    return first;
+  const ExprRef is_later = b_.scalar(ScalarOp::Lt, {b_.integer(0), copiers_[0]->expr(behind)});
+  return b_.branch(is_later, b_.block(std::move(of_groups[1])), first);
 }
 
-// A group has gone over as many buffers as its own tile took. The first one's other tile took as
-// many; between two of a later group the first has one of the next kernel.
-StmtRef InStep::skip_difference(std::size_t part, ExprRef is_later) {
+// A group has gone over as many buffers as its own tile took; the other's next tile is of the next
+// kernel.
+StmtRef InStep::skip_difference(std::size_t part) {
   const StepPart &here = *parts_[part]->step;
   const std::int64_t other = parts_[(part + 1) % parts_.size()]->step->steps;
   const std::int64_t round = 2 * here.ring; // buffers until the parity is the same
@@ -194,7 +192,7 @@ StmtRef InStep::skip_difference(std::size_t part, ExprRef is_later) {
   const auto place = std::find_if(buffers.begin(), buffers.end(),
                                   [](const Buffer &buffer) { return buffer.name == kPlace; });
   const auto id = BufferId{static_cast<int>(place - buffers.begin())};
-  return b_.branch(is_later, skip_buffers(b_, copiers_[0]->buffer(id), here.ring, more));
+  return skip_buffers(b_, copiers_[0]->buffer(id), here.ring, more);
 }
 
 } // namespace tilefuse::lower

@@ -4,15 +4,17 @@
 // neighbours. Each alone would read all of it again; together short classes wait for memory while
 // long ones multiply, and a block starts once.
 //
-//   for first in block..1568 step 264 {                   the work-item that fills the ring
-//     for tile in first..first + 264 step 132 { copies of the first kernel }
-//     for tile in first..first + 264 step 132 { copies of the second }
+//   for tile in block..1568 step 132 {                    the work-item that fills the ring
+//     copies of the first kernel; of the second …
 //   }
-//   for tile in block + turn * 132..1568 + turn * 132 step 264 {      groups that take turns
-//     the first kernel's products; if tile < 1568 { its results } …
+//   for tile in block..1568 step 132 {                    groups that take turns
+//     if turn == 0 { the first kernel's products; if tile < 1568 { its results } the third's … }
+//     else { the second's; the fourth's }
 //   }
 //
-// Both groups take as many tiles: those behind the last are the last again, which nobody stores.
+// Kernels of fewer tiles than others take their last again, which nobody stores. Two groups have
+// kernels of their own each, so that one stores while the other multiplies and none waits for a
+// tile that is not there; one group has all.
 #pragma once
 
 #include <functional>
@@ -29,7 +31,8 @@ bool can_step(const kernel::Kernel &first, const kernel::Kernel &other);
 
 class InStep {
 public:
-  // Of these parts, the first part in front; all can step with it.
+  // Of these parts, the first part in front; all can step with it, and where groups take turns
+  // they are even in number.
   InStep(kernel::Builder &build, std::vector<const SidePart *> parts,
          std::vector<PartCopier *> copiers);
 
@@ -37,9 +40,9 @@ public:
   kernel::StmtRef loop();
 
 private:
-  kernel::StmtRef producer(const kernel::For &first, std::int64_t end);
-  kernel::StmtRef consumer(const kernel::For &first, std::int64_t end);
-  kernel::StmtRef skip_difference(std::size_t part, kernel::ExprRef is_later);
+  kernel::StmtRef producer(kernel::VarId tile);
+  kernel::StmtRef consumer(kernel::VarId tile, kernel::ExprRef behind);
+  kernel::StmtRef skip_difference(std::size_t part);
 
   kernel::Builder &b_;
   const std::vector<const SidePart *> parts_;

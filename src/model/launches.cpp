@@ -19,7 +19,6 @@
 namespace tilefuse::model {
 namespace {
 
-constexpr double kMoreTiles = 1.25; // that kernels in step take, none's included
 constexpr std::size_t kTried = 256; // schedules, best first, for one of a size
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -120,6 +119,8 @@ public:
     for (const std::size_t k : order)
       if (first == order.end() || !add(launches[0], k))
         launches.push_back(alone(k));
+    if (first != order.end())
+      even_steps(launches[0]);
     return launches;
   }
 
@@ -157,19 +158,21 @@ private:
     return found && can_store(model::lowered(first, target_), result_of(first), *found);
   }
 
-  // Whether part k is in step with the first. Groups that take turns all take as many tiles, some
-  // of them none's: few more than there are.
+  // Whether part k can be in step with the first.
   bool steps(const LaunchPart &first, std::size_t k) const {
     const schedule::Schedule &own = *first.schedule;
     if (!has_core(own) || !is_wgmma(*own.core.op) || !(own.core == parts_[k].schedule->core) ||
         own.core.window > 0 || own.core.mappers > 0 || own.core.gathers)
       return false;
-    const kernel::Kernel kernel = model::lowered(first, target_);
-    const std::int64_t tiles = tile_grid(first.placed->group.anchor, own).tiles();
-    const std::int64_t apart = kernel.blocks * own.core.turns;
-    const std::int64_t taken = (tiles + apart - 1) / apart * apart;
-    return static_cast<double>(taken) <= kMoreTiles * static_cast<double>(tiles) &&
-           lower::can_step(kernel, lowered(k));
+    return lower::can_step(model::lowered(first, target_), lowered(k));
+  }
+
+  // Groups that take turns have as many parts each: of an odd number the last has its own blocks.
+  void even_steps(Launch &launch) const {
+    const auto last = std::find(launch.places.rbegin(), launch.places.rend(), Place::InStep);
+    const auto others = std::count(launch.places.begin(), launch.places.end(), Place::InStep);
+    if (others > 0 && others % 2 == 0 && parts_[launch.kernels[0]].schedule->core.turns > 1)
+      *last = Place::Blocks;
   }
 
   Place place(const Launch &launch, std::size_t k) const {
