@@ -17,6 +17,9 @@ using schedule::StageDim;
 // Rounds of copying that are written out, so that their loads are in flight together and their
 // offsets are worked out once.
 constexpr std::int64_t kWrittenRounds = 64;
+// Where registers do not hold the offsets: more loads in flight beside them spill (NVRTC 13.0).
+// Staging twice holds elements by its rounds, all of which are written.
+constexpr std::int64_t kWrittenUnheld = 32;
 
 } // namespace
 
@@ -110,6 +113,9 @@ StmtRef GroupFill::declare(const Context &cx, int input, std::int64_t &registers
     return nullptr;
   const std::int64_t needed = fill.round_count() * fill.offset_count();
   const bool fits = needed <= registers;
+  if (!fits && !cx.schedule.stages[static_cast<std::size_t>(input)].twice &&
+      fill.round_count() > kWrittenUnheld)
+    return nullptr;
   registers -= fits ? needed : 0;
   const auto held = [&](const char *name, ExprRef value) {
     if (!fits || kernel::is_constant(value))

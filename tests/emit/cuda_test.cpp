@@ -17,7 +17,6 @@
 #include "kernel/rules.h"
 #include "kernel/text.h"
 #include "lower/pipeline.h"
-#include "lower/random_nests.h"
 #include "model/conv_gradient.h"
 #include "model/conv_nest.h"
 #include "model/launches.h"
@@ -150,39 +149,6 @@ TEST(Cuda, EveryScalarOperationCompiles) {
   for (std::size_t i = 1; i < packages.size(); ++i)
     all.code += packages[i].code;
   expect_clean({all});
-}
-
-TEST(Cuda, RandomSchedulesCompile) {
-  std::vector<Package> packages;
-  for (std::uint64_t seed = 0; seed < 24; ++seed) {
-    testing::Random random(seed);
-    const nest::Nest nest = testing::random_nest(random, seed % 4 == 3 ? DType::F16 : DType::F32);
-    const schedule::Schedule schedule = testing::random_schedule(random, nest, cuda_target());
-    packages.push_back(make_cuda_emitter()->emit(
-        lower::lower({.anchor = nest}, schedule, cuda_target()), cuda_target()));
-  }
-  expect_clean(packages);
-}
-
-// Implicit GEMM whose chunks asynchronous copies fetch: neither registers nor local memory spill.
-TEST(Cuda, RingsOfWorkItemsCompile) {
-  const poly::Group group{nest::parse_nest(R"(nest conv {
-    index n 8, y 14, x 14, m 256 | c 256, r 3, s 3
-    slot 0 f32 401408, 1 f32 589824, 2 f32 401408
-    acc f32 = sum mul
-    in 0 + 0 [n:8*50176, y + r - 1:14?*3584, x + s - 1:14?*256, c:256*1]
-    in 1 + 0 const [m:256*2304, c:256*9, r:3*3, s:3*1]
-    out 2 + 0 [n:8*50176, y:14*3584, x:14*256, m:256*1]
-    post max(acc, 0)
-  })")};
-  std::vector<Package> packages;
-  const schedule::NamedSchedule named =
-      schedule::named_schedule("igemm_async", group.anchor, cuda_target());
-  ASSERT_TRUE(named.schedule) << named.refusal;
-  packages.push_back(make_cuda_emitter()->emit(lower::lower(group, *named.schedule, cuda_target()),
-                                               cuda_target()));
-  EXPECT_NE(packages[0].code.find("cp.async.cg"), std::string::npos);
-  expect_clean(packages);
 }
 
 Target matrix_target() {
