@@ -31,7 +31,8 @@ public:
                        .elems = 1});
   }
 
-  StmtRef build(ExprRef item);
+  // By group of work-items, `item` a number among those of all; `before`: see map_windows.
+  StmtRef build(ExprRef item, const BeforeWindow &before = {});
 
 private:
   using List = std::vector<StmtRef>;
@@ -48,6 +49,7 @@ private:
   StmtRef in_turn(StmtRef step);
 
   void map_tile(List &list);
+  StmtRef map_windows(ExprRef tile, const BeforeWindow &before);
   Subscripts place_row(std::int64_t number, List &list);
   StmtRef step(const Points &points, const std::vector<Subscripts> &rows);
   ExprRef read_shared(const Points &points, List &list);
@@ -99,7 +101,7 @@ StmtRef WgmmaMap::give() {
 // Groups that map take steps in turn, so that one works while another waits.
 StmtRef WgmmaMap::in_turn(StmtRef step) {
   const int mappers = cx_.schedule.core.mappers;
-  if (mappers == 1)
+  if (mappers < 2)
     return b_.block({step, ring_.advance()});
   const ExprRef turn = b_.load(turn_, integer(0));
   const ExprRef is_own = b_.scalar(ScalarOp::Eq, {turn, integer(0)});
@@ -187,12 +189,23 @@ StmtRef WgmmaMap::step(const Points &points, const std::vector<Subscripts> &rows
   return b_.block(std::move(list));
 }
 
+// All windows of a tile, which is taken apart for each: what precedes it stands at another.
+StmtRef WgmmaMap::map_windows(ExprRef tile, const BeforeWindow &before) {
+  Points points(cx_.nest.indices.size(), integer(0));
+  return tiles_.each_window(points, [&] {
+    const ExprRef depth = points[at(roles_.depths.front())];
+    List list;
+    if (before)
+      list.push_back(before(tile, depth));
+    tiles_.take_apart(tile, list);
+    Points inside = tiles_.first_points();
+    inside[at(roles_.depths.front())] = depth;
+    list.push_back(in_turn(window_step(inside)));
+    return b_.block(std::move(list));
+  });
+}
+
 void WgmmaMap::map_tile(List &list) {
-  if (cx_.schedule.core.window > 0) {
-    Points points = tiles_.first_points();
-    list.push_back(tiles_.each_window(points, [&] { return in_turn(window_step(points)); }));
-    return;
-  }
   std::vector<Subscripts> rows;
   for (std::int64_t i = 0; i < tile_.rows / maps_[0].apart(); ++i)
     rows.push_back(place_row(i, list));
@@ -256,7 +269,7 @@ void WgmmaMap::map_turned_tile(List &list) {
                          tile_.depth, in_turn(turned_step(b_.var(point)))));
 }
 
-StmtRef WgmmaMap::build(ExprRef item) {
+StmtRef WgmmaMap::build(ExprRef item, const BeforeWindow &before) {
   const ExprRef group = integer(schedule::kGroupItems);
   List all;
   for (RingMap &map : maps_)
@@ -265,6 +278,10 @@ StmtRef WgmmaMap::build(ExprRef item) {
     all.push_back(b_.store(turn_, integer(0), b_.div(item, group)));
   all.push_back(ring_.start(0));
   all.push_back(tiles_.each(nullptr, [&](ExprRef tile, List &list) {
+    if (cx_.schedule.core.window > 0) {
+      list.push_back(map_windows(tile, before));
+      return;
+    }
     tiles_.take_apart(tile, list);
     roles_.data_turned ? map_turned_tile(list) : map_tile(list);
   }));
@@ -289,8 +306,12 @@ std::vector<RingSource> ring_sources(const Context &cx, int input,
   return {{map_of(cx.nest, cx.schedule), cx.source_buffers[at(input)], ""}};
 }
 
+StmtRef map_windows(Context &cx, const WgmmaParts &parts, const BeforeWindow &before) {
+  return WgmmaMap(cx, parts).build(cx.build.lane(), before);
+}
+
 StmtRef multiply_or_map(Context &cx, const WgmmaParts &parts, StmtRef multiply) {
-  if (parts.feeds.empty())
+  if (cx.schedule.core.mappers == 0)
     return multiply;
   kernel::Builder &b = cx.build;
   const schedule::RegisterPlan plan = register_plan(cx.schedule);

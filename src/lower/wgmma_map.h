@@ -5,9 +5,10 @@
 //   for tile { for step { wait full; for row { if inside { data = map(data, beside, shared) } }
 //                         fence; arrive ready } }
 //
-// Two groups of them take steps in turn.
+// Two groups of them take steps in turn. With `mappers 0` they are the producer's own.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,11 @@ using MapOf = schedule::DataMap (*)(const nest::Nest &, const schedule::Schedule
 // the input of a nest is copied.
 std::vector<RingSource> ring_sources(const Context &context, int input,
                                      const std::vector<schedule::CoreFeed> &feeds, MapOf map_of);
+
+// By the producer's warps: all windows are mapped; `before`: what precedes each, at its tile and
+// depth.
+using BeforeWindow = std::function<kernel::StmtRef(kernel::ExprRef tile, kernel::ExprRef depth)>;
+kernel::StmtRef map_windows(Context &context, const WgmmaParts &parts, const BeforeWindow &before);
 
 // Of all but the producer's warps: the last `mappers` groups map, with registers of their own, the
 // others do `multiply`.

@@ -3,6 +3,7 @@
 
 #include "lower/turned_panel.h"
 #include "lower/wgmma_gather.h"
+#include "lower/wgmma_map.h"
 #include "lower/wgmma_tensor_maps.h"
 
 namespace tilefuse::lower {
@@ -28,13 +29,13 @@ public:
         maps_(declare_maps(cx_, parts)) {}
 
   StmtRef build();
+  // All that the producer's warps do where they map too, at places of their own in `mapped`.
+  StmtRef copy_and_map(const WgmmaParts &mapped);
 
 private:
   using List = std::vector<StmtRef>;
   ExprRef integer(std::int64_t value) { return b_.integer(value); }
   std::int64_t extent(int i) const { return cx_.nest.indices[at(i)].extent; }
-  std::vector<ExprRef> base_of(const schedule::DataMap &map, const std::vector<int> &pixels,
-                               ExprRef row, List &list);
   List wait_to_fill(const WgmmaRing &ring);
   bool has_fixed_filter() const { return b_.kernel()[cx_.source_buffers[at(roles_.filter)]].fixed; }
   StmtRef fill_filter(const std::vector<ExprRef> &points);
@@ -44,7 +45,9 @@ private:
   StmtRef by_item(std::int64_t item, StmtRef body);
   StmtRef produce();
   StmtRef produce_windows();
+  StmtRef fill_window(const std::vector<ExprRef> &points);
   StmtRef keep_filter();
+  StmtRef beside_kept_filter(StmtRef data);
   StmtRef stream_filter();
   StmtRef gather();
   ExprRef first_copied_row();
@@ -73,42 +76,6 @@ private:
   const RingMaps maps_;
   kernel::BufferId ahead_{-1}; // register: of how many steps to come the filter is copied already
 };
-
-// Coordinates of row number `row` of an input, those of the contiguous index 0.
-std::vector<ExprRef> WgmmaProducer::base_of(const schedule::DataMap &map,
-                                            const std::vector<int> &pixels, ExprRef row,
-                                            List &list) {
-  std::vector<ExprRef> parts;
-  std::vector<ExprRef> positions(cx_.nest.indices.size(), integer(0));
-  for (int i : plan_.parts)
-    positions[at(i)] = cx_.origin[at(i)];
-  for (const nest::Linear &part : map.parts)
-    parts.push_back(linear(cx_, part, positions));
-  if (!map.place.empty())
-    return {};
-  std::vector<ExprRef> base{map.is_im2col() ? linear(cx_, map.first, positions) : integer(0)};
-  if (!map.is_im2col()) {
-    base.push_back(row);
-    base.insert(base.end(), parts.begin(), parts.end());
-    return base;
-  }
-  ExprRef rest = row;
-  for (auto i = pixels.rbegin(); i != pixels.rend(); ++i) {
-    const bool is_last = i + 1 == pixels.rend();
-    positions[at(*i)] = named(b_, list, "p_" + cx_.nest.indices[at(*i)].name,
-                              is_last ? rest : b_.mod(rest, integer(extent(*i))));
-    rest = b_.div(rest, integer(extent(*i)));
-  }
-  for (std::size_t d = 0; d < map.pixels.size(); ++d) {
-    const ExprRef pixel = map.pixels[d] < 0 ? integer(0) : positions[at(map.pixels[d])];
-    const bool is_batch = d == map.steps.size();
-    base.push_back(
-        is_batch ? b_.add(pixel, parts.front())
-                 : named(b_, list, "base",
-                         b_.add(b_.mul(pixel, integer(map.steps[d])), integer(map.lower[d]))));
-  }
-  return base;
-}
 
 WgmmaProducer::List WgmmaProducer::wait_to_fill(const WgmmaRing &ring) {
   return {b_.mbarrier({MbarrierOp::Wait, ring.empty(ring.slot()), ring.parity()}),
@@ -264,8 +231,10 @@ StmtRef WgmmaProducer::produce_turned() {
           [&](const std::string &name, ExprRef value) { return named(b_, list, name, value); }));
     const kernel::VarId point = b_.variable("point", {});
     List step;
-    const std::vector<ExprRef> data = base_of(data_, roles_.depths, b_.var(point), step);
-    const std::vector<ExprRef> filter = base_of(turned_, roles_.depths, b_.var(point), step);
+    const std::vector<ExprRef> data =
+        row_base(cx_, plan_, data_, roles_.depths, b_.var(point), step);
+    const std::vector<ExprRef> filter =
+        row_base(cx_, plan_, turned_, roles_.depths, b_.var(point), step);
     for (StmtRef wait : wait_to_fill(ring_))
       step.push_back(wait);
     const auto place = [&](std::int64_t elems, ExprRef panel) {
@@ -302,7 +271,8 @@ StmtRef WgmmaProducer::produce() {
   const StmtRef ahead = copy_ahead();
   const StmtRef tiles = tiles_.each(nullptr, [&](ExprRef tile, List &list) {
     tiles_.take_apart(tile, list);
-    const std::vector<ExprRef> base = base_of(data_, roles_.pixels, first_copied_row(), list);
+    const std::vector<ExprRef> base =
+        row_base(cx_, plan_, data_, roles_.pixels, first_copied_row(), list);
     std::vector<ExprRef> points = tiles_.first_points();
     list.push_back(tiles_.each_step(points, [&] { return copy_step(points, base); }));
   });
@@ -314,6 +284,13 @@ StmtRef WgmmaProducer::keep_filter() {
   std::vector<ExprRef> points(cx_.nest.indices.size(), integer(0));
   tiles_.take_all_columns();
   return b_.block({ring_.start(1), tiles_.each_step(points, [&] { return fill_ahead(points); })});
+}
+
+// Copied by one work-item, and `data` brought by all.
+StmtRef WgmmaProducer::beside_kept_filter(StmtRef data) {
+  const StmtRef filter = by_item(0, keep_filter());
+  return has_fixed_filter() ? b_.block({filter, b_.await_earlier(), data})
+                            : b_.block({b_.await_earlier(), filter, data});
 }
 
 StmtRef WgmmaProducer::stream_filter() {
@@ -334,14 +311,33 @@ StmtRef WgmmaProducer::produce_windows() {
   const StmtRef tiles = tiles_.each(nullptr, [&](ExprRef tile, List &list) {
     tiles_.take_apart(tile, list);
     std::vector<ExprRef> points = tiles_.first_points();
-    list.push_back(tiles_.each_window(points, [&] {
-      List step = wait_to_fill(data_ring_);
-      copy_data(points, {}, step);
-      step.push_back(data_ring_.advance());
-      return b_.block(std::move(step));
-    }));
+    list.push_back(tiles_.each_window(points, [&] { return fill_window(points); }));
   });
   return b_.block({b_.await_earlier(), data_ring_.start(1), tiles});
+}
+
+StmtRef WgmmaProducer::fill_window(const std::vector<ExprRef> &points) {
+  List list = wait_to_fill(data_ring_);
+  copy_data(points, {}, list);
+  list.push_back(data_ring_.advance());
+  return b_.block(std::move(list));
+}
+
+// One work-item copies windows ahead of the one that all map next. Of the buffers left, two or more
+// are those of windows mapped before, so that none that is multiplied is waited for.
+StmtRef WgmmaProducer::copy_and_map(const WgmmaParts &mapped) {
+  const std::int64_t ahead = schedule::windows_ahead(cx_.schedule);
+  const auto fetch = [&](ExprRef tile, ExprRef depth, std::int64_t count) {
+    return tiles_.window_after(tile, depth, count,
+                               [&](const auto &points) { return fill_window(points); });
+  };
+  List first = {data_ring_.start(1)};
+  for (std::int64_t i = 0; i < ahead; ++i)
+    first.push_back(fetch(cluster_.number(), integer(0), i));
+  const StmtRef maps = map_windows(cx_, mapped, [&](ExprRef tile, ExprRef depth) {
+    return by_item(0, fetch(tile, depth, ahead));
+  });
+  return beside_kept_filter(b_.block({by_item(0, b_.block(std::move(first))), maps}));
 }
 
 // All four warps gather data; one work-item copies the filter.
@@ -350,10 +346,7 @@ StmtRef WgmmaProducer::gather() {
     return b_.block({b_.await_earlier(), gather_data(cx_, parts_, [&](const auto &points) {
                        return by_item(0, fill_filter(points));
                      })});
-  const StmtRef filter = by_item(0, keep_filter());
-  const StmtRef data = gather_data(cx_, parts_, nullptr);
-  return has_fixed_filter() ? b_.block({filter, b_.await_earlier(), data})
-                            : b_.block({b_.await_earlier(), filter, data});
+  return beside_kept_filter(gather_data(cx_, parts_, nullptr));
 }
 
 StmtRef WgmmaProducer::by_item(std::int64_t item, StmtRef body) {
@@ -376,7 +369,12 @@ StmtRef WgmmaProducer::build() {
 } // namespace
 
 StmtRef produce_wgmma(Context &context, const WgmmaParts &parts) {
-  return WgmmaProducer(context, parts).build();
+  if (parts.feeds.empty() || context.schedule.core.mappers > 0)
+    return WgmmaProducer(context, parts).build();
+  const WgmmaRing copied = parts.data_ring.beside("copy_place");
+  const WgmmaParts copies{parts.roles, parts.tile, parts.plan, parts.cluster,
+                          parts.tiles, parts.ring, copied,     parts.feeds};
+  return WgmmaProducer(context, copies).copy_and_map(parts);
 }
 
 } // namespace tilefuse::lower

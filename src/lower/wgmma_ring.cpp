@@ -16,7 +16,7 @@ using kernel::StmtRef;
 WgmmaRing::WgmmaRing(Context &context, const schedule::CoreRoles &roles,
                      const schedule::CoreTile &tile, const WgmmaCluster &cluster, RingShape shape)
     : b_(context.build), roles_(roles), tile_(tile), cluster_(cluster), shape_(std::move(shape)),
-      count_(shape_.count), takes_turns_(shape_.has_turns),
+      count_(shape_.count), takes_turns_(shape_.has_turns), knows_before_(!shape_.is_kept),
       warps_(tile.warps() * schedule::kGroupItems / kCoreLanes),
       mappers_(shape_.feeds.empty() ? shape_.dealers : schedule::kGroupItems / kCoreLanes) {
   const auto ring = [&](const std::string &name, const nest::Nest &nest,
@@ -49,12 +49,23 @@ WgmmaRing::WgmmaRing(Context &context, const schedule::CoreRoles &roles,
                          .space = Space::Local,
                          .type = {DType::I64, 1},
                          .elems = (mappers_ > 0 ? 3 : 2) * count_ + (takes_turns_ ? kTurns : 0)});
-  place_ = b_.buffer({.name = is_all ? "place" : "window_place",
-                      .space = Space::Register,
-                      .type = {DType::I32, 1},
-                      .elems = takes_turns_     ? 4
-                               : shape_.is_kept ? 2
-                                                : 3});
+  place_ = new_place(is_all ? "place" : "window_place");
+}
+
+kernel::BufferId WgmmaRing::new_place(const std::string &name) const {
+  return b_.buffer({.name = name,
+                    .space = Space::Register,
+                    .type = {DType::I32, 1},
+                    .elems = takes_turns_    ? 4
+                             : knows_before_ ? 3
+                                             : 2});
+}
+
+WgmmaRing WgmmaRing::beside(const std::string &name) const {
+  WgmmaRing other = *this;
+  other.knows_before_ = false;
+  other.place_ = new_place(name);
+  return other;
 }
 
 kernel::LocalRef WgmmaRing::empty(ExprRef slot) const {
@@ -115,10 +126,9 @@ StmtRef WgmmaRing::init() const {
 }
 
 StmtRef WgmmaRing::start(int parity) const {
-  return b_.block(
-      {b_.store(place_, b_.integer(kSlot), b_.integer(0)),
-       b_.store(place_, b_.integer(kParity), b_.integer(parity)),
-       shape_.is_kept ? nullptr : b_.store(place_, b_.integer(kBefore), b_.integer(0))});
+  return b_.block({b_.store(place_, b_.integer(kSlot), b_.integer(0)),
+                   b_.store(place_, b_.integer(kParity), b_.integer(parity)),
+                   knows_before_ ? b_.store(place_, b_.integer(kBefore), b_.integer(0)) : nullptr});
 }
 
 kernel::LocalRef WgmmaRing::turn_of(ExprRef turn) const {
@@ -157,7 +167,7 @@ StmtRef WgmmaRing::advance() const {
   const kernel::VarId next = b_.variable("next", {});
   const ExprRef is_end = b_.scalar(ScalarOp::Eq, {b_.var(next), b_.integer(count_)});
   return b_.block(
-      {shape_.is_kept ? nullptr : b_.store(place_, b_.integer(kBefore), slot()),
+      {knows_before_ ? b_.store(place_, b_.integer(kBefore), slot()) : nullptr,
        b_.let(next, b_.add(slot(), b_.integer(1))),
        b_.store(place_, b_.integer(kSlot), b_.select(is_end, b_.integer(0), b_.var(next))),
        b_.store(place_, b_.integer(kParity),

@@ -3,6 +3,7 @@
 // which each role stands. Windows of data and the filter beside them have a ring each.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "lower/context.h"
@@ -30,6 +31,8 @@ public:
   WgmmaRing(Context &context, const schedule::CoreRoles &roles, const schedule::CoreTile &tile,
             const WgmmaCluster &cluster, RingShape shape);
 
+  // The same ring where the same work-items stand at another buffer as well, which they fill.
+  WgmmaRing beside(const std::string &name) const;
   kernel::BufferId data() const { return data_; }
   kernel::BufferId filter() const { return filter_; }
   // Of an input: its own, then those of what a map reads beside (schedule/core_feeds.h).
@@ -82,6 +85,7 @@ private:
   static constexpr std::int64_t kBefore = 2;
   static constexpr std::int64_t kTurn = 3; // parity of the phase in which it is this group's turn
   static constexpr std::int64_t kTurns = 2;
+  kernel::BufferId new_place(const std::string &name) const;
   kernel::LocalRef turn_of(kernel::ExprRef turn) const;
   kernel::ExprRef at(std::int64_t which) const { return b_.load(place_, b_.integer(which)); }
 
@@ -92,6 +96,7 @@ private:
   const RingShape shape_;
   const std::int64_t count_;
   const bool takes_turns_;
+  bool knows_before_ = true;
   const std::int64_t warps_;      // that read
   const std::int64_t mappers_;    // warps that map or deal a buffer
   std::int64_t beside_elems_ = 0; // copied to one buffer, of what maps read besides

@@ -6,7 +6,13 @@
 #include "lower/wgmma_map.h"
 
 namespace tilefuse::lower {
+
+using kernel::ExprRef;
+using kernel::StmtRef;
+
 namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Of a box of so many rows, where the map does not say which.
 kernel::MapId declare(Context &cx, const schedule::CoreTile &tile, const RingSource &source,
@@ -60,6 +66,43 @@ RingMaps declare_maps(Context &cx, const WgmmaParts &parts) {
                            .box = filter.box,
                            .swizzle = static_cast<int>(ring_row_bytes(cx.nest, cx.schedule))}));
   return maps;
+}
+
+std::vector<ExprRef> row_base(const Context &cx, const schedule::ColumnPlan &plan,
+                              const schedule::DataMap &map, const std::vector<int> &pixels,
+                              ExprRef row, std::vector<StmtRef> &list) {
+  kernel::Builder &b = cx.build;
+  const auto extent = [&](int i) { return cx.nest.indices[at(i)].extent; };
+  std::vector<ExprRef> parts;
+  std::vector<ExprRef> positions(cx.nest.indices.size(), b.integer(0));
+  for (int i : plan.parts)
+    positions[at(i)] = cx.origin[at(i)];
+  for (const nest::Linear &part : map.parts)
+    parts.push_back(linear(cx, part, positions));
+  if (!map.place.empty())
+    return {};
+  std::vector<ExprRef> base{map.is_im2col() ? linear(cx, map.first, positions) : b.integer(0)};
+  if (!map.is_im2col()) {
+    base.push_back(row);
+    base.insert(base.end(), parts.begin(), parts.end());
+    return base;
+  }
+  ExprRef rest = row;
+  for (auto i = pixels.rbegin(); i != pixels.rend(); ++i) {
+    const bool is_last = i + 1 == pixels.rend();
+    positions[at(*i)] = named(b, list, "p_" + cx.nest.indices[at(*i)].name,
+                              is_last ? rest : b.mod(rest, b.integer(extent(*i))));
+    rest = b.div(rest, b.integer(extent(*i)));
+  }
+  for (std::size_t d = 0; d < map.pixels.size(); ++d) {
+    const ExprRef pixel = map.pixels[d] < 0 ? b.integer(0) : positions[at(map.pixels[d])];
+    const bool is_batch = d == map.steps.size();
+    base.push_back(
+        is_batch ? b.add(pixel, parts.front())
+                 : named(b, list, "base",
+                         b.add(b.mul(pixel, b.integer(map.steps[d])), b.integer(map.lower[d]))));
+  }
+  return base;
 }
 
 } // namespace tilefuse::lower

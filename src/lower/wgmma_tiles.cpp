@@ -65,26 +65,23 @@ void WgmmaTiles::take_apart(ExprRef tile, std::vector<StmtRef> &list) {
   }
 }
 
-std::int64_t WgmmaTiles::most() const {
-  const std::int64_t clusters = b_.kernel().blocks / cluster_.size();
-  return (grid_.clusters() + clusters - 1) / clusters;
-}
+std::int64_t WgmmaTiles::most() const { return (grid_.clusters() + apart() - 1) / apart(); }
 
 StmtRef WgmmaTiles::each(ExprRef turn,
                          const std::function<void(ExprRef, std::vector<StmtRef> &)> &body) {
   const kernel::VarId tile = b_.variable("tile", {});
   std::vector<StmtRef> list;
   body(b_.var(tile), list);
-  const std::int64_t apart = b_.kernel().blocks / cluster_.size();
   const ExprRef number = cluster_.number();
-  const ExprRef first = turn == nullptr ? number : b_.add(number, b_.mul(turn, b_.integer(apart)));
+  const ExprRef first =
+      turn == nullptr ? number : b_.add(number, b_.mul(turn, b_.integer(apart())));
   return b_.loop(tile, kernel::ForKind::Serial, first, b_.integer(grid_.clusters()),
-                 turn == nullptr ? apart : apart * cx_.schedule.core.turns,
+                 turn == nullptr ? apart() : apart() * cx_.schedule.core.turns,
                  b_.block(std::move(list)));
 }
 
-std::vector<ExprRef> WgmmaTiles::first_points() const {
-  std::vector<ExprRef> points(cx_.nest.indices.size(), b_.integer(0));
+WgmmaTiles::Points WgmmaTiles::first_points() const {
+  Points points(cx_.nest.indices.size(), b_.integer(0));
   for (const std::vector<int> *indices : {&plan_.parts, &box_.indices})
     for (int i : *indices)
       points[at(i)] = cx_.origin[at(i)];
@@ -128,6 +125,25 @@ StmtRef WgmmaTiles::each_number(std::vector<ExprRef> &points, ExprRef begin, Exp
 
 StmtRef WgmmaTiles::each_window(std::vector<ExprRef> &points, const Body &body) {
   return over(std::span(roles_.depths).first(1), points, body);
+}
+
+StmtRef WgmmaTiles::window_after(ExprRef tile, ExprRef depth, std::int64_t count,
+                                 const std::function<StmtRef(const Points &)> &body) {
+  const int along = roles_.depths.front();
+  const std::int64_t step = depth_step();
+  const ExprRef windows = b_.integer((extent_of(cx_.nest, along) + step - 1) / step); // of a tile
+  std::vector<StmtRef> list;
+  const ExprRef number = b_.add(b_.div(depth, b_.integer(step)), b_.integer(count));
+  const ExprRef later =
+      named(b_, list, "later", b_.add(tile, b_.mul(b_.div(number, windows), b_.integer(apart()))));
+  std::vector<StmtRef> taken;
+  take_apart(later, taken);
+  Points points = first_points();
+  points[at(along)] = b_.mul(b_.mod(number, windows), b_.integer(step));
+  taken.push_back(body(points));
+  const ExprRef exists = b_.scalar(ScalarOp::Lt, {later, b_.integer(grid_.clusters())});
+  list.push_back(b_.branch(exists, b_.block(std::move(taken))));
+  return b_.block(std::move(list));
 }
 
 StmtRef WgmmaTiles::each_tap(std::vector<ExprRef> &points, const Body &body) {

@@ -19,8 +19,9 @@ public:
 
   // Rows are a box of pixels; empty: pixels as one number.
   const schedule::PixelBox &box() const { return box_; }
-  // That a cluster takes at most.
+  // That a cluster takes at most; and from one of them to the next.
   std::int64_t most() const;
+  std::int64_t apart() const { return b_.kernel().blocks / cluster_.size(); }
   // Every so many-th tile, or cluster's tiles; of those every `turns`-th if not all (null).
   kernel::StmtRef
   each(kernel::ExprRef turn,
@@ -31,7 +32,8 @@ public:
   // The only tile of columns, for what all tiles of a block share.
   void take_all_columns() { first_column_ = b_.integer(0); }
   // By index: where the tile last taken apart begins; 0 for those that a tile walks over.
-  std::vector<kernel::ExprRef> first_points() const;
+  using Points = std::vector<kernel::ExprRef>;
+  Points first_points() const;
   // Loops over this block's steps of a tile of straight data, the depth innermost, or outermost
   // where windows serve all taps; over the windows; and over the taps of one. `points` follow them.
   using Body = std::function<kernel::StmtRef()>;
@@ -40,6 +42,10 @@ public:
   kernel::StmtRef each_number(std::vector<kernel::ExprRef> &points, kernel::ExprRef begin,
                               kernel::ExprRef end, const Body &body);
   kernel::StmtRef each_window(std::vector<kernel::ExprRef> &points, const Body &body);
+  // `body` at the window that this block takes `count` windows after the one of tile `tile` at
+  // depth `depth`; nothing where there is none. Its tile is then the one last taken apart.
+  kernel::StmtRef window_after(kernel::ExprRef tile, kernel::ExprRef depth, std::int64_t count,
+                               const std::function<kernel::StmtRef(const Points &)> &body);
   kernel::StmtRef each_tap(std::vector<kernel::ExprRef> &points, const Body &body);
   kernel::ExprRef first_row() const { return first_row_; } // of the tile last taken apart
   kernel::ExprRef first_column() const { return first_column_; }

@@ -16,6 +16,7 @@ using poly::Producer;
 using Reason = std::optional<std::string>;
 
 constexpr int kMostMappers = 2;
+constexpr int kLeastCopied = 3; // windows: one copied, one mapped and one multiplied at a time
 // Besides the accumulators of one instruction, which must fit what a launch gives (NVRTC 13.0,
 // sm_90a: C7602).
 constexpr std::int64_t kInstructionRegisters = 16;
@@ -140,8 +141,11 @@ Reason wrong_mappers(const Nest &nest, const Schedule &schedule,
     return core.mappers == 0 ? Reason{} : "groups of warps map what no map feeds";
   if (core.cluster() > 1)
     return "maps are not evaluated in clusters of blocks";
-  if (core.mappers < 1 || core.mappers > kMostMappers)
-    return fmt::format("{} groups of warps to map; it needs 1 to {}", core.mappers, kMostMappers);
+  const bool copies = core.mappers == 0 && core.keeps_filter && core.window >= kLeastCopied;
+  if (!copies && (core.mappers < 1 || core.mappers > kMostMappers))
+    return fmt::format("{} groups of warps to map; it needs 1 to {}, or 0 beside a kept filter "
+                       "with {} windows",
+                       core.mappers, kMostMappers, kLeastCopied);
   const CoreRoles roles = core_roles(nest, schedule);
   const CoreTile tile = core_tile(nest, schedule);
   if (core.window > 0)

@@ -11,6 +11,9 @@
 // wgmma `mappers` groups of four warps, between the producer and those that multiply:
 //
 //   core m64n128k16.f16.f32 rows 128 warps 2 1 ring 5 blocks 132 mappers 1
+//
+// With `mappers 0`, of windows beside a filter that is kept, the producer's own warps map: a block
+// has 4 warps less, and those that multiply have registers for larger instructions.
 #pragma once
 
 #include <cstdint>

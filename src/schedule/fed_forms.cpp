@@ -14,10 +14,17 @@ namespace {
 constexpr int kLeastRing = 2;
 constexpr int kLeastMappedRing = 3; // a buffer is copied, one mapped and one multiplied at a time
 constexpr int kLeastWindows = 2;    // that serve many steps each
-constexpr int kMappers[] = {1, 2};
+constexpr int kMostWindows = 4;
+constexpr int kMappers[] = {0, 1, 2};
 
 int least_ring(const Core &core) {
   return core.keeps_filter ? core.ring : is_wgmma(*core.op) ? kLeastMappedRing : kLeastRing;
+}
+
+// A group that multiplies alone spills beside others that map (NVRTC 13.0, sm_90a).
+bool suits(const Core &core, int mappers) {
+  const bool is_alone = core.warp_rows * core.warp_columns * core.turns == 1;
+  return !core.keeps_filter ? mappers > 0 : mappers == 0 || !is_alone;
 }
 
 // One buffer less, while there are enough.
@@ -63,10 +70,13 @@ std::vector<Schedule> fed_core_schedules(const poly::Group &group, const Target 
       continue;
     if (schedule.core.ahead > 0) // not weighed beside maps
       continue;
-    for (const int mappers : kMappers) {
-      schedule.core.mappers = mappers;
-      add(group, schedule, target, found);
-    }
+    if (schedule.core.keeps_filter)
+      schedule.core.window = kMostWindows;
+    for (const int mappers : kMappers)
+      if (suits(schedule.core, mappers)) {
+        schedule.core.mappers = mappers;
+        add(group, schedule, target, found);
+      }
   }
   for (Schedule &schedule : core_schedules(group.anchor, target, tf32))
     add(group, std::move(schedule), target, found);

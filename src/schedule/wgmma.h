@@ -135,6 +135,9 @@ std::int64_t window_lines(const nest::Nest &nest, const Schedule &schedule);
 // Swapped: whether the channels of a kept, turned filter are dealt in local memory.
 bool deals_kept_filter(const nest::Nest &nest, const Schedule &schedule);
 constexpr std::int64_t kWindowPixels = 8; // of the fastest index
+// Where the warps that copy windows map them too (core_feeds.h): those that are copied before the
+// next one is mapped.
+std::int64_t windows_ahead(const Schedule &schedule);
 // Why there is no such window; nothing where there is, or none is asked for.
 std::optional<std::string> wrong_window(const nest::Nest &nest, const Schedule &schedule,
                                         const CoreRoles &roles);

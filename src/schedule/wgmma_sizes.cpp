@@ -14,6 +14,7 @@ using nest::Nest;
 constexpr std::int64_t kGroupRows = 64;
 constexpr int kLaunchRegisters = 512; // by groups: what a work-item gets at launch
 constexpr int kMapperRegisters = 112;
+constexpr int kCopyingMapperRegisters = 128;
 constexpr int kGatherRegisters = 104;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -54,12 +55,14 @@ RegisterPlan register_plan(const Schedule &schedule) {
   if (consumers < 2)
     return {};
   const int launch = kLaunchRegisters / groups / 8 * 8;
+  const bool maps = schedule.core.mappers == 0 && !schedule.producers.empty();
   // Slices and masks of a cluster take more, and operands fetched ahead (NVRTC 13.0, sm_90a).
   const bool takes_more = schedule.core.cluster() > 1 || schedule.core.ahead > 0;
-  const int producer = schedule.core.gathers ? kGatherRegisters
-                       : takes_more          ? 56
-                       : consumers > 2       ? 32
-                                             : 40;
+  const int producer = maps                    ? kCopyingMapperRegisters
+                       : schedule.core.gathers ? kGatherRegisters
+                       : takes_more            ? 56
+                       : consumers > 2         ? 32
+                                               : 40;
   const int rest = launch * groups - producer - schedule.core.mappers * kMapperRegisters;
   return {producer, std::min(240, rest / consumers / 8 * 8),
           schedule.core.mappers > 0 ? kMapperRegisters : 0, launch};

@@ -92,6 +92,9 @@ std::int64_t window_elems(const Nest &nest, const Schedule &schedule) {
   return (bytes + kBoxAlign - 1) / kBoxAlign * kBoxAlign / tile.elem_bytes;
 }
 
+// Of the rest one is mapped and one multiplied at least; as many again as are copied are for more.
+std::int64_t windows_ahead(const Schedule &schedule) { return (schedule.core.window - 1) / 2; }
+
 std::int64_t window_unit(const Schedule &schedule) {
   return schedule.core.swapped ? schedule.core.op->n : kGroupRows;
 }
@@ -133,8 +136,11 @@ std::optional<std::string> wrong_window(const Nest &nest, const Schedule &schedu
   if (!core.keeps_filter)
     return {};
   // What a group waits for in a buffer must not be two phases ahead, nor one of the other's.
+  // Warps that map have been through all buffers before, where it is one group that does.
   const std::int64_t of_tile = core_steps(nest, schedule) / taps_of(nest, roles);
-  if (core.turns > 1 && core.window % (core.turns * of_tile) != 0)
+  const bool is_in_order = !schedule.producers.empty() && core.mappers < 2;
+  if (core.turns > 1 &&
+      (is_in_order ? core.window <= of_tile : core.window % (core.turns * of_tile) != 0))
     return fmt::format("{} windows for {} groups that multiply at once, {} a tile", core.window,
                        core.turns, of_tile);
   return wrong_kept_filter(nest, schedule);

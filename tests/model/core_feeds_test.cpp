@@ -93,15 +93,17 @@ TEST(CoreFeeds, WarpsThatMapBesideWgmma) {
   EXPECT_GE(checked, 25);
 }
 
-// Each element of a window once for all taps, beside a filter that is kept or streams.
+// Each element of a window once for all taps, beside a filter that is kept or streams, by warps of
+// their own or by those that copy windows too, up to two windows of a tile.
 TEST(CoreFeeds, MapsInWindows) {
-  int kept = 0, streamed = 0;
+  int kept = 0, streamed = 0, copying = 0;
   const auto check = [&](const poly::Group &fed) {
     auto all = wgmma_of(fed);
     std::erase_if(all, [](const schedule::Schedule &each) { return each.core.window == 0; });
     for (std::size_t i = static_cast<std::size_t>(kept + streamed) % 8; i < all.size(); i += 8) {
       check_schedules(fed, sm90(), {all[i]}, 1);
       (all[i].core.keeps_filter ? kept : streamed) += 1;
+      copying += all[i].core.mappers == 0 ? 1 : 0;
     }
   };
   for (const Conv &problem :
@@ -118,6 +120,7 @@ TEST(CoreFeeds, MapsInWindows) {
     check(normalised(group, 0));
   EXPECT_GE(kept, 10);
   EXPECT_GE(streamed, 10);
+  EXPECT_GE(copying, 5);
 }
 
 TEST(CoreFeeds, MasksBeforeGradientsOfInputs) {
@@ -261,6 +264,7 @@ TEST(CoreFeeds, JoinedWhereTheyPay) {
     ASSERT_TRUE(schedule);
     EXPECT_GT(schedule->core.window, 0) << to_text(groups[0].group, *schedule);
     EXPECT_EQ(schedule->core.keeps_filter, outputs < 128);
+    EXPECT_EQ(schedule->core.mappers == 0, schedule->core.keeps_filter);
   }
 }
 
@@ -335,7 +339,8 @@ TEST(CoreFeeds, Refused) {
   const poly::Group fed = normalised(plain, 0);
   schedule::Core core = own.core;
   core.mappers = 0;
-  EXPECT_EQ(refusal(fed, core), "0 groups of warps to map; it needs 1 to 2");
+  EXPECT_EQ(refusal(fed, core), "0 groups of warps to map; it needs 1 to 2, or 0 beside a kept "
+                                "filter with 3 windows");
   core = own.core;
   core.blocks = core.cluster_rows = 2;
   EXPECT_EQ(refusal(fed, core), "maps are not evaluated in clusters of blocks");
