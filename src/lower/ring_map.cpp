@@ -106,13 +106,15 @@ void RingMap::map_rows(ExprRef first, const std::vector<ExprRef> &exists, List &
       made.push_back(expr_value(b_, map_.post, lanes_, nullptr,
                                 [&](int extra) { return load(extra, places.back(), list); }));
     }
-    for (ExprRef &value : made) // before any is stored under a condition
-      value = named(b_, list, "made", value);
+    // What is none stays 0, as it was copied; without a branch.
     for (std::size_t i = begin; i < end; ++i) {
-      const ExprRef valid =
-          exists[i] == nullptr ? nullptr : b_.select(exists[i], b_.integer(lanes_), b_.integer(0));
-      list.push_back(b_.store(to, places[i - begin], b_.cast(made[i - begin], stored), 1, valid));
+      ExprRef &value = made[i - begin];
+      if (exists[i] != nullptr)
+        value = b_.select(exists[i], value, b_.real(0, value->type));
+      value = named(b_, list, "made", value);
     }
+    for (std::size_t i = begin; i < end; ++i)
+      list.push_back(b_.store(to, places[i - begin], b_.cast(made[i - begin], stored)));
   }
 }
 

@@ -85,9 +85,11 @@ std::vector<std::int64_t> WgmmaMap::extents(const std::vector<int> &indices) con
 WgmmaMap::Points WgmmaMap::at_number(Points points, const std::vector<int> &indices,
                                      const std::vector<std::int64_t> &sizes, ExprRef number) {
   for (std::size_t i = indices.size(); i-- > 0;) {
-    const ExprRef digit = i == 0 ? number : b_.mod(number, integer(sizes[i]));
+    const bool is_first = std::all_of(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(i),
+                                      [](std::int64_t size) { return size == 1; });
+    const ExprRef digit = is_first ? number : b_.mod(number, integer(sizes[i]));
     points[at(indices[i])] = b_.add(points[at(indices[i])], digit);
-    number = b_.div(number, integer(sizes[i]));
+    number = is_first ? integer(0) : b_.div(number, integer(sizes[i]));
   }
   return points;
 }
