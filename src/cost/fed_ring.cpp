@@ -28,7 +28,7 @@ double elems_of_step(const nest::Nest &nest, const schedule::Schedule &schedule,
 FedRing fed_ring(const poly::Group &group, const schedule::Schedule &schedule) {
   constexpr double kChunkInstructions = 12;
   constexpr double kStreamInstructions = 2;
-  constexpr double kGuardInstructions = 36; // of a chunk that may lie in the padding
+  constexpr double kGuardInstructions = 26; // of a chunk that may lie in the padding
   constexpr double kRounding = 0.5;         // of an element
   const schedule::CoreTile tile = core_tile(group.anchor, schedule);
   const schedule::CoreRoles roles = core_roles(group.anchor, schedule);

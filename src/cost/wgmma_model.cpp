@@ -43,10 +43,11 @@ constexpr double kIssuedAlone = 0.75; // instructions per cycle of the one warp 
 constexpr double kIssuedByTwo = 1.75; // of two that take steps in turn
 constexpr double kMapCycles = 130;    // of a step of maps besides: waiting, fence, arriving
 // Where windows are mapped, each for all taps at once (24 kernels on an H200, 8 %).
-constexpr double kWindowCycles = 800; // of a window besides
-constexpr double kWindowLocal = 0.3;  // of what else local memory moves
-constexpr double kBesideMaps = 0.2;   // of the shorter of mapping and the rest, not overlapped
-constexpr double kStreamCycles = 60;  // of a step beside whose window the filter streams
+constexpr double kWindowCycles = 800;  // of a window besides
+constexpr double kCopyingCycles = 450; // more of one that is mapped by warps that copy too
+constexpr double kWindowLocal = 0.3;   // of what else local memory moves
+constexpr double kBesideMaps = 0.2;    // of the shorter of mapping and the rest, not overlapped
+constexpr double kStreamCycles = 60;   // of a step beside whose window the filter streams
 constexpr double kLocalBytes = 128; // of local memory, per cycle: what else it moves, maps wait for
 constexpr double kGatherCycles = 85;   // of a run of every work-item that gathers
 constexpr double kGatherShared = 300;  // of a step that groups share, which warps gather
@@ -142,8 +143,8 @@ double WgmmaModel::map_cycles() const {
   if (fed.issued == 0)
     return 0;
   if (schedule.core.window > 0)
-    return fed.issued / (kSchedulers * kIssuedAlone) + kWindowCycles / taps() +
-           kWindowLocal * local_cycles();
+    return fed.issued / (kSchedulers * kIssuedAlone) + kWindowLocal * local_cycles() +
+           (kWindowCycles + (schedule.core.mappers == 0 ? kCopyingCycles : 0)) / taps();
   const double rate = schedule.core.mappers > 1 ? kIssuedByTwo : kIssuedAlone;
   return fed.issued / (kSchedulers * rate) + kMapCycles + local_cycles();
 }

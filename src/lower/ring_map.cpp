@@ -91,10 +91,13 @@ ExprRef RingMap::load(int extra, ExprRef place, List &list) const {
   return named(b_, list, "read", b_.cast(b_.load(from, place, lanes_), type));
 }
 
-// Rows are read together before the first of them is written.
+// Rows are read together before the first of them is written. What is none stays 0, as it was
+// copied; a window's is set to 0, without a branch, for which a tile's many rows leave too few
+// registers (NVRTC 13.0, sm_90a).
 void RingMap::map_rows(ExprRef first, const std::vector<ExprRef> &exists, List &list) const {
   const kernel::BufferId to = ring_.copied(feed_.input).front();
   const DType stored = b_.kernel()[to].type.elem;
+  const bool blends = cx_.schedule.core.window > 0;
   const ExprRef buffer = b_.add(b_.mul(ring_.slot(), b_.integer(ring_.elems(feed_.input))),
                                 b_.mul(first, b_.integer(row_elems_)));
   for (std::size_t begin = 0; begin < exists.size(); begin += kTogether) {
@@ -106,15 +109,18 @@ void RingMap::map_rows(ExprRef first, const std::vector<ExprRef> &exists, List &
       made.push_back(expr_value(b_, map_.post, lanes_, nullptr,
                                 [&](int extra) { return load(extra, places.back(), list); }));
     }
-    // What is none stays 0, as it was copied; without a branch.
-    for (std::size_t i = begin; i < end; ++i) {
+    for (std::size_t i = begin; i < end; ++i) { // before any is stored under a condition
       ExprRef &value = made[i - begin];
-      if (exists[i] != nullptr)
+      if (blends && exists[i] != nullptr)
         value = b_.select(exists[i], value, b_.real(0, value->type));
       value = named(b_, list, "made", value);
     }
-    for (std::size_t i = begin; i < end; ++i)
-      list.push_back(b_.store(to, places[i - begin], b_.cast(made[i - begin], stored)));
+    for (std::size_t i = begin; i < end; ++i) {
+      const ExprRef valid = blends || exists[i] == nullptr
+                                ? nullptr
+                                : b_.select(exists[i], b_.integer(lanes_), b_.integer(0));
+      list.push_back(b_.store(to, places[i - begin], b_.cast(made[i - begin], stored), 1, valid));
+    }
   }
 }
 

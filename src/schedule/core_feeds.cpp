@@ -16,7 +16,7 @@ using poly::Producer;
 using Reason = std::optional<std::string>;
 
 constexpr int kMostMappers = 2;
-constexpr int kLeastCopied = 3; // windows: one copied, one mapped and one multiplied at a time
+constexpr int kLeastCopied = 4; // windows: one copied, one mapped and two multiplied at a time
 // Besides the accumulators of one instruction, which must fit what a launch gives (NVRTC 13.0,
 // sm_90a: C7602).
 constexpr std::int64_t kInstructionRegisters = 16;

@@ -21,10 +21,13 @@ int least_ring(const Core &core) {
   return core.keeps_filter ? core.ring : is_wgmma(*core.op) ? kLeastMappedRing : kLeastRing;
 }
 
-// A group that multiplies alone spills beside others that map (NVRTC 13.0, sm_90a).
+// Two groups that map a window in turn are no faster than one, and a group that multiplies alone
+// spills beside others that map (NVRTC 13.0, sm_90a).
 bool suits(const Core &core, int mappers) {
   const bool is_alone = core.warp_rows * core.warp_columns * core.turns == 1;
-  return !core.keeps_filter ? mappers > 0 : mappers == 0 || !is_alone;
+  if (core.window == 0 || !core.keeps_filter)
+    return mappers == 1 || (mappers == 2 && core.window == 0);
+  return mappers == (is_alone ? 0 : 1) || mappers == 0;
 }
 
 // One buffer less, while there are enough.

@@ -264,8 +264,25 @@ TEST(CoreFeeds, JoinedWhereTheyPay) {
     ASSERT_TRUE(schedule);
     EXPECT_GT(schedule->core.window, 0) << to_text(groups[0].group, *schedule);
     EXPECT_EQ(schedule->core.keeps_filter, outputs < 128);
-    EXPECT_EQ(schedule->core.mappers == 0, schedule->core.keeps_filter);
   }
+}
+
+// Tiles of 224 pixels, swapped, whose map leaves no registers for more warps.
+TEST(CoreFeeds, WarpsThatCopyMap) {
+  const auto groups = groups_at(poly::FuseLevel::All, normalised_before(3, 64, 64, 112));
+  ASSERT_EQ(groups.size(), 1U);
+  const auto schedule = search::pick_fused(groups[0].group, whole_sm90());
+  ASSERT_TRUE(schedule);
+  EXPECT_EQ(schedule->core.op->n, 224);
+  EXPECT_EQ(schedule->core.mappers, 0);
+  schedule::Schedule other = *schedule;
+  other.core.mappers = 1;
+  EXPECT_EQ(illegal(groups[0].group, other, whole_sm90()),
+            "176 registers beside those that map, 128 at launch; it needs 152 and 138");
+  other = *schedule;
+  other.core.window = 3;
+  EXPECT_EQ(illegal(groups[0].group, other, whole_sm90()),
+            "0 groups of warps to map; it needs 1 to 2, or 0 beside a kept filter with 4 windows");
 }
 
 // Classes of a strided gradient stand in one launch: each evaluates the mask, and none stores it,
@@ -340,7 +357,7 @@ TEST(CoreFeeds, Refused) {
   schedule::Core core = own.core;
   core.mappers = 0;
   EXPECT_EQ(refusal(fed, core), "0 groups of warps to map; it needs 1 to 2, or 0 beside a kept "
-                                "filter with 3 windows");
+                                "filter with 4 windows");
   core = own.core;
   core.blocks = core.cluster_rows = 2;
   EXPECT_EQ(refusal(fed, core), "maps are not evaluated in clusters of blocks");
