@@ -81,15 +81,17 @@ Schedule ranked(const nest::Nest &nest, const Target &target, std::string_view f
 // The part of a way's name behind its split.
 std::string schedule_name(const std::string &name) { return name.substr(name.find('/') + 1); }
 
-// Rows and columns of a tile; "t": in turns, "b": of a box, "w": swapped, "s": stored in boxes,
-// "a": operands fetched ahead ("a1": to one buffer), "h": taps from a window, "k": the filter kept,
-// "g": data that warps gather.
+// Rows and columns of a tile; "t": in turns, "b": of a box ("b4": 4 neighbours in blocks), "w":
+// swapped, "s": stored in boxes, "a": operands fetched ahead ("a1": to one buffer), "h": taps from
+// a window, "k": the filter kept, "g": data that warps gather.
 std::string tile_text(const nest::Nest &nest, const Schedule &schedule) {
   const schedule::CoreTile tile = core_tile(nest, schedule);
   const schedule::Core &core = schedule.core;
   const bool boxed = is_wgmma(*core.op) && has_box(nest, schedule);
-  return fmt::format("{}x{}{}{}{}{}{}{}{}{}", tile.rows, tile.columns, core.turns > 1 ? "t" : "",
-                     boxed ? "b" : "", core.swapped ? "w" : "", core.tensor_store ? "s" : "",
+  const std::int64_t neighbours = boxed ? row_blocks(nest, schedule).used : 1;
+  return fmt::format("{}x{}{}{}{}{}{}{}{}{}{}", tile.rows, tile.columns, core.turns > 1 ? "t" : "",
+                     boxed ? "b" : "", neighbours > 1 ? std::to_string(neighbours) : "",
+                     core.swapped ? "w" : "", core.tensor_store ? "s" : "",
                      core.ahead == 0            ? ""
                      : core.ahead == core.turns ? "a"
                                                 : "a1",

@@ -23,6 +23,8 @@ constexpr double kSlowerMatrix = 1.05;    // than the instruction's own cycles
 constexpr double kOperandCycles = 24;     // of an instruction that reads the other operand as well
 constexpr double kCacheBytes = 69;        // from the second-level cache, per cycle
 constexpr double kCopyLatency = 1760;     // cycles
+constexpr int kShallow = 3;               // buffers
+constexpr double kShallowLatency = 1350;  // of a ring of so few, besides the copies
 constexpr double kAheadLatency = 4200;    // where tiles are copied ahead beside
 constexpr double kCopiedRow = 2.1;        // cycles of a row of a box, however short
 constexpr double kDeepRow = 2.4;          // the same where an im2col map walks three dimensions
@@ -49,10 +51,10 @@ constexpr double kWindowLocal = 0.3;   // of what else local memory moves
 constexpr double kBesideMaps = 0.2;    // of the shorter of mapping and the rest, not overlapped
 constexpr double kStreamCycles = 60;   // of a step beside whose window the filter streams
 constexpr double kLocalBytes = 128; // of local memory, per cycle: what else it moves, maps wait for
-constexpr double kGatherCycles = 85;   // of a run of every work-item that gathers
-constexpr double kGatherShared = 300;  // of a step that groups share, which warps gather
-constexpr double kGatherTile = 700;    // until its pixels are placed
-constexpr double kBlockBytes = 1.6e12; // of results stored in 32 bytes here and there, per second
+constexpr double kGatherCycles = 85;  // of a run of every work-item that gathers
+constexpr double kGatherShared = 300; // of a step that groups share, which warps gather
+constexpr double kGatherTile = 700;   // until its pixels are placed
+constexpr double kBlockBytes = 2e12;  // of results of blocks stored in less than lines, per second
 constexpr double kGroupRows = 64;
 constexpr double kStepBytes = 32; // of depth, by one instruction
 constexpr double kItems = 128;
@@ -104,8 +106,11 @@ double WgmmaModel::filter_rows() const {
   return schedule.core.keeps_filter ? 0 : static_cast<double>(tile.columns);
 }
 
-// Of a copy, of which as many are under way as there are buffers.
+// Of a copy, of which as many are under way as there are buffers; where they are few, one is read
+// meanwhile.
 double WgmmaModel::latency() const {
+  if (schedule.core.window == 0 && schedule.core.ring <= kShallow)
+    return (kShallowLatency + copy_cycles()) / (schedule.core.ring - 1);
   const double copy = schedule.core.ahead > 0 ? kAheadLatency : kCopyLatency;
   const double of_windows = schedule.core.window > 0 ? copy / (schedule.core.window * taps()) : 0;
   return schedule.core.keeps_filter ? of_windows : std::max(of_windows, copy / schedule.core.ring);
@@ -121,7 +126,7 @@ double WgmmaModel::copy_cycles() const {
       static_cast<double>(tile.row_bytes()) / static_cast<double>(ring_row_bytes(nest, schedule));
   const bool is_deep = data_map(nest, schedule).lower.size() > 2;
   const double data = schedule.core.gathers ? 0 : data_rows();
-  return panels * (data * (is_deep ? kDeepRow : kCopiedRow) + filter_rows() * kCopiedRow);
+  return panels * data * (is_deep ? kDeepRow : kCopiedRow) + filter_rows() * kCopiedRow;
 }
 
 // In a step from the second-level cache; others of the cluster fetch the rest.
@@ -268,9 +273,11 @@ double WgmmaModel::memory_seconds() const {
   return (touched_bytes(nest) + fed.memory_bytes) / (target.gbytes_per_s * 1e9) * kSlowerMemory;
 }
 
-// Of results in blocks of channels, of which rows of neighbours leave every fourth pixel's at once.
+// Of results in blocks of channels that leave in less than whole lines of neighbours.
 double WgmmaModel::store_seconds() const {
-  if (!core_roles(nest, schedule).has_blocks() || row_blocks(nest, schedule).held == 1)
+  constexpr std::int64_t kLine = 4; // blocks
+  if (!core_roles(nest, schedule).has_blocks() || schedule.core.gathers ||
+      schedule.core.window > 0 || row_blocks(nest, schedule).used == kLine)
     return 0;
   const nest::Slot &out = nest.slots[static_cast<std::size_t>(nest.out.slot)];
   return static_cast<double>(out.elems * size_bytes(out.type)) / kBlockBytes;

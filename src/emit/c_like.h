@@ -50,7 +50,8 @@ struct WgmmaText {
   const CoreOp &op;
   std::vector<std::string> acc;
   std::string a, b;
-  int row_bytes = 128;
+  int a_row_bytes = 128;
+  int b_row_bytes = 128;
   std::int64_t a_panel_bytes = 0; // 0: not turned
   std::int64_t b_panel_bytes = 0;
   std::int64_t a_lines_bytes = 0; // 0: rows without gaps

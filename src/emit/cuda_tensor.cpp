@@ -140,10 +140,11 @@ std::string wgmma(const WgmmaText &node) {
       "{{{}}}, %{}, %{}, p{}; }}",
       count + 2, op.m, op.n, op.k, is_real ? "f32" : "s32", type, type, registers, count, count + 1,
       flags);
-  return fmt::format(
-      "asm volatile(\"{}\" : {} : \"l\"({}), \"l\"({}), \"r\"((int)({})));", text, outputs,
-      descriptor(node.a, node.row_bytes, node.a_panel_bytes, node.a_lines_bytes),
-      descriptor(node.b, node.row_bytes, node.b_panel_bytes, node.b_lines_bytes), node.accumulate);
+  return fmt::format("asm volatile(\"{}\" : {} : \"l\"({}), \"l\"({}), \"r\"((int)({})));", text,
+                     outputs,
+                     descriptor(node.a, node.a_row_bytes, node.a_panel_bytes, node.a_lines_bytes),
+                     descriptor(node.b, node.b_row_bytes, node.b_panel_bytes, node.b_lines_bytes),
+                     node.accumulate);
 }
 
 // ptxas 13.0 moves instructions that read the sums in front of a wait for all groups where a wait

@@ -323,16 +323,17 @@ struct StoreSync {
   int pending = 0;
 };
 // acc = a * b + acc, or a * b where `accumulate` does not hold (null: it holds), by four warps. a
-// is op->m rows of k, b op->n rows of k, each in rows of `row_bytes` bytes as a TensorCopy leaves
-// them; an operand with a `panel` lies turned: rows of k, of which each holds row_bytes of m or n,
-// in panels that many elements apart. One with `lines` has but 8 rows next to each other, the next
-// 8 that many elements further, and starts at any row.
+// is op->m rows of k, b op->n rows of k, each in rows of its `row_bytes` as a TensorCopy of such
+// rows leaves them; an operand with a `panel` lies turned: rows of k, of which each holds row_bytes
+// of m or n, in panels that many elements apart. One with `lines` has but 8 rows next to each
+// other, the next 8 that many elements further, and starts at any row.
 struct Wgmma {
   const CoreOp *op = nullptr;
   RegisterRef acc;
   LocalRef a;
   LocalRef b;
-  int row_bytes = 128;
+  int a_row_bytes = 128;
+  int b_row_bytes = 128;
   std::int64_t a_panel = 0;
   std::int64_t b_panel = 0;
   std::int64_t a_lines = 0;

@@ -231,6 +231,25 @@ std::string store_sync_rule(const StoreSync &sync) {
              : fmt::format("store_wait needs 0 to {} groups; got {}", kMaxPending, sync.pending);
 }
 
+namespace {
+
+// How an operand of wgmma of elements of `size` bytes lies.
+std::string laid_rule(int row_bytes, std::int64_t panel, std::int64_t lines, std::int64_t size) {
+  if (row_bytes != 32 && row_bytes != 64 && row_bytes != 128)
+    return fmt::format("wgmma needs rows of 32, 64 or 128 bytes; got {}", row_bytes);
+  if (panel < 0 || (panel != 0 && (size != 2 || row_bytes != kTurnedBytes)))
+    return fmt::format("a turned operand of wgmma needs a type of 2 bytes in rows of {}",
+                       kTurnedBytes);
+  const bool are_apart = is_within(lines * size, kSwizzleRows * row_bytes, kMostLines) &&
+                         lines * size % row_bytes == 0;
+  return lines == 0 || (panel == 0 && are_apart)
+             ? std::string()
+             : fmt::format("lines of wgmma are whole rows, {} to {} bytes apart; got {} elements",
+                           kSwizzleRows * row_bytes, kMostLines, lines);
+}
+
+} // namespace
+
 std::string wgmma_rule(const Kernel &kernel, const Wgmma &wgmma) {
   if (wgmma.op == nullptr || !is_wgmma(*wgmma.op))
     return "wgmma needs a row of the table of core instructions of four warps";
@@ -240,21 +259,11 @@ std::string wgmma_rule(const Kernel &kernel, const Wgmma &wgmma) {
                                     local_rule(kernel, wgmma.b, op.b.type, "wgmma")})
     if (!broken.empty())
       return fmt::format("wgmma.{}: {}", op.name, broken);
-  if (wgmma.row_bytes != 32 && wgmma.row_bytes != 64 && wgmma.row_bytes != 128)
-    return fmt::format("wgmma needs rows of 32, 64 or 128 bytes; got {}", wgmma.row_bytes);
-  const bool is_turned = wgmma.a_panel != 0 || wgmma.b_panel != 0;
-  if (wgmma.a_panel < 0 || wgmma.b_panel < 0 ||
-      (is_turned && (size_bytes(op.a.type) != 2 || wgmma.row_bytes != kTurnedBytes)))
-    return fmt::format("a turned operand of wgmma needs a type of 2 bytes in rows of {}",
-                       kTurnedBytes);
-  for (const auto &[lines, panel] :
-       {std::pair{wgmma.a_lines, wgmma.a_panel}, {wgmma.b_lines, wgmma.b_panel}})
-    if (lines != 0 &&
-        (panel != 0 ||
-         !is_within(lines * size_bytes(op.a.type), kSwizzleRows * wgmma.row_bytes, kMostLines) ||
-         lines * size_bytes(op.a.type) % wgmma.row_bytes != 0))
-      return fmt::format("lines of wgmma are whole rows, {} to {} bytes apart; got {} elements",
-                         kSwizzleRows * wgmma.row_bytes, kMostLines, lines);
+  for (const std::string &broken :
+       {laid_rule(wgmma.a_row_bytes, wgmma.a_panel, wgmma.a_lines, size_bytes(op.a.type)),
+        laid_rule(wgmma.b_row_bytes, wgmma.b_panel, wgmma.b_lines, size_bytes(op.b.type))})
+    if (!broken.empty())
+      return broken;
   if (wgmma.accumulate != nullptr && wgmma.accumulate->type != Type{DType::Bool, 1})
     return "wgmma accumulates under one bool";
   return {};

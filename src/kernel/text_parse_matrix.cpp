@@ -169,7 +169,10 @@ StmtRef TextParser::wgmma(std::string_view name) {
   in_.expect("*");
   wgmma.b = local_element();
   in_.expect("rows");
-  wgmma.row_bytes = static_cast<int>(ranged("bytes of a row", 32, 128));
+  wgmma.a_row_bytes = static_cast<int>(ranged("bytes of a row", 32, 128));
+  wgmma.b_row_bytes = in_.peek().kind == TokenKind::Integer
+                          ? static_cast<int>(ranged("bytes of a row", 32, 128))
+                          : wgmma.a_row_bytes;
   if (in_.accept("a_panel"))
     wgmma.a_panel = ranged("a panel", 1, kMaxBlocks);
   if (in_.accept("b_panel"))

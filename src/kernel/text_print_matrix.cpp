@@ -148,7 +148,9 @@ void TextPrinter::print(const Wgmma &node) {
   element(node.a);
   put(" * ");
   element(node.b);
-  put(" rows {}", node.row_bytes);
+  put(" rows {}", node.a_row_bytes);
+  if (node.b_row_bytes != node.a_row_bytes)
+    put(" {}", node.b_row_bytes);
   if (node.a_panel != 0)
     put(" a_panel {}", node.a_panel);
   if (node.b_panel != 0)

@@ -34,7 +34,7 @@ public:
         roles_(core_roles(cx_.nest, cx_.schedule)), tile_(core_tile(cx_.nest, cx_.schedule)),
         plan_(column_plan(cx_.nest, cx_.schedule)), cluster_(b_, core_),
         tiles_(cx_, roles_, tile_, plan_, cluster_),
-        row_bytes_(ring_row_bytes(cx_.nest, cx_.schedule)),
+        pixel_bytes_(pixel_bytes(cx_.nest, cx_.schedule)),
         feeds_(core_feeds(cx_.members.group, cx_.schedule)),
         ring_(cx_, roles_, tile_, cluster_, shape_of_ring()),
         join_(cx_, tile_, cluster_, tiles_.most()) {
@@ -66,14 +66,12 @@ private:
   StmtRef step(ExprRef later, const std::vector<ExprRef> &points, StmtRef windows);
   StmtRef steps();
   StmtRef consume();
-  bool in_boxes() const { return roles_.has_blocks() && !core_.gathers; }
-  bool has_neighbours() const { return in_boxes() && tiles_.box().sizes.front() > 1; }
-  // Elements from a neighbour's block to the next one's.
-  std::int64_t block_step() const {
-    return row_blocks(cx_.nest, cx_.schedule).step * kStepBytes / tile_.elem_bytes;
+  // Bytes and elements of the ring from a row of an input, or a pixel, to the next.
+  std::int64_t row_bytes(int input) const {
+    return input == roles_.data ? pixel_bytes_ : tile_.row_bytes();
   }
+  std::int64_t row(int input) const { return row_bytes(input) / tile_.elem_bytes; }
   std::int64_t depth_at(int input, std::int64_t k) const;
-  ExprRef group_data() const;
   ExprRef tile_of(int input, const std::vector<ExprRef> &points) const;
   kernel::LocalRef side(int input, std::int64_t block, std::int64_t k, ExprRef tile) const;
   StmtRef multiply(ExprRef later, const std::vector<ExprRef> &points);
@@ -87,7 +85,7 @@ private:
   const WgmmaCluster cluster_;
   WgmmaTiles tiles_;
   std::optional<ResultBoxes> boxes_; // where results leave in boxes
-  const std::int64_t row_bytes_;     // in the ring
+  const std::int64_t pixel_bytes_;   // of data in the ring, or a window
   const std::vector<schedule::CoreFeed> feeds_;
   WgmmaRing ring_;
   std::optional<WgmmaWindow> window_;
@@ -103,38 +101,28 @@ std::int64_t WgmmaLoops::depth_at(int input, std::int64_t k) const {
   const std::int64_t step = kStepBytes / tile_.elem_bytes;
   if (roles_.is_turned(input))
     return k * step * kPanelBytes / tile_.elem_bytes;
-  const std::int64_t row = row_bytes_ / kStepBytes; // steps
-  const std::int64_t panel = in_boxes() && input == roles_.data ? 1 : row;
-  const std::int64_t rows = input == roles_.data ? tile_.rows * tile_.spread : tile_.columns;
-  return (k / panel * rows * panel + k % panel) * step;
-}
-
-// The group's first row in a buffer of the ring; in blocks 64 rows are a neighbour's.
-ExprRef WgmmaLoops::group_data() const {
-  return has_neighbours() ? b_.mul(b_.div(group_row_, integer(kGroupRows)), integer(block_step()))
-                          : b_.mul(group_row_, integer(row_bytes_ / tile_.elem_bytes));
+  const bool are_panels = input == roles_.data && in_panels(roles_, cx_.schedule); // of a block
+  return k * (are_panels ? data_ring().data_elems() * step / tile_.depth : step);
 }
 
 // Where the group's part of an input begins in its ring, or the tap's window.
 ExprRef WgmmaLoops::tile_of(int input, const std::vector<ExprRef> &points) const {
-  const ExprRef row = integer(row_bytes_ / tile_.elem_bytes);
+  const ExprRef along = integer(row(input));
   if (input != roles_.data)
-    return b_.add(b_.mul(ring_.slot(), integer(ring_.filter_elems())), b_.mul(group_column_, row));
+    return b_.add(b_.mul(ring_.slot(), integer(ring_.filter_elems())),
+                  b_.mul(group_column_, along));
   return b_.add(b_.mul(data_ring().slot(), integer(data_ring().data_elems())),
-                window_ ? b_.mul(window_->tap(points), row) : group_data());
+                b_.mul(window_ ? window_->tap(points) : group_row_, along));
 }
 
 // The part of an instruction: of rows or pixels in blocks, and of 32 bytes of the depth.
 kernel::LocalRef WgmmaLoops::side(int input, std::int64_t block, std::int64_t k,
                                   ExprRef tile) const {
-  const std::int64_t row = row_bytes_ / tile_.elem_bytes;
-  if (input != roles_.data)
-    return {ring_.filter(), b_.add(tile, integer(kGroupRows * row * block + depth_at(input, k)))};
-  if (window_)
-    return {data_ring().data(), b_.add(b_.add(tile, b_.mul(window_->row(block), integer(row))),
-                                       integer(k * kStepBytes / tile_.elem_bytes))};
-  const std::int64_t apart = has_neighbours() ? block_step() : kGroupRows * row;
-  return {ring_.data(), b_.add(tile, integer(apart * block + depth_at(input, k)))};
+  const ExprRef first = b_.add(tile, integer(depth_at(input, k)));
+  if (window_ && input == roles_.data)
+    return {data_ring().data(), b_.add(first, b_.mul(window_->row(block), integer(row(input))))};
+  return {input == roles_.data ? ring_.data() : ring_.filter(),
+          b_.add(first, integer(kGroupRows * row(input) * block))};
 }
 
 // One step; `later`: it is not a tile's first. In a window the step's tap is that of `points`.
@@ -142,7 +130,7 @@ StmtRef WgmmaLoops::multiply(ExprRef later, const std::vector<ExprRef> &points) 
   const std::int64_t across = kPanelBytes / tile_.elem_bytes;
   const auto panel = [&](int input) { return roles_.is_turned(input) ? tile_.depth * across : 0; };
   const auto lines = [&](int input) {
-    return window_ && input == roles_.data ? window_->lines() * row_bytes_ / tile_.elem_bytes : 0;
+    return window_ && input == roles_.data ? window_->lines() * row(input) : 0;
   };
   const std::int64_t values = core_.op->d.values();
   List list;
@@ -159,7 +147,8 @@ StmtRef WgmmaLoops::multiply(ExprRef later, const std::vector<ExprRef> &points) 
                                .acc = {acc_, integer(i * values)},
                                .a = side(above, i, k, core_.swapped ? filter : data),
                                .b = side(along, 0, k, core_.swapped ? data : filter),
-                               .row_bytes = static_cast<int>(row_bytes_),
+                               .a_row_bytes = static_cast<int>(row_bytes(above)),
+                               .b_row_bytes = static_cast<int>(row_bytes(along)),
                                .a_panel = panel(above),
                                .b_panel = panel(along),
                                .a_lines = lines(above),

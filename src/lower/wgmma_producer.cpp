@@ -21,8 +21,7 @@ public:
   WgmmaProducer(Context &context, const WgmmaParts &parts)
       : cx_(context), b_(cx_.build), roles_(parts.roles), tile_(parts.tile), plan_(parts.plan),
         cluster_(parts.cluster), tiles_(parts.tiles), parts_(parts), ring_(parts.ring),
-        data_ring_(parts.data_ring), row_bytes_(ring_row_bytes(cx_.nest, cx_.schedule)),
-        data_(data_map(cx_.nest, cx_.schedule)),
+        data_ring_(parts.data_ring), data_(data_map(cx_.nest, cx_.schedule)),
         filter_(roles_.data_turned ? schedule::FilterMap{} : filter_map(cx_.nest, cx_.schedule)),
         turned_(roles_.data_turned ? turned_filter_map(cx_.nest, cx_.schedule)
                                    : schedule::DataMap{}),
@@ -69,7 +68,6 @@ private:
   const WgmmaParts &parts_;
   const WgmmaRing &ring_;
   const WgmmaRing &data_ring_;
-  const std::int64_t row_bytes_; // in the ring
   const schedule::DataMap data_;
   const schedule::FilterMap filter_; // beside straight data
   const schedule::DataMap turned_;   // the filter's beside turned data
@@ -101,7 +99,8 @@ void WgmmaProducer::copy_data(const std::vector<ExprRef> &points, const std::vec
   const ExprRef first = b_.add(b_.mul(data_ring_.slot(), integer(data_ring_.data_elems())), slice);
   for (std::int64_t i = 0; i < tile_.depth / block; ++i) {
     kernel::TensorCopy copy{
-        .to = {data_ring_.data(), b_.add(first, integer(i * block * tile_.rows * tile_.spread))},
+        .to = {data_ring_.data(),
+               b_.add(first, integer(i * block * data_ring_.data_elems() / tile_.depth))},
         .at = base,
         .signals = data_ring_.full(data_ring_.slot()),
         .ranks = cluster_.share_data()};
@@ -136,12 +135,10 @@ void WgmmaProducer::copy_filter(const std::vector<ExprRef> &points, List &list) 
                             .signals = ring_.full(ring_.slot()),
                             .ranks = cluster_.share_filter()};
     std::vector<ExprRef> moved = points;
-    const ExprRef along = integer(i * row_bytes_ / tile_.elem_bytes);
-    moved[at(roles_.channel)] = b_.add(tiles_.first_column(), along);
+    const std::int64_t across = kPanelBytes / tile_.elem_bytes;
+    moved[at(roles_.channel)] = b_.add(tiles_.first_column(), integer(i * across));
     copy.at.assign(filter_.dims.size(), integer(0));
     copy.at.front() = linear(cx_, filter_.first, moved);
-    if (!roles_.filter_turned)
-      copy.at.front() = b_.add(copy.at.front(), along);
     const ExprRef column = b_.add(first_column, linear(cx_, filter_.parts, points));
     copy.at.back() = roles_.filter_turned ? first_depth : b_.div(column, integer(filter_.unit));
     list.push_back(b_.tensor_copy(std::move(copy)));

@@ -159,6 +159,10 @@ ExprRef WgmmaStore::place_row(std::int64_t row, std::vector<StmtRef> &list) {
 ExprRef WgmmaStore::place_in_box(ExprRef row, std::vector<StmtRef> &list) {
   ExprRef exists = nullptr;
   ExprRef rest = row;
+  if (const std::int64_t neighbours = row_blocks(cx_.nest, cx_.schedule).used; neighbours > 1)
+    rest = named(b_, list, "dealt",
+                 b_.scalar(ScalarOp::BitXor,
+                           {row, b_.mod(b_.div(row, integer(kHalfRows)), integer(neighbours))}));
   for (std::size_t i = group_.box.indices.size(); i-- > 0;) {
     const int index = group_.box.indices[i];
     const ExprRef size = integer(group_.box.sizes[i]);

@@ -16,7 +16,7 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Of a box of so many rows, where the map does not say which.
 kernel::MapId declare(Context &cx, const schedule::CoreTile &tile, const RingSource &source,
-                      const char *name, std::int64_t rows) {
+                      const char *name, std::int64_t rows, std::int64_t row_bytes) {
   const schedule::DataMap &map = source.map;
   std::vector<std::int64_t> box{tile.row_bytes() / tile.elem_bytes, rows};
   if (!map.box.empty())
@@ -32,7 +32,7 @@ kernel::MapId declare(Context &cx, const schedule::CoreTile &tile, const RingSou
                               .lower = map.lower,
                               .upper = map.upper,
                               .steps = map.steps,
-                              .swizzle = static_cast<int>(ring_row_bytes(cx.nest, cx.schedule))});
+                              .swizzle = static_cast<int>(row_bytes)});
 }
 
 std::vector<RingSource> copied_data(const Context &cx, const WgmmaParts &parts) {
@@ -49,11 +49,12 @@ RingMaps declare_maps(Context &cx, const WgmmaParts &parts) {
   RingMaps maps;
   const std::int64_t rows = roles.data_turned ? tile.depth : tile.rows / parts.cluster.columns();
   for (const RingSource &source : copied_data(cx, parts))
-    maps.data.push_back(declare(cx, tile, source, "data_map", rows));
+    maps.data.push_back(
+        declare(cx, tile, source, "data_map", rows, ring_row_bytes(cx.nest, cx.schedule)));
   if (roles.data_turned) {
     for (const RingSource &source :
          ring_sources(cx, roles.filter, parts.feeds, schedule::turned_filter_map))
-      maps.filter.push_back(declare(cx, tile, source, "filter_map", tile.depth));
+      maps.filter.push_back(declare(cx, tile, source, "filter_map", tile.depth, tile.row_bytes()));
     return maps;
   }
   const schedule::FilterMap filter = filter_map(cx.nest, cx.schedule);
@@ -64,7 +65,7 @@ RingMaps declare_maps(Context &cx, const WgmmaParts &parts) {
                            .dims = filter.dims,
                            .strides = filter.strides,
                            .box = filter.box,
-                           .swizzle = static_cast<int>(ring_row_bytes(cx.nest, cx.schedule))}));
+                           .swizzle = static_cast<int>(tile.row_bytes())}));
   return maps;
 }
 

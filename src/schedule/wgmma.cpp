@@ -140,7 +140,7 @@ Reason wrong_swapped(const Nest &nest, const Schedule &schedule, const CoreRoles
   const CoreTile tile = core_tile(nest, schedule);
   const std::int64_t vec = schedule.splits[at(roles.channel)].vec;
   const bool in_blocks = roles.channels.size() != 1 || roles.has_blocks();
-  if (roles.data_turned || (in_blocks && !schedule.core.gathers))
+  if (roles.data_turned || (in_blocks && !schedule.core.gathers && schedule.core.window == 0))
     return "swapped operands need straight data and channels that lie in no blocks";
   if (extent(nest, roles.channel) % vec != 0)
     return fmt::format("blocks of {} channels are not runs of {}", extent(nest, roles.channel),
@@ -187,7 +187,7 @@ Reason wrong_columns(const Nest &nest, const Schedule &schedule, const CoreRoles
   return {};
 }
 
-// The tile's rows are a box of pixels. In blocks each neighbour has 64 rows, or there is but one.
+// The tile's rows are a box of pixels. In blocks those of a row of the ring are evenly apart.
 Reason wrong_box(const Nest &nest, const Schedule &schedule, const CoreRoles &roles) {
   const PixelBox box = pixel_box(nest, schedule);
   std::int64_t points = 1;
@@ -199,19 +199,16 @@ Reason wrong_box(const Nest &nest, const Schedule &schedule, const CoreRoles &ro
     return "turned data has no boxes";
   if (!roles.has_blocks() || schedule.core.gathers)
     return {};
-  const std::int64_t neighbours = box.sizes.front();
+  const RowBlocks blocks = row_blocks(nest, schedule);
   const std::int64_t row = ring_row_bytes(nest, schedule);
-  if (neighbours != 1 && schedule.core.rows != neighbours * kGroupRows)
-    return fmt::format("{} rows are not {} neighbours of {}", schedule.core.rows, neighbours,
-                       kGroupRows);
+  if (blocks.used != 1 && blocks.held != blocks.used * blocks.step)
+    return fmt::format("{} neighbours in steps of {} are no whole row", blocks.used, blocks.step);
   if (row != 32 && row != 64 && row != 128)
     return fmt::format("rows of {} bytes of neighbouring blocks; it needs 32, 64 or 128", row);
   const std::int64_t block = nest.indices[at(roles.depth())].extent;
   const CoreTile tile = core_tile(nest, schedule);
-  if (block * tile.elem_bytes != kStepBytes || tile.depth % block != 0 ||
-      tile.row_bytes() % row != 0)
-    return fmt::format("a step of {} is not whole rows of blocks of {} bytes", tile.depth,
-                       kStepBytes);
+  if (block * tile.elem_bytes != kStepBytes || tile.depth % block != 0)
+    return fmt::format("a step of {} is not whole blocks of {} bytes", tile.depth, kStepBytes);
   if (!is_packed(schedule.fills[at(roles.filter)]))
     return "a filter in blocks is not packed";
   return {};

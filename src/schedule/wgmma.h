@@ -25,10 +25,10 @@
 //
 // With tiles of the pixel indices (`tile n:8 y:4 x:4`) a tile's pixels are a box of them, the last
 // of the schedule fastest, which a tiled map copies, and not an im2col map. So are those of
-// channels in blocks (NCHW32), whose boxes hold `x` neighbouring pixels in a row of the ring, the
-// first of `x` in the first rows of the tile: a step's blocks are panels of such rows, and a
-// group's 64 rows one of these neighbours each. Where `x` steps over pixels a row holds those
-// between as well.
+// channels in blocks (NCHW32), whose boxes hold `x` neighbouring pixels in a row of the ring, which
+// are the fastest of the tile: a step's blocks are panels of such rows. The instruction reads a
+// pixel's 32 bytes a row, so that copies exchange chunks of more bits than it does: row i of the
+// tile is pixel i ^ (i / 8 % x). Where `x` steps over pixels a row holds those between as well.
 //
 // With `parts P` the blocks of a cluster take parts of a tile's steps (schedule/wgmma_parts.h).
 //
@@ -112,6 +112,8 @@ struct PixelBox {
 bool has_box(const nest::Nest &nest, const Schedule &schedule);
 PixelBox pixel_box(const nest::Nest &nest, const Schedule &schedule);
 DataMap box_map(const nest::Nest &nest, const Schedule &schedule);
+// Whether each block of the depth has rows of its own in the ring: where tensor copies bring them.
+bool in_panels(const CoreRoles &roles, const Schedule &schedule);
 // Of channels in blocks: the neighbouring pixels of a row of the ring, and those that are used,
 // each so many from the next.
 struct RowBlocks {
@@ -120,10 +122,13 @@ struct RowBlocks {
   std::int64_t step = 1;
 };
 RowBlocks row_blocks(const nest::Nest &nest, const Schedule &schedule);
-// Of a row of straight inputs in the ring: the depth's, or that of neighbouring pixels' blocks.
+// Of a row of data in the ring as copies leave it: the depth's, or that of neighbouring pixels'
+// blocks; and from a pixel to the next as the instruction reads them.
 std::int64_t ring_row_bytes(const nest::Nest &nest, const Schedule &schedule);
-// With `window`: rows that are copied to one; its elements in local memory, whole units of
-// alignment; pixels that one instruction multiplies; and rows from 8 of them to the next.
+std::int64_t pixel_bytes(const nest::Nest &nest, const Schedule &schedule);
+// With `window`: rows that are copied to one, for each block where they have rows of their own;
+// its elements in local memory, those of each block whole units of alignment; pixels that one
+// instruction multiplies; and rows from 8 of them to the next.
 std::int64_t window_rows(const nest::Nest &nest, const Schedule &schedule);
 std::int64_t window_elems(const nest::Nest &nest, const Schedule &schedule);
 // Its pixels as a box, where each of its dimensions is a pixel index's; and what is added to such

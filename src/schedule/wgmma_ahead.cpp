@@ -64,7 +64,7 @@ std::vector<AheadOperand> ahead_operands(const Nest &nest, const Schedule &sched
   const CoreRoles roles = core_roles(nest, schedule);
   const Core &core = schedule.core;
   if (core.gathers || roles.data_turned || roles.channels.size() != 1 || core.cluster_parts > 1 ||
-      column_plan(nest, schedule).products != 1)
+      column_plan(nest, schedule).products != 1 || row_blocks(nest, schedule).used > 1)
     return found;
   for (std::size_t i = 0; i < nest.extras.size(); ++i) {
     const std::int64_t size = size_bytes(nest.slots[at(nest.extras[i].slot)].type);

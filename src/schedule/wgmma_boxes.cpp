@@ -52,9 +52,9 @@ int neighbour_of(const Nest &nest, const CoreRoles &roles) {
   return nearest;
 }
 
-// Whether rows of the ring are neighbouring pixels' blocks: where tensor copies bring them.
+// Whether rows of the ring are neighbouring pixels' blocks; a window's are one pixel's each.
 bool in_rows(const CoreRoles &roles, const Schedule &schedule) {
-  return roles.has_blocks() && !schedule.core.gathers;
+  return in_panels(roles, schedule) && schedule.core.window == 0;
 }
 
 class Boxer {
@@ -69,7 +69,7 @@ public:
     map_.offset = data_.offset;
     add_depth();
     for (auto i = box_.indices.rbegin(); i != box_.indices.rend() && map_.wrong.empty(); ++i)
-      if (!in_rows(roles_, schedule_) || i + 1 != box_.indices.rend())
+      if (!in_rows(roles_, schedule_) || i != box_.indices.rbegin())
         add_pixel(*i);
     for (const nest::Dim &dim : data_.dims)
       if (!is_placed(dim)) {
@@ -149,13 +149,13 @@ void Boxer::widen(nest::Linear &place, std::int64_t &count) {
 // A row of the box: elements of the depth, or of several neighbouring pixels' blocks.
 void Boxer::add_depth() {
   const nest::Dim &depth = *dim_of(data_, roles_.depth());
-  add(depth, tile_.depth);
+  add(depth, in_panels(roles_, schedule_) ? extent(nest_, roles_.depth()) : tile_.depth);
   map_.dims[0] = extent(nest_, roles_.depth()); // a run is part of its dimension
   for (int i : roles_.grid)
     map_.dims[0] += depth.at.coeff[at(i)] * (extent(nest_, i) - 1);
   if (!in_rows(roles_, schedule_))
     return;
-  const int pixel = box_.indices.empty() ? -1 : box_.indices.front();
+  const int pixel = box_.indices.empty() ? -1 : box_.indices.back();
   const nest::Dim *row = pixel < 0 ? nullptr : dim_of(data_, pixel);
   if (row == nullptr || neighbour_of(nest_, roles_) != pixel) {
     map_.wrong = "no pixel index steps from block to block of the depth";
@@ -189,7 +189,7 @@ void Boxer::add_pixel(int pixel) {
 
 // A step may reach past the last block of the depth: what lies there is none of the reduction's.
 void Boxer::end_blocks(const nest::Dim &dim) {
-  const int blocks = in_rows(roles_, schedule_) ? roles_.depths[0] : -1;
+  const int blocks = in_panels(roles_, schedule_) ? roles_.depths[0] : -1;
   if (blocks < 0 || dim.at.coeff[at(blocks)] == 0)
     return;
   const std::int64_t end = dim.at.constant + extent(nest_, blocks);
@@ -203,6 +203,10 @@ void Boxer::end_blocks(const nest::Dim &dim) {
 }
 
 } // namespace
+
+bool in_panels(const CoreRoles &roles, const Schedule &schedule) {
+  return roles.has_blocks() && !schedule.core.gathers;
+}
 
 bool has_box(const Nest &nest, const Schedule &schedule) {
   const CoreRoles roles = core_roles(nest, schedule);
@@ -218,7 +222,7 @@ PixelBox pixel_box(const Nest &nest, const Schedule &schedule) {
     if (const auto first =
             std::find(box.indices.begin(), box.indices.end(), neighbour_of(nest, roles));
         first != box.indices.end())
-      std::rotate(box.indices.begin(), first, first + 1);
+      std::rotate(first, first + 1, box.indices.end());
   for (int i : box.indices)
     box.sizes.push_back(schedule.splits[at(i)].tile);
   return box;
@@ -242,9 +246,13 @@ RowBlocks row_blocks(const Nest &nest, const Schedule &schedule) {
 std::int64_t ring_row_bytes(const Nest &nest, const Schedule &schedule) {
   const CoreRoles roles = core_roles(nest, schedule);
   const CoreTile tile = core_tile(nest, schedule);
-  return in_rows(roles, schedule)
+  return in_panels(roles, schedule)
              ? row_blocks(nest, schedule).held * extent(nest, roles.depth()) * tile.elem_bytes
              : tile.row_bytes();
+}
+
+std::int64_t pixel_bytes(const Nest &nest, const Schedule &schedule) {
+  return ring_row_bytes(nest, schedule) / row_blocks(nest, schedule).used;
 }
 
 } // namespace tilefuse::schedule

@@ -118,9 +118,7 @@ FilterMap filter_map(const Nest &nest, const Schedule &schedule) {
   } else {
     for (int i : roles.channels)
       map.first.coeff[at(i)] = 0;
-    const std::int64_t row = ring_row_bytes(nest, schedule);
-    map.panels = tile.row_bytes() / row;
-    map.box = {row / tile.elem_bytes};
+    map.box = {tile.depth};
     deal(map, channels, across, digits_of(schedule, schedule.splits[at(roles.channel)].vec),
          tile.columns / sharers);
     for (int part : roles.grid)

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <span>
 
 #include "schedule/core_forms.h"
 #include "schedule/wgmma.h"
 #include "schedule/wgmma_ahead.h"
+#include "schedule/wgmma_menu.h"
 #include "schedule/wgmma_parts.h"
 #include "schedule/wgmma_sizes.h"
 
@@ -28,65 +30,21 @@ constexpr auto kNames = std::to_array<std::string_view>(
 static_assert(kNames.size() == 2 * kKinds);
 constexpr std::string_view kClustered = "wgmma_cluster";
 
-// Of a tile; an instruction's columns are of the tile's columns, or of its rows where swapped.
-struct Sizes {
-  std::int64_t rows, op_columns, group_rows, group_columns;
-  int turns = 1;
-};
-
 // What besides its sizes tells a form from another.
 struct Form {
   std::string_view name;
   std::int64_t row_bytes = 128; // of a step's depth
   bool is_boxed = false;        // pixels of a tile are a box
   bool is_swapped = false;
-  bool is_windowed = false; // a box that is read by all taps from a window
-  bool is_streamed = false; // beside a filter that is not kept
-  bool is_gathered = false; // data is, by warps
+  bool is_windowed = false;    // a box that is read by all taps from a window
+  bool is_streamed = false;    // beside a filter that is not kept
+  bool is_gathered = false;    // data is, by warps
+  std::int64_t neighbours = 1; // pixels of a row of the ring, of blocks
 };
 
-constexpr auto kSizes = std::to_array<Sizes>({
-    {256, 128, 2, 1},   {128, 256, 2, 1},   {192, 128, 3, 1},   {128, 128, 1, 1, 2},
-    {64, 256, 1, 1, 2}, {256, 64, 1, 1, 2}, {128, 192, 2, 1},   {128, 128, 2, 1},
-    {256, 64, 2, 1},    {192, 64, 3, 1},    {128, 96, 2, 1},    {64, 256, 1, 1},
-    {64, 192, 1, 1},    {128, 64, 2, 1},    {128, 64, 1, 1, 2}, {64, 128, 1, 1},
-    {64, 128, 1, 1, 2}, {256, 32, 2, 1},    {128, 32, 2, 1},    {64, 64, 1, 1},
-    {64, 32, 1, 1},     {128, 16, 2, 1},    {64, 16, 1, 1},
-});
-// Points in tens of ways: images of 7, 14 and 28 each way are whole tiles of them, or nearly.
-constexpr auto kSwappedSizes = std::to_array<Sizes>({
-    {256, 64, 1, 1}, {224, 64, 1, 1}, {112, 64, 1, 2}, {208, 64, 1, 1}, {200, 64, 1, 1},
-    {192, 64, 1, 1}, {56, 64, 1, 2},  {128, 64, 1, 1}, {112, 64, 1, 1}, {104, 64, 1, 1},
-    {96, 64, 1, 1},  {80, 64, 1, 1},  {64, 64, 1, 1},  {56, 64, 1, 1},  {48, 64, 1, 1},
-    {40, 64, 1, 1},  {32, 64, 1, 1},  {24, 64, 1, 1},  {16, 64, 1, 1},
-});
-// Of windows, which serve 64 rows, or all columns where swapped, from one image.
-constexpr auto kWindowSizes = std::to_array<Sizes>({
-    {256, 128, 2, 1},
-    {128, 256, 2, 1},
-    {128, 128, 1, 1, 2},
-    {128, 128, 2, 1},
-    {256, 64, 2, 1},
-    {256, 64, 1, 1, 2},
-    {192, 64, 3, 1},
-    {128, 64, 1, 1, 2},
-    {128, 64, 2, 1},
-    {64, 128, 1, 1, 2},
-    {64, 64, 1, 1, 2},
-    {64, 64, 1, 1},
-    {128, 32, 1, 1, 2},
-});
-constexpr auto kSwappedWindowSizes = std::to_array<Sizes>({
-    {224, 64, 1, 1, 2},
-    {112, 64, 1, 1, 2},
-    {112, 64, 1, 2},
-    {56, 64, 1, 1, 2},
-    {56, 64, 1, 2},
-    {112, 64, 1, 1},
-    {56, 64, 1, 1},
-});
 constexpr std::array kRowBytes = {128, 64, 32};
 constexpr std::array kVecs = {16, 8, 4, 2};
+constexpr std::array kNeighbours = {4, 2, 1};
 constexpr int kMostRing = 8;
 constexpr std::int64_t kMostStored = 16; // bytes, by a work-item at once
 constexpr std::int64_t kNarrow = 64;     // columns
@@ -106,8 +64,8 @@ Form form_for(Kind kind, std::string_view name, bool is_boxed, bool is_swapped) 
           .is_gathered = kind == kGathered};
 }
 
-Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Form &form, const Sizes &sizes,
-                        const Target &target) {
+Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Form &form,
+                        const TileSizes &sizes, const Target &target) {
   Schedule schedule = scalar_schedule(nest);
   schedule.name = form.name;
   schedule.lanes = LaneKind::WorkItem;
@@ -142,7 +100,7 @@ Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Form &form, co
                 std::find(schedule.order.begin(), schedule.order.end(), roles.depths[0]) + 1,
                 schedule.order.end() - 1);
   if (form.is_boxed)
-    choose_box(nest, schedule, form.is_windowed);
+    choose_box(nest, schedule, form.is_windowed, form.neighbours);
   if (nest.inputs[at(roles.filter)].constant && !roles.filter_turned)
     schedule.fills[at(roles.filter)] = Fill::Packed;
   if (form.is_windowed)
@@ -174,7 +132,7 @@ Schedule clustered(Schedule schedule, std::int64_t rows, std::int64_t columns) {
 }
 
 // The sizes with the widest rows that the depth fills.
-std::optional<Schedule> form_of(const Nest &nest, const Target &target, const Sizes &sizes,
+std::optional<Schedule> form_of(const Nest &nest, const Target &target, const TileSizes &sizes,
                                 Form form, bool tf32) {
   const CoreOp *op =
       wgmma_op_for(nest, form.is_swapped ? sizes.rows / sizes.group_rows : sizes.op_columns, tf32);
@@ -200,15 +158,28 @@ std::optional<Schedule> stored(const Nest &nest, const Target &target, Schedule 
   return illegal(nest, schedule, target) ? std::nullopt : std::optional(std::move(schedule));
 }
 
+// Boxes of blocks by the neighbours in a row of the ring, which are copied as fast as one: fewer
+// where fewer points are none.
+void add_blocks(const Nest &nest, const Target &target, const TileSizes &sizes, Form form,
+                bool tf32, std::vector<Schedule> &found) {
+  std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t neighbours : kNeighbours) {
+    form.neighbours = neighbours;
+    std::optional<Schedule> schedule = form_of(nest, target, sizes, form, tf32);
+    if (!schedule || tile_grid(nest, *schedule).rows >= fewest)
+      continue;
+    fewest = tile_grid(nest, *schedule).rows;
+    found.push_back(*std::move(schedule));
+  }
+}
+
 // Legal schedules of a kind, larger tiles first.
 std::vector<Schedule> forms_of(const Nest &nest, const Target &target, Kind kind, bool tf32) {
   std::vector<Schedule> found;
   const std::string_view name = kNames[static_cast<std::size_t>(kind) + (tf32 ? kKinds : 0)];
-  // No tensor map copies windows of blocks.
   const bool in_blocks = core_roles(nest, scalar_schedule(nest)).has_blocks();
-  const auto add = [&](const Sizes &sizes, bool is_boxed, bool is_swapped) {
+  const auto add = [&](const TileSizes &sizes, bool is_boxed, bool is_swapped) {
     Form form = form_for(kind, name, is_boxed, is_swapped);
-    form.is_gathered = form.is_gathered || (kind == kWindowed && in_blocks);
     std::optional<Schedule> schedule = form_of(nest, target, sizes, form, tf32);
     if (schedule && kind == kStored)
       schedule = stored(nest, target, std::move(*schedule), name);
@@ -217,22 +188,27 @@ std::vector<Schedule> forms_of(const Nest &nest, const Target &target, Kind kind
     return schedule.has_value();
   };
   if (has_windows(kind)) {
-    for (const Sizes &sizes : kWindowSizes)
+    for (const TileSizes &sizes : kWindowSizes)
       add(sizes, true, false);
-    for (const Sizes &sizes : kSwappedWindowSizes)
+    for (const TileSizes &sizes : kSwappedWindowSizes)
       if (kind != kStreamed || sizes.turns > 1) // others spill (NVRTC 13.0, sm_90a)
         add(sizes, true, true);
     return found;
   }
   const bool is_swapped = kind == kSwapped;
-  const std::span<const Sizes> all =
-      is_swapped ? std::span<const Sizes>(kSwappedSizes) : std::span<const Sizes>(kSizes);
-  for (const Sizes &sizes : all)
+  const std::span<const TileSizes> all =
+      is_swapped ? std::span<const TileSizes>(kSwappedSizes) : std::span<const TileSizes>(kSizes);
+  for (const TileSizes &sizes : all) {
+    if (in_blocks && kind == kPlain) {
+      add_blocks(nest, target, sizes, form_for(kind, name, true, false), tf32, found);
+      continue;
+    }
     // Boxes where nothing else copies the pixels, or an im2col map is slow at it
     // (cost/wgmma_model).
     if ((!add(sizes, false, is_swapped) || data_map(nest, found.back()).lower.size() > 2) &&
         kind != kGathered)
       add(sizes, true, is_swapped);
+  }
   return found;
 }
 

@@ -11,7 +11,6 @@ namespace {
 
 using nest::Nest;
 
-constexpr std::int64_t kGroupRows = 64;
 constexpr int kLaunchRegisters = 512; // by groups: what a work-item gets at launch
 constexpr int kMapperRegisters = 112;
 constexpr int kCopyingMapperRegisters = 128;
@@ -68,20 +67,15 @@ RegisterPlan register_plan(const Schedule &schedule) {
           schedule.core.mappers > 0 ? kMapperRegisters : 0, launch};
 }
 
-void choose_box(const Nest &nest, Schedule &schedule, bool is_windowed) {
+void choose_box(const Nest &nest, Schedule &schedule, bool is_windowed, std::int64_t neighbours) {
   const CoreRoles roles = core_roles(nest, schedule);
   std::vector<int> indices(roles.pixels.rbegin(), roles.pixels.rend());
   std::int64_t rows = schedule.core.rows;
-  if (roles.has_blocks() && !schedule.core.gathers) {
-    constexpr std::int64_t kMostNeighbours = 4;
-    const int first = pixel_box(nest, schedule).indices.front();
-    std::int64_t &neighbours = schedule.splits[at(first)].tile;
-    neighbours = rows / kGroupRows;
-    if (rows % kGroupRows != 0 || kMostNeighbours % neighbours != 0 ||
-        core_tile(nest, schedule).row_bytes() % ring_row_bytes(nest, schedule) != 0)
-      neighbours = 1;
+  if (in_panels(roles, schedule) && !is_windowed) {
+    const int fastest = pixel_box(nest, schedule).indices.back();
+    schedule.splits[at(fastest)].tile = neighbours;
     rows /= neighbours;
-    indices.erase(std::find(indices.begin(), indices.end(), first));
+    indices.erase(std::find(indices.begin(), indices.end(), fastest));
   }
   std::int64_t unit = 1;
   if (is_windowed && !indices.empty()) {

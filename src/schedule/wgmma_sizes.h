@@ -9,10 +9,10 @@
 
 namespace tilefuse::schedule {
 
-// The box of pixels with the fewest points that are none. Of blocks: as many neighbours as make
-// rows of a group each, or one. Of windows: 8 of the fastest index, and whole instructions of the
-// next.
-void choose_box(const nest::Nest &nest, Schedule &schedule, bool is_windowed);
+// The box of pixels with the fewest points that are none. Of blocks: so many neighbours. Of
+// windows: 8 of the fastest index, and whole instructions of the next.
+void choose_box(const nest::Nest &nest, Schedule &schedule, bool is_windowed,
+                std::int64_t neighbours);
 
 // As many windows as there is room for beside the filter, which is kept or has a ring of as many
 // buffers as there is room for then; at least 2 of each, which may not fit.

@@ -88,8 +88,10 @@ PixelBox window_box(const Nest &nest, const Schedule &schedule) {
 
 std::int64_t window_elems(const Nest &nest, const Schedule &schedule) {
   const CoreTile tile = core_tile(nest, schedule);
-  const std::int64_t bytes = window_rows(nest, schedule) * tile.row_bytes();
-  return (bytes + kBoxAlign - 1) / kBoxAlign * kBoxAlign / tile.elem_bytes;
+  const std::int64_t row = ring_row_bytes(nest, schedule);
+  const std::int64_t bytes = window_rows(nest, schedule) * row;
+  const std::int64_t panels = tile.row_bytes() / row;
+  return panels * ((bytes + kBoxAlign - 1) / kBoxAlign * kBoxAlign) / tile.elem_bytes;
 }
 
 // Of the rest one is mapped and one multiplied at least; as many again as are copied are for more.
@@ -114,9 +116,8 @@ std::optional<std::string> wrong_window(const Nest &nest, const Schedule &schedu
     return core.keeps_filter ? Reason("a filter is kept beside windows alone") : Reason{};
   if (core.window < 0 || core.window > kMostWindows)
     return fmt::format("{} windows; it needs 1 to {}", core.window, kMostWindows);
-  const bool in_blocks = roles.has_blocks() && !core.gathers;
-  if (roles.data_turned || in_blocks || !has_box(nest, schedule))
-    return "a window is of boxes of straight data that lies in no blocks";
+  if (roles.data_turned || !has_box(nest, schedule))
+    return "a window is of boxes of straight data";
   if (core.cluster() > 1)
     return "blocks of a cluster share no windows";
   const PixelBox box = pixel_box(nest, schedule);

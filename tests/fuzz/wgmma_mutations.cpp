@@ -149,10 +149,11 @@ struct OneStepOfDepth : WgmmaFault {
 struct FartherLines : WgmmaFault {
   using WgmmaFault::WgmmaFault;
   void spoil(Wgmma &wgmma) override {
-    for (std::int64_t *lines : {&wgmma.a_lines, &wgmma.b_lines})
+    for (auto [lines, row] :
+         {std::pair{&wgmma.a_lines, wgmma.a_row_bytes}, {&wgmma.b_lines, wgmma.b_row_bytes}})
       if (*lines != 0) {
         take();
-        *lines += wgmma.row_bytes / size_bytes(wgmma.op->a.type);
+        *lines += row / size_bytes(wgmma.op->a.type);
       }
   }
 };

@@ -3,6 +3,8 @@
 // copies and mbarriers, for convolutions of any stride, dilation, padding, type and odd size.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include <fmt/format.h>
 
 #include "kernel/text.h"
@@ -186,24 +188,65 @@ TEST(Wgmma, ChannelsInBlocksOf32) {
   }
 }
 
-// Strides, of sizes that they do not divide, with taps and without; steps of 3 leave gaps in rows.
+// Strides, of sizes that they do not divide, with taps and without; steps of 3 fill no rows.
 TEST(Wgmma, StridesOfChannelsInBlocksOf32) {
-  for (const poly::Group &group : {nchw32(2, 4, 7, 2, 3, 2), nchw32(3, 4, 8, 2, 1, 2),
-                                   nchw32(3, 2, 9, 2, 1, 2), nchw32(2, 4, 10, 1, 3, 3)}) {
+  for (const auto &[group, is_even] : {std::pair{nchw32(2, 4, 7, 2, 3, 2), true},
+                                       {nchw32(3, 4, 8, 2, 1, 2), true},
+                                       {nchw32(3, 2, 9, 2, 1, 2), true},
+                                       {nchw32(2, 4, 10, 1, 3, 3), false}}) {
     const std::vector<schedule::Schedule> all = schedules_of(group.anchor, sm90());
     EXPECT_GE(all.size(), 4U)
         << schedule::named_wgmma_schedule("wgmma", group.anchor, sm90()).refusal;
     const auto has_gaps = [&](const schedule::Schedule &each) {
       return core_tile(group.anchor, each).spread > 1;
     };
-    // A row with gaps is 128 bytes, which a step must be as well.
     const auto gaps = std::find_if(all.begin(), all.end(), has_gaps);
-    EXPECT_EQ(gaps != all.end(), group.anchor.indices[5].extent >= 4);
+    EXPECT_EQ(gaps != all.end(), is_even);
     for (std::size_t i = 0; i < all.size(); i += 5)
       check_all(group, {all[i]});
     if (gaps != all.end())
       check_all(group, {*gaps});
   }
+}
+
+// Neighbours fill rows of the ring, or pairs of them where those leave fewer pixels that are none.
+TEST(Wgmma, NeighboursInBlocksFillRows) {
+  const auto used = [](const poly::Group &group) {
+    std::set<std::int64_t> all;
+    for (const schedule::Schedule &each : schedules_of(group.anchor, sm90()))
+      if (!each.core.gathers && each.core.window == 0)
+        all.insert(row_blocks(group.anchor, each).used);
+    return all;
+  };
+  EXPECT_EQ(used(nchw32(2, 4, 8, 4, 3)), std::set<std::int64_t>({4}));
+  EXPECT_EQ(used(nchw32(2, 4, 14, 4, 3)), std::set<std::int64_t>({2, 4}));
+  EXPECT_EQ(used(nchw32(64, 4, 7, 4, 3)), std::set<std::int64_t>({1, 4}));
+  EXPECT_EQ(used(nchw32(2, 4, 16, 4, 3, 2)), std::set<std::int64_t>({2}));
+  const poly::Group group = nchw32(2, 4, 8, 4, 3);
+  const schedule::Schedule fours =
+      *schedule::named_wgmma_schedule("wgmma", group.anchor, sm90()).schedule;
+  EXPECT_EQ(bank_conflicts(counts_of(group, fours, sm90())), "");
+  const std::string text = to_text(lower::lower(group, fours, sm90()));
+  EXPECT_NE(text.find(" rows 32 128"), std::string::npos);
+  EXPECT_EQ(to_text(kernel::parse_kernel(text)), text);
+}
+
+// What post-ops read by rows of pixels is not fetched in the order of such rows.
+TEST(Wgmma, BlocksIntoRowsOfChannels) {
+  const poly::Group group{nest::parse_nest(R"(nest conv {
+  index n 2, y 8, x 8, m 64 | co 2, r 3, s 3, ci 32
+  slot 0 i8 8192, 1 i8 36864, 2 f32 8192, 3 f32 8192
+  acc i32 = sum mul
+  in 0 + 0 [n:2*4096, co:2*2048, y + r - 1:8?*256, x + s - 1:8?*32, ci:32*1]
+  in 1 + 0 const [co:2*18432, r:3*6144, s:3*2048, m:64*32, ci:32*1]
+  out 2 + 0 [n:2*4096, y:8*512, x:8*64, m:64*1]
+  extra 3 + 0 [n:2*4096, y:8*512, x:8*64, m:64*1]
+  post f32(acc) + $0
+})")};
+  const std::vector<schedule::Schedule> all = schedules_of(group.anchor, sm90());
+  EXPECT_GE(all.size(), 8U);
+  for (std::size_t i = 0; i < all.size(); i += 3)
+    check_all(group, {all[i]});
 }
 
 // Results in NCHW, in another type, are stored so by the convolution itself.

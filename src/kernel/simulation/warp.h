@@ -95,6 +95,7 @@ private:
   // How an operand of a wgmma lies: see Wgmma.
   struct Laid {
     const LocalPlace &at;
+    int row_bytes = 128;
     std::int64_t panel = 0;
     std::int64_t lines = 0;
   };

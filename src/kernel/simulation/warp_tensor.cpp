@@ -213,36 +213,37 @@ void Warp::check_stores_ended() {
 // Rows [first, first + rows) of an operand of op.k columns, row by row.
 void Warp::read_operand(const Wgmma &node, const Laid &laid, int first, int rows,
                         std::vector<Cell> &matrix) {
-  const auto &[at, panel, lines] = laid;
+  const auto &[at, row_bytes, panel, lines] = laid;
   const Buffer &buffer = machine_.kernel[at.buffer];
   const std::int64_t size = size_bytes(buffer.type.elem);
   const std::int64_t start = at.index * size;
-  const std::int64_t period = kSwizzleRows * node.row_bytes;
+  const std::int64_t period = kSwizzleRows * row_bytes;
   if (start % kCoreLanes != 0 ||
-      (panel == 0 ? lines == 0 && start % period >= node.row_bytes : start % period != 0))
+      (panel == 0 ? lines == 0 && start % period >= row_bytes : start % period != 0))
     fault(fmt::format("wgmma of {}[{}], which does not start a step of rows of {} bytes",
-                      buffer.name, at.index, node.row_bytes),
+                      buffer.name, at.index, row_bytes),
           0);
   LocalBuffer &from = *local_buffer(to_int(at.buffer));
-  const std::int64_t across = node.row_bytes / size;             // elements of a turned row
+  const std::int64_t across = row_bytes / size;                  // elements of a turned row
   const std::int64_t apart = lines == 0 ? period : lines * size; // of 8 rows
   matrix.resize(static_cast<std::size_t>(rows * node.op->k));
   Cell *to = matrix.data();
   for (int row = first; row < first + rows; ++row)
     for (int k = 0; k < node.op->k; ++k) {
       const std::int64_t byte =
-          panel == 0 ? row / kSwizzleRows * apart + row % kSwizzleRows * node.row_bytes + k * size
-                     : row / across * panel * size + k * node.row_bytes + row % across * size;
-      *to++ = from.read_beside(swizzled(start + byte, node.row_bytes) / size, agent(0));
+          panel == 0 ? row / kSwizzleRows * apart + row % kSwizzleRows * row_bytes + k * size
+                     : row / across * panel * size + k * row_bytes + row % across * size;
+      *to++ = from.read_beside(swizzled(start + byte, row_bytes) / size, agent(0));
     }
 }
 
 void Warp::read_operands(const Started &started) {
   const Wgmma &node = *started.node;
   const int warp = static_cast<int>(number_ % kGroupWarps);
-  read_operand(node, {started.a, node.a_panel, node.a_lines}, warp * kWarpRows, kWarpRows,
-               matrix_a_);
-  read_operand(node, {started.b, node.b_panel, node.b_lines}, 0, node.op->n, matrix_b_);
+  read_operand(node, {started.a, node.a_row_bytes, node.a_panel, node.a_lines}, warp * kWarpRows,
+               kWarpRows, matrix_a_);
+  read_operand(node, {started.b, node.b_row_bytes, node.b_panel, node.b_lines}, 0, node.op->n,
+               matrix_b_);
 }
 
 void Warp::wgmma(const Op &op) {
