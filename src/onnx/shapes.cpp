@@ -16,9 +16,11 @@ namespace {
 using onnx::TensorShapeProto;
 using Symbols = std::map<std::string, std::int64_t>;
 
-[[noreturn]] void fail(const std::string &input, const std::string &what) {
+[[noreturn]] void fail(const std::string &input, const std::string &what,
+                       const char *note = "bind it with the batch size or with a whole shape for "
+                                          "this input") {
   throw Error(ErrorCode::Shape, fmt::format("input {}: {}", tilefuse::quoted(input), what), {},
-              {"bind it with the batch size or with a whole shape for this input"});
+              {note});
 }
 
 std::string to_text(const TensorShapeProto &shape) {
@@ -89,7 +91,8 @@ private:
     if (dim.dim_value() > 0) {
       if (wanted && *wanted != dim.dim_value())
         fail(name_,
-             fmt::format("dimension {} is {} in the model; got {}", i, dim.dim_value(), *wanted));
+             fmt::format("dimension {} is {} in the model; got {}", i, dim.dim_value(), *wanted),
+             "only dimensions that the model leaves open can be bound");
       return dim.dim_value();
     }
     if (wanted)

@@ -51,7 +51,8 @@ void join_followers(std::vector<LoopNest> &nests) {
   for (std::size_t n = anchor + 1; n < nests.size(); ++n) {
     if (nests[n].loops != nests[anchor].loops)
       throw Error(ErrorCode::Unsupported,
-                  nests[n].statements.front().name + " does not have the loops of what it follows");
+                  nests[n].statements.front().name + " does not have the loops of what it follows",
+                  {}, {"the last sum of the program is told of, and maps of its loops behind it"});
     nests[anchor].statements.push_back(nests[n].statements.front());
   }
   nests.resize(anchor + 1);

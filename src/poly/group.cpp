@@ -150,7 +150,8 @@ Draft fuse(Draft producer, const Draft &map, const std::vector<Linear> &indices,
   }
   producer.nest.post = substitute(map.nest.post, leaves);
   producer.nest.out = carry(producer, map, map.nest.out, indices);
-  producer.origin += " + " + map.origin;
+  if (producer.origin != map.origin && !producer.origin.ends_with(" + " + map.origin))
+    producer.origin += " + " + map.origin; // a node of several statements is named once
   drop_unused_slots(producer);
   return producer;
 }

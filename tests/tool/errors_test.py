@@ -38,6 +38,19 @@ class BadInput(RefusalTest):
     def test_gradient_by_an_unknown_name(self):
         self.refuse("fusion", MODEL, "--gradient=nope", says=["no input or constant 'nope'", "its inputs are "])
 
+    def test_verbs(self):
+        self.refuse("recognise", MODEL, says=["there is no verb 'recognise'"])
+        self.refuse(says=["subcommand is required"])
+
+    def test_schedule_tree_of_a_network(self):
+        self.refuse("explain", MODEL, "--schedule-tree", says=["the last sum of the program is told of"])
+        self.refuse("explain", MODEL, "--schedule-tree", "--layer", "0", says=["--layer"])
+
+    def test_batch_of_a_model_without_one(self):
+        info = ([value_info("x", [1, 4])], [value_info("y", [1, 4])])
+        path = self.file("one.onnx", onnx_model([node("Relu", ["x"], ["y"])], *info))
+        self.refuse("bench", path, "--batch", "8", says=["is 1 in the model; got 8", "leaves open"])
+
     def test_int8_without_calibration(self):
         self.refuse("bench", MODEL, "--precision", "int8", says=["needs inputs to calibrate with", "--calibrate FILE"])
         self.refuse("tune", MODEL, "--precision", "int8", says=["needs inputs to calibrate with"])

@@ -53,8 +53,17 @@ std::string text_of(const tilefuse::Error &error) {
   return text;
 }
 
+// The parser would say that a verb is missing.
+void check_verb(const CLI::App &app, int argc, char **argv) {
+  const std::string verb = argc > 1 ? argv[1] : "-";
+  const auto is_it = [&](const CLI::App *each) { return each->get_name() == verb; };
+  if (!verb.starts_with('-') && app.get_subcommands(is_it).empty())
+    throw CLI::ParseError("there is no verb '" + verb + "'", CLI::ExitCodes::ExtrasError);
+}
+
 int parse_and_run(CLI::App &app, int argc, char **argv) {
   try {
+    check_verb(app, argc, argv);
     app.parse(argc, argv);
     return 0;
   } catch (const CLI::Success &help) {

@@ -194,7 +194,8 @@ void add_explain(CLI::App &app) {
   verb->add_option("--section", args->sections,
                    "program, flatten, candidates, layout, threads, kernel; all if not given");
   auto *tree = verb->add_flag("--schedule-tree", args->schedule_tree,
-                              "How the producers of the last nest come to run in its tiles");
+                              "How the producers of the last nest come to run in its tiles")
+                   ->excludes("--layer");
   verb->add_option("--in-place", args->in_place,
                    "A tensor that overwrites what it is computed from")
       ->needs(tree)
