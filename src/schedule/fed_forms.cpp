@@ -15,19 +15,14 @@ constexpr int kLeastRing = 2;
 constexpr int kLeastMappedRing = 3; // a buffer is copied, one mapped and one multiplied at a time
 constexpr int kLeastWindows = 2;    // that serve many steps each
 constexpr int kMostWindows = 4;
-constexpr int kMappers[] = {0, 1, 2};
 
 int least_ring(const Core &core) {
   return core.keeps_filter ? core.ring : is_wgmma(*core.op) ? kLeastMappedRing : kLeastRing;
 }
 
-// Two groups that map a window in turn are no faster than one, and a group that multiplies alone
-// spills beside others that map (NVRTC 13.0, sm_90a).
-bool suits(const Core &core, int mappers) {
-  const bool is_alone = core.warp_rows * core.warp_columns * core.turns == 1;
-  if (core.window == 0 || !core.keeps_filter)
-    return mappers == 1 || (mappers == 2 && core.window == 0);
-  return mappers == (is_alone ? 0 : 1) || mappers == 0;
+// A group that multiplies alone beside a kept filter spills where others map (NVRTC 13.0, sm_90a).
+bool leaves_no_mappers(const Core &core) {
+  return core.keeps_filter && core.warp_rows * core.warp_columns * core.turns == 1;
 }
 
 // One buffer less, while there are enough.
@@ -39,8 +34,8 @@ bool shrink(Core &core) {
   return true;
 }
 
-// With as many buffers as fit.
-void add(const poly::Group &group, Schedule schedule, const Target &target,
+// With as many buffers as fit, if any do.
+bool add(const poly::Group &group, Schedule schedule, const Target &target,
          std::vector<Schedule> &found) {
   schedule.producers.resize(group.producers.size());
   const auto fits = [&] {
@@ -53,6 +48,24 @@ void add(const poly::Group &group, Schedule schedule, const Target &target,
     is_deep = shrink(core);
   if (is_deep)
     found.push_back(std::move(schedule));
+  return is_deep;
+}
+
+// By groups of their own; of those that take steps in turn only where these are not whole windows,
+// with which two were no faster. The producer's warps are slower at it.
+void add_mapped(const poly::Group &group, Schedule schedule, const Target &target,
+                std::vector<Schedule> &found) {
+  const auto with = [&](int mappers) {
+    schedule.core.mappers = mappers;
+    return add(group, schedule, target, found);
+  };
+  if (schedule.core.keeps_filter)
+    schedule.core.window = kMostWindows;
+  const bool is_added = !leaves_no_mappers(schedule.core) && with(1);
+  if (schedule.core.window == 0)
+    with(2);
+  if (schedule.core.keeps_filter && !is_added)
+    with(0);
 }
 
 } // namespace
@@ -73,13 +86,7 @@ std::vector<Schedule> fed_core_schedules(const poly::Group &group, const Target 
       continue;
     if (schedule.core.ahead > 0) // not weighed beside maps
       continue;
-    if (schedule.core.keeps_filter)
-      schedule.core.window = kMostWindows;
-    for (const int mappers : kMappers)
-      if (suits(schedule.core, mappers)) {
-        schedule.core.mappers = mappers;
-        add(group, schedule, target, found);
-      }
+    add_mapped(group, std::move(schedule), target, found);
   }
   for (Schedule &schedule : core_schedules(group.anchor, target, tf32))
     add(group, std::move(schedule), target, found);

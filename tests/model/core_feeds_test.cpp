@@ -103,7 +103,11 @@ TEST(CoreFeeds, MapsInWindows) {
     for (std::size_t i = static_cast<std::size_t>(kept + streamed) % 8; i < all.size(); i += 8) {
       check_schedules(fed, sm90(), {all[i]}, 1);
       (all[i].core.keeps_filter ? kept : streamed) += 1;
-      copying += all[i].core.mappers == 0 ? 1 : 0;
+      all[i].core.mappers = 0;
+      if (illegal(fed, all[i], sm90()))
+        continue;
+      check_schedules(fed, sm90(), {all[i]}, 1);
+      ++copying;
     }
   };
   for (const Conv &problem :
