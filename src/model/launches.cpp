@@ -11,6 +11,7 @@
 #include "lower/join_last.h"
 #include "lower/pipeline.h"
 #include "lower/side_by_side.h"
+#include "model/launch_arguments.h"
 #include "schedule/wgmma.h"
 #include "search/item_groups.h"
 #include "search/joinable.h"
@@ -19,6 +20,7 @@
 namespace tilefuse::model {
 namespace {
 
+constexpr double kMoreTiles = 1.25; // there would be if all multiprocessors took as many
 constexpr std::size_t kTried = 256; // schedules, best first, for one of a size
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -158,13 +160,20 @@ private:
     return found && can_store(model::lowered(first, target_), result_of(first), *found);
   }
 
-  // Whether part k can be in step with the first.
+  // Whether part k is in step with the first: multiprocessors take nearly as many tiles each, and
+  // groups in turns several (without a loop over tiles they spill; NVRTC 13.0, sm_90a).
   bool steps(const LaunchPart &first, std::size_t k) const {
     const schedule::Schedule &own = *first.schedule;
     if (!has_core(own) || !is_wgmma(*own.core.op) || !(own.core == parts_[k].schedule->core) ||
         own.core.window > 0 || own.core.mappers > 0 || own.core.gathers)
       return false;
-    return lower::can_step(model::lowered(first, target_), lowered(k));
+    const kernel::Kernel kernel = model::lowered(first, target_);
+    const std::int64_t tiles = tile_grid(first.placed->group.anchor, own).tiles();
+    const std::int64_t units = std::max<std::int64_t>(kernel.blocks, target_.compute_units);
+    const std::int64_t rounds = (tiles + units - 1) / units;
+    return (rounds > 1 || own.core.turns == 1) &&
+           static_cast<double>(rounds * units) <= kMoreTiles * static_cast<double>(tiles) &&
+           lower::can_step(kernel, lowered(k));
   }
 
   // Groups that take turns have as many parts each: of an odd number the last has its own blocks.
@@ -279,35 +288,6 @@ std::optional<Launch> joined(const std::vector<LaunchPart> &parts, std::size_t f
   Launch launch{{first, first + 1}, {Place::Blocks, Place::Blocks}, {}, {}};
   launch.joins = std::move(join.walk);
   return launch;
-}
-
-// Arguments that are one buffer are one argument.
-void number_arguments(Launch &launch, const std::vector<LaunchPart> &parts) {
-  struct Known {
-    program::BufferId buffer;
-    nest::Slot slot;
-    int number;
-  };
-  std::vector<Known> known;
-  for (std::size_t p = 0; p < launch.kernels.size(); ++p) {
-    const LaunchPart &part = parts[launch.kernels[p]];
-    const poly::Group &group = part.placed->group;
-    std::vector<int> &numbers = launch.arguments.emplace_back();
-    for (const schedule::KernelArg &arg : kernel_args(group, *part.schedule)) {
-      const auto number = static_cast<int>(launch.args.size());
-      const auto slot = at(slot_of(group, arg));
-      const Known mine{part.placed->buffers[slot], group_slots(group)[slot], number};
-      const auto same = std::find_if(known.begin(), known.end(), [&](const Known &other) {
-        return arg.slot >= 0 && other.buffer == mine.buffer && other.slot == mine.slot;
-      });
-      numbers.push_back(same == known.end() ? number : same->number);
-      if (same != known.end())
-        continue;
-      launch.args.push_back({p, arg});
-      if (arg.slot >= 0)
-        known.push_back(mine);
-    }
-  }
 }
 
 } // namespace
