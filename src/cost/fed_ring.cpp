@@ -28,7 +28,8 @@ double elems_of_step(const nest::Nest &nest, const schedule::Schedule &schedule,
 FedRing fed_ring(const poly::Group &group, const schedule::Schedule &schedule) {
   constexpr double kChunkInstructions = 12;
   constexpr double kStreamInstructions = 2;
-  constexpr double kGuardInstructions = 26; // of a chunk that may lie in the padding
+  constexpr double kGuardInstructions = 36; // of a chunk that may lie in the padding
+  constexpr double kBlendInstructions = 26; // the same of a window's, without a branch
   constexpr double kRounding = 0.5;         // of an element
   const schedule::CoreTile tile = core_tile(group.anchor, schedule);
   const schedule::CoreRoles roles = core_roles(group.anchor, schedule);
@@ -45,10 +46,13 @@ FedRing fed_ring(const poly::Group &group, const schedule::Schedule &schedule) {
     const bool is_guarded =
         is_wgmma(*schedule.core.op) &&
         std::any_of(dims.begin(), dims.end(), [](const nest::Dim &dim) { return dim.guarded; });
+    const double guard = !is_guarded                ? 0
+                         : schedule.core.window > 0 ? kBlendInstructions
+                                                    : kGuardInstructions;
     constexpr double kWarp = kCoreLanes;
-    fed.issued += elems / chunk / kWarp *
-                  (kChunkInstructions + (is_guarded ? kGuardInstructions : 0) +
-                   kStreamInstructions * copied + (slots + kRounding) * chunk);
+    fed.issued +=
+        elems / chunk / kWarp *
+        (kChunkInstructions + guard + kStreamInstructions * copied + (slots + kRounding) * chunk);
     const double beside = (copied - 1) * elems * static_cast<double>(tile.elem_bytes);
     fed.copied_bytes += beside;
     fed.local_bytes += beside * schedule.core.ring;
