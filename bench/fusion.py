@@ -41,6 +41,18 @@ def plan_rows(tilefuse, data, device):
                by["all"]["plan ms"], by["all"]["price ms"], by["all"]["isl calls"])
 
 
+# Rows of devices/ and precisions that `bench_planning` chooses all kernels for.
+CHOSEN_FOR = (("cpu_avx512", "f32"), ("cuda_sm90", "f32"), ("cuda_sm90", "f16"))
+
+
+def choice_rows(bench_planning, data):
+    """Seconds until all kernels of a network are chosen, by device, precision and level, without a cache."""
+    for name, path in NETWORKS.items():
+        yield (name, *(row["choose_s"] for target, precision in CHOSEN_FOR for row in csv.DictReader(io.StringIO(run(
+            bench_planning, str(data / path), "--target", target, "--precision", precision, "--fuse", "pointwise",
+            "--fuse", "all")))))
+
+
 def median_ms(tilefuse, model, device, level):
     text = run(tilefuse, "bench", model, "--device", device, "--fuse", level, "--repeat", "30", "--no-records")
     return float(re.search(r"median ([\d.]+) ms", text).group(1))
@@ -68,6 +80,10 @@ def section(tilefuse, data, args):
     text = [f"`tilefuse fusion`, on {machine()}, commit {commit()}, batch 1:", ""]
     text.append(table(("network", "kernels: none", "pointwise", "all", "MB moved: none", "pointwise", "all", "plan ms", "price ms",
                        "isl calls"), plan_rows(tilefuse, data, args.device)))
+    text += ["", "`bench_planning`, seconds in which layout, fusion, splits and schedules of all kernels are chosen, without a cache:", ""]
+    text.append(table(("network", *(f"{target} {precision} {level}" for target, precision in CHOSEN_FOR
+                                    for level in ("pointwise", "all"))),
+                      choice_rows(str(args.build / "bin/bench_planning"), data)))
     if not args.plan_only:
         text += ["", "`tilefuse bench --fuse`, medians of interleaved rounds:", ""]
         text.append(table(("network", "pointwise ms", "all ms", "pointwise / all"),
