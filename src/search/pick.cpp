@@ -13,15 +13,24 @@ namespace tilefuse::search {
 using nest::Nest;
 using schedule::Schedule;
 
-// A judge asks a nest for its best, for all, and for its best again: the last answer is kept.
+// A judge asks a nest for its best, for all, and for its best again: the last answers are kept.
 std::vector<Candidate> candidates(const Nest &nest, const Target &target, std::size_t count) {
   struct Answer {
     Nest nest;
     Target target;
     std::vector<Candidate> all;
+    bool knows(const Nest &asked, const Target &of) const {
+      return !all.empty() && nest == asked && target == of;
+    }
   };
   thread_local Answer last;
-  if (last.all.empty() || last.nest != nest || last.target != target)
+  thread_local Answer best;
+  if (count == 1 && !last.knows(nest, target)) {
+    if (!best.knows(nest, target))
+      best = {nest, target, {Space(nest, target).best()}};
+    return best.all;
+  }
+  if (!last.knows(nest, target))
     last = {nest, target, Space(nest, target).all()};
   const std::size_t some = std::min(count, last.all.size());
   return {last.all.begin(), last.all.begin() + static_cast<std::ptrdiff_t>(some)};

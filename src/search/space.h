@@ -26,6 +26,8 @@ public:
   Space(const nest::Nest &nest, const Target &target);
 
   std::vector<Candidate> all(); // best first
+  // The first of these; what cannot be it is left out.
+  Candidate best();
   // What all() tries block tiles of: register tiles in every order of loops, one step a block.
   std::vector<schedule::Schedule> forms();
 
@@ -67,6 +69,8 @@ private:
   void add(const schedule::Schedule &schedule);
   void add_legal(schedule::Schedule schedule);
   void try_clusters();
+  bool is_beaten(const Candidate &tile) const;
+  std::vector<Candidate> ranked(bool needs_best_only);
   void sort();
 
   const nest::Nest &nest_;

@@ -11,6 +11,7 @@ namespace {
 
 using schedule::Schedule;
 
+constexpr double kCertain = 0.999;        // of a bound, in spite of rounding
 constexpr std::size_t kVectorTiles = 6;   // of each form: their block tiles are searched
 constexpr std::int64_t kWidestStore = 16; // bytes
 constexpr std::int64_t kMapPixels = 4;    // of a work-item
@@ -266,10 +267,26 @@ void Space::try_clusters() {
   sort();
 }
 
-std::vector<Candidate> Space::all() {
+// Blocks share out what a register tile computes and stores, but take no less of it.
+bool Space::is_beaten(const Candidate &tile) const {
+  const cost::Estimate &one = tile.estimate;
+  const double units = std::max(1, target_.compute_units);
+  const double least =
+      one.launch + kCertain * (one.compute + one.stores) * static_cast<double>(one.blocks) / units;
+  return std::any_of(found_.begin(), found_.end(),
+                     [&](const Candidate &found) { return found.estimate.seconds < least; });
+}
+
+std::vector<Candidate> Space::all() { return ranked(false); }
+
+Candidate Space::best() { return std::move(ranked(true).front()); }
+
+std::vector<Candidate> Space::ranked(bool needs_best_only) {
   collect_register_tiles();
+  const bool can_skip = needs_best_only && target_.lanes == LaneKind::Vector;
   for (const Candidate &tile : register_tiles_)
-    try_block_tiles(tile.schedule);
+    if (!can_skip || !is_beaten(tile))
+      try_block_tiles(tile.schedule);
   if (target_.lanes == LaneKind::WorkItem && nest_.inputs.empty())
     try_wide_maps();
   if (target_.lanes == LaneKind::WorkItem)

@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "base/random.h"
 #include "nest/products.h"
 #include "schedule/members.h"
 #include "search/pick.h"
@@ -136,6 +137,48 @@ TEST(Space, AnswersDoNotDependOnWhatWasAskedBefore) {
       EXPECT_EQ(all(in_f16(features), row), fresh) << features << " " << row;
       EXPECT_EQ(search::candidates(in_f16(features), testing::target_row(row), 1).size(), 1u);
     }
+}
+
+// Dense or depthwise, with padding.
+nest::Nest random_convolution(Random &random) {
+  using namespace fmt::literals;
+  const std::int64_t m = random.between(1, 130), t = random.of<std::int64_t>({1, 3, 5});
+  const std::int64_t size = random.between(3, 40), stride = random.between(1, 2);
+  const bool is_depthwise = random.chance(30);
+  const std::int64_t c = is_depthwise ? m : random.between(1, 130);
+  const std::int64_t out = (size + stride - 1) / stride;
+  const std::int64_t of_filter = t * t * (is_depthwise ? 1 : c);
+  return nest::parse_nest(fmt::format(
+      R"(nest conv {{
+    index m {m}, y {out}, x {out} | {c_index}r {t}, s {t}
+    slot 0 f32 {data}, 1 f32 {filter}, 2 f32 {result}
+    acc f32 = sum mul
+    in 0 + 0 [{stride}*y + r - {pad}:{size}?*{row}, {stride}*x + s - {pad}:{size}?*{c}, {moved}:{c}*1]
+    in 1 + 0 const [m:{m}*{of_filter}, {c_filter}r:{t}*{t}, s:{t}*1]
+    out 2 + 0 [y:{out}*{out_row}, x:{out}*{m}, m:{m}*1]
+    post max(acc, 0)
+  }})",
+      "m"_a = m, "c"_a = c, "t"_a = t, "out"_a = out, "size"_a = size, "stride"_a = stride,
+      "pad"_a = t / 2, "row"_a = c * size, "out_row"_a = m * out, "of_filter"_a = of_filter,
+      "data"_a = c * size * size, "filter"_a = m * of_filter, "result"_a = m * out * out,
+      "moved"_a = is_depthwise ? "m" : "c",
+      "c_index"_a = is_depthwise ? "" : fmt::format("c {}, ", c),
+      "c_filter"_a = is_depthwise ? "" : fmt::format("c:{}*{}, ", c, t * t)));
+}
+
+// What the search leaves out when it is asked for the best alone is not the best.
+TEST(Space, TheBestAloneIsTheFirstOfAll) {
+  Random random(20);
+  for (int i = 0; i < 12; ++i) {
+    const nest::Nest nest = random_convolution(random);
+    for (const char *row : {"cpu_avx512", "cpu_avx2", "opencl_cpu"}) {
+      const Target target = testing::target_row(row);
+      const search::Candidate best = search::candidates(nest, target, 1).front();
+      const search::Candidate first = search::candidates(nest, target, 4096).front();
+      EXPECT_EQ(best.schedule, first.schedule) << nest::to_text(nest) << row;
+      EXPECT_EQ(best.estimate.seconds, first.estimate.seconds);
+    }
+  }
 }
 
 // A nest alone is judged without a group; the judgement is that of the group of it.
