@@ -80,15 +80,15 @@ def section(tilefuse, data, args):
     text = [f"`tilefuse fusion`, on {machine()}, commit {commit()}, batch 1:", ""]
     text.append(table(("network", "kernels: none", "pointwise", "all", "MB moved: none", "pointwise", "all", "plan ms", "price ms",
                        "isl calls"), plan_rows(tilefuse, data, args.device)))
-    text += ["", "`bench_planning`, seconds in which layout, fusion, splits and schedules of all kernels are chosen, without a cache:", ""]
+    text += ["`bench_planning`, seconds in which layout, fusion, splits and schedules of all kernels are chosen, without a cache:", ""]
     text.append(table(("network", *(f"{target} {precision} {level}" for target, precision in CHOSEN_FOR
                                     for level in ("pointwise", "all"))),
                       choice_rows(str(args.build / "bin/bench_planning"), data)))
     if not args.plan_only:
-        text += ["", "`tilefuse bench --fuse`, medians of interleaved rounds:", ""]
+        text += ["`tilefuse bench --fuse`, medians of interleaved rounds:", ""]
         text.append(table(("network", "pointwise ms", "all ms", "pointwise / all"),
                           time_rows(tilefuse, data, args.device, args.rounds)))
-        text += ["", "`bench_fused`, chains of layers one by one and as one kernel, rounds interleaved:", ""]
+        text += ["`bench_fused`, chains of layers one by one and as one kernel, rounds interleaved:", ""]
         text.append(table(("chain", "layers us", "fused us", "layers / fused", "at most, at the peak of multiply-adds"),
                           block_rows(str(args.build / "bin/bench_fused"), args.device)))
     return "\n".join(text) + "\n"
