@@ -202,7 +202,7 @@ void WgmmaProducer::copy_panel(ExprRef to, const schedule::DataMap &map, std::ve
                           .at = std::move(base),
                           .signals = ring_.full(ring_.slot()),
                           .ranks = is_data ? cluster_.share_data() : cluster_.share_filter()};
-  copy.at[0] = panel.channel;
+  copy.at[0] = b_.add(copy.at[0], panel.channel);
   for (const nest::Linear &tap : map.taps)
     copy.offsets.push_back(is_data ? integer(0) : linear(cx_, tap, panel.points));
   copy_all(is_data ? roles_.data : roles_.filter, std::move(copy), list);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gradients of convolutions with wgmma, simulated: the input's, whose filter lies turned, with a
 // stride by residue classes; the filter's, whose inputs both do, whole and in parts.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "model/check.h"
@@ -46,6 +47,25 @@ TEST(WgmmaGradient, FilterGradientsAreExact) {
     const nest::Nest nest = gradients(problem, By::Filter).front().anchor;
     EXPECT_GT(check_tiles(nest), 0) << to_text(nest);
   }
+}
+
+// A tile's panels of both inputs begin at the channels of its group.
+TEST(WgmmaGradient, GroupsOfFilterGradientsAreExact) {
+  for (const int width : {8, 64, 72})
+    EXPECT_GT(check_tiles(nest::parse_nest(fmt::format(
+                  R"(nest conv {{
+  index g 2, m 16, r 2, s 3, c {0} | n 3, y 17, x 3
+  slot 0 f16 4896, 1 f16 {1}, 2 f16 {2}
+  acc f32 = sum mul
+  in 0 + 0 [n:3*1632, y:17*96, x:3*32, 16*g + m:32*1]
+  in 1 + 0 [n:3*{3}, 2*r + y - 1:17?*{4}, 2*s + x - 1:5?*{5}, {0}*g + c:{5}*1]
+  out 2 + 0 [16*g + m:32*{6}, r:2*{7}, s:3*{0}, c:{0}*1]
+  post f16(acc)
+}})",
+                  width, 3 * 17 * 5 * 2 * width, 32 * 6 * width, 17 * 5 * 2 * width, 5 * 2 * width,
+                  2 * width, 6 * width, 3 * width))),
+              0)
+        << width;
 }
 
 // Tensor copies start at multiples of 16 bytes: taps of 60 channels do not.
