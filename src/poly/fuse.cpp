@@ -63,6 +63,7 @@ public:
     if (options_.judge && options_.foresee)
       foresee();
     for_offers([&](std::size_t c, int input, std::size_t p) { offer(c, input, p, report); });
+    report.isl_calls += isl_calls_;
     return left();
   }
 
@@ -276,12 +277,22 @@ private:
     return is_plainly_legal(fused) ? "" : illegal_fusion(fused, options_.quota).value_or("");
   }
 
-  // The same, found out once for each group.
+  struct Refusal {
+    std::string reason;
+    std::int64_t calls = 0; // of isl, not counted yet
+  };
+
+  // The same, found out once for each group; what is foreseen and not asked for is not counted.
   const std::string &refusal_of(const std::string &text, const Group &fused) {
     const auto [found, is_new] = refusals_.try_emplace(text);
-    if (is_new)
-      found->second = refusal_of(fused);
-    return found->second;
+    Refusal &refusal = found->second;
+    if (is_new) {
+      const std::int64_t before = poly::isl_calls();
+      refusal.reason = refusal_of(fused);
+      refusal.calls = poly::isl_calls() - before;
+    }
+    isl_calls_ += foreseen_ == nullptr ? std::exchange(refusal.calls, 0) : 0;
+    return refusal.reason;
   }
 
   struct Judged {
@@ -337,7 +348,8 @@ private:
   const FuseOptions &options_;
   std::vector<std::optional<PlacedGroup>> groups_; // nothing where one joined a later one
   std::map<std::string, Judged> judged_;           // by text of the fused groups
-  std::map<std::string, std::string> refusals_;    // by text of the fused group
+  std::map<std::string, Refusal> refusals_;        // by text of the fused group
+  std::int64_t isl_calls_ = 0;                     // that decisions took
   Foreseen *foreseen_ = nullptr;                   // while nothing is judged
 };
 
@@ -363,10 +375,8 @@ std::vector<PlacedGroup> make_groups(const program::StoredProgram &stored,
     return group_nests(stored, options.level == FuseLevel::Pointwise);
   FuseReport unread;
   FuseReport &out = report == nullptr ? unread : *report;
-  const std::int64_t calls = isl_calls();
   const auto start = std::chrono::steady_clock::now();
   std::vector<PlacedGroup> groups = Fuser(group_nests(stored, true), stored, options).run(out);
-  out.isl_calls += isl_calls() - calls;
   out.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return groups;
 }
