@@ -159,6 +159,42 @@ TEST_F(Fusing, AStemAndItsPoolAreOneGroup) {
   EXPECT_EQ(needs(made[0].group, tile)[1].executed, 8 * 14161);
 }
 
+std::string texts(const Exchange &exchange) {
+  std::string all;
+  for (const auto *groups : {&exchange.together, &exchange.apart})
+    for (const Group *group : *groups)
+      all += to_text(*group);
+  return all;
+}
+
+// A pass over all offers tells what will be judged, and changes nothing.
+TEST_F(Fusing, WhatIsJudgedWithoutAnyFusionIsForeseen) {
+  std::vector<std::string> foreseen, asked;
+  FuseOptions options = {.level = FuseLevel::All};
+  options.judge = [&](const Exchange &exchange) {
+    asked.push_back(texts(exchange));
+    return Verdict{.is_worth = false};
+  };
+  const Backward pass = backward();
+  const std::vector<TensorId> outputs = {stem_and_pool(), pass.by_input, pass.by_filter};
+  groups(outputs, options);
+  const std::vector<std::string> before = asked;
+  const std::string decided = decisions();
+  const std::int64_t calls = report_.isl_calls;
+  asked.clear();
+  report_ = {};
+  options.foresee = [&](const std::vector<Exchange> &exchanges) {
+    for (const Exchange &exchange : exchanges)
+      foreseen.push_back(texts(exchange));
+  };
+  groups(outputs, options);
+  EXPECT_FALSE(foreseen.empty());
+  EXPECT_EQ(foreseen, before);
+  EXPECT_EQ(asked, before);
+  EXPECT_EQ(decisions(), decided);
+  EXPECT_EQ(report_.isl_calls, calls);
+}
+
 // Where no tile of the whole height fits, tiles roll along it: halos beside each other are run
 // again at most.
 TEST_F(Fusing, TilesThatRollRunLittleAgain) {
