@@ -84,7 +84,7 @@ struct TensorDialect {
                             // this block's and the rank
   std::string (*mbarrier)(const MbarrierText &node);
   std::string (*copy)(const TensorCopyText &node);
-  std::string (*store)(const std::string &map, const std::vector<std::string> &at,
+  std::string (*store)(const std::string &map, bool is_im2col, const std::vector<std::string> &at,
                        const std::string &from);
   std::string (*store_sync)(const kernel::StoreSync &node);
   std::string (*wgmma)(const WgmmaText &node);

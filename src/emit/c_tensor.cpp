@@ -82,7 +82,8 @@ std::string tensor_copy_text(CContext &cx, const kernel::TensorCopy &node) {
 }
 
 std::string tensor_store_text(CContext &cx, const kernel::TensorStore &node) {
-  return tensor_of(cx).store(map_name(node.map), texts(cx, node.at), pointer(cx, node.from));
+  return tensor_of(cx).store(map_name(node.map), cx.kernel[node.map].is_im2col(),
+                             texts(cx, node.at), pointer(cx, node.from));
 }
 
 std::string store_sync_text(const CContext &cx, const kernel::StoreSync &node) {

@@ -59,7 +59,7 @@ std::string copy(const TensorCopyText &node) {
       text, node.to, node.map, node.signals, inputs);
 }
 
-std::string store(const std::string &map, const std::vector<std::string> &at,
+std::string store(const std::string &map, bool is_im2col, const std::vector<std::string> &at,
                   const std::string &from) {
   std::string coordinates;
   std::string inputs;
@@ -67,9 +67,10 @@ std::string store(const std::string &map, const std::vector<std::string> &at,
     coordinates += fmt::format("{}%{}", i == 0 ? "" : ", ", i + 2);
     inputs += fmt::format(", \"r\"({})", at[i]);
   }
-  return fmt::format("asm volatile(\"cp.async.bulk.tensor.{}d.global.shared::cta.tile.bulk_group "
+  return fmt::format("asm volatile(\"cp.async.bulk.tensor.{}d.global.shared::cta.{}.bulk_group "
                      "[%0, {{{}}}], [%1];\" :: \"l\"(&{}), \"r\"(tf_shared({})){} : \"memory\");",
-                     at.size(), coordinates, map, from, inputs);
+                     at.size(), is_im2col ? "im2col_no_offs" : "tile", coordinates, map, from,
+                     inputs);
 }
 
 std::string store_sync(const kernel::StoreSync &node) {

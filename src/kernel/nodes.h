@@ -306,8 +306,8 @@ struct TensorCopy {
   LocalRef signals;
   ExprRef ranks{}; // int, bit r: to the cluster's block of rank r; null: to this block alone
 };
-// Starts to copy the box from `from` on in Local memory to the tensor of a tiled map, at a
-// coordinate for each dimension; what lies outside the dimensions is left out.
+// Starts to copy the box from `from` on in Local memory to the tensor of a map, at a coordinate for
+// each dimension (im2col: those of its first point); what lies outside the dimensions is left out.
 struct TensorStore {
   MapId map{};
   std::vector<ExprRef> at;

@@ -212,9 +212,8 @@ std::string tensor_store_rule(const Kernel &kernel, const TensorStore &store) {
   if (to_int(store.map) < 0 || static_cast<std::size_t>(to_int(store.map)) >= kernel.maps.size())
     return "tensor_store to a map that is not there";
   const TensorMap &map = kernel[store.map];
-  if (map.is_im2col() || !kernel[map.tensor].written)
-    return fmt::format("tensor_store needs a tiled map of a buffer that is written; got {}",
-                       map.name);
+  if (!kernel[map.tensor].written)
+    return fmt::format("tensor_store needs a map of a buffer that is written; got {}", map.name);
   if (std::string broken =
           local_rule(kernel, store.from, kernel[map.tensor].type.elem, "tensor_store");
       !broken.empty())

@@ -282,7 +282,7 @@ RingShape WgmmaLoops::shape_of_windows() const {
 
 StmtRef WgmmaLoops::build() {
   if (core_.tensor_store)
-    boxes_.emplace(cx_, roles_);
+    boxes_.emplace(cx_);
   if (core_.ahead > 0)
     ahead_.emplace(cx_, tile_);
   acc_ = b_.buffer({.name = "acc",

@@ -16,16 +16,19 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 } // namespace
 
-ResultBoxes::ResultBoxes(Context &cx, const schedule::CoreRoles &roles)
-    : b_(cx.build), panel_(schedule::store_panel(cx.nest, cx.schedule)) {
-  const nest::Linear out = nest::flat(cx.nest.out, cx.nest.indices.size());
+ResultBoxes::ResultBoxes(Context &cx)
+    : cx_(cx), b_(cx.build), panel_(schedule::store_panel(cx.nest, cx.schedule)),
+      lies_(schedule::result_map(cx.nest, cx.schedule)) {
   const auto slot = at(cx.nest.out.slot);
   map_ = b_.tensor_map({.name = "result_map",
                         .tensor = cx.slot_buffers[slot],
-                        .offset = out.constant,
-                        .dims = {roles.channel_points, roles.points},
-                        .strides = {1, *schedule::matrix_stride(cx.nest, cx.nest.out, roles)},
+                        .offset = lies_.offset,
+                        .dims = lies_.dims,
+                        .strides = lies_.strides,
                         .box = {panel_.columns, kPanelRows},
+                        .lower = lies_.lower,
+                        .upper = lies_.upper,
+                        .steps = lies_.steps,
                         .swizzle = static_cast<int>(panel_.row_bytes())});
   buffer_ =
       b_.buffer({.name = "boxes",
@@ -68,7 +71,13 @@ StmtRef ResultBoxes::put(std::int64_t box, ExprRef row, std::int64_t apart, Expr
 }
 
 StmtRef ResultBoxes::send(std::int64_t box, ExprRef row, ExprRef column) {
-  kernel::TensorStore store{.map = map_, .at = {column, row}, .from = {buffer_, first_of(box)}};
+  kernel::TensorStore store{.map = map_, .at = {column}, .from = {buffer_, first_of(box)}};
+  for (std::size_t i = 0; i + 1 < lies_.pixels.size(); ++i) {
+    const ExprRef extent = b_.integer(cx_.nest.indices[at(lies_.pixels[i])].extent);
+    store.at.push_back(b_.mod(row, extent));
+    row = b_.div(row, extent);
+  }
+  store.at.push_back(row);
   return b_.block({b_.store_sync({kernel::StoreStep::Fence}),
                    b_.barrier({.items = kernel::kWarpItems}),
                    by_first_item({b_.tensor_store(std::move(store)),

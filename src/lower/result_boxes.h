@@ -10,7 +10,7 @@ namespace tilefuse::lower {
 
 class ResultBoxes {
 public:
-  ResultBoxes(Context &context, const schedule::CoreRoles &roles);
+  explicit ResultBoxes(Context &context);
 
   std::int64_t columns() const { return panel_.columns; } // of a panel
   // Appends the names that the others need, at the start of a tile.
@@ -30,8 +30,10 @@ private:
   kernel::ExprRef first_of(std::int64_t box);
   kernel::StmtRef by_first_item(std::vector<kernel::StmtRef> list);
 
+  Context &cx_;
   kernel::Builder &b_;
   const schedule::StorePanel panel_;
+  const schedule::DataMap lies_;
   kernel::MapId map_{};
   kernel::BufferId buffer_{-1};
   kernel::ExprRef first_{}; // of this warp's boxes

@@ -3,25 +3,21 @@
 
 #include <algorithm>
 #include <deque>
-#include <set>
 
-#include "cost/model.h"
 #include "lower/between.h"
 #include "lower/in_step.h"
 #include "lower/join_last.h"
 #include "lower/pipeline.h"
 #include "lower/side_by_side.h"
 #include "model/launch_arguments.h"
+#include "model/launch_schedules.h"
 #include "schedule/wgmma.h"
-#include "search/item_groups.h"
 #include "search/joinable.h"
-#include "search/pick.h"
 
 namespace tilefuse::model {
 namespace {
 
 constexpr double kMoreTiles = 1.25; // there would be if all multiprocessors took as many
-constexpr std::size_t kTried = 256; // schedules, best first, for one of a size
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -78,8 +74,6 @@ bool go_together(const poly::PlacedGroup &a, const poly::PlacedGroup &b) {
          !reads_result_of(a, b) && !reads_result_of(b, a);
 }
 
-bool is_map(const LaunchPart &part) { return part.placed->group.anchor.inputs.empty(); }
-
 Launch alone(std::size_t kernel) { return {{kernel}, {Place::Blocks}, {}, {}}; }
 
 // The global buffer of a kernel that its group's result is.
@@ -98,21 +92,23 @@ kernel::Kernel lowered(const LaunchPart &part, const Target &target) {
 class Joining {
 public:
   Joining(const std::vector<LaunchPart> &parts, const Target &target, const PickOfSize &pick)
-      : parts_(parts), target_(target), pick_(pick) {}
+      : parts_(parts), target_(target), schedules_(parts, target, pick) {}
 
   // Of kernels begin to end, which go together: the slowest with all that fit beside it, and the
   // rest.
   std::vector<Launch> run(std::size_t begin, std::size_t end) {
     std::vector<std::size_t> order;
-    for (std::size_t k = begin; k < end; ++k) {
+    for (std::size_t k = begin; k < end; ++k)
       order.push_back(k);
-      leave_clusters(*parts_[k].schedule);
-    }
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return seconds(a) > seconds(b); });
+    schedules_.leave_alone(order);
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return schedules_.seconds(a) > schedules_.seconds(b);
+    });
     const auto first =
         std::find_if(order.begin(), order.end(), [&](std::size_t k) { return !is_map(parts_[k]); });
-    equalise(order);
+    schedules_.equalise(order);
+    if (first != order.end())
+      schedules_.follow(*first, order);
     std::vector<Launch> launches(1);
     if (first == order.end())
       launches.clear();
@@ -127,12 +123,6 @@ public:
   }
 
 private:
-  double seconds(std::size_t k) const {
-    return is_map(parts_[k])
-               ? 0
-               : cost::predict(parts_[k].placed->group, *parts_[k].schedule, target_).seconds;
-  }
-
   kernel::Kernel lowered(std::size_t k) const { return model::lowered(parts_[k], target_); }
 
   bool fits(const Launch &launch) {
@@ -208,59 +198,9 @@ private:
     return true;
   }
 
-  // Blocks of one kernel that others stand beside are not launched in clusters.
-  static void leave_clusters(schedule::Schedule &schedule) {
-    schedule::Core &core = schedule.core;
-    core.cluster_rows = core.cluster_columns = core.cluster_parts = 1;
-  }
-
-  // Schedules of one block size for all that are no maps, where together they take no longer than
-  // apart.
-  void equalise(const std::vector<std::size_t> &order) {
-    std::vector<std::size_t> nests;
-    std::set<std::int64_t> sizes;
-    double best = 0;
-    for (const std::size_t k : order)
-      if (!is_map(parts_[k])) {
-        nests.push_back(k);
-        sizes.insert(group_size(*parts_[k].schedule));
-        best += seconds(k);
-      }
-    if (sizes.size() < 2)
-      return;
-    best += target_.launch_us * 1e-6 * static_cast<double>(nests.size() - 1);
-    std::vector<schedule::Schedule> chosen;
-    for (const std::int64_t size : sizes)
-      if (auto all = of_size(nests, size, best); !all.empty())
-        chosen = std::move(all);
-    for (std::size_t i = 0; i < chosen.size(); ++i)
-      *parts_[nests[i]].schedule = std::move(chosen[i]);
-  }
-
-  // Lowers `best` to what they take; empty where they take more.
-  std::vector<schedule::Schedule> of_size(const std::vector<std::size_t> &nests, std::int64_t size,
-                                          double &best) const {
-    std::vector<schedule::Schedule> all;
-    double sum = 0;
-    for (const std::size_t k : nests) {
-      const poly::Group &group = parts_[k].placed->group;
-      std::optional<schedule::Schedule> own = *parts_[k].schedule;
-      if (group_size(*own) != size)
-        own = pick_(group, size);
-      if (!own)
-        return {};
-      sum += cost::predict(group, *own, target_).seconds;
-      all.push_back(std::move(*own));
-    }
-    if (sum > best)
-      return {};
-    best = sum;
-    return all;
-  }
-
   const std::vector<LaunchPart> &parts_;
   const Target &target_;
-  const PickOfSize &pick_;
+  const LaunchSchedules schedules_;
 };
 
 bool is_joinable(const LaunchPart &partial, const LaunchPart &join) {
@@ -309,9 +249,7 @@ std::string_view to_string(Place place) {
 PickOfSize pick_of_size(const Target &target) {
   return
       [&target](const poly::Group &group, std::int64_t size) -> std::optional<schedule::Schedule> {
-        for (search::Candidate &candidate : group.producers.empty()
-                                                ? search::candidates(group.anchor, target, kTried)
-                                                : search::mapped_candidates(group, target, kTried))
+        for (search::Candidate &candidate : candidates_of(group, target))
           if (group_size(candidate.schedule) == size)
             return std::move(candidate.schedule);
         return std::nullopt;

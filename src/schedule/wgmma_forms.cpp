@@ -155,7 +155,8 @@ std::optional<Schedule> stored(const Nest &nest, const Target &target, Schedule 
   if (size_bytes(nest.slots[at(nest.out.slot)].type) == 2)
     schedule.splits[at(core_roles(nest, schedule).channel)].vec = kVecs.back(); // whole lines
   schedule.core.ring = ring_for(nest, schedule, target);
-  return illegal(nest, schedule, target) ? std::nullopt : std::optional(std::move(schedule));
+  const bool fits = !illegal(nest, schedule, target) && !spills(nest, schedule);
+  return fits ? std::optional(std::move(schedule)) : std::nullopt;
 }
 
 // Boxes of blocks by the neighbours in a row of the ring, which are copied as fast as one: fewer

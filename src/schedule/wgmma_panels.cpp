@@ -17,6 +17,7 @@ constexpr std::int64_t kLeastRowBytes = 32;
 constexpr std::int64_t kChunkBytes = 16;
 constexpr std::int64_t kPairs = 2; // vec of columns as the instruction leaves them
 constexpr std::int64_t kGroupRows = 64;
+constexpr std::size_t kMostSpatial = 3; // dimensions of an image
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -69,18 +70,42 @@ std::optional<std::int64_t> matrix_stride(const Nest &nest, const nest::Operand 
   return next == 0 ? std::nullopt : std::optional(stride);
 }
 
+DataMap result_map(const Nest &nest, const Schedule &schedule) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  const nest::Linear flat = nest::flat(nest.out, nest.indices.size());
+  DataMap map{.offset = flat.constant, .dims = {roles.channel_points}, .strides = {1}};
+  const std::size_t spatial = roles.pixels.size() - 1;
+  if (const std::optional<std::int64_t> row = matrix_stride(nest, nest.out, roles)) {
+    map.dims.push_back(roles.points);
+    map.strides.push_back(*row);
+  } else if (flat.coeff[at(roles.channel)] != 1 || spatial < 1 || spatial > kMostSpatial) {
+    map.wrong = "results that leave in boxes need to lie as one matrix or image";
+  } else {
+    map.pixels.assign(roles.pixels.rbegin(), roles.pixels.rend());
+    for (const int i : map.pixels) {
+      map.dims.push_back(nest.indices[at(i)].extent);
+      map.strides.push_back(flat.coeff[at(i)]);
+    }
+    map.lower.assign(spatial, 0);
+    map.upper.assign(spatial, 0);
+    map.steps.assign(spatial, 1);
+  }
+  if (map.wrong.empty())
+    map.wrong = misaligned(map.strides, map.offset, size_bytes(nest.slots[at(nest.out.slot)].type),
+                           "result");
+  return map;
+}
+
 std::optional<std::string> wrong_store(const Nest &nest, const Schedule &schedule,
                                        const CoreRoles &roles) {
   if (!schedule.core.tensor_store)
     return {};
   const StorePanel panel = store_panel(nest, schedule);
-  const std::optional<std::int64_t> row = matrix_stride(nest, nest.out, roles);
   if (roles.data_turned || roles.channels.size() != 1 ||
-      column_plan(nest, schedule).products != 1 || has_box(nest, schedule) || !row)
-    return "results that leave in boxes need to lie as one matrix";
-  const std::int64_t offset = nest::flat(nest.out, nest.indices.size()).constant;
-  if (std::string wrong = misaligned({1, *row}, offset, panel.elem_bytes, "result"); !wrong.empty())
-    return wrong;
+      column_plan(nest, schedule).products != 1 || has_box(nest, schedule))
+    return "results that leave in boxes need to lie as one matrix or image";
+  if (const DataMap map = result_map(nest, schedule); !map.wrong.empty())
+    return map.wrong;
   if (!is_panel(nest, schedule, panel.columns, panel.elem_bytes))
     return fmt::format("runs of {} of {} columns leave in no boxes", run_of(nest, schedule),
                        core_tile(nest, schedule).warp_columns);

@@ -13,9 +13,10 @@
 
 namespace tilefuse::schedule {
 
-// With `tensor_store` the result lies as one matrix of points, and a warp's results leave in boxes
-// of kPanelRows rows of a panel of columns: those of one run of each of 4 work-items, or of 128
-// bytes where runs are pairs. A warp has some buffers for them, which divide those of a tile.
+// With `tensor_store` the result lies as one matrix of points, or as an image whose pixels an
+// im2col map walks (those of a class of a strided gradient), and a warp's results leave in boxes of
+// kPanelRows rows of a panel of columns: those of one run of each of 4 work-items, or of 128 bytes
+// where runs are pairs. A warp has some buffers for them, which divide those of a tile.
 struct StorePanel {
   std::int64_t columns = 0;
   std::int64_t elem_bytes = 0;
@@ -34,6 +35,10 @@ bool is_panel(const nest::Nest &nest, const Schedule &schedule, std::int64_t col
 // neighbouring channels.
 std::optional<std::int64_t> matrix_stride(const nest::Nest &nest, const nest::Operand &operand,
                                           const CoreRoles &roles);
+
+// The map by which they do: of a matrix, or im2col with the index of each dimension after the
+// first.
+DataMap result_map(const nest::Nest &nest, const Schedule &schedule);
 
 // Why results cannot leave in boxes, if the schedule says so.
 std::optional<std::string> wrong_store(const nest::Nest &nest, const Schedule &schedule,

@@ -5,6 +5,7 @@
 
 #include "schedule/wgmma.h"
 #include "schedule/wgmma_forms.h"
+#include "schedule/wgmma_panels.h"
 
 namespace tilefuse::schedule {
 namespace {
@@ -102,6 +103,10 @@ bool spills(const Nest &nest, const Schedule &schedule) {
   constexpr std::int64_t kWidest = 256;
   const CoreTile tile = core_tile(nest, schedule);
   if (schedule.core.gathers && schedule.core.turns > 1 && schedule.core.op->n == kWidest)
+    return true;
+  // Coordinates of pixels, where three groups leave few registers (NVRTC 13.0, sm_90a).
+  if (schedule.core.tensor_store && schedule.core.warp_rows > 2 &&
+      result_map(nest, schedule).is_im2col())
     return true;
   return has_box(nest, schedule) && schedule.core.turns > 1 &&
          tile.warp_rows * tile.warp_columns >= kAccumulators * kGroupItems &&

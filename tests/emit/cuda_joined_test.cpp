@@ -87,6 +87,7 @@ TEST(Cuda, ClassesOfStridedGradientsCompile) {
     EXPECT_EQ(launches[0].places.back(), taps == 1 ? model::Place::Between : model::Place::InStep);
     packages.push_back(
         make_cuda_emitter()->emit(model::lower_launch(launches[0], parts, target), target));
+    EXPECT_EQ(packages.back().code.find("im2col_no_offs") != std::string::npos, taps > 1);
   }
   expect_clean(packages, std::array{"sm_90a"});
 }

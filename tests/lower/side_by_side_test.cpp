@@ -218,20 +218,22 @@ TEST(SideBySide, ClassesInStep) {
     }
 }
 
-// Two groups that take tiles in turn, with fewer tiles for one than for the other.
+// Two groups that take tiles in turn, with fewer tiles for one than for the other; results leave as
+// work-items have them, or in boxes of images that have gaps.
 TEST(SideBySide, ClassesInStepInTurns) {
   Target target = sm90();
   target.compute_units = 2;
-  for (const int images : {3, 5}) {
+  for (const auto &[images, in_boxes] : {std::pair(3, false), {5, false}, {3, true}, {5, true}}) {
     const GradientConv problem{.n = images, .h = 25, .w = 28, .c = 128, .k = 192, .stride = 2};
     Gradient gradient(problem, target, true);
     for (std::size_t g = 0; g < gradient.groups.size(); ++g)
       for (const schedule::Schedule &each :
            schedule::wgmma_schedules(gradient.groups[g].group.anchor, target, false))
-        if (each.core.turns == 2 && each.core.rows == 128 && !each.core.tensor_store &&
+        if (each.core.turns == 2 && each.core.rows == 128 && each.core.tensor_store == in_boxes &&
             each.core.window == 0 && each.core.op->n == 128 && !each.core.swapped)
           gradient.schedules[g] = each;
     gradient.launches = make_launches(gradient.parts, target, pick_of_size(target));
+    EXPECT_EQ(gradient.schedules[0].core.tensor_store, in_boxes);
     EXPECT_EQ(count_of(gradient, Place::InStep), 3) << images;
     double apart = 0;
     for (std::size_t g = 0; g < gradient.groups.size(); ++g)

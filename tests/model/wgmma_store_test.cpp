@@ -132,8 +132,9 @@ TEST(WgmmaStore, RefusalsSayWhy) {
   out 2 + 0 [n:2*4096, m:64*64, y:64*1]
   post f16(acc)
 })")};
-  EXPECT_EQ(refusal_of(is_stored, channels_outermost),
-            "wgmma_store does not fit: results that leave in boxes need to lie as one matrix");
+  EXPECT_EQ(
+      refusal_of(is_stored, channels_outermost),
+      "wgmma_store does not fit: results that leave in boxes need to lie as one matrix or image");
   EXPECT_EQ(refusal_of(is_swapped, nchw32(2, 4, 7, 2, 3)),
             "wgmma_swapped does not fit: swapped operands need straight data and channels that lie "
             "in no blocks");
