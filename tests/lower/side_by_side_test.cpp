@@ -218,6 +218,23 @@ TEST(SideBySide, ClassesInStep) {
     }
 }
 
+// One class would take another tile than the slowest, by a little: it takes that one's.
+TEST(SideBySide, ClassesFollowTheSlowest) {
+  Target target = sm90();
+  target.compute_units = 2;
+  Gradient gradient({.n = 3, .h = 25, .w = 28, .c = 128, .k = 192, .stride = 2}, target, true);
+  for (std::size_t g = 0; g < gradient.groups.size(); ++g)
+    for (const schedule::Schedule &each :
+         schedule::wgmma_schedules(gradient.groups[g].group.anchor, target, false))
+      if (each.core.rows == 128 && each.core.op->n == 128 && each.core.turns == (g == 1 ? 1 : 2) &&
+          !each.core.tensor_store && each.core.window == 0 && !each.core.swapped)
+        gradient.schedules[g] = each;
+  ASSERT_NE(gradient.schedules[1].core, gradient.schedules[0].core);
+  gradient.launches = make_launches(gradient.parts, target, pick_of_size(target));
+  EXPECT_EQ(gradient.schedules[1].core, gradient.schedules[0].core);
+  EXPECT_EQ(count_of(gradient, Place::InStep), 3);
+}
+
 // Two groups that take tiles in turn, with fewer tiles for one than for the other; results leave as
 // work-items have them, or in boxes of images that have gaps.
 TEST(SideBySide, ClassesInStepInTurns) {
