@@ -111,8 +111,11 @@ ExprRef WgmmaLoops::tile_of(int input, const std::vector<ExprRef> &points) const
   if (input != roles_.data)
     return b_.add(b_.mul(ring_.slot(), integer(ring_.filter_elems())),
                   b_.mul(group_column_, along));
-  return b_.add(b_.mul(data_ring().slot(), integer(data_ring().data_elems())),
-                b_.mul(window_ ? window_->tap(points) : group_row_, along));
+  const ExprRef first = tiles_.first_of_row(points);
+  const ExprRef begin = b_.add(b_.mul(data_ring().slot(), integer(data_ring().data_elems())),
+                               b_.mul(window_ ? window_->tap(points) : group_row_, along));
+  return first == nullptr ? begin
+                          : b_.add(begin, b_.mul(first, integer(kStepBytes / tile_.elem_bytes)));
 }
 
 // The part of an instruction: of rows or pixels in blocks, and of 32 bytes of the depth.
@@ -166,13 +169,17 @@ StmtRef WgmmaLoops::step(ExprRef later, const std::vector<ExprRef> &points, Stmt
 }
 
 StmtRef WgmmaLoops::steps() {
+  std::vector<ExprRef> points(cx_.nest.indices.size(), integer(0));
   if (!windows_) {
     const kernel::VarId number = b_.variable("step", {});
-    return b_.loop(number, kernel::ForKind::Serial, integer(0),
-                   cluster_.step_count(core_steps(cx_.nest, cx_.schedule)), 1,
-                   step(less(integer(0), b_.var(number)), {}, nullptr));
+    const std::int64_t count = core_steps(cx_.nest, cx_.schedule);
+    List list;
+    if (first_of_row(cx_.nest, cx_.schedule))
+      tiles_.take_step(b_.add(cluster_.first_step(count), b_.var(number)), points, list);
+    list.push_back(step(less(integer(0), b_.var(number)), points, nullptr));
+    return b_.loop(number, kernel::ForKind::Serial, integer(0), cluster_.step_count(count), 1,
+                   b_.block(std::move(list)));
   }
-  std::vector<ExprRef> points(cx_.nest.indices.size(), integer(0));
   return tiles_.each_window(points, [&] {
     const StmtRef taps = tiles_.each_tap(points, [&] {
       ExprRef tap = integer(0);

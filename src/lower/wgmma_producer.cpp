@@ -111,6 +111,8 @@ void WgmmaProducer::copy_data(const std::vector<ExprRef> &points, const std::vec
     }
     for (const nest::Linear &place : data_.place)
       copy.at.push_back(linear(cx_, place, moved));
+    if (const ExprRef first = tiles_.first_of_row(points))
+      copy.at[0] = b_.sub(copy.at[0], b_.mul(first, integer(block)));
     if (data_.place.empty())
       copy.at[0] = b_.add(base[0], points[at(roles_.depth())]);
     for (const nest::Linear &tap : data_.taps)

@@ -109,7 +109,13 @@ StmtRef WgmmaTiles::each_number(std::vector<ExprRef> &points, ExprRef begin, Exp
                                 const Body &body) {
   const kernel::VarId step = b_.variable("step", {});
   std::vector<StmtRef> list;
-  ExprRef rest = b_.var(step);
+  take_step(b_.var(step), points, list);
+  list.push_back(body());
+  return b_.loop(step, kernel::ForKind::Serial, begin, end, 1, b_.block(std::move(list)));
+}
+
+void WgmmaTiles::take_step(ExprRef step, std::vector<ExprRef> &points, std::vector<StmtRef> &list) {
+  ExprRef rest = step;
   const auto take = [&](int index, std::int64_t apart) {
     const ExprRef count = b_.integer((extent_of(cx_.nest, index) + apart - 1) / apart);
     points[at(index)] = named(b_, list, "v_" + cx_.nest.indices[at(index)].name,
@@ -119,8 +125,14 @@ StmtRef WgmmaTiles::each_number(std::vector<ExprRef> &points, ExprRef begin, Exp
   take(roles_.depths.front(), depth_step());
   for (auto i = roles_.walked.rbegin(); i != roles_.walked.rend(); ++i)
     take(*i, 1);
-  list.push_back(body());
-  return b_.loop(step, kernel::ForKind::Serial, begin, end, 1, b_.block(std::move(list)));
+}
+
+ExprRef WgmmaTiles::first_of_row(const std::vector<ExprRef> &points) const {
+  const std::optional<nest::Linear> first = schedule::first_of_row(cx_.nest, cx_.schedule);
+  if (!first)
+    return nullptr;
+  const std::int64_t step = row_blocks(cx_.nest, cx_.schedule).step;
+  return b_.mod(linear(cx_, *first, points), b_.integer(step));
 }
 
 StmtRef WgmmaTiles::each_window(std::vector<ExprRef> &points, const Body &body) {

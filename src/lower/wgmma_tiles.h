@@ -41,6 +41,11 @@ public:
   // Those of some numbers, outside of windows.
   kernel::StmtRef each_number(std::vector<kernel::ExprRef> &points, kernel::ExprRef begin,
                               kernel::ExprRef end, const Body &body);
+  // Lets `points` stand at step number `step`.
+  void take_step(kernel::ExprRef step, std::vector<kernel::ExprRef> &points,
+                 std::vector<kernel::StmtRef> &list);
+  // The first of a row's pixels that the tap at `points` reads; null: always the first.
+  kernel::ExprRef first_of_row(const std::vector<kernel::ExprRef> &points) const;
   kernel::StmtRef each_window(std::vector<kernel::ExprRef> &points, const Body &body);
   // `body` at the window that this block takes `count` windows after the one of tile `tile` at
   // depth `depth`; nothing where there is none. Its tile is then the one last taken apart.

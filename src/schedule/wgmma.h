@@ -122,6 +122,9 @@ struct RowBlocks {
   std::int64_t step = 1;
 };
 RowBlocks row_blocks(const nest::Nest &nest, const Schedule &schedule);
+// Which of a row's pixels a tap reads first is this, by the remainder of `step`, so that copies
+// start where pixels do that none steps over; nothing where it is always the first.
+std::optional<nest::Linear> first_of_row(const nest::Nest &nest, const Schedule &schedule);
 // Of a row of data in the ring as copies leave it: the depth's, or that of neighbouring pixels'
 // blocks; and from a pixel to the next as the instruction reads them.
 std::int64_t ring_row_bytes(const nest::Nest &nest, const Schedule &schedule);

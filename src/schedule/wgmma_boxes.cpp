@@ -243,6 +243,24 @@ RowBlocks row_blocks(const Nest &nest, const Schedule &schedule) {
   return row;
 }
 
+std::optional<nest::Linear> first_of_row(const Nest &nest, const Schedule &schedule) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  const RowBlocks row = row_blocks(nest, schedule);
+  if (row.used == 1 || row.step == 1)
+    return {};
+  const nest::Dim &dim = *dim_of(data_of(nest, roles), neighbour_of(nest, roles));
+  if (blocks_apart(dim, extent(nest, roles.depth())) != 1)
+    return {};
+  nest::Linear first = dim.at;
+  for (int pixel : roles.pixels)
+    first.coeff[at(pixel)] = 0;
+  std::int64_t least = first.constant;
+  for (std::size_t i = 0; i < first.coeff.size(); ++i)
+    least += std::min<std::int64_t>(0, first.coeff[i] * (nest.indices[i].extent - 1));
+  first.constant += (std::abs(least) + row.step - 1) / row.step * row.step; // never below 0
+  return first;
+}
+
 std::int64_t ring_row_bytes(const Nest &nest, const Schedule &schedule) {
   const CoreRoles roles = core_roles(nest, schedule);
   const CoreTile tile = core_tile(nest, schedule);
