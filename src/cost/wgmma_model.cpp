@@ -163,8 +163,7 @@ double WgmmaModel::gather_cycles() const {
   const double runs = data_rows() * static_cast<double>(tile.depth) / each;
   const double cycles = runs / kItems * kGatherCycles;
   const double filter = filter_rows() * static_cast<double>(tile.row_bytes()) / kCacheBytes;
-  return schedule.core.window > 0 ? cycles
-                                  : cycles + filter + (schedule.core.turns > 1 ? 0 : kGatherShared);
+  return cycles + filter + (schedule.core.turns > 1 ? 0 : kGatherShared);
 }
 
 // An instruction of 64 rows takes a cycle for 2 columns, or the time to read its operands.
@@ -241,7 +240,7 @@ double WgmmaModel::join_cycles() const {
 // Of one multiprocessor with so many tiles. A group that takes turns stores its results while the
 // other multiplies.
 double WgmmaModel::busy_cycles(double tiles) const {
-  const double gather = schedule.core.gathers && schedule.core.window == 0 ? kGatherTile : 0;
+  const double gather = schedule.core.gathers ? kGatherTile : 0;
   const double steps = gather + steps_cycles();
   const double results = result_cycles() + join_cycles();
   const double filter = // copied once

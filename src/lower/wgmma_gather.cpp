@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/wgmma_gather.h"
 
-#include <optional>
 #include <utility>
 
 #include "lower/core_copies.h"
-#include "lower/gathered_window.h"
 
 namespace tilefuse::lower {
 namespace {
@@ -20,18 +18,15 @@ class WgmmaGather {
 public:
   WgmmaGather(Context &context, const WgmmaParts &parts, FillFilter filter)
       : cx_(context), b_(context.build), tiles_(parts.tiles), ring_(parts.data_ring),
-        count_(cx_.schedule.core.window > 0 ? cx_.schedule.core.window : cx_.schedule.core.ring),
-        ahead_(gathered_ahead(cx_.schedule)), filter_(std::move(filter)) {
-    if (cx_.schedule.core.window > 0)
-      window_.emplace(cx_, parts);
-    else
-      side_.emplace(cx_, parts.roles, parts.tile, parts.roles.data,
-                    CoreSource{.nest = cx_.nest,
-                               .from = cx_.source_buffers[at(parts.roles.data)],
-                               .name = "data",
-                               .ring = ring_.data(),
-                               .item = b_.lane(),
-                               .items = schedule::kGroupItems});
+        count_(cx_.schedule.core.ring), ahead_(gathered_ahead(cx_.schedule)),
+        filter_(std::move(filter)),
+        side_(cx_, parts.roles, parts.tile, parts.roles.data,
+              CoreSource{.nest = cx_.nest,
+                         .from = cx_.source_buffers[at(parts.roles.data)],
+                         .name = "data",
+                         .ring = ring_.data(),
+                         .item = b_.lane(),
+                         .items = schedule::kGroupItems}) {
     under_way_ = b_.buffer({.name = "under_way",
                             .space = kernel::Space::Register,
                             .type = {DType::I32, 1},
@@ -60,8 +55,7 @@ private:
   const int count_; // buffers
   const int ahead_;
   const FillFilter filter_;
-  std::optional<CoreSide> side_; // of pixels by their number
-  std::optional<GatheredWindow> window_;
+  CoreSide side_; // of pixels by their number
   kernel::BufferId under_way_{-1};
 };
 
@@ -87,24 +81,18 @@ StmtRef WgmmaGather::give_later() const {
 }
 
 StmtRef WgmmaGather::step(const std::vector<ExprRef> &points) const {
-  return b_.block(
-      {b_.mbarrier({MbarrierOp::Wait, ring_.empty(ring_.slot()), ring_.parity()}),
-       filter_ ? filter_(points) : nullptr,
-       window_ ? window_->start_at(points, ring_.slot()) : side_->start_at(points, ring_.slot()),
-       b_.async_commit(), give_later(), ring_.advance()});
+  return b_.block({b_.mbarrier({MbarrierOp::Wait, ring_.empty(ring_.slot()), ring_.parity()}),
+                   filter_(points), side_.start_at(points, ring_.slot()), b_.async_commit(),
+                   give_later(), ring_.advance()});
 }
 
 StmtRef WgmmaGather::build() {
   List all = {ring_.start(1), set(kCount, integer(0)), set(kOldest, integer(0))};
-  if (window_)
-    window_->declare(all);
   all.push_back(tiles_.each(nullptr, [&](ExprRef tile, List &list) {
     tiles_.take_apart(tile, list);
-    if (side_)
-      list.push_back(side_->declare(tiles_.first_row()));
+    list.push_back(side_.declare(tiles_.first_row()));
     std::vector<ExprRef> points = tiles_.first_points();
-    const auto body = [&] { return step(points); };
-    list.push_back(window_ ? tiles_.each_window(points, body) : tiles_.each_step(points, body));
+    list.push_back(tiles_.each_step(points, [&] { return step(points); }));
   }));
   for (int pending = ahead_ - 1; pending >= 0; --pending)
     all.push_back(

@@ -15,7 +15,7 @@
 
 namespace tilefuse::lower {
 
-// `filter` starts the copy of the step at `points`, by one work-item; null where it is kept.
+// `filter` starts the copy of the step at `points`, by one work-item.
 using FillFilter = std::function<kernel::StmtRef(const std::vector<kernel::ExprRef> &points)>;
 kernel::StmtRef gather_data(Context &context, const WgmmaParts &parts, FillFilter filter);
 

@@ -341,11 +341,9 @@ StmtRef WgmmaProducer::copy_and_map(const WgmmaParts &mapped) {
 
 // All four warps gather data; one work-item copies the filter.
 StmtRef WgmmaProducer::gather() {
-  if (!cx_.schedule.core.keeps_filter)
-    return b_.block({b_.await_earlier(), gather_data(cx_, parts_, [&](const auto &points) {
-                       return by_item(0, fill_filter(points));
-                     })});
-  return beside_kept_filter(gather_data(cx_, parts_, nullptr));
+  return b_.block({b_.await_earlier(), gather_data(cx_, parts_, [&](const auto &points) {
+                     return by_item(0, fill_filter(points));
+                   })});
 }
 
 StmtRef WgmmaProducer::by_item(std::int64_t item, StmtRef body) {

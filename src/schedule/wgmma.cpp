@@ -153,8 +153,7 @@ Reason wrong_swapped(const Nest &nest, const Schedule &schedule, const CoreRoles
   if (tile.columns % (kGroupRows * schedule.core.warp_columns) != 0)
     return fmt::format("{} swapped columns are not {} groups of multiples of {}", tile.columns,
                        schedule.core.warp_columns, kGroupRows);
-  const bool is_kept = schedule.core.keeps_filter && !schedule.core.gathers;
-  const bool is_dealt = vec == kPairs && (!roles.filter_turned || is_kept) &&
+  const bool is_dealt = vec == kPairs && (!roles.filter_turned || schedule.core.keeps_filter) &&
                         roles.channel_points % (kPairs * kHalfRows) == 0;
   return vec == 1 || is_dealt ? Reason{}
                               : fmt::format("vec {} of {} swapped channels; it needs 1, or {} of "

@@ -50,9 +50,8 @@
 // with `ahead N` tiles that post-ops read come to it before (schedule/wgmma_ahead.h).
 //
 // With `gather` the producer is a group of four warps, which brings data by asynchronous copies of
-// 16, 8 or 4 bytes, as of schedule/core.h, for what no tensor map copies whole rows of: channels in
-// blocks, whose rows in the ring are those of one pixel in several blocks, or runs off 16 bytes.
-// Tensor copies bring the filter.
+// 16, 8 or 4 bytes, as of schedule/core.h, for what no tensor map copies whole rows of: runs off 16
+// bytes, or single pixels of channels in blocks. Tensor copies bring the filter.
 //
 //   core m64n128k32.i8.i32 rows 128 warps 1 1 ring 7 blocks 132 turns 2 gather
 //
@@ -102,7 +101,7 @@ struct DataMap {
   nest::Linear row; // windows: where a pixel of the box lies for a tap, in rows of local memory
   bool is_im2col() const { return !lower.empty(); }
 };
-// Of data that warps gather: none but that of a window.
+// Of data that warps gather: none.
 DataMap data_map(const nest::Nest &nest, const Schedule &schedule);
 // Pixels of a tile as a box: indices slowest first, and how many points of each.
 struct PixelBox {

@@ -78,10 +78,10 @@ public:
       }
     if (std::all_of(map_.steps.begin(), map_.steps.end(), [](auto step) { return step == 1; }))
       map_.steps.clear();
-    if (map_.wrong.empty() && map_.dims.size() > kMostRank && !schedule_.core.gathers)
+    if (map_.wrong.empty() && map_.dims.size() > kMostRank)
       map_.wrong =
           fmt::format("a box of {} dimensions; a tensor map has {}", map_.dims.size(), kMostRank);
-    if (map_.wrong.empty() && !schedule_.core.gathers)
+    if (map_.wrong.empty())
       map_.wrong = misaligned(map_.strides, map_.offset, tile_.elem_bytes, "data");
     return std::move(map_);
   }

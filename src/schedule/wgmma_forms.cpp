@@ -88,7 +88,7 @@ Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Form &form,
            sizes.op_columns % (4 * v) == 0;
   });
   const bool stores_halves = result_bytes == 2;
-  const bool is_kept = form.is_windowed && !form.is_streamed && !form.is_gathered;
+  const bool is_kept = form.is_windowed && !form.is_streamed;
   const bool is_dealt = channels % kSwappedDeal == 0 && (!roles.filter_turned || is_kept);
   channel.vec = form.is_swapped                              ? (is_dealt ? 2 : 1)
                 : !roles.filter_turned                       ? *vec

@@ -16,9 +16,7 @@ constexpr std::int64_t kMostRuns = 16; // whose places a work-item keeps
 } // namespace
 
 int gathered_ahead(const Schedule &schedule) {
-  const Core &core = schedule.core;
-  return core.window > 0 ? std::clamp(core.window - 2, 0, 1)
-                         : std::clamp(core.ring / 2, 1, kMostAhead);
+  return std::clamp(schedule.core.ring / 2, 1, kMostAhead);
 }
 
 std::optional<std::string> wrong_gather(const nest::Nest &nest, const Schedule &schedule,
@@ -26,29 +24,25 @@ std::optional<std::string> wrong_gather(const nest::Nest &nest, const Schedule &
   const Core &core = schedule.core;
   if (!core.gathers)
     return {};
-  if (roles.data_turned || (has_box(nest, schedule) && core.window == 0))
-    return "warps gather straight data that is numbered, or windows of it, not boxes";
+  if (roles.data_turned || has_box(nest, schedule))
+    return "warps gather straight data that is numbered, not boxes";
   if (core.cluster() > 1 || core.mappers > 0)
     return "warps gather neither for clusters of blocks nor for maps";
-  if (core.window > 0 && !core.keeps_filter)
-    return "warps gather windows beside a filter that is kept";
-  if (core.window == 0 && core.ring < kLeastRing)
+  if (core.ring < kLeastRing)
     return fmt::format("a ring of {} buffers that warps fill; it needs {}", core.ring, kLeastRing);
   const CoreTile tile = core_tile(nest, schedule);
   const std::int64_t each = core_copy_elems(nest, schedule, roles.data);
   if (each == 0)
     return "the data has no aligned runs of 4 bytes along the depth";
   const std::int64_t runs = tile.depth / each;
-  const bool is_even = core.window > 0 || tile.rows * runs % kGroupItems == 0;
-  if (kGroupItems % runs != 0 || !is_even)
+  if (kGroupItems % runs != 0 || tile.rows * runs % kGroupItems != 0)
     return fmt::format("{} work-items do not share {} rows of {} copies evenly", kGroupItems,
                        tile.rows, runs);
   if (roles.has_blocks() &&
       tile.depth % nest.indices[static_cast<std::size_t>(roles.depth())].extent)
     return fmt::format("a step of {} is not whole blocks", tile.depth);
-  const std::int64_t rows = core.window > 0 ? window_rows(nest, schedule) : tile.rows;
-  if (rows * runs > kMostRuns * kGroupItems)
-    return fmt::format("{} copies of a work-item; at most {}", rows * runs / kGroupItems,
+  if (tile.rows * runs > kMostRuns * kGroupItems)
+    return fmt::format("{} copies of a work-item; at most {}", tile.rows * runs / kGroupItems,
                        kMostRuns);
   return {};
 }

@@ -116,8 +116,8 @@ std::optional<std::string> wrong_window(const Nest &nest, const Schedule &schedu
     return core.keeps_filter ? Reason("a filter is kept beside windows alone") : Reason{};
   if (core.window < 0 || core.window > kMostWindows)
     return fmt::format("{} windows; it needs 1 to {}", core.window, kMostWindows);
-  if (roles.data_turned || !has_box(nest, schedule))
-    return "a window is of boxes of straight data";
+  if (core.gathers || roles.data_turned || !has_box(nest, schedule))
+    return "a window is of boxes of straight data that no warps gather";
   if (core.cluster() > 1)
     return "blocks of a cluster share no windows";
   const PixelBox box = pixel_box(nest, schedule);
