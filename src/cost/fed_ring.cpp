@@ -29,7 +29,7 @@ FedRing fed_ring(const poly::Group &group, const schedule::Schedule &schedule) {
   constexpr double kChunkInstructions = 12;
   constexpr double kStreamInstructions = 2;
   constexpr double kGuardInstructions = 36; // of a chunk that may lie in the padding
-  constexpr double kBlendInstructions = 26; // the same of a window's, without a branch
+  constexpr double kBlendInstructions = 26; // the same beside a kept filter, without a branch
   constexpr double kRounding = 0.5;         // of an element
   const schedule::CoreTile tile = core_tile(group.anchor, schedule);
   const schedule::CoreRoles roles = core_roles(group.anchor, schedule);
@@ -46,9 +46,9 @@ FedRing fed_ring(const poly::Group &group, const schedule::Schedule &schedule) {
     const bool is_guarded =
         is_wgmma(*schedule.core.op) &&
         std::any_of(dims.begin(), dims.end(), [](const nest::Dim &dim) { return dim.guarded; });
-    const double guard = !is_guarded                ? 0
-                         : schedule.core.window > 0 ? kBlendInstructions
-                                                    : kGuardInstructions;
+    const double guard = !is_guarded                  ? 0
+                         : schedule.core.keeps_filter ? kBlendInstructions
+                                                      : kGuardInstructions;
     constexpr double kWarp = kCoreLanes;
     fed.issued +=
         elems / chunk / kWarp *
