@@ -138,16 +138,59 @@ std::optional<Sides> sides_of(const Nest &nest) {
   return sides_of(nest, *roles);
 }
 
-// Of the nest that the thread asked for last: search asks for one nest's a thousand times in a row.
-const std::optional<Sides> &known_sides(const Nest &nest) {
-  struct Known {
-    Nest nest;
-    std::optional<Sides> sides;
-  };
+// What the thread asked for last: search asks for one nest's a thousand times in a row, mostly with
+// one order of loops.
+struct Known {
+  Nest nest;
+  std::optional<Sides> sides;
+  std::vector<int> order; // of the roles
+  std::optional<CoreRoles> roles;
+};
+
+Known &known_of(const Nest &nest) {
   thread_local Known last;
   if (last.nest != nest)
-    last = {nest, sides_of(nest)};
-  return last.sides;
+    last = {nest, sides_of(nest), {}, std::nullopt};
+  return last;
+}
+
+CoreRoles roles_in(const Nest &nest, const Sides &sides, const std::vector<int> &order) {
+  const Roles &roles = sides.roles;
+  CoreRoles result{.data = roles.data,
+                   .filter = roles.filter,
+                   .data_turned = sides.pixel >= 0,
+                   .filter_turned = sides.filter_turned,
+                   .data_apart = sides.data_apart,
+                   .channel = roles.channels.front()};
+  const auto is_pixel = [&](int i) {
+    const bool moves = std::find(roles.pixels.begin(), roles.pixels.end(), i) != roles.pixels.end();
+    return result.data_turned ? i == sides.pixel : moves;
+  };
+  result.channels.assign(roles.channels.rbegin(), roles.channels.rend());
+  if (result.filter_turned)
+    result.channels = {result.channel};
+  for (int i : result.channels)
+    result.channel_points *= nest.indices[at(i)].extent;
+  const auto is_channel = [&](int i) {
+    return std::find(result.channels.begin(), result.channels.end(), i) != result.channels.end();
+  };
+  for (int i : order) {
+    const std::int64_t extent = nest.indices[at(i)].extent;
+    if (i >= nest.output_indices) {
+      const bool is_depth = sides.depth < 0 || i == sides.depth || i == sides.block;
+      (is_depth ? result.depths : result.walked).push_back(i);
+      result.depth_points *= is_depth ? extent : 1;
+    } else if (is_pixel(i)) {
+      result.pixels.push_back(i);
+      result.points *= extent;
+    } else if (!is_channel(i)) {
+      result.grid.push_back(i);
+    }
+  }
+  // Blocks stand before what they are made of, whatever the order of the loops.
+  if (sides.block >= 0)
+    result.depths = {sides.block, sides.depth};
+  return result;
 }
 
 } // namespace
@@ -170,7 +213,7 @@ std::optional<std::string> no_core_roles(const Nest &nest) {
     return "it is not an unconstrained sum of products";
   if (roles->channels.empty() || roles->pixels.empty())
     return "it has no channel or no pixel index";
-  if (known_sides(nest))
+  if (known_of(nest).sides)
     return {};
   return can_turn(nest) ? "neither a reduced index nor its own lies contiguously in each input"
                         : "no reduced index lies contiguously in both inputs, and only elements of "
@@ -178,44 +221,13 @@ std::optional<std::string> no_core_roles(const Nest &nest) {
 }
 
 CoreRoles core_roles(const Nest &nest, const Schedule &schedule) {
-  const std::optional<Sides> &sides = known_sides(nest);
-  TILEFUSE_CHECK(sides, "a matrix instruction for what is not a sum of products");
-  const Roles &roles = sides->roles;
-  CoreRoles result{.data = roles.data,
-                   .filter = roles.filter,
-                   .data_turned = sides->pixel >= 0,
-                   .filter_turned = sides->filter_turned,
-                   .data_apart = sides->data_apart,
-                   .channel = roles.channels.front()};
-  const auto is_pixel = [&](int i) {
-    const bool moves = std::find(roles.pixels.begin(), roles.pixels.end(), i) != roles.pixels.end();
-    return result.data_turned ? i == sides->pixel : moves;
-  };
-  result.channels.assign(roles.channels.rbegin(), roles.channels.rend());
-  if (result.filter_turned)
-    result.channels = {result.channel};
-  for (int i : result.channels)
-    result.channel_points *= nest.indices[at(i)].extent;
-  const auto is_channel = [&](int i) {
-    return std::find(result.channels.begin(), result.channels.end(), i) != result.channels.end();
-  };
-  for (int i : schedule.order) {
-    const std::int64_t extent = nest.indices[at(i)].extent;
-    if (i >= nest.output_indices) {
-      const bool is_depth = sides->depth < 0 || i == sides->depth || i == sides->block;
-      (is_depth ? result.depths : result.walked).push_back(i);
-      result.depth_points *= is_depth ? extent : 1;
-    } else if (is_pixel(i)) {
-      result.pixels.push_back(i);
-      result.points *= extent;
-    } else if (!is_channel(i)) {
-      result.grid.push_back(i);
-    }
+  Known &known = known_of(nest);
+  TILEFUSE_CHECK(known.sides, "a matrix instruction for what is not a sum of products");
+  if (!known.roles || known.order != schedule.order) {
+    known.roles = roles_in(nest, *known.sides, schedule.order);
+    known.order = schedule.order;
   }
-  // Blocks stand before what they are made of, whatever the order of the loops.
-  if (sides->block >= 0)
-    result.depths = {sides->block, sides->depth};
-  return result;
+  return *known.roles;
 }
 
 } // namespace tilefuse::schedule
