@@ -28,7 +28,7 @@ constexpr double kMostFlops = 2e7; // the evaluator takes its time
 constexpr int kMostDraws = 20'000; // in a row that no matrix instruction computes
 constexpr std::int64_t kSampledReals = 400;
 
-// Sizes that tiles do and do not divide, any stride, dilation and padding.
+// Sizes that tiles do and do not divide, any stride, dilation and padding, also in groups.
 ConvProblem random_problem(Random &random, DType type, bool blocks) {
   ConvProblem p{.type = type, .in_blocks = blocks};
   // Copies bring 4 bytes, what lies off them is gathered.
@@ -40,8 +40,9 @@ ConvProblem random_problem(Random &random, DType type, bool blocks) {
                              : unit * random.between(1, 120 / unit);
   };
   p.batch = random.between(1, 5);
-  p.channels = channels();
-  p.outputs = channels();
+  p.groups = !blocks && random.chance(15) ? random.between(2, 3) : 1;
+  p.channels = p.groups * channels();
+  p.outputs = p.groups * channels();
   p.height = random.between(1, 15);
   p.width = random.between(1, 15);
   p.taps_y = random.of<std::int64_t>({1, 3, 2, 5, 7});

@@ -130,8 +130,9 @@ double ConvProblem::flops() const {
 }
 
 std::string to_text(const ConvProblem &p) {
-  return fmt::format("n{} c{} {}x{} k{} {}x{} s{} d{} p{} {}", p.batch, p.channels, p.height,
+  return fmt::format("n{} c{} {}x{} k{} {}x{} s{} d{} p{}{} {}", p.batch, p.channels, p.height,
                      p.width, p.outputs, p.taps_y, p.taps_x, p.stride, p.dilation, p.pad,
+                     p.groups > 1 ? fmt::format(" g{}", p.groups) : "",
                      tilefuse::to_string(p.type));
 }
 

@@ -196,9 +196,12 @@ void Boxer::end_blocks(const nest::Dim &dim) {
   const bool is_alone =
       dim.at.coeff[at(blocks)] == 1 &&
       std::count_if(dim.at.coeff.begin(), dim.at.coeff.end(), [](auto c) { return c != 0; }) == 1;
+  const std::int64_t together = tile_.depth / extent(nest_, roles_.depth()); // in a step
   if (is_alone)
     map_.dims.back() = std::min(map_.dims.back(), end);
-  else if (extent(nest_, blocks) % (tile_.depth / extent(nest_, roles_.depth())) != 0)
+  else if (together == 0)
+    map_.wrong = "a block of the depth is longer than a step";
+  else if (extent(nest_, blocks) % together != 0)
     map_.wrong = "steps of several blocks run over the end of the depth";
 }
 

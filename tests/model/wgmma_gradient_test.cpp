@@ -68,6 +68,28 @@ TEST(WgmmaGradient, GroupsOfFilterGradientsAreExact) {
         << width;
 }
 
+// Classes whose only tap along y stays a sum beside the channels, which are more than a step's.
+TEST(WgmmaGradient, DepthsOfTwoIndicesAreSized) {
+  const GradientConv problem = {.n = 3,
+                                .h = 14,
+                                .w = 15,
+                                .c = 32,
+                                .k = 128,
+                                .r = 7,
+                                .s = 5,
+                                .stride = 3,
+                                .dilation = 2,
+                                .pad = 0,
+                                .type = "bf16"};
+  for (const poly::Group &group : gradients(problem, By::Input)) {
+    if (group.anchor.inputs.empty())
+      continue;
+    for (const schedule::Schedule &each :
+         schedule::every_wgmma_schedule(group.anchor, sm90(), false))
+      EXPECT_FALSE(illegal(group.anchor, each, sm90()));
+  }
+}
+
 // Tensor copies start at multiples of 16 bytes: taps of 60 channels do not.
 TEST(WgmmaGradient, TapsOffAlignmentAreRefused) {
   const nest::Nest nest = gradients({.n = 2, .c = 60, .k = 64}, By::Input).front().anchor;
