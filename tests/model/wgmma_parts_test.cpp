@@ -95,6 +95,7 @@ TEST(WgmmaParts, ComputeGradients) {
 TEST(WgmmaParts, ComputeGroupsAndBlocksOfChannels) {
   check_some(nchw32(2, 4, 7, 2, 3), 9, 1, 2);
   check_some(nchw32(1, 6, 7, 4, 1), 9, 2, 200);
+  check_some(nchw32(2, 4, 9, 2, 3, 2), 9, 1, 2); // rows begin at even pixels
 }
 
 TEST(WgmmaParts, NamedFormsComputeOddShapes) {
