@@ -231,6 +231,8 @@ StmtRef WgmmaLoops::consume() {
   if (window_)
     window_->place(group_row_, tile_.warp_rows, all);
   all.push_back(start(turn));
+  if (const StmtRef dealt = ring_.wait_dealt(); turn != nullptr && dealt != nullptr)
+    all.push_back(b_.branch(less(integer(0), turn), dealt));
   all.push_back(join_.start());
   if (ahead_)
     all.push_back(ahead_->start(turn));
@@ -272,7 +274,7 @@ RingShape WgmmaLoops::shape_of_ring() const {
           .filter_elems = tile_.columns * tile_.depth,
           .has_turns = is_ordered(),
           .is_kept = core_.keeps_filter,
-          .dealers = deals_kept_filter(cx_.nest, cx_.schedule) ? kDealers : 0,
+          .is_dealt = deals_kept_filter(cx_.nest, cx_.schedule),
           .gatherers = core_.gathers ? schedule::kGroupItems / kCoreLanes : 0, // warps
           .feeds = core_.window > 0 ? std::vector<schedule::CoreFeed>{} : feeds_};
 }
@@ -301,8 +303,8 @@ StmtRef WgmmaLoops::build() {
     consumer.push_back(b_.register_limit({true, plan.consumer}));
   }
   const WgmmaParts parts{roles_, tile_, plan_, cluster_, tiles_, ring_, data_ring(), feeds_};
+  producer.push_back(deal_kept_filter(cx_, ring_)); // before its warps have other work
   producer.push_back(produce_wgmma(cx_, parts));
-  producer.push_back(deal_kept_filter(cx_, ring_));
   if (ahead_)
     producer.push_back(b_.branch(b_.scalar(ScalarOp::Eq, {b_.lane(), integer(kAheadItem)}),
                                  ahead_->produce(tiles_)));

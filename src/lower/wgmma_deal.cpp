@@ -9,8 +9,9 @@ namespace {
 using kernel::ExprRef;
 using kernel::StmtRef;
 
-constexpr std::int64_t kRun = 16; // channels that are dealt together
-constexpr int kChunk = 8;         // of one exchange of rows
+constexpr std::int64_t kRun = 16;    // channels that are dealt together
+constexpr int kChunk = 8;            // of one exchange of rows
+constexpr std::int64_t kDealers = 2; // warps
 constexpr std::int64_t kFirstItem = schedule::kGroupItems - kDealers * kCoreLanes;
 
 // Runs of a buffer, one by each work-item at a time. In odd rows chunks lie the other way round.
@@ -18,13 +19,13 @@ StmtRef deal_buffer(kernel::Builder &b, const WgmmaRing &ring, kernel::BufferId 
   const auto integer = [&](std::int64_t value) { return b.integer(value); };
   const std::int64_t of_row = schedule::kPanelBytes / size_bytes(b.kernel()[run].type.elem) / kRun;
   std::vector<StmtRef> list;
-  const ExprRef item = b.sub(b.lane(), integer(kFirstItem));
+  const ExprRef item = b.mod(b.lane(), integer(kCoreLanes));
   const ExprRef turned = b.mul(b.mod(b.div(item, integer(of_row)), integer(2)), integer(kChunk));
   const ExprRef first =
       b.add(b.mul(ring.slot(), integer(ring.filter_elems())), b.mul(item, integer(kRun)));
   const ExprRef low = named(b, list, "low", b.add(first, turned));
   const ExprRef high = named(b, list, "high", b.sub(b.add(first, integer(kChunk)), turned));
-  for (std::int64_t i = 0; i < ring.filter_elems(); i += kDealers * kCoreLanes * kRun) {
+  for (std::int64_t i = 0; i < ring.filter_elems(); i += kCoreLanes * kRun) {
     const ExprRef left = b.add(low, integer(i)), right = b.add(high, integer(i));
     list.push_back(b.store(run, integer(0), b.load(ring.filter(), left, kChunk)));
     list.push_back(b.store(run, integer(kChunk), b.load(ring.filter(), right, kChunk)));
@@ -44,13 +45,18 @@ StmtRef deal_kept_filter(Context &context, const WgmmaRing &ring) {
                                          .space = kernel::Space::Register,
                                          .type = {b.kernel()[ring.filter()].type.elem, 1},
                                          .elems = kRun});
+  std::vector<StmtRef> list;
+  const ExprRef dealer = named(
+      b, list, "dealer", b.div(b.sub(b.lane(), b.integer(kFirstItem)), b.integer(kCoreLanes)));
+  list.push_back(ring.start(0));
+  list.push_back(b.branch(b.scalar(ScalarOp::Lt, {b.integer(0), dealer}), ring.advance()));
   const StmtRef step = b.block(
       {ring.wait_full(), deal_buffer(b, ring, run), b.store_sync({kernel::StoreStep::Fence}),
-       b.barrier({.items = kernel::kWarpItems}), ring.give(), ring.advance()});
-  const StmtRef steps = b.loop(b.variable("step", {}), kernel::ForKind::Serial, b.integer(0),
-                               b.integer(context.schedule.core.ring), 1, step);
+       b.barrier({.items = kernel::kWarpItems}), ring.give(), ring.advance(), ring.advance()});
+  list.push_back(b.loop(b.variable("step", {}), kernel::ForKind::Serial, dealer,
+                        b.integer(context.schedule.core.ring), kDealers, step));
   return b.branch(b.scalar(ScalarOp::Le, {b.integer(kFirstItem), b.lane()}),
-                  b.block({ring.start(0), steps}));
+                  b.block(std::move(list)));
 }
 
 } // namespace tilefuse::lower

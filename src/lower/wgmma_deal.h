@@ -3,16 +3,14 @@
 //
 //   for step { wait full; 32 bytes of each row: even channels, then odd ones; fence; arrive ready }
 //
-// by the last warp of those that copy. A straight filter comes dealt by its tensor map; of a turned
-// one neighbouring channels are neighbours in memory as well.
+// by two warps of those that copy, every second step each. A straight filter comes dealt by its
+// tensor map; of a turned one neighbouring channels are neighbours in memory as well.
 #pragma once
 
 #include "lower/context.h"
 #include "lower/wgmma_ring.h"
 
 namespace tilefuse::lower {
-
-constexpr std::int64_t kDealers = 1; // warps
 
 // By work-items of the group that copies: null where the filter comes as it is read.
 kernel::StmtRef deal_kept_filter(Context &context, const WgmmaRing &ring);

@@ -18,7 +18,9 @@ WgmmaRing::WgmmaRing(Context &context, const schedule::CoreRoles &roles,
     : b_(context.build), roles_(roles), tile_(tile), cluster_(cluster), shape_(std::move(shape)),
       count_(shape_.count), takes_turns_(shape_.has_turns), knows_before_(!shape_.is_kept),
       warps_(tile.warps() * schedule::kGroupItems / kCoreLanes),
-      mappers_(shape_.feeds.empty() ? shape_.dealers : schedule::kGroupItems / kCoreLanes) {
+      mappers_(shape_.is_dealt        ? 1
+               : shape_.feeds.empty() ? 0
+                                      : schedule::kGroupItems / kCoreLanes) {
   const auto ring = [&](const std::string &name, const nest::Nest &nest,
                         const nest::Operand &operand, std::int64_t elems) {
     const DType type = nest.slots[static_cast<std::size_t>(operand.slot)].type;
@@ -82,10 +84,17 @@ StmtRef WgmmaRing::wait_full() const {
 }
 
 StmtRef WgmmaRing::wait() const {
-  std::vector<StmtRef> list = {shape_.dealers > 0 ? nullptr : wait_full()}; // dealers waited
+  std::vector<StmtRef> list = {shape_.is_dealt ? nullptr : wait_full()}; // who deals has waited
   if (mappers_ > 0)
     list.push_back(b_.mbarrier({kernel::MbarrierOp::Wait, ready(slot()), parity()}));
   return b_.block(std::move(list));
+}
+
+StmtRef WgmmaRing::wait_dealt() const {
+  if (!shape_.is_dealt)
+    return nullptr;
+  const kernel::LocalRef last = ready(b_.integer(count_ - 1));
+  return b_.mbarrier({kernel::MbarrierOp::Wait, last, b_.integer(0)});
 }
 
 StmtRef WgmmaRing::give() const {

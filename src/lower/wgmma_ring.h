@@ -21,7 +21,7 @@ struct RingShape {
   std::int64_t filter_elems = 0;
   bool has_turns = false;                // groups that take tiles in turn wait for each other here
   bool is_kept = false;                  // filled once, and never let go of
-  std::int64_t dealers = 0;              // warps that deal its filter before others read it
+  bool is_dealt = false;                 // a warp deals its filter before others read it
   std::int64_t gatherers = 0;            // warps that fill it beside tensor copies
   std::vector<schedule::CoreFeed> feeds; // maps that are evaluated in it
 };
@@ -57,6 +57,8 @@ public:
   // Until the buffer is full; and ready too, where maps are evaluated in it or it is dealt.
   kernel::StmtRef wait_full() const;
   kernel::StmtRef wait() const;
+  // Until all of a filter is dealt: groups that began at once would store at once as well.
+  kernel::StmtRef wait_dealt() const;
   // A work-item of each warp says that its warp has mapped or dealt its part of the buffer.
   kernel::StmtRef give() const;
   // A work-item of each warp says to each block that copies here that its warp has read the buffer

@@ -13,6 +13,7 @@
 #include "model/split_groups.h"
 #include "schedule/core_feeds.h"
 #include "schedule/fed_forms.h"
+#include "schedule/wgmma.h"
 #include "schedule/wgmma_forms.h"
 #include "search/groups.h"
 
@@ -125,6 +126,19 @@ TEST(CoreFeeds, MapsInWindows) {
   EXPECT_GE(kept, 10);
   EXPECT_GE(streamed, 10);
   EXPECT_GE(copying, 5);
+}
+
+// Warps deal a kept filter before they map windows, or beside those that do.
+TEST(CoreFeeds, DealtFilters) {
+  const poly::Group fed =
+      masked(gradients({.n = 2, .h = 8, .w = 9, .c = 64, .k = 64}, By::Input).front(), 0);
+  auto all = wgmma_of(fed);
+  std::erase_if(all, [&](const schedule::Schedule &each) {
+    return !schedule::deals_kept_filter(fed.anchor, each);
+  });
+  EXPECT_TRUE(
+      std::any_of(all.begin(), all.end(), [](const auto &each) { return each.core.mappers == 0; }));
+  EXPECT_GT(check_schedules(fed, sm90(), all, 1), 1);
 }
 
 TEST(CoreFeeds, MasksBeforeGradientsOfInputs) {
