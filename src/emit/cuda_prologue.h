@@ -105,9 +105,13 @@ template <class To, int N> TF tf_vec<To, N> tf_rounded(tf_vec<float, N> a) { tf_
 TF float tf_half(ushort bits) { float r; asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(bits)); return r; }
 TF ushort tf_half_bits(float a) { ushort r; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r) : "f"(a)); return r; }
 TF float tf_bfloat(ushort bits) { return __uint_as_float((uint)bits << 16); }
+#if __CUDA_ARCH__ >= 800
+TF ushort tf_bfloat_bits(float a) { ushort r; asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r) : "f"(a)); return r; }
+#else
 TF ushort tf_bfloat_bits(float a) { const uint u = __float_as_uint(a);
   return (ushort)((u & 0x7fffffffu) > 0x7f800000u ? (u >> 16) | 0x40u
                                                   : (u + 0x7fffu + ((u >> 16) & 1u)) >> 16); }
+#endif
 template <int N, class T> TF tf_vec<T, N> tf_load(const T *p) { tf_vec<T, N> r;
   _Pragma("unroll") TF_EACH r.v[i] = p[i]; return r; }
 template <int N> TF tf_vec<float, N> tf_load_half(const ushort *p) { tf_vec<float, N> r;
