@@ -17,14 +17,16 @@
 #include "model/launch_price.h"
 #include "model/pack.h"
 #include "model/split_groups.h"
-#include "nest/expected.h"
+#include "poly/expected.h"
 #include "schedule/algorithms.h"
 #include "schedule/core.h"
 #include "schedule/core_forms.h"
+#include "schedule/fed_forms.h"
 #include "schedule/staging.h"
 #include "schedule/wgmma.h"
 #include "schedule/wgmma_forms.h"
 #include "schedule/wgmma_parts.h"
+#include "search/groups.h"
 #include "search/pick.h"
 #include "search/work_items.h"
 
@@ -134,6 +136,16 @@ Schedule tiled_wgmma(const nest::Nest &nest, const Target &target, std::string_v
   throw Error(ErrorCode::Unsupported, "there is no such tile");
 }
 
+// The same of a group whose data maps compute, or a copy spreads: what search picks, or a tile.
+Schedule fed_schedule(const poly::Group &group, std::string_view name, const Target &target) {
+  if (!name.starts_with(kTiled))
+    return search::pick(group, target);
+  for (Schedule &schedule : schedule::fed_core_schedules(group, target, false))
+    if (tile_text(group.anchor, schedule) == name.substr(kTiled.size()))
+      return std::move(schedule);
+  throw Error(ErrorCode::Unsupported, "there is no such tile");
+}
+
 // Error{Unsupported} where the algorithm does not fit.
 Schedule schedule_of(const nest::Nest &nest, const std::string &name, const Target &target) {
   if (name == kPicked || name == kWhole || nest.inputs.size() < 2)
@@ -218,13 +230,17 @@ Way make_way(Work &work, const std::string &name, const Target &target) {
   const std::unique_ptr<emit::Emitter> emitter = emit::make_emitter(target, nullptr);
   try {
     const bool is_apart = name.starts_with(kApart);
+    if (is_apart)
+      way.groups = poly::make_groups(work.stored);
     if (const std::size_t mark = name.find('/'); mark != std::string::npos && !is_apart)
       way.groups =
           model::split_groups(work.groups, work.stored, target, {.split = name.substr(0, mark)});
     else if (schedule_name(name) == kPicked)
-      way.groups = model::split_groups(work.groups, work.stored, target, {});
+      way.groups = model::split_groups(way.groups, work.stored, target, {});
     for (const poly::PlacedGroup &placed : way.groups)
-      way.schedules.push_back(schedule_of(placed.group.anchor, schedule_name(name), target));
+      way.schedules.push_back(placed.group.producers.empty()
+                                  ? schedule_of(placed.group.anchor, schedule_name(name), target)
+                                  : fed_schedule(placed.group, schedule_name(name), target));
     const std::vector<model::LaunchPart> parts = way.parts();
     way.joined = model::make_launches(parts, target, model::pick_of_size(target), !is_apart);
     for (const model::Launch &launch : way.joined) {
@@ -340,11 +356,11 @@ std::optional<std::string> WorkData::compare(const poly::PlacedGroup &placed, do
   const nest::Slot &slot = nest.slots[at(nest.out.slot)];
   Bytes got(static_cast<std::size_t>(slot.elems * size_bytes(slot.type)));
   slots[at(nest.out.slot)] = got;
-  const nest::Expected expected(nest, slots, input_roundoff);
   device_.read({binding(out).memory, 0, static_cast<std::int64_t>(got.size())}, got);
   Random random(1);
-  for (const auto &point : nest::output_points(nest, kSampledOutputs, random)) {
-    const nest::Expectation want = expected.at(point);
+  for (const nest::Expectation &want :
+       poly::expect(placed.group, slots, nest::output_points(nest, kSampledOutputs, random),
+                    input_roundoff)) {
     const double value = load_element(got.data(), slot.type, want.element);
     const double apart = std::fabs(value - want.value);
     if (!(apart <= want.bound))

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "model/compile.h"
+#include "model/fusion.h"
 #include "program/gradient.h"
 
 namespace tilefuse::bench {
@@ -159,7 +160,7 @@ Work work_of(const ConvProblem &problem, Direction direction, const Target &targ
   program = model::simplify(program);
   give_data(program);
   Work work{.stored = program::assign_storage(model::lay_out_for(program, target))};
-  work.groups = poly::make_groups(work.stored);
+  work.groups = model::make_groups(work.stored, {}, target);
   return work;
 }
 

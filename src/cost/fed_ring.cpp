@@ -5,20 +5,44 @@
 #include "cost/lane_models.h"
 #include "schedule/core_feeds.h"
 #include "schedule/wgmma.h"
+#include "schedule/wgmma_spread.h"
 
 namespace tilefuse::cost {
 
 namespace {
+
+// Steps that a window serves.
+double taps_of_window(const nest::Nest &nest, const schedule::Schedule &schedule) {
+  double taps = 1;
+  for (int i : core_roles(nest, schedule).walked)
+    taps *= static_cast<double>(nest.indices[static_cast<std::size_t>(i)].extent);
+  return taps;
+}
 
 // That are mapped in a step; those of a window serve as many steps as there are taps.
 double elems_of_step(const nest::Nest &nest, const schedule::Schedule &schedule,
                      const schedule::CoreSideTile &side) {
   if (schedule.core.window == 0)
     return static_cast<double>(side.rows * side.elems);
-  double taps = 1;
-  for (int i : core_roles(nest, schedule).walked)
-    taps *= static_cast<double>(nest.indices[static_cast<std::size_t>(i)].extent);
-  return static_cast<double>(window_rows(nest, schedule) * side.elems) / taps;
+  return static_cast<double>(window_rows(nest, schedule) * side.elems) /
+         taps_of_window(nest, schedule);
+}
+
+// Of a window: of each round of units that the work-items have.
+FedRing spread_ring(const poly::Group &group, const schedule::Schedule &schedule, int producer) {
+  constexpr double kReadCycles = 44;  // of an element
+  constexpr double kWriteCycles = 63; // of a row
+  const nest::Nest &nest = group.anchor;
+  const nest::Nest &copy = group.producers[static_cast<std::size_t>(producer)].nest;
+  const schedule::SpreadPlan plan = spread_plan(group, schedule, producer);
+  const double round = kReadCycles * static_cast<double>(plan.unit) +
+                       kWriteCycles * static_cast<double>(plan.rows());
+  const int data = core_roles(nest, schedule).data;
+  FedRing fed;
+  fed.spread_cycles = static_cast<double>(plan.rounds()) * round / taps_of_window(nest, schedule);
+  fed.memory_bytes = touched_bytes(copy, copy.inputs[0]) -
+                     touched_bytes(nest, nest.inputs[static_cast<std::size_t>(data)]);
+  return fed;
 }
 
 } // namespace
@@ -26,6 +50,8 @@ double elems_of_step(const nest::Nest &nest, const schedule::Schedule &schedule,
 // Of a chunk of 16 bytes: reads, conversions and the write; whether the padding has it and where it
 // lies; and of each element what the map says of tensors (numbers of channels are at hand).
 FedRing fed_ring(const poly::Group &group, const schedule::Schedule &schedule) {
+  if (const std::optional<int> spread = schedule::spread_of(group))
+    return spread_ring(group, schedule, *spread);
   constexpr double kChunkInstructions = 12;
   constexpr double kStreamInstructions = 2;
   constexpr double kGuardInstructions = 36; // of a chunk that may lie in the padding

@@ -26,10 +26,11 @@ Figures wgmma_figures(const nest::Nest &nest, const schedule::Schedule &schedule
 
 // What maps in the ring add to a kernel with matrix instructions (schedule/core_feeds.h).
 struct FedRing {
-  double issued = 0;       // instructions of warps that map, in a step of a block
-  double copied_bytes = 0; // in a step of a block
-  double local_bytes = 0;  // of a block
-  double memory_bytes = 0; // of the tensors that are read, beyond those that the anchor names
+  double issued = 0;        // instructions of warps that map, in a step of a block
+  double copied_bytes = 0;  // in a step of a block
+  double local_bytes = 0;   // of a block
+  double memory_bytes = 0;  // of the tensors that are read, beyond those that the anchor names
+  double spread_cycles = 0; // of a step whose window a copy spreads to
 };
 FedRing fed_ring(const poly::Group &group, const schedule::Schedule &schedule);
 

@@ -158,6 +158,8 @@ double WgmmaModel::map_cycles() const {
 double WgmmaModel::gather_cycles() const {
   if (!schedule.core.gathers)
     return 0;
+  if (fed.spread_cycles > 0)
+    return fed.spread_cycles;
   const int data = core_roles(nest, schedule).data;
   const auto each = static_cast<double>(core_copy_elems(nest, schedule, data));
   const double runs = data_rows() * static_cast<double>(tile.depth) / each;

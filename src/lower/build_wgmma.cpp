@@ -52,6 +52,9 @@ private:
   ExprRef less(ExprRef a, ExprRef b) const { return b_.scalar(ScalarOp::Lt, {a, b}); }
   RingShape shape_of_ring() const;
   RingShape shape_of_windows() const;
+  std::int64_t gatherers() const { // warps
+    return core_.gathers ? schedule::kGroupItems / kCoreLanes : 0;
+  }
   const WgmmaRing &data_ring() const { return windows_ ? *windows_ : ring_; }
   std::int64_t windows_of_tile() const {
     return (roles_.depth_points + tile_.depth - 1) / tile_.depth;
@@ -275,14 +278,15 @@ RingShape WgmmaLoops::shape_of_ring() const {
           .has_turns = is_ordered(),
           .is_kept = core_.keeps_filter,
           .is_dealt = deals_kept_filter(cx_.nest, cx_.schedule),
-          .gatherers = core_.gathers ? schedule::kGroupItems / kCoreLanes : 0, // warps
+          .gatherers = core_.window > 0 ? 0 : gatherers(),
           .feeds = core_.window > 0 ? std::vector<schedule::CoreFeed>{} : feeds_};
 }
 
 RingShape WgmmaLoops::shape_of_windows() const {
   return {.count = core_.window,
           .data_elems = window_elems(cx_.nest, cx_.schedule),
-          .data_copied = window_rows(cx_.nest, cx_.schedule) * tile_.depth,
+          .data_copied = core_.gathers ? 0 : window_rows(cx_.nest, cx_.schedule) * tile_.depth,
+          .gatherers = gatherers(),
           .feeds = feeds_};
 }
 

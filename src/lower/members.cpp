@@ -69,13 +69,13 @@ void bind(Context &cx, const std::vector<KernelArg> &args, const std::vector<Buf
         cx.slot_buffers[s] = buffers[a];
   }
   for (std::size_t k = 0; k < cx.nest.inputs.size(); ++k)
-    if (!is_packed(cx.schedule.fills[k]))
+    if (cx.schedule.fills.empty() || !is_packed(cx.schedule.fills[k]))
       cx.source_buffers[k] = cx.slot_buffers[at(cx.nest.inputs[k].slot)];
 }
 
 void declare_stages(Context &cx) {
   cx.input_buffers = cx.source_buffers;
-  for (std::size_t k = 0; k < cx.nest.inputs.size(); ++k) {
+  for (std::size_t k = 0; k < cx.schedule.fills.size(); ++k) {
     if (!is_staged(cx.schedule.fills[k]))
       continue;
     const int input = static_cast<int>(k);

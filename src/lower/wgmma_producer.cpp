@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/wgmma_producer.h"
 
+#include "lower/members.h"
 #include "lower/turned_panel.h"
 #include "lower/wgmma_gather.h"
 #include "lower/wgmma_map.h"
+#include "lower/wgmma_spread.h"
 #include "lower/wgmma_tensor_maps.h"
+#include "schedule/wgmma_spread.h"
 
 namespace tilefuse::lower {
 namespace {
@@ -341,6 +344,8 @@ StmtRef WgmmaProducer::copy_and_map(const WgmmaParts &mapped) {
 
 // All four warps gather data; one work-item copies the filter.
 StmtRef WgmmaProducer::gather() {
+  if (const std::optional<int> spread = schedule::spread_of(cx_.members.group))
+    return beside_kept_filter(spread_data(cx_, parts_, *spread));
   return b_.block({b_.await_earlier(), gather_data(cx_, parts_, [&](const auto &points) {
                      return by_item(0, fill_filter(points));
                    })});

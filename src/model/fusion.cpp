@@ -16,6 +16,7 @@
 #include "base/thread_pool.h"
 #include "cost/model.h"
 #include "poly/profit.h"
+#include "schedule/wgmma_spread.h"
 #include "search/groups.h"
 #include "search/pick.h"
 
@@ -199,7 +200,7 @@ private:
   Opening opening(const poly::Exchange &exchange) const {
     const poly::Group &producer = *exchange.apart.back();
     poly::Verdict verdict;
-    if (exchange.together.size() == 1) {
+    if (exchange.together.size() == 1 && !schedule::spread_of(*exchange.together.front())) {
       const poly::Group &fused = *exchange.together.front();
       const poly::Profit profit = poly::profit(fused, producer, target_);
       verdict = poly::to_verdict(profit, fused);

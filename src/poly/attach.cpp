@@ -83,9 +83,16 @@ private:
     return static_cast<int>(found - result_.buffers.begin());
   }
 
+  Feed feed_of(const Nest &nest, int member, int input) {
+    const Operand &read = consumer(member).inputs[at(input)];
+    return nest.inputs.empty()                                 ? Feed::Map
+           : !match_dims(read, nest) && match_runs(read, nest) ? Feed::Spread
+                                                               : Feed::Produce;
+  }
+
   void add(const Nest &nest, int number, int member, int input) {
     Producer added{.nest = nest, .consumer = member, .input = input};
-    added.feed = nest.inputs.empty() ? Feed::Map : Feed::Produce;
+    added.feed = feed_of(nest, member, input);
     for (std::size_t s = 0; s < nest.slots.size(); ++s)
       added.slots.push_back(
           slot_of(from_.buffers[at(group_slot(from_.group, number, static_cast<int>(s)))]));

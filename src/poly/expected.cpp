@@ -37,6 +37,25 @@ std::optional<Point> read_point(const nest::Operand &input, const std::vector<in
   return read;
 }
 
+// The same of a copy whose dimensions the consumer reads several of as one.
+Point read_run(const nest::Operand &input, const std::vector<int> &dim_of, const nest::Nest &copy,
+               const Point &point) {
+  Point read(at(copy.output_indices), 0);
+  for (std::size_t d = 0; d < dim_of.size(); ++d) {
+    if (dim_of[d] < 0)
+      continue;
+    const nest::Dim &from = input.dims[at(dim_of[d])];
+    const nest::Dim &to = copy.out.dims[d];
+    std::int64_t place = from.at.constant;
+    for (std::size_t i = 0; i < point.size(); ++i)
+      place += from.at.coeff[i] * point[i];
+    for (std::size_t i = 0; i < read.size(); ++i)
+      if (to.at.coeff[i] != 0)
+        read[i] = place * from.stride / to.stride % to.size;
+  }
+  return read;
+}
+
 class Expecting {
 public:
   Expecting(const Group &group, std::span<const std::span<std::byte>> slots, double input_roundoff)
@@ -59,13 +78,17 @@ private:
                                const std::vector<std::vector<Point>> &needed) const {
     const nest::Nest &reader = member_nest(group_, producer.consumer);
     const nest::Operand &input = reader.inputs[at(producer.input)];
-    const std::vector<int> index_of = match_dims(input, producer.nest).value();
+    const bool spreads = producer.feed == Feed::Spread;
+    const std::vector<int> matched =
+        (spreads ? match_runs(input, producer.nest) : match_dims(input, producer.nest)).value();
     std::set<Point> found;
     for (const Point &output : needed[at(producer.consumer)]) {
       Point point = output;
       point.resize(reader.indices.size(), 0);
       do {
-        if (std::optional<Point> read = read_point(input, index_of, producer.nest, point))
+        if (spreads)
+          found.insert(read_run(input, matched, producer.nest, point));
+        else if (std::optional<Point> read = read_point(input, matched, producer.nest, point))
           found.insert(std::move(*read));
       } while (advance(reader, point));
     }

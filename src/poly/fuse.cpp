@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <deque>
 #include <map>
@@ -24,15 +23,16 @@ namespace {
 
 using program::BufferId;
 
-constexpr std::array<std::pair<FuseLevel, std::string_view>, 3> kLevels = {{
-    {FuseLevel::None, "none"},
-    {FuseLevel::Pointwise, "pointwise"},
-    {FuseLevel::All, "all"},
-}};
-
 std::size_t at(BufferId id) { return static_cast<std::size_t>(program::to_int(id)); }
 
 bool is_map(const Group &group) { return group.producers.empty() && group.anchor.inputs.empty(); }
+
+// Whether the group reads a copy in runs that overlap.
+bool would_spread(const PlacedGroup &group, int input, const PlacedGroup &producer) {
+  const nest::Operand &read = group.group.anchor.inputs[static_cast<std::size_t>(input)];
+  const nest::Nest &copy = producer.group.anchor;
+  return producer.group.producers.empty() && match_runs(read, copy) && !match_dims(read, copy);
+}
 
 // Every tile of the anchor, however small, runs all of a producer that sums: nothing is won by
 // running it again and again.
@@ -67,16 +67,14 @@ public:
     return left();
   }
 
-  std::vector<PlacedGroup> feed(const std::function<bool(const PlacedGroup &)> &takes) {
+  // Producers that one group alone reads, as `takes` says of it and its input's.
+  using Takes = std::function<bool(const PlacedGroup &, int input, const PlacedGroup &producer)>;
+  std::vector<PlacedGroup> feed(const Takes &takes) {
     FuseReport report;
-    for (std::size_t c = 0; c < groups_.size(); ++c)
-      for (std::size_t k = 0; groups_[c] && k < groups_[c]->group.anchor.inputs.size(); ++k) {
-        if (!takes(*groups_[c]))
-          continue;
-        const std::optional<std::size_t> p = producer_of_input(c, static_cast<int>(k));
-        if (p && is_map(groups_[*p]->group) && needed_elsewhere(c, *p).empty())
-          offer(c, static_cast<int>(k), *p, report);
-      }
+    for_offers([&](std::size_t c, int input, std::size_t p) {
+      if (takes(*groups_[c], input, *groups_[p]) && needed_elsewhere(c, p).empty())
+        offer(c, input, p, report);
+    });
     return left();
   }
 
@@ -161,6 +159,10 @@ private:
     std::optional<PlacedGroup> fused = attach(*groups_[c], 0, input, *groups_[p], &decision.reason);
     if (!fused)
       return std::nullopt;
+    if (!options_.judge && fused->group.producers.back().feed == Feed::Spread) {
+      decision.reason = "its runs overlap, which few targets can fill";
+      return std::nullopt;
+    }
     if (std::optional<PlacedGroup> one_map = inline_map(*fused)) {
       decision.terms.push_back("the copy evaluates the map, once an element");
       return Change{{std::move(*one_map)}, {c}};
@@ -355,24 +357,12 @@ private:
 
 } // namespace
 
-std::string_view to_string(FuseLevel level) {
-  for (const auto &[of, text] : kLevels)
-    if (of == level)
-      return text;
-  return "";
-}
-
-std::optional<FuseLevel> parse_fuse_level(std::string_view text) {
-  for (const auto &[level, name] : kLevels)
-    if (name == text)
-      return level;
-  return std::nullopt;
-}
-
 std::vector<PlacedGroup> make_groups(const program::StoredProgram &stored,
                                      const FuseOptions &options, FuseReport *report) {
-  if (options.level != FuseLevel::All)
+  if (options.level == FuseLevel::None || (options.level == FuseLevel::Pointwise && !options.judge))
     return group_nests(stored, options.level == FuseLevel::Pointwise);
+  if (options.level == FuseLevel::Pointwise)
+    return Fuser(group_nests(stored, true), stored, options).feed(would_spread);
   FuseReport unread;
   FuseReport &out = report == nullptr ? unread : *report;
   const auto start = std::chrono::steady_clock::now();
@@ -384,7 +374,10 @@ std::vector<PlacedGroup> make_groups(const program::StoredProgram &stored,
 std::vector<PlacedGroup> feed_maps(std::vector<PlacedGroup> groups,
                                    const program::StoredProgram &stored, const FuseOptions &options,
                                    const std::function<bool(const PlacedGroup &)> &takes) {
-  return Fuser(std::move(groups), stored, options).feed(takes);
+  return Fuser(std::move(groups), stored, options)
+      .feed([&](const PlacedGroup &group, int, const PlacedGroup &producer) {
+        return takes(group) && is_map(producer.group);
+      });
 }
 
 std::string to_text(const FuseDecision &decision) {

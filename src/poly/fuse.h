@@ -56,7 +56,7 @@ using Foresee = std::function<void(const std::vector<Exchange> &exchanges)>;
 struct FuseOptions {
   FuseLevel level = FuseLevel::Pointwise;
   std::int64_t quota = 1'000'000; // isl's operations that one decision may spend
-  Judge judge;                    // with All; nothing: whatever is legal is worth it
+  Judge judge;                    // nothing: whatever is legal is worth it, but copies that spread
   Foresee foresee;                // or nothing
 };
 
@@ -75,7 +75,8 @@ struct FuseReport {
   double seconds = 0; // of planning
 };
 
-// The groups of a program in an order in which they can run.
+// The groups of a program in an order in which they can run. Copies that one group alone reads in
+// runs that overlap are offered to it with Pointwise too.
 std::vector<PlacedGroup> make_groups(const program::StoredProgram &stored,
                                      const FuseOptions &options, FuseReport *report = nullptr);
 

@@ -17,6 +17,9 @@
 // that does not count contributes, whatever the producer would compute there (L10).
 //
 // With `stored` the tensor is also written to memory, each element once (L7).
+//
+// A producer that spreads (`spread input 0 of 0 …`) is a copy whose dimensions its consumer reads
+// several of as one, in runs that overlap (program/first_layer.h).
 #pragma once
 
 #include <optional>
@@ -31,8 +34,9 @@
 namespace tilefuse::poly {
 
 // How a producer fills its consumer's staging buffer: a pointwise map, evaluated once per element,
-// or a nest that runs for the tile as a kernel of its own would.
-enum class Feed { Map, Produce };
+// a nest that runs for the tile as a kernel of its own would, or a copy that reads each element
+// once and writes it to every place of the buffer that holds it.
+enum class Feed { Map, Produce, Spread };
 
 struct Producer {
   nest::Nest nest;
@@ -79,6 +83,11 @@ std::vector<int> written_slots(const Group &group);
 // For each dimension of the consumer's input, the index of the producer that runs over it (-1: one
 // element); nothing when the producer does not write that tensor whole, in those dimensions.
 std::optional<std::vector<int>> match_dims(const nest::Operand &input, const nest::Nest &producer);
+
+// For each dimension that a copy writes, the dimension of the consumer's input that holds it, where
+// those of the input are one or several of the copy's side by side; nothing when it is no such copy
+// or does not write that tensor whole.
+std::optional<std::vector<int>> match_runs(const nest::Operand &input, const nest::Nest &copy);
 
 // Why producers of this group cannot run per tile, or nothing: L5 and L8 (what clones read is
 // written by the group), results that are not the tensor read, constraints on the value's form.

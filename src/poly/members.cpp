@@ -34,6 +34,17 @@ int whole_index(const nest::Nest &nest, const nest::Dim &dim) {
   return dim.at.constant == 0 ? found : -2;
 }
 
+// Of a tensor's elements, converted at most.
+bool is_copy(const nest::Nest &nest) {
+  const program::Expr &post = nest.post;
+  const bool is_value =
+      post.kind == program::Expr::Kind::Acc ||
+      (post.kind == program::Expr::Kind::Cast && post.args[0].kind == program::Expr::Kind::Acc);
+  return nest.agg == program::Agg::Assign && nest.inputs.size() == 1 && nest.extras.empty() &&
+         nest.constraints.empty() && is_value &&
+         nest.output_indices == static_cast<int>(nest.indices.size());
+}
+
 bool reads_slot(const Group &group, int member, int slot) {
   const nest::Nest &nest = member_nest(group, member);
   const auto is_slot = [&](const nest::Operand &operand) {
@@ -60,6 +71,8 @@ std::optional<std::string> broken_form(const Group &group, int member) {
     return wrong("another producer feeds the same input");
   if (p.feed == Feed::Map && !p.nest.inputs.empty())
     return wrong("it is no pointwise map");
+  if (p.feed == Feed::Spread && (p.consumer != 0 || p.stored))
+    return wrong("it spreads to what is not the anchor's, or to memory");
   return std::nullopt;
 }
 
@@ -91,7 +104,7 @@ std::optional<std::string> broken_edge(const Group &group, int member) {
   if (slot != group_slot(group, p.consumer, input.slot))
     return fmt::format("member {} does not write the slot that input {} of member {} reads", member,
                        p.input, p.consumer);
-  if (!match_dims(input, p.nest))
+  if (p.feed == Feed::Spread ? !match_runs(input, p.nest) : !match_dims(input, p.nest))
     return fmt::format("member {} does not write the tensor that its consumer reads point by "
                        "point and whole",
                        member);
@@ -184,6 +197,35 @@ std::optional<std::vector<int>> match_dims(const nest::Operand &input, const nes
     if (producer.indices[at(i)].extent > 1 && used.count(i) == 0)
       return std::nullopt;
   return index_of;
+}
+
+std::optional<std::vector<int>> match_runs(const nest::Operand &input, const nest::Nest &copy) {
+  const nest::Operand &out = copy.out;
+  if (!is_copy(copy) || input.offset != out.offset || input.constant)
+    return std::nullopt;
+  std::vector<int> dim_of(out.dims.size(), -1);
+  std::set<int> used;
+  for (std::size_t d = 0; d < input.dims.size(); ++d) {
+    // From the end of the dimension outwards, each of the copy's around those before it.
+    std::int64_t stride = input.dims[d].stride;
+    const std::int64_t end = stride * input.dims[d].size;
+    while (stride < end) {
+      const auto next = std::find_if(out.dims.begin(), out.dims.end(), [&](const nest::Dim &dim) {
+        return dim.size > 1 && dim.stride == stride;
+      });
+      const int index = next == out.dims.end() ? -1 : whole_index(copy, *next);
+      if (index < 0 || !used.insert(index).second)
+        return std::nullopt;
+      dim_of[static_cast<std::size_t>(next - out.dims.begin())] = static_cast<int>(d);
+      stride *= next->size;
+    }
+    if (stride != end)
+      return std::nullopt;
+  }
+  for (int i = 0; i < copy.output_indices; ++i)
+    if (copy.indices[at(i)].extent > 1 && used.count(i) == 0)
+      return std::nullopt;
+  return dim_of;
 }
 
 std::optional<std::string> broken_rule(const Group &group) {

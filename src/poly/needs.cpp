@@ -17,8 +17,17 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 std::vector<int> dims_of(const Group &group, int member) {
   const Producer &producer = group.producers[at(member - 1)];
   const nest::Operand &input = member_nest(group, producer.consumer).inputs[at(producer.input)];
-  const std::optional<std::vector<int>> index_of = match_dims(input, producer.nest);
   std::vector<int> dims(at(producer.nest.output_indices), -1);
+  if (producer.feed == Feed::Spread) { // of dimensions that are read as one, all
+    const std::vector<int> held = match_runs(input, producer.nest).value();
+    for (std::size_t d = 0; d < held.size(); ++d)
+      for (std::size_t i = 0; held[d] >= 0 && i < dims.size(); ++i)
+        if (producer.nest.out.dims[d].at.coeff[i] != 0 &&
+            producer.nest.out.dims[d].size == input.dims[at(held[d])].size)
+          dims[i] = held[d];
+    return dims;
+  }
+  const std::optional<std::vector<int>> index_of = match_dims(input, producer.nest);
   for (std::size_t d = 0; index_of && d < index_of->size(); ++d)
     if ((*index_of)[d] >= 0)
       dims[at((*index_of)[d])] = static_cast<int>(d);

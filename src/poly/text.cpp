@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <array>
+#include <utility>
+
 #include "base/error.h"
 #include "poly/group.h"
 
@@ -9,10 +12,29 @@ namespace {
 
 constexpr std::string_view kHeader = "group\nanchor ";
 
+constexpr std::array<std::pair<Feed, std::string_view>, 3> kFeeds = {{
+    {Feed::Map, "map"},
+    {Feed::Produce, "produce"},
+    {Feed::Spread, "spread"},
+}};
+
+std::string_view name_of(Feed feed) {
+  for (const auto &[of, name] : kFeeds)
+    if (of == feed)
+      return name;
+  return "";
+}
+
+Feed parse_feed(Scanner &scanner) {
+  for (const auto &[feed, name] : kFeeds)
+    if (scanner.accept(name))
+      return feed;
+  scanner.fail("map, produce or spread");
+}
+
 std::string to_text(const Producer &producer) {
-  std::string text =
-      fmt::format("{} input {} of {} slots", producer.feed == Feed::Map ? "map" : "produce",
-                  producer.input, producer.consumer);
+  std::string text = fmt::format("{} input {} of {} slots", name_of(producer.feed), producer.input,
+                                 producer.consumer);
   for (const int slot : producer.slots)
     text += fmt::format(" {}", slot);
   if (producer.stored)
@@ -30,9 +52,7 @@ int parse_number(Scanner &scanner, const char *what) {
 
 Producer parse_producer(Scanner &scanner) {
   Producer producer;
-  producer.feed = scanner.accept("map") ? Feed::Map : Feed::Produce;
-  if (producer.feed == Feed::Produce)
-    scanner.expect("produce");
+  producer.feed = parse_feed(scanner);
   scanner.expect("input");
   producer.input = parse_number(scanner, "an input's number");
   scanner.expect("of");

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "schedule/wgmma.h"
+#include "schedule/wgmma_spread.h"
 
 namespace tilefuse::schedule {
 namespace {
@@ -181,6 +182,8 @@ std::vector<CoreFeed> core_feeds(const Group &group, const Schedule &schedule) {
   const CoreRoles roles = core_roles(group.anchor, schedule);
   for (int p = 0; p < static_cast<int>(group.producers.size()); ++p) {
     const Producer &map = group.producers[at(p)];
+    if (map.feed != poly::Feed::Map)
+      continue;
     CoreFeed feed{.producer = p, .input = map.input};
     for (int e = 0; e < static_cast<int>(map.nest.extras.size()); ++e)
       (varies_by_rows(reading(group, p, e), roles, map.input) ? feed.copied : feed.read)
@@ -209,8 +212,11 @@ std::int64_t fed_local_bytes(const Group &group, const Schedule &schedule) {
 
 Reason wrong_core_feeds(const Group &group, const Schedule &schedule, const Target &target) {
   for (const Producer &producer : group.producers)
-    if (producer.feed != poly::Feed::Map || producer.consumer != 0)
+    if (producer.feed == poly::Feed::Produce || producer.consumer != 0)
       return "the ring of a core instruction is filled by copies and maps of them";
+  if (const std::optional<int> spread = spread_of(group))
+    if (Reason reason = wrong_spread(group, schedule, *spread))
+      return reason;
   const std::vector<CoreFeed> feeds = core_feeds(group, schedule);
   for (const CoreFeed &feed : feeds)
     if (Reason reason = wrong_feed(group, schedule, feed))

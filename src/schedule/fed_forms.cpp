@@ -7,6 +7,7 @@
 #include "schedule/core_forms.h"
 #include "schedule/members.h"
 #include "schedule/wgmma_forms.h"
+#include "schedule/wgmma_spread.h"
 
 namespace tilefuse::schedule {
 namespace {
@@ -74,10 +75,18 @@ std::vector<Schedule> fed_core_schedules(const poly::Group &group, const Target 
                                          bool tf32) {
   std::vector<Schedule> found;
   if (std::any_of(group.producers.begin(), group.producers.end(), [](const poly::Producer &p) {
-        return p.feed != poly::Feed::Map || p.consumer != 0 || p.stored;
+        return p.feed == poly::Feed::Produce || p.consumer != 0 || p.stored;
       }))
     return found;
   std::vector<Schedule> all = wgmma_schedules(group.anchor, target, tf32);
+  if (spread_of(group)) {
+    for (Schedule &schedule : all) {
+      schedule.core.gathers = true;
+      if (schedule.core.window > 0)
+        add(group, std::move(schedule), target, found);
+    }
+    return found;
+  }
   for (Schedule &schedule : streamed_wgmma_schedules(group.anchor, target, tf32))
     all.push_back(std::move(schedule));
   for (Schedule &schedule : all) {

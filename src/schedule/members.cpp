@@ -54,7 +54,7 @@ Reason wrong_feeds(const Group &group, const Schedule &schedule, int member) {
   for (std::size_t k = 0; k < fills.size(); ++k) {
     const std::optional<int> feeder = producer_of(group, member, static_cast<int>(k));
     const bool maps = feeder && group.producers[at(*feeder)].feed == Feed::Map;
-    const bool produces = feeder && !maps;
+    const bool produces = feeder && is_run(group, *feeder + 1);
     if (produces != (fills[k] == Fill::Produced))
       return produces
                  ? fmt::format("input {} of member {} is computed by the group and must be "
@@ -62,8 +62,10 @@ Reason wrong_feeds(const Group &group, const Schedule &schedule, int member) {
                                k, member)
                  : fmt::format("input {} of member {} is produced, but by nothing in the group", k,
                                member);
-    if (maps && has_core(schedule))
+    if (feeder && !produces && has_core(schedule))
       continue; // the ring's (core_feeds.h)
+    if (feeder && !produces && !maps)
+      return "a copy spreads to windows of a core instruction alone";
     if (maps && fills[k] != Fill::Local)
       return fmt::format("input {} of member {} is computed by a map and must be staged", k,
                          member);
@@ -231,6 +233,8 @@ Nest tile_nest(const Group &group, const Schedule &schedule, int member,
 }
 
 Nest tile_nest(const Producer &producer, const Nest &consumer, const Schedule &schedule) {
+  if (producer.feed == Feed::Spread)
+    return producer.nest;
   const std::vector<int> indices =
       poly::match_dims(consumer.inputs[at(producer.input)], producer.nest).value();
   const StageTile box = stage_tile(consumer, schedule, producer.input);
@@ -282,7 +286,7 @@ std::vector<KernelArg> kernel_args(const Group &group, const Schedule &schedule)
     };
     for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
       const int input = static_cast<int>(k);
-      if (is_packed(member_schedule(schedule, m).fills[k]))
+      if (is_run(group, m) && is_packed(member_schedule(schedule, m).fills[k]))
         packed.push_back({.packed_input = input, .member = m});
       else if (!producer_of(group, m, input))
         use(nest.inputs[k]);

@@ -317,7 +317,7 @@ std::string misaligned(const std::vector<std::int64_t> &strides, std::int64_t of
 DataMap data_map(const Nest &nest, const Schedule &schedule) {
   const CoreRoles roles = core_roles(nest, schedule);
   const CoreTile tile = core_tile(nest, schedule);
-  if (schedule.core.gathers)
+  if (schedule.core.gathers && !has_box(nest, schedule))
     return {};
   if (roles.data_turned)
     return Mapper(nest, {.input = roles.data,

@@ -16,6 +16,7 @@ constexpr int kLaunchRegisters = 512; // by groups: what a work-item gets at lau
 constexpr int kMapperRegisters = 112;
 constexpr int kCopyingMapperRegisters = 128;
 constexpr int kGatherRegisters = 104;
+constexpr int kWindowRegisters = 136; // of windows, beside two groups
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -58,11 +59,13 @@ RegisterPlan register_plan(const Schedule &schedule) {
   const bool maps = schedule.core.mappers == 0 && !schedule.producers.empty();
   // Slices and masks of a cluster take more, and operands fetched ahead (NVRTC 13.0, sm_90a).
   const bool takes_more = schedule.core.cluster() > 1 || schedule.core.ahead > 0;
-  const int producer = maps                    ? kCopyingMapperRegisters
-                       : schedule.core.gathers ? kGatherRegisters
-                       : takes_more            ? 56
-                       : consumers > 2         ? 32
-                                               : 40;
+  const bool has_room = schedule.core.window > 0 && consumers == 2;
+  const int gatherer = has_room ? kWindowRegisters : kGatherRegisters;
+  const int producer = schedule.core.gathers ? gatherer
+                       : maps                ? kCopyingMapperRegisters
+                       : takes_more          ? 56
+                       : consumers > 2       ? 32
+                                             : 40;
   const int rest = launch * groups - producer - schedule.core.mappers * kMapperRegisters;
   return {producer, std::min(240, rest / consumers / 8 * 8),
           schedule.core.mappers > 0 ? kMapperRegisters : 0, launch};

@@ -116,7 +116,7 @@ std::optional<std::string> wrong_window(const Nest &nest, const Schedule &schedu
     return core.keeps_filter ? Reason("a filter is kept beside windows alone") : Reason{};
   if (core.window < 0 || core.window > kMostWindows)
     return fmt::format("{} windows; it needs 1 to {}", core.window, kMostWindows);
-  if (core.gathers || roles.data_turned || !has_box(nest, schedule))
+  if ((core.gathers && schedule.producers.empty()) || roles.data_turned || !has_box(nest, schedule))
     return "a window is of boxes of straight data that no warps gather";
   if (core.cluster() > 1)
     return "blocks of a cluster share no windows";
@@ -139,7 +139,7 @@ std::optional<std::string> wrong_window(const Nest &nest, const Schedule &schedu
   // What a group waits for in a buffer must not be two phases ahead, nor one of the other's.
   // Warps that map have been through all buffers before, where it is one group that does.
   const std::int64_t of_tile = core_steps(nest, schedule) / taps_of(nest, roles);
-  const bool is_in_order = !schedule.producers.empty() && core.mappers < 2;
+  const bool is_in_order = !schedule.producers.empty() && core.mappers < 2 && !core.gathers;
   if (core.turns > 1 &&
       (is_in_order ? core.window <= of_tile : core.window % (core.turns * of_tile) != 0))
     return fmt::format("{} windows for {} groups that multiply at once, {} a tile", core.window,

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "schedule/rolling.h"
+#include "schedule/wgmma_spread.h"
 #include "search/item_groups.h"
 #include "search/pick.h"
 #include "search/runs.h"
@@ -338,6 +339,8 @@ Schedule FusedSearch::assemble(const Plan &plan) const {
 std::optional<Schedule> FusedSearch::run() {
   if (target_.lanes == LaneKind::WorkItem)
     return pick_for_items(group_, target_);
+  if (schedule::spread_of(group_)) // to windows of matrix units
+    return std::nullopt;
   const std::optional<Plan> plan = best(group_.anchor, 0, {});
   return plan ? std::optional(assemble(*plan)) : std::nullopt;
 }

@@ -10,6 +10,7 @@
 
 #include "cost/model.h"
 #include "schedule/fed_forms.h"
+#include "schedule/wgmma_spread.h"
 #include "search/pick.h"
 
 namespace tilefuse::search {
@@ -31,7 +32,7 @@ using Plan = std::map<int, Schedule>;
 
 bool is_mapped(const poly::Group &group) {
   return std::all_of(group.producers.begin(), group.producers.end(), [](const poly::Producer &p) {
-    return p.feed == poly::Feed::Map && p.consumer == 0;
+    return p.feed != poly::Feed::Produce && p.consumer == 0;
   });
 }
 
@@ -185,8 +186,11 @@ std::vector<Candidate> mapped_candidates(const poly::Group &group, const Target 
   };
   for (Schedule &schedule : schedule::fed_core_schedules(group, target, false))
     add(std::move(schedule));
+  // A copy spreads to windows of matrix units alone.
+  const bool spreads = schedule::spread_of(group).has_value();
   std::size_t others = 0;
-  for (const Candidate &candidate : candidates(group.anchor, target, kEveryForm)) {
+  for (const Candidate &candidate :
+       spreads ? std::vector<Candidate>() : candidates(group.anchor, target, kEveryForm)) {
     if (others >= count && candidate.estimate.seconds >= least)
       break;
     Schedule schedule = candidate.schedule;

@@ -9,6 +9,8 @@
 #include "emit/emitter.h"
 #include "lower/pipeline.h"
 #include "model/conv_nest.h"
+#include "model/spread_case.h"
+#include "schedule/fed_forms.h"
 #include "schedule/wgmma_forms.h"
 
 namespace tilefuse::emit {
@@ -35,6 +37,29 @@ TEST(CudaGather, ChannelsInBlocksCompile) {
 TEST(CudaGather, ShortRunsCompile) {
   expect_clean(packages_of(model::group_of({.n = 32, .h = 14, .w = 14, .c = 100, .k = 128}), 5, 0),
                std::array{"sm_90a"});
+}
+
+// Pixels of f32 in NCHW, and of f16 in NHWC.
+TEST(CudaGather, SpreadPixelsCompile) {
+  const Target target = hopper_target();
+  std::vector<Package> packages;
+  for (const bool is_plain : {true, false}) {
+    const auto group = model::spread({.n = 32,
+                                      .h = 224,
+                                      .w = 224,
+                                      .k = 64,
+                                      .r = is_plain ? 7 : 3,
+                                      .s = is_plain ? 7 : 3,
+                                      .stride = 2,
+                                      .pad = is_plain ? 3 : 1,
+                                      .from = is_plain ? "f32" : "f16",
+                                      .has_channels_last = !is_plain});
+    ASSERT_TRUE(group);
+    for (const schedule::Schedule &one : schedule::fed_core_schedules(*group, target, false))
+      packages.push_back(make_cuda_emitter()->emit(lower::lower(*group, one, target), target));
+  }
+  EXPECT_GE(packages.size(), 6U);
+  expect_clean(packages, std::array{"sm_90a"});
 }
 
 } // namespace

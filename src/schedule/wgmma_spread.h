@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Windows of data (schedule/wgmma.h) that a copy spreads to (poly/group.h): pixels of few channels,
+// which the convolution reads in runs of neighbours that overlap. The tensor of these runs is not
+// in memory. A group of warps (`gather`) reads each element of a window once, converts it and
+// writes it to every row of the window that holds it:
+//
+//   spread input 0 of 0 slots 3 0
+//   nest copy {
+//     in 0 + 0 [d0, d1:3?*50176, 2*d2 + row - 3:224?*224, d3 - 3:224?*1]
+//     out 1 + 0 [d0:256*213440, d2:115*1856, d3:232*8, row:2*4, d1:4*1]
+//
+// of which the anchor reads [n, y + r:115*1856, 16*x + run:1856*1]. A unit is what is written
+// together, whole pixels and whole 16-byte chunks. Unit u of the row of pixel x is unit
+// step * x + u of a line of 8 pixels.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "poly/group.h"
+#include "schedule/schedule.h"
+
+namespace tilefuse::schedule {
+
+// The producer of the group that spreads, by its place in the list.
+std::optional<int> spread_of(const poly::Group &group);
+
+// Why it cannot, under a schedule that is legal for the anchor alone.
+std::optional<std::string> wrong_spread(const poly::Group &group, const Schedule &schedule,
+                                        int producer);
+
+struct SpreadPlan {
+  int dim = 0;               // of the anchor's data: that of the runs
+  std::int64_t pixel = 1;    // elements of the slowest of the copy's dimensions in it
+  std::int64_t unit = 1;     // elements
+  std::int64_t step = 1;     // units from a row of a line to the next
+  std::int64_t per_row = 1;  // units of a row
+  std::int64_t per_line = 1; // different ones of a line
+  std::int64_t lines = 1;    // of a window
+  std::int64_t units() const { return per_line * lines; }
+  // Of a work-item, the last of which not all have.
+  std::int64_t rounds() const;
+  // Rows that hold a unit, at most.
+  std::int64_t rows() const { return (per_row + step - 1) / step; }
+};
+// Of what wrong_spread finds nothing wrong with.
+SpreadPlan spread_plan(const poly::Group &group, const Schedule &schedule, int producer);
+
+} // namespace tilefuse::schedule

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// First layers as one kernel: a copy that spreads pixels to windows of wgmma, whatever their type
+// and the order in which they lie, simulated; the group's text; and where the cost model takes it.
+#include <gtest/gtest.h>
+
+#include "model/core_cases.h"
+#include "model/fusion.h"
+#include "model/spread_case.h"
+#include "schedule/fed_forms.h"
+#include "schedule/wgmma_spread.h"
+#include "search/groups.h"
+
+namespace tilefuse::model {
+namespace {
+
+TEST(Spread, PixelsOfManyKindsAreExact) {
+  const std::vector<FirstLayer> layers = {
+      {.h = 20, .w = 36, .k = 64, .r = 7, .s = 7, .stride = 2, .pad = 3},
+      {.h = 17, .w = 19, .from = "f16", .has_channels_last = true},
+      {.n = 3, .h = 12, .w = 33, .c = 1, .r = 5, .s = 5, .pad = 2},
+      {.h = 23, .w = 31, .c = 4, .k = 48, .stride = 2, .pad = 0, .type = "bf16"},
+      {.n = 1, .h = 15, .w = 29, .c = 2, .stride = 2, .pad = 3},
+      {.n = 5, .h = 9, .w = 8, .c = 3, .k = 64, .dilation = 1},
+      {.n = 1, .h = 39, .w = 43, .r = 11, .s = 11, .stride = 4, .pad = 2},
+      {.h = 19, .w = 23, .c = 7, .stride = 2},
+  };
+  int checked = 0;
+  for (const FirstLayer &layer : layers) {
+    std::string why;
+    const std::optional<poly::Group> group = spread(layer, &why);
+    ASSERT_TRUE(group) << why;
+    const auto all = schedule::fed_core_schedules(*group, sm90(), false);
+    if (!all.empty())
+      checked += check_schedules(*group, sm90(), all, 4, static_cast<std::size_t>(checked));
+  }
+  EXPECT_GE(checked, 12);
+}
+
+Target h200() {
+  Target target = sm90();
+  target.compute_units = 132;
+  target.gbytes_per_s = 4200;
+  target.gflops_per_unit = 450;
+  target.launch_us = 5;
+  target.l1_bytes = 128 << 10;
+  return target;
+}
+
+program::StoredProgram stored(const FirstLayer &layer) {
+  return program::assign_storage(
+      program::widen_first_layers(first_layer_of(layer), takes_always).program);
+}
+
+// By one launch less; not where the windows take longer to fill than both launches did.
+TEST(Spread, IsTakenWhereItPays) {
+  FirstLayer layer = {.h = 224, .w = 224, .k = 64, .r = 7, .s = 7, .stride = 2, .pad = 3};
+  layer.n = 1;
+  const std::vector<poly::PlacedGroup> groups = make_groups(stored(layer), {}, h200());
+  ASSERT_EQ(groups.size(), 1U);
+  EXPECT_TRUE(schedule::spread_of(groups[0].group));
+  EXPECT_TRUE(search::pick(groups[0].group, h200()).core.gathers);
+  EXPECT_EQ(make_groups(stored(layer), {.level = poly::FuseLevel::None}, h200()).size(), 2U);
+  EXPECT_EQ(make_groups(stored(layer), {}, sm80()).size(), 2U);
+  layer.n = 256;
+  EXPECT_EQ(make_groups(stored(layer), {}, h200()).size(), 2U);
+}
+
+// Text that parses back; what is not the copy's whole tensor, or does not fit the window.
+TEST(Spread, IsSaidAndRefused) {
+  const poly::Group group =
+      spread({.h = 20, .w = 36, .k = 64, .r = 7, .s = 7, .stride = 2, .pad = 3}).value();
+  EXPECT_NE(to_text(group).find("spread input 0 of 0 slots 3 0"), std::string::npos);
+  EXPECT_EQ(poly::parse_group(to_text(group)), group);
+  const nest::Operand &data = group.anchor.inputs[0];
+  nest::Nest copy = group.producers[0].nest;
+  EXPECT_TRUE(poly::match_runs(data, copy));
+  copy.post = program::constant(1, DType::F16);
+  EXPECT_FALSE(poly::match_runs(data, copy));
+  copy = group.producers[0].nest;
+  copy.out.dims.back().size = 2;
+  EXPECT_FALSE(poly::match_runs(data, copy));
+  schedule::Schedule schedule = schedule::fed_core_schedules(group, sm90(), false).at(0);
+  EXPECT_EQ(illegal(group, schedule, sm90()), std::nullopt);
+  schedule.core.gathers = false;
+  EXPECT_EQ(illegal(group, schedule, sm90()),
+            "a copy spreads to windows that warps of wgmma gather");
+}
+
+} // namespace
+} // namespace tilefuse::model
