@@ -231,7 +231,6 @@ private:
     if (is_settled)
       return verdict;
     const std::optional<double> together = seconds_of(exchange.together);
-    verdict.is_worth = false;
     if (!together) {
       verdict.terms.push_back("no schedule of both fits the target");
       return verdict;
