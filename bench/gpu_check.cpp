@@ -112,7 +112,7 @@ std::vector<Checked> draw(Random &random, const CheckRequest &request, const Tar
     return cases;
   for (const poly::PlacedGroup &placed : work_of(problem, request.direction, target).groups) {
     poly::Group group = placed.group;
-    if (request.maps && group.anchor.inputs.size() == 2)
+    if (request.maps && group.producers.empty() && group.anchor.inputs.size() == 2)
       group = random.chance(50) ? model::normalised(group, 0) : model::masked(group, 0);
     const auto all = schedules_of(group, target, request);
     if (all.empty())

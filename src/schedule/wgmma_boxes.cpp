@@ -151,8 +151,12 @@ void Boxer::add_depth() {
   const nest::Dim &depth = *dim_of(data_, roles_.depth());
   add(depth, in_panels(roles_, schedule_) ? extent(nest_, roles_.depth()) : tile_.depth);
   map_.dims[0] = extent(nest_, roles_.depth()); // a run is part of its dimension
-  for (int i : roles_.grid)
-    map_.dims[0] += depth.at.coeff[at(i)] * (extent(nest_, i) - 1);
+  for (int i : roles_.grid) {
+    const std::int64_t apart = depth.at.coeff[at(i)];
+    map_.dims[0] += apart * (extent(nest_, i) - 1);
+    if (extent(nest_, i) > 1 && map_.wrong.empty())
+      map_.wrong = off_chunk(apart, tile_.elem_bytes);
+  }
   if (!in_rows(roles_, schedule_))
     return;
   const int pixel = box_.indices.empty() ? -1 : box_.indices.back();

@@ -220,6 +220,8 @@ void Mapper::take_first() {
         const std::int64_t apart = dim.at.coeff[at(part)] * dim.stride;
         map_.first.coeff[at(part)] = apart;
         map_.dims[0] += apart * (extent(nest_, part) - 1);
+        if (extent(nest_, part) > 1 && map_.wrong.empty())
+          map_.wrong = off_chunk(apart, size_of(nest_, walk_.input));
       }
 }
 
@@ -312,6 +314,13 @@ std::string misaligned(const std::vector<std::int64_t> &strides, std::int64_t of
   return offset >= 0 && offset * size % kMapAlign == 0
              ? std::string()
              : fmt::format("the {} starts off {} bytes", what, kMapAlign);
+}
+
+std::string off_chunk(std::int64_t apart, std::int64_t size) {
+  return apart * size % kMapAlign == 0
+             ? std::string()
+             : fmt::format("groups of {} elements of the data begin off {} bytes", apart,
+                           kMapAlign);
 }
 
 DataMap data_map(const Nest &nest, const Schedule &schedule) {

@@ -17,6 +17,8 @@ inline constexpr std::int64_t kMapAlign = 16; // bytes, of starts and strides
 // can. The first stride is that of the contiguous dimension.
 std::string misaligned(const std::vector<std::int64_t> &strides, std::int64_t offset,
                        std::int64_t size, std::string_view what);
+// The same of groups that lie so many elements apart in the dimension along which copies start.
+std::string off_chunk(std::int64_t apart, std::int64_t size);
 
 // An input whose runs of its contiguous index start at every so many elements of one dimension, as
 // rows of taps do: as a dimension of runs, which overlap, and one of a run's elements.

@@ -104,8 +104,15 @@ std::optional<std::string> wrong_store(const Nest &nest, const Schedule &schedul
   if (roles.data_turned || roles.channels.size() != 1 ||
       column_plan(nest, schedule).products != 1 || has_box(nest, schedule))
     return "results that leave in boxes need to lie as one matrix or image";
-  if (const DataMap map = result_map(nest, schedule); !map.wrong.empty())
+  const DataMap map = result_map(nest, schedule);
+  if (!map.wrong.empty())
     return map.wrong;
+  // Of 108 channels in boxes of 64, an H200 writes what is beyond them too, where an image has
+  // gaps.
+  const std::int64_t whole = map.is_im2col() ? panel.columns : kChunkBytes / panel.elem_bytes;
+  if (roles.channel_points % whole != 0)
+    return fmt::format("{} channels are not cut into whole runs of {}, to leave in boxes",
+                       roles.channel_points, whole);
   if (!is_panel(nest, schedule, panel.columns, panel.elem_bytes))
     return fmt::format("runs of {} of {} columns leave in no boxes", run_of(nest, schedule),
                        core_tile(nest, schedule).warp_columns);

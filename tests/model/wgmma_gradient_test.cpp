@@ -49,11 +49,10 @@ TEST(WgmmaGradient, FilterGradientsAreExact) {
   }
 }
 
-// A tile's panels of both inputs begin at the channels of its group.
-TEST(WgmmaGradient, GroupsOfFilterGradientsAreExact) {
-  for (const int width : {8, 64, 72})
-    EXPECT_GT(check_tiles(nest::parse_nest(fmt::format(
-                  R"(nest conv {{
+// Two groups of `width` channels of the input.
+nest::Nest grouped_filter_gradient(int width) {
+  return nest::parse_nest(fmt::format(
+      R"(nest conv {{
   index g 2, m 16, r 2, s 3, c {0} | n 3, y 17, x 3
   slot 0 f16 4896, 1 f16 {1}, 2 f16 {2}
   acc f32 = sum mul
@@ -62,10 +61,20 @@ TEST(WgmmaGradient, GroupsOfFilterGradientsAreExact) {
   out 2 + 0 [16*g + m:32*{6}, r:2*{7}, s:3*{0}, c:{0}*1]
   post f16(acc)
 }})",
-                  width, 3 * 17 * 5 * 2 * width, 32 * 6 * width, 17 * 5 * 2 * width, 5 * 2 * width,
-                  2 * width, 6 * width, 3 * width))),
-              0)
-        << width;
+      width, 3 * 17 * 5 * 2 * width, 32 * 6 * width, 17 * 5 * 2 * width, 5 * 2 * width, 2 * width,
+      6 * width, 3 * width));
+}
+
+// A tile's panels of both inputs begin at the channels of its group.
+TEST(WgmmaGradient, GroupsOfFilterGradientsAreExact) {
+  for (const int width : {8, 64, 72})
+    EXPECT_GT(check_tiles(grouped_filter_gradient(width)), 0) << width;
+}
+
+// Tensor copies start at multiples of 16 bytes: the second group of 28 channels does not.
+TEST(WgmmaGradient, GroupsOffAlignmentAreRefused) {
+  EXPECT_EQ(schedule::named_wgmma_schedule("wgmma", grouped_filter_gradient(28), sm90()).refusal,
+            "wgmma does not fit: groups of 28 elements of the data begin off 16 bytes");
 }
 
 // Classes whose only tap along y stays a sum beside the channels, which are more than a step's.

@@ -135,6 +135,10 @@ TEST(WgmmaStore, RefusalsSayWhy) {
   EXPECT_EQ(
       refusal_of(is_stored, channels_outermost),
       "wgmma_store does not fit: results that leave in boxes need to lie as one matrix or image");
+  const GradientConv strided = {.n = 3, .h = 5, .w = 12, .c = 108, .k = 128, .stride = 2};
+  EXPECT_EQ(refusal_of(is_stored, gradients(strided, By::Input).front()),
+            "wgmma_store does not fit: 108 channels are not cut into whole runs of 64, to leave in "
+            "boxes");
   EXPECT_EQ(refusal_of(is_swapped, nchw32(2, 4, 7, 2, 3)),
             "wgmma_swapped does not fit: swapped operands need straight data and channels that lie "
             "in no blocks");
