@@ -143,8 +143,7 @@ public:
         for (const poly::Group *group : *groups)
           if (!openings[e].is_settled)
             distinct.emplace(poly::to_text(*group), group);
-    const std::vector<std::pair<std::string, const poly::Group *>> all(distinct.begin(),
-                                                                       distinct.end());
+    const std::vector all(distinct.begin(), distinct.end());
     std::vector<std::optional<cost::Estimate>> prices(all.size());
     for_each(pool, all.size(), [&](std::size_t g) { prices[g] = priced(*all[g].second); });
     for (std::size_t g = 0; g < all.size(); ++g)
@@ -354,6 +353,7 @@ std::vector<poly::PlacedGroup> make_groups(const program::StoredProgram &stored,
   Judge judge(target, kept == nullptr ? none : *kept);
   poly::FuseOptions options = {
       .level = settings.level, .quota = settings.quota, .judge = std::ref(judge)};
+  options.spreads = schedule::can_spread(target);
   if (available_threads() > 1)
     options.foresee = [&](const auto &exchanges) { judge.foresee(exchanges); };
   std::vector<poly::PlacedGroup> groups = poly::make_groups(stored, options, report);

@@ -27,11 +27,12 @@ std::size_t at(BufferId id) { return static_cast<std::size_t>(program::to_int(id
 
 bool is_map(const Group &group) { return group.producers.empty() && group.anchor.inputs.empty(); }
 
-// Whether the group reads a copy in runs that overlap.
+// Whether the group reads a copy in runs that overlap, wherever indices are split.
 bool would_spread(const PlacedGroup &group, int input, const PlacedGroup &producer) {
-  const nest::Operand &read = group.group.anchor.inputs[static_cast<std::size_t>(input)];
-  const nest::Nest &copy = producer.group.anchor;
-  return producer.group.producers.empty() && match_runs(read, copy) && !match_dims(read, copy);
+  if (!producer.group.producers.empty())
+    return false;
+  const std::optional<PlacedGroup> fused = attach(group, 0, input, producer);
+  return fused && fused->group.producers.back().feed == Feed::Spread;
 }
 
 // Every tile of the anchor, however small, runs all of a producer that sums: nothing is won by
@@ -159,8 +160,8 @@ private:
     std::optional<PlacedGroup> fused = attach(*groups_[c], 0, input, *groups_[p], &decision.reason);
     if (!fused)
       return std::nullopt;
-    if (!options_.judge && fused->group.producers.back().feed == Feed::Spread) {
-      decision.reason = "its runs overlap, which few targets can fill";
+    if (!options_.spreads && fused->group.producers.back().feed == Feed::Spread) {
+      decision.reason = "its runs overlap, which the target cannot fill";
       return std::nullopt;
     }
     if (std::optional<PlacedGroup> one_map = inline_map(*fused)) {
@@ -359,10 +360,10 @@ private:
 
 std::vector<PlacedGroup> make_groups(const program::StoredProgram &stored,
                                      const FuseOptions &options, FuseReport *report) {
-  if (options.level == FuseLevel::None || (options.level == FuseLevel::Pointwise && !options.judge))
-    return group_nests(stored, options.level == FuseLevel::Pointwise);
-  if (options.level == FuseLevel::Pointwise)
+  if (options.level == FuseLevel::Pointwise && options.spreads)
     return Fuser(group_nests(stored, true), stored, options).feed(would_spread);
+  if (options.level != FuseLevel::All)
+    return group_nests(stored, options.level == FuseLevel::Pointwise);
   FuseReport unread;
   FuseReport &out = report == nullptr ? unread : *report;
   const auto start = std::chrono::steady_clock::now();

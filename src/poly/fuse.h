@@ -56,8 +56,9 @@ using Foresee = std::function<void(const std::vector<Exchange> &exchanges)>;
 struct FuseOptions {
   FuseLevel level = FuseLevel::Pointwise;
   std::int64_t quota = 1'000'000; // isl's operations that one decision may spend
-  Judge judge;                    // nothing: whatever is legal is worth it, but copies that spread
+  Judge judge;                    // nothing: whatever is legal is worth it
   Foresee foresee;                // or nothing
+  bool spreads = false;           // whether copies are offered that spread, as few targets can
 };
 
 // One offer of a producer to a consumer.
@@ -75,8 +76,8 @@ struct FuseReport {
   double seconds = 0; // of planning
 };
 
-// The groups of a program in an order in which they can run. Copies that one group alone reads in
-// runs that overlap are offered to it with Pointwise too.
+// The groups of a program in an order in which they can run. Copies that spread, and
+// that one group alone reads, are offered to it with Pointwise too.
 std::vector<PlacedGroup> make_groups(const program::StoredProgram &stored,
                                      const FuseOptions &options, FuseReport *report = nullptr);
 

@@ -43,6 +43,8 @@ Reason wrong_lines(const nest::Operand &data, const nest::Nest &copy, const Data
 
 } // namespace
 
+bool can_spread(const Target &target) { return target.isa.starts_with("sm_90a"); }
+
 std::optional<int> spread_of(const poly::Group &group) {
   for (std::size_t p = 0; p < group.producers.size(); ++p)
     if (group.producers[p].feed == poly::Feed::Spread)

@@ -23,6 +23,9 @@
 
 namespace tilefuse::schedule {
 
+// Whether the target has units with windows.
+bool can_spread(const Target &target);
+
 // The producer of the group that spreads, by its place in the list.
 std::optional<int> spread_of(const poly::Group &group);
 

@@ -6,6 +6,7 @@
 #include "model/core_cases.h"
 #include "model/fusion.h"
 #include "model/spread_case.h"
+#include "program/rewrite.h"
 #include "schedule/fed_forms.h"
 #include "schedule/wgmma_spread.h"
 #include "search/groups.h"
@@ -63,6 +64,22 @@ TEST(Spread, IsTakenWhereItPays) {
   EXPECT_EQ(make_groups(stored(layer), {}, sm80()).size(), 2U);
   layer.n = 256;
   EXPECT_EQ(make_groups(stored(layer), {}, h200()).size(), 2U);
+}
+
+// The columns of im2col are whole dimensions once the product's indices are split: no runs, which
+// are what is offered beside post-ops, and where the target fills windows alone.
+TEST(Spread, IsOfferedWhereTheTargetCan) {
+  const FirstLayer layer = {.h = 20, .w = 36, .k = 64, .r = 7, .s = 7, .stride = 2, .pad = 3};
+  const program::StoredProgram columns =
+      program::assign_storage(program::rewrite(first_layer_of(layer), "im2col"));
+  poly::FuseOptions options = {.level = poly::FuseLevel::Pointwise, .spreads = true};
+  EXPECT_EQ(poly::make_groups(stored(layer), options).size(), 1U);
+  EXPECT_EQ(poly::make_groups(columns, options).size(),
+            poly::make_groups(columns, {.level = poly::FuseLevel::None}).size());
+  options.spreads = false;
+  EXPECT_EQ(poly::make_groups(stored(layer), options).size(), 2U);
+  options.level = poly::FuseLevel::All;
+  EXPECT_EQ(poly::make_groups(stored(layer), options).size(), 2U);
 }
 
 // Text that parses back; what is not the copy's whole tensor, or does not fit the window.
