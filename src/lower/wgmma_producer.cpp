@@ -19,6 +19,10 @@ using schedule::kPanelBytes;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
+bool has_fixed_filter(Context &cx, const schedule::CoreRoles &roles) {
+  return cx.build.kernel()[cx.source_buffers[at(roles.filter)]].fixed;
+}
+
 class WgmmaProducer {
 public:
   WgmmaProducer(Context &context, const WgmmaParts &parts)
@@ -39,7 +43,6 @@ private:
   ExprRef integer(std::int64_t value) { return b_.integer(value); }
   std::int64_t extent(int i) const { return cx_.nest.indices[at(i)].extent; }
   List wait_to_fill(const WgmmaRing &ring);
-  bool has_fixed_filter() const { return b_.kernel()[cx_.source_buffers[at(roles_.filter)]].fixed; }
   StmtRef fill_filter(const std::vector<ExprRef> &points);
   StmtRef fill_ahead(const std::vector<ExprRef> &points);
   StmtRef copy_ahead();
@@ -180,11 +183,9 @@ StmtRef WgmmaProducer::fill_ahead(const std::vector<ExprRef> &points) {
 }
 
 // What the first tile's first steps read of a fixed filter, as many as there are buffers: before
-// earlier kernels are awaited. Not in blocks of many tiles: each step then asks whether its filter
-// is there, and tiles of 128x128 in turns were 3 to 5 % slower (H200, batch 256).
+// earlier kernels are awaited.
 StmtRef WgmmaProducer::copy_ahead() {
-  constexpr std::int64_t kMostTiles = 2;
-  if (!has_fixed_filter() || tiles_.most() > kMostTiles)
+  if (!copies_ahead(cx_, parts_))
     return nullptr;
   ahead_ = b_.buffer({"ahead", kernel::Space::Register, {DType::I32, 1}, 1});
   List list = {ring_.start(1)};
@@ -291,8 +292,8 @@ StmtRef WgmmaProducer::keep_filter() {
 // Copied by one work-item, and `data` brought by all.
 StmtRef WgmmaProducer::beside_kept_filter(StmtRef data) {
   const StmtRef filter = by_item(0, keep_filter());
-  return has_fixed_filter() ? b_.block({filter, b_.await_earlier(), data})
-                            : b_.block({b_.await_earlier(), filter, data});
+  return has_fixed_filter(cx_, roles_) ? b_.block({filter, b_.await_earlier(), data})
+                                       : b_.block({b_.await_earlier(), filter, data});
 }
 
 StmtRef WgmmaProducer::stream_filter() {
@@ -364,11 +365,20 @@ StmtRef WgmmaProducer::build() {
   if (core.window == 0)
     return by_item(0, roles_.data_turned ? produce_turned() : produce());
   const StmtRef filter = core.keeps_filter ? keep_filter() : stream_filter();
-  const StmtRef await = has_fixed_filter() ? nullptr : b_.await_earlier();
+  const StmtRef await = has_fixed_filter(cx_, roles_) ? nullptr : b_.await_earlier();
   return b_.block({by_item(0, b_.block({await, filter})), by_item(kCoreLanes, produce_windows())});
 }
 
 } // namespace
+
+// Not in blocks of many tiles: each step asks whether its filter is there, and tiles of 128x128 in
+// turns were 3 to 5 % slower (H200, batch 256).
+bool copies_ahead(Context &context, const WgmmaParts &parts) {
+  constexpr std::int64_t kMostTiles = 2;
+  const schedule::Core &core = context.schedule.core;
+  return core.window == 0 && !core.gathers && !parts.roles.data_turned &&
+         has_fixed_filter(context, parts.roles) && parts.tiles.most() <= kMostTiles;
+}
 
 StmtRef produce_wgmma(Context &context, const WgmmaParts &parts) {
   if (parts.feeds.empty() || context.schedule.core.mappers > 0)

@@ -30,6 +30,8 @@ struct WgmmaParts {
   const std::vector<schedule::CoreFeed> &feeds; // maps, between the producer and what multiplies
 };
 
+// Whether steps' filters are copied before earlier kernels are awaited, and the steps' loop asks.
+bool copies_ahead(Context &context, const WgmmaParts &parts);
 kernel::StmtRef produce_wgmma(Context &context, const WgmmaParts &parts);
 
 } // namespace tilefuse::lower

@@ -178,7 +178,8 @@ struct RegisterPlan {
   int mapper = 0;
   int launch = 0; // what the launch gives
 };
-RegisterPlan register_plan(const Schedule &schedule);
+// `copies_ahead`: the producer copies a fixed filter before its steps.
+RegisterPlan register_plan(const Schedule &schedule, bool copies_ahead = false);
 // Of a work-item that multiplies, besides its accumulators.
 constexpr std::int64_t kSpareRegisters = 40;
 

@@ -49,7 +49,7 @@ struct BoxSearch {
 
 } // namespace
 
-RegisterPlan register_plan(const Schedule &schedule) {
+RegisterPlan register_plan(const Schedule &schedule, bool copies_ahead) {
   const auto consumers =
       static_cast<int>(schedule.core.warp_rows * schedule.core.warp_columns) * schedule.core.turns;
   const int groups = consumers + 1 + schedule.core.mappers;
@@ -57,8 +57,10 @@ RegisterPlan register_plan(const Schedule &schedule) {
     return {};
   const int launch = kLaunchRegisters / groups / 8 * 8;
   const bool maps = schedule.core.mappers == 0 && !schedule.producers.empty();
-  // Slices and masks of a cluster take more, and operands fetched ahead (NVRTC 13.0, sm_90a).
-  const bool takes_more = schedule.core.cluster() > 1 || schedule.core.ahead > 0;
+  // Slices and masks of a cluster take more, operands fetched ahead, and a filter copied ahead, of
+  // which all buffers of a ring are written out (NVRTC 13.0, sm_90a).
+  const bool takes_more = schedule.core.cluster() > 1 || schedule.core.ahead > 0 ||
+                          (copies_ahead && schedule.core.mappers == 0);
   const bool has_room = schedule.core.window > 0 && consumers == 2;
   const int gatherer = has_room ? kWindowRegisters : kGatherRegisters;
   const int producer = schedule.core.gathers ? gatherer
