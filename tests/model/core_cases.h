@@ -51,6 +51,17 @@ inline Target sm90() {
   return target;
 }
 
+// As an H200 is, in round figures, for what the cost model judges.
+inline Target h200() {
+  Target target = sm90();
+  target.compute_units = 132;
+  target.gbytes_per_s = 4200;
+  target.gflops_per_unit = 450;
+  target.launch_us = 5;
+  target.l1_bytes = 128 << 10;
+  return target;
+}
+
 // Rows of pixels, each an image.
 inline poly::Group pixels_in_rows() {
   return {nest::parse_nest(R"(nest conv {

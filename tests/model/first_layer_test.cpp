@@ -107,16 +107,6 @@ TEST(FirstLayer, PixelsAreStoredAsVectors) {
   }
 }
 
-Target h200() {
-  Target target = sm90();
-  target.compute_units = 132;
-  target.gbytes_per_s = 4200;
-  target.gflops_per_unit = 450;
-  target.launch_us = 5;
-  target.l1_bytes = 128 << 10;
-  return target;
-}
-
 TEST(FirstLayer, GradientsAreTakenWhereTheyPay) {
   const GradientConv large = {
       .n = 64, .h = 224, .w = 224, .c = 3, .k = 64, .r = 7, .s = 7, .stride = 2, .pad = 3};

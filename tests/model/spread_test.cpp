@@ -37,16 +37,6 @@ TEST(Spread, PixelsOfManyKindsAreExact) {
   EXPECT_GE(checked, 12);
 }
 
-Target h200() {
-  Target target = sm90();
-  target.compute_units = 132;
-  target.gbytes_per_s = 4200;
-  target.gflops_per_unit = 450;
-  target.launch_us = 5;
-  target.l1_bytes = 128 << 10;
-  return target;
-}
-
 program::StoredProgram stored(const FirstLayer &layer) {
   return program::assign_storage(
       program::widen_first_layers(first_layer_of(layer), takes_always).program);
