@@ -15,9 +15,12 @@
 #include <thread>
 
 #include "base/error.h"
+#include "cost/model.h"
 #include "layers.h"
 #include "onednn.h"
 #include "paths.h"
+#include "schedule/legal.h"
+#include "schedule/text.h"
 #include "search/pick.h"
 #include "timed_kernels.h"
 

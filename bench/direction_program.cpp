@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "directions.h"
-#include "program/gradient.h"
+#include "program/gradient/gradient.h"
 
 namespace tilefuse::bench {
 namespace {

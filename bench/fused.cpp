@@ -8,6 +8,8 @@
 // the fused kernel, largest difference of the results, what the multiply-adds of the layers take at
 // a processor's peak: no kernel takes less; and what the layers take without their maps, and over
 // that in all: more is not to be gained by evaluating maps elsewhere.
+#include "fused.h"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -21,15 +23,17 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "cost/model.h"
 #include "emit/emitter.h"
-#include "fused.h"
 #include "layers.h"
 #include "model/compile.h"
-#include "model/launches.h"
-#include "model/pack.h"
-#include "nest/passes.h"
-#include "schedule/fed_forms.h"
+#include "model/plan/launches.h"
+#include "model/plan/pack.h"
+#include "nest/flatten/passes.h"
+#include "schedule/legal.h"
 #include "schedule/members.h"
+#include "schedule/text.h"
+#include "search/forms/fed_forms.h"
 #include "search/groups.h"
 #include "timed_kernels.h"
 
@@ -256,7 +260,7 @@ void measure_chain(const ChainBlock &block, runtime::Device &device, const Optio
 void measure_schedules(const MapBlock &block, runtime::Device &device, const Options &options) {
   const Target &target = device.target();
   const poly::Group group = map_groups(block, Fusing::Forced, target).back().group;
-  const std::vector<schedule::Schedule> all = schedule::fed_core_schedules(group, target, false);
+  const std::vector<schedule::Schedule> all = search::fed_core_schedules(group, target, false);
   TimedKernels timed(group, all, device);
   for (std::size_t k = 0; k < all.size(); ++k) {
     Samples samples;

@@ -5,10 +5,11 @@
 #include <fmt/format.h>
 
 #include "fused.h"
-#include "model/fusion.h"
-#include "model/split_groups.h"
 #include "poly/fuse.h"
-#include "program/storage.h"
+#include "poly/post_ops.h"
+#include "program/storage/storage.h"
+#include "search/network/fusion.h"
+#include "search/network/split_groups.h"
 
 namespace tilefuse::bench {
 namespace {
@@ -179,11 +180,11 @@ std::vector<poly::PlacedGroup> map_groups(const MapBlock &block, Fusing how, con
   if (how == Fusing::Forced)
     return poly::make_groups(stored, {.level = poly::FuseLevel::All});
   std::vector<poly::PlacedGroup> groups =
-      how == Fusing::Judged ? model::make_groups(stored, {.level = poly::FuseLevel::All}, target)
+      how == Fusing::Judged ? search::make_groups(stored, {.level = poly::FuseLevel::All}, target)
                             : poly::make_groups(stored, {.level = poly::FuseLevel::Pointwise});
   const std::size_t buffers = stored.buffers.size();
-  groups = model::split_groups(std::move(groups), stored, target, {});
-  return how == Fusing::Judged ? model::feed_parts(std::move(groups), stored, buffers,
+  groups = search::split_groups(std::move(groups), stored, target, {});
+  return how == Fusing::Judged ? search::feed_parts(std::move(groups), stored, buffers,
                                                    {.level = poly::FuseLevel::All}, target)
                                : groups;
 }

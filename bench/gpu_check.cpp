@@ -14,12 +14,13 @@
 #include "base/thread_pool.h"
 #include "emit/emitter.h"
 #include "lower/pipeline.h"
-#include "model/check.h"
-#include "model/fed_group.h"
-#include "schedule/core_forms.h"
-#include "schedule/fed_forms.h"
-#include "schedule/wgmma_forms.h"
-#include "schedule/wgmma_parts.h"
+#include "model/oracle/check.h"
+#include "schedule/wgmma/wgmma_parts.h"
+#include "search/forms/core_forms.h"
+#include "search/forms/fed_forms.h"
+#include "search/forms/part_forms.h"
+#include "search/forms/wgmma_forms.h"
+#include "support/fed_group.h"
 
 namespace tilefuse::bench {
 namespace {
@@ -58,15 +59,15 @@ std::vector<schedule::Schedule> schedules_of(const poly::Group &group, const Tar
                                              const CheckRequest &request) {
   const nest::Nest &nest = group.anchor;
   if (!group.producers.empty()) {
-    auto all = schedule::fed_core_schedules(group, target, request.tf32);
+    auto all = search::fed_core_schedules(group, target, request.tf32);
     std::erase_if(all, [&](const schedule::Schedule &each) {
       return is_wgmma(*each.core.op) != request.wgmma || (request.windows && each.core.window == 0);
     });
     return all;
   }
   if (!request.wgmma)
-    return schedule::core_schedules(nest, target, request.tf32);
-  std::vector<schedule::Schedule> all = schedule::every_wgmma_schedule(nest, target, request.tf32);
+    return search::core_schedules(nest, target, request.tf32);
+  std::vector<schedule::Schedule> all = search::every_wgmma_schedule(nest, target, request.tf32);
   if (request.windows)
     std::erase_if(all, [](const schedule::Schedule &each) { return each.core.window == 0; });
   if (request.gathers)
@@ -78,13 +79,13 @@ std::vector<schedule::Schedule> schedules_of(const poly::Group &group, const Tar
   std::vector<schedule::Schedule> clustered;
   for (const schedule::Schedule &schedule : all)
     for (const std::int64_t parts : {2, 4, 8})
-      if (auto found = schedule::with_parts(nest, schedule, target, parts); request.parts && found)
+      if (auto found = search::with_parts(nest, schedule, target, parts); request.parts && found)
         clustered.push_back(*std::move(found));
   if (request.parts)
     return clustered;
   for (const schedule::Schedule &schedule : all)
     for (const auto &[rows, columns] : {std::pair{2, 1}, {1, 2}, {2, 2}, {4, 1}, {1, 4}})
-      if (auto found = schedule::with_cluster(nest, schedule, target, rows, columns))
+      if (auto found = search::with_cluster(nest, schedule, target, rows, columns))
         clustered.push_back(*std::move(found));
   return clustered;
 }

@@ -13,22 +13,26 @@
 #include "base/random.h"
 #include "cost/model.h"
 #include "emit/emitter.h"
-#include "model/check.h"
-#include "model/launch_price.h"
-#include "model/pack.h"
-#include "model/split_groups.h"
-#include "poly/expected.h"
-#include "schedule/algorithms.h"
-#include "schedule/core.h"
-#include "schedule/core_forms.h"
-#include "schedule/fed_forms.h"
+#include "model/oracle/check.h"
+#include "model/oracle/expected_group.h"
+#include "model/plan/pack.h"
+#include "poly/post_ops.h"
+#include "schedule/legal.h"
+#include "schedule/mma/core.h"
 #include "schedule/staging.h"
-#include "schedule/wgmma.h"
-#include "schedule/wgmma_forms.h"
-#include "schedule/wgmma_parts.h"
+#include "schedule/wgmma/pixel_box.h"
+#include "schedule/wgmma/wgmma_parts.h"
+#include "search/forms/algorithms.h"
+#include "search/forms/core_forms.h"
+#include "search/forms/fed_forms.h"
+#include "search/forms/named_schedule.h"
+#include "search/forms/part_forms.h"
+#include "search/forms/wgmma_forms.h"
 #include "search/groups.h"
+#include "search/network/split_groups.h"
 #include "search/pick.h"
 #include "search/work_items.h"
+#include "support/launch_price.h"
 
 namespace tilefuse::bench {
 namespace {
@@ -59,9 +63,9 @@ std::vector<Schedule> family_of(const nest::Nest &nest, const Target &target,
   }
   const bool tf32 = family == "tf32";
   if (family != "wgmma")
-    all = schedule::core_schedules(nest, target, tf32);
+    all = search::core_schedules(nest, target, tf32);
   if (family != "core")
-    for (Schedule &schedule : schedule::wgmma_schedules(nest, target, tf32))
+    for (Schedule &schedule : search::wgmma_schedules(nest, target, tf32))
       all.push_back(std::move(schedule));
   return all;
 }
@@ -108,8 +112,8 @@ Schedule on_cluster(const nest::Nest &nest, const Schedule &schedule, const Targ
   if (shape.size() != (is_in_parts ? 2U : 4U))
     throw Error(ErrorCode::Unsupported, "a cluster is written c2x1 or p4");
   std::optional<Schedule> found =
-      is_in_parts ? schedule::with_parts(nest, schedule, target, shape[1] - '0')
-                  : schedule::with_cluster(nest, schedule, target, shape[1] - '0', shape[3] - '0');
+      is_in_parts ? search::with_parts(nest, schedule, target, shape[1] - '0')
+                  : search::with_cluster(nest, schedule, target, shape[1] - '0', shape[3] - '0');
   if (!found)
     throw Error(ErrorCode::Unsupported, "there is no such cluster");
   return *std::move(found);
@@ -126,7 +130,7 @@ Schedule tiled_wgmma(const nest::Nest &nest, const Target &target, std::string_v
     return schedule;
   }
   const std::string_view sizes = name.substr(0, name.find_first_of("cp"));
-  const std::vector<Schedule> all = schedule::every_wgmma_schedule(nest, target, false);
+  const std::vector<Schedule> all = search::every_wgmma_schedule(nest, target, false);
   if (all.empty())
     return search::pick(nest, target);
   for (const Schedule &schedule : all)
@@ -140,7 +144,7 @@ Schedule tiled_wgmma(const nest::Nest &nest, const Target &target, std::string_v
 Schedule fed_schedule(const poly::Group &group, std::string_view name, const Target &target) {
   if (!name.starts_with(kTiled))
     return search::pick(group, target);
-  for (Schedule &schedule : schedule::fed_core_schedules(group, target, false))
+  for (Schedule &schedule : search::fed_core_schedules(group, target, false))
     if (tile_text(group.anchor, schedule) == name.substr(kTiled.size()))
       return std::move(schedule);
   throw Error(ErrorCode::Unsupported, "there is no such tile");
@@ -157,7 +161,7 @@ Schedule schedule_of(const nest::Nest &nest, const std::string &name, const Targ
   if (const std::size_t mark = name.find(kRanked); mark != std::string::npos)
     return ranked(nest, target, std::string_view(name).substr(0, mark),
                   std::stoul(name.substr(mark + 1)));
-  schedule::NamedSchedule named = schedule::named_schedule(name, nest, target);
+  search::NamedSchedule named = search::named_schedule(name, nest, target);
   if (!named.schedule)
     throw Error(ErrorCode::Unsupported, named.refusal);
   return std::move(*named.schedule);
@@ -234,9 +238,9 @@ Way make_way(Work &work, const std::string &name, const Target &target) {
       way.groups = poly::make_groups(work.stored);
     if (const std::size_t mark = name.find('/'); mark != std::string::npos && !is_apart)
       way.groups =
-          model::split_groups(work.groups, work.stored, target, {.split = name.substr(0, mark)});
+          search::split_groups(work.groups, work.stored, target, {.split = name.substr(0, mark)});
     else if (schedule_name(name) == kPicked)
-      way.groups = model::split_groups(way.groups, work.stored, target, {});
+      way.groups = search::split_groups(way.groups, work.stored, target, {});
     for (const poly::PlacedGroup &placed : way.groups)
       way.schedules.push_back(placed.group.producers.empty()
                                   ? schedule_of(placed.group.anchor, schedule_name(name), target)
@@ -244,7 +248,7 @@ Way make_way(Work &work, const std::string &name, const Target &target) {
     const std::vector<model::LaunchPart> parts = way.parts();
     way.joined = model::make_launches(parts, target, model::pick_of_size(target), !is_apart);
     for (const model::Launch &launch : way.joined) {
-      way.predicted_seconds += model::predicted_seconds(launch, parts, target);
+      way.predicted_seconds += search::predicted_seconds(launch, parts, target);
       way.packages.push_back(emitter->emit(model::lower_launch(launch, parts, target), target));
     }
   } catch (const Error &error) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "gpu_work.h"
-#include "model/launches.h"
+#include "model/plan/launches.h"
 #include "runtime/device.h"
 #include "schedule/schedule.h"
 

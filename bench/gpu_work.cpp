@@ -7,8 +7,9 @@
 
 #include "base/error.h"
 #include "model/compile.h"
-#include "model/fusion.h"
-#include "program/gradient.h"
+#include "poly/post_ops.h"
+#include "program/gradient/gradient.h"
+#include "search/network/fusion.h"
 
 namespace tilefuse::bench {
 namespace {
@@ -160,7 +161,7 @@ Work work_of(const ConvProblem &problem, Direction direction, const Target &targ
   program = model::simplify(program);
   give_data(program);
   Work work{.stored = program::assign_storage(model::lay_out_for(program, target))};
-  work.groups = model::make_groups(work.stored, {}, target);
+  work.groups = search::make_groups(work.stored, {}, target);
   return work;
 }
 

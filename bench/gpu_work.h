@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "poly/group.h"
-#include "program/storage.h"
+#include "program/storage/storage.h"
 #include "target/dtype.h"
 #include "target/target.h"
 

@@ -17,11 +17,14 @@
 #include "base/error.h"
 #include "kernel/counts.h"
 #include "layers.h"
-#include "model/check.h"
 #include "model/compile.h"
-#include "model/simulate_group.h"
-#include "program/rewrite.h"
-#include "schedule/algorithms.h"
+#include "model/oracle/check.h"
+#include "model/oracle/simulate_group.h"
+#include "poly/post_ops.h"
+#include "program/rewrite/rewrite.h"
+#include "schedule/blocks.h"
+#include "search/forms/algorithms.h"
+#include "search/forms/named_schedule.h"
 #include "search/pick.h"
 #include "timed_kernels.h"
 
@@ -69,7 +72,7 @@ std::vector<poly::Group> groups_of(const Layer &layer, const std::string &algori
 Schedule schedule_of(const nest::Nest &nest, const std::string &algorithm, const Target &target) {
   if (program::is_rewrite(algorithm))
     return search::pick(nest, target);
-  schedule::NamedSchedule named = schedule::named_schedule(algorithm, nest, target);
+  search::NamedSchedule named = search::named_schedule(algorithm, nest, target);
   if (!named.schedule)
     throw Error(ErrorCode::Unsupported, named.refusal);
   return *named.schedule;

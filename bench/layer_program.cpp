@@ -7,6 +7,7 @@
 #include "layers.h"
 #include "model/compile.h"
 #include "paths.h"
+#include "poly/post_ops.h"
 
 namespace tilefuse::bench {
 namespace {

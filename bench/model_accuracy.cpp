@@ -24,8 +24,10 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "cost/model.h"
 #include "layers.h"
 #include "paths.h"
+#include "schedule/text.h"
 #include "search/pick.h"
 #include "search/sample.h"
 #include "timed_kernels.h"

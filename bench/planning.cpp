@@ -17,11 +17,12 @@
 #include "base/hash.h"
 #include "base/stopwatch.h"
 #include "model/compile.h"
-#include "model/kept_choices.h"
 #include "onnx/import.h"
 #include "paths.h"
-#include "program/precision.h"
-#include "program/quantize.h"
+#include "program/precision/precision.h"
+#include "program/precision/quantize.h"
+#include "schedule/text.h"
+#include "search/network/kept_choices.h"
 #include "target_device.h"
 
 namespace tilefuse::bench {
@@ -33,7 +34,7 @@ struct Options {
   std::vector<std::string> precisions = {"f32"};
   std::vector<std::string> levels = {"pointwise"};
   std::int64_t batch = 1;
-  std::int64_t quota = model::FusionSettings().quota;
+  std::int64_t quota = search::FusionSettings().quota;
   bool build = false;
   bool choices = false;
 };
@@ -70,7 +71,7 @@ void plan(const std::string &path, const program::Program &program, const Option
     for (const std::string &level : options.levels) {
       TargetDevice device(target);
       runtime::KernelCache cache("", [](const std::string &) {});
-      model::KeptChoices kept(&cache, target);
+      search::KeptChoices kept(&cache, target);
       const model::SessionOptions session = {
           .fusion = {*poly::parse_fuse_level(level), options.quota}, .tf32 = precision == "tf32"};
       const program::Program given = in_precision(program, precision);

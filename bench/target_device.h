@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "runtime/cuda_build.h"
+#include "runtime/cuda/cuda_build.h"
 #include "runtime/device.h"
 
 namespace tilefuse::bench {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/timed_group.h"
+#include "model/tune/timed_group.h"
 
 namespace tilefuse::bench {
 

@@ -27,11 +27,12 @@ function(tilefuse_library name)
   tilefuse_flags(tilefuse_${name})
 endfunction()
 
-# tilefuse_source_hash(VARIABLE folder …): 16 digits that change with any source of these folders of src/.
+# tilefuse_source_hash(VARIABLE folder …): 16 digits that change with any source of these folders of src/ and
+# of those inside them.
 function(tilefuse_source_hash variable)
   set(sources "")
   foreach(folder ${ARGN})
-    file(GLOB found CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/*.*)
+    file(GLOB_RECURSE found CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/*.*)
     list(APPEND sources ${found})
   endforeach()
   list(SORT sources)

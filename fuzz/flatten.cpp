@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "nest/passes.h"
+#include "nest/flatten/passes.h"
 #include "programs.h"
 
 namespace {

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cost/core_rates.h"
 #include "cost/lane_models.h"
 #include "cost/model.h"
+#include "cost/vector/core_rates.h"
 #include "schedule/members.h"
 
 namespace tilefuse::cost {

@@ -2,7 +2,11 @@
 // The models behind cost::predict, one per kind of lane. Each requires a legal schedule.
 #pragma once
 
-#include "cost/model.h"
+#include "cost/estimate.h"
+#include "nest/nest.h"
+#include "poly/group.h"
+#include "schedule/schedule.h"
+#include "target/target.h"
 
 namespace tilefuse::cost {
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "schedule/blocks.h"
+
 namespace tilefuse::cost {
 namespace {
 

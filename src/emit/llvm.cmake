@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-target_sources(tilefuse_emit PRIVATE llvm_spills.cpp)
 
 # The module tilefuse_llvm: the only thing that LLVM is linked into. Included by CMakeLists.txt of this folder, after
 # tilefuse_emit is defined.

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "kernel/build.h"
 #include "kernel/rules.h"
-#include "kernel/text.h"
+#include "kernel/text/text.h"
 #include "kernel/walk.h"
 
 namespace tilefuse::kernel {

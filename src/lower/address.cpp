@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lower/context.h"
+#include "lower/address.h"
+
 #include "schedule/staging.h"
 
 namespace tilefuse::lower {

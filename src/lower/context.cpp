@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/context.h"
 
-#include "lower/members.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::lower {
@@ -21,23 +20,6 @@ ExprRef Context::place(std::size_t index) const {
 
 ExprRef Context::point(std::size_t index) const {
   return index < outputs() ? build.add(start[index], place(index)) : place(index);
-}
-
-Context make_context(const Members &members, int member, const Target &target,
-                     kernel::Builder &build) {
-  const nest::Nest &whole = member_nest(members.group, member);
-  Context cx{.nest = members.nests[static_cast<std::size_t>(member)],
-             .schedule = member_schedule(members.schedule, member),
-             .target = target,
-             .build = build,
-             .whole = whole,
-             .members = members,
-             .member = member};
-  const std::vector<ExprRef> zeros(whole.indices.size(), build.integer(0));
-  cx.start = cx.origin = cx.inside = cx.kept = cx.lane_at = cx.chunk = cx.value = zeros;
-  cx.first.assign(whole.indices.size(), nullptr);
-  cx.result_base = cx.turn = build.integer(0);
-  return cx;
 }
 
 ExprRef named(kernel::Builder &build, std::vector<kernel::StmtRef> &list, const std::string &name,

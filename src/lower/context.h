@@ -59,10 +59,6 @@ struct Context {
   kernel::ExprRef place(std::size_t index) const;
 };
 
-// At the first point of everything, without buffers.
-Context make_context(const Members &members, int member, const Target &target,
-                     kernel::Builder &build);
-
 // Appends `let name = value` and gives the variable; a constant stays itself.
 kernel::ExprRef named(kernel::Builder &build, std::vector<kernel::StmtRef> &list,
                       const std::string &name, kernel::ExprRef value);
@@ -79,25 +75,6 @@ std::vector<kernel::ExprRef> places(const Context &cx);
 // elsewhere when the buffer's type is too narrow for the load to have put it there.
 kernel::ExprRef filled(const Context &cx, kernel::BufferId from, kernel::ExprRef value,
                        kernel::ExprRef inside);
-
-// Address of an input where the arithmetic reads it, in parts: what does not change inside a
-// register tile, what does not change inside a chunk, and the rest.
-kernel::ExprRef input_base(const Context &cx, int input);
-kernel::ExprRef chunk_base(const Context &cx, int input, kernel::ExprRef base);
-struct Address {
-  kernel::ExprRef index{};
-  std::int64_t lane_stride = 0; // elements between neighbours of a vector; 0: the same for all
-};
-Address input_address(const Context &cx, int input, kernel::ExprRef base);
-
-// The value of `post` at the current point; `acc` is the finished accumulator (null in a pure map).
-// `valid` counts the lanes that exist, null: all.
-kernel::ExprRef post_value(const Context &cx, const program::Expr &post, kernel::ExprRef acc,
-                           kernel::ExprRef valid);
-
-// An operand of post-ops at the current point, likewise, in the type that arithmetic on it is done
-// in.
-kernel::ExprRef extra_value(const Context &cx, const nest::Operand &operand, kernel::ExprRef valid);
 
 // The type arithmetic on a stored type is done in: float for half types.
 DType compute_type(DType type);

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-#include "lower/pipeline.h"
+#include "lower/kernel_name.h"
+#include "schedule/blocks.h"
 #include "schedule/members.h"
 
 namespace tilefuse::lower {
@@ -29,6 +30,24 @@ bool is_constant(const poly::Group &group, int slot) {
           is_known &= operand.constant;
         }
   return is_read && is_known;
+}
+
+// At the first point of everything, without buffers.
+Context make_context(const Members &members, int member, const Target &target,
+                     kernel::Builder &build) {
+  const nest::Nest &whole = member_nest(members.group, member);
+  Context cx{.nest = members.nests[static_cast<std::size_t>(member)],
+             .schedule = member_schedule(members.schedule, member),
+             .target = target,
+             .build = build,
+             .whole = whole,
+             .members = members,
+             .member = member};
+  const std::vector<kernel::ExprRef> zeros(whole.indices.size(), build.integer(0));
+  cx.start = cx.origin = cx.inside = cx.kept = cx.lane_at = cx.chunk = cx.value = zeros;
+  cx.first.assign(whole.indices.size(), nullptr);
+  cx.result_base = cx.turn = build.integer(0);
+  return cx;
 }
 
 // The buffers of the kernel's arguments, by argument.

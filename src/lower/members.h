@@ -14,6 +14,10 @@
 
 namespace tilefuse::lower {
 
+// Fills the buffer of an input that a producer of the group computes, at the consumer's current
+// position.
+using FillProduced = kernel::StmtRef (*)(const Context &consumer, int input);
+
 struct Members {
   // Declares arguments and staging buffers. The group and the schedule must outlive it.
   Members(const poly::Group &group, const schedule::Schedule &schedule, const Target &target,
@@ -25,6 +29,7 @@ struct Members {
   const schedule::Schedule &schedule;
   std::vector<nest::Nest> nests; // by member
   std::vector<Context> contexts; // by member
+  FillProduced fill_produced = nullptr;
 };
 
 // The kernel of a group, with its name, launch sizes and figures; `body` builds its statements.

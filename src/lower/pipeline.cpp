@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/pipeline.h"
 
-#include <fmt/format.h>
-
 #include <array>
 
 #include "base/error.h"
 #include "kernel/verify.h"
-#include "lower/build_core.h"
-#include "lower/build_loops.h"
-#include "lower/build_wgmma.h"
 #include "lower/code_version.h"
+#include "lower/mma/build_core.h"
+#include "lower/simt/build_loops.h"
+#include "lower/simt/fill_produce.h"
 #include "lower/unroll.h"
-#include "schedule/core.h"
+#include "lower/wgmma/build_wgmma.h"
+#include "schedule/legal.h"
 #include "schedule/members.h"
-#include "schedule/wgmma.h"
+#include "schedule/schedule.h"
 
 namespace tilefuse::lower {
 namespace {
@@ -30,6 +29,11 @@ constexpr std::array kPasses = {
     Pass{"unroll", unroll, true},
 };
 
+kernel::Kernel loops(const poly::Group &group, const schedule::Schedule &schedule,
+                     const Target &target) {
+  return build_loops(group, schedule, target, fill_by_producer);
+}
+
 // The pass before them, by what does the arithmetic.
 struct Builder {
   std::string_view name;
@@ -38,67 +42,12 @@ struct Builder {
 
 Builder builder_of(const schedule::Schedule &schedule) {
   if (!schedule::has_core(schedule))
-    return {"build_loops", build_loops};
+    return {"build_loops", loops};
   return is_wgmma(*schedule.core.op) ? Builder{"build_wgmma", build_wgmma}
                                      : Builder{"build_core", build_core};
 }
 
-std::string extents(const nest::Nest &nest, int begin, int end) {
-  std::string text;
-  for (int i = begin; i < end; ++i) {
-    const nest::Index &index = nest.indices[static_cast<std::size_t>(i)];
-    text += fmt::format("{}{}", index.name, index.extent);
-  }
-  return text;
-}
-
-std::string steps(const nest::Nest &nest, const schedule::Schedule &schedule) {
-  if (schedule::has_core(schedule)) {
-    const schedule::CoreTile tile = core_tile(nest, schedule);
-    const bool is_boxed = is_wgmma(*schedule.core.op) && has_box(nest, schedule);
-    const schedule::Core &core = schedule.core;
-    return fmt::format("{}x{}x{}_{}{}{}{}{}{}{}{}{}{}{}", tile.rows, tile.columns, tile.depth,
-                       core.ring, core.turns > 1 ? "_turns" : "", is_boxed ? "_box" : "",
-                       core.swapped ? "_swapped" : "", core.tensor_store ? "_store" : "",
-                       core.ahead == 0 ? "" : fmt::format("_ahead{}", core.ahead),
-                       core.gathers ? "_gather" : "",
-                       core.window == 0 ? "" : fmt::format("_window{}", core.window),
-                       core.keeps_filter ? "_kept" : "",
-                       core.cluster_rows * core.cluster_columns == 1
-                           ? ""
-                           : fmt::format("_c{}x{}", core.cluster_rows, core.cluster_columns),
-                       core.cluster_parts == 1 ? "" : fmt::format("_p{}", core.cluster_parts));
-  }
-  std::string text;
-  for (int i = 0; i < nest.output_indices; ++i) {
-    const schedule::Split &split = schedule.splits[static_cast<std::size_t>(i)];
-    if (split.step() > 1)
-      text += fmt::format("{}{}", nest.indices[static_cast<std::size_t>(i)].name, split.step());
-  }
-  return text.empty() ? "1" : text;
-}
-
 } // namespace
-
-std::string kernel_name(const poly::Group &group, const schedule::Schedule &schedule,
-                        const Target &target) {
-  std::string producers;
-  for (auto p = group.producers.rbegin(); p != group.producers.rend(); ++p)
-    producers += p->nest.name + "_";
-  return producers + kernel_name(group.anchor, schedule, target);
-}
-
-std::string kernel_name(const nest::Nest &nest, const schedule::Schedule &schedule,
-                        const Target &target) {
-  const int all = static_cast<int>(nest.indices.size());
-  std::string name = fmt::format(
-      "{}_{}", nest.name, to_string(nest.slots[static_cast<std::size_t>(nest.out.slot)].type));
-  for (const std::string &part :
-       {extents(nest, 0, nest.output_indices), extents(nest, nest.output_indices, all)})
-    if (!part.empty())
-      name += "_" + part;
-  return fmt::format("{}__{}_{}__{}", name, schedule.name, steps(nest, schedule), target.name);
-}
 
 std::string_view code_version() { return kCodeVersion; }
 

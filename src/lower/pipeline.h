@@ -25,13 +25,6 @@ using Observer = std::function<void(int, std::string_view, const kernel::Kernel 
 kernel::Kernel lower(const poly::Group &group, const schedule::Schedule &schedule,
                      const Target &target, const Observer &observer = {});
 
-// Type, problem, schedule and target in one name: conv_f32_m64y56x56_c64r3s3__m16x6__cpu_avx2.
-std::string kernel_name(const nest::Nest &nest, const schedule::Schedule &schedule,
-                        const Target &target);
-// The same behind the stems of the producers: conv_gemm_f32_….
-std::string kernel_name(const poly::Group &group, const schedule::Schedule &schedule,
-                        const Target &target);
-
 // Changes whenever the code that turns a group into machine code changes: part of every cache key.
 std::string_view code_version();
 

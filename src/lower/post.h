@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "kernel/build.h"
+#include "lower/context.h"
 #include "nest/nest.h"
 #include "program/expr.h"
 #include "program/program.h"
@@ -15,6 +16,15 @@ namespace tilefuse::lower {
 // operand in the type that arithmetic on it is done in.
 kernel::ExprRef expr_value(kernel::Builder &build, const program::Expr &expr, int lanes,
                            kernel::ExprRef acc, const std::function<kernel::ExprRef(int)> &load);
+
+// The value of `post` at the current point; `acc` is the finished accumulator (null in a pure map).
+// `valid` counts the lanes that exist, null: all.
+kernel::ExprRef post_value(const Context &cx, const program::Expr &post, kernel::ExprRef acc,
+                           kernel::ExprRef valid);
+
+// An operand of post-ops at the current point, likewise, in the type that arithmetic on it is done
+// in.
+kernel::ExprRef extra_value(const Context &cx, const nest::Operand &operand, kernel::ExprRef valid);
 
 // What a pointwise map gives, rounded to the type that its tensor would have in memory.
 kernel::ExprRef map_value(kernel::Builder &build, const nest::Nest &map, int lanes,

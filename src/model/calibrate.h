@@ -10,7 +10,7 @@
 #include "program/host_tensor.h"
 #include "program/program.h"
 #include "runtime/device.h"
-#include "runtime/kernel_cache.h"
+#include "runtime/store/kernel_cache.h"
 
 namespace tilefuse::model {
 

@@ -14,19 +14,21 @@
 #include "kernel/rules.h"
 #include "lower/pipeline.h"
 #include "model/dump.h"
-#include "model/first_layer_choice.h"
-#include "model/kept_choices.h"
-#include "model/layout_choice.h"
-#include "model/records.h"
-#include "model/split_groups.h"
-#include "nest/fold.h"
-#include "program/defer_merges.h"
+#include "model/tune/records.h"
+#include "nest/fold/fold.h"
 #include "program/drop_dead.h"
-#include "program/join_groups.h"
-#include "program/pad_channels.h"
-#include "program/rewrite.h"
-#include "schedule/algorithms.h"
+#include "program/rewrite/defer_merges.h"
+#include "program/rewrite/join_groups.h"
+#include "program/rewrite/pad_channels.h"
+#include "program/rewrite/rewrite.h"
+#include "schedule/text.h"
+#include "search/forms/algorithms.h"
+#include "search/forms/named_schedule.h"
 #include "search/groups.h"
+#include "search/network/first_layer_choice.h"
+#include "search/network/kept_choices.h"
+#include "search/network/layout_choice.h"
+#include "search/network/split_groups.h"
 #include "search/pick.h"
 
 namespace tilefuse::model {
@@ -48,7 +50,7 @@ struct Ignored {
 
 // The algorithm asked for where it fits, else as records or the cost model say.
 Choice choose(const poly::Group &group, const runtime::Device &device,
-              const SessionOptions &options, KeptChoices &kept, Ignored &ignored) {
+              const SessionOptions &options, search::KeptChoices &kept, Ignored &ignored) {
   const std::string algorithm = schedule_algorithm(options.algorithm);
   if (options.tf32 && algorithm.empty() && group.producers.empty())
     if (std::optional<schedule::Schedule> rounded = kept.schedule_if_any(
@@ -61,10 +63,10 @@ Choice choose(const poly::Group &group, const runtime::Device &device,
       ignored.first_reason = reason;
     return choice;
   }
-  schedule::NamedSchedule named =
+  search::NamedSchedule named =
       group.producers.empty()
-          ? schedule::named_schedule(algorithm, group.anchor, device.target())
-          : schedule::NamedSchedule{{}, fmt::format("{} does not compute producers", algorithm)};
+          ? search::named_schedule(algorithm, group.anchor, device.target())
+          : search::NamedSchedule{{}, fmt::format("{} does not compute producers", algorithm)};
   if (named.schedule)
     return {std::move(*named.schedule), "asked for"};
   if (options.warn)
@@ -76,7 +78,7 @@ Choice choose(const poly::Group &group, const runtime::Device &device,
 
 // Schedules are picked once per distinct group.
 void schedule_kernels(std::vector<CompiledKernel> &kernels, const runtime::Device &device,
-                      const SessionOptions &options, KeptChoices &kept) {
+                      const SessionOptions &options, search::KeptChoices &kept) {
   std::map<std::string, Choice> picked;
   Ignored ignored;
   for (CompiledKernel &kernel : kernels) {
@@ -103,7 +105,7 @@ std::vector<LaunchPart> parts_of(std::vector<CompiledKernel> &kernels) {
 
 // Schedules of parts that would not fit beside the first are searched for once.
 std::vector<Launch> launches_of(std::vector<CompiledKernel> &kernels, const Target &target,
-                                const SessionOptions &options, KeptChoices &kept) {
+                                const SessionOptions &options, search::KeptChoices &kept) {
   const PickOfSize search = pick_of_size(target);
   const PickOfSize pick = [&](const poly::Group &group, std::int64_t size) {
     return kept.schedule_if_any(fmt::format("pick of {}", size), group,
@@ -235,7 +237,7 @@ program::Program lay_out_for(const program::Program &program, const Target &targ
     return program;
   const std::int64_t row_bytes = target.isa.starts_with("sm_90a") ? 128 : 64;
   const program::Program joined = program::join_groups(program, row_bytes).program;
-  return program::pad_channels(lay_out_first_layers(joined, target)).program;
+  return program::pad_channels(search::lay_out_first_layers(joined, target)).program;
 }
 
 program::Program prepare(const program::Program &program, const std::string &algorithm,
@@ -258,7 +260,7 @@ std::string cache_key(const poly::Group &group, const schedule::Schedule &schedu
 }
 
 Compiled choose_kernels(const program::Program &program, const runtime::Device &device,
-                        KeptChoices &kept, const SessionOptions &options) {
+                        search::KeptChoices &kept, const SessionOptions &options) {
   const Stopwatch watch;
   Compiled compiled;
   std::vector<std::string> refused;
@@ -266,7 +268,7 @@ Compiled choose_kernels(const program::Program &program, const runtime::Device &
   for (const std::string &reason : refused)
     if (options.warn)
       options.warn(reason);
-  LaidOut laid = lay_out(prepared, device.target(),
+  search::LaidOut laid = search::lay_out(prepared, device.target(),
                          {options.layout,
                           options.fusion,
                           {.split = options.split,
@@ -288,7 +290,7 @@ Compiled choose_kernels(const program::Program &program, const runtime::Device &
 
 Compiled compile(const program::Program &program, runtime::Device &device,
                  runtime::KernelCache &cache, const SessionOptions &options) {
-  KeptChoices kept(&cache, device.target());
+  search::KeptChoices kept(&cache, device.target());
   Compiled compiled = choose_kernels(program, device, kept, options);
   kept.write();
   std::vector<Job> jobs = collect_jobs(compiled, device);

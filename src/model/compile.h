@@ -8,37 +8,13 @@
 #include <vector>
 
 #include "emit/emitter.h"
-#include "model/launches.h"
+#include "model/compiled.h"
 #include "model/model.h"
 #include "poly/group.h"
-#include "program/storage.h"
+#include "program/storage/storage.h"
 #include "schedule/schedule.h"
 
 namespace tilefuse::model {
-
-struct CompiledKernel {
-  poly::PlacedGroup placed;
-  schedule::Schedule schedule;
-  std::string chosen_by;   // "model", "tuned on this device", …
-  std::size_t package = 0; // of its launch: position in Compiled::packages
-  std::size_t part = 0;    // its place in the launch
-};
-
-struct Compiled {
-  program::StoredProgram stored;
-  program::Layout layout = program::Layout::Nhwc;
-  int conversions = 0;                 // statements that copy from one layout to another
-  std::vector<CompiledKernel> kernels; // in launch order
-  std::vector<Launch> launches;        // of one kernel or several
-  std::vector<Package> packages;       // built, ready to load
-  int built = 0;                       // packages that were not in the cache
-  int searched = 0;                    // choices that were not in the cache
-  StartSeconds seconds;                // of these parts
-  // The package of a launch.
-  const Package &package(const Launch &launch) const {
-    return packages[kernels[launch.kernels[0]].package];
-  }
-};
 
 // The code generator for a target. Error{Device} when this build or bundle has none for it.
 std::unique_ptr<emit::Emitter> make_emitter(const Target &target);
@@ -59,7 +35,7 @@ std::string schedule_algorithm(const std::string &algorithm);
 
 // Everything but packages: needs of the device its target, and its name where there are records.
 Compiled choose_kernels(const program::Program &program, const runtime::Device &device,
-                        KeptChoices &kept, const SessionOptions &options);
+                        search::KeptChoices &kept, const SessionOptions &options);
 
 // Error{Device} when a kernel is missing from the cache and this build or bundle cannot generate
 // code for the device.

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "cost/model.h"
-#include "kernel/text.h"
+#include "kernel/text/text.h"
 #include "lower/pipeline.h"
 #include "schedule/members.h"
 

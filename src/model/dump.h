@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "model/compile.h"
+#include "model/compiled.h"
 
 namespace tilefuse::model {
 

@@ -13,13 +13,13 @@
 #include <string>
 #include <vector>
 
-#include "model/fusion.h"
 #include "program/host_tensor.h"
-#include "program/layout.h"
 #include "program/program.h"
+#include "program/storage/layout.h"
 #include "runtime/device.h"
-#include "runtime/kernel_cache.h"
-#include "runtime/record_store.h"
+#include "runtime/store/kernel_cache.h"
+#include "runtime/store/record_store.h"
+#include "search/network/fusion.h"
 
 namespace tilefuse::model {
 
@@ -27,7 +27,7 @@ struct SessionOptions {
   std::string algorithm;       // forced on every kernel that it fits, when not empty
   std::string split = "auto";  // of reductions (model/split_groups.h)
   std::string layout = "auto"; // of activations (model/layout_choice.h)
-  FusionSettings fusion;
+  search::FusionSettings fusion;
   bool tf32 = false;                       // products of f32 may be rounded to tf32
   bool side_by_side = true;                // several kernels in a launch (model/launches.h)
   runtime::RecordStore *records = nullptr; // tuned schedules, when given

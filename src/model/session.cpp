@@ -10,9 +10,9 @@
 #include "model/compile.h"
 #include "model/dump.h"
 #include "model/model.h"
-#include "model/pack.h"
-#include "model/plan.h"
-#include "model/records.h"
+#include "model/plan/pack.h"
+#include "model/plan/plan.h"
+#include "model/tune/records.h"
 
 namespace tilefuse::model {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "nest/checked.h"
+#include "nest/integer/checked.h"
 
 namespace tilefuse::nest {
 namespace {

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/scanner.h"
-#include "nest/checked.h"
+#include "nest/integer/checked.h"
 #include "nest/nest.h"
 
 namespace tilefuse::nest {

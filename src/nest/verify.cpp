@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "nest/checked.h"
-#include "nest/interval.h"
+#include "nest/integer/checked.h"
+#include "nest/integer/interval.h"
 #include "nest/nest.h"
 
 namespace tilefuse::nest {

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/scanner.h"
-#include "onnx/table.h"
+#include "onnx/operator.h"
 #include "onnx/tensor.h"
 
 namespace tilefuse::onnx_import {

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "onnx/slice.h"
+#include "onnx/operators/slice.h"
 #include "onnx/tensor.h"
 
 namespace tilefuse::onnx_import {

@@ -75,4 +75,8 @@ program::Program import_model(const std::string &path, const tile::Library &ops,
   return std::move(graph.program);
 }
 
+program::HostTensor read_tensor(const std::string &path) {
+  return to_host_tensor(read_tensor_message(path), std::filesystem::path(path).parent_path());
+}
+
 } // namespace tilefuse::onnx_import

@@ -14,19 +14,12 @@
 #include <string>
 #include <vector>
 
+#include "onnx/options.h"
 #include "program/host_tensor.h"
 #include "program/program.h"
 #include "tile/tile.h"
 
 namespace tilefuse::onnx_import {
-
-struct Options {
-  std::optional<std::int64_t> batch; // binds a symbolic first dimension; 1 when unset
-  std::map<std::string, program::Shape>
-      input_shapes; // by graph input: binds its symbolic dimensions
-  // Constants that nodes may make up (ConstantOfShape, Range, Resize, …); more is Error{Limit}.
-  std::int64_t made_bytes = std::int64_t{4} << 30;
-};
 
 // Reads `path`; external data must lie inside its folder.
 program::Program import_model(const std::string &path, const tile::Library &ops,

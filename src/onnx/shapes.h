@@ -9,7 +9,7 @@
 #include <string>
 
 #include "onnx.pb.h"
-#include "onnx/import.h"
+#include "onnx/options.h"
 
 namespace tilefuse::onnx_import {
 

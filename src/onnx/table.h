@@ -7,20 +7,9 @@
 #include <span>
 #include <string_view>
 
-#include "onnx/call.h"
+#include "onnx/operator.h"
 
 namespace tilefuse::onnx_import {
-
-struct Operator {
-  std::string_view type;
-  std::int64_t since; // first and last opset with this row's meaning
-  std::int64_t until;
-  void (*import)(Call &call);
-  // The attributes understood, separated by spaces. `name=a|b` accepts only these values.
-  std::string_view attributes = "";
-  // What handlers shared by several operators instantiate.
-  std::string_view function = "";
-};
 
 // All rows, by name.
 std::span<const Operator> operators();

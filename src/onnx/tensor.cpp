@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/scanner.h"
-#include "onnx/import.h"
 #include "onnx/reader.h"
 
 namespace tilefuse::onnx_import {
@@ -158,10 +157,6 @@ program::HostTensor to_host_tensor(const TensorProto &tensor, const std::filesys
     for (std::byte &value : host.data)
       value = value == std::byte{0} ? std::byte{0} : std::byte{1};
   return host;
-}
-
-program::HostTensor read_tensor(const std::string &path) {
-  return to_host_tensor(read_tensor_message(path), std::filesystem::path(path).parent_path());
 }
 
 } // namespace tilefuse::onnx_import

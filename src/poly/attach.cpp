@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "nest/passes.h"
+#include "nest/flatten/passes.h"
 #include "poly/group.h"
 
 namespace tilefuse::poly {

@@ -14,7 +14,7 @@
 #include "poly/group_buffers.h"
 #include "poly/group_legality.h"
 #include "poly/inline_map.h"
-#include "poly/isl_objects.h"
+#include "poly/isl/isl_objects.h"
 #include "poly/needs.h"
 #include "poly/post_ops.h"
 

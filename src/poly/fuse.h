@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "poly/group.h"
+#include "poly/post_ops.h"
 
 namespace tilefuse::poly {
 

@@ -7,8 +7,9 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "poly/legality.h"
-#include "poly/schedule_tree_isl.h"
+#include "poly/isl/legality.h"
+#include "poly/isl/schedule_tree_isl.h"
+#include "poly/isl/tree_loops.h"
 #include "poly/story_tree.h"
 
 namespace tilefuse::poly {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "poly/isl/scop.h"
 #include "poly/schedule_tree.h"
-#include "poly/scop.h"
 
 namespace tilefuse::poly {
 

@@ -29,7 +29,7 @@
 #include <vector>
 
 #include "nest/nest.h"
-#include "program/storage.h"
+#include "program/storage/storage.h"
 
 namespace tilefuse::poly {
 
@@ -62,11 +62,6 @@ struct PlacedGroup {
   std::vector<std::string> notes;         // decisions about it, one or more lines each
   bool joins_tiles = false; // of parts that the group before it stores, in its launch if it can
 };
-
-// Flattens every statement and fuses each map into the contraction or map that feeds it, into each
-// of its pieces, when it is the only reader of that result and has its shape. Groups come in an
-// order in which they can run.
-std::vector<PlacedGroup> make_groups(const program::StoredProgram &stored);
 
 // The nest of a member, and the group's slot of one of its slots.
 const nest::Nest &member_nest(const Group &group, int member);

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "poly/legality.h"
-#include "poly/scop.h"
+#include "poly/isl/legality.h"
+#include "poly/isl/scop.h"
 
 namespace tilefuse::poly {
 namespace {

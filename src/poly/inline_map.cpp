@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "nest/passes.h"
+#include "nest/flatten/passes.h"
 
 namespace tilefuse::poly {
 namespace {

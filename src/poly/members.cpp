@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "nest/passes.h"
+#include "nest/flatten/passes.h"
 #include "poly/group.h"
 
 namespace tilefuse::poly {

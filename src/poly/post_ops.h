@@ -5,10 +5,16 @@
 #include <vector>
 
 #include "poly/group.h"
+#include "poly/post_ops.h"
 
 namespace tilefuse::poly {
 
 // Every statement flattened; each map fused into what feeds it, unless `fuse_maps` is false.
 std::vector<PlacedGroup> group_nests(const program::StoredProgram &stored, bool fuse_maps);
+
+// Flattens every statement and fuses each map into the contraction or map that feeds it, into each
+// of its pieces, when it is the only reader of that result and has its shape. Groups come in an
+// order in which they can run.
+std::vector<PlacedGroup> make_groups(const program::StoredProgram &stored);
 
 } // namespace tilefuse::poly

@@ -9,7 +9,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "poly/schedule_tree_isl.h"
+#include "base/scanner.h"
+#include "poly/isl/schedule_tree_isl.h"
 
 namespace tilefuse::poly {
 namespace {

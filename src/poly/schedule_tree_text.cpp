@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/scanner.h"
 #include "poly/schedule_tree.h"
 
 namespace tilefuse::poly {

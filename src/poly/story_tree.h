@@ -2,8 +2,8 @@
 // The schedule tree of a scop as the program has it, for the sources of poly/ alone.
 #pragma once
 
+#include "poly/isl/scop.h"
 #include "poly/schedule_tree.h"
-#include "poly/scop.h"
 
 namespace tilefuse::poly {
 

@@ -7,6 +7,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cost/model.h"
+#include "schedule/legal.h"
+#include "schedule/text.h"
+
 namespace tilefuse::report {
 namespace {
 

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "cost/plaidml_kernels.h"
-#include "cost/plaidml_layout.h"
-#include "cost/plaidml_threads.h"
+#include "cost/plaidml/plaidml_kernels.h"
+#include "cost/plaidml/plaidml_layout.h"
+#include "cost/plaidml/plaidml_threads.h"
 
 namespace tilefuse::report {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "cost/plaidml_kernels.h"
-#include "cost/plaidml_search.h"
+#include "cost/plaidml/plaidml_kernels.h"
+#include "cost/plaidml/plaidml_search.h"
 #include "report/layers.h"
 #include "report/sections.h"
 

@@ -8,7 +8,9 @@
 #include <fmt/ranges.h>
 
 #include "report/flat_table.h"
+#include "schedule/blocks.h"
 #include "schedule/staging.h"
+#include "schedule/text.h"
 
 namespace tilefuse::report {
 namespace {

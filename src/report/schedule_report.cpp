@@ -6,12 +6,13 @@
 
 #include <algorithm>
 
-#include "kernel/text.h"
+#include "kernel/text/text.h"
 #include "lower/pipeline.h"
-#include "model/layout_choice.h"
-#include "model/records.h"
+#include "model/tune/records.h"
 #include "report/candidates.h"
 #include "report/schedule_mapping.h"
+#include "schedule/text.h"
+#include "search/network/layout_choice.h"
 #include "search/pick.h"
 
 namespace tilefuse::report {
@@ -69,7 +70,7 @@ std::string explain_group(const poly::Group &group, const ScheduleOptions &optio
 Explanation explain_with_model(const program::Program &program, const ScheduleOptions &options) {
   Explanation result;
   const bool with_program = options.sections.count(Section::Program) != 0;
-  const model::LaidOut laid = model::lay_out(
+  const search::LaidOut laid = search::lay_out(
       program, options.target, {.layout = options.layout, .split = {.split = options.split}});
   const std::string layout = laid.weighed + fmt::format("layout {}, {} copies\n",
                                                         to_string(laid.layout), laid.conversions);

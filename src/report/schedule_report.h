@@ -11,7 +11,7 @@
 #include "report/layers.h"
 #include "report/sections.h"
 #include "runtime/device.h"
-#include "runtime/record_store.h"
+#include "runtime/store/record_store.h"
 #include "target/target.h"
 
 namespace tilefuse::report {

@@ -8,10 +8,14 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "schedule/core.h"
-#include "schedule/core_feeds.h"
+#include "schedule/legal_alone.h"
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_feeds.h"
+#include "schedule/mma/core_roles.h"
 #include "schedule/ownership.h"
 #include "schedule/rolling.h"
+#include "schedule/text.h"
+#include "schedule/wgmma/wgmma_panels.h"
 
 namespace tilefuse::schedule {
 namespace {
@@ -220,10 +224,6 @@ int parse_member(std::string_view line, int most, const std::string &file) {
 }
 
 } // namespace
-
-const Schedule &member_schedule(const Schedule &schedule, int member) {
-  return member == 0 ? schedule : schedule.producers.at(at(member - 1));
-}
 
 Nest tile_nest(const Group &group, const Schedule &schedule, int member,
                const std::vector<Nest> &before) {

@@ -27,12 +27,10 @@
 #include "poly/group.h"
 #include "schedule/schedule.h"
 #include "schedule/staging.h"
+#include "schedule/text.h"
 #include "target/target.h"
 
 namespace tilefuse::schedule {
-
-// The schedule of a member: of the group's for the anchor.
-const Schedule &member_schedule(const Schedule &schedule, int member);
 
 // Member nests as they run: the anchor's own, those of producers with the extents of a tile.
 // Requires that every produced member has a schedule of its nest's shape.
@@ -50,9 +48,6 @@ std::optional<std::string> illegal(const poly::Group &group, const Schedule &sch
 // The same where illegal_alone finds nothing wrong with the anchor.
 std::optional<std::string> illegal_together(const poly::Group &group, const Schedule &schedule,
                                             const Target &target);
-// The same for one member's nest, whatever feeds its inputs.
-std::optional<std::string> illegal_alone(const nest::Nest &nest, const Schedule &schedule,
-                                         const Target &target);
 
 // Local bytes of a block: of all staging buffers of all members.
 std::int64_t local_bytes(const poly::Group &group, const Schedule &schedule);

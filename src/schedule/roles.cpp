@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "schedule/roles.h"
+
 #include <algorithm>
 #include <cstdlib>
-
-#include "schedule/algorithms.h"
 
 namespace tilefuse::schedule {
 namespace {

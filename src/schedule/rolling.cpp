@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "schedule/members.h"
-
 namespace tilefuse::schedule {
 namespace {
 

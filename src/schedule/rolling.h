@@ -20,7 +20,6 @@
 
 #include "poly/group.h"
 #include "schedule/schedule.h"
-#include "schedule/staging.h"
 
 namespace tilefuse::schedule {
 

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "schedule/core.h"
-
 namespace tilefuse::schedule {
 namespace {
 
@@ -72,16 +70,6 @@ std::int64_t points_of_step(const Nest &nest, const Schedule &schedule, int inde
   return std::min(split.step(), (nest.indices[at(index)].extent + unit - 1) / unit * unit);
 }
 
-std::int64_t blocks(const Nest &nest, const Schedule &schedule) {
-  if (has_core(schedule))
-    return core_blocks(nest, schedule);
-  std::int64_t count = 1;
-  for (int i = 0; i < nest.output_indices; ++i)
-    count *= (nest.indices[at(i)].extent + schedule.splits[at(i)].of_block() - 1) /
-             schedule.splits[at(i)].of_block();
-  return count;
-}
-
 Schedule scalar_schedule(const Nest &nest) {
   Schedule schedule;
   schedule.name = "scalar";
@@ -95,6 +83,10 @@ Schedule scalar_schedule(const Nest &nest) {
   schedule.fills.assign(nest.inputs.size(), Fill::Direct);
   schedule.stages.assign(nest.inputs.size(), {});
   return schedule;
+}
+
+const Schedule &member_schedule(const Schedule &schedule, int member) {
+  return member == 0 ? schedule : schedule.producers.at(at(member - 1));
 }
 
 } // namespace tilefuse::schedule

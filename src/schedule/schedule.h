@@ -185,19 +185,10 @@ std::vector<int> chunked_indices(const nest::Nest &nest, const Schedule &schedul
 // Points of one step as they are computed: with work-items, copies past the extent are dropped.
 std::int64_t points_of_step(const nest::Nest &nest, const Schedule &schedule, int index);
 
-// Blocks of the whole grid.
-std::int64_t blocks(const nest::Nest &nest, const Schedule &schedule);
-
-// Why `schedule` cannot run `nest` alone on `target`, or nothing when it can.
-std::optional<std::string> illegal(const nest::Nest &nest, const Schedule &schedule,
-                                   const Target &target);
-
 // One point at a time, no lanes, everything direct: legal for every nest, slow, the last resort.
 Schedule scalar_schedule(const nest::Nest &nest);
 
-std::string_view to_string(Layout layout);
-std::string to_text(const nest::Nest &nest, const Schedule &schedule);
-Schedule parse_schedule(const nest::Nest &nest, std::string_view text,
-                        const std::string &file = "<schedule>");
+// The schedule of a member: of the group's for the anchor.
+const Schedule &member_schedule(const Schedule &schedule, int member);
 
 } // namespace tilefuse::schedule

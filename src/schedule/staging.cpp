@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "schedule/core.h"
+#include "schedule/mma/core_roles.h"
 #include "schedule/rolling.h"
 
 namespace tilefuse::schedule {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "schedule/text.h"
+
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/scanner.h"
-#include "schedule/schedule.h"
 
 namespace tilefuse::schedule {
 namespace {

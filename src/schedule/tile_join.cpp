@@ -8,9 +8,13 @@
 
 #include <fmt/format.h>
 
-#include "nest/passes.h"
-#include "schedule/core.h"
-#include "schedule/wgmma.h"
+#include "nest/flatten/passes.h"
+#include "schedule/blocks.h"
+#include "schedule/legal.h"
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_roles.h"
+#include "schedule/wgmma/pixel_box.h"
+#include "schedule/wgmma/wgmma_tiles.h"
 #include "target/tickets.h"
 
 namespace tilefuse::schedule {

@@ -6,8 +6,11 @@
 #include <map>
 
 #include "base/error.h"
+#include "cost/model.h"
+#include "schedule/legal.h"
+#include "schedule/legal_alone.h"
 #include "schedule/rolling.h"
-#include "schedule/wgmma_spread.h"
+#include "schedule/wgmma/wgmma_spread.h"
 #include "search/item_groups.h"
 #include "search/pick.h"
 #include "search/runs.h"

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "cost/model.h"
-#include "schedule/fed_forms.h"
-#include "schedule/wgmma_spread.h"
+#include "schedule/legal.h"
+#include "schedule/legal_alone.h"
+#include "schedule/wgmma/wgmma_spread.h"
+#include "search/forms/fed_forms.h"
 #include "search/pick.h"
 
 namespace tilefuse::search {
@@ -184,7 +186,7 @@ std::vector<Candidate> mapped_candidates(const poly::Group &group, const Target 
     least = std::min(least, estimate.seconds);
     found.push_back({std::move(schedule), std::move(estimate)});
   };
-  for (Schedule &schedule : schedule::fed_core_schedules(group, target, false))
+  for (Schedule &schedule : search::fed_core_schedules(group, target, false))
     add(std::move(schedule));
   // A copy spreads to windows of matrix units alone.
   const bool spreads = schedule::spread_of(group).has_value();

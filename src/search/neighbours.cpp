@@ -5,6 +5,7 @@
 #include <array>
 
 #include "schedule/guards.h"
+#include "schedule/legal.h"
 #include "target/async_copies.h"
 
 namespace tilefuse::search {

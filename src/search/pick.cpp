@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "schedule/core_forms.h"
-#include "schedule/wgmma_forms.h"
+#include "cost/model.h"
+#include "search/forms/core_forms.h"
+#include "search/forms/wgmma_forms.h"
 #include "search/space.h"
 
 namespace tilefuse::search {
@@ -43,8 +44,8 @@ Schedule pick(const Nest &nest, const Target &target) {
 std::optional<Schedule> pick_tf32(const Nest &nest, const Target &target) {
   std::optional<Schedule> best;
   double least = candidates(nest, target, 1).front().estimate.seconds;
-  std::vector<Schedule> all = schedule::wgmma_schedules(nest, target, true);
-  const std::vector<Schedule> others = schedule::core_schedules(nest, target, true);
+  std::vector<Schedule> all = search::wgmma_schedules(nest, target, true);
+  const std::vector<Schedule> others = search::core_schedules(nest, target, true);
   all.insert(all.end(), others.begin(), others.end());
   for (Schedule &schedule : all) {
     const double seconds = cost::predict(nest, schedule, target).seconds;

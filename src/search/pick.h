@@ -6,17 +6,12 @@
 #include <optional>
 #include <vector>
 
-#include "cost/model.h"
 #include "nest/nest.h"
 #include "schedule/schedule.h"
+#include "search/candidate.h"
 #include "target/target.h"
 
 namespace tilefuse::search {
-
-struct Candidate {
-  schedule::Schedule schedule;
-  cost::Estimate estimate;
-};
 
 // The best `count` candidates, best first; at least one, the scalar schedule when nothing else is
 // legal.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "schedule/blocks.h"
 #include "schedule/rolling.h"
 
 namespace tilefuse::search {

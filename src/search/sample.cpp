@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "schedule/guards.h"
+#include "schedule/legal.h"
 #include "schedule/staging.h"
 #include "target/async_copies.h"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "schedule/legal.h"
+#include "schedule/legal_alone.h"
 #include "schedule/rolling.h"
 #include "search/groups.h"
 #include "search/sample.h"

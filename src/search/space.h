@@ -9,7 +9,7 @@
 
 #include "nest/nest.h"
 #include "schedule/schedule.h"
-#include "search/pick.h"
+#include "search/candidate.h"
 #include "target/target.h"
 
 namespace tilefuse::search {

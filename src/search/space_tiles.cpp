@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "search/space.h"
-
 #include <algorithm>
 
+#include "cost/model.h"
+#include "schedule/legal.h"
 #include "schedule/staging.h"
+#include "search/space.h"
 #include "search/work_items.h"
 
 namespace tilefuse::search {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "nest/split.h"
+#include "nest/flatten/split.h"
 #include "search/pick.h"
 #include "target/target.h"
 

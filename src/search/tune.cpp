@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "cost/model.h"
+#include "schedule/text.h"
 #include "search/neighbours.h"
 #include "search/sample.h"
 

@@ -6,17 +6,22 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "schedule/algorithms.h"
-#include "schedule/core_forms.h"
-#include "schedule/wgmma.h"
-#include "schedule/wgmma_forms.h"
-#include "schedule/wgmma_parts.h"
+#include "schedule/legal.h"
+#include "schedule/roles.h"
+#include "schedule/wgmma/wgmma_parts.h"
+#include "schedule/wgmma/wgmma_tiles.h"
+#include "search/forms/algorithms.h"
+#include "search/forms/core_forms.h"
+#include "search/forms/fma_forms.h"
+#include "search/forms/named_schedule.h"
+#include "search/forms/part_forms.h"
+#include "search/forms/wgmma_forms.h"
 #include "target/async_copies.h"
 
 namespace tilefuse::search {
 namespace {
 
-using schedule::FormSizes;
+using search::FormSizes;
 using schedule::Schedule;
 
 // Chunks of a block that are read or under way.
@@ -28,7 +33,7 @@ public:
   Forms(const nest::Nest &nest, const Target &target) : nest_(nest), target_(target) {}
 
   void add(std::string_view name, const FormSizes &sizes) {
-    schedule::NamedSchedule named = schedule::form(name, nest_, target_, sizes);
+    search::NamedSchedule named = search::form(name, nest_, target_, sizes);
     if (named.schedule && is_new(*named.schedule) &&
         !schedule::illegal(nest_, *named.schedule, target_))
       found_.push_back(std::move(*named.schedule));
@@ -156,7 +161,7 @@ std::vector<Schedule> cluster_forms(const nest::Nest &nest, const Schedule &sche
   const schedule::TileGrid grid = tile_grid(nest, schedule);
   for (const auto &[rows, columns] : {std::pair{2, 1}, {1, 2}})
     if (rows <= grid.rows && columns <= grid.columns)
-      if (auto on_cluster = schedule::with_cluster(nest, schedule, target, rows, columns))
+      if (auto on_cluster = search::with_cluster(nest, schedule, target, rows, columns))
         found.push_back(*std::move(on_cluster));
   return found;
 }
@@ -166,12 +171,12 @@ std::vector<Schedule> work_item_forms(const nest::Nest &nest, const Target &targ
   forms.add_products();
   forms.add_streams();
   forms.add_direct();
-  std::vector<Schedule> all = schedule::wgmma_schedules(nest, target, false);
+  std::vector<Schedule> all = search::wgmma_schedules(nest, target, false);
   const auto append = [&](std::vector<Schedule> others) {
     std::move(others.begin(), others.end(), std::back_inserter(all));
   };
-  append(schedule::wgmma_part_schedules(nest, target, all));
-  append(schedule::core_schedules(nest, target, false));
+  append(search::wgmma_part_schedules(nest, target, all));
+  append(search::core_schedules(nest, target, false));
   append(forms.take());
   return all;
 }

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "tile/builtins.h"
-#include "tile/functions.h"
+#include "tile/function_table.h"
 
 namespace tilefuse::tile {
 

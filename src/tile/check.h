@@ -15,7 +15,7 @@
 #include <string>
 
 #include "tile/diagnostics.h"
-#include "tile/functions.h"
+#include "tile/function_table.h"
 
 namespace tilefuse::tile {
 

@@ -10,11 +10,9 @@
 #include <vector>
 
 #include "program/program.h"
-#include "tile/ast.h"
+#include "tile/function_table.h"
 
 namespace tilefuse::tile {
-
-using FunctionTable = std::map<std::string, Function>;
 
 // Parses and checks a text and adds its functions; their names in order. Throws
 // Error{Syntax} with all mistakes, and then adds nothing.

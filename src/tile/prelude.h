@@ -5,7 +5,7 @@
 // is one map.
 #pragma once
 
-#include "tile/functions.h"
+#include "tile/function_table.h"
 
 namespace tilefuse::tile {
 

@@ -2,9 +2,9 @@
 // Every figure of the article on PlaidML's kernel generation.
 #include <gtest/gtest.h>
 
-#include "cost/plaidml_layout.h"
-#include "cost/plaidml_search.h"
-#include "cost/plaidml_threads.h"
+#include "cost/plaidml/plaidml_layout.h"
+#include "cost/plaidml/plaidml_search.h"
+#include "cost/plaidml/plaidml_threads.h"
 #include "plaidml_fixture.h"
 
 namespace tilefuse::cost::plaidml {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "cost/plaidml_kernels.h"
+#include "cost/plaidml/plaidml_kernels.h"
 #include "tile/tile.h"
 
 namespace tilefuse::test {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cost/plaidml_flat.h"
-
 #include <gtest/gtest.h>
 
+#include "cost/plaidml/plaidml_flat.h"
 #include "plaidml_fixture.h"
 
 namespace tilefuse::cost::plaidml {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which operations become one kernel, and what its table says.
-#include "cost/plaidml_kernels.h"
-
 #include <gtest/gtest.h>
 
+#include "cost/plaidml/plaidml_kernels.h"
 #include "plaidml_fixture.h"
 
 namespace tilefuse::cost::plaidml {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cost/plaidml_layout.h"
-
 #include <map>
 #include <random>
 
 #include <gtest/gtest.h>
+
+#include "cost/plaidml/plaidml_layout.h"
 
 namespace tilefuse::cost::plaidml {
 namespace {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cost/plaidml_stats.h"
-
 #include <random>
 #include <set>
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "cost/plaidml_search.h"
+#include "cost/plaidml/plaidml_search.h"
+#include "cost/plaidml/plaidml_stats.h"
 #include "plaidml_fixture.h"
 
 namespace tilefuse::cost::plaidml {

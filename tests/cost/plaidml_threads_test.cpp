@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cost/plaidml_threads.h"
-
 #include <bit>
 #include <random>
 
 #include <gtest/gtest.h>
 
+#include "cost/plaidml/plaidml_threads.h"
 #include "plaidml_fixture.h"
 
 namespace tilefuse::cost::plaidml {

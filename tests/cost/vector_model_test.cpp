@@ -8,6 +8,7 @@
 #include "cost/model.h"
 #include "cost/waves.h"
 #include "nest/products.h"
+#include "schedule/text.h"
 
 namespace tilefuse::cost {
 namespace {

@@ -7,9 +7,10 @@
 #include <algorithm>
 
 #include "cost/model.h"
-#include "schedule/core.h"
-#include "schedule/wgmma.h"
-#include "schedule/wgmma_forms.h"
+#include "schedule/mma/core.h"
+#include "schedule/text.h"
+#include "schedule/wgmma/pixel_box.h"
+#include "search/forms/wgmma_forms.h"
 
 namespace tilefuse::cost {
 namespace {
@@ -62,7 +63,7 @@ TEST(WgmmaModel, TimesAreAnH200s) {
     const nest::Nest nest = conv3x3(of.n, of.size, of.channels);
     bool is_found = false;
     double best = 1;
-    for (const schedule::Schedule &schedule : schedule::wgmma_schedules(nest, h200(), false)) {
+    for (const schedule::Schedule &schedule : search::wgmma_schedules(nest, h200(), false)) {
       const double seconds = predict(nest, schedule, h200()).seconds;
       best = std::min(best, seconds);
       const schedule::CoreTile tile = core_tile(nest, schedule);
@@ -92,7 +93,7 @@ TEST(WgmmaModel, ClustersCostWhatTheyDoOnAnH200) {
                               {32, 14, 256, 128, 128, 1, 1.091},
                               {256, 56, 64, 128, 64, 2, 1.126}}) {
     const nest::Nest nest = conv3x3(of.n, of.size, of.channels);
-    const auto all = schedule::wgmma_schedules(nest, h200(), false);
+    const auto all = search::wgmma_schedules(nest, h200(), false);
     const auto found =
         std::find_if(all.begin(), all.end(), [&](const schedule::Schedule &schedule) {
           const schedule::CoreTile tile = core_tile(nest, schedule);
@@ -100,7 +101,7 @@ TEST(WgmmaModel, ClustersCostWhatTheyDoOnAnH200) {
                  schedule.core.turns == of.turns && !has_box(nest, schedule);
         });
     ASSERT_NE(found, all.end());
-    const auto on_cluster = schedule::with_cluster(nest, *found, h200(), 2, 1);
+    const auto on_cluster = search::with_cluster(nest, *found, h200(), 2, 1);
     ASSERT_TRUE(on_cluster);
     const double ratio =
         predict(nest, *on_cluster, h200()).seconds / predict(nest, *found, h200()).seconds;

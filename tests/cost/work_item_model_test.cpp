@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cost/model.h"
+#include "schedule/text.h"
 
 namespace tilefuse::cost {
 namespace {

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "package/package.h"
-#include "runtime/cuda_build.h"
+#include "runtime/cuda/cuda_build.h"
 #include "target/target.h"
 
 namespace tilefuse::emit {

@@ -8,7 +8,7 @@
 #include "lower/pipeline.h"
 #include "model/conv_gradient.h"
 #include "model/conv_nest.h"
-#include "schedule/wgmma_forms.h"
+#include "search/forms/wgmma_forms.h"
 
 namespace tilefuse::emit {
 namespace {
@@ -25,10 +25,10 @@ TEST(Cuda, WgmmaOnClustersCompiles) {
       groups.push_back(std::move(group));
   std::vector<Package> packages;
   for (const poly::Group &group : groups) {
-    const auto all = schedule::wgmma_schedules(group.anchor, target, false);
+    const auto all = search::wgmma_schedules(group.anchor, target, false);
     for (std::size_t i = 0; i < all.size(); i += 3) {
       const auto [rows, columns] = kShapes[i / 3 % kShapes.size()];
-      if (const auto found = schedule::with_cluster(group.anchor, all[i], target, rows, columns))
+      if (const auto found = search::with_cluster(group.anchor, all[i], target, rows, columns))
         packages.push_back(make_cuda_emitter()->emit(lower::lower(group, *found, target), target));
     }
   }

@@ -10,8 +10,8 @@
 #include "lower/pipeline.h"
 #include "model/conv_nest.h"
 #include "model/spread_case.h"
-#include "schedule/fed_forms.h"
-#include "schedule/wgmma_forms.h"
+#include "search/forms/fed_forms.h"
+#include "search/forms/wgmma_forms.h"
 
 namespace tilefuse::emit {
 namespace {
@@ -19,7 +19,7 @@ namespace {
 // Every so many-th of them, from number `first` on.
 std::vector<Package> packages_of(const poly::Group &group, std::size_t each, std::size_t first) {
   const Target target = hopper_target();
-  auto all = schedule::every_wgmma_schedule(group.anchor, target, false);
+  auto all = search::every_wgmma_schedule(group.anchor, target, false);
   std::erase_if(all, [](const schedule::Schedule &one) { return !one.core.gathers; });
   EXPECT_GT(all.size(), first);
   std::vector<Package> packages;
@@ -55,7 +55,7 @@ TEST(CudaGather, SpreadPixelsCompile) {
                                       .from = is_plain ? "f32" : "f16",
                                       .has_channels_last = !is_plain});
     ASSERT_TRUE(group);
-    for (const schedule::Schedule &one : schedule::fed_core_schedules(*group, target, false))
+    for (const schedule::Schedule &one : search::fed_core_schedules(*group, target, false))
       packages.push_back(make_cuda_emitter()->emit(lower::lower(*group, one, target), target));
   }
   EXPECT_GE(packages.size(), 6U);

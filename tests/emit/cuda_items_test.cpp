@@ -9,7 +9,8 @@
 #include "emit/emitter.h"
 #include "lower/pipeline.h"
 #include "lower/random_nests.h"
-#include "schedule/algorithms.h"
+#include "search/forms/algorithms.h"
+#include "search/forms/named_schedule.h"
 
 namespace tilefuse::emit {
 namespace {
@@ -41,8 +42,8 @@ TEST(Cuda, RingsOfWorkItemsCompile) {
     post max(acc, 0)
   })")};
   std::vector<Package> packages;
-  const schedule::NamedSchedule named =
-      schedule::named_schedule("igemm_async", group.anchor, cuda_target());
+  const search::NamedSchedule named =
+      search::named_schedule("igemm_async", group.anchor, cuda_target());
   ASSERT_TRUE(named.schedule) << named.refusal;
   packages.push_back(make_cuda_emitter()->emit(lower::lower(group, *named.schedule, cuda_target()),
                                                cuda_target()));

@@ -9,9 +9,9 @@
 #include "model/conv_gradient.h"
 #include "model/conv_nest.h"
 #include "model/core_cases.h"
-#include "model/launches.h"
-#include "nest/split.h"
-#include "schedule/wgmma_forms.h"
+#include "model/plan/launches.h"
+#include "nest/flatten/split.h"
+#include "search/forms/wgmma_forms.h"
 #include "search/groups.h"
 #include "search/joinable.h"
 
@@ -48,7 +48,7 @@ TEST(Cuda, JoinsInTheirOwnLaunchCompile) {
     const auto found = search::pick_joinable(nests.partial, nests.join, target);
     ASSERT_TRUE(found);
     packages.push_back(joined(nests, found->partial.schedule, target));
-    const auto all = schedule::wgmma_schedules(nests.partial, target, false);
+    const auto all = search::wgmma_schedules(nests.partial, target, false);
     for (std::size_t i = 0; i < all.size(); i += 4)
       if (tile_join(nests.partial, all[i], nests.join, target).refusal.empty())
         packages.push_back(joined(nests, all[i], target));

@@ -11,9 +11,9 @@
 #include "lower/pipeline.h"
 #include "model/conv_gradient.h"
 #include "model/conv_nest.h"
-#include "model/fed_group.h"
-#include "schedule/core.h"
-#include "schedule/fed_forms.h"
+#include "schedule/mma/core.h"
+#include "search/forms/fed_forms.h"
+#include "support/fed_group.h"
 
 namespace tilefuse::emit {
 namespace {
@@ -28,7 +28,7 @@ TEST(CudaMaps, InRingsCompile) {
   int number = 0; // of those on Hopper, every third is compiled
   for (const poly::Group &group : {model::normalised(forward, 0), model::masked(backward, 0)})
     for (const schedule::Schedule &each :
-         schedule::fed_core_schedules(group, hopper_target(), false)) {
+         search::fed_core_schedules(group, hopper_target(), false)) {
       const bool is_new = is_wgmma(*each.core.op);
       std::vector<Package> &packages = is_new ? on_hopper : on_ampere;
       if (is_new ? number++ % 3 == 0 : packages.size() < 4)
@@ -55,7 +55,7 @@ TEST(CudaMaps, InWindowsCompile) {
                                   .front(),
                               0);
       for (const schedule::Schedule &each :
-           schedule::fed_core_schedules(group, hopper_target(), false))
+           search::fed_core_schedules(group, hopper_target(), false))
         if (each.core.window > 0 && number++ % 3 == 0)
           packages.push_back(make_cuda_emitter()->emit(lower::lower(group, each, hopper_target()),
                                                        hopper_target()));

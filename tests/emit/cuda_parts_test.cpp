@@ -8,8 +8,9 @@
 #include "lower/pipeline.h"
 #include "model/conv_gradient.h"
 #include "model/conv_nest.h"
-#include "schedule/wgmma_forms.h"
-#include "schedule/wgmma_parts.h"
+#include "schedule/wgmma/wgmma_parts.h"
+#include "search/forms/part_forms.h"
+#include "search/forms/wgmma_forms.h"
 
 namespace tilefuse::emit {
 namespace {
@@ -35,10 +36,10 @@ TEST(Cuda, WgmmaInPartsCompiles) {
   std::vector<Package> packages;
   std::size_t number = 0;
   for (const poly::Group &group : groups) {
-    const auto all = schedule::every_wgmma_schedule(group.anchor, target, false);
+    const auto all = search::every_wgmma_schedule(group.anchor, target, false);
     for (std::size_t i = number % 5; i < all.size(); i += 5) {
       const std::int64_t parts = std::array<std::int64_t, 3>{2, 4, 8}[number++ % 3];
-      if (const auto found = schedule::with_parts(group.anchor, all[i], target, parts))
+      if (const auto found = search::with_parts(group.anchor, all[i], target, parts))
         packages.push_back(make_cuda_emitter()->emit(lower::lower(group, *found, target), target));
     }
   }

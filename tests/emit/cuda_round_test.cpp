@@ -6,7 +6,7 @@
 
 #include "emit/cuda_checks.h"
 #include "emit/emitter.h"
-#include "kernel/text.h"
+#include "kernel/text/text.h"
 
 namespace tilefuse::emit {
 namespace {

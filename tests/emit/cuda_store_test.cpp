@@ -9,10 +9,10 @@
 
 #include "emit/cuda_checks.h"
 #include "emit/emitter.h"
-#include "kernel/text.h"
+#include "kernel/text/text.h"
 #include "lower/pipeline.h"
-#include "schedule/wgmma.h"
-#include "schedule/wgmma_forms.h"
+#include "schedule/wgmma/wgmma_tiles.h"
+#include "search/forms/wgmma_forms.h"
 
 namespace tilefuse::emit {
 namespace {
@@ -37,7 +37,7 @@ std::vector<Package> packages_of(const char *name, int images, int size, std::si
 }})",
         in, out, acc, images * size * size * channels, size * size * channels, images, size,
         size * channels, channels, 9 * channels * channels, 9 * channels, 3 * channels))};
-    auto all = schedule::every_wgmma_schedule(group.anchor, hopper_target(),
+    auto all = search::every_wgmma_schedule(group.anchor, hopper_target(),
                                               std::string_view(in) == "f32");
     std::erase_if(all, [&](const schedule::Schedule &one) {
       return !one.name.ends_with(name) || (one.core.ahead > 0) != ahead;
@@ -110,7 +110,7 @@ TEST(CudaStore, DealtFiltersCompile) {
   post f16(acc)
 })")};
   std::vector<Package> packages;
-  for (const auto &one : schedule::every_wgmma_schedule(group.anchor, hopper_target(), false))
+  for (const auto &one : search::every_wgmma_schedule(group.anchor, hopper_target(), false))
     if (deals_kept_filter(group.anchor, one))
       packages.push_back(
           make_cuda_emitter()->emit(lower::lower(group, one, hopper_target()), hopper_target()));

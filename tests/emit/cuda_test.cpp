@@ -15,16 +15,16 @@
 #include "emit/emitter.h"
 #include "kernel/build.h"
 #include "kernel/rules.h"
-#include "kernel/text.h"
+#include "kernel/text/text.h"
 #include "lower/pipeline.h"
 #include "model/conv_gradient.h"
 #include "model/conv_nest.h"
-#include "model/launches.h"
+#include "model/plan/launches.h"
 #include "model/pooled_group.h"
-#include "schedule/algorithms.h"
-#include "schedule/core_forms.h"
-#include "schedule/wgmma.h"
-#include "schedule/wgmma_forms.h"
+#include "schedule/wgmma/wgmma_tiles.h"
+#include "search/forms/algorithms.h"
+#include "search/forms/core_forms.h"
+#include "search/forms/wgmma_forms.h"
 #include "search/groups.h"
 #include "search/pick.h"
 
@@ -186,7 +186,7 @@ TEST(Cuda, MatrixInstructionsOfGradientsCompile) {
   for (const char *type : {"f16", "bf16"})
     for (const char *text : kGradients) {
       const poly::Group group{nest::parse_nest(fmt::format(fmt::runtime(text), type))};
-      const auto all = schedule::core_schedules(group.anchor, target, false);
+      const auto all = search::core_schedules(group.anchor, target, false);
       ASSERT_FALSE(all.empty());
       for (std::size_t i = 0; i < all.size(); i += 31)
         packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));
@@ -210,7 +210,7 @@ TEST(Cuda, MatrixInstructionsCompile) {
       post max(acc, 0)
     }})",
                                                          in, acc))};
-    const auto all = schedule::core_schedules(group.anchor, target, std::string_view(in) == "f32");
+    const auto all = search::core_schedules(group.anchor, target, std::string_view(in) == "f32");
     ASSERT_FALSE(all.empty());
     for (std::size_t i = 0; i < all.size(); i += 7) {
       packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));
@@ -238,7 +238,7 @@ TEST(Cuda, WgmmaCompiles) {
       post max(acc + {2}($0), 0)
     }})",
                                                          in, out, acc))};
-    const auto all = schedule::wgmma_schedules(group.anchor, target, std::string_view(in) == "f32");
+    const auto all = search::wgmma_schedules(group.anchor, target, std::string_view(in) == "f32");
     ASSERT_GE(all.size(), 10u);
     for (std::size_t i = packages.size() % 3; i < all.size(); i += 3)
       packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));
@@ -251,7 +251,7 @@ TEST(Cuda, WgmmaOfBlocksCompiles) {
   std::vector<Package> packages;
   for (const int stride : {1, 2}) {
     const poly::Group group = model::nchw32(8, 8, 14, 8, 3, stride);
-    const auto all = schedule::wgmma_schedules(group.anchor, target, false);
+    const auto all = search::wgmma_schedules(group.anchor, target, false);
     ASSERT_GE(all.size(), 10u);
     for (std::size_t i = 0; i < all.size(); i += 3)
       packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));
@@ -278,7 +278,7 @@ TEST(Cuda, GatheredDataCompiles) {
       post max(acc, 0)
     }})",
                                                          in, acc, data))};
-    const auto all = schedule::core_schedules(group.anchor, target, std::string_view(in) == "f32");
+    const auto all = search::core_schedules(group.anchor, target, std::string_view(in) == "f32");
     ASSERT_FALSE(all.empty());
     for (std::size_t i = 0; i < all.size(); i += 7)
       packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));
@@ -307,7 +307,7 @@ TEST(Cuda, WgmmaOfGradientsCompiles) {
   for (const char *type : {"f16", "bf16"})
     for (const char *text : kGradients) {
       const poly::Group group{nest::parse_nest(fmt::format(fmt::runtime(text), type))};
-      const auto all = schedule::wgmma_schedules(group.anchor, target, false);
+      const auto all = search::wgmma_schedules(group.anchor, target, false);
       ASSERT_GE(all.size(), 10u);
       for (std::size_t i = packages.size() % 4; i < all.size(); i += 4)
         packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));
@@ -341,7 +341,7 @@ TEST(Cuda, GradientsOfFirstLayersCompile) {
   for (const char *type : {"f16", "bf16"})
     for (const char *text : kFirstLayers) {
       const poly::Group group{nest::parse_nest(fmt::format(fmt::runtime(text), type))};
-      const auto all = schedule::wgmma_schedules(group.anchor, target, false);
+      const auto all = search::wgmma_schedules(group.anchor, target, false);
       ASSERT_FALSE(all.empty());
       for (std::size_t i = packages.size() % 3; i < all.size(); i += 3)
         packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));
@@ -360,7 +360,7 @@ TEST(Cuda, KernelsSideBySideCompile) {
     auto groups = model::placed_gradients(problem, model::By::Input);
     std::vector<schedule::Schedule> schedules;
     for (const poly::PlacedGroup &placed : groups) {
-      const auto all = schedule::wgmma_schedules(placed.group.anchor, target, false);
+      const auto all = search::wgmma_schedules(placed.group.anchor, target, false);
       const auto chosen = std::find_if(all.begin(), all.end(), [](const auto &schedule) {
         return group_size(schedule) == 3 * schedule::kGroupItems;
       });

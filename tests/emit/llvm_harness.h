@@ -9,7 +9,7 @@
 #include "emit/emitter.h"
 #include "kernel/build.h"
 #include "package/package.h"
-#include "runtime/elf_loader.h"
+#include "runtime/cpu/elf_loader.h"
 #include "target/target.h"
 
 namespace tilefuse::emit {

@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "emit/llvm/llvm_module.h"
 #include "emit/llvm_harness.h"
-#include "emit/llvm_module.h"
 
 namespace tilefuse::emit {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "emit/emitter.h"
-#include "kernel/text.h"
+#include "kernel/text/text.h"
 
 namespace tilefuse::emit {
 namespace {

@@ -13,9 +13,9 @@
 #include <fstream>
 #include <map>
 
-#include "model/check.h"
 #include "model/devices.h"
-#include "model/random_case.h"
+#include "model/oracle/check.h"
+#include "model/oracle/random_case.h"
 
 namespace tilefuse {
 namespace {

@@ -7,14 +7,14 @@
 
 #include "fuzz/mutations.h"
 #include "kernel/verify.h"
-#include "model/check.h"
 #include "model/conv_gradient.h"
 #include "model/conv_nest.h"
 #include "model/core_cases.h"
-#include "model/fed_group.h"
-#include "model/random_case.h"
-#include "schedule/fed_forms.h"
-#include "schedule/wgmma_forms.h"
+#include "model/oracle/check.h"
+#include "model/oracle/random_case.h"
+#include "search/forms/fed_forms.h"
+#include "search/forms/wgmma_forms.h"
+#include "support/fed_group.h"
 
 namespace tilefuse {
 namespace {
@@ -69,8 +69,8 @@ std::optional<KernelCase> numbered_wgmma_case(int number) {
   const bool is_fed = number % 2 == 0 && number % 3 != 2 && group.anchor.inputs.size() == 2;
   if (is_fed)
     group = number % 4 == 0 ? model::normalised(group, 0) : model::masked(group, 0);
-  auto schedules = is_fed ? schedule::fed_core_schedules(group, target, false)
-                          : schedule::every_wgmma_schedule(group.anchor, target, false);
+  auto schedules = is_fed ? search::fed_core_schedules(group, target, false)
+                          : search::every_wgmma_schedule(group.anchor, target, false);
   std::erase_if(schedules, [](const auto &each) { return !is_wgmma(*each.core.op); });
   if (schedules.empty())
     return {};
@@ -78,7 +78,7 @@ std::optional<KernelCase> numbered_wgmma_case(int number) {
   if (number % 2 == 0) {
     const auto [rows, columns] = random.of({std::pair{2, 1}, {1, 2}, {2, 2}});
     schedule =
-        schedule::with_cluster(group.anchor, schedule, target, rows, columns).value_or(schedule);
+        search::with_cluster(group.anchor, schedule, target, rows, columns).value_or(schedule);
   }
   return KernelCase{.group = group,
                     .schedule = schedule,

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "fuzz/kernel_mutations.h"
 #include "lower/pipeline.h"
+#include "schedule/legal.h"
 
 namespace tilefuse::fuzz {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernel/nodes.h"
-#include "model/kernel_case.h"
+#include "model/oracle/kernel_case.h"
 
 namespace tilefuse::fuzz {
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernel/build.h"
-
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -8,8 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include "kernel/build.h"
 #include "kernel/simulate.h"
-#include "kernel/text.h"
+#include "kernel/text/text.h"
 #include "kernel/walk.h"
 
 namespace tilefuse::kernel {

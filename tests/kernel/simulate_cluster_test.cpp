@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "kernel/simulate_run.h"
-#include "kernel/text.h"
+#include "kernel/text/text.h"
 
 namespace tilefuse::kernel {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "kernel/simulate.h"
-#include "kernel/text.h"
+#include "kernel/text/text.h"
 #include "kernel/verify.h"
 
 namespace tilefuse::kernel::testing {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernel/simulate.h"
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -9,7 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "kernel/text.h"
+#include "kernel/simulate.h"
+#include "kernel/text/text.h"
 
 namespace tilefuse::kernel {
 namespace {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernel/text.h"
-
 #include <random>
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "kernel/text/text.h"
 #include "kernel/verify.h"
 
 namespace tilefuse::kernel {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernel/walk.h"
-
 #include <gtest/gtest.h>
 
-#include "kernel/text.h"
+#include "kernel/text/text.h"
 #include "kernel/verify.h"
+#include "kernel/walk.h"
 
 namespace tilefuse::kernel {
 namespace {

@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "lower/random_nests.h"
+#include "schedule/legal.h"
+#include "schedule/text.h"
 
 namespace tilefuse::testing {
 

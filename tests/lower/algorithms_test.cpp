@@ -7,7 +7,9 @@
 
 #include "base/error.h"
 #include "lower/algorithm_cases.h"
-#include "schedule/algorithms.h"
+#include "schedule/text.h"
+#include "search/forms/algorithms.h"
+#include "search/forms/named_schedule.h"
 
 namespace tilefuse {
 namespace {
@@ -27,9 +29,9 @@ TEST(Algorithms, AreExactOnAwkwardShapes) {
     testing::Random random(5);
     const auto slots = testing::integer_slots(random, nest);
     const std::vector<std::byte> expected = testing::evaluated(nest, slots);
-    for (const std::string &name : schedule::algorithm_names()) {
+    for (const std::string &name : search::algorithm_names()) {
       const Target target = target_for(name);
-      const schedule::NamedSchedule named = schedule::named_schedule(name, nest, target);
+      const search::NamedSchedule named = search::named_schedule(name, nest, target);
       ASSERT_NE(named.schedule.has_value(), !named.refusal.empty());
       if (!named.schedule)
         continue;
@@ -41,24 +43,24 @@ TEST(Algorithms, AreExactOnAwkwardShapes) {
     }
   }
   // Of other types, layouts or targets: tests/model/core_test.cpp, wgmma_test.cpp (NamedForms…).
-  for (const std::string &name : schedule::algorithm_names())
+  for (const std::string &name : search::algorithm_names())
     if (name == "mma" || name == "mma_nchw32" || name.starts_with("wgmma"))
       fitted[name] = 2;
-  for (const std::string &name : schedule::algorithm_names())
+  for (const std::string &name : search::algorithm_names())
     EXPECT_GE(fitted[name], 2) << name;
 }
 
 TEST(Algorithms, RefuseWhatTheyDoNotFitAndSayWhy) {
   const Target target = testing::group_test_target();
   const nest::Nest conv = testing::conv_nest({});
-  EXPECT_EQ(schedule::named_schedule("pointwise", conv, target).refusal,
+  EXPECT_EQ(search::named_schedule("pointwise", conv, target).refusal,
             "pointwise needs a product without taps");
-  EXPECT_EQ(schedule::named_schedule("depthwise", conv, target).refusal,
+  EXPECT_EQ(search::named_schedule("depthwise", conv, target).refusal,
             "depthwise needs a filter that belongs to the same channels as the data");
   const nest::Nest depthwise = testing::conv_nest({.groups = 8, .outputs = 1, .inputs = 1});
-  EXPECT_TRUE(schedule::named_schedule("depthwise", depthwise, target).schedule);
-  EXPECT_THROW(schedule::named_schedule("winograd", conv, target), Error);
-  EXPECT_NE(schedule::named_schedule("cpu", conv, target).refusal.find("the target has workitems"),
+  EXPECT_TRUE(search::named_schedule("depthwise", depthwise, target).schedule);
+  EXPECT_THROW(search::named_schedule("winograd", conv, target), Error);
+  EXPECT_NE(search::named_schedule("cpu", conv, target).refusal.find("the target has workitems"),
             std::string::npos);
 }
 

@@ -7,12 +7,13 @@
 
 #include "base/error.h"
 #include "kernel/simulate.h"
-#include "kernel/text.h"
+#include "kernel/text/text.h"
 #include "kernel/walk.h"
 #include "lower/pipeline.h"
 #include "lower/random_nests.h"
 #include "nest/random_contraction.h"
 #include "schedule/staging.h"
+#include "schedule/text.h"
 #include "search/pick.h"
 
 namespace tilefuse {

@@ -9,9 +9,14 @@
 #include "lower/algorithm_cases.h"
 #include "model/compile.h"
 #include "poly/group.h"
-#include "program/gradient.h"
-#include "program/storage.h"
-#include "schedule/algorithms.h"
+#include "poly/post_ops.h"
+#include "program/gradient/gradient.h"
+#include "program/storage/storage.h"
+#include "schedule/legal.h"
+#include "schedule/text.h"
+#include "search/forms/algorithms.h"
+#include "search/forms/fma_forms.h"
+#include "search/forms/named_schedule.h"
 
 namespace tilefuse {
 namespace {
@@ -74,11 +79,11 @@ TEST(GradientAlgorithms, AreExactOnAwkwardShapes) {
       for (const nest::Nest &nest :
            shape.groups > 1 ? std::vector<nest::Nest>{} : gradient_nests(shape, by)) {
         const Case of = case_of(nest);
-        for (const std::string &name : schedule::algorithm_names()) {
+        for (const std::string &name : search::algorithm_names()) {
           if (name.starts_with("mma") || name.starts_with("wgmma"))
             continue; // core_gradient_test.cpp, wgmma_test.cpp
           const Target target = name == "cpu" ? testing::vector_test_target() : of.target;
-          const schedule::NamedSchedule named = schedule::named_schedule(name, nest, target);
+          const search::NamedSchedule named = search::named_schedule(name, nest, target);
           if (!named.schedule)
             continue;
           ++fitted[name + (by == 0 ? " by data" : " by filter")];
@@ -99,14 +104,14 @@ TEST(GradientAlgorithms, TapsSideBySideAreExact) {
     const Case of = case_of(gradient_nests(shape, 1).front());
     for (const std::int64_t next : {2, 3, 7})
       for (const std::int64_t lanes : {4, 32}) {
-        const schedule::FormSizes sizes = {.channel_lanes = lanes,
+        const search::FormSizes sizes = {.channel_lanes = lanes,
                                            .channel_keep = 1,
                                            .next_keep = next,
                                            .pixel_lanes = 4,
                                            .pixel_keep = 4,
                                            .depth = 4,
                                            .near = lanes == 4};
-        const schedule::NamedSchedule named = schedule::form("igemm", of.nest, of.target, sizes);
+        const search::NamedSchedule named = search::form("igemm", of.nest, of.target, sizes);
         if (!named.schedule || schedule::illegal(of.nest, *named.schedule, of.target))
           continue;
         ++checked;

@@ -7,14 +7,14 @@
 #include <map>
 
 #include "base/error.h"
-#include "kernel/text.h"
+#include "kernel/text/text.h"
 #include "model/conv_nest.h"
 #include "model/core_cases.h"
-#include "model/launches.h"
-#include "model/pack.h"
-#include "nest/split.h"
+#include "model/plan/launches.h"
+#include "model/plan/pack.h"
+#include "nest/flatten/split.h"
 #include "schedule/members.h"
-#include "schedule/wgmma_forms.h"
+#include "search/forms/wgmma_forms.h"
 #include "search/pick.h"
 
 namespace tilefuse::model {
@@ -149,14 +149,14 @@ std::vector<schedule::Schedule> picked(const nest::Nest &nest, const Target &tar
 }
 
 std::vector<schedule::Schedule> core(const nest::Nest &nest, const Target &target) {
-  return schedule::core_schedules(nest, target, false);
+  return search::core_schedules(nest, target, false);
 }
 
 std::vector<schedule::Schedule> every_wgmma(const nest::Nest &nest, const Target &target,
                                             bool is_swapped) {
   Target wide = target; // so that every tile has a block
   wide.compute_units = 200;
-  std::vector<schedule::Schedule> all = schedule::every_wgmma_schedule(nest, wide, false);
+  std::vector<schedule::Schedule> all = search::every_wgmma_schedule(nest, wide, false);
   std::erase_if(all, [&](const auto &one) { return one.core.swapped != is_swapped; });
   return all;
 }

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "kernel/text.h"
+#include "kernel/text/text.h"
 #include "lower/pipeline.h"
 #include "lower/random_nests.h"
+#include "schedule/legal.h"
 #include "schedule/staging.h"
+#include "schedule/text.h"
 #include "search/pick.h"
 
 namespace tilefuse {

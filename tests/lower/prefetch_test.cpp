@@ -5,9 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "kernel/text.h"
+#include "kernel/text/text.h"
 #include "lower/algorithm_cases.h"
 #include "lower/pipeline.h"
+#include "schedule/legal.h"
+#include "schedule/text.h"
 
 namespace tilefuse {
 namespace {

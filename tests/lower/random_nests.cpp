@@ -6,10 +6,11 @@
 
 #include "kernel/simulate.h"
 #include "lower/pipeline.h"
-#include "model/pack.h"
-#include "model/simulate_group.h"
-#include "nest/passes.h"
+#include "model/oracle/simulate_group.h"
+#include "model/plan/pack.h"
+#include "nest/flatten/passes.h"
 #include "schedule/guards.h"
+#include "schedule/legal.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::testing {

@@ -12,6 +12,8 @@
 #include "kernel/walk.h"
 #include "lower/algorithm_cases.h"
 #include "lower/pipeline.h"
+#include "schedule/legal.h"
+#include "schedule/text.h"
 
 namespace tilefuse {
 namespace {

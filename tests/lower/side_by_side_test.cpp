@@ -8,13 +8,13 @@
 #include <map>
 
 #include "cost/model.h"
-#include "kernel/text.h"
+#include "kernel/text/text.h"
 #include "model/conv_gradient.h"
 #include "model/core_cases.h"
-#include "model/launch_price.h"
-#include "model/launches.h"
-#include "schedule/wgmma_forms.h"
+#include "model/plan/launches.h"
+#include "search/forms/wgmma_forms.h"
 #include "search/groups.h"
+#include "support/launch_price.h"
 
 namespace tilefuse::model {
 namespace {
@@ -75,7 +75,7 @@ struct Gradient {
     if (is_masked)
       std::transform(groups.begin(), groups.end(), groups.begin(), masked);
     for (const poly::PlacedGroup &placed : groups) {
-      const auto all = schedule::wgmma_schedules(placed.group.anchor, target, false);
+      const auto all = search::wgmma_schedules(placed.group.anchor, target, false);
       schedules.push_back(by_wgmma && !all.empty() ? all.front()
                                                    : search::pick(placed.group, target));
     }
@@ -225,7 +225,7 @@ TEST(SideBySide, ClassesFollowTheSlowest) {
   Gradient gradient({.n = 3, .h = 25, .w = 28, .c = 128, .k = 192, .stride = 2}, target, true);
   for (std::size_t g = 0; g < gradient.groups.size(); ++g)
     for (const schedule::Schedule &each :
-         schedule::wgmma_schedules(gradient.groups[g].group.anchor, target, false))
+         search::wgmma_schedules(gradient.groups[g].group.anchor, target, false))
       if (each.core.rows == 128 && each.core.op->n == 128 && each.core.turns == (g == 1 ? 1 : 2) &&
           !each.core.tensor_store && each.core.window == 0 && !each.core.swapped)
         gradient.schedules[g] = each;
@@ -245,7 +245,7 @@ TEST(SideBySide, ClassesInStepInTurns) {
     Gradient gradient(problem, target, true);
     for (std::size_t g = 0; g < gradient.groups.size(); ++g)
       for (const schedule::Schedule &each :
-           schedule::wgmma_schedules(gradient.groups[g].group.anchor, target, false))
+           search::wgmma_schedules(gradient.groups[g].group.anchor, target, false))
         if (each.core.turns == 2 && each.core.rows == 128 && each.core.tensor_store == in_boxes &&
             each.core.window == 0 && each.core.op->n == 128 && !each.core.swapped)
           gradient.schedules[g] = each;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random nests under random splits of their reduction, both kernels under random schedules in the
 // simulator, against the evaluator on the whole nest. Small integers: exact.
-#include "nest/split.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "lower/algorithm_cases.h"
+#include "nest/flatten/split.h"
 #include "search/pick.h"
 
 namespace tilefuse {

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "lower/algorithm_cases.h"
+#include "schedule/legal.h"
+#include "schedule/text.h"
 
 namespace tilefuse {
 namespace {

@@ -8,8 +8,8 @@
 #include "emit/emitter.h"
 #include "lower/pipeline.h"
 #include "model/devices.h"
-#include "model/simulate_group.h"
-#include "nest/passes.h"
+#include "model/oracle/simulate_group.h"
+#include "nest/flatten/passes.h"
 #include "runtime/opencl_fixture.h"
 #include "search/pick.h"
 

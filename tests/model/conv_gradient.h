@@ -11,7 +11,8 @@
 
 #include "model/compile.h"
 #include "poly/group.h"
-#include "program/gradient.h"
+#include "poly/post_ops.h"
+#include "program/gradient/gradient.h"
 
 namespace tilefuse::model {
 

@@ -13,10 +13,10 @@
 #include "kernel/simulate.h"
 #include "kernel/walk.h"
 #include "lower/pipeline.h"
-#include "model/check.h"
-#include "model/simulate_group.h"
+#include "model/oracle/check.h"
+#include "model/oracle/simulate_group.h"
 #include "program/program.h"
-#include "schedule/core_forms.h"
+#include "search/forms/core_forms.h"
 
 namespace tilefuse::model {
 

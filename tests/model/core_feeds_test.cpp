@@ -4,25 +4,28 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "model/check.h"
 #include "model/conv_gradient.h"
 #include "model/conv_nest.h"
 #include "model/core_cases.h"
-#include "model/fed_group.h"
-#include "model/fusion.h"
-#include "model/split_groups.h"
-#include "schedule/core_feeds.h"
-#include "schedule/fed_forms.h"
-#include "schedule/wgmma.h"
-#include "schedule/wgmma_forms.h"
+#include "model/oracle/check.h"
+#include "poly/post_ops.h"
+#include "schedule/legal.h"
+#include "schedule/mma/core_feeds.h"
+#include "schedule/text.h"
+#include "schedule/wgmma/wgmma_tiles.h"
+#include "search/forms/fed_forms.h"
+#include "search/forms/wgmma_forms.h"
 #include "search/groups.h"
+#include "search/network/fusion.h"
+#include "search/network/split_groups.h"
+#include "support/fed_group.h"
 
 namespace tilefuse::model {
 namespace {
 
 std::vector<schedule::Schedule> schedules_of(const poly::Group &group, const Target &target) {
-  std::vector<schedule::Schedule> all = schedule::fed_core_schedules(group, target, false);
-  return all.empty() ? schedule::fed_core_schedules(group, target, true) : all;
+  std::vector<schedule::Schedule> all = search::fed_core_schedules(group, target, false);
+  return all.empty() ? search::fed_core_schedules(group, target, true) : all;
 }
 
 std::vector<schedule::Schedule> wgmma_of(const poly::Group &group) {
@@ -245,7 +248,7 @@ Target whole_sm90() {
 
 std::vector<poly::PlacedGroup> groups_at(poly::FuseLevel level, const std::string &text) {
   const program::Program program = program::parse_program(text);
-  return make_groups(program::assign_storage(program), {.level = level}, whole_sm90());
+  return search::make_groups(program::assign_storage(program), {.level = level}, whole_sm90());
 }
 
 std::string normalised_before(int taps, int channels, int outputs = 128, int size = 28) {
@@ -342,9 +345,9 @@ TEST(CoreFeeds, PartsEvaluateBothOperands) {
   for (const poly::FuseLevel level : {poly::FuseLevel::Pointwise, poly::FuseLevel::All}) {
     program::StoredProgram stored = program::assign_storage(program);
     const std::size_t buffers = stored.buffers.size();
-    auto groups = make_groups(stored, {.level = level}, target);
-    groups = split_groups(std::move(groups), stored, target, {});
-    groups = feed_parts(std::move(groups), stored, buffers, {.level = level}, target);
+    auto groups = search::make_groups(stored, {.level = level}, target);
+    groups = search::split_groups(std::move(groups), stored, target, {});
+    groups = search::feed_parts(std::move(groups), stored, buffers, {.level = level}, target);
     const bool fuses = level == poly::FuseLevel::All;
     ASSERT_EQ(groups.size(), fuses ? 2U : 4U);
     EXPECT_EQ(groups[0].group.producers.size(), fuses ? 2U : 0U);
@@ -354,7 +357,7 @@ TEST(CoreFeeds, PartsEvaluateBothOperands) {
 // What cannot be is refused, and says why.
 TEST(CoreFeeds, Refused) {
   const poly::Group plain = group_of({.c = 64, .k = 64});
-  schedule::Schedule schedule = schedule::core_schedules(plain.anchor, sm80(), false).front();
+  schedule::Schedule schedule = search::core_schedules(plain.anchor, sm80(), false).front();
   schedule.producers.resize(1);
   poly::Group stored = normalised(plain, 0);
   EXPECT_FALSE(illegal(stored, schedule, sm80()));
@@ -391,7 +394,7 @@ TEST(CoreFeeds, Refused) {
 })")},
                                         0);
   schedule::Schedule windowed =
-      schedule::named_wgmma_schedule("wgmma_stream", walked.anchor, sm90()).schedule.value();
+      search::named_wgmma_schedule("wgmma_stream", walked.anchor, sm90()).schedule.value();
   windowed.core.mappers = 1;
   windowed.producers.resize(1);
   EXPECT_EQ(illegal(walked, windowed, sm90()), "taps move a window where no pixel does");

@@ -6,9 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "model/check.h"
 #include "model/conv_gradient.h"
 #include "model/core_cases.h"
+#include "model/oracle/check.h"
+#include "schedule/text.h"
 
 namespace tilefuse::model {
 namespace {
@@ -37,7 +38,7 @@ int check_tiles(const std::vector<poly::Group> &groups, std::size_t each) {
     if (group.anchor.inputs.empty()) // elements that nothing contributes to
       continue;
     checked +=
-        check_schedules(group, target, schedule::core_schedules(group.anchor, target, false), each);
+        check_schedules(group, target, search::core_schedules(group.anchor, target, false), each);
   }
   return checked;
 }
@@ -60,7 +61,7 @@ TEST(CoreGradient, NothingMeetsInABank) {
   const Target target = sm80();
   for (const By by : {By::Input, By::Filter})
     for (const poly::Group &group : gradients({.h = 5, .c = 64, .k = 64}, by))
-      for (const auto &schedule : schedule::core_schedules(group.anchor, target, false))
+      for (const auto &schedule : search::core_schedules(group.anchor, target, false))
         EXPECT_EQ(bank_conflicts(counts_of(group, schedule, target)), "")
             << to_text(group.anchor, schedule);
 }
@@ -69,7 +70,7 @@ TEST(CoreGradient, NothingIsDividedInTheMainLoop) {
   const Target target = sm80();
   for (const By by : {By::Input, By::Filter})
     for (const poly::Group &group : gradients({.c = 64, .k = 64, .stride = 2}, by)) {
-      const auto all = schedule::core_schedules(group.anchor, target, false);
+      const auto all = search::core_schedules(group.anchor, target, false);
       ASSERT_FALSE(all.empty());
       const LoopCounts counts = loop_counts(lower::lower(group, all.front(), target));
       EXPECT_EQ(counts.loops, 1);
@@ -95,7 +96,7 @@ TEST(CoreGradient, OnlyElementsOfTwoBytesAreTurned) {
   const Target target = sm80();
   for (const By by : {By::Input, By::Filter}) {
     const poly::Group group = gradients({.type = "f32"}, by).front();
-    EXPECT_EQ(schedule::named_core_schedule("mma_tf32", group.anchor, target).refusal,
+    EXPECT_EQ(search::named_core_schedule("mma_tf32", group.anchor, target).refusal,
               "mma_tf32 does not fit: no reduced index lies contiguously in both inputs, and only "
               "elements of 2 bytes can be turned on their way to registers");
   }

@@ -6,10 +6,12 @@
 
 #include <fmt/format.h>
 
-#include "model/check.h"
 #include "model/conv_nest.h"
 #include "model/core_cases.h"
-#include "nest/split.h"
+#include "model/oracle/check.h"
+#include "nest/flatten/split.h"
+#include "schedule/mma/core.h"
+#include "schedule/text.h"
 
 namespace tilefuse::model {
 namespace {
@@ -31,8 +33,8 @@ std::vector<Conv> problems() {
 
 // A tensor core rounds f32 operands to tf32, which small integers survive.
 std::vector<schedule::Schedule> schedules_of(const nest::Nest &nest, const Target &target) {
-  std::vector<schedule::Schedule> all = schedule::core_schedules(nest, target, false);
-  return all.empty() ? schedule::core_schedules(nest, target, true) : all;
+  std::vector<schedule::Schedule> all = search::core_schedules(nest, target, false);
+  return all.empty() ? search::core_schedules(nest, target, true) : all;
 }
 
 TEST(Core, EveryTileComputesItsNest) {
@@ -117,7 +119,7 @@ TEST(Core, RealsStayWithinTheirBound) {
     kernel_case.values = Values::Reals;
     const char *name = in == std::string("f32") ? "mma_tf32" : "mma";
     kernel_case.schedule =
-        *schedule::named_core_schedule(name, kernel_case.group.anchor, kernel_case.target).schedule;
+        *search::named_core_schedule(name, kernel_case.group.anchor, kernel_case.target).schedule;
     const auto divergence = check_simulated(Reference(kernel_case));
     EXPECT_FALSE(divergence) << divergence->what;
   }
@@ -137,7 +139,7 @@ TEST(Core, RunsOfTapsAreADepth) {
 })")},
                          .target = sm80(),
                          .seed = 7};
-  const auto all = schedule::core_schedules(kernel_case.group.anchor, kernel_case.target, false);
+  const auto all = search::core_schedules(kernel_case.group.anchor, kernel_case.target, false);
   ASSERT_FALSE(all.empty());
   for (std::size_t i = 0; i < all.size(); i += 8) {
     kernel_case.schedule = all[i];
@@ -171,7 +173,7 @@ TEST(Core, CopiesAndStoresFillTheirSectors) {
       .c = 64, .k = 128, .in = "i8", .out = "f16", .acc = "i32", .post = "f16(f32(acc) * $0)"};
   for (const poly::Group &group :
        {group_of({.c = 64, .k = 64}), group_of(bytes), nchw32(2, 4, 8, 2, 3)}) {
-    const auto named = schedule::named_core_schedule("mma", group.anchor, target);
+    const auto named = search::named_core_schedule("mma", group.anchor, target);
     ASSERT_TRUE(named.schedule) << named.refusal;
     const bool is_blocked = group.anchor.output_indices == 5;
     for (const int input : {0, 1})
@@ -191,7 +193,7 @@ TEST(Core, NothingIsDividedInTheMainLoop) {
   const poly::Group group = group_of({.c = 64, .k = 64, .stride = 2});
   const Target target = sm80();
   const kernel::Kernel kernel = lower::lower(
-      group, *schedule::named_core_schedule("mma", group.anchor, target).schedule, target);
+      group, *search::named_core_schedule("mma", group.anchor, target).schedule, target);
   const LoopCounts counts = loop_counts(kernel);
   EXPECT_EQ(counts.loops, 1);
   EXPECT_EQ(counts.divisions, 0);
@@ -202,7 +204,7 @@ TEST(Core, ChannelsInBlocksOf32) {
   int checked = 0;
   for (const poly::Group &group :
        {nchw32(2, 3, 7, 2, 3), nchw32(1, 1, 6, 3, 1), nchw32(3, 4, 5, 1, 5)}) {
-    const auto all = schedule::core_schedules(group.anchor, target, false);
+    const auto all = search::core_schedules(group.anchor, target, false);
     ASSERT_FALSE(all.empty());
     for (std::size_t i = 0; i < all.size(); i += 7) {
       const KernelCase kernel_case{.group = group, .schedule = all[i], .target = target, .seed = 3};
@@ -220,7 +222,7 @@ TEST(Core, ChannelsInBlocksOf32) {
 TEST(Core, TheSourcesKernelIsANamedAlgorithm) {
   const Target target = sm80();
   const poly::Group group = nchw32(2, 4, 14, 4, 3);
-  const auto named = schedule::named_core_schedule("mma_nchw32", group.anchor, target);
+  const auto named = search::named_core_schedule("mma_nchw32", group.anchor, target);
   ASSERT_TRUE(named.schedule) << named.refusal;
   EXPECT_EQ(to_text(group.anchor, *named.schedule),
             "schedule mma_nchw32 workitem\n"
@@ -228,14 +230,14 @@ TEST(Core, TheSourcesKernelIsANamedAlgorithm) {
             "  vec    mi:8\n"
             "  core   m16n8k32.s8.s32 rows 128 warps 2 2 ring 2\n"
             "  loop   n mo y x mi co r s ci\n");
-  EXPECT_EQ(schedule::named_core_schedule("mma_nchw32", group_of({}).anchor, target).refusal,
+  EXPECT_EQ(search::named_core_schedule("mma_nchw32", group_of({}).anchor, target).refusal,
             "mma_nchw32 does not fit: its channels do not lie in blocks of 32 bytes");
 }
 
 TEST(Core, RefusalsSayWhy) {
   const Target target = sm80();
   const auto refusal = [&](const poly::Group &group, std::string_view name) {
-    return schedule::named_core_schedule(name, group.anchor, target).refusal;
+    return search::named_core_schedule(name, group.anchor, target).refusal;
   };
   EXPECT_EQ(refusal(group_of({.in = "f32", .out = "f32", .post = "acc + $0"}), "mma"),
             "mma does not fit: no instruction multiplies its types");

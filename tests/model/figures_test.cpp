@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cost model's figures of named algorithms on awkward convolutions are those of a simulation.
-#include "model/figures.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <map>
 #include <string>
 
+#include "cost/model.h"
 #include "kernel/live_registers.h"
 #include "lower/algorithm_cases.h"
 #include "lower/pipeline.h"
-#include "model/simulate_group.h"
-#include "schedule/algorithms.h"
+#include "model/oracle/simulate_group.h"
+#include "report/figures.h"
+#include "schedule/text.h"
+#include "search/forms/algorithms.h"
+#include "search/forms/named_schedule.h"
 #include "search/pick.h"
 #include "target/rows.h"
 
@@ -40,8 +42,8 @@ TEST(Figures, OfTheModelAreThoseOfASimulation) {
   std::map<std::string, Tally> tallies;
   for (const testing::ConvShape &shape : testing::awkward_shapes()) {
     const nest::Nest nest = testing::conv_nest(shape);
-    for (const std::string &name : schedule::algorithm_names()) {
-      const schedule::NamedSchedule named = schedule::named_schedule(name, nest, target);
+    for (const std::string &name : search::algorithm_names()) {
+      const search::NamedSchedule named = search::named_schedule(name, nest, target);
       if (!named.schedule)
         continue;
       for (const Figure &figure : figures_of(nest, *named.schedule, target)) {

@@ -2,15 +2,15 @@
 // Gradients of first layers on matrix units, simulated; and where the cost model takes them.
 #include <gtest/gtest.h>
 
-#include "kernel/text.h"
-#include "model/check.h"
+#include "kernel/text/text.h"
 #include "model/conv_gradient.h"
 #include "model/core_cases.h"
-#include "model/first_layer_choice.h"
-#include "nest/split.h"
-#include "program/first_layer.h"
-#include "schedule/wgmma_forms.h"
+#include "model/oracle/check.h"
+#include "nest/flatten/split.h"
+#include "program/rewrite/first_layer.h"
+#include "search/forms/wgmma_forms.h"
 #include "search/groups.h"
+#include "search/network/first_layer_choice.h"
 
 namespace tilefuse::model {
 namespace {
@@ -48,8 +48,8 @@ const nest::Nest &product_of(const std::vector<poly::Group> &groups) {
 
 // Every so many-th tile of both kinds.
 void check_tiles(const nest::Nest &nest, std::size_t each) {
-  const auto wgmma = schedule::wgmma_schedules(nest, sm90(), false);
-  const auto mma = schedule::core_schedules(nest, sm80(), false);
+  const auto wgmma = search::wgmma_schedules(nest, sm90(), false);
+  const auto mma = search::core_schedules(nest, sm80(), false);
   EXPECT_GT(check_schedules({nest}, sm90(), wgmma, each), 0) << to_text(nest);
   EXPECT_GT(check_schedules({nest}, sm80(), mma, 9 * each), 0) << to_text(nest);
 }
@@ -113,11 +113,11 @@ TEST(FirstLayer, GradientsAreTakenWhereTheyPay) {
   const GradientConv small = {.n = 1, .h = 14, .w = 14, .c = 1, .k = 8};
   for (const By by : {By::Input, By::Filter}) {
     const program::Program before = gradient_program(large, by);
-    const program::Program after = lay_out_first_layers(before, h200());
+    const program::Program after = search::lay_out_first_layers(before, h200());
     EXPECT_GT(after.statements.size(), before.statements.size());
     EXPECT_LT(predicted_seconds(after, h200()), predicted_seconds(before, h200()));
     const program::Program tiny = gradient_program(small, by);
-    EXPECT_EQ(to_text(lay_out_first_layers(tiny, h200())), to_text(tiny));
+    EXPECT_EQ(to_text(search::lay_out_first_layers(tiny, h200())), to_text(tiny));
   }
 }
 
@@ -126,7 +126,7 @@ TEST(FirstLayer, InputGradientByAConstantFilterIsOneKernel) {
   const program::Program forward = with_constant_filter(
       {.n = 64, .h = 224, .w = 224, .c = 3, .k = 64, .r = 7, .s = 7, .stride = 2, .pad = 3});
   const program::Program gradient = program::gradient(forward, {.by = {forward.inputs[0]}});
-  EXPECT_EQ(groups_of(lay_out_first_layers(gradient, h200())).size(), 1U);
+  EXPECT_EQ(groups_of(search::lay_out_first_layers(gradient, h200())).size(), 1U);
 }
 
 } // namespace

@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "devices.h"
-#include "model/check.h"
 #include "model/compile.h"
-#include "model/exact.h"
-#include "model/random_group.h"
+#include "model/oracle/check.h"
+#include "model/oracle/exact.h"
 #include "search/groups.h"
 #include "search/pick.h"
+#include "support/random_group.h"
 
 namespace tilefuse {
 namespace {

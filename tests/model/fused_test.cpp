@@ -5,14 +5,16 @@
 
 #include <cstdlib>
 
-#include "model/check.h"
-#include "model/exact.h"
-#include "model/random_backward.h"
-#include "model/random_case.h"
-#include "model/random_group.h"
+#include "model/oracle/check.h"
+#include "model/oracle/exact.h"
+#include "model/oracle/random_case.h"
 #include "poly/group_legality.h"
+#include "schedule/legal.h"
 #include "schedule/rolling.h"
+#include "schedule/text.h"
 #include "search/groups.h"
+#include "support/random_backward.h"
+#include "support/random_group.h"
 
 namespace tilefuse {
 namespace {

@@ -2,23 +2,23 @@
 // Gradient programs below the program level: flattened and evaluated, and run on every device, they
 // are what the program means element by element; and kernels of strided convolutions' input
 // gradients do no division.
-#include "program/gradient.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
-#include "kernel/text.h"
+#include "kernel/text/text.h"
 #include "kernel/walk.h"
 #include "lower/pipeline.h"
 #include "model/compile.h"
 #include "model/devices.h"
 #include "model/model.h"
-#include "nest/fold.h"
+#include "nest/fold/fold.h"
 #include "paths.h"
+#include "poly/post_ops.h"
 #include "program/finite_difference.h"
+#include "program/gradient/gradient.h"
 #include "search/pick.h"
 #include "tile/tile.h"
 

@@ -7,10 +7,11 @@
 #include <filesystem>
 
 #include "base/hash.h"
-#include "model/kept_choices.h"
 #include "nest/nest.h"
 #include "paths.h"
-#include "runtime/sqlite.h"
+#include "runtime/store/sqlite.h"
+#include "schedule/text.h"
+#include "search/network/kept_choices.h"
 #include "search/pick.h"
 
 namespace tilefuse::model {
@@ -38,7 +39,7 @@ protected:
   int start(const poly::Group &group, const std::string &version = "1",
             std::string_view question = kPick) {
     runtime::KernelCache cache(path_.string(), [](const std::string &why) { FAIL() << why; });
-    KeptChoices kept(&cache, target_, version);
+    search::KeptChoices kept(&cache, target_, version);
     const auto search = [&] { return search::pick(group.anchor, target_); };
     EXPECT_EQ(kept.schedule(question, group, search), search());
     kept.write();
@@ -102,7 +103,7 @@ TEST_F(KeptChoicesTest, NotesAnswerWithoutASearch) {
     kept.write();
   }
   EXPECT_EQ(start(group), 1);
-  KeptChoices kept(nullptr, target_);
+  search::KeptChoices kept(nullptr, target_);
   kept.note(kPick, group, found);
   EXPECT_EQ(kept.schedule(kPick, group, [] { return schedule::Schedule(); }), found);
   EXPECT_EQ(kept.searched(), 0);
@@ -111,7 +112,7 @@ TEST_F(KeptChoicesTest, NotesAnswerWithoutASearch) {
 TEST_F(KeptChoicesTest, NotesAreFoundByTheirQuestionAndGroup) {
   const poly::Group group = gemm(24);
   const schedule::Schedule found = search::pick(group.anchor, target_);
-  KeptChoices kept(nullptr, target_);
+  search::KeptChoices kept(nullptr, target_);
   EXPECT_EQ(kept.noted(kPick, group), std::nullopt);
   kept.note(kPick, group, found);
   EXPECT_EQ(kept.noted(kPick, group), found);
@@ -124,7 +125,7 @@ TEST_F(KeptChoicesTest, NothingFoundIsAnAnswer) {
   const poly::Group group = gemm(24);
   for (const int searches : {1, 0}) {
     runtime::KernelCache cache(path_.string(), {});
-    KeptChoices kept(&cache, target_);
+    search::KeptChoices kept(&cache, target_);
     EXPECT_EQ(kept.schedule_if_any("pick tf32", group, [] { return std::nullopt; }), std::nullopt);
     EXPECT_EQ(kept.searched(), searches);
     kept.write();

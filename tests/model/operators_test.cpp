@@ -9,7 +9,7 @@
 
 #include "model/devices.h"
 #include "model/model.h"
-#include "nest/fold.h"
+#include "nest/fold/fold.h"
 #include "paths.h"
 #include "tile/tile.h"
 

@@ -5,10 +5,12 @@
 
 #include <fmt/format.h>
 
-#include "model/check.h"
 #include "model/core_cases.h"
+#include "model/oracle/check.h"
 #include "model/pooled_group.h"
+#include "schedule/legal.h"
 #include "schedule/members.h"
+#include "schedule/text.h"
 #include "search/groups.h"
 
 namespace tilefuse::model {
@@ -52,21 +54,21 @@ schedule mma workitem
 TEST(Pooled, SearchPicksAMatrixInstruction) {
   for (const Pooled &problem : {Pooled{.n = 3, .size = 7, .c = 64, .m = 128, .taps = 1},
                                 Pooled{.n = 2,
-                                       .size = 5,
-                                       .c = 32,
-                                       .m = 72,
-                                       .in = "bf16",
-                                       .out = "bf16",
-                                       .post = "bf16(max(acc + $0, 0))"},
+                                .size = 5,
+                                .c = 32,
+                                .m = 72,
+                                .in = "bf16",
+                                .out = "bf16",
+                                .post = "bf16(max(acc + $0, 0))"},
                                 Pooled{.n = 2,
-                                       .size = 4,
-                                       .c = 64,
-                                       .m = 96,
-                                       .taps = 1,
-                                       .in = "i8",
-                                       .out = "f32",
-                                       .acc = "i32",
-                                       .post = "f32(acc) + $0"}}) {
+                                .size = 4,
+                                .c = 64,
+                                .m = 96,
+                                .taps = 1,
+                                .in = "i8",
+                                .out = "f32",
+                                .acc = "i32",
+                                .post = "f32(acc) + $0"}}) {
     const poly::Group group = pooled_group(problem);
     for (const Target &target : {sm80(), sm90()}) {
       const std::optional<schedule::Schedule> picked = search::pick_fused(group, target);
@@ -82,7 +84,7 @@ TEST(Pooled, OthersAreRefused) {
   std::optional<schedule::Schedule> picked = search::pick_fused(group, sm90());
   ASSERT_TRUE(picked);
   const nest::Nest tile = tile_nests(group, *picked)[1];
-  const auto wgmma = schedule::named_schedule("wgmma", tile, sm90());
+  const auto wgmma = search::named_schedule("wgmma", tile, sm90());
   ASSERT_TRUE(wgmma.schedule) << wgmma.refusal;
   picked->producers[0] = *wgmma.schedule;
   EXPECT_NE(illegal(group, *picked, sm90()).value_or("").find("wgmma"), std::string::npos);

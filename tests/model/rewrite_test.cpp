@@ -2,8 +2,6 @@
 // Algorithms that are other programs: forward convolutions and their gradients on odd shapes give
 // what the program gives, by the evaluator and on every device. Gradients' kernels under the named
 // schedules.
-#include "program/rewrite.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -14,11 +12,14 @@
 #include "model/compile.h"
 #include "model/devices.h"
 #include "model/model.h"
-#include "model/simulate_group.h"
-#include "nest/fold.h"
-#include "nest/split.h"
-#include "program/gradient.h"
-#include "schedule/algorithms.h"
+#include "model/oracle/simulate_group.h"
+#include "nest/flatten/split.h"
+#include "nest/fold/fold.h"
+#include "poly/post_ops.h"
+#include "program/gradient/gradient.h"
+#include "program/rewrite/rewrite.h"
+#include "search/forms/algorithms.h"
+#include "search/forms/named_schedule.h"
 #include "tile/tile.h"
 
 namespace tilefuse {
@@ -173,11 +174,11 @@ TEST(Gradients, NamedAlgorithmsAreExactOnOddShapes) {
   std::map<std::string, int> fitted;
   int in_parts = 0;
   const auto check = [&](const poly::Group &group) {
-    for (const std::string &name : schedule::algorithm_names()) {
+    for (const std::string &name : search::algorithm_names()) {
       const Target target = name == "cpu"             ? testing::vector_test_target()
                             : name.starts_with("mma") ? testing::matrix_test_target()
                                                       : testing::group_test_target();
-      const schedule::NamedSchedule named = schedule::named_schedule(name, group.anchor, target);
+      const search::NamedSchedule named = search::named_schedule(name, group.anchor, target);
       if (!named.schedule)
         continue;
       ++fitted[name];

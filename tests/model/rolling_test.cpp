@@ -4,9 +4,11 @@
 
 #include <string>
 
-#include "model/simulate_group.h"
+#include "model/oracle/simulate_group.h"
+#include "schedule/legal.h"
 #include "schedule/members.h"
 #include "schedule/rolling.h"
+#include "schedule/text.h"
 #include "search/groups.h"
 
 namespace tilefuse::model {

@@ -5,8 +5,10 @@
 
 #include <ctime>
 
-#include "model/simulate_group.h"
-#include "schedule/algorithms.h"
+#include "model/oracle/simulate_group.h"
+#include "schedule/text.h"
+#include "search/forms/algorithms.h"
+#include "search/forms/named_schedule.h"
 
 namespace tilefuse::model {
 namespace {
@@ -56,7 +58,7 @@ Counts counts_of(const nest::Nest &nest, std::string_view schedule) {
 
 Counts counts_of_named(std::string_view name) {
   const nest::Nest nest = conv();
-  const schedule::NamedSchedule named = schedule::named_schedule(name, nest, gpu());
+  const search::NamedSchedule named = search::named_schedule(name, nest, gpu());
   EXPECT_TRUE(named.schedule) << named.refusal;
   return counts_of(nest, named.schedule.value_or(schedule::scalar_schedule(nest)));
 }
@@ -99,7 +101,7 @@ TEST(ScheduleCounts, IlpmReadsEachFilterElementOncePerBlock) {
 // Streamed through registers each is still read once, and no barrier is added.
 TEST(ScheduleCounts, IlpmStreamsItsFilterThroughRegisters) {
   for (const int registers : {2, 4}) {
-    const schedule::NamedSchedule named = schedule::form(
+    const search::NamedSchedule named = search::form(
         "ilpm", conv(), gpu(),
         {.channel_lanes = 64, .pixel_keep = 7, .row_keep = 1, .depth = 8, .stream = registers});
     ASSERT_TRUE(named.schedule);
@@ -230,7 +232,7 @@ TEST(ScheduleCounts, ALayerIsSimulatedInTime) {
     out 2 + 0 [n:1*200704, m:64*3136, y:56*56, x:56*1]
     post acc
   })");
-  const schedule::NamedSchedule named = schedule::named_schedule("ilpm", nest, gpu());
+  const search::NamedSchedule named = search::named_schedule("ilpm", nest, gpu());
   ASSERT_TRUE(named.schedule) << named.refusal;
   const auto seconds = [&](const std::vector<std::int64_t> &blocks, std::int64_t expected) {
     const std::clock_t start = std::clock(); // processor time: other work does not count

@@ -8,7 +8,7 @@
 #include "model/devices.h"
 #include "model/model.h"
 #include "model/watched_device.h"
-#include "nest/fold.h"
+#include "nest/fold/fold.h"
 #include "paths.h"
 #include "tile/tile.h"
 
@@ -172,11 +172,11 @@ TEST(Session, EveryLevelOfFusionIsExact) {
   const Network network;
   const HostTensor x = image();
   const HostTensor expected = nest::evaluate_program(network.program(), {{"x", x}}).at(0);
-  const model::FusionSettings settings[] = {{.level = poly::FuseLevel::None},
+  const search::FusionSettings settings[] = {{.level = poly::FuseLevel::None},
                                             {.level = poly::FuseLevel::All},
                                             {.level = poly::FuseLevel::All, .quota = 1000}};
   for (testing::NamedDevice &on : testing::devices())
-    for (const model::FusionSettings &fusion : settings) {
+    for (const search::FusionSettings &fusion : settings) {
       SCOPED_TRACE(on.name + " " + std::string(poly::to_string(fusion.level)));
       runtime::KernelCache cache("", [](const std::string &) {});
       model::Session session(network.program(), *on.device, cache, {.fusion = fusion});

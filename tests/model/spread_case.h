@@ -11,8 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "poly/group.h"
-#include "program/first_layer.h"
+#include "poly/post_ops.h"
 #include "program/program.h"
+#include "program/rewrite/first_layer.h"
 
 namespace tilefuse::model {
 

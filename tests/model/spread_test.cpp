@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "model/core_cases.h"
-#include "model/fusion.h"
 #include "model/spread_case.h"
-#include "program/rewrite.h"
-#include "schedule/fed_forms.h"
-#include "schedule/wgmma_spread.h"
+#include "poly/post_ops.h"
+#include "program/rewrite/rewrite.h"
+#include "schedule/legal.h"
+#include "schedule/wgmma/wgmma_spread.h"
+#include "search/forms/fed_forms.h"
 #include "search/groups.h"
+#include "search/network/fusion.h"
 
 namespace tilefuse::model {
 namespace {
@@ -30,7 +32,7 @@ TEST(Spread, PixelsOfManyKindsAreExact) {
     std::string why;
     const std::optional<poly::Group> group = spread(layer, &why);
     ASSERT_TRUE(group) << why;
-    const auto all = schedule::fed_core_schedules(*group, sm90(), false);
+    const auto all = search::fed_core_schedules(*group, sm90(), false);
     if (!all.empty())
       checked += check_schedules(*group, sm90(), all, 4, static_cast<std::size_t>(checked));
   }
@@ -46,14 +48,14 @@ program::StoredProgram stored(const FirstLayer &layer) {
 TEST(Spread, IsTakenWhereItPays) {
   FirstLayer layer = {.h = 224, .w = 224, .k = 64, .r = 7, .s = 7, .stride = 2, .pad = 3};
   layer.n = 1;
-  const std::vector<poly::PlacedGroup> groups = make_groups(stored(layer), {}, h200());
+  const std::vector<poly::PlacedGroup> groups = search::make_groups(stored(layer), {}, h200());
   ASSERT_EQ(groups.size(), 1U);
   EXPECT_TRUE(schedule::spread_of(groups[0].group));
   EXPECT_TRUE(search::pick(groups[0].group, h200()).core.gathers);
-  EXPECT_EQ(make_groups(stored(layer), {.level = poly::FuseLevel::None}, h200()).size(), 2U);
-  EXPECT_EQ(make_groups(stored(layer), {}, sm80()).size(), 2U);
+  EXPECT_EQ(search::make_groups(stored(layer), {.level = poly::FuseLevel::None}, h200()).size(), 2U);
+  EXPECT_EQ(search::make_groups(stored(layer), {}, sm80()).size(), 2U);
   layer.n = 256;
-  EXPECT_EQ(make_groups(stored(layer), {}, h200()).size(), 2U);
+  EXPECT_EQ(search::make_groups(stored(layer), {}, h200()).size(), 2U);
 }
 
 // The columns of im2col are whole dimensions once the product's indices are split: no runs, which
@@ -86,7 +88,7 @@ TEST(Spread, IsSaidAndRefused) {
   copy = group.producers[0].nest;
   copy.out.dims.back().size = 2;
   EXPECT_FALSE(poly::match_runs(data, copy));
-  schedule::Schedule schedule = schedule::fed_core_schedules(group, sm90(), false).at(0);
+  schedule::Schedule schedule = search::fed_core_schedules(group, sm90(), false).at(0);
   EXPECT_EQ(illegal(group, schedule, sm90()), std::nullopt);
   schedule.core.gathers = false;
   EXPECT_EQ(illegal(group, schedule, sm90()),

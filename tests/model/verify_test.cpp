@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A fault planted in a driver or in a pass of the compiler: verify names layer, kernel and pass and
 // gives a case that repeats it; doctor names the case of its list. Without a fault both are silent.
-#include "model/verify.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "fuzz/kernel_mutations.h"
-#include "model/conformance.h"
 #include "model/devices.h"
 #include "model/faulty_device.h"
+#include "model/oracle/conformance.h"
+#include "model/oracle/verify.h"
 #include "tile/tile.h"
 
 namespace tilefuse {

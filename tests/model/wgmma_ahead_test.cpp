@@ -5,13 +5,15 @@
 
 #include <fmt/format.h>
 
-#include "kernel/text.h"
+#include "kernel/text/text.h"
 #include "lower/pipeline.h"
-#include "model/check.h"
 #include "model/core_cases.h"
-#include "schedule/wgmma.h"
-#include "schedule/wgmma_ahead.h"
-#include "schedule/wgmma_forms.h"
+#include "model/oracle/check.h"
+#include "schedule/legal.h"
+#include "schedule/text.h"
+#include "schedule/wgmma/pixel_box.h"
+#include "schedule/wgmma/wgmma_ahead.h"
+#include "search/forms/wgmma_forms.h"
 
 namespace tilefuse::model {
 namespace {
@@ -63,7 +65,7 @@ Target target() {
 
 std::vector<Schedule> ahead_of(const poly::Group &group) {
   const bool tf32 = group.anchor.slots[0].type == DType::F32;
-  std::vector<Schedule> all = schedule::every_wgmma_schedule(group.anchor, target(), tf32);
+  std::vector<Schedule> all = search::every_wgmma_schedule(group.anchor, target(), tf32);
   std::erase_if(all, [](const Schedule &each) { return each.core.ahead == 0; });
   return all;
 }
@@ -96,7 +98,7 @@ TEST(WgmmaAhead, ClustersAreExact) {
   std::vector<Schedule> found;
   for (const Schedule &schedule : ahead_of(group))
     for (const auto &[rows, columns] : {std::pair{2, 1}, {1, 2}})
-      if (auto on_cluster = schedule::with_cluster(group.anchor, schedule, target(), rows, columns))
+      if (auto on_cluster = search::with_cluster(group.anchor, schedule, target(), rows, columns))
         found.push_back(*std::move(on_cluster));
   EXPECT_GT(check_schedules(group, target(), found, 8), 0);
 }
@@ -151,7 +153,7 @@ TEST(WgmmaAhead, TextsReadBack) {
 }
 
 std::string refusal(const poly::Group &group, const std::function<void(Schedule &)> &change) {
-  Schedule schedule = schedule::every_wgmma_schedule(group.anchor, target(), false).front();
+  Schedule schedule = search::every_wgmma_schedule(group.anchor, target(), false).front();
   schedule.core.ring = 2;
   schedule.core.ahead = schedule.core.turns;
   change(schedule);

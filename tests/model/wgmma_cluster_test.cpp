@@ -8,15 +8,17 @@
 
 #include <fmt/format.h>
 
-#include "kernel/text.h"
+#include "kernel/text/text.h"
 #include "lower/pipeline.h"
-#include "model/check.h"
 #include "model/conv_gradient.h"
 #include "model/conv_nest.h"
 #include "model/core_cases.h"
-#include "model/launches.h"
-#include "schedule/wgmma.h"
-#include "schedule/wgmma_forms.h"
+#include "model/oracle/check.h"
+#include "model/plan/launches.h"
+#include "schedule/legal.h"
+#include "schedule/mma/core.h"
+#include "schedule/text.h"
+#include "search/forms/wgmma_forms.h"
 
 namespace tilefuse::model {
 namespace {
@@ -28,13 +30,13 @@ constexpr auto kShapes =
 
 // Every tile on every cluster that is legal.
 std::vector<Schedule> clustered(const nest::Nest &nest, const Target &target) {
-  std::vector<Schedule> all = schedule::wgmma_schedules(nest, target, false);
+  std::vector<Schedule> all = search::wgmma_schedules(nest, target, false);
   if (all.empty())
-    all = schedule::wgmma_schedules(nest, target, true);
+    all = search::wgmma_schedules(nest, target, true);
   std::vector<Schedule> found;
   for (const Schedule &each : all)
     for (const auto &[rows, columns] : kShapes)
-      if (auto on_cluster = schedule::with_cluster(nest, each, target, rows, columns))
+      if (auto on_cluster = search::with_cluster(nest, each, target, rows, columns))
         found.push_back(*std::move(on_cluster));
   return found;
 }
@@ -99,7 +101,7 @@ TEST(WgmmaCluster, NamedFormsComputeOddShapes) {
        {Conv{.n = 3, .h = 11, .w = 13, .c = 64, .k = 24, .r = 5, .s = 2, .stride = 3, .pad = 2},
         Conv{.h = 13, .w = 9, .c = 64, .k = 64, .dilation = 2, .pad = 2}}) {
     const poly::Group group = group_of(shape);
-    const auto named = schedule::named_wgmma_schedule("wgmma_cluster", group.anchor, sm90());
+    const auto named = search::named_wgmma_schedule("wgmma_cluster", group.anchor, sm90());
     ASSERT_TRUE(named.schedule) << named.refusal;
     EXPECT_EQ(named.schedule->core.cluster(), 2);
     check_schedules(group, sm90(), {*named.schedule}, 1);
@@ -117,7 +119,7 @@ std::int64_t sectors_of(const kernel::Counts &counts, const std::string &map) {
 TEST(WgmmaCluster, SharedTilesAreReadOnce) {
   const poly::Group group =
       group_of({.n = 8, .h = 8, .w = 8, .c = 64, .k = 256, .r = 1, .s = 1, .pad = 0});
-  const std::vector<Schedule> all = schedule::wgmma_schedules(group.anchor, sm90(), false);
+  const std::vector<Schedule> all = search::wgmma_schedules(group.anchor, sm90(), false);
   const auto found = std::find_if(all.begin(), all.end(), [&](const Schedule &each) {
     const schedule::CoreTile tile = core_tile(group.anchor, each);
     return tile.rows == 128 && tile.columns == 128;
@@ -125,7 +127,7 @@ TEST(WgmmaCluster, SharedTilesAreReadOnce) {
   ASSERT_NE(found, all.end());
   const auto counts = [&](std::int64_t rows, std::int64_t columns) {
     return counts_of(
-        group, schedule::with_cluster(group.anchor, *found, sm90(), rows, columns).value(), sm90());
+        group, search::with_cluster(group.anchor, *found, sm90(), rows, columns).value(), sm90());
   };
   const kernel::Counts alone = counts(1, 1);
   for (const auto &[rows, columns] : {std::pair{2, 1}, {1, 2}, {2, 2}, {4, 1}}) {
@@ -149,7 +151,7 @@ TEST(WgmmaCluster, TextsReadBack) {
 TEST(WgmmaCluster, RefusalsSayWhy) {
   const auto refusal = [](const nest::Nest &nest, std::int64_t rows, std::int64_t columns,
                           std::int64_t blocks) {
-    Schedule schedule = schedule::wgmma_schedules(nest, sm90(), false).at(0);
+    Schedule schedule = search::wgmma_schedules(nest, sm90(), false).at(0);
     schedule.core.cluster_rows = rows;
     schedule.core.cluster_columns = columns;
     schedule.core.blocks = blocks;
@@ -170,7 +172,7 @@ TEST(WgmmaCluster, NotBesideOthers) {
   std::vector<Schedule> schedules;
   for (const poly::PlacedGroup &placed : groups)
     schedules.push_back(
-        *schedule::named_wgmma_schedule("wgmma_cluster", placed.group.anchor, sm90()).schedule);
+        *search::named_wgmma_schedule("wgmma_cluster", placed.group.anchor, sm90()).schedule);
   std::vector<LaunchPart> parts;
   for (std::size_t g = 0; g < groups.size(); ++g)
     parts.push_back({&groups[g], &schedules[g]});

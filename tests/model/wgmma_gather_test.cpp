@@ -8,13 +8,14 @@
 
 #include <fmt/format.h>
 
-#include "kernel/text.h"
+#include "kernel/text/text.h"
 #include "lower/pipeline.h"
-#include "model/check.h"
 #include "model/conv_nest.h"
 #include "model/core_cases.h"
-#include "schedule/wgmma.h"
-#include "schedule/wgmma_forms.h"
+#include "model/oracle/check.h"
+#include "schedule/legal.h"
+#include "schedule/text.h"
+#include "search/forms/wgmma_forms.h"
 #include "search/pick.h"
 
 namespace tilefuse::model {
@@ -25,7 +26,7 @@ using schedule::Schedule;
 std::vector<Schedule> gathered(const nest::Nest &nest) {
   std::vector<Schedule> all;
   for (const bool tf32 : {false, true})
-    for (Schedule &schedule : schedule::every_wgmma_schedule(nest, sm90(), tf32))
+    for (Schedule &schedule : search::every_wgmma_schedule(nest, sm90(), tf32))
       if (schedule.core.gathers)
         all.push_back(std::move(schedule));
   return all;
@@ -118,7 +119,7 @@ TEST(WgmmaGather, RefusalsSayWhy) {
   const poly::Group group = nchw32(2, 4, 7, 4, 3);
   const auto refusal = [&](const std::function<void(schedule::Core &)> &change) {
     Schedule schedule =
-        *schedule::named_wgmma_schedule("wgmma_gather", group.anchor, sm90()).schedule;
+        *search::named_wgmma_schedule("wgmma_gather", group.anchor, sm90()).schedule;
     change(schedule.core);
     return illegal(group.anchor, schedule, sm90()).value_or("");
   };
@@ -130,7 +131,7 @@ TEST(WgmmaGather, RefusalsSayWhy) {
   EXPECT_EQ(refusal([](schedule::Core &core) { core.window = 2; }),
             "a window is of boxes of straight data that no warps gather");
   EXPECT_EQ(
-      schedule::named_wgmma_schedule("wgmma_gather", group_of({.c = 33, .k = 64}).anchor, sm90())
+      search::named_wgmma_schedule("wgmma_gather", group_of({.c = 33, .k = 64}).anchor, sm90())
           .refusal,
       "wgmma_gather does not fit: the data has no aligned runs of 4 bytes along the depth");
 }

@@ -4,11 +4,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "model/check.h"
 #include "model/conv_gradient.h"
 #include "model/core_cases.h"
-#include "nest/split.h"
-#include "schedule/wgmma_forms.h"
+#include "model/oracle/check.h"
+#include "nest/flatten/split.h"
+#include "schedule/legal.h"
+#include "search/forms/wgmma_forms.h"
 
 namespace tilefuse::model {
 namespace {
@@ -29,7 +30,7 @@ std::vector<GradientConv> problems() {
 // Every third tile of each nest that wgmma computes.
 int check_tiles(const nest::Nest &nest) {
   const Target target = sm90();
-  return check_schedules({nest}, target, schedule::wgmma_schedules(nest, target, false), 3);
+  return check_schedules({nest}, target, search::wgmma_schedules(nest, target, false), 3);
 }
 
 TEST(WgmmaGradient, InputGradientsAreExact) {
@@ -73,7 +74,7 @@ TEST(WgmmaGradient, GroupsOfFilterGradientsAreExact) {
 
 // Tensor copies start at multiples of 16 bytes: the second group of 28 channels does not.
 TEST(WgmmaGradient, GroupsOffAlignmentAreRefused) {
-  EXPECT_EQ(schedule::named_wgmma_schedule("wgmma", grouped_filter_gradient(28), sm90()).refusal,
+  EXPECT_EQ(search::named_wgmma_schedule("wgmma", grouped_filter_gradient(28), sm90()).refusal,
             "wgmma does not fit: groups of 28 elements of the data begin off 16 bytes");
 }
 
@@ -94,7 +95,7 @@ TEST(WgmmaGradient, DepthsOfTwoIndicesAreSized) {
     if (group.anchor.inputs.empty())
       continue;
     for (const schedule::Schedule &each :
-         schedule::every_wgmma_schedule(group.anchor, sm90(), false))
+         search::every_wgmma_schedule(group.anchor, sm90(), false))
       EXPECT_FALSE(illegal(group.anchor, each, sm90()));
   }
 }
@@ -103,7 +104,7 @@ TEST(WgmmaGradient, DepthsOfTwoIndicesAreSized) {
 TEST(WgmmaGradient, TapsOffAlignmentAreRefused) {
   const nest::Nest nest = gradients({.n = 2, .c = 60, .k = 64}, By::Input).front().anchor;
   EXPECT_EQ(
-      schedule::named_wgmma_schedule("wgmma", nest, sm90()).refusal,
+      search::named_wgmma_schedule("wgmma", nest, sm90()).refusal,
       "wgmma does not fit: taps of the filter are 60 elements apart, no multiple of 16 bytes");
 }
 

@@ -10,16 +10,20 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "kernel/text.h"
+#include "kernel/text/text.h"
 #include "lower/pipeline.h"
-#include "model/check.h"
 #include "model/conv_gradient.h"
 #include "model/conv_nest.h"
 #include "model/core_cases.h"
-#include "model/launches.h"
-#include "nest/split.h"
-#include "schedule/wgmma_forms.h"
-#include "schedule/wgmma_parts.h"
+#include "model/oracle/check.h"
+#include "model/plan/launches.h"
+#include "nest/flatten/split.h"
+#include "schedule/legal.h"
+#include "schedule/mma/core.h"
+#include "schedule/text.h"
+#include "schedule/wgmma/wgmma_parts.h"
+#include "search/forms/part_forms.h"
+#include "search/forms/wgmma_forms.h"
 
 namespace tilefuse::model {
 namespace {
@@ -37,13 +41,13 @@ Target sm90_of(int units) {
 
 // Every tile in every number of parts that is legal.
 std::vector<Schedule> in_parts(const nest::Nest &nest, const Target &target) {
-  std::vector<Schedule> all = schedule::every_wgmma_schedule(nest, target, false);
+  std::vector<Schedule> all = search::every_wgmma_schedule(nest, target, false);
   if (all.empty())
-    all = schedule::every_wgmma_schedule(nest, target, true);
+    all = search::every_wgmma_schedule(nest, target, true);
   std::vector<Schedule> found;
   for (const Schedule &each : all)
     for (const std::int64_t parts : kParts)
-      if (auto one = schedule::with_parts(nest, each, target, parts))
+      if (auto one = search::with_parts(nest, each, target, parts))
         found.push_back(*std::move(one));
   return found;
 }
@@ -105,7 +109,7 @@ TEST(WgmmaParts, NamedFormsComputeOddShapes) {
     for (const int units : {2, 132}) {
       const poly::Group group = group_of(shape);
       const Target target = sm90_of(units);
-      const auto named = schedule::named_wgmma_schedule("wgmma_parts", group.anchor, target);
+      const auto named = search::named_wgmma_schedule("wgmma_parts", group.anchor, target);
       ASSERT_TRUE(named.schedule) << named.refusal;
       EXPECT_EQ(named.schedule->core.cluster(), named.schedule->core.cluster_parts);
       EXPECT_EQ(named.schedule->core.cluster_parts, units == 2 ? 2 : 4);
@@ -158,14 +162,14 @@ TEST(WgmmaParts, SumsAreThoseOfAJoin) {
     const nest::Nest &nest = group.anchor;
     const nest::SplitNests nests =
         split_reduction(nest, nest::parse_split(nest, fmt::format("c:{}", parts)));
-    const std::vector<Schedule> all = schedule::every_wgmma_schedule(nest, target, false);
+    const std::vector<Schedule> all = search::every_wgmma_schedule(nest, target, false);
     int compared = 0;
     for (std::size_t i = 0; i < all.size(); i += 9) {
-      const auto one = schedule::with_parts(nest, all[i], target, parts);
+      const auto one = search::with_parts(nest, all[i], target, parts);
       if (!one)
         continue;
       const std::vector<Schedule> partial =
-          schedule::every_wgmma_schedule(nests.partial, target, false);
+          search::every_wgmma_schedule(nests.partial, target, false);
       const auto same = std::find_if(partial.begin(), partial.end(), [&](const Schedule &each) {
         return core_tile(nests.partial, each).depth == core_tile(nest, *one).depth;
       });
@@ -198,8 +202,8 @@ std::string fault_of(const std::string &from, const std::string &to, int units) 
   const Target target = sm90_of(units);
   const poly::Group group =
       group_of({.n = 8, .h = 4, .w = 4, .c = 128, .k = 128, .r = 1, .s = 1, .pad = 0});
-  const auto schedule = schedule::with_parts(
-      group.anchor, schedule::wgmma_schedules(group.anchor, target, false).back(), target, 2);
+  const auto schedule = search::with_parts(
+      group.anchor, search::wgmma_schedules(group.anchor, target, false).back(), target, 2);
   EXPECT_TRUE(schedule);
   std::string text = to_text(lower::lower(group, *schedule, target));
   const std::size_t at = text.find(from);
@@ -240,7 +244,7 @@ TEST(WgmmaParts, TextsReadBack) {
 TEST(WgmmaParts, RefusalsSayWhy) {
   const nest::Nest conv = group_of({.n = 8, .c = 64, .k = 256}).anchor;
   const auto refusal = [&](auto change) {
-    const auto all = schedule::wgmma_schedules(conv, sm90(), false);
+    const auto all = search::wgmma_schedules(conv, sm90(), false);
     Schedule schedule = all.at(0);
     schedule.core.cluster_parts = 2;
     schedule.core.blocks = 0;
@@ -261,13 +265,13 @@ TEST(WgmmaParts, RefusalsSayWhy) {
   EXPECT_EQ(refusal([](Schedule &each) { each.core.ring = 4; }),
             "staging needs 328704 bytes per block, the target has 232448");
   const nest::Nest few = group_of({.c = 64, .k = 256, .r = 1, .s = 1, .pad = 0}).anchor;
-  Schedule halves = schedule::wgmma_schedules(few, sm90(), false).at(0);
+  Schedule halves = search::wgmma_schedules(few, sm90(), false).at(0);
   halves.core.cluster_parts = 2;
   halves.core.blocks = 0;
   EXPECT_EQ(illegal(few, halves, sm90()), "2 parts of 1 steps");
   Target old = sm90();
   old.isa = "sm_80";
-  EXPECT_EQ(illegal(conv, schedule::wgmma_schedules(conv, sm90(), false).at(0), old),
+  EXPECT_EQ(illegal(conv, search::wgmma_schedules(conv, sm90(), false).at(0), old),
             "wgmma needs the target sm_90a");
 }
 
@@ -276,9 +280,9 @@ TEST(WgmmaParts, NotBesideOthers) {
   auto groups = placed_gradients({.n = 2, .c = 64, .k = 64, .stride = 2}, By::Input);
   std::vector<Schedule> schedules;
   for (const poly::PlacedGroup &placed : groups) {
-    const auto all = schedule::wgmma_schedules(placed.group.anchor, sm90(), false);
+    const auto all = search::wgmma_schedules(placed.group.anchor, sm90(), false);
     schedules.push_back(
-        schedule::with_parts(placed.group.anchor, all.back(), sm90(), 2).value_or(all.back()));
+        search::with_parts(placed.group.anchor, all.back(), sm90(), 2).value_or(all.back()));
   }
   std::vector<LaunchPart> parts;
   for (std::size_t g = 0; g < groups.size(); ++g)

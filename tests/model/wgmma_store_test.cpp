@@ -5,14 +5,14 @@
 
 #include <fmt/format.h>
 
-#include "kernel/text.h"
+#include "kernel/text/text.h"
 #include "lower/pipeline.h"
-#include "model/check.h"
 #include "model/conv_gradient.h"
 #include "model/conv_nest.h"
 #include "model/core_cases.h"
-#include "schedule/wgmma.h"
-#include "schedule/wgmma_forms.h"
+#include "model/oracle/check.h"
+#include "schedule/text.h"
+#include "search/forms/wgmma_forms.h"
 
 namespace tilefuse::model {
 namespace {
@@ -30,9 +30,9 @@ Target target() {
 }
 
 std::vector<Schedule> schedules_of(const nest::Nest &nest, bool (*is_kind)(const Schedule &)) {
-  std::vector<Schedule> all = schedule::every_wgmma_schedule(nest, target(), false);
+  std::vector<Schedule> all = search::every_wgmma_schedule(nest, target(), false);
   if (all.empty())
-    all = schedule::every_wgmma_schedule(nest, target(), true);
+    all = search::every_wgmma_schedule(nest, target(), true);
   std::erase_if(all, [&](const Schedule &each) { return !is_kind(each); });
   return all;
 }
@@ -67,7 +67,7 @@ poly::Group with_residual(int images) {
 
 std::string refusal_of(bool (*is_kind)(const Schedule &), const poly::Group &group) {
   const char *name = is_kind == is_stored ? "wgmma_store" : "wgmma_swapped";
-  return schedule::named_wgmma_schedule(name, group.anchor, target()).refusal;
+  return search::named_wgmma_schedule(name, group.anchor, target()).refusal;
 }
 
 void check_kind(bool (*is_kind)(const Schedule &), int at_least) {

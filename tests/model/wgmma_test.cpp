@@ -7,20 +7,24 @@
 
 #include <fmt/format.h>
 
-#include "kernel/text.h"
+#include "kernel/text/text.h"
 #include "lower/pipeline.h"
-#include "model/check.h"
 #include "model/conv_nest.h"
 #include "model/core_cases.h"
-#include "schedule/wgmma.h"
-#include "schedule/wgmma_forms.h"
+#include "model/oracle/check.h"
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_roles.h"
+#include "schedule/text.h"
+#include "schedule/wgmma/pixel_box.h"
+#include "search/forms/named_schedule.h"
+#include "search/forms/wgmma_forms.h"
 
 namespace tilefuse::model {
 namespace {
 
 std::vector<schedule::Schedule> schedules_of(const nest::Nest &nest, const Target &target) {
-  std::vector<schedule::Schedule> all = schedule::wgmma_schedules(nest, target, false);
-  return all.empty() ? schedule::wgmma_schedules(nest, target, true) : all;
+  std::vector<schedule::Schedule> all = search::wgmma_schedules(nest, target, false);
+  return all.empty() ? search::wgmma_schedules(nest, target, true) : all;
 }
 
 std::vector<Conv> problems() {
@@ -196,7 +200,7 @@ TEST(Wgmma, StridesOfChannelsInBlocksOf32) {
                                        {nchw32(2, 4, 10, 1, 3, 3), false}}) {
     const std::vector<schedule::Schedule> all = schedules_of(group.anchor, sm90());
     EXPECT_GE(all.size(), 4U)
-        << schedule::named_wgmma_schedule("wgmma", group.anchor, sm90()).refusal;
+        << search::named_wgmma_schedule("wgmma", group.anchor, sm90()).refusal;
     const auto has_gaps = [&](const schedule::Schedule &each) {
       return core_tile(group.anchor, each).spread > 1;
     };
@@ -224,7 +228,7 @@ TEST(Wgmma, NeighboursInBlocksFillRows) {
   EXPECT_EQ(used(nchw32(2, 4, 16, 4, 3, 2)), std::set<std::int64_t>({2}));
   const poly::Group group = nchw32(2, 4, 8, 4, 3);
   const schedule::Schedule fours =
-      *schedule::named_wgmma_schedule("wgmma", group.anchor, sm90()).schedule;
+      *search::named_wgmma_schedule("wgmma", group.anchor, sm90()).schedule;
   EXPECT_EQ(bank_conflicts(counts_of(group, fours, sm90())), "");
   const std::string text = to_text(lower::lower(group, fours, sm90()));
   EXPECT_NE(text.find(" rows 32 128"), std::string::npos);
@@ -283,7 +287,7 @@ TEST(Wgmma, GroupsOfChannels) {
         taps * 32, out * out * 96, out * 96))};
     const std::vector<schedule::Schedule> all = schedules_of(group.anchor, sm90());
     EXPECT_GE(all.size(), 3U)
-        << schedule::named_wgmma_schedule("wgmma", group.anchor, sm90()).refusal;
+        << search::named_wgmma_schedule("wgmma", group.anchor, sm90()).refusal;
     check_all(group, all);
   }
 }
@@ -302,8 +306,8 @@ TEST(Wgmma, NamedFormsComputeOddShapes) {
       if (shape.in == std::string("f32"))
         shape.post = "acc + $0";
       KernelCase kernel_case{.group = group_of(shape), .target = sm90(), .seed = 11};
-      const schedule::NamedSchedule named =
-          schedule::named_wgmma_schedule(name, kernel_case.group.anchor, kernel_case.target);
+      const search::NamedSchedule named =
+          search::named_wgmma_schedule(name, kernel_case.group.anchor, kernel_case.target);
       ASSERT_TRUE(named.schedule) << name << " " << named.refusal;
       kernel_case.schedule = *named.schedule;
       const auto divergence = check_simulated(Reference(kernel_case));
@@ -326,7 +330,7 @@ TEST(Wgmma, KernelTextReadsBack) {
 TEST(Wgmma, RefusalsSayWhy) {
   const Target target = sm90();
   const auto refusal = [&](const Conv &problem) {
-    return schedule::named_wgmma_schedule("wgmma", group_of(problem).anchor, target).refusal;
+    return search::named_wgmma_schedule("wgmma", group_of(problem).anchor, target).refusal;
   };
   EXPECT_EQ(refusal({.in = "f32", .out = "f32", .post = "acc + $0"}),
             "wgmma does not fit: no instruction multiplies its types");

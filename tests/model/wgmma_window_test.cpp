@@ -7,14 +7,16 @@
 
 #include <fmt/format.h>
 
-#include "kernel/text.h"
+#include "kernel/text/text.h"
 #include "lower/pipeline.h"
-#include "model/check.h"
 #include "model/conv_gradient.h"
 #include "model/conv_nest.h"
 #include "model/core_cases.h"
-#include "schedule/wgmma.h"
-#include "schedule/wgmma_forms.h"
+#include "model/oracle/check.h"
+#include "schedule/legal.h"
+#include "schedule/text.h"
+#include "schedule/wgmma/wgmma_tiles.h"
+#include "search/forms/wgmma_forms.h"
 
 namespace tilefuse::model {
 namespace {
@@ -30,9 +32,9 @@ Target target() {
 
 // Those that keep the filter, and those with a ring for it.
 std::vector<Schedule> windowed(const nest::Nest &nest) {
-  std::vector<Schedule> all = schedule::every_wgmma_schedule(nest, target(), false);
+  std::vector<Schedule> all = search::every_wgmma_schedule(nest, target(), false);
   if (all.empty())
-    all = schedule::every_wgmma_schedule(nest, target(), true);
+    all = search::every_wgmma_schedule(nest, target(), true);
   std::erase_if(all, [](const Schedule &each) { return each.core.window == 0; });
   return all;
 }
@@ -53,13 +55,13 @@ TEST(WgmmaWindow, ConvolutionsAreExact) {
            Conv{.n = 2, .h = 5, .w = 31, .c = 64, .k = 48, .r = 1, .s = 3, .pad = 0},
            Conv{.h = 12, .w = 9, .c = 64, .k = 64, .in = "bf16"},
            Conv{.h = 12,
-                .w = 9,
-                .c = 64,
-                .k = 64,
-                .in = "i8",
-                .out = "i32",
-                .acc = "i32",
-                .post = "acc + i32($0)"},
+           .w = 9,
+           .c = 64,
+           .k = 64,
+           .in = "i8",
+           .out = "i32",
+           .acc = "i32",
+           .post = "acc + i32($0)"},
            Conv{.h = 10, .w = 10, .c = 32, .k = 64, .in = "f32", .out = "f32", .post = "acc + $0"},
        })
     checked += check(group_of(problem), static_cast<std::size_t>(checked));
@@ -116,7 +118,7 @@ TEST(WgmmaWindow, GroupsAreExact) {
   post f16(acc)
 })")};
   EXPECT_GT(check(group), 0);
-  EXPECT_NE(schedule::named_wgmma_schedule("wgmma_window", group.anchor, target()).refusal, "");
+  EXPECT_NE(search::named_wgmma_schedule("wgmma_window", group.anchor, target()).refusal, "");
 }
 
 // Strides beside dilation, whose window cannot be sized.
@@ -131,29 +133,29 @@ TEST(WgmmaWindow, ChannelsInBlocksOf32) {
 
 TEST(WgmmaWindow, WhatHasNoWindowIsRefused) {
   for (const Conv &problem : {Conv{.n = 2,
-                                   .h = 14,
-                                   .w = 12,
-                                   .c = 32,
-                                   .k = 104,
-                                   .r = 3,
-                                   .s = 7,
-                                   .stride = 3,
-                                   .dilation = 2,
-                                   .pad = 1,
-                                   .in = "bf16"},
+                             .h = 14,
+                             .w = 12,
+                             .c = 32,
+                             .k = 104,
+                             .r = 3,
+                             .s = 7,
+                             .stride = 3,
+                             .dilation = 2,
+                             .pad = 1,
+                             .in = "bf16"},
                               Conv{.h = 9,
-                                   .w = 7,
-                                   .c = 64,
-                                   .k = 64,
-                                   .r = 5,
-                                   .s = 1,
-                                   .stride = 2,
-                                   .dilation = 2,
-                                   .pad = 0}}) {
+                              .w = 7,
+                              .c = 64,
+                              .k = 64,
+                              .r = 5,
+                              .s = 1,
+                              .stride = 2,
+                              .dilation = 2,
+                              .pad = 0}}) {
     const nest::Nest nest = group_of(problem).anchor;
-    EXPECT_FALSE(schedule::every_wgmma_schedule(nest, target(), false).empty());
+    EXPECT_FALSE(search::every_wgmma_schedule(nest, target(), false).empty());
     for (const char *name : {"wgmma_window", "wgmma_stream"})
-      EXPECT_NE(schedule::named_wgmma_schedule(name, nest, target()).refusal, "") << name;
+      EXPECT_NE(search::named_wgmma_schedule(name, nest, target()).refusal, "") << name;
   }
 }
 
@@ -185,7 +187,7 @@ TEST(WgmmaWindow, RefusalsSayWhy) {
             }),
             "a filter is kept beside windows alone");
   const auto refusal = [](const poly::Group &of) {
-    return schedule::named_wgmma_schedule("wgmma_window", of.anchor, target()).refusal;
+    return search::named_wgmma_schedule("wgmma_window", of.anchor, target()).refusal;
   };
   EXPECT_EQ(refusal(group_of({.n = 2, .h = 16, .w = 16, .c = 64, .k = 64, .stride = 2})),
             "wgmma_window does not fit: a window of pixels along y that are 2 apart");

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exact ranges against isl, which is the oracle.
-#include "nest/bounds.h"
-
 #include <gtest/gtest.h>
 #include <isl/ctx.h>
 #include <isl/ilp.h>
@@ -13,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "nest/integer/bounds.h"
 
 namespace tilefuse {
 namespace {

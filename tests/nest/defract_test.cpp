@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Goldens of what rational and compound subscripts become: the published case, transposed
 // convolution, upsampling, pixel shuffle.
-#include "nest/defract.h"
-
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "nest/flatten/defract.h"
 #include "nest/stored.h"
 
 namespace tilefuse {

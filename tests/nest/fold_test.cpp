@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "nest/convolution.h"
-#include "nest/fold.h"
+#include "nest/fold/fold.h"
 #include "nest/stored.h"
 #include "program/drop_dead.h"
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random contractions, flattened and evaluated, against the definition.
-#include "nest/random_contraction.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +8,8 @@
 #include <limits>
 
 #include "base/error.h"
-#include "program/boxes.h"
+#include "nest/random_contraction.h"
+#include "program/storage/boxes.h"
 
 namespace tilefuse {
 namespace {

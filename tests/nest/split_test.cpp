@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nest/split.h"
-
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "nest/flatten/split.h"
 
 namespace tilefuse {
 namespace {

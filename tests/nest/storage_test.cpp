@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "nest/convolution.h"
-#include "nest/fold.h"
+#include "nest/fold/fold.h"
 #include "nest/stored.h"
 
 namespace tilefuse {

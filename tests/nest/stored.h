@@ -13,9 +13,9 @@
 
 #include <fmt/format.h>
 
-#include "nest/passes.h"
+#include "nest/flatten/passes.h"
 #include "program/program.h"
-#include "program/storage.h"
+#include "program/storage/storage.h"
 
 namespace tilefuse::test {
 

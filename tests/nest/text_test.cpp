@@ -5,7 +5,7 @@
 #include <random>
 
 #include "base/error.h"
-#include "nest/passes.h"
+#include "nest/flatten/passes.h"
 
 namespace tilefuse {
 namespace {

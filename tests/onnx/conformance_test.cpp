@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "nest/fold.h"
+#include "nest/fold/fold.h"
 #include "onnx/model_builder.h"
 #include "paths.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "nest/fold.h"
+#include "nest/fold/fold.h"
 #include "onnx/model_builder.h"
 
 namespace tilefuse::onnx_import {

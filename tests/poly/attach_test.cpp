@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "nest/passes.h"
+#include "nest/flatten/passes.h"
 #include "poly/group.h"
+#include "poly/post_ops.h"
 #include "tile/tile.h"
 
 namespace tilefuse {

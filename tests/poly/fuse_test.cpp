@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which producers join their consumers, and that planning stays within its time and its quota.
-#include "poly/fuse.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "cost/profit.h"
+#include "poly/fuse.h"
 #include "poly/group_legality.h"
 #include "poly/needs.h"
-#include "poly/profit.h"
+#include "poly/post_ops.h"
+#include "schedule/wgmma/wgmma_tiles.h"
 #include "tile/tile.h"
 
 namespace tilefuse::poly {
@@ -126,7 +127,7 @@ Target cpu() {
 FuseOptions judged() {
   return {.level = FuseLevel::All, .judge = [](const Exchange &exchange) {
             const Group &fused = *exchange.together.front();
-            return to_verdict(profit(fused, *exchange.apart.back(), cpu()), fused);
+            return cost::to_verdict(cost::profit(fused, *exchange.apart.back(), cpu()), fused);
           }};
 }
 
@@ -200,13 +201,13 @@ TEST_F(Fusing, WhatIsJudgedWithoutAnyFusionIsForeseen) {
 TEST_F(Fusing, TilesThatRollRunLittleAgain) {
   Target small = cpu();
   small.local_bytes = 16 << 10;
-  std::vector<Profit> all;
+  std::vector<cost::Profit> all;
   const auto weigh = [&](const Exchange &exchange) {
-    all.push_back(profit(*exchange.together.front(), *exchange.apart.back(), small));
+    all.push_back(cost::profit(*exchange.together.front(), *exchange.apart.back(), small));
     Target items = small;
     items.lanes = LaneKind::WorkItem;
-    all.push_back(profit(*exchange.together.front(), *exchange.apart.back(), items));
-    return to_verdict(all.front(), *exchange.together.front());
+    all.push_back(cost::profit(*exchange.together.front(), *exchange.apart.back(), items));
+    return cost::to_verdict(all.front(), *exchange.together.front());
   };
   groups({stem_and_pool()}, {.level = FuseLevel::All, .judge = weigh});
   ASSERT_EQ(all.size(), 2u);

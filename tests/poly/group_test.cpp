@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "poly/group.h"
-
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "nest/passes.h"
+#include "nest/flatten/passes.h"
+#include "poly/group.h"
+#include "poly/post_ops.h"
 #include "tile/tile.h"
 
 namespace tilefuse {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each rule of legality refuses what breaks it, and takes what does not.
-#include "poly/legality.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "nest/fold.h"
-#include "program/storage.h"
+#include "nest/fold/fold.h"
+#include "poly/isl/legality.h"
+#include "program/storage/storage.h"
 #include "tile/tile.h"
 
 namespace tilefuse::poly {

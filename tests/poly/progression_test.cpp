@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What tiles need in closed form: chains of convolutions, pooling, gradients and resizing with
 // their known figures, and random ones against isl, which is the oracle.
-#include "poly/progression.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "poly/exact_count.h"
-#include "poly/isl_objects.h"
+#include "poly/isl/exact_count.h"
+#include "poly/isl/isl_objects.h"
+#include "poly/progression.h"
 
 namespace tilefuse::poly {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Schedule trees: text, rules, and the transforms that fuse a producer.
-#include "poly/schedule_tree.h"
-
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "poly/isl/tree_loops.h"
+#include "poly/schedule_tree.h"
 
 namespace tilefuse::poly {
 namespace {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Channels in blocks: the same values, no copies between convolutions, copies where channels are
 // walked in another way.
-#include "program/block_channels.h"
-
 #include <gtest/gtest.h>
 
 #include "program/reference.h"
-#include "program/storage.h"
+#include "program/rewrite/block_channels.h"
+#include "program/storage/storage.h"
 
 namespace tilefuse::program {
 namespace {

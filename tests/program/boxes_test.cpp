@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "program/boxes.h"
-
 #include <random>
 #include <set>
 
 #include <gtest/gtest.h>
 
 #include "program/reference.h"
+#include "program/storage/boxes.h"
 
 namespace tilefuse::program {
 namespace {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Maps behind views that merge a product's dimensions: the same values, in the product's shape.
-#include "program/defer_merges.h"
-
 #include <gtest/gtest.h>
 
 #include "program/reference.h"
+#include "program/rewrite/defer_merges.h"
 
 namespace tilefuse::program {
 namespace {

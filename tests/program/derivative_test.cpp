@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rule of every scalar operation, and the points at which rules need care.
-#include "program/derivative.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "program/finite_difference.h"
+#include "program/gradient/derivative.h"
 
 namespace tilefuse::program {
 namespace {

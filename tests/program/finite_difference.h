@@ -8,7 +8,7 @@
 #include <random>
 #include <string>
 
-#include "program/gradient.h"
+#include "program/gradient/gradient.h"
 #include "program/reference.h"
 
 namespace tilefuse::program::testing {

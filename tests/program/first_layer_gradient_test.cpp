@@ -3,9 +3,9 @@
 // are meant.
 #include <gtest/gtest.h>
 
-#include "program/first_layer.h"
-#include "program/gradient.h"
+#include "program/gradient/gradient.h"
 #include "program/reference.h"
+#include "program/rewrite/first_layer.h"
 
 namespace tilefuse::program {
 namespace {

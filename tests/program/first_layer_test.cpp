@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // First layers that read rows of taps: the same values, and only where they are meant.
-#include "program/first_layer.h"
-
 #include <gtest/gtest.h>
 
 #include "program/reference.h"
+#include "program/rewrite/first_layer.h"
 
 namespace tilefuse::program {
 namespace {

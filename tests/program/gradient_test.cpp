@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gradients of small programs: their text where it matters, otherwise against finite differences.
-#include "program/gradient.h"
-
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "program/finite_difference.h"
+#include "program/gradient/gradient.h"
 
 namespace tilefuse::program {
 namespace {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Groups of few channels that are joined: the same values, and only where they are meant.
-#include "program/join_groups.h"
-
 #include <gtest/gtest.h>
 
 #include "program/reference.h"
+#include "program/rewrite/join_groups.h"
 
 namespace tilefuse::program {
 namespace {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "program/layout.h"
-
 #include <random>
 
 #include <gtest/gtest.h>
 
 #include "program/reference.h"
+#include "program/storage/layout.h"
 
 namespace tilefuse::program {
 namespace {

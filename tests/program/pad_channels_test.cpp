@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Channels that are padded: the same values, and only where they are meant.
-#include "program/pad_channels.h"
-
 #include <gtest/gtest.h>
 
 #include "program/reference.h"
+#include "program/rewrite/pad_channels.h"
 
 namespace tilefuse::program {
 namespace {

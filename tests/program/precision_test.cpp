@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs stored in f16 and bf16: what is converted, what stays, and how it reads.
-#include "program/precision.h"
-
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "program/host_tensor.h"
+#include "program/precision/precision.h"
 #include "program/reference.h"
 
 namespace tilefuse::program {

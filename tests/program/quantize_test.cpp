@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs in 8-bit integers: what is converted, how it is scaled, and how far results are apart.
-#include "program/quantize.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "program/precision/quantize.h"
 #include "program/reference.h"
 
 namespace tilefuse::program {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program/reference.h"
-#include "program/boxes.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +8,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "program/storage/boxes.h"
 
 namespace tilefuse::program::testing {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "program/program.h"
-#include "program/storage.h"
+#include "program/storage/storage.h"
 
 namespace tilefuse::program::testing {
 

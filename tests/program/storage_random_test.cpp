@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "program/block_channels.h"
 #include "program/reference.h"
-#include "program/storage.h"
+#include "program/rewrite/block_channels.h"
+#include "program/storage/storage.h"
 
 namespace tilefuse::program {
 namespace {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "program/storage.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "program/reference.h"
+#include "program/storage/storage.h"
 
 namespace tilefuse::program {
 namespace {

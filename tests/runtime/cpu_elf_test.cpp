@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "runtime/elf_loader.h"
+#include "runtime/cpu/elf_loader.h"
 #include "runtime/elf_object.h"
 
 namespace tilefuse::runtime {

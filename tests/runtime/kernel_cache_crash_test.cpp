@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/kernel_cache.h"
 #include "runtime/opencl_fixture.h"
 #include "runtime/processes.h"
+#include "runtime/store/kernel_cache.h"
 
 namespace tilefuse::runtime {
 namespace {

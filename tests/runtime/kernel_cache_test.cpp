@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/kernel_cache.h"
 #include "runtime/opencl_fixture.h"
 #include "runtime/processes.h"
+#include "runtime/store/kernel_cache.h"
 
 namespace tilefuse::runtime {
 namespace {
@@ -29,7 +29,8 @@ struct Cache {
   std::vector<std::string> warnings;
   KernelCache cache;
   explicit Cache(const std::string &path, std::int64_t limit = std::int64_t{512} << 20)
-      : cache(path, [this](const std::string &text) { warnings.push_back(text); }, limit) {}
+      : cache(
+            path, [this](const std::string &text) { warnings.push_back(text); }, limit) {}
   void put(const std::string &key, const Package &package) {
     const std::pair<std::string, const Package *> row(key, &package);
     cache.put({&row, 1});

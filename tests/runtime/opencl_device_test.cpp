@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/opencl/opencl_platform.h"
 #include "runtime/opencl_fixture.h"
-#include "runtime/opencl_platform.h"
 
 namespace tilefuse::runtime {
 namespace {

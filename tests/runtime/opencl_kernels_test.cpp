@@ -9,7 +9,7 @@
 
 #include "emit/emitter.h"
 #include "kernel/simulate.h"
-#include "kernel/text.h"
+#include "kernel/text/text.h"
 #include "runtime/opencl_fixture.h"
 
 namespace tilefuse::runtime {

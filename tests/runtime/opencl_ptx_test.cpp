@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/opencl_ptx.h"
-
 #include <gtest/gtest.h>
+
+#include "runtime/opencl/opencl_ptx.h"
 
 namespace tilefuse::runtime {
 namespace {

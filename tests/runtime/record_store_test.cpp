@@ -12,7 +12,7 @@
 
 #include "runtime/opencl_fixture.h"
 #include "runtime/processes.h"
-#include "runtime/record_store.h"
+#include "runtime/store/record_store.h"
 
 namespace tilefuse::runtime {
 namespace {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "search/sample.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
+
+#include "schedule/legal.h"
+#include "search/sample.h"
 
 namespace tilefuse {
 namespace {

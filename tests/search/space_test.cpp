@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "nest/products.h"
+#include "schedule/legal.h"
 #include "schedule/members.h"
 #include "search/pick.h"
 #include "target/rows.h"

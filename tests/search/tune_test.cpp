@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "search/tune.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
 
+#include "schedule/legal.h"
+#include "schedule/text.h"
 #include "search/neighbours.h"
 #include "search/sample.h"
+#include "search/tune.h"
 
 namespace tilefuse {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "nest/reference.h"
+#include "nest/evaluate/reference.h"
 #include "tile/interpret.h"
 #include "tile/tile.h"
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "differentiate.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,7 +6,8 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "program/gradient.h"
+#include "differentiate.h"
+#include "program/gradient/gradient.h"
 
 namespace tilefuse::tool {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "level_file.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,13 +10,18 @@
 #include "base/error.h"
 #include "differentiate.h"
 #include "files.h"
+#include "level_file.h"
 #include "model/compile.h"
-#include "model/split_groups.h"
 #include "onnx/import.h"
 #include "open_model.h"
 #include "paths.h"
-#include "schedule/algorithms.h"
+#include "poly/post_ops.h"
+#include "schedule/legal.h"
+#include "schedule/text.h"
+#include "search/forms/algorithms.h"
+#include "search/forms/named_schedule.h"
 #include "search/groups.h"
+#include "search/network/split_groups.h"
 #include "search/pick.h"
 #include "tile/tile.h"
 
@@ -58,12 +61,12 @@ std::vector<poly::Group> read_groups(const LevelFile &in, const std::string &alg
 std::vector<poly::Group> read_kernels(const LevelFile &in, const ScheduleChoice &choice,
                                       const Target &target) {
   const bool by_model = choice.file.empty() && in.level != "group";
-  const model::SplitOptions options = {.split = choice.split.empty() ? (by_model ? "auto" : "none")
+  const search::SplitOptions options = {.split = choice.split.empty() ? (by_model ? "auto" : "none")
                                                                      : choice.split,
                                        .algorithm = model::schedule_algorithm(choice.algorithm)};
   std::vector<poly::Group> kernels;
   for (const poly::Group &group : read_groups(in, choice.algorithm, target))
-    for (poly::Group &part : model::split_group(group, target, options))
+    for (poly::Group &part : search::split_group(group, target, options))
       kernels.push_back(std::move(part));
   return kernels;
 }
@@ -84,7 +87,7 @@ schedule::Schedule choose_schedule(const poly::Group &group, const ScheduleChoic
   // What joins a split reduction is no product.
   const bool is_join = nest.inputs.size() == 1 && choice.split != "none";
   if (!algorithm.empty() && !is_join) {
-    schedule::NamedSchedule named = schedule::named_schedule(algorithm, nest, target);
+    search::NamedSchedule named = search::named_schedule(algorithm, nest, target);
     if (!named.schedule)
       throw Error(ErrorCode::Unsupported, "nest '" + nest.name + "': " + named.refusal, {},
                   {"--kernel N picks one group of several"});

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "open_model.h"
-
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -9,13 +7,14 @@
 #include "base/error.h"
 #include "base/stopwatch.h"
 #include "differentiate.h"
-#include "model/layout_choice.h"
 #include "onnx/import.h"
+#include "open_model.h"
 #include "paths.h"
 #include "precision.h"
-#include "program/rewrite.h"
+#include "program/rewrite/rewrite.h"
 #include "progress.h"
-#include "schedule/algorithms.h"
+#include "search/forms/algorithms.h"
+#include "search/network/layout_choice.h"
 #include "table.h"
 #include "target/target.h"
 #include "tile/tile.h"
@@ -82,7 +81,7 @@ void warn(const std::string &text) {
   std::fprintf(stderr, "tilefuse: warning: %s\n", printable(text).c_str());
 }
 
-void add_fusion_options(CLI::App &verb, model::FusionSettings &settings) {
+void add_fusion_options(CLI::App &verb, search::FusionSettings &settings) {
   verb.add_option_function<std::string>(
           "--fuse",
           [&settings](const std::string &level) {
@@ -117,7 +116,7 @@ model::SessionOptions session_options(const ModelOptions &options, bool tf32,
 }
 
 std::vector<std::string> algorithm_names() {
-  std::vector<std::string> names = schedule::algorithm_names();
+  std::vector<std::string> names = search::algorithm_names();
   for (std::string &name : program::rewrite_names())
     names.push_back(std::move(name));
   return names;
@@ -136,7 +135,7 @@ void add_layout_option(CLI::App &verb, std::string &layout) {
                   "How they lie between kernels: auto (by the cost model, for the whole network), "
                   "nhwc, nchw, "
                   "or blocked (channels in blocks of a vector)")
-      ->check(CLI::IsMember(model::layout_names()))
+      ->check(CLI::IsMember(search::layout_names()))
       ->type_name("LAYOUT");
 }
 

@@ -15,8 +15,8 @@
 #include "precision.h"
 #include "program/program.h"
 #include "runtime/device.h"
-#include "runtime/kernel_cache.h"
-#include "runtime/record_store.h"
+#include "runtime/store/kernel_cache.h"
+#include "runtime/store/record_store.h"
 
 namespace CLI {
 class App;
@@ -38,7 +38,7 @@ struct ModelOptions {
   CalibrationInputs calibration;
   std::string split = "auto";  // of reductions
   std::string layout = "auto"; // of activations
-  model::FusionSettings fusion;
+  search::FusionSettings fusion;
   std::optional<std::int64_t> batch;
   int threads = 0; // of the CPU device; 0: one per core
 };
@@ -47,7 +47,7 @@ struct ModelOptions {
 void add_model_options(CLI::App &verb, ModelOptions &options);
 
 // --fuse and --fuse-quota alone.
-void add_fusion_options(CLI::App &verb, model::FusionSettings &settings);
+void add_fusion_options(CLI::App &verb, search::FusionSettings &settings);
 
 // --records and --no-records alone.
 void add_record_options(CLI::App &verb, ModelOptions &options);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "precision.h"
-
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
 #include "model/compile.h"
-#include "program/quantize.h"
+#include "precision.h"
+#include "program/precision/quantize.h"
 
 namespace tilefuse::tool {
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 
 #include "model/calibrate.h"
-#include "program/precision.h"
+#include "program/precision/precision.h"
 #include "runtime/device.h"
-#include "runtime/kernel_cache.h"
+#include "runtime/store/kernel_cache.h"
 #include "target/target.h"
 
 namespace CLI {

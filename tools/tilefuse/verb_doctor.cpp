@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "files.h"
 #include "lower/pipeline.h"
-#include "model/conformance.h"
+#include "model/oracle/conformance.h"
 #include "open_model.h"
 #include "progress.h"
 #include "table.h"

@@ -10,10 +10,10 @@
 
 #include "base/error.h"
 #include "base/scanner.h"
-#include "cost/plaidml_kernels.h"
+#include "cost/plaidml/plaidml_kernels.h"
 #include "level_arguments.h"
 #include "model/compile.h"
-#include "nest/fold.h"
+#include "nest/fold/fold.h"
 #include "onnx/import.h"
 #include "open_model.h"
 #include "paths.h"

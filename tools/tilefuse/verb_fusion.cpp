@@ -11,8 +11,9 @@
 #include "differentiate.h"
 #include "level_arguments.h"
 #include "model/compile.h"
-#include "model/fusion.h"
 #include "open_model.h"
+#include "poly/post_ops.h"
+#include "search/network/fusion.h"
 #include "table.h"
 #include "verbs.h"
 
@@ -33,11 +34,11 @@ struct Level {
 };
 
 Level plan(const program::StoredProgram &stored, const Target &target,
-           model::FusionSettings settings, poly::FuseLevel level) {
+           search::FusionSettings settings, poly::FuseLevel level) {
   Level made;
   settings.level = level;
   const auto start = std::chrono::steady_clock::now();
-  made.groups = model::make_groups(stored, settings, target, &made.report);
+  made.groups = search::make_groups(stored, settings, target, &made.report);
   made.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return made;
 }

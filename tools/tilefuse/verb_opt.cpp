@@ -11,7 +11,7 @@
 #include "differentiate.h"
 #include "emit/emitter.h"
 #include "files.h"
-#include "kernel/text.h"
+#include "kernel/text/text.h"
 #include "level_arguments.h"
 #include "level_file.h"
 #include "lower/pipeline.h"

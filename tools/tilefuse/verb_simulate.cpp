@@ -14,11 +14,11 @@
 #include "files.h"
 #include "kernel/counts.h"
 #include "kernel/simulate.h"
-#include "kernel/text.h"
+#include "kernel/text/text.h"
 #include "kernel/verify.h"
 #include "level_file.h"
-#include "model/figures.h"
-#include "model/simulate_group.h"
+#include "model/oracle/simulate_group.h"
+#include "report/figures.h"
 #include "table.h"
 #include "verbs.h"
 
@@ -53,12 +53,12 @@ std::vector<std::int64_t> parse_blocks(const std::string &text) {
   return blocks;
 }
 
-std::string figure_text(const std::vector<model::Figure> &list, double factor) {
+std::string figure_text(const std::vector<report::Figure> &list, double factor) {
   Table table{{"figure", "simulated", "model", "ratio", ""}, {}, {false, true, true, true, false}};
-  for (const model::Figure &figure : list) {
+  for (const report::Figure &figure : list) {
     const bool has_ratio = figure.simulated > 0;
     std::string mark;
-    if (model::differs(figure, factor))
+    if (report::differs(figure, factor))
       mark = figure.exact ? "differs" : fmt::format("differs by more than {:g}", factor);
     table.rows.push_back(
         {figure.what, fmt::format("{:.10g}", figure.simulated),
@@ -79,7 +79,7 @@ std::string run_group(const poly::Group &group, const Arguments &args, const Tar
                             result.first_difference));
   }
   const cost::Estimate estimate = cost::predict(group, schedule, target);
-  const std::vector<model::Figure> figures = model::compare_figures(
+  const std::vector<report::Figure> figures = report::compare_figures(
       result.counts, result.kernel, cost::figures(group.anchor, schedule, target));
   return fmt::format("kernel {}\n{} elements equal the evaluator's\n\n{}\n{}\ncost model\n{}",
                      result.kernel.name, result.compared, kernel::to_text(result.counts),

@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "files.h"
-#include "model/record_json.h"
-#include "model/tune.h"
+#include "model/tune/record_json.h"
+#include "model/tune/tune.h"
 #include "open_model.h"
 #include "precision.h"
 #include "progress.h"

@@ -7,11 +7,12 @@
 
 #include "base/error.h"
 #include "files.h"
-#include "model/verify.h"
+#include "model/oracle/verify.h"
 #include "open_model.h"
 #include "precision.h"
 #include "progress.h"
 #include "run_inputs.h"
+#include "schedule/legal.h"
 #include "schedule/members.h"
 #include "table.h"
 #include "verbs.h"

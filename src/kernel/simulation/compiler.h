@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "kernel/nodes.h"
 #include "kernel/simulation/program.h"
-#include "kernel/text.h"
+#include "kernel/text/text.h"
 
 namespace tilefuse::kernel::simulation {
 

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "kernel/simulation/memory.h"
-#include "kernel/text.h"
+#include "kernel/text/text.h"
 
 namespace tilefuse::kernel::simulation {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernel/simulate.h"
+#include "kernel/nodes.h"
 #include "kernel/simulation/clocks.h"
 #include "kernel/simulation/program.h"
 #include "kernel/simulation/tickets.h"

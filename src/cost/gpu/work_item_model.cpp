@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <algorithm>
+#include <cmath>
+
+#include "cost/footprint.h"
+#include "cost/gpu/lane_access.h"
+#include "cost/gpu/work_item_shape.h"
+#include "cost/lane_models.h"
+#include "schedule/blocks.h"
+#include "schedule/result_vectors.h"
+#include "schedule/staging.h"
+
+namespace tilefuse::cost {
+namespace {
+
+using nest::Nest;
+using nest::Operand;
+using schedule::Schedule;
+
+// Lanes of a warp, and instructions of warps that a multiprocessor starts per cycle.
+constexpr double kWarp = 32;
+constexpr double kIssue = 4;
+// Cycles until a result is there: of a multiply-add, of local memory, of the first-level cache, and
+// how much later what comes from the second level is; of a barrier; of a block's first
+// instructions.
+constexpr double kFmaLatency = 4;
+constexpr double kLocalLatency = 30;
+constexpr double kCacheLatency = 50;
+constexpr double kMissLatency = 270;
+constexpr double kBarrierLatency = 30;
+constexpr double kBlockStart = 2000;
+// From the start of one block of a multiprocessor to that of the next, at the least: blocks of one
+// warp that copy took 130 cycles each on an H200, whatever they did.
+constexpr double kBlockCycles = 130;
+// How much later than a load's what an asynchronous copy brought can be read.
+constexpr double kAsyncLatency = 60;
+// Bytes per cycle: of local memory and first-level cache together, and of the second level as one
+// multiprocessor sees it.
+constexpr double kWavefrontBytes = 128;
+constexpr double kMissBytes = 42;
+// The last-level cache serves this many times main memory's bytes.
+constexpr double kCacheRatio = 1.9;
+// Instructions: around a loop's body, of a copied vector besides its accesses, of a guard, around a
+// result.
+constexpr double kLoopInstructions = 4.5;
+constexpr double kCopyInstructions = 5;
+constexpr double kGuardInstructions = 5;
+// What an asynchronous copy of a single element takes more than a work-item's own.
+constexpr double kNarrowInstructions = 12;
+// Each digit of where a copied vector lies in the tensor and in local memory: worked out once per
+// block for up to so many vectors of a work-item, else at each copy.
+constexpr double kDigitInstructions = 12;
+constexpr double kWrittenRounds = 64;
+constexpr double kResultInstructions = 7;
+// A compiler unrolls a loop so far.
+constexpr double kUnrolled = 2.5;
+
+class WorkItemModel : public WorkItemShape {
+public:
+  WorkItemModel(const Nest &nest, const Schedule &schedule, const Target &target)
+      : WorkItemShape(nest, schedule, target),
+        cycle_(2 * kIssue * kWarp / (target.gflops_per_unit * 1e9)) {}
+
+  Estimate run();
+
+private:
+  // What one block takes of its multiprocessor, in cycles, and how long it takes alone.
+  struct Block {
+    double issue = 0;      // warp instructions
+    double point = 0;      // of them of one warp per reduced point
+    double wavefronts = 0; // of local memory and the first-level cache
+    double miss_bytes = 0; // from the second level
+    double latency = 0;    // of the slowest read per reduced point
+    double exposed = 0;    // cycles in which nothing else of the block runs
+    double busy = 0;
+    double alone = 0;
+  };
+
+  double guards(int input) const;
+  void add_direct(int input, Block &block) const;
+  void add_staged(int input, Block &block) const;
+  void add_results(Block &block) const;
+  Block block() const;
+  void explain(const Block &block, Estimate &estimate) const;
+
+  double cycle_ = 1; // seconds
+};
+
+// Instructions that check one read of an input in place. What the innermost loop does not change is
+// checked before it.
+double WorkItemModel::guards(int input) const {
+  if (schedule_.order.empty())
+    return 0;
+  const std::size_t inner = at(schedule_.order.back());
+  double count = 0;
+  for (const nest::Dim &dim : nest_.inputs[at(input)].dims) {
+    const bool is_inside = dim.at.coeff[inner] != 0 || nest_.indices[inner].extent == 1;
+    if (dim.guarded)
+      count +=
+          kGuardInstructions / (is_inside ? 1 : static_cast<double>(schedule_.splits[inner].tile));
+  }
+  return count;
+}
+
+// An input that every work-item reads from global memory: through the first-level cache, which
+// keeps what the block's next reduced points read if that fits.
+void WorkItemModel::add_direct(int input, Block &block) const {
+  const Operand &operand = nest_.inputs[at(input)];
+  Target lines = target_;
+  lines.sector_bytes = static_cast<int>(kWavefrontBytes);
+  const double share = shared_taps(input);
+  const double reads = vectors(operand) * share;
+  const LaneAccess access = input_access(nest_, schedule_, target_, input, place(input));
+  const LaneAccess line = input_access(nest_, schedule_, lines, input, place(input));
+  const double points = steps() * reduced_points();
+  block.point += reads * access.requests / warps_ + fragments(operand) * guards(input);
+  block.wavefronts +=
+      points * reads * std::max({access.requests, access.sectors / 4, line.sectors});
+
+  Stream stream = source(nest_, schedule_, input);
+  stream.line_bytes = target_.sector_bytes;
+  Spans spans;
+  std::vector<LoopTrips> loops;
+  for (int i = 0; i < static_cast<int>(nest_.indices.size()); ++i)
+    spans.push_back(
+        i < nest_.output_indices ? static_cast<double>(points_of_step(nest_, schedule_, i)) : 1);
+  for (auto i = schedule_.order.rbegin(); i != schedule_.order.rend(); ++i)
+    loops.push_back({at(*i), *i < nest_.output_indices
+                                 ? static_cast<double>(schedule_.splits[at(*i)].tile /
+                                                       schedule_.splits[at(*i)].step())
+                                 : extent(*i)});
+  const double cache =
+      std::max(16384.0, static_cast<double>(target_.l1_bytes) - resident_blocks() * local_bytes()) /
+      resident_blocks();
+  const double missed = traffic({stream}, spans, loops, {cache}).front();
+  block.miss_bytes += missed;
+  const double asked = points * reads * access.sectors * target_.sector_bytes;
+  const double latency = kCacheLatency + kMissLatency * std::min(1.0, missed / asked);
+  block.latency = std::max(block.latency, latency);
+}
+
+void WorkItemModel::add_staged(int input, Block &block) const {
+  const Operand &operand = nest_.inputs[at(input)];
+  const std::int64_t near = near_copies(input);
+  const LaneAccess access = input_access(nest_, schedule_, target_, input, place(input), near);
+  const double reads = vectors(operand) * shared_taps(input) / static_cast<double>(near);
+  const double points = steps() * reduced_points();
+  block.point += reads * access.requests / warps_;
+  block.wavefronts += points * reads * access.wavefronts;
+  block.latency = std::max(block.latency, kLocalLatency);
+
+  const double times = steps() * refills(input);
+  const schedule::Stage &stage = schedule_.stages[at(input)];
+  const double width = copy_width(input);
+  const double rounds = std::ceil(staged_elems(input) / width / items_);
+  const double copied = rounds * warps_; // vectors of warps
+  const bool is_narrow = stage.ring > 0 && width == 1;
+  const double stores = stage.layout == schedule::Layout::Plain || stage.ring > 0 ? 1 : width;
+  // Of a copied vector.
+  double instructions = kCopyInstructions + 1 + stores + (is_narrow ? kNarrowInstructions : 0);
+  double digits = 0;
+  for (const schedule::StageDim &dim : place(input).tile.dims) {
+    instructions += dim.checked ? kGuardInstructions : 0;
+    digits += dim.range > 1 ? 1 : 0;
+  }
+  const bool is_loop = rounds > kWrittenRounds;
+  const double addresses = is_loop ? times : 1; // how often they are worked out
+  const double wait = kCacheLatency + kMissLatency + (stage.ring > 0 ? kAsyncLatency : 0);
+  block.issue += copied * addresses * digits * kDigitInstructions;
+  block.issue += times * copied * instructions;
+  block.exposed += rounds * addresses * digits * kDigitInstructions;
+  block.exposed += is_loop && stage.ring == 0 ? times * rounds * wait / kUnrolled : 0;
+  block.wavefronts += times * copied * 2 * width;
+  block.miss_bytes +=
+      times * copy_sectors(nest_, schedule_, target_, input, place(input)) * target_.sector_bytes;
+  const double compute = reduced_points() / std::max(1.0, refills(input));
+  const double ahead = std::max(0, stage.buffers() - 1); // chunks
+  block.exposed += times * (rounds * instructions + kBarrierLatency +
+                            (stage.is_ahead() ? std::max(0.0, wait - 4 * compute * ahead)
+                                              : wait + kBarrierLatency));
+}
+
+// Post-ops and stores.
+void WorkItemModel::add_results(Block &block) const {
+  double results = 1; // of a work-item in one step
+  for (int i = 0; i < nest_.output_indices; ++i)
+    results *= copies(i);
+  const std::int64_t together = stored_together(nest_, schedule_);
+  const LaneAccess access = operand_access(nest_, schedule_, target_, nest_.out, together);
+  const double stores = vectors(nest_.out) / static_cast<double>(together);
+  const double slots = expression_slots(nest_.post) + kResultInstructions;
+  block.issue += steps() * (warps_ * results * slots + stores * access.requests);
+  block.wavefronts += steps() * stores * access.sectors / 4;
+  block.miss_bytes += steps() * stores * access.sectors * target_.sector_bytes;
+  block.exposed += steps() * ((nest_.extras.empty() ? 0 : kCacheLatency) + results * slots);
+}
+
+WorkItemModel::Block WorkItemModel::block() const {
+  Block block;
+  for (int k = 0; k < static_cast<int>(nest_.inputs.size()); ++k)
+    if (is_staged(schedule_.fills[at(k)]))
+      add_staged(k, block);
+    else
+      add_direct(k, block);
+  double accumulators = nest_.inputs.empty() ? 0 : 1;
+  for (int i = 0; i < nest_.output_indices; ++i)
+    accumulators *= copies(i);
+  const double spilled = spilled_registers();
+  const double body = std::max(unrolled(), kUnrolled);
+  block.point += accumulators * (nest_.agg == program::Agg::Sum ? 1 : 2) + 2 * spilled +
+                 kLoopInstructions / body;
+  const double points = steps() * reduced_points();
+  block.issue += warps_ * points * block.point;
+  block.wavefronts += warps_ * points * 2 * spilled;
+  add_results(block);
+  block.busy = std::max(
+      {block.issue / kIssue, block.wavefronts, block.miss_bytes / kMissBytes, kBlockCycles});
+  // A warp issues one instruction per cycle and waits once per body of its loop.
+  block.alone =
+      std::max(block.busy, points * (std::max(block.point, kFmaLatency) + block.latency / body)) +
+      block.exposed + kBlockStart;
+  return block;
+}
+
+void WorkItemModel::explain(const Block &block, Estimate &estimate) const {
+  estimate.reasons = {
+      {"blocks", static_cast<double>(estimate.blocks), ""},
+      {"  resident on a multiprocessor", resident_blocks(), "blocks"},
+      {"  registers", registers(), "of a work-item"},
+      {"  local memory", local_bytes(), "bytes"},
+      {"issue", block.issue / kIssue, "cycles per block"},
+      {"  instructions", block.point, "per warp and reduced point"},
+      {"local memory and first-level cache", block.wavefronts, "cycles per block"},
+      {"second-level cache", block.miss_bytes / kMissBytes, "cycles per block"},
+      {"alone", block.alone, "cycles per block"},
+      {"  reads", block.latency, "cycles of latency"},
+      {"  waiting for copies and barriers", block.exposed, "cycles"},
+      {"waves", estimate.waves, ""},
+      {"memory", estimate.memory * static_cast<double>(estimate.blocks) * 1e6, "us"},
+      {"launch", estimate.launch * 1e6, "us"}};
+}
+
+Estimate WorkItemModel::run() {
+  Estimate estimate;
+  estimate.blocks = schedule::blocks(nest_, schedule_);
+  const double blocks = static_cast<double>(estimate.blocks);
+  const double units = std::max(1, target_.compute_units);
+  const Block block = this->block();
+  const double rounds = std::ceil(blocks / units);
+  estimate.waves = std::ceil(rounds / resident_blocks());
+  const double cycles = std::hypot(rounds * block.busy, estimate.waves * block.alone);
+  double bytes = unique_bytes(nest_.out);
+  for (const Operand &input : nest_.inputs)
+    bytes += unique_bytes(input);
+  const double rate = target_.gbytes_per_s * 1e9;
+  const double from_memory = std::max(0.0, bytes - static_cast<double>(target_.l2_bytes));
+  const double memory =
+      std::max(from_memory / rate, blocks * block.miss_bytes / (rate * kCacheRatio));
+  estimate.compute = block.busy * cycle_;
+  estimate.staging = block.exposed * cycle_;
+  estimate.memory = memory / blocks;
+  estimate.launch = target_.launch_us * 1e-6;
+  estimate.seconds = estimate.launch + std::hypot(cycles * cycle_, memory);
+  explain(block, estimate);
+  return estimate;
+}
+
+} // namespace
+
+Estimate predict_work_items(const Nest &nest, const Schedule &schedule, const Target &target) {
+  return WorkItemModel(nest, schedule, target).run();
+}
+
+} // namespace tilefuse::cost

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/gpu/work_item_shape.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "schedule/staging.h"
+#include "schedule/streams.h"
+#include "schedule/wgmma/wgmma_registers.h"
+
+namespace tilefuse::cost {
+namespace {
+
+using nest::Nest;
+using nest::Operand;
+using schedule::Schedule;
+
+constexpr double kWarp = 32;
+// Of a multiprocessor: resident work-items and blocks, 32-bit registers.
+constexpr double kMostItems = 2048;
+constexpr double kMostBlocks = 32;
+constexpr double kRegisters = 65536;
+// Registers for addresses and loop counters, and the most that one work-item can have.
+constexpr double kSpareRegisters = 30;
+constexpr double kMostRegisters = 255;
+// Registers that a compiler takes for each of a register tile where a block may have the whole
+// multiprocessor's: it reads operands long before they are used.
+constexpr double kHoisted = 1.9;
+// One part in so many of a work-item's registers may hold offsets of copies (lower/stage.cpp).
+constexpr double kOffsetShare = 2;
+
+} // namespace
+
+WorkItemShape::WorkItemShape(const Nest &nest, const Schedule &schedule, const Target &target)
+    : nest_(nest), schedule_(schedule), target_(target),
+      items_(static_cast<double>(group_size(schedule))), warps_(std::ceil(items_ / kWarp)),
+      places_(input_places(nest, schedule)) {}
+
+double WorkItemShape::copies(int i) const {
+  const schedule::Split &split = schedule_.splits[at(i)];
+  return static_cast<double>(points_of_step(nest_, schedule_, i) / split.lane);
+}
+
+double WorkItemShape::fragments(const Operand &operand) const {
+  double count = 1;
+  for (int i = 0; i < nest_.output_indices; ++i)
+    if (moves(operand, i))
+      count *= copies(i);
+  return count;
+}
+
+double WorkItemShape::vectors(const Operand &operand) const {
+  const int vector = vector_index(schedule_);
+  const bool wide = vector >= 0 && moves(operand, vector);
+  return fragments(operand) / (wide ? static_cast<double>(schedule_.splits[at(vector)].vec) : 1);
+}
+
+double WorkItemShape::steps() const {
+  double count = 1;
+  for (int i = 0; i < nest_.output_indices; ++i)
+    count *= static_cast<double>(schedule_.splits[at(i)].tile / schedule_.splits[at(i)].step());
+  return count;
+}
+
+double WorkItemShape::reduced_points() const {
+  double count = 1;
+  for (int i = nest_.output_indices; i < static_cast<int>(nest_.indices.size()); ++i) {
+    const double tile = static_cast<double>(schedule_.splits[at(i)].tile);
+    count *= std::ceil(extent(i) / tile) * tile;
+  }
+  return count;
+}
+
+double WorkItemShape::refills(int input) const {
+  const int level = schedule_.stages[at(input)].at;
+  double count = 1;
+  if (level < 0)
+    return 1 / steps();
+  for (int i : chunked_indices(nest_, schedule_)) {
+    count *= std::ceil(extent(i) / static_cast<double>(schedule_.splits[at(i)].tile));
+    if (i == level)
+      break;
+  }
+  return count;
+}
+
+double WorkItemShape::unrolled() const {
+  double count = 1;
+  for (std::size_t i = at(nest_.output_indices); i < nest_.indices.size(); ++i)
+    count *= static_cast<double>(schedule_.splits[i].keep);
+  return count;
+}
+
+std::int64_t WorkItemShape::near_copies(int input) const {
+  constexpr std::int64_t kWidth = 4;
+  const nest::Operand &operand = nest_.inputs[at(input)];
+  const int vector = vector_index(schedule_);
+  if (!is_staged(schedule_.fills[at(input)]) || (vector >= 0 && moves(operand, vector)))
+    return 1;
+  const auto &[source, tile] = place(input);
+  std::int64_t width = 1;
+  for (const schedule::StageDim &dim : tile.dims) {
+    if (dim.stride != 1) {
+      if (dim.stride % kWidth != 0)
+        return 1;
+      continue;
+    }
+    const std::vector<std::int64_t> &coeff = source.dims[at(dim.dim)].at.coeff;
+    for (int i = 0; i < nest_.output_indices; ++i)
+      if (schedule_.splits[at(i)].near && coeff[at(i)] == 1 &&
+          schedule_.splits[at(i)].keep % kWidth == 0)
+        width = kWidth;
+    for (std::size_t i = at(nest_.output_indices); i < coeff.size(); ++i)
+      if (coeff[i] != 0)
+        return 1;
+  }
+  return width;
+}
+
+double WorkItemShape::shared_taps(int input) const {
+  double share = 1;
+  for (const nest::Dim &dim : nest_.inputs[at(input)].dims) {
+    double points = 1, range = 1;
+    for (std::size_t i = 0; i < nest_.indices.size(); ++i) {
+      const schedule::Split &split = schedule_.splits[i];
+      if (dim.at.coeff[i] == 0 || split.keep == 1 || split.copy_stride() > 1)
+        continue;
+      points *= static_cast<double>(split.keep);
+      range += static_cast<double>(std::llabs(dim.at.coeff[i]) * (split.keep - 1));
+    }
+    share *= std::min(1.0, range / points);
+  }
+  return share;
+}
+
+double WorkItemShape::copy_width(int input) const {
+  const auto &[source, tile] = place(input);
+  if (tile.dims.empty())
+    return 1;
+  const bool whole = schedule_.stages[at(input)].ring > 0;
+  const schedule::StageDim &inner = tile.dims.back();
+  const nest::Dim &dim = source.dims[at(inner.dim)];
+  for (const std::int64_t width : {4, 2})
+    if (dim.stride == 1 && inner.range % width == 0 && (!inner.checked || dim.size % width == 0) &&
+        (!whole || keeps_vectors(tile, width)))
+      return static_cast<double>(width);
+  return 1;
+}
+
+double WorkItemShape::staged_elems(int input) const {
+  double elems = 1;
+  for (const schedule::StageDim &dim : place(input).tile.dims)
+    elems *= static_cast<double>(dim.range);
+  return elems;
+}
+
+double WorkItemShape::fetched_registers() const {
+  double ahead = 0;
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
+    if (schedule_.stages[k].twice)
+      ahead += staged_elems(static_cast<int>(k)) / items_;
+    if (const int stream = schedule_.stages[k].stream; stream > 0)
+      ahead += static_cast<double>(stream * body_values(nest_, schedule_, static_cast<int>(k)));
+  }
+  return ahead;
+}
+
+double WorkItemShape::tile_registers() const {
+  double accumulators = 1;
+  for (int i = 0; i < nest_.output_indices; ++i)
+    accumulators *= copies(i);
+  double fewest = accumulators;
+  for (const Operand &input : nest_.inputs)
+    fewest = std::min(fewest, fragments(input));
+  return accumulators + fewest;
+}
+
+double WorkItemShape::offset_registers() const {
+  const double most = static_cast<double>(target_.vector_registers) / kOffsetShare;
+  double held = 0;
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
+    if (!is_staged(schedule_.fills[k]))
+      continue;
+    const int input = static_cast<int>(k);
+    const std::vector<schedule::StageDim> &dims = place(input).tile.dims;
+    const auto checked = std::count_if(dims.begin(), dims.end(),
+                                       [](const schedule::StageDim &dim) { return dim.checked; });
+    const double rounds = std::ceil(staged_elems(input) / copy_width(input) / items_);
+    const double needed = rounds * static_cast<double>(2 + checked);
+    held += held + needed <= most ? needed : 0;
+  }
+  return held;
+}
+
+double WorkItemShape::spilled_registers() const {
+  const double most = static_cast<double>(target_.vector_registers);
+  return std::max(
+      {0.0, registers() - available_registers(), registers() + offset_registers() - most});
+}
+
+double WorkItemShape::registers() const {
+  return tile_registers() + fetched_registers() + kSpareRegisters;
+}
+
+double WorkItemShape::taken_registers() const {
+  const double wanted = kHoisted * tile_registers() + fetched_registers() + kSpareRegisters;
+  return std::min({wanted, kMostRegisters, std::max(available_registers(), 1.0)});
+}
+
+double WorkItemShape::available_registers() const {
+  return std::min({kMostRegisters, static_cast<double>(target_.vector_registers),
+                   kRegisters / (warps_ * kWarp)});
+}
+
+double WorkItemShape::local_bytes() const {
+  double bytes = 0;
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
+    if (is_staged(schedule_.fills[k]))
+      bytes += static_cast<double>(buffer_elems(schedule_, static_cast<int>(k), places_[k].tile) *
+                                   size_bytes(schedule::held_type(nest_, static_cast<int>(k))));
+  return bytes;
+}
+
+double WorkItemShape::resident_blocks() const {
+  const double local = local_bytes();
+  const double whole = static_cast<double>(std::max(target_.local_bytes, target_.l1_bytes));
+  const double by_local = local > 0 ? std::floor(whole / local) : kMostBlocks;
+  const double used = taken_registers() * warps_ * kWarp;
+  const double by_registers = std::floor(kRegisters / used);
+  const double by_items = std::floor(kMostItems / (warps_ * kWarp));
+  return std::max(1.0, std::min({by_local, by_registers, by_items, kMostBlocks}));
+}
+
+double WorkItemShape::unique_bytes(const Operand &operand) const {
+  const nest::Slot &slot = nest_.slots[at(operand.slot)];
+  return static_cast<double>(slot.elems) * static_cast<double>(size_bytes(slot.type));
+}
+
+} // namespace tilefuse::cost

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// What work-items do under a schedule, as plain figures: how often each loop runs, what a work-item
+// holds in registers and a block in local memory, how many blocks share a multiprocessor. The model
+// of time and the figures that a simulation confirms are both made of these.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "cost/gpu/lane_access.h"
+#include "nest/nest.h"
+#include "schedule/schedule.h"
+#include "target/target.h"
+
+namespace tilefuse::cost {
+
+class WorkItemShape {
+public:
+  // Keeps references. Requires a legal schedule of work-items.
+  WorkItemShape(const nest::Nest &nest, const schedule::Schedule &schedule, const Target &target);
+
+  double items() const { return items_; } // of a block
+  double warps() const { return warps_; }
+  double extent(int i) const { return static_cast<double>(nest_.indices[at(i)].extent); }
+  bool moves(const nest::Operand &operand, int i) const {
+    return std::any_of(operand.dims.begin(), operand.dims.end(),
+                       [&](const nest::Dim &dim) { return dim.at.coeff[at(i)] != 0; });
+  }
+
+  // Register copies of an output index, vector elements included.
+  double copies(int i) const;
+  // Elements of an operand that a work-item uses per reduced point, and the reads that bring them.
+  double fragments(const nest::Operand &operand) const;
+  double vectors(const nest::Operand &operand) const;
+  // Steps that a block walks one after another.
+  double steps() const;
+  // Of one step, with the padding of chunks.
+  double reduced_points() const;
+  // How often a step fills the buffer of an input.
+  double refills(int input) const;
+  // Reduced points of one body of the innermost loop.
+  double unrolled() const;
+  // Neighbouring register copies of a staged input that a compiler reads as one aligned vector.
+  std::int64_t near_copies(int input) const;
+  // Share of the reads in an unrolled body that stay when equal addresses are read once:
+  // neighbouring outputs whose windows overlap.
+  double shared_taps(int input) const;
+  // Of one refill: elements that the block copies, and how many a work-item copies at once.
+  double staged_elems(int input) const;
+  double copy_width(int input) const;
+  // Of a work-item: what the kernel needs, can have, and is given where nothing keeps the compiler
+  // from reading ahead.
+  double registers() const;
+  double taken_registers() const;
+  // What there is not room for, and lives in memory instead.
+  double spilled_registers() const;
+  double available_registers() const;
+  double local_bytes() const; // of a block
+  double resident_blocks() const;
+  double unique_bytes(const nest::Operand &operand) const;
+
+protected:
+  // Accumulators and the fragments that stay; what is fetched ahead of its use.
+  double tile_registers() const;
+  double fetched_registers() const;
+  // Offsets of what a work-item copies, as lowering holds them.
+  double offset_registers() const;
+
+  const InputPlace &place(int input) const { return places_[at(input)]; }
+
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+  const nest::Nest &nest_;
+  const schedule::Schedule &schedule_;
+  const Target &target_;
+  double items_ = 1;
+  double warps_ = 1;
+
+private:
+  std::vector<InputPlace> places_; // by input
+};
+
+} // namespace tilefuse::cost

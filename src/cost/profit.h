@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// When a producer is worth running in the tiles of its consumer, by a formula: what stays out of
+// memory and the launch that disappears, against what overlapping tiles run again and what staging
+// moves. It stands in where no schedule prices the fused group, and names tiles to begin from.
+//
+//   saved   2 * V * e / memory + launch      V elements of e bytes are written and read no more
+//   spent   (R - 1) * (operations / peak + bytes in / cache) + 2 * V * S * e / cache
+//
+// Tiles stage S * V elements and run R * V of them, which is as many unless they roll: a block of
+// one work-item can take tiles along one index one behind the other and keep the rows that they
+// share (schedule/rolling.h), so that only those at which blocks begin are run again.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "poly/fuse.h"
+#include "poly/group.h"
+#include "target/target.h"
+
+namespace tilefuse::cost {
+
+struct Profit {
+  std::vector<std::int64_t> tile; // of the anchor, by output index; empty: none fits local memory
+  int rolls = -1;                 // the index along which they roll; -1: they do not
+  double recomputed = 1;          // R of the producers, weighed by operations
+  double saved_seconds = 0;
+  double spent_seconds = 0;
+  std::int64_t local_bytes = 0; // of all boxes of a tile
+};
+
+// Of the best of a few tiles.
+Profit profit(const poly::Group &fused, const poly::Group &producer, const Target &target);
+
+poly::Verdict to_verdict(const Profit &profit, const poly::Group &fused);
+
+} // namespace tilefuse::cost

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/vector/register_tile.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cost/lane_models.h"
+#include "schedule/guards.h"
+#include "schedule/staging.h"
+#include "schedule/streams.h"
+
+namespace tilefuse::cost {
+namespace {
+
+using schedule::Fill;
+using schedule::Guard;
+
+// Share of its own time that work beside the bottleneck costs.
+constexpr double kUnhidden = 1.0 / 6;
+// Instructions of a test that a subscript is in range, and of choosing what to read.
+constexpr double kGuard = 3;
+constexpr double kMaskedLoad = 4;
+// Cycles that forwarding a spilled accumulator through memory adds to its chain.
+constexpr double kForwarding = 5;
+// Cycles lost where a loop ends: the branch of a long one is mispredicted and the pipeline starts
+// again; a short one's is foreseen.
+constexpr double kLoopEnd = 8;
+constexpr double kShortLoopEnd = 1.5;
+constexpr std::int64_t kShortLoop = 16;
+constexpr double kLoopInstructions = 2;
+// Registers of what overlapping taps are multiplied with.
+constexpr double kTapOperands = 2;
+// Of the vectors that are read again, what is kept at once: by the innermost taps, and by all.
+constexpr double kKeptInnermost = 0.6;
+constexpr double kKeptOfAll = 0.25;
+constexpr double kMaskedStore = 10;
+constexpr double kTileOverhead = 24;
+
+} // namespace
+
+RegisterTileCost::RegisterTileCost(const nest::Nest &nest, const schedule::Schedule &schedule,
+                                   const Target &target, const std::vector<Stream> &streams,
+                                   double share)
+    : nest_(nest), schedule_(schedule), target_(target), streams_(streams),
+      rates_(core_rates(target)), lane_(lane_index(schedule)), share_(share) {
+  if (lane_ >= 0)
+    width_ = static_cast<double>(schedule.splits[static_cast<std::size_t>(lane_)].lane);
+  const double bytes = width_ * static_cast<double>(size_bytes(schedule::held_type(nest)));
+  parts_ = std::ceil(bytes / (4.0 * std::max(1, target.vector_f32)));
+  for (std::size_t s = 0; s < streams.size(); ++s)
+    access_.push_back(access(s));
+  for (std::size_t k = 0; k < nest.inputs.size(); ++k)
+    shares_taps_.push_back(shares_overlapping_taps(k));
+  body_taps_ = body_taps();
+}
+
+// Neighbouring lanes are one load per register; every second element two and a shuffle; others are
+// fetched one by one.
+RegisterTileCost::Access RegisterTileCost::access(std::size_t stream) const {
+  Access access{.loads = 1};
+  const std::int64_t stride =
+      lane_ < 0 ? 0 : std::abs(streams_[stream].stride(static_cast<std::size_t>(lane_)));
+  if (stride == 1)
+    access.loads = parts_;
+  else if (stride == 2)
+    access = {2 * parts_, parts_};
+  else if (stride != 0)
+    access = {width_, width_};
+  if (stream >= nest_.inputs.size() || schedule_.fills[stream] != Fill::Direct)
+    return access;
+  const std::vector<nest::Dim> &dims = nest_.inputs[stream].dims;
+  const auto guards = std::count_if(dims.begin(), dims.end(), [&](const nest::Dim &dim) {
+    return guard_of(nest_, schedule_, stream, dim) == Guard::Checked;
+  });
+  access.other += guards > 0 ? kMaskedLoad + kGuard * static_cast<double>(guards) : 0;
+  return access;
+}
+
+double RegisterTileCost::fragments(std::size_t input, const std::vector<double> &copies) const {
+  double count = 1;
+  for (std::size_t i = 0; i < copies.size(); ++i)
+    if (streams_[input].uses(i))
+      count *= copies[i];
+  return count;
+}
+
+// Elements that the copies read at taps of one straight piece of code, each once: at all of them,
+// or only at those of the innermost index.
+double RegisterTileCost::distinct(std::size_t input, const std::vector<double> &copies,
+                                  bool innermost_only) const {
+  const std::size_t innermost = static_cast<std::size_t>(schedule_.order.back());
+  double count = 1;
+  for (const Stream::Dim &dim : streams_[input].dims()) {
+    double points = 1;
+    double range = 1;
+    for (const auto &[i, coeff] : streams_[input].terms(dim)) {
+      const bool is_counted = i == innermost || !innermost_only;
+      const double times = i < copies.size() ? copies[i] : (is_counted ? unrolled(i) : 1);
+      points *= times;
+      range += static_cast<double>(std::llabs(coeff)) * (times - 1) *
+               (static_cast<int>(i) == lane_ ? width_ : 1);
+    }
+    count *= std::min(points, range);
+  }
+  return count;
+}
+
+// Values of an input that a tap loads. The compiler loads once the vectors that overlapping taps
+// share; elements that are read as broadcasts it reads again as operands.
+double RegisterTileCost::fragment_loads(std::size_t input,
+                                        const std::vector<double> &copies) const {
+  return shares_taps_[input] && is_spread(input) ? distinct(input, copies, false) / body_taps_
+                                                 : fragments(input, copies);
+}
+
+// Times that a reduced index appears in the straight-line code of a step.
+double RegisterTileCost::unrolled(std::size_t reduced) const {
+  const schedule::Split &split = schedule_.splits[reduced];
+  return static_cast<double>(std::min(split.keep, split.tile));
+}
+
+// Whether some subscript moves with reduced `index` and with copies of an output.
+bool RegisterTileCost::overlaps(const Stream &stream, std::size_t index) const {
+  const auto is_copied = [&](const Stream::Term &term) {
+    return static_cast<int>(term.index) < nest_.output_indices &&
+           schedule_.splits[term.index].keep > 1;
+  };
+  return std::any_of(stream.dims().begin(), stream.dims().end(), [&](const Stream::Dim &dim) {
+    const std::span<const Stream::Term> terms = stream.terms(dim);
+    return std::any_of(terms.begin(), terms.end(),
+                       [&](const Stream::Term &term) { return term.index == index; }) &&
+           std::any_of(terms.begin(), terms.end(), is_copied);
+  });
+}
+
+// Whether neighbouring copies read the same element at different taps of one straight piece of
+// code: the compiler then keeps all of them in registers, which there are not enough of.
+bool RegisterTileCost::shares_overlapping_taps(std::size_t input) const {
+  for (auto i = schedule_.order.rbegin(); i != schedule_.order.rend(); ++i) {
+    const std::size_t index = static_cast<std::size_t>(*i);
+    if (*i < nest_.output_indices)
+      return false;
+    if (unrolled(index) > 1 && overlaps(streams_[input], index))
+      return true;
+    if (schedule_.splits[index].keep < schedule_.splits[index].tile)
+      return false;
+  }
+  return false;
+}
+
+// Registers of vectors that taps of one straight piece of code read again.
+double RegisterTileCost::kept_taps(std::size_t input, const std::vector<double> &copies) const {
+  const double copied = fragments(input, copies);
+  const auto read_again = [&](double taps, bool innermost_only) {
+    const double once = distinct(input, copies, innermost_only);
+    return std::min(once, copied * taps - once);
+  };
+  const double inner = unrolled(static_cast<std::size_t>(schedule_.order.back()));
+  return std::max(kKeptInnermost * read_again(inner, true),
+                  kKeptOfAll * read_again(body_taps_, false));
+}
+
+double RegisterTileCost::live_registers(const std::vector<double> &copies) const {
+  double accumulators = 1;
+  for (double count : copies)
+    accumulators *= count;
+  double fewest = nest_.inputs.size() < 2 ? 0 : accumulators;
+  double shared = 0;
+  double ahead = 0;
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
+    if (nest_.inputs.size() > 1)
+      fewest = std::min(fewest, fragments(k, copies));
+    if (shares_taps_[k])
+      shared = (is_spread(k) ? kept_taps(k, copies) : distinct(k, copies, true)) + kTapOperands;
+    if (const int stream = schedule_.stages[k].stream; stream > 0)
+      ahead += static_cast<double>(stream * body_values(nest_, schedule_, static_cast<int>(k)));
+  }
+  return (accumulators + std::max(fewest, shared) + ahead + 1) * parts_;
+}
+
+// Steps over reduced indices that stand in one straight piece of code.
+double RegisterTileCost::body_taps() const {
+  double taps = 1;
+  for (auto i = schedule_.order.rbegin(); i != schedule_.order.rend(); ++i) {
+    const std::size_t index = static_cast<std::size_t>(*i);
+    if (*i < nest_.output_indices)
+      break;
+    taps *= unrolled(index);
+    if (schedule_.splits[index].keep < schedule_.splits[index].tile)
+      break;
+  }
+  return taps;
+}
+
+StepCost RegisterTileCost::step(const std::vector<double> &copies) const {
+  StepCost cost;
+  double points = 1;
+  for (double count : copies)
+    points *= count;
+  cost.accumulators = points * parts_;
+  const bool is_fused = nest_.inputs.size() == 2 && nest_.comb == program::Comb::Mul &&
+                        nest_.agg == program::Agg::Sum;
+  cost.arithmetic = cost.accumulators * (is_fused || nest_.inputs.size() < 2 ? 1 : 2);
+  double other = 0;
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
+    cost.loads += fragment_loads(k, copies) * access_[k].loads;
+    other += fragments(k, copies) * access_[k].other;
+  }
+  if (!nest_.constraints.empty())
+    other += points * kGuard * static_cast<double>(nest_.constraints.size());
+  const double excess = live_registers(copies) - target_.vector_registers;
+  cost.spills = std::clamp(excess * 2, 0.0, cost.accumulators + 2);
+  const double issued =
+      cost.arithmetic + cost.loads + other + 2 * cost.spills + kLoopInstructions / body_taps_;
+  cost.arithmetic_cycles = (cost.arithmetic + other / 2) / rates_.fma_per_cycle;
+  cost.load_cycles = (cost.loads + cost.spills) / rates_.loads_per_cycle;
+  cost.store_cycles = cost.spills;
+  cost.issue_cycles = issued / rates_.issue_per_cycle;
+  cost.chain_cycles = rates_.fma_latency + (cost.spills > 0 ? kForwarding : 0);
+  const double bound = std::max({cost.arithmetic_cycles, cost.load_cycles, cost.store_cycles,
+                                 cost.issue_cycles, cost.chain_cycles});
+  const double ports = cost.arithmetic_cycles + cost.load_cycles + cost.store_cycles;
+  const double busiest = std::max({cost.arithmetic_cycles, cost.load_cycles, cost.store_cycles});
+  cost.cycles = std::max(bound, busiest + kUnhidden * (ports - busiest));
+  return cost;
+}
+
+double RegisterTileCost::accumulate_cycles(const std::vector<double> &copies) const {
+  if (nest_.inputs.empty())
+    return 0;
+  double steps = 1;
+  double loop_ends = 0;
+  for (int i : schedule_.order) {
+    if (i < nest_.output_indices)
+      continue;
+    const schedule::Split &split = schedule_.splits[static_cast<std::size_t>(i)];
+    if (split.keep < split.tile)
+      loop_ends += steps * (split.tile / split.keep > kShortLoop ? kLoopEnd : kShortLoopEnd);
+    steps *= static_cast<double>(nest_.indices[static_cast<std::size_t>(i)].extent);
+  }
+  return share_ * steps * step(copies).cycles + loop_ends;
+}
+
+double RegisterTileCost::store_cycles(const std::vector<double> &copies, bool is_partial) const {
+  double vectors = 1;
+  for (double count : copies)
+    vectors *= count;
+  double issued = expression_slots(nest_.post) * parts_;
+  for (std::size_t e = 0; e < nest_.extras.size(); ++e) {
+    const Access &access = access_[nest_.inputs.size() + e];
+    issued += access.loads + access.other;
+  }
+  const std::int64_t stride =
+      lane_ < 0 ? 1 : std::abs(streams_.back().stride(static_cast<std::size_t>(lane_)));
+  issued += stride == 1 ? parts_ : 2 * width_;
+  const double each = issued / rates_.fma_per_cycle + (is_partial ? kMaskedStore : 0);
+  return vectors * each;
+}
+
+double RegisterTileCost::loads(std::size_t input, const std::vector<double> &copies) const {
+  double steps = 1;
+  for (std::size_t i = copies.size(); i < nest_.indices.size(); ++i)
+    steps *= static_cast<double>(nest_.indices[i].extent);
+  return share_ * steps * fragment_loads(input, copies);
+}
+
+double RegisterTileCost::overhead_cycles() const { return kTileOverhead; }
+
+} // namespace tilefuse::cost

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cycles that a core needs for one register tile with vector lanes: its steps over the reduced
+// indices, and what it does with the results.
+//
+// A step is bounded by the ports it uses (multiply-adds, loads, stores), by the instructions it
+// issues and by the chain through each accumulator; what is not the bottleneck still costs a share,
+// because no schedule of instructions is perfect.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cost/footprint.h"
+#include "cost/vector/core_rates.h"
+#include "nest/nest.h"
+#include "schedule/schedule.h"
+#include "target/target.h"
+
+namespace tilefuse::cost {
+
+// What one step does, in operations of a core and the cycles each alone would take.
+struct StepCost {
+  double accumulators = 0; // registers
+  double arithmetic = 0;   // operations
+  double loads = 0;
+  double spills = 0; // registers that live in memory instead
+  double arithmetic_cycles = 0;
+  double load_cycles = 0;
+  double store_cycles = 0;
+  double issue_cycles = 0;
+  double chain_cycles = 0;
+  double cycles = 0; // of all together
+};
+
+class RegisterTileCost {
+public:
+  // Keeps references; `streams` as cost::streams gives them; `share` of the steps over reduced
+  // indices is what clipping and edges leave.
+  RegisterTileCost(const nest::Nest &nest, const schedule::Schedule &schedule, const Target &target,
+                   const std::vector<Stream> &streams, double share);
+
+  // `copies`: register copies by output index, fewer than `keep` in a partial step.
+  StepCost step(const std::vector<double> &copies) const;
+  // All steps over the reduced indices and the loops around them.
+  double accumulate_cycles(const std::vector<double> &copies) const;
+  // Post-ops and stores of the results; `is_partial`: some lanes of the last copy do not exist.
+  double store_cycles(const std::vector<double> &copies, bool is_partial) const;
+  // Vectors and broadcasts of an input that all steps over the reduced indices read.
+  double loads(std::size_t input, const std::vector<double> &copies) const;
+  // Cycles that start and end a tile.
+  double overhead_cycles() const;
+
+private:
+  // Instructions of one fragment of an operand.
+  struct Access {
+    double loads = 0;
+    double other = 0;
+  };
+  Access access(std::size_t stream) const;
+  double fragments(std::size_t input, const std::vector<double> &copies) const;
+  double kept_taps(std::size_t input, const std::vector<double> &copies) const;
+  double distinct(std::size_t input, const std::vector<double> &copies, bool innermost_only) const;
+  double fragment_loads(std::size_t input, const std::vector<double> &copies) const;
+  double body_taps() const;
+  double live_registers(const std::vector<double> &copies) const;
+  bool overlaps(const Stream &stream, std::size_t index) const;
+  bool shares_overlapping_taps(std::size_t input) const;
+  // Lanes read different elements.
+  bool is_spread(std::size_t input) const {
+    return lane_ >= 0 && streams_[input].stride(static_cast<std::size_t>(lane_)) != 0;
+  }
+  double unrolled(std::size_t reduced) const;
+
+  const nest::Nest &nest_;
+  const schedule::Schedule &schedule_;
+  const Target &target_;
+  const std::vector<Stream> &streams_;
+  CoreRates rates_;
+  int lane_;
+  double width_ = 1;
+  double parts_ = 1; // registers of one value
+  double share_;
+  std::vector<Access> access_;    // by stream
+  std::vector<bool> shares_taps_; // by input
+  double body_taps_ = 1;
+};
+
+} // namespace tilefuse::cost

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "cost/lane_models.h"
+#include "cost/vector/register_tile.h"
+#include "cost/vector/vector_traffic.h"
+#include "cost/waves.h"
+#include "schedule/blocks.h"
+#include "schedule/guards.h"
+#include "schedule/mma/core_roles.h"
+#include "schedule/staging.h"
+
+namespace tilefuse::cost {
+namespace {
+
+using nest::Nest;
+using schedule::Schedule;
+
+// Share of the time of the less busy of core, second-level cache and memory that is not hidden.
+constexpr double kUnhidden = 0.15;
+constexpr double kUnhiddenWalk = 0.4; // the same of far levels, where steps walk through many runs
+// Cycles per row and per vector of a staging copy, and per element where it is not contiguous.
+constexpr double kRowCycles = 8;
+constexpr double kCopyCycles = 1;
+constexpr double kElementCycles = 1.5;
+constexpr double kBlockCycles = 60; // calling a block
+// Of the time that a block waits for caches, what it takes longer where others wait for it.
+constexpr double kDisturbed = 0.15;
+
+class VectorModel {
+public:
+  VectorModel(const Nest &nest, const Schedule &schedule, const Target &target, const Nest *whole)
+      : nest_(nest), schedule_(schedule), target_(target), streams_(streams(nest, schedule)),
+        rates_(core_rates(target)),
+        tile_(nest, schedule, target, streams_, computed_share(whole ? *whole : nest, schedule)),
+        traffic_(nest, schedule, target, streams_, whole != nullptr) {}
+
+  Estimate run();
+
+private:
+  // Cycles of a core for a block, by part, and the bytes its levels exchange.
+  struct Block {
+    double accumulate = 0;
+    double store = 0;
+    double stage = 0;
+    double l2_bytes = 0;
+    double l3_bytes = 0;
+    double memory_bytes = 0;
+  };
+
+  std::size_t outputs() const { return static_cast<std::size_t>(nest_.output_indices); }
+  double extent(std::size_t i) const { return static_cast<double>(nest_.indices[i].extent); }
+  std::int64_t grid(std::size_t i) const {
+    const std::int64_t points = schedule_.splits[i].of_block();
+    return (nest_.indices[i].extent + points - 1) / points;
+  }
+  void add_core(const std::vector<std::int64_t> &points, Block &block) const;
+  double stage_cycles() const;
+  double core_seconds(const Block &block) const;
+  double block_seconds(const Block &block) const;
+  Block block_of(const std::vector<bool> &is_edge) const;
+  Estimate estimate(double busy, double total);
+  void explain(Estimate &estimate) const;
+
+  const Nest &nest_;
+  const Schedule &schedule_;
+  const Target &target_;
+  std::vector<Stream> streams_;
+  CoreRates rates_;
+  RegisterTileCost tile_;
+  VectorTraffic traffic_;
+  Block mean_;         // over all blocks
+  bool walks_ = false; // a step walks through many runs of some input
+};
+
+// Whole and partial steps of every index at their own sizes.
+void VectorModel::add_core(const std::vector<std::int64_t> &points, Block &block) const {
+  std::vector<double> copies(outputs(), 1);
+  const auto walk = [&](const auto &self, std::size_t i, double times, bool partial) -> void {
+    if (i == outputs()) {
+      block.accumulate += times * (tile_.accumulate_cycles(copies) + tile_.overhead_cycles());
+      block.store += times * tile_.store_cycles(copies, partial);
+      return;
+    }
+    const schedule::Split &split = schedule_.splits[i];
+    const std::int64_t whole = points[i] / split.step();
+    const std::int64_t rest = points[i] % split.step();
+    copies[i] = static_cast<double>(split.keep);
+    if (whole > 0)
+      self(self, i + 1, times * static_cast<double>(whole), partial);
+    copies[i] = std::ceil(static_cast<double>(rest) / static_cast<double>(split.lane));
+    if (rest > 0)
+      self(self, i + 1, times, partial || rest % split.lane != 0);
+  };
+  walk(walk, 0, 1, false);
+}
+
+double VectorModel::stage_cycles() const {
+  double cycles = 0;
+  const double width = static_cast<double>(vector_width(schedule_));
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
+    const int input = static_cast<int>(k);
+    if (!is_staged(schedule_.fills[k]) || schedule_.fills[k] == schedule::Fill::Produced)
+      continue;
+    const schedule::StageTile tile = stage_tile(nest_, schedule_, input);
+    if (tile.dims.empty())
+      continue;
+    const schedule::StageDim &inner = tile.dims.back();
+    const double range = static_cast<double>(inner.range);
+    const double rows = static_cast<double>(tile.elems) / range;
+    const schedule::Source source = source_of(nest_, schedule_, input);
+    const bool is_contiguous = source.dims[static_cast<std::size_t>(inner.dim)].stride == 1;
+    const double whole = is_contiguous ? std::floor(range / width) : 0;
+    const double rest = range - whole * width;
+    cycles += traffic_.fills(k) * rows * (kRowCycles + whole * kCopyCycles + rest * kElementCycles);
+  }
+  return cycles;
+}
+
+double VectorModel::core_seconds(const Block &block) const {
+  return (block.accumulate + block.store + block.stage + kBlockCycles) / rates_.hertz;
+}
+
+double VectorModel::block_seconds(const Block &block) const {
+  const double core = core_seconds(block);
+  const double l2 = block.l2_bytes / rates_.l2_bytes_per_cycle / rates_.hertz;
+  const double l3 = block.l3_bytes / rates_.l3_bytes_per_s;
+  const double memory = block.memory_bytes / rates_.memory_bytes_per_s;
+  const double longest = std::max({core, l2, l3, memory});
+  const auto beside = [&](double time) { return time < longest ? time : 0; };
+  return longest + kUnhidden * (beside(core) + beside(l2)) +
+         (walks_ ? kUnhiddenWalk : kUnhidden) * (beside(l3) + beside(memory));
+}
+
+void VectorModel::explain(Estimate &estimate) const {
+  std::vector<double> copies;
+  for (std::size_t i = 0; i < outputs(); ++i)
+    copies.push_back(static_cast<double>(schedule_.splits[i].keep));
+  const StepCost step = tile_.step(copies);
+  const double us = 1e6 / rates_.hertz;
+  estimate.reasons = {
+      {"register tile", step.accumulators, "accumulators"},
+      {"  multiply-adds", step.arithmetic_cycles, "cycles per step"},
+      {"  loads", step.load_cycles, "cycles per step"},
+      {"  spills", step.spills, "registers"},
+      {"  issue", step.issue_cycles, "cycles per step"},
+      {"  accumulator chain", step.chain_cycles, "cycles per step"},
+      {"  all together", step.cycles, "cycles per step"},
+      {"blocks", static_cast<double>(estimate.blocks), ""},
+      {"compute", mean_.accumulate * us, "us per block"},
+      {"post-ops and stores", mean_.store * us, "us per block"},
+      {"staging", mean_.stage * us, "us per block"},
+      {"second-level cache", mean_.l2_bytes / rates_.l2_bytes_per_cycle * us, "us per block"},
+      {"third-level cache", estimate.memory * 1e6, "us per block"},
+      {"memory", mean_.memory_bytes / rates_.memory_bytes_per_s * 1e6, "us per block"},
+      {"blocks of the busiest unit", estimate.waves, "average blocks"},
+      {"launch", estimate.launch * 1e6, "us"}};
+}
+
+// A block whose indices have their full tiles, or where `is_edge` what the last block is left with.
+VectorModel::Block VectorModel::block_of(const std::vector<bool> &is_edge) const {
+  std::vector<std::int64_t> size(outputs(), 1);
+  double share = static_cast<double>(schedule::blocks(nest_, schedule_));
+  for (std::size_t i = 0; i < outputs(); ++i) {
+    const std::int64_t tile = schedule_.splits[i].of_block();
+    const std::int64_t all = nest_.indices[i].extent;
+    size[i] = is_edge[i] ? all % tile : std::min(tile, all);
+    share *= static_cast<double>(size[i]) / static_cast<double>(all);
+  }
+  Block block;
+  add_core(size, block);
+  block.stage = mean_.stage * share;
+  block.l2_bytes = mean_.l2_bytes * share;
+  block.l3_bytes = mean_.l3_bytes * share;
+  block.memory_bytes = mean_.memory_bytes * share;
+  return block;
+}
+
+Estimate VectorModel::run() {
+  walks_ = traffic_.walks();
+  mean_.stage = stage_cycles();
+  mean_.l2_bytes = traffic_.l2_bytes(tile_);
+  mean_.l3_bytes = traffic_.l3_bytes();
+  mean_.memory_bytes = traffic_.memory_bytes();
+  std::vector<GridDim> dims;
+  std::vector<std::size_t> index_of;
+  for (int i : schedule_.order) {
+    const std::size_t index = static_cast<std::size_t>(i);
+    if (index >= outputs())
+      continue;
+    dims.push_back(
+        {grid(index), nest_.indices[index].extent % schedule_.splits[index].of_block() != 0});
+    index_of.push_back(index);
+  }
+  double total = 0; // seconds of all blocks
+  double longest_wait = 0;
+  const auto block_time = [&](const std::vector<bool> &edges) {
+    std::vector<bool> is_edge(outputs(), false);
+    double count = 1;
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      is_edge[index_of[d]] = edges[d];
+      const double blocks = static_cast<double>(dims[d].blocks - (dims[d].has_edge ? 1 : 0));
+      count *= edges[d] ? 1 : blocks;
+    }
+    const Block block = block_of(is_edge);
+    mean_.accumulate += count * block.accumulate;
+    mean_.store += count * block.store;
+    total += count * block_seconds(block);
+    longest_wait = std::max(longest_wait, block_seconds(block) - core_seconds(block));
+    return block_seconds(block);
+  };
+  const double busy = makespan(dims, std::max(1, target_.compute_units), block_time);
+  return estimate(busy + kDisturbed * longest_wait, total);
+}
+
+Estimate VectorModel::estimate(double busy, double total) {
+  Estimate estimate;
+  estimate.blocks = schedule::blocks(nest_, schedule_);
+  const double blocks = static_cast<double>(estimate.blocks);
+  mean_.accumulate /= blocks;
+  mean_.store /= blocks;
+  estimate.compute = mean_.accumulate / rates_.hertz;
+  estimate.stores = mean_.store / rates_.hertz;
+  estimate.staging = mean_.stage / rates_.hertz;
+  estimate.refill = mean_.l2_bytes / rates_.l2_bytes_per_cycle / rates_.hertz;
+  estimate.memory = mean_.l3_bytes / rates_.l3_bytes_per_s;
+  estimate.launch = target_.launch_us * 1e-6;
+  estimate.waves = busy * blocks / total;
+  estimate.seconds = estimate.launch + busy;
+  explain(estimate);
+  return estimate;
+}
+
+} // namespace
+
+Estimate predict_vector(const Nest &nest, const Schedule &schedule, const Target &target,
+                        const Nest *whole) {
+  return VectorModel(nest, schedule, target, whole).run();
+}
+
+} // namespace tilefuse::cost

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/vector/vector_traffic.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "schedule/blocks.h"
+#include "schedule/rolling.h"
+#include "schedule/staging.h"
+
+namespace tilefuse::cost {
+namespace {
+
+using schedule::Schedule;
+
+// Of a cache, what the working set of a loop can keep.
+constexpr double kUsableL1 = 0.6;
+constexpr double kUsableL2 = 0.6;
+constexpr double kUsableL3 = 0.8;
+constexpr double kWritten = 2;     // a line is read before it is written
+constexpr double kPairBytes = 128; // lines that a core fetches together
+// Of a run of results beside which another unit writes: lines lost to its prefetches, as bytes.
+constexpr double kTakenBytes = 2048;
+// How much dearer a stream is whose lines throw each other out of their set.
+constexpr double kConflict = 8;
+constexpr std::int64_t kWayBytes =
+    4096; // of the first level: the part of an address that is not translated
+// Bytes that memory could bring meanwhile when a stream jumps: what a prefetcher needs to follow.
+constexpr double kJumpBytes = 128;
+// The same within a step that walks through many runs, by how far they lie apart, up to a page.
+constexpr double kLongWalk = 64;
+constexpr double kApartPerByte = 16;
+constexpr double kFarJumpBytes = 256;
+constexpr double kMemoryJumpBytes = 120;
+
+} // namespace
+
+VectorTraffic::VectorTraffic(const nest::Nest &nest, const Schedule &schedule, const Target &target,
+                             const std::vector<Stream> &streams, bool is_result_local)
+    : nest_(nest), schedule_(schedule), target_(target), streams_(streams),
+      sources_(sources(nest, schedule, streams)), is_result_local_(is_result_local),
+      rates_(core_rates(target)), loops_(block_loops()), step_(step_spans()), neighbours_(step_),
+      block_(step_) {
+  if (!loops_.empty())
+    neighbours_[loops_.front().index] *= loops_.front().trips;
+  for (const LoopTrips &loop : loops_)
+    block_[loop.index] *= loop.trips;
+}
+
+double VectorTraffic::grid(std::size_t i) const {
+  const std::int64_t points = schedule_.splits[i].of_block();
+  return static_cast<double>((nest_.indices[i].extent + points - 1) / points);
+}
+
+Spans VectorTraffic::step_spans() const {
+  Spans spans;
+  for (std::size_t i = 0; i < nest_.indices.size(); ++i)
+    spans.push_back(i < outputs()
+                        ? std::min(static_cast<double>(schedule_.splits[i].step()), extent(i))
+                        : extent(i));
+  return spans;
+}
+
+std::vector<LoopTrips> VectorTraffic::block_loops() const {
+  std::vector<LoopTrips> loops;
+  for (auto i = schedule_.order.rbegin(); i != schedule_.order.rend(); ++i) {
+    const std::size_t index = static_cast<std::size_t>(*i);
+    if (index >= outputs())
+      continue;
+    const double step =
+        std::min(static_cast<double>(schedule_.splits[index].step()), extent(index));
+    const double trips = extent(index) / grid(index) / step;
+    if (trips > 1)
+      loops.push_back({index, trips});
+  }
+  return loops;
+}
+
+std::vector<LoopTrips> VectorTraffic::grid_loops() const {
+  std::vector<LoopTrips> loops;
+  for (auto i = schedule_.order.rbegin(); i != schedule_.order.rend(); ++i) {
+    const std::size_t index = static_cast<std::size_t>(*i);
+    if (index < outputs() && grid(index) > 1)
+      loops.push_back({index, grid(index)});
+  }
+  return loops;
+}
+
+double VectorTraffic::fills(std::size_t input) const {
+  if (schedule_.stages[input].at < 0)
+    return rolling(nest_, schedule_).tiles;
+  double count = 1;
+  for (std::size_t i = 0; i < nest_.indices.size(); ++i) {
+    const schedule::Split &split = schedule_.splits[i];
+    const bool is_output = i < outputs();
+    count *=
+        std::ceil(is_output ? static_cast<double>(split.tile) / static_cast<double>(split.step())
+                            : extent(i) / static_cast<double>(split.tile));
+  }
+  return count;
+}
+
+// Whether a staging buffer is filled from memory.
+bool VectorTraffic::is_copied(std::size_t k) const {
+  return streams_[k].is_staged && schedule_.fills[k] != schedule::Fill::Produced;
+}
+
+// How often the lines of a step are brought in where they crowd into few sets of the first level,
+// as pixels do that lie a multiple of a way apart: for every read.
+double VectorTraffic::conflict(std::size_t k, const RegisterTileCost &tile) const {
+  const std::int64_t ways = std::max<std::int64_t>(2, target_.l1_bytes / kWayBytes);
+  if (k >= nest_.inputs.size() ||
+      lines_in_a_set(streams_[k], schedule_, nest_.output_indices, kWayBytes) < ways)
+    return 1;
+  std::vector<double> copies;
+  for (std::size_t i = 0; i < outputs(); ++i)
+    copies.push_back(static_cast<double>(schedule_.splits[i].keep));
+  const double lines = streams_[k].bytes(step_) / streams_[k].line_bytes;
+  return std::clamp(tile.loads(k, copies) / lines, 1.0, kConflict);
+}
+
+// Of the lines of a step and of those that the next steps read beside them.
+double VectorTraffic::bank_wait(const Stream &stream) const {
+  return (stream.bank_conflict(step_) + stream.bank_conflict(neighbours_)) / 2;
+}
+
+// How much dearer results are of which another block writes the neighbouring line: cores fetch
+// lines in pairs and take them from each other. Where units deal out the lanes among themselves,
+// each run of a unit's results ends beside another's, which its prefetches take.
+double VectorTraffic::torn_pairs() const {
+  const int lane = lane_index(schedule_);
+  if (lane < 0 || grid(static_cast<std::size_t>(lane)) <= 1)
+    return 1;
+  const double run = streams_.back().piece(block_).run;
+  const double pairs = std::max(1.0, kPairBytes / run);
+  const bool is_dealt = grid_loops().back().index == static_cast<std::size_t>(lane);
+  const double blocks = grid(static_cast<std::size_t>(lane)) / std::max(1, target_.compute_units);
+  return is_dealt ? std::max(pairs, 1 + kTakenBytes / (run * std::max(1.0, blocks))) : pairs;
+}
+
+// Of a staging buffer: as much of its source, and itself where the first level does not hold it.
+double VectorTraffic::fill_bytes(std::size_t k, const Cache &l1) const {
+  const double buffer = streams_[k].bytes(block_);
+  return fills(k) * buffer *
+         (sources_[k].bank_conflict(block_) + (buffer > l1.bytes ? kWritten : 0));
+}
+
+double VectorTraffic::l2_bytes(const RegisterTileCost &tile) const {
+  const double size = static_cast<double>(target_.l1_bytes);
+  const Cache l1{kUsableL1 * size, size / rates_.l1_ways};
+  const std::vector<double> moved = traffic(streams_, step_, loops_, l1);
+  double bytes = 0;
+  for (std::size_t k = 0; k < streams_.size(); ++k) {
+    const double times = streams_[k].is_written ? kWritten * torn_pairs() : conflict(k, tile);
+    bytes += moved[k] * bank_wait(streams_[k]) * times + (is_copied(k) ? fill_bytes(k, l1) : 0);
+  }
+  return bytes;
+}
+
+// How much dearer bytes are that come in short runs: from the third level where neighbouring tiles
+// read them so; from there and from memory where a step walks through many runs.
+double VectorTraffic::jumps(const Stream &stream, bool from_memory) const {
+  const Stream::Piece step = stream.piece(step_);
+  const bool is_walk = step.repeats >= kLongWalk;
+  if (from_memory)
+    return is_walk ? 1 + kMemoryJumpBytes / step.run : 1;
+  const double far = is_walk ? std::min(step.apart / kApartPerByte, kFarJumpBytes) : 0;
+  return 1 + std::max(kJumpBytes / stream.piece(neighbours_).run, far / step.run);
+}
+
+bool VectorTraffic::walks() const {
+  return std::any_of(streams_.begin(), streams_.end(), [&](const Stream &stream) {
+    return !stream.is_staged && stream.piece(step_).repeats >= kLongWalk;
+  });
+}
+
+// Into a cache beyond the first level, per block. A staging buffer comes from nowhere, its source
+// does, once per block; but both must fit while it is filled.
+double VectorTraffic::far_bytes(const Cache &cache, bool from_memory) const {
+  const double blocks = static_cast<double>(schedule::blocks(nest_, schedule_));
+  Traffic traffic(streams_, step_, cache);
+  traffic.add(loops_);
+  const std::vector<double> in_block = traffic.moved();
+  traffic.add(grid_loops());
+  double bytes = 0;
+  for (std::size_t k = 0; k < streams_.size(); ++k) {
+    if (streams_[k].is_written && is_result_local_)
+      continue;
+    if (!streams_[k].is_staged) {
+      bytes += traffic.moved()[k] / blocks * (streams_[k].is_written ? kWritten : 1) *
+               jumps(streams_[k], from_memory);
+      continue;
+    }
+    const double buffer = streams_[k].bytes(block_);
+    bytes += std::max(in_block[k] - buffer, 0.0);
+    if (is_copied(k))
+      bytes += sources_[k].bytes(block_);
+    bytes += 2 * buffer > cache.bytes ? kWritten * buffer : 0;
+  }
+  return bytes;
+}
+
+// Whether caches of so many bytes, one for each core, hold all that the nest touches.
+bool VectorTraffic::fits(double bytes) const {
+  return bytes_in_memory(nest_, streams_, sources_) <= bytes * std::max(1, target_.compute_units);
+}
+
+double VectorTraffic::l3_bytes() const {
+  const double size = static_cast<double>(target_.l2_bytes);
+  const double usable = kUsableL2 * size;
+  return fits(usable) ? 0 : far_bytes({usable, size / rates_.l2_ways}, false);
+}
+
+double VectorTraffic::memory_bytes() const {
+  const double usable = kUsableL3 * rates_.l3_bytes;
+  return fits(usable) ? 0 : far_bytes({usable, 0}, true);
+}
+
+} // namespace tilefuse::cost

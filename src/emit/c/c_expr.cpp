@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "emit/c/c_context.h"
+#include "kernel/build.h"
+
+namespace tilefuse::emit {
+namespace {
+
+using kernel::ExprRef;
+using kernel::Type;
+
+[[noreturn]] void unsupported(const CContext &cx, ScalarOp op, const Type &type) {
+  throw Error(ErrorCode::Unsupported, fmt::format("'{}' of {} cannot be written in {}",
+                                                  row(op).name, type_tag(type), cx.dialect.name));
+}
+
+// Bytes as C promotes them come back as bytes.
+std::string narrowed(const CContext &cx, const Type &type, std::string text) {
+  const bool promotes = type.lanes == 1 && (type.elem == DType::I8 || type.elem == DType::U8);
+  return promotes ? fmt::format("({})({})", value_type(cx, type), bare(std::move(text))) : text;
+}
+
+std::string infix(const std::string &a, std::string_view op, const std::string &b) {
+  return fmt::format("({} {} {})", a, op, b);
+}
+
+// A comparison of two values of `type` as the value of {Bool, lanes}.
+std::string comparison(const CContext &cx, const Type &type, std::string_view op,
+                       const std::string &a, const std::string &b) {
+  if (type.lanes == 1)
+    return infix(a, op, b);
+  if (type.elem == DType::Bool)
+    return infix("(" + a + " & 1)", op, "(" + b + " & 1)");
+  const std::string mask = infix(a, op, b);
+  if (size_bytes(type.elem) == 4 || (is_float(type.elem) && type.elem != DType::F64))
+    return mask;
+  // The mask is as wide as the operands: signed integers of their size.
+  const DType mask_elem = size_bytes(type.elem) == 8 ? DType::I64 : DType::I8;
+  return cx.dialect.convert({mask_elem, type.lanes}, {DType::I32, type.lanes}, mask);
+}
+
+std::string truth(const CContext &cx, const Type &type, const std::string &value) {
+  return type.elem == DType::Bool ? value : comparison(cx, type, "!=", value, literal(cx, type, 0));
+}
+
+std::string select_text(const CContext &cx, const Type &type, const Type &condition_type,
+                        std::string condition, const std::string &a, const std::string &b) {
+  if (condition_type.lanes > 1 &&
+      (size_bytes(type.elem) == 8 || type.elem == DType::I8 || type.elem == DType::U8)) {
+    const DType mask = size_bytes(type.elem) == 8 ? DType::I64 : DType::I8;
+    condition = cx.dialect.convert({DType::I32, type.lanes}, {mask, type.lanes}, condition);
+  }
+  return cx.select(type.lanes, condition, a, b);
+}
+
+std::optional<std::string_view> math_function(ScalarOp op) {
+  switch (op) {
+  case ScalarOp::Exp:
+    return "exp";
+  case ScalarOp::Log:
+    return "log";
+  case ScalarOp::Sqrt:
+    return "sqrt";
+  case ScalarOp::Tanh:
+    return "tanh";
+  case ScalarOp::Floor:
+    return "floor";
+  case ScalarOp::Ceil:
+    return "ceil";
+  case ScalarOp::Round:
+    return "rint";
+  case ScalarOp::Erf:
+    return "erf";
+  case ScalarOp::Sin:
+    return "sin";
+  case ScalarOp::Cos:
+    return "cos";
+  case ScalarOp::Abs:
+    return "fabs";
+  case ScalarOp::Pow:
+    return "pow";
+  case ScalarOp::Mod:
+    return "fmod";
+  default:
+    return std::nullopt;
+  }
+}
+
+std::string float_op(const CContext &cx, ScalarOp op, const Type &type,
+                     const std::vector<std::string> &v) {
+  if (const auto name = math_function(op))
+    return v.size() == 1 ? fmt::format("{}({})", *name, bare(v[0]))
+                         : fmt::format("{}({}, {})", *name, bare(v[0]), bare(v[1]));
+  unsupported(cx, op, type);
+}
+
+// A shift amount modulo the width of the type; C leaves larger ones undefined.
+std::string within_width(CContext &cx, const Type &type, const std::string &amount) {
+  return infix(amount, "&", literal(cx, type, static_cast<double>(size_bytes(type.elem) * 8 - 1)));
+}
+
+std::string integer_op(CContext &cx, ScalarOp op, const Type &type,
+                       const std::vector<std::string> &v) {
+  switch (op) {
+  case ScalarOp::BitNot:
+    return narrowed(cx, type, "(~" + v[0] + ")");
+  case ScalarOp::BitAnd:
+    return infix(v[0], "&", v[1]);
+  case ScalarOp::BitOr:
+    return infix(v[0], "|", v[1]);
+  case ScalarOp::BitXor:
+    return infix(v[0], "^", v[1]);
+  case ScalarOp::BitLeft:
+    return narrowed(cx, type, infix(v[0], "<<", within_width(cx, type, v[1])));
+  case ScalarOp::BitRight:
+    return infix(v[0], ">>", within_width(cx, type, v[1]));
+  case ScalarOp::Abs:
+    if (type.elem == DType::U8)
+      return v[0];
+    return fmt::format("{}({}, {})", select_helper(cx, ScalarOp::Max, type), v[0],
+                       narrowed(cx, type, "(-" + v[0] + ")"));
+  case ScalarOp::Floor:
+  case ScalarOp::Ceil:
+  case ScalarOp::Round:
+    return v[0];
+  default:
+    unsupported(cx, op, type);
+  }
+}
+
+// Sums and products of truth values are true where the number would not be zero.
+std::string bool_op(const CContext &cx, ScalarOp op, const Type &type,
+                    const std::vector<std::string> &v) {
+  switch (op) {
+  case ScalarOp::Add:
+  case ScalarOp::Max:
+    return infix(v[0], "|", v[1]);
+  case ScalarOp::Mul:
+  case ScalarOp::Min:
+    return infix(v[0], "&", v[1]);
+  case ScalarOp::Sub:
+    return infix(v[0], "^", v[1]);
+  case ScalarOp::Neg:
+  case ScalarOp::Abs:
+  case ScalarOp::Floor:
+  case ScalarOp::Ceil:
+  case ScalarOp::Round:
+    return v[0];
+  default:
+    unsupported(cx, op, type);
+  }
+}
+
+// Division of integers: by a constant other than 0 and -1 as it is, else through a function that
+// cannot trap.
+std::string integer_division(CContext &cx, const kernel::Scalar &node, const Type &type,
+                             const std::vector<std::string> &v) {
+  std::int64_t divisor = 0;
+  const bool plain = kernel::is_constant(node.args[1], &divisor) && divisor != 0 && divisor != -1;
+  if (plain)
+    return narrowed(cx, type, infix(v[0], node.op == ScalarOp::Div ? "/" : "%", v[1]));
+  return fmt::format("{}({}, {})", division_helper(cx, node.op, type), bare(v[0]), bare(v[1]));
+}
+
+// An operand of + or - without parentheses where C's precedence and order give the same tree.
+std::string summand(ExprRef operand, std::string text, bool is_left) {
+  const auto *node = std::get_if<kernel::Scalar>(&operand->node);
+  const bool is_narrow = operand->type.elem == DType::I8 || operand->type.elem == DType::U8;
+  if (node == nullptr || is_narrow)
+    return text;
+  const bool is_sum = node->op == ScalarOp::Add || node->op == ScalarOp::Sub;
+  return node->op == ScalarOp::Mul || (is_left && is_sum) ? bare(std::move(text)) : text;
+}
+
+std::string arithmetic(CContext &cx, const kernel::Scalar &node, const Type &type,
+                       const std::vector<std::string> &v) {
+  const bool is_real = is_float(type.elem);
+  if (type.elem == DType::Bool)
+    return bool_op(cx, node.op, type, v);
+  switch (node.op) {
+  case ScalarOp::Neg:
+    return narrowed(cx, type, "(-" + v[0] + ")");
+  case ScalarOp::Add:
+  case ScalarOp::Sub:
+    return narrowed(cx, type,
+                    infix(summand(node.args[0], v[0], true), row(node.op).infix,
+                          summand(node.args[1], v[1], false)));
+  case ScalarOp::Mul:
+    return narrowed(cx, type, infix(v[0], "*", v[1]));
+  case ScalarOp::Div:
+    return is_real ? infix(v[0], "/", v[1]) : integer_division(cx, node, type, v);
+  case ScalarOp::Mod:
+    return is_real ? float_op(cx, node.op, type, v) : integer_division(cx, node, type, v);
+  case ScalarOp::Max:
+  case ScalarOp::Min:
+    return fmt::format("{}({}, {})", select_helper(cx, node.op, type), bare(v[0]), bare(v[1]));
+  default:
+    return is_real ? float_op(cx, node.op, type, v) : integer_op(cx, node.op, type, v);
+  }
+}
+
+std::string scalar_text(CContext &cx, const Type &type, const kernel::Scalar &node) {
+  std::vector<std::string> v;
+  for (const ExprRef arg : node.args)
+    v.push_back(expression(cx, arg));
+  const Type &operand = node.args.front()->type;
+  switch (node.op) {
+  case ScalarOp::Not:
+    return type.lanes == 1 ? "(!" + v[0] + ")" : "(~" + truth(cx, operand, v[0]) + ")";
+  case ScalarOp::And:
+    return infix(truth(cx, operand, v[0]), type.lanes == 1 ? "&&" : "&", truth(cx, operand, v[1]));
+  case ScalarOp::Or:
+    return infix(truth(cx, operand, v[0]), type.lanes == 1 ? "||" : "|", truth(cx, operand, v[1]));
+  case ScalarOp::Select:
+    return select_text(cx, type, operand, v[0], v[1], v[2]);
+  default:
+    break;
+  }
+  if (row(node.op).is_comparison)
+    return comparison(cx, operand, row(node.op).infix, v[0], v[1]);
+  return arithmetic(cx, node, type, v);
+}
+
+std::string fma_text(CContext &cx, const Type &type, const kernel::Fma &node) {
+  const std::string a = expression(cx, node.a);
+  const std::string b = expression(cx, node.b);
+  const std::string c = expression(cx, node.c);
+  if (type.elem == DType::Bool)
+    return infix(infix(a, "&", b), "|", c);
+  if (!is_float(type.elem))
+    return narrowed(cx, type, infix(infix(a, "*", b), "+", c));
+  return fmt::format("fma({}, {}, {})", bare(a), bare(b), bare(c));
+}
+
+// A value that is rounded and then held within bounds: what is rounded, and the bounds that a
+// conversion which saturates leaves of them.
+struct Rounded {
+  ExprRef value{};
+  double low = 0, high = 0;
+};
+
+std::optional<Rounded> rounded(DType to, ExprRef expr) {
+  const auto *node = std::get_if<kernel::Scalar>(&expr->node);
+  if (node != nullptr && node->op == ScalarOp::Round)
+    return Rounded{.value = node->args[0],
+                   .low = cast_to_integer(-HUGE_VAL, DType::F32, to),
+                   .high = cast_to_integer(HUGE_VAL, DType::F32, to)};
+  if (node == nullptr || (node->op != ScalarOp::Min && node->op != ScalarOp::Max))
+    return std::nullopt;
+  const auto *bound = std::get_if<kernel::Const>(&node->args[1]->node);
+  std::optional<Rounded> inside = rounded(to, node->args[0]);
+  if (!inside || bound == nullptr || bound->value != std::floor(bound->value))
+    return std::nullopt;
+  for (double *limit : {&inside->low, &inside->high})
+    *limit =
+        node->op == ScalarOp::Min ? std::min(*limit, bound->value) : std::max(*limit, bound->value);
+  return inside;
+}
+
+// Rounding keeps whole bounds, so they may come before it.
+std::optional<std::string> round_text(CContext &cx, const Type &to, ExprRef value) {
+  const bool is_byte = to.elem == DType::I8 || to.elem == DType::U8;
+  if (cx.dialect.round_convert == nullptr || value->type.elem != DType::F32 || !is_byte ||
+      to.lanes % 2 != 0)
+    return std::nullopt;
+  const std::optional<Rounded> all = rounded(to.elem, value);
+  if (!all)
+    return std::nullopt;
+  const auto limit = [&](double bound, double saturated) {
+    return bound == cast_to_integer(saturated, DType::F32, to.elem) ? std::nullopt
+                                                                    : std::optional(bound);
+  };
+  return cx.dialect.round_convert(to, bare(expression(cx, all->value)), limit(all->low, -HUGE_VAL),
+                                  limit(all->high, HUGE_VAL));
+}
+
+std::string cast_text(CContext &cx, const Type &to, const kernel::Cast &node) {
+  const Type &from = node.value->type;
+  if (const std::optional<std::string> text = round_text(cx, to, node.value))
+    return *text;
+  const std::string value = expression(cx, node.value);
+  if (from == to)
+    return value;
+  if (to.elem == DType::Bool)
+    return truth(cx, from, value);
+  if (from.elem == DType::Bool && from.lanes > 1)
+    return cx.dialect.convert({DType::I32, from.lanes}, to, "(" + value + " & 1)");
+  return cx.dialect.convert(from, to, value);
+}
+
+std::string broadcast_text(CContext &cx, const Type &type, const kernel::Broadcast &node) {
+  std::string value = expression(cx, node.value);
+  if (type.lanes == 1)
+    return value;
+  if (type.elem == DType::Bool)
+    value = "-" + value;
+  if (type.elem == DType::I32 && cx.wide)
+    value = "(int)" + value;
+  return cx.dialect.compose(value_type(cx, type), bare(value));
+}
+
+struct Visitor {
+  CContext &cx;
+  const Type &type;
+  std::string operator()(const kernel::Const &node) { return literal(cx, type, node.value); }
+  std::string operator()(const kernel::VarRef &node) { return variable_name(node.var); }
+  std::string operator()(const kernel::BlockIndex &) { return "block"; }
+  std::string operator()(const kernel::LaneIndex &) {
+    return cx.kernel.block_size == 1 ? integer_literal(cx, 0) : "lane";
+  }
+  std::string operator()(const kernel::Scalar &node) { return scalar_text(cx, type, node); }
+  std::string operator()(const kernel::Fma &node) { return fma_text(cx, type, node); }
+  std::string operator()(const kernel::Cast &node) { return cast_text(cx, type, node); }
+  std::string operator()(const kernel::Broadcast &node) { return broadcast_text(cx, type, node); }
+  std::string operator()(const kernel::Load &node) { return load_text(cx, type, node); }
+};
+
+} // namespace
+
+std::string expression(CContext &cx, ExprRef expr) {
+  return std::visit(Visitor{cx, expr->type}, expr->node);
+}
+
+std::string offset(const std::string &base, const std::string &index) {
+  const bool is_sum = index.find_first_of("?<>=!&|^") == std::string::npos;
+  return fmt::format("{} + {}", base, is_sum ? index : "(" + index + ")");
+}
+
+std::string bare(std::string text) {
+  if (text.size() < 2 || text.front() != '(' || text.back() != ')')
+    return text;
+  int depth = 0;
+  for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+    depth += text[i] == '(' ? 1 : (text[i] == ')' ? -1 : 0);
+    if (depth == 0)
+      return text;
+  }
+  return text.substr(1, text.size() - 2);
+}
+
+} // namespace tilefuse::emit

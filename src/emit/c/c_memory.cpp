@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "emit/c/c_align.h"
+#include "emit/c/c_context.h"
+#include "kernel/build.h"
+
+namespace tilefuse::emit {
+namespace {
+
+using kernel::Space;
+using kernel::Type;
+
+std::string register_text(CContext &cx, kernel::BufferId id, kernel::ExprRef index) {
+  std::int64_t value = 0;
+  if (cx.split[static_cast<std::size_t>(to_int(id))] && kernel::is_constant(index, &value))
+    return register_name(cx, id, value);
+  return fmt::format("{}[{}]", buffer_name(cx, id), bare(expression(cx, index)));
+}
+
+// A register value, or a vector of several.
+std::string register_value(CContext &cx, const Type &type, const kernel::Load &load) {
+  if (cx.words[static_cast<std::size_t>(to_int(load.buffer))])
+    throw Error(ErrorCode::Unsupported, "a matrix fragment is read as a value");
+  if (cx.kernel[load.buffer].type == type)
+    return register_text(cx, load.buffer, load.index);
+  std::int64_t first = 0;
+  TILEFUSE_CHECK(kernel::is_constant(load.index, &first), "registers gathered at a variable index");
+  std::string lanes;
+  for (int lane = 0; lane < type.lanes; ++lane)
+    lanes += fmt::format("{}{}", lane == 0 ? "" : ", ",
+                         register_name(cx, load.buffer, first + lane * load.lane_stride));
+  return cx.dialect.compose(value_type(cx, type), lanes);
+}
+
+// A vector into registers of one lane each.
+std::string scattered_registers(CContext &cx, const kernel::Store &store,
+                                const std::string &value) {
+  std::int64_t first = 0;
+  TILEFUSE_CHECK(kernel::is_constant(store.index, &first),
+                 "registers scattered at a variable index");
+  std::string text =
+      fmt::format("{{ const {} t = {};", value_type(cx, store.value->type), bare(value));
+  for (int lane = 0; lane < store.value->type.lanes; ++lane)
+    text += fmt::format(" {} = {};", register_name(cx, store.buffer, first + lane),
+                        cx.dialect.lane("t", lane));
+  return text + " }";
+}
+
+// A fill of a vector load is a scalar, and a vector's truth is -1.
+std::string fill_literal(const CContext &cx, const Type &type, double fill) {
+  if (type.elem == DType::Bool)
+    return fill == 0 ? "0" : (type.lanes == 1 ? "1" : "(-1)");
+  return literal(cx, {type.elem, 1}, fill);
+}
+
+std::string valid_text(CContext &cx, kernel::ExprRef valid, int lanes) {
+  return valid == nullptr ? integer_literal(cx, lanes) : bare(expression(cx, valid));
+}
+
+// A store of bfloat16 reads its value several times: it gets a name first.
+std::string bfloat_store(const CContext &cx, const Type &type, const std::string &base,
+                         const std::string &index, const std::string &value) {
+  return fmt::format("{{ const {} t = {}; {}; }}", value_type(cx, type), bare(value),
+                     cx.dialect.store(DType::BF16, type.lanes, base, index, "t"));
+}
+
+// What a memory element takes: {I32, 1} may be held wider.
+std::string stored_value(const CContext &cx, const Type &type, std::string value) {
+  return cx.wide && type.elem == DType::I32 && type.lanes == 1 ? "(int)" + value : value;
+}
+
+// An element of memory. Processors' compilers fold a constant into the address when it is added to
+// a pointer, and not when it is added to an int before that.
+std::string element_text(CContext &cx, DType elem, const kernel::Load &load) {
+  const std::string base = buffer_name(cx, load.buffer);
+  const auto *sum = std::get_if<kernel::Scalar>(&load.index->node);
+  if (!cx.vector_target || sum == nullptr || sum->op != ScalarOp::Add)
+    return cx.dialect.load(elem, 1, base, bare(expression(cx, load.index)));
+  std::int64_t constant = 0;
+  const bool ends_so = kernel::is_constant(sum->args[1], &constant);
+  const kernel::ExprRef rest = ends_so ? sum->args[0] : load.index;
+  return cx.dialect.load(elem, 1, fmt::format("({})", offset(base, bare(expression(cx, rest)))),
+                         integer_literal(cx, constant));
+}
+
+// The vector at an index may be accessed whole.
+bool is_aligned(const CContext &cx, const Type &type, const kernel::Load &at) {
+  const bool is_power = (type.lanes & (type.lanes - 1)) == 0;
+  if (!is_power || at.lane_stride != 1 || divisor_of(at.index, cx.divisors) % type.lanes != 0)
+    return false;
+  if (cx.dialect.wide_load != nullptr)
+    return type.elem != DType::Bool;
+  return !cx.dialect.aligned.empty() && !cx.vector_target && size_bytes(type.elem) == 4 &&
+         4 * type.lanes <= kAlignedBytes;
+}
+
+// That vector as an lvalue.
+std::string aligned_vector(CContext &cx, const kernel::Buffer &buffer, const Type &type,
+                           const kernel::Load &at) {
+  const std::string_view space =
+      buffer.space == Space::Global ? cx.dialect.global_space : cx.scratch_space();
+  const std::string pointer = offset(buffer_name(cx, at.buffer), bare(expression(cx, at.index)));
+  return fmt::format("*({}{}{}*)({})", space,
+                     buffer.written || buffer.space == Space::Local ? "" : "const ",
+                     value_type(cx, type), pointer);
+}
+
+// A whole vector under a condition, or unconditionally; empty where elements differ.
+std::string aligned_load(CContext &cx, const kernel::Buffer &buffer, const Type &type,
+                         const kernel::Load &load) {
+  const kernel::ExprRef condition =
+      load.valid == nullptr ? nullptr : all_or_none(load.valid, type.lanes);
+  if (load.valid != nullptr && condition == nullptr)
+    return {};
+  if (!is_aligned(cx, type, load))
+    return {};
+  const std::string vector =
+      cx.dialect.wide_load != nullptr
+          ? cx.dialect.wide_load(buffer.type.elem, type.lanes, buffer_name(cx, load.buffer),
+                                 bare(expression(cx, load.index)))
+          : "(" + aligned_vector(cx, buffer, type, load) + ")";
+  if (condition == nullptr)
+    return vector;
+  return fmt::format("({} ? {} : {})", expression(cx, condition), vector,
+                     literal(cx, type, load.fill));
+}
+
+std::string aligned_store(CContext &cx, const kernel::Buffer &buffer, const kernel::Store &store,
+                          const std::string &value) {
+  const Type &type = store.value->type;
+  const kernel::ExprRef condition =
+      store.valid == nullptr ? nullptr : all_or_none(store.valid, type.lanes);
+  if (store.valid != nullptr && condition == nullptr)
+    return {};
+  const kernel::Load at{
+      .buffer = store.buffer, .index = store.index, .lane_stride = store.lane_stride};
+  if (!is_aligned(cx, type, at))
+    return {};
+  const std::string text =
+      cx.dialect.wide_store != nullptr
+          ? cx.dialect.wide_store(buffer.type.elem, type.lanes, buffer_name(cx, store.buffer),
+                                  bare(expression(cx, store.index)), bare(value)) +
+                ";"
+          : fmt::format("{} = {};", aligned_vector(cx, buffer, type, at), bare(value));
+  return condition == nullptr ? text
+                              : fmt::format("if ({}) {}", bare(expression(cx, condition)), text);
+}
+
+// A vector store without conditions.
+std::string plain_store(CContext &cx, const kernel::Buffer &buffer, const Type &type,
+                        const std::string &base, const std::string &index,
+                        const std::string &value) {
+  const DType elem = buffer.type.elem;
+  const bool is_same = elem != DType::Bool && elem != DType::F16 && elem != DType::BF16;
+  if (!cx.vector_target || cx.dialect.packed_store == nullptr || type.lanes == 3 || !is_same)
+    return cx.dialect.store(elem, type.lanes, base, index, value);
+  const std::string_view space =
+      buffer.space == Space::Global ? cx.dialect.global_space : cx.scratch_space();
+  return cx.dialect.packed_store(elem, type.lanes, space, offset(base, index), bare(value));
+}
+
+// Of another block of the cluster.
+std::string remote_load(CContext &cx, const Type &type, const kernel::Load &load) {
+  const std::string here = offset(buffer_name(cx, load.buffer), bare(expression(cx, load.index)));
+  const std::string there = pointer_of_rank(cx, here, load.rank);
+  const bool is_wide =
+      type.lanes > 1 && cx.dialect.wide_load != nullptr && is_aligned(cx, type, load);
+  const auto loaded = is_wide ? cx.dialect.wide_load : cx.dialect.load;
+  return loaded(type.elem, type.lanes, there, integer_literal(cx, 0));
+}
+
+} // namespace
+
+std::string load_text(CContext &cx, const Type &type, const kernel::Load &load) {
+  const kernel::Buffer &buffer = cx.kernel[load.buffer];
+  if (buffer.space == Space::Register)
+    return register_value(cx, type, load);
+  const DType elem = buffer.type.elem;
+  if (load.rank != nullptr)
+    return remote_load(cx, type, load);
+  if (type.lanes == 1) {
+    const std::string scalar = element_text(cx, elem, load);
+    if (load.valid == nullptr)
+      return scalar;
+    return fmt::format("({} > 0 ? {} : {})", expression(cx, load.valid), scalar,
+                       fill_literal(cx, type, load.fill));
+  }
+  const std::string base = buffer_name(cx, load.buffer);
+  const std::string index = bare(expression(cx, load.index));
+  if (std::string whole = aligned_load(cx, buffer, type, load); !whole.empty())
+    return whole;
+  if (load.lane_stride != 1)
+    return fmt::format("{}({}, {}, {}, {})", gather_helper(cx, buffer, type.lanes),
+                       offset(base, index), integer_literal(cx, load.lane_stride),
+                       valid_text(cx, load.valid, type.lanes), fill_literal(cx, type, load.fill));
+  if (load.valid == nullptr)
+    return cx.dialect.load(elem, type.lanes, base, index);
+  return fmt::format("{}({}, {}, {})", load_helper(cx, buffer, type.lanes), offset(base, index),
+                     valid_text(cx, load.valid, type.lanes), fill_literal(cx, type, load.fill));
+}
+
+std::string store_text(CContext &cx, const kernel::Store &store) {
+  const kernel::Buffer &buffer = cx.kernel[store.buffer];
+  const Type &type = store.value->type;
+  const std::string value = expression(cx, store.value);
+  if (buffer.space == Space::Register && buffer.type.lanes != type.lanes)
+    return scattered_registers(cx, store, value);
+  if (buffer.space == Space::Register)
+    return fmt::format("{} = {};", register_text(cx, store.buffer, store.index), bare(value));
+  const std::string base = buffer_name(cx, store.buffer);
+  const std::string index = bare(expression(cx, store.index));
+  if (type.lanes > 1)
+    if (std::string whole = aligned_store(cx, buffer, store, value); !whole.empty())
+      return whole;
+  const bool is_bfloat = buffer.type.elem == DType::BF16;
+  if (is_bfloat && store.valid == nullptr && (type.lanes == 1 || store.lane_stride == 1))
+    return bfloat_store(cx, type, base, index, value);
+  if (type.lanes == 1) {
+    const std::string scalar =
+        cx.dialect.store(buffer.type.elem, 1, base, index, stored_value(cx, type, value));
+    if (store.valid == nullptr)
+      return scalar + ";";
+    return fmt::format("if ({} > 0) {};", expression(cx, store.valid), scalar);
+  }
+  if (store.lane_stride != 1)
+    return fmt::format("{}({}, {}, {}, {});", scatter_helper(cx, buffer, type.lanes),
+                       offset(base, index), integer_literal(cx, store.lane_stride), bare(value),
+                       valid_text(cx, store.valid, type.lanes));
+  if (store.valid == nullptr)
+    return plain_store(cx, buffer, type, base, index, value) + ";";
+  return fmt::format("{}({}, {}, {});", store_helper(cx, buffer, type.lanes), offset(base, index),
+                     bare(value), valid_text(cx, store.valid, type.lanes));
+}
+
+} // namespace tilefuse::emit

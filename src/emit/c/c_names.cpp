@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "emit/c/c_context.h"
+
+namespace tilefuse::emit {
+namespace {
+
+bool is_int(const kernel::Type &type) { return type.elem == DType::I32 && type.lanes == 1; }
+
+template <typename T> std::string decimal(T value, std::string_view suffix) {
+  if (std::isnan(value))
+    return "NAN";
+  if (std::isinf(value))
+    return value > 0 ? "INFINITY" : "(-INFINITY)";
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_of(".e") == std::string::npos)
+    text += ".0";
+  text += suffix;
+  return std::signbit(value) ? "(" + text + ")" : text;
+}
+
+// `value` as a whole number within [low, high]; NaN gives 0.
+std::int64_t saturated(double value, std::int64_t low, std::int64_t high) {
+  if (std::isnan(value))
+    return 0;
+  if (value <= static_cast<double>(low))
+    return low;
+  if (value >= static_cast<double>(high))
+    return high;
+  return static_cast<std::int64_t>(value);
+}
+
+std::string whole(std::int64_t value, std::string_view suffix) {
+  if (value == std::numeric_limits<std::int64_t>::min())
+    return fmt::format("(-{}{} - 1)", std::numeric_limits<std::int64_t>::max(), suffix);
+  if (value == std::numeric_limits<std::int32_t>::min() && suffix.empty())
+    return fmt::format("(-{} - 1)", std::numeric_limits<std::int32_t>::max());
+  return value < 0 ? fmt::format("({}{})", value, suffix) : fmt::format("{}{}", value, suffix);
+}
+
+std::string scalar_literal(const CContext &cx, const kernel::Type &type, double value) {
+  using I32 = std::numeric_limits<std::int32_t>;
+  using I64 = std::numeric_limits<std::int64_t>;
+  switch (type.elem) {
+  case DType::Bool:
+    return value == 0 ? "0" : (type.lanes == 1 ? "1" : "(-1)");
+  case DType::I8:
+    return fmt::format("(char){}", whole(saturated(value, -128, 127), ""));
+  case DType::U8:
+    return fmt::format("(uchar){}", whole(saturated(value, 0, 255), ""));
+  case DType::I32:
+    if (is_int(type))
+      return integer_literal(cx, saturated(value, I64::min(), I64::max()));
+    return whole(saturated(value, I32::min(), I32::max()), "");
+  case DType::I64:
+    return whole(saturated(value, I64::min(), I64::max()), "L");
+  case DType::F64:
+    return decimal(value, "");
+  case DType::F16:
+    return decimal(half_to_float(float_to_half(static_cast<float>(value))), "f");
+  case DType::BF16:
+    return decimal(bfloat_to_float(float_to_bfloat(static_cast<float>(value))), "f");
+  case DType::F32:
+    return decimal(static_cast<float>(value), "f");
+  }
+  internal_error("an element type without literals", __FILE__, __LINE__);
+}
+
+} // namespace
+
+std::string integer_literal(const CContext &cx, std::int64_t value) {
+  using I32 = std::numeric_limits<std::int32_t>;
+  if (cx.wide)
+    return whole(value, "L");
+  return whole(std::clamp<std::int64_t>(value, I32::min(), I32::max()), "");
+}
+
+std::string CContext::select(int lanes, const std::string &condition, const std::string &a,
+                             const std::string &b) const {
+  return lanes == 1 ? fmt::format("({} ? {} : {})", condition, a, b)
+                    : dialect.select(condition, a, b);
+}
+
+std::string value_type(const CContext &cx, const kernel::Type &type) {
+  if (is_int(type))
+    return cx.index_type();
+  const std::string elem = cx.dialect.value_elem(type.elem);
+  return type.lanes == 1 ? elem : cx.dialect.vector(elem, type.lanes);
+}
+
+std::string type_tag(const kernel::Type &type) {
+  return type.lanes == 1 ? std::string(to_string(type.elem))
+                         : fmt::format("{}x{}", to_string(type.elem), type.lanes);
+}
+
+std::string literal(const CContext &cx, const kernel::Type &type, double value) {
+  const std::string scalar = scalar_literal(cx, type, value);
+  return type.lanes == 1 ? scalar : cx.dialect.compose(value_type(cx, type), scalar);
+}
+
+std::string buffer_name(const CContext &cx, kernel::BufferId id) {
+  switch (cx.kernel[id].space) {
+  case kernel::Space::Global:
+    return fmt::format("b{}", to_int(id));
+  case kernel::Space::Local:
+    return fmt::format("s{}", to_int(id));
+  case kernel::Space::Register:
+    return fmt::format("a{}", to_int(id));
+  }
+  internal_error("a memory space without names", __FILE__, __LINE__);
+}
+
+std::string register_name(const CContext &cx, kernel::BufferId id, std::int64_t index) {
+  return fmt::format("{}_{}", buffer_name(cx, id), index);
+}
+
+std::string variable_name(kernel::VarId id) { return fmt::format("v{}", to_int(id)); }
+
+std::string pointer_type(const CContext &cx, const kernel::Buffer &buffer) {
+  const bool is_global = buffer.space == kernel::Space::Global;
+  return fmt::format("{}{}{}*", is_global ? cx.dialect.global_space : cx.scratch_space(),
+                     is_global && !buffer.written ? "const " : "",
+                     cx.dialect.memory_elem(buffer.type.elem));
+}
+
+} // namespace tilefuse::emit

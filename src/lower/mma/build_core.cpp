@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/mma/build_core.h"
+
+#include <fmt/format.h>
+
+#include <deque>
+#include <utility>
+
+#include "kernel/rules.h"
+#include "lower/context.h"
+#include "lower/members.h"
+#include "lower/mma/core_copies.h"
+#include "lower/mma/core_map.h"
+#include "lower/mma/core_store.h"
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_roles.h"
+
+namespace tilefuse::lower {
+namespace {
+
+using kernel::BufferId;
+using kernel::ExprRef;
+using kernel::Space;
+using kernel::StmtRef;
+
+constexpr std::int64_t kCoreRows = 16;
+constexpr std::int64_t kCoreColumns = 8;
+constexpr std::int64_t kStepBytes = 32; // of depth, by one instruction
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+class CoreLoops {
+public:
+  CoreLoops(const Context &context, ExprRef number)
+      : cx_(context), number_(number), b_(cx_.build), core_(cx_.schedule.core),
+        roles_(core_roles(cx_.nest, cx_.schedule)), tile_(core_tile(cx_.nest, cx_.schedule)),
+        row_tiles_(tile_.warp_rows / kCoreRows), column_tiles_(tile_.warp_columns / kCoreColumns),
+        feeds_(cx_.member == 0 ? core_feeds(cx_.members.group, cx_.schedule)
+                               : std::vector<schedule::CoreFeed>()),
+        walk_(cx_, roles_, tile_) {
+    for (const schedule::CoreFeed &feed : feeds_)
+      maps_.emplace_back(cx_, roles_, tile_, feed);
+    if (!maps_.empty())
+      behind_.emplace(cx_, roles_, tile_);
+    data_ = side_of(roles_.data, "data");
+    filter_ = side_of(roles_.filter, "filter");
+  }
+
+  StmtRef build();
+
+private:
+  // Where ldmatrix of this work-item finds a stripe of 16 pixels or channels: its row's first
+  // element, and the chunk exchanged.
+  struct Place {
+    ExprRef row{};
+    ExprRef swizzled{};
+  };
+  ExprRef integer(std::int64_t value) { return b_.integer(value); }
+  std::int64_t extent(int i) const { return cx_.nest.indices[at(i)].extent; }
+  ExprRef named(const std::string &name, ExprRef value) {
+    return lower::named(b_, body_, name, value);
+  }
+  BufferId registers(const std::string &name, kernel::Type type, std::int64_t elems) {
+    return b_.buffer({.name = name, .space = Space::Register, .type = type, .elems = elems});
+  }
+  CoreSide *side_of(int input, const char *name);
+  void take_block_apart();
+  void take_item_apart();
+  Place place_of(const CoreSide &side, ExprRef first);
+  void declare_registers();
+  StmtRef declare_sides();
+  StmtRef start_copies(ExprRef slot);
+  StmtRef evaluate_maps();
+  StmtRef next_slot(std::int64_t which);
+  ExprRef slot(std::int64_t which) { return b_.load(slots_, integer(which)); }
+  void main_loop();
+  StmtRef multiply();
+  StmtRef fetch(const CoreSide &side, BufferId to, const Place &from, std::int64_t stripe,
+                std::int64_t step);
+
+  static constexpr std::int64_t kRead = 0; // buffers of the ring that are read and filled next
+  static constexpr std::int64_t kFilled = 1;
+
+  Context cx_;
+  const ExprRef number_; // of the block
+  kernel::Builder &b_;
+  const schedule::Core &core_;
+  const schedule::CoreRoles roles_;
+  const schedule::CoreTile tile_;
+  const std::int64_t row_tiles_;    // of a warp
+  const std::int64_t column_tiles_; // of a warp
+  const std::vector<schedule::CoreFeed> feeds_;
+  std::deque<CoreMap> maps_;   // by feed
+  std::deque<CoreSide> sides_; // of inputs that no map feeds
+  CoreSide *data_ = nullptr;
+  CoreSide *filter_ = nullptr;
+  CoreWalk walk_;
+  std::optional<CoreWalk> behind_; // that maps follow
+  std::vector<StmtRef> body_;
+  ExprRef first_row_{}, first_column_{}; // of the block: a pixel and a channel
+  ExprRef warp_row_{}, warp_column_{};   // of the warp, in the block's tile
+  ExprRef item_{}, warp_{};              // the item's number in its warp, and the warp's
+  Place data_place_, filter_place_;
+  BufferId acc_{-1}, data_values_{-1}, filter_values_{-1}, slots_{-1};
+};
+
+// Columns change fastest, so that neighbouring blocks read the same data.
+void CoreLoops::take_block_apart() {
+  ExprRef rest = number_;
+  const auto digit = [&](std::int64_t count) {
+    const ExprRef value = b_.mod(rest, integer(count));
+    rest = b_.div(rest, integer(count));
+    return value;
+  };
+  const auto tiles = [](std::int64_t count, std::int64_t tile) {
+    return (count + tile - 1) / tile;
+  };
+  const ExprRef column = digit(tiles(roles_.channel_points, tile_.columns));
+  const ExprRef row = digit(tiles(roles_.points, tile_.rows));
+  first_column_ = named("first_column", b_.mul(column, integer(tile_.columns)));
+  first_row_ = named("first_row", b_.mul(row, integer(tile_.rows)));
+  for (int i : roles_.grid)
+    cx_.origin[at(i)] = named("o_" + cx_.nest.indices[at(i)].name, digit(extent(i)));
+}
+
+void CoreLoops::take_item_apart() {
+  item_ = named("item", b_.mod(b_.lane(), integer(kCoreLanes)));
+  warp_ = named("warp", b_.div(b_.lane(), integer(kCoreLanes)));
+  const ExprRef across = integer(core_.warp_columns);
+  warp_row_ = named("warp_row", b_.mul(b_.div(warp_, across), integer(tile_.warp_rows)));
+  warp_column_ = named("warp_column", b_.mul(b_.mod(warp_, across), integer(tile_.warp_columns)));
+  data_place_ = place_of(*data_, warp_row_);
+  filter_place_ = place_of(*filter_, warp_column_);
+}
+
+// The four 8 x 16-byte tiles of a stripe go down 16 pixels and then along the depth for the data,
+// the other way for the filter. In straight rows the depth is found by the chunk, in turned ones by
+// the row.
+CoreLoops::Place CoreLoops::place_of(const CoreSide &side, ExprRef first) {
+  const ExprRef eighth = b_.mod(item_, integer(8));
+  const ExprRef low = b_.mod(b_.div(item_, integer(8)), integer(2));
+  const ExprRef high = b_.div(item_, integer(16));
+  const bool is_data = &side == data_;
+  const ExprRef own = is_data ? low : high; // 8 pixels or channels further
+  const ExprRef deep = is_data ? high : low;
+  const schedule::Swizzle swizzle = side.swizzle();
+  const ExprRef bits = b_.mod(b_.div(eighth, integer(swizzle.divisor)), integer(swizzle.modulus));
+  ExprRef row = b_.add(eighth, b_.mul(side.is_turned() ? deep : own, integer(8)));
+  ExprRef chunk = deep;
+  if (side.is_turned())
+    chunk = b_.add(b_.div(first, integer(tile_.chunk())), own);
+  else
+    row = b_.add(first, row);
+  const std::string name = is_data ? "data" : "filter";
+  return {named(name + "_row", b_.mul(row, integer(side.side().elems))),
+          named(name + "_chunk", b_.scalar(ScalarOp::BitXor, {chunk, bits}))};
+}
+
+void CoreLoops::declare_registers() {
+  const CoreOp &op = *core_.op;
+  const auto fragment = [](const Fragment &of) { return kernel::Type{of.type, of.values()}; };
+  acc_ = registers("acc", {op.d.type, 1}, row_tiles_ * column_tiles_ * op.d.values());
+  data_values_ = registers("data_values", fragment(op.a), row_tiles_);
+  filter_values_ = registers("filter_values", fragment(op.b), column_tiles_);
+  slots_ = registers("slots", {DType::I32, 1}, 2);
+  for (std::int64_t i = 0; i < b_.kernel()[acc_].elems; ++i)
+    body_.push_back(b_.store(acc_, integer(i), b_.real(0, {op.d.type, 1})));
+}
+
+CoreSide *CoreLoops::side_of(int input, const char *name) {
+  for (std::size_t i = 0; i < feeds_.size(); ++i)
+    if (feeds_[i].input == input)
+      return &maps_[i].side();
+  sides_.emplace_back(cx_, roles_, tile_, input,
+                      CoreSource{cx_.nest, cx_.source_buffers[at(input)], name});
+  return &sides_.back();
+}
+
+StmtRef CoreLoops::declare_sides() {
+  std::vector<StmtRef> list;
+  for (CoreMap &map : maps_)
+    list.push_back(map.declare(&map.side() == data_ ? first_row_ : first_column_));
+  for (CoreSide &side : sides_)
+    list.push_back(side.declare(&side == data_ ? first_row_ : first_column_));
+  return b_.block(std::move(list));
+}
+
+StmtRef CoreLoops::start_copies(ExprRef to) {
+  std::vector<StmtRef> list;
+  for (const CoreMap &map : maps_)
+    list.push_back(map.start(walk_, to));
+  for (const CoreSide &side : sides_)
+    if (!side.gathers())
+      list.push_back(side.start(walk_, to));
+  list.push_back(walk_.advance());
+  return b_.block(std::move(list));
+}
+
+// Each work-item on what it copied itself, which it need not wait for others to see.
+StmtRef CoreLoops::evaluate_maps() {
+  std::vector<StmtRef> list;
+  for (const CoreMap &map : maps_)
+    list.push_back(map.evaluate(*behind_, slot(kRead)));
+  if (behind_)
+    list.push_back(behind_->advance());
+  return b_.block(std::move(list));
+}
+
+StmtRef CoreLoops::next_slot(std::int64_t which) {
+  const ExprRef next = b_.add(slot(which), integer(1));
+  const ExprRef is_end = b_.scalar(ScalarOp::Eq, {next, integer(core_.ring)});
+  return b_.store(slots_, integer(which), b_.select(is_end, integer(0), next));
+}
+
+// One ldmatrix: a stripe of 16 pixels or channels by 32 bytes of depth.
+StmtRef CoreLoops::fetch(const CoreSide &side, BufferId to, const Place &from, std::int64_t stripe,
+                         std::int64_t step) {
+  const std::int64_t step_points = kStepBytes / tile_.elem_bytes;
+  const std::int64_t rows = side.is_turned() ? step * step_points : stripe * kCoreRows;
+  const ExprRef chunk =
+      b_.scalar(ScalarOp::BitXor, {integer(2 * (side.is_turned() ? stripe : step)), from.swizzled});
+  const ExprRef buffer = b_.mul(slot(kRead), integer(side.buffer_elems()));
+  const ExprRef at_row = b_.add(from.row, integer(rows * side.side().elems));
+  kernel::LoadMatrix load{.to = {to, integer(0)},
+                          .from = side.ring(),
+                          .index =
+                              b_.add(b_.add(buffer, b_.mul(chunk, integer(tile_.chunk()))), at_row),
+                          .matrices = 4,
+                          .transposed = side.is_turned()};
+  load.to.index = integer(stripe * load_matrix_values(b_.kernel(), load));
+  return b_.load_matrix(load);
+}
+
+StmtRef CoreLoops::multiply() {
+  std::vector<StmtRef> list;
+  for (std::int64_t step = 0; step < tile_.row_bytes() / kStepBytes; ++step) {
+    for (std::int64_t i = 0; i < row_tiles_; ++i)
+      list.push_back(fetch(*data_, data_values_, data_place_, i, step));
+    for (std::int64_t j = 0; j < column_tiles_ / 2; ++j)
+      list.push_back(fetch(*filter_, filter_values_, filter_place_, j, step));
+    for (std::int64_t i = 0; i < row_tiles_; ++i)
+      for (std::int64_t j = 0; j < column_tiles_; ++j)
+        list.push_back(
+            b_.mma({.op = core_.op,
+                    .acc = {acc_, integer((i * column_tiles_ + j) * core_.op->d.values())},
+                    .a = {data_values_, integer(i)},
+                    .b = {filter_values_, integer(j)}}));
+  }
+  return b_.block(std::move(list));
+}
+
+void CoreLoops::main_loop() {
+  const std::int64_t steps = core_steps(cx_.nest, cx_.schedule);
+  body_.push_back(walk_.start());
+  if (behind_)
+    body_.push_back(behind_->start());
+  body_.push_back(b_.store(slots_, integer(kRead), integer(0)));
+  body_.push_back(b_.store(slots_, integer(kFilled), integer(core_.ring - 1)));
+  for (std::int64_t s = 0; s + 1 < core_.ring; ++s) {
+    if (s < steps && data_->gathers()) {
+      body_.push_back(data_->gather(walk_, nullptr));
+      body_.push_back(data_->put(integer(s)));
+    }
+    if (s < steps)
+      body_.push_back(start_copies(integer(s)));
+    body_.push_back(b_.async_commit());
+  }
+  const kernel::VarId step = b_.variable("step", {});
+  const ExprRef is_ahead =
+      b_.scalar(ScalarOp::Lt, {b_.add(b_.var(step), integer(core_.ring - 1)), integer(steps)});
+  const bool gathers = data_->gathers();
+  const StmtRef gathered = gathers ? data_->gather(walk_, is_ahead) : nullptr;
+  const StmtRef body = b_.block(
+      {b_.async_wait(core_.ring - 2), evaluate_maps(), b_.barrier(), gathered,
+       b_.branch(is_ahead, start_copies(slot(kFilled))), b_.async_commit(), multiply(),
+       gathers ? data_->put(slot(kFilled)) : nullptr, next_slot(kRead), next_slot(kFilled)});
+  body_.push_back(b_.loop(step, kernel::ForKind::Serial, integer(0), integer(steps), 1, body));
+}
+
+StmtRef CoreLoops::build() {
+  take_block_apart();
+  take_item_apart();
+  body_.push_back(declare_sides());
+  declare_registers();
+  main_loop();
+  const CoreWarp warp{.acc = acc_,
+                      .item = item_,
+                      .number = warp_,
+                      .first_row = b_.add(first_row_, warp_row_),
+                      .first_column = b_.add(first_column_, warp_column_)};
+  body_.push_back(store_core(cx_, roles_, tile_, warp));
+  return b_.block(std::move(body_));
+}
+
+} // namespace
+
+kernel::Kernel build_core(const poly::Group &group, const schedule::Schedule &schedule,
+                          const Target &target) {
+  return group_kernel(group, schedule, target, [](Members &members) {
+    const Context &cx = members.contexts[0];
+    return core_product(cx, cx.build.block());
+  });
+}
+
+StmtRef core_product(const Context &member, ExprRef number) {
+  return CoreLoops(member, number).build();
+}
+
+} // namespace tilefuse::lower

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/mma/core_copies.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_roles.h"
+#include "schedule/staging.h"
+
+namespace tilefuse::lower {
+
+using kernel::ExprRef;
+using kernel::Space;
+using kernel::StmtRef;
+
+namespace {
+
+constexpr std::int64_t kSwizzleRows = 8; // after which the exchange of chunks repeats
+constexpr std::int64_t kFarOutside = -(std::int64_t{1} << 30);
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+nest::Linear without_constant(nest::Linear linear) {
+  linear.constant = 0;
+  return linear;
+}
+
+} // namespace
+
+CoreWalk::CoreWalk(Context &context, const schedule::CoreRoles &roles,
+                   const schedule::CoreTile &tile)
+    : cx_(context) {
+  const auto extent = [&](int i) { return cx_.nest.indices[at(i)].extent; };
+  for (auto i = roles.walked.rbegin(); i != roles.walked.rend(); ++i)
+    if (extent(*i) > 1)
+      counters_.push_back({*i, extent(*i), 1});
+  counters_.push_back(
+      {roles.depth(), (roles.depth_points + tile.depth - 1) / tile.depth, tile.depth});
+  values_ = cx_.build.buffer({.name = "walk",
+                              .space = Space::Register,
+                              .type = {DType::I32, 1},
+                              .elems = static_cast<std::int64_t>(counters_.size())});
+}
+
+StmtRef CoreWalk::start() const {
+  std::vector<StmtRef> list;
+  for (std::size_t i = 0; i < counters_.size(); ++i)
+    list.push_back(cx_.build.store(values_, cx_.build.integer(static_cast<std::int64_t>(i)),
+                                   cx_.build.integer(0)));
+  return cx_.build.block(std::move(list));
+}
+
+// Like a clock: a counter that comes to its end starts again and moves the next.
+StmtRef CoreWalk::advance() const {
+  kernel::Builder &b = cx_.build;
+  std::vector<StmtRef> list;
+  ExprRef carry = b.integer(1);
+  for (std::size_t i = 0; i < counters_.size(); ++i) {
+    const ExprRef number = b.integer(static_cast<std::int64_t>(i));
+    const kernel::VarId next = b.variable("next", {});
+    list.push_back(b.let(next, b.add(b.load(values_, number), carry)));
+    if (i + 1 == counters_.size()) {
+      list.push_back(b.store(values_, number, b.var(next)));
+      break;
+    }
+    const kernel::VarId wraps = b.variable("wraps", {});
+    const ExprRef is_end = b.scalar(ScalarOp::Eq, {b.var(next), b.integer(counters_[i].end)});
+    list.push_back(b.let(wraps, b.select(is_end, b.integer(1), b.integer(0))));
+    const ExprRef wrapped =
+        b.select(b.scalar(ScalarOp::Ne, {b.var(wraps), b.integer(0)}), b.integer(0), b.var(next));
+    list.push_back(b.store(values_, number, wrapped));
+    carry = b.var(wraps);
+  }
+  return b.block(std::move(list));
+}
+
+ExprRef CoreWalk::blocks() const {
+  const std::size_t last = counters_.size() - 1;
+  const std::int64_t block = cx_.nest.indices[at(counters_[last].index)].extent;
+  const ExprRef steps = cx_.build.load(values_, cx_.build.integer(static_cast<std::int64_t>(last)));
+  return cx_.build.mul(steps, cx_.build.integer(counters_[last].step / block));
+}
+
+std::vector<ExprRef> CoreWalk::points() const {
+  kernel::Builder &b = cx_.build;
+  std::vector<ExprRef> all(cx_.nest.indices.size(), b.integer(0));
+  for (std::size_t i = 0; i < counters_.size(); ++i)
+    all[at(counters_[i].index)] = b.mul(b.load(values_, b.integer(static_cast<std::int64_t>(i))),
+                                        b.integer(counters_[i].step));
+  return all;
+}
+
+CoreSide::CoreSide(Context &context, const schedule::CoreRoles &roles,
+                   const schedule::CoreTile &tile, int input, const CoreSource &source)
+    : cx_(context), b_(context.build), roles_(roles), tile_(tile), input_(input),
+      side_(core_side_tile(roles, tile, input)),
+      gathers_(core_gathers(source.nest, cx_.schedule, input)),
+      each_(gathers_ ? tile.chunk() : core_copy_elems(source.nest, cx_.schedule, input)),
+      block_(cx_.nest.indices[at(roles.depth())].extent),
+      source_(source_of(source.nest, cx_.schedule, input)), from_(source.from),
+      item_(source.item == nullptr ? b_.lane() : source.item),
+      items_(source.item == nullptr ? cx_.block_size() : source.items), ring_(source.ring) {
+  if (is_turned())
+    digits_.emplace(cx_, roles_, tile_, source_);
+  flat_ = {source_.offset, std::vector<std::int64_t>(cx_.nest.indices.size(), 0)};
+  for (const nest::Dim &dim : source_.dims) {
+    flat_.constant += dim.at.constant * dim.stride;
+    for (std::size_t i = 0; i < flat_.coeff.size(); ++i)
+      flat_.coeff[i] += dim.at.coeff[i] * dim.stride;
+    if (!dim.guarded)
+      continue;
+    checked_.push_back(dim.at);
+    sizes_.push_back(dim.size);
+  }
+  if (digits_)
+    for (int i : digits_->merged())
+      flat_.coeff[at(i)] = 0;
+  if (ring_ == kernel::BufferId{-1})
+    ring_ = b_.buffer({.name = source.name,
+                       .space = Space::Local,
+                       .type = b_.kernel()[from_].type,
+                       .elems = cx_.schedule.core.ring * buffer_elems()});
+}
+
+std::int64_t CoreSide::own_points() const {
+  return is_data() ? roles_.points : roles_.channel_points;
+}
+
+// A condition kept as a number.
+ExprRef CoreSide::flag(const std::string &name, ExprRef condition) {
+  if (condition == nullptr)
+    return nullptr;
+  const ExprRef value = named(name, b_.select(condition, b_.integer(1), b_.integer(0)));
+  return b_.scalar(ScalarOp::Ne, {value, b_.integer(0)});
+}
+
+// The channel that a row of the filter's tile holds, from the tile's first; a row of data holds
+// its pixel.
+ExprRef CoreSide::source_row(ExprRef row) const {
+  if (is_data())
+    return row;
+  const std::int64_t vec = cx_.schedule.splits[at(roles_.channel)].vec;
+  const ExprRef warp = b_.div(row, b_.integer(tile_.warp_columns));
+  const ExprRef inside = b_.mod(row, b_.integer(tile_.warp_columns));
+  const ExprRef column = b_.mod(inside, b_.integer(8)); // of its 8-column tile: 2t + b
+  const ExprRef half = b_.mul(b_.mod(column, b_.integer(2)), b_.integer(4 * vec));
+  const ExprRef quarter = b_.mul(b_.div(column, b_.integer(2)), b_.integer(vec));
+  return b_.add(b_.add(b_.mul(warp, b_.integer(tile_.warp_columns)), b_.add(half, quarter)),
+                b_.div(inside, b_.integer(8)));
+}
+
+// Output indices at pixel or channel `number`; the copy exists where there is one.
+std::vector<ExprRef> CoreSide::place_row(ExprRef number, Copy &copy) {
+  std::vector<ExprRef> positions = cx_.origin;
+  positions.resize(cx_.nest.indices.size(), b_.integer(0));
+  for (std::size_t i = cx_.outputs(); i < positions.size(); ++i)
+    positions[i] = b_.integer(0);
+  if (own_points() % side_.rows != 0)
+    copy.exists = b_.scalar(ScalarOp::Lt, {number, b_.integer(own_points())});
+  if (roles_.has_blocks())
+    positions[at(roles_.depths.front())] = b_.div(run_, b_.integer(block_));
+  const std::vector<int> &own = is_data() ? roles_.pixels : roles_.channels;
+  ExprRef rest = number;
+  for (auto i = own.rbegin(); i != own.rend(); ++i) {
+    const std::int64_t extent = cx_.nest.indices[at(*i)].extent;
+    const bool is_last = i + 1 == own.rend();
+    positions[at(*i)] = is_last ? rest : b_.mod(rest, b_.integer(extent));
+    rest = b_.div(rest, b_.integer(extent));
+  }
+  for (std::size_t i = 0; i < cx_.outputs(); ++i)
+    positions[i] = b_.add(cx_.start[i], positions[i]);
+  return positions;
+}
+
+// Where a copy at these positions reads; one that does not exist lies outside if anything is
+// checked.
+void CoreSide::locate(Copy &copy, const std::vector<ExprRef> &positions) {
+  const ExprRef inside = roles_.has_blocks() ? b_.mod(run_, b_.integer(block_)) : run_;
+  const std::int64_t apart = gathers_ ? flat_.coeff[at(roles_.depth())] : 1;
+  copy.from =
+      named("from", b_.add(linear(cx_, flat_, positions), b_.mul(inside, b_.integer(apart))));
+  for (const nest::Linear &at : checked_) {
+    ExprRef subscript = linear(cx_, at, positions);
+    if (copy.exists != nullptr)
+      subscript = b_.select(copy.exists, subscript, b_.integer(kFarOutside));
+    copy.exists = nullptr;
+    copy.subscripts.push_back(named("at", subscript));
+  }
+  copy.exists = flag("exists", copy.exists);
+}
+
+CoreSide::Copy CoreSide::straight_copy(ExprRef row, ExprRef first) {
+  Copy copy;
+  const ExprRef number = named("row", b_.add(first, source_row(row)));
+  const std::vector<ExprRef> positions = place_row(number, copy);
+  locate(copy, positions);
+  return copy;
+}
+
+CoreSide::Copy CoreSide::turned_copy(ExprRef row, ExprRef first) {
+  Copy copy{.row = row};
+  std::vector<ExprRef> positions = cx_.origin;
+  for (std::size_t i = cx_.outputs(); i < positions.size(); ++i)
+    positions[i] = b_.integer(0);
+  positions[at(roles_.contiguous(input_))] = first;
+  if (!has_digits())
+    positions[at(digits_->fastest())] = row;
+  if (run_exists_ == nullptr && own_points() % side_.elems != 0)
+    run_exists_ = flag("run_exists",
+                       b_.scalar(ScalarOp::Lt, {b_.add(first, run_), b_.integer(own_points())}));
+  locate(copy, positions);
+  copy.exists = run_exists_;
+  return copy;
+}
+
+// The element of a buffer at which this work-item's run of a row goes.
+ExprRef CoreSide::place_in_tile(ExprRef row) {
+  const ExprRef chunk = b_.div(run_, b_.integer(tile_.chunk()));
+  const ExprRef inside = b_.mod(run_, b_.integer(tile_.chunk()));
+  const ExprRef bits =
+      b_.mod(b_.div(row, b_.integer(swizzle().divisor)), b_.integer(swizzle().modulus));
+  const ExprRef moved = b_.scalar(ScalarOp::BitXor, {chunk, bits});
+  return b_.add(
+      b_.add(b_.mul(row, b_.integer(side_.elems)), b_.mul(moved, b_.integer(tile_.chunk()))),
+      inside);
+}
+
+StmtRef CoreSide::declare(ExprRef first) {
+  const std::int64_t runs = side_.elems / each_; // of a row
+  const std::int64_t apart = items_ / runs;
+  const std::int64_t copies = side_.rows / apart;
+  // Neighbouring work-items read neighbours: runs of a row, or pixels where runs are apart.
+  const bool by_rows = gathers_ && roles_.data_apart;
+  const ExprRef fast = b_.mod(item_, b_.integer(by_rows ? apart : runs));
+  const ExprRef slow = b_.div(item_, b_.integer(by_rows ? apart : runs));
+  const ExprRef row = named("copy_row", by_rows ? fast : slow);
+  run_ = named("run", b_.mul(by_rows ? slow : fast, b_.integer(each_)));
+  first_ = first;
+  for (Digits *digits : {&digits_, &behind_})
+    if (has_digits() && *digits)
+      (*digits)->reserve(copies);
+  for (std::int64_t i = 0; i < copies; ++i) {
+    const ExprRef this_row = b_.add(row, b_.integer(i * apart));
+    Copy copy = is_turned() ? turned_copy(this_row, first) : straight_copy(this_row, first);
+    const bool repeats = i > 0 && apart % kSwizzleRows == 0;
+    copy.to = repeats ? b_.add(copies_[0].to, b_.integer(i * apart * side_.elems))
+                      : named("to", place_in_tile(this_row));
+    for (const Digits *digits : {&digits_, &behind_})
+      if (has_digits() && *digits)
+        lets_.push_back((*digits)->start(i, this_row));
+    copies_.push_back(std::move(copy));
+  }
+  return b_.block(std::move(lets_));
+}
+
+// Whether a copy lies within the depth; null: always.
+ExprRef CoreSide::in_depth(const Copy &copy, std::int64_t number, ExprRef first,
+                           const Digits &digits) const {
+  if (has_digits())
+    return digits->exists(number);
+  if (roles_.depth_points % tile_.depth == 0)
+    return nullptr;
+  const ExprRef inside = is_turned() ? copy.row : run_;
+  return b_.scalar(ScalarOp::Lt, {b_.add(first, inside), b_.integer(roles_.depth_points)});
+}
+
+// Whether the tensor has what a copy brings; null: always.
+ExprRef CoreSide::exists(std::int64_t number, const Moves &moves, const Digits &digits) const {
+  const Copy &copy = copies_[static_cast<std::size_t>(number)];
+  ExprRef valid = b_.logical_and(copy.exists, in_depth(copy, number, moves.depth, digits));
+  for (std::size_t k = 0; k < checked_.size(); ++k) {
+    ExprRef subscript = b_.add(copy.subscripts[k], moves.shifts[k]);
+    if (has_digits())
+      subscript =
+          b_.add(subscript, linear(cx_, without_constant(checked_[k]), digits->point(number)));
+    valid = b_.logical_and(valid, b_.scalar(ScalarOp::Ge, {subscript, b_.integer(0)}));
+    valid = b_.logical_and(valid, b_.scalar(ScalarOp::Lt, {subscript, b_.integer(sizes_[k])}));
+  }
+  return valid;
+}
+
+// Elements of a run that exist; null: all. Copies bring all or none.
+ExprRef CoreSide::valid_elems(const Moves &moves, ExprRef valid) const {
+  ExprRef count = b_.integer(each_);
+  const bool cuts = gathers_ && roles_.depth_points % each_ != 0;
+  if (cuts)
+    count = b_.sub(b_.integer(roles_.depth_points), b_.add(moves.depth, run_));
+  if (valid == nullptr)
+    return cuts ? count : nullptr;
+  return b_.select(valid, count, b_.integer(0));
+}
+
+StmtRef CoreSide::start_copy(std::int64_t number, const Moves &moves) const {
+  const Copy &copy = copies_[static_cast<std::size_t>(number)];
+  ExprRef from = b_.add(copy.from, moves.offset);
+  if (has_digits())
+    from = b_.add(from, linear(cx_, without_constant(flat_), digits_->point(number)));
+  return b_.async_copy({.to = ring_,
+                        .to_index = b_.add(copy.to, moves.buffer),
+                        .from = from_,
+                        .from_index = from,
+                        .elems = static_cast<int>(each_),
+                        .valid = valid_elems(moves, exists(number, moves, digits_))});
+}
+
+CoreSide::Moves CoreSide::moves_at(const CoreWalk &walk, ExprRef slot,
+                                   std::vector<StmtRef> &list) const {
+  std::vector<ExprRef> points = walk.points();
+  const ExprRef depth = std::exchange(points[at(roles_.depth())], b_.integer(0));
+  if (roles_.has_blocks())
+    points[at(roles_.depths.front())] = walk.blocks();
+  else if (!has_digits())
+    points[at(digits_ ? digits_->fastest() : roles_.depth())] = depth;
+  return moves_to(points, depth, slot, list);
+}
+
+CoreSide::Moves CoreSide::moves_to(const std::vector<ExprRef> &points, ExprRef depth, ExprRef slot,
+                                   std::vector<StmtRef> &list) const {
+  Moves moves{.depth = depth};
+  moves.offset = lower::named(b_, list, "moved", linear(cx_, without_constant(flat_), points));
+  moves.buffer = lower::named(b_, list, "buffer", b_.mul(slot, b_.integer(buffer_elems())));
+  for (const nest::Linear &at : checked_)
+    moves.shifts.push_back(
+        lower::named(b_, list, "shift", linear(cx_, without_constant(at), points)));
+  return moves;
+}
+
+StmtRef CoreSide::start(const CoreWalk &walk, ExprRef slot) const {
+  std::vector<StmtRef> list;
+  const Moves moves = moves_at(walk, slot, list);
+  return start_copies(moves, std::move(list));
+}
+
+// The copies lie at the output indices already.
+StmtRef CoreSide::start_at(std::vector<ExprRef> points, ExprRef slot) const {
+  std::vector<StmtRef> list;
+  std::fill_n(points.begin(), cx_.outputs(), b_.integer(0));
+  const ExprRef depth = roles_.has_blocks()
+                            ? b_.mul(points[at(roles_.depths.front())], b_.integer(block_))
+                            : points[at(roles_.depth())];
+  const Moves moves = moves_to(points, depth, slot, list);
+  return start_copies(moves, std::move(list));
+}
+
+StmtRef CoreSide::start_copies(const Moves &moves, std::vector<StmtRef> list) const {
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(copies_.size()); ++i) {
+    list.push_back(start_copy(i, moves));
+    if (has_digits())
+      list.push_back(digits_->advance(i));
+  }
+  return b_.block(std::move(list));
+}
+
+StmtRef CoreSide::gather(const CoreWalk &walk, ExprRef valid) {
+  std::vector<StmtRef> list;
+  const Moves moves = moves_at(walk, b_.integer(0), list);
+  gathered_.clear();
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(copies_.size()); ++i) {
+    const ExprRef elems = valid_elems(moves, b_.logical_and(valid, exists(i, moves, digits_)));
+    const ExprRef value =
+        b_.load(from_, b_.add(copies_[static_cast<std::size_t>(i)].from, moves.offset),
+                static_cast<int>(each_), flat_.coeff[at(roles_.depth())], elems);
+    const DType type = compute_type(b_.kernel()[from_].type.elem);
+    gathered_.push_back(lower::named(b_, list, "gathered", b_.cast(value, type)));
+  }
+  return b_.block(std::move(list));
+}
+
+StmtRef CoreSide::put(ExprRef slot) const {
+  std::vector<StmtRef> list;
+  const ExprRef buffer = lower::named(b_, list, "put", b_.mul(slot, b_.integer(buffer_elems())));
+  for (std::size_t i = 0; i < copies_.size(); ++i)
+    list.push_back(b_.store(ring_, b_.add(copies_[i].to, buffer),
+                            b_.cast(gathered_[i], b_.kernel()[ring_].type.elem)));
+  return b_.block(std::move(list));
+}
+
+} // namespace tilefuse::lower

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/mma/core_digits.h"
+
+#include <algorithm>
+
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_roles.h"
+
+namespace tilefuse::lower {
+
+using kernel::ExprRef;
+using kernel::StmtRef;
+
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+std::int64_t stride_of(const schedule::Source &source, int index) {
+  std::int64_t stride = 0;
+  for (const nest::Dim &dim : source.dims)
+    stride += dim.at.coeff[at(index)] * dim.stride;
+  return stride;
+}
+
+bool is_checked(const schedule::Source &source, int index) {
+  return std::any_of(source.dims.begin(), source.dims.end(), [&](const nest::Dim &dim) {
+    return dim.guarded && dim.at.coeff[at(index)] != 0;
+  });
+}
+
+} // namespace
+
+CoreDigits::CoreDigits(Context &context, const schedule::CoreRoles &roles,
+                       const schedule::CoreTile &tile, const schedule::Source &source)
+    : cx_(context), b_(context.build), step_(tile.depth),
+      is_whole_(roles.depth_points % tile.depth == 0) {
+  for (auto i = roles.depths.rbegin(); i != roles.depths.rend(); ++i) {
+    const Digit next = {*i, cx_.nest.indices[at(*i)].extent};
+    if (digits_.empty()) {
+      digits_.push_back(next);
+    } else if (digits_.back().end == 1) {
+      merged_.push_back(digits_.back().index);
+      digits_.back() = next;
+    } else if (next.end == 1 || joins(source, digits_.back(), next)) {
+      merged_.push_back(next.index);
+      digits_.back().end *= next.end;
+    } else {
+      digits_.push_back(next);
+    }
+  }
+}
+
+// The input lies as if both were one index.
+bool CoreDigits::joins(const schedule::Source &source, const Digit &fast, const Digit &slow) {
+  return stride_of(source, slow.index) == fast.end * stride_of(source, fast.index) &&
+         !is_checked(source, slow.index) && !is_checked(source, fast.index);
+}
+
+void CoreDigits::reserve(std::int64_t copies) {
+  values_ = b_.buffer({.name = "digits",
+                       .space = kernel::Space::Register,
+                       .type = {DType::I32, 1},
+                       .elems = copies * static_cast<std::int64_t>(digits_.size())});
+}
+
+ExprRef CoreDigits::number(std::int64_t copy, std::size_t digit) const {
+  return b_.integer(copy * static_cast<std::int64_t>(digits_.size()) +
+                    static_cast<std::int64_t>(digit));
+}
+
+StmtRef CoreDigits::start(std::int64_t copy, ExprRef row) const {
+  std::vector<StmtRef> list;
+  for (std::size_t d = 0; d < digits_.size(); ++d) {
+    const ExprRef end = b_.integer(digits_[d].end);
+    const bool is_last = d + 1 == digits_.size();
+    list.push_back(b_.store(values_, number(copy, d), is_last ? row : b_.mod(row, end)));
+    row = b_.div(row, end);
+  }
+  return b_.block(std::move(list));
+}
+
+// A sum digit by digit: each digit and the carry make less than twice the digit's end.
+StmtRef CoreDigits::advance(std::int64_t copy) const {
+  std::vector<StmtRef> list;
+  std::int64_t rest = step_;
+  ExprRef carry = b_.integer(0);
+  for (std::size_t d = 0; d < digits_.size(); ++d) {
+    const std::int64_t end = digits_[d].end;
+    const bool is_last = d + 1 == digits_.size();
+    const ExprRef by = b_.add(carry, b_.integer(is_last ? rest : rest % end));
+    const kernel::VarId next = b_.variable("next", {});
+    list.push_back(b_.let(next, b_.add(b_.load(values_, number(copy, d)), by)));
+    ExprRef value = b_.var(next);
+    if (!is_last) {
+      const kernel::VarId wraps = b_.variable("wraps", {});
+      const ExprRef is_past = b_.scalar(ScalarOp::Ge, {value, b_.integer(end)});
+      list.push_back(b_.let(wraps, b_.select(is_past, b_.integer(1), b_.integer(0))));
+      carry = b_.var(wraps);
+      value = b_.sub(value, b_.mul(carry, b_.integer(end)));
+    }
+    list.push_back(b_.store(values_, number(copy, d), value));
+    rest /= end;
+  }
+  return b_.block(std::move(list));
+}
+
+std::vector<ExprRef> CoreDigits::point(std::int64_t copy) const {
+  std::vector<ExprRef> all(cx_.nest.indices.size(), b_.integer(0));
+  for (std::size_t d = 0; d < digits_.size(); ++d)
+    all[at(digits_[d].index)] = b_.load(values_, number(copy, d));
+  return all;
+}
+
+ExprRef CoreDigits::exists(std::int64_t copy) const {
+  if (is_whole_)
+    return nullptr;
+  return b_.scalar(ScalarOp::Lt, {b_.load(values_, number(copy, digits_.size() - 1)),
+                                  b_.integer(digits_.back().end)});
+}
+
+} // namespace tilefuse::lower

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The points of depth that a work-item copies of an input that is turned (schedule/core.h), where
+// they are several reduced indices taken as one number: each copy's point as digits in registers,
+// which step on without a division.
+//
+//   depth n 32, y 14, x 14 of an image:   digits x 14, y 14, n 32 (rows and columns are checked)
+//   of its errors, which lie in a row:    one digit of 6272
+#pragma once
+
+#include <vector>
+
+#include "lower/context.h"
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_roles.h"
+#include "schedule/staging.h"
+
+namespace tilefuse::lower {
+
+class CoreDigits {
+public:
+  // Indices next to each other are one digit where the input lies as if they were one index and no
+  // dimension is checked that they move.
+  CoreDigits(Context &context, const schedule::CoreRoles &roles, const schedule::CoreTile &tile,
+             const schedule::Source &source);
+
+  // One digit: the number itself, and copies need no registers.
+  bool is_number() const { return digits_.size() == 1; }
+  // The index that stands for the number, with the number's strides.
+  int fastest() const { return digits_.front().index; }
+  // The indices whose place in the input a digit of another one says.
+  const std::vector<int> &merged() const { return merged_; }
+
+  // Registers for so many copies.
+  void reserve(std::int64_t copies);
+  // To the point `row` of the first step.
+  kernel::StmtRef start(std::int64_t copy, kernel::ExprRef row) const;
+  // To the next step.
+  kernel::StmtRef advance(std::int64_t copy) const;
+  // The point, by index; 0 for all other indices.
+  std::vector<kernel::ExprRef> point(std::int64_t copy) const;
+  // Whether there is such a point; null: always.
+  kernel::ExprRef exists(std::int64_t copy) const;
+
+private:
+  struct Digit {
+    int index = 0; // the fastest of those it stands for
+    std::int64_t end = 1;
+  };
+  static bool joins(const schedule::Source &source, const Digit &fast, const Digit &slow);
+  kernel::ExprRef number(std::int64_t copy, std::size_t digit) const;
+
+  Context &cx_;
+  kernel::Builder &b_;
+  std::int64_t step_;         // points of one step
+  bool is_whole_;             // steps divide the number of points
+  std::vector<Digit> digits_; // fastest first
+  std::vector<int> merged_;
+  kernel::BufferId values_{-1}; // digits of the first copy, then of the second, …
+};
+
+} // namespace tilefuse::lower

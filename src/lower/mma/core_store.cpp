@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/mma/core_store.h"
+
+#include "lower/mma/core_pixels.h"
+#include "lower/post.h"
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_roles.h"
+
+namespace tilefuse::lower {
+namespace {
+
+using kernel::ExprRef;
+using kernel::StmtRef;
+
+constexpr std::int64_t kCoreRows = 16;
+constexpr std::int64_t kCoreColumns = 8;
+constexpr std::int64_t kHalfRows = 8;   // between the rows of a work-item's results
+constexpr std::int64_t kTileValues = 4; // of a work-item in a 16 x 8 tile
+constexpr std::int64_t kPair = 2;       // neighbouring columns of a work-item
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+class CoreStore {
+public:
+  CoreStore(Context &context, const schedule::CoreRoles &roles, const schedule::CoreTile &tile,
+            const CoreWarp &warp)
+      : cx_(context), b_(cx_.build), roles_(roles), tile_(tile), warp_(warp),
+        vec_(cx_.schedule.splits[at(roles.channel)].vec),
+        column_tiles_(tile.warp_columns / kCoreColumns),
+        as_one_(cx_.member == 0 && pixels_lie_as_one(cx_, roles)) {}
+
+  StmtRef build();
+
+private:
+  ExprRef integer(std::int64_t value) { return b_.integer(value); }
+  ExprRef named(const std::string &name, ExprRef value) {
+    return lower::named(b_, body_, name, value);
+  }
+  ExprRef place_pixel(ExprRef row);
+  void store_run(ExprRef pixel, ExprRef column, ExprRef acc);
+  ExprRef valid_channels(ExprRef pixel, ExprRef channel);
+  void store_dealt(std::int64_t row_tile, std::int64_t half);
+  void give(std::int64_t row_tile);
+  void take(std::int64_t row_tile);
+
+  Context &cx_;
+  kernel::Builder &b_;
+  const schedule::CoreRoles &roles_;
+  const schedule::CoreTile &tile_;
+  const CoreWarp &warp_;
+  const std::int64_t vec_;
+  const std::int64_t column_tiles_; // of a warp
+  const bool as_one_;               // pixels are stored to without being taken apart
+  kernel::BufferId exchange_{-1};
+  ExprRef exchange_first_{}; // of the warp
+  std::vector<StmtRef> body_;
+};
+
+// Lets the output indices stand at row `row` of the warp's tile; gives its pixel.
+ExprRef CoreStore::place_pixel(ExprRef row) {
+  const ExprRef pixel = named("pixel", b_.add(warp_.first_row, row));
+  lower::place_pixel(cx_, roles_, pixel, as_one_,
+                     [&](const std::string &name, ExprRef value) { return named(name, value); });
+  return pixel;
+}
+
+// Channels of a run that exist: all or none where runs divide the channels. Null: all.
+ExprRef CoreStore::valid_channels(ExprRef pixel, ExprRef channel) {
+  const std::int64_t channels = roles_.channel_points;
+  ExprRef exists = nullptr;
+  if (roles_.points % tile_.rows != 0)
+    exists = b_.scalar(ScalarOp::Lt, {pixel, integer(roles_.points)});
+  if (channels % tile_.columns == 0)
+    return exists == nullptr ? nullptr : b_.select(exists, integer(vec_), integer(0));
+  if (channels % vec_ == 0) {
+    exists = b_.logical_and(exists, b_.scalar(ScalarOp::Lt, {channel, integer(channels)}));
+    return b_.select(exists, integer(vec_), integer(0));
+  }
+  const ExprRef left = b_.sub(integer(channels), channel);
+  return exists == nullptr ? left : b_.select(exists, left, integer(0));
+}
+
+// `vec` neighbouring channels of a pixel, from a column of the warp's tile on.
+void CoreStore::store_run(ExprRef pixel, ExprRef column, ExprRef acc) {
+  const ExprRef channel = named("channel", b_.add(warp_.first_column, column));
+  ExprRef rest = channel;
+  for (auto i = roles_.channels.rbegin(); i != roles_.channels.rend(); ++i) {
+    const bool is_last = i + 1 == roles_.channels.rend();
+    const ExprRef extent = integer(cx_.nest.indices[at(*i)].extent);
+    cx_.origin[at(*i)] =
+        is_last ? rest : named("c_" + cx_.nest.indices[at(*i)].name, b_.mod(rest, extent));
+    rest = is_last ? rest : b_.div(rest, extent);
+  }
+  const ExprRef valid = valid_channels(pixel, channel);
+  const ExprRef value = b_.cast(post_value(cx_, cx_.nest.post, acc, valid),
+                                cx_.nest.slots[at(cx_.nest.out.slot)].type);
+  const ExprRef to = b_.add(cx_.result_base, linear(cx_, cx_.result_form, places(cx_)));
+  body_.push_back(b_.store(cx_.result, to, b_.cast(value, b_.kernel()[cx_.result].type.elem),
+                           cx_.result_form.coeff[at(roles_.channel)], valid));
+}
+
+// The pixel in row `item / 4` of one half of a row tile: its channels in two runs.
+void CoreStore::store_dealt(std::int64_t row_tile, std::int64_t half) {
+  const std::int64_t row = row_tile * kCoreRows + half * kHalfRows;
+  const ExprRef pixel = place_pixel(b_.add(integer(row), b_.div(warp_.item, integer(4))));
+  for (std::int64_t run = 0; run < kPair; ++run) {
+    const ExprRef column =
+        b_.add(b_.mul(b_.mod(warp_.item, integer(4)), integer(vec_)), integer(run * 4 * vec_));
+    const std::int64_t first = row_tile * vec_ * kTileValues + half * kPair + run;
+    store_run(pixel, column,
+              b_.load(warp_.acc, integer(first), static_cast<int>(vec_), kTileValues));
+  }
+}
+
+// A row tile of the warp into the buffer.
+void CoreStore::give(std::int64_t row_tile) {
+  const ExprRef column = b_.mul(b_.mod(warp_.item, integer(4)), integer(kPair));
+  for (std::int64_t half = 0; half < 2; ++half) {
+    const ExprRef row = b_.add(b_.div(warp_.item, integer(4)), integer(half * kHalfRows));
+    const ExprRef first = b_.add(b_.add(exchange_first_, column),
+                                 b_.mul(row, integer(schedule::exchange_row(tile_))));
+    for (std::int64_t j = 0; j < column_tiles_; ++j) {
+      const std::int64_t value = (row_tile * column_tiles_ + j) * kTileValues + half * kPair;
+      body_.push_back(b_.store(exchange_, b_.add(first, integer(j * kCoreColumns)),
+                               b_.load(warp_.acc, integer(value), kPair)));
+    }
+  }
+}
+
+// And out of it, runs of a pixel by neighbouring work-items.
+void CoreStore::take(std::int64_t row_tile) {
+  const std::int64_t runs = tile_.warp_columns / vec_; // of a pixel
+  const std::int64_t rows = kCoreLanes / runs;         // at a time
+  const ExprRef column = b_.mul(b_.mod(warp_.item, integer(runs)), integer(vec_));
+  for (std::int64_t first = 0; first < schedule::kExchangeRows; first += rows) {
+    const ExprRef row = b_.add(integer(first), b_.div(warp_.item, integer(runs)));
+    const ExprRef index = b_.add(b_.add(exchange_first_, column),
+                                 b_.mul(row, integer(schedule::exchange_row(tile_))));
+    const ExprRef pixel = place_pixel(b_.add(integer(row_tile * kCoreRows), row));
+    const ExprRef acc = named("exchanged", b_.load(exchange_, index, static_cast<int>(vec_)));
+    store_run(pixel, column, acc);
+  }
+}
+
+StmtRef CoreStore::build() {
+  const std::int64_t row_tiles = tile_.warp_rows / kCoreRows;
+  if (roles_.filter_turned) {
+    exchange_ = b_.buffer({.name = "exchange",
+                           .space = kernel::Space::Local,
+                           .type = {b_.kernel()[warp_.acc].type.elem, 1},
+                           .elems = exchange_elems(roles_, tile_)});
+    const std::int64_t of_warp = schedule::kExchangeRows * schedule::exchange_row(tile_);
+    exchange_first_ = named("exchange_first", b_.mul(warp_.number, integer(of_warp)));
+  }
+  for (std::int64_t i = 0; i < row_tiles; ++i) {
+    if (!roles_.filter_turned) {
+      store_dealt(i, 0);
+      store_dealt(i, 1);
+      continue;
+    }
+    if (i > 0)
+      body_.push_back(b_.barrier());
+    give(i);
+    body_.push_back(b_.barrier());
+    take(i);
+  }
+  return b_.block(std::move(body_));
+}
+
+} // namespace
+
+StmtRef store_core(Context &context, const schedule::CoreRoles &roles,
+                   const schedule::CoreTile &tile, const CoreWarp &warp) {
+  return CoreStore(context, roles, tile, warp).build();
+}
+
+} // namespace tilefuse::lower

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of a kernel with a core instruction (schedule/core.h): post-ops and stores of
+// neighbouring channels, straight from the accumulators or exchanged through local memory.
+#pragma once
+
+#include "lower/context.h"
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_roles.h"
+
+namespace tilefuse::lower {
+
+// What a warp has computed: `acc` holds tiles of 16 x 8 results, those of a row of tiles one after
+// another.
+struct CoreWarp {
+  kernel::BufferId acc{-1};
+  kernel::ExprRef item{};         // of the warp
+  kernel::ExprRef number{};       // of the warp, in the block
+  kernel::ExprRef first_row{};    // pixel of its first result
+  kernel::ExprRef first_column{}; // channel of its first result
+};
+
+kernel::StmtRef store_core(Context &context, const schedule::CoreRoles &roles,
+                           const schedule::CoreTile &tile, const CoreWarp &warp);
+
+} // namespace tilefuse::lower

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/simt/build_loops.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "lower/context.h"
+#include "lower/members.h"
+#include "lower/simt/stage.h"
+#include "lower/simt/tile_builder.h"
+#include "schedule/guards.h"
+#include "schedule/rolling.h"
+#include "schedule/staging.h"
+
+namespace tilefuse::lower {
+namespace {
+
+using kernel::ExprRef;
+using kernel::ForKind;
+using kernel::Space;
+using kernel::StmtRef;
+using kernel::VarId;
+
+std::int64_t grid_count(const Context &cx, std::size_t i) {
+  const std::int64_t points = cx.schedule.splits[i].of_block();
+  return (cx.nest.indices[i].extent + points - 1) / points;
+}
+
+// The block's number taken apart, the innermost looped index fastest.
+std::vector<StmtRef> declare_origins(Context &cx) {
+  std::vector<StmtRef> lets;
+  ExprRef rest = cx.build.block();
+  for (auto i = cx.schedule.order.rbegin(); i != cx.schedule.order.rend(); ++i) {
+    const std::size_t index = static_cast<std::size_t>(*i);
+    if (index >= cx.outputs() || grid_count(cx, index) == 1)
+      continue;
+    const ExprRef count = cx.build.integer(grid_count(cx, index));
+    const VarId var = cx.build.variable("o_" + cx.nest.indices[index].name, {});
+    const ExprRef points = cx.build.integer(cx.schedule.splits[index].of_block());
+    lets.push_back(cx.build.let(var, cx.build.mul(cx.build.mod(rest, count), points)));
+    cx.origin[index] = cx.build.var(var);
+    rest = cx.build.div(rest, count);
+  }
+  return lets;
+}
+
+// The work-item's number taken apart into its offset in each output index.
+std::vector<StmtRef> declare_lanes(Context &cx) {
+  std::vector<StmtRef> lets;
+  const std::vector<schedule::LanePart> parts = lane_digits(cx.schedule);
+  if (cx.block_size() == 1)
+    return lets;
+  std::vector<std::int64_t> weight(cx.outputs(), 1);
+  std::int64_t below = 1; // work-items of the parts further right
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+    const std::size_t index = static_cast<std::size_t>(part->index);
+    ExprRef digit = cx.build.div(cx.build.lane(), cx.build.integer(below));
+    below *= part->count;
+    if (below < cx.block_size())
+      digit = cx.build.mod(digit, cx.build.integer(part->count));
+    const std::int64_t scale = weight[index] * cx.schedule.splits[index].lane_stride();
+    cx.lane_at[index] =
+        cx.build.add(cx.lane_at[index], cx.build.mul(digit, cx.build.integer(scale)));
+    weight[index] *= part->count;
+  }
+  if (parts.size() == 1)
+    return lets;
+  for (std::size_t i = 0; i < cx.outputs(); ++i) {
+    if (weight[i] == 1)
+      continue;
+    const VarId var = cx.build.variable("l_" + cx.nest.indices[i].name, {});
+    lets.push_back(cx.build.let(var, cx.lane_at[i]));
+    cx.lane_at[i] = cx.build.var(var);
+  }
+  return lets;
+}
+
+// Whether the producer is told which rows of the index to compute.
+bool takes_rows(const Context &cx, std::size_t index) {
+  return cx.rows_end != nullptr && schedule::rolled_index(cx.schedule) == static_cast<int>(index);
+}
+
+StmtRef step_variants(Context &cx, std::size_t index, StepSizes &sizes);
+
+// A body for each step at the ends of an index, chosen by its first point, and one for the rest.
+StmtRef edge_variants(Context &cx, std::size_t index, StepSizes &sizes) {
+  const std::int64_t step = cx.schedule.splits[index].step();
+  const std::int64_t steps = (cx.nest.indices[index].extent + step - 1) / step;
+  const std::vector<schedule::EdgeStep> edges = edge_steps(cx.nest, cx.schedule, index);
+  const ExprRef at = cx.build.add(cx.origin[index], cx.inside[index]);
+  StmtRef otherwise = nullptr;
+  if (static_cast<std::int64_t>(edges.size()) < steps) {
+    sizes[index] = step;
+    otherwise = step_variants(cx, index + 1, sizes);
+  }
+  for (const schedule::EdgeStep &edge : edges) {
+    cx.first[index] = cx.build.integer(edge.first);
+    sizes[index] = edge.points;
+    const StmtRef body = step_variants(cx, index + 1, sizes);
+    const ExprRef is_here = cx.build.scalar(ScalarOp::Eq, {at, cx.first[index]});
+    otherwise = otherwise ? cx.build.branch(is_here, body, otherwise) : body;
+    cx.first[index] = nullptr;
+  }
+  return otherwise;
+}
+
+// Chooses, index by index, between the body of a full step and that of the partial last one.
+StmtRef step_variants(Context &cx, std::size_t index, StepSizes &sizes) {
+  if (index == cx.outputs())
+    return register_tile(cx, sizes);
+  if (cx.schedule.splits[index].edge)
+    return edge_variants(cx, index, sizes);
+  if (takes_rows(cx, index))
+    return step_variants(cx, index + 1, sizes);
+  const std::int64_t step = cx.schedule.splits[index].step();
+  const std::int64_t extent = cx.nest.indices[index].extent;
+  const auto body = [&](std::int64_t points) {
+    sizes[index] = points;
+    return step_variants(cx, index + 1, sizes);
+  };
+  if (extent % step == 0)
+    return body(step);
+  if (extent < step)
+    return body(extent);
+  const ExprRef next =
+      cx.build.add(cx.build.add(cx.origin[index], cx.inside[index]), cx.build.integer(step));
+  const ExprRef is_full = cx.build.scalar(ScalarOp::Le, {next, cx.build.integer(extent)});
+  const StmtRef full = body(step);
+  return cx.build.branch(is_full, full, body(extent % step));
+}
+
+StmtRef step_loops(Context &cx, std::size_t level, StepSizes &sizes);
+
+// Whole steps of the rows that a producer is told to compute, then those left one by one.
+StmtRef row_loops(Context &cx, std::size_t level, StepSizes &sizes) {
+  kernel::Builder &b = cx.build;
+  const std::size_t index = static_cast<std::size_t>(cx.schedule.order[level]);
+  const std::int64_t step = cx.schedule.splits[index].step();
+  const auto loop = [&](ExprRef begin, ExprRef end, std::int64_t rows) {
+    const VarId var = b.variable("i_" + cx.nest.indices[index].name, {});
+    cx.inside[index] = b.var(var);
+    sizes[index] = rows;
+    return b.loop(var, ForKind::Serial, begin, end, rows, step_loops(cx, level + 1, sizes));
+  };
+  if (step == 1)
+    return loop(cx.rows_begin, cx.rows_end, 1);
+  std::vector<StmtRef> body;
+  const ExprRef count = b.div(b.sub(cx.rows_end, cx.rows_begin), b.integer(step));
+  const ExprRef whole =
+      named(b, body, "whole", b.add(cx.rows_begin, b.mul(count, b.integer(step))));
+  body.push_back(loop(cx.rows_begin, whole, step));
+  body.push_back(loop(whole, cx.rows_end, 1));
+  return b.block(std::move(body));
+}
+
+// Serial loops over the steps of a block's tile, outermost first.
+StmtRef step_loops(Context &cx, std::size_t level, StepSizes &sizes) {
+  while (level < cx.schedule.order.size()) {
+    const std::size_t i = static_cast<std::size_t>(cx.schedule.order[level]);
+    if (i < cx.outputs() &&
+        (cx.schedule.splits[i].tile > cx.schedule.splits[i].step() || takes_rows(cx, i)))
+      break;
+    ++level;
+  }
+  if (level == cx.schedule.order.size()) {
+    if (cx.is_vector())
+      return step_variants(cx, 0, sizes);
+    for (std::size_t i = 0; i < cx.outputs(); ++i)
+      sizes[i] = points_of_step(cx.nest, cx.schedule, static_cast<int>(i));
+    return register_tile(cx, sizes);
+  }
+  const std::size_t index = static_cast<std::size_t>(cx.schedule.order[level]);
+  if (takes_rows(cx, index))
+    return row_loops(cx, level, sizes);
+  const schedule::Split &split = cx.schedule.splits[index];
+  const std::int64_t extent = cx.nest.indices[index].extent;
+  const VarId var = cx.build.variable("i_" + cx.nest.indices[index].name, {});
+  ExprRef end = cx.build.integer(std::min(split.tile, extent));
+  if (extent % split.tile != 0)
+    end = cx.build.min(end, cx.build.sub(cx.build.integer(extent), cx.origin[index]));
+  cx.inside[index] = cx.build.var(var);
+  const StmtRef body = step_loops(cx, level + 1, sizes);
+  return cx.build.loop(var, ForKind::Serial, cx.build.integer(0), end, split.step(), body);
+}
+
+// The tiles of a block, one behind the other along the rolled index.
+StmtRef tiles_of_block(Context &cx) {
+  const int rolled = schedule::rolled_index(cx.schedule);
+  if (rolled < 0)
+    return tile_loops(cx);
+  kernel::Builder &b = cx.build;
+  const std::size_t index = static_cast<std::size_t>(rolled);
+  const schedule::Split &split = cx.schedule.splits[index];
+  const ExprRef first = cx.origin[index];
+  const ExprRef end =
+      b.min(b.add(first, b.integer(split.of_block())), b.integer(cx.nest.indices[index].extent));
+  const VarId var = b.variable("t_" + cx.nest.indices[index].name, {});
+  cx.origin[index] = b.var(var);
+  cx.is_first = b.scalar(ScalarOp::Eq, {b.var(var), first});
+  return b.loop(var, ForKind::Serial, first, end, split.tile, tile_loops(cx));
+}
+
+} // namespace
+
+StmtRef tile_loops(Context &cx) {
+  std::vector<StmtRef> body;
+  StageOffsets offsets;
+  body.push_back(declare_offsets(cx, false, offsets));
+  if (const StmtRef fills = fill_stages(cx, -1, offsets)) {
+    body.push_back(fills);
+    if (cx.block_size() > 1)
+      body.push_back(cx.build.barrier());
+  }
+  StepSizes sizes(cx.outputs(), 1);
+  body.push_back(step_loops(cx, 0, sizes));
+  return cx.build.block(std::move(body));
+}
+
+kernel::Kernel build_loops(const poly::Group &group, const schedule::Schedule &schedule,
+                           const Target &target, FillProduced fill_produced) {
+  return group_kernel(group, schedule, target, [fill_produced](Members &members) {
+    members.fill_produced = fill_produced;
+    Context &cx = members.contexts[0];
+    std::vector<StmtRef> body = declare_origins(cx);
+    for (Context &member : members.contexts)
+      body.push_back(cx.build.block(declare_lanes(member)));
+    body.push_back(tiles_of_block(cx));
+    return cx.build.block(std::move(body));
+  });
+}
+
+} // namespace tilefuse::lower

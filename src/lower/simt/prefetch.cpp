@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/simt/prefetch.h"
+
+#include "schedule/staging.h"
+
+namespace tilefuse::lower {
+namespace {
+
+using kernel::ExprRef;
+
+// Number of the current step over the output indices other than the lanes'.
+ExprRef step_number(const Context &cx, std::size_t lane) {
+  ExprRef number = cx.build.integer(0);
+  for (const int looped : cx.schedule.order) {
+    const std::size_t i = static_cast<std::size_t>(looped);
+    if (i >= cx.outputs() || i == lane)
+      continue;
+    const std::int64_t step = cx.schedule.splits[i].step();
+    const ExprRef here = cx.build.div(cx.inside[i], cx.build.integer(step));
+    const ExprRef steps = cx.build.integer(cx.schedule.splits[i].tile / step);
+    number = cx.build.add(cx.build.mul(number, steps), here);
+  }
+  return number;
+}
+
+} // namespace
+
+kernel::StmtRef prefetch_next_step(const Context &cx, int input, ExprRef base) {
+  kernel::Builder &b = cx.build;
+  const schedule::Source source = schedule::source_of(cx.whole, cx.schedule, input);
+  const std::size_t lane = static_cast<std::size_t>(schedule::lane_index(cx.schedule));
+  const schedule::Split &split = cx.schedule.splits[lane];
+  const std::int64_t step = source.steps[lane] * split.step();
+  const ExprRef part = b.min(step_number(cx, lane), b.integer(split.keep - 1));
+  ExprRef at = b.add(b.add(base, b.integer(step)), b.mul(part, b.integer(step / split.keep)));
+  for (const nest::Dim &dim : source.dims)
+    for (std::size_t i = cx.outputs(); i < cx.nest.indices.size(); ++i)
+      if (dim.at.coeff[i] != 0)
+        at = b.add(at, b.mul(cx.value[i], b.integer(dim.stride * dim.at.coeff[i] / split.keep)));
+  return b.prefetch(cx.source_buffers[static_cast<std::size_t>(input)], at);
+}
+
+} // namespace tilefuse::lower

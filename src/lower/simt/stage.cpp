@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/simt/stage.h"
+
+#include "lower/members.h"
+
+namespace tilefuse::lower {
+
+using kernel::ExprRef;
+using kernel::StmtRef;
+using schedule::Fill;
+
+namespace {
+
+// One part in so many of a work-item's registers may hold offsets of copies.
+constexpr std::int64_t kOffsetShare = 2;
+
+} // namespace
+
+StmtRef declare_offsets(const Context &cx, bool in_chunks, StageOffsets &offsets) {
+  offsets.resize(cx.nest.inputs.size());
+  std::vector<StmtRef> lets;
+  std::int64_t registers = cx.target.vector_registers / kOffsetShare;
+  for (std::size_t k = 0; k < offsets.size(); ++k)
+    if (is_staged(cx.schedule.fills[k]) && cx.schedule.fills[k] != Fill::Produced &&
+        !cx.is_vector() && (cx.schedule.stages[k].at >= 0) == in_chunks)
+      lets.push_back(GroupFill::declare(cx, static_cast<int>(k), registers, offsets[k]));
+  return cx.build.block(std::move(lets));
+}
+
+StmtRef fill_stages(const Context &cx, int level, const StageOffsets &offsets) {
+  std::vector<StmtRef> fills;
+  for (std::size_t k = 0; k < cx.nest.inputs.size(); ++k) {
+    const schedule::Stage &stage = cx.schedule.stages[k];
+    if (!is_staged(cx.schedule.fills[k]) || stage.at != level || stage.is_ahead())
+      continue;
+    const int input = static_cast<int>(k);
+    if (cx.schedule.fills[k] == Fill::Produced)
+      fills.push_back(cx.members.fill_produced(cx, input));
+    else
+      fills.push_back(cx.is_vector() ? fill_by_rows(cx, input)
+                                     : GroupFill(cx, input, offsets[k]).copy());
+  }
+  return fills.empty() ? nullptr : cx.build.block(std::move(fills));
+}
+
+StmtRef start_copies(const Context &cx, const StageOffsets &offsets) {
+  std::vector<StmtRef> copies;
+  for (std::size_t k = 0; k < cx.nest.inputs.size(); ++k)
+    if (cx.schedule.stages[k].ring > 0)
+      copies.push_back(GroupFill(cx, static_cast<int>(k), offsets[k]).copy_asynchronously());
+  return cx.build.block(std::move(copies));
+}
+
+Prefetch::Prefetch(const Context &cx, int input, const GroupOffsets &offsets)
+    : input_(input), offsets_(offsets),
+      registers_(GroupFill(cx, input, offsets).declare_registers()) {}
+
+StmtRef Prefetch::fetch(const Context &cx) const {
+  return GroupFill(cx, input_, offsets_).fetch(registers_);
+}
+
+StmtRef Prefetch::put(const Context &cx) const {
+  return GroupFill(cx, input_, offsets_).put(registers_);
+}
+
+} // namespace tilefuse::lower

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lower/simt/stage_fill.h"
+
+namespace tilefuse::lower {
+namespace {
+
+using kernel::ExprRef;
+using kernel::ForKind;
+using kernel::StmtRef;
+using kernel::VarId;
+using schedule::StageDim;
+
+// Rounds of copying that are written out, so that their loads are in flight together and their
+// offsets are worked out once.
+constexpr std::int64_t kWrittenRounds = 64;
+// Where registers do not hold the offsets: more loads in flight beside them spill (NVRTC 13.0).
+// Staging twice holds elements by its rounds, all of which are written.
+constexpr std::int64_t kWrittenUnheld = 32;
+
+} // namespace
+
+GroupFill::GroupFill(const Context &cx, int input, const GroupOffsets &offsets)
+    : s_(cx, input), b_(cx.build), offsets_(offsets) {
+  width_ = choose_width();
+  accesses_ = 1;
+  for (const StageDim &dim : s_.tile.dims)
+    accesses_ *= dim.range;
+  accesses_ /= width_;
+  buffer_base_ = b_.integer(0);
+  if (cx.schedule.stages[static_cast<std::size_t>(input)].is_ahead())
+    buffer_base_ = b_.mul(cx.turn, b_.integer(buffer_stride(cx.schedule, input, s_.tile)));
+}
+
+// A vector must not straddle the tensor's edge, and must be aligned in memory.
+bool GroupFill::aligned(std::int64_t width) const {
+  const std::size_t inner = s_.rank() - 1;
+  const StageDim &dim = s_.tile.dims[inner];
+  return dim.range % width == 0 && s_.multiples[inner] % width == 0 &&
+         (!s_.stored || s_.stored->parts[inner].owned % width == 0) &&
+         (!dim.checked || s_.dim(inner).size % width == 0) &&
+         std::all_of(s_.streams.begin(), s_.streams.end(),
+                     [&](const StageStream &stream) { return aligned(stream, width); });
+}
+
+bool GroupFill::aligned(const StageStream &stream, std::int64_t width) const {
+  const DType elem = b_.kernel()[stream.from].type.elem;
+  if (stream.strides.back() == 0)
+    return true;
+  bool holds = stream.strides.back() == 1 && stream.offset % width == 0 && size_bytes(elem) == 4;
+  for (std::size_t d = 0; d + 1 < s_.rank(); ++d)
+    holds = holds && stream.strides[d] % width == 0;
+  for (std::size_t i = 0; i < s_.cx.outputs(); ++i)
+    if (s_.source.inside[i])
+      holds = holds && s_.source.steps[i] * s_.cx.schedule.splits[i].step() % width == 0;
+  return holds;
+}
+
+int GroupFill::choose_width() const {
+  if (s_.rank() == 0)
+    return 1;
+  const bool whole = s_.cx.schedule.stages[static_cast<std::size_t>(s_.input)].ring > 0;
+  for (int width : {4, 2})
+    if (aligned(width) && (!whole || keeps_vectors(s_.tile, width)))
+      return width;
+  return 1;
+}
+
+std::int64_t GroupFill::round_count() const {
+  return (accesses_ + s_.cx.block_size() - 1) / s_.cx.block_size();
+}
+
+std::int64_t GroupFill::offset_count() const {
+  const auto checked = std::count_if(s_.tile.dims.begin(), s_.tile.dims.end(),
+                                     [&](const StageDim &dim) { return dim.checked || s_.stored; });
+  return static_cast<std::int64_t>(s_.streams.size()) + 1 + checked;
+}
+
+ExprRef GroupFill::position(ExprRef round) const {
+  const std::int64_t size = s_.cx.block_size();
+  return b_.add(b_.mul(round, b_.integer(size)), size > 1 ? b_.lane() : b_.integer(0));
+}
+
+GroupOffsets::Round GroupFill::offsets_at(ExprRef position) const {
+  GroupOffsets::Round round{{s_.streams.size(), b_.integer(0)}, b_.integer(0), {}};
+  round.steps.assign(s_.rank(), nullptr);
+  std::int64_t below = 1; // accesses of the dimensions further in
+  for (std::size_t d = s_.rank(); d-- > 0;) {
+    const StageDim &dim = s_.tile.dims[d];
+    const std::int64_t width = d + 1 == s_.rank() ? width_ : 1;
+    const std::int64_t count = dim.range / width;
+    ExprRef digit = b_.div(position, b_.integer(below));
+    if (below * count < accesses_)
+      digit = b_.mod(digit, b_.integer(count));
+    const ExprRef step = count == 1 ? b_.integer(0) : b_.mul(digit, b_.integer(width));
+    for (std::size_t k = 0; k < s_.streams.size(); ++k)
+      round.from[k] = b_.add(round.from[k], b_.mul(step, b_.integer(s_.streams[k].strides[d])));
+    round.to = b_.add(round.to, b_.mul(step, b_.integer(dim.stride)));
+    round.steps[d] = step;
+    below *= count;
+  }
+  return round;
+}
+
+StmtRef GroupFill::declare(const Context &cx, int input, std::int64_t &registers,
+                           GroupOffsets &offsets) {
+  const GroupFill fill(cx, input, offsets);
+  std::vector<StmtRef> lets;
+  if (fill.round_count() > kWrittenRounds)
+    return nullptr;
+  const std::int64_t needed = fill.round_count() * fill.offset_count();
+  const bool fits = needed <= registers;
+  if (!fits && !cx.schedule.stages[static_cast<std::size_t>(input)].twice &&
+      fill.round_count() > kWrittenUnheld)
+    return nullptr;
+  registers -= fits ? needed : 0;
+  const auto held = [&](const char *name, ExprRef value) {
+    if (!fits || kernel::is_constant(value))
+      return value;
+    const VarId var = cx.build.variable(name, {});
+    lets.push_back(cx.build.let(var, value));
+    return cx.build.var(var);
+  };
+  for (std::int64_t r = 0; r < fill.round_count(); ++r) {
+    GroupOffsets::Round round = fill.offsets_at(fill.position(cx.build.integer(r)));
+    for (ExprRef &from : round.from)
+      from = held("from", from);
+    round.to = held("to", round.to);
+    for (std::size_t d = 0; d < fill.s_.rank(); ++d)
+      if (fill.s_.tile.dims[d].checked || fill.s_.stored)
+        round.steps[d] = held("e", round.steps[d]);
+    offsets.rounds.push_back(std::move(round));
+  }
+  return cx.build.block(std::move(lets));
+}
+
+GroupFill::Place GroupFill::place(const GroupOffsets::Round &offsets) const {
+  Place place{{}, b_.add(buffer_base_, offsets.to), nullptr};
+  ExprRef inside = nullptr;
+  for (std::size_t k = 0; k < s_.streams.size(); ++k) {
+    ExprRef from = b_.add(s_.streams[k].base, offsets.from[k]);
+    for (std::size_t d = s_.rank(); d-- > 0;)
+      from = b_.add(from, b_.mul(s_.origins[d], b_.integer(s_.streams[k].strides[d])));
+    place.from.push_back(from);
+  }
+  for (std::size_t d = s_.rank(); d-- > 0;)
+    if (s_.tile.dims[d].checked)
+      inside = b_.logical_and(inside, s_.inside(d, b_.add(s_.origins[d], offsets.steps[d])));
+  if (inside)
+    place.valid = b_.select(inside, b_.integer(width_), b_.integer(0));
+  place.owned = s_.stored ? b_.logical_and(s_.owns_any(), inside) : nullptr;
+  for (std::size_t d = 0; s_.stored && d < s_.rank(); ++d)
+    if (const ExprRef owns = s_.owns(d, offsets.steps[d]))
+      place.owned = b_.logical_and(place.owned, owns);
+  return place;
+}
+
+StmtRef GroupFill::store_owned(const Place &place, ExprRef value) const {
+  if (!s_.stored)
+    return nullptr;
+  const StmtRef store = b_.store(s_.streams.back().from, place.from.back(), s_.to_stored(value));
+  return place.owned ? b_.branch(place.owned, store) : store;
+}
+
+StmtRef GroupFill::store(const Place &place, ExprRef value) const {
+  if (width_ == 1 || keeps_vectors(s_.tile, width_))
+    return b_.store(s_.to, place.to, value);
+  return b_.store(s_.to, place.to, value, s_.tile.dims.back().stride);
+}
+
+// `body(round, place)` for every access of this work-item; the last round may be partial.
+template <typename Body> StmtRef GroupFill::rounds(const Body &body) const {
+  const std::int64_t whole = accesses_ / s_.cx.block_size();
+  const std::int64_t rest = accesses_ % s_.cx.block_size();
+  const bool written = !offsets_.rounds.empty();
+  const auto at = [&](std::int64_t round) {
+    return place(written ? offsets_.rounds[static_cast<std::size_t>(round)]
+                         : offsets_at(position(b_.integer(round))));
+  };
+  std::vector<StmtRef> parts;
+  for (std::int64_t round = 0; written && round < whole; ++round)
+    parts.push_back(body(b_.integer(round), at(round)));
+  if (!written && whole > 0) {
+    const VarId round = b_.variable("round", {});
+    const VarId e = b_.variable("e", {});
+    const StmtRef let = b_.let(e, position(b_.var(round)));
+    parts.push_back(b_.loop(round, ForKind::Serial, b_.integer(0), b_.integer(whole), 1,
+                            b_.block({let, body(b_.var(round), place(offsets_at(b_.var(e))))})));
+  }
+  if (rest > 0)
+    parts.push_back(b_.branch(b_.scalar(ScalarOp::Lt, {position(b_.integer(0)), b_.integer(rest)}),
+                              body(b_.integer(whole), at(whole))));
+  return b_.block(std::move(parts));
+}
+
+StmtRef GroupFill::copy() const {
+  return rounds([&](ExprRef, const Place &place) {
+    std::vector<StmtRef> body;
+    const ExprRef value = s_.value(place.from, width_, place.valid);
+    const ExprRef held = s_.stored ? named(b_, body, "made", value) : value;
+    body.push_back(store(place, held));
+    body.push_back(store_owned(place, held));
+    return b_.block(std::move(body));
+  });
+}
+
+StmtRef GroupFill::copy_asynchronously() const {
+  return rounds([&](ExprRef, const Place &place) {
+    return b_.async_copy({.to = s_.to,
+                          .to_index = place.to,
+                          .from = s_.streams.front().from,
+                          .from_index = place.from.front(),
+                          .elems = width_,
+                          .valid = place.valid});
+  });
+}
+
+std::vector<kernel::BufferId> GroupFill::declare_registers() const {
+  std::vector<kernel::BufferId> registers;
+  for (std::size_t k = 0; k < s_.read_streams(); ++k)
+    registers.push_back(b_.buffer({.name = fmt::format("next{}", b_.kernel().buffers.size()),
+                                   .space = kernel::Space::Register,
+                                   .type = s_.read_type(k, width_),
+                                   .elems = round_count()}));
+  return registers;
+}
+
+StmtRef GroupFill::fetch(const std::vector<kernel::BufferId> &registers) const {
+  return rounds([&](ExprRef round, const Place &place) {
+    std::vector<StmtRef> body;
+    for (std::size_t k = 0; k < registers.size(); ++k)
+      body.push_back(b_.store(registers[k], round, s_.read(k, place.from[k], width_, place.valid)));
+    return b_.block(std::move(body));
+  });
+}
+
+StmtRef GroupFill::put(const std::vector<kernel::BufferId> &registers) const {
+  return rounds([&](ExprRef round, const Place &place) {
+    std::vector<ExprRef> values;
+    for (std::size_t k = 0; k < registers.size(); ++k)
+      values.push_back(b_.load(registers[k], round, s_.read_type(k, width_).lanes));
+    std::vector<StmtRef> body;
+    const ExprRef value = s_.made(values, width_, place.valid);
+    const ExprRef held = s_.stored ? named(b_, body, "made", value) : value;
+    body.push_back(store(place, held));
+    body.push_back(store_owned(place, held));
+    return b_.block(std::move(body));
+  });
+}
+
+} // namespace tilefuse::lower

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+#include <numeric>
+
+#include "lower/members.h"
+#include "lower/simt/stage_fill.h"
+
+namespace tilefuse::lower {
+
+using kernel::ExprRef;
+
+StageSource::StageSource(const Context &context, int number)
+    : cx(context), input(number), source(source_of(cx.whole, cx.schedule, input)),
+      tile(stage_tile(cx.nest, cx.schedule, input)),
+      to(cx.input_buffers[static_cast<std::size_t>(input)]), fill(schedule::neutral_fill(cx.nest)),
+      type(schedule::held_type(cx.nest, input)) {
+  find_origins(input);
+  const std::optional<int> feeder = producer_of(cx.members.group, cx.member, input);
+  if (feeder)
+    stream_map(input, cx.members.contexts[static_cast<std::size_t>(*feeder) + 1]);
+  else
+    stream_in_place(input);
+}
+
+void StageSource::find_origins(int input) {
+  kernel::Builder &b = cx.build;
+  const bool per_step = cx.schedule.stages[static_cast<std::size_t>(input)].at >= 0;
+  first.assign(cx.nest.indices.size(), b.integer(0));
+  std::vector<std::int64_t> unit(first.size(), 0);
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    const schedule::Split &split = cx.schedule.splits[i];
+    if (i >= cx.outputs()) {
+      const bool chunk = holds_chunk(cx.nest, cx.schedule, input, static_cast<int>(i));
+      first[i] = chunk ? cx.chunk[i] : first[i];
+      unit[i] = chunk ? split.tile : 0;
+    } else if (!source.inside[i]) {
+      first[i] = b.add(cx.start[i], cx.origin[i]);
+      first[i] = per_step ? b.add(first[i], cx.inside[i]) : first[i];
+      const bool moved = cx.nest.indices[i].extent != cx.whole.indices[i].extent;
+      unit[i] = moved ? 1 : (per_step ? split.step() : split.tile);
+    }
+  }
+  for (std::size_t d = 0; d < rank(); ++d) {
+    nest::Linear at = dim(d).at;
+    at.constant += tile.dims[d].lowest + tile.dims[d].before;
+    origins.push_back(linear(cx, at, first));
+    std::int64_t divisor = std::llabs(at.constant);
+    for (std::size_t i = 0; i < at.coeff.size(); ++i)
+      divisor = std::gcd(divisor, at.coeff[i] * unit[i]);
+    multiples.push_back(divisor);
+  }
+}
+
+void StageSource::stream_in_place(int input) {
+  kernel::Builder &b = cx.build;
+  StageStream stream{.from = cx.source_buffers[static_cast<std::size_t>(input)],
+                     .base = b.integer(source.offset),
+                     .offset = source.offset};
+  for (std::size_t i = 0; i < cx.outputs(); ++i) {
+    if (!source.inside[i])
+      continue;
+    const ExprRef step = b.add(b.add(cx.start[i], cx.origin[i]), cx.inside[i]);
+    stream.base = b.add(stream.base, b.mul(step, b.integer(source.steps[i])));
+  }
+  for (std::size_t d = 0; d < rank(); ++d)
+    stream.strides.push_back(dim(d).stride);
+  streams.push_back(std::move(stream));
+}
+
+void StageSource::stream_map(int input, const Context &producer) {
+  map = &producer;
+  const nest::Nest &nest = producer.whole;
+  const std::vector<int> indices =
+      poly::match_dims(cx.whole.inputs[static_cast<std::size_t>(input)], nest).value();
+  for (const nest::Operand &extra : nest.extras)
+    streams.push_back(stream_of(extra, indices));
+  const poly::Group &group = cx.members.group;
+  if (!group.producers[static_cast<std::size_t>(producer.member) - 1].stored)
+    return;
+  stored = ownership(cx.nest, cx.schedule, input).value();
+  streams.push_back(stream_of(nest.out, indices));
+}
+
+// Of an operand of the map; `indices`: its index by dimension of the tensor.
+StageStream StageSource::stream_of(const nest::Operand &operand,
+                                   const std::vector<int> &indices) const {
+  const nest::Linear form = nest::flat(operand, map->nest.indices.size());
+  StageStream stream{.from = map->slot_buffers[static_cast<std::size_t>(operand.slot)],
+                     .base = cx.build.integer(form.constant),
+                     .offset = form.constant};
+  for (const schedule::StageDim &stage : tile.dims) {
+    const int index = indices[static_cast<std::size_t>(stage.dim)];
+    stream.strides.push_back(index < 0 ? 0 : form.coeff[static_cast<std::size_t>(index)]);
+  }
+  return stream;
+}
+
+ExprRef StageSource::owns_any() const {
+  kernel::Builder &b = cx.build;
+  ExprRef all = nullptr;
+  for (const int i : stored->repeats)
+    all = b.logical_and(all,
+                        b.scalar(ScalarOp::Eq, {first[static_cast<std::size_t>(i)], b.integer(0)}));
+  return all;
+}
+
+ExprRef StageSource::owns(std::size_t d, ExprRef step) const {
+  kernel::Builder &b = cx.build;
+  const schedule::Ownership::Part &part = stored->parts[d];
+  if (part.index < 0 || part.owned >= tile.dims[d].range)
+    return nullptr;
+  const ExprRef is_last =
+      b.scalar(ScalarOp::Ge, {first[static_cast<std::size_t>(part.index)], b.integer(part.last)});
+  return b.scalar(ScalarOp::Or, {is_last, b.scalar(ScalarOp::Lt, {step, b.integer(part.owned)})});
+}
+
+ExprRef StageSource::to_stored(ExprRef value) const {
+  return cx.build.cast(value, cx.build.kernel()[streams.back().from].type.elem);
+}
+
+ExprRef StageSource::inside(std::size_t d, ExprRef subscript) const {
+  kernel::Builder &b = cx.build;
+  return b.logical_and(b.scalar(ScalarOp::Ge, {subscript, b.integer(0)}),
+                       b.scalar(ScalarOp::Lt, {subscript, b.integer(dim(d).size)}));
+}
+
+} // namespace tilefuse::lower

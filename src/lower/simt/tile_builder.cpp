@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/simt/tile_builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "lower/address.h"
+#include "lower/post.h"
+#include "lower/simt/chunk_loops.h"
+#include "lower/simt/guards.h"
+#include "lower/simt/prefetch.h"
+#include "schedule/result_vectors.h"
+#include "schedule/staging.h"
+
+namespace tilefuse::lower {
+namespace {
+
+using kernel::ExprRef;
+using kernel::ForKind;
+using kernel::Space;
+using kernel::StmtRef;
+using kernel::Type;
+using kernel::VarId;
+using program::Agg;
+using program::Comb;
+
+bool is_moved(const nest::Operand &operand, std::size_t index) {
+  return std::any_of(operand.dims.begin(), operand.dims.end(),
+                     [&](const nest::Dim &dim) { return dim.at.coeff[index] != 0; });
+}
+
+} // namespace
+
+TileBuilder::TileBuilder(const Context &cx, const StepSizes &sizes)
+    : cx_(cx), b_(cx_.build), vector_(schedule::vector_index(cx.schedule)) {
+  for (std::size_t i = 0; i < cx_.outputs(); ++i) {
+    const schedule::Split &split = cx_.schedule.splits[i];
+    const std::int64_t stride = split.copy_stride();
+    copies_.push_back(split.near ? split.keep : (sizes[i] + stride - 1) / stride);
+    if (cx_.is_vector() && static_cast<int>(i) == vector_)
+      partial_lanes_ = sizes[i] % stride;
+    ragged_.push_back(!cx_.is_vector() && cx_.nest.indices[i].extent % sizes[i] != 0);
+  }
+}
+
+StmtRef TileBuilder::for_copies(const std::vector<std::size_t> &indices, const LoopBody &body) {
+  std::vector<VarId> vars;
+  for (std::size_t i : indices) {
+    vars.push_back(b_.variable("k_" + cx_.nest.indices[i].name, {}));
+    const std::int64_t stride = cx_.schedule.splits[i].copy_stride();
+    cx_.kept[i] = b_.mul(b_.var(vars.back()), b_.integer(stride));
+  }
+  StmtRef result = body();
+  for (std::size_t n = indices.size(); n-- > 0;)
+    result = b_.loop(vars[n], ForKind::Unroll, b_.integer(0), b_.integer(copies_[indices[n]]), 1,
+                     result);
+  for (std::size_t i : indices)
+    cx_.kept[i] = b_.integer(0);
+  return result;
+}
+
+std::vector<std::size_t> TileBuilder::all_copied() const {
+  std::vector<std::size_t> indices;
+  for (std::size_t i = 0; i < copies_.size(); ++i)
+    if (copies_[i] > 1)
+      indices.push_back(i);
+  return indices;
+}
+
+std::vector<std::size_t> TileBuilder::copied_by(int input) const {
+  const nest::Operand &operand = cx_.nest.inputs[static_cast<std::size_t>(input)];
+  std::vector<std::size_t> indices;
+  for (std::size_t i : all_copied())
+    if (is_moved(operand, i))
+      indices.push_back(i);
+  return indices;
+}
+
+// Position of the current copy among those of `indices`, the last index fastest.
+ExprRef TileBuilder::copy_number(const std::vector<std::size_t> &indices) const {
+  ExprRef number = b_.integer(0);
+  for (std::size_t i : indices) {
+    const std::int64_t stride = cx_.schedule.splits[i].copy_stride();
+    const ExprRef copy = b_.div(cx_.kept[i], b_.integer(stride));
+    number = b_.add(b_.mul(number, b_.integer(copies_[i])), copy);
+  }
+  return number;
+}
+
+ExprRef TileBuilder::valid_lanes() const {
+  if (partial_lanes_ == 0)
+    return nullptr;
+  const std::size_t lane = static_cast<std::size_t>(vector_);
+  const std::int64_t lanes = cx_.schedule.splits[lane].lane;
+  const std::int64_t points = (copies_[lane] - 1) * lanes + partial_lanes_;
+  return b_.min(b_.sub(b_.integer(points), cx_.kept[lane]), b_.integer(lanes));
+}
+
+ExprRef TileBuilder::point_exists(std::size_t index) const {
+  if (!ragged_[index])
+    return nullptr;
+  return b_.scalar(ScalarOp::Lt, {cx_.place(index), b_.integer(cx_.nest.indices[index].extent)});
+}
+
+ExprRef TileBuilder::valid_elems(const nest::Operand *operand, bool spread) const {
+  if (cx_.is_vector())
+    return spread ? valid_lanes() : nullptr;
+  ExprRef all = nullptr;
+  ExprRef count = b_.integer(spread ? cx_.width() : 1);
+  for (std::size_t i = 0; i < cx_.outputs(); ++i) {
+    if (!ragged_[i] || (operand != nullptr && !is_moved(*operand, i)))
+      continue;
+    const std::int64_t extent = cx_.nest.indices[i].extent;
+    if (spread && static_cast<int>(i) == vector_ && extent % cx_.width() != 0)
+      count = b_.sub(b_.integer(extent), cx_.place(i));
+    else
+      all = b_.logical_and(all, point_exists(i));
+  }
+  if (all)
+    return b_.select(all, count, b_.integer(0));
+  std::int64_t known = 0;
+  return kernel::is_constant(count, &known) && known >= (spread ? cx_.width() : 1) ? nullptr
+                                                                                   : count;
+}
+
+void TileBuilder::make_streams() {
+  for (std::size_t k = 0; k < cx_.nest.inputs.size(); ++k) {
+    streams_.push_back(kernel::BufferId{-1});
+    const int registers = cx_.schedule.stages[k].stream;
+    if (registers == 0)
+      continue;
+    streams_.back() =
+        b_.buffer({.name = fmt::format("stream{}", b_.kernel().buffers.size()),
+                   .space = Space::Register,
+                   .type = {schedule::held_type(cx_.nest, static_cast<int>(k)), cx_.width()},
+                   .elems = registers * values_of_body(k)});
+  }
+}
+
+StmtRef TileBuilder::build() {
+  if (cx_.nest.inputs.empty())
+    return store_results();
+  const std::vector<std::size_t> all = all_copied();
+  std::int64_t count = 1;
+  for (std::size_t i : all)
+    count *= copies_[i];
+  acc_ = b_.buffer({.name = fmt::format("acc{}", b_.kernel().buffers.size()),
+                    .space = Space::Register,
+                    .type = value_type(),
+                    .elems = count});
+  make_streams();
+  std::vector<StmtRef> body;
+  for (std::size_t k = 0; k < cx_.nest.inputs.size(); ++k) {
+    const VarId base = b_.variable("base", {});
+    body.push_back(b_.let(base, input_base(cx_, static_cast<int>(k))));
+    bases_.push_back(b_.var(base));
+  }
+  const double start = nest::initial_value(cx_.nest.agg, schedule::held_type(cx_.nest));
+  body.push_back(for_copies(
+      all, [&] { return b_.store(acc_, copy_number(all), b_.real(start, value_type())); }));
+  body.push_back(chunk_loops(cx_, [&] { return chunk(); }));
+  body.push_back(store_results());
+  return b_.block(std::move(body));
+}
+
+// Whether the current point takes part: constraints, and guards that no fill value can stand for.
+// Null: always.
+ExprRef TileBuilder::predicate() const {
+  ExprRef all = nullptr;
+  for (const nest::Constraint &constraint : cx_.nest.constraints)
+    all = b_.logical_and(all, inside(cx_, constraint.expr, constraint.bound));
+  if (schedule::has_neutral_fill(cx_.nest))
+    return all;
+  for (std::size_t k = 0; k < cx_.nest.inputs.size(); ++k)
+    all = b_.logical_and(all, checked_inside(cx_, k));
+  return all;
+}
+
+// The value of an input at the current point, in every lane.
+ExprRef TileBuilder::load_input(int input) const {
+  const std::size_t k = static_cast<std::size_t>(input);
+  const Address address = input_address(cx_, input, bases_[k]);
+  const bool spread = address.lane_stride != 0 && cx_.width() > 1;
+  const bool direct = cx_.schedule.fills[k] == schedule::Fill::Direct;
+  ExprRef all = nullptr;
+  ExprRef valid = direct ? valid_elems(&cx_.nest.inputs[k], spread) : nullptr;
+  if (direct && schedule::has_neutral_fill(cx_.nest)) {
+    all = checked_inside(cx_, k);
+    const ExprRef count = valid ? valid : b_.integer(spread ? cx_.width() : 1);
+    if (all)
+      valid = b_.select(all, count, b_.integer(0));
+  }
+  const ExprRef raw = b_.load(cx_.input_buffers[k], address.index, spread ? cx_.width() : 1,
+                              spread ? address.lane_stride : 1, valid,
+                              valid ? schedule::neutral_fill(cx_.nest) : 0);
+  const ExprRef value =
+      filled(cx_, cx_.input_buffers[k], b_.cast(raw, schedule::held_type(cx_.nest, input)), all);
+  return spread ? value : b_.broadcast(value, cx_.width());
+}
+
+// The value of one point, of two or three operands.
+ExprRef TileBuilder::combined(const std::vector<ExprRef> &operands) {
+  if (!program::compares(cx_.nest.comb))
+    return b_.scalar(cx_.nest.comb == Comb::Mul ? ScalarOp::Mul : ScalarOp::Add,
+                     {operands[0], operands[1]});
+  const ExprRef equal = b_.scalar(ScalarOp::Eq, {operands[0], operands[1]});
+  const bool selects = cx_.nest.comb == Comb::Select;
+  return b_.select(equal, selects ? operands[2] : b_.real(1, value_type()),
+                   b_.real(0, value_type()));
+}
+
+StmtRef TileBuilder::accumulate_one(const std::vector<ExprRef> &operands) {
+  const std::vector<std::size_t> all = all_copied();
+  const ExprRef position = copy_number(all);
+  const ExprRef old = b_.load(acc_, position, cx_.width());
+  ExprRef value = operands[0];
+  const Agg agg = cx_.nest.agg;
+  if (cx_.nest.comb == Comb::Mul && agg == Agg::Sum && is_float(schedule::held_type(cx_.nest)))
+    return b_.store(acc_, position, b_.fma(operands[0], operands[1], old));
+  if (operands.size() > 1)
+    value = combined(operands);
+  return b_.store(acc_, position, aggregate(b_, agg, old, value));
+}
+
+// Every input is loaded for every register copy, where the point takes part.
+StmtRef TileBuilder::accumulate_plainly() {
+  return for_copies(all_copied(), [&] {
+    std::vector<ExprRef> operands;
+    for (std::size_t k = 0; k < cx_.nest.inputs.size(); ++k)
+      operands.push_back(value_of(static_cast<int>(k)));
+    const ExprRef takes_part = predicate();
+    return where(takes_part, accumulate_one(operands));
+  });
+}
+
+StmtRef TileBuilder::accumulate() {
+  std::vector<StmtRef> body;
+  for (std::size_t k = 0; k < cx_.nest.inputs.size(); ++k)
+    if (cx_.schedule.stages[k].prefetch)
+      body.push_back(prefetch_next_step(cx_, static_cast<int>(k), bases_[k]));
+  body.push_back(accumulate_fragments());
+  return b_.block(std::move(body));
+}
+
+// Fragments of the operand with fewer register copies are loaded first and stay; the other's come
+// one by one.
+StmtRef TileBuilder::accumulate_fragments() {
+  if (predicate() || cx_.nest.inputs.size() > 2)
+    return accumulate_plainly();
+  const auto fragments = [&](int input) {
+    std::int64_t count = 1;
+    for (std::size_t i : copied_by(input))
+      count *= copies_[i];
+    return count;
+  };
+  const int inputs = static_cast<int>(cx_.nest.inputs.size());
+  const int streamed = inputs < 2 || fragments(0) >= fragments(1) ? 0 : 1;
+  const int resident = inputs < 2 ? -1 : 1 - streamed;
+  std::vector<StmtRef> body;
+  std::vector<std::size_t> resident_copies;
+  kernel::BufferId held{-1};
+  if (resident >= 0) {
+    resident_copies = copied_by(resident);
+    held = b_.buffer({.name = fmt::format("frag{}", b_.kernel().buffers.size()),
+                      .space = Space::Register,
+                      .type = {schedule::held_type(cx_.nest, resident), cx_.width()},
+                      .elems = fragments(resident)});
+    body.push_back(for_copies(resident_copies, [&] {
+      return where(edge_inside(cx_, static_cast<std::size_t>(resident)),
+                   b_.store(held, copy_number(resident_copies), value_of(resident)));
+    }));
+  }
+  const std::vector<std::size_t> streamed_copies = copied_by(streamed);
+  std::vector<std::size_t> others;
+  for (std::size_t i : all_copied())
+    if (std::find(streamed_copies.begin(), streamed_copies.end(), i) == streamed_copies.end())
+      others.push_back(i);
+  body.push_back(for_copies(streamed_copies, [&] {
+    const VarId value = b_.variable("v", {schedule::held_type(cx_.nest, streamed), cx_.width()});
+    const StmtRef let = b_.let(value, value_of(streamed));
+    const StmtRef inner = for_copies(others, [&] {
+      std::vector<ExprRef> operands(static_cast<std::size_t>(inputs), b_.var(value));
+      if (resident < 0)
+        return accumulate_one(operands);
+      const std::size_t other = static_cast<std::size_t>(resident);
+      operands[other] = b_.load(held, copy_number(resident_copies), cx_.width());
+      return where(edge_inside(cx_, other), accumulate_one(operands));
+    });
+    return where(edge_inside(cx_, static_cast<std::size_t>(streamed)), b_.block({let, inner}));
+  }));
+  return b_.block(std::move(body));
+}
+
+// The sums of neighbouring copies, a vector at a time.
+StmtRef TileBuilder::store_vectors(std::int64_t together) {
+  const std::vector<std::size_t> all = all_copied();
+  const DType stored = b_.kernel()[cx_.result].type.elem;
+  const DType type = cx_.nest.slots[static_cast<std::size_t>(cx_.nest.out.slot)].type;
+  const auto place = [&](std::int64_t copy) {
+    for (auto i = all.rbegin(); i != all.rend(); ++i) {
+      const std::int64_t stride = cx_.schedule.splits[*i].copy_stride();
+      cx_.kept[*i] = b_.integer(copy % copies_[*i] * stride);
+      copy /= copies_[*i];
+    }
+  };
+  std::int64_t count = 1;
+  for (std::size_t i = 0; i < cx_.outputs(); ++i)
+    count *= copies_[i];
+  std::vector<StmtRef> stores;
+  for (std::int64_t copy = 0; copy < count; copy += together) {
+    place(copy);
+    ExprRef exists = nullptr;
+    for (std::size_t i = 0; i < cx_.outputs(); ++i)
+      exists = b_.logical_and(exists, point_exists(i));
+    const ExprRef acc = b_.load(acc_, b_.integer(copy), static_cast<int>(together));
+    const ExprRef at = b_.add(cx_.result_base, linear(cx_, cx_.result_form, places(cx_)));
+    stores.push_back(where(exists, b_.store(cx_.result, at, b_.cast(b_.cast(acc, type), stored))));
+  }
+  place(0);
+  return b_.block(std::move(stores));
+}
+
+StmtRef TileBuilder::store_results() {
+  // In the tile of a consumer they lie as it reads them, turned or padded, not as in the nest.
+  const bool is_own_tensor = b_.kernel()[cx_.result].space == kernel::Space::Global;
+  const std::int64_t together = schedule::stored_together(cx_.nest, cx_.schedule);
+  if (is_own_tensor && together > 1)
+    return store_vectors(together);
+  const std::vector<std::size_t> all = all_copied();
+  const std::size_t slot = static_cast<std::size_t>(cx_.nest.out.slot);
+  const std::int64_t stride =
+      vector_ < 0 ? 1 : cx_.result_form.coeff[static_cast<std::size_t>(vector_)];
+  return for_copies(all, [&] {
+    const ExprRef valid = valid_elems(nullptr, cx_.width() > 1);
+    const ExprRef acc =
+        cx_.nest.inputs.empty() ? nullptr : b_.load(acc_, copy_number(all), cx_.width());
+    const ExprRef value = post_value(cx_, cx_.nest.post, acc, valid);
+    const ExprRef stored = b_.cast(value, cx_.nest.slots[slot].type);
+    const ExprRef at = b_.add(cx_.result_base, linear(cx_, cx_.result_form, places(cx_)));
+    return b_.store(cx_.result, at, b_.cast(stored, b_.kernel()[cx_.result].type.elem),
+                    cx_.width() > 1 ? stride : 1, valid);
+  });
+}
+
+StmtRef register_tile(const Context &cx, const StepSizes &sizes) {
+  return TileBuilder(cx, sizes).build();
+}
+
+} // namespace tilefuse::lower

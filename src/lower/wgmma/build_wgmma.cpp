@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/wgmma/build_wgmma.h"
+
+#include <optional>
+
+#include "lower/members.h"
+#include "lower/wgmma/wgmma_deal.h"
+#include "lower/wgmma/wgmma_join.h"
+#include "lower/wgmma/wgmma_map.h"
+#include "lower/wgmma/wgmma_producer.h"
+#include "lower/wgmma/wgmma_store.h"
+#include "lower/wgmma/wgmma_window.h"
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_roles.h"
+#include "schedule/wgmma/pixel_box.h"
+#include "schedule/wgmma/wgmma_boxes.h"
+#include "schedule/wgmma/wgmma_registers.h"
+#include "schedule/wgmma/wgmma_tiles.h"
+#include "schedule/wgmma/wgmma_window.h"
+
+namespace tilefuse::lower {
+namespace {
+
+using kernel::BufferId;
+using kernel::ExprRef;
+using kernel::MbarrierOp;
+using kernel::StmtRef;
+
+constexpr std::int64_t kGroupRows = 64;             // of one wgmma
+constexpr std::int64_t kStepBytes = 32;             // of depth, by one
+constexpr std::int64_t kAheadItem = 2 * kCoreLanes; // of the warp behind those that fill rings
+using schedule::kPanelBytes;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+class WgmmaLoops {
+public:
+  explicit WgmmaLoops(Context &context)
+      : cx_(context), b_(cx_.build), core_(cx_.schedule.core),
+        roles_(core_roles(cx_.nest, cx_.schedule)), tile_(core_tile(cx_.nest, cx_.schedule)),
+        plan_(column_plan(cx_.nest, cx_.schedule)), cluster_(b_, core_),
+        tiles_(cx_, roles_, tile_, plan_, cluster_),
+        pixel_bytes_(pixel_bytes(cx_.nest, cx_.schedule)),
+        feeds_(core_feeds(cx_.members.group, cx_.schedule)),
+        ring_(cx_, roles_, tile_, cluster_, shape_of_ring()),
+        join_(cx_, tile_, cluster_, tiles_.most()) {
+    if (core_.window > 0) {
+      window_.emplace(cx_);
+      windows_.emplace(cx_, roles_, tile_, cluster_, shape_of_windows());
+    }
+  }
+
+  StmtRef build();
+
+private:
+  using List = std::vector<StmtRef>;
+  ExprRef integer(std::int64_t value) const { return b_.integer(value); }
+  ExprRef less(ExprRef a, ExprRef b) const { return b_.scalar(ScalarOp::Lt, {a, b}); }
+  RingShape shape_of_ring() const;
+  RingShape shape_of_windows() const;
+  std::int64_t gatherers() const { // warps
+    return core_.gathers ? schedule::kGroupItems / kCoreLanes : 0;
+  }
+  const WgmmaRing &data_ring() const { return windows_ ? *windows_ : ring_; }
+  std::int64_t windows_of_tile() const {
+    return (roles_.depth_points + tile_.depth - 1) / tile_.depth;
+  }
+  // Groups multiply in turn.
+  bool is_ordered() const { return core_.turns > 1 && !core_.keeps_filter; }
+  StmtRef start(ExprRef turn) const;
+  void end(ExprRef turn, List &list) const;
+  StmtRef step(ExprRef later, const std::vector<ExprRef> &points, StmtRef windows);
+  StmtRef steps();
+  StmtRef consume();
+  // Bytes and elements of the ring from a row of an input, or a pixel, to the next.
+  std::int64_t row_bytes(int input) const {
+    return input == roles_.data ? pixel_bytes_ : tile_.row_bytes();
+  }
+  std::int64_t row(int input) const { return row_bytes(input) / tile_.elem_bytes; }
+  std::int64_t depth_at(int input, std::int64_t k) const;
+  ExprRef tile_of(int input, const std::vector<ExprRef> &points) const;
+  kernel::LocalRef side(int input, std::int64_t block, std::int64_t k, ExprRef tile) const;
+  StmtRef multiply(ExprRef later, const std::vector<ExprRef> &points);
+
+  Context &cx_;
+  kernel::Builder &b_;
+  const schedule::Core &core_;
+  const schedule::CoreRoles roles_;
+  const schedule::CoreTile tile_;
+  const schedule::ColumnPlan plan_;
+  const WgmmaCluster cluster_;
+  WgmmaTiles tiles_;
+  std::optional<ResultBoxes> boxes_; // where results leave in boxes
+  const std::int64_t pixel_bytes_;   // of data in the ring, or a window
+  const std::vector<schedule::CoreFeed> feeds_;
+  WgmmaRing ring_;
+  std::optional<WgmmaWindow> window_;
+  std::optional<WgmmaRing> windows_;
+  std::optional<WgmmaAhead> ahead_;
+  const WgmmaJoin join_;
+  BufferId acc_{-1};
+  ExprRef group_row_{}, group_column_{}; // of four warps, in the tile
+};
+
+// Of 32 bytes of an input's depth from the group's first row or column on, in a buffer of the ring.
+std::int64_t WgmmaLoops::depth_at(int input, std::int64_t k) const {
+  const std::int64_t step = kStepBytes / tile_.elem_bytes;
+  if (roles_.is_turned(input))
+    return k * step * kPanelBytes / tile_.elem_bytes;
+  const bool are_panels = input == roles_.data && in_panels(roles_, cx_.schedule); // of a block
+  return k * (are_panels ? data_ring().data_elems() * step / tile_.depth : step);
+}
+
+// Where the group's part of an input begins in its ring, or the tap's window.
+ExprRef WgmmaLoops::tile_of(int input, const std::vector<ExprRef> &points) const {
+  const ExprRef along = integer(row(input));
+  if (input != roles_.data)
+    return b_.add(b_.mul(ring_.slot(), integer(ring_.filter_elems())),
+                  b_.mul(group_column_, along));
+  const ExprRef first = tiles_.first_of_row(points);
+  const ExprRef begin = b_.add(b_.mul(data_ring().slot(), integer(data_ring().data_elems())),
+                               b_.mul(window_ ? window_->tap(points) : group_row_, along));
+  return first == nullptr ? begin
+                          : b_.add(begin, b_.mul(first, integer(kStepBytes / tile_.elem_bytes)));
+}
+
+// The part of an instruction: of rows or pixels in blocks, and of 32 bytes of the depth.
+kernel::LocalRef WgmmaLoops::side(int input, std::int64_t block, std::int64_t k,
+                                  ExprRef tile) const {
+  const ExprRef first = b_.add(tile, integer(depth_at(input, k)));
+  if (window_ && input == roles_.data)
+    return {data_ring().data(), b_.add(first, b_.mul(window_->row(block), integer(row(input))))};
+  return {input == roles_.data ? ring_.data() : ring_.filter(),
+          b_.add(first, integer(kGroupRows * row(input) * block))};
+}
+
+// One step; `later`: it is not a tile's first. In a window the step's tap is that of `points`.
+StmtRef WgmmaLoops::multiply(ExprRef later, const std::vector<ExprRef> &points) {
+  const std::int64_t across = kPanelBytes / tile_.elem_bytes;
+  const auto panel = [&](int input) { return roles_.is_turned(input) ? tile_.depth * across : 0; };
+  const auto lines = [&](int input) {
+    return window_ && input == roles_.data ? window_->lines() * row(input) : 0;
+  };
+  const std::int64_t values = core_.op->d.values();
+  List list;
+  const ExprRef data = named(b_, list, "data_tile", tile_of(roles_.data, points));
+  const ExprRef filter = named(b_, list, "filter_tile", tile_of(roles_.filter, points));
+  list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Fence}));
+  // The instruction's rows, in blocks of 64, and its columns. Blocks alternate: one that follows
+  // itself waits for its sums (2 to 3 % of tiles of 128x128 in turns, H200).
+  const int above = core_.swapped ? roles_.filter : roles_.data;
+  const int along = core_.swapped ? roles_.data : roles_.filter;
+  const std::int64_t rows = core_.swapped ? tile_.warp_columns : tile_.warp_rows;
+  for (std::int64_t k = 0; k < tile_.row_bytes() / kStepBytes; ++k)
+    for (std::int64_t i = 0; i < rows / kGroupRows; ++i)
+      list.push_back(b_.wgmma({.op = core_.op,
+                               .acc = {acc_, integer(i * values)},
+                               .a = side(above, i, k, core_.swapped ? filter : data),
+                               .b = side(along, 0, k, core_.swapped ? data : filter),
+                               .a_row_bytes = static_cast<int>(row_bytes(above)),
+                               .b_row_bytes = static_cast<int>(row_bytes(along)),
+                               .a_panel = panel(above),
+                               .b_panel = panel(along),
+                               .a_lines = lines(above),
+                               .b_lines = lines(along),
+                               .accumulate = k > 0 ? nullptr : later}));
+  list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Commit}));
+  return b_.block(std::move(list));
+}
+
+// Until the buffers are full, and what the step before has read is let go of.
+StmtRef WgmmaLoops::step(ExprRef later, const std::vector<ExprRef> &points, StmtRef windows) {
+  return b_.block(
+      {ring_.wait(), multiply(later, points), b_.wgmma_sync({kernel::WgmmaStep::Wait, 1}),
+       core_.keeps_filter ? nullptr : b_.branch(later, ring_.let_go()), windows, ring_.advance()});
+}
+
+StmtRef WgmmaLoops::steps() {
+  std::vector<ExprRef> points(cx_.nest.indices.size(), integer(0));
+  if (!windows_) {
+    const kernel::VarId number = b_.variable("step", {});
+    const std::int64_t count = core_steps(cx_.nest, cx_.schedule);
+    List list;
+    if (first_of_row(cx_.nest, cx_.schedule))
+      tiles_.take_step(b_.add(cluster_.first_step(count), b_.var(number)), points, list);
+    list.push_back(step(less(integer(0), b_.var(number)), points, nullptr));
+    return b_.loop(number, kernel::ForKind::Serial, integer(0), cluster_.step_count(count), 1,
+                   b_.block(std::move(list)));
+  }
+  return tiles_.each_window(points, [&] {
+    const StmtRef taps = tiles_.each_tap(points, [&] {
+      ExprRef tap = integer(0);
+      for (int i : roles_.walked)
+        tap = b_.add(tap, points[at(i)]);
+      const ExprRef depth = points[at(roles_.depths.front())];
+      const ExprRef is_next = b_.logical_and(less(integer(0), depth), less(tap, integer(1)));
+      return step(less(integer(0), b_.add(depth, tap)), points,
+                  b_.branch(is_next, windows_->let_go()));
+    });
+    return b_.block({windows_->wait(), taps, windows_->advance()});
+  });
+}
+
+// Groups in turn multiply one behind the other, but where the filter is kept: at once.
+StmtRef WgmmaLoops::start(ExprRef turn) const {
+  const auto start_of = [&](const WgmmaRing &ring, std::int64_t buffers) {
+    return turn != nullptr ? ring.start_turn(turn, buffers) : ring.start(0);
+  };
+  return b_.block(
+      {core_.keeps_filter ? nullptr : start_of(ring_, core_steps(cx_.nest, cx_.schedule)),
+       windows_ ? start_of(*windows_, windows_of_tile()) : nullptr});
+}
+
+void WgmmaLoops::end(ExprRef turn, List &list) const {
+  if (is_ordered())
+    list.push_back(ring_.end_turn(turn));
+  if (ahead_)
+    list.push_back(ahead_->wait()); // no later, so that others are read while the sums end
+  list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Wait, 0}));
+  if (!core_.keeps_filter)
+    list.push_back(ring_.let_go());
+  if (windows_)
+    list.push_back(windows_->let_go());
+  if (is_ordered())
+    list.push_back(ring_.skip(core_steps(cx_.nest, cx_.schedule)));
+  if (windows_ && turn != nullptr)
+    list.push_back(windows_->skip(windows_of_tile()));
+}
+
+StmtRef WgmmaLoops::consume() {
+  List all;
+  const ExprRef group = b_.sub(b_.div(b_.lane(), integer(schedule::kGroupItems)), integer(1));
+  const ExprRef turn = core_.turns > 1 ? named(b_, all, "turn", group) : nullptr;
+  const ExprRef inside = core_.turns > 1 ? integer(0) : group;
+  const ExprRef across = integer(core_.warp_columns);
+  group_row_ =
+      named(b_, all, "group_row", b_.mul(b_.div(inside, across), integer(tile_.warp_rows)));
+  group_column_ =
+      named(b_, all, "group_column", b_.mul(b_.mod(inside, across), integer(tile_.warp_columns)));
+  if (window_)
+    window_->place(group_row_, tile_.warp_rows, all);
+  all.push_back(start(turn));
+  if (const StmtRef dealt = ring_.wait_dealt(); turn != nullptr && dealt != nullptr)
+    all.push_back(b_.branch(less(integer(0), turn), dealt));
+  all.push_back(join_.start());
+  if (ahead_)
+    all.push_back(ahead_->start(turn));
+  all.push_back(tiles_.each(turn, [&](ExprRef tile, List &list) {
+    if (is_ordered())
+      list.push_back(ring_.wait_turn(turn));
+    if (core_.keeps_filter)
+      list.push_back(ring_.start(0));
+    list.push_back(steps());
+    end(turn, list);
+    list.push_back(join_.join(acc_));
+    tiles_.take_apart(tile, list); // no sooner: accumulators leave few registers
+    const schedule::CoreTile slice = join_.slice();
+    const StmtRef store = store_wgmma(
+        cx_, roles_, slice, plan_,
+        {.acc = acc_,
+         .box = tiles_.box(),
+         .first_row = b_.add(b_.add(tiles_.first_row(), group_row_), join_.row()),
+         .first_column = b_.add(b_.add(tiles_.first_column(), group_column_), join_.column()),
+         .boxes = boxes_ ? &*boxes_ : nullptr,
+         .ahead = ahead_ ? &*ahead_ : nullptr,
+         .tile_row = group_row_,
+         .tile_column = group_column_,
+         .halves = join_.halves()});
+    const ExprRef exists = tiles_.exists();
+    list.push_back(exists == nullptr ? store : b_.branch(exists, store));
+    list.push_back(ahead_ ? ahead_->let_go() : nullptr);
+  }));
+  if (boxes_)
+    all.push_back(boxes_->end());
+  return b_.block(std::move(all));
+}
+
+RingShape WgmmaLoops::shape_of_ring() const {
+  const std::int64_t data = core_.window > 0 ? 0 : tile_.rows * tile_.spread * tile_.depth;
+  return {.count = core_.ring,
+          .data_elems = data,
+          .data_copied = core_.gathers ? 0 : data,
+          .filter_elems = tile_.columns * tile_.depth,
+          .has_turns = is_ordered(),
+          .is_kept = core_.keeps_filter,
+          .is_dealt = deals_kept_filter(cx_.nest, cx_.schedule),
+          .gatherers = core_.window > 0 ? 0 : gatherers(),
+          .feeds = core_.window > 0 ? std::vector<schedule::CoreFeed>{} : feeds_};
+}
+
+RingShape WgmmaLoops::shape_of_windows() const {
+  return {.count = core_.window,
+          .data_elems = window_elems(cx_.nest, cx_.schedule),
+          .data_copied = core_.gathers ? 0 : window_rows(cx_.nest, cx_.schedule) * tile_.depth,
+          .gatherers = gatherers(),
+          .feeds = feeds_};
+}
+
+StmtRef WgmmaLoops::build() {
+  if (core_.tensor_store)
+    boxes_.emplace(cx_);
+  if (core_.ahead > 0)
+    ahead_.emplace(cx_, tile_);
+  acc_ = b_.buffer({.name = "acc",
+                    .space = kernel::Space::Register,
+                    .type = {core_.op->d.type, 1},
+                    .elems = tile_.warp_rows * tile_.warp_columns / schedule::kGroupItems});
+  const ExprRef is_first = b_.scalar(ScalarOp::Eq, {b_.lane(), integer(0)});
+  const WgmmaParts parts{roles_, tile_, plan_, cluster_, tiles_, ring_, data_ring(), feeds_};
+  const schedule::RegisterPlan plan = register_plan(cx_.schedule, copies_ahead(cx_, parts));
+  List producer, consumer;
+  if (plan.producer > 0) {
+    producer.push_back(b_.register_limit({false, plan.producer}));
+    consumer.push_back(b_.register_limit({true, plan.consumer}));
+  }
+  producer.push_back(deal_kept_filter(cx_, ring_)); // before its warps have other work
+  producer.push_back(produce_wgmma(cx_, parts));
+  if (ahead_)
+    producer.push_back(b_.branch(b_.scalar(ScalarOp::Eq, {b_.lane(), integer(kAheadItem)}),
+                                 ahead_->produce(tiles_)));
+  consumer.push_back(consume());
+  const StmtRef others =
+      b_.block({b_.await_earlier(), multiply_or_map(cx_, parts, b_.block(std::move(consumer)))});
+  const StmtRef init = b_.block({ring_.init(), windows_ ? windows_->init() : nullptr, join_.init(),
+                                 ahead_ ? ahead_->init() : nullptr});
+  return b_.block({b_.branch(is_first, init), cluster_.barrier(),
+                   b_.branch(less(b_.lane(), integer(schedule::kGroupItems)),
+                             b_.block(std::move(producer)), others),
+                   cluster_.size() > 1 ? cluster_.barrier() : nullptr});
+}
+
+} // namespace
+
+kernel::Kernel build_wgmma(const poly::Group &group, const schedule::Schedule &schedule,
+                           const Target &target) {
+  return group_kernel(group, schedule, target,
+                      [](Members &members) { return WgmmaLoops(members.contexts[0]).build(); });
+}
+
+} // namespace tilefuse::lower

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results of wgmma that leave by tensor stores (schedule/wgmma.h): a warp fills one of its buffers
+// with rows of a panel while the copies of those before may still run.
+#pragma once
+
+#include "lower/context.h"
+#include "schedule/wgmma/tensor_map.h"
+#include "schedule/wgmma/wgmma_panels.h"
+
+namespace tilefuse::lower {
+
+class ResultBoxes {
+public:
+  explicit ResultBoxes(Context &context);
+
+  std::int64_t columns() const { return panel_.columns; } // of a panel
+  // Appends the names that the others need, at the start of a tile.
+  void place_warp(std::vector<kernel::StmtRef> &list);
+  // Until this warp may fill its next box.
+  kernel::StmtRef open();
+  // Neighbouring results into a row of box number `box` of the tile, from column `apart` + `along`
+  // on; the one is a multiple of 16 bytes or the other lies in the first of them.
+  kernel::StmtRef put(std::int64_t box, kernel::ExprRef row, std::int64_t apart,
+                      kernel::ExprRef along, kernel::ExprRef results);
+  // Sends the box off to column `column` of points from `row` on.
+  kernel::StmtRef send(std::int64_t box, kernel::ExprRef row, kernel::ExprRef column);
+  // Behind the last tile: until no copy reads local memory.
+  kernel::StmtRef end();
+
+private:
+  kernel::ExprRef first_of(std::int64_t box);
+  kernel::StmtRef by_first_item(std::vector<kernel::StmtRef> list);
+
+  Context &cx_;
+  kernel::Builder &b_;
+  const schedule::StorePanel panel_;
+  const schedule::DataMap lies_;
+  kernel::MapId map_{};
+  kernel::BufferId buffer_{-1};
+  kernel::ExprRef first_{}; // of this warp's boxes
+};
+
+} // namespace tilefuse::lower

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/wgmma/wgmma_ahead.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "schedule/mma/core.h"
+#include "schedule/wgmma/wgmma_tiles.h"
+
+namespace tilefuse::lower {
+
+using kernel::ExprRef;
+using kernel::MbarrierOp;
+using kernel::StmtRef;
+
+namespace {
+
+constexpr std::int64_t kChunkBytes = 16;
+constexpr std::int64_t kSwizzleRows = 8; // after which a swizzle repeats
+
+} // namespace
+
+WgmmaAhead::WgmmaAhead(Context &cx, const schedule::CoreTile &tile)
+    : cx_(cx), b_(cx.build), tile_(tile), turns_(cx.schedule.core.turns),
+      buffers_(cx.schedule.core.ahead) {
+  for (const schedule::AheadOperand &operand : ahead_operands(cx.nest, cx.schedule)) {
+    const nest::Operand &extra = cx.nest.extras[static_cast<std::size_t>(operand.extra)];
+    const auto slot = static_cast<std::size_t>(extra.slot);
+    const kernel::MapId map =
+        b_.tensor_map({.name = fmt::format("ahead_map_{}", operand.extra),
+                       .tensor = cx.slot_buffers[slot],
+                       .offset = operand.offset,
+                       .dims = operand.dims,
+                       .strides = operand.strides,
+                       .box = operand.box,
+                       .swizzle = static_cast<int>(operand.columns * operand.elem_bytes)});
+    const kernel::BufferId buffer = b_.buffer({.name = fmt::format("ahead_{}", operand.extra),
+                                               .space = kernel::Space::Local,
+                                               .type = {cx.nest.slots[slot].type, 1},
+                                               .elems = buffers_ * tile_elems()});
+    sources_.push_back({operand, map, buffer});
+  }
+  barriers_ = b_.buffer({.name = "ahead_barriers",
+                         .space = kernel::Space::Local,
+                         .type = {DType::I64, 1},
+                         .elems = turns_ + buffers_});
+  place_ = b_.buffer({.name = "ahead_place",
+                      .space = kernel::Space::Register,
+                      .type = {DType::I32, 1},
+                      .elems = turns_});
+}
+
+ExprRef WgmmaAhead::buffer_of(ExprRef turn) const { return buffers_ == 1 ? b_.integer(0) : turn; }
+
+kernel::LocalRef WgmmaAhead::empty(ExprRef turn) const {
+  return {barriers_, b_.add(buffer_of(turn), b_.integer(turns_))};
+}
+
+StmtRef WgmmaAhead::init() const {
+  const std::int64_t warps = tile_.warps() * schedule::kGroupItems / kCoreLanes;
+  std::vector<StmtRef> list;
+  for (std::int64_t i = 0; i < turns_; ++i)
+    list.push_back(b_.mbarrier({MbarrierOp::Init, full(b_.integer(i)), b_.integer(1)}));
+  for (std::int64_t i = 0; i < buffers_; ++i)
+    list.push_back(b_.mbarrier({MbarrierOp::Init, empty(b_.integer(i)), b_.integer(warps)}));
+  return b_.block(std::move(list));
+}
+
+// To the next phase where `flips` holds.
+StmtRef WgmmaAhead::flip(ExprRef flips) const {
+  const ExprRef next = b_.sub(b_.integer(1), at(kParity));
+  return b_.store(place_, b_.integer(kParity),
+                  flips == nullptr ? next : b_.select(flips, next, at(kParity)));
+}
+
+// The panels of an operand's tile, where tiles stand.
+void WgmmaAhead::copy(const Source &source, const WgmmaTiles &tiles, ExprRef turn,
+                      std::vector<StmtRef> &list) const {
+  for (std::int64_t column = 0; column < tile_.columns; column += source.operand.columns) {
+    kernel::TensorCopy copy{
+        .to = {source.buffer, b_.add(b_.mul(buffer_of(turn), b_.integer(tile_elems())),
+                                     b_.integer(column * tile_.rows))},
+        .map = source.map,
+        .at = {b_.add(tiles.first_column(), b_.integer(column))},
+        .signals = full(turn)};
+    for (const int index : source.operand.indices)
+      copy.at.push_back(cx_.origin[static_cast<std::size_t>(index)]);
+    if (source.operand.indices.empty())
+      copy.at.push_back(tiles.first_row());
+    list.push_back(b_.tensor_copy(std::move(copy)));
+  }
+}
+
+StmtRef WgmmaAhead::produce(WgmmaTiles &tiles) const {
+  std::int64_t bytes = 0;
+  for (const Source &source : sources_)
+    bytes += tile_elems() * source.operand.elem_bytes;
+  const StmtRef all = tiles.each(nullptr, [&](ExprRef tile, std::vector<StmtRef> &list) {
+    tiles.take_apart(tile, list);
+    const ExprRef turn = turns_ == 1 ? b_.integer(0) : at(kTurn);
+    const ExprRef is_second = b_.scalar(ScalarOp::Eq, {turn, b_.integer(1)});
+    list.push_back(b_.mbarrier({MbarrierOp::Wait, empty(turn), at(kParity)}));
+    list.push_back(b_.mbarrier({MbarrierOp::Expect, full(turn), b_.integer(bytes)}));
+    for (const Source &source : sources_)
+      copy(source, tiles, turn, list);
+    list.push_back(flip(buffers_ == 1 ? nullptr : is_second));
+    if (turns_ > 1)
+      list.push_back(b_.store(place_, b_.integer(kTurn), b_.sub(b_.integer(1), turn)));
+  });
+  const auto start = [&](std::int64_t which, std::int64_t value) {
+    return b_.store(place_, b_.integer(which), b_.integer(value));
+  };
+  return b_.block(
+      {b_.await_earlier(), start(kParity, 1), turns_ > 1 ? start(kTurn, 0) : nullptr, all});
+}
+
+StmtRef WgmmaAhead::start(ExprRef turn) {
+  turn_ = turn == nullptr ? b_.integer(0) : turn;
+  return b_.store(place_, b_.integer(kParity), b_.integer(0));
+}
+
+StmtRef WgmmaAhead::wait() const {
+  return b_.mbarrier({MbarrierOp::Wait, full(turn_), at(kParity)});
+}
+
+StmtRef WgmmaAhead::let_go() const {
+  const ExprRef item = b_.mod(b_.lane(), b_.integer(kCoreLanes));
+  return b_.block({b_.barrier({.items = kernel::kWarpItems}),
+                   b_.branch(b_.scalar(ScalarOp::Eq, {item, b_.integer(0)}),
+                             b_.mbarrier({MbarrierOp::Arrive, empty(turn_)})),
+                   flip(nullptr)});
+}
+
+void WgmmaAhead::place(ExprRef row, ExprRef column, ExprRef along, std::vector<StmtRef> &list) {
+  row_ = named(b_, list, "ahead_row", row);
+  along_ = named(b_, list, "ahead_along", along);
+  const std::int64_t columns = sources_.front().operand.columns; // equal in all
+  first_ = named(b_, list, "ahead_first",
+                 b_.add(b_.add(b_.mul(buffer_of(turn_), b_.integer(tile_elems())),
+                               b_.mul(column, b_.integer(tile_.rows))),
+                        b_.mul(row_, b_.integer(columns))));
+}
+
+ExprRef WgmmaAhead::load(int extra, std::int64_t rows, std::int64_t columns, int lanes) const {
+  for (const Source &source : sources_) {
+    const schedule::AheadOperand &operand = source.operand;
+    if (operand.extra != extra)
+      continue;
+    const std::int64_t chunk = kChunkBytes / operand.elem_bytes;
+    const schedule::Swizzle swizzle = schedule::core_swizzle(operand.columns * operand.elem_bytes);
+    const ExprRef row = b_.add(row_, b_.integer(rows % kSwizzleRows));
+    const ExprRef bits =
+        b_.mod(b_.div(row, b_.integer(swizzle.divisor)), b_.integer(swizzle.modulus));
+    const std::int64_t inside = columns % operand.columns;
+    const ExprRef number = b_.add(b_.integer(inside / chunk), b_.div(along_, b_.integer(chunk)));
+    const ExprRef stands =
+        b_.add(b_.mul(b_.scalar(ScalarOp::BitXor, {number, bits}), b_.integer(chunk)),
+               b_.mod(along_, b_.integer(chunk)));
+    const std::int64_t further = rows * operand.columns + (columns - inside) * tile_.rows;
+    return b_.load(source.buffer, b_.add(b_.add(first_, stands), b_.integer(further)), lanes);
+  }
+  return nullptr;
+}
+
+} // namespace tilefuse::lower

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operands of post-ops that tensor copies bring to local memory while their tile is multiplied
+// (schedule/wgmma_ahead.h). A warp of the producer's group does nothing else, so that neither these
+// copies nor those of the ring wait for each other:
+//
+//   await earlier kernels
+//   for tile { wait empty[buffer]; expect full[turn]; copy panels; turn, buffer = next }
+//   … { for own tile { multiply; wait full[own]; store what post-ops make of it; arrive empty } }
+//
+// With one buffer for two turns each still has a phase of its own to wait for.
+#pragma once
+
+#include <vector>
+
+#include "lower/context.h"
+#include "lower/wgmma/wgmma_tiles.h"
+#include "schedule/mma/core.h"
+#include "schedule/wgmma/wgmma_ahead.h"
+
+namespace tilefuse::lower {
+
+class WgmmaAhead {
+public:
+  WgmmaAhead(Context &context, const schedule::CoreTile &tile);
+
+  // By one work-item, before a barrier of the block.
+  kernel::StmtRef init() const;
+  // The copies of all the block's tiles, by one warp.
+  kernel::StmtRef produce(WgmmaTiles &tiles) const;
+
+  // The buffer of groups with that turn (null: of all).
+  kernel::StmtRef start(kernel::ExprRef turn);
+  // Until the tile's operands have come; and behind all reads of a warp.
+  kernel::StmtRef wait() const;
+  kernel::StmtRef let_go() const;
+  // Where this work-item reads: a row of the tile, the first column of its group's part, and its
+  // own first column in a panel.
+  void place(kernel::ExprRef row, kernel::ExprRef column, kernel::ExprRef along,
+             std::vector<kernel::StmtRef> &list);
+  // Neighbours of operand number `extra` so many rows and columns further; null where it has not
+  // been fetched. The columns are whole panels, or the place in them is the work-item's own.
+  kernel::ExprRef load(int extra, std::int64_t rows, std::int64_t columns, int lanes) const;
+
+private:
+  struct Source {
+    schedule::AheadOperand operand;
+    kernel::MapId map{};
+    kernel::BufferId buffer{-1};
+  };
+  static constexpr std::int64_t kParity = 0;
+  static constexpr std::int64_t kTurn = 1; // of what is copied next
+  std::int64_t tile_elems() const { return tile_.rows * tile_.columns; }
+  kernel::ExprRef buffer_of(kernel::ExprRef turn) const;
+  kernel::LocalRef full(kernel::ExprRef turn) const { return {barriers_, turn}; }
+  kernel::LocalRef empty(kernel::ExprRef turn) const;
+  kernel::ExprRef at(std::int64_t which) const { return b_.load(place_, b_.integer(which)); }
+  kernel::StmtRef flip(kernel::ExprRef flips) const;
+  void copy(const Source &source, const WgmmaTiles &tiles, kernel::ExprRef turn,
+            std::vector<kernel::StmtRef> &list) const;
+
+  Context &cx_;
+  kernel::Builder &b_;
+  const schedule::CoreTile &tile_;
+  const std::int64_t turns_;
+  const std::int64_t buffers_; // one, or one for each turn
+  std::vector<Source> sources_;
+  kernel::BufferId barriers_{-1}, place_{-1};
+  kernel::ExprRef turn_{}; // of this group
+  kernel::ExprRef row_{}, along_{},
+      first_{}; // of this work-item: in the tile, and its first element
+};
+
+} // namespace tilefuse::lower

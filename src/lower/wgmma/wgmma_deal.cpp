@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/wgmma/wgmma_deal.h"
+
+#include "schedule/wgmma/wgmma_tiles.h"
+
+namespace tilefuse::lower {
+namespace {
+
+using kernel::ExprRef;
+using kernel::StmtRef;
+
+constexpr std::int64_t kRun = 16;    // channels that are dealt together
+constexpr int kChunk = 8;            // of one exchange of rows
+constexpr std::int64_t kDealers = 2; // warps
+constexpr std::int64_t kFirstItem = schedule::kGroupItems - kDealers * kCoreLanes;
+
+// Runs of a buffer, one by each work-item at a time. In odd rows chunks lie the other way round.
+StmtRef deal_buffer(kernel::Builder &b, const WgmmaRing &ring, kernel::BufferId run) {
+  const auto integer = [&](std::int64_t value) { return b.integer(value); };
+  const std::int64_t of_row = schedule::kPanelBytes / size_bytes(b.kernel()[run].type.elem) / kRun;
+  std::vector<StmtRef> list;
+  const ExprRef item = b.mod(b.lane(), integer(kCoreLanes));
+  const ExprRef turned = b.mul(b.mod(b.div(item, integer(of_row)), integer(2)), integer(kChunk));
+  const ExprRef first =
+      b.add(b.mul(ring.slot(), integer(ring.filter_elems())), b.mul(item, integer(kRun)));
+  const ExprRef low = named(b, list, "low", b.add(first, turned));
+  const ExprRef high = named(b, list, "high", b.sub(b.add(first, integer(kChunk)), turned));
+  for (std::int64_t i = 0; i < ring.filter_elems(); i += kCoreLanes * kRun) {
+    const ExprRef left = b.add(low, integer(i)), right = b.add(high, integer(i));
+    list.push_back(b.store(run, integer(0), b.load(ring.filter(), left, kChunk)));
+    list.push_back(b.store(run, integer(kChunk), b.load(ring.filter(), right, kChunk)));
+    list.push_back(b.store(ring.filter(), left, b.load(run, integer(0), kChunk, 2)));
+    list.push_back(b.store(ring.filter(), right, b.load(run, integer(1), kChunk, 2)));
+  }
+  return b.block(std::move(list));
+}
+
+} // namespace
+
+StmtRef deal_kept_filter(Context &context, const WgmmaRing &ring) {
+  if (!deals_kept_filter(context.nest, context.schedule))
+    return nullptr;
+  kernel::Builder &b = context.build;
+  const kernel::BufferId run = b.buffer({.name = "run",
+                                         .space = kernel::Space::Register,
+                                         .type = {b.kernel()[ring.filter()].type.elem, 1},
+                                         .elems = kRun});
+  std::vector<StmtRef> list;
+  const ExprRef dealer = named(
+      b, list, "dealer", b.div(b.sub(b.lane(), b.integer(kFirstItem)), b.integer(kCoreLanes)));
+  list.push_back(ring.start(0));
+  list.push_back(b.branch(b.scalar(ScalarOp::Lt, {b.integer(0), dealer}), ring.advance()));
+  const StmtRef step = b.block(
+      {ring.wait_full(), deal_buffer(b, ring, run), b.store_sync({kernel::StoreStep::Fence}),
+       b.barrier({.items = kernel::kWarpItems}), ring.give(), ring.advance(), ring.advance()});
+  list.push_back(b.loop(b.variable("step", {}), kernel::ForKind::Serial, dealer,
+                        b.integer(context.schedule.core.ring), kDealers, step));
+  return b.branch(b.scalar(ScalarOp::Le, {b.integer(kFirstItem), b.lane()}),
+                  b.block(std::move(list)));
+}
+
+} // namespace tilefuse::lower

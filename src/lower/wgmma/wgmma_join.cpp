@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/wgmma/wgmma_join.h"
+
+#include <algorithm>
+
+#include "schedule/mma/core.h"
+#include "schedule/staging.h"
+#include "schedule/wgmma/wgmma_parts.h"
+#include "schedule/wgmma/wgmma_tiles.h"
+
+namespace tilefuse::lower {
+
+using kernel::ExprRef;
+using kernel::MbarrierOp;
+using kernel::StmtRef;
+
+namespace {
+
+constexpr std::int64_t kHalfRows = 8;  // between the rows of a work-item's results
+constexpr std::int64_t kPair = 2;      // values that wgmma leaves in registers side by side
+constexpr std::int64_t kInFlight = 32; // values that are read together; compilers would read all
+
+} // namespace
+
+WgmmaJoin::WgmmaJoin(Context &context, const schedule::CoreTile &tile, const WgmmaCluster &cluster,
+                     std::int64_t tiles)
+    : cx_(context), b_(cx_.build), tile_(tile), cluster_(cluster),
+      slices_(part_slices(cx_.schedule.core)), is_repeated_(tiles > 1),
+      columns_(cx_.schedule.core.op->n), items_(tile.warps() * schedule::kGroupItems),
+      values_(tile.rows * tile.columns / items_ / cluster.parts()), vec_(kPair) {
+  if (cluster_.parts() == 1)
+    return;
+  parts_ = b_.buffer({.name = "parts",
+                      .space = kernel::Space::Local,
+                      .type = {cx_.schedule.core.op->d.type, 1},
+                      .elems = joined_elems(cx_.nest, cx_.schedule)});
+  barriers_ = b_.buffer({.name = "given",
+                         .space = kernel::Space::Local,
+                         .type = {DType::I64, 1},
+                         .elems = is_repeated_ ? 2 : 1});
+  if (is_repeated_)
+    phase_ = b_.buffer(
+        {.name = "phase", .space = kernel::Space::Register, .type = {DType::I32, 1}, .elems = 1});
+}
+
+StmtRef WgmmaJoin::init() const {
+  std::vector<StmtRef> list;
+  for (std::int64_t i = 0; cluster_.parts() > 1 && i < (is_repeated_ ? 2 : 1); ++i)
+    list.push_back(b_.mbarrier({MbarrierOp::Init,
+                                {barriers_, integer(i)},
+                                integer(items_ / kCoreLanes * cluster_.parts())}));
+  return b_.block(std::move(list));
+}
+
+StmtRef WgmmaJoin::start() const {
+  return cluster_.parts() > 1 && is_repeated_ ? b_.store(phase_, integer(0), integer(0)) : nullptr;
+}
+
+// The register that holds a slice's value: blocks of 64 rows slowest, then the rows 8 apart.
+std::int64_t WgmmaJoin::accumulator(std::int64_t slice, std::int64_t value) const {
+  const std::int64_t run = columns_ / 4 / slices_.columns;
+  const std::int64_t of_half = columns_ / 4;
+  const std::int64_t block = value / (halves() * run);
+  const std::int64_t half = slices_.halves == 2 ? slice % 2 : value / run % 2;
+  return (2 * block + half) * of_half + slice / slices_.halves * run + value % run;
+}
+
+// Once all of the warp has come: to every block of the cluster.
+StmtRef WgmmaJoin::say(std::int64_t what) const {
+  const ExprRef item = b_.mod(b_.lane(), integer(kCoreLanes));
+  return b_.block({b_.barrier({.items = kernel::kWarpItems}),
+                   b_.branch(b_.scalar(ScalarOp::Lt, {item, integer(cluster_.parts())}),
+                             b_.mbarrier({.op = MbarrierOp::Arrive,
+                                          .at = {barriers_, integer(what)},
+                                          .rank = item,
+                                          .for_cluster = true}))});
+}
+
+StmtRef WgmmaJoin::wait(std::int64_t what, ExprRef parity) const {
+  return b_.mbarrier({.op = MbarrierOp::Wait,
+                      .at = {barriers_, integer(what)},
+                      .value = parity,
+                      .for_cluster = true});
+}
+
+StmtRef WgmmaJoin::join(kernel::BufferId acc) const {
+  if (cluster_.parts() == 1)
+    return nullptr;
+  std::vector<StmtRef> list;
+  const ExprRef phase = is_repeated_ ? b_.load(phase_, integer(0)) : integer(0);
+  const ExprRef item = b_.mul(b_.sub(b_.lane(), integer(schedule::kGroupItems)), integer(vec_));
+  const int lanes = static_cast<int>(vec_);
+  const ExprRef own =
+      named(b_, list, "joined", b_.add(b_.mul(cluster_.part(), integer(values_ * items_)), item));
+  if (is_repeated_)
+    list.push_back(wait(kTaken, b_.sub(integer(1), phase)));
+  for (std::int64_t slice = 0; slice < cluster_.parts(); ++slice)
+    for (std::int64_t i = 0; i < values_; i += vec_)
+      list.push_back(b_.store(parts_, b_.add(item, integer((slice * values_ + i) * items_)),
+                              b_.load(acc, integer(accumulator(slice, i)), lanes)));
+  const std::int64_t together = std::max<std::int64_t>(1, kInFlight / (vec_ * cluster_.parts()));
+  list.push_back(say(kGiven));
+  list.push_back(wait(kGiven, phase));
+  for (std::int64_t i = 0; i < values_; i += vec_) {
+    const ExprRef index = b_.add(own, integer(i * items_));
+    ExprRef sum = b_.remote_load(parts_, index, lanes, integer(0));
+    for (std::int64_t part = 1; part < cluster_.parts(); ++part)
+      sum = b_.add(sum, b_.remote_load(parts_, index, lanes, integer(part)));
+    list.push_back(b_.store(acc, integer(i), sum));
+    if ((i / vec_ + 1) % together == 0)
+      list.push_back(b_.barrier({.items = kernel::kWarpItems}));
+  }
+  if (is_repeated_) {
+    list.push_back(say(kTaken));
+    list.push_back(b_.store(phase_, integer(0), b_.sub(integer(1), phase)));
+  }
+  return b_.block(std::move(list));
+}
+
+schedule::CoreTile WgmmaJoin::slice() const {
+  schedule::CoreTile tile = tile_;
+  (cx_.schedule.core.swapped ? tile.warp_rows : tile.warp_columns) /= slices_.columns;
+  return tile;
+}
+
+ExprRef WgmmaJoin::row() const {
+  return cx_.schedule.core.swapped
+             ? b_.mul(cluster_.part(), integer(columns_ / slices_.columns))
+             : b_.mul(b_.mod(cluster_.part(), integer(slices_.halves)), integer(kHalfRows));
+}
+
+ExprRef WgmmaJoin::column() const {
+  return cx_.schedule.core.swapped ? integer(0)
+                                   : b_.mul(b_.div(cluster_.part(), integer(slices_.halves)),
+                                            integer(columns_ / slices_.columns));
+}
+
+} // namespace tilefuse::lower

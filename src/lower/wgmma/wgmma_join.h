@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts of a tile that the blocks of a cluster have computed, joined (schedule/wgmma_parts.h): each
+// block writes its accumulators to its local memory and says so to all; when all have, each adds up
+// its slice from every block's, in the order of the parts.
+//
+//   parts[… .. 2] = acc[0 .. 2] …
+//   barrier warp
+//   if lane % 32 < 4 { mbarrier_arrive given[0] rank lane % 32 cluster }
+//   mbarrier_wait given[0] phase[0] cluster
+//   acc[0 .. 2] = parts[… .. 2 rank 0] + parts[… .. 2 rank 1] + parts[… .. 2 rank 2] + …
+//
+// Where a cluster takes several tiles, all say as well what they have read.
+#pragma once
+
+#include "lower/context.h"
+#include "lower/wgmma/wgmma_cluster.h"
+#include "schedule/mma/core.h"
+#include "schedule/wgmma/wgmma_parts.h"
+
+namespace tilefuse::lower {
+
+class WgmmaJoin {
+public:
+  // A cluster takes so many tiles at most.
+  WgmmaJoin(Context &context, const schedule::CoreTile &tile, const WgmmaCluster &cluster,
+            std::int64_t tiles);
+
+  // By one work-item, before the barrier of the cluster; by those that have accumulators.
+  kernel::StmtRef init() const;
+  kernel::StmtRef start() const;
+  // Behind it the first registers of `acc` hold this block's slice, as the accumulators of a tile
+  // with those rows and columns, `halves` of the rows 8 apart, from `row` and `column` on.
+  kernel::StmtRef join(kernel::BufferId acc) const;
+  schedule::CoreTile slice() const;
+  std::int64_t halves() const { return 2 / slices_.halves; }
+  kernel::ExprRef row() const;
+  kernel::ExprRef column() const;
+
+private:
+  kernel::ExprRef integer(std::int64_t value) const { return b_.integer(value); }
+  std::int64_t accumulator(std::int64_t slice, std::int64_t value) const;
+  kernel::StmtRef say(std::int64_t what) const;
+  kernel::StmtRef wait(std::int64_t what, kernel::ExprRef parity) const;
+
+  static constexpr std::int64_t kGiven = 0; // by all blocks: their accumulators
+  static constexpr std::int64_t kTaken = 1; // by all blocks: what they needed of this one's
+
+  Context &cx_;
+  kernel::Builder &b_;
+  const schedule::CoreTile &tile_;
+  const WgmmaCluster &cluster_;
+  const schedule::PartSlices slices_;
+  const bool is_repeated_;
+  const std::int64_t columns_; // of the instruction
+  const std::int64_t items_;   // that have accumulators
+  const std::int64_t values_;  // of a slice, by work-item
+  const std::int64_t vec_;     // of them, that lie in a row
+  kernel::BufferId parts_{-1}, barriers_{-1}, phase_{-1};
+};
+
+} // namespace tilefuse::lower

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/wgmma/wgmma_map.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "lower/members.h"
+#include "lower/wgmma/ring_map.h"
+#include "lower/wgmma/turned_panel.h"
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_roles.h"
+#include "schedule/wgmma/pixel_box.h"
+#include "schedule/wgmma/wgmma_registers.h"
+#include "schedule/wgmma/wgmma_tiles.h"
+#include "schedule/wgmma/wgmma_window.h"
+
+namespace tilefuse::lower {
+namespace {
+
+using kernel::ExprRef;
+using kernel::StmtRef;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+class WgmmaMap {
+public:
+  WgmmaMap(Context &context, const WgmmaParts &parts)
+      : cx_(context), b_(context.build), roles_(parts.roles), tile_(parts.tile), plan_(parts.plan),
+        tiles_(parts.tiles), ring_(parts.data_ring), feeds_(parts.feeds) {
+    const std::int64_t row = roles_.data_turned ? panel_columns(tile_) : tile_.depth;
+    for (const schedule::CoreFeed &feed : feeds_)
+      maps_.emplace_back(cx_, tile_, feed, ring_, row);
+    turn_ = b_.buffer({.name = "map_turn",
+                       .space = kernel::Space::Register,
+                       .type = {DType::I32, 1},
+                       .elems = 1});
+  }
+
+  // By group of work-items, `item` a number among those of all; `before`: see map_windows.
+  StmtRef build(ExprRef item, const BeforeWindow &before = {});
+
+private:
+  using List = std::vector<StmtRef>;
+  using Points = std::vector<ExprRef>;     // by index
+  using Subscripts = std::vector<ExprRef>; // of checked dimensions
+  ExprRef integer(std::int64_t value) const { return b_.integer(value); }
+  ExprRef below(ExprRef value, std::int64_t end) {
+    return b_.scalar(ScalarOp::Lt, {value, integer(end)});
+  }
+  Points at_number(Points points, const std::vector<int> &indices,
+                   const std::vector<std::int64_t> &sizes, ExprRef number);
+  std::vector<std::int64_t> extents(const std::vector<int> &indices) const;
+  StmtRef give();
+  StmtRef in_turn(StmtRef step);
+
+  void map_tile(List &list);
+  StmtRef map_windows(ExprRef tile, const BeforeWindow &before);
+  Subscripts place_row(std::int64_t number, List &list);
+  StmtRef step(const Points &points, const std::vector<Subscripts> &rows);
+  ExprRef read_shared(const Points &points, List &list);
+
+  StmtRef window_step(const Points &points);
+  StmtRef map_passes(ExprRef first, std::int64_t count, ExprRef in_depth);
+
+  void map_turned_tile(List &list);
+  StmtRef turned_step(ExprRef point);
+  void map_panel(std::size_t feed, std::int64_t panel, ExprRef point, List &list);
+
+  Context &cx_;
+  kernel::Builder &b_;
+  const schedule::CoreRoles &roles_;
+  const schedule::CoreTile &tile_;
+  const schedule::ColumnPlan &plan_;
+  WgmmaTiles &tiles_;
+  const WgmmaRing &ring_;
+  const std::vector<schedule::CoreFeed> &feeds_;
+  kernel::BufferId turn_{-1};       // steps until it is this group's
+  std::vector<RingMap> maps_;       // by feed
+  std::vector<TurnedPanel> panels_; // of the filter
+};
+
+std::vector<std::int64_t> WgmmaMap::extents(const std::vector<int> &indices) const {
+  std::vector<std::int64_t> all;
+  for (int i : indices)
+    all.push_back(cx_.nest.indices[at(i)].extent);
+  return all;
+}
+
+// `number` taken apart and added: the last index fastest.
+WgmmaMap::Points WgmmaMap::at_number(Points points, const std::vector<int> &indices,
+                                     const std::vector<std::int64_t> &sizes, ExprRef number) {
+  for (std::size_t i = indices.size(); i-- > 0;) {
+    const bool is_first = std::all_of(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(i),
+                                      [](std::int64_t size) { return size == 1; });
+    const ExprRef digit = is_first ? number : b_.mod(number, integer(sizes[i]));
+    points[at(indices[i])] = b_.add(points[at(indices[i])], digit);
+    number = is_first ? integer(0) : b_.div(number, integer(sizes[i]));
+  }
+  return points;
+}
+
+// What this work-item wrote may be multiplied.
+StmtRef WgmmaMap::give() {
+  return b_.block({b_.store_sync({kernel::StoreStep::Fence}),
+                   b_.barrier({.items = kernel::kWarpItems}), ring_.give()});
+}
+
+// Groups that map take steps in turn, so that one works while another waits.
+StmtRef WgmmaMap::in_turn(StmtRef step) {
+  const int mappers = cx_.schedule.core.mappers;
+  if (mappers < 2)
+    return b_.block({step, ring_.advance()});
+  const ExprRef turn = b_.load(turn_, integer(0));
+  const ExprRef is_own = b_.scalar(ScalarOp::Eq, {turn, integer(0)});
+  const ExprRef next = b_.select(is_own, integer(mappers - 1), b_.sub(turn, integer(1)));
+  return b_.block({b_.branch(is_own, step), b_.store(turn_, integer(0), next), ring_.advance()});
+}
+
+// The pixels of a tile are points of a box, or numbers.
+WgmmaMap::Subscripts WgmmaMap::place_row(std::int64_t number, List &list) {
+  const schedule::PixelBox &box = tiles_.box();
+  const bool is_boxed = !box.indices.empty();
+  const ExprRef row = b_.add(maps_[0].first_row(), integer(number * maps_[0].apart()));
+  const Points points =
+      at_number(tiles_.first_points(), is_boxed ? box.indices : roles_.pixels,
+                is_boxed ? box.sizes : extents(roles_.pixels), b_.add(tiles_.first_row(), row));
+  return maps_[0].checked(points, false, list);
+}
+
+// What the rows of a step share; gives whether its depth exists, null: yes.
+ExprRef WgmmaMap::read_shared(const Points &points, List &list) {
+  RingMap &map = maps_[0];
+  ExprRef in_depth = nullptr;
+  if (roles_.depth_points % tile_.depth != 0)
+    in_depth = below(b_.add(points[at(roles_.depth())], map.run()), roles_.depth_points);
+  map.read_shared(points, roles_.depth(), in_depth, list);
+  return in_depth;
+}
+
+// Rows of a window from number `first` on, `count` for each work-item.
+StmtRef WgmmaMap::map_passes(ExprRef first, std::int64_t count, ExprRef in_depth) {
+  List list;
+  RingMap &map = maps_[0];
+  const schedule::PixelBox halo = window_box(cx_.nest, cx_.schedule);
+  Points corner = tiles_.first_points();
+  for (int i : halo.indices)
+    corner[at(i)] = b_.add(corner[at(i)], integer(lowest_tap(cx_.nest, cx_.schedule, i)));
+  const Subscripts none(cx_.nest.inputs[at(feeds_[0].input)].dims.size(), integer(0));
+  std::vector<ExprRef> exist;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const ExprRef row = b_.add(b_.add(first, map.first_row()), integer(i * map.apart()));
+    const Points points = at_number(corner, halo.indices, halo.sizes, row);
+    exist.push_back(b_.logical_and(in_depth, map.inside(map.checked(points, false, list), none)));
+  }
+  map.map_rows(first, exist, list);
+  return b_.block(std::move(list));
+}
+
+// A window's rows in a loop, and those that not all work-items have.
+StmtRef WgmmaMap::window_step(const Points &points) {
+  constexpr std::int64_t kUnrolled = 4;
+  List list;
+  const ExprRef in_depth = read_shared(points, list);
+  list.push_back(ring_.wait_full());
+  const std::int64_t rows = window_rows(cx_.nest, cx_.schedule);
+  const std::int64_t apart = maps_[0].apart();
+  const std::int64_t looped = rows / (kUnrolled * apart) * kUnrolled * apart;
+  const kernel::VarId row = b_.variable("row", {});
+  list.push_back(b_.loop(row, kernel::ForKind::Serial, integer(0), integer(looped),
+                         kUnrolled * apart, map_passes(b_.var(row), kUnrolled, in_depth)));
+  const std::int64_t whole = (rows - looped) / apart;
+  if (whole > 0)
+    list.push_back(map_passes(integer(looped), whole, in_depth));
+  const std::int64_t last = looped + whole * apart;
+  if (last < rows)
+    list.push_back(b_.branch(below(maps_[0].first_row(), rows - last),
+                             map_passes(integer(last), 1, in_depth)));
+  list.push_back(give());
+  return b_.block(std::move(list));
+}
+
+StmtRef WgmmaMap::step(const Points &points, const std::vector<Subscripts> &rows) {
+  List list;
+  RingMap &map = maps_[0];
+  const ExprRef in_depth = read_shared(points, list);
+  Points taps(points.size(), integer(0));
+  for (int i : roles_.walked)
+    taps[at(i)] = points[at(i)];
+  const Subscripts shifts = map.checked(taps, true, list);
+  list.push_back(ring_.wait_full());
+  std::vector<ExprRef> exist;
+  for (const Subscripts &row : rows)
+    exist.push_back(b_.logical_and(in_depth, map.inside(row, shifts)));
+  map.map_rows(integer(0), exist, list);
+  list.push_back(give());
+  return b_.block(std::move(list));
+}
+
+// All windows of a tile, which is taken apart for each: what precedes it stands at another.
+StmtRef WgmmaMap::map_windows(ExprRef tile, const BeforeWindow &before) {
+  Points points(cx_.nest.indices.size(), integer(0));
+  return tiles_.each_window(points, [&] {
+    const ExprRef depth = points[at(roles_.depths.front())];
+    List list;
+    if (before)
+      list.push_back(before(tile, depth));
+    tiles_.take_apart(tile, list);
+    Points inside = tiles_.first_points();
+    inside[at(roles_.depths.front())] = depth;
+    list.push_back(in_turn(window_step(inside)));
+    return b_.block(std::move(list));
+  });
+}
+
+void WgmmaMap::map_tile(List &list) {
+  std::vector<Subscripts> rows;
+  for (std::int64_t i = 0; i < tile_.rows / maps_[0].apart(); ++i)
+    rows.push_back(place_row(i, list));
+  Points points = tiles_.first_points();
+  list.push_back(tiles_.each_step(points, [&] { return in_turn(step(points, rows)); }));
+}
+
+// Rows of a panel are points of the depth; its chunks, channels or pixels.
+void WgmmaMap::map_panel(std::size_t feed, std::int64_t panel, ExprRef point, List &list) {
+  RingMap &map = maps_[feed];
+  const bool is_data = feeds_[feed].input == roles_.data;
+  const int along = roles_.contiguous(feeds_[feed].input);
+  Points points = tiles_.first_points();
+  ExprRef first = b_.add(tiles_.first_row(), integer(panel * panel_columns(tile_)));
+  if (!is_data) {
+    const TurnedPanel &of = panels_[static_cast<std::size_t>(panel)];
+    for (int tap : plan_.taps)
+      points[at(tap)] = of.points[at(tap)];
+    first = of.channel;
+  }
+  points[at(along)] = first;
+  const std::int64_t extent = cx_.nest.indices[at(along)].extent;
+  const std::int64_t whole = is_data ? tile_.rows : panel_columns(tile_); // of panels
+  const ExprRef exists =
+      extent % whole == 0 ? nullptr
+                          : named(b_, list, "run_exists", below(b_.add(first, map.run()), extent));
+  map.read_shared(points, along, exists, list);
+  const Subscripts none(cx_.nest.inputs[at(feeds_[feed].input)].dims.size(), integer(0));
+  std::vector<ExprRef> exist;
+  const std::int64_t rows = tile_.depth / map.apart();
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const ExprRef number = b_.add(point, b_.add(map.first_row(), integer(i * map.apart())));
+    const Subscripts subscripts =
+        map.checked(at_number(points, roles_.depths, extents(roles_.depths), number), false, list);
+    const ExprRef in_depth =
+        roles_.depth_points % tile_.depth == 0 ? nullptr : below(number, roles_.depth_points);
+    exist.push_back(b_.logical_and(b_.logical_and(exists, in_depth), map.inside(subscripts, none)));
+  }
+  map.map_rows(integer(panel * tile_.depth), exist, list);
+}
+
+StmtRef WgmmaMap::turned_step(ExprRef point) {
+  List list = {ring_.wait_full()};
+  for (std::size_t f = 0; f < feeds_.size(); ++f) {
+    const std::int64_t columns = feeds_[f].input == roles_.data ? tile_.rows : tile_.columns;
+    for (std::int64_t panel = 0; panel < columns / panel_columns(tile_); ++panel)
+      map_panel(f, panel, point, list);
+  }
+  list.push_back(give());
+  return b_.block(std::move(list));
+}
+
+void WgmmaMap::map_turned_tile(List &list) {
+  panels_.clear();
+  for (std::int64_t i = 0; i < tile_.columns; i += panel_columns(tile_))
+    panels_.push_back(turned_panel(
+        cx_, roles_, plan_, b_.add(tiles_.first_column(), integer(i)),
+        [&](const std::string &name, ExprRef value) { return named(b_, list, name, value); }));
+  const kernel::VarId point = b_.variable("point", {});
+  list.push_back(b_.loop(point, kernel::ForKind::Serial, integer(0), integer(roles_.depth_points),
+                         tile_.depth, in_turn(turned_step(b_.var(point)))));
+}
+
+StmtRef WgmmaMap::build(ExprRef item, const BeforeWindow &before) {
+  const ExprRef group = integer(schedule::kGroupItems);
+  List all;
+  for (RingMap &map : maps_)
+    map.place(b_.mod(item, group), all);
+  if (cx_.schedule.core.mappers > 1)
+    all.push_back(b_.store(turn_, integer(0), b_.div(item, group)));
+  all.push_back(ring_.start(0));
+  all.push_back(tiles_.each(nullptr, [&](ExprRef tile, List &list) {
+    if (cx_.schedule.core.window > 0) {
+      list.push_back(map_windows(tile, before));
+      return;
+    }
+    tiles_.take_apart(tile, list);
+    roles_.data_turned ? map_turned_tile(list) : map_tile(list);
+  }));
+  return b_.block(std::move(all));
+}
+
+} // namespace
+
+std::vector<RingSource> ring_sources(const Context &cx, int input,
+                                     const std::vector<schedule::CoreFeed> &feeds, MapOf map_of) {
+  for (const schedule::CoreFeed &feed : feeds) {
+    if (feed.input != input)
+      continue;
+    std::vector<RingSource> sources;
+    const Context &map = cx.members.contexts[at(feed.producer) + 1];
+    for (const int extra : feed.copied)
+      sources.push_back(
+          {map_of(schedule::reading(cx.members.group, feed.producer, extra), cx.schedule),
+           map.slot_buffers[at(map.whole.extras[at(extra)].slot)], fmt::format("_{}", extra)});
+    return sources;
+  }
+  return {{map_of(cx.nest, cx.schedule), cx.source_buffers[at(input)], ""}};
+}
+
+StmtRef map_windows(Context &cx, const WgmmaParts &parts, const BeforeWindow &before) {
+  return WgmmaMap(cx, parts).build(cx.build.lane(), before);
+}
+
+StmtRef multiply_or_map(Context &cx, const WgmmaParts &parts, StmtRef multiply) {
+  if (cx.schedule.core.mappers == 0)
+    return multiply;
+  kernel::Builder &b = cx.build;
+  const schedule::RegisterPlan plan = register_plan(cx.schedule);
+  const ExprRef first =
+      b.integer(cx.block_size() - cx.schedule.core.mappers * schedule::kGroupItems);
+  std::vector<StmtRef> list;
+  if (plan.mapper > 0)
+    list.push_back(b.register_limit({plan.mapper > plan.launch, plan.mapper}));
+  list.push_back(WgmmaMap(cx, parts).build(b.sub(b.lane(), first)));
+  return b.branch(b.scalar(ScalarOp::Lt, {b.lane(), first}), multiply, b.block(std::move(list)));
+}
+
+} // namespace tilefuse::lower

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The warps of a kernel with wgmma that evaluate the maps of its inputs (schedule/core_feeds.h), in
+// the place where tensor copies leave what the maps read:
+//
+//   for tile { for step { wait full; for row { if inside { data = map(data, beside, shared) } }
+//                         fence; arrive ready } }
+//
+// Two groups of them take steps in turn. With `mappers 0` they are the producer's own.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "lower/context.h"
+#include "lower/wgmma/wgmma_parts.h"
+#include "schedule/mma/core_feeds.h"
+#include "schedule/wgmma/tensor_map.h"
+
+namespace tilefuse::lower {
+
+// What tensor copies bring to the place of an input.
+struct RingSource {
+  schedule::DataMap map;
+  kernel::BufferId tensor{-1};
+  std::string suffix; // of the tensor map's name
+};
+using MapOf = schedule::DataMap (*)(const nest::Nest &, const schedule::Schedule &);
+// The input itself, or what a map of it reads, the first to be mapped in place; `map_of` says how
+// the input of a nest is copied.
+std::vector<RingSource> ring_sources(const Context &context, int input,
+                                     const std::vector<schedule::CoreFeed> &feeds, MapOf map_of);
+
+// By the producer's warps: all windows are mapped; `before`: what precedes each, at its tile and
+// depth.
+using BeforeWindow = std::function<kernel::StmtRef(kernel::ExprRef tile, kernel::ExprRef depth)>;
+kernel::StmtRef map_windows(Context &context, const WgmmaParts &parts, const BeforeWindow &before);
+
+// Of all but the producer's warps: the last `mappers` groups map, with registers of their own, the
+// others do `multiply`.
+kernel::StmtRef multiply_or_map(Context &context, const WgmmaParts &parts,
+                                kernel::StmtRef multiply);
+
+} // namespace tilefuse::lower

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/wgmma/wgmma_producer.h"
+
+#include "lower/members.h"
+#include "lower/wgmma/turned_panel.h"
+#include "lower/wgmma/wgmma_gather.h"
+#include "lower/wgmma/wgmma_map.h"
+#include "lower/wgmma/wgmma_spread.h"
+#include "lower/wgmma/wgmma_tensor_maps.h"
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_roles.h"
+#include "schedule/wgmma/pixel_box.h"
+#include "schedule/wgmma/tensor_map.h"
+#include "schedule/wgmma/wgmma_filter_map.h"
+#include "schedule/wgmma/wgmma_maps.h"
+#include "schedule/wgmma/wgmma_spread.h"
+#include "schedule/wgmma/wgmma_tiles.h"
+#include "schedule/wgmma/wgmma_window.h"
+
+namespace tilefuse::lower {
+namespace {
+
+using kernel::ExprRef;
+using kernel::MbarrierOp;
+using kernel::StmtRef;
+using schedule::kPanelBytes;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+bool has_fixed_filter(Context &cx, const schedule::CoreRoles &roles) {
+  return cx.build.kernel()[cx.source_buffers[at(roles.filter)]].fixed;
+}
+
+class WgmmaProducer {
+public:
+  WgmmaProducer(Context &context, const WgmmaParts &parts)
+      : cx_(context), b_(cx_.build), roles_(parts.roles), tile_(parts.tile), plan_(parts.plan),
+        cluster_(parts.cluster), tiles_(parts.tiles), parts_(parts), ring_(parts.ring),
+        data_ring_(parts.data_ring), data_(data_map(cx_.nest, cx_.schedule)),
+        filter_(roles_.data_turned ? schedule::FilterMap{} : filter_map(cx_.nest, cx_.schedule)),
+        turned_(roles_.data_turned ? turned_filter_map(cx_.nest, cx_.schedule)
+                                   : schedule::DataMap{}),
+        maps_(declare_maps(cx_, parts)) {}
+
+  StmtRef build();
+  // All that the producer's warps do where they map too, at places of their own in `mapped`.
+  StmtRef copy_and_map(const WgmmaParts &mapped);
+
+private:
+  using List = std::vector<StmtRef>;
+  ExprRef integer(std::int64_t value) { return b_.integer(value); }
+  std::int64_t extent(int i) const { return cx_.nest.indices[at(i)].extent; }
+  List wait_to_fill(const WgmmaRing &ring);
+  StmtRef fill_filter(const std::vector<ExprRef> &points);
+  StmtRef fill_ahead(const std::vector<ExprRef> &points);
+  StmtRef copy_ahead();
+  StmtRef unless_ahead(StmtRef fill);
+  StmtRef by_item(std::int64_t item, StmtRef body);
+  StmtRef produce();
+  StmtRef produce_windows();
+  StmtRef fill_window(const std::vector<ExprRef> &points);
+  StmtRef keep_filter();
+  StmtRef beside_kept_filter(StmtRef data);
+  StmtRef stream_filter();
+  StmtRef gather();
+  ExprRef first_copied_row();
+  StmtRef copy_step(const std::vector<ExprRef> &points, const std::vector<ExprRef> &base);
+  void copy_all(int input, kernel::TensorCopy copy, List &list);
+  void copy_data(const std::vector<ExprRef> &points, const std::vector<ExprRef> &base, List &list);
+  void copy_filter(const std::vector<ExprRef> &points, List &list);
+  StmtRef produce_turned();
+  void copy_panel(ExprRef to, const schedule::DataMap &map, std::vector<ExprRef> base,
+                  const TurnedPanel &panel, List &list);
+
+  Context &cx_;
+  kernel::Builder &b_;
+  const schedule::CoreRoles &roles_;
+  const schedule::CoreTile &tile_;
+  const schedule::ColumnPlan &plan_;
+  const WgmmaCluster &cluster_;
+  WgmmaTiles &tiles_;
+  const WgmmaParts &parts_;
+  const WgmmaRing &ring_;
+  const WgmmaRing &data_ring_;
+  const schedule::DataMap data_;
+  const schedule::FilterMap filter_; // beside straight data
+  const schedule::DataMap turned_;   // the filter's beside turned data
+  const RingMaps maps_;
+  kernel::BufferId ahead_{-1}; // register: of how many steps to come the filter is copied already
+};
+
+WgmmaProducer::List WgmmaProducer::wait_to_fill(const WgmmaRing &ring) {
+  return {b_.mbarrier({MbarrierOp::Wait, ring.empty(ring.slot()), ring.parity()}),
+          b_.mbarrier({MbarrierOp::Expect, ring.full(ring.slot()), integer(ring.bytes())})};
+}
+
+// The same box of all that is copied for an input.
+void WgmmaProducer::copy_all(int input, kernel::TensorCopy copy, List &list) {
+  const std::vector<kernel::MapId> &maps = input == roles_.data ? maps_.data : maps_.filter;
+  for (std::size_t k = 0; k < maps.size(); ++k) {
+    copy.map = maps[k];
+    copy.to.buffer = (input == roles_.data ? data_ring_ : ring_).copied(input)[k];
+    list.push_back(b_.tensor_copy(copy));
+  }
+}
+
+// One copy, or in blocks one for each of the step's. Blocks of a cluster's row have slices of rows.
+void WgmmaProducer::copy_data(const std::vector<ExprRef> &points, const std::vector<ExprRef> &base,
+                              List &list) {
+  const std::int64_t block = roles_.has_blocks() ? extent(roles_.depth()) : tile_.depth;
+  const ExprRef slice =
+      b_.mul(cluster_.column(), integer(data_ring_.data_elems() / cluster_.columns()));
+  const ExprRef first = b_.add(b_.mul(data_ring_.slot(), integer(data_ring_.data_elems())), slice);
+  for (std::int64_t i = 0; i < tile_.depth / block; ++i) {
+    kernel::TensorCopy copy{
+        .to = {data_ring_.data(),
+               b_.add(first, integer(i * block * data_ring_.data_elems() / tile_.depth))},
+        .at = base,
+        .signals = data_ring_.full(data_ring_.slot()),
+        .ranks = cluster_.share_data()};
+    std::vector<ExprRef> moved = points;
+    if (roles_.has_blocks()) {
+      moved[at(roles_.depths[0])] = b_.add(points[at(roles_.depths[0])], integer(i));
+      moved[at(roles_.depth())] = integer(0);
+    }
+    for (const nest::Linear &place : data_.place)
+      copy.at.push_back(linear(cx_, place, moved));
+    if (const ExprRef first = tiles_.first_of_row(points))
+      copy.at[0] = b_.sub(copy.at[0], b_.mul(first, integer(block)));
+    if (data_.place.empty())
+      copy.at[0] = b_.add(base[0], points[at(roles_.depth())]);
+    for (const nest::Linear &tap : data_.taps)
+      copy.offsets.push_back(linear(cx_, tap, points));
+    copy_all(roles_.data, std::move(copy), list);
+  }
+}
+
+// Panels of the filter; blocks of a cluster's column have slices of them, of columns, or of the
+// depth where it is turned.
+void WgmmaProducer::copy_filter(const std::vector<ExprRef> &points, List &list) {
+  const std::int64_t panel = ring_.filter_elems() / filter_.panels;
+  const ExprRef slice = b_.mul(cluster_.row(), integer(panel / cluster_.rows()));
+  const ExprRef filter = b_.add(b_.mul(ring_.slot(), integer(ring_.filter_elems())), slice);
+  const ExprRef first_column = b_.add(
+      tiles_.first_column(), b_.mul(cluster_.row(), integer(tile_.columns / cluster_.rows())));
+  const ExprRef first_depth = b_.add(
+      points[at(roles_.depth())], b_.mul(cluster_.row(), integer(tile_.depth / cluster_.rows())));
+  for (std::int64_t i = 0; i < filter_.panels; ++i) {
+    kernel::TensorCopy copy{.to = {ring_.filter(), b_.add(filter, integer(i * panel))},
+                            .map = maps_.filter.front(),
+                            .signals = ring_.full(ring_.slot()),
+                            .ranks = cluster_.share_filter()};
+    std::vector<ExprRef> moved = points;
+    const std::int64_t across = kPanelBytes / tile_.elem_bytes;
+    moved[at(roles_.channel)] = b_.add(tiles_.first_column(), integer(i * across));
+    copy.at.assign(filter_.dims.size(), integer(0));
+    copy.at.front() = linear(cx_, filter_.first, moved);
+    const ExprRef column = b_.add(first_column, linear(cx_, filter_.parts, points));
+    copy.at.back() = roles_.filter_turned ? first_depth : b_.div(column, integer(filter_.unit));
+    list.push_back(b_.tensor_copy(std::move(copy)));
+  }
+}
+
+StmtRef WgmmaProducer::unless_ahead(StmtRef fill) {
+  if (to_int(ahead_) < 0)
+    return fill;
+  const ExprRef left = b_.load(ahead_, integer(0));
+  return b_.branch(b_.scalar(ScalarOp::Lt, {integer(0), left}),
+                   b_.store(ahead_, integer(0), b_.sub(left, integer(1))), fill);
+}
+
+StmtRef WgmmaProducer::copy_step(const std::vector<ExprRef> &points,
+                                 const std::vector<ExprRef> &base) {
+  List fill = wait_to_fill(ring_);
+  copy_filter(points, fill);
+  List list = {unless_ahead(b_.block(std::move(fill)))};
+  copy_data(points, base, list);
+  list.push_back(ring_.advance());
+  return b_.block(std::move(list));
+}
+
+StmtRef WgmmaProducer::fill_filter(const std::vector<ExprRef> &points) {
+  List list = {b_.mbarrier({MbarrierOp::Expect, ring_.full(ring_.slot()), integer(ring_.bytes())})};
+  copy_filter(points, list);
+  return b_.block(std::move(list));
+}
+
+// A step's filter for a buffer that was never filled.
+StmtRef WgmmaProducer::fill_ahead(const std::vector<ExprRef> &points) {
+  return b_.block({fill_filter(points), ring_.advance()});
+}
+
+// What the first tile's first steps read of a fixed filter, as many as there are buffers: before
+// earlier kernels are awaited.
+StmtRef WgmmaProducer::copy_ahead() {
+  if (!copies_ahead(cx_, parts_))
+    return nullptr;
+  ahead_ = b_.buffer({"ahead", kernel::Space::Register, {DType::I32, 1}, 1});
+  List list = {ring_.start(1)};
+  tiles_.take_apart(cluster_.number(), list);
+  const std::int64_t steps = core_steps(cx_.nest, cx_.schedule);
+  const ExprRef first = named(b_, list, "first_step", cluster_.first_step(steps));
+  const ExprRef count = b_.min(cluster_.step_count(steps), integer(cx_.schedule.core.ring));
+  list.push_back(b_.store(ahead_, integer(0), count));
+  std::vector<ExprRef> points = tiles_.first_points();
+  list.push_back(
+      tiles_.each_number(points, first, b_.add(first, count), [&] { return fill_ahead(points); }));
+  return b_.block(std::move(list));
+}
+
+// One panel of a turned input, at the points at which `base` stands.
+void WgmmaProducer::copy_panel(ExprRef to, const schedule::DataMap &map, std::vector<ExprRef> base,
+                               const TurnedPanel &panel, List &list) {
+  const bool is_data = &map == &data_;
+  kernel::TensorCopy copy{.to = {ring_.data(), to},
+                          .at = std::move(base),
+                          .signals = ring_.full(ring_.slot()),
+                          .ranks = is_data ? cluster_.share_data() : cluster_.share_filter()};
+  copy.at[0] = b_.add(copy.at[0], panel.channel);
+  for (const nest::Linear &tap : map.taps)
+    copy.offsets.push_back(is_data ? integer(0) : linear(cx_, tap, panel.points));
+  copy_all(is_data ? roles_.data : roles_.filter, std::move(copy), list);
+}
+
+// Panels of both turned inputs, each at the same points of the depth; blocks of a cluster that
+// share a tile have some of its panels each.
+StmtRef WgmmaProducer::produce_turned() {
+  const std::int64_t across = kPanelBytes / tile_.elem_bytes;
+  const std::int64_t data_panels = tile_.rows / across / cluster_.columns();
+  const std::int64_t filter_panels = tile_.columns / across / cluster_.rows();
+  const auto number = [&](ExprRef slice, std::int64_t count, std::int64_t i) {
+    return b_.add(b_.mul(slice, integer(count)), integer(i));
+  };
+  const StmtRef tiles = tiles_.each(nullptr, [&](ExprRef tile, List &list) {
+    tiles_.take_apart(tile, list);
+    std::vector<TurnedPanel> panels;
+    for (std::int64_t i = 0; i < filter_panels; ++i)
+      panels.push_back(turned_panel(
+          cx_, roles_, plan_,
+          b_.add(tiles_.first_column(),
+                 b_.mul(number(cluster_.row(), filter_panels, i), integer(across))),
+          [&](const std::string &name, ExprRef value) { return named(b_, list, name, value); }));
+    const kernel::VarId point = b_.variable("point", {});
+    List step;
+    const std::vector<ExprRef> data =
+        row_base(cx_, plan_, data_, roles_.depths, b_.var(point), step);
+    const std::vector<ExprRef> filter =
+        row_base(cx_, plan_, turned_, roles_.depths, b_.var(point), step);
+    for (StmtRef wait : wait_to_fill(ring_))
+      step.push_back(wait);
+    const auto place = [&](std::int64_t elems, ExprRef panel) {
+      return b_.add(b_.mul(ring_.slot(), integer(elems)),
+                    b_.mul(panel, integer(across * tile_.depth)));
+    };
+    for (std::int64_t i = 0; i < data_panels; ++i) {
+      const ExprRef panel = number(cluster_.column(), data_panels, i);
+      copy_panel(place(ring_.data_elems(), panel), data_, data,
+                 {b_.add(tiles_.first_row(), b_.mul(panel, integer(across))), {}}, step);
+    }
+    for (std::int64_t i = 0; i < filter_panels; ++i)
+      copy_panel(place(ring_.filter_elems(), number(cluster_.row(), filter_panels, i)), turned_,
+                 filter, panels[at(static_cast<int>(i))], step);
+    step.push_back(ring_.advance());
+    const std::int64_t steps = core_steps(cx_.nest, cx_.schedule);
+    list.push_back(b_.loop(point, kernel::ForKind::Serial,
+                           b_.mul(cluster_.first_step(steps), integer(tile_.depth)),
+                           b_.mul(cluster_.end_step(steps), integer(tile_.depth)), tile_.depth,
+                           b_.block(std::move(step))));
+  });
+  return b_.block({b_.await_earlier(), ring_.start(1), tiles});
+}
+
+// Of this block's slice. An im2col map cannot start past the last point, where tiles that fill up a
+// cluster and slices of the last tile may lie.
+ExprRef WgmmaProducer::first_copied_row() {
+  const ExprRef row = b_.add(tiles_.first_row(),
+                             b_.mul(cluster_.column(), integer(tile_.rows / cluster_.columns())));
+  return cluster_.size() > 1 && data_.is_im2col() ? b_.min(row, integer(roles_.points - 1)) : row;
+}
+
+StmtRef WgmmaProducer::produce() {
+  const StmtRef ahead = copy_ahead();
+  const StmtRef tiles = tiles_.each(nullptr, [&](ExprRef tile, List &list) {
+    tiles_.take_apart(tile, list);
+    const std::vector<ExprRef> base =
+        row_base(cx_, plan_, data_, roles_.pixels, first_copied_row(), list);
+    std::vector<ExprRef> points = tiles_.first_points();
+    list.push_back(tiles_.each_step(points, [&] { return copy_step(points, base); }));
+  });
+  return b_.block({ahead, b_.await_earlier(), ring_.start(1), tiles});
+}
+
+// All steps of it, for the block's tiles.
+StmtRef WgmmaProducer::keep_filter() {
+  std::vector<ExprRef> points(cx_.nest.indices.size(), integer(0));
+  tiles_.take_all_columns();
+  return b_.block({ring_.start(1), tiles_.each_step(points, [&] { return fill_ahead(points); })});
+}
+
+// Copied by one work-item, and `data` brought by all.
+StmtRef WgmmaProducer::beside_kept_filter(StmtRef data) {
+  const StmtRef filter = by_item(0, keep_filter());
+  return has_fixed_filter(cx_, roles_) ? b_.block({filter, b_.await_earlier(), data})
+                                       : b_.block({b_.await_earlier(), filter, data});
+}
+
+StmtRef WgmmaProducer::stream_filter() {
+  const StmtRef tiles = tiles_.each(nullptr, [&](ExprRef tile, List &list) {
+    tiles_.take_apart(tile, list);
+    std::vector<ExprRef> points = tiles_.first_points();
+    list.push_back(tiles_.each_step(points, [&] {
+      List step = wait_to_fill(ring_);
+      copy_filter(points, step);
+      step.push_back(ring_.advance());
+      return b_.block(std::move(step));
+    }));
+  });
+  return b_.block({ring_.start(1), tiles});
+}
+
+StmtRef WgmmaProducer::produce_windows() {
+  const StmtRef tiles = tiles_.each(nullptr, [&](ExprRef tile, List &list) {
+    tiles_.take_apart(tile, list);
+    std::vector<ExprRef> points = tiles_.first_points();
+    list.push_back(tiles_.each_window(points, [&] { return fill_window(points); }));
+  });
+  return b_.block({b_.await_earlier(), data_ring_.start(1), tiles});
+}
+
+StmtRef WgmmaProducer::fill_window(const std::vector<ExprRef> &points) {
+  List list = wait_to_fill(data_ring_);
+  copy_data(points, {}, list);
+  list.push_back(data_ring_.advance());
+  return b_.block(std::move(list));
+}
+
+// One work-item copies windows ahead of the one that all map next. Of the buffers left, two or more
+// are those of windows mapped before, so that none that is multiplied is waited for.
+StmtRef WgmmaProducer::copy_and_map(const WgmmaParts &mapped) {
+  const std::int64_t ahead = schedule::windows_ahead(cx_.schedule);
+  const auto fetch = [&](ExprRef tile, ExprRef depth, std::int64_t count) {
+    return tiles_.window_after(tile, depth, count,
+                               [&](const auto &points) { return fill_window(points); });
+  };
+  List first = {data_ring_.start(1)};
+  for (std::int64_t i = 0; i < ahead; ++i)
+    first.push_back(fetch(cluster_.number(), integer(0), i));
+  const StmtRef maps = map_windows(cx_, mapped, [&](ExprRef tile, ExprRef depth) {
+    return by_item(0, fetch(tile, depth, ahead));
+  });
+  return beside_kept_filter(b_.block({by_item(0, b_.block(std::move(first))), maps}));
+}
+
+// All four warps gather data; one work-item copies the filter.
+StmtRef WgmmaProducer::gather() {
+  if (const std::optional<int> spread = schedule::spread_of(cx_.members.group))
+    return beside_kept_filter(spread_data(cx_, parts_, *spread));
+  return b_.block({b_.await_earlier(), gather_data(cx_, parts_, [&](const auto &points) {
+                     return by_item(0, fill_filter(points));
+                   })});
+}
+
+StmtRef WgmmaProducer::by_item(std::int64_t item, StmtRef body) {
+  return b_.branch(b_.scalar(ScalarOp::Eq, {b_.lane(), integer(item)}), body);
+}
+
+// Windows and the filter come by warps of their own: neither waits for the other's ring, and a
+// fixed filter for no other kernel.
+StmtRef WgmmaProducer::build() {
+  const schedule::Core &core = cx_.schedule.core;
+  if (core.gathers)
+    return gather();
+  if (core.window == 0)
+    return by_item(0, roles_.data_turned ? produce_turned() : produce());
+  const StmtRef filter = core.keeps_filter ? keep_filter() : stream_filter();
+  const StmtRef await = has_fixed_filter(cx_, roles_) ? nullptr : b_.await_earlier();
+  return b_.block({by_item(0, b_.block({await, filter})), by_item(kCoreLanes, produce_windows())});
+}
+
+} // namespace
+
+// Not in blocks of many tiles: each step asks whether its filter is there, and tiles of 128x128 in
+// turns were 3 to 5 % slower (H200, batch 256).
+bool copies_ahead(Context &context, const WgmmaParts &parts) {
+  constexpr std::int64_t kMostTiles = 2;
+  const schedule::Core &core = context.schedule.core;
+  return core.window == 0 && !core.gathers && !parts.roles.data_turned &&
+         has_fixed_filter(context, parts.roles) && parts.tiles.most() <= kMostTiles;
+}
+
+StmtRef produce_wgmma(Context &context, const WgmmaParts &parts) {
+  if (parts.feeds.empty() || context.schedule.core.mappers > 0)
+    return WgmmaProducer(context, parts).build();
+  const WgmmaRing copied = parts.data_ring.beside("copy_place");
+  const WgmmaParts copies{parts.roles, parts.tile, parts.plan, parts.cluster,
+                          parts.tiles, parts.ring, copied,     parts.feeds};
+  return WgmmaProducer(context, copies).copy_and_map(parts);
+}
+
+} // namespace tilefuse::lower

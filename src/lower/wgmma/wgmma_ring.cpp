@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/wgmma/wgmma_ring.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "lower/members.h"
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_roles.h"
+#include "schedule/wgmma/wgmma_tiles.h"
+
+namespace tilefuse::lower {
+
+using kernel::ExprRef;
+using kernel::Space;
+using kernel::StmtRef;
+
+WgmmaRing::WgmmaRing(Context &context, const schedule::CoreRoles &roles,
+                     const schedule::CoreTile &tile, const WgmmaCluster &cluster, RingShape shape)
+    : b_(context.build), roles_(roles), tile_(tile), cluster_(cluster), shape_(std::move(shape)),
+      count_(shape_.count), takes_turns_(shape_.has_turns), knows_before_(!shape_.is_kept),
+      warps_(tile.warps() * schedule::kGroupItems / kCoreLanes),
+      mappers_(shape_.is_dealt        ? 1
+               : shape_.feeds.empty() ? 0
+                                      : schedule::kGroupItems / kCoreLanes) {
+  const auto ring = [&](const std::string &name, const nest::Nest &nest,
+                        const nest::Operand &operand, std::int64_t elems) {
+    const DType type = nest.slots[static_cast<std::size_t>(operand.slot)].type;
+    return b_.buffer(
+        {.name = name, .space = Space::Local, .type = {type, 1}, .elems = count_ * elems});
+  };
+  const auto input = [&](const char *name, int number) {
+    return ring(name, context.nest, context.nest.inputs[static_cast<std::size_t>(number)],
+                elems(number));
+  };
+  if (shape_.data_elems > 0)
+    data_ = input("data", roles.data);
+  if (shape_.filter_elems > 0)
+    filter_ = input("filter", roles.filter);
+  copied_.resize(context.nest.inputs.size());
+  copied_[static_cast<std::size_t>(roles.data)] = {data_};
+  copied_[static_cast<std::size_t>(roles.filter)] = {filter_};
+  for (const schedule::CoreFeed &feed : shape_.feeds) {
+    const nest::Nest &map =
+        context.members.contexts[static_cast<std::size_t>(feed.producer) + 1].whole;
+    for (std::size_t k = 1; k < feed.copied.size(); ++k, beside_elems_ += copied_elems(feed.input))
+      copied_[static_cast<std::size_t>(feed.input)].push_back(
+          ring(fmt::format("beside{}_{}", feed.input, k), map,
+               map.extras[static_cast<std::size_t>(feed.copied[k])], elems(feed.input)));
+  }
+  const bool is_all = shape_.filter_elems > 0; // or that of windows
+  barriers_ = b_.buffer({.name = is_all ? "barriers" : "window_barriers",
+                         .space = Space::Local,
+                         .type = {DType::I64, 1},
+                         .elems = (mappers_ > 0 ? 3 : 2) * count_ + (takes_turns_ ? kTurns : 0)});
+  place_ = new_place(is_all ? "place" : "window_place");
+}
+
+kernel::BufferId WgmmaRing::new_place(const std::string &name) const {
+  return b_.buffer({.name = name,
+                    .space = Space::Register,
+                    .type = {DType::I32, 1},
+                    .elems = takes_turns_    ? 4
+                             : knows_before_ ? 3
+                                             : 2});
+}
+
+WgmmaRing WgmmaRing::beside(const std::string &name) const {
+  WgmmaRing other = *this;
+  other.knows_before_ = false;
+  other.place_ = new_place(name);
+  return other;
+}
+
+kernel::LocalRef WgmmaRing::empty(ExprRef slot) const {
+  return {barriers_, b_.add(slot, b_.integer(count_))};
+}
+
+// Behind the mbarriers of turns.
+kernel::LocalRef WgmmaRing::ready(ExprRef slot) const {
+  return {barriers_, b_.add(slot, b_.integer(2 * count_ + (takes_turns_ ? kTurns : 0)))};
+}
+
+StmtRef WgmmaRing::wait_full() const {
+  return b_.mbarrier({kernel::MbarrierOp::Wait, full(slot()), parity()});
+}
+
+StmtRef WgmmaRing::wait() const {
+  std::vector<StmtRef> list = {shape_.is_dealt ? nullptr : wait_full()}; // who deals has waited
+  if (mappers_ > 0)
+    list.push_back(b_.mbarrier({kernel::MbarrierOp::Wait, ready(slot()), parity()}));
+  return b_.block(std::move(list));
+}
+
+StmtRef WgmmaRing::wait_dealt() const {
+  if (!shape_.is_dealt)
+    return nullptr;
+  const kernel::LocalRef last = ready(b_.integer(count_ - 1));
+  return b_.mbarrier({kernel::MbarrierOp::Wait, last, b_.integer(0)});
+}
+
+StmtRef WgmmaRing::give() const {
+  const ExprRef item = b_.mod(b_.lane(), b_.integer(kCoreLanes));
+  return b_.branch(b_.scalar(ScalarOp::Eq, {item, b_.integer(0)}),
+                   b_.mbarrier({kernel::MbarrierOp::Arrive, ready(slot())}));
+}
+
+StmtRef WgmmaRing::let_go() const {
+  const ExprRef item = b_.mod(b_.lane(), b_.integer(kCoreLanes));
+  kernel::Mbarrier arrive{.op = kernel::MbarrierOp::Arrive, .at = empty(before())};
+  const StmtRef here =
+      b_.branch(b_.scalar(ScalarOp::Eq, {item, b_.integer(0)}), b_.mbarrier(arrive));
+  if (cluster_.sources() == 1)
+    return here;
+  arrive.rank = cluster_.source(item);
+  const ExprRef is_other =
+      b_.logical_and(b_.scalar(ScalarOp::Lt, {b_.integer(0), item}),
+                     b_.scalar(ScalarOp::Lt, {item, b_.integer(cluster_.sources())}));
+  return b_.block({here, b_.branch(is_other, b_.mbarrier(arrive))});
+}
+
+StmtRef WgmmaRing::init() const {
+  std::vector<StmtRef> list;
+  const std::int64_t arrivals = shape_.gatherers + (bytes() > 0 ? 1 : 0);
+  for (std::int64_t i = 0; i < count_; ++i) {
+    list.push_back(
+        b_.mbarrier({kernel::MbarrierOp::Init, full(b_.integer(i)), b_.integer(arrivals)}));
+    list.push_back(b_.mbarrier(
+        {kernel::MbarrierOp::Init, empty(b_.integer(i)), b_.integer(warps_ * cluster_.sources())}));
+    if (mappers_ > 0)
+      list.push_back(
+          b_.mbarrier({kernel::MbarrierOp::Init, ready(b_.integer(i)), b_.integer(mappers_)}));
+  }
+  for (std::int64_t i = 0; takes_turns_ && i < kTurns; ++i)
+    list.push_back(b_.mbarrier({kernel::MbarrierOp::Init, turn_of(b_.integer(i)), b_.integer(1)}));
+  return b_.block(std::move(list));
+}
+
+StmtRef WgmmaRing::start(int parity) const {
+  return b_.block({b_.store(place_, b_.integer(kSlot), b_.integer(0)),
+                   b_.store(place_, b_.integer(kParity), b_.integer(parity)),
+                   knows_before_ ? b_.store(place_, b_.integer(kBefore), b_.integer(0)) : nullptr});
+}
+
+kernel::LocalRef WgmmaRing::turn_of(ExprRef turn) const {
+  return {barriers_, b_.add(turn, b_.integer(2 * count_))};
+}
+
+StmtRef WgmmaRing::start_turn(ExprRef turn, std::int64_t steps) const {
+  const ExprRef is_first = b_.scalar(ScalarOp::Eq, {turn, b_.integer(0)});
+  const auto later = [&](std::int64_t value) {
+    return b_.select(is_first, b_.integer(0), b_.integer(value));
+  };
+  return b_.block(
+      {b_.store(place_, b_.integer(kSlot), later(steps % count_)),
+       b_.store(place_, b_.integer(kParity), later(steps / count_ % 2)),
+       b_.store(place_, b_.integer(kBefore), b_.integer(0)),
+       takes_turns_ ? b_.store(place_, b_.integer(kTurn), b_.sub(b_.integer(1), turn)) : nullptr});
+}
+
+StmtRef WgmmaRing::skip(std::int64_t steps) const {
+  return skip_buffers(b_, place_, count_, steps);
+}
+
+StmtRef WgmmaRing::wait_turn(ExprRef turn) const {
+  return b_.block({b_.mbarrier({kernel::MbarrierOp::Wait, turn_of(turn), at(kTurn)}),
+                   b_.store(place_, b_.integer(kTurn), b_.sub(b_.integer(1), at(kTurn)))});
+}
+
+StmtRef WgmmaRing::end_turn(ExprRef turn) const {
+  const ExprRef is_one = b_.scalar(
+      ScalarOp::Eq, {b_.mod(b_.lane(), b_.integer(schedule::kGroupItems)), b_.integer(0)});
+  return b_.branch(is_one,
+                   b_.mbarrier({kernel::MbarrierOp::Arrive, turn_of(b_.sub(b_.integer(1), turn))}));
+}
+
+StmtRef WgmmaRing::advance() const {
+  const kernel::VarId next = b_.variable("next", {});
+  const ExprRef is_end = b_.scalar(ScalarOp::Eq, {b_.var(next), b_.integer(count_)});
+  return b_.block(
+      {knows_before_ ? b_.store(place_, b_.integer(kBefore), slot()) : nullptr,
+       b_.let(next, b_.add(slot(), b_.integer(1))),
+       b_.store(place_, b_.integer(kSlot), b_.select(is_end, b_.integer(0), b_.var(next))),
+       b_.store(place_, b_.integer(kParity),
+                b_.select(is_end, b_.sub(b_.integer(1), parity()), parity()))});
+}
+
+StmtRef skip_buffers(kernel::Builder &build, kernel::BufferId place, std::int64_t count,
+                     std::int64_t steps) {
+  const ExprRef slot = build.integer(0), phase = build.integer(1);
+  const kernel::VarId next = build.variable("next", {});
+  const ExprRef is_end = build.scalar(ScalarOp::Le, {build.integer(count), build.var(next)});
+  const ExprRef parity = build.load(place, phase);
+  const ExprRef flipped = build.sub(build.integer(1), parity);
+  const bool flips = steps / count % 2 != 0;
+  return build.block(
+      {build.let(next, build.add(build.load(place, slot), build.integer(steps % count))),
+       build.store(
+           place, slot,
+           build.select(is_end, build.sub(build.var(next), build.integer(count)), build.var(next))),
+       build.store(place, phase,
+                   flips ? build.select(is_end, parity, flipped)
+                         : build.select(is_end, flipped, parity))});
+}
+
+} // namespace tilefuse::lower

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ring of a kernel with wgmma: local buffers of both inputs, their mbarriers, and the buffer at
+// which each role stands. Windows of data and the filter beside them have a ring each.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lower/context.h"
+#include "lower/wgmma/wgmma_cluster.h"
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_feeds.h"
+#include "schedule/mma/core_roles.h"
+
+namespace tilefuse::lower {
+
+// What a buffer holds, in elements, and how many there are.
+struct RingShape {
+  std::int64_t count = 0;
+  std::int64_t data_elems = 0;  // 0: none of the input
+  std::int64_t data_copied = 0; // of them
+  std::int64_t filter_elems = 0;
+  bool has_turns = false;                // groups that take tiles in turn wait for each other here
+  bool is_kept = false;                  // filled once, and never let go of
+  bool is_dealt = false;                 // a warp deals its filter before others read it
+  std::int64_t gatherers = 0;            // warps that fill it beside tensor copies
+  std::vector<schedule::CoreFeed> feeds; // maps that are evaluated in it
+};
+
+class WgmmaRing {
+public:
+  WgmmaRing(Context &context, const schedule::CoreRoles &roles, const schedule::CoreTile &tile,
+            const WgmmaCluster &cluster, RingShape shape);
+
+  // The same ring where the same work-items stand at another buffer as well, which they fill.
+  WgmmaRing beside(const std::string &name) const;
+  kernel::BufferId data() const { return data_; }
+  kernel::BufferId filter() const { return filter_; }
+  // Of an input: its own, then those of what a map reads beside (schedule/core_feeds.h).
+  const std::vector<kernel::BufferId> &copied(int input) const {
+    return copied_[static_cast<std::size_t>(input)];
+  }
+  // Elements of one buffer.
+  std::int64_t data_elems() const { return shape_.data_elems; }
+  std::int64_t filter_elems() const { return shape_.filter_elems; }
+  std::int64_t elems(int input) const {
+    return input == roles_.data ? data_elems() : filter_elems();
+  }
+  std::int64_t bytes() const {
+    return (shape_.data_copied + filter_elems() + beside_elems_) * tile_.elem_bytes;
+  }
+
+  // By one work-item, before a barrier of the block.
+  kernel::StmtRef init() const;
+  // The first buffer; `parity` that of the phase to wait for.
+  kernel::StmtRef start(int parity) const;
+  kernel::StmtRef advance() const;
+  // Until the buffer is full; and ready too, where maps are evaluated in it or it is dealt.
+  kernel::StmtRef wait_full() const;
+  kernel::StmtRef wait() const;
+  // Until all of a filter is dealt: groups that began at once would store at once as well.
+  kernel::StmtRef wait_dealt() const;
+  // A work-item of each warp says that its warp has mapped or dealt its part of the buffer.
+  kernel::StmtRef give() const;
+  // A work-item of each warp says to each block that copies here that its warp has read the buffer
+  // left last.
+  kernel::StmtRef let_go() const;
+
+  // Groups that take tiles in turn, `turn` this one's number: where it starts, `steps` buffers to
+  // each before it; over the other's buffers; until it may multiply; letting the other do so.
+  kernel::StmtRef start_turn(kernel::ExprRef turn, std::int64_t steps) const;
+  kernel::StmtRef skip(std::int64_t steps) const;
+  kernel::StmtRef wait_turn(kernel::ExprRef turn) const;
+  kernel::StmtRef end_turn(kernel::ExprRef turn) const;
+  kernel::ExprRef slot() const { return at(kSlot); }
+  kernel::ExprRef parity() const { return at(kParity); }
+  kernel::ExprRef before() const { return at(kBefore); } // the buffer left last
+  kernel::LocalRef full(kernel::ExprRef slot) const { return {barriers_, slot}; }
+  kernel::LocalRef empty(kernel::ExprRef slot) const;
+  kernel::LocalRef ready(kernel::ExprRef slot) const;
+
+private:
+  std::int64_t copied_elems(int input) const {
+    return input == roles_.data ? shape_.data_copied : filter_elems();
+  }
+  static constexpr std::int64_t kSlot = 0;
+  static constexpr std::int64_t kParity = 1;
+  static constexpr std::int64_t kBefore = 2;
+  static constexpr std::int64_t kTurn = 3; // parity of the phase in which it is this group's turn
+  static constexpr std::int64_t kTurns = 2;
+  kernel::BufferId new_place(const std::string &name) const;
+  kernel::LocalRef turn_of(kernel::ExprRef turn) const;
+  kernel::ExprRef at(std::int64_t which) const { return b_.load(place_, b_.integer(which)); }
+
+  kernel::Builder &b_;
+  const schedule::CoreRoles &roles_;
+  const schedule::CoreTile &tile_;
+  const WgmmaCluster &cluster_;
+  const RingShape shape_;
+  const std::int64_t count_;
+  const bool takes_turns_;
+  bool knows_before_ = true;
+  const std::int64_t warps_;      // that read
+  const std::int64_t mappers_;    // warps that map or deal a buffer
+  std::int64_t beside_elems_ = 0; // copied to one buffer, of what maps read besides
+  std::vector<std::vector<kernel::BufferId>> copied_; // by input
+  kernel::BufferId data_{-1}, filter_{-1}, barriers_{-1}, place_{-1};
+};
+
+// Moves a role over `steps` of a ring of `count` buffers: its slot and parity are the first two of
+// `place`.
+kernel::StmtRef skip_buffers(kernel::Builder &build, kernel::BufferId place, std::int64_t count,
+                             std::int64_t steps);
+
+} // namespace tilefuse::lower

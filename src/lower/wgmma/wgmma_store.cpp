@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/wgmma/wgmma_store.h"
+
+#include <algorithm>
+
+#include "lower/mma/core_pixels.h"
+#include "lower/post.h"
+#include "lower/wgmma/turned_panel.h"
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_roles.h"
+#include "schedule/wgmma/pixel_box.h"
+#include "schedule/wgmma/wgmma_tiles.h"
+
+namespace tilefuse::lower {
+namespace {
+
+using kernel::ExprRef;
+using kernel::StmtRef;
+
+constexpr std::int64_t kGroupRows = 64;
+constexpr std::int64_t kWarpRows = 16;
+constexpr std::int64_t kGroupWarps = schedule::kGroupItems / kCoreLanes;
+constexpr std::int64_t kHalfRows = 8;  // between the rows of a work-item's results
+constexpr std::int64_t kTakenRows = 4; // of a panel, by a warp at a time
+constexpr std::int64_t kTakers = schedule::kPanelColumns / schedule::kPanelVec; // of a row
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+class WgmmaStore {
+public:
+  WgmmaStore(Context &context, const schedule::CoreRoles &roles, const schedule::CoreTile &tile,
+             const schedule::ColumnPlan &plan, const WgmmaGroup &group)
+      : cx_(context), b_(cx_.build), roles_(roles), tile_(tile), plan_(plan), group_(group),
+        vec_(cx_.schedule.splits[at(roles.channel)].vec), first_(cx_.origin),
+        as_one_(pixels_lie_as_one(cx_, roles)),
+        exchanges_(schedule::exchanges(cx_.nest, cx_.schedule)),
+        rounded_(exchanges_ && schedule::exchanged_type(cx_.nest) ==
+                                   cx_.nest.slots[at(cx_.nest.out.slot)].type) {}
+
+  StmtRef build();
+
+private:
+  ExprRef integer(std::int64_t value) { return b_.integer(value); }
+  void place_exchange(ExprRef item, std::vector<StmtRef> &list);
+  void exchange_panel(std::int64_t block, std::int64_t panel, std::vector<StmtRef> &list);
+  StmtRef take_row(std::int64_t block, std::int64_t panel, std::int64_t first);
+  StmtRef store_row(std::int64_t block, std::int64_t half, std::int64_t first, std::int64_t count);
+  StmtRef store_run(ExprRef column, std::int64_t apart, ExprRef acc);
+  ExprRef value_of(std::int64_t apart, ExprRef acc);
+  void place_item(ExprRef item, std::vector<StmtRef> &list);
+  void store_block(std::int64_t block, std::vector<StmtRef> &list);
+  void fill_box(std::int64_t block, std::int64_t panel, std::vector<StmtRef> &list);
+  StmtRef store_pixel(std::int64_t number);
+  ExprRef swapped_run(std::int64_t value, std::vector<StmtRef> &list);
+  void name_panels(std::vector<StmtRef> &list);
+  ExprRef place_row(std::int64_t row, std::vector<StmtRef> &list);
+  ExprRef place_in_box(ExprRef row, std::vector<StmtRef> &list);
+  void place_channel(ExprRef channel, std::vector<StmtRef> &list);
+
+  Context &cx_;
+  kernel::Builder &b_;
+  const schedule::CoreRoles &roles_;
+  const schedule::CoreTile &tile_;
+  const schedule::ColumnPlan &plan_;
+  const WgmmaGroup &group_;
+  const std::int64_t vec_;
+  const std::vector<ExprRef> first_; // of each index, in a box
+  const bool as_one_;
+  const bool exchanges_;
+  const bool rounded_;              // values come out of the exchange as they are stored
+  kernel::BufferId exchange_{-1};   // of results by warp
+  ExprRef give_{}, take_{};         // this work-item's first elements in it; its row in a box
+  ExprRef row_{}, column_{};        // of this work-item, in the group's tile
+  std::int64_t placed_ = 0;         // rows from there to that where the indices stand
+  std::vector<TurnedPanel> panels_; // of the group's columns, both inputs turned
+  std::int64_t box_ = 0;            // number of the box that is filled
+  ExprRef box_row_{}, along_{};     // in it: of this work-item's row, of its first run
+  kernel::BufferId pair_{-1};       // swapped: neighbouring channels' values
+};
+
+void WgmmaStore::name_panels(std::vector<StmtRef> &list) {
+  for (std::int64_t at = 0; roles_.data_turned && at < tile_.warp_columns;
+       at += panel_columns(tile_))
+    panels_.push_back(turned_panel(
+        cx_, roles_, plan_, b_.add(group_.first_column, integer(at)),
+        [&](const std::string &name, ExprRef value) { return named(b_, list, name, value); }));
+}
+
+// Lets the channel indices stand at channel number `channel`.
+void WgmmaStore::place_channel(ExprRef channel, std::vector<StmtRef> &list) {
+  ExprRef rest = channel;
+  for (auto i = roles_.channels.rbegin(); i != roles_.channels.rend(); ++i) {
+    const bool is_last = i + 1 == roles_.channels.rend();
+    const ExprRef extent = integer(cx_.nest.indices[at(*i)].extent);
+    cx_.origin[at(*i)] =
+        is_last ? rest
+                : named(b_, list, "c_" + cx_.nest.indices[at(*i)].name, b_.mod(rest, extent));
+    rest = is_last ? rest : b_.div(rest, extent);
+  }
+}
+
+// What post-ops make of `acc`, some of their operands fetched ahead.
+ExprRef WgmmaStore::value_of(std::int64_t apart, ExprRef acc) {
+  if (rounded_)
+    return acc;
+  return expr_value(b_, cx_.nest.post, cx_.width(), acc, [&](int operand) {
+    const nest::Operand &extra = cx_.nest.extras[at(operand)];
+    const ExprRef fetched = group_.ahead == nullptr
+                                ? nullptr
+                                : group_.ahead->load(operand, placed_, apart, cx_.width());
+    return fetched == nullptr ? extra_value(cx_, extra, nullptr)
+                              : b_.cast(fetched, compute_type(cx_.nest.slots[at(extra.slot)].type));
+  });
+}
+
+// `acc` as neighbouring channels of the pixel at which the output indices stand, `apart` columns
+// from the first of the group's panel that it lies in.
+StmtRef WgmmaStore::store_run(ExprRef column, std::int64_t apart, ExprRef acc) {
+  std::vector<StmtRef> list;
+  const std::int64_t channels = cx_.nest.indices[at(roles_.channel)].extent;
+  ExprRef channel = column;
+  ExprRef exists = nullptr;
+  if (!panels_.empty()) {
+    const std::int64_t across = panel_columns(tile_);
+    const TurnedPanel &panel = panels_[static_cast<std::size_t>(apart / across)];
+    const ExprRef first = b_.add(group_.first_column, integer(apart / across * across));
+    channel = b_.add(panel.channel, b_.sub(column, first));
+    for (int tap : plan_.taps)
+      cx_.origin[at(tap)] = panel.points[at(tap)];
+    if (channels % across != 0)
+      exists = b_.scalar(ScalarOp::Lt, {channel, integer(channels)});
+  }
+  place_channel(named(b_, list, "channel", channel), list);
+  const nest::Linear out = nest::flat(cx_.nest.out, cx_.nest.indices.size());
+  const auto slot = at(cx_.nest.out.slot);
+  const ExprRef result = b_.cast(value_of(apart, acc), cx_.nest.slots[slot].type);
+  list.push_back(
+      box_row_ != nullptr
+          ? group_.boxes->put(box_, box_row_, apart % group_.boxes->columns(), along_, result)
+          : b_.store(cx_.slot_buffers[slot], linear(cx_, out, points(cx_)), result,
+                     out.coeff[at(roles_.channel)]));
+  if (plan_.columns % tile_.columns != 0)
+    exists = b_.logical_and(exists, b_.scalar(ScalarOp::Lt, {column, integer(plan_.columns)}));
+  return exists == nullptr ? b_.block(std::move(list))
+                           : b_.branch(exists, b_.block(std::move(list)));
+}
+
+// Lets the pixel indices stand at row `row` from this work-item's first; gives whether there is
+// such a pixel, null: there is.
+ExprRef WgmmaStore::place_row(std::int64_t row, std::vector<StmtRef> &list) {
+  const ExprRef pixel = named(b_, list, "pixel", b_.add(row_, integer(row)));
+  placed_ = row;
+  if (!group_.box.indices.empty())
+    return place_in_box(pixel, list);
+  place_pixel(cx_, roles_, pixel, as_one_,
+              [&](const std::string &name, ExprRef value) { return named(b_, list, name, value); });
+  // Without a condition NVRTC 13.0 converts swapped tiles ahead of their end, and waits for each
+  // wgmma (C7514).
+  const bool is_whole = roles_.points % tile_.rows == 0 && !cx_.schedule.core.swapped;
+  return is_whole ? nullptr : b_.scalar(ScalarOp::Lt, {pixel, integer(roles_.points)});
+}
+
+ExprRef WgmmaStore::place_in_box(ExprRef row, std::vector<StmtRef> &list) {
+  ExprRef exists = nullptr;
+  ExprRef rest = row;
+  if (const std::int64_t neighbours = row_blocks(cx_.nest, cx_.schedule).used; neighbours > 1)
+    rest = named(b_, list, "dealt",
+                 b_.scalar(ScalarOp::BitXor,
+                           {row, b_.mod(b_.div(row, integer(kHalfRows)), integer(neighbours))}));
+  for (std::size_t i = group_.box.indices.size(); i-- > 0;) {
+    const int index = group_.box.indices[i];
+    const ExprRef size = integer(group_.box.sizes[i]);
+    const std::int64_t extent = cx_.nest.indices[at(index)].extent;
+    const ExprRef point = named(b_, list, "p_" + cx_.nest.indices[at(index)].name,
+                                b_.add(first_[at(index)], i == 0 ? rest : b_.mod(rest, size)));
+    cx_.origin[at(index)] = point;
+    if (extent % group_.box.sizes[i] != 0)
+      exists = b_.logical_and(exists, b_.scalar(ScalarOp::Lt, {point, integer(extent)}));
+    rest = b_.div(rest, size);
+  }
+  return exists;
+}
+
+// Runs of this work-item's row of one half of a block of 64 rows.
+StmtRef WgmmaStore::store_row(std::int64_t block, std::int64_t half, std::int64_t first,
+                              std::int64_t count) {
+  std::vector<StmtRef> list;
+  const std::int64_t columns = tile_.warp_columns;
+  const ExprRef exists = place_row(block * kGroupRows + half * kHalfRows, list);
+  std::vector<StmtRef> runs;
+  for (std::int64_t q = first; q < first + count; ++q) {
+    const std::int64_t apart = q * 4 * vec_;
+    const std::int64_t value = (block * group_.halves + half) * columns / 4 + q * vec_;
+    runs.push_back(store_run(b_.add(column_, integer(apart)), apart,
+                             b_.load(group_.acc, integer(value), static_cast<int>(vec_))));
+  }
+  const StmtRef all = b_.block(std::move(runs));
+  list.push_back(exists == nullptr ? all : b_.branch(exists, all));
+  return b_.block(std::move(list));
+}
+
+// A warp's 16 rows of a panel of a block of 64, through a box.
+void WgmmaStore::fill_box(std::int64_t block, std::int64_t panel, std::vector<StmtRef> &list) {
+  const std::int64_t columns = group_.boxes->columns();
+  const std::int64_t runs = columns / (4 * vec_);
+  list.push_back(group_.boxes->open());
+  for (std::int64_t half = 0; half < 2; ++half) {
+    box_row_ = b_.add(give_, integer(half * kHalfRows));
+    list.push_back(store_row(block, half, panel * runs, runs));
+  }
+  list.push_back(group_.boxes->send(box_++,
+                                    b_.add(b_.sub(row_, give_), integer(block * kGroupRows)),
+                                    b_.add(group_.first_column, integer(panel * columns))));
+}
+
+// Swapped: the values of neighbouring channels, or of one.
+ExprRef WgmmaStore::swapped_run(std::int64_t value, std::vector<StmtRef> &list) {
+  if (vec_ == 1)
+    return b_.load(group_.acc, integer(value));
+  for (std::int64_t i = 0; i < vec_; ++i)
+    list.push_back(
+        b_.store(pair_, integer(i), b_.load(group_.acc, integer(value + i * tile_.warp_rows / 4))));
+  return b_.load(pair_, integer(0), static_cast<int>(vec_));
+}
+
+// Swapped: this work-item's channels of its point number `number`.
+StmtRef WgmmaStore::store_pixel(std::int64_t number) {
+  std::vector<StmtRef> list;
+  const ExprRef exists = place_row(number / 2 * kHalfRows + number % 2, list);
+  std::vector<StmtRef> runs;
+  for (std::int64_t block = 0; block < tile_.warp_columns / kGroupRows; ++block)
+    for (std::int64_t run = 0; run < 2 / vec_; ++run) {
+      const std::int64_t apart = block * kGroupRows + run * kHalfRows;
+      const std::int64_t value = block * tile_.warp_rows / 2 + run * tile_.warp_rows / 4 + number;
+      runs.push_back(store_run(b_.add(column_, integer(apart)), apart, swapped_run(value, runs)));
+    }
+  const StmtRef all = b_.block(std::move(runs));
+  list.push_back(exists == nullptr ? all : b_.branch(exists, all));
+  return b_.block(std::move(list));
+}
+
+// A warp's 16 rows of a panel of a block of 64: into local memory by pairs, and out by runs.
+void WgmmaStore::exchange_panel(std::int64_t block, std::int64_t panel,
+                                std::vector<StmtRef> &list) {
+  const std::int64_t columns = tile_.warp_columns;
+  list.push_back(b_.barrier({.items = kernel::kWarpItems}));
+  for (std::int64_t half = 0; half < group_.halves; ++half)
+    for (std::int64_t j = 0; j < schedule::kPanelColumns / 8; ++j) {
+      const std::int64_t value = (block * group_.halves + half) * columns / 4 +
+                                 panel * schedule::kPanelColumns / 4 + 2 * j;
+      list.push_back(b_.store(
+          exchange_, b_.add(give_, integer(half * kHalfRows * schedule::kPanelRow + 8 * j)),
+          b_.cast(b_.load(group_.acc, integer(value), 2), schedule::exchanged_type(cx_.nest))));
+    }
+  list.push_back(b_.barrier({.items = kernel::kWarpItems}));
+  for (std::int64_t first = 0; first < group_.halves * kHalfRows; first += kTakenRows)
+    list.push_back(take_row(block, panel, first));
+}
+
+StmtRef WgmmaStore::take_row(std::int64_t block, std::int64_t panel, std::int64_t first) {
+  std::vector<StmtRef> list;
+  const ExprRef exists = place_row(block * kGroupRows + first, list);
+  const std::int64_t apart = panel * schedule::kPanelColumns;
+  const ExprRef taken =
+      named(b_, list, "taken",
+            b_.load(exchange_, b_.add(take_, integer(first * schedule::kPanelRow)),
+                    static_cast<int>(vec_)));
+  const StmtRef run = store_run(b_.add(column_, integer(apart)), apart, taken);
+  list.push_back(exists == nullptr ? run : b_.branch(exists, run));
+  return b_.block(std::move(list));
+}
+
+void WgmmaStore::place_exchange(ExprRef item, std::vector<StmtRef> &list) {
+  const schedule::Core &core = cx_.schedule.core;
+  const std::int64_t groups = core.warp_rows * core.warp_columns * core.turns;
+  const std::int64_t of_warp = schedule::kPanelRows * schedule::kPanelRow;
+  exchange_ = b_.buffer({.name = "exchange",
+                         .space = kernel::Space::Local,
+                         .type = {schedule::exchanged_type(cx_.nest), 1},
+                         .elems = groups * kGroupWarps * of_warp});
+  const ExprRef warp = b_.sub(b_.div(b_.lane(), integer(kCoreLanes)), integer(kGroupWarps));
+  const ExprRef first = named(b_, list, "exchange_first", b_.mul(warp, integer(of_warp)));
+  const auto from = [&](ExprRef row, ExprRef column) {
+    return b_.add(b_.add(first, b_.mul(row, integer(schedule::kPanelRow))), column);
+  };
+  give_ = named(b_, list, "give",
+                from(b_.div(item, integer(4)), b_.mul(b_.mod(item, integer(4)), integer(2))));
+  take_ = named(b_, list, "take",
+                from(b_.div(item, integer(kTakers)),
+                     b_.mul(b_.mod(item, integer(kTakers)), integer(schedule::kPanelVec))));
+}
+
+// Where the instruction leaves this work-item's first results, or where it takes them.
+void WgmmaStore::place_item(ExprRef item, std::vector<StmtRef> &list) {
+  const std::int64_t of_row = exchanges_ ? kTakers : 4; // work-items
+  const bool swapped = cx_.schedule.core.swapped;
+  const ExprRef warp = b_.mod(b_.div(b_.lane(), integer(kCoreLanes)), integer(kGroupWarps));
+  const ExprRef first = b_.mul(warp, integer(kWarpRows));
+  const ExprRef down = b_.div(item, integer(of_row));
+  const ExprRef along = b_.mod(item, integer(of_row));
+  const ExprRef rows = swapped ? b_.mul(along, integer(2)) : b_.add(first, down);
+  const ExprRef columns =
+      swapped ? b_.add(first, b_.mul(down, integer(vec_))) : b_.mul(along, integer(vec_));
+  row_ = named(b_, list, "row", b_.add(group_.first_row, rows));
+  column_ = named(b_, list, "column", b_.add(group_.first_column, columns));
+  if (group_.ahead != nullptr)
+    group_.ahead->place(b_.add(group_.tile_row, rows), group_.tile_column, columns, list);
+}
+
+void WgmmaStore::store_block(std::int64_t block, std::vector<StmtRef> &list) {
+  const std::int64_t across = exchanges_                ? schedule::kPanelColumns
+                              : group_.boxes != nullptr ? group_.boxes->columns()
+                                                        : tile_.warp_columns;
+  for (std::int64_t p = 0; p < tile_.warp_columns / across; ++p) {
+    if (exchanges_)
+      exchange_panel(block, p, list);
+    else if (group_.boxes != nullptr)
+      fill_box(block, p, list);
+    else
+      for (std::int64_t half = 0; half < group_.halves; ++half)
+        list.push_back(store_row(block, half, 0, tile_.warp_columns / (4 * vec_)));
+  }
+}
+
+StmtRef WgmmaStore::build() {
+  std::vector<StmtRef> list;
+  const ExprRef item = b_.mod(b_.lane(), integer(kCoreLanes));
+  place_item(item, list);
+  name_panels(list);
+  if (exchanges_)
+    place_exchange(item, list);
+  if (group_.boxes != nullptr) {
+    group_.boxes->place_warp(list);
+    give_ = named(b_, list, "box_row", b_.div(item, integer(4)));
+    along_ = named(b_, list, "box_column", b_.mul(b_.mod(item, integer(4)), integer(vec_)));
+  }
+  if (cx_.schedule.core.swapped) {
+    pair_ = b_.buffer({.name = "pair",
+                       .space = kernel::Space::Register,
+                       .type = b_.kernel()[group_.acc].type,
+                       .elems = 2});
+    for (std::int64_t number = 0; number < tile_.warp_rows / 4; ++number)
+      list.push_back(store_pixel(number));
+    return b_.block(std::move(list));
+  }
+  for (std::int64_t block = 0; block < tile_.warp_rows / kGroupRows; ++block)
+    store_block(block, list);
+  return b_.block(std::move(list));
+}
+
+} // namespace
+
+StmtRef store_wgmma(Context &context, const schedule::CoreRoles &roles,
+                    const schedule::CoreTile &tile, const schedule::ColumnPlan &plan,
+                    const WgmmaGroup &group) {
+  return WgmmaStore(context, roles, tile, plan, group).build();
+}
+
+} // namespace tilefuse::lower

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of a tile of wgmma: post-ops on the accumulators and stores of neighbouring channels.
+#pragma once
+
+#include "lower/wgmma/result_boxes.h"
+#include "lower/wgmma/wgmma_ahead.h"
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_roles.h"
+#include "schedule/wgmma/pixel_box.h"
+#include "schedule/wgmma/wgmma_tiles.h"
+
+namespace tilefuse::lower {
+
+// What four warps have computed: `acc` holds tiles of 64 rows as the core instruction leaves them.
+struct WgmmaGroup {
+  kernel::BufferId acc{-1};
+  schedule::PixelBox box;         // of the tile's pixels; the indices stand at its first
+  kernel::ExprRef first_row{};    // pixel of the first result, or row of the box
+  kernel::ExprRef first_column{}; // channel of the first result
+  ResultBoxes *boxes = nullptr;   // through which they leave
+  WgmmaAhead *ahead = nullptr;    // operands of post-ops that have been fetched, and
+  kernel::ExprRef tile_row{};     // the group's first row and column in the tile
+  kernel::ExprRef tile_column{};
+  std::int64_t halves = 2; // rows of each 16 that a work-item has: 8 apart, or one
+};
+
+kernel::StmtRef store_wgmma(Context &context, const schedule::CoreRoles &roles,
+                            const schedule::CoreTile &tile, const schedule::ColumnPlan &plan,
+                            const WgmmaGroup &group);
+
+} // namespace tilefuse::lower

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/wgmma/wgmma_tiles.h"
+
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_roles.h"
+#include "schedule/wgmma/pixel_box.h"
+#include "schedule/wgmma/wgmma_tiles.h"
+
+namespace tilefuse::lower {
+
+using kernel::ExprRef;
+using kernel::StmtRef;
+
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+std::int64_t extent_of(const nest::Nest &nest, int i) { return nest.indices[at(i)].extent; }
+
+} // namespace
+
+WgmmaTiles::WgmmaTiles(Context &context, const schedule::CoreRoles &roles,
+                       const schedule::CoreTile &tile, const schedule::ColumnPlan &plan,
+                       const WgmmaCluster &cluster)
+    : cx_(context), b_(cx_.build), roles_(roles), tile_(tile), plan_(plan), cluster_(cluster),
+      grid_(tile_grid(cx_.nest, cx_.schedule)),
+      box_(has_box(cx_.nest, cx_.schedule) ? pixel_box(cx_.nest, cx_.schedule)
+                                           : schedule::PixelBox{}) {}
+
+// Lets the tile's pixels begin where tile `number` of the rows does.
+void WgmmaTiles::place_rows(ExprRef number, std::vector<StmtRef> &list) {
+  first_row_ = box_.indices.empty()
+                   ? named(b_, list, "first_row", b_.mul(number, b_.integer(tile_.rows)))
+                   : b_.integer(0);
+  ExprRef rest = number;
+  for (auto i = roles_.pixels.rbegin(); i != roles_.pixels.rend() && !box_.indices.empty(); ++i) {
+    const std::int64_t size = cx_.schedule.splits[at(*i)].tile;
+    const ExprRef count = b_.integer((extent_of(cx_.nest, *i) + size - 1) / size);
+    const bool is_last = i + 1 == roles_.pixels.rend();
+    cx_.origin[at(*i)] = named(b_, list, "b_" + cx_.nest.indices[at(*i)].name,
+                               b_.mul(is_last ? rest : b_.mod(rest, count), b_.integer(size)));
+    rest = b_.div(rest, count);
+  }
+}
+
+void WgmmaTiles::take_apart(ExprRef tile, std::vector<StmtRef> &list) {
+  const ExprRef columns = b_.integer(grid_.cluster_columns);
+  const ExprRef rows = b_.integer(grid_.cluster_rows);
+  // Of this block's among the tiles of the cluster.
+  const auto own = [&](ExprRef number, std::int64_t size, ExprRef place) {
+    return b_.add(b_.mul(number, b_.integer(size)), place);
+  };
+  const ExprRef column = own(b_.mod(tile, columns), cluster_.columns(), cluster_.column());
+  ExprRef rest = b_.div(tile, columns);
+  first_column_ = named(b_, list, "first_column", b_.mul(column, b_.integer(tile_.columns)));
+  const ExprRef row =
+      own(plan_.products == 1 ? rest : b_.mod(rest, rows), cluster_.rows(), cluster_.row());
+  place_rows(row, list);
+  exists_ = nullptr;
+  if (grid_.columns % cluster_.columns() != 0)
+    exists_ = b_.scalar(ScalarOp::Lt, {column, b_.integer(grid_.columns)});
+  if (grid_.rows % cluster_.rows() != 0)
+    exists_ = b_.logical_and(exists_, b_.scalar(ScalarOp::Lt, {row, b_.integer(grid_.rows)}));
+  rest = b_.div(rest, rows);
+  for (auto i = plan_.parts.rbegin(); i != plan_.parts.rend(); ++i) {
+    const bool is_last = i + 1 == plan_.parts.rend();
+    cx_.origin[at(*i)] = named(b_, list, cx_.nest.indices[at(*i)].name,
+                               is_last ? rest : b_.mod(rest, b_.integer(extent_of(cx_.nest, *i))));
+    rest = b_.div(rest, b_.integer(extent_of(cx_.nest, *i)));
+  }
+}
+
+std::int64_t WgmmaTiles::most() const { return (grid_.clusters() + apart() - 1) / apart(); }
+
+StmtRef WgmmaTiles::each(ExprRef turn,
+                         const std::function<void(ExprRef, std::vector<StmtRef> &)> &body) {
+  const kernel::VarId tile = b_.variable("tile", {});
+  std::vector<StmtRef> list;
+  body(b_.var(tile), list);
+  const ExprRef number = cluster_.number();
+  const ExprRef first =
+      turn == nullptr ? number : b_.add(number, b_.mul(turn, b_.integer(apart())));
+  return b_.loop(tile, kernel::ForKind::Serial, first, b_.integer(grid_.clusters()),
+                 turn == nullptr ? apart() : apart() * cx_.schedule.core.turns,
+                 b_.block(std::move(list)));
+}
+
+WgmmaTiles::Points WgmmaTiles::first_points() const {
+  Points points(cx_.nest.indices.size(), b_.integer(0));
+  for (const std::vector<int> *indices : {&plan_.parts, &box_.indices})
+    for (int i : *indices)
+      points[at(i)] = cx_.origin[at(i)];
+  return points;
+}
+
+std::int64_t WgmmaTiles::depth_step() const {
+  return roles_.has_blocks() ? tile_.depth / extent_of(cx_.nest, roles_.depth()) : tile_.depth;
+}
+
+StmtRef WgmmaTiles::over(std::span<const int> indices, std::vector<ExprRef> &points,
+                         const Body &body) {
+  if (indices.empty())
+    return body();
+  const int index = indices.front();
+  const bool is_depth = index == roles_.depths.front();
+  const kernel::VarId var = b_.variable("v_" + cx_.nest.indices[at(index)].name, {});
+  points[at(index)] = b_.var(var);
+  const StmtRef inner = over(indices.subspan(1), points, body);
+  return b_.loop(var, kernel::ForKind::Serial, b_.integer(0),
+                 b_.integer(extent_of(cx_.nest, index)), is_depth ? depth_step() : 1, inner);
+}
+
+StmtRef WgmmaTiles::each_number(std::vector<ExprRef> &points, ExprRef begin, ExprRef end,
+                                const Body &body) {
+  const kernel::VarId step = b_.variable("step", {});
+  std::vector<StmtRef> list;
+  take_step(b_.var(step), points, list);
+  list.push_back(body());
+  return b_.loop(step, kernel::ForKind::Serial, begin, end, 1, b_.block(std::move(list)));
+}
+
+void WgmmaTiles::take_step(ExprRef step, std::vector<ExprRef> &points, std::vector<StmtRef> &list) {
+  ExprRef rest = step;
+  const auto take = [&](int index, std::int64_t apart) {
+    const ExprRef count = b_.integer((extent_of(cx_.nest, index) + apart - 1) / apart);
+    points[at(index)] = named(b_, list, "v_" + cx_.nest.indices[at(index)].name,
+                              b_.mul(b_.mod(rest, count), b_.integer(apart)));
+    rest = b_.div(rest, count);
+  };
+  take(roles_.depths.front(), depth_step());
+  for (auto i = roles_.walked.rbegin(); i != roles_.walked.rend(); ++i)
+    take(*i, 1);
+}
+
+ExprRef WgmmaTiles::first_of_row(const std::vector<ExprRef> &points) const {
+  const std::optional<nest::Linear> first = schedule::first_of_row(cx_.nest, cx_.schedule);
+  if (!first)
+    return nullptr;
+  const std::int64_t step = row_blocks(cx_.nest, cx_.schedule).step;
+  return b_.mod(linear(cx_, *first, points), b_.integer(step));
+}
+
+StmtRef WgmmaTiles::each_window(std::vector<ExprRef> &points, const Body &body) {
+  return over(std::span(roles_.depths).first(1), points, body);
+}
+
+StmtRef WgmmaTiles::window_after(ExprRef tile, ExprRef depth, std::int64_t count,
+                                 const std::function<StmtRef(const Points &)> &body) {
+  const int along = roles_.depths.front();
+  const std::int64_t step = depth_step();
+  const ExprRef windows = b_.integer((extent_of(cx_.nest, along) + step - 1) / step); // of a tile
+  std::vector<StmtRef> list;
+  const ExprRef number = b_.add(b_.div(depth, b_.integer(step)), b_.integer(count));
+  const ExprRef later =
+      named(b_, list, "later", b_.add(tile, b_.mul(b_.div(number, windows), b_.integer(apart()))));
+  std::vector<StmtRef> taken;
+  take_apart(later, taken);
+  Points points = first_points();
+  points[at(along)] = b_.mul(b_.mod(number, windows), b_.integer(step));
+  taken.push_back(body(points));
+  const ExprRef exists = b_.scalar(ScalarOp::Lt, {later, b_.integer(grid_.clusters())});
+  list.push_back(b_.branch(exists, b_.block(std::move(taken))));
+  return b_.block(std::move(list));
+}
+
+StmtRef WgmmaTiles::each_tap(std::vector<ExprRef> &points, const Body &body) {
+  return over(roles_.walked, points, body);
+}
+
+StmtRef WgmmaTiles::each_step(std::vector<ExprRef> &points, const Body &body) {
+  const std::int64_t steps = core_steps(cx_.nest, cx_.schedule);
+  if (cluster_.parts() > 1)
+    return each_number(points, cluster_.first_step(steps), cluster_.end_step(steps), body);
+  if (cx_.schedule.core.window > 0)
+    return each_window(points, [&] { return each_tap(points, body); });
+  return each_tap(points, [&] { return each_window(points, body); });
+}
+
+} // namespace tilefuse::lower

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tiles that a block with wgmma takes: their numbers, and where one begins.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "lower/context.h"
+#include "lower/wgmma/wgmma_cluster.h"
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_roles.h"
+#include "schedule/wgmma/pixel_box.h"
+#include "schedule/wgmma/wgmma_tiles.h"
+
+namespace tilefuse::lower {
+
+class WgmmaTiles {
+public:
+  WgmmaTiles(Context &context, const schedule::CoreRoles &roles, const schedule::CoreTile &tile,
+             const schedule::ColumnPlan &plan, const WgmmaCluster &cluster);
+
+  // Rows are a box of pixels; empty: pixels as one number.
+  const schedule::PixelBox &box() const { return box_; }
+  // That a cluster takes at most; and from one of them to the next.
+  std::int64_t most() const;
+  std::int64_t apart() const { return b_.kernel().blocks / cluster_.size(); }
+  // Every so many-th tile, or cluster's tiles; of those every `turns`-th if not all (null).
+  kernel::StmtRef
+  each(kernel::ExprRef turn,
+       const std::function<void(kernel::ExprRef tile, std::vector<kernel::StmtRef> &)> &body);
+  // Where tile number `tile` begins, columns fastest: the grid's indices, and a box's, stand there.
+  // In a cluster the number is that of its tiles, of which this block has its own.
+  void take_apart(kernel::ExprRef tile, std::vector<kernel::StmtRef> &list);
+  // The only tile of columns, for what all tiles of a block share.
+  void take_all_columns() { first_column_ = b_.integer(0); }
+  // By index: where the tile last taken apart begins; 0 for those that a tile walks over.
+  using Points = std::vector<kernel::ExprRef>;
+  Points first_points() const;
+  // Loops over this block's steps of a tile of straight data, the depth innermost, or outermost
+  // where windows serve all taps; over the windows; and over the taps of one. `points` follow them.
+  using Body = std::function<kernel::StmtRef()>;
+  kernel::StmtRef each_step(std::vector<kernel::ExprRef> &points, const Body &body);
+  // Those of some numbers, outside of windows.
+  kernel::StmtRef each_number(std::vector<kernel::ExprRef> &points, kernel::ExprRef begin,
+                              kernel::ExprRef end, const Body &body);
+  // Lets `points` stand at step number `step`.
+  void take_step(kernel::ExprRef step, std::vector<kernel::ExprRef> &points,
+                 std::vector<kernel::StmtRef> &list);
+  // The first of a row's pixels that the tap at `points` reads; null: always the first.
+  kernel::ExprRef first_of_row(const std::vector<kernel::ExprRef> &points) const;
+  kernel::StmtRef each_window(std::vector<kernel::ExprRef> &points, const Body &body);
+  // `body` at the window that this block takes `count` windows after the one of tile `tile` at
+  // depth `depth`; nothing where there is none. Its tile is then the one last taken apart.
+  kernel::StmtRef window_after(kernel::ExprRef tile, kernel::ExprRef depth, std::int64_t count,
+                               const std::function<kernel::StmtRef(const Points &)> &body);
+  kernel::StmtRef each_tap(std::vector<kernel::ExprRef> &points, const Body &body);
+  kernel::ExprRef first_row() const { return first_row_; } // of the tile last taken apart
+  kernel::ExprRef first_column() const { return first_column_; }
+  // Whether it is one, and does not just fill up a cluster; null: it is.
+  kernel::ExprRef exists() const { return exists_; }
+
+private:
+  std::int64_t depth_step() const;
+  void place_rows(kernel::ExprRef number, std::vector<kernel::StmtRef> &list);
+  kernel::StmtRef over(std::span<const int> indices, std::vector<kernel::ExprRef> &points,
+                       const Body &body);
+
+  Context &cx_;
+  kernel::Builder &b_;
+  const schedule::CoreRoles &roles_;
+  const schedule::CoreTile &tile_;
+  const schedule::ColumnPlan &plan_;
+  const WgmmaCluster &cluster_;
+  const schedule::TileGrid grid_;
+  const schedule::PixelBox box_;
+  kernel::ExprRef first_row_{}, first_column_{}, exists_{};
+};
+
+} // namespace tilefuse::lower

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/oracle/bounded_expr.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+
+namespace tilefuse::nest {
+namespace {
+
+using program::Expr;
+
+constexpr std::size_t kMostArguments = 3;
+constexpr double kLargestFloat = std::numeric_limits<float>::max();
+
+// Half units in the last place by which an operation may miss (OpenCL C 1.2, table of section 7.4).
+double half_ulps(ScalarOp op) {
+  switch (op) {
+  case ScalarOp::Div:
+    return 5;
+  case ScalarOp::Sqrt:
+  case ScalarOp::Exp:
+  case ScalarOp::Log:
+    return 6;
+  case ScalarOp::Sin:
+  case ScalarOp::Cos:
+    return 8;
+  case ScalarOp::Tanh:
+    return 10;
+  case ScalarOp::Pow:
+  case ScalarOp::Erf:
+    return 32;
+  default:
+    return 1;
+  }
+}
+
+bool is_exact(const Expr &expr) {
+  if (!is_float(expr.type) || row(expr.op).is_comparison)
+    return true;
+  switch (expr.op) {
+  case ScalarOp::Neg:
+  case ScalarOp::Abs:
+  case ScalarOp::Floor:
+  case ScalarOp::Ceil:
+  case ScalarOp::Round:
+  case ScalarOp::Max:
+  case ScalarOp::Min:
+  case ScalarOp::Mod:
+  case ScalarOp::Select:
+    return true;
+  default:
+    return false;
+  }
+}
+
+// How far apart two results are; results that are both no number agree.
+double distance(double a, double b) {
+  if (a == b || (std::isnan(a) && std::isnan(b)))
+    return 0;
+  const double apart = std::fabs(a - b);
+  return std::isnan(apart) ? std::numeric_limits<double>::infinity() : apart;
+}
+
+// The smallest normal number: a device may flush what lies below.
+double smallest(DType type) {
+  return type == DType::F64 ? std::numeric_limits<double>::min()
+                            : static_cast<double>(std::numeric_limits<float>::min());
+}
+
+Bounded evaluate_cast(const Expr &expr, const ExprPoint &point) {
+  const Bounded from = evaluate_bounded(expr.args[0], point);
+  if (is_float(expr.type))
+    return {from.value, from.error + storage_error(expr.type, from.value)};
+  const DType type = expr.args[0].type;
+  const double value = cast_to_integer(from.value, type, expr.type);
+  const double low = cast_to_integer(from.value - from.error, type, expr.type);
+  const double high = cast_to_integer(from.value + from.error, type, expr.type);
+  return {value, std::max(distance(value, low), distance(value, high))};
+}
+
+// An integer as its type holds it: exact arithmetic wraps, an interval that would is unknown.
+Bounded wrapped_to(DType type, Bounded exact) {
+  const auto held = [&](double value) { return cast_to_integer(value, DType::I64, type); };
+  const double low = exact.value - exact.error;
+  const double high = exact.value + exact.error;
+  if (exact.error > 0 && (held(low) != low || held(high) != high))
+    exact.error = std::numeric_limits<double>::infinity();
+  exact.value = held(exact.value);
+  return exact;
+}
+
+Bounded evaluate_call(const Expr &expr, const ExprPoint &point) {
+  std::array<Bounded, kMostArguments> args{};
+  std::array<double, kMostArguments> at{};
+  const std::size_t count = expr.args.size();
+  for (std::size_t k = 0; k < count; ++k) {
+    args[k] = evaluate_bounded(expr.args[k], point);
+    at[k] = args[k].value;
+  }
+  if (is_bitwise(expr.op))
+    return {static_cast<double>(evaluate_bits(expr.op, expr.type, static_cast<std::int64_t>(at[0]),
+                                              static_cast<std::int64_t>(at[count - 1]))),
+            0};
+  const bool integer = !is_float(expr.args.back().type);
+  const std::span<const double> used(at.data(), count);
+  Bounded result{evaluate(expr.op, used, integer), 0};
+  for (std::size_t corner = 0; corner < (std::size_t{1} << count); ++corner) {
+    for (std::size_t k = 0; k < count; ++k)
+      at[k] = args[k].value + ((corner >> k) & 1 ? args[k].error : -args[k].error);
+    result.error = std::max(result.error, distance(result.value, evaluate(expr.op, used, integer)));
+  }
+  if (!is_float(expr.type) && expr.type != DType::Bool)
+    return wrapped_to(expr.type, result);
+  if (expr.type != DType::F64 && std::fabs(result.value) + result.error > kLargestFloat)
+    result.error = std::numeric_limits<double>::infinity();
+  if (!is_exact(expr) && std::isfinite(result.value))
+    result.error +=
+        half_ulps(expr.op) * unit_roundoff(expr.type) * (std::fabs(result.value) + result.error) +
+        smallest(expr.type);
+  return result;
+}
+
+} // namespace
+
+double unit_roundoff(DType type) {
+  if (!is_float(type))
+    return 0;
+  return type == DType::F64 ? 0x1p-53 : 0x1p-24;
+}
+
+double storage_error(DType type, double value) {
+  if (!is_float(type) || !std::isfinite(value))
+    return 0;
+  const double relative =
+      type == DType::F16 ? 0x1p-11 : (type == DType::BF16 ? 0x1p-8 : unit_roundoff(type));
+  const double absolute = type == DType::F16 ? 0x1p-25 : smallest(type);
+  return relative * std::fabs(value) + absolute;
+}
+
+Bounded evaluate_bounded(const Expr &expr, const ExprPoint &point) {
+  switch (expr.kind) {
+  case Expr::Kind::Const:
+    return {expr.value, storage_error(expr.type, expr.value)};
+  case Expr::Kind::Operand:
+    return {point.operands.at(static_cast<std::size_t>(expr.operand)), 0};
+  case Expr::Kind::Acc:
+    return point.acc;
+  case Expr::Kind::Cast:
+    return evaluate_cast(expr, point);
+  case Expr::Kind::Call:
+    return evaluate_call(expr, point);
+  }
+  internal_error("unknown kind of expression", __FILE__, __LINE__);
+}
+
+} // namespace tilefuse::nest

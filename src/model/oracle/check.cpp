@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/oracle/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/error.h"
+#include "kernel/simulate.h"
+#include "lower/pipeline.h"
+#include "model/oracle/exact.h"
+#include "model/oracle/expected_group.h"
+#include "model/oracle/simulate_group.h"
+#include "model/plan/pack.h"
+#include "nest/flatten/passes.h"
+#include "schedule/staging.h"
+
+namespace tilefuse::model {
+namespace {
+
+constexpr double kTf32Roundoff = 0x1p-10; // of a mantissa of 10 bits, truncated
+constexpr int kManyRegisters = 1 << 20;   // a random schedule may spill
+
+using program::Bytes;
+
+const nest::Nest &nest_of(const KernelCase &kernel_case) { return kernel_case.group.anchor; }
+
+nest::Slot out_slot(const nest::Nest &nest) {
+  return nest.slots[static_cast<std::size_t>(nest.out.slot)];
+}
+
+std::vector<std::span<std::byte>> spans(Slots &slots) { return {slots.begin(), slots.end()}; }
+
+std::string mismatch(std::int64_t element, double got, double expected, double bound) {
+  return fmt::format("element {} is {}, expected {}{}", element, got, expected,
+                     bound > 0 ? fmt::format(" within {:.3g}", bound) : "");
+}
+
+} // namespace
+
+double input_roundoff(const schedule::Schedule &schedule) {
+  const CoreOp *op = schedule.core.op;
+  return op != nullptr && op->tf32 ? kTf32Roundoff : 0;
+}
+
+Reference::Reference(const KernelCase &kernel_case, std::int64_t samples)
+    : case_(kernel_case), samples_(samples), before_(make_slots(kernel_case)) {
+  if (!is_exact(kernel_case) || samples > 0)
+    return;
+  exact_ = before_;
+  poly::evaluate(case_.group, spans(exact_));
+}
+
+std::optional<std::string> Reference::compare(const Bytes &out) const {
+  return exact_.empty() ? compare_bounded(case_.group, before_, out)
+                        : compare_exact(nest_of(case_).out.slot, out);
+}
+
+std::optional<std::string> Reference::compare(const Slots &after) const {
+  if (auto what = compare(after[static_cast<std::size_t>(nest_of(case_).out.slot)]))
+    return what;
+  for (std::size_t p = 0; p < case_.group.producers.size(); ++p)
+    if (case_.group.producers[p].stored)
+      if (auto what = compare_by_product(case_.group.producers[p], after))
+        return fmt::format("what member {} stores: {}", p + 1, *what);
+  return {};
+}
+
+// A stored producer reads nothing that exists in tiles only.
+std::optional<std::string> Reference::compare_by_product(const poly::Producer &producer,
+                                                         const Slots &after) const {
+  const int slot = producer.slots[static_cast<std::size_t>(producer.nest.out.slot)];
+  const Bytes &out = after[static_cast<std::size_t>(slot)];
+  if (!exact_.empty())
+    return compare_exact(slot, out);
+  Slots before;
+  for (const int s : producer.slots)
+    before.push_back(before_[static_cast<std::size_t>(s)]);
+  return compare_bounded({producer.nest, {}}, std::move(before), out);
+}
+
+std::optional<std::string> Reference::compare_exact(int number, const Bytes &out) const {
+  const nest::Slot slot = group_slots(case_.group)[static_cast<std::size_t>(number)];
+  const Bytes &exact = exact_[static_cast<std::size_t>(number)];
+  compared_ += slot.elems;
+  for (std::int64_t i = 0; i < slot.elems; ++i) {
+    const double got = load_element(out.data(), slot.type, i);
+    const double expected = load_element(exact.data(), slot.type, i);
+    if (got != expected && !(std::isnan(got) && std::isnan(expected)))
+      return mismatch(i, got, expected, 0);
+  }
+  return {};
+}
+
+std::optional<std::string> Reference::compare_bounded(const poly::Group &group, Slots before,
+                                                      const Bytes &out) const {
+  const nest::Nest &nest = group.anchor;
+  const nest::Slot slot = out_slot(nest);
+  const Bytes untouched = before[static_cast<std::size_t>(nest.out.slot)];
+  Random random(case_.seed);
+  std::vector<bool> is_output(static_cast<std::size_t>(slot.elems), samples_ > 0);
+  const std::int64_t count = samples_ > 0 ? samples_ : std::numeric_limits<std::int64_t>::max();
+  for (const nest::Expectation &want :
+       poly::expect(group, spans(before), nest::output_points(nest, count, random),
+                    input_roundoff(case_.schedule))) {
+    const double got = load_element(out.data(), slot.type, want.element);
+    is_output[static_cast<std::size_t>(want.element)] = true;
+    ++compared_;
+    if (got == want.value || (std::isnan(got) && std::isnan(want.value)))
+      continue;
+    const double apart = std::fabs(got - want.value);
+    if (!(apart <= want.bound))
+      return mismatch(want.element, got, want.value, want.bound);
+    largest_share_ = std::max(largest_share_, apart / want.bound);
+  }
+  for (std::int64_t i = 0; i < slot.elems; ++i)
+    if (!is_output[static_cast<std::size_t>(i)] &&
+        load_element(out.data(), slot.type, i) != load_element(untouched.data(), slot.type, i))
+      return fmt::format("element {} was overwritten; no point of the nest stores it", i);
+  return {};
+}
+
+std::optional<Divergence> check_kernel(const Reference &reference, const kernel::Kernel &kernel,
+                                       const std::string &stage) {
+  const KernelCase &from = reference.kernel_case();
+  Slots slots = reference.before();
+  Slots packed;
+  const std::vector<std::span<std::byte>> args =
+      kernel_arguments(from.group, from.schedule, slots, packed);
+  kernel::SimulationOptions options = simulation_options(from.group, from.schedule, from.target);
+  options.target->vector_registers = kManyRegisters;
+  options.count = false;
+  try {
+    kernel::simulate(kernel, args, options);
+  } catch (const Error &complaint) {
+    return Divergence{stage, complaint.what()};
+  }
+  if (std::optional<std::string> what = reference.compare(slots))
+    return Divergence{stage, *what};
+  return {};
+}
+
+void lower_case(const KernelCase &kernel_case, const lower::Observer &observer) {
+  lower::lower(kernel_case.group, kernel_case.schedule, kernel_case.target, observer);
+}
+
+std::optional<Divergence> check_simulated(const Reference &reference, const Lowering &lowering) {
+  std::optional<Divergence> first;
+  lowering(reference.kernel_case(), [&](int, std::string_view pass, const kernel::Kernel &kernel) {
+    if (!first)
+      first = check_kernel(reference, kernel, fmt::format("simulated after {}", pass));
+  });
+  return first;
+}
+
+} // namespace tilefuse::model

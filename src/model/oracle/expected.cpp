@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/oracle/expected.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "model/oracle/bounded_expr.h"
+#include "nest/evaluate/accumulate.h"
+
+namespace tilefuse::nest {
+namespace {
+
+using program::Agg;
+using program::Comb;
+using Bytes = std::vector<std::byte>;
+
+// Sums past this may wrap, and partial products of more factors may underflow: nothing is promised.
+constexpr double kLargestInteger = 0x1p31;
+constexpr double kLongestProduct = 32;
+
+// The nest at one output point: those indices have one value each.
+Nest at_point(Nest nest, const std::vector<std::int64_t> &point) {
+  const auto fix = [&](Linear &at) {
+    for (std::size_t i = 0; i < point.size(); ++i) {
+      at.constant += at.coeff[i] * point[i];
+      at.coeff[i] = 0;
+    }
+  };
+  for (std::size_t i = 0; i < point.size(); ++i)
+    nest.indices[i].extent = 1;
+  for (Operand &input : nest.inputs)
+    for (Dim &dim : input.dims)
+      fix(dim.at);
+  for (Constraint &constraint : nest.constraints)
+    fix(constraint.expr);
+  return nest;
+}
+
+// Elements of a type that float holds exactly, as float: accumulate() reads those in place.
+Bytes widened(Slot &slot, const Bytes &from, bool magnitudes) {
+  const bool is_exact = size_bytes(slot.type) < 4 || slot.type == DType::F32;
+  if (!is_exact && !magnitudes)
+    return from;
+  Bytes to(static_cast<std::size_t>(slot.elems) * sizeof(float));
+  for (std::int64_t i = 0; i < slot.elems; ++i) {
+    const double value = load_element(from.data(), slot.type, i);
+    store_element(to.data(), DType::F32, i, magnitudes ? std::fabs(value) : value);
+  }
+  slot.type = DType::F32;
+  return to;
+}
+
+// The next float that is no less.
+float no_less(double value) {
+  const auto nearest = static_cast<float>(value);
+  return static_cast<double>(nearest) >= value
+             ? nearest
+             : std::nextafter(nearest, std::numeric_limits<float>::infinity());
+}
+
+// Magnitudes as floats become what they may be where the elements are not exact.
+void widen_by(Bytes &magnitudes, const std::vector<double> &errors) {
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    store_element(magnitudes.data(), DType::F32, at,
+                  no_less(load_element(magnitudes.data(), DType::F32, at) + errors[i]));
+  }
+}
+
+std::int64_t element_of(const Nest &nest, const Operand &operand,
+                        const std::vector<std::int64_t> &point) {
+  const Linear at = flat(operand, nest.indices.size());
+  std::int64_t element = at.constant;
+  for (std::size_t i = 0; i < point.size(); ++i)
+    element += at.coeff[i] * point[i];
+  return element;
+}
+
+double reduced_points(const Nest &nest) {
+  double count = 1;
+  for (std::size_t i = static_cast<std::size_t>(nest.output_indices); i < nest.indices.size(); ++i)
+    count *= static_cast<double>(nest.indices[i].extent);
+  return count;
+}
+
+} // namespace
+
+Expected::Expected(const Nest &nest, std::span<const std::span<std::byte>> slots,
+                   double input_roundoff, const SlotErrors &errors)
+    : nest_(nest), input_roundoff_(input_roundoff), values_{nest, {}}, magnitudes_{nest, {}} {
+  for (std::size_t s = 0; s < nest.slots.size(); ++s) {
+    slots_.emplace_back(slots[s].begin(), slots[s].end());
+    const bool is_read = std::any_of(nest.inputs.begin(), nest.inputs.end(), [&](const auto &in) {
+      return in.slot == static_cast<int>(s);
+    });
+    values_.slots.push_back(is_read ? widened(values_.nest.slots[s], slots_[s], false) : Bytes());
+    magnitudes_.slots.push_back(is_read ? widened(magnitudes_.nest.slots[s], slots_[s], true)
+                                        : Bytes());
+    if (is_read && s < errors.size())
+      widen_by(magnitudes_.slots.back(), errors[s]);
+  }
+  magnitudes_.nest.agg = Agg::Sum;
+  for (std::size_t k = 0; k < nest.inputs.size(); ++k)
+    add_drift(k, errors);
+}
+
+// The nest that carries the errors of an input to the accumulator, each input in a slot of its own.
+void Expected::add_drift(std::size_t input, const SlotErrors &errors) {
+  const auto slot = static_cast<std::size_t>(nest_.inputs[input].slot);
+  if (slot >= errors.size() || errors[slot].empty())
+    return;
+  Inputs drift{nest_, {}};
+  drift.nest.slots.clear();
+  if (nest_.agg != Agg::Sum)
+    drift.nest.agg = Agg::Max;
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
+    const auto from = static_cast<std::size_t>(nest_.inputs[k].slot);
+    Bytes bytes = magnitudes_.slots[from];
+    if (k == input || nest_.comb != Comb::Mul)
+      std::fill(bytes.begin(), bytes.end(), std::byte{0});
+    if (k == input)
+      widen_by(bytes, errors[slot]);
+    drift.nest.inputs[k].slot = static_cast<int>(k);
+    drift.nest.slots.push_back(magnitudes_.nest.slots[from]);
+    drift.slots.push_back(std::move(bytes));
+  }
+  drifts_.push_back(std::move(drift));
+}
+
+// How far the errors of inputs may carry the accumulator.
+double Expected::drift(const std::vector<std::int64_t> &point) const {
+  const bool carries = nest_.comb == Comb::None || nest_.comb == Comb::Add ||
+                       (nest_.comb == Comb::Mul && nest_.agg != Agg::Product);
+  double sum = 0;
+  for (const Inputs &inputs : drifts_)
+    sum += carries ? std::max(accumulated(inputs, point), 0.0)
+                   : std::numeric_limits<double>::infinity();
+  return sum;
+}
+
+double Expected::accumulated(const Inputs &inputs, const std::vector<std::int64_t> &point) const {
+  std::vector<std::span<std::byte>> spans; // only read, but accumulate() shares evaluate()'s type
+  for (const Bytes &slot : inputs.slots)
+    spans.emplace_back(const_cast<std::byte *>(slot.data()), slot.size());
+  return accumulate(at_point(inputs.nest, point), spans).front();
+}
+
+double Expected::accumulator_bound(double value, const std::vector<std::int64_t> &point) const {
+  const double u = unit_roundoff(nest_.acc_type);
+  const double terms = reduced_points(nest_);
+  if (nest_.agg == Agg::Product) {
+    const bool in_range = u == 0 ? std::fabs(value) < kLargestInteger : terms <= kLongestProduct;
+    return in_range ? 2 * terms * u * std::fabs(value) : std::numeric_limits<double>::infinity();
+  }
+  if (nest_.agg != Agg::Sum && (nest_.comb == Comb::None || u == 0))
+    return 0;
+  const double sum = accumulated(magnitudes_, point);
+  if (u == 0)
+    return sum < kLargestInteger ? 0 : std::numeric_limits<double>::infinity();
+  const double inputs = (2 + input_roundoff_) * input_roundoff_;
+  return ((nest_.agg == Agg::Sum ? terms + 1 : 1) * u * (1 + inputs) + inputs) * sum;
+}
+
+Expectation Expected::at(const std::vector<std::int64_t> &point) const {
+  ExprPoint values;
+  if (!nest_.inputs.empty()) {
+    values.acc.value = accumulated(values_, point);
+    values.acc.error = accumulator_bound(values.acc.value, point) + drift(point);
+  }
+  for (const Operand &extra : nest_.extras) {
+    const auto slot = static_cast<std::size_t>(extra.slot);
+    values.operands.push_back(
+        load_element(slots_[slot].data(), nest_.slots[slot].type, element_of(nest_, extra, point)));
+  }
+  const DType type = nest_.slots[static_cast<std::size_t>(nest_.out.slot)].type;
+  const Bounded result = evaluate_bounded(program::cast(nest_.post, type), values);
+  std::int64_t stored = 0;
+  store_element(&stored, type, 0, result.value);
+  const double held = load_element(&stored, type, 0);
+  const double rounded = std::isfinite(held) ? std::fabs(held - result.value) : 0;
+  return {element_of(nest_, nest_.out, point), held,
+          result.error + storage_error(type, result.value) + rounded};
+}
+
+std::vector<std::vector<std::int64_t>> output_points(const Nest &nest, std::int64_t count,
+                                                     Random &random) {
+  const auto outputs = static_cast<std::size_t>(nest.output_indices);
+  double all = 1;
+  for (std::size_t i = 0; i < outputs; ++i)
+    all *= static_cast<double>(nest.indices[i].extent);
+  const bool whole = all <= static_cast<double>(count);
+  std::vector<std::vector<std::int64_t>> points;
+  std::vector<std::int64_t> point(outputs, 0);
+  for (std::int64_t n = whole ? static_cast<std::int64_t>(all) : count; n > 0; --n) {
+    points.push_back(point);
+    if (!whole) {
+      for (std::size_t i = 0; i < outputs; ++i)
+        point[i] =
+            n == 2 ? nest.indices[i].extent - 1 : random.between(0, nest.indices[i].extent - 1);
+      continue;
+    }
+    for (std::size_t i = outputs; i-- > 0 && ++point[i] == nest.indices[i].extent;)
+      point[i] = 0;
+  }
+  return points;
+}
+
+} // namespace tilefuse::nest

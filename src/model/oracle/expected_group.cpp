@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/oracle/expected_group.h"
+
+#include <set>
+#include <utility>
+
+namespace tilefuse::poly {
+namespace {
+
+using Point = std::vector<std::int64_t>;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// The next point of the reduced indices; false after the last.
+bool advance(const nest::Nest &nest, Point &point) {
+  for (std::size_t i = point.size(); i-- > at(nest.output_indices);) {
+    if (++point[i] < nest.indices[i].extent)
+      return true;
+    point[i] = 0;
+  }
+  return false;
+}
+
+// The producer's point that computes what its consumer reads at `point`; nothing outside.
+std::optional<Point> read_point(const nest::Operand &input, const std::vector<int> &index_of,
+                                const nest::Nest &producer, const Point &point) {
+  Point read(at(producer.output_indices), 0);
+  for (std::size_t d = 0; d < input.dims.size(); ++d) {
+    std::int64_t place = input.dims[d].at.constant;
+    for (std::size_t i = 0; i < point.size(); ++i)
+      place += input.dims[d].at.coeff[i] * point[i];
+    if (place < 0 || place >= input.dims[d].size)
+      return std::nullopt;
+    if (index_of[d] >= 0)
+      read[at(index_of[d])] = place;
+  }
+  return read;
+}
+
+// The same of a copy whose dimensions the consumer reads several of as one.
+Point read_run(const nest::Operand &input, const std::vector<int> &dim_of, const nest::Nest &copy,
+               const Point &point) {
+  Point read(at(copy.output_indices), 0);
+  for (std::size_t d = 0; d < dim_of.size(); ++d) {
+    if (dim_of[d] < 0)
+      continue;
+    const nest::Dim &from = input.dims[at(dim_of[d])];
+    const nest::Dim &to = copy.out.dims[d];
+    std::int64_t place = from.at.constant;
+    for (std::size_t i = 0; i < point.size(); ++i)
+      place += from.at.coeff[i] * point[i];
+    for (std::size_t i = 0; i < read.size(); ++i)
+      if (to.at.coeff[i] != 0)
+        read[i] = place * from.stride / to.stride % to.size;
+  }
+  return read;
+}
+
+class Expecting {
+public:
+  Expecting(const Group &group, std::span<const std::span<std::byte>> slots, double input_roundoff)
+      : group_(group), input_roundoff_(input_roundoff), errors_(slots.size()) {
+    for (const std::span<std::byte> &slot : slots)
+      slots_.emplace_back(slot.begin(), slot.end());
+  }
+
+  std::vector<nest::Expectation> run(const std::vector<Point> &points) {
+    std::vector<std::vector<Point>> needed = {points};
+    for (std::size_t m = 1; m <= group_.producers.size(); ++m)
+      needed.push_back(needed_of(group_.producers[m - 1], needed));
+    for (std::size_t m = group_.producers.size(); m > 0; --m)
+      compute(static_cast<int>(m), needed[m]);
+    return expected(0, points);
+  }
+
+private:
+  std::vector<Point> needed_of(const Producer &producer,
+                               const std::vector<std::vector<Point>> &needed) const {
+    const nest::Nest &reader = member_nest(group_, producer.consumer);
+    const nest::Operand &input = reader.inputs[at(producer.input)];
+    const bool spreads = producer.feed == Feed::Spread;
+    const std::vector<int> matched =
+        (spreads ? match_runs(input, producer.nest) : match_dims(input, producer.nest)).value();
+    std::set<Point> found;
+    for (const Point &output : needed[at(producer.consumer)]) {
+      Point point = output;
+      point.resize(reader.indices.size(), 0);
+      do {
+        if (spreads)
+          found.insert(read_run(input, matched, producer.nest, point));
+        else if (std::optional<Point> read = read_point(input, matched, producer.nest, point))
+          found.insert(std::move(*read));
+      } while (advance(reader, point));
+    }
+    return {found.begin(), found.end()};
+  }
+
+  std::vector<nest::Expectation> expected(int member, const std::vector<Point> &points) {
+    const nest::Nest &nest = member_nest(group_, member);
+    std::vector<std::span<std::byte>> slots;
+    nest::SlotErrors errors;
+    for (std::size_t s = 0; s < nest.slots.size(); ++s) {
+      const std::size_t slot = at(group_slot(group_, member, static_cast<int>(s)));
+      slots.emplace_back(slots_[slot]);
+      errors.push_back(errors_[slot]);
+    }
+    const nest::Expected expected(nest, slots, input_roundoff_, errors);
+    std::vector<nest::Expectation> all;
+    for (const Point &point : points)
+      all.push_back(expected.at(point));
+    return all;
+  }
+
+  // What the member stores, into its slot.
+  void compute(int member, const std::vector<Point> &points) {
+    const nest::Nest &nest = member_nest(group_, member);
+    const std::size_t slot = at(group_slot(group_, member, nest.out.slot));
+    const nest::Slot &info = nest.slots[at(nest.out.slot)];
+    errors_[slot].assign(static_cast<std::size_t>(info.elems), 0);
+    for (const nest::Expectation &want : expected(member, points)) {
+      store_element(slots_[slot].data(), info.type, want.element, want.value);
+      errors_[slot][static_cast<std::size_t>(want.element)] = want.bound;
+    }
+  }
+
+  const Group &group_;
+  double input_roundoff_;
+  std::vector<std::vector<std::byte>> slots_;
+  nest::SlotErrors errors_;
+};
+
+} // namespace
+
+std::vector<nest::Expectation> expect(const Group &group,
+                                      std::span<const std::span<std::byte>> slots,
+                                      const std::vector<std::vector<std::int64_t>> &points,
+                                      double input_roundoff) {
+  return Expecting(group, slots, input_roundoff).run(points);
+}
+
+} // namespace tilefuse::poly

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/oracle/verify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/random.h"
+
+namespace tilefuse::model {
+namespace {
+
+using program::Bytes;
+using program::HostTensor;
+using program::Role;
+
+constexpr double kMostSimulatedFlops = 1e8;
+
+std::size_t at(program::BufferId id) { return static_cast<std::size_t>(program::to_int(id)); }
+
+Bytes random_bytes(DType type, std::int64_t elems, Random &random) {
+  Bytes bytes(static_cast<std::size_t>(elems * size_bytes(type)));
+  for (std::int64_t i = 0; i < elems; ++i) {
+    const double value = is_float(type)
+                             ? 2 * random.unit() - 1
+                             : static_cast<double>(random.between(0, type == DType::Bool ? 1 : 4));
+    store_element(bytes.data(), type, i, value);
+  }
+  return bytes;
+}
+
+// Every buffer of the program in host memory, in the state before the first kernel.
+class HostBuffers {
+public:
+  HostBuffers(const program::StoredProgram &stored, const std::vector<HostTensor> &inputs) {
+    for (const program::Buffer &buffer : stored.buffers)
+      bytes_.emplace_back(static_cast<std::size_t>(buffer.elems * size_bytes(buffer.type)));
+    for (std::size_t t = 0; t < stored.windows.size(); ++t) {
+      const program::Tensor &tensor = stored.program.tensors[t];
+      if (tensor.role == Role::Constant && tensor.data &&
+          stored.windows[t].buffer != program::kNoBuffer)
+        put(stored.windows[t].buffer, *tensor.data);
+    }
+    Random random(1);
+    for (std::size_t i = 0; i < stored.program.inputs.size(); ++i) {
+      const program::TensorId id = stored.program.inputs[i];
+      const program::BufferId buffer = stored.windows[static_cast<std::size_t>(to_int(id))].buffer;
+      if (buffer == program::kNoBuffer)
+        continue;
+      const program::Tensor &tensor = stored.program[id];
+      put(buffer, inputs.empty() ? random_bytes(tensor.type, program::elems(tensor.shape), random)
+                                 : inputs[i].data);
+    }
+  }
+
+  Bytes &operator[](program::BufferId id) { return bytes_[at(id)]; }
+
+private:
+  void put(program::BufferId id, const Bytes &data) {
+    std::copy_n(data.begin(), std::min(data.size(), bytes_[at(id)].size()), bytes_[at(id)].begin());
+  }
+
+  std::vector<Bytes> bytes_;
+};
+
+KernelCase case_of(const CompiledKernel &kernel, const Target &target, HostBuffers &buffers) {
+  KernelCase result{.group = kernel.placed.group,
+                    .schedule = kernel.schedule,
+                    .target = target,
+                    .values = Values::Reals};
+  for (std::size_t s = 0; s < kernel.placed.buffers.size(); ++s)
+    result.given[static_cast<int>(s)] = buffers[kernel.placed.buffers[s]];
+  return result;
+}
+
+// Drawn data make a small file; the real ones are kept where only they show the fault.
+KernelCase reproducer_of(const KernelCase &real, const Package &built, runtime::Device &device,
+                         std::int64_t samples) {
+  KernelCase drawn = real;
+  drawn.given.clear();
+  return check_built(Reference(drawn, samples), built, device) ? drawn : real;
+}
+
+void check_inputs(const program::Program &program, const std::vector<HostTensor> &inputs) {
+  if (!inputs.empty() && inputs.size() != program.inputs.size())
+    throw Error(ErrorCode::Shape, fmt::format("{} inputs were given, the model takes {}",
+                                              inputs.size(), program.inputs.size()));
+}
+
+} // namespace
+
+std::string bisect(const Reference &reference, const Lowering &lowering) {
+  const poly::Group &group = reference.kernel_case().group;
+  double flops = 0;
+  for (int m = 0; m <= static_cast<int>(group.producers.size()); ++m)
+    flops += nest::flops(member_nest(group, m));
+  if (flops > kMostSimulatedFlops)
+    return fmt::format("not simulated: {:.3g} operations, at most {:.3g} are", flops,
+                       kMostSimulatedFlops);
+  if (const std::optional<Divergence> divergence = check_simulated(reference, lowering))
+    return divergence->stage + ": " + divergence->what;
+  return "every pass is right in the simulator: the fault is in the code generator or the driver";
+}
+
+VerifyReport verify_model(const program::Program &program, const std::vector<HostTensor> &inputs,
+                          runtime::Device &device, runtime::KernelCache &cache,
+                          const VerifyOptions &options) {
+  check_inputs(program, inputs);
+  SessionOptions one_by_one = options.session;
+  one_by_one.side_by_side = false;
+  const Compiled compiled = compile(program, device, cache, one_by_one);
+  HostBuffers buffers(compiled.stored, inputs);
+  VerifyReport report;
+  const int total = static_cast<int>(compiled.kernels.size());
+  for (const CompiledKernel &kernel : compiled.kernels) {
+    if (options.progress)
+      options.progress(report.kernels, total);
+    const KernelCase real = case_of(kernel, device.target(), buffers);
+    const Package &built = compiled.packages[kernel.package];
+    const Reference reference(real, options.samples);
+    Slots after = reference.before();
+    const std::optional<Divergence> divergence = check_built(reference, built, device, &after);
+    for (const int slot : written_slots(real.group)) {
+      const auto s = static_cast<std::size_t>(slot);
+      buffers[kernel.placed.buffers[s]] = std::move(after[s]);
+    }
+    report.compared += reference.compared();
+    report.largest_share = std::max(report.largest_share, reference.largest_share());
+    if (divergence) {
+      report.fault = {.kernel = report.kernels,
+                      .origin = kernel.placed.origin,
+                      .name = built.name,
+                      .divergence = *divergence,
+                      .bisection = bisect(reference, options.lowering),
+                      .reproducer = reproducer_of(real, built, device, options.samples)};
+      return report;
+    }
+    ++report.kernels;
+  }
+  return report;
+}
+
+} // namespace tilefuse::model

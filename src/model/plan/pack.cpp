@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/plan/pack.h"
+
+#include <cstring>
+
+#include "base/error.h"
+#include "schedule/staging.h"
+
+namespace tilefuse::model {
+namespace {
+
+class Packer {
+public:
+  Packer(const nest::Nest &nest, const schedule::Schedule &schedule, int input,
+         std::span<const std::byte> from)
+      : nest_(nest), layout_(pack_layout(nest, schedule, input)),
+        at_(nest::flat(nest.inputs[static_cast<std::size_t>(input)], nest.indices.size())),
+        from_type_(
+            nest.slots[static_cast<std::size_t>(nest.inputs[static_cast<std::size_t>(input)].slot)]
+                .type),
+        from_(from), to_type_(schedule::packed_type(nest, schedule, input)),
+        to_(static_cast<std::size_t>(layout_.elems * size_bytes(to_type_))),
+        values_(nest.indices.size(), 0), is_ragged_(layout_.elems != points()) {}
+
+  program::Bytes run() {
+    walk(0, at_.constant);
+    return std::move(to_);
+  }
+
+private:
+  // Of the box of the indices that are packed.
+  std::int64_t points() const {
+    std::vector<bool> known(nest_.indices.size(), false);
+    std::int64_t count = 1;
+    for (const schedule::PackDim &dim : layout_.dims) {
+      const auto index = static_cast<std::size_t>(dim.index);
+      count *= known[index] ? 1 : nest_.indices[index].extent;
+      known[index] = true;
+    }
+    return count;
+  }
+
+  bool exists() const {
+    for (std::size_t i = 0; i < values_.size(); ++i)
+      if (values_[i] >= nest_.indices[i].extent)
+        return false;
+    return true;
+  }
+
+  void walk(std::size_t d, std::int64_t from) {
+    if (d == layout_.dims.size())
+      return element(from);
+    const schedule::PackDim &dim = layout_.dims[d];
+    const std::size_t index = static_cast<std::size_t>(dim.index);
+    for (std::int64_t i = 0; i < dim.count; ++i) {
+      walk(d + 1, from + i * dim.step * at_.coeff[index]);
+      values_[index] += dim.step;
+    }
+    values_[index] -= dim.count * dim.step;
+  }
+
+  void element(std::int64_t from) {
+    if (!is_ragged_ || exists()) {
+      if (from_type_ == DType::F32 && to_type_ == DType::F32)
+        std::memcpy(to_.data() + 4 * next_, from_.data() + 4 * from, 4);
+      else
+        store_element(to_.data(), to_type_, next_, load_element(from_.data(), from_type_, from));
+    }
+    ++next_;
+  }
+
+  const nest::Nest &nest_;
+  schedule::PackLayout layout_;
+  nest::Linear at_;
+  DType from_type_;
+  std::span<const std::byte> from_;
+  DType to_type_;
+  program::Bytes to_;
+  std::vector<std::int64_t> values_;
+  bool is_ragged_; // some packed elements are no points
+  std::int64_t next_ = 0;
+};
+
+} // namespace
+
+program::Bytes pack(const nest::Nest &nest, const schedule::Schedule &schedule, int input,
+                    std::span<const std::byte> from) {
+  return Packer(nest, schedule, input, from).run();
+}
+
+program::Bytes pack(const poly::Group &group, const schedule::Schedule &schedule,
+                    const schedule::KernelArg &arg, std::span<const std::byte> from) {
+  return pack(member_nest(group, arg.member), member_schedule(schedule, arg.member),
+              arg.packed_input, from);
+}
+
+} // namespace tilefuse::model

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/plan/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+#include "schedule/staging.h"
+
+namespace tilefuse::model {
+namespace {
+
+using program::Buffer;
+using program::BufferId;
+using program::Role;
+
+std::size_t at(BufferId id) { return static_cast<std::size_t>(program::to_int(id)); }
+
+std::int64_t align_up(std::int64_t bytes, std::int64_t alignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+class Planner {
+public:
+  Planner(const Compiled &compiled, std::int64_t alignment)
+      : compiled_(compiled), alignment_(alignment) {
+    plan_.buffers.resize(compiled.stored.buffers.size());
+  }
+
+  Plan run() {
+    for (std::size_t l = 0; l < compiled_.launches.size(); ++l)
+      add_launch(static_cast<int>(l));
+    for (program::TensorId id : compiled_.stored.program.inputs)
+      touch_tensor(id);
+    for (program::TensorId id : compiled_.stored.program.outputs)
+      touch_tensor(id);
+    place_own_memory();
+    place_shared_memory();
+    return std::move(plan_);
+  }
+
+private:
+  void add_launch(int number) {
+    const Launch &launch = compiled_.launches[static_cast<std::size_t>(number)];
+    std::vector<PlannedArgument> arguments;
+    for (const auto &[part, arg] : launch.args) {
+      const std::size_t k = launch.kernels[part];
+      const CompiledKernel &kernel = compiled_.kernels[k];
+      const auto slot = static_cast<std::size_t>(slot_of(kernel.placed.group, arg));
+      const BufferId buffer = kernel.placed.buffers[slot];
+      if (arg.slot < 0) {
+        arguments.push_back({.constant = packed_constant(static_cast<int>(k), arg, buffer)});
+      } else if (compiled_.stored.buffers[at(buffer)].role == Role::Constant) {
+        arguments.push_back({.constant = plain_constant(buffer)});
+      } else {
+        touch(buffer, number);
+        arguments.push_back({.buffer = buffer});
+      }
+    }
+    plan_.launches.push_back(std::move(arguments));
+  }
+
+  int add_constant(PlannedConstant constant) {
+    constant.offset = plan_.weight_bytes;
+    plan_.weight_bytes += align_up(constant.elems * size_bytes(constant.type), alignment_);
+    plan_.constants.push_back(constant);
+    return static_cast<int>(plan_.constants.size()) - 1;
+  }
+
+  int plain_constant(BufferId buffer) {
+    const auto [found, is_new] = plain_.emplace(buffer, 0);
+    const Buffer &info = compiled_.stored.buffers[at(buffer)];
+    if (is_new)
+      found->second = add_constant({.buffer = buffer, .type = info.type, .elems = info.elems});
+    return found->second;
+  }
+
+  // Kernels with one place in one package and one constant share its packed form.
+  int packed_constant(int k, const schedule::KernelArg &arg, BufferId buffer) {
+    const CompiledKernel &kernel = compiled_.kernels[static_cast<std::size_t>(k)];
+    const int input = arg.packed_input;
+    const auto [found, is_new] =
+        packed_.emplace(std::tuple(kernel.package, kernel.part, arg.member, input, buffer), 0);
+    const nest::Nest &nest = member_nest(kernel.placed.group, arg.member);
+    const schedule::Schedule &own = member_schedule(kernel.schedule, arg.member);
+    if (is_new)
+      found->second = add_constant({.buffer = buffer,
+                                    .kernel = k,
+                                    .packed = arg,
+                                    .type = schedule::packed_type(nest, own, input),
+                                    .elems = pack_layout(nest, own, input).elems});
+    return found->second;
+  }
+
+  void touch(BufferId id, int launch) {
+    PlacedBuffer &placed = plan_.buffers[at(id)];
+    if (!placed.is_used)
+      placed.first_launch = launch;
+    placed.is_used = true;
+    placed.last_launch = std::max(placed.last_launch, launch);
+    const Buffer &info = compiled_.stored.buffers[at(id)];
+    placed.bytes = info.elems * size_bytes(info.type);
+    placed.is_shared = info.role == Role::Temporary && !info.is_output && !info.needs_zero;
+  }
+
+  void touch_tensor(program::TensorId id) {
+    const BufferId buffer = compiled_.stored.windows[static_cast<std::size_t>(to_int(id))].buffer;
+    touch(buffer, 0);
+    plan_.buffers[at(buffer)].last_launch = static_cast<int>(compiled_.launches.size());
+  }
+
+  void place_own_memory() {
+    for (PlacedBuffer &buffer : plan_.buffers) {
+      if (!buffer.is_used || buffer.is_shared)
+        continue;
+      buffer.offset = plan_.activation_bytes;
+      plan_.activation_bytes += align_up(buffer.bytes, alignment_);
+    }
+    plan_.arena_begin = plan_.activation_bytes;
+  }
+
+  // Largest first, each at the lowest offset where nothing alive at the same time lies.
+  void place_shared_memory() {
+    std::vector<PlacedBuffer *> order;
+    for (PlacedBuffer &buffer : plan_.buffers)
+      if (buffer.is_used && buffer.is_shared)
+        order.push_back(&buffer);
+    std::stable_sort(order.begin(), order.end(), [](const PlacedBuffer *a, const PlacedBuffer *b) {
+      return a->bytes > b->bytes;
+    });
+    std::vector<const PlacedBuffer *> placed;
+    for (PlacedBuffer *buffer : order) {
+      buffer->offset = lowest_free(*buffer, placed);
+      placed.push_back(buffer);
+      std::sort(placed.begin(), placed.end(),
+                [](const PlacedBuffer *a, const PlacedBuffer *b) { return a->offset < b->offset; });
+      plan_.activation_bytes =
+          std::max(plan_.activation_bytes, buffer->offset + align_up(buffer->bytes, alignment_));
+    }
+  }
+
+  std::int64_t lowest_free(const PlacedBuffer &buffer,
+                           const std::vector<const PlacedBuffer *> &placed) const {
+    std::int64_t offset = plan_.arena_begin;
+    for (const PlacedBuffer *other : placed) {
+      const bool together =
+          other->first_launch <= buffer.last_launch && buffer.first_launch <= other->last_launch;
+      if (!together)
+        continue;
+      if (offset + buffer.bytes <= other->offset)
+        return offset;
+      offset = std::max(offset, other->offset + align_up(other->bytes, alignment_));
+    }
+    return offset;
+  }
+
+  const Compiled &compiled_;
+  std::int64_t alignment_;
+  Plan plan_;
+  std::map<BufferId, int> plain_;
+  std::map<std::tuple<std::size_t, std::size_t, int, int, BufferId>, int> packed_;
+};
+
+} // namespace
+
+Plan make_plan(const Compiled &compiled, std::int64_t alignment) {
+  return Planner(compiled, alignment).run();
+}
+
+std::string to_text(const Plan &plan, const Compiled &compiled) {
+  std::string text =
+      fmt::format("plan\nweights {} bytes\nactivations {} bytes, {} shared\n", plan.weight_bytes,
+                  plan.activation_bytes, plan.activation_bytes - plan.arena_begin);
+  for (std::size_t c = 0; c < plan.constants.size(); ++c) {
+    const PlannedConstant &constant = plan.constants[c];
+    text += fmt::format("constant {} at {} {}[{}]", c, constant.offset,
+                        tilefuse::to_string(constant.type), constant.elems);
+    if (constant.kernel >= 0)
+      text +=
+          fmt::format(" packed launch {}{} input {}", constant.kernel,
+                      constant.packed.member > 0 ? fmt::format(" member {}", constant.packed.member)
+                                                 : std::string(),
+                      constant.packed.packed_input);
+    text += "\n";
+  }
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    const PlacedBuffer &buffer = plan.buffers[b];
+    if (!buffer.is_used)
+      continue;
+    text += fmt::format("buffer {} at {} bytes {} ", b, buffer.offset, buffer.bytes);
+    text += buffer.is_shared ? fmt::format("live {}..{}\n", buffer.first_launch, buffer.last_launch)
+                             : std::string("own\n");
+  }
+  for (std::size_t k = 0; k < plan.launches.size(); ++k) {
+    text += fmt::format("launch {} {}", k, compiled.package(compiled.launches[k]).name);
+    for (const PlannedArgument &argument : plan.launches[k])
+      text += argument.constant >= 0 ? fmt::format(" constant:{}", argument.constant)
+                                     : fmt::format(" buffer:{}", program::to_int(argument.buffer));
+    text += "\n";
+    for (const std::size_t kernel : compiled.launches[k].kernels)
+      for (const std::string &note : compiled.kernels[kernel].placed.notes)
+        text += note;
+  }
+  return text;
+}
+
+} // namespace tilefuse::model

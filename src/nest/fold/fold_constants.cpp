@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <memory>
+
+#include "nest/evaluate/reference.h"
+#include "nest/fold/fold.h"
+#include "program/drop_dead.h"
+
+namespace tilefuse::nest {
+namespace {
+
+using program::Bytes;
+using program::Program;
+using program::Role;
+using program::Statement;
+using program::TensorId;
+
+constexpr std::int64_t kMaxGrowth = 4; // results may hold this many times their operands' elements,
+constexpr std::int64_t kAlwaysFolded = 1 << 22; // or this many in any case
+
+std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
+
+// Whether everything the statement reads is known, and folding does not blow a small constant up
+// into a huge one.
+bool is_foldable(const Program &program, const Statement &statement) {
+  std::int64_t read = 0;
+  for (TensorId id : program::reads(statement)) {
+    if (program[id].role != Role::Constant || !program[id].data)
+      return false;
+    read = std::max(read, program::elems(program[id].shape));
+  }
+  const std::int64_t result = program::elems(program[statement.out].shape);
+  return result <= kAlwaysFolded || result / kMaxGrowth <= read;
+}
+
+std::shared_ptr<const Bytes> fold(const Program &program, const Statement &statement) {
+  if (const auto *view = std::get_if<program::View>(&statement.body))
+    return program[view->in].data;
+  std::vector<const Bytes *> data(program.tensors.size(), nullptr);
+  for (TensorId id : program::reads(statement))
+    data[at(id)] = program[id].data.get();
+  return std::make_shared<const Bytes>(run_statement(program, statement, data).data);
+}
+
+} // namespace
+
+Program fold_constants(const Program &program) {
+  Program result = program;
+  result.statements.clear();
+  for (const Statement &statement : program.statements) {
+    const bool returned = std::find(program.outputs.begin(), program.outputs.end(),
+                                    statement.out) != program.outputs.end();
+    if (returned || !is_foldable(result, statement)) {
+      result.statements.push_back(statement);
+      continue;
+    }
+    program::Tensor &tensor = result[statement.out];
+    tensor.data = fold(result, statement);
+    tensor.role = Role::Constant;
+  }
+  return program::drop_dead(result);
+}
+
+} // namespace tilefuse::nest

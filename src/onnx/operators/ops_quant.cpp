@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Linear quantisation and products of quantised tensors.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "onnx/constants.h"
+#include "onnx/operators.h"
+#include "onnx/operators/products.h"
+#include "onnx/tensor.h"
+
+namespace tilefuse::onnx_import {
+namespace {
+
+// A scale or a zero point of one element, or one per element of dimension `axis` of a tensor of
+// that rank, as a tensor that broadcasts to it.
+Value along(const Call &call, const Value &value, std::size_t axis, std::size_t rank) {
+  if (program::elems(value.shape) == 1)
+    return call.reshape(value, {});
+  if (value.shape.size() != 1)
+    call.fail(ErrorCode::Unsupported,
+              fmt::format("scales or zero points of shape {} are not supported; need one, or one "
+                          "per element of a dimension",
+                          to_text(value.shape)));
+  if (axis >= rank)
+    call.fail(ErrorCode::Shape, fmt::format("a tensor of rank {} has no dimension for {} scales or "
+                                            "zero points",
+                                            rank, value.shape[0]));
+  program::Shape shape(rank - axis, 1);
+  shape[0] = value.shape[0];
+  return call.reshape(value, shape);
+}
+
+Value zero(DType type) { return integer_constant(type, {}, {0}); }
+
+// Operand `i`, or 0 in the type of the tensor that it belongs to.
+Value zero_point(const Call &call, std::size_t i, DType type) {
+  return call.has(i) ? call.value(i) : zero(type);
+}
+
+// "quantize" -> "quantize_u8".
+std::string to_bits(const Call &call, const char *function, DType type) {
+  if (type != DType::I8 && type != DType::U8)
+    call.fail(ErrorCode::Unsupported,
+              fmt::format("quantisation to {} is not supported", to_string(type)));
+  return fmt::format("{}_{}", function, to_string(type));
+}
+
+// The axis of scales and zero points; not looked at for a single one.
+std::size_t axis_of(const Call &call, const Value &scale, std::size_t rank) {
+  return program::elems(scale.shape) == 1 ? 0 : call.axis("axis", 1, rank);
+}
+
+// What the products of a node sum: operands `at` and its zero point, without it.
+Value integers(const Call &call, const Value &value, const Value &zero, std::size_t axis) {
+  return call.apply("without_zero", {value, along(call, zero, axis, value.shape.size())});
+}
+
+// Of a matrix operand: its zero point or scale, where there are several, is one per row of A or per
+// column of B.
+std::size_t row_axis(const Value &value) {
+  return std::max<std::size_t>(value.shape.size(), 2) - 2;
+}
+std::size_t column_axis(const Value &value) {
+  return std::max<std::size_t>(value.shape.size(), 1) - 1;
+}
+
+} // namespace
+
+void import_quantize(Call &call) {
+  const Value &input = call.value(0), &scale = call.value(1);
+  const auto declared = to_dtype(static_cast<int>(call.integer("output_dtype", 0)));
+  const DType type = call.has(2) ? call.value(2).type : declared.value_or(DType::U8);
+  const std::size_t rank = input.shape.size(), axis = axis_of(call, scale, rank);
+  call.result(call.apply(
+      to_bits(call, "quantize", type),
+      {input, along(call, scale, axis, rank), along(call, zero_point(call, 2, type), axis, rank)}));
+}
+
+void import_dequantize(Call &call) {
+  const Value &input = call.value(0), &scale = call.value(1);
+  const std::size_t rank = input.shape.size(), axis = axis_of(call, scale, rank);
+  call.result(call.apply("dequantize", {input, along(call, scale, axis, rank),
+                                        along(call, zero_point(call, 2, input.type), axis, rank)}));
+}
+
+void import_conv_integer(Call &call) {
+  const Value &input = call.value(0), &filter = call.value(1);
+  call.result(convolve(call, integers(call, input, zero_point(call, 2, input.type), 1),
+                       integers(call, filter, zero_point(call, 3, filter.type), 0)));
+}
+
+void import_qlinear_conv(Call &call) {
+  Value sums = convolve(call, integers(call, call.value(0), call.value(2), 1),
+                        integers(call, call.value(3), call.value(5), 0));
+  if (call.has(8))
+    sums = add_bias(call, sums, call.value(8));
+  const std::size_t rank = sums.shape.size();
+  call.result(
+      call.apply(to_bits(call, "requantize", call.value(7).type),
+                 {sums, along(call, call.value(1), 1, rank), along(call, call.value(4), 1, rank),
+                  along(call, call.value(6), 1, rank), along(call, call.value(7), 1, rank)}));
+}
+
+void import_matmul_integer(Call &call) {
+  const Value &a = call.value(0), &b = call.value(1);
+  call.result(multiply(call, integers(call, a, zero_point(call, 2, a.type), row_axis(a)),
+                       integers(call, b, zero_point(call, 3, b.type), column_axis(b))));
+}
+
+void import_qlinear_matmul(Call &call) {
+  const Value &a = call.value(0), &b = call.value(3);
+  const Value sums = multiply(call, integers(call, a, call.value(2), row_axis(a)),
+                              integers(call, b, call.value(5), column_axis(b)));
+  const std::size_t rank = std::max<std::size_t>(sums.shape.size(), 1);
+  call.result(call.apply(to_bits(call, "requantize", call.value(7).type),
+                         {sums, along(call, call.value(1), row_axis(sums), rank),
+                          along(call, call.value(4), rank - 1, rank),
+                          along(call, call.value(6), rank - 1, rank),
+                          along(call, call.value(7), rank - 1, rank)}));
+}
+
+} // namespace tilefuse::onnx_import

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "program/precision/precision_choice.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace tilefuse::program {
+namespace {
+
+constexpr double kMostHalf = 65504;
+
+std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
+
+const Contraction *reduction_of_one(const Statement &statement) {
+  const auto *body = std::get_if<Contraction>(&statement.body);
+  return body != nullptr && body->comb == Comb::None && body->agg != Agg::Assign ? body : nullptr;
+}
+
+// Sums and products: a maximum is a value that was stored already.
+bool is_statistic(const Statement &statement) {
+  const Contraction *body = reduction_of_one(statement);
+  return body != nullptr && (body->agg == Agg::Sum || body->agg == Agg::Product);
+}
+
+// The value grows faster than its operands: squares, powers, exponentials.
+bool grows(const Expr &expr) {
+  if (expr.kind == Expr::Kind::Call) {
+    if (expr.op == ScalarOp::Exp || expr.op == ScalarOp::Pow)
+      return true;
+    if (expr.op == ScalarOp::Mul && expr.args[0] == expr.args[1])
+      return true;
+  }
+  return std::any_of(expr.args.begin(), expr.args.end(), grows);
+}
+
+class Choosing {
+public:
+  explicit Choosing(const Program &program)
+      : program_(program), keeps_(program.tensors.size(), Keeps::Nothing),
+        parent_(program.tensors.size()) {
+    std::iota(parent_.begin(), parent_.end(), std::size_t{0});
+  }
+
+  std::vector<Keeps> run() {
+    for (const Statement &statement : program_.statements)
+      join_memory(statement);
+    for (std::size_t t = 0; t < keeps_.size(); ++t)
+      if (program_.tensors[t].type != DType::F32)
+        keep(t, Keeps::OtherType);
+    keep_statistics();
+    keep_outputs();
+    for (std::size_t t = 0; t < keeps_.size(); ++t)
+      keeps_[t] = keeps_[root(t)];
+    return std::move(keeps_);
+  }
+
+private:
+  std::size_t root(std::size_t t) const {
+    while (parent_[t] != t)
+      t = parent_[t];
+    return t;
+  }
+  void join(TensorId a, TensorId b) {
+    if (program_[a].role == Role::Temporary && program_[b].role == Role::Temporary &&
+        program_[a].type == program_[b].type)
+      parent_[root(at(a))] = root(at(b));
+  }
+  // The first reason stays.
+  void keep(std::size_t t, Keeps why) {
+    Keeps &keeps = keeps_[root(t)];
+    if (keeps == Keeps::Nothing)
+      keeps = why;
+  }
+
+  void join_memory(const Statement &statement) {
+    if (const auto *view = std::get_if<View>(&statement.body))
+      join(view->in, statement.out);
+    const auto *body = std::get_if<Contraction>(&statement.body);
+    if (body != nullptr && body->init)
+      join(*body->init, statement.out);
+    if (body != nullptr && body->agg == Agg::Assign && body->comb == Comb::None)
+      join(body->in[0].tensor, statement.out);
+  }
+
+  // Statistics, and maps between two of them or whose growing values only a statistic reads.
+  void keep_statistics() {
+    const std::vector<bool> behind = spread_forwards();
+    const std::vector<bool> before = spread_backwards();
+    for (const Statement &statement : program_.statements) {
+      const std::size_t out = at(statement.out);
+      if (is_statistic(statement))
+        keep(out, Keeps::Statistic);
+      const auto *map = std::get_if<Map>(&statement.body);
+      if (map != nullptr && before[out] && (behind[out] || grows(map->expr)))
+        keep(out, Keeps::Between);
+    }
+  }
+
+  // Computed by maps and views from a reduction of one operand.
+  std::vector<bool> spread_forwards() const {
+    std::vector<bool> behind(keeps_.size(), false);
+    for (const Statement &statement : program_.statements) {
+      const auto ids = reads(statement);
+      const bool passes =
+          !std::holds_alternative<Contraction>(statement.body) &&
+          std::any_of(ids.begin(), ids.end(), [&](TensorId id) { return behind[at(id)]; });
+      behind[at(statement.out)] = passes || reduction_of_one(statement) != nullptr;
+    }
+    return behind;
+  }
+
+  // Read by a statistic, through maps and views or at once.
+  std::vector<bool> spread_backwards() const {
+    std::vector<bool> before(keeps_.size(), false);
+    for (auto s = program_.statements.rbegin(); s != program_.statements.rend(); ++s) {
+      const bool passes = !std::holds_alternative<Contraction>(s->body) && before[at(s->out)];
+      if (passes || is_statistic(*s))
+        for (const TensorId id : reads(*s))
+          before[at(id)] = true;
+    }
+    return before;
+  }
+
+  // An output that nothing else reads is written in f32 at once.
+  void keep_outputs() {
+    std::vector<bool> is_read(keeps_.size(), false);
+    for (const Statement &statement : program_.statements)
+      for (const TensorId id : reads(statement))
+        if (root(at(id)) != root(at(statement.out)))
+          is_read[root(at(id))] = true;
+    for (const TensorId id : program_.outputs)
+      if (!is_read[root(at(id))])
+        keep(at(id), Keeps::Output);
+  }
+
+  const Program &program_;
+  std::vector<Keeps> keeps_; // of roots, while choosing
+  std::vector<std::size_t> parent_;
+};
+
+} // namespace
+
+const char *reason(Keeps keeps) {
+  switch (keeps) {
+  case Keeps::Nothing:
+    return "";
+  case Keeps::OtherType:
+    return "of another type";
+  case Keeps::Output:
+    return "an output";
+  case Keeps::Statistic:
+    return "a statistic: a sum or product of one operand";
+  case Keeps::Between:
+    return "between the statistics of a normalisation";
+  case Keeps::Range:
+    return "a weight beyond the type's range";
+  }
+  return "";
+}
+
+std::vector<Keeps> choose_kept(const Program &program) { return Choosing(program).run(); }
+
+bool fits(const Tensor &constant, DType type) {
+  if (type != DType::F16)
+    return true;
+  for (std::int64_t i = 0; i < elems(constant.shape); ++i) {
+    const double value = load_element(constant.data->data(), constant.type, i);
+    if (std::isfinite(value) && std::abs(value) > kMostHalf)
+      return false;
+  }
+  return true;
+}
+
+} // namespace tilefuse::program

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "program/rewrite/first_layer.h"
+
+#include <iterator>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "program/drop_dead.h"
+#include "program/gradient/first_layer_gradient.h"
+#include "program/rewrite/convolution.h"
+#include "program/rewrite/rows_of_taps.h"
+
+namespace tilefuse::program {
+namespace {
+
+constexpr std::int64_t kMostBytes = 2; // of an element
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+class Widening {
+public:
+  Widening(const Program &program, const TakesForm &takes) : result_{program, 0}, takes_(takes) {}
+
+  WidenedFirstLayers run() {
+    std::vector<Statement> before = std::move(result_.program.statements);
+    for (Statement &statement : before) {
+      note_cast(result_.program, statement, casts_);
+      if (!rewrite(statement))
+        statements_.push_back(std::move(statement));
+    }
+    result_.program.statements = std::move(statements_);
+    if (result_.layers > 0)
+      result_.program = drop_dead(result_.program);
+    verify(result_.program);
+    return std::move(result_);
+  }
+
+private:
+  const Tensor &tensor(TensorId id) const { return result_.program[id]; }
+
+  bool rewrite(const Statement &statement) {
+    Program &program = result_.program;
+    const std::size_t tensors = program.tensors.size();
+    std::vector<Statement> wide;
+    const bool is_forward = widen(statement, wide);
+    if (!is_forward && !sum_over_runs(program, wide, statement, casts_) &&
+        !sum_over_blocks(program, wide, statement))
+      return false;
+    const bool is_asked = !is_forward || !has_few_channels(statement);
+    if (is_asked && !takes_(alone(program, {statement}), alone(program, wide))) {
+      program.tensors.resize(tensors);
+      return false;
+    }
+    std::move(wide.begin(), wide.end(), std::back_inserter(statements_));
+    ++result_.layers;
+    return true;
+  }
+
+  // A program of these statements, the last of which has the result.
+  static Program alone(Program program, std::vector<Statement> statements) {
+    std::set<TensorId> inputs, computed;
+    for (const Statement &statement : statements) {
+      for (TensorId id : reads(statement))
+        if (computed.count(id) == 0 && program[id].role != Role::Constant)
+          inputs.insert(id);
+      computed.insert(statement.out);
+    }
+    for (Tensor &tensor : program.tensors)
+      if (tensor.role == Role::Input)
+        tensor.role = Role::Temporary;
+    for (TensorId id : inputs)
+      program[id].role = Role::Input;
+    program.inputs = {inputs.begin(), inputs.end()};
+    program.outputs = {statements.back().out};
+    program.statements = std::move(statements);
+    return drop_dead(program);
+  }
+
+  // A convolution without gradients.
+  bool widen(const Statement &statement, std::vector<Statement> &wide) {
+    const auto *body = std::get_if<Contraction>(&statement.body);
+    const std::optional<Convolution> conv =
+        body != nullptr ? as_convolution(*body) : std::optional<Convolution>();
+    if (!conv || !is_worth_it(*conv))
+      return false;
+    const RowsOfTaps rows(result_.program, wide, *conv, result_extents(*conv, statement));
+    const TensorId pixels = rows.store_pixels(before_cast(casts_, conv->data), statement.origin);
+    Contraction over_runs = rows.over_runs(*body, pixels, store_filter(*conv, rows));
+    wide.push_back({statement.out, std::move(over_runs), statement.origin});
+    return true;
+  }
+
+  // No other form of it suits matrix units.
+  bool has_few_channels(const Statement &statement) const {
+    const auto conv = as_convolution(std::get<Contraction>(statement.body));
+    return tensor(conv->data).shape[conv->channel_in_data] <= kFewChannels;
+  }
+
+  bool is_worth_it(const Convolution &conv) const {
+    const Tensor &filter = tensor(conv.filter);
+    const DType type = tensor(conv.data).type;
+    return tensor(conv.data).shape[conv.channel_in_data] <= kMostTapChannels &&
+           type == filter.type && (is_float(type) || type == DType::I8) &&
+           size_bytes(type) <= kMostBytes && conv.spatial.back().window.dilation == 1 &&
+           filter.role == Role::Constant && filter.data;
+  }
+
+  // Of the result along each spatial dimension.
+  Shape result_extents(const Convolution &conv, const Statement &statement) const {
+    const auto &body = std::get<Contraction>(statement.body);
+    Shape extents;
+    for (const Spatial &spatial : conv.spatial)
+      for (std::size_t d = 0; d < body.out.size(); ++d)
+        if (!body.out[d].coeff[at(spatial.output)].is_zero())
+          extents.push_back(tensor(statement.out).shape[d]);
+    return extents;
+  }
+
+  // [m, row…, (column * rows beside + row) * channels + channel]
+  TensorId store_filter(const Convolution &conv, const RowsOfTaps &rows) {
+    Tensor filter = tensor(conv.filter);
+    const Shape from = filter.shape, strides = row_major(from);
+    Shape counts = {from[conv.feature_in_filter]}, steps = {strides[conv.feature_in_filter]};
+    for (const Spatial &spatial : conv.spatial) {
+      counts.push_back(from[spatial.in_filter]);
+      steps.push_back(strides[spatial.in_filter]);
+    }
+    counts.push_back(from[conv.channel_in_filter]);
+    steps.push_back(strides[conv.channel_in_filter]);
+    Shape shape = rows.filter_shape();
+    Shape places = row_major(shape);
+    places.back() = rows.pixel();
+    places.push_back(1);
+    Bytes bytes(static_cast<std::size_t>(elems(shape) * size_bytes(filter.type)));
+    for (std::int64_t i = 0; i < elems(counts); ++i) {
+      std::int64_t rest = i, read = 0, write = 0;
+      for (std::size_t d = counts.size(); d-- > 0; rest /= counts[d]) {
+        const std::int64_t beside = d + 3 == counts.size() && d > 0 ? rows.beside() : 1;
+        const std::int64_t at_dim = rest % counts[d];
+        read += at_dim * steps[d];
+        write += at_dim / beside * places[d] + at_dim % beside * rows.channels();
+      }
+      store_element(bytes.data(), filter.type, write,
+                    load_element(filter.data->data(), filter.type, read));
+    }
+    filter.shape = std::move(shape);
+    filter.data = std::make_shared<const Bytes>(std::move(bytes));
+    filter.data_hash.clear();
+    return result_.program.add(std::move(filter));
+  }
+
+  WidenedFirstLayers result_;
+  std::vector<Statement> statements_;
+  const TakesForm &takes_;
+  Casts casts_;
+};
+
+} // namespace
+
+WidenedFirstLayers widen_first_layers(const Program &program, const TakesForm &takes) {
+  return Widening(program, takes).run();
+}
+
+} // namespace tilefuse::program

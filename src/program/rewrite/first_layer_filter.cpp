@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <optional>
+
+#include "program/gradient/first_layer_gradient.h"
+#include "program/rewrite/convolution.h"
+#include "program/rewrite/rows_of_taps.h"
+
+namespace tilefuse::program {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// Of a convolution's result along each spatial dimension.
+Shape extents_of(const Convolution &conv, const Program &program, const Access &result) {
+  Shape extents;
+  for (const Spatial &spatial : conv.spatial)
+    for (std::size_t d = 0; d < result.subscripts.size(); ++d)
+      if (!result.subscripts[d].coeff[at(spatial.output)].is_zero())
+        extents.push_back(program[result.tensor].shape[d]);
+  return extents;
+}
+
+// Of few images the roles of filter and error could be exchanged: windows are the smaller ones.
+bool is_worth_it(const Convolution &conv, const Program &program, const Shape &results) {
+  if (program[conv.data].shape[conv.image_in_data] <= kMostTapChannels)
+    for (std::size_t k = 0; k < conv.spatial.size(); ++k)
+      if (program[conv.filter].shape[conv.spatial[k].in_filter] > results[k])
+        return false;
+  return program[conv.data].shape[conv.channel_in_data] <= kMostTapChannels &&
+         conv.spatial.back().window.dilation == 1;
+}
+
+// [m, row…, (column * rows beside + row) * channels + channel] → the filter.
+Contraction taken_from(const Convolution &conv, const Program &program, TensorId wide) {
+  const Shape &shape = program[wide].shape; // m, row…, column, row, channel
+  const std::size_t rank = shape.size();
+  Contraction body;
+  body.agg = Agg::Assign;
+  Access read{wide, {}};
+  for (std::size_t d = 0; d < rank; ++d) {
+    body.indices.push_back("d" + std::to_string(d));
+    read.subscripts.push_back(sum_of(rank, {{d, 1}}));
+  }
+  body.in = {std::move(read)};
+  body.out.resize(rank - 1);
+  body.out[conv.feature_in_filter] = sum_of(rank, {{0, 1}});
+  body.out[conv.channel_in_filter] = sum_of(rank, {{rank - 1, 1}});
+  for (std::size_t k = 0; k < conv.spatial.size(); ++k) {
+    const bool is_beside = k + 2 == conv.spatial.size();
+    body.out[conv.spatial[k].in_filter] =
+        is_beside ? sum_of(rank, {{k + 1, shape[rank - 2]}, {rank - 2, 1}})
+                  : sum_of(rank, {{k + 1, 1}});
+  }
+  return body;
+}
+
+} // namespace
+
+bool sum_over_runs(Program &program, std::vector<Statement> &statements, const Statement &statement,
+                   const Casts &casts) {
+  const auto *gradient = std::get_if<Contraction>(&statement.body);
+  if (gradient == nullptr || gradient->in.size() != 2)
+    return false;
+  const Access &error = gradient->in[0], &data = gradient->in[1];
+  const DType type = program[data.tensor].type;
+  if (!is_float(type) || size_bytes(type) != 2 || program[error.tensor].type != type)
+    return false;
+  Contraction forward = *gradient;
+  forward.in = {data, {statement.out, gradient->out}};
+  forward.out = error.subscripts;
+  const std::optional<Convolution> conv = as_convolution(forward);
+  if (!conv)
+    return false;
+  const Shape results = extents_of(*conv, program, error);
+  if (!is_worth_it(*conv, program, results))
+    return false;
+  const RowsOfTaps rows(program, statements, *conv, results);
+  const TensorId pixels = rows.store_pixels(before_cast(casts, data.tensor), statement.origin);
+  Contraction wide = rows.over_runs(forward, pixels, statement.out);
+  Access to = std::move(wide.in[1]);
+  wide.in = {{error.tensor, std::move(wide.out)}, std::move(wide.in[0])};
+  wide.out = std::move(to.subscripts);
+  Tensor filter = program[statement.out];
+  filter.role = Role::Temporary;
+  filter.shape = rows.filter_shape();
+  const TensorId runs = program.add(filter);
+  statements.push_back({runs, std::move(wide), statement.origin});
+  filter.shape.back() /= rows.pixel();
+  filter.shape.push_back(rows.beside());
+  filter.shape.push_back(rows.channels());
+  const TensorId parts = program.add(std::move(filter));
+  statements.push_back({parts, View{runs}, statement.origin});
+  statements.push_back(
+      {statement.out, taken_from(*conv, program, parts), statement.origin + " filter"});
+  return true;
+}
+
+} // namespace tilefuse::program

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+// The machine's own processor as a device. Packages are machine code already; a launch calls it
+// once per block, spread over the threads of a pool in runs of neighbouring blocks, or inline when
+// the work is too small to share. In a list of launches a thread that finds no block left brings
+// the next kernel's constants into its cache until the others are done.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <limits>
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/thread_pool.h"
+#include "runtime/cpu/elf_loader.h"
+#include "runtime/cpu/host_ceilings.h"
+#include "runtime/cpu/host_target.h"
+#include "runtime/device.h"
+#include "runtime/out_of_memory.h"
+
+namespace tilefuse::runtime {
+namespace {
+
+using Entry = void (*)(void *const *args, std::int64_t block, void *scratch);
+
+constexpr std::int64_t kAlign = 64;
+constexpr std::int64_t kHugePage = std::int64_t{2} << 20;
+constexpr double kInlineSeconds = 4e-6; // less work than this stays on the calling thread
+constexpr double kChunkSeconds = 1e-6;  // handed out at once, at least
+constexpr std::int64_t kMaxThreads = 1024;
+constexpr std::int64_t kPiece = 1024; // bytes of a constant that are prefetched at once
+// Second-level caches that are prefetched at most; what one cannot hold goes on to the third level.
+constexpr std::int64_t kPrefetchCaches = 4;
+
+// ---- memory
+
+std::int64_t physical_bytes() {
+  const std::int64_t pages = sysconf(_SC_PHYS_PAGES);
+  const std::int64_t page = sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page <= 0)
+    return std::numeric_limits<std::int64_t>::max();
+  return pages * page;
+}
+
+// Bytes that the system can still give without ending a process; all where it does not say.
+std::int64_t free_bytes() {
+  std::ifstream info("/proc/meminfo");
+  for (std::string word; info >> word;) {
+    std::int64_t kib = 0;
+    if (word == "MemAvailable:" && info >> kib)
+      return kib * 1024;
+  }
+  return physical_bytes();
+}
+
+class CpuMemory final : public Memory {
+public:
+  explicit CpuMemory(std::int64_t bytes) : bytes_(bytes) {
+    if (bytes < 0)
+      throw Error(ErrorCode::Device, fmt::format("memory of {} bytes is asked for", bytes));
+    // The system promises more than it has, and ends those who use it.
+    if (bytes >= kHugePage && bytes > free_bytes())
+      throw out_of_memory("the cpu", bytes, free_bytes(), physical_bytes());
+    const std::int64_t align = bytes >= kHugePage ? kHugePage : kAlign;
+    // Whole alignment units, so that the last vector of a page-sized buffer stays inside.
+    const std::int64_t whole = std::max<std::int64_t>((bytes + align - 1) / align * align, align);
+    data_ = static_cast<std::byte *>(
+        std::aligned_alloc(static_cast<std::size_t>(align), static_cast<std::size_t>(whole)));
+    if (data_ == nullptr)
+      throw out_of_memory("the cpu", bytes, free_bytes(), physical_bytes());
+    if (align == kHugePage)
+      madvise(data_, static_cast<std::size_t>(whole), MADV_HUGEPAGE);
+  }
+  ~CpuMemory() override { std::free(data_); }
+  CpuMemory(const CpuMemory &) = delete;
+  CpuMemory &operator=(const CpuMemory &) = delete;
+
+  std::int64_t bytes() const override { return bytes_; }
+  std::byte *data() const { return data_; }
+  // Whether no loaded kernel writes here.
+  bool is_constant() const { return is_constant_; }
+  void mark_written() { is_constant_ = false; }
+
+private:
+  std::int64_t bytes_;
+  bool is_constant_ = true;
+  std::byte *data_ = nullptr;
+};
+
+// The first byte of a binding of which `bytes` are to be touched; Error{Device} when it leaves its
+// memory.
+std::byte *locate(const Binding &binding, std::int64_t bytes) {
+  const auto *memory = dynamic_cast<const CpuMemory *>(binding.memory);
+  if (memory == nullptr)
+    throw Error(ErrorCode::Device, "a binding has no memory of the cpu device");
+  const std::int64_t all = memory->bytes();
+  const bool fits = binding.offset >= 0 && binding.offset <= all && binding.bytes >= bytes &&
+                    binding.bytes <= all - binding.offset && bytes >= 0;
+  if (!fits)
+    throw Error(ErrorCode::Device,
+                fmt::format("a binding of {} bytes at {} in memory of {} bytes, {} are needed",
+                            binding.bytes, binding.offset, all, bytes));
+  return memory->data() + binding.offset;
+}
+
+// ---- launches
+
+class CpuKernel final : public Launchable {
+public:
+  CpuKernel(const Package &package, std::span<const Binding> bindings) : image_(package.code) {
+    entry_ = reinterpret_cast<Entry>(image_.function(package.symbol));
+    if (bindings.size() != package.args.size())
+      throw Error(ErrorCode::Device,
+                  fmt::format("kernel '{}' takes {} arguments, got {}", package.name,
+                              package.args.size(), bindings.size()));
+    for (std::size_t i = 0; i < bindings.size(); ++i) {
+      if (bindings[i].offset % kAlign != 0)
+        throw Error(
+            ErrorCode::Device,
+            fmt::format("argument {} of kernel '{}' lies at byte {}; it must be a multiple of {}",
+                        i, package.name, bindings[i].offset, kAlign));
+      args_.push_back(locate(bindings[i], package.args[i].bytes));
+      reads(dynamic_cast<CpuMemory &>(*bindings[i].memory), package.args[i]);
+    }
+    blocks_ = package.blocks;
+    scratch_bytes_ = package.scratch_bytes;
+    flops_ = package.flops;
+    bytes_ = package.bytes;
+  }
+
+  std::int64_t blocks() const { return blocks_; }
+  std::int64_t scratch_bytes() const { return scratch_bytes_; }
+  // Expected on one thread.
+  double seconds(const Target &target) const {
+    return std::max(flops_ / (target.gflops_per_unit * 1e9), bytes_ / (target.gbytes_per_s * 1e9));
+  }
+  // Of what the kernel reads and no kernel writes, `kPiece` bytes of each argument, on their way
+  // into this thread's second-level cache: piece `number` behind those that the share's blocks
+  // begin with, if arguments are read in the order of blocks. How many bytes.
+  std::int64_t prefetch_constants(double share, std::int64_t number) const {
+    std::int64_t bytes = 0;
+    for (const Constant &constant : constants_) {
+      if (!constant.memory->is_constant() || number * kPiece >= constant.bytes)
+        continue;
+      const std::int64_t pieces = (constant.bytes + kPiece - 1) / kPiece;
+      const auto first = static_cast<std::int64_t>(share * static_cast<double>(pieces));
+      const std::byte *piece = constant.data + (first + number) % pieces * kPiece;
+      for (std::int64_t line = 0; line < kPiece; line += kAlign)
+        __builtin_prefetch(piece + line, 0, 2);
+      bytes += kPiece;
+    }
+    return bytes;
+  }
+  void run(std::int64_t first, std::int64_t last, void *scratch) const {
+    for (std::int64_t block = first; block < last; ++block)
+      entry_(args_.data(), block, scratch);
+  }
+
+private:
+  struct Constant {
+    const CpuMemory *memory = nullptr;
+    const std::byte *data = nullptr;
+    std::int64_t bytes = 0;
+  };
+
+  void reads(CpuMemory &memory, const Argument &argument) {
+    if (argument.written)
+      memory.mark_written();
+    else
+      constants_.push_back({&memory, static_cast<std::byte *>(args_.back()), argument.bytes});
+  }
+
+  ElfImage image_;
+  Entry entry_ = nullptr;
+  std::vector<void *> args_;
+  std::vector<Constant> constants_; // while no kernel writes their memory
+  std::int64_t blocks_ = 0;
+  std::int64_t scratch_bytes_ = 0;
+  double flops_ = 0;
+  double bytes_ = 0;
+};
+
+void check_launchable(const Package &package) {
+  if (package.format != CodeFormat::ElfObject)
+    throw Error(
+        ErrorCode::Device,
+        fmt::format("kernel '{}' is OpenCL code; the cpu device runs machine code", package.name));
+  if (package.block_size != 1 || package.blocks < 0 || package.scratch_bytes < 0 ||
+      package.counts != 0)
+    throw Error(
+        ErrorCode::Device,
+        fmt::format("kernel '{}' has {} blocks of {} work-items and {} bytes of scratch; the cpu "
+                    "device runs blocks of 1",
+                    package.name, package.blocks, package.block_size, package.scratch_bytes));
+}
+
+class CpuDevice final : public Device {
+public:
+  explicit CpuDevice(int threads)
+      : target_(host_target(threads)), name_(processor_name(target_, threads)),
+        driver_(target_.isa + " elf1"), pool_(threads), scratch_(static_cast<std::size_t>(threads)),
+        prefetched_(static_cast<std::size_t>(threads)) {}
+
+  const Target &target() const override { return target_; }
+  const std::string &name() const override { return name_; }
+  const std::string &driver() const override { return driver_; }
+  std::int64_t alignment() const override { return kAlign; }
+  Ceilings ceilings() override {
+    return host_ceilings(pool_.threads()).value_or(stated_ceilings(target_));
+  }
+
+  std::unique_ptr<Memory> allocate(std::int64_t bytes) override {
+    return std::make_unique<CpuMemory>(bytes);
+  }
+  void write(const Binding &to, std::span<const std::byte> from) override {
+    std::byte *data = locate(to, static_cast<std::int64_t>(from.size()));
+    if (!from.empty())
+      std::memcpy(data, from.data(), from.size());
+  }
+  void read(const Binding &from, std::span<std::byte> to) override {
+    const std::byte *data = locate(from, static_cast<std::int64_t>(to.size()));
+    if (!to.empty())
+      std::memcpy(to.data(), data, to.size());
+  }
+  void fill_zero(const Binding &to) override {
+    std::memset(locate(to, to.bytes), 0, static_cast<std::size_t>(to.bytes));
+  }
+
+  std::vector<Package> build(std::vector<Package> packages) override {
+    for (const Package &package : packages)
+      check_launchable(package);
+    return packages;
+  }
+
+  std::unique_ptr<Launchable> load(const Package &built,
+                                   std::span<const Binding> bindings) override {
+    check_launchable(built);
+    auto kernel = std::make_unique<CpuKernel>(built, bindings);
+    reserve_scratch(kernel->scratch_bytes());
+    return kernel;
+  }
+
+  void launch(Launchable &kernel) override { run(dynamic_cast<CpuKernel &>(kernel), nullptr); }
+  void launch_all(std::span<Launchable *const> kernels) override {
+    for (std::size_t k = 0; k < kernels.size(); ++k)
+      run(dynamic_cast<CpuKernel &>(*kernels[k]),
+          k + 1 < kernels.size() ? dynamic_cast<CpuKernel *>(kernels[k + 1]) : nullptr);
+  }
+  void finish() override {}
+
+  std::vector<LaunchTime> trace(std::span<Launchable *const> kernels) override {
+    const auto start = std::chrono::steady_clock::now();
+    const auto now = [&] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    };
+    std::vector<LaunchTime> times;
+    for (Launchable *kernel : kernels) {
+      const double begin = times.empty() ? 0 : now();
+      launch(*kernel);
+      times.push_back({begin, now()});
+    }
+    return times;
+  }
+
+private:
+  // Every thread's scratch holds at least `bytes`.
+  void reserve_scratch(std::int64_t bytes) {
+    if (bytes <= scratch_bytes_)
+      return;
+    for (auto &memory : scratch_)
+      memory = std::make_unique<CpuMemory>(bytes);
+    scratch_bytes_ = bytes;
+  }
+  void *scratch(int worker) const {
+    const auto &memory = scratch_[static_cast<std::size_t>(worker)];
+    return memory == nullptr ? nullptr : memory->data();
+  }
+
+  // Blocks handed out at once: long enough to cover the cost of handing out, short enough for four
+  // runs per thread.
+  std::int64_t blocks_per_chunk(const CpuKernel &kernel, double seconds) const {
+    const auto blocks = static_cast<double>(kernel.blocks());
+    const double by_time = std::ceil(blocks * kChunkSeconds / seconds);
+    const double by_balance = std::ceil(blocks / (4.0 * pool_.threads()));
+    return static_cast<std::int64_t>(std::max(1.0, std::min(by_time, by_balance)));
+  }
+
+  // `next`: what is launched behind it, if known.
+  void run(const CpuKernel &kernel, const CpuKernel *next) {
+    const double seconds = kernel.seconds(target_);
+    const bool is_small = !(seconds >= kInlineSeconds); // also when a damaged package says NaN
+    if (is_small || kernel.blocks() <= 1 || pool_.threads() == 1)
+      return kernel.run(0, kernel.blocks(), scratch(0));
+    const std::int64_t chunk = blocks_per_chunk(kernel, seconds);
+    const std::int64_t chunks = (kernel.blocks() + chunk - 1) / chunk;
+    std::fill(prefetched_.begin(), prefetched_.end(), Prefetched{});
+    pool_.parallel_for(
+        chunks,
+        [&](int worker, std::int64_t i) {
+          kernel.run(i * chunk, std::min((i + 1) * chunk, kernel.blocks()), scratch(worker));
+        },
+        [&](int worker) { return next != nullptr && prefetch(*next, worker); });
+  }
+
+  // A piece of the constants; whether there may be another one.
+  bool prefetch(const CpuKernel &kernel, int worker) {
+    Prefetched &done = prefetched_[static_cast<std::size_t>(worker)];
+    if (done.bytes >= kPrefetchCaches * target_.l2_bytes)
+      return false;
+    const double share = static_cast<double>(worker) / pool_.threads();
+    const std::int64_t bytes = kernel.prefetch_constants(share, done.pieces++);
+    done.bytes += bytes;
+    return bytes > 0;
+  }
+
+  Target target_;
+  std::string name_;
+  std::string driver_;
+  ThreadPool pool_;
+  std::vector<std::unique_ptr<CpuMemory>> scratch_; // by worker
+  std::int64_t scratch_bytes_ = 0;
+  struct Prefetched {
+    std::int64_t pieces = 0;
+    std::int64_t bytes = 0;
+  };
+  std::vector<Prefetched> prefetched_; // of the next kernel, by worker
+};
+
+} // namespace
+
+std::unique_ptr<Device> make_cpu_device(int threads) {
+  if (threads < 0 || threads > kMaxThreads)
+    throw Error(ErrorCode::Device,
+                fmt::format("{} threads asked for; 0 (all cores) to {} are possible", threads,
+                            kMaxThreads));
+  return std::make_unique<CpuDevice>(threads == 0 ? available_threads() : threads);
+}
+
+} // namespace tilefuse::runtime

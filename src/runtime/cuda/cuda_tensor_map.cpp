@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cuda/cuda_tensor_map.h"
+
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace tilefuse::runtime {
+namespace {
+
+// The driver's numbers.
+constexpr int kNoInterleave = 0;
+constexpr int kPromote256 = 3; // second-level cache lines
+constexpr int kFillZero = 0;
+
+// A driver up to this version sets a bit too many in im2col maps of small tensors (CUTLASS clears
+// it too).
+constexpr int kLastWrongDriver = 13010;
+constexpr std::int64_t kSmallBytes = 131072;
+constexpr std::uint64_t kWrongBit = std::uint64_t{1} << 21;
+
+int type_number(DType type) {
+  switch (type) {
+  case DType::Bool:
+  case DType::I8:
+  case DType::U8:
+    return 0;
+  case DType::I32:
+    return 3;
+  case DType::I64:
+    return 5;
+  case DType::F16:
+    return 6;
+  case DType::F32:
+    return 7;
+  case DType::F64:
+    return 8;
+  case DType::BF16:
+    return 9;
+  }
+  internal_error("a type without a number of the driver", __FILE__, __LINE__);
+}
+
+int swizzle_number(std::int64_t bytes) { return bytes == 32 ? 1 : bytes == 64 ? 2 : 3; }
+
+template <typename To> std::vector<To> as(const std::vector<std::int64_t> &list) {
+  std::vector<To> result;
+  for (const std::int64_t value : list)
+    result.push_back(static_cast<To>(value));
+  return result;
+}
+
+std::int64_t extent_bytes(const TensorView &view) {
+  return view.strides.empty() ? 0 : view.strides.back() * view.dims.back();
+}
+
+cuda::Result encode(const cuda::DriverApi &api, const TensorView &view, void *base,
+                    EncodedMap &map) {
+  const auto rank = static_cast<unsigned>(view.dims.size());
+  const auto dims = as<unsigned long long>(view.dims);
+  const auto strides = as<unsigned long long>(view.strides);
+  auto box = as<unsigned>(view.box);
+  std::vector<unsigned> steps(view.dims.size(), 1);
+  for (std::size_t i = 0; i < view.steps.size(); ++i)
+    steps[i + 1] = static_cast<unsigned>(view.steps[i]);
+  const bool is_tiled = view.lower.empty();
+  // The driver counts what a box steps over.
+  for (std::size_t i = 0; is_tiled && i < box.size(); ++i)
+    box[i] *= steps[i];
+  if (is_tiled)
+    return api.cuTensorMapEncodeTiled(&map, type_number(view.type), rank, base, dims.data(),
+                                      strides.data(), box.data(), steps.data(), kNoInterleave,
+                                      swizzle_number(view.swizzle), kPromote256, kFillZero);
+  const auto lower = as<int>(view.lower);
+  const auto upper = as<int>(view.upper);
+  return api.cuTensorMapEncodeIm2col(&map, type_number(view.type), rank, base, dims.data(),
+                                     strides.data(), lower.data(), upper.data(), box[0], box[1],
+                                     steps.data(), kNoInterleave, swizzle_number(view.swizzle),
+                                     kPromote256, kFillZero);
+}
+
+} // namespace
+
+EncodedMap encode_map(const cuda::DriverApi &api, const TensorView &view, cuda::DevicePtr base,
+                      std::string_view kernel) {
+  if (api.cuTensorMapEncodeTiled == nullptr || api.cuTensorMapEncodeIm2col == nullptr)
+    throw Error(ErrorCode::Device,
+                fmt::format("kernel '{}' needs tensor maps: a driver of CUDA 12 or later", kernel));
+  EncodedMap map;
+  const cuda::DevicePtr start = base + static_cast<cuda::DevicePtr>(view.offset);
+  check(api, encode(api, view, reinterpret_cast<void *>(start), map),
+        fmt::format("the tensor map of argument {} of kernel '{}'", view.argument, kernel));
+  int version = 0;
+  if (!view.lower.empty() && extent_bytes(view) < kSmallBytes &&
+      api.cuDriverGetVersion(&version) == 0 && version <= kLastWrongDriver)
+    map.words[1] &= ~kWrongBit;
+  return map;
+}
+
+} // namespace tilefuse::runtime

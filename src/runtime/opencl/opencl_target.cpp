@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "runtime/opencl/opencl_platform.h"
+#include "target/tickets.h"
+
+namespace tilefuse::runtime {
+namespace {
+
+constexpr int kWideVector = 16; // floats of a 512-bit register
+
+// Used where devices/ has no row.
+Target generic_cpu() {
+  Target target;
+  target.name = "opencl_cpu";
+  target.backend = "opencl";
+  target.isa = "CL1.2";
+  target.lanes = LaneKind::Vector;
+  target.max_group = 4096;
+  target.local_bytes = 32 << 10;
+  return target;
+}
+
+Target generic_gpu() {
+  Target target;
+  target.name = "opencl_gpu";
+  target.backend = "opencl";
+  target.isa = "CL1.2";
+  target.lanes = LaneKind::WorkItem;
+  target.vector_f32 = 64;
+  target.vector_registers = 64;
+  target.max_group = 1024;
+  target.local_is_hw = true;
+  target.l2_bytes = 1 << 20;
+  target.gflops_per_unit = 100;
+  target.gbytes_per_s = 100;
+  target.launch_us = 8;
+  return target;
+}
+
+// Parts of vendors' names, and the suffix of their rows.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kVendors = {{
+    {"nvidia", "nvidia"},
+    {"advanced micro devices", "amd"},
+    {"amd", "amd"},
+    {"intel", "intel"},
+    {"qualcomm", "adreno"},
+    {"arm", "mali"},
+}};
+
+std::string vendor_suffix(std::string vendor) {
+  for (char &c : vendor)
+    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const auto &[part, suffix] : kVendors)
+    if (vendor.find(part) != std::string::npos)
+      return std::string(suffix);
+  return {};
+}
+
+const Target *find_row(const std::vector<Target> &rows, const std::string &name) {
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const Target &row) {
+    return row.backend == "opencl" && row.name == name;
+  });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+Target cpu_row(const OpenclDeviceInfo &info, const std::vector<Target> &rows) {
+  const bool is_wide = info.vector_f32 >= kWideVector;
+  if (const Target *row = is_wide ? find_row(rows, "opencl_cpu_avx512") : nullptr)
+    return *row;
+  const Target *row = find_row(rows, "opencl_cpu");
+  Target target = row == nullptr ? generic_cpu() : *row;
+  if (is_wide)
+    target.vector_registers = 32;
+  return target;
+}
+
+// A vendor's generation may have a row of its own.
+Target gpu_row(const OpenclDeviceInfo &info, const std::vector<Target> &rows) {
+  const std::string generation = fmt::format("opencl_nvidia_sm{}", info.nvidia_generation);
+  if (const Target *row = find_row(rows, generation))
+    return *row;
+  if (const Target *row = find_row(rows, "opencl_" + vendor_suffix(info.vendor)))
+    return *row;
+  const Target *row = find_row(rows, "opencl_gpu");
+  return row == nullptr ? generic_gpu() : *row;
+}
+
+// What inline assembly may be used is NVIDIA's generation. Atomic operations of a later language
+// are the one thing that is asked of it.
+std::string isa_of(const OpenclDeviceInfo &info) {
+  if (info.nvidia_generation > 0)
+    return fmt::format("CL1.2 sm_{}", info.nvidia_generation);
+  return info.device_atomics ? fmt::format("CL1.2 {}", kDeviceAtomics) : "CL1.2";
+}
+
+} // namespace
+
+Target target_of(const OpenclDeviceInfo &info, const std::vector<Target> &rows) {
+  const bool is_cpu = (info.type & CL_DEVICE_TYPE_CPU) != 0;
+  Target target = is_cpu ? cpu_row(info, rows) : gpu_row(info, rows);
+  if (target.lanes == LaneKind::Vector && info.vector_f32 >= 4)
+    target.vector_f32 = info.vector_f32;
+  target.compute_units = info.compute_units;
+  target.max_group = static_cast<int>(
+      std::min<std::int64_t>(target.max_group, info.max_group)); // a row may know better
+  if (target.lanes == LaneKind::WorkItem)
+    target.vector_f32 = std::min(target.vector_f32, target.max_group);
+  // A CPU reports ordinary memory: there the row says how much of it stays in a cache.
+  target.local_bytes = is_cpu && target.local_bytes > 0
+                           ? std::min(target.local_bytes, info.local_bytes)
+                           : info.local_bytes;
+  target.local_is_hw = target.local_is_hw && info.local_is_hw;
+  if (!is_cpu)
+    target.isa = isa_of(info);
+  target.fp64 = info.fp64;
+  target.fp16_math = target.fp16_math && info.fp16;
+  return target;
+}
+
+} // namespace tilefuse::runtime

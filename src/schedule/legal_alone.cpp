@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/legal_alone.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "schedule/guards.h"
+#include "schedule/mma/core_legal.h"
+#include "schedule/rolling.h"
+#include "schedule/staging.h"
+#include "schedule/streams.h"
+#include "schedule/text.h"
+#include "schedule/wgmma/wgmma_parts.h"
+#include "target/async_copies.h"
+
+namespace tilefuse::schedule {
+namespace {
+
+using nest::Nest;
+using Reason = std::optional<std::string>;
+
+// Products of these do not overflow.
+constexpr std::int64_t kLargestFactor = 1 << 16;
+constexpr std::int64_t kLargestTile = std::int64_t{1} << 48;
+
+// Elements that a work-item fetches ahead at most, and buffers of a ring.
+constexpr std::int64_t kMostAhead = 64;
+constexpr int kMostRing = 8;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+Reason wrong_order(const Nest &nest, const Schedule &schedule) {
+  std::vector<bool> seen(nest.indices.size(), false);
+  bool reduced = false;
+  for (int i : schedule.order) {
+    if (i < 0 || at(i) >= nest.indices.size() || seen[at(i)])
+      return "its loop order is not a permutation of the indices";
+    if (i < nest.output_indices && reduced)
+      return "an output index is looped inside a reduced one";
+    seen[at(i)] = true;
+    reduced = reduced || i >= nest.output_indices;
+  }
+  if (schedule.order.size() != nest.indices.size())
+    return "its loop order misses an index";
+  return {};
+}
+
+Reason wrong_shape(const Nest &nest, const Schedule &schedule) {
+  if (schedule.splits.size() != nest.indices.size())
+    return fmt::format("it splits {} indices, the nest has {}", schedule.splits.size(),
+                       nest.indices.size());
+  if (schedule.fills.size() != nest.inputs.size() || schedule.stages.size() != nest.inputs.size())
+    return fmt::format("it places {} inputs, the nest has {}",
+                       std::min(schedule.fills.size(), schedule.stages.size()), nest.inputs.size());
+  return wrong_order(nest, schedule);
+}
+
+bool moved_by(const nest::Operand &operand, std::size_t index) {
+  return std::any_of(operand.dims.begin(), operand.dims.end(),
+                     [&](const nest::Dim &dim) { return dim.at.coeff[index] != 0; });
+}
+
+// Every subscript past the index's extent lies outside the tensor.
+bool leaves_tensor(const Nest &nest, const nest::Dim &dim, std::size_t index) {
+  for (std::size_t i = 0; i < dim.at.coeff.size(); ++i)
+    if (i != index && dim.at.coeff[i] != 0)
+      return false;
+  return dim.at.coeff[index] > 0 &&
+         dim.at.constant + dim.at.coeff[index] * nest.indices[index].extent >= dim.size;
+}
+
+// Points past a chunked index's extent are computed on staged padding, which must then contribute
+// nothing.
+bool is_padded(const Nest &nest, const Schedule &schedule, std::size_t index) {
+  for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
+    const std::vector<nest::Dim> &dims = nest.inputs[k].dims;
+    const bool ends = schedule.fills[k] == Fill::PackedLocal
+                          ? moved_by(nest.inputs[k], index)
+                          : std::any_of(dims.begin(), dims.end(), [&](const nest::Dim &dim) {
+                              return leaves_tensor(nest, dim, index);
+                            });
+    if (!is_staged(schedule.fills[k]) || !ends)
+      return false;
+  }
+  return has_neutral_fill(nest);
+}
+
+Reason wrong_reduced(const Nest &nest, const Schedule &schedule, std::size_t i) {
+  const Split &split = schedule.splits[i];
+  const std::string &name = nest.indices[i].name;
+  const std::int64_t extent = nest.indices[i].extent;
+  if (split.copy_stride() != 1)
+    return fmt::format("reduced index {} cannot have lanes", name);
+  if (split.tile > extent)
+    return fmt::format("a chunk of {} is larger than its extent {}", name, extent);
+  if (split.keep > split.tile)
+    return fmt::format("{} is unrolled past its chunk", name);
+  if (extent % split.tile != 0 && !is_padded(nest, schedule, i))
+    return fmt::format("chunk {} of {} does not divide its extent {}, and not every input is "
+                       "staged with padding",
+                       split.tile, name, extent);
+  return {};
+}
+
+Reason wrong_split(const Nest &nest, const Schedule &schedule, std::size_t i) {
+  const Split &split = schedule.splits[i];
+  const std::string &name = nest.indices[i].name;
+  const std::int64_t extent = nest.indices[i].extent;
+  const auto [least, most] = std::minmax({split.tile, split.keep, split.lane, split.vec});
+  if (least < 1 || std::max({split.keep, split.lane, split.vec}) > kLargestFactor ||
+      most > kLargestTile)
+    return fmt::format("a factor of {} is below 1 or absurdly large", name);
+  const bool can_be_near = split.keep > 1 && split.lane > 1 && schedule.lanes == LaneKind::WorkItem;
+  if (split.near && (static_cast<int>(i) >= nest.output_indices || !can_be_near))
+    return fmt::format("{} has no copies that work-items stand between", name);
+  const bool is_reduced = static_cast<int>(i) >= nest.output_indices;
+  if (split.roll < 0 || (split.roll > 0 && is_reduced) ||
+      (split.roll > 1 && split.roll > (extent + split.tile - 1) / split.tile))
+    return fmt::format("{} rolls through {} tiles", name, split.roll);
+  if (is_reduced)
+    return wrong_reduced(nest, schedule, i);
+  if (split.tile % split.step() != 0)
+    return fmt::format("tile {} of {} is not a multiple of keep * lane * vec = {}", split.tile,
+                       name, split.step());
+  if (split.tile >= extent + split.step())
+    return fmt::format("tile {} of {} is larger than its extent {} needs", split.tile, name,
+                       extent);
+  return {};
+}
+
+// The digits of a work-item's number must multiply to the lanes of each index.
+Reason wrong_parts(const Schedule &schedule) {
+  int lanes = 0;
+  std::vector<std::int64_t> product(schedule.splits.size(), 1);
+  for (const Split &split : schedule.splits)
+    lanes += split.lane > 1 ? 1 : 0;
+  if (lanes <= 1 && schedule.lane_parts.empty())
+    return {};
+  if (schedule.lanes == LaneKind::Vector)
+    return "two indices have lanes";
+  for (const LanePart &part : schedule.lane_parts) {
+    if (part.index < 0 || at(part.index) >= product.size() || part.count < 2)
+      return "a part of its lanes is not an index and a count above 1";
+    product[at(part.index)] *= part.count;
+  }
+  for (std::size_t i = 0; i < product.size(); ++i)
+    if (product[i] != schedule.splits[i].lane)
+      return fmt::format("the lane parts of index {} make {} lanes, not {}", i, product[i],
+                         schedule.splits[i].lane);
+  if (schedule.lane_parts.size() < 2)
+    return "its lanes have one part, which needs no list";
+  return {};
+}
+
+Reason wrong_lanes(const Schedule &schedule, const Target &target) {
+  const bool has_lanes = lane_index(schedule) >= 0 || vector_index(schedule) >= 0;
+  if (schedule.lanes != target.lanes && has_lanes)
+    return fmt::format("its lanes are {}s, the target has {}s", to_string(schedule.lanes),
+                       to_string(target.lanes));
+  if (Reason reason = wrong_parts(schedule))
+    return reason;
+  int vectors = 0;
+  for (const Split &split : schedule.splits)
+    vectors += split.vec > 1 ? 1 : 0;
+  if (vectors > (schedule.lanes == LaneKind::Vector ? 0 : 1))
+    return schedule.lanes == LaneKind::Vector ? "vectors inside vector lanes"
+                                              : "two indices have vectors";
+  const std::int64_t width = vector_width(schedule);
+  if (width > 16 || (width & (width - 1)) != 0)
+    return fmt::format("a vector of {} elements", width);
+  std::int64_t items = 1;
+  for (const Split &split : schedule.splits)
+    if (schedule.lanes == LaneKind::WorkItem && items <= target.max_group)
+      items *= split.lane;
+  if (schedule.lanes == LaneKind::WorkItem && items > target.max_group)
+    return fmt::format("{} work-items per group, the target allows {}", items, target.max_group);
+  return {};
+}
+
+// There is a predicate per work-item, but none per element of a vector.
+Reason wrong_guard(const Nest &nest, const Schedule &schedule) {
+  const int vector = vector_index(schedule);
+  const auto moves = [&](const nest::Linear &linear) {
+    return vector >= 0 && linear.coeff[at(vector)] != 0;
+  };
+  for (const nest::Constraint &constraint : nest.constraints)
+    if (moves(constraint.expr))
+      return "a constraint depends on the vector's lanes";
+  for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
+    if (is_staged(schedule.fills[k]) && has_neutral_fill(nest))
+      continue;
+    for (const nest::Dim &dim : nest.inputs[k].dims)
+      if (dim.guarded && moves(dim.at))
+        return fmt::format("input {} is guarded along the vector's lanes and not staged", k);
+  }
+  return {};
+}
+
+Reason wrong_pack(const Nest &nest, const Schedule &schedule, std::size_t k) {
+  const nest::Operand &input = nest.inputs[k];
+  if (!input.constant)
+    return fmt::format("input {} is packed but not constant", k);
+  if (std::any_of(input.dims.begin(), input.dims.end(),
+                  [](const nest::Dim &dim) { return dim.guarded; }))
+    return fmt::format("input {} is packed but guarded", k);
+  if (schedule.fills[k] != Fill::PackedLocal || schedule.stages[k].at >= 0)
+    return {};
+  for (int i = 0; i < nest.output_indices; ++i)
+    if (moved_by(input, at(i)) && schedule.splits[at(i)].tile != schedule.splits[at(i)].step())
+      return fmt::format("input {} is packed by steps of {} and staged by blocks", k,
+                         nest.indices[at(i)].name);
+  return {};
+}
+
+// Steps of the lanes lie one after the other.
+Reason wrong_prefetch(const Nest &nest, const Schedule &schedule, std::size_t k) {
+  if (!schedule.stages[k].prefetch)
+    return {};
+  const int lane = lane_index(schedule);
+  const bool by_steps = schedule.lanes == LaneKind::Vector && schedule.fills[k] == Fill::Packed &&
+                        lane >= 0 && moved_by(nest.inputs[k], at(lane));
+  return by_steps ? Reason{}
+                  : fmt::format("input {} is prefetched but not packed by steps of a vector", k);
+}
+
+std::string ahead_words(const Stage &stage) {
+  return stage.ring > 0 ? fmt::format("ring {}", stage.ring) : "twice";
+}
+
+// Several buffers are filled in the innermost chunk loop, and all there are, in the same way.
+Reason wrong_ahead(const Nest &nest, const Schedule &schedule, std::size_t k) {
+  const Stage &stage = schedule.stages[k];
+  const std::string how = ahead_words(stage);
+  const std::vector<int> chunks = chunked_indices(nest, schedule);
+  if (schedule.lanes == LaneKind::Vector)
+    return fmt::format("input {} is staged {}, which needs work-items", k, how);
+  if (stage.at < 0 || stage.at != chunks.back())
+    return fmt::format("input {} is staged {} outside the innermost chunk loop", k, how);
+  for (int i = 0; i < nest.output_indices; ++i)
+    if (schedule.splits[at(i)].tile != schedule.splits[at(i)].step())
+      return fmt::format("input {} is staged {}, which needs one step of {} per block", k, how,
+                         nest.indices[at(i)].name);
+  for (std::size_t other = 0; other < nest.inputs.size(); ++other) {
+    const Stage &beside = schedule.stages[other];
+    if (is_staged(schedule.fills[other]) && beside.at == stage.at &&
+        (beside.twice != stage.twice || beside.ring != stage.ring))
+      return fmt::format("input {} is staged {} and input {} otherwise in the same loop", k, how,
+                         other);
+  }
+  return {};
+}
+
+Reason wrong_twice(const Nest &nest, const Schedule &schedule, std::size_t k) {
+  const std::int64_t elems = stage_tile(nest, schedule, static_cast<int>(k)).elems;
+  const std::int64_t each = (elems + group_size(schedule) - 1) / group_size(schedule);
+  if (each > kMostAhead)
+    return fmt::format("input {} is staged twice, for which each work-item would hold {} elements",
+                       k, each);
+  return {};
+}
+
+// What an asynchronous copy can do: bytes as they are, or zeros.
+Reason wrong_ring(const Nest &nest, const Schedule &schedule, const Target &target, std::size_t k) {
+  const Stage &stage = schedule.stages[k];
+  const int input = static_cast<int>(k);
+  if (!has_async_copies(target))
+    return fmt::format("input {} is staged by asynchronous copies, which the target lacks", k);
+  if (stage.twice || stage.ring < 2 || stage.ring > kMostRing)
+    return fmt::format("input {} is staged with a ring of {} buffers; need 2 to {}", k, stage.ring,
+                       kMostRing);
+  const DType held = held_type(nest, input);
+  const bool is_packed_form = is_packed(schedule.fills[k]);
+  if (!is_packed_form && nest.slots[at(nest.inputs[k].slot)].type != held)
+    return fmt::format("input {} is converted as it is staged, which no asynchronous copy does", k);
+  if (size_bytes(held) != 4 && size_bytes(held) != 8)
+    return fmt::format("input {} has elements of {} bytes; need 4 or 8 to copy them alone", k,
+                       size_bytes(held));
+  if (neutral_fill(nest) == 0)
+    return {};
+  for (const StageDim &dim : stage_tile(nest, schedule, input).dims)
+    if (dim.checked)
+      return fmt::format("input {} is padded with {}, asynchronous copies pad with 0", k,
+                         neutral_fill(nest));
+  return {};
+}
+
+Reason wrong_stage(const Nest &nest, const Schedule &schedule, const Target &target,
+                   std::size_t k) {
+  const Stage &stage = schedule.stages[k];
+  if (!is_staged(schedule.fills[k]))
+    return stage == Stage{.stream = stage.stream, .prefetch = stage.prefetch}
+               ? Reason{}
+               : fmt::format("input {} has a staging level but is not staged", k);
+  if (!has_neutral_fill(nest) || !nest.constraints.empty())
+    return fmt::format("input {} is staged but its padding has no neutral value", k);
+  const std::vector<int> chunks = chunked_indices(nest, schedule);
+  if (stage.at >= 0 && std::find(chunks.begin(), chunks.end(), stage.at) == chunks.end())
+    return fmt::format("input {} is staged at an index that is not walked in chunks", k);
+  if (stage.layout != Layout::Plain && schedule.lanes == LaneKind::Vector)
+    return fmt::format("input {} is staged {}, a layout for work-items", k,
+                       to_string(stage.layout));
+  if (!stage.is_ahead())
+    return {};
+  if (schedule.fills[k] == Fill::Produced)
+    return fmt::format("input {} is produced, and staged {}", k, ahead_words(stage));
+  if (Reason reason = stage.ring != 0 ? wrong_ring(nest, schedule, target, k) : Reason{})
+    return reason;
+  if (Reason reason = wrong_ahead(nest, schedule, k))
+    return reason;
+  return stage.twice ? wrong_twice(nest, schedule, k) : Reason{};
+}
+
+Reason wrong_fill(const Nest &nest, const Schedule &schedule, const Target &target) {
+  std::int64_t bytes = 0;
+  for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
+    if (is_packed(schedule.fills[k]))
+      if (Reason reason = wrong_pack(nest, schedule, k))
+        return reason;
+    if (Reason reason = wrong_prefetch(nest, schedule, k))
+      return reason;
+    if (Reason reason = wrong_stage(nest, schedule, target, k))
+      return reason;
+    if (is_staged(schedule.fills[k]))
+      bytes += stage_bytes(nest, schedule, static_cast<int>(k));
+  }
+  if (bytes > target.local_bytes)
+    return fmt::format("staging needs {} bytes per block, the target has {}", bytes,
+                       target.local_bytes);
+  return {};
+}
+
+Reason wrong_core_schedule(const Nest &nest, const Schedule &schedule, const Target &target) {
+  if (stream_registers(schedule) > 0)
+    return "an input streams through registers to matrix instructions";
+  for (std::size_t k = 0; k < nest.inputs.size(); ++k)
+    if (is_packed(schedule.fills[k]))
+      if (Reason reason = wrong_pack(nest, schedule, k))
+        return reason;
+  return wrong_core(nest, schedule, target);
+}
+
+} // namespace
+
+Reason illegal_alone(const Nest &nest, const Schedule &schedule, const Target &target) {
+  if (Reason reason = wrong_shape(nest, schedule))
+    return reason;
+  if (has_core(schedule))
+    return wrong_core_schedule(nest, schedule, target);
+  for (std::size_t i = 0; i < nest.indices.size(); ++i)
+    if (Reason reason = wrong_split(nest, schedule, i))
+      return reason;
+  if (Reason reason = wrong_lanes(schedule, target))
+    return reason;
+  if (Reason reason = wrong_guard(nest, schedule))
+    return reason;
+  if (Reason reason = wrong_guards(nest, schedule))
+    return reason;
+  if (Reason reason = wrong_stream(nest, schedule))
+    return reason;
+  return wrong_fill(nest, schedule, target);
+}
+
+} // namespace tilefuse::schedule

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/mma/core.h"
+
+#include <algorithm>
+
+#include "schedule/mma/core_roles.h"
+#include "schedule/staging.h"
+#include "schedule/wgmma/pixel_box.h"
+
+namespace tilefuse::schedule {
+namespace {
+
+using nest::Nest;
+
+constexpr std::int64_t kStepBytes = 32; // of depth, by one instruction
+constexpr int kCoreRows = 16;
+constexpr std::int64_t kLineChunks = 8;    // 16-byte chunks over all banks
+constexpr std::int64_t kExchangeApart = 8; // elements between rows that are exchanged
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+std::int64_t up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
+
+std::int64_t extent(const Nest &nest, int i) { return nest.indices[at(i)].extent; }
+
+DType type_of(const Nest &nest, int input) {
+  return nest.slots[at(nest.inputs[at(input)].slot)].type;
+}
+
+} // namespace
+
+const CoreOp *core_op_for(const Nest &nest, bool tf32) {
+  const DType type = type_of(nest, 0);
+  if (nest.inputs.size() != 2 || type_of(nest, 1) != type)
+    return nullptr;
+  for (const CoreOp &op : core_ops())
+    if (op.m == kCoreRows && op.a.type == type && op.tf32 == tf32 && op.d.type == held_type(nest) &&
+        op.k * size_bytes(type) == kStepBytes)
+      return &op;
+  return nullptr;
+}
+
+std::int64_t core_copy_elems(const Nest &nest, const Schedule &schedule, int input) {
+  const Source source = source_of(nest, schedule, input);
+  const CoreRoles roles = core_roles(nest, schedule);
+  const int along = roles.contiguous(input);
+  if (roles.data_apart && input == roles.data)
+    return 0;
+  const auto size = size_bytes(type_of(nest, input));
+  // A packed form ends with whole steps.
+  const std::int64_t step = schedule.splits[at(along)].tile;
+  const bool packed = is_packed(schedule.fills[at(input)]);
+  const std::int64_t length = packed ? up(extent(nest, along), step) * step : extent(nest, along);
+  for (const std::int64_t bytes : {16, 8, 4}) {
+    const std::int64_t elems = bytes / size;
+    bool divides = elems > 0 && source.offset % elems == 0 && length % elems == 0;
+    for (const nest::Dim &dim : source.dims)
+      for (std::size_t i = 0; i < dim.at.coeff.size(); ++i)
+        if (i != at(along))
+          divides = divides && dim.at.coeff[i] * dim.stride % elems == 0 &&
+                    dim.at.constant * dim.stride % elems == 0;
+    if (divides)
+      return elems;
+  }
+  return 0;
+}
+
+bool core_gathers(const Nest &nest, const Schedule &schedule, int input) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  return input == roles.data && !roles.data_turned && !roles.has_blocks() &&
+         core_copy_elems(nest, schedule, input) == 0;
+}
+
+CoreTile core_tile(const Nest &nest, const Schedule &schedule) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  const Core &core = schedule.core;
+  CoreTile tile{.rows = core.rows,
+                .columns = schedule.splits[at(roles.channel)].tile,
+                .depth = schedule.splits[at(roles.depth())].tile};
+  tile.warp_rows = tile.rows / std::max<std::int64_t>(1, core.warp_rows);
+  tile.warp_columns = tile.columns / std::max<std::int64_t>(1, core.warp_columns);
+  tile.elem_bytes = size_bytes(type_of(nest, roles.data));
+  if (is_wgmma(*core.op)) {
+    const RowBlocks row = row_blocks(nest, schedule);
+    tile.spread = row.held / row.used;
+  }
+  return tile;
+}
+
+CoreSideTile core_side_tile(const CoreRoles &roles, const CoreTile &tile, int input) {
+  const std::int64_t count = input == roles.data ? tile.rows : tile.columns;
+  return roles.is_turned(input) ? CoreSideTile{tile.depth, count} : CoreSideTile{count, tile.depth};
+}
+
+Swizzle core_swizzle(std::int64_t row_bytes) {
+  const std::int64_t chunks = std::min(row_bytes / 16, kLineChunks);
+  return {.divisor = kLineChunks / chunks, .modulus = chunks};
+}
+
+std::int64_t exchange_row(const CoreTile &tile) { return tile.warp_columns + kExchangeApart; }
+
+std::int64_t exchange_elems(const CoreRoles &roles, const CoreTile &tile) {
+  return roles.filter_turned ? tile.warps() * kExchangeRows * exchange_row(tile) : 0;
+}
+
+std::int64_t core_local_bytes(const Nest &nest, const Schedule &schedule) {
+  const CoreTile tile = core_tile(nest, schedule);
+  return tile.ring_bytes(schedule.core.ring) +
+         exchange_elems(core_roles(nest, schedule), tile) * size_bytes(held_type(nest));
+}
+
+std::int64_t core_steps(const Nest &nest, const Schedule &schedule) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  std::int64_t steps = up(roles.depth_points, core_tile(nest, schedule).depth);
+  for (int i : roles.walked)
+    steps *= extent(nest, i);
+  return steps;
+}
+
+} // namespace tilefuse::schedule

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implicit GEMM on matrix instructions: what a schedule with `core` means for a nest.
+//
+// A sum of products is a matrix product of P x K by K x M: P points of the pixel indices (those
+// that move the data only, taken as one number in the order of the schedule, the last fastest), M
+// of the channel index (which moves the filter only), K of the reduced indices. A block computes
+// `rows` x `columns` of it, a warp rows / warp_rows x columns / warp_columns, in steps of `depth`
+// points of the depth; the other reduced indices are walked inside it, so that neighbouring taps
+// find their data in a cache. Output indices that move both inputs or neither are grid positions.
+//
+// Channels and depth may lie in blocks (NCHW32: 32 channels of a pixel are neighbours). Several
+// channel indices are taken as one number, the last contiguous in the result. So is the depth with
+// the blocks around it, where the step's tile is a multiple of a block.
+//
+// A side lies straight in memory when the depth index is contiguous in it, turned when its own
+// index is: the channel of a filter (an input gradient reads its filter so), the pixel of data.
+// Where no side is straight (a filter gradient: errors and images lie by channels, and pixels are
+// summed) the depth is all reduced indices taken as one number, the last of the schedule fastest;
+// the tile of that index is then points of the number and may exceed its extent. Only elements of 2
+// bytes are turned on their way to registers.
+//
+// Data that lies neither way (NCHW with taps) or in runs off 4 bytes (an odd number of channels) is
+// gathered: work-items load it element by element while a step is computed, and store it behind it.
+//
+// In local memory a tile is rows without gaps: of `depth` elements for each pixel or channel when
+// straight, 32, 64 or 128 bytes long; of the pixels or channels for each of `depth` points when
+// turned. The 16-byte chunk c of row r lies at chunk c ^ swizzle(r), so that neither the copies nor
+// ldmatrix meet in a bank (CuTe's Swizzle<3|2|1, 4, 3>).
+//
+// A work-item stores `vec` neighbouring channels. Rows of a straight filter are dealt out so that
+// it ends with them: row 8j + 2t + b of a warp's tile holds channel vec * (4b + t) + j, for j <
+// vec, t < 4, b < 2. Columns of a turned filter cannot be dealt: 16 rows of results at a time are
+// exchanged through local memory, 4 neighbours each.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nest/nest.h"
+#include "schedule/mma/core_roles.h"
+#include "schedule/schedule.h"
+#include "target/target.h"
+
+namespace tilefuse::schedule {
+
+// The row of the core table with which the nest's types are multiplied in steps of 32 bytes of
+// depth, or null. `tf32` allows f32 operands to be rounded to tf32.
+const CoreOp *core_op_for(const nest::Nest &nest, bool tf32);
+
+// Elements of one asynchronous copy of an input: of 16, 8 or 4 bytes by how its strides divide; 0
+// where not even 4 do.
+std::int64_t core_copy_elems(const nest::Nest &nest, const Schedule &schedule, int input);
+
+// Whether work-items gather an input, no asynchronous copy bringing it.
+bool core_gathers(const nest::Nest &nest, const Schedule &schedule, int input);
+
+// Sizes of a block's tile.
+struct CoreTile {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t depth = 0;
+  std::int64_t warp_rows = 0; // of one warp's tile
+  std::int64_t warp_columns = 0;
+  std::int64_t elem_bytes = 0;
+  std::int64_t spread = 1; // elements of data in the ring for each that is used
+  std::int64_t row_bytes() const { return depth * elem_bytes; }
+  // Elements of a 16-byte chunk.
+  std::int64_t chunk() const { return 16 / elem_bytes; }
+  std::int64_t ring_bytes(int ring) const { return ring * (rows * spread + columns) * row_bytes(); }
+  std::int64_t warps() const { return rows / warp_rows * (columns / warp_columns); }
+};
+
+CoreTile core_tile(const nest::Nest &nest, const Schedule &schedule);
+
+// How one input's tile lies in local memory.
+struct CoreSideTile {
+  std::int64_t rows = 0;
+  std::int64_t elems = 0; // of a row
+};
+CoreSideTile core_side_tile(const CoreRoles &roles, const CoreTile &tile, int input);
+
+// Bits by which chunks of row `row` are exchanged: row / divisor % modulus.
+struct Swizzle {
+  std::int64_t divisor = 1;
+  std::int64_t modulus = 1;
+};
+Swizzle core_swizzle(std::int64_t row_bytes);
+
+// Results that a warp exchanges at a time where the filter is turned: elements of a row of them,
+// apart so that neither stores nor loads meet in a bank, and of the block's buffer. 0: none are.
+constexpr std::int64_t kExchangeRows = 16;
+constexpr std::int64_t kExchangeVec = 4;
+std::int64_t exchange_row(const CoreTile &tile);
+std::int64_t exchange_elems(const CoreRoles &roles, const CoreTile &tile);
+// Of the ring and of that buffer.
+std::int64_t core_local_bytes(const nest::Nest &nest, const Schedule &schedule);
+
+// Steps of depth over all reduced indices.
+std::int64_t core_steps(const nest::Nest &nest, const Schedule &schedule);
+
+} // namespace tilefuse::schedule

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/mma/core_feeds.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_roles.h"
+#include "schedule/wgmma/tensor_map.h"
+#include "schedule/wgmma/wgmma_maps.h"
+#include "schedule/wgmma/wgmma_memory.h"
+#include "schedule/wgmma/wgmma_registers.h"
+#include "schedule/wgmma/wgmma_spread.h"
+#include "schedule/wgmma/wgmma_tiles.h"
+#include "schedule/wgmma/wgmma_window.h"
+
+namespace tilefuse::schedule {
+namespace {
+
+using nest::Nest;
+using poly::Group;
+using poly::Producer;
+using Reason = std::optional<std::string>;
+
+constexpr int kMostMappers = 2;
+constexpr int kLeastCopied = 4; // windows: one copied, one mapped and two multiplied at a time
+// Besides the accumulators of one instruction, which must fit what a launch gives (NVRTC 13.0,
+// sm_90a: C7602).
+constexpr std::int64_t kInstructionRegisters = 16;
+constexpr std::int64_t kWindowRegisters = 26; // the same of a window's rows
+constexpr std::int64_t kTwoRings = 8;         // of windows beside a filter that streams
+constexpr std::int64_t kRegisters = 65536;    // of a block
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+const nest::Slot &slot_of(const Nest &nest, const nest::Operand &operand) {
+  return nest.slots[at(operand.slot)];
+}
+
+// Whether what the input reads differs between rows of a tile, and not just between blocks and
+// along the rows.
+bool varies_by_rows(const Nest &nest, const CoreRoles &roles, int input) {
+  const nest::Linear flat = nest::flat(nest.inputs[at(input)], nest.indices.size());
+  const auto moves = [&](int i) {
+    return flat.coeff[at(i)] != 0 && nest.indices[at(i)].extent > 1;
+  };
+  const std::vector<int> &own = input == roles.data ? roles.pixels : roles.channels;
+  const std::vector<int> &rows = roles.is_turned(input) ? roles.depths : own;
+  return std::any_of(rows.begin(), rows.end(), moves) ||
+         std::any_of(roles.walked.begin(), roles.walked.end(), moves);
+}
+
+// The first of the tensor's own type is mapped in place.
+void put_own_type_first(const Producer &map, std::vector<int> &copied) {
+  const DType type = slot_of(map.nest, map.nest.out).type;
+  const auto own = std::find_if(copied.begin(), copied.end(), [&](int extra) {
+    return slot_of(map.nest, map.nest.extras[at(extra)]).type == type;
+  });
+  if (own != copied.end())
+    std::rotate(copied.begin(), own, own + 1);
+}
+
+bool is_same_box(const DataMap &a, const DataMap &b) {
+  return a.dims == b.dims && a.box == b.box && a.lower == b.lower && a.upper == b.upper &&
+         a.steps == b.steps && a.pixels == b.pixels;
+}
+
+// Why an extra cannot be copied as the tensor would be.
+Reason wrong_copy(const Group &group, const Schedule &schedule, const CoreFeed &feed, int extra) {
+  const Nest &own = group.anchor;
+  const Nest read = reading(group, feed.producer, extra);
+  const DType type = slot_of(own, own.inputs[at(feed.input)]).type;
+  const DType other = slot_of(read, read.inputs[at(feed.input)]).type;
+  const bool is_first = extra == feed.copied.front();
+  if (is_first ? other != type : size_bytes(other) != size_bytes(type))
+    return fmt::format("the map reads {} where it gives {}", to_string(other), to_string(type));
+  if (no_core_roles(read) || !(core_roles(read, schedule) == core_roles(own, schedule)))
+    return "the map reads a tensor that lies otherwise than the one it gives";
+  if (!is_wgmma(*schedule.core.op))
+    return core_copy_elems(read, schedule, feed.input) == core_copy_elems(own, schedule, feed.input)
+               ? Reason{}
+               : "the map reads shorter runs than it gives";
+  const bool is_data = feed.input == core_roles(own, schedule).data;
+  const auto map_of = is_data ? data_map : turned_filter_map;
+  const DataMap map = map_of(read, schedule);
+  if (!map.wrong.empty())
+    return map.wrong;
+  return is_same_box(map, map_of(own, schedule))
+             ? Reason{}
+             : "the map reads boxes of another form than it gives";
+}
+
+Reason wrong_feed(const Group &group, const Schedule &schedule, const CoreFeed &feed) {
+  const Producer &map = group.producers[at(feed.producer)];
+  const CoreRoles roles = core_roles(group.anchor, schedule);
+  if (is_wgmma(*schedule.core.op) &&
+      (roles.has_blocks() || (feed.input != roles.data && !roles.data_turned)))
+    return "wgmma maps data, and filters beside turned data, that do not lie in blocks";
+  if (schedule.core.gathers)
+    return "warps that gather map nothing";
+  if (map.stored)
+    return fmt::format("member {} is stored beside a ring", feed.producer + 1);
+  if (!is_wgmma(*schedule.core.op) && core_gathers(group.anchor, schedule, feed.input))
+    return fmt::format("input {} is gathered, not copied", feed.input);
+  if (is_packed(schedule.fills[at(feed.input)]))
+    return fmt::format("input {} is packed and computed by a map", feed.input);
+  if (feed.copied.empty())
+    return fmt::format("member {} reads nothing that a ring could hold", feed.producer + 1);
+  for (const int extra : feed.copied)
+    if (Reason reason = wrong_copy(group, schedule, feed, extra))
+      return fmt::format("member {}: {}", feed.producer + 1, *reason);
+  return {};
+}
+
+// What is left beside those that map: for all of a tile's accumulators, and at launch for those of
+// one instruction.
+Reason wrong_registers(const Schedule &schedule, const CoreTile &tile) {
+  const std::int64_t launch = kRegisters / group_size(schedule) / 8 * 8;
+  const RegisterPlan plan = register_plan(schedule);
+  const std::int64_t consumer = plan.consumer > 0 ? plan.consumer : launch;
+  const bool is_streamed = schedule.core.window > 0 && !schedule.core.keeps_filter;
+  const std::int64_t needed = tile.warp_rows * tile.warp_columns / kGroupItems + kSpareRegisters +
+                              (is_streamed ? kTwoRings : 0);
+  const std::int64_t of_one = schedule.core.op->d.values() +
+                              (schedule.core.window > 0 ? kWindowRegisters : kInstructionRegisters);
+  return consumer >= std::max(needed, launch) && launch >= of_one
+             ? Reason{}
+             : fmt::format("{} registers beside those that map, {} at launch; it needs {} and {}",
+                           consumer, launch, needed, of_one);
+}
+
+// A window's rows are numbered by its pixels.
+Reason wrong_mapped_window(const Nest &nest, const Schedule &schedule, const CoreTile &tile) {
+  std::int64_t pixels = 1;
+  for (const std::int64_t size : window_box(nest, schedule).sizes)
+    pixels *= size;
+  return pixels == window_rows(nest, schedule) ? wrong_registers(schedule, tile)
+                                               : "taps move a window where no pixel does";
+}
+
+// Groups of warps that map share whole rows of a tile, and leave the others registers.
+Reason wrong_mappers(const Nest &nest, const Schedule &schedule,
+                     const std::vector<CoreFeed> &feeds) {
+  const Core &core = schedule.core;
+  if (!is_wgmma(*core.op))
+    return core.mappers == 0 ? Reason{} : "maps of mma have no warps of their own";
+  if (feeds.empty())
+    return core.mappers == 0 ? Reason{} : "groups of warps map what no map feeds";
+  if (core.cluster() > 1)
+    return "maps are not evaluated in clusters of blocks";
+  const bool copies = core.mappers == 0 && core.keeps_filter && core.window >= kLeastCopied;
+  if (!copies && (core.mappers < 1 || core.mappers > kMostMappers))
+    return fmt::format("{} groups of warps to map; it needs 1 to {}, or 0 beside a kept filter "
+                       "with {} windows",
+                       core.mappers, kMostMappers, kLeastCopied);
+  const CoreRoles roles = core_roles(nest, schedule);
+  const CoreTile tile = core_tile(nest, schedule);
+  if (core.window > 0)
+    return wrong_mapped_window(nest, schedule, tile);
+  const std::int64_t rows = roles.data_turned ? tile.depth : tile.rows;
+  const std::int64_t row_bytes = roles.data_turned ? kPanelBytes : tile.row_bytes();
+  const std::int64_t apart = kGroupItems * kChunkBytes / row_bytes;
+  if (rows % apart != 0)
+    return fmt::format("{} rows are not shared by {} work-items", rows, kGroupItems);
+  return wrong_registers(schedule, tile);
+}
+
+} // namespace
+
+nest::Nest reading(const Group &group, int producer, int extra) {
+  const Producer &map = group.producers[at(producer)];
+  const nest::Operand &read = map.nest.extras[at(extra)];
+  const nest::Linear form = nest::flat(read, map.nest.indices.size());
+  Nest nest = group.anchor;
+  nest::Operand &input = nest.inputs[at(map.input)];
+  const std::vector<int> indices = poly::match_dims(input, map.nest).value();
+  input.slot = static_cast<int>(nest.slots.size());
+  nest.slots.push_back(slot_of(map.nest, read));
+  input.offset = form.constant;
+  for (std::size_t d = 0; d < indices.size(); ++d)
+    if (indices[d] >= 0)
+      input.dims[d].stride = form.coeff[at(indices[d])];
+  return nest;
+}
+
+std::vector<CoreFeed> core_feeds(const Group &group, const Schedule &schedule) {
+  std::vector<CoreFeed> feeds;
+  const CoreRoles roles = core_roles(group.anchor, schedule);
+  for (int p = 0; p < static_cast<int>(group.producers.size()); ++p) {
+    const Producer &map = group.producers[at(p)];
+    if (map.feed != poly::Feed::Map)
+      continue;
+    CoreFeed feed{.producer = p, .input = map.input};
+    for (int e = 0; e < static_cast<int>(map.nest.extras.size()); ++e)
+      (varies_by_rows(reading(group, p, e), roles, map.input) ? feed.copied : feed.read)
+          .push_back(e);
+    put_own_type_first(map, feed.copied);
+    feeds.push_back(std::move(feed));
+  }
+  return feeds;
+}
+
+std::int64_t fed_local_bytes(const Group &group, const Schedule &schedule) {
+  const Nest &nest = group.anchor;
+  const CoreTile tile = core_tile(nest, schedule);
+  const CoreRoles roles = core_roles(nest, schedule);
+  std::int64_t bytes = is_wgmma(*schedule.core.op) ? wgmma_local_bytes(nest, schedule)
+                                                   : core_local_bytes(nest, schedule);
+  for (const CoreFeed &feed : core_feeds(group, schedule)) {
+    const CoreSideTile side = core_side_tile(roles, tile, feed.input);
+    const std::int64_t elems = schedule.core.window > 0
+                                   ? schedule.core.window * window_elems(nest, schedule)
+                                   : schedule.core.ring * side.rows * side.elems;
+    bytes += static_cast<std::int64_t>(feed.copied.size() - 1) * elems * tile.elem_bytes;
+  }
+  return bytes;
+}
+
+Reason wrong_core_feeds(const Group &group, const Schedule &schedule, const Target &target) {
+  for (const Producer &producer : group.producers)
+    if (producer.feed == poly::Feed::Produce || producer.consumer != 0)
+      return "the ring of a core instruction is filled by copies and maps of them";
+  if (const std::optional<int> spread = spread_of(group))
+    if (Reason reason = wrong_spread(group, schedule, *spread))
+      return reason;
+  const std::vector<CoreFeed> feeds = core_feeds(group, schedule);
+  for (const CoreFeed &feed : feeds)
+    if (Reason reason = wrong_feed(group, schedule, feed))
+      return reason;
+  if (Reason reason = wrong_mappers(group.anchor, schedule, feeds))
+    return reason;
+  const std::int64_t bytes = fed_local_bytes(group, schedule);
+  return bytes <= target.local_bytes
+             ? Reason{}
+             : fmt::format("staging needs {} bytes per block, the target has {}", bytes,
+                           target.local_bytes);
+}
+
+} // namespace tilefuse::schedule

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/mma/core_legal.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_roles.h"
+#include "schedule/wgmma/wgmma.h"
+
+namespace tilefuse::schedule {
+namespace {
+
+using nest::Nest;
+using Reason = std::optional<std::string>;
+
+constexpr std::int64_t kStepBytes = 32; // of depth, by one instruction
+constexpr int kCoreRows = 16;
+constexpr int kCoreColumns = 8;
+constexpr int kMostRing = 8;
+constexpr std::int64_t kLargestTile = 512;
+constexpr std::int64_t kLeastExchange = 32; // columns of a warp
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+std::int64_t extent(const Nest &nest, int i) { return nest.indices[at(i)].extent; }
+
+// Each work-item copies whole runs of a side's rows.
+Reason wrong_copies(const Nest &nest, const Schedule &schedule, int input) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  const CoreSideTile side = core_side_tile(roles, core_tile(nest, schedule), input);
+  const bool gathers = core_gathers(nest, schedule, input);
+  const std::int64_t each =
+      gathers ? core_tile(nest, schedule).chunk() : core_copy_elems(nest, schedule, input);
+  if (each == 0)
+    return fmt::format("input {} has no aligned runs of 4 bytes along {}", input,
+                       roles.is_turned(input) ? nest.indices[at(roles.contiguous(input))].name
+                                              : "the depth");
+  const std::int64_t per_row = side.elems / each;
+  const std::int64_t items = group_size(schedule);
+  if (items % per_row != 0 || side.rows * per_row % items != 0)
+    return fmt::format("{} work-items do not share {} rows of {} copies evenly", items, side.rows,
+                       per_row);
+  return {};
+}
+
+// Chunks of what a warp reads from turned rows are told apart by their bits.
+Reason wrong_turned(const CoreRoles &roles, const CoreTile &tile) {
+  const auto is_power = [](std::int64_t value) { return (value & (value - 1)) == 0; };
+  if (roles.data_turned && (!is_power(tile.warp_rows) || !is_power(tile.rows)))
+    return fmt::format("{} rows of turned data by {} of a warp are not powers of 2", tile.rows,
+                       tile.warp_rows);
+  if (roles.filter_turned && (!is_power(tile.warp_columns) || !is_power(tile.columns) ||
+                              tile.warp_columns < kLeastExchange))
+    return fmt::format("{} columns of a turned filter by {} of a warp are not powers of 2 from {}",
+                       tile.columns, tile.warp_columns, kLeastExchange);
+  return {};
+}
+
+Reason wrong_columns(const Schedule &schedule, const CoreRoles &roles, const CoreTile &tile) {
+  const std::int64_t vec = schedule.splits[at(roles.channel)].vec;
+  if (roles.filter_turned)
+    return vec == kExchangeVec
+               ? Reason{}
+               : fmt::format("vec {} of a turned filter; it needs {}", vec, kExchangeVec);
+  if (tile.columns != kCoreColumns * vec * schedule.core.warp_columns || vec < 2)
+    return fmt::format("{} columns are not {} warps of {} x vec {}, an even one", tile.columns,
+                       schedule.core.warp_columns, kCoreColumns, vec);
+  return {};
+}
+
+// A step takes whole blocks of the depth, and a run of channels does not leave its block.
+Reason wrong_blocks(const Nest &nest, const Schedule &schedule, const CoreRoles &roles) {
+  const std::int64_t block = extent(nest, roles.depth());
+  const std::int64_t depth = schedule.splits[at(roles.depth())].tile;
+  const std::int64_t vec = schedule.splits[at(roles.channel)].vec;
+  if (roles.has_blocks() && depth % block != 0)
+    return fmt::format("a step of {} is not whole blocks of {}", depth, block);
+  if (roles.has_blocks() && is_packed(schedule.fills[at(roles.filter)]))
+    return "a filter that lies in blocks is packed";
+  if (roles.channels.size() > 1 && extent(nest, roles.channel) % vec != 0)
+    return fmt::format("blocks of {} channels are not runs of {}", extent(nest, roles.channel),
+                       vec);
+  return {};
+}
+
+Reason wrong_tile(const Nest &nest, const Schedule &schedule) {
+  const Core &core = schedule.core;
+  const CoreTile tile = core_tile(nest, schedule);
+  if (core.warp_rows < 1 || core.warp_columns < 1 || core.warp_rows * core.warp_columns > 32)
+    return "a matrix instruction needs 1 to 32 warps";
+  if (std::max(tile.rows, tile.columns) > kLargestTile || tile.rows < 1 ||
+      tile.rows % (kCoreRows * core.warp_rows) != 0)
+    return fmt::format("{} rows are not warps of multiples of {}", tile.rows, kCoreRows);
+  const CoreRoles roles = core_roles(nest, schedule);
+  if (tile.columns % core.warp_columns != 0)
+    return fmt::format("{} columns by {} warps", tile.columns, core.warp_columns);
+  if (Reason reason = wrong_columns(schedule, roles, tile))
+    return reason;
+  if (Reason reason = wrong_turned(roles, tile))
+    return reason;
+  const std::int64_t bytes = tile.row_bytes();
+  if (bytes != 32 && bytes != 64 && bytes != 128)
+    return fmt::format("a step of {} bytes of depth; it needs 32, 64 or 128", bytes);
+  if (core.ring < 2 || core.ring > kMostRing)
+    return fmt::format("a ring of {} buffers; it needs 2 to {}", core.ring, kMostRing);
+  return {};
+}
+
+} // namespace
+
+std::optional<std::string> wrong_core(const Nest &nest, const Schedule &schedule,
+                                      const Target &target) {
+  if (schedule.lanes != LaneKind::WorkItem || target.lanes != LaneKind::WorkItem ||
+      target.backend != "cuda" || target.warp != kCoreLanes)
+    return "matrix instructions need a CUDA target";
+  if (Reason reason = no_core_roles(nest))
+    return reason;
+  const CoreOp *op = schedule.core.op;
+  if (!is_wgmma(*op) && op != core_op_for(nest, op->tf32))
+    return fmt::format("{} does not multiply the nest's types in steps of {} bytes", op->name,
+                       kStepBytes);
+  const CoreRoles roles = core_roles(nest, schedule);
+  if (schedule.order.back() != roles.depth())
+    return "the depth is not the innermost loop";
+  for (std::size_t i = 0; i < schedule.splits.size(); ++i) {
+    const Split &split = schedule.splits[i];
+    const int index = static_cast<int>(i);
+    const bool in_box = is_wgmma(*op) && std::find(roles.pixels.begin(), roles.pixels.end(),
+                                                   index) != roles.pixels.end();
+    const bool is_free = index == roles.channel || index == roles.depth() || in_box;
+    const std::int64_t whole = index < nest.output_indices ? 1 : nest.indices[i].extent;
+    if (split.keep != 1 || split.lane != 1 || (index != roles.channel && split.vec != 1) ||
+        (!is_free && split.tile != whole) || split.tile < 1)
+      return fmt::format("index {} has factors that a matrix instruction leaves no room for",
+                         nest.indices[i].name);
+  }
+  for (std::size_t k = 0; k < schedule.fills.size(); ++k)
+    if (is_staged(schedule.fills[k]))
+      return fmt::format("input {} has a stage besides the ring", k);
+  if (is_packed(schedule.fills[at(roles.data)]))
+    return "the data is packed";
+  if (is_packed(schedule.fills[at(roles.filter)]) && roles.filter_turned)
+    return "a turned filter is packed";
+  if (!is_packed(schedule.fills[at(roles.filter)]) &&
+      !is_contiguous(nest.inputs[at(roles.filter)], roles.contiguous(roles.filter)))
+    return "the filter is neither packed nor contiguous along the depth";
+  if (is_wgmma(*op))
+    return wrong_wgmma(nest, schedule, target);
+  if (schedule.core.blocks != 0 || schedule.core.turns != 1 || schedule.core.cluster() != 1 ||
+      schedule.core.swapped || schedule.core.tensor_store)
+    return "blocks and groups of warps share tiles of wgmma alone, which alone are swapped or "
+           "leave "
+           "in boxes";
+  if (schedule.core.window != 0 || schedule.core.keeps_filter)
+    return "windows and kept filters are wgmma's alone";
+  if (Reason reason = wrong_tile(nest, schedule))
+    return reason;
+  if (Reason reason = wrong_blocks(nest, schedule, roles))
+    return reason;
+  for (const int input : {roles.data, roles.filter})
+    if (Reason reason = wrong_copies(nest, schedule, input))
+      return reason;
+  if (group_size(schedule) > target.max_group)
+    return fmt::format("{} work-items per group, the target allows {}", group_size(schedule),
+                       target.max_group);
+  const std::int64_t bytes = core_local_bytes(nest, schedule);
+  if (bytes > target.local_bytes)
+    return fmt::format("staging needs {} bytes per block, the target has {}", bytes,
+                       target.local_bytes);
+  return {};
+}
+
+} // namespace tilefuse::schedule

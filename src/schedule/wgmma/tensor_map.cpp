@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/wgmma/tensor_map.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tilefuse::schedule {
+namespace {
+
+using nest::Nest;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+std::int64_t extent(const Nest &nest, int i) { return nest.indices[at(i)].extent; }
+
+} // namespace
+
+bool moves(const nest::Dim &dim, const std::vector<int> &indices, const Nest &nest) {
+  return std::any_of(indices.begin(), indices.end(),
+                     [&](int i) { return dim.at.coeff[at(i)] != 0 && extent(nest, i) > 1; });
+}
+
+nest::Operand part_runs(const Nest &nest, nest::Operand operand, int along,
+                        const std::vector<int> &pixels, const std::vector<int> &taps) {
+  const auto count = operand.dims.size();
+  for (std::size_t d = 0; d < count; ++d) {
+    nest::Dim run = operand.dims[d];
+    if (run.at.coeff[at(along)] == 0 || run.guarded || moves(run, taps, nest))
+      continue;
+    for (int pixel : pixels) {
+      const std::int64_t apart = std::exchange(operand.dims[d].at.coeff[at(pixel)], 0);
+      if (apart == 0)
+        continue;
+      run.at = {.coeff = std::vector<std::int64_t>(nest.indices.size(), 0)};
+      run.at.coeff[at(pixel)] = 1;
+      run.size = extent(nest, pixel);
+      run.stride = apart * operand.dims[d].stride;
+      operand.dims.push_back(run);
+    }
+    operand.offset += std::exchange(operand.dims[d].at.constant, 0) * operand.dims[d].stride;
+  }
+  return operand;
+}
+
+std::string misaligned(const std::vector<std::int64_t> &strides, std::int64_t offset,
+                       std::int64_t size, std::string_view what) {
+  for (std::size_t i = 1; i < strides.size(); ++i)
+    if (strides[i] <= 0 || strides[i] * size % kMapAlign != 0)
+      return fmt::format("a stride of {} elements of the {} is no multiple of {} bytes", strides[i],
+                         what, kMapAlign);
+  return offset >= 0 && offset * size % kMapAlign == 0
+             ? std::string()
+             : fmt::format("the {} starts off {} bytes", what, kMapAlign);
+}
+
+std::string off_chunk(std::int64_t apart, std::int64_t size) {
+  return apart * size % kMapAlign == 0
+             ? std::string()
+             : fmt::format("groups of {} elements of the data begin off {} bytes", apart,
+                           kMapAlign);
+}
+
+} // namespace tilefuse::schedule

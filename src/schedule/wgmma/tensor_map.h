@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// How tensor copies (TMA) address the tiles of an input, and which tensors they can walk.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nest/nest.h"
+
+namespace tilefuse::schedule {
+
+// How copies of an input's tiles address it; dimensions innermost first.
+struct DataMap {
+  std::string wrong; // why there is none; the rest holds if empty
+  std::int64_t offset = 0;
+  std::vector<std::int64_t> dims, strides, lower, upper, steps; // see kernel::TensorMap
+  std::vector<int> pixels;        // im2col: the index of each dimension after the first, -1: none
+  std::vector<nest::Linear> taps; // im2col: the offset in each dimension but the first and the last
+  std::vector<nest::Linear> parts; // by parts: added to im2col's last coordinate; a matrix's third…
+  nest::Linear first;              // im2col: added to the first coordinate
+  std::vector<std::int64_t> box; // boxes of pixels: elements of each dimension, `steps` apart, and
+  std::vector<nest::Linear> place; // the coordinate of its first in each
+  nest::Linear row; // windows: where a pixel of the box lies for a tap, in rows of local memory
+  bool is_im2col() const { return !lower.empty(); }
+};
+inline constexpr std::int64_t kMapAlign = 16; // bytes, of starts and strides
+
+// Why TMA cannot walk a tensor of these strides and offset, in elements of `size` bytes; empty: it
+// can. The first stride is that of the contiguous dimension.
+std::string misaligned(const std::vector<std::int64_t> &strides, std::int64_t offset,
+                       std::int64_t size, std::string_view what);
+// The same of groups that lie so many elements apart in the dimension along which copies start.
+std::string off_chunk(std::int64_t apart, std::int64_t size);
+
+// Whether one of the indices, of several points, moves the dimension.
+bool moves(const nest::Dim &dim, const std::vector<int> &indices, const nest::Nest &nest);
+
+// An input whose runs of its contiguous index start at every so many elements of one dimension, as
+// rows of taps do: as a dimension of runs, which overlap, and one of a run's elements.
+nest::Operand part_runs(const nest::Nest &nest, nest::Operand operand, int along,
+                        const std::vector<int> &pixels, const std::vector<int> &taps);
+
+} // namespace tilefuse::schedule

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implicit GEMM on `wgmma`: what a schedule with a core instruction of four warps means.
+//
+// Roles, tiles and steps are those of schedule/core.h; what differs is who does what. A producer
+// fills the ring by tensor copies, `warps A B` are groups of four warps that multiply from it and
+// store: A x B tiles of a block's. Blocks are `blocks` in number, each takes every so many-th tile;
+// columns of tiles change fastest, so that blocks that run together share rows.
+//
+//   core m64n128k16.f16.f32 rows 128 warps 2 1 ring 6 blocks 132
+//
+// With `turns 2` two groups take whole tiles in turn: one multiplies while the other stores.
+//
+// With `cluster R C` R x C blocks run together on as many neighbouring tiles, R of rows by C of
+// columns. Those of one column share the filter's tile: each copies an R-th of it, to all of them;
+// those of one row share the data's likewise. A buffer is filled again when all that read what this
+// block copies have let it go. Tiles that fill up the last clusters are computed and not stored.
+//
+// Data is copied as one matrix of points where it lies as one, else by an im2col map: points of the
+// pixel indices in the order of the schedule, a tap as an offset to them. A straight filter is
+// copied with its rows dealt: row 8j + 2t + b of a tile holds channel 4v * (j / (v / 2)) + v * t +
+// 2 * (j % (v / 2)) + b for v = `vec`, so that a work-item ends with v neighbouring channels;
+// where those are no neighbours in the result (NCHW), 8 work-items store neighbouring pixels of
+// each. A turned filter is copied in panels of 128 bytes of channels; its vec is 2, or 8 where each
+// warp exchanges 16 rows of a panel's columns at a time through local memory.
+//
+// With tiles of the pixel indices (`tile n:8 y:4 x:4`) a tile's pixels are a box of them, the last
+// of the schedule fastest, which a tiled map copies, and not an im2col map. So are those of
+// channels in blocks (NCHW32), whose boxes hold `x` neighbouring pixels in a row of the ring, which
+// are the fastest of the tile: a step's blocks are panels of such rows. The instruction reads a
+// pixel's 32 bytes a row, so that copies exchange chunks of more bits than it does: row i of the
+// tile is pixel i ^ (i / 8 % x). Where `x` steps over pixels a row holds those between as well.
+//
+// With `parts P` the blocks of a cluster take parts of a tile's steps (schedule/wgmma_parts.h).
+//
+// With `window N` a tile's pixels are a box of them, 8 of the fastest index, and the data's ring
+// holds N windows: all pixels that any tap of the box reads, copied once for each step of the
+// depth. A tap is where the instruction starts in the window, 8 pixels a group of rows. The walked
+// indices are then walked inside the depth, and `ring` counts buffers of the filter alone. With
+// `keep_filter` too these hold all steps of all channels and are filled once for all of a block's
+// tiles.
+//
+//   core m64n64k16.f16.f32 rows 256 warps 2 1 ring 9 blocks 132 window 3 keep_filter
+//
+// With `swapped` the instruction's rows are channels, in tiles of multiples of 64, and its columns
+// points: 49 or 196 of them fill 56 or 200 columns. Channels are dealt in pairs, row 16j + 8b + g
+// of a tile holds channel 16j + 2g + b, so that 8 work-items store whole sectors; `vec` is 2, or 1
+// where they are not dealt. A turned filter is dealt where it is kept, once it has come.
+//
+// With `tensor_store` results leave as boxes of local memory, while the next tile is multiplied;
+// with `ahead N` tiles that post-ops read come to it before (schedule/wgmma_ahead.h).
+//
+// With `gather` the producer is a group of four warps, which brings data by asynchronous copies of
+// 16, 8 or 4 bytes, as of schedule/core.h, for what no tensor map copies whole rows of: runs off 16
+// bytes, or single pixels of channels in blocks. Tensor copies bring the filter.
+//
+//   core m64n128k32.i8.i32 rows 128 warps 1 1 ring 7 blocks 132 turns 2 gather
+//
+// Output indices that move both inputs (groups) are products of their own, slowest among the tiles.
+//
+// Where both inputs are turned (a filter gradient) both are copied in such panels, of `depth`
+// points of the depth, which an im2col map walks as it walks pixels. Columns are numbered by
+// panels: those of the channels for each tap, the taps being the output indices that move the
+// filter alone; a tile may hold panels of several taps. Other output indices are parts of the
+// reduction (nest/split.h), whole products of their own, slowest among the tiles.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "nest/nest.h"
+#include "schedule/schedule.h"
+#include "target/target.h"
+
+namespace tilefuse::schedule {
+
+// Why the schedule cannot run, beyond what every core instruction asks for.
+std::optional<std::string> wrong_wgmma(const nest::Nest &nest, const Schedule &schedule,
+                                       const Target &target);
+
+} // namespace tilefuse::schedule

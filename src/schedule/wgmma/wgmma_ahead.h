@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What post-ops of wgmma read and find in local memory (`ahead`): while a tile is multiplied,
+// tensor copies bring the same tile of every operand that lies as results do, its channels next to
+// each other (a residual), to one of so many buffers: one, or one for each group that takes tiles
+// in turn. The ring, or windows, give up buffers for it. Operands that lie otherwise (a bias by
+// channels) are read from memory.
+//
+//   core m64n128k16.f16.f32 rows 128 warps 1 1 ring 5 blocks 132 turns 2 ahead 2
+//
+// A buffer is panels of all rows of the tile, as narrow as the boxes of results (StorePanel), so
+// that work-items read their runs at once and meet in no bank; of 64 columns where warps exchange
+// results, each of which then takes a row of a panel.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nest/nest.h"
+#include "schedule/schedule.h"
+#include "target/target.h"
+
+namespace tilefuse::schedule {
+
+// An operand of post-ops, the map that copies panels of its tiles, and these.
+struct AheadOperand {
+  int extra = 0;
+  std::int64_t columns = 0; // of a panel
+  std::int64_t elem_bytes = 0;
+  std::int64_t offset = 0;
+  std::vector<std::int64_t> dims, strides, box; // see kernel::TensorMap
+  std::vector<int> indices; // of the dimensions after the first; none: there is one, of points
+};
+// Those that can be fetched.
+std::vector<AheadOperand> ahead_operands(const nest::Nest &nest, const Schedule &schedule);
+
+// Of local memory; 0 where nothing is fetched.
+std::int64_t ahead_bytes(const nest::Nest &nest, const Schedule &schedule);
+
+// Why nothing can be fetched ahead, if the schedule says so.
+std::optional<std::string> wrong_ahead(const nest::Nest &nest, const Schedule &schedule);
+
+} // namespace tilefuse::schedule

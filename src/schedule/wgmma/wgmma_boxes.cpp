@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/wgmma/wgmma_boxes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_roles.h"
+#include "schedule/wgmma/pixel_box.h"
+#include "schedule/wgmma/tensor_map.h"
+
+namespace tilefuse::schedule {
+namespace {
+
+using nest::Nest;
+
+constexpr std::size_t kMostRank = 5;
+constexpr std::int64_t kMostBox = 256;
+constexpr std::int64_t kMostStep = 8;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+std::int64_t extent(const Nest &nest, int i) { return nest.indices[at(i)].extent; }
+
+class Boxer {
+public:
+  Boxer(const Nest &nest, const Schedule &schedule)
+      : nest_(nest), schedule_(schedule), roles_(core_roles(nest, schedule)),
+        tile_(core_tile(nest, schedule)), box_(pixel_box(nest, schedule)),
+        data_(part_runs(nest, nest.inputs[at(roles_.data)], roles_.depth(), roles_.pixels,
+                        roles_.walked)) {}
+
+  DataMap run() {
+    map_.offset = data_.offset;
+    add_depth();
+    for (auto i = box_.indices.rbegin(); i != box_.indices.rend() && map_.wrong.empty(); ++i)
+      if (!in_rows(roles_, schedule_) || i != box_.indices.rbegin())
+        add_pixel(*i);
+    for (const nest::Dim &dim : data_.dims)
+      if (!is_placed(dim)) {
+        add(dim, 1);
+        end_blocks(dim);
+      }
+    if (std::all_of(map_.steps.begin(), map_.steps.end(), [](auto step) { return step == 1; }))
+      map_.steps.clear();
+    if (map_.wrong.empty() && map_.dims.size() > kMostRank)
+      map_.wrong =
+          fmt::format("a box of {} dimensions; a tensor map has {}", map_.dims.size(), kMostRank);
+    if (map_.wrong.empty())
+      map_.wrong = misaligned(map_.strides, map_.offset, tile_.elem_bytes, "data");
+    return std::move(map_);
+  }
+
+private:
+  bool is_placed(const nest::Dim &dim) const {
+    return std::find(placed_.begin(), placed_.end(), &dim) != placed_.end();
+  }
+  void add(const nest::Dim &dim, std::int64_t count, std::int64_t step = 1) {
+    if (!map_.dims.empty())
+      map_.steps.push_back(step);
+    map_.place.push_back(dim.at);
+    map_.dims.push_back(dim.size);
+    map_.strides.push_back(dim.stride);
+    map_.box.push_back(count);
+    placed_.push_back(&dim);
+    if (schedule_.core.window > 0)
+      widen(map_.place.back(), map_.box.back());
+  }
+  void widen(nest::Linear &place, std::int64_t &count);
+  void add_depth();
+  void add_pixel(int pixel);
+  void end_blocks(const nest::Dim &dim);
+
+  const Nest &nest_;
+  const Schedule &schedule_;
+  const CoreRoles roles_;
+  const CoreTile tile_;
+  const PixelBox box_;
+  const nest::Operand data_;
+  std::vector<const nest::Dim *> placed_;
+  std::int64_t rows_ = 1; // of a window, of the dimensions so far
+  DataMap map_;
+};
+
+// Lets the box hold what all taps read along a dimension, which starts at that of the lowest.
+void Boxer::widen(nest::Linear &place, std::int64_t &count) {
+  map_.row.coeff.resize(nest_.indices.size(), 0);
+  const bool is_row = map_.box.size() == 1; // the depth's
+  const auto moved = [&](int i) { return std::exchange(place.coeff[at(i)], 0); };
+  if (is_row && std::any_of(roles_.walked.begin(), roles_.walked.end(),
+                            [&](int i) { return place.coeff[at(i)] != 0; }))
+    map_.wrong = "a tap moves the depth";
+  if (is_row)
+    return;
+  for (int i : roles_.pixels) {
+    map_.row.coeff[at(i)] += place.coeff[at(i)] * rows_;
+    if (place.coeff[at(i)] > 1)
+      map_.wrong = fmt::format("a window of pixels along {} that are {} apart",
+                               nest_.indices[at(i)].name, place.coeff[at(i)]);
+  }
+  for (int i : roles_.walked) {
+    const std::int64_t step = moved(i);
+    const std::int64_t span = step * (extent(nest_, i) - 1);
+    map_.row.coeff[at(i)] += step * rows_;
+    map_.row.constant -= std::min<std::int64_t>(0, span) * rows_;
+    place.constant += std::min<std::int64_t>(0, span);
+    count += std::abs(span);
+  }
+  if (count > kMostBox)
+    map_.wrong = fmt::format("a window of {} pixels; at most {}", count, kMostBox);
+  rows_ *= count;
+}
+
+// A row of the box: elements of the depth, or of several neighbouring pixels' blocks.
+void Boxer::add_depth() {
+  const nest::Dim &depth = *dim_of(data_, roles_.depth());
+  add(depth, in_panels(roles_, schedule_) ? extent(nest_, roles_.depth()) : tile_.depth);
+  map_.dims[0] = extent(nest_, roles_.depth()); // a run is part of its dimension
+  for (int i : roles_.grid) {
+    const std::int64_t apart = depth.at.coeff[at(i)];
+    map_.dims[0] += apart * (extent(nest_, i) - 1);
+    if (extent(nest_, i) > 1 && map_.wrong.empty())
+      map_.wrong = off_chunk(apart, tile_.elem_bytes);
+  }
+  if (!in_rows(roles_, schedule_))
+    return;
+  const int pixel = box_.indices.empty() ? -1 : box_.indices.back();
+  const nest::Dim *row = pixel < 0 ? nullptr : dim_of(data_, pixel);
+  if (row == nullptr || neighbour_of(nest_, roles_) != pixel) {
+    map_.wrong = "no pixel index steps from block to block of the depth";
+    return;
+  }
+  const std::int64_t block = map_.dims[0];
+  const std::int64_t apart = blocks_apart(*row, block) * block;
+  map_.dims[0] = (row->size - 1) * apart + block;
+  map_.box[0] = ring_row_bytes(nest_, schedule_) / tile_.elem_bytes;
+  for (std::size_t i = 0; i < map_.place[0].coeff.size(); ++i)
+    map_.place[0].coeff[i] += row->at.coeff[i] * apart;
+  map_.place[0].constant += row->at.constant * apart;
+  placed_.push_back(row);
+}
+
+void Boxer::add_pixel(int pixel) {
+  const nest::Dim *dim = dim_of(data_, pixel);
+  const auto place =
+      std::find(box_.indices.begin(), box_.indices.end(), pixel) - box_.indices.begin();
+  const std::int64_t count = box_.sizes[static_cast<std::size_t>(place)];
+  const std::int64_t step = dim == nullptr ? 0 : dim->at.coeff[at(pixel)];
+  if (step < 1 || step > kMostStep || is_placed(*dim))
+    map_.wrong = fmt::format("pixels of a box along {} are not 1 to {} apart in the data",
+                             nest_.indices[at(pixel)].name, kMostStep);
+  else if (count * step > kMostBox)
+    map_.wrong =
+        fmt::format("a box of {} pixels in steps of {}; at most {}", count, step, kMostBox);
+  else
+    add(*dim, count, step);
+}
+
+// A step may reach past the last block of the depth: what lies there is none of the reduction's.
+void Boxer::end_blocks(const nest::Dim &dim) {
+  const int blocks = in_panels(roles_, schedule_) ? roles_.depths[0] : -1;
+  if (blocks < 0 || dim.at.coeff[at(blocks)] == 0)
+    return;
+  const std::int64_t end = dim.at.constant + extent(nest_, blocks);
+  const bool is_alone =
+      dim.at.coeff[at(blocks)] == 1 &&
+      std::count_if(dim.at.coeff.begin(), dim.at.coeff.end(), [](auto c) { return c != 0; }) == 1;
+  const std::int64_t together = tile_.depth / extent(nest_, roles_.depth()); // in a step
+  if (is_alone)
+    map_.dims.back() = std::min(map_.dims.back(), end);
+  else if (together == 0)
+    map_.wrong = "a block of the depth is longer than a step";
+  else if (extent(nest_, blocks) % together != 0)
+    map_.wrong = "steps of several blocks run over the end of the depth";
+}
+
+} // namespace
+
+DataMap box_map(const Nest &nest, const Schedule &schedule) { return Boxer(nest, schedule).run(); }
+
+std::int64_t ring_row_bytes(const Nest &nest, const Schedule &schedule) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  const CoreTile tile = core_tile(nest, schedule);
+  return in_panels(roles, schedule)
+             ? row_blocks(nest, schedule).held * extent(nest, roles.depth()) * tile.elem_bytes
+             : tile.row_bytes();
+}
+
+std::int64_t pixel_bytes(const Nest &nest, const Schedule &schedule) {
+  return ring_row_bytes(nest, schedule) / row_blocks(nest, schedule).used;
+}
+
+} // namespace tilefuse::schedule

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/wgmma/wgmma_filter_map.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_roles.h"
+#include "schedule/staging.h"
+#include "schedule/wgmma/tensor_map.h"
+#include "schedule/wgmma/wgmma_tiles.h"
+
+namespace tilefuse::schedule {
+namespace {
+
+using nest::Nest;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+std::int64_t extent(const Nest &nest, int i) { return nest.indices[at(i)].extent; }
+
+// Elements that the reduced indices move an input's start by, and how far.
+struct Reach {
+  nest::Linear flat;
+  std::int64_t elems = 1;
+};
+
+Reach reach_of(const Nest &nest, const Source &source, const std::vector<int> &indices) {
+  Reach reach{.flat = {source.offset, std::vector<std::int64_t>(nest.indices.size(), 0)}};
+  for (const nest::Dim &dim : source.dims) {
+    reach.flat.constant += dim.at.constant * dim.stride;
+    for (std::size_t i = 0; i < reach.flat.coeff.size(); ++i)
+      reach.flat.coeff[i] += dim.at.coeff[i] * dim.stride;
+  }
+  for (int i : indices)
+    reach.elems += reach.flat.coeff[at(i)] * (extent(nest, i) - 1);
+  return reach;
+}
+
+// How rows of a tile are dealt: digits of a row's number, fastest first, and how many channels
+// apart.
+using Digits = std::vector<std::pair<std::int64_t, std::int64_t>>;
+Digits digits_of(const Schedule &schedule, std::int64_t vec) {
+  if (schedule.core.swapped)
+    return vec == 1 ? Digits{} : Digits{{8, vec}, {vec, 1}};
+  return vec == 2 ? Digits{} : Digits{{2, 1}, {4, vec}, {vec / 2, 2}};
+}
+
+void deal(FilterMap &map, std::int64_t channels, std::int64_t stride, const Digits &digits,
+          std::int64_t columns) {
+  for (const auto &[count, apart] : digits) {
+    map.unit *= count;
+    map.dims.push_back(count);
+    map.strides.push_back(apart * stride);
+    map.box.push_back(count);
+  }
+  map.dims.push_back(channels / map.unit);
+  map.strides.push_back(map.unit * stride);
+  map.box.push_back(columns / map.unit);
+}
+
+using Reason = std::optional<std::string>;
+
+// Channels, and parts of them, are a number of rows of the filter; blocks lie one after another.
+Reason wrong_numbering(const Nest &nest, const CoreRoles &roles, const nest::Linear &flat) {
+  const std::int64_t across = flat.coeff[at(roles.channel)];
+  std::int64_t apart = across;
+  for (auto i = roles.channels.rbegin(); i != roles.channels.rend(); ++i) {
+    if (flat.coeff[at(*i)] != apart)
+      return "channels in blocks do not lie one after another in the filter";
+    apart *= extent(nest, *i);
+  }
+  for (int part : roles.grid)
+    if (flat.coeff[at(part)] % across != 0 || roles.filter_turned)
+      return "parts of the channels do not lie one after another in the filter";
+  if (roles.has_blocks() && flat.coeff[at(roles.depths[0])] !=
+                                extent(nest, roles.depth()) * flat.coeff[at(roles.depth())])
+    return "blocks of the depth do not lie one after another in the filter";
+  return {};
+}
+
+} // namespace
+
+FilterMap filter_map(const Nest &nest, const Schedule &schedule) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  const CoreTile tile = core_tile(nest, schedule);
+  const bool packed = is_packed(schedule.fills[at(roles.filter)]);
+  const std::int64_t sharers = schedule.core.cluster_rows;
+  Reach reach = reach_of(nest, source_of(nest, schedule, roles.filter), roles.walked);
+  FilterMap map{.offset = reach.flat.constant, .first = reach.flat};
+  map.first.constant = 0;
+  map.parts = {.coeff = std::vector<std::int64_t>(nest.indices.size(), 0)};
+  std::int64_t channels = roles.channel_points;
+  const std::int64_t across = reach.flat.coeff[at(roles.channel)];
+  const std::int64_t down = reach.flat.coeff[at(roles.depth())];
+  const std::int64_t length =
+      reach.elems - 1 + (roles.filter_turned ? channels : roles.depth_points);
+  if (Reason reason = wrong_numbering(nest, roles, reach.flat))
+    map.wrong = *reason;
+  for (int part : roles.grid) {
+    const std::int64_t apart = std::exchange(map.first.coeff[at(part)], 0) / across;
+    map.parts.coeff[at(part)] = apart;
+    channels += apart * (extent(nest, part) - 1);
+  }
+  for (int i : roles.walked)
+    if (const std::int64_t apart = reach.flat.coeff[at(i)]; apart < 0)
+      map.wrong = "a tap walks the filter backwards";
+    else if (apart * tile.elem_bytes % kMapAlign != 0)
+      map.wrong = fmt::format("taps of the filter are {} elements apart, no multiple of {} bytes",
+                              apart, kMapAlign);
+  map.dims = {length};
+  map.strides = {1};
+  if (roles.filter_turned) {
+    map.first.coeff[at(roles.depth())] = 0;
+    map.panels = tile.columns * tile.elem_bytes / kPanelBytes;
+    map.box = {kPanelBytes / tile.elem_bytes, tile.depth / sharers};
+    map.dims.push_back(roles.depth_points);
+    map.strides.push_back(down);
+  } else {
+    for (int i : roles.channels)
+      map.first.coeff[at(i)] = 0;
+    map.box = {tile.depth};
+    deal(map, channels, across, digits_of(schedule, schedule.splits[at(roles.channel)].vec),
+         tile.columns / sharers);
+    for (int part : roles.grid)
+      if (map.parts.coeff[at(part)] % map.unit != 0)
+        map.wrong = fmt::format("parts of {} channels are not dealt by {}",
+                                map.parts.coeff[at(part)], map.unit);
+    // What follows the depth of a tap is the next tap, which zeros of the data do not always undo.
+    if (reach.elems > 1 && !packed && roles.depth_points % tile.depth != 0)
+      map.wrong =
+          fmt::format("{} points of depth are not steps of {}, and the filter is not packed",
+                      roles.depth_points, tile.depth);
+  }
+  if (map.wrong.empty())
+    map.wrong = misaligned(map.strides, map.offset, tile.elem_bytes, "filter");
+  std::int64_t last = map.offset;
+  for (std::size_t i = 0; i < map.dims.size(); ++i)
+    last += (map.dims[i] - 1) * map.strides[i];
+  const std::int64_t elems = packed ? pack_layout(nest, schedule, roles.filter).elems
+                                    : nest.slots[at(nest.inputs[at(roles.filter)].slot)].elems;
+  if (map.wrong.empty() && last >= elems)
+    map.wrong = "taps of the filter lie further apart than its channels";
+  return map;
+}
+
+} // namespace tilefuse::schedule

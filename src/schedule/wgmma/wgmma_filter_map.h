@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tensor map of the filter beside straight data (wgmma.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "nest/nest.h"
+#include "schedule/schedule.h"
+
+namespace tilefuse::schedule {
+
+// How copies of the tiles of a filter beside straight data address it: the first coordinate is a
+// linear function of reduced indices, and of the channel if the filter is turned; the last is in
+// units of `unit` channels, or of the depth if turned. With clusters the box is what one block of
+// those that share the filter copies.
+struct FilterMap {
+  std::string wrong;
+  std::int64_t offset = 0;
+  std::vector<std::int64_t> dims, strides, box;
+  nest::Linear first;
+  nest::Linear parts; // channels before a part's first
+  std::int64_t unit = 1;
+  std::int64_t panels = 1; // boxes of a tile
+};
+FilterMap filter_map(const nest::Nest &nest, const Schedule &schedule);
+
+} // namespace tilefuse::schedule

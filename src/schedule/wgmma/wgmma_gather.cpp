@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/wgmma/wgmma_gather.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_roles.h"
+#include "schedule/wgmma/pixel_box.h"
+#include "schedule/wgmma/wgmma_tiles.h"
+
+namespace tilefuse::schedule {
+namespace {
+
+constexpr int kLeastRing = 3; // a buffer that is filled, one behind it, one that is read
+constexpr int kMostAhead = 4;
+constexpr std::int64_t kMostRuns = 16; // whose places a work-item keeps
+
+} // namespace
+
+int gathered_ahead(const Schedule &schedule) {
+  return std::clamp(schedule.core.ring / 2, 1, kMostAhead);
+}
+
+std::optional<std::string> wrong_gather(const nest::Nest &nest, const Schedule &schedule,
+                                        const CoreRoles &roles) {
+  const Core &core = schedule.core;
+  if (!core.gathers)
+    return {};
+  if (core.cluster() > 1 || core.mappers > 0)
+    return "warps gather neither for clusters of blocks nor for maps";
+  if (core.window > 0 && core.keeps_filter && !schedule.producers.empty())
+    return {}; // what a copy spreads (schedule/wgmma_spread.h)
+  if (roles.data_turned || has_box(nest, schedule))
+    return "warps gather straight data that is numbered, not boxes";
+  if (core.ring < kLeastRing)
+    return fmt::format("a ring of {} buffers that warps fill; it needs {}", core.ring, kLeastRing);
+  const CoreTile tile = core_tile(nest, schedule);
+  const std::int64_t each = core_copy_elems(nest, schedule, roles.data);
+  if (each == 0)
+    return "the data has no aligned runs of 4 bytes along the depth";
+  const std::int64_t runs = tile.depth / each;
+  if (kGroupItems % runs != 0 || tile.rows * runs % kGroupItems != 0)
+    return fmt::format("{} work-items do not share {} rows of {} copies evenly", kGroupItems,
+                       tile.rows, runs);
+  if (roles.has_blocks() &&
+      tile.depth % nest.indices[static_cast<std::size_t>(roles.depth())].extent)
+    return fmt::format("a step of {} is not whole blocks", tile.depth);
+  if (tile.rows * runs > kMostRuns * kGroupItems)
+    return fmt::format("{} copies of a work-item; at most {}", tile.rows * runs / kGroupItems,
+                       kMostRuns);
+  return {};
+}
+
+} // namespace tilefuse::schedule

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Data that warps bring by asynchronous copies, where no tensor map copies whole rows (wgmma.h).
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "schedule/mma/core_roles.h"
+
+namespace tilefuse::schedule {
+
+// With `gather`: steps whose copies are under way behind the one that starts.
+int gathered_ahead(const Schedule &schedule);
+// Why warps cannot gather the data; nothing where they can, or are not asked to.
+std::optional<std::string> wrong_gather(const nest::Nest &nest, const Schedule &schedule,
+                                        const CoreRoles &roles);
+
+} // namespace tilefuse::schedule

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/wgmma/wgmma_maps.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_roles.h"
+#include "schedule/staging.h"
+#include "schedule/wgmma/pixel_box.h"
+#include "schedule/wgmma/tensor_map.h"
+#include "schedule/wgmma/wgmma_boxes.h"
+#include "schedule/wgmma/wgmma_tiles.h"
+
+namespace tilefuse::schedule {
+namespace {
+
+using nest::Nest;
+
+constexpr std::int64_t kMostTiledRows = 256;
+constexpr std::int64_t kMostPoints = 1024;
+constexpr std::int64_t kMostStep = 8;
+constexpr std::size_t kMostRank = 5;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+std::int64_t extent(const Nest &nest, int i) { return nest.indices[at(i)].extent; }
+
+std::int64_t size_of(const Nest &nest, int input) {
+  return size_bytes(nest.slots[at(nest.inputs[at(input)].slot)].type);
+}
+
+// Corners and offsets of im2col hold fewer bits the more spatial dimensions there are.
+struct Limits {
+  std::int64_t corner;
+  std::int64_t offset;
+};
+Limits limits_of(std::size_t spatial) {
+  if (spatial == 1)
+    return {1 << 15, 65535};
+  return spatial == 2 ? Limits{1 << 7, 255} : Limits{1 << 4, 31};
+}
+
+// One dimension of an input besides the contiguous one: at most one pixel index moves it.
+struct Side {
+  const nest::Dim *dim = nullptr;
+  int pixel = -1;
+};
+
+// What a map is made of: the rows of its boxes are points of `pixels`, shifted by `taps`.
+struct Walk {
+  int input = 0;
+  int along = 0; // the index along which the input is contiguous
+  std::vector<int> pixels, taps, parts;
+  std::int64_t rows = 0; // of a box
+};
+
+class Mapper {
+public:
+  Mapper(const Nest &nest, Walk walk)
+      : nest_(nest), walk_(std::move(walk)),
+        data_(part_runs(nest, nest.inputs[at(walk_.input)], walk_.along, walk_.pixels, walk_.taps)),
+        flat_(nest::flat(nest.inputs[at(walk_.input)], nest.indices.size())) {}
+
+  DataMap run() {
+    if (lies_as_matrix()) {
+      matrix();
+    } else if (std::vector<Side> sides; sort(sides)) {
+      image(sides);
+    }
+    if (map_.wrong.empty())
+      map_.wrong = misaligned(map_.strides, map_.offset, size_of(nest_, walk_.input), "data");
+    return std::move(map_);
+  }
+
+private:
+  bool fail(std::string why) {
+    map_.wrong = std::move(why);
+    return false;
+  }
+  nest::Linear nothing() const {
+    return {.coeff = std::vector<std::int64_t>(nest_.indices.size(), 0)};
+  }
+  bool lies_as_matrix() const;
+  void matrix();
+  bool sort(std::vector<Side> &sides);
+  bool place(const nest::Dim &dim, std::vector<Side> &sides);
+  bool is_batch(const Side &side) const;
+  bool take_parts(std::int64_t &size, std::int64_t &stride);
+  void take_first();
+  void image(std::vector<Side> sides);
+  void add_spatial(const Side &side);
+  void check_image();
+
+  const Nest &nest_;
+  const Walk walk_;
+  const nest::Operand data_;
+  const nest::Linear flat_;
+  std::vector<const nest::Dim *> part_dims_; // that parts alone move
+  DataMap map_;
+};
+
+bool Mapper::lies_as_matrix() const {
+  for (const nest::Dim &dim : data_.dims)
+    if (dim.guarded || moves(dim, walk_.taps, nest_))
+      return false;
+  for (std::size_t k = 0; k + 1 < walk_.pixels.size(); ++k)
+    if (flat_.coeff[at(walk_.pixels[k])] !=
+        extent(nest_, walk_.pixels[k + 1]) * flat_.coeff[at(walk_.pixels[k + 1])])
+      return false;
+  return walk_.rows <= kMostTiledRows;
+}
+
+void Mapper::matrix() {
+  map_.offset = flat_.constant;
+  map_.dims = {extent(nest_, walk_.along), 1};
+  for (int pixel : walk_.pixels)
+    map_.dims.back() *= extent(nest_, pixel);
+  map_.strides = {1, flat_.coeff[at(walk_.pixels.back())]};
+  for (int part : walk_.parts)
+    if (flat_.coeff[at(part)] != 0) {
+      map_.dims.push_back(extent(nest_, part));
+      map_.strides.push_back(flat_.coeff[at(part)]);
+      map_.parts.push_back(nothing());
+      map_.parts.back().coeff[at(part)] = 1;
+    }
+  if (map_.dims.size() > kMostRank)
+    fail("it is in more parts than a tensor map has dimensions");
+}
+
+bool Mapper::place(const nest::Dim &dim, std::vector<Side> &sides) {
+  if (dim.at.coeff[at(walk_.along)] != 0)
+    return true;
+  Side side{.dim = &dim};
+  for (int pixel : walk_.pixels)
+    if (dim.at.coeff[at(pixel)] != 0 && std::exchange(side.pixel, pixel) >= 0)
+      return fail("two pixel indices share a subscript of the data");
+  if (!moves(dim, walk_.parts, nest_)) {
+    sides.push_back(side);
+    return true;
+  }
+  if (dim.guarded || moves(dim, walk_.taps, nest_) || dim.at.constant != 0)
+    return fail("a part of the reduction moves a subscript that is checked");
+  if (side.pixel < 0)
+    part_dims_.push_back(&dim);
+  else
+    sides.push_back(side);
+  return true;
+}
+
+// The fastest pixel first; a dimension that only taps move before the slowest.
+bool Mapper::sort(std::vector<Side> &sides) {
+  for (const nest::Dim &dim : data_.dims)
+    if (!place(dim, sides))
+      return false;
+  const auto order = [&](const Side &side) {
+    const auto found = std::find(walk_.pixels.begin(), walk_.pixels.end(), side.pixel);
+    return found == walk_.pixels.end() ? -1 : found - walk_.pixels.begin();
+  };
+  std::stable_sort(sides.begin(), sides.end(),
+                   [&](const Side &a, const Side &b) { return order(a) > order(b); });
+  const auto with_pixels =
+      std::count_if(sides.begin(), sides.end(), [](const Side &side) { return side.pixel >= 0; });
+  if (with_pixels != static_cast<std::ptrdiff_t>(walk_.pixels.size()))
+    return fail("a pixel index moves no subscript of the data, or several");
+  // Those without a pixel stand still at one place each.
+  if (with_pixels > 0)
+    std::rotate(sides.begin() + with_pixels - 1, sides.begin() + with_pixels, sides.end());
+  return true;
+}
+
+bool Mapper::is_batch(const Side &side) const {
+  return side.pixel >= 0 && side.dim->at.coeff[at(side.pixel)] == 1 && side.dim->at.constant == 0 &&
+         !side.dim->guarded && !moves(*side.dim, walk_.taps, nest_) &&
+         side.dim->size >= extent(nest_, side.pixel);
+}
+
+void Mapper::add_spatial(const Side &side) {
+  const nest::Linear &subscript = side.dim->at;
+  const std::int64_t step = side.pixel < 0 ? 1 : subscript.coeff[at(side.pixel)];
+  const std::int64_t count = side.pixel < 0 ? 1 : extent(nest_, side.pixel);
+  nest::Linear tap = nothing();
+  std::int64_t lower = subscript.constant;
+  for (int i : walk_.taps) {
+    tap.coeff[at(i)] = subscript.coeff[at(i)];
+    lower += std::min<std::int64_t>(0, subscript.coeff[at(i)]) * (extent(nest_, i) - 1);
+  }
+  tap.constant = subscript.constant - lower;
+  map_.dims.push_back(side.dim->size);
+  map_.strides.push_back(side.dim->stride);
+  map_.lower.push_back(lower);
+  map_.upper.push_back(lower + (count - 1) * step - (side.dim->size - 1));
+  map_.steps.push_back(step);
+  map_.pixels.push_back(side.pixel);
+  map_.taps.push_back(std::move(tap));
+}
+
+// Parts around the last dimension, of `size` times `stride`, become one with it.
+bool Mapper::take_parts(std::int64_t &size, std::int64_t &stride) {
+  for (const nest::Dim *dim : part_dims_) {
+    const std::int64_t inside = size;
+    if (size > 1 && dim->stride != size * stride)
+      return fail("parts of the reduction do not lie around its slowest index");
+    stride = size > 1 ? stride : dim->stride;
+    size *= dim->size;
+    for (int part : walk_.parts)
+      map_.parts.back().coeff[at(part)] += dim->at.coeff[at(part)] * inside;
+  }
+  return part_dims_.size() <= 1 || fail("it is in parts of several indices");
+}
+
+// Parts may move the contiguous dimension too, as groups of channels do.
+void Mapper::take_first() {
+  map_.first = nothing();
+  for (const nest::Dim &dim : data_.dims)
+    for (int part : walk_.parts)
+      if (dim.at.coeff[at(walk_.along)] != 0) {
+        const std::int64_t apart = dim.at.coeff[at(part)] * dim.stride;
+        map_.first.coeff[at(part)] = apart;
+        map_.dims[0] += apart * (extent(nest_, part) - 1);
+        if (extent(nest_, part) > 1 && map_.wrong.empty())
+          map_.wrong = off_chunk(apart, size_of(nest_, walk_.input));
+      }
+}
+
+void Mapper::image(std::vector<Side> sides) {
+  map_.offset = data_.offset;
+  map_.dims = {extent(nest_, walk_.along)};
+  take_first();
+  map_.strides = {1};
+  const bool has_batch = sides.size() > 1 && is_batch(sides.back());
+  const Side batch = has_batch ? sides.back() : Side{};
+  if (has_batch)
+    sides.pop_back();
+  for (const Side &side : sides) {
+    if (moves(*side.dim, walk_.parts, nest_)) {
+      fail("parts of the reduction do not lie around its slowest index");
+      return;
+    }
+    add_spatial(side);
+  }
+  std::int64_t size = 1;
+  std::int64_t stride = map_.strides.back();
+  map_.parts.assign(1, nothing());
+  if (has_batch) {
+    const bool is_cut = moves(*batch.dim, walk_.parts, nest_);
+    size = is_cut ? batch.dim->size : extent(nest_, batch.pixel);
+    stride = batch.dim->stride;
+    for (int part : walk_.parts)
+      map_.parts.back().coeff[at(part)] = batch.dim->at.coeff[at(part)];
+  }
+  if (!take_parts(size, stride))
+    return;
+  map_.dims.push_back(size);
+  map_.strides.push_back(stride);
+  map_.pixels.push_back(batch.pixel);
+  check_image();
+}
+
+void Mapper::check_image() {
+  const std::size_t spatial = map_.steps.size();
+  if (spatial < 1 || spatial + 2 > kMostRank || walk_.rows > kMostPoints) {
+    fail(fmt::format("{} spatial dimensions and {} points; im2col has 1 to 3 and {}", spatial,
+                     walk_.rows, kMostPoints));
+    return;
+  }
+  const Limits limits = limits_of(spatial);
+  for (std::size_t i = 0; i < spatial; ++i) {
+    std::int64_t farthest = map_.taps[i].constant;
+    for (int k : walk_.taps)
+      farthest += std::max<std::int64_t>(0, map_.taps[i].coeff[at(k)]) * (extent(nest_, k) - 1);
+    const bool is_near = std::max(map_.lower[i], map_.upper[i]) < limits.corner &&
+                         std::min(map_.lower[i], map_.upper[i]) >= -limits.corner;
+    if (!is_near || farthest > limits.offset || map_.steps[i] < 1 || map_.steps[i] > kMostStep) {
+      fail(
+          fmt::format("padding, taps or stride {} of the data are beyond im2col's", map_.steps[i]));
+      return;
+    }
+  }
+}
+
+} // namespace
+
+DataMap data_map(const Nest &nest, const Schedule &schedule) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  const CoreTile tile = core_tile(nest, schedule);
+  if (schedule.core.gathers && !has_box(nest, schedule))
+    return {};
+  if (roles.data_turned)
+    return Mapper(nest, {.input = roles.data,
+                         .along = roles.pixels.back(),
+                         .pixels = roles.depths,
+                         .parts = column_plan(nest, schedule).parts,
+                         .rows = tile.depth})
+        .run();
+  if (has_box(nest, schedule))
+    return box_map(nest, schedule);
+  return Mapper(nest, {.input = roles.data,
+                       .along = roles.depth(),
+                       .pixels = roles.pixels,
+                       .taps = roles.walked,
+                       .parts = roles.grid,
+                       .rows = tile.rows})
+      .run();
+}
+
+DataMap turned_filter_map(const Nest &nest, const Schedule &schedule) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  const ColumnPlan plan = column_plan(nest, schedule);
+  return Mapper(nest, {.input = roles.filter,
+                       .along = roles.channel,
+                       .pixels = roles.depths,
+                       .taps = plan.taps,
+                       .parts = plan.parts,
+                       .rows = core_tile(nest, schedule).depth})
+      .run();
+}
+
+} // namespace tilefuse::schedule

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/wgmma/wgmma_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_roles.h"
+#include "schedule/staging.h"
+#include "schedule/wgmma/wgmma_tiles.h"
+
+namespace tilefuse::schedule {
+namespace {
+
+using nest::Nest;
+
+constexpr std::int64_t kMostParts = 8;    // blocks of a cluster on every device that has clusters
+constexpr std::int64_t kLeastColumns = 8; // of an instruction
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// Columns of an instruction that are stored together.
+std::int64_t stored_columns(const Nest &nest, const Schedule &schedule) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  if (schedule.core.swapped)
+    return kLeastColumns;
+  if (roles.filter_turned)
+    return roles.data_turned || exchanges(nest, schedule) ? kPanelColumns : kLeastColumns;
+  return std::max<std::int64_t>(kLeastColumns, 4 * schedule.splits[at(roles.channel)].vec);
+}
+
+} // namespace
+
+PartSlices part_slices(const Core &core) {
+  const std::int64_t halves = core.cluster_parts > 1 && !core.swapped ? 2 : 1;
+  return {halves, core.cluster_parts / halves};
+}
+
+std::int64_t most_steps(const Nest &nest, const Schedule &schedule) {
+  const std::int64_t parts = schedule.core.cluster_parts;
+  return (core_steps(nest, schedule) + parts - 1) / parts;
+}
+
+std::int64_t joined_elems(const Nest &nest, const Schedule &schedule) {
+  const CoreTile tile = core_tile(nest, schedule);
+  return schedule.core.cluster_parts == 1 ? 0 : tile.rows * tile.columns;
+}
+
+std::int64_t joined_bytes(const Nest &nest, const Schedule &schedule) {
+  return joined_elems(nest, schedule) * size_bytes(held_type(nest));
+}
+
+std::optional<std::string> wrong_parts(const Nest &nest, const Schedule &schedule) {
+  const Core &core = schedule.core;
+  const std::int64_t parts = core.cluster_parts;
+  if (parts == 1)
+    return {};
+  if (parts < 1 || kMostParts % parts != 0)
+    return fmt::format("{} parts of a tile's steps; it needs 1, 2, 4 or {}", parts, kMostParts);
+  if (core.cluster_rows * core.cluster_columns != 1)
+    return "blocks of a cluster share tiles of inputs or parts of the steps, not both";
+  if (core.turns != 1)
+    return "groups that take tiles in turn have no parts of the steps";
+  if (core.tensor_store)
+    return "results in parts leave in no boxes";
+  if (core_steps(nest, schedule) < parts)
+    return fmt::format("{} parts of {} steps", parts, core_steps(nest, schedule));
+  const std::int64_t slices = part_slices(core).columns;
+  const std::int64_t together = stored_columns(nest, schedule);
+  if (core.op->n % (slices * together) != 0)
+    return fmt::format("{} columns are not {} slices of multiples of {}", core.op->n, slices,
+                       together);
+  return {};
+}
+
+std::int64_t clusters_at_once(const Target &target, std::int64_t blocks) {
+  const std::int64_t used = blocks > 2 ? target.compute_units * 17 / 20 : target.compute_units;
+  return std::max<std::int64_t>(1, used / blocks);
+}
+
+} // namespace tilefuse::schedule

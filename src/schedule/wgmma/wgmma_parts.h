@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks of a cluster that take parts of one tile's steps (`parts P`; schedule/wgmma.h): block p of
+// P those from p * steps / P on. Each writes its accumulators to its local memory; then each adds
+// up one slice of them from all, in the order of the parts, and stores it. What one block computes
+// by itself comes out in the same launch, and nothing passes through global memory.
+//
+//   core m64n128k16.f16.f32 rows 128 warps 2 1 ring 5 parts 4
+//
+// A slice is a run of the instruction's columns, and one of the two rows, 8 apart, that a work-item
+// has in 16, but where it has channels in pairs (swapped).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schedule/mma/core.h"
+
+namespace tilefuse::schedule {
+
+// Into how many the accumulators are cut: the rows 8 apart (1 or 2), and the columns.
+struct PartSlices {
+  std::int64_t halves = 1;
+  std::int64_t columns = 1;
+};
+PartSlices part_slices(const Core &core);
+
+// Steps of the block that has most.
+std::int64_t most_steps(const nest::Nest &nest, const Schedule &schedule);
+// Of the local memory in which accumulators meet; 0 without parts.
+std::int64_t joined_elems(const nest::Nest &nest, const Schedule &schedule);
+std::int64_t joined_bytes(const nest::Nest &nest, const Schedule &schedule);
+
+// Why the schedule's parts cannot be.
+std::optional<std::string> wrong_parts(const nest::Nest &nest, const Schedule &schedule);
+
+// Clusters that run at once: a larger one leaves those multiprocessors idle that are left over in
+// each group of them, in which all of a cluster lie (an H200 ran 104 and not 128 blocks by fours).
+std::int64_t clusters_at_once(const Target &target, std::int64_t blocks);
+
+} // namespace tilefuse::schedule

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/wgmma/wgmma_spread.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_roles.h"
+#include "schedule/wgmma/pixel_box.h"
+#include "schedule/wgmma/tensor_map.h"
+#include "schedule/wgmma/wgmma_maps.h"
+#include "schedule/wgmma/wgmma_tiles.h"
+#include "schedule/wgmma/wgmma_window.h"
+
+namespace tilefuse::schedule {
+namespace {
+
+using Reason = std::optional<std::string>;
+
+// Elements that a work-item reads of a window, all of which are under way at once: beside two
+// groups that multiply, and three (NVRTC 13.0, sm_90a).
+constexpr std::int64_t kMostReads = 48;
+constexpr std::int64_t kMostReadsOfFour = 24;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// The dimension along which the depth lies, where the fastest pixel moves it too.
+int dim_of_runs(const nest::Nest &nest, const CoreRoles &roles) {
+  const std::vector<nest::Dim> &dims = nest.inputs[at(roles.data)].dims;
+  const auto found = std::find_if(dims.begin(), dims.end(), [&](const nest::Dim &dim) {
+    return dim.at.coeff[at(roles.depth())] != 0;
+  });
+  return static_cast<int>(found - dims.begin());
+}
+
+// Every other dimension is one of the copy's, which a box of the window has.
+Reason wrong_lines(const nest::Operand &data, const nest::Nest &copy, const DataMap &map,
+                   const SpreadPlan &plan) {
+  const std::vector<int> dims = poly::match_runs(data, copy).value();
+  for (int d = 0; d < static_cast<int>(data.dims.size()); ++d)
+    if (d != plan.dim && data.dims[at(d)].size > 1 &&
+        (std::count(dims.begin(), dims.end(), d) != 1 ||
+         std::count(map.strides.begin() + 2, map.strides.end(), data.dims[at(d)].stride) != 1))
+      return "the copy's lines are no dimensions of a window";
+  return {};
+}
+
+} // namespace
+
+bool can_spread(const Target &target) { return target.isa.starts_with("sm_90a"); }
+
+std::optional<int> spread_of(const poly::Group &group) {
+  for (std::size_t p = 0; p < group.producers.size(); ++p)
+    if (group.producers[p].feed == poly::Feed::Spread)
+      return static_cast<int>(p);
+  return {};
+}
+
+std::int64_t SpreadPlan::rounds() const { return (units() + kGroupItems - 1) / kGroupItems; }
+
+SpreadPlan spread_plan(const poly::Group &group, const Schedule &schedule, int producer) {
+  const nest::Nest &nest = group.anchor;
+  const nest::Nest &copy = group.producers[at(producer)].nest;
+  const CoreRoles roles = core_roles(nest, schedule);
+  const CoreTile tile = core_tile(nest, schedule);
+  const nest::Operand &data = nest.inputs[at(roles.data)];
+  SpreadPlan plan{.dim = dim_of_runs(nest, roles)};
+  const std::vector<int> dims = poly::match_runs(data, copy).value();
+  for (std::size_t d = 0; d < dims.size(); ++d)
+    if (dims[d] == plan.dim)
+      plan.pixel = std::max(plan.pixel, copy.out.dims[d].stride);
+  plan.unit = std::lcm(plan.pixel, tile.chunk());
+  const int fastest = pixel_box(nest, schedule).indices.back();
+  plan.step = data.dims[at(plan.dim)].at.coeff[at(fastest)] / plan.unit;
+  plan.per_row = tile.depth / plan.unit;
+  plan.per_line = (kWindowPixels - 1) * plan.step + plan.per_row;
+  plan.lines = window_rows(nest, schedule) / kWindowPixels;
+  return plan;
+}
+
+std::optional<std::string> wrong_spread(const poly::Group &group, const Schedule &schedule,
+                                        int producer) {
+  const nest::Nest &nest = group.anchor;
+  const poly::Producer &copy = group.producers[at(producer)];
+  const CoreRoles roles = core_roles(nest, schedule);
+  if (!is_wgmma(*schedule.core.op) || !schedule.core.gathers || schedule.core.window == 0)
+    return "a copy spreads to windows that warps of wgmma gather";
+  if (copy.input != roles.data || group.producers.size() != 1)
+    return "a copy spreads to the data alone";
+  const nest::Operand &data = nest.inputs[at(roles.data)];
+  const SpreadPlan plan = spread_plan(group, schedule, producer);
+  const nest::Linear &run = data.dims[at(plan.dim)].at;
+  const int fastest = pixel_box(nest, schedule).indices.back();
+  const auto moved =
+      std::count_if(run.coeff.begin(), run.coeff.end(), [](auto c) { return c != 0; });
+  if (plan.step < 1 || run.coeff[at(fastest)] % plan.unit != 0 || run.constant != 0 || moved != 2)
+    return fmt::format("runs do not begin every so many units of {} elements", plan.unit);
+  const CoreTile tile = core_tile(nest, schedule);
+  if (tile.depth % plan.unit != 0 || roles.depth_points > tile.depth)
+    return fmt::format("runs of {} by steps of {}, which are not one of whole units of {}",
+                       roles.depth_points, tile.depth, plan.unit);
+  if (Reason reason = wrong_lines(data, copy.nest, data_map(nest, schedule), plan))
+    return reason;
+  const bool are_four = storing_warps(schedule) * kCoreLanes > 2 * kGroupItems;
+  const std::int64_t most = are_four ? kMostReadsOfFour : kMostReads;
+  return plan.rounds() * plan.unit <= most
+             ? Reason{}
+             : fmt::format("{} elements that a work-item reads at once; at most {}",
+                           plan.rounds() * plan.unit, most);
+}
+
+} // namespace tilefuse::schedule

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/wgmma/wgmma_window.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <numeric>
+
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_roles.h"
+#include "schedule/wgmma/pixel_box.h"
+#include "schedule/wgmma/tensor_map.h"
+#include "schedule/wgmma/wgmma_boxes.h"
+#include "schedule/wgmma/wgmma_maps.h"
+#include "schedule/wgmma/wgmma_tiles.h"
+
+namespace tilefuse::schedule {
+namespace {
+
+using nest::Nest;
+using Reason = std::optional<std::string>;
+
+constexpr std::int64_t kGroupRows = 64; // of one instruction
+constexpr int kMostWindows = 8;
+constexpr std::int64_t kMostKept = 48; // steps, which have mbarriers each
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// The first index of the box beside the fastest with several pixels: its place, or -1.
+std::ptrdiff_t next_index(const PixelBox &box) {
+  auto place = static_cast<std::ptrdiff_t>(box.sizes.size()) - 2;
+  while (place >= 0 && box.sizes[static_cast<std::size_t>(place)] == 1)
+    --place;
+  return place;
+}
+
+std::int64_t taps_of(const Nest &nest, const CoreRoles &roles) {
+  std::int64_t taps = 1;
+  for (int i : roles.walked)
+    taps *= nest.indices[at(i)].extent;
+  return taps;
+}
+
+// What taps add to a pixel index: the least, and from there to the most.
+struct Reach {
+  std::int64_t lowest = 0;
+  std::int64_t span = 0;
+};
+Reach reach_of(const Nest &nest, const CoreRoles &roles, int pixel) {
+  Reach reach;
+  for (const nest::Dim &dim : nest.inputs[at(roles.data)].dims)
+    for (int i : roles.walked)
+      if (dim.at.coeff[at(pixel)] != 0) {
+        const std::int64_t moved = dim.at.coeff[at(i)] * (nest.indices[at(i)].extent - 1);
+        reach.lowest += std::min<std::int64_t>(0, moved);
+        reach.span += std::abs(moved);
+      }
+  return reach;
+}
+
+Reason wrong_kept_filter(const Nest &nest, const Schedule &schedule) {
+  const TileGrid grid = tile_grid(nest, schedule);
+  const std::int64_t steps = core_steps(nest, schedule);
+  if (grid.columns != 1 || grid.products != 1)
+    return "a filter of several tiles is not kept";
+  if (steps > kMostKept)
+    return fmt::format("a filter of {} steps is not kept; at most {}", steps, kMostKept);
+  return schedule.core.ring == steps
+             ? Reason{}
+             : fmt::format("a ring of {} buffers keeps no filter of {}", schedule.core.ring, steps);
+}
+
+} // namespace
+
+std::int64_t window_rows(const Nest &nest, const Schedule &schedule) {
+  const DataMap map = data_map(nest, schedule);
+  if (map.box.empty())
+    return 0;
+  return std::accumulate(map.box.begin() + 1, map.box.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+std::int64_t lowest_tap(const Nest &nest, const Schedule &schedule, int pixel) {
+  return reach_of(nest, core_roles(nest, schedule), pixel).lowest;
+}
+
+PixelBox window_box(const Nest &nest, const Schedule &schedule) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  PixelBox box = pixel_box(nest, schedule);
+  for (std::size_t i = 0; i < box.indices.size(); ++i)
+    box.sizes[i] += reach_of(nest, roles, box.indices[i]).span;
+  return box;
+}
+
+std::int64_t window_elems(const Nest &nest, const Schedule &schedule) {
+  const CoreTile tile = core_tile(nest, schedule);
+  const std::int64_t row = ring_row_bytes(nest, schedule);
+  const std::int64_t bytes = window_rows(nest, schedule) * row;
+  const std::int64_t panels = tile.row_bytes() / row;
+  return panels * ((bytes + kBoxAlign - 1) / kBoxAlign * kBoxAlign) / tile.elem_bytes;
+}
+
+// Of the rest one is mapped and one multiplied at least; as many again as are copied are for more.
+std::int64_t windows_ahead(const Schedule &schedule) { return (schedule.core.window - 1) / 2; }
+
+std::int64_t window_unit(const Schedule &schedule) {
+  return schedule.core.swapped ? schedule.core.op->n : kGroupRows;
+}
+
+std::int64_t window_lines(const Nest &nest, const Schedule &schedule) {
+  const PixelBox box = pixel_box(nest, schedule);
+  const std::ptrdiff_t next = next_index(box);
+  return next < 0
+             ? kWindowPixels
+             : data_map(nest, schedule).row.coeff[at(box.indices[static_cast<std::size_t>(next)])];
+}
+
+std::optional<std::string> wrong_window(const Nest &nest, const Schedule &schedule,
+                                        const CoreRoles &roles) {
+  const Core &core = schedule.core;
+  if (core.window == 0)
+    return core.keeps_filter ? Reason("a filter is kept beside windows alone") : Reason{};
+  if (core.window < 0 || core.window > kMostWindows)
+    return fmt::format("{} windows; it needs 1 to {}", core.window, kMostWindows);
+  if ((core.gathers && schedule.producers.empty()) || roles.data_turned || !has_box(nest, schedule))
+    return "a window is of boxes of straight data that no warps gather";
+  if (core.cluster() > 1)
+    return "blocks of a cluster share no windows";
+  const PixelBox box = pixel_box(nest, schedule);
+  const DataMap map = data_map(nest, schedule);
+  if (!map.wrong.empty())
+    return map.wrong;
+  const nest::Linear &row = map.row;
+  if (box.sizes.back() != kWindowPixels || row.coeff[at(box.indices.back())] != 1)
+    return fmt::format("{} pixels along {}, {} apart; a window needs {} neighbours",
+                       box.sizes.back(), nest.indices[at(box.indices.back())].name,
+                       row.coeff[at(box.indices.back())], kWindowPixels);
+  const std::int64_t lines = window_unit(schedule) / kWindowPixels;
+  const std::ptrdiff_t next = next_index(box);
+  const std::int64_t size = next < 0 ? 1 : box.sizes[static_cast<std::size_t>(next)];
+  if (size % lines != 0)
+    return fmt::format("{} lines of a box are not whole instructions of {}", size, lines);
+  if (!core.keeps_filter)
+    return {};
+  // What a group waits for in a buffer must not be two phases ahead, nor one of the other's.
+  // Warps that map have been through all buffers before, where it is one group that does.
+  const std::int64_t of_tile = core_steps(nest, schedule) / taps_of(nest, roles);
+  const bool is_in_order = !schedule.producers.empty() && core.mappers < 2 && !core.gathers;
+  if (core.turns > 1 &&
+      (is_in_order ? core.window <= of_tile : core.window % (core.turns * of_tile) != 0))
+    return fmt::format("{} windows for {} groups that multiply at once, {} a tile", core.window,
+                       core.turns, of_tile);
+  return wrong_kept_filter(nest, schedule);
+}
+
+} // namespace tilefuse::schedule

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/forms/ahead_forms.h"
+
+#include <algorithm>
+
+#include "schedule/legal.h"
+#include "search/forms/wgmma_sizes.h"
+
+namespace tilefuse::search {
+namespace {
+
+using schedule::Core;
+using schedule::Schedule;
+using nest::Nest;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+} // namespace
+
+std::optional<Schedule> with_ahead(const Nest &nest, Schedule schedule, const Target &target,
+                                   int buffers) {
+  schedule.core.ahead = buffers;
+  if (schedule.core.window > 0)
+    fit_windows(nest, schedule, target, schedule.core.keeps_filter);
+  else
+    schedule.core.ring = ring_for(nest, schedule, target);
+  return illegal(nest, schedule, target) ? std::nullopt : std::optional(std::move(schedule));
+}
+
+void add_ahead(const Nest &nest, const Target &target, std::vector<Schedule> &found) {
+  constexpr int kLeastRing = 3; // a shallower one waits for each copy
+  const std::size_t count = nest.extras.empty() ? 0 : found.size();
+  const bool is_wide = size_bytes(nest.slots[at(nest.out.slot)].type) == 4;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Core core = found[i].core;
+    for (int buffers = core.turns; buffers > 0 && !(is_wide && core.tensor_store); --buffers)
+      if (auto ahead = with_ahead(nest, found[i], target, buffers);
+          ahead && (core.window > 0 || ahead->core.ring >= kLeastRing))
+        found.push_back(*std::move(ahead));
+  }
+}
+
+void add_gaining_ahead(const Nest &nest, const Target &target, std::vector<Schedule> &found) {
+  const std::size_t count = found.size();
+  add_ahead(nest, target, found);
+  found.erase(std::remove_if(found.begin() + static_cast<std::ptrdiff_t>(count), found.end(),
+                             [](const Schedule &each) { return each.core.turns == 1; }),
+              found.end());
+}
+
+} // namespace tilefuse::search

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/forms/core_forms.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "schedule/blocks.h"
+#include "schedule/legal.h"
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_roles.h"
+#include "search/forms/named_schedule.h"
+
+namespace tilefuse::search {
+namespace {
+
+using schedule::CoreRoles;
+using schedule::CoreTile;
+using schedule::Fill;
+using schedule::Schedule;
+using schedule::Split;
+using schedule::core_op_for;
+using schedule::kExchangeVec;
+using schedule::no_core_roles;
+using schedule::scalar_schedule;
+using nest::Nest;
+
+constexpr std::string_view kPlain = "mma";
+constexpr std::string_view kTf32 = "mma_tf32";
+constexpr std::string_view kBlocks = "mma_nchw32";
+constexpr std::int64_t kBlockBytes = 32;
+
+struct Sizes {
+  std::int64_t rows, columns, warp_rows, warp_columns;
+};
+
+// Warps of 64 x 64 results need 128 accumulators a work-item; smaller ones are for few blocks and
+// few channels.
+constexpr std::array<Sizes, 12> kSizes = {{
+    {256, 128, 4, 2},
+    {128, 256, 2, 4},
+    {128, 128, 2, 2},
+    {256, 64, 4, 1},
+    {64, 256, 1, 4},
+    {128, 64, 2, 2},
+    {64, 128, 2, 2},
+    {64, 64, 2, 2},
+    {128, 32, 4, 1},
+    {32, 128, 1, 4},
+    {64, 32, 2, 1},
+    {32, 32, 2, 1},
+}};
+constexpr std::array kRowBytes = {128, 64, 32};
+constexpr std::array kRings = {4, 3, 2};
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// Wider rows than the depth fills copy nothing but padding; so do wider tiles than there are
+// channels.
+bool wastes(const Nest &nest, const Schedule &schedule) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  const CoreTile tile = core_tile(nest, schedule);
+  const bool half_empty = tile.columns > 32 && tile.columns >= 2 * roles.channel_points;
+  return half_empty || (tile.row_bytes() > 32 && tile.depth >= 2 * roles.depth_points);
+}
+
+// Where both inputs lie turned, addresses of more than 16 copies beside 128 accumulators spill
+// (NVRTC 13.0, sm_90a); what is gathered waits in 8 registers a run.
+bool spills(const Nest &nest, const Schedule &schedule) {
+  constexpr std::int64_t kLanes = 32;
+  constexpr std::int64_t kCopies = 16;
+  constexpr std::int64_t kAccumulators = 128;
+  constexpr std::int64_t kGathered = 4;
+  const CoreRoles roles = core_roles(nest, schedule);
+  const CoreTile tile = core_tile(nest, schedule);
+  const std::int64_t work_items = kLanes * schedule.core.warp_rows * schedule.core.warp_columns;
+  if (core_gathers(nest, schedule, roles.data))
+    return tile.rows * tile.row_bytes() / 16 > kGathered * work_items;
+  if (!roles.data_turned || !roles.filter_turned)
+    return false;
+  const std::int64_t chunks = (tile.rows + tile.columns) * tile.row_bytes() / 16;
+  return tile.rows * tile.columns >= kAccumulators * work_items && chunks > kCopies * work_items;
+}
+
+} // namespace
+
+void order_core(const Nest &nest, Schedule &schedule) {
+  const auto outputs = schedule.order.begin() + nest.output_indices;
+  const nest::Linear out = nest::flat(nest.out, nest.indices.size());
+  std::stable_sort(schedule.order.begin(), outputs,
+                   [&](int a, int b) { return out.coeff[at(a)] > out.coeff[at(b)]; });
+  const CoreRoles roles = core_roles(nest, schedule);
+  if (roles.depths.size() == 1 || roles.has_blocks()) {
+    schedule.order.erase(std::find(schedule.order.begin(), schedule.order.end(), roles.depth()));
+    schedule.order.push_back(roles.depth());
+    return;
+  }
+  const nest::Linear in = nest::flat(nest.inputs[0], nest.indices.size());
+  std::stable_sort(outputs, schedule.order.end(),
+                   [&](int a, int b) { return in.coeff[at(a)] > in.coeff[at(b)]; });
+}
+
+Schedule core_form(const Nest &nest, const CoreOp &op, std::string_view name,
+                   const CoreSizes &sizes) {
+  Schedule schedule = scalar_schedule(nest);
+  schedule.name = name;
+  schedule.lanes = LaneKind::WorkItem;
+  schedule.core = {.op = &op,
+                   .rows = sizes.rows,
+                   .warp_rows = sizes.warp_rows,
+                   .warp_columns = sizes.warp_columns,
+                   .ring = sizes.ring};
+  order_core(nest, schedule);
+  const CoreRoles roles = core_roles(nest, schedule);
+  Split &channel = schedule.splits[at(roles.channel)];
+  channel.tile = sizes.columns;
+  channel.vec = roles.filter_turned ? kExchangeVec : sizes.columns / sizes.warp_columns / 8;
+  schedule.splits[at(roles.depth())].tile = sizes.row_bytes / size_bytes(op.a.type);
+  if (nest.inputs[at(roles.filter)].constant && !roles.filter_turned && !roles.has_blocks())
+    schedule.fills[at(roles.filter)] = Fill::Packed;
+  return schedule;
+}
+
+std::vector<Schedule> core_schedules(const Nest &nest, const Target &target, bool tf32) {
+  std::vector<Schedule> found;
+  if (no_core_roles(nest))
+    return found;
+  const CoreOp *op = core_op_for(nest, tf32);
+  if (op == nullptr)
+    return found;
+  for (const Sizes &sizes : kSizes)
+    for (const std::int64_t row_bytes : kRowBytes)
+      for (const int ring : kRings) {
+        Schedule schedule = core_form(
+            nest, *op, tf32 ? kTf32 : kPlain,
+            {sizes.rows, sizes.columns, sizes.warp_rows, sizes.warp_columns, row_bytes, ring});
+        if (!illegal(nest, schedule, target) && !wastes(nest, schedule) && !spills(nest, schedule))
+          found.push_back(std::move(schedule));
+      }
+  return found;
+}
+
+bool is_core_algorithm(std::string_view name) {
+  return name == kPlain || name == kTf32 || name == kBlocks;
+}
+
+namespace {
+
+// The schedules of the source: 128 or 64 channels by 128 pixels, steps of two blocks, two of them
+// in flight.
+NamedSchedule blocks_schedule(const Nest &nest, const Target &target) {
+  const CoreOp *op = core_op_for(nest, false);
+  const CoreRoles roles = core_roles(nest, scalar_schedule(nest));
+  const std::int64_t block = nest.indices[at(roles.depth())].extent;
+  if (op == nullptr || !roles.has_blocks() || block * size_bytes(op->a.type) != kBlockBytes)
+    return {{},
+            fmt::format("{} does not fit: its channels do not lie in blocks of {} bytes", kBlocks,
+                        kBlockBytes)};
+  std::string reason;
+  for (const CoreSizes &sizes :
+       {CoreSizes{128, 128, 2, 2}, CoreSizes{128, 64, 2, 2}, CoreSizes{64, 32, 2, 1}}) {
+    Schedule schedule = core_form(nest, *op, kBlocks, sizes);
+    const std::optional<std::string> wrong = illegal(nest, schedule, target);
+    if (!wrong && !wastes(nest, schedule))
+      return {std::move(schedule), {}};
+    reason = wrong.value_or("every tile is mostly empty");
+  }
+  return {{}, fmt::format("{} does not fit: {}", kBlocks, reason)};
+}
+
+} // namespace
+
+NamedSchedule named_core_schedule(std::string_view name, const Nest &nest, const Target &target) {
+  if (const std::optional<std::string> reason = no_core_roles(nest))
+    return {{}, fmt::format("{} does not fit: {}", name, *reason)};
+  if (name == kBlocks)
+    return blocks_schedule(nest, target);
+  const CoreOp *op = core_op_for(nest, name == kTf32);
+  if (op == nullptr)
+    return {{}, fmt::format("{} does not fit: no instruction multiplies its types", name)};
+  const std::vector<Schedule> all = core_schedules(nest, target, name == kTf32);
+  if (all.empty()) {
+    const Schedule last =
+        core_form(nest, *op, name,
+                  {kSizes.back().rows, kSizes.back().columns, kSizes.back().warp_rows,
+                   kSizes.back().warp_columns, kRowBytes.back(), kRings.back()});
+    return {{},
+            fmt::format("{} does not fit: {}", name,
+                        illegal(nest, last, target).value_or("every tile is mostly empty"))};
+  }
+  const auto fills_device = [&](const Schedule &schedule) {
+    return blocks(nest, schedule) >= target.compute_units;
+  };
+  const auto first = std::find_if(all.begin(), all.end(), fills_device);
+  if (first != all.end())
+    return {*first, {}};
+  return {*std::max_element(all.begin(), all.end(),
+                            [&](const Schedule &a, const Schedule &b) {
+                              return blocks(nest, a) < blocks(nest, b);
+                            }),
+          {}};
+}
+
+} // namespace tilefuse::search

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/forms/fma_forms.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "schedule/roles.h"
+#include "schedule/staging.h"
+
+namespace tilefuse::search {
+namespace {
+
+using schedule::Fill;
+using schedule::Layout;
+using schedule::Roles;
+using schedule::Schedule;
+using schedule::Split;
+using schedule::Stage;
+using schedule::scalar_schedule;
+using nest::Nest;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// Multiply-adds of an unrolled body, beyond which code outgrows instruction caches.
+constexpr std::int64_t kUnrolledWork = 768;
+constexpr std::int64_t kLargestTap = 11;
+
+} // namespace
+
+FmaForm::FmaForm(const Nest &nest, const Target &target, const Roles &roles, const FormSizes &sizes)
+    : nest_(nest), target_(target), roles_(roles), sizes_(sizes), schedule_(scalar_schedule(nest)) {
+  schedule_.lanes = LaneKind::WorkItem;
+  order_loops();
+}
+
+bool FmaForm::constant_filter() const { return nest_.inputs[at(roles_.filter)].constant; }
+
+// Outputs by falling stride of the result, so that neighbouring work-items store to neighbours.
+void FmaForm::order_loops() {
+  const nest::Linear out = nest::flat(nest_.out, nest_.indices.size());
+  std::stable_sort(
+      schedule_.order.begin(), schedule_.order.begin() + nest_.output_indices,
+      [&](int a, int b) { return std::llabs(out.coeff[at(a)]) > std::llabs(out.coeff[at(b)]); });
+  std::copy(roles_.depth.begin(), roles_.depth.end(),
+            schedule_.order.begin() + nest_.output_indices);
+  std::copy(roles_.taps.begin(), roles_.taps.end(),
+            schedule_.order.end() - static_cast<std::ptrdiff_t>(roles_.taps.size()));
+}
+
+// The factor of at most `most`, and at least half of it, that wastes least of `count`.
+std::int64_t FmaForm::fitted(std::int64_t count, std::int64_t most) const {
+  std::int64_t best = 1;
+  double least = 0;
+  for (std::int64_t size = std::min(count, most); size >= std::max<std::int64_t>(1, most / 2);
+       --size) {
+    const double waste =
+        static_cast<double>((count + size - 1) / size * size) / static_cast<double>(count);
+    if (least == 0 || waste < least - 0.02) {
+      best = size;
+      least = waste;
+    }
+  }
+  return count <= most ? count : best;
+}
+
+void FmaForm::keep_pixels() {
+  const std::array<std::int64_t, 2> most = {sizes_.pixel_keep, sizes_.row_keep};
+  for (std::size_t p = 0; p < std::min(most.size(), roles_.pixels.size()); ++p)
+    split(roles_.pixels[p]).keep = fitted(extent(roles_.pixels[p]), most[p]);
+}
+
+// Work-items over the steps of each index in turn.
+void FmaForm::lanes_over(const std::vector<int> &indices, std::int64_t lanes) {
+  for (int i : indices) {
+    Split &part = split(i);
+    const std::int64_t step = part.keep * part.vec;
+    const std::int64_t steps = (extent(i) + step - 1) / step;
+    part.lane = std::max<std::int64_t>(1, fitted(steps, lanes));
+    lanes /= part.lane;
+    if (lanes <= 1)
+      return;
+  }
+}
+
+// The fastest channel index takes vectors and copies, the next one copies of its own; lanes that an
+// index has no use for go to the ones behind it.
+void FmaForm::channel_tile(std::int64_t lanes) {
+  for (std::size_t c = 0; c < roles_.channels.size(); ++c) {
+    Split &part = split(roles_.channels[c]);
+    const std::int64_t size = extent(roles_.channels[c]);
+    if (c == 0) {
+      part.vec = sizes_.channel_vec;
+      while (part.vec > 1 && size % part.vec != 0)
+        part.vec /= 2;
+      const std::int64_t vectors = (size + part.vec - 1) / part.vec;
+      part.lane = std::min(lanes, vectors);
+      part.keep = std::min(sizes_.channel_keep, (vectors + part.lane - 1) / part.lane);
+    } else {
+      part.keep = c == 1 ? fitted(size, sizes_.next_keep) : 1;
+      part.lane = fitted((size + part.keep - 1) / part.keep, lanes);
+    }
+    lanes /= part.lane;
+  }
+}
+
+// Depth indices are taken in chunks whose product is about the size wanted.
+void FmaForm::chunk_depth(bool padded) {
+  std::int64_t left = sizes_.depth;
+  for (auto i = roles_.depth.rbegin(); i != roles_.depth.rend(); ++i) {
+    std::int64_t tile = std::min(left, extent(*i));
+    while (!padded && extent(*i) % tile != 0)
+      --tile;
+    split(*i).tile = tile;
+    left = std::max<std::int64_t>(1, left / tile);
+  }
+}
+
+// Innermost loops first, as long as the body stays small: taps alone where bodies are streamed to.
+void FmaForm::unroll() {
+  std::int64_t work = 1;
+  for (int i = 0; i < nest_.output_indices; ++i)
+    work *= split(i).keep * split(i).vec;
+  for (auto i = schedule_.order.rbegin(); i != schedule_.order.rend() && *i >= nest_.output_indices;
+       ++i) {
+    Split &part = split(*i);
+    const bool is_depth =
+        std::find(roles_.depth.begin(), roles_.depth.end(), *i) != roles_.depth.end();
+    if (sizes_.stream > 0 && is_depth)
+      return;
+    std::int64_t keep = std::min(part.tile, kLargestTap);
+    while (keep > 1 && (part.tile % keep != 0 || work * keep > kUnrolledWork))
+      --keep;
+    part.keep = keep;
+    work *= keep;
+    if (keep < part.tile)
+      return;
+  }
+}
+
+int FmaForm::innermost_chunk() const {
+  const std::vector<int> chunks = chunked_indices(nest_, schedule_);
+  return chunks.empty() ? -1 : chunks.back();
+}
+
+void FmaForm::stage(int input, int level, Layout layout, bool twice) {
+  Fill &fill = schedule_.fills[at(input)];
+  fill = is_packed(fill) ? Fill::PackedLocal : Fill::Local;
+  schedule_.stages[at(input)] = {.at = level, .twice = twice && level >= 0, .layout = layout};
+}
+
+Schedule FmaForm::finished() {
+  for (int i : schedule_.order) {
+    if (i >= nest_.output_indices)
+      continue;
+    split(i).tile = split(i).step();
+    if (schedule_.lanes == LaneKind::WorkItem && split(i).lane > 1)
+      schedule_.lane_parts.push_back({i, split(i).lane});
+  }
+  if (schedule_.lane_parts.size() < 2)
+    schedule_.lane_parts.clear();
+  unroll();
+  return std::move(schedule_);
+}
+
+Schedule FmaForm::direct(bool cached) {
+  for (std::size_t c = 0; c < std::min<std::size_t>(1, roles_.channels.size()); ++c)
+    split(roles_.channels[c]).keep = fitted(extent(roles_.channels[c]), sizes_.channel_keep);
+  lanes_over(roles_.pixels, sizes_.pixel_lanes);
+  chunk_depth(false);
+  const int depth_level = innermost_chunk();
+  if (cached)
+    for (int tap : roles_.taps)
+      split(tap).tile = 1;
+  stage(roles_.data, depth_level, Layout::Plain, false);
+  if (cached)
+    stage(roles_.filter, innermost_chunk(), Layout::Plain, false);
+  return finished();
+}
+
+Schedule FmaForm::ilpm() {
+  sizes_.channel_vec = 1;
+  sizes_.channel_keep = 1;
+  channel_tile(sizes_.channel_lanes);
+  keep_pixels();
+  chunk_depth(false);
+  if (constant_filter())
+    schedule_.fills[at(roles_.filter)] = Fill::Packed;
+  stage(roles_.data, innermost_chunk(), Layout::Plain, false);
+  schedule_.stages[at(roles_.filter)].stream = sizes_.stream;
+  return finished();
+}
+
+Schedule FmaForm::plaidml() {
+  const auto power = [](std::int64_t value, std::int64_t most) {
+    std::int64_t size = 1;
+    while (size * 2 <= std::min(value, most))
+      size *= 2;
+    return size;
+  };
+  std::int64_t items = 1;
+  const auto tile = [&](const std::vector<int> &indices, std::int64_t lanes, std::int64_t keep) {
+    for (int i : indices) {
+      split(i).lane = power(extent(i), lanes);
+      split(i).keep = power((extent(i) + split(i).lane - 1) / split(i).lane, keep);
+      lanes /= split(i).lane;
+      items *= split(i).lane;
+      keep = 1;
+    }
+  };
+  tile(roles_.channels, sizes_.channel_lanes, sizes_.channel_keep * sizes_.channel_vec);
+  tile(roles_.pixels, sizes_.pixel_lanes, power(sizes_.pixel_keep, sizes_.pixel_keep));
+  chunk_depth(false);
+  stage(roles_.data, innermost_chunk(), Layout::Odd, false);
+  stage(roles_.filter, innermost_chunk(), Layout::Odd, false);
+  return finished();
+}
+
+Schedule FmaForm::igemm() {
+  channel_tile(sizes_.channel_lanes);
+  keep_pixels();
+  lanes_over(roles_.pixels, sizes_.pixel_lanes);
+  Split &pixel = split(roles_.pixels.front());
+  pixel.near = sizes_.near && pixel.keep > 1 && pixel.lane > 1;
+  if (constant_filter())
+    schedule_.fills[at(roles_.filter)] = Fill::Packed;
+  chunk_depth(false);
+  const int level = innermost_chunk();
+  stage(roles_.data, level, Layout::Turned, true);
+  stage(roles_.filter, level, constant_filter() ? Layout::Plain : Layout::Turned, true);
+  for (Stage &stage : schedule_.stages)
+    if (sizes_.ring > 0 && level >= 0)
+      stage = {.at = level, .layout = stage.layout, .ring = static_cast<int>(sizes_.ring)};
+  return finished();
+}
+
+Schedule FmaForm::first_layer() {
+  channel_tile(sizes_.channel_lanes);
+  keep_pixels();
+  lanes_over(roles_.pixels, sizes_.pixel_lanes);
+  if (constant_filter())
+    schedule_.fills[at(roles_.filter)] = Fill::Packed;
+  stage(roles_.data, -1, Layout::Plain, false);
+  stage(roles_.filter, -1, Layout::Plain, false);
+  return finished();
+}
+
+Schedule FmaForm::depthwise() {
+  keep_pixels();
+  std::vector<int> indices = roles_.shared;
+  const nest::Linear out = nest::flat(nest_.out, nest_.indices.size());
+  for (int i : indices)
+    if (out.coeff[at(i)] == 1) {
+      split(i).vec = sizes_.channel_vec;
+      while (extent(i) % split(i).vec != 0)
+        split(i).vec /= 2;
+      if (constant_filter() && split(i).vec > 1)
+        schedule_.fills[at(roles_.filter)] = Fill::Packed;
+    }
+  if (!roles_.pixels.empty() && out.coeff[at(roles_.pixels.front())] == 1) {
+    split(roles_.pixels.front()).keep = 1;
+    indices = roles_.pixels;
+  } else {
+    indices.insert(indices.end(), roles_.pixels.begin(), roles_.pixels.end());
+  }
+  lanes_over(indices, sizes_.pixel_lanes);
+  return finished();
+}
+
+Schedule FmaForm::cpu() {
+  schedule_.lanes = LaneKind::Vector;
+  const int channel = roles_.channels.front();
+  const std::int64_t keep = target_.vector_registers >= 32 ? 2 : 1;
+  split(channel).lane = target_.vector_f32;
+  split(channel).keep = keep;
+  if (!roles_.pixels.empty())
+    split(roles_.pixels.front()).keep =
+        fitted(extent(roles_.pixels.front()), (target_.vector_registers - keep - 2) / keep);
+  if (constant_filter())
+    schedule_.fills[at(roles_.filter)] = Fill::Packed;
+  const nest::Operand &data = nest_.inputs[at(roles_.data)];
+  if (std::any_of(data.dims.begin(), data.dims.end(), [](const nest::Dim &d) { return d.guarded; }))
+    stage(roles_.data, -1, Layout::Plain, false);
+  for (int i = 0; i < nest_.output_indices; ++i)
+    split(i).tile = split(i).step();
+  return std::move(schedule_);
+}
+
+} // namespace tilefuse::search

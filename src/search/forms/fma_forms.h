@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The named algorithms that multiply and add scalars or vectors, as schedules of given sizes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "nest/nest.h"
+#include "schedule/roles.h"
+#include "schedule/schedule.h"
+#include "target/target.h"
+
+namespace tilefuse::search {
+
+// Sizes of a form. They are targets: each is fitted to the extents, to waste little.
+struct FormSizes {
+  std::int64_t channel_lanes = 16;
+  std::int64_t channel_vec = 4;
+  std::int64_t channel_keep = 2;
+  std::int64_t next_keep = 1; // of the next channel index
+  std::int64_t pixel_lanes = 16;
+  std::int64_t pixel_keep = 8;
+  std::int64_t row_keep = 1; // of the next pixel index
+  std::int64_t depth = 8;    // of a chunk
+  bool near = false;         // copies of pixels are neighbours
+  std::int64_t ring = 0;     // buffers that asynchronous copies fill; 0: none do
+  int stream = 0;            // bodies of the streamed filter that registers hold; 0: none
+  friend bool operator==(const FormSizes &, const FormSizes &) = default;
+};
+
+// Builds one schedule of a nest whose indices play known roles: one call of a builder, once.
+class FmaForm {
+public:
+  FmaForm(const nest::Nest &nest, const Target &target, const schedule::Roles &roles, const FormSizes &sizes);
+
+  schedule::Schedule direct(bool cached);
+  schedule::Schedule ilpm();
+  schedule::Schedule plaidml();
+  schedule::Schedule igemm();
+  schedule::Schedule first_layer();
+  schedule::Schedule depthwise();
+  schedule::Schedule cpu();
+
+private:
+  std::int64_t extent(int i) const { return nest_.indices[static_cast<std::size_t>(i)].extent; }
+  schedule::Split &split(int i) { return schedule_.splits[static_cast<std::size_t>(i)]; }
+
+  void order_loops();
+  std::int64_t fitted(std::int64_t count, std::int64_t most) const;
+  void keep_pixels();
+  void lanes_over(const std::vector<int> &indices, std::int64_t lanes);
+  void channel_tile(std::int64_t lanes);
+  void chunk_depth(bool padded);
+  void unroll();
+  void stage(int input, int level, schedule::Layout layout, bool twice);
+  int innermost_chunk() const;
+  bool constant_filter() const;
+  schedule::Schedule finished();
+
+  const nest::Nest &nest_;
+  const Target &target_;
+  const schedule::Roles &roles_;
+  FormSizes sizes_;
+  schedule::Schedule schedule_;
+};
+
+} // namespace tilefuse::search

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/forms/wgmma_forms.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <span>
+
+#include "schedule/legal.h"
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_roles.h"
+#include "schedule/wgmma/wgmma_ahead.h"
+#include "schedule/wgmma/wgmma_maps.h"
+#include "schedule/wgmma/wgmma_memory.h"
+#include "schedule/wgmma/wgmma_parts.h"
+#include "schedule/wgmma/wgmma_tiles.h"
+#include "search/forms/ahead_forms.h"
+#include "search/forms/core_forms.h"
+#include "search/forms/named_schedule.h"
+#include "search/forms/part_forms.h"
+#include "search/forms/wgmma_menu.h"
+#include "search/forms/wgmma_sizes.h"
+
+namespace tilefuse::search {
+namespace {
+
+using schedule::Core;
+using schedule::CoreRoles;
+using schedule::CoreTile;
+using schedule::Fill;
+using schedule::Schedule;
+using schedule::Split;
+using schedule::kPanelVec;
+using schedule::no_core_roles;
+using schedule::scalar_schedule;
+using schedule::wgmma_op_for;
+using nest::Nest;
+
+// By kind of form; beside them the same of f32 rounded to tf32.
+enum Kind { kPlain, kStored, kSwapped, kWindowed, kStreamed, kGathered };
+constexpr std::size_t kKinds = 6;
+constexpr auto kNames = std::to_array<std::string_view>(
+    {"wgmma", "wgmma_store", "wgmma_swapped", "wgmma_window", "wgmma_stream", "wgmma_gather",
+     "wgmma_tf32", "wgmma_tf32_store", "wgmma_tf32_swapped", "wgmma_tf32_window",
+     "wgmma_tf32_stream", "wgmma_tf32_gather"});
+static_assert(kNames.size() == 2 * kKinds);
+constexpr std::string_view kClustered = "wgmma_cluster";
+
+// What besides its sizes tells a form from another.
+struct Form {
+  std::string_view name;
+  std::int64_t row_bytes = 128; // of a step's depth
+  bool is_boxed = false;        // pixels of a tile are a box
+  bool is_swapped = false;
+  bool is_windowed = false;    // a box that is read by all taps from a window
+  bool is_streamed = false;    // beside a filter that is not kept
+  bool is_gathered = false;    // data is, by warps
+  std::int64_t neighbours = 1; // pixels of a row of the ring, of blocks
+};
+
+constexpr std::array kRowBytes = {128, 64, 32};
+constexpr std::array kVecs = {16, 8, 4, 2};
+constexpr std::array kNeighbours = {4, 2, 1};
+constexpr std::int64_t kMostStored = 16; // bytes, by a work-item at once
+constexpr std::int64_t kNarrow = 64;     // columns
+constexpr std::int64_t kGroupRows = 64;
+constexpr std::int64_t kSwappedDeal = 16; // channels that are dealt in pairs
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+bool has_windows(Kind kind) { return kind == kWindowed || kind == kStreamed; }
+
+Form form_for(Kind kind, std::string_view name, bool is_boxed, bool is_swapped) {
+  return {.name = name,
+          .is_boxed = is_boxed,
+          .is_swapped = is_swapped,
+          .is_windowed = has_windows(kind),
+          .is_streamed = kind == kStreamed,
+          .is_gathered = kind == kGathered};
+}
+
+Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Form &form,
+                        const TileSizes &sizes, const Target &target) {
+  Schedule schedule = scalar_schedule(nest);
+  schedule.name = form.name;
+  schedule.lanes = LaneKind::WorkItem;
+  schedule.core = {.op = &op,
+                   .rows = sizes.rows,
+                   .warp_rows = sizes.group_rows,
+                   .warp_columns = sizes.group_columns,
+                   .turns = sizes.turns,
+                   .swapped = form.is_swapped,
+                   .gathers = form.is_gathered};
+  order_core(nest, schedule);
+  const CoreRoles roles = core_roles(nest, schedule);
+  Split &channel = schedule.splits[at(roles.channel)];
+  channel.tile = sizes.op_columns * sizes.group_columns;
+  const std::int64_t channels = roles.channel_points;
+  // 16 bytes at most: halves of sectors are stored slowly.
+  const std::int64_t result_bytes = size_bytes(nest.slots[at(nest.out.slot)].type);
+  const auto *vec = std::find_if(kVecs.begin(), kVecs.end() - 1, [&](int v) {
+    return v * result_bytes <= kMostStored && channels % (4 * v) == 0 &&
+           sizes.op_columns % (4 * v) == 0;
+  });
+  const bool stores_halves = result_bytes == 2;
+  const bool is_kept = form.is_windowed && !form.is_streamed;
+  const bool is_dealt = channels % kSwappedDeal == 0 && (!roles.filter_turned || is_kept);
+  channel.vec = form.is_swapped                              ? (is_dealt ? 2 : 1)
+                : !roles.filter_turned                       ? *vec
+                : stores_halves && channels % kPanelVec == 0 ? static_cast<int>(kPanelVec)
+                                                             : kVecs.back();
+  schedule.splits[at(roles.depth())].tile = form.row_bytes / size_bytes(op.a.type);
+  if (roles.has_blocks())
+    std::rotate(std::find(schedule.order.begin(), schedule.order.end(), roles.depths[0]),
+                std::find(schedule.order.begin(), schedule.order.end(), roles.depths[0]) + 1,
+                schedule.order.end() - 1);
+  if (form.is_boxed)
+    choose_box(nest, schedule, form.is_windowed, form.neighbours);
+  if (nest.inputs[at(roles.filter)].constant && !roles.filter_turned)
+    schedule.fills[at(roles.filter)] = Fill::Packed;
+  if (form.is_windowed)
+    fit_windows(nest, schedule, target, !form.is_streamed);
+  else
+    schedule.core.ring = ring_for(nest, schedule, target);
+  if (tile_grid(nest, schedule).tiles() > target.compute_units)
+    schedule.core.blocks = target.compute_units;
+  return schedule;
+}
+
+// Rows wider than the depth copy nothing but padding, tiles wider than there are channels compute
+// nothing else.
+bool wastes(const Nest &nest, const Schedule &schedule) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  const CoreTile tile = core_tile(nest, schedule);
+  const std::int64_t columns = column_plan(nest, schedule).columns;
+  return (tile.columns > 16 && tile.columns >= 2 * columns) ||
+         (tile.row_bytes() > 32 && tile.depth >= 2 * roles.depth_points);
+}
+
+Schedule clustered(Schedule schedule, std::int64_t rows, std::int64_t columns) {
+  Core &core = schedule.core;
+  core.cluster_rows = rows;
+  core.cluster_columns = columns;
+  if (core.blocks > 0)
+    core.blocks = std::max(core.cluster(), core.blocks / core.cluster() * core.cluster());
+  return schedule;
+}
+
+// The sizes with the widest rows that the depth fills.
+std::optional<Schedule> form_of(const Nest &nest, const Target &target, const TileSizes &sizes,
+                                Form form, bool tf32) {
+  const CoreOp *op =
+      wgmma_op_for(nest, form.is_swapped ? sizes.rows / sizes.group_rows : sizes.op_columns, tf32);
+  for (const std::int64_t row_bytes : kRowBytes) {
+    if (op == nullptr)
+      break;
+    form.row_bytes = row_bytes;
+    Schedule schedule = wgmma_schedule(nest, *op, form, sizes, target);
+    if (!illegal(nest, schedule, target) && !wastes(nest, schedule) && !spills(nest, schedule))
+      return schedule;
+  }
+  return {};
+}
+
+// The same with results that leave by tensor stores.
+std::optional<Schedule> stored(const Nest &nest, const Target &target, Schedule schedule,
+                               std::string_view name) {
+  schedule.name = name;
+  schedule.core.tensor_store = true;
+  if (size_bytes(nest.slots[at(nest.out.slot)].type) == 2)
+    schedule.splits[at(core_roles(nest, schedule).channel)].vec = kVecs.back(); // whole lines
+  schedule.core.ring = ring_for(nest, schedule, target);
+  const bool fits = !illegal(nest, schedule, target) && !spills(nest, schedule);
+  return fits ? std::optional(std::move(schedule)) : std::nullopt;
+}
+
+// Boxes of blocks by the neighbours in a row of the ring, which are copied as fast as one: fewer
+// where fewer points are none.
+void add_blocks(const Nest &nest, const Target &target, const TileSizes &sizes, Form form,
+                bool tf32, std::vector<Schedule> &found) {
+  std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t neighbours : kNeighbours) {
+    form.neighbours = neighbours;
+    std::optional<Schedule> schedule = form_of(nest, target, sizes, form, tf32);
+    if (!schedule || tile_grid(nest, *schedule).rows >= fewest)
+      continue;
+    fewest = tile_grid(nest, *schedule).rows;
+    found.push_back(*std::move(schedule));
+  }
+}
+
+// Legal schedules of a kind, larger tiles first.
+std::vector<Schedule> forms_of(const Nest &nest, const Target &target, Kind kind, bool tf32) {
+  std::vector<Schedule> found;
+  const std::string_view name = kNames[static_cast<std::size_t>(kind) + (tf32 ? kKinds : 0)];
+  const bool in_blocks = core_roles(nest, scalar_schedule(nest)).has_blocks();
+  const auto add = [&](const TileSizes &sizes, bool is_boxed, bool is_swapped) {
+    Form form = form_for(kind, name, is_boxed, is_swapped);
+    std::optional<Schedule> schedule = form_of(nest, target, sizes, form, tf32);
+    if (schedule && kind == kStored)
+      schedule = stored(nest, target, std::move(*schedule), name);
+    if (schedule)
+      found.push_back(std::move(*schedule));
+    return schedule.has_value();
+  };
+  if (has_windows(kind)) {
+    for (const TileSizes &sizes : kWindowSizes)
+      add(sizes, true, false);
+    for (const TileSizes &sizes : kSwappedWindowSizes)
+      if (kind != kStreamed || sizes.turns > 1) // others spill (NVRTC 13.0, sm_90a)
+        add(sizes, true, true);
+    return found;
+  }
+  const bool is_swapped = kind == kSwapped;
+  const std::span<const TileSizes> all =
+      is_swapped ? std::span<const TileSizes>(kSwappedSizes) : std::span<const TileSizes>(kSizes);
+  for (const TileSizes &sizes : all) {
+    if (in_blocks && kind == kPlain) {
+      add_blocks(nest, target, sizes, form_for(kind, name, true, false), tf32, found);
+      continue;
+    }
+    // Boxes where nothing else copies the pixels, or an im2col map is slow at it
+    // (cost/wgmma_model).
+    if ((!add(sizes, false, is_swapped) || data_map(nest, found.back()).lower.size() > 2) &&
+        kind != kGathered)
+      add(sizes, true, is_swapped);
+  }
+  return found;
+}
+
+// Tiles that take about as long as their results, for whose boxes a ring gives up a buffer, or wide
+// ones.
+bool suits_storing(const Nest &nest, const Schedule &stored) {
+  return core_tile(nest, stored).columns > kNarrow || core_steps(nest, stored) <= kShortTile;
+}
+
+// Whether several taps read a tile's data.
+bool has_taps(const Nest &nest) {
+  const std::vector<int> walked = core_roles(nest, scalar_schedule(nest)).walked;
+  return std::any_of(walked.begin(), walked.end(),
+                     [&](int i) { return nest.indices[at(i)].extent > 1; });
+}
+
+// Whether so few tiles of points are there that multiprocessors idle, or so few channels that an
+// instruction is narrow.
+bool suits_swapping(const Nest &nest, const Target &target) {
+  const CoreRoles roles = core_roles(nest, scalar_schedule(nest));
+  const auto tiles = [](std::int64_t points) { return (points + kGroupRows - 1) / kGroupRows; };
+  return roles.channel_points <= kGroupRows ||
+         tiles(roles.points) * tiles(roles.channel_points) <= target.compute_units;
+}
+
+} // namespace
+
+std::vector<Schedule> every_wgmma_schedule(const Nest &nest, const Target &target, bool tf32) {
+  std::vector<Schedule> found;
+  if (no_core_roles(nest) || !target.isa.starts_with("sm_90a"))
+    return found;
+  for (const Kind kind : {kPlain, kStored, kSwapped, kWindowed, kStreamed, kGathered})
+    for (Schedule &schedule : forms_of(nest, target, kind, tf32))
+      found.push_back(std::move(schedule));
+  add_ahead(nest, target, found);
+  return found;
+}
+
+std::vector<Schedule> wgmma_schedules(const Nest &nest, const Target &target, bool tf32) {
+  std::vector<Schedule> found;
+  if (no_core_roles(nest) || !target.isa.starts_with("sm_90a"))
+    return found;
+  const auto add = [&](Kind kind) {
+    for (Schedule &schedule : forms_of(nest, target, kind, tf32))
+      found.push_back(std::move(schedule));
+  };
+  add(kPlain);
+  if (std::any_of(found.begin(), found.end(),
+                  [&](const Schedule &plain) { return exchanges(nest, plain); }))
+    for (Schedule &schedule : forms_of(nest, target, kStored, tf32))
+      if (suits_storing(nest, schedule))
+        found.push_back(std::move(schedule));
+  if (suits_swapping(nest, target))
+    add(kSwapped);
+  if (has_taps(nest))
+    add(kWindowed);
+  if (found.empty() || core_roles(nest, found.front()).has_blocks())
+    add(kGathered);
+  add_gaining_ahead(nest, target, found);
+  return found;
+}
+
+std::vector<Schedule> streamed_wgmma_schedules(const Nest &nest, const Target &target, bool tf32) {
+  const bool suits = !no_core_roles(nest) && target.isa.starts_with("sm_90a") && has_taps(nest);
+  return suits ? forms_of(nest, target, kStreamed, tf32) : std::vector<Schedule>{};
+}
+
+std::optional<Schedule> with_cluster(const Nest &nest, Schedule schedule, const Target &target,
+                                     std::int64_t rows, std::int64_t columns) {
+  return with_runs(nest, clustered(std::move(schedule), rows, columns), target);
+}
+
+std::vector<std::string> wgmma_algorithms() {
+  std::vector<std::string> names(kNames.begin(), kNames.end());
+  names.emplace_back(kClustered);
+  names.emplace_back(kPartsName);
+  return names;
+}
+
+bool is_wgmma_algorithm(std::string_view name) {
+  return name == kClustered || name == kPartsName ||
+         std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+namespace {
+
+// The largest tile that still gives every multiprocessor a block, or the one with the most tiles.
+const Schedule &named_of(const Nest &nest, const std::vector<Schedule> &all, const Target &target) {
+  const auto tiles = [&](const Schedule &schedule) { return tile_grid(nest, schedule).tiles(); };
+  const auto first = std::find_if(all.begin(), all.end(), [&](const Schedule &schedule) {
+    return tiles(schedule) >= target.compute_units;
+  });
+  return first != all.end()
+             ? *first
+             : *std::max_element(all.begin(), all.end(), [&](const Schedule &a, const Schedule &b) {
+                 return tiles(a) < tiles(b);
+               });
+}
+
+// Of all that may be, those on clusters of two.
+NamedSchedule on_clusters(const Nest &nest, const std::vector<Schedule> &all,
+                          const Target &target) {
+  std::vector<Schedule> found;
+  for (Schedule schedule : all) {
+    schedule.name = kClustered;
+    for (const auto &[rows, columns] : {std::pair{2, 1}, {1, 2}})
+      if (auto on_cluster = with_cluster(nest, schedule, target, rows, columns)) {
+        found.push_back(*std::move(on_cluster));
+        break;
+      }
+  }
+  if (!found.empty())
+    return {named_of(nest, found, target), {}};
+  return {{},
+          fmt::format("{} does not fit: {}", kClustered,
+                      illegal(nest, clustered(all.front(), 2, 1), target).value_or(""))};
+}
+
+} // namespace
+
+NamedSchedule named_wgmma_schedule(std::string_view name, const Nest &nest, const Target &target) {
+  if (const std::optional<std::string> reason = no_core_roles(nest))
+    return {{}, fmt::format("{} does not fit: {}", name, *reason)};
+  const bool is_on_cluster = name == kClustered || name == kPartsName;
+  const auto number = static_cast<std::size_t>(
+      std::find(kNames.begin(), kNames.end(), is_on_cluster ? kNames[kPlain] : name) -
+      kNames.begin());
+  const auto kind = static_cast<Kind>(number % kKinds);
+  const bool tf32 = number >= kKinds;
+  const CoreOp *op = wgmma_op_for(nest, kGroupRows, tf32);
+  if (op == nullptr)
+    return {{}, fmt::format("{} does not fit: no instruction multiplies its types", name)};
+  const std::vector<Schedule> all = forms_of(nest, target, kind, tf32);
+  if (all.empty()) {
+    const Form form = form_for(kind, name, has_windows(kind), kind == kSwapped);
+    Schedule last = wgmma_schedule(nest, *op, form, {64, 64, 1, 1}, target);
+    last.core.tensor_store = kind == kStored;
+    return {{},
+            fmt::format("{} does not fit: {}", name,
+                        illegal(nest, last, target).value_or("every tile is mostly empty"))};
+  }
+  if (name == kPartsName)
+    return named_in_parts(nest, all, wgmma_schedules(nest, target, false), target);
+  return name == kClustered ? on_clusters(nest, all, target)
+                            : NamedSchedule{named_of(nest, all, target), {}};
+}
+
+} // namespace tilefuse::search

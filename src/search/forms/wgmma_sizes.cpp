@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/forms/wgmma_sizes.h"
+
+#include <algorithm>
+#include <array>
+
+#include "schedule/legal.h"
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_roles.h"
+#include "schedule/wgmma/pixel_box.h"
+#include "schedule/wgmma/wgmma_memory.h"
+#include "schedule/wgmma/wgmma_panels.h"
+#include "schedule/wgmma/wgmma_tiles.h"
+#include "schedule/wgmma/wgmma_window.h"
+
+namespace tilefuse::search {
+namespace {
+
+using schedule::Core;
+using schedule::CoreRoles;
+using schedule::CoreTile;
+using schedule::Schedule;
+using schedule::Split;
+using schedule::kGroupItems;
+using schedule::kWindowPixels;
+using nest::Nest;
+
+constexpr int kMostRing = 8;
+constexpr std::array kVecs = {16, 8, 4, 2};
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// The rest of a box's rows over pixel indices from the fastest on, with the fewest points that are
+// none; of equal ones that with the longest rows.
+struct BoxSearch {
+  const Nest &nest;
+  const std::vector<int> indices; // fastest first
+  const std::int64_t unit = 1;    // of the fastest's size
+  std::vector<std::int64_t> sizes, best;
+  std::int64_t fewest = 0;
+
+  void run(std::size_t place, std::int64_t rows, std::int64_t points) {
+    const std::int64_t extent = nest.indices[at(indices[place])].extent;
+    const bool is_last = place + 1 == indices.size();
+    for (std::int64_t size = rows; size >= 1; --size) {
+      if (rows % size != 0 || (is_last && size != rows) || (place == 0 && size % unit != 0))
+        continue;
+      const std::int64_t padded = points * ((extent + size - 1) / size * size);
+      sizes[place] = size;
+      if (!is_last)
+        run(place + 1, rows / size, padded);
+      else if (best.empty() || padded < fewest) {
+        best = sizes;
+        fewest = padded;
+      }
+    }
+  }
+};
+
+} // namespace
+
+void choose_box(const Nest &nest, Schedule &schedule, bool is_windowed, std::int64_t neighbours) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  std::vector<int> indices(roles.pixels.rbegin(), roles.pixels.rend());
+  std::int64_t rows = schedule.core.rows;
+  if (in_panels(roles, schedule) && !is_windowed) {
+    const int fastest = pixel_box(nest, schedule).indices.back();
+    schedule.splits[at(fastest)].tile = neighbours;
+    rows /= neighbours;
+    indices.erase(std::find(indices.begin(), indices.end(), fastest));
+  }
+  std::int64_t unit = 1;
+  if (is_windowed && !indices.empty()) {
+    schedule.splits[at(indices.front())].tile = kWindowPixels;
+    indices.erase(indices.begin());
+    rows /= kWindowPixels;
+    unit = window_unit(schedule) / kWindowPixels;
+  }
+  if (indices.empty())
+    return;
+  BoxSearch search{.nest = nest,
+                   .indices = indices,
+                   .unit = unit,
+                   .sizes = std::vector<std::int64_t>(indices.size(), 1)};
+  search.run(0, rows, 1);
+  if (search.best.empty())
+    return;
+  for (std::size_t i = 0; i < indices.size(); ++i)
+    schedule.splits[at(indices[i])].tile = search.best[i];
+}
+
+bool spills(const Nest &nest, const Schedule &schedule) {
+  constexpr std::int64_t kAccumulators = 128;
+  constexpr std::int64_t kWidest = 256;
+  const CoreTile tile = core_tile(nest, schedule);
+  if (schedule.core.gathers && schedule.core.turns > 1 && schedule.core.op->n == kWidest)
+    return true;
+  // Coordinates of pixels, where three groups leave few registers (NVRTC 13.0, sm_90a).
+  if (schedule.core.tensor_store && schedule.core.warp_rows > 2 &&
+      result_map(nest, schedule).is_im2col())
+    return true;
+  return has_box(nest, schedule) && schedule.core.turns > 1 &&
+         tile.warp_rows * tile.warp_columns >= kAccumulators * kGroupItems &&
+         std::any_of(nest.extras.begin(), nest.extras.end(), [&](const nest::Operand &extra) {
+           const nest::Slot &slot = nest.slots[at(extra.slot)];
+           return size_bytes(slot.type) == 4 && slot.elems >= nest.slots[at(nest.out.slot)].elems;
+         });
+}
+
+void fit_windows(const Nest &nest, Schedule &schedule, const Target &target, bool keeps_filter) {
+  constexpr int kMostWindows = 4;
+  constexpr int kLeastWindows = 2;
+  constexpr int kLeastRing = 4; // before a third window
+  Core &core = schedule.core;
+  const CoreRoles roles = core_roles(nest, schedule);
+  core.keeps_filter = keeps_filter;
+  core.ring = keeps_filter ? static_cast<int>(core_steps(nest, schedule)) : kLeastRing;
+  for (core.window = kMostWindows; core.window > kLeastWindows; --core.window)
+    if (!wrong_window(nest, schedule, roles) &&
+        wgmma_local_bytes(nest, schedule) <= target.local_bytes)
+      break;
+  if (!keeps_filter && !wrong_window(nest, schedule, roles))
+    core.ring = ring_for(nest, schedule, target);
+}
+
+int ring_for(const Nest &nest, Schedule schedule, const Target &target) {
+  for (schedule.core.ring = kMostRing; schedule.core.ring > 2; --schedule.core.ring)
+    if (wgmma_local_bytes(nest, schedule) <= target.local_bytes)
+      break;
+  return schedule.core.ring;
+}
+
+std::optional<Schedule> with_runs(const Nest &nest, Schedule schedule, const Target &target) {
+  Split &channel = schedule.splits[at(core_roles(nest, schedule).channel)];
+  for (const std::int64_t widest = channel.vec; const std::int64_t vec : kVecs) {
+    channel.vec = std::min(vec, widest);
+    if (vec <= std::max<std::int64_t>(widest, kVecs.back()) && !illegal(nest, schedule, target))
+      return schedule;
+  }
+  return {};
+}
+
+} // namespace tilefuse::search
