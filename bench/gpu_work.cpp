@@ -150,7 +150,7 @@ std::string to_string(Direction direction) {
   return {};
 }
 
-Work work_of(const ConvProblem &problem, Direction direction, const Target &target) {
+program::Program program_of(const ConvProblem &problem, Direction direction) {
   const bool is_forward = direction == Direction::Forward;
   program::Program program = program::parse_program(
       problem.in_blocks ? blocked_text(problem) : program_text(problem, is_forward));
@@ -160,6 +160,11 @@ Work work_of(const ConvProblem &problem, Direction direction, const Target &targ
   }
   program = model::simplify(program);
   give_data(program);
+  return program;
+}
+
+Work work_of(const ConvProblem &problem, Direction direction, const Target &target) {
+  const program::Program program = program_of(problem, direction);
   Work work{.stored = program::assign_storage(model::lay_out_for(program, target))};
   work.groups = search::make_groups(work.stored, {}, target);
   return work;

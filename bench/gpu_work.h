@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "poly/group.h"
+#include "program/program.h"
 #include "program/storage/storage.h"
 #include "target/dtype.h"
 #include "target/target.h"
@@ -48,6 +49,10 @@ struct ConvProblem {
 // "n32 c64 56x56 k64 3x3 s1 d1 p1 f16".
 std::string to_text(const ConvProblem &problem);
 std::string to_string(Direction direction);
+
+// The convolution or its gradient, simplified; constants are zeros. Error{Type} for a gradient of
+// integers.
+program::Program program_of(const ConvProblem &problem, Direction direction);
 
 // As a user of the compiler gets it: with what the target wants laid out otherwise first.
 struct Work {
