@@ -6,7 +6,7 @@ function(tilefuse_flags target)
   if(NOT TILEFUSE_FUZZ) # clang warns of other things
     target_compile_options(${target} PRIVATE -Wall -Wextra -Wconversion -Werror -Wno-missing-field-initializers)
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU) # false alarms of GCC 12 on variants and joined strings
-    target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow)
+    target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
   endif()
   endif()
   if(TILEFUSE_SANITIZE)

@@ -58,7 +58,7 @@ std::int64_t box_bytes(const poly::Group &group, int member, const poly::MemberN
   const nest::Nest &reader = member_nest(group, producer.consumer);
   const nest::Operand &input = reader.inputs[at(producer.input)];
   std::int64_t bytes = static_cast<std::int64_t>(bytes_of(producer.nest, producer.nest.out));
-  const auto index_of = match_dims(input, producer.nest);
+  const auto index_of = poly::match_dims(input, producer.nest);
   for (std::size_t d = 0; index_of && d < index_of->size(); ++d) {
     if ((*index_of)[d] < 0)
       continue;

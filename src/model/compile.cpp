@@ -72,7 +72,7 @@ Choice choose(const poly::Group &group, const runtime::Device &device,
   if (options.warn)
     options.warn(fmt::format("kernel '{}': {}; scheduled by the cost model", group.anchor.name,
                              named.refusal));
-  return {kept.schedule(kPick, group, [&] { return search::pick(group, device.target()); }),
+  return {kept.schedule(search::kPick, group, [&] { return search::pick(group, device.target()); }),
           "model"};
 }
 

@@ -51,7 +51,7 @@ std::vector<std::string> row(poly::FuseLevel level, const Level &made,
   return {std::string(poly::to_string(level)),
           fmt::format("{}", made.groups.size()),
           fmt::format("{}", producers),
-          fmt::format("{:.2f}", model::bytes_moved(made.groups, stored) * 1e-6),
+          fmt::format("{:.2f}", search::bytes_moved(made.groups, stored) * 1e-6),
           fmt::format("{:.1f}", made.report.seconds * 1e3),
           fmt::format("{:.1f}", (made.seconds - made.report.seconds) * 1e3),
           fmt::format("{}", made.report.isl_calls)};

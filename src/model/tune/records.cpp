@@ -82,7 +82,7 @@ Choice choose_schedule(runtime::RecordStore *records, const poly::Group &group,
   if (!recorded.starts.empty() && recorded.ignored.empty())
     by += "; starting point from " + recorded.starts.front().from;
   const auto search = [&] { return search::pick(group, device.target()); };
-  return {kept == nullptr ? search() : kept->schedule(kPick, group, search), by};
+  return {kept == nullptr ? search() : kept->schedule(search::kPick, group, search), by};
 }
 
 } // namespace tilefuse::model

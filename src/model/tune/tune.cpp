@@ -183,7 +183,7 @@ TuneReport tune_model(const program::Program &program, runtime::Device &device,
                       runtime::KernelCache &cache, runtime::RecordStore &records,
                       const TuneOptions &options) {
   search::KeptChoices kept(&cache, device.target());
-  const LaidOut laid = lay_out(prepare(program, "", device.target()), device.target(),
+  const search::LaidOut laid = search::lay_out(prepare(program, "", device.target()), device.target(),
                                {.layout = options.layout, .fusion = options.fusion}, &kept);
   kept.write();
   const std::vector<poly::PlacedGroup> &groups = laid.groups;

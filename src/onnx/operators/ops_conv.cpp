@@ -13,10 +13,10 @@ namespace {
 
 tile::Attributes conv_attributes(const Window &window) {
   tile::Attributes attributes;
-  bind(attributes, "S", window, &WindowAxis::stride);
-  bind(attributes, "D", window, &WindowAxis::dilation);
-  bind(attributes, "P", window, &WindowAxis::begin);
-  bind(attributes, "O", window, &WindowAxis::out);
+  bind_axes(attributes, "S", window, &WindowAxis::stride);
+  bind_axes(attributes, "D", window, &WindowAxis::dilation);
+  bind_axes(attributes, "P", window, &WindowAxis::begin);
+  bind_axes(attributes, "O", window, &WindowAxis::out);
   return attributes;
 }
 

@@ -19,10 +19,10 @@ Window pool_window(const Call &call) {
 
 tile::Attributes pool_attributes(const Window &window) {
   tile::Attributes attributes;
-  bind(attributes, "K", window, &WindowAxis::kernel);
-  bind(attributes, "S", window, &WindowAxis::stride);
-  bind(attributes, "D", window, &WindowAxis::dilation);
-  bind(attributes, "O", window, &WindowAxis::out);
+  bind_axes(attributes, "K", window, &WindowAxis::kernel);
+  bind_axes(attributes, "S", window, &WindowAxis::stride);
+  bind_axes(attributes, "D", window, &WindowAxis::dilation);
+  bind_axes(attributes, "O", window, &WindowAxis::out);
   return attributes;
 }
 
@@ -38,7 +38,7 @@ bool is_full(const Window &window) {
 void import_max_pool(Call &call) {
   const Window window = pool_window(call);
   tile::Attributes attributes = pool_attributes(window);
-  bind(attributes, "P", window, &WindowAxis::begin);
+  bind_axes(attributes, "P", window, &WindowAxis::begin);
   call.result(call.apply(by_rank("max_pool", window.size()), {call.value(0)}, attributes));
 }
 
@@ -49,9 +49,9 @@ void import_average_pool(Call &call) {
   if (is_full(window)) {
     function += "_full";
   } else {
-    bind(attributes, "P", window, &WindowAxis::begin);
+    bind_axes(attributes, "P", window, &WindowAxis::begin);
     if (call.integer("count_include_pad", 0) != 0) {
-      bind(attributes, "E", window, &WindowAxis::end);
+      bind_axes(attributes, "E", window, &WindowAxis::end);
       function += "_padded";
     }
   }

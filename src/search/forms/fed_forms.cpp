@@ -44,7 +44,7 @@ bool add(const poly::Group &group, Schedule schedule, const Target &target,
          std::vector<Schedule> &found) {
   schedule.producers.resize(group.producers.size());
   const auto fits = [&] {
-    return fed_local_bytes(group, schedule) <= target.local_bytes &&
+    return schedule::fed_local_bytes(group, schedule) <= target.local_bytes &&
            !illegal(group, schedule, target);
   };
   Core &core = schedule.core;
@@ -83,7 +83,7 @@ std::vector<Schedule> fed_core_schedules(const poly::Group &group, const Target 
       }))
     return found;
   std::vector<Schedule> all = wgmma_schedules(group.anchor, target, tf32);
-  if (spread_of(group)) {
+  if (schedule::spread_of(group)) {
     for (Schedule &schedule : all) {
       schedule.core.gathers = true;
       if (schedule.core.window > 0)
