@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files as a whole: read at once, written all or not at all.
+// Files as a whole: read at once, written all or not at all. What is no regular file (a device, a
+// FIFO) is written to and stays what it is; a symlink stays, and the file it leads to is written.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,10 @@ struct OutputFile {
   std::string bytes;
 };
 
-// Writes every file under a temporary name beside its place, then renames them all: after an
-// Error{Io} none of the contents has changed. Missing folders are made.
+// Writes every regular file under a temporary name beside its place, then what is none, then
+// renames: after an Error{Io} no regular file's contents have changed. Replaced files keep their
+// rights, and missing folders are made. The file behind the standard output is written through
+// `stdout`, in order with what else is printed.
 void write_files(const std::vector<OutputFile> &files);
 
 } // namespace tilefuse::tool

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line. Exit code 0: done; 1: `fmt --check` found something; 2: the user's input or
-// machine cannot do it, said in one sentence, or at each place of a text as compilers do; 3:
-// anything else.
+// machine cannot do it, said in one sentence, or at each place of a text as compilers do; 3: a
+// fault of the program's own.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <new>
 
 #include "base/error.h"
 #include "table.h"
@@ -15,7 +18,7 @@
 namespace {
 
 constexpr int kUserError = 2;
-constexpr int kOtherError = 3;
+constexpr int kInternalError = 3;
 
 using AddVerb = void (*)(CLI::App &);
 constexpr AddVerb kVerbs[] = {
@@ -77,6 +80,26 @@ int parse_and_run(CLI::App &app, int argc, char **argv) {
   }
 }
 
+// Error{Io} when what was printed did not arrive, on a full disk say: whatever the verb is.
+void check_printed() {
+  errno = 0;
+  const bool is_flushed = std::fflush(stdout) == 0;
+  const int reason = errno;
+  if (is_flushed && std::ferror(stdout) == 0)
+    return;
+  std::string text = "cannot write all of it";
+  if (reason != 0)
+    text += std::string(": ") + std::strerror(reason);
+  throw tilefuse::Error(tilefuse::ErrorCode::Io, text, "standard output");
+}
+
+int internal_error(const std::string &what) {
+  complain(
+      "tilefuse: internal error: " + what +
+      "\ntilefuse: note: this is a fault of tilefuse; please report the command and its files");
+  return kInternalError;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -89,12 +112,19 @@ int main(int argc, char **argv) {
   try {
     for (AddVerb add : kVerbs)
       add(app);
-    return parse_and_run(app, argc, argv);
+    const int code = parse_and_run(app, argc, argv);
+    check_printed();
+    return code;
   } catch (const tilefuse::Error &error) {
     complain(text_of(error));
     return kUserError;
+  } catch (const std::bad_alloc &) {
+    complain(text_of(tilefuse::Error(tilefuse::ErrorCode::Limit,
+                                     "out of memory: this needs more than the machine gives")));
+    return kUserError;
   } catch (const std::exception &failure) {
-    complain(std::string("tilefuse: error: ") + failure.what());
-    return kOtherError;
+    return internal_error(failure.what());
+  } catch (...) {
+    return internal_error("an exception of unknown kind");
   }
 }
