@@ -11,21 +11,23 @@ namespace {
 
 using program::HostTensor;
 
-// A BMP of 24 bits per pixel in which a pixel is (x, y, 7).
-std::string bmp(int width, int height) {
+// A BMP of 24 bits per pixel in which a pixel is (x, y, 7). Rows lie from below, or from above with
+// a negative height in the head.
+std::string bmp(int width, int height, bool from_above = false) {
   const int row = (width * 3 + 3) / 4 * 4;
   std::string bytes = "BM";
   const auto number = [&](int value, int size) {
     for (int i = 0; i < size; ++i)
       bytes += static_cast<char>(value >> (8 * i));
   };
-  for (int value : {54 + row * height, 0, 54, 40, width, height})
+  for (int value : {54 + row * height, 0, 54, 40, width, from_above ? -height : height})
     number(value, 4);
   number(1, 2);
   number(24, 2);
   for (int value : {0, row * height, 0, 0, 0, 0})
     number(value, 4);
-  for (int y = height - 1; y >= 0; --y) {
+  for (int line = 0; line < height; ++line) {
+    const int y = from_above ? line : height - 1 - line;
     for (int x = 0; x < width; ++x)
       bytes += {static_cast<char>(7), static_cast<char>(y), static_cast<char>(x)};
     bytes.append(static_cast<std::size_t>(row - width * 3), '\0');
@@ -43,6 +45,13 @@ TEST(Image, PixelsAsStored) {
   EXPECT_EQ(image.rgb[(2 * 5 + 4) * 3 + 1], 2);
 }
 
+TEST(Image, RowsFromAbove) {
+  const Image image = decode_image(bmp(5, 3, true), "steps.bmp");
+  EXPECT_EQ(image.width, 5);
+  EXPECT_EQ(image.height, 3);
+  EXPECT_EQ(image.rgb, steps(5, 3).rgb);
+}
+
 TEST(Image, WhatIsNone) {
   EXPECT_THROW(decode_image("", "x"), Error);
   EXPECT_THROW(decode_image("some text", "x"), Error);
@@ -50,6 +59,9 @@ TEST(Image, WhatIsNone) {
   std::string huge = bmp(1, 1);
   huge[20] = huge[24] = 1; // 65537 x 65537
   EXPECT_THROW(decode_image(huge, "x"), Error);
+  for (const std::string &height : {std::string("\0\0\0\x80", 4), std::string(4, '\0')})
+    EXPECT_THROW(decode_image(bmp(2, 2).replace(22, 4, height), "x"), Error);
+  EXPECT_THROW(decode_image(bmp(2, 2).replace(18, 4, std::string(4, '\xff')), "x"), Error);
 }
 
 TEST(Image, HalvingAveragesAsPilDoes) {

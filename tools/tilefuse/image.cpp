@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -61,7 +62,10 @@ Image decode_image(std::string_view bytes, const std::string &file) {
   };
   if (stbi_info_from_memory(data, length, &width, &height, &channels) == 0)
     throw not_an_image();
-  Image image = blank(width, height, file);
+  // A BMP whose first row is the top one says so by a negative height.
+  if (width < 1 || height == 0 || height == std::numeric_limits<int>::min())
+    throw not_an_image();
+  Image image = blank(width, std::abs(height), file);
   const std::unique_ptr<stbi_uc, decltype(&stbi_image_free)> decoded(
       stbi_load_from_memory(data, length, &width, &height, &channels, kChannels), &stbi_image_free);
   if (!decoded)
