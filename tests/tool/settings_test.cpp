@@ -85,8 +85,19 @@ TEST(Settings, BadTexts) {
                                      {.mean = "nan"},
                                      {.std = "1,0,1"},
                                      {.std = "inf"},
-                                     {.layout = "hwc"}})
+                                     {.layout = "hwc"},
+                                     {.std = "1e-320"},
+                                     {.std = "1e39"},
+                                     {.std = "1,-1e-39,1"},
+                                     {.std = "1e-308/1e308"},
+                                     {.scale = "1e308/1e-308"},
+                                     {.scale = "1e39"},
+                                     {.mean = "1e39"},
+                                     {.mean = "1e308/1e-308"},
+                                     {.mean = "1e20", .std = "1e-20"},
+                                     {.scale = "1e20", .std = "1e-20"}})
     EXPECT_THROW(to_preprocess(text), Error);
+  EXPECT_EQ(to_preprocess({.mean = "-1e10", .std = "1e-20"}).mean[2], -1e10);
   EXPECT_THROW(to_preprocess({.size = "4", .resize_shorter = "4"}), Error);
 }
 

@@ -173,6 +173,30 @@ PreprocessText from_table(const toml::table &table, const std::string &file) {
   return text;
 }
 
+bool is_finite_float(double value) { return std::isfinite(static_cast<float>(value)); }
+
+// Inputs are f32 at most: what would not be finite there makes no input.
+void check_numbers(const PreprocessText &text, const Preprocess &settings) {
+  for (const double deviation : settings.std)
+    if (deviation == 0)
+      wrong("std", text.std, "numbers other than 0");
+  const auto all_finite = [](const std::array<double, 3> &values) {
+    return std::all_of(values.begin(), values.end(), is_finite_float);
+  };
+  if (!all_finite(settings.scale))
+    wrong("scale", text.scale, "numbers that are finite in f32");
+  if (!all_finite(settings.mean))
+    wrong("mean", text.mean, "numbers that are finite in f32");
+  for (std::size_t c = 0; c < 3; ++c) {
+    const double deviation = settings.std[c];
+    if (!is_finite_float(deviation) || !is_finite_float(1 / deviation))
+      wrong("std", text.std, "numbers that are finite in f32, as 1/std is");
+    for (const double pixel : {0.0, 255.0})
+      if (!is_finite_float((pixel * settings.scale[c] - settings.mean[c]) / deviation))
+        wrong("std", text.std, "numbers that keep (pixel * scale - mean) / std finite in f32");
+  }
+}
+
 } // namespace
 
 PreprocessText read_preprocess(const std::string &toml_file) {
@@ -244,9 +268,7 @@ Preprocess to_preprocess(const PreprocessText &said) {
     result.mean = numbers("mean", text.mean);
   if (!text.std.empty())
     result.std = numbers("std", text.std);
-  for (double deviation : result.std)
-    if (deviation == 0)
-      wrong("std", text.std, "numbers other than 0");
+  check_numbers(text, result);
   return result;
 }
 
