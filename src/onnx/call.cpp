@@ -157,6 +157,14 @@ std::int64_t Call::integer(const std::string &name, std::int64_t otherwise) cons
   return attribute ? bounded(attribute->i(), name) : otherwise;
 }
 
+bool Call::flag(const std::string &name, bool otherwise) const {
+  const AttributeProto *attribute = find(name, AttributeProto::INT);
+  const std::int64_t value = attribute ? attribute->i() : otherwise;
+  if (value != 0 && value != 1)
+    fail(ErrorCode::Unsupported, fmt::format("attribute {} is {}; need 0 or 1", name, value));
+  return value == 1;
+}
+
 double Call::real(const std::string &name, double otherwise) const {
   const AttributeProto *attribute = find(name, AttributeProto::FLOAT);
   return attribute ? static_cast<double>(attribute->f()) : otherwise;

@@ -52,6 +52,8 @@ public:
   // Attributes.
   bool has_attribute(const std::string &name) const { return find(name) != nullptr; }
   std::int64_t integer(const std::string &name, std::int64_t otherwise) const;
+  // Attribute that is 0 or 1; Error{Unsupported} when it is another number.
+  bool flag(const std::string &name, bool otherwise) const;
   double real(const std::string &name, double otherwise) const;
   std::string text(const std::string &name, const std::string &otherwise) const;
   Ints integers(const std::string &name) const;           // empty when absent; bounded

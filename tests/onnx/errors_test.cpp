@@ -234,6 +234,59 @@ INSTANTIATE_TEST_SUITE_P(
         Misfit{"DepthToSpace", {{1, 3, 2, 2}}, {attribute("blocksize", std::int64_t{2})}},
         Misfit{"LRN", {{1, 3, 2, 2}}, {}}, Misfit{"Relu", {}, {}}));
 
+// What is true or false in ONNX is 0 or 1: another number is a mistake, and the node is named.
+struct Flag {
+  std::string op;
+  std::string name;
+  std::int64_t opset;
+  std::vector<Dims> inputs;
+  std::vector<onnx::AttributeProto> others;
+};
+
+void PrintTo(const Flag &flag, std::ostream *out) { *out << flag.op << ' ' << flag.name; }
+
+class FlagAttribute : public testing::TestWithParam<Flag> {};
+
+TEST_P(FlagAttribute, is_0_or_1) {
+  const Flag &flag = GetParam();
+  for (const std::int64_t value : {0, 1, 2, 3, -1}) {
+    ModelBuilder model(flag.opset);
+    std::vector<std::string> names;
+    for (const Dims &dims : flag.inputs) {
+      names.push_back(fmt::format("x{}", names.size()));
+      model.input(names.back(), dims);
+    }
+    std::vector<onnx::AttributeProto> attributes = flag.others;
+    attributes.push_back(attribute(flag.name, value));
+    model.node(flag.op, names, {"y"}, attributes).output("y");
+    if (value == 0 || value == 1) {
+      EXPECT_NO_THROW(import(model)) << value;
+      continue;
+    }
+    EXPECT_EQ(error_of([&] { import(model); }).message(),
+              fmt::format("attribute {} is {}; need 0 or 1", flag.name, value));
+  }
+}
+
+const onnx::AttributeProto kTwo = attribute("kernel_shape", Dims{2, 2});
+
+INSTANTIATE_TEST_SUITE_P(
+    Errors, FlagAttribute,
+    testing::Values(Flag{"MaxPool", "ceil_mode", 12, {{1, 3, 7, 7}}, {kTwo}},
+                    Flag{"AveragePool", "ceil_mode", 13, {{1, 3, 7, 7}}, {kTwo}},
+                    Flag{"MaxPool",
+                         "ceil_mode",
+                         12,
+                         {{1, 3, 7, 7}},
+                         {kTwo, attribute("auto_pad", std::string("SAME_UPPER"))}},
+                    Flag{"AveragePool", "count_include_pad", 12, {{1, 3, 7, 7}}, {kTwo}},
+                    Flag{"Gemm", "transA", 12, {{3, 3}, {3, 4}}, {}},
+                    Flag{"Gemm", "transB", 12, {{3, 4}, {4, 4}}, {}},
+                    Flag{"Add", "broadcast", 6, {{2, 3}, {2, 3}}, {}},
+                    Flag{"Mod", "fmod", 13, {{2, 3}, {2, 3}}, {}},
+                    Flag{"ReduceSum", "keepdims", 12, {{2, 3}}, {attribute("axes", Dims{1})}},
+                    Flag{"ReduceSum", "noop_with_empty_axes", 13, {{2, 3}}, {}}));
+
 TEST(Graph, must_define_each_name_once_and_before_its_use) {
   ModelBuilder unknown(13);
   EXPECT_EQ(error_of([&] {

@@ -181,8 +181,8 @@ void import_conv_transpose(Call &call) {
 }
 
 void import_gemm(Call &call) {
-  const std::string function = fmt::format("gemm_{}{}", call.integer("transA", 0) != 0 ? 't' : 'n',
-                                           call.integer("transB", 0) != 0 ? 't' : 'n');
+  const std::string function = fmt::format("gemm_{}{}", call.flag("transA", false) ? 't' : 'n',
+                                           call.flag("transB", false) ? 't' : 'n');
   const double alpha = call.real("alpha", 1);
   const double beta = call.real("beta", 1);
   const Value product = call.apply(function, {call.value(0), call.value(1)});

@@ -13,7 +13,7 @@ namespace {
 // Before opset 7, `broadcast` aligns operand B with A from dimension `axis` on (from the end when
 // there is none).
 Value old_broadcast(const Call &call, const Value &a, const Value &b) {
-  if (call.opset() >= 7 || !call.has_attribute("axis") || call.integer("broadcast", 0) == 0)
+  if (call.opset() >= 7 || !call.flag("broadcast", false) || !call.has_attribute("axis"))
     return b;
   const std::size_t axis = call.axis("axis", 0, a.shape.size());
   if (axis + b.shape.size() > a.shape.size())
@@ -156,7 +156,7 @@ void import_gelu(Call &call) {
 }
 
 void import_mod(Call &call) {
-  const bool truncates = call.integer("fmod", 0) != 0;
+  const bool truncates = call.flag("fmod", false);
   call.result(call.apply(truncates ? "mod" : "mod_floor", {call.value(0), call.value(1)}));
 }
 

@@ -44,13 +44,14 @@ void import_max_pool(Call &call) {
 
 void import_average_pool(Call &call) {
   const Window window = pool_window(call);
+  const bool counts_pads = call.flag("count_include_pad", false);
   tile::Attributes attributes = pool_attributes(window);
   std::string function = by_rank("average_pool", window.size());
   if (is_full(window)) {
     function += "_full";
   } else {
     bind_axes(attributes, "P", window, &WindowAxis::begin);
-    if (call.integer("count_include_pad", 0) != 0) {
+    if (counts_pads) {
       bind_axes(attributes, "E", window, &WindowAxis::end);
       function += "_padded";
     }

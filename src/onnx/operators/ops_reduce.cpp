@@ -43,7 +43,8 @@ const Reduction &find_reduction(const std::string &name) {
 // By dimension: whether it is reduced.
 std::vector<bool> reduced_axes(const Call &call, std::size_t rank) {
   const Ints axes = call.list("axes", 1);
-  const bool all = axes.empty() && call.integer("noop_with_empty_axes", 0) == 0;
+  const bool is_noop = call.flag("noop_with_empty_axes", false);
+  const bool all = axes.empty() && !is_noop;
   std::vector<bool> reduced(rank, all);
   for (const std::int64_t axis : axes)
     reduced[call.resolve_axis(axis, rank)] = true;
@@ -91,6 +92,7 @@ void import_reduce(Call &call) {
   const Value &input = call.value(0);
   const std::string name = call.function();
   const std::vector<bool> reduced = reduced_axes(call, input.shape.size());
+  const bool keeps_dims = call.flag("keepdims", true);
   if (std::find(reduced.begin(), reduced.end(), true) == reduced.end()) {
     const bool is_noop = !call.has_attribute("axes") && !input.shape.empty();
     const Value whole = call.reshape(input, {1, 1, program::elems(input.shape)});
@@ -106,7 +108,7 @@ void import_reduce(Call &call) {
     result = call.apply("global_max_pool2d", {input});
   else
     result = reduce_runs(call, find_reduction(name), input, reduced);
-  if (call.integer("keepdims", 1) != 0) {
+  if (keeps_dims) {
     call.result(result);
     return;
   }

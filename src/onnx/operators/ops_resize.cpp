@@ -262,7 +262,7 @@ void import_resize(Call &call) {
                         .coordinates = call.text("coordinate_transformation_mode", "half_pixel"),
                         .nearest = call.text("nearest_mode", "round_prefer_floor"),
                         .cubic = call.real("cubic_coeff_a", -0.75),
-                        .exclude_outside = call.integer("exclude_outside", 0) != 0};
+                        .exclude_outside = call.flag("exclude_outside", false)};
   if (is_given(call, 3))
     call.result(resize(call, by_sizes(call, call.bounded_ints(3, "sizes")), mode));
   else if (is_given(call, 2))

@@ -31,7 +31,7 @@ void check_rank(const Call &call, std::size_t rank) {
 }
 
 program::Shape resolve_reshape(const Call &call, const program::Shape &from, Ints wanted) {
-  const bool copies_zero = call.integer("allowzero", 0) == 0;
+  const bool copies_zero = !call.flag("allowzero", false);
   std::int64_t *inferred = nullptr;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i] < -1)

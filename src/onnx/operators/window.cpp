@@ -113,6 +113,7 @@ Ints spatial_sizes(const Call &call, const Value &value) {
 
 Window sliding_window(const Call &call, const Ints &sizes, const Ints &kernel) {
   Window window = without_pads(call, sizes, kernel);
+  const bool ceil_mode = call.flag("ceil_mode", false);
   const std::string auto_pad = call.text("auto_pad", "NOTSET");
   if (is_same(call, auto_pad)) {
     for (WindowAxis &axis : window)
@@ -121,7 +122,6 @@ Window sliding_window(const Call &call, const Ints &sizes, const Ints &kernel) {
   }
   if (auto_pad != "VALID")
     set_pads(call, window);
-  const bool ceil_mode = call.integer("ceil_mode", 0) != 0;
   for (WindowAxis &axis : window) {
     axis.out = output_size(axis, ceil_mode);
     if (axis.out < 1)
