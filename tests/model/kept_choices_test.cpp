@@ -30,7 +30,7 @@ poly::Group gemm(int m) {
 class KeptChoicesTest : public ::testing::Test {
 protected:
   KeptChoicesTest()
-      : path_(std::filesystem::path(::testing::TempDir()) / "kept_choices.sqlite"),
+      : path_(std::filesystem::path(::testing::TempDir()) / "kept_choices" / "kernels.sqlite"),
         target_(read_targets(TILEFUSE_SOURCE_DIR "/devices").front()) {
     std::filesystem::remove(path_);
   }

@@ -149,7 +149,7 @@ TEST(Session, EveryLayoutIsExact) {
   const HostTensor expected = nest::evaluate_program(network.program(), {{"x", x}}).at(0);
   for (testing::NamedDevice &on : testing::devices()) {
     const std::string path =
-        (std::filesystem::path(::testing::TempDir()) / "layouts.sqlite").string();
+        (std::filesystem::path(::testing::TempDir()) / "layouts" / "kernels.sqlite").string();
     std::filesystem::remove(path);
     const auto stats_of = [&](const std::string &layout) {
       runtime::KernelCache cache(path, [](const std::string &why) { FAIL() << why; });

@@ -4,10 +4,14 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/stopwatch.h"
+#include "runtime/store/kernel_cache.h"
 #include "runtime/opencl_fixture.h"
 #include "runtime/processes.h"
-#include "runtime/store/kernel_cache.h"
+#include "runtime/store/sqlite.h"
 
 namespace tilefuse::runtime {
 namespace {
@@ -172,6 +176,138 @@ TEST(KernelCache, DamagedRowSetsTheFileAside) {
   EXPECT_TRUE(fs::exists(path + ".damaged-1"));
   cache.put("a", package_of("a"));
   EXPECT_EQ(cache.cache.get("a"), package_of("a"));
+}
+
+// Every part of the other row is sound; only its place is wrong.
+TEST(KernelCache, ContentsOfAnotherRowAreNotGiven) {
+  const TemporaryFolder folder("tilefuse_cache");
+  const std::string path = folder / "kernels.sqlite";
+  {
+    Cache cache(path);
+    cache.put("a", package_of("a"));
+    cache.put("b", package_of("b"));
+  }
+  Connection(path, 1000)
+      .execute("UPDATE kernels SET bytes = o.bytes, code = o.code FROM"
+               " (SELECT bytes, code FROM kernels WHERE key = 'b') AS o"
+               " WHERE key = 'a'");
+  Cache cache(path);
+  EXPECT_EQ(cache.cache.get("b"), package_of("b"));
+  EXPECT_EQ(cache.cache.get("a"), std::nullopt);
+  ASSERT_EQ(cache.warnings.size(), 1u);
+  EXPECT_NE(cache.warnings[0].find("not what was written under its key"), std::string::npos);
+  cache.put("a", package_of("a"));
+  EXPECT_EQ(cache.cache.get("a"), package_of("a"));
+}
+
+// One that does not let go is waited for once, and said once; then the work goes on.
+TEST(KernelCache, HeldByAnotherProcess) {
+  const TemporaryFolder folder("tilefuse_cache");
+  const std::string path = folder / "kernels.sqlite";
+  Cache cache(path);
+  cache.put("a", package_of("a"));
+  Connection other(path, 1000);
+  other.execute("BEGIN IMMEDIATE");
+  const Stopwatch watch;
+  for (int i = 0; i < 10; ++i)
+    cache.put("b", package_of("b"));
+  EXPECT_EQ(cache.cache.get("a"), package_of("a"));
+  EXPECT_LT(watch.seconds(), 3);
+  EXPECT_EQ(cache.cache.get("b"), std::nullopt);
+  ASSERT_EQ(cache.warnings.size(), 1u);
+  EXPECT_NE(cache.warnings[0].find("another process holds the kernel cache"), std::string::npos);
+  other.execute("COMMIT");
+  cache.put("b", package_of("b"));
+  EXPECT_EQ(cache.cache.get("b"), package_of("b"));
+  EXPECT_EQ(cache.warnings.size(), 1u);
+}
+
+TEST(KernelCache, HeldWhileItIsOpened) {
+  const TemporaryFolder folder("tilefuse_cache");
+  const std::string path = folder / "kernels.sqlite";
+  Connection other(path, 1000);
+  other.execute("CREATE TABLE another(x); BEGIN EXCLUSIVE");
+  const Stopwatch watch;
+  Cache cache(path);
+  EXPECT_LT(watch.seconds(), 3);
+  EXPECT_EQ(cache.cache.get("a"), std::nullopt);
+  EXPECT_EQ(cache.warnings.size(), 1u);
+}
+
+fs::perms rights(const std::string &path) {
+  return fs::status(path).permissions() & fs::perms::all;
+}
+
+TEST(KernelCache, FilesAreTheUsersAlone) {
+  const TemporaryFolder folder("tilefuse_cache");
+  const mode_t before = umask(0);
+  const std::string path = folder / "deep/er/kernels.sqlite";
+  Cache cache(path);
+  cache.put("a", package_of("a"));
+  umask(before);
+  for (const char *made : {"deep", "deep/er"})
+    EXPECT_EQ(rights(folder / made), fs::perms(0700)) << made;
+  for (const char *suffix : {"", "-wal", "-shm"})
+    EXPECT_EQ(rights(path + suffix), fs::perms(0600)) << suffix;
+  EXPECT_TRUE(cache.warnings.empty());
+}
+
+// Neither read nor written: said once, and the work goes on.
+void expect_distrusted(const std::string &path, const std::string &why) {
+  Cache cache(path);
+  EXPECT_EQ(cache.cache.get("a"), std::nullopt);
+  cache.put("b", package_of("b"));
+  EXPECT_EQ(cache.cache.get("b"), std::nullopt);
+  ASSERT_EQ(cache.warnings.size(), 1u) << why;
+  EXPECT_NE(cache.warnings[0].find(why), std::string::npos) << cache.warnings[0];
+}
+
+TEST(KernelCache, WhatOthersMayWriteIsNotUsed) {
+  const TemporaryFolder folder("tilefuse_cache");
+  const std::string path = folder / "deep/kernels.sqlite";
+  Cache(path).put("a", package_of("a"));
+  for (const int mode : {0620, 0602}) {
+    fs::permissions(path, fs::perms(mode));
+    expect_distrusted(path, "can be written by others");
+  }
+  fs::permissions(path, fs::perms(0644));
+  for (const int mode : {0770, 0777, 01777}) {
+    fs::permissions(folder / "deep", fs::perms(mode));
+    expect_distrusted(path, "can be written by others");
+  }
+  fs::permissions(folder / "deep", fs::perms(0755));
+  for (const char *suffix : {"-wal", "-shm", "-journal"}) {
+    write_file(path + suffix, "");
+    fs::permissions(path + suffix, fs::perms(0666));
+    expect_distrusted(path, suffix);
+    fs::remove(path + suffix);
+  }
+  EXPECT_EQ(Cache(path).cache.get("a"), package_of("a"));
+}
+
+TEST(KernelCache, WhatIsNoRegularFileStaysWhatItIs) {
+  const TemporaryFolder folder("tilefuse_cache");
+  const std::string path = folder / "fifo";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  expect_distrusted(path, "not a regular file");
+  EXPECT_TRUE(fs::is_fifo(path));
+}
+
+TEST(KernelCache, WhatAnotherUserOwnsIsNotUsed) {
+  if (geteuid() != 0)
+    GTEST_SKIP() << "only root can give a file away";
+  const TemporaryFolder folder("tilefuse_cache");
+  const std::string path = folder / "deep/kernels.sqlite";
+  constexpr uid_t kNobody = 65534;
+  Cache(path).put("a", package_of("a"));
+  ASSERT_EQ(chown(path.c_str(), kNobody, kNobody), 0);
+  expect_distrusted(path, "belongs to another user");
+  ASSERT_EQ(chown(path.c_str(), 0, 0), 0);
+  ASSERT_EQ(chown((folder / "deep").c_str(), kNobody, kNobody), 0);
+  expect_distrusted(path, "belongs to another user");
+  const std::string link = folder / "link.sqlite";
+  fs::create_symlink(path, link);
+  expect_distrusted(link, "belongs to another user");
 }
 
 TEST(KernelCache, TableOfAnotherShape) {

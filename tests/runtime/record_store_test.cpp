@@ -10,9 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/stopwatch.h"
 #include "runtime/opencl_fixture.h"
 #include "runtime/processes.h"
 #include "runtime/store/record_store.h"
+#include "runtime/store/sqlite.h"
 
 namespace tilefuse::runtime {
 namespace {
@@ -237,6 +239,54 @@ TEST(RecordStore, ReadOnlyHomeStillGivesRecords) {
   fs::permissions(home, fs::perms(0755));
   ASSERT_TRUE(WIFEXITED(status)) << "the process crashed";
   EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+// Tuning writes often: one that does not let go is waited for once, and said once.
+TEST(RecordStore, HeldByAnotherProcess) {
+  const TemporaryFolder folder("tilefuse_records");
+  const std::string path = folder / "records.sqlite";
+  Store store(path);
+  EXPECT_TRUE(store.merge(record_of("g", 1)));
+  Connection other(path, 1000);
+  other.execute("BEGIN IMMEDIATE");
+  const Stopwatch watch;
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_FALSE(store.merge(record_of("h", 1)));
+    EXPECT_FALSE(store.store.replace(record_of("h", 1), ""));
+    EXPECT_FALSE(store.store.note({"g", "d", "c"}, {}));
+    EXPECT_EQ(store.store.all(), std::vector{record_of("g", 1)});
+  }
+  EXPECT_LT(watch.seconds(), 3);
+  ASSERT_EQ(store.warnings.size(), 1u);
+  EXPECT_NE(store.warnings[0].find("another process holds"), std::string::npos);
+  other.execute("COMMIT");
+  EXPECT_TRUE(store.merge(record_of("h", 1)));
+  EXPECT_EQ(store.warnings.size(), 1u);
+}
+
+TEST(RecordStore, HeldWhileItIsOpened) {
+  const TemporaryFolder folder("tilefuse_records");
+  const std::string path = folder / "records.sqlite";
+  Connection other(path, 1000);
+  other.execute("CREATE TABLE another(x); BEGIN EXCLUSIVE");
+  const Stopwatch watch;
+  Store store(path);
+  EXPECT_LT(watch.seconds(), 3);
+  EXPECT_FALSE(store.merge(record_of("g", 1)));
+  EXPECT_EQ(store.warnings.size(), 1u);
+}
+
+TEST(RecordStore, WhatOthersMayWriteIsNotUsed) {
+  const TemporaryFolder folder("tilefuse_records");
+  const std::string path = folder / "deep/records.sqlite";
+  Store(path).merge(record_of("g", 1));
+  EXPECT_EQ(fs::status(path).permissions(), fs::perms(0600));
+  fs::permissions(path, fs::perms(0666));
+  Store store(path);
+  EXPECT_TRUE(store.store.all().empty());
+  EXPECT_FALSE(store.merge(record_of("h", 1)));
+  ASSERT_EQ(store.warnings.size(), 1u);
+  EXPECT_NE(store.warnings[0].find("can be written by others"), std::string::npos);
 }
 
 TEST(RecordStore, TwoProcessesWrite) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/store/kernel_cache.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <set>
@@ -17,9 +18,10 @@ namespace {
 constexpr std::int64_t kTouchSeconds =
     24 * 3600; // how stale a row's time of use may get: a warm start writes nothing
 constexpr std::int64_t kMostTexts = 100'000;
+constexpr std::size_t kHashBytes = 32; // of content_hash
 
-// `bytes` of a kernel is its package without code. Kernels that were built as one program share a
-// row of `codes`.
+// `bytes` of a kernel is a hash that binds it to its key and its code, then its package without
+// code. Kernels that were built as one program share a row of `codes`.
 constexpr const char *kSchema =
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
     "CREATE TABLE IF NOT EXISTS codes(hash TEXT PRIMARY KEY, bytes BLOB NOT NULL);"
@@ -49,7 +51,7 @@ std::int64_t now_seconds() {
 }
 
 struct Database {
-  explicit Database(const std::string &path) : connection(path, kStoreBusyMs) {
+  explicit Database(const std::string &path) : connection(path, kStoreOpenMs) {
     connection.execute(kSchema);
     kernel = std::make_unique<Statement>(connection,
                                          "SELECT used, bytes, code FROM kernels WHERE key = ?");
@@ -91,6 +93,13 @@ std::string text_hash(const std::string &key, std::string_view text) {
   std::string both = key + "\n";
   both += text;
   return content_hash(both);
+}
+
+// Of a kernel in its place: a row with the contents of another is not what was written.
+std::string kernel_hash(const std::string &key, std::string_view code, std::string_view head) {
+  std::string all = fmt::format("{} {}\n{} {}\n", key.size(), key, code.size(), code);
+  all += head;
+  return content_hash(all);
 }
 
 void insert_texts(Database &database, std::span<const std::pair<std::string, std::string>> rows) {
@@ -155,7 +164,8 @@ void insert(Database &database, std::span<const std::pair<std::string, const Pac
     }
     Package head = *package;
     head.code.clear();
-    const std::string bytes = serialize(head);
+    const std::string package_bytes = serialize(head);
+    const std::string bytes = kernel_hash(key, hash, package_bytes) + package_bytes;
     kernel.bind(1, key).bind(2, now_seconds()).bind_blob(3, bytes).bind(4, hash).step();
     kernel.reset();
   }
@@ -176,6 +186,7 @@ struct KernelCache::State {
                     database.reset();
                     used = {};
                   },
+              .wait = [this](int busy_ms) { database->connection.wait(busy_ms); },
               .salvage = {}},
              std::move(warn)) {}
 
@@ -191,8 +202,13 @@ struct KernelCache::State {
     select.reset();
     if (!select.bind(1, key).step())
       return std::nullopt;
-    Package package = deserialize(select.blob(1));
-    package.code = code(std::string(select.blob(2)));
+    const std::string_view bytes = select.blob(1);
+    const std::string_view head = bytes.substr(std::min(bytes.size(), kHashBytes));
+    const std::string code_key(select.blob(2));
+    if (kernel_hash(key, code_key, head) != bytes.substr(0, kHashBytes))
+      throw Error(ErrorCode::Io, "a kernel is not what was written under its key");
+    Package package = deserialize(head);
+    package.code = code(code_key);
     if (now_seconds() - select.integer(0) > kTouchSeconds)
       used.kernels.push_back(key);
     select.reset();
@@ -226,12 +242,6 @@ struct KernelCache::State {
     return found;
   }
 
-  // Once more when the file was damaged: the fresh one takes the rows.
-  void write(const std::function<void()> &write) {
-    if (!file.guarded(write) && database != nullptr)
-      file.guarded(write);
-  }
-
   // Neighbours share codes: the last one is at hand.
   const std::string &code(const std::string &hash) {
     if (hash == code_hash && !code_hash.empty())
@@ -259,6 +269,7 @@ KernelCache::KernelCache(std::string path, Warn warn, std::int64_t limit_bytes)
 KernelCache::~KernelCache() {
   if (state_->database == nullptr)
     return;
+  state_->database->connection.wait(0); // worth no waiting
   try {
     touch(*state_->database, state_->used);
   } catch (const SqliteFailure &) { // the rows only look older than they are
@@ -270,8 +281,8 @@ std::optional<Package> KernelCache::get(const std::string &key) {
 }
 
 void KernelCache::put(std::span<const std::pair<std::string, const Package *>> rows) {
-  if (state_->database != nullptr && !rows.empty())
-    state_->write([&] { insert(*state_->database, rows, state_->limit_bytes); });
+  if (!rows.empty())
+    state_->file.write([&] { insert(*state_->database, rows, state_->limit_bytes); });
 }
 
 std::optional<std::string> KernelCache::get_text(const std::string &key) {
@@ -279,8 +290,8 @@ std::optional<std::string> KernelCache::get_text(const std::string &key) {
 }
 
 void KernelCache::put_texts(std::span<const std::pair<std::string, std::string>> rows) {
-  if (state_->database != nullptr && !rows.empty())
-    state_->write([&] { insert_texts(*state_->database, rows); });
+  if (!rows.empty())
+    state_->file.write([&] { insert_texts(*state_->database, rows); });
 }
 
 std::string default_cache_path() {

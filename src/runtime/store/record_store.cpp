@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/store/record_store.h"
 
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -17,9 +15,6 @@ namespace tilefuse::runtime {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int kOpenTries = 50; // while another process makes the file
-constexpr auto kOpenPause = std::chrono::milliseconds(20);
 
 constexpr const char *kSchema =
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
@@ -64,23 +59,18 @@ struct Database {
 };
 
 std::unique_ptr<Database> open_file(const std::string &path) {
-  for (int tries = 1;; ++tries) {
-    try {
-      auto database = std::make_unique<Database>(Connection(path, kStoreBusyMs));
-      database->connection.execute(kSchema);
-      return database;
-    } catch (const SqliteFailure &failure) {
-      std::error_code ignored;
-      const bool is_held = failure.code == SQLITE_CANTOPEN || failure.code == SQLITE_READONLY;
-      if (is_held && fs::is_regular_file(path, ignored)) {
-        auto database = std::make_unique<Database>(Connection::immutable(path));
-        select(database->connection, kAll).step(); // is it one of ours?
-        return database;
-      }
-      if (failure.code != SQLITE_BUSY || tries == kOpenTries)
-        throw;
-      std::this_thread::sleep_for(kOpenPause);
-    }
+  try {
+    auto database = std::make_unique<Database>(Connection(path, kStoreOpenMs));
+    database->connection.execute(kSchema);
+    return database;
+  } catch (const SqliteFailure &failure) {
+    std::error_code ignored;
+    const bool is_closed = failure.code == SQLITE_CANTOPEN || failure.code == SQLITE_READONLY;
+    if (!is_closed || !fs::is_regular_file(path, ignored))
+      throw;
+    auto database = std::make_unique<Database>(Connection::immutable(path));
+    select(database->connection, kAll).step(); // is it one of ours?
+    return database;
   }
 }
 
@@ -160,6 +150,7 @@ struct RecordStore::State {
               .otherwise = "schedules are the cost model's, and what is measured is not kept",
               .open = [this](const std::string &at) { database = open_file(at); },
               .close = [this] { database.reset(); },
+              .wait = [this](int busy_ms) { database->connection.wait(busy_ms); },
               .salvage = [this](const std::string &from) { salvage(from); }},
              std::move(warn)) {}
 
@@ -205,13 +196,6 @@ struct RecordStore::State {
       transaction.commit();
     });
   }
-
-  // Once more when the file was damaged: the fresh one takes it.
-  bool write(const std::function<void()> &operation) {
-    if (!file.is_open())
-      return false;
-    return file.guarded(operation) || (file.is_open() && file.guarded(operation));
-  }
 };
 
 RecordStore::RecordStore(std::string path, Mode mode, Warn warn) {
@@ -233,7 +217,7 @@ std::vector<TuningRecord> RecordStore::all() {
 }
 
 bool RecordStore::merge(std::span<const TuningRecord> records) {
-  return state_->write([&] {
+  return state_->file.write([&] {
     Transaction transaction(state_->database->connection);
     for (const TuningRecord &record : records) {
       const std::optional<TuningRecord> there = find(*state_->database, record);
@@ -245,7 +229,7 @@ bool RecordStore::merge(std::span<const TuningRecord> records) {
 }
 
 bool RecordStore::replace(const TuningRecord &record, const std::string &beaten) {
-  return state_->write([&] {
+  return state_->file.write([&] {
     Transaction transaction(state_->database->connection);
     const std::optional<TuningRecord> there = find(*state_->database, record);
     if (!there || there->schedule == beaten || is_better(record, *there))
@@ -269,7 +253,7 @@ std::vector<Trial> RecordStore::trials(const TrialKey &key) {
 }
 
 bool RecordStore::note(const TrialKey &key, std::span<const Trial> trials) {
-  return state_->write([&] {
+  return state_->file.write([&] {
     Transaction transaction(state_->database->connection);
     Statement row(state_->database->connection,
                   "INSERT OR REPLACE INTO trials(kernel_group, device, code, schedule, state,"
@@ -286,7 +270,7 @@ bool RecordStore::note(const TrialKey &key, std::span<const Trial> trials) {
 }
 
 void RecordStore::forget_trials(const std::string &device, const std::string &but_of_code) {
-  state_->write([&] {
+  state_->file.write([&] {
     Statement(state_->database->connection, "DELETE FROM trials WHERE device = ? AND code != ?")
         .bind(1, device)
         .bind(2, but_of_code)

@@ -26,6 +26,8 @@ class Connection {
 public:
   // Opens or creates the file; waits up to `busy_ms` for other writers.
   Connection(const std::string &path, int busy_ms);
+  // How long statements wait for other writers from now on.
+  void wait(int busy_ms) const { sqlite3_busy_timeout(handle_.get(), busy_ms); }
   // A file that nobody can change, where not even a journal may be written beside it.
   static Connection immutable(const std::string &path);
   void execute(const char *sql); // no result rows wanted

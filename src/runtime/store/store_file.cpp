@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "runtime/store/store_trust.h"
+
 namespace tilefuse::runtime {
 namespace {
 
@@ -24,12 +26,8 @@ StoreFile::StoreFile(std::string path, Owner owner, Warn warn)
 bool StoreFile::open() {
   if (path_.empty())
     return false;
-  const fs::path folder = fs::path(path_).parent_path();
-  std::error_code failure;
-  if (!folder.empty())
-    fs::create_directories(folder, failure);
-  if (failure) {
-    disable(failure.message());
+  if (const std::string reason = make_private(path_); !reason.empty()) {
+    disable(reason);
     return false;
   }
   guarded([&] { open_when_free(); });
@@ -43,6 +41,7 @@ void StoreFile::open_when_free() {
   for (;;) {
     try {
       owner_.open(path_);
+      owner_.wait(kStoreBusyMs);
       is_open_ = true;
       return;
     } catch (const SqliteFailure &failure) {
@@ -63,10 +62,30 @@ bool StoreFile::guarded(const std::function<void()> &operation) {
   } catch (const SqliteFailure &failure) {
     if (failure.is_damage())
       set_aside(failure.message);
-    else if (failure.code != SQLITE_BUSY)
+    else if (failure.code == SQLITE_BUSY)
+      held();
+    else
       disable(failure.message);
     return false;
   }
+}
+
+bool StoreFile::write(const std::function<void()> &operation) {
+  if (!is_open_)
+    return false;
+  if (!guarded(operation) && (!is_open_ || is_held_ || !guarded(operation)))
+    return false;
+  if (is_held_)
+    owner_.wait(kStoreBusyMs);
+  is_held_ = false;
+  return true;
+}
+
+void StoreFile::held() {
+  is_held_ = true;
+  owner_.wait(0);
+  say(fmt::format("another process holds the {} {}; until it lets go, nothing new is kept",
+                  owner_.what, path_));
 }
 
 void StoreFile::disable(const std::string &why) {
@@ -94,6 +113,7 @@ void StoreFile::set_aside(const std::string &why) {
     std::error_code ignored;
     fs::rename(path_ + suffix, to + suffix, ignored);
   }
+  static_cast<void>(make_private(path_));
   say(fmt::format("the {} {} is damaged ({}); it is set aside as {} and begun afresh", owner_.what,
                   path_, why, to));
   reopen(to);
