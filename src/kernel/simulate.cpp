@@ -100,8 +100,9 @@ public:
         program_(compile(kernel, width())), position_{kernel},
         clocks_(static_cast<std::size_t>(kernel.cluster) * (warp_count() + 1)), tickets_(clocks_),
         engine_(kernel, position_, clocks_, warp_count()),
-        recorder_(kernel, program_, cuts_.banks, cuts_.sector_bytes),
-        machine_{kernel, program_, position_, clocks_, engine_},
+        recorder_(kernel, program_, cuts_.banks, cuts_.sector_bytes), machine_{kernel, program_,
+                                                                               position_, clocks_,
+                                                                               engine_},
         is_remote_(remote_buffers(kernel)) {
     machine_.recorder = options.count ? &recorder_ : nullptr;
     machine_.vector_align = cuts_.vector_align;
@@ -229,9 +230,11 @@ void Simulation::run_blocks() {
     return;
   }
   for (std::int64_t block = 0; block < kernel_.blocks; block += kernel_.cluster)
-    blocks.push_back(block);
-  if (options_.shuffle != 0)
-    std::shuffle(blocks.begin(), blocks.end(), std::minstd_rand(options_.shuffle));
+    if (options_.shuffle != 0)
+      blocks.push_back(block);
+    else
+      run_cluster(block);
+  std::shuffle(blocks.begin(), blocks.end(), std::minstd_rand(options_.shuffle));
   for (const std::int64_t block : blocks)
     run_cluster(block);
   for (const auto &global : machine_.global)

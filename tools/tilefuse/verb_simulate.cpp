@@ -86,21 +86,32 @@ std::string run_group(const poly::Group &group, const Arguments &args, const Tar
                      figure_text(figures, args.factor), cost::explain(estimate));
 }
 
+void check_size(const kernel::Kernel &kernel) {
+  constexpr double kMostMib = 4096;
+  double bytes = 0;
+  for (const kernel::Buffer &buffer : kernel.buffers)
+    if (buffer.space == kernel::Space::Global)
+      bytes +=
+          static_cast<double>(buffer.elems) * static_cast<double>(size_bytes(buffer.type.elem));
+  if (const double mib = bytes * 0x1p-20; mib > kMostMib)
+    throw Error(
+        ErrorCode::Limit,
+        fmt::format("the buffers of kernel {} have {:.0f} MiB, at most {:.0f} are simulated",
+                    kernel.name, mib, kMostMib));
+}
+
 // A kernel's text alone: there is nothing to compare with.
 std::string run_kernel(const Arguments &args) {
   const kernel::Kernel kernel = kernel::parse_kernel(read_file(args.in.file), args.in.file);
   if (const std::string broken = kernel::check(kernel, false); !broken.empty())
     throw Error(ErrorCode::Type, broken, args.in.file);
-  constexpr std::int64_t kMost = std::int64_t{1} << 32;
+  check_size(kernel);
   std::mt19937 random(1);
   std::vector<program::Bytes> data;
   for (const kernel::Buffer &buffer : kernel.buffers) {
     if (buffer.space != kernel::Space::Global)
       continue;
     const std::int64_t bytes = buffer.elems * size_bytes(buffer.type.elem);
-    if (bytes > kMost)
-      throw Error(ErrorCode::Limit, fmt::format("buffer {} has {} bytes; at most {} are simulated",
-                                                buffer.name, bytes, kMost));
     data.emplace_back(static_cast<std::size_t>(bytes));
     for (std::int64_t i = 0; i < buffer.elems; ++i)
       store_element(data.back().data(), buffer.type.elem, i, static_cast<double>(random() % 4));

@@ -63,9 +63,29 @@ void Position::fault(std::string_view what, std::int64_t item) const {
 GlobalBuffer::GlobalBuffer(const Position &position, const Clocks &clocks, Tickets &tickets,
                            const Buffer &buffer, std::byte *data, bool is_updated)
     : position_(position), clocks_(clocks), tickets_(tickets), buffer_(buffer), data_(data),
-      is_updated_(is_updated) {
-  if (buffer.written)
-    writers_.resize(static_cast<std::size_t>(buffer.elems));
+      is_updated_(is_updated) {}
+
+GlobalBuffer::Touch &GlobalBuffer::Touches::at(std::int64_t index, const Position &position,
+                                               const Buffer &buffer) {
+  const auto page = static_cast<std::size_t>(index / kPage);
+  if (page >= pages_.size())
+    pages_.resize(page + 1);
+  if (pages_[page] == nullptr) {
+    if (++made_ * kPage > kMostTouches)
+      position.fault(fmt::format("more than {} of the {} elements of {} are touched, which is as "
+                                 "many as are kept watch over; need fewer blocks",
+                                 kMostTouches, buffer.elems, buffer.name),
+                     -1);
+    pages_[page] = std::make_unique<Touch[]>(kPage);
+  }
+  return pages_[page][static_cast<std::size_t>(index % kPage)];
+}
+
+GlobalBuffer::Touch GlobalBuffer::Touches::get(std::int64_t index) const {
+  const auto page = static_cast<std::size_t>(index / kPage);
+  if (page >= pages_.size() || pages_[page] == nullptr)
+    return {};
+  return pages_[page][static_cast<std::size_t>(index % kPage)];
 }
 
 void GlobalBuffer::check_bounds(std::int64_t index, Agent agent) const {
@@ -96,14 +116,13 @@ bool GlobalBuffer::is_ordered(const Touch &earlier, Agent agent) const {
 }
 
 void GlobalBuffer::note_read(std::int64_t index, Agent agent) {
-  const Touch &writer = writers_[static_cast<std::size_t>(index)];
+  const Touch writer = writers_.get(index);
   if (writer.block == kNobody && !is_updated_)
     position_.fault(fmt::format("{}[{}] is read before it is written", buffer_.name, index),
                     agent.item);
   if (!is_ordered(writer, agent))
     fault(index, agent, "is read with no barrier after the write of", writer);
-  readers_.resize(writers_.size());
-  Touch &reader = readers_[static_cast<std::size_t>(index)];
+  Touch &reader = readers_.at(index, position_, buffer_);
   const std::uint32_t now = clocks_.now(agent.warp);
   if (reader.block == kNobody) {
     reader = {position_.block, agent.item, agent.warp, now};
@@ -116,14 +135,14 @@ void GlobalBuffer::note_read(std::int64_t index, Agent agent) {
 }
 
 void GlobalBuffer::note_write(std::int64_t index, Agent agent) {
-  Touch &writer = writers_[static_cast<std::size_t>(index)];
+  Touch &writer = writers_.at(index, position_, buffer_);
   if (expected_ != nullptr && !(*expected_)[static_cast<std::size_t>(index)])
     position_.fault(fmt::format("{}[{}] is written, though this kernel must leave it alone",
                                 buffer_.name, index),
                     agent.item);
   if (writer.block != kNobody && (!is_updated_ || !is_ordered(writer, agent)))
     fault(index, agent, "is written twice: before by", writer);
-  const Touch reader = readers_.empty() ? Touch{} : readers_[static_cast<std::size_t>(index)];
+  const Touch reader = readers_.get(index);
   if (!is_ordered(reader, agent))
     fault(index, agent, "is written with no barrier after the read of", reader);
   writer = {position_.block, agent.item, agent.warp, clocks_.now(agent.warp)};
@@ -148,8 +167,8 @@ Cell GlobalBuffer::take(std::int64_t index, Agent agent) {
   const Cell found = load_cell(data_, DType::I32, index);
   store_cell(data_, DType::I32, index, {.whole = found.whole + 1});
   tickets_.take({&buffer_, index}, position_.block, agent);
-  writers_[static_cast<std::size_t>(index)] = {position_.block, agent.item, agent.warp,
-                                               clocks_.now(agent.warp)};
+  writers_.at(index, position_, buffer_) = {position_.block, agent.item, agent.warp,
+                                            clocks_.now(agent.warp)};
   return found;
 }
 
@@ -161,7 +180,7 @@ void GlobalBuffer::check_complete() const {
   if (expected_ == nullptr)
     return;
   for (std::size_t i = 0; i < expected_->size(); ++i) {
-    if ((*expected_)[i] && writers_[i].block == kNobody) {
+    if ((*expected_)[i] && writers_.get(static_cast<std::int64_t>(i)).block == kNobody) {
       throw Error(ErrorCode::Limit, fmt::format("kernel {}: no block writes {}[{}]",
                                                 position_.kernel.name, buffer_.name, i));
     }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -115,6 +116,20 @@ private:
     std::uint32_t time = 0;
   };
 
+  // By element, in pages that come into being when they are first touched: few blocks of a large
+  // buffer cost little. Error{Limit} past kMostTouches of a buffer.
+  class Touches {
+  public:
+    Touch &at(std::int64_t index, const Position &position, const Buffer &buffer);
+    Touch get(std::int64_t index) const;
+
+  private:
+    static constexpr std::int64_t kPage = 4096;
+    static constexpr std::int64_t kMostTouches = std::int64_t{1} << 27;
+    std::vector<std::unique_ptr<Touch[]>> pages_; // up to the last one made
+    std::int64_t made_ = 0;
+  };
+
   void check_bounds(std::int64_t index, Agent agent) const;
   bool is_ordered(const Touch &earlier, Agent agent) const;
   void note_read(std::int64_t index, Agent agent);
@@ -129,8 +144,8 @@ private:
   std::byte *data_;
   bool is_updated_;
   const std::vector<bool> *expected_ = nullptr;
-  std::vector<Touch> writers_; // by element of a written buffer: the last
-  std::vector<Touch> readers_; // empty until the first read
+  Touches writers_; // of a written buffer: the last
+  Touches readers_;
 };
 
 } // namespace tilefuse::kernel::simulation

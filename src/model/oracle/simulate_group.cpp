@@ -3,13 +3,16 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <random>
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "lower/pipeline.h"
 #include "model/plan/pack.h"
 #include "nest/evaluate/odometer.h"
+#include "nest/evaluate/within.h"
 #include "nest/flatten/passes.h"
 #include "schedule/staging.h"
 
@@ -18,7 +21,11 @@ namespace {
 
 constexpr std::uint32_t kSeed = 17;
 constexpr std::int64_t kLargest = 3;
-constexpr double kUnwritten = 77; // no small integers sum up to it often
+constexpr std::int64_t kPeriod = 1'000'003; // elements that are drawn, a prime number
+constexpr double kUnwritten = 77;           // no small integers sum up to it often
+constexpr int kCopies = 3;                  // of each slot: before, after, and as expected
+constexpr double kMostMib = 4096;           // of all copies
+constexpr std::int64_t kSkip = 4096;        // bytes that are compared at once
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -26,6 +33,28 @@ bool reads(const nest::Nest &nest, int slot) {
   const auto is_slot = [&](const nest::Operand &operand) { return operand.slot == slot; };
   return std::any_of(nest.inputs.begin(), nest.inputs.end(), is_slot) ||
          std::any_of(nest.extras.begin(), nest.extras.end(), is_slot);
+}
+
+void check_size(const poly::Group &group) {
+  double bytes = 0;
+  for (const nest::Slot &slot : group_slots(group))
+    bytes += static_cast<double>(slot.elems) * static_cast<double>(size_bytes(slot.type));
+  if (const double mib = kCopies * bytes * 0x1p-20; mib > kMostMib)
+    throw Error(ErrorCode::Limit,
+                fmt::format("simulating kernel {} needs {:.0f} MiB for {} copies of its buffers, "
+                            "at most {:.0f} are taken",
+                            group.anchor.name, mib, kCopies, kMostMib));
+}
+
+// The first `drawn` elements again and again; each copy takes all that is there.
+void repeat(program::Bytes &bytes, const nest::Slot &slot, std::int64_t drawn) {
+  const auto size = static_cast<std::size_t>(size_bytes(slot.type));
+  std::size_t done = static_cast<std::size_t>(drawn) * size;
+  while (done > 0 && done < bytes.size()) {
+    const std::size_t more = std::min(done, bytes.size() - done);
+    std::memcpy(bytes.data() + done, bytes.data(), more);
+    done += more;
+  }
 }
 
 // Integers from -3 to 3, from 0 where the type has no sign.
@@ -36,17 +65,91 @@ std::vector<program::Bytes> random_slots(const poly::Group &group) {
     program::Bytes &bytes = slots.emplace_back();
     bytes.resize(static_cast<std::size_t>(slot.elems * size_bytes(slot.type)));
     const bool is_signed = slot.type != DType::U8 && slot.type != DType::Bool;
-    for (std::int64_t i = 0; i < slot.elems; ++i) {
+    const std::int64_t period = std::min(slot.elems, kPeriod);
+    for (std::int64_t i = 0; i < period; ++i) {
       const std::int64_t drawn = random() % (2 * kLargest + 1);
       store_element(bytes.data(), slot.type, i,
                     static_cast<double>(is_signed ? drawn - kLargest : drawn % 2));
     }
+    repeat(bytes, slot, period);
   }
   const std::vector<nest::Slot> all = group_slots(group);
-  for (const int slot : written_slots(group))
-    for (std::int64_t i = 0; !reads(group.anchor, slot) && i < all[at(slot)].elems; ++i)
-      store_element(slots[at(slot)].data(), all[at(slot)].type, i, kUnwritten);
+  for (const int slot : written_slots(group)) {
+    if (reads(group.anchor, slot) || all[at(slot)].elems == 0)
+      continue;
+    store_element(slots[at(slot)].data(), all[at(slot)].type, 0, kUnwritten);
+    repeat(slots[at(slot)], all[at(slot)], 1);
+  }
   return slots;
+}
+
+// The first element from `i` on that is another one in `got` than in `before`; else slot.elems.
+std::int64_t next_change(const nest::Slot &slot, const program::Bytes &got,
+                         const program::Bytes &before, std::int64_t i) {
+  const std::int64_t size = size_bytes(slot.type);
+  const std::int64_t end = slot.elems * size;
+  std::int64_t at = i * size;
+  const auto same = [&](std::int64_t bytes) {
+    return std::memcmp(got.data() + at, before.data() + at, static_cast<std::size_t>(bytes)) == 0;
+  };
+  while (end - at >= kSkip && same(kSkip))
+    at += kSkip;
+  while (at < end && same(size))
+    at += size;
+  return at / size;
+}
+
+// Output indices from the largest stride of the result to the smallest, where each steps over all
+// elements of those behind it: only then does an element tell its indices.
+std::optional<std::vector<std::size_t>> by_stride(const nest::Nest &nest, const nest::Linear &out) {
+  std::vector<std::size_t> order(static_cast<std::size_t>(nest.output_indices));
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return out.coeff[a] > out.coeff[b]; });
+  std::int64_t behind = 0;
+  for (auto i = order.rbegin(); i != order.rend(); ++i) {
+    const std::int64_t extent = nest.indices[*i].extent;
+    if (extent > 1 && out.coeff[*i] <= behind)
+      return std::nullopt;
+    behind += out.coeff[*i] * (extent - 1);
+  }
+  return order;
+}
+
+// The smallest box of output indices with all elements that changed. Without a box there are none,
+// or an element does not tell its indices.
+struct Changed {
+  bool any = false;
+  std::optional<nest::Box> box;
+};
+
+Changed changed_box(const nest::Nest &nest, const nest::Slot &slot, const program::Bytes &got,
+                    const program::Bytes &before) {
+  const nest::Linear out = flat(nest.out, nest.indices.size());
+  const auto order = by_stride(nest, out);
+  const auto outputs = static_cast<std::size_t>(nest.output_indices);
+  std::vector<std::int64_t> first(outputs, slot.elems);
+  std::vector<std::int64_t> last(outputs, -1);
+  Changed changed;
+  for (std::int64_t e = next_change(slot, got, before, 0); e < slot.elems;
+       e = next_change(slot, got, before, e + 1)) {
+    changed.any = true;
+    if (!order)
+      return changed;
+    std::int64_t rest = e - out.constant;
+    for (const std::size_t i : *order) {
+      const std::int64_t value = nest.indices[i].extent == 1 ? 0 : rest / out.coeff[i];
+      rest -= value * out.coeff[i];
+      first[i] = std::min(first[i], value);
+      last[i] = std::max(last[i], value);
+    }
+  }
+  if (!changed.any)
+    return changed;
+  for (std::size_t i = 0; i < outputs; ++i)
+    last[i] += 1 - first[i];
+  changed.box = nest::Box{std::move(first), std::move(last)};
+  return changed;
 }
 
 // What the blocks wrote, where they differ from the unwritten buffer or all of it was to be
@@ -59,8 +162,10 @@ void compare(const nest::Slot &slot, const program::Bytes &got, const program::B
            0;
   };
   for (std::int64_t i = 0; i < slot.elems; ++i) {
-    if (before != nullptr && is_same(got, *before, i))
-      continue;
+    if (before != nullptr)
+      i = next_change(slot, got, *before, i);
+    if (i >= slot.elems)
+      break;
     ++result.compared;
     if (is_same(got, expected, i))
       continue;
@@ -73,6 +178,24 @@ void compare(const nest::Slot &slot, const program::Bytes &got, const program::B
 
 std::vector<std::span<std::byte>> spans(std::vector<program::Bytes> &slots) {
   return {slots.begin(), slots.end()};
+}
+
+// The evaluator's results at least where some blocks' kernel wrote. Only a nest without producers
+// is evaluated in parts.
+void evaluate_written(const poly::Group &group, const std::vector<program::Bytes> &got,
+                      const std::vector<program::Bytes> &before,
+                      std::vector<program::Bytes> &expected) {
+  if (!group.producers.empty())
+    return poly::evaluate(group, spans(expected));
+  const nest::Nest &nest = group.anchor;
+  const std::size_t slot = at(group_slot(group, 0, nest.out.slot));
+  const Changed changed = changed_box(nest, nest.slots[at(nest.out.slot)], got[slot], before[slot]);
+  if (!changed.any)
+    return;
+  std::vector<std::span<std::byte>> bound;
+  for (std::size_t s = 0; s < nest.slots.size(); ++s)
+    bound.emplace_back(expected[at(group_slot(group, 0, static_cast<int>(s)))]);
+  nest::evaluate(changed.box ? nest::within(nest, *changed.box) : nest, bound);
 }
 
 } // namespace
@@ -130,16 +253,20 @@ kernel::SimulationOptions simulation_options(const poly::Group &group,
 SimulatedGroup simulate_group(const poly::Group &group, const schedule::Schedule &schedule,
                               const Target &target, const std::vector<std::int64_t> &blocks) {
   SimulatedGroup result;
+  check_size(group);
   result.kernel = lower::lower(group, schedule, target);
   std::vector<program::Bytes> slots = random_slots(group);
   const std::vector<program::Bytes> before = slots;
   std::vector<program::Bytes> expected = slots;
-  poly::evaluate(group, spans(expected));
   kernel::SimulationOptions options = simulation_options(group, schedule, target);
   options.blocks = blocks;
   std::vector<program::Bytes> packed;
   const auto args = kernel_arguments(group, schedule, slots, packed);
   result.counts = kernel::simulate(result.kernel, args, options);
+  if (blocks.empty())
+    poly::evaluate(group, spans(expected));
+  else
+    evaluate_written(group, slots, before, expected);
   const std::vector<nest::Slot> all = group_slots(group);
   for (const int slot : written_slots(group))
     compare(all[at(slot)], slots[at(slot)], expected[at(slot)],
