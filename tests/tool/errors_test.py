@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Bad input: one clear sentence, exit code 2, nothing written. Hostile names reach no generated source."""
+import resource
 import struct
 import zlib
 
@@ -84,6 +85,27 @@ class BadInput(RefusalTest):
         toml = self.file("bad.toml", 'size = "32x32"\ncolour = "red"\n')
         self.refuse_run(MODEL, "--image", IMAGE, "--preprocess", toml, says=["bad.toml:2", "colour"])
         self.refuse_run(MODEL, "--image", IMAGE, "--preprocess", self.file("worse.toml", "size = = 3"), says=["worse.toml:1"])
+
+    def test_settings_that_are_not_finite(self):
+        for number, line in enumerate(("std = 1e-320", "std = [1, 1, 1e39]", "mean = inf", "mean = nan", "mean = 1e300",
+                                       'scale = "1e308/1e-308"', "std = 1e-30\nmean = 1e20")):
+            toml = self.file(f"{number}.toml", f'size = "32x32"\n{line}\n')
+            self.refuse_run(MODEL, "--image", IMAGE, "--preprocess", toml, says=["need"])
+
+    def test_memory_that_is_not_there(self):
+        """A limit of the machine, not a fault of the program."""
+        kernel = self.file("big.kernel", "kernel big blocks 1 block_size 1 flops 1 bytes 1 {\n  global b0 f32[900000000]\n"
+                                         "  b0[block] = f32(0)\n}\n")
+        done = self.tool("simulate", "--from=kernel", kernel,
+                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30)))
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+        self.assertIn("tilefuse: error: out of memory", done.stderr)
+
+    def test_simulating_what_is_too_large(self):
+        tile = self.file("relu.tile", "function relu(X) -> (Y) {\n  Y = max(X, 0);\n}\n")
+        for blocks in ("all", "0"):
+            self.refuse("simulate", "--from=tile", tile, "--tensor", "X=f32[80000000000]", "--blocks", blocks,
+                        says=["needs 1831055 MiB for 3 copies of its buffers, at most 4096 are taken"])
 
     def test_wrong_tensors(self):
         np.save(self.folder / "shape.npy", np.zeros((1, 3, 16, 16), np.float32))
