@@ -9,9 +9,14 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
 
 namespace tilefuse {
 namespace {
@@ -99,6 +104,7 @@ struct ThreadPool::State {
   std::exception_ptr failure;
   std::vector<std::thread> workers;
 
+  void end();
   void share_out();
   bool next_run(int worker, std::uint32_t &number);
   void take_indices(int worker);
@@ -106,6 +112,17 @@ struct ThreadPool::State {
   void worker_loop(int worker);
   bool wait_for_region(std::uint64_t seen);
 };
+
+// Wakes all workers for the last time.
+void ThreadPool::State::end() {
+  {
+    const std::lock_guard lock(mutex);
+    stop.store(true);
+  }
+  wake.notify_all();
+  for (std::thread &worker : workers)
+    worker.join();
+}
 
 void ThreadPool::State::share_out() {
   run = (count + kMostRuns - 1) / kMostRuns;
@@ -172,19 +189,18 @@ void ThreadPool::State::worker_loop(int worker) {
 
 ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
   state_->shares = std::vector<Share>(static_cast<std::size_t>(std::max(1, threads)));
-  for (int worker = 1; worker < threads; ++worker)
-    state_->workers.emplace_back([state = state_.get(), worker] { state->worker_loop(worker); });
+  try {
+    for (int worker = 1; worker < threads; ++worker)
+      state_->workers.emplace_back([state = state_.get(), worker] { state->worker_loop(worker); });
+  } catch (const std::system_error &failure) {
+    const std::size_t started = state_->workers.size() + 1;
+    state_->end();
+    throw Error(ErrorCode::Limit, fmt::format("the system gives {} of {} threads: {}", started,
+                                              threads, failure.code().message()));
+  }
 }
 
-ThreadPool::~ThreadPool() {
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->stop.store(true);
-  }
-  state_->wake.notify_all();
-  for (std::thread &worker : state_->workers)
-    worker.join();
-}
+ThreadPool::~ThreadPool() { state_->end(); }
 
 int ThreadPool::threads() const { return static_cast<int>(state_->workers.size()) + 1; }
 

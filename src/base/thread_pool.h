@@ -17,7 +17,8 @@ int available_threads();
 
 class ThreadPool {
 public:
-  // `threads` includes the caller; 1 runs everything inline.
+  // `threads` includes the caller; 1 runs everything inline. Error{Limit} when the system gives
+  // fewer.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool &) = delete;

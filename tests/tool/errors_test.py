@@ -101,6 +101,13 @@ class BadInput(RefusalTest):
         self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
         self.assertIn("tilefuse: error: out of memory", done.stderr)
 
+    def test_threads_that_are_not_there(self):
+        self.need_device("cpu")
+        done = self.tool("run", MODEL, "--device", "cpu", "--image", IMAGE, "--threads", 1000,
+                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30)))
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+        self.assertRegex(done.stderr, r"the system gives \d+ of 1000 threads")
+
     def test_simulating_what_is_too_large(self):
         tile = self.file("relu.tile", "function relu(X) -> (Y) {\n  Y = max(X, 0);\n}\n")
         for blocks in ("all", "0"):
