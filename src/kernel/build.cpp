@@ -23,6 +23,14 @@ double bits_of(ScalarOp op, DType type, const std::vector<double> &values) {
                                            static_cast<std::int64_t>(values.back())));
 }
 
+// What a store to memory takes: a cast to the type there rounds, so nothing need round before it.
+ExprRef unrounded(Builder &build, ExprRef value) {
+  const auto *cast = std::get_if<Cast>(&value->node);
+  const auto *inner = cast == nullptr ? nullptr : std::get_if<Scalar>(&cast->value->node);
+  const bool rounds = inner != nullptr && rounded_type(inner->op) == value->type.elem;
+  return rounds ? build.cast(inner->args[0], value->type.elem) : value;
+}
+
 bool is_empty(StmtRef stmt) {
   const Block *block = std::get_if<Block>(&stmt->node);
   return block != nullptr && block->body.empty();
@@ -310,6 +318,8 @@ StmtRef Builder::branch(ExprRef condition, StmtRef then_body, StmtRef else_body)
 StmtRef Builder::store(BufferId buffer, ExprRef index, ExprRef value, std::int64_t lane_stride,
                        ExprRef valid) {
   const Buffer &to = kernel_[buffer];
+  if (to.space != Space::Register)
+    value = unrounded(*this, value);
   const int lanes = value->type.lanes;
   if (lanes == 1)
     lane_stride = 1;

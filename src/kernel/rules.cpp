@@ -141,6 +141,8 @@ std::string scalar_rule(ScalarOp op, std::span<const Type> args) {
     return fmt::format("{} needs bool; got {}", info.name, list(args));
   if (is_bitwise(op) && !is_integer(args[0].elem))
     return fmt::format("{} needs integers; got {}", info.name, list(args));
+  if (rounded_type(op) && args[0].elem != DType::F32)
+    return fmt::format("{} needs f32; got {}", info.name, list(args));
   if (!info.is_comparison && is_bool)
     return fmt::format("{} needs numbers; got {}", info.name, list(args));
   return {};

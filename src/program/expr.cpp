@@ -39,6 +39,20 @@ bool is_rounding(ScalarOp op) {
   return op == ScalarOp::Floor || op == ScalarOp::Ceil || op == ScalarOp::Round;
 }
 
+// Binary digits of the significand.
+std::int64_t digits(DType type) {
+  switch (type) {
+  case DType::F16:
+    return 11;
+  case DType::BF16:
+    return 8;
+  case DType::F32:
+    return 24;
+  default:
+    return 53;
+  }
+}
+
 // The type that `values` meet in.
 DType promoted(std::span<const Expr> values) {
   std::optional<DType> type;
@@ -138,7 +152,7 @@ Expr call(ScalarOp op, std::vector<Expr> args) {
   DType type = DType::Bool;
   if (!is_logical(op))
     type = promoted(std::span(args).subspan(first));
-  if (is_float_only(op) && !is_float(type))
+  if ((is_float_only(op) && !is_float(type)) || rounded_type(op))
     type = DType::F32;
   for (std::size_t i = 0; i < args.size(); ++i)
     args[i] = cast(std::move(args[i]), i < first ? DType::Bool : type);
@@ -165,6 +179,21 @@ Expr cast(Expr value, DType type) {
   expr.type = type;
   expr.args.push_back(std::move(value));
   return expr;
+}
+
+bool loses_digits(DType from, DType to) {
+  if (is_float(from))
+    return digits(from) > digits(to) || (from == DType::BF16 && to == DType::F16);
+  return size_bytes(from) * 8 > digits(to);
+}
+
+Expr converted(Expr value, DType type) {
+  const std::optional<ScalarOp> rounding = rounding_to(type);
+  if (!rounding || !loses_digits(value.type, type))
+    return cast(std::move(value), type);
+  if (value.kind == Kind::Const)
+    return constant(nearest(value.value, type), type);
+  return cast(call(*rounding, {std::move(value)}), type);
 }
 
 } // namespace tilefuse::program

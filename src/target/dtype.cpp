@@ -34,7 +34,7 @@ constexpr std::array<DTypeRow, 9> kTypes = {{
 
 const DTypeRow &row(DType type) { return kTypes[static_cast<std::size_t>(type)]; }
 
-constexpr std::array<ScalarOpRow, 36> kOps = {{
+constexpr std::array<ScalarOpRow, 38> kOps = {{
     {ScalarOp::Neg, "neg", "", 1, false},
     {ScalarOp::Abs, "abs", "", 1, false},
     {ScalarOp::Exp, "exp", "", 1, false},
@@ -47,6 +47,8 @@ constexpr std::array<ScalarOpRow, 36> kOps = {{
     {ScalarOp::Erf, "erf", "", 1, false},
     {ScalarOp::Sin, "sin", "", 1, false},
     {ScalarOp::Cos, "cos", "", 1, false},
+    {ScalarOp::RoundF16, "round_f16", "", 1, false},
+    {ScalarOp::RoundBF16, "round_bf16", "", 1, false},
     {ScalarOp::Not, "not", "", 1, true},
     {ScalarOp::BitNot, "bit_not", "", 1, false},
     {ScalarOp::Add, "add", "+", 2, false},
@@ -99,6 +101,10 @@ double evaluate_unary(ScalarOp op, double a) {
     return std::sin(a);
   case ScalarOp::Cos:
     return std::cos(a);
+  case ScalarOp::RoundF16:
+    return nearest(a, DType::F16);
+  case ScalarOp::RoundBF16:
+    return nearest(a, DType::BF16);
   case ScalarOp::Not:
     return a == 0 ? 1 : 0;
   default:
@@ -215,6 +221,18 @@ std::optional<ScalarOp> parse_scalar_op(std::string_view name) {
   return std::nullopt;
 }
 
+std::optional<ScalarOp> rounding_to(DType type) {
+  if (type == DType::F16)
+    return ScalarOp::RoundF16;
+  return type == DType::BF16 ? std::optional(ScalarOp::RoundBF16) : std::nullopt;
+}
+
+std::optional<DType> rounded_type(ScalarOp op) {
+  if (op == ScalarOp::RoundF16)
+    return DType::F16;
+  return op == ScalarOp::RoundBF16 ? std::optional(DType::BF16) : std::nullopt;
+}
+
 bool is_bitwise(ScalarOp op) {
   return op == ScalarOp::BitNot || (op >= ScalarOp::BitAnd && op <= ScalarOp::BitRight);
 }
@@ -273,6 +291,12 @@ std::int64_t wrapped(std::int64_t value, DType type) {
   default:
     return value;
   }
+}
+
+double nearest(double value, DType type) {
+  std::int64_t bits = 0;
+  store_element(&bits, type, 0, value);
+  return load_element(&bits, type, 0);
 }
 
 double cast_to_integer(double value, DType from, DType to) {

@@ -36,6 +36,8 @@ enum class ScalarOp : std::uint8_t {
   Erf,
   Sin,
   Cos,
+  RoundF16, // to the nearest number of the type, ties to even, held in f32
+  RoundBF16,
   Not,
   BitNot, // one argument
   Add,
@@ -71,6 +73,10 @@ struct ScalarOpRow {
 };
 
 const ScalarOpRow &row(ScalarOp op);
+// The operation that rounds f32 to `type`; nothing for types other than f16 and bf16.
+std::optional<ScalarOp> rounding_to(DType type);
+// The type to which the operation rounds f32; nothing for operations of any type.
+std::optional<DType> rounded_type(ScalarOp op);
 // BitNot to BitRight, which take integers.
 bool is_bitwise(ScalarOp op);
 // A bit operation in two's complement, wrapped to the integer type; `b` is unused by BitNot. Shift
@@ -87,6 +93,8 @@ double evaluate(ScalarOp op, std::span<const double> arguments, bool integer = f
 // truncates and saturates to the type, NaN gives 0; between integers the value wraps to the type's
 // size; to Bool it tests for not 0. i64 is exact up to 2^53.
 double cast_to_integer(double value, DType from, DType to);
+// The nearest number of the type; for integers see store_element.
+double nearest(double value, DType type);
 // The whole number modulo the size of an integer type; Bool: whether it is not 0.
 std::int64_t wrapped(std::int64_t value, DType type);
 

@@ -88,7 +88,7 @@ Expr Instantiation::pointwise_call(const Frame &frame, const Expression &e, MapB
   case Callee::Kind::Scalar:
     return pointwise_operation(frame, callee.op, e, map);
   case Callee::Kind::Cast:
-    return program::cast(pointwise(frame, e.args[0], map), callee.type);
+    return program::converted(pointwise(frame, e.args[0], map), callee.type);
   case Callee::Kind::Builtin:
     return pointwise_builtin(frame, e, callee.builtin->builtin, map);
   case Callee::Kind::Function:
@@ -106,8 +106,8 @@ Expr Instantiation::pointwise_builtin(const Frame &frame, const Expression &e, B
                                       MapBuilder &map) {
   switch (builtin) {
   case Builtin::CastLike:
-    return program::cast(pointwise(frame, e.args[0], map),
-                         program_[frame.tensor(e.args[1].name)].type);
+    return program::converted(pointwise(frame, e.args[0], map),
+                              program_[frame.tensor(e.args[1].name)].type);
   case Builtin::AsFloat:
   case Builtin::AsInt:
   case Builtin::AsUint: {
@@ -119,7 +119,7 @@ Expr Instantiation::pointwise_builtin(const Frame &frame, const Expression &e, B
                              "u8 i32 i64 f16 f32 "
                              "f64",
                              bits, e.name));
-    return program::cast(pointwise(frame, e.args[0], map), *type);
+    return program::converted(pointwise(frame, e.args[0], map), *type);
   }
   case Builtin::Index: {
     const TensorId in = tensor_of(frame, e.args[0], e.name);

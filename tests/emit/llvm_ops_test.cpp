@@ -87,6 +87,8 @@ bool is_exact(ScalarOp op, DType type) {
 bool applies(ScalarOp op, DType type) {
   if (op == ScalarOp::Select)
     return true;
+  if (rounded_type(op))
+    return type == DType::F32;
   const bool logic = op == ScalarOp::And || op == ScalarOp::Or || op == ScalarOp::Not;
   if (row(op).is_comparison)
     return !logic || type == DType::Bool;

@@ -39,6 +39,16 @@ TEST_F(Build, SumsKeepTheConstantLast) {
   EXPECT_EQ(text(b.add(x, i(0))), "x");
 }
 
+// Where memory does; a register may hold more digits than its type.
+TEST_F(Build, AStoreToMemoryRoundsByItself) {
+  const BufferId memory = b.buffer({"out", Space::Global, {DType::F16, 1}, 4, true});
+  const BufferId held = b.buffer({"r", Space::Register, {DType::F16, 1}, 4});
+  const ExprRef half = b.cast(b.scalar(ScalarOp::RoundF16, {f}), DType::F16);
+  EXPECT_EQ(text(half), "f16(round_f16(f))");
+  EXPECT_EQ(text(std::get<Store>(b.store(memory, i(0), half)->node).value), "f16(f)");
+  EXPECT_EQ(text(std::get<Store>(b.store(held, i(0), half)->node).value), "f16(round_f16(f))");
+}
+
 TEST_F(Build, ProductsDistributeOverConstants) {
   EXPECT_EQ(text(b.mul(b.add(x, i(3)), i(4))), "x * 4 + 12");
   EXPECT_EQ(text(b.mul(i(4), b.mul(x, i(3)))), "x * 12");

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/dtype.h"
-
 #include <array>
 #include <bit>
 #include <cmath>
@@ -8,6 +6,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "target/dtype.h"
 
 namespace tilefuse {
 namespace {
@@ -26,6 +26,19 @@ TEST(DType, TablesAreInEnumeratorOrder) {
   }
   EXPECT_FALSE(parse_dtype("f33"));
   EXPECT_FALSE(parse_scalar_op("+"));
+}
+
+TEST(DType, RoundingKeepsTheNearestNumberOfTheType) {
+  const std::vector<double> values = {70000, 1.0001, 2049, -0.1, kInf};
+  const std::vector<double> halves = {kInf, 1, 2048, -0.0999755859375, kInf};
+  const std::vector<double> bfloats = {70144, 1, 2048, -0.10009765625, kInf};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    EXPECT_EQ(evaluate(ScalarOp::RoundF16, std::span(&values[i], 1)), halves[i]);
+    EXPECT_EQ(evaluate(ScalarOp::RoundBF16, std::span(&values[i], 1)), bfloats[i]);
+  }
+  EXPECT_EQ(rounding_to(DType::BF16), ScalarOp::RoundBF16);
+  EXPECT_EQ(rounding_to(DType::F32), std::nullopt);
+  EXPECT_EQ(rounded_type(ScalarOp::RoundF16), DType::F16);
 }
 
 TEST(DType, SizesAndAccumulators) {

@@ -53,6 +53,8 @@ std::string pointer_type(const CContext &cx, const kernel::Buffer &buffer);
 std::string select_helper(CContext &cx, ScalarOp min_or_max, const kernel::Type &type); // (a, b)
 std::string division_helper(CContext &cx, ScalarOp div_or_mod,
                             const kernel::Type &type); // (a, b), safe for every b
+// (a), for RoundF16 and RoundBF16.
+std::string rounding_helper(CContext &cx, ScalarOp op, const kernel::Type &type);
 std::string load_helper(CContext &cx, const kernel::Buffer &buffer,
                         int lanes); // (pointer, valid, fill)
 std::string store_helper(CContext &cx, const kernel::Buffer &buffer,

@@ -93,8 +93,10 @@ std::optional<std::string_view> math_function(ScalarOp op) {
   }
 }
 
-std::string float_op(const CContext &cx, ScalarOp op, const Type &type,
+std::string float_op(CContext &cx, ScalarOp op, const Type &type,
                      const std::vector<std::string> &v) {
+  if (rounded_type(op))
+    return fmt::format("{}({})", rounding_helper(cx, op, type), bare(v[0]));
   if (const auto name = math_function(op))
     return v.size() == 1 ? fmt::format("{}({})", *name, bare(v[0]))
                          : fmt::format("{}({}, {})", *name, bare(v[0]), bare(v[1]));

@@ -96,6 +96,28 @@ std::string select_helper(CContext &cx, ScalarOp min_or_max, const Type &type) {
                             bare(cx.select(type.lanes, is_max ? "b > a" : "b < a", "b", "a"))));
 }
 
+std::string rounding_helper(CContext &cx, ScalarOp op, const Type &type) {
+  const DType to = *rounded_type(op);
+  const std::string name = fmt::format("tf_{}_{}", row(op).name, type_tag(type));
+  const std::string memory = cx.dialect.memory_elem(to);
+  const int stored = cx.dialect.by_element ? 1 : type.lanes;
+  std::string stores;
+  std::string loads;
+  for (int l = 0; l < type.lanes; l += stored) {
+    const std::string part =
+        stored == 1 && type.lanes > 1 ? cx.dialect.lane("a", l) : std::string("a");
+    stores += fmt::format("  {};\n", cx.dialect.store(to, stored, "p", std::to_string(l), part));
+    loads += (l == 0 ? "" : ", ") + cx.dialect.load(to, stored, "p", std::to_string(l));
+  }
+  const std::string c_type = value_type(cx, type);
+  return define(cx, name, cx.dialect.helper,
+                fmt::format("{0} {1}({0} a) {{\n  {2} bits[{3}];\n  {4}{5}* p = ({4}{5}*)bits;\n"
+                            "{6}  return {7};\n}}",
+                            c_type, name, cx.dialect.array_elem(to), type.lanes,
+                            cx.dialect.private_space, memory, stores,
+                            stored == type.lanes ? loads : cx.dialect.compose(c_type, loads)));
+}
+
 std::string division_helper(CContext &cx, ScalarOp div_or_mod, const Type &type) {
   const bool is_div = div_or_mod == ScalarOp::Div;
   const std::string c_type = value_type(cx, type);

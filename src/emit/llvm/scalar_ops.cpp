@@ -115,6 +115,9 @@ llvm::Value *float_op(Ir &ir, ScalarOp op, DType elem, std::span<llvm::Value *co
     return ir.CreateUnaryIntrinsic(llvm::Intrinsic::ceil, v[0]);
   case ScalarOp::Round:
     return ir.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, v[0]);
+  case ScalarOp::RoundF16:
+  case ScalarOp::RoundBF16:
+    return round_to(ir, *rounded_type(op), v[0]);
   case ScalarOp::Add:
     return ir.CreateFAdd(v[0], v[1]);
   case ScalarOp::Sub:

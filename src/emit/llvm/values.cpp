@@ -180,6 +180,10 @@ llvm::Value *to_bool(Ir &ir, DType elem, llvm::Value *value) {
   return ir.CreateFCmpUNE(value, llvm::ConstantFP::get(value->getType(), 0));
 }
 
+llvm::Value *round_to(Ir &ir, DType elem, llvm::Value *value) {
+  return half_like_to_float(ir, elem, float_to_half_like(ir, elem, value));
+}
+
 llvm::Value *cast(Ir &ir, const kernel::Type &from, const kernel::Type &to, llvm::Value *value) {
   if (from.elem == to.elem)
     return value;

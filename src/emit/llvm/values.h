@@ -42,6 +42,8 @@ llvm::Value *to_memory(Ir &ir, const kernel::Type &type, llvm::Value *value);
 
 // True where a lane is not zero: i1 or <N x i1>.
 llvm::Value *to_bool(Ir &ir, DType elem, llvm::Value *value);
+// f32 rounded to f16 or bf16, as f32.
+llvm::Value *round_to(Ir &ir, DType elem, llvm::Value *value);
 // Conversion of values. Float to integer truncates and saturates (NaN gives 0), integers wrap, and
 // narrower floats are rounded to nearest even.
 llvm::Value *cast(Ir &ir, const kernel::Type &from, const kernel::Type &to, llvm::Value *value);

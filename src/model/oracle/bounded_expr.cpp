@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "nest/evaluate/eval_expr.h"
 
 namespace tilefuse::nest {
 namespace {
@@ -51,6 +52,8 @@ bool is_exact(const Expr &expr) {
   case ScalarOp::Min:
   case ScalarOp::Mod:
   case ScalarOp::Select:
+  case ScalarOp::RoundF16:
+  case ScalarOp::RoundBF16:
     return true;
   default:
     return false;
@@ -73,12 +76,13 @@ double smallest(DType type) {
 
 Bounded evaluate_cast(const Expr &expr, const ExprPoint &point) {
   const Bounded from = evaluate_bounded(expr.args[0], point);
-  if (is_float(expr.type))
-    return {from.value, from.error + storage_error(expr.type, from.value)};
   const DType type = expr.args[0].type;
-  const double value = cast_to_integer(from.value, type, expr.type);
-  const double low = cast_to_integer(from.value - from.error, type, expr.type);
-  const double high = cast_to_integer(from.value + from.error, type, expr.type);
+  const bool rounds = expr.type == DType::F32 && program::loses_digits(type, expr.type);
+  if (is_float(expr.type) && !rounds)
+    return {from.value, from.error + storage_error(expr.type, from.value)};
+  const double value = cast_value(from.value, type, expr.type);
+  const double low = cast_value(from.value - from.error, type, expr.type);
+  const double high = cast_value(from.value + from.error, type, expr.type);
   return {value, std::max(distance(value, low), distance(value, high))};
 }
 
@@ -115,6 +119,8 @@ Bounded evaluate_call(const Expr &expr, const ExprPoint &point) {
   }
   if (!is_float(expr.type) && expr.type != DType::Bool)
     return wrapped_to(expr.type, result);
+  if (rounded_type(expr.op))
+    return result;
   if (expr.type != DType::F64 && std::fabs(result.value) + result.error > kLargestFloat)
     result.error = std::numeric_limits<double>::infinity();
   if (!is_exact(expr) && std::isfinite(result.value))

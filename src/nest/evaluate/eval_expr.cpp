@@ -79,6 +79,12 @@ std::vector<double> evaluate_call(const Expr &expr, const ExprRows &rows) {
 
 } // namespace
 
+double cast_value(double value, DType from, DType to) {
+  if (!is_float(to))
+    return cast_to_integer(value, from, to);
+  return to == DType::F32 && program::loses_digits(from, to) ? nearest(value, to) : value;
+}
+
 std::vector<double> evaluate_rows(const Expr &expr, const ExprRows &rows) {
   switch (expr.kind) {
   case Expr::Kind::Const:
@@ -95,9 +101,8 @@ std::vector<double> evaluate_rows(const Expr &expr, const ExprRows &rows) {
   }
   case Expr::Kind::Cast: {
     std::vector<double> result = evaluate_rows(expr.args[0], rows);
-    if (!is_float(expr.type))
-      for (double &value : result)
-        value = cast_to_integer(value, expr.args[0].type, expr.type);
+    for (double &value : result)
+      value = cast_value(value, expr.args[0].type, expr.type);
     return result;
   }
   case Expr::Kind::Call: {

@@ -48,7 +48,8 @@ public:
       return Part{std::nullopt, evaluate_rows(expr, rows_)};
     if (expr.kind == Expr::Kind::Operand)
       return Part{Row(rows_.count, 1), Row(rows_.count, 0)};
-    if (expr.kind == Expr::Kind::Cast && is_float(expr.type) && is_float(expr.args[0].type))
+    if (expr.kind == Expr::Kind::Cast && is_float(expr.type) && is_float(expr.args[0].type) &&
+        expr.args[0].type != DType::F64)
       return part(expr.args[0]);
     if (expr.kind == Expr::Kind::Call && is_float(expr.type))
       return call(expr);

@@ -133,6 +133,9 @@ private:
     case ScalarOp::Sin:
     case ScalarOp::Cos:
       return pass(args[0], of_unary(node, adjoint));
+    case ScalarOp::RoundF16:
+    case ScalarOp::RoundBF16:
+      return pass(args[0], adjoint);
     case ScalarOp::Add:
       return merge(pass(args[0], adjoint), pass(args[1], adjoint));
     case ScalarOp::Sub:
