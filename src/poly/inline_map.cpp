@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "nest/flatten/passes.h"
+#include "poly/post_ops.h"
+#include "program/rewrite/split_maps.h"
 
 namespace tilefuse::poly {
 namespace {
@@ -43,6 +45,20 @@ Expr renumbered(const Expr &expr, int first) {
   for (Expr &arg : copy.args)
     arg = renumbered(arg, first);
   return copy;
+}
+
+int count_acc(const Expr &expr) {
+  int count = expr.kind == Expr::Kind::Acc ? 1 : 0;
+  for (const Expr &arg : expr.args)
+    count += count_acc(arg);
+  return count;
+}
+
+// Whether the copy's post-op stays small with the map's in place of its accumulator.
+bool stays_small(const Nest &copy, const Nest &map) {
+  return copy.post.args.empty() ||
+         program::count_nodes(copy.post) + count_acc(copy.post) * program::count_nodes(map.post) <=
+             kMaxPostNodes;
 }
 
 // What the map reads, in the indices of the copy: `subscripts` by index of the map.
@@ -89,7 +105,8 @@ std::optional<PlacedGroup> inline_map(const PlacedGroup &fused) {
       !only_moves(copy))
     return std::nullopt;
   const Producer &map = fused.group.producers[0];
-  if (map.nest.indices.empty() || output_points(copy) > output_points(map.nest))
+  if (map.nest.indices.empty() || !stays_small(copy, map.nest) ||
+      output_points(copy) > output_points(map.nest))
     return std::nullopt;
   const std::vector<int> index_of = match_dims(copy.inputs[0], map.nest).value();
   std::vector<Linear> subscripts(map.nest.indices.size(),

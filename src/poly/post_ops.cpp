@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "nest/flatten/passes.h"
 #include "program/rewrite/rewrite.h"
+#include "program/rewrite/split_maps.h"
 
 namespace tilefuse::poly {
 namespace {
@@ -110,6 +111,16 @@ Expr with_type(Expr expr, DType type) {
   return expr.type == type ? expr : program::cast(std::move(expr), type);
 }
 
+// Leaves of the map's post-op that read what its producer made.
+int count_readings(const Expr &expr, const std::vector<bool> &reads_producer) {
+  if (expr.kind == Expr::Kind::Operand)
+    return reads_producer[static_cast<std::size_t>(expr.operand)] ? 1 : 0;
+  int count = 0;
+  for (const Expr &arg : expr.args)
+    count += count_readings(arg, reads_producer);
+  return count;
+}
+
 // The slots that no operand reads or writes any more disappear.
 void drop_unused_slots(Draft &draft) {
   std::vector<int> renamed(draft.buffers.size(), -1);
@@ -153,6 +164,19 @@ Draft fuse(Draft producer, const Draft &map, const std::vector<Linear> &indices,
     producer.origin += " + " + map.origin; // a node of several statements is named once
   drop_unused_slots(producer);
   return producer;
+}
+
+// Nodes of the post-op that fuse makes. Every reading of the producer's result becomes a copy of
+// its whole post-op, so that a chain of maps that read their operand twice would double it each
+// time.
+int fused_nodes(const Nest &producer, const Nest &map, const std::vector<bool> &reads_producer) {
+  return program::count_nodes(map.post) +
+         count_readings(map.post, reads_producer) * program::count_nodes(producer.post);
+}
+
+// Whether the expression stays of a size that a kernel may hold, or the producer's adds nothing.
+bool stays_small(const Nest &producer, const Nest &map, const std::vector<bool> &reads_producer) {
+  return producer.post.args.empty() || fused_nodes(producer, map, reads_producer) <= kMaxPostNodes;
 }
 
 // How often each tensor's elements are read: by statements, as outputs (counting as one reading),
@@ -249,7 +273,10 @@ private:
                     [&](std::size_t d) { return !match_indices(drafts_[d]->nest, map.nest); }))
       return false;
     const std::vector<bool> reads = reads_of(map, operand);
-    return std::find(reads.begin(), reads.end(), true) != reads.end();
+    return std::find(reads.begin(), reads.end(), true) != reads.end() &&
+           std::all_of(drafts.begin(), drafts.end(), [&](std::size_t d) {
+             return stays_small(drafts_[d]->nest, map.nest, reads);
+           });
   }
 
   // Which extras of the map are plain readings of `tensor`.

@@ -9,7 +9,10 @@
 
 namespace tilefuse::poly {
 
-// Every statement flattened; each map fused into what feeds it, unless `fuse_maps` is false.
+// Operations, casts and leaves of the largest post-op that fusion makes.
+inline constexpr int kMaxPostNodes = 256;
+// Every statement flattened; each map fused into what feeds it, unless `fuse_maps` is false or the
+// post-op would grow past kMaxPostNodes.
 std::vector<PlacedGroup> group_nests(const program::StoredProgram &stored, bool fuse_maps);
 
 // Flattens every statement and fuses each map into the contraction or map that feeds it, into each
