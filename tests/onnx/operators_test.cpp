@@ -356,9 +356,58 @@ TEST(Resize, interpolates_otherwise) {
             (Dims{1, 2, 5, 3}));
 }
 
+struct Picks {
+  float scale;
+  std::string coordinates;
+  std::string nearest;
+  std::int64_t size;
+  Dims elements; // onnxruntime's
+};
+
+// The element that each row of the weights takes.
+Dims picked(const program::Program &program, std::int64_t size) {
+  Dims elements;
+  for (const program::Tensor &tensor : program.tensors) {
+    if (tensor.role != program::Role::Constant || tensor.shape.size() != 2)
+      continue;
+    for (std::int64_t i = 0; i < program::elems(tensor.shape); ++i)
+      if (load_element(tensor.data->data(), tensor.type, i) != 0)
+        elements.push_back(i % size);
+  }
+  return elements;
+}
+
+TEST(Resize, picks_the_nearest_element_in_single_precision) {
+  const std::vector<Picks> all = {
+      {0.6F, "half_pixel", "floor", 5, {0, 2, 3}},
+      {0.6F, "half_pixel", "round_prefer_floor", 5, {0, 2, 4}},
+      {0.6F, "asymmetric", "floor", 10, {0, 1, 3, 5, 6, 8}},
+      {0.6F, "pytorch_half_pixel", "floor", 10, {0, 2, 3, 5, 6, 8}},
+      {1.4F, "half_pixel", "ceil", 5, {0, 1, 2, 2, 3, 4, 4}},
+      {1.2F, "asymmetric", "round_prefer_ceil", 5, {0, 1, 2, 3, 3, 4}},
+      {1.2F, "asymmetric", "floor", 10, {0, 0, 1, 2, 3, 4, 5, 5, 6, 7, 8, 9}},
+      {0.3F, "half_pixel", "round_prefer_ceil", 10, {1, 5, 8}},
+      {1.4F, "half_pixel_symmetric", "floor", 5, {0, 0, 1, 2, 2, 3, 4}},
+  };
+  for (const Picks &test : all) {
+    onnx::TensorProto scales = float_tensor("scales", {4});
+    scales.clear_float_data();
+    for (const float scale : {1.0F, 1.0F, 1.0F, test.scale})
+      scales.add_float_data(scale);
+    ModelBuilder model(13);
+    model.input("x", {1, 1, 1, test.size}).initializer(scales);
+    model.node("Resize", {"x", "", "scales"}, {"y"},
+               {word("mode", "nearest"), word("nearest_mode", test.nearest),
+                word("coordinate_transformation_mode", test.coordinates)});
+    EXPECT_EQ(picked(import(model.output("y")), test.size), test.elements)
+        << test.scale << " " << test.coordinates << " " << test.nearest;
+  }
+}
+
 TEST(Resize, of_another_mode_is_refused_before_anything_else) {
-  const Error error =
-      error_of([] { import(resize_model("nearest", "tf_crop_and_resize", {1, 2, 6, 8})); });
+  const Error error = error_of([] {
+    import(resize_model("nearest", "tf_crop_and_resize", {1, 2, 6, 8}));
+  });
   EXPECT_EQ(error.code(), ErrorCode::Unsupported);
   EXPECT_NE(error.message().find("tf_crop_and_resize"), std::string::npos);
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resize and Upsample. Each resized axis is a matrix of weights [new size, old size] from the ONNX
 // formulas; a matrix that only repeats every element a whole number of times becomes a nearest
-// upsampling, any other an interpolation.
+// upsampling, any other an interpolation. The nearest element is chosen in single precision, in
+// which ONNX gives scales and onnxruntime computes coordinates: 3 / 0.6 is 5 there, and a little
+// less in double precision.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -51,20 +53,25 @@ private:
   std::size_t count_ = 0;
 };
 
-double old_coordinate(const ResizeMode &mode, const ResizeAxis &axis, std::int64_t x) {
-  const auto at = static_cast<double>(x);
-  const auto in = static_cast<double>(axis.in);
-  const auto out = static_cast<double>(axis.out);
-  const double half_pixel = (at + 0.5) / axis.scale - 0.5;
+// The ONNX formulas in the arithmetic of Real, operation by operation: which of two neighbours is
+// nearest depends on it.
+template <class Real>
+Real old_coordinate(const ResizeMode &mode, const ResizeAxis &axis, std::int64_t x) {
+  const auto at = static_cast<Real>(x);
+  const auto in = static_cast<Real>(axis.in);
+  const auto out = static_cast<Real>(axis.out);
+  const auto scale = static_cast<Real>(axis.scale);
+  const Real half = 0.5;
+  const Real centre = (at + half) / scale;
   if (mode.coordinates == "asymmetric")
-    return at / axis.scale;
+    return at / scale;
   if (mode.coordinates == "align_corners")
     return axis.out == 1 ? 0 : at * (in - 1) / (out - 1);
   if (mode.coordinates == "pytorch_half_pixel")
-    return axis.out == 1 ? 0 : half_pixel;
+    return axis.out == 1 ? 0 : centre - half;
   if (mode.coordinates == "half_pixel_symmetric")
-    return in / 2 * (1 - out / (in * axis.scale)) + half_pixel;
-  return half_pixel;
+    return in / 2 * (1 - out / (scale * in)) + centre - half;
+  return centre - half;
 }
 
 double round_nearest(const ResizeMode &mode, double at) {
@@ -103,7 +110,10 @@ Taps free_taps(const ResizeMode &mode, double at) {
 // Row x of an axis's matrix: the elements that it takes.
 Taps taps_of(const ResizeMode &mode, const ResizeAxis &axis, std::int64_t x) {
   const double limit = static_cast<double>(axis.in) + 4;
-  Taps taps = free_taps(mode, std::clamp(old_coordinate(mode, axis, x), -limit, limit));
+  const double at = mode.interpolation == "nearest"
+                        ? static_cast<double>(old_coordinate<float>(mode, axis, x))
+                        : old_coordinate<double>(mode, axis, x);
+  Taps taps = free_taps(mode, std::clamp(at, -limit, limit));
   double total = 0;
   for (Tap &tap : taps) {
     const bool is_outside = tap.index < 0 || tap.index >= axis.in;
