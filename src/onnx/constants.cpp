@@ -226,8 +226,7 @@ std::optional<Value> fold_cast(const Call &call, const Small &data) {
     return integer_constant(*type, data.shape, data.values);
   program::HostTensor tensor = program::make_host_tensor({}, *type, data.shape);
   for (std::size_t i = 0; i < data.values.size(); ++i) {
-    const std::int64_t value =
-        *type == DType::Bool ? std::int64_t{data.values[i] != 0} : data.values[i];
+    const std::int64_t value = is_float(*type) ? data.values[i] : wrapped(data.values[i], *type);
     program::set(tensor, static_cast<std::int64_t>(i), static_cast<double>(value));
   }
   return make_constant(std::move(tensor));

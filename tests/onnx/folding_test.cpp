@@ -162,6 +162,18 @@ TEST(Constants, of_one_shape_and_value_enter_the_program_once) {
   EXPECT_EQ(constants, 1);
 }
 
+TEST(Constants, of_whole_numbers_wrap_when_cast) {
+  ModelBuilder model(13);
+  model.input("x", {3}, onnx::TensorProto::INT8)
+      .initializer(int64_tensor("w", {3}, {300, -129, 5}))
+      .node("Cast", {"w"}, {"c"}, {attribute("to", std::int64_t{onnx::TensorProto::INT8})});
+  const program::Program program = import(model.node("Add", {"x", "c"}, {"y"}).output("y"));
+  for (const auto &tensor : program.tensors)
+    for (std::int64_t i = 0; tensor.role == program::Role::Constant && i < 3; ++i)
+      EXPECT_EQ(load_element(tensor.data->data(), tensor.type, i),
+                (Dims{44, 127, 5})[static_cast<std::size_t>(i)]);
+}
+
 TEST(Constants, of_shape_repeat_their_value) {
   ModelBuilder model(9);
   model.input("x", {2, 3}).initializer(int64_tensor("shape", {2}, {2, 3}));
