@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "poly/group.h"
-#include "poly/post_ops.h"
 
 namespace tilefuse::poly {
 

@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "poly/isl/tree_loops.h"
 #include "poly/schedule_tree_node.h"
 
 namespace tilefuse::poly {
