@@ -1,29 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-# make demo | test | build | bundle [LLVM=1] | bench | clean. BUILD=folder builds elsewhere; CMAKE_ARGS adds options.
+# make demo | test | program | build | bundle [LLVM=1] | bench | clean. BUILD=folder builds elsewhere; CMAKE_ARGS adds
+# options, JOBS says how many tests run side by side.
 BUILD ?= build
 CMAKE_ARGS ?=
 SETUP ?= scripts/setup.sh
+JOBS ?= $(shell nproc)
 
-.PHONY: demo test build bundle bench setup clean
+.PHONY: demo test program build bundle bench clean
 
-demo: build
+demo: program
 	scripts/demo.sh $(BUILD)
 
 test: build
-	ctest --test-dir $(BUILD) -LE nightly --output-on-failure
+	ctest --test-dir $(BUILD) -LE nightly -j $(JOBS) --output-on-failure
 
-build: setup
-	scripts/build.sh $(BUILD) $(CMAKE_ARGS)
+program:
+	$(SETUP) program
+	scripts/build.sh $(BUILD) -DTILEFUSE_TESTS=OFF $(CMAKE_ARGS)
 
-bundle: build
+build:
+	$(SETUP) program tests bundle
+	scripts/build.sh $(BUILD) -DTILEFUSE_TESTS=ON $(CMAKE_ARGS)
+
+bundle: program
+	$(SETUP) bundle
 	scripts/bundle.sh $(BUILD) . $(if $(LLVM),llvm)
 
-bench: setup
+bench:
+	$(SETUP) program
 	scripts/build.sh $(BUILD) -DTILEFUSE_BENCH=ON $(CMAKE_ARGS)
 	@ls $(BUILD)/bin/bench_*
-
-setup:
-	$(SETUP)
 
 clean:
 	rm -rf $(BUILD)

@@ -1,20 +1,31 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian 12 packages that building, testing and bundling need; only those that are missing. As root, or with sudo.
+# setup.sh [program|tests|bundle…]: installs the Debian 12 packages that building the program, testing or bundling need;
+# only those that are missing. Without a word: all of them. As root, or with sudo.
 set -euo pipefail
 
-packages=(
-  # build
+program=(
   make cmake g++ ninja-build ccache
   llvm-19-dev zlib1g-dev libsqlite3-dev libprotobuf-dev protobuf-compiler libonnx-dev opencl-c-headers
   libcli11-dev libfmt-dev libtomlplusplus-dev libstb-dev libxxhash-dev libisl-dev nlohmann-json3-dev
-  # tests
+)
+tests=(
   libgtest-dev librapidcheck-dev python3 python3-numpy
   clang-19 libclang-rt-19-dev
   ocl-icd-libopencl1 pocl-opencl-icd oclgrind
-  # bundle
-  binutils patchelf
 )
+bundle=(binutils patchelf)
+
+[ "$#" -eq 0 ] && set -- program tests bundle
+packages=()
+for part in "$@"; do
+  case $part in
+  program) packages+=("${program[@]}") ;;
+  tests) packages+=("${tests[@]}") ;;
+  bundle) packages+=("${bundle[@]}") ;;
+  *) echo "setup: there is no part '$part'; there are program, tests and bundle" >&2; exit 1 ;;
+  esac
+done
 
 missing=()
 for package in "${packages[@]}"; do
