@@ -91,9 +91,22 @@ function(tilefuse_test_flags target)
   tilefuse_precompiled(${target} tilefuse_test_headers ${TILEFUSE_COMMON_HEADERS} <gtest/gtest.h>)
 endfunction()
 
-# tilefuse_test(NAME SOURCES a.cpp … DEPENDS folder … [LABEL fast]): one GoogleTest program, labelled `fast` unless said.
+# tilefuse_test_library(NAME SOURCES a.cpp … DEPENDS folder …): what several programs of tests share; a DEPENDS of theirs.
+function(tilefuse_test_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_library(tilefuse_${name} STATIC ${ARG_SOURCES})
+  foreach(folder ${ARG_DEPENDS})
+    target_link_libraries(tilefuse_${name} PUBLIC tilefuse_${folder})
+  endforeach()
+  target_include_directories(tilefuse_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests ${CMAKE_BINARY_DIR}/generated)
+  target_link_libraries(tilefuse_${name} PRIVATE GTest::gtest)
+  tilefuse_test_flags(tilefuse_${name})
+endfunction()
+
+# tilefuse_test(NAME SOURCES a.cpp … DEPENDS folder … [LABEL fast] [NIGHTLY]): one GoogleTest program, labelled `fast`
+# unless said; with NIGHTLY also as nightly_NAME, which takes every case (tests/support/sampling.h).
 function(tilefuse_test name)
-  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "NIGHTLY" "LABEL" "SOURCES;DEPENDS" ${ARGN})
   if(NOT ARG_LABEL)
     set(ARG_LABEL fast)
   endif()
@@ -106,4 +119,8 @@ function(tilefuse_test name)
   tilefuse_test_flags(test_${name})
   add_test(NAME ${name} COMMAND test_${name})
   set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL})
+  if(ARG_NIGHTLY)
+    add_test(NAME nightly_${name} COMMAND test_${name})
+    set_tests_properties(nightly_${name} PROPERTIES LABELS nightly ENVIRONMENT TILEFUSE_NIGHTLY=1 TIMEOUT 3600)
+  endif()
 endfunction()

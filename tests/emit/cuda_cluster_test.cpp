@@ -9,6 +9,7 @@
 #include "model/conv_gradient.h"
 #include "model/conv_nest.h"
 #include "search/forms/wgmma_forms.h"
+#include "support/sampling.h"
 
 namespace tilefuse::emit {
 namespace {
@@ -26,7 +27,7 @@ TEST(Cuda, WgmmaOnClustersCompiles) {
   std::vector<Package> packages;
   for (const poly::Group &group : groups) {
     const auto all = search::wgmma_schedules(group.anchor, target, false);
-    for (std::size_t i = 0; i < all.size(); i += 3) {
+    for (const std::size_t i : testing::steps(all.size(), testing::by_night<std::size_t>(3, 9))) {
       const auto [rows, columns] = kShapes[i / 3 % kShapes.size()];
       if (const auto found = search::with_cluster(group.anchor, all[i], target, rows, columns))
         packages.push_back(make_cuda_emitter()->emit(lower::lower(group, *found, target), target));

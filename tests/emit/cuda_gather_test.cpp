@@ -12,18 +12,19 @@
 #include "model/spread_case.h"
 #include "search/forms/fed_forms.h"
 #include "search/forms/wgmma_forms.h"
+#include "support/sampling.h"
 
 namespace tilefuse::emit {
 namespace {
 
-// Every so many-th of them, from number `first` on.
+// Every `each`-th of them, from number `first` on; by day some of these.
 std::vector<Package> packages_of(const poly::Group &group, std::size_t each, std::size_t first) {
   const Target target = hopper_target();
   auto all = search::every_wgmma_schedule(group.anchor, target, false);
   std::erase_if(all, [](const schedule::Schedule &one) { return !one.core.gathers; });
   EXPECT_GT(all.size(), first);
   std::vector<Package> packages;
-  for (std::size_t i = first; i < all.size(); i += each)
+  for (const std::size_t i : testing::sampled(testing::steps(all.size(), each, first), first))
     packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));
   return packages;
 }
@@ -55,7 +56,8 @@ TEST(CudaGather, SpreadPixelsCompile) {
                                       .from = is_plain ? "f32" : "f16",
                                       .has_channels_last = !is_plain});
     ASSERT_TRUE(group);
-    for (const schedule::Schedule &one : search::fed_core_schedules(*group, target, false))
+    for (const schedule::Schedule &one :
+         testing::sampled(search::fed_core_schedules(*group, target, false)))
       packages.push_back(make_cuda_emitter()->emit(lower::lower(*group, one, target), target));
   }
   EXPECT_GE(packages.size(), 6U);

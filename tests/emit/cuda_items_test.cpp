@@ -11,13 +11,14 @@
 #include "lower/random_nests.h"
 #include "search/forms/algorithms.h"
 #include "search/forms/named_schedule.h"
+#include "support/sampling.h"
 
 namespace tilefuse::emit {
 namespace {
 
 TEST(Cuda, RandomSchedulesCompile) {
   std::vector<Package> packages;
-  std::vector<std::uint64_t> seeds(24);
+  std::vector<std::uint64_t> seeds(testing::by_night<std::size_t>(24, 4));
   std::iota(seeds.begin(), seeds.end(), 0);
   seeds.insert(seeds.end(), {545, 614, 636}); // each work-item copies 45 to 63 elements of a tile
   for (const std::uint64_t seed : seeds) {

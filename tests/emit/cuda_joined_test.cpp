@@ -14,6 +14,7 @@
 #include "search/forms/wgmma_forms.h"
 #include "search/groups.h"
 #include "search/joinable.h"
+#include "support/sampling.h"
 
 namespace tilefuse::emit {
 namespace {
@@ -49,7 +50,7 @@ TEST(Cuda, JoinsInTheirOwnLaunchCompile) {
     ASSERT_TRUE(found);
     packages.push_back(joined(nests, found->partial.schedule, target));
     const auto all = search::wgmma_schedules(nests.partial, target, false);
-    for (std::size_t i = 0; i < all.size(); i += 4)
+    for (const std::size_t i : testing::steps(all.size(), testing::by_night<std::size_t>(4, 16)))
       if (tile_join(nests.partial, all[i], nests.join, target).refusal.empty())
         packages.push_back(joined(nests, all[i], target));
   }

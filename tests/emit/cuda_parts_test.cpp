@@ -11,6 +11,7 @@
 #include "schedule/wgmma/wgmma_parts.h"
 #include "search/forms/part_forms.h"
 #include "search/forms/wgmma_forms.h"
+#include "support/sampling.h"
 
 namespace tilefuse::emit {
 namespace {
@@ -37,7 +38,8 @@ TEST(Cuda, WgmmaInPartsCompiles) {
   std::size_t number = 0;
   for (const poly::Group &group : groups) {
     const auto all = search::every_wgmma_schedule(group.anchor, target, false);
-    for (std::size_t i = number % 5; i < all.size(); i += 5) {
+    const std::size_t each = testing::by_night(5, 15);
+    for (const std::size_t i : testing::steps(all.size(), each, number)) {
       const std::int64_t parts = std::array<std::int64_t, 3>{2, 4, 8}[number++ % 3];
       if (const auto found = search::with_parts(group.anchor, all[i], target, parts))
         packages.push_back(make_cuda_emitter()->emit(lower::lower(group, *found, target), target));

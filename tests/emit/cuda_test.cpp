@@ -27,6 +27,7 @@
 #include "search/forms/wgmma_forms.h"
 #include "search/groups.h"
 #include "search/pick.h"
+#include "support/sampling.h"
 
 namespace tilefuse::emit {
 namespace {
@@ -188,7 +189,7 @@ TEST(Cuda, MatrixInstructionsOfGradientsCompile) {
       const poly::Group group{nest::parse_nest(fmt::format(fmt::runtime(text), type))};
       const auto all = search::core_schedules(group.anchor, target, false);
       ASSERT_FALSE(all.empty());
-      for (std::size_t i = 0; i < all.size(); i += 31)
+      for (const std::size_t i : testing::sampled(testing::steps(all.size(), 31), packages.size()))
         packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));
     }
   expect_clean(packages);
@@ -212,7 +213,7 @@ TEST(Cuda, MatrixInstructionsCompile) {
                                                          in, acc))};
     const auto all = search::core_schedules(group.anchor, target, std::string_view(in) == "f32");
     ASSERT_FALSE(all.empty());
-    for (std::size_t i = 0; i < all.size(); i += 7) {
+    for (const std::size_t i : testing::sampled(testing::steps(all.size(), 7), packages.size())) {
       packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));
     }
   }
@@ -240,7 +241,7 @@ TEST(Cuda, WgmmaCompiles) {
                                                          in, out, acc))};
     const auto all = search::wgmma_schedules(group.anchor, target, std::string_view(in) == "f32");
     ASSERT_GE(all.size(), 10u);
-    for (std::size_t i = packages.size() % 3; i < all.size(); i += 3)
+    for (const std::size_t i : testing::sampled(testing::steps(all.size(), 3, packages.size())))
       packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));
   }
   expect_clean(packages, std::array{"sm_90a"});
@@ -253,7 +254,7 @@ TEST(Cuda, WgmmaOfBlocksCompiles) {
     const poly::Group group = model::nchw32(8, 8, 14, 8, 3, stride);
     const auto all = search::wgmma_schedules(group.anchor, target, false);
     ASSERT_GE(all.size(), 10u);
-    for (std::size_t i = 0; i < all.size(); i += 3)
+    for (const std::size_t i : testing::sampled(testing::steps(all.size(), 3), packages.size()))
       packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));
   }
   expect_clean(packages, std::array{"sm_90a"});
@@ -280,7 +281,7 @@ TEST(Cuda, GatheredDataCompiles) {
                                                          in, acc, data))};
     const auto all = search::core_schedules(group.anchor, target, std::string_view(in) == "f32");
     ASSERT_FALSE(all.empty());
-    for (std::size_t i = 0; i < all.size(); i += 7)
+    for (const std::size_t i : testing::sampled(testing::steps(all.size(), 7), packages.size()))
       packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));
   }
   expect_clean(packages);
@@ -309,7 +310,7 @@ TEST(Cuda, WgmmaOfGradientsCompiles) {
       const poly::Group group{nest::parse_nest(fmt::format(fmt::runtime(text), type))};
       const auto all = search::wgmma_schedules(group.anchor, target, false);
       ASSERT_GE(all.size(), 10u);
-      for (std::size_t i = packages.size() % 4; i < all.size(); i += 4)
+      for (const std::size_t i : testing::sampled(testing::steps(all.size(), 4, packages.size())))
         packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));
     }
   expect_clean(packages, std::array{"sm_90a"});
@@ -343,7 +344,7 @@ TEST(Cuda, GradientsOfFirstLayersCompile) {
       const poly::Group group{nest::parse_nest(fmt::format(fmt::runtime(text), type))};
       const auto all = search::wgmma_schedules(group.anchor, target, false);
       ASSERT_FALSE(all.empty());
-      for (std::size_t i = packages.size() % 3; i < all.size(); i += 3)
+      for (const std::size_t i : testing::sampled(testing::steps(all.size(), 3, packages.size())))
         packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));
     }
   expect_clean(packages, std::array{"sm_90a"});

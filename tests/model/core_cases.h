@@ -3,7 +3,7 @@
 // kernel.
 #pragma once
 
-#include <algorithm>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +17,7 @@
 #include "model/oracle/simulate_group.h"
 #include "program/program.h"
 #include "search/forms/core_forms.h"
+#include "support/sampling.h"
 
 namespace tilefuse::model {
 
@@ -100,23 +101,31 @@ inline kernel::Counts counts_of(const poly::Group &group, const schedule::Schedu
   return kernel::simulate(kernel, spans, simulation_options(group, schedule, target));
 }
 
-// Simulates every `each`-th of the schedules against the reference, from one on that `from` chooses
-// of the first; gives how many.
+// Simulates what a case becomes; by night also what each pass before the last makes of it.
+inline std::optional<Divergence> check_lowered(const Reference &reference) {
+  if (testing::is_nightly())
+    return check_simulated(reference);
+  const KernelCase &of = reference.kernel_case();
+  return check_kernel(reference, lower::lower(of.group, of.schedule, of.target), "simulated");
+}
+
+// Simulates every `each`-th of the schedules against one reference, from one on that `from` chooses
+// of the first; by day some of these, which ones follows from the group. Gives how many by night.
 inline int check_schedules(const poly::Group &group, const Target &target,
                            const std::vector<schedule::Schedule> &all, std::size_t each,
                            std::size_t from = 0) {
   EXPECT_FALSE(all.empty()) << to_text(group.anchor);
-  int checked = 0;
   KernelCase kernel_case{.group = group, .target = target, .seed = 5};
-  for (std::size_t i = from % std::clamp<std::size_t>(all.size(), 1, each); i < all.size();
-       i += each) {
+  const Reference reference(kernel_case); // of any schedule
+  const std::vector<std::size_t> taken = testing::steps(all.size(), each, from);
+  const std::size_t first = std::hash<std::string>()(to_text(group.anchor));
+  for (const std::size_t i : testing::sampled(taken, first)) {
     kernel_case.schedule = all[i];
-    const auto divergence = check_simulated(Reference(kernel_case));
+    const auto divergence = check_lowered(reference);
     EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << "\n"
                              << to_text(kernel_case);
-    ++checked;
   }
-  return checked;
+  return static_cast<int>(taken.size());
 }
 
 // Accesses that meet in a bank, as text; empty: none.

@@ -104,7 +104,9 @@ TEST(CoreFeeds, MapsInWindows) {
   const auto check = [&](const poly::Group &fed) {
     auto all = wgmma_of(fed);
     std::erase_if(all, [](const schedule::Schedule &each) { return each.core.window == 0; });
-    for (std::size_t i = static_cast<std::size_t>(kept + streamed) % 8; i < all.size(); i += 8) {
+    const auto taken = testing::steps(all.size(), testing::by_night<std::size_t>(8, 40),
+                                      static_cast<std::size_t>(kept + 5 * streamed));
+    for (const std::size_t i : taken) {
       check_schedules(fed, sm90(), {all[i]}, 1);
       (all[i].core.keeps_filter ? kept : streamed) += 1;
       all[i].core.mappers = 0;
@@ -126,9 +128,9 @@ TEST(CoreFeeds, MapsInWindows) {
   check(masked(gradients({.n = 2, .h = 8, .w = 9, .c = 64, .k = 64}, By::Input).front(), 0));
   for (const poly::Group &group : {pixels_in_rows(), padded_on_one_side()})
     check(normalised(group, 0));
-  EXPECT_GE(kept, 10);
-  EXPECT_GE(streamed, 10);
-  EXPECT_GE(copying, 5);
+  EXPECT_GE(kept, testing::by_night(10, 4));
+  EXPECT_GE(streamed, testing::by_night(10, 4));
+  EXPECT_GE(copying, testing::by_night(5, 2));
 }
 
 // Warps deal a kept filter before they map windows, or beside those that do.
@@ -232,8 +234,8 @@ void check_random(const Target &target, int channel_unit, int count) {
   EXPECT_EQ(checked, count);
 }
 
-TEST(CoreFeeds, RandomProblemsOnMma) { check_random(sm80(), 2, 60); }
-TEST(CoreFeeds, RandomProblemsOnWgmma) { check_random(sm90(), 8, 24); }
+TEST(CoreFeeds, RandomProblemsOnMma) { check_random(sm80(), 2, testing::by_night(60, 12)); }
+TEST(CoreFeeds, RandomProblemsOnWgmma) { check_random(sm90(), 8, testing::by_night(24, 6)); }
 
 // 132 multiprocessors of Hopper.
 Target whole_sm90() {

@@ -40,16 +40,8 @@ std::vector<schedule::Schedule> schedules_of(const nest::Nest &nest, const Targe
 TEST(Core, EveryTileComputesItsNest) {
   int checked = 0;
   for (const Conv &problem : problems()) {
-    KernelCase kernel_case{.group = group_of(problem), .target = sm80(), .seed = 7};
-    const auto all = schedules_of(kernel_case.group.anchor, kernel_case.target);
-    ASSERT_FALSE(all.empty()) << to_text(kernel_case.group.anchor);
-    for (std::size_t i = 0; i < all.size(); i += 12) {
-      kernel_case.schedule = all[i];
-      const auto divergence = check_simulated(Reference(kernel_case));
-      EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << "\n"
-                               << to_text(kernel_case);
-      ++checked;
-    }
+    const poly::Group group = group_of(problem);
+    checked += check_schedules(group, sm80(), schedules_of(group.anchor, sm80()), 12);
   }
   EXPECT_GE(checked, 25);
 }
@@ -76,16 +68,10 @@ TEST(Core, WhatNoCopyBringsIsGathered) {
 }})",
         type, acc, channels, 70 * channels, 24 * 9 * channels, 35 * channels, 9 * channels))});
   for (const poly::Group &group : groups) {
-    KernelCase kernel_case{.group = group, .target = sm80(), .seed = 7};
-    const auto all = schedules_of(group.anchor, kernel_case.target);
-    ASSERT_FALSE(all.empty()) << to_text(group.anchor);
-    for (std::size_t i = 0; i < all.size(); i += 10) {
-      EXPECT_TRUE(core_gathers(group.anchor, all[i], 0));
-      kernel_case.schedule = all[i];
-      const auto divergence = check_simulated(Reference(kernel_case));
-      EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << "\n"
-                               << to_text(kernel_case);
-    }
+    const auto all = schedules_of(group.anchor, sm80());
+    for (const schedule::Schedule &each : all)
+      EXPECT_TRUE(core_gathers(group.anchor, each, 0));
+    check_schedules(group, sm80(), all, 10);
   }
 }
 
@@ -98,17 +84,9 @@ TEST(Core, SplitReductionsStoreAccumulators) {
         {Conv{.c = 64, .in = "i8", .out = "i32", .acc = "i32", .post = "acc + i32($0)"},
          "r:3 s:3"}}) {
     const nest::Nest whole = group_of(problem).anchor;
-    KernelCase kernel_case{.target = sm80(), .seed = 7};
-    kernel_case.group.anchor =
+    const nest::Nest partial =
         nest::split_reduction(whole, nest::parse_split(whole, split)).partial;
-    const auto all = schedules_of(kernel_case.group.anchor, kernel_case.target);
-    ASSERT_FALSE(all.empty()) << to_text(kernel_case.group.anchor);
-    for (std::size_t i = 0; i < all.size(); i += 12, ++checked) {
-      kernel_case.schedule = all[i];
-      const auto divergence = check_simulated(Reference(kernel_case));
-      EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << "\n"
-                               << to_text(kernel_case);
-    }
+    checked += check_schedules({partial}, sm80(), schedules_of(partial, sm80()), 12);
   }
   EXPECT_GE(checked, 5);
 }
@@ -120,7 +98,7 @@ TEST(Core, RealsStayWithinTheirBound) {
     const char *name = in == std::string("f32") ? "mma_tf32" : "mma";
     kernel_case.schedule =
         *search::named_core_schedule(name, kernel_case.group.anchor, kernel_case.target).schedule;
-    const auto divergence = check_simulated(Reference(kernel_case));
+    const auto divergence = check_lowered(Reference(kernel_case));
     EXPECT_FALSE(divergence) << divergence->what;
   }
 }
@@ -128,7 +106,7 @@ TEST(Core, RealsStayWithinTheirBound) {
 // The taps of a row with their channels, as one index that shares its dimension with the pixels
 // (program/first_layer.h).
 TEST(Core, RunsOfTapsAreADepth) {
-  KernelCase kernel_case{.group = {nest::parse_nest(R"(nest conv {
+  const poly::Group group{nest::parse_nest(R"(nest conv {
   index n 2, y 6, x 7, m 40 | r 7, k 32
   slot 0 f16 2720, 1 f16 8960, 2 f16 3360
   acc f32 = sum mul
@@ -136,18 +114,11 @@ TEST(Core, RunsOfTapsAreADepth) {
   in 1 + 0 const [m:40*224, r:7*32, k:32*1]
   out 2 + 0 [n:2*1680, y:6*280, x:7*40, m:40*1]
   post f16(acc)
-})")},
-                         .target = sm80(),
-                         .seed = 7};
-  const auto all = search::core_schedules(kernel_case.group.anchor, kernel_case.target, false);
-  ASSERT_FALSE(all.empty());
-  for (std::size_t i = 0; i < all.size(); i += 8) {
-    kernel_case.schedule = all[i];
-    EXPECT_EQ(schedule::core_copy_elems(kernel_case.group.anchor, all[i], 0), 8);
-    const auto divergence = check_simulated(Reference(kernel_case));
-    EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << "\n"
-                             << to_text(kernel_case);
-  }
+})")};
+  const auto all = search::core_schedules(group.anchor, sm80(), false);
+  for (const schedule::Schedule &each : all)
+    EXPECT_EQ(schedule::core_copy_elems(group.anchor, each, 0), 8);
+  check_schedules(group, sm80(), all, 8);
 }
 
 // The five properties of MegEngine's kernel.
@@ -205,15 +176,9 @@ TEST(Core, ChannelsInBlocksOf32) {
   for (const poly::Group &group :
        {nchw32(2, 3, 7, 2, 3), nchw32(1, 1, 6, 3, 1), nchw32(3, 4, 5, 1, 5)}) {
     const auto all = search::core_schedules(group.anchor, target, false);
-    ASSERT_FALSE(all.empty());
-    for (std::size_t i = 0; i < all.size(); i += 7) {
-      const KernelCase kernel_case{.group = group, .schedule = all[i], .target = target, .seed = 3};
-      const auto divergence = check_simulated(Reference(kernel_case));
-      EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << "\n"
-                               << to_text(kernel_case);
+    checked += check_schedules(group, target, all, 7);
+    for (const std::size_t i : testing::sampled(testing::steps(all.size(), 7)))
       EXPECT_EQ(bank_conflicts(counts_of(group, all[i], target)), "");
-      ++checked;
-    }
   }
   EXPECT_GE(checked, 8);
 }

@@ -48,16 +48,9 @@ std::vector<Conv> problems() {
 TEST(Wgmma, EveryTileComputesItsNest) {
   int checked = 0;
   for (const Conv &problem : problems()) {
-    KernelCase kernel_case{.group = group_of(problem), .target = sm90(), .seed = 7};
-    const auto all = schedules_of(kernel_case.group.anchor, kernel_case.target);
-    EXPECT_FALSE(all.empty()) << to_text(kernel_case.group.anchor);
-    for (std::size_t i = static_cast<std::size_t>(checked) % 3; i < all.size(); i += 3) {
-      kernel_case.schedule = all[i];
-      const auto divergence = check_simulated(Reference(kernel_case));
-      EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << "\n"
-                               << to_text(kernel_case);
-      ++checked;
-    }
+    const poly::Group group = group_of(problem);
+    checked += check_schedules(group, sm90(), schedules_of(group.anchor, sm90()), 3,
+                               static_cast<std::size_t>(checked));
   }
   EXPECT_GE(checked, 40);
 }
@@ -86,15 +79,10 @@ TEST(Wgmma, FixedFiltersAreCopiedBeforeEarlierKernelsEnd) {
   }
 }
 
-// Every form of it computes the group.
-void check_all(const poly::Group &group, const std::vector<schedule::Schedule> &all) {
-  KernelCase kernel_case{.group = group, .target = sm90(), .seed = 7};
-  for (const schedule::Schedule &schedule : all) {
-    kernel_case.schedule = schedule;
-    const auto divergence = check_simulated(Reference(kernel_case));
-    EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << "\n"
-                             << to_text(kernel_case);
-  }
+// Every `each`-th form of it computes the group.
+void check_forms(const poly::Group &group, const std::vector<schedule::Schedule> &all,
+                 std::size_t each = 1) {
+  check_schedules(group, sm90(), all, each);
 }
 
 std::vector<schedule::Schedule> boxed(const nest::Nest &nest) {
@@ -120,8 +108,7 @@ TEST(Wgmma, BytesAreStoredBySixteen) {
   const auto channel =
       static_cast<std::size_t>(schedule::core_roles(group.anchor, all.front()).channel);
   EXPECT_EQ(all.front().splits[channel].vec, 16);
-  for (std::size_t i = 0; i < all.size(); i += 5)
-    check_all(group, {all[i]});
+  check_forms(group, all, 5);
 }
 
 // The data goes on where its blocks end, and so does the filter.
@@ -138,7 +125,7 @@ TEST(Wgmma, StepsOfBlocksEndWithTheDepth) {
 })")};
   const std::vector<schedule::Schedule> all = boxed(group.anchor);
   EXPECT_FALSE(all.empty());
-  check_all(group, all);
+  check_forms(group, all);
 }
 
 // Tiles whose pixels are a box, of volumes that boxes do not divide as well.
@@ -161,8 +148,7 @@ TEST(Wgmma, PixelsInBoxes) {
         taps * taps * 32, taps * 32, image_out, plane_out, row_out))};
     const std::vector<schedule::Schedule> all = boxed(group.anchor);
     EXPECT_EQ(all.size() > 3, taps > 1);
-    for (std::size_t i = 0; i < all.size(); i += 4)
-      check_all(group, {all[i]});
+    check_forms(group, all, 4);
   }
 }
 
@@ -179,7 +165,7 @@ TEST(Wgmma, RunsOfTapsOverlap) {
 })")};
   const std::vector<schedule::Schedule> all = schedules_of(group.anchor, sm90());
   EXPECT_GE(all.size(), 4U);
-  check_all(group, all);
+  check_forms(group, all);
 }
 
 TEST(Wgmma, ChannelsInBlocksOf32) {
@@ -187,8 +173,7 @@ TEST(Wgmma, ChannelsInBlocksOf32) {
        {nchw32(2, 4, 7, 2, 3), nchw32(5, 3, 8, 4, 1), nchw32(3, 2, 5, 1, 5)}) {
     const std::vector<schedule::Schedule> all = schedules_of(group.anchor, sm90());
     EXPECT_GE(all.size(), 4U);
-    for (std::size_t i = 0; i < all.size(); i += 3)
-      check_all(group, {all[i]});
+    check_forms(group, all, 3);
   }
 }
 
@@ -206,10 +191,9 @@ TEST(Wgmma, StridesOfChannelsInBlocksOf32) {
     };
     const auto gaps = std::find_if(all.begin(), all.end(), has_gaps);
     EXPECT_EQ(gaps != all.end(), is_even);
-    for (std::size_t i = 0; i < all.size(); i += 5)
-      check_all(group, {all[i]});
+    check_forms(group, all, 5);
     if (gaps != all.end())
-      check_all(group, {*gaps});
+      check_forms(group, {*gaps});
   }
 }
 
@@ -249,8 +233,7 @@ TEST(Wgmma, BlocksIntoRowsOfChannels) {
 })")};
   const std::vector<schedule::Schedule> all = schedules_of(group.anchor, sm90());
   EXPECT_GE(all.size(), 8U);
-  for (std::size_t i = 0; i < all.size(); i += 3)
-    check_all(group, {all[i]});
+  check_forms(group, all, 3);
 }
 
 // Results in NCHW, in another type, are stored so by the convolution itself.
@@ -267,8 +250,7 @@ TEST(Wgmma, StoresChannelsOutermost) {
 })")};
   const std::vector<schedule::Schedule> all = schedules_of(group.anchor, sm90());
   EXPECT_GE(all.size(), 8U);
-  for (std::size_t i = 0; i < all.size(); i += 3)
-    check_all(group, {all[i]});
+  check_forms(group, all, 3);
 }
 
 // Groups are products of their own: 3 of 32 channels each way, taps and none, strides.
@@ -288,7 +270,7 @@ TEST(Wgmma, GroupsOfChannels) {
     const std::vector<schedule::Schedule> all = schedules_of(group.anchor, sm90());
     EXPECT_GE(all.size(), 3U)
         << search::named_wgmma_schedule("wgmma", group.anchor, sm90()).refusal;
-    check_all(group, all);
+    check_forms(group, all);
   }
 }
 
@@ -310,7 +292,7 @@ TEST(Wgmma, NamedFormsComputeOddShapes) {
           search::named_wgmma_schedule(name, kernel_case.group.anchor, kernel_case.target);
       ASSERT_TRUE(named.schedule) << name << " " << named.refusal;
       kernel_case.schedule = *named.schedule;
-      const auto divergence = check_simulated(Reference(kernel_case));
+      const auto divergence = check_lowered(Reference(kernel_case));
       EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << "\n"
                                << to_text(kernel_case);
     }
