@@ -63,16 +63,18 @@ function(tilefuse_library name)
   endif()
 endfunction()
 
-# tilefuse_source_hash(VARIABLE folder …): 16 digits that change with any source of these folders of src/ and
-# of those inside them.
-function(tilefuse_source_hash variable)
+# Folders of src/ that turn a group into machine code: all of them are part of a kernel's key in the cache.
+set(TILEFUSE_CODE_FOLDERS base target package program nest poly schedule kernel lower emit)
+
+# tilefuse_hash_files(VARIABLE ROOT folder …): 16 digits that change with any file of these folders of ROOT, at any depth;
+# and FILES, the list of them. Usable in scripts (tests/code_version.cmake).
+function(tilefuse_hash_files variable root)
   set(sources "")
   foreach(folder ${ARGN})
-    file(GLOB_RECURSE found CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/*.*)
+    file(GLOB_RECURSE found ${root}/${folder}/*.*)
     list(APPEND sources ${found})
   endforeach()
   list(SORT sources)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${sources})
   set(hashes "")
   foreach(source ${sources})
     file(SHA256 ${source} source_hash)
@@ -80,6 +82,17 @@ function(tilefuse_source_hash variable)
   endforeach()
   string(SHA256 whole "${hashes}")
   string(SUBSTRING ${whole} 0 16 whole)
+  set(${variable} ${whole} PARENT_SCOPE)
+  set(FILES ${sources} PARENT_SCOPE)
+endfunction()
+
+# tilefuse_source_hash(VARIABLE folder …): the same of folders of src/, worked out anew when one of the files changes.
+function(tilefuse_source_hash variable)
+  tilefuse_hash_files(whole ${CMAKE_SOURCE_DIR}/src ${ARGN})
+  foreach(folder ${ARGN})
+    file(GLOB_RECURSE new_files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/*.*)
+  endforeach()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${FILES})
   set(${variable} ${whole} PARENT_SCOPE)
 endfunction()
 

@@ -14,6 +14,7 @@
 #include "schedule/wgmma/wgmma.h"
 #include "search/forms/wgmma_forms.h"
 #include "support/sampling.h"
+#include "schedule/wgmma/wgmma_tiles.h"
 
 namespace tilefuse::emit {
 namespace {

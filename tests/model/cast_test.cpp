@@ -99,12 +99,15 @@ const std::vector<Narrowing> kNarrowings = {
     {"H = cast_f16(X); O = cast_f32(H);",
      DType::F32,
      {70000, 1.0001, 65519, -1e9, 3e-8, 2049, -0.1},
-     {kInf, 1, 65504, -kInf, 0x1p-24 * 1, 2048, -0.0999755859375}},
+     {kInf, 1, 65504, -kInf, 0x1p-24, 2048, -0.0999755859375}},
     {"H = cast_bf16(X); O = cast_f32(H);",
      DType::F32,
      {70000, 1.0001, 257, 3.39e38, 1.00390625, 1.01171875},
      {70144, 1, 256, 0x1.fep127, 1, 1.015625}},
-    {"H = cast_f16(X); O = cast_f32(H) * 2 + X;", DType::F32, {1.0001, 2049}, {3.0001, 6145}},
+    {"H = cast_f16(X); O = cast_f32(H) * 2 + X;",
+     DType::F32,
+     {1.000244140625, 2049},
+     {3.000244140625, 6145}},
     {"H = cast_i8(X); O = cast_f32(H);",
      DType::F32,
      {300, -300, 1.9, -1.9, 127.5},
@@ -147,23 +150,21 @@ TEST(Casts, NarrowWhereNothingIsStored) {
   }
 }
 
-TEST(Casts, AreTheSameAtEveryLevelOfFusion) {
+TEST(Casts, AreTheSameFusedAndOnTheirOwn) {
   for (const Narrowing &test : kNarrowings)
     for (const testing::NamedDevice &device : testing::devices()) {
       if (has_f64(test) && !device.device->target().fp64)
         continue;
       SCOPED_TRACE(test.function + " of " + std::string(to_string(test.type)) + device.name);
       std::vector<program::Bytes> results;
-      for (const poly::FuseLevel level :
-           {poly::FuseLevel::None, poly::FuseLevel::Pointwise, poly::FuseLevel::All}) {
+      for (const poly::FuseLevel level : {poly::FuseLevel::None, poly::FuseLevel::All}) {
         runtime::KernelCache cache("", [](const std::string &) {});
         model::SessionOptions options;
         options.fusion.level = level;
         model::Session session(program_of(test), *device.device, cache, options);
-        results.push_back(session.run({input_of(test)}).at(0).data);
+        results.push_back(session.run({{input_of(test)}}).at(0).data);
       }
       EXPECT_EQ(results[0], results[1]);
-      EXPECT_EQ(results[0], results[2]);
     }
 }
 

@@ -29,7 +29,7 @@ program::Program chain(const std::string &function, int length) {
       program.add({.name = "x", .type = DType::F32, .shape = {3}, .role = program::Role::Input});
   program.inputs = {value};
   for (int i = 0; i < length; ++i)
-    value = ops().instantiate(function, {value, value}, {}, program, function).at(0);
+    value = ops().instantiate(function, std::vector{value, value}, {}, program, function).at(0);
   program.outputs = {value};
   return program;
 }

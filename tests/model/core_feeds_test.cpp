@@ -180,7 +180,7 @@ TEST(CoreFeeds, ActivationsBeforeGradientsOfFilters) {
 TEST(CoreFeeds, PartsOfGradientsOfFilters) {
   const poly::Group group = gradients({.n = 4, .c = 64, .k = 64}, By::Filter).front();
   for (const Target &target : {sm80(), sm90()}) {
-    const poly::Group part = split_group(group, target, {.split = "n:2"}).front();
+    const poly::Group part = search::split_group(group, target, {.split = "n:2"}).front();
     const poly::Group fed = normalised(masked(part, 0), 1);
     const auto all = target.isa == "sm_90a" ? wgmma_of(fed) : schedules_of(fed, target);
     EXPECT_FALSE(all.empty()) << to_text(fed);

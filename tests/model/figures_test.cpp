@@ -21,11 +21,11 @@
 namespace tilefuse::model {
 namespace {
 
-std::vector<Figure> figures_of(const nest::Nest &nest, const schedule::Schedule &schedule,
+std::vector<report::Figure> figures_of(const nest::Nest &nest, const schedule::Schedule &schedule,
                                const Target &target) {
   const SimulatedGroup run = simulate_group({.anchor = nest}, schedule, target, {});
   EXPECT_EQ(run.different, 0);
-  return compare_figures(run.counts, run.kernel, cost::figures(nest, schedule, target));
+  return report::compare_figures(run.counts, run.kernel, cost::figures(nest, schedule, target));
 }
 
 // How far the figures of one name are off, over all cases.
@@ -46,12 +46,12 @@ TEST(Figures, OfTheModelAreThoseOfASimulation) {
       const search::NamedSchedule named = search::named_schedule(name, nest, target);
       if (!named.schedule)
         continue;
-      for (const Figure &figure : figures_of(nest, *named.schedule, target)) {
+      for (const report::Figure &figure : figures_of(nest, *named.schedule, target)) {
         Tally &tally = tallies[figure.what];
         ++tally.cases;
-        tally.differ += differs(figure, 1.0001) ? 1 : 0;
-        tally.by_half += differs(figure, 1.5) ? 1 : 0;
-        tally.twofold += differs(figure, 2) ? 1 : 0;
+        tally.differ += report::differs(figure, 1.0001) ? 1 : 0;
+        tally.by_half += report::differs(figure, 1.5) ? 1 : 0;
+        tally.twofold += report::differs(figure, 2) ? 1 : 0;
         if (figure.exact) {
           EXPECT_EQ(figure.predicted, figure.simulated)
               << figure.what << "\n"

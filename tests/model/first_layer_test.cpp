@@ -115,7 +115,7 @@ TEST(FirstLayer, GradientsAreTakenWhereTheyPay) {
     const program::Program before = gradient_program(large, by);
     const program::Program after = search::lay_out_first_layers(before, h200());
     EXPECT_GT(after.statements.size(), before.statements.size());
-    EXPECT_LT(predicted_seconds(after, h200()), predicted_seconds(before, h200()));
+    EXPECT_LT(search::predicted_seconds(after, h200()), search::predicted_seconds(before, h200()));
     const program::Program tiny = gradient_program(small, by);
     EXPECT_EQ(to_text(search::lay_out_first_layers(tiny, h200())), to_text(tiny));
   }

@@ -98,14 +98,14 @@ TEST_F(KeptChoicesTest, NotesAnswerWithoutASearch) {
   const schedule::Schedule found = search::pick(group.anchor, target_);
   {
     runtime::KernelCache cache(path_.string(), {});
-    KeptChoices kept(&cache, target_, "1");
-    kept.note(kPick, group, found);
+    search::KeptChoices kept(&cache, target_, "1");
+    kept.note(search::kPick, group, found);
     kept.write();
   }
   EXPECT_EQ(start(group), 1);
   search::KeptChoices kept(nullptr, target_);
-  kept.note(kPick, group, found);
-  EXPECT_EQ(kept.schedule(kPick, group, [] { return schedule::Schedule(); }), found);
+  kept.note(search::kPick, group, found);
+  EXPECT_EQ(kept.schedule(search::kPick, group, [] { return schedule::Schedule(); }), found);
   EXPECT_EQ(kept.searched(), 0);
 }
 
@@ -113,11 +113,11 @@ TEST_F(KeptChoicesTest, NotesAreFoundByTheirQuestionAndGroup) {
   const poly::Group group = gemm(24);
   const schedule::Schedule found = search::pick(group.anchor, target_);
   search::KeptChoices kept(nullptr, target_);
-  EXPECT_EQ(kept.noted(kPick, group), std::nullopt);
-  kept.note(kPick, group, found);
-  EXPECT_EQ(kept.noted(kPick, group), found);
+  EXPECT_EQ(kept.noted(search::kPick, group), std::nullopt);
+  kept.note(search::kPick, group, found);
+  EXPECT_EQ(kept.noted(search::kPick, group), found);
   EXPECT_EQ(kept.noted("pick otherwise", group), std::nullopt);
-  EXPECT_EQ(kept.noted(kPick, gemm(25)), std::nullopt);
+  EXPECT_EQ(kept.noted(search::kPick, gemm(25)), std::nullopt);
   EXPECT_EQ(kept.searched(), 0);
 }
 

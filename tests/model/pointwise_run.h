@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -60,7 +61,7 @@ public:
 
   program::Bytes evaluated() const {
     std::vector<program::Bytes> all = slots();
-    nest::evaluate(nest(), {all.begin(), all.end()});
+    nest::evaluate(nest(), std::vector<std::span<std::byte>>(all.begin(), all.end()));
     return all[out()];
   }
 

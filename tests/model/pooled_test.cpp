@@ -12,6 +12,7 @@
 #include "schedule/members.h"
 #include "schedule/text.h"
 #include "search/groups.h"
+#include "search/forms/algorithms.h"
 
 namespace tilefuse::model {
 namespace {
