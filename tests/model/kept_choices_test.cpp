@@ -37,7 +37,7 @@ protected:
 
   // How many searches one start needs for the group.
   int start(const poly::Group &group, const std::string &version = "1",
-            std::string_view question = kPick) {
+            std::string_view question = search::kPick) {
     runtime::KernelCache cache(path_.string(), [](const std::string &why) { FAIL() << why; });
     search::KeptChoices kept(&cache, target_, version);
     const auto search = [&] { return search::pick(group.anchor, target_); };

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "schedule/stage_copy.h"
 #include "schedule/staging.h"
 #include "schedule/streams.h"
 #include "schedule/wgmma/wgmma_registers.h"
@@ -136,16 +137,7 @@ double WorkItemShape::shared_taps(int input) const {
 
 double WorkItemShape::copy_width(int input) const {
   const auto &[source, tile] = place(input);
-  if (tile.dims.empty())
-    return 1;
-  const bool whole = schedule_.stages[at(input)].ring > 0;
-  const schedule::StageDim &inner = tile.dims.back();
-  const nest::Dim &dim = source.dims[at(inner.dim)];
-  for (const std::int64_t width : {4, 2})
-    if (dim.stride == 1 && inner.range % width == 0 && (!inner.checked || dim.size % width == 0) &&
-        (!whole || keeps_vectors(tile, width)))
-      return static_cast<double>(width);
-  return 1;
+  return schedule::copy_width(nest_, source, tile, schedule_, input);
 }
 
 double WorkItemShape::staged_elems(int input) const {

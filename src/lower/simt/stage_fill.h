@@ -59,7 +59,6 @@ struct StageSource {
                                              // last of the streams
   std::vector<kernel::ExprRef> first;        // by index: the first point that the tile serves
   std::vector<kernel::ExprRef> origins; // by dimension of the tile: the first subscript of its box
-  std::vector<std::int64_t> multiples;  // by dimension: a number that divides every origin
 
 private:
   bool spreads(std::size_t stream, int lanes) const;
@@ -109,8 +108,6 @@ private:
     kernel::ExprRef owned{}; // whether they are stored in memory too, null: yes
   };
   int choose_width() const;
-  bool aligned(std::int64_t width) const;
-  bool aligned(const StageStream &stream, std::int64_t width) const;
   GroupOffsets::Round offsets_at(kernel::ExprRef position) const;
   Place place(const GroupOffsets::Round &offsets) const;
   std::int64_t round_count() const;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lower/simt/stage_fill.h"
+#include "schedule/stage_copy.h"
 
 namespace tilefuse::lower {
 namespace {
@@ -35,38 +36,22 @@ GroupFill::GroupFill(const Context &cx, int input, const GroupOffsets &offsets)
     buffer_base_ = b_.mul(cx.turn, b_.integer(buffer_stride(cx.schedule, input, s_.tile)));
 }
 
-// A vector must not straddle the tensor's edge, and must be aligned in memory.
-bool GroupFill::aligned(std::int64_t width) const {
-  const std::size_t inner = s_.rank() - 1;
-  const StageDim &dim = s_.tile.dims[inner];
-  return dim.range % width == 0 && s_.multiples[inner] % width == 0 &&
-         (!s_.stored || s_.stored->parts[inner].owned % width == 0) &&
-         (!dim.checked || s_.dim(inner).size % width == 0) &&
-         std::all_of(s_.streams.begin(), s_.streams.end(),
-                     [&](const StageStream &stream) { return aligned(stream, width); });
-}
-
-bool GroupFill::aligned(const StageStream &stream, std::int64_t width) const {
-  const DType elem = b_.kernel()[stream.from].type.elem;
-  if (stream.strides.back() == 0)
-    return true;
-  bool holds = stream.strides.back() == 1 && stream.offset % width == 0 && size_bytes(elem) == 4;
-  for (std::size_t d = 0; d + 1 < s_.rank(); ++d)
-    holds = holds && stream.strides[d] % width == 0;
-  for (std::size_t i = 0; i < s_.cx.outputs(); ++i)
-    if (s_.source.inside[i])
-      holds = holds && s_.source.steps[i] * s_.cx.schedule.splits[i].step() % width == 0;
-  return holds;
-}
-
 int GroupFill::choose_width() const {
   if (s_.rank() == 0)
     return 1;
-  const bool whole = s_.cx.schedule.stages[static_cast<std::size_t>(s_.input)].ring > 0;
-  for (int width : {4, 2})
-    if (aligned(width) && (!whole || keeps_vectors(s_.tile, width)))
-      return width;
-  return 1;
+  std::vector<schedule::CopyStream> streams;
+  for (const StageStream &stream : s_.streams)
+    streams.push_back({.type = b_.kernel()[stream.from].type.elem,
+                       .offset = stream.offset,
+                       .strides = stream.strides});
+  const std::vector<std::int64_t> divisors =
+      origin_divisors(s_.cx.nest, s_.cx.whole, s_.cx.schedule, s_.input);
+  return copy_width({.nest = s_.cx.nest,
+                     .source = s_.source,
+                     .tile = s_.tile,
+                     .divisors = divisors,
+                     .owned = s_.stored ? s_.stored->parts.back().owned : 0},
+                    s_.cx.schedule, s_.input, streams);
 }
 
 std::int64_t GroupFill::round_count() const {

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdlib>
-#include <numeric>
-
 #include "lower/members.h"
 #include "lower/simt/stage_fill.h"
 
@@ -26,28 +23,19 @@ void StageSource::find_origins(int input) {
   kernel::Builder &b = cx.build;
   const bool per_step = cx.schedule.stages[static_cast<std::size_t>(input)].at >= 0;
   first.assign(cx.nest.indices.size(), b.integer(0));
-  std::vector<std::int64_t> unit(first.size(), 0);
   for (std::size_t i = 0; i < first.size(); ++i) {
-    const schedule::Split &split = cx.schedule.splits[i];
     if (i >= cx.outputs()) {
       const bool chunk = holds_chunk(cx.nest, cx.schedule, input, static_cast<int>(i));
       first[i] = chunk ? cx.chunk[i] : first[i];
-      unit[i] = chunk ? split.tile : 0;
     } else if (!source.inside[i]) {
       first[i] = b.add(cx.start[i], cx.origin[i]);
       first[i] = per_step ? b.add(first[i], cx.inside[i]) : first[i];
-      const bool moved = cx.nest.indices[i].extent != cx.whole.indices[i].extent;
-      unit[i] = moved ? 1 : (per_step ? split.step() : split.tile);
     }
   }
   for (std::size_t d = 0; d < rank(); ++d) {
     nest::Linear at = dim(d).at;
     at.constant += tile.dims[d].lowest + tile.dims[d].before;
     origins.push_back(linear(cx, at, first));
-    std::int64_t divisor = std::llabs(at.constant);
-    for (std::size_t i = 0; i < at.coeff.size(); ++i)
-      divisor = std::gcd(divisor, at.coeff[i] * unit[i]);
-    multiples.push_back(divisor);
   }
 }
 
