@@ -114,7 +114,7 @@ constexpr auto kWords = std::to_array<std::string_view>({
     "\nmap input",
     "\nproduce input",
     "\nspread input",
-    " stored ",
+    " stored\n",
     " turns ",
     " swapped",
     " ahead ",
