@@ -54,7 +54,7 @@ Reason wrong_swapped(const Nest &nest, const Schedule &schedule, const CoreRoles
   const bool in_blocks = roles.channels.size() != 1 || roles.has_blocks();
   if (roles.data_turned || (in_blocks && !schedule.core.gathers && schedule.core.window == 0))
     return "swapped operands need straight data and channels that lie in no blocks";
-  if (extent(nest, roles.channel) % vec != 0)
+  if (vec < 1 || extent(nest, roles.channel) % vec != 0)
     return fmt::format("blocks of {} channels are not runs of {}", extent(nest, roles.channel),
                        vec);
   if (schedule.core.tensor_store || schedule.core.cluster_rows * schedule.core.cluster_columns != 1)
