@@ -14,10 +14,12 @@
 
 #include "base/error.h"
 #include "paths.h"
-#include "schedule/algorithms.h"
+#include "schedule/legal.h"
 #include "schedule/members.h"
 #include "schedule/refusal_cases.h"
 #include "schedule/refusal_texts.h"
+#include "schedule/text.h"
+#include "search/forms/algorithms.h"
 #include "target/rows.h"
 
 namespace tilefuse::testing {
@@ -35,8 +37,6 @@ constexpr auto kNoRefusals = std::to_array<std::string_view>({
 });
 
 constexpr auto kNotYetProvoked = std::to_array<std::string_view>({
-    "indices that move the filter alone and the data alone",
-    "an index that moves the data alone",
     "the data is packed",
     "a turned filter is packed",
     "the map reads boxes of another form than it gives",
@@ -161,8 +161,8 @@ std::vector<std::string> algorithm_refusals() {
   std::set<std::string> found;
   for (const LegalCase &one : cases()) {
     const ParsedCase parsed = parse_case(one.text);
-    for (const std::string &name : schedule::algorithm_names())
-      found.insert(schedule::named_schedule(name, parsed.group.anchor, parsed.target).refusal);
+    for (const std::string &name : search::algorithm_names())
+      found.insert(search::named_schedule(name, parsed.group.anchor, parsed.target).refusal);
   }
   return {found.begin(), found.end()};
 }
@@ -182,7 +182,7 @@ std::vector<std::string> errors() {
   const std::string text = schedule::to_text(group.anchor, schedule::scalar_schedule(group.anchor));
   return {
       error_of([&] { schedule::parse_schedule(group, text + "producer 1\n" + text); }),
-      error_of([&] { schedule::named_schedule("none", group.anchor, target_row("cpu_avx2")); })};
+      error_of([&] { search::named_schedule("none", group.anchor, target_row("cpu_avx2")); })};
 }
 
 std::vector<std::string> messages() {

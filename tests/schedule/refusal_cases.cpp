@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "schedule/members.h"
+#include "schedule/text.h"
 #include "target/rows.h"
 
 namespace tilefuse::testing {

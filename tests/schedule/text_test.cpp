@@ -12,6 +12,7 @@
 #include "schedule/members.h"
 #include "schedule/refusal_cases.h"
 #include "schedule/refusal_texts.h"
+#include "schedule/text.h"
 
 namespace tilefuse::testing {
 namespace {
