@@ -148,7 +148,8 @@ TEST(Wgmma, PixelsInBoxes) {
         taps * taps * 32, taps * 32, image_out, plane_out, row_out))};
     const std::vector<schedule::Schedule> all = boxed(group.anchor);
     EXPECT_EQ(all.size() > 3, taps > 1);
-    check_forms(group, all, 4);
+    if (taps > 1)
+      check_forms(group, all, 4);
   }
 }
 

@@ -90,7 +90,7 @@ private:
 
   void add_map(const program::Map &map, int out) {
     operands_ = &map.operands;
-    if (map.expr.kind == Expr::Kind::Call) {
+    if (map.expr.kind == Expr::Kind::Call && !rounded_type(map.expr.op)) {
       call(map.expr, out);
       return;
     }
@@ -112,8 +112,8 @@ private:
       return {-1, fmt::format("{:g}", expr.value)};
     case Expr::Kind::Cast:
       return argument(expr.args[0]);
-    case Expr::Kind::Call:
-      return call(expr, -1);
+    case Expr::Kind::Call: // PlaidML's casts round by themselves
+      return rounded_type(expr.op) ? argument(expr.args[0]) : call(expr, -1);
     case Expr::Kind::Acc:
       break;
     }
