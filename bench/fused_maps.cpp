@@ -185,7 +185,7 @@ std::vector<poly::PlacedGroup> map_groups(const MapBlock &block, Fusing how, con
   const std::size_t buffers = stored.buffers.size();
   groups = search::split_groups(std::move(groups), stored, target, {});
   return how == Fusing::Judged ? search::feed_parts(std::move(groups), stored, buffers,
-                                                   {.level = poly::FuseLevel::All}, target)
+                                                    {.level = poly::FuseLevel::All}, target)
                                : groups;
 }
 

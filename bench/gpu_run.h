@@ -21,8 +21,8 @@ namespace tilefuse::bench {
 // `tf32#3` likewise; `wgmma:128x64` with that tile of wgmma
 // (`128x64t`: taken in turns; `128x64c2x1`: on clusters of 2 x 1 blocks; `128x64p4`: in four
 // parts; `128x64r4`: with a ring of four buffers); or a named algorithm. Behind "c:8/" reductions
-// are split as that says, and as "together/" and "two/" say (model/split_groups.h); behind "apart/"
-// every kernel is a launch of its own.
+// are split as that says, and as "together/" and "two/" say (search/network/split_groups.h); behind
+// "apart/" every kernel is a launch of its own.
 struct Way {
   std::string name;
   std::string refusal; // why there is none

@@ -28,7 +28,7 @@ Figures core_figures(const nest::Nest &nest, const schedule::Schedule &schedule,
 
 Figures wgmma_figures(const nest::Nest &nest, const schedule::Schedule &schedule);
 
-// What maps in the ring add to a kernel with matrix instructions (schedule/core_feeds.h).
+// What maps in the ring add to a kernel with matrix instructions (schedule/mma/core_feeds.h).
 struct FedRing {
   double issued = 0;        // instructions of warps that map, in a step of a block
   double copied_bytes = 0;  // in a step of a block

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Largest magnitudes of an f32 program's tensors on given inputs, which program/quantize.h needs,
-// and how far results in other arithmetic are from those in f32.
+// Largest magnitudes of an f32 program's tensors on given inputs, which
+// program/precision/quantize.h needs, and how far results in other arithmetic are from those in
+// f32.
 #pragma once
 
 #include <span>

@@ -269,12 +269,12 @@ Compiled choose_kernels(const program::Program &program, const runtime::Device &
     if (options.warn)
       options.warn(reason);
   search::LaidOut laid = search::lay_out(prepared, device.target(),
-                         {options.layout,
-                          options.fusion,
-                          {.split = options.split,
-                           .algorithm = schedule_algorithm(options.algorithm),
-                           .warn = options.warn}},
-                         &kept);
+                                         {options.layout,
+                                          options.fusion,
+                                          {.split = options.split,
+                                           .algorithm = schedule_algorithm(options.algorithm),
+                                           .warn = options.warn}},
+                                         &kept);
   compiled.stored = std::move(laid.stored);
   compiled.layout = laid.layout;
   compiled.conversions = laid.conversions;

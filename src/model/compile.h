@@ -23,11 +23,12 @@ std::unique_ptr<emit::Emitter> make_emitter(const Target &target);
 program::Program simplify(const program::Program &program);
 
 // First layers and odd counts of channels as the target's matrix units want them
-// (program/first_layer.h, pad_channels.h); others stay.
+// (program/rewrite/first_layer.h, pad_channels.h); others stay.
 program::Program lay_out_for(const program::Program &program, const Target &target);
 
-// Simplified, then the rewriting of program/rewrite.h where `algorithm` names one, then laid out
-// for the target. `refused` gets a line for each statement that the rewriting does not fit.
+// Simplified, then the rewriting of program/rewrite/rewrite.h where `algorithm` names one, then
+// laid out for the target. `refused` gets a line for each statement that the rewriting does not
+// fit.
 program::Program prepare(const program::Program &program, const std::string &algorithm,
                          const Target &target, std::vector<std::string> *refused = nullptr);
 // The algorithm that schedules are to follow: nothing where it is a rewriting.

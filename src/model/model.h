@@ -25,11 +25,11 @@ namespace tilefuse::model {
 
 struct SessionOptions {
   std::string algorithm;       // forced on every kernel that it fits, when not empty
-  std::string split = "auto";  // of reductions (model/split_groups.h)
-  std::string layout = "auto"; // of activations (model/layout_choice.h)
+  std::string split = "auto";  // of reductions (search/network/split_groups.h)
+  std::string layout = "auto"; // of activations (search/network/layout_choice.h)
   search::FusionSettings fusion;
   bool tf32 = false;                       // products of f32 may be rounded to tf32
-  bool side_by_side = true;                // several kernels in a launch (model/launches.h)
+  bool side_by_side = true;                // several kernels in a launch (model/plan/launches.h)
   runtime::RecordStore *records = nullptr; // tuned schedules, when given
   std::string dump_directory;              // every level's text of every kernel, when not empty
   std::function<void(int done, int total)> progress; // kernels compiled

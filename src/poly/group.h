@@ -19,7 +19,7 @@
 // With `stored` the tensor is also written to memory, each element once (L7).
 //
 // A producer that spreads (`spread input 0 of 0 …`) is a copy whose dimensions its consumer reads
-// several of as one, in runs that overlap (program/first_layer.h).
+// several of as one, in runs that overlap (program/rewrite/first_layer.h).
 #pragma once
 
 #include <optional>

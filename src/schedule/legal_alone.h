@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a schedule can run one nest on a target, whatever feeds its inputs (schedule/members.h asks
-// about a whole group).
+// Whether a schedule can run one nest on a target, whatever feeds its inputs (schedule/members.h
+// asks about a whole group).
 #pragma once
 
 #include <optional>

@@ -56,8 +56,8 @@
 //     loop   n y x m r s c
 //     pack   1
 //
-// With `core` the arithmetic is done by a matrix instruction: see schedule/core.h, and for those of
-// four warps schedule/wgmma.h.
+// With `core` the arithmetic is done by a matrix instruction: see schedule/mma/core.h, and for
+// those of four warps schedule/wgmma/wgmma.h.
 #pragma once
 
 #include <cstdint>
@@ -135,7 +135,7 @@ struct Core {
   std::int64_t blocks = 0;   // that share the tiles, by turns; 0: a block for each
   int turns = 1;             // wgmma: groups of warps of a block that take tiles in turn
   bool swapped = false;      // wgmma: the instruction's rows are channels, its columns points
-  bool tensor_store = false; // wgmma: results leave in boxes (schedule/wgmma.h)
+  bool tensor_store = false; // wgmma: results leave in boxes (schedule/wgmma/wgmma.h)
   int ahead = 0;  // wgmma: buffers of tiles that post-ops read in local memory (wgmma_ahead.h)
   int window = 0; // wgmma: buffers of windows of data, each of which serves all taps; 0: none do
   bool keeps_filter = false; // wgmma: the ring holds all steps of the filter, copied once

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of a split reduction (nest/split.h) joined in the launch that computes them: a block
-// stores its part of a tile of the result and counts itself in; the one that finds all others there
-// joins the tile's parts, in their fixed order, and does the post-ops.
+// The parts of a split reduction (nest/flatten/split.h) joined in the launch that computes them: a
+// block stores its part of a tile of the result and counts itself in; the one that finds all others
+// there joins the tile's parts, in their fixed order, and does the post-ops.
 //
 // A block of the partial nest computes one part of one tile: `digits` take its number apart. The
 // join is a schedule of the joining nest whose blocks fill tiles: `blocks` of them along each

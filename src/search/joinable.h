@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The best schedule of a partial nest (nest/split.h) whose tiles the launch itself can join.
+// The best schedule of a partial nest (nest/flatten/split.h) whose tiles the launch itself can
+// join.
 #pragma once
 
 #include <optional>

@@ -21,8 +21,8 @@
 namespace tilefuse::search {
 namespace {
 
-using search::FormSizes;
 using schedule::Schedule;
+using search::FormSizes;
 
 // Chunks of a block that are read or under way.
 constexpr std::int64_t kRing = 3;

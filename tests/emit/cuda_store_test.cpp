@@ -12,9 +12,9 @@
 #include "kernel/text/text.h"
 #include "lower/pipeline.h"
 #include "schedule/wgmma/wgmma.h"
+#include "schedule/wgmma/wgmma_tiles.h"
 #include "search/forms/wgmma_forms.h"
 #include "support/sampling.h"
-#include "schedule/wgmma/wgmma_tiles.h"
 
 namespace tilefuse::emit {
 namespace {
@@ -39,8 +39,8 @@ std::vector<Package> packages_of(const char *name, int images, int size, std::si
 }})",
         in, out, acc, images * size * size * channels, size * size * channels, images, size,
         size * channels, channels, 9 * channels * channels, 9 * channels, 3 * channels))};
-    auto all = search::every_wgmma_schedule(group.anchor, hopper_target(),
-                                              std::string_view(in) == "f32");
+    auto all =
+        search::every_wgmma_schedule(group.anchor, hopper_target(), std::string_view(in) == "f32");
     std::erase_if(all, [&](const schedule::Schedule &one) {
       return !one.name.ends_with(name) || (one.core.ahead > 0) != ahead;
     });

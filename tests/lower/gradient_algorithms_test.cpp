@@ -105,12 +105,12 @@ TEST(GradientAlgorithms, TapsSideBySideAreExact) {
     for (const std::int64_t next : {2, 3, 7})
       for (const std::int64_t lanes : {4, 32}) {
         const search::FormSizes sizes = {.channel_lanes = lanes,
-                                           .channel_keep = 1,
-                                           .next_keep = next,
-                                           .pixel_lanes = 4,
-                                           .pixel_keep = 4,
-                                           .depth = 4,
-                                           .near = lanes == 4};
+                                         .channel_keep = 1,
+                                         .next_keep = next,
+                                         .pixel_lanes = 4,
+                                         .pixel_keep = 4,
+                                         .depth = 4,
+                                         .near = lanes == 4};
         const search::NamedSchedule named = search::form("igemm", of.nest, of.target, sizes);
         if (!named.schedule || schedule::illegal(of.nest, *named.schedule, of.target))
           continue;

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lower/hash_rows.h"
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -9,15 +7,16 @@
 #include <fmt/format.h>
 
 #include "lower/algorithm_cases.h"
+#include "lower/hash_rows.h"
 #include "model/conv_gradient.h"
 #include "model/conv_nest.h"
+#include "schedule/wgmma/wgmma_parts.h"
 #include "search/forms/algorithms.h"
 #include "search/forms/core_forms.h"
+#include "search/forms/part_forms.h"
 #include "search/forms/wgmma_forms.h"
-#include "schedule/wgmma/wgmma_parts.h"
 #include "search/pick.h"
 #include "target/rows.h"
-#include "search/forms/part_forms.h"
 
 namespace tilefuse::testing {
 namespace {

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lower/hash_rows.h"
-
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "../bench/fused.h"
+#include "lower/hash_rows.h"
 #include "model/conv_gradient.h"
 #include "model/conv_nest.h"
-#include "support/fed_group.h"
-#include "model/pooled_group.h"
-#include "support/random_backward.h"
 #include "model/oracle/random_case.h"
-#include "support/random_group.h"
+#include "model/pooled_group.h"
 #include "model/spread_case.h"
 #include "search/forms/fed_forms.h"
 #include "search/groups.h"
+#include "support/fed_group.h"
+#include "support/random_backward.h"
+#include "support/random_group.h"
 #include "target/rows.h"
 
 namespace tilefuse::testing {

@@ -104,7 +104,7 @@ TEST(Core, RealsStayWithinTheirBound) {
 }
 
 // The taps of a row with their channels, as one index that shares its dimension with the pixels
-// (program/first_layer.h).
+// (program/rewrite/first_layer.h).
 TEST(Core, RunsOfTapsAreADepth) {
   const poly::Group group{nest::parse_nest(R"(nest conv {
   index n 2, y 6, x 7, m 40 | r 7, k 32

@@ -11,8 +11,8 @@
 #include "schedule/legal.h"
 #include "schedule/members.h"
 #include "schedule/text.h"
-#include "search/groups.h"
 #include "search/forms/algorithms.h"
+#include "search/groups.h"
 
 namespace tilefuse::model {
 namespace {

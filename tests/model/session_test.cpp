@@ -173,8 +173,8 @@ TEST(Session, EveryLevelOfFusionIsExact) {
   const HostTensor x = image();
   const HostTensor expected = nest::evaluate_program(network.program(), {{"x", x}}).at(0);
   const search::FusionSettings settings[] = {{.level = poly::FuseLevel::None},
-                                            {.level = poly::FuseLevel::All},
-                                            {.level = poly::FuseLevel::All, .quota = 1000}};
+                                             {.level = poly::FuseLevel::All},
+                                             {.level = poly::FuseLevel::All, .quota = 1000}};
   for (testing::NamedDevice &on : testing::devices())
     for (const search::FusionSettings &fusion : settings) {
       SCOPED_TRACE(on.name + " " + std::string(poly::to_string(fusion.level)));

@@ -52,7 +52,8 @@ TEST(Spread, IsTakenWhereItPays) {
   ASSERT_EQ(groups.size(), 1U);
   EXPECT_TRUE(schedule::spread_of(groups[0].group));
   EXPECT_TRUE(search::pick(groups[0].group, h200()).core.gathers);
-  EXPECT_EQ(search::make_groups(stored(layer), {.level = poly::FuseLevel::None}, h200()).size(), 2U);
+  EXPECT_EQ(search::make_groups(stored(layer), {.level = poly::FuseLevel::None}, h200()).size(),
+            2U);
   EXPECT_EQ(search::make_groups(stored(layer), {}, sm80()).size(), 2U);
   layer.n = 256;
   EXPECT_EQ(search::make_groups(stored(layer), {}, h200()).size(), 2U);

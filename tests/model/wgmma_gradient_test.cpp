@@ -94,8 +94,7 @@ TEST(WgmmaGradient, DepthsOfTwoIndicesAreSized) {
   for (const poly::Group &group : gradients(problem, By::Input)) {
     if (group.anchor.inputs.empty())
       continue;
-    for (const schedule::Schedule &each :
-         search::every_wgmma_schedule(group.anchor, sm90(), false))
+    for (const schedule::Schedule &each : search::every_wgmma_schedule(group.anchor, sm90(), false))
       EXPECT_FALSE(illegal(group.anchor, each, sm90()));
   }
 }

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "base/stopwatch.h"
-#include "runtime/store/kernel_cache.h"
 #include "runtime/opencl_fixture.h"
 #include "runtime/processes.h"
+#include "runtime/store/kernel_cache.h"
 #include "runtime/store/sqlite.h"
 
 namespace tilefuse::runtime {

@@ -176,9 +176,8 @@ template <typename Call> std::string error_of(const Call &call) {
 std::vector<std::string> errors() {
   const poly::Group group{sum_nest(), {}};
   const std::string text = schedule::to_text(group.anchor, schedule::scalar_schedule(group.anchor));
-  return {
-      error_of([&] { schedule::parse_schedule(group, text + "producer 1\n" + text); }),
-      error_of([&] { search::named_schedule("none", group.anchor, target_row("cpu_avx2")); })};
+  return {error_of([&] { schedule::parse_schedule(group, text + "producer 1\n" + text); }),
+          error_of([&] { search::named_schedule("none", group.anchor, target_row("cpu_avx2")); })};
 }
 
 std::vector<std::string> messages() {

@@ -62,8 +62,8 @@ std::vector<poly::Group> read_kernels(const LevelFile &in, const ScheduleChoice 
                                       const Target &target) {
   const bool by_model = choice.file.empty() && in.level != "group";
   const search::SplitOptions options = {.split = choice.split.empty() ? (by_model ? "auto" : "none")
-                                                                     : choice.split,
-                                       .algorithm = model::schedule_algorithm(choice.algorithm)};
+                                                                      : choice.split,
+                                        .algorithm = model::schedule_algorithm(choice.algorithm)};
   std::vector<poly::Group> kernels;
   for (const poly::Group &group : read_groups(in, choice.algorithm, target))
     for (poly::Group &part : search::split_group(group, target, options))

@@ -34,7 +34,7 @@ std::vector<poly::Group> read_groups(const LevelFile &in, const std::string &alg
 struct ScheduleChoice {
   std::string file;
   std::string algorithm;
-  std::string split; // of reductions (model/split_groups.h); empty: see read_kernels
+  std::string split; // of reductions (search/network/split_groups.h); empty: see read_kernels
 };
 
 // The groups as they become kernels on a target: with reductions split as asked, else by the model

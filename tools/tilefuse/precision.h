@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // `--precision`: the type that an f32 model is stored in, or that its products may be rounded to.
 //
-//   f16, bf16  weights and activations stored in it (program/precision.h), on devices that store it
-//   tf32       stored in f32; products on matrix units may round their operands to tf32, CUDA alone
-//   int8       products in 8-bit integers, by scales from a calibration (program/quantize.h)
+//   f16, bf16  weights and activations stored in it (program/precision/precision.h), on devices
+//   that store it tf32       stored in f32; products on matrix units may round their operands to
+//   tf32, CUDA alone int8       products in 8-bit integers, by scales from a calibration
+//   (program/precision/quantize.h)
 #pragma once
 
 #include <string>

@@ -28,7 +28,7 @@ constexpr double kMostRegisters = 255;
 // Registers that a compiler takes for each of a register tile where a block may have the whole
 // multiprocessor's: it reads operands long before they are used.
 constexpr double kHoisted = 1.9;
-// One part in so many of a work-item's registers may hold offsets of copies (lower/stage.cpp).
+// One part in so many of a work-item's registers may hold offsets of copies (lower/simt/stage.cpp).
 constexpr double kOffsetShare = 2;
 
 } // namespace

@@ -3,8 +3,8 @@
 // forms of half types come from the prologue.
 //
 // From Hopper on a kernel may be started before the one in front of it has ended
-// (runtime/cuda_device.cpp): it awaits that one's end and results, and lets its own successor be
-// started. So nothing is read or written before its time, and no launch is waited for: the
+// (runtime/cuda/cuda_device.cpp): it awaits that one's end and results, and lets its own successor
+// be started. So nothing is read or written before its time, and no launch is waited for: the
 // successor awaits this kernel's end, and so that of all before it. One that does nothing ahead
 // lets its successor start first, the others behind the wait: blocks of the successor's successor
 // would take multiprocessors that its own are to have.

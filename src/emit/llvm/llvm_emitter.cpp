@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The module tilefuse_llvm: kernel to machine code. Each call has an LLVM context of its own, so
 // that calls from several threads share nothing. The exported functions are what
-// emit/llvm_module.cpp looks up.
+// emit/llvm/llvm_module.cpp looks up.
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 

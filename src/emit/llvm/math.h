@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementary functions. exp and tanh of f32 are polynomials on whole vectors (within 2 units in the
 // last place over the full range, exact at 0, infinities and NaN); everything else calls the C
-// library once per lane, by names that the loader of objects knows (runtime/elf_loader.cpp).
+// library once per lane, by names that the loader of objects knows (runtime/cpu/elf_loader.cpp).
 #pragma once
 
 #include <span>

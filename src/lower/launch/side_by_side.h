@@ -8,11 +8,11 @@
 //
 // A part that is *dealt* has no blocks of its own: its work-items are dealt to the blocks of the
 // first part, which run them before their own body. Where one work-item of the first part starts
-// tensor copies (schedule/wgmma.h), the warps beside it would be idle: they run the dealt parts
-// while the others multiply. So the zeros between the pixels of a strided input gradient are
+// tensor copies (schedule/wgmma/wgmma.h), the warps beside it would be idle: they run the dealt
+// parts while the others multiply. So the zeros between the pixels of a strided input gradient are
 // written while the pixels are computed. Where they lie as far from a result each, whoever stores
-// that stores them too (lower/between.h). Parts *in step* have no blocks of their own either: those
-// of the first take their tiles in turn with its own (lower/in_step.h).
+// that stores them too (lower/launch/between.h). Parts *in step* have no blocks of their own
+// either: those of the first take their tiles in turn with its own (lower/launch/in_step.h).
 //
 //   if block < 132 { … if lane == 0 { copies } else if 32 <= lane { dealt } … }
 //   else { the second part, `block - 132` its block }

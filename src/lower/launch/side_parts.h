@@ -18,7 +18,7 @@
 
 namespace tilefuse::lower {
 
-// A kernel with wgmma whose tiles are taken in step with others' (lower/in_step.h).
+// A kernel with wgmma whose tiles are taken in step with others' (lower/launch/in_step.h).
 struct StepPart {
   std::int64_t ring = 0;  // its buffers
   std::int64_t steps = 0; // that a tile takes

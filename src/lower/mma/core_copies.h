@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ring of one input under a core instruction (schedule/core.h), and the walk over the reduced
-// indices that its copies follow. A second walk may follow behind, over what has been copied
-// (lower/core_map.h).
+// The ring of one input under a core instruction (schedule/mma/core.h), and the walk over the
+// reduced indices that its copies follow. A second walk may follow behind, over what has been
+// copied (lower/mma/core_map.h).
 #pragma once
 
 #include <optional>

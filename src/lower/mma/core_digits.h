@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The points of depth that a work-item copies of an input that is turned (schedule/core.h), where
-// they are several reduced indices taken as one number: each copy's point as digits in registers,
-// which step on without a division.
+// The points of depth that a work-item copies of an input that is turned (schedule/mma/core.h),
+// where they are several reduced indices taken as one number: each copy's point as digits in
+// registers, which step on without a division.
 //
 //   depth n 32, y 14, x 14 of an image:   digits x 14, y 14, n 32 (rows and columns are checked)
 //   of its errors, which lie in a row:    one digit of 6272

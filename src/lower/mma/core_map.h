@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What feeds an input under mma (schedule/core_feeds.h): rings of what its map reads, and the map
-// in place, by the work-item that copied a run, once it has arrived.
+// What feeds an input under mma (schedule/mma/core_feeds.h): rings of what its map reads, and the
+// map in place, by the work-item that copied a run, once it has arrived.
 #pragma once
 
 #include <deque>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a kernel with a core instruction (schedule/core.h): post-ops and stores of
+// The end of a kernel with a core instruction (schedule/mma/core.h): post-ops and stores of
 // neighbouring channels, straight from the accumulators or exchanged through local memory.
 #pragma once
 

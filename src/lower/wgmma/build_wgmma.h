@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A schedule with a core instruction of four warps (schedule/wgmma.h) as a kernel:
+// A schedule with a core instruction of four warps (schedule/wgmma/wgmma.h) as a kernel:
 //
 //   mbarriers of each buffer of the ring: full (a copy of both tiles), empty (each warp's read)
 //   if lane < 128 { for tile { for taps, depth { wait empty; expect full; copy data, filter } } }
 //   else { for tile { for step { wait full; wgmma …; let go of the buffer before } store } }
 //
-// Where maps feed inputs, further groups of warps evaluate them in between (lower/wgmma_map.h), and
-// a third mbarrier of each buffer (ready) is waited for as well.
+// Where maps feed inputs, further groups of warps evaluate them in between
+// (lower/wgmma/wgmma_map.h), and a third mbarrier of each buffer (ready) is waited for as well.
 //
 // Where warps gather data, all four of the producer's fill each buffer beside the tensor copies of
-// the filter (lower/wgmma_gather.h).
+// the filter (lower/wgmma/wgmma_gather.h).
 //
 // Where taps read windows of data, these have a ring of their own, which another warp fills:
 //

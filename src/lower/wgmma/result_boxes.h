@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results of wgmma that leave by tensor stores (schedule/wgmma.h): a warp fills one of its buffers
-// with rows of a panel while the copies of those before may still run.
+// Results of wgmma that leave by tensor stores (schedule/wgmma/wgmma.h): a warp fills one of its
+// buffers with rows of a panel while the copies of those before may still run.
 #pragma once
 
 #include "lower/context.h"

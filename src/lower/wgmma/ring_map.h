@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a map feeds in one buffer of a ring with wgmma (schedule/core_feeds.h), as rows of 16-byte
-// chunks: those of one work-item, where tensor copies leave what the map reads. It has the same
-// chunk of every so many-th row, so that it reads a channel's numbers once for all of them.
+// What a map feeds in one buffer of a ring with wgmma (schedule/mma/core_feeds.h), as rows of
+// 16-byte chunks: those of one work-item, where tensor copies leave what the map reads. It has the
+// same chunk of every so many-th row, so that it reads a channel's numbers once for all of them.
 #pragma once
 
 #include <vector>

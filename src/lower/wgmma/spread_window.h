@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A window of data that a group of warps fills from what a copy reads (schedule/wgmma_spread.h):
-// the units of a work-item, which has every so many-th of the window's. It reads their elements
-// into registers, and writes each unit to every row that holds it.
+// A window of data that a group of warps fills from what a copy reads
+// (schedule/wgmma/wgmma_spread.h): the units of a work-item, which has every so many-th of the
+// window's. It reads their elements into registers, and writes each unit to every row that holds
+// it.
 #pragma once
 
 #include <map>

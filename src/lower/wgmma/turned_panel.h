@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A panel of columns of a turned filter beside turned data (schedule/wgmma.h): channels at one tap.
+// A panel of columns of a turned filter beside turned data (schedule/wgmma/wgmma.h): channels at
+// one tap.
 #pragma once
 
 #include <functional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operands of post-ops that tensor copies bring to local memory while their tile is multiplied
-// (schedule/wgmma_ahead.h). A warp of the producer's group does nothing else, so that neither these
-// copies nor those of the ring wait for each other:
+// (schedule/wgmma/wgmma_ahead.h). A warp of the producer's group does nothing else, so that neither
+// these copies nor those of the ring wait for each other:
 //
 //   await earlier kernels
 //   for tile { wait empty[buffer]; expect full[turn]; copy panels; turn, buffer = next }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block's place in its cluster (schedule/wgmma.h): which slices of shared tiles it copies, to
-// whom, and at whose mbarriers it arrives. The block of row r and column c has the rank r * columns
+// A block's place in its cluster (schedule/wgmma/wgmma.h): which slices of shared tiles it copies,
+// to whom, and at whose mbarriers it arrives. The block of row r and column c has the rank r *
+// columns
 // + c; that of a part is its number, and of parts nothing is shared. Without a cluster everything
 // folds away.
 #pragma once

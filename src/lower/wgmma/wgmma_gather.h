@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The producer of a kernel with wgmma where its four warps gather data (schedule/wgmma.h):
+// The producer of a kernel with wgmma where its four warps gather data (schedule/wgmma/wgmma.h):
 // asynchronous copies of runs, some steps of which are under way while the next is started.
 //
 //   for tile { places of this work-item's runs

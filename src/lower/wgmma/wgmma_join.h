@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of a tile that the blocks of a cluster have computed, joined (schedule/wgmma_parts.h): each
-// block writes its accumulators to its local memory and says so to all; when all have, each adds up
-// its slice from every block's, in the order of the parts.
+// Parts of a tile that the blocks of a cluster have computed, joined
+// (schedule/wgmma/wgmma_parts.h): each block writes its accumulators to its local memory and says
+// so to all; when all have, each adds up its slice from every block's, in the order of the parts.
 //
 //   parts[… .. 2] = acc[0 .. 2] …
 //   barrier warp

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The warps of a kernel with wgmma that evaluate the maps of its inputs (schedule/core_feeds.h), in
-// the place where tensor copies leave what the maps read:
+// The warps of a kernel with wgmma that evaluate the maps of its inputs
+// (schedule/mma/core_feeds.h), in the place where tensor copies leave what the maps read:
 //
 //   for tile { for step { wait full; for row { if inside { data = map(data, beside, shared) } }
 //                         fence; arrive ready } }

@@ -36,7 +36,7 @@ public:
   WgmmaRing beside(const std::string &name) const;
   kernel::BufferId data() const { return data_; }
   kernel::BufferId filter() const { return filter_; }
-  // Of an input: its own, then those of what a map reads beside (schedule/core_feeds.h).
+  // Of an input: its own, then those of what a map reads beside (schedule/mma/core_feeds.h).
   const std::vector<kernel::BufferId> &copied(int input) const {
     return copied_[static_cast<std::size_t>(input)];
   }

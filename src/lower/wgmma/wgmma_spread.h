@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The producer of a kernel with wgmma where its four warps fill windows from what a copy reads
-// (schedule/wgmma_spread.h). What they read of a tile is under way while they write the one before.
+// (schedule/wgmma/wgmma_spread.h). What they read of a tile is under way while they write the one
+// before.
 //
 //   read the first tile's units
 //   for tile { convert units; read the next tile's; wait empty; write units; fence; arrive full }

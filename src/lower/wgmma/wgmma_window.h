@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows of data of a kernel with wgmma (schedule/wgmma.h): where the pixels of an instruction
-// begin in one for a tap.
+// Windows of data of a kernel with wgmma (schedule/wgmma/wgmma.h): where the pixels of an
+// instruction begin in one for a tap.
 #pragma once
 
 #include <vector>

@@ -2,8 +2,9 @@
 // A kernel against the nest it was made from: what it stores, simulated after each pass of lowering
 // or run on a device, compared with the evaluator element by element.
 //
-// Integers must come out exact; reals within the bound of poly/expected.h. Elements that the nest
-// does not write must keep what they held, and on a device so must the bytes around every argument.
+// Integers must come out exact; reals within the bound of model/oracle/expected_group.h. Elements
+// that the nest does not write must keep what they held, and on a device so must the bytes around
+// every argument.
 #pragma once
 
 #include <functional>

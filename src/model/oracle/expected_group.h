@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a correct kernel of a group may store (nest/expected.h): the members run one after the
-// other, producers first, and the bound of what one stores is the error of what the next reads.
+// What a correct kernel of a group may store (model/oracle/expected.h): the members run one after
+// the other, producers first, and the bound of what one stores is the error of what the next reads.
 #pragma once
 
 #include <cstddef>

@@ -102,7 +102,7 @@ std::optional<KernelCase> draw_wgmma_case(const Tapes &tapes) {
                          .value_or(drawn.schedule);
   } else if (schedules.chance(30)) {
     drawn.schedule = search::with_parts(nest, drawn.schedule, drawn.target,
-                                          schedules.of<std::int64_t>({2, 4, 8}))
+                                        schedules.of<std::int64_t>({2, 4, 8}))
                          .value_or(drawn.schedule);
   }
   return with_values(std::move(drawn));

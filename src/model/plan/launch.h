@@ -29,8 +29,8 @@ struct LaunchArg {
 };
 
 // Who runs a part: blocks of its own; work-items of the first part's blocks, dealt to them; they,
-// storing it beside the first part's results (lower/between.h); or they, tile by tile in step with
-// the first part (lower/in_step.h).
+// storing it beside the first part's results (lower/launch/between.h); or they, tile by tile in
+// step with the first part (lower/launch/in_step.h).
 enum class Place { Blocks, Dealt, Between, InStep };
 std::string_view to_string(Place place);
 

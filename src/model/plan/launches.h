@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which kernels are one launch: those of one statement that follow each other and write the same
 // tensor, as the classes of a strided input gradient or of a transposed convolution do
-// (nest/residues.h). They run side by side (lower/side_by_side.h).
+// (nest/flatten/residues.h). They run side by side (lower/launch/side_by_side.h).
 //
 // Every class is a group of its own, with its own schedule: an anchor nest and its post-ops, to
 // which whatever is fused with the statement was fused class by class, maps at its staging

@@ -71,7 +71,8 @@ Recorded find_recorded(runtime::RecordStore &records, const poly::Group &group,
 }
 
 Choice choose_schedule(runtime::RecordStore *records, const poly::Group &group,
-                       const runtime::Device &device, std::string *ignored, search::KeptChoices *kept) {
+                       const runtime::Device &device, std::string *ignored,
+                       search::KeptChoices *kept) {
   Recorded recorded;
   if (records != nullptr)
     recorded = find_recorded(*records, group, device);

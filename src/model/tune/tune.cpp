@@ -183,8 +183,9 @@ TuneReport tune_model(const program::Program &program, runtime::Device &device,
                       runtime::KernelCache &cache, runtime::RecordStore &records,
                       const TuneOptions &options) {
   search::KeptChoices kept(&cache, device.target());
-  const search::LaidOut laid = search::lay_out(prepare(program, "", device.target()), device.target(),
-                               {.layout = options.layout, .fusion = options.fusion}, &kept);
+  const search::LaidOut laid =
+      search::lay_out(prepare(program, "", device.target()), device.target(),
+                      {.layout = options.layout, .fusion = options.fusion}, &kept);
   kept.write();
   const std::vector<poly::PlacedGroup> &groups = laid.groups;
   const std::unique_ptr<emit::Emitter> emitter = make_emitter(device.target());

@@ -23,7 +23,7 @@ struct TuneProgress {
 struct TuneOptions {
   double budget = 60; // seconds in all
   search::FusionSettings fusion;
-  std::string layout = "auto"; // of activations (model/layout_choice.h)
+  std::string layout = "auto"; // of activations (search/network/layout_choice.h)
   std::vector<int> kernels;    // numbers in launch order; empty: all
   std::function<void(const TuneProgress &)> progress;
   std::function<void(const std::string &)> warn;

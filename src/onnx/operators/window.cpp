@@ -161,7 +161,7 @@ Window transposed_window(const Call &call, const Ints &sizes, const Ints &kernel
 }
 
 void bind_axes(tile::Attributes &attributes, const std::string &prefix, const Window &window,
-          std::int64_t WindowAxis::*member) {
+               std::int64_t WindowAxis::*member) {
   static constexpr char kLetters[] = {'Z', 'Y', 'X'};
   const std::size_t first = std::size(kLetters) - window.size();
   for (std::size_t i = 0; i < window.size(); ++i)

@@ -215,7 +215,7 @@ public:
   }
 
 private:
-  // May start while the kernel in front runs its last blocks: emit/cuda.cpp has it wait.
+  // May start while the kernel in front runs its last blocks: emit/c/cuda.cpp has it wait.
   cuda::Result launch_early(const CudaLaunchable &launchable, void **arguments) const {
     cuda::LaunchAttribute early{.id = cuda::kStartsEarly};
     early.value[0] = 1;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implicit GEMM on `wgmma`: what a schedule with a core instruction of four warps means.
 //
-// Roles, tiles and steps are those of schedule/core.h; what differs is who does what. A producer
-// fills the ring by tensor copies, `warps A B` are groups of four warps that multiply from it and
-// store: A x B tiles of a block's. Blocks are `blocks` in number, each takes every so many-th tile;
-// columns of tiles change fastest, so that blocks that run together share rows.
+// Roles, tiles and steps are those of schedule/mma/core.h; what differs is who does what. A
+// producer fills the ring by tensor copies, `warps A B` are groups of four warps that multiply from
+// it and store: A x B tiles of a block's. Blocks are `blocks` in number, each takes every so
+// many-th tile; columns of tiles change fastest, so that blocks that run together share rows.
 //
 //   core m64n128k16.f16.f32 rows 128 warps 2 1 ring 6 blocks 132
 //
@@ -30,7 +30,8 @@
 // pixel's 32 bytes a row, so that copies exchange chunks of more bits than it does: row i of the
 // tile is pixel i ^ (i / 8 % x). Where `x` steps over pixels a row holds those between as well.
 //
-// With `parts P` the blocks of a cluster take parts of a tile's steps (schedule/wgmma_parts.h).
+// With `parts P` the blocks of a cluster take parts of a tile's steps
+// (schedule/wgmma/wgmma_parts.h).
 //
 // With `window N` a tile's pixels are a box of them, 8 of the fastest index, and the data's ring
 // holds N windows: all pixels that any tap of the box reads, copied once for each step of the
@@ -47,11 +48,11 @@
 // where they are not dealt. A turned filter is dealt where it is kept, once it has come.
 //
 // With `tensor_store` results leave as boxes of local memory, while the next tile is multiplied;
-// with `ahead N` tiles that post-ops read come to it before (schedule/wgmma_ahead.h).
+// with `ahead N` tiles that post-ops read come to it before (schedule/wgmma/wgmma_ahead.h).
 //
 // With `gather` the producer is a group of four warps, which brings data by asynchronous copies of
-// 16, 8 or 4 bytes, as of schedule/core.h, for what no tensor map copies whole rows of: runs off 16
-// bytes, or single pixels of channels in blocks. Tensor copies bring the filter.
+// 16, 8 or 4 bytes, as of schedule/mma/core.h, for what no tensor map copies whole rows of: runs
+// off 16 bytes, or single pixels of channels in blocks. Tensor copies bring the filter.
 //
 //   core m64n128k32.i8.i32 rows 128 warps 1 1 ring 7 blocks 132 turns 2 gather
 //
@@ -61,7 +62,7 @@
 // points of the depth, which an im2col map walks as it walks pixels. Columns are numbered by
 // panels: those of the channels for each tap, the taps being the output indices that move the
 // filter alone; a tile may hold panels of several taps. Other output indices are parts of the
-// reduction (nest/split.h), whole products of their own, slowest among the tiles.
+// reduction (nest/flatten/split.h), whole products of their own, slowest among the tiles.
 #pragma once
 
 #include <optional>

@@ -31,7 +31,7 @@ std::optional<std::string> wrong_gather(const nest::Nest &nest, const Schedule &
   if (core.cluster() > 1 || core.mappers > 0)
     return "warps gather neither for clusters of blocks nor for maps";
   if (core.window > 0 && core.keeps_filter && !schedule.producers.empty())
-    return {}; // what a copy spreads (schedule/wgmma_spread.h)
+    return {}; // what a copy spreads (schedule/wgmma/wgmma_spread.h)
   if (roles.data_turned || has_box(nest, schedule))
     return "warps gather straight data that is numbered, not boxes";
   if (core.ring < kLeastRing)

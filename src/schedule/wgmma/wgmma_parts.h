@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of a cluster that take parts of one tile's steps (`parts P`; schedule/wgmma.h): block p of
-// P those from p * steps / P on. Each writes its accumulators to its local memory; then each adds
-// up one slice of them from all, in the order of the parts, and stores it. What one block computes
-// by itself comes out in the same launch, and nothing passes through global memory.
+// Blocks of a cluster that take parts of one tile's steps (`parts P`; schedule/wgmma/wgmma.h):
+// block p of P those from p * steps / P on. Each writes its accumulators to its local memory; then
+// each adds up one slice of them from all, in the order of the parts, and stores it. What one block
+// computes by itself comes out in the same launch, and nothing passes through global memory.
 //
 //   core m64n128k16.f16.f32 rows 128 warps 2 1 ring 5 parts 4
 //

@@ -9,9 +9,9 @@
 namespace tilefuse::search {
 namespace {
 
+using nest::Nest;
 using schedule::Core;
 using schedule::Schedule;
-using nest::Nest;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 

@@ -14,13 +14,15 @@ namespace tilefuse::search {
 
 // The schedule with so many buffers for what it can fetch ahead, and as many of inputs as fit
 // beside; nothing where it cannot.
-std::optional<schedule::Schedule> with_ahead(const nest::Nest &nest, schedule::Schedule schedule, const Target &target,
-                                   int buffers);
+std::optional<schedule::Schedule> with_ahead(const nest::Nest &nest, schedule::Schedule schedule,
+                                             const Target &target, int buffers);
 
 // Appends those of every schedule, but of boxes of 4-byte results, which leave no registers for
 // them (NVRTC 13.0, sm_90a).
-void add_ahead(const nest::Nest &nest, const Target &target, std::vector<schedule::Schedule> &found);
+void add_ahead(const nest::Nest &nest, const Target &target,
+               std::vector<schedule::Schedule> &found);
 // Of those the ones that may be faster: of groups in turn, one of which multiplies meanwhile.
-void add_gaining_ahead(const nest::Nest &nest, const Target &target, std::vector<schedule::Schedule> &found);
+void add_gaining_ahead(const nest::Nest &nest, const Target &target,
+                       std::vector<schedule::Schedule> &found);
 
 } // namespace tilefuse::search

@@ -17,10 +17,10 @@
 namespace tilefuse::search {
 namespace {
 
-using schedule::Roles;
-using schedule::Schedule;
-using schedule::roles_of;
 using nest::Nest;
+using schedule::Roles;
+using schedule::roles_of;
+using schedule::Schedule;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -68,7 +68,8 @@ const std::array kAlgorithms = {
               has_both,
               kBoth},
     Algorithm{"igemm", {}, [](FmaForm &form) { return form.igemm(); }, has_both, kBoth},
-    Algorithm{"igemm_async", {.ring = 3}, [](FmaForm &form) { return form.igemm(); }, has_both, kBoth},
+    Algorithm{
+        "igemm_async", {.ring = 3}, [](FmaForm &form) { return form.igemm(); }, has_both, kBoth},
     Algorithm{"pointwise",
               {.depth = 16},
               [](FmaForm &form) { return form.igemm(); },

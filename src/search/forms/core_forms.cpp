@@ -16,16 +16,16 @@
 namespace tilefuse::search {
 namespace {
 
+using nest::Nest;
+using schedule::core_op_for;
 using schedule::CoreRoles;
 using schedule::CoreTile;
 using schedule::Fill;
-using schedule::Schedule;
-using schedule::Split;
-using schedule::core_op_for;
 using schedule::kExchangeVec;
 using schedule::no_core_roles;
 using schedule::scalar_schedule;
-using nest::Nest;
+using schedule::Schedule;
+using schedule::Split;
 
 constexpr std::string_view kPlain = "mma";
 constexpr std::string_view kTf32 = "mma_tf32";

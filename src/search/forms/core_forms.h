@@ -25,10 +25,11 @@ void order_core(const nest::Nest &nest, schedule::Schedule &schedule);
 
 // The form at these sizes; not checked for legality. Requires no_core_roles to give no reason.
 schedule::Schedule core_form(const nest::Nest &nest, const CoreOp &op, std::string_view name,
-                   const CoreSizes &sizes);
+                             const CoreSizes &sizes);
 
 // Legal schedules, larger tiles first.
-std::vector<schedule::Schedule> core_schedules(const nest::Nest &nest, const Target &target, bool tf32);
+std::vector<schedule::Schedule> core_schedules(const nest::Nest &nest, const Target &target,
+                                               bool tf32);
 
 bool is_core_algorithm(std::string_view name);
 // The largest tile that still gives every multiprocessor a block, or the one with the most blocks.

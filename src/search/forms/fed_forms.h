@@ -12,6 +12,7 @@
 namespace tilefuse::search {
 
 // Legal schedules, larger tiles first; none where the group's producers are not maps of the anchor.
-std::vector<schedule::Schedule> fed_core_schedules(const poly::Group &group, const Target &target, bool tf32);
+std::vector<schedule::Schedule> fed_core_schedules(const poly::Group &group, const Target &target,
+                                                   bool tf32);
 
 } // namespace tilefuse::search

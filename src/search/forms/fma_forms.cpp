@@ -11,14 +11,14 @@
 namespace tilefuse::search {
 namespace {
 
+using nest::Nest;
 using schedule::Fill;
 using schedule::Layout;
 using schedule::Roles;
+using schedule::scalar_schedule;
 using schedule::Schedule;
 using schedule::Split;
 using schedule::Stage;
-using schedule::scalar_schedule;
-using nest::Nest;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 

@@ -31,7 +31,8 @@ struct FormSizes {
 // Builds one schedule of a nest whose indices play known roles: one call of a builder, once.
 class FmaForm {
 public:
-  FmaForm(const nest::Nest &nest, const Target &target, const schedule::Roles &roles, const FormSizes &sizes);
+  FmaForm(const nest::Nest &nest, const Target &target, const schedule::Roles &roles,
+          const FormSizes &sizes);
 
   schedule::Schedule direct(bool cached);
   schedule::Schedule ilpm();

@@ -17,9 +17,9 @@
 namespace tilefuse::search {
 namespace {
 
-using schedule::Schedule;
-using schedule::clusters_at_once;
 using nest::Nest;
+using schedule::clusters_at_once;
+using schedule::Schedule;
 
 constexpr std::array<std::int64_t, 2> kParts = {2, 4}; // that gain (docs/cost_model.md)
 

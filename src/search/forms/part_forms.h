@@ -14,14 +14,14 @@ namespace tilefuse::search {
 
 // The schedule in so many parts, with a shallower ring and narrower runs of results where it must
 // be; nothing where it cannot.
-std::optional<schedule::Schedule> with_parts(const nest::Nest &nest, schedule::Schedule schedule, const Target &target,
-                                   std::int64_t parts);
+std::optional<schedule::Schedule> with_parts(const nest::Nest &nest, schedule::Schedule schedule,
+                                             const Target &target, std::int64_t parts);
 
 // Of `wholes`, schedules in parts whose tiles by themselves leave multiprocessors idle, and whose
 // blocks run all at once; none of a filter gradient or of parts that a launch joins, which lose
 // (docs/cost_model.md).
 std::vector<schedule::Schedule> wgmma_part_schedules(const nest::Nest &nest, const Target &target,
-                                           const std::vector<schedule::Schedule> &wholes);
+                                                     const std::vector<schedule::Schedule> &wholes);
 
 // The algorithm of that name: the largest tile whose parts give most multiprocessors a block; where
 // tiles are many, the largest of `all` in two parts. `picks`: those that may be the fastest.

@@ -26,17 +26,17 @@
 namespace tilefuse::search {
 namespace {
 
+using nest::Nest;
 using schedule::Core;
 using schedule::CoreRoles;
 using schedule::CoreTile;
 using schedule::Fill;
-using schedule::Schedule;
-using schedule::Split;
 using schedule::kPanelVec;
 using schedule::no_core_roles;
 using schedule::scalar_schedule;
+using schedule::Schedule;
+using schedule::Split;
 using schedule::wgmma_op_for;
-using nest::Nest;
 
 // By kind of form; beside them the same of f32 rounded to tf32.
 enum Kind { kPlain, kStored, kSwapped, kWindowed, kStreamed, kGathered };

@@ -16,14 +16,14 @@
 namespace tilefuse::search {
 namespace {
 
+using nest::Nest;
 using schedule::Core;
 using schedule::CoreRoles;
 using schedule::CoreTile;
-using schedule::Schedule;
-using schedule::Split;
 using schedule::kGroupItems;
 using schedule::kWindowPixels;
-using nest::Nest;
+using schedule::Schedule;
+using schedule::Split;
 
 constexpr int kMostRing = 8;
 constexpr std::array kVecs = {16, 8, 4, 2};

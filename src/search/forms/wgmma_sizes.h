@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes that a form of wgmma (schedule/wgmma_forms.h) leaves open: those of its box of pixels, and
-// how many buffers its local memory holds.
+// Sizes that a form of wgmma (search/forms/wgmma_forms.h) leaves open: those of its box of pixels,
+// and how many buffers its local memory holds.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@ namespace tilefuse::search {
 int ring_for(const nest::Nest &nest, schedule::Schedule schedule, const Target &target);
 
 // The schedule with runs of results as wide as its own, or the widest that are legal.
-std::optional<schedule::Schedule> with_runs(const nest::Nest &nest, schedule::Schedule schedule, const Target &target);
+std::optional<schedule::Schedule> with_runs(const nest::Nest &nest, schedule::Schedule schedule,
+                                            const Target &target);
 
 // The box of pixels with the fewest points that are none. Of blocks: so many neighbours. Of
 // windows: 8 of the fastest index, and whole instructions of the next.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// First layers as matrix units want them (program/first_layer.h), and those of their gradients that
-// the cost model predicts to be faster so, with all launches of both forms.
+// First layers as matrix units want them (program/rewrite/first_layer.h), and those of their
+// gradients that the cost model predicts to be faster so, with all launches of both forms.
 #pragma once
 
 #include "program/program.h"

@@ -76,8 +76,8 @@ bool writes_part(const nest::Nest &nest) {
   return static_cast<double>(output_points(nest)) < elements(nest.out);
 }
 
-// Classes of one statement, which model/launches.h lets run side by side: what one stores, another
-// reads in a launch behind.
+// Classes of one statement, which model/plan/launches.h lets run side by side: what one stores,
+// another reads in a launch behind.
 bool are_classes(const poly::Group &a, const poly::Group &b) {
   const auto is_class = [](const poly::Group &group) {
     return !group.anchor.inputs.empty() && writes_part(group.anchor) &&
@@ -270,7 +270,7 @@ private:
     return is_queued ? (1 - kQueuedLaunch) * target_.launch_us * 1e-6 * (apart - together) : 0;
   }
 
-  // Groups that run side by side (model/launches.h), in order.
+  // Groups that run side by side (model/plan/launches.h), in order.
   std::vector<std::vector<const poly::Group *>>
   launches_of(const std::vector<const poly::Group *> &groups) const {
     std::vector<std::vector<const poly::Group *>> launches;

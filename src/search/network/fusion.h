@@ -26,9 +26,9 @@ std::vector<poly::PlacedGroup> make_groups(const program::StoredProgram &stored,
                                            poly::FuseReport *report = nullptr,
                                            KeptChoices *kept = nullptr);
 
-// Once reductions are in parts (model/split_groups.h): maps that a partial nest alone reads are
-// offered to it. Partial nests write what stands behind the first `buffers` of the program, which
-// were there before; those whose tiles their own launch joins take none.
+// Once reductions are in parts (search/network/split_groups.h): maps that a partial nest alone
+// reads are offered to it. Partial nests write what stands behind the first `buffers` of the
+// program, which were there before; those whose tiles their own launch joins take none.
 std::vector<poly::PlacedGroup> feed_parts(std::vector<poly::PlacedGroup> groups,
                                           const program::StoredProgram &stored, std::size_t buffers,
                                           const FusionSettings &settings, const Target &target,

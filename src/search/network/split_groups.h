@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups whose reduction is better done in two kernels (nest/split.h, search/split.h) become two:
-// one that stores parts in a scratch buffer of the arena, one that joins them and does the
-// post-ops.
+// Groups whose reduction is better done in two kernels (nest/flatten/split.h, search/split.h)
+// become two: one that stores parts in a scratch buffer of the arena, one that joins them and does
+// the post-ops.
 #pragma once
 
 #include <functional>
