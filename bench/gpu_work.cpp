@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "model/compile.h"
+#include "model/passes.h"
 #include "poly/post_ops.h"
 #include "program/gradient/gradient.h"
 #include "search/network/fusion.h"

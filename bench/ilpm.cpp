@@ -20,6 +20,7 @@
 #include "model/compile.h"
 #include "model/oracle/check.h"
 #include "model/oracle/simulate_group.h"
+#include "model/passes.h"
 #include "poly/post_ops.h"
 #include "program/rewrite/rewrite.h"
 #include "schedule/blocks.h"
@@ -61,7 +62,8 @@ std::vector<poly::Group> groups_of(const Layer &layer, const std::string &algori
                                    const tile::Library &ops, const Target &target) {
   if (!program::is_rewrite(algorithm))
     return {layer_group(layer, ops)};
-  const program::Program program = model::prepare(layer_program(layer, ops), algorithm, target);
+  const program::Program program =
+      model::prepare(layer_program(layer, ops), target, {.algorithm = algorithm});
   std::vector<poly::Group> groups;
   for (poly::PlacedGroup &placed : poly::make_groups(program::assign_storage(program)))
     if (program::rewritten_by(placed.origin) == algorithm)

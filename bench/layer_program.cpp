@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "layers.h"
 #include "model/compile.h"
+#include "model/passes.h"
 #include "paths.h"
 #include "poly/post_ops.h"
 

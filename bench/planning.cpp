@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "base/stopwatch.h"
 #include "model/compile.h"
+#include "model/passes.h"
 #include "onnx/import.h"
 #include "paths.h"
 #include "program/precision/precision.h"

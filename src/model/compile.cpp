@@ -14,18 +14,13 @@
 #include "kernel/rules.h"
 #include "lower/pipeline.h"
 #include "model/dump.h"
+#include "model/passes.h"
 #include "model/tune/records.h"
-#include "nest/fold/fold.h"
-#include "program/drop_dead.h"
-#include "program/rewrite/defer_merges.h"
-#include "program/rewrite/join_groups.h"
-#include "program/rewrite/pad_channels.h"
 #include "program/rewrite/rewrite.h"
 #include "schedule/text.h"
 #include "search/forms/algorithms.h"
 #include "search/forms/named_schedule.h"
 #include "search/groups.h"
-#include "search/network/first_layer_choice.h"
 #include "search/network/kept_choices.h"
 #include "search/network/layout_choice.h"
 #include "search/network/split_groups.h"
@@ -198,6 +193,24 @@ int obtain(std::vector<Job> &jobs, const std::vector<LaunchPart> &parts, runtime
   return static_cast<int>(missing.size());
 }
 
+// Layouts of activations, groups and splits.
+search::LaidOut place(const program::Program &program, const Target &target,
+                      const SessionOptions &options, search::KeptChoices &kept) {
+  search::LaidOut laid;
+  const auto lay_out = [&](const program::Program &in) {
+    laid = search::lay_out(in, target,
+                           {options.layout,
+                            options.fusion,
+                            {.split = options.split,
+                             .algorithm = schedule_algorithm(options.algorithm),
+                             .warn = options.warn}},
+                           &kept);
+    return laid.stored.program;
+  };
+  run_pass(kChooseLayout, program, lay_out, options.passes);
+  return laid;
+}
+
 // No kernel addresses more.
 void check_sizes(const program::StoredProgram &stored) {
   for (std::size_t t = 0; t < stored.windows.size(); ++t) {
@@ -226,28 +239,6 @@ std::unique_ptr<emit::Emitter> make_emitter(const Target &target) {
   return emitter;
 }
 
-program::Program simplify(const program::Program &program) {
-  const program::Program folded =
-      nest::fold_scales(program::defer_merges(nest::fold_constants(program)));
-  return program::drop_dead(nest::fold_constants(folded));
-}
-
-program::Program lay_out_for(const program::Program &program, const Target &target) {
-  if (target.backend != "cuda")
-    return program;
-  const std::int64_t row_bytes = target.isa.starts_with("sm_90a") ? 128 : 64;
-  const program::Program joined = program::join_groups(program, row_bytes).program;
-  return program::pad_channels(search::lay_out_first_layers(joined, target)).program;
-}
-
-program::Program prepare(const program::Program &program, const std::string &algorithm,
-                         const Target &target, std::vector<std::string> *refused) {
-  program::Program simple = simplify(program);
-  if (program::is_rewrite(algorithm))
-    simple = program::drop_dead(nest::fold_constants(program::rewrite(simple, algorithm, refused)));
-  return lay_out_for(simple, target);
-}
-
 std::string schedule_algorithm(const std::string &algorithm) {
   return program::is_rewrite(algorithm) ? "" : algorithm;
 }
@@ -264,17 +255,15 @@ Compiled choose_kernels(const program::Program &program, const runtime::Device &
   const Stopwatch watch;
   Compiled compiled;
   std::vector<std::string> refused;
-  const program::Program prepared = prepare(program, options.algorithm, device.target(), &refused);
+  const program::Program prepared = prepare(program, device.target(),
+                                            {.algorithm = options.algorithm,
+                                             .is_simplified = options.is_simplified,
+                                             .refused = &refused,
+                                             .passes = options.passes});
   for (const std::string &reason : refused)
     if (options.warn)
       options.warn(reason);
-  search::LaidOut laid = search::lay_out(prepared, device.target(),
-                                         {options.layout,
-                                          options.fusion,
-                                          {.split = options.split,
-                                           .algorithm = schedule_algorithm(options.algorithm),
-                                           .warn = options.warn}},
-                                         &kept);
+  search::LaidOut laid = place(prepared, device.target(), options, kept);
   compiled.stored = std::move(laid.stored);
   compiled.layout = laid.layout;
   compiled.conversions = laid.conversions;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Program → kernels for one device: simplify, place in memory, group, schedule, then lower, emit
-// and build what the cache does not have. Equal (group, schedule) pairs share a package.
+// Program → kernels for one device: prepare (passes.h), place in memory, group, schedule, then
+// lower, emit and build what the cache does not have. Equal (group, schedule) pairs share a
+// package.
 #pragma once
 
 #include <memory>
@@ -19,18 +20,6 @@ namespace tilefuse::model {
 // The code generator for a target. Error{Device} when this build or bundle has none for it.
 std::unique_ptr<emit::Emitter> make_emitter(const Target &target);
 
-// All simplifications of the program level, in order.
-program::Program simplify(const program::Program &program);
-
-// First layers and odd counts of channels as the target's matrix units want them
-// (program/rewrite/first_layer.h, pad_channels.h); others stay.
-program::Program lay_out_for(const program::Program &program, const Target &target);
-
-// Simplified, then the rewriting of program/rewrite/rewrite.h where `algorithm` names one, then
-// laid out for the target. `refused` gets a line for each statement that the rewriting does not
-// fit.
-program::Program prepare(const program::Program &program, const std::string &algorithm,
-                         const Target &target, std::vector<std::string> *refused = nullptr);
 // The algorithm that schedules are to follow: nothing where it is a rewriting.
 std::string schedule_algorithm(const std::string &algorithm);
 

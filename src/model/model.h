@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/pass_context.h"
 #include "program/host_tensor.h"
 #include "program/program.h"
 #include "program/storage/layout.h"
@@ -31,6 +32,8 @@ struct SessionOptions {
   bool tf32 = false;                       // products of f32 may be rounded to tf32
   bool side_by_side = true;                // several kernels in a launch (model/plan/launches.h)
   runtime::RecordStore *records = nullptr; // tuned schedules, when given
+  bool is_simplified = false;              // precision was applied to what simplify gave
+  PassContext *passes = nullptr;           // of programs (model/passes.h), when given
   std::string dump_directory;              // every level's text of every kernel, when not empty
   std::function<void(int done, int total)> progress; // kernels compiled
   std::function<void(const std::string &)> warn;     // a decision the user should know of

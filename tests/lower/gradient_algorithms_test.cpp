@@ -8,6 +8,7 @@
 
 #include "lower/algorithm_cases.h"
 #include "model/compile.h"
+#include "model/passes.h"
 #include "poly/group.h"
 #include "poly/post_ops.h"
 #include "program/gradient/gradient.h"

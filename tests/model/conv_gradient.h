@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "model/compile.h"
+#include "model/passes.h"
 #include "poly/group.h"
 #include "poly/post_ops.h"
 #include "program/gradient/gradient.h"

@@ -14,6 +14,7 @@
 #include "model/compile.h"
 #include "model/devices.h"
 #include "model/model.h"
+#include "model/passes.h"
 #include "nest/fold/fold.h"
 #include "paths.h"
 #include "poly/post_ops.h"

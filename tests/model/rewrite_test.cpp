@@ -13,6 +13,7 @@
 #include "model/devices.h"
 #include "model/model.h"
 #include "model/oracle/simulate_group.h"
+#include "model/passes.h"
 #include "nest/flatten/split.h"
 #include "nest/fold/fold.h"
 #include "poly/post_ops.h"

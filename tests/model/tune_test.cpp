@@ -12,6 +12,7 @@
 #include "model/compile.h"
 #include "model/devices.h"
 #include "model/model.h"
+#include "model/passes.h"
 #include "model/tune/record_json.h"
 #include "model/tune/records.h"
 #include "model/tune/tune.h"

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "differentiate.h"
+#include "model/passes.h"
 #include "program/gradient/gradient.h"
 
 namespace tilefuse::tool {
@@ -40,6 +41,29 @@ std::vector<TensorId> weights(const program::Program &program) {
   return found;
 }
 
+std::vector<TensorId> floating_inputs(const program::Program &program) {
+  std::vector<TensorId> found;
+  for (const TensorId id : program.inputs)
+    if (is_float(program[id].type))
+      found.push_back(id);
+  return found;
+}
+
+// What --gradient differentiates by.
+std::vector<TensorId> named(const program::Program &program, const std::string &names) {
+  if (names == kWeights)
+    return weights(program);
+  if (names == "*")
+    return floating_inputs(program);
+  std::vector<TensorId> found;
+  for (std::size_t from = 0; from <= names.size();) {
+    const std::size_t comma = std::min(names.find(',', from), names.size());
+    found.push_back(find_leaf(program, names.substr(from, comma - from)));
+    from = comma + 1;
+  }
+  return found;
+}
+
 } // namespace
 
 void add_gradient_option(CLI::App &verb, std::string &names) {
@@ -48,25 +72,12 @@ void add_gradient_option(CLI::App &verb, std::string &names) {
                 "constant of several dimensions, or --gradient=A,B by these inputs and constants");
 }
 
-program::Program differentiate(const program::Program &program, const std::string &names) {
+program::Program differentiate(const program::Program &program, const std::string &names,
+                               PassContext *passes) {
   program::verify(program);
-  program::GradientRequest request;
-  if (names == kWeights) {
-    request.by = weights(program);
-    return program::gradient(program, request);
-  }
-  if (names == "*") {
-    for (const TensorId id : program.inputs)
-      if (is_float(program[id].type))
-        request.by.push_back(id);
-    return program::gradient(program, request);
-  }
-  for (std::size_t from = 0; from <= names.size();) {
-    const std::size_t comma = std::min(names.find(',', from), names.size());
-    request.by.push_back(find_leaf(program, names.substr(from, comma - from)));
-    from = comma + 1;
-  }
-  return program::gradient(program, request);
+  const program::GradientRequest request{.by = named(program, names)};
+  const auto gradient = [&](const program::Program &in) { return program::gradient(in, request); };
+  return model::run_pass(model::kGradient, program, gradient, passes);
 }
 
 } // namespace tilefuse::tool

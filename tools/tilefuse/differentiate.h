@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/pass_context.h"
 #include "program/program.h"
 
 namespace CLI {
@@ -17,6 +18,7 @@ void add_gradient_option(CLI::App &verb, std::string &names);
 
 // The gradient of the program's floating outputs by tensors: "*", every floating input; "weights",
 // every floating constant of two dimensions or more; else inputs and constants by name, "A,B".
-program::Program differentiate(const program::Program &program, const std::string &names);
+program::Program differentiate(const program::Program &program, const std::string &names,
+                               PassContext *passes = nullptr);
 
 } // namespace tilefuse::tool

@@ -12,6 +12,7 @@
 #include "files.h"
 #include "level_file.h"
 #include "model/compile.h"
+#include "model/passes.h"
 #include "onnx/import.h"
 #include "open_model.h"
 #include "paths.h"
@@ -30,7 +31,12 @@ namespace {
 
 program::Program read_given_program(const LevelFile &in) {
   if (in.level == "onnx")
-    return onnx_import::import_model(in.file, tile::read_library(ops_directory()), {});
+    return model::run_pass(
+        model::kImport, {},
+        [&](const program::Program &) {
+          return onnx_import::import_model(in.file, tile::read_library(ops_directory()), {});
+        },
+        in.passes.get());
   if (in.level == "tile")
     return read_tile_program(in.file, in.tile);
   return program::parse_program(read_file(in.file), in.file);
@@ -42,7 +48,7 @@ program::Program read_program(const LevelFile &in) {
   const program::Program program = read_given_program(in);
   if (in.gradient.empty())
     return program;
-  return differentiate(program, in.gradient);
+  return differentiate(program, in.gradient, in.passes.get());
 }
 
 std::vector<poly::Group> read_groups(const LevelFile &in, const std::string &algorithm,
@@ -51,7 +57,7 @@ std::vector<poly::Group> read_groups(const LevelFile &in, const std::string &alg
     return {poly::parse_group(read_file(in.file), in.file)};
   program::Program program = read_program(in);
   if (in.level != "simplified")
-    program = model::prepare(program, algorithm, target);
+    program = model::prepare(program, target, {.algorithm = algorithm, .passes = in.passes.get()});
   std::vector<poly::Group> groups;
   for (poly::PlacedGroup &placed : poly::make_groups(program::assign_storage(program)))
     groups.push_back(std::move(placed.group));

@@ -5,9 +5,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "base/pass_context.h"
 #include "level_arguments.h"
 #include "poly/group.h"
 #include "program/program.h"
@@ -21,6 +23,7 @@ struct LevelFile {
   std::string level; // "onnx", "tile", "program", "simplified" or "group"
   TileArguments tile;
   std::string gradient; // names of tensors to differentiate by, "*": every floating input
+  std::shared_ptr<PassContext> passes = std::make_shared<PassContext>();
 };
 
 // Of a level above `group`, differentiated where that is asked for. Errors are those of the level's

@@ -7,8 +7,10 @@
 #include "base/error.h"
 #include "base/stopwatch.h"
 #include "differentiate.h"
+#include "model/passes.h"
 #include "onnx/import.h"
 #include "open_model.h"
+#include "pass_options.h"
 #include "paths.h"
 #include "precision.h"
 #include "program/rewrite/rewrite.h"
@@ -37,21 +39,22 @@ OpenedModel open_on(const program::Program &program, const ModelOptions &options
   opened.device = open_device(selector, options.threads);
   opened.cache = open_cache(options);
   opened.records = open_records(options, runtime::RecordStore::Mode::Existing);
-  model::Runs f32;
   const Stopwatch calibration;
   const AppliedPrecision applied =
-      options.precision == "int8"
-          ? apply_int8(program, options.calibration, *opened.device, *opened.cache, f32)
-          : apply_precision(program, options.precision, opened.device->target());
+      options.precision == "int8" ? apply_int8(program, options.calibration, *opened.device,
+                                               *opened.cache, options.passes.get())
+                                  : apply_precision(program, options.precision,
+                                                    opened.device->target(), options.passes.get());
   opened.precision = applied.summary;
-  opened.calibration_seconds = f32.empty() ? 0 : calibration.seconds();
+  opened.calibration_seconds = applied.f32.empty() ? 0 : calibration.seconds();
   Progress progress("compiling");
-  model::SessionOptions session = session_options(options, applied.tf32, opened.records.get());
+  model::SessionOptions session = session_options(options, applied, opened.records.get());
   session.progress = [&](int done, int total) { progress.show(done, total); };
   opened.session =
       std::make_unique<model::Session>(applied.program, *opened.device, *opened.cache, session);
-  if (!f32.empty())
-    opened.precision += to_text(accuracy_of(*opened.session, options.calibration.runs, f32));
+  if (!applied.f32.empty())
+    opened.precision +=
+        to_text(accuracy_of(*opened.session, options.calibration.runs, applied.f32));
   return opened;
 }
 
@@ -103,14 +106,16 @@ void add_record_options(CLI::App &verb, ModelOptions &options) {
       ->excludes(records);
 }
 
-model::SessionOptions session_options(const ModelOptions &options, bool tf32,
+model::SessionOptions session_options(const ModelOptions &options, const AppliedPrecision &applied,
                                       runtime::RecordStore *records) {
   return {.algorithm = options.algorithm,
           .split = options.split,
           .layout = options.layout,
           .fusion = options.fusion,
-          .tf32 = tf32,
+          .tf32 = applied.tf32,
           .records = records,
+          .is_simplified = applied.is_simplified,
+          .passes = options.passes.get(),
           .dump_directory = options.dump,
           .warn = warn};
 }
@@ -161,8 +166,16 @@ void add_model_options(CLI::App &verb, ModelOptions &options) {
   add_layout_option(verb, options.layout);
   add_gradient_option(verb, options.gradient);
   add_precision_option(verb, options.precision);
-  verb.add_option("--dump", options.dump, "Write the text of every level of every kernel there")
+  verb.add_option_function<std::string>(
+          "--dump",
+          [&options](const std::string &directory) {
+            options.dump = directory;
+            options.passes->dump_to(directory);
+          },
+          "Write the text of every level of every kernel there, and the program after every pass "
+          "that changed it")
       ->type_name("DIR");
+  add_pass_options(verb, *options.passes);
 }
 
 std::unique_ptr<runtime::Device> open_device(const std::string &selector, int threads) {
@@ -186,9 +199,13 @@ std::unique_ptr<runtime::RecordStore> open_records(const ModelOptions &options,
 program::Program import(const ModelOptions &options,
                         const std::map<std::string, program::Shape> &shapes) {
   const tile::Library ops = tile::read_library(ops_directory());
-  const program::Program program = onnx_import::import_model(
-      options.model, ops, {.batch = options.batch, .input_shapes = shapes});
-  return options.gradient.empty() ? program : differentiate(program, options.gradient);
+  const auto read = [&](const program::Program &) {
+    return onnx_import::import_model(options.model, ops,
+                                     {.batch = options.batch, .input_shapes = shapes});
+  };
+  const program::Program program = model::run_pass(model::kImport, {}, read, options.passes.get());
+  return options.gradient.empty() ? program
+                                  : differentiate(program, options.gradient, options.passes.get());
 }
 
 OpenedModel open_model(const program::Program &program, const ModelOptions &options) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/pass_context.h"
 #include "model/model.h"
 #include "precision.h"
 #include "program/program.h"
@@ -32,6 +33,7 @@ struct ModelOptions {
   std::string records; // empty: records.sqlite beside the cache
   bool no_records = false;
   std::string dump;
+  std::shared_ptr<PassContext> passes = std::make_shared<PassContext>();
   std::string algorithm;
   std::string precision; // empty: as the model says
   std::string gradient;  // empty: the model itself (differentiate.h)
@@ -85,7 +87,7 @@ struct OpenedModel {
 };
 
 // What the options say of compiling; warnings go to stderr, `progress` is left empty.
-model::SessionOptions session_options(const ModelOptions &options, bool tf32,
+model::SessionOptions session_options(const ModelOptions &options, const AppliedPrecision &applied,
                                       runtime::RecordStore *records);
 
 // Compiles what the cache does not have. Shows progress; warnings go to stderr.

@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
-#include "model/compile.h"
+#include "model/passes.h"
 #include "precision.h"
 #include "program/precision/quantize.h"
 
@@ -20,7 +20,7 @@ AppliedPrecision allow_tf32(const program::Program &program, const Target &targe
   const std::string text =
       "precision tf32: stored in f32; schedules named mma_tf32 round the operands of products to "
       "tf32 and add in f32\n";
-  return {program, true, text, text};
+  return {.program = program, .tf32 = true, .summary = text, .text = text};
 }
 
 } // namespace
@@ -34,9 +34,9 @@ void add_precision_option(CLI::App &verb, std::string &precision) {
 }
 
 AppliedPrecision apply_precision(const program::Program &program, const std::string &precision,
-                                 const Target &target) {
+                                 const Target &target, PassContext *passes) {
   if (precision.empty())
-    return {program, false, "", ""};
+    return {.program = program};
   if (precision == "int8")
     throw Error(ErrorCode::Unsupported,
                 "--precision int8 needs inputs to calibrate with, which this verb does not take",
@@ -48,10 +48,16 @@ AppliedPrecision apply_precision(const program::Program &program, const std::str
     throw Error(ErrorCode::Unsupported,
                 fmt::format("--precision f16: {} cannot load and store it", target.name), {},
                 {"bf16 and f32 run there"});
-  program::Precision stored = program::with_precision(model::simplify(program), type);
-  const std::string summary = program::summary(stored);
-  const std::string text = program::to_text(stored);
-  return {std::move(stored.program), false, summary, text};
+  program::Precision stored;
+  const auto store = [&](const program::Program &in) {
+    stored = program::with_precision(in, type);
+    return stored.program;
+  };
+  return {.program = model::run_pass(model::kWithPrecision, model::simplify(program, passes), store,
+                                     passes),
+          .is_simplified = true,
+          .summary = program::summary(stored),
+          .text = program::to_text(stored)};
 }
 
 void add_calibration_options(CLI::App &verb, std::vector<std::string> &files, double &percentile) {
@@ -66,23 +72,31 @@ void add_calibration_options(CLI::App &verb, std::vector<std::string> &files, do
 
 AppliedPrecision apply_int8(const program::Program &program, const CalibrationInputs &inputs,
                             runtime::Device &device, runtime::KernelCache &cache,
-                            model::Runs &f32) {
+                            PassContext *passes) {
   if (inputs.runs.empty())
     throw Error(ErrorCode::Unsupported,
                 "--precision int8 needs inputs to calibrate with, and there are none", {},
                 {"--calibrate FILE names pictures or tensors like those that the model will see",
                  "models that are quantised already (QDQ, QLinearConv) run without it",
                  "f16 and bf16 need no calibration"});
-  const program::Program simple = model::simplify(program);
+  const program::Program simple = model::simplify(program, passes);
   model::Calibration calibration =
       model::calibrate(simple, inputs.runs, inputs.percentile, device, cache);
-  const program::Quantized whole = program::quantized(simple, calibration.largest);
-  f32 = std::move(calibration.outputs);
+  program::Quantized whole;
+  const auto quantize = [&](const program::Program &in) {
+    whole = program::quantized(in, calibration.largest);
+    return whole.program;
+  };
+  program::Program result = model::run_pass(model::kQuantize, simple, quantize, passes);
   const std::string scales = fmt::format(
       "scales   from {}; the {} of each tensor is 127, per channel of weights\n", inputs.origin,
       inputs.percentile == 100 ? std::string("largest magnitude")
                                : fmt::format("{:g}th percentile of magnitudes", inputs.percentile));
-  return {whole.program, false, summary(whole) + scales, to_text(whole) + scales};
+  return {.program = std::move(result),
+          .is_simplified = true,
+          .summary = summary(whole) + scales,
+          .text = to_text(whole) + scales,
+          .f32 = std::move(calibration.outputs)};
 }
 
 } // namespace tilefuse::tool

@@ -9,6 +9,7 @@
 
 #include <string>
 
+#include "base/pass_context.h"
 #include "model/calibrate.h"
 #include "program/precision/precision.h"
 #include "runtime/device.h"
@@ -26,14 +27,16 @@ void add_precision_option(CLI::App &verb, std::string &precision);
 struct AppliedPrecision {
   program::Program program;
   bool tf32 = false;
-  std::string summary; // a line for people; empty when nothing was asked for
-  std::string text;    // the same with a line per exception
+  bool is_simplified = false; // the type was applied to what model::simplify gave
+  std::string summary;        // a line for people; empty when nothing was asked for
+  std::string text;           // the same with a line per exception
+  model::Runs f32; // of int8: results of the program itself for what it was calibrated with
 };
 
 // The program as it is when `precision` is empty. Error{Unsupported} when the target lacks the
 // type, and for int8.
 AppliedPrecision apply_precision(const program::Program &program, const std::string &precision,
-                                 const Target &target);
+                                 const Target &target, PassContext *passes = nullptr);
 
 // What int8 takes its scales from.
 struct CalibrationInputs {
@@ -45,9 +48,9 @@ struct CalibrationInputs {
 // --calibrate and --percentile alone.
 void add_calibration_options(CLI::App &verb, std::vector<std::string> &files, double &percentile);
 
-// int8: runs the program on the device to calibrate. `f32` gets its results.
-// Error{Unsupported} without inputs.
+// int8: runs the program on the device to calibrate. Error{Unsupported} without inputs.
 AppliedPrecision apply_int8(const program::Program &program, const CalibrationInputs &inputs,
-                            runtime::Device &device, runtime::KernelCache &cache, model::Runs &f32);
+                            runtime::Device &device, runtime::KernelCache &cache,
+                            PassContext *passes = nullptr);
 
 } // namespace tilefuse::tool

@@ -9,6 +9,7 @@
 
 #include "files.h"
 #include "open_model.h"
+#include "pass_options.h"
 #include "progress.h"
 #include "report/chrome_trace.h"
 #include "run_inputs.h"
@@ -133,7 +134,10 @@ void add_bench(CLI::App &app) {
   add_calibration_options(*verb, args->calibrate, args->percentile);
   verb->add_option("--preset", args->said.preset,
                    "How such pictures become inputs: imagenet-caffe or imagenet-torch");
-  verb->callback([args] { bench(*args); });
+  verb->callback([args] {
+    bench(*args);
+    report_passes(*args->model.passes);
+  });
 }
 
 } // namespace tilefuse::tool

@@ -12,10 +12,11 @@
 #include "base/scanner.h"
 #include "cost/plaidml/plaidml_kernels.h"
 #include "level_arguments.h"
-#include "model/compile.h"
+#include "model/passes.h"
 #include "nest/fold/fold.h"
 #include "onnx/import.h"
 #include "open_model.h"
+#include "pass_options.h"
 #include "paths.h"
 #include "precision.h"
 #include "report/layers.h"
@@ -118,7 +119,10 @@ program::Program read_program(const Arguments &args) {
     throw Error(ErrorCode::Unsupported,
                 "--function, --tensor and --attr are for Tile files, this is a model", args.file,
                 {"--layer says which part of a model"});
-  return onnx_import::import_model(args.file, tile::read_library(ops_directory()), {});
+  const auto read = [&](const program::Program &) {
+    return onnx_import::import_model(args.file, tile::read_library(ops_directory()), {});
+  };
+  return model::run_pass(model::kImport, {}, read, args.on.passes.get());
 }
 
 // The nests of the program as they would be fused, step by step.
@@ -129,7 +133,7 @@ std::string explain_tree(const Arguments &args) {
                 {"its sizes stand behind one another, --tile 8,8"});
   if (!args.tiles.empty())
     options.tile = parse_tile(args.tiles.front());
-  const program::Program program = model::simplify(read_program(args));
+  const program::Program program = model::simplify(read_program(args), args.on.passes.get());
   return report::to_text(poly::tell_fusion(program::assign_storage(program), options));
 }
 
@@ -138,21 +142,22 @@ std::string explain(const Arguments &args) {
     return explain_tree(args);
   const OnDevice on = open_asked(args);
   program::Program program = read_program(args);
-  std::string precision;
+  AppliedPrecision applied{.program = {}};
+  PassContext *passes = args.on.passes.get();
   if (!args.on.precision.empty()) {
-    AppliedPrecision applied = apply_precision(program, args.on.precision, target_of(args, on));
+    applied = apply_precision(program, args.on.precision, target_of(args, on), passes);
     program = std::move(applied.program);
-    precision = std::move(applied.text);
   }
   if (args.cost == "model")
-    program = model::prepare(program, "", target_of(args, on));
+    program = model::prepare(program, target_of(args, on),
+                             {.is_simplified = applied.is_simplified, .passes = passes});
   else if (is_model(args.file))
     program = nest::fold_constants(program);
   const report::Explanation explanation = args.cost == "plaidml"
                                               ? explain_plaidml(program, args)
                                               : explain_schedules(program, args, on);
   const bool everything = args.layer.empty() && !is_model(args.file);
-  return precision + report::text_of(explanation, everything ? "" : args.layer, everything);
+  return applied.text + report::text_of(explanation, everything ? "" : args.layer, everything);
 }
 
 } // namespace
@@ -205,7 +210,11 @@ void add_explain(CLI::App &app) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
       ->needs(tree)
       ->type_name("N");
-  verb->callback([args] { std::fputs(printable(explain(*args)).c_str(), stdout); });
+  add_pass_options(*verb, *args->on.passes);
+  verb->callback([args] {
+    std::fputs(printable(explain(*args)).c_str(), stdout);
+    report_passes(*args->on.passes);
+  });
 }
 
 } // namespace tilefuse::tool

@@ -10,8 +10,9 @@
 
 #include "differentiate.h"
 #include "level_arguments.h"
-#include "model/compile.h"
+#include "model/passes.h"
 #include "open_model.h"
+#include "pass_options.h"
 #include "poly/post_ops.h"
 #include "search/network/fusion.h"
 #include "table.h"
@@ -62,7 +63,7 @@ std::string fusion(const FusionArguments &args) {
                             ? find_target(args.target)
                             : open_device(args.model.device, args.model.threads)->target();
   const program::StoredProgram stored =
-      program::assign_storage(model::simplify(import(args.model, {})));
+      program::assign_storage(model::simplify(import(args.model, {}), args.model.passes.get()));
   Table table{
       .head = {"fuse", "kernels", "producers", "MB moved", "plan ms", "price ms", "isl calls"},
       .rows = {},
@@ -105,7 +106,11 @@ void add_fusion(CLI::App &app) {
   auto *csv = verb->add_flag("--csv", args->csv, "The table alone, as CSV");
   verb->add_flag("--decisions", args->decisions, "Every offer of a producer to a consumer")
       ->excludes(csv);
-  verb->callback([args] { std::fputs(printable(fusion(*args)).c_str(), stdout); });
+  add_pass_options(*verb, *args->model.passes);
+  verb->callback([args] {
+    std::fputs(printable(fusion(*args)).c_str(), stdout);
+    report_passes(*args->model.passes);
+  });
 }
 
 } // namespace tilefuse::tool

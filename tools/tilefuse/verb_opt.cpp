@@ -15,7 +15,8 @@
 #include "level_arguments.h"
 #include "level_file.h"
 #include "lower/pipeline.h"
-#include "model/compile.h"
+#include "model/passes.h"
+#include "pass_options.h"
 #include "poly/group.h"
 #include "schedule/members.h"
 #include "verbs.h"
@@ -78,9 +79,11 @@ std::string convert(const Arguments &args) {
   if (from <= rank("simplified") && to <= rank("simplified")) {
     const program::Program program = read_program(args.in);
     program::verify(program);
-    return program::to_text(args.to == "simplified" ? model::prepare(program, args.choice.algorithm,
-                                                                     find_target(args.target))
-                                                    : program);
+    if (args.to != "simplified")
+      return program::to_text(program);
+    return program::to_text(
+        model::prepare(program, find_target(args.target),
+                       {.algorithm = args.choice.algorithm, .passes = args.in.passes.get()}));
   }
   const Target target = find_target(args.target);
   std::string text;
@@ -121,7 +124,15 @@ void add_opt(CLI::App &app) {
   verb->add_option("--attr", args->in.tile.attributes, "Value of a Tile attribute: SY=1");
   add_gradient_option(*verb, args->in.gradient);
   verb->add_option("--kernel", args->only, "Only the group with this number, from 0");
-  verb->callback([args] { std::fputs(convert(*args).c_str(), stdout); });
+  verb->add_option_function<std::string>(
+          "--dump", [args](const std::string &directory) { args->in.passes->dump_to(directory); },
+          "Write the program after every pass that changed it there")
+      ->type_name("DIR");
+  add_pass_options(*verb, *args->in.passes);
+  verb->callback([args] {
+    std::fputs(convert(*args).c_str(), stdout);
+    report_passes(*args->in.passes);
+  });
 }
 
 } // namespace tilefuse::tool

@@ -12,6 +12,7 @@
 #include "files.h"
 #include "labels.h"
 #include "open_model.h"
+#include "pass_options.h"
 #include "progress.h"
 #include "run_inputs.h"
 #include "run_outputs.h"
@@ -205,6 +206,7 @@ void run(RunArguments &args) {
   if (args.verbose)
     text += to_text(kernel_table(opened.session->profile()));
   std::fputs(printable(text).c_str(), stdout);
+  report_passes(*args.model.passes);
 }
 
 void add_preprocess_options(CLI::App &verb, RunArguments &args) {

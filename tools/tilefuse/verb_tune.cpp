@@ -13,6 +13,7 @@
 #include "model/tune/record_json.h"
 #include "model/tune/tune.h"
 #include "open_model.h"
+#include "pass_options.h"
 #include "precision.h"
 #include "progress.h"
 #include "table.h"
@@ -94,8 +95,8 @@ void tune_onnx(const TuneArguments &args, runtime::RecordStore &records) {
   if (args.model.precision == "tf32")
     throw Error(ErrorCode::Unsupported, "tuning keeps to the arithmetic of the model, not tf32", {},
                 {"--precision f16 and bf16 can be tuned"});
-  const AppliedPrecision applied =
-      apply_precision(import(args.model, {}), args.model.precision, device->target());
+  const AppliedPrecision applied = apply_precision(import(args.model, {}), args.model.precision,
+                                                   device->target(), args.model.passes.get());
   const auto cache = open_cache(args.model);
   model::TuneReport report;
   {
@@ -105,6 +106,8 @@ void tune_onnx(const TuneArguments &args, runtime::RecordStore &records) {
         {.budget = budget,
          .fusion = args.model.fusion,
          .layout = args.model.layout,
+         .is_simplified = applied.is_simplified,
+         .passes = args.model.passes.get(),
          .kernels = args.kernels,
          .progress = [&](const model::TuneProgress &now) { progress.show(progress_text(now)); },
          .warn = warn});
@@ -172,7 +175,10 @@ void add_tune(CLI::App &app) {
   verb->add_option("--import", args->import_files,
                    "Merge records from there: of one device, the faster verified one stays")
       ->type_name("FILE");
-  verb->callback([args] { tune(*args); });
+  verb->callback([args] {
+    tune(*args);
+    report_passes(*args->model.passes);
+  });
 }
 
 } // namespace tilefuse::tool

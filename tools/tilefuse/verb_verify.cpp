@@ -9,6 +9,7 @@
 #include "files.h"
 #include "model/oracle/verify.h"
 #include "open_model.h"
+#include "pass_options.h"
 #include "precision.h"
 #include "progress.h"
 #include "run_inputs.h"
@@ -83,14 +84,14 @@ void verify_onnx(const VerifyArguments &args) {
       open_device(args.model.device.empty() ? "cpu" : args.model.device, args.model.threads);
   const program::Program imported = import(args.model, {});
   const auto cache = open_cache(args.model);
-  model::Runs f32;
   CalibrationInputs calibration{{}, "the inputs verified with"};
   if (!args.inputs.empty())
     calibration.runs = {read_inputs(args, imported)};
   const AppliedPrecision applied =
       args.model.precision == "int8"
-          ? apply_int8(imported, calibration, *device, *cache, f32)
-          : apply_precision(imported, args.model.precision, device->target());
+          ? apply_int8(imported, calibration, *device, *cache, args.model.passes.get())
+          : apply_precision(imported, args.model.precision, device->target(),
+                            args.model.passes.get());
   const program::Program &program = applied.program;
   const auto records = open_records(args.model, runtime::RecordStore::Mode::Existing);
   model::VerifyReport report;
@@ -99,7 +100,7 @@ void verify_onnx(const VerifyArguments &args) {
     report =
         model::verify_model(program, read_inputs(args, program), *device, *cache,
                             {.samples = args.samples,
-                             .session = session_options(args.model, applied.tf32, records.get()),
+                             .session = session_options(args.model, applied, records.get()),
                              .progress = [&](int done, int total) { progress.show(done, total); }});
   }
   if (report.fault)
@@ -118,6 +119,7 @@ void verify(const VerifyArguments &args) {
   if (model::is_case(text))
     return verify_case(args, text);
   verify_onnx(args);
+  report_passes(*args.model.passes);
 }
 
 } // namespace

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "lower/pipeline.h"
 #include "model/compile.h"
+#include "model/passes.h"
 #include "model/tune/tune_kernel.h"
 #include "search/network/layout_choice.h"
 
@@ -183,9 +184,10 @@ TuneReport tune_model(const program::Program &program, runtime::Device &device,
                       runtime::KernelCache &cache, runtime::RecordStore &records,
                       const TuneOptions &options) {
   search::KeptChoices kept(&cache, device.target());
-  const search::LaidOut laid =
-      search::lay_out(prepare(program, "", device.target()), device.target(),
-                      {.layout = options.layout, .fusion = options.fusion}, &kept);
+  const program::Program prepared = prepare(
+      program, device.target(), {.is_simplified = options.is_simplified, .passes = options.passes});
+  const search::LaidOut laid = search::lay_out(
+      prepared, device.target(), {.layout = options.layout, .fusion = options.fusion}, &kept);
   kept.write();
   const std::vector<poly::PlacedGroup> &groups = laid.groups;
   const std::unique_ptr<emit::Emitter> emitter = make_emitter(device.target());

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/pass_context.h"
 #include "search/network/fusion.h"
 
 namespace tilefuse::model {
@@ -24,7 +25,9 @@ struct TuneOptions {
   double budget = 60; // seconds in all
   search::FusionSettings fusion;
   std::string layout = "auto"; // of activations (search/network/layout_choice.h)
-  std::vector<int> kernels;    // numbers in launch order; empty: all
+  bool is_simplified = false;  // precision was applied to what simplify gave
+  PassContext *passes = nullptr;
+  std::vector<int> kernels; // numbers in launch order; empty: all
   std::function<void(const TuneProgress &)> progress;
   std::function<void(const std::string &)> warn;
 };

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/passes.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/stopwatch.h"
+#include "nest/fold/fold.h"
+#include "program/drop_dead.h"
+#include "program/rewrite/defer_merges.h"
+#include "program/rewrite/join_groups.h"
+#include "program/rewrite/pad_channels.h"
+#include "program/rewrite/rewrite.h"
+#include "search/network/first_layer_choice.h"
+
+namespace tilefuse::model {
+namespace {
+
+using program::Program;
+
+Program fold_constants(const Program &in, const PassInput &) { return nest::fold_constants(in); }
+Program defer_merges(const Program &in, const PassInput &) { return program::defer_merges(in); }
+Program fold_scales(const Program &in, const PassInput &) { return nest::fold_scales(in); }
+Program drop_dead(const Program &in, const PassInput &) { return program::drop_dead(in); }
+
+Program rewrite(const Program &in, const PassInput &with) {
+  return program::rewrite(in, with.algorithm, with.refused);
+}
+
+Program join_groups(const Program &in, const PassInput &with) {
+  const std::int64_t row_bytes = with.target->isa.starts_with("sm_90a") ? 128 : 64;
+  return program::join_groups(in, row_bytes).program;
+}
+
+Program widen_first_layers(const Program &in, const PassInput &with) {
+  return search::lay_out_first_layers(in, *with.target);
+}
+
+Program pad_channels(const Program &in, const PassInput &) {
+  return program::pad_channels(in).program;
+}
+
+constexpr std::string_view kByGradient = "--gradient asks for it";
+constexpr std::string_view kByPrecision = "--precision asks for it";
+constexpr std::string_view kByAlgorithm = "--algorithm asks for it";
+
+// Every pass over programs, in order.
+constexpr ProgramPass kPasses[] = {
+    {kImport, PassStage::Import, "there is no program before it", nullptr},
+    {kGradient, PassStage::Gradient, kByGradient, nullptr},
+    {"fold_constants", PassStage::Simplify, "", fold_constants},
+    {"defer_merges", PassStage::Simplify, "", defer_merges},
+    {"fold_scales", PassStage::Simplify, "", fold_scales},
+    {"fold_constants", PassStage::Simplify, "", fold_constants}, // scaled weights
+    {"drop_dead", PassStage::Simplify, "", drop_dead},
+    {kWithPrecision, PassStage::Precision, kByPrecision, nullptr},
+    {kQuantize, PassStage::Precision, kByPrecision, nullptr},
+    {"rewrite", PassStage::Rewrite, kByAlgorithm, rewrite},
+    {"fold_constants", PassStage::Rewrite, "", fold_constants}, // transformed filters
+    {"drop_dead", PassStage::Rewrite, "", drop_dead},
+    {"join_groups", PassStage::LayOut, "", join_groups},
+    {"widen_first_layers", PassStage::LayOut, "", widen_first_layers},
+    {"pad_channels", PassStage::LayOut, "", pad_channels},
+    {kChooseLayout, PassStage::Place, "tensors have no place in memory before it", nullptr},
+};
+
+const ProgramPass *find_pass(std::string_view name) {
+  const auto *found = std::find_if(std::begin(kPasses), std::end(kPasses),
+                                   [&](const ProgramPass &pass) { return pass.name == name; });
+  return found == std::end(kPasses) ? nullptr : found;
+}
+
+// Each once, in the table's order.
+std::vector<std::string_view> names_to_leave_out() {
+  std::vector<std::string_view> names;
+  for (const ProgramPass &pass : kPasses)
+    if (pass.needed_because.empty() &&
+        std::find(names.begin(), names.end(), pass.name) == names.end())
+      names.push_back(pass.name);
+  return names;
+}
+
+// A placed program lacks the statements that its storage stands for.
+void verify_after(std::string_view name, const Program &program) {
+  if (find_pass(name)->stage == PassStage::Place)
+    return;
+  try {
+    program::verify(program);
+  } catch (const Error &error) {
+    std::vector<std::string> notes = error.notes();
+    notes.push_back(fmt::format("the program is wrong after the pass {}", name));
+    if (find_pass(name)->needed_because.empty())
+      notes.push_back(fmt::format("--disable-pass {} leaves it out", name));
+    throw Error(error.code(), error.message(), error.where(), std::move(notes));
+  }
+}
+
+} // namespace
+
+std::span<const ProgramPass> program_passes() { return kPasses; }
+
+void disable_pass(PassContext &passes, const std::string &name) {
+  const ProgramPass *pass = find_pass(name);
+  const std::string note =
+      fmt::format("these can be left out: {}", fmt::join(names_to_leave_out(), ", "));
+  if (pass == nullptr)
+    throw Error(ErrorCode::Unsupported, fmt::format("--disable-pass: there is no pass '{}'", name),
+                {}, {note});
+  if (!pass->needed_because.empty())
+    throw Error(
+        ErrorCode::Unsupported,
+        fmt::format("--disable-pass: {} cannot be left out, {}", name, pass->needed_because), {},
+        {note});
+  passes.disable(name);
+}
+
+Program run_pass(std::string_view name, const Program &program,
+                 const std::function<Program(const Program &)> &body, PassContext *passes) {
+  TILEFUSE_CHECK(find_pass(name) != nullptr, "a pass runs that no table has");
+  if (passes != nullptr && passes->is_disabled(name))
+    return program;
+  const bool watched = passes != nullptr && passes->is_watched();
+  const std::string before = watched ? program::to_text(program) : std::string();
+  const Stopwatch watch;
+  Program result = body(program);
+  const double seconds = watch.seconds();
+  verify_after(name, result);
+  if (watched)
+    passes->note(name, seconds, before, program::to_text(result));
+  return result;
+}
+
+Program run_stage(PassStage stage, const Program &program, const PassInput &input,
+                  PassContext *passes) {
+  Program result = program;
+  for (const ProgramPass &pass : kPasses)
+    if (pass.stage == stage)
+      result = run_pass(
+          pass.name, result, [&](const Program &in) { return pass.run(in, input); }, passes);
+  return result;
+}
+
+Program simplify(const Program &program, PassContext *passes) {
+  return run_stage(PassStage::Simplify, program, {}, passes);
+}
+
+Program lay_out_for(const Program &program, const Target &target, PassContext *passes) {
+  return target.backend == "cuda"
+             ? run_stage(PassStage::LayOut, program, {.target = &target}, passes)
+             : program;
+}
+
+Program prepare(const Program &program, const Target &target, const Preparation &how) {
+  Program simple = how.is_simplified ? program : simplify(program, how.passes);
+  if (program::is_rewrite(how.algorithm))
+    simple = run_stage(PassStage::Rewrite, simple,
+                       {.algorithm = how.algorithm, .refused = how.refused}, how.passes);
+  return lay_out_for(simple, target, how.passes);
+}
+
+} // namespace tilefuse::model
