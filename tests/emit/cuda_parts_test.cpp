@@ -38,7 +38,7 @@ TEST(Cuda, WgmmaInPartsCompiles) {
   std::size_t number = 0;
   for (const poly::Group &group : groups) {
     const auto all = search::every_wgmma_schedule(group.anchor, target, false);
-    const std::size_t each = testing::by_night(5, 15);
+    const std::size_t each = testing::by_night(5, 10);
     for (const std::size_t i : testing::steps(all.size(), each, number)) {
       const std::int64_t parts = std::array<std::int64_t, 3>{2, 4, 8}[number++ % 3];
       if (const auto found = search::with_parts(group.anchor, all[i], target, parts))
