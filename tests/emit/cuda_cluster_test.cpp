@@ -27,7 +27,7 @@ TEST(Cuda, WgmmaOnClustersCompiles) {
   std::vector<Package> packages;
   for (const poly::Group &group : groups) {
     const auto all = search::wgmma_schedules(group.anchor, target, false);
-    for (const std::size_t i : testing::steps(all.size(), testing::by_night<std::size_t>(3, 6))) {
+    for (const std::size_t i : testing::steps(all.size(), testing::by_night<std::size_t>(3, 5))) {
       const auto [rows, columns] = kShapes[i / 3 % kShapes.size()];
       if (const auto found = search::with_cluster(group.anchor, all[i], target, rows, columns))
         packages.push_back(make_cuda_emitter()->emit(lower::lower(group, *found, target), target));
