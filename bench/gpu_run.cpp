@@ -248,7 +248,7 @@ Way make_way(Work &work, const std::string &name, const Target &target) {
     const std::vector<model::LaunchPart> parts = way.parts();
     way.joined = model::make_launches(parts, target, model::pick_of_size(target), !is_apart);
     for (const model::Launch &launch : way.joined) {
-      way.predicted_seconds += search::predicted_seconds(launch, parts, target);
+      way.predicted_seconds += model::predicted_seconds(launch, parts, target);
       way.packages.push_back(emitter->emit(model::lower_launch(launch, parts, target), target));
     }
   } catch (const Error &error) {
