@@ -11,7 +11,7 @@ target_compile_definitions(test_llvm_module PRIVATE TILEFUSE_MODULES="${CMAKE_CU
 add_dependencies(test_llvm_module llvm_module_old llvm_module_stale)
 
 if(TILEFUSE_LLVM)
-  tilefuse_test(llvm_ops SOURCES llvm_ops_test.cpp llvm_harness.cpp DEPENDS base target package kernel emit runtime)
+  tilefuse_test(llvm_ops LABEL slow SOURCES llvm_ops_test.cpp llvm_harness.cpp DEPENDS base target package kernel emit runtime)
   tilefuse_test(llvm_kernel SOURCES llvm_kernel_test.cpp llvm_harness.cpp DEPENDS base target package kernel emit runtime)
   add_dependencies(test_llvm_ops tilefuse_llvm)
   add_dependencies(test_llvm_kernel tilefuse_llvm)

@@ -163,13 +163,13 @@ TEST(WgmmaParts, SumsAreThoseOfAJoin) {
     const nest::SplitNests nests =
         split_reduction(nest, nest::parse_split(nest, fmt::format("c:{}", parts)));
     const std::vector<Schedule> all = search::every_wgmma_schedule(nest, target, false);
+    const std::vector<Schedule> partial =
+        search::every_wgmma_schedule(nests.partial, target, false);
     int compared = 0;
-    for (std::size_t i = 0; i < all.size(); i += 9) {
+    for (const std::size_t i : testing::steps(all.size(), testing::by_night<std::size_t>(9, 27))) {
       const auto one = search::with_parts(nest, all[i], target, parts);
       if (!one)
         continue;
-      const std::vector<Schedule> partial =
-          search::every_wgmma_schedule(nests.partial, target, false);
       const auto same = std::find_if(partial.begin(), partial.end(), [&](const Schedule &each) {
         return core_tile(nests.partial, each).depth == core_tile(nest, *one).depth;
       });
