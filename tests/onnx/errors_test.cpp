@@ -189,7 +189,7 @@ struct Misfit {
 
 void PrintTo(const Misfit &misfit, std::ostream *out) { *out << misfit.op; }
 
-class MisfitNode : public testing::TestWithParam<Misfit> {};
+class MisfitNode : public ::testing::TestWithParam<Misfit> {};
 
 TEST_P(MisfitNode, is_an_error_that_names_it) {
   ModelBuilder model(12);
@@ -206,7 +206,7 @@ TEST_P(MisfitNode, is_an_error_that_names_it) {
 
 INSTANTIATE_TEST_SUITE_P(
     Errors, MisfitNode,
-    testing::Values(
+    ::testing::Values(
         Misfit{"Conv", {{1, 3, 8, 8}, {4, 2, 3, 3}}, {}},
         Misfit{"Conv", {{1, 3, 8, 8}, {4, 3, 3}}, {}}, Misfit{"Conv", {{1, 3, 8, 8}}, {}},
         Misfit{"Conv", {{3, 8}, {4, 3}}, {}}, Misfit{"Conv", {{1, 3, 2, 2}, {4, 3, 3, 3}}, {}},
@@ -247,7 +247,7 @@ struct Flag {
 
 void PrintTo(const Flag &flag, std::ostream *out) { *out << flag.op << ' ' << flag.name; }
 
-class FlagAttribute : public testing::TestWithParam<Flag> {};
+class FlagAttribute : public ::testing::TestWithParam<Flag> {};
 
 TEST_P(FlagAttribute, is_0_or_1) {
   const Flag &flag = GetParam();
@@ -274,7 +274,7 @@ const onnx::AttributeProto kTwo = attribute("kernel_shape", Dims{2, 2});
 
 INSTANTIATE_TEST_SUITE_P(
     Errors, FlagAttribute,
-    testing::Values(Flag{"MaxPool", "ceil_mode", 12, {{1, 3, 7, 7}}, {kTwo}},
+    ::testing::Values(Flag{"MaxPool", "ceil_mode", 12, {{1, 3, 7, 7}}, {kTwo}},
                     Flag{"AveragePool", "ceil_mode", 13, {{1, 3, 7, 7}}, {kTwo}},
                     Flag{"MaxPool",
                          "ceil_mode",
