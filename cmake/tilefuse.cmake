@@ -64,7 +64,7 @@ function(tilefuse_library name)
 endfunction()
 
 # Folders of src/ that turn a group into machine code: all of them are part of a kernel's key in the cache.
-set(TILEFUSE_CODE_FOLDERS base target package program nest poly schedule kernel lower emit)
+set(TILEFUSE_CODE_FOLDERS base target package program nest poly schedule kernel launch lower emit)
 
 # tilefuse_hash_files(VARIABLE ROOT folder …): 16 digits that change with any file of these folders of ROOT, at any depth;
 # and FILES, the list of them. Usable in scripts (tests/code_version.cmake).

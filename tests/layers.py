@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 ORDER = ["base", "target", "package", "program", "tile", "onnx", "nest", "poly", "schedule", "cost", "kernel",
-         "lower", "emit", "runtime", "search", "model", "report"]
+         "launch", "lower", "emit", "runtime", "search", "model", "report"]
 RUNTIME_MAY = {"base", "target", "package", "runtime"}
 QUOTED = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 ISL = re.compile(r'^\s*#\s*include\s*[<"]isl/')

@@ -2,6 +2,7 @@
 #include "lower/pipeline.h"
 
 #include <array>
+#include <utility>
 
 #include "base/error.h"
 #include "kernel/verify.h"
@@ -29,22 +30,29 @@ constexpr std::array kPasses = {
     Pass{"unroll", unroll, true},
 };
 
-kernel::Kernel loops(const poly::Group &group, const schedule::Schedule &schedule,
-                     const Target &target) {
-  return build_loops(group, schedule, target, fill_by_producer);
+Lowered loops(const poly::Group &group, const schedule::Schedule &schedule, const Target &target) {
+  return {build_loops(group, schedule, target, fill_by_producer)};
+}
+
+Lowered core(const poly::Group &group, const schedule::Schedule &schedule, const Target &target) {
+  return {build_core(group, schedule, target)};
+}
+
+Lowered wgmma(const poly::Group &group, const schedule::Schedule &schedule, const Target &target) {
+  WgmmaKernel built = build_wgmma(group, schedule, target);
+  return {std::move(built.kernel), built.place};
 }
 
 // The pass before them, by what does the arithmetic.
 struct Builder {
   std::string_view name;
-  kernel::Kernel (*run)(const poly::Group &, const schedule::Schedule &, const Target &);
+  Lowered (*run)(const poly::Group &, const schedule::Schedule &, const Target &);
 };
 
 Builder builder_of(const schedule::Schedule &schedule) {
   if (!schedule::has_core(schedule))
     return {"build_loops", loops};
-  return is_wgmma(*schedule.core.op) ? Builder{"build_wgmma", build_wgmma}
-                                     : Builder{"build_core", build_core};
+  return is_wgmma(*schedule.core.op) ? Builder{"build_wgmma", wgmma} : Builder{"build_core", core};
 }
 
 } // namespace
@@ -53,10 +61,17 @@ std::string_view code_version() { return kCodeVersion; }
 
 kernel::Kernel lower(const poly::Group &group, const schedule::Schedule &schedule,
                      const Target &target, const Observer &observer) {
+  return lower_part(group, schedule, target, observer).kernel;
+}
+
+// A pass keeps the numbers of buffers.
+Lowered lower_part(const poly::Group &group, const schedule::Schedule &schedule,
+                   const Target &target, const Observer &observer) {
   const std::optional<std::string> reason = schedule::illegal(group, schedule, target);
   TILEFUSE_CHECK(!reason, reason.value_or(""));
   const Builder builder = builder_of(schedule);
-  kernel::Kernel kernel = builder.run(group, schedule, target);
+  Lowered lowered = builder.run(group, schedule, target);
+  kernel::Kernel &kernel = lowered.kernel;
   kernel::verify(kernel, false);
   if (observer)
     observer(0, builder.name, kernel);
@@ -67,7 +82,7 @@ kernel::Kernel lower(const poly::Group &group, const schedule::Schedule &schedul
     if (observer)
       observer(++number, pass.name, kernel);
   }
-  return kernel;
+  return lowered;
 }
 
 } // namespace tilefuse::lower

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,15 @@ using Observer = std::function<void(int, std::string_view, const kernel::Kernel 
 // kernel.
 kernel::Kernel lower(const poly::Group &group, const schedule::Schedule &schedule,
                      const Target &target, const Observer &observer = {});
+
+// A kernel with what those need to know who put it beside others in a launch (lower/launch).
+struct Lowered {
+  kernel::Kernel kernel;
+  std::optional<kernel::BufferId> place = {}; // of wgmma: registers of its place in the ring
+};
+// The same as lower().
+Lowered lower_part(const poly::Group &group, const schedule::Schedule &schedule,
+                   const Target &target, const Observer &observer = {});
 
 // Changes whenever the code that turns a group into machine code changes: part of every cache key.
 std::string_view code_version();

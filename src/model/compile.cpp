@@ -94,7 +94,7 @@ void schedule_kernels(std::vector<CompiledKernel> &kernels, const runtime::Devic
 std::vector<LaunchPart> parts_of(std::vector<CompiledKernel> &kernels) {
   std::vector<LaunchPart> parts;
   for (CompiledKernel &kernel : kernels)
-    parts.push_back({&kernel.placed, &kernel.schedule});
+    parts.push_back({&kernel.placed, &kernel.schedule, &kernel.chosen_by});
   return parts;
 }
 

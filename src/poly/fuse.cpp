@@ -304,25 +304,33 @@ private:
     double gain_seconds = 0;
   };
 
+  // The first of several groups that comes from the statement: classes may share a launch.
+  static std::string relation(const std::vector<PlacedGroup> &groups, int statement) {
+    const auto first = std::find_if(groups.begin(), groups.end(), [&](const PlacedGroup &each) {
+      return each.statement == statement;
+    });
+    return fmt::format("{} ", first - groups.begin());
+  }
+
   // Equal exchanges are judged once.
   const Judged &judge(const Change &change, std::size_t p) {
     std::string key;
     std::vector<std::string> texts;
     for (const PlacedGroup &made : change.made)
-      key += texts.emplace_back(to_text(made.group));
+      key += texts.emplace_back(to_text(made.group)) + relation(change.made, made.statement);
     const auto [found, is_new] = judged_.try_emplace(key);
     Judged &judged = found->second;
     if (!is_new)
       return judged;
     Exchange exchange;
     for (std::size_t m = 0; m < change.made.size(); ++m) {
-      exchange.together.push_back(&change.made[m].group);
-      exchange.apart.push_back(&groups_[change.places[m]]->group);
+      exchange.together.push_back(&change.made[m]);
+      exchange.apart.push_back(&*groups_[change.places[m]]);
       judged.reason = change.stores && m > 0 ? "" : refusal_of(texts[m], change.made[m].group);
       if (!judged.reason.empty())
         return judged;
     }
-    exchange.apart.push_back(&groups_[p]->group);
+    exchange.apart.push_back(&*groups_[p]);
     if (foreseen_ != nullptr)
       foreseen_->add(std::move(exchange));
     else if (options_.judge)
@@ -337,11 +345,11 @@ private:
 
   // Exchanges, with groups that none of the program's are.
   struct Foreseen {
-    std::deque<Group> made;
+    std::deque<PlacedGroup> made;
     std::vector<Exchange> exchanges;
 
     void add(Exchange exchange) {
-      for (const Group *&group : exchange.together)
+      for (const PlacedGroup *&group : exchange.together)
         group = &made.emplace_back(*group);
       exchanges.push_back(std::move(exchange));
     }

@@ -45,8 +45,8 @@ struct Verdict {
 // that read what the first of them stores; and what they stand for, consumers in the same order,
 // then the producer.
 struct Exchange {
-  std::vector<const Group *> together;
-  std::vector<const Group *> apart;
+  std::vector<const PlacedGroup *> together;
+  std::vector<const PlacedGroup *> apart;
 };
 
 using Judge = std::function<Verdict(const Exchange &exchange)>;

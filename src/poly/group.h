@@ -61,6 +61,7 @@ struct PlacedGroup {
   std::string origin;                     // statements it came from, "Conv conv1 + Relu relu1"
   std::vector<std::string> notes;         // decisions about it, one or more lines each
   bool joins_tiles = false; // of parts that the group before it stores, in its launch if it can
+  int statement = -1;       // of the program, that the anchor was flattened from; -1: of none
 };
 
 // The nest of a member, and the group's slot of one of its slots.

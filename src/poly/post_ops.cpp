@@ -30,6 +30,7 @@ struct Draft {
   Nest nest;
   std::vector<BufferId> buffers;
   std::string origin;
+  int statement = -1;
 };
 
 // For each index of the map, the coordinate of the shared tensor that it runs over, in the indices
@@ -204,8 +205,9 @@ public:
       : stored_(stored), fuse_maps_(fuse_maps), readers_(count_readers(stored)) {}
 
   std::vector<PlacedGroup> run() {
-    for (const program::Statement &statement : stored_.program.statements)
-      add(statement);
+    const std::vector<program::Statement> &statements = stored_.program.statements;
+    for (std::size_t s = 0; s < statements.size(); ++s)
+      add(statements[s], static_cast<int>(s));
     std::vector<PlacedGroup> groups;
     for (std::optional<Draft> &draft : drafts_)
       if (draft)
@@ -220,12 +222,12 @@ private:
     bool is_whole = false; // they write every element
   };
 
-  void add(const program::Statement &statement) {
+  void add(const program::Statement &statement, int number) {
     std::vector<Draft> drafts;
     std::int64_t points = 0;
     for (nest::FlatStatement &flat : nest::flatten(stored_, statement)) {
       points += nest::output_points(flat.nest);
-      drafts.push_back({std::move(flat.nest), std::move(flat.buffers), statement.origin});
+      drafts.push_back({std::move(flat.nest), std::move(flat.buffers), statement.origin, number});
     }
     if (const auto *map = std::get_if<program::Map>(&statement.body);
         fuse_maps_ && map && drafts.size() == 1)
@@ -309,7 +311,11 @@ private:
     const std::string_view algorithm = program::rewritten_by(draft.origin);
     merged.name = fmt::format("{}{}{}", algorithm, algorithm.empty() ? "" : "_", stem(merged));
     nest::verify(merged);
-    return {{std::move(merged), {}}, std::move(draft.buffers), std::move(draft.origin), {}};
+    return {.group = {std::move(merged), {}},
+            .buffers = std::move(draft.buffers),
+            .origin = std::move(draft.origin),
+            .notes = {},
+            .statement = draft.statement};
   }
 
   static std::string_view stem(const Nest &nest) {

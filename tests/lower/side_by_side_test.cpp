@@ -11,6 +11,7 @@
 #include "kernel/text/text.h"
 #include "model/conv_gradient.h"
 #include "model/core_cases.h"
+#include "model/plan/launch_schedules.h"
 #include "model/plan/launches.h"
 #include "search/forms/wgmma_forms.h"
 #include "search/groups.h"
@@ -230,9 +231,29 @@ TEST(SideBySide, ClassesFollowTheSlowest) {
           !each.core.tensor_store && each.core.window == 0 && !each.core.swapped)
         gradient.schedules[g] = each;
   ASSERT_NE(gradient.schedules[1].core, gradient.schedules[0].core);
+  std::vector<std::string> chosen_by(gradient.groups.size(), "tuned on this device");
+  for (std::size_t g = 0; g < chosen_by.size(); ++g)
+    gradient.parts[g].chosen_by = &chosen_by[g];
   gradient.launches = make_launches(gradient.parts, target, pick_of_size(target));
   EXPECT_EQ(gradient.schedules[1].core, gradient.schedules[0].core);
   EXPECT_EQ(count_of(gradient, Place::InStep), 3);
+  EXPECT_EQ(chosen_by[0], "tuned on this device");
+  EXPECT_EQ(chosen_by[1], kForLaunch);
+}
+
+// Groups that only look alike, of two statements or of none that is known, share no launch.
+TEST(SideBySide, ClassesAreOfOneStatement) {
+  Gradient gradient(problems()[1], sm80(), false);
+  ASSERT_EQ(gradient.groups.size(), 4U);
+  ASSERT_EQ(gradient.launches.size(), 1U);
+  for (const poly::PlacedGroup &placed : gradient.groups)
+    EXPECT_EQ(placed.statement, gradient.groups[0].statement);
+  for (const auto &[first, second] : {std::pair(7, 8), {-1, -1}}) {
+    for (poly::PlacedGroup &placed : gradient.groups)
+      placed.statement = &placed == &gradient.groups[0] ? first : second;
+    const auto launches = make_launches(gradient.parts, sm80(), pick_of_size(sm80()));
+    EXPECT_EQ(launches.size(), first < 0 ? 4U : 2U);
+  }
 }
 
 // Two groups that take tiles in turn, with fewer tiles for one than for the other; results leave as

@@ -126,8 +126,9 @@ Target cpu() {
 
 FuseOptions judged() {
   return {.level = FuseLevel::All, .judge = [](const Exchange &exchange) {
-            const Group &fused = *exchange.together.front();
-            return cost::to_verdict(cost::profit(fused, *exchange.apart.back(), cpu()), fused);
+            const Group &fused = exchange.together.front()->group;
+            return cost::to_verdict(cost::profit(fused, exchange.apart.back()->group, cpu()),
+                                    fused);
           }};
 }
 
@@ -163,8 +164,8 @@ TEST_F(Fusing, AStemAndItsPoolAreOneGroup) {
 std::string texts(const Exchange &exchange) {
   std::string all;
   for (const auto *groups : {&exchange.together, &exchange.apart})
-    for (const Group *group : *groups)
-      all += to_text(*group);
+    for (const PlacedGroup *placed : *groups)
+      all += to_text(placed->group);
   return all;
 }
 
@@ -203,11 +204,13 @@ TEST_F(Fusing, TilesThatRollRunLittleAgain) {
   small.local_bytes = 16 << 10;
   std::vector<cost::Profit> all;
   const auto weigh = [&](const Exchange &exchange) {
-    all.push_back(cost::profit(*exchange.together.front(), *exchange.apart.back(), small));
+    const Group &fused = exchange.together.front()->group;
+    const Group &producer = exchange.apart.back()->group;
+    all.push_back(cost::profit(fused, producer, small));
     Target items = small;
     items.lanes = LaneKind::WorkItem;
-    all.push_back(cost::profit(*exchange.together.front(), *exchange.apart.back(), items));
-    return cost::to_verdict(all.front(), *exchange.together.front());
+    all.push_back(cost::profit(fused, producer, items));
+    return cost::to_verdict(all.front(), fused);
   };
   groups({stem_and_pool()}, {.level = FuseLevel::All, .judge = weigh});
   ASSERT_EQ(all.size(), 2u);
@@ -273,7 +276,7 @@ TEST_F(Fusing, EveryReaderOfAMaskEvaluatesIt) {
 TEST_F(Fusing, TheFirstReaderStoresWhatOthersRead) {
   const Backward made = backward();
   const FuseOptions storing = {.level = FuseLevel::All, .judge = [](const Exchange &exchange) {
-                                 const auto &made = exchange.together.front()->producers;
+                                 const auto &made = exchange.together.front()->group.producers;
                                  const bool stores = made.back().stored;
                                  const bool one = exchange.together.size() == 1;
                                  return Verdict{.is_worth = stores || one, .terms = {"judged"}};

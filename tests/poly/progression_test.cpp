@@ -258,7 +258,7 @@ TEST(Progression, RandomChainsEqualIsl) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     std::mt19937 random(static_cast<unsigned>(seed));
     exact += compare_chain(random);
-    if (testing::Test::HasFailure())
+    if (::testing::Test::HasFailure())
       return;
   }
   EXPECT_GT(3 * exact, 20 * seeds);

@@ -13,7 +13,8 @@ double predicted_seconds(const Launch &launch, const std::vector<LaunchPart> &pa
   std::vector<const schedule::Schedule *> schedules;
   double apart = 0; // of parts that run by themselves
   for (std::size_t p = 0; p < launch.kernels.size(); ++p) {
-    const auto &[placed, schedule] = parts[launch.kernels[p]];
+    const poly::PlacedGroup *placed = parts[launch.kernels[p]].placed;
+    const schedule::Schedule *schedule = parts[launch.kernels[p]].schedule;
     const nest::Nest &anchor = placed->group.anchor;
     const bool runs = launch.places[p] == Place::Blocks || launch.places[p] == Place::Dealt;
     if (p == 0 || launch.places[p] == Place::InStep) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <string_view>
 #include <utility>
 
 #include "lower/wgmma/wgmma_ring.h"
@@ -13,8 +12,6 @@ namespace tilefuse::lower {
 namespace {
 
 using namespace kernel;
-
-constexpr std::string_view kPlace = "place"; // of a role in its ring
 
 // What a block's first tile lies behind its number; null: nothing.
 ExprRef behind_block(const For &loop) {
@@ -188,11 +185,7 @@ StmtRef InStep::skip_difference(std::size_t part) {
   const std::int64_t more = ((other - here.steps) % round + round) % round;
   if (more == 0)
     return nullptr;
-  const std::vector<Buffer> &buffers = parts_[0]->kernel->buffers;
-  const auto place = std::find_if(buffers.begin(), buffers.end(),
-                                  [](const Buffer &buffer) { return buffer.name == kPlace; });
-  const auto id = BufferId{static_cast<int>(place - buffers.begin())};
-  return skip_buffers(b_, copiers_[0]->buffer(id), here.ring, more);
+  return skip_buffers(b_, copiers_[part]->buffer(here.place), here.ring, more);
 }
 
 } // namespace tilefuse::lower

@@ -20,8 +20,9 @@ namespace tilefuse::lower {
 
 // A kernel with wgmma whose tiles are taken in step with others' (lower/launch/in_step.h).
 struct StepPart {
-  std::int64_t ring = 0;  // its buffers
-  std::int64_t steps = 0; // that a tile takes
+  std::int64_t ring = 0;      // its buffers
+  std::int64_t steps = 0;     // that a tile takes
+  kernel::BufferId place{-1}; // of the kernel: where in the ring who multiplies stands
 };
 
 struct SidePart {

@@ -51,6 +51,7 @@ public:
   }
 
   StmtRef build();
+  BufferId place() const { return ring_.place(); }
 
 private:
   using List = std::vector<StmtRef>;
@@ -331,10 +332,15 @@ StmtRef WgmmaLoops::build() {
 
 } // namespace
 
-kernel::Kernel build_wgmma(const poly::Group &group, const schedule::Schedule &schedule,
-                           const Target &target) {
-  return group_kernel(group, schedule, target,
-                      [](Members &members) { return WgmmaLoops(members.contexts[0]).build(); });
+WgmmaKernel build_wgmma(const poly::Group &group, const schedule::Schedule &schedule,
+                        const Target &target) {
+  WgmmaKernel built;
+  built.kernel = group_kernel(group, schedule, target, [&](Members &members) {
+    WgmmaLoops loops(members.contexts[0]);
+    built.place = loops.place();
+    return loops.build();
+  });
+  return built;
 }
 
 } // namespace tilefuse::lower

@@ -27,7 +27,12 @@
 
 namespace tilefuse::lower {
 
-kernel::Kernel build_wgmma(const poly::Group &group, const schedule::Schedule &schedule,
-                           const Target &target);
+struct WgmmaKernel {
+  kernel::Kernel kernel;
+  kernel::BufferId place{-1}; // registers: at which buffer of the ring who multiplies stands
+};
+
+WgmmaKernel build_wgmma(const poly::Group &group, const schedule::Schedule &schedule,
+                        const Target &target);
 
 } // namespace tilefuse::lower

@@ -36,6 +36,8 @@ public:
   WgmmaRing beside(const std::string &name) const;
   kernel::BufferId data() const { return data_; }
   kernel::BufferId filter() const { return filter_; }
+  // Registers that say at which buffer these work-items stand: slot, parity, …
+  kernel::BufferId place() const { return place_; }
   // Of an input: its own, then those of what a map reads beside (schedule/mma/core_feeds.h).
   const std::vector<kernel::BufferId> &copied(int input) const {
     return copied_[static_cast<std::size_t>(input)];

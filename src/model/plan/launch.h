@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,6 +21,7 @@ namespace tilefuse::model {
 struct LaunchPart {
   poly::PlacedGroup *placed = nullptr;    // of other indices, where it joins tiles
   schedule::Schedule *schedule = nullptr; // another, where that lets it run with others
+  std::string *chosen_by = nullptr;       // then says so, if it is there
 };
 
 // An argument of a launch: that of one of its kernels, by position.

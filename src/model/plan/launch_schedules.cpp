@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "cost/model.h"
 #include "lower/launch/between.h"
+#include "schedule/members.h"
 #include "search/item_groups.h"
 #include "search/pick.h"
 
@@ -21,6 +23,14 @@ std::vector<search::Candidate> candidates_of(const poly::Group &group, const Tar
                                  : search::mapped_candidates(group, target, kTried);
 }
 
+void take(const LaunchPart &part, schedule::Schedule schedule) {
+  if (*part.schedule == schedule)
+    return;
+  *part.schedule = std::move(schedule);
+  if (part.chosen_by != nullptr)
+    *part.chosen_by = kForLaunch;
+}
+
 bool is_map(const LaunchPart &part) { return part.placed->group.anchor.inputs.empty(); }
 
 double LaunchSchedules::seconds(std::size_t k) const {
@@ -32,14 +42,27 @@ double LaunchSchedules::seconds(std::size_t k) const {
 void LaunchSchedules::leave_alone(const std::vector<std::size_t> &all) const {
   for (const std::size_t k : all) {
     leave_boxes(k, all);
-    schedule::Core &core = parts_[k].schedule->core;
-    core.cluster_rows = core.cluster_columns = core.cluster_parts = 1;
+    leave_clusters(k);
   }
+}
+
+// The same schedule without clusters where that is legal, else the best that has none.
+void LaunchSchedules::leave_clusters(std::size_t k) const {
+  const poly::Group &group = parts_[k].placed->group;
+  schedule::Schedule single = *parts_[k].schedule;
+  if (single.core.cluster() == 1)
+    return;
+  single.core.cluster_rows = single.core.cluster_columns = single.core.cluster_parts = 1;
+  if (!schedule::illegal(group, single, target_))
+    return take(parts_[k], std::move(single));
+  for (search::Candidate &candidate : candidates_of(group, target_))
+    if (candidate.schedule.core.cluster() == 1)
+      return take(parts_[k], std::move(candidate.schedule));
 }
 
 // What stores constants between its results does not let these leave in boxes.
 void LaunchSchedules::leave_boxes(std::size_t k, const std::vector<std::size_t> &all) const {
-  schedule::Schedule &own = *parts_[k].schedule;
+  const schedule::Schedule &own = *parts_[k].schedule;
   const nest::Nest &anchor = parts_[k].placed->group.anchor;
   const bool has_between = std::any_of(all.begin(), all.end(), [&](std::size_t other) {
     return is_map(parts_[other]) &&
@@ -48,22 +71,20 @@ void LaunchSchedules::leave_boxes(std::size_t k, const std::vector<std::size_t> 
   if (!has_core(own) || !own.core.tensor_store || !has_between)
     return;
   for (search::Candidate &candidate : candidates_of(parts_[k].placed->group, target_))
-    if (has_core(candidate.schedule) && !candidate.schedule.core.tensor_store) {
-      own = std::move(candidate.schedule);
-      return;
-    }
+    if (has_core(candidate.schedule) && !candidate.schedule.core.tensor_store)
+      return take(parts_[k], std::move(candidate.schedule));
 }
 
 void LaunchSchedules::follow(std::size_t first, const std::vector<std::size_t> &all) const {
   const schedule::Core &core = parts_[first].schedule->core;
   for (const std::size_t k : all) {
-    schedule::Schedule &own = *parts_[k].schedule;
+    const schedule::Schedule &own = *parts_[k].schedule;
     if (is_map(parts_[k]) || !has_core(own) || own.core == core || !is_wgmma(*own.core.op))
       continue;
     for (search::Candidate &candidate : candidates_of(parts_[k].placed->group, target_))
       if (candidate.schedule.core == core &&
           candidate.estimate.seconds <= seconds(k) + target_.launch_us * 1e-6) {
-        own = std::move(candidate.schedule);
+        take(parts_[k], std::move(candidate.schedule));
         break;
       }
   }
@@ -87,7 +108,7 @@ void LaunchSchedules::equalise(const std::vector<std::size_t> &all) const {
     if (auto found = of_size(nests, size, best); !found.empty())
       chosen = std::move(found);
   for (std::size_t i = 0; i < chosen.size(); ++i)
-    *parts_[nests[i]].schedule = std::move(chosen[i]);
+    take(parts_[nests[i]], std::move(chosen[i]));
 }
 
 // Lowers `best` to what they take; empty where they take more.

@@ -2,6 +2,7 @@
 // Schedules that kernels take to be one launch, where they would take others alone.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "model/plan/launch.h"
@@ -15,6 +16,11 @@ std::vector<search::Candidate> candidates_of(const poly::Group &group, const Tar
 // It reads no inputs: zeros between pixels, say.
 bool is_map(const LaunchPart &part);
 
+// What a kernel's schedule is chosen by that it would not have alone.
+constexpr std::string_view kForLaunch = "model, to share a launch";
+// Gives the part this schedule, and says by what it was chosen where that is another.
+void take(const LaunchPart &part, schedule::Schedule schedule);
+
 // Of kernels of a list, by position.
 class LaunchSchedules {
 public:
@@ -24,8 +30,8 @@ public:
 
   // Of one alone by the cost model; 0 for maps.
   double seconds(std::size_t k) const;
-  // Leaves what no kernel that others stand beside has: clusters of blocks; and results that leave
-  // in boxes, where constants lie between them.
+  // Legal schedules without what no kernel that others stand beside has: clusters of blocks; and
+  // results that leave in boxes, where constants lie between them. Those that have none stay.
   void leave_alone(const std::vector<std::size_t> &all) const;
   // Schedules of one block size for all that are no maps, where together they take no longer than
   // apart.
@@ -36,6 +42,7 @@ public:
 
 private:
   void leave_boxes(std::size_t k, const std::vector<std::size_t> &all) const;
+  void leave_clusters(std::size_t k) const;
   std::vector<schedule::Schedule> of_size(const std::vector<std::size_t> &nests, std::int64_t size,
                                           double &best) const;
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "launch/classes.h"
 #include "lower/launch/between.h"
 #include "lower/launch/in_step.h"
 #include "lower/launch/join_last.h"
@@ -11,6 +12,7 @@
 #include "lower/pipeline.h"
 #include "model/plan/launch_arguments.h"
 #include "model/plan/launch_schedules.h"
+#include "poly/group_buffers.h"
 #include "schedule/mma/core.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "search/joinable.h"
@@ -19,61 +21,6 @@ namespace tilefuse::model {
 namespace {
 
 constexpr double kMoreTiles = 1.25; // there would be if all multiprocessors took as many
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-program::BufferId written(const poly::PlacedGroup &placed) {
-  return placed.buffers[at(placed.group.anchor.out.slot)];
-}
-
-bool reads(const poly::PlacedGroup &placed, program::BufferId buffer) {
-  const poly::Group &group = placed.group;
-  for (int m = 0; m <= static_cast<int>(group.producers.size()); ++m) {
-    const nest::Nest &nest = member_nest(group, m);
-    const auto is_it = [&](const nest::Operand &operand) {
-      const int slot = group_slot(group, m, operand.slot);
-      return !is_internal(group, slot) && placed.buffers[at(slot)] == buffer;
-    };
-    if (std::any_of(nest.inputs.begin(), nest.inputs.end(), is_it) ||
-        std::any_of(nest.extras.begin(), nest.extras.end(), is_it))
-      return true;
-  }
-  return false;
-}
-
-// By-products are written too.
-bool reads_result_of(const poly::PlacedGroup &placed, const poly::PlacedGroup &writer) {
-  const std::vector<int> slots = written_slots(writer.group);
-  return std::any_of(slots.begin(), slots.end(),
-                     [&](int slot) { return reads(placed, writer.buffers[at(slot)]); });
-}
-
-// Kernels that may stand in a launch with others that write the same: what they stage, maps fill.
-bool is_class(const poly::PlacedGroup &placed) {
-  const auto &producers = placed.group.producers;
-  const auto is_map = [](const poly::Producer &each) { return each.feed == poly::Feed::Map; };
-  return !reads(placed, written(placed)) && std::all_of(producers.begin(), producers.end(), is_map);
-}
-
-// Parts of one tensor, not neighbours in a concatenation.
-bool writes_same(const nest::Operand &a, const nest::Operand &b) {
-  return a.offset == b.offset &&
-         std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(),
-                    [](const nest::Dim &x, const nest::Dim &y) {
-                      return x.size == y.size && x.stride == y.stride;
-                    });
-}
-
-// A group's origin names its producers before its anchor; a class that reads nothing has none.
-bool is_one_statement(const std::string &a, const std::string &b) {
-  return a.ends_with(b) || b.ends_with(a);
-}
-
-bool go_together(const poly::PlacedGroup &a, const poly::PlacedGroup &b) {
-  return is_one_statement(a.origin, b.origin) && written(a) == written(b) &&
-         writes_same(a.group.anchor.out, b.group.anchor.out) && is_class(a) && is_class(b) &&
-         !reads_result_of(a, b) && !reads_result_of(b, a);
-}
 
 Launch alone(std::size_t kernel) { return {{kernel}, {Place::Blocks}, {}, {}}; }
 
@@ -142,6 +89,13 @@ private:
     return lower::side_local_bytes(sides) <= target_.local_bytes;
   }
 
+  // Blocks of one would be those of two parts.
+  bool has_clusters(const Launch &launch) const {
+    return launch.kernels.size() > 1 &&
+           std::any_of(launch.kernels.begin(), launch.kernels.end(),
+                       [&](std::size_t k) { return parts_[k].schedule->core.cluster() > 1; });
+  }
+
   // Whether a first part with a matrix instruction can store the constants of part k.
   bool lies_between(const LaunchPart &first, std::size_t k) const {
     if (!has_core(*first.schedule))
@@ -193,7 +147,7 @@ private:
     const bool has_size =
         launch.kernels.empty() || more.places.back() != Place::Blocks ||
         group_size(*parts_[k].schedule) == group_size(*parts_[launch.kernels[0]].schedule);
-    if (!has_size || !fits(more))
+    if (!has_size || has_clusters(more) || !fits(more))
       return false;
     launch = std::move(more);
     return true;
@@ -206,7 +160,7 @@ private:
 
 bool is_joinable(const LaunchPart &partial, const LaunchPart &join) {
   return join.placed->joins_tiles && partial.placed->group.producers.empty() &&
-         reads(*join.placed, written(*partial.placed));
+         poly::read_buffers(*join.placed).count(poly::written_buffer(*partial.placed)) > 0;
 }
 
 // The partial kernel as scheduled, or as it must be for its tiles to be joined.
@@ -221,11 +175,11 @@ std::optional<Launch> joined(const std::vector<LaunchPart> &parts, std::size_t f
         search::pick_joinable(nest, last.placed->group.anchor, target);
     if (!other)
       return std::nullopt;
-    *partial.schedule = std::move(other->partial.schedule);
+    take(partial, std::move(other->partial.schedule));
     join = std::move(other->join);
   }
   last.placed->group.anchor = std::move(join.nest);
-  *last.schedule = std::move(join.schedule);
+  take(last, std::move(join.schedule));
   Launch launch{{first, first + 1}, {Place::Blocks, Place::Blocks}, {}, {}};
   launch.joins = std::move(join.walk);
   return launch;
@@ -273,7 +227,7 @@ std::vector<Launch> make_launches(const std::vector<LaunchPart> &parts, const Ta
       return std::all_of(
           parts.begin() + static_cast<std::ptrdiff_t>(begin),
           parts.begin() + static_cast<std::ptrdiff_t>(end),
-          [&](const LaunchPart &one) { return go_together(*one.placed, *part.placed); });
+          [&](const LaunchPart &one) { return launch::are_classes(*one.placed, *part.placed); });
     };
     while (joins && end < parts.size() && joins_all(parts[end]))
       ++end;
@@ -293,7 +247,7 @@ kernel::Kernel lower_launch(const Launch &launch, const std::vector<LaunchPart> 
                             const Target &target) {
   if (launch.kernels.size() == 1)
     return lowered(parts[launch.kernels[0]], target);
-  std::deque<kernel::Kernel> kernels;
+  std::deque<lower::Lowered> kernels;
   std::vector<lower::SidePart> sides;
   const auto first = [&]() -> const LaunchPart & { return parts[launch.kernels[0]]; };
   const bool in_step =
@@ -305,14 +259,15 @@ kernel::Kernel lower_launch(const Launch &launch, const std::vector<LaunchPart> 
           *lower::between(first().placed->group.anchor, part.placed->group.anchor));
       continue;
     }
-    kernels.push_back(lowered(part, target));
-    sides.push_back({.kernel = &kernels.back(),
+    kernels.push_back(lower::lower_part(part.placed->group, *part.schedule, target));
+    sides.push_back({.kernel = &kernels.back().kernel,
                      .arguments = launch.arguments[p],
                      .is_dealt = launch.places[p] == Place::Dealt,
                      .results = result_of(part)});
     if (in_step && (p == 0 || launch.places[p] == Place::InStep))
       sides.back().step = {part.schedule->core.ring,
-                           core_steps(part.placed->group.anchor, *part.schedule)};
+                           core_steps(part.placed->group.anchor, *part.schedule),
+                           *kernels.back().place};
   }
   return launch.joins ? lower::join_last(sides, *launch.joins) : lower::side_by_side(sides);
 }

@@ -16,6 +16,7 @@
 #include "base/thread_pool.h"
 #include "cost/model.h"
 #include "cost/profit.h"
+#include "launch/classes.h"
 #include "poly/post_ops.h"
 #include "schedule/wgmma/wgmma_spread.h"
 #include "schedule/wgmma/wgmma_tiles.h"
@@ -71,38 +72,16 @@ constexpr double kClassMargin = 1;
 // Of a launch that a device's queue holds behind another, what is not hidden by that one.
 constexpr double kQueuedLaunch = 0.3;
 
-// Not all of what its dimensions hold, as a residue class.
-bool writes_part(const nest::Nest &nest) {
-  return static_cast<double>(output_points(nest)) < elements(nest.out);
-}
-
-// Classes of one statement, which model/plan/launches.h lets run side by side: what one stores,
-// another reads in a launch behind.
-bool are_classes(const poly::Group &a, const poly::Group &b) {
-  const auto is_class = [](const poly::Group &group) {
-    return !group.anchor.inputs.empty() && writes_part(group.anchor) &&
-           std::all_of(group.producers.begin(), group.producers.end(), [](const auto &producer) {
-             return producer.feed == poly::Feed::Map && !producer.stored;
-           });
-  };
-  const nest::Operand &x = a.anchor.out;
-  const nest::Operand &y = b.anchor.out;
-  return is_class(a) && is_class(b) && x.offset == y.offset &&
-         std::equal(x.dims.begin(), x.dims.end(), y.dims.begin(), y.dims.end(),
-                    [](const nest::Dim &one, const nest::Dim &other) {
-                      return one.size == other.size && one.stride == other.stride;
-                    });
-}
-
 // Whether what the first of several classes stores keeps the others from its side.
-bool parts_classes(const std::vector<const poly::Group *> &groups) {
-  poly::Group first = *groups.front();
+bool parts_classes(const std::vector<const poly::PlacedGroup *> &groups) {
+  poly::PlacedGroup first = *groups.front();
   const auto stored = [](const poly::Producer &producer) { return producer.stored; };
-  if (std::none_of(first.producers.begin(), first.producers.end(), stored))
+  if (std::none_of(first.group.producers.begin(), first.group.producers.end(), stored))
     return false;
-  first.producers.clear();
-  return std::any_of(groups.begin() + 1, groups.end(),
-                     [&](const poly::Group *other) { return are_classes(first, *other); });
+  first.group.producers.clear();
+  return std::any_of(groups.begin() + 1, groups.end(), [&](const poly::PlacedGroup *other) {
+    return launch::are_classes(first, *other);
+  });
 }
 
 constexpr std::string_view kWorth = "worth it";
@@ -116,7 +95,7 @@ public:
   // As kept, or weighed and kept.
   poly::Verdict operator()(const poly::Exchange &exchange) {
     const Stopwatch watch;
-    const poly::Group &first = *exchange.together.front();
+    const poly::Group &first = exchange.together.front()->group;
     const std::string question = question_of(exchange);
     poly::Verdict verdict;
     if (const std::optional<std::string> text = kept_.find(question, first)) {
@@ -136,15 +115,15 @@ public:
     ThreadPool pool(available_threads());
     std::vector<Opening> openings(exchanges.size(), {.is_settled = true});
     for_each(pool, exchanges.size(), [&](std::size_t e) {
-      if (!kept_.find(question_of(exchanges[e]), *exchanges[e].together.front()))
+      if (!kept_.find(question_of(exchanges[e]), exchanges[e].together.front()->group))
         openings[e] = opening(exchanges[e]);
     });
     std::map<std::string, const poly::Group *> distinct;
     for (std::size_t e = 0; e < exchanges.size(); ++e)
       for (const auto *groups : {&exchanges[e].together, &exchanges[e].apart})
-        for (const poly::Group *group : *groups)
+        for (const poly::PlacedGroup *placed : *groups)
           if (!openings[e].is_settled)
-            distinct.emplace(poly::to_text(*group), group);
+            distinct.emplace(poly::to_text(placed->group), &placed->group);
     const std::vector all(distinct.begin(), distinct.end());
     std::vector<std::optional<cost::Estimate>> prices(all.size());
     for_each(pool, all.size(), [&](std::size_t g) { prices[g] = priced(*all[g].second); });
@@ -162,12 +141,27 @@ private:
                       [&](int, std::int64_t i) { body(static_cast<std::size_t>(i)); });
   }
 
-  static std::string question_of(const poly::Exchange &exchange) {
+  // Which groups share a launch: "0 2, 1, ".
+  std::string launches_text(const std::vector<const poly::PlacedGroup *> &groups) const {
+    std::string text;
+    for (const std::vector<const poly::PlacedGroup *> &launch : launches_of(groups)) {
+      for (const poly::PlacedGroup *placed : launch)
+        text +=
+            fmt::format("{} ", std::find(groups.begin(), groups.end(), placed) - groups.begin());
+      text += ", ";
+    }
+    return text;
+  }
+
+  std::string question_of(const poly::Exchange &exchange) const {
     std::string others;
     for (std::size_t g = 1; g < exchange.together.size(); ++g)
-      others += poly::to_text(*exchange.together[g]);
-    return fmt::format("fuse {} by {} {} {} {} {} {}", exchange.apart.back()->producers.size() + 1,
-                       kHopeless, kMapMargin, kNestMargin, kClassMargin, kQueuedLaunch,
+      others += poly::to_text(exchange.together[g]->group);
+    if (!others.empty())
+      others += launches_text(exchange.together) + launches_text(exchange.apart);
+    return fmt::format("fuse {} by {} {} {} {} {} {}",
+                       exchange.apart.back()->group.producers.size() + 1, kHopeless, kMapMargin,
+                       kNestMargin, kClassMargin, kQueuedLaunch,
                        others.empty() ? others : content_hash(others));
   }
 
@@ -199,10 +193,10 @@ private:
   };
 
   Opening opening(const poly::Exchange &exchange) const {
-    const poly::Group &producer = *exchange.apart.back();
+    const poly::Group &producer = exchange.apart.back()->group;
+    const poly::Group &fused = exchange.together.front()->group;
     poly::Verdict verdict;
-    if (exchange.together.size() == 1 && !schedule::spread_of(*exchange.together.front())) {
-      const poly::Group &fused = *exchange.together.front();
+    if (exchange.together.size() == 1 && !schedule::spread_of(fused)) {
       const cost::Profit profit = cost::profit(fused, producer, target_);
       verdict = cost::to_verdict(profit, fused);
       const bool is_map = producer.anchor.inputs.empty();
@@ -223,8 +217,8 @@ private:
     return known == openings_.end() ? opening(exchange) : known->second;
   }
 
-  static std::string name_of(const poly::Exchange &exchange) {
-    return question_of(exchange) + poly::to_text(*exchange.together.front());
+  std::string name_of(const poly::Exchange &exchange) const {
+    return question_of(exchange) + poly::to_text(exchange.together.front()->group);
   }
 
   poly::Verdict weigh(const poly::Exchange &exchange) {
@@ -239,9 +233,8 @@ private:
     const std::optional<double> apart = seconds_of(exchange.apart);
     const bool are_together =
         exchange.together.size() > 1 && launches_of(exchange.together).size() == 1;
-    const double margin = are_together                                   ? kClassMargin
-                          : exchange.apart.back()->anchor.inputs.empty() ? kMapMargin
-                                                                         : kNestMargin;
+    const bool is_map = exchange.apart.back()->group.anchor.inputs.empty();
+    const double margin = are_together ? kClassMargin : is_map ? kMapMargin : kNestMargin;
     const double hidden = hidden_launches(exchange);
     verdict.gain_seconds = apart.value_or(0) - hidden - *together;
     verdict.is_worth = apart && *together * margin < *apart - hidden;
@@ -270,13 +263,14 @@ private:
     return is_queued ? (1 - kQueuedLaunch) * target_.launch_us * 1e-6 * (apart - together) : 0;
   }
 
+  using Groups = std::vector<const poly::PlacedGroup *>;
+
   // Groups that run side by side (model/plan/launches.h), in order.
-  std::vector<std::vector<const poly::Group *>>
-  launches_of(const std::vector<const poly::Group *> &groups) const {
-    std::vector<std::vector<const poly::Group *>> launches;
-    for (const poly::Group *group : groups) {
+  std::vector<Groups> launches_of(const Groups &groups) const {
+    std::vector<Groups> launches;
+    for (const poly::PlacedGroup *group : groups) {
       const auto with = std::find_if(launches.begin(), launches.end(), [&](const auto &launch) {
-        return target_.lanes == LaneKind::WorkItem && are_classes(*launch.front(), *group);
+        return target_.lanes == LaneKind::WorkItem && launch::are_classes(*launch.front(), *group);
       });
       if (with == launches.end())
         launches.push_back({group});
@@ -286,9 +280,9 @@ private:
     return launches;
   }
 
-  std::optional<double> seconds_of(const std::vector<const poly::Group *> &groups) {
+  std::optional<double> seconds_of(const Groups &groups) {
     double sum = 0;
-    for (const std::vector<const poly::Group *> &launch : launches_of(groups)) {
+    for (const Groups &launch : launches_of(groups)) {
       const std::optional<double> seconds = side_by_side(launch);
       if (!seconds)
         return std::nullopt;
@@ -298,12 +292,12 @@ private:
   }
 
   // Blocks of one fill the waves that another leaves empty; none is done before the longest.
-  std::optional<double> side_by_side(const std::vector<const poly::Group *> &launch) {
+  std::optional<double> side_by_side(const Groups &launch) {
     double busy = 0;
     double longest = 0;
     double launched = 0;
-    for (const poly::Group *group : launch) {
-      const std::optional<cost::Estimate> price = price_of(*group);
+    for (const poly::PlacedGroup *placed : launch) {
+      const std::optional<cost::Estimate> price = price_of(placed->group);
       if (!price)
         return std::nullopt;
       launched = price->launch;
@@ -314,11 +308,11 @@ private:
     return std::max(busy, longest) + launched;
   }
 
-  std::vector<std::string> microseconds(const std::vector<const poly::Group *> &groups) {
+  std::vector<std::string> microseconds(const Groups &groups) {
     std::vector<std::string> all;
-    for (const poly::Group *group : groups)
+    for (const poly::PlacedGroup *placed : groups)
       all.push_back(
-          fmt::format("{:.2f}", price_of(*group).value_or(cost::Estimate()).seconds * 1e6));
+          fmt::format("{:.2f}", price_of(placed->group).value_or(cost::Estimate()).seconds * 1e6));
     return all;
   }
 

@@ -211,12 +211,15 @@ std::vector<poly::PlacedGroup> split_groups(std::vector<poly::PlacedGroup> group
     result.push_back({{std::move(nests.partial)},
                       buffers_of(nests.partial_slots, placed, scratch),
                       placed.origin,
-                      placed.notes});
+                      placed.notes,
+                      false,
+                      placed.statement});
     result.push_back({{std::move(nests.join)},
                       buffers_of(nests.join_slots, placed, scratch),
                       placed.origin,
                       placed.notes,
-                      joins_tiles});
+                      joins_tiles,
+                      placed.statement});
   }
   return result;
 }
