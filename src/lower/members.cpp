@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "lower/kernel_name.h"
 #include "schedule/blocks.h"
 #include "schedule/members.h"
@@ -97,12 +98,7 @@ void declare_stages(Context &cx) {
   for (std::size_t k = 0; k < cx.schedule.fills.size(); ++k) {
     if (!is_staged(cx.schedule.fills[k]))
       continue;
-    const int input = static_cast<int>(k);
-    const schedule::StageTile tile = stage_tile(cx.nest, cx.schedule, input);
-    cx.input_buffers[k] = cx.build.buffer({.name = fmt::format("s{}", k),
-                                           .space = Space::Local,
-                                           .type = {schedule::held_type(cx.nest, input), 1},
-                                           .elems = buffer_elems(cx.schedule, input, tile)});
+    cx.input_buffers[k] = declare_local(cx, schedule::LocalUse::Stage, static_cast<int>(k));
   }
 }
 
@@ -111,6 +107,8 @@ void declare_stages(Context &cx) {
 Members::Members(const poly::Group &from, const schedule::Schedule &how, const Target &target,
                  kernel::Builder &build)
     : group(from), schedule(how), nests(tile_nests(from, how)) {
+  for (int m = 0; m < static_cast<int>(nests.size()); ++m)
+    locals.push_back(local_buffers(group, schedule, m, nests[at(m)]));
   const std::vector<KernelArg> args = kernel_args(group, schedule);
   const std::vector<BufferId> buffers = declare_arguments(*this, build, args);
   contexts.reserve(nests.size());
@@ -124,6 +122,18 @@ Members::Members(const poly::Group &from, const schedule::Schedule &how, const T
     if (!has_core(cx.schedule))
       declare_stages(cx);
   }
+}
+
+BufferId declare_local(const Context &member, schedule::LocalUse use, int number) {
+  const std::vector<schedule::LocalBuffer> &all = member.members.locals[at(member.member)];
+  const auto found = std::find_if(all.begin(), all.end(), [&](const schedule::LocalBuffer &each) {
+    return each.use == use && each.number == number;
+  });
+  TILEFUSE_CHECK(found != all.end(), "a buffer of local memory that the schedule has not");
+  return member.build.buffer({.name = found->name,
+                              .space = Space::Local,
+                              .type = {found->type, 1},
+                              .elems = found->elems});
 }
 
 double flops(const poly::Group &group) {

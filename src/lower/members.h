@@ -27,8 +27,9 @@ struct Members {
 
   const poly::Group &group;
   const schedule::Schedule &schedule;
-  std::vector<nest::Nest> nests; // by member
-  std::vector<Context> contexts; // by member
+  std::vector<nest::Nest> nests;                          // by member
+  std::vector<std::vector<schedule::LocalBuffer>> locals; // by member
+  std::vector<Context> contexts;                          // by member
   FillProduced fill_produced = nullptr;
 };
 
@@ -36,6 +37,9 @@ struct Members {
 kernel::Kernel group_kernel(const poly::Group &group, const schedule::Schedule &schedule,
                             const Target &target,
                             const std::function<kernel::StmtRef(Members &)> &body);
+
+// Declares a buffer of the member's local memory (schedule/local_memory.h).
+kernel::BufferId declare_local(const Context &member, schedule::LocalUse use, int number = 0);
 
 // Operations of all members, each as if its tensor were computed once.
 double flops(const poly::Group &group);

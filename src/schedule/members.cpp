@@ -181,8 +181,11 @@ Reason wrong_producer(const Group &group, const std::vector<Nest> &nests, const 
 }
 
 Reason wrong_members(const Group &group, const Schedule &schedule, const Target &target) {
-  if (has_core(schedule))
-    return wrong_core_feeds(group, schedule, target);
+  if (has_core(schedule)) {
+    if (Reason reason = wrong_core_feeds(group, schedule))
+      return reason;
+    return wrong_local_memory(local_buffers(group, schedule), target);
+  }
   if (members(group) == 1 && rolled_index(schedule) < 0)
     return {};
   std::vector<Nest> nests = {group.anchor};
@@ -199,20 +202,9 @@ Reason wrong_members(const Group &group, const Schedule &schedule, const Target 
     if (Reason reason = wrong_feeds(group, schedule, m))
       return reason;
   }
-  const std::int64_t bytes = local_bytes(group, schedule);
-  if (members(group) > 1 && bytes > target.local_bytes)
-    return fmt::format("staging needs {} bytes per block, the target has {}", bytes,
-                       target.local_bytes);
+  if (members(group) > 1)
+    return wrong_local_memory(local_buffers(group, schedule), target);
   return {};
-}
-
-std::int64_t member_bytes(const Nest &nest, const Schedule &schedule) {
-  const bool is_mma = has_core(schedule) && !is_wgmma(*schedule.core.op);
-  std::int64_t bytes = is_mma ? core_local_bytes(nest, schedule) : 0;
-  for (std::size_t k = 0; k < nest.inputs.size(); ++k)
-    if (is_staged(schedule.fills[k]))
-      bytes += stage_bytes(nest, schedule, static_cast<int>(k));
-  return bytes;
 }
 
 int parse_member(std::string_view line, int most, const std::string &file) {
@@ -267,13 +259,13 @@ Reason illegal_together(const Group &group, const Schedule &schedule, const Targ
   return wrong_members(group, schedule, target);
 }
 
-std::int64_t local_bytes(const Group &group, const Schedule &schedule) {
+std::vector<LocalBuffer> local_buffers(const Group &group, const Schedule &schedule) {
+  std::vector<LocalBuffer> all;
   const std::vector<Nest> nests = tile_nests(group, schedule);
-  std::int64_t bytes = 0;
   for (int m = 0; m < members(group); ++m)
-    if (is_run(group, m))
-      bytes += member_bytes(nests[at(m)], member_schedule(schedule, m));
-  return bytes;
+    for (LocalBuffer &buffer : local_buffers(group, schedule, m, nests[at(m)]))
+      all.push_back(std::move(buffer));
+  return all;
 }
 
 std::vector<KernelArg> kernel_args(const Group &group, const Schedule &schedule) {

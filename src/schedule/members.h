@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "poly/group.h"
+#include "schedule/local_memory.h"
 #include "schedule/schedule.h"
 #include "schedule/staging.h"
 #include "schedule/text.h"
@@ -49,8 +50,8 @@ std::optional<std::string> illegal(const poly::Group &group, const Schedule &sch
 std::optional<std::string> illegal_together(const poly::Group &group, const Schedule &schedule,
                                             const Target &target);
 
-// Local bytes of a block: of all staging buffers of all members.
-std::int64_t local_bytes(const poly::Group &group, const Schedule &schedule);
+// Buffers of local memory of all members.
+std::vector<LocalBuffer> local_buffers(const poly::Group &group, const Schedule &schedule);
 
 // Arguments of the group's kernel: slots that some member reads or writes in memory, in order, then
 // packed inputs, member by member.

@@ -7,6 +7,7 @@
 #include "cost/footprint.h"
 #include "cost/lane_models.h"
 #include "schedule/blocks.h"
+#include "schedule/local_memory.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/wgmma_registers.h"
@@ -70,7 +71,8 @@ double CoreModel::registers() const {
 }
 
 double CoreModel::resident() const {
-  const double bytes = static_cast<double>(core_local_bytes(nest, schedule)) + fed.local_bytes;
+  const double bytes =
+      static_cast<double>(local_bytes(local_buffers(nest, schedule))) + fed.local_bytes;
   const double by_registers = kRegisters / (std::min(registers(), kMostRegisters) * items);
   const double by_local = static_cast<double>(target.local_bytes) / bytes;
   return std::max(1.0, std::floor(std::min({by_registers, by_local, kMostItems / items})));
@@ -162,7 +164,7 @@ Figures core_figures(const nest::Nest &nest, const schedule::Schedule &schedule,
   figures.blocks = count;
   figures.work_items = model.items;
   figures.barriers = count * steps;
-  figures.local_bytes = static_cast<double>(core_local_bytes(nest, schedule));
+  figures.local_bytes = static_cast<double>(local_bytes(local_buffers(nest, schedule)));
   figures.registers = model.registers();
   figures.local_conflicts = 0;
   return figures;

@@ -12,13 +12,13 @@
 #include "cost/lane_models.h"
 #include "cost/together.h"
 #include "schedule/blocks.h"
+#include "schedule/local_memory.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/pixel_box.h"
 #include "schedule/wgmma/wgmma_ahead.h"
 #include "schedule/wgmma/wgmma_boxes.h"
 #include "schedule/wgmma/wgmma_maps.h"
-#include "schedule/wgmma/wgmma_memory.h"
 #include "schedule/wgmma/wgmma_parts.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "schedule/wgmma/wgmma_window.h"
@@ -353,7 +353,7 @@ Figures wgmma_figures(const nest::Nest &nest, const schedule::Schedule &schedule
   figures.work_items = static_cast<double>(group_size(schedule));
   figures.barriers = figures.blocks;
   figures.local_bytes =
-      static_cast<double>(ring_local_bytes(nest, schedule)) + kBarrierBytes * ring;
+      static_cast<double>(ring_bytes(local_buffers(nest, schedule))) + kBarrierBytes * ring;
   return figures;
 }
 

@@ -42,8 +42,8 @@ public:
       maps_.emplace_back(cx_, roles_, tile_, feed);
     if (!maps_.empty())
       behind_.emplace(cx_, roles_, tile_);
-    data_ = side_of(roles_.data, "data");
-    filter_ = side_of(roles_.filter, "filter");
+    data_ = side_of(roles_.data);
+    filter_ = side_of(roles_.filter);
   }
 
   StmtRef build();
@@ -63,7 +63,7 @@ private:
   BufferId registers(const std::string &name, kernel::Type type, std::int64_t elems) {
     return b_.buffer({.name = name, .space = Space::Register, .type = type, .elems = elems});
   }
-  CoreSide *side_of(int input, const char *name);
+  CoreSide *side_of(int input);
   void take_block_apart();
   void take_item_apart();
   Place place_of(const CoreSide &side, ExprRef first);
@@ -167,12 +167,12 @@ void CoreLoops::declare_registers() {
     body_.push_back(b_.store(acc_, integer(i), b_.real(0, {op.d.type, 1})));
 }
 
-CoreSide *CoreLoops::side_of(int input, const char *name) {
+CoreSide *CoreLoops::side_of(int input) {
   for (std::size_t i = 0; i < feeds_.size(); ++i)
     if (feeds_[i].input == input)
       return &maps_[i].side();
   sides_.emplace_back(cx_, roles_, tile_, input,
-                      CoreSource{cx_.nest, cx_.source_buffers[at(input)], name});
+                      CoreSource{cx_.nest, cx_.source_buffers[at(input)]});
   return &sides_.back();
 }
 

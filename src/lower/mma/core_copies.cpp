@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lower/members.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/staging.h"
@@ -119,10 +120,8 @@ CoreSide::CoreSide(Context &context, const schedule::CoreRoles &roles,
     for (int i : digits_->merged())
       flat_.coeff[at(i)] = 0;
   if (ring_ == kernel::BufferId{-1})
-    ring_ = b_.buffer({.name = source.name,
-                       .space = Space::Local,
-                       .type = b_.kernel()[from_].type,
-                       .elems = cx_.schedule.core.ring * buffer_elems()});
+    ring_ = declare_local(cx_, is_data() ? schedule::LocalUse::Data : schedule::LocalUse::Filter,
+                          source.number);
 }
 
 std::int64_t CoreSide::own_points() const {

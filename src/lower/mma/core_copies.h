@@ -44,7 +44,7 @@ private:
 struct CoreSource {
   const nest::Nest &nest;
   kernel::BufferId from{-1};
-  std::string name;          // of its ring
+  int number = 0;            // of what the ring holds of the input (CoreFeed::copied)
   kernel::BufferId ring{-1}; // one that exists; -1: one of its own
   kernel::ExprRef item{};    // of those that copy: this one's number; null: all of the block do
   std::int64_t items = 0;    // and how many they are

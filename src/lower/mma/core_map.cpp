@@ -27,13 +27,11 @@ CoreMap::CoreMap(Context &context, const schedule::CoreRoles &roles, const sched
       producer_(context.members.contexts[at(feed.producer) + 1]) {
   for (std::size_t e = 0; e < map().extras.size(); ++e)
     nests_.push_back(schedule::reading(cx_.members.group, feed.producer, static_cast<int>(e)));
-  const std::string name = feed.input == roles.data ? "data" : "filter";
   for (const int extra : feed.copied) {
-    const std::string beside = sides_.empty() ? "" : fmt::format("_{}", sides_.size());
     const CoreSource source{
         .nest = nests_[at(extra)],
         .from = producer_.slot_buffers[at(map().extras[at(extra)].slot)],
-        .name = name + beside,
+        .number = static_cast<int>(sides_.size()),
     };
     sides_.emplace_back(cx_, roles, tile, feed.input, source);
   }

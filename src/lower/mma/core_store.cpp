@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/mma/core_store.h"
 
+#include "lower/members.h"
 #include "lower/mma/core_pixels.h"
 #include "lower/post.h"
 #include "schedule/mma/core.h"
@@ -145,10 +146,7 @@ void CoreStore::take(std::int64_t row_tile) {
 StmtRef CoreStore::build() {
   const std::int64_t row_tiles = tile_.warp_rows / kCoreRows;
   if (roles_.filter_turned) {
-    exchange_ = b_.buffer({.name = "exchange",
-                           .space = kernel::Space::Local,
-                           .type = {b_.kernel()[warp_.acc].type.elem, 1},
-                           .elems = exchange_elems(roles_, tile_)});
+    exchange_ = declare_local(cx_, schedule::LocalUse::Exchange);
     const std::int64_t of_warp = schedule::kExchangeRows * schedule::exchange_row(tile_);
     exchange_first_ = named("exchange_first", b_.mul(warp_.number, integer(of_warp)));
   }

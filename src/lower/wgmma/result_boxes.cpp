@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/wgmma/result_boxes.h"
 
+#include "lower/members.h"
 #include "schedule/mma/core.h"
 #include "schedule/wgmma/wgmma_panels.h"
 #include "schedule/wgmma/wgmma_tiles.h"
@@ -34,11 +35,7 @@ ResultBoxes::ResultBoxes(Context &cx)
                         .upper = lies_.upper,
                         .steps = lies_.steps,
                         .swizzle = static_cast<int>(panel_.row_bytes())});
-  buffer_ =
-      b_.buffer({.name = "boxes",
-                 .space = kernel::Space::Local,
-                 .type = {cx.nest.slots[slot].type, 1},
-                 .elems = schedule::storing_warps(cx.schedule) * panel_.boxes * panel_.elems()});
+  buffer_ = declare_local(cx, schedule::LocalUse::Boxes);
 }
 
 void ResultBoxes::place_warp(std::vector<StmtRef> &list) {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "lower/members.h"
 #include "schedule/mma/core.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 
@@ -35,16 +36,10 @@ WgmmaAhead::WgmmaAhead(Context &cx, const schedule::CoreTile &tile)
                        .strides = operand.strides,
                        .box = operand.box,
                        .swizzle = static_cast<int>(operand.columns * operand.elem_bytes)});
-    const kernel::BufferId buffer = b_.buffer({.name = fmt::format("ahead_{}", operand.extra),
-                                               .space = kernel::Space::Local,
-                                               .type = {cx.nest.slots[slot].type, 1},
-                                               .elems = buffers_ * tile_elems()});
+    const kernel::BufferId buffer = declare_local(cx, schedule::LocalUse::Operand, operand.extra);
     sources_.push_back({operand, map, buffer});
   }
-  barriers_ = b_.buffer({.name = "ahead_barriers",
-                         .space = kernel::Space::Local,
-                         .type = {DType::I64, 1},
-                         .elems = turns_ + buffers_});
+  barriers_ = declare_local(cx, schedule::LocalUse::OperandBarriers);
   place_ = b_.buffer({.name = "ahead_place",
                       .space = kernel::Space::Register,
                       .type = {DType::I32, 1},

@@ -25,7 +25,6 @@ public:
         side_(cx_, parts.roles, parts.tile, parts.roles.data,
               CoreSource{.nest = cx_.nest,
                          .from = cx_.source_buffers[at(parts.roles.data)],
-                         .name = "data",
                          .ring = ring_.data(),
                          .item = b_.lane(),
                          .items = schedule::kGroupItems}) {

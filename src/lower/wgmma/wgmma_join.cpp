@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lower/members.h"
 #include "schedule/mma/core.h"
 #include "schedule/staging.h"
 #include "schedule/wgmma/wgmma_parts.h"
@@ -30,14 +31,8 @@ WgmmaJoin::WgmmaJoin(Context &context, const schedule::CoreTile &tile, const Wgm
       values_(tile.rows * tile.columns / items_ / cluster.parts()), vec_(kPair) {
   if (cluster_.parts() == 1)
     return;
-  parts_ = b_.buffer({.name = "parts",
-                      .space = kernel::Space::Local,
-                      .type = {cx_.schedule.core.op->d.type, 1},
-                      .elems = joined_elems(cx_.nest, cx_.schedule)});
-  barriers_ = b_.buffer({.name = "given",
-                         .space = kernel::Space::Local,
-                         .type = {DType::I64, 1},
-                         .elems = is_repeated_ ? 2 : 1});
+  parts_ = declare_local(cx_, schedule::LocalUse::Parts);
+  barriers_ = declare_local(cx_, schedule::LocalUse::PartBarriers);
   if (is_repeated_)
     phase_ = b_.buffer(
         {.name = "phase", .space = kernel::Space::Register, .type = {DType::I32, 1}, .elems = 1});

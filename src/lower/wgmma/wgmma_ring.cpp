@@ -24,36 +24,22 @@ WgmmaRing::WgmmaRing(Context &context, const schedule::CoreRoles &roles,
       mappers_(shape_.is_dealt        ? 1
                : shape_.feeds.empty() ? 0
                                       : schedule::kGroupItems / kCoreLanes) {
-  const auto ring = [&](const std::string &name, const nest::Nest &nest,
-                        const nest::Operand &operand, std::int64_t elems) {
-    const DType type = nest.slots[static_cast<std::size_t>(operand.slot)].type;
-    return b_.buffer(
-        {.name = name, .space = Space::Local, .type = {type, 1}, .elems = count_ * elems});
-  };
-  const auto input = [&](const char *name, int number) {
-    return ring(name, context.nest, context.nest.inputs[static_cast<std::size_t>(number)],
-                elems(number));
-  };
+  using schedule::LocalUse;
   if (shape_.data_elems > 0)
-    data_ = input("data", roles.data);
+    data_ = declare_local(context, LocalUse::Data);
   if (shape_.filter_elems > 0)
-    filter_ = input("filter", roles.filter);
+    filter_ = declare_local(context, LocalUse::Filter);
   copied_.resize(context.nest.inputs.size());
   copied_[static_cast<std::size_t>(roles.data)] = {data_};
   copied_[static_cast<std::size_t>(roles.filter)] = {filter_};
   for (const schedule::CoreFeed &feed : shape_.feeds) {
-    const nest::Nest &map =
-        context.members.contexts[static_cast<std::size_t>(feed.producer) + 1].whole;
+    const LocalUse use = feed.input == roles.data ? LocalUse::Data : LocalUse::Filter;
     for (std::size_t k = 1; k < feed.copied.size(); ++k, beside_elems_ += copied_elems(feed.input))
       copied_[static_cast<std::size_t>(feed.input)].push_back(
-          ring(fmt::format("beside{}_{}", feed.input, k), map,
-               map.extras[static_cast<std::size_t>(feed.copied[k])], elems(feed.input)));
+          declare_local(context, use, static_cast<int>(k)));
   }
   const bool is_all = shape_.filter_elems > 0; // or that of windows
-  barriers_ = b_.buffer({.name = is_all ? "barriers" : "window_barriers",
-                         .space = Space::Local,
-                         .type = {DType::I64, 1},
-                         .elems = (mappers_ > 0 ? 3 : 2) * count_ + (takes_turns_ ? kTurns : 0)});
+  barriers_ = declare_local(context, is_all ? LocalUse::RingBarriers : LocalUse::WindowBarriers);
   place_ = new_place(is_all ? "place" : "window_place");
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lower/members.h"
 #include "lower/mma/core_pixels.h"
 #include "lower/post.h"
 #include "lower/wgmma/turned_panel.h"
@@ -271,13 +272,8 @@ StmtRef WgmmaStore::take_row(std::int64_t block, std::int64_t panel, std::int64_
 }
 
 void WgmmaStore::place_exchange(ExprRef item, std::vector<StmtRef> &list) {
-  const schedule::Core &core = cx_.schedule.core;
-  const std::int64_t groups = core.warp_rows * core.warp_columns * core.turns;
   const std::int64_t of_warp = schedule::kPanelRows * schedule::kPanelRow;
-  exchange_ = b_.buffer({.name = "exchange",
-                         .space = kernel::Space::Local,
-                         .type = {schedule::exchanged_type(cx_.nest), 1},
-                         .elems = groups * kGroupWarps * of_warp});
+  exchange_ = declare_local(cx_, schedule::LocalUse::Exchange);
   const ExprRef warp = b_.sub(b_.div(b_.lane(), integer(kCoreLanes)), integer(kGroupWarps));
   const ExprRef first = named(b_, list, "exchange_first", b_.mul(warp, integer(of_warp)));
   const auto from = [&](ExprRef row, ExprRef column) {

@@ -103,12 +103,6 @@ std::int64_t exchange_elems(const CoreRoles &roles, const CoreTile &tile) {
   return roles.filter_turned ? tile.warps() * kExchangeRows * exchange_row(tile) : 0;
 }
 
-std::int64_t core_local_bytes(const Nest &nest, const Schedule &schedule) {
-  const CoreTile tile = core_tile(nest, schedule);
-  return tile.ring_bytes(schedule.core.ring) +
-         exchange_elems(core_roles(nest, schedule), tile) * size_bytes(held_type(nest));
-}
-
 std::int64_t core_steps(const Nest &nest, const Schedule &schedule) {
   const CoreRoles roles = core_roles(nest, schedule);
   std::int64_t steps = up(roles.depth_points, core_tile(nest, schedule).depth);

@@ -94,8 +94,6 @@ constexpr std::int64_t kExchangeRows = 16;
 constexpr std::int64_t kExchangeVec = 4;
 std::int64_t exchange_row(const CoreTile &tile);
 std::int64_t exchange_elems(const CoreRoles &roles, const CoreTile &tile);
-// Of the ring and of that buffer.
-std::int64_t core_local_bytes(const nest::Nest &nest, const Schedule &schedule);
 
 // Steps of depth over all reduced indices.
 std::int64_t core_steps(const nest::Nest &nest, const Schedule &schedule);

@@ -9,7 +9,6 @@
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/tensor_map.h"
 #include "schedule/wgmma/wgmma_maps.h"
-#include "schedule/wgmma/wgmma_memory.h"
 #include "schedule/wgmma/wgmma_registers.h"
 #include "schedule/wgmma/wgmma_spread.h"
 #include "schedule/wgmma/wgmma_tiles.h"
@@ -201,23 +200,7 @@ std::vector<CoreFeed> core_feeds(const Group &group, const Schedule &schedule) {
   return feeds;
 }
 
-std::int64_t fed_local_bytes(const Group &group, const Schedule &schedule) {
-  const Nest &nest = group.anchor;
-  const CoreTile tile = core_tile(nest, schedule);
-  const CoreRoles roles = core_roles(nest, schedule);
-  std::int64_t bytes = is_wgmma(*schedule.core.op) ? wgmma_local_bytes(nest, schedule)
-                                                   : core_local_bytes(nest, schedule);
-  for (const CoreFeed &feed : core_feeds(group, schedule)) {
-    const CoreSideTile side = core_side_tile(roles, tile, feed.input);
-    const std::int64_t elems = schedule.core.window > 0
-                                   ? schedule.core.window * window_elems(nest, schedule)
-                                   : schedule.core.ring * side.rows * side.elems;
-    bytes += static_cast<std::int64_t>(feed.copied.size() - 1) * elems * tile.elem_bytes;
-  }
-  return bytes;
-}
-
-Reason wrong_core_feeds(const Group &group, const Schedule &schedule, const Target &target) {
+Reason wrong_core_feeds(const Group &group, const Schedule &schedule) {
   for (const Producer &producer : group.producers)
     if (producer.feed == poly::Feed::Produce || producer.consumer != 0)
       return "the ring of a core instruction is filled by copies and maps of them";
@@ -228,13 +211,7 @@ Reason wrong_core_feeds(const Group &group, const Schedule &schedule, const Targ
   for (const CoreFeed &feed : feeds)
     if (Reason reason = wrong_feed(group, schedule, feed))
       return reason;
-  if (Reason reason = wrong_mappers(group.anchor, schedule, feeds))
-    return reason;
-  const std::int64_t bytes = fed_local_bytes(group, schedule);
-  return bytes <= target.local_bytes
-             ? Reason{}
-             : fmt::format("staging needs {} bytes per block, the target has {}", bytes,
-                           target.local_bytes);
+  return wrong_mappers(group.anchor, schedule, feeds);
 }
 
 } // namespace tilefuse::schedule

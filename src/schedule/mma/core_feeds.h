@@ -40,12 +40,8 @@ std::vector<CoreFeed> core_feeds(const poly::Group &group, const Schedule &sched
 // The anchor with an extra of a map in the place of what the map feeds.
 nest::Nest reading(const poly::Group &group, int producer, int extra);
 
-// Bytes of local memory of the group's kernel.
-std::int64_t fed_local_bytes(const poly::Group &group, const Schedule &schedule);
-
 // Why a core instruction cannot run with the group's producers; nothing when it can, or when there
 // are none.
-std::optional<std::string> wrong_core_feeds(const poly::Group &group, const Schedule &schedule,
-                                            const Target &target);
+std::optional<std::string> wrong_core_feeds(const poly::Group &group, const Schedule &schedule);
 
 } // namespace tilefuse::schedule

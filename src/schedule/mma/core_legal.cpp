@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "schedule/local_memory.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/wgmma.h"
@@ -165,11 +166,7 @@ std::optional<std::string> wrong_core(const Nest &nest, const Schedule &schedule
   if (group_size(schedule) > target.max_group)
     return fmt::format("{} work-items per group, the target allows {}", group_size(schedule),
                        target.max_group);
-  const std::int64_t bytes = core_local_bytes(nest, schedule);
-  if (bytes > target.local_bytes)
-    return fmt::format("staging needs {} bytes per block, the target has {}", bytes,
-                       target.local_bytes);
-  return {};
+  return wrong_local_memory(local_buffers(nest, schedule), target);
 }
 
 } // namespace tilefuse::schedule

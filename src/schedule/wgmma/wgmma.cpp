@@ -16,7 +16,7 @@
 #include "schedule/wgmma/wgmma_filter_map.h"
 #include "schedule/wgmma/wgmma_gather.h"
 #include "schedule/wgmma/wgmma_maps.h"
-#include "schedule/wgmma/wgmma_memory.h"
+#include "schedule/local_memory.h"
 #include "schedule/wgmma/wgmma_panels.h"
 #include "schedule/wgmma/wgmma_parts.h"
 #include "schedule/wgmma/wgmma_tiles.h"
@@ -246,10 +246,8 @@ std::optional<std::string> wrong_wgmma(const Nest &nest, const Schedule &schedul
     return reason;
   if (Reason reason = wrong_gather(nest, schedule, roles))
     return reason;
-  const std::int64_t bytes = wgmma_local_bytes(nest, schedule);
-  if (bytes > target.local_bytes)
-    return fmt::format("staging needs {} bytes per block, the target has {}", bytes,
-                       target.local_bytes);
+  if (Reason reason = wrong_local_memory(local_buffers(nest, schedule), target))
+    return reason;
   return wrong_maps(nest, schedule, roles);
 }
 

@@ -44,7 +44,7 @@ bool add(const poly::Group &group, Schedule schedule, const Target &target,
          std::vector<Schedule> &found) {
   schedule.producers.resize(group.producers.size());
   const auto fits = [&] {
-    return schedule::fed_local_bytes(group, schedule) <= target.local_bytes &&
+    return local_bytes(schedule::local_buffers(group, schedule)) <= target.local_bytes &&
            !illegal(group, schedule, target);
   };
   Core &core = schedule.core;

@@ -13,7 +13,7 @@
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/wgmma_ahead.h"
 #include "schedule/wgmma/wgmma_maps.h"
-#include "schedule/wgmma/wgmma_memory.h"
+#include "schedule/local_memory.h"
 #include "schedule/wgmma/wgmma_parts.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "search/forms/ahead_forms.h"

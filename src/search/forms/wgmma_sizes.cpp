@@ -8,7 +8,7 @@
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/pixel_box.h"
-#include "schedule/wgmma/wgmma_memory.h"
+#include "schedule/local_memory.h"
 #include "schedule/wgmma/wgmma_panels.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "schedule/wgmma/wgmma_window.h"
@@ -117,7 +117,7 @@ void fit_windows(const Nest &nest, Schedule &schedule, const Target &target, boo
   core.ring = keeps_filter ? static_cast<int>(core_steps(nest, schedule)) : kLeastRing;
   for (core.window = kMostWindows; core.window > kLeastWindows; --core.window)
     if (!wrong_window(nest, schedule, roles) &&
-        wgmma_local_bytes(nest, schedule) <= target.local_bytes)
+        local_bytes(local_buffers(nest, schedule)) <= target.local_bytes)
       break;
   if (!keeps_filter && !wrong_window(nest, schedule, roles))
     core.ring = ring_for(nest, schedule, target);
@@ -125,7 +125,7 @@ void fit_windows(const Nest &nest, Schedule &schedule, const Target &target, boo
 
 int ring_for(const Nest &nest, Schedule schedule, const Target &target) {
   for (schedule.core.ring = kMostRing; schedule.core.ring > 2; --schedule.core.ring)
-    if (wgmma_local_bytes(nest, schedule) <= target.local_bytes)
+    if (local_bytes(local_buffers(nest, schedule)) <= target.local_bytes)
       break;
   return schedule.core.ring;
 }

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/local_memory.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "schedule/blocks.h"
+#include "schedule/mma/core.h"
+#include "schedule/mma/core_feeds.h"
+#include "schedule/mma/core_roles.h"
+#include "schedule/staging.h"
+#include "schedule/wgmma/wgmma_ahead.h"
+#include "schedule/wgmma/wgmma_panels.h"
+#include "schedule/wgmma/wgmma_parts.h"
+#include "schedule/wgmma/wgmma_tiles.h"
+#include "schedule/wgmma/wgmma_window.h"
+
+namespace tilefuse::schedule {
+namespace {
+
+using nest::Nest;
+using Buffers = std::vector<LocalBuffer>;
+
+constexpr std::int64_t kTurnBarriers = 2; // of groups that take tiles in turn
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+DType type_of(const Nest &nest, const nest::Operand &operand) {
+  return nest.slots[at(operand.slot)].type;
+}
+
+Buffers stages(const Nest &nest, const Schedule &schedule) {
+  Buffers list;
+  for (int k = 0; k < static_cast<int>(schedule.fills.size()); ++k)
+    if (is_staged(schedule.fills[at(k)]))
+      list.push_back({.use = LocalUse::Stage,
+                      .number = k,
+                      .name = fmt::format("s{}", k),
+                      .type = held_type(nest, k),
+                      .elems = buffer_elems(schedule, k, stage_tile(nest, schedule, k))});
+  return list;
+}
+
+// Elements of all buffers of one side of a matrix instruction.
+std::int64_t side_elems(const Nest &nest, const Schedule &schedule, const CoreRoles &roles,
+                        const CoreTile &tile, int input) {
+  const Core &core = schedule.core;
+  if (input == roles.data && core.window > 0)
+    return core.window * window_elems(nest, schedule);
+  const CoreSideTile side = core_side_tile(roles, tile, input);
+  return core.ring * side.rows * side.elems * (input == roles.data ? tile.spread : 1);
+}
+
+// What feeds a nest; of a nest alone, nothing.
+struct Fed {
+  const poly::Group *group = nullptr;
+  std::vector<CoreFeed> feeds = {};
+};
+
+// Tiles of an input, or of what the map that makes it reads in its place and besides.
+void add_side(const Nest &nest, const Schedule &schedule, const Fed &fed, int input,
+              Buffers &list) {
+  const CoreRoles roles = core_roles(nest, schedule);
+  const std::string name = input == roles.data ? "data" : "filter";
+  const bool is_of_wgmma = is_wgmma(*schedule.core.op);
+  LocalBuffer buffer{.use = input == roles.data ? LocalUse::Data : LocalUse::Filter,
+                     .name = name,
+                     .type = type_of(nest, nest.inputs[at(input)]),
+                     .elems = side_elems(nest, schedule, roles, core_tile(nest, schedule), input)};
+  const auto feed = std::find_if(fed.feeds.begin(), fed.feeds.end(),
+                                 [&](const CoreFeed &each) { return each.input == input; });
+  if (feed == fed.feeds.end())
+    return list.push_back(std::move(buffer));
+  const Nest &map = fed.group->producers[at(feed->producer)].nest;
+  for (std::size_t k = 0; k < feed->copied.size(); ++k) {
+    buffer.number = static_cast<int>(k);
+    buffer.type = type_of(map, map.extras[at(feed->copied[k])]);
+    if (k > 0)
+      buffer.name =
+          is_of_wgmma ? fmt::format("beside{}_{}", input, k) : fmt::format("{}_{}", name, k);
+    list.push_back(buffer);
+  }
+}
+
+void add_barriers(const Nest &nest, const Schedule &schedule, const Fed &fed, Buffers &list) {
+  const Core &core = schedule.core;
+  const bool has_feeds = !fed.feeds.empty();
+  const auto add = [&](LocalUse use, const char *name, std::int64_t elems) {
+    list.push_back({.use = use, .name = name, .type = DType::I64, .elems = elems});
+  };
+  // Full and empty; and ready, where its buffers are mapped or dealt.
+  const auto of_ring = [](std::int64_t count, bool is_made) { return (is_made ? 3 : 2) * count; };
+  const bool has_windows = core.window > 0;
+  const bool is_ordered = core.turns > 1 && !core.keeps_filter;
+  add(LocalUse::RingBarriers, "barriers",
+      of_ring(core.ring, deals_kept_filter(nest, schedule) || (has_feeds && !has_windows)) +
+          (is_ordered ? kTurnBarriers : 0));
+  if (has_windows)
+    add(LocalUse::WindowBarriers, "window_barriers", of_ring(core.window, has_feeds));
+  if (core.ahead > 0)
+    add(LocalUse::OperandBarriers, "ahead_barriers", core.turns + core.ahead);
+  if (core.cluster_parts > 1) {
+    const std::int64_t clusters = core_blocks(nest, schedule) / core.cluster();
+    const bool is_repeated = tile_grid(nest, schedule).clusters() > clusters;
+    add(LocalUse::PartBarriers, "given", is_repeated ? 2 : 1);
+  }
+}
+
+void add_results(const Nest &nest, const Schedule &schedule, Buffers &list) {
+  const Core &core = schedule.core;
+  const CoreTile tile = core_tile(nest, schedule);
+  for (const AheadOperand &operand :
+       core.ahead > 0 ? ahead_operands(nest, schedule) : std::vector<AheadOperand>{})
+    list.push_back({.use = LocalUse::Operand,
+                    .number = operand.extra,
+                    .name = fmt::format("ahead_{}", operand.extra),
+                    .type = type_of(nest, nest.extras[at(operand.extra)]),
+                    .elems = core.ahead * tile.rows * tile.columns});
+  if (core.cluster_parts > 1)
+    list.push_back({.use = LocalUse::Parts,
+                    .name = "parts",
+                    .type = core.op->d.type,
+                    .elems = joined_elems(nest, schedule)});
+  if (core.tensor_store) {
+    const StorePanel panel = store_panel(nest, schedule);
+    list.push_back({.use = LocalUse::Boxes,
+                    .name = "boxes",
+                    .type = type_of(nest, nest.out),
+                    .elems = storing_warps(schedule) * panel.boxes * panel.elems()});
+  }
+  if (exchanges(nest, schedule))
+    list.push_back({.use = LocalUse::Exchange,
+                    .name = "exchange",
+                    .type = exchanged_type(nest),
+                    .elems = storing_warps(schedule) * kPanelRows * kPanelRow});
+}
+
+Buffers buffers_of(const Nest &nest, const Schedule &schedule, const Fed &fed) {
+  if (!has_core(schedule))
+    return stages(nest, schedule);
+  const CoreRoles roles = core_roles(nest, schedule);
+  Buffers list;
+  add_side(nest, schedule, fed, roles.data, list);
+  add_side(nest, schedule, fed, roles.filter, list);
+  if (is_wgmma(*schedule.core.op)) {
+    add_results(nest, schedule, list);
+    add_barriers(nest, schedule, fed, list);
+  } else if (roles.filter_turned) {
+    list.push_back({.use = LocalUse::Exchange,
+                    .name = "exchange",
+                    .type = schedule.core.op->d.type,
+                    .elems = exchange_elems(roles, core_tile(nest, schedule))});
+  }
+  return list;
+}
+
+// Barriers of parts fit into what the alignment of others leaves.
+std::int64_t bytes_of(const LocalBuffer &buffer) {
+  switch (buffer.use) {
+  case LocalUse::RingBarriers:
+  case LocalUse::WindowBarriers:
+  case LocalUse::OperandBarriers:
+    return kBoxAlign;
+  case LocalUse::PartBarriers:
+    return 0;
+  default:
+    return buffer.bytes();
+  }
+}
+
+} // namespace
+
+Buffers local_buffers(const Nest &nest, const Schedule &schedule) {
+  return buffers_of(nest, schedule, {});
+}
+
+Buffers local_buffers(const poly::Group &group, const Schedule &schedule, int member,
+                      const Nest &nest) {
+  if (member > 0 && group.producers[at(member - 1)].feed != poly::Feed::Produce)
+    return {};
+  const Schedule &own = member_schedule(schedule, member);
+  const bool is_fed = member == 0 && has_core(own);
+  return buffers_of(nest, own, {&group, is_fed ? core_feeds(group, own) : std::vector<CoreFeed>{}});
+}
+
+std::int64_t local_bytes(const Buffers &buffers) {
+  std::int64_t bytes = 0;
+  for (const LocalBuffer &buffer : buffers)
+    bytes += bytes_of(buffer);
+  return bytes;
+}
+
+std::optional<std::string> wrong_local_memory(const Buffers &buffers, const Target &target) {
+  const std::int64_t bytes = local_bytes(buffers);
+  if (bytes <= target.local_bytes)
+    return {};
+  return fmt::format("staging needs {} bytes per block, the target has {}", bytes,
+                     target.local_bytes);
+}
+
+std::int64_t ring_bytes(const Buffers &buffers) {
+  std::int64_t bytes = 0;
+  for (const LocalBuffer &buffer : buffers)
+    if (buffer.use == LocalUse::Data || buffer.use == LocalUse::Filter)
+      bytes += buffer.bytes();
+  return bytes;
+}
+
+} // namespace tilefuse::schedule
