@@ -25,9 +25,10 @@
 #include "base/random.h"
 #include "cost/model.h"
 #include "emit/emitter.h"
+#include "launch/arguments.h"
 #include "layers.h"
+#include "lower/launch/lower_launch.h"
 #include "model/compile.h"
-#include "model/plan/launches.h"
 #include "model/plan/pack.h"
 #include "nest/flatten/passes.h"
 #include "schedule/legal.h"
@@ -35,6 +36,7 @@
 #include "schedule/text.h"
 #include "search/forms/fed_forms.h"
 #include "search/groups.h"
+#include "search/network/launches.h"
 #include "timed_kernels.h"
 
 namespace tilefuse::bench {
@@ -72,25 +74,26 @@ public:
   // `schedule`: a file with that of the only group; empty: as picked.
   Stream(std::vector<poly::PlacedGroup> groups, runtime::Device &device, bool show,
          const std::string &schedule = {})
-      : device_(device), groups_(std::move(groups)) {
-    schedules_.reserve(groups_.size());
-    std::vector<model::LaunchPart> parts;
-    for (poly::PlacedGroup &placed : groups_) {
-      schedules_.push_back(schedule.empty() ? search::pick(placed.group, device.target())
-                                            : read_schedule(placed.group, schedule, device));
-      parts.push_back({&placed, &schedules_.back()});
-      if (show)
-        fmt::print(stderr, "{}{}{}", to_text(placed.group),
-                   to_text(placed.group, schedules_.back()),
-                   cost::explain(cost::predict(placed.group, schedules_.back(), device.target())));
-    }
+      : device_(device) {
+    const nest::Operand &out = groups.back().group.anchor.out;
+    result_ = groups.back().buffers[static_cast<std::size_t>(out.slot)];
+    result_type_ = groups.back().group.anchor.slots[static_cast<std::size_t>(out.slot)].type;
     const Target &target = device.target();
-    const std::vector<model::Launch> launches =
-        model::make_launches(parts, target, model::pick_of_size(target));
+    std::vector<launch::Part> kernels;
+    for (poly::PlacedGroup &placed : groups) {
+      schedule::Schedule chosen = schedule.empty() ? search::pick(placed.group, target)
+                                                   : read_schedule(placed.group, schedule, device);
+      if (show)
+        fmt::print(stderr, "{}{}{}", to_text(placed.group), to_text(placed.group, chosen),
+                   cost::explain(cost::predict(placed.group, chosen, target)));
+      kernels.push_back({std::move(placed), std::move(chosen)});
+    }
+    const std::vector<launch::Launch> launches =
+        search::choose_launches(std::move(kernels), target, search::pick_of_size(target));
     std::vector<Package> sources;
-    for (const model::Launch &launch : launches)
+    for (const launch::Launch &launch : launches)
       sources.push_back(
-          model::make_emitter(target)->emit(model::lower_launch(launch, parts, target), target));
+          model::make_emitter(target)->emit(lower::lower_launch(launch, target), target));
     const std::vector<Package> built = device.build(std::move(sources));
     for (std::size_t k = 0; k < launches.size(); ++k)
       load(launches[k], built[k]);
@@ -106,12 +109,10 @@ public:
   }
 
   std::vector<double> result() {
-    const poly::PlacedGroup &last = groups_.back();
-    const auto slot = static_cast<std::size_t>(last.group.anchor.out.slot);
-    runtime::Memory *memory = memory_.at(to_int(last.buffers[slot])).get();
+    runtime::Memory *memory = memory_.at(to_int(result_)).get();
     program::Bytes bytes(static_cast<std::size_t>(memory->bytes()));
     device_.read({memory, 0, memory->bytes()}, bytes);
-    const DType type = last.group.anchor.slots[slot].type;
+    const DType type = result_type_;
     std::vector<double> values(bytes.size() / static_cast<std::size_t>(size_bytes(type)));
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i] = load_element(bytes.data(), type, static_cast<std::int64_t>(i));
@@ -143,16 +144,16 @@ private:
     return memory;
   }
 
-  void load(const model::Launch &launch, const Package &built) {
+  void load(const launch::Launch &launch, const Package &built) {
     std::vector<runtime::Binding> bindings;
-    for (const model::LaunchArg &of : launch.args) {
-      const std::size_t k = launch.kernels[of.part];
-      const poly::PlacedGroup &placed = groups_[k];
-      const auto slot = static_cast<std::size_t>(slot_of(placed.group, of.arg));
-      const program::Bytes &bytes = bytes_of(placed.buffers[slot], group_slots(placed.group)[slot]);
-      runtime::Memory *memory = memory_.at(to_int(placed.buffers[slot])).get();
+    for (const launch::Argument &of : launch::arguments(launch).all) {
+      const launch::Part &part = launch.parts[of.part];
+      const auto slot = static_cast<std::size_t>(slot_of(part.placed.group, of.arg));
+      const BufferId buffer = buffer_of(launch, of);
+      const program::Bytes &bytes = bytes_of(buffer, group_slots(part.placed.group)[slot]);
+      runtime::Memory *memory = memory_.at(to_int(buffer)).get();
       if (of.arg.slot < 0) {
-        packed_.push_back(upload(model::pack(placed.group, schedules_[k], of.arg, bytes)));
+        packed_.push_back(upload(model::pack(part.placed.group, part.schedule, of.arg, bytes)));
         memory = packed_.back().get();
       }
       bindings.push_back({memory, 0, memory->bytes()});
@@ -162,8 +163,8 @@ private:
   }
 
   runtime::Device &device_;
-  std::vector<poly::PlacedGroup> groups_;
-  std::vector<schedule::Schedule> schedules_;
+  BufferId result_{}; // of the last group
+  DType result_type_ = DType::F32;
   std::map<int, program::Bytes> data_;
   std::map<int, std::unique_ptr<runtime::Memory>> memory_;
   std::vector<std::unique_ptr<runtime::Memory>> packed_;

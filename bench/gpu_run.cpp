@@ -13,6 +13,8 @@
 #include "base/random.h"
 #include "cost/model.h"
 #include "emit/emitter.h"
+#include "launch/arguments.h"
+#include "lower/launch/lower_launch.h"
 #include "model/oracle/check.h"
 #include "model/oracle/expected_group.h"
 #include "model/plan/pack.h"
@@ -29,6 +31,7 @@
 #include "search/forms/part_forms.h"
 #include "search/forms/wgmma_forms.h"
 #include "search/groups.h"
+#include "search/network/launches.h"
 #include "search/network/split_groups.h"
 #include "search/pick.h"
 #include "search/work_items.h"
@@ -182,24 +185,21 @@ Bytes random_values(std::int64_t elems, DType type, unsigned seed) {
   return bytes;
 }
 
-std::size_t largest(const Way &way) {
-  std::size_t best = 0;
-  for (std::size_t g = 0; g < way.groups.size(); ++g)
-    if (nest::flops(way.groups[g].group.anchor) > nest::flops(way.groups[best].group.anchor))
-      best = g;
-  return best;
-}
-
 } // namespace
 
 std::string Way::schedule_text() const {
-  if (schedules.empty())
+  const std::vector<const launch::Part *> all = parts();
+  if (all.empty())
     return {};
-  const std::size_t main = largest(*this);
-  const Schedule &schedule = schedules[main];
+  const auto flops = [](const launch::Part *part) {
+    return nest::flops(part->placed.group.anchor);
+  };
+  const launch::Part &largest = **std::max_element(
+      all.begin(), all.end(), [&](const auto *a, const auto *b) { return flops(a) < flops(b); });
+  const Schedule &schedule = largest.schedule;
   std::string text = schedule.name;
   if (schedule::has_core(schedule)) {
-    const nest::Nest &nest = groups[main].group.anchor;
+    const nest::Nest &nest = largest.placed.group.anchor;
     const schedule::Core &core = schedule.core;
     text += fmt::format(":{}x{}r{}", tile_text(nest, schedule), core_tile(nest, schedule).depth,
                         core.ring);
@@ -208,17 +208,17 @@ std::string Way::schedule_text() const {
     if (core.cluster_parts > 1)
       text += fmt::format("p{}", core.cluster_parts);
   }
-  if (schedules.size() == 1)
+  if (all.size() == 1)
     return text;
-  return joined.size() == schedules.size()
-             ? fmt::format("{} x{}", text, schedules.size())
-             : fmt::format("{} {} in {}", text, schedules.size(), joined.size());
+  return joined.size() == all.size() ? fmt::format("{} x{}", text, all.size())
+                                     : fmt::format("{} {} in {}", text, all.size(), joined.size());
 }
 
-std::vector<model::LaunchPart> Way::parts() {
-  std::vector<model::LaunchPart> all;
-  for (std::size_t g = 0; g < groups.size(); ++g)
-    all.push_back({&groups[g], &schedules[g]});
+std::vector<const launch::Part *> Way::parts() const {
+  std::vector<const launch::Part *> all;
+  for (const launch::Launch &launch : joined)
+    for (const launch::Part &part : launch.parts)
+      all.push_back(&part);
   return all;
 }
 
@@ -230,26 +230,30 @@ std::vector<runtime::Launchable *> Way::launches() const {
 }
 
 Way make_way(Work &work, const std::string &name, const Target &target) {
-  Way way{.name = name, .groups = work.groups};
+  Way way{.name = name};
+  std::vector<poly::PlacedGroup> groups = work.groups;
   const std::unique_ptr<emit::Emitter> emitter = emit::make_emitter(target, nullptr);
   try {
     const bool is_apart = name.starts_with(kApart);
     if (is_apart)
-      way.groups = poly::make_groups(work.stored);
+      groups = poly::make_groups(work.stored);
     if (const std::size_t mark = name.find('/'); mark != std::string::npos && !is_apart)
-      way.groups =
+      groups =
           search::split_groups(work.groups, work.stored, target, {.split = name.substr(0, mark)});
     else if (schedule_name(name) == kPicked)
-      way.groups = search::split_groups(way.groups, work.stored, target, {});
-    for (const poly::PlacedGroup &placed : way.groups)
-      way.schedules.push_back(placed.group.producers.empty()
-                                  ? schedule_of(placed.group.anchor, schedule_name(name), target)
-                                  : fed_schedule(placed.group, schedule_name(name), target));
-    const std::vector<model::LaunchPart> parts = way.parts();
-    way.joined = model::make_launches(parts, target, model::pick_of_size(target), !is_apart);
-    for (const model::Launch &launch : way.joined) {
-      way.predicted_seconds += model::predicted_seconds(launch, parts, target);
-      way.packages.push_back(emitter->emit(model::lower_launch(launch, parts, target), target));
+      groups = search::split_groups(groups, work.stored, target, {});
+    std::vector<launch::Part> kernels;
+    for (poly::PlacedGroup &placed : groups) {
+      Schedule schedule = placed.group.producers.empty()
+                              ? schedule_of(placed.group.anchor, schedule_name(name), target)
+                              : fed_schedule(placed.group, schedule_name(name), target);
+      kernels.push_back({std::move(placed), std::move(schedule)});
+    }
+    way.joined = search::choose_launches(std::move(kernels), target, search::pick_of_size(target),
+                                         !is_apart);
+    for (const launch::Launch &launch : way.joined) {
+      way.predicted_seconds += model::predicted_seconds(launch, target);
+      way.packages.push_back(emitter->emit(lower::lower_launch(launch, target), target));
     }
   } catch (const Error &error) {
     way.refusal = error.message();
@@ -300,15 +304,14 @@ runtime::Binding WorkData::binding(program::BufferId id) const {
 void WorkData::load(Way &way) {
   for (std::size_t l = 0; l < way.joined.size(); ++l) {
     std::vector<runtime::Binding> bindings;
-    for (const auto &[part, arg] : way.joined[l].args) {
-      const std::size_t g = way.joined[l].kernels[part];
-      const nest::Nest &nest = way.groups[g].group.anchor;
-      const int slot = arg.slot >= 0 ? arg.slot : nest.inputs[at(arg.packed_input)].slot;
-      const program::BufferId buffer = way.groups[g].buffers[at(slot)];
+    const launch::Launch &launch = way.joined[l];
+    for (const launch::Argument &argument : launch::arguments(launch).all) {
+      const program::BufferId buffer = buffer_of(launch, argument);
       bindings.push_back(binding(buffer));
-      if (arg.slot >= 0)
+      if (argument.arg.slot >= 0)
         continue;
-      const Bytes packed = model::pack(nest, way.schedules[g], arg.packed_input,
+      const launch::Part &part = launch.parts[argument.part];
+      const Bytes packed = model::pack(part.placed.group, part.schedule, argument.arg,
                                        bytes_[at(program::to_int(buffer))]);
       const auto size = static_cast<std::int64_t>(packed.size());
       way.packed.push_back(device_.allocate(size));
@@ -330,8 +333,8 @@ std::optional<std::string> WorkData::check(const Way &way, double &largest_share
   device_.launch_all(way.launches());
   read_temporaries();
   double roundoff = 0;
-  for (const schedule::Schedule &schedule : way.schedules)
-    roundoff = std::max(roundoff, model::input_roundoff(schedule));
+  for (const launch::Part *part : way.parts())
+    roundoff = std::max(roundoff, model::input_roundoff(part->schedule));
   for (const poly::PlacedGroup &placed : work_.groups)
     if (std::optional<std::string> wrong = compare(placed, roundoff, largest_share))
       return wrong;

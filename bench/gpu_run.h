@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "gpu_work.h"
-#include "model/plan/launches.h"
+#include "launch/launch.h"
 #include "runtime/device.h"
 #include "schedule/schedule.h"
 
@@ -25,11 +25,9 @@ namespace tilefuse::bench {
 // "apart/" every kernel is a launch of its own.
 struct Way {
   std::string name;
-  std::string refusal; // why there is none
-  std::vector<poly::PlacedGroup> groups;
-  std::vector<schedule::Schedule> schedules; // by group
-  std::vector<model::Launch> joined;         // the launches
-  std::vector<Package> packages;             // by launch
+  std::string refusal;                // why there is none
+  std::vector<launch::Launch> joined; // the launches
+  std::vector<Package> packages;      // by launch
   std::vector<std::unique_ptr<runtime::Memory>> packed;
   std::vector<std::unique_ptr<runtime::Launchable>> launchables;
   std::vector<double> seconds;
@@ -38,7 +36,8 @@ struct Way {
   // "4 in 1" where several kernels are one launch.
   std::string schedule_text() const;
   double predicted_seconds = 0; // by the cost model
-  std::vector<model::LaunchPart> parts();
+  // All scheduled groups.
+  std::vector<const launch::Part *> parts() const;
   std::vector<runtime::Launchable *> launches() const;
 };
 

@@ -22,7 +22,7 @@
 #include "paths.h"
 #include "program/precision/precision.h"
 #include "program/precision/quantize.h"
-#include "schedule/text.h"
+#include "schedule/members.h"
 #include "search/network/kept_choices.h"
 #include "target_device.h"
 
@@ -51,11 +51,12 @@ program::Program in_precision(const program::Program &program, const std::string
 
 std::string choices(const model::Compiled &compiled) {
   std::string all;
-  for (const model::CompiledKernel &kernel : compiled.kernels)
-    all += fmt::format("{}\n{}{}", kernel.placed.origin, poly::to_text(kernel.placed.group),
-                       schedule::to_text(kernel.placed.group, kernel.schedule));
-  for (const model::Launch &launch : compiled.launches)
-    all += fmt::format("launch of {}\n", launch.kernels.size());
+  for (const model::CompiledLaunch &each : compiled.launches) {
+    for (const launch::Part &part : each.launch.parts)
+      all += fmt::format("{}\n{}{}", part.placed.origin, poly::to_text(part.placed.group),
+                         schedule::to_text(part.placed.group, part.schedule));
+    all += fmt::format("launch of {}\n", each.launch.parts.size());
+  }
   return all;
 }
 
@@ -88,7 +89,7 @@ void plan(const std::string &path, const program::Program &program, const Option
       }
       fmt::print("{},{},{},{},{},{:.3f},{:.3f},{:.3f},{:.3f},{},{},{}\n", name_of(path), precision,
                  level, target.name, options.batch, compiled.seconds.choose, compiled.seconds.emit,
-                 compiled.seconds.build, spent, compiled.kernels.size(), compiled.built,
+                 compiled.seconds.build, spent, compiled.launches.size(), compiled.built,
                  content_hash(text).substr(0, 12));
       std::fflush(stdout);
     }

@@ -2,7 +2,9 @@
 #include "model/compile.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -12,6 +14,9 @@
 #include "base/thread_pool.h"
 #include "emit/emitter.h"
 #include "kernel/rules.h"
+#include "launch/arguments.h"
+#include "launch/text.h"
+#include "lower/launch/lower_launch.h"
 #include "lower/pipeline.h"
 #include "model/dump.h"
 #include "model/passes.h"
@@ -22,6 +27,7 @@
 #include "search/forms/named_schedule.h"
 #include "search/groups.h"
 #include "search/network/kept_choices.h"
+#include "search/network/launches.h"
 #include "search/network/layout_choice.h"
 #include "search/network/split_groups.h"
 #include "search/pick.h"
@@ -29,9 +35,15 @@
 namespace tilefuse::model {
 namespace {
 
+// Of what is compiled, and of all that its code depends on besides.
+std::string keyed(const std::string &text, const runtime::Device &device) {
+  return content_hash(fmt::format("{}\n{}\n{}\n{}", text, to_text(device.target()), device.driver(),
+                                  lower::code_version()));
+}
+
 // The kernel of a launch, to be had once: from the cache, or lowered and emitted.
 struct Job {
-  const Launch *launch = nullptr;
+  const launch::Launch *launch = nullptr;
   std::string key;
   Package package;
   bool missing = true;
@@ -72,85 +84,80 @@ Choice choose(const poly::Group &group, const runtime::Device &device,
 }
 
 // Schedules are picked once per distinct group.
-void schedule_kernels(std::vector<CompiledKernel> &kernels, const runtime::Device &device,
-                      const SessionOptions &options, search::KeptChoices &kept) {
+std::vector<launch::Part> scheduled(std::vector<poly::PlacedGroup> groups,
+                                    const runtime::Device &device, const SessionOptions &options,
+                                    search::KeptChoices &kept) {
   std::map<std::string, Choice> picked;
+  std::vector<launch::Part> kernels;
   Ignored ignored;
-  for (CompiledKernel &kernel : kernels) {
-    const std::string text = poly::to_text(kernel.placed.group);
+  for (poly::PlacedGroup &placed : groups) {
+    const std::string text = poly::to_text(placed.group);
     auto found = picked.find(text);
     if (found == picked.end())
-      found =
-          picked.emplace(text, choose(kernel.placed.group, device, options, kept, ignored)).first;
-    kernel.schedule = found->second.schedule;
-    kernel.chosen_by = found->second.by;
+      found = picked.emplace(text, choose(placed.group, device, options, kept, ignored)).first;
+    kernels.push_back({std::move(placed), found->second.schedule, found->second.by});
   }
   if (ignored.count > 0 && options.warn)
     options.warn(fmt::format("{} tuning records of this device are not used ({}); `tilefuse tune` "
                              "takes them up",
                              ignored.count, ignored.first_reason));
-}
-
-std::vector<LaunchPart> parts_of(std::vector<CompiledKernel> &kernels) {
-  std::vector<LaunchPart> parts;
-  for (CompiledKernel &kernel : kernels)
-    parts.push_back({&kernel.placed, &kernel.schedule, &kernel.chosen_by});
-  return parts;
+  return kernels;
 }
 
 // Schedules of parts that would not fit beside the first are searched for once.
-std::vector<Launch> launches_of(std::vector<CompiledKernel> &kernels, const Target &target,
-                                const SessionOptions &options, search::KeptChoices &kept) {
-  const PickOfSize search = pick_of_size(target);
-  const PickOfSize pick = [&](const poly::Group &group, std::int64_t size) {
+std::vector<CompiledLaunch> launches_of(std::vector<launch::Part> kernels, const Target &target,
+                                        const SessionOptions &options, search::KeptChoices &kept) {
+  const search::PickOfSize search = search::pick_of_size(target);
+  const search::PickOfSize pick = [&](const poly::Group &group, std::int64_t size) {
     return kept.schedule_if_any(fmt::format("pick of {}", size), group,
                                 [&] { return search(group, size); });
   };
-  return make_launches(parts_of(kernels), target, pick, options.side_by_side);
+  std::vector<CompiledLaunch> launches;
+  for (launch::Launch &launch :
+       search::choose_launches(std::move(kernels), target, pick, options.side_by_side))
+    launches.push_back({std::move(launch)});
+  return launches;
 }
 
-std::string launch_key(const Launch &launch, const std::vector<CompiledKernel> &kernels,
-                       const runtime::Device &device) {
-  if (launch.kernels.size() == 1)
-    return cache_key(kernels[launch.kernels[0]].placed.group, kernels[launch.kernels[0]].schedule,
-                     device);
-  std::string text = launch.joins ? "joined\n" : "";
-  for (std::size_t p = 0; p < launch.kernels.size(); ++p) {
-    const CompiledKernel &kernel = kernels[launch.kernels[p]];
-    text += cache_key(kernel.placed.group, kernel.schedule, device);
-    text += fmt::format(" {}", to_string(launch.places[p]));
-    for (const int number : launch.arguments[p])
-      text += fmt::format(" {}", number);
-    text += "\n";
+// Of everything that the code of a launch is made from: which arguments its parts share, not which
+// buffers they are.
+std::string launch_key(const launch::Launch &launch, const runtime::Device &device) {
+  if (launch.parts.size() == 1)
+    return cache_key(launch.parts[0].placed.group, launch.parts[0].schedule, device);
+  const launch::Arguments arguments = launch::arguments(launch);
+  launch::Launch alike = launch;
+  for (std::size_t p = 0; p < alike.parts.size(); ++p) {
+    std::vector<program::BufferId> &buffers = alike.parts[p].placed.buffers;
+    std::fill(buffers.begin(), buffers.end(), program::BufferId{0});
   }
+  std::string text = keyed(launch::to_text(alike), device);
+  for (const std::vector<int> &numbers : arguments.of_parts)
+    text += fmt::format(" {}", fmt::join(numbers, ","));
   return content_hash(text);
 }
 
 std::vector<Job> collect_jobs(Compiled &compiled, const runtime::Device &device) {
   std::map<std::string, std::size_t> known;
   std::vector<Job> jobs;
-  for (const Launch &launch : compiled.launches) {
-    const std::string key = launch_key(launch, compiled.kernels, device);
+  for (CompiledLaunch &each : compiled.launches) {
+    const std::string key = launch_key(each.launch, device);
     const auto [found, is_new] = known.emplace(key, jobs.size());
     if (is_new)
-      jobs.push_back({&launch, key, {}, true});
-    for (std::size_t p = 0; p < launch.kernels.size(); ++p) {
-      compiled.kernels[launch.kernels[p]].package = found->second;
-      compiled.kernels[launch.kernels[p]].part = p;
-    }
+      jobs.push_back({&each.launch, key, {}, true});
+    each.package = found->second;
   }
   return jobs;
 }
 
-void emit_jobs(const std::vector<Job *> &missing, const std::vector<LaunchPart> &parts,
-               const Target &target, const SessionOptions &options) {
+void emit_jobs(const std::vector<Job *> &missing, const Target &target,
+               const SessionOptions &options) {
   const std::unique_ptr<emit::Emitter> emitter = make_emitter(target);
   ThreadPool pool(available_threads());
   std::mutex mutex;
   int done = 0;
   pool.parallel_for(static_cast<std::int64_t>(missing.size()), [&](int, std::int64_t i) {
     Job &job = *missing[static_cast<std::size_t>(i)];
-    job.package = emitter->emit(lower_launch(*job.launch, parts, target), target);
+    job.package = emitter->emit(lower::lower_launch(*job.launch, target), target);
     const std::lock_guard lock(mutex);
     if (options.progress)
       options.progress(++done, static_cast<int>(missing.size()));
@@ -167,8 +174,8 @@ void build_jobs(const std::vector<Job *> &missing, runtime::Device &device) {
 }
 
 // Fills every job's package and returns how many were not in the cache.
-int obtain(std::vector<Job> &jobs, const std::vector<LaunchPart> &parts, runtime::Device &device,
-           runtime::KernelCache &cache, const SessionOptions &options, StartSeconds &seconds) {
+int obtain(std::vector<Job> &jobs, runtime::Device &device, runtime::KernelCache &cache,
+           const SessionOptions &options, StartSeconds &seconds) {
   std::vector<Job *> missing;
   for (Job &job : jobs) {
     std::optional<Package> cached = cache.get(job.key);
@@ -181,7 +188,7 @@ int obtain(std::vector<Job> &jobs, const std::vector<LaunchPart> &parts, runtime
   if (missing.empty())
     return 0;
   const Stopwatch emit;
-  emit_jobs(missing, parts, device.target(), options);
+  emit_jobs(missing, device.target(), options);
   seconds.emit = emit.seconds();
   const Stopwatch build;
   build_jobs(missing, device);
@@ -245,9 +252,7 @@ std::string schedule_algorithm(const std::string &algorithm) {
 
 std::string cache_key(const poly::Group &group, const schedule::Schedule &schedule,
                       const runtime::Device &device) {
-  return content_hash(fmt::format("{}\n{}\n{}\n{}\n{}", poly::to_text(group),
-                                  schedule::to_text(group, schedule), to_text(device.target()),
-                                  device.driver(), lower::code_version()));
+  return keyed(poly::to_text(group) + "\n" + schedule::to_text(group, schedule), device);
 }
 
 Compiled choose_kernels(const program::Program &program, const runtime::Device &device,
@@ -268,10 +273,8 @@ Compiled choose_kernels(const program::Program &program, const runtime::Device &
   compiled.layout = laid.layout;
   compiled.conversions = laid.conversions;
   check_sizes(compiled.stored);
-  for (poly::PlacedGroup &placed : laid.groups)
-    compiled.kernels.push_back({.placed = std::move(placed), .schedule = {}, .chosen_by = {}});
-  schedule_kernels(compiled.kernels, device, options, kept);
-  compiled.launches = launches_of(compiled.kernels, device.target(), options, kept);
+  compiled.launches = launches_of(scheduled(std::move(laid.groups), device, options, kept),
+                                  device.target(), options, kept);
   compiled.searched = kept.searched();
   compiled.seconds.choose = watch.seconds();
   return compiled;
@@ -285,8 +288,7 @@ Compiled compile(const program::Program &program, runtime::Device &device,
   std::vector<Job> jobs = collect_jobs(compiled, device);
   if (!options.dump_directory.empty())
     dump_levels(options.dump_directory, program, compiled, device.target());
-  compiled.built =
-      obtain(jobs, parts_of(compiled.kernels), device, cache, options, compiled.seconds);
+  compiled.built = obtain(jobs, device, cache, options, compiled.seconds);
   for (Job &job : jobs)
     compiled.packages.push_back(std::move(job.package));
   return compiled;

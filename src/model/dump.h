@@ -8,8 +8,9 @@
 
 namespace tilefuse::model {
 
-// Writes program.txt, simplified.txt and, per kernel, NNN.group, NNN.schedule and NNN.PASS.kernel
-// into `directory`, which is created. Throws Error{Io} when that fails.
+// Writes program.txt, simplified.txt and, per launch, NNN.group, NNN.schedule, NNN.cost and
+// NNN.PASS.kernel into `directory`, which is created. Of a launch of several kernels, NNN.launch,
+// NNN.kernel, and the others by part (NNN.part0.group). Throws Error{Io} when that fails.
 void dump_levels(const std::string &directory, const program::Program &program,
                  const Compiled &compiled, const Target &target);
 

@@ -29,8 +29,8 @@ struct SessionOptions {
   std::string split = "auto";  // of reductions (search/network/split_groups.h)
   std::string layout = "auto"; // of activations (search/network/layout_choice.h)
   search::FusionSettings fusion;
-  bool tf32 = false;                       // products of f32 may be rounded to tf32
-  bool side_by_side = true;                // several kernels in a launch (model/plan/launches.h)
+  bool tf32 = false;        // products of f32 may be rounded to tf32
+  bool side_by_side = true; // several kernels in a launch (search/network/launches.h)
   runtime::RecordStore *records = nullptr; // tuned schedules, when given
   bool is_simplified = false;              // precision was applied to what simplify gave
   PassContext *passes = nullptr;           // of programs (model/passes.h), when given

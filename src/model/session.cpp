@@ -60,7 +60,7 @@ struct Session::State {
   void check_input(const HostTensor &expected, const HostTensor &given) const;
   std::vector<runtime::Launchable *> in_order() const;
   std::vector<runtime::LaunchTime> trace(int passes) const;
-  const CompiledKernel &kernel_of(std::size_t launch) const;
+  const launch::Part &first_part(std::size_t launch) const;
   Ceilings ceilings(std::span<const runtime::LaunchTime> times);
 };
 
@@ -90,17 +90,18 @@ void Session::State::upload_constants() {
   ThreadPool pool(plan.weight_bytes < kLeastBytesToShare ? 1 : available_threads());
   pool.parallel_for(static_cast<std::int64_t>(packed.size()), [&](int, std::int64_t i) {
     const PlannedConstant &constant = plan.constants[static_cast<std::size_t>(i)];
-    if (constant.kernel < 0)
+    if (constant.launch < 0)
       return;
-    const CompiledKernel &kernel = compiled.kernels[static_cast<std::size_t>(constant.kernel)];
+    const CompiledLaunch &launch = compiled.launches[static_cast<std::size_t>(constant.launch)];
+    const launch::Part &part = launch.launch.parts[constant.packed.part];
     packed[static_cast<std::size_t>(i)] =
-        pack(kernel.placed.group, kernel.schedule, constant.packed, constant_data(constant.buffer));
+        pack(part.placed.group, part.schedule, constant.packed.arg, constant_data(constant.buffer));
   });
   for (std::size_t i = 0; i < packed.size(); ++i) {
     const PlannedConstant &constant = plan.constants[i];
     const std::int64_t bytes = constant.elems * size_bytes(constant.type);
     device.write({weights.get(), constant.offset, bytes},
-                 constant.kernel < 0 ? constant_data(constant.buffer) : packed[i]);
+                 constant.launch < 0 ? constant_data(constant.buffer) : packed[i]);
     packed[i] = {};
   }
 }
@@ -155,17 +156,17 @@ std::vector<runtime::LaunchTime> Session::State::trace(int passes) const {
   return std::move(*middle);
 }
 
-const CompiledKernel &Session::State::kernel_of(std::size_t launch) const {
-  return compiled.kernels[compiled.launches[launch].kernels[0]];
+const launch::Part &Session::State::first_part(std::size_t launch) const {
+  return compiled.launches[launch].launch.parts[0];
 }
 
 // The device's, and what these launches reached of it.
 Ceilings Session::State::ceilings(std::span<const runtime::LaunchTime> times) {
   Ceilings reached = device.ceilings();
   for (std::size_t k = 0; k < times.size(); ++k) {
-    const CompiledKernel &kernel = kernel_of(k);
-    const Package &package = compiled.packages[kernel.package];
-    const bool is_scalar = kernel.schedule.core.op == nullptr; // matrix units have another peak
+    const Package &package = compiled.package(compiled.launches[k]);
+    const bool is_scalar =
+        first_part(k).schedule.core.op == nullptr; // matrix units have another peak
     reached.raise_to(is_scalar ? package.flops : 0, package.bytes, times[k].seconds());
   }
   return reached;
@@ -204,8 +205,9 @@ Session::Session(const program::Program &program, runtime::Device &device,
   s.stats.searched = s.compiled.searched;
   s.stats.layout = s.compiled.layout;
   s.stats.conversions = s.compiled.conversions;
-  for (const CompiledKernel &kernel : s.compiled.kernels)
-    s.stats.tuned += kernel.chosen_by == kTuned ? 1 : 0;
+  for (const CompiledLaunch &each : s.compiled.launches)
+    for (const launch::Part &part : each.launch.parts)
+      s.stats.tuned += part.chosen_by == kTuned ? 1 : 0;
   s.stats.weight_bytes = s.plan.weight_bytes;
   s.stats.arena_bytes = s.plan.activation_bytes;
   s.stats.compile_seconds = watch.seconds();
@@ -251,15 +253,15 @@ std::vector<KernelReport> Session::profile(int passes) {
   const Ceilings ceilings = s.ceilings(times);
   std::vector<KernelReport> reports;
   for (std::size_t k = 0; k < times.size(); ++k) {
-    const CompiledKernel &kernel = s.kernel_of(k);
-    const Package &package = s.compiled.packages[kernel.package];
+    const launch::Part &part = s.first_part(k);
+    const Package &package = s.compiled.package(s.compiled.launches[k]);
     const cost::Roofline least =
-        cost::roofline(package.flops, package.bytes, kernel.schedule, target, ceilings);
+        cost::roofline(package.flops, package.bytes, part.schedule, target, ceilings);
     const double seconds = times[k].seconds();
     reports.push_back({.name = package.name,
-                       .origin = kernel.placed.origin,
-                       .schedule = kernel.schedule.name,
-                       .chosen_by = kernel.chosen_by,
+                       .origin = part.placed.origin,
+                       .schedule = part.schedule.name,
+                       .chosen_by = part.chosen_by,
                        .flops = package.flops,
                        .bytes = package.bytes,
                        .begin = times[k].begin,

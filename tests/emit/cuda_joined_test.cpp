@@ -6,14 +6,15 @@
 
 #include "emit/cuda_checks.h"
 #include "emit/emitter.h"
+#include "lower/launch/lower_launch.h"
 #include "model/conv_gradient.h"
 #include "model/conv_nest.h"
 #include "model/core_cases.h"
-#include "model/plan/launches.h"
 #include "nest/flatten/split.h"
 #include "search/forms/wgmma_forms.h"
 #include "search/groups.h"
 #include "search/joinable.h"
+#include "search/network/launches.h"
 #include "support/sampling.h"
 
 namespace tilefuse::emit {
@@ -21,21 +22,20 @@ namespace {
 
 // Of two groups, parts and join, that are one launch.
 Package joined(const nest::SplitNests &nests, schedule::Schedule partial, const Target &target) {
-  std::vector<poly::PlacedGroup> groups(2);
+  std::vector<launch::Part> kernels(2);
   for (const int slot : nests.partial_slots)
-    groups[0].buffers.push_back(program::BufferId{slot < 0 ? 100 : slot});
+    kernels[0].placed.buffers.push_back(program::BufferId{slot < 0 ? 100 : slot});
   for (const int slot : nests.join_slots)
-    groups[1].buffers.push_back(program::BufferId{slot < 0 ? 100 : slot});
-  groups[0].group.anchor = nests.partial;
-  groups[1].group.anchor = nests.join;
-  groups[1].joins_tiles = true;
-  std::vector<schedule::Schedule> schedules = {std::move(partial),
-                                               schedule::scalar_schedule(nests.join)};
-  const std::vector<model::LaunchPart> parts = {{&groups[0], &schedules[0]},
-                                                {&groups[1], &schedules[1]}};
-  const auto launches = model::make_launches(parts, target, model::pick_of_size(target));
+    kernels[1].placed.buffers.push_back(program::BufferId{slot < 0 ? 100 : slot});
+  kernels[0].placed.group.anchor = nests.partial;
+  kernels[1].placed.group.anchor = nests.join;
+  kernels[1].placed.joins_tiles = true;
+  kernels[0].schedule = std::move(partial);
+  kernels[1].schedule = schedule::scalar_schedule(nests.join);
+  const auto launches =
+      search::choose_launches(std::move(kernels), target, search::pick_of_size(target));
   EXPECT_EQ(launches.size(), 1u);
-  return make_cuda_emitter()->emit(model::lower_launch(launches[0], parts, target), target);
+  return make_cuda_emitter()->emit(lower::lower_launch(launches[0], target), target);
 }
 
 TEST(Cuda, JoinsInTheirOwnLaunchCompile) {
@@ -67,27 +67,26 @@ TEST(Cuda, ClassesOfStridedGradientsCompile) {
   const Target target = hopper_target();
   std::vector<Package> packages;
   for (const auto &[size, taps] : {std::pair(57, 1), {55, 3}}) {
-    std::vector<poly::PlacedGroup> groups = model::placed_gradients({.n = 128,
-                                                                     .h = size,
-                                                                     .w = size,
-                                                                     .c = 128,
-                                                                     .k = 256,
-                                                                     .r = taps,
-                                                                     .s = taps,
-                                                                     .stride = 2,
-                                                                     .pad = taps / 2},
-                                                                    model::By::Input);
-    std::vector<schedule::Schedule> schedules;
-    for (const poly::PlacedGroup &placed : groups)
-      schedules.push_back(search::pick(placed.group, target));
-    std::vector<model::LaunchPart> parts;
-    for (std::size_t g = 0; g < groups.size(); ++g)
-      parts.push_back({&groups[g], &schedules[g]});
-    const auto launches = model::make_launches(parts, target, model::pick_of_size(target));
+    const model::GradientConv problem{.n = 128,
+                                      .h = size,
+                                      .w = size,
+                                      .c = 128,
+                                      .k = 256,
+                                      .r = taps,
+                                      .s = taps,
+                                      .stride = 2,
+                                      .pad = taps / 2};
+    std::vector<launch::Part> kernels;
+    for (poly::PlacedGroup &placed : model::placed_gradients(problem, model::By::Input)) {
+      schedule::Schedule picked = search::pick(placed.group, target);
+      kernels.push_back({std::move(placed), std::move(picked)});
+    }
+    const auto launches =
+        search::choose_launches(std::move(kernels), target, search::pick_of_size(target));
     ASSERT_EQ(launches.size(), 1u);
-    EXPECT_EQ(launches[0].places.back(), taps == 1 ? model::Place::Between : model::Place::InStep);
-    packages.push_back(
-        make_cuda_emitter()->emit(model::lower_launch(launches[0], parts, target), target));
+    EXPECT_EQ(launches[0].parts.back().place,
+              taps == 1 ? launch::Place::Between : launch::Place::InStep);
+    packages.push_back(make_cuda_emitter()->emit(lower::lower_launch(launches[0], target), target));
     EXPECT_EQ(packages.back().code.find("im2col_no_offs") != std::string::npos, taps > 1);
   }
   expect_clean(packages, std::array{"sm_90a"});

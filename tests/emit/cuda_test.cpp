@@ -16,16 +16,17 @@
 #include "kernel/build.h"
 #include "kernel/rules.h"
 #include "kernel/text/text.h"
+#include "lower/launch/lower_launch.h"
 #include "lower/pipeline.h"
 #include "model/conv_gradient.h"
 #include "model/conv_nest.h"
-#include "model/plan/launches.h"
 #include "model/pooled_group.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "search/forms/algorithms.h"
 #include "search/forms/core_forms.h"
 #include "search/forms/wgmma_forms.h"
 #include "search/groups.h"
+#include "search/network/launches.h"
 #include "search/pick.h"
 #include "support/sampling.h"
 
@@ -358,23 +359,20 @@ TEST(Cuda, KernelsSideBySideCompile) {
        {model::GradientConv{
             .n = 32, .h = 28, .w = 28, .c = 256, .k = 512, .r = 1, .s = 1, .stride = 2, .pad = 0},
         model::GradientConv{.n = 32, .h = 27, .w = 28, .c = 128, .k = 128, .stride = 2}}) {
-    auto groups = model::placed_gradients(problem, model::By::Input);
-    std::vector<schedule::Schedule> schedules;
-    for (const poly::PlacedGroup &placed : groups) {
+    std::vector<launch::Part> kernels;
+    for (poly::PlacedGroup &placed : model::placed_gradients(problem, model::By::Input)) {
       const auto all = search::wgmma_schedules(placed.group.anchor, target, false);
       const auto chosen = std::find_if(all.begin(), all.end(), [](const auto &schedule) {
         return group_size(schedule) == 3 * schedule::kGroupItems;
       });
-      schedules.push_back(chosen == all.end() ? search::pick(placed.group.anchor, target)
-                                              : *chosen);
+      schedule::Schedule schedule =
+          chosen == all.end() ? search::pick(placed.group.anchor, target) : *chosen;
+      kernels.push_back({std::move(placed), std::move(schedule)});
     }
-    std::vector<model::LaunchPart> parts;
-    for (std::size_t g = 0; g < groups.size(); ++g)
-      parts.push_back({&groups[g], &schedules[g]});
-    const auto launches = model::make_launches(parts, target, model::pick_of_size(target));
+    const auto launches =
+        search::choose_launches(std::move(kernels), target, search::pick_of_size(target));
     ASSERT_EQ(launches.size(), 1U);
-    packages.push_back(
-        make_cuda_emitter()->emit(model::lower_launch(launches[0], parts, target), target));
+    packages.push_back(make_cuda_emitter()->emit(lower::lower_launch(launches[0], target), target));
   }
   expect_clean(packages, std::array{"sm_90a"});
 }

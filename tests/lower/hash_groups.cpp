@@ -12,6 +12,7 @@
 #include "model/spread_case.h"
 #include "search/forms/fed_forms.h"
 #include "search/groups.h"
+#include "search/network/launches.h"
 #include "support/fed_group.h"
 #include "support/random_backward.h"
 #include "support/random_group.h"
@@ -122,19 +123,17 @@ std::vector<HashRow> picked_rows() {
 // The launches of these groups; nothing where no tile of a group fits the target.
 std::optional<Cell> launch_cell(const std::string &column, std::vector<poly::PlacedGroup> groups,
                                 const Target &target) {
-  std::vector<Schedule> schedules;
-  for (const poly::PlacedGroup &placed : groups) {
+  std::vector<launch::Part> kernels;
+  for (poly::PlacedGroup &placed : groups) {
     std::optional<Schedule> picked = search::pick_fused(placed.group, target);
     if (!picked)
       return {};
-    schedules.push_back(*std::move(picked));
+    kernels.push_back({std::move(placed), *std::move(picked)});
   }
-  std::vector<model::LaunchPart> parts;
-  for (std::size_t i = 0; i < groups.size(); ++i)
-    parts.push_back({&groups[i], &schedules[i]});
   Cell cell{column, {}, {}};
-  for (const model::Launch &launch : make_launches(parts, target, model::pick_of_size(target)))
-    add_launch(cell, launch, parts, target);
+  for (const launch::Launch &launch :
+       search::choose_launches(std::move(kernels), target, search::pick_of_size(target)))
+    add_launch(cell, launch, target);
   return cell;
 }
 

@@ -164,12 +164,9 @@ Cell chosen(const program::Program &program, const Column &column) {
   const bench::TargetDevice device(target_row(column.row));
   search::KeptChoices kept(nullptr, device.target());
   model::Compiled compiled = model::choose_kernels(program, device, kept, {.tf32 = column.tf32});
-  std::vector<model::LaunchPart> parts;
-  for (model::CompiledKernel &kernel : compiled.kernels)
-    parts.push_back({&kernel.placed, &kernel.schedule});
   Cell cell{column.name(), {}, {}};
-  for (const model::Launch &launch : compiled.launches)
-    add_launch(cell, launch, parts, device.target());
+  for (const model::CompiledLaunch &each : compiled.launches)
+    add_launch(cell, each.launch, device.target());
   return cell;
 }
 

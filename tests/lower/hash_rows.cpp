@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "kernel/text/text.h"
+#include "lower/launch/lower_launch.h"
 #include "lower/pipeline.h"
 #include "schedule/members.h"
 #include "schedule/text.h"
@@ -16,16 +17,13 @@ void add_kernel(Cell &cell, const poly::Group &group, const schedule::Schedule &
   cell.kernels += kernel::to_text(lower::lower(group, schedule, target));
 }
 
-void add_launch(Cell &cell, const model::Launch &launch,
-                const std::vector<model::LaunchPart> &parts, const Target &target) {
-  cell.schedules += launch.joins ? "joined launch\n" : "launch\n";
-  for (std::size_t p = 0; p < launch.kernels.size(); ++p) {
-    const model::LaunchPart &part = parts[launch.kernels[p]];
+void add_launch(Cell &cell, const launch::Launch &launch, const Target &target) {
+  cell.schedules += launch.join ? "joined launch\n" : "launch\n";
+  for (const launch::Part &part : launch.parts)
     cell.schedules +=
-        fmt::format("{}\n{}{}", to_string(launch.places[p]), poly::to_text(part.placed->group),
-                    schedule::to_text(part.placed->group, *part.schedule));
-  }
-  cell.kernels += kernel::to_text(model::lower_launch(launch, parts, target));
+        fmt::format("{}\n{}{}", to_string(part.place), poly::to_text(part.placed.group),
+                    schedule::to_text(part.placed.group, part.schedule));
+  cell.kernels += kernel::to_text(lower::lower_launch(launch, target));
 }
 
 } // namespace tilefuse::testing

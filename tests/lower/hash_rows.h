@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "model/plan/launches.h"
+#include "launch/launch.h"
 #include "poly/group.h"
 #include "schedule/schedule.h"
 #include "target/target.h"
@@ -37,8 +37,7 @@ struct HashRow {
 void add_kernel(Cell &cell, const poly::Group &group, const schedule::Schedule &schedule,
                 const Target &target);
 // Appends one launch of several, or of one.
-void add_launch(Cell &cell, const model::Launch &launch,
-                const std::vector<model::LaunchPart> &parts, const Target &target);
+void add_launch(Cell &cell, const launch::Launch &launch, const Target &target);
 // Schedules of one form, such as "wgmma_window+turns", are a cell.
 std::vector<Cell> cells_by_form(const poly::Group &group,
                                 const std::vector<schedule::Schedule> &all, const Target &target);

@@ -8,13 +8,16 @@
 
 #include "base/error.h"
 #include "kernel/text/text.h"
+#include "launch/arguments.h"
+#include "launch/text.h"
+#include "lower/launch/lower_launch.h"
 #include "model/conv_nest.h"
 #include "model/core_cases.h"
-#include "model/plan/launches.h"
 #include "model/plan/pack.h"
 #include "nest/flatten/split.h"
 #include "schedule/members.h"
 #include "search/forms/wgmma_forms.h"
+#include "search/network/launches.h"
 #include "search/pick.h"
 
 namespace tilefuse::model {
@@ -32,45 +35,41 @@ Target opencl() {
 
 // A reduction in parts, as one launch or two.
 struct Joined {
-  std::vector<poly::PlacedGroup> groups;
-  std::vector<schedule::Schedule> schedules;
-  std::vector<LaunchPart> parts;
-  std::vector<Launch> launches;
+  std::vector<launch::Launch> launches;
 
   Joined(const nest::SplitNests &nests, const schedule::Schedule &partial, const Target &target,
          bool in_one) {
     constexpr program::BufferId kScratch{100};
-    const auto placed = [&](const nest::Nest &nest, const std::vector<int> &slots, bool joins) {
+    std::vector<launch::Part> kernels;
+    const auto add = [&](const nest::Nest &nest, const std::vector<int> &slots, bool joins,
+                         schedule::Schedule schedule) {
       std::vector<program::BufferId> ids;
       for (const int slot : slots)
         ids.push_back(slot < 0 ? kScratch : program::BufferId{slot});
-      groups.push_back({{nest, {}}, ids, "conv", {}, joins});
+      kernels.push_back({{{nest, {}}, ids, "conv", {}, joins}, std::move(schedule)});
     };
-    placed(nests.partial, nests.partial_slots, false);
-    placed(nests.join, nests.join_slots, true);
-    schedules = {partial, search::pick(nests.join, target)};
-    for (std::size_t g = 0; g < groups.size(); ++g)
-      parts.push_back({&groups[g], &schedules[g]});
-    launches = make_launches(parts, target, pick_of_size(target), in_one);
+    add(nests.partial, nests.partial_slots, false, partial);
+    add(nests.join, nests.join_slots, true, search::pick(nests.join, target));
+    launches =
+        search::choose_launches(std::move(kernels), target, search::pick_of_size(target), in_one);
   }
 
   void run(const Target &target, std::uint32_t shuffle, Buffers &buffers) const {
-    for (const Launch &launch : launches)
-      simulate(lower_launch(launch, parts, target), launch, target, shuffle, buffers);
+    for (const launch::Launch &launch : launches)
+      simulate(lower::lower_launch(launch, target), launch, target, shuffle, buffers);
   }
 
-  void simulate(const kernel::Kernel &kernel, const Launch &launch, const Target &target,
-                std::uint32_t shuffle, Buffers &buffers) const {
-    std::vector<program::Bytes> packed(launch.args.size());
+  static void simulate(const kernel::Kernel &kernel, const launch::Launch &launch,
+                       const Target &target, std::uint32_t shuffle, Buffers &buffers) {
+    const launch::Arguments arguments = launch::arguments(launch);
+    std::vector<program::Bytes> packed(arguments.all.size());
     std::vector<std::span<std::byte>> args;
-    for (const auto &[part, arg] : launch.args) {
-      const poly::PlacedGroup &placed = groups[launch.kernels[part]];
-      const nest::Nest &nest = placed.group.anchor;
-      const auto slot = static_cast<std::size_t>(slot_of(placed.group, arg));
-      program::Bytes &bytes = buffers.at(placed.buffers[slot]);
-      if (arg.slot < 0)
-        packed[args.size()] = pack(nest, schedules[launch.kernels[part]], arg.packed_input, bytes);
-      args.emplace_back(arg.slot < 0 ? packed[args.size()] : bytes);
+    for (const launch::Argument &argument : arguments.all) {
+      program::Bytes &bytes = buffers.at(buffer_of(launch, argument));
+      const launch::Part &part = launch.parts[argument.part];
+      if (argument.arg.slot < 0)
+        packed[args.size()] = pack(part.placed.group, part.schedule, argument.arg, bytes);
+      args.emplace_back(argument.arg.slot < 0 ? packed[args.size()] : bytes);
     }
     kernel::simulate(kernel, args, {.target = target, .shuffle = shuffle, .count = false});
   }
@@ -124,6 +123,8 @@ int check(const poly::Group &group, const std::string &split, const Target &targ
     const Joined two(nests, schedule, target, false);
     EXPECT_EQ(one.launches.size(), 1U);
     EXPECT_EQ(two.launches.size(), 2U);
+    const std::string launch = launch::to_text(one.launches[0]);
+    EXPECT_EQ(launch::to_text(launch::parse_launch(launch)), launch);
     const std::string text = to_text(nests.partial, schedule);
     for (const std::uint32_t shuffle : {0U, 1U}) {
       Buffers got = whole;
@@ -210,7 +211,7 @@ std::string fault_of(const std::string &from, const std::string &to) {
   const nest::SplitNests nests =
       split_reduction(group.anchor, nest::parse_split(group.anchor, "c:2"), true);
   const Joined joined(nests, core(nests.partial, target)[0], target, true);
-  std::string text = to_text(lower_launch(joined.launches[0], joined.parts, target));
+  std::string text = to_text(lower::lower_launch(joined.launches[0], target));
   const std::size_t at = text.rfind(from);
   EXPECT_NE(at, std::string::npos) << from;
   text.replace(at, from.size(), to);

@@ -9,12 +9,14 @@
 
 #include "cost/model.h"
 #include "kernel/text/text.h"
+#include "launch/arguments.h"
+#include "launch/text.h"
+#include "lower/launch/lower_launch.h"
 #include "model/conv_gradient.h"
 #include "model/core_cases.h"
-#include "model/plan/launch_schedules.h"
-#include "model/plan/launches.h"
 #include "search/forms/wgmma_forms.h"
 #include "search/groups.h"
+#include "search/network/launches.h"
 #include "support/launch_price.h"
 
 namespace tilefuse::model {
@@ -65,24 +67,24 @@ poly::PlacedGroup masked(const poly::PlacedGroup &placed) {
 }
 
 struct Gradient {
-  std::vector<poly::PlacedGroup> groups;
-  std::vector<schedule::Schedule> schedules;
-  std::vector<Launch> launches;
-  std::vector<LaunchPart> parts;
+  std::vector<launch::Part> kernels;
+  std::vector<launch::Launch> launches;
 
   Gradient(const GradientConv &problem, const Target &target, bool by_wgmma,
            bool is_masked = false) {
-    groups = placed_gradients(problem, By::Input);
-    if (is_masked)
-      std::transform(groups.begin(), groups.end(), groups.begin(), masked);
-    for (const poly::PlacedGroup &placed : groups) {
+    for (poly::PlacedGroup &placed : placed_gradients(problem, By::Input)) {
+      if (is_masked)
+        placed = masked(placed);
       const auto all = search::wgmma_schedules(placed.group.anchor, target, false);
-      schedules.push_back(by_wgmma && !all.empty() ? all.front()
-                                                   : search::pick(placed.group, target));
+      schedule::Schedule schedule =
+          by_wgmma && !all.empty() ? all.front() : search::pick(placed.group, target);
+      kernels.push_back({std::move(placed), std::move(schedule)});
     }
-    for (std::size_t g = 0; g < groups.size(); ++g)
-      parts.push_back({&groups[g], &schedules[g]});
-    launches = make_launches(parts, target, pick_of_size(target));
+    choose(target);
+  }
+
+  void choose(const Target &target) {
+    launches = search::choose_launches(kernels, target, search::pick_of_size(target));
   }
 };
 
@@ -92,7 +94,7 @@ using Buffers = std::map<program::BufferId, program::Bytes>;
 Buffers drawn(const Gradient &gradient) {
   Buffers buffers;
   unsigned state = 7;
-  for (const poly::PlacedGroup &placed : gradient.groups)
+  for (const auto &[placed, schedule, chosen_by, place] : gradient.kernels)
     for (std::size_t s = 0; s < placed.buffers.size(); ++s) {
       const nest::Slot slot = group_slots(placed.group)[s];
       const auto [entry, is_new] = buffers.try_emplace(placed.buffers[s]);
@@ -113,20 +115,20 @@ std::pair<program::Bytes, program::Bytes> run(const Gradient &gradient, const Ta
   Buffers got = drawn(gradient);
   Buffers expected = got;
   program::BufferId out{};
-  for (const poly::PlacedGroup &placed : gradient.groups) {
+  for (const auto &[placed, schedule, chosen_by, place] : gradient.kernels) {
     std::vector<std::span<std::byte>> slots;
     for (const program::BufferId id : placed.buffers)
       slots.emplace_back(expected.at(id));
     poly::evaluate(placed.group, slots);
     out = placed.buffers[static_cast<std::size_t>(placed.group.anchor.out.slot)];
   }
-  for (const Launch &launch : gradient.launches) {
-    const kernel::Kernel kernel = lower_launch(launch, gradient.parts, target);
+  for (const launch::Launch &launch : gradient.launches) {
+    EXPECT_EQ(launch::to_text(launch::parse_launch(launch::to_text(launch))),
+              launch::to_text(launch));
+    const kernel::Kernel kernel = lower::lower_launch(launch, target);
     std::vector<std::span<std::byte>> args;
-    for (const auto &[part, arg] : launch.args) {
-      const poly::PlacedGroup &placed = gradient.groups[launch.kernels[part]];
-      args.emplace_back(got.at(placed.buffers[static_cast<std::size_t>(arg.slot)]));
-    }
+    for (const launch::Argument &argument : launch::arguments(launch).all)
+      args.emplace_back(got.at(buffer_of(launch, argument)));
     kernel::simulate(kernel, args, {.target = target, .count = false});
   }
   return {got.at(out), expected.at(out)};
@@ -134,7 +136,7 @@ std::pair<program::Bytes, program::Bytes> run(const Gradient &gradient, const Ta
 
 void expect_one_launch(const GradientConv &problem, const Target &target, bool by_wgmma) {
   const Gradient gradient(problem, target, by_wgmma);
-  EXPECT_GT(gradient.groups.size(), 1U);
+  EXPECT_GT(gradient.kernels.size(), 1U);
   EXPECT_EQ(gradient.launches.size(), 1U) << target.name;
   const auto [got, expected] = run(gradient, target);
   EXPECT_EQ(got, expected) << target.name;
@@ -164,8 +166,8 @@ TEST(SideBySide, MaskedGradientsAreOneLaunch) {
     problem.type = "f32";
     for (const Target &target : {sm80(), cpu()}) {
       const Gradient gradient(problem, target, false, true);
-      EXPECT_GT(gradient.groups.size(), 1U);
-      EXPECT_FALSE(gradient.groups[0].group.producers.empty());
+      EXPECT_GT(gradient.kernels.size(), 1U);
+      EXPECT_FALSE(gradient.kernels[0].placed.group.producers.empty());
       EXPECT_EQ(gradient.launches.size(), 1U) << target.name;
       const auto [got, expected] = run(gradient, target);
       EXPECT_EQ(got, expected) << target.name;
@@ -178,16 +180,16 @@ TEST(SideBySide, WgmmaWritesZeros) {
   for (const GradientConv &problem : {problems()[0], problems()[1], problems()[2]}) {
     expect_one_launch(problem, sm90(), true);
     const Gradient gradient(problem, sm90(), true);
-    const std::string text =
-        kernel::to_text(lower_launch(gradient.launches[0], gradient.parts, sm90()));
-    const bool has_dealt = gradient.launches[0].places.back() == Place::Dealt;
+    const std::string text = kernel::to_text(lower::lower_launch(gradient.launches[0], sm90()));
+    const bool has_dealt = gradient.launches[0].parts.back().place == launch::Place::Dealt;
     EXPECT_EQ(text.find("item") != std::string::npos, has_dealt);
   }
 }
 
-int count_of(const Gradient &gradient, Place place) {
-  const std::vector<Place> &places = gradient.launches[0].places;
-  return static_cast<int>(std::count(places.begin(), places.end(), place));
+int count_of(const Gradient &gradient, launch::Place place) {
+  const std::vector<launch::Part> &parts = gradient.launches[0].parts;
+  return static_cast<int>(std::count_if(
+      parts.begin(), parts.end(), [&](const launch::Part &part) { return part.place == place; }));
 }
 
 // Images of even and odd sizes: constants beside every result, or beside all but the last ones.
@@ -199,7 +201,8 @@ TEST(SideBySide, ZerosBesideResults) {
       problem.h = h;
       problem.w = w;
       expect_one_launch(problem, sm90(), by_wgmma);
-      EXPECT_EQ(count_of(Gradient(problem, sm90(), by_wgmma), Place::Between), 3) << h << " " << w;
+      EXPECT_EQ(count_of(Gradient(problem, sm90(), by_wgmma), launch::Place::Between), 3)
+          << h << " " << w;
     }
 }
 
@@ -212,7 +215,7 @@ TEST(SideBySide, ClassesInStep) {
       const GradientConv problem{.n = 8, .h = h, .w = w, .c = 128, .k = 64, .stride = stride};
       const Gradient gradient(problem, target, true);
       if (stride == 2) {
-        EXPECT_EQ(count_of(gradient, Place::InStep), 3) << h << " " << w;
+        EXPECT_EQ(count_of(gradient, launch::Place::InStep), 3) << h << " " << w;
       }
       const auto [got, expected] = run(gradient, target);
       EXPECT_EQ(got, expected) << stride << " " << h << " " << w;
@@ -224,35 +227,38 @@ TEST(SideBySide, ClassesFollowTheSlowest) {
   Target target = sm90();
   target.compute_units = 2;
   Gradient gradient({.n = 3, .h = 25, .w = 28, .c = 128, .k = 192, .stride = 2}, target, true);
-  for (std::size_t g = 0; g < gradient.groups.size(); ++g)
+  for (std::size_t g = 0; g < gradient.kernels.size(); ++g)
     for (const schedule::Schedule &each :
-         search::wgmma_schedules(gradient.groups[g].group.anchor, target, false))
+         search::wgmma_schedules(gradient.kernels[g].placed.group.anchor, target, false))
       if (each.core.rows == 128 && each.core.op->n == 128 && each.core.turns == (g == 1 ? 1 : 2) &&
           !each.core.tensor_store && each.core.window == 0 && !each.core.swapped)
-        gradient.schedules[g] = each;
-  ASSERT_NE(gradient.schedules[1].core, gradient.schedules[0].core);
-  std::vector<std::string> chosen_by(gradient.groups.size(), "tuned on this device");
-  for (std::size_t g = 0; g < chosen_by.size(); ++g)
-    gradient.parts[g].chosen_by = &chosen_by[g];
-  gradient.launches = make_launches(gradient.parts, target, pick_of_size(target));
-  EXPECT_EQ(gradient.schedules[1].core, gradient.schedules[0].core);
-  EXPECT_EQ(count_of(gradient, Place::InStep), 3);
-  EXPECT_EQ(chosen_by[0], "tuned on this device");
-  EXPECT_EQ(chosen_by[1], kForLaunch);
+        gradient.kernels[g].schedule = each;
+  ASSERT_NE(gradient.kernels[1].schedule.core, gradient.kernels[0].schedule.core);
+  for (launch::Part &kernel : gradient.kernels)
+    kernel.chosen_by = "tuned on this device";
+  gradient.choose(target);
+  EXPECT_EQ(count_of(gradient, launch::Place::InStep), 3);
+  int changed = 0;
+  for (const launch::Part &part : gradient.launches[0].parts) {
+    EXPECT_EQ(part.schedule.core, gradient.kernels[0].schedule.core);
+    changed += part.chosen_by == search::kForLaunch ? 1 : 0;
+  }
+  EXPECT_EQ(gradient.launches[0].parts[0].chosen_by, "tuned on this device");
+  EXPECT_EQ(changed, 1);
 }
 
 // Groups that only look alike, of two statements or of none that is known, share no launch.
 TEST(SideBySide, ClassesAreOfOneStatement) {
   Gradient gradient(problems()[1], sm80(), false);
-  ASSERT_EQ(gradient.groups.size(), 4U);
+  ASSERT_EQ(gradient.kernels.size(), 4U);
   ASSERT_EQ(gradient.launches.size(), 1U);
-  for (const poly::PlacedGroup &placed : gradient.groups)
-    EXPECT_EQ(placed.statement, gradient.groups[0].statement);
+  for (const launch::Part &kernel : gradient.kernels)
+    EXPECT_EQ(kernel.placed.statement, gradient.kernels[0].placed.statement);
   for (const auto &[first, second] : {std::pair(7, 8), {-1, -1}}) {
-    for (poly::PlacedGroup &placed : gradient.groups)
-      placed.statement = &placed == &gradient.groups[0] ? first : second;
-    const auto launches = make_launches(gradient.parts, sm80(), pick_of_size(sm80()));
-    EXPECT_EQ(launches.size(), first < 0 ? 4U : 2U);
+    for (launch::Part &kernel : gradient.kernels)
+      kernel.placed.statement = &kernel == &gradient.kernels[0] ? first : second;
+    gradient.choose(sm80());
+    EXPECT_EQ(gradient.launches.size(), first < 0 ? 4U : 2U);
   }
 }
 
@@ -264,19 +270,20 @@ TEST(SideBySide, ClassesInStepInTurns) {
   for (const auto &[images, in_boxes] : {std::pair(3, false), {5, false}, {3, true}, {5, true}}) {
     const GradientConv problem{.n = images, .h = 25, .w = 28, .c = 128, .k = 192, .stride = 2};
     Gradient gradient(problem, target, true);
-    for (std::size_t g = 0; g < gradient.groups.size(); ++g)
+    for (std::size_t g = 0; g < gradient.kernels.size(); ++g)
       for (const schedule::Schedule &each :
-           search::wgmma_schedules(gradient.groups[g].group.anchor, target, false))
+           search::wgmma_schedules(gradient.kernels[g].placed.group.anchor, target, false))
         if (each.core.turns == 2 && each.core.rows == 128 && each.core.tensor_store == in_boxes &&
             each.core.window == 0 && each.core.op->n == 128 && !each.core.swapped)
-          gradient.schedules[g] = each;
-    gradient.launches = make_launches(gradient.parts, target, pick_of_size(target));
-    EXPECT_EQ(gradient.schedules[0].core.tensor_store, in_boxes);
-    EXPECT_EQ(count_of(gradient, Place::InStep), 3) << images;
+          gradient.kernels[g].schedule = each;
+    gradient.choose(target);
+    EXPECT_EQ(gradient.kernels[0].schedule.core.tensor_store, in_boxes);
+    EXPECT_EQ(count_of(gradient, launch::Place::InStep), 3) << images;
     double apart = 0;
-    for (std::size_t g = 0; g < gradient.groups.size(); ++g)
-      apart += cost::predict(gradient.groups[g].group, gradient.schedules[g], target).seconds;
-    EXPECT_LT(predicted_seconds(gradient.launches[0], gradient.parts, target), apart);
+    for (std::size_t g = 0; g < gradient.kernels.size(); ++g)
+      apart += cost::predict(gradient.kernels[g].placed.group, gradient.kernels[g].schedule, target)
+                   .seconds;
+    EXPECT_LT(predicted_seconds(gradient.launches[0], target), apart);
     const auto [got, expected] = run(gradient, target);
     EXPECT_EQ(got, expected) << images;
   }

@@ -59,8 +59,8 @@ model::VerifyReport verify(runtime::Device &device, const model::VerifyOptions &
 KernelCase second_kernel(runtime::Device &device, std::string &name) {
   runtime::KernelCache cache("", [](const std::string &) {});
   const model::Compiled compiled = model::compile(network(), device, cache, {});
-  const model::CompiledKernel &kernel = compiled.kernels.at(1);
-  name = compiled.packages[kernel.package].name;
+  const launch::Part &kernel = compiled.launches.at(1).launch.parts.front();
+  name = compiled.package(compiled.launches[1]).name;
   return {.group = kernel.placed.group, .schedule = kernel.schedule, .target = device.target()};
 }
 

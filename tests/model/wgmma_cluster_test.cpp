@@ -9,16 +9,17 @@
 #include <fmt/format.h>
 
 #include "kernel/text/text.h"
+#include "lower/launch/lower_launch.h"
 #include "lower/pipeline.h"
 #include "model/conv_gradient.h"
 #include "model/conv_nest.h"
 #include "model/core_cases.h"
 #include "model/oracle/check.h"
-#include "model/plan/launches.h"
 #include "schedule/legal.h"
 #include "schedule/mma/core.h"
 #include "schedule/text.h"
 #include "search/forms/wgmma_forms.h"
+#include "search/network/launches.h"
 
 namespace tilefuse::model {
 namespace {
@@ -168,17 +169,17 @@ TEST(WgmmaCluster, RefusalsSayWhy) {
 
 // Kernels that are one launch leave their clusters.
 TEST(WgmmaCluster, NotBesideOthers) {
-  auto groups = placed_gradients({.n = 2, .c = 64, .k = 64, .stride = 2}, By::Input);
-  std::vector<Schedule> schedules;
-  for (const poly::PlacedGroup &placed : groups)
-    schedules.push_back(
-        *search::named_wgmma_schedule("wgmma_cluster", placed.group.anchor, sm90()).schedule);
-  std::vector<LaunchPart> parts;
-  for (std::size_t g = 0; g < groups.size(); ++g)
-    parts.push_back({&groups[g], &schedules[g]});
-  const auto launches = make_launches(parts, sm90(), pick_of_size(sm90()));
-  EXPECT_EQ(launches.size(), 1U);
-  EXPECT_EQ(lower_launch(launches[0], parts, sm90()).cluster, 1);
+  std::vector<launch::Part> kernels;
+  for (poly::PlacedGroup &placed :
+       placed_gradients({.n = 2, .c = 64, .k = 64, .stride = 2}, By::Input)) {
+    Schedule clustered =
+        *search::named_wgmma_schedule("wgmma_cluster", placed.group.anchor, sm90()).schedule;
+    kernels.push_back({std::move(placed), std::move(clustered)});
+  }
+  const auto launches =
+      search::choose_launches(std::move(kernels), sm90(), search::pick_of_size(sm90()));
+  ASSERT_EQ(launches.size(), 1U);
+  EXPECT_EQ(lower::lower_launch(launches[0], sm90()).cluster, 1);
 }
 
 } // namespace

@@ -11,12 +11,12 @@
 
 #include "base/error.h"
 #include "kernel/text/text.h"
+#include "lower/launch/lower_launch.h"
 #include "lower/pipeline.h"
 #include "model/conv_gradient.h"
 #include "model/conv_nest.h"
 #include "model/core_cases.h"
 #include "model/oracle/check.h"
-#include "model/plan/launches.h"
 #include "nest/flatten/split.h"
 #include "schedule/legal.h"
 #include "schedule/mma/core.h"
@@ -24,6 +24,7 @@
 #include "schedule/wgmma/wgmma_parts.h"
 #include "search/forms/part_forms.h"
 #include "search/forms/wgmma_forms.h"
+#include "search/network/launches.h"
 
 namespace tilefuse::model {
 namespace {
@@ -166,7 +167,7 @@ TEST(WgmmaParts, SumsAreThoseOfAJoin) {
     const std::vector<Schedule> partial =
         search::every_wgmma_schedule(nests.partial, target, false);
     int compared = 0;
-    for (const std::size_t i : testing::steps(all.size(), testing::by_night<std::size_t>(9, 27))) {
+    for (const std::size_t i : testing::steps(all.size(), 9)) {
       const auto one = search::with_parts(nest, all[i], target, parts);
       if (!one)
         continue;
@@ -277,19 +278,18 @@ TEST(WgmmaParts, RefusalsSayWhy) {
 
 // Kernels that are one launch leave their clusters.
 TEST(WgmmaParts, NotBesideOthers) {
-  auto groups = placed_gradients({.n = 2, .c = 64, .k = 64, .stride = 2}, By::Input);
-  std::vector<Schedule> schedules;
-  for (const poly::PlacedGroup &placed : groups) {
+  std::vector<launch::Part> kernels;
+  for (poly::PlacedGroup &placed :
+       placed_gradients({.n = 2, .c = 64, .k = 64, .stride = 2}, By::Input)) {
     const auto all = search::wgmma_schedules(placed.group.anchor, sm90(), false);
-    schedules.push_back(
-        search::with_parts(placed.group.anchor, all.back(), sm90(), 2).value_or(all.back()));
+    Schedule in_parts =
+        search::with_parts(placed.group.anchor, all.back(), sm90(), 2).value_or(all.back());
+    kernels.push_back({std::move(placed), std::move(in_parts)});
   }
-  std::vector<LaunchPart> parts;
-  for (std::size_t g = 0; g < groups.size(); ++g)
-    parts.push_back({&groups[g], &schedules[g]});
-  const auto launches = make_launches(parts, sm90(), pick_of_size(sm90()));
-  EXPECT_EQ(launches.size(), 1U);
-  EXPECT_EQ(lower_launch(launches[0], parts, sm90()).cluster, 1);
+  const auto launches =
+      search::choose_launches(std::move(kernels), sm90(), search::pick_of_size(sm90()));
+  ASSERT_EQ(launches.size(), 1U);
+  EXPECT_EQ(lower::lower_launch(launches[0], sm90()).cluster, 1);
 }
 
 } // namespace

@@ -2,11 +2,12 @@
 // What a launch takes by the cost model.
 #pragma once
 
-#include "model/plan/launches.h"
+#include "launch/launch.h"
+#include "target/target.h"
 
 namespace tilefuse::model {
 
-double predicted_seconds(const Launch &launch, const std::vector<LaunchPart> &parts,
-                         const Target &target);
+// Predicted seconds of a launch, alone on the device.
+double predicted_seconds(const launch::Launch &launch, const Target &target);
 
 } // namespace tilefuse::model

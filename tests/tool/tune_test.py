@@ -136,8 +136,8 @@ class Tune(ToolTest):
         """Files cannot grow past a size: it is said, what was kept is right, and the next run goes on."""
         def no_growth():
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (60000, 60000))
-        done = self.tool("tune", MODEL, "--device", "cpu", "--budget", "3s", "--records", self.records, "--no-cache",
+            resource.setrlimit(resource.RLIMIT_FSIZE, (40000, 40000))
+        done = self.tool("tune", MODEL, "--device", "cpu", "--budget", "8s", "--records", self.records, "--no-cache",
                          preexec_fn=no_growth)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stderr.count("warning"), 1, done.stderr)

@@ -136,13 +136,6 @@ bool can_be_dealt(const Kernel &kernel) {
   return is_free;
 }
 
-std::int64_t side_local_bytes(const std::vector<SidePart> &parts) {
-  std::int64_t bytes = 0;
-  for (const Buffer &buffer : merged_buffers(parts))
-    bytes += buffer.space == Space::Local ? buffer.elems * size_bytes(buffer.type.elem) : 0;
-  return bytes;
-}
-
 Kernel side_by_side(const std::vector<SidePart> &parts) {
   TILEFUSE_CHECK(!parts.empty() && !parts[0].is_dealt, "a launch without a first part");
   for (const SidePart &part : parts)

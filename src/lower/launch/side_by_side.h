@@ -11,7 +11,7 @@
 // tensor copies (schedule/wgmma/wgmma.h), the warps beside it would be idle: they run the dealt
 // parts while the others multiply. So the zeros between the pixels of a strided input gradient are
 // written while the pixels are computed. Where they lie as far from a result each, whoever stores
-// that stores them too (lower/launch/between.h). Parts *in step* have no blocks of their own
+// that stores them too (launch/between.h). Parts *in step* have no blocks of their own
 // either: those of the first take their tiles in turn with its own (lower/launch/in_step.h).
 //
 //   if block < 132 { … if lane == 0 { copies } else if 32 <= lane { dealt } … }
@@ -26,9 +26,6 @@ namespace tilefuse::lower {
 
 // Work-items of the kernel may run in any block, in any order, beside any others.
 bool can_be_dealt(const kernel::Kernel &kernel);
-
-// Bytes of local memory of a block of the whole.
-std::int64_t side_local_bytes(const std::vector<SidePart> &parts);
 
 // The first part is not dealt; the others have its block size or are, and can be. None runs in
 // clusters: the blocks of one would be those of two parts. Parts write

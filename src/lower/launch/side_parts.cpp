@@ -55,9 +55,9 @@ StmtRef PartCopier::store_between(const Store &from) {
   const Type type = from.value->type;
   const ExprRef index = expr(from.index);
   std::vector<StmtRef> list;
-  for (const Between &constants : side_.between) {
+  for (const launch::Between &constants : side_.between) {
     ExprRef exists = nullptr;
-    for (const BetweenEdge &edge : constants.edges) {
+    for (const launch::BetweenEdge &edge : constants.edges) {
       const ExprRef inside = to().sub(index, to().integer(constants.offset));
       const ExprRef place = edge.outer == 0 ? inside : to().mod(inside, to().integer(edge.outer));
       const ExprRef end = to().integer(edge.end * edge.stride);

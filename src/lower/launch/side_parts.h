@@ -14,7 +14,7 @@
 
 #include "kernel/build.h"
 #include "kernel/walk.h"
-#include "lower/launch/between.h"
+#include "launch/between.h"
 
 namespace tilefuse::lower {
 
@@ -30,7 +30,7 @@ struct SidePart {
   std::vector<int> arguments; // by Global buffer of the part: which argument of the whole
   bool is_dealt = false;
   kernel::BufferId results{-1}; // of the part's stores, beside which others store `between`
-  std::vector<Between> between = {};
+  std::vector<launch::Between> between = {};
   std::optional<StepPart> step = {}; // in the first part's blocks; of the first too
 };
 

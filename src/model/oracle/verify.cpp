@@ -64,7 +64,7 @@ private:
   std::vector<Bytes> bytes_;
 };
 
-KernelCase case_of(const CompiledKernel &kernel, const Target &target, HostBuffers &buffers) {
+KernelCase case_of(const launch::Part &kernel, const Target &target, HostBuffers &buffers) {
   KernelCase result{.group = kernel.placed.group,
                     .schedule = kernel.schedule,
                     .target = target,
@@ -112,12 +112,13 @@ VerifyReport verify_model(const program::Program &program, const std::vector<Hos
   const Compiled compiled = compile(program, device, cache, one_by_one);
   HostBuffers buffers(compiled.stored, inputs);
   VerifyReport report;
-  const int total = static_cast<int>(compiled.kernels.size());
-  for (const CompiledKernel &kernel : compiled.kernels) {
+  const int total = static_cast<int>(compiled.launches.size());
+  for (const CompiledLaunch &launch : compiled.launches) {
+    const launch::Part &kernel = launch.launch.parts.front();
     if (options.progress)
       options.progress(report.kernels, total);
     const KernelCase real = case_of(kernel, device.target(), buffers);
-    const Package &built = compiled.packages[kernel.package];
+    const Package &built = compiled.package(launch);
     const Reference reference(real, options.samples);
     Slots after = reference.before();
     const std::optional<Divergence> divergence = check_built(reference, built, device, &after);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A whole model on a device against the evaluator, kernel by kernel: each kernel reads what the
 // device computed so far, so the first one that is wrong is the one to look at. Kernels that would
-// share a launch (model/plan/launches.h) are launched one by one.
+// share a launch (search/network/launches.h) are launched one by one.
 #pragma once
 
 #include <cstdint>

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "launch/arguments.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::model {
@@ -44,15 +45,12 @@ public:
 
 private:
   void add_launch(int number) {
-    const Launch &launch = compiled_.launches[static_cast<std::size_t>(number)];
+    const launch::Launch &launch = compiled_.launches[static_cast<std::size_t>(number)].launch;
     std::vector<PlannedArgument> arguments;
-    for (const auto &[part, arg] : launch.args) {
-      const std::size_t k = launch.kernels[part];
-      const CompiledKernel &kernel = compiled_.kernels[k];
-      const auto slot = static_cast<std::size_t>(slot_of(kernel.placed.group, arg));
-      const BufferId buffer = kernel.placed.buffers[slot];
-      if (arg.slot < 0) {
-        arguments.push_back({.constant = packed_constant(static_cast<int>(k), arg, buffer)});
+    for (const launch::Argument &argument : launch::arguments(launch).all) {
+      const BufferId buffer = buffer_of(launch, argument);
+      if (argument.arg.slot < 0) {
+        arguments.push_back({.constant = packed_constant(number, argument, buffer)});
       } else if (compiled_.stored.buffers[at(buffer)].role == Role::Constant) {
         arguments.push_back({.constant = plain_constant(buffer)});
       } else {
@@ -78,18 +76,19 @@ private:
     return found->second;
   }
 
-  // Kernels with one place in one package and one constant share its packed form.
-  int packed_constant(int k, const schedule::KernelArg &arg, BufferId buffer) {
-    const CompiledKernel &kernel = compiled_.kernels[static_cast<std::size_t>(k)];
-    const int input = arg.packed_input;
+  // Parts at one place of one package with one constant share its packed form.
+  int packed_constant(int number, const launch::Argument &argument, BufferId buffer) {
+    const CompiledLaunch &launch = compiled_.launches[static_cast<std::size_t>(number)];
+    const launch::Part &part = launch.launch.parts[argument.part];
+    const auto &[slot, input, member] = argument.arg;
     const auto [found, is_new] =
-        packed_.emplace(std::tuple(kernel.package, kernel.part, arg.member, input, buffer), 0);
-    const nest::Nest &nest = member_nest(kernel.placed.group, arg.member);
-    const schedule::Schedule &own = member_schedule(kernel.schedule, arg.member);
+        packed_.emplace(std::tuple(launch.package, argument.part, member, input, buffer), 0);
+    const nest::Nest &nest = member_nest(part.placed.group, member);
+    const schedule::Schedule &own = member_schedule(part.schedule, member);
     if (is_new)
       found->second = add_constant({.buffer = buffer,
-                                    .kernel = k,
-                                    .packed = arg,
+                                    .launch = number,
+                                    .packed = argument,
                                     .type = schedule::packed_type(nest, own, input),
                                     .elems = pack_layout(nest, own, input).elems});
     return found->second;
@@ -178,12 +177,12 @@ std::string to_text(const Plan &plan, const Compiled &compiled) {
     const PlannedConstant &constant = plan.constants[c];
     text += fmt::format("constant {} at {} {}[{}]", c, constant.offset,
                         tilefuse::to_string(constant.type), constant.elems);
-    if (constant.kernel >= 0)
-      text +=
-          fmt::format(" packed launch {}{} input {}", constant.kernel,
-                      constant.packed.member > 0 ? fmt::format(" member {}", constant.packed.member)
-                                                 : std::string(),
-                      constant.packed.packed_input);
+    if (constant.launch >= 0)
+      text += fmt::format(" packed launch {}{} input {}", constant.launch,
+                          constant.packed.arg.member > 0
+                              ? fmt::format(" member {}", constant.packed.arg.member)
+                              : std::string(),
+                          constant.packed.arg.packed_input);
     text += "\n";
   }
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
@@ -200,8 +199,8 @@ std::string to_text(const Plan &plan, const Compiled &compiled) {
       text += argument.constant >= 0 ? fmt::format(" constant:{}", argument.constant)
                                      : fmt::format(" buffer:{}", program::to_int(argument.buffer));
     text += "\n";
-    for (const std::size_t kernel : compiled.launches[k].kernels)
-      for (const std::string &note : compiled.kernels[kernel].placed.notes)
+    for (const launch::Part &part : compiled.launches[k].launch.parts)
+      for (const std::string &note : part.placed.notes)
         text += note;
   }
   return text;

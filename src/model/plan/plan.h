@@ -5,7 +5,7 @@
 //   plan
 //   weights 4941824 bytes
 //   activations 3211264 bytes, 1404928 shared
-//   constant 0 at 0 packed kernel 3 input 1 f32[36864]
+//   constant 0 at 0 packed launch 3 input 1 f32[36864]
 //   buffer 7 at 602112 f32[200704] live 0..4
 //   launch 0 conv_f32_… buffers 2 7 constants 0
 //
@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/arguments.h"
 #include "model/compile.h"
 #include "schedule/members.h"
 
@@ -31,13 +32,13 @@ struct PlacedBuffer {
   int last_launch = 0;
 };
 
-// A constant as a kernel reads it: a buffer's elements as they are, or packed for one input of one
-// kernel.
+// A constant as a kernel reads it: a buffer's elements as they are, or packed for one argument of a
+// launch.
 struct PlannedConstant {
   program::BufferId buffer{};
-  int kernel = -1;            // packed: by this kernel's schedule
-  schedule::KernelArg packed; // which of its arguments
-  DType type = DType::F32;    // elements in device memory
+  int launch = -1;         // packed: as this launch reads it
+  launch::Argument packed; // which of its arguments
+  DType type = DType::F32; // elements in device memory
   std::int64_t elems = 0;
   std::int64_t offset = 0; // bytes, in the weights memory
 };

@@ -70,6 +70,7 @@ struct CoreTile {
   std::int64_t chunk() const { return 16 / elem_bytes; }
   std::int64_t ring_bytes(int ring) const { return ring * (rows * spread + columns) * row_bytes(); }
   std::int64_t warps() const { return rows / warp_rows * (columns / warp_columns); }
+  friend bool operator==(const CoreTile &, const CoreTile &) = default;
 };
 
 CoreTile core_tile(const nest::Nest &nest, const Schedule &schedule);

@@ -265,7 +265,7 @@ private:
 
   using Groups = std::vector<const poly::PlacedGroup *>;
 
-  // Groups that run side by side (model/plan/launches.h), in order.
+  // Groups that run side by side (search/network/launches.h), in order.
   std::vector<Groups> launches_of(const Groups &groups) const {
     std::vector<Groups> launches;
     for (const poly::PlacedGroup *group : groups) {

@@ -1,42 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/plan/launch_schedules.h"
+#include "search/network/launch_schedules.h"
 
 #include <algorithm>
 #include <set>
 #include <utility>
 
 #include "cost/model.h"
-#include "lower/launch/between.h"
+#include "launch/between.h"
 #include "schedule/members.h"
 #include "search/item_groups.h"
 #include "search/pick.h"
 
-namespace tilefuse::model {
+namespace tilefuse::search {
 namespace {
 
 constexpr std::size_t kTried = 256; // schedules
 
+// The best that search knows of, best first, to choose one of a form from.
+std::vector<Candidate> candidates_of(const poly::Group &group, const Target &target) {
+  return group.producers.empty() ? candidates(group.anchor, target, kTried)
+                                 : mapped_candidates(group, target, kTried);
+}
+
 } // namespace
 
-std::vector<search::Candidate> candidates_of(const poly::Group &group, const Target &target) {
-  return group.producers.empty() ? search::candidates(group.anchor, target, kTried)
-                                 : search::mapped_candidates(group, target, kTried);
+PickOfSize pick_of_size(const Target &target) {
+  return
+      [&target](const poly::Group &group, std::int64_t size) -> std::optional<schedule::Schedule> {
+        for (Candidate &candidate : candidates_of(group, target))
+          if (group_size(candidate.schedule) == size)
+            return std::move(candidate.schedule);
+        return std::nullopt;
+      };
 }
 
-void take(const LaunchPart &part, schedule::Schedule schedule) {
-  if (*part.schedule == schedule)
+void take(launch::Part &part, schedule::Schedule schedule) {
+  if (part.schedule == schedule)
     return;
-  *part.schedule = std::move(schedule);
-  if (part.chosen_by != nullptr)
-    *part.chosen_by = kForLaunch;
+  part.schedule = std::move(schedule);
+  part.chosen_by = kForLaunch;
 }
-
-bool is_map(const LaunchPart &part) { return part.placed->group.anchor.inputs.empty(); }
 
 double LaunchSchedules::seconds(std::size_t k) const {
-  return is_map(parts_[k])
+  return launch::is_map(parts_[k])
              ? 0
-             : cost::predict(parts_[k].placed->group, *parts_[k].schedule, target_).seconds;
+             : cost::predict(parts_[k].placed.group, parts_[k].schedule, target_).seconds;
 }
 
 void LaunchSchedules::leave_alone(const std::vector<std::size_t> &all) const {
@@ -48,40 +56,40 @@ void LaunchSchedules::leave_alone(const std::vector<std::size_t> &all) const {
 
 // The same schedule without clusters where that is legal, else the best that has none.
 void LaunchSchedules::leave_clusters(std::size_t k) const {
-  const poly::Group &group = parts_[k].placed->group;
-  schedule::Schedule single = *parts_[k].schedule;
+  const poly::Group &group = parts_[k].placed.group;
+  schedule::Schedule single = parts_[k].schedule;
   if (single.core.cluster() == 1)
     return;
   single.core.cluster_rows = single.core.cluster_columns = single.core.cluster_parts = 1;
   if (!schedule::illegal(group, single, target_))
     return take(parts_[k], std::move(single));
-  for (search::Candidate &candidate : candidates_of(group, target_))
+  for (Candidate &candidate : candidates_of(group, target_))
     if (candidate.schedule.core.cluster() == 1)
       return take(parts_[k], std::move(candidate.schedule));
 }
 
 // What stores constants between its results does not let these leave in boxes.
 void LaunchSchedules::leave_boxes(std::size_t k, const std::vector<std::size_t> &all) const {
-  const schedule::Schedule &own = *parts_[k].schedule;
-  const nest::Nest &anchor = parts_[k].placed->group.anchor;
+  const schedule::Schedule &own = parts_[k].schedule;
+  const nest::Nest &anchor = parts_[k].placed.group.anchor;
   const bool has_between = std::any_of(all.begin(), all.end(), [&](std::size_t other) {
-    return is_map(parts_[other]) &&
-           lower::between(anchor, parts_[other].placed->group.anchor).has_value();
+    return launch::is_map(parts_[other]) &&
+           launch::between(anchor, parts_[other].placed.group.anchor).has_value();
   });
   if (!has_core(own) || !own.core.tensor_store || !has_between)
     return;
-  for (search::Candidate &candidate : candidates_of(parts_[k].placed->group, target_))
+  for (Candidate &candidate : candidates_of(parts_[k].placed.group, target_))
     if (has_core(candidate.schedule) && !candidate.schedule.core.tensor_store)
       return take(parts_[k], std::move(candidate.schedule));
 }
 
 void LaunchSchedules::follow(std::size_t first, const std::vector<std::size_t> &all) const {
-  const schedule::Core &core = parts_[first].schedule->core;
+  const schedule::Core &core = parts_[first].schedule.core;
   for (const std::size_t k : all) {
-    const schedule::Schedule &own = *parts_[k].schedule;
-    if (is_map(parts_[k]) || !has_core(own) || own.core == core || !is_wgmma(*own.core.op))
+    const schedule::Schedule &own = parts_[k].schedule;
+    if (launch::is_map(parts_[k]) || !has_core(own) || own.core == core || !is_wgmma(*own.core.op))
       continue;
-    for (search::Candidate &candidate : candidates_of(parts_[k].placed->group, target_))
+    for (Candidate &candidate : candidates_of(parts_[k].placed.group, target_))
       if (candidate.schedule.core == core &&
           candidate.estimate.seconds <= seconds(k) + target_.launch_us * 1e-6) {
         take(parts_[k], std::move(candidate.schedule));
@@ -95,9 +103,9 @@ void LaunchSchedules::equalise(const std::vector<std::size_t> &all) const {
   std::set<std::int64_t> sizes;
   double best = 0;
   for (const std::size_t k : all)
-    if (!is_map(parts_[k])) {
+    if (!launch::is_map(parts_[k])) {
       nests.push_back(k);
-      sizes.insert(group_size(*parts_[k].schedule));
+      sizes.insert(group_size(parts_[k].schedule));
       best += seconds(k);
     }
   if (sizes.size() < 2)
@@ -117,8 +125,8 @@ std::vector<schedule::Schedule> LaunchSchedules::of_size(const std::vector<std::
   std::vector<schedule::Schedule> all;
   double sum = 0;
   for (const std::size_t k : nests) {
-    const poly::Group &group = parts_[k].placed->group;
-    std::optional<schedule::Schedule> own = *parts_[k].schedule;
+    const poly::Group &group = parts_[k].placed.group;
+    std::optional<schedule::Schedule> own = parts_[k].schedule;
     if (group_size(*own) != size)
       own = pick_(group, size);
     if (!own)
@@ -132,4 +140,4 @@ std::vector<schedule::Schedule> LaunchSchedules::of_size(const std::vector<std::
   return all;
 }
 
-} // namespace tilefuse::model
+} // namespace tilefuse::search

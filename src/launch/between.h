@@ -7,13 +7,13 @@
 //   out 0 + 0 [n:8*50176, 2*y:28*1792, 2*x + 1:28*64, c:64*1]      constants: 64 elements apart
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "kernel/nodes.h"
 #include "nest/nest.h"
 
-namespace tilefuse::lower {
+namespace tilefuse::launch {
 
 // A dimension along which there are fewer constants than results.
 struct BetweenEdge {
@@ -33,8 +33,4 @@ struct Between {
 // `results` writes to the same tensor. Nothing where they do not.
 std::optional<Between> between(const nest::Nest &results, const nest::Nest &constants);
 
-// Whether the kernel's stores to `results` can store these beside: each within one subscript of
-// the dimensions that end sooner.
-bool can_store(const kernel::Kernel &kernel, kernel::BufferId results, const Between &constants);
-
-} // namespace tilefuse::lower
+} // namespace tilefuse::launch

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lower/launch/between.h"
+#include "launch/between.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "kernel/walk.h"
-
-namespace tilefuse::lower {
+namespace tilefuse::launch {
 namespace {
 
 using nest::Dim;
@@ -76,20 +74,4 @@ std::optional<Between> between(const Nest &results, const Nest &constants) {
   return found;
 }
 
-bool can_store(const kernel::Kernel &kernel, kernel::BufferId results, const Between &constants) {
-  bool is_stored = false, fits = true;
-  kernel::for_each_stmt(kernel.body, [&](kernel::StmtRef stmt) {
-    if (const auto *boxes = std::get_if<kernel::TensorStore>(&stmt->node))
-      fits = fits && kernel[boxes->map].tensor != results;
-    const auto *store = std::get_if<kernel::Store>(&stmt->node);
-    if (store == nullptr || store->buffer != results)
-      return;
-    is_stored = true;
-    const std::int64_t run = store->lane_stride * (store->value->type.lanes - 1) + 1;
-    fits = fits && std::all_of(constants.edges.begin(), constants.edges.end(),
-                               [&](const BetweenEdge &edge) { return run <= edge.stride; });
-  });
-  return is_stored && fits;
-}
-
-} // namespace tilefuse::lower
+} // namespace tilefuse::launch

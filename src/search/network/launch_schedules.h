@@ -2,33 +2,35 @@
 // Schedules that kernels take to be one launch, where they would take others alone.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <string_view>
 #include <vector>
 
-#include "model/plan/launch.h"
+#include "launch/launch.h"
 #include "search/pick.h"
 
-namespace tilefuse::model {
+namespace tilefuse::search {
 
-// The best that search knows of, best first, to choose one of a form from.
-std::vector<search::Candidate> candidates_of(const poly::Group &group, const Target &target);
+// The best schedule of a group with so many work-items a block, if there is one.
+using PickOfSize =
+    std::function<std::optional<schedule::Schedule>(const poly::Group &, std::int64_t)>;
+PickOfSize pick_of_size(const Target &target);
 
-// It reads no inputs: zeros between pixels, say.
-bool is_map(const LaunchPart &part);
-
-// What a kernel's schedule is chosen by that it would not have alone.
+// Who chose a schedule that a kernel would not have alone.
 constexpr std::string_view kForLaunch = "model, to share a launch";
 // Gives the part this schedule, and says by what it was chosen where that is another.
-void take(const LaunchPart &part, schedule::Schedule schedule);
+void take(launch::Part &part, schedule::Schedule schedule);
 
-// Of kernels of a list, by position.
+// Chooses among the schedules of parts of a list; parts are named by their positions in it.
 class LaunchSchedules {
 public:
-  LaunchSchedules(const std::vector<LaunchPart> &parts, const Target &target,
-                  const PickOfSize &pick)
+  LaunchSchedules(std::vector<launch::Part> &parts, const Target &target, const PickOfSize &pick)
       : parts_(parts), target_(target), pick_(pick) {}
 
-  // Of one alone by the cost model; 0 for maps.
+  // Predicted seconds of a part alone; 0 for maps.
   double seconds(std::size_t k) const;
   // Legal schedules without what no kernel that others stand beside has: clusters of blocks; and
   // results that leave in boxes, where constants lie between them. Those that have none stay.
@@ -46,9 +48,9 @@ private:
   std::vector<schedule::Schedule> of_size(const std::vector<std::size_t> &nests, std::int64_t size,
                                           double &best) const;
 
-  const std::vector<LaunchPart> &parts_;
+  std::vector<launch::Part> &parts_;
   const Target &target_;
   const PickOfSize &pick_;
 };
 
-} // namespace tilefuse::model
+} // namespace tilefuse::search

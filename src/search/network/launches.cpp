@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/network/launches.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "launch/classes.h"
+#include "launch/legal.h"
+#include "launch/step.h"
+#include "poly/group_buffers.h"
+#include "search/joinable.h"
+
+namespace tilefuse::search {
+namespace {
+
+using launch::Launch;
+using launch::Part;
+using launch::Place;
+
+// Puts classes of one statement together: those of a list, by position.
+class Joining {
+public:
+  Joining(std::vector<Part> &parts, const Target &target, const PickOfSize &pick)
+      : parts_(parts), target_(target), schedules_(parts, target, pick) {}
+
+  // The slowest with all that fit beside it, and the rest.
+  std::vector<Launch> run(std::size_t begin, std::size_t end) {
+    std::vector<std::size_t> order;
+    for (std::size_t k = begin; k < end; ++k)
+      order.push_back(k);
+    schedules_.leave_alone(order);
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return schedules_.seconds(a) > schedules_.seconds(b);
+    });
+    schedules_.equalise(order);
+    const auto first =
+        std::find_if(order.begin(), order.end(), [&](std::size_t k) { return !is_map(parts_[k]); });
+    std::vector<Launch> launches;
+    if (first != order.end()) {
+      schedules_.follow(*first, order);
+      std::rotate(order.begin(), first, first + 1);
+      launches.push_back({{std::move(parts_[order[0]])}});
+      order.erase(order.begin());
+    }
+    const bool has_first = !launches.empty();
+    for (const std::size_t k : order)
+      if (!has_first || !add(launches[0], parts_[k]))
+        launches.push_back({{std::move(parts_[k])}});
+    if (has_first)
+      even_steps(launches[0]);
+    return launches;
+  }
+
+private:
+  // Groups that take turns have as many parts each: of an odd number the last has its own blocks.
+  void even_steps(Launch &launch) const {
+    const auto is_in_step = [](const Part &part) { return part.place == Place::InStep; };
+    const auto others = std::count_if(launch.parts.begin(), launch.parts.end(), is_in_step);
+    if (others > 0 && others % 2 == 0 && launch.parts[0].schedule.core.turns > 1)
+      std::find_if(launch.parts.rbegin(), launch.parts.rend(), is_in_step)->place = Place::Blocks;
+  }
+
+  Place place(const Part &first, const Part &part) const {
+    if (!is_map(part))
+      return launch::out_of_step(first, part, target_) ? Place::Blocks : Place::InStep;
+    if (launch::lies_between(first, part))
+      return Place::Between;
+    return target_.lanes == LaneKind::WorkItem ? Place::Dealt : Place::Blocks;
+  }
+
+  bool add(Launch &launch, Part &part) const {
+    part.place = place(launch.parts[0], part);
+    const bool fits = !launch::wrong_beside(launch, part, target_);
+    if (fits)
+      launch.parts.push_back(std::move(part));
+    else
+      part.place = Place::Blocks;
+    return fits;
+  }
+
+  std::vector<Part> &parts_;
+  const Target &target_;
+  const LaunchSchedules schedules_;
+};
+
+bool is_joinable(const Part &partial, const Part &join) {
+  return join.placed.joins_tiles && partial.placed.group.producers.empty() &&
+         poly::read_buffers(join.placed).count(poly::written_buffer(partial.placed)) > 0;
+}
+
+// The partial kernel as scheduled, or as it must be for its tiles to be joined; then both are moved
+// from.
+std::optional<Launch> joined(Part &partial, Part &last, const Target &target) {
+  const nest::Nest &nest = partial.placed.group.anchor;
+  schedule::TileJoin join = tile_join(nest, partial.schedule, last.placed.group.anchor, target);
+  if (!join.refusal.empty()) {
+    std::optional<Joinable> other = pick_joinable(nest, last.placed.group.anchor, target);
+    if (!other)
+      return std::nullopt;
+    take(partial, std::move(other->partial.schedule));
+    join = std::move(other->join);
+  }
+  last.placed.group.anchor = std::move(join.nest);
+  take(last, std::move(join.schedule));
+  Launch launch;
+  launch.parts.push_back(std::move(partial));
+  launch.parts.push_back(std::move(last));
+  launch.join = std::move(join.walk);
+  return launch;
+}
+
+// Behind the last of the kernels from `begin` on that are classes of one statement.
+std::size_t end_of_classes(const std::vector<Part> &kernels, std::size_t begin) {
+  std::size_t end = begin + 1;
+  const auto is_class_of = [&](std::size_t one, std::size_t other) {
+    return launch::are_classes(kernels[one].placed, kernels[other].placed);
+  };
+  for (; end < kernels.size(); ++end)
+    for (std::size_t k = begin; k < end; ++k)
+      if (!is_class_of(k, end))
+        return end;
+  return end;
+}
+
+} // namespace
+
+std::vector<Launch> choose_launches(std::vector<Part> kernels, const Target &target,
+                                    const PickOfSize &pick, bool joins) {
+  Joining joining(kernels, target, pick);
+  std::vector<Launch> launches;
+  for (std::size_t begin = 0; begin < kernels.size();) {
+    if (joins && begin + 1 < kernels.size() && is_joinable(kernels[begin], kernels[begin + 1]))
+      if (std::optional<Launch> launch = joined(kernels[begin], kernels[begin + 1], target)) {
+        launches.push_back(std::move(*launch));
+        begin += 2;
+        continue;
+      }
+    const std::size_t end = joins ? end_of_classes(kernels, begin) : begin + 1;
+    if (end - begin == 1)
+      launches.push_back({{std::move(kernels[begin])}});
+    else
+      for (Launch &launch : joining.run(begin, end))
+        launches.push_back(std::move(launch));
+    begin = end;
+  }
+  return launches;
+}
+
+} // namespace tilefuse::search
