@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/random.h"
 #include "base/thread_pool.h"
 #include "emit/emitter.h"
@@ -148,7 +149,7 @@ std::vector<Trial> trials_of(const std::vector<Checked> &cases, const CheckReque
       }
   ThreadPool pool(available_threads());
   pool.parallel_for(static_cast<std::int64_t>(trials.size()), [&](int, std::int64_t i) {
-    Trial &trial = trials[static_cast<std::size_t>(i)];
+    Trial &trial = trials[at(i)];
     const bool is_real = trial.kernel_case.values == model::Values::Reals;
     trial.reference =
         std::make_unique<model::Reference>(trial.kernel_case, is_real ? kSampledReals : 0);

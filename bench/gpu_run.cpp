@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/random.h"
 #include "cost/model.h"
 #include "emit/emitter.h"
@@ -51,8 +52,6 @@ constexpr std::string_view kWhole = "whole";
 constexpr char kRanked = '#';
 constexpr std::string_view kTiled = "wgmma:";
 constexpr std::string_view kApart = "apart/";
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Schedules of a family of matrix instructions, "core", "wgmma" or "tf32", or of an algorithm of
 // work-items.
@@ -297,7 +296,7 @@ WorkData::WorkData(const Work &work, runtime::Device &device) : work_(work), dev
 }
 
 runtime::Binding WorkData::binding(program::BufferId id) const {
-  runtime::Memory *memory = memory_[at(program::to_int(id))].get();
+  runtime::Memory *memory = memory_[at(id)].get();
   return {memory, 0, memory->bytes()};
 }
 
@@ -311,8 +310,8 @@ void WorkData::load(Way &way) {
       if (argument.arg.slot >= 0)
         continue;
       const launch::Part &part = launch.parts[argument.part];
-      const Bytes packed = model::pack(part.placed.group, part.schedule, argument.arg,
-                                       bytes_[at(program::to_int(buffer))]);
+      const Bytes packed =
+          model::pack(part.placed.group, part.schedule, argument.arg, bytes_[at(buffer)]);
       const auto size = static_cast<std::int64_t>(packed.size());
       way.packed.push_back(device_.allocate(size));
       bindings.back() = {way.packed.back().get(), 0, size};
@@ -359,7 +358,7 @@ std::optional<std::string> WorkData::compare(const poly::PlacedGroup &placed, do
   const program::BufferId out = placed.buffers[at(nest.out.slot)];
   std::vector<std::span<std::byte>> slots;
   for (const program::BufferId id : placed.buffers)
-    slots.emplace_back(bytes_[at(program::to_int(id))]);
+    slots.emplace_back(bytes_[at(id)]);
   const nest::Slot &slot = nest.slots[at(nest.out.slot)];
   Bytes got(static_cast<std::size_t>(slot.elems * size_bytes(slot.type)));
   slots[at(nest.out.slot)] = got;

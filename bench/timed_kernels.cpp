@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "lower/pipeline.h"
 #include "model/compile.h"
 
@@ -32,7 +33,7 @@ double TimedKernels::run(std::size_t kernel) {
 double Samples::at(double share) const {
   std::vector<double> sorted = seconds;
   std::sort(sorted.begin(), sorted.end());
-  return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))];
+  return sorted[at(share * static_cast<double>(sorted.size() - 1))];
 }
 
 } // namespace tilefuse::bench

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/index.h"
+
 namespace tilefuse {
 
 class Random {
@@ -30,8 +32,7 @@ public:
     return values.begin()[between(0, static_cast<std::int64_t>(values.size()) - 1)];
   }
   template <typename T> const T &of(const std::vector<T> &values) {
-    return values[static_cast<std::size_t>(
-        between(0, static_cast<std::int64_t>(values.size()) - 1))];
+    return values[at(between(0, static_cast<std::int64_t>(values.size()) - 1))];
   }
   // A random order of [begin, end); that of a tape of zeros is the order it has.
   template <typename Iterator> void shuffle(Iterator begin, Iterator end) {

@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 
 namespace tilefuse {
 namespace {
@@ -132,7 +133,7 @@ void ThreadPool::State::share_out() {
     return static_cast<std::uint32_t>(runs / all * share + runs % all * share / all);
   };
   for (std::int64_t s = 0; s < all; ++s)
-    shares[static_cast<std::size_t>(s)].set(bound(s), bound(s + 1));
+    shares[at(s)].set(bound(s), bound(s + 1));
 }
 
 bool ThreadPool::State::next_run(int worker, std::uint32_t &number) {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/index.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::cost {
@@ -28,7 +29,7 @@ double held_bytes(const Nest &nest) {
 }
 
 Stream in_place(const Nest &nest, const Operand &operand) {
-  const DType type = nest.slots[static_cast<std::size_t>(operand.slot)].type;
+  const DType type = nest.slots[at(operand.slot)].type;
   return {operand.dims, nest.indices.size(), static_cast<double>(size_bytes(type))};
 }
 
@@ -36,7 +37,7 @@ Stream staged(const Nest &nest, const Schedule &schedule, int input) {
   std::vector<nest::Dim> dims;
   schedule::Source source = source_of(nest, schedule, input);
   for (const schedule::StageDim &stage : stage_tile(nest, schedule, input).dims) {
-    dims.push_back(std::move(source.dims[static_cast<std::size_t>(stage.dim)]));
+    dims.push_back(std::move(source.dims[at(stage.dim)]));
     dims.back().stride = stage.stride;
     dims.back().size = stage.range;
   }
@@ -47,11 +48,11 @@ Stream staged(const Nest &nest, const Schedule &schedule, int input) {
 
 // All that a piece reads lies together: steps of the lane index, then reduced indices.
 Stream packed(const Nest &nest, const Schedule &schedule, int input) {
-  Stream stream = in_place(nest, nest.inputs[static_cast<std::size_t>(input)]);
+  Stream stream = in_place(nest, nest.inputs[at(input)]);
   stream.packed_lane = lane_index(schedule);
   stream.packed_step = 1;
   if (stream.packed_lane >= 0)
-    stream.packed_step = schedule.splits[static_cast<std::size_t>(stream.packed_lane)].step();
+    stream.packed_step = schedule.splits[at(stream.packed_lane)].step();
   return stream;
 }
 
@@ -180,7 +181,7 @@ double bytes_in_memory(const Nest &nest, const std::vector<Stream> &streams,
 
 double touched_bytes(const Nest &nest, const Operand &operand) {
   constexpr std::int64_t kSector = 32; // bytes
-  const nest::Slot &slot = nest.slots[static_cast<std::size_t>(operand.slot)];
+  const nest::Slot &slot = nest.slots[at(operand.slot)];
   double elems = 1;
   for (const nest::Dim &dim : operand.dims) {
     double points = 1;
@@ -197,7 +198,7 @@ double touched_bytes(const Nest &nest, const Operand &operand) {
 double touched_bytes(const Nest &nest) {
   std::vector<double> most(nest.slots.size(), 0);
   const auto add = [&](const Operand &operand) {
-    double &bytes = most[static_cast<std::size_t>(operand.slot)];
+    double &bytes = most[at(operand.slot)];
     bytes = std::max(bytes, touched_bytes(nest, operand));
   };
   std::for_each(nest.inputs.begin(), nest.inputs.end(), add);

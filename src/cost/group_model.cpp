@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/index.h"
 #include "cost/lane_models.h"
 #include "cost/model.h"
 #include "cost/vector/core_rates.h"
@@ -12,7 +13,7 @@ namespace tilefuse::cost {
 using schedule::Schedule;
 
 double fills(const nest::Nest &nest, const Schedule &own, int input) {
-  const int level = own.stages[static_cast<std::size_t>(input)].at;
+  const int level = own.stages[at(input)].at;
   double count = 1;
   for (std::size_t i = 0; i < nest.indices.size(); ++i) {
     const double extent = static_cast<double>(nest.indices[i].extent);
@@ -62,9 +63,7 @@ namespace {
 double map_traffic_seconds(const poly::Producer &map, double executed, const Target &target) {
   constexpr double kCacheOverMemory = 4;
   const nest::Nest &nest = map.nest;
-  const auto slot = [&](const nest::Operand &operand) {
-    return nest.slots[static_cast<std::size_t>(operand.slot)];
-  };
+  const auto slot = [&](const nest::Operand &operand) { return nest.slots[at(operand.slot)]; };
   const auto points = static_cast<double>(output_points(nest));
   const double stored = static_cast<double>(size_bytes(slot(nest.out).type));
   double read = -stored;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/index.h"
 #include "poly/needs.h"
 
 namespace tilefuse::cost {
@@ -17,8 +18,6 @@ constexpr double kCacheOverMemory = 4;
 // Points of a reduced index whose tile is staged at a time.
 constexpr std::int64_t kSlab = 32;
 constexpr std::array<std::int64_t, 10> kTiles = {2, 4, 7, 8, 14, 16, 28, 32, 56, 112};
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 double bytes_of(const nest::Nest &nest, const nest::Operand &operand) {
   const nest::Slot &slot = nest.slots[at(operand.slot)];

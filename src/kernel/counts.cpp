@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 
 namespace tilefuse::kernel {
 namespace {
@@ -38,9 +39,9 @@ std::string buffer_line(const Counts &counts, const BufferCounts &buffer) {
 }
 
 std::string access_line(const AccessCounts &access) {
-  std::string line = fmt::format("{} {}: executed {} requests {} bytes {}",
-                                 kAccessNames[static_cast<std::size_t>(access.kind)], access.text,
-                                 access.executed, access.requests, access.bytes);
+  std::string line =
+      fmt::format("{} {}: executed {} requests {} bytes {}", kAccessNames[at(access.kind)],
+                  access.text, access.executed, access.requests, access.bytes);
   if (access.sectors > 0)
     line += fmt::format(" sectors {} needed {}", access.sectors, access.sectors_needed);
   if (access.phases.empty())
@@ -58,9 +59,7 @@ std::string access_line(const AccessCounts &access) {
 
 } // namespace
 
-std::string_view to_string(InstructionKind kind) {
-  return kKindNames[static_cast<std::size_t>(kind)];
-}
+std::string_view to_string(InstructionKind kind) { return kKindNames[at(kind)]; }
 
 PhaseCounts AccessCounts::all_phases() const {
   PhaseCounts all;

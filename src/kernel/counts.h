@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/index.h"
 #include "kernel/nodes.h"
 
 namespace tilefuse::kernel {
@@ -98,9 +99,7 @@ struct Counts {
   std::int64_t local_bytes = 0;       // of a block
   std::int64_t live_registers = 0;    // most 32-bit registers of a work-item alive at once
 
-  const InstructionCounts &of(InstructionKind kind) const {
-    return instructions[static_cast<std::size_t>(kind)];
-  }
+  const InstructionCounts &of(InstructionKind kind) const { return instructions[at(kind)]; }
   // Of that name; aborts where there is none.
   const BufferCounts &buffer(std::string_view name) const;
   // All accesses of a Local buffer.

@@ -84,6 +84,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/index.h"
 #include "target/core_ops.h"
 #include "target/dtype.h"
 
@@ -98,8 +99,6 @@ struct Type {
 enum class Space { Global, Local, Register };
 enum class BufferId : int {};
 enum class VarId : int {};
-constexpr int to_int(BufferId id) { return static_cast<int>(id); }
-constexpr int to_int(VarId id) { return static_cast<int>(id); }
 
 // Global buffers come first, in argument order; those of `counts`, which the runtime provides,
 // last.
@@ -139,7 +138,6 @@ struct TensorMap {
   bool is_im2col() const { return !lower.empty(); }
 };
 enum class MapId : int {};
-constexpr int to_int(MapId id) { return static_cast<int>(id); }
 
 struct Expr;
 using ExprRef = const Expr *;
@@ -378,13 +376,9 @@ struct Kernel {
   std::unique_ptr<std::deque<Expr>> exprs = std::make_unique<std::deque<Expr>>();
   std::unique_ptr<std::deque<Stmt>> stmts = std::make_unique<std::deque<Stmt>>();
 
-  const Buffer &operator[](BufferId id) const {
-    return buffers[static_cast<std::size_t>(to_int(id))];
-  }
-  const TensorMap &operator[](MapId id) const { return maps[static_cast<std::size_t>(to_int(id))]; }
-  const Variable &operator[](VarId id) const {
-    return variables[static_cast<std::size_t>(to_int(id))];
-  }
+  const Buffer &operator[](BufferId id) const { return buffers[at(id)]; }
+  const TensorMap &operator[](MapId id) const { return maps[at(id)]; }
+  const Variable &operator[](VarId id) const { return variables[at(id)]; }
 };
 
 } // namespace tilefuse::kernel

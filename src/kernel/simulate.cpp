@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "kernel/live_registers.h"
 #include "kernel/simulation/warp.h"
 #include "kernel/walk.h"
@@ -73,7 +74,7 @@ std::vector<bool> remote_buffers(const Kernel &kernel) {
   for_each_expr(kernel.body, [&](ExprRef e) {
     const Load *load = std::get_if<Load>(&e->node);
     if (load != nullptr && load->rank != nullptr)
-      found[static_cast<std::size_t>(to_int(load->buffer))] = true;
+      found[at(load->buffer)] = true;
   });
   return found;
 }

@@ -3,12 +3,11 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "schedule/members.h"
 
 namespace tilefuse::launch {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 struct Known {
   program::BufferId buffer;

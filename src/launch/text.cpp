@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/scanner.h"
 #include "schedule/members.h"
 
@@ -27,7 +28,7 @@ constexpr std::array kPlaces = {Place::Blocks, Place::Dealt, Place::Between, Pla
 std::string to_text(const Part &part) {
   std::string text = fmt::format("part {}\nbuffers", to_string(part.place));
   for (const program::BufferId buffer : part.placed.buffers)
-    text += fmt::format(" {}", program::to_int(buffer));
+    text += fmt::format(" {}", to_int(buffer));
   return text + "\n" + poly::to_text(part.placed.group) +
          schedule::to_text(part.placed.group, part.schedule);
 }

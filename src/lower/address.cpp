@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/address.h"
 
+#include "base/index.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::lower {
@@ -49,13 +50,13 @@ Form staged_form(const Context &cx, int input, const Source &source) {
   Form form;
   std::vector<std::int64_t> strides(source.dims.size(), 0);
   for (const schedule::StageDim &stage : stage_tile(cx.nest, cx.schedule, input).dims) {
-    strides[static_cast<std::size_t>(stage.dim)] = stage.stride;
+    strides[at(stage.dim)] = stage.stride;
     form.constant -= stage.lowest * stage.stride;
   }
   form.near = moves(source, strides, cx.nest.indices.size());
   form.origin.assign(form.near.size(), 0);
   form.inside = form.chunk = form.near;
-  const bool per_step = cx.schedule.stages[static_cast<std::size_t>(input)].at >= 0;
+  const bool per_step = cx.schedule.stages[at(input)].at >= 0;
   for (std::size_t i = 0; i < form.near.size(); ++i) {
     if (per_step)
       form.inside[i] = 0;
@@ -67,7 +68,7 @@ Form staged_form(const Context &cx, int input, const Source &source) {
 
 Form form_of(const Context &cx, int input) {
   const Source source = source_of(cx.whole, cx.schedule, input);
-  const bool staged = is_staged(cx.schedule.fills[static_cast<std::size_t>(input)]);
+  const bool staged = is_staged(cx.schedule.fills[at(input)]);
   return staged ? staged_form(cx, input, source) : memory_form(cx, source);
 }
 
@@ -94,7 +95,7 @@ ExprRef chunk_base(const Context &cx, int input, ExprRef base) {
   const Form form = form_of(cx, input);
   for (std::size_t i = cx.outputs(); i < form.chunk.size(); ++i)
     base = plus(cx, base, cx.chunk[i], form.chunk[i]);
-  if (!cx.schedule.stages[static_cast<std::size_t>(input)].is_ahead())
+  if (!cx.schedule.stages[at(input)].is_ahead())
     return base;
   const schedule::StageTile tile = stage_tile(cx.nest, cx.schedule, input);
   return plus(cx, base, cx.turn, buffer_stride(cx.schedule, input, tile));
@@ -106,7 +107,7 @@ Address input_address(const Context &cx, int input, ExprRef base) {
   for (std::size_t i = 0; i < form.near.size(); ++i)
     rest = plus(cx, rest, i < cx.outputs() ? cx.kept[i] : cx.value[i], form.near[i]);
   const int vector = vector_index(cx.schedule);
-  return {cx.build.add(base, rest), vector < 0 ? 0 : form.near[static_cast<std::size_t>(vector)]};
+  return {cx.build.add(base, rest), vector < 0 ? 0 : form.near[at(vector)]};
 }
 
 } // namespace tilefuse::lower

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/wgmma/pixel_box.h"
 
@@ -12,7 +13,7 @@ namespace {
 std::string extents(const nest::Nest &nest, int begin, int end) {
   std::string text;
   for (int i = begin; i < end; ++i) {
-    const nest::Index &index = nest.indices[static_cast<std::size_t>(i)];
+    const nest::Index &index = nest.indices[at(i)];
     text += fmt::format("{}{}", index.name, index.extent);
   }
   return text;
@@ -37,9 +38,9 @@ std::string steps(const nest::Nest &nest, const schedule::Schedule &schedule) {
   }
   std::string text;
   for (int i = 0; i < nest.output_indices; ++i) {
-    const schedule::Split &split = schedule.splits[static_cast<std::size_t>(i)];
+    const schedule::Split &split = schedule.splits[at(i)];
     if (split.step() > 1)
-      text += fmt::format("{}{}", nest.indices[static_cast<std::size_t>(i)].name, split.step());
+      text += fmt::format("{}{}", nest.indices[at(i)].name, split.step());
   }
   return text.empty() ? "1" : text;
 }
@@ -57,8 +58,7 @@ std::string kernel_name(const poly::Group &group, const schedule::Schedule &sche
 std::string kernel_name(const nest::Nest &nest, const schedule::Schedule &schedule,
                         const Target &target) {
   const int all = static_cast<int>(nest.indices.size());
-  std::string name = fmt::format(
-      "{}_{}", nest.name, to_string(nest.slots[static_cast<std::size_t>(nest.out.slot)].type));
+  std::string name = fmt::format("{}_{}", nest.name, to_string(nest.slots[at(nest.out.slot)].type));
   for (const std::string &part :
        {extents(nest, 0, nest.output_indices), extents(nest, nest.output_indices, all)})
     if (!part.empty())

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "lower/kernel_name.h"
 #include "schedule/blocks.h"
 #include "schedule/members.h"
@@ -16,8 +17,6 @@ namespace {
 using kernel::BufferId;
 using kernel::Space;
 using schedule::KernelArg;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Whether every member that reads the slot knows it at load time.
 bool is_constant(const poly::Group &group, int slot) {
@@ -37,7 +36,7 @@ bool is_constant(const poly::Group &group, int slot) {
 Context make_context(const Members &members, int member, const Target &target,
                      kernel::Builder &build) {
   const nest::Nest &whole = member_nest(members.group, member);
-  Context cx{.nest = members.nests[static_cast<std::size_t>(member)],
+  Context cx{.nest = members.nests[at(member)],
              .schedule = member_schedule(members.schedule, member),
              .target = target,
              .build = build,

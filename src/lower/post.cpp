@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/post.h"
 
+#include "base/index.h"
 #include "lower/context.h"
 
 namespace tilefuse::lower {
@@ -86,14 +87,14 @@ ExprRef extra_value(const Context &cx, const nest::Operand &operand, ExprRef val
 
 ExprRef post_value(const Context &cx, const Expr &post, ExprRef acc, ExprRef valid) {
   const auto load = [&](int operand) {
-    return extra_value(cx, cx.nest.extras[static_cast<std::size_t>(operand)], valid);
+    return extra_value(cx, cx.nest.extras[at(operand)], valid);
   };
   return expr_value(cx.build, post, cx.width(), acc, load);
 }
 
 ExprRef map_value(kernel::Builder &b, const nest::Nest &map, int lanes,
                   const std::function<ExprRef(int)> &load) {
-  const DType stored = map.slots[static_cast<std::size_t>(map.out.slot)].type;
+  const DType stored = map.slots[at(map.out.slot)].type;
   return b.cast(expr_value(b, map.post, lanes, nullptr, load), stored);
 }
 

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/thread_pool.h"
 #include "model/model.h"
 #include "program/precision/quantize.h"
@@ -20,8 +21,6 @@ using program::HostTensor;
 using program::Program;
 using program::Role;
 using program::TensorId;
-
-std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
 
 constexpr std::int64_t kPart = 1 << 18; // elements that a thread looks at at once
 
@@ -43,15 +42,14 @@ double magnitude(const HostTensor &tensor, double percentile, ThreadPool &pool) 
   if (percentile == 100) {
     std::vector<float> largest(static_cast<std::size_t>((count + kPart - 1) / kPart), 0);
     each_magnitude(tensor, pool, [&](std::int64_t part, std::int64_t, float value) {
-      float &most = largest[static_cast<std::size_t>(part)];
+      float &most = largest[at(part)];
       most = std::max(most, value);
     });
     return *std::max_element(largest.begin(), largest.end());
   }
   std::vector<float> values(static_cast<std::size_t>(count));
-  each_magnitude(tensor, pool, [&](std::int64_t, std::int64_t i, float value) {
-    values[static_cast<std::size_t>(i)] = value;
-  });
+  each_magnitude(tensor, pool,
+                 [&](std::int64_t, std::int64_t i, float value) { values[at(i)] = value; });
   const auto last = static_cast<double>(count - 1);
   const auto place = values.begin() + static_cast<std::ptrdiff_t>(last * percentile / 100);
   std::nth_element(values.begin(), place, values.end());
@@ -144,7 +142,7 @@ Calibration calibrate(const Program &program, std::span<const Runs::value_type> 
     std::vector<HostTensor> outputs = session.run(inputs);
     for (const auto &[id, place] : probe.places)
       if (wanted.contains(id))
-        note(id, outputs[static_cast<std::size_t>(place)]);
+        note(id, outputs[at(place)]);
     for (std::size_t k = 0; k < inputs.size(); ++k)
       if (wanted.contains(program.inputs[k]))
         note(program.inputs[k], inputs[k]);

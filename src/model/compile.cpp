@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/index.h"
 #include "base/stopwatch.h"
 #include "base/thread_pool.h"
 #include "emit/emitter.h"
@@ -156,7 +157,7 @@ void emit_jobs(const std::vector<Job *> &missing, const Target &target,
   std::mutex mutex;
   int done = 0;
   pool.parallel_for(static_cast<std::int64_t>(missing.size()), [&](int, std::int64_t i) {
-    Job &job = *missing[static_cast<std::size_t>(i)];
+    Job &job = *missing[at(i)];
     job.package = emitter->emit(lower::lower_launch(*job.launch, target), target);
     const std::lock_guard lock(mutex);
     if (options.progress)
@@ -223,8 +224,7 @@ void check_sizes(const program::StoredProgram &stored) {
   for (std::size_t t = 0; t < stored.windows.size(); ++t) {
     if (stored.windows[t].buffer == program::kNoBuffer)
       continue;
-    const std::int64_t elems =
-        stored.buffers[static_cast<std::size_t>(to_int(stored.windows[t].buffer))].elems;
+    const std::int64_t elems = stored.buffers[at(stored.windows[t].buffer)].elems;
     if (elems > kernel::kMostElems)
       throw Error(ErrorCode::Limit,
                   fmt::format("a tensor needs {} elements in memory, at most {} are possible",

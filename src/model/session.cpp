@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/stopwatch.h"
 #include "base/thread_pool.h"
 #include "cost/roofline.h"
@@ -89,12 +90,12 @@ void Session::State::upload_constants() {
   std::vector<program::Bytes> packed(plan.constants.size());
   ThreadPool pool(plan.weight_bytes < kLeastBytesToShare ? 1 : available_threads());
   pool.parallel_for(static_cast<std::int64_t>(packed.size()), [&](int, std::int64_t i) {
-    const PlannedConstant &constant = plan.constants[static_cast<std::size_t>(i)];
+    const PlannedConstant &constant = plan.constants[at(i)];
     if (constant.launch < 0)
       return;
-    const CompiledLaunch &launch = compiled.launches[static_cast<std::size_t>(constant.launch)];
+    const CompiledLaunch &launch = compiled.launches[at(constant.launch)];
     const launch::Part &part = launch.launch.parts[constant.packed.part];
-    packed[static_cast<std::size_t>(i)] =
+    packed[at(i)] =
         pack(part.placed.group, part.schedule, constant.packed.arg, constant_data(constant.buffer));
   });
   for (std::size_t i = 0; i < packed.size(); ++i) {
@@ -107,12 +108,12 @@ void Session::State::upload_constants() {
 }
 
 runtime::Binding Session::State::buffer_binding(BufferId id) const {
-  const PlacedBuffer &placed = plan.buffers[static_cast<std::size_t>(program::to_int(id))];
+  const PlacedBuffer &placed = plan.buffers[at(id)];
   return {activations.get(), placed.offset, placed.bytes};
 }
 
 runtime::Binding Session::State::tensor_binding(TensorId id) const {
-  return buffer_binding(compiled.stored.windows[static_cast<std::size_t>(to_int(id))].buffer);
+  return buffer_binding(compiled.stored.windows[at(id)].buffer);
 }
 
 void Session::State::load_kernels() {
@@ -123,7 +124,7 @@ void Session::State::load_kernels() {
         bindings.push_back(buffer_binding(argument.buffer));
         continue;
       }
-      const PlannedConstant &constant = plan.constants[static_cast<std::size_t>(argument.constant)];
+      const PlannedConstant &constant = plan.constants[at(argument.constant)];
       bindings.push_back(
           {weights.get(), constant.offset, constant.elems * size_bytes(constant.type)});
     }

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "base/index.h"
 #include "nest/integer/checked.h"
 
 namespace tilefuse::nest {
@@ -70,9 +71,7 @@ Linear flat(const Operand &operand, std::size_t indices) {
 DType input_type(const Nest &nest, std::size_t input) {
   if (!program::compares(nest.comb) || input > 1)
     return nest.acc_type;
-  const auto slot_type = [&](std::size_t k) {
-    return nest.slots[static_cast<std::size_t>(nest.inputs[k].slot)].type;
-  };
+  const auto slot_type = [&](std::size_t k) { return nest.slots[at(nest.inputs[k].slot)].type; };
   const DType type = accumulator_type(program::promote(slot_type(0), slot_type(1)));
   return type == DType::Bool ? DType::I32 : type;
 }
@@ -95,7 +94,7 @@ double initial_value(program::Agg agg, DType type) {
 std::int64_t output_points(const Nest &nest) {
   std::int64_t points = 1;
   for (int i = 0; i < nest.output_indices; ++i)
-    points = checked_mul(points, nest.indices[static_cast<std::size_t>(i)].extent);
+    points = checked_mul(points, nest.indices[at(i)].extent);
   return points;
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/index.h"
 #include "base/scanner.h"
 #include "nest/integer/checked.h"
 #include "nest/nest.h"
@@ -234,7 +235,7 @@ private:
     scanner_.expect("post");
     std::vector<DType> types;
     for (const Operand &extra : nest_.extras)
-      types.push_back(nest_.slots[static_cast<std::size_t>(extra.slot)].type);
+      types.push_back(nest_.slots[at(extra.slot)].type);
     const std::optional<DType> acc =
         nest_.inputs.empty() ? std::nullopt : std::optional(nest_.acc_type);
     nest_.post = program::parse_expr(scanner_, types, acc);

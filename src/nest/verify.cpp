@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/index.h"
 #include "nest/integer/checked.h"
 #include "nest/integer/interval.h"
 #include "nest/nest.h"
@@ -93,7 +94,7 @@ void verify_operand(const Nest &nest, const Operand &operand, const std::string 
     address.lo = checked_add(address.lo, std::min(first, last));
     address.hi = checked_add(address.hi, std::max(first, last));
   }
-  const std::int64_t elems = nest.slots[static_cast<std::size_t>(operand.slot)].elems;
+  const std::int64_t elems = nest.slots[at(operand.slot)].elems;
   require(
       nest, address.lo >= 0 && address.hi < elems,
       fmt::format("{}: elements {}..{} leave a slot of {}", what, address.lo, address.hi, elems));
@@ -167,8 +168,8 @@ void verify_expr(const Nest &nest, const Expr &expr, int depth) {
   if (expr.kind == Expr::Kind::Operand) {
     require(nest, expr.operand >= 0 && static_cast<std::size_t>(expr.operand) < nest.extras.size(),
             fmt::format("post reads extra ${}, which does not exist", expr.operand));
-    const int slot = nest.extras[static_cast<std::size_t>(expr.operand)].slot;
-    require(nest, expr.type == nest.slots[static_cast<std::size_t>(slot)].type,
+    const int slot = nest.extras[at(expr.operand)].slot;
+    require(nest, expr.type == nest.slots[at(slot)].type,
             fmt::format("post reads extra ${} with another type than its slot's", expr.operand));
   }
   const bool call = expr.kind == Expr::Kind::Call;

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/index.h"
 #include "onnx/operators/slice.h"
 #include "onnx/tensor.h"
 

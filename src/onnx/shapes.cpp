@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/scanner.h"
 #include "onnx/tensor.h"
 
@@ -81,7 +82,7 @@ public:
 private:
   std::optional<std::int64_t> given_or_batch(int i) const {
     if (given_)
-      return (*given_)[static_cast<std::size_t>(i)];
+      return (*given_)[at(i)];
     return i == 0 ? batch_ : std::nullopt;
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/index.h"
 #include "nest/flatten/passes.h"
 #include "poly/group.h"
 
@@ -12,8 +13,6 @@ using nest::Nest;
 using nest::Operand;
 using program::BufferId;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 // The index that is alone in an unguarded dimension, over all of it; -1 for none.
 int alone(const Nest &nest, const Dim &dim) {
   const auto is_used = [](std::int64_t coeff) { return coeff != 0; };
@@ -22,8 +21,7 @@ int alone(const Nest &nest, const Dim &dim) {
       std::count_if(dim.at.coeff.begin(), dim.at.coeff.end(), is_used) != 1 || *used != 1)
     return -1;
   const auto index = used - dim.at.coeff.begin();
-  return nest.indices[static_cast<std::size_t>(index)].extent == dim.size ? static_cast<int>(index)
-                                                                          : -1;
+  return nest.indices[at(index)].extent == dim.size ? static_cast<int>(index) : -1;
 }
 
 // Splits an index of `nest` that walks one dimension of `own` where `other` has two; false when

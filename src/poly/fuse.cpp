@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "base/index.h"
 #include "poly/group_buffers.h"
 #include "poly/group_legality.h"
 #include "poly/inline_map.h"
@@ -22,8 +23,6 @@ namespace tilefuse::poly {
 namespace {
 
 using program::BufferId;
-
-std::size_t at(BufferId id) { return static_cast<std::size_t>(program::to_int(id)); }
 
 bool is_map(const Group &group) { return group.producers.empty() && group.anchor.inputs.empty(); }
 
@@ -112,10 +111,10 @@ private:
   // The one group that computes what input k of group c reads, if there is one.
   std::optional<std::size_t> producer_of_input(std::size_t c, int input) const {
     const PlacedGroup &consumer = *groups_[c];
-    const nest::Operand &operand = consumer.group.anchor.inputs[static_cast<std::size_t>(input)];
+    const nest::Operand &operand = consumer.group.anchor.inputs[at(input)];
     if (operand.constant || poly::producer_of(consumer.group, 0, input))
       return std::nullopt;
-    const BufferId buffer = consumer.buffers[static_cast<std::size_t>(operand.slot)];
+    const BufferId buffer = consumer.buffers[at(operand.slot)];
     std::optional<std::size_t> found;
     for (std::size_t p = 0; p < groups_.size(); ++p) {
       if (!groups_[p] || !writes(*groups_[p], buffer))
@@ -233,7 +232,7 @@ private:
     Change change;
     for (const std::size_t g : readers_of(p)) {
       const std::optional<int> input = only_input(*groups_[g], written_buffer(*groups_[p]));
-      if (!input || groups_[g]->group.anchor.inputs[static_cast<std::size_t>(*input)].constant ||
+      if (!input || groups_[g]->group.anchor.inputs[at(*input)].constant ||
           !not_there(g, p).empty())
         return std::nullopt;
       std::optional<PlacedGroup> made = attach(*groups_[g], 0, *input, *groups_[p]);

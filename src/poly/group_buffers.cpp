@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/index.h"
+
 namespace tilefuse::poly {
 
 using program::BufferId;
@@ -16,21 +18,20 @@ std::set<BufferId> read_buffers(const PlacedGroup &placed) {
       for (const nest::Operand &operand : *operands) {
         const int slot = group_slot(group, m, operand.slot);
         if (!is_internal(group, slot))
-          all.insert(placed.buffers[static_cast<std::size_t>(slot)]);
+          all.insert(placed.buffers[at(slot)]);
       }
   }
   return all;
 }
 
 BufferId written_buffer(const PlacedGroup &placed) {
-  return placed.buffers[static_cast<std::size_t>(placed.group.anchor.out.slot)];
+  return placed.buffers[at(placed.group.anchor.out.slot)];
 }
 
 bool writes(const PlacedGroup &placed, BufferId buffer) {
   const std::vector<int> slots = written_slots(placed.group);
-  return std::any_of(slots.begin(), slots.end(), [&](int slot) {
-    return placed.buffers[static_cast<std::size_t>(slot)] == buffer;
-  });
+  return std::any_of(slots.begin(), slots.end(),
+                     [&](int slot) { return placed.buffers[at(slot)] == buffer; });
 }
 
 std::optional<int> only_input(const PlacedGroup &placed, BufferId buffer) {
@@ -39,7 +40,7 @@ std::optional<int> only_input(const PlacedGroup &placed, BufferId buffer) {
   for (int m = 0; m <= static_cast<int>(group.producers.size()); ++m) {
     const nest::Nest &nest = member_nest(group, m);
     const auto reads = [&](const nest::Operand &operand) {
-      return placed.buffers[static_cast<std::size_t>(group_slot(group, m, operand.slot))] == buffer;
+      return placed.buffers[at(group_slot(group, m, operand.slot))] == buffer;
     };
     if (std::any_of(nest.extras.begin(), nest.extras.end(), reads))
       return std::nullopt;

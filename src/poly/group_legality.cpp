@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/index.h"
 #include "poly/isl/legality.h"
 #include "poly/isl/scop.h"
 
@@ -34,7 +35,7 @@ std::vector<bool> slots_by_place(const Group &group) {
     const int slot = group_slot(group, member, operand.slot);
     const auto [found, is_new] = first.emplace(slot, walked(operand));
     if (!is_new && found->second != walked(operand))
-      by_place[static_cast<std::size_t>(slot)] = true;
+      by_place[at(slot)] = true;
   };
   for (int m = 0; m <= static_cast<int>(group.producers.size()); ++m) {
     const nest::Nest &nest = member_nest(group, m);
@@ -56,7 +57,7 @@ Scop scop_of(const Group &group) {
     for (int s = 0; s < static_cast<int>(nest.nest->slots.size()); ++s) {
       const int slot = group_slot(group, m, s);
       nest.memory.push_back(fmt::format("B{}", slot));
-      nest.by_place.push_back(by_place[static_cast<std::size_t>(slot)]);
+      nest.by_place.push_back(by_place[at(slot)]);
     }
     nests.push_back(std::move(nest));
   }
@@ -107,7 +108,7 @@ std::optional<std::string> illegal_fusion(const Group &group, std::int64_t quota
     (statement.nest < group.producers.size() ? producers : consumers).push_back(statement.name);
   std::vector<std::int64_t> sizes;
   for (int i = 0; i < group.anchor.output_indices; ++i)
-    sizes.push_back(std::min(kTile, group.anchor.indices[static_cast<std::size_t>(i)].extent));
+    sizes.push_back(std::min(kTile, group.anchor.indices[at(i)].extent));
   const Fusion fusion = propose(scop, dependences(scop), producers, consumers, sizes);
   const std::vector<std::string> found = refusals(fusion);
   if (found.empty())

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/index.h"
 #include "nest/flatten/passes.h"
 #include "poly/post_ops.h"
 #include "program/rewrite/split_maps.h"
@@ -15,8 +16,6 @@ using nest::Linear;
 using nest::Nest;
 using nest::Operand;
 using program::Expr;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Every point stores the one element that it reads.
 bool only_moves(const Nest &nest) {

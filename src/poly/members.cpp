@@ -5,13 +5,12 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "nest/flatten/passes.h"
 #include "poly/group.h"
 
 namespace tilefuse::poly {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 const Producer &producer(const Group &group, int member) {
   return group.producers.at(at(member - 1));
@@ -188,7 +187,7 @@ std::optional<std::vector<int>> match_dims(const nest::Operand &input, const nes
     const int index = whole_index(producer, written);
     if (found == input.dims.end() || index < 0 || !used.insert(index).second)
       return std::nullopt;
-    index_of[static_cast<std::size_t>(found - input.dims.begin())] = index;
+    index_of[at(found - input.dims.begin())] = index;
   }
   for (std::size_t d = 0; d < input.dims.size(); ++d)
     if (input.dims[d].size > 1 && index_of[d] < 0)
@@ -216,7 +215,7 @@ std::optional<std::vector<int>> match_runs(const nest::Operand &input, const nes
       const int index = next == out.dims.end() ? -1 : whole_index(copy, *next);
       if (index < 0 || !used.insert(index).second)
         return std::nullopt;
-      dim_of[static_cast<std::size_t>(next - out.dims.begin())] = static_cast<int>(d);
+      dim_of[at(next - out.dims.begin())] = static_cast<int>(d);
       stride *= next->size;
     }
     if (stride != end)

@@ -6,12 +6,11 @@
 #include <optional>
 #include <set>
 
+#include "base/index.h"
 #include "poly/progression.h"
 
 namespace tilefuse::poly {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // The dimension of its consumer's input that each output index of a producer runs over; -1: none.
 std::vector<int> dims_of(const Group &group, int member) {

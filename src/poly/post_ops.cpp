@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "nest/flatten/passes.h"
 #include "program/rewrite/rewrite.h"
 #include "program/rewrite/split_maps.h"
@@ -101,7 +102,7 @@ int extra_position(Nest &nest, const Operand &operand) {
 // `expr` with its operand leaves replaced.
 Expr substitute(const Expr &expr, const std::vector<Expr> &leaves) {
   if (expr.kind == Expr::Kind::Operand)
-    return leaves[static_cast<std::size_t>(expr.operand)];
+    return leaves[at(expr.operand)];
   Expr copy = expr;
   for (Expr &arg : copy.args)
     arg = substitute(arg, leaves);
@@ -115,7 +116,7 @@ Expr with_type(Expr expr, DType type) {
 // Leaves of the map's post-op that read what its producer made.
 int count_readings(const Expr &expr, const std::vector<bool> &reads_producer) {
   if (expr.kind == Expr::Kind::Operand)
-    return reads_producer[static_cast<std::size_t>(expr.operand)] ? 1 : 0;
+    return reads_producer[at(expr.operand)] ? 1 : 0;
   int count = 0;
   for (const Expr &arg : expr.args)
     count += count_readings(arg, reads_producer);
@@ -128,11 +129,11 @@ void drop_unused_slots(Draft &draft) {
   std::vector<BufferId> buffers;
   std::vector<nest::Slot> slots;
   const auto keep = [&](Operand &operand) {
-    int &slot = renamed[static_cast<std::size_t>(operand.slot)];
+    int &slot = renamed[at(operand.slot)];
     if (slot < 0) {
       slot = static_cast<int>(slots.size());
-      slots.push_back(draft.nest.slots[static_cast<std::size_t>(operand.slot)]);
-      buffers.push_back(draft.buffers[static_cast<std::size_t>(operand.slot)]);
+      slots.push_back(draft.nest.slots[at(operand.slot)]);
+      buffers.push_back(draft.buffers[at(operand.slot)]);
     }
     operand.slot = slot;
   };
@@ -151,7 +152,7 @@ Draft fuse(Draft producer, const Draft &map, const std::vector<Linear> &indices,
   const Expr inner = producer.nest.post;
   std::vector<Expr> leaves;
   for (std::size_t k = 0; k < map.nest.extras.size(); ++k) {
-    const DType type = map.nest.slots[static_cast<std::size_t>(map.nest.extras[k].slot)].type;
+    const DType type = map.nest.slots[at(map.nest.extras[k].slot)].type;
     if (reads_producer[k]) {
       leaves.push_back(with_type(inner, type));
       continue;
@@ -188,9 +189,9 @@ std::vector<int> count_readers(const StoredProgram &stored) {
   std::vector<int> readers(program.tensors.size(), 0);
   for (const program::Statement &statement : program.statements)
     for (TensorId id : program::reads(statement))
-      ++readers[static_cast<std::size_t>(to_int(id))];
+      ++readers[at(id)];
   for (TensorId id : program.outputs)
-    ++readers[static_cast<std::size_t>(to_int(id))];
+    ++readers[at(id)];
   std::map<BufferId, int> of_buffer;
   for (std::size_t t = 0; t < readers.size(); ++t)
     of_buffer[stored.windows[t].buffer] += readers[t];
@@ -268,7 +269,7 @@ private:
     if (found == last_.end() || !found->second.is_whole)
       return false;
     const auto uses = std::count(body.operands.begin(), body.operands.end(), operand);
-    if (readers_[static_cast<std::size_t>(to_int(operand))] != static_cast<int>(uses))
+    if (readers_[at(operand)] != static_cast<int>(uses))
       return false;
     const std::vector<std::size_t> &drafts = found->second.drafts;
     if (std::any_of(drafts.begin(), drafts.end(),
@@ -283,10 +284,10 @@ private:
 
   // Which extras of the map are plain readings of `tensor`.
   std::vector<bool> reads_of(const Draft &map, TensorId tensor) const {
-    const program::Window &window = stored_.windows[static_cast<std::size_t>(to_int(tensor))];
+    const program::Window &window = stored_.windows[at(tensor)];
     std::vector<bool> reads;
     for (const Operand &extra : map.nest.extras) {
-      const bool same = map.buffers[static_cast<std::size_t>(extra.slot)] == window.buffer &&
+      const bool same = map.buffers[at(extra.slot)] == window.buffer &&
                         extra.offset == window.offset && same_points(extra, map.nest, tensor);
       reads.push_back(same);
     }
@@ -296,7 +297,7 @@ private:
   // The operand runs over the whole tensor as the map's result runs over its own.
   bool same_points(const Operand &extra, const Nest &map, TensorId tensor) const {
     const program::Shape &shape = stored_.program[tensor].shape;
-    const program::Window &window = stored_.windows[static_cast<std::size_t>(to_int(tensor))];
+    const program::Window &window = stored_.windows[at(tensor)];
     if (extra.dims.size() != shape.size() || map.out.dims.size() != shape.size())
       return false;
     for (std::size_t d = 0; d < shape.size(); ++d)

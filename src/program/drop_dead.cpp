@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "base/index.h"
+
 namespace tilefuse::program {
 namespace {
-
-std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
 
 // Tensors some output depends on, and every input.
 std::vector<bool> find_live(const Program &program) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/scanner.h"
 #include "program/program.h"
 
@@ -248,7 +249,7 @@ private:
     const auto found = std::find(names.begin(), names.end(), name);
     if (found == names.end())
       refuse(token, fmt::format("'{}' is not an index of the contraction", name));
-    Rational &coeff = sum.coeff[static_cast<std::size_t>(found - names.begin())];
+    Rational &coeff = sum.coeff[at(found - names.begin())];
     coeff = coeff + factor;
   }
 

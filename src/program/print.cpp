@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/hash.h"
+#include "base/index.h"
 #include "base/scanner.h"
 #include "program/program.h"
 
@@ -81,7 +82,6 @@ std::string body_text(const View &view) { return fmt::format("view({})", id_text
 std::vector<TensorId> undefined_temporaries(const Program &program) {
   std::vector<bool> defined(program.tensors.size(), false);
   std::vector<bool> used(program.tensors.size(), false);
-  const auto at = [](TensorId id) { return static_cast<std::size_t>(to_int(id)); };
   for (const Statement &statement : program.statements) {
     defined[at(statement.out)] = true;
     for (TensorId id : reads(statement))
@@ -113,7 +113,7 @@ std::string declarations_text(const Program &program) {
 
 } // namespace
 
-std::string_view to_string(Agg agg) { return kAggNames[static_cast<std::size_t>(agg)]; }
+std::string_view to_string(Agg agg) { return kAggNames[at(agg)]; }
 
 std::optional<Agg> parse_agg(std::string_view name) {
   for (std::size_t i = 0; i < kAggNames.size(); ++i)

@@ -49,6 +49,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/index.h"
 #include "base/rational.h"
 #include "program/expr.h"
 #include "target/dtype.h"
@@ -56,7 +57,6 @@
 namespace tilefuse::program {
 
 enum class TensorId : int {};
-constexpr int to_int(TensorId id) { return static_cast<int>(id); }
 
 using Shape = std::vector<std::int64_t>;
 // Number of elements; 1 for a scalar. Throws Error{Limit} past 2^62.
@@ -146,10 +146,8 @@ struct Program {
   std::vector<TensorId> outputs;
   std::vector<Statement> statements; // in an order in which they can run
 
-  const Tensor &operator[](TensorId id) const {
-    return tensors[static_cast<std::size_t>(to_int(id))];
-  }
-  Tensor &operator[](TensorId id) { return tensors[static_cast<std::size_t>(to_int(id))]; }
+  const Tensor &operator[](TensorId id) const { return tensors[at(id)]; }
+  Tensor &operator[](TensorId id) { return tensors[at(id)]; }
   TensorId add(Tensor tensor);
 };
 

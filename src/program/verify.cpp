@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/scanner.h"
 #include "program/program.h"
 
@@ -46,8 +47,6 @@ private:
   std::string name(TensorId id) const {
     return fmt::format("%{} {}", to_int(id), quoted(program_[id].name));
   }
-
-  static std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
 
   void check_id(TensorId id) const {
     if (to_int(id) < 0 || at(id) >= program_.tensors.size())

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/index.h"
 
 namespace tilefuse::report {
 namespace {
@@ -106,8 +107,6 @@ public:
   }
 
 private:
-  static std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
-
   TensorId read(TensorId id) {
     const auto found = ids_.find(id);
     if (found != ids_.end())

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/index.h"
 #include "report/flat_table.h"
 #include "schedule/blocks.h"
 #include "schedule/staging.h"
@@ -39,10 +40,9 @@ void add_column(FlatTable &table, const Nest &nest, const Operand &operand, std:
 // "staged in each chunk of c, odd strides, two buffers"
 std::string stage_words(const Nest &nest, const Schedule &schedule, std::size_t input) {
   const schedule::Stage &stage = schedule.stages[input];
-  std::string text = stage.at < 0
-                         ? "staged once per block"
-                         : fmt::format("staged in each chunk of {}",
-                                       nest.indices[static_cast<std::size_t>(stage.at)].name);
+  std::string text =
+      stage.at < 0 ? "staged once per block"
+                   : fmt::format("staged in each chunk of {}", nest.indices[at(stage.at)].name);
   if (stage.layout != schedule::Layout::Plain)
     text += fmt::format(", {}", schedule::to_string(stage.layout));
   if (stage.ring > 0)
@@ -57,7 +57,7 @@ std::string stage_text(const Nest &nest, const Schedule &schedule, std::size_t i
   std::size_t width = 4;
   std::vector<std::string> names;
   for (const schedule::StageDim &dim : tile.dims) {
-    names.push_back(linear_text(source.dims[static_cast<std::size_t>(dim.dim)].at, nest));
+    names.push_back(linear_text(source.dims[at(dim.dim)].at, nest));
     width = std::max(width, names.back().size() + 1);
   }
   std::string text =
@@ -65,7 +65,7 @@ std::string stage_text(const Nest &nest, const Schedule &schedule, std::size_t i
   for (std::size_t d = 0; d < tile.dims.size(); ++d) {
     const schedule::StageDim &dim = tile.dims[d];
     text += fmt::format("{:>{}}{:>10}{:>10}{:>10}{}\n", names[d], width, dim.range,
-                        source.dims[static_cast<std::size_t>(dim.dim)].stride, dim.stride,
+                        source.dims[at(dim.dim)].stride, dim.stride,
                         dim.checked ? "  padded outside the tensor" : "");
   }
   return text + fmt::format("size {} ({} bytes)\n", schedule::buffer_elems(schedule, number, tile),
@@ -77,8 +77,8 @@ std::string pack_text(const Nest &nest, const Schedule &schedule, std::size_t in
       schedule::pack_layout(nest, schedule, static_cast<int>(input));
   std::vector<std::string> dims;
   for (const schedule::PackDim &dim : layout.dims)
-    dims.push_back(fmt::format("{} {}{}", nest.indices[static_cast<std::size_t>(dim.index)].name,
-                               dim.count, dim.step > 1 ? fmt::format(" of {}", dim.step) : ""));
+    dims.push_back(fmt::format("{} {}{}", nest.indices[at(dim.index)].name, dim.count,
+                               dim.step > 1 ? fmt::format(" of {}", dim.step) : ""));
   return fmt::format("outermost first: {}\nsize {}\n", fmt::join(dims, ", "), layout.elems);
 }
 
@@ -105,14 +105,13 @@ std::string lanes_text(const Nest &nest, const Schedule &schedule) {
   if (schedule.lanes == LaneKind::WorkItem) {
     std::vector<std::string> digits;
     for (const schedule::LanePart &part : schedule::lane_digits(schedule))
-      digits.push_back(fmt::format("{} {}", nest.indices[static_cast<std::size_t>(part.index)].name,
-                                   part.count));
+      digits.push_back(fmt::format("{} {}", nest.indices[at(part.index)].name, part.count));
     text = fmt::format("work-items: {}{}{}\n", schedule::group_size(schedule),
                        digits.empty() ? "" : ", slowest first ", fmt::join(digits, ", "));
   }
   if (vector >= 0)
     text += fmt::format("lanes: {} vector elements of {}\n", schedule::vector_width(schedule),
-                        nest.indices[static_cast<std::size_t>(vector)].name);
+                        nest.indices[at(vector)].name);
   return text.empty() ? "one lane\n" : text;
 }
 
@@ -171,7 +170,7 @@ std::string mapping(const Nest &nest, const Schedule &schedule) {
   }
   std::vector<std::string> loops;
   for (const int i : schedule.order)
-    loops.push_back(nest.indices[static_cast<std::size_t>(i)].name);
+    loops.push_back(nest.indices[at(i)].name);
   return text + fmt::format("loops, outermost first: {}\n", fmt::join(loops, " "));
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/index.h"
 
 namespace tilefuse::report {
 namespace {
@@ -17,7 +18,7 @@ constexpr std::array<std::string_view, 6> kNames = {"program", "flatten", "candi
 
 } // namespace
 
-std::string_view to_string(Section section) { return kNames[static_cast<std::size_t>(section)]; }
+std::string_view to_string(Section section) { return kNames[at(section)]; }
 
 Sections parse_sections(std::string_view list) {
   Sections sections;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/wgmma_tiles.h"
@@ -11,8 +12,6 @@ namespace tilefuse::schedule {
 namespace {
 
 using nest::Nest;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::int64_t up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/index.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::schedule {
@@ -168,7 +169,7 @@ int edge_of(const Nest &nest, const Schedule &schedule, std::size_t input, const
   if (!could_have_edge(nest, schedule, input, dim))
     return -1;
   const int index = single_output(nest, schedule, dim);
-  return schedule.splits[static_cast<std::size_t>(index)].edge ? index : -1;
+  return schedule.splits[at(index)].edge ? index : -1;
 }
 
 Guard guard_of(const Nest &nest, const Schedule &schedule, std::size_t input, const Dim &dim) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/index.h"
 #include "schedule/guards.h"
 #include "schedule/mma/core_legal.h"
 #include "schedule/rolling.h"
@@ -28,8 +29,6 @@ constexpr std::int64_t kLargestTile = std::int64_t{1} << 48;
 // Elements that a work-item fetches ahead at most, and buffers of a ring.
 constexpr std::int64_t kMostAhead = 64;
 constexpr int kMostRing = 8;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 Reason wrong_order(const Nest &nest, const Schedule &schedule) {
   std::vector<bool> seen(nest.indices.size(), false);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "schedule/legal_alone.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_feeds.h"
@@ -27,8 +28,6 @@ using poly::Producer;
 using Reason = std::optional<std::string>;
 
 constexpr std::string_view kMark = "producer ";
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 int members(const Group &group) { return static_cast<int>(group.producers.size()) + 1; }
 

@@ -6,12 +6,11 @@
 
 #include <fmt/format.h>
 
+#include "base/index.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::schedule {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Points of an index from one fill to the next; its extent when one fill has them all.
 std::int64_t span_of_fill(const nest::Nest &nest, const Schedule &schedule, int input, int i) {

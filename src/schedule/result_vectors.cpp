@@ -3,12 +3,12 @@
 
 #include <cstddef>
 
+#include "base/index.h"
+
 namespace tilefuse::schedule {
 namespace {
 
 constexpr std::int64_t kMostBytes = 16;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 bool is_sum_alone(const nest::Nest &nest) {
   const program::Expr &post = nest.post;

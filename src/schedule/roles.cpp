@@ -4,23 +4,24 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/index.h"
+
 namespace tilefuse::schedule {
 namespace {
 
 using nest::Nest;
 
 bool moves(const nest::Operand &operand, int index) {
-  return std::any_of(operand.dims.begin(), operand.dims.end(), [&](const nest::Dim &dim) {
-    return dim.at.coeff[static_cast<std::size_t>(index)] != 0;
-  });
+  return std::any_of(operand.dims.begin(), operand.dims.end(),
+                     [&](const nest::Dim &dim) { return dim.at.coeff[at(index)] != 0; });
 }
 
 // A reduced index that shares a subscript with an output index.
 bool is_tap(const Nest &nest, const nest::Operand &data, int index) {
   for (const nest::Dim &dim : data.dims)
-    if (dim.at.coeff[static_cast<std::size_t>(index)] != 0)
+    if (dim.at.coeff[at(index)] != 0)
       for (int i = 0; i < nest.output_indices; ++i)
-        if (dim.at.coeff[static_cast<std::size_t>(i)] != 0)
+        if (dim.at.coeff[at(i)] != 0)
           return true;
   return false;
 }
@@ -33,11 +34,9 @@ std::optional<Roles> roles_of(const Nest &nest) {
   Roles roles;
   if (nest.inputs[0].constant && !nest.inputs[1].constant)
     std::swap(roles.data, roles.filter);
-  const nest::Operand &data = nest.inputs[static_cast<std::size_t>(roles.data)];
-  const nest::Operand &filter = nest.inputs[static_cast<std::size_t>(roles.filter)];
-  const auto is_single = [&](int i) {
-    return nest.indices[static_cast<std::size_t>(i)].extent == 1;
-  };
+  const nest::Operand &data = nest.inputs[at(roles.data)];
+  const nest::Operand &filter = nest.inputs[at(roles.filter)];
+  const auto is_single = [&](int i) { return nest.indices[at(i)].extent == 1; };
   for (int i = 0; i < nest.output_indices; ++i) {
     if (is_single(i))
       continue;
@@ -52,8 +51,7 @@ std::optional<Roles> roles_of(const Nest &nest) {
     (is_tap(nest, data, i) && !is_single(i) ? roles.taps : roles.depth).push_back(i);
   const nest::Linear out = nest::flat(nest.out, nest.indices.size());
   const auto by_stride = [&](int a, int b) {
-    return std::llabs(out.coeff[static_cast<std::size_t>(a)]) <
-           std::llabs(out.coeff[static_cast<std::size_t>(b)]);
+    return std::llabs(out.coeff[at(a)]) < std::llabs(out.coeff[at(b)]);
   };
   for (std::vector<int> *list : {&roles.channels, &roles.pixels, &roles.shared})
     std::stable_sort(list->begin(), list->end(), by_stride);

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/index.h"
+
 namespace tilefuse::schedule {
 namespace {
 
@@ -12,8 +14,6 @@ using nest::Nest;
 using poly::Group;
 using poly::Producer;
 using Reason = std::optional<std::string>;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 bool moves(const nest::Operand &operand, int index) {
   return std::any_of(operand.dims.begin(), operand.dims.end(),

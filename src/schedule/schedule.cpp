@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
+#include "base/index.h"
+
 namespace tilefuse::schedule {
 namespace {
 
 using nest::Nest;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 int index_with(const Schedule &schedule, std::int64_t Split::*factor) {
   for (std::size_t i = 0; i < schedule.splits.size(); ++i)

@@ -5,12 +5,12 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "base/index.h"
+
 namespace tilefuse::schedule {
 namespace {
 
 constexpr std::int64_t kCopiedBytes = 4; // of an element that vectors copy
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 const nest::Dim &source_dim(const Source &source, const StageDim &dim) {
   return source.dims[at(dim.dim)];

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "base/index.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/rolling.h"
 
@@ -12,8 +13,6 @@ namespace tilefuse::schedule {
 namespace {
 
 using nest::Nest;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::int64_t round_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
 
@@ -312,12 +311,12 @@ std::vector<KernelArg> kernel_args(const Nest &nest, const Schedule &schedule) {
     if (is_packed(schedule.fills[k])) {
       packed.push_back({.packed_input = static_cast<int>(k)});
     } else {
-      used[static_cast<std::size_t>(nest.inputs[k].slot)] = true;
+      used[at(nest.inputs[k].slot)] = true;
     }
   }
   for (const nest::Operand &extra : nest.extras)
-    used[static_cast<std::size_t>(extra.slot)] = true;
-  used[static_cast<std::size_t>(nest.out.slot)] = true;
+    used[at(extra.slot)] = true;
+  used[at(nest.out.slot)] = true;
   std::vector<KernelArg> args;
   for (std::size_t s = 0; s < used.size(); ++s)
     if (used[s])
@@ -356,7 +355,7 @@ DType packed_type(const Nest &nest, const Schedule &schedule, int input) {
 std::int64_t accumulators(const Nest &nest, const Schedule &schedule) {
   std::int64_t count = 1;
   for (int i = 0; i < nest.output_indices; ++i)
-    count *= schedule.splits[static_cast<std::size_t>(i)].keep;
+    count *= schedule.splits[at(i)].keep;
   return count;
 }
 

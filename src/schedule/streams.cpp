@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::schedule {
@@ -15,8 +16,6 @@ using Reason = std::optional<std::string>;
 
 constexpr int kMostRegisters = 8;
 constexpr std::int64_t kMostValues = 128; // of an input, in all registers
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 bool is_moved(const nest::Operand &operand, int index) {
   return std::any_of(operand.dims.begin(), operand.dims.end(),

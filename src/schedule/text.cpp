@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/scanner.h"
 
 namespace tilefuse::schedule {
@@ -52,14 +53,14 @@ void parse_factors(const Nest &nest, Scanner &scanner, Schedule &schedule,
   while (scanner.peek().kind == TokenKind::Name && scanner.peek().line == line) {
     const int index = find_index(nest, scanner);
     scanner.expect(":");
-    schedule.splits[static_cast<std::size_t>(index)].*member = scanner.expect_integer("a factor");
+    schedule.splits[at(index)].*member = scanner.expect_integer("a factor");
   }
 }
 
 void parse_marks(const Nest &nest, Scanner &scanner, Schedule &schedule, bool Split::*member,
                  int line) {
   while (scanner.peek().kind == TokenKind::Name && scanner.peek().line == line)
-    schedule.splits[static_cast<std::size_t>(find_index(nest, scanner))].*member = true;
+    schedule.splits[at(find_index(nest, scanner))].*member = true;
 }
 
 // Parts may name an index several times; a list is kept only where there are several.
@@ -70,7 +71,7 @@ void parse_lanes(const Nest &nest, Scanner &scanner, Schedule &schedule, int lin
     scanner.expect(":");
     const Token token = scanner.peek();
     const std::int64_t count = scanner.expect_integer("a factor");
-    std::int64_t &lane = schedule.splits[static_cast<std::size_t>(index)].lane;
+    std::int64_t &lane = schedule.splits[at(index)].lane;
     if (__builtin_mul_overflow(lane, count, &lane))
       throw Error(ErrorCode::Limit, "too many lanes", scanner.where(token));
     parts.push_back({index, count});
@@ -224,8 +225,7 @@ std::string lane_text(const Nest &nest, const Schedule &schedule) {
     return factors(nest, schedule, &Split::lane);
   std::string text;
   for (const LanePart &part : schedule.lane_parts)
-    text +=
-        fmt::format(" {}:{}", nest.indices[static_cast<std::size_t>(part.index)].name, part.count);
+    text += fmt::format(" {}:{}", nest.indices[at(part.index)].name, part.count);
   return text;
 }
 
@@ -257,7 +257,7 @@ std::string stage_text(const Nest &nest, const Schedule &schedule, std::size_t i
   const Stage &stage = schedule.stages[input];
   std::string text = fmt::format(" {}", input);
   if (stage.at >= 0)
-    text += " at " + nest.indices[static_cast<std::size_t>(stage.at)].name;
+    text += " at " + nest.indices[at(stage.at)].name;
   if (stage.layout != Layout::Plain)
     text += fmt::format(" {}", to_string(stage.layout));
   text += stage.twice ? " twice" : "";
@@ -293,7 +293,7 @@ std::string to_text(const Nest &nest, const Schedule &schedule) {
     line("core", core_text(core));
   std::string order;
   for (int i : schedule.order)
-    order += " " + nest.indices[static_cast<std::size_t>(i)].name;
+    order += " " + nest.indices[at(i)].name;
   line("loop", order);
   line("near", marked(nest, schedule, &Split::near));
   line("roll", factors(nest, schedule, &Split::roll));

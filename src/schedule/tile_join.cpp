@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/index.h"
 #include "nest/flatten/passes.h"
 #include "schedule/blocks.h"
 #include "schedule/legal.h"
@@ -26,8 +27,6 @@ constexpr std::int64_t kMostLoads = 8; // parts whose loads are under way togeth
 constexpr std::int64_t kFullVec = 4;
 
 constexpr std::int64_t kMostGroups = 2; // of warps that multiply, beside the producer (NVRTC 13.0)
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 

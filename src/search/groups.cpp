@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "cost/model.h"
 #include "schedule/legal.h"
 #include "schedule/legal_alone.h"
@@ -32,8 +33,6 @@ constexpr double kPeakShare = 0.9; // of the target's peak that no producer pass
 // The best stands among the first 20 of some hundred in long chains, each of which costs more.
 constexpr std::size_t kVain = 128;
 constexpr std::size_t kLeastVain = 32;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 

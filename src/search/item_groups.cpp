@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/index.h"
 #include "cost/model.h"
 #include "schedule/legal.h"
 #include "schedule/legal_alone.h"
@@ -26,8 +27,6 @@ constexpr std::size_t kEveryForm = 4096;
 constexpr int kAnchors = 4;  // block tiles of the anchor that are priced with their producers
 constexpr int kAttempts = 8; // that are completed or not
 constexpr int kTilings = 2;  // of a producer that has producers
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Schedules of a member and of all that feeds it.
 using Plan = std::map<int, Schedule>;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/index.h"
 #include "schedule/guards.h"
 #include "schedule/legal.h"
 #include "target/async_copies.h"
@@ -18,8 +19,6 @@ using schedule::Split;
 
 constexpr int kTries = 40;
 constexpr std::int64_t kMostCopies = 256; // of the innermost body: more is slow to compile
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "schedule/blocks.h"
 #include "schedule/rolling.h"
 
@@ -11,8 +12,6 @@ namespace {
 
 using nest::Nest;
 using schedule::Schedule;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 

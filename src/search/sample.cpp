@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "schedule/guards.h"
 #include "schedule/legal.h"
 #include "schedule/staging.h"
@@ -19,8 +20,6 @@ using schedule::Split;
 constexpr int kTries = 16;
 constexpr std::int64_t kMostAccumulators = 48;
 constexpr std::int64_t kMostCopies = 192; // of the innermost body, reduced indices included
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/index.h"
 #include "schedule/legal.h"
 #include "schedule/legal_alone.h"
 #include "schedule/rolling.h"
@@ -16,8 +17,6 @@ using schedule::Schedule;
 using schedule::Split;
 
 constexpr int kTries = 24;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 class GroupSampler {
 public:

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/index.h"
 #include "schedule/guards.h"
 #include "schedule/staging.h"
 
@@ -17,8 +18,6 @@ using schedule::Schedule;
 constexpr std::int64_t kShortLoop = 4;
 constexpr std::int64_t kReadsUnderWay = 16;
 constexpr std::int64_t kMostTaps = 7; // that are unrolled so that an index has edges
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 } // namespace
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/index.h"
 #include "nest/nest.h"
 #include "schedule/schedule.h"
 #include "search/candidate.h"
@@ -32,7 +33,7 @@ public:
   std::vector<schedule::Schedule> forms();
 
 private:
-  std::int64_t extent(int i) const { return nest_.indices[static_cast<std::size_t>(i)].extent; }
+  std::int64_t extent(int i) const { return nest_.indices[at(i)].extent; }
   int fastest_output(int excluded) const;
   int work_item_index() const;
   int slowest_large_output() const;

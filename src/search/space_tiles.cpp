@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/index.h"
 #include "cost/model.h"
 #include "schedule/legal.h"
 #include "schedule/staging.h"
@@ -16,8 +17,6 @@ constexpr double kCertain = 0.999;        // of a bound, in spite of rounding
 constexpr std::size_t kVectorTiles = 6;   // of each form: their block tiles are searched
 constexpr std::int64_t kWidestStore = 16; // bytes
 constexpr std::int64_t kMapPixels = 4;    // of a work-item
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Doublings of `step` up to a whole `extent`, the last one covering it, and equal shares of the
 // units, whole and halved.

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/index.h"
 #include "cost/roofline.h"
 #include "search/joinable.h"
 #include "target/tickets.h"
@@ -30,8 +31,6 @@ constexpr std::int64_t kMostParts = 1024;
 constexpr std::int64_t kScratchPerUnit = std::int64_t{1} << 17; // accumulators
 constexpr std::int64_t kScratchPerCore = std::int64_t{1} << 20; // the same with vector lanes
 constexpr int kMostWorse = 3; // counts of parts in a row that bring nothing
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::int64_t reduced_points(const Nest &nest) {
   std::int64_t points = 1;

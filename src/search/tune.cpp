@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "base/index.h"
 #include "cost/model.h"
 #include "schedule/text.h"
 #include "search/neighbours.h"
@@ -111,7 +112,7 @@ bool KernelSearch::propose_neighbour(std::vector<Proposal> &into) {
     const std::int64_t last = static_cast<std::int64_t>(best_.size()) - 1;
     const std::int64_t parent = std::min(random_.between(0, last), random_.between(0, last));
     const std::optional<Schedule> schedule =
-        neighbour(nest_, target_, best_[static_cast<std::size_t>(parent)].schedule, random_);
+        neighbour(nest_, target_, best_[at(parent)].schedule, random_);
     if (schedule && !is_known(*schedule) && is_promising(*schedule))
       return add(into, *schedule, Source::Neighbour);
   }

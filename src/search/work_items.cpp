@@ -6,6 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/index.h"
 #include "schedule/legal.h"
 #include "schedule/roles.h"
 #include "schedule/wgmma/wgmma_parts.h"
@@ -125,7 +126,7 @@ std::vector<std::int64_t> Forms::next_keeps() const {
   const std::optional<schedule::Roles> roles = schedule::roles_of(nest_);
   if (!roles || roles->channels.size() < 2)
     return {};
-  const std::int64_t extent = nest_.indices[static_cast<std::size_t>(roles->channels[1])].extent;
+  const std::int64_t extent = nest_.indices[at(roles->channels[1])].extent;
   return extent <= kMostTaps ? std::vector<std::int64_t>{extent} : std::vector<std::int64_t>{2, 4};
 }
 

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/index.h"
 
 namespace tilefuse {
 namespace {

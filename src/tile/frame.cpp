@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/index.h"
 #include "tile/builtins.h"
 #include "tile/diagnostics.h"
 
@@ -207,7 +208,7 @@ Affine Frame::affine(const Expression &e, const std::vector<std::string> &indice
   Affine result{std::vector<Rational>(indices.size()), Rational(0)};
   if (e.kind == Kind::Name && is_lower_name(e.name)) {
     const auto index = std::find(indices.begin(), indices.end(), e.name);
-    result.coeff[static_cast<std::size_t>(index - indices.begin())] = 1;
+    result.coeff[at(index - indices.begin())] = 1;
     return result;
   }
   if (e.kind != Kind::Operation) {

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/index.h"
+
 namespace tilefuse::tile {
 namespace {
 
@@ -161,8 +163,8 @@ std::vector<TensorId> instantiate(const FunctionTable &table, const std::string 
     throw Error(ErrorCode::Unsupported, fmt::format("there is no Tile function '{}'", function),
                 origin);
   for (const TensorId arg : args)
-    TILEFUSE_CHECK(program::to_int(arg) >= 0 &&
-                       static_cast<std::size_t>(program::to_int(arg)) < program.tensors.size(),
+    TILEFUSE_CHECK(to_int(arg) >= 0 &&
+                       static_cast<std::size_t>(to_int(arg)) < program.tensors.size(),
                    "a Tile function is applied to a tensor that is not in the program");
   return Instantiation(table, program, origin).apply(found->second, args, attributes, nullptr, {});
 }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/index.h"
 #include "tile/instantiate.h"
 #include "tile/prelude.h"
 
@@ -64,7 +65,7 @@ TensorId Instantiation::tensor_of(const Frame &frame, const Expression &e,
   MapBuilder map;
   Expr expr = pointwise(frame, e, map);
   if (expr.kind == Expr::Kind::Operand && map.at_least.empty())
-    return map.operands[static_cast<std::size_t>(expr.operand)];
+    return map.operands[at(expr.operand)];
   return emit_map(frame, e.at, std::move(map), std::move(expr), name);
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/index.h"
 #include "program/host_tensor.h"
 #include "tile/instantiate.h"
 #include "tile/prelude.h"
@@ -210,7 +211,7 @@ TensorId Instantiation::coordinates(const Frame &frame, const Expression &e, Ten
     frame.fail(ErrorCode::Shape, e.args[1].at,
                fmt::format("{} has no dimension {}; dimensions count from 0", describe(in), axis));
   Shape aligned(shape.size() - static_cast<std::size_t>(axis), 1);
-  aligned.front() = shape[static_cast<std::size_t>(axis)];
+  aligned.front() = shape[at(axis)];
   program::HostTensor host = zeros(frame, e.at, DType::I32, aligned);
   for (std::int64_t i = 0; i < aligned.front(); ++i)
     program::set(host, i, static_cast<double>(i));

@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/index.h"
+
 namespace tilefuse {
 namespace {
 
@@ -40,7 +42,7 @@ TEST(ThreadPool, EveryIndexOnceByAWorkerInRange) {
       pool.parallel_for(count, [&](int worker, std::int64_t i) {
         EXPECT_GE(worker, 0);
         EXPECT_LT(worker, threads);
-        ++seen[static_cast<std::size_t>(i)];
+        ++seen[at(i)];
       });
       for (const auto &times : seen)
         EXPECT_EQ(times, 1);
@@ -63,8 +65,8 @@ TEST(ThreadPool, OneWorkerNeverRunsTwoIndicesAtOnce) {
   ThreadPool pool(4);
   std::vector<std::atomic<int>> inside(4);
   pool.parallel_for(2000, [&](int worker, std::int64_t) {
-    EXPECT_EQ(++inside[static_cast<std::size_t>(worker)], 1);
-    --inside[static_cast<std::size_t>(worker)];
+    EXPECT_EQ(++inside[at(worker)], 1);
+    --inside[at(worker)];
   });
 }
 
@@ -73,9 +75,9 @@ TEST(ThreadPool, WorkersBeginWithTheirOwnStretch) {
   std::atomic<int> arrived{0};
   std::vector<std::int64_t> first(2, -1);
   pool.parallel_for(10, [&](int worker, std::int64_t i) {
-    if (first[static_cast<std::size_t>(worker)] >= 0)
+    if (first[at(worker)] >= 0)
       return;
-    first[static_cast<std::size_t>(worker)] = i;
+    first[at(worker)] = i;
     ++arrived;
     while (arrived < 2)
       std::this_thread::yield();

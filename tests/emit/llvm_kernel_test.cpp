@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "emit/llvm/llvm_module.h"
 #include "emit/llvm_harness.h"
 
@@ -305,8 +306,7 @@ TEST(LlvmKernel, BranchesLetsAndRegistersMeet) {
   std::vector<double> to(10);
   Compiled(k).run({to.data()});
   for (int i = 0; i < 10; ++i)
-    EXPECT_EQ(to[static_cast<std::size_t>(i)],
-              (3 * i + 1) * (i < 5 ? 10 : 1) + (i % 2 == 0 ? 0.5 : 0));
+    EXPECT_EQ(to[at(i)], (3 * i + 1) * (i < 5 ? 10 : 1) + (i % 2 == 0 ? 0.5 : 0));
 }
 
 TEST(LlvmKernel, LocalBuffersAreApartAndAligned) {
@@ -366,8 +366,7 @@ TEST(LlvmKernel, ArgumentsArePassedInOrder) {
   const BufferId out = output(b, DType::F32, 12);
   std::vector<StmtRef> body;
   for (int i = 0; i < 12; ++i)
-    body.push_back(
-        b.store(out, b.integer(i), b.load(in[static_cast<std::size_t>(i)], b.integer(0))));
+    body.push_back(b.store(out, b.integer(i), b.load(in[at(i)], b.integer(0))));
   k.body = b.block(body);
   std::vector<float> from(12);
   std::iota(from.begin(), from.end(), 1.0F);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "fuzz/kernel_mutations.h"
 #include "lower/pipeline.h"
 #include "schedule/legal.h"
@@ -88,8 +89,8 @@ bool bias_of_first_channel(KernelCase &from) {
 bool lose_last_piece(KernelCase &from) {
   Nest &nest = nest_of(from);
   for (int i = 0; i < nest.output_indices; ++i)
-    if (nest.indices[static_cast<std::size_t>(i)].extent > 1) {
-      --nest.indices[static_cast<std::size_t>(i)].extent;
+    if (nest.indices[at(i)].extent > 1) {
+      --nest.indices[at(i)].extent;
       return true;
     }
   return false;

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/index.h"
 #include "kernel/build.h"
 #include "kernel/simulate.h"
 #include "kernel/text/text.h"
@@ -264,8 +265,7 @@ TEST(BuildRandom, FoldingKeepsTheValueAndTheTextComesBack) {
     StmtRef inner = b.store(out, b.integer(0), b.cast(pair.folded, DType::I64));
     for (int k = 2; k >= 0; --k) {
       const ExprRef begin = b.load(in, b.integer(k));
-      inner = b.loop(vars[static_cast<std::size_t>(k)], ForKind::Serial, begin,
-                     b.add(begin, b.integer(1)), 1, inner);
+      inner = b.loop(vars[at(k)], ForKind::Serial, begin, b.add(begin, b.integer(1)), 1, inner);
     }
     kernel.body = b.block({inner});
 

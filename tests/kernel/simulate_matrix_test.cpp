@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/index.h"
 #include "kernel/simulate_run.h"
 
 namespace tilefuse::kernel {
@@ -151,8 +152,8 @@ std::vector<PhaseCounts> phases_by_kind(const std::string &text) {
   std::vector<PhaseCounts> phases(5);
   for (const AccessCounts &access : counts.accesses) {
     const PhaseCounts of = access.all_phases();
-    phases[static_cast<std::size_t>(access.kind)].phases += of.phases;
-    phases[static_cast<std::size_t>(access.kind)].wavefronts += of.wavefronts;
+    phases[at(access.kind)].phases += of.phases;
+    phases[at(access.kind)].wavefronts += of.wavefronts;
   }
   return phases;
 }
@@ -161,9 +162,9 @@ std::vector<PhaseCounts> phases_by_kind(const std::string &text) {
 constexpr PhaseCounts kNoConflicts = {16, 16};
 void expect_no_conflicts(const std::string &text) {
   const std::vector<PhaseCounts> phases = phases_by_kind(text);
-  EXPECT_EQ(phases[static_cast<std::size_t>(AccessKind::AsyncWrite)], kNoConflicts);
-  EXPECT_EQ(phases[static_cast<std::size_t>(AccessKind::LoadMatrix)], kNoConflicts);
-  EXPECT_EQ(phases[static_cast<std::size_t>(AccessKind::Load)], kNoConflicts);
+  EXPECT_EQ(phases[at(AccessKind::AsyncWrite)], kNoConflicts);
+  EXPECT_EQ(phases[at(AccessKind::LoadMatrix)], kNoConflicts);
+  EXPECT_EQ(phases[at(AccessKind::Load)], kNoConflicts);
 }
 
 // Bitwise exclusive or of two numbers below 8.
@@ -178,12 +179,12 @@ TEST(SimulateMatrix, PaddedRowsHaveNoConflicts) { expect_no_conflicts(layout_tex
 TEST(SimulateMatrix, PlainRowsConflictInLdmatrix) {
   const std::vector<PhaseCounts> phases = phases_by_kind(layout_text("CHUNK", 64));
   // 8 rows of a tile begin in one bank: 8 wavefronts in each phase.
-  EXPECT_EQ(phases[static_cast<std::size_t>(AccessKind::LoadMatrix)], (PhaseCounts{16, 8 * 16}));
-  EXPECT_EQ(phases[static_cast<std::size_t>(AccessKind::AsyncWrite)], kNoConflicts);
-  EXPECT_EQ(phases[static_cast<std::size_t>(AccessKind::Load)], kNoConflicts);
+  EXPECT_EQ(phases[at(AccessKind::LoadMatrix)], (PhaseCounts{16, 8 * 16}));
+  EXPECT_EQ(phases[at(AccessKind::AsyncWrite)], kNoConflicts);
+  EXPECT_EQ(phases[at(AccessKind::Load)], kNoConflicts);
   // Rows of 192 bytes: every second row begins in the same bank, so 4 of 8 meet.
   const std::vector<PhaseCounts> narrow = phases_by_kind(layout_text("CHUNK", 96));
-  EXPECT_EQ(narrow[static_cast<std::size_t>(AccessKind::LoadMatrix)], (PhaseCounts{16, 4 * 16}));
+  EXPECT_EQ(narrow[at(AccessKind::LoadMatrix)], (PhaseCounts{16, 4 * 16}));
 }
 
 TEST(SimulateMatrix, CopiesBeyondTheEndAreZero) {

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "kernel/simulate.h"
 #include "kernel/text/text.h"
 #include "kernel/walk.h"
@@ -71,7 +72,7 @@ void check(const nest::Nest &nest, const schedule::Schedule &schedule, const Tar
   nest::evaluate(nest, spans(expected));
   std::vector<std::span<std::byte>> args;
   for (const schedule::KernelArg &arg : kernel_args(nest, schedule))
-    args.emplace_back(actual[static_cast<std::size_t>(arg.slot)]);
+    args.emplace_back(actual[at(arg.slot)]);
   kernel::simulate(kernel, args);
   EXPECT_EQ(actual, expected);
 }
@@ -136,9 +137,9 @@ program::StoredProgram transposed(int taps, int stride, int dilation, bool chann
   program::StoredProgram stored = test::row_major_storage(program);
   if (channels_last)
     for (const int tensor : {0, 2}) {
-      const program::Shape &shape = program.tensors[static_cast<std::size_t>(tensor)].shape;
-      stored.windows[static_cast<std::size_t>(tensor)].strides = {shape[1] * shape[2] * shape[3], 1,
-                                                                  shape[1] * shape[3], shape[1]};
+      const program::Shape &shape = program.tensors[at(tensor)].shape;
+      stored.windows[at(tensor)].strides = {shape[1] * shape[2] * shape[3], 1, shape[1] * shape[3],
+                                            shape[1]};
     }
   return stored;
 }

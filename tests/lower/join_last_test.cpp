@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "kernel/text/text.h"
 #include "launch/arguments.h"
 #include "launch/text.h"
@@ -89,7 +90,7 @@ Buffers drawn(const nest::Nest &nest, const nest::Nest &join, bool is_whole) {
                     is_whole ? (state >> 24) % 5 - 2.0 : (state >> 8) * 0x1p-23 - 1.0);
     }
   }
-  const nest::Slot &scratch = join.slots[static_cast<std::size_t>(join.inputs[0].slot)];
+  const nest::Slot &scratch = join.slots[at(join.inputs[0].slot)];
   buffers[program::BufferId{100}].resize(
       static_cast<std::size_t>(scratch.elems * size_bytes(scratch.type)));
   return buffers;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/index.h"
 #include "kernel/simulate.h"
 #include "lower/pipeline.h"
 #include "model/oracle/simulate_group.h"
@@ -53,12 +54,12 @@ public:
     std::int64_t elems = 1;
     operand.dims.resize(subscripts.size());
     for (auto d = order.rbegin(); d != order.rend(); ++d) {
-      const Subscript &from = subscripts[static_cast<std::size_t>(*d)];
-      Dim &dim = operand.dims[static_cast<std::size_t>(*d)];
+      const Subscript &from = subscripts[at(*d)];
+      Dim &dim = operand.dims[at(*d)];
       dim.at.constant = from.constant;
       dim.at.coeff.assign(nest_.indices.size(), 0);
       for (const auto &[i, coeff] : from.terms)
-        dim.at.coeff[static_cast<std::size_t>(i)] += coeff;
+        dim.at.coeff[at(i)] += coeff;
       dim.size = from.size;
       dim.stride = elems;
       dim.guarded = from.guarded;
@@ -300,7 +301,7 @@ using schedule::Split;
 
 void draw_vector_lanes(Random &random, const Nest &nest, Schedule &schedule) {
   if (random.chance(80))
-    schedule.splits[static_cast<std::size_t>(random.between(0, nest.output_indices - 1))].lane =
+    schedule.splits[at(random.between(0, nest.output_indices - 1))].lane =
         random.of<std::int64_t>({2, 4, 8});
 }
 
@@ -311,12 +312,12 @@ void draw_work_items(Random &random, const Nest &nest, Schedule &schedule) {
     const int index = static_cast<int>(random.between(0, nest.output_indices - 1));
     const std::int64_t count = random.of<std::int64_t>({2, 3, 4, 8});
     schedule.lane_parts.push_back({index, count});
-    schedule.splits[static_cast<std::size_t>(index)].lane *= count;
+    schedule.splits[at(index)].lane *= count;
   }
   if (schedule.lane_parts.size() < 2)
     schedule.lane_parts.clear();
   if (random.chance(40))
-    schedule.splits[static_cast<std::size_t>(random.between(0, nest.output_indices - 1))].vec =
+    schedule.splits[at(random.between(0, nest.output_indices - 1))].vec =
         random.of<std::int64_t>({2, 4});
 }
 
@@ -406,12 +407,11 @@ std::vector<std::span<std::byte>> arguments(const Nest &nest, const Schedule &sc
   packed.reserve(list.size());
   for (const schedule::KernelArg &arg : list) {
     if (arg.slot >= 0) {
-      args.emplace_back(slots[static_cast<std::size_t>(arg.slot)]);
+      args.emplace_back(slots[at(arg.slot)]);
       continue;
     }
-    const int slot = nest.inputs[static_cast<std::size_t>(arg.packed_input)].slot;
-    packed.push_back(
-        model::pack(nest, schedule, arg.packed_input, slots[static_cast<std::size_t>(slot)]));
+    const int slot = nest.inputs[at(arg.packed_input)].slot;
+    packed.push_back(model::pack(nest, schedule, arg.packed_input, slots[at(slot)]));
     args.emplace_back(packed.back());
   }
   return args;
@@ -425,13 +425,13 @@ std::vector<std::byte> simulated(const Nest &nest, const Schedule &schedule, con
   options.target->vector_registers = 1 << 20; // a random schedule may spill
   options.count = false;
   kernel::simulate(lower::lower({nest}, schedule, target), args, options);
-  return slots[static_cast<std::size_t>(nest.out.slot)];
+  return slots[at(nest.out.slot)];
 }
 
 std::vector<std::byte> evaluated(const Nest &nest, std::vector<std::vector<std::byte>> slots) {
   std::vector<std::span<std::byte>> spans(slots.begin(), slots.end());
   nest::evaluate(nest, spans);
-  return slots[static_cast<std::size_t>(nest.out.slot)];
+  return slots[at(nest.out.slot)];
 }
 
 } // namespace tilefuse::testing

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/index.h"
 #include "nest/nest.h"
 #include "schedule/schedule.h"
 #include "target/target.h"
@@ -23,8 +24,7 @@ public:
   }
   bool chance(int percent) { return between(1, 100) <= percent; }
   template <typename T> const T &of(const std::vector<T> &values) {
-    return values[static_cast<std::size_t>(
-        between(0, static_cast<std::int64_t>(values.size()) - 1))];
+    return values[at(between(0, static_cast<std::int64_t>(values.size()) - 1))];
   }
   std::mt19937_64 &engine() { return engine_; }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/index.h"
 #include "cost/model.h"
 #include "kernel/text/text.h"
 #include "launch/arguments.h"
@@ -43,7 +44,7 @@ poly::PlacedGroup masked(const poly::PlacedGroup &placed) {
   });
   if (read == inputs.end())
     return placed;
-  const nest::Slot &slot = placed.group.anchor.slots[static_cast<std::size_t>(read->slot)];
+  const nest::Slot &slot = placed.group.anchor.slots[at(read->slot)];
   std::string indices, dims;
   for (const nest::Dim &dim : read->dims) {
     if (dim.size == 1)
@@ -57,7 +58,7 @@ poly::PlacedGroup masked(const poly::PlacedGroup &placed) {
       "nest map {{ index {0}\n slot 0 {1} {2}, 1 {1} {2}, 2 {1} {2}\n acc {1} = assign\n out 2 + "
       "0 [{3}]\n extra 0 + 0 [{3}]\n extra 1 + 0 [{3}]\n post {1}(select($1 > 0, $0, 0)) }}",
       indices, type, slot.elems, dims);
-  const program::BufferId made = placed.buffers[static_cast<std::size_t>(read->slot)];
+  const program::BufferId made = placed.buffers[at(read->slot)];
   const poly::PlacedGroup map{
       {nest::parse_nest(text), {}}, {program::BufferId{100}, program::BufferId{101}, made}, "", {}};
   std::string why;
@@ -120,7 +121,7 @@ std::pair<program::Bytes, program::Bytes> run(const Gradient &gradient, const Ta
     for (const program::BufferId id : placed.buffers)
       slots.emplace_back(expected.at(id));
     poly::evaluate(placed.group, slots);
-    out = placed.buffers[static_cast<std::size_t>(placed.group.anchor.out.slot)];
+    out = placed.buffers[at(placed.group.anchor.out.slot)];
   }
   for (const launch::Launch &launch : gradient.launches) {
     EXPECT_EQ(launch::to_text(launch::parse_launch(launch::to_text(launch))),

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "lower/algorithm_cases.h"
 #include "nest/flatten/split.h"
 #include "search/pick.h"
@@ -19,7 +20,7 @@ nest::ReductionSplit random_split(Random &random, const nest::Nest &nest) {
   nest::ReductionSplit split;
   for (int i = nest.output_indices; i < static_cast<int>(nest.indices.size()); ++i) {
     std::vector<std::int64_t> divisors;
-    const std::int64_t extent = nest.indices[static_cast<std::size_t>(i)].extent;
+    const std::int64_t extent = nest.indices[at(i)].extent;
     for (std::int64_t parts = 2; parts <= extent; ++parts)
       if (extent % parts == 0)
         divisors.push_back(parts);
@@ -37,7 +38,7 @@ std::vector<Bytes> slots_of(const nest::Nest &part, const std::vector<int> &from
   std::vector<Bytes> slots;
   for (std::size_t s = 0; s < from.size(); ++s) {
     if (from[s] >= 0) {
-      slots.push_back(whole[static_cast<std::size_t>(from[s])]);
+      slots.push_back(whole[at(from[s])]);
       continue;
     }
     Bytes &scratch = slots.emplace_back(
@@ -56,7 +57,7 @@ Bytes in_two_kernels(const nest::Nest &nest, const nest::ReductionSplit &split,
   const Bytes scratch = testing::simulated(nests.partial, pick(nests.partial), target,
                                            slots_of(nests.partial, nests.partial_slots, slots));
   std::vector<Bytes> rest = slots_of(nests.join, nests.join_slots, slots);
-  rest[static_cast<std::size_t>(nests.join.inputs[0].slot)] = scratch;
+  rest[at(nests.join.inputs[0].slot)] = scratch;
   return testing::simulated(nests.join, pick(nests.join), target, rest);
 }
 

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "base/index.h"
 #include "model/devices.h"
 #include "model/model.h"
 #include "paths.h"
@@ -37,7 +38,7 @@ program::Program chain(const std::string &function, int length) {
 program::HostTensor tensor(const std::string &name, const std::vector<double> &values) {
   program::HostTensor made = program::make_host_tensor(name, DType::F32, {3});
   for (std::int64_t i = 0; i < 3; ++i)
-    program::set(made, i, values[static_cast<std::size_t>(i)]);
+    program::set(made, i, values[at(i)]);
   return made;
 }
 
@@ -48,7 +49,7 @@ void expect_chain(const program::Program &program, const std::vector<program::Ho
     model::Session session(program, *on.device, cache, {});
     const program::HostTensor got = session.run(inputs).at(0);
     for (std::int64_t i = 0; i < 3; ++i)
-      EXPECT_EQ(program::get(got, i), expected[static_cast<std::size_t>(i)]) << on.name;
+      EXPECT_EQ(program::get(got, i), expected[at(i)]) << on.name;
   }
 }
 

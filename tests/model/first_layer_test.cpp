@@ -2,6 +2,7 @@
 // Gradients of first layers on matrix units, simulated; and where the cost model takes them.
 #include <gtest/gtest.h>
 
+#include "base/index.h"
 #include "kernel/text/text.h"
 #include "model/conv_gradient.h"
 #include "model/core_cases.h"
@@ -82,7 +83,7 @@ TEST(FirstLayer, PartsOfFilterGradientsAreExact) {
     const std::vector<poly::Group> groups = widened(problems()[i], By::Filter);
     const nest::Nest &nest = product_of(groups);
     const int images = nest.output_indices;
-    const std::int64_t parts = nest.indices[static_cast<std::size_t>(images)].extent;
+    const std::int64_t parts = nest.indices[at(images)].extent;
     check_tiles(nest::split_reduction(nest, {{images, parts}}).partial, 5);
   }
 }

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "base/index.h"
 #include "model/oracle/check.h"
 #include "model/oracle/exact.h"
 #include "model/oracle/random_case.h"
@@ -55,8 +56,7 @@ void check_reals(std::uint64_t seed, LaneKind lanes, Tally &tally) {
     return;
   drawn.schedule = *schedule;
   ++tally.scheduled;
-  const nest::Slot out =
-      drawn.group.anchor.slots[static_cast<std::size_t>(drawn.group.anchor.out.slot)];
+  const nest::Slot out = drawn.group.anchor.slots[at(drawn.group.anchor.out.slot)];
   SCOPED_TRACE(model::to_text(drawn));
   const model::Reference reference(drawn);
   const auto divergence = model::check_simulated(reference);
@@ -69,7 +69,7 @@ void check_reals(std::uint64_t seed, LaneKind lanes, Tally &tally) {
   model::Slots slots = reference.before();
   std::vector<std::span<std::byte>> spans(slots.begin(), slots.end());
   poly::evaluate(drawn.group, spans);
-  program::Bytes &stored = slots[static_cast<std::size_t>(drawn.group.anchor.out.slot)];
+  program::Bytes &stored = slots[at(drawn.group.anchor.out.slot)];
   EXPECT_FALSE(reference.compare(stored));
   store_element(stored.data(), out.type, 0, load_element(stored.data(), out.type, 0) + 1);
   EXPECT_TRUE(reference.compare(stored));

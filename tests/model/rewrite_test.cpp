@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/index.h"
 #include "lower/algorithm_cases.h"
 #include "model/compile.h"
 #include "model/devices.h"
@@ -199,8 +200,7 @@ TEST(Gradients, NamedAlgorithmsAreExactOnOddShapes) {
       if (nest.output_indices == static_cast<int>(nest.indices.size()) || nest.inputs.size() < 2)
         continue;
       const nest::ReductionSplit split = {
-          {nest.output_indices,
-           nest.indices[static_cast<std::size_t>(nest.output_indices)].extent}};
+          {nest.output_indices, nest.indices[at(nest.output_indices)].extent}};
       if (nest::illegal_split(nest, split))
         continue;
       ++in_parts;

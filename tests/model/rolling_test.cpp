@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/index.h"
 #include "model/oracle/simulate_group.h"
 #include "schedule/legal.h"
 #include "schedule/members.h"
@@ -106,7 +107,7 @@ TEST(Rolling, TheModelKnowsHowManyRowsAreComputed) {
   const poly::Group group = poly::parse_group(kGroup);
   const auto rows = [&](const std::string &anchor, int member) {
     const schedule::Schedule schedule = schedule::parse_schedule(group, text_of(anchor));
-    const nest::Nest tile = tile_nests(group, schedule)[static_cast<std::size_t>(member)];
+    const nest::Nest tile = tile_nests(group, schedule)[at(member)];
     constexpr int kTiles = 5;
     return rolling(group, schedule, member).computed(tile) * kTiles *
            static_cast<double>(tile.indices[0].extent);

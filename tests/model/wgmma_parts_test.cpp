@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "kernel/text/text.h"
 #include "lower/launch/lower_launch.h"
 #include "lower/pipeline.h"
@@ -138,7 +139,7 @@ program::Bytes simulated(const poly::Group &group, const Schedule &schedule, con
   std::vector<program::Bytes> packed;
   const auto args = kernel_arguments(group, schedule, slots, packed);
   kernel::simulate(kernel::parse_kernel(text), args, simulation_options(group, schedule, target));
-  return slots[static_cast<std::size_t>(group.anchor.out.slot)];
+  return slots[at(group.anchor.out.slot)];
 }
 
 program::Bytes simulated(const poly::Group &group, const Schedule &schedule, const Target &target,
@@ -179,7 +180,7 @@ TEST(WgmmaParts, SumsAreThoseOfAJoin) {
       std::vector<program::Bytes> of_partial = drawn(nests.partial);
       for (std::size_t s = 0; s < of_partial.size(); ++s)
         if (const int from = nests.partial_slots[s]; from >= 0)
-          of_partial[s] = slots[static_cast<std::size_t>(from)];
+          of_partial[s] = slots[at(from)];
       const program::Bytes scratch =
           simulated({nests.partial, {}}, *same, target, std::move(of_partial));
       const program::Bytes got = simulated(group, *one, target, slots);

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "nest/integer/bounds.h"
 
 namespace tilefuse {
@@ -63,7 +64,7 @@ public:
   Linear form(std::size_t variables, int terms) {
     Linear result{pick(-6, 6), std::vector<std::int64_t>(variables, 0)};
     for (int t = 0; t < terms; ++t)
-      result.coeff[static_cast<std::size_t>(pick(0, static_cast<int>(variables) - 1))] =
+      result.coeff[at(pick(0, static_cast<int>(variables) - 1))] =
           pick(0, 9) < 7 ? pick(-3, 3) : pick(-17, 17);
     return result;
   }

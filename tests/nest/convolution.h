@@ -4,6 +4,8 @@
 
 #include "nest/stored.h"
 
+#include "base/index.h"
+
 namespace tilefuse::test {
 
 struct ConvolutionShape {
@@ -48,7 +50,7 @@ inline program::Program convolution_program(const ConvolutionShape &c) {
 // Dimension 1 innermost, the others in order.
 inline void make_channels_last(program::StoredProgram &stored, program::TensorId id) {
   const program::Shape &shape = stored.program[id].shape;
-  program::Shape &strides = stored.windows[static_cast<std::size_t>(to_int(id))].strides;
+  program::Shape &strides = stored.windows[at(id)].strides;
   std::int64_t stride = shape[1];
   for (std::size_t d = shape.size(); d-- > 2;) {
     strides[d] = stride;

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "nest/convolution.h"
 #include "nest/stored.h"
 
@@ -63,8 +64,7 @@ TEST(Evaluate, RoundsOnStoreOnly) {
 }
 
 TEST(Evaluate, IntegersSaturateAndTruncate) {
-  const auto result =
-      run(R"(nest map {
+  const auto result = run(R"(nest map {
     index d0 4
     slot 0 f32 4, 1 i8 4
     acc i8 = assign
@@ -72,9 +72,9 @@ TEST(Evaluate, IntegersSaturateAndTruncate) {
     extra 0 + 0 [d0:4*1]
     post i8($0)
   })",
-          [](int, std::int64_t i) {
-            return std::vector<double>{1.9, -1.9, 300, -1e9}[static_cast<std::size_t>(i)];
-          });
+                          [](int, std::int64_t i) {
+                            return std::vector<double>{1.9, -1.9, 300, -1e9}[at(i)];
+                          });
   EXPECT_EQ(result, (std::vector<double>{1, -1, 127, -128}));
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/index.h"
+
 namespace tilefuse::test {
 namespace {
 
@@ -200,7 +202,7 @@ private:
       stored.buffers[i].elems = window.offset + stride;
     }
     if (body_.init && chance(40))
-      stored.windows[static_cast<std::size_t>(to_int(*body_.init))] = stored.windows[0];
+      stored.windows[at(*body_.init)] = stored.windows[0];
     if (!body_.init && chance(20)) {
       result.neighbours = Neighbours::Shared;
       const TensorId other = add_tensor(stored.program, stored.program.tensors[0].type, {1});

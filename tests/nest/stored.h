@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "base/index.h"
 #include "nest/flatten/passes.h"
 #include "program/program.h"
 #include "program/storage/storage.h"
@@ -95,7 +96,7 @@ public:
   void run(const nest::FlatStatement &flat, const nest::Nest &nest) {
     std::vector<std::span<std::byte>> slots;
     for (program::BufferId buffer : flat.buffers)
-      slots.emplace_back(bytes_[static_cast<std::size_t>(to_int(buffer))]);
+      slots.emplace_back(bytes_[at(buffer)]);
     nest::evaluate(nest, slots);
   }
   void run(const nest::FlatStatement &flat) { run(flat, flat.nest); }
@@ -105,7 +106,7 @@ public:
 private:
   std::pair<std::size_t, std::int64_t> locate(program::TensorId id,
                                               const program::Shape &at) const {
-    const program::Window &window = stored_.windows[static_cast<std::size_t>(to_int(id))];
+    const program::Window &window = stored_.windows[static_cast<std::size_t>(id)];
     std::int64_t position = window.offset;
     for (std::size_t d = 0; d < at.size(); ++d)
       position += at[d] * window.strides[d];

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "base/index.h"
 #include "onnx/model_builder.h"
 
 namespace tilefuse::onnx_import {
@@ -170,8 +171,7 @@ TEST(Constants, of_whole_numbers_wrap_when_cast) {
   const program::Program program = import(model.node("Add", {"x", "c"}, {"y"}).output("y"));
   for (const auto &tensor : program.tensors)
     for (std::int64_t i = 0; tensor.role == program::Role::Constant && i < 3; ++i)
-      EXPECT_EQ(load_element(tensor.data->data(), tensor.type, i),
-                (Dims{44, 127, 5})[static_cast<std::size_t>(i)]);
+      EXPECT_EQ(load_element(tensor.data->data(), tensor.type, i), (Dims{44, 127, 5})[at(i)]);
 }
 
 TEST(Constants, of_shape_repeat_their_value) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/index.h"
 #include "nest/fold/fold.h"
 #include "onnx/model_builder.h"
 
@@ -106,15 +107,14 @@ struct QuantizedConv {
   }
   double tap(std::int64_t c, std::int64_t y, std::int64_t z) const {
     const bool inside = y >= 0 && z >= 0 && y < kSize && z < kSize;
-    return inside ? x.values[static_cast<std::size_t>((c * kSize + y) * kSize + z)] - 7 : 0;
+    return inside ? x.values[at((c * kSize + y) * kSize + z)] - 7 : 0;
   }
   double expected(std::int64_t m, std::int64_t y, std::int64_t z) const {
-    double sum = bias.values[static_cast<std::size_t>(m)];
+    double sum = bias.values[at(m)];
     for (std::int64_t c = 0; c < kChannels; ++c)
       for (std::int64_t r = 0; r < 9; ++r)
-        sum += tap(c, y + r / 3 - 1, z + r % 3 - 1) *
-               w.values[static_cast<std::size_t>((m * kChannels + c) * 9 + r)];
-    const double scaled = sum * 0.25 * scales.values[static_cast<std::size_t>(m)] / 3;
+        sum += tap(c, y + r / 3 - 1, z + r % 3 - 1) * w.values[at((m * kChannels + c) * 9 + r)];
+    const double scaled = sum * 0.25 * scales.values[at(m)] / 3;
     return std::clamp(std::nearbyint(scaled) + 128, 0.0, 255.0);
   }
 };
@@ -128,7 +128,7 @@ TEST(Quantized, convolution_has_its_zero_point_around) {
                 {attribute("pads", Dims{1, 1, 1, 1})});
   ASSERT_EQ(got.size(), 48U);
   for (std::int64_t i = 0; i < 48; ++i) // products of scales are rounded in their order
-    EXPECT_NEAR(got[static_cast<std::size_t>(i)], conv.expected(i / 16, i / 4 % 4, i % 4), 1) << i;
+    EXPECT_NEAR(got[at(i)], conv.expected(i / 16, i / 4 % 4, i % 4), 1) << i;
 }
 
 TEST(Quantized, integer_products_take_zero_points_by_row_and_column) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "nest/flatten/passes.h"
 #include "poly/group.h"
 #include "poly/post_ops.h"
@@ -78,7 +79,7 @@ std::vector<program::Bytes> make_buffers(const std::vector<poly::PlacedGroup> &a
 void run(const poly::PlacedGroup &placed, std::vector<program::Bytes> &buffers) {
   std::vector<std::span<std::byte>> slots;
   for (const program::BufferId buffer : placed.buffers)
-    slots.emplace_back(buffers[static_cast<std::size_t>(to_int(buffer))]);
+    slots.emplace_back(buffers[at(buffer)]);
   poly::evaluate(placed.group, slots);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/index.h"
 #include "cost/profit.h"
 #include "poly/fuse.h"
 #include "poly/group_legality.h"
@@ -144,7 +145,7 @@ TEST_F(Fusing, AnInvertedResidualBlockIsOneGroup) {
   ASSERT_EQ(group.producers.size(), 2u);
   std::vector<std::int64_t> tile;
   for (int i = 0; i < group.anchor.output_indices; ++i)
-    tile.push_back(group.anchor.indices[static_cast<std::size_t>(i)].extent == 28 ? 7 : 4);
+    tile.push_back(group.anchor.indices[at(i)].extent == 28 ? 7 : 4);
   const std::vector<MemberNeeds> all = needs(group, tile);
   EXPECT_EQ(all[1].executed, 8 * 784);
   EXPECT_EQ(all[2].executed, 8 * 3481);
@@ -157,7 +158,7 @@ TEST_F(Fusing, AStemAndItsPoolAreOneGroup) {
   ASSERT_EQ(made.size(), 1u) << decisions();
   std::vector<std::int64_t> tile;
   for (int i = 0; i < made[0].group.anchor.output_indices; ++i)
-    tile.push_back(made[0].group.anchor.indices[static_cast<std::size_t>(i)].extent == 56 ? 7 : 8);
+    tile.push_back(made[0].group.anchor.indices[at(i)].extent == 56 ? 7 : 8);
   EXPECT_EQ(needs(made[0].group, tile)[1].executed, 8 * 14161);
 }
 
@@ -287,7 +288,7 @@ TEST_F(Fusing, TheFirstReaderStoresWhatOthersRead) {
   EXPECT_TRUE(placed[0].group.producers[0].stored);
   EXPECT_EQ(written_slots(placed[0].group).size(), 2u);
   for (int g = 1; g < 4; ++g)
-    EXPECT_TRUE(placed[static_cast<std::size_t>(g)].group.producers.empty());
+    EXPECT_TRUE(placed[at(g)].group.producers.empty());
   EXPECT_NE(decisions().find("(L7)"), std::string::npos) << decisions();
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "nest/flatten/passes.h"
 #include "poly/group.h"
 #include "poly/post_ops.h"
@@ -94,8 +95,8 @@ std::vector<double> run_groups(const program::StoredProgram &stored) {
       store_element(buffers.back().data(), DType::F32, i, buffer.needs_zero ? 0 : 1e6);
   }
   const auto buffer_of = [&](TensorId id) -> program::Bytes & {
-    const program::Window &window = stored.windows[static_cast<std::size_t>(to_int(id))];
-    return buffers[static_cast<std::size_t>(to_int(window.buffer))];
+    const program::Window &window = stored.windows[at(id)];
+    return buffers[at(window.buffer)];
   };
   for (std::size_t t = 0; t < stored.program.tensors.size(); ++t) {
     const TensorId id{static_cast<int>(t)};
@@ -107,7 +108,7 @@ std::vector<double> run_groups(const program::StoredProgram &stored) {
   for (const poly::PlacedGroup &placed : poly::make_groups(stored)) {
     std::vector<std::span<std::byte>> slots;
     for (const program::BufferId buffer : placed.buffers)
-      slots.emplace_back(buffers[static_cast<std::size_t>(to_int(buffer))]);
+      slots.emplace_back(buffers[at(buffer)]);
     nest::evaluate(placed.group.anchor, slots);
   }
   const TensorId out = stored.program.outputs.at(0);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/index.h"
 
 namespace tilefuse::program {
 namespace {
@@ -117,12 +118,12 @@ Expr random_expr(std::mt19937 &random, int depth) {
     if (pick(4) == 0)
       return acc(DType::F32);
     if (pick(2) == 0)
-      return constant((pick(9) - 4) * 0.5, kTypes[static_cast<std::size_t>(pick(2))]);
+      return constant((pick(9) - 4) * 0.5, kTypes[at(pick(2))]);
     const auto position = static_cast<std::size_t>(pick(5));
     return operand(static_cast<int>(position), kTypes[position]);
   }
   if (pick(6) == 0)
-    return cast(random_expr(random, depth - 1), kTypes[static_cast<std::size_t>(pick(5))]);
+    return cast(random_expr(random, depth - 1), kTypes[at(pick(5))]);
   const auto op = static_cast<ScalarOp>(pick(static_cast<int>(ScalarOp::Select) + 1));
   std::vector<Expr> args;
   for (int i = 0; i < row(op).arity; ++i) {

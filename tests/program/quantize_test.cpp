@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/index.h"
 #include "program/precision/quantize.h"
 #include "program/reference.h"
 
@@ -91,8 +92,7 @@ TEST(Quantize, ResultsAreNearThoseInF32) {
                                        ? testing::input_values(program, 0)
                                        : testing::run(shown)[0];
     for (const double value : values)
-      largest[static_cast<std::size_t>(to_int(id))] =
-          std::max(largest[static_cast<std::size_t>(to_int(id))], std::fabs(value));
+      largest[at(id)] = std::max(largest[at(id)], std::fabs(value));
   }
   const auto before = testing::run(program)[0];
   const auto after = testing::run(quantized(program, largest).program)[0];

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <rapidcheck.h>
 
+#include "base/index.h"
+
 namespace tilefuse::program::testing {
 namespace {
 
@@ -27,7 +29,7 @@ public:
   }
 
 private:
-  TensorId any() { return pool_[static_cast<std::size_t>(draw(0, std::ssize(pool_) - 1))]; }
+  TensorId any() { return pool_[at(draw(0, std::ssize(pool_) - 1))]; }
   const Shape &shape(TensorId id) const { return program_[id].shape; }
 
   void add_input() {

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "program/storage/boxes.h"
 
 namespace tilefuse::program::testing {
@@ -17,8 +18,6 @@ using Point = std::vector<std::int64_t>;
 
 constexpr std::int64_t kLeast = -4;
 constexpr std::int64_t kMost = 400;
-
-std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
 
 double cast_value(double value, DType type) {
   if (type == DType::Bool)
@@ -30,7 +29,7 @@ double evaluate_expr(const Expr &expr, const Values &operands) {
   if (expr.kind == Expr::Kind::Const)
     return expr.value;
   if (expr.kind == Expr::Kind::Operand)
-    return operands[static_cast<std::size_t>(expr.operand)];
+    return operands[at(expr.operand)];
   Values args;
   for (const Expr &arg : expr.args)
     args.push_back(evaluate_expr(arg, operands));

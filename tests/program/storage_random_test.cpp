@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/index.h"
 #include "program/reference.h"
 #include "program/rewrite/block_channels.h"
 #include "program/storage/storage.h"
@@ -46,7 +47,7 @@ private:
   TensorId any() {
     const auto size = static_cast<std::int64_t>(pool_.size());
     const std::int64_t back = std::min(pick(size), pick(size));
-    return pool_[static_cast<std::size_t>(size - 1 - back)];
+    return pool_[at(size - 1 - back)];
   }
   Shape shape(TensorId id) const { return program_[id].shape; }
 

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/index.h"
 #include "runtime/opencl_fixture.h"
 #include "runtime/processes.h"
 #include "runtime/store/kernel_cache.h"
@@ -54,7 +55,7 @@ TEST(KernelCacheCrash, OnlyTheEntryBeingWrittenIsLost) {
     std::vector<std::string> warnings;
     KernelCache cache(path, [&](const std::string &text) { warnings.push_back(text); });
     for (int earlier = 0; earlier <= round; ++earlier)
-      for (int number = 0; number < finished[static_cast<std::size_t>(earlier)]; ++number)
+      for (int number = 0; number < finished[at(earlier)]; ++number)
         ASSERT_EQ(cache.get(key_of(earlier, number)), package_of(key_of(earlier, number)));
     EXPECT_TRUE(warnings.empty()) << warnings.front();
   }

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/index.h"
 #include "base/stopwatch.h"
 #include "runtime/opencl_fixture.h"
 #include "runtime/processes.h"
@@ -326,7 +327,7 @@ TEST(RecordStoreCrash, OnlyTheEntryBeingWrittenIsLost) {
     ASSERT_GT(finished.back(), 0);
     Store store(path);
     for (int earlier = 0; earlier <= round; ++earlier)
-      for (int number = 0; number < finished[static_cast<std::size_t>(earlier)]; ++number) {
+      for (int number = 0; number < finished[at(earlier)]; ++number) {
         const std::string name = name_of(earlier, number);
         ASSERT_EQ(store.store.of_group(name), std::vector{record_of(name, number + 1)});
       }

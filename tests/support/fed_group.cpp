@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 
 namespace tilefuse::model {
 namespace {
@@ -30,8 +31,8 @@ std::string dims_text(const nest::Operand &of, Reads reads) {
 
 poly::Group fed(const poly::Group &group, int input, const std::string &post,
                 const std::vector<Reads> &reads) {
-  const nest::Operand &of = group.anchor.inputs[static_cast<std::size_t>(input)];
-  const nest::Slot slot = group.anchor.slots[static_cast<std::size_t>(of.slot)];
+  const nest::Operand &of = group.anchor.inputs[at(input)];
+  const nest::Slot slot = group.anchor.slots[at(of.slot)];
   std::string indices, slots, extras;
   const std::int64_t channels = of.dims[channel_dim(of)].size;
   for (std::size_t d = 0; d < of.dims.size(); ++d)
@@ -48,7 +49,7 @@ poly::Group fed(const poly::Group &group, int input, const std::string &post,
     extras += fmt::format(" extra {} + 0 [{}]\n", e, dims_text(of, reads[e]));
     buffers.push_back(program::BufferId{first + 10 * input + static_cast<int>(e)});
   }
-  buffers.push_back(placed.buffers[static_cast<std::size_t>(of.slot)]);
+  buffers.push_back(placed.buffers[at(of.slot)]);
   const std::string text = fmt::format(
       "nest map {{\n index{}\n slot {}{} {} {}\n acc {} = assign\n out {} + {} [{}]\n{} post "
       "{}({})\n}}\n",

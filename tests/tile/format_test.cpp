@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "paths.h"
 #include "tile/format.h"
 #include "tile/parser.h"
@@ -125,7 +126,7 @@ private:
   int below(int count) { return std::uniform_int_distribution<int>(0, count - 1)(engine_); }
   bool coin() { return below(2) == 0; }
   std::string any(const std::vector<std::string> &list) {
-    return list[static_cast<std::size_t>(below(static_cast<int>(list.size())))];
+    return list[at(below(static_cast<int>(list.size())))];
   }
 
   std::string gap() {

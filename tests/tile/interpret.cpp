@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tile/interpret.h"
+#include "base/index.h"
 #include "paths.h"
 
 #include <cmath>
@@ -13,8 +14,6 @@ namespace {
 using namespace program;
 using Tensors = std::vector<std::vector<double>>;
 using Point = std::vector<std::int64_t>;
-
-std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
 
 std::optional<std::int64_t> value_of(const Affine &affine, const Point &point) {
   Rational value = affine.constant;
@@ -134,7 +133,7 @@ void run(const Program &program, const Contraction &c, TensorId out, Tensors &va
 
 double value_of(const Expr &expr, const std::vector<double> &operands) {
   if (expr.kind == Expr::Kind::Operand)
-    return operands[static_cast<std::size_t>(expr.operand)];
+    return operands[at(expr.operand)];
   if (expr.kind == Expr::Kind::Const)
     return expr.value;
   std::vector<double> args;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "tile/interpret.h"
 #include "tile/tile.h"
 
@@ -61,8 +62,7 @@ Values run(const Case &c, std::size_t output = 0) {
   }
   const program::Program program = to_program(c.text, "t.tile", tensors, c.attributes);
   const program::TensorId out = program.outputs.at(output);
-  return {program[out].shape, test::interpret(program, data)[static_cast<std::size_t>(to_int(out))],
-          program[out].type};
+  return {program[out].shape, test::interpret(program, data)[at(out)], program[out].type};
 }
 
 class Language : public testing::TestWithParam<Case> {};

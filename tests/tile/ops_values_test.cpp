@@ -8,6 +8,7 @@
 #include <limits>
 #include <string>
 
+#include "base/index.h"
 #include "tile/interpret.h"
 
 namespace tilefuse::test {

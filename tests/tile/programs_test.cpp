@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/index.h"
 #include "nest/evaluate/reference.h"
 #include "tile/interpret.h"
 #include "tile/tile.h"
@@ -37,14 +38,14 @@ std::vector<List> flattened(const program::Program &program, const std::vector<L
   std::vector<program::Bytes> bytes(program.tensors.size());
   std::vector<const program::Bytes *> data(program.tensors.size(), nullptr);
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    bytes[static_cast<std::size_t>(to_int(program.inputs[i]))] =
+    bytes[static_cast<std::size_t>(program.inputs[i])] =
         bytes_of(program[program.inputs[i]], inputs[i]);
   for (std::size_t i = 0; i < data.size(); ++i)
     data[i] = program.tensors[i].data ? program.tensors[i].data.get() : &bytes[i];
   std::map<program::TensorId, program::HostTensor> results;
   for (const program::Statement &statement : program.statements) {
     program::HostTensor result = nest::run_statement(program, statement, data);
-    bytes[static_cast<std::size_t>(to_int(statement.out))] = result.data;
+    bytes[static_cast<std::size_t>(statement.out)] = result.data;
     results[statement.out] = std::move(result);
   }
   std::vector<List> outputs;
@@ -78,7 +79,7 @@ void expect_values(const std::string &text, const Inputs &inputs, const std::vec
   const std::vector<List> nests = flattened(program, data);
   for (std::size_t i = 0; i < want.size(); ++i) {
     SCOPED_TRACE("result " + std::to_string(i));
-    expect_near(interpreted[static_cast<std::size_t>(to_int(program.outputs[i]))], want[i], 1e-6);
+    expect_near(interpreted[static_cast<std::size_t>(program.outputs[i])], want[i], 1e-6);
     expect_near(nests[i], want[i], 1e-5);
   }
 }

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "files.h"
 #include "image.h"
 #include "npy.h"
@@ -116,8 +117,7 @@ ImageRuns read_images(const std::vector<std::string> &files, const Preprocess &s
   for (std::int64_t r = 0; r < runs; ++r) {
     HostTensor input = program::make_host_tensor(inputs[0].name, inputs[0].type, inputs[0].shape);
     for (std::int64_t n = 0; n < result.per_run; ++n) {
-      const std::string &file =
-          files[static_cast<std::size_t>(std::min(r * result.per_run + n, count - 1))];
+      const std::string &file = files[at(std::min(r * result.per_run + n, count - 1))];
       fill_input(decode_image(read_file(file), file), settings, n, input, file);
     }
     result.runs.push_back({std::move(input)});

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "labels.h"
 #include "npy.h"
 #include "open_model.h"
@@ -70,8 +71,8 @@ std::string top_lines(const HostTensor &output, std::int64_t n, int count,
   std::string text;
   int place = 0;
   for (const Ranked &ranked : top(output, n * classes, classes, count)) {
-    const std::string label = labels.empty() ? fmt::format("class {}", ranked.index)
-                                             : labels[static_cast<std::size_t>(ranked.index)];
+    const std::string label =
+        labels.empty() ? fmt::format("class {}", ranked.index) : labels[at(ranked.index)];
     text += fmt::format("  {:>2}  {:<10.6g}  {}\n", ++place, ranked.value, label);
   }
   return text;

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <random>
 
+#include "base/index.h"
 #include "files.h"
 #include "open_model.h"
 #include "pass_options.h"

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "files.h"
 #include "labels.h"
 #include "open_model.h"
@@ -177,8 +178,7 @@ std::string result_text(const RunArguments &args, const Job &job,
     return text;
   }
   for (std::int64_t n = 0; n < places; ++n) {
-    text += args.images.empty() ? fmt::format("row {}\n", n)
-                                : args.images[static_cast<std::size_t>(n)] + "\n";
+    text += args.images.empty() ? fmt::format("row {}\n", n) : args.images[at(n)] + "\n";
     text += top_lines(outputs[0], n, args.top, job.labels);
   }
   return text;

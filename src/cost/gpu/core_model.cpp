@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/index.h"
 #include "cost/footprint.h"
 #include "cost/lane_models.h"
 #include "schedule/blocks.h"
@@ -102,7 +103,7 @@ double CoreModel::step_cycles(double resident) const {
 
 // Of all resident blocks' results.
 double CoreModel::store_cycles(double resident) const {
-  const nest::Slot &out = nest.slots[static_cast<std::size_t>(nest.out.slot)];
+  const nest::Slot &out = nest.slots[at(nest.out.slot)];
   return resident * static_cast<double>(tile.rows * tile.columns * size_bytes(out.type)) /
          kStoreBytes;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/index.h"
 #include "cost/footprint.h"
 #include "cost/lane_models.h"
 #include "schedule/mma/core.h"
@@ -17,7 +18,7 @@ namespace {
 double taps_of_window(const nest::Nest &nest, const schedule::Schedule &schedule) {
   double taps = 1;
   for (int i : core_roles(nest, schedule).walked)
-    taps *= static_cast<double>(nest.indices[static_cast<std::size_t>(i)].extent);
+    taps *= static_cast<double>(nest.indices[at(i)].extent);
   return taps;
 }
 
@@ -35,15 +36,15 @@ FedRing spread_ring(const poly::Group &group, const schedule::Schedule &schedule
   constexpr double kReadCycles = 44;  // of an element
   constexpr double kWriteCycles = 63; // of a row
   const nest::Nest &nest = group.anchor;
-  const nest::Nest &copy = group.producers[static_cast<std::size_t>(producer)].nest;
+  const nest::Nest &copy = group.producers[at(producer)].nest;
   const schedule::SpreadPlan plan = spread_plan(group, schedule, producer);
   const double round = kReadCycles * static_cast<double>(plan.unit) +
                        kWriteCycles * static_cast<double>(plan.rows());
   const int data = core_roles(nest, schedule).data;
   FedRing fed;
   fed.spread_cycles = static_cast<double>(plan.rounds()) * round / taps_of_window(nest, schedule);
-  fed.memory_bytes = touched_bytes(copy, copy.inputs[0]) -
-                     touched_bytes(nest, nest.inputs[static_cast<std::size_t>(data)]);
+  fed.memory_bytes =
+      touched_bytes(copy, copy.inputs[0]) - touched_bytes(nest, nest.inputs[at(data)]);
   return fed;
 }
 
@@ -63,14 +64,13 @@ FedRing fed_ring(const poly::Group &group, const schedule::Schedule &schedule) {
   const schedule::CoreRoles roles = core_roles(group.anchor, schedule);
   FedRing fed;
   for (const schedule::CoreFeed &feed : core_feeds(group, schedule)) {
-    const nest::Nest &map = group.producers[static_cast<std::size_t>(feed.producer)].nest;
+    const nest::Nest &map = group.producers[at(feed.producer)].nest;
     const schedule::CoreSideTile side = core_side_tile(roles, tile, feed.input);
     const auto elems = elems_of_step(group.anchor, schedule, side);
     const auto chunk = static_cast<double>(tile.chunk());
     const auto copied = static_cast<double>(feed.copied.size());
     const double slots = expression_slots(map.post) - static_cast<double>(feed.read.size());
-    const std::vector<nest::Dim> &dims =
-        group.anchor.inputs[static_cast<std::size_t>(feed.input)].dims;
+    const std::vector<nest::Dim> &dims = group.anchor.inputs[at(feed.input)].dims;
     const bool is_guarded =
         is_wgmma(*schedule.core.op) &&
         std::any_of(dims.begin(), dims.end(), [](const nest::Dim &dim) { return dim.guarded; });
@@ -85,11 +85,11 @@ FedRing fed_ring(const poly::Group &group, const schedule::Schedule &schedule) {
     fed.copied_bytes += beside;
     fed.local_bytes += beside * schedule.core.ring;
     const auto bytes_of = [&](const nest::Operand &operand) {
-      const nest::Slot &slot = map.slots[static_cast<std::size_t>(operand.slot)];
+      const nest::Slot &slot = map.slots[at(operand.slot)];
       return static_cast<double>(slot.elems * size_bytes(slot.type));
     };
     // What is read of the map's result is read of what the map reads.
-    const nest::Operand &read = group.anchor.inputs[static_cast<std::size_t>(feed.input)];
+    const nest::Operand &read = group.anchor.inputs[at(feed.input)];
     const double share = touched_bytes(group.anchor, read) / bytes_of(map.out);
     fed.memory_bytes -= share * bytes_of(map.out);
     for (const nest::Operand &extra : map.extras)

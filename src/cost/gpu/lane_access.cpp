@@ -8,6 +8,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/index.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::cost {
@@ -18,8 +19,6 @@ using schedule::Schedule;
 
 constexpr std::int64_t kWord = 4;
 constexpr std::int64_t kMaxRequest = 16;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 using Strides = std::vector<std::int64_t>; // elements between neighbours, by output index
 
@@ -118,7 +117,7 @@ std::int64_t wavefronts(std::vector<std::int64_t> &words, std::int64_t banks,
   distinct(words);
   of_bank.assign(static_cast<std::size_t>(banks), 0);
   for (const std::int64_t word : words)
-    ++of_bank[static_cast<std::size_t>(word % banks)];
+    ++of_bank[at(word % banks)];
   return *std::max_element(of_bank.begin(), of_bank.end());
 }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/index.h"
 #include "cost/footprint.h"
 #include "cost/lane_models.h"
 #include "cost/together.h"
@@ -221,10 +222,10 @@ double WgmmaModel::operand_cycles() const {
     return 0;
   std::int64_t results = 1;
   for (int i = 0; i < nest.output_indices; ++i)
-    results *= nest.indices[static_cast<std::size_t>(i)].extent;
+    results *= nest.indices[at(i)].extent;
   const auto whole =
       std::count_if(nest.extras.begin(), nest.extras.end(), [&](const nest::Operand &extra) {
-        return nest.slots[static_cast<std::size_t>(extra.slot)].elems >= results;
+        return nest.slots[at(extra.slot)].elems >= results;
       });
   const auto fetched =
       static_cast<double>(schedule.core.ahead > 0 ? ahead_operands(nest, schedule).size() : 0);
@@ -288,7 +289,7 @@ double WgmmaModel::store_seconds() const {
   if (!core_roles(nest, schedule).has_blocks() || schedule.core.gathers ||
       schedule.core.window > 0 || row_blocks(nest, schedule).used == kLine)
     return 0;
-  const nest::Slot &out = nest.slots[static_cast<std::size_t>(nest.out.slot)];
+  const nest::Slot &out = nest.slots[at(nest.out.slot)];
   return static_cast<double>(out.elems * size_bytes(out.type)) / kBlockBytes;
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/index.h"
 #include "cost/gpu/lane_access.h"
 #include "nest/nest.h"
 #include "schedule/schedule.h"
@@ -67,8 +68,6 @@ protected:
   double offset_registers() const;
 
   const InputPlace &place(int input) const { return places_[at(input)]; }
-
-  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
   const nest::Nest &nest_;
   const schedule::Schedule &schedule_;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/index.h"
 #include "nest/flatten/passes.h"
 #include "nest/integer/bounds.h"
 #include "nest/integer/checked.h"
@@ -44,7 +45,7 @@ class Flattening {
 public:
   Flattening(const Nest &nest, const std::vector<std::string> &names) : nest_(nest) {
     for (const Operand *operand : operands_of(nest))
-      accesses_.push_back({operand, names[static_cast<std::size_t>(operand->slot)]});
+      accesses_.push_back({operand, names[at(operand->slot)]});
   }
 
   // False where no point takes part.
@@ -104,7 +105,7 @@ private:
   }
 
   Access access(const Operand &operand, const std::string &name) const {
-    const nest::Slot &slot = nest_.slots[static_cast<std::size_t>(operand.slot)];
+    const nest::Slot &slot = nest_.slots[at(operand.slot)];
     Linear flat = shifted(nest::flat(operand, nest_.indices.size()));
     return {.name = name,
             .element_bytes = size_bytes(slot.type),
@@ -205,7 +206,7 @@ std::vector<Flattened> flatten_contraction(const program::StoredProgram &stored,
       continue; // zeros between elements, which are cleared first
     std::vector<std::string> names;
     for (const program::BufferId buffer : flat.buffers)
-      names.push_back(stored.program.tensors[static_cast<std::size_t>(to_int(buffer))].name);
+      names.push_back(stored.program.tensors[at(buffer)].name);
     Flattening flattening(flat.nest, names);
     if (flattening.find_box())
       result.push_back(flattening.build());

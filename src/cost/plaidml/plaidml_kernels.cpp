@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/index.h"
 #include "cost/plaidml/plaidml_flatten.h"
 #include "cost/plaidml/plaidml_program.h"
 
@@ -39,7 +40,6 @@ public:
   }
 
 private:
-  static std::size_t at(int value) { return static_cast<std::size_t>(value); }
   const Value &value(int id) const { return list_.values[at(id)]; }
   std::int64_t elems(int id) const { return program::elems(value(id).shape); }
 

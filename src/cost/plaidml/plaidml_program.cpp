@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/index.h"
 
 namespace tilefuse::cost::plaidml {
 namespace {
@@ -42,7 +43,7 @@ public:
     for (const program::Tensor &tensor : program.tensors)
       list_.values.push_back({unique_name(tensor.name), tensor.type, tensor.shape});
     for (const TensorId id : program.outputs)
-      list_.values[static_cast<std::size_t>(to_int(id))].is_output = true;
+      list_.values[at(id)].is_output = true;
     computed_.resize(program.tensors.size(), false);
   }
 
@@ -67,12 +68,12 @@ private:
     return count == 1 ? name : fmt::format("{}_{}", name, count);
   }
 
-  Value &value(int id) { return list_.values[static_cast<std::size_t>(id)]; }
+  Value &value(int id) { return list_.values[at(id)]; }
 
   void add(Op::Kind kind, std::string function, std::vector<Argument> arguments, int out) {
     list_.ops.push_back({kind, std::move(function), std::move(arguments), out, statement_});
     if (static_cast<std::size_t>(out) < computed_.size())
-      computed_[static_cast<std::size_t>(out)] = true;
+      computed_[at(out)] = true;
   }
 
   void add_contraction(const program::Contraction &body, int out) {
@@ -83,7 +84,7 @@ private:
   }
 
   void add_view(int in, int out) {
-    if (computed_[static_cast<std::size_t>(in)] || value(out).is_output)
+    if (computed_[at(in)] || value(out).is_output)
       return add(Op::Kind::Rename, "reshape", {{in, {}}}, out);
     value(out).name = value(in).name;
   }
@@ -107,7 +108,7 @@ private:
   Argument argument(const Expr &expr) {
     switch (expr.kind) {
     case Expr::Kind::Operand:
-      return {to_int((*operands_)[static_cast<std::size_t>(expr.operand)]), {}};
+      return {to_int((*operands_)[at(expr.operand)]), {}};
     case Expr::Kind::Const:
       return {-1, fmt::format("{:g}", expr.value)};
     case Expr::Kind::Cast:
@@ -211,18 +212,15 @@ OpList primitive_ops(const program::Program &program) { return Expansion(program
 std::string to_text(const OpList &list, const Op &op) {
   std::vector<std::string> args;
   for (const Argument &arg : op.arguments)
-    args.push_back(arg.value < 0 ? arg.text
-                                 : list.values[static_cast<std::size_t>(arg.value)].name);
-  return fmt::format("{} = {}({})", list.values[static_cast<std::size_t>(op.output)].name,
-                     op.function, fmt::join(args, ", "));
+    args.push_back(arg.value < 0 ? arg.text : list.values[at(arg.value)].name);
+  return fmt::format("{} = {}({})", list.values[at(op.output)].name, op.function,
+                     fmt::join(args, ", "));
 }
 
 std::string contraction_text(const OpList &list, const program::Statement &statement) {
   constexpr std::string_view kAggregations = "+*><=";
   const auto &body = std::get<program::Contraction>(statement.body);
-  const auto tensor = [&](program::TensorId id) -> const Value & {
-    return list.values[static_cast<std::size_t>(to_int(id))];
-  };
+  const auto tensor = [&](program::TensorId id) -> const Value & { return list.values[at(id)]; };
   const Value &out = tensor(statement.out);
   std::string inputs;
   for (std::size_t k = 0; k < body.in.size(); ++k) {
@@ -230,9 +228,9 @@ std::string contraction_text(const OpList &list, const program::Statement &state
     inputs += fmt::format("{}[{}]", tensor(body.in[k].tensor).name,
                           polynomials(body.in[k].subscripts, body.indices));
   }
-  std::string text = fmt::format("{}[{} : {}] = {}({})", out.name,
-                                 polynomials(body.out, body.indices), fmt::join(out.shape, ", "),
-                                 kAggregations[static_cast<std::size_t>(body.agg)], inputs);
+  std::string text =
+      fmt::format("{}[{} : {}] = {}({})", out.name, polynomials(body.out, body.indices),
+                  fmt::join(out.shape, ", "), kAggregations[at(body.agg)], inputs);
   for (const program::Constraint &constraint : body.constraints)
     text += fmt::format(", {} < {}", polynomial(constraint.expr, body.indices), constraint.bound);
   return text;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/index.h"
 #include "cost/lane_models.h"
 #include "schedule/guards.h"
 #include "schedule/staging.h"
@@ -44,7 +45,7 @@ RegisterTileCost::RegisterTileCost(const nest::Nest &nest, const schedule::Sched
     : nest_(nest), schedule_(schedule), target_(target), streams_(streams),
       rates_(core_rates(target)), lane_(lane_index(schedule)), share_(share) {
   if (lane_ >= 0)
-    width_ = static_cast<double>(schedule.splits[static_cast<std::size_t>(lane_)].lane);
+    width_ = static_cast<double>(schedule.splits[at(lane_)].lane);
   const double bytes = width_ * static_cast<double>(size_bytes(schedule::held_type(nest)));
   parts_ = std::ceil(bytes / (4.0 * std::max(1, target.vector_f32)));
   for (std::size_t s = 0; s < streams.size(); ++s)
@@ -233,10 +234,10 @@ double RegisterTileCost::accumulate_cycles(const std::vector<double> &copies) co
   for (int i : schedule_.order) {
     if (i < nest_.output_indices)
       continue;
-    const schedule::Split &split = schedule_.splits[static_cast<std::size_t>(i)];
+    const schedule::Split &split = schedule_.splits[at(i)];
     if (split.keep < split.tile)
       loop_ends += steps * (split.tile / split.keep > kShortLoop ? kLoopEnd : kShortLoopEnd);
-    steps *= static_cast<double>(nest_.indices[static_cast<std::size_t>(i)].extent);
+    steps *= static_cast<double>(nest_.indices[at(i)].extent);
   }
   return share_ * steps * step(copies).cycles + loop_ends;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/index.h"
 #include "cost/lane_models.h"
 #include "cost/vector/register_tile.h"
 #include "cost/vector/vector_traffic.h"
@@ -110,7 +111,7 @@ double VectorModel::stage_cycles() const {
     const double range = static_cast<double>(inner.range);
     const double rows = static_cast<double>(tile.elems) / range;
     const schedule::Source source = source_of(nest_, schedule_, input);
-    const bool is_contiguous = source.dims[static_cast<std::size_t>(inner.dim)].stride == 1;
+    const bool is_contiguous = source.dims[at(inner.dim)].stride == 1;
     const double whole = is_contiguous ? std::floor(range / width) : 0;
     const double rest = range - whole * width;
     cycles += traffic_.fills(k) * rows * (kRowCycles + whole * kCopyCycles + rest * kElementCycles);

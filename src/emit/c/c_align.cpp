@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "base/index.h"
 #include "kernel/build.h"
 #include "kernel/walk.h"
 
@@ -44,7 +45,7 @@ std::int64_t divisor_of(ExprRef expr, const std::vector<std::int64_t> &variables
   if (kernel::is_constant(expr, &value))
     return std::llabs(value);
   if (const auto *ref = std::get_if<kernel::VarRef>(&expr->node))
-    return variables[static_cast<std::size_t>(to_int(ref->var))];
+    return variables[at(ref->var)];
   const auto *scalar = std::get_if<kernel::Scalar>(&expr->node);
   return scalar == nullptr ? 1 : of_scalar(*scalar, variables);
 }
@@ -53,11 +54,10 @@ std::vector<std::int64_t> variable_divisors(const kernel::Kernel &kernel) {
   std::vector<std::int64_t> divisors(kernel.variables.size(), 1);
   kernel::for_each_stmt(kernel.body, [&](kernel::StmtRef stmt) {
     if (const auto *let = std::get_if<kernel::Let>(&stmt->node))
-      divisors[static_cast<std::size_t>(to_int(let->var))] =
+      divisors[at(let->var)] =
           let->value->type == kernel::Type{DType::I32, 1} ? divisor_of(let->value, divisors) : 1;
     if (const auto *loop = std::get_if<kernel::For>(&stmt->node))
-      divisors[static_cast<std::size_t>(to_int(loop->var))] =
-          std::gcd(divisor_of(loop->begin, divisors), loop->step);
+      divisors[at(loop->var)] = std::gcd(divisor_of(loop->begin, divisors), loop->step);
   });
   return divisors;
 }

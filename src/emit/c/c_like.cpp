@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "emit/c/c_align.h"
 #include "emit/c/c_context.h"
 #include "emit/emitter.h"
@@ -154,7 +155,7 @@ std::vector<bool> split_registers(const Kernel &kernel) {
     split[i] = kernel.buffers[i].space == Space::Register;
   const auto note = [&](BufferId id, kernel::ExprRef index) {
     if (!kernel::is_constant(index))
-      split[static_cast<std::size_t>(to_int(id))] = false;
+      split[at(id)] = false;
   };
   kernel::for_each_expr(kernel.body, [&](kernel::ExprRef expr) {
     if (const auto *load = std::get_if<kernel::Load>(&expr->node))
@@ -178,10 +179,10 @@ bool uses_fp64(const Kernel &kernel) {
 
 std::string declare_registers(CContext &cx, BufferId id) {
   const kernel::Buffer &buffer = cx.kernel[id];
-  if (cx.words[static_cast<std::size_t>(to_int(id))])
+  if (cx.words[at(id)])
     return declare_words(cx, id);
   const std::string type = value_type(cx, buffer.type);
-  if (!cx.split[static_cast<std::size_t>(to_int(id))])
+  if (!cx.split[at(id)])
     return fmt::format("  {} {}[{}];\n", type, buffer_name(cx, id), buffer.elems);
   std::string text;
   for (std::int64_t i = 0; i < buffer.elems; ++i)

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "emit/c/c_align.h"
 #include "emit/c/c_context.h"
 #include "kernel/build.h"
@@ -81,9 +82,7 @@ std::vector<std::string> accumulator_names(const CContext &cx, const kernel::Reg
 
 std::vector<bool> fragment_buffers(const kernel::Kernel &kernel) {
   std::vector<bool> found(kernel.buffers.size());
-  const auto note = [&](kernel::BufferId id) {
-    found[static_cast<std::size_t>(to_int(id))] = true;
-  };
+  const auto note = [&](kernel::BufferId id) { found[at(id)] = true; };
   kernel::for_each_stmt(kernel.body, [&](kernel::StmtRef stmt) {
     if (const auto *load = std::get_if<kernel::LoadMatrix>(&stmt->node))
       note(load->to.buffer);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "emit/c/c_align.h"
 #include "emit/c/c_context.h"
 #include "kernel/build.h"
@@ -14,14 +15,14 @@ using kernel::Type;
 
 std::string register_text(CContext &cx, kernel::BufferId id, kernel::ExprRef index) {
   std::int64_t value = 0;
-  if (cx.split[static_cast<std::size_t>(to_int(id))] && kernel::is_constant(index, &value))
+  if (cx.split[at(id)] && kernel::is_constant(index, &value))
     return register_name(cx, id, value);
   return fmt::format("{}[{}]", buffer_name(cx, id), bare(expression(cx, index)));
 }
 
 // A register value, or a vector of several.
 std::string register_value(CContext &cx, const Type &type, const kernel::Load &load) {
-  if (cx.words[static_cast<std::size_t>(to_int(load.buffer))])
+  if (cx.words[at(load.buffer)])
     throw Error(ErrorCode::Unsupported, "a matrix fragment is read as a value");
   if (cx.kernel[load.buffer].type == type)
     return register_text(cx, load.buffer, load.index);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "emit/llvm/function_builder.h"
 #include "emit/llvm/scalar_ops.h"
 
@@ -109,7 +110,7 @@ llvm::Value *FunctionBuilder::node(const kernel::Expr &expr, const kernel::Load 
 
 Access FunctionBuilder::access(kernel::BufferId buffer, const kernel::Type &type,
                                kernel::ExprRef at) {
-  return {.base = bases_[static_cast<std::size_t>(to_int(buffer))],
+  return {.base = bases_[static_cast<std::size_t>(buffer)],
           .type = {kernel_[buffer].type.elem, type.lanes},
           .index = index(at)};
 }
@@ -131,7 +132,7 @@ llvm::AllocaInst *FunctionBuilder::register_slot(kernel::BufferId buffer, kernel
                                                  std::int64_t behind) {
   Index where = index(at);
   where.constant += behind;
-  const auto &values = registers_[static_cast<std::size_t>(to_int(buffer))];
+  const auto &values = registers_[static_cast<std::size_t>(buffer)];
   const bool in_range =
       where.constant >= 0 && where.constant < static_cast<std::int64_t>(values.size());
   if (where.dynamic != nullptr || !in_range)

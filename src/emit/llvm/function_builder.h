@@ -14,6 +14,7 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 
+#include "base/index.h"
 #include "emit/llvm/memory.h"
 #include "kernel/nodes.h"
 
@@ -89,7 +90,7 @@ private:
   llvm::AllocaInst *register_slot(kernel::BufferId buffer, kernel::ExprRef at,
                                   std::int64_t behind = 0);
   llvm::Value *gathered(const kernel::Type &type, const kernel::Load &load);
-  Index &slot(kernel::VarId var) { return variables_[static_cast<std::size_t>(to_int(var))]; }
+  Index &slot(kernel::VarId var) { return variables_[at(var)]; }
   llvm::BasicBlock *new_block(const char *name) {
     return llvm::BasicBlock::Create(module_.getContext(), name, body_);
   }

@@ -3,6 +3,7 @@
 
 #include <tuple>
 
+#include "base/index.h"
 #include "kernel/build.h"
 #include "kernel/simulation/math.h"
 
@@ -63,7 +64,7 @@ void Compiler::step(const For &node) {
   emit({.code = Code::LoopTest, .to = var, .a = end});
   stmt(node.body);
   emit({.code = Code::LoopNext, .to = var, .number = node.step, .target = test});
-  program_.ops[static_cast<std::size_t>(test)].target = here();
+  program_.ops[at(test)].target = here();
 }
 
 void Compiler::step(const If &node) {
@@ -73,10 +74,10 @@ void Compiler::step(const If &node) {
   stmt(node.then_body);
   const int middle = here();
   emit({.code = Code::IfElse});
-  program_.ops[static_cast<std::size_t>(test)].target = middle;
+  program_.ops[at(test)].target = middle;
   if (node.else_body != nullptr)
     stmt(node.else_body);
-  program_.ops[static_cast<std::size_t>(middle)].target = here();
+  program_.ops[at(middle)].target = here();
   emit({.code = Code::IfEnd});
 }
 

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "kernel/nodes.h"
 #include "kernel/simulation/program.h"
 #include "kernel/text/text.h"
@@ -67,10 +68,8 @@ private:
   std::string element_text(BufferId buffer, ExprRef index) const {
     return fmt::format("{}[{}]", kernel_[buffer].name, to_text(kernel_, index));
   }
-  Slot variable(VarId id) const { return variables_[static_cast<std::size_t>(to_int(id))]; }
-  const RegisterPlace &place(BufferId id) const {
-    return program_.registers[static_cast<std::size_t>(to_int(id))];
-  }
+  Slot variable(VarId id) const { return variables_[at(id)]; }
+  const RegisterPlace &place(BufferId id) const { return program_.registers[at(id)]; }
 
   void stmt(StmtRef s);
   void step(const Block &node) {

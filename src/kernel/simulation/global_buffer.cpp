@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "kernel/simulation/memory.h"
 #include "kernel/text/text.h"
 
@@ -136,7 +137,7 @@ void GlobalBuffer::note_read(std::int64_t index, Agent agent) {
 
 void GlobalBuffer::note_write(std::int64_t index, Agent agent) {
   Touch &writer = writers_.at(index, position_, buffer_);
-  if (expected_ != nullptr && !(*expected_)[static_cast<std::size_t>(index)])
+  if (expected_ != nullptr && !(*expected_)[at(index)])
     position_.fault(fmt::format("{}[{}] is written, though this kernel must leave it alone",
                                 buffer_.name, index),
                     agent.item);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "base/index.h"
 #include "kernel/simulation/memory.h"
 
 namespace tilefuse::kernel::simulation {

@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/index.h"
+
 namespace tilefuse::kernel::simulation {
 namespace {
 
@@ -38,9 +40,7 @@ InstructionKind kind_of_scalar(const Op &op) {
 }
 
 std::optional<InstructionKind> kind_of(const Kernel &kernel, const Op &op) {
-  const auto is_local = [&] {
-    return kernel.buffers[static_cast<std::size_t>(op.buffer)].space == Space::Local;
-  };
+  const auto is_local = [&] { return kernel.buffers[at(op.buffer)].space == Space::Local; };
   switch (op.code) {
   case Code::Apply:
   case Code::Select:
@@ -114,7 +114,7 @@ std::int64_t Recorder::piece_bytes(const WarpAccess &access, std::int64_t elem_b
 }
 
 void Recorder::access(int number, const WarpAccess &access) {
-  AccessCounts &counts = accesses_[static_cast<std::size_t>(number)];
+  AccessCounts &counts = accesses_[at(number)];
   const std::int64_t size = size_bytes(kernel_[counts.buffer].type.elem);
   const std::int64_t bytes = piece_bytes(access, size);
   const auto step = static_cast<int>(bytes / size);
@@ -147,7 +147,7 @@ void Recorder::note_sectors(AccessCounts &counts, std::int64_t bytes) {
   find_sectors({bytes, addresses_}, sector_bytes_, sectors_);
   counts.sectors += static_cast<std::int64_t>(sectors_.touched.size());
   counts.sectors_needed += sectors_.needed;
-  Footprint &footprint = footprints_[static_cast<std::size_t>(to_int(counts.buffer))];
+  Footprint &footprint = footprints_[at(counts.buffer)];
   const auto ranks = static_cast<std::size_t>(kernel_.cluster);
   for (const std::int64_t sector : sectors_.touched) {
     const std::span<std::int64_t> last(&footprint.last[static_cast<std::size_t>(sector) * ranks],
@@ -160,7 +160,7 @@ void Recorder::note_sectors(AccessCounts &counts, std::int64_t bytes) {
 }
 
 void Recorder::matrix(int number, std::span<const std::int64_t> rows) {
-  AccessCounts &counts = accesses_[static_cast<std::size_t>(number)];
+  AccessCounts &counts = accesses_[at(number)];
   const std::int64_t size = size_bytes(kernel_[counts.buffer].type.elem);
   const auto row_count = static_cast<std::int64_t>(rows.size());
   ++counts.executed;
@@ -183,7 +183,7 @@ void Recorder::add_instructions(Counts &counts) const {
     const auto kind = kind_of(kernel_, op);
     if (!kind)
       continue;
-    InstructionCounts &to = counts.instructions[static_cast<std::size_t>(*kind)];
+    InstructionCounts &to = counts.instructions[at(*kind)];
     to.executed += executed_[i];
     to.lanes += items_[i] * op.lanes;
   }
@@ -205,7 +205,7 @@ void Recorder::add_buffers(Counts &counts) const {
     counts.buffers.push_back(std::move(of));
   }
   for (const AccessCounts &access : accesses_) {
-    BufferCounts &of = counts.buffers[number[static_cast<std::size_t>(to_int(access.buffer))]];
+    BufferCounts &of = counts.buffers[number[at(access.buffer)]];
     (is_store(access.kind) ? of.stores : of.loads) += access.elements;
     (is_store(access.kind) ? of.stored_bytes : of.loaded_bytes) += access.bytes;
     of.sectors += access.sectors;

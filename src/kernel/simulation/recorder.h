@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/index.h"
 #include "kernel/counts.h"
 #include "kernel/simulation/program.h"
 #include "kernel/simulation/traffic.h"
@@ -34,8 +35,8 @@ public:
   // One execution of ldmatrix: the first element of each of 8 rows per tile.
   void matrix(int number, std::span<const std::int64_t> rows);
   void operation(int op, int items) {
-    ++executed_[static_cast<std::size_t>(op)];
-    items_[static_cast<std::size_t>(op)] += items;
+    ++executed_[at(op)];
+    items_[at(op)] += items;
   }
   void barrier() { ++barriers_; }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/index.h"
+
 namespace tilefuse::kernel::simulation {
 namespace {
 
@@ -53,7 +55,7 @@ std::int64_t wavefronts(const Request &phase, std::int64_t banks) {
   std::array<std::int64_t, kMaxWords> of_bank{};
   std::int64_t most = 0;
   for (const std::int64_t word : list)
-    most = std::max(most, ++of_bank[static_cast<std::size_t>(word % banks)]);
+    most = std::max(most, ++of_bank[at(word % banks)]);
   return most;
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "kernel/simulation/math.h"
 
 namespace tilefuse::kernel::simulation {
@@ -73,7 +74,7 @@ bool Warp::retry() {
 
 StmtRef Warp::line() const {
   const auto &lines = machine_.program.lines;
-  return lines.empty() ? nullptr : lines[static_cast<std::size_t>(current().line)];
+  return lines.empty() ? nullptr : lines[at(current().line)];
 }
 
 const Barrier &Warp::barrier() const { return std::get<Barrier>(line()->node); }
@@ -89,7 +90,7 @@ void Warp::need_whole_warp(std::string_view what) {
 
 // An access to global memory that an earlier kernel may still write, or read.
 void Warp::need_awaited(int buffer) {
-  const Buffer &touched = machine_.kernel.buffers[static_cast<std::size_t>(buffer)];
+  const Buffer &touched = machine_.kernel.buffers[at(buffer)];
   if (const Mask early = mask_ & ~awaited_;
       early != 0 && touched.space == Space::Global && !touched.fixed)
     fault(fmt::format("{} is touched before earlier kernels are awaited", touched.name),
@@ -125,7 +126,7 @@ void Warp::step(const Op &op) {
   case Code::AsyncCopy:
     return async_copy(op);
   case Code::AsyncCommit:
-    return for_active([&](int lane) { ++groups_[static_cast<std::size_t>(lane)]; });
+    return for_active([&](int lane) { ++groups_[at(lane)]; });
   case Code::AsyncWait:
     return async_wait(op);
   case Code::Ticket:
@@ -275,7 +276,7 @@ void Warp::check_register(const Op &op) {
 }
 
 std::int64_t Warp::register_index(const Op &op, Slot index, int lane) {
-  const Buffer &buffer = machine_.kernel.buffers[static_cast<std::size_t>(op.buffer)];
+  const Buffer &buffer = machine_.kernel.buffers[at(op.buffer)];
   const std::int64_t at = read(index)[lane].whole;
   if (at < 0 || at >= buffer.elems) {
     fault(fmt::format("{}[{}] is out of bounds: {} has {} elements", buffer.name, at, buffer.name,
@@ -286,7 +287,7 @@ std::int64_t Warp::register_index(const Op &op, Slot index, int lane) {
 }
 
 void Warp::load_register(const Op &op) {
-  const RegisterPlace &place = machine_.program.registers[static_cast<std::size_t>(op.buffer)];
+  const RegisterPlace &place = machine_.program.registers[at(op.buffer)];
   for_active([&](int lane) {
     const std::int64_t at = register_index(op, op.a, lane);
     check_in_flight(op, at);
@@ -301,11 +302,11 @@ void Warp::load_register(const Op &op) {
 }
 
 void Warp::store_register(const Op &op) {
-  const RegisterPlace &place = machine_.program.registers[static_cast<std::size_t>(op.buffer)];
+  const RegisterPlace &place = machine_.program.registers[at(op.buffer)];
   const Cell *from = read(op.a);
   if (!op.has_b && mask_ == all_) {
     check_in_flight(op, op.number);
-    written_[static_cast<std::size_t>(place.number + op.number)] = all_;
+    written_[at(place.number + op.number)] = all_;
     std::copy_n(from, width_ * place.lanes,
                 cells_.data() + place.slot + op.number * place.lanes * width_);
     return;

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/index.h"
 #include "kernel/simulation/clocks.h"
 #include "kernel/simulation/engine.h"
 #include "kernel/simulation/memory.h"
@@ -114,16 +115,14 @@ private:
     std::int64_t group = 0;
   };
 
-  const Op &current() const { return machine_.program.ops[static_cast<std::size_t>(counter_)]; }
+  const Op &current() const { return machine_.program.ops[at(counter_)]; }
   Cell *cells(Slot slot) { return cells_.data() + slot; }
   const Cell *read(Slot slot) const {
     return slot >= 0 ? cells_.data() + slot
                      : machine_.program.constants.data() + static_cast<std::size_t>(~slot);
   }
   Agent agent(int lane) const { return {first_item_ + lane, static_cast<std::uint32_t>(agent_)}; }
-  LocalBuffer *local_buffer(int buffer) const {
-    return machine_.local[rank_][static_cast<std::size_t>(buffer)].get();
-  }
+  LocalBuffer *local_buffer(int buffer) const { return machine_.local[rank_][at(buffer)].get(); }
   template <class Body> void for_active(const Body &body) const {
     for (Mask left = mask_; left != 0; left &= left - 1)
       body(__builtin_ctzll(left));

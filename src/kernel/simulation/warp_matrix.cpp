@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/index.h"
 #include "kernel/rules.h"
 #include "kernel/simulation/math.h"
 #include "kernel/simulation/warp.h"
@@ -46,7 +47,7 @@ void multiply(const CoreOp &op, const std::vector<Cell> &a, const std::vector<Ce
   for (int m = 0; m < op.m; ++m) {
     Cell *sums = d.data() + m * op.n;
     for (int k = 0; k < op.k; ++k) {
-      const Cell x = a[static_cast<std::size_t>(m * op.k + k)];
+      const Cell x = a[at(m * op.k + k)];
       const Cell *row = b.data() + k * op.n;
       for (int n = 0; n < op.n && is_real; ++n)
         sums[n].real += x.real * row[n].real;
@@ -101,8 +102,7 @@ void Warp::load_matrix(const Op &op) {
   gather(op.a, nullptr, 1);
   std::fill(count_.begin() + node.matrices * kTileRows, count_.end(), 0);
   check_aligned(kRowBytes, op.elem, op.buffer);
-  const RegisterPlace &to =
-      machine_.program.registers[static_cast<std::size_t>(to_int(node.to.buffer))];
+  const RegisterPlace &to = machine_.program.registers[at(node.to.buffer)];
   const std::int64_t values = load_matrix_values(machine_.kernel, node);
   const std::int64_t number = fragment_index(node.to, op.to, values);
   for (int tile = 0; tile < node.matrices; ++tile) {
@@ -111,15 +111,14 @@ void Warp::load_matrix(const Op &op) {
         const int along = lane % 4 * word + i;
         const int row = node.transposed ? along : lane / 4;
         const int column = node.transposed ? lane / 4 : along;
-        const std::int64_t first = first_[static_cast<std::size_t>(tile * kTileRows + row)];
+        const std::int64_t first = first_[at(tile * kTileRows + row)];
         const std::int64_t value = number * to.lanes + tile * word + i;
-        cells_[static_cast<std::size_t>(to.slot + value * width_ + lane)] =
-            from.read(first + column, agent(lane));
+        cells_[at(to.slot + value * width_ + lane)] = from.read(first + column, agent(lane));
       }
     }
   }
   for (std::int64_t i = 0; i < values; ++i)
-    written_[static_cast<std::size_t>(to.number + number + i)] = all_;
+    written_[at(to.number + number + i)] = all_;
   if (machine_.recorder != nullptr)
     machine_.recorder->matrix(
         op.access, std::span(first_).first(static_cast<std::size_t>(node.matrices * kTileRows)));
@@ -134,7 +133,7 @@ void Warp::read_fragment(const RegisterRef &ref, std::int64_t number, const Frag
     check.number = number + i;
     check_register(check);
   }
-  const RegisterPlace &from = machine_.program.registers[static_cast<std::size_t>(check.buffer)];
+  const RegisterPlace &from = machine_.program.registers[at(check.buffer)];
   const Cell *cell = cells_.data() + from.slot + number * from.lanes * width_;
   matrix.resize(static_cast<std::size_t>(fragment.rows * fragment.columns));
   const std::size_t *at = positions(fragment).data();
@@ -158,8 +157,7 @@ void Warp::mma(const Op &op) {
     truncate_tf32(matrix_b_);
   }
   multiply(*node.op, matrix_a_, matrix_b_, matrix_d_);
-  const RegisterPlace &to =
-      machine_.program.registers[static_cast<std::size_t>(to_int(node.acc.buffer))];
+  const RegisterPlace &to = machine_.program.registers[at(node.acc.buffer)];
   Cell *cell = cells_.data() + to.slot + number * to.lanes * width_;
   const std::size_t *at = positions(node.op->d).data();
   for (int value = 0; value < node.op->d.values(); ++value)

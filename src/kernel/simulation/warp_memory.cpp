@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/index.h"
 #include "kernel/simulation/warp.h"
 
 namespace tilefuse::kernel::simulation {
@@ -53,20 +54,20 @@ LocalBuffer *Warp::read_buffer(const Op &op, int lane) {
   if (rank < 0 || rank >= machine_.kernel.cluster)
     fault(fmt::format("reads of rank {} of a cluster of {}", rank, machine_.kernel.cluster), lane);
   machine_.engine.visit(rank, agent(lane));
-  return machine_.local[static_cast<std::size_t>(rank)][static_cast<std::size_t>(op.buffer)].get();
+  return machine_.local[at(rank)][at(op.buffer)].get();
 }
 
 void Warp::load(const Op &op) {
   const Cell *valid = op.has_b ? read(op.b) : nullptr;
   need_awaited(op.buffer);
   gather(op.a, valid, op.lanes);
-  GlobalBuffer *global = machine_.global[static_cast<std::size_t>(op.buffer)].get();
+  GlobalBuffer *global = machine_.global[at(op.buffer)].get();
   Cell *to = cells(op.to);
   const Cell fill =
       is_float(op.elem) ? Cell{.real = op.fill} : Cell{.whole = static_cast<std::int64_t>(op.fill)};
   for_active([&](int lane) {
     const std::int64_t first = read(op.a)[lane].whole;
-    const int count = count_[static_cast<std::size_t>(lane)];
+    const int count = count_[at(lane)];
     LocalBuffer *local = read_buffer(op, lane);
     for (int row = 0; row < op.lanes; ++row) {
       Cell &cell = to[row * width_ + lane];
@@ -91,10 +92,10 @@ void Warp::store(const Op &op) {
   if (op.number == 1 && valid == nullptr)
     check_vector(op);
   LocalBuffer *local = local_buffer(op.buffer);
-  GlobalBuffer *global = machine_.global[static_cast<std::size_t>(op.buffer)].get();
+  GlobalBuffer *global = machine_.global[at(op.buffer)].get();
   const Cell *from = read(op.c);
   for_active([&](int lane) {
-    const int count = count_[static_cast<std::size_t>(lane)];
+    const int count = count_[at(lane)];
     for (int row = 0; row < count; ++row) {
       const std::int64_t at = element(first_[static_cast<std::size_t>(lane)], row, op.number);
       const Cell cell = from[row * width_ + lane];
@@ -148,7 +149,7 @@ void Warp::async_copy(const Op &op) {
 void Warp::ticket(const Op &op) {
   need_awaited(op.buffer);
   LocalBuffer &to = *local_buffer(static_cast<int>(op.number));
-  GlobalBuffer &counts = *machine_.global[static_cast<std::size_t>(op.buffer)];
+  GlobalBuffer &counts = *machine_.global[at(op.buffer)];
   for_active([&](int lane) {
     const Cell found = counts.take(read(op.b)[lane].whole, agent(lane));
     to.write(read(op.a)[lane].whole, agent(lane), found);
@@ -158,7 +159,7 @@ void Warp::ticket(const Op &op) {
 void Warp::async_wait(const Op &op) {
   const auto is_done = [&](const Copy &copy) {
     const bool is_active = (mask_ >> copy.lane & 1) != 0;
-    return is_active && copy.group < groups_[static_cast<std::size_t>(copy.lane)] - op.number;
+    return is_active && copy.group < groups_[at(copy.lane)] - op.number;
   };
   for (const Copy &copy : copies_) {
     if (is_done(copy))

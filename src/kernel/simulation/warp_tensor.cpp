@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/index.h"
 #include "kernel/rules.h"
 #include "kernel/simulation/math.h"
 #include "kernel/simulation/warp.h"
@@ -29,7 +30,7 @@ void multiply(const CoreOp &op, const std::vector<Cell> &a, const std::vector<Ce
     for (int n = 0; n < op.n; ++n) {
       const Cell *x = a.data() + m * op.k;
       const Cell *y = b.data() + n * op.k;
-      Cell &sum = d[static_cast<std::size_t>(m * op.n + n)];
+      Cell &sum = d[at(m * op.n + n)];
       double real = 0;
       std::int64_t whole = 0;
       for (int k = 0; k < op.k && is_real; ++k)
@@ -124,12 +125,9 @@ void Warp::tensor_copy(const Op &op) {
     copy.ranks = ranks_of(node, op, lane);
     std::vector<LocalBuffer *> buffers;
     for (const std::int64_t rank : copy.ranks)
-      buffers.push_back(machine_
-                            .local[static_cast<std::size_t>(rank)]
-                                  [static_cast<std::size_t>(to_int(node.to.buffer))]
-                            .get());
-    const auto rows = machine_.engine.start(
-        copy, buffers, *machine_.global[static_cast<std::size_t>(to_int(map.tensor))], agent(lane));
+      buffers.push_back(machine_.local[at(rank)][at(node.to.buffer)].get());
+    const auto rows =
+        machine_.engine.start(copy, buffers, *machine_.global[at(map.tensor)], agent(lane));
     if (machine_.recorder == nullptr)
       return;
     for (std::size_t r = 0; r < rows.first.size(); r += kCoreLanes) {
@@ -150,9 +148,9 @@ void Warp::tensor_store(const Op &op) {
   for_active([&](int lane) {
     BoxStore store{.stmt = machine_.position.stmt,
                    .from = local_buffer(to_int(node.from.buffer)),
-                   .to = machine_.global[static_cast<std::size_t>(to_int(map.tensor))].get(),
+                   .to = machine_.global[at(map.tensor)].get(),
                    .lane = lane,
-                   .group = store_groups_[static_cast<std::size_t>(lane)]};
+                   .group = store_groups_[at(lane)]};
     BoxCopy box{.to = local_place(node.from, op.a, lane), .map = node.map};
     const Slot *slot = machine_.program.lists.data() + op.number;
     for (std::size_t i = 0; i < node.at.size(); ++i)
@@ -186,7 +184,7 @@ void Warp::store_sync(const Op &) {
   const auto &node = std::get<StoreSync>(machine_.position.stmt->node);
   const StmtRef here = machine_.position.stmt;
   for_active([&](int lane) {
-    std::int64_t &groups = store_groups_[static_cast<std::size_t>(lane)];
+    std::int64_t &groups = store_groups_[at(lane)];
     if (node.step == StoreStep::Commit)
       ++groups;
     for (const auto &local : machine_.local[rank_])
@@ -270,8 +268,7 @@ void Warp::wgmma(const Op &op) {
 // They are written, or about to be by a wgmma before.
 void Warp::check_accumulators(const Started &started) {
   const RegisterRef &acc = started.node->acc;
-  const RegisterPlace &place =
-      machine_.program.registers[static_cast<std::size_t>(to_int(acc.buffer))];
+  const RegisterPlace &place = machine_.program.registers[at(acc.buffer)];
   for (std::int64_t i = 0; i < fragment_values(machine_.kernel, acc, started.node->op->d); ++i) {
     const auto value = static_cast<std::size_t>(place.number + started.number + i);
     if (in_flight_[value] == 0 && written_[value] != all_)
@@ -283,8 +280,7 @@ void Warp::check_accumulators(const Started &started) {
 
 void Warp::mark_in_flight(const Started &started, bool is_started) {
   const RegisterRef &acc = started.node->acc;
-  const RegisterPlace &place =
-      machine_.program.registers[static_cast<std::size_t>(to_int(acc.buffer))];
+  const RegisterPlace &place = machine_.program.registers[at(acc.buffer)];
   for (std::int64_t i = 0; i < fragment_values(machine_.kernel, acc, started.node->op->d); ++i) {
     const auto value = static_cast<std::size_t>(place.number + started.number + i);
     in_flight_[value] = static_cast<std::int16_t>(in_flight_[value] + (is_started ? 1 : -1));
@@ -297,8 +293,7 @@ void Warp::finish_wgmma(const Started &started) {
   const CoreOp &op = *node.op;
   machine_.position.stmt = started.stmt;
   read_operands(started);
-  const RegisterPlace &to =
-      machine_.program.registers[static_cast<std::size_t>(to_int(node.acc.buffer))];
+  const RegisterPlace &to = machine_.program.registers[at(node.acc.buffer)];
   Cell *cell = cells_.data() + to.slot + started.number * to.lanes * width_;
   matrix_d_.assign(static_cast<std::size_t>(kWarpRows * op.n), Cell{});
   const auto for_each = [&](const auto &body) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "lower/context.h"
 
 namespace tilefuse::lower {
@@ -15,8 +16,6 @@ namespace {
 using namespace kernel;
 
 constexpr std::int64_t kWarp = 32;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 bool is_of_kind(const Buffer &a, const Buffer &b) {
   return a.name == b.name && a.space == b.space && a.type == b.type;
@@ -28,7 +27,7 @@ PartCopier::PartCopier(Builder &to, const SidePart &part, std::vector<BufferId> 
     : Rewriter(to), side_(part), part_(*part.kernel), buffers_(std::move(buffers)),
       block_(to.block()), lane_(to.lane()) {
   for (TensorMap map : part_.maps) {
-    map.tensor = buffers_[at(to_int(map.tensor))];
+    map.tensor = buffers_[at(map.tensor)];
     map.name = fmt::format("{}{}", map.name, to.kernel().maps.size());
     maps_.push_back(to.tensor_map(std::move(map)));
   }
@@ -88,9 +87,9 @@ StmtRef PartCopier::stmt(StmtRef from) {
   return to().branch(expr(one.condition), Rewriter::stmt(one.then_body), idle);
 }
 
-BufferId PartCopier::buffer(BufferId from) { return buffers_[at(to_int(from))]; }
+BufferId PartCopier::buffer(BufferId from) { return buffers_[at(from)]; }
 
-MapId PartCopier::map(MapId from) { return maps_[at(to_int(from))]; }
+MapId PartCopier::map(MapId from) { return maps_[at(from)]; }
 
 VarId PartCopier::variable(VarId from) {
   const auto [found, is_new] = variables_.try_emplace(from);
@@ -169,9 +168,8 @@ std::vector<PartCopier> declare_parts(Builder &build, const std::vector<SidePart
       const Buffer &own = part.kernel->buffers[b];
       const auto same = std::find_if(merged.begin(), merged.end(),
                                      [&](const Buffer &other) { return is_of_kind(own, other); });
-      ids.push_back(own.space == Space::Global
-                        ? declared[at(part.arguments[b])]
-                        : declared[static_cast<std::size_t>(same - merged.begin())]);
+      ids.push_back(own.space == Space::Global ? declared[at(part.arguments[b])]
+                                               : declared[at(same - merged.begin())]);
     }
     copiers.emplace_back(build, part, std::move(ids));
   }

@@ -6,6 +6,7 @@
 #include <deque>
 #include <utility>
 
+#include "base/index.h"
 #include "kernel/rules.h"
 #include "lower/context.h"
 #include "lower/members.h"
@@ -26,8 +27,6 @@ using kernel::StmtRef;
 constexpr std::int64_t kCoreRows = 16;
 constexpr std::int64_t kCoreColumns = 8;
 constexpr std::int64_t kStepBytes = 32; // of depth, by one instruction
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 class CoreLoops {
 public:

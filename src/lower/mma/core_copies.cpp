@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/index.h"
 #include "lower/members.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
@@ -21,8 +22,6 @@ namespace {
 
 constexpr std::int64_t kSwizzleRows = 8; // after which the exchange of chunks repeats
 constexpr std::int64_t kFarOutside = -(std::int64_t{1} << 30);
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 nest::Linear without_constant(nest::Linear linear) {
   linear.constant = 0;
@@ -268,7 +267,7 @@ ExprRef CoreSide::in_depth(const Copy &copy, std::int64_t number, ExprRef first,
 
 // Whether the tensor has what a copy brings; null: always.
 ExprRef CoreSide::exists(std::int64_t number, const Moves &moves, const Digits &digits) const {
-  const Copy &copy = copies_[static_cast<std::size_t>(number)];
+  const Copy &copy = copies_[at(number)];
   ExprRef valid = b_.logical_and(copy.exists, in_depth(copy, number, moves.depth, digits));
   for (std::size_t k = 0; k < checked_.size(); ++k) {
     ExprRef subscript = b_.add(copy.subscripts[k], moves.shifts[k]);
@@ -293,7 +292,7 @@ ExprRef CoreSide::valid_elems(const Moves &moves, ExprRef valid) const {
 }
 
 StmtRef CoreSide::start_copy(std::int64_t number, const Moves &moves) const {
-  const Copy &copy = copies_[static_cast<std::size_t>(number)];
+  const Copy &copy = copies_[at(number)];
   ExprRef from = b_.add(copy.from, moves.offset);
   if (has_digits())
     from = b_.add(from, linear(cx_, without_constant(flat_), digits_->point(number)));
@@ -359,9 +358,8 @@ StmtRef CoreSide::gather(const CoreWalk &walk, ExprRef valid) {
   gathered_.clear();
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(copies_.size()); ++i) {
     const ExprRef elems = valid_elems(moves, b_.logical_and(valid, exists(i, moves, digits_)));
-    const ExprRef value =
-        b_.load(from_, b_.add(copies_[static_cast<std::size_t>(i)].from, moves.offset),
-                static_cast<int>(each_), flat_.coeff[at(roles_.depth())], elems);
+    const ExprRef value = b_.load(from_, b_.add(copies_[at(i)].from, moves.offset),
+                                  static_cast<int>(each_), flat_.coeff[at(roles_.depth())], elems);
     const DType type = compute_type(b_.kernel()[from_].type.elem);
     gathered_.push_back(lower::named(b_, list, "gathered", b_.cast(value, type)));
   }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/index.h"
 #include "lower/context.h"
 #include "lower/mma/core_digits.h"
 #include "schedule/mma/core.h"
@@ -91,7 +92,7 @@ public:
   // there is one.
   kernel::ExprRef shared_element(const CoreWalk &behind, const nest::Linear &operand) const;
   std::int64_t shared_stride(const nest::Linear &operand) const {
-    return operand.coeff[static_cast<std::size_t>(roles_.contiguous(input_))];
+    return operand.coeff[at(roles_.contiguous(input_))];
   }
   kernel::ExprRef shared_exists(const CoreWalk &behind) const;
 

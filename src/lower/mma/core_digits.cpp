@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 
@@ -12,8 +13,6 @@ using kernel::ExprRef;
 using kernel::StmtRef;
 
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::int64_t stride_of(const schedule::Source &source, int index) {
   std::int64_t stride = 0;

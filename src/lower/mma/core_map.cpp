@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/index.h"
 #include "lower/members.h"
 #include "lower/post.h"
 #include "schedule/mma/core.h"
@@ -14,12 +15,6 @@ namespace tilefuse::lower {
 
 using kernel::ExprRef;
 using kernel::StmtRef;
-
-namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-} // namespace
 
 CoreMap::CoreMap(Context &context, const schedule::CoreRoles &roles, const schedule::CoreTile &tile,
                  const schedule::CoreFeed &feed)
@@ -60,7 +55,7 @@ ExprRef CoreMap::load(int extra, const CoreSide::Run &run,
   if (shared[at(extra)] != nullptr)
     return shared[at(extra)];
   const auto place = std::find(feed_.copied.begin(), feed_.copied.end(), extra);
-  const CoreSide &side = sides_[static_cast<std::size_t>(place - feed_.copied.begin())];
+  const CoreSide &side = sides_[at(place - feed_.copied.begin())];
   const int lanes = static_cast<int>(side.run_elems());
   const DType type = b_.kernel()[side.ring()].type.elem;
   return b_.cast(b_.load(side.ring(), run.place, lanes), compute_type(type));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "schedule/mma/core_roles.h"
 
 namespace tilefuse::lower {
@@ -10,8 +11,6 @@ namespace tilefuse::lower {
 using kernel::ExprRef;
 
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 bool lies_as_one(const nest::Nest &nest, const nest::Operand &operand,
                  const std::vector<int> &pixels) {

@@ -3,18 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "base/index.h"
 #include "lower/mma/core_copies.h"
 
 namespace tilefuse::lower {
 
 using kernel::ExprRef;
 using kernel::StmtRef;
-
-namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-} // namespace
 
 void CoreSide::follow() {
   if (digits_)
@@ -26,8 +21,7 @@ std::vector<CoreSide::Run> CoreSide::runs(const CoreWalk &behind, ExprRef slot,
   const Moves moves = moves_at(behind, slot, list);
   std::vector<Run> all;
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(copies_.size()); ++i)
-    all.push_back(
-        {b_.add(copies_[static_cast<std::size_t>(i)].to, moves.buffer), exists(i, moves, behind_)});
+    all.push_back({b_.add(copies_[at(i)].to, moves.buffer), exists(i, moves, behind_)});
   return all;
 }
 

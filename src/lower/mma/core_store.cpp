@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/mma/core_store.h"
 
+#include "base/index.h"
 #include "lower/members.h"
 #include "lower/mma/core_pixels.h"
 #include "lower/post.h"
@@ -18,8 +19,6 @@ constexpr std::int64_t kCoreColumns = 8;
 constexpr std::int64_t kHalfRows = 8;   // between the rows of a work-item's results
 constexpr std::int64_t kTileValues = 4; // of a work-item in a 16 x 8 tile
 constexpr std::int64_t kPair = 2;       // neighbouring columns of a work-item
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 class CoreStore {
 public:

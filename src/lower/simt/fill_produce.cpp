@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "lower/members.h"
 #include "lower/mma/build_core.h"
 #include "lower/simt/build_loops.h"
@@ -19,8 +20,6 @@ using kernel::ForKind;
 using kernel::StmtRef;
 using kernel::VarId;
 using schedule::StageDim;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 class ProducerFill {
 public:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/simt/guards.h"
 
+#include "base/index.h"
 #include "schedule/guards.h"
 
 namespace tilefuse::lower {
@@ -57,7 +58,7 @@ ExprRef edge_inside(const Context &cx, std::size_t input) {
   ExprRef all = nullptr;
   for (const nest::Dim &dim : cx.nest.inputs[input].dims) {
     const int index = edge_of(cx.nest, cx.schedule, input, dim);
-    if (index >= 0 && cx.first[static_cast<std::size_t>(index)])
+    if (index >= 0 && cx.first[at(index)])
       all = cx.build.logical_and(all, inside(cx, dim.at, dim.size));
   }
   return all;

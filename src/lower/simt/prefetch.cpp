@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/simt/prefetch.h"
 
+#include "base/index.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::lower {

@@ -2,6 +2,7 @@
 // How one staging tile is copied: by the rows of its source, or by all work-items of a block.
 #pragma once
 
+#include "base/index.h"
 #include "lower/context.h"
 #include "schedule/ownership.h"
 #include "schedule/staging.h"
@@ -23,9 +24,7 @@ struct StageSource {
   StageSource(const Context &cx, int number);
 
   std::size_t rank() const { return tile.dims.size(); }
-  const nest::Dim &dim(std::size_t d) const {
-    return source.dims[static_cast<std::size_t>(tile.dims[d].dim)];
-  }
+  const nest::Dim &dim(std::size_t d) const { return source.dims[at(tile.dims[d].dim)]; }
   // Whether a subscript of dimension d of the tile lies in the tensor.
   kernel::ExprRef inside(std::size_t d, kernel::ExprRef subscript) const;
   // Neighbours along the tile's last dimension, from an address per stream: loaded, or what the

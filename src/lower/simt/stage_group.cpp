@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "lower/simt/stage_fill.h"
 #include "schedule/stage_copy.h"
 
@@ -32,7 +33,7 @@ GroupFill::GroupFill(const Context &cx, int input, const GroupOffsets &offsets)
     accesses_ *= dim.range;
   accesses_ /= width_;
   buffer_base_ = b_.integer(0);
-  if (cx.schedule.stages[static_cast<std::size_t>(input)].is_ahead())
+  if (cx.schedule.stages[at(input)].is_ahead())
     buffer_base_ = b_.mul(cx.turn, b_.integer(buffer_stride(cx.schedule, input, s_.tile)));
 }
 
@@ -98,8 +99,7 @@ StmtRef GroupFill::declare(const Context &cx, int input, std::int64_t &registers
     return nullptr;
   const std::int64_t needed = fill.round_count() * fill.offset_count();
   const bool fits = needed <= registers;
-  if (!fits && !cx.schedule.stages[static_cast<std::size_t>(input)].twice &&
-      fill.round_count() > kWrittenUnheld)
+  if (!fits && !cx.schedule.stages[at(input)].twice && fill.round_count() > kWrittenUnheld)
     return nullptr;
   registers -= fits ? needed : 0;
   const auto held = [&](const char *name, ExprRef value) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/index.h"
 #include "lower/members.h"
 #include "lower/simt/stage_fill.h"
 
@@ -8,9 +9,8 @@ using kernel::ExprRef;
 
 StageSource::StageSource(const Context &context, int number)
     : cx(context), input(number), source(source_of(cx.whole, cx.schedule, input)),
-      tile(stage_tile(cx.nest, cx.schedule, input)),
-      to(cx.input_buffers[static_cast<std::size_t>(input)]), fill(schedule::neutral_fill(cx.nest)),
-      type(schedule::held_type(cx.nest, input)) {
+      tile(stage_tile(cx.nest, cx.schedule, input)), to(cx.input_buffers[at(input)]),
+      fill(schedule::neutral_fill(cx.nest)), type(schedule::held_type(cx.nest, input)) {
   find_origins(input);
   const std::optional<int> feeder = producer_of(cx.members.group, cx.member, input);
   if (feeder)
@@ -21,7 +21,7 @@ StageSource::StageSource(const Context &context, int number)
 
 void StageSource::find_origins(int input) {
   kernel::Builder &b = cx.build;
-  const bool per_step = cx.schedule.stages[static_cast<std::size_t>(input)].at >= 0;
+  const bool per_step = cx.schedule.stages[at(input)].at >= 0;
   first.assign(cx.nest.indices.size(), b.integer(0));
   for (std::size_t i = 0; i < first.size(); ++i) {
     if (i >= cx.outputs()) {
@@ -41,7 +41,7 @@ void StageSource::find_origins(int input) {
 
 void StageSource::stream_in_place(int input) {
   kernel::Builder &b = cx.build;
-  StageStream stream{.from = cx.source_buffers[static_cast<std::size_t>(input)],
+  StageStream stream{.from = cx.source_buffers[at(input)],
                      .base = b.integer(source.offset),
                      .offset = source.offset};
   for (std::size_t i = 0; i < cx.outputs(); ++i) {
@@ -58,8 +58,7 @@ void StageSource::stream_in_place(int input) {
 void StageSource::stream_map(int input, const Context &producer) {
   map = &producer;
   const nest::Nest &nest = producer.whole;
-  const std::vector<int> indices =
-      poly::match_dims(cx.whole.inputs[static_cast<std::size_t>(input)], nest).value();
+  const std::vector<int> indices = poly::match_dims(cx.whole.inputs[at(input)], nest).value();
   for (const nest::Operand &extra : nest.extras)
     streams.push_back(stream_of(extra, indices));
   const poly::Group &group = cx.members.group;
@@ -73,12 +72,12 @@ void StageSource::stream_map(int input, const Context &producer) {
 StageStream StageSource::stream_of(const nest::Operand &operand,
                                    const std::vector<int> &indices) const {
   const nest::Linear form = nest::flat(operand, map->nest.indices.size());
-  StageStream stream{.from = map->slot_buffers[static_cast<std::size_t>(operand.slot)],
+  StageStream stream{.from = map->slot_buffers[at(operand.slot)],
                      .base = cx.build.integer(form.constant),
                      .offset = form.constant};
   for (const schedule::StageDim &stage : tile.dims) {
-    const int index = indices[static_cast<std::size_t>(stage.dim)];
-    stream.strides.push_back(index < 0 ? 0 : form.coeff[static_cast<std::size_t>(index)]);
+    const int index = indices[at(stage.dim)];
+    stream.strides.push_back(index < 0 ? 0 : form.coeff[at(index)]);
   }
   return stream;
 }
@@ -87,8 +86,7 @@ ExprRef StageSource::owns_any() const {
   kernel::Builder &b = cx.build;
   ExprRef all = nullptr;
   for (const int i : stored->repeats)
-    all = b.logical_and(all,
-                        b.scalar(ScalarOp::Eq, {first[static_cast<std::size_t>(i)], b.integer(0)}));
+    all = b.logical_and(all, b.scalar(ScalarOp::Eq, {first[at(i)], b.integer(0)}));
   return all;
 }
 
@@ -97,8 +95,7 @@ ExprRef StageSource::owns(std::size_t d, ExprRef step) const {
   const schedule::Ownership::Part &part = stored->parts[d];
   if (part.index < 0 || part.owned >= tile.dims[d].range)
     return nullptr;
-  const ExprRef is_last =
-      b.scalar(ScalarOp::Ge, {first[static_cast<std::size_t>(part.index)], b.integer(part.last)});
+  const ExprRef is_last = b.scalar(ScalarOp::Ge, {first[at(part.index)], b.integer(part.last)});
   return b.scalar(ScalarOp::Or, {is_last, b.scalar(ScalarOp::Lt, {step, b.integer(part.owned)})});
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "lower/address.h"
 #include "lower/post.h"
 #include "lower/simt/chunk_loops.h"
@@ -71,7 +72,7 @@ std::vector<std::size_t> TileBuilder::all_copied() const {
 }
 
 std::vector<std::size_t> TileBuilder::copied_by(int input) const {
-  const nest::Operand &operand = cx_.nest.inputs[static_cast<std::size_t>(input)];
+  const nest::Operand &operand = cx_.nest.inputs[at(input)];
   std::vector<std::size_t> indices;
   for (std::size_t i : all_copied())
     if (is_moved(operand, i))
@@ -298,7 +299,7 @@ StmtRef TileBuilder::accumulate_fragments() {
 StmtRef TileBuilder::store_vectors(std::int64_t together) {
   const std::vector<std::size_t> all = all_copied();
   const DType stored = b_.kernel()[cx_.result].type.elem;
-  const DType type = cx_.nest.slots[static_cast<std::size_t>(cx_.nest.out.slot)].type;
+  const DType type = cx_.nest.slots[at(cx_.nest.out.slot)].type;
   const auto place = [&](std::int64_t copy) {
     for (auto i = all.rbegin(); i != all.rend(); ++i) {
       const std::int64_t stride = cx_.schedule.splits[*i].copy_stride();
@@ -331,8 +332,7 @@ StmtRef TileBuilder::store_results() {
     return store_vectors(together);
   const std::vector<std::size_t> all = all_copied();
   const std::size_t slot = static_cast<std::size_t>(cx_.nest.out.slot);
-  const std::int64_t stride =
-      vector_ < 0 ? 1 : cx_.result_form.coeff[static_cast<std::size_t>(vector_)];
+  const std::int64_t stride = vector_ < 0 ? 1 : cx_.result_form.coeff[at(vector_)];
   return for_copies(all, [&] {
     const ExprRef valid = valid_elems(nullptr, cx_.width() > 1);
     const ExprRef acc =

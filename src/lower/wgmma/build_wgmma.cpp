@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "base/index.h"
 #include "lower/members.h"
 #include "lower/wgmma/wgmma_deal.h"
 #include "lower/wgmma/wgmma_join.h"
@@ -30,8 +31,6 @@ constexpr std::int64_t kGroupRows = 64;             // of one wgmma
 constexpr std::int64_t kStepBytes = 32;             // of depth, by one
 constexpr std::int64_t kAheadItem = 2 * kCoreLanes; // of the warp behind those that fill rings
 using schedule::kPanelBytes;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 class WgmmaLoops {
 public:

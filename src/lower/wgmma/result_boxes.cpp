@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/wgmma/result_boxes.h"
 
+#include "base/index.h"
 #include "lower/members.h"
 #include "schedule/mma/core.h"
 #include "schedule/wgmma/wgmma_panels.h"
@@ -16,8 +17,6 @@ namespace {
 
 constexpr std::int64_t kGroupWarps = schedule::kGroupItems / kCoreLanes;
 constexpr std::int64_t kChunkBytes = 16;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 } // namespace
 

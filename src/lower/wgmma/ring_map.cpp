@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "lower/members.h"
 #include "lower/post.h"
 #include "schedule/mma/core.h"
@@ -15,8 +16,6 @@ using kernel::ExprRef;
 namespace {
 
 constexpr std::int64_t kTogether = 4; // rows whose reads are under way together
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 } // namespace
 
@@ -88,7 +87,7 @@ ExprRef RingMap::load(int extra, ExprRef place, List &list) const {
     return shared_[at(extra)];
   const auto number =
       std::find(feed_.copied.begin(), feed_.copied.end(), extra) - feed_.copied.begin();
-  const kernel::BufferId from = ring_.copied(feed_.input)[static_cast<std::size_t>(number)];
+  const kernel::BufferId from = ring_.copied(feed_.input)[at(number)];
   const DType type = compute_type(b_.kernel()[from].type.elem);
   return named(b_, list, "read", b_.cast(b_.load(from, place, lanes_), type));
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/index.h"
 #include "lower/members.h"
 #include "lower/post.h"
 #include "schedule/mma/core.h"
@@ -19,8 +20,6 @@ namespace {
 
 constexpr std::int64_t kNowhere = -1;
 constexpr std::int64_t kApart = 2; // rows from where a unit starts to where the next does
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 } // namespace
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/index.h"
 #include "lower/members.h"
 #include "schedule/mma/core.h"
 #include "schedule/wgmma/wgmma_tiles.h"

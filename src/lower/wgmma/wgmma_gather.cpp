@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/index.h"
 #include "lower/mma/core_copies.h"
 #include "schedule/wgmma/wgmma_gather.h"
 #include "schedule/wgmma/wgmma_tiles.h"
@@ -13,8 +14,6 @@ namespace {
 using kernel::ExprRef;
 using kernel::MbarrierOp;
 using kernel::StmtRef;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 class WgmmaGather {
 public:

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/index.h"
 #include "lower/members.h"
 #include "lower/wgmma/ring_map.h"
 #include "lower/wgmma/turned_panel.h"
@@ -20,8 +21,6 @@ namespace {
 
 using kernel::ExprRef;
 using kernel::StmtRef;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 class WgmmaMap {
 public:
@@ -229,7 +228,7 @@ void WgmmaMap::map_panel(std::size_t feed, std::int64_t panel, ExprRef point, Li
   Points points = tiles_.first_points();
   ExprRef first = b_.add(tiles_.first_row(), integer(panel * panel_columns(tile_)));
   if (!is_data) {
-    const TurnedPanel &of = panels_[static_cast<std::size_t>(panel)];
+    const TurnedPanel &of = panels_[at(panel)];
     for (int tap : plan_.taps)
       points[at(tap)] = of.points[at(tap)];
     first = of.channel;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/wgmma/wgmma_producer.h"
 
+#include "base/index.h"
 #include "lower/members.h"
 #include "lower/wgmma/turned_panel.h"
 #include "lower/wgmma/wgmma_gather.h"
@@ -24,8 +25,6 @@ using kernel::ExprRef;
 using kernel::MbarrierOp;
 using kernel::StmtRef;
 using schedule::kPanelBytes;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 bool has_fixed_filter(Context &cx, const schedule::CoreRoles &roles) {
   return cx.build.kernel()[cx.source_buffers[at(roles.filter)]].fixed;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/index.h"
 #include "lower/context.h"
 #include "lower/wgmma/wgmma_cluster.h"
 #include "schedule/mma/core.h"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "lower/members.h"
 #include "lower/mma/core_pixels.h"
 #include "lower/post.h"
@@ -24,8 +25,6 @@ constexpr std::int64_t kGroupWarps = schedule::kGroupItems / kCoreLanes;
 constexpr std::int64_t kHalfRows = 8;  // between the rows of a work-item's results
 constexpr std::int64_t kTakenRows = 4; // of a panel, by a warp at a time
 constexpr std::int64_t kTakers = schedule::kPanelColumns / schedule::kPanelVec; // of a row
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 class WgmmaStore {
 public:
@@ -123,7 +122,7 @@ StmtRef WgmmaStore::store_run(ExprRef column, std::int64_t apart, ExprRef acc) {
   ExprRef exists = nullptr;
   if (!panels_.empty()) {
     const std::int64_t across = panel_columns(tile_);
-    const TurnedPanel &panel = panels_[static_cast<std::size_t>(apart / across)];
+    const TurnedPanel &panel = panels_[at(apart / across)];
     const ExprRef first = b_.add(group_.first_column, integer(apart / across * across));
     channel = b_.add(panel.channel, b_.sub(column, first));
     for (int tap : plan_.taps)

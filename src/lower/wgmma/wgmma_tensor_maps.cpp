@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/index.h"
 #include "lower/wgmma/wgmma_map.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
@@ -18,8 +19,6 @@ using kernel::ExprRef;
 using kernel::StmtRef;
 
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Of a box of so many rows, where the map does not say which.
 kernel::MapId declare(Context &cx, const schedule::CoreTile &tile, const RingSource &source,
@@ -65,14 +64,13 @@ RingMaps declare_maps(Context &cx, const WgmmaParts &parts) {
     return maps;
   }
   const schedule::FilterMap filter = filter_map(cx.nest, cx.schedule);
-  maps.filter.push_back(
-      cx.build.tensor_map({.name = "filter_map",
-                           .tensor = cx.source_buffers[static_cast<std::size_t>(roles.filter)],
-                           .offset = filter.offset,
-                           .dims = filter.dims,
-                           .strides = filter.strides,
-                           .box = filter.box,
-                           .swizzle = static_cast<int>(tile.row_bytes())}));
+  maps.filter.push_back(cx.build.tensor_map({.name = "filter_map",
+                                             .tensor = cx.source_buffers[at(roles.filter)],
+                                             .offset = filter.offset,
+                                             .dims = filter.dims,
+                                             .strides = filter.strides,
+                                             .box = filter.box,
+                                             .swizzle = static_cast<int>(tile.row_bytes())}));
   return maps;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/wgmma/wgmma_tiles.h"
 
+#include "base/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/pixel_box.h"
@@ -12,8 +13,6 @@ using kernel::ExprRef;
 using kernel::StmtRef;
 
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::int64_t extent_of(const nest::Nest &nest, int i) { return nest.indices[at(i)].extent; }
 

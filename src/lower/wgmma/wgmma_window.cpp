@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/wgmma/wgmma_window.h"
 
+#include "base/index.h"
+
 namespace tilefuse::lower {
 
 using kernel::ExprRef;
 using kernel::StmtRef;
-
-namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-} // namespace
 
 void WgmmaWindow::place(ExprRef first, std::int64_t count, std::vector<StmtRef> &list) {
   for (std::int64_t pixel = 0; pixel < count; pixel += unit_) {

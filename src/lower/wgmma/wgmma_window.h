@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "base/index.h"
 #include "lower/context.h"
 #include "schedule/wgmma/pixel_box.h"
 #include "schedule/wgmma/wgmma_maps.h"
@@ -22,7 +23,7 @@ public:
   // Names where instructions begin that multiply `count` pixels from number `first` of the box on.
   void place(kernel::ExprRef first, std::int64_t count, std::vector<kernel::StmtRef> &list);
   // The row of a window at which the `number`-th of them begins, but for the tap.
-  kernel::ExprRef row(std::int64_t number) const { return rows_[static_cast<std::size_t>(number)]; }
+  kernel::ExprRef row(std::int64_t number) const { return rows_[at(number)]; }
   // Rows that a tap is further, at the walked indices of `points`.
   kernel::ExprRef tap(const std::vector<kernel::ExprRef> &points) const;
   std::int64_t lines() const { return lines_; } // rows from 8 pixels to the next 8

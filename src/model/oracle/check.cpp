@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "kernel/simulate.h"
 #include "lower/pipeline.h"
 #include "model/oracle/exact.h"
@@ -28,9 +29,7 @@ using program::Bytes;
 
 const nest::Nest &nest_of(const KernelCase &kernel_case) { return kernel_case.group.anchor; }
 
-nest::Slot out_slot(const nest::Nest &nest) {
-  return nest.slots[static_cast<std::size_t>(nest.out.slot)];
-}
+nest::Slot out_slot(const nest::Nest &nest) { return nest.slots[at(nest.out.slot)]; }
 
 std::vector<std::span<std::byte>> spans(Slots &slots) { return {slots.begin(), slots.end()}; }
 
@@ -60,7 +59,7 @@ std::optional<std::string> Reference::compare(const Bytes &out) const {
 }
 
 std::optional<std::string> Reference::compare(const Slots &after) const {
-  if (auto what = compare(after[static_cast<std::size_t>(nest_of(case_).out.slot)]))
+  if (auto what = compare(after[at(nest_of(case_).out.slot)]))
     return what;
   for (std::size_t p = 0; p < case_.group.producers.size(); ++p)
     if (case_.group.producers[p].stored)
@@ -72,19 +71,19 @@ std::optional<std::string> Reference::compare(const Slots &after) const {
 // A stored producer reads nothing that exists in tiles only.
 std::optional<std::string> Reference::compare_by_product(const poly::Producer &producer,
                                                          const Slots &after) const {
-  const int slot = producer.slots[static_cast<std::size_t>(producer.nest.out.slot)];
-  const Bytes &out = after[static_cast<std::size_t>(slot)];
+  const int slot = producer.slots[at(producer.nest.out.slot)];
+  const Bytes &out = after[at(slot)];
   if (!exact_.empty())
     return compare_exact(slot, out);
   Slots before;
   for (const int s : producer.slots)
-    before.push_back(before_[static_cast<std::size_t>(s)]);
+    before.push_back(before_[at(s)]);
   return compare_bounded({producer.nest, {}}, std::move(before), out);
 }
 
 std::optional<std::string> Reference::compare_exact(int number, const Bytes &out) const {
-  const nest::Slot slot = group_slots(case_.group)[static_cast<std::size_t>(number)];
-  const Bytes &exact = exact_[static_cast<std::size_t>(number)];
+  const nest::Slot slot = group_slots(case_.group)[at(number)];
+  const Bytes &exact = exact_[at(number)];
   compared_ += slot.elems;
   for (std::int64_t i = 0; i < slot.elems; ++i) {
     const double got = load_element(out.data(), slot.type, i);
@@ -99,7 +98,7 @@ std::optional<std::string> Reference::compare_bounded(const poly::Group &group, 
                                                       const Bytes &out) const {
   const nest::Nest &nest = group.anchor;
   const nest::Slot slot = out_slot(nest);
-  const Bytes untouched = before[static_cast<std::size_t>(nest.out.slot)];
+  const Bytes untouched = before[at(nest.out.slot)];
   Random random(case_.seed);
   std::vector<bool> is_output(static_cast<std::size_t>(slot.elems), samples_ > 0);
   const std::int64_t count = samples_ > 0 ? samples_ : std::numeric_limits<std::int64_t>::max();
@@ -107,7 +106,7 @@ std::optional<std::string> Reference::compare_bounded(const poly::Group &group, 
        poly::expect(group, spans(before), nest::output_points(nest, count, random),
                     input_roundoff(case_.schedule))) {
     const double got = load_element(out.data(), slot.type, want.element);
-    is_output[static_cast<std::size_t>(want.element)] = true;
+    is_output[at(want.element)] = true;
     ++compared_;
     if (got == want.value || (std::isnan(got) && std::isnan(want.value)))
       continue;
@@ -117,7 +116,7 @@ std::optional<std::string> Reference::compare_bounded(const poly::Group &group, 
     largest_share_ = std::max(largest_share_, apart / want.bound);
   }
   for (std::int64_t i = 0; i < slot.elems; ++i)
-    if (!is_output[static_cast<std::size_t>(i)] &&
+    if (!is_output[at(i)] &&
         load_element(out.data(), slot.type, i) != load_element(untouched.data(), slot.type, i))
       return fmt::format("element {} was overwritten; no point of the nest stores it", i);
   return {};

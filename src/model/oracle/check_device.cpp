@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "emit/emitter.h"
 #include "lower/pipeline.h"
 #include "model/compile.h"
@@ -83,7 +84,7 @@ std::vector<Bytes> arguments(const Reference &reference) {
   const KernelCase &from = reference.kernel_case();
   std::vector<Bytes> args;
   for (const schedule::KernelArg &arg : kernel_args(from.group, from.schedule)) {
-    const Bytes &slot = reference.before()[static_cast<std::size_t>(slot_of(from.group, arg))];
+    const Bytes &slot = reference.before()[at(slot_of(from.group, arg))];
     args.push_back(arg.slot >= 0 ? slot : pack(from.group, from.schedule, arg, slot));
   }
   return args;
@@ -115,7 +116,7 @@ std::optional<Divergence> check_built(const Reference &reference, const Package 
   Slots slots = reference.before();
   const std::vector<schedule::KernelArg> list = kernel_args(from.group, from.schedule);
   for (const std::size_t a : written)
-    slots[static_cast<std::size_t>(list[a].slot)] = memory.argument(a);
+    slots[at(list[a].slot)] = memory.argument(a);
   std::optional<std::string> what = reference.compare(slots);
   if (after)
     *after = std::move(slots);

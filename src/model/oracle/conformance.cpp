@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "lower/pipeline.h"
 #include "model/compile.h"
 #include "model/oracle/nest_maker.h"
@@ -61,7 +62,7 @@ Nest op_nest(const ScalarOpRow &op) {
   const std::vector<DType> types(static_cast<std::size_t>(op.arity), type);
   return map_nest("op_" + std::string(op.name), types, kPoints, [&](std::vector<Expr> args) {
     for (int k = 0; k < op.arity; ++k) {
-      Expr &arg = args[static_cast<std::size_t>(k)];
+      Expr &arg = args[at(k)];
       if (takes_bool(op.op, k))
         arg = program::call(ScalarOp::Gt, {arg, program::constant(0, DType::F32)});
     }

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <optional>
 
+#include "base/index.h"
+
 namespace tilefuse::model {
 namespace {
 
@@ -125,7 +127,7 @@ Magnitude stored_by(const poly::Group &group, int member) {
   const double acc = inputs.empty() ? 0 : accumulated(nest, inputs);
   if (acc >= exact_limit(nest.acc_type))
     return {};
-  const DType type = nest.slots[static_cast<std::size_t>(nest.out.slot)].type;
+  const DType type = nest.slots[at(nest.out.slot)].type;
   const Magnitude stored = magnitude(nest.post, acc);
   const bool last = member == 0 && is_float(type);
   return stored && (last || *stored < stored_limit(type)) ? stored : Magnitude();

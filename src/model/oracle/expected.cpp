@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/index.h"
 #include "model/oracle/bounded_expr.h"
 #include "nest/evaluate/accumulate.h"
 

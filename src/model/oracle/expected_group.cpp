@@ -4,12 +4,12 @@
 #include <set>
 #include <utility>
 
+#include "base/index.h"
+
 namespace tilefuse::poly {
 namespace {
 
 using Point = std::vector<std::int64_t>;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // The next point of the reduced indices; false after the last.
 bool advance(const nest::Nest &nest, Point &point) {
@@ -119,7 +119,7 @@ private:
     errors_[slot].assign(static_cast<std::size_t>(info.elems), 0);
     for (const nest::Expectation &want : expected(member, points)) {
       store_element(slots_[slot].data(), info.type, want.element, want.value);
-      errors_[slot][static_cast<std::size_t>(want.element)] = want.bound;
+      errors_[slot][at(want.element)] = want.bound;
     }
   }
 

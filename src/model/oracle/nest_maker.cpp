@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "base/index.h"
 #include "nest/integer/interval.h"
 
 namespace tilefuse::model {
@@ -29,9 +30,7 @@ int NestMaker::reduced(const std::string &name, std::int64_t extent) {
   return static_cast<int>(nest_.indices.size()) - 1;
 }
 
-std::int64_t NestMaker::extent(int index) const {
-  return nest_.indices[static_cast<std::size_t>(index)].extent;
-}
+std::int64_t NestMaker::extent(int index) const { return nest_.indices[at(index)].extent; }
 
 Operand NestMaker::operand(const std::vector<Subscript> &dims, DType type, bool constant) {
   Operand operand{.slot = static_cast<int>(nest_.slots.size()), .constant = constant};
@@ -45,7 +44,7 @@ Operand NestMaker::operand(const std::vector<Subscript> &dims, DType type, bool 
     dim.at.constant = dims[*d].constant;
     dim.at.coeff.assign(nest_.indices.size(), 0);
     for (const auto &[i, coeff] : dims[*d].terms)
-      dim.at.coeff[static_cast<std::size_t>(i)] += coeff;
+      dim.at.coeff[at(i)] += coeff;
     dim.size = dims[*d].size;
     dim.stride = elems;
     const nest::Interval range = nest::range_of(dim.at, nest_.indices);

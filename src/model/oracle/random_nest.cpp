@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "base/index.h"
 #include "model/oracle/nest_maker.h"
 
 namespace tilefuse::model {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "lower/pipeline.h"
 #include "model/plan/pack.h"
 #include "nest/evaluate/odometer.h"
@@ -26,8 +27,6 @@ constexpr double kUnwritten = 77;           // no small integers sum up to it of
 constexpr int kCopies = 3;                  // of each slot: before, after, and as expected
 constexpr double kMostMib = 4096;           // of all copies
 constexpr std::int64_t kSkip = 4096;        // bytes that are compared at once
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 bool reads(const nest::Nest &nest, int slot) {
   const auto is_slot = [&](const nest::Operand &operand) { return operand.slot == slot; };

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/random.h"
 
 namespace tilefuse::model {
@@ -16,8 +17,6 @@ using program::HostTensor;
 using program::Role;
 
 constexpr double kMostSimulatedFlops = 1e8;
-
-std::size_t at(program::BufferId id) { return static_cast<std::size_t>(program::to_int(id)); }
 
 Bytes random_bytes(DType type, std::int64_t elems, Random &random) {
   Bytes bytes(static_cast<std::size_t>(elems * size_bytes(type)));
@@ -45,7 +44,7 @@ public:
     Random random(1);
     for (std::size_t i = 0; i < stored.program.inputs.size(); ++i) {
       const program::TensorId id = stored.program.inputs[i];
-      const program::BufferId buffer = stored.windows[static_cast<std::size_t>(to_int(id))].buffer;
+      const program::BufferId buffer = stored.windows[at(id)].buffer;
       if (buffer == program::kNoBuffer)
         continue;
       const program::Tensor &tensor = stored.program[id];

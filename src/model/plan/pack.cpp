@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::model {
@@ -14,11 +15,9 @@ public:
   Packer(const nest::Nest &nest, const schedule::Schedule &schedule, int input,
          std::span<const std::byte> from)
       : nest_(nest), layout_(pack_layout(nest, schedule, input)),
-        at_(nest::flat(nest.inputs[static_cast<std::size_t>(input)], nest.indices.size())),
-        from_type_(
-            nest.slots[static_cast<std::size_t>(nest.inputs[static_cast<std::size_t>(input)].slot)]
-                .type),
-        from_(from), to_type_(schedule::packed_type(nest, schedule, input)),
+        at_(nest::flat(nest.inputs[at(input)], nest.indices.size())),
+        from_type_(nest.slots[at(nest.inputs[at(input)].slot)].type), from_(from),
+        to_type_(schedule::packed_type(nest, schedule, input)),
         to_(static_cast<std::size_t>(layout_.elems * size_bytes(to_type_))),
         values_(nest.indices.size(), 0), is_ragged_(layout_.elems != points()) {}
 

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "base/index.h"
 #include "launch/arguments.h"
 #include "schedule/staging.h"
 
@@ -17,8 +18,6 @@ namespace {
 using program::Buffer;
 using program::BufferId;
 using program::Role;
-
-std::size_t at(BufferId id) { return static_cast<std::size_t>(program::to_int(id)); }
 
 std::int64_t align_up(std::int64_t bytes, std::int64_t alignment) {
   return (bytes + alignment - 1) / alignment * alignment;
@@ -45,7 +44,7 @@ public:
 
 private:
   void add_launch(int number) {
-    const launch::Launch &launch = compiled_.launches[static_cast<std::size_t>(number)].launch;
+    const launch::Launch &launch = compiled_.launches[at(number)].launch;
     std::vector<PlannedArgument> arguments;
     for (const launch::Argument &argument : launch::arguments(launch).all) {
       const BufferId buffer = buffer_of(launch, argument);
@@ -78,7 +77,7 @@ private:
 
   // Parts at one place of one package with one constant share its packed form.
   int packed_constant(int number, const launch::Argument &argument, BufferId buffer) {
-    const CompiledLaunch &launch = compiled_.launches[static_cast<std::size_t>(number)];
+    const CompiledLaunch &launch = compiled_.launches[at(number)];
     const launch::Part &part = launch.launch.parts[argument.part];
     const auto &[slot, input, member] = argument.arg;
     const auto [found, is_new] =
@@ -106,7 +105,7 @@ private:
   }
 
   void touch_tensor(program::TensorId id) {
-    const BufferId buffer = compiled_.stored.windows[static_cast<std::size_t>(to_int(id))].buffer;
+    const BufferId buffer = compiled_.stored.windows[at(id)].buffer;
     touch(buffer, 0);
     plan_.buffers[at(buffer)].last_launch = static_cast<int>(compiled_.launches.size());
   }
@@ -197,7 +196,7 @@ std::string to_text(const Plan &plan, const Compiled &compiled) {
     text += fmt::format("launch {} {}", k, compiled.package(compiled.launches[k]).name);
     for (const PlannedArgument &argument : plan.launches[k])
       text += argument.constant >= 0 ? fmt::format(" constant:{}", argument.constant)
-                                     : fmt::format(" buffer:{}", program::to_int(argument.buffer));
+                                     : fmt::format(" buffer:{}", to_int(argument.buffer));
     text += "\n";
     for (const launch::Part &part : compiled.launches[k].launch.parts)
       for (const std::string &note : part.placed.notes)

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "lower/pipeline.h"
 #include "model/compile.h"
 #include "model/passes.h"
@@ -44,7 +45,7 @@ std::vector<Distinct> distinct_groups(const std::vector<poly::PlacedGroup> &grou
   std::vector<Distinct> all;
   std::vector<bool> is_wanted;
   for (int k = 0; k < count; ++k) {
-    const poly::PlacedGroup &placed = groups[static_cast<std::size_t>(k)];
+    const poly::PlacedGroup &placed = groups[at(k)];
     const auto [found, is_new] = known.emplace(poly::to_text(placed.group), all.size());
     if (is_new) {
       all.push_back({&placed, k, 0});

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "lower/pipeline.h"
 #include "model/compile.h"
 #include "model/oracle/check.h"
@@ -330,7 +331,7 @@ std::optional<std::string> KernelTuner::fault_of(const Schedule &schedule, const
     Slots after;
     if (const auto divergence = check_built(reference, built, shop.device, &after))
       return divergence->stage + ": " + divergence->what;
-    program::Bytes &stored = after[static_cast<std::size_t>(group_.anchor.out.slot)];
+    program::Bytes &stored = after[at(group_.anchor.out.slot)];
     if (values != Values::Integers || !is_exact(of))
       continue;
     if (trusted_.empty())

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <variant>
 
+#include "base/index.h"
 #include "nest/evaluate/odometer.h"
 #include "nest/integer/checked.h"
 
@@ -23,7 +24,7 @@ constexpr std::size_t kMaxInputs = 3;
 class Elements {
 public:
   Elements(const Nest &nest, std::size_t input, std::span<const std::byte> bytes) {
-    const Slot &slot = nest.slots[static_cast<std::size_t>(nest.inputs[input].slot)];
+    const Slot &slot = nest.slots[at(nest.inputs[input].slot)];
     const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
     const bool compares = program::compares(nest.comb);
     if (slot.type == DType::F32 && address % alignof(float) == 0 && !compares) {
@@ -34,8 +35,7 @@ public:
     copy_.resize(static_cast<std::size_t>(slot.elems));
     for (std::int64_t i = 0; i < slot.elems; ++i) {
       const double value = load_element(bytes.data(), slot.type, i);
-      copy_[static_cast<std::size_t>(i)] =
-          rounds ? static_cast<double>(static_cast<float>(value)) : value;
+      copy_[at(i)] = rounds ? static_cast<double>(static_cast<float>(value)) : value;
     }
   }
 
@@ -178,7 +178,7 @@ public:
       : nest_(nest), row_index_(longest()) {
     for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
       const Operand &input = nest.inputs[k];
-      elements_.emplace_back(nest, k, slots[static_cast<std::size_t>(input.slot)]);
+      elements_.emplace_back(nest, k, slots[at(input.slot)]);
       forms_.push_back(flat(input, nest.indices.size()));
     }
     forms_.resize(kMaxInputs, forms_.front());
@@ -194,7 +194,7 @@ public:
   std::vector<double> run() {
     std::int64_t outputs = 1;
     for (int i = 0; i < nest_.output_indices; ++i)
-      outputs = checked_mul(outputs, nest_.indices[static_cast<std::size_t>(i)].extent);
+      outputs = checked_mul(outputs, nest_.indices[at(i)].extent);
     std::vector<double> acc(static_cast<std::size_t>(outputs),
                             initial_value(nest_.agg, nest_.acc_type));
     Row row;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/index.h"
 #include "nest/evaluate/accumulate.h"
 #include "nest/evaluate/eval_expr.h"
 #include "nest/evaluate/odometer.h"

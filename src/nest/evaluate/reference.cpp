@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "nest/flatten/passes.h"
 #include "nest/fold/fold.h"
 
@@ -18,8 +19,6 @@ using program::HostTensor;
 using program::Program;
 using program::Statement;
 using program::TensorId;
-
-std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
 
 // The tensors of one statement, each in a row-major buffer of its own.
 struct LocalProgram {
@@ -137,7 +136,7 @@ HostTensor run_statement(const Program &program, const Statement &statement,
   for (const FlatStatement &flat : flatten(local.stored, local.statement)) {
     std::vector<std::span<std::byte>> slots;
     for (program::BufferId buffer : flat.buffers) {
-      const TensorId id = local.tensors[static_cast<std::size_t>(to_int(buffer))];
+      const TensorId id = local.tensors[at(buffer)];
       slots.push_back(id == statement.out ? std::span<std::byte>(result.data)
                                           : view_of(bytes_of(program, id, data)));
     }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 
 namespace tilefuse::nest {
 namespace {
@@ -70,8 +71,8 @@ void FlatBuilder::add_index(const std::string &wanted, std::int64_t extent) {
 }
 
 Operand FlatBuilder::operand(program::TensorId tensor) {
-  const program::Window &window = stored_.windows[static_cast<std::size_t>(to_int(tensor))];
-  const program::Buffer &buffer = stored_.buffers[static_cast<std::size_t>(to_int(window.buffer))];
+  const program::Window &window = stored_.windows[at(tensor)];
+  const program::Buffer &buffer = stored_.buffers[at(window.buffer)];
   const auto found = std::find(flat_.buffers.begin(), flat_.buffers.end(), window.buffer);
   Operand operand;
   operand.slot = static_cast<int>(found - flat_.buffers.begin());

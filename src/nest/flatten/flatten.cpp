@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/index.h"
 #include "nest/flatten/flat_builder.h"
 #include "nest/flatten/passes.h"
 #include "nest/flatten/pieces.h"
@@ -41,9 +42,7 @@ public:
 
 private:
   const program::Shape &shape_of(TensorId id) const { return stored_.program[id].shape; }
-  const program::Window &window_of(TensorId id) const {
-    return stored_.windows[static_cast<std::size_t>(to_int(id))];
-  }
+  const program::Window &window_of(TensorId id) const { return stored_.windows[at(id)]; }
 
   [[noreturn]] static void fail(ErrorCode code, const std::string &message) {
     throw Error(code, message);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "nest/flatten/flat_builder.h"
 
 namespace tilefuse::nest {
@@ -30,14 +31,14 @@ std::vector<int> add_indices(FlatBuilder &builder, const Shape &shape) {
 Operand broadcast(FlatBuilder &builder, const StoredProgram &stored, TensorId tensor,
                   const std::vector<int> &index_of) {
   const Shape &shape = stored.program[tensor].shape;
-  const program::Window &window = stored.windows[static_cast<std::size_t>(to_int(tensor))];
+  const program::Window &window = stored.windows[at(tensor)];
   const std::vector<Index> &indices = builder.nest().indices;
   Operand operand = builder.operand(tensor);
   for (std::size_t d = 0; d < shape.size(); ++d) {
     Dim dim{{0, std::vector<std::int64_t>(indices.size(), 0)}, shape[d], window.strides[d], false};
     const int index = index_of[index_of.size() - shape.size() + d];
     if (shape[d] != 1 && index >= 0)
-      dim.at.coeff[static_cast<std::size_t>(index)] = 1;
+      dim.at.coeff[at(index)] = 1;
     operand.dims.push_back(std::move(dim));
   }
   return operand;

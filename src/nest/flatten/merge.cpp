@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/index.h"
 #include "nest/flatten/passes.h"
 #include "nest/integer/checked.h"
 
@@ -125,8 +126,8 @@ std::optional<MergedNest> merge_into_one(const Nest &nest, const std::vector<int
   MergedNest result{nest, std::vector<int>(nest.indices.size())};
   std::iota(result.at.begin(), result.at.end(), 0);
   for (std::size_t i = 1; i < indices.size(); ++i) {
-    const int outer = result.at[static_cast<std::size_t>(indices[0])];
-    const int inner = result.at[static_cast<std::size_t>(indices[i])];
+    const int outer = result.at[at(indices[0])];
+    const int inner = result.at[at(indices[i])];
     const auto [slow, fast] =
         std::pair(static_cast<std::size_t>(outer), static_cast<std::size_t>(inner));
     if (!can_merge(result.nest, slow, fast))

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/index.h"
 #include "nest/integer/checked.h"
 
 namespace tilefuse::nest {
@@ -289,7 +290,7 @@ Operand PieceBuilder::operand(FlatBuilder &builder, program::TensorId tensor, st
                               const std::vector<Linear> &variables) const {
   Operand result = builder.operand(tensor);
   const program::Shape &shape = stored_.program[tensor].shape;
-  const program::Window &window = stored_.windows[static_cast<std::size_t>(to_int(tensor))];
+  const program::Window &window = stored_.windows[at(tensor)];
   const std::size_t count = builder.nest().indices.size();
   for (std::size_t d = 0; d < shape.size(); ++d) {
     Linear at = substitute(defracted_.reduced.rows[first_row + d].form, variables, 1);

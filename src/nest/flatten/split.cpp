@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/scanner.h"
 #include "nest/flatten/passes.h"
 #include "nest/integer/checked.h"
@@ -16,8 +17,6 @@ namespace tilefuse::nest {
 namespace {
 
 constexpr std::int64_t kMostScratch = std::int64_t{1} << 31; // elements
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::string part_name(const Nest &nest, int index) {
   std::string name = nest.indices[at(index)].name + "p";

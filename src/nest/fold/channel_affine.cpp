@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/index.h"
 #include "nest/evaluate/eval_expr.h"
 
 namespace tilefuse::nest {
@@ -59,7 +60,7 @@ public:
 private:
   bool depends(const Expr &expr) const {
     if (expr.kind == Expr::Kind::Operand)
-      return is_t_[static_cast<std::size_t>(expr.operand)];
+      return is_t_[at(expr.operand)];
     return std::any_of(expr.args.begin(), expr.args.end(),
                        [&](const Expr &arg) { return depends(arg); });
   }

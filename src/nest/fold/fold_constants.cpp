@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/index.h"
 #include "nest/evaluate/reference.h"
 #include "nest/fold/fold.h"
 #include "program/drop_dead.h"
@@ -17,8 +18,6 @@ using program::TensorId;
 
 constexpr std::int64_t kMaxGrowth = 4; // results may hold this many times their operands' elements,
 constexpr std::int64_t kAlwaysFolded = 1 << 22; // or this many in any case
-
-std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
 
 // Whether everything the statement reads is known, and folding does not blow a small constant up
 // into a huge one.

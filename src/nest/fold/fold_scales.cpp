@@ -3,6 +3,7 @@
 #include <cmath>
 #include <memory>
 
+#include "base/index.h"
 #include "nest/fold/channel_affine.h"
 #include "nest/fold/fold.h"
 #include "program/drop_dead.h"
@@ -19,8 +20,6 @@ using program::Statement;
 using program::TensorId;
 
 constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
-
-std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
 
 // The index a subscript consists of, or kNowhere.
 std::size_t plain_index(const Affine &subscript) {
@@ -112,7 +111,7 @@ std::shared_ptr<const Bytes> scaled(const program::Tensor &tensor, const Channel
   std::vector<std::int64_t> point(outer, 0);
   std::int64_t channel = 0;
   for (std::int64_t first = 0; first < program::elems(tensor.shape); first += block) {
-    scale_elements(*data, tensor.type, first, block, scale[static_cast<std::size_t>(channel)]);
+    scale_elements(*data, tensor.type, first, block, scale[at(channel)]);
     for (std::size_t d = outer; d-- > 0;) {
       channel += strides[d];
       if (++point[d] < tensor.shape[d])

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/index.h"
 #include "onnx/constants.h"
 #include "onnx/operators.h"
 
@@ -86,7 +87,7 @@ Ints permutation(const Call &call, std::size_t rank) {
 bool moves_nothing(const Ints &perm, const program::Shape &shape) {
   std::int64_t last = -1;
   for (const std::int64_t axis : perm) {
-    if (shape[static_cast<std::size_t>(axis)] == 1)
+    if (shape[at(axis)] == 1)
       continue;
     if (axis < last)
       return false;
@@ -193,7 +194,7 @@ void import_transpose(Call &call) {
   const Ints perm = permutation(call, input.shape.size());
   program::Shape shape;
   for (const std::int64_t axis : perm)
-    shape.push_back(input.shape[static_cast<std::size_t>(axis)]);
+    shape.push_back(input.shape[at(axis)]);
   if (moves_nothing(perm, input.shape)) {
     call.result(call.reshape(input, shape));
     return;

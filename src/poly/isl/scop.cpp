@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "nest/flatten/passes.h"
 
 namespace tilefuse::poly {
@@ -151,7 +152,7 @@ private:
   ScopAccess accumulator() const {
     ScopAccess access{fmt::format("acc{}", number_), {}};
     for (int i = 0; i < nest_.output_indices; ++i)
-      access.subscripts.push_back(nest_.indices[static_cast<std::size_t>(i)].name);
+      access.subscripts.push_back(nest_.indices[at(i)].name);
     return access;
   }
 
@@ -219,7 +220,7 @@ public:
   ScopNest describe(const nest::FlatStatement &flat) const {
     ScopNest described{&flat.nest, {}, {}};
     for (const program::BufferId id : flat.buffers) {
-      const auto b = static_cast<std::size_t>(program::to_int(id));
+      const auto b = static_cast<std::size_t>(to_int(id));
       described.memory.push_back(names_[b]);
       described.by_place.push_back(by_place_[b]);
     }
@@ -230,7 +231,7 @@ public:
   std::vector<std::string> outputs(const program::StoredProgram &stored) const {
     std::vector<std::string> memory;
     for (const program::TensorId id : stored.program.outputs)
-      if (stored.windows[static_cast<std::size_t>(to_int(id))].buffer != program::kNoBuffer)
+      if (stored.windows[at(id)].buffer != program::kNoBuffer)
         memory.push_back(names_[buffer_of(stored, id)]);
     return memory;
   }
@@ -252,8 +253,7 @@ private:
   }
 
   static std::size_t buffer_of(const program::StoredProgram &stored, program::TensorId id) {
-    return static_cast<std::size_t>(
-        program::to_int(stored.windows[static_cast<std::size_t>(to_int(id))].buffer));
+    return static_cast<std::size_t>(to_int(stored.windows[at(id)].buffer));
   }
 
   std::vector<std::string> names_;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/index.h"
 
 namespace tilefuse::program {
 namespace {
@@ -85,7 +86,7 @@ public:
 private:
   bool depends(const Expr &expr) const {
     if (expr.kind == Kind::Operand)
-      return wanted_[static_cast<std::size_t>(expr.operand)];
+      return wanted_[at(expr.operand)];
     for (const Expr &arg : expr.args)
       if (depends(arg))
         return true;

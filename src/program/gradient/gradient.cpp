@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/scanner.h"
 #include "program/drop_dead.h"
 #include "program/gradient/gradient_rules.h"
@@ -13,8 +14,6 @@
 
 namespace tilefuse::program {
 namespace {
-
-std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
 
 void check_floating(const Program &program, TensorId id, std::string_view what) {
   if (to_int(id) < 0 || at(id) >= program.tensors.size())

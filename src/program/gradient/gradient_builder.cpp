@@ -4,13 +4,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/index.h"
 #include "program/gradient/gradient_rules.h"
 #include "program/host_tensor.h"
 
 namespace tilefuse::program {
 namespace {
-
-std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
 
 std::string key_of(const Affine &affine) {
   std::string text;
@@ -49,14 +48,14 @@ std::string key_of(const View &body) { return fmt::format("view %{}", to_int(bod
 // Operand k becomes position[k].
 void renumber(Expr &expr, const std::vector<int> &position) {
   if (expr.kind == Expr::Kind::Operand)
-    expr.operand = position[static_cast<std::size_t>(expr.operand)];
+    expr.operand = position[at(expr.operand)];
   for (Expr &arg : expr.args)
     renumber(arg, position);
 }
 
 void mark_operands(const Expr &expr, std::vector<bool> &used) {
   if (expr.kind == Expr::Kind::Operand)
-    used[static_cast<std::size_t>(expr.operand)] = true;
+    used[at(expr.operand)] = true;
   for (const Expr &arg : expr.args)
     mark_operands(arg, used);
 }

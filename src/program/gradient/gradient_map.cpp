@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/index.h"
 #include "program/gradient/derivative.h"
 #include "program/gradient/gradient_rules.h"
 
@@ -63,7 +64,7 @@ private:
     const Expr &leaf = without_casts(expr);
     if (leaf.kind != Kind::Operand)
       return std::nullopt;
-    const TensorId id = operands_[static_cast<std::size_t>(leaf.operand)];
+    const TensorId id = operands_[at(leaf.operand)];
     return builder_.program()[id].shape == shape_ ? std::optional(id) : std::nullopt;
   }
 
@@ -96,7 +97,7 @@ private:
 // A tensor that several operands name is read through the first.
 Expr name_once(Expr expr, const std::vector<TensorId> &operands) {
   if (expr.kind == Kind::Operand) {
-    const TensorId id = operands[static_cast<std::size_t>(expr.operand)];
+    const TensorId id = operands[at(expr.operand)];
     expr.operand =
         static_cast<int>(std::find(operands.begin(), operands.end(), id) - operands.begin());
   }
@@ -116,7 +117,7 @@ void differentiate(GradientBuilder &builder, TensorId out, const Map &map, Tenso
   MapGradient result(builder, out, map, gradient);
   for (const auto &[k, expr] : derivatives(name_once(map.expr, map.operands), operand(count, type),
                                            operand(count + 1, type), wanted))
-    result.add(map.operands[static_cast<std::size_t>(k)], expr);
+    result.add(map.operands[at(k)], expr);
 }
 
 void differentiate(GradientBuilder &builder, TensorId, const View &view, TensorId gradient) {

@@ -7,13 +7,12 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "program/drop_dead.h"
 #include "program/precision/precision_choice.h"
 
 namespace tilefuse::program {
 namespace {
-
-std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
 
 class Converting {
 public:
@@ -85,7 +84,7 @@ private:
   // The expression with leaves that read narrower tensors than before, computed as before.
   Expr in_f32(const Expr &expr, const Map &map) {
     if (expr.kind == Expr::Kind::Operand) {
-      const DType stored = tensor(map.operands[static_cast<std::size_t>(expr.operand)]).type;
+      const DType stored = tensor(map.operands[at(expr.operand)]).type;
       return cast(operand(expr.operand, stored), expr.type);
     }
     Expr copy = expr;

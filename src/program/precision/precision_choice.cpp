@@ -5,12 +5,12 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/index.h"
+
 namespace tilefuse::program {
 namespace {
 
 constexpr double kMostHalf = 65504;
-
-std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
 
 const Contraction *reduction_of_one(const Statement &statement) {
   const auto *body = std::get_if<Contraction>(&statement.body);

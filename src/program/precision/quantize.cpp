@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "program/drop_dead.h"
 #include "program/precision/quantize_choice.h"
 #include "program/rewrite/rewriter.h"
@@ -16,8 +17,6 @@ namespace tilefuse::program {
 namespace {
 
 constexpr double kMost = 127; // symmetric: -128 is not used
-
-std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
 
 double scale_of(double largest) { return largest > 0 ? largest / kMost : 1; }
 
@@ -152,8 +151,8 @@ private:
   void multiply(Statement statement, int weights) {
     ++result_.products;
     auto &body = std::get<Contraction>(statement.body);
-    Access &data = body.in[static_cast<std::size_t>(1 - weights)];
-    Access &filter = body.in[static_cast<std::size_t>(weights)];
+    Access &data = body.in[at(1 - weights)];
+    Access &filter = body.in[at(weights)];
     const double step =
         is_whole(data.tensor) ? scale(data.tensor) : scale_of(largest_.at(at(data.tensor)));
     const TensorId out = statement.out;
@@ -217,7 +216,7 @@ private:
   // The expression computed in f32 as before, its leaves read from integers.
   Expr in_f32(const Expr &expr, const Map &map) const {
     if (expr.kind == Expr::Kind::Operand) {
-      const TensorId id = map.operands[static_cast<std::size_t>(expr.operand)];
+      const TensorId id = map.operands[at(expr.operand)];
       return is_whole(id) ? dequantize(operand(expr.operand, DType::I8), scale(id)) : expr;
     }
     Expr copy = expr;
@@ -266,7 +265,7 @@ std::vector<TensorId> tensors_to_calibrate(const Program &program) {
   for (std::size_t s = 0; s < program.statements.size(); ++s)
     if (choice.weights[s] >= 0) {
       const auto &body = std::get<Contraction>(program.statements[s].body);
-      needed[at(body.in[static_cast<std::size_t>(1 - choice.weights[s])].tensor)] = true;
+      needed[at(body.in[at(1 - choice.weights[s])].tensor)] = true;
     }
   std::vector<TensorId> found;
   for (std::size_t t = 0; t < needed.size(); ++t)

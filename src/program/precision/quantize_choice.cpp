@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/index.h"
 #include "program/precision/precision_choice.h"
 
 namespace tilefuse::program {
@@ -13,8 +14,6 @@ namespace {
 
 // Products of two 8-bit integers of at most 127 that a sum of 32 bits holds.
 constexpr std::int64_t kMostProducts = ((std::int64_t{1} << 31) - 1) / (127 * 127);
-
-std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
 
 bool is_weight(const Tensor &tensor) {
   return tensor.role == Role::Constant && tensor.type == DType::F32 && tensor.data;
@@ -84,7 +83,7 @@ private:
     const char *why = nullptr;
     if (weights < 0)
       why = "a product of two computed tensors";
-    else if (program_[body->in[static_cast<std::size_t>(1 - weights)].tensor].type != DType::F32)
+    else if (program_[body->in[at(1 - weights)].tensor].type != DType::F32)
       why = "of another type";
     else if (body->init)
       why = "added to another tensor";
@@ -99,7 +98,7 @@ private:
 
   // At most so many are summed: a sum has no more products than there are weights.
   std::int64_t products_of(const Contraction &body, int weights) const {
-    const Access &access = body.in[static_cast<std::size_t>(weights)];
+    const Access &access = body.in[at(weights)];
     std::int64_t products = 1;
     for (std::size_t d = 0; d < access.subscripts.size(); ++d)
       if (!is_result(body, access.subscripts[d]))
@@ -128,7 +127,7 @@ private:
 
   void want(const Statement &statement, int weights) {
     const auto &body = std::get<Contraction>(statement.body);
-    is_wanted_[root(at(body.in[static_cast<std::size_t>(1 - weights)].tensor))] = true;
+    is_wanted_[root(at(body.in[at(1 - weights)].tensor))] = true;
   }
 
   // Of several tensors that a map joins, one can be computed by its kernel: the last; the others

@@ -6,13 +6,12 @@
 #include <optional>
 #include <utility>
 
+#include "base/index.h"
 #include "program/drop_dead.h"
 #include "program/storage/layout.h"
 
 namespace tilefuse::program {
 namespace {
-
-std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
 
 std::int64_t product(Shape::const_iterator begin, Shape::const_iterator end) {
   return std::accumulate(begin, end, std::int64_t{1}, std::multiplies<>());

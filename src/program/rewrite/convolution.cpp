@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "base/index.h"
+
 namespace tilefuse::program {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::optional<std::int64_t> whole(const Rational &value) {
   if (value.den() != 1)

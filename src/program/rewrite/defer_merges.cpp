@@ -6,12 +6,11 @@
 #include <set>
 #include <utility>
 
+#include "base/index.h"
 #include "program/drop_dead.h"
 
 namespace tilefuse::program {
 namespace {
-
-std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
 
 // For each dimension of `whole` how many of `parts`, in order, multiply to it; nothing where some
 // dimension of `whole` is no such product, or none is one of several.

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "base/index.h"
 #include "program/drop_dead.h"
 #include "program/gradient/first_layer_gradient.h"
 #include "program/rewrite/convolution.h"
@@ -15,8 +16,6 @@ namespace tilefuse::program {
 namespace {
 
 constexpr std::int64_t kMostBytes = 2; // of an element
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 class Widening {
 public:

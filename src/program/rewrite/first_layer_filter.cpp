@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <optional>
 
+#include "base/index.h"
 #include "program/gradient/first_layer_gradient.h"
 #include "program/rewrite/convolution.h"
 #include "program/rewrite/rows_of_taps.h"
 
 namespace tilefuse::program {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Of a convolution's result along each spatial dimension.
 Shape extents_of(const Convolution &conv, const Program &program, const Access &result) {

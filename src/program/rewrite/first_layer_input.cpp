@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "base/index.h"
 #include "program/gradient/first_layer_gradient.h"
 #include "program/rewrite/convolution.h"
 #include "program/rewrite/rows_of_taps.h"
@@ -18,8 +19,6 @@ constexpr std::int64_t kMostColumns = 96; // of blocks larger than the stride
 constexpr std::int64_t kLeastRows = 1 << 14;
 constexpr std::array<std::int64_t, 6> kTileColumns = {16, 32, 64, 96, 128, 192};
 constexpr std::array<std::int64_t, 3> kTimes = {1, 2, 4}; // the stride along a block
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return a >= 0 ? (a + b - 1) / b : -(-a / b);

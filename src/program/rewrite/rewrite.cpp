@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/scanner.h"
 #include "program/rewrite/rewriter.h"
 
@@ -106,7 +107,7 @@ bool uses(const std::vector<Affine> &subscripts, int index) {
 
 Affine index_form(int index, std::size_t indices) {
   Affine form{std::vector<Rational>(indices), {}};
-  form.coeff[static_cast<std::size_t>(index)] = 1;
+  form.coeff[at(index)] = 1;
   return form;
 }
 
@@ -142,7 +143,7 @@ Access Rewriter::temporary(const std::string &what, DType type, const std::vecto
   Access access;
   body.out.clear();
   for (const int i : order) {
-    tensor.shape.push_back(extents[static_cast<std::size_t>(i)]);
+    tensor.shape.push_back(extents[at(i)]);
     access.subscripts.push_back(index_form(i, body.indices.size()));
   }
   body.out = access.subscripts;

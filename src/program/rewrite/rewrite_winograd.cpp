@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/index.h"
 #include "program/rewrite/rewriter.h"
 
 namespace tilefuse::program {
@@ -107,8 +108,7 @@ std::optional<std::array<Axis, 2>> axes_of(const Product &product,
   std::array<Axis, 2> axes;
   std::size_t found = 0;
   const auto is_tap = [&](int i) {
-    return dim_of(filter, i) < filter.size() && !uses(plain, i) &&
-           product.extents[static_cast<std::size_t>(i)] == kTaps;
+    return dim_of(filter, i) < filter.size() && !uses(plain, i) && product.extents[at(i)] == kTaps;
   };
   for (std::size_t d = 0; d < windows.size(); ++d) {
     if (plain_index(windows[d]) >= 0)
@@ -210,9 +210,9 @@ private:
   int place(int axis) const { return own_ + 6 + axis; }
 
   std::int64_t tiles(int axis) const {
-    return (convolution_.axes[static_cast<std::size_t>(axis)].size + outputs_ - 1) / outputs_;
+    return (convolution_.axes[at(axis)].size + outputs_ - 1) / outputs_;
   }
-  const Axis &axis(int a) const { return convolution_.axes[static_cast<std::size_t>(a)]; }
+  const Axis &axis(int a) const { return convolution_.axes[at(a)]; }
 
   Affine form(int index) const { return index_form(index, names_.size()); }
   Access wide(const Access &access) const {
@@ -227,7 +227,7 @@ private:
     Shape shape;
     for (const int i : order) {
       access.subscripts.push_back(form(i));
-      shape.push_back(extents_[static_cast<std::size_t>(i)]);
+      shape.push_back(extents_[at(i)]);
     }
     access.tensor = rewriter_.constant(name, shape, values);
     return access;
@@ -291,10 +291,10 @@ Access Winograd::data() {
   for (int a = 0; a < 2; ++a) {
     // Falling taps end where rising ones would begin.
     const std::int64_t first = axis(a).sign < 0 ? axis(a).shift - (kTaps - 1) : axis(a).shift;
-    Affine at = form(window(a));
-    at.coeff[static_cast<std::size_t>(tile(a))] = outputs_;
-    at.constant = first;
-    in.subscripts[axis(a).data_dim] = at;
+    Affine subscript = form(window(a));
+    subscript.coeff[at(tile(a))] = outputs_;
+    subscript.constant = first;
+    in.subscripts[axis(a).data_dim] = subscript;
   }
   std::vector<int> order = {point(0), point(1)};
   add_own(order, true, true);
@@ -323,9 +323,9 @@ void Winograd::result(const Access &p) {
   for (Affine &subscript : body.out)
     subscript.coeff.resize(names_.size());
   for (int k = 0; k < 2; ++k) {
-    Affine at = form(place(k));
-    at.coeff[static_cast<std::size_t>(tile(k))] = outputs_;
-    body.out[axis(k).out_dim] = at;
+    Affine subscript = form(place(k));
+    subscript.coeff[at(tile(k))] = outputs_;
+    body.out[axis(k).out_dim] = subscript;
   }
   rewriter_.result("result", std::move(body));
 }

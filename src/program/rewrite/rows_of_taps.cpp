@@ -3,14 +3,14 @@
 
 #include <algorithm>
 
+#include "base/index.h"
+
 namespace tilefuse::program {
 namespace {
 
 constexpr std::int64_t kRound = 4;    // taps and pixels of a row are multiples of this
 constexpr std::int64_t kMostRows = 4; // from one result to the next, that lie side by side
 constexpr std::int64_t kCopyBytes = 16;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::int64_t round_up(std::int64_t value) { return (value + kRound - 1) / kRound * kRound; }
 

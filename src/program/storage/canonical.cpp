@@ -3,12 +3,11 @@
 
 #include <set>
 
+#include "base/index.h"
 #include "program/storage/boxes.h"
 
 namespace tilefuse::program {
 namespace {
-
-std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
 
 std::vector<TensorId> every_tensor(const Program &program) {
   std::vector<TensorId> ids;

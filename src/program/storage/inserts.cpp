@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/index.h"
 #include "program/storage/layout.h"
 #include "program/storage/placement.h"
 
 namespace tilefuse::program {
-namespace {
-
-std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
-
-} // namespace
-
 // Lets the chain that ends in `statement` share one window, and the tensors it copies be written
 // where they go to.
 void Placer::place_inserts(std::size_t statement) {

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <array>
 
+#include "base/index.h"
+
 namespace tilefuse::program {
 namespace {
-
-std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
 
 bool uses_index_of(const std::vector<Affine> &subscripts, const Affine &affine) {
   return std::any_of(subscripts.begin(), subscripts.end(), [&](const Affine &subscript) {
@@ -116,7 +116,7 @@ constexpr std::array<std::string_view, 3> kLayouts = {"nhwc", "nchw", "blocked"}
 
 } // namespace
 
-std::string_view to_string(Layout layout) { return kLayouts[static_cast<std::size_t>(layout)]; }
+std::string_view to_string(Layout layout) { return kLayouts[at(layout)]; }
 
 std::optional<Layout> parse_layout(std::string_view name) {
   const auto found = std::find(kLayouts.begin(), kLayouts.end(), name);

@@ -5,16 +5,10 @@
 #include <map>
 #include <utility>
 
+#include "base/index.h"
 #include "program/storage/layout.h"
 
 namespace tilefuse::program {
-namespace {
-
-std::size_t at(TensorId id) { return static_cast<std::size_t>(to_int(id)); }
-std::size_t at(BufferId id) { return static_cast<std::size_t>(to_int(id)); }
-
-} // namespace
-
 Placer::Placer(const Program &program, Layout layout)
     : program_(canonicalize(program)), uses_(uses_of(program_)),
       channels_(layout == Layout::Nhwc ? channel_dims(program_)
@@ -93,8 +87,7 @@ bool Placer::is_assignment(TensorId id) const {
   const int definition = uses_.definition[at(id)];
   if (definition < 0)
     return false;
-  const auto *body =
-      std::get_if<Contraction>(&program_.statements[static_cast<std::size_t>(definition)].body);
+  const auto *body = std::get_if<Contraction>(&program_.statements[at(definition)].body);
   return body && body->agg == Agg::Assign;
 }
 
@@ -115,7 +108,7 @@ void Placer::place_view(TensorId source, TensorId view, std::vector<TensorId> &c
   windows_.push_back(new_window(copy, strides ? *strides : row_major(from), is_output));
   const Window home = *window(copy);
   window(view) = Window{home.buffer, 0, *view_strides(from, home.strides, shape(view))};
-  copies_[static_cast<std::size_t>(uses_.definition[at(view)])].push_back(
+  copies_[at(uses_.definition[at(view)])].push_back(
       {copy, identity(source, from.size()), "layout"});
   copies.push_back(copy);
 }

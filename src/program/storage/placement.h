@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/index.h"
 #include "program/storage/boxes.h"
 #include "program/storage/canonical.h"
 #include "program/storage/layout.h"
@@ -54,12 +55,8 @@ private:
   int writers(BufferId buffer) const;
 
   const Shape &shape(TensorId id) const { return program_[id].shape; }
-  std::optional<Window> &window(TensorId id) {
-    return windows_[static_cast<std::size_t>(to_int(id))];
-  }
-  const std::optional<Window> &window(TensorId id) const {
-    return windows_[static_cast<std::size_t>(to_int(id))];
-  }
+  std::optional<Window> &window(TensorId id) { return windows_[at(id)]; }
+  const std::optional<Window> &window(TensorId id) const { return windows_[at(id)]; }
 
   Program program_;                   // canonical, then with copies
   Uses uses_;                         // of the canonical program

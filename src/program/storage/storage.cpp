@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/scanner.h"
 #include "program/storage/layout.h"
 #include "program/storage/placement.h"
@@ -23,7 +24,7 @@ std::string_view role_text(const Buffer &buffer) {
 
 void check_window(const StoredProgram &stored, TensorId id) {
   const Tensor &tensor = stored.program[id];
-  const Window &window = stored.windows[static_cast<std::size_t>(to_int(id))];
+  const Window &window = stored.windows[at(id)];
   const auto fail = [&](std::string message) {
     throw Error(ErrorCode::Shape, std::move(message),
                 fmt::format("%{} {}", to_int(id), quoted(tensor.name)));
@@ -52,7 +53,7 @@ void check_outputs(const StoredProgram &stored) {
   for (TensorId id : stored.program.outputs) {
     check_window(stored, id);
     const Tensor &tensor = stored.program[id];
-    const Window &window = stored.windows[static_cast<std::size_t>(to_int(id))];
+    const Window &window = stored.windows[at(id)];
     const auto index = static_cast<std::size_t>(to_int(window.buffer));
     const Buffer &buffer = stored.buffers[index];
     const bool spans = window.offset == 0 && buffer.elems == elems(tensor.shape) &&

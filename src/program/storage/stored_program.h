@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/index.h"
 #include "program/program.h"
 
 namespace tilefuse::program {
 
 enum class BufferId : int {};
-constexpr int to_int(BufferId id) { return static_cast<int>(id); }
 
 // Of tensors that no statement reads or writes and that are neither input, constant nor output.
 constexpr BufferId kNoBuffer{-1};

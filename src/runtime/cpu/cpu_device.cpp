@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/thread_pool.h"
 #include "runtime/cpu/elf_loader.h"
 #include "runtime/cpu/host_ceilings.h"
@@ -276,7 +277,7 @@ private:
     scratch_bytes_ = bytes;
   }
   void *scratch(int worker) const {
-    const auto &memory = scratch_[static_cast<std::size_t>(worker)];
+    const auto &memory = scratch_[at(worker)];
     return memory == nullptr ? nullptr : memory->data();
   }
 
@@ -308,7 +309,7 @@ private:
 
   // A piece of the constants; whether there may be another one.
   bool prefetch(const CpuKernel &kernel, int worker) {
-    Prefetched &done = prefetched_[static_cast<std::size_t>(worker)];
+    Prefetched &done = prefetched_[at(worker)];
     if (done.bytes >= kPrefetchCaches * target_.l2_bytes)
       return false;
     const double share = static_cast<double>(worker) / pool_.threads();

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/index.h"
 #include "runtime/cuda/cuda_build.h"
 #include "runtime/cuda/cuda_objects.h"
 #include "runtime/cuda/cuda_target.h"
@@ -246,8 +247,8 @@ private:
     if (launchable.counts != nullptr)
       launchable.values.insert(launchable.values.end(), {launchable.counts->base(), 0});
     for (const TensorView &view : built.maps)
-      launchable.maps.push_back(encode_map(
-          api, view, address_of(bindings[static_cast<std::size_t>(view.argument)]), built.name));
+      launchable.maps.push_back(
+          encode_map(api, view, address_of(bindings[at(view.argument)]), built.name));
     for (cuda::DevicePtr &value : launchable.values)
       launchable.arguments.push_back(&value);
     for (EncodedMap &map : launchable.maps)
@@ -305,7 +306,7 @@ std::unique_ptr<Device> make_cuda_device(const std::string &selector,
   if (static_cast<std::size_t>(number) >= devices.size())
     throw Error(ErrorCode::Device, fmt::format("there is no device '{}': the driver has {}",
                                                selector, devices.size()));
-  const CudaDeviceInfo &info = devices[static_cast<std::size_t>(number)];
+  const CudaDeviceInfo &info = devices[at(number)];
   return std::make_unique<CudaDevice>(std::make_shared<CudaContext>(*api, number), info,
                                       target_of(info, rows));
 }

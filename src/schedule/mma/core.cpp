@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/staging.h"
 #include "schedule/wgmma/pixel_box.h"
@@ -16,8 +17,6 @@ constexpr std::int64_t kStepBytes = 32; // of depth, by one instruction
 constexpr int kCoreRows = 16;
 constexpr std::int64_t kLineChunks = 8;    // 16-byte chunks over all banks
 constexpr std::int64_t kExchangeApart = 8; // elements between rows that are exchanged
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::int64_t up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 

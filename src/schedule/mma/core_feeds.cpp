@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/tensor_map.h"
@@ -30,8 +31,6 @@ constexpr std::int64_t kInstructionRegisters = 16;
 constexpr std::int64_t kWindowRegisters = 26; // the same of a window's rows
 constexpr std::int64_t kTwoRings = 8;         // of windows beside a filter that streams
 constexpr std::int64_t kRegisters = 65536;    // of a block
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 const nest::Slot &slot_of(const Nest &nest, const nest::Operand &operand) {
   return nest.slots[at(operand.slot)];

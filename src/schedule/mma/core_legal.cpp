@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "schedule/local_memory.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
@@ -22,8 +23,6 @@ constexpr int kCoreColumns = 8;
 constexpr int kMostRing = 8;
 constexpr std::int64_t kLargestTile = 512;
 constexpr std::int64_t kLeastExchange = 32; // columns of a warp
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::int64_t extent(const Nest &nest, int i) { return nest.indices[at(i)].extent; }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "schedule/roles.h"
 
 namespace tilefuse::schedule {
@@ -13,8 +14,6 @@ using nest::Nest;
 
 constexpr std::int64_t kTurnedBytes = 2;  // of an element that ldmatrix can turn
 constexpr std::int64_t kLongestRow = 128; // bytes of a step's depth
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // How both inputs lie, for one way to call them data and filter.
 struct Sides {

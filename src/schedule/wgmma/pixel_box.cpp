@@ -4,14 +4,13 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/index.h"
 #include "schedule/mma/core_roles.h"
 
 namespace tilefuse::schedule {
 namespace {
 
 using nest::Nest;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::int64_t extent(const Nest &nest, int i) { return nest.indices[at(i)].extent; }
 

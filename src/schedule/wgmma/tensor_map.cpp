@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/index.h"
+
 namespace tilefuse::schedule {
 namespace {
 
 using nest::Nest;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::int64_t extent(const Nest &nest, int i) { return nest.indices[at(i)].extent; }
 

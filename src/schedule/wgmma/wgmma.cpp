@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/staging.h"
@@ -38,8 +39,6 @@ constexpr std::int64_t kPairs = 2;              // vec of columns as the instruc
 constexpr std::array kDealtVecs = {2, 4, 8, 16};
 constexpr std::int64_t kSwizzleRows = 8;
 constexpr std::int64_t kMostCluster = 4; // blocks
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::int64_t extent(const Nest &nest, int i) { return nest.indices[at(i)].extent; }
 

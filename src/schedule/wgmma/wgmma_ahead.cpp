@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/pixel_box.h"
@@ -18,8 +19,6 @@ namespace {
 using nest::Nest;
 
 constexpr std::size_t kMostDims = 5; // of a tensor map
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // A tile's rows as a box of the operand: of points as one number, or of the pixel indices.
 std::optional<AheadOperand> with_rows(const Nest &nest, const Schedule &schedule,

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/pixel_box.h"
@@ -20,8 +21,6 @@ using nest::Nest;
 constexpr std::size_t kMostRank = 5;
 constexpr std::int64_t kMostBox = 256;
 constexpr std::int64_t kMostStep = 8;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::int64_t extent(const Nest &nest, int i) { return nest.indices[at(i)].extent; }
 
@@ -147,7 +146,7 @@ void Boxer::add_pixel(int pixel) {
   const nest::Dim *dim = dim_of(data_, pixel);
   const auto place =
       std::find(box_.indices.begin(), box_.indices.end(), pixel) - box_.indices.begin();
-  const std::int64_t count = box_.sizes[static_cast<std::size_t>(place)];
+  const std::int64_t count = box_.sizes[at(place)];
   const std::int64_t step = dim == nullptr ? 0 : dim->at.coeff[at(pixel)];
   if (step < 1 || step > kMostStep || is_placed(*dim))
     map_.wrong = fmt::format("pixels of a box along {} are not 1 to {} apart in the data",

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/staging.h"
@@ -16,8 +17,6 @@ namespace tilefuse::schedule {
 namespace {
 
 using nest::Nest;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::int64_t extent(const Nest &nest, int i) { return nest.indices[at(i)].extent; }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/pixel_box.h"
@@ -44,8 +45,7 @@ std::optional<std::string> wrong_gather(const nest::Nest &nest, const Schedule &
   if (kGroupItems % runs != 0 || tile.rows * runs % kGroupItems != 0)
     return fmt::format("{} work-items do not share {} rows of {} copies evenly", kGroupItems,
                        tile.rows, runs);
-  if (roles.has_blocks() &&
-      tile.depth % nest.indices[static_cast<std::size_t>(roles.depth())].extent)
+  if (roles.has_blocks() && tile.depth % nest.indices[at(roles.depth())].extent)
     return fmt::format("a step of {} is not whole blocks", tile.depth);
   if (tile.rows * runs > kMostRuns * kGroupItems)
     return fmt::format("{} copies of a work-item; at most {}", tile.rows * runs / kGroupItems,

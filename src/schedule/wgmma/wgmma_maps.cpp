@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/staging.h"
@@ -23,8 +24,6 @@ constexpr std::int64_t kMostTiledRows = 256;
 constexpr std::int64_t kMostPoints = 1024;
 constexpr std::int64_t kMostStep = 8;
 constexpr std::size_t kMostRank = 5;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::int64_t extent(const Nest &nest, int i) { return nest.indices[at(i)].extent; }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/pixel_box.h"
@@ -23,8 +24,6 @@ constexpr std::int64_t kChunkBytes = 16;
 constexpr std::int64_t kPairs = 2; // vec of columns as the instruction leaves them
 constexpr std::int64_t kGroupRows = 64;
 constexpr std::size_t kMostSpatial = 3; // dimensions of an image
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::int64_t run_of(const Nest &nest, const Schedule &schedule) {
   return schedule.splits[at(core_roles(nest, schedule).channel)].vec;

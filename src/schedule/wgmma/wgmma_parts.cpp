@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/staging.h"
@@ -17,8 +18,6 @@ using nest::Nest;
 
 constexpr std::int64_t kMostParts = 8;    // blocks of a cluster on every device that has clusters
 constexpr std::int64_t kLeastColumns = 8; // of an instruction
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Columns of an instruction that are stored together.
 std::int64_t stored_columns(const Nest &nest, const Schedule &schedule) {

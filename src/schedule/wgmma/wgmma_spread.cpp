@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/pixel_box.h"
@@ -23,8 +24,6 @@ using Reason = std::optional<std::string>;
 // groups that multiply, and three (NVRTC 13.0, sm_90a).
 constexpr std::int64_t kMostReads = 48;
 constexpr std::int64_t kMostReadsOfFour = 24;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // The dimension along which the depth lies, where the fastest pixel moves it too.
 int dim_of_runs(const nest::Nest &nest, const CoreRoles &roles) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/wgmma/wgmma_tiles.h"
 
+#include "base/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/staging.h"
@@ -12,8 +13,6 @@ namespace {
 using nest::Nest;
 
 constexpr std::int64_t kPairs = 2; // vec of columns as the instruction leaves them
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::int64_t up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 

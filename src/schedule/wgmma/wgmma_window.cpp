@@ -8,6 +8,7 @@
 #include <functional>
 #include <numeric>
 
+#include "base/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/pixel_box.h"
@@ -26,12 +27,10 @@ constexpr std::int64_t kGroupRows = 64; // of one instruction
 constexpr int kMostWindows = 8;
 constexpr std::int64_t kMostKept = 48; // steps, which have mbarriers each
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 // The first index of the box beside the fastest with several pixels: its place, or -1.
 std::ptrdiff_t next_index(const PixelBox &box) {
   auto place = static_cast<std::ptrdiff_t>(box.sizes.size()) - 2;
-  while (place >= 0 && box.sizes[static_cast<std::size_t>(place)] == 1)
+  while (place >= 0 && box.sizes[at(place)] == 1)
     --place;
   return place;
 }
@@ -111,9 +110,7 @@ std::int64_t window_unit(const Schedule &schedule) {
 std::int64_t window_lines(const Nest &nest, const Schedule &schedule) {
   const PixelBox box = pixel_box(nest, schedule);
   const std::ptrdiff_t next = next_index(box);
-  return next < 0
-             ? kWindowPixels
-             : data_map(nest, schedule).row.coeff[at(box.indices[static_cast<std::size_t>(next)])];
+  return next < 0 ? kWindowPixels : data_map(nest, schedule).row.coeff[at(box.indices[at(next)])];
 }
 
 std::optional<std::string> wrong_window(const Nest &nest, const Schedule &schedule,
@@ -138,7 +135,7 @@ std::optional<std::string> wrong_window(const Nest &nest, const Schedule &schedu
                        row.coeff[at(box.indices.back())], kWindowPixels);
   const std::int64_t lines = window_unit(schedule) / kWindowPixels;
   const std::ptrdiff_t next = next_index(box);
-  const std::int64_t size = next < 0 ? 1 : box.sizes[static_cast<std::size_t>(next)];
+  const std::int64_t size = next < 0 ? 1 : box.sizes[at(next)];
   if (size % lines != 0)
     return fmt::format("{} lines of a box are not whole instructions of {}", size, lines);
   if (!core.keeps_filter)

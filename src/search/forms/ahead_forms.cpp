@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "schedule/legal.h"
 #include "search/forms/wgmma_sizes.h"
 
@@ -12,8 +13,6 @@ namespace {
 using nest::Nest;
 using schedule::Core;
 using schedule::Schedule;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 } // namespace
 

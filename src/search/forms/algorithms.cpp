@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "program/rewrite/rewrite.h"
 #include "schedule/legal.h"
 #include "schedule/roles.h"
@@ -21,8 +22,6 @@ using nest::Nest;
 using schedule::Roles;
 using schedule::roles_of;
 using schedule::Schedule;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 constexpr std::int64_t kFewChannels = 4;
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <tuple>
 
+#include "base/index.h"
 #include "schedule/blocks.h"
 #include "schedule/legal.h"
 #include "schedule/mma/core.h"
@@ -54,8 +55,6 @@ constexpr std::array<Sizes, 12> kSizes = {{
 }};
 constexpr std::array kRowBytes = {128, 64, 32};
 constexpr std::array kRings = {4, 3, 2};
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Wider rows than the depth fills copy nothing but padding; so do wider tiles than there are
 // channels.

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "base/index.h"
 #include "schedule/roles.h"
 #include "schedule/staging.h"
 
@@ -19,8 +20,6 @@ using schedule::scalar_schedule;
 using schedule::Schedule;
 using schedule::Split;
 using schedule::Stage;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Multiply-adds of an unrolled body, beyond which code outgrows instruction caches.
 constexpr std::int64_t kUnrolledWork = 768;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/index.h"
 #include "nest/nest.h"
 #include "schedule/roles.h"
 #include "schedule/schedule.h"
@@ -43,8 +44,8 @@ public:
   schedule::Schedule cpu();
 
 private:
-  std::int64_t extent(int i) const { return nest_.indices[static_cast<std::size_t>(i)].extent; }
-  schedule::Split &split(int i) { return schedule_.splits[static_cast<std::size_t>(i)]; }
+  std::int64_t extent(int i) const { return nest_.indices[at(i)].extent; }
+  schedule::Split &split(int i) { return schedule_.splits[at(i)]; }
 
   void order_loops();
   std::int64_t fitted(std::int64_t count, std::int64_t most) const;

@@ -8,6 +8,7 @@
 #include <limits>
 #include <span>
 
+#include "base/index.h"
 #include "schedule/legal.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
@@ -67,8 +68,6 @@ constexpr std::int64_t kMostStored = 16; // bytes, by a work-item at once
 constexpr std::int64_t kNarrow = 64;     // columns
 constexpr std::int64_t kGroupRows = 64;
 constexpr std::int64_t kSwappedDeal = 16; // channels that are dealt in pairs
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 bool has_windows(Kind kind) { return kind == kWindowed || kind == kStreamed; }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/index.h"
 #include "schedule/legal.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
@@ -27,8 +28,6 @@ using schedule::Split;
 
 constexpr int kMostRing = 8;
 constexpr std::array kVecs = {16, 8, 4, 2};
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // The rest of a box's rows over pixel indices from the fastest on, with the fewest points that are
 // none; of equal ones that with the longest rows.

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "base/hash.h"
+#include "base/index.h"
 #include "base/stopwatch.h"
 #include "base/thread_pool.h"
 #include "cost/model.h"
@@ -42,8 +43,7 @@ double bytes_of_member(const poly::PlacedGroup &placed, int member,
   double bytes = 0;
   const auto add = [&](const nest::Operand &operand) {
     const int slot = poly::group_slot(placed.group, member, operand.slot);
-    const auto buffer =
-        static_cast<std::size_t>(program::to_int(placed.buffers[static_cast<std::size_t>(slot)]));
+    const auto buffer = static_cast<std::size_t>(to_int(placed.buffers[at(slot)]));
     const program::Buffer &info = stored.buffers[buffer];
     const bool in_memory =
         !poly::is_internal(placed.group, slot) ||
@@ -365,8 +365,7 @@ std::vector<poly::PlacedGroup> feed_parts(std::vector<poly::PlacedGroup> groups,
   if (settings.level != poly::FuseLevel::All)
     return groups;
   const auto buffer_of = [](const poly::PlacedGroup &placed, const nest::Operand &operand) {
-    return static_cast<std::size_t>(
-        program::to_int(placed.buffers[static_cast<std::size_t>(operand.slot)]));
+    return static_cast<std::size_t>(to_int(placed.buffers[at(operand.slot)]));
   };
   std::set<std::size_t> joined; // in the launch that writes them
   for (const poly::PlacedGroup &placed : groups)

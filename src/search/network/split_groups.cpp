@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/thread_pool.h"
 #include "cost/model.h"
 #include "search/forms/algorithms.h"
@@ -141,7 +142,7 @@ std::vector<program::BufferId> buffers_of(const std::vector<int> &slots,
                                           program::BufferId scratch) {
   std::vector<program::BufferId> buffers;
   for (const int slot : slots)
-    buffers.push_back(slot < 0 ? scratch : whole.buffers[static_cast<std::size_t>(slot)]);
+    buffers.push_back(slot < 0 ? scratch : whole.buffers[at(slot)]);
   return buffers;
 }
 
@@ -173,9 +174,8 @@ void weigh_splits(const std::vector<const poly::Group *> &groups, const Target &
   for (const auto &[text, group] : distinct)
     once.push_back(group);
   ThreadPool pool(available_threads());
-  pool.parallel_for(static_cast<std::int64_t>(once.size()), [&](int, std::int64_t i) {
-    decide(*once[static_cast<std::size_t>(i)], target, options, kept);
-  });
+  pool.parallel_for(static_cast<std::int64_t>(once.size()),
+                    [&](int, std::int64_t i) { decide(*once[at(i)], target, options, kept); });
 }
 
 std::vector<poly::PlacedGroup> split_groups(std::vector<poly::PlacedGroup> groups,
@@ -206,7 +206,7 @@ std::vector<poly::PlacedGroup> split_groups(std::vector<poly::PlacedGroup> group
     nest::SplitNests nests =
         nest::split_reduction(placed.group.anchor, found->second.split, joins_tiles);
     const auto scratch = static_cast<program::BufferId>(stored.buffers.size());
-    const nest::Slot &slot = nests.join.slots[static_cast<std::size_t>(nests.join.inputs[0].slot)];
+    const nest::Slot &slot = nests.join.slots[at(nests.join.inputs[0].slot)];
     stored.buffers.push_back({.type = slot.type, .elems = slot.elems});
     result.push_back({{std::move(nests.partial)},
                       buffers_of(nests.partial_slots, placed, scratch),
