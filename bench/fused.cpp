@@ -148,11 +148,11 @@ private:
     std::vector<runtime::Binding> bindings;
     for (const launch::Argument &of : launch::arguments(launch).all) {
       const launch::Part &part = launch.parts[of.part];
-      const auto slot = static_cast<std::size_t>(slot_of(part.placed.group, of.arg));
+      const poly::SlotId slot = slot_of(part.placed.group, of.arg);
       const BufferId buffer = buffer_of(launch, of);
       const program::Bytes &bytes = bytes_of(buffer, group_slots(part.placed.group)[slot]);
       runtime::Memory *memory = memory_.at(to_int(buffer)).get();
-      if (of.arg.slot < 0) {
+      if (!of.arg.slot) {
         packed_.push_back(upload(model::pack(part.placed.group, part.schedule, of.arg, bytes)));
         memory = packed_.back().get();
       }

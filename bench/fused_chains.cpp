@@ -89,7 +89,7 @@ poly::PlacedGroup fused_chain(const std::vector<poly::PlacedGroup> &all) {
   poly::PlacedGroup fused = all.back();
   for (std::size_t k = all.size() - 1; k-- > 0;) {
     std::string why;
-    const int member = static_cast<int>(fused.group.producers.size());
+    const auto member = static_cast<poly::MemberId>(fused.group.producers.size());
     std::optional<poly::PlacedGroup> next = attach(fused, member, 0, all[k], &why);
     if (!next)
       throw Error(ErrorCode::Unsupported, why);

@@ -307,7 +307,7 @@ void WorkData::load(Way &way) {
     for (const launch::Argument &argument : launch::arguments(launch).all) {
       const program::BufferId buffer = buffer_of(launch, argument);
       bindings.push_back(binding(buffer));
-      if (argument.arg.slot >= 0)
+      if (argument.arg.slot)
         continue;
       const launch::Part &part = launch.parts[argument.part];
       const Bytes packed =
@@ -355,11 +355,11 @@ void WorkData::read_temporaries() {
 std::optional<std::string> WorkData::compare(const poly::PlacedGroup &placed, double input_roundoff,
                                              double &largest_share) {
   const nest::Nest &nest = placed.group.anchor;
-  const program::BufferId out = placed.buffers[at(nest.out.slot)];
+  const program::BufferId out = placed.buffers[nest.out.slot];
   std::vector<std::span<std::byte>> slots;
   for (const program::BufferId id : placed.buffers)
     slots.emplace_back(bytes_[at(id)]);
-  const nest::Slot &slot = nest.slots[at(nest.out.slot)];
+  const nest::Slot &slot = nest.slots[nest.out.slot];
   Bytes got(static_cast<std::size_t>(slot.elems * size_bytes(slot.type)));
   slots[at(nest.out.slot)] = got;
   device_.read({binding(out).memory, 0, static_cast<std::int64_t>(got.size())}, got);

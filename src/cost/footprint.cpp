@@ -29,7 +29,7 @@ double held_bytes(const Nest &nest) {
 }
 
 Stream in_place(const Nest &nest, const Operand &operand) {
-  const DType type = nest.slots[at(operand.slot)].type;
+  const DType type = nest.slots[operand.slot].type;
   return {operand.dims, nest.indices.size(), static_cast<double>(size_bytes(type))};
 }
 
@@ -181,7 +181,7 @@ double bytes_in_memory(const Nest &nest, const std::vector<Stream> &streams,
 
 double touched_bytes(const Nest &nest, const Operand &operand) {
   constexpr std::int64_t kSector = 32; // bytes
-  const nest::Slot &slot = nest.slots[at(operand.slot)];
+  const nest::Slot &slot = nest.slots[operand.slot];
   double elems = 1;
   for (const nest::Dim &dim : operand.dims) {
     double points = 1;

@@ -63,7 +63,7 @@ namespace {
 double map_traffic_seconds(const poly::Producer &map, double executed, const Target &target) {
   constexpr double kCacheOverMemory = 4;
   const nest::Nest &nest = map.nest;
-  const auto slot = [&](const nest::Operand &operand) { return nest.slots[at(operand.slot)]; };
+  const auto slot = [&](const nest::Operand &operand) { return nest.slots[operand.slot]; };
   const auto points = static_cast<double>(output_points(nest));
   const double stored = static_cast<double>(size_bytes(slot(nest.out).type));
   double read = -stored;
@@ -92,11 +92,11 @@ Estimate predict(const poly::Group &group, const Schedule &schedule, const Targe
   std::vector<double> runs = {1}; // of each member's tile nest, in the whole kernel
   for (std::size_t p = 0; p < group.producers.size(); ++p) {
     const poly::Producer &producer = group.producers[p];
-    const auto consumer = static_cast<std::size_t>(producer.consumer);
+    const std::size_t consumer = at(producer.consumer);
     runs.push_back(runs[consumer] * fills(nests[consumer],
                                           member_schedule(schedule, producer.consumer),
                                           producer.input));
-    const int member = static_cast<int>(p) + 1;
+    const poly::MemberId member = poly::member_of_producer(p);
     const schedule::Rolling rolling = producer.feed == poly::Feed::Map
                                           ? schedule::Rolling{}
                                           : schedule::rolling(group, schedule, member);

@@ -20,7 +20,7 @@ constexpr std::int64_t kSlab = 32;
 constexpr std::array<std::int64_t, 10> kTiles = {2, 4, 7, 8, 14, 16, 28, 32, 56, 112};
 
 double bytes_of(const nest::Nest &nest, const nest::Operand &operand) {
-  const nest::Slot &slot = nest.slots[at(operand.slot)];
+  const nest::Slot &slot = nest.slots[operand.slot];
   return static_cast<double>(size_bytes(slot.type));
 }
 
@@ -52,8 +52,9 @@ Rates rates_of(const Target &target) {
 }
 
 // Bytes of a member's box: of a dimension that its consumer sums over, a slab.
-std::int64_t box_bytes(const poly::Group &group, int member, const poly::MemberNeeds &needs) {
-  const poly::Producer &producer = group.producers[at(member - 1)];
+std::int64_t box_bytes(const poly::Group &group, poly::MemberId member,
+                       const poly::MemberNeeds &needs) {
+  const poly::Producer &producer = producer_at(group, member);
   const nest::Nest &reader = member_nest(group, producer.consumer);
   const nest::Operand &input = reader.inputs[at(producer.input)];
   std::int64_t bytes = static_cast<std::int64_t>(bytes_of(producer.nest, producer.nest.out));
@@ -127,7 +128,7 @@ private:
 
   void try_tiles(std::vector<std::int64_t> &tile, int index) {
     if (index == fused_.anchor.output_indices) {
-      const std::vector<poly::MemberNeeds> all = needs(fused_, tile);
+      const Indexed<poly::MemberId, poly::MemberNeeds> all = needs(fused_, tile);
       if (!fits(all))
         return;
       weigh(tile, all, -1);
@@ -155,14 +156,14 @@ private:
     return tile;
   }
 
-  std::int64_t local_bytes(const std::vector<poly::MemberNeeds> &all) const {
+  std::int64_t local_bytes(const Indexed<poly::MemberId, poly::MemberNeeds> &all) const {
     std::int64_t bytes = 0;
-    for (std::size_t m = 1; m < all.size(); ++m)
-      bytes += box_bytes(fused_, static_cast<int>(m), all[m]);
+    for (const poly::MemberId m : producing_members(fused_))
+      bytes += box_bytes(fused_, m, all[m]);
     return bytes;
   }
 
-  bool fits(const std::vector<poly::MemberNeeds> &all) const {
+  bool fits(const Indexed<poly::MemberId, poly::MemberNeeds> &all) const {
     return target_.local_bytes == 0 || local_bytes(all) <= target_.local_bytes;
   }
 
@@ -173,17 +174,18 @@ private:
     return blocks >= target_.compute_units;
   }
 
-  void weigh(const std::vector<std::int64_t> &tile, const std::vector<poly::MemberNeeds> &all,
-             int rolls) {
+  void weigh(const std::vector<std::int64_t> &tile,
+             const Indexed<poly::MemberId, poly::MemberNeeds> &all, int rolls) {
     const std::vector<std::int64_t> block = rolls < 0 ? tile : run_of(tile, rolls);
     if (!is_busy(block))
       return;
-    const std::vector<poly::MemberNeeds> of_blocks = rolls < 0 ? all : needs(fused_, block);
+    const Indexed<poly::MemberId, poly::MemberNeeds> of_blocks =
+        rolls < 0 ? all : needs(fused_, block);
     double spent = 0;
     double done = 0;
     double needed = 0;
-    for (std::size_t m = 1; m < all.size(); ++m) {
-      const poly::Producer &producer = fused_.producers[m - 1];
+    for (const poly::MemberId m : producing_members(fused_)) {
+      const poly::Producer &producer = producer_at(fused_, m);
       const double again =
           of_blocks[m].executed / static_cast<double>(output_points(producer.nest)) - 1;
       const double operations = std::max(nest::flops(producer.nest), 1.0);

@@ -22,20 +22,20 @@ Arguments arguments(const Launch &launch) {
   std::vector<Known> known;
   for (std::size_t p = 0; p < launch.parts.size(); ++p) {
     const poly::PlacedGroup &placed = launch.parts[p].placed;
-    const std::vector<nest::Slot> slots = group_slots(placed.group);
+    const Indexed<poly::SlotId, nest::Slot> slots = group_slots(placed.group);
     std::vector<int> &numbers = found.of_parts.emplace_back();
     for (const schedule::KernelArg &arg : kernel_args(placed.group, launch.parts[p].schedule)) {
       const auto number = static_cast<int>(found.all.size());
-      const std::size_t slot = at(slot_of(placed.group, arg));
+      const poly::SlotId slot = slot_of(placed.group, arg);
       const Known mine{placed.buffers[slot], slots[slot], number};
       const auto same = std::find_if(known.begin(), known.end(), [&](const Known &other) {
-        return arg.slot >= 0 && other.buffer == mine.buffer && other.slot == mine.slot;
+        return arg.slot && other.buffer == mine.buffer && other.slot == mine.slot;
       });
       numbers.push_back(same == known.end() ? number : same->number);
       if (same != known.end())
         continue;
       found.all.push_back({p, arg});
-      if (arg.slot >= 0)
+      if (arg.slot)
         known.push_back(mine);
     }
   }
@@ -44,7 +44,7 @@ Arguments arguments(const Launch &launch) {
 
 program::BufferId buffer_of(const Launch &launch, const Argument &argument) {
   const poly::PlacedGroup &placed = launch.parts[argument.part].placed;
-  return placed.buffers[at(slot_of(placed.group, argument.arg))];
+  return placed.buffers[slot_of(placed.group, argument.arg)];
 }
 
 } // namespace tilefuse::launch

@@ -21,11 +21,11 @@ struct Context {
   kernel::Builder &build;
   const nest::Nest &whole; // the same nest with its own extents
   const Members &members;
-  int member = 0;
+  poly::MemberId member = poly::kAnchor;
 
-  std::vector<kernel::BufferId> slot_buffers;   // by slot; those that are arguments
-  std::vector<kernel::BufferId> source_buffers; // by input: global, as the tensor or packed
-  std::vector<kernel::BufferId> input_buffers;  // by input: what the arithmetic reads
+  Indexed<poly::SlotId, kernel::BufferId> slot_buffers; // those that are arguments
+  std::vector<kernel::BufferId> source_buffers;         // by input: global, as the tensor or packed
+  std::vector<kernel::BufferId> input_buffers;          // by input: what the arithmetic reads
 
   kernel::BufferId result{-1};   // where results go
   nest::Linear result_form;      // of places

@@ -58,7 +58,7 @@ std::string kernel_name(const poly::Group &group, const schedule::Schedule &sche
 std::string kernel_name(const nest::Nest &nest, const schedule::Schedule &schedule,
                         const Target &target) {
   const int all = static_cast<int>(nest.indices.size());
-  std::string name = fmt::format("{}_{}", nest.name, to_string(nest.slots[at(nest.out.slot)].type));
+  std::string name = fmt::format("{}_{}", nest.name, to_string(nest.slots[nest.out.slot].type));
   for (const std::string &part :
        {extents(nest, 0, nest.output_indices), extents(nest, nest.output_indices, all)})
     if (!part.empty())

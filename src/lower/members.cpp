@@ -19,10 +19,10 @@ using kernel::Space;
 using schedule::KernelArg;
 
 // Whether every member that reads the slot knows it at load time.
-bool is_constant(const poly::Group &group, int slot) {
+bool is_constant(const poly::Group &group, poly::SlotId slot) {
   bool is_read = false;
   bool is_known = true;
-  for (int m = 0; m <= static_cast<int>(group.producers.size()); ++m)
+  for (const poly::MemberId m : members(group))
     for (const auto *operands : {&member_nest(group, m).inputs, &member_nest(group, m).extras})
       for (const nest::Operand &operand : *operands)
         if (group_slot(group, m, operand.slot) == slot) {
@@ -33,10 +33,10 @@ bool is_constant(const poly::Group &group, int slot) {
 }
 
 // At the first point of everything, without buffers.
-Context make_context(const Members &members, int member, const Target &target,
+Context make_context(const Members &members, poly::MemberId member, const Target &target,
                      kernel::Builder &build) {
   const nest::Nest &whole = member_nest(members.group, member);
-  Context cx{.nest = members.nests[at(member)],
+  Context cx{.nest = members.nests[member],
              .schedule = member_schedule(members.schedule, member),
              .target = target,
              .build = build,
@@ -53,16 +53,16 @@ Context make_context(const Members &members, int member, const Target &target,
 // The buffers of the kernel's arguments, by argument.
 std::vector<BufferId> declare_arguments(const Members &members, kernel::Builder &build,
                                         const std::vector<KernelArg> &args) {
-  const std::vector<nest::Slot> slots = group_slots(members.group);
-  const std::vector<int> written = written_slots(members.group);
+  const Indexed<poly::SlotId, nest::Slot> slots = group_slots(members.group);
+  const std::vector<poly::SlotId> written = written_slots(members.group);
   std::vector<BufferId> buffers;
   for (std::size_t a = 0; a < args.size(); ++a) {
     kernel::Buffer buffer{.name = fmt::format("b{}", a), .space = Space::Global};
-    if (args[a].slot >= 0) {
-      buffer.type = {slots[at(args[a].slot)].type, 1};
-      buffer.elems = slots[at(args[a].slot)].elems;
+    if (args[a].slot) {
+      buffer.type = {slots[*args[a].slot].type, 1};
+      buffer.elems = slots[*args[a].slot].elems;
       buffer.written = std::count(written.begin(), written.end(), args[a].slot) > 0;
-      buffer.fixed = !buffer.written && is_constant(members.group, args[a].slot);
+      buffer.fixed = !buffer.written && is_constant(members.group, *args[a].slot);
     } else {
       const nest::Nest &nest = member_nest(members.group, args[a].member);
       const schedule::Schedule &own = member_schedule(members.schedule, args[a].member);
@@ -80,16 +80,15 @@ void bind(Context &cx, const std::vector<KernelArg> &args, const std::vector<Buf
   cx.slot_buffers.assign(cx.nest.slots.size(), BufferId{-1});
   cx.source_buffers.assign(cx.nest.inputs.size(), BufferId{-1});
   for (std::size_t a = 0; a < args.size(); ++a) {
-    if (args[a].slot < 0 && args[a].member == cx.member)
+    if (!args[a].slot && args[a].member == cx.member)
       cx.source_buffers[at(args[a].packed_input)] = buffers[a];
-    for (std::size_t s = 0; s < cx.nest.slots.size(); ++s)
-      if (args[a].slot >= 0 &&
-          args[a].slot == group_slot(cx.members.group, cx.member, static_cast<int>(s)))
+    for (const poly::SlotId s : cx.nest.slots.ids())
+      if (args[a].slot == group_slot(cx.members.group, cx.member, s))
         cx.slot_buffers[s] = buffers[a];
   }
   for (std::size_t k = 0; k < cx.nest.inputs.size(); ++k)
     if (cx.schedule.fills.empty() || !is_packed(cx.schedule.fills[k]))
-      cx.source_buffers[k] = cx.slot_buffers[at(cx.nest.inputs[k].slot)];
+      cx.source_buffers[k] = cx.slot_buffers[cx.nest.inputs[k].slot];
 }
 
 void declare_stages(Context &cx) {
@@ -111,11 +110,11 @@ Members::Members(const poly::Group &from, const schedule::Schedule &how, const T
   const std::vector<KernelArg> args = kernel_args(group, schedule);
   const std::vector<BufferId> buffers = declare_arguments(*this, build, args);
   contexts.reserve(nests.size());
-  for (int m = 0; m < static_cast<int>(nests.size()); ++m) {
+  for (const poly::MemberId m : nests.ids()) {
     Context &cx = contexts.emplace_back(make_context(*this, m, target, build));
     bind(cx, args, buffers);
-    if (m == 0) {
-      cx.result = cx.slot_buffers[at(cx.nest.out.slot)];
+    if (m == poly::kAnchor) {
+      cx.result = cx.slot_buffers[cx.nest.out.slot];
       cx.result_form = nest::flat(cx.nest.out, cx.nest.indices.size());
     }
     if (!has_core(cx.schedule))
@@ -124,7 +123,7 @@ Members::Members(const poly::Group &from, const schedule::Schedule &how, const T
 }
 
 BufferId declare_local(const Context &member, schedule::LocalUse use, int number) {
-  const std::vector<schedule::LocalBuffer> &all = member.members.locals[at(member.member)];
+  const std::vector<schedule::LocalBuffer> &all = member.members.locals[member.member];
   const auto found = std::find_if(all.begin(), all.end(), [&](const schedule::LocalBuffer &each) {
     return each.use == use && each.number == number;
   });

@@ -27,9 +27,9 @@ struct Members {
 
   const poly::Group &group;
   const schedule::Schedule &schedule;
-  std::vector<nest::Nest> nests;                          // by member
-  std::vector<std::vector<schedule::LocalBuffer>> locals; // by member
-  std::vector<Context> contexts;                          // by member
+  Indexed<poly::MemberId, nest::Nest> nests;
+  Indexed<poly::MemberId, std::vector<schedule::LocalBuffer>> locals;
+  Indexed<poly::MemberId, Context> contexts;
   FillProduced fill_produced = nullptr;
 };
 

@@ -73,9 +73,9 @@ ExprRef extra_value(const Context &cx, const nest::Operand &operand, ExprRef val
   const nest::Linear at = nest::flat(operand, cx.nest.indices.size());
   const int lane = vector_index(cx.schedule);
   const std::int64_t stride = lane < 0 ? 0 : at.coeff[static_cast<std::size_t>(lane)];
-  const kernel::BufferId buffer = cx.slot_buffers[static_cast<std::size_t>(operand.slot)];
+  const kernel::BufferId buffer = cx.slot_buffers[operand.slot];
   const ExprRef index = linear(cx, at, points(cx));
-  const DType type = cx.nest.slots[static_cast<std::size_t>(operand.slot)].type;
+  const DType type = cx.nest.slots[operand.slot].type;
   const bool spread = stride != 0 && cx.width() > 1;
   // A work-item past the edge reads nothing either.
   const ExprRef guard = spread || !cx.is_vector() ? valid : nullptr;
@@ -94,7 +94,7 @@ ExprRef post_value(const Context &cx, const Expr &post, ExprRef acc, ExprRef val
 
 ExprRef map_value(kernel::Builder &b, const nest::Nest &map, int lanes,
                   const std::function<ExprRef(int)> &load) {
-  const DType stored = map.slots[at(map.out.slot)].type;
+  const DType stored = map.slots[map.out.slot].type;
   return b.cast(expr_value(b, map.post, lanes, nullptr, load), stored);
 }
 

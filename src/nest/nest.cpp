@@ -71,7 +71,7 @@ Linear flat(const Operand &operand, std::size_t indices) {
 DType input_type(const Nest &nest, std::size_t input) {
   if (!program::compares(nest.comb) || input > 1)
     return nest.acc_type;
-  const auto slot_type = [&](std::size_t k) { return nest.slots[at(nest.inputs[k].slot)].type; };
+  const auto slot_type = [&](std::size_t k) { return nest.slots[nest.inputs[k].slot].type; };
   const DType type = accumulator_type(program::promote(slot_type(0), slot_type(1)));
   return type == DType::Bool ? DType::I32 : type;
 }

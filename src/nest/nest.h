@@ -29,12 +29,17 @@
 #include <string>
 #include <vector>
 
+#include "base/index.h"
 #include "base/scanner.h"
 #include "program/expr.h"
 #include "program/program.h"
 #include "target/dtype.h"
 
 namespace tilefuse::nest {
+
+// A slot of a nest, or of a group of nests.
+enum class SlotId : int {};
+constexpr int format_as(SlotId id) { return to_int(id); }
 
 // constant + sum of coeff[i] * index i.
 struct Linear {
@@ -59,7 +64,7 @@ struct Dim {
 
 // Element (d0, d1, …) of a slot lies at offset + sum of d * stride, in elements.
 struct Operand {
-  int slot = 0;
+  SlotId slot{};
   std::int64_t offset = 0;
   std::vector<Dim> dims;
   bool constant = false; // known at load time, so a schedule may pack it
@@ -83,7 +88,7 @@ struct Nest {
   std::string name;           // a kernel-name stem such as conv; letters, digits and _
   std::vector<Index> indices; // output indices first
   int output_indices = 0;     // the rest are reduced
-  std::vector<Slot> slots;
+  Indexed<SlotId, Slot> slots;
   program::Agg agg = program::Agg::Assign;
   program::Comb comb = program::Comb::None;
   DType acc_type = DType::F32; // the type products and sums are kept in

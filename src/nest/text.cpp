@@ -167,7 +167,7 @@ private:
     const std::int64_t slot = scanner_.expect_integer("a slot's number");
     if (slot < 0 || slot >= static_cast<std::int64_t>(nest_.slots.size()))
       scanner_.fail(fmt::format("a slot below {} before this", nest_.slots.size()));
-    operand.slot = static_cast<int>(slot);
+    operand.slot = static_cast<SlotId>(slot);
     scanner_.expect("+");
     operand.offset = scanner_.expect_integer("an offset");
     operand.constant = scanner_.accept("const");
@@ -235,7 +235,7 @@ private:
     scanner_.expect("post");
     std::vector<DType> types;
     for (const Operand &extra : nest_.extras)
-      types.push_back(nest_.slots[at(extra.slot)].type);
+      types.push_back(nest_.slots[extra.slot].type);
     const std::optional<DType> acc =
         nest_.inputs.empty() ? std::nullopt : std::optional(nest_.acc_type);
     nest_.post = program::parse_expr(scanner_, types, acc);

@@ -84,7 +84,7 @@ Interval verify_dim(const Nest &nest, const Dim &dim, const std::string &what) {
 }
 
 void verify_operand(const Nest &nest, const Operand &operand, const std::string &what) {
-  require(nest, operand.slot >= 0 && static_cast<std::size_t>(operand.slot) < nest.slots.size(),
+  require(nest, to_int(operand.slot) >= 0 && at(operand.slot) < nest.slots.size(),
           fmt::format("{} names slot {}, which does not exist", what, operand.slot));
   Interval address{operand.offset, operand.offset};
   for (const Dim &dim : operand.dims) {
@@ -94,7 +94,7 @@ void verify_operand(const Nest &nest, const Operand &operand, const std::string 
     address.lo = checked_add(address.lo, std::min(first, last));
     address.hi = checked_add(address.hi, std::max(first, last));
   }
-  const std::int64_t elems = nest.slots[at(operand.slot)].elems;
+  const std::int64_t elems = nest.slots[operand.slot].elems;
   require(
       nest, address.lo >= 0 && address.hi < elems,
       fmt::format("{}: elements {}..{} leave a slot of {}", what, address.lo, address.hi, elems));
@@ -168,7 +168,7 @@ void verify_expr(const Nest &nest, const Expr &expr, int depth) {
   if (expr.kind == Expr::Kind::Operand) {
     require(nest, expr.operand >= 0 && static_cast<std::size_t>(expr.operand) < nest.extras.size(),
             fmt::format("post reads extra ${}, which does not exist", expr.operand));
-    const int slot = nest.extras[at(expr.operand)].slot;
+    const SlotId slot = nest.extras[at(expr.operand)].slot;
     require(nest, expr.type == nest.slots[at(slot)].type,
             fmt::format("post reads extra ${} with another type than its slot's", expr.operand));
   }

@@ -46,13 +46,13 @@ public:
   Attaching(const PlacedGroup &group, const PlacedGroup &producer)
       : result_(group), from_(producer) {}
 
-  PlacedGroup run(int member, int input) {
+  PlacedGroup run(MemberId member, int input) {
     align(consumer(member), input);
-    const int first = static_cast<int>(result_.group.producers.size()) + 1;
-    add(from_.group.anchor, 0, member, input);
-    for (std::size_t k = 0; k < from_.group.producers.size(); ++k) {
-      const Producer &p = from_.group.producers[k];
-      add(p.nest, static_cast<int>(k) + 1, first + p.consumer, p.input);
+    const std::size_t before = result_.group.producers.size();
+    add(from_.group.anchor, kAnchor, member, input);
+    for (const MemberId m : producing_members(from_.group)) {
+      const Producer &p = producer_at(from_.group, m);
+      add(p.nest, m, member_of_producer(before + at(p.consumer)), p.input);
       result_.group.producers.back().feed = p.feed;
       result_.group.producers.back().stored = p.stored;
     }
@@ -61,8 +61,8 @@ public:
   }
 
 private:
-  Nest &consumer(int member) {
-    return member == 0 ? result_.group.anchor : result_.group.producers[at(member - 1)].nest;
+  Nest &consumer(MemberId member) {
+    return member == kAnchor ? result_.group.anchor : result_.group.producers[at(member) - 1].nest;
   }
 
   void align(Nest &reader, int input) {
@@ -72,28 +72,26 @@ private:
     }
   }
 
-  int slot_of(BufferId buffer) {
+  SlotId slot_of(BufferId buffer) {
     const auto found = std::find(result_.buffers.begin(), result_.buffers.end(), buffer);
-    if (found == result_.buffers.end()) {
+    const auto slot = static_cast<SlotId>(found - result_.buffers.begin());
+    if (found == result_.buffers.end())
       result_.buffers.push_back(buffer);
-      return static_cast<int>(result_.buffers.size()) - 1;
-    }
-    return static_cast<int>(found - result_.buffers.begin());
+    return slot;
   }
 
-  Feed feed_of(const Nest &nest, int member, int input) {
+  Feed feed_of(const Nest &nest, MemberId member, int input) {
     const Operand &read = consumer(member).inputs[at(input)];
     return nest.inputs.empty()                                 ? Feed::Map
            : !match_dims(read, nest) && match_runs(read, nest) ? Feed::Spread
                                                                : Feed::Produce;
   }
 
-  void add(const Nest &nest, int number, int member, int input) {
+  void add(const Nest &nest, MemberId number, MemberId member, int input) {
     Producer added{.nest = nest, .consumer = member, .input = input};
     added.feed = feed_of(nest, member, input);
-    for (std::size_t s = 0; s < nest.slots.size(); ++s)
-      added.slots.push_back(
-          slot_of(from_.buffers[at(group_slot(from_.group, number, static_cast<int>(s)))]));
+    for (const SlotId s : nest.slots.ids())
+      added.slots.push_back(slot_of(from_.buffers[group_slot(from_.group, number, s)]));
     result_.group.producers.push_back(std::move(added));
   }
 
@@ -103,7 +101,7 @@ private:
 
 } // namespace
 
-std::optional<PlacedGroup> attach(const PlacedGroup &group, int member, int input,
+std::optional<PlacedGroup> attach(const PlacedGroup &group, MemberId member, int input,
                                   const PlacedGroup &producer, std::string *why) {
   PlacedGroup attached = Attaching(group, producer).run(member, input);
   const std::optional<std::string> rule = broken_rule(attached.group);

@@ -30,7 +30,7 @@ bool is_map(const Group &group) { return group.producers.empty() && group.anchor
 bool would_spread(const PlacedGroup &group, int input, const PlacedGroup &producer) {
   if (!producer.group.producers.empty())
     return false;
-  const std::optional<PlacedGroup> fused = attach(group, 0, input, producer);
+  const std::optional<PlacedGroup> fused = attach(group, kAnchor, input, producer);
   return fused && fused->group.producers.back().feed == Feed::Spread;
 }
 
@@ -112,9 +112,9 @@ private:
   std::optional<std::size_t> producer_of_input(std::size_t c, int input) const {
     const PlacedGroup &consumer = *groups_[c];
     const nest::Operand &operand = consumer.group.anchor.inputs[at(input)];
-    if (operand.constant || poly::producer_of(consumer.group, 0, input))
+    if (operand.constant || poly::producer_of(consumer.group, kAnchor, input))
       return std::nullopt;
-    const BufferId buffer = consumer.buffers[at(operand.slot)];
+    const BufferId buffer = consumer.buffers[operand.slot];
     std::optional<std::size_t> found;
     for (std::size_t p = 0; p < groups_.size(); ++p) {
       if (!groups_[p] || !writes(*groups_[p], buffer))
@@ -156,7 +156,8 @@ private:
         decision.reason = needed;
       return shared;
     }
-    std::optional<PlacedGroup> fused = attach(*groups_[c], 0, input, *groups_[p], &decision.reason);
+    std::optional<PlacedGroup> fused =
+        attach(*groups_[c], kAnchor, input, *groups_[p], &decision.reason);
     if (!fused)
       return std::nullopt;
     if (!options_.spreads && fused->group.producers.back().feed == Feed::Spread) {
@@ -235,7 +236,7 @@ private:
       if (!input || groups_[g]->group.anchor.inputs[at(*input)].constant ||
           !not_there(g, p).empty())
         return std::nullopt;
-      std::optional<PlacedGroup> made = attach(*groups_[g], 0, *input, *groups_[p]);
+      std::optional<PlacedGroup> made = attach(*groups_[g], kAnchor, *input, *groups_[p]);
       if (!made)
         return std::nullopt;
       change.made.push_back(std::move(*made));
@@ -249,7 +250,7 @@ private:
     const std::optional<int> input = only_input(*groups_[c], written_buffer(*groups_[p]));
     if (!input || readers_of(p).front() != c)
       return std::nullopt;
-    std::optional<PlacedGroup> made = attach(*groups_[c], 0, *input, *groups_[p]);
+    std::optional<PlacedGroup> made = attach(*groups_[c], kAnchor, *input, *groups_[p]);
     if (!made)
       return std::nullopt;
     made->group.producers.back().stored = true;

@@ -33,6 +33,17 @@
 
 namespace tilefuse::poly {
 
+using nest::SlotId;
+
+// A member of a group.
+enum class MemberId : int {};
+constexpr int format_as(MemberId id) { return to_int(id); }
+inline constexpr MemberId kAnchor{0};
+// The member that is a group's producer of this place in the list.
+constexpr MemberId member_of_producer(std::size_t place) {
+  return static_cast<MemberId>(place + 1);
+}
+
 // How a producer fills its consumer's staging buffer: a pointwise map, evaluated once per element,
 // a nest that runs for the tile as a kernel of its own would, or a copy that reads each element
 // once and writes it to every place of the buffer that holds it.
@@ -41,10 +52,10 @@ enum class Feed { Map, Produce, Spread };
 struct Producer {
   nest::Nest nest;
   Feed feed = Feed::Map;
-  int consumer = 0;       // member that reads the result
-  int input = 0;          // which of its inputs
-  bool stored = false;    // the result is needed in memory too
-  std::vector<int> slots; // the group's slot of each of the nest's
+  MemberId consumer = kAnchor;   // that reads the result
+  int input = 0;                 // which of its inputs
+  bool stored = false;           // the result is needed in memory too
+  Indexed<SlotId, SlotId> slots; // the group's slot of each of the nest's
   friend bool operator==(const Producer &, const Producer &) = default;
 };
 
@@ -57,24 +68,29 @@ struct Group {
 // A group in its place in a network: which buffer each slot of the group is bound to.
 struct PlacedGroup {
   Group group;
-  std::vector<program::BufferId> buffers; // by slot
-  std::string origin;                     // statements it came from, "Conv conv1 + Relu relu1"
-  std::vector<std::string> notes;         // decisions about it, one or more lines each
+  Indexed<SlotId, program::BufferId> buffers;
+  std::string origin;             // statements it came from, "Conv conv1 + Relu relu1"
+  std::vector<std::string> notes; // decisions about it, one or more lines each
   bool joins_tiles = false; // of parts that the group before it stores, in its launch if it can
   int statement = -1;       // of the program, that the anchor was flattened from; -1: of none
 };
 
+// All members, and those that are producers.
+Ids<MemberId> members(const Group &group);
+Ids<MemberId> producing_members(const Group &group);
+// The producer that a member other than the anchor is.
+const Producer &producer_at(const Group &group, MemberId member);
 // The nest of a member, and the group's slot of one of its slots.
-const nest::Nest &member_nest(const Group &group, int member);
-int group_slot(const Group &group, int member, int slot);
+const nest::Nest &member_nest(const Group &group, MemberId member);
+SlotId group_slot(const Group &group, MemberId member, SlotId slot);
 // All slots of the group.
-std::vector<nest::Slot> group_slots(const Group &group);
-// The producer (by its place in the list) that feeds an input of a member, if one does.
-std::optional<int> producer_of(const Group &group, int member, int input);
+Indexed<SlotId, nest::Slot> group_slots(const Group &group);
+// The member that feeds an input of another, if one does.
+std::optional<MemberId> producer_of(const Group &group, MemberId member, int input);
 // Whether the group's slot holds a tensor that its members read in tiles only.
-bool is_internal(const Group &group, int slot);
+bool is_internal(const Group &group, SlotId slot);
 // The group's slots that its kernel writes: the anchor's, then those of stored producers.
-std::vector<int> written_slots(const Group &group);
+std::vector<SlotId> written_slots(const Group &group);
 
 // For each dimension of the consumer's input, the index of the producer that runs over it (-1: one
 // element); nothing when the producer does not write that tensor whole, in those dimensions.
@@ -92,7 +108,7 @@ std::optional<std::string> broken_rule(const Group &group);
 // `producer` as the producer of what an input of a member of `group` reads; a producer that has
 // producers brings them along. Indices that were merged in one of the nests are split again where
 // the other walks them apart. Nothing, and why, when the result breaks a rule.
-std::optional<PlacedGroup> attach(const PlacedGroup &group, int member, int input,
+std::optional<PlacedGroup> attach(const PlacedGroup &group, MemberId member, int input,
                                   const PlacedGroup &producer, std::string *why = nullptr);
 
 // Runs the members one after the other, producers first, in double precision (oracle 1): `slots`

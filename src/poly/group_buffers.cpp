@@ -12,42 +12,42 @@ using program::BufferId;
 std::set<BufferId> read_buffers(const PlacedGroup &placed) {
   std::set<BufferId> all;
   const Group &group = placed.group;
-  for (int m = 0; m <= static_cast<int>(group.producers.size()); ++m) {
+  for (const MemberId m : members(group)) {
     const nest::Nest &nest = member_nest(group, m);
     for (const std::vector<nest::Operand> *operands : {&nest.inputs, &nest.extras})
       for (const nest::Operand &operand : *operands) {
-        const int slot = group_slot(group, m, operand.slot);
+        const SlotId slot = group_slot(group, m, operand.slot);
         if (!is_internal(group, slot))
-          all.insert(placed.buffers[at(slot)]);
+          all.insert(placed.buffers[slot]);
       }
   }
   return all;
 }
 
 BufferId written_buffer(const PlacedGroup &placed) {
-  return placed.buffers[at(placed.group.anchor.out.slot)];
+  return placed.buffers[placed.group.anchor.out.slot];
 }
 
 bool writes(const PlacedGroup &placed, BufferId buffer) {
-  const std::vector<int> slots = written_slots(placed.group);
+  const std::vector<SlotId> slots = written_slots(placed.group);
   return std::any_of(slots.begin(), slots.end(),
-                     [&](int slot) { return placed.buffers[at(slot)] == buffer; });
+                     [&](SlotId slot) { return placed.buffers[slot] == buffer; });
 }
 
 std::optional<int> only_input(const PlacedGroup &placed, BufferId buffer) {
   std::optional<int> found;
   const Group &group = placed.group;
-  for (int m = 0; m <= static_cast<int>(group.producers.size()); ++m) {
+  for (const MemberId m : members(group)) {
     const nest::Nest &nest = member_nest(group, m);
     const auto reads = [&](const nest::Operand &operand) {
-      return placed.buffers[at(group_slot(group, m, operand.slot))] == buffer;
+      return placed.buffers[group_slot(group, m, operand.slot)] == buffer;
     };
     if (std::any_of(nest.extras.begin(), nest.extras.end(), reads))
       return std::nullopt;
     for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
       if (!reads(nest.inputs[k]))
         continue;
-      if (found || m > 0)
+      if (found || m != kAnchor)
         return std::nullopt;
       found = static_cast<int>(k);
     }

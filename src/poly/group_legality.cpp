@@ -30,14 +30,14 @@ Walked walked(const nest::Operand &operand) {
 // Slots that operands of the group's members walk in different ways.
 std::vector<bool> slots_by_place(const Group &group) {
   std::vector<bool> by_place(group_slots(group).size(), false);
-  std::map<int, Walked> first;
-  const auto see = [&](int member, const nest::Operand &operand) {
-    const int slot = group_slot(group, member, operand.slot);
+  std::map<SlotId, Walked> first;
+  const auto see = [&](MemberId member, const nest::Operand &operand) {
+    const SlotId slot = group_slot(group, member, operand.slot);
     const auto [found, is_new] = first.emplace(slot, walked(operand));
     if (!is_new && found->second != walked(operand))
       by_place[at(slot)] = true;
   };
-  for (int m = 0; m <= static_cast<int>(group.producers.size()); ++m) {
+  for (const MemberId m : members(group)) {
     const nest::Nest &nest = member_nest(group, m);
     for (const nest::Operand &operand : nest.inputs)
       see(m, operand);
@@ -52,10 +52,10 @@ std::vector<bool> slots_by_place(const Group &group) {
 Scop scop_of(const Group &group) {
   const std::vector<bool> by_place = slots_by_place(group);
   std::vector<ScopNest> nests;
-  for (int m = static_cast<int>(group.producers.size()); m >= 0; --m) {
+  for (const MemberId m : members(group).reversed()) {
     ScopNest nest{&member_nest(group, m), {}, {}};
-    for (int s = 0; s < static_cast<int>(nest.nest->slots.size()); ++s) {
-      const int slot = group_slot(group, m, s);
+    for (const SlotId s : nest.nest->slots.ids()) {
+      const SlotId slot = group_slot(group, m, s);
       nest.memory.push_back(fmt::format("B{}", slot));
       nest.by_place.push_back(by_place[at(slot)]);
     }

@@ -62,7 +62,7 @@ bool stays_small(const Nest &copy, const Nest &map) {
 
 // What the map reads, in the indices of the copy: `subscripts` by index of the map.
 Operand carried(Operand operand, const Producer &map, const std::vector<Linear> &subscripts) {
-  operand.slot = map.slots[at(operand.slot)];
+  operand.slot = map.slots[operand.slot];
   for (nest::Dim &dim : operand.dims) {
     Linear form{dim.at.constant, std::vector<std::int64_t>(subscripts[0].coeff.size(), 0)};
     for (std::size_t i = 0; i < dim.at.coeff.size(); ++i) {
@@ -78,17 +78,17 @@ Operand carried(Operand operand, const Producer &map, const std::vector<Linear> 
 // Slots that nothing reads or writes any more disappear.
 void drop_unused_slots(PlacedGroup &placed) {
   Nest &nest = placed.group.anchor;
-  std::vector<int> renamed(nest.slots.size(), -1);
-  std::vector<nest::Slot> slots;
-  std::vector<program::BufferId> buffers;
+  Indexed<SlotId, std::optional<SlotId>> renamed(nest.slots.size());
+  Indexed<SlotId, nest::Slot> slots;
+  Indexed<SlotId, program::BufferId> buffers;
   const auto keep = [&](Operand &operand) {
-    int &slot = renamed[at(operand.slot)];
-    if (slot < 0) {
-      slot = static_cast<int>(slots.size());
-      slots.push_back(nest.slots[at(operand.slot)]);
-      buffers.push_back(placed.buffers[at(operand.slot)]);
+    std::optional<SlotId> &slot = renamed[operand.slot];
+    if (!slot) {
+      slot = slots.next_id();
+      slots.push_back(nest.slots[operand.slot]);
+      buffers.push_back(placed.buffers[operand.slot]);
     }
-    operand.slot = slot;
+    operand.slot = *slot;
   };
   std::for_each(nest.extras.begin(), nest.extras.end(), keep);
   keep(nest.out);
@@ -121,7 +121,7 @@ std::optional<PlacedGroup> inline_map(const PlacedGroup &fused) {
   const int first = static_cast<int>(nest.extras.size());
   for (const Operand &extra : map.nest.extras)
     nest.extras.push_back(carried(extra, map, subscripts));
-  const DType stored = map.nest.slots[at(map.nest.out.slot)].type;
+  const DType stored = map.nest.slots[map.nest.out.slot].type;
   const Expr value = program::cast(renumbered(map.nest.post, first), stored);
   nest.post = with_acc(copy.post, program::cast(value, copy.acc_type));
   drop_unused_slots(made);

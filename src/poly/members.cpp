@@ -12,12 +12,6 @@
 namespace tilefuse::poly {
 namespace {
 
-const Producer &producer(const Group &group, int member) {
-  return group.producers.at(at(member - 1));
-}
-
-int members(const Group &group) { return static_cast<int>(group.producers.size()) + 1; }
-
 // The index that runs over exactly this dimension; -1 when it has one element, -2 for none.
 int whole_index(const nest::Nest &nest, const nest::Dim &dim) {
   if (dim.size == 1)
@@ -44,7 +38,7 @@ bool is_copy(const nest::Nest &nest) {
          nest.output_indices == static_cast<int>(nest.indices.size());
 }
 
-bool reads_slot(const Group &group, int member, int slot) {
+bool reads_slot(const Group &group, MemberId member, SlotId slot) {
   const nest::Nest &nest = member_nest(group, member);
   const auto is_slot = [&](const nest::Operand &operand) {
     return group_slot(group, member, operand.slot) == slot;
@@ -53,42 +47,42 @@ bool reads_slot(const Group &group, int member, int slot) {
          std::any_of(nest.extras.begin(), nest.extras.end(), is_slot);
 }
 
-int written_slot(const Group &group, int member) {
+SlotId written_slot(const Group &group, MemberId member) {
   return group_slot(group, member, member_nest(group, member).out.slot);
 }
 
-std::optional<std::string> broken_form(const Group &group, int member) {
-  const Producer &p = producer(group, member);
+std::optional<std::string> broken_form(const Group &group, MemberId member) {
+  const Producer &p = producer_at(group, member);
   const auto wrong = [&](const std::string &what) {
     return fmt::format("member {}: {}", member, what);
   };
-  if (p.consumer < 0 || p.consumer >= member)
+  if (p.consumer < kAnchor || p.consumer >= member)
     return wrong("its consumer does not stand before it");
   if (p.input < 0 || at(p.input) >= member_nest(group, p.consumer).inputs.size())
     return wrong(fmt::format("member {} has no input {}", p.consumer, p.input));
-  if (producer_of(group, p.consumer, p.input) != member - 1)
+  if (producer_of(group, p.consumer, p.input) != member)
     return wrong("another producer feeds the same input");
   if (p.feed == Feed::Map && !p.nest.inputs.empty())
     return wrong("it is no pointwise map");
-  if (p.feed == Feed::Spread && (p.consumer != 0 || p.stored))
+  if (p.feed == Feed::Spread && (p.consumer != kAnchor || p.stored))
     return wrong("it spreads to what is not the anchor's, or to memory");
   return std::nullopt;
 }
 
 std::optional<std::string> broken_slots(const Group &group) {
-  std::vector<nest::Slot> slots = group.anchor.slots;
+  Indexed<SlotId, nest::Slot> slots = group.anchor.slots;
   for (std::size_t k = 0; k < group.producers.size(); ++k) {
     const Producer &p = group.producers[k];
     if (p.slots.size() != p.nest.slots.size())
       return fmt::format("member {} names {} slots of the group, its nest has {}", k + 1,
                          p.slots.size(), p.nest.slots.size());
-    for (std::size_t s = 0; s < p.slots.size(); ++s) {
-      if (p.slots[s] < 0 || at(p.slots[s]) > slots.size())
+    for (const SlotId s : p.slots.ids()) {
+      if (p.slots[s] < SlotId{0} || p.slots[s] > slots.next_id())
         return fmt::format("member {} names slot {} before slot {}", k + 1, p.slots[s],
                            slots.size());
-      if (at(p.slots[s]) == slots.size())
+      if (p.slots[s] == slots.next_id())
         slots.push_back(p.nest.slots[s]);
-      if (slots[at(p.slots[s])] != p.nest.slots[s])
+      if (slots[p.slots[s]] != p.nest.slots[s])
         return fmt::format("member {}: slot {} has another type or size", k + 1, p.slots[s]);
     }
   }
@@ -96,10 +90,10 @@ std::optional<std::string> broken_slots(const Group &group) {
 }
 
 // The tensor between a producer and its consumer.
-std::optional<std::string> broken_edge(const Group &group, int member) {
-  const Producer &p = producer(group, member);
+std::optional<std::string> broken_edge(const Group &group, MemberId member) {
+  const Producer &p = producer_at(group, member);
   const nest::Operand &input = member_nest(group, p.consumer).inputs[at(p.input)];
-  const int slot = written_slot(group, member);
+  const SlotId slot = written_slot(group, member);
   if (slot != group_slot(group, p.consumer, input.slot))
     return fmt::format("member {} does not write the slot that input {} of member {} reads", member,
                        p.input, p.consumer);
@@ -114,11 +108,11 @@ std::optional<std::string> broken_edge(const Group &group, int member) {
 
 // Nothing else in the group may write what a producer reads, or read what is only in tiles.
 std::optional<std::string> broken_order(const Group &group) {
-  const int out = written_slot(group, 0);
-  for (int m = 1; m < members(group); ++m)
+  const SlotId out = written_slot(group, kAnchor);
+  for (const MemberId m : producing_members(group))
     if (reads_slot(group, m, out))
       return fmt::format("the anchor writes what member {} reads (L8)", m);
-  for (int m = 0; m < members(group); ++m) {
+  for (const MemberId m : members(group)) {
     const nest::Nest &nest = member_nest(group, m);
     const auto is_inner = [&](const nest::Operand &operand) {
       return is_internal(group, group_slot(group, m, operand.slot));
@@ -134,40 +128,50 @@ std::optional<std::string> broken_order(const Group &group) {
 
 } // namespace
 
-const nest::Nest &member_nest(const Group &group, int member) {
-  return member == 0 ? group.anchor : producer(group, member).nest;
+Ids<MemberId> members(const Group &group) { return ids<MemberId>(group.producers.size() + 1); }
+
+Ids<MemberId> producing_members(const Group &group) {
+  return {1, static_cast<int>(group.producers.size()) + 1};
 }
 
-int group_slot(const Group &group, int member, int slot) {
-  return member == 0 ? slot : producer(group, member).slots.at(at(slot));
+const Producer &producer_at(const Group &group, MemberId member) {
+  return group.producers.at(at(member) - 1);
 }
 
-std::vector<nest::Slot> group_slots(const Group &group) {
-  std::vector<nest::Slot> slots = group.anchor.slots;
+const nest::Nest &member_nest(const Group &group, MemberId member) {
+  return member == kAnchor ? group.anchor : producer_at(group, member).nest;
+}
+
+SlotId group_slot(const Group &group, MemberId member, SlotId slot) {
+  return member == kAnchor ? slot : producer_at(group, member).slots.at(at(slot));
+}
+
+Indexed<SlotId, nest::Slot> group_slots(const Group &group) {
+  Indexed<SlotId, nest::Slot> slots = group.anchor.slots;
   for (const Producer &p : group.producers)
-    for (std::size_t s = 0; s < p.slots.size(); ++s)
-      if (at(p.slots[s]) == slots.size())
+    for (const SlotId s : p.slots.ids())
+      if (p.slots[s] == slots.next_id())
         slots.push_back(p.nest.slots[s]);
   return slots;
 }
 
-std::optional<int> producer_of(const Group &group, int member, int input) {
-  for (std::size_t k = 0; k < group.producers.size(); ++k)
-    if (group.producers[k].consumer == member && group.producers[k].input == input)
-      return static_cast<int>(k);
+std::optional<MemberId> producer_of(const Group &group, MemberId member, int input) {
+  for (const MemberId m : producing_members(group))
+    if (const Producer &p = producer_at(group, m); p.consumer == member && p.input == input)
+      return m;
   return std::nullopt;
 }
 
-bool is_internal(const Group &group, int slot) {
+bool is_internal(const Group &group, SlotId slot) {
   return std::any_of(group.producers.begin(), group.producers.end(),
-                     [&](const Producer &p) { return p.slots[at(p.nest.out.slot)] == slot; });
+                     [&](const Producer &p) { return p.slots[p.nest.out.slot] == slot; });
 }
 
-std::vector<int> written_slots(const Group &group) {
-  std::vector<int> slots = {group.anchor.out.slot};
+std::vector<SlotId> written_slots(const Group &group) {
+  std::vector<SlotId> slots = {group.anchor.out.slot};
   for (const Producer &p : group.producers)
     if (p.stored)
-      slots.push_back(p.slots[at(p.nest.out.slot)]);
+      slots.push_back(p.slots[p.nest.out.slot]);
   return slots;
 }
 
@@ -230,7 +234,7 @@ std::optional<std::vector<int>> match_runs(const nest::Operand &input, const nes
 std::optional<std::string> broken_rule(const Group &group) {
   if (const auto slots = broken_slots(group))
     return slots;
-  for (int m = 1; m < members(group); ++m) {
+  for (const MemberId m : producing_members(group)) {
     if (const auto form = broken_form(group, m))
       return form;
     if (const auto edge = broken_edge(group, m))
@@ -240,18 +244,18 @@ std::optional<std::string> broken_rule(const Group &group) {
 }
 
 void verify(const Group &group) {
-  for (int m = 0; m < members(group); ++m)
+  for (const MemberId m : members(group))
     nest::verify(member_nest(group, m));
   if (const auto rule = broken_rule(group))
     throw Error(ErrorCode::Shape, "group: " + *rule);
 }
 
 void evaluate(const Group &group, std::span<const std::span<std::byte>> slots) {
-  for (int m = members(group); m-- > 0;) {
+  for (const MemberId m : members(group).reversed()) {
     const nest::Nest &nest = member_nest(group, m);
     std::vector<std::span<std::byte>> bound;
-    for (std::size_t s = 0; s < nest.slots.size(); ++s)
-      bound.push_back(slots[at(group_slot(group, m, static_cast<int>(s)))]);
+    for (const SlotId s : nest.slots.ids())
+      bound.push_back(slots[at(group_slot(group, m, s))]);
     nest::evaluate(nest, bound);
   }
 }

@@ -13,8 +13,8 @@ namespace tilefuse::poly {
 namespace {
 
 // The dimension of its consumer's input that each output index of a producer runs over; -1: none.
-std::vector<int> dims_of(const Group &group, int member) {
-  const Producer &producer = group.producers[at(member - 1)];
+std::vector<int> dims_of(const Group &group, MemberId member) {
+  const Producer &producer = producer_at(group, member);
   const nest::Operand &input = member_nest(group, producer.consumer).inputs[at(producer.input)];
   std::vector<int> dims(at(producer.nest.output_indices), -1);
   if (producer.feed == Feed::Spread) { // of dimensions that are read as one, all
@@ -36,20 +36,20 @@ std::vector<int> dims_of(const Group &group, int member) {
 class Walk {
 public:
   Walk(const Group &group, std::span<const std::int64_t> tile) : group_(group), tile_(tile) {
-    for (std::size_t m = 0; m <= group.producers.size(); ++m) {
-      dims_.push_back(m == 0 ? std::vector<int>() : dims_of(group, static_cast<int>(m)));
-      depends_.push_back(dependences_of(static_cast<int>(m)));
+    for (const MemberId m : members(group)) {
+      dims_.push_back(m == kAnchor ? std::vector<int>() : dims_of(group, m));
+      depends_.push_back(dependences_of(m));
     }
   }
 
-  MemberNeeds needs(int member) const {
+  MemberNeeds needs(MemberId member) const {
     const nest::Nest &anchor = group_.anchor;
     MemberNeeds result;
     std::set<int> used;
     bool is_product = true;
     result.executed = result.distinct = 1;
     for (int i = 0; i < member_nest(group_, member).output_indices; ++i) {
-      const std::set<int> &follows = depends_[at(member)][at(i)];
+      const std::set<int> &follows = depends_[member][at(i)];
       const std::size_t before = used.size();
       used.insert(follows.begin(), follows.end());
       is_product = is_product && follows.size() <= 1 && used.size() == before + follows.size();
@@ -70,14 +70,14 @@ public:
 
 private:
   // What output index i of a member runs over in one tile.
-  Progression points(int member, int i, std::span<const std::int64_t> coordinates) const {
+  Progression points(MemberId member, int i, std::span<const std::int64_t> coordinates) const {
     const std::int64_t extent = member_nest(group_, member).indices[at(i)].extent;
-    if (member == 0)
+    if (member == kAnchor)
       return tile_of(extent, tile_[at(i)], coordinates[at(i)]);
-    const int d = dims_[at(member)][at(i)];
+    const int d = dims_[member][at(i)];
     if (d < 0)
       return whole(extent);
-    const Producer &producer = group_.producers[at(member - 1)];
+    const Producer &producer = producer_at(group_, member);
     const nest::Nest &reader = member_nest(group_, producer.consumer);
     const nest::Linear &subscript = reader.inputs[at(producer.input)].dims[at(d)].at;
     std::vector<Progression> variables;
@@ -93,20 +93,20 @@ private:
   }
 
   // The output indices of the anchor that each output index of a member follows.
-  std::vector<std::set<int>> dependences_of(int member) const {
+  std::vector<std::set<int>> dependences_of(MemberId member) const {
     const nest::Nest &nest = member_nest(group_, member);
     std::vector<std::set<int>> all(at(nest.output_indices));
     for (int i = 0; i < nest.output_indices; ++i) {
-      if (member == 0) {
+      if (member == kAnchor) {
         all[at(i)].insert(i);
         continue;
       }
-      const Producer &producer = group_.producers[at(member - 1)];
+      const Producer &producer = producer_at(group_, member);
       const nest::Nest &reader = member_nest(group_, producer.consumer);
-      const int d = dims_[at(member)][at(i)];
+      const int d = dims_[member][at(i)];
       for (int j = 0; d >= 0 && j < reader.output_indices; ++j)
         if (reader.inputs[at(producer.input)].dims[at(d)].at.coeff[at(j)] != 0) {
-          const std::set<int> &follows = depends_[at(producer.consumer)][at(j)];
+          const std::set<int> &follows = depends_[producer.consumer][at(j)];
           all[at(i)].insert(follows.begin(), follows.end());
         }
     }
@@ -114,7 +114,7 @@ private:
   }
 
   // Multiplies what index i of a member runs over the tiles of the anchor's index `follows`.
-  void add_index(int member, int i, int follows, MemberNeeds &result) const {
+  void add_index(MemberId member, int i, int follows, MemberNeeds &result) const {
     std::vector<std::int64_t> coordinates(at(group_.anchor.output_indices), 0);
     const std::int64_t tiles = follows < 0 ? 1 : tile_count(follows);
     Progression all{0, -1, 1, false};
@@ -135,17 +135,17 @@ private:
 
   const Group &group_;
   std::span<const std::int64_t> tile_;
-  std::vector<std::vector<int>> dims_;              // by member, by output index
-  std::vector<std::vector<std::set<int>>> depends_; // by member, by output index
+  Indexed<MemberId, std::vector<int>> dims_;              // by output index
+  Indexed<MemberId, std::vector<std::set<int>>> depends_; // by output index
 };
 
 } // namespace
 
-std::vector<MemberNeeds> needs(const Group &group, std::span<const std::int64_t> tile) {
+Indexed<MemberId, MemberNeeds> needs(const Group &group, std::span<const std::int64_t> tile) {
   const Walk walk(group, tile);
-  std::vector<MemberNeeds> all;
-  for (std::size_t m = 0; m <= group.producers.size(); ++m)
-    all.push_back(walk.needs(static_cast<int>(m)));
+  Indexed<MemberId, MemberNeeds> all;
+  for (const MemberId m : members(group))
+    all.push_back(walk.needs(m));
   return all;
 }
 

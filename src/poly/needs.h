@@ -19,8 +19,8 @@ struct MemberNeeds {
   double recomputed() const { return distinct > 0 ? executed / distinct : 1; }
 };
 
-// By member, for tiles of `tile` points by output index of the anchor. Reduced indices run whole.
+// For tiles of `tile` points by output index of the anchor. Reduced indices run whole.
 // Where one index of a producer follows several of the anchor, `executed` is an upper bound.
-std::vector<MemberNeeds> needs(const Group &group, std::span<const std::int64_t> tile);
+Indexed<MemberId, MemberNeeds> needs(const Group &group, std::span<const std::int64_t> tile);
 
 } // namespace tilefuse::poly

@@ -29,7 +29,7 @@ using program::TensorId;
 // A group under construction: its nest and bindings.
 struct Draft {
   Nest nest;
-  std::vector<BufferId> buffers;
+  Indexed<SlotId, BufferId> buffers;
   std::string origin;
   int statement = -1;
 };
@@ -65,19 +65,20 @@ std::optional<std::vector<Linear>> match_indices(const Nest &piece, const Nest &
 }
 
 // Binds `buffer` to a slot of the draft, a new one when it has none.
-int slot_of(Draft &draft, BufferId buffer, const nest::Slot &slot) {
-  for (std::size_t s = 0; s < draft.buffers.size(); ++s)
+SlotId slot_of(Draft &draft, BufferId buffer, const nest::Slot &slot) {
+  for (const SlotId s : draft.buffers.ids())
     if (draft.buffers[s] == buffer)
-      return static_cast<int>(s);
+      return s;
+  const SlotId added = draft.buffers.next_id();
   draft.buffers.push_back(buffer);
   draft.nest.slots.push_back(slot);
-  return static_cast<int>(draft.buffers.size()) - 1;
+  return added;
 }
 
 // An operand of `map` in terms of the producer's indices and slots.
 Operand carry(Draft &producer, const Draft &map, Operand operand,
               const std::vector<Linear> &indices) {
-  const std::size_t slot = static_cast<std::size_t>(operand.slot);
+  const SlotId slot = operand.slot;
   operand.slot = slot_of(producer, map.buffers[slot], map.nest.slots[slot]);
   for (Dim &dim : operand.dims) {
     Linear at{dim.at.constant, std::vector<std::int64_t>(producer.nest.indices.size(), 0)};
@@ -125,17 +126,17 @@ int count_readings(const Expr &expr, const std::vector<bool> &reads_producer) {
 
 // The slots that no operand reads or writes any more disappear.
 void drop_unused_slots(Draft &draft) {
-  std::vector<int> renamed(draft.buffers.size(), -1);
-  std::vector<BufferId> buffers;
-  std::vector<nest::Slot> slots;
+  Indexed<SlotId, std::optional<SlotId>> renamed(draft.buffers.size());
+  Indexed<SlotId, BufferId> buffers;
+  Indexed<SlotId, nest::Slot> slots;
   const auto keep = [&](Operand &operand) {
-    int &slot = renamed[at(operand.slot)];
-    if (slot < 0) {
-      slot = static_cast<int>(slots.size());
-      slots.push_back(draft.nest.slots[at(operand.slot)]);
-      buffers.push_back(draft.buffers[at(operand.slot)]);
+    std::optional<SlotId> &slot = renamed[operand.slot];
+    if (!slot) {
+      slot = slots.next_id();
+      slots.push_back(draft.nest.slots[operand.slot]);
+      buffers.push_back(draft.buffers[operand.slot]);
     }
-    operand.slot = slot;
+    operand.slot = *slot;
   };
   for (Operand &input : draft.nest.inputs)
     keep(input);
@@ -152,7 +153,7 @@ Draft fuse(Draft producer, const Draft &map, const std::vector<Linear> &indices,
   const Expr inner = producer.nest.post;
   std::vector<Expr> leaves;
   for (std::size_t k = 0; k < map.nest.extras.size(); ++k) {
-    const DType type = map.nest.slots[at(map.nest.extras[k].slot)].type;
+    const DType type = map.nest.slots[map.nest.extras[k].slot].type;
     if (reads_producer[k]) {
       leaves.push_back(with_type(inner, type));
       continue;
@@ -287,8 +288,8 @@ private:
     const program::Window &window = stored_.windows[at(tensor)];
     std::vector<bool> reads;
     for (const Operand &extra : map.nest.extras) {
-      const bool same = map.buffers[at(extra.slot)] == window.buffer &&
-                        extra.offset == window.offset && same_points(extra, map.nest, tensor);
+      const bool same = map.buffers[extra.slot] == window.buffer && extra.offset == window.offset &&
+                        same_points(extra, map.nest, tensor);
       reads.push_back(same);
     }
     return reads;

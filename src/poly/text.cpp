@@ -35,7 +35,7 @@ Feed parse_feed(Scanner &scanner) {
 std::string to_text(const Producer &producer) {
   std::string text = fmt::format("{} input {} of {} slots", name_of(producer.feed), producer.input,
                                  producer.consumer);
-  for (const int slot : producer.slots)
+  for (const SlotId slot : producer.slots)
     text += fmt::format(" {}", slot);
   if (producer.stored)
     text += " stored";
@@ -56,10 +56,10 @@ Producer parse_producer(Scanner &scanner) {
   scanner.expect("input");
   producer.input = parse_number(scanner, "an input's number");
   scanner.expect("of");
-  producer.consumer = parse_number(scanner, "a member's number");
+  producer.consumer = MemberId{parse_number(scanner, "a member's number")};
   scanner.expect("slots");
   while (!scanner.is("nest") && !scanner.is("stored"))
-    producer.slots.push_back(parse_number(scanner, "a slot's number"));
+    producer.slots.push_back(SlotId{parse_number(scanner, "a slot's number")});
   producer.stored = scanner.accept("stored");
   producer.nest = nest::parse_nest(scanner);
   return producer;

@@ -271,7 +271,7 @@ Reason wrong_ring(const Nest &nest, const Schedule &schedule, const Target &targ
                        kMostRing);
   const DType held = held_type(nest, input);
   const bool is_packed_form = is_packed(schedule.fills[k]);
-  if (!is_packed_form && nest.slots[at(nest.inputs[k].slot)].type != held)
+  if (!is_packed_form && nest.slots[nest.inputs[k].slot].type != held)
     return fmt::format("input {} is converted as it is staged, which no asynchronous copy does", k);
   if (size_bytes(held) != 4 && size_bytes(held) != 8)
     return fmt::format("input {} has elements of {} bytes; need 4 or 8 to copy them alone", k,

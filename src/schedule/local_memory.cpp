@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/index.h"
 #include "schedule/blocks.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_feeds.h"
@@ -24,10 +25,8 @@ using Buffers = std::vector<LocalBuffer>;
 
 constexpr std::int64_t kTurnBarriers = 2; // of groups that take tiles in turn
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 DType type_of(const Nest &nest, const nest::Operand &operand) {
-  return nest.slots[at(operand.slot)].type;
+  return nest.slots[operand.slot].type;
 }
 
 Buffers stages(const Nest &nest, const Schedule &schedule) {
@@ -72,7 +71,7 @@ void add_side(const Nest &nest, const Schedule &schedule, const Fed &fed, int in
                                  [&](const CoreFeed &each) { return each.input == input; });
   if (feed == fed.feeds.end())
     return list.push_back(std::move(buffer));
-  const Nest &map = fed.group->producers[at(feed->producer)].nest;
+  const Nest &map = producer_at(*fed.group, feed->producer).nest;
   for (std::size_t k = 0; k < feed->copied.size(); ++k) {
     buffer.number = static_cast<int>(k);
     buffer.type = type_of(map, map.extras[at(feed->copied[k])]);
@@ -175,12 +174,12 @@ Buffers local_buffers(const Nest &nest, const Schedule &schedule) {
   return buffers_of(nest, schedule, {});
 }
 
-Buffers local_buffers(const poly::Group &group, const Schedule &schedule, int member,
+Buffers local_buffers(const poly::Group &group, const Schedule &schedule, poly::MemberId member,
                       const Nest &nest) {
-  if (member > 0 && group.producers[at(member - 1)].feed != poly::Feed::Produce)
+  if (member != poly::kAnchor && producer_at(group, member).feed != poly::Feed::Produce)
     return {};
   const Schedule &own = member_schedule(schedule, member);
-  const bool is_fed = member == 0 && has_core(own);
+  const bool is_fed = member == poly::kAnchor && has_core(own);
   return buffers_of(nest, own, {&group, is_fed ? core_feeds(group, own) : std::vector<CoreFeed>{}});
 }
 

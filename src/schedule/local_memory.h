@@ -52,7 +52,7 @@ std::vector<LocalBuffer> local_buffers(const nest::Nest &nest, const Schedule &s
 // Of a member of a group, `nest` its tile nest (schedule/members.h). None of a producer that is a
 // map: its consumer's buffers hold what it makes.
 std::vector<LocalBuffer> local_buffers(const poly::Group &group, const Schedule &schedule,
-                                       int member, const nest::Nest &nest);
+                                       poly::MemberId member, const nest::Nest &nest);
 
 // Bytes that a block needs for them. The mbarriers of a ring stand for what aligning the buffers
 // behind them takes, which is more than they do.

@@ -24,40 +24,41 @@ namespace {
 using nest::Nest;
 using poly::Feed;
 using poly::Group;
+using poly::kAnchor;
+using poly::MemberId;
 using poly::Producer;
+using poly::SlotId;
 using Reason = std::optional<std::string>;
 
 constexpr std::string_view kMark = "producer ";
 
-int members(const Group &group) { return static_cast<int>(group.producers.size()) + 1; }
-
-bool is_run(const Group &group, int member) {
-  return member == 0 || group.producers[at(member - 1)].feed == Feed::Produce;
+bool is_run(const Group &group, MemberId member) {
+  return member == kAnchor || producer_at(group, member).feed == Feed::Produce;
 }
 
 // What a map stores beside staging it, each element is stored once (L7).
-Reason wrong_store(const Group &group, const Schedule &schedule, int producer) {
-  const Producer &p = group.producers[at(producer)];
+Reason wrong_store(const Group &group, const Schedule &schedule, MemberId member) {
+  const Producer &p = producer_at(group, member);
   std::string why;
   if (!p.stored)
     return {};
   if (p.feed != Feed::Map)
     why = "it is no map";
-  else if (p.consumer != 0)
+  else if (p.consumer != kAnchor)
     why = "it does not feed the anchor";
   else if (ownership(group.anchor, schedule, p.input, &why))
     return {};
-  return fmt::format("member {} cannot be stored as well: {}", producer + 1, why);
+  return fmt::format("member {} cannot be stored as well: {}", member, why);
 }
 
 // Every fed input is staged in the way of its producer, and no other is produced.
-Reason wrong_feeds(const Group &group, const Schedule &schedule, int member) {
+Reason wrong_feeds(const Group &group, const Schedule &schedule, MemberId member) {
   const std::vector<Fill> &fills = member_schedule(schedule, member).fills;
   const std::vector<Stage> &stages = member_schedule(schedule, member).stages;
   for (std::size_t k = 0; k < fills.size(); ++k) {
-    const std::optional<int> feeder = producer_of(group, member, static_cast<int>(k));
-    const bool maps = feeder && group.producers[at(*feeder)].feed == Feed::Map;
-    const bool produces = feeder && is_run(group, *feeder + 1);
+    const std::optional<MemberId> feeder = producer_of(group, member, static_cast<int>(k));
+    const bool maps = feeder && producer_at(group, *feeder).feed == Feed::Map;
+    const bool produces = feeder && is_run(group, *feeder);
     if (produces != (fills[k] == Fill::Produced))
       return produces
                  ? fmt::format("input {} of member {} is computed by the group and must be "
@@ -85,12 +86,12 @@ Reason wrong_feeds(const Group &group, const Schedule &schedule, int member) {
 
 // A number that divides every first point that a tile of the member has in index i; 0: it is 0.
 std::int64_t start_divisor(const Group &group, const std::vector<Nest> &nests,
-                           const Schedule &schedule, int member, int i) {
+                           const Schedule &schedule, MemberId member, int i) {
   const std::int64_t whole = member_nest(group, member).indices[at(i)].extent;
   const std::int64_t extent = nests[at(member)].indices[at(i)].extent;
   if (extent == whole)
     return 0;
-  const Producer &producer = group.producers[at(member - 1)];
+  const Producer &producer = producer_at(group, member);
   const Nest &consumer = nests[at(producer.consumer)];
   const Schedule &own = member_schedule(schedule, producer.consumer);
   const nest::Operand &input = consumer.inputs[at(producer.input)];
@@ -118,7 +119,7 @@ std::int64_t start_divisor(const Group &group, const std::vector<Nest> &nests,
 
 // Tiles of a producer must begin with a step where its constants are packed by steps.
 Reason wrong_packing(const Group &group, const std::vector<Nest> &nests, const Schedule &schedule,
-                     int member) {
+                     MemberId member) {
   const Schedule &own = member_schedule(schedule, member);
   const Nest &whole = member_nest(group, member);
   for (std::size_t k = 0; k < own.fills.size(); ++k) {
@@ -135,7 +136,7 @@ Reason wrong_packing(const Group &group, const std::vector<Nest> &nests, const S
 
 // Bodies for the ends of an index know where they are, which a tile that moves does not.
 Reason wrong_edges(const Group &group, const std::vector<Nest> &nests, const Schedule &schedule,
-                   int member) {
+                   MemberId member) {
   const Nest &whole = member_nest(group, member);
   for (std::size_t i = 0; i < whole.indices.size(); ++i)
     if (member_schedule(schedule, member).splits[i].edge &&
@@ -160,7 +161,7 @@ Reason wrong_core_producer(const Nest &tile, const Schedule &own) {
 }
 
 Reason wrong_producer(const Group &group, const std::vector<Nest> &nests, const Schedule &schedule,
-                      int member, const Target &target) {
+                      MemberId member, const Target &target) {
   const Schedule &own = member_schedule(schedule, member);
   const auto of_member = [&](const std::string &what) {
     return fmt::format("member {}: {}", member, what);
@@ -185,12 +186,12 @@ Reason wrong_members(const Group &group, const Schedule &schedule, const Target 
       return reason;
     return wrong_local_memory(local_buffers(group, schedule), target);
   }
-  if (members(group) == 1 && rolled_index(schedule) < 0)
+  if (group.producers.empty() && rolled_index(schedule) < 0)
     return {};
   std::vector<Nest> nests = {group.anchor};
-  if (Reason reason = wrong_roll(group, nests, schedule, 0))
+  if (Reason reason = wrong_roll(group, nests, schedule, kAnchor))
     return reason;
-  for (int m = 1; m < members(group); ++m) {
+  for (const MemberId m : producing_members(group)) {
     nests.push_back(tile_nest(group, schedule, m, nests));
     if (!is_run(group, m))
       continue;
@@ -201,24 +202,24 @@ Reason wrong_members(const Group &group, const Schedule &schedule, const Target 
     if (Reason reason = wrong_feeds(group, schedule, m))
       return reason;
   }
-  if (members(group) > 1)
+  if (!group.producers.empty())
     return wrong_local_memory(local_buffers(group, schedule), target);
   return {};
 }
 
-int parse_member(std::string_view line, int most, const std::string &file) {
+MemberId parse_member(std::string_view line, int most, const std::string &file) {
   int member = 0;
   const auto [end, failure] = std::from_chars(line.data(), line.data() + line.size(), member);
   if (failure != std::errc() || end != line.data() + line.size() || member < 1 || member > most)
     throw Error(ErrorCode::Syntax, fmt::format("the group has no producer '{}'", line), file);
-  return member;
+  return MemberId{member};
 }
 
 } // namespace
 
-Nest tile_nest(const Group &group, const Schedule &schedule, int member,
+Nest tile_nest(const Group &group, const Schedule &schedule, MemberId member,
                const std::vector<Nest> &before) {
-  const Producer &producer = group.producers[at(member - 1)];
+  const Producer &producer = producer_at(group, member);
   return tile_nest(producer, before[at(producer.consumer)],
                    member_schedule(schedule, producer.consumer));
 }
@@ -238,7 +239,7 @@ Nest tile_nest(const Producer &producer, const Nest &consumer, const Schedule &s
 
 std::vector<Nest> tile_nests(const Group &group, const Schedule &schedule) {
   std::vector<Nest> nests = {group.anchor};
-  for (int m = 1; m < members(group); ++m)
+  for (const MemberId m : producing_members(group))
     nests.push_back(tile_nest(group, schedule, m, nests));
   return nests;
 }
@@ -253,7 +254,7 @@ Reason illegal_together(const Group &group, const Schedule &schedule, const Targ
   if (schedule.producers.size() != group.producers.size())
     return fmt::format("it has schedules for {} producers, the group has {}",
                        schedule.producers.size(), group.producers.size());
-  if (Reason reason = wrong_feeds(group, schedule, 0))
+  if (Reason reason = wrong_feeds(group, schedule, kAnchor))
     return reason;
   return wrong_members(group, schedule, target);
 }
@@ -261,19 +262,19 @@ Reason illegal_together(const Group &group, const Schedule &schedule, const Targ
 std::vector<LocalBuffer> local_buffers(const Group &group, const Schedule &schedule) {
   std::vector<LocalBuffer> all;
   const std::vector<Nest> nests = tile_nests(group, schedule);
-  for (int m = 0; m < members(group); ++m)
+  for (const MemberId m : members(group))
     for (LocalBuffer &buffer : local_buffers(group, schedule, m, nests[at(m)]))
       all.push_back(std::move(buffer));
   return all;
 }
 
 std::vector<KernelArg> kernel_args(const Group &group, const Schedule &schedule) {
-  std::vector<bool> used(group_slots(group).size(), false);
+  Indexed<SlotId, bool> used(group_slots(group).size(), false);
   std::vector<KernelArg> packed;
-  for (int m = 0; m < members(group); ++m) {
+  for (const MemberId m : members(group)) {
     const Nest &nest = member_nest(group, m);
     const auto use = [&](const nest::Operand &operand) {
-      used[at(group_slot(group, m, operand.slot))] = true;
+      used[group_slot(group, m, operand.slot)] = true;
     };
     for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
       const int input = static_cast<int>(k);
@@ -285,27 +286,27 @@ std::vector<KernelArg> kernel_args(const Group &group, const Schedule &schedule)
     for (const nest::Operand &extra : nest.extras)
       use(extra);
   }
-  for (const int slot : written_slots(group))
-    used[at(slot)] = true;
+  for (const SlotId slot : written_slots(group))
+    used[slot] = true;
   std::vector<KernelArg> args;
-  for (std::size_t s = 0; s < used.size(); ++s)
+  for (const SlotId s : used.ids())
     if (used[s])
-      args.push_back({.slot = static_cast<int>(s)});
+      args.push_back({.slot = s});
   args.insert(args.end(), packed.begin(), packed.end());
   return args;
 }
 
-int slot_of(const Group &group, const KernelArg &arg) {
-  if (arg.slot >= 0)
-    return arg.slot;
+SlotId slot_of(const Group &group, const KernelArg &arg) {
+  if (arg.slot)
+    return *arg.slot;
   const Nest &nest = member_nest(group, arg.member);
   return group_slot(group, arg.member, nest.inputs[at(arg.packed_input)].slot);
 }
 
 std::string to_text(const Group &group, const Schedule &schedule) {
   std::string text = to_text(group.anchor, schedule);
-  for (int m = 1; m < members(group) && at(m) <= schedule.producers.size(); ++m)
-    if (is_run(group, m))
+  for (const MemberId m : producing_members(group))
+    if (at(m) <= schedule.producers.size() && is_run(group, m))
       text += fmt::format("{}{}\n{}", kMark, m,
                           to_text(member_nest(group, m), member_schedule(schedule, m)));
   return text;
@@ -319,10 +320,11 @@ Schedule parse_schedule(const Group &group, std::string_view text, const std::st
   while (next != std::string_view::npos) {
     text.remove_prefix(next + mark.size());
     const std::size_t line = std::min(text.find('\n'), text.size());
-    const int member = parse_member(text.substr(0, line), members(group) - 1, file);
+    const MemberId member =
+        parse_member(text.substr(0, line), static_cast<int>(group.producers.size()), file);
     text.remove_prefix(line);
     next = text.find(mark);
-    schedule.producers[at(member - 1)] =
+    member_schedule(schedule, member) =
         parse_schedule(member_nest(group, member), text.substr(0, next), file);
   }
   return schedule;

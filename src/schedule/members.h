@@ -37,7 +37,7 @@ namespace tilefuse::schedule {
 // Requires that every produced member has a schedule of its nest's shape.
 std::vector<nest::Nest> tile_nests(const poly::Group &group, const Schedule &schedule);
 // The same for one member, given those before it.
-nest::Nest tile_nest(const poly::Group &group, const Schedule &schedule, int member,
+nest::Nest tile_nest(const poly::Group &group, const Schedule &schedule, poly::MemberId member,
                      const std::vector<nest::Nest> &before);
 // The same of a producer, given its consumer's nest and that one's schedule.
 nest::Nest tile_nest(const poly::Producer &producer, const nest::Nest &consumer,
@@ -57,7 +57,7 @@ std::vector<LocalBuffer> local_buffers(const poly::Group &group, const Schedule 
 // packed inputs, member by member.
 std::vector<KernelArg> kernel_args(const poly::Group &group, const Schedule &schedule);
 // The group's slot that an argument is made from.
-int slot_of(const poly::Group &group, const KernelArg &arg);
+poly::SlotId slot_of(const poly::Group &group, const KernelArg &arg);
 
 std::string to_text(const poly::Group &group, const Schedule &schedule);
 Schedule parse_schedule(const poly::Group &group, std::string_view text,

@@ -13,8 +13,7 @@ constexpr std::int64_t kMostBytes = 16;
 bool is_sum_alone(const nest::Nest &nest) {
   const program::Expr &post = nest.post;
   return post.kind == program::Expr::Kind::Acc ||
-         (post.kind == program::Expr::Kind::Cast &&
-          post.type == nest.slots[at(nest.out.slot)].type &&
+         (post.kind == program::Expr::Kind::Cast && post.type == nest.slots[nest.out.slot].type &&
           post.args[0].kind == program::Expr::Kind::Acc);
 }
 
@@ -49,7 +48,7 @@ std::int64_t stored_together(const nest::Nest &nest, const Schedule &schedule) {
       all = all && moved(nest, schedule, i, i >= rest) % elems == 0;
     return all;
   };
-  std::int64_t together = kMostBytes / size_bytes(nest.slots[at(nest.out.slot)].type);
+  std::int64_t together = kMostBytes / size_bytes(nest.slots[nest.out.slot].type);
   while (together > 1 && !divides(together))
     together /= 2;
   return together;

@@ -12,6 +12,8 @@ namespace {
 
 using nest::Nest;
 using poly::Group;
+using poly::kAnchor;
+using poly::MemberId;
 using poly::Producer;
 using Reason = std::optional<std::string>;
 
@@ -60,13 +62,13 @@ Reason wrong_rows(const Nest &nest, const Schedule &own, int rolled) {
 }
 
 // Rows that stay are filled once per tile, and by nothing else in between.
-Reason wrong_filling(const Nest &nest, const Schedule &own, int member, int rolled) {
+Reason wrong_filling(const Nest &nest, const Schedule &own, MemberId member, int rolled) {
   for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
     if (own.fills[k] != Fill::Produced || !moves(nest.inputs[k], rolled))
       continue;
     if (own.stages[k].at >= 0)
       return fmt::format("rows of input {} stay, and it is produced in chunks", k);
-    for (int i = 0; member > 0 && i < nest.output_indices; ++i)
+    for (int i = 0; member != kAnchor && i < nest.output_indices; ++i)
       if (own.splits[at(i)].tile < nest.indices[at(i)].extent)
         return fmt::format("rows of input {} stay, and {} has several tiles", k,
                            nest.indices[at(i)].name);
@@ -123,18 +125,18 @@ Rolling rolling(const Nest &anchor, const Schedule &schedule) {
   return {rolled, split.tile, count(split.tile) / blocks, blocks, rows};
 }
 
-Rolling rolling(const Group &group, const Schedule &schedule, int member) {
-  if (member == 0)
+Rolling rolling(const Group &group, const Schedule &schedule, MemberId member) {
+  if (member == kAnchor)
     return rolling(group.anchor, schedule);
-  const int consumer = group.producers[at(member - 1)].consumer;
+  const MemberId consumer = producer_at(group, member).consumer;
   return follow(group, member_nest(group, consumer), member_schedule(schedule, consumer),
-                rolling(group, schedule, consumer), member - 1)
+                rolling(group, schedule, consumer), member)
       .value();
 }
 
 std::optional<Rolling> follow(const Group &group, const Nest &consumer, const Schedule &own,
-                              const Rolling &by, int producer, std::string *why) {
-  const Producer &p = group.producers[at(producer)];
+                              const Rolling &by, MemberId producer, std::string *why) {
+  const Producer &p = producer_at(group, producer);
   const nest::Operand &input = consumer.inputs[at(p.input)];
   const int d = rolled_dim(consumer, own, p.input);
   if (d == -1 || p.feed == poly::Feed::Map)
@@ -152,18 +154,18 @@ std::optional<Rolling> follow(const Group &group, const Nest &consumer, const Sc
 }
 
 Reason wrong_roll(const Group &group, const std::vector<Nest> &nests, const Schedule &schedule,
-                  int member) {
+                  MemberId member) {
   const Schedule &own = member_schedule(schedule, member);
   const int rolled = rolled_index(own);
   const auto rolls = [](const Split &split) { return split.roll != 0; };
   if (std::count_if(own.splits.begin(), own.splits.end(), rolls) > (rolled < 0 ? 0 : 1))
     return fmt::format("member {}: more than one index rolls", member);
   int due = rolled;
-  if (member > 0) {
-    const Producer &p = group.producers[at(member - 1)];
+  if (member != kAnchor) {
+    const Producer &p = producer_at(group, member);
     std::string why;
     const std::optional<Rolling> found = follow(
-        group, nests[at(p.consumer)], member_schedule(schedule, p.consumer), {}, member - 1, &why);
+        group, nests[at(p.consumer)], member_schedule(schedule, p.consumer), {}, member, &why);
     if (!found)
       return fmt::format("member {}: {}", p.consumer, why);
     due = found->index;
@@ -175,7 +177,7 @@ Reason wrong_roll(const Group &group, const std::vector<Nest> &nests, const Sche
   if (rolled < 0)
     return {};
   const Nest &nest = nests[at(member)];
-  Reason reason = member == 0 ? wrong_run(group, schedule) : wrong_rows(nest, own, rolled);
+  Reason reason = member == kAnchor ? wrong_run(group, schedule) : wrong_rows(nest, own, rolled);
   if (!reason)
     reason = wrong_filling(nest, own, member, rolled);
   return reason ? Reason(fmt::format("member {}: {}", member, *reason)) : Reason{};

@@ -45,15 +45,15 @@ struct Rolling {
 
 // Of the anchor, and of any member. Requires a legal schedule.
 Rolling rolling(const nest::Nest &anchor, const Schedule &schedule);
-Rolling rolling(const poly::Group &group, const Schedule &schedule, int member);
+Rolling rolling(const poly::Group &group, const Schedule &schedule, poly::MemberId member);
 // Of a producer, given its consumer's; nothing, and why, where its rows cannot stay.
 std::optional<Rolling> follow(const poly::Group &group, const nest::Nest &consumer,
-                              const Schedule &own, const Rolling &by, int producer,
+                              const Schedule &own, const Rolling &by, poly::MemberId producer,
                               std::string *why = nullptr);
 
 // Why a member's tiles cannot roll as its schedule says, or nothing. `nests` as they run.
 std::optional<std::string> wrong_roll(const poly::Group &group,
                                       const std::vector<nest::Nest> &nests,
-                                      const Schedule &schedule, int member);
+                                      const Schedule &schedule, poly::MemberId member);
 
 } // namespace tilefuse::schedule

@@ -85,8 +85,12 @@ Schedule scalar_schedule(const Nest &nest) {
   return schedule;
 }
 
-const Schedule &member_schedule(const Schedule &schedule, int member) {
-  return member == 0 ? schedule : schedule.producers.at(at(member - 1));
+const Schedule &member_schedule(const Schedule &schedule, poly::MemberId member) {
+  return member == poly::kAnchor ? schedule : schedule.producers.at(at(member) - 1);
+}
+
+Schedule &member_schedule(Schedule &schedule, poly::MemberId member) {
+  return member == poly::kAnchor ? schedule : schedule.producers.at(at(member) - 1);
 }
 
 } // namespace tilefuse::schedule

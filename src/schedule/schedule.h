@@ -189,6 +189,7 @@ std::int64_t points_of_step(const nest::Nest &nest, const Schedule &schedule, in
 Schedule scalar_schedule(const nest::Nest &nest);
 
 // The schedule of a member: of the group's for the anchor.
-const Schedule &member_schedule(const Schedule &schedule, int member);
+const Schedule &member_schedule(const Schedule &schedule, poly::MemberId member);
+Schedule &member_schedule(Schedule &schedule, poly::MemberId member);
 
 } // namespace tilefuse::schedule

@@ -305,22 +305,22 @@ std::int64_t stage_bytes(const Nest &nest, const Schedule &schedule, int input) 
 }
 
 std::vector<KernelArg> kernel_args(const Nest &nest, const Schedule &schedule) {
-  std::vector<bool> used(nest.slots.size(), false);
+  Indexed<nest::SlotId, bool> used(nest.slots.size(), false);
   std::vector<KernelArg> packed;
   for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
     if (is_packed(schedule.fills[k])) {
       packed.push_back({.packed_input = static_cast<int>(k)});
     } else {
-      used[at(nest.inputs[k].slot)] = true;
+      used[nest.inputs[k].slot] = true;
     }
   }
   for (const nest::Operand &extra : nest.extras)
-    used[at(extra.slot)] = true;
-  used[at(nest.out.slot)] = true;
+    used[extra.slot] = true;
+  used[nest.out.slot] = true;
   std::vector<KernelArg> args;
-  for (std::size_t s = 0; s < used.size(); ++s)
+  for (const nest::SlotId s : used.ids())
     if (used[s])
-      args.push_back({.slot = static_cast<int>(s)});
+      args.push_back({.slot = s});
   args.insert(args.end(), packed.begin(), packed.end());
   return args;
 }
@@ -348,8 +348,7 @@ DType held_type(const Nest &nest, int input) {
 }
 
 DType packed_type(const Nest &nest, const Schedule &schedule, int input) {
-  return has_core(schedule) ? nest.slots[at(nest.inputs[at(input)].slot)].type
-                            : held_type(nest, input);
+  return has_core(schedule) ? nest.slots[nest.inputs[at(input)].slot].type : held_type(nest, input);
 }
 
 std::int64_t accumulators(const Nest &nest, const Schedule &schedule) {

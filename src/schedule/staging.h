@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "nest/nest.h"
@@ -73,9 +74,9 @@ bool holds_chunk(const nest::Nest &nest, const Schedule &schedule, int input, in
 
 // One argument of the kernel: a slot of the group, or the packed form of an input of a member.
 struct KernelArg {
-  int slot = -1;
+  std::optional<poly::SlotId> slot = std::nullopt;
   int packed_input = -1;
-  int member = 0;
+  poly::MemberId member = poly::kAnchor;
   friend bool operator==(const KernelArg &, const KernelArg &) = default;
 };
 

@@ -21,6 +21,8 @@ namespace tilefuse::search {
 namespace {
 
 using nest::Nest;
+using poly::kAnchor;
+using poly::MemberId;
 using schedule::Fill;
 using schedule::Rolling;
 using schedule::Schedule;
@@ -38,14 +40,14 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; 
 
 // A member's schedule with those of all its producers, and what one tile of it takes.
 struct Plan {
-  std::map<int, Schedule> members;
+  std::map<MemberId, Schedule> members;
   double seconds = 0;
 };
 
 // A tile of a producer, how it rolls, and how often a run of its consumer on the busiest unit
 // computes one.
 struct Fed {
-  int producer = 0;
+  MemberId producer{};
   Nest tile;
   Rolling rolling;
   double runs = 1;
@@ -70,43 +72,43 @@ public:
   std::optional<Schedule> run();
 
 private:
-  const Target &target_of(int member) const { return member == 0 ? target_ : unit_; }
+  const Target &target_of(MemberId member) const { return member == kAnchor ? target_ : unit_; }
   std::size_t patience() const { return std::max(kLeastVain, kVain / group_.producers.size()); }
-  bool is_fed(int member) const;
-  bool moves(const Nest &nest, int member, int index) const;
-  std::vector<std::int64_t> tiles(const Nest &nest, int member, const Schedule &form,
+  bool is_fed(MemberId member) const;
+  bool moves(const Nest &nest, MemberId member, int index) const;
+  std::vector<std::int64_t> tiles(const Nest &nest, MemberId member, const Schedule &form,
                                   int index) const;
-  void feed(Schedule &schedule, int member) const;
-  const std::vector<Schedule> &forms(int member);
-  std::optional<Schedule> fitted(const Schedule &form, const Nest &nest, int member,
+  void feed(Schedule &schedule, MemberId member) const;
+  const std::vector<Schedule> &forms(MemberId member);
+  std::optional<Schedule> fitted(const Schedule &form, const Nest &nest, MemberId member,
                                  const Rolling &rolling) const;
-  std::vector<Schedule> tilings(const Nest &nest, int member, const Schedule &whole,
+  std::vector<Schedule> tilings(const Nest &nest, MemberId member, const Schedule &whole,
                                 std::size_t every) const;
-  std::vector<Priced> priced(const Nest &nest, int member, const Rolling &rolling);
-  std::optional<Plan> best(const Nest &nest, int member, const Rolling &rolling);
-  std::optional<Priced> price(const Nest &nest, int member, const Schedule &schedule,
+  std::vector<Priced> priced(const Nest &nest, MemberId member, const Rolling &rolling);
+  std::optional<Plan> best(const Nest &nest, MemberId member, const Rolling &rolling);
+  std::optional<Priced> price(const Nest &nest, MemberId member, const Schedule &schedule,
                               const Rolling &rolling) const;
-  std::optional<Plan> evaluate(int member, const Priced &priced, double most);
+  std::optional<Plan> evaluate(MemberId member, const Priced &priced, double most);
   bool fits_memory(const Nest &nest, const Schedule &schedule) const;
   double least_seconds(const Fed &fed) const;
-  bool suits_tiles(const Nest &nest, int member, const Schedule &schedule) const;
+  bool suits_tiles(const Nest &nest, MemberId member, const Schedule &schedule) const;
   Schedule assemble(const Plan &plan) const;
 
   const poly::Group &group_;
   const Target &target_;
   Target unit_;
-  std::map<int, std::vector<Schedule>> forms_; // by member
+  std::map<MemberId, std::vector<Schedule>> forms_;
   // By member and extents of its tile nest, and how it rolls.
   std::map<std::pair<std::vector<std::int64_t>, double>, std::optional<Plan>> known_;
 };
 
-bool FusedSearch::is_fed(int member) const {
+bool FusedSearch::is_fed(MemberId member) const {
   return std::any_of(group_.producers.begin(), group_.producers.end(),
                      [&](const poly::Producer &p) { return p.consumer == member; });
 }
 
 // Whether the tile of some producer moves with the index.
-bool FusedSearch::moves(const Nest &nest, int member, int index) const {
+bool FusedSearch::moves(const Nest &nest, MemberId member, int index) const {
   for (std::size_t k = 0; k < nest.inputs.size(); ++k)
     if (producer_of(group_, member, static_cast<int>(k)) &&
         nest::flat(nest.inputs[k], nest.indices.size()).coeff[at(index)] != 0)
@@ -115,19 +117,19 @@ bool FusedSearch::moves(const Nest &nest, int member, int index) const {
 }
 
 // Fed inputs are staged; a staged input has its padding, so nothing is left to be settled.
-void FusedSearch::feed(Schedule &schedule, int member) const {
+void FusedSearch::feed(Schedule &schedule, MemberId member) const {
   for (Split &split : schedule.splits)
     split.clip = split.edge = false;
   for (std::size_t k = 0; k < schedule.fills.size(); ++k)
-    if (const std::optional<int> p = producer_of(group_, member, static_cast<int>(k))) {
-      const bool maps = group_.producers[at(*p)].feed == poly::Feed::Map;
+    if (const std::optional<MemberId> p = producer_of(group_, member, static_cast<int>(k))) {
+      const bool maps = producer_at(group_, *p).feed == poly::Feed::Map;
       schedule.fills[k] = maps ? Fill::Local : Fill::Produced;
       schedule.stages[k] = {};
     }
 }
 
 // Register tiles and loop orders that are tried for the whole of the member alone.
-const std::vector<Schedule> &FusedSearch::forms(int member) {
+const std::vector<Schedule> &FusedSearch::forms(MemberId member) {
   const auto [entry, is_new] = forms_.try_emplace(member);
   std::vector<Schedule> &found = entry->second;
   if (!is_new)
@@ -142,7 +144,7 @@ const std::vector<Schedule> &FusedSearch::forms(int member) {
 }
 
 // A form on a tile of the member: no more register copies than the tile has, and one block.
-std::optional<Schedule> FusedSearch::fitted(const Schedule &form, const Nest &nest, int member,
+std::optional<Schedule> FusedSearch::fitted(const Schedule &form, const Nest &nest, MemberId member,
                                             const Rolling &rolling) const {
   Schedule own = form;
   if (rolling.index >= 0)
@@ -159,13 +161,13 @@ std::optional<Schedule> FusedSearch::fitted(const Schedule &form, const Nest &ne
 }
 
 // Steps doubled up to the whole; only the whole where a smaller tile would compute more.
-std::vector<std::int64_t> FusedSearch::tiles(const Nest &nest, int member, const Schedule &form,
-                                             int index) const {
+std::vector<std::int64_t> FusedSearch::tiles(const Nest &nest, MemberId member,
+                                             const Schedule &form, int index) const {
   const std::int64_t step = form.splits[at(index)].step();
   const std::int64_t whole = ceil_div(nest.indices[at(index)].extent, step) * step;
   std::vector<std::int64_t> sizes;
   const bool splits =
-      moves(nest, member, index) && (member == 0 || !has_halo(group_, nest, member, index));
+      moves(nest, member, index) && (member == kAnchor || !has_halo(group_, nest, member, index));
   for (std::int64_t tile = step; splits && tile < whole; tile *= 2)
     sizes.push_back(tile);
   sizes.push_back(whole);
@@ -173,10 +175,10 @@ std::vector<std::int64_t> FusedSearch::tiles(const Nest &nest, int member, const
 }
 
 // The schedule with tiles of every size; with `every` other than 1, of every so-manieth.
-std::vector<Schedule> FusedSearch::tilings(const Nest &nest, int member, const Schedule &whole,
+std::vector<Schedule> FusedSearch::tilings(const Nest &nest, MemberId member, const Schedule &whole,
                                            std::size_t every) const {
   std::vector<Schedule> partial = {whole};
-  const bool stays = member > 0 && schedule::rolled_index(whole) >= 0;
+  const bool stays = member != kAnchor && schedule::rolled_index(whole) >= 0;
   for (int i = 0; is_fed(member) && !stays && i < nest.output_indices; ++i) {
     const std::vector<std::int64_t> sizes = tiles(nest, member, whole, i);
     std::vector<Schedule> next;
@@ -191,7 +193,7 @@ std::vector<Schedule> FusedSearch::tilings(const Nest &nest, int member, const S
 }
 
 // What a tile of the member may have: tiles of every size for the forms that are best with a few.
-std::vector<Priced> FusedSearch::priced(const Nest &nest, int member, const Rolling &rolling) {
+std::vector<Priced> FusedSearch::priced(const Nest &nest, MemberId member, const Rolling &rolling) {
   std::vector<std::pair<double, Schedule>> ranked;
   for (const Schedule &form : forms(member))
     if (const std::optional<Schedule> whole = fitted(form, nest, member, rolling)) {
@@ -209,7 +211,7 @@ std::vector<Priced> FusedSearch::priced(const Nest &nest, int member, const Roll
   for (const auto &[least, whole] : ranked)
     for (const Schedule &tiling : tilings(nest, member, whole, 1))
       for (const Schedule &schedule :
-           member == 0 ? runs(group_, tiling, target_) : std::vector{tiling})
+           member == kAnchor ? runs(group_, tiling, target_) : std::vector{tiling})
         if (std::optional<Priced> one = price(nest, member, schedule, rolling))
           all.push_back(std::move(*one));
   std::stable_sort(all.begin(), all.end(),
@@ -218,7 +220,7 @@ std::vector<Priced> FusedSearch::priced(const Nest &nest, int member, const Roll
 }
 
 // No bodies for edges, and constants packed by steps with which every tile begins.
-bool FusedSearch::suits_tiles(const Nest &nest, int member, const Schedule &schedule) const {
+bool FusedSearch::suits_tiles(const Nest &nest, MemberId member, const Schedule &schedule) const {
   const Nest &whole = member_nest(group_, member);
   for (int i = 0; i < nest.output_indices; ++i) {
     const std::int64_t extent = nest.indices[at(i)].extent;
@@ -255,25 +257,25 @@ double FusedSearch::least_seconds(const Fed &fed) const {
 }
 
 // One schedule of a member alone, and at least that of its producers.
-std::optional<Priced> FusedSearch::price(const Nest &nest, int member, const Schedule &schedule,
-                                         const Rolling &rolling) const {
+std::optional<Priced> FusedSearch::price(const Nest &nest, MemberId member,
+                                         const Schedule &schedule, const Rolling &rolling) const {
   if (!fits_memory(nest, schedule) || illegal_alone(nest, schedule, target_of(member)))
     return std::nullopt;
   const cost::Estimate own =
-      member == 0 ? cost::predict(nest, schedule, target_)
-                  : cost::predict_tile(member_nest(group_, member), nest, schedule, unit_);
+      member == kAnchor ? cost::predict(nest, schedule, target_)
+                        : cost::predict_tile(member_nest(group_, member), nest, schedule, unit_);
   Priced priced{.schedule = schedule,
                 .seconds = cost::rolled_seconds(own.seconds, nest, rolling, target_)};
-  const Rolling mine = member == 0 ? schedule::rolling(nest, schedule) : rolling;
+  const Rolling mine = member == kAnchor ? schedule::rolling(nest, schedule) : rolling;
   double produced = 0;
-  for (std::size_t p = 0; p < group_.producers.size(); ++p) {
-    const poly::Producer &producer = group_.producers[p];
+  for (const MemberId p : producing_members(group_)) {
+    const poly::Producer &producer = producer_at(group_, p);
     if (producer.consumer != member)
       continue;
-    const auto next = schedule::follow(group_, nest, schedule, mine, static_cast<int>(p));
+    const auto next = schedule::follow(group_, nest, schedule, mine, p);
     if (!next)
       return std::nullopt;
-    Fed fed{.producer = static_cast<int>(p),
+    Fed fed{.producer = p,
             .tile = tile_nest(producer, nest, schedule),
             .rolling = *next,
             .runs = cost::fills(nest, schedule, producer.input) / static_cast<double>(own.blocks) *
@@ -290,11 +292,11 @@ std::optional<Priced> FusedSearch::price(const Nest &nest, int member, const Sch
 }
 
 // The same with the best of its producers; nothing where it takes `most` seconds.
-std::optional<Plan> FusedSearch::evaluate(int member, const Priced &priced, double most) {
+std::optional<Plan> FusedSearch::evaluate(MemberId member, const Priced &priced, double most) {
   Plan plan{{{member, priced.schedule}}, priced.seconds};
   double least = priced.least;
   for (const Fed &fed : priced.fed) {
-    const std::optional<Plan> inner = best(fed.tile, fed.producer + 1, fed.rolling);
+    const std::optional<Plan> inner = best(fed.tile, fed.producer, fed.rolling);
     if (!inner)
       return std::nullopt;
     plan.seconds += fed.runs * inner->seconds;
@@ -307,9 +309,9 @@ std::optional<Plan> FusedSearch::evaluate(int member, const Priced &priced, doub
 }
 
 // Tilings in the order of what they take at least, until none can be better or many were not.
-std::optional<Plan> FusedSearch::best(const Nest &nest, int member, const Rolling &rolling) {
-  std::pair<std::vector<std::int64_t>, double> key = {{member, rolling.index, rolling.advance},
-                                                      rolling.tiles};
+std::optional<Plan> FusedSearch::best(const Nest &nest, MemberId member, const Rolling &rolling) {
+  std::pair<std::vector<std::int64_t>, double> key = {
+      {to_int(member), rolling.index, rolling.advance}, rolling.tiles};
   for (const nest::Index &index : nest.indices)
     key.first.push_back(index.extent);
   if (const auto found = known_.find(key); found != known_.end())
@@ -321,7 +323,8 @@ std::optional<Plan> FusedSearch::best(const Nest &nest, int member, const Rollin
     if (one.least >= most || (chosen && vain >= patience()))
       break;
     std::optional<Plan> plan = evaluate(member, one, most);
-    const bool is_better = plan && (member != 0 || !illegal(group_, assemble(*plan), target_));
+    const bool is_better =
+        plan && (member != kAnchor || !illegal(group_, assemble(*plan), target_));
     vain = is_better ? 0 : vain + 1;
     if (is_better)
       chosen = std::move(plan);
@@ -330,11 +333,11 @@ std::optional<Plan> FusedSearch::best(const Nest &nest, int member, const Rollin
 }
 
 Schedule FusedSearch::assemble(const Plan &plan) const {
-  Schedule schedule = plan.members.at(0);
+  Schedule schedule = plan.members.at(kAnchor);
   schedule.producers.resize(group_.producers.size());
   for (const auto &[member, own] : plan.members)
-    if (member > 0)
-      schedule.producers[at(member - 1)] = own;
+    if (member != kAnchor)
+      member_schedule(schedule, member) = own;
   return schedule;
 }
 
@@ -343,7 +346,7 @@ std::optional<Schedule> FusedSearch::run() {
     return pick_for_items(group_, target_);
   if (schedule::spread_of(group_)) // to windows of matrix units
     return std::nullopt;
-  const std::optional<Plan> plan = best(group_.anchor, 0, {});
+  const std::optional<Plan> plan = best(group_.anchor, kAnchor, {});
   return plan ? std::optional(assemble(*plan)) : std::nullopt;
 }
 

@@ -20,6 +20,8 @@ namespace tilefuse::search {
 namespace {
 
 using nest::Nest;
+using poly::kAnchor;
+using poly::MemberId;
 using schedule::Fill;
 using schedule::Schedule;
 
@@ -29,11 +31,11 @@ constexpr int kAttempts = 8; // that are completed or not
 constexpr int kTilings = 2;  // of a producer that has producers
 
 // Schedules of a member and of all that feeds it.
-using Plan = std::map<int, Schedule>;
+using Plan = std::map<MemberId, Schedule>;
 
 bool is_mapped(const poly::Group &group) {
   return std::all_of(group.producers.begin(), group.producers.end(), [](const poly::Producer &p) {
-    return p.feed != poly::Feed::Produce && p.consumer == 0;
+    return p.feed != poly::Feed::Produce && p.consumer == kAnchor;
   });
 }
 
@@ -54,8 +56,8 @@ private:
     double least = std::numeric_limits<double>::infinity();
     int priced = 0;
     int tried = 0;
-    each_form(group_.anchor, 0, 0, [&](const Schedule &form) {
-      const std::optional<Plan> plan = complete(group_.anchor, 0, form);
+    each_form(group_.anchor, kAnchor, 0, [&](const Schedule &form) {
+      const std::optional<Plan> plan = complete(group_.anchor, kAnchor, form);
       Schedule schedule = plan ? assemble(*plan) : Schedule();
       if (!plan || illegal(group_, schedule, target_))
         return ++tried == kAttempts;
@@ -71,7 +73,7 @@ private:
 
   // The member's schedules with its fed inputs staged, once a block or chunk by chunk, best first,
   // until `take` has enough; of `items` work-items, 0: any number.
-  void each_form(const Nest &nest, int member, std::int64_t items,
+  void each_form(const Nest &nest, MemberId member, std::int64_t items,
                  const std::function<bool(const Schedule &)> &take) const {
     std::vector<Schedule> seen;
     std::vector<Candidate> forms = candidates(nest, target_, kEveryForm);
@@ -79,8 +81,8 @@ private:
     std::stable_partition(forms.begin(), forms.end(),
                           [](const Candidate &candidate) { return has_core(candidate.schedule); });
     for (const Candidate &candidate : forms) {
-      const bool is_alone =
-          has_core(candidate.schedule) && (member == 0 || is_wgmma(*candidate.schedule.core.op));
+      const bool is_alone = has_core(candidate.schedule) &&
+                            (member == kAnchor || is_wgmma(*candidate.schedule.core.op));
       if (is_alone || (items > 0 && group_size(candidate.schedule) != items))
         continue;
       for (const bool by_chunks : {true, false}) {
@@ -96,15 +98,15 @@ private:
   }
 
   // Nothing is staged ahead, which would want what a producer has not made yet.
-  void feed(Schedule &own, int member, bool by_chunks) const {
+  void feed(Schedule &own, MemberId member, bool by_chunks) const {
     for (schedule::Stage &stage : own.stages)
       if (stage.ring > 0)
         stage = {.at = stage.at, .layout = stage.layout};
     for (std::size_t k = 0; k < own.fills.size(); ++k) {
-      const std::optional<int> p = producer_of(group_, member, static_cast<int>(k));
+      const std::optional<MemberId> p = producer_of(group_, member, static_cast<int>(k));
       if (!p)
         continue;
-      const bool maps = group_.producers[at(*p)].feed == poly::Feed::Map;
+      const bool maps = producer_at(group_, *p).feed == poly::Feed::Map;
       own.fills[k] = maps ? Fill::Local : Fill::Produced;
       own.stages[k] = {.at = by_chunks ? own.stages[k].at : -1};
       for (schedule::Split &split : own.splits)
@@ -121,15 +123,13 @@ private:
   }
 
   // With schedules of everything that feeds the member under its own.
-  std::optional<Plan> complete(const Nest &nest, int member, const Schedule &own) {
+  std::optional<Plan> complete(const Nest &nest, MemberId member, const Schedule &own) {
     Plan plan = {{member, own}};
-    for (std::size_t p = 0; p < group_.producers.size(); ++p) {
-      const poly::Producer &producer = group_.producers[p];
+    for (const MemberId p : producing_members(group_)) {
+      const poly::Producer &producer = producer_at(group_, p);
       if (producer.consumer != member || producer.feed == poly::Feed::Map)
         continue;
-      const int number = static_cast<int>(p) + 1;
-      const std::optional<Plan> inner =
-          best_of(tile_of(nest, own, number), number, group_size(own));
+      const std::optional<Plan> inner = best_of(tile_of(nest, own, p), p, group_size(own));
       if (!inner)
         return std::nullopt;
       plan.insert(inner->begin(), inner->end());
@@ -137,14 +137,14 @@ private:
     return plan;
   }
 
-  Nest tile_of(const Nest &consumer, const Schedule &own, int number) const {
-    const int member = group_.producers[at(number - 1)].consumer;
+  Nest tile_of(const Nest &consumer, const Schedule &own, MemberId producer) const {
+    const MemberId member = producer_at(group_, producer).consumer;
     const std::vector<Nest> before(at(member) + 1, consumer);
-    return tile_nest(group_, assemble({{member, own}}), number, before);
+    return tile_nest(group_, assemble({{member, own}}), producer, before);
   }
 
-  std::optional<Plan> best_of(const Nest &tile, int member, std::int64_t items) {
-    std::vector<std::int64_t> key = {member, items};
+  std::optional<Plan> best_of(const Nest &tile, MemberId member, std::int64_t items) {
+    std::vector<std::int64_t> key = {to_int(member), items};
     for (const nest::Index &index : tile.indices)
       key.push_back(index.extent);
     if (const auto known = known_.find(key); known != known_.end())
@@ -160,12 +160,12 @@ private:
 
   Schedule assemble(const Plan &plan) const {
     Schedule schedule;
-    if (const auto anchor = plan.find(0); anchor != plan.end())
+    if (const auto anchor = plan.find(kAnchor); anchor != plan.end())
       schedule = anchor->second;
     schedule.producers.resize(group_.producers.size());
     for (const auto &[member, own] : plan)
-      if (member > 0)
-        schedule.producers[at(member - 1)] = own;
+      if (member != kAnchor)
+        member_schedule(schedule, member) = own;
     return schedule;
   }
 

@@ -16,18 +16,17 @@ using schedule::Schedule;
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // Whether tiles along the index share elements of some tensor that is produced for them.
-bool overlaps(const poly::Group &group, const Nest &nest, int member, int index) {
+bool overlaps(const poly::Group &group, const Nest &nest, poly::MemberId member, int index) {
   if (has_halo(group, nest, member, index))
     return true;
   Schedule along = schedule::scalar_schedule(nest);
   along.splits[at(index)].roll = 1;
-  for (std::size_t p = 0; p < group.producers.size(); ++p) {
-    const poly::Producer &producer = group.producers[p];
+  for (const poly::MemberId p : producing_members(group)) {
+    const poly::Producer &producer = producer_at(group, p);
     if (producer.consumer != member)
       continue;
-    const auto next = schedule::follow(group, nest, along, {}, static_cast<int>(p));
-    if (next && next->index >= 0 &&
-        overlaps(group, producer.nest, static_cast<int>(p) + 1, next->index))
+    const auto next = schedule::follow(group, nest, along, {}, p);
+    if (next && next->index >= 0 && overlaps(group, producer.nest, p, next->index))
       return true;
   }
   return false;
@@ -35,7 +34,7 @@ bool overlaps(const poly::Group &group, const Nest &nest, int member, int index)
 
 } // namespace
 
-bool has_halo(const poly::Group &group, const Nest &nest, int member, int index) {
+bool has_halo(const poly::Group &group, const Nest &nest, poly::MemberId member, int index) {
   for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
     if (!producer_of(group, member, static_cast<int>(k)))
       continue;
@@ -56,7 +55,7 @@ std::vector<Schedule> runs(const poly::Group &group, const Schedule &schedule,
   for (int i = 0; i < nest.output_indices; ++i) {
     const std::int64_t tile = schedule.splits[at(i)].tile;
     const std::int64_t tiles = ceil_div(nest.indices[at(i)].extent, tile);
-    if (tiles == 1 || !overlaps(group, nest, 0, i))
+    if (tiles == 1 || !overlaps(group, nest, poly::kAnchor, i))
       continue;
     std::int64_t last = 1;
     for (const std::int64_t share : {4, 2, 1}) {

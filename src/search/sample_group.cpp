@@ -12,6 +12,8 @@ namespace tilefuse::search {
 namespace {
 
 using nest::Nest;
+using poly::kAnchor;
+using poly::MemberId;
 using schedule::Fill;
 using schedule::Schedule;
 using schedule::Split;
@@ -34,10 +36,10 @@ public:
 
 private:
   Schedule draw_once();
-  Schedule draw_member(const Nest &nest, int member);
-  void feed(const Nest &nest, Schedule &schedule, int member);
+  Schedule draw_member(const Nest &nest, MemberId member);
+  void feed(const Nest &nest, Schedule &schedule, MemberId member);
   void roll(Schedule &anchor);
-  void follow(const Nest &consumer, const Schedule &by, const Nest &nest, int member,
+  void follow(const Nest &consumer, const Schedule &by, const Nest &nest, MemberId member,
               Schedule &schedule);
   void share_items(const Nest &nest, Schedule &schedule, std::int64_t items);
 
@@ -47,12 +49,12 @@ private:
 };
 
 // Fed inputs are staged, once per block or in a chunk.
-void GroupSampler::feed(const Nest &nest, Schedule &schedule, int member) {
+void GroupSampler::feed(const Nest &nest, Schedule &schedule, MemberId member) {
   for (std::size_t k = 0; k < schedule.fills.size(); ++k) {
-    const std::optional<int> producer = producer_of(group_, member, static_cast<int>(k));
+    const std::optional<MemberId> producer = producer_of(group_, member, static_cast<int>(k));
     if (!producer)
       continue;
-    const bool maps = group_.producers[at(*producer)].feed == poly::Feed::Map;
+    const bool maps = producer_at(group_, *producer).feed == poly::Feed::Map;
     schedule.fills[k] = maps ? Fill::Local : Fill::Produced;
     schedule.stages[k].twice = schedule.stages[k].twice && maps;
     const std::vector<int> chunks = chunked_indices(nest, schedule);
@@ -77,7 +79,7 @@ void GroupSampler::roll(Schedule &anchor) {
     for (std::size_t k = 0; k < rolled.fills.size(); ++k)
       if (rolled.fills[k] == Fill::Produced)
         rolled.stages[k] = {};
-    if (tiles > 1 && !wrong_roll(group_, {nest}, rolled, 0)) {
+    if (tiles > 1 && !wrong_roll(group_, {nest}, rolled, kAnchor)) {
       anchor = rolled;
       return;
     }
@@ -85,9 +87,9 @@ void GroupSampler::roll(Schedule &anchor) {
 }
 
 // A producer of what rolls takes its rows whole, and others' rows once.
-void GroupSampler::follow(const Nest &consumer, const Schedule &by, const Nest &nest, int member,
-                          Schedule &schedule) {
-  const auto rolling = schedule::follow(group_, consumer, by, {}, member - 1);
+void GroupSampler::follow(const Nest &consumer, const Schedule &by, const Nest &nest,
+                          MemberId member, Schedule &schedule) {
+  const auto rolling = schedule::follow(group_, consumer, by, {}, member);
   if (!rolling || rolling->index < 0)
     return;
   Split &rows = schedule.splits[at(rolling->index)];
@@ -124,30 +126,30 @@ void GroupSampler::share_items(const Nest &nest, Schedule &schedule, std::int64_
   lane.tile = lane.step();
 }
 
-Schedule GroupSampler::draw_member(const Nest &nest, int member) {
+Schedule GroupSampler::draw_member(const Nest &nest, MemberId member) {
   Schedule schedule = sample(nest, target_, random_).value_or(schedule::scalar_schedule(nest));
   feed(nest, schedule, member);
   return schedule;
 }
 
 Schedule GroupSampler::draw_once() {
-  Schedule schedule = draw_member(group_.anchor, 0);
+  Schedule schedule = draw_member(group_.anchor, kAnchor);
   schedule.producers.resize(group_.producers.size());
   std::vector<Nest> nests = {group_.anchor};
   roll(schedule);
   if (illegal_alone(group_.anchor, schedule, target_))
     return schedule;
-  for (std::size_t p = 0; p < group_.producers.size(); ++p) {
-    const int member = static_cast<int>(p) + 1;
+  for (const MemberId member : producing_members(group_)) {
     nests.push_back(tile_nest(group_, schedule, member, nests));
-    if (group_.producers[p].feed == poly::Feed::Map)
+    const poly::Producer &producer = producer_at(group_, member);
+    if (producer.feed == poly::Feed::Map)
       continue;
-    schedule.producers[p] = draw_member(nests.back(), member);
-    share_items(nests.back(), schedule.producers[p], group_size(schedule));
-    const int consumer = group_.producers[p].consumer;
-    follow(nests[at(consumer)], member_schedule(schedule, consumer), nests.back(), member,
-           schedule.producers[p]);
-    if (illegal_alone(nests.back(), schedule.producers[p], target_))
+    Schedule &own = member_schedule(schedule, member);
+    own = draw_member(nests.back(), member);
+    share_items(nests.back(), own, group_size(schedule));
+    follow(nests[at(producer.consumer)], member_schedule(schedule, producer.consumer), nests.back(),
+           member, own);
+    if (illegal_alone(nests.back(), own, target_))
       return schedule;
   }
   return schedule;

@@ -192,7 +192,7 @@ void Space::try_tiles(const Schedule &schedule) {
 void Space::try_wide_maps() {
   if (lane_ < 0 || out_.coeff[at(lane_)] != 1)
     return;
-  const std::int64_t size = size_bytes(nest_.slots[at(nest_.out.slot)].type);
+  const std::int64_t size = size_bytes(nest_.slots[nest_.out.slot].type);
   for (std::int64_t vec = kWidestStore / size; vec > 1; vec /= 2)
     for (const std::int64_t lanes : lane_widths()) {
       if (extent(lane_) % vec != 0 || lanes * vec >= 2 * extent(lane_))

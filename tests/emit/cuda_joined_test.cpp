@@ -23,10 +23,10 @@ namespace {
 // Of two groups, parts and join, that are one launch.
 Package joined(const nest::SplitNests &nests, schedule::Schedule partial, const Target &target) {
   std::vector<launch::Part> kernels(2);
-  for (const int slot : nests.partial_slots)
-    kernels[0].placed.buffers.push_back(program::BufferId{slot < 0 ? 100 : slot});
-  for (const int slot : nests.join_slots)
-    kernels[1].placed.buffers.push_back(program::BufferId{slot < 0 ? 100 : slot});
+  for (const std::optional<nest::SlotId> slot : nests.partial_slots)
+    kernels[0].placed.buffers.push_back(program::BufferId{slot ? to_int(*slot) : 100});
+  for (const std::optional<nest::SlotId> slot : nests.join_slots)
+    kernels[1].placed.buffers.push_back(program::BufferId{slot ? to_int(*slot) : 100});
   kernels[0].placed.group.anchor = nests.partial;
   kernels[1].placed.group.anchor = nests.join;
   kernels[1].placed.joins_tiles = true;

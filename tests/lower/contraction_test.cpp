@@ -72,7 +72,7 @@ void check(const nest::Nest &nest, const schedule::Schedule &schedule, const Tar
   nest::evaluate(nest, spans(expected));
   std::vector<std::span<std::byte>> args;
   for (const schedule::KernelArg &arg : kernel_args(nest, schedule))
-    args.emplace_back(actual[at(arg.slot)]);
+    args.emplace_back(actual[at(arg.slot.value())]);
   kernel::simulate(kernel, args);
   EXPECT_EQ(actual, expected);
 }

@@ -42,11 +42,12 @@ struct Joined {
          bool in_one) {
     constexpr program::BufferId kScratch{100};
     std::vector<launch::Part> kernels;
-    const auto add = [&](const nest::Nest &nest, const std::vector<int> &slots, bool joins,
+    const auto add = [&](const nest::Nest &nest,
+                         const std::vector<std::optional<nest::SlotId>> &slots, bool joins,
                          schedule::Schedule schedule) {
       std::vector<program::BufferId> ids;
-      for (const int slot : slots)
-        ids.push_back(slot < 0 ? kScratch : program::BufferId{slot});
+      for (const std::optional<nest::SlotId> slot : slots)
+        ids.push_back(slot ? program::BufferId{to_int(*slot)} : kScratch);
       kernels.push_back({{{nest, {}}, ids, "conv", {}, joins}, std::move(schedule)});
     };
     add(nests.partial, nests.partial_slots, false, partial);
@@ -68,9 +69,9 @@ struct Joined {
     for (const launch::Argument &argument : arguments.all) {
       program::Bytes &bytes = buffers.at(buffer_of(launch, argument));
       const launch::Part &part = launch.parts[argument.part];
-      if (argument.arg.slot < 0)
+      if (!argument.arg.slot)
         packed[args.size()] = pack(part.placed.group, part.schedule, argument.arg, bytes);
-      args.emplace_back(argument.arg.slot < 0 ? packed[args.size()] : bytes);
+      args.emplace_back(!argument.arg.slot ? packed[args.size()] : bytes);
     }
     kernel::simulate(kernel, args, {.target = target, .shuffle = shuffle, .count = false});
   }
@@ -90,7 +91,7 @@ Buffers drawn(const nest::Nest &nest, const nest::Nest &join, bool is_whole) {
                     is_whole ? (state >> 24) % 5 - 2.0 : (state >> 8) * 0x1p-23 - 1.0);
     }
   }
-  const nest::Slot &scratch = join.slots[at(join.inputs[0].slot)];
+  const nest::Slot &scratch = join.slots[join.inputs[0].slot];
   buffers[program::BufferId{100}].resize(
       static_cast<std::size_t>(scratch.elems * size_bytes(scratch.type)));
   return buffers;
@@ -101,7 +102,7 @@ program::Bytes expected(const poly::Group &group, Buffers buffers) {
   for (std::size_t s = 0; s < group.anchor.slots.size(); ++s)
     slots.emplace_back(buffers.at(program::BufferId{static_cast<int>(s)}));
   poly::evaluate(group, slots);
-  return buffers.at(program::BufferId{group.anchor.out.slot});
+  return buffers.at(program::BufferId{to_int(group.anchor.out.slot)});
 }
 
 // Every `each`-th schedule of the parts that a join fits; gives how many.
@@ -110,7 +111,7 @@ int check(const poly::Group &group, const std::string &split, const Target &targ
           std::size_t each) {
   const nest::Nest &nest = group.anchor;
   const nest::SplitNests nests = split_reduction(nest, nest::parse_split(nest, split), true);
-  const program::BufferId out{nest.out.slot};
+  const program::BufferId out{to_int(nest.out.slot)};
   const Buffers whole = drawn(nest, nests.join, true);
   const Buffers real = drawn(nest, nests.join, false);
   const program::Bytes want = expected(group, whole);

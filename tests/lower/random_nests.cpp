@@ -49,8 +49,7 @@ public:
   // `order` lists dimensions from slowest to fastest in memory.
   Operand operand(const std::vector<Subscript> &subscripts, const std::vector<int> &order,
                   bool constant, DType type) {
-    Operand operand{
-        .slot = static_cast<int>(nest_.slots.size()), .offset = 0, .constant = constant};
+    Operand operand{.slot = nest_.slots.next_id(), .offset = 0, .constant = constant};
     std::int64_t elems = 1;
     operand.dims.resize(subscripts.size());
     for (auto d = order.rbegin(); d != order.rend(); ++d) {
@@ -406,11 +405,11 @@ std::vector<std::span<std::byte>> arguments(const Nest &nest, const Schedule &sc
   const std::vector<schedule::KernelArg> list = kernel_args(nest, schedule);
   packed.reserve(list.size());
   for (const schedule::KernelArg &arg : list) {
-    if (arg.slot >= 0) {
-      args.emplace_back(slots[at(arg.slot)]);
+    if (arg.slot) {
+      args.emplace_back(slots[at(*arg.slot)]);
       continue;
     }
-    const int slot = nest.inputs[at(arg.packed_input)].slot;
+    const nest::SlotId slot = nest.inputs[at(arg.packed_input)].slot;
     packed.push_back(model::pack(nest, schedule, arg.packed_input, slots[at(slot)]));
     args.emplace_back(packed.back());
   }

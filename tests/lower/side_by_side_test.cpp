@@ -44,7 +44,7 @@ poly::PlacedGroup masked(const poly::PlacedGroup &placed) {
   });
   if (read == inputs.end())
     return placed;
-  const nest::Slot &slot = placed.group.anchor.slots[at(read->slot)];
+  const nest::Slot &slot = placed.group.anchor.slots[read->slot];
   std::string indices, dims;
   for (const nest::Dim &dim : read->dims) {
     if (dim.size == 1)
@@ -58,11 +58,12 @@ poly::PlacedGroup masked(const poly::PlacedGroup &placed) {
       "nest map {{ index {0}\n slot 0 {1} {2}, 1 {1} {2}, 2 {1} {2}\n acc {1} = assign\n out 2 + "
       "0 [{3}]\n extra 0 + 0 [{3}]\n extra 1 + 0 [{3}]\n post {1}(select($1 > 0, $0, 0)) }}",
       indices, type, slot.elems, dims);
-  const program::BufferId made = placed.buffers[at(read->slot)];
+  const program::BufferId made = placed.buffers[read->slot];
   const poly::PlacedGroup map{
       {nest::parse_nest(text), {}}, {program::BufferId{100}, program::BufferId{101}, made}, "", {}};
   std::string why;
-  const auto fused = attach(placed, 0, static_cast<int>(read - inputs.begin()), map, &why);
+  const auto fused =
+      attach(placed, poly::kAnchor, static_cast<int>(read - inputs.begin()), map, &why);
   EXPECT_TRUE(fused) << why;
   return fused.value_or(placed);
 }
@@ -101,7 +102,7 @@ Buffers drawn(const Gradient &gradient) {
       const auto [entry, is_new] = buffers.try_emplace(placed.buffers[s]);
       if (!is_new)
         continue;
-      const bool is_out = static_cast<int>(s) == placed.group.anchor.out.slot;
+      const bool is_out = s == at(placed.group.anchor.out.slot);
       entry->second.resize(static_cast<std::size_t>(slot.elems * size_bytes(slot.type)));
       for (std::int64_t i = 0; i < slot.elems; ++i) {
         state = state * 1664525U + 1013904223U;
@@ -121,7 +122,7 @@ std::pair<program::Bytes, program::Bytes> run(const Gradient &gradient, const Ta
     for (const program::BufferId id : placed.buffers)
       slots.emplace_back(expected.at(id));
     poly::evaluate(placed.group, slots);
-    out = placed.buffers[at(placed.group.anchor.out.slot)];
+    out = placed.buffers[placed.group.anchor.out.slot];
   }
   for (const launch::Launch &launch : gradient.launches) {
     EXPECT_EQ(launch::to_text(launch::parse_launch(launch::to_text(launch))),

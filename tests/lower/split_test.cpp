@@ -33,12 +33,13 @@ nest::ReductionSplit random_split(Random &random, const nest::Nest &nest) {
 }
 
 // The slots of one of the two nests; the scratch is filled with what nothing sums up to.
-std::vector<Bytes> slots_of(const nest::Nest &part, const std::vector<int> &from,
+std::vector<Bytes> slots_of(const nest::Nest &part,
+                            const std::vector<std::optional<nest::SlotId>> &from,
                             const std::vector<Bytes> &whole) {
   std::vector<Bytes> slots;
   for (std::size_t s = 0; s < from.size(); ++s) {
-    if (from[s] >= 0) {
-      slots.push_back(whole[at(from[s])]);
+    if (from[s]) {
+      slots.push_back(whole[at(*from[s])]);
       continue;
     }
     Bytes &scratch = slots.emplace_back(

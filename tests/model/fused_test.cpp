@@ -34,11 +34,11 @@ struct Tally {
 
 bool leaves_rows(const poly::Group &group, const schedule::Schedule &schedule) {
   const std::vector<nest::Nest> nests = tile_nests(group, schedule);
-  if (schedule::rolling(group, schedule, 0).tiles <= 1)
+  if (schedule::rolling(group, schedule, poly::kAnchor).tiles <= 1)
     return false;
-  for (std::size_t m = 1; m < nests.size(); ++m)
-    if (group.producers[m - 1].feed == poly::Feed::Produce &&
-        schedule::rolling(group, schedule, static_cast<int>(m)).kept(nests[m]) > 0)
+  for (const poly::MemberId m : producing_members(group))
+    if (producer_at(group, m).feed == poly::Feed::Produce &&
+        schedule::rolling(group, schedule, m).kept(nests[at(m)]) > 0)
       return true;
   return false;
 }
@@ -56,7 +56,7 @@ void check_reals(std::uint64_t seed, LaneKind lanes, Tally &tally) {
     return;
   drawn.schedule = *schedule;
   ++tally.scheduled;
-  const nest::Slot out = drawn.group.anchor.slots[at(drawn.group.anchor.out.slot)];
+  const nest::Slot out = drawn.group.anchor.slots[drawn.group.anchor.out.slot];
   SCOPED_TRACE(model::to_text(drawn));
   const model::Reference reference(drawn);
   const auto divergence = model::check_simulated(reference);
@@ -205,7 +205,7 @@ TEST(Fused, ByProductsAreCompared) {
     std::vector<std::span<std::byte>> spans(slots.begin(), slots.end());
     poly::evaluate(drawn.group, spans);
     EXPECT_FALSE(reference.compare(slots));
-    const auto by_product = static_cast<std::size_t>(poly::written_slots(drawn.group)[1]);
+    const std::size_t by_product = at(poly::written_slots(drawn.group)[1]);
     slots[by_product] = reference.before()[by_product];
     EXPECT_TRUE(reference.compare(slots));
     return;

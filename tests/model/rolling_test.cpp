@@ -105,16 +105,16 @@ TEST(Rolling, BlocksBeginWithWholeTiles) {
 // Rows outside are not computed, those at which the second block begins are computed again.
 TEST(Rolling, TheModelKnowsHowManyRowsAreComputed) {
   const poly::Group group = poly::parse_group(kGroup);
-  const auto rows = [&](const std::string &anchor, int member) {
+  const auto rows = [&](const std::string &anchor, poly::MemberId member) {
     const schedule::Schedule schedule = schedule::parse_schedule(group, text_of(anchor));
     const nest::Nest tile = tile_nests(group, schedule)[at(member)];
     constexpr int kTiles = 5;
     return rolling(group, schedule, member).computed(tile) * kTiles *
            static_cast<double>(tile.indices[0].extent);
   };
-  EXPECT_DOUBLE_EQ(rows("tile y:2 x:7 m:3\n roll y:5\n produce 0\n", 1), 9);
-  EXPECT_DOUBLE_EQ(rows("tile y:2 x:7 m:3\n roll y:5\n produce 0\n", 2), 9);
-  EXPECT_DOUBLE_EQ(rows("tile y:2 x:7 m:3\n roll y:3\n produce 0\n", 2), 9 + 2);
+  EXPECT_DOUBLE_EQ(rows("tile y:2 x:7 m:3\n roll y:5\n produce 0\n", poly::MemberId{1}), 9);
+  EXPECT_DOUBLE_EQ(rows("tile y:2 x:7 m:3\n roll y:5\n produce 0\n", poly::MemberId{2}), 9);
+  EXPECT_DOUBLE_EQ(rows("tile y:2 x:7 m:3\n roll y:3\n produce 0\n", poly::MemberId{2}), 9 + 2);
 }
 
 // Without it every tile but the last computes both rows again that it shares with the next.

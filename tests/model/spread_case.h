@@ -63,7 +63,8 @@ inline std::optional<poly::Group> spread(const FirstLayer &layer, std::string *w
   const std::vector<poly::PlacedGroup> groups = poly::make_groups(program::assign_storage(
       program::widen_first_layers(first_layer_of(layer), takes_always).program));
   EXPECT_EQ(groups.size(), 2U);
-  const std::optional<poly::PlacedGroup> made = attach(groups.back(), 0, 0, groups.front(), why);
+  const std::optional<poly::PlacedGroup> made =
+      attach(groups.back(), poly::kAnchor, 0, groups.front(), why);
   return made ? std::optional(made->group) : std::nullopt;
 }
 

@@ -179,8 +179,8 @@ TEST(WgmmaParts, SumsAreThoseOfAJoin) {
       const std::vector<program::Bytes> slots = drawn(nest);
       std::vector<program::Bytes> of_partial = drawn(nests.partial);
       for (std::size_t s = 0; s < of_partial.size(); ++s)
-        if (const int from = nests.partial_slots[s]; from >= 0)
-          of_partial[s] = slots[at(from)];
+        if (const std::optional<nest::SlotId> from = nests.partial_slots[s])
+          of_partial[s] = slots[at(*from)];
       const program::Bytes scratch =
           simulated({nests.partial, {}}, *same, target, std::move(of_partial));
       const program::Bytes got = simulated(group, *one, target, slots);

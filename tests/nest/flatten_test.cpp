@@ -152,7 +152,7 @@ TEST(Flatten, TensorsOfOneBufferShareASlot) {
   const auto flats = nest::flatten(stored, stored.program.statements[0]);
   ASSERT_EQ(flats.size(), 1U);
   EXPECT_EQ(flats[0].buffers, std::vector{program::BufferId{0}});
-  EXPECT_EQ(flats[0].nest.out.slot, 0);
+  EXPECT_EQ(flats[0].nest.out.slot, nest::SlotId{0});
   EXPECT_EQ(flats[0].nest.out.offset, 4);
 }
 

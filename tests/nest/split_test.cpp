@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <optional>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -19,6 +22,8 @@ nest::Nest conv() {
                           "  post max(acc + $0, 0)\n"
                           "}\n");
 }
+
+using Slots = std::vector<std::optional<nest::SlotId>>;
 
 TEST(Split, PartsBecomeAnOutputIndexAndAreJoinedInOrder) {
   const nest::Nest nest = conv();
@@ -41,8 +46,8 @@ TEST(Split, PartsBecomeAnOutputIndexAndAreJoinedInOrder) {
                                        "  extra 1 + 0 const [m:4*1]\n"
                                        "  post max(acc + $0, 0)\n"
                                        "}\n");
-  EXPECT_EQ(nests.partial_slots, (std::vector<int>{0, 1, -1}));
-  EXPECT_EQ(nests.join_slots, (std::vector<int>{-1, 3, 2}));
+  EXPECT_EQ(nests.partial_slots, (Slots{nest::SlotId{0}, nest::SlotId{1}, std::nullopt}));
+  EXPECT_EQ(nests.join_slots, (Slots{std::nullopt, nest::SlotId{3}, nest::SlotId{2}}));
 }
 
 TEST(Split, ReadsItsTextBack) {

@@ -87,12 +87,12 @@ TEST_F(Attached, AChainIsOneGroupThatComputesTheSame) {
   const std::vector<poly::PlacedGroup> all = chain();
   ASSERT_EQ(all.size(), 3u);
   std::string why;
-  const auto inner = poly::attach(all[1], 0, 0, all[0], &why);
+  const auto inner = poly::attach(all[1], poly::kAnchor, 0, all[0], &why);
   ASSERT_TRUE(inner) << why;
-  const auto whole = poly::attach(all[2], 0, 0, *inner, &why);
+  const auto whole = poly::attach(all[2], poly::kAnchor, 0, *inner, &why);
   ASSERT_TRUE(whole) << why;
   ASSERT_EQ(whole->group.producers.size(), 2u);
-  EXPECT_EQ(whole->group.producers[1].consumer, 1);
+  EXPECT_EQ(whole->group.producers[1].consumer, poly::MemberId{1});
   EXPECT_EQ(whole->group.producers[0].feed, poly::Feed::Produce);
   EXPECT_EQ(whole->origin, "mix + relu + deep + mix");
   const std::string text = poly::to_text(whole->group);
@@ -112,7 +112,7 @@ TEST_F(Attached, MergedIndicesAreSplitAgain) {
   const std::vector<poly::PlacedGroup> all = chain();
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[2].group.anchor.output_indices, 2);
-  const auto pair = poly::attach(all[2], 0, 0, all[1]);
+  const auto pair = poly::attach(all[2], poly::kAnchor, 0, all[1]);
   ASSERT_TRUE(pair);
   EXPECT_EQ(pair->group.anchor.output_indices, 3);
   EXPECT_EQ(poly::match_dims(pair->group.anchor.inputs[0], all[1].group.anchor)->size(), 4u);
@@ -124,7 +124,7 @@ TEST_F(Attached, APointwiseProducerIsAMap) {
   const std::vector<poly::PlacedGroup> all = groups(
       call("deep", {call("relu", {x}), taps}, {{"OY", std::int64_t{4}}, {"OX", std::int64_t{6}}}));
   ASSERT_EQ(all.size(), 2u);
-  const auto pair = poly::attach(all[1], 0, 0, all[0]);
+  const auto pair = poly::attach(all[1], poly::kAnchor, 0, all[0]);
   ASSERT_TRUE(pair);
   EXPECT_EQ(pair->group.producers[0].feed, poly::Feed::Map);
   EXPECT_EQ(pair->group.producers[0].nest.output_indices, 3);
@@ -133,27 +133,27 @@ TEST_F(Attached, APointwiseProducerIsAMap) {
 TEST_F(Attached, WhatCannotRunPerTileIsRefused) {
   const std::vector<poly::PlacedGroup> all = chain();
   std::string why;
-  EXPECT_FALSE(poly::attach(all[2], 0, 0, all[0], &why));
+  EXPECT_FALSE(poly::attach(all[2], poly::kAnchor, 0, all[0], &why));
   EXPECT_NE(why.find("does not write the slot"), std::string::npos);
-  poly::Group group = poly::attach(all[1], 0, 0, all[0])->group;
+  poly::Group group = poly::attach(all[1], poly::kAnchor, 0, all[0])->group;
   group.producers[0].slots[0] = group.producers[0].slots.back();
   EXPECT_TRUE(poly::broken_rule(group));
   poly::PlacedGroup in_place = all[0]; // reads what it writes
   in_place.group.anchor.inputs[0].slot = in_place.group.anchor.out.slot;
   in_place.group.anchor.inputs[0].dims = {};
-  EXPECT_FALSE(poly::attach(all[1], 0, 0, in_place, &why));
+  EXPECT_FALSE(poly::attach(all[1], poly::kAnchor, 0, in_place, &why));
   EXPECT_NE(why.find("L5"), std::string::npos);
   poly::PlacedGroup over = all[1]; // writes what its producer reads
+  over.group.anchor.out.slot = over.buffers.next_id();
   over.group.anchor.slots.push_back(all[0].group.anchor.slots[0]);
   over.buffers.push_back(all[0].buffers[0]);
-  over.group.anchor.out.slot = static_cast<int>(over.buffers.size()) - 1;
-  EXPECT_FALSE(poly::attach(over, 0, 0, all[0], &why));
+  EXPECT_FALSE(poly::attach(over, poly::kAnchor, 0, all[0], &why));
   EXPECT_NE(why.find("L8"), std::string::npos);
 }
 
 TEST_F(Attached, DamagedProducersAreErrors) {
   const std::vector<poly::PlacedGroup> all = chain();
-  const std::string text = poly::to_text(poly::attach(all[1], 0, 0, all[0])->group);
+  const std::string text = poly::to_text(poly::attach(all[1], poly::kAnchor, 0, all[0])->group);
   const auto with = [&](const std::string &from, const std::string &to) {
     std::string changed = text;
     return changed.replace(changed.find(from), from.size(), to);

@@ -241,7 +241,7 @@ TEST_F(Fusing, ACopyEvaluatesTheMapThatItReads) {
   std::vector<std::byte> in(120 * 4), out(120 * 4);
   for (std::int64_t i = 0; i < 120; ++i)
     store_element(in.data(), DType::F32, i, static_cast<double>(i % 7 - 3));
-  const bool in_first = group.anchor.out.slot == 1;
+  const bool in_first = group.anchor.out.slot == nest::SlotId{1};
   const std::vector<std::span<std::byte>> slots = {in_first ? in : out, in_first ? out : in};
   evaluate(group, slots);
   for (std::int64_t c = 0; c < 4; ++c)

@@ -32,7 +32,7 @@ std::string dims_text(const nest::Operand &of, Reads reads) {
 poly::Group fed(const poly::Group &group, int input, const std::string &post,
                 const std::vector<Reads> &reads) {
   const nest::Operand &of = group.anchor.inputs[at(input)];
-  const nest::Slot slot = group.anchor.slots[at(of.slot)];
+  const nest::Slot slot = group.anchor.slots[of.slot];
   std::string indices, slots, extras;
   const std::int64_t channels = of.dims[channel_dim(of)].size;
   for (std::size_t d = 0; d < of.dims.size(); ++d)
@@ -49,7 +49,7 @@ poly::Group fed(const poly::Group &group, int input, const std::string &post,
     extras += fmt::format(" extra {} + 0 [{}]\n", e, dims_text(of, reads[e]));
     buffers.push_back(program::BufferId{first + 10 * input + static_cast<int>(e)});
   }
-  buffers.push_back(placed.buffers[at(of.slot)]);
+  buffers.push_back(placed.buffers[of.slot]);
   const std::string text = fmt::format(
       "nest map {{\n index{}\n slot {}{} {} {}\n acc {} = assign\n out {} + {} [{}]\n{} post "
       "{}({})\n}}\n",
@@ -57,7 +57,7 @@ poly::Group fed(const poly::Group &group, int input, const std::string &post,
       reads.size(), of.offset, dims_text(of, Reads::Tensor), extras, to_string(slot.type), post);
   const poly::PlacedGroup map{{nest::parse_nest(text), {}}, buffers, "", {}};
   std::string why;
-  const std::optional<poly::PlacedGroup> made = attach(placed, 0, input, map, &why);
+  const std::optional<poly::PlacedGroup> made = attach(placed, poly::kAnchor, input, map, &why);
   if (!made)
     throw Error(ErrorCode::Shape, why);
   return made->group;

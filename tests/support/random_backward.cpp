@@ -113,7 +113,7 @@ private:
         "",
         {}};
     std::string why;
-    std::optional<poly::PlacedGroup> made = attach(group, 0, input, map, &why);
+    std::optional<poly::PlacedGroup> made = attach(group, poly::kAnchor, input, map, &why);
     if (!made)
       throw Error(ErrorCode::Shape, why);
     made->group.producers.back().stored = random_.chance(50);

@@ -144,7 +144,7 @@ std::vector<poly::PlacedGroup> random_chain(Random &random) { return ChainMaker(
 poly::PlacedGroup fuse_chain(const std::vector<poly::PlacedGroup> &chain) {
   poly::PlacedGroup fused = chain.back();
   for (std::size_t k = chain.size() - 1; k-- > 0;) {
-    const int member = static_cast<int>(fused.group.producers.size());
+    const auto member = static_cast<poly::MemberId>(fused.group.producers.size());
     std::string why;
     std::optional<poly::PlacedGroup> next = attach(fused, member, 0, chain[k], &why);
     if (!next)

@@ -103,7 +103,7 @@ double CoreModel::step_cycles(double resident) const {
 
 // Of all resident blocks' results.
 double CoreModel::store_cycles(double resident) const {
-  const nest::Slot &out = nest.slots[at(nest.out.slot)];
+  const nest::Slot &out = nest.slots[nest.out.slot];
   return resident * static_cast<double>(tile.rows * tile.columns * size_bytes(out.type)) /
          kStoreBytes;
 }

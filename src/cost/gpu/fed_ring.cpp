@@ -32,11 +32,12 @@ double elems_of_step(const nest::Nest &nest, const schedule::Schedule &schedule,
 }
 
 // Of a window: of each round of units that the work-items have.
-FedRing spread_ring(const poly::Group &group, const schedule::Schedule &schedule, int producer) {
+FedRing spread_ring(const poly::Group &group, const schedule::Schedule &schedule,
+                    poly::MemberId producer) {
   constexpr double kReadCycles = 44;  // of an element
   constexpr double kWriteCycles = 63; // of a row
   const nest::Nest &nest = group.anchor;
-  const nest::Nest &copy = group.producers[at(producer)].nest;
+  const nest::Nest &copy = producer_at(group, producer).nest;
   const schedule::SpreadPlan plan = spread_plan(group, schedule, producer);
   const double round = kReadCycles * static_cast<double>(plan.unit) +
                        kWriteCycles * static_cast<double>(plan.rows());
@@ -53,7 +54,7 @@ FedRing spread_ring(const poly::Group &group, const schedule::Schedule &schedule
 // Of a chunk of 16 bytes: reads, conversions and the write; whether the padding has it and where it
 // lies; and of each element what the map says of tensors (numbers of channels are at hand).
 FedRing fed_ring(const poly::Group &group, const schedule::Schedule &schedule) {
-  if (const std::optional<int> spread = schedule::spread_of(group))
+  if (const std::optional<poly::MemberId> spread = schedule::spread_of(group))
     return spread_ring(group, schedule, *spread);
   constexpr double kChunkInstructions = 12;
   constexpr double kStreamInstructions = 2;
@@ -64,7 +65,7 @@ FedRing fed_ring(const poly::Group &group, const schedule::Schedule &schedule) {
   const schedule::CoreRoles roles = core_roles(group.anchor, schedule);
   FedRing fed;
   for (const schedule::CoreFeed &feed : core_feeds(group, schedule)) {
-    const nest::Nest &map = group.producers[at(feed.producer)].nest;
+    const nest::Nest &map = producer_at(group, feed.producer).nest;
     const schedule::CoreSideTile side = core_side_tile(roles, tile, feed.input);
     const auto elems = elems_of_step(group.anchor, schedule, side);
     const auto chunk = static_cast<double>(tile.chunk());
@@ -85,7 +86,7 @@ FedRing fed_ring(const poly::Group &group, const schedule::Schedule &schedule) {
     fed.copied_bytes += beside;
     fed.local_bytes += beside * schedule.core.ring;
     const auto bytes_of = [&](const nest::Operand &operand) {
-      const nest::Slot &slot = map.slots[at(operand.slot)];
+      const nest::Slot &slot = map.slots[operand.slot];
       return static_cast<double>(slot.elems * size_bytes(slot.type));
     };
     // What is read of the map's result is read of what the map reads.

@@ -201,7 +201,7 @@ std::vector<InputPlace> input_places(const Nest &nest, const Schedule &schedule)
 
 LaneAccess input_access(const Nest &nest, const Schedule &schedule, const Target &target, int input,
                         const InputPlace &place, std::int64_t near) {
-  const nest::Slot &slot = nest.slots[at(nest.inputs[at(input)].slot)];
+  const nest::Slot &slot = nest.slots[nest.inputs[at(input)].slot];
   const bool in_place = schedule.fills[at(input)] == schedule::Fill::Direct;
   const DType type = in_place ? slot.type : schedule::held_type(nest, input);
   return access(schedule, target, as_read(nest, schedule, input, place), size_bytes(type), near);
@@ -209,7 +209,7 @@ LaneAccess input_access(const Nest &nest, const Schedule &schedule, const Target
 
 LaneAccess operand_access(const Nest &nest, const Schedule &schedule, const Target &target,
                           const nest::Operand &operand, std::int64_t near) {
-  const DType type = nest.slots[at(operand.slot)].type;
+  const DType type = nest.slots[operand.slot].type;
   return access(schedule, target, in_place(nest, operand), size_bytes(type), near);
 }
 
@@ -227,7 +227,7 @@ double copy_sectors(const Nest &nest, const Schedule &schedule, const Target &ta
     elems *= dim->range;
   }
   const bool is_packed_input = is_packed(schedule.fills[at(input)]);
-  const nest::Slot &slot = nest.slots[at(nest.inputs[at(input)].slot)];
+  const nest::Slot &slot = nest.slots[nest.inputs[at(input)].slot];
   const std::int64_t elem =
       size_bytes(is_packed_input ? schedule::held_type(nest, input) : slot.type);
   const std::int64_t request = std::max(1, target.warp);

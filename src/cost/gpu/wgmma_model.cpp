@@ -225,7 +225,7 @@ double WgmmaModel::operand_cycles() const {
     results *= nest.indices[at(i)].extent;
   const auto whole =
       std::count_if(nest.extras.begin(), nest.extras.end(), [&](const nest::Operand &extra) {
-        return nest.slots[at(extra.slot)].elems >= results;
+        return nest.slots[extra.slot].elems >= results;
       });
   const auto fetched =
       static_cast<double>(schedule.core.ahead > 0 ? ahead_operands(nest, schedule).size() : 0);
@@ -289,7 +289,7 @@ double WgmmaModel::store_seconds() const {
   if (!core_roles(nest, schedule).has_blocks() || schedule.core.gathers ||
       schedule.core.window > 0 || row_blocks(nest, schedule).used == kLine)
     return 0;
-  const nest::Slot &out = nest.slots[at(nest.out.slot)];
+  const nest::Slot &out = nest.slots[nest.out.slot];
   return static_cast<double>(out.elems * size_bytes(out.type)) / kBlockBytes;
 }
 

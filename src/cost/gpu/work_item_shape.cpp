@@ -225,7 +225,7 @@ double WorkItemShape::resident_blocks() const {
 }
 
 double WorkItemShape::unique_bytes(const Operand &operand) const {
-  const nest::Slot &slot = nest_.slots[at(operand.slot)];
+  const nest::Slot &slot = nest_.slots[operand.slot];
   return static_cast<double>(slot.elems) * static_cast<double>(size_bytes(slot.type));
 }
 

@@ -105,7 +105,7 @@ private:
   }
 
   Access access(const Operand &operand, const std::string &name) const {
-    const nest::Slot &slot = nest_.slots[at(operand.slot)];
+    const nest::Slot &slot = nest_.slots[operand.slot];
     Linear flat = shifted(nest::flat(operand, nest_.indices.size()));
     return {.name = name,
             .element_bytes = size_bytes(slot.type),

@@ -26,7 +26,7 @@ using launch::Place;
 // The global buffer of a kernel that its group's result is.
 kernel::BufferId result_of(const Part &part) {
   const std::vector<schedule::KernelArg> args = kernel_args(part.placed.group, part.schedule);
-  const int slot = part.placed.group.anchor.out.slot;
+  const poly::SlotId slot = part.placed.group.anchor.out.slot;
   const auto found =
       std::find_if(args.begin(), args.end(), [&](const auto &arg) { return arg.slot == slot; });
   return kernel::BufferId{static_cast<int>(found - args.begin())};

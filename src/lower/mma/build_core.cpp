@@ -34,8 +34,8 @@ public:
       : cx_(context), number_(number), b_(cx_.build), core_(cx_.schedule.core),
         roles_(core_roles(cx_.nest, cx_.schedule)), tile_(core_tile(cx_.nest, cx_.schedule)),
         row_tiles_(tile_.warp_rows / kCoreRows), column_tiles_(tile_.warp_columns / kCoreColumns),
-        feeds_(cx_.member == 0 ? core_feeds(cx_.members.group, cx_.schedule)
-                               : std::vector<schedule::CoreFeed>()),
+        feeds_(cx_.member == poly::kAnchor ? core_feeds(cx_.members.group, cx_.schedule)
+                                           : std::vector<schedule::CoreFeed>()),
         walk_(cx_, roles_, tile_) {
     for (const schedule::CoreFeed &feed : feeds_)
       maps_.emplace_back(cx_, roles_, tile_, feed);

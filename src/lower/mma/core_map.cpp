@@ -19,13 +19,13 @@ using kernel::StmtRef;
 CoreMap::CoreMap(Context &context, const schedule::CoreRoles &roles, const schedule::CoreTile &tile,
                  const schedule::CoreFeed &feed)
     : cx_(context), b_(context.build), feed_(feed),
-      producer_(context.members.contexts[at(feed.producer) + 1]) {
+      producer_(context.members.contexts[feed.producer]) {
   for (std::size_t e = 0; e < map().extras.size(); ++e)
     nests_.push_back(schedule::reading(cx_.members.group, feed.producer, static_cast<int>(e)));
   for (const int extra : feed.copied) {
     const CoreSource source{
         .nest = nests_[at(extra)],
-        .from = producer_.slot_buffers[at(map().extras[at(extra)].slot)],
+        .from = producer_.slot_buffers[map().extras[at(extra)].slot],
         .number = static_cast<int>(sides_.size()),
     };
     sides_.emplace_back(cx_, roles, tile, feed.input, source);
@@ -73,7 +73,7 @@ StmtRef CoreMap::evaluate(const CoreWalk &behind, ExprRef slot) const {
   for (const int extra : feed_.read) {
     const nest::Nest &nest = nests_[at(extra)];
     const nest::Linear flat = nest::flat(nest.inputs[at(feed_.input)], nest.indices.size());
-    const kernel::BufferId from = producer_.slot_buffers[at(map().extras[at(extra)].slot)];
+    const kernel::BufferId from = producer_.slot_buffers[map().extras[at(extra)].slot];
     shared[at(extra)] = named(b_, list, "shared",
                               shared_run(b_, from, own.shared_element(behind, flat), lanes,
                                          own.shared_stride(flat), valid));

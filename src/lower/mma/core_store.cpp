@@ -27,7 +27,7 @@ public:
       : cx_(context), b_(cx_.build), roles_(roles), tile_(tile), warp_(warp),
         vec_(cx_.schedule.splits[at(roles.channel)].vec),
         column_tiles_(tile.warp_columns / kCoreColumns),
-        as_one_(cx_.member == 0 && pixels_lie_as_one(cx_, roles)) {}
+        as_one_(cx_.member == poly::kAnchor && pixels_lie_as_one(cx_, roles)) {}
 
   StmtRef build();
 
@@ -92,8 +92,8 @@ void CoreStore::store_run(ExprRef pixel, ExprRef column, ExprRef acc) {
     rest = is_last ? rest : b_.div(rest, extent);
   }
   const ExprRef valid = valid_channels(pixel, channel);
-  const ExprRef value = b_.cast(post_value(cx_, cx_.nest.post, acc, valid),
-                                cx_.nest.slots[at(cx_.nest.out.slot)].type);
+  const ExprRef value =
+      b_.cast(post_value(cx_, cx_.nest.post, acc, valid), cx_.nest.slots[cx_.nest.out.slot].type);
   const ExprRef to = b_.add(cx_.result_base, linear(cx_, cx_.result_form, places(cx_)));
   body_.push_back(b_.store(cx_.result, to, b_.cast(value, b_.kernel()[cx_.result].type.elem),
                            cx_.result_form.coeff[at(roles_.channel)], valid));

@@ -195,8 +195,9 @@ StmtRef ProducerFill::pads_by_items() {
 } // namespace
 
 StmtRef fill_by_producer(const Context &consumer, int input) {
-  const std::optional<int> feeder = producer_of(consumer.members.group, consumer.member, input);
-  const Context &producer = consumer.members.contexts[at(feeder.value()) + 1];
+  const std::optional<poly::MemberId> feeder =
+      producer_of(consumer.members.group, consumer.member, input);
+  const Context &producer = consumer.members.contexts[feeder.value()];
   return ProducerFill(consumer, input, producer).build();
 }
 

@@ -12,9 +12,9 @@ StageSource::StageSource(const Context &context, int number)
       tile(stage_tile(cx.nest, cx.schedule, input)), to(cx.input_buffers[at(input)]),
       fill(schedule::neutral_fill(cx.nest)), type(schedule::held_type(cx.nest, input)) {
   find_origins(input);
-  const std::optional<int> feeder = producer_of(cx.members.group, cx.member, input);
+  const std::optional<poly::MemberId> feeder = producer_of(cx.members.group, cx.member, input);
   if (feeder)
-    stream_map(input, cx.members.contexts[static_cast<std::size_t>(*feeder) + 1]);
+    stream_map(input, cx.members.contexts[*feeder]);
   else
     stream_in_place(input);
 }
@@ -62,7 +62,7 @@ void StageSource::stream_map(int input, const Context &producer) {
   for (const nest::Operand &extra : nest.extras)
     streams.push_back(stream_of(extra, indices));
   const poly::Group &group = cx.members.group;
-  if (!group.producers[static_cast<std::size_t>(producer.member) - 1].stored)
+  if (!producer_at(group, producer.member).stored)
     return;
   stored = ownership(cx.nest, cx.schedule, input).value();
   streams.push_back(stream_of(nest.out, indices));
@@ -72,7 +72,7 @@ void StageSource::stream_map(int input, const Context &producer) {
 StageStream StageSource::stream_of(const nest::Operand &operand,
                                    const std::vector<int> &indices) const {
   const nest::Linear form = nest::flat(operand, map->nest.indices.size());
-  StageStream stream{.from = map->slot_buffers[at(operand.slot)],
+  StageStream stream{.from = map->slot_buffers[operand.slot],
                      .base = cx.build.integer(form.constant),
                      .offset = form.constant};
   for (const schedule::StageDim &stage : tile.dims) {

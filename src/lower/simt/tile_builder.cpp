@@ -299,7 +299,7 @@ StmtRef TileBuilder::accumulate_fragments() {
 StmtRef TileBuilder::store_vectors(std::int64_t together) {
   const std::vector<std::size_t> all = all_copied();
   const DType stored = b_.kernel()[cx_.result].type.elem;
-  const DType type = cx_.nest.slots[at(cx_.nest.out.slot)].type;
+  const DType type = cx_.nest.slots[cx_.nest.out.slot].type;
   const auto place = [&](std::int64_t copy) {
     for (auto i = all.rbegin(); i != all.rend(); ++i) {
       const std::int64_t stride = cx_.schedule.splits[*i].copy_stride();

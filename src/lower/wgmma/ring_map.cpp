@@ -22,8 +22,8 @@ constexpr std::int64_t kTogether = 4; // rows whose reads are under way together
 RingMap::RingMap(Context &context, const schedule::CoreTile &tile, const schedule::CoreFeed &feed,
                  const WgmmaRing &ring, std::int64_t row_elems)
     : cx_(context), b_(context.build), feed_(feed), ring_(ring),
-      producer_(cx_.members.contexts[at(feed.producer) + 1]), map_(producer_.whole),
-      row_elems_(row_elems), lanes_(static_cast<int>(tile.chunk())), chunks_(row_elems / lanes_),
+      producer_(cx_.members.contexts[feed.producer]), map_(producer_.whole), row_elems_(row_elems),
+      lanes_(static_cast<int>(tile.chunk())), chunks_(row_elems / lanes_),
       apart_(schedule::kGroupItems / chunks_) {}
 
 void RingMap::place(ExprRef item, List &list) {
@@ -49,7 +49,7 @@ void RingMap::read_shared(const std::vector<ExprRef> &points, int along, ExprRef
     const nest::Linear flat = nest::flat(read.inputs[at(feed_.input)], read.indices.size());
     const std::int64_t stride = flat.coeff[at(along)];
     const ExprRef from = b_.add(linear(cx_, flat, points), b_.mul(run_, b_.integer(stride)));
-    const kernel::BufferId buffer = producer_.slot_buffers[at(map_.extras[at(extra)].slot)];
+    const kernel::BufferId buffer = producer_.slot_buffers[map_.extras[at(extra)].slot];
     shared_[at(extra)] =
         named(b_, list, "shared", shared_run(b_, buffer, from, lanes_, stride, valid));
   }

@@ -18,7 +18,7 @@ namespace tilefuse::lower {
 
 class SpreadWindow {
 public:
-  SpreadWindow(Context &context, const WgmmaParts &parts, int producer);
+  SpreadWindow(Context &context, const WgmmaParts &parts, poly::MemberId producer);
 
   using List = std::vector<kernel::StmtRef>;
   // Names where its units lie in a window, and in the lines of the copy.

@@ -303,11 +303,11 @@ std::vector<RingSource> ring_sources(const Context &cx, int input,
     if (feed.input != input)
       continue;
     std::vector<RingSource> sources;
-    const Context &map = cx.members.contexts[at(feed.producer) + 1];
+    const Context &map = cx.members.contexts[feed.producer];
     for (const int extra : feed.copied)
       sources.push_back(
           {map_of(schedule::reading(cx.members.group, feed.producer, extra), cx.schedule),
-           map.slot_buffers[at(map.whole.extras[at(extra)].slot)], fmt::format("_{}", extra)});
+           map.slot_buffers[map.whole.extras[at(extra)].slot], fmt::format("_{}", extra)});
     return sources;
   }
   return {{map_of(cx.nest, cx.schedule), cx.source_buffers[at(input)], ""}};

@@ -352,7 +352,7 @@ StmtRef WgmmaProducer::copy_and_map(const WgmmaParts &mapped) {
 
 // All four warps gather data; one work-item copies the filter.
 StmtRef WgmmaProducer::gather() {
-  if (const std::optional<int> spread = schedule::spread_of(cx_.members.group))
+  if (const std::optional<poly::MemberId> spread = schedule::spread_of(cx_.members.group))
     return beside_kept_filter(spread_data(cx_, parts_, *spread));
   return b_.block({b_.await_earlier(), gather_data(cx_, parts_, [&](const auto &points) {
                      return by_item(0, fill_filter(points));

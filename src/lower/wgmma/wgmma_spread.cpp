@@ -9,7 +9,7 @@ using kernel::ExprRef;
 using kernel::MbarrierOp;
 using kernel::StmtRef;
 
-kernel::StmtRef spread_data(Context &context, const WgmmaParts &parts, int producer) {
+kernel::StmtRef spread_data(Context &context, const WgmmaParts &parts, poly::MemberId producer) {
   kernel::Builder &b = context.build;
   const WgmmaRing &ring = parts.data_ring;
   SpreadWindow window(context, parts, producer);

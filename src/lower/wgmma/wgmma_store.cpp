@@ -34,8 +34,8 @@ public:
         vec_(cx_.schedule.splits[at(roles.channel)].vec), first_(cx_.origin),
         as_one_(pixels_lie_as_one(cx_, roles)),
         exchanges_(schedule::exchanges(cx_.nest, cx_.schedule)),
-        rounded_(exchanges_ && schedule::exchanged_type(cx_.nest) ==
-                                   cx_.nest.slots[at(cx_.nest.out.slot)].type) {}
+        rounded_(exchanges_ &&
+                 schedule::exchanged_type(cx_.nest) == cx_.nest.slots[cx_.nest.out.slot].type) {}
 
   StmtRef build();
 
@@ -109,7 +109,7 @@ ExprRef WgmmaStore::value_of(std::int64_t apart, ExprRef acc) {
                                 ? nullptr
                                 : group_.ahead->load(operand, placed_, apart, cx_.width());
     return fetched == nullptr ? extra_value(cx_, extra, nullptr)
-                              : b_.cast(fetched, compute_type(cx_.nest.slots[at(extra.slot)].type));
+                              : b_.cast(fetched, compute_type(cx_.nest.slots[extra.slot].type));
   });
 }
 

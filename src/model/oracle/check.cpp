@@ -29,7 +29,7 @@ using program::Bytes;
 
 const nest::Nest &nest_of(const KernelCase &kernel_case) { return kernel_case.group.anchor; }
 
-nest::Slot out_slot(const nest::Nest &nest) { return nest.slots[at(nest.out.slot)]; }
+nest::Slot out_slot(const nest::Nest &nest) { return nest.slots[nest.out.slot]; }
 
 std::vector<std::span<std::byte>> spans(Slots &slots) { return {slots.begin(), slots.end()}; }
 
@@ -61,28 +61,28 @@ std::optional<std::string> Reference::compare(const Bytes &out) const {
 std::optional<std::string> Reference::compare(const Slots &after) const {
   if (auto what = compare(after[at(nest_of(case_).out.slot)]))
     return what;
-  for (std::size_t p = 0; p < case_.group.producers.size(); ++p)
-    if (case_.group.producers[p].stored)
-      if (auto what = compare_by_product(case_.group.producers[p], after))
-        return fmt::format("what member {} stores: {}", p + 1, *what);
+  for (const poly::MemberId m : producing_members(case_.group))
+    if (producer_at(case_.group, m).stored)
+      if (auto what = compare_by_product(producer_at(case_.group, m), after))
+        return fmt::format("what member {} stores: {}", m, *what);
   return {};
 }
 
 // A stored producer reads nothing that exists in tiles only.
 std::optional<std::string> Reference::compare_by_product(const poly::Producer &producer,
                                                          const Slots &after) const {
-  const int slot = producer.slots[at(producer.nest.out.slot)];
+  const poly::SlotId slot = producer.slots[producer.nest.out.slot];
   const Bytes &out = after[at(slot)];
   if (!exact_.empty())
     return compare_exact(slot, out);
   Slots before;
-  for (const int s : producer.slots)
+  for (const poly::SlotId s : producer.slots)
     before.push_back(before_[at(s)]);
   return compare_bounded({producer.nest, {}}, std::move(before), out);
 }
 
-std::optional<std::string> Reference::compare_exact(int number, const Bytes &out) const {
-  const nest::Slot slot = group_slots(case_.group)[at(number)];
+std::optional<std::string> Reference::compare_exact(poly::SlotId number, const Bytes &out) const {
+  const nest::Slot slot = group_slots(case_.group)[number];
   const Bytes &exact = exact_[at(number)];
   compared_ += slot.elems;
   for (std::int64_t i = 0; i < slot.elems; ++i) {

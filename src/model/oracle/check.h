@@ -48,7 +48,7 @@ public:
   double largest_share() const { return largest_share_; }
 
 private:
-  std::optional<std::string> compare_exact(int slot, const program::Bytes &out) const;
+  std::optional<std::string> compare_exact(poly::SlotId slot, const program::Bytes &out) const;
   // With what the anchor of `group` stores; `before` by its slots.
   std::optional<std::string> compare_bounded(const poly::Group &group, Slots before,
                                              const program::Bytes &out) const;

@@ -85,14 +85,14 @@ std::vector<Bytes> arguments(const Reference &reference) {
   std::vector<Bytes> args;
   for (const schedule::KernelArg &arg : kernel_args(from.group, from.schedule)) {
     const Bytes &slot = reference.before()[at(slot_of(from.group, arg))];
-    args.push_back(arg.slot >= 0 ? slot : pack(from.group, from.schedule, arg, slot));
+    args.push_back(arg.slot ? slot : pack(from.group, from.schedule, arg, slot));
   }
   return args;
 }
 
 // Positions of the slots that the kernel writes among the arguments.
 std::vector<std::size_t> written_arguments(const KernelCase &from) {
-  const std::vector<int> slots = written_slots(from.group);
+  const std::vector<poly::SlotId> slots = written_slots(from.group);
   const std::vector<schedule::KernelArg> list = kernel_args(from.group, from.schedule);
   std::vector<std::size_t> written;
   for (std::size_t a = 0; a < list.size(); ++a)
@@ -116,7 +116,7 @@ std::optional<Divergence> check_built(const Reference &reference, const Package 
   Slots slots = reference.before();
   const std::vector<schedule::KernelArg> list = kernel_args(from.group, from.schedule);
   for (const std::size_t a : written)
-    slots[at(list[a].slot)] = memory.argument(a);
+    slots[at(list[a].slot.value())] = memory.argument(a);
   std::optional<std::string> what = reference.compare(slots);
   if (after)
     *after = std::move(slots);

@@ -114,12 +114,12 @@ Magnitude magnitude(const Expr &expr, double acc) {
 }
 
 // A bound of what a member of the group stores, if all its values are exact.
-Magnitude stored_by(const poly::Group &group, int member) {
+Magnitude stored_by(const poly::Group &group, poly::MemberId member) {
   const nest::Nest &nest = member_nest(group, member);
   std::vector<double> inputs(nest.inputs.size(), kLargestDrawn);
   for (std::size_t k = 0; k < inputs.size(); ++k) {
-    const std::optional<int> producer = producer_of(group, member, static_cast<int>(k));
-    const Magnitude made = producer ? stored_by(group, *producer + 1) : Magnitude(kLargestDrawn);
+    const std::optional<poly::MemberId> producer = producer_of(group, member, static_cast<int>(k));
+    const Magnitude made = producer ? stored_by(group, *producer) : Magnitude(kLargestDrawn);
     if (!made)
       return {};
     inputs[k] = *made;
@@ -127,9 +127,9 @@ Magnitude stored_by(const poly::Group &group, int member) {
   const double acc = inputs.empty() ? 0 : accumulated(nest, inputs);
   if (acc >= exact_limit(nest.acc_type))
     return {};
-  const DType type = nest.slots[at(nest.out.slot)].type;
+  const DType type = nest.slots[nest.out.slot].type;
   const Magnitude stored = magnitude(nest.post, acc);
-  const bool last = member == 0 && is_float(type);
+  const bool last = member == poly::kAnchor && is_float(type);
   return stored && (last || *stored < stored_limit(type)) ? stored : Magnitude();
 }
 
@@ -137,7 +137,7 @@ Magnitude stored_by(const poly::Group &group, int member) {
 
 bool is_exact(const KernelCase &kernel_case) {
   return kernel_case.values == Values::Integers && kernel_case.given.empty() &&
-         stored_by(kernel_case.group, 0).has_value();
+         stored_by(kernel_case.group, poly::kAnchor).has_value();
 }
 
 } // namespace tilefuse::model

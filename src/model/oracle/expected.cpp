@@ -93,7 +93,7 @@ Expected::Expected(const Nest &nest, std::span<const std::span<std::byte>> slots
   for (std::size_t s = 0; s < nest.slots.size(); ++s) {
     slots_.emplace_back(slots[s].begin(), slots[s].end());
     const bool is_read = std::any_of(nest.inputs.begin(), nest.inputs.end(), [&](const auto &in) {
-      return in.slot == static_cast<int>(s);
+      return in.slot == static_cast<SlotId>(s);
     });
     values_.slots.push_back(is_read ? widened(values_.nest.slots[s], slots_[s], false) : Bytes());
     magnitudes_.slots.push_back(is_read ? widened(magnitudes_.nest.slots[s], slots_[s], true)
@@ -122,7 +122,7 @@ void Expected::add_drift(std::size_t input, const SlotErrors &errors) {
       std::fill(bytes.begin(), bytes.end(), std::byte{0});
     if (k == input)
       widen_by(bytes, errors[slot]);
-    drift.nest.inputs[k].slot = static_cast<int>(k);
+    drift.nest.inputs[k].slot = static_cast<SlotId>(k);
     drift.nest.slots.push_back(magnitudes_.nest.slots[from]);
     drift.slots.push_back(std::move(bytes));
   }
@@ -174,7 +174,7 @@ Expectation Expected::at(const std::vector<std::int64_t> &point) const {
     values.operands.push_back(
         load_element(slots_[slot].data(), nest_.slots[slot].type, element_of(nest_, extra, point)));
   }
-  const DType type = nest_.slots[static_cast<std::size_t>(nest_.out.slot)].type;
+  const DType type = nest_.slots[nest_.out.slot].type;
   const Bounded result = evaluate_bounded(program::cast(nest_.post, type), values);
   std::int64_t stored = 0;
   store_element(&stored, type, 0, result.value);

@@ -66,11 +66,11 @@ public:
 
   std::vector<nest::Expectation> run(const std::vector<Point> &points) {
     std::vector<std::vector<Point>> needed = {points};
-    for (std::size_t m = 1; m <= group_.producers.size(); ++m)
-      needed.push_back(needed_of(group_.producers[m - 1], needed));
-    for (std::size_t m = group_.producers.size(); m > 0; --m)
-      compute(static_cast<int>(m), needed[m]);
-    return expected(0, points);
+    for (const Producer &producer : group_.producers)
+      needed.push_back(needed_of(producer, needed));
+    for (const MemberId m : producing_members(group_).reversed())
+      compute(m, needed[at(m)]);
+    return expected(kAnchor, points);
   }
 
 private:
@@ -95,12 +95,12 @@ private:
     return {found.begin(), found.end()};
   }
 
-  std::vector<nest::Expectation> expected(int member, const std::vector<Point> &points) {
+  std::vector<nest::Expectation> expected(MemberId member, const std::vector<Point> &points) {
     const nest::Nest &nest = member_nest(group_, member);
     std::vector<std::span<std::byte>> slots;
     nest::SlotErrors errors;
-    for (std::size_t s = 0; s < nest.slots.size(); ++s) {
-      const std::size_t slot = at(group_slot(group_, member, static_cast<int>(s)));
+    for (const SlotId s : nest.slots.ids()) {
+      const std::size_t slot = at(group_slot(group_, member, s));
       slots.emplace_back(slots_[slot]);
       errors.push_back(errors_[slot]);
     }
@@ -112,10 +112,10 @@ private:
   }
 
   // What the member stores, into its slot.
-  void compute(int member, const std::vector<Point> &points) {
+  void compute(MemberId member, const std::vector<Point> &points) {
     const nest::Nest &nest = member_nest(group_, member);
     const std::size_t slot = at(group_slot(group_, member, nest.out.slot));
-    const nest::Slot &info = nest.slots[at(nest.out.slot)];
+    const nest::Slot &info = nest.slots[nest.out.slot];
     errors_[slot].assign(static_cast<std::size_t>(info.elems), 0);
     for (const nest::Expectation &want : expected(member, points)) {
       store_element(slots_[slot].data(), info.type, want.element, want.value);

@@ -92,7 +92,7 @@ std::string to_hex(const Bytes &bytes) {
 
 void parse_given(const Section &section, KernelCase &into, const std::string &file) {
   const std::uint64_t slot = parse_number(section.words.substr(5), file);
-  const std::vector<nest::Slot> slots = group_slots(into.group);
+  const Indexed<poly::SlotId, nest::Slot> slots = group_slots(into.group);
   if (slot >= slots.size())
     throw Error(ErrorCode::Shape, fmt::format("the nest has no slot {}", slot), file);
   Bytes bytes = parse_hex(section.body, file);
@@ -101,7 +101,7 @@ void parse_given(const Section &section, KernelCase &into, const std::string &fi
     throw Error(ErrorCode::Shape,
                 fmt::format("slot {} has {} bytes, the nest needs {}", slot, bytes.size(), need),
                 file);
-  into.given[static_cast<int>(slot)] = std::move(bytes);
+  into.given[static_cast<poly::SlotId>(slot)] = std::move(bytes);
 }
 
 void parse_data(const std::vector<Section> &sections, KernelCase &into, const std::string &file) {
@@ -126,7 +126,7 @@ double draw(Random &random, DType type, Values values) {
   return static_cast<double>(random.between(type == DType::U8 ? 0 : -4, 4));
 }
 
-bool is_read(const nest::Nest &nest, int slot) {
+bool is_read(const nest::Nest &nest, poly::SlotId slot) {
   const auto reads = [&](const nest::Operand &operand) { return operand.slot == slot; };
   return std::any_of(nest.inputs.begin(), nest.inputs.end(), reads) ||
          std::any_of(nest.extras.begin(), nest.extras.end(), reads);
@@ -159,13 +159,12 @@ KernelCase parse_case(std::string_view text, const std::string &file) {
 
 std::vector<Bytes> make_slots(const KernelCase &from) {
   const nest::Nest &nest = from.group.anchor;
-  const std::vector<int> written = written_slots(from.group);
+  const std::vector<poly::SlotId> written = written_slots(from.group);
   Random random(from.seed);
   std::vector<Bytes> slots;
-  const std::vector<nest::Slot> all = group_slots(from.group);
-  for (std::size_t s = 0; s < all.size(); ++s) {
-    const nest::Slot &slot = all[s];
-    const int number = static_cast<int>(s);
+  const Indexed<poly::SlotId, nest::Slot> all = group_slots(from.group);
+  for (const poly::SlotId number : all.ids()) {
+    const nest::Slot &slot = all[number];
     if (const auto given = from.given.find(number); given != from.given.end()) {
       slots.push_back(given->second);
       continue;

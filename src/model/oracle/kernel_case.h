@@ -39,7 +39,7 @@ struct KernelCase {
   Target target;
   Values values = Values::Integers;
   std::uint64_t seed = 1;
-  std::map<int, program::Bytes> given; // slots whose bytes are not drawn
+  std::map<poly::SlotId, program::Bytes> given; // slots whose bytes are not drawn
 
   friend bool operator==(const KernelCase &, const KernelCase &) = default;
 };

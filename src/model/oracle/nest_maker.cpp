@@ -33,7 +33,7 @@ int NestMaker::reduced(const std::string &name, std::int64_t extent) {
 std::int64_t NestMaker::extent(int index) const { return nest_.indices[at(index)].extent; }
 
 Operand NestMaker::operand(const std::vector<Subscript> &dims, DType type, bool constant) {
-  Operand operand{.slot = static_cast<int>(nest_.slots.size()), .constant = constant};
+  Operand operand{.slot = nest_.slots.next_id(), .constant = constant};
   operand.dims.resize(dims.size());
   std::vector<std::size_t> order(dims.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

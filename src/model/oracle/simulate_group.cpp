@@ -28,7 +28,7 @@ constexpr int kCopies = 3;                  // of each slot: before, after, and 
 constexpr double kMostMib = 4096;           // of all copies
 constexpr std::int64_t kSkip = 4096;        // bytes that are compared at once
 
-bool reads(const nest::Nest &nest, int slot) {
+bool reads(const nest::Nest &nest, poly::SlotId slot) {
   const auto is_slot = [&](const nest::Operand &operand) { return operand.slot == slot; };
   return std::any_of(nest.inputs.begin(), nest.inputs.end(), is_slot) ||
          std::any_of(nest.extras.begin(), nest.extras.end(), is_slot);
@@ -72,8 +72,8 @@ std::vector<program::Bytes> random_slots(const poly::Group &group) {
     }
     repeat(bytes, slot, period);
   }
-  const std::vector<nest::Slot> all = group_slots(group);
-  for (const int slot : written_slots(group)) {
+  const Indexed<poly::SlotId, nest::Slot> all = group_slots(group);
+  for (const poly::SlotId slot : written_slots(group)) {
     if (reads(group.anchor, slot) || all[at(slot)].elems == 0)
       continue;
     store_element(slots[at(slot)].data(), all[at(slot)].type, 0, kUnwritten);
@@ -187,20 +187,20 @@ void evaluate_written(const poly::Group &group, const std::vector<program::Bytes
   if (!group.producers.empty())
     return poly::evaluate(group, spans(expected));
   const nest::Nest &nest = group.anchor;
-  const std::size_t slot = at(group_slot(group, 0, nest.out.slot));
-  const Changed changed = changed_box(nest, nest.slots[at(nest.out.slot)], got[slot], before[slot]);
+  const std::size_t slot = at(nest.out.slot);
+  const Changed changed = changed_box(nest, nest.slots[nest.out.slot], got[slot], before[slot]);
   if (!changed.any)
     return;
   std::vector<std::span<std::byte>> bound;
   for (std::size_t s = 0; s < nest.slots.size(); ++s)
-    bound.emplace_back(expected[at(group_slot(group, 0, static_cast<int>(s)))]);
+    bound.emplace_back(expected[at(s)]);
   nest::evaluate(changed.box ? nest::within(nest, *changed.box) : nest, bound);
 }
 
 } // namespace
 
 std::vector<bool> written_elements(const nest::Nest &nest) {
-  std::vector<bool> written(static_cast<std::size_t>(nest.slots[at(nest.out.slot)].elems));
+  std::vector<bool> written(static_cast<std::size_t>(nest.slots[nest.out.slot].elems));
   std::vector<std::size_t> loops;
   for (int i = 0; i < nest.output_indices; ++i)
     loops.push_back(at(i));
@@ -220,8 +220,8 @@ std::vector<std::span<std::byte>> kernel_arguments(const poly::Group &group,
   packed.reserve(list.size());
   std::vector<std::span<std::byte>> args;
   for (const schedule::KernelArg &arg : list) {
-    if (arg.slot >= 0) {
-      args.emplace_back(slots[at(arg.slot)]);
+    if (arg.slot) {
+      args.emplace_back(slots[at(*arg.slot)]);
       continue;
     }
     packed.push_back(pack(group, schedule, arg, slots[at(slot_of(group, arg))]));
@@ -235,11 +235,11 @@ kernel::SimulationOptions simulation_options(const poly::Group &group,
                                              const Target &target) {
   kernel::SimulationOptions options{.target = target};
   const std::vector<schedule::KernelArg> list = schedule::kernel_args(group, schedule);
-  for (int m = 0; m <= static_cast<int>(group.producers.size()); ++m) {
+  for (const poly::MemberId m : members(group)) {
     const nest::Nest &nest = member_nest(group, m);
-    const int slot = group_slot(group, m, nest.out.slot);
+    const poly::SlotId slot = group_slot(group, m, nest.out.slot);
     for (std::size_t i = 0; i < list.size(); ++i) {
-      if (list[i].slot != slot || (m > 0 && !group.producers[at(m - 1)].stored))
+      if (list[i].slot != slot || (m != poly::kAnchor && !producer_at(group, m).stored))
         continue;
       options.writes.push_back({i, written_elements(nest)});
       if (reads(nest, nest.out.slot))
@@ -266,8 +266,8 @@ SimulatedGroup simulate_group(const poly::Group &group, const schedule::Schedule
     poly::evaluate(group, spans(expected));
   else
     evaluate_written(group, slots, before, expected);
-  const std::vector<nest::Slot> all = group_slots(group);
-  for (const int slot : written_slots(group))
+  const Indexed<poly::SlotId, nest::Slot> all = group_slots(group);
+  for (const poly::SlotId slot : written_slots(group))
     compare(all[at(slot)], slots[at(slot)], expected[at(slot)],
             blocks.empty() ? nullptr : &before[at(slot)], result);
   return result;

@@ -68,8 +68,8 @@ KernelCase case_of(const launch::Part &kernel, const Target &target, HostBuffers
                     .schedule = kernel.schedule,
                     .target = target,
                     .values = Values::Reals};
-  for (std::size_t s = 0; s < kernel.placed.buffers.size(); ++s)
-    result.given[static_cast<int>(s)] = buffers[kernel.placed.buffers[s]];
+  for (const poly::SlotId s : kernel.placed.buffers.ids())
+    result.given[s] = buffers[kernel.placed.buffers[s]];
   return result;
 }
 
@@ -92,7 +92,7 @@ void check_inputs(const program::Program &program, const std::vector<HostTensor>
 std::string bisect(const Reference &reference, const Lowering &lowering) {
   const poly::Group &group = reference.kernel_case().group;
   double flops = 0;
-  for (int m = 0; m <= static_cast<int>(group.producers.size()); ++m)
+  for (const poly::MemberId m : members(group))
     flops += nest::flops(member_nest(group, m));
   if (flops > kMostSimulatedFlops)
     return fmt::format("not simulated: {:.3g} operations, at most {:.3g} are", flops,
@@ -121,9 +121,8 @@ VerifyReport verify_model(const program::Program &program, const std::vector<Hos
     const Reference reference(real, options.samples);
     Slots after = reference.before();
     const std::optional<Divergence> divergence = check_built(reference, built, device, &after);
-    for (const int slot : written_slots(real.group)) {
-      const auto s = static_cast<std::size_t>(slot);
-      buffers[kernel.placed.buffers[s]] = std::move(after[s]);
+    for (const poly::SlotId slot : written_slots(real.group)) {
+      buffers[kernel.placed.buffers[slot]] = std::move(after[at(slot)]);
     }
     report.compared += reference.compared();
     report.largest_share = std::max(report.largest_share, reference.largest_share());

@@ -48,7 +48,7 @@ private:
     std::vector<PlannedArgument> arguments;
     for (const launch::Argument &argument : launch::arguments(launch).all) {
       const BufferId buffer = buffer_of(launch, argument);
-      if (argument.arg.slot < 0) {
+      if (!argument.arg.slot) {
         arguments.push_back({.constant = packed_constant(number, argument, buffer)});
       } else if (compiled_.stored.buffers[at(buffer)].role == Role::Constant) {
         arguments.push_back({.constant = plain_constant(buffer)});
@@ -159,7 +159,7 @@ private:
   std::int64_t alignment_;
   Plan plan_;
   std::map<BufferId, int> plain_;
-  std::map<std::tuple<std::size_t, std::size_t, int, int, BufferId>, int> packed_;
+  std::map<std::tuple<std::size_t, std::size_t, poly::MemberId, int, BufferId>, int> packed_;
 };
 
 } // namespace
@@ -178,7 +178,7 @@ std::string to_text(const Plan &plan, const Compiled &compiled) {
                         tilefuse::to_string(constant.type), constant.elems);
     if (constant.launch >= 0)
       text += fmt::format(" packed launch {}{} input {}", constant.launch,
-                          constant.packed.arg.member > 0
+                          constant.packed.arg.member != poly::kAnchor
                               ? fmt::format(" member {}", constant.packed.arg.member)
                               : std::string(),
                           constant.packed.arg.packed_input);

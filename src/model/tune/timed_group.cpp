@@ -31,7 +31,7 @@ std::size_t TimedGroup::add(const schedule::Schedule &schedule, const Package &b
   std::vector<runtime::Binding> bindings;
   for (const schedule::KernelArg &arg : kernel_args(group_, schedule)) {
     const auto slot = static_cast<std::size_t>(slot_of(group_, arg));
-    runtime::Memory *memory = arg.slot >= 0
+    runtime::Memory *memory = arg.slot
                                   ? slots_[slot].get()
                                   : upload(pack(group_, schedule, arg, data_[slot]), kernel.packed);
     bindings.push_back({memory, 0, memory->bytes()});

@@ -75,7 +75,7 @@ Operand FlatBuilder::operand(program::TensorId tensor) {
   const program::Buffer &buffer = stored_.buffers[at(window.buffer)];
   const auto found = std::find(flat_.buffers.begin(), flat_.buffers.end(), window.buffer);
   Operand operand;
-  operand.slot = static_cast<int>(found - flat_.buffers.begin());
+  operand.slot = static_cast<SlotId>(found - flat_.buffers.begin());
   operand.offset = window.offset;
   operand.constant = buffer.role == program::Role::Constant;
   if (found == flat_.buffers.end()) {

@@ -13,7 +13,7 @@ namespace tilefuse::nest {
 
 struct FlatStatement {
   Nest nest;
-  std::vector<program::BufferId> buffers; // by slot
+  Indexed<SlotId, program::BufferId> buffers;
 };
 
 // Flattens one statement (contraction or map) with storage applied, into nests that write disjoint

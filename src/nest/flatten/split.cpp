@@ -42,26 +42,27 @@ class Slots {
 public:
   explicit Slots(const Nest &whole) : whole_(whole) {}
 
-  int scratch(Slot slot) { return add(-1, slot); }
+  SlotId scratch(Slot slot) { return add(std::nullopt, slot); }
   Operand carry(Operand operand) {
     const auto found = std::find(from_.begin(), from_.end(), operand.slot);
-    operand.slot = found != from_.end() ? static_cast<int>(found - from_.begin())
-                                        : add(operand.slot, whole_.slots[at(operand.slot)]);
+    operand.slot = found != from_.end() ? static_cast<SlotId>(found - from_.begin())
+                                        : add(operand.slot, whole_.slots[operand.slot]);
     return operand;
   }
-  std::vector<Slot> slots() { return std::move(slots_); }
-  std::vector<int> from() { return std::move(from_); }
+  Indexed<SlotId, Slot> slots() { return std::move(slots_); }
+  std::vector<std::optional<SlotId>> from() { return std::move(from_); }
 
 private:
-  int add(int from, Slot slot) {
+  SlotId add(std::optional<SlotId> from, Slot slot) {
     from_.push_back(from);
+    const SlotId added = slots_.next_id();
     slots_.push_back(slot);
-    return static_cast<int>(slots_.size()) - 1;
+    return added;
   }
 
   const Nest &whole_;
-  std::vector<Slot> slots_;
-  std::vector<int> from_;
+  Indexed<SlotId, Slot> slots_;
+  std::vector<std::optional<SlotId>> from_;
 };
 
 class Splitter {
@@ -145,7 +146,7 @@ private:
   Slot scratch_slot() const { return {nest_.acc_type, part_count(split_) * output_points(nest_)}; }
 
   // One dimension per part, then per output; `part` and `output` say where their indices stand.
-  Operand scratch(int slot, std::size_t indices, int part, int output) const {
+  Operand scratch(SlotId slot, std::size_t indices, int part, int output) const {
     Operand operand{.slot = slot};
     std::int64_t stride = part_count(split_) * output_points(nest_);
     const auto add = [&](int index, std::int64_t extent) {
@@ -161,7 +162,7 @@ private:
     return operand;
   }
 
-  Nest partial(std::vector<int> &slots_of) const {
+  Nest partial(std::vector<std::optional<SlotId>> &slots_of) const {
     Nest result{.name = nest_.name + "_part",
                 .output_indices = nest_.output_indices + static_cast<int>(split_.size()),
                 .agg = nest_.agg,
@@ -190,7 +191,7 @@ private:
     return result;
   }
 
-  Nest join(std::vector<int> &slots_of) const {
+  Nest join(std::vector<std::optional<SlotId>> &slots_of) const {
     Nest result{.name = nest_.name + "_join",
                 .output_indices = nest_.output_indices,
                 .agg = nest_.agg,

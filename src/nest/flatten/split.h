@@ -39,9 +39,9 @@ std::optional<std::string> illegal_split(const Nest &nest, const ReductionSplit 
 struct SplitNests {
   Nest partial;
   Nest join;
-  // Of each nest, by its slots: the slot of the whole nest, or -1 for the scratch between them.
-  std::vector<int> partial_slots;
-  std::vector<int> join_slots;
+  // Of each nest, by its slots: the slot of the whole nest, nothing for the scratch between them.
+  std::vector<std::optional<SlotId>> partial_slots;
+  std::vector<std::optional<SlotId>> join_slots;
 };
 
 // Requires a legal split that is not empty. The scratch has parts outermost and the outputs in the

@@ -22,9 +22,7 @@ std::int64_t up(std::int64_t value, std::int64_t by) { return (value + by - 1) /
 
 std::int64_t extent(const Nest &nest, int i) { return nest.indices[at(i)].extent; }
 
-DType type_of(const Nest &nest, int input) {
-  return nest.slots[at(nest.inputs[at(input)].slot)].type;
-}
+DType type_of(const Nest &nest, int input) { return nest.slots[nest.inputs[at(input)].slot].type; }
 
 } // namespace
 

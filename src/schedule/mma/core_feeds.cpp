@@ -20,6 +20,7 @@ namespace {
 
 using nest::Nest;
 using poly::Group;
+using poly::MemberId;
 using poly::Producer;
 using Reason = std::optional<std::string>;
 
@@ -33,7 +34,7 @@ constexpr std::int64_t kTwoRings = 8;         // of windows beside a filter that
 constexpr std::int64_t kRegisters = 65536;    // of a block
 
 const nest::Slot &slot_of(const Nest &nest, const nest::Operand &operand) {
-  return nest.slots[at(operand.slot)];
+  return nest.slots[operand.slot];
 }
 
 // Whether what the input reads differs between rows of a tile, and not just between blocks and
@@ -90,7 +91,7 @@ Reason wrong_copy(const Group &group, const Schedule &schedule, const CoreFeed &
 }
 
 Reason wrong_feed(const Group &group, const Schedule &schedule, const CoreFeed &feed) {
-  const Producer &map = group.producers[at(feed.producer)];
+  const Producer &map = producer_at(group, feed.producer);
   const CoreRoles roles = core_roles(group.anchor, schedule);
   if (is_wgmma(*schedule.core.op) &&
       (roles.has_blocks() || (feed.input != roles.data && !roles.data_turned)))
@@ -98,16 +99,16 @@ Reason wrong_feed(const Group &group, const Schedule &schedule, const CoreFeed &
   if (schedule.core.gathers)
     return "warps that gather map nothing";
   if (map.stored)
-    return fmt::format("member {} is stored beside a ring", feed.producer + 1);
+    return fmt::format("member {} is stored beside a ring", feed.producer);
   if (!is_wgmma(*schedule.core.op) && core_gathers(group.anchor, schedule, feed.input))
     return fmt::format("input {} is gathered, not copied", feed.input);
   if (is_packed(schedule.fills[at(feed.input)]))
     return fmt::format("input {} is packed and computed by a map", feed.input);
   if (feed.copied.empty())
-    return fmt::format("member {} reads nothing that a ring could hold", feed.producer + 1);
+    return fmt::format("member {} reads nothing that a ring could hold", feed.producer);
   for (const int extra : feed.copied)
     if (Reason reason = wrong_copy(group, schedule, feed, extra))
-      return fmt::format("member {}: {}", feed.producer + 1, *reason);
+      return fmt::format("member {}: {}", feed.producer, *reason);
   return {};
 }
 
@@ -166,14 +167,14 @@ Reason wrong_mappers(const Nest &nest, const Schedule &schedule,
 
 } // namespace
 
-nest::Nest reading(const Group &group, int producer, int extra) {
-  const Producer &map = group.producers[at(producer)];
+nest::Nest reading(const Group &group, MemberId producer, int extra) {
+  const Producer &map = producer_at(group, producer);
   const nest::Operand &read = map.nest.extras[at(extra)];
   const nest::Linear form = nest::flat(read, map.nest.indices.size());
   Nest nest = group.anchor;
   nest::Operand &input = nest.inputs[at(map.input)];
   const std::vector<int> indices = poly::match_dims(input, map.nest).value();
-  input.slot = static_cast<int>(nest.slots.size());
+  input.slot = nest.slots.next_id();
   nest.slots.push_back(slot_of(map.nest, read));
   input.offset = form.constant;
   for (std::size_t d = 0; d < indices.size(); ++d)
@@ -185,8 +186,8 @@ nest::Nest reading(const Group &group, int producer, int extra) {
 std::vector<CoreFeed> core_feeds(const Group &group, const Schedule &schedule) {
   std::vector<CoreFeed> feeds;
   const CoreRoles roles = core_roles(group.anchor, schedule);
-  for (int p = 0; p < static_cast<int>(group.producers.size()); ++p) {
-    const Producer &map = group.producers[at(p)];
+  for (const MemberId p : producing_members(group)) {
+    const Producer &map = producer_at(group, p);
     if (map.feed != poly::Feed::Map)
       continue;
     CoreFeed feed{.producer = p, .input = map.input};
@@ -201,9 +202,9 @@ std::vector<CoreFeed> core_feeds(const Group &group, const Schedule &schedule) {
 
 Reason wrong_core_feeds(const Group &group, const Schedule &schedule) {
   for (const Producer &producer : group.producers)
-    if (producer.feed == poly::Feed::Produce || producer.consumer != 0)
+    if (producer.feed == poly::Feed::Produce || producer.consumer != poly::kAnchor)
       return "the ring of a core instruction is filled by copies and maps of them";
-  if (const std::optional<int> spread = spread_of(group))
+  if (const std::optional<MemberId> spread = spread_of(group))
     if (Reason reason = wrong_spread(group, schedule, *spread))
       return reason;
   const std::vector<CoreFeed> feeds = core_feeds(group, schedule);

@@ -29,7 +29,7 @@ namespace tilefuse::schedule {
 constexpr std::int64_t kChunkBytes = 16; // that a work-item maps at a time
 
 struct CoreFeed {
-  int producer = 0;        // in the group's list
+  poly::MemberId producer{};
   int input = 0;           // of the anchor
   std::vector<int> copied; // extras of the map; the first is mapped in place
   std::vector<int> read;   // extras that all rows of a tile share
@@ -38,7 +38,7 @@ struct CoreFeed {
 std::vector<CoreFeed> core_feeds(const poly::Group &group, const Schedule &schedule);
 
 // The anchor with an extra of a map in the place of what the map feeds.
-nest::Nest reading(const poly::Group &group, int producer, int extra);
+nest::Nest reading(const poly::Group &group, poly::MemberId producer, int extra);
 
 // Why a core instruction cannot run with the group's producers; nothing when it can, or when there
 // are none.

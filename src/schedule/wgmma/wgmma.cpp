@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/index.h"
+#include "schedule/local_memory.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/staging.h"
@@ -17,7 +18,6 @@
 #include "schedule/wgmma/wgmma_filter_map.h"
 #include "schedule/wgmma/wgmma_gather.h"
 #include "schedule/wgmma/wgmma_maps.h"
-#include "schedule/local_memory.h"
 #include "schedule/wgmma/wgmma_panels.h"
 #include "schedule/wgmma/wgmma_parts.h"
 #include "schedule/wgmma/wgmma_tiles.h"

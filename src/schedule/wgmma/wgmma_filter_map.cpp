@@ -139,7 +139,7 @@ FilterMap filter_map(const Nest &nest, const Schedule &schedule) {
   for (std::size_t i = 0; i < map.dims.size(); ++i)
     last += (map.dims[i] - 1) * map.strides[i];
   const std::int64_t elems = packed ? pack_layout(nest, schedule, roles.filter).elems
-                                    : nest.slots[at(nest.inputs[at(roles.filter)].slot)].elems;
+                                    : nest.slots[nest.inputs[at(roles.filter)].slot].elems;
   if (map.wrong.empty() && last >= elems)
     map.wrong = "taps of the filter lie further apart than its channels";
   return map;

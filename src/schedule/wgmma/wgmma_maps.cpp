@@ -28,7 +28,7 @@ constexpr std::size_t kMostRank = 5;
 std::int64_t extent(const Nest &nest, int i) { return nest.indices[at(i)].extent; }
 
 std::int64_t size_of(const Nest &nest, int input) {
-  return size_bytes(nest.slots[at(nest.inputs[at(input)].slot)].type);
+  return size_bytes(nest.slots[nest.inputs[at(input)].slot].type);
 }
 
 // Corners and offsets of im2col hold fewer bits the more spatial dimensions there are.

@@ -50,18 +50,19 @@ Reason wrong_lines(const nest::Operand &data, const nest::Nest &copy, const Data
 
 bool can_spread(const Target &target) { return target.isa.starts_with("sm_90a"); }
 
-std::optional<int> spread_of(const poly::Group &group) {
-  for (std::size_t p = 0; p < group.producers.size(); ++p)
-    if (group.producers[p].feed == poly::Feed::Spread)
-      return static_cast<int>(p);
+std::optional<poly::MemberId> spread_of(const poly::Group &group) {
+  for (const poly::MemberId m : producing_members(group))
+    if (producer_at(group, m).feed == poly::Feed::Spread)
+      return m;
   return {};
 }
 
 std::int64_t SpreadPlan::rounds() const { return (units() + kGroupItems - 1) / kGroupItems; }
 
-SpreadPlan spread_plan(const poly::Group &group, const Schedule &schedule, int producer) {
+SpreadPlan spread_plan(const poly::Group &group, const Schedule &schedule,
+                       poly::MemberId producer) {
   const nest::Nest &nest = group.anchor;
-  const nest::Nest &copy = group.producers[at(producer)].nest;
+  const nest::Nest &copy = producer_at(group, producer).nest;
   const CoreRoles roles = core_roles(nest, schedule);
   const CoreTile tile = core_tile(nest, schedule);
   const nest::Operand &data = nest.inputs[at(roles.data)];
@@ -80,9 +81,9 @@ SpreadPlan spread_plan(const poly::Group &group, const Schedule &schedule, int p
 }
 
 std::optional<std::string> wrong_spread(const poly::Group &group, const Schedule &schedule,
-                                        int producer) {
+                                        poly::MemberId producer) {
   const nest::Nest &nest = group.anchor;
-  const poly::Producer &copy = group.producers[at(producer)];
+  const poly::Producer &copy = producer_at(group, producer);
   const CoreRoles roles = core_roles(nest, schedule);
   if (!is_wgmma(*schedule.core.op) || !schedule.core.gathers || schedule.core.window == 0)
     return "a copy spreads to windows that warps of wgmma gather";

@@ -26,12 +26,12 @@ namespace tilefuse::schedule {
 // Whether the target has units with windows.
 bool can_spread(const Target &target);
 
-// The producer of the group that spreads, by its place in the list.
-std::optional<int> spread_of(const poly::Group &group);
+// The producer of the group that spreads.
+std::optional<poly::MemberId> spread_of(const poly::Group &group);
 
 // Why it cannot, under a schedule that is legal for the anchor alone.
 std::optional<std::string> wrong_spread(const poly::Group &group, const Schedule &schedule,
-                                        int producer);
+                                        poly::MemberId producer);
 
 struct SpreadPlan {
   int dim = 0;               // of the anchor's data: that of the runs
@@ -48,6 +48,6 @@ struct SpreadPlan {
   std::int64_t rows() const { return (per_row + step - 1) / step; }
 };
 // Of what wrong_spread finds nothing wrong with.
-SpreadPlan spread_plan(const poly::Group &group, const Schedule &schedule, int producer);
+SpreadPlan spread_plan(const poly::Group &group, const Schedule &schedule, poly::MemberId producer);
 
 } // namespace tilefuse::schedule

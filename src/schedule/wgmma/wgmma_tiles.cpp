@@ -16,9 +16,7 @@ constexpr std::int64_t kPairs = 2; // vec of columns as the instruction leaves t
 
 std::int64_t up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
-DType type_of(const Nest &nest, int input) {
-  return nest.slots[at(nest.inputs[at(input)].slot)].type;
-}
+DType type_of(const Nest &nest, int input) { return nest.slots[nest.inputs[at(input)].slot].type; }
 
 } // namespace
 
@@ -67,7 +65,7 @@ bool exchanges(const Nest &nest, const Schedule &schedule) {
 
 // That of the result where nothing but its rounding follows the sum.
 DType exchanged_type(const Nest &nest) {
-  const DType out = nest.slots[at(nest.out.slot)].type;
+  const DType out = nest.slots[nest.out.slot].type;
   const program::Expr &post = nest.post;
   const bool is_rounding = post.kind == program::Expr::Kind::Cast && post.type == out &&
                            post.args[0].kind == program::Expr::Kind::Acc;

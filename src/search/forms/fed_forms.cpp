@@ -79,7 +79,7 @@ std::vector<Schedule> fed_core_schedules(const poly::Group &group, const Target 
                                          bool tf32) {
   std::vector<Schedule> found;
   if (std::any_of(group.producers.begin(), group.producers.end(), [](const poly::Producer &p) {
-        return p.feed == poly::Feed::Produce || p.consumer != 0 || p.stored;
+        return p.feed == poly::Feed::Produce || p.consumer != poly::kAnchor || p.stored;
       }))
     return found;
   std::vector<Schedule> all = wgmma_schedules(group.anchor, target, tf32);

@@ -10,11 +10,11 @@
 
 #include "base/index.h"
 #include "schedule/legal.h"
+#include "schedule/local_memory.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/wgmma_ahead.h"
 #include "schedule/wgmma/wgmma_maps.h"
-#include "schedule/local_memory.h"
 #include "schedule/wgmma/wgmma_parts.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "search/forms/ahead_forms.h"
@@ -98,7 +98,7 @@ Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Form &form,
   channel.tile = sizes.op_columns * sizes.group_columns;
   const std::int64_t channels = roles.channel_points;
   // 16 bytes at most: halves of sectors are stored slowly.
-  const std::int64_t result_bytes = size_bytes(nest.slots[at(nest.out.slot)].type);
+  const std::int64_t result_bytes = size_bytes(nest.slots[nest.out.slot].type);
   const auto *vec = std::find_if(kVecs.begin(), kVecs.end() - 1, [&](int v) {
     return v * result_bytes <= kMostStored && channels % (4 * v) == 0 &&
            sizes.op_columns % (4 * v) == 0;
@@ -168,7 +168,7 @@ std::optional<Schedule> stored(const Nest &nest, const Target &target, Schedule 
                                std::string_view name) {
   schedule.name = name;
   schedule.core.tensor_store = true;
-  if (size_bytes(nest.slots[at(nest.out.slot)].type) == 2)
+  if (size_bytes(nest.slots[nest.out.slot].type) == 2)
     schedule.splits[at(core_roles(nest, schedule).channel)].vec = kVecs.back(); // whole lines
   schedule.core.ring = ring_for(nest, schedule, target);
   const bool fits = !illegal(nest, schedule, target) && !spills(nest, schedule);

@@ -6,10 +6,10 @@
 
 #include "base/index.h"
 #include "schedule/legal.h"
+#include "schedule/local_memory.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/pixel_box.h"
-#include "schedule/local_memory.h"
 #include "schedule/wgmma/wgmma_panels.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "schedule/wgmma/wgmma_window.h"
@@ -101,8 +101,8 @@ bool spills(const Nest &nest, const Schedule &schedule) {
   return has_box(nest, schedule) && schedule.core.turns > 1 &&
          tile.warp_rows * tile.warp_columns >= kAccumulators * kGroupItems &&
          std::any_of(nest.extras.begin(), nest.extras.end(), [&](const nest::Operand &extra) {
-           const nest::Slot &slot = nest.slots[at(extra.slot)];
-           return size_bytes(slot.type) == 4 && slot.elems >= nest.slots[at(nest.out.slot)].elems;
+           const nest::Slot &slot = nest.slots[extra.slot];
+           return size_bytes(slot.type) == 4 && slot.elems >= nest.slots[nest.out.slot].elems;
          });
 }
 

@@ -35,15 +35,15 @@ double elements(const nest::Operand &operand) {
   return all;
 }
 
-double bytes_of_member(const poly::PlacedGroup &placed, int member,
+double bytes_of_member(const poly::PlacedGroup &placed, poly::MemberId member,
                        const program::StoredProgram &stored) {
   const nest::Nest &nest = poly::member_nest(placed.group, member);
-  const std::vector<int> written = poly::written_slots(placed.group);
-  std::set<int> seen;
+  const std::vector<poly::SlotId> written = poly::written_slots(placed.group);
+  std::set<poly::SlotId> seen;
   double bytes = 0;
   const auto add = [&](const nest::Operand &operand) {
-    const int slot = poly::group_slot(placed.group, member, operand.slot);
-    const auto buffer = static_cast<std::size_t>(to_int(placed.buffers[at(slot)]));
+    const poly::SlotId slot = poly::group_slot(placed.group, member, operand.slot);
+    const auto buffer = at(placed.buffers[slot]);
     const program::Buffer &info = stored.buffers[buffer];
     const bool in_memory =
         !poly::is_internal(placed.group, slot) ||
@@ -365,7 +365,7 @@ std::vector<poly::PlacedGroup> feed_parts(std::vector<poly::PlacedGroup> groups,
   if (settings.level != poly::FuseLevel::All)
     return groups;
   const auto buffer_of = [](const poly::PlacedGroup &placed, const nest::Operand &operand) {
-    return static_cast<std::size_t>(to_int(placed.buffers[at(operand.slot)]));
+    return static_cast<std::size_t>(to_int(placed.buffers[operand.slot]));
   };
   std::set<std::size_t> joined; // in the launch that writes them
   for (const poly::PlacedGroup &placed : groups)
@@ -386,7 +386,7 @@ double bytes_moved(const std::vector<poly::PlacedGroup> &groups,
                    const program::StoredProgram &stored) {
   double bytes = 0;
   for (const poly::PlacedGroup &placed : groups)
-    for (int m = 0; m <= static_cast<int>(placed.group.producers.size()); ++m)
+    for (const poly::MemberId m : members(placed.group))
       bytes += bytes_of_member(placed, m, stored);
   return bytes;
 }

@@ -137,12 +137,12 @@ Decision decide_or_keep_whole(const poly::Group &group, const Target &target,
   }
 }
 
-std::vector<program::BufferId> buffers_of(const std::vector<int> &slots,
+std::vector<program::BufferId> buffers_of(const std::vector<std::optional<poly::SlotId>> &slots,
                                           const poly::PlacedGroup &whole,
                                           program::BufferId scratch) {
   std::vector<program::BufferId> buffers;
-  for (const int slot : slots)
-    buffers.push_back(slot < 0 ? scratch : whole.buffers[at(slot)]);
+  for (const std::optional<poly::SlotId> slot : slots)
+    buffers.push_back(slot ? whole.buffers[*slot] : scratch);
   return buffers;
 }
 
@@ -206,7 +206,7 @@ std::vector<poly::PlacedGroup> split_groups(std::vector<poly::PlacedGroup> group
     nest::SplitNests nests =
         nest::split_reduction(placed.group.anchor, found->second.split, joins_tiles);
     const auto scratch = static_cast<program::BufferId>(stored.buffers.size());
-    const nest::Slot &slot = nests.join.slots[at(nests.join.inputs[0].slot)];
+    const nest::Slot &slot = nests.join.slots[nests.join.inputs[0].slot];
     stored.buffers.push_back({.type = slot.type, .elems = slot.elems});
     result.push_back({{std::move(nests.partial)},
                       buffers_of(nests.partial_slots, placed, scratch),
