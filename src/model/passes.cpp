@@ -15,6 +15,7 @@
 #include "program/rewrite/pad_channels.h"
 #include "program/rewrite/rewrite.h"
 #include "search/network/first_layer_choice.h"
+#include "target/features.h"
 
 namespace tilefuse::model {
 namespace {
@@ -31,7 +32,7 @@ Program rewrite(const Program &in, const PassInput &with) {
 }
 
 Program join_groups(const Program &in, const PassInput &with) {
-  const std::int64_t row_bytes = with.target->isa.starts_with("sm_90a") ? 128 : 64;
+  const std::int64_t row_bytes = has(*with.target, Feature::WarpgroupMatrix) ? 128 : 64;
   return program::join_groups(in, row_bytes).program;
 }
 
@@ -148,7 +149,7 @@ Program simplify(const Program &program, PassContext *passes) {
 }
 
 Program lay_out_for(const Program &program, const Target &target, PassContext *passes) {
-  return target.backend == "cuda"
+  return has(target, Feature::MatrixUnits)
              ? run_stage(PassStage::LayOut, program, {.target = &target}, passes)
              : program;
 }

@@ -14,7 +14,7 @@
 #include "schedule/streams.h"
 #include "schedule/text.h"
 #include "schedule/wgmma/wgmma_parts.h"
-#include "target/async_copies.h"
+#include "target/features.h"
 
 namespace tilefuse::schedule {
 namespace {
@@ -264,7 +264,7 @@ Reason wrong_twice(const Nest &nest, const Schedule &schedule, std::size_t k) {
 Reason wrong_ring(const Nest &nest, const Schedule &schedule, const Target &target, std::size_t k) {
   const Stage &stage = schedule.stages[k];
   const int input = static_cast<int>(k);
-  if (!has_async_copies(target))
+  if (!has(target, Feature::AsyncCopies))
     return fmt::format("input {} is staged by asynchronous copies, which the target lacks", k);
   if (stage.twice || stage.ring < 2 || stage.ring > kMostRing)
     return fmt::format("input {} is staged with a ring of {} buffers; need 2 to {}", k, stage.ring,

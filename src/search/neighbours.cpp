@@ -7,7 +7,7 @@
 #include "base/index.h"
 #include "schedule/guards.h"
 #include "schedule/legal.h"
-#include "target/async_copies.h"
+#include "target/features.h"
 
 namespace tilefuse::search {
 namespace {
@@ -213,7 +213,7 @@ void Change::change_stage() {
 // Of all inputs that are staged in the innermost chunk loop: they go together.
 void Change::change_ahead() {
   const std::vector<int> chunks = chunked_indices(nest_, schedule_);
-  const int ring = has_async_copies(target_) ? random_.of({0, 2, 3, 4}) : 0;
+  const int ring = has(target_, Feature::AsyncCopies) ? random_.of({0, 2, 3, 4}) : 0;
   const bool twice = ring == 0 && random_.chance(50);
   for (schedule::Stage &stage : schedule_.stages)
     if (!chunks.empty() && stage.at == chunks.back()) {

@@ -7,7 +7,7 @@
 #include "schedule/guards.h"
 #include "schedule/legal.h"
 #include "schedule/staging.h"
-#include "target/async_copies.h"
+#include "target/features.h"
 
 namespace tilefuse::search {
 namespace {
@@ -174,7 +174,7 @@ void Sampler::stage_deeper() {
     return;
   stage.at = random_.of(chunked);
   stage.twice = random_.chance(50);
-  if (has_async_copies(target_) && random_.chance(50)) {
+  if (has(target_, Feature::AsyncCopies) && random_.chance(50)) {
     stage.twice = false;
     stage.ring = static_cast<int>(random_.between(2, 4));
   }

@@ -7,6 +7,7 @@
 #include "schedule/staging.h"
 #include "search/space.h"
 #include "search/work_items.h"
+#include "target/features.h"
 
 namespace tilefuse::search {
 namespace {
@@ -55,7 +56,7 @@ std::int64_t Space::register_need(const Schedule &schedule) const {
 // Constants of which another step follows, where machine code has an instruction for it. Those of a
 // depthwise window are few and stay in the first level.
 void Space::prefetch_packed(Schedule &schedule) const {
-  if (target_.backend != "llvm" || lane_ < 0 || reduces_taps_only() ||
+  if (!has(target_, Feature::PrefetchHints) || lane_ < 0 || reduces_taps_only() ||
       extent(lane_) <= schedule.splits[at(lane_)].step())
     return;
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k)

@@ -11,7 +11,7 @@
 #include "base/index.h"
 #include "cost/roofline.h"
 #include "search/joinable.h"
-#include "target/tickets.h"
+#include "target/features.h"
 
 namespace tilefuse::search {
 namespace {
@@ -24,8 +24,6 @@ constexpr double kGain = 0.97; // of the time of the whole nest, that a split mu
 // Of a launch's time by itself, what it takes behind another in one submission: an H200 takes 1
 // us in a graph of CUDA's, 5.5 between events; OpenCL's launches are submitted one by one.
 constexpr double kFollowing = 0.18;
-// From this generation on a kernel is started while the one before it ends.
-constexpr int kFirstEarly = 90;
 constexpr std::int64_t kShortestPart = 8; // reduced points
 constexpr std::int64_t kMostParts = 1024;
 constexpr std::int64_t kScratchPerUnit = std::int64_t{1} << 17; // accumulators
@@ -40,17 +38,13 @@ std::int64_t reduced_points(const Nest &nest) {
 }
 
 double launch_seconds(const Target &target) {
-  return target.launch_us * 1e-6 * (target.backend == "cuda" ? kFollowing : 1);
-}
-
-bool starts_early(const Target &target) {
-  return target.backend == "cuda" && nvidia_generation(target) >= kFirstEarly;
+  return target.launch_us * 1e-6 * (has(target, Feature::LaunchQueue) ? kFollowing : 1);
 }
 
 // Of the kernel that joins parts, right behind the one that computes them.
 double joining_seconds(const cost::Estimate &estimate, const Target &target) {
-  return starts_early(target) ? estimate.seconds - estimate.launch
-                              : following_seconds(estimate, target);
+  return has(target, Feature::EarlyLaunch) ? estimate.seconds - estimate.launch
+                                           : following_seconds(estimate, target);
 }
 
 // What arithmetic at the peak of the units that the schedule uses and one trip over every slot
@@ -88,7 +82,8 @@ ReductionSplit split_in(const Nest &nest, const std::vector<int> &order, std::in
 std::vector<WeighedSplit> ways_to_join(const Nest &nest, const ReductionSplit &split,
                                        const Target &target, const Picker &picker, JoinIn join) {
   std::vector<WeighedSplit> ways;
-  if (join == JoinIn::SameLaunch || (join == JoinIn::Either && !starts_early(target))) {
+  if (join == JoinIn::SameLaunch ||
+      (join == JoinIn::Either && !has(target, Feature::EarlyLaunch))) {
     const nest::SplitNests nests = nest::split_reduction(nest, split, true);
     if (const std::optional<Joinable> inside = pick_joinable(nests.partial, nests.join, target))
       ways.push_back({split, JoinIn::SameLaunch,

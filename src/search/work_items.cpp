@@ -17,7 +17,7 @@
 #include "search/forms/named_schedule.h"
 #include "search/forms/part_forms.h"
 #include "search/forms/wgmma_forms.h"
-#include "target/async_copies.h"
+#include "target/features.h"
 
 namespace tilefuse::search {
 namespace {
@@ -115,7 +115,7 @@ void Forms::add_products() {
 void Forms::add_product(const FormSizes &sizes) {
   for (const bool near : {false, true}) {
     add("igemm", with(sizes, near, 0));
-    if (has_async_copies(target_))
+    if (has(target_, Feature::AsyncCopies))
       add("igemm_async", with(sizes, near, kRing));
   }
 }

@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/tickets.h"
 
-#include <charconv>
+#include "target/nvidia.h"
 
 namespace tilefuse {
 namespace {
 
 constexpr int kFirst = 70;
-constexpr std::string_view kGeneration = "sm_";
 
 } // namespace
-
-int nvidia_generation(const Target &target) {
-  const std::string_view isa = target.isa;
-  const std::size_t at = isa.find(kGeneration);
-  int generation = 0;
-  if (at != std::string_view::npos)
-    std::from_chars(isa.data() + at + kGeneration.size(), isa.data() + isa.size(), generation);
-  return generation;
-}
 
 Tickets tickets(const Target &target) {
   if (target.lanes != LaneKind::WorkItem)

@@ -15,7 +15,4 @@ inline constexpr std::string_view kDeviceAtomics = "device_atomics";
 enum class Tickets { None, Nvidia, Atomics };
 Tickets tickets(const Target &target);
 
-// The generation in a target's isa, 90 of "sm_90a"; 0: there is none.
-int nvidia_generation(const Target &target);
-
 } // namespace tilefuse

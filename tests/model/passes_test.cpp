@@ -148,8 +148,7 @@ TEST(ProgramPasses, SimplifyOncePerPreparation) {
 }
 
 TEST(ProgramPasses, RewriteAndLayOutWhereAskedFor) {
-  Target target;
-  target.backend = "cuda";
+  const Target target{.backend = "cuda", .lanes = LaneKind::WorkItem, .warp = 32};
   PassContext passes;
   passes.time();
   const Program given = program::testing::program_of(kNetwork);

@@ -7,12 +7,13 @@
 #include "model/passes.h"
 #include "precision.h"
 #include "program/precision/quantize.h"
+#include "target/features.h"
 
 namespace tilefuse::tool {
 namespace {
 
 AppliedPrecision allow_tf32(const program::Program &program, const Target &target) {
-  if (target.backend != "cuda")
+  if (!has(target, Feature::MatrixUnits))
     throw Error(ErrorCode::Unsupported,
                 fmt::format("--precision tf32 is for matrix units of NVIDIA devices, {} has none",
                             target.name),

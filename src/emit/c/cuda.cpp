@@ -17,7 +17,7 @@
 #include "emit/c/cuda_tensor.h"
 #include "emit/c/nvidia_ticket.h"
 #include "emit/emitter.h"
-#include "target/tickets.h"
+#include "target/features.h"
 
 namespace tilefuse::emit {
 namespace {
@@ -130,8 +130,6 @@ std::string round_convert(const Type &to, const std::string &value, std::optiona
   return fmt::format("tf_rounded<{}>({})", memory_elem(to.elem), text);
 }
 
-constexpr int kFirstPacking = 80; // min and max that propagate NaN; conversion of two at once
-
 constexpr Dialect kCuda = {
     .name = "CUDA C++",
     .prologue = kCudaPrologue,
@@ -179,7 +177,7 @@ class CudaEmitter final : public Emitter {
 public:
   Package emit(const kernel::Kernel &kernel, const Target &target) const override {
     Dialect dialect = kCuda;
-    if (nvidia_generation(target) < kFirstPacking)
+    if (!has(target, Feature::PackedRounding))
       dialect.round_convert = nullptr;
     Package package = c_like_package(kernel, target, dialect, {});
     package.format = CodeFormat::CudaSource;

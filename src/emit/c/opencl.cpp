@@ -10,7 +10,7 @@
 #include "emit/c/c_like.h"
 #include "emit/c/nvidia_ticket.h"
 #include "emit/emitter.h"
-#include "target/async_copies.h"
+#include "target/features.h"
 #include "target/tickets.h"
 
 namespace tilefuse::emit {
@@ -258,7 +258,7 @@ public:
   Package emit(const kernel::Kernel &kernel, const Target &target) const override {
     const bool outline = target.lanes == LaneKind::Vector && kernel.block_size == 1;
     Dialect dialect = kOpenclC;
-    if (has_async_copies(target))
+    if (has(target, Feature::AsyncCopies))
       dialect.matrix = &kNvidiaCopies;
     dialect.ticket = ticket_words(target);
     if (tickets(target) == Tickets::Atomics && has_counts(kernel))

@@ -13,6 +13,7 @@
 #include "model/oracle/nest_maker.h"
 #include "model/oracle/random_case.h"
 #include "search/pick.h"
+#include "target/features.h"
 
 namespace tilefuse::model {
 namespace {
@@ -133,7 +134,7 @@ KernelCase sampled_case(const Target &target, int number) {
     tapes.schedule.push_back(static_cast<std::uint32_t>(random.next() >> 40));
   }
   tapes.data = static_cast<std::uint32_t>(number);
-  const bool other = target.backend != "llvm" && number / 2 % 2 == 1;
+  const bool other = has(target, Feature::EitherLanes) && number / 2 % 2 == 1;
   return draw_case(tapes, other ? with_other_lanes(target) : target);
 }
 

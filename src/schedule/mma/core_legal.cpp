@@ -10,6 +10,7 @@
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/wgmma.h"
+#include "target/features.h"
 
 namespace tilefuse::schedule {
 namespace {
@@ -112,8 +113,7 @@ Reason wrong_tile(const Nest &nest, const Schedule &schedule) {
 
 std::optional<std::string> wrong_core(const Nest &nest, const Schedule &schedule,
                                       const Target &target) {
-  if (schedule.lanes != LaneKind::WorkItem || target.lanes != LaneKind::WorkItem ||
-      target.backend != "cuda" || target.warp != kCoreLanes)
+  if (schedule.lanes != LaneKind::WorkItem || !has(target, Feature::MatrixUnits))
     return "matrix instructions need a CUDA target";
   if (Reason reason = no_core_roles(nest))
     return reason;

@@ -22,6 +22,7 @@
 #include "schedule/wgmma/wgmma_parts.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "schedule/wgmma/wgmma_window.h"
+#include "target/features.h"
 
 namespace tilefuse::schedule {
 namespace {
@@ -214,7 +215,7 @@ std::optional<std::string> wrong_wgmma(const Nest &nest, const Schedule &schedul
                                        const Target &target) {
   const Core &core = schedule.core;
   const CoreRoles roles = core_roles(nest, schedule);
-  if (!target.isa.starts_with("sm_90a"))
+  if (!has(target, Feature::WarpgroupMatrix))
     return "wgmma needs the target sm_90a";
   if (core.op != wgmma_op_for(nest, core.op->n, core.op->tf32) ||
       core.op->k * size_bytes(core.op->a.type) != kStepBytes)

@@ -14,6 +14,7 @@
 #include "schedule/wgmma/wgmma_maps.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "schedule/wgmma/wgmma_window.h"
+#include "target/features.h"
 
 namespace tilefuse::schedule {
 namespace {
@@ -48,7 +49,7 @@ Reason wrong_lines(const nest::Operand &data, const nest::Nest &copy, const Data
 
 } // namespace
 
-bool can_spread(const Target &target) { return target.isa.starts_with("sm_90a"); }
+bool can_spread(const Target &target) { return has(target, Feature::WarpgroupMatrix); }
 
 std::optional<poly::MemberId> spread_of(const poly::Group &group) {
   for (const poly::MemberId m : producing_members(group))

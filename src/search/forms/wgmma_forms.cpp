@@ -23,6 +23,7 @@
 #include "search/forms/part_forms.h"
 #include "search/forms/wgmma_menu.h"
 #include "search/forms/wgmma_sizes.h"
+#include "target/features.h"
 
 namespace tilefuse::search {
 namespace {
@@ -255,7 +256,7 @@ bool suits_swapping(const Nest &nest, const Target &target) {
 
 std::vector<Schedule> every_wgmma_schedule(const Nest &nest, const Target &target, bool tf32) {
   std::vector<Schedule> found;
-  if (no_core_roles(nest) || !target.isa.starts_with("sm_90a"))
+  if (no_core_roles(nest) || !has(target, Feature::WarpgroupMatrix))
     return found;
   for (const Kind kind : {kPlain, kStored, kSwapped, kWindowed, kStreamed, kGathered})
     for (Schedule &schedule : forms_of(nest, target, kind, tf32))
@@ -266,7 +267,7 @@ std::vector<Schedule> every_wgmma_schedule(const Nest &nest, const Target &targe
 
 std::vector<Schedule> wgmma_schedules(const Nest &nest, const Target &target, bool tf32) {
   std::vector<Schedule> found;
-  if (no_core_roles(nest) || !target.isa.starts_with("sm_90a"))
+  if (no_core_roles(nest) || !has(target, Feature::WarpgroupMatrix))
     return found;
   const auto add = [&](Kind kind) {
     for (Schedule &schedule : forms_of(nest, target, kind, tf32))
@@ -289,7 +290,8 @@ std::vector<Schedule> wgmma_schedules(const Nest &nest, const Target &target, bo
 }
 
 std::vector<Schedule> streamed_wgmma_schedules(const Nest &nest, const Target &target, bool tf32) {
-  const bool suits = !no_core_roles(nest) && target.isa.starts_with("sm_90a") && has_taps(nest);
+  const bool suits =
+      !no_core_roles(nest) && has(target, Feature::WarpgroupMatrix) && has_taps(nest);
   return suits ? forms_of(nest, target, kStreamed, tf32) : std::vector<Schedule>{};
 }
 

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Generations of NVIDIA's GPUs, ten times the compute capability. For this folder and the devices
+// that report themselves; others ask for a feature (target/features.h).
+#pragma once
+
+#include "target/target.h"
+
+namespace tilefuse {
+
+// The generation in a target's isa, 90 of "sm_90a" and of "CL1.2 sm_90"; 0: there is none.
+int nvidia_generation(const Target &target);
+
+} // namespace tilefuse
