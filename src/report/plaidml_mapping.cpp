@@ -31,7 +31,7 @@ std::int64_t points(const std::vector<IndexThreads> &indices) {
 } // namespace
 
 PlaidmlMapping::PlaidmlMapping(const Kernel &kernel, const Flat &flat, const Tile &tile,
-                               const PlaidmlSettings &settings)
+                               const cost::plaidml::Settings &settings)
     : kernel_(kernel), flat_(flat), tile_(tile), in_place_(settings.use_global),
       plan_(thread_plan(flat, tile, settings)) {
   for (std::size_t a = 1; a < flat.accesses.size(); ++a)

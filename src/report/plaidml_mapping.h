@@ -21,7 +21,7 @@ class PlaidmlMapping {
 public:
   // All are borrowed; `flat` is the kernel's prepared form.
   PlaidmlMapping(const cost::plaidml::Kernel &kernel, const cost::plaidml::Flat &flat,
-                 const cost::plaidml::Tile &tile, const PlaidmlSettings &settings);
+                 const cost::plaidml::Tile &tile, const cost::plaidml::Settings &settings);
 
   // One table per input: merged indices first, then by name.
   std::string layouts() const;

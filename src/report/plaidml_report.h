@@ -17,7 +17,7 @@
 namespace tilefuse::report {
 
 struct PlaidmlOptions {
-  PlaidmlSettings settings;
+  cost::plaidml::Settings settings;
   cost::plaidml::Walk walk = cost::plaidml::Walk::Fast;
   std::vector<cost::plaidml::Tile> tiles; // judged instead of searching, when not empty
   std::size_t log_entries = std::numeric_limits<std::size_t>::max();

@@ -174,95 +174,10 @@ toml::table parse_toml(const std::string &file) {
   }
 }
 
-constexpr std::string_view kPlaidml = "plaidml";
-constexpr std::string_view kPlaidmlPrefix = "plaidml_"; // of its keys in the text form
-constexpr std::string_view kUseGlobal = "use_global";
-
-const PlaidmlField *find_plaidml_field(std::string_view key) {
-  for (const PlaidmlField &field : plaidml_fields())
-    if (field.key == key)
-      return &field;
-  return nullptr;
-}
-
-[[noreturn]] void fail_plaidml(std::string_view key, std::string_view need,
-                               const std::string &where) {
-  throw Error(ErrorCode::Io, fmt::format("key '{}.{}' needs {}", kPlaidml, key, need), where);
-}
-
-void assign_plaidml(PlaidmlSettings &settings, std::string_view key, const toml::node &node,
-                    const std::string &where) {
-  if (key == kUseGlobal) {
-    const auto value = node.value_exact<bool>();
-    if (!value)
-      fail_plaidml(key, "true or false", where);
-    settings.use_global = *value;
-    return;
-  }
-  const PlaidmlField *field = find_plaidml_field(key);
-  if (field == nullptr)
-    throw Error(ErrorCode::Io, fmt::format("unknown key '{}.{}'", kPlaidml, key), where);
-  const auto value = node.value_exact<std::int64_t>();
-  if (!value || !field->allows(*value))
-    fail_plaidml(key, field->need, where);
-  settings.*field->value = *value;
-}
-
-PlaidmlSettings read_plaidml(const toml::node &node, const std::string &file) {
-  const toml::table *table = node.as_table();
-  if (table == nullptr)
-    throw Error(ErrorCode::Io, fmt::format("'{}' needs to be a table", kPlaidml),
-                position(file, node.source()));
-  PlaidmlSettings settings;
-  for (const auto &[key, value] : *table)
-    assign_plaidml(settings, key.str(), value, position(file, value.source()));
-  for (const PlaidmlField &field : plaidml_fields())
-    if (!field.is_optional && !table->contains(field.key))
-      throw Error(ErrorCode::Io, fmt::format("key '{}.{}' is missing", kPlaidml, field.key),
-                  position(file, node.source()));
-  return settings;
-}
-
-std::string plaidml_text(const PlaidmlSettings &settings) {
-  std::string text;
-  for (const PlaidmlField &field : plaidml_fields())
-    text += fmt::format("{}{} {}\n", kPlaidmlPrefix, field.key, settings.*field.value);
-  return text + fmt::format("{}{} {}\n", kPlaidmlPrefix, kUseGlobal, settings.use_global);
-}
-
-// Reads the value behind `plaidml_KEY`; false when there is no such key.
-bool scan_plaidml(std::optional<PlaidmlSettings> &settings, std::string_view key, Scanner &in) {
-  if (!key.starts_with(kPlaidmlPrefix))
-    return false;
-  key.remove_prefix(kPlaidmlPrefix.size());
-  const PlaidmlField *field = find_plaidml_field(key);
-  if (field == nullptr && key != kUseGlobal)
-    return false;
-  in.next();
-  PlaidmlSettings &into = settings ? *settings : settings.emplace();
-  if (field == nullptr) {
-    if (!in.is("true") && !in.is("false"))
-      in.fail("true or false");
-    into.use_global = in.next().text == "true";
-    return true;
-  }
-  const Token at = in.peek();
-  const std::int64_t value = in.expect_integer(field->need);
-  if (!field->allows(value))
-    throw Error(ErrorCode::Syntax, fmt::format("expected {}, got {}", field->need, value),
-                in.where(at));
-  into.*field->value = value;
-  return true;
-}
-
 Target read_target(const std::string &file) {
   const toml::table table = parse_toml(file);
   Target target;
   for (const auto &[key, node] : table) {
-    if (key.str() == kPlaidml) {
-      target.plaidml = read_plaidml(node, file);
-      continue;
-    }
     const Field *field = find_field(key.str());
     if (field == nullptr) {
       throw Error(ErrorCode::Io, fmt::format("unknown key '{}'", key.str()),
@@ -275,10 +190,10 @@ Target read_target(const std::string &file) {
       throw Error(ErrorCode::Io, fmt::format("key '{}' is missing", key), file + ":1:1");
   }
   if (target.backend != "llvm" && target.backend != "opencl" && target.backend != "cuda") {
-    throw Error(
-        ErrorCode::Io,
-        fmt::format("backend is {}, need \"llvm\", \"opencl\" or \"cuda\"", tilefuse::quoted(target.backend)),
-        position(file, table.get("backend")->source()));
+    throw Error(ErrorCode::Io,
+                fmt::format("backend is {}, need \"llvm\", \"opencl\" or \"cuda\"",
+                            tilefuse::quoted(target.backend)),
+                position(file, table.get("backend")->source()));
   }
   return target;
 }
@@ -300,16 +215,6 @@ std::vector<std::string> toml_files(const std::string &directory) {
 
 } // namespace
 
-PlaidmlSettings plaidml_settings(const Target &target) {
-  if (target.plaidml)
-    return *target.plaidml;
-  PlaidmlSettings settings;
-  settings.max_mem = std::max(settings.max_mem, target.local_bytes);
-  settings.goal_groups = 4 * std::int64_t{target.compute_units};
-  settings.use_global = target.lanes == LaneKind::Vector;
-  return settings;
-}
-
 std::string_view to_string(LaneKind kind) {
   return kind == LaneKind::Vector ? "vector" : "workitem";
 }
@@ -319,7 +224,7 @@ std::string to_text(const Target &target) {
   for (const Field &field : kFields) {
     text += fmt::format("{} {}\n", field.key, std::visit(Print{target}, field.member));
   }
-  return target.plaidml ? text + plaidml_text(*target.plaidml) : text;
+  return text;
 }
 
 Target parse_target(std::string_view text, const std::string &file) {
@@ -329,8 +234,6 @@ Target parse_target(std::string_view text, const std::string &file) {
   while (!in.at_end()) {
     if (!seen.insert(in.peek().text).second)
       in.fail("each key once");
-    if (scan_plaidml(target.plaidml, in.peek().text, in))
-      continue;
     const Field *field = find_field(in.peek().text);
     if (field == nullptr || !in.is(field->key))
       in.fail("a key of a target");

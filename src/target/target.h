@@ -4,12 +4,9 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "target/plaidml_settings.h"
 
 namespace tilefuse {
 
@@ -20,7 +17,8 @@ enum class LaneKind { Vector, WorkItem };
 struct Target {
   std::string name;    // "cpu_avx2", "opencl_gpu"
   std::string backend; // "llvm", "opencl" or "cuda"
-  std::string isa;     // LLVM: processor name and features, "znver3;+avx2,+fma"; OpenCL: "CL1.2"; CUDA: "sm_90a"
+  std::string isa; // LLVM: processor name and features, "znver3;+avx2,+fma"; OpenCL: "CL1.2"; CUDA:
+                   // "sm_90a"
   LaneKind lanes = LaneKind::Vector;
   int vector_f32 = 8; // elements of the widest vector (Vector), or the usual group size (WorkItem)
   int vector_registers = 16;    // per thread; for WorkItem 32-bit registers per lane
@@ -40,7 +38,6 @@ struct Target {
   bool fp16_storage = true; // half loads and stores convert to float
   bool fp16_math = false;
   bool fp64 = true;
-  std::optional<PlaidmlSettings> plaidml; // for cost/plaidml alone
 
   friend bool operator==(const Target &, const Target &) = default;
 };
@@ -50,12 +47,8 @@ std::string_view to_string(LaneKind kind);
 std::string to_text(const Target &target);
 Target parse_target(std::string_view text, const std::string &file = "<target>");
 
-// The row's own [plaidml] table, or what PlaidML took for a device it did not know: one thread, a
-// cache line, all local memory, 16 KiB of accumulators, 4 groups per unit, 50 operations per byte.
-PlaidmlSettings plaidml_settings(const Target &target);
-
-// Reads every *.toml under `directory` (Error{Io} names the file and line of a mistake). Sorted by
-// name.
+// Reads every *.toml of `directory` itself (Error{Io} names the file and line of a mistake). Sorted
+// by name.
 std::vector<Target> read_targets(const std::string &directory);
 
 } // namespace tilefuse

@@ -13,18 +13,18 @@
 
 namespace tilefuse::test {
 
-inline constexpr PlaidmlSettings kTestGpu = {.threads = 256,
-                                             .mem_width = 32,
-                                             .max_mem = 18432,
-                                             .max_regs = 18432,
-                                             .goal_groups = 20,
-                                             .goal_flops_per_byte = 20};
-inline constexpr PlaidmlSettings kAmd = {.threads = 256,
-                                         .mem_width = 128,
-                                         .max_mem = 32768,
-                                         .max_regs = 16384,
-                                         .goal_groups = 16,
-                                         .goal_flops_per_byte = 50};
+inline constexpr cost::plaidml::Settings kTestGpu = {.threads = 256,
+                                                     .mem_width = 32,
+                                                     .max_mem = 18432,
+                                                     .max_regs = 18432,
+                                                     .goal_groups = 20,
+                                                     .goal_flops_per_byte = 20};
+inline constexpr cost::plaidml::Settings kAmd = {.threads = 256,
+                                                 .mem_width = 128,
+                                                 .max_mem = 32768,
+                                                 .max_regs = 16384,
+                                                 .goal_groups = 16,
+                                                 .goal_flops_per_byte = 50};
 
 using Shapes = std::map<std::string, program::Shape>;
 

@@ -10,13 +10,13 @@ namespace {
 using test::flat_of;
 using test::kernels_of;
 
-constexpr PlaidmlSettings kVector4 = {.threads = 128,
-                                      .mem_width = 256,
-                                      .max_mem = 16000,
-                                      .max_regs = 16000,
-                                      .goal_groups = 6,
-                                      .goal_flops_per_byte = 50,
-                                      .vec_size = 4};
+constexpr cost::plaidml::Settings kVector4 = {.threads = 128,
+                                              .mem_width = 256,
+                                              .max_mem = 16000,
+                                              .max_regs = 16000,
+                                              .goal_groups = 6,
+                                              .goal_flops_per_byte = 50,
+                                              .vec_size = 4};
 
 TEST(PlaidmlSimplify, ContiguousIndicesOfAllTensorsFuse) {
   Flat flat = flat_of({4, 5, 6}, {{30, 6, 1}, {30, 6, 1}});

@@ -85,7 +85,7 @@ TEST(PlaidmlStats, EveryResultIsWritten) {
 }
 
 TEST(PlaidmlStats, InputsReadInPlaceTakeNoSharedMemory) {
-  PlaidmlSettings settings = kTestGpu;
+  cost::plaidml::Settings settings = kTestGpu;
   settings.use_global = true;
   EXPECT_EQ(statistics(matmul(), {16, 32, 8}, settings).shared_mem, 0);
   EXPECT_EQ(statistics(matmul(), {2, 4, 16}, settings).shared_mem, 4 * 256);
@@ -107,7 +107,7 @@ TEST(PlaidmlStats, ElementWiseKernelsReadOnlyPostInputs) {
 TEST(PlaidmlStats, VectorsCountAsElements) {
   Flat flat = matmul();
   const Stats narrow = statistics(flat, {16, 32, 8}, kTestGpu);
-  PlaidmlSettings settings = kTestGpu;
+  cost::plaidml::Settings settings = kTestGpu;
   settings.vec_size = 4;
   for (const std::size_t a : {0U, 2U}) {
     flat.accesses[a].vector = 4;
@@ -122,7 +122,7 @@ TEST(PlaidmlStats, VectorsCountAsElements) {
 }
 
 TEST(PlaidmlStats, LinesTooShortForAnElementAreAnError) {
-  PlaidmlSettings settings = kTestGpu;
+  cost::plaidml::Settings settings = kTestGpu;
   settings.mem_width = 8;
   Flat flat = matmul();
   flat.accesses[1].vector = 4;
@@ -212,7 +212,7 @@ TEST(PlaidmlScore, IsTheProductOfThreeSaturatingShares) {
 }
 
 // Every tile that doubling can reach, by definition.
-std::set<Tile> reachable(const Flat &flat, const PlaidmlSettings &settings) {
+std::set<Tile> reachable(const Flat &flat, const cost::plaidml::Settings &settings) {
   std::set<Tile> seen;
   std::vector<Tile> open = {Tile(flat.rank(), 1)};
   seen.insert(open.front());

@@ -136,8 +136,6 @@ std::vector<Cell> candidate_cells(const poly::Group &group) {
   constexpr std::size_t kMost = 200, kEach = 20;
   std::vector<Cell> cells;
   for (const Target &target : read_targets(TILEFUSE_SOURCE_DIR "/devices")) {
-    if (target.plaidml)
-      continue;
     const auto all = search::candidates(group.anchor, target, kMost);
     Cell cell{target.name, {}, {}};
     for (std::size_t i = 0; i < all.size(); i += i < kEach / 2 ? 1 : kEach)

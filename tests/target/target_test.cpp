@@ -107,46 +107,6 @@ TEST(Target, MistakesNameFileAndLine) {
   EXPECT_EQ(mistake("name = ").substr(0, 9), "d.toml:1:");
 }
 
-TEST(Target, PlaidmlSettingsComeBackAndAreShipped) {
-  Target target;
-  target.plaidml = PlaidmlSettings{.threads = 128, .vec_size = 4, .use_global = true};
-  EXPECT_EQ(parse_target(to_text(target)), target);
-  EXPECT_EQ(plaidml_settings(target), *target.plaidml);
-  EXPECT_THROW(parse_target("plaidml_threads 3"), Error);
-  EXPECT_THROW(parse_target("plaidml_waves 3"), Error);
-  for (const Target &row : read_targets(TILEFUSE_SOURCE_DIR "/devices"))
-    EXPECT_EQ(row.plaidml.has_value(), row.name.starts_with("plaidml_")) << row.name;
-}
-
-TEST(Target, UnknownDevicesHavePlaidmlsDefaults) {
-  Target target;
-  target.lanes = LaneKind::WorkItem;
-  target.local_bytes = 32768;
-  target.compute_units = 10;
-  const PlaidmlSettings settings = plaidml_settings(target);
-  EXPECT_EQ(settings.threads, 1);
-  EXPECT_EQ(settings.max_mem, 32768);
-  EXPECT_EQ(settings.goal_groups, 40);
-  EXPECT_FALSE(settings.use_global);
-  target.lanes = LaneKind::Vector;
-  EXPECT_TRUE(plaidml_settings(target).use_global);
-}
-
-TEST(Target, MistakesInPlaidmlSettings) {
-  const std::string row = "name = \"d\"\nbackend = \"opencl\"\n";
-  const std::string all = "[plaidml]\nthreads = 256\nmem_width = 32\nmax_mem = 18432\n"
-                          "max_regs = 18432\ngoal_groups = 20\ngoal_flops_per_byte = 20\n";
-  EXPECT_EQ(mistake(row + all), "no error");
-  EXPECT_EQ(mistake(row + "plaidml = 1\n"), "d.toml:3:11: 'plaidml' needs to be a table");
-  EXPECT_EQ(mistake(row + "[plaidml]\nthreads = 96\n"),
-            "d.toml:4:11: key 'plaidml.threads' needs a power of two from 1 to 512");
-  EXPECT_EQ(mistake(row + "[plaidml]\nthreads = 256\n"),
-            "d.toml:3:1: key 'plaidml.mem_width' is missing");
-  EXPECT_EQ(mistake(row + all + "use_global = 1\n"),
-            "d.toml:10:14: key 'plaidml.use_global' needs true or false");
-  EXPECT_EQ(mistake(row + all + "waves = 1\n"), "d.toml:10:9: unknown key 'plaidml.waves'");
-}
-
 TEST(Target, NamesAreUnique) {
   const Directory directory("twice");
   directory.write("a.toml", "name = \"d\"\nbackend = \"llvm\"\n");

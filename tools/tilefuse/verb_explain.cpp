@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/scanner.h"
 #include "cost/plaidml/plaidml_kernels.h"
+#include "cost/plaidml/plaidml_settings.h"
 #include "level_arguments.h"
 #include "model/passes.h"
 #include "nest/fold/fold.h"
@@ -60,10 +61,16 @@ cost::plaidml::Tile parse_tile(const std::string &text) {
   return tile;
 }
 
+// What PlaidML has for the target in stock, else what it took for a device of that row.
+cost::plaidml::Settings plaidml_settings(const std::string &target) {
+  const std::string name = target.empty() ? "plaidml_test_gpu" : target;
+  const auto stock = cost::plaidml::stock_settings(devices_directory() + "/plaidml", name);
+  return stock ? *stock : cost::plaidml::default_settings(find_target(name));
+}
+
 report::Explanation explain_plaidml(const program::Program &program, const Arguments &args) {
   report::PlaidmlOptions options;
-  options.settings =
-      plaidml_settings(find_target(args.target.empty() ? "plaidml_test_gpu" : args.target));
+  options.settings = plaidml_settings(args.target);
   options.walk = args.walk == "full" ? cost::plaidml::Walk::Full : cost::plaidml::Walk::Fast;
   for (const std::string &tile : args.tiles)
     options.tiles.push_back(parse_tile(tile));
@@ -181,7 +188,8 @@ void add_explain(CLI::App &app) {
       ->check(CLI::IsMember({"model", "plaidml"}));
   verb->add_option(
       "--target", args->target,
-      "A row of devices/; cpu_avx2 if not given, plaidml_test_gpu with --cost plaidml");
+      "A row of devices/; cpu_avx2 if not given; with --cost plaidml also one of devices/plaidml/, "
+      "plaidml_test_gpu if not given");
   verb->add_option("--device", args->on.device,
                    "Explain for this device, by its tuning records where there are any")
       ->type_name("DEVICE");

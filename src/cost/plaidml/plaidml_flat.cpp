@@ -96,7 +96,7 @@ Flat simplify(Flat flat) {
   return flat;
 }
 
-Flat vectorize(const Flat &flat, const PlaidmlSettings &settings) {
+Flat vectorize(const Flat &flat, const Settings &settings) {
   std::vector<bool> along;
   for (const std::int64_t stride : flat.accesses[0].strides)
     along.push_back(stride == 1);
@@ -114,7 +114,7 @@ Flat vectorize(const Flat &flat, const PlaidmlSettings &settings) {
   return flat;
 }
 
-Flat prepare(const Flat &flat, const PlaidmlSettings &settings) {
+Flat prepare(const Flat &flat, const Settings &settings) {
   return vectorize(simplify(flat), settings);
 }
 

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "target/plaidml_settings.h"
+#include "cost/plaidml/plaidml_settings.h"
 
 namespace tilefuse::cost::plaidml {
 
@@ -71,9 +71,9 @@ Flat simplify(Flat flat);
 // Makes the result's stride-1 indices count vectors, of settings.vec_size elements or the largest
 // half, quarter, … that fits: no limits, no 8-byte elements, and offset, size and other strides of
 // every tensor divisible. Else returns the argument.
-Flat vectorize(const Flat &flat, const PlaidmlSettings &settings);
+Flat vectorize(const Flat &flat, const Settings &settings);
 
 // Both, in PlaidML's order: the form whose tiles are searched.
-Flat prepare(const Flat &flat, const PlaidmlSettings &settings);
+Flat prepare(const Flat &flat, const Settings &settings);
 
 } // namespace tilefuse::cost::plaidml

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxVisits = std::size_t{1} << 20;
 
-Visit visit(const Flat &flat, const PlaidmlSettings &settings, Tile tile) {
+Visit visit(const Flat &flat, const Settings &settings, Tile tile) {
   const Stats stats = statistics(flat, tile, settings);
   return {std::move(tile), stats, score(stats, settings)};
 }
@@ -29,7 +29,7 @@ void choose(Search &search) {
 
 class Walker {
 public:
-  Walker(const Flat &flat, const PlaidmlSettings &settings, Walk walk)
+  Walker(const Flat &flat, const Settings &settings, Walk walk)
       : flat_(flat), settings_(settings), walk_(walk) {}
 
   Search run() {
@@ -71,7 +71,7 @@ private:
   }
 
   const Flat &flat_;
-  const PlaidmlSettings &settings_;
+  const Settings &settings_;
   Walk walk_;
   Search search_;
   std::set<Tile> seen_;
@@ -81,11 +81,11 @@ private:
 
 } // namespace
 
-Search search(const Flat &flat, const PlaidmlSettings &settings, Walk walk) {
+Search search(const Flat &flat, const Settings &settings, Walk walk) {
   return Walker(flat, settings, walk).run();
 }
 
-Search evaluate(const Flat &flat, const PlaidmlSettings &settings, const std::vector<Tile> &tiles) {
+Search evaluate(const Flat &flat, const Settings &settings, const std::vector<Tile> &tiles) {
   Search result;
   for (const Tile &tile : tiles)
     result.visits.push_back(visit(flat, settings, tile));

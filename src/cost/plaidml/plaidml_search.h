@@ -27,9 +27,9 @@ struct Search {
 };
 
 // Requires a prepared kernel (plaidml_flat.h). Error{Limit} after 2^20 tiles.
-Search search(const Flat &flat, const PlaidmlSettings &settings, Walk walk);
+Search search(const Flat &flat, const Settings &settings, Walk walk);
 
 // The same choice among given tiles.
-Search evaluate(const Flat &flat, const PlaidmlSettings &settings, const std::vector<Tile> &tiles);
+Search evaluate(const Flat &flat, const Settings &settings, const std::vector<Tile> &tiles);
 
 } // namespace tilefuse::cost::plaidml

@@ -29,8 +29,7 @@ void count_points(Stats &stats, const Flat &flat, const Tile &tile) {
   }
 }
 
-void count_inputs(Stats &stats, const Flat &flat, const Tile &tile,
-                  const PlaidmlSettings &settings) {
+void count_inputs(Stats &stats, const Flat &flat, const Tile &tile, const Settings &settings) {
   for (std::size_t a = 1; a < flat.accesses.size(); ++a) {
     const Access &access = flat.accesses[a];
     const std::int64_t line = settings.mem_width / access.bytes();
@@ -46,8 +45,7 @@ void count_inputs(Stats &stats, const Flat &flat, const Tile &tile,
   }
 }
 
-void count_threads(Stats &stats, const Flat &flat, const Tile &tile,
-                   const PlaidmlSettings &settings) {
+void count_threads(Stats &stats, const Flat &flat, const Tile &tile, const Settings &settings) {
   std::int64_t results = 1;
   std::int64_t points = 1;
   for (std::size_t i = 0; i < flat.rank(); ++i) {
@@ -63,7 +61,7 @@ void count_threads(Stats &stats, const Flat &flat, const Tile &tile,
 
 } // namespace
 
-Stats statistics(const Flat &flat, const Tile &tile, const PlaidmlSettings &settings) {
+Stats statistics(const Flat &flat, const Tile &tile, const Settings &settings) {
   const Access &out = flat.accesses[0];
   const OutputPlan plan =
       output_plan(flat, tile, settings.threads, settings.mem_width / out.bytes());
@@ -79,7 +77,7 @@ Stats statistics(const Flat &flat, const Tile &tile, const PlaidmlSettings &sett
   return stats;
 }
 
-Score score(const Stats &stats, const PlaidmlSettings &settings) {
+Score score(const Stats &stats, const Settings &settings) {
   Score result;
   if (stats.shared_mem > settings.max_mem || stats.out_regs > settings.max_regs) {
     result.verdict = stats.shared_mem > settings.max_mem ? Verdict::OverMemory : Verdict::OverRegs;

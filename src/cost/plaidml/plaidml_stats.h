@@ -51,10 +51,10 @@ struct Score {
 };
 
 // Error{Limit} where an access of settings.mem_width bytes does not hold one element of an input.
-Stats statistics(const Flat &flat, const Tile &tile, const PlaidmlSettings &settings);
+Stats statistics(const Flat &flat, const Tile &tile, const Settings &settings);
 
 // Memory is tested before registers.
-Score score(const Stats &stats, const PlaidmlSettings &settings);
+Score score(const Stats &stats, const Settings &settings);
 
 // The lines of PlaidML's log for one tile, figures as C++ streams print them.
 std::string log_text(const Tile &tile, const Stats &stats, const Score &score);

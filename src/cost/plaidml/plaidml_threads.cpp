@@ -152,7 +152,7 @@ int unevenness(std::int64_t range, std::int64_t tile, std::int64_t threads) {
   return (range % tile == 0 ? 0 : 2) + (tile % threads == 0 ? 0 : 1);
 }
 
-ThreadPlan thread_plan(const Flat &flat, const Tile &tile, const PlaidmlSettings &settings) {
+ThreadPlan thread_plan(const Flat &flat, const Tile &tile, const Settings &settings) {
   ThreadPlan plan;
   plan.threads = group_threads(flat, settings.threads);
   plan.output =

@@ -62,6 +62,6 @@ struct ThreadPlan {
   std::vector<std::size_t> loop_order;          // positions in output.indices, outermost first
 };
 
-ThreadPlan thread_plan(const Flat &flat, const Tile &tile, const PlaidmlSettings &settings);
+ThreadPlan thread_plan(const Flat &flat, const Tile &tile, const Settings &settings);
 
 } // namespace tilefuse::cost::plaidml

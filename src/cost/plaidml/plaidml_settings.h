@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What PlaidML v0 knew of a device: the `[plaidml]` table of a row of devices/. Only cost/plaidml
-// reads it; no kernel depends on it.
+// What PlaidML v0 knew of a device: a file of devices/plaidml/, whose name is the device's.
 //
-//   [plaidml]
 //   threads = 256               # per work-group at most; a power of two
 //   mem_width = 32              # bytes of one memory access; a power of two
 //   max_mem = 18432             # bytes of shared memory
@@ -14,12 +12,14 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <string_view>
+#include <optional>
+#include <string>
 
-namespace tilefuse {
+#include "target/target.h"
 
-struct PlaidmlSettings {
+namespace tilefuse::cost::plaidml {
+
+struct Settings {
   std::int64_t threads = 1;
   std::int64_t mem_width = 64;
   std::int64_t max_mem = 1024;
@@ -28,21 +28,15 @@ struct PlaidmlSettings {
   std::int64_t goal_flops_per_byte = 50;
   std::int64_t vec_size = 1;
   bool use_global = false;
-  friend bool operator==(const PlaidmlSettings &, const PlaidmlSettings &) = default;
+  friend bool operator==(const Settings &, const Settings &) = default;
 };
 
-// The whole numbers of the table, in the order above, with what each may be.
-struct PlaidmlField {
-  std::string_view key;
-  std::int64_t PlaidmlSettings::*value;
-  std::int64_t lowest;
-  std::int64_t highest;
-  bool is_power_of_two;
-  bool is_optional;
-  // "a power of two from 1 to 512"
-  std::string_view need;
-  bool allows(std::int64_t number) const;
-};
-std::span<const PlaidmlField> plaidml_fields();
+// The settings in the file `directory`/`name`.toml; nothing where there is no such file. A mistake
+// in it is Error{Io} with its line.
+std::optional<Settings> stock_settings(const std::string &directory, const std::string &name);
 
-} // namespace tilefuse
+// What PlaidML took for a device it did not know: one thread, a cache line, all local memory,
+// 16 KiB of accumulators, 4 groups per unit, 50 operations per byte.
+Settings default_settings(const Target &target);
+
+} // namespace tilefuse::cost::plaidml
