@@ -12,17 +12,8 @@ using program::Expr;
 
 // The operations whose result may lie outside the type of their i32 arguments.
 bool may_overflow(ScalarOp op) {
-  switch (op) {
-  case ScalarOp::Add:
-  case ScalarOp::Sub:
-  case ScalarOp::Mul:
-  case ScalarOp::Div:
-  case ScalarOp::Neg:
-  case ScalarOp::Abs:
-    return true;
-  default:
-    return false;
-  }
+  return is_one_of(op, {ScalarOp::Add, ScalarOp::Sub, ScalarOp::Mul, ScalarOp::Div, ScalarOp::Neg,
+                        ScalarOp::Abs});
 }
 
 ExprRef wrapped(kernel::Builder &b, ExprRef value) {

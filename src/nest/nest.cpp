@@ -9,44 +9,30 @@
 namespace tilefuse::nest {
 namespace {
 
+template <class T> constexpr double kLowest = static_cast<double>(std::numeric_limits<T>::lowest());
+template <class T> constexpr double kHighest = static_cast<double>(std::numeric_limits<T>::max());
+
 double lowest(DType type) {
-  switch (type) {
-  case DType::Bool:
-  case DType::U8:
-    return 0;
-  case DType::I8:
-    return std::numeric_limits<std::int8_t>::lowest();
-  case DType::I32:
-    return std::numeric_limits<std::int32_t>::lowest();
-  case DType::I64:
-    return static_cast<double>(std::numeric_limits<std::int64_t>::lowest());
-  case DType::F16:
-    return -65504.0;
-  case DType::BF16:
-    return static_cast<double>(-bfloat_to_float(0x7F7F));
-  case DType::F32:
-    return static_cast<double>(std::numeric_limits<float>::lowest());
-  case DType::F64:
-    return std::numeric_limits<double>::lowest();
-  }
-  internal_error("unknown element type", __FILE__, __LINE__);
+  const PerDType<double> values = {.boolean = 0,
+                                   .i8 = kLowest<std::int8_t>,
+                                   .u8 = 0,
+                                   .i32 = kLowest<std::int32_t>,
+                                   .i64 = kLowest<std::int64_t>,
+                                   .f16 = -65504,
+                                   .bf16 = static_cast<double>(-bfloat_to_float(0x7F7F)),
+                                   .f32 = kLowest<float>,
+                                   .f64 = kLowest<double>};
+  return values[type];
 }
 
 double highest(DType type) {
-  switch (type) {
-  case DType::Bool:
-    return 1;
-  case DType::U8:
-    return std::numeric_limits<std::uint8_t>::max();
-  case DType::I8:
-    return std::numeric_limits<std::int8_t>::max();
-  case DType::I32:
-    return std::numeric_limits<std::int32_t>::max();
-  case DType::I64:
-    return static_cast<double>(std::numeric_limits<std::int64_t>::max());
-  default:
+  if (is_float(type))
     return -lowest(type);
-  }
+  if (size_bytes(type) == 1)
+    return type == DType::Bool ? 1
+           : type == DType::I8 ? kHighest<std::int8_t>
+                               : kHighest<std::uint8_t>;
+  return type == DType::I32 ? kHighest<std::int32_t> : kHighest<std::int64_t>;
 }
 
 double operations(const program::Expr &expr) {

@@ -93,11 +93,16 @@ std::vector<Value> Call::values() const {
   return all;
 }
 
-Ints Call::ints(std::size_t i, const char *what) const {
+const Value &Call::constant(std::size_t i, const char *what) const {
   const Value &operand = value(i);
   if (!operand.is_constant())
     fail(ErrorCode::Unsupported,
          fmt::format("its {} is computed at run time; need a constant", what));
+  return operand;
+}
+
+Ints Call::ints(std::size_t i, const char *what) const {
+  const Value &operand = constant(i, what);
   const std::int64_t count = program::elems(operand.shape);
   Ints list(static_cast<std::size_t>(count));
   if (operand.type == DType::I64) {
@@ -119,10 +124,7 @@ Ints Call::bounded_ints(std::size_t i, const char *what) const {
 }
 
 double Call::number(std::size_t i, const char *what) const {
-  const Value &operand = value(i);
-  if (!operand.is_constant())
-    fail(ErrorCode::Unsupported,
-         fmt::format("its {} is computed at run time; need a constant", what));
+  const Value &operand = constant(i, what);
   if (program::elems(operand.shape) != 1)
     fail(ErrorCode::Shape,
          fmt::format("its {} has shape {}; need one element", what, to_text(operand.shape)));
@@ -208,6 +210,11 @@ Value Call::constant_attribute(const std::string &name) const {
 
 std::size_t Call::axis(const std::string &name, std::int64_t otherwise, std::size_t rank) const {
   return resolve_axis(integer(name, otherwise), rank);
+}
+
+std::size_t Call::flattened_axis(std::size_t rank) const {
+  const std::int64_t written = integer("axis", 1);
+  return written == static_cast<std::int64_t>(rank) ? rank : resolve_axis(written, rank);
 }
 
 std::size_t Call::resolve_axis(std::int64_t axis, std::size_t rank) const {

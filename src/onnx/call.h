@@ -41,6 +41,8 @@ public:
   bool has(std::size_t i) const;
   const Value &value(std::size_t i) const;
   std::vector<Value> values() const; // all of them
+  // A constant operand; Error{Unsupported} naming `what` when it is computed at run time.
+  const Value &constant(std::size_t i, const char *what) const;
   // The integers of a constant operand; Error{Unsupported} naming `what` when it is computed at run
   // time.
   Ints ints(std::size_t i, const char *what) const;
@@ -66,6 +68,8 @@ public:
   // Attribute `name` in [-rank, rank), made non-negative.
   std::size_t axis(const std::string &name, std::int64_t otherwise, std::size_t rank) const;
   std::size_t resolve_axis(std::int64_t axis, std::size_t rank) const;
+  // Attribute `axis` in [-rank, rank], 1 where it is not written: before it dimensions become one.
+  std::size_t flattened_axis(std::size_t rank) const;
 
   // Program.
   Value apply(const std::string &function, const std::vector<Value> &args,

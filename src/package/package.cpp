@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/words.h"
 
 namespace tilefuse {
 namespace {
@@ -21,21 +22,11 @@ constexpr std::size_t kHashDigits = 32;
 constexpr std::size_t kHeaderBytes = 4 + 8 + kHashDigits;
 constexpr std::size_t kArgumentBytes = 9;
 
-std::string_view to_string(CodeFormat format) {
-  switch (format) {
-  case CodeFormat::OpenclSource:
-    return "opencl_source";
-  case CodeFormat::OpenclBinary:
-    return "opencl_binary";
-  case CodeFormat::ElfObject:
-    return "elf_object";
-  case CodeFormat::CudaSource:
-    return "cuda_source";
-  case CodeFormat::CudaBinary:
-    return "cuda_binary";
-  }
-  internal_error("unknown code format", __FILE__, __LINE__);
-}
+constexpr auto kFormats = words<CodeFormat>({{CodeFormat::OpenclSource, "opencl_source"},
+                                             {CodeFormat::OpenclBinary, "opencl_binary"},
+                                             {CodeFormat::ElfObject, "elf_object"},
+                                             {CodeFormat::CudaSource, "cuda_source"},
+                                             {CodeFormat::CudaBinary, "cuda_binary"}});
 
 [[noreturn]] void damaged(std::string_view what) {
   throw Error(ErrorCode::Io, fmt::format("a stored kernel package is damaged: {}", what));
@@ -232,7 +223,7 @@ Package deserialize(std::string_view bytes) {
 std::string to_text(const Package &package) {
   std::string text =
       fmt::format("package {}\n  symbol {}\n  format {}\n  code_bytes {}\n", package.name,
-                  package.symbol, to_string(package.format), package.code.size());
+                  package.symbol, kFormats[package.format], package.code.size());
   text += fmt::format("  blocks {}\n  block_size {}\n  scratch_bytes {}\n  flops {}\n  bytes {}\n",
                       package.blocks, package.block_size, package.scratch_bytes, package.flops,
                       package.bytes);

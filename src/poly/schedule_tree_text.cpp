@@ -6,29 +6,21 @@
 
 #include "base/error.h"
 #include "base/scanner.h"
+#include "base/words.h"
 #include "poly/schedule_tree.h"
 
 namespace tilefuse::poly {
 namespace {
 
-constexpr std::array<std::pair<Kind, std::string_view>, 6> kWords = {{
-    {Kind::Domain, "domain"},
-    {Kind::Band, "band"},
-    {Kind::Sequence, "sequence"},
-    {Kind::Filter, "filter"},
-    {Kind::Extension, "extension"},
-    {Kind::Mark, "mark"},
-}};
-
-std::string_view word(Kind kind) {
-  for (const auto &[of, text] : kWords)
-    if (of == kind)
-      return text;
-  return "";
-}
+constexpr auto kWords = words<Kind>({{Kind::Domain, "domain"},
+                                     {Kind::Band, "band"},
+                                     {Kind::Sequence, "sequence"},
+                                     {Kind::Filter, "filter"},
+                                     {Kind::Extension, "extension"},
+                                     {Kind::Mark, "mark"}});
 
 void print(const ScheduleTree &tree, std::size_t depth, std::string &out) {
-  out += fmt::format("{:{}}{}", "", 2 * depth, word(tree.kind));
+  out += fmt::format("{:{}}{}", "", 2 * depth, kWords[tree.kind]);
   if (tree.kind != Kind::Sequence)
     out += " " + quoted(tree.text);
   if (tree.permutable)
@@ -51,7 +43,7 @@ ScheduleTree parse(Scanner &scanner) {
   ScheduleTree tree;
   const std::string name(scanner.peek().text);
   bool is_known = false;
-  for (const auto &[kind, text] : kWords)
+  for (const auto &[kind, text] : kWords.rows)
     if (text == name) {
       tree.kind = kind;
       is_known = true;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "poly/group.h"
 
 namespace tilefuse::poly {
@@ -12,28 +13,18 @@ namespace {
 
 constexpr std::string_view kHeader = "group\nanchor ";
 
-constexpr std::array<std::pair<Feed, std::string_view>, 3> kFeeds = {{
-    {Feed::Map, "map"},
-    {Feed::Produce, "produce"},
-    {Feed::Spread, "spread"},
-}};
-
-std::string_view name_of(Feed feed) {
-  for (const auto &[of, name] : kFeeds)
-    if (of == feed)
-      return name;
-  return "";
-}
+constexpr auto kFeeds =
+    words<Feed>({{Feed::Map, "map"}, {Feed::Produce, "produce"}, {Feed::Spread, "spread"}});
 
 Feed parse_feed(Scanner &scanner) {
-  for (const auto &[feed, name] : kFeeds)
+  for (const auto &[feed, name] : kFeeds.rows)
     if (scanner.accept(name))
       return feed;
   scanner.fail("map, produce or spread");
 }
 
 std::string to_text(const Producer &producer) {
-  std::string text = fmt::format("{} input {} of {} slots", name_of(producer.feed), producer.input,
+  std::string text = fmt::format("{} input {} of {} slots", kFeeds[producer.feed], producer.input,
                                  producer.consumer);
   for (const SlotId slot : producer.slots)
     text += fmt::format(" {}", slot);

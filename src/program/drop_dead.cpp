@@ -72,4 +72,12 @@ Program drop_dead(const Program &program) {
   return result;
 }
 
+Program with_statements(Program program, std::vector<Statement> statements, bool drop) {
+  program.statements = std::move(statements);
+  if (drop)
+    program = drop_dead(program);
+  verify(program);
+  return program;
+}
+
 } // namespace tilefuse::program

@@ -9,4 +9,7 @@ namespace tilefuse::program {
 // numbered anew, in the same order.
 Program drop_dead(const Program &program);
 
+// The program with other statements; without what they leave dead where they `drop`. Verified.
+Program with_statements(Program program, std::vector<Statement> statements, bool drop);
+
 } // namespace tilefuse::program

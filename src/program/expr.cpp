@@ -21,36 +21,19 @@ bool is_logical(ScalarOp op) {
 
 // Functions whose value is not an integer even where the argument is.
 bool is_float_only(ScalarOp op) {
-  switch (op) {
-  case ScalarOp::Exp:
-  case ScalarOp::Log:
-  case ScalarOp::Sqrt:
-  case ScalarOp::Tanh:
-  case ScalarOp::Erf:
-  case ScalarOp::Sin:
-  case ScalarOp::Cos:
-    return true;
-  default:
-    return false;
-  }
+  return is_one_of(op, {ScalarOp::Exp, ScalarOp::Log, ScalarOp::Sqrt, ScalarOp::Tanh, ScalarOp::Erf,
+                        ScalarOp::Sin, ScalarOp::Cos});
 }
 
 bool is_rounding(ScalarOp op) {
-  return op == ScalarOp::Floor || op == ScalarOp::Ceil || op == ScalarOp::Round;
+  return is_one_of(op, {ScalarOp::Floor, ScalarOp::Ceil, ScalarOp::Round});
 }
 
 // Binary digits of the significand.
 std::int64_t digits(DType type) {
-  switch (type) {
-  case DType::F16:
-    return 11;
-  case DType::BF16:
+  if (type == DType::BF16)
     return 8;
-  case DType::F32:
-    return 24;
-  default:
-    return 53;
-  }
+  return type == DType::F16 ? 11 : type == DType::F32 ? 24 : 53;
 }
 
 // The type that `values` meet in.
@@ -119,26 +102,13 @@ DType promote(DType a, DType b) {
 }
 
 Expr operand(int position, DType type) {
-  Expr expr;
-  expr.kind = Kind::Operand;
-  expr.type = type;
-  expr.operand = position;
-  return expr;
+  return {.kind = Kind::Operand, .type = type, .operand = position};
 }
 
-Expr acc(DType type) {
-  Expr expr;
-  expr.kind = Kind::Acc;
-  expr.type = type;
-  return expr;
-}
+Expr acc(DType type) { return {.kind = Kind::Acc, .type = type}; }
 
 Expr constant(double value, DType type) {
-  Expr expr;
-  expr.kind = Kind::Const;
-  expr.type = type;
-  expr.value = value;
-  return expr;
+  return {.kind = Kind::Const, .type = type, .value = value};
 }
 
 Expr call(ScalarOp op, std::vector<Expr> args) {

@@ -18,44 +18,8 @@ constexpr int kMaxNodes = 4096; // of one expression's text; bounds recursion
 constexpr int kMaxNesting = 256;
 constexpr int kPrimary = 7;
 
-// Binding strength of an infix operator; kPrimary for everything written as a function.
-int precedence(ScalarOp op) {
-  switch (op) {
-  case ScalarOp::Or:
-    return 1;
-  case ScalarOp::And:
-    return 2;
-  case ScalarOp::Eq:
-  case ScalarOp::Ne:
-    return 3;
-  case ScalarOp::Lt:
-  case ScalarOp::Le:
-  case ScalarOp::Gt:
-  case ScalarOp::Ge:
-    return 4;
-  case ScalarOp::Add:
-  case ScalarOp::Sub:
-    return 5;
-  case ScalarOp::Mul:
-  case ScalarOp::Div:
-  case ScalarOp::Mod:
-    return 6;
-  default:
-    return kPrimary;
-  }
-}
-
-constexpr std::array kInfix = {ScalarOp::Or,  ScalarOp::And, ScalarOp::Eq,  ScalarOp::Ne,
-                               ScalarOp::Lt,  ScalarOp::Le,  ScalarOp::Gt,  ScalarOp::Ge,
-                               ScalarOp::Add, ScalarOp::Sub, ScalarOp::Mul, ScalarOp::Div,
-                               ScalarOp::Mod};
-
-std::optional<ScalarOp> infix_operator(const Scanner &scanner) {
-  for (ScalarOp op : kInfix)
-    if (scanner.is(row(op).infix))
-      return op;
-  return std::nullopt;
-}
+// Binding strength of an operation in text; kPrimary for everything written as a function.
+int precedence(ScalarOp op) { return row(op).binding > 0 ? row(op).binding : kPrimary; }
 
 std::string number_text(double value) {
   return std::isnan(value) ? "nan" : fmt::format("{}", value);
@@ -125,7 +89,7 @@ public:
     if (++depth_ > kMaxNesting)
       refuse("the expression nests too deeply");
     Expr left = primary();
-    while (const auto op = infix_operator(scanner_)) {
+    while (const auto op = parse_infix(scanner_.peek().text)) {
       const int strength = precedence(*op);
       if (strength < least)
         break;

@@ -288,12 +288,7 @@ std::vector<KernelArg> kernel_args(const Group &group, const Schedule &schedule)
   }
   for (const SlotId slot : written_slots(group))
     used[slot] = true;
-  std::vector<KernelArg> args;
-  for (const SlotId s : used.ids())
-    if (used[s])
-      args.push_back({.slot = s});
-  args.insert(args.end(), packed.begin(), packed.end());
-  return args;
+  return kernel_args(used, packed);
 }
 
 SlotId slot_of(const Group &group, const KernelArg &arg) {

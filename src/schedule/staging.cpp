@@ -304,6 +304,16 @@ std::int64_t stage_bytes(const Nest &nest, const Schedule &schedule, int input) 
          size_bytes(held_type(nest, input));
 }
 
+std::vector<KernelArg> kernel_args(const std::vector<bool> &used,
+                                   const std::vector<KernelArg> &packed) {
+  std::vector<KernelArg> args;
+  for (std::size_t s = 0; s < used.size(); ++s)
+    if (used[s])
+      args.push_back({.slot = static_cast<int>(s)});
+  args.insert(args.end(), packed.begin(), packed.end());
+  return args;
+}
+
 std::vector<KernelArg> kernel_args(const Nest &nest, const Schedule &schedule) {
   Indexed<nest::SlotId, bool> used(nest.slots.size(), false);
   std::vector<KernelArg> packed;
@@ -317,12 +327,7 @@ std::vector<KernelArg> kernel_args(const Nest &nest, const Schedule &schedule) {
   for (const nest::Operand &extra : nest.extras)
     used[extra.slot] = true;
   used[nest.out.slot] = true;
-  std::vector<KernelArg> args;
-  for (const nest::SlotId s : used.ids())
-    if (used[s])
-      args.push_back({.slot = s});
-  args.insert(args.end(), packed.begin(), packed.end());
-  return args;
+  return kernel_args(used, packed);
 }
 
 bool has_neutral_fill(const Nest &nest) {

@@ -82,6 +82,9 @@ struct KernelArg {
 
 // Slots that are read or written in place, in slot order, then packed inputs: of a nest alone.
 std::vector<KernelArg> kernel_args(const nest::Nest &nest, const Schedule &schedule);
+// The slots that are `used`, by number, and behind them the packed inputs.
+std::vector<KernelArg> kernel_args(const Indexed<nest::SlotId, bool> &used,
+                                   const std::vector<KernelArg> &packed);
 
 // The value a guarded input reads outside its tensor so that the point contributes nothing, if
 // there is one.

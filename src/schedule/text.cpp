@@ -6,12 +6,15 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "base/scanner.h"
+#include "base/words.h"
 
 namespace tilefuse::schedule {
 namespace {
 
 using nest::Nest;
 
+constexpr auto kLayouts =
+    words<Layout>({{Layout::Plain, "plain"}, {Layout::Turned, "turned"}, {Layout::Odd, "odd"}});
 constexpr std::int64_t kLargestRing = 1 << 16;
 constexpr std::int64_t kLargestCluster = 1 << 8; // either way
 
@@ -266,17 +269,7 @@ std::string stage_text(const Nest &nest, const Schedule &schedule, std::size_t i
 
 } // namespace
 
-std::string_view to_string(Layout layout) {
-  switch (layout) {
-  case Layout::Plain:
-    return "plain";
-  case Layout::Turned:
-    return "turned";
-  case Layout::Odd:
-    return "odd";
-  }
-  return "";
-}
+std::string_view to_string(Layout layout) { return kLayouts[layout]; }
 
 std::string to_text(const Nest &nest, const Schedule &schedule) {
   std::string text = fmt::format("schedule {} {}\n", schedule.name, to_string(schedule.lanes));

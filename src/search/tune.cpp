@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/index.h"
+#include "base/words.h"
 #include "cost/model.h"
 #include "schedule/text.h"
 #include "search/neighbours.h"
@@ -15,6 +16,11 @@ namespace {
 
 using schedule::Schedule;
 
+constexpr auto kSources = words<Source>({{Source::Model, "model"},
+                                         {Source::Start, "start"},
+                                         {Source::Ranking, "ranking"},
+                                         {Source::Neighbour, "neighbour"},
+                                         {Source::Random, "random"}});
 constexpr std::size_t kRanking = 48;
 constexpr std::size_t kParents = 4;
 constexpr int kTriesPerProposal = 24;
@@ -40,21 +46,7 @@ std::uint64_t seed_of(const nest::Nest &nest) {
 
 } // namespace
 
-std::string_view to_string(Source source) {
-  switch (source) {
-  case Source::Model:
-    return "model";
-  case Source::Start:
-    return "start";
-  case Source::Ranking:
-    return "ranking";
-  case Source::Neighbour:
-    return "neighbour";
-  case Source::Random:
-    return "random";
-  }
-  return "";
-}
+std::string_view to_string(Source source) { return kSources[source]; }
 
 KernelSearch::KernelSearch(const nest::Nest &nest, const Target &target)
     : nest_(nest), target_(target), ranking_(candidates(nest, target, kRanking)),

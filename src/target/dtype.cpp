@@ -52,22 +52,22 @@ constexpr std::array<ScalarOpRow, 38> kOps = {{
     {ScalarOp::RoundBF16, "round_bf16", "", 1, false},
     {ScalarOp::Not, "not", "", 1, true},
     {ScalarOp::BitNot, "bit_not", "", 1, false},
-    {ScalarOp::Add, "add", "+", 2, false},
-    {ScalarOp::Sub, "sub", "-", 2, false},
-    {ScalarOp::Mul, "mul", "*", 2, false},
-    {ScalarOp::Div, "div", "/", 2, false},
+    {ScalarOp::Add, "add", "+", 2, false, 5},
+    {ScalarOp::Sub, "sub", "-", 2, false, 5},
+    {ScalarOp::Mul, "mul", "*", 2, false, 6},
+    {ScalarOp::Div, "div", "/", 2, false, 6},
     {ScalarOp::Max, "max", "", 2, false},
     {ScalarOp::Min, "min", "", 2, false},
     {ScalarOp::Pow, "pow", "", 2, false},
-    {ScalarOp::Mod, "mod", "%", 2, false},
-    {ScalarOp::Lt, "lt", "<", 2, true},
-    {ScalarOp::Le, "le", "<=", 2, true},
-    {ScalarOp::Gt, "gt", ">", 2, true},
-    {ScalarOp::Ge, "ge", ">=", 2, true},
-    {ScalarOp::Eq, "eq", "==", 2, true},
-    {ScalarOp::Ne, "ne", "!=", 2, true},
-    {ScalarOp::And, "and", "&&", 2, true},
-    {ScalarOp::Or, "or", "||", 2, true},
+    {ScalarOp::Mod, "mod", "%", 2, false, 6},
+    {ScalarOp::Lt, "lt", "<", 2, true, 4},
+    {ScalarOp::Le, "le", "<=", 2, true, 4},
+    {ScalarOp::Gt, "gt", ">", 2, true, 4},
+    {ScalarOp::Ge, "ge", ">=", 2, true, 4},
+    {ScalarOp::Eq, "eq", "==", 2, true, 3},
+    {ScalarOp::Ne, "ne", "!=", 2, true, 3},
+    {ScalarOp::And, "and", "&&", 2, true, 2},
+    {ScalarOp::Or, "or", "||", 2, true, 1},
     {ScalarOp::BitAnd, "bit_and", "", 2, false},
     {ScalarOp::BitOr, "bit_or", "", 2, false},
     {ScalarOp::BitXor, "bit_xor", "", 2, false},
@@ -218,6 +218,13 @@ const ScalarOpRow &row(ScalarOp op) { return kOps[static_cast<std::size_t>(op)];
 std::optional<ScalarOp> parse_scalar_op(std::string_view name) {
   for (const ScalarOpRow &candidate : kOps)
     if (candidate.name == name)
+      return candidate.op;
+  return std::nullopt;
+}
+
+std::optional<ScalarOp> parse_infix(std::string_view text) {
+  for (const ScalarOpRow &candidate : kOps)
+    if (candidate.binding > 0 && candidate.infix == text)
       return candidate.op;
   return std::nullopt;
 }

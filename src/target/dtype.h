@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -16,6 +17,11 @@ enum class DType : std::uint8_t { Bool, I8, U8, I32, I64, F16, BF16, F32, F64 };
 std::string_view to_string(DType type);                  // "f32"
 std::optional<DType> parse_dtype(std::string_view name); // of to_string
 std::int64_t size_bytes(DType type);
+// One value of each element type, in tables of what a format or a language calls them.
+template <class T> struct PerDType {
+  T boolean, i8, u8, i32, i64, f16, bf16, f32, f64;
+  constexpr const T &operator[](DType type) const;
+};
 bool is_float(DType type);
 // The type that sums and products of `type` are kept in: float for f16 and bf16, i32 for i8 and u8,
 // else itself.
@@ -70,9 +76,18 @@ struct ScalarOpRow {
   std::string_view infix; // as an operator in text: "+", or empty
   int arity;
   bool is_comparison; // result is Bool: comparisons and And, Or, Not
+  int binding = 0;    // of the operator in text: 1 of "||" to 6 of "*"; 0: it has none
 };
 
 const ScalarOpRow &row(ScalarOp op);
+// The operation whose operator in text this is.
+std::optional<ScalarOp> parse_infix(std::string_view text);
+constexpr bool is_one_of(ScalarOp op, std::initializer_list<ScalarOp> ops) {
+  for (const ScalarOp each : ops)
+    if (each == op)
+      return true;
+  return false;
+}
 // The operation that rounds f32 to `type`; nothing for types other than f16 and bf16.
 std::optional<ScalarOp> rounding_to(DType type);
 // The type to which the operation rounds f32; nothing for operations of any type.
@@ -108,5 +123,12 @@ std::uint16_t float_to_bfloat(float value);
 // to even for integers).
 double load_element(const void *data, DType type, std::int64_t i);
 void store_element(void *data, DType type, std::int64_t i, double value);
+
+template <class T> constexpr const T &PerDType<T>::operator[](DType type) const {
+  constexpr std::array<T PerDType::*, 9> members = {
+      &PerDType::boolean, &PerDType::i8,   &PerDType::u8,  &PerDType::i32, &PerDType::i64,
+      &PerDType::f16,     &PerDType::bf16, &PerDType::f32, &PerDType::f64};
+  return this->*members[static_cast<std::size_t>(type)];
+}
 
 } // namespace tilefuse

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/words.h"
 #include "tile/callee.h"
 
 namespace tilefuse::tile {
@@ -21,21 +22,13 @@ struct Symbol {
   std::optional<std::size_t> rank; // of a tensor, where the text tells
 };
 
-std::string_view to_string(SymbolKind kind) {
-  switch (kind) {
-  case SymbolKind::Tensor:
-    return "a tensor";
-  case SymbolKind::Dimension:
-    return "a dimension";
-  case SymbolKind::Attribute:
-    return "an attribute";
-  case SymbolKind::Number:
-    return "a number";
-  case SymbolKind::Unknown:
-    break;
-  }
-  return "unknown";
-}
+constexpr auto kSymbolKinds = words<SymbolKind>({{SymbolKind::Tensor, "a tensor"},
+                                                 {SymbolKind::Dimension, "a dimension"},
+                                                 {SymbolKind::Attribute, "an attribute"},
+                                                 {SymbolKind::Number, "a number"},
+                                                 {SymbolKind::Unknown, "unknown"}});
+
+std::string_view to_string(SymbolKind kind) { return kSymbolKinds[kind]; }
 
 std::string plural(std::size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");

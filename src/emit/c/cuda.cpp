@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "emit/c/c_like.h"
+#include "emit/c/c_types.h"
 #include "emit/c/cuda_matrix.h"
 #include "emit/c/cuda_prologue.h"
 #include "emit/c/cuda_tensor.h"
@@ -23,34 +24,6 @@ namespace tilefuse::emit {
 namespace {
 
 using kernel::Type;
-
-std::string memory_elem(DType elem) {
-  switch (elem) {
-  case DType::Bool:
-  case DType::U8:
-    return "uchar";
-  case DType::I8:
-    return "char";
-  case DType::I32:
-    return "int";
-  case DType::I64:
-    return "long";
-  case DType::F16:
-  case DType::BF16:
-    return "ushort";
-  case DType::F32:
-    return "float";
-  case DType::F64:
-    return "double";
-  }
-  internal_error("an element type without a CUDA name", __FILE__, __LINE__);
-}
-
-std::string value_elem(DType elem) {
-  if (elem == DType::Bool)
-    return "int";
-  return elem == DType::F16 || elem == DType::BF16 ? "float" : memory_elem(elem);
-}
 
 std::string vector_name(const std::string &elem, int lanes) {
   return fmt::format("tf_vec<{}, {}>", elem, lanes);
@@ -74,16 +47,9 @@ std::string select(const std::string &mask, const std::string &a, const std::str
 
 // The part of a memory form's function names: tf_half, tf_load_half, tf_store_half.
 std::string_view form(DType elem) {
-  switch (elem) {
-  case DType::Bool:
+  if (elem == DType::Bool)
     return "_bool";
-  case DType::F16:
-    return "_half";
-  case DType::BF16:
-    return "_bfloat";
-  default:
-    return "";
-  }
+  return elem == DType::F16 ? "_half" : elem == DType::BF16 ? "_bfloat" : "";
 }
 
 std::string load(DType elem, int lanes, const std::string &base, const std::string &index) {
@@ -127,7 +93,7 @@ std::string round_convert(const Type &to, const std::string &value, std::optiona
     text = fmt::format("tf_no_less({}, {:.1f}f)", text, *low);
   if (high)
     text = fmt::format("tf_no_more({}, {:.1f}f)", text, *high);
-  return fmt::format("tf_rounded<{}>({})", memory_elem(to.elem), text);
+  return fmt::format("tf_rounded<{}>({})", bits_elem(to.elem), text);
 }
 
 constexpr Dialect kCuda = {
@@ -159,8 +125,8 @@ constexpr Dialect kCuda = {
     .matrix = &kCudaMatrix,
     .tensor = &kCudaTensor,
     .value_elem = value_elem,
-    .memory_elem = memory_elem,
-    .array_elem = memory_elem,
+    .memory_elem = bits_elem,
+    .array_elem = bits_elem,
     .vector = vector_name,
     .compose = compose,
     .lane = lane_of,

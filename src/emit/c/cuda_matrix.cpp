@@ -34,25 +34,6 @@ std::string load_matrix(bool transposed, const Words &to, const std::string &poi
                      operands("=r", to), pointer);
 }
 
-std::string_view ptx_type(const CoreOp &op, DType type) {
-  switch (type) {
-  case DType::F16:
-    return "f16";
-  case DType::BF16:
-    return "bf16";
-  case DType::F32:
-    return op.tf32 ? "tf32" : "f32";
-  case DType::I8:
-    return "s8";
-  case DType::U8:
-    return "u8";
-  case DType::I32:
-    return "s32";
-  default:
-    internal_error("a type without a matrix instruction", __FILE__, __LINE__);
-  }
-}
-
 std::string mma(const CoreOp &op, const Words &acc, const Words &a, const Words &b) {
   if (op.d.type == DType::F16)
     throw Error(ErrorCode::Unsupported, fmt::format("{} accumulates in half precision", op.name));
@@ -79,6 +60,13 @@ std::string async_copy(std::int64_t bytes, const std::string &to, const std::str
 }
 
 } // namespace
+
+std::string ptx_type(const CoreOp &op, DType type) {
+  if (type == DType::F32 && op.tf32)
+    return "tf32";
+  return is_float(type) ? std::string(to_string(type))
+                        : fmt::format("{}{}", type == DType::U8 ? 'u' : 's', 8 * size_bytes(type));
+}
 
 const MatrixDialect kCudaMatrix = {
     .load_matrix = load_matrix,

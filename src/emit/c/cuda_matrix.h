@@ -6,6 +6,9 @@
 
 namespace tilefuse::emit {
 
+// A type of the instruction's operands in PTX: "f16", "s8"; "tf32" where it reads f32 so.
+std::string ptx_type(const CoreOp &op, DType type);
+
 extern const MatrixDialect kCudaMatrix;
 
 } // namespace tilefuse::emit

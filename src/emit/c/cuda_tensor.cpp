@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "emit/c/cuda_matrix.h"
 
 namespace tilefuse::emit {
 namespace {
@@ -86,23 +87,6 @@ std::string store_sync(const kernel::StoreSync &node) {
   internal_error("a step of tensor stores without a text", __FILE__, __LINE__);
 }
 
-std::string_view ptx_type(const CoreOp &op) {
-  switch (op.a.type) {
-  case DType::F16:
-    return "f16";
-  case DType::BF16:
-    return "bf16";
-  case DType::F32:
-    return "tf32";
-  case DType::I8:
-    return "s8";
-  case DType::U8:
-    return "u8";
-  default:
-    internal_error("a type without wgmma", __FILE__, __LINE__);
-  }
-}
-
 // `apart` bytes from 8 rows to the next, 0: no gap. The swizzle is that of the address in local
 // memory, wherever the operand starts.
 std::string descriptor(const std::string &pointer, int row_bytes, std::int64_t panel_bytes,
@@ -135,7 +119,7 @@ std::string wgmma(const WgmmaText &node) {
   if (size_bytes(op.a.type) == 2)
     flags +=
         fmt::format(", {}, {}", node.a_panel_bytes != 0 ? 1 : 0, node.b_panel_bytes != 0 ? 1 : 0);
-  const std::string_view type = ptx_type(op);
+  const std::string type = ptx_type(op, op.a.type);
   const std::string text = fmt::format(
       "{{ .reg .pred p; setp.ne.b32 p, %{}, 0; wgmma.mma_async.sync.aligned.m{}n{}k{}.{}.{}.{} "
       "{{{}}}, %{}, %{}, p{}; }}",

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "emit/c/c_like.h"
+#include "emit/c/c_types.h"
 #include "emit/c/nvidia_ticket.h"
 #include "emit/emitter.h"
 #include "target/features.h"
@@ -18,36 +19,7 @@ namespace {
 
 using kernel::Type;
 
-std::string memory_elem(DType elem) {
-  switch (elem) {
-  case DType::Bool:
-  case DType::U8:
-    return "uchar";
-  case DType::I8:
-    return "char";
-  case DType::I32:
-    return "int";
-  case DType::I64:
-    return "long";
-  case DType::F16:
-    return "half";
-  case DType::BF16:
-    return "ushort";
-  case DType::F32:
-    return "float";
-  case DType::F64:
-    return "double";
-  }
-  internal_error("an element type without an OpenCL name", __FILE__, __LINE__);
-}
-
-std::string value_elem(DType elem) {
-  if (elem == DType::Bool)
-    return "int";
-  return elem == DType::F16 || elem == DType::BF16 ? "float" : memory_elem(elem);
-}
-
-std::string array_elem(DType elem) { return elem == DType::F16 ? "ushort" : memory_elem(elem); }
+std::string memory_elem(DType elem) { return elem == DType::F16 ? "half" : bits_elem(elem); }
 
 std::string vector_name(const std::string &elem, int lanes) {
   if (lanes != 2 && lanes != 3 && lanes != 4 && lanes != 8 && lanes != 16)
@@ -224,7 +196,7 @@ constexpr Dialect kOpenclC = {
     .aligned = " __attribute__((aligned({})))",
     .value_elem = value_elem,
     .memory_elem = memory_elem,
-    .array_elem = array_elem,
+    .array_elem = bits_elem,
     .vector = vector_name,
     .compose = compose,
     .lane = lane_of,

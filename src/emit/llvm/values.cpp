@@ -22,25 +22,11 @@ llvm::Type *same_lanes(llvm::Type *scalar, llvm::Value *like) {
   return vector == nullptr ? scalar : llvm::FixedVectorType::get(scalar, vector->getNumElements());
 }
 
+// Floats of 16 bits are held as their bits.
 llvm::Type *memory_scalar(Ir &ir, DType elem) {
-  switch (elem) {
-  case DType::Bool:
-  case DType::I8:
-  case DType::U8:
-    return ir.getInt8Ty();
-  case DType::I32:
-    return ir.getInt32Ty();
-  case DType::I64:
-    return ir.getInt64Ty();
-  case DType::F16:
-  case DType::BF16:
-    return ir.getInt16Ty();
-  case DType::F32:
-    return ir.getFloatTy();
-  case DType::F64:
-    return ir.getDoubleTy();
-  }
-  internal_error("unknown element type", __FILE__, __LINE__);
+  if (elem == DType::F32 || elem == DType::F64)
+    return elem == DType::F32 ? ir.getFloatTy() : ir.getDoubleTy();
+  return ir.getIntNTy(static_cast<unsigned>(8 * size_bytes(elem)));
 }
 
 std::int64_t saturated(double value) {

@@ -15,19 +15,8 @@ constexpr std::int64_t kMaxRequest = 16;
 constexpr std::size_t kTileRows = 8;
 
 bool is_special(ScalarOp op) {
-  switch (op) {
-  case ScalarOp::Neg:
-  case ScalarOp::Abs:
-  case ScalarOp::Add:
-  case ScalarOp::Sub:
-  case ScalarOp::Mul:
-  case ScalarOp::Div:
-  case ScalarOp::Max:
-  case ScalarOp::Min:
-    return false;
-  default:
-    return true;
-  }
+  return !is_one_of(op, {ScalarOp::Neg, ScalarOp::Abs, ScalarOp::Add, ScalarOp::Sub, ScalarOp::Mul,
+                         ScalarOp::Div, ScalarOp::Max, ScalarOp::Min});
 }
 
 InstructionKind kind_of_scalar(const Op &op) {

@@ -15,25 +15,6 @@ namespace {
 
 constexpr int kMaxDepth = 400;
 
-struct Infix {
-  ScalarOp op;
-  int level;
-};
-
-constexpr std::array<Infix, 13> kInfix = {{{ScalarOp::Or, 1},
-                                           {ScalarOp::And, 2},
-                                           {ScalarOp::Lt, 3},
-                                           {ScalarOp::Le, 3},
-                                           {ScalarOp::Gt, 3},
-                                           {ScalarOp::Ge, 3},
-                                           {ScalarOp::Eq, 3},
-                                           {ScalarOp::Ne, 3},
-                                           {ScalarOp::Add, 4},
-                                           {ScalarOp::Sub, 4},
-                                           {ScalarOp::Mul, 5},
-                                           {ScalarOp::Div, 5},
-                                           {ScalarOp::Mod, 5}}};
-
 } // namespace
 
 std::optional<Type> parse_type(std::string_view name) {
@@ -102,15 +83,13 @@ ExprRef TextParser::expr(int level) {
   ExprRef left = primary();
   for (;;) {
     const Token at = in_.peek();
-    const auto found = std::find_if(kInfix.begin(), kInfix.end(), [&](const Infix &infix) {
-      return infix.level >= level && at.kind == TokenKind::Punct && row(infix.op).infix == at.text;
-    });
-    if (found == kInfix.end())
+    const auto op = at.kind == TokenKind::Punct ? parse_infix(at.text) : std::nullopt;
+    if (!op || row(*op).binding < level)
       break;
     in_.next();
     deeper();
-    const ExprRef right = expr(found->level + 1);
-    left = apply(found->op, {left, right}, at);
+    const ExprRef right = expr(row(*op).binding + 1);
+    left = apply(*op, {left, right}, at);
   }
   depth_ = before;
   return left;

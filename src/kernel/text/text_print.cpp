@@ -11,24 +11,6 @@
 namespace tilefuse::kernel {
 namespace {
 
-int precedence(ScalarOp op) {
-  switch (op) {
-  case ScalarOp::Or:
-    return 1;
-  case ScalarOp::And:
-    return 2;
-  case ScalarOp::Add:
-  case ScalarOp::Sub:
-    return 4;
-  case ScalarOp::Mul:
-  case ScalarOp::Div:
-  case ScalarOp::Mod:
-    return 5;
-  default:
-    return 3; // comparisons
-  }
-}
-
 // The shortest text that reads back as the same element.
 std::string number(double value, DType type) {
   if (is_integer(type))
@@ -73,8 +55,8 @@ void TextPrinter::print(ExprRef, const Scalar &node, int enclosing) {
     }
     return put(")");
   }
-  const int level = precedence(node.op);
-  const bool is_compared = level == 3;
+  const int level = info.binding;
+  const bool is_compared = !is_one_of(node.op, {ScalarOp::And, ScalarOp::Or}) && info.is_comparison;
   if (level < enclosing)
     put("(");
   expr(node.args[0], is_compared ? level + 1 : level);

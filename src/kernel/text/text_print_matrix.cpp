@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/words.h"
 #include "kernel/text/text_printer.h"
 
 namespace tilefuse::kernel {
 namespace {
 
-std::string_view to_string(MbarrierOp op) {
-  switch (op) {
-  case MbarrierOp::Init:
-    return "init";
-  case MbarrierOp::Arrive:
-    return "arrive";
-  case MbarrierOp::Expect:
-    return "expect";
-  case MbarrierOp::Wait:
-    return "wait";
-  }
-  return "";
-}
+constexpr auto kMbarrierOps = words<MbarrierOp>({{MbarrierOp::Init, "init"},
+                                                 {MbarrierOp::Arrive, "arrive"},
+                                                 {MbarrierOp::Expect, "expect"},
+                                                 {MbarrierOp::Wait, "wait"}});
 
 } // namespace
 
@@ -78,7 +70,7 @@ void TextPrinter::print(const Ticket &node) {
 
 void TextPrinter::print(const Mbarrier &node) {
   start();
-  put("mbarrier_{} ", to_string(node.op));
+  put("mbarrier_{} ", kMbarrierOps[node.op]);
   element(node.at);
   if (node.value != nullptr) {
     put(" ");

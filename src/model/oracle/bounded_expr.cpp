@@ -40,24 +40,10 @@ double half_ulps(ScalarOp op) {
 }
 
 bool is_exact(const Expr &expr) {
-  if (!is_float(expr.type) || row(expr.op).is_comparison)
-    return true;
-  switch (expr.op) {
-  case ScalarOp::Neg:
-  case ScalarOp::Abs:
-  case ScalarOp::Floor:
-  case ScalarOp::Ceil:
-  case ScalarOp::Round:
-  case ScalarOp::Max:
-  case ScalarOp::Min:
-  case ScalarOp::Mod:
-  case ScalarOp::Select:
-  case ScalarOp::RoundF16:
-  case ScalarOp::RoundBF16:
-    return true;
-  default:
-    return false;
-  }
+  return !is_float(expr.type) || row(expr.op).is_comparison ||
+         is_one_of(expr.op, {ScalarOp::Neg, ScalarOp::Abs, ScalarOp::Floor, ScalarOp::Ceil,
+                             ScalarOp::Round, ScalarOp::Max, ScalarOp::Min, ScalarOp::Mod,
+                             ScalarOp::Select, ScalarOp::RoundF16, ScalarOp::RoundBF16});
 }
 
 // How far apart two results are; results that are both no number agree.

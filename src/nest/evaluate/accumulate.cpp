@@ -140,17 +140,6 @@ RowFunction row_function(Agg agg, Comb comb, bool float_a, bool float_b) {
   internal_error("unknown aggregation", __FILE__, __LINE__);
 }
 
-// Row-major addresses of the accumulators.
-Linear accumulator_address(const Nest &nest) {
-  Linear address{0, std::vector<std::int64_t>(nest.indices.size(), 0)};
-  std::int64_t stride = 1;
-  for (auto i = static_cast<std::size_t>(nest.output_indices); i-- > 0;) {
-    address.coeff[i] = stride;
-    stride = checked_mul(stride, nest.indices[i].extent);
-  }
-  return address;
-}
-
 // A form along the row index, and the values at which it satisfies its condition.
 struct RowCondition {
   std::int64_t step = 0;
@@ -262,6 +251,16 @@ private:
 };
 
 } // namespace
+
+Linear accumulator_address(const Nest &nest) {
+  Linear address{0, std::vector<std::int64_t>(nest.indices.size(), 0)};
+  std::int64_t stride = 1;
+  for (auto i = static_cast<std::size_t>(nest.output_indices); i-- > 0;) {
+    address.coeff[i] = stride;
+    stride = checked_mul(stride, nest.indices[i].extent);
+  }
+  return address;
+}
 
 std::vector<double> accumulate(const Nest &nest, std::span<const std::span<std::byte>> slots) {
   return Accumulation(nest, slots).run();

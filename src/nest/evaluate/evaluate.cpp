@@ -37,7 +37,7 @@ public:
   Finish(const Nest &nest, Slots slots, const std::vector<double> &acc)
       : nest_(nest), slots_(slots), acc_(acc) {
     forms_.push_back(flat(nest.out, nest.indices.size()));
-    forms_.push_back(accumulator_form());
+    forms_.push_back(accumulator_address(nest_));
     for (const Operand &extra : nest.extras)
       forms_.push_back(flat(extra, nest.indices.size()));
     choose_row();
@@ -64,16 +64,6 @@ private:
     std::int64_t out = 0;
     std::int64_t count = 0;
   };
-
-  Linear accumulator_form() const {
-    Linear form{0, std::vector<std::int64_t>(nest_.indices.size(), 0)};
-    std::int64_t stride = 1;
-    for (auto i = static_cast<std::size_t>(nest_.output_indices); i-- > 0;) {
-      form.coeff[i] = stride;
-      stride = checked_mul(stride, nest_.indices[i].extent);
-    }
-    return form;
-  }
 
   void choose_row() {
     row_index_ = nest_.indices.size();

@@ -13,10 +13,8 @@ namespace {
 
 tile::Attributes conv_attributes(const Window &window) {
   tile::Attributes attributes;
-  bind_axes(attributes, "S", window, &WindowAxis::stride);
-  bind_axes(attributes, "D", window, &WindowAxis::dilation);
+  bind_steps(attributes, window);
   bind_axes(attributes, "P", window, &WindowAxis::begin);
-  bind_axes(attributes, "O", window, &WindowAxis::out);
   return attributes;
 }
 

@@ -53,10 +53,7 @@ void import_lrn(Call &call) {
 
 void import_softmax_flat(Call &call) {
   const Value &input = call.value(0);
-  const std::size_t rank = input.shape.size();
-  const std::int64_t written = call.integer("axis", 1);
-  const std::size_t axis =
-      written == static_cast<std::int64_t>(rank) ? rank : call.resolve_axis(written, rank);
+  const std::size_t rank = input.shape.size(), axis = call.flattened_axis(rank);
   const Value flat = call.reshape(
       input, {elems_between(input.shape, 0, axis), elems_between(input.shape, axis, rank), 1});
   call.result(call.reshape(call.apply(call.function(), {flat}), input.shape));

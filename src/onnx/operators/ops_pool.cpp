@@ -20,9 +20,7 @@ Window pool_window(const Call &call) {
 tile::Attributes pool_attributes(const Window &window) {
   tile::Attributes attributes;
   bind_axes(attributes, "K", window, &WindowAxis::kernel);
-  bind_axes(attributes, "S", window, &WindowAxis::stride);
-  bind_axes(attributes, "D", window, &WindowAxis::dilation);
-  bind_axes(attributes, "O", window, &WindowAxis::out);
+  bind_steps(attributes, window);
   return attributes;
 }
 

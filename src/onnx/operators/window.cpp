@@ -168,6 +168,12 @@ void bind_axes(tile::Attributes &attributes, const std::string &prefix, const Wi
     attributes[prefix + kLetters[first + i]] = window[i].*member;
 }
 
+void bind_steps(tile::Attributes &attributes, const Window &window) {
+  bind_axes(attributes, "S", window, &WindowAxis::stride);
+  bind_axes(attributes, "D", window, &WindowAxis::dilation);
+  bind_axes(attributes, "O", window, &WindowAxis::out);
+}
+
 std::string by_rank(const std::string &function, std::size_t axes) {
   return fmt::format("{}{}d", function, axes);
 }

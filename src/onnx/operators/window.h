@@ -37,6 +37,8 @@ Window transposed_window(const Call &call, const Ints &sizes, const Ints &kernel
 // Adds one member of every axis as attribute `prefix` + Z, Y, X (the last axis is X).
 void bind_axes(tile::Attributes &attributes, const std::string &prefix, const Window &window,
                std::int64_t WindowAxis::*member);
+// Strides, dilations and sizes of the result, which every sliding function takes: S, D and O.
+void bind_steps(tile::Attributes &attributes, const Window &window);
 // "conv" -> "conv2d" for two axes.
 std::string by_rank(const std::string &function, std::size_t axes);
 

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+
+#include "base/disjoint_sets.h"
+#include "base/words.h"
 
 #include "base/index.h"
 
@@ -11,6 +13,13 @@ namespace tilefuse::program {
 namespace {
 
 constexpr double kMostHalf = 65504;
+constexpr auto kReasons =
+    words<Keeps>({{Keeps::Nothing, ""},
+                  {Keeps::OtherType, "of another type"},
+                  {Keeps::Output, "an output"},
+                  {Keeps::Statistic, "a statistic: a sum or product of one operand"},
+                  {Keeps::Between, "between the statistics of a normalisation"},
+                  {Keeps::Range, "a weight beyond the type's range"}});
 
 const Contraction *reduction_of_one(const Statement &statement) {
   const auto *body = std::get_if<Contraction>(&statement.body);
@@ -38,9 +47,7 @@ class Choosing {
 public:
   explicit Choosing(const Program &program)
       : program_(program), keeps_(program.tensors.size(), Keeps::Nothing),
-        parent_(program.tensors.size()) {
-    std::iota(parent_.begin(), parent_.end(), std::size_t{0});
-  }
+        sets_(program.tensors.size()) {}
 
   std::vector<Keeps> run() {
     for (const Statement &statement : program_.statements)
@@ -56,15 +63,11 @@ public:
   }
 
 private:
-  std::size_t root(std::size_t t) const {
-    while (parent_[t] != t)
-      t = parent_[t];
-    return t;
-  }
+  std::size_t root(std::size_t t) const { return sets_.root(t); }
   void join(TensorId a, TensorId b) {
     if (program_[a].role == Role::Temporary && program_[b].role == Role::Temporary &&
         program_[a].type == program_[b].type)
-      parent_[root(at(a))] = root(at(b));
+      sets_.join(at(a), at(b));
   }
   // The first reason stays.
   void keep(std::size_t t, Keeps why) {
@@ -136,28 +139,12 @@ private:
 
   const Program &program_;
   std::vector<Keeps> keeps_; // of roots, while choosing
-  std::vector<std::size_t> parent_;
+  DisjointSets sets_;
 };
 
 } // namespace
 
-const char *reason(Keeps keeps) {
-  switch (keeps) {
-  case Keeps::Nothing:
-    return "";
-  case Keeps::OtherType:
-    return "of another type";
-  case Keeps::Output:
-    return "an output";
-  case Keeps::Statistic:
-    return "a statistic: a sum or product of one operand";
-  case Keeps::Between:
-    return "between the statistics of a normalisation";
-  case Keeps::Range:
-    return "a weight beyond the type's range";
-  }
-  return "";
-}
+std::string_view reason(Keeps keeps) { return kReasons[keeps]; }
 
 std::vector<Keeps> choose_kept(const Program &program) { return Choosing(program).run(); }
 

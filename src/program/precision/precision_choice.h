@@ -2,6 +2,7 @@
 // Which tensors of a program keep f32 when the others are stored in a narrower type, and why.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "program/program.h"
@@ -11,7 +12,7 @@ namespace tilefuse::program {
 enum class Keeps : std::uint8_t { Nothing, OtherType, Output, Statistic, Between, Range };
 
 // "a statistic", for people.
-const char *reason(Keeps keeps);
+std::string_view reason(Keeps keeps);
 
 // By TensorId, for temporaries; tensors that share memory (views, pieces of concatenations, inits)
 // agree. Inputs and constants of f32 are Nothing here: they are converted where they are used.

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
+#include "base/disjoint_sets.h"
 #include "base/index.h"
 #include "program/precision/precision_choice.h"
 
@@ -22,11 +22,9 @@ bool is_weight(const Tensor &tensor) {
 class Choosing {
 public:
   explicit Choosing(const Program &program)
-      : program_(program), keeps_(choose_kept(program)), parent_(program.tensors.size()),
+      : program_(program), keeps_(choose_kept(program)), sets_(program.tensors.size()),
         is_wanted_(program.tensors.size(), false), is_kept_(program.tensors.size(), false),
-        defined_at_(program.tensors.size(), 0), behind_product_(program.tensors.size(), false) {
-    std::iota(parent_.begin(), parent_.end(), std::size_t{0});
-  }
+        defined_at_(program.tensors.size(), 0), behind_product_(program.tensors.size(), false) {}
 
   QuantizeChoice run() {
     for (const Statement &statement : program_.statements) {
@@ -34,7 +32,7 @@ public:
       join_scale(statement);
       note(statement);
     }
-    for (std::size_t t = 0; t < parent_.size(); ++t)
+    for (std::size_t t = 0; t < program_.tensors.size(); ++t)
       if (keeps_[t] != Keeps::Nothing || program_.tensors[t].role != Role::Temporary)
         is_kept_[root(t)] = true;
     for (std::size_t s = 0; s < program_.statements.size(); ++s)
@@ -42,21 +40,17 @@ public:
         want(program_.statements[s], choice_.weights[s]);
     for (const Statement &statement : program_.statements)
       want_stored(statement);
-    for (std::size_t t = 0; t < parent_.size(); ++t)
+    for (std::size_t t = 0; t < program_.tensors.size(); ++t)
       choice_.group.push_back(is_wanted_[root(t)] && !is_kept_[root(t)] ? static_cast<int>(root(t))
                                                                         : -1);
     return std::move(choice_);
   }
 
 private:
-  std::size_t root(std::size_t t) const {
-    while (parent_[t] != t)
-      t = parent_[t];
-    return t;
-  }
+  std::size_t root(std::size_t t) const { return sets_.root(t); }
   void join(TensorId a, TensorId b) {
     if (program_[a].role == Role::Temporary && program_[b].role == Role::Temporary)
-      parent_[root(at(a))] = root(at(b));
+      sets_.join(at(a), at(b));
   }
 
   // Statements that give values they have read.
@@ -153,7 +147,7 @@ private:
 
   const Program &program_;
   const std::vector<Keeps> keeps_;
-  std::vector<std::size_t> parent_;
+  DisjointSets sets_;
   std::vector<bool> is_wanted_; // of roots
   std::vector<bool> is_kept_;
   std::vector<std::size_t> defined_at_; // by TensorId, counts of statements

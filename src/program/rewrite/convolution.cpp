@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/index.h"
+#include "program/rewrite/rewriter.h"
 
 namespace tilefuse::program {
 namespace {
@@ -12,19 +13,6 @@ std::optional<std::int64_t> whole(const Rational &value) {
   if (value.den() != 1)
     return {};
   return value.num();
-}
-
-// The index that the subscript is, or -1.
-int plain(const Affine &affine) {
-  int found = -1;
-  for (std::size_t i = 0; i < affine.coeff.size(); ++i) {
-    if (affine.coeff[i].is_zero())
-      continue;
-    if (found >= 0 || affine.coeff[i] != Rational(1))
-      return -1;
-    found = static_cast<int>(i);
-  }
-  return affine.constant.is_zero() ? found : -1;
 }
 
 std::optional<Window> window_of(const Affine &affine, int output, int tap) {
@@ -40,7 +28,7 @@ std::optional<Window> window_of(const Affine &affine, int output, int tap) {
 std::optional<std::vector<int>> all_plain(const std::vector<Affine> &subscripts) {
   std::vector<int> indices;
   for (const Affine &subscript : subscripts) {
-    indices.push_back(plain(subscript));
+    indices.push_back(plain_index(subscript));
     if (indices.back() < 0 || std::count(indices.begin(), indices.end(), indices.back()) > 1)
       return {};
   }
@@ -75,7 +63,7 @@ private:
     const std::vector<Affine> &subscripts = body_.in[0].subscripts;
     int images = 0, channels = 0;
     for (std::size_t d = 0; d < subscripts.size(); ++d) {
-      const int index = plain(subscripts[d]);
+      const int index = plain_index(subscripts[d]);
       if (index < 0) {
         if (!read_window(subscripts[d], d))
           return false;

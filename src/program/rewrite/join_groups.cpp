@@ -78,10 +78,8 @@ public:
       else
         statements_.push_back(std::move(statement));
     }
-    result_.program.statements = std::move(statements_);
-    if (result_.products > 0)
-      result_.program = drop_dead(result_.program);
-    verify(result_.program);
+    result_.program =
+        with_statements(std::move(result_.program), std::move(statements_), result_.products > 0);
     return std::move(result_);
   }
 

@@ -21,27 +21,8 @@ constexpr int kLastWrongDriver = 13010;
 constexpr std::int64_t kSmallBytes = 131072;
 constexpr std::uint64_t kWrongBit = std::uint64_t{1} << 21;
 
-int type_number(DType type) {
-  switch (type) {
-  case DType::Bool:
-  case DType::I8:
-  case DType::U8:
-    return 0;
-  case DType::I32:
-    return 3;
-  case DType::I64:
-    return 5;
-  case DType::F16:
-    return 6;
-  case DType::F32:
-    return 7;
-  case DType::F64:
-    return 8;
-  case DType::BF16:
-    return 9;
-  }
-  internal_error("a type without a number of the driver", __FILE__, __LINE__);
-}
+constexpr PerDType<int> kTypeNumbers = {
+    .boolean = 0, .i8 = 0, .u8 = 0, .i32 = 3, .i64 = 5, .f16 = 6, .bf16 = 9, .f32 = 7, .f64 = 8};
 
 int swizzle_number(std::int64_t bytes) { return bytes == 32 ? 1 : bytes == 64 ? 2 : 3; }
 
@@ -70,12 +51,12 @@ cuda::Result encode(const cuda::DriverApi &api, const TensorView &view, void *ba
   for (std::size_t i = 0; is_tiled && i < box.size(); ++i)
     box[i] *= steps[i];
   if (is_tiled)
-    return api.cuTensorMapEncodeTiled(&map, type_number(view.type), rank, base, dims.data(),
+    return api.cuTensorMapEncodeTiled(&map, kTypeNumbers[view.type], rank, base, dims.data(),
                                       strides.data(), box.data(), steps.data(), kNoInterleave,
                                       swizzle_number(view.swizzle), kPromote256, kFillZero);
   const auto lower = as<int>(view.lower);
   const auto upper = as<int>(view.upper);
-  return api.cuTensorMapEncodeIm2col(&map, type_number(view.type), rank, base, dims.data(),
+  return api.cuTensorMapEncodeIm2col(&map, kTypeNumbers[view.type], rank, base, dims.data(),
                                      strides.data(), lower.data(), upper.data(), box[0], box[1],
                                      steps.data(), kNoInterleave, swizzle_number(view.swizzle),
                                      kPromote256, kFillZero);

@@ -15,33 +15,24 @@ namespace {
 constexpr int kWideVector = 16; // floats of a 512-bit register
 
 // Used where devices/ has no row.
-Target generic_cpu() {
-  Target target;
-  target.name = "opencl_cpu";
-  target.backend = "opencl";
-  target.isa = "CL1.2";
-  target.lanes = LaneKind::Vector;
-  target.max_group = 4096;
-  target.local_bytes = 32 << 10;
-  return target;
-}
-
-Target generic_gpu() {
-  Target target;
-  target.name = "opencl_gpu";
-  target.backend = "opencl";
-  target.isa = "CL1.2";
-  target.lanes = LaneKind::WorkItem;
-  target.vector_f32 = 64;
-  target.vector_registers = 64;
-  target.max_group = 1024;
-  target.local_is_hw = true;
-  target.l2_bytes = 1 << 20;
-  target.gflops_per_unit = 100;
-  target.gbytes_per_s = 100;
-  target.launch_us = 8;
-  return target;
-}
+const Target kGenericCpu = {.name = "opencl_cpu",
+                            .backend = "opencl",
+                            .isa = "CL1.2",
+                            .lanes = LaneKind::Vector,
+                            .max_group = 4096,
+                            .local_bytes = 32 << 10};
+const Target kGenericGpu = {.name = "opencl_gpu",
+                            .backend = "opencl",
+                            .isa = "CL1.2",
+                            .lanes = LaneKind::WorkItem,
+                            .vector_f32 = 64,
+                            .vector_registers = 64,
+                            .max_group = 1024,
+                            .local_is_hw = true,
+                            .l2_bytes = 1 << 20,
+                            .gflops_per_unit = 100,
+                            .gbytes_per_s = 100,
+                            .launch_us = 8};
 
 // Parts of vendors' names, and the suffix of their rows.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kVendors = {{
@@ -74,7 +65,7 @@ Target cpu_row(const OpenclDeviceInfo &info, const std::vector<Target> &rows) {
   if (const Target *row = is_wide ? find_row(rows, "opencl_cpu_avx512") : nullptr)
     return *row;
   const Target *row = find_row(rows, "opencl_cpu");
-  Target target = row == nullptr ? generic_cpu() : *row;
+  Target target = row == nullptr ? kGenericCpu : *row;
   if (is_wide)
     target.vector_registers = 32;
   return target;
@@ -88,7 +79,7 @@ Target gpu_row(const OpenclDeviceInfo &info, const std::vector<Target> &rows) {
   if (const Target *row = find_row(rows, "opencl_" + vendor_suffix(info.vendor)))
     return *row;
   const Target *row = find_row(rows, "opencl_gpu");
-  return row == nullptr ? generic_gpu() : *row;
+  return row == nullptr ? kGenericGpu : *row;
 }
 
 // What inline assembly may be used is NVIDIA's generation. Atomic operations of a later language

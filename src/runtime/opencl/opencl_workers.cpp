@@ -30,32 +30,30 @@ constexpr std::size_t kMaxWorkers = 16;
 constexpr std::uint64_t kMaxFrame = std::uint64_t{1} << 32;
 
 // A frame is its size in eight bytes and its bytes.
-bool send_all(int fd, const void *data, std::size_t size) {
-  const char *from = static_cast<const char *>(data);
-  while (size > 0) {
-    const ssize_t sent = send(fd, from, size, MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR)
+// All `size` bytes by calls of `move(position, bytes left)`, each of which moves some; false when
+// one fails.
+template <class Move> bool move_all(std::size_t size, const Move &move) {
+  for (std::size_t done = 0; done < size;) {
+    const ssize_t moved = move(done, size - done);
+    if (moved < 0 && errno == EINTR)
       continue;
-    if (sent <= 0)
+    if (moved <= 0)
       return false;
-    from += sent;
-    size -= static_cast<std::size_t>(sent);
+    done += static_cast<std::size_t>(moved);
   }
   return true;
 }
 
+bool send_all(int fd, const void *data, std::size_t size) {
+  return move_all(size, [&](std::size_t at, std::size_t left) {
+    return send(fd, static_cast<const char *>(data) + at, left, MSG_NOSIGNAL);
+  });
+}
+
 bool receive_all(int fd, void *data, std::size_t size) {
-  char *to = static_cast<char *>(data);
-  while (size > 0) {
-    const ssize_t got = recv(fd, to, size, 0);
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got <= 0)
-      return false;
-    to += got;
-    size -= static_cast<std::size_t>(got);
-  }
-  return true;
+  return move_all(size, [&](std::size_t at, std::size_t left) {
+    return recv(fd, static_cast<char *>(data) + at, left, 0);
+  });
 }
 
 bool send_frame(int fd, const std::string &text) {
