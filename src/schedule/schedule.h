@@ -147,6 +147,16 @@ struct Core {
   std::int64_t cluster() const { return cluster_rows * cluster_columns * cluster_parts; }
   int mappers = 0;      // wgmma: groups of warps that evaluate maps in the ring (core_feeds.h)
   bool gathers = false; // wgmma: warps, and no tensor copies, bring the data
+  bool early = false;   // wgmma: a filter known at load time is copied before earlier kernels end
+  // wgmma: copies that warps which gather begin before they wait for one; of warps that copy
+  // windows and map them, the windows copied before the next one is mapped
+  int lead = 0;
+  bool blends = false;     // wgmma: padding of what is mapped is set to 0, not left out by a branch
+  bool tests_rows = false; // wgmma: stores ask whether a row is in the result, also where all are
+  // wgmma: registers of a work-item that copies, multiplies, maps; 0: as the launch gives them
+  int copy_registers = 0;
+  int math_registers = 0;
+  int map_registers = 0;
   friend bool operator==(const Core &, const Core &) = default;
 };
 

@@ -17,6 +17,7 @@ constexpr auto kLayouts =
     words<Layout>({{Layout::Plain, "plain"}, {Layout::Turned, "turned"}, {Layout::Odd, "odd"}});
 constexpr std::int64_t kLargestRing = 1 << 16;
 constexpr std::int64_t kLargestCluster = 1 << 8; // either way
+constexpr std::int64_t kMostRegisters = 255;     // of a work-item
 
 std::string factors(const Nest &nest, const Schedule &schedule, std::int64_t Split::*member) {
   std::string text;
@@ -146,6 +147,31 @@ std::int64_t parse_cluster(Scanner &scanner) {
   return count;
 }
 
+int parse_registers(Scanner &scanner) {
+  const Token token = scanner.peek();
+  const std::int64_t count = scanner.expect_integer("registers of a work-item");
+  if (count < 0 || count > kMostRegisters)
+    throw Error(ErrorCode::Syntax,
+                fmt::format("{} registers of a work-item; at most {}", count, kMostRegisters),
+                scanner.where(token));
+  return static_cast<int>(count);
+}
+
+// "early lead 2 blend test_rows registers 40 152 112": what warps of wgmma do, by role.
+void parse_roles(Scanner &scanner, Core &core) {
+  core.early = scanner.accept("early");
+  if (scanner.accept("lead"))
+    core.lead = static_cast<int>(scanner.expect_integer("the copies begun ahead"));
+  core.blends = scanner.accept("blend");
+  core.tests_rows = scanner.accept("test_rows");
+  if (!scanner.accept("registers"))
+    return;
+  core.copy_registers = parse_registers(scanner);
+  core.math_registers = parse_registers(scanner);
+  if (core.mappers > 0)
+    core.map_registers = parse_registers(scanner);
+}
+
 // "core m16n8k16.f16.f32 rows 128 warps 2 2 ring 4".
 void parse_core(Scanner &scanner, Schedule &schedule) {
   const Token token = scanner.peek();
@@ -181,6 +207,7 @@ void parse_core(Scanner &scanner, Schedule &schedule) {
   core.gathers = scanner.accept("gather");
   if (scanner.accept("parts"))
     core.cluster_parts = parse_cluster(scanner);
+  parse_roles(scanner, core);
 }
 
 void parse_line(const Nest &nest, Scanner &scanner, Schedule &schedule) {
@@ -232,6 +259,19 @@ std::string lane_text(const Nest &nest, const Schedule &schedule) {
   return text;
 }
 
+std::string roles_text(const Core &core) {
+  std::string text = core.early ? " early" : "";
+  if (core.lead != 0)
+    text += fmt::format(" lead {}", core.lead);
+  text += core.blends ? " blend" : "";
+  text += core.tests_rows ? " test_rows" : "";
+  if (core.math_registers != 0)
+    text += fmt::format(" registers {} {}", core.copy_registers, core.math_registers);
+  if (core.math_registers != 0 && core.mappers > 0)
+    text += fmt::format(" {}", core.map_registers);
+  return text;
+}
+
 std::string core_text(const Core &core) {
   std::string text = fmt::format(" {} rows {} warps {} {} ring {}", core.op->name, core.rows,
                                  core.warp_rows, core.warp_columns, core.ring);
@@ -253,7 +293,7 @@ std::string core_text(const Core &core) {
   text += core.gathers ? " gather" : "";
   if (core.cluster_parts != 1)
     text += fmt::format(" parts {}", core.cluster_parts);
-  return text;
+  return text + roles_text(core);
 }
 
 std::string stage_text(const Nest &nest, const Schedule &schedule, std::size_t input) {

@@ -121,6 +121,12 @@ TEST(ScheduleText, Core) {
   EXPECT_EQ(core_of(" blocks 7").blocks, 7);
   EXPECT_EQ(core_of(" turns 2").turns, 2);
   EXPECT_EQ(core_of(" swapped").swapped, true);
+  EXPECT_EQ(core_of(" early").early, true);
+  EXPECT_EQ(core_of(" lead 2").lead, 2);
+  EXPECT_EQ(core_of(" blend").blends, true);
+  EXPECT_EQ(core_of(" test_rows").tests_rows, true);
+  EXPECT_EQ(core_of(" mappers 1 registers 40 152 112").map_registers, 112);
+  EXPECT_EQ(core_of(" registers 40 232").math_registers, 232);
   EXPECT_EQ(core_of(" tensor_store").tensor_store, true);
   EXPECT_EQ(core_of(" ahead 2").ahead, 2);
   EXPECT_EQ(core_of(" window 2").window, 2);
@@ -189,6 +195,9 @@ std::vector<Wrong> wrong_texts() {
       {core + " parts 257", "a cluster of 257 blocks; need 1 to 256"},
       {core + " mappers x", "expected the groups that evaluate maps, got 'x'"},
       {core + " gather swapped", "got 'swapped'"},
+      {core + " lead x", "expected the copies begun ahead, got 'x'"},
+      {core + " registers 40 x", "expected registers of a work-item, got 'x'"},
+      {core + " registers 40 256", "256 registers of a work-item; at most 255"},
   };
 }
 

@@ -76,7 +76,7 @@ FedRing fed_ring(const poly::Group &group, const schedule::Schedule &schedule) {
         is_wgmma(*schedule.core.op) &&
         std::any_of(dims.begin(), dims.end(), [](const nest::Dim &dim) { return dim.guarded; });
     const double guard = !is_guarded                  ? 0
-                         : schedule.core.keeps_filter ? kBlendInstructions
+                         : schedule.core.blends ? kBlendInstructions
                                                       : kGuardInstructions;
     constexpr double kWarp = kCoreLanes;
     fed.issued +=

@@ -307,11 +307,11 @@ StmtRef WgmmaLoops::build() {
                     .elems = tile_.warp_rows * tile_.warp_columns / schedule::kGroupItems});
   const ExprRef is_first = b_.scalar(ScalarOp::Eq, {b_.lane(), integer(0)});
   const WgmmaParts parts{roles_, tile_, plan_, cluster_, tiles_, ring_, data_ring(), feeds_};
-  const schedule::RegisterPlan plan = register_plan(cx_.schedule, copies_ahead(cx_, parts));
   List producer, consumer;
-  if (plan.producer > 0) {
-    producer.push_back(b_.register_limit({false, plan.producer}));
-    consumer.push_back(b_.register_limit({true, plan.consumer}));
+  if (core_.math_registers > 0) {
+    const int given = schedule::launch_registers(cx_.schedule);
+    producer.push_back(b_.register_limit({core_.copy_registers > given, core_.copy_registers}));
+    consumer.push_back(b_.register_limit({core_.math_registers >= given, core_.math_registers}));
   }
   producer.push_back(deal_kept_filter(cx_, ring_)); // before its warps have other work
   producer.push_back(produce_wgmma(cx_, parts));

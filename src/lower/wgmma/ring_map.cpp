@@ -93,12 +93,11 @@ ExprRef RingMap::load(int extra, ExprRef place, List &list) const {
 }
 
 // Rows are read together before the first of them is written. What is none stays 0, as it was
-// copied, by a branch; beside a filter that is kept it is set to 0 by selection, which is faster
-// there (H200), slower beside one that streams, and takes more registers than many rows leave.
+// copied, by a branch, or is set to 0 by selection.
 void RingMap::map_rows(ExprRef first, const std::vector<ExprRef> &exists, List &list) const {
   const kernel::BufferId to = ring_.copied(feed_.input).front();
   const DType stored = b_.kernel()[to].type.elem;
-  const bool blends = cx_.schedule.core.keeps_filter;
+  const bool blends = cx_.schedule.core.blends;
   const ExprRef buffer = b_.add(b_.mul(ring_.slot(), b_.integer(ring_.elems(feed_.input))),
                                 b_.mul(first, b_.integer(row_elems_)));
   for (std::size_t begin = 0; begin < exists.size(); begin += kTogether) {

@@ -19,8 +19,7 @@ class WgmmaGather {
 public:
   WgmmaGather(Context &context, const WgmmaParts &parts, FillFilter filter)
       : cx_(context), b_(context.build), tiles_(parts.tiles), ring_(parts.data_ring),
-        count_(cx_.schedule.core.ring), ahead_(gathered_ahead(cx_.schedule)),
-        filter_(std::move(filter)),
+        count_(cx_.schedule.core.ring), ahead_(cx_.schedule.core.lead), filter_(std::move(filter)),
         side_(cx_, parts.roles, parts.tile, parts.roles.data,
               CoreSource{.nest = cx_.nest,
                          .from = cx_.source_buffers[at(parts.roles.data)],

@@ -321,12 +321,13 @@ StmtRef multiply_or_map(Context &cx, const WgmmaParts &parts, StmtRef multiply) 
   if (cx.schedule.core.mappers == 0)
     return multiply;
   kernel::Builder &b = cx.build;
-  const schedule::RegisterPlan plan = register_plan(cx.schedule);
+  const int registers = cx.schedule.core.map_registers;
   const ExprRef first =
       b.integer(cx.block_size() - cx.schedule.core.mappers * schedule::kGroupItems);
   std::vector<StmtRef> list;
-  if (plan.mapper > 0)
-    list.push_back(b.register_limit({plan.mapper > plan.launch, plan.mapper}));
+  if (registers > 0)
+    list.push_back(
+        b.register_limit({registers > schedule::launch_registers(cx.schedule), registers}));
   list.push_back(WgmmaMap(cx, parts).build(b.sub(b.lane(), first)));
   return b.branch(b.scalar(ScalarOp::Lt, {b.lane(), first}), multiply, b.block(std::move(list)));
 }

@@ -192,7 +192,7 @@ StmtRef WgmmaProducer::fill_ahead(const std::vector<ExprRef> &points) {
 // What the first tile's first steps read of a fixed filter, as many as there are buffers: before
 // earlier kernels are awaited.
 StmtRef WgmmaProducer::copy_ahead() {
-  if (!copies_ahead(cx_, parts_))
+  if (!cx_.schedule.core.early)
     return nullptr;
   ahead_ = b_.buffer({"ahead", kernel::Space::Register, {DType::I32, 1}, 1});
   List list = {ring_.start(1)};
@@ -336,7 +336,7 @@ StmtRef WgmmaProducer::fill_window(const std::vector<ExprRef> &points) {
 // One work-item copies windows ahead of the one that all map next. Of the buffers left, two or more
 // are those of windows mapped before, so that none that is multiplied is waited for.
 StmtRef WgmmaProducer::copy_and_map(const WgmmaParts &mapped) {
-  const std::int64_t ahead = schedule::windows_ahead(cx_.schedule);
+  const std::int64_t ahead = cx_.schedule.core.lead;
   const auto fetch = [&](ExprRef tile, ExprRef depth, std::int64_t count) {
     return tiles_.window_after(tile, depth, count,
                                [&](const auto &points) { return fill_window(points); });
@@ -377,15 +377,6 @@ StmtRef WgmmaProducer::build() {
 }
 
 } // namespace
-
-// Not in blocks of many tiles: each step asks whether its filter is there, and tiles of 128x128 in
-// turns were 3 to 5 % slower (H200, batch 256).
-bool copies_ahead(Context &context, const WgmmaParts &parts) {
-  constexpr std::int64_t kMostTiles = 2;
-  const schedule::Core &core = context.schedule.core;
-  return core.window == 0 && !core.gathers && !parts.roles.data_turned &&
-         has_fixed_filter(context, parts.roles) && parts.tiles.most() <= kMostTiles;
-}
 
 StmtRef produce_wgmma(Context &context, const WgmmaParts &parts) {
   if (parts.feeds.empty() || context.schedule.core.mappers > 0)

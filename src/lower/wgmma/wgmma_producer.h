@@ -13,8 +13,6 @@
 
 namespace tilefuse::lower {
 
-// Whether steps' filters are copied before earlier kernels are awaited, and the steps' loop asks.
-bool copies_ahead(Context &context, const WgmmaParts &parts);
 kernel::StmtRef produce_wgmma(Context &context, const WgmmaParts &parts);
 
 } // namespace tilefuse::lower

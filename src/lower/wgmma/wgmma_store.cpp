@@ -154,9 +154,7 @@ ExprRef WgmmaStore::place_row(std::int64_t row, std::vector<StmtRef> &list) {
     return place_in_box(pixel, list);
   place_pixel(cx_, roles_, pixel, as_one_,
               [&](const std::string &name, ExprRef value) { return named(b_, list, name, value); });
-  // Without a condition NVRTC 13.0 converts swapped tiles ahead of their end, and waits for each
-  // wgmma (C7514).
-  const bool is_whole = roles_.points % tile_.rows == 0 && !cx_.schedule.core.swapped;
+  const bool is_whole = roles_.points % tile_.rows == 0 && !cx_.schedule.core.tests_rows;
   return is_whole ? nullptr : b_.scalar(ScalarOp::Lt, {pixel, integer(roles_.points)});
 }
 

@@ -116,8 +116,8 @@ Reason wrong_feed(const Group &group, const Schedule &schedule, const CoreFeed &
 // one instruction.
 Reason wrong_registers(const Schedule &schedule, const CoreTile &tile) {
   const std::int64_t launch = kRegisters / group_size(schedule) / 8 * 8;
-  const RegisterPlan plan = register_plan(schedule);
-  const std::int64_t consumer = plan.consumer > 0 ? plan.consumer : launch;
+  const int math = schedule.core.math_registers;
+  const std::int64_t consumer = math > 0 ? math : launch;
   const bool is_streamed = schedule.core.window > 0 && !schedule.core.keeps_filter;
   const std::int64_t needed = tile.warp_rows * tile.warp_columns / kGroupItems + kSpareRegisters +
                               (is_streamed ? kTwoRings : 0);

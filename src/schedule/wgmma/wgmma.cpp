@@ -20,6 +20,7 @@
 #include "schedule/wgmma/wgmma_maps.h"
 #include "schedule/wgmma/wgmma_panels.h"
 #include "schedule/wgmma/wgmma_parts.h"
+#include "schedule/wgmma/wgmma_registers.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "schedule/wgmma/wgmma_window.h"
 #include "target/features.h"
@@ -245,6 +246,8 @@ std::optional<std::string> wrong_wgmma(const Nest &nest, const Schedule &schedul
   if (Reason reason = wrong_window(nest, schedule, roles))
     return reason;
   if (Reason reason = wrong_gather(nest, schedule, roles))
+    return reason;
+  if (Reason reason = wrong_roles(nest, schedule, roles))
     return reason;
   if (Reason reason = wrong_local_memory(local_buffers(nest, schedule), target))
     return reason;

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
@@ -14,15 +12,10 @@
 namespace tilefuse::schedule {
 namespace {
 
-constexpr int kLeastRing = 3; // a buffer that is filled, one behind it, one that is read
-constexpr int kMostAhead = 4;
+constexpr int kLeastRing = 3;          // a buffer that is filled, one behind it, one that is read
 constexpr std::int64_t kMostRuns = 16; // whose places a work-item keeps
 
 } // namespace
-
-int gathered_ahead(const Schedule &schedule) {
-  return std::clamp(schedule.core.ring / 2, 1, kMostAhead);
-}
 
 std::optional<std::string> wrong_gather(const nest::Nest &nest, const Schedule &schedule,
                                         const CoreRoles &roles) {

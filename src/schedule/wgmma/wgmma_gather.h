@@ -9,8 +9,6 @@
 
 namespace tilefuse::schedule {
 
-// With `gather`: steps whose copies are under way behind the one that starts.
-int gathered_ahead(const Schedule &schedule);
 // Why warps cannot gather the data; nothing where they can, or are not asked to.
 std::optional<std::string> wrong_gather(const nest::Nest &nest, const Schedule &schedule,
                                         const CoreRoles &roles);

@@ -1,41 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/wgmma/wgmma_registers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace tilefuse::schedule {
 namespace {
 
-constexpr int kLaunchRegisters = 512; // by groups: what a work-item gets at launch
-constexpr int kMapperRegisters = 112;
-constexpr int kCopyingMapperRegisters = 128;
-constexpr int kGatherRegisters = 104;
-constexpr int kWindowRegisters = 136; // of windows, beside two groups
+using Reason = std::optional<std::string>;
+
+constexpr int kUnit = 8;     // registers are given by so many
+constexpr int kLeast = 24;   // of a work-item, by setmaxnreg
+constexpr int kMost = 240;   // likewise
+constexpr int kMostLead = 4; // copies that warps which gather begin ahead
+
+int multiplying_groups(const Core &core) {
+  return static_cast<int>(core.warp_rows * core.warp_columns) * core.turns;
+}
+
+bool is_wrong(int registers) {
+  return registers < kLeast || registers > kMost || registers % kUnit != 0;
+}
+
+Reason wrong_registers(const Schedule &schedule) {
+  const Core &core = schedule.core;
+  if (core.copy_registers == 0 && core.math_registers == 0 && core.map_registers == 0)
+    return {};
+  if (is_wrong(core.copy_registers) || is_wrong(core.math_registers) ||
+      (core.mappers > 0 && is_wrong(core.map_registers)))
+    return fmt::format("{}, {} and {} registers; it needs multiples of {} from {} to {}",
+                       core.copy_registers, core.math_registers, core.map_registers, kUnit, kLeast,
+                       kMost);
+  const int given = launch_registers(schedule) * warp_groups(schedule);
+  const int taken = core.copy_registers + multiplying_groups(core) * core.math_registers +
+                    core.mappers * core.map_registers;
+  if (taken > given)
+    return fmt::format("{} registers by groups of warps, the launch gives {}", taken, given);
+  return {};
+}
 
 } // namespace
 
-RegisterPlan register_plan(const Schedule &schedule, bool copies_ahead) {
-  const auto consumers =
-      static_cast<int>(schedule.core.warp_rows * schedule.core.warp_columns) * schedule.core.turns;
-  const int groups = consumers + 1 + schedule.core.mappers;
-  if (consumers < 2)
-    return {};
-  const int launch = kLaunchRegisters / groups / 8 * 8;
-  const bool maps = schedule.core.mappers == 0 && !schedule.producers.empty();
-  // Slices and masks of a cluster take more, operands fetched ahead, and a filter copied ahead, of
-  // which all buffers of a ring are written out (NVRTC 13.0, sm_90a).
-  const bool takes_more = schedule.core.cluster() > 1 || schedule.core.ahead > 0 ||
-                          (copies_ahead && schedule.core.mappers == 0);
-  const bool has_room = schedule.core.window > 0 && consumers == 2;
-  const int gatherer = has_room ? kWindowRegisters : kGatherRegisters;
-  const int producer = schedule.core.gathers ? gatherer
-                       : maps                ? kCopyingMapperRegisters
-                       : takes_more          ? 56
-                       : consumers > 2       ? 32
-                                             : 40;
-  const int rest = launch * groups - producer - schedule.core.mappers * kMapperRegisters;
-  return {producer, std::min(240, rest / consumers / 8 * 8),
-          schedule.core.mappers > 0 ? kMapperRegisters : 0, launch};
+int warp_groups(const Schedule &schedule) {
+  return multiplying_groups(schedule.core) + 1 + schedule.core.mappers;
+}
+
+int launch_registers(const Schedule &schedule) {
+  return kLaunchRegisters / warp_groups(schedule) / kUnit * kUnit;
+}
+
+bool can_copy_early(const nest::Nest &nest, const Schedule &schedule, const CoreRoles &roles) {
+  const auto filter = static_cast<std::size_t>(roles.filter);
+  return schedule.core.window == 0 && !schedule.core.gathers && !roles.data_turned &&
+         (nest.inputs[filter].constant || is_packed(schedule.fills[filter]));
+}
+
+Reason wrong_roles(const nest::Nest &nest, const Schedule &schedule, const CoreRoles &roles) {
+  const Core &core = schedule.core;
+  if (core.early && !can_copy_early(nest, schedule, roles))
+    return "only a filter that is known at load time and copied by steps is copied early";
+  const int most = core.gathers      ? std::min(core.ring - 1, kMostLead)
+                   : core.window > 0 ? (core.window - 1) / 2
+                                     : 0;
+  if (core.lead < 0 || core.lead > most)
+    return fmt::format("{} copies begun ahead; at most {}", core.lead, most);
+  return wrong_registers(schedule);
 }
 
 } // namespace tilefuse::schedule

@@ -1,23 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers that the warps of a kernel with wgmma have, by what they do.
+// Registers that the warps of a kernel with wgmma have, by what they do (Core::copy_registers, …).
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
+#include "nest/nest.h"
+#include "schedule/mma/core_roles.h"
 #include "schedule/schedule.h"
 
 namespace tilefuse::schedule {
 
-// Registers of a work-item by role; 0: as the launch gives them.
-struct RegisterPlan {
-  int producer = 0;
-  int consumer = 0;
-  int mapper = 0;
-  int launch = 0; // what the launch gives
-};
-// `copies_ahead`: the producer copies a fixed filter before its steps.
-RegisterPlan register_plan(const Schedule &schedule, bool copies_ahead = false);
 // Of a work-item that multiplies, besides its accumulators.
 constexpr std::int64_t kSpareRegisters = 40;
+// Registers of a multiprocessor, by groups of four warps: those of one work-item of each.
+constexpr int kLaunchRegisters = 512;
+
+// Groups of four warps of a block: that copy, multiply and map.
+int warp_groups(const Schedule &schedule);
+// What the launch gives each work-item.
+int launch_registers(const Schedule &schedule);
+
+// Whether the filter is known at load time and copied step by step, so that its first steps can be
+// copied before earlier kernels end.
+bool can_copy_early(const nest::Nest &nest, const Schedule &schedule, const CoreRoles &roles);
+
+// Why warps cannot have the registers, or copy as far ahead, as the schedule says.
+std::optional<std::string> wrong_roles(const nest::Nest &nest, const Schedule &schedule,
+                                       const CoreRoles &roles);
 
 } // namespace tilefuse::schedule

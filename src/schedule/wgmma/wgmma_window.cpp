@@ -100,9 +100,6 @@ std::int64_t window_elems(const Nest &nest, const Schedule &schedule) {
   return panels * ((bytes + kBoxAlign - 1) / kBoxAlign * kBoxAlign) / tile.elem_bytes;
 }
 
-// Of the rest one is mapped and one multiplied at least; as many again as are copied are for more.
-std::int64_t windows_ahead(const Schedule &schedule) { return (schedule.core.window - 1) / 2; }
-
 std::int64_t window_unit(const Schedule &schedule) {
   return schedule.core.swapped ? schedule.core.op->n : kGroupRows;
 }

@@ -24,9 +24,6 @@ std::int64_t lowest_tap(const nest::Nest &nest, const Schedule &schedule, int pi
 std::int64_t window_unit(const Schedule &schedule);
 std::int64_t window_lines(const nest::Nest &nest, const Schedule &schedule);
 constexpr std::int64_t kWindowPixels = 8; // of the fastest index
-// Where the warps that copy windows map them too (core_feeds.h): those that are copied before the
-// next one is mapped.
-std::int64_t windows_ahead(const Schedule &schedule);
 // Why there is no such window; nothing where there is, or none is asked for.
 std::optional<std::string> wrong_window(const nest::Nest &nest, const Schedule &schedule,
                                         const CoreRoles &roles);

@@ -5,6 +5,7 @@
 
 #include "base/index.h"
 #include "schedule/legal.h"
+#include "search/forms/roles.h"
 #include "search/forms/wgmma_sizes.h"
 
 namespace tilefuse::search {
@@ -23,6 +24,7 @@ std::optional<Schedule> with_ahead(const Nest &nest, Schedule schedule, const Ta
     fit_windows(nest, schedule, target, schedule.core.keeps_filter);
   else
     schedule.core.ring = ring_for(nest, schedule, target);
+  assign_roles(nest, schedule);
   return illegal(nest, schedule, target) ? std::nullopt : std::optional(std::move(schedule));
 }
 

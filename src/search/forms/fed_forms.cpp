@@ -9,6 +9,7 @@
 #include "schedule/mma/core_feeds.h"
 #include "schedule/wgmma/wgmma_spread.h"
 #include "search/forms/core_forms.h"
+#include "search/forms/roles.h"
 #include "search/forms/wgmma_forms.h"
 
 namespace tilefuse::search {
@@ -44,6 +45,7 @@ bool add(const poly::Group &group, Schedule schedule, const Target &target,
          std::vector<Schedule> &found) {
   schedule.producers.resize(group.producers.size());
   const auto fits = [&] {
+    assign_roles(group.anchor, schedule);
     return local_bytes(schedule::local_buffers(group, schedule)) <= target.local_bytes &&
            !illegal(group, schedule, target);
   };

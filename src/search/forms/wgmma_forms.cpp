@@ -21,6 +21,7 @@
 #include "search/forms/core_forms.h"
 #include "search/forms/named_schedule.h"
 #include "search/forms/part_forms.h"
+#include "search/forms/roles.h"
 #include "search/forms/wgmma_menu.h"
 #include "search/forms/wgmma_sizes.h"
 #include "target/features.h"
@@ -126,6 +127,7 @@ Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Form &form,
     schedule.core.ring = ring_for(nest, schedule, target);
   if (tile_grid(nest, schedule).tiles() > target.compute_units)
     schedule.core.blocks = target.compute_units;
+  assign_roles(nest, schedule);
   return schedule;
 }
 
@@ -172,6 +174,7 @@ std::optional<Schedule> stored(const Nest &nest, const Target &target, Schedule 
   if (size_bytes(nest.slots[nest.out.slot].type) == 2)
     schedule.splits[at(core_roles(nest, schedule).channel)].vec = kVecs.back(); // whole lines
   schedule.core.ring = ring_for(nest, schedule, target);
+  assign_roles(nest, schedule);
   const bool fits = !illegal(nest, schedule, target) && !spills(nest, schedule);
   return fits ? std::optional(std::move(schedule)) : std::nullopt;
 }

@@ -13,6 +13,7 @@
 #include "schedule/wgmma/wgmma_panels.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "schedule/wgmma/wgmma_window.h"
+#include "search/forms/roles.h"
 
 namespace tilefuse::search {
 namespace {
@@ -130,6 +131,7 @@ int ring_for(const Nest &nest, Schedule schedule, const Target &target) {
 }
 
 std::optional<Schedule> with_runs(const Nest &nest, Schedule schedule, const Target &target) {
+  assign_roles(nest, schedule);
   Split &channel = schedule.splits[at(core_roles(nest, schedule).channel)];
   for (const std::int64_t widest = channel.vec; const std::int64_t vec : kVecs) {
     channel.vec = std::min(vec, widest);

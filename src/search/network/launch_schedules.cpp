@@ -8,6 +8,7 @@
 #include "cost/model.h"
 #include "launch/between.h"
 #include "schedule/members.h"
+#include "search/forms/roles.h"
 #include "search/item_groups.h"
 #include "search/pick.h"
 
@@ -61,6 +62,7 @@ void LaunchSchedules::leave_clusters(std::size_t k) const {
   if (single.core.cluster() == 1)
     return;
   single.core.cluster_rows = single.core.cluster_columns = single.core.cluster_parts = 1;
+  assign_roles(group.anchor, single);
   if (!schedule::illegal(group, single, target_))
     return take(parts_[k], std::move(single));
   for (Candidate &candidate : candidates_of(group, target_))
