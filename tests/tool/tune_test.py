@@ -39,6 +39,9 @@ class Tune(ToolTest):
         self.assertFalse(self.records.exists())
         out = self.tune("--kernel", 4, "--csv", self.folder / "tuned.csv")
         head, row = (self.folder / "tuned.csv").read_text().splitlines()
+        alone = self.succeed("tune", MODEL, "--device", "cpu", "--records", self.records, "--budget", "1s", "--kernel", 4,
+                             "--csv", "-")
+        self.assertEqual(alone.splitlines()[0], head)
         self.assertEqual(head.split(",")[:6], ["kernel", "launches", "model us", "best us", "model/best", "tried"])
         self.assertEqual(row.split(",")[:2], ["4", "1"])
         self.assertRegex(out, r"tuned +1 kernels in [0-9]\.\d s, \d+ schedules tried")

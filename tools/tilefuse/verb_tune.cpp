@@ -112,6 +112,10 @@ void tune_onnx(const TuneArguments &args, runtime::RecordStore &records) {
          .progress = [&](const model::TuneProgress &now) { progress.show(progress_text(now)); },
          .warn = warn});
   }
+  if (args.csv == "-") {
+    std::fputs(to_csv(tune_table(report)).c_str(), stdout);
+    return;
+  }
   if (!args.csv.empty())
     write_files({{args.csv, to_csv(tune_table(report))}});
   const std::string text =
@@ -169,7 +173,7 @@ void add_tune(CLI::App &app) {
   verb->add_option("--kernel", args->kernels,
                    "Only the kernels with these numbers, in launch order from 0")
       ->type_name("N");
-  verb->add_option("--csv", args->csv, "Write the table there too")->type_name("FILE");
+  verb->add_option("--csv", args->csv, "Write the table there too; - for standard output, alone")->type_name("FILE");
   verb->add_option("--export", args->export_file, "Write all records there, as JSON lines")
       ->type_name("FILE");
   verb->add_option("--import", args->import_files,
