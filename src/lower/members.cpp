@@ -105,8 +105,8 @@ void declare_stages(Context &cx) {
 Members::Members(const poly::Group &from, const schedule::Schedule &how, const Target &target,
                  kernel::Builder &build)
     : group(from), schedule(how), nests(tile_nests(from, how)) {
-  for (int m = 0; m < static_cast<int>(nests.size()); ++m)
-    locals.push_back(local_buffers(group, schedule, m, nests[at(m)]));
+  for (const poly::MemberId m : nests.ids())
+    locals.push_back(local_buffers(group, schedule, m, nests[m]));
   const std::vector<KernelArg> args = kernel_args(group, schedule);
   const std::vector<BufferId> buffers = declare_arguments(*this, build, args);
   contexts.reserve(nests.size());
