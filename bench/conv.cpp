@@ -19,6 +19,7 @@
 #include "layers.h"
 #include "onednn.h"
 #include "paths.h"
+#include "runtime/make_device.h"
 #include "schedule/legal.h"
 #include "schedule/text.h"
 #include "search/pick.h"

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "directions.h"
 #include "onednn.h"
+#include "runtime/make_device.h"
 #include "timed_kernels.h"
 
 namespace tilefuse::bench {

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "layers.h"
-#include "model/model.h"
+#include "model/session.h"
 
 namespace tilefuse::bench {
 

@@ -9,6 +9,7 @@
 // a processor's peak: no kernel takes less; and what the layers take without their maps, and over
 // that in all: more is not to be gained by evaluating maps elsewhere.
 #include "fused.h"
+#include "emit/make_emitter.h"
 
 #include <fmt/format.h>
 
@@ -23,14 +24,15 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "cost/model.h"
+#include "cost/group_model.h"
 #include "emit/emitter.h"
 #include "launch/arguments.h"
 #include "layers.h"
 #include "lower/launch/lower_launch.h"
 #include "model/compile.h"
 #include "model/plan/pack.h"
-#include "nest/flatten/passes.h"
+#include "nest/flatten/merge.h"
+#include "runtime/make_device.h"
 #include "schedule/legal.h"
 #include "schedule/members.h"
 #include "schedule/text.h"

@@ -23,6 +23,7 @@
 #include "gpu_odd.h"
 #include "gpu_run.h"
 #include "layers.h"
+#include "runtime/make_device.h"
 #include "timed_kernels.h"
 
 namespace tilefuse::bench {

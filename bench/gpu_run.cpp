@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu_run.h"
+#include "emit/make_emitter.h"
 
 #include <fmt/format.h>
 

@@ -23,6 +23,7 @@
 #include "model/passes.h"
 #include "poly/post_ops.h"
 #include "program/rewrite/rewrite.h"
+#include "runtime/make_device.h"
 #include "schedule/blocks.h"
 #include "search/forms/algorithms.h"
 #include "search/forms/named_schedule.h"

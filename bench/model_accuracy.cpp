@@ -27,6 +27,7 @@
 #include "cost/model.h"
 #include "layers.h"
 #include "paths.h"
+#include "runtime/make_device.h"
 #include "schedule/text.h"
 #include "search/pick.h"
 #include "search/sample.h"

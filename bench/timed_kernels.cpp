@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timed_kernels.h"
+#include "emit/make_emitter.h"
 
 #include <algorithm>
 

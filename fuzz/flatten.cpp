@@ -6,7 +6,9 @@
 #include <string>
 
 #include "base/error.h"
-#include "nest/flatten/passes.h"
+#include "nest/flatten/flat_statement.h"
+#include "nest/flatten/flatten.h"
+#include "nest/flatten/merge.h"
 #include "programs.h"
 
 namespace {

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "tile/functions.h"
+#include "tile/instantiate.h"
 
 namespace tilefuse::fuzz {
 namespace {

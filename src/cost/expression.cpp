@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cost/lane_models.h"
+#include "cost/expression.h"
 
 namespace tilefuse::cost {
 

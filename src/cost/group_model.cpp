@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cost/group_model.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "base/index.h"
-#include "cost/lane_models.h"
-#include "cost/model.h"
+#include "cost/expression.h"
+#include "cost/gpu/core_model.h"
+#include "cost/gpu/fed_ring.h"
+#include "cost/gpu/wgmma_model.h"
+#include "cost/gpu/work_item_model.h"
 #include "cost/vector/core_rates.h"
+#include "cost/vector/vector_model.h"
 #include "schedule/members.h"
 
 namespace tilefuse::cost {

@@ -3,7 +3,12 @@
 
 #include <fmt/format.h>
 
-#include "cost/lane_models.h"
+#include "cost/gpu/core_model.h"
+#include "cost/gpu/wgmma_model.h"
+#include "cost/gpu/work_item_figures.h"
+#include "cost/gpu/work_item_model.h"
+#include "cost/vector/vector_figures.h"
+#include "cost/vector/vector_model.h"
 
 namespace tilefuse::cost {
 

@@ -5,8 +5,9 @@
 if(TILEFUSE_LLVM)
   find_package(LLVM 19.1 REQUIRED CONFIG)
   set(llvm_sources
-      llvm/expressions.cpp llvm/function.cpp llvm/llvm_emitter.cpp llvm/math.cpp llvm/memory.cpp llvm/object.cpp
-      llvm/scalar_ops.cpp llvm/statements.cpp llvm/values.cpp)
+      llvm/function.cpp llvm/function_builder.cpp llvm/function_builder_expressions.cpp
+      llvm/function_builder_statements.cpp llvm/llvm_emitter.cpp llvm/math.cpp llvm/memory.cpp llvm/object.cpp
+      llvm/scalar_ops.cpp llvm/scratch_layout.cpp llvm/values.cpp)
   add_library(tilefuse_llvm MODULE ${llvm_sources})
   set_target_properties(tilefuse_llvm PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/tilefuse)
   target_include_directories(tilefuse_llvm PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "emit/symbol.h"
+
 #include "base/hash.h"
 #include "emit/emitter.h"
 

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "kernel/live_registers.h"
+#include "kernel/simulation/compiler.h"
 #include "kernel/simulation/warp.h"
 #include "kernel/walk.h"
 

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "base/thread_pool.h"
-#include "model/model.h"
+#include "model/session.h"
 #include "program/precision/quantize.h"
 
 namespace tilefuse::model {

@@ -14,6 +14,7 @@
 #include "base/stopwatch.h"
 #include "base/thread_pool.h"
 #include "emit/emitter.h"
+#include "emit/make_emitter.h"
 #include "kernel/rules.h"
 #include "launch/arguments.h"
 #include "launch/text.h"

@@ -9,10 +9,13 @@
 #include <vector>
 
 #include "emit/emitter.h"
+#include "emit/make_emitter.h"
 #include "model/compiled.h"
-#include "model/model.h"
+#include "model/session_options.h"
 #include "poly/group.h"
 #include "program/storage/storage.h"
+#include "runtime/device.h"
+#include "runtime/store/kernel_cache.h"
 #include "schedule/schedule.h"
 
 namespace tilefuse::model {

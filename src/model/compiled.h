@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "launch/launch.h"
-#include "model/model.h"
+#include "model/session_stats.h"
 #include "package/package.h"
 #include "program/storage/storage.h"
 

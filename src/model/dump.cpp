@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "base/error.h"
-#include "cost/model.h"
+#include "cost/group_model.h"
 #include "kernel/text/text.h"
 #include "launch/text.h"
 #include "lower/launch/lower_launch.h"

@@ -10,9 +10,9 @@
 #include "cost/roofline.h"
 #include "model/compile.h"
 #include "model/dump.h"
-#include "model/model.h"
 #include "model/plan/pack.h"
 #include "model/plan/plan.h"
+#include "model/session.h"
 #include "model/tune/records.h"
 
 namespace tilefuse::model {

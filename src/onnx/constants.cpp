@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/index.h"
-#include "onnx/operators/slice.h"
+#include "onnx/operators/ops_slice.h"
 #include "onnx/tensor.h"
 
 namespace tilefuse::onnx_import {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/index.h"
-#include "nest/flatten/passes.h"
+#include "nest/flatten/merge.h"
 #include "poly/post_ops.h"
 #include "program/rewrite/split_maps.h"
 

@@ -10,7 +10,9 @@
 
 #include "base/error.h"
 #include "base/index.h"
-#include "nest/flatten/passes.h"
+#include "nest/flatten/flat_statement.h"
+#include "nest/flatten/flatten.h"
+#include "nest/flatten/merge.h"
 #include "program/rewrite/rewrite.h"
 #include "program/rewrite/split_maps.h"
 

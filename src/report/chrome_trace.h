@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "model/model.h"
+#include "model/session_stats.h"
 
 namespace tilefuse::report {
 

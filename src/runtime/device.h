@@ -99,21 +99,4 @@ struct DeviceEntry {
   std::string rejected; // empty: usable
 };
 
-std::unique_ptr<Device> make_cpu_device(int threads); // threads 0: one per available core
-
-std::vector<DeviceEntry> list_opencl_devices();
-// `selector` is "opencl", "opencl:P" or "opencl:P:D" with numbers or parts of names. Error{Device}
-// says what there is.
-std::unique_ptr<Device> make_opencl_device(const std::string &selector,
-                                           const std::vector<Target> &rows);
-
-std::vector<DeviceEntry> list_cuda_devices();
-// `selector` is "cuda" or "cuda:N". Error{Device} says what there is.
-std::unique_ptr<Device> make_cuda_device(const std::string &selector,
-                                         const std::vector<Target> &rows);
-
-// Any of these by its selector; `threads` is the CPU's.
-std::unique_ptr<Device> make_device(const std::string &selector, int threads,
-                                    const std::vector<Target> &rows);
-
 } // namespace tilefuse::runtime

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "runtime/make_device.h"
+
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "runtime/device.h"
+#include "runtime/cpu/cpu_device.h"
+#include "runtime/cuda/cuda_device.h"
+#include "runtime/opencl/opencl_device.h"
 
 namespace tilefuse::runtime {
-
-std::vector<double> Device::time_each(std::span<Launchable *const> kernels) {
-  finish();
-  std::vector<double> seconds;
-  for (const LaunchTime &time : trace(kernels))
-    seconds.push_back(time.seconds());
-  return seconds;
-}
 
 std::unique_ptr<Device> make_device(const std::string &selector, int threads,
                                     const std::vector<Target> &rows) {

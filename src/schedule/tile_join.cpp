@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/index.h"
-#include "nest/flatten/passes.h"
+#include "nest/flatten/merge.h"
 #include "schedule/blocks.h"
 #include "schedule/legal.h"
 #include "schedule/mma/core.h"

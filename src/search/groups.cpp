@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/index.h"
-#include "cost/model.h"
+#include "cost/group_model.h"
 #include "schedule/legal.h"
 #include "schedule/legal_alone.h"
 #include "schedule/rolling.h"

@@ -6,7 +6,6 @@
 
 #include <optional>
 
-#include "base/random.h"
 #include "cost/model.h"
 #include "poly/group.h"
 #include "schedule/members.h"
@@ -19,9 +18,5 @@ std::optional<schedule::Schedule> pick_fused(const poly::Group &group, const Tar
 
 // The same for any group: Error{Unsupported} when nothing fits.
 schedule::Schedule pick(const poly::Group &group, const Target &target);
-
-// A random legal schedule of the group and all its members (search/sample.h).
-std::optional<schedule::Schedule> sample(const poly::Group &group, const Target &target,
-                                         Random &random);
 
 } // namespace tilefuse::search

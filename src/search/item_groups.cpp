@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/index.h"
-#include "cost/model.h"
+#include "cost/group_model.h"
 #include "schedule/legal.h"
 #include "schedule/legal_alone.h"
 #include "schedule/wgmma/wgmma_spread.h"

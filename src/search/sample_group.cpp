@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "search/sample_group.h"
+
 #include <algorithm>
 
 #include "base/index.h"

@@ -15,7 +15,7 @@
 
 #include "program/program.h"
 #include "target/dtype.h"
-#include "tile/tile.h"
+#include "tile/attributes.h"
 
 namespace tilefuse::tile {
 

@@ -19,10 +19,4 @@ namespace tilefuse::tile {
 std::vector<std::string> add_functions(FunctionTable &table, std::string_view text,
                                        const std::string &file);
 
-// Library::instantiate.
-std::vector<program::TensorId> instantiate(const FunctionTable &table, const std::string &function,
-                                           std::span<const program::TensorId> args,
-                                           const Attributes &attributes, program::Program &program,
-                                           const std::string &origin);
-
 } // namespace tilefuse::tile

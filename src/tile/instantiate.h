@@ -97,4 +97,10 @@ private:
   std::int64_t filled_ = 0;    // elements of constants
 };
 
+// Library::instantiate.
+std::vector<program::TensorId> instantiate(const FunctionTable &table, const std::string &function,
+                                           std::span<const program::TensorId> args,
+                                           const Attributes &attributes, program::Program &program,
+                                           const std::string &origin);
+
 } // namespace tilefuse::tile

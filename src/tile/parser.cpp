@@ -8,12 +8,6 @@
 namespace tilefuse::tile {
 namespace {
 
-bool is_name(std::string_view name, char escape, char first, char last) {
-  if (name.empty() || name.find('.') != std::string_view::npos)
-    return false;
-  return name[0] == escape ? name.size() > 1 : name[0] >= first && name[0] <= last;
-}
-
 std::optional<program::Agg> parse_agg(Cursor &cursor) {
   using program::Agg;
   static constexpr std::pair<std::string_view, Agg> kAggs[] = {
@@ -347,13 +341,6 @@ private:
 };
 
 } // namespace
-
-bool is_upper_name(std::string_view name) { return is_name(name, '#', 'A', 'Z'); }
-bool is_lower_name(std::string_view name) { return is_name(name, '$', 'a', 'z'); }
-
-std::string_view plain_name(std::string_view name) {
-  return name.substr(name.starts_with('#') || name.starts_with('$') ? 1 : 0);
-}
 
 std::vector<ParsedFunction> parse_functions(std::string_view text, const std::string &file,
                                             Diagnostics &diagnostics) {

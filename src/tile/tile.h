@@ -22,15 +22,12 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "program/program.h"
+#include "tile/attributes.h"
 
 namespace tilefuse::tile {
-
-using Attribute = std::variant<std::int64_t, double>;
-using Attributes = std::map<std::string, Attribute>;
 
 class Library {
 public:

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "cost/footprint.h"
-#include "cost/model.h"
+#include "cost/group_model.h"
 #include "cost/waves.h"
 #include "nest/products.h"
 #include "schedule/text.h"

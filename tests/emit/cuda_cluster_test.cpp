@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "emit/c/cuda.h"
 #include "emit/cuda_checks.h"
 #include "emit/emitter.h"
 #include "lower/pipeline.h"

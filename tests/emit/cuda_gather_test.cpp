@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "emit/c/cuda.h"
 #include "emit/cuda_checks.h"
 #include "emit/emitter.h"
 #include "lower/pipeline.h"

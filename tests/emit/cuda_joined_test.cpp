@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "emit/c/cuda.h"
 #include "emit/cuda_checks.h"
 #include "emit/emitter.h"
 #include "lower/launch/lower_launch.h"

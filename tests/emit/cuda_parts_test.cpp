@@ -3,6 +3,7 @@
 // without a spill or advice of ptxas.
 #include <array>
 
+#include "emit/c/cuda.h"
 #include "emit/cuda_checks.h"
 #include "emit/emitter.h"
 #include "lower/pipeline.h"

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "emit/c/cuda.h"
 #include "emit/cuda_checks.h"
 #include "emit/emitter.h"
 #include "kernel/build.h"

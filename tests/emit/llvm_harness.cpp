@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emit/llvm_harness.h"
+#include "emit/llvm/llvm_module.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -7,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "runtime/cpu/cpu_device.h"
 #include "runtime/device.h"
 
 namespace tilefuse::emit {

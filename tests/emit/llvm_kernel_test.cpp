@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "emit/llvm/llvm_module.h"
+#include "emit/llvm/llvm_spills.h"
 #include "emit/llvm_harness.h"
 
 namespace tilefuse::emit {

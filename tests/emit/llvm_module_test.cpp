@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "emit/emitter.h"
+#include "emit/llvm/llvm_module.h"
 
 namespace tilefuse::emit {
 namespace {

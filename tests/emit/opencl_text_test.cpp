@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "emit/c/opencl.h"
 #include "emit/emitter.h"
+#include "emit/symbol.h"
 #include "kernel/text/text.h"
 
 namespace tilefuse::emit {

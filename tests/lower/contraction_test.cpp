@@ -12,6 +12,8 @@
 #include "kernel/walk.h"
 #include "lower/pipeline.h"
 #include "lower/random_nests.h"
+#include "nest/flatten/flatten.h"
+#include "nest/flatten/merge.h"
 #include "nest/random_contraction.h"
 #include "schedule/staging.h"
 #include "schedule/text.h"

@@ -13,6 +13,7 @@
 #include "search/forms/fed_forms.h"
 #include "search/groups.h"
 #include "search/network/launches.h"
+#include "search/sample_group.h"
 #include "support/fed_group.h"
 #include "support/random_backward.h"
 #include "support/random_group.h"

@@ -9,7 +9,7 @@
 #include "lower/pipeline.h"
 #include "model/oracle/simulate_group.h"
 #include "model/plan/pack.h"
-#include "nest/flatten/passes.h"
+#include "nest/evaluate/evaluate.h"
 #include "schedule/guards.h"
 #include "schedule/legal.h"
 #include "schedule/staging.h"

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "base/index.h"
-#include "cost/model.h"
+#include "cost/group_model.h"
 #include "kernel/text/text.h"
 #include "launch/arguments.h"
 #include "launch/text.h"

@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "model/model.h"
 #include "model/pointwise_run.h"
+#include "model/session.h"
 #include "program/gradient/gradient.h"
 
 namespace tilefuse {

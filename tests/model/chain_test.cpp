@@ -7,7 +7,7 @@
 
 #include "base/index.h"
 #include "model/devices.h"
-#include "model/model.h"
+#include "model/session.h"
 #include "paths.h"
 #include "poly/post_ops.h"
 #include "program/gradient/gradient.h"

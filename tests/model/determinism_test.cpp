@@ -9,6 +9,7 @@
 #include "model/compile.h"
 #include "onnx/import.h"
 #include "paths.h"
+#include "runtime/cpu/cpu_device.h"
 #include "tile/tile.h"
 
 namespace tilefuse {

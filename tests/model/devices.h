@@ -12,7 +12,9 @@
 
 #include "base/error.h"
 #include "paths.h"
+#include "runtime/cpu/cpu_device.h"
 #include "runtime/device.h"
+#include "runtime/opencl/opencl_device.h"
 
 namespace tilefuse::testing {
 

@@ -8,6 +8,7 @@
 #include "model/oracle/exact.h"
 #include "search/groups.h"
 #include "search/pick.h"
+#include "search/sample_group.h"
 #include "support/random_group.h"
 
 namespace tilefuse {

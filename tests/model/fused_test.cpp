@@ -14,6 +14,7 @@
 #include "schedule/rolling.h"
 #include "schedule/text.h"
 #include "search/groups.h"
+#include "search/sample_group.h"
 #include "support/random_backward.h"
 #include "support/random_group.h"
 

@@ -8,7 +8,8 @@
 #include <random>
 
 #include "model/devices.h"
-#include "model/model.h"
+#include "model/session.h"
+#include "nest/evaluate/reference.h"
 #include "nest/fold/fold.h"
 #include "paths.h"
 #include "tile/tile.h"

@@ -12,10 +12,12 @@
 #include <vector>
 
 #include "emit/emitter.h"
+#include "emit/make_emitter.h"
 #include "lower/pipeline.h"
 #include "model/devices.h"
 #include "model/oracle/simulate_group.h"
-#include "nest/flatten/passes.h"
+#include "nest/evaluate/evaluate.h"
+#include "nest/flatten/flat_statement.h"
 #include "poly/post_ops.h"
 #include "program/host_tensor.h"
 #include "runtime/opencl_fixture.h"

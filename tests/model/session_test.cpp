@@ -6,8 +6,9 @@
 #include <filesystem>
 
 #include "model/devices.h"
-#include "model/model.h"
+#include "model/session.h"
 #include "model/watched_device.h"
+#include "nest/evaluate/reference.h"
 #include "nest/fold/fold.h"
 #include "paths.h"
 #include "tile/tile.h"

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 
+#include "emit/make_emitter.h"
 #include "fuzz/kernel_mutations.h"
 #include "model/devices.h"
 #include "model/faulty_device.h"
 #include "model/oracle/conformance.h"
 #include "model/oracle/verify.h"
+#include "runtime/cpu/cpu_device.h"
 #include "tile/tile.h"
 
 namespace tilefuse {

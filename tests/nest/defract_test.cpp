@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "nest/flatten/defract.h"
+#include "nest/flatten/flatten.h"
 #include "nest/stored.h"
 
 namespace tilefuse {

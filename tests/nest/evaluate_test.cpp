@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "nest/convolution.h"
+#include "nest/flatten/flatten.h"
 #include "nest/stored.h"
 
 namespace tilefuse {

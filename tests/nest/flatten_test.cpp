@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "nest/convolution.h"
+#include "nest/flatten/flatten.h"
 #include "nest/stored.h"
 
 namespace tilefuse {

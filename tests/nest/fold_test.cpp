@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "nest/convolution.h"
+#include "nest/evaluate/reference.h"
 #include "nest/fold/fold.h"
 #include "nest/stored.h"
 #include "program/drop_dead.h"

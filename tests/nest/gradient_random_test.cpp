@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "nest/evaluate/reference.h"
 #include "nest/fold/fold.h"
 #include "program/finite_difference.h"
 #include "program/random_program.h"

@@ -6,6 +6,8 @@
 #include <numeric>
 
 #include "nest/convolution.h"
+#include "nest/flatten/flatten.h"
+#include "nest/flatten/merge.h"
 #include "nest/stored.h"
 
 namespace tilefuse {

@@ -8,6 +8,8 @@
 #include <limits>
 
 #include "base/error.h"
+#include "nest/flatten/flatten.h"
+#include "nest/flatten/merge.h"
 #include "nest/random_contraction.h"
 #include "program/storage/boxes.h"
 

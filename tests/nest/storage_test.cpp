@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "nest/convolution.h"
+#include "nest/evaluate/reference.h"
+#include "nest/flatten/flatten.h"
+#include "nest/flatten/merge.h"
 #include "nest/fold/fold.h"
 #include "nest/stored.h"
 

@@ -14,7 +14,8 @@
 #include <fmt/format.h>
 
 #include "base/index.h"
-#include "nest/flatten/passes.h"
+#include "nest/evaluate/evaluate.h"
+#include "nest/flatten/flat_statement.h"
 #include "program/program.h"
 #include "program/storage/storage.h"
 

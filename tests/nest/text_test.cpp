@@ -5,7 +5,8 @@
 #include <random>
 
 #include "base/error.h"
-#include "nest/flatten/passes.h"
+#include "nest/evaluate/evaluate.h"
+#include "nest/flatten/merge.h"
 
 namespace tilefuse {
 namespace {

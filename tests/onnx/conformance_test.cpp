@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "nest/evaluate/reference.h"
 #include "nest/fold/fold.h"
 #include "onnx/model_builder.h"
 #include "paths.h"

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/index.h"
+#include "nest/evaluate/reference.h"
 #include "nest/fold/fold.h"
 #include "onnx/model_builder.h"
 

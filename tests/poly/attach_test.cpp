@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "base/index.h"
-#include "nest/flatten/passes.h"
 #include "poly/group.h"
 #include "poly/post_ops.h"
 #include "tile/tile.h"

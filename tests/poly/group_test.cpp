@@ -3,7 +3,8 @@
 
 #include "base/error.h"
 #include "base/index.h"
-#include "nest/flatten/passes.h"
+#include "nest/evaluate/evaluate.h"
+#include "nest/flatten/flat_statement.h"
 #include "poly/group.h"
 #include "poly/post_ops.h"
 #include "tile/tile.h"

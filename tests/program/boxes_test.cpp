@@ -6,6 +6,7 @@
 
 #include "program/reference.h"
 #include "program/storage/boxes.h"
+#include "program/storage/written.h"
 
 namespace tilefuse::program {
 namespace {

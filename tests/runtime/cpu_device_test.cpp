@@ -6,7 +6,9 @@
 
 #include "base/error.h"
 #include "emit/emitter.h"
+#include "emit/llvm/llvm_module.h"
 #include "kernel/build.h"
+#include "runtime/cpu/cpu_device.h"
 #include "runtime/device.h"
 
 namespace tilefuse::runtime {

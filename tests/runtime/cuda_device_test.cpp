@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include "runtime/cuda/cuda_device.h"
 #include "runtime/device.h"
 
 namespace tilefuse::runtime {

@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "runtime/opencl/opencl_platform.h"
+#include "runtime/opencl/opencl_select.h"
+#include "runtime/opencl/opencl_target.h"
 #include "runtime/opencl_fixture.h"
 
 namespace tilefuse::runtime {

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "runtime/device.h"
+#include "runtime/opencl/opencl_device.h"
 
 namespace tilefuse::runtime {
 

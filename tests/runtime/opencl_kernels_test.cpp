@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "emit/c/opencl.h"
 #include "emit/emitter.h"
 #include "kernel/simulate.h"
 #include "kernel/text/text.h"

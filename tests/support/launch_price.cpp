@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/launch_price.h"
+#include "cost/gpu/wgmma_model.h"
 
-#include "cost/model.h"
-#include "cost/together.h"
+#include "cost/group_model.h"
 #include "schedule/mma/core.h"
 
 namespace tilefuse::model {

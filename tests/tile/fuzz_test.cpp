@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "paths.h"
 #include "tile/functions.h"
+#include "tile/instantiate.h"
 #include "tile/tile.h"
 
 namespace tilefuse::tile {

@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "table.h"
-#include "verbs.h"
+#include "verb.h"
 
 namespace {
 

@@ -15,6 +15,7 @@
 #include "precision.h"
 #include "program/rewrite/rewrite.h"
 #include "progress.h"
+#include "runtime/make_device.h"
 #include "search/forms/algorithms.h"
 #include "search/network/layout_choice.h"
 #include "table.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/pass_context.h"
-#include "model/model.h"
+#include "model/session.h"
 #include "precision.h"
 #include "program/program.h"
 #include "runtime/device.h"

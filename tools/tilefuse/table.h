@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "model/model.h"
+#include "model/session_stats.h"
 
 namespace tilefuse::tool {
 

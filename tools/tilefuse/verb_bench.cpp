@@ -15,7 +15,7 @@
 #include "report/chrome_trace.h"
 #include "run_inputs.h"
 #include "table.h"
-#include "verbs.h"
+#include "verb.h"
 
 namespace tilefuse::tool {
 namespace {

@@ -7,10 +7,14 @@
 
 #include "base/error.h"
 #include "emit/emitter.h"
+#include "emit/llvm/llvm_module.h"
+#include "runtime/cpu/cpu_device.h"
+#include "runtime/cuda/cuda_device.h"
 #include "runtime/device.h"
+#include "runtime/opencl/opencl_device.h"
 #include "table.h"
 #include "target/target.h"
-#include "verbs.h"
+#include "verb.h"
 
 namespace tilefuse::tool {
 namespace {

@@ -12,7 +12,7 @@
 #include "open_model.h"
 #include "progress.h"
 #include "table.h"
-#include "verbs.h"
+#include "verb.h"
 
 namespace tilefuse::tool {
 namespace {

@@ -26,7 +26,7 @@
 #include "report/schedule_tree_report.h"
 #include "table.h"
 #include "tile/tile.h"
-#include "verbs.h"
+#include "verb.h"
 
 namespace tilefuse::tool {
 namespace {

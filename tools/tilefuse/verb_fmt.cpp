@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "files.h"
 #include "tile/format.h"
-#include "verbs.h"
+#include "verb.h"
 
 namespace tilefuse::tool {
 namespace {

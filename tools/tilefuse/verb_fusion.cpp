@@ -16,7 +16,7 @@
 #include "poly/post_ops.h"
 #include "search/network/fusion.h"
 #include "table.h"
-#include "verbs.h"
+#include "verb.h"
 
 namespace tilefuse::tool {
 namespace {

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "differentiate.h"
 #include "emit/emitter.h"
+#include "emit/make_emitter.h"
 #include "files.h"
 #include "kernel/text/text.h"
 #include "level_arguments.h"
@@ -19,7 +20,7 @@
 #include "pass_options.h"
 #include "poly/group.h"
 #include "schedule/members.h"
-#include "verbs.h"
+#include "verb.h"
 
 namespace tilefuse::tool {
 namespace {

@@ -19,7 +19,7 @@
 #include "run_outputs.h"
 #include "settings.h"
 #include "table.h"
-#include "verbs.h"
+#include "verb.h"
 
 namespace tilefuse::tool {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/scanner.h"
-#include "cost/model.h"
+#include "cost/group_model.h"
 #include "files.h"
 #include "kernel/counts.h"
 #include "kernel/simulate.h"
@@ -20,7 +20,7 @@
 #include "model/oracle/simulate_group.h"
 #include "report/figures.h"
 #include "table.h"
-#include "verbs.h"
+#include "verb.h"
 
 namespace tilefuse::tool {
 namespace {

@@ -17,7 +17,7 @@
 #include "precision.h"
 #include "progress.h"
 #include "table.h"
-#include "verbs.h"
+#include "verb.h"
 
 namespace tilefuse::tool {
 namespace {

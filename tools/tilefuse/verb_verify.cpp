@@ -16,7 +16,7 @@
 #include "schedule/legal.h"
 #include "schedule/members.h"
 #include "table.h"
-#include "verbs.h"
+#include "verb.h"
 
 namespace tilefuse::tool {
 namespace {

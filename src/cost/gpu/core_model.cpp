@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Time of schedules with a core instruction: blocks that share a multiprocessor overlap their
 // matrix units, the path from the second-level cache, local memory and the latency of copies.
+#include "cost/gpu/core_model.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "base/index.h"
 #include "cost/footprint.h"
-#include "cost/lane_models.h"
+#include "cost/gpu/fed_ring.h"
 #include "schedule/blocks.h"
 #include "schedule/local_memory.h"
 #include "schedule/mma/core.h"

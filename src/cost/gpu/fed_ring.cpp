@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cost/gpu/fed_ring.h"
+
 #include <algorithm>
 
 #include "base/index.h"
+#include "cost/expression.h"
 #include "cost/footprint.h"
-#include "cost/lane_models.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_feeds.h"
 #include "schedule/mma/core_roles.h"

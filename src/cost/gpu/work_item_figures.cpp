@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cost/gpu/work_item_figures.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "cost/gpu/lane_access.h"
 #include "cost/gpu/work_item_shape.h"
-#include "cost/lane_models.h"
 #include "schedule/blocks.h"
 #include "schedule/result_vectors.h"
 #include "schedule/staging.h"

@@ -8,7 +8,8 @@
 #include <fmt/format.h>
 
 #include "base/index.h"
-#include "nest/flatten/passes.h"
+#include "nest/flatten/flat_statement.h"
+#include "nest/flatten/flatten.h"
 #include "nest/integer/bounds.h"
 #include "nest/integer/checked.h"
 

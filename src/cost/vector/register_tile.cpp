@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/index.h"
-#include "cost/lane_models.h"
+#include "cost/expression.h"
 #include "schedule/guards.h"
 #include "schedule/staging.h"
 #include "schedule/streams.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cost/vector/vector_figures.h"
+
 #include "cost/footprint.h"
-#include "cost/lane_models.h"
 #include "schedule/blocks.h"
 #include "schedule/staging.h"
 

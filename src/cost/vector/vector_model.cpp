@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cost/vector/vector_model.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "base/index.h"
-#include "cost/lane_models.h"
 #include "cost/vector/register_tile.h"
 #include "cost/vector/vector_traffic.h"
 #include "cost/waves.h"

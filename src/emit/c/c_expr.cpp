@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "emit/c/c_expr.h"
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -8,6 +10,8 @@
 
 #include "base/error.h"
 #include "emit/c/c_context.h"
+#include "emit/c/c_helpers.h"
+#include "emit/c/c_names.h"
 #include "kernel/build.h"
 
 namespace tilefuse::emit {
@@ -328,23 +332,6 @@ struct Visitor {
 
 std::string expression(CContext &cx, ExprRef expr) {
   return std::visit(Visitor{cx, expr->type}, expr->node);
-}
-
-std::string offset(const std::string &base, const std::string &index) {
-  const bool is_sum = index.find_first_of("?<>=!&|^") == std::string::npos;
-  return fmt::format("{} + {}", base, is_sum ? index : "(" + index + ")");
-}
-
-std::string bare(std::string text) {
-  if (text.size() < 2 || text.front() != '(' || text.back() != ')')
-    return text;
-  int depth = 0;
-  for (std::size_t i = 0; i + 1 < text.size(); ++i) {
-    depth += text[i] == '(' ? 1 : (text[i] == ')' ? -1 : 0);
-    if (depth == 0)
-      return text;
-  }
-  return text.substr(1, text.size() - 2);
 }
 
 } // namespace tilefuse::emit

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "emit/c/c_helpers.h"
+
 #include <fmt/format.h>
 
 #include "emit/c/c_context.h"
+#include "emit/c/c_names.h"
 
 namespace tilefuse::emit {
 namespace {

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix instructions and asynchronous copies. Fragments are held as the 4-byte words that the
 // instructions take: values of half types have no C type of their own.
+#include "emit/c/c_matrix.h"
+
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/index.h"
 #include "emit/c/c_align.h"
 #include "emit/c/c_context.h"
+#include "emit/c/c_expr.h"
+#include "emit/c/c_names.h"
 #include "kernel/build.h"
 #include "kernel/rules.h"
 #include "kernel/walk.h"

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "emit/c/c_memory.h"
+
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/index.h"
 #include "emit/c/c_align.h"
 #include "emit/c/c_context.h"
+#include "emit/c/c_expr.h"
+#include "emit/c/c_helpers.h"
+#include "emit/c/c_names.h"
+#include "emit/c/c_tensor.h"
 #include "kernel/build.h"
 
 namespace tilefuse::emit {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "emit/c/c_names.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -81,12 +83,6 @@ std::string integer_literal(const CContext &cx, std::int64_t value) {
   return whole(std::clamp<std::int64_t>(value, I32::min(), I32::max()), "");
 }
 
-std::string CContext::select(int lanes, const std::string &condition, const std::string &a,
-                             const std::string &b) const {
-  return lanes == 1 ? fmt::format("({} ? {} : {})", condition, a, b)
-                    : dialect.select(condition, a, b);
-}
-
 std::string value_type(const CContext &cx, const kernel::Type &type) {
   if (is_int(type))
     return cx.index_type();
@@ -127,6 +123,23 @@ std::string pointer_type(const CContext &cx, const kernel::Buffer &buffer) {
   return fmt::format("{}{}{}*", is_global ? cx.dialect.global_space : cx.scratch_space(),
                      is_global && !buffer.written ? "const " : "",
                      cx.dialect.memory_elem(buffer.type.elem));
+}
+
+std::string bare(std::string text) {
+  if (text.size() < 2 || text.front() != '(' || text.back() != ')')
+    return text;
+  int depth = 0;
+  for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+    depth += text[i] == '(' ? 1 : (text[i] == ')' ? -1 : 0);
+    if (depth == 0)
+      return text;
+  }
+  return text.substr(1, text.size() - 2);
+}
+
+std::string offset(const std::string &base, const std::string &index) {
+  const bool is_sum = index.find_first_of("?<>=!&|^") == std::string::npos;
+  return fmt::format("{} + {}", base, is_sum ? index : "(" + index + ")");
 }
 
 } // namespace tilefuse::emit

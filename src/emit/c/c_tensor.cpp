@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensor copies, mbarriers and wgmma as statements, and tensor maps as parameters and data.
+#include "emit/c/c_tensor.h"
+
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "emit/c/c_context.h"
+#include "emit/c/c_expr.h"
+#include "emit/c/c_matrix.h"
+#include "emit/c/c_names.h"
 #include "kernel/build.h"
 
 namespace tilefuse::emit {

@@ -8,6 +8,8 @@
 // successor awaits this kernel's end, and so that of all before it. One that does nothing ahead
 // lets its successor start first, the others behind the wait: blocks of the successor's successor
 // would take multiprocessors that its own are to have.
+#include "emit/c/cuda.h"
+
 #include <fmt/format.h>
 
 #include "base/error.h"

@@ -2,6 +2,8 @@
 // OpenCL C 1.2 for the C-like printer. Halves are read and written by vload_half and vstore_half,
 // which every device has; no extension but cl_khr_fp64 is used, and that only where a kernel has
 // doubles.
+#include "emit/c/opencl.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>

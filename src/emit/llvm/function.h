@@ -10,27 +10,13 @@
 // work-item.
 #pragma once
 
-#include <cstdint>
 #include <string>
-#include <vector>
 
 #include <llvm/IR/Module.h>
 
 #include "kernel/nodes.h"
 
 namespace tilefuse::emit::native {
-
-// Byte offsets of a kernel's local buffers, by buffer id, each a multiple of 64; buffers of other
-// spaces have 0.
-struct ScratchLayout {
-  std::vector<std::int64_t> offsets;
-  std::int64_t bytes = 0;
-};
-
-// Error{Limit} when a size leaves 64 bits.
-ScratchLayout layout_scratch(const kernel::Kernel &kernel);
-// Bytes of a buffer in memory; Error{Limit} as above.
-std::int64_t buffer_bytes(const kernel::Buffer &buffer);
 
 // Adds both functions to `module`. Error{Unsupported} for what one work-item of a CPU cannot run.
 void emit_function(const kernel::Kernel &kernel, const std::string &symbol, llvm::Module &module);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How emit_function walks a kernel: the state of one translation. Functions and buffers are in
-// function.cpp, statements in statements.cpp, expressions in expressions.cpp.
+// function_builder.cpp, statements in function_builder_statements.cpp, expressions in
+// function_builder_expressions.cpp.
 //
 // Index arithmetic stays in two parts (memory.h) through variables and loops, so that the constant
 // of `p + 3`, p being `y * 64 + 16`, is 19 at the load. Nodes that one statement uses several times

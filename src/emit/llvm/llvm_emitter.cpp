@@ -9,7 +9,9 @@
 #include "emit/emitter.h"
 #include "emit/llvm/function.h"
 #include "emit/llvm/object.h"
+#include "emit/llvm/scratch_layout.h"
 #include "emit/llvm_interface.h"
+#include "emit/symbol.h"
 
 namespace tilefuse::emit::native {
 namespace {

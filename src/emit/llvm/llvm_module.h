@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the module tilefuse_llvm offers beside its emitter.
+// The module tilefuse_llvm: its emitter, and assembly text.
 #pragma once
 
 #include <string>
-#include <string_view>
 
-#include "kernel/nodes.h"
-#include "target/target.h"
+#include "emit/emitter.h"
 
 namespace tilefuse::emit {
 
@@ -14,9 +12,9 @@ namespace tilefuse::emit {
 // is not there.
 std::string llvm_assembly(const kernel::Kernel &kernel, const Target &target);
 
-// Instructions of innermost loops that read or write a vector on the stack: spills that cost time.
-// `assembly` is what llvm_assembly gives; an innermost loop is a backward jump that encloses no
-// other.
-int count_loop_spills(std::string_view assembly);
+// LLVM code generation lives in a module of its own, tilefuse_llvm, beside the program (or in
+// ../lib/tilefuse), so that nothing else needs LLVM. Null with the reason in `why` when the module
+// or its library is not there.
+std::unique_ptr<Emitter> make_llvm_emitter(std::string *why);
 
 } // namespace tilefuse::emit

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "emit/llvm/llvm_spills.h"
+
 #include <algorithm>
 #include <map>
 #include <vector>

@@ -138,4 +138,7 @@ private:
   int line_ = 0;
 };
 
+// Requires what kernel/verify.h checks. Throws Error{Limit} for registers beyond 1 GiB in all.
+Program compile(const Kernel &kernel, int width);
+
 } // namespace tilefuse::kernel::simulation

@@ -20,7 +20,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernel/simulation/memory.h"
+#include "kernel/simulation/global_buffer.h"
+#include "kernel/simulation/local_buffer.h"
 
 namespace tilefuse::kernel::simulation {
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kernel/simulation/local_buffer.h"
+
 #include <fmt/format.h>
 
 #include "base/index.h"
-#include "kernel/simulation/memory.h"
 
 namespace tilefuse::kernel::simulation {
 namespace {

@@ -101,7 +101,4 @@ struct Program {
   Slot cells = 0; // of one warp
 };
 
-// Requires what kernel/verify.h checks. Throws Error{Limit} for registers beyond 1 GiB in all.
-Program compile(const Kernel &kernel, int width);
-
 } // namespace tilefuse::kernel::simulation

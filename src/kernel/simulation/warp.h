@@ -20,7 +20,8 @@
 #include "base/index.h"
 #include "kernel/simulation/clocks.h"
 #include "kernel/simulation/engine.h"
-#include "kernel/simulation/memory.h"
+#include "kernel/simulation/global_buffer.h"
+#include "kernel/simulation/local_buffer.h"
 #include "kernel/simulation/program.h"
 #include "kernel/simulation/recorder.h"
 

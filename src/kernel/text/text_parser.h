@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parser of a kernel's text, shared by the files that define it: text_parse.cpp (the kernel,
-// its buffers and plain statements), text_parse_expr.cpp (expressions) and text_parse_matrix.cpp
+// The parser of a kernel's text, shared by the files that define it: text_parser.cpp (the kernel,
+// its buffers and plain statements), text_parser_expr.cpp (expressions) and text_parser_matrix.cpp
 // (tensor maps and the statements of matrix instructions).
 #pragma once
 

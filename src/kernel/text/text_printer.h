@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The printer of a kernel's text, shared by the files that define it: text_print.cpp (the kernel,
-// expressions and plain statements) and text_print_matrix.cpp (barriers, copies and matrix
+// The printer of a kernel's text, shared by the files that define it: text_printer.cpp (the kernel,
+// expressions and plain statements) and text_printer_matrix.cpp (barriers, copies and matrix
 // instructions).
 #pragma once
 

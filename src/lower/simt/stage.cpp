@@ -2,6 +2,8 @@
 #include "lower/simt/stage.h"
 
 #include "lower/members.h"
+#include "lower/simt/stage_group.h"
+#include "lower/simt/stage_rows.h"
 
 namespace tilefuse::lower {
 

@@ -6,7 +6,7 @@
 // element (or aligned vector) in memory's order, so that neighbours read neighbours.
 #pragma once
 
-#include "lower/simt/stage_fill.h"
+#include "lower/simt/stage_group.h"
 
 namespace tilefuse::lower {
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "lower/simt/stage_group.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/index.h"
-#include "lower/simt/stage_fill.h"
+#include "lower/simt/stage_source.h"
 #include "schedule/stage_copy.h"
 
 namespace tilefuse::lower {

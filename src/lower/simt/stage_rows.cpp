@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "lower/simt/stage_rows.h"
+
 #include <algorithm>
 
-#include "lower/simt/stage_fill.h"
+#include "lower/simt/stage_source.h"
 
 namespace tilefuse::lower {
 namespace {

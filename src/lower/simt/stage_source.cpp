@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/index.h"
+#include "lower/simt/stage_source.h"
 #include "lower/members.h"
-#include "lower/simt/stage_fill.h"
 
 namespace tilefuse::lower {
 

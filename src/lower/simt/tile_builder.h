@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The innermost part of a kernel: accumulators start, reduced loops run, post-ops are applied and
 // results stored, for one step of every output index. Register copies are built in
-// tile_builder.cpp, the loops over reduced points in tile_loops.cpp.
+// tile_builder.cpp, the loops over reduced points in tile_builder_loops.cpp.
 #pragma once
 
 #include <functional>

@@ -16,7 +16,6 @@
 #include "model/oracle/expected_group.h"
 #include "model/oracle/simulate_group.h"
 #include "model/plan/pack.h"
-#include "nest/flatten/passes.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::model {

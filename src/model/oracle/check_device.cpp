@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "emit/emitter.h"
+#include "emit/make_emitter.h"
 #include "lower/pipeline.h"
 #include "model/compile.h"
 #include "model/oracle/check.h"

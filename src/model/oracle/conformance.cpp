@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/index.h"
+#include "emit/make_emitter.h"
 #include "lower/pipeline.h"
 #include "model/compile.h"
 #include "model/oracle/nest_maker.h"

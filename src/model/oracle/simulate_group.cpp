@@ -12,9 +12,9 @@
 #include "base/index.h"
 #include "lower/pipeline.h"
 #include "model/plan/pack.h"
+#include "nest/evaluate/evaluate.h"
 #include "nest/evaluate/odometer.h"
 #include "nest/evaluate/within.h"
-#include "nest/flatten/passes.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::model {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "nest/evaluate/evaluate.h"
+
 #include <algorithm>
 #include <new>
 #include <stdexcept>
@@ -9,7 +11,6 @@
 #include "nest/evaluate/accumulate.h"
 #include "nest/evaluate/eval_expr.h"
 #include "nest/evaluate/odometer.h"
-#include "nest/flatten/passes.h"
 #include "nest/integer/checked.h"
 
 namespace tilefuse::nest {

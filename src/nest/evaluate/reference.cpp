@@ -8,7 +8,9 @@
 
 #include "base/error.h"
 #include "base/index.h"
-#include "nest/flatten/passes.h"
+#include "nest/evaluate/evaluate.h"
+#include "nest/flatten/flat_statement.h"
+#include "nest/flatten/flatten.h"
 #include "nest/fold/fold.h"
 
 namespace tilefuse::nest {

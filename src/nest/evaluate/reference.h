@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One statement of a program on host tensors, by flattening it and running the evaluator.
+// Statements and programs on host tensors, by flattening them and running the evaluator.
 #pragma once
 
+#include <map>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "program/host_tensor.h"
 
@@ -13,5 +16,12 @@ namespace tilefuse::nest {
 program::HostTensor run_statement(const program::Program &program,
                                   const program::Statement &statement,
                                   std::span<const program::Bytes *const> data);
+
+// The reference result of a whole program: each statement by the evaluator. Inputs by name.
+// Row-major outputs in order. Throws Error{Shape|Type} for a missing input or one of another shape
+// or type.
+std::vector<program::HostTensor>
+evaluate_program(const program::Program &program,
+                 const std::map<std::string, program::HostTensor> &inputs);
 
 } // namespace tilefuse::nest

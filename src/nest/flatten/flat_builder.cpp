@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/index.h"
+#include "nest/flatten/flat_statement.h"
 
 namespace tilefuse::nest {
 namespace {

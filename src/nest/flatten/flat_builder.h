@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "nest/flatten/passes.h"
+#include "nest/flatten/flat_statement.h"
 
 namespace tilefuse::nest {
 
@@ -33,14 +33,5 @@ private:
 // A name for what the nest computes, from its structure alone: conv, dwconv, matmul, mul, maxpool,
 // sum, copy, …
 std::string stem(const Nest &nest);
-
-// One nest, or none when the result has no elements.
-std::vector<FlatStatement> flatten_map(const program::StoredProgram &stored,
-                                       const program::Map &map,
-                                       const program::Statement &statement);
-// Copies `from` into the statement's result, of the same shape.
-std::vector<FlatStatement> flatten_copy(const program::StoredProgram &stored,
-                                        program::TensorId from,
-                                        const program::Statement &statement);
 
 } // namespace tilefuse::nest

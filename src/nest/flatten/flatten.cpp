@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "nest/flatten/flatten.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "base/index.h"
 #include "nest/flatten/flat_builder.h"
-#include "nest/flatten/passes.h"
+#include "nest/flatten/flat_statement.h"
+#include "nest/flatten/flatten_map.h"
 #include "nest/flatten/pieces.h"
 #include "nest/integer/checked.h"
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "nest/flatten/flatten_map.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -6,6 +8,7 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "nest/flatten/flat_builder.h"
+#include "nest/flatten/flat_statement.h"
 
 namespace tilefuse::nest {
 namespace {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "nest/flatten/merge.h"
+
 #include <algorithm>
 #include <numeric>
 #include <optional>
 #include <utility>
 
 #include "base/index.h"
-#include "nest/flatten/passes.h"
 #include "nest/integer/checked.h"
 
 namespace tilefuse::nest {

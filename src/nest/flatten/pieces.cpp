@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/index.h"
+#include "nest/flatten/flat_statement.h"
 #include "nest/integer/checked.h"
 
 namespace tilefuse::nest {

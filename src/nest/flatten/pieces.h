@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "nest/flatten/flat_builder.h"
+#include "nest/flatten/flat_statement.h"
 #include "nest/flatten/reach.h"
 #include "nest/flatten/residues.h"
 

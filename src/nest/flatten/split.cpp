@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "base/scanner.h"
-#include "nest/flatten/passes.h"
+#include "nest/flatten/merge.h"
 #include "nest/integer/checked.h"
 
 namespace tilefuse::nest {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "nest/flatten/split_index.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "nest/flatten/passes.h"
 
 namespace tilefuse::nest {
 namespace {

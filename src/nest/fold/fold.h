@@ -3,10 +3,6 @@
 // folded constants (which are computed in double).
 #pragma once
 
-#include <map>
-#include <string>
-
-#include "program/host_tensor.h"
 #include "program/program.h"
 
 namespace tilefuse::nest {
@@ -21,12 +17,5 @@ program::Program fold_constants(const program::Program &program);
 // into weights this way, chains of such maps as one, and also through the view that joins the
 // groups of a grouped convolution. What another statement reads unscaled stays.
 program::Program fold_scales(const program::Program &program);
-
-// The reference result of a whole program: each statement by the evaluator. Inputs by name.
-// Row-major outputs in order. Throws Error{Shape|Type} for a missing input or one of another shape
-// or type.
-std::vector<program::HostTensor>
-evaluate_program(const program::Program &program,
-                 const std::map<std::string, program::HostTensor> &inputs);
 
 } // namespace tilefuse::nest

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions and matrix products.
+#include "onnx/operators/ops_conv.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "onnx/operators.h"
-#include "onnx/operators/products.h"
 #include "onnx/operators/window.h"
 
 namespace tilefuse::onnx_import {

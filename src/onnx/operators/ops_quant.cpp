@@ -6,7 +6,7 @@
 
 #include "onnx/constants.h"
 #include "onnx/operators.h"
-#include "onnx/operators/products.h"
+#include "onnx/operators/ops_conv.h"
 #include "onnx/tensor.h"
 
 namespace tilefuse::onnx_import {

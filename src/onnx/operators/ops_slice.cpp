@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that take parts of tensors or put them together. Up to rank 5 they act on the tensor as
 // it is, so that channels keep their dimension; above, on [outer, axis, inner].
+#include "onnx/operators/ops_slice.h"
+
 #include <algorithm>
 #include <numeric>
 
 #include <fmt/format.h>
 
 #include "onnx/operators.h"
-#include "onnx/operators/slice.h"
-
 namespace tilefuse::onnx_import {
 namespace {
 

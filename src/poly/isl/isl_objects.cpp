@@ -35,12 +35,6 @@ std::optional<bool> answer(isl_bool value) {
   return value == isl_bool_true;
 }
 
-std::string taken(char *text) {
-  std::string copy = text == nullptr ? "" : text;
-  std::free(text);
-  return copy;
-}
-
 // Frees them; empty where one is not a number.
 std::vector<std::int64_t> numbers(isl_multi_val *values) {
   std::vector<std::int64_t> all;
@@ -86,6 +80,12 @@ isl_stat add_point(isl_point *point, void *user) {
 }
 
 } // namespace
+
+std::string taken(char *text) {
+  std::string copy = text == nullptr ? "" : text;
+  std::free(text);
+  return copy;
+}
 
 isl_ctx *isl_context() { return this_thread().context; }
 

@@ -25,6 +25,8 @@ namespace tilefuse::poly {
 isl_ctx *isl_context();
 // One more call into isl by this thread; returns what it is given.
 template <class T> T counted(T result);
+// The text, which is freed; empty for null.
+std::string taken(char *text);
 // Calls into isl that this thread has made so far.
 std::int64_t &isl_calls();
 

@@ -7,10 +7,7 @@
 #include <isl/id.h>
 #include <isl/schedule_node.h>
 
-#include <cstdlib>
-
 #include "base/error.h"
-#include "poly/isl/tree_loops.h"
 
 namespace tilefuse::poly {
 namespace {
@@ -72,12 +69,6 @@ std::string yaml(const ScheduleTree &tree) {
     return yaml_band(tree);
   }
   return "";
-}
-
-std::string taken(char *text) {
-  std::string copy = text == nullptr ? "" : text;
-  std::free(text);
-  return copy;
 }
 
 std::string text_of_band(isl_schedule_node *node) {
@@ -152,15 +143,6 @@ Relation time_of(const IslSchedule &schedule) {
 ScheduleTree from_isl(const isl_schedule *schedule) {
   const Node root(counted(isl_schedule_get_root(const_cast<isl_schedule *>(schedule))));
   return from_node(root.get());
-}
-
-std::string to_loops(const ScheduleTree &tree) {
-  isl_ast_build *build = counted(isl_ast_build_alloc(isl_context()));
-  isl_ast_node *loops = counted(isl_ast_build_node_from_schedule(build, to_isl(tree).release()));
-  std::string text = loops == nullptr ? "" : taken(isl_ast_node_to_C_str(loops));
-  isl_ast_node_free(loops);
-  isl_ast_build_free(build);
-  return text;
 }
 
 } // namespace tilefuse::poly

@@ -12,7 +12,8 @@
 
 #include "base/error.h"
 #include "base/index.h"
-#include "nest/flatten/passes.h"
+#include "nest/flatten/flat_statement.h"
+#include "nest/flatten/flatten.h"
 
 namespace tilefuse::poly {
 namespace {

@@ -9,7 +9,9 @@
 #include "base/index.h"
 #include "base/scanner.h"
 #include "program/drop_dead.h"
-#include "program/gradient/gradient_rules.h"
+#include "program/gradient/gradient_builder.h"
+#include "program/gradient/gradient_contraction.h"
+#include "program/gradient/gradient_map.h"
 #include "program/rewrite/split_maps.h"
 
 namespace tilefuse::program {

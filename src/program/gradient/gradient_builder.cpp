@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "program/gradient/gradient_builder.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/index.h"
-#include "program/gradient/gradient_rules.h"
 #include "program/host_tensor.h"
 
 namespace tilefuse::program {

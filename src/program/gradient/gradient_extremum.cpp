@@ -8,6 +8,8 @@
 // Where several points read the winner for one result, each gets its share. Several operands are
 // first combined into a tensor of one element per point; its gradient then goes on to them as that
 // of a sum.
+#include "program/gradient/gradient_extremum.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -15,6 +17,7 @@
 
 #include "base/error.h"
 #include "program/gradient/gradient_points.h"
+#include "program/gradient/gradient_sum.h"
 
 namespace tilefuse::program {
 namespace {

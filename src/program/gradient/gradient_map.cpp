@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gradients of maps and views.
+#include "program/gradient/gradient_map.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "base/index.h"
 #include "program/gradient/derivative.h"
-#include "program/gradient/gradient_rules.h"
+#include "program/gradient/gradient_builder.h"
 
 namespace tilefuse::program {
 namespace {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "program/gradient/gradient_rules.h"
+#include "program/gradient/gradient_builder.h"
 
 namespace tilefuse::program {
 

@@ -8,8 +8,11 @@
 //
 // Several operands are first combined into a tensor of one element per point, 1 where there is no
 // point; its gradient then goes on to them as that of a sum.
+#include "program/gradient/gradient_product.h"
+
 #include "base/error.h"
 #include "program/gradient/gradient_points.h"
+#include "program/gradient/gradient_sum.h"
 
 namespace tilefuse::program {
 namespace {

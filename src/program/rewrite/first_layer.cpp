@@ -8,8 +8,9 @@
 
 #include "base/index.h"
 #include "program/drop_dead.h"
-#include "program/gradient/first_layer_gradient.h"
 #include "program/rewrite/convolution.h"
+#include "program/rewrite/first_layer_filter.h"
+#include "program/rewrite/first_layer_input.h"
 #include "program/rewrite/rows_of_taps.h"
 
 namespace tilefuse::program {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "program/rewrite/first_layer_filter.h"
+
 #include <optional>
 
 #include "base/index.h"
-#include "program/gradient/first_layer_gradient.h"
 #include "program/rewrite/convolution.h"
 #include "program/rewrite/rows_of_taps.h"
 

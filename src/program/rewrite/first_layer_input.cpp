@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "program/rewrite/first_layer_input.h"
+
 #include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
 
 #include "base/index.h"
-#include "program/gradient/first_layer_gradient.h"
 #include "program/rewrite/convolution.h"
 #include "program/rewrite/rows_of_taps.h"
 

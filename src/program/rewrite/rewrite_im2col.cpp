@@ -8,6 +8,8 @@
 //
 //   col[n, y, x, c, r, s] = sum over m of E[n, m, y, x] * K[m, c, r, s]
 //   O[n, c, y + r - 1, x + s - 1] = sum of col[n, y, x, c, r, s]
+#include "program/rewrite/rewrite_im2col.h"
+
 #include <algorithm>
 
 #include "program/rewrite/rewriter.h"

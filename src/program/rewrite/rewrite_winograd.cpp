@@ -9,6 +9,8 @@
 //
 // All sums are in f32. What stands in D's padding counts as 0, results past an edge are not
 // written. An input gradient of stride 1 is the same with taps in falling order.
+#include "program/rewrite/rewrite_winograd.h"
+
 #include <algorithm>
 #include <array>
 

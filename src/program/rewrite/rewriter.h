@@ -51,9 +51,4 @@ private:
   std::string algorithm_;
 };
 
-// Appends the product's statements in another form; or says why it does not fit, and appends
-// nothing.
-std::string rewrite_im2col(Program &program, const Product &product);
-std::string rewrite_winograd(Program &program, const Product &product, int outputs);
-
 } // namespace tilefuse::program

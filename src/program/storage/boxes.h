@@ -24,12 +24,6 @@ bool are_disjoint(const Box &a, const Box &b);
 // very many pieces.
 bool is_covered(const Box &box, std::span<const Box> parts);
 
-// The elements that a contraction into a tensor of `shape` writes, where they form a box that exact
-// reasoning finds: index ranges by interval propagation, then a search for a witness of each output
-// subscript. Nothing when unsure, and for a scalar that is not written, which no box describes.
-std::optional<Box> written_box(const Program &program, const Shape &shape,
-                               const Contraction &contraction);
-
 // Whether a contraction without an init, whose result alone lies in its buffer, has every element
 // of that written: each dimension of several elements has indices of its own. Where nothing is
 // computed the nests that it is flattened to write 0.

@@ -43,7 +43,7 @@ private:
   void place_constants();
   StoredProgram finish();
 
-  // Inserts (inserts.cpp).
+  // Inserts (placement_inserts.cpp).
   void place_inserts(std::size_t statement);
   std::vector<Insert> gather_chain(std::size_t last);
   bool can_share_init(TensorId init) const;

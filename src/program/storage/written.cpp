@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "program/storage/written.h"
+
 #include <algorithm>
 #include <numeric>
 

@@ -3,6 +3,8 @@
 // once per block, spread over the threads of a pool in runs of neighbouring blocks, or inline when
 // the work is too small to share. In a list of launches a thread that finds no block left brings
 // the next kernel's constants into its cache until the others are done.
+#include "runtime/cpu/cpu_device.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>

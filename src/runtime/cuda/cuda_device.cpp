@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "runtime/cuda/cuda_device.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>

@@ -44,12 +44,5 @@ ProgramHandle load_binary(const OpenclContext &cx, const Package &package);
 // All packages are OpenclSource; in this process. Error{Device} names the kernel and carries the
 // driver's log.
 std::vector<Package> build_in_process(const OpenclContext &cx, std::vector<Package> packages);
-// The same by processes of their own where that is faster. Packages of other formats come back as
-// they are.
-std::vector<Package> build_opencl(const OpenclContext &cx, std::vector<Package> packages);
-
-// The body of tilefuse_opencl_build: reads a selector and packages from descriptor 0, answers there
-// with built ones.
-int opencl_worker_main();
 
 } // namespace tilefuse::runtime

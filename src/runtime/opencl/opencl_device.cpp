@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "runtime/opencl/opencl_device.h"
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -12,6 +14,9 @@
 #include "runtime/device.h"
 #include "runtime/opencl/opencl_build.h"
 #include "runtime/opencl/opencl_ptx.h"
+#include "runtime/opencl/opencl_select.h"
+#include "runtime/opencl/opencl_target.h"
+#include "runtime/opencl/opencl_workers.h"
 #include "runtime/out_of_memory.h"
 
 namespace tilefuse::runtime {

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The OpenCL devices of this machine: what each can do, which is meant by a selector, and its
-// Target.
-//
-// A selector is "opencl" (the best usable device: GPU, then accelerator, then CPU), "opencl:P" or
-// "opencl:P:D", where P and D are numbers as listed or parts of a name in any case: "opencl:pocl",
-// "opencl:nvidia:1".
+// The OpenCL devices of this machine, and what each can do.
 #pragma once
 
 #include <cstdint>
@@ -52,11 +47,5 @@ struct OpenclDeviceInfo {
 std::vector<OpenclDeviceInfo> opencl_devices(const OpenclApi &api);
 // Why a device cannot be used, or empty.
 std::string rejection(const OpenclDeviceInfo &info);
-// The device that `selector` means. Error{Device} says what there is.
-OpenclDeviceInfo select_device(const std::vector<OpenclDeviceInfo> &devices,
-                               const std::string &selector);
-// The row of `rows` for this kind of device, or built-in values, with what the driver reports put
-// in.
-Target target_of(const OpenclDeviceInfo &info, const std::vector<Target> &rows);
 
 } // namespace tilefuse::runtime

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "runtime/opencl/opencl_select.h"
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>

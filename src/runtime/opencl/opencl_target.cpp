@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "runtime/opencl/opencl_target.h"
+
 #include <algorithm>
 #include <array>
 #include <cctype>

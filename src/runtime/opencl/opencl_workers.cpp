@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "runtime/opencl/opencl_workers.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +18,7 @@
 
 #include "base/error.h"
 #include "runtime/opencl/opencl_build.h"
+#include "runtime/opencl/opencl_select.h"
 
 extern char **environ;
 

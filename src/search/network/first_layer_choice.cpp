@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "search/network/first_layer_choice.h"
 
-#include "cost/model.h"
+#include "cost/group_model.h"
 #include "nest/fold/fold.h"
 #include "poly/post_ops.h"
 #include "program/drop_dead.h"

@@ -15,7 +15,7 @@
 #include "base/index.h"
 #include "base/stopwatch.h"
 #include "base/thread_pool.h"
-#include "cost/model.h"
+#include "cost/group_model.h"
 #include "cost/profit.h"
 #include "launch/classes.h"
 #include "poly/post_ops.h"

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "cost/model.h"
+#include "cost/group_model.h"
 #include "launch/between.h"
 #include "schedule/members.h"
 #include "search/forms/roles.h"

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "cost/model.h"
+#include "cost/group_model.h"
 #include "cost/roofline.h"
 #include "poly/post_ops.h"
 #include "program/rewrite/block_channels.h"

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What maps in the ring add to a kernel with matrix instructions (schedule/mma/core_feeds.h).
+#pragma once
+
+#include "poly/group.h"
+#include "schedule/schedule.h"
+
+namespace tilefuse::cost {
+
+// What maps in the ring add to a kernel with matrix instructions (schedule/mma/core_feeds.h).
+struct FedRing {
+  double issued = 0;        // instructions of warps that map, in a step of a block
+  double copied_bytes = 0;  // in a step of a block
+  double local_bytes = 0;   // of a block
+  double memory_bytes = 0;  // of the tensors that are read, beyond those that the anchor names
+  double spread_cycles = 0; // of a step whose window a copy spreads to
+};
+
+FedRing fed_ring(const poly::Group &group, const schedule::Schedule &schedule);
+
+} // namespace tilefuse::cost

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Time of nests with matrix instructions of four warps.
+#pragma once
+
+#include <vector>
+
+#include "cost/estimate.h"
+#include "cost/gpu/fed_ring.h"
+#include "nest/nest.h"
+#include "schedule/schedule.h"
+#include "target/target.h"
+
+namespace tilefuse::cost {
+
+Figures wgmma_figures(const nest::Nest &nest, const schedule::Schedule &schedule);
+
+// Matrix instructions of four warps: a block to a multiprocessor.
+Estimate predict_wgmma(const nest::Nest &nest, const schedule::Schedule &schedule,
+                       const Target &target, const FedRing &fed = {});
+
+// Time of nests that are one launch and run at the same time, such as the classes of a strided
+// input gradient, each under its schedule with wgmma, and of nests that store constants beside
+// their results: what keeps multiprocessors busy adds up, an input that several read comes from
+// memory once, and constants cost what their bytes do.
+double predict_together(const std::vector<const nest::Nest *> &classes,
+                        const std::vector<const schedule::Schedule *> &schedules,
+                        const std::vector<const nest::Nest *> &constants, const Target &target);
+
+} // namespace tilefuse::cost

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Time of a nest with work-items.
+#pragma once
+
+#include "cost/estimate.h"
+#include "nest/nest.h"
+#include "schedule/schedule.h"
+#include "target/target.h"
+
+namespace tilefuse::cost {
+
+// Work-items: multiprocessors that run many blocks at a time.
+Estimate predict_work_items(const nest::Nest &nest, const schedule::Schedule &schedule,
+                            const Target &target);
+
+} // namespace tilefuse::cost

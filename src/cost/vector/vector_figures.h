@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// What cost::figures says of nests with explicit vectors.
+#pragma once
+
+#include "cost/estimate.h"
+#include "nest/nest.h"
+#include "schedule/schedule.h"
+
+namespace tilefuse::cost {
+
+// The same for cost::figures.
+Figures vector_figures(const nest::Nest &nest, const schedule::Schedule &schedule);
+
+} // namespace tilefuse::cost

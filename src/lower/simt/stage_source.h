@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the elements of a staging tile come from.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/index.h"
+#include "lower/context.h"
+#include "schedule/ownership.h"
+#include "schedule/staging.h"
+
+namespace tilefuse::lower {
+
+// A tensor that the elements of a tile are made from: the input itself, or what a pointwise
+// producer reads. Element (d0, d1, …) of the tensor that is staged needs the one at base + sum of d
+// * stride.
+struct StageStream {
+  kernel::BufferId from{-1};
+  kernel::ExprRef base{};            // address of the step's first element
+  std::int64_t offset = 0;           // constant part of it
+  std::vector<std::int64_t> strides; // by dimension of the tile
+};
+
+// A tile and where it comes from at the current position.
+struct StageSource {
+  StageSource(const Context &cx, int number);
+
+  std::size_t rank() const { return tile.dims.size(); }
+  const nest::Dim &dim(std::size_t d) const { return source.dims[at(tile.dims[d].dim)]; }
+  // Whether a subscript of dimension d of the tile lies in the tensor.
+  kernel::ExprRef inside(std::size_t d, kernel::ExprRef subscript) const;
+  // Neighbours along the tile's last dimension, from an address per stream: loaded, or what the
+  // pointwise producer makes of them. `valid` of them exist, null: all.
+  kernel::ExprRef value(const std::vector<kernel::ExprRef> &addresses, int lanes,
+                        kernel::ExprRef valid) const;
+  // The same in two parts: what is read of a stream, of type read_type(), and what it is made into.
+  std::size_t read_streams() const { return streams.size() - (stored ? 1 : 0); }
+  kernel::Type read_type(std::size_t stream, int lanes) const;
+  kernel::ExprRef read(std::size_t stream, kernel::ExprRef address, int lanes,
+                       kernel::ExprRef valid) const;
+  kernel::ExprRef made(const std::vector<kernel::ExprRef> &values, int lanes,
+                       kernel::ExprRef valid) const;
+  // Whether this fill stores anything, and whether it stores element `step` of dimension d of the
+  // tile; null: it does.
+  kernel::ExprRef owns_any() const;
+  kernel::ExprRef owns(std::size_t d, kernel::ExprRef step) const;
+  // As it is written to memory: a value of the tile.
+  kernel::ExprRef to_stored(kernel::ExprRef value) const;
+
+  const Context &cx;
+  int input;
+  schedule::Source source;
+  schedule::StageTile tile;
+  kernel::BufferId to;
+  double fill;
+  DType type;                                // that the tile is held in
+  const Context *map = nullptr;              // the pointwise producer, if there is one
+  std::vector<StageStream> streams;          // of a map: by its extras
+  std::optional<schedule::Ownership> stored; // where the map's result is written to memory, as the
+                                             // last of the streams
+  std::vector<kernel::ExprRef> first;        // by index: the first point that the tile serves
+  std::vector<kernel::ExprRef> origins; // by dimension of the tile: the first subscript of its box
+
+private:
+  bool spreads(std::size_t stream, int lanes) const;
+  void find_origins(int input);
+  void stream_in_place(int input);
+  void stream_map(int input, const Context &producer);
+  StageStream stream_of(const nest::Operand &operand, const std::vector<int> &indices) const;
+};
+
+} // namespace tilefuse::lower

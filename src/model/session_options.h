@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a model is compiled.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/pass_context.h"
+#include "runtime/store/record_store.h"
+#include "search/network/fusion.h"
+
+namespace tilefuse::model {
+
+struct SessionOptions {
+  std::string algorithm;       // forced on every kernel that it fits, when not empty
+  std::string split = "auto";  // of reductions (search/network/split_groups.h)
+  std::string layout = "auto"; // of activations (search/network/layout_choice.h)
+  search::FusionSettings fusion;
+  bool tf32 = false;        // products of f32 may be rounded to tf32
+  bool side_by_side = true; // several kernels in a launch (search/network/launches.h)
+  runtime::RecordStore *records = nullptr; // tuned schedules, when given
+  bool is_simplified = false;              // precision was applied to what simplify gave
+  PassContext *passes = nullptr;           // of programs (model/passes.h), when given
+  std::string dump_directory;              // every level's text of every kernel, when not empty
+  std::function<void(int done, int total)> progress; // kernels compiled
+  std::function<void(const std::string &)> warn;     // a decision the user should know of
+};
+
+} // namespace tilefuse::model

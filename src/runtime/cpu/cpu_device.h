@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// The processor as a device.
+#pragma once
+
+#include "runtime/device.h"
+
+namespace tilefuse::runtime {
+
+std::unique_ptr<Device> make_cpu_device(int threads); // threads 0: one per available core
+
+} // namespace tilefuse::runtime

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// A device by its selector.
+#pragma once
+
+#include "runtime/device.h"
+
+namespace tilefuse::runtime {
+
+// "cpu", or what make_opencl_device and make_cuda_device take; `threads` is the CPU's.
+std::unique_ptr<Device> make_device(const std::string &selector, int threads,
+                                    const std::vector<Target> &rows);
+
+} // namespace tilefuse::runtime

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// OpenCL devices.
+#pragma once
+
+#include "runtime/device.h"
+
+namespace tilefuse::runtime {
+
+std::vector<DeviceEntry> list_opencl_devices();
+// `selector` is "opencl", "opencl:P" or "opencl:P:D" with numbers or parts of names. Error{Device}
+// says what there is.
+std::unique_ptr<Device> make_opencl_device(const std::string &selector,
+                                           const std::vector<Target> &rows);
+
+} // namespace tilefuse::runtime
