@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What stands before a first kernel on the compiler's side: bench_planning MODEL… [--target ROW]…
 // [--precision f32|f16|bf16|tf32|int8]… [--fuse LEVEL]… [--batch N] [--quota N] [--build]
-// [--choices]. For each of these it simplifies, lays out, fuses, splits and schedules the network
-// as a session without a cache does, for a row of devices/, so that no device is needed, and prints
-// CSV: seconds by the clock and of all threads, kernels, packages, and the hash of all choices.
+// [--choices]. A network is simplified once. For each of these it is laid out, fused, split and
+// scheduled as by a session without a cache, for a row of devices/, so that no device is needed,
+// and CSV is printed: seconds by the clock and of all threads, kernels, packages, and the hash of
+// all choices.
 // --build lowers and emits the kernels too and compiles those of CUDA by NVRTC. --choices prints
 // every group and schedule instead. In int8 every tensor's largest magnitude is taken for 1.
 #include <fmt/format.h>
@@ -40,10 +41,9 @@ struct Options {
   bool choices = false;
 };
 
-program::Program in_precision(const program::Program &program, const std::string &precision) {
+program::Program in_precision(const program::Program &simple, const std::string &precision) {
   if (precision == "f32" || precision == "tf32")
-    return program;
-  const program::Program simple = model::simplify(program);
+    return simple;
   if (precision == "int8")
     return program::quantized(simple, std::vector<double>(simple.tensors.size(), 1)).program;
   return program::with_precision(simple, *parse_dtype(precision)).program;
@@ -67,7 +67,7 @@ std::string name_of(const std::filesystem::path &model) {
   return model.stem() == "model" ? model.parent_path().filename().string() : model.stem().string();
 }
 
-void plan(const std::string &path, const program::Program &program, const Options &options,
+void plan(const std::string &path, const program::Program &simple, const Options &options,
           const Target &target) {
   for (const std::string &precision : options.precisions)
     for (const std::string &level : options.levels) {
@@ -75,8 +75,10 @@ void plan(const std::string &path, const program::Program &program, const Option
       runtime::KernelCache cache("", [](const std::string &) {});
       search::KeptChoices kept(&cache, target);
       const model::SessionOptions session = {
-          .fusion = {*poly::parse_fuse_level(level), options.quota}, .tf32 = precision == "tf32"};
-      const program::Program given = in_precision(program, precision);
+          .fusion = {*poly::parse_fuse_level(level), options.quota},
+          .tf32 = precision == "tf32",
+          .is_simplified = true};
+      const program::Program given = in_precision(simple, precision);
       const double begin = cpu_seconds();
       const model::Compiled compiled = options.build
                                            ? model::compile(given, device, cache, session)
@@ -108,9 +110,10 @@ void run(const Options &options) {
     fmt::print("network,precision,fuse,target,batch,choose_s,emit_s,build_s,cpu_s,kernels,built,"
                "choices\n");
   for (const std::string &path : options.models) {
-    const program::Program program = onnx_import::import_model(path, ops, {.batch = options.batch});
+    const program::Program simple =
+        model::simplify(onnx_import::import_model(path, ops, {.batch = options.batch}));
     for (const std::string &target : options.targets)
-      plan(path, program, options, find_target(target));
+      plan(path, simple, options, find_target(target));
   }
 }
 

@@ -128,7 +128,7 @@ Calibration calibrate(const Program &program, std::span<const Runs::value_type> 
     for (const TensorId source : sources.of(id))
       wanted.insert(source);
   const Probe probe = probe_of(program, wanted);
-  Session session(probe.program, device, cache, {});
+  Session session(probe.program, device, cache, {.is_simplified = true});
   Calibration result{std::vector<double>(program.tensors.size(), 0), {}};
   std::map<TensorId, double> largest;
   ThreadPool pool(available_threads());

@@ -19,7 +19,7 @@ struct SessionOptions {
   bool tf32 = false;        // products of f32 may be rounded to tf32
   bool side_by_side = true; // several kernels in a launch (search/network/launches.h)
   runtime::RecordStore *records = nullptr; // tuned schedules, when given
-  bool is_simplified = false;              // precision was applied to what simplify gave
+  bool is_simplified = false;              // nothing is left for simplify to do (model/passes.h)
   PassContext *passes = nullptr;           // of programs (model/passes.h), when given
   std::string dump_directory;              // every level's text of every kernel, when not empty
   std::function<void(int done, int total)> progress; // kernels compiled
