@@ -8,20 +8,20 @@
 
 namespace tilefuse::cost {
 
-// Of a group's kernel: the anchor's, with what its producers take. Requires a legal schedule.
+// Time of the whole kernel. Requires a legal schedule.
 Estimate predict(const poly::Group &group, const schedule::Schedule &schedule,
                  const Target &target);
 
-// Of one tile of a producer's nest under its schedule, whose results stay in the block's memory. It
-// lies anywhere in the whole: of taps outside the tensor it has the same share.
+// Time of one tile of a producer's nest under its schedule, whose results stay in the block's
+// memory. It lies anywhere in the whole: of taps outside the tensor it has the same share.
 Estimate predict_tile(const nest::Nest &whole, const nest::Nest &tile,
                       const schedule::Schedule &schedule, const Target &target);
-// Of one fill by a producer whose whole tile takes `tile` seconds, where tiles roll: of the rows
-// that are computed, and of moving those that stay.
+// Seconds of one fill by a producer whose whole tile takes `tile` seconds, where tiles roll: of the
+// rows that are computed, and of moving those that stay.
 double rolled_seconds(double tile, const nest::Nest &nest, const schedule::Rolling &rolling,
                       const Target &target);
-// What evaluating a pointwise producer adds to the copy of one tile that its consumer makes. One
-// unit.
+// Seconds that evaluating a pointwise producer adds to the copy of one tile that its consumer
+// makes. One unit.
 double map_fill_seconds(const nest::Nest &tile, const Target &target);
 // Times that one run of a nest under its schedule, of all its blocks, fills an input's buffer.
 double fills(const nest::Nest &nest, const schedule::Schedule &schedule, int input);

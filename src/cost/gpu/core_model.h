@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time of a nest with matrix instructions.
+// Time and figures of a nest with matrix instructions, on multiprocessors that run many blocks at a
+// time. Each requires a legal schedule.
 #pragma once
 
 #include "cost/estimate.h"
@@ -10,13 +11,14 @@
 
 namespace tilefuse::cost {
 
+// What cost::figures says of it.
 Figures core_figures(const nest::Nest &nest, const schedule::Schedule &schedule,
                      const Target &target);
 
-// Matrix instructions: multiprocessors that run many blocks at a time.
+// What cost::predict says of it; `fed`: what maps in the ring add.
 Estimate predict_core(const nest::Nest &nest, const schedule::Schedule &schedule,
                       const Target &target, const FedRing &fed = {});
-// Of the products for one tile of a consumer, on a target of one unit.
+// Time of the products for one tile of a consumer, on a target of one unit.
 Estimate predict_core_tile(const nest::Nest &tile, const schedule::Schedule &schedule,
                            const Target &unit);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What maps in the ring add to a kernel with matrix instructions (schedule/mma/core_feeds.h).
+// Work and bytes that maps in the ring add to a kernel with matrix instructions
+// (schedule/mma/core_feeds.h).
 #pragma once
 
 #include "poly/group.h"
@@ -7,7 +8,6 @@
 
 namespace tilefuse::cost {
 
-// What maps in the ring add to a kernel with matrix instructions (schedule/mma/core_feeds.h).
 struct FedRing {
   double issued = 0;        // instructions of warps that map, in a step of a block
   double copied_bytes = 0;  // in a step of a block
@@ -16,6 +16,7 @@ struct FedRing {
   double spread_cycles = 0; // of a step whose window a copy spreads to
 };
 
+// All zeros where nothing is mapped. Requires a legal schedule.
 FedRing fed_ring(const poly::Group &group, const schedule::Schedule &schedule);
 
 } // namespace tilefuse::cost

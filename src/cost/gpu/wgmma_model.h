@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time of nests with matrix instructions of four warps.
+// Time and figures of nests with matrix instructions of four warps, a block to a multiprocessor.
+// Each requires a legal schedule.
 #pragma once
 
 #include <vector>
@@ -12,9 +13,10 @@
 
 namespace tilefuse::cost {
 
+// What cost::figures says of one.
 Figures wgmma_figures(const nest::Nest &nest, const schedule::Schedule &schedule);
 
-// Matrix instructions of four warps: a block to a multiprocessor.
+// What cost::predict says of one; `fed`: what maps in the ring add.
 Estimate predict_wgmma(const nest::Nest &nest, const schedule::Schedule &schedule,
                        const Target &target, const FedRing &fed = {});
 

@@ -9,6 +9,7 @@
 
 namespace tilefuse::cost {
 
+// Requires a legal schedule.
 Figures work_item_figures(const nest::Nest &nest, const schedule::Schedule &schedule,
                           const Target &target);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time of a nest with work-items.
+// Time of a nest with work-items, on multiprocessors that run many blocks at a time.
 #pragma once
 
 #include "cost/estimate.h"
@@ -9,7 +9,7 @@
 
 namespace tilefuse::cost {
 
-// Work-items: multiprocessors that run many blocks at a time.
+// What cost::predict says of it. Requires a legal schedule.
 Estimate predict_work_items(const nest::Nest &nest, const schedule::Schedule &schedule,
                             const Target &target);
 

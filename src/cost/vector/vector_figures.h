@@ -8,7 +8,7 @@
 
 namespace tilefuse::cost {
 
-// The same for cost::figures.
+// Requires a legal schedule.
 Figures vector_figures(const nest::Nest &nest, const schedule::Schedule &schedule);
 
 } // namespace tilefuse::cost

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time of a nest with explicit vectors on cores with caches.
+// Time of a nest with explicit vectors, on cores with caches of their own, one block at a time.
 #pragma once
 
 #include "cost/estimate.h"
@@ -9,8 +9,8 @@
 
 namespace tilefuse::cost {
 
-// Explicit vectors: cores with caches of their own, one block at a time. With `whole` the nest is a
-// tile anywhere in it, whose results stay local.
+// What cost::predict says of it; with `whole` the nest is a tile anywhere in it, whose results stay
+// local. Requires a legal schedule.
 Estimate predict_vector(const nest::Nest &nest, const schedule::Schedule &schedule,
                         const Target &target, const nest::Nest *whole = nullptr);
 

@@ -6,6 +6,7 @@
 
 namespace tilefuse::emit {
 
+// The emitter of targets whose back end is "cuda".
 std::unique_ptr<Emitter> make_cuda_emitter();
 
 } // namespace tilefuse::emit

@@ -6,6 +6,7 @@
 
 namespace tilefuse::emit {
 
+// The emitter of targets whose back end is "opencl".
 std::unique_ptr<Emitter> make_opencl_emitter();
 
 } // namespace tilefuse::emit

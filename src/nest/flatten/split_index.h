@@ -6,7 +6,7 @@
 
 namespace tilefuse::nest {
 
-// The reverse: an output or reduced index becomes an outer and an inner one of `inner` points.
+// An output or reduced index becomes an outer and an inner one of `inner` points.
 // Dimensions that it walks alone are taken apart too.
 Nest split_index(const Nest &nest, int index, std::int64_t inner);
 
