@@ -9,6 +9,7 @@
 #include "model/passes.h"
 #include "paths.h"
 #include "poly/post_ops.h"
+#include "program/host_tensor.h"
 
 namespace tilefuse::bench {
 namespace {

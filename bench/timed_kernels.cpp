@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timed_kernels.h"
-#include "emit/make_emitter.h"
 
 #include <algorithm>
 
-#include "base/index.h"
+#include "emit/make_emitter.h"
 #include "lower/pipeline.h"
 #include "model/compile.h"
 
@@ -34,7 +33,7 @@ double TimedKernels::run(std::size_t kernel) {
 double Samples::at(double share) const {
   std::vector<double> sorted = seconds;
   std::sort(sorted.begin(), sorted.end());
-  return sorted[at(share * static_cast<double>(sorted.size() - 1))];
+  return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))];
 }
 
 } // namespace tilefuse::bench

@@ -304,12 +304,12 @@ std::int64_t stage_bytes(const Nest &nest, const Schedule &schedule, int input) 
          size_bytes(held_type(nest, input));
 }
 
-std::vector<KernelArg> kernel_args(const std::vector<bool> &used,
+std::vector<KernelArg> kernel_args(const Indexed<nest::SlotId, bool> &used,
                                    const std::vector<KernelArg> &packed) {
   std::vector<KernelArg> args;
-  for (std::size_t s = 0; s < used.size(); ++s)
+  for (const nest::SlotId s : used.ids())
     if (used[s])
-      args.push_back({.slot = static_cast<int>(s)});
+      args.push_back({.slot = s});
   args.insert(args.end(), packed.begin(), packed.end());
   return args;
 }

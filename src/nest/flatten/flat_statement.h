@@ -2,7 +2,6 @@
 // A nest and the buffers of the program it works on.
 #pragma once
 
-#include <vector>
 
 #include "nest/nest.h"
 #include "program/storage/storage.h"
