@@ -15,6 +15,7 @@
 #include "schedule/text.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "search/forms/fed_forms.h"
+#include "search/forms/roles.h"
 #include "search/forms/wgmma_forms.h"
 #include "search/groups.h"
 #include "search/network/fusion.h"
@@ -301,6 +302,7 @@ TEST(CoreFeeds, WarpsThatCopyMap) {
   EXPECT_EQ(schedule->core.mappers, 0);
   schedule::Schedule other = *schedule;
   other.core.mappers = 1;
+  search::assign_roles(groups[0].group.anchor, other);
   EXPECT_EQ(illegal(groups[0].group, other, whole_sm90()),
             "176 registers beside those that map, 128 at launch; it needs 152 and 138");
   other = *schedule;
@@ -400,6 +402,7 @@ TEST(CoreFeeds, Refused) {
       search::named_wgmma_schedule("wgmma_stream", walked.anchor, sm90()).schedule.value();
   windowed.core.mappers = 1;
   windowed.producers.resize(1);
+  search::assign_roles(walked.anchor, windowed);
   EXPECT_EQ(illegal(walked, windowed, sm90()), "taps move a window where no pixel does");
   own.producers.clear();
   EXPECT_EQ(refusal(plain, own.core), "groups of warps map what no map feeds");

@@ -10,6 +10,7 @@
 #include "schedule/legal.h"
 #include "schedule/wgmma/wgmma_spread.h"
 #include "search/forms/fed_forms.h"
+#include "search/forms/roles.h"
 #include "search/groups.h"
 #include "search/network/fusion.h"
 
@@ -92,6 +93,7 @@ TEST(Spread, IsSaidAndRefused) {
   schedule::Schedule schedule = search::fed_core_schedules(group, sm90(), false).at(0);
   EXPECT_EQ(illegal(group, schedule, sm90()), std::nullopt);
   schedule.core.gathers = false;
+  search::assign_roles(group.anchor, schedule);
   EXPECT_EQ(illegal(group, schedule, sm90()),
             "a copy spreads to windows that warps of wgmma gather");
 }
