@@ -46,8 +46,7 @@ std::int64_t stored_run(const nest::Nest &nest, const schedule::Schedule &schedu
   return (schedule.splits[at].vec - 1) * nest::flat(nest.out, nest.indices.size()).coeff[at] + 1;
 }
 
-Reason wrong_place(const Launch &launch, const Part &part, const Target &target) {
-  const Part &first = launch.parts.front();
+Reason wrong_place(const Part &first, const Part &part, const Target &target) {
   switch (part.place) {
   case Place::Blocks:
     return group_size(part.schedule) == group_size(first.schedule)
@@ -102,6 +101,27 @@ Reason wrong_memory(const std::vector<const Part *> &parts, const Target &target
                      target.local_bytes);
 }
 
+// Why the last of some parts cannot stand at its place beside those before it.
+Reason wrong_last(const std::vector<const Part *> &parts, const Target &target) {
+  for (const Part *each : parts)
+    if (each->schedule.core.cluster() > 1)
+      return "blocks of a cluster would be those of two parts";
+  if (Reason reason = wrong_place(*parts.front(), *parts.back(), target))
+    return reason;
+  return wrong_memory(parts, target);
+}
+
+bool are_counts(const std::vector<std::int64_t> &numbers) {
+  return std::all_of(numbers.begin(), numbers.end(), [](std::int64_t each) { return each > 0; });
+}
+
+// A digit names an output index of the join, or the part, and counts something.
+bool are_digits(const std::vector<schedule::TileDigit> &digits, std::size_t outputs) {
+  return std::all_of(digits.begin(), digits.end(), [&](const schedule::TileDigit &digit) {
+    return digit.index < static_cast<int>(outputs) && digit.count > 0;
+  });
+}
+
 // The first part's blocks are the walk's tiles and parts, and each tile is whole blocks of the
 // second.
 Reason wrong_join(const Launch &launch) {
@@ -111,8 +131,13 @@ Reason wrong_join(const Launch &launch) {
   const Part &partial = launch.parts[0], &join = launch.parts[1];
   const schedule::TileWalk &walk = *launch.join;
   const auto outputs = static_cast<std::size_t>(join.placed.group.anchor.output_indices);
-  if (walk.blocks.size() != outputs || walk.grid.size() != outputs)
+  if (walk.blocks.size() != outputs || walk.grid.size() != outputs ||
+      !are_digits(walk.digits, outputs) || !are_counts(walk.blocks) || !are_counts(walk.grid))
     return "the join walks other indices than it has";
+  if (partial.schedule.core.cluster() > 1)
+    return "the parts that are joined run in clusters";
+  if (walk.first_item < 0 || walk.first_item >= group_size(partial.schedule))
+    return fmt::format("work-item {} of {} joins", walk.first_item, group_size(partial.schedule));
   if (walk.tiles() * walk.parts() != blocks(partial.placed.group.anchor, partial.schedule))
     return "the first part has other blocks than tiles and parts of them";
   if (has_core(join.schedule) || !join.placed.group.producers.empty() ||
@@ -138,12 +163,7 @@ Reason wrong_beside(const Launch &launch, const Part &part, const Target &target
   for (const Part &other : launch.parts)
     parts.push_back(&other);
   parts.push_back(&part);
-  for (const Part *each : parts)
-    if (each->schedule.core.cluster() > 1)
-      return "blocks of a cluster would be those of two parts";
-  if (Reason reason = wrong_place(launch, part, target))
-    return reason;
-  return wrong_memory(parts, target);
+  return wrong_last(parts, target);
 }
 
 Reason illegal(const Launch &launch, const Target &target) {
@@ -158,11 +178,11 @@ Reason illegal(const Launch &launch, const Target &target) {
     return wrong_join(launch);
   if (Reason reason = wrong_order(launch))
     return reason;
-  Launch before{{launch.parts.front()}};
+  std::vector<const Part *> parts = {&launch.parts.front()};
   for (std::size_t p = 1; p < launch.parts.size(); ++p) {
-    if (Reason reason = wrong_beside(before, launch.parts[p], target))
+    parts.push_back(&launch.parts[p]);
+    if (Reason reason = wrong_last(parts, target))
       return fmt::format("part {}: {}", p, *reason);
-    before.parts.push_back(launch.parts[p]);
   }
   return uneven_turns(launch);
 }

@@ -10,7 +10,8 @@
 
 namespace tilefuse::launch {
 
-// Why the launch cannot run on the target, or nothing when it can.
+// Why the launch cannot run on the target, or nothing when it can. Whether two parts write one
+// element is not asked: classes of one statement do not (launch/classes.h).
 std::optional<std::string> illegal(const Launch &launch, const Target &target);
 
 // Why a part cannot stand at its place beside the parts of the launch, or nothing when it can;

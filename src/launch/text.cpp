@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -74,8 +75,11 @@ Part parse_part(std::string_view text, const std::string &file) {
   const std::string_view head = take_to(text, kGroup);
   Scanner scanner(head, file);
   Part part{.placed = {}, .schedule = {}, .place = parse_place(scanner)};
-  for (const std::int64_t buffer : parse_numbers(scanner, "buffers"))
+  for (const std::int64_t buffer : parse_numbers(scanner, "buffers")) {
+    if (buffer > std::numeric_limits<int>::max())
+      scanner.fail("smaller numbers of buffers before this");
     part.placed.buffers.push_back(program::BufferId{static_cast<int>(buffer)});
+  }
   if (!scanner.at_end())
     scanner.fail("a group");
   part.placed.group = poly::parse_group(take_to(text, kSchedule), file);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// group + schedule + target → kernel. Lowering decides nothing: every choice is in the schedule.
+// group + schedule + target → kernel. Lowering decides nothing that a schedule says; what it still
+// decides by itself stands in ARCHITECTURE.md.
 // All passes stand in one table in pipeline.cpp, in the one order in which they run; each is
 // verified after it ran.
 #pragma once

@@ -78,6 +78,8 @@ TEST(Launch, TextErrorsSayWhere) {
             std::string::npos);
   EXPECT_NE(refused(text, "schedule ", "shedule "), "read");
   EXPECT_NE(refused(text, "group\n", "grp\n"), "read");
+  EXPECT_NE(refused(text, "buffers 0", "buffers 4294967296").find("smaller numbers of buffers"),
+            std::string::npos);
 }
 
 TEST(Launch, ArgumentsAreShared) {
@@ -128,6 +130,13 @@ TEST(Launch, JoinsWalkTheirTiles) {
   Launch launch = halves();
   launch.join = schedule::TileWalk{{{0, 4}, {-1, 2}}, {1}, {4}, 0};
   EXPECT_EQ(refusal(launch), "the first part has other blocks than tiles and parts of them");
+  launch.join->digits[0].index = 1;
+  EXPECT_EQ(refusal(launch), "the join walks other indices than it has");
+  launch.join->digits[0] = {0, 0};
+  EXPECT_EQ(refusal(launch), "the join walks other indices than it has");
+  launch.join->digits[0] = {0, 4};
+  launch.join->first_item = 1;
+  EXPECT_EQ(refusal(launch), "work-item 1 of 1 joins");
   launch.join->blocks.clear();
   EXPECT_EQ(refusal(launch), "the join walks other indices than it has");
   launch.parts.pop_back();
