@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::cost {
@@ -29,7 +30,7 @@ double held_bytes(const Nest &nest) {
 }
 
 Stream in_place(const Nest &nest, const Operand &operand) {
-  const DType type = nest.slots[operand.slot].type;
+  const DType type = type_of(nest, operand);
   return {operand.dims, nest.indices.size(), static_cast<double>(size_bytes(type))};
 }
 

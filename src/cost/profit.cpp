@@ -60,12 +60,13 @@ std::int64_t box_bytes(const poly::Group &group, poly::MemberId member,
   std::int64_t bytes = static_cast<std::int64_t>(bytes_of(producer.nest, producer.nest.out));
   const auto index_of = poly::match_dims(input, producer.nest);
   for (std::size_t d = 0; index_of && d < index_of->size(); ++d) {
-    if ((*index_of)[d] < 0)
+    const std::optional<poly::IndexId> index = (*index_of)[d];
+    if (!index)
       continue;
     const std::vector<std::int64_t> &coeff = input.dims[d].at.coeff;
     const bool is_summed = std::all_of(coeff.begin(), coeff.begin() + reader.output_indices,
                                        [](std::int64_t c) { return c == 0; });
-    const std::int64_t points = needs.box[at((*index_of)[d])];
+    const std::int64_t points = needs.box[at(*index)];
     bytes *= is_summed ? std::min(points, kSlab) : points;
   }
   return bytes;

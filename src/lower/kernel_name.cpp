@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/wgmma/pixel_box.h"
 
@@ -58,7 +59,7 @@ std::string kernel_name(const poly::Group &group, const schedule::Schedule &sche
 std::string kernel_name(const nest::Nest &nest, const schedule::Schedule &schedule,
                         const Target &target) {
   const int all = static_cast<int>(nest.indices.size());
-  std::string name = fmt::format("{}_{}", nest.name, to_string(nest.slots[nest.out.slot].type));
+  std::string name = fmt::format("{}_{}", nest.name, to_string(type_of(nest, nest.out)));
   for (const std::string &part :
        {extents(nest, 0, nest.output_indices), extents(nest, nest.output_indices, all)})
     if (!part.empty())

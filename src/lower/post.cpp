@@ -3,6 +3,7 @@
 
 #include "base/index.h"
 #include "lower/context.h"
+#include "nest/index.h"
 
 namespace tilefuse::lower {
 namespace {
@@ -66,7 +67,7 @@ ExprRef extra_value(const Context &cx, const nest::Operand &operand, ExprRef val
   const std::int64_t stride = lane < 0 ? 0 : at.coeff[static_cast<std::size_t>(lane)];
   const kernel::BufferId buffer = cx.slot_buffers[operand.slot];
   const ExprRef index = linear(cx, at, points(cx));
-  const DType type = cx.nest.slots[operand.slot].type;
+  const DType type = type_of(cx.nest, operand);
   const bool spread = stride != 0 && cx.width() > 1;
   // A work-item past the edge reads nothing either.
   const ExprRef guard = spread || !cx.is_vector() ? valid : nullptr;
@@ -85,7 +86,7 @@ ExprRef post_value(const Context &cx, const Expr &post, ExprRef acc, ExprRef val
 
 ExprRef map_value(kernel::Builder &b, const nest::Nest &map, int lanes,
                   const std::function<ExprRef(int)> &load) {
-  const DType stored = map.slots[map.out.slot].type;
+  const DType stored = type_of(map, map.out);
   return b.cast(expr_value(b, map.post, lanes, nullptr, load), stored);
 }
 

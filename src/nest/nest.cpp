@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "nest/integer/checked.h"
 
 namespace tilefuse::nest {
@@ -79,18 +80,18 @@ double initial_value(program::Agg agg, DType type) {
 
 std::int64_t output_points(const Nest &nest) {
   std::int64_t points = 1;
-  for (int i = 0; i < nest.output_indices; ++i)
-    points = checked_mul(points, nest.indices[at(i)].extent);
+  for (const IndexId i : output_indices(nest))
+    points = checked_mul(points, extent(nest, i));
   return points;
 }
 
 double flops(const Nest &nest) {
   double outputs = 1;
   double points = 1;
-  for (std::size_t i = 0; i < nest.indices.size(); ++i) {
+  for (const IndexId i : nest.indices.ids()) {
     const auto extent = static_cast<double>(nest.indices[i].extent);
     points *= extent;
-    if (static_cast<int>(i) < nest.output_indices)
+    if (is_output(nest, i))
       outputs *= extent;
   }
   double per_point = 0;

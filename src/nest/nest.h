@@ -37,6 +37,9 @@
 
 namespace tilefuse::nest {
 
+// An index of a nest.
+enum class IndexId : int {};
+constexpr int format_as(IndexId id) { return to_int(id); }
 // A slot of a nest, or of a group of nests.
 enum class SlotId : int {};
 constexpr int format_as(SlotId id) { return to_int(id); }
@@ -44,7 +47,7 @@ constexpr int format_as(SlotId id) { return to_int(id); }
 // constant + sum of coeff[i] * index i.
 struct Linear {
   std::int64_t constant = 0;
-  std::vector<std::int64_t> coeff; // one per index of the nest
+  Indexed<IndexId, std::int64_t> coeff; // of every index of the nest
   friend bool operator==(const Linear &, const Linear &) = default;
 };
 
@@ -85,9 +88,9 @@ struct Constraint {
 };
 
 struct Nest {
-  std::string name;           // a kernel-name stem such as conv; letters, digits and _
-  std::vector<Index> indices; // output indices first
-  int output_indices = 0;     // the rest are reduced
+  std::string name;                // a kernel-name stem such as conv; letters, digits and _
+  Indexed<IndexId, Index> indices; // output indices first
+  int output_indices = 0;          // the rest are reduced
   Indexed<SlotId, Slot> slots;
   program::Agg agg = program::Agg::Assign;
   program::Comb comb = program::Comb::None;

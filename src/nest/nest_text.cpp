@@ -7,6 +7,7 @@
 
 #include "base/index.h"
 #include "base/scanner.h"
+#include "nest/index.h"
 #include "nest/integer/checked.h"
 #include "nest/nest.h"
 
@@ -235,7 +236,7 @@ private:
     scanner_.expect("post");
     std::vector<DType> types;
     for (const Operand &extra : nest_.extras)
-      types.push_back(nest_.slots[extra.slot].type);
+      types.push_back(type_of(nest_, extra));
     const std::optional<DType> acc =
         nest_.inputs.empty() ? std::nullopt : std::optional(nest_.acc_type);
     nest_.post = program::parse_expr(scanner_, types, acc);

@@ -33,6 +33,7 @@
 
 namespace tilefuse::poly {
 
+using nest::IndexId;
 using nest::SlotId;
 
 // A member of a group.
@@ -92,9 +93,11 @@ bool is_internal(const Group &group, SlotId slot);
 // The group's slots that its kernel writes: the anchor's, then those of stored producers.
 std::vector<SlotId> written_slots(const Group &group);
 
-// For each dimension of the consumer's input, the index of the producer that runs over it (-1: one
-// element); nothing when the producer does not write that tensor whole, in those dimensions.
-std::optional<std::vector<int>> match_dims(const nest::Operand &input, const nest::Nest &producer);
+// For each dimension of the consumer's input, the index of the producer that runs over it, none
+// where it has one element; nothing when the producer does not write that tensor whole, in those
+// dimensions.
+std::optional<std::vector<std::optional<IndexId>>> match_dims(const nest::Operand &input,
+                                                              const nest::Nest &producer);
 
 // For each dimension that a copy writes, the dimension of the consumer's input that holds it, where
 // those of the input are one or several of the copy's side by side; nothing when it is no such copy

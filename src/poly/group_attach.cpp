@@ -3,6 +3,7 @@
 
 #include "base/index.h"
 #include "nest/flatten/split_index.h"
+#include "nest/index.h"
 #include "poly/group.h"
 
 namespace tilefuse::poly {
@@ -13,28 +14,28 @@ using nest::Nest;
 using nest::Operand;
 using program::BufferId;
 
-// The index that is alone in an unguarded dimension, over all of it; -1 for none.
-int alone(const Nest &nest, const Dim &dim) {
+// The index that is alone in an unguarded dimension, over all of it.
+std::optional<IndexId> alone(const Nest &nest, const Dim &dim) {
   const auto is_used = [](std::int64_t coeff) { return coeff != 0; };
   const auto used = std::find_if(dim.at.coeff.begin(), dim.at.coeff.end(), is_used);
   if (dim.guarded || dim.at.constant != 0 ||
       std::count_if(dim.at.coeff.begin(), dim.at.coeff.end(), is_used) != 1 || *used != 1)
-    return -1;
-  const auto index = used - dim.at.coeff.begin();
-  return nest.indices[at(index)].extent == dim.size ? static_cast<int>(index) : -1;
+    return std::nullopt;
+  const auto index = static_cast<IndexId>(used - dim.at.coeff.begin());
+  return extent(nest, index) == dim.size ? std::optional(index) : std::nullopt;
 }
 
 // Splits an index of `nest` that walks one dimension of `own` where `other` has two; false when
 // there is none.
 bool split_once(Nest &nest, const Operand &own, const Operand &other) {
   for (const Dim &dim : own.dims) {
-    const int index = alone(nest, dim);
+    const std::optional<IndexId> index = alone(nest, dim);
     for (const Dim &cut : other.dims) {
       const bool inside = cut.stride > dim.stride && cut.stride < dim.size * dim.stride;
-      if (index < 0 || cut.size == 1 || !inside || cut.stride % dim.stride != 0 ||
+      if (!index || cut.size == 1 || !inside || cut.stride % dim.stride != 0 ||
           dim.size % (cut.stride / dim.stride) != 0)
         continue;
-      nest = split_index(nest, index, cut.stride / dim.stride);
+      nest = split_index(nest, *index, cut.stride / dim.stride);
       return true;
     }
   }

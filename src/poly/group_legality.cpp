@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "poly/isl/legality.h"
 #include "poly/isl/scop.h"
 
@@ -77,8 +78,8 @@ bool writes_each_once(const nest::Nest &nest) {
     if (used > 1)
       return false;
   }
-  for (std::size_t i = 0; i < nest.indices.size(); ++i)
-    if (static_cast<int>(i) < nest.output_indices && nest.indices[i].extent > 1 && !is_seen[i])
+  for (const IndexId i : output_indices(nest))
+    if (extent(nest, i) > 1 && !is_seen[at(i)])
       return false;
   return true;
 }
@@ -107,8 +108,8 @@ std::optional<std::string> illegal_fusion(const Group &group, std::int64_t quota
   for (const ScopStatement &statement : scop.statements)
     (statement.nest < group.producers.size() ? producers : consumers).push_back(statement.name);
   std::vector<std::int64_t> sizes;
-  for (int i = 0; i < group.anchor.output_indices; ++i)
-    sizes.push_back(std::min(kTile, group.anchor.indices[at(i)].extent));
+  for (const IndexId i : output_indices(group.anchor))
+    sizes.push_back(std::min(kTile, extent(group.anchor, i)));
   const Fusion fusion = propose(scop, dependences(scop), producers, consumers, sizes);
   const std::vector<std::string> found = refusals(fusion);
   if (found.empty())

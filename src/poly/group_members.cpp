@@ -7,24 +7,23 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "nest/evaluate/evaluate.h"
+#include "nest/index.h"
 #include "poly/group.h"
 
 namespace tilefuse::poly {
 namespace {
 
-// The index that runs over exactly this dimension; -1 when it has one element, -2 for none.
-int whole_index(const nest::Nest &nest, const nest::Dim &dim) {
-  if (dim.size == 1)
-    return -1;
-  int found = -2;
-  for (std::size_t i = 0; i < dim.at.coeff.size(); ++i) {
+// The index that runs over exactly this dimension of several elements.
+std::optional<IndexId> whole_index(const nest::Nest &nest, const nest::Dim &dim) {
+  std::optional<IndexId> found;
+  for (const IndexId i : dim.at.coeff.ids()) {
     if (dim.at.coeff[i] == 0)
       continue;
-    if (found != -2 || dim.at.coeff[i] != 1 || nest.indices[i].extent != dim.size)
-      return -2;
-    found = static_cast<int>(i);
+    if (found || dim.at.coeff[i] != 1 || extent(nest, i) != dim.size)
+      return std::nullopt;
+    found = i;
   }
-  return dim.at.constant == 0 ? found : -2;
+  return dim.size > 1 && dim.at.constant == 0 ? found : std::nullopt;
 }
 
 // Of a tensor's elements, converted at most.
@@ -175,12 +174,13 @@ std::vector<SlotId> written_slots(const Group &group) {
   return slots;
 }
 
-std::optional<std::vector<int>> match_dims(const nest::Operand &input, const nest::Nest &producer) {
+std::optional<std::vector<std::optional<IndexId>>> match_dims(const nest::Operand &input,
+                                                              const nest::Nest &producer) {
   const nest::Operand &out = producer.out;
   if (input.offset != out.offset || input.constant)
     return std::nullopt;
-  std::vector<int> index_of(input.dims.size(), -1);
-  std::set<int> used;
+  std::vector<std::optional<IndexId>> index_of(input.dims.size());
+  std::set<IndexId> used;
   for (const nest::Dim &written : out.dims) {
     if (written.size == 1)
       continue;
@@ -188,16 +188,16 @@ std::optional<std::vector<int>> match_dims(const nest::Operand &input, const nes
         std::find_if(input.dims.begin(), input.dims.end(), [&](const nest::Dim &read) {
           return read.size == written.size && read.stride == written.stride;
         });
-    const int index = whole_index(producer, written);
-    if (found == input.dims.end() || index < 0 || !used.insert(index).second)
+    const std::optional<IndexId> index = whole_index(producer, written);
+    if (found == input.dims.end() || !index || !used.insert(*index).second)
       return std::nullopt;
     index_of[at(found - input.dims.begin())] = index;
   }
   for (std::size_t d = 0; d < input.dims.size(); ++d)
-    if (input.dims[d].size > 1 && index_of[d] < 0)
+    if (input.dims[d].size > 1 && !index_of[d])
       return std::nullopt;
-  for (int i = 0; i < producer.output_indices; ++i)
-    if (producer.indices[at(i)].extent > 1 && used.count(i) == 0)
+  for (const IndexId i : output_indices(producer))
+    if (extent(producer, i) > 1 && used.count(i) == 0)
       return std::nullopt;
   return index_of;
 }
@@ -207,7 +207,7 @@ std::optional<std::vector<int>> match_runs(const nest::Operand &input, const nes
   if (!is_copy(copy) || input.offset != out.offset || input.constant)
     return std::nullopt;
   std::vector<int> dim_of(out.dims.size(), -1);
-  std::set<int> used;
+  std::set<IndexId> used;
   for (std::size_t d = 0; d < input.dims.size(); ++d) {
     // From the end of the dimension outwards, each of the copy's around those before it.
     std::int64_t stride = input.dims[d].stride;
@@ -216,8 +216,9 @@ std::optional<std::vector<int>> match_runs(const nest::Operand &input, const nes
       const auto next = std::find_if(out.dims.begin(), out.dims.end(), [&](const nest::Dim &dim) {
         return dim.size > 1 && dim.stride == stride;
       });
-      const int index = next == out.dims.end() ? -1 : whole_index(copy, *next);
-      if (index < 0 || !used.insert(index).second)
+      const std::optional<IndexId> index =
+          next == out.dims.end() ? std::nullopt : whole_index(copy, *next);
+      if (!index || !used.insert(*index).second)
         return std::nullopt;
       dim_of[at(next - out.dims.begin())] = static_cast<int>(d);
       stride *= next->size;
@@ -225,8 +226,8 @@ std::optional<std::vector<int>> match_runs(const nest::Operand &input, const nes
     if (stride != end)
       return std::nullopt;
   }
-  for (int i = 0; i < copy.output_indices; ++i)
-    if (copy.indices[at(i)].extent > 1 && used.count(i) == 0)
+  for (const IndexId i : output_indices(copy))
+    if (extent(copy, i) > 1 && used.count(i) == 0)
       return std::nullopt;
   return dim_of;
 }

@@ -6,6 +6,7 @@
 
 #include "base/index.h"
 #include "nest/flatten/merge.h"
+#include "nest/index.h"
 #include "poly/post_ops.h"
 #include "program/rewrite/split_maps.h"
 
@@ -107,12 +108,12 @@ std::optional<PlacedGroup> inline_map(const PlacedGroup &fused) {
   if (map.nest.indices.empty() || !stays_small(copy, map.nest) ||
       output_points(copy) > output_points(map.nest))
     return std::nullopt;
-  const std::vector<int> index_of = match_dims(copy.inputs[0], map.nest).value();
+  const auto index_of = match_dims(copy.inputs[0], map.nest).value();
   std::vector<Linear> subscripts(map.nest.indices.size(),
                                  {0, std::vector<std::int64_t>(copy.indices.size(), 0)});
   for (std::size_t d = 0; d < index_of.size(); ++d)
-    if (index_of[d] >= 0)
-      subscripts[at(index_of[d])] = copy.inputs[0].dims[d].at;
+    if (index_of[d])
+      subscripts[at(*index_of[d])] = copy.inputs[0].dims[d].at;
   PlacedGroup made = fused;
   made.group.producers.clear();
   Nest &nest = made.group.anchor;
@@ -121,7 +122,7 @@ std::optional<PlacedGroup> inline_map(const PlacedGroup &fused) {
   const int first = static_cast<int>(nest.extras.size());
   for (const Operand &extra : map.nest.extras)
     nest.extras.push_back(carried(extra, map, subscripts));
-  const DType stored = map.nest.slots[map.nest.out.slot].type;
+  const DType stored = type_of(map.nest, map.nest.out);
   const Expr value = program::cast(renumbered(map.nest.post, first), stored);
   nest.post = with_acc(copy.post, program::cast(value, copy.acc_type));
   drop_unused_slots(made);

@@ -13,6 +13,7 @@
 #include "nest/flatten/flat_statement.h"
 #include "nest/flatten/flatten.h"
 #include "nest/flatten/merge.h"
+#include "nest/index.h"
 #include "program/rewrite/rewrite.h"
 #include "program/rewrite/split_maps.h"
 
@@ -155,7 +156,7 @@ Draft fuse(Draft producer, const Draft &map, const std::vector<Linear> &indices,
   const Expr inner = producer.nest.post;
   std::vector<Expr> leaves;
   for (std::size_t k = 0; k < map.nest.extras.size(); ++k) {
-    const DType type = map.nest.slots[map.nest.extras[k].slot].type;
+    const DType type = type_of(map.nest, map.nest.extras[k]);
     if (reads_producer[k]) {
       leaves.push_back(with_type(inner, type));
       continue;

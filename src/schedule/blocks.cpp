@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/wgmma_tiles.h"
@@ -14,8 +15,6 @@ namespace {
 using nest::Nest;
 
 std::int64_t up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
-
-std::int64_t extent(const Nest &nest, int i) { return nest.indices[at(i)].extent; }
 
 } // namespace
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/guards.h"
 #include "schedule/mma/core_legal.h"
 #include "schedule/rolling.h"
@@ -56,11 +57,6 @@ Reason wrong_shape(const Nest &nest, const Schedule &schedule) {
   return wrong_order(nest, schedule);
 }
 
-bool moved_by(const nest::Operand &operand, std::size_t index) {
-  return std::any_of(operand.dims.begin(), operand.dims.end(),
-                     [&](const nest::Dim &dim) { return dim.at.coeff[index] != 0; });
-}
-
 // Every subscript past the index's extent lies outside the tensor.
 bool leaves_tensor(const Nest &nest, const nest::Dim &dim, std::size_t index) {
   for (std::size_t i = 0; i < dim.at.coeff.size(); ++i)
@@ -76,7 +72,7 @@ bool is_padded(const Nest &nest, const Schedule &schedule, std::size_t index) {
   for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
     const std::vector<nest::Dim> &dims = nest.inputs[k].dims;
     const bool ends = schedule.fills[k] == Fill::PackedLocal
-                          ? moved_by(nest.inputs[k], index)
+                          ? moves(nest.inputs[k], index)
                           : std::any_of(dims.begin(), dims.end(), [&](const nest::Dim &dim) {
                               return leaves_tensor(nest, dim, index);
                             });
@@ -207,7 +203,7 @@ Reason wrong_pack(const Nest &nest, const Schedule &schedule, std::size_t k) {
   if (schedule.fills[k] != Fill::PackedLocal || schedule.stages[k].at >= 0)
     return {};
   for (int i = 0; i < nest.output_indices; ++i)
-    if (moved_by(input, at(i)) && schedule.splits[at(i)].tile != schedule.splits[at(i)].step())
+    if (moves(input, i) && schedule.splits[at(i)].tile != schedule.splits[at(i)].step())
       return fmt::format("input {} is packed by steps of {} and staged by blocks", k,
                          nest.indices[at(i)].name);
   return {};
@@ -219,7 +215,7 @@ Reason wrong_prefetch(const Nest &nest, const Schedule &schedule, std::size_t k)
     return {};
   const int lane = lane_index(schedule);
   const bool by_steps = schedule.lanes == LaneKind::Vector && schedule.fills[k] == Fill::Packed &&
-                        lane >= 0 && moved_by(nest.inputs[k], at(lane));
+                        lane >= 0 && moves(nest.inputs[k], lane);
   return by_steps ? Reason{}
                   : fmt::format("input {} is prefetched but not packed by steps of a vector", k);
 }
@@ -271,7 +267,7 @@ Reason wrong_ring(const Nest &nest, const Schedule &schedule, const Target &targ
                        kMostRing);
   const DType held = held_type(nest, input);
   const bool is_packed_form = is_packed(schedule.fills[k]);
-  if (!is_packed_form && nest.slots[nest.inputs[k].slot].type != held)
+  if (!is_packed_form && type_of(nest, nest.inputs[k]) != held)
     return fmt::format("input {} is converted as it is staged, which no asynchronous copy does", k);
   if (size_bytes(held) != 4 && size_bytes(held) != 8)
     return fmt::format("input {} has elements of {} bytes; need 4 or 8 to copy them alone", k,

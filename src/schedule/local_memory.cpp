@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/blocks.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_feeds.h"
@@ -24,10 +25,6 @@ using nest::Nest;
 using Buffers = std::vector<LocalBuffer>;
 
 constexpr std::int64_t kTurnBarriers = 2; // of groups that take tiles in turn
-
-DType type_of(const Nest &nest, const nest::Operand &operand) {
-  return nest.slots[operand.slot].type;
-}
 
 Buffers stages(const Nest &nest, const Schedule &schedule) {
   Buffers list;

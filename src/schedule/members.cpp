@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/legal_alone.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_feeds.h"
@@ -24,6 +25,7 @@ namespace {
 using nest::Nest;
 using poly::Feed;
 using poly::Group;
+using poly::IndexId;
 using poly::kAnchor;
 using poly::MemberId;
 using poly::Producer;
@@ -86,32 +88,31 @@ Reason wrong_feeds(const Group &group, const Schedule &schedule, MemberId member
 
 // A number that divides every first point that a tile of the member has in index i; 0: it is 0.
 std::int64_t start_divisor(const Group &group, const std::vector<Nest> &nests,
-                           const Schedule &schedule, MemberId member, int i) {
-  const std::int64_t whole = member_nest(group, member).indices[at(i)].extent;
-  const std::int64_t extent = nests[at(member)].indices[at(i)].extent;
+                           const Schedule &schedule, MemberId member, IndexId i) {
+  const std::int64_t whole = nest::extent(member_nest(group, member), i);
+  const std::int64_t extent = nest::extent(nests[at(member)], i);
   if (extent == whole)
     return 0;
   const Producer &producer = producer_at(group, member);
   const Nest &consumer = nests[at(producer.consumer)];
   const Schedule &own = member_schedule(schedule, producer.consumer);
   const nest::Operand &input = consumer.inputs[at(producer.input)];
-  const std::vector<int> indices = poly::match_dims(input, producer.nest).value();
+  const auto indices = poly::match_dims(input, producer.nest).value();
   std::int64_t divisor = 0;
   for (const StageDim &dim : stage_tile(consumer, own, producer.input).dims) {
     if (indices[at(dim.dim)] != i)
       continue;
     const nest::Linear &form = input.dims[at(dim.dim)].at;
     divisor = std::gcd(form.constant + dim.lowest + dim.before, dim.checked ? whole - extent : 0);
-    for (int j = 0; j < static_cast<int>(form.coeff.size()); ++j) {
-      const bool is_output = j < consumer.output_indices;
+    for (const IndexId j : form.coeff.ids()) {
+      const bool is_output = nest::is_output(consumer, j);
       const bool by_steps = own.stages[at(producer.input)].at >= 0;
-      const std::int64_t tile =
-          is_output && by_steps ? own.splits[at(j)].step() : own.splits[at(j)].tile;
-      const bool moves = is_output || holds_chunk(consumer, own, producer.input, j);
-      divisor = std::gcd(divisor, moves ? form.coeff[at(j)] * tile : 0);
-      if (is_output && form.coeff[at(j)] != 0)
-        divisor = std::gcd(divisor, form.coeff[at(j)] * start_divisor(group, nests, schedule,
-                                                                      producer.consumer, j));
+      const std::int64_t tile = is_output && by_steps ? own.splits[j].step() : own.splits[j].tile;
+      const bool moves = is_output || holds_chunk(consumer, own, producer.input, to_int(j));
+      divisor = std::gcd(divisor, moves ? form.coeff[j] * tile : 0);
+      if (is_output && form.coeff[j] != 0)
+        divisor = std::gcd(
+            divisor, form.coeff[j] * start_divisor(group, nests, schedule, producer.consumer, j));
     }
   }
   return divisor;
@@ -124,12 +125,12 @@ Reason wrong_packing(const Group &group, const std::vector<Nest> &nests, const S
   const Nest &whole = member_nest(group, member);
   for (std::size_t k = 0; k < own.fills.size(); ++k) {
     const nest::Linear flat = nest::flat(whole.inputs[k], whole.indices.size());
-    for (int i = 0; is_packed(own.fills[k]) && i < whole.output_indices; ++i)
-      if (flat.coeff[at(i)] != 0 &&
-          start_divisor(group, nests, schedule, member, i) % own.splits[at(i)].step() != 0)
+    for (const IndexId i : output_indices(whole))
+      if (is_packed(own.fills[k]) && flat.coeff[i] != 0 &&
+          start_divisor(group, nests, schedule, member, i) % own.splits[i].step() != 0)
         return fmt::format("input {} of member {} is packed by steps of {}, inside which its tiles "
                            "begin",
-                           k, member, whole.indices[at(i)].name);
+                           k, member, whole.indices[i].name);
   }
   return {};
 }
@@ -227,13 +228,12 @@ Nest tile_nest(const Group &group, const Schedule &schedule, MemberId member,
 Nest tile_nest(const Producer &producer, const Nest &consumer, const Schedule &schedule) {
   if (producer.feed == Feed::Spread)
     return producer.nest;
-  const std::vector<int> indices =
-      poly::match_dims(consumer.inputs[at(producer.input)], producer.nest).value();
+  const auto indices = poly::match_dims(consumer.inputs[at(producer.input)], producer.nest).value();
   const StageTile box = stage_tile(consumer, schedule, producer.input);
   Nest tile = producer.nest;
   for (const StageDim &dim : box.dims)
-    if (const int index = indices[at(dim.dim)]; index >= 0)
-      tile.indices[at(index)].extent = dim.made;
+    if (const std::optional<IndexId> index = indices[at(dim.dim)])
+      tile.indices[*index].extent = dim.made;
   return tile;
 }
 

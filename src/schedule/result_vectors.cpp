@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "base/index.h"
+#include "nest/index.h"
 
 namespace tilefuse::schedule {
 namespace {
@@ -13,7 +14,7 @@ constexpr std::int64_t kMostBytes = 16;
 bool is_sum_alone(const nest::Nest &nest) {
   const program::Expr &post = nest.post;
   return post.kind == program::Expr::Kind::Acc ||
-         (post.kind == program::Expr::Kind::Cast && post.type == nest.slots[nest.out.slot].type &&
+         (post.kind == program::Expr::Kind::Cast && post.type == type_of(nest, nest.out) &&
           post.args[0].kind == program::Expr::Kind::Acc);
 }
 
@@ -48,7 +49,7 @@ std::int64_t stored_together(const nest::Nest &nest, const Schedule &schedule) {
       all = all && moved(nest, schedule, i, i >= rest) % elems == 0;
     return all;
   };
-  std::int64_t together = kMostBytes / size_bytes(nest.slots[nest.out.slot].type);
+  std::int64_t together = kMostBytes / size_bytes(type_of(nest, nest.out));
   while (together > 1 && !divides(together))
     together /= 2;
   return together;

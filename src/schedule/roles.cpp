@@ -5,16 +5,12 @@
 #include <cstdlib>
 
 #include "base/index.h"
+#include "nest/index.h"
 
 namespace tilefuse::schedule {
 namespace {
 
 using nest::Nest;
-
-bool moves(const nest::Operand &operand, int index) {
-  return std::any_of(operand.dims.begin(), operand.dims.end(),
-                     [&](const nest::Dim &dim) { return dim.at.coeff[at(index)] != 0; });
-}
 
 // A reduced index that shares a subscript with an output index.
 bool is_tap(const Nest &nest, const nest::Operand &data, int index) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/index.h"
+#include "nest/index.h"
 
 namespace tilefuse::schedule {
 namespace {
@@ -16,11 +17,6 @@ using poly::kAnchor;
 using poly::MemberId;
 using poly::Producer;
 using Reason = std::optional<std::string>;
-
-bool moves(const nest::Operand &operand, int index) {
-  return std::any_of(operand.dims.begin(), operand.dims.end(),
-                     [&](const nest::Dim &dim) { return dim.at.coeff[at(index)] != 0; });
-}
 
 // The dimension of an operand that moves with an index: -1 for none, -2 for several.
 int moved_dim(const nest::Operand &operand, int index) {
@@ -141,11 +137,11 @@ std::optional<Rolling> follow(const Group &group, const Nest &consumer, const Sc
   const int d = rolled_dim(consumer, own, p.input);
   if (d == -1 || p.feed == poly::Feed::Map)
     return Rolling{};
-  const int index = d < 0 ? -1 : poly::match_dims(input, p.nest).value()[at(d)];
+  const std::optional<nest::IndexId> index =
+      d < 0 ? std::nullopt : poly::match_dims(input, p.nest).value()[at(d)];
   const std::int64_t coeff = d < 0 ? 0 : input.dims[at(d)].at.coeff[at(rolled_index(own))];
-  if (index >= 0 && coeff > 0)
-    return Rolling{index, coeff * by.advance, by.tiles, by.blocks,
-                   p.nest.indices[at(index)].extent};
+  if (index && coeff > 0)
+    return Rolling{to_int(*index), coeff * by.advance, by.tiles, by.blocks, extent(p.nest, *index)};
   if (why != nullptr)
     *why = fmt::format("rows of input {} cannot stay: no single dimension of it moves onward with "
                        "{}",

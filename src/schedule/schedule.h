@@ -163,11 +163,11 @@ struct Core {
 struct Schedule {
   std::string name;
   LaneKind lanes = LaneKind::Vector;
-  std::vector<Split> splits;        // by index of the anchor
-  std::vector<LanePart> lane_parts; // slowest first; empty while at most one index has lanes
-  std::vector<int> order;           // loops, outermost first: output indices, then reduced ones
-  std::vector<Fill> fills;          // by input of the anchor
-  std::vector<Stage> stages;        // by input of the anchor
+  Indexed<nest::IndexId, Split> splits; // of the anchor
+  std::vector<LanePart> lane_parts;     // slowest first; empty while at most one index has lanes
+  std::vector<int> order;               // loops, outermost first: output indices, then reduced ones
+  std::vector<Fill> fills;              // by input of the anchor
+  std::vector<Stage> stages;            // by input of the anchor
   Core core;
   std::vector<Schedule> producers = {}; // by producer of the group; unused for pointwise maps
 

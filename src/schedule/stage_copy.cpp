@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/index.h"
+#include "nest/index.h"
 
 namespace tilefuse::schedule {
 namespace {
@@ -56,7 +57,7 @@ bool is_aligned(const CopyShape &shape, const Schedule &schedule,
 
 CopyStream copy_stream(const nest::Nest &nest, const Schedule &schedule, const Source &source,
                        const StageTile &tile, int input) {
-  const DType stored = nest.slots[nest.inputs[at(input)].slot].type;
+  const DType stored = type_of(nest, nest.inputs[at(input)]);
   const bool is_repacked = is_packed(schedule.fills[at(input)]);
   CopyStream stream{.type = is_repacked ? packed_type(nest, schedule, input) : stored,
                     .offset = source.offset,

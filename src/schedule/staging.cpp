@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/rolling.h"
 
@@ -353,7 +354,7 @@ DType held_type(const Nest &nest, int input) {
 }
 
 DType packed_type(const Nest &nest, const Schedule &schedule, int input) {
-  return has_core(schedule) ? nest.slots[nest.inputs[at(input)].slot].type : held_type(nest, input);
+  return has_core(schedule) ? type_of(nest, nest.inputs[at(input)]) : held_type(nest, input);
 }
 
 std::int64_t accumulators(const Nest &nest, const Schedule &schedule) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::schedule {
@@ -16,11 +17,6 @@ using Reason = std::optional<std::string>;
 
 constexpr int kMostRegisters = 8;
 constexpr std::int64_t kMostValues = 128; // of an input, in all registers
-
-bool is_moved(const nest::Operand &operand, int index) {
-  return std::any_of(operand.dims.begin(), operand.dims.end(),
-                     [&](const nest::Dim &dim) { return dim.at.coeff[at(index)] != 0; });
-}
 
 bool is_looped(const Split &split) { return split.clip || split.tile / split.keep > 1; }
 
@@ -67,7 +63,7 @@ bool is_in_body(const Nest &nest, const Schedule &schedule, int index) {
 std::int64_t body_values(const Nest &nest, const Schedule &schedule, int input) {
   std::int64_t values = 1;
   for (int i = 0; i < nest.output_indices; ++i)
-    if (is_moved(nest.inputs[at(input)], i)) {
+    if (moves(nest.inputs[at(input)], i)) {
       values *= schedule.splits[at(i)].keep;
       values *= schedule.lanes == LaneKind::WorkItem ? schedule.splits[at(i)].vec : 1;
     }

@@ -3,6 +3,7 @@
 
 #include "base/index.h"
 #include "cost/model.h"
+#include "nest/index.h"
 #include "schedule/legal.h"
 #include "schedule/staging.h"
 #include "search/space.h"
@@ -193,7 +194,7 @@ void Space::try_tiles(const Schedule &schedule) {
 void Space::try_wide_maps() {
   if (lane_ < 0 || out_.coeff[at(lane_)] != 1)
     return;
-  const std::int64_t size = size_bytes(nest_.slots[nest_.out.slot].type);
+  const std::int64_t size = size_bytes(type_of(nest_, nest_.out));
   for (std::int64_t vec = kWidestStore / size; vec > 1; vec /= 2)
     for (const std::int64_t lanes : lane_widths()) {
       if (extent(lane_) % vec != 0 || lanes * vec >= 2 * extent(lane_))

@@ -4,18 +4,19 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <numeric>
 
 #include <fmt/format.h>
 
 #include "base/index.h"
 #include "cost/roofline.h"
+#include "nest/index.h"
 #include "search/joinable.h"
 #include "target/features.h"
 
 namespace tilefuse::search {
 namespace {
 
+using nest::IndexId;
 using nest::Nest;
 using nest::ReductionSplit;
 
@@ -32,8 +33,8 @@ constexpr int kMostWorse = 3; // counts of parts in a row that bring nothing
 
 std::int64_t reduced_points(const Nest &nest) {
   std::int64_t points = 1;
-  for (std::size_t i = at(nest.output_indices); i < nest.indices.size(); ++i)
-    points *= nest.indices[i].extent;
+  for (const IndexId i : reduced_indices(nest))
+    points *= extent(nest, i);
   return points;
 }
 
@@ -66,10 +67,10 @@ std::int64_t divisor(std::int64_t extent, std::int64_t most) {
 }
 
 // About `wanted` parts, from the indices in this order.
-ReductionSplit split_in(const Nest &nest, const std::vector<int> &order, std::int64_t wanted) {
+ReductionSplit split_in(const Nest &nest, const std::vector<IndexId> &order, std::int64_t wanted) {
   ReductionSplit split;
-  for (const int i : order) {
-    const std::int64_t parts = divisor(nest.indices[at(i)].extent, wanted);
+  for (const IndexId i : order) {
+    const std::int64_t parts = divisor(extent(nest, i), wanted);
     if (parts > 1)
       split.push_back({i, parts});
     wanted /= parts;
@@ -112,7 +113,7 @@ public:
     best_ = whole * kGain;
     if (whole < kIdle * least_seconds(nest_, candidate.schedule, target_))
       return std::move(choice_);
-    for (const std::vector<int> &order : orders())
+    for (const std::vector<IndexId> &order : orders())
       try_parts(order);
     return std::move(choice_);
   }
@@ -127,22 +128,21 @@ private:
   }
 
   // Longest index first; slowest in the first input's memory first.
-  std::vector<std::vector<int>> orders() const {
+  std::vector<std::vector<IndexId>> orders() const {
     const nest::Linear in = nest::flat(nest_.inputs[0], nest_.indices.size());
-    std::vector<int> by_extent(nest_.indices.size() - at(nest_.output_indices));
-    std::iota(by_extent.begin(), by_extent.end(), nest_.output_indices);
-    std::vector<int> by_stride = by_extent;
-    std::stable_sort(by_extent.begin(), by_extent.end(), [&](int a, int b) {
-      return nest_.indices[at(a)].extent > nest_.indices[at(b)].extent;
-    });
-    std::stable_sort(by_stride.begin(), by_stride.end(), [&](int a, int b) {
-      return std::llabs(in.coeff[at(a)]) > std::llabs(in.coeff[at(b)]);
+    const Ids<IndexId> reduced = reduced_indices(nest_);
+    std::vector<IndexId> by_extent(reduced.begin(), reduced.end());
+    std::vector<IndexId> by_stride = by_extent;
+    std::stable_sort(by_extent.begin(), by_extent.end(),
+                     [&](IndexId a, IndexId b) { return extent(nest_, a) > extent(nest_, b); });
+    std::stable_sort(by_stride.begin(), by_stride.end(), [&](IndexId a, IndexId b) {
+      return std::llabs(in.coeff[a]) > std::llabs(in.coeff[b]);
     });
     return {by_extent, by_stride};
   }
 
   // Ever more parts, until more bring nothing.
-  void try_parts(const std::vector<int> &order) {
+  void try_parts(const std::vector<IndexId> &order) {
     int worse = 0;
     double last = 0;
     for (std::int64_t wanted = 2; wanted <= most_parts() && worse < kMostWorse; wanted *= 2) {

@@ -8,6 +8,7 @@
 #include "base/index.h"
 #include "lower/algorithm_cases.h"
 #include "nest/flatten/split.h"
+#include "nest/index.h"
 #include "search/pick.h"
 
 namespace tilefuse {
@@ -18,9 +19,9 @@ using testing::Random;
 
 nest::ReductionSplit random_split(Random &random, const nest::Nest &nest) {
   nest::ReductionSplit split;
-  for (int i = nest.output_indices; i < static_cast<int>(nest.indices.size()); ++i) {
+  for (const nest::IndexId i : reduced_indices(nest)) {
     std::vector<std::int64_t> divisors;
-    const std::int64_t extent = nest.indices[at(i)].extent;
+    const std::int64_t extent = nest::extent(nest, i);
     for (std::int64_t parts = 2; parts <= extent; ++parts)
       if (extent % parts == 0)
         divisors.push_back(parts);

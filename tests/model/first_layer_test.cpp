@@ -82,7 +82,7 @@ TEST(FirstLayer, PartsOfFilterGradientsAreExact) {
   for (const std::size_t i : {0, 1}) {
     const std::vector<poly::Group> groups = widened(problems()[i], By::Filter);
     const nest::Nest &nest = product_of(groups);
-    const int images = nest.output_indices;
+    const nest::IndexId images{nest.output_indices};
     const std::int64_t parts = nest.indices[at(images)].extent;
     check_tiles(nest::split_reduction(nest, {{images, parts}}).partial, 5);
   }

@@ -201,7 +201,7 @@ TEST(Gradients, NamedAlgorithmsAreExactOnOddShapes) {
       if (nest.output_indices == static_cast<int>(nest.indices.size()) || nest.inputs.size() < 2)
         continue;
       const nest::ReductionSplit split = {
-          {nest.output_indices, nest.indices[at(nest.output_indices)].extent}};
+          {nest::IndexId{nest.output_indices}, nest.indices[at(nest.output_indices)].extent}};
       if (nest::illegal_split(nest, split))
         continue;
       ++in_parts;

@@ -115,7 +115,8 @@ TEST(WgmmaGradient, PartsOfFilterGradientsAreExact) {
                                        {problems()[0], 2},
                                        {problems()[1], 2}}) {
     const nest::Nest nest = gradients(problem, By::Filter).front().anchor;
-    const nest::Nest partial = nest::split_reduction(nest, {{nest.output_indices, parts}}).partial;
+    const nest::Nest partial =
+        nest::split_reduction(nest, {{nest::IndexId{nest.output_indices}, parts}}).partial;
     EXPECT_GT(check_tiles(partial), 0) << to_text(partial);
   }
 }

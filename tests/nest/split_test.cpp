@@ -27,7 +27,8 @@ using Slots = std::vector<std::optional<nest::SlotId>>;
 
 TEST(Split, PartsBecomeAnOutputIndexAndAreJoinedInOrder) {
   const nest::Nest nest = conv();
-  const nest::SplitNests nests = nest::split_reduction(nest, {{3, 3}, {2, 2}});
+  const nest::SplitNests nests =
+      nest::split_reduction(nest, {{nest::IndexId{3}, 3}, {nest::IndexId{2}, 2}});
   EXPECT_EQ(nest::to_text(nests.partial), "nest conv_part {\n"
                                           "  index rp 3, cp 2, y 3, m 4 | c 3\n"
                                           "  slot 0 f16 24, 1 f16 72, 2 f32 72\n"
@@ -52,7 +53,7 @@ TEST(Split, PartsBecomeAnOutputIndexAndAreJoinedInOrder) {
 
 TEST(Split, ReadsItsTextBack) {
   const nest::Nest nest = conv();
-  const nest::ReductionSplit split = {{2, 2}, {3, 3}};
+  const nest::ReductionSplit split = {{nest::IndexId{2}, 2}, {nest::IndexId{3}, 3}};
   EXPECT_EQ(nest::to_text(nest, split), "c:2 r:3");
   EXPECT_EQ(nest::parse_split(nest, "c:2 r:3"), split);
   EXPECT_EQ(nest::to_text(nest, {}), "none");
@@ -75,7 +76,7 @@ TEST(Split, RefusalsSayWhy) {
       nest::parse_nest("nest map {\n  index i 4\n  slot 0 f32 4, 1 f32 4\n  acc f32 = assign\n"
                        "  out 1 + 0 [i:4*1]\n  extra 0 + 0 [i:4*1]\n"
                        "  post $0\n}\n");
-  EXPECT_EQ(nest::illegal_split(map, {{0, 2}}), "the nest has no reduction");
+  EXPECT_EQ(nest::illegal_split(map, {{nest::IndexId{0}, 2}}), "the nest has no reduction");
 }
 
 } // namespace

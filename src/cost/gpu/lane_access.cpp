@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::cost {
@@ -209,7 +210,7 @@ LaneAccess input_access(const Nest &nest, const Schedule &schedule, const Target
 
 LaneAccess operand_access(const Nest &nest, const Schedule &schedule, const Target &target,
                           const nest::Operand &operand, std::int64_t near) {
-  const DType type = nest.slots[operand.slot].type;
+  const DType type = type_of(nest, operand);
   return access(schedule, target, in_place(nest, operand), size_bytes(type), near);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/index.h"
 #include "cost/gpu/lane_access.h"
+#include "nest/index.h"
 #include "nest/nest.h"
 #include "schedule/schedule.h"
 #include "target/target.h"
@@ -23,10 +24,6 @@ public:
   double items() const { return items_; } // of a block
   double warps() const { return warps_; }
   double extent(int i) const { return static_cast<double>(nest_.indices[at(i)].extent); }
-  bool moves(const nest::Operand &operand, int i) const {
-    return std::any_of(operand.dims.begin(), operand.dims.end(),
-                       [&](const nest::Dim &dim) { return dim.at.coeff[at(i)] != 0; });
-  }
 
   // Register copies of an output index, vector elements included.
   double copies(int i) const;

@@ -5,6 +5,7 @@
 #include "lower/members.h"
 #include "lower/mma/core_pixels.h"
 #include "lower/post.h"
+#include "nest/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 
@@ -93,7 +94,7 @@ void CoreStore::store_run(ExprRef pixel, ExprRef column, ExprRef acc) {
   }
   const ExprRef valid = valid_channels(pixel, channel);
   const ExprRef value =
-      b_.cast(post_value(cx_, cx_.nest.post, acc, valid), cx_.nest.slots[cx_.nest.out.slot].type);
+      b_.cast(post_value(cx_, cx_.nest.post, acc, valid), type_of(cx_.nest, cx_.nest.out));
   const ExprRef to = b_.add(cx_.result_base, linear(cx_, cx_.result_form, places(cx_)));
   body_.push_back(b_.store(cx_.result, to, b_.cast(value, b_.kernel()[cx_.result].type.elem),
                            cx_.result_form.coeff[at(roles_.channel)], valid));

@@ -83,7 +83,7 @@ ExprRef ProducerFill::window(std::size_t d) const {
 
 void ProducerFill::place_window() {
   const nest::Operand &read = s_.cx.nest.inputs[at(input_)];
-  const std::vector<int> indices = poly::match_dims(read, cx_.whole).value();
+  const auto indices = poly::match_dims(read, cx_.whole).value();
   cx_.result = s_.to;
   cx_.result_form = {0, std::vector<std::int64_t>(cx_.nest.indices.size(), 0)};
   ExprRef base = b_.integer(0);
@@ -92,11 +92,11 @@ void ProducerFill::place_window() {
     const ExprRef first = let("window", window(d));
     const ExprRef moved = b_.add(b_.sub(first, s_.origins[d]), b_.integer(dim.before));
     base = b_.add(base, b_.mul(moved, b_.integer(dim.stride)));
-    const int index = indices[at(dim.dim)];
-    if (index < 0)
+    const std::optional<nest::IndexId> index = indices[at(dim.dim)];
+    if (!index)
       continue;
-    cx_.start[at(index)] = first;
-    cx_.result_form.coeff[at(index)] = dim.stride;
+    cx_.start[at(*index)] = first;
+    cx_.result_form.coeff[*index] = dim.stride;
   }
   cx_.result_base = let("made_at", base);
 }

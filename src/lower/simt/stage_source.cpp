@@ -58,7 +58,7 @@ void StageSource::stream_in_place(int input) {
 void StageSource::stream_map(int input, const Context &producer) {
   map = &producer;
   const nest::Nest &nest = producer.whole;
-  const std::vector<int> indices = poly::match_dims(cx.whole.inputs[at(input)], nest).value();
+  const auto indices = poly::match_dims(cx.whole.inputs[at(input)], nest).value();
   for (const nest::Operand &extra : nest.extras)
     streams.push_back(stream_of(extra, indices));
   const poly::Group &group = cx.members.group;
@@ -70,14 +70,14 @@ void StageSource::stream_map(int input, const Context &producer) {
 
 // Of an operand of the map; `indices`: its index by dimension of the tensor.
 StageStream StageSource::stream_of(const nest::Operand &operand,
-                                   const std::vector<int> &indices) const {
+                                   const std::vector<std::optional<nest::IndexId>> &indices) const {
   const nest::Linear form = nest::flat(operand, map->nest.indices.size());
   StageStream stream{.from = map->slot_buffers[operand.slot],
                      .base = cx.build.integer(form.constant),
                      .offset = form.constant};
   for (const schedule::StageDim &stage : tile.dims) {
-    const int index = indices[at(stage.dim)];
-    stream.strides.push_back(index < 0 ? 0 : form.coeff[at(index)]);
+    const std::optional<nest::IndexId> index = indices[at(stage.dim)];
+    stream.strides.push_back(index ? form.coeff[*index] : 0);
   }
   return stream;
 }

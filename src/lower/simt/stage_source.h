@@ -67,7 +67,8 @@ private:
   void find_origins(int input);
   void stream_in_place(int input);
   void stream_map(int input, const Context &producer);
-  StageStream stream_of(const nest::Operand &operand, const std::vector<int> &indices) const;
+  StageStream stream_of(const nest::Operand &operand,
+                        const std::vector<std::optional<nest::IndexId>> &indices) const;
 };
 
 } // namespace tilefuse::lower

@@ -13,6 +13,7 @@
 #include "lower/simt/chunk_loops.h"
 #include "lower/simt/guards.h"
 #include "lower/simt/prefetch.h"
+#include "nest/index.h"
 #include "schedule/result_vectors.h"
 #include "schedule/staging.h"
 
@@ -27,11 +28,6 @@ using kernel::Type;
 using kernel::VarId;
 using program::Agg;
 using program::Comb;
-
-bool is_moved(const nest::Operand &operand, std::size_t index) {
-  return std::any_of(operand.dims.begin(), operand.dims.end(),
-                     [&](const nest::Dim &dim) { return dim.at.coeff[index] != 0; });
-}
 
 } // namespace
 
@@ -75,7 +71,7 @@ std::vector<std::size_t> TileBuilder::copied_by(int input) const {
   const nest::Operand &operand = cx_.nest.inputs[at(input)];
   std::vector<std::size_t> indices;
   for (std::size_t i : all_copied())
-    if (is_moved(operand, i))
+    if (moves(operand, i))
       indices.push_back(i);
   return indices;
 }
@@ -112,7 +108,7 @@ ExprRef TileBuilder::valid_elems(const nest::Operand *operand, bool spread) cons
   ExprRef all = nullptr;
   ExprRef count = b_.integer(spread ? cx_.width() : 1);
   for (std::size_t i = 0; i < cx_.outputs(); ++i) {
-    if (!ragged_[i] || (operand != nullptr && !is_moved(*operand, i)))
+    if (!ragged_[i] || (operand != nullptr && !moves(*operand, i)))
       continue;
     const std::int64_t extent = cx_.nest.indices[i].extent;
     if (spread && static_cast<int>(i) == vector_ && extent % cx_.width() != 0)
@@ -299,7 +295,7 @@ StmtRef TileBuilder::accumulate_fragments() {
 StmtRef TileBuilder::store_vectors(std::int64_t together) {
   const std::vector<std::size_t> all = all_copied();
   const DType stored = b_.kernel()[cx_.result].type.elem;
-  const DType type = cx_.nest.slots[cx_.nest.out.slot].type;
+  const DType type = type_of(cx_.nest, cx_.nest.out);
   const auto place = [&](std::int64_t copy) {
     for (auto i = all.rbegin(); i != all.rend(); ++i) {
       const std::int64_t stride = cx_.schedule.splits[*i].copy_stride();

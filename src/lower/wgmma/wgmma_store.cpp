@@ -8,6 +8,7 @@
 #include "lower/mma/core_pixels.h"
 #include "lower/post.h"
 #include "lower/wgmma/turned_panel.h"
+#include "nest/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/pixel_box.h"
@@ -35,7 +36,7 @@ public:
         as_one_(pixels_lie_as_one(cx_, roles)),
         exchanges_(schedule::exchanges(cx_.nest, cx_.schedule)),
         rounded_(exchanges_ &&
-                 schedule::exchanged_type(cx_.nest) == cx_.nest.slots[cx_.nest.out.slot].type) {}
+                 schedule::exchanged_type(cx_.nest) == type_of(cx_.nest, cx_.nest.out)) {}
 
   StmtRef build();
 
@@ -109,7 +110,7 @@ ExprRef WgmmaStore::value_of(std::int64_t apart, ExprRef acc) {
                                 ? nullptr
                                 : group_.ahead->load(operand, placed_, apart, cx_.width());
     return fetched == nullptr ? extra_value(cx_, extra, nullptr)
-                              : b_.cast(fetched, compute_type(cx_.nest.slots[extra.slot].type));
+                              : b_.cast(fetched, compute_type(type_of(cx_.nest, extra)));
   });
 }
 

@@ -2,6 +2,7 @@
 #include "lower/wgmma/wgmma_tiles.h"
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/pixel_box.h"
@@ -11,12 +12,6 @@ namespace tilefuse::lower {
 
 using kernel::ExprRef;
 using kernel::StmtRef;
-
-namespace {
-
-std::int64_t extent_of(const nest::Nest &nest, int i) { return nest.indices[at(i)].extent; }
-
-} // namespace
 
 WgmmaTiles::WgmmaTiles(Context &context, const schedule::CoreRoles &roles,
                        const schedule::CoreTile &tile, const schedule::ColumnPlan &plan,
@@ -34,7 +29,7 @@ void WgmmaTiles::place_rows(ExprRef number, std::vector<StmtRef> &list) {
   ExprRef rest = number;
   for (auto i = roles_.pixels.rbegin(); i != roles_.pixels.rend() && !box_.indices.empty(); ++i) {
     const std::int64_t size = cx_.schedule.splits[at(*i)].tile;
-    const ExprRef count = b_.integer((extent_of(cx_.nest, *i) + size - 1) / size);
+    const ExprRef count = b_.integer((extent(cx_.nest, *i) + size - 1) / size);
     const bool is_last = i + 1 == roles_.pixels.rend();
     cx_.origin[at(*i)] = named(b_, list, "b_" + cx_.nest.indices[at(*i)].name,
                                b_.mul(is_last ? rest : b_.mod(rest, count), b_.integer(size)));
@@ -64,8 +59,8 @@ void WgmmaTiles::take_apart(ExprRef tile, std::vector<StmtRef> &list) {
   for (auto i = plan_.parts.rbegin(); i != plan_.parts.rend(); ++i) {
     const bool is_last = i + 1 == plan_.parts.rend();
     cx_.origin[at(*i)] = named(b_, list, cx_.nest.indices[at(*i)].name,
-                               is_last ? rest : b_.mod(rest, b_.integer(extent_of(cx_.nest, *i))));
-    rest = b_.div(rest, b_.integer(extent_of(cx_.nest, *i)));
+                               is_last ? rest : b_.mod(rest, b_.integer(extent(cx_.nest, *i))));
+    rest = b_.div(rest, b_.integer(extent(cx_.nest, *i)));
   }
 }
 
@@ -93,7 +88,7 @@ WgmmaTiles::Points WgmmaTiles::first_points() const {
 }
 
 std::int64_t WgmmaTiles::depth_step() const {
-  return roles_.has_blocks() ? tile_.depth / extent_of(cx_.nest, roles_.depth()) : tile_.depth;
+  return roles_.has_blocks() ? tile_.depth / extent(cx_.nest, roles_.depth()) : tile_.depth;
 }
 
 StmtRef WgmmaTiles::over(std::span<const int> indices, std::vector<ExprRef> &points,
@@ -105,8 +100,8 @@ StmtRef WgmmaTiles::over(std::span<const int> indices, std::vector<ExprRef> &poi
   const kernel::VarId var = b_.variable("v_" + cx_.nest.indices[at(index)].name, {});
   points[at(index)] = b_.var(var);
   const StmtRef inner = over(indices.subspan(1), points, body);
-  return b_.loop(var, kernel::ForKind::Serial, b_.integer(0),
-                 b_.integer(extent_of(cx_.nest, index)), is_depth ? depth_step() : 1, inner);
+  return b_.loop(var, kernel::ForKind::Serial, b_.integer(0), b_.integer(extent(cx_.nest, index)),
+                 is_depth ? depth_step() : 1, inner);
 }
 
 StmtRef WgmmaTiles::each_number(std::vector<ExprRef> &points, ExprRef begin, ExprRef end,
@@ -121,7 +116,7 @@ StmtRef WgmmaTiles::each_number(std::vector<ExprRef> &points, ExprRef begin, Exp
 void WgmmaTiles::take_step(ExprRef step, std::vector<ExprRef> &points, std::vector<StmtRef> &list) {
   ExprRef rest = step;
   const auto take = [&](int index, std::int64_t apart) {
-    const ExprRef count = b_.integer((extent_of(cx_.nest, index) + apart - 1) / apart);
+    const ExprRef count = b_.integer((extent(cx_.nest, index) + apart - 1) / apart);
     points[at(index)] = named(b_, list, "v_" + cx_.nest.indices[at(index)].name,
                               b_.mul(b_.mod(rest, count), b_.integer(apart)));
     rest = b_.div(rest, count);
@@ -147,7 +142,7 @@ StmtRef WgmmaTiles::window_after(ExprRef tile, ExprRef depth, std::int64_t count
                                  const std::function<StmtRef(const Points &)> &body) {
   const int along = roles_.depths.front();
   const std::int64_t step = depth_step();
-  const ExprRef windows = b_.integer((extent_of(cx_.nest, along) + step - 1) / step); // of a tile
+  const ExprRef windows = b_.integer((extent(cx_.nest, along) + step - 1) / step); // of a tile
   std::vector<StmtRef> list;
   const ExprRef number = b_.add(b_.div(depth, b_.integer(step)), b_.integer(count));
   const ExprRef later =

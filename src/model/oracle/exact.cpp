@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/index.h"
+#include "nest/index.h"
 
 namespace tilefuse::model {
 namespace {
@@ -127,7 +128,7 @@ Magnitude stored_by(const poly::Group &group, poly::MemberId member) {
   const double acc = inputs.empty() ? 0 : accumulated(nest, inputs);
   if (acc >= exact_limit(nest.acc_type))
     return {};
-  const DType type = nest.slots[nest.out.slot].type;
+  const DType type = type_of(nest, nest.out);
   const Magnitude stored = magnitude(nest.post, acc);
   const bool last = member == poly::kAnchor && is_float(type);
   return stored && (last || *stored < stored_limit(type)) ? stored : Magnitude();

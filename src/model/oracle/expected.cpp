@@ -8,6 +8,7 @@
 #include "base/index.h"
 #include "model/oracle/bounded_expr.h"
 #include "nest/evaluate/accumulate.h"
+#include "nest/index.h"
 
 namespace tilefuse::nest {
 namespace {
@@ -174,7 +175,7 @@ Expectation Expected::at(const std::vector<std::int64_t> &point) const {
     values.operands.push_back(
         load_element(slots_[slot].data(), nest_.slots[slot].type, element_of(nest_, extra, point)));
   }
-  const DType type = nest_.slots[nest_.out.slot].type;
+  const DType type = type_of(nest_, nest_.out);
   const Bounded result = evaluate_bounded(program::cast(nest_.post, type), values);
   std::int64_t stored = 0;
   store_element(&stored, type, 0, result.value);

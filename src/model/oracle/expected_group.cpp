@@ -22,7 +22,8 @@ bool advance(const nest::Nest &nest, Point &point) {
 }
 
 // The producer's point that computes what its consumer reads at `point`; nothing outside.
-std::optional<Point> read_point(const nest::Operand &input, const std::vector<int> &index_of,
+std::optional<Point> read_point(const nest::Operand &input,
+                                const std::vector<std::optional<nest::IndexId>> &index_of,
                                 const nest::Nest &producer, const Point &point) {
   Point read(at(producer.output_indices), 0);
   for (std::size_t d = 0; d < input.dims.size(); ++d) {
@@ -31,8 +32,8 @@ std::optional<Point> read_point(const nest::Operand &input, const std::vector<in
       place += input.dims[d].at.coeff[i] * point[i];
     if (place < 0 || place >= input.dims[d].size)
       return std::nullopt;
-    if (index_of[d] >= 0)
-      read[at(index_of[d])] = place;
+    if (index_of[d])
+      read[at(*index_of[d])] = place;
   }
   return read;
 }
@@ -79,16 +80,17 @@ private:
     const nest::Nest &reader = member_nest(group_, producer.consumer);
     const nest::Operand &input = reader.inputs[at(producer.input)];
     const bool spreads = producer.feed == Feed::Spread;
-    const std::vector<int> matched =
-        (spreads ? match_runs(input, producer.nest) : match_dims(input, producer.nest)).value();
+    const auto dims = spreads ? match_runs(input, producer.nest) : std::nullopt;
+    const auto indices = spreads ? std::nullopt : match_dims(input, producer.nest);
     std::set<Point> found;
     for (const Point &output : needed[at(producer.consumer)]) {
       Point point = output;
       point.resize(reader.indices.size(), 0);
       do {
         if (spreads)
-          found.insert(read_run(input, matched, producer.nest, point));
-        else if (std::optional<Point> read = read_point(input, matched, producer.nest, point))
+          found.insert(read_run(input, dims.value(), producer.nest, point));
+        else if (std::optional<Point> read =
+                     read_point(input, indices.value(), producer.nest, point))
           found.insert(std::move(*read));
       } while (advance(reader, point));
     }

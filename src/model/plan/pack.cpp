@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::model {
@@ -16,7 +17,7 @@ public:
          std::span<const std::byte> from)
       : nest_(nest), layout_(pack_layout(nest, schedule, input)),
         at_(nest::flat(nest.inputs[at(input)], nest.indices.size())),
-        from_type_(nest.slots[nest.inputs[at(input)].slot].type), from_(from),
+        from_type_(type_of(nest, nest.inputs[at(input)])), from_(from),
         to_type_(schedule::packed_type(nest, schedule, input)),
         to_(static_cast<std::size_t>(layout_.elems * size_bytes(to_type_))),
         values_(nest.indices.size(), 0), is_ragged_(layout_.elems != points()) {}

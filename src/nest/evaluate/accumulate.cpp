@@ -9,6 +9,7 @@
 
 #include "base/index.h"
 #include "nest/evaluate/odometer.h"
+#include "nest/index.h"
 #include "nest/integer/checked.h"
 
 namespace tilefuse::nest {
@@ -182,8 +183,8 @@ public:
 
   std::vector<double> run() {
     std::int64_t outputs = 1;
-    for (int i = 0; i < nest_.output_indices; ++i)
-      outputs = checked_mul(outputs, nest_.indices[at(i)].extent);
+    for (const IndexId i : output_indices(nest_))
+      outputs = checked_mul(outputs, extent(nest_, i));
     std::vector<double> acc(static_cast<std::size_t>(outputs),
                             initial_value(nest_.agg, nest_.acc_type));
     Row row;

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "nest/flatten/flat_statement.h"
+#include "nest/index.h"
 
 namespace tilefuse::nest {
 namespace {
@@ -16,11 +17,6 @@ constexpr std::size_t kMaxName = 12;
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-bool uses(const Operand &operand, std::size_t index) {
-  return std::any_of(operand.dims.begin(), operand.dims.end(),
-                     [&](const Dim &dim) { return dim.at.coeff[index] != 0; });
-}
 
 // A subscript of several indices: a window slides.
 bool has_window(const Operand &operand) {
@@ -49,7 +45,7 @@ std::string stem_of_products(const Nest &nest) {
     return "mul";
   bool shared = false;
   for (std::size_t i = 0; i < outputs; ++i)
-    shared |= uses(nest.inputs[0], i) && uses(nest.inputs[1], i);
+    shared |= moves(nest.inputs[0], i) && moves(nest.inputs[1], i);
   for (const Operand &input : nest.inputs)
     if (has_window(input))
       return shared && !has_reduced_dim(nest, input) ? "dwconv" : "conv";

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -11,6 +10,7 @@
 #include "base/index.h"
 #include "base/scanner.h"
 #include "nest/flatten/merge.h"
+#include "nest/index.h"
 #include "nest/integer/checked.h"
 
 namespace tilefuse::nest {
@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::int64_t kMostScratch = std::int64_t{1} << 31; // elements
 
-std::string part_name(const Nest &nest, int index) {
-  std::string name = nest.indices[at(index)].name + "p";
+std::string part_name(const Nest &nest, IndexId index) {
+  std::string name = nest.indices[index].name + "p";
   while (std::any_of(nest.indices.begin(), nest.indices.end(),
                      [&](const Index &other) { return other.name == name; }))
     name += "p";
@@ -27,12 +27,12 @@ std::string part_name(const Nest &nest, int index) {
 }
 
 // Output indices of the nest by falling stride of the result.
-std::vector<int> outputs_in_order(const Nest &nest) {
+std::vector<IndexId> outputs_in_order(const Nest &nest) {
   const Linear out = flat(nest.out, nest.indices.size());
-  std::vector<int> order(at(nest.output_indices));
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    return std::llabs(out.coeff[at(a)]) > std::llabs(out.coeff[at(b)]);
+  const Ids<IndexId> outputs = output_indices(nest);
+  std::vector<IndexId> order(outputs.begin(), outputs.end());
+  std::stable_sort(order.begin(), order.end(), [&](IndexId a, IndexId b) {
+    return std::llabs(out.coeff[a]) > std::llabs(out.coeff[b]);
   });
   return order;
 }
@@ -81,7 +81,7 @@ public:
   }
 
 private:
-  std::int64_t parts_of(int index) const {
+  std::int64_t parts_of(IndexId index) const {
     for (const SplitPart &part : split_)
       if (part.index == index)
         return part.parts;
@@ -93,10 +93,10 @@ private:
   Linear in_parts(const Linear &form) const {
     Linear result{form.constant, {}};
     for (const SplitPart &part : split_)
-      result.coeff.push_back(form.coeff[at(part.index)] *
-                             (nest_.indices[at(part.index)].extent / part.parts));
-    for (std::size_t i = 0; i < form.coeff.size(); ++i)
-      if (is_kept(static_cast<int>(i)))
+      result.coeff.push_back(form.coeff[part.index] *
+                             (nest_.indices[part.index].extent / part.parts));
+    for (const IndexId i : form.coeff.ids())
+      if (is_kept(i))
         result.coeff.push_back(form.coeff[i]);
     return result;
   }
@@ -108,11 +108,11 @@ private:
     for (const Dim &dim : dims) {
       Dim inner = dim;
       inner.at = in_parts(dim.at);
-      const int index = only_index(dim);
-      if (index >= 0 && is_kept(index) && dim.size == nest_.indices[at(index)].extent) {
-        inner.size /= parts_of(index);
+      const std::optional<IndexId> index = only_index(dim);
+      if (index && is_kept(*index) && dim.size == extent(nest_, *index)) {
+        inner.size /= parts_of(*index);
         Dim outer = {.at = {0, std::vector<std::int64_t>(inner.at.coeff.size(), 0)},
-                     .size = parts_of(index),
+                     .size = parts_of(*index),
                      .stride = dim.stride * inner.size};
         const auto is_of = [&](const SplitPart &part) { return part.index == index; };
         const auto part = static_cast<std::size_t>(
@@ -126,21 +126,21 @@ private:
     return result;
   }
 
-  // The split index that a dimension's subscript is, or -1.
-  int only_index(const Dim &dim) const {
+  // The split index that a dimension's subscript is.
+  std::optional<IndexId> only_index(const Dim &dim) const {
     for (const SplitPart &part : split_) {
       Linear plain{0, std::vector<std::int64_t>(nest_.indices.size(), 0)};
-      plain.coeff[at(part.index)] = 1;
+      plain.coeff[part.index] = 1;
       if (dim.at == plain && !dim.guarded)
         return part.index;
     }
-    return -1;
+    return std::nullopt;
   }
 
   // An index of which nothing is left inside a part disappears.
-  bool is_kept(int index) const {
+  bool is_kept(IndexId index) const {
     const std::int64_t parts = parts_of(index);
-    return parts == 1 || nest_.indices[at(index)].extent > parts;
+    return parts == 1 || nest_.indices[index].extent > parts;
   }
 
   Slot scratch_slot() const { return {nest_.acc_type, part_count(split_) * output_points(nest_)}; }
@@ -157,8 +157,8 @@ private:
     };
     for (std::size_t p = 0; p < split_.size(); ++p)
       add(part + static_cast<int>(p), split_[p].parts);
-    for (const int i : outputs_in_order(nest_))
-      add(output + i, nest_.indices[at(i)].extent);
+    for (const IndexId i : outputs_in_order(nest_))
+      add(output + to_int(i), extent(nest_, i));
     return operand;
   }
 
@@ -173,10 +173,9 @@ private:
                 .post = program::acc(nest_.acc_type)};
     for (const SplitPart &part : split_)
       result.indices.push_back({part_name(nest_, part.index), part.parts});
-    for (int i = 0; i < static_cast<int>(nest_.indices.size()); ++i)
+    for (const IndexId i : nest_.indices.ids())
       if (is_kept(i))
-        result.indices.push_back(
-            {nest_.indices[at(i)].name, nest_.indices[at(i)].extent / parts_of(i)});
+        result.indices.push_back({nest_.indices[i].name, extent(nest_, i) / parts_of(i)});
     Slots slots(nest_);
     for (Operand &input : result.inputs) {
       input = slots.carry(input);
@@ -240,9 +239,9 @@ std::optional<std::string> illegal_split(const Nest &nest, const ReductionSplit 
     return "the nest has no reduction";
   for (std::size_t p = 0; p < split.size(); ++p) {
     const auto &[index, parts] = split[p];
-    if (index < nest.output_indices || at(index) >= nest.indices.size())
+    if (is_output(nest, index) || index >= nest.indices.next_id())
       return "only a reduced index can be split";
-    const Index &of = nest.indices[at(index)];
+    const Index &of = nest.indices[index];
     for (std::size_t other = 0; other < p; ++other)
       if (split[other].index == index)
         return fmt::format("index {} is split twice", of.name);
@@ -266,8 +265,8 @@ SplitNests split_reduction(const Nest &nest, const ReductionSplit &split, bool b
 std::string to_text(const Nest &nest, const ReductionSplit &split) {
   std::string text;
   for (const SplitPart &part : split)
-    text += fmt::format("{}{}:{}", text.empty() ? "" : " ", nest.indices[at(part.index)].name,
-                        part.parts);
+    text +=
+        fmt::format("{}{}:{}", text.empty() ? "" : " ", nest.indices[part.index].name, part.parts);
   return text.empty() ? "none" : text;
 }
 
@@ -287,7 +286,7 @@ ReductionSplit parse_split(const Nest &nest, std::string_view text, const std::s
       throw Error(ErrorCode::Syntax, fmt::format("nest '{}' has no index '{}'", nest.name, name),
                   file);
     scanner.expect(":");
-    split.push_back({static_cast<int>(found - nest.indices.begin()),
+    split.push_back({static_cast<IndexId>(found - nest.indices.begin()),
                      scanner.expect_integer("a number of parts")});
   }
   return split;

@@ -22,7 +22,7 @@
 namespace tilefuse::nest {
 
 struct SplitPart {
-  int index = 0; // a reduced one
+  IndexId index{}; // a reduced one
   std::int64_t parts = 1;
   friend bool operator==(const SplitPart &, const SplitPart &) = default;
 };

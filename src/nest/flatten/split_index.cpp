@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "nest/index.h"
 
 namespace tilefuse::nest {
 namespace {
@@ -59,12 +60,12 @@ void split_operand(Operand &operand, const std::vector<Index> &indices, std::siz
 
 } // namespace
 
-Nest split_index(const Nest &nest, int position, std::int64_t inner) {
-  const auto index = static_cast<std::size_t>(position);
+Nest split_index(const Nest &nest, IndexId position, std::int64_t inner) {
+  const std::size_t index = at(position);
   TILEFUSE_CHECK(nest.indices[index].extent % inner == 0, "an index is split unevenly");
   Nest split = nest;
   split.indices[index].extent /= inner;
-  split.indices.insert(split.indices.begin() + position + 1, Index{"", inner});
+  split.indices.insert(split.indices.begin() + to_int(position) + 1, Index{"", inner});
   name_parts(split, index);
   for (Operand &input : split.inputs)
     split_operand(input, split.indices, index, inner);
@@ -73,7 +74,7 @@ Nest split_index(const Nest &nest, int position, std::int64_t inner) {
     split_operand(extra, split.indices, index, inner);
   for (Constraint &constraint : split.constraints)
     split_form(constraint.expr, index, inner);
-  split.output_indices += position < nest.output_indices ? 1 : 0;
+  split.output_indices += is_output(nest, position) ? 1 : 0;
   return split;
 }
 

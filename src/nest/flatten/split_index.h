@@ -8,6 +8,6 @@ namespace tilefuse::nest {
 
 // An output or reduced index becomes an outer and an inner one of `inner` points.
 // Dimensions that it walks alone are taken apart too.
-Nest split_index(const Nest &nest, int index, std::int64_t inner);
+Nest split_index(const Nest &nest, IndexId index, std::int64_t inner);
 
 } // namespace tilefuse::nest

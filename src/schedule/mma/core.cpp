@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/staging.h"
 #include "schedule/wgmma/pixel_box.h"
@@ -20,15 +21,11 @@ constexpr std::int64_t kExchangeApart = 8; // elements between rows that are exc
 
 std::int64_t up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
-std::int64_t extent(const Nest &nest, int i) { return nest.indices[at(i)].extent; }
-
-DType type_of(const Nest &nest, int input) { return nest.slots[nest.inputs[at(input)].slot].type; }
-
 } // namespace
 
 const CoreOp *core_op_for(const Nest &nest, bool tf32) {
-  const DType type = type_of(nest, 0);
-  if (nest.inputs.size() != 2 || type_of(nest, 1) != type)
+  const DType type = type_of(nest, nest.inputs[0]);
+  if (nest.inputs.size() != 2 || type_of(nest, nest.inputs[1]) != type)
     return nullptr;
   for (const CoreOp &op : core_ops())
     if (op.m == kCoreRows && op.a.type == type && op.tf32 == tf32 && op.d.type == held_type(nest) &&
@@ -43,7 +40,7 @@ std::int64_t core_copy_elems(const Nest &nest, const Schedule &schedule, int inp
   const int along = roles.contiguous(input);
   if (roles.data_apart && input == roles.data)
     return 0;
-  const auto size = size_bytes(type_of(nest, input));
+  const auto size = size_bytes(type_of(nest, nest.inputs[at(input)]));
   // A packed form ends with whole steps.
   const std::int64_t step = schedule.splits[at(along)].tile;
   const bool packed = is_packed(schedule.fills[at(input)]);
@@ -76,7 +73,7 @@ CoreTile core_tile(const Nest &nest, const Schedule &schedule) {
                 .depth = schedule.splits[at(roles.depth())].tile};
   tile.warp_rows = tile.rows / std::max<std::int64_t>(1, core.warp_rows);
   tile.warp_columns = tile.columns / std::max<std::int64_t>(1, core.warp_columns);
-  tile.elem_bytes = size_bytes(type_of(nest, roles.data));
+  tile.elem_bytes = size_bytes(type_of(nest, nest.inputs[at(roles.data)]));
   if (is_wgmma(*core.op)) {
     const RowBlocks row = row_blocks(nest, schedule);
     tile.spread = row.held / row.used;

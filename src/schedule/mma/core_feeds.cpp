@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/tensor_map.h"
@@ -32,10 +33,6 @@ constexpr std::int64_t kInstructionRegisters = 16;
 constexpr std::int64_t kWindowRegisters = 26; // the same of a window's rows
 constexpr std::int64_t kTwoRings = 8;         // of windows beside a filter that streams
 constexpr std::int64_t kRegisters = 65536;    // of a block
-
-const nest::Slot &slot_of(const Nest &nest, const nest::Operand &operand) {
-  return nest.slots[operand.slot];
-}
 
 // Whether what the input reads differs between rows of a tile, and not just between blocks and
 // along the rows.
@@ -173,13 +170,13 @@ nest::Nest reading(const Group &group, MemberId producer, int extra) {
   const nest::Linear form = nest::flat(read, map.nest.indices.size());
   Nest nest = group.anchor;
   nest::Operand &input = nest.inputs[at(map.input)];
-  const std::vector<int> indices = poly::match_dims(input, map.nest).value();
+  const auto indices = poly::match_dims(input, map.nest).value();
   input.slot = nest.slots.next_id();
   nest.slots.push_back(slot_of(map.nest, read));
   input.offset = form.constant;
   for (std::size_t d = 0; d < indices.size(); ++d)
-    if (indices[d] >= 0)
-      input.dims[d].stride = form.coeff[at(indices[d])];
+    if (indices[d])
+      input.dims[d].stride = form.coeff[*indices[d]];
   return nest;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/local_memory.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
@@ -24,8 +25,6 @@ constexpr int kCoreColumns = 8;
 constexpr int kMostRing = 8;
 constexpr std::int64_t kLargestTile = 512;
 constexpr std::int64_t kLeastExchange = 32; // columns of a warp
-
-std::int64_t extent(const Nest &nest, int i) { return nest.indices[at(i)].extent; }
 
 // Each work-item copies whole runs of a side's rows.
 Reason wrong_copies(const Nest &nest, const Schedule &schedule, int input) {

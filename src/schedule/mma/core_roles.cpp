@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/roles.h"
 
 namespace tilefuse::schedule {
@@ -27,7 +28,7 @@ struct Sides {
 
 bool can_turn(const Nest &nest) {
   return std::all_of(nest.inputs.begin(), nest.inputs.end(), [&](const nest::Operand &input) {
-    return size_bytes(nest.slots[input.slot].type) == kTurnedBytes;
+    return size_bytes(type_of(nest, input)) == kTurnedBytes;
   });
 }
 
@@ -49,7 +50,7 @@ int block_of(const Nest &nest, const Roles &roles, int depth) {
   const nest::Operand &data = nest.inputs[at(roles.data)];
   const nest::Operand &filter = nest.inputs[at(roles.filter)];
   const std::int64_t elems = nest.indices[at(depth)].extent;
-  if ((elems & (elems - 1)) != 0 || elems * size_bytes(nest.slots[data.slot].type) >= kLongestRow)
+  if ((elems & (elems - 1)) != 0 || elems * size_bytes(type_of(nest, data)) >= kLongestRow)
     return -1;
   for (int i : roles.depth) {
     const auto moves = [&](const nest::Operand &operand) {

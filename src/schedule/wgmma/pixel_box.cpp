@@ -5,14 +5,13 @@
 #include <cstdlib>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/mma/core_roles.h"
 
 namespace tilefuse::schedule {
 namespace {
 
 using nest::Nest;
-
-std::int64_t extent(const Nest &nest, int i) { return nest.indices[at(i)].extent; }
 
 const nest::Operand &data_of(const Nest &nest, const CoreRoles &roles) {
   return nest.inputs[at(roles.data)];

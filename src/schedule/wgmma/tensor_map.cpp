@@ -7,13 +7,12 @@
 #include <utility>
 
 #include "base/index.h"
+#include "nest/index.h"
 
 namespace tilefuse::schedule {
 namespace {
 
 using nest::Nest;
-
-std::int64_t extent(const Nest &nest, int i) { return nest.indices[at(i)].extent; }
 
 } // namespace
 

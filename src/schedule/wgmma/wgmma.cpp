@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/local_memory.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
@@ -41,8 +42,6 @@ constexpr std::int64_t kPairs = 2;              // vec of columns as the instruc
 constexpr std::array kDealtVecs = {2, 4, 8, 16};
 constexpr std::int64_t kSwizzleRows = 8;
 constexpr std::int64_t kMostCluster = 4; // blocks
-
-std::int64_t extent(const Nest &nest, int i) { return nest.indices[at(i)].extent; }
 
 } // namespace
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/pixel_box.h"
@@ -68,7 +69,7 @@ std::vector<AheadOperand> ahead_operands(const Nest &nest, const Schedule &sched
       column_plan(nest, schedule).products != 1 || row_blocks(nest, schedule).used > 1)
     return found;
   for (std::size_t i = 0; i < nest.extras.size(); ++i) {
-    const std::int64_t size = size_bytes(nest.slots[nest.extras[i].slot].type);
+    const std::int64_t size = size_bytes(type_of(nest, nest.extras[i]));
     const std::int64_t columns =
         exchanges(nest, schedule) ? kPanelColumns : panel_columns(nest, schedule, size);
     if (!is_panel(nest, schedule, columns, size))

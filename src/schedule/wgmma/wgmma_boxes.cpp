@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/pixel_box.h"
@@ -21,8 +22,6 @@ using nest::Nest;
 constexpr std::size_t kMostRank = 5;
 constexpr std::int64_t kMostBox = 256;
 constexpr std::int64_t kMostStep = 8;
-
-std::int64_t extent(const Nest &nest, int i) { return nest.indices[at(i)].extent; }
 
 class Boxer {
 public:

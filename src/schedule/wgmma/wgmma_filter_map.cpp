@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/staging.h"
@@ -17,8 +18,6 @@ namespace tilefuse::schedule {
 namespace {
 
 using nest::Nest;
-
-std::int64_t extent(const Nest &nest, int i) { return nest.indices[at(i)].extent; }
 
 // Elements that the reduced indices move an input's start by, and how far.
 struct Reach {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/staging.h"
@@ -25,10 +26,8 @@ constexpr std::int64_t kMostPoints = 1024;
 constexpr std::int64_t kMostStep = 8;
 constexpr std::size_t kMostRank = 5;
 
-std::int64_t extent(const Nest &nest, int i) { return nest.indices[at(i)].extent; }
-
 std::int64_t size_of(const Nest &nest, int input) {
-  return size_bytes(nest.slots[nest.inputs[at(input)].slot].type);
+  return size_bytes(type_of(nest, nest.inputs[at(input)]));
 }
 
 // Corners and offsets of im2col hold fewer bits the more spatial dimensions there are.

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/pixel_box.h"
@@ -37,7 +38,7 @@ std::int64_t panel_columns(const Nest &nest, const Schedule &schedule, std::int6
 }
 
 StorePanel store_panel(const Nest &nest, const Schedule &schedule) {
-  const std::int64_t size = size_bytes(nest.slots[nest.out.slot].type);
+  const std::int64_t size = size_bytes(type_of(nest, nest.out));
   StorePanel panel{.columns = panel_columns(nest, schedule, size), .elem_bytes = size};
   const CoreTile tile = core_tile(nest, schedule);
   const std::int64_t of_tile = tile.warp_rows / kGroupRows * (tile.warp_columns / panel.columns);
@@ -95,8 +96,7 @@ DataMap result_map(const Nest &nest, const Schedule &schedule) {
     map.steps.assign(spatial, 1);
   }
   if (map.wrong.empty())
-    map.wrong =
-        misaligned(map.strides, map.offset, size_bytes(nest.slots[nest.out.slot].type), "result");
+    map.wrong = misaligned(map.strides, map.offset, size_bytes(type_of(nest, nest.out)), "result");
   return map;
 }
 

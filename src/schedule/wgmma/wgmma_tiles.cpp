@@ -2,6 +2,7 @@
 #include "schedule/wgmma/wgmma_tiles.h"
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/staging.h"
@@ -16,8 +17,6 @@ constexpr std::int64_t kPairs = 2; // vec of columns as the instruction leaves t
 
 std::int64_t up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
-DType type_of(const Nest &nest, int input) { return nest.slots[nest.inputs[at(input)].slot].type; }
-
 } // namespace
 
 ColumnPlan column_plan(const Nest &nest, const Schedule &schedule) {
@@ -29,7 +28,8 @@ ColumnPlan column_plan(const Nest &nest, const Schedule &schedule) {
     return plan;
   }
   const std::int64_t channels = nest.indices[at(roles.channel)].extent;
-  const std::int64_t across = kPanelBytes / size_bytes(type_of(nest, roles.filter));
+  const std::int64_t across =
+      kPanelBytes / size_bytes(type_of(nest, nest.inputs[at(roles.filter)]));
   ColumnPlan plan{.panels = up(channels, across)};
   plan.columns = plan.panels * across;
   const nest::Linear data = nest::flat(nest.inputs[at(roles.data)], nest.indices.size());
@@ -65,7 +65,7 @@ bool exchanges(const Nest &nest, const Schedule &schedule) {
 
 // That of the result where nothing but its rounding follows the sum.
 DType exchanged_type(const Nest &nest) {
-  const DType out = nest.slots[nest.out.slot].type;
+  const DType out = type_of(nest, nest.out);
   const program::Expr &post = nest.post;
   const bool is_rounding = post.kind == program::Expr::Kind::Cast && post.type == out &&
                            post.args[0].kind == program::Expr::Kind::Acc;
@@ -84,11 +84,11 @@ std::int64_t storing_warps(const Schedule &schedule) {
 }
 
 const CoreOp *wgmma_op_for(const Nest &nest, std::int64_t columns, bool tf32) {
-  if (nest.inputs.size() != 2 || type_of(nest, 1) != type_of(nest, 0))
+  if (nest.inputs.size() != 2 || type_of(nest, nest.inputs[1]) != type_of(nest, nest.inputs[0]))
     return nullptr;
   for (const CoreOp &op : core_ops())
-    if (is_wgmma(op) && op.n == columns && op.a.type == type_of(nest, 0) && op.tf32 == tf32 &&
-        op.d.type == held_type(nest))
+    if (is_wgmma(op) && op.n == columns && op.a.type == type_of(nest, nest.inputs[0]) &&
+        op.tf32 == tf32 && op.d.type == held_type(nest))
       return &op;
   return nullptr;
 }

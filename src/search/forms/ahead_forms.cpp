@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/legal.h"
 #include "search/forms/roles.h"
 #include "search/forms/wgmma_sizes.h"
@@ -31,7 +32,7 @@ std::optional<Schedule> with_ahead(const Nest &nest, Schedule schedule, const Ta
 void add_ahead(const Nest &nest, const Target &target, std::vector<Schedule> &found) {
   constexpr int kLeastRing = 3; // a shallower one waits for each copy
   const std::size_t count = nest.extras.empty() ? 0 : found.size();
-  const bool is_wide = size_bytes(nest.slots[nest.out.slot].type) == 4;
+  const bool is_wide = size_bytes(type_of(nest, nest.out)) == 4;
   for (std::size_t i = 0; i < count; ++i) {
     const Core core = found[i].core;
     for (int buffers = core.turns; buffers > 0 && !(is_wide && core.tensor_store); --buffers)

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/legal.h"
 #include "schedule/local_memory.h"
 #include "schedule/mma/core.h"
@@ -100,7 +101,7 @@ Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Form &form,
   channel.tile = sizes.op_columns * sizes.group_columns;
   const std::int64_t channels = roles.channel_points;
   // 16 bytes at most: halves of sectors are stored slowly.
-  const std::int64_t result_bytes = size_bytes(nest.slots[nest.out.slot].type);
+  const std::int64_t result_bytes = size_bytes(type_of(nest, nest.out));
   const auto *vec = std::find_if(kVecs.begin(), kVecs.end() - 1, [&](int v) {
     return v * result_bytes <= kMostStored && channels % (4 * v) == 0 &&
            sizes.op_columns % (4 * v) == 0;
@@ -171,7 +172,7 @@ std::optional<Schedule> stored(const Nest &nest, const Target &target, Schedule 
                                std::string_view name) {
   schedule.name = name;
   schedule.core.tensor_store = true;
-  if (size_bytes(nest.slots[nest.out.slot].type) == 2)
+  if (size_bytes(type_of(nest, nest.out)) == 2)
     schedule.splits[at(core_roles(nest, schedule).channel)].vec = kVecs.back(); // whole lines
   schedule.core.ring = ring_for(nest, schedule, target);
   assign_roles(nest, schedule);
