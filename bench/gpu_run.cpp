@@ -94,10 +94,10 @@ std::string schedule_name(const std::string &name) { return name.substr(name.fin
 // swapped, "s": stored in boxes, "a": operands fetched ahead ("a1": to one buffer), "h": taps from
 // a window, "k": the filter kept, "g": data that warps gather.
 std::string tile_text(const nest::Nest &nest, const Schedule &schedule) {
-  const schedule::CoreTile tile = core_tile(nest, schedule);
+  const schedule::CoreTile tile = gemm_of(nest, schedule).tile;
   const schedule::Core &core = schedule.core;
-  const bool boxed = is_wgmma(*core.op) && has_box(nest, schedule);
-  const std::int64_t neighbours = boxed ? row_blocks(nest, schedule).used : 1;
+  const bool boxed = is_wgmma(*core.op) && has_box(gemm_of(nest, schedule));
+  const std::int64_t neighbours = boxed ? gemm_of(nest, schedule).row.used : 1;
   return fmt::format("{}x{}{}{}{}{}{}{}{}{}{}", tile.rows, tile.columns, core.turns > 1 ? "t" : "",
                      boxed ? "b" : "", neighbours > 1 ? std::to_string(neighbours) : "",
                      core.swapped ? "w" : "", core.tensor_store ? "s" : "",
@@ -201,7 +201,7 @@ std::string Way::schedule_text() const {
   if (schedule::has_core(schedule)) {
     const nest::Nest &nest = largest.placed.group.anchor;
     const schedule::Core &core = schedule.core;
-    text += fmt::format(":{}x{}r{}", tile_text(nest, schedule), core_tile(nest, schedule).depth,
+    text += fmt::format(":{}x{}r{}", tile_text(nest, schedule), gemm_of(nest, schedule).tile.depth,
                         core.ring);
     if (core.cluster_rows * core.cluster_columns > 1)
       text += fmt::format("c{}x{}", core.cluster_rows, core.cluster_columns);

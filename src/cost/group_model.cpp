@@ -8,7 +8,7 @@
 #include "cost/expression.h"
 #include "cost/gpu/core_model.h"
 #include "cost/gpu/fed_ring.h"
-#include "cost/gpu/wgmma_model.h"
+#include "cost/gpu/gemm_model.h"
 #include "cost/gpu/work_item_model.h"
 #include "cost/vector/core_rates.h"
 #include "cost/vector/vector_model.h"
@@ -41,7 +41,7 @@ Estimate predict_tile(const nest::Nest &whole, const nest::Nest &tile, const Sch
   unit.compute_units = 1;
   unit.launch_us = 0;
   if (has_core(schedule))
-    return predict_core_tile(tile, schedule, unit);
+    return predict_core_tile(gemm_of(tile, schedule), unit);
   return target.lanes == LaneKind::Vector ? predict_vector(tile, schedule, unit, &whole)
                                           : predict_work_items(tile, schedule, unit);
 }
@@ -87,10 +87,10 @@ double map_traffic_seconds(const poly::Producer &map, double executed, const Tar
 } // namespace
 
 Estimate predict(const poly::Group &group, const Schedule &schedule, const Target &target) {
-  if (has_core(schedule) && !group.producers.empty())
-    return is_wgmma(*schedule.core.op)
-               ? predict_wgmma(group.anchor, schedule, target, fed_ring(group, schedule))
-               : predict_core(group.anchor, schedule, target, fed_ring(group, schedule));
+  if (has_core(schedule) && !group.producers.empty()) {
+    const schedule::Gemm gemm = gemm_of(group.anchor, schedule);
+    return predict_gemm(gemm, target, fed_ring(group, gemm));
+  }
   Estimate all = predict(group.anchor, schedule, target);
   if (group.producers.empty())
     return all;

@@ -3,8 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "cost/gpu/core_model.h"
-#include "cost/gpu/wgmma_model.h"
+#include "cost/gpu/gemm_model.h"
 #include "cost/gpu/work_item_figures.h"
 #include "cost/gpu/work_item_model.h"
 #include "cost/vector/vector_figures.h"
@@ -14,16 +13,14 @@ namespace tilefuse::cost {
 
 Estimate predict(const nest::Nest &nest, const schedule::Schedule &schedule, const Target &target) {
   if (has_core(schedule))
-    return is_wgmma(*schedule.core.op) ? predict_wgmma(nest, schedule, target)
-                                       : predict_core(nest, schedule, target);
+    return predict_gemm(gemm_of(nest, schedule), target);
   return target.lanes == LaneKind::Vector ? predict_vector(nest, schedule, target)
                                           : predict_work_items(nest, schedule, target);
 }
 
 Figures figures(const nest::Nest &nest, const schedule::Schedule &schedule, const Target &target) {
   if (has_core(schedule))
-    return is_wgmma(*schedule.core.op) ? wgmma_figures(nest, schedule)
-                                       : core_figures(nest, schedule, target);
+    return gemm_figures(gemm_of(nest, schedule), target);
   return target.lanes == LaneKind::Vector ? vector_figures(nest, schedule)
                                           : work_item_figures(nest, schedule, target);
 }

@@ -39,24 +39,22 @@ Reason wrong_form(const Core &core) {
 
 // What a block does before its first tile is worked out from these.
 Reason unlike_tiles(const Part &first, const Part &other) {
-  const nest::Nest &a = anchor(first), &b = anchor(other);
-  const schedule::CoreRoles one = core_roles(a, first.schedule);
-  const schedule::CoreRoles two = core_roles(b, other.schedule);
-  const schedule::StorePanel boxes = store_panel(a, first.schedule);
-  const schedule::StorePanel others = store_panel(b, other.schedule);
-  const bool is_like = core_tile(a, first.schedule) == core_tile(b, other.schedule) &&
-                       one.data_turned == two.data_turned &&
-                       one.filter_turned == two.filter_turned && boxes.columns == others.columns &&
-                       boxes.boxes == others.boxes;
+  const schedule::Gemm one = gemm_of(anchor(first), first.schedule);
+  const schedule::Gemm two = gemm_of(anchor(other), other.schedule);
+  const schedule::StorePanel boxes = store_panel(one);
+  const schedule::StorePanel others = store_panel(two);
+  const bool is_like = one.tile == two.tile && one.roles.data_turned == two.roles.data_turned &&
+                       one.roles.filter_turned == two.roles.filter_turned &&
+                       boxes.columns == others.columns && boxes.boxes == others.boxes;
   return is_like ? Reason{} : "its tiles have another shape";
 }
 
 // Blocks take several tiles where groups take them in turn (without a loop over tiles they spill;
 // NVRTC 13.0, sm_90a), and multiprocessors nearly as many each.
 Reason uneven_tiles(const Part &first, const Target &target) {
-  const std::int64_t tiles = tile_grid(anchor(first), first.schedule).tiles();
-  const std::int64_t units =
-      std::max<std::int64_t>(core_blocks(anchor(first), first.schedule), target.compute_units);
+  const schedule::Gemm gemm = gemm_of(anchor(first), first.schedule);
+  const std::int64_t tiles = tile_grid(gemm).tiles();
+  const std::int64_t units = std::max<std::int64_t>(core_blocks(gemm), target.compute_units);
   const std::int64_t rounds = (tiles + units - 1) / units;
   if (rounds == 1 && first.schedule.core.turns > 1)
     return "blocks take one tile each";
@@ -74,7 +72,7 @@ Reason out_of_step(const Part &first, const Part &other, const Target &target) {
     return reason;
   if (Reason reason = unlike_tiles(first, other))
     return reason;
-  if (core_blocks(anchor(first), first.schedule) != core_blocks(anchor(other), other.schedule))
+  if (blocks(anchor(first), first.schedule) != blocks(anchor(other), other.schedule))
     return "it has another number of blocks";
   const std::vector<LocalBuffer> own = local_buffers(first.placed.group, first.schedule);
   const std::vector<LocalBuffer> others = local_buffers(other.placed.group, other.schedule);

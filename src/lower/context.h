@@ -7,6 +7,7 @@
 
 #include "kernel/build.h"
 #include "nest/nest.h"
+#include "schedule/mma/core.h"
 #include "schedule/schedule.h"
 #include "target/target.h"
 
@@ -22,6 +23,7 @@ struct Context {
   const nest::Nest &whole; // the same nest with its own extents
   const Members &members;
   poly::MemberId member = poly::kAnchor;
+  const schedule::Gemm *product = nullptr; // of a member that a matrix instruction computes
 
   Indexed<poly::SlotId, kernel::BufferId> slot_buffers; // those that are arguments
   std::vector<kernel::BufferId> source_buffers;         // by input: global, as the tensor or packed
@@ -49,6 +51,8 @@ struct Context {
 
   std::size_t outputs() const { return static_cast<std::size_t>(nest.output_indices); }
   bool is_vector() const { return schedule.lanes == LaneKind::Vector; }
+  // The product of matrices that the member is. Requires a core instruction.
+  const schedule::Gemm &gemm() const { return *product; }
   // Elements of one value: the vector's width.
   int width() const;
   // Work-items of a block.

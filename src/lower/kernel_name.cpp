@@ -22,8 +22,9 @@ std::string extents(const nest::Nest &nest, int begin, int end) {
 
 std::string steps(const nest::Nest &nest, const schedule::Schedule &schedule) {
   if (schedule::has_core(schedule)) {
-    const schedule::CoreTile tile = core_tile(nest, schedule);
-    const bool is_boxed = is_wgmma(*schedule.core.op) && has_box(nest, schedule);
+    const schedule::Gemm gemm = gemm_of(nest, schedule);
+    const schedule::CoreTile &tile = gemm.tile;
+    const bool is_boxed = is_wgmma(*schedule.core.op) && has_box(gemm);
     const schedule::Core &core = schedule.core;
     return fmt::format("{}x{}x{}_{}{}{}{}{}{}{}{}{}{}{}", tile.rows, tile.columns, tile.depth,
                        core.ring, core.turns > 1 ? "_turns" : "", is_boxed ? "_box" : "",

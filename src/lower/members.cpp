@@ -36,7 +36,7 @@ bool is_constant(const poly::Group &group, poly::SlotId slot) {
 Context make_context(const Members &members, poly::MemberId member, const Target &target,
                      kernel::Builder &build) {
   const nest::Nest &whole = member_nest(members.group, member);
-  Context cx{.nest = members.nests[member],
+  Context cx{.nest = members.resolved.nests[member],
              .schedule = member_schedule(members.schedule, member),
              .target = target,
              .build = build,
@@ -104,14 +104,14 @@ void declare_stages(Context &cx) {
 
 Members::Members(const poly::Group &from, const schedule::Schedule &how, const Target &target,
                  kernel::Builder &build)
-    : group(from), schedule(how), nests(tile_nests(from, how)) {
-  for (const poly::MemberId m : nests.ids())
-    locals.push_back(local_buffers(group, schedule, m, nests[m]));
-  const std::vector<KernelArg> args = kernel_args(group, schedule);
+    : group(from), schedule(how), resolved(from, how) {
+  const std::vector<KernelArg> &args = resolved.args;
   const std::vector<BufferId> buffers = declare_arguments(*this, build, args);
-  contexts.reserve(nests.size());
-  for (const poly::MemberId m : nests.ids()) {
+  contexts.reserve(resolved.nests.size());
+  for (const poly::MemberId m : resolved.nests.ids()) {
     Context &cx = contexts.emplace_back(make_context(*this, m, target, build));
+    if (resolved.gemms[m])
+      cx.product = &*resolved.gemms[m];
     bind(cx, args, buffers);
     if (m == poly::kAnchor) {
       cx.result = cx.slot_buffers[cx.nest.out.slot];
@@ -123,7 +123,7 @@ Members::Members(const poly::Group &from, const schedule::Schedule &how, const T
 }
 
 BufferId declare_local(const Context &member, schedule::LocalUse use, int number) {
-  const std::vector<schedule::LocalBuffer> &all = member.members.locals[member.member];
+  const std::vector<schedule::LocalBuffer> &all = member.members.resolved.locals[member.member];
   const auto found = std::find_if(all.begin(), all.end(), [&](const schedule::LocalBuffer &each) {
     return each.use == use && each.number == number;
   });

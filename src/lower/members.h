@@ -10,6 +10,7 @@
 #include "lower/context.h"
 #include "poly/group.h"
 #include "schedule/members.h"
+#include "schedule/resolved.h"
 #include "schedule/schedule.h"
 
 namespace tilefuse::lower {
@@ -27,8 +28,7 @@ struct Members {
 
   const poly::Group &group;
   const schedule::Schedule &schedule;
-  Indexed<poly::MemberId, nest::Nest> nests;
-  Indexed<poly::MemberId, std::vector<schedule::LocalBuffer>> locals;
+  const schedule::Resolved resolved;
   Indexed<poly::MemberId, Context> contexts;
   FillProduced fill_produced = nullptr;
 };

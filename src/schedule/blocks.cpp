@@ -18,23 +18,22 @@ std::int64_t up(std::int64_t value, std::int64_t by) { return (value + by - 1) /
 
 } // namespace
 
-std::int64_t core_blocks(const Nest &nest, const Schedule &schedule) {
-  if (is_wgmma(*schedule.core.op)) {
-    const TileGrid grid = tile_grid(nest, schedule);
-    const std::int64_t all = grid.clusters() * schedule.core.cluster();
-    return schedule.core.blocks > 0 ? std::min(all, schedule.core.blocks) : all;
+std::int64_t core_blocks(const Gemm &gemm) {
+  if (is_wgmma(*gemm.core().op)) {
+    const TileGrid grid = tile_grid(gemm);
+    const std::int64_t all = grid.clusters() * gemm.core().cluster();
+    return gemm.core().blocks > 0 ? std::min(all, gemm.core().blocks) : all;
   }
-  const CoreRoles roles = core_roles(nest, schedule);
-  const CoreTile tile = core_tile(nest, schedule);
-  std::int64_t count = up(roles.points, tile.rows) * up(roles.channel_points, tile.columns);
-  for (int i : roles.grid)
-    count *= extent(nest, i);
+  std::int64_t count =
+      up(gemm.roles.points, gemm.tile.rows) * up(gemm.roles.channel_points, gemm.tile.columns);
+  for (int i : gemm.roles.grid)
+    count *= extent(gemm.nest, i);
   return count;
 }
 
 std::int64_t blocks(const Nest &nest, const Schedule &schedule) {
   if (has_core(schedule))
-    return core_blocks(nest, schedule);
+    return core_blocks(gemm_of(nest, schedule));
   std::int64_t count = 1;
   for (int i = 0; i < nest.output_indices; ++i)
     count *= (nest.indices[at(i)].extent + schedule.splits[at(i)].of_block() - 1) /

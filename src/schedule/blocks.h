@@ -5,13 +5,13 @@
 #include <cstdint>
 
 #include "nest/nest.h"
-#include "schedule/schedule.h"
+#include "schedule/mma/core.h"
 
 namespace tilefuse::schedule {
 
 // Blocks of the whole grid.
 std::int64_t blocks(const nest::Nest &nest, const Schedule &schedule);
 // The same of a schedule with a matrix instruction, whose blocks may take several tiles each.
-std::int64_t core_blocks(const nest::Nest &nest, const Schedule &schedule);
+std::int64_t core_blocks(const Gemm &gemm);
 
 } // namespace tilefuse::schedule

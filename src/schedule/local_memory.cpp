@@ -39,13 +39,12 @@ Buffers stages(const Nest &nest, const Schedule &schedule) {
 }
 
 // Elements of all buffers of one side of a matrix instruction.
-std::int64_t side_elems(const Nest &nest, const Schedule &schedule, const CoreRoles &roles,
-                        const CoreTile &tile, int input) {
-  const Core &core = schedule.core;
-  if (input == roles.data && core.window > 0)
-    return core.window * window_elems(nest, schedule);
-  const CoreSideTile side = core_side_tile(roles, tile, input);
-  return core.ring * side.rows * side.elems * (input == roles.data ? tile.spread : 1);
+std::int64_t side_elems(const Gemm &gemm, int input) {
+  const Core &core = gemm.core();
+  if (input == gemm.roles.data && core.window > 0)
+    return core.window * window_elems(gemm);
+  const CoreSideTile side = core_side_tile(gemm.roles, gemm.tile, input);
+  return core.ring * side.rows * side.elems * (input == gemm.roles.data ? gemm.tile.spread : 1);
 }
 
 // What feeds a nest; of a nest alone, nothing.
@@ -55,15 +54,13 @@ struct Fed {
 };
 
 // Tiles of an input, or of what the map that makes it reads in its place and besides.
-void add_side(const Nest &nest, const Schedule &schedule, const Fed &fed, int input,
-              Buffers &list) {
-  const CoreRoles roles = core_roles(nest, schedule);
-  const std::string name = input == roles.data ? "data" : "filter";
-  const bool is_of_wgmma = is_wgmma(*schedule.core.op);
-  LocalBuffer buffer{.use = input == roles.data ? LocalUse::Data : LocalUse::Filter,
+void add_side(const Gemm &gemm, const Fed &fed, int input, Buffers &list) {
+  const std::string name = input == gemm.roles.data ? "data" : "filter";
+  const bool is_of_wgmma = is_wgmma(*gemm.core().op);
+  LocalBuffer buffer{.use = input == gemm.roles.data ? LocalUse::Data : LocalUse::Filter,
                      .name = name,
-                     .type = type_of(nest, nest.inputs[at(input)]),
-                     .elems = side_elems(nest, schedule, roles, core_tile(nest, schedule), input)};
+                     .type = type_of(gemm.nest, gemm.nest.inputs[at(input)]),
+                     .elems = side_elems(gemm, input)};
   const auto feed = std::find_if(fed.feeds.begin(), fed.feeds.end(),
                                  [&](const CoreFeed &each) { return each.input == input; });
   if (feed == fed.feeds.end())
@@ -79,8 +76,8 @@ void add_side(const Nest &nest, const Schedule &schedule, const Fed &fed, int in
   }
 }
 
-void add_barriers(const Nest &nest, const Schedule &schedule, const Fed &fed, Buffers &list) {
-  const Core &core = schedule.core;
+void add_barriers(const Gemm &gemm, const Fed &fed, Buffers &list) {
+  const Core &core = gemm.core();
   const bool has_feeds = !fed.feeds.empty();
   const auto add = [&](LocalUse use, const char *name, std::int64_t elems) {
     list.push_back({.use = use, .name = name, .type = DType::I64, .elems = elems});
@@ -90,63 +87,59 @@ void add_barriers(const Nest &nest, const Schedule &schedule, const Fed &fed, Bu
   const bool has_windows = core.window > 0;
   const bool is_ordered = core.turns > 1 && !core.keeps_filter;
   add(LocalUse::RingBarriers, "barriers",
-      of_ring(core.ring, deals_kept_filter(nest, schedule) || (has_feeds && !has_windows)) +
+      of_ring(core.ring, deals_kept_filter(gemm) || (has_feeds && !has_windows)) +
           (is_ordered ? kTurnBarriers : 0));
   if (has_windows)
     add(LocalUse::WindowBarriers, "window_barriers", of_ring(core.window, has_feeds));
   if (core.ahead > 0)
     add(LocalUse::OperandBarriers, "ahead_barriers", core.turns + core.ahead);
   if (core.cluster_parts > 1) {
-    const std::int64_t clusters = core_blocks(nest, schedule) / core.cluster();
-    const bool is_repeated = tile_grid(nest, schedule).clusters() > clusters;
+    const std::int64_t clusters = core_blocks(gemm) / core.cluster();
+    const bool is_repeated = tile_grid(gemm).clusters() > clusters;
     add(LocalUse::PartBarriers, "given", is_repeated ? 2 : 1);
   }
 }
 
-void add_results(const Nest &nest, const Schedule &schedule, Buffers &list) {
-  const Core &core = schedule.core;
-  const CoreTile tile = core_tile(nest, schedule);
+void add_results(const Gemm &gemm, Buffers &list) {
+  const Core &core = gemm.core();
   for (const AheadOperand &operand :
-       core.ahead > 0 ? ahead_operands(nest, schedule) : std::vector<AheadOperand>{})
+       core.ahead > 0 ? ahead_operands(gemm) : std::vector<AheadOperand>{})
     list.push_back({.use = LocalUse::Operand,
                     .number = operand.extra,
                     .name = fmt::format("ahead_{}", operand.extra),
-                    .type = type_of(nest, nest.extras[at(operand.extra)]),
-                    .elems = core.ahead * tile.rows * tile.columns});
+                    .type = type_of(gemm.nest, gemm.nest.extras[at(operand.extra)]),
+                    .elems = core.ahead * gemm.tile.rows * gemm.tile.columns});
   if (core.cluster_parts > 1)
     list.push_back({.use = LocalUse::Parts,
                     .name = "parts",
                     .type = core.op->d.type,
-                    .elems = joined_elems(nest, schedule)});
+                    .elems = joined_elems(gemm)});
   if (core.tensor_store) {
-    const StorePanel panel = store_panel(nest, schedule);
+    const StorePanel panel = store_panel(gemm);
     list.push_back({.use = LocalUse::Boxes,
                     .name = "boxes",
-                    .type = type_of(nest, nest.out),
-                    .elems = storing_warps(schedule) * panel.boxes * panel.elems()});
+                    .type = type_of(gemm.nest, gemm.nest.out),
+                    .elems = storing_warps(gemm.schedule) * panel.boxes * panel.elems()});
   }
-  if (exchanges(nest, schedule))
+  if (exchanges(gemm))
     list.push_back({.use = LocalUse::Exchange,
                     .name = "exchange",
-                    .type = exchanged_type(nest),
-                    .elems = storing_warps(schedule) * kPanelRows * kPanelRow});
+                    .type = exchanged_type(gemm.nest),
+                    .elems = storing_warps(gemm.schedule) * kPanelRows * kPanelRow});
 }
 
-Buffers buffers_of(const Nest &nest, const Schedule &schedule, const Fed &fed) {
-  if (!has_core(schedule))
-    return stages(nest, schedule);
-  const CoreRoles roles = core_roles(nest, schedule);
+Buffers buffers_of(const Gemm &gemm, const Fed &fed) {
   Buffers list;
-  add_side(nest, schedule, fed, roles.data, list);
-  add_side(nest, schedule, fed, roles.filter, list);
-  if (is_wgmma(*schedule.core.op)) {
-    add_results(nest, schedule, list);
-    add_barriers(nest, schedule, fed, list);
-  } else if (roles.filter_turned) {
+  add_side(gemm, fed, gemm.roles.data, list);
+  add_side(gemm, fed, gemm.roles.filter, list);
+  if (is_wgmma(*gemm.core().op)) {
+    add_results(gemm, list);
+    add_barriers(gemm, fed, list);
+  } else if (gemm.roles.filter_turned) {
     list.push_back({.use = LocalUse::Exchange,
                     .name = "exchange",
-                    .type = schedule.core.op->d.type,
-                    .elems = exchange_elems(roles, core_tile(nest, schedule))});
+                    .type = gemm.core().op->d.type,
+                    .elems = exchange_elems(gemm.roles, gemm.tile)});
   }
   return list;
 }
@@ -167,8 +160,10 @@ std::int64_t bytes_of(const LocalBuffer &buffer) {
 
 } // namespace
 
+Buffers local_buffers(const Gemm &gemm) { return buffers_of(gemm, {}); }
+
 Buffers local_buffers(const Nest &nest, const Schedule &schedule) {
-  return buffers_of(nest, schedule, {});
+  return has_core(schedule) ? local_buffers(gemm_of(nest, schedule)) : stages(nest, schedule);
 }
 
 Buffers local_buffers(const poly::Group &group, const Schedule &schedule, poly::MemberId member,
@@ -176,8 +171,10 @@ Buffers local_buffers(const poly::Group &group, const Schedule &schedule, poly::
   if (member != poly::kAnchor && producer_at(group, member).feed != poly::Feed::Produce)
     return {};
   const Schedule &own = member_schedule(schedule, member);
-  const bool is_fed = member == poly::kAnchor && has_core(own);
-  return buffers_of(nest, own, {&group, is_fed ? core_feeds(group, own) : std::vector<CoreFeed>{}});
+  if (member != poly::kAnchor || !has_core(own))
+    return local_buffers(nest, own);
+  const Gemm gemm = gemm_of(nest, own);
+  return buffers_of(gemm, {&group, core_feeds(group, gemm)});
 }
 
 std::int64_t local_bytes(const Buffers &buffers) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "poly/group.h"
+#include "schedule/mma/core.h"
 #include "schedule/schedule.h"
 #include "target/dtype.h"
 #include "target/target.h"
@@ -48,6 +49,7 @@ struct LocalBuffer {
 };
 
 // Of a nest alone, with nothing fed to it.
+std::vector<LocalBuffer> local_buffers(const Gemm &gemm);
 std::vector<LocalBuffer> local_buffers(const nest::Nest &nest, const Schedule &schedule);
 // Of a member of a group, `nest` its tile nest (schedule/members.h). None of a producer that is a
 // map: its consumer's buffers hold what it makes.

@@ -183,7 +183,7 @@ Reason wrong_producer(const Group &group, const std::vector<Nest> &nests, const 
 
 Reason wrong_members(const Group &group, const Schedule &schedule, const Target &target) {
   if (has_core(schedule)) {
-    if (Reason reason = wrong_core_feeds(group, schedule))
+    if (Reason reason = wrong_core_feeds(group, gemm_of(group.anchor, schedule)))
       return reason;
     return wrong_local_memory(local_buffers(group, schedule), target);
   }

@@ -52,26 +52,24 @@ std::vector<Axis> axes_of_loops(const Nest &nest, const Schedule &schedule) {
   return axes;
 }
 
-std::vector<Axis> axes_of_core(const Nest &nest, const Schedule &schedule) {
-  const CoreRoles roles = core_roles(nest, schedule);
-  const CoreTile tile = core_tile(nest, schedule);
-  std::vector<Axis> axes = {{roles.channels, tile.columns}, {roles.pixels, tile.rows}};
-  for (const int i : roles.grid)
+std::vector<Axis> axes_of_core(const Gemm &gemm) {
+  std::vector<Axis> axes = {{gemm.roles.channels, gemm.tile.columns},
+                            {gemm.roles.pixels, gemm.tile.rows}};
+  for (const int i : gemm.roles.grid)
     axes.push_back({{i}, 1});
   return axes;
 }
 
-std::vector<Axis> axes_of_wgmma(const Nest &nest, const Schedule &schedule) {
-  const CoreRoles roles = core_roles(nest, schedule);
-  const CoreTile tile = core_tile(nest, schedule);
-  const ColumnPlan plan = column_plan(nest, schedule);
-  std::vector<Axis> axes = {{plan.taps, tile.columns}};
+std::vector<Axis> axes_of_wgmma(const Gemm &gemm) {
+  const CoreRoles &roles = gemm.roles;
+  const ColumnPlan plan = column_plan(gemm);
+  std::vector<Axis> axes = {{plan.taps, gemm.tile.columns}};
   axes[0].indices.insert(axes[0].indices.end(), roles.channels.begin(), roles.channels.end());
-  if (has_box(nest, schedule))
+  if (has_box(gemm))
     for (auto i = roles.pixels.rbegin(); i != roles.pixels.rend(); ++i)
-      axes.push_back({{*i}, schedule.splits[at(*i)].tile});
+      axes.push_back({{*i}, gemm.schedule.splits[at(*i)].tile});
   else
-    axes.push_back({roles.pixels, tile.rows});
+    axes.push_back({roles.pixels, gemm.tile.rows});
   for (auto i = plan.parts.rbegin(); i != plan.parts.rend(); ++i)
     axes.push_back({{*i}, 1});
   return axes;
@@ -84,7 +82,8 @@ bool is_wgmma_schedule(const Schedule &schedule) {
 std::vector<Axis> axes_of(const Nest &nest, const Schedule &schedule) {
   if (!has_core(schedule))
     return axes_of_loops(nest, schedule);
-  return is_wgmma_schedule(schedule) ? axes_of_wgmma(nest, schedule) : axes_of_core(nest, schedule);
+  const Gemm gemm = gemm_of(nest, schedule);
+  return is_wgmma_schedule(schedule) ? axes_of_wgmma(gemm) : axes_of_core(gemm);
 }
 
 class Maker {
@@ -114,12 +113,11 @@ private:
       return "blocks run in clusters";
     if (of_.core.warp_rows * of_.core.warp_columns > kMostGroups)
       return "groups of warps leave no registers to join with";
-    const bool is_alone =
-        of_.core.turns == 1 && blocks(partial_, of_) == tile_grid(partial_, of_).clusters();
-    if (!is_alone)
+    const Gemm gemm = gemm_of(partial_, of_);
+    if (of_.core.turns != 1 || core_blocks(gemm) != tile_grid(gemm).clusters())
       return "a block takes several tiles";
-    const ColumnPlan plan = column_plan(partial_, of_);
-    const std::vector<Axis> axes = axes_of_wgmma(partial_, of_);
+    const ColumnPlan plan = column_plan(gemm);
+    const std::vector<Axis> axes = axes_of_wgmma(gemm);
     return plan.columns == points(partial_, axes[0]) ? "" : "columns are padded to panels";
   }
 

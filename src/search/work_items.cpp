@@ -159,7 +159,7 @@ std::vector<Schedule> cluster_forms(const nest::Nest &nest, const Schedule &sche
   std::vector<Schedule> found;
   if (!schedule::has_core(schedule) || !is_wgmma(*schedule.core.op) || schedule.core.blocks == 0)
     return found;
-  const schedule::TileGrid grid = tile_grid(nest, schedule);
+  const schedule::TileGrid grid = tile_grid(gemm_of(nest, schedule));
   for (const auto &[rows, columns] : {std::pair{2, 1}, {1, 2}})
     if (rows <= grid.rows && columns <= grid.columns)
       if (auto on_cluster = search::with_cluster(nest, schedule, target, rows, columns))

@@ -66,8 +66,8 @@ TEST(WgmmaModel, TimesAreAnH200s) {
     for (const schedule::Schedule &schedule : search::wgmma_schedules(nest, h200(), false)) {
       const double seconds = predict(nest, schedule, h200()).seconds;
       best = std::min(best, seconds);
-      const schedule::CoreTile tile = core_tile(nest, schedule);
-      if (tile.rows != of.rows || tile.columns != of.columns || has_box(nest, schedule) ||
+      const schedule::CoreTile tile = gemm_of(nest, schedule).tile;
+      if (tile.rows != of.rows || tile.columns != of.columns || has_box(gemm_of(nest, schedule)) ||
           schedule.core.swapped)
         continue;
       is_found = true;
@@ -96,9 +96,9 @@ TEST(WgmmaModel, ClustersCostWhatTheyDoOnAnH200) {
     const auto all = search::wgmma_schedules(nest, h200(), false);
     const auto found =
         std::find_if(all.begin(), all.end(), [&](const schedule::Schedule &schedule) {
-          const schedule::CoreTile tile = core_tile(nest, schedule);
+          const schedule::CoreTile tile = gemm_of(nest, schedule).tile;
           return tile.rows == of.rows && tile.columns == of.columns &&
-                 schedule.core.turns == of.turns && !has_box(nest, schedule);
+                 schedule.core.turns == of.turns && !has_box(gemm_of(nest, schedule));
         });
     ASSERT_NE(found, all.end());
     const auto on_cluster = search::with_cluster(nest, *found, h200(), 2, 1);

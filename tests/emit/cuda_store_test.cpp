@@ -115,7 +115,7 @@ TEST(CudaStore, DealtFiltersCompile) {
 })")};
   std::vector<Package> packages;
   for (const auto &one : search::every_wgmma_schedule(group.anchor, hopper_target(), false))
-    if (deals_kept_filter(group.anchor, one))
+    if (deals_kept_filter(gemm_of(group.anchor, one)))
       packages.push_back(
           make_cuda_emitter()->emit(lower::lower(group, one, hopper_target()), hopper_target()));
   EXPECT_GE(packages.size(), 4u);

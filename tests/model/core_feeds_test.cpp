@@ -141,7 +141,7 @@ TEST(CoreFeeds, DealtFilters) {
       masked(gradients({.n = 2, .h = 8, .w = 9, .c = 64, .k = 64}, By::Input).front(), 0);
   auto all = wgmma_of(fed);
   std::erase_if(all, [&](const schedule::Schedule &each) {
-    return !schedule::deals_kept_filter(fed.anchor, each);
+    return !schedule::deals_kept_filter(schedule::gemm_of(fed.anchor, each));
   });
   EXPECT_TRUE(
       std::any_of(all.begin(), all.end(), [](const auto &each) { return each.core.mappers == 0; }));

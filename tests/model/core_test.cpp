@@ -70,7 +70,7 @@ TEST(Core, WhatNoCopyBringsIsGathered) {
   for (const poly::Group &group : groups) {
     const auto all = schedules_of(group.anchor, sm80());
     for (const schedule::Schedule &each : all)
-      EXPECT_TRUE(core_gathers(group.anchor, each, 0));
+      EXPECT_TRUE(core_gathers(gemm_of(group.anchor, each), 0));
     check_schedules(group, sm80(), all, 10);
   }
 }
@@ -117,7 +117,7 @@ TEST(Core, RunsOfTapsAreADepth) {
 })")};
   const auto all = search::core_schedules(group.anchor, sm80(), false);
   for (const schedule::Schedule &each : all)
-    EXPECT_EQ(schedule::core_copy_elems(group.anchor, each, 0), 8);
+    EXPECT_EQ(schedule::core_copy_elems(schedule::gemm_of(group.anchor, each), 0), 8);
   check_schedules(group, sm80(), all, 8);
 }
 
@@ -149,7 +149,7 @@ TEST(Core, CopiesAndStoresFillTheirSectors) {
     ASSERT_TRUE(named.schedule) << named.refusal;
     const bool is_blocked = group.anchor.output_indices == 5;
     for (const int input : {0, 1})
-      EXPECT_GE(schedule::core_copy_elems(group.anchor, *named.schedule, input) *
+      EXPECT_GE(schedule::core_copy_elems(schedule::gemm_of(group.anchor, *named.schedule), input) *
                     size_bytes(nest::input_type(group.anchor, static_cast<std::size_t>(input))),
                 16);
     for (const kernel::AccessCounts &access : counts_of(group, *named.schedule, target).accesses) {

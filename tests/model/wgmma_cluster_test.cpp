@@ -122,7 +122,7 @@ TEST(WgmmaCluster, SharedTilesAreReadOnce) {
       group_of({.n = 8, .h = 8, .w = 8, .c = 64, .k = 256, .r = 1, .s = 1, .pad = 0});
   const std::vector<Schedule> all = search::wgmma_schedules(group.anchor, sm90(), false);
   const auto found = std::find_if(all.begin(), all.end(), [&](const Schedule &each) {
-    const schedule::CoreTile tile = core_tile(group.anchor, each);
+    const schedule::CoreTile tile = gemm_of(group.anchor, each).tile;
     return tile.rows == 128 && tile.columns == 128;
   });
   ASSERT_NE(found, all.end());

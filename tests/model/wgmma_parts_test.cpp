@@ -173,7 +173,7 @@ TEST(WgmmaParts, SumsAreThoseOfAJoin) {
       if (!one)
         continue;
       const auto same = std::find_if(partial.begin(), partial.end(), [&](const Schedule &each) {
-        return core_tile(nests.partial, each).depth == core_tile(nest, *one).depth;
+        return gemm_of(nests.partial, each).tile.depth == gemm_of(nest, *one).tile.depth;
       });
       ASSERT_NE(same, partial.end());
       const std::vector<program::Bytes> slots = drawn(nest);

@@ -87,8 +87,9 @@ void check_forms(const poly::Group &group, const std::vector<schedule::Schedule>
 
 std::vector<schedule::Schedule> boxed(const nest::Nest &nest) {
   std::vector<schedule::Schedule> all = schedules_of(nest, sm90());
-  std::erase_if(all,
-                [&](const schedule::Schedule &each) { return !schedule::has_box(nest, each); });
+  std::erase_if(all, [&](const schedule::Schedule &each) {
+    return !schedule::has_box(schedule::gemm_of(nest, each));
+  });
   return all;
 }
 
@@ -188,7 +189,7 @@ TEST(Wgmma, StridesOfChannelsInBlocksOf32) {
     EXPECT_GE(all.size(), 4U)
         << search::named_wgmma_schedule("wgmma", group.anchor, sm90()).refusal;
     const auto has_gaps = [&](const schedule::Schedule &each) {
-      return core_tile(group.anchor, each).spread > 1;
+      return gemm_of(group.anchor, each).tile.spread > 1;
     };
     const auto gaps = std::find_if(all.begin(), all.end(), has_gaps);
     EXPECT_EQ(gaps != all.end(), is_even);
@@ -204,7 +205,7 @@ TEST(Wgmma, NeighboursInBlocksFillRows) {
     std::set<std::int64_t> all;
     for (const schedule::Schedule &each : schedules_of(group.anchor, sm90()))
       if (!each.core.gathers && each.core.window == 0)
-        all.insert(row_blocks(group.anchor, each).used);
+        all.insert(gemm_of(group.anchor, each).row.used);
     return all;
   };
   EXPECT_EQ(used(nchw32(2, 4, 8, 4, 3)), std::set<std::int64_t>({4}));

@@ -83,7 +83,7 @@ TEST(WgmmaWindow, DealtFiltersAreExact) {
     const poly::Group group = gradients(problem, By::Input).front();
     std::vector<Schedule> dealt = windowed(group.anchor);
     std::erase_if(dealt, [&](const Schedule &each) {
-      return !schedule::deals_kept_filter(group.anchor, each);
+      return !schedule::deals_kept_filter(schedule::gemm_of(group.anchor, each));
     });
     EXPECT_GE(dealt.size(), 1u) << to_text(group.anchor);
     EXPECT_GT(check_schedules(group, target(), dealt, 2), 0);

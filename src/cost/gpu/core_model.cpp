@@ -46,13 +46,11 @@ constexpr double kBlockCycles = 1300;
 constexpr double kGatherCycles = 2;
 
 struct CoreModel {
-  const nest::Nest &nest;
-  const schedule::Schedule &schedule;
+  const schedule::Gemm &gemm;
   const Target &target;
   const FedRing fed = {};
-  const schedule::CoreTile tile = core_tile(nest, schedule);
-  const bool gathers = core_gathers(nest, schedule, core_roles(nest, schedule).data);
-  const double items = static_cast<double>(group_size(schedule));
+  const bool gathers = core_gathers(gemm, gemm.roles.data);
+  const double items = static_cast<double>(group_size(gemm.schedule));
   const double cycle = 2 * target.vector_f32 / (target.gflops_per_unit * 1e9);
 
   double registers() const;
@@ -65,17 +63,17 @@ struct CoreModel {
 };
 
 double CoreModel::registers() const {
-  const double accumulators = static_cast<double>(tile.rows * tile.columns) / items;
-  const double fragments =
-      static_cast<double>(tile.warp_rows) / 4 + static_cast<double>(tile.warp_columns) / 4;
+  const double accumulators = static_cast<double>(gemm.tile.rows * gemm.tile.columns) / items;
+  const double fragments = static_cast<double>(gemm.tile.warp_rows) / 4 +
+                           static_cast<double>(gemm.tile.warp_columns) / 4;
   const double copies =
-      static_cast<double>((tile.rows + tile.columns) * tile.row_bytes()) / 16 / items;
+      static_cast<double>((gemm.tile.rows + gemm.tile.columns) * gemm.tile.row_bytes()) / 16 /
+      items;
   return accumulators + fragments + kPlaceRegisters * copies + kSpareRegisters;
 }
 
 double CoreModel::resident() const {
-  const double bytes =
-      static_cast<double>(local_bytes(local_buffers(nest, schedule))) + fed.local_bytes;
+  const double bytes = static_cast<double>(local_bytes(local_buffers(gemm))) + fed.local_bytes;
   const double by_registers = kRegisters / (std::min(registers(), kMostRegisters) * items);
   const double by_local = static_cast<double>(target.local_bytes) / bytes;
   return std::max(1.0, std::floor(std::min({by_registers, by_local, kMostItems / items})));
@@ -83,21 +81,24 @@ double CoreModel::resident() const {
 
 // Data that comes element by element, by a warp's load each.
 double CoreModel::gather_cycles() const {
-  return gathers ? static_cast<double>(tile.rows * tile.depth) / kCoreLanes * kGatherCycles : 0;
+  return gathers
+             ? static_cast<double>(gemm.tile.rows * gemm.tile.depth) / kCoreLanes * kGatherCycles
+             : 0;
 }
 
 // Of all resident blocks at once.
 double CoreModel::step_cycles(double resident) const {
-  const double ops = 2 * static_cast<double>(tile.rows * tile.columns * tile.depth);
-  const double rate = kHalfOps * 2 / static_cast<double>(tile.elem_bytes);
+  const double ops = 2 * static_cast<double>(gemm.tile.rows * gemm.tile.columns * gemm.tile.depth);
+  const double rate = kHalfOps * 2 / static_cast<double>(gemm.tile.elem_bytes);
   const double bytes =
-      static_cast<double>((tile.rows + tile.columns) * tile.row_bytes()) + fed.copied_bytes;
+      static_cast<double>((gemm.tile.rows + gemm.tile.columns) * gemm.tile.row_bytes()) +
+      fed.copied_bytes;
   const double fetched =
-      static_cast<double>((tile.warp_rows + tile.warp_columns) * tile.row_bytes()) * items /
-      kCoreLanes;
+      static_cast<double>((gemm.tile.warp_rows + gemm.tile.warp_columns) * gemm.tile.row_bytes()) *
+      items / kCoreLanes;
   const double spill = std::max(0.0, registers() - kMostRegisters);
   const double matrix = resident * (ops / rate) * (1 + spill / 32);
-  const double latency = kCopyLatency / (schedule.core.ring - 1);
+  const double latency = kCopyLatency / (gemm.core().ring - 1);
   return std::max({matrix, resident * bytes / kCacheBytes,
                    resident * (fetched + bytes) / kLocalBytes, latency}) +
          resident * (gather_cycles() + fed.issued / kIssued) + kStepCycles;
@@ -105,21 +106,21 @@ double CoreModel::step_cycles(double resident) const {
 
 // Of all resident blocks' results.
 double CoreModel::store_cycles(double resident) const {
-  const nest::Slot &out = nest.slots[nest.out.slot];
-  return resident * static_cast<double>(tile.rows * tile.columns * size_bytes(out.type)) /
+  const nest::Slot &out = gemm.nest.slots[gemm.nest.out.slot];
+  return resident * static_cast<double>(gemm.tile.rows * gemm.tile.columns * size_bytes(out.type)) /
          kStoreBytes;
 }
 
-double CoreModel::unique_bytes() const { return touched_bytes(nest) + fed.memory_bytes; }
+double CoreModel::unique_bytes() const { return touched_bytes(gemm.nest) + fed.memory_bytes; }
 
 Estimate CoreModel::run() const {
   Estimate estimate;
-  estimate.blocks = blocks(nest, schedule);
+  estimate.blocks = core_blocks(gemm);
   estimate.launch = target.launch_us * 1e-6;
   const auto count = static_cast<double>(estimate.blocks);
   const double at_once = std::min(resident(), std::ceil(count / target.compute_units));
   const double waves = std::ceil(count / (at_once * target.compute_units));
-  const double steps = static_cast<double>(core_steps(nest, schedule));
+  const double steps = static_cast<double>(core_steps(gemm));
   const double wave = (steps * step_cycles(at_once) + store_cycles(at_once) + kBlockCycles) * cycle;
   estimate.compute = wave / at_once;
   estimate.waves = waves * at_once * target.compute_units / count;
@@ -139,35 +140,32 @@ Estimate CoreModel::run() const {
 
 } // namespace
 
-Estimate predict_core(const nest::Nest &nest, const schedule::Schedule &schedule,
-                      const Target &target, const FedRing &fed) {
-  return CoreModel{nest, schedule, target, fed}.run();
+Estimate predict_core(const schedule::Gemm &gemm, const Target &target, const FedRing &fed) {
+  return CoreModel{gemm, target, fed}.run();
 }
 
-Estimate predict_core_tile(const nest::Nest &tile, const schedule::Schedule &schedule,
-                           const Target &unit) {
-  const CoreModel model{tile, schedule, unit};
-  const auto steps = static_cast<double>(core_steps(tile, schedule));
+Estimate predict_core_tile(const schedule::Gemm &tile, const Target &unit) {
+  const CoreModel model{tile, unit};
+  const auto steps = static_cast<double>(core_steps(tile));
   Estimate estimate;
   estimate.blocks = 1;
   estimate.waves = 1;
-  estimate.compute = static_cast<double>(core_blocks(tile, schedule)) *
+  estimate.compute = static_cast<double>(core_blocks(tile)) *
                      (steps * model.step_cycles(1) + model.store_cycles(1) + kBlockCycles) *
                      model.cycle;
   estimate.seconds = estimate.compute;
   return estimate;
 }
 
-Figures core_figures(const nest::Nest &nest, const schedule::Schedule &schedule,
-                     const Target &target) {
-  const CoreModel model{nest, schedule, target};
-  const auto count = static_cast<double>(blocks(nest, schedule));
-  const auto steps = static_cast<double>(core_steps(nest, schedule));
+Figures core_figures(const schedule::Gemm &gemm, const Target &target) {
+  const CoreModel model{gemm, target};
+  const auto count = static_cast<double>(core_blocks(gemm));
+  const auto steps = static_cast<double>(core_steps(gemm));
   Figures figures;
   figures.blocks = count;
   figures.work_items = model.items;
   figures.barriers = count * steps;
-  figures.local_bytes = static_cast<double>(local_bytes(local_buffers(nest, schedule)));
+  figures.local_bytes = static_cast<double>(local_bytes(local_buffers(gemm)));
   figures.registers = model.registers();
   figures.local_conflicts = 0;
   return figures;

@@ -6,20 +6,17 @@
 #include "cost/estimate.h"
 #include "cost/gpu/fed_ring.h"
 #include "nest/nest.h"
-#include "schedule/schedule.h"
+#include "schedule/mma/core.h"
 #include "target/target.h"
 
 namespace tilefuse::cost {
 
 // What cost::figures says of it.
-Figures core_figures(const nest::Nest &nest, const schedule::Schedule &schedule,
-                     const Target &target);
+Figures core_figures(const schedule::Gemm &gemm, const Target &target);
 
 // What cost::predict says of it; `fed`: what maps in the ring add.
-Estimate predict_core(const nest::Nest &nest, const schedule::Schedule &schedule,
-                      const Target &target, const FedRing &fed = {});
+Estimate predict_core(const schedule::Gemm &gemm, const Target &target, const FedRing &fed = {});
 // Time of the products for one tile of a consumer, on a target of one unit.
-Estimate predict_core_tile(const nest::Nest &tile, const schedule::Schedule &schedule,
-                           const Target &unit);
+Estimate predict_core_tile(const schedule::Gemm &tile, const Target &unit);
 
 } // namespace tilefuse::cost

@@ -17,37 +17,32 @@ namespace tilefuse::cost {
 namespace {
 
 // Steps that a window serves.
-double taps_of_window(const nest::Nest &nest, const schedule::Schedule &schedule) {
+double taps_of_window(const schedule::Gemm &gemm) {
   double taps = 1;
-  for (int i : core_roles(nest, schedule).walked)
-    taps *= static_cast<double>(nest.indices[at(i)].extent);
+  for (int i : gemm.roles.walked)
+    taps *= static_cast<double>(gemm.nest.indices[at(i)].extent);
   return taps;
 }
 
 // That are mapped in a step; those of a window serve as many steps as there are taps.
-double elems_of_step(const nest::Nest &nest, const schedule::Schedule &schedule,
-                     const schedule::CoreSideTile &side) {
-  if (schedule.core.window == 0)
+double elems_of_step(const schedule::Gemm &gemm, const schedule::CoreSideTile &side) {
+  if (gemm.core().window == 0)
     return static_cast<double>(side.rows * side.elems);
-  return static_cast<double>(window_rows(nest, schedule) * side.elems) /
-         taps_of_window(nest, schedule);
+  return static_cast<double>(window_rows(gemm) * side.elems) / taps_of_window(gemm);
 }
 
 // Of a window: of each round of units that the work-items have.
-FedRing spread_ring(const poly::Group &group, const schedule::Schedule &schedule,
-                    poly::MemberId producer) {
+FedRing spread_ring(const poly::Group &group, const schedule::Gemm &gemm, poly::MemberId producer) {
   constexpr double kReadCycles = 44;  // of an element
   constexpr double kWriteCycles = 63; // of a row
-  const nest::Nest &nest = group.anchor;
   const nest::Nest &copy = producer_at(group, producer).nest;
-  const schedule::SpreadPlan plan = spread_plan(group, schedule, producer);
+  const schedule::SpreadPlan plan = spread_plan(group, gemm, producer);
   const double round = kReadCycles * static_cast<double>(plan.unit) +
                        kWriteCycles * static_cast<double>(plan.rows());
-  const int data = core_roles(nest, schedule).data;
   FedRing fed;
-  fed.spread_cycles = static_cast<double>(plan.rounds()) * round / taps_of_window(nest, schedule);
-  fed.memory_bytes =
-      touched_bytes(copy, copy.inputs[0]) - touched_bytes(nest, nest.inputs[at(data)]);
+  fed.spread_cycles = static_cast<double>(plan.rounds()) * round / taps_of_window(gemm);
+  fed.memory_bytes = touched_bytes(copy, copy.inputs[0]) -
+                     touched_bytes(gemm.nest, gemm.nest.inputs[at(gemm.roles.data)]);
   return fed;
 }
 
@@ -55,38 +50,37 @@ FedRing spread_ring(const poly::Group &group, const schedule::Schedule &schedule
 
 // Of a chunk of 16 bytes: reads, conversions and the write; whether the padding has it and where it
 // lies; and of each element what the map says of tensors (numbers of channels are at hand).
-FedRing fed_ring(const poly::Group &group, const schedule::Schedule &schedule) {
+FedRing fed_ring(const poly::Group &group, const schedule::Gemm &gemm) {
   if (const std::optional<poly::MemberId> spread = schedule::spread_of(group))
-    return spread_ring(group, schedule, *spread);
+    return spread_ring(group, gemm, *spread);
   constexpr double kChunkInstructions = 12;
   constexpr double kStreamInstructions = 2;
   constexpr double kGuardInstructions = 36; // of a chunk that may lie in the padding
   constexpr double kBlendInstructions = 26; // the same beside a kept filter, without a branch
   constexpr double kRounding = 0.5;         // of an element
-  const schedule::CoreTile tile = core_tile(group.anchor, schedule);
-  const schedule::CoreRoles roles = core_roles(group.anchor, schedule);
+  const schedule::CoreTile &tile = gemm.tile;
   FedRing fed;
-  for (const schedule::CoreFeed &feed : core_feeds(group, schedule)) {
+  for (const schedule::CoreFeed &feed : core_feeds(group, gemm)) {
     const nest::Nest &map = producer_at(group, feed.producer).nest;
-    const schedule::CoreSideTile side = core_side_tile(roles, tile, feed.input);
-    const auto elems = elems_of_step(group.anchor, schedule, side);
+    const schedule::CoreSideTile side = core_side_tile(gemm.roles, tile, feed.input);
+    const auto elems = elems_of_step(gemm, side);
     const auto chunk = static_cast<double>(tile.chunk());
     const auto copied = static_cast<double>(feed.copied.size());
     const double slots = expression_slots(map.post) - static_cast<double>(feed.read.size());
     const std::vector<nest::Dim> &dims = group.anchor.inputs[at(feed.input)].dims;
     const bool is_guarded =
-        is_wgmma(*schedule.core.op) &&
+        is_wgmma(*gemm.core().op) &&
         std::any_of(dims.begin(), dims.end(), [](const nest::Dim &dim) { return dim.guarded; });
-    const double guard = !is_guarded                  ? 0
-                         : schedule.core.blends ? kBlendInstructions
-                                                      : kGuardInstructions;
+    const double guard = !is_guarded          ? 0
+                         : gemm.core().blends ? kBlendInstructions
+                                              : kGuardInstructions;
     constexpr double kWarp = kCoreLanes;
     fed.issued +=
         elems / chunk / kWarp *
         (kChunkInstructions + guard + kStreamInstructions * copied + (slots + kRounding) * chunk);
     const double beside = (copied - 1) * elems * static_cast<double>(tile.elem_bytes);
     fed.copied_bytes += beside;
-    fed.local_bytes += beside * schedule.core.ring;
+    fed.local_bytes += beside * gemm.core().ring;
     const auto bytes_of = [&](const nest::Operand &operand) {
       const nest::Slot &slot = map.slots[operand.slot];
       return static_cast<double>(slot.elems * size_bytes(slot.type));

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "poly/group.h"
-#include "schedule/schedule.h"
+#include "schedule/mma/core.h"
 
 namespace tilefuse::cost {
 
@@ -17,6 +17,6 @@ struct FedRing {
 };
 
 // All zeros where nothing is mapped. Requires a legal schedule.
-FedRing fed_ring(const poly::Group &group, const schedule::Schedule &schedule);
+FedRing fed_ring(const poly::Group &group, const schedule::Gemm &gemm);
 
 } // namespace tilefuse::cost

@@ -71,11 +71,9 @@ constexpr double kItems = 128;
 constexpr double kBarrierBytes = 16; // of a buffer: full and empty
 
 struct WgmmaModel {
-  const nest::Nest &nest;
-  const schedule::Schedule &schedule;
+  const schedule::Gemm &gemm;
   const Target &target;
   const FedRing fed = {};
-  const schedule::CoreTile tile = core_tile(nest, schedule);
 
   double taps() const;
   double data_rows() const;
@@ -101,94 +99,94 @@ struct WgmmaModel {
 
 // Steps that one window serves.
 double WgmmaModel::taps() const {
-  const double windows = std::ceil(static_cast<double>(core_roles(nest, schedule).depth_points) /
-                                   static_cast<double>(tile.depth));
-  return static_cast<double>(core_steps(nest, schedule)) / windows;
+  const double windows = std::ceil(static_cast<double>(gemm.roles.depth_points) /
+                                   static_cast<double>(gemm.tile.depth));
+  return static_cast<double>(core_steps(gemm)) / windows;
 }
 
 // Of the depth, copied for a step.
 double WgmmaModel::data_rows() const {
-  return schedule.core.window > 0 ? static_cast<double>(window_rows(nest, schedule)) / taps()
-                                  : static_cast<double>(tile.rows * tile.spread);
+  return gemm.core().window > 0 ? static_cast<double>(window_rows(gemm)) / taps()
+                                : static_cast<double>(gemm.tile.rows * gemm.tile.spread);
 }
 
 double WgmmaModel::filter_rows() const {
-  return schedule.core.keeps_filter ? 0 : static_cast<double>(tile.columns);
+  return gemm.core().keeps_filter ? 0 : static_cast<double>(gemm.tile.columns);
 }
 
 // Of a copy, of which as many are under way as there are buffers; where they are few, one is read
 // meanwhile.
 double WgmmaModel::latency() const {
-  if (schedule.core.window == 0 && schedule.core.ring <= kShallow)
-    return (kShallowLatency + copy_cycles()) / (schedule.core.ring - 1);
-  const double copy = schedule.core.ahead > 0 ? kAheadLatency : kCopyLatency;
-  const double of_windows = schedule.core.window > 0 ? copy / (schedule.core.window * taps()) : 0;
-  return schedule.core.keeps_filter ? of_windows : std::max(of_windows, copy / schedule.core.ring);
+  if (gemm.core().window == 0 && gemm.core().ring <= kShallow)
+    return (kShallowLatency + copy_cycles()) / (gemm.core().ring - 1);
+  const double copy = gemm.core().ahead > 0 ? kAheadLatency : kCopyLatency;
+  const double of_windows = gemm.core().window > 0 ? copy / (gemm.core().window * taps()) : 0;
+  return gemm.core().keeps_filter ? of_windows : std::max(of_windows, copy / gemm.core().ring);
 }
 
 // Rows of both inputs in a step, which are straight. Those that other blocks of a cluster copy take
 // as long to come.
 double WgmmaModel::copy_cycles() const {
-  const schedule::CoreRoles roles = core_roles(nest, schedule);
-  if (roles.data_turned || roles.filter_turned)
+  if (gemm.roles.data_turned || gemm.roles.filter_turned)
     return 0;
   const double panels =
-      static_cast<double>(tile.row_bytes()) / static_cast<double>(ring_row_bytes(nest, schedule));
-  const bool is_deep = data_map(nest, schedule).lower.size() > 2;
-  const double data = schedule.core.gathers ? 0 : data_rows();
+      static_cast<double>(gemm.tile.row_bytes()) / static_cast<double>(ring_row_bytes(gemm));
+  const bool is_deep = data_map(gemm).lower.size() > 2;
+  const double data = gemm.core().gathers ? 0 : data_rows();
   return panels * data * (is_deep ? kDeepRow : kCopiedRow) + filter_rows() * kCopiedRow;
 }
 
 // In a step from the second-level cache; others of the cluster fetch the rest.
 double WgmmaModel::fetched_bytes() const {
-  const schedule::Core &core = schedule.core;
+  const schedule::Core &core = gemm.core();
   const double rows = data_rows() / static_cast<double>(core.cluster_columns) +
                       filter_rows() / static_cast<double>(core.cluster_rows);
-  return rows * static_cast<double>(tile.row_bytes()) + fed.copied_bytes;
+  return rows * static_cast<double>(gemm.tile.row_bytes()) + fed.copied_bytes;
 }
 
 // What tensor copies write in a step and instructions read.
 double WgmmaModel::local_cycles() const {
-  const auto read = static_cast<double>((tile.warp_rows + tile.warp_columns) * tile.row_bytes());
-  return (read * static_cast<double>(tile.warps()) + fetched_bytes()) / kLocalBytes;
+  const auto read =
+      static_cast<double>((gemm.tile.warp_rows + gemm.tile.warp_columns) * gemm.tile.row_bytes());
+  return (read * static_cast<double>(gemm.tile.warps()) + fetched_bytes()) / kLocalBytes;
 }
 
 // Each warp that maps has a scheduler of its own, or shares one with another that does.
 double WgmmaModel::map_cycles() const {
   if (fed.issued == 0)
     return 0;
-  if (schedule.core.window > 0)
+  if (gemm.core().window > 0)
     return fed.issued / (kSchedulers * kIssuedAlone) + kWindowLocal * local_cycles() +
-           (kWindowCycles + (schedule.core.mappers == 0 ? kCopyingCycles : 0)) / taps();
-  const double rate = schedule.core.mappers > 1 ? kIssuedByTwo : kIssuedAlone;
+           (kWindowCycles + (gemm.core().mappers == 0 ? kCopyingCycles : 0)) / taps();
+  const double rate = gemm.core().mappers > 1 ? kIssuedByTwo : kIssuedAlone;
   return fed.issued / (kSchedulers * rate) + kMapCycles + local_cycles();
 }
 
 // Of warps that gather the data of a step.
 double WgmmaModel::gather_cycles() const {
-  if (!schedule.core.gathers)
+  if (!gemm.core().gathers)
     return 0;
   if (fed.spread_cycles > 0)
     return fed.spread_cycles;
-  const int data = core_roles(nest, schedule).data;
-  const auto each = static_cast<double>(core_copy_elems(nest, schedule, data));
-  const double runs = data_rows() * static_cast<double>(tile.depth) / each;
+  const int data = gemm.roles.data;
+  const auto each = static_cast<double>(core_copy_elems(gemm, data));
+  const double runs = data_rows() * static_cast<double>(gemm.tile.depth) / each;
   const double cycles = runs / kItems * kGatherCycles;
-  const double filter = filter_rows() * static_cast<double>(tile.row_bytes()) / kCacheBytes;
-  return cycles + filter + (schedule.core.turns > 1 ? 0 : kGatherShared);
+  const double filter = filter_rows() * static_cast<double>(gemm.tile.row_bytes()) / kCacheBytes;
+  return cycles + filter + (gemm.core().turns > 1 ? 0 : kGatherShared);
 }
 
 // An instruction of 64 rows takes a cycle for 2 columns, or the time to read its operands.
 double WgmmaModel::step_cycles() const {
-  const auto columns = static_cast<double>(schedule.core.op->n);
-  const double instructions = static_cast<double>(tile.rows * tile.columns) /
-                              (kGroupRows * columns) * static_cast<double>(tile.row_bytes()) /
+  const auto columns = static_cast<double>(gemm.core().op->n);
+  const double instructions = static_cast<double>(gemm.tile.rows * gemm.tile.columns) /
+                              (kGroupRows * columns) * static_cast<double>(gemm.tile.row_bytes()) /
                               kStepBytes;
   const double matrix =
       instructions * std::max(columns / 2, kOperandCycles + columns / 4) * kSlowerMatrix;
   const double others =
       std::max({matrix, fetched_bytes() / kCacheBytes, copy_cycles(), latency(), gather_cycles()});
-  const schedule::Core &core = schedule.core;
+  const schedule::Core &core = gemm.core();
   const double beside = core.window > 0 ? kBesideMaps * std::min(others, map_cycles()) : 0;
   return std::max(others, map_cycles()) + beside +
          (core.window > 0 && !core.keeps_filter ? kStreamCycles : 0) +
@@ -199,19 +197,20 @@ double WgmmaModel::step_cycles() const {
 // Of a tile of what is fetched ahead, beside the copies of its steps.
 double WgmmaModel::ahead_cycles() const {
   double cycles = 0;
-  if (schedule.core.ahead == 0)
+  if (gemm.core().ahead == 0)
     return cycles;
-  for (const schedule::AheadOperand &operand : ahead_operands(nest, schedule)) {
-    const auto panels = static_cast<double>(tile.columns / operand.columns);
-    const auto bytes = static_cast<double>(tile.rows * tile.columns * operand.elem_bytes);
-    cycles += std::max(static_cast<double>(tile.rows) * panels * kCopiedRow, bytes / kCacheBytes);
+  for (const schedule::AheadOperand &operand : ahead_operands(gemm)) {
+    const auto panels = static_cast<double>(gemm.tile.columns / operand.columns);
+    const auto bytes = static_cast<double>(gemm.tile.rows * gemm.tile.columns * operand.elem_bytes);
+    cycles +=
+        std::max(static_cast<double>(gemm.tile.rows) * panels * kCopiedRow, bytes / kCacheBytes);
   }
   return cycles;
 }
 
 // All steps of a tile.
 double WgmmaModel::steps_cycles() const {
-  const auto steps = static_cast<double>(most_steps(nest, schedule));
+  const auto steps = static_cast<double>(most_steps(gemm));
   const double copies = std::max(fetched_bytes() / kCacheBytes, copy_cycles());
   return std::max(steps * step_cycles(), steps * copies + ahead_cycles());
 }
@@ -219,61 +218,58 @@ double WgmmaModel::steps_cycles() const {
 // Of operands that post-ops read by tiles, for a four warps' 128 results. Blocks of one tile wait
 // once, which is in what they take besides.
 double WgmmaModel::operand_cycles() const {
-  if (schedule.core.blocks == 0)
+  if (gemm.core().blocks == 0)
     return 0;
   std::int64_t results = 1;
-  for (int i = 0; i < nest.output_indices; ++i)
-    results *= nest.indices[at(i)].extent;
-  const auto whole =
-      std::count_if(nest.extras.begin(), nest.extras.end(), [&](const nest::Operand &extra) {
-        return nest.slots[extra.slot].elems >= results;
-      });
-  const auto fetched =
-      static_cast<double>(schedule.core.ahead > 0 ? ahead_operands(nest, schedule).size() : 0);
+  for (int i = 0; i < gemm.nest.output_indices; ++i)
+    results *= gemm.nest.indices[at(i)].extent;
+  const auto whole = std::count_if(
+      gemm.nest.extras.begin(), gemm.nest.extras.end(),
+      [&](const nest::Operand &extra) { return gemm.nest.slots[extra.slot].elems >= results; });
+  const auto fetched = static_cast<double>(gemm.core().ahead > 0 ? ahead_operands(gemm).size() : 0);
   return fetched * kFetchedCycles + (static_cast<double>(whole) - fetched) * kReadCycles;
 }
 
 double WgmmaModel::result_cycles() const {
-  const double longer = schedule.core.tensor_store  ? kLongerStore
-                        : exchanges(nest, schedule) ? kLongerExchange
-                                                    : 1;
-  return static_cast<double>(tile.warp_rows * tile.warp_columns) / kItems *
+  const double longer = gemm.core().tensor_store ? kLongerStore
+                        : exchanges(gemm)        ? kLongerExchange
+                                                 : 1;
+  return static_cast<double>(gemm.tile.warp_rows * gemm.tile.warp_columns) / kItems *
          (kResultCycles * longer + operand_cycles()) /
-         static_cast<double>(schedule.core.cluster_parts);
+         static_cast<double>(gemm.core().cluster_parts);
 }
 
 // Of accumulators that blocks of a cluster join.
 double WgmmaModel::join_cycles() const {
-  return schedule.core.cluster_parts == 1
+  return gemm.core().cluster_parts == 1
              ? 0
-             : kJoinCycles + static_cast<double>(joined_bytes(nest, schedule)) / kJoinBytes;
+             : kJoinCycles + static_cast<double>(joined_bytes(gemm)) / kJoinBytes;
 }
 
 // Of one multiprocessor with so many tiles. A group that takes turns stores its results while the
 // other multiplies.
 double WgmmaModel::busy_cycles(double tiles) const {
-  const double gather = schedule.core.gathers ? kGatherTile : 0;
+  const double gather = gemm.core().gathers ? kGatherTile : 0;
   const double steps = gather + steps_cycles();
   const double results = result_cycles() + join_cycles();
   const double filter = // copied once
-      schedule.core.keeps_filter
-          ? static_cast<double>(tile.ring_bytes(schedule.core.ring) * tile.columns) /
-                (static_cast<double>(tile.rows * tile.spread + tile.columns) * kCacheBytes)
+      gemm.core().keeps_filter
+          ? static_cast<double>(gemm.tile.ring_bytes(gemm.core().ring) * gemm.tile.columns) /
+                (static_cast<double>(gemm.tile.rows * gemm.tile.spread + gemm.tile.columns) *
+                 kCacheBytes)
           : 0;
   const double of_tile =
-      schedule.core.turns > 1 ? std::max(steps, (steps + results) / 2) : steps + results;
+      gemm.core().turns > 1 ? std::max(steps, (steps + results) / 2) : steps + results;
   // A buffer of what is fetched ahead is copied to when a tile has been stored.
-  const double ahead = schedule.core.ahead > 0
-                           ? (kAheadLatency + ahead_cycles() + results) / schedule.core.ahead
-                           : 0;
-  return filter + tiles * std::max(of_tile, ahead) + (schedule.core.turns > 1 ? results : 0);
+  const double ahead =
+      gemm.core().ahead > 0 ? (kAheadLatency + ahead_cycles() + results) / gemm.core().ahead : 0;
+  return filter + tiles * std::max(of_tile, ahead) + (gemm.core().turns > 1 ? results : 0);
 }
 
 // Tiles of the busiest multiprocessor.
 double WgmmaModel::turns() const {
-  return std::ceil(
-      static_cast<double>(tile_grid(nest, schedule).clusters()) /
-      static_cast<double>(schedule::clusters_at_once(target, schedule.core.cluster())));
+  return std::ceil(static_cast<double>(tile_grid(gemm).clusters()) /
+                   static_cast<double>(schedule::clusters_at_once(target, gemm.core().cluster())));
 }
 
 double overlapped(double busy, double memory) {
@@ -281,24 +277,25 @@ double overlapped(double busy, double memory) {
 }
 
 double WgmmaModel::memory_seconds() const {
-  return (touched_bytes(nest) + fed.memory_bytes) / (target.gbytes_per_s * 1e9) * kSlowerMemory;
+  return (touched_bytes(gemm.nest) + fed.memory_bytes) / (target.gbytes_per_s * 1e9) *
+         kSlowerMemory;
 }
 
 // Of results in blocks of channels that leave in less than whole lines of neighbours.
 double WgmmaModel::store_seconds() const {
   constexpr std::int64_t kLine = 4; // blocks
-  if (!core_roles(nest, schedule).has_blocks() || schedule.core.gathers ||
-      schedule.core.window > 0 || row_blocks(nest, schedule).used == kLine)
+  if (!gemm.roles.has_blocks() || gemm.core().gathers || gemm.core().window > 0 ||
+      gemm.row.used == kLine)
     return 0;
-  const nest::Slot &out = nest.slots[nest.out.slot];
+  const nest::Slot &out = gemm.nest.slots[gemm.nest.out.slot];
   return static_cast<double>(out.elems * size_bytes(out.type)) / kBlockBytes;
 }
 
 Estimate WgmmaModel::run() const {
   Estimate estimate;
-  estimate.blocks = blocks(nest, schedule);
+  estimate.blocks = core_blocks(gemm);
   estimate.launch = target.launch_us * 1e-6;
-  const auto tiles = static_cast<double>(tile_grid(nest, schedule).tiles());
+  const auto tiles = static_cast<double>(tile_grid(gemm).tiles());
   const double turn = busy_cycles(1) / kClock;
   estimate.compute = turn;
   estimate.waves = turns() * target.compute_units / tiles;
@@ -306,23 +303,22 @@ Estimate WgmmaModel::run() const {
   estimate.seconds = overlapped(busy_cycles(turns()) / kClock, estimate.memory) + estimate.launch;
   estimate.reasons = {{"tiles", tiles, ""},
                       {"turns", turns(), "per multiprocessor"},
-                      {"steps", static_cast<double>(most_steps(nest, schedule)), "per tile"},
+                      {"steps", static_cast<double>(most_steps(gemm)), "per tile"},
                       {"step", step_cycles(), "cycles"},
                       {"tile", turn * 1e6, "us"},
                       {"memory", estimate.memory * 1e6, "us"},
                       {"launch", target.launch_us, "us"}};
   if (fed.issued > 0)
     estimate.reasons.push_back({"maps", map_cycles(), "cycles per step, beside the others"});
-  if (schedule.core.cluster_parts > 1)
+  if (gemm.core().cluster_parts > 1)
     estimate.reasons.push_back({"join", join_cycles() / kClock * 1e6, "us"});
   return estimate;
 }
 
 } // namespace
 
-Estimate predict_wgmma(const nest::Nest &nest, const schedule::Schedule &schedule,
-                       const Target &target, const FedRing &fed) {
-  return WgmmaModel{nest, schedule, target, fed}.run();
+Estimate predict_wgmma(const schedule::Gemm &gemm, const Target &target, const FedRing &fed) {
+  return WgmmaModel{gemm, target, fed}.run();
 }
 
 double predict_together(const std::vector<const nest::Nest *> &classes,
@@ -332,7 +328,8 @@ double predict_together(const std::vector<const nest::Nest *> &classes,
   std::vector<double> read; // by input
   for (std::size_t k = 0; k < classes.size(); ++k) {
     const nest::Nest &nest = *classes[k];
-    const WgmmaModel model{nest, *schedules[k], target};
+    const schedule::Gemm gemm = gemm_of(nest, *schedules[k]);
+    const WgmmaModel model{gemm, target};
     busy += model.busy_cycles(model.turns()) / kClock;
     bytes += touched_bytes(nest, nest.out);
     for (const nest::Operand &extra : nest.extras)
@@ -348,14 +345,13 @@ double predict_together(const std::vector<const nest::Nest *> &classes,
   return overlapped(busy, memory) + target.launch_us * 1e-6;
 }
 
-Figures wgmma_figures(const nest::Nest &nest, const schedule::Schedule &schedule) {
-  const double ring = schedule.core.ring + schedule.core.window;
+Figures wgmma_figures(const schedule::Gemm &gemm) {
+  const double ring = gemm.core().ring + gemm.core().window;
   Figures figures;
-  figures.blocks = static_cast<double>(blocks(nest, schedule));
-  figures.work_items = static_cast<double>(group_size(schedule));
+  figures.blocks = static_cast<double>(core_blocks(gemm));
+  figures.work_items = static_cast<double>(group_size(gemm.schedule));
   figures.barriers = figures.blocks;
-  figures.local_bytes =
-      static_cast<double>(ring_bytes(local_buffers(nest, schedule))) + kBarrierBytes * ring;
+  figures.local_bytes = static_cast<double>(ring_bytes(local_buffers(gemm))) + kBarrierBytes * ring;
   return figures;
 }
 

@@ -8,17 +8,16 @@
 #include "cost/estimate.h"
 #include "cost/gpu/fed_ring.h"
 #include "nest/nest.h"
-#include "schedule/schedule.h"
+#include "schedule/mma/core.h"
 #include "target/target.h"
 
 namespace tilefuse::cost {
 
 // What cost::figures says of one.
-Figures wgmma_figures(const nest::Nest &nest, const schedule::Schedule &schedule);
+Figures wgmma_figures(const schedule::Gemm &gemm);
 
 // What cost::predict says of one; `fed`: what maps in the ring add.
-Estimate predict_wgmma(const nest::Nest &nest, const schedule::Schedule &schedule,
-                       const Target &target, const FedRing &fed = {});
+Estimate predict_wgmma(const schedule::Gemm &gemm, const Target &target, const FedRing &fed = {});
 
 // Time of nests that are one launch and run at the same time, such as the classes of a strided
 // input gradient, each under its schedule with wgmma, and of nests that store constants beside

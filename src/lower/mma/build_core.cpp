@@ -32,9 +32,9 @@ class CoreLoops {
 public:
   CoreLoops(const Context &context, ExprRef number)
       : cx_(context), number_(number), b_(cx_.build), core_(cx_.schedule.core),
-        roles_(core_roles(cx_.nest, cx_.schedule)), tile_(core_tile(cx_.nest, cx_.schedule)),
-        row_tiles_(tile_.warp_rows / kCoreRows), column_tiles_(tile_.warp_columns / kCoreColumns),
-        feeds_(cx_.member == poly::kAnchor ? core_feeds(cx_.members.group, cx_.schedule)
+        roles_(cx_.gemm().roles), tile_(cx_.gemm().tile), row_tiles_(tile_.warp_rows / kCoreRows),
+        column_tiles_(tile_.warp_columns / kCoreColumns),
+        feeds_(cx_.member == poly::kAnchor ? cx_.members.resolved.feeds
                                            : std::vector<schedule::CoreFeed>()),
         walk_(cx_, roles_, tile_) {
     for (const schedule::CoreFeed &feed : feeds_)
@@ -84,8 +84,8 @@ private:
   const ExprRef number_; // of the block
   kernel::Builder &b_;
   const schedule::Core &core_;
-  const schedule::CoreRoles roles_;
-  const schedule::CoreTile tile_;
+  const schedule::CoreRoles &roles_;
+  const schedule::CoreTile &tile_;
   const std::int64_t row_tiles_;    // of a warp
   const std::int64_t column_tiles_; // of a warp
   const std::vector<schedule::CoreFeed> feeds_;
@@ -249,7 +249,7 @@ StmtRef CoreLoops::multiply() {
 }
 
 void CoreLoops::main_loop() {
-  const std::int64_t steps = core_steps(cx_.nest, cx_.schedule);
+  const std::int64_t steps = core_steps(cx_.gemm());
   body_.push_back(walk_.start());
   if (behind_)
     body_.push_back(behind_->start());

@@ -148,7 +148,7 @@ StmtRef ProducerFill::block_loops(std::size_t level) {
 
 // The same for products of a core instruction, whose ring is filled anew by each.
 StmtRef ProducerFill::core_blocks() {
-  const std::int64_t count = schedule::core_blocks(cx_.nest, cx_.schedule);
+  const std::int64_t count = schedule::core_blocks(cx_.gemm());
   if (count == 1)
     return core_product(cx_, b_.integer(0));
   const VarId var = b_.variable("product", {});

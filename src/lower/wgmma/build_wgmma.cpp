@@ -35,13 +35,10 @@ using schedule::kPanelBytes;
 class WgmmaLoops {
 public:
   explicit WgmmaLoops(Context &context)
-      : cx_(context), b_(cx_.build), core_(cx_.schedule.core),
-        roles_(core_roles(cx_.nest, cx_.schedule)), tile_(core_tile(cx_.nest, cx_.schedule)),
-        plan_(column_plan(cx_.nest, cx_.schedule)), cluster_(b_, core_),
-        tiles_(cx_, roles_, tile_, plan_, cluster_),
-        pixel_bytes_(pixel_bytes(cx_.nest, cx_.schedule)),
-        feeds_(core_feeds(cx_.members.group, cx_.schedule)),
-        ring_(cx_, roles_, tile_, cluster_, shape_of_ring()),
+      : cx_(context), b_(cx_.build), core_(cx_.schedule.core), roles_(cx_.gemm().roles),
+        tile_(cx_.gemm().tile), plan_(column_plan(cx_.gemm())), cluster_(b_, core_),
+        tiles_(cx_, roles_, tile_, plan_, cluster_), pixel_bytes_(pixel_bytes(cx_.gemm())),
+        feeds_(cx_.members.resolved.feeds), ring_(cx_, roles_, tile_, cluster_, shape_of_ring()),
         join_(cx_, tile_, cluster_, tiles_.most()) {
     if (core_.window > 0) {
       window_.emplace(cx_);
@@ -85,8 +82,8 @@ private:
   Context &cx_;
   kernel::Builder &b_;
   const schedule::Core &core_;
-  const schedule::CoreRoles roles_;
-  const schedule::CoreTile tile_;
+  const schedule::CoreRoles &roles_;
+  const schedule::CoreTile &tile_;
   const schedule::ColumnPlan plan_;
   const WgmmaCluster cluster_;
   WgmmaTiles tiles_;
@@ -179,9 +176,9 @@ StmtRef WgmmaLoops::steps() {
   std::vector<ExprRef> points(cx_.nest.indices.size(), integer(0));
   if (!windows_) {
     const kernel::VarId number = b_.variable("step", {});
-    const std::int64_t count = core_steps(cx_.nest, cx_.schedule);
+    const std::int64_t count = core_steps(cx_.gemm());
     List list;
-    if (first_of_row(cx_.nest, cx_.schedule))
+    if (first_of_row(cx_.gemm()))
       tiles_.take_step(b_.add(cluster_.first_step(count), b_.var(number)), points, list);
     list.push_back(step(less(integer(0), b_.var(number)), points, nullptr));
     return b_.loop(number, kernel::ForKind::Serial, integer(0), cluster_.step_count(count), 1,
@@ -206,9 +203,8 @@ StmtRef WgmmaLoops::start(ExprRef turn) const {
   const auto start_of = [&](const WgmmaRing &ring, std::int64_t buffers) {
     return turn != nullptr ? ring.start_turn(turn, buffers) : ring.start(0);
   };
-  return b_.block(
-      {core_.keeps_filter ? nullptr : start_of(ring_, core_steps(cx_.nest, cx_.schedule)),
-       windows_ ? start_of(*windows_, windows_of_tile()) : nullptr});
+  return b_.block({core_.keeps_filter ? nullptr : start_of(ring_, core_steps(cx_.gemm())),
+                   windows_ ? start_of(*windows_, windows_of_tile()) : nullptr});
 }
 
 void WgmmaLoops::end(ExprRef turn, List &list) const {
@@ -222,7 +218,7 @@ void WgmmaLoops::end(ExprRef turn, List &list) const {
   if (windows_)
     list.push_back(windows_->let_go());
   if (is_ordered())
-    list.push_back(ring_.skip(core_steps(cx_.nest, cx_.schedule)));
+    list.push_back(ring_.skip(core_steps(cx_.gemm())));
   if (windows_ && turn != nullptr)
     list.push_back(windows_->skip(windows_of_tile()));
 }
@@ -283,15 +279,15 @@ RingShape WgmmaLoops::shape_of_ring() const {
           .filter_elems = tile_.columns * tile_.depth,
           .has_turns = is_ordered(),
           .is_kept = core_.keeps_filter,
-          .is_dealt = deals_kept_filter(cx_.nest, cx_.schedule),
+          .is_dealt = deals_kept_filter(cx_.gemm()),
           .gatherers = core_.window > 0 ? 0 : gatherers(),
           .feeds = core_.window > 0 ? std::vector<schedule::CoreFeed>{} : feeds_};
 }
 
 RingShape WgmmaLoops::shape_of_windows() const {
   return {.count = core_.window,
-          .data_elems = window_elems(cx_.nest, cx_.schedule),
-          .data_copied = core_.gathers ? 0 : window_rows(cx_.nest, cx_.schedule) * tile_.depth,
+          .data_elems = window_elems(cx_.gemm()),
+          .data_copied = core_.gathers ? 0 : window_rows(cx_.gemm()) * tile_.depth,
           .gatherers = gatherers(),
           .feeds = feeds_};
 }

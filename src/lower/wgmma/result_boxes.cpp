@@ -21,8 +21,8 @@ constexpr std::int64_t kChunkBytes = 16;
 } // namespace
 
 ResultBoxes::ResultBoxes(Context &cx)
-    : cx_(cx), b_(cx.build), panel_(schedule::store_panel(cx.nest, cx.schedule)),
-      lies_(schedule::result_map(cx.nest, cx.schedule)) {
+    : cx_(cx), b_(cx.build), panel_(schedule::store_panel(cx.gemm())),
+      lies_(schedule::result_map(cx.gemm())) {
   const auto slot = at(cx.nest.out.slot);
   map_ = b_.tensor_map({.name = "result_map",
                         .tensor = cx.slot_buffers[slot],

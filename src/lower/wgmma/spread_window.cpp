@@ -26,9 +26,8 @@ constexpr std::int64_t kApart = 2; // rows from where a unit starts to where the
 SpreadWindow::SpreadWindow(Context &context, const WgmmaParts &parts, poly::MemberId producer)
     : cx_(context), b_(context.build), tile_(parts.tile), ring_(parts.data_ring),
       from_(cx_.members.contexts[producer]), copy_(from_.whole),
-      plan_(spread_plan(cx_.members.group, cx_.schedule, producer)),
-      map_(data_map(cx_.nest, cx_.schedule)), data_(cx_.nest.inputs[at(parts.roles.data)]),
-      dims_(poly::match_runs(data_, copy_).value()) {
+      plan_(spread_plan(cx_.members.group, cx_.gemm(), producer)), map_(data_map(cx_.gemm())),
+      data_(cx_.nest.inputs[at(parts.roles.data)]), dims_(poly::match_runs(data_, copy_).value()) {
   values_ = b_.buffer({.name = "unit",
                        .space = kernel::Space::Register,
                        .type = {compute_type(copy_.acc_type), 1},

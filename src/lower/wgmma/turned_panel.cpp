@@ -18,7 +18,7 @@ TurnedPanel turned_panel(Context &cx, const schedule::CoreRoles &roles,
                          const std::function<ExprRef(const std::string &, ExprRef)> &named) {
   kernel::Builder &b = cx.build;
   const auto index = [](int i) { return static_cast<std::size_t>(i); };
-  const schedule::CoreTile tile = core_tile(cx.nest, cx.schedule);
+  const schedule::CoreTile &tile = cx.gemm().tile;
   const std::int64_t across = panel_columns(tile);
   TurnedPanel panel{column, std::vector<ExprRef>(cx.nest.indices.size(), b.integer(0))};
   if (plan.taps.empty())

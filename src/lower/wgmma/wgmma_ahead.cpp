@@ -26,7 +26,7 @@ constexpr std::int64_t kSwizzleRows = 8; // after which a swizzle repeats
 WgmmaAhead::WgmmaAhead(Context &cx, const schedule::CoreTile &tile)
     : cx_(cx), b_(cx.build), tile_(tile), turns_(cx.schedule.core.turns),
       buffers_(cx.schedule.core.ahead) {
-  for (const schedule::AheadOperand &operand : ahead_operands(cx.nest, cx.schedule)) {
+  for (const schedule::AheadOperand &operand : ahead_operands(cx.gemm())) {
     const nest::Operand &extra = cx.nest.extras[static_cast<std::size_t>(operand.extra)];
     const auto slot = static_cast<std::size_t>(extra.slot);
     const kernel::MapId map =

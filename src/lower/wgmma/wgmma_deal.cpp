@@ -38,7 +38,7 @@ StmtRef deal_buffer(kernel::Builder &b, const WgmmaRing &ring, kernel::BufferId 
 } // namespace
 
 StmtRef deal_kept_filter(Context &context, const WgmmaRing &ring) {
-  if (!deals_kept_filter(context.nest, context.schedule))
+  if (!deals_kept_filter(context.gemm()))
     return nullptr;
   kernel::Builder &b = context.build;
   const kernel::BufferId run = b.buffer({.name = "run",

@@ -141,10 +141,10 @@ ExprRef WgmmaMap::read_shared(const Points &points, List &list) {
 StmtRef WgmmaMap::map_passes(ExprRef first, std::int64_t count, ExprRef in_depth) {
   List list;
   RingMap &map = maps_[0];
-  const schedule::PixelBox halo = window_box(cx_.nest, cx_.schedule);
+  const schedule::PixelBox halo = window_box(cx_.gemm());
   Points corner = tiles_.first_points();
   for (int i : halo.indices)
-    corner[at(i)] = b_.add(corner[at(i)], integer(lowest_tap(cx_.nest, cx_.schedule, i)));
+    corner[at(i)] = b_.add(corner[at(i)], integer(lowest_tap(cx_.gemm(), i)));
   const Subscripts none(cx_.nest.inputs[at(feeds_[0].input)].dims.size(), integer(0));
   std::vector<ExprRef> exist;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -162,7 +162,7 @@ StmtRef WgmmaMap::window_step(const Points &points) {
   List list;
   const ExprRef in_depth = read_shared(points, list);
   list.push_back(ring_.wait_full());
-  const std::int64_t rows = window_rows(cx_.nest, cx_.schedule);
+  const std::int64_t rows = window_rows(cx_.gemm());
   const std::int64_t apart = maps_[0].apart();
   const std::int64_t looped = rows / (kUnrolled * apart) * kUnrolled * apart;
   const kernel::VarId row = b_.variable("row", {});
@@ -304,13 +304,15 @@ std::vector<RingSource> ring_sources(const Context &cx, int input,
       continue;
     std::vector<RingSource> sources;
     const Context &map = cx.members.contexts[feed.producer];
-    for (const int extra : feed.copied)
-      sources.push_back(
-          {map_of(schedule::reading(cx.members.group, feed.producer, extra), cx.schedule),
-           map.slot_buffers[map.whole.extras[at(extra)].slot], fmt::format("_{}", extra)});
+    for (const int extra : feed.copied) {
+      const nest::Nest read = schedule::reading(cx.members.group, feed.producer, extra);
+      sources.push_back({map_of(gemm_of(read, cx.schedule)),
+                         map.slot_buffers[map.whole.extras[at(extra)].slot],
+                         fmt::format("_{}", extra)});
+    }
     return sources;
   }
-  return {{map_of(cx.nest, cx.schedule), cx.source_buffers[at(input)], ""}};
+  return {{map_of(cx.gemm()), cx.source_buffers[at(input)], ""}};
 }
 
 StmtRef map_windows(Context &cx, const WgmmaParts &parts, const BeforeWindow &before) {

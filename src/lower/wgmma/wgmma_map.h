@@ -25,7 +25,7 @@ struct RingSource {
   kernel::BufferId tensor{-1};
   std::string suffix; // of the tensor map's name
 };
-using MapOf = schedule::DataMap (*)(const nest::Nest &, const schedule::Schedule &);
+using MapOf = schedule::DataMap (*)(const schedule::Gemm &);
 // The input itself, or what a map of it reads, the first to be mapped in place; `map_of` says how
 // the input of a nest is copied.
 std::vector<RingSource> ring_sources(const Context &context, int input,

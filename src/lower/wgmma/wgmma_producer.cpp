@@ -35,10 +35,9 @@ public:
   WgmmaProducer(Context &context, const WgmmaParts &parts)
       : cx_(context), b_(cx_.build), roles_(parts.roles), tile_(parts.tile), plan_(parts.plan),
         cluster_(parts.cluster), tiles_(parts.tiles), parts_(parts), ring_(parts.ring),
-        data_ring_(parts.data_ring), data_(data_map(cx_.nest, cx_.schedule)),
-        filter_(roles_.data_turned ? schedule::FilterMap{} : filter_map(cx_.nest, cx_.schedule)),
-        turned_(roles_.data_turned ? turned_filter_map(cx_.nest, cx_.schedule)
-                                   : schedule::DataMap{}),
+        data_ring_(parts.data_ring), data_(data_map(cx_.gemm())),
+        filter_(roles_.data_turned ? schedule::FilterMap{} : filter_map(cx_.gemm())),
+        turned_(roles_.data_turned ? turned_filter_map(cx_.gemm()) : schedule::DataMap{}),
         maps_(declare_maps(cx_, parts)) {}
 
   StmtRef build();
@@ -197,7 +196,7 @@ StmtRef WgmmaProducer::copy_ahead() {
   ahead_ = b_.buffer({"ahead", kernel::Space::Register, {DType::I32, 1}, 1});
   List list = {ring_.start(1)};
   tiles_.take_apart(cluster_.number(), list);
-  const std::int64_t steps = core_steps(cx_.nest, cx_.schedule);
+  const std::int64_t steps = core_steps(cx_.gemm());
   const ExprRef first = named(b_, list, "first_step", cluster_.first_step(steps));
   const ExprRef count = b_.min(cluster_.step_count(steps), integer(cx_.schedule.core.ring));
   list.push_back(b_.store(ahead_, integer(0), count));
@@ -260,7 +259,7 @@ StmtRef WgmmaProducer::produce_turned() {
       copy_panel(place(ring_.filter_elems(), number(cluster_.row(), filter_panels, i)), turned_,
                  filter, panels[at(static_cast<int>(i))], step);
     step.push_back(ring_.advance());
-    const std::int64_t steps = core_steps(cx_.nest, cx_.schedule);
+    const std::int64_t steps = core_steps(cx_.gemm());
     list.push_back(b_.loop(point, kernel::ForKind::Serial,
                            b_.mul(cluster_.first_step(steps), integer(tile_.depth)),
                            b_.mul(cluster_.end_step(steps), integer(tile_.depth)), tile_.depth,

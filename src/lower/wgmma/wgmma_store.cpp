@@ -33,8 +33,7 @@ public:
              const schedule::ColumnPlan &plan, const WgmmaGroup &group)
       : cx_(context), b_(cx_.build), roles_(roles), tile_(tile), plan_(plan), group_(group),
         vec_(cx_.schedule.splits[at(roles.channel)].vec), first_(cx_.origin),
-        as_one_(pixels_lie_as_one(cx_, roles)),
-        exchanges_(schedule::exchanges(cx_.nest, cx_.schedule)),
+        as_one_(pixels_lie_as_one(cx_, roles)), exchanges_(schedule::exchanges(cx_.gemm())),
         rounded_(exchanges_ &&
                  schedule::exchanged_type(cx_.nest) == type_of(cx_.nest, cx_.nest.out)) {}
 
@@ -162,7 +161,7 @@ ExprRef WgmmaStore::place_row(std::int64_t row, std::vector<StmtRef> &list) {
 ExprRef WgmmaStore::place_in_box(ExprRef row, std::vector<StmtRef> &list) {
   ExprRef exists = nullptr;
   ExprRef rest = row;
-  if (const std::int64_t neighbours = row_blocks(cx_.nest, cx_.schedule).used; neighbours > 1)
+  if (const std::int64_t neighbours = cx_.gemm().row.used; neighbours > 1)
     rest = named(b_, list, "dealt",
                  b_.scalar(ScalarOp::BitXor,
                            {row, b_.mod(b_.div(row, integer(kHalfRows)), integer(neighbours))}));

@@ -55,15 +55,14 @@ RingMaps declare_maps(Context &cx, const WgmmaParts &parts) {
   RingMaps maps;
   const std::int64_t rows = roles.data_turned ? tile.depth : tile.rows / parts.cluster.columns();
   for (const RingSource &source : copied_data(cx, parts))
-    maps.data.push_back(
-        declare(cx, tile, source, "data_map", rows, ring_row_bytes(cx.nest, cx.schedule)));
+    maps.data.push_back(declare(cx, tile, source, "data_map", rows, ring_row_bytes(cx.gemm())));
   if (roles.data_turned) {
     for (const RingSource &source :
          ring_sources(cx, roles.filter, parts.feeds, schedule::turned_filter_map))
       maps.filter.push_back(declare(cx, tile, source, "filter_map", tile.depth, tile.row_bytes()));
     return maps;
   }
-  const schedule::FilterMap filter = filter_map(cx.nest, cx.schedule);
+  const schedule::FilterMap filter = filter_map(cx.gemm());
   maps.filter.push_back(cx.build.tensor_map({.name = "filter_map",
                                              .tensor = cx.source_buffers[at(roles.filter)],
                                              .offset = filter.offset,

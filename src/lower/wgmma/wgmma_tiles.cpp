@@ -17,9 +17,8 @@ WgmmaTiles::WgmmaTiles(Context &context, const schedule::CoreRoles &roles,
                        const schedule::CoreTile &tile, const schedule::ColumnPlan &plan,
                        const WgmmaCluster &cluster)
     : cx_(context), b_(cx_.build), roles_(roles), tile_(tile), plan_(plan), cluster_(cluster),
-      grid_(tile_grid(cx_.nest, cx_.schedule)),
-      box_(has_box(cx_.nest, cx_.schedule) ? pixel_box(cx_.nest, cx_.schedule)
-                                           : schedule::PixelBox{}) {}
+      grid_(tile_grid(cx_.gemm())),
+      box_(has_box(cx_.gemm()) ? pixel_box(cx_.gemm()) : schedule::PixelBox{}) {}
 
 // Lets the tile's pixels begin where tile `number` of the rows does.
 void WgmmaTiles::place_rows(ExprRef number, std::vector<StmtRef> &list) {
@@ -127,10 +126,10 @@ void WgmmaTiles::take_step(ExprRef step, std::vector<ExprRef> &points, std::vect
 }
 
 ExprRef WgmmaTiles::first_of_row(const std::vector<ExprRef> &points) const {
-  const std::optional<nest::Linear> first = schedule::first_of_row(cx_.nest, cx_.schedule);
+  const std::optional<nest::Linear> first = schedule::first_of_row(cx_.gemm());
   if (!first)
     return nullptr;
-  const std::int64_t step = row_blocks(cx_.nest, cx_.schedule).step;
+  const std::int64_t step = cx_.gemm().row.step;
   return b_.mod(linear(cx_, *first, points), b_.integer(step));
 }
 
@@ -162,7 +161,7 @@ StmtRef WgmmaTiles::each_tap(std::vector<ExprRef> &points, const Body &body) {
 }
 
 StmtRef WgmmaTiles::each_step(std::vector<ExprRef> &points, const Body &body) {
-  const std::int64_t steps = core_steps(cx_.nest, cx_.schedule);
+  const std::int64_t steps = core_steps(cx_.gemm());
   if (cluster_.parts() > 1)
     return each_number(points, cluster_.first_step(steps), cluster_.end_step(steps), body);
   if (cx_.schedule.core.window > 0)

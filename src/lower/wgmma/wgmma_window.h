@@ -16,9 +16,9 @@ namespace tilefuse::lower {
 class WgmmaWindow {
 public:
   explicit WgmmaWindow(Context &context)
-      : cx_(context), b_(context.build), box_(pixel_box(cx_.nest, cx_.schedule)),
-        row_(data_map(cx_.nest, cx_.schedule).row), unit_(schedule::window_unit(cx_.schedule)),
-        lines_(window_lines(cx_.nest, cx_.schedule)) {}
+      : cx_(context), b_(context.build), box_(pixel_box(cx_.gemm())),
+        row_(data_map(cx_.gemm()).row), unit_(schedule::window_unit(cx_.schedule)),
+        lines_(window_lines(cx_.gemm())) {}
 
   // Names where instructions begin that multiply `count` pixels from number `first` of the box on.
   void place(kernel::ExprRef first, std::int64_t count, std::vector<kernel::StmtRef> &list);

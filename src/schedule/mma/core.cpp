@@ -7,7 +7,6 @@
 #include "nest/index.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/staging.h"
-#include "schedule/wgmma/pixel_box.h"
 
 namespace tilefuse::schedule {
 namespace {
@@ -34,17 +33,17 @@ const CoreOp *core_op_for(const Nest &nest, bool tf32) {
   return nullptr;
 }
 
-std::int64_t core_copy_elems(const Nest &nest, const Schedule &schedule, int input) {
-  const Source source = source_of(nest, schedule, input);
-  const CoreRoles roles = core_roles(nest, schedule);
-  const int along = roles.contiguous(input);
-  if (roles.data_apart && input == roles.data)
+std::int64_t core_copy_elems(const Gemm &gemm, int input) {
+  const Source source = source_of(gemm.nest, gemm.schedule, input);
+  const int along = gemm.roles.contiguous(input);
+  if (gemm.roles.data_apart && input == gemm.roles.data)
     return 0;
-  const auto size = size_bytes(type_of(nest, nest.inputs[at(input)]));
+  const auto size = size_bytes(type_of(gemm.nest, gemm.nest.inputs[at(input)]));
   // A packed form ends with whole steps.
-  const std::int64_t step = schedule.splits[at(along)].tile;
-  const bool packed = is_packed(schedule.fills[at(input)]);
-  const std::int64_t length = packed ? up(extent(nest, along), step) * step : extent(nest, along);
+  const std::int64_t step = gemm.schedule.splits[at(along)].tile;
+  const bool packed = is_packed(gemm.schedule.fills[at(input)]);
+  const std::int64_t length =
+      packed ? up(extent(gemm.nest, along), step) * step : extent(gemm.nest, along);
   for (const std::int64_t bytes : {16, 8, 4}) {
     const std::int64_t elems = bytes / size;
     bool divides = elems > 0 && source.offset % elems == 0 && length % elems == 0;
@@ -59,26 +58,25 @@ std::int64_t core_copy_elems(const Nest &nest, const Schedule &schedule, int inp
   return 0;
 }
 
-bool core_gathers(const Nest &nest, const Schedule &schedule, int input) {
-  const CoreRoles roles = core_roles(nest, schedule);
-  return input == roles.data && !roles.data_turned && !roles.has_blocks() &&
-         core_copy_elems(nest, schedule, input) == 0;
+bool core_gathers(const Gemm &gemm, int input) {
+  return input == gemm.roles.data && !gemm.roles.data_turned && !gemm.roles.has_blocks() &&
+         core_copy_elems(gemm, input) == 0;
 }
 
-CoreTile core_tile(const Nest &nest, const Schedule &schedule) {
-  const CoreRoles roles = core_roles(nest, schedule);
+Gemm gemm_of(const Nest &nest, const Schedule &schedule) {
   const Core &core = schedule.core;
-  CoreTile tile{.rows = core.rows,
-                .columns = schedule.splits[at(roles.channel)].tile,
-                .depth = schedule.splits[at(roles.depth())].tile};
-  tile.warp_rows = tile.rows / std::max<std::int64_t>(1, core.warp_rows);
-  tile.warp_columns = tile.columns / std::max<std::int64_t>(1, core.warp_columns);
-  tile.elem_bytes = size_bytes(type_of(nest, nest.inputs[at(roles.data)]));
-  if (is_wgmma(*core.op)) {
-    const RowBlocks row = row_blocks(nest, schedule);
-    tile.spread = row.held / row.used;
-  }
-  return tile;
+  Gemm gemm{.nest = nest, .schedule = schedule, .roles = core_roles(nest, schedule)};
+  const CoreRoles &roles = gemm.roles;
+  if (is_wgmma(*core.op))
+    gemm.row = row_blocks(nest, schedule, roles);
+  gemm.tile = {.rows = core.rows,
+               .columns = schedule.splits[at(roles.channel)].tile,
+               .depth = schedule.splits[at(roles.depth())].tile,
+               .warp_rows = core.rows / std::max<std::int64_t>(1, core.warp_rows),
+               .elem_bytes = size_bytes(type_of(nest, nest.inputs[at(roles.data)])),
+               .spread = gemm.row.held / gemm.row.used};
+  gemm.tile.warp_columns = gemm.tile.columns / std::max<std::int64_t>(1, core.warp_columns);
+  return gemm;
 }
 
 CoreSideTile core_side_tile(const CoreRoles &roles, const CoreTile &tile, int input) {
@@ -97,11 +95,10 @@ std::int64_t exchange_elems(const CoreRoles &roles, const CoreTile &tile) {
   return roles.filter_turned ? tile.warps() * kExchangeRows * exchange_row(tile) : 0;
 }
 
-std::int64_t core_steps(const Nest &nest, const Schedule &schedule) {
-  const CoreRoles roles = core_roles(nest, schedule);
-  std::int64_t steps = up(roles.depth_points, core_tile(nest, schedule).depth);
-  for (int i : roles.walked)
-    steps *= extent(nest, i);
+std::int64_t core_steps(const Gemm &gemm) {
+  std::int64_t steps = up(gemm.roles.depth_points, gemm.tile.depth);
+  for (int i : gemm.roles.walked)
+    steps *= extent(gemm.nest, i);
   return steps;
 }
 

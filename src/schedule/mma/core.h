@@ -41,6 +41,7 @@
 #include "nest/nest.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/schedule.h"
+#include "schedule/wgmma/row_blocks.h"
 #include "target/target.h"
 
 namespace tilefuse::schedule {
@@ -48,13 +49,6 @@ namespace tilefuse::schedule {
 // The row of the core table with which the nest's types are multiplied in steps of 32 bytes of
 // depth, or null. `tf32` allows f32 operands to be rounded to tf32.
 const CoreOp *core_op_for(const nest::Nest &nest, bool tf32);
-
-// Elements of one asynchronous copy of an input: of 16, 8 or 4 bytes by how its strides divide; 0
-// where not even 4 do.
-std::int64_t core_copy_elems(const nest::Nest &nest, const Schedule &schedule, int input);
-
-// Whether work-items gather an input, no asynchronous copy bringing it.
-bool core_gathers(const nest::Nest &nest, const Schedule &schedule, int input);
 
 // Sizes of a block's tile.
 struct CoreTile {
@@ -73,7 +67,25 @@ struct CoreTile {
   friend bool operator==(const CoreTile &, const CoreTile &) = default;
 };
 
-CoreTile core_tile(const nest::Nest &nest, const Schedule &schedule);
+// A product of matrices: a nest, a schedule that computes it by a matrix instruction, and what
+// follows from the two. Borrows both.
+struct Gemm {
+  const nest::Nest &nest;
+  const Schedule &schedule;
+  CoreRoles roles;
+  RowBlocks row; // wgmma: of channels in blocks
+  CoreTile tile;
+  const Core &core() const { return schedule.core; }
+};
+// Requires no_core_roles(nest) to give no reason, and tiles of at least one point.
+Gemm gemm_of(const nest::Nest &nest, const Schedule &schedule);
+
+// Elements of one asynchronous copy of an input: of 16, 8 or 4 bytes by how its strides divide; 0
+// where not even 4 do.
+std::int64_t core_copy_elems(const Gemm &gemm, int input);
+
+// Whether work-items gather an input, no asynchronous copy bringing it.
+bool core_gathers(const Gemm &gemm, int input);
 
 // How one input's tile lies in local memory.
 struct CoreSideTile {
@@ -97,6 +109,6 @@ std::int64_t exchange_row(const CoreTile &tile);
 std::int64_t exchange_elems(const CoreRoles &roles, const CoreTile &tile);
 
 // Steps of depth over all reduced indices.
-std::int64_t core_steps(const nest::Nest &nest, const Schedule &schedule);
+std::int64_t core_steps(const Gemm &gemm);
 
 } // namespace tilefuse::schedule

@@ -63,48 +63,47 @@ bool is_same_box(const DataMap &a, const DataMap &b) {
 }
 
 // Why an extra cannot be copied as the tensor would be.
-Reason wrong_copy(const Group &group, const Schedule &schedule, const CoreFeed &feed, int extra) {
-  const Nest &own = group.anchor;
+Reason wrong_copy(const Group &group, const Gemm &gemm, const CoreFeed &feed, int extra) {
+  const Nest &own = gemm.nest;
   const Nest read = reading(group, feed.producer, extra);
   const DType type = slot_of(own, own.inputs[at(feed.input)]).type;
   const DType other = slot_of(read, read.inputs[at(feed.input)]).type;
   const bool is_first = extra == feed.copied.front();
   if (is_first ? other != type : size_bytes(other) != size_bytes(type))
     return fmt::format("the map reads {} where it gives {}", to_string(other), to_string(type));
-  if (no_core_roles(read) || !(core_roles(read, schedule) == core_roles(own, schedule)))
+  if (no_core_roles(read) || !(core_roles(read, gemm.schedule) == gemm.roles))
     return "the map reads a tensor that lies otherwise than the one it gives";
-  if (!is_wgmma(*schedule.core.op))
-    return core_copy_elems(read, schedule, feed.input) == core_copy_elems(own, schedule, feed.input)
+  const Gemm other_gemm = gemm_of(read, gemm.schedule);
+  if (!is_wgmma(*gemm.core().op))
+    return core_copy_elems(other_gemm, feed.input) == core_copy_elems(gemm, feed.input)
                ? Reason{}
                : "the map reads shorter runs than it gives";
-  const bool is_data = feed.input == core_roles(own, schedule).data;
-  const auto map_of = is_data ? data_map : turned_filter_map;
-  const DataMap map = map_of(read, schedule);
+  const auto map_of = feed.input == gemm.roles.data ? data_map : turned_filter_map;
+  const DataMap map = map_of(other_gemm);
   if (!map.wrong.empty())
     return map.wrong;
-  return is_same_box(map, map_of(own, schedule))
-             ? Reason{}
-             : "the map reads boxes of another form than it gives";
+  return is_same_box(map, map_of(gemm)) ? Reason{}
+                                        : "the map reads boxes of another form than it gives";
 }
 
-Reason wrong_feed(const Group &group, const Schedule &schedule, const CoreFeed &feed) {
+Reason wrong_feed(const Group &group, const Gemm &gemm, const CoreFeed &feed) {
   const Producer &map = producer_at(group, feed.producer);
-  const CoreRoles roles = core_roles(group.anchor, schedule);
-  if (is_wgmma(*schedule.core.op) &&
+  const CoreRoles &roles = gemm.roles;
+  if (is_wgmma(*gemm.core().op) &&
       (roles.has_blocks() || (feed.input != roles.data && !roles.data_turned)))
     return "wgmma maps data, and filters beside turned data, that do not lie in blocks";
-  if (schedule.core.gathers)
+  if (gemm.core().gathers)
     return "warps that gather map nothing";
   if (map.stored)
     return fmt::format("member {} is stored beside a ring", feed.producer);
-  if (!is_wgmma(*schedule.core.op) && core_gathers(group.anchor, schedule, feed.input))
+  if (!is_wgmma(*gemm.core().op) && core_gathers(gemm, feed.input))
     return fmt::format("input {} is gathered, not copied", feed.input);
-  if (is_packed(schedule.fills[at(feed.input)]))
+  if (is_packed(gemm.schedule.fills[at(feed.input)]))
     return fmt::format("input {} is packed and computed by a map", feed.input);
   if (feed.copied.empty())
     return fmt::format("member {} reads nothing that a ring could hold", feed.producer);
   for (const int extra : feed.copied)
-    if (Reason reason = wrong_copy(group, schedule, feed, extra))
+    if (Reason reason = wrong_copy(group, gemm, feed, extra))
       return fmt::format("member {}: {}", feed.producer, *reason);
   return {};
 }
@@ -127,18 +126,17 @@ Reason wrong_registers(const Schedule &schedule, const CoreTile &tile) {
 }
 
 // A window's rows are numbered by its pixels.
-Reason wrong_mapped_window(const Nest &nest, const Schedule &schedule, const CoreTile &tile) {
+Reason wrong_mapped_window(const Gemm &gemm) {
   std::int64_t pixels = 1;
-  for (const std::int64_t size : window_box(nest, schedule).sizes)
+  for (const std::int64_t size : window_box(gemm).sizes)
     pixels *= size;
-  return pixels == window_rows(nest, schedule) ? wrong_registers(schedule, tile)
-                                               : "taps move a window where no pixel does";
+  return pixels == window_rows(gemm) ? wrong_registers(gemm.schedule, gemm.tile)
+                                     : "taps move a window where no pixel does";
 }
 
 // Groups of warps that map share whole rows of a tile, and leave the others registers.
-Reason wrong_mappers(const Nest &nest, const Schedule &schedule,
-                     const std::vector<CoreFeed> &feeds) {
-  const Core &core = schedule.core;
+Reason wrong_mappers(const Gemm &gemm, const std::vector<CoreFeed> &feeds) {
+  const Core &core = gemm.core();
   if (!is_wgmma(*core.op))
     return core.mappers == 0 ? Reason{} : "maps of mma have no warps of their own";
   if (feeds.empty())
@@ -150,16 +148,14 @@ Reason wrong_mappers(const Nest &nest, const Schedule &schedule,
     return fmt::format("{} groups of warps to map; it needs 1 to {}, or 0 beside a kept filter "
                        "with {} windows",
                        core.mappers, kMostMappers, kLeastCopied);
-  const CoreRoles roles = core_roles(nest, schedule);
-  const CoreTile tile = core_tile(nest, schedule);
   if (core.window > 0)
-    return wrong_mapped_window(nest, schedule, tile);
-  const std::int64_t rows = roles.data_turned ? tile.depth : tile.rows;
-  const std::int64_t row_bytes = roles.data_turned ? kPanelBytes : tile.row_bytes();
+    return wrong_mapped_window(gemm);
+  const std::int64_t rows = gemm.roles.data_turned ? gemm.tile.depth : gemm.tile.rows;
+  const std::int64_t row_bytes = gemm.roles.data_turned ? kPanelBytes : gemm.tile.row_bytes();
   const std::int64_t apart = kGroupItems * kChunkBytes / row_bytes;
   if (rows % apart != 0)
     return fmt::format("{} rows are not shared by {} work-items", rows, kGroupItems);
-  return wrong_registers(schedule, tile);
+  return wrong_registers(gemm.schedule, gemm.tile);
 }
 
 } // namespace
@@ -180,16 +176,15 @@ nest::Nest reading(const Group &group, MemberId producer, int extra) {
   return nest;
 }
 
-std::vector<CoreFeed> core_feeds(const Group &group, const Schedule &schedule) {
+std::vector<CoreFeed> core_feeds(const Group &group, const Gemm &gemm) {
   std::vector<CoreFeed> feeds;
-  const CoreRoles roles = core_roles(group.anchor, schedule);
   for (const MemberId p : producing_members(group)) {
     const Producer &map = producer_at(group, p);
     if (map.feed != poly::Feed::Map)
       continue;
     CoreFeed feed{.producer = p, .input = map.input};
     for (int e = 0; e < static_cast<int>(map.nest.extras.size()); ++e)
-      (varies_by_rows(reading(group, p, e), roles, map.input) ? feed.copied : feed.read)
+      (varies_by_rows(reading(group, p, e), gemm.roles, map.input) ? feed.copied : feed.read)
           .push_back(e);
     put_own_type_first(map, feed.copied);
     feeds.push_back(std::move(feed));
@@ -197,18 +192,18 @@ std::vector<CoreFeed> core_feeds(const Group &group, const Schedule &schedule) {
   return feeds;
 }
 
-Reason wrong_core_feeds(const Group &group, const Schedule &schedule) {
+Reason wrong_core_feeds(const Group &group, const Gemm &gemm) {
   for (const Producer &producer : group.producers)
     if (producer.feed == poly::Feed::Produce || producer.consumer != poly::kAnchor)
       return "the ring of a core instruction is filled by copies and maps of them";
   if (const std::optional<MemberId> spread = spread_of(group))
-    if (Reason reason = wrong_spread(group, schedule, *spread))
+    if (Reason reason = wrong_spread(group, gemm, *spread))
       return reason;
-  const std::vector<CoreFeed> feeds = core_feeds(group, schedule);
+  const std::vector<CoreFeed> feeds = core_feeds(group, gemm);
   for (const CoreFeed &feed : feeds)
-    if (Reason reason = wrong_feed(group, schedule, feed))
+    if (Reason reason = wrong_feed(group, gemm, feed))
       return reason;
-  return wrong_mappers(group.anchor, schedule, feeds);
+  return wrong_mappers(gemm, feeds);
 }
 
 } // namespace tilefuse::schedule

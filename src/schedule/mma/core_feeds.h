@@ -35,13 +35,13 @@ struct CoreFeed {
   std::vector<int> read;   // extras that all rows of a tile share
 };
 // Of a group of which the anchor's producers are maps, and a schedule with a core instruction.
-std::vector<CoreFeed> core_feeds(const poly::Group &group, const Schedule &schedule);
+std::vector<CoreFeed> core_feeds(const poly::Group &group, const Gemm &gemm);
 
 // The anchor with an extra of a map in the place of what the map feeds.
 nest::Nest reading(const poly::Group &group, poly::MemberId producer, int extra);
 
 // Why a core instruction cannot run with the group's producers; nothing when it can, or when there
 // are none.
-std::optional<std::string> wrong_core_feeds(const poly::Group &group, const Schedule &schedule);
+std::optional<std::string> wrong_core_feeds(const poly::Group &group, const Gemm &gemm);
 
 } // namespace tilefuse::schedule

@@ -27,18 +27,17 @@ constexpr std::int64_t kLargestTile = 512;
 constexpr std::int64_t kLeastExchange = 32; // columns of a warp
 
 // Each work-item copies whole runs of a side's rows.
-Reason wrong_copies(const Nest &nest, const Schedule &schedule, int input) {
-  const CoreRoles roles = core_roles(nest, schedule);
-  const CoreSideTile side = core_side_tile(roles, core_tile(nest, schedule), input);
-  const bool gathers = core_gathers(nest, schedule, input);
-  const std::int64_t each =
-      gathers ? core_tile(nest, schedule).chunk() : core_copy_elems(nest, schedule, input);
+Reason wrong_copies(const Gemm &gemm, int input) {
+  const CoreSideTile side = core_side_tile(gemm.roles, gemm.tile, input);
+  const bool gathers = core_gathers(gemm, input);
+  const std::int64_t each = gathers ? gemm.tile.chunk() : core_copy_elems(gemm, input);
   if (each == 0)
     return fmt::format("input {} has no aligned runs of 4 bytes along {}", input,
-                       roles.is_turned(input) ? nest.indices[at(roles.contiguous(input))].name
-                                              : "the depth");
+                       gemm.roles.is_turned(input)
+                           ? gemm.nest.indices[at(gemm.roles.contiguous(input))].name
+                           : "the depth");
   const std::int64_t per_row = side.elems / each;
-  const std::int64_t items = group_size(schedule);
+  const std::int64_t items = group_size(gemm.schedule);
   if (items % per_row != 0 || side.rows * per_row % items != 0)
     return fmt::format("{} work-items do not share {} rows of {} copies evenly", items, side.rows,
                        per_row);
@@ -71,36 +70,34 @@ Reason wrong_columns(const Schedule &schedule, const CoreRoles &roles, const Cor
 }
 
 // A step takes whole blocks of the depth, and a run of channels does not leave its block.
-Reason wrong_blocks(const Nest &nest, const Schedule &schedule, const CoreRoles &roles) {
-  const std::int64_t block = extent(nest, roles.depth());
-  const std::int64_t depth = schedule.splits[at(roles.depth())].tile;
-  const std::int64_t vec = schedule.splits[at(roles.channel)].vec;
-  if (roles.has_blocks() && depth % block != 0)
+Reason wrong_blocks(const Gemm &gemm) {
+  const std::int64_t block = extent(gemm.nest, gemm.roles.depth());
+  const std::int64_t depth = gemm.schedule.splits[at(gemm.roles.depth())].tile;
+  const std::int64_t vec = gemm.schedule.splits[at(gemm.roles.channel)].vec;
+  if (gemm.roles.has_blocks() && depth % block != 0)
     return fmt::format("a step of {} is not whole blocks of {}", depth, block);
-  if (roles.has_blocks() && is_packed(schedule.fills[at(roles.filter)]))
+  if (gemm.roles.has_blocks() && is_packed(gemm.schedule.fills[at(gemm.roles.filter)]))
     return "a filter that lies in blocks is packed";
-  if (roles.channels.size() > 1 && extent(nest, roles.channel) % vec != 0)
-    return fmt::format("blocks of {} channels are not runs of {}", extent(nest, roles.channel),
-                       vec);
+  if (gemm.roles.channels.size() > 1 && extent(gemm.nest, gemm.roles.channel) % vec != 0)
+    return fmt::format("blocks of {} channels are not runs of {}",
+                       extent(gemm.nest, gemm.roles.channel), vec);
   return {};
 }
 
-Reason wrong_tile(const Nest &nest, const Schedule &schedule) {
-  const Core &core = schedule.core;
-  const CoreTile tile = core_tile(nest, schedule);
+Reason wrong_tile(const Gemm &gemm) {
+  const Core &core = gemm.core();
   if (core.warp_rows < 1 || core.warp_columns < 1 || core.warp_rows * core.warp_columns > 32)
     return "a matrix instruction needs 1 to 32 warps";
-  if (std::max(tile.rows, tile.columns) > kLargestTile || tile.rows < 1 ||
-      tile.rows % (kCoreRows * core.warp_rows) != 0)
-    return fmt::format("{} rows are not warps of multiples of {}", tile.rows, kCoreRows);
-  const CoreRoles roles = core_roles(nest, schedule);
-  if (tile.columns % core.warp_columns != 0)
-    return fmt::format("{} columns by {} warps", tile.columns, core.warp_columns);
-  if (Reason reason = wrong_columns(schedule, roles, tile))
+  if (std::max(gemm.tile.rows, gemm.tile.columns) > kLargestTile || gemm.tile.rows < 1 ||
+      gemm.tile.rows % (kCoreRows * core.warp_rows) != 0)
+    return fmt::format("{} rows are not warps of multiples of {}", gemm.tile.rows, kCoreRows);
+  if (gemm.tile.columns % core.warp_columns != 0)
+    return fmt::format("{} columns by {} warps", gemm.tile.columns, core.warp_columns);
+  if (Reason reason = wrong_columns(gemm.schedule, gemm.roles, gemm.tile))
     return reason;
-  if (Reason reason = wrong_turned(roles, tile))
+  if (Reason reason = wrong_turned(gemm.roles, gemm.tile))
     return reason;
-  const std::int64_t bytes = tile.row_bytes();
+  const std::int64_t bytes = gemm.tile.row_bytes();
   if (bytes != 32 && bytes != 64 && bytes != 128)
     return fmt::format("a step of {} bytes of depth; it needs 32, 64 or 128", bytes);
   if (core.ring < 2 || core.ring > kMostRing)
@@ -145,8 +142,9 @@ std::optional<std::string> wrong_core(const Nest &nest, const Schedule &schedule
   if (!is_packed(schedule.fills[at(roles.filter)]) &&
       !is_contiguous(nest.inputs[at(roles.filter)], roles.contiguous(roles.filter)))
     return "the filter is neither packed nor contiguous along the depth";
+  const Gemm gemm = gemm_of(nest, schedule);
   if (is_wgmma(*op))
-    return wrong_wgmma(nest, schedule, target);
+    return wrong_wgmma(gemm, target);
   if (schedule.core.blocks != 0 || schedule.core.turns != 1 || schedule.core.cluster() != 1 ||
       schedule.core.swapped || schedule.core.tensor_store)
     return "blocks and groups of warps share tiles of wgmma alone, which alone are swapped or "
@@ -154,17 +152,17 @@ std::optional<std::string> wrong_core(const Nest &nest, const Schedule &schedule
            "in boxes";
   if (schedule.core.window != 0 || schedule.core.keeps_filter)
     return "windows and kept filters are wgmma's alone";
-  if (Reason reason = wrong_tile(nest, schedule))
+  if (Reason reason = wrong_tile(gemm))
     return reason;
-  if (Reason reason = wrong_blocks(nest, schedule, roles))
+  if (Reason reason = wrong_blocks(gemm))
     return reason;
   for (const int input : {roles.data, roles.filter})
-    if (Reason reason = wrong_copies(nest, schedule, input))
+    if (Reason reason = wrong_copies(gemm, input))
       return reason;
   if (group_size(schedule) > target.max_group)
     return fmt::format("{} work-items per group, the target allows {}", group_size(schedule),
                        target.max_group);
-  return wrong_local_memory(local_buffers(nest, schedule), target);
+  return wrong_local_memory(local_buffers(gemm), target);
 }
 
 } // namespace tilefuse::schedule

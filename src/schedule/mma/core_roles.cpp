@@ -138,22 +138,6 @@ std::optional<Sides> sides_of(const Nest &nest) {
   return sides_of(nest, *roles);
 }
 
-// What the thread asked for last: search asks for one nest's a thousand times in a row, mostly with
-// one order of loops.
-struct Known {
-  Nest nest;
-  std::optional<Sides> sides;
-  std::vector<int> order; // of the roles
-  std::optional<CoreRoles> roles;
-};
-
-Known &known_of(const Nest &nest) {
-  thread_local Known last;
-  if (last.nest != nest)
-    last = {nest, sides_of(nest), {}, std::nullopt};
-  return last;
-}
-
 CoreRoles roles_in(const Nest &nest, const Sides &sides, const std::vector<int> &order) {
   const Roles &roles = sides.roles;
   CoreRoles result{.data = roles.data,
@@ -213,7 +197,7 @@ std::optional<std::string> no_core_roles(const Nest &nest) {
     return "it is not an unconstrained sum of products";
   if (roles->channels.empty() || roles->pixels.empty())
     return "it has no channel or no pixel index";
-  if (known_of(nest).sides)
+  if (sides_of(nest))
     return {};
   return can_turn(nest) ? "neither a reduced index nor its own lies contiguously in each input"
                         : "no reduced index lies contiguously in both inputs, and only elements of "
@@ -221,13 +205,9 @@ std::optional<std::string> no_core_roles(const Nest &nest) {
 }
 
 CoreRoles core_roles(const Nest &nest, const Schedule &schedule) {
-  Known &known = known_of(nest);
-  TILEFUSE_CHECK(known.sides, "a matrix instruction for what is not a sum of products");
-  if (!known.roles || known.order != schedule.order) {
-    known.roles = roles_in(nest, *known.sides, schedule.order);
-    known.order = schedule.order;
-  }
-  return *known.roles;
+  const std::optional<Sides> sides = sides_of(nest);
+  TILEFUSE_CHECK(sides, "a matrix instruction for what is not a sum of products");
+  return roles_in(nest, *sides, schedule.order);
 }
 
 } // namespace tilefuse::schedule

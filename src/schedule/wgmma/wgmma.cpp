@@ -48,41 +48,41 @@ constexpr std::int64_t kMostCluster = 4; // blocks
 namespace {
 
 // Channels are rows of the instruction, alone or dealt in pairs, and points its columns.
-Reason wrong_swapped(const Nest &nest, const Schedule &schedule, const CoreRoles &roles) {
-  const CoreTile tile = core_tile(nest, schedule);
-  const std::int64_t vec = schedule.splits[at(roles.channel)].vec;
-  const bool in_blocks = roles.channels.size() != 1 || roles.has_blocks();
-  if (roles.data_turned || (in_blocks && !schedule.core.gathers && schedule.core.window == 0))
+Reason wrong_swapped(const Gemm &gemm) {
+  const std::int64_t vec = gemm.schedule.splits[at(gemm.roles.channel)].vec;
+  const bool in_blocks = gemm.roles.channels.size() != 1 || gemm.roles.has_blocks();
+  if (gemm.roles.data_turned || (in_blocks && !gemm.core().gathers && gemm.core().window == 0))
     return "swapped operands need straight data and channels that lie in no blocks";
-  if (vec < 1 || extent(nest, roles.channel) % vec != 0)
-    return fmt::format("blocks of {} channels are not runs of {}", extent(nest, roles.channel),
-                       vec);
-  if (schedule.core.tensor_store || schedule.core.cluster_rows * schedule.core.cluster_columns != 1)
+  if (vec < 1 || extent(gemm.nest, gemm.roles.channel) % vec != 0)
+    return fmt::format("blocks of {} channels are not runs of {}",
+                       extent(gemm.nest, gemm.roles.channel), vec);
+  if (gemm.core().tensor_store || gemm.core().cluster_rows * gemm.core().cluster_columns != 1)
     return "swapped results leave in no boxes, nor are swapped operands shared in clusters";
-  if (tile.warp_rows != schedule.core.op->n)
-    return fmt::format("{} swapped rows are not {} times {}", tile.rows, schedule.core.warp_rows,
-                       schedule.core.op->n);
-  if (tile.columns % (kGroupRows * schedule.core.warp_columns) != 0)
-    return fmt::format("{} swapped columns are not {} groups of multiples of {}", tile.columns,
-                       schedule.core.warp_columns, kGroupRows);
-  const bool is_dealt = vec == kPairs && (!roles.filter_turned || schedule.core.keeps_filter) &&
-                        roles.channel_points % (kPairs * kHalfRows) == 0;
-  return vec == 1 || is_dealt ? Reason{}
-                              : fmt::format("vec {} of {} swapped channels; it needs 1, or {} of "
-                                            "a straight or kept filter with multiples of {}",
-                                            vec, roles.channel_points, kPairs, kPairs * kHalfRows);
+  if (gemm.tile.warp_rows != gemm.core().op->n)
+    return fmt::format("{} swapped rows are not {} times {}", gemm.tile.rows, gemm.core().warp_rows,
+                       gemm.core().op->n);
+  if (gemm.tile.columns % (kGroupRows * gemm.core().warp_columns) != 0)
+    return fmt::format("{} swapped columns are not {} groups of multiples of {}", gemm.tile.columns,
+                       gemm.core().warp_columns, kGroupRows);
+  const bool is_dealt = vec == kPairs && (!gemm.roles.filter_turned || gemm.core().keeps_filter) &&
+                        gemm.roles.channel_points % (kPairs * kHalfRows) == 0;
+  return vec == 1 || is_dealt
+             ? Reason{}
+             : fmt::format("vec {} of {} swapped channels; it needs 1, or {} of "
+                           "a straight or kept filter with multiples of {}",
+                           vec, gemm.roles.channel_points, kPairs, kPairs * kHalfRows);
 }
 
-Reason wrong_columns(const Nest &nest, const Schedule &schedule, const CoreRoles &roles) {
-  const Core &core = schedule.core;
+Reason wrong_columns(const Gemm &gemm) {
+  const Core &core = gemm.core();
   if (core.swapped)
-    return wrong_swapped(nest, schedule, roles);
-  const Split &channel = schedule.splits[at(roles.channel)];
+    return wrong_swapped(gemm);
+  const Split &channel = gemm.schedule.splits[at(gemm.roles.channel)];
   if (channel.tile != core.op->n * core.warp_columns)
     return fmt::format("{} columns are not {} times {}", channel.tile, core.warp_columns,
                        core.op->n);
-  const std::int64_t extent = roles.channel_points;
-  if (roles.filter_turned)
+  const std::int64_t extent = gemm.roles.channel_points;
+  if (gemm.roles.filter_turned)
     return (channel.vec == kPairs || channel.vec == kPanelVec) && extent % channel.vec == 0
                ? Reason{}
                : fmt::format("vec {} of {} channels of a turned filter; it needs {} or {}",
@@ -92,64 +92,65 @@ Reason wrong_columns(const Nest &nest, const Schedule &schedule, const CoreRoles
       core.op->n % dealt != 0 || extent % dealt != 0)
     return fmt::format("vec {} does not deal {} channels by tiles of {}", channel.vec, extent,
                        core.op->n);
-  if (roles.channels.size() > 1 && nest.indices[at(roles.channel)].extent % channel.vec != 0)
+  if (gemm.roles.channels.size() > 1 &&
+      gemm.nest.indices[at(gemm.roles.channel)].extent % channel.vec != 0)
     return fmt::format("blocks of {} channels are not runs of {}",
-                       nest.indices[at(roles.channel)].extent, channel.vec);
+                       gemm.nest.indices[at(gemm.roles.channel)].extent, channel.vec);
   return {};
 }
 
 // The tile's rows are a box of pixels. In blocks those of a row of the ring are evenly apart.
-Reason wrong_box(const Nest &nest, const Schedule &schedule, const CoreRoles &roles) {
-  const PixelBox box = pixel_box(nest, schedule);
+Reason wrong_box(const Gemm &gemm) {
+  const PixelBox box = pixel_box(gemm);
   std::int64_t points = 1;
   for (const std::int64_t size : box.sizes)
     points *= size;
-  if (points != schedule.core.rows)
-    return fmt::format("a box of {} pixels for {} rows", points, schedule.core.rows);
-  if (roles.data_turned)
+  if (points != gemm.core().rows)
+    return fmt::format("a box of {} pixels for {} rows", points, gemm.core().rows);
+  if (gemm.roles.data_turned)
     return "turned data has no boxes";
-  if (!roles.has_blocks() || schedule.core.gathers)
+  if (!gemm.roles.has_blocks() || gemm.core().gathers)
     return {};
-  const RowBlocks blocks = row_blocks(nest, schedule);
-  const std::int64_t row = ring_row_bytes(nest, schedule);
+  const RowBlocks blocks = gemm.row;
+  const std::int64_t row = ring_row_bytes(gemm);
   if (blocks.used != 1 && blocks.held != blocks.used * blocks.step)
     return fmt::format("{} neighbours in steps of {} are no whole row", blocks.used, blocks.step);
   if (row != 32 && row != 64 && row != 128)
     return fmt::format("rows of {} bytes of neighbouring blocks; it needs 32, 64 or 128", row);
-  const std::int64_t block = nest.indices[at(roles.depth())].extent;
-  const CoreTile tile = core_tile(nest, schedule);
-  if (block * tile.elem_bytes != kStepBytes || tile.depth % block != 0)
-    return fmt::format("a step of {} is not whole blocks of {} bytes", tile.depth, kStepBytes);
-  if (!is_packed(schedule.fills[at(roles.filter)]))
+  const std::int64_t block = gemm.nest.indices[at(gemm.roles.depth())].extent;
+  if (block * gemm.tile.elem_bytes != kStepBytes || gemm.tile.depth % block != 0)
+    return fmt::format("a step of {} is not whole blocks of {} bytes", gemm.tile.depth, kStepBytes);
+  if (!is_packed(gemm.schedule.fills[at(gemm.roles.filter)]))
     return "a filter in blocks is not packed";
   return {};
 }
 
-Reason wrong_sizes(const Nest &nest, const Schedule &schedule, const CoreRoles &roles) {
-  const Core &core = schedule.core;
-  const CoreTile tile = core_tile(nest, schedule);
+Reason wrong_sizes(const Gemm &gemm) {
+  const Core &core = gemm.core();
   const std::int64_t groups = core.warp_rows * core.warp_columns;
   if (core.warp_rows < 1 || core.warp_columns < 1 || groups > 3)
     return "wgmma needs 1 to 3 groups of four warps";
   if (core.turns < 1 || core.turns > 2 || (core.turns == 2 && groups != 1))
     return fmt::format("{} turns of {} groups of four warps; it needs 1, or 2 of 1", core.turns,
                        groups);
-  if (tile.rows < 1 || (!core.swapped && tile.rows % (kGroupRows * core.warp_rows) != 0))
-    return fmt::format("{} rows are not {} groups of multiples of {}", tile.rows, core.warp_rows,
-                       kGroupRows);
-  if (Reason reason = wrong_columns(nest, schedule, roles))
+  if (gemm.tile.rows < 1 || (!core.swapped && gemm.tile.rows % (kGroupRows * core.warp_rows) != 0))
+    return fmt::format("{} rows are not {} groups of multiples of {}", gemm.tile.rows,
+                       core.warp_rows, kGroupRows);
+  if (Reason reason = wrong_columns(gemm))
     return reason;
-  if (has_box(nest, schedule))
-    if (Reason reason = wrong_box(nest, schedule, roles))
+  if (has_box(gemm))
+    if (Reason reason = wrong_box(gemm))
       return reason;
-  if (tile.warp_rows * tile.warp_columns / kGroupItems > kMostAccumulators)
+  if (gemm.tile.warp_rows * gemm.tile.warp_columns / kGroupItems > kMostAccumulators)
     return fmt::format("{} accumulators of a work-item; at most {}",
-                       tile.warp_rows * tile.warp_columns / kGroupItems, kMostAccumulators);
-  const std::int64_t bytes = tile.row_bytes();
+                       gemm.tile.warp_rows * gemm.tile.warp_columns / kGroupItems,
+                       kMostAccumulators);
+  const std::int64_t bytes = gemm.tile.row_bytes();
   if (bytes != 32 && bytes != 64 && bytes != 128)
     return fmt::format("a step of {} bytes of depth; it needs 32, 64 or 128", bytes);
-  if (roles.filter_turned && (bytes != kTurnedBytes || tile.elem_bytes != 2 ||
-                              tile.warp_columns * tile.elem_bytes % kTurnedBytes != 0))
+  if (gemm.roles.filter_turned &&
+      (bytes != kTurnedBytes || gemm.tile.elem_bytes != 2 ||
+       gemm.tile.warp_columns * gemm.tile.elem_bytes % kTurnedBytes != 0))
     return "a turned filter needs panels of 64 columns and steps of 64 points of 2 bytes";
   if (!core.keeps_filter && (core.ring < 2 || core.ring > kMostRing))
     return fmt::format("a ring of {} buffers; it needs 2 to {}", core.ring, kMostRing);
@@ -158,9 +159,8 @@ Reason wrong_sizes(const Nest &nest, const Schedule &schedule, const CoreRoles &
 
 // What blocks of a cluster share is copied in slices: of whole groups of rows that are exchanged
 // together, of a whole number of columns that are dealt together, or of panels.
-Reason wrong_cluster(const Nest &nest, const Schedule &schedule, const CoreRoles &roles) {
-  const Core &core = schedule.core;
-  const CoreTile tile = core_tile(nest, schedule);
+Reason wrong_cluster(const Gemm &gemm) {
+  const Core &core = gemm.core();
   const std::int64_t rows = core.cluster_rows;
   const std::int64_t columns = core.cluster_columns;
   if (rows < 1 || columns < 1 || kMostCluster % (rows * columns) != 0)
@@ -168,89 +168,87 @@ Reason wrong_cluster(const Nest &nest, const Schedule &schedule, const CoreRoles
                        kMostCluster);
   if (core.blocks % core.cluster() != 0)
     return fmt::format("{} blocks are not clusters of {}", core.blocks, core.cluster());
-  if (columns > 1 && has_box(nest, schedule))
+  if (columns > 1 && has_box(gemm))
     return "blocks of a cluster do not share a box of pixels";
-  const std::int64_t across = kTurnedBytes / tile.elem_bytes;
-  if (roles.data_turned)
-    return tile.rows % (columns * across) == 0 && tile.columns % (rows * across) == 0
+  const std::int64_t across = kTurnedBytes / gemm.tile.elem_bytes;
+  if (gemm.roles.data_turned)
+    return gemm.tile.rows % (columns * across) == 0 && gemm.tile.columns % (rows * across) == 0
                ? Reason{}
                : fmt::format("a cluster of {} x {} blocks does not share panels of {} x {} evenly",
-                             rows, columns, tile.rows / across, tile.columns / across);
-  const std::int64_t vec = schedule.splits[at(roles.channel)].vec;
+                             rows, columns, gemm.tile.rows / across, gemm.tile.columns / across);
+  const std::int64_t vec = gemm.schedule.splits[at(gemm.roles.channel)].vec;
   const std::int64_t dealt = std::max<std::int64_t>(kSwizzleRows, vec == 2 ? 1 : 4 * vec);
-  if (!roles.filter_turned && tile.columns % (rows * dealt) != 0)
+  if (!gemm.roles.filter_turned && gemm.tile.columns % (rows * dealt) != 0)
     return fmt::format("{} blocks of a cluster do not share {} columns in runs of {}", rows,
-                       tile.columns, dealt);
+                       gemm.tile.columns, dealt);
   return {};
 }
 
 // Points past the end of a part are another's: one of the inputs must end with it.
-Reason wrong_maps(const Nest &nest, const Schedule &schedule, const CoreRoles &roles) {
-  const DataMap data = data_map(nest, schedule);
+Reason wrong_maps(const Gemm &gemm) {
+  const DataMap data = data_map(gemm);
   if (!data.wrong.empty())
     return data.wrong;
-  if (!roles.data_turned) {
-    const FilterMap filter = filter_map(nest, schedule);
+  if (!gemm.roles.data_turned) {
+    const FilterMap filter = filter_map(gemm);
     if (!filter.wrong.empty())
       return filter.wrong;
     // Where the depth is no dimension of its own, what follows a part's is another's.
     const bool is_matrix = !data.is_im2col() && data.place.empty();
-    if (!is_matrix && column_plan(nest, schedule).products > 1 &&
-        roles.depth_points % core_tile(nest, schedule).depth != 0)
+    if (!is_matrix && column_plan(gemm).products > 1 &&
+        gemm.roles.depth_points % gemm.tile.depth != 0)
       return "steps run over the end of a part of the channels";
     return {};
   }
-  const DataMap filter = turned_filter_map(nest, schedule);
+  const DataMap filter = turned_filter_map(gemm);
   if (!filter.wrong.empty())
     return filter.wrong;
-  if (column_plan(nest, schedule).products > 1 && data.is_im2col() && filter.is_im2col() &&
-      roles.depth_points % core_tile(nest, schedule).depth != 0)
+  if (column_plan(gemm).products > 1 && data.is_im2col() && filter.is_im2col() &&
+      gemm.roles.depth_points % gemm.tile.depth != 0)
     return "steps run over the end of a part of the reduction in both inputs";
   return {};
 }
 
 } // namespace
 
-std::optional<std::string> wrong_wgmma(const Nest &nest, const Schedule &schedule,
-                                       const Target &target) {
-  const Core &core = schedule.core;
-  const CoreRoles roles = core_roles(nest, schedule);
+std::optional<std::string> wrong_wgmma(const Gemm &gemm, const Target &target) {
+  const Core &core = gemm.core();
   if (!has(target, Feature::WarpgroupMatrix))
     return "wgmma needs the target sm_90a";
-  if (core.op != wgmma_op_for(nest, core.op->n, core.op->tf32) ||
+  if (core.op != wgmma_op_for(gemm.nest, core.op->n, core.op->tf32) ||
       core.op->k * size_bytes(core.op->a.type) != kStepBytes)
     return fmt::format("{} does not multiply the nest's types", core.op->name);
-  if (roles.data_apart)
+  if (gemm.roles.data_apart)
     return "wgmma's copies do not gather data";
-  if (roles.data_turned && !roles.filter_turned)
+  if (gemm.roles.data_turned && !gemm.roles.filter_turned)
     return "wgmma's data is turned, and its filter is not";
-  const nest::Linear out = nest::flat(nest.out, nest.indices.size());
-  if (out.coeff[at(roles.channel)] != 1 && roles.filter_turned)
+  const nest::Linear out = nest::flat(gemm.nest.out, gemm.nest.indices.size());
+  if (out.coeff[at(gemm.roles.channel)] != 1 && gemm.roles.filter_turned)
     return "the channel of a turned filter is not contiguous in the result";
-  if (Reason reason = wrong_sizes(nest, schedule, roles))
+  if (Reason reason = wrong_sizes(gemm))
     return reason;
-  if (Reason reason = wrong_store(nest, schedule, roles))
+  if (Reason reason = wrong_store(gemm))
     return reason;
-  if (Reason reason = wrong_ahead(nest, schedule))
+  if (Reason reason = wrong_ahead(gemm))
     return reason;
   if (core.blocks < 0)
     return fmt::format("{} blocks", core.blocks);
-  if (Reason reason = wrong_cluster(nest, schedule, roles))
+  if (Reason reason = wrong_cluster(gemm))
     return reason;
-  if (Reason reason = wrong_parts(nest, schedule))
+  if (Reason reason = wrong_parts(gemm))
     return reason;
-  if (group_size(schedule) > target.max_group)
-    return fmt::format("{} work-items per group, the target allows {}", group_size(schedule),
+  if (group_size(gemm.schedule) > target.max_group)
+    return fmt::format("{} work-items per group, the target allows {}", group_size(gemm.schedule),
                        target.max_group);
-  if (Reason reason = wrong_window(nest, schedule, roles))
+  if (Reason reason = wrong_window(gemm))
     return reason;
-  if (Reason reason = wrong_gather(nest, schedule, roles))
+  if (Reason reason = wrong_gather(gemm))
     return reason;
-  if (Reason reason = wrong_roles(nest, schedule, roles))
+  if (Reason reason = wrong_roles(gemm))
     return reason;
-  if (Reason reason = wrong_local_memory(local_buffers(nest, schedule), target))
+  if (Reason reason = wrong_local_memory(local_buffers(gemm), target))
     return reason;
-  return wrong_maps(nest, schedule, roles);
+  return wrong_maps(gemm);
 }
 
 } // namespace tilefuse::schedule

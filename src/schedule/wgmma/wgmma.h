@@ -68,14 +68,12 @@
 #include <optional>
 #include <string>
 
-#include "nest/nest.h"
-#include "schedule/schedule.h"
+#include "schedule/mma/core.h"
 #include "target/target.h"
 
 namespace tilefuse::schedule {
 
 // Why the schedule cannot run, beyond what every core instruction asks for.
-std::optional<std::string> wrong_wgmma(const nest::Nest &nest, const Schedule &schedule,
-                                       const Target &target);
+std::optional<std::string> wrong_wgmma(const Gemm &gemm, const Target &target);
 
 } // namespace tilefuse::schedule

@@ -22,12 +22,11 @@ using nest::Nest;
 constexpr std::size_t kMostDims = 5; // of a tensor map
 
 // A tile's rows as a box of the operand: of points as one number, or of the pixel indices.
-std::optional<AheadOperand> with_rows(const Nest &nest, const Schedule &schedule,
-                                      const CoreRoles &roles, AheadOperand operand) {
-  const nest::Operand &extra = nest.extras[at(operand.extra)];
-  const nest::Linear flat = nest::flat(extra, nest.indices.size());
+std::optional<AheadOperand> with_rows(const Gemm &gemm, AheadOperand operand) {
+  const nest::Operand &extra = gemm.nest.extras[at(operand.extra)];
+  const nest::Linear flat = nest::flat(extra, gemm.nest.indices.size());
   operand.offset = flat.constant;
-  operand.dims = {roles.channel_points};
+  operand.dims = {gemm.roles.channel_points};
   operand.strides = {1};
   operand.box = {operand.columns};
   const auto add = [&](std::int64_t size, std::int64_t stride, std::int64_t rows) {
@@ -35,17 +34,17 @@ std::optional<AheadOperand> with_rows(const Nest &nest, const Schedule &schedule
     operand.strides.push_back(stride);
     operand.box.push_back(rows);
   };
-  if (!has_box(nest, schedule)) {
-    const std::optional<std::int64_t> stride = matrix_stride(nest, extra, roles);
+  if (!has_box(gemm)) {
+    const std::optional<std::int64_t> stride = matrix_stride(gemm.nest, extra, gemm.roles);
     if (!stride)
       return {};
-    add(roles.points, *stride, schedule.core.rows);
+    add(gemm.roles.points, *stride, gemm.core().rows);
     return operand;
   }
-  const PixelBox box = pixel_box(nest, schedule);
+  const PixelBox box = pixel_box(gemm);
   for (std::size_t i = box.indices.size(); i-- > 0;) {
     const int index = box.indices[i];
-    const std::int64_t extent = nest.indices[at(index)].extent;
+    const std::int64_t extent = gemm.nest.indices[at(index)].extent;
     if (extent == 1 && box.sizes[i] == 1)
       continue;
     add(extent, flat.coeff[at(index)], box.sizes[i]);
@@ -54,51 +53,48 @@ std::optional<AheadOperand> with_rows(const Nest &nest, const Schedule &schedule
   const bool is_rising = std::all_of(operand.strides.begin(), operand.strides.end(),
                                      [](std::int64_t stride) { return stride > 0; });
   return is_rising && !operand.indices.empty() && operand.dims.size() <= kMostDims &&
-                 flat.coeff[at(roles.channel)] == 1
+                 flat.coeff[at(gemm.roles.channel)] == 1
              ? std::optional(operand)
              : std::nullopt;
 }
 
 } // namespace
 
-std::vector<AheadOperand> ahead_operands(const Nest &nest, const Schedule &schedule) {
+std::vector<AheadOperand> ahead_operands(const Gemm &gemm) {
   std::vector<AheadOperand> found;
-  const CoreRoles roles = core_roles(nest, schedule);
-  const Core &core = schedule.core;
-  if (core.gathers || roles.data_turned || roles.channels.size() != 1 || core.cluster_parts > 1 ||
-      column_plan(nest, schedule).products != 1 || row_blocks(nest, schedule).used > 1)
+  const Core &core = gemm.core();
+  if (core.gathers || gemm.roles.data_turned || gemm.roles.channels.size() != 1 ||
+      core.cluster_parts > 1 || column_plan(gemm).products != 1 || gemm.row.used > 1)
     return found;
-  for (std::size_t i = 0; i < nest.extras.size(); ++i) {
-    const std::int64_t size = size_bytes(type_of(nest, nest.extras[i]));
-    const std::int64_t columns =
-        exchanges(nest, schedule) ? kPanelColumns : panel_columns(nest, schedule, size);
-    if (!is_panel(nest, schedule, columns, size))
+  for (std::size_t i = 0; i < gemm.nest.extras.size(); ++i) {
+    const std::int64_t size = size_bytes(type_of(gemm.nest, gemm.nest.extras[i]));
+    const std::int64_t columns = exchanges(gemm) ? kPanelColumns : panel_columns(gemm, size);
+    if (!is_panel(gemm, columns, size))
       continue;
-    auto operand = with_rows(nest, schedule, roles, {static_cast<int>(i), columns, size});
+    auto operand = with_rows(gemm, {static_cast<int>(i), columns, size});
     if (operand && misaligned(operand->strides, operand->offset, size, "operand").empty())
       found.push_back(*std::move(operand));
   }
   return found;
 }
 
-std::int64_t ahead_bytes(const Nest &nest, const Schedule &schedule) {
-  if (schedule.core.ahead == 0)
+std::int64_t ahead_bytes(const Gemm &gemm) {
+  if (gemm.core().ahead == 0)
     return 0;
-  const CoreTile tile = core_tile(nest, schedule);
   std::int64_t bytes = 0;
-  for (const AheadOperand &operand : ahead_operands(nest, schedule))
-    bytes += tile.rows * tile.columns * operand.elem_bytes;
-  return schedule.core.ahead * bytes;
+  for (const AheadOperand &operand : ahead_operands(gemm))
+    bytes += gemm.tile.rows * gemm.tile.columns * operand.elem_bytes;
+  return gemm.core().ahead * bytes;
 }
 
-std::optional<std::string> wrong_ahead(const Nest &nest, const Schedule &schedule) {
-  const Core &core = schedule.core;
+std::optional<std::string> wrong_ahead(const Gemm &gemm) {
+  const Core &core = gemm.core();
   if (core.ahead == 0)
     return {};
   if (core.ahead != 1 && core.ahead != core.turns)
     return fmt::format("{} buffers of operands for {} turns; it needs 1 or as many", core.ahead,
                        core.turns);
-  if (!ahead_operands(nest, schedule).empty())
+  if (!ahead_operands(gemm).empty())
     return {};
   return "no operand of post-ops lies as results do, to be fetched ahead";
 }

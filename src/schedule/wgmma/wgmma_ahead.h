@@ -17,8 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "nest/nest.h"
-#include "schedule/schedule.h"
+#include "schedule/mma/core.h"
 #include "target/target.h"
 
 namespace tilefuse::schedule {
@@ -33,12 +32,12 @@ struct AheadOperand {
   std::vector<int> indices; // of the dimensions after the first; none: there is one, of points
 };
 // Those that can be fetched.
-std::vector<AheadOperand> ahead_operands(const nest::Nest &nest, const Schedule &schedule);
+std::vector<AheadOperand> ahead_operands(const Gemm &gemm);
 
 // Of local memory; 0 where nothing is fetched.
-std::int64_t ahead_bytes(const nest::Nest &nest, const Schedule &schedule);
+std::int64_t ahead_bytes(const Gemm &gemm);
 
 // Why nothing can be fetched ahead, if the schedule says so.
-std::optional<std::string> wrong_ahead(const nest::Nest &nest, const Schedule &schedule);
+std::optional<std::string> wrong_ahead(const Gemm &gemm);
 
 } // namespace tilefuse::schedule

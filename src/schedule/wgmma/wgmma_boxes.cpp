@@ -25,17 +25,16 @@ constexpr std::int64_t kMostStep = 8;
 
 class Boxer {
 public:
-  Boxer(const Nest &nest, const Schedule &schedule)
-      : nest_(nest), schedule_(schedule), roles_(core_roles(nest, schedule)),
-        tile_(core_tile(nest, schedule)), box_(pixel_box(nest, schedule)),
-        data_(part_runs(nest, nest.inputs[at(roles_.data)], roles_.depth(), roles_.pixels,
-                        roles_.walked)) {}
+  explicit Boxer(const Gemm &gemm)
+      : gemm_(gemm), box_(pixel_box(gemm)),
+        data_(part_runs(gemm.nest, gemm.nest.inputs[at(gemm.roles.data)], gemm.roles.depth(),
+                        gemm.roles.pixels, gemm.roles.walked)) {}
 
   DataMap run() {
     map_.offset = data_.offset;
     add_depth();
     for (auto i = box_.indices.rbegin(); i != box_.indices.rend() && map_.wrong.empty(); ++i)
-      if (!in_rows(roles_, schedule_) || i != box_.indices.rbegin())
+      if (!in_rows(gemm_.roles, gemm_.schedule) || i != box_.indices.rbegin())
         add_pixel(*i);
     for (const nest::Dim &dim : data_.dims)
       if (!is_placed(dim)) {
@@ -48,7 +47,7 @@ public:
       map_.wrong =
           fmt::format("a box of {} dimensions; a tensor map has {}", map_.dims.size(), kMostRank);
     if (map_.wrong.empty())
-      map_.wrong = misaligned(map_.strides, map_.offset, tile_.elem_bytes, "data");
+      map_.wrong = misaligned(map_.strides, map_.offset, gemm_.tile.elem_bytes, "data");
     return std::move(map_);
   }
 
@@ -64,7 +63,7 @@ private:
     map_.strides.push_back(dim.stride);
     map_.box.push_back(count);
     placed_.push_back(&dim);
-    if (schedule_.core.window > 0)
+    if (gemm_.core().window > 0)
       widen(map_.place.back(), map_.box.back());
   }
   void widen(nest::Linear &place, std::int64_t &count);
@@ -72,10 +71,7 @@ private:
   void add_pixel(int pixel);
   void end_blocks(const nest::Dim &dim);
 
-  const Nest &nest_;
-  const Schedule &schedule_;
-  const CoreRoles roles_;
-  const CoreTile tile_;
+  const Gemm &gemm_;
   const PixelBox box_;
   const nest::Operand data_;
   std::vector<const nest::Dim *> placed_;
@@ -85,23 +81,23 @@ private:
 
 // Lets the box hold what all taps read along a dimension, which starts at that of the lowest.
 void Boxer::widen(nest::Linear &place, std::int64_t &count) {
-  map_.row.coeff.resize(nest_.indices.size(), 0);
+  map_.row.coeff.resize(gemm_.nest.indices.size(), 0);
   const bool is_row = map_.box.size() == 1; // the depth's
   const auto moved = [&](int i) { return std::exchange(place.coeff[at(i)], 0); };
-  if (is_row && std::any_of(roles_.walked.begin(), roles_.walked.end(),
+  if (is_row && std::any_of(gemm_.roles.walked.begin(), gemm_.roles.walked.end(),
                             [&](int i) { return place.coeff[at(i)] != 0; }))
     map_.wrong = "a tap moves the depth";
   if (is_row)
     return;
-  for (int i : roles_.pixels) {
+  for (int i : gemm_.roles.pixels) {
     map_.row.coeff[at(i)] += place.coeff[at(i)] * rows_;
     if (place.coeff[at(i)] > 1)
       map_.wrong = fmt::format("a window of pixels along {} that are {} apart",
-                               nest_.indices[at(i)].name, place.coeff[at(i)]);
+                               gemm_.nest.indices[at(i)].name, place.coeff[at(i)]);
   }
-  for (int i : roles_.walked) {
+  for (int i : gemm_.roles.walked) {
     const std::int64_t step = moved(i);
-    const std::int64_t span = step * (extent(nest_, i) - 1);
+    const std::int64_t span = step * (extent(gemm_.nest, i) - 1);
     map_.row.coeff[at(i)] += step * rows_;
     map_.row.constant -= std::min<std::int64_t>(0, span) * rows_;
     place.constant += std::min<std::int64_t>(0, span);
@@ -114,27 +110,28 @@ void Boxer::widen(nest::Linear &place, std::int64_t &count) {
 
 // A row of the box: elements of the depth, or of several neighbouring pixels' blocks.
 void Boxer::add_depth() {
-  const nest::Dim &depth = *dim_of(data_, roles_.depth());
-  add(depth, in_panels(roles_, schedule_) ? extent(nest_, roles_.depth()) : tile_.depth);
-  map_.dims[0] = extent(nest_, roles_.depth()); // a run is part of its dimension
-  for (int i : roles_.grid) {
+  const nest::Dim &depth = *dim_of(data_, gemm_.roles.depth());
+  add(depth, in_panels(gemm_.roles, gemm_.schedule) ? extent(gemm_.nest, gemm_.roles.depth())
+                                                    : gemm_.tile.depth);
+  map_.dims[0] = extent(gemm_.nest, gemm_.roles.depth()); // a run is part of its dimension
+  for (int i : gemm_.roles.grid) {
     const std::int64_t apart = depth.at.coeff[at(i)];
-    map_.dims[0] += apart * (extent(nest_, i) - 1);
-    if (extent(nest_, i) > 1 && map_.wrong.empty())
-      map_.wrong = off_chunk(apart, tile_.elem_bytes);
+    map_.dims[0] += apart * (extent(gemm_.nest, i) - 1);
+    if (extent(gemm_.nest, i) > 1 && map_.wrong.empty())
+      map_.wrong = off_chunk(apart, gemm_.tile.elem_bytes);
   }
-  if (!in_rows(roles_, schedule_))
+  if (!in_rows(gemm_.roles, gemm_.schedule))
     return;
   const int pixel = box_.indices.empty() ? -1 : box_.indices.back();
   const nest::Dim *row = pixel < 0 ? nullptr : dim_of(data_, pixel);
-  if (row == nullptr || neighbour_of(nest_, roles_) != pixel) {
+  if (row == nullptr || neighbour_of(gemm_.nest, gemm_.roles) != pixel) {
     map_.wrong = "no pixel index steps from block to block of the depth";
     return;
   }
   const std::int64_t block = map_.dims[0];
   const std::int64_t apart = blocks_apart(*row, block) * block;
   map_.dims[0] = (row->size - 1) * apart + block;
-  map_.box[0] = ring_row_bytes(nest_, schedule_) / tile_.elem_bytes;
+  map_.box[0] = ring_row_bytes(gemm_) / gemm_.tile.elem_bytes;
   for (std::size_t i = 0; i < map_.place[0].coeff.size(); ++i)
     map_.place[0].coeff[i] += row->at.coeff[i] * apart;
   map_.place[0].constant += row->at.constant * apart;
@@ -149,7 +146,7 @@ void Boxer::add_pixel(int pixel) {
   const std::int64_t step = dim == nullptr ? 0 : dim->at.coeff[at(pixel)];
   if (step < 1 || step > kMostStep || is_placed(*dim))
     map_.wrong = fmt::format("pixels of a box along {} are not 1 to {} apart in the data",
-                             nest_.indices[at(pixel)].name, kMostStep);
+                             gemm_.nest.indices[at(pixel)].name, kMostStep);
   else if (count * step > kMostBox)
     map_.wrong =
         fmt::format("a box of {} pixels in steps of {}; at most {}", count, step, kMostBox);
@@ -159,36 +156,33 @@ void Boxer::add_pixel(int pixel) {
 
 // A step may reach past the last block of the depth: what lies there is none of the reduction's.
 void Boxer::end_blocks(const nest::Dim &dim) {
-  const int blocks = in_panels(roles_, schedule_) ? roles_.depths[0] : -1;
+  const int blocks = in_panels(gemm_.roles, gemm_.schedule) ? gemm_.roles.depths[0] : -1;
   if (blocks < 0 || dim.at.coeff[at(blocks)] == 0)
     return;
-  const std::int64_t end = dim.at.constant + extent(nest_, blocks);
+  const std::int64_t end = dim.at.constant + extent(gemm_.nest, blocks);
   const bool is_alone =
       dim.at.coeff[at(blocks)] == 1 &&
       std::count_if(dim.at.coeff.begin(), dim.at.coeff.end(), [](auto c) { return c != 0; }) == 1;
-  const std::int64_t together = tile_.depth / extent(nest_, roles_.depth()); // in a step
+  const std::int64_t together =
+      gemm_.tile.depth / extent(gemm_.nest, gemm_.roles.depth()); // in a step
   if (is_alone)
     map_.dims.back() = std::min(map_.dims.back(), end);
   else if (together == 0)
     map_.wrong = "a block of the depth is longer than a step";
-  else if (extent(nest_, blocks) % together != 0)
+  else if (extent(gemm_.nest, blocks) % together != 0)
     map_.wrong = "steps of several blocks run over the end of the depth";
 }
 
 } // namespace
 
-DataMap box_map(const Nest &nest, const Schedule &schedule) { return Boxer(nest, schedule).run(); }
+DataMap box_map(const Gemm &gemm) { return Boxer(gemm).run(); }
 
-std::int64_t ring_row_bytes(const Nest &nest, const Schedule &schedule) {
-  const CoreRoles roles = core_roles(nest, schedule);
-  const CoreTile tile = core_tile(nest, schedule);
-  return in_panels(roles, schedule)
-             ? row_blocks(nest, schedule).held * extent(nest, roles.depth()) * tile.elem_bytes
-             : tile.row_bytes();
+std::int64_t ring_row_bytes(const Gemm &gemm) {
+  return in_panels(gemm.roles, gemm.schedule)
+             ? gemm.row.held * extent(gemm.nest, gemm.roles.depth()) * gemm.tile.elem_bytes
+             : gemm.tile.row_bytes();
 }
 
-std::int64_t pixel_bytes(const Nest &nest, const Schedule &schedule) {
-  return ring_row_bytes(nest, schedule) / row_blocks(nest, schedule).used;
-}
+std::int64_t pixel_bytes(const Gemm &gemm) { return ring_row_bytes(gemm) / gemm.row.used; }
 
 } // namespace tilefuse::schedule

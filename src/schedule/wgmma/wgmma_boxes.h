@@ -8,16 +8,17 @@
 #include <string>
 #include <vector>
 
+#include "schedule/mma/core.h"
 #include "schedule/wgmma/pixel_box.h"
 #include "schedule/wgmma/tensor_map.h"
 
 namespace tilefuse::schedule {
 
-DataMap box_map(const nest::Nest &nest, const Schedule &schedule);
+DataMap box_map(const Gemm &gemm);
 
 // Of a row of data in the ring as copies leave it: the depth's, or that of neighbouring pixels'
 // blocks; and from a pixel to the next as the instruction reads them.
-std::int64_t ring_row_bytes(const nest::Nest &nest, const Schedule &schedule);
-std::int64_t pixel_bytes(const nest::Nest &nest, const Schedule &schedule);
+std::int64_t ring_row_bytes(const Gemm &gemm);
+std::int64_t pixel_bytes(const Gemm &gemm);
 
 } // namespace tilefuse::schedule

@@ -81,64 +81,65 @@ Reason wrong_numbering(const Nest &nest, const CoreRoles &roles, const nest::Lin
 
 } // namespace
 
-FilterMap filter_map(const Nest &nest, const Schedule &schedule) {
-  const CoreRoles roles = core_roles(nest, schedule);
-  const CoreTile tile = core_tile(nest, schedule);
-  const bool packed = is_packed(schedule.fills[at(roles.filter)]);
-  const std::int64_t sharers = schedule.core.cluster_rows;
-  Reach reach = reach_of(nest, source_of(nest, schedule, roles.filter), roles.walked);
+FilterMap filter_map(const Gemm &gemm) {
+  const bool packed = is_packed(gemm.schedule.fills[at(gemm.roles.filter)]);
+  const std::int64_t sharers = gemm.core().cluster_rows;
+  Reach reach = reach_of(gemm.nest, source_of(gemm.nest, gemm.schedule, gemm.roles.filter),
+                         gemm.roles.walked);
   FilterMap map{.offset = reach.flat.constant, .first = reach.flat};
   map.first.constant = 0;
-  map.parts = {.coeff = std::vector<std::int64_t>(nest.indices.size(), 0)};
-  std::int64_t channels = roles.channel_points;
-  const std::int64_t across = reach.flat.coeff[at(roles.channel)];
-  const std::int64_t down = reach.flat.coeff[at(roles.depth())];
+  map.parts = {.coeff = std::vector<std::int64_t>(gemm.nest.indices.size(), 0)};
+  std::int64_t channels = gemm.roles.channel_points;
+  const std::int64_t across = reach.flat.coeff[at(gemm.roles.channel)];
+  const std::int64_t down = reach.flat.coeff[at(gemm.roles.depth())];
   const std::int64_t length =
-      reach.elems - 1 + (roles.filter_turned ? channels : roles.depth_points);
-  if (Reason reason = wrong_numbering(nest, roles, reach.flat))
+      reach.elems - 1 + (gemm.roles.filter_turned ? channels : gemm.roles.depth_points);
+  if (Reason reason = wrong_numbering(gemm.nest, gemm.roles, reach.flat))
     map.wrong = *reason;
-  for (int part : roles.grid) {
+  for (int part : gemm.roles.grid) {
     const std::int64_t apart = std::exchange(map.first.coeff[at(part)], 0) / across;
     map.parts.coeff[at(part)] = apart;
-    channels += apart * (extent(nest, part) - 1);
+    channels += apart * (extent(gemm.nest, part) - 1);
   }
-  for (int i : roles.walked)
+  for (int i : gemm.roles.walked)
     if (const std::int64_t apart = reach.flat.coeff[at(i)]; apart < 0)
       map.wrong = "a tap walks the filter backwards";
-    else if (apart * tile.elem_bytes % kMapAlign != 0)
+    else if (apart * gemm.tile.elem_bytes % kMapAlign != 0)
       map.wrong = fmt::format("taps of the filter are {} elements apart, no multiple of {} bytes",
                               apart, kMapAlign);
   map.dims = {length};
   map.strides = {1};
-  if (roles.filter_turned) {
-    map.first.coeff[at(roles.depth())] = 0;
-    map.panels = tile.columns * tile.elem_bytes / kPanelBytes;
-    map.box = {kPanelBytes / tile.elem_bytes, tile.depth / sharers};
-    map.dims.push_back(roles.depth_points);
+  if (gemm.roles.filter_turned) {
+    map.first.coeff[at(gemm.roles.depth())] = 0;
+    map.panels = gemm.tile.columns * gemm.tile.elem_bytes / kPanelBytes;
+    map.box = {kPanelBytes / gemm.tile.elem_bytes, gemm.tile.depth / sharers};
+    map.dims.push_back(gemm.roles.depth_points);
     map.strides.push_back(down);
   } else {
-    for (int i : roles.channels)
+    for (int i : gemm.roles.channels)
       map.first.coeff[at(i)] = 0;
-    map.box = {tile.depth};
-    deal(map, channels, across, digits_of(schedule, schedule.splits[at(roles.channel)].vec),
-         tile.columns / sharers);
-    for (int part : roles.grid)
+    map.box = {gemm.tile.depth};
+    deal(map, channels, across,
+         digits_of(gemm.schedule, gemm.schedule.splits[at(gemm.roles.channel)].vec),
+         gemm.tile.columns / sharers);
+    for (int part : gemm.roles.grid)
       if (map.parts.coeff[at(part)] % map.unit != 0)
         map.wrong = fmt::format("parts of {} channels are not dealt by {}",
                                 map.parts.coeff[at(part)], map.unit);
     // What follows the depth of a tap is the next tap, which zeros of the data do not always undo.
-    if (reach.elems > 1 && !packed && roles.depth_points % tile.depth != 0)
+    if (reach.elems > 1 && !packed && gemm.roles.depth_points % gemm.tile.depth != 0)
       map.wrong =
           fmt::format("{} points of depth are not steps of {}, and the filter is not packed",
-                      roles.depth_points, tile.depth);
+                      gemm.roles.depth_points, gemm.tile.depth);
   }
   if (map.wrong.empty())
-    map.wrong = misaligned(map.strides, map.offset, tile.elem_bytes, "filter");
+    map.wrong = misaligned(map.strides, map.offset, gemm.tile.elem_bytes, "filter");
   std::int64_t last = map.offset;
   for (std::size_t i = 0; i < map.dims.size(); ++i)
     last += (map.dims[i] - 1) * map.strides[i];
-  const std::int64_t elems = packed ? pack_layout(nest, schedule, roles.filter).elems
-                                    : nest.slots[nest.inputs[at(roles.filter)].slot].elems;
+  const std::int64_t elems =
+      packed ? pack_layout(gemm.nest, gemm.schedule, gemm.roles.filter).elems
+             : gemm.nest.slots[gemm.nest.inputs[at(gemm.roles.filter)].slot].elems;
   if (map.wrong.empty() && last >= elems)
     map.wrong = "taps of the filter lie further apart than its channels";
   return map;

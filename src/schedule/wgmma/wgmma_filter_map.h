@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "nest/nest.h"
-#include "schedule/schedule.h"
+#include "schedule/mma/core.h"
 
 namespace tilefuse::schedule {
 
@@ -24,6 +24,6 @@ struct FilterMap {
   std::int64_t unit = 1;
   std::int64_t panels = 1; // boxes of a tile
 };
-FilterMap filter_map(const nest::Nest &nest, const Schedule &schedule);
+FilterMap filter_map(const Gemm &gemm);
 
 } // namespace tilefuse::schedule

@@ -17,31 +17,29 @@ constexpr std::int64_t kMostRuns = 16; // whose places a work-item keeps
 
 } // namespace
 
-std::optional<std::string> wrong_gather(const nest::Nest &nest, const Schedule &schedule,
-                                        const CoreRoles &roles) {
-  const Core &core = schedule.core;
+std::optional<std::string> wrong_gather(const Gemm &gemm) {
+  const Core &core = gemm.core();
   if (!core.gathers)
     return {};
   if (core.cluster() > 1 || core.mappers > 0)
     return "warps gather neither for clusters of blocks nor for maps";
-  if (core.window > 0 && core.keeps_filter && !schedule.producers.empty())
+  if (core.window > 0 && core.keeps_filter && !gemm.schedule.producers.empty())
     return {}; // what a copy spreads (schedule/wgmma/wgmma_spread.h)
-  if (roles.data_turned || has_box(nest, schedule))
+  if (gemm.roles.data_turned || has_box(gemm))
     return "warps gather straight data that is numbered, not boxes";
   if (core.ring < kLeastRing)
     return fmt::format("a ring of {} buffers that warps fill; it needs {}", core.ring, kLeastRing);
-  const CoreTile tile = core_tile(nest, schedule);
-  const std::int64_t each = core_copy_elems(nest, schedule, roles.data);
+  const std::int64_t each = core_copy_elems(gemm, gemm.roles.data);
   if (each == 0)
     return "the data has no aligned runs of 4 bytes along the depth";
-  const std::int64_t runs = tile.depth / each;
-  if (kGroupItems % runs != 0 || tile.rows * runs % kGroupItems != 0)
+  const std::int64_t runs = gemm.tile.depth / each;
+  if (kGroupItems % runs != 0 || gemm.tile.rows * runs % kGroupItems != 0)
     return fmt::format("{} work-items do not share {} rows of {} copies evenly", kGroupItems,
-                       tile.rows, runs);
-  if (roles.has_blocks() && tile.depth % nest.indices[at(roles.depth())].extent)
-    return fmt::format("a step of {} is not whole blocks", tile.depth);
-  if (tile.rows * runs > kMostRuns * kGroupItems)
-    return fmt::format("{} copies of a work-item; at most {}", tile.rows * runs / kGroupItems,
+                       gemm.tile.rows, runs);
+  if (gemm.roles.has_blocks() && gemm.tile.depth % gemm.nest.indices[at(gemm.roles.depth())].extent)
+    return fmt::format("a step of {} is not whole blocks", gemm.tile.depth);
+  if (gemm.tile.rows * runs > kMostRuns * kGroupItems)
+    return fmt::format("{} copies of a work-item; at most {}", gemm.tile.rows * runs / kGroupItems,
                        kMostRuns);
   return {};
 }

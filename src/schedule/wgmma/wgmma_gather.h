@@ -5,12 +5,11 @@
 #include <optional>
 #include <string>
 
-#include "schedule/mma/core_roles.h"
+#include "schedule/mma/core.h"
 
 namespace tilefuse::schedule {
 
 // Why warps cannot gather the data; nothing where they can, or are not asked to.
-std::optional<std::string> wrong_gather(const nest::Nest &nest, const Schedule &schedule,
-                                        const CoreRoles &roles);
+std::optional<std::string> wrong_gather(const Gemm &gemm);
 
 } // namespace tilefuse::schedule

@@ -281,38 +281,35 @@ void Mapper::check_image() {
 
 } // namespace
 
-DataMap data_map(const Nest &nest, const Schedule &schedule) {
-  const CoreRoles roles = core_roles(nest, schedule);
-  const CoreTile tile = core_tile(nest, schedule);
-  if (schedule.core.gathers && !has_box(nest, schedule))
+DataMap data_map(const Gemm &gemm) {
+  if (gemm.core().gathers && !has_box(gemm))
     return {};
-  if (roles.data_turned)
-    return Mapper(nest, {.input = roles.data,
-                         .along = roles.pixels.back(),
-                         .pixels = roles.depths,
-                         .parts = column_plan(nest, schedule).parts,
-                         .rows = tile.depth})
+  if (gemm.roles.data_turned)
+    return Mapper(gemm.nest, {.input = gemm.roles.data,
+                              .along = gemm.roles.pixels.back(),
+                              .pixels = gemm.roles.depths,
+                              .parts = column_plan(gemm).parts,
+                              .rows = gemm.tile.depth})
         .run();
-  if (has_box(nest, schedule))
-    return box_map(nest, schedule);
-  return Mapper(nest, {.input = roles.data,
-                       .along = roles.depth(),
-                       .pixels = roles.pixels,
-                       .taps = roles.walked,
-                       .parts = roles.grid,
-                       .rows = tile.rows})
+  if (has_box(gemm))
+    return box_map(gemm);
+  return Mapper(gemm.nest, {.input = gemm.roles.data,
+                            .along = gemm.roles.depth(),
+                            .pixels = gemm.roles.pixels,
+                            .taps = gemm.roles.walked,
+                            .parts = gemm.roles.grid,
+                            .rows = gemm.tile.rows})
       .run();
 }
 
-DataMap turned_filter_map(const Nest &nest, const Schedule &schedule) {
-  const CoreRoles roles = core_roles(nest, schedule);
-  const ColumnPlan plan = column_plan(nest, schedule);
-  return Mapper(nest, {.input = roles.filter,
-                       .along = roles.channel,
-                       .pixels = roles.depths,
-                       .taps = plan.taps,
-                       .parts = plan.parts,
-                       .rows = core_tile(nest, schedule).depth})
+DataMap turned_filter_map(const Gemm &gemm) {
+  const ColumnPlan plan = column_plan(gemm);
+  return Mapper(gemm.nest, {.input = gemm.roles.filter,
+                            .along = gemm.roles.channel,
+                            .pixels = gemm.roles.depths,
+                            .taps = plan.taps,
+                            .parts = plan.parts,
+                            .rows = gemm.tile.depth})
       .run();
 }
 

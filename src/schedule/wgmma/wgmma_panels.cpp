@@ -26,35 +26,32 @@ constexpr std::int64_t kPairs = 2; // vec of columns as the instruction leaves t
 constexpr std::int64_t kGroupRows = 64;
 constexpr std::size_t kMostSpatial = 3; // dimensions of an image
 
-std::int64_t run_of(const Nest &nest, const Schedule &schedule) {
-  return schedule.splits[at(core_roles(nest, schedule).channel)].vec;
-}
+std::int64_t run_of(const Gemm &gemm) { return gemm.schedule.splits[at(gemm.roles.channel)].vec; }
 
 } // namespace
 
-std::int64_t panel_columns(const Nest &nest, const Schedule &schedule, std::int64_t elem_bytes) {
-  const std::int64_t vec = run_of(nest, schedule);
+std::int64_t panel_columns(const Gemm &gemm, std::int64_t elem_bytes) {
+  const std::int64_t vec = run_of(gemm);
   return vec == kPairs ? kPanelBytes / elem_bytes : 4 * vec;
 }
 
-StorePanel store_panel(const Nest &nest, const Schedule &schedule) {
-  const std::int64_t size = size_bytes(type_of(nest, nest.out));
-  StorePanel panel{.columns = panel_columns(nest, schedule, size), .elem_bytes = size};
-  const CoreTile tile = core_tile(nest, schedule);
-  const std::int64_t of_tile = tile.warp_rows / kGroupRows * (tile.warp_columns / panel.columns);
+StorePanel store_panel(const Gemm &gemm) {
+  const std::int64_t size = size_bytes(type_of(gemm.nest, gemm.nest.out));
+  StorePanel panel{.columns = panel_columns(gemm, size), .elem_bytes = size};
+  const std::int64_t of_tile =
+      gemm.tile.warp_rows / kGroupRows * (gemm.tile.warp_columns / panel.columns);
   panel.boxes = std::min(of_tile, kMostStoreBytes / (panel.elems() * size));
   while (panel.boxes > 1 && of_tile % panel.boxes != 0)
     --panel.boxes;
   return panel;
 }
 
-bool is_panel(const Nest &nest, const Schedule &schedule, std::int64_t columns,
-              std::int64_t elem_bytes) {
-  const std::int64_t vec = run_of(nest, schedule);
+bool is_panel(const Gemm &gemm, std::int64_t columns, std::int64_t elem_bytes) {
+  const std::int64_t vec = run_of(gemm);
   const std::int64_t row_bytes = columns * elem_bytes;
   return row_bytes >= kLeastRowBytes && row_bytes <= kPanelBytes &&
          vec * elem_bytes <= kChunkBytes && (vec != kPairs || elem_bytes == 2) &&
-         core_tile(nest, schedule).warp_columns % columns == 0;
+         gemm.tile.warp_columns % columns == 0;
 }
 
 std::optional<std::int64_t> matrix_stride(const Nest &nest, const nest::Operand &operand,
@@ -75,20 +72,19 @@ std::optional<std::int64_t> matrix_stride(const Nest &nest, const nest::Operand 
   return next == 0 ? std::nullopt : std::optional(stride);
 }
 
-DataMap result_map(const Nest &nest, const Schedule &schedule) {
-  const CoreRoles roles = core_roles(nest, schedule);
-  const nest::Linear flat = nest::flat(nest.out, nest.indices.size());
-  DataMap map{.offset = flat.constant, .dims = {roles.channel_points}, .strides = {1}};
-  const std::size_t spatial = roles.pixels.size() - 1;
-  if (const std::optional<std::int64_t> row = matrix_stride(nest, nest.out, roles)) {
-    map.dims.push_back(roles.points);
+DataMap result_map(const Gemm &gemm) {
+  const nest::Linear flat = nest::flat(gemm.nest.out, gemm.nest.indices.size());
+  DataMap map{.offset = flat.constant, .dims = {gemm.roles.channel_points}, .strides = {1}};
+  const std::size_t spatial = gemm.roles.pixels.size() - 1;
+  if (const std::optional<std::int64_t> row = matrix_stride(gemm.nest, gemm.nest.out, gemm.roles)) {
+    map.dims.push_back(gemm.roles.points);
     map.strides.push_back(*row);
-  } else if (flat.coeff[at(roles.channel)] != 1 || spatial < 1 || spatial > kMostSpatial) {
+  } else if (flat.coeff[at(gemm.roles.channel)] != 1 || spatial < 1 || spatial > kMostSpatial) {
     map.wrong = "results that leave in boxes need to lie as one matrix or image";
   } else {
-    map.pixels.assign(roles.pixels.rbegin(), roles.pixels.rend());
+    map.pixels.assign(gemm.roles.pixels.rbegin(), gemm.roles.pixels.rend());
     for (const int i : map.pixels) {
-      map.dims.push_back(nest.indices[at(i)].extent);
+      map.dims.push_back(gemm.nest.indices[at(i)].extent);
       map.strides.push_back(flat.coeff[at(i)]);
     }
     map.lower.assign(spatial, 0);
@@ -96,30 +92,30 @@ DataMap result_map(const Nest &nest, const Schedule &schedule) {
     map.steps.assign(spatial, 1);
   }
   if (map.wrong.empty())
-    map.wrong = misaligned(map.strides, map.offset, size_bytes(type_of(nest, nest.out)), "result");
+    map.wrong = misaligned(map.strides, map.offset, size_bytes(type_of(gemm.nest, gemm.nest.out)),
+                           "result");
   return map;
 }
 
-std::optional<std::string> wrong_store(const Nest &nest, const Schedule &schedule,
-                                       const CoreRoles &roles) {
-  if (!schedule.core.tensor_store)
+std::optional<std::string> wrong_store(const Gemm &gemm) {
+  if (!gemm.core().tensor_store)
     return {};
-  const StorePanel panel = store_panel(nest, schedule);
-  if (roles.data_turned || roles.channels.size() != 1 ||
-      column_plan(nest, schedule).products != 1 || has_box(nest, schedule))
+  const StorePanel panel = store_panel(gemm);
+  if (gemm.roles.data_turned || gemm.roles.channels.size() != 1 ||
+      column_plan(gemm).products != 1 || has_box(gemm))
     return "results that leave in boxes need to lie as one matrix or image";
-  const DataMap map = result_map(nest, schedule);
+  const DataMap map = result_map(gemm);
   if (!map.wrong.empty())
     return map.wrong;
   // Of 108 channels in boxes of 64, an H200 writes what is beyond them too, where an image has
   // gaps.
   const std::int64_t whole = map.is_im2col() ? panel.columns : kChunkBytes / panel.elem_bytes;
-  if (roles.channel_points % whole != 0)
+  if (gemm.roles.channel_points % whole != 0)
     return fmt::format("{} channels are not cut into whole runs of {}, to leave in boxes",
-                       roles.channel_points, whole);
-  if (!is_panel(nest, schedule, panel.columns, panel.elem_bytes))
-    return fmt::format("runs of {} of {} columns leave in no boxes", run_of(nest, schedule),
-                       core_tile(nest, schedule).warp_columns);
+                       gemm.roles.channel_points, whole);
+  if (!is_panel(gemm, panel.columns, panel.elem_bytes))
+    return fmt::format("runs of {} of {} columns leave in no boxes", run_of(gemm),
+                       gemm.tile.warp_columns);
   return {};
 }
 

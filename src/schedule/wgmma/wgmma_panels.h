@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "schedule/mma/core_roles.h"
+#include "schedule/mma/core.h"
 #include "schedule/wgmma/tensor_map.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 
@@ -26,13 +26,11 @@ struct StorePanel {
   std::int64_t row_bytes() const { return columns * elem_bytes; }
   std::int64_t elems() const { return kPanelRows * columns; }
 };
-StorePanel store_panel(const nest::Nest &nest, const Schedule &schedule);
+StorePanel store_panel(const Gemm &gemm);
 // Of a panel whose elements take so many bytes.
-std::int64_t panel_columns(const nest::Nest &nest, const Schedule &schedule,
-                           std::int64_t elem_bytes);
+std::int64_t panel_columns(const Gemm &gemm, std::int64_t elem_bytes);
 // Whether tiles are made of such panels, and work-items read or write a run at once.
-bool is_panel(const nest::Nest &nest, const Schedule &schedule, std::int64_t columns,
-              std::int64_t elem_bytes);
+bool is_panel(const Gemm &gemm, std::int64_t columns, std::int64_t elem_bytes);
 // Elements from a point of an operand to the next; nothing where points are no rows of a matrix of
 // neighbouring channels.
 std::optional<std::int64_t> matrix_stride(const nest::Nest &nest, const nest::Operand &operand,
@@ -40,10 +38,9 @@ std::optional<std::int64_t> matrix_stride(const nest::Nest &nest, const nest::Op
 
 // The map by which they do: of a matrix, or im2col with the index of each dimension after the
 // first.
-DataMap result_map(const nest::Nest &nest, const Schedule &schedule);
+DataMap result_map(const Gemm &gemm);
 
 // Why results cannot leave in boxes, if the schedule says so.
-std::optional<std::string> wrong_store(const nest::Nest &nest, const Schedule &schedule,
-                                       const CoreRoles &roles);
+std::optional<std::string> wrong_store(const Gemm &gemm);
 
 } // namespace tilefuse::schedule

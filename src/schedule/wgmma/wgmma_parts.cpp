@@ -20,13 +20,13 @@ constexpr std::int64_t kMostParts = 8;    // blocks of a cluster on every device
 constexpr std::int64_t kLeastColumns = 8; // of an instruction
 
 // Columns of an instruction that are stored together.
-std::int64_t stored_columns(const Nest &nest, const Schedule &schedule) {
-  const CoreRoles roles = core_roles(nest, schedule);
-  if (schedule.core.swapped)
+std::int64_t stored_columns(const Gemm &gemm) {
+  if (gemm.core().swapped)
     return kLeastColumns;
-  if (roles.filter_turned)
-    return roles.data_turned || exchanges(nest, schedule) ? kPanelColumns : kLeastColumns;
-  return std::max<std::int64_t>(kLeastColumns, 4 * schedule.splits[at(roles.channel)].vec);
+  if (gemm.roles.filter_turned)
+    return gemm.roles.data_turned || exchanges(gemm) ? kPanelColumns : kLeastColumns;
+  return std::max<std::int64_t>(kLeastColumns,
+                                4 * gemm.schedule.splits[at(gemm.roles.channel)].vec);
 }
 
 } // namespace
@@ -36,22 +36,21 @@ PartSlices part_slices(const Core &core) {
   return {halves, core.cluster_parts / halves};
 }
 
-std::int64_t most_steps(const Nest &nest, const Schedule &schedule) {
-  const std::int64_t parts = schedule.core.cluster_parts;
-  return (core_steps(nest, schedule) + parts - 1) / parts;
+std::int64_t most_steps(const Gemm &gemm) {
+  const std::int64_t parts = gemm.core().cluster_parts;
+  return (core_steps(gemm) + parts - 1) / parts;
 }
 
-std::int64_t joined_elems(const Nest &nest, const Schedule &schedule) {
-  const CoreTile tile = core_tile(nest, schedule);
-  return schedule.core.cluster_parts == 1 ? 0 : tile.rows * tile.columns;
+std::int64_t joined_elems(const Gemm &gemm) {
+  return gemm.core().cluster_parts == 1 ? 0 : gemm.tile.rows * gemm.tile.columns;
 }
 
-std::int64_t joined_bytes(const Nest &nest, const Schedule &schedule) {
-  return joined_elems(nest, schedule) * size_bytes(held_type(nest));
+std::int64_t joined_bytes(const Gemm &gemm) {
+  return joined_elems(gemm) * size_bytes(held_type(gemm.nest));
 }
 
-std::optional<std::string> wrong_parts(const Nest &nest, const Schedule &schedule) {
-  const Core &core = schedule.core;
+std::optional<std::string> wrong_parts(const Gemm &gemm) {
+  const Core &core = gemm.core();
   const std::int64_t parts = core.cluster_parts;
   if (parts == 1)
     return {};
@@ -63,10 +62,10 @@ std::optional<std::string> wrong_parts(const Nest &nest, const Schedule &schedul
     return "groups that take tiles in turn have no parts of the steps";
   if (core.tensor_store)
     return "results in parts leave in no boxes";
-  if (core_steps(nest, schedule) < parts)
-    return fmt::format("{} parts of {} steps", parts, core_steps(nest, schedule));
+  if (core_steps(gemm) < parts)
+    return fmt::format("{} parts of {} steps", parts, core_steps(gemm));
   const std::int64_t slices = part_slices(core).columns;
-  const std::int64_t together = stored_columns(nest, schedule);
+  const std::int64_t together = stored_columns(gemm);
   if (core.op->n % (slices * together) != 0)
     return fmt::format("{} columns are not {} slices of multiples of {}", core.op->n, slices,
                        together);

@@ -27,13 +27,13 @@ struct PartSlices {
 PartSlices part_slices(const Core &core);
 
 // Steps of the block that has most.
-std::int64_t most_steps(const nest::Nest &nest, const Schedule &schedule);
+std::int64_t most_steps(const Gemm &gemm);
 // Of the local memory in which accumulators meet; 0 without parts.
-std::int64_t joined_elems(const nest::Nest &nest, const Schedule &schedule);
-std::int64_t joined_bytes(const nest::Nest &nest, const Schedule &schedule);
+std::int64_t joined_elems(const Gemm &gemm);
+std::int64_t joined_bytes(const Gemm &gemm);
 
 // Why the schedule's parts cannot be.
-std::optional<std::string> wrong_parts(const nest::Nest &nest, const Schedule &schedule);
+std::optional<std::string> wrong_parts(const Gemm &gemm);
 
 // Clusters that run at once: a larger one leaves those multiprocessors idle that are left over in
 // each group of them, in which all of a cluster lie (an H200 ran 104 and not 128 blocks by fours).

@@ -50,22 +50,22 @@ int launch_registers(const Schedule &schedule) {
   return kLaunchRegisters / warp_groups(schedule) / kUnit * kUnit;
 }
 
-bool can_copy_early(const nest::Nest &nest, const Schedule &schedule, const CoreRoles &roles) {
-  const auto filter = static_cast<std::size_t>(roles.filter);
-  return schedule.core.window == 0 && !schedule.core.gathers && !roles.data_turned &&
-         (nest.inputs[filter].constant || is_packed(schedule.fills[filter]));
+bool can_copy_early(const Gemm &gemm) {
+  const auto filter = static_cast<std::size_t>(gemm.roles.filter);
+  return gemm.core().window == 0 && !gemm.core().gathers && !gemm.roles.data_turned &&
+         (gemm.nest.inputs[filter].constant || is_packed(gemm.schedule.fills[filter]));
 }
 
-Reason wrong_roles(const nest::Nest &nest, const Schedule &schedule, const CoreRoles &roles) {
-  const Core &core = schedule.core;
-  if (core.early && !can_copy_early(nest, schedule, roles))
+Reason wrong_roles(const Gemm &gemm) {
+  const Core &core = gemm.core();
+  if (core.early && !can_copy_early(gemm))
     return "only a filter that is known at load time and copied by steps is copied early";
   const int most = core.gathers      ? std::min(core.ring - 1, kMostLead)
                    : core.window > 0 ? (core.window - 1) / 2
                                      : 0;
   if (core.lead < 0 || core.lead > most)
     return fmt::format("{} copies begun ahead; at most {}", core.lead, most);
-  return wrong_registers(schedule);
+  return wrong_registers(gemm.schedule);
 }
 
 } // namespace tilefuse::schedule

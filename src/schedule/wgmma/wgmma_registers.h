@@ -6,8 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "nest/nest.h"
-#include "schedule/mma/core_roles.h"
+#include "schedule/mma/core.h"
 #include "schedule/schedule.h"
 
 namespace tilefuse::schedule {
@@ -24,10 +23,9 @@ int launch_registers(const Schedule &schedule);
 
 // Whether the filter is known at load time and copied step by step, so that its first steps can be
 // copied before earlier kernels end.
-bool can_copy_early(const nest::Nest &nest, const Schedule &schedule, const CoreRoles &roles);
+bool can_copy_early(const Gemm &gemm);
 
 // Why warps cannot have the registers, or copy as far ahead, as the schedule says.
-std::optional<std::string> wrong_roles(const nest::Nest &nest, const Schedule &schedule,
-                                       const CoreRoles &roles);
+std::optional<std::string> wrong_roles(const Gemm &gemm);
 
 } // namespace tilefuse::schedule

@@ -60,51 +60,44 @@ std::optional<poly::MemberId> spread_of(const poly::Group &group) {
 
 std::int64_t SpreadPlan::rounds() const { return (units() + kGroupItems - 1) / kGroupItems; }
 
-SpreadPlan spread_plan(const poly::Group &group, const Schedule &schedule,
-                       poly::MemberId producer) {
-  const nest::Nest &nest = group.anchor;
+SpreadPlan spread_plan(const poly::Group &group, const Gemm &gemm, poly::MemberId producer) {
   const nest::Nest &copy = producer_at(group, producer).nest;
-  const CoreRoles roles = core_roles(nest, schedule);
-  const CoreTile tile = core_tile(nest, schedule);
-  const nest::Operand &data = nest.inputs[at(roles.data)];
-  SpreadPlan plan{.dim = dim_of_runs(nest, roles)};
+  const nest::Operand &data = gemm.nest.inputs[at(gemm.roles.data)];
+  SpreadPlan plan{.dim = dim_of_runs(gemm.nest, gemm.roles)};
   const std::vector<int> dims = poly::match_runs(data, copy).value();
   for (std::size_t d = 0; d < dims.size(); ++d)
     if (dims[d] == plan.dim)
       plan.pixel = std::max(plan.pixel, copy.out.dims[d].stride);
-  plan.unit = std::lcm(plan.pixel, tile.chunk());
-  const int fastest = pixel_box(nest, schedule).indices.back();
+  plan.unit = std::lcm(plan.pixel, gemm.tile.chunk());
+  const int fastest = pixel_box(gemm).indices.back();
   plan.step = data.dims[at(plan.dim)].at.coeff[at(fastest)] / plan.unit;
-  plan.per_row = tile.depth / plan.unit;
+  plan.per_row = gemm.tile.depth / plan.unit;
   plan.per_line = (kWindowPixels - 1) * plan.step + plan.per_row;
-  plan.lines = window_rows(nest, schedule) / kWindowPixels;
+  plan.lines = window_rows(gemm) / kWindowPixels;
   return plan;
 }
 
-std::optional<std::string> wrong_spread(const poly::Group &group, const Schedule &schedule,
+std::optional<std::string> wrong_spread(const poly::Group &group, const Gemm &gemm,
                                         poly::MemberId producer) {
-  const nest::Nest &nest = group.anchor;
   const poly::Producer &copy = producer_at(group, producer);
-  const CoreRoles roles = core_roles(nest, schedule);
-  if (!is_wgmma(*schedule.core.op) || !schedule.core.gathers || schedule.core.window == 0)
+  if (!is_wgmma(*gemm.core().op) || !gemm.core().gathers || gemm.core().window == 0)
     return "a copy spreads to windows that warps of wgmma gather";
-  if (copy.input != roles.data || group.producers.size() != 1)
+  if (copy.input != gemm.roles.data || group.producers.size() != 1)
     return "a copy spreads to the data alone";
-  const nest::Operand &data = nest.inputs[at(roles.data)];
-  const SpreadPlan plan = spread_plan(group, schedule, producer);
+  const nest::Operand &data = gemm.nest.inputs[at(gemm.roles.data)];
+  const SpreadPlan plan = spread_plan(group, gemm, producer);
   const nest::Linear &run = data.dims[at(plan.dim)].at;
-  const int fastest = pixel_box(nest, schedule).indices.back();
+  const int fastest = pixel_box(gemm).indices.back();
   const auto moved =
       std::count_if(run.coeff.begin(), run.coeff.end(), [](auto c) { return c != 0; });
   if (plan.step < 1 || run.coeff[at(fastest)] % plan.unit != 0 || run.constant != 0 || moved != 2)
     return fmt::format("runs do not begin every so many units of {} elements", plan.unit);
-  const CoreTile tile = core_tile(nest, schedule);
-  if (tile.depth % plan.unit != 0 || roles.depth_points > tile.depth)
+  if (gemm.tile.depth % plan.unit != 0 || gemm.roles.depth_points > gemm.tile.depth)
     return fmt::format("runs of {} by steps of {}, which are not one of whole units of {}",
-                       roles.depth_points, tile.depth, plan.unit);
-  if (Reason reason = wrong_lines(data, copy.nest, data_map(nest, schedule), plan))
+                       gemm.roles.depth_points, gemm.tile.depth, plan.unit);
+  if (Reason reason = wrong_lines(data, copy.nest, data_map(gemm), plan))
     return reason;
-  const bool are_four = storing_warps(schedule) * kCoreLanes > 2 * kGroupItems;
+  const bool are_four = storing_warps(gemm.schedule) * kCoreLanes > 2 * kGroupItems;
   const std::int64_t most = are_four ? kMostReadsOfFour : kMostReads;
   return plan.rounds() * plan.unit <= most
              ? Reason{}

@@ -19,7 +19,7 @@
 #include <string>
 
 #include "poly/group.h"
-#include "schedule/schedule.h"
+#include "schedule/mma/core.h"
 
 namespace tilefuse::schedule {
 
@@ -30,7 +30,7 @@ bool can_spread(const Target &target);
 std::optional<poly::MemberId> spread_of(const poly::Group &group);
 
 // Why it cannot, under a schedule that is legal for the anchor alone.
-std::optional<std::string> wrong_spread(const poly::Group &group, const Schedule &schedule,
+std::optional<std::string> wrong_spread(const poly::Group &group, const Gemm &gemm,
                                         poly::MemberId producer);
 
 struct SpreadPlan {
@@ -48,6 +48,6 @@ struct SpreadPlan {
   std::int64_t rows() const { return (per_row + step - 1) / step; }
 };
 // Of what wrong_spread finds nothing wrong with.
-SpreadPlan spread_plan(const poly::Group &group, const Schedule &schedule, poly::MemberId producer);
+SpreadPlan spread_plan(const poly::Group &group, const Gemm &gemm, poly::MemberId producer);
 
 } // namespace tilefuse::schedule

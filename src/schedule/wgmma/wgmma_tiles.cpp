@@ -19,23 +19,24 @@ std::int64_t up(std::int64_t value, std::int64_t by) { return (value + by - 1) /
 
 } // namespace
 
-ColumnPlan column_plan(const Nest &nest, const Schedule &schedule) {
-  const CoreRoles roles = core_roles(nest, schedule);
-  if (!roles.data_turned || !roles.filter_turned) {
-    ColumnPlan plan{.parts = roles.grid, .columns = roles.channel_points};
-    for (int i : roles.grid)
-      plan.products *= nest.indices[at(i)].extent;
+ColumnPlan column_plan(const Gemm &gemm) {
+  if (!gemm.roles.data_turned || !gemm.roles.filter_turned) {
+    ColumnPlan plan{.parts = gemm.roles.grid, .columns = gemm.roles.channel_points};
+    for (int i : gemm.roles.grid)
+      plan.products *= gemm.nest.indices[at(i)].extent;
     return plan;
   }
-  const std::int64_t channels = nest.indices[at(roles.channel)].extent;
+  const std::int64_t channels = gemm.nest.indices[at(gemm.roles.channel)].extent;
   const std::int64_t across =
-      kPanelBytes / size_bytes(type_of(nest, nest.inputs[at(roles.filter)]));
+      kPanelBytes / size_bytes(type_of(gemm.nest, gemm.nest.inputs[at(gemm.roles.filter)]));
   ColumnPlan plan{.panels = up(channels, across)};
   plan.columns = plan.panels * across;
-  const nest::Linear data = nest::flat(nest.inputs[at(roles.data)], nest.indices.size());
-  const nest::Linear filter = nest::flat(nest.inputs[at(roles.filter)], nest.indices.size());
-  for (int i : roles.grid) {
-    const std::int64_t extent = nest.indices[at(i)].extent;
+  const nest::Linear data =
+      nest::flat(gemm.nest.inputs[at(gemm.roles.data)], gemm.nest.indices.size());
+  const nest::Linear filter =
+      nest::flat(gemm.nest.inputs[at(gemm.roles.filter)], gemm.nest.indices.size());
+  for (int i : gemm.roles.grid) {
+    const std::int64_t extent = gemm.nest.indices[at(i)].extent;
     const bool is_tap = data.coeff[at(i)] == 0 && filter.coeff[at(i)] != 0;
     (is_tap ? plan.taps : plan.parts).push_back(i);
     (is_tap ? plan.columns : plan.products) *= extent;
@@ -43,24 +44,22 @@ ColumnPlan column_plan(const Nest &nest, const Schedule &schedule) {
   return plan;
 }
 
-TileGrid tile_grid(const Nest &nest, const Schedule &schedule) {
-  const CoreRoles roles = core_roles(nest, schedule);
-  const CoreTile tile = core_tile(nest, schedule);
-  const ColumnPlan plan = column_plan(nest, schedule);
-  TileGrid grid{.rows = 1, .columns = up(plan.columns, tile.columns), .products = plan.products};
-  if (has_box(nest, schedule))
-    for (int i : roles.pixels)
-      grid.rows *= up(nest.indices[at(i)].extent, schedule.splits[at(i)].tile);
+TileGrid tile_grid(const Gemm &gemm) {
+  const ColumnPlan plan = column_plan(gemm);
+  TileGrid grid{
+      .rows = 1, .columns = up(plan.columns, gemm.tile.columns), .products = plan.products};
+  if (has_box(gemm))
+    for (int i : gemm.roles.pixels)
+      grid.rows *= up(gemm.nest.indices[at(i)].extent, gemm.schedule.splits[at(i)].tile);
   else
-    grid.rows = up(roles.points, tile.rows);
-  grid.cluster_rows = up(grid.rows, schedule.core.cluster_rows);
-  grid.cluster_columns = up(grid.columns, schedule.core.cluster_columns);
+    grid.rows = up(gemm.roles.points, gemm.tile.rows);
+  grid.cluster_rows = up(grid.rows, gemm.core().cluster_rows);
+  grid.cluster_columns = up(grid.columns, gemm.core().cluster_columns);
   return grid;
 }
 
-bool exchanges(const Nest &nest, const Schedule &schedule) {
-  const CoreRoles roles = core_roles(nest, schedule);
-  return roles.filter_turned && schedule.splits[at(roles.channel)].vec == kPanelVec;
+bool exchanges(const Gemm &gemm) {
+  return gemm.roles.filter_turned && gemm.schedule.splits[at(gemm.roles.channel)].vec == kPanelVec;
 }
 
 // That of the result where nothing but its rounding follows the sum.
@@ -72,10 +71,9 @@ DType exchanged_type(const Nest &nest) {
   return is_rounding || post.kind == program::Expr::Kind::Acc ? out : held_type(nest);
 }
 
-bool deals_kept_filter(const Nest &nest, const Schedule &schedule) {
-  const CoreRoles roles = core_roles(nest, schedule);
-  return schedule.core.swapped && schedule.core.keeps_filter && roles.filter_turned &&
-         schedule.splits[at(roles.channel)].vec == kPairs;
+bool deals_kept_filter(const Gemm &gemm) {
+  return gemm.core().swapped && gemm.core().keeps_filter && gemm.roles.filter_turned &&
+         gemm.schedule.splits[at(gemm.roles.channel)].vec == kPairs;
 }
 
 std::int64_t storing_warps(const Schedule &schedule) {

@@ -22,7 +22,7 @@ struct ColumnPlan {
   std::int64_t columns = 0; // in all, with those that pad panels
   std::int64_t products = 1; // points of all parts
 };
-ColumnPlan column_plan(const nest::Nest &nest, const Schedule &schedule);
+ColumnPlan column_plan(const Gemm &gemm);
 
 // Results that a warp exchanges: rows and columns at a time, elements of a row of them in local
 // memory (so that neither stores nor loads meet in a bank), and the type they have there.
@@ -30,11 +30,11 @@ constexpr std::int64_t kPanelRows = 16;
 constexpr std::int64_t kPanelColumns = 64;
 constexpr std::int64_t kPanelRow = 72;
 constexpr std::int64_t kPanelVec = 8;
-bool exchanges(const nest::Nest &nest, const Schedule &schedule);
+bool exchanges(const Gemm &gemm);
 DType exchanged_type(const nest::Nest &nest);
 
 // Swapped: whether the channels of a kept, turned filter are dealt in local memory.
-bool deals_kept_filter(const nest::Nest &nest, const Schedule &schedule);
+bool deals_kept_filter(const Gemm &gemm);
 // Tiles of rows and of columns, of so many products, and of clusters.
 struct TileGrid {
   std::int64_t rows = 0;
@@ -45,7 +45,7 @@ struct TileGrid {
   std::int64_t tiles() const { return products * rows * columns; }
   std::int64_t clusters() const { return products * cluster_rows * cluster_columns; }
 };
-TileGrid tile_grid(const nest::Nest &nest, const Schedule &schedule);
+TileGrid tile_grid(const Gemm &gemm);
 // Warps that multiply and store.
 std::int64_t storing_warps(const Schedule &schedule);
 // The row of the core table with so many columns for the nest's types, or null.

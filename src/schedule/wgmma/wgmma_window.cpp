@@ -59,78 +59,75 @@ Reach reach_of(const Nest &nest, const CoreRoles &roles, int pixel) {
   return reach;
 }
 
-Reason wrong_kept_filter(const Nest &nest, const Schedule &schedule) {
-  const TileGrid grid = tile_grid(nest, schedule);
-  const std::int64_t steps = core_steps(nest, schedule);
+Reason wrong_kept_filter(const Gemm &gemm) {
+  const TileGrid grid = tile_grid(gemm);
+  const std::int64_t steps = core_steps(gemm);
   if (grid.columns != 1 || grid.products != 1)
     return "a filter of several tiles is not kept";
   if (steps > kMostKept)
     return fmt::format("a filter of {} steps is not kept; at most {}", steps, kMostKept);
-  return schedule.core.ring == steps
+  return gemm.core().ring == steps
              ? Reason{}
-             : fmt::format("a ring of {} buffers keeps no filter of {}", schedule.core.ring, steps);
+             : fmt::format("a ring of {} buffers keeps no filter of {}", gemm.core().ring, steps);
 }
 
 } // namespace
 
-std::int64_t window_rows(const Nest &nest, const Schedule &schedule) {
-  const DataMap map = data_map(nest, schedule);
+std::int64_t window_rows(const Gemm &gemm) {
+  const DataMap map = data_map(gemm);
   if (map.box.empty())
     return 0;
   return std::accumulate(map.box.begin() + 1, map.box.end(), std::int64_t{1}, std::multiplies<>());
 }
 
-std::int64_t lowest_tap(const Nest &nest, const Schedule &schedule, int pixel) {
-  return reach_of(nest, core_roles(nest, schedule), pixel).lowest;
+std::int64_t lowest_tap(const Gemm &gemm, int pixel) {
+  return reach_of(gemm.nest, gemm.roles, pixel).lowest;
 }
 
-PixelBox window_box(const Nest &nest, const Schedule &schedule) {
-  const CoreRoles roles = core_roles(nest, schedule);
-  PixelBox box = pixel_box(nest, schedule);
+PixelBox window_box(const Gemm &gemm) {
+  PixelBox box = pixel_box(gemm);
   for (std::size_t i = 0; i < box.indices.size(); ++i)
-    box.sizes[i] += reach_of(nest, roles, box.indices[i]).span;
+    box.sizes[i] += reach_of(gemm.nest, gemm.roles, box.indices[i]).span;
   return box;
 }
 
-std::int64_t window_elems(const Nest &nest, const Schedule &schedule) {
-  const CoreTile tile = core_tile(nest, schedule);
-  const std::int64_t row = ring_row_bytes(nest, schedule);
-  const std::int64_t bytes = window_rows(nest, schedule) * row;
-  const std::int64_t panels = tile.row_bytes() / row;
-  return panels * ((bytes + kBoxAlign - 1) / kBoxAlign * kBoxAlign) / tile.elem_bytes;
+std::int64_t window_elems(const Gemm &gemm) {
+  const std::int64_t row = ring_row_bytes(gemm);
+  const std::int64_t bytes = window_rows(gemm) * row;
+  const std::int64_t panels = gemm.tile.row_bytes() / row;
+  return panels * ((bytes + kBoxAlign - 1) / kBoxAlign * kBoxAlign) / gemm.tile.elem_bytes;
 }
 
 std::int64_t window_unit(const Schedule &schedule) {
   return schedule.core.swapped ? schedule.core.op->n : kGroupRows;
 }
 
-std::int64_t window_lines(const Nest &nest, const Schedule &schedule) {
-  const PixelBox box = pixel_box(nest, schedule);
+std::int64_t window_lines(const Gemm &gemm) {
+  const PixelBox box = pixel_box(gemm);
   const std::ptrdiff_t next = next_index(box);
-  return next < 0 ? kWindowPixels : data_map(nest, schedule).row.coeff[at(box.indices[at(next)])];
+  return next < 0 ? kWindowPixels : data_map(gemm).row.coeff[at(box.indices[at(next)])];
 }
 
-std::optional<std::string> wrong_window(const Nest &nest, const Schedule &schedule,
-                                        const CoreRoles &roles) {
-  const Core &core = schedule.core;
+std::optional<std::string> wrong_window(const Gemm &gemm) {
+  const Core &core = gemm.core();
   if (core.window == 0)
     return core.keeps_filter ? Reason("a filter is kept beside windows alone") : Reason{};
   if (core.window < 0 || core.window > kMostWindows)
     return fmt::format("{} windows; it needs 1 to {}", core.window, kMostWindows);
-  if ((core.gathers && schedule.producers.empty()) || roles.data_turned || !has_box(nest, schedule))
+  if ((core.gathers && gemm.schedule.producers.empty()) || gemm.roles.data_turned || !has_box(gemm))
     return "a window is of boxes of straight data that no warps gather";
   if (core.cluster() > 1)
     return "blocks of a cluster share no windows";
-  const PixelBox box = pixel_box(nest, schedule);
-  const DataMap map = data_map(nest, schedule);
+  const PixelBox box = pixel_box(gemm);
+  const DataMap map = data_map(gemm);
   if (!map.wrong.empty())
     return map.wrong;
   const nest::Linear &row = map.row;
   if (box.sizes.back() != kWindowPixels || row.coeff[at(box.indices.back())] != 1)
     return fmt::format("{} pixels along {}, {} apart; a window needs {} neighbours",
-                       box.sizes.back(), nest.indices[at(box.indices.back())].name,
+                       box.sizes.back(), gemm.nest.indices[at(box.indices.back())].name,
                        row.coeff[at(box.indices.back())], kWindowPixels);
-  const std::int64_t lines = window_unit(schedule) / kWindowPixels;
+  const std::int64_t lines = window_unit(gemm.schedule) / kWindowPixels;
   const std::ptrdiff_t next = next_index(box);
   const std::int64_t size = next < 0 ? 1 : box.sizes[at(next)];
   if (size % lines != 0)
@@ -139,13 +136,13 @@ std::optional<std::string> wrong_window(const Nest &nest, const Schedule &schedu
     return {};
   // What a group waits for in a buffer must not be two phases ahead, nor one of the other's.
   // Warps that map have been through all buffers before, where it is one group that does.
-  const std::int64_t of_tile = core_steps(nest, schedule) / taps_of(nest, roles);
-  const bool is_in_order = !schedule.producers.empty() && core.mappers < 2 && !core.gathers;
+  const std::int64_t of_tile = core_steps(gemm) / taps_of(gemm.nest, gemm.roles);
+  const bool is_in_order = !gemm.schedule.producers.empty() && core.mappers < 2 && !core.gathers;
   if (core.turns > 1 &&
       (is_in_order ? core.window <= of_tile : core.window % (core.turns * of_tile) != 0))
     return fmt::format("{} windows for {} groups that multiply at once, {} a tile", core.window,
                        core.turns, of_tile);
-  return wrong_kept_filter(nest, schedule);
+  return wrong_kept_filter(gemm);
 }
 
 } // namespace tilefuse::schedule

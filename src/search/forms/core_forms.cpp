@@ -22,6 +22,7 @@ using schedule::core_op_for;
 using schedule::CoreRoles;
 using schedule::CoreTile;
 using schedule::Fill;
+using schedule::Gemm;
 using schedule::kExchangeVec;
 using schedule::no_core_roles;
 using schedule::scalar_schedule;
@@ -58,26 +59,24 @@ constexpr std::array kRings = {4, 3, 2};
 
 // Wider rows than the depth fills copy nothing but padding; so do wider tiles than there are
 // channels.
-bool wastes(const Nest &nest, const Schedule &schedule) {
-  const CoreRoles roles = core_roles(nest, schedule);
-  const CoreTile tile = core_tile(nest, schedule);
-  const bool half_empty = tile.columns > 32 && tile.columns >= 2 * roles.channel_points;
-  return half_empty || (tile.row_bytes() > 32 && tile.depth >= 2 * roles.depth_points);
+bool wastes(const Gemm &gemm) {
+  const CoreTile &tile = gemm.tile;
+  const bool half_empty = tile.columns > 32 && tile.columns >= 2 * gemm.roles.channel_points;
+  return half_empty || (tile.row_bytes() > 32 && tile.depth >= 2 * gemm.roles.depth_points);
 }
 
 // Where both inputs lie turned, addresses of more than 16 copies beside 128 accumulators spill
 // (NVRTC 13.0, sm_90a); what is gathered waits in 8 registers a run.
-bool spills(const Nest &nest, const Schedule &schedule) {
+bool spills(const Gemm &gemm) {
   constexpr std::int64_t kLanes = 32;
   constexpr std::int64_t kCopies = 16;
   constexpr std::int64_t kAccumulators = 128;
   constexpr std::int64_t kGathered = 4;
-  const CoreRoles roles = core_roles(nest, schedule);
-  const CoreTile tile = core_tile(nest, schedule);
-  const std::int64_t work_items = kLanes * schedule.core.warp_rows * schedule.core.warp_columns;
-  if (core_gathers(nest, schedule, roles.data))
+  const CoreTile &tile = gemm.tile;
+  const std::int64_t work_items = kLanes * gemm.core().warp_rows * gemm.core().warp_columns;
+  if (core_gathers(gemm, gemm.roles.data))
     return tile.rows * tile.row_bytes() / 16 > kGathered * work_items;
-  if (!roles.data_turned || !roles.filter_turned)
+  if (!gemm.roles.data_turned || !gemm.roles.filter_turned)
     return false;
   const std::int64_t chunks = (tile.rows + tile.columns) * tile.row_bytes() / 16;
   return tile.rows * tile.columns >= kAccumulators * work_items && chunks > kCopies * work_items;
@@ -135,7 +134,10 @@ std::vector<Schedule> core_schedules(const Nest &nest, const Target &target, boo
         Schedule schedule = core_form(
             nest, *op, tf32 ? kTf32 : kPlain,
             {sizes.rows, sizes.columns, sizes.warp_rows, sizes.warp_columns, row_bytes, ring});
-        if (!illegal(nest, schedule, target) && !wastes(nest, schedule) && !spills(nest, schedule))
+        if (illegal(nest, schedule, target))
+          continue;
+        const Gemm gemm = gemm_of(nest, schedule);
+        if (!wastes(gemm) && !spills(gemm))
           found.push_back(std::move(schedule));
       }
   return found;
@@ -162,7 +164,7 @@ NamedSchedule blocks_schedule(const Nest &nest, const Target &target) {
        {CoreSizes{128, 128, 2, 2}, CoreSizes{128, 64, 2, 2}, CoreSizes{64, 32, 2, 1}}) {
     Schedule schedule = core_form(nest, *op, kBlocks, sizes);
     const std::optional<std::string> wrong = illegal(nest, schedule, target);
-    if (!wrong && !wastes(nest, schedule))
+    if (!wrong && !wastes(gemm_of(nest, schedule)))
       return {std::move(schedule), {}};
     reason = wrong.value_or("every tile is mostly empty");
   }

@@ -97,7 +97,7 @@ std::vector<Schedule> fed_core_schedules(const poly::Group &group, const Target 
     all.push_back(std::move(schedule));
   for (Schedule &schedule : all) {
     // Boxes of results and maps of many steps do not fit the registers (NVRTC 13.0, sm_90a).
-    if (schedule.core.tensor_store && core_steps(group.anchor, schedule) > kShortTile)
+    if (schedule.core.tensor_store && core_steps(gemm_of(group.anchor, schedule)) > kShortTile)
       continue;
     if (schedule.core.ahead > 0) // not weighed beside maps
       continue;

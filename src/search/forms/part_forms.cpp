@@ -32,7 +32,8 @@ std::optional<Schedule> with_parts(const Nest &nest, Schedule schedule, const Ta
   schedule.core.cluster_parts = parts;
   schedule.core.ring = ring_for(nest, schedule, target);
   const std::int64_t clusters = clusters_at_once(target, parts);
-  schedule.core.blocks = tile_grid(nest, schedule).clusters() > clusters ? clusters * parts : 0;
+  schedule.core.blocks =
+      tile_grid(gemm_of(nest, schedule)).clusters() > clusters ? clusters * parts : 0;
   return with_runs(nest, std::move(schedule), target);
 }
 
@@ -41,9 +42,10 @@ std::vector<Schedule> wgmma_part_schedules(const Nest &nest, const Target &targe
   std::vector<Schedule> found;
   constexpr int kLeastRing = 4; // a shallower one waits for each copy
   for (const Schedule &whole : wholes) {
-    if (core_roles(nest, whole).data_turned || column_plan(nest, whole).products > 1)
+    const schedule::Gemm gemm = gemm_of(nest, whole);
+    if (gemm.roles.data_turned || column_plan(gemm).products > 1)
       break;
-    const std::int64_t tiles = tile_grid(nest, whole).tiles();
+    const std::int64_t tiles = tile_grid(gemm).tiles();
     for (const std::int64_t parts : kParts)
       if (tiles <= clusters_at_once(target, parts) && tiles * parts <= target.compute_units &&
           whole.core.turns == 1 && !whole.core.tensor_store)

@@ -29,10 +29,11 @@ constexpr int kMostLead = 4; // gathered copies begun ahead
 // 3 to 5 % slower (H200, batch 256).
 bool copies_early(const nest::Nest &anchor, const Schedule &schedule) {
   constexpr std::int64_t kMostTiles = 2;
-  if (!can_copy_early(anchor, schedule, core_roles(anchor, schedule)))
+  const schedule::Gemm gemm = gemm_of(anchor, schedule);
+  if (!can_copy_early(gemm))
     return false;
-  const std::int64_t clusters = core_blocks(anchor, schedule) / schedule.core.cluster();
-  const std::int64_t tiles = tile_grid(anchor, schedule).clusters();
+  const std::int64_t clusters = core_blocks(gemm) / schedule.core.cluster();
+  const std::int64_t tiles = tile_grid(gemm).clusters();
   return (tiles + clusters - 1) / clusters <= kMostTiles;
 }
 

@@ -35,6 +35,7 @@ using schedule::Core;
 using schedule::CoreRoles;
 using schedule::CoreTile;
 using schedule::Fill;
+using schedule::Gemm;
 using schedule::kPanelVec;
 using schedule::no_core_roles;
 using schedule::scalar_schedule;
@@ -126,7 +127,7 @@ Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Form &form,
     fit_windows(nest, schedule, target, !form.is_streamed);
   else
     schedule.core.ring = ring_for(nest, schedule, target);
-  if (tile_grid(nest, schedule).tiles() > target.compute_units)
+  if (tile_grid(gemm_of(nest, schedule)).tiles() > target.compute_units)
     schedule.core.blocks = target.compute_units;
   assign_roles(nest, schedule);
   return schedule;
@@ -134,12 +135,11 @@ Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Form &form,
 
 // Rows wider than the depth copy nothing but padding, tiles wider than there are channels compute
 // nothing else.
-bool wastes(const Nest &nest, const Schedule &schedule) {
-  const CoreRoles roles = core_roles(nest, schedule);
-  const CoreTile tile = core_tile(nest, schedule);
-  const std::int64_t columns = column_plan(nest, schedule).columns;
+bool wastes(const Gemm &gemm) {
+  const CoreTile &tile = gemm.tile;
+  const std::int64_t columns = column_plan(gemm).columns;
   return (tile.columns > 16 && tile.columns >= 2 * columns) ||
-         (tile.row_bytes() > 32 && tile.depth >= 2 * roles.depth_points);
+         (tile.row_bytes() > 32 && tile.depth >= 2 * gemm.roles.depth_points);
 }
 
 Schedule clustered(Schedule schedule, std::int64_t rows, std::int64_t columns) {
@@ -161,7 +161,10 @@ std::optional<Schedule> form_of(const Nest &nest, const Target &target, const Ti
       break;
     form.row_bytes = row_bytes;
     Schedule schedule = wgmma_schedule(nest, *op, form, sizes, target);
-    if (!illegal(nest, schedule, target) && !wastes(nest, schedule) && !spills(nest, schedule))
+    if (illegal(nest, schedule, target))
+      continue;
+    const Gemm gemm = gemm_of(nest, schedule);
+    if (!wastes(gemm) && !spills(gemm))
       return schedule;
   }
   return {};
@@ -176,7 +179,7 @@ std::optional<Schedule> stored(const Nest &nest, const Target &target, Schedule 
     schedule.splits[at(core_roles(nest, schedule).channel)].vec = kVecs.back(); // whole lines
   schedule.core.ring = ring_for(nest, schedule, target);
   assign_roles(nest, schedule);
-  const bool fits = !illegal(nest, schedule, target) && !spills(nest, schedule);
+  const bool fits = !illegal(nest, schedule, target) && !spills(gemm_of(nest, schedule));
   return fits ? std::optional(std::move(schedule)) : std::nullopt;
 }
 
@@ -188,9 +191,10 @@ void add_blocks(const Nest &nest, const Target &target, const TileSizes &sizes, 
   for (const std::int64_t neighbours : kNeighbours) {
     form.neighbours = neighbours;
     std::optional<Schedule> schedule = form_of(nest, target, sizes, form, tf32);
-    if (!schedule || tile_grid(nest, *schedule).rows >= fewest)
+    const std::int64_t rows = schedule ? tile_grid(gemm_of(nest, *schedule)).rows : fewest;
+    if (rows >= fewest)
       continue;
-    fewest = tile_grid(nest, *schedule).rows;
+    fewest = rows;
     found.push_back(*std::move(schedule));
   }
 }
@@ -227,7 +231,8 @@ std::vector<Schedule> forms_of(const Nest &nest, const Target &target, Kind kind
     }
     // Boxes where nothing else copies the pixels, or an im2col map is slow at it
     // (cost/wgmma_model).
-    if ((!add(sizes, false, is_swapped) || data_map(nest, found.back()).lower.size() > 2) &&
+    if ((!add(sizes, false, is_swapped) ||
+         data_map(gemm_of(nest, found.back())).lower.size() > 2) &&
         kind != kGathered)
       add(sizes, true, is_swapped);
   }
@@ -237,7 +242,8 @@ std::vector<Schedule> forms_of(const Nest &nest, const Target &target, Kind kind
 // Tiles that take about as long as their results, for whose boxes a ring gives up a buffer, or wide
 // ones.
 bool suits_storing(const Nest &nest, const Schedule &stored) {
-  return core_tile(nest, stored).columns > kNarrow || core_steps(nest, stored) <= kShortTile;
+  const Gemm gemm = gemm_of(nest, stored);
+  return gemm.tile.columns > kNarrow || core_steps(gemm) <= kShortTile;
 }
 
 // Whether several taps read a tile's data.
@@ -279,7 +285,7 @@ std::vector<Schedule> wgmma_schedules(const Nest &nest, const Target &target, bo
   };
   add(kPlain);
   if (std::any_of(found.begin(), found.end(),
-                  [&](const Schedule &plain) { return exchanges(nest, plain); }))
+                  [&](const Schedule &plain) { return exchanges(gemm_of(nest, plain)); }))
     for (Schedule &schedule : forms_of(nest, target, kStored, tf32))
       if (suits_storing(nest, schedule))
         found.push_back(std::move(schedule));
@@ -320,7 +326,9 @@ namespace {
 
 // The largest tile that still gives every multiprocessor a block, or the one with the most tiles.
 const Schedule &named_of(const Nest &nest, const std::vector<Schedule> &all, const Target &target) {
-  const auto tiles = [&](const Schedule &schedule) { return tile_grid(nest, schedule).tiles(); };
+  const auto tiles = [&](const Schedule &schedule) {
+    return tile_grid(gemm_of(nest, schedule)).tiles();
+  };
   const auto first = std::find_if(all.begin(), all.end(), [&](const Schedule &schedule) {
     return tiles(schedule) >= target.compute_units;
   });

@@ -22,6 +22,7 @@ using nest::Nest;
 using schedule::Core;
 using schedule::CoreRoles;
 using schedule::CoreTile;
+using schedule::Gemm;
 using schedule::kGroupItems;
 using schedule::kWindowPixels;
 using schedule::Schedule;
@@ -64,7 +65,7 @@ void choose_box(const Nest &nest, Schedule &schedule, bool is_windowed, std::int
   std::vector<int> indices(roles.pixels.rbegin(), roles.pixels.rend());
   std::int64_t rows = schedule.core.rows;
   if (in_panels(roles, schedule) && !is_windowed) {
-    const int fastest = pixel_box(nest, schedule).indices.back();
+    const int fastest = pixel_box(gemm_of(nest, schedule)).indices.back();
     schedule.splits[at(fastest)].tile = neighbours;
     rows /= neighbours;
     indices.erase(std::find(indices.begin(), indices.end(), fastest));
@@ -89,22 +90,22 @@ void choose_box(const Nest &nest, Schedule &schedule, bool is_windowed, std::int
     schedule.splits[at(indices[i])].tile = search.best[i];
 }
 
-bool spills(const Nest &nest, const Schedule &schedule) {
+bool spills(const Gemm &gemm) {
   constexpr std::int64_t kAccumulators = 128;
   constexpr std::int64_t kWidest = 256;
-  const CoreTile tile = core_tile(nest, schedule);
-  if (schedule.core.gathers && schedule.core.turns > 1 && schedule.core.op->n == kWidest)
+  if (gemm.core().gathers && gemm.core().turns > 1 && gemm.core().op->n == kWidest)
     return true;
   // Coordinates of pixels, where three groups leave few registers (NVRTC 13.0, sm_90a).
-  if (schedule.core.tensor_store && schedule.core.warp_rows > 2 &&
-      result_map(nest, schedule).is_im2col())
+  if (gemm.core().tensor_store && gemm.core().warp_rows > 2 && result_map(gemm).is_im2col())
     return true;
-  return has_box(nest, schedule) && schedule.core.turns > 1 &&
-         tile.warp_rows * tile.warp_columns >= kAccumulators * kGroupItems &&
-         std::any_of(nest.extras.begin(), nest.extras.end(), [&](const nest::Operand &extra) {
-           const nest::Slot &slot = nest.slots[extra.slot];
-           return size_bytes(slot.type) == 4 && slot.elems >= nest.slots[nest.out.slot].elems;
-         });
+  return has_box(gemm) && gemm.core().turns > 1 &&
+         gemm.tile.warp_rows * gemm.tile.warp_columns >= kAccumulators * kGroupItems &&
+         std::any_of(gemm.nest.extras.begin(), gemm.nest.extras.end(),
+                     [&](const nest::Operand &extra) {
+                       const nest::Slot &slot = gemm.nest.slots[extra.slot];
+                       return size_bytes(slot.type) == 4 &&
+                              slot.elems >= gemm.nest.slots[gemm.nest.out.slot].elems;
+                     });
 }
 
 void fit_windows(const Nest &nest, Schedule &schedule, const Target &target, bool keeps_filter) {
@@ -114,12 +115,12 @@ void fit_windows(const Nest &nest, Schedule &schedule, const Target &target, boo
   Core &core = schedule.core;
   const CoreRoles roles = core_roles(nest, schedule);
   core.keeps_filter = keeps_filter;
-  core.ring = keeps_filter ? static_cast<int>(core_steps(nest, schedule)) : kLeastRing;
+  core.ring = keeps_filter ? static_cast<int>(core_steps(gemm_of(nest, schedule))) : kLeastRing;
   for (core.window = kMostWindows; core.window > kLeastWindows; --core.window)
-    if (!wrong_window(nest, schedule, roles) &&
+    if (!wrong_window(gemm_of(nest, schedule)) &&
         local_bytes(local_buffers(nest, schedule)) <= target.local_bytes)
       break;
-  if (!keeps_filter && !wrong_window(nest, schedule, roles))
+  if (!keeps_filter && !wrong_window(gemm_of(nest, schedule)))
     core.ring = ring_for(nest, schedule, target);
 }
 

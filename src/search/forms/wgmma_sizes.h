@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "nest/nest.h"
-#include "schedule/schedule.h"
+#include "schedule/mma/core.h"
 #include "target/target.h"
 
 namespace tilefuse::search {
@@ -31,6 +31,6 @@ void fit_windows(const nest::Nest &nest, schedule::Schedule &schedule, const Tar
 
 // Groups in turn with 128 accumulators have no registers left for a box's places and residuals of 4
 // bytes, nor beside warps that gather for those of one instruction (NVRTC 13.0, sm_90a).
-bool spills(const nest::Nest &nest, const schedule::Schedule &schedule);
+bool spills(const schedule::Gemm &gemm);
 
 } // namespace tilefuse::search
