@@ -21,10 +21,15 @@
 
 namespace tilefuse {
 
+// Whether a type names a place by a number: an enumeration over `int`.
+template <typename T> constexpr bool is_id = false;
+template <typename T>
+requires std::is_enum_v<T>
+constexpr bool is_id<T> = std::is_same_v<std::underlying_type_t<T>, int>;
+
 // A type that names a place by a number.
 template <typename T>
-concept Id = std::is_enum_v<T> && std::same_as < std::underlying_type_t<T>,
-int > ;
+concept Id = is_id<T>;
 
 // The number behind a name.
 constexpr int to_int(Id auto id) { return static_cast<int>(id); }

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "base/index.h"
-#include "nest/index.h"
 #include "nest/integer/checked.h"
 
 namespace tilefuse::nest {
@@ -80,8 +79,8 @@ double initial_value(program::Agg agg, DType type) {
 
 std::int64_t output_points(const Nest &nest) {
   std::int64_t points = 1;
-  for (const IndexId i : output_indices(nest))
-    points = checked_mul(points, extent(nest, i));
+  for (const IndexId i : ids<IndexId>(nest.output_indices))
+    points = checked_mul(points, nest.indices[i].extent);
   return points;
 }
 
@@ -91,7 +90,7 @@ double flops(const Nest &nest) {
   for (const IndexId i : nest.indices.ids()) {
     const auto extent = static_cast<double>(nest.indices[i].extent);
     points *= extent;
-    if (is_output(nest, i))
+    if (to_int(i) < nest.output_indices)
       outputs *= extent;
   }
   double per_point = 0;
