@@ -87,14 +87,17 @@ double map_traffic_seconds(const poly::Producer &map, double executed, const Tar
 } // namespace
 
 Estimate predict(const poly::Group &group, const Schedule &schedule, const Target &target) {
-  if (has_core(schedule) && !group.producers.empty()) {
-    const schedule::Gemm gemm = gemm_of(group.anchor, schedule);
-    return predict_gemm(gemm, target, fed_ring(group, gemm));
-  }
+  return group.producers.empty() ? predict(group.anchor, schedule, target)
+                                 : predict(schedule::Resolved(group, schedule), target);
+}
+
+Estimate predict(const schedule::Resolved &resolved, const Target &target) {
+  if (const auto &gemm = resolved.gemms[poly::kAnchor])
+    return predict_gemm(*gemm, target, fed_ring(resolved));
+  const poly::Group &group = resolved.group;
+  const Schedule &schedule = resolved.schedule;
+  const std::vector<nest::Nest> &nests = resolved.nests;
   Estimate all = predict(group.anchor, schedule, target);
-  if (group.producers.empty())
-    return all;
-  const std::vector<nest::Nest> nests = tile_nests(group, schedule);
   std::vector<double> runs = {1}; // of each member's tile nest, in the whole kernel
   for (std::size_t p = 0; p < group.producers.size(); ++p) {
     const poly::Producer &producer = group.producers[p];

@@ -4,6 +4,7 @@
 
 #include "cost/model.h"
 #include "poly/group.h"
+#include "schedule/resolved.h"
 #include "schedule/rolling.h"
 
 namespace tilefuse::cost {
@@ -11,6 +12,8 @@ namespace tilefuse::cost {
 // Time of the whole kernel. Requires a legal schedule.
 Estimate predict(const poly::Group &group, const schedule::Schedule &schedule,
                  const Target &target);
+
+Estimate predict(const schedule::Resolved &resolved, const Target &target);
 
 // Time of one tile of a producer's nest under its schedule, whose results stay in the block's
 // memory. It lies anywhere in the whole: of taps outside the tensor it has the same share.

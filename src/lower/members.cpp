@@ -104,7 +104,7 @@ void declare_stages(Context &cx) {
 
 Members::Members(const poly::Group &from, const schedule::Schedule &how, const Target &target,
                  kernel::Builder &build)
-    : group(from), schedule(how), resolved(from, how) {
+    : resolved(from, how) {
   const std::vector<KernelArg> &args = resolved.args;
   const std::vector<BufferId> buffers = declare_arguments(*this, build, args);
   contexts.reserve(resolved.nests.size());

@@ -26,9 +26,9 @@ struct Members {
   Members(const Members &) = delete;
   Members &operator=(const Members &) = delete;
 
-  const poly::Group &group;
-  const schedule::Schedule &schedule;
   const schedule::Resolved resolved;
+  const poly::Group &group = resolved.group;
+  const schedule::Schedule &schedule = resolved.schedule;
   Indexed<poly::MemberId, Context> contexts;
   FillProduced fill_produced = nullptr;
 };

@@ -127,7 +127,7 @@ TEST(WgmmaAhead, SeveralOperandsAreFetched) {
   post f16(acc * f32($0) + f32($1))
 })")};
   const std::vector<Schedule> all = ahead_of(group);
-  EXPECT_EQ(ahead_operands(group.anchor, all.at(0)).size(), 2u);
+  EXPECT_EQ(ahead_operands(schedule::gemm_of(group.anchor, all.at(0))).size(), 2u);
   EXPECT_GT(check_schedules(group, target(), all, 4), 0);
 }
 

@@ -50,7 +50,9 @@ FedRing spread_ring(const poly::Group &group, const schedule::Gemm &gemm, poly::
 
 // Of a chunk of 16 bytes: reads, conversions and the write; whether the padding has it and where it
 // lies; and of each element what the map says of tensors (numbers of channels are at hand).
-FedRing fed_ring(const poly::Group &group, const schedule::Gemm &gemm) {
+FedRing fed_ring(const schedule::Resolved &resolved) {
+  const poly::Group &group = resolved.group;
+  const schedule::Gemm &gemm = resolved.gemms[poly::kAnchor].value();
   if (const std::optional<poly::MemberId> spread = schedule::spread_of(group))
     return spread_ring(group, gemm, *spread);
   constexpr double kChunkInstructions = 12;
@@ -60,7 +62,7 @@ FedRing fed_ring(const poly::Group &group, const schedule::Gemm &gemm) {
   constexpr double kRounding = 0.5;         // of an element
   const schedule::CoreTile &tile = gemm.tile;
   FedRing fed;
-  for (const schedule::CoreFeed &feed : core_feeds(group, gemm)) {
+  for (const schedule::CoreFeed &feed : resolved.feeds) {
     const nest::Nest &map = producer_at(group, feed.producer).nest;
     const schedule::CoreSideTile side = core_side_tile(gemm.roles, tile, feed.input);
     const auto elems = elems_of_step(gemm, side);

@@ -3,8 +3,7 @@
 // (schedule/mma/core_feeds.h).
 #pragma once
 
-#include "poly/group.h"
-#include "schedule/mma/core.h"
+#include "schedule/resolved.h"
 
 namespace tilefuse::cost {
 
@@ -17,6 +16,6 @@ struct FedRing {
 };
 
 // All zeros where nothing is mapped. Requires a legal schedule.
-FedRing fed_ring(const poly::Group &group, const schedule::Gemm &gemm);
+FedRing fed_ring(const schedule::Resolved &resolved);
 
 } // namespace tilefuse::cost
