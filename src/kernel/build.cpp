@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "kernel/intrinsics.h"
 #include "kernel/rules.h"
 
 namespace tilefuse::kernel {
@@ -344,6 +345,13 @@ StmtRef Builder::barrier(Barrier barrier) {
 StmtRef Builder::prefetch(BufferId buffer, ExprRef index) {
   require(access_rule(kernel_[buffer], index->type, kernel_[buffer].type.lanes, 1, nullptr));
   return add_stmt({Prefetch{buffer, index}});
+}
+
+StmtRef Builder::intrinsic(Intrinsic node) {
+  const IntrinsicRow &row = row_of(node);
+  require(row.rule(kernel_, node));
+  row.fold(node);
+  return add_stmt({std::move(node)});
 }
 
 } // namespace tilefuse::kernel

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "kernel/intrinsics.h"
+
 namespace tilefuse::kernel {
 namespace {
 
@@ -15,47 +17,11 @@ namespace {
 constexpr double kWidest = 9223372036854774784.0;
 constexpr std::int64_t kMaxStride = std::int64_t{1} << 40;
 
-constexpr auto kWords = std::to_array<std::string_view>({"kernel",
-                                                         "blocks",
-                                                         "block_size",
-                                                         "block",
-                                                         "lane",
-                                                         "let",
-                                                         "for",
-                                                         "unroll",
-                                                         "in",
-                                                         "step",
-                                                         "if",
-                                                         "else",
-                                                         "barrier",
-                                                         "cluster",
-                                                         "rank",
-                                                         "ranks",
-                                                         "prefetch",
-                                                         "async_copy",
-                                                         "async_commit",
-                                                         "async_wait",
-                                                         "counts",
-                                                         "fixed",
-                                                         "await_earlier",
-                                                         "ticket",
-                                                         "inf",
-                                                         "nan",
-                                                         "tensor_map",
-                                                         "tensor_copy",
-                                                         "tensor_store",
-                                                         "store_fence",
-                                                         "store_commit",
-                                                         "store_wait",
-                                                         "mbarrier_init",
-                                                         "mbarrier_wait",
-                                                         "mbarrier_arrive",
-                                                         "mbarrier_expect",
-                                                         "wgmma_fence",
-                                                         "wgmma_commit",
-                                                         "wgmma_wait",
-                                                         "registers_less",
-                                                         "registers_more"});
+// Those of intrinsics come on top.
+constexpr auto kWords = std::to_array<std::string_view>(
+    {"kernel",   "blocks", "block_size", "block", "lane",    "let",       "for",  "unroll",
+     "in",       "step",   "if",         "else",  "barrier", "cluster",   "rank", "ranks",
+     "prefetch", "counts", "fixed",      "inf",   "nan",     "tensor_map"});
 
 double saturated(double value, double low, double high) {
   return std::isnan(value) ? 0 : std::clamp(std::trunc(value), low, high);
@@ -222,7 +188,8 @@ bool is_identifier(std::string_view name) {
   if (!std::all_of(name.begin(), name.end(),
                    [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); }))
     return false;
-  return std::find(kWords.begin(), kWords.end(), name) == kWords.end();
+  return std::find(kWords.begin(), kWords.end(), name) == kWords.end() &&
+         find_intrinsic(name) == nullptr;
 }
 
 } // namespace tilefuse::kernel

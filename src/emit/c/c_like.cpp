@@ -84,6 +84,7 @@ public:
         offset(buffer_name(cx_, node.buffer), bare(expression(cx_, node.index)));
     line(fmt::format(fmt::runtime(cx_.dialect.prefetch), pointer));
   }
+  void operator()(const kernel::Intrinsic &node) { std::visit(*this, node); }
   void operator()(const kernel::LoadMatrix &node) { line(load_matrix_text(cx_, node)); }
   void operator()(const kernel::Mma &node) { line(mma_text(cx_, node)); }
   void operator()(const kernel::AsyncCopy &node) { line(async_copy_text(cx_, node)); }

@@ -88,9 +88,9 @@ std::vector<bool> fragment_buffers(const kernel::Kernel &kernel) {
   std::vector<bool> found(kernel.buffers.size());
   const auto note = [&](kernel::BufferId id) { found[at(id)] = true; };
   kernel::for_each_stmt(kernel.body, [&](kernel::StmtRef stmt) {
-    if (const auto *load = std::get_if<kernel::LoadMatrix>(&stmt->node))
+    if (const auto *load = kernel::get_intrinsic<kernel::LoadMatrix>(stmt))
       note(load->to.buffer);
-    if (const auto *mma = std::get_if<kernel::Mma>(&stmt->node)) {
+    if (const auto *mma = kernel::get_intrinsic<kernel::Mma>(stmt)) {
       note(mma->a.buffer);
       note(mma->b.buffer);
     }
