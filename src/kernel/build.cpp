@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "kernel/intrinsics.h"
 #include "kernel/rules.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::kernel {
 namespace {
@@ -162,8 +163,7 @@ ExprRef Builder::fold_constants(ScalarOp op, const std::vector<ExprRef> &args) {
       is_bitwise(op) ? bits_of(op, args[0]->type.elem, values) : evaluate(op, values, integer);
   if (integer && !(std::fabs(value) <= kExact))
     return nullptr;
-  const bool is_byte = type.elem == DType::I8 || type.elem == DType::U8;
-  if (is_byte && !row(op).is_comparison)
+  if (is_byte(type.elem) && !row(op).is_comparison)
     value = static_cast<double>(wrapped(static_cast<std::int64_t>(value), type.elem));
   return real(value, row(op).is_comparison ? Type{DType::Bool, type.lanes} : type);
 }

@@ -13,6 +13,7 @@
 #include "emit/c/c_helpers.h"
 #include "emit/c/c_names.h"
 #include "kernel/build.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::emit {
 namespace {
@@ -27,7 +28,7 @@ using kernel::Type;
 
 // Bytes as C promotes them come back as bytes.
 std::string narrowed(const CContext &cx, const Type &type, std::string text) {
-  const bool promotes = type.lanes == 1 && (type.elem == DType::I8 || type.elem == DType::U8);
+  const bool promotes = type.lanes == 1 && is_byte(type.elem);
   return promotes ? fmt::format("({})({})", value_type(cx, type), bare(std::move(text))) : text;
 }
 
@@ -56,8 +57,7 @@ std::string truth(const CContext &cx, const Type &type, const std::string &value
 
 std::string select_text(const CContext &cx, const Type &type, const Type &condition_type,
                         std::string condition, const std::string &a, const std::string &b) {
-  if (condition_type.lanes > 1 &&
-      (size_bytes(type.elem) == 8 || type.elem == DType::I8 || type.elem == DType::U8)) {
+  if (condition_type.lanes > 1 && (size_bytes(type.elem) == 8 || is_byte(type.elem))) {
     const DType mask = size_bytes(type.elem) == 8 ? DType::I64 : DType::I8;
     condition = cx.dialect.convert({DType::I32, type.lanes}, {mask, type.lanes}, condition);
   }
@@ -178,8 +178,7 @@ std::string integer_division(CContext &cx, const kernel::Scalar &node, const Typ
 // An operand of + or - without parentheses where C's precedence and order give the same tree.
 std::string summand(ExprRef operand, std::string text, bool is_left) {
   const auto *node = std::get_if<kernel::Scalar>(&operand->node);
-  const bool is_narrow = operand->type.elem == DType::I8 || operand->type.elem == DType::U8;
-  if (node == nullptr || is_narrow)
+  if (node == nullptr || is_byte(operand->type.elem))
     return text;
   const bool is_sum = node->op == ScalarOp::Add || node->op == ScalarOp::Sub;
   return node->op == ScalarOp::Mul || (is_left && is_sum) ? bare(std::move(text)) : text;
@@ -272,8 +271,7 @@ std::optional<Rounded> rounded(DType to, ExprRef expr) {
 
 // Rounding keeps whole bounds, so they may come before it.
 std::optional<std::string> round_text(CContext &cx, const Type &to, ExprRef value) {
-  const bool is_byte = to.elem == DType::I8 || to.elem == DType::U8;
-  if (cx.dialect.round_convert == nullptr || value->type.elem != DType::F32 || !is_byte ||
+  if (cx.dialect.round_convert == nullptr || value->type.elem != DType::F32 || !is_byte(to.elem) ||
       to.lanes % 2 != 0)
     return std::nullopt;
   const std::optional<Rounded> all = rounded(to.elem, value);

@@ -19,7 +19,7 @@
 #include "emit/symbol.h"
 #include "kernel/build.h"
 #include "kernel/walk.h"
-#include "schedule/wgmma/wgmma_tiles.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::emit {
 namespace {
@@ -77,8 +77,7 @@ public:
   }
   void operator()(const kernel::Prefetch &node) {
     const kernel::Buffer &buffer = cx_.kernel[node.buffer];
-    const bool is_half = buffer.type.elem == DType::F16 || buffer.type.elem == DType::BF16;
-    if (cx_.dialect.prefetch.empty() || buffer.space != Space::Global || is_half)
+    if (cx_.dialect.prefetch.empty() || buffer.space != Space::Global || is_half(buffer.type.elem))
       return;
     const std::string pointer =
         offset(buffer_name(cx_, node.buffer), bare(expression(cx_, node.index)));

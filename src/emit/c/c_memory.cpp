@@ -12,6 +12,7 @@
 #include "emit/c/c_names.h"
 #include "emit/c/c_tensor.h"
 #include "kernel/build.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::emit {
 namespace {
@@ -160,7 +161,7 @@ std::string plain_store(CContext &cx, const kernel::Buffer &buffer, const Type &
                         const std::string &base, const std::string &index,
                         const std::string &value) {
   const DType elem = buffer.type.elem;
-  const bool is_same = elem != DType::Bool && elem != DType::F16 && elem != DType::BF16;
+  const bool is_same = traits(elem).c_form.empty();
   if (!cx.vector_target || cx.dialect.packed_store == nullptr || type.lanes == 3 || !is_same)
     return cx.dialect.store(elem, type.lanes, base, index, value);
   const std::string_view space =

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "emit/c/c_context.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::emit {
 namespace {
@@ -46,32 +47,22 @@ std::string whole(std::int64_t value, std::string_view suffix) {
   return value < 0 ? fmt::format("({}{})", value, suffix) : fmt::format("{}{}", value, suffix);
 }
 
+std::string float_literal(DType elem, double value) {
+  return elem == DType::F64 ? decimal(value, "")
+                            : decimal(static_cast<float>(nearest(value, elem)), "f");
+}
+
 std::string scalar_literal(const CContext &cx, const kernel::Type &type, double value) {
-  using I32 = std::numeric_limits<std::int32_t>;
   using I64 = std::numeric_limits<std::int64_t>;
-  switch (type.elem) {
-  case DType::Bool:
+  const DTypeTraits &row = traits(type.elem);
+  if (type.elem == DType::Bool)
     return value == 0 ? "0" : (type.lanes == 1 ? "1" : "(-1)");
-  case DType::I8:
-    return fmt::format("(char){}", whole(saturated(value, -128, 127), ""));
-  case DType::U8:
-    return fmt::format("(uchar){}", whole(saturated(value, 0, 255), ""));
-  case DType::I32:
-    if (is_int(type))
-      return integer_literal(cx, saturated(value, I64::min(), I64::max()));
-    return whole(saturated(value, I32::min(), I32::max()), "");
-  case DType::I64:
-    return whole(saturated(value, I64::min(), I64::max()), "L");
-  case DType::F64:
-    return decimal(value, "");
-  case DType::F16:
-    return decimal(half_to_float(float_to_half(static_cast<float>(value))), "f");
-  case DType::BF16:
-    return decimal(bfloat_to_float(float_to_bfloat(static_cast<float>(value))), "f");
-  case DType::F32:
-    return decimal(static_cast<float>(value), "f");
-  }
-  internal_error("an element type without literals", __FILE__, __LINE__);
+  if (row.is_float)
+    return float_literal(type.elem, value);
+  if (is_int(type))
+    return integer_literal(cx, saturated(value, I64::min(), I64::max()));
+  const std::string text = whole(saturated(value, row.low, row.high), row.bits == 64 ? "L" : "");
+  return is_byte(type.elem) ? fmt::format("({}){}", row.c_value, text) : text;
 }
 
 } // namespace

@@ -48,10 +48,9 @@ std::string select(const std::string &mask, const std::string &a, const std::str
 }
 
 // The part of a memory form's function names: tf_half, tf_load_half, tf_store_half.
-std::string_view form(DType elem) {
-  if (elem == DType::Bool)
-    return "_bool";
-  return elem == DType::F16 ? "_half" : elem == DType::BF16 ? "_bfloat" : "";
+std::string form(DType elem) {
+  const std::string_view form = traits(elem).c_form;
+  return form.empty() ? std::string() : fmt::format("_{}", form);
 }
 
 std::string load(DType elem, int lanes, const std::string &base, const std::string &index) {
