@@ -8,7 +8,7 @@ namespace tilefuse::emit {
 std::string CContext::select(int lanes, const std::string &condition, const std::string &a,
                              const std::string &b) const {
   return lanes == 1 ? fmt::format("({} ? {} : {})", condition, a, b)
-                    : dialect.select(condition, a, b);
+                    : language.select(condition, a, b);
 }
 
 } // namespace tilefuse::emit

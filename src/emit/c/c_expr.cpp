@@ -23,7 +23,7 @@ using kernel::Type;
 
 [[noreturn]] void unsupported(const CContext &cx, ScalarOp op, const Type &type) {
   throw Error(ErrorCode::Unsupported, fmt::format("'{}' of {} cannot be written in {}",
-                                                  row(op).name, type_tag(type), cx.dialect.name));
+                                                  row(op).name, type_tag(type), cx.words().name));
 }
 
 // Bytes as C promotes them come back as bytes.
@@ -48,7 +48,7 @@ std::string comparison(const CContext &cx, const Type &type, std::string_view op
     return mask;
   // The mask is as wide as the operands: signed integers of their size.
   const DType mask_elem = size_bytes(type.elem) == 8 ? DType::I64 : DType::I8;
-  return cx.dialect.convert({mask_elem, type.lanes}, {DType::I32, type.lanes}, mask);
+  return cx.language.convert({mask_elem, type.lanes}, {DType::I32, type.lanes}, mask);
 }
 
 std::string truth(const CContext &cx, const Type &type, const std::string &value) {
@@ -59,7 +59,7 @@ std::string select_text(const CContext &cx, const Type &type, const Type &condit
                         std::string condition, const std::string &a, const std::string &b) {
   if (condition_type.lanes > 1 && (size_bytes(type.elem) == 8 || is_byte(type.elem))) {
     const DType mask = size_bytes(type.elem) == 8 ? DType::I64 : DType::I8;
-    condition = cx.dialect.convert({DType::I32, type.lanes}, {mask, type.lanes}, condition);
+    condition = cx.language.convert({DType::I32, type.lanes}, {mask, type.lanes}, condition);
   }
   return cx.select(type.lanes, condition, a, b);
 }
@@ -271,7 +271,7 @@ std::optional<Rounded> rounded(DType to, ExprRef expr) {
 
 // Rounding keeps whole bounds, so they may come before it.
 std::optional<std::string> round_text(CContext &cx, const Type &to, ExprRef value) {
-  if (cx.dialect.round_convert == nullptr || value->type.elem != DType::F32 || !is_byte(to.elem) ||
+  if (!cx.language.has_round_convert(cx) || value->type.elem != DType::F32 || !is_byte(to.elem) ||
       to.lanes % 2 != 0)
     return std::nullopt;
   const std::optional<Rounded> all = rounded(to.elem, value);
@@ -281,8 +281,8 @@ std::optional<std::string> round_text(CContext &cx, const Type &to, ExprRef valu
     return bound == cast_to_integer(saturated, DType::F32, to.elem) ? std::nullopt
                                                                     : std::optional(bound);
   };
-  return cx.dialect.round_convert(to, bare(expression(cx, all->value)), limit(all->low, -HUGE_VAL),
-                                  limit(all->high, HUGE_VAL));
+  return cx.language.round_convert(to, bare(expression(cx, all->value)), limit(all->low, -HUGE_VAL),
+                                   limit(all->high, HUGE_VAL));
 }
 
 std::string cast_text(CContext &cx, const Type &to, const kernel::Cast &node) {
@@ -295,8 +295,8 @@ std::string cast_text(CContext &cx, const Type &to, const kernel::Cast &node) {
   if (to.elem == DType::Bool)
     return truth(cx, from, value);
   if (from.elem == DType::Bool && from.lanes > 1)
-    return cx.dialect.convert({DType::I32, from.lanes}, to, "(" + value + " & 1)");
-  return cx.dialect.convert(from, to, value);
+    return cx.language.convert({DType::I32, from.lanes}, to, "(" + value + " & 1)");
+  return cx.language.convert(from, to, value);
 }
 
 std::string broadcast_text(CContext &cx, const Type &type, const kernel::Broadcast &node) {
@@ -307,7 +307,7 @@ std::string broadcast_text(CContext &cx, const Type &type, const kernel::Broadca
     value = "-" + value;
   if (type.elem == DType::I32 && cx.wide)
     value = "(int)" + value;
-  return cx.dialect.compose(value_type(cx, type), bare(value));
+  return cx.language.compose(value_type(cx, type), bare(value));
 }
 
 struct Visitor {

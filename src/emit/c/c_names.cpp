@@ -77,8 +77,8 @@ std::string integer_literal(const CContext &cx, std::int64_t value) {
 std::string value_type(const CContext &cx, const kernel::Type &type) {
   if (is_int(type))
     return cx.index_type();
-  const std::string elem = cx.dialect.value_elem(type.elem);
-  return type.lanes == 1 ? elem : cx.dialect.vector(elem, type.lanes);
+  const std::string elem = cx.language.value_elem(type.elem);
+  return type.lanes == 1 ? elem : cx.language.vector(elem, type.lanes);
 }
 
 std::string type_tag(const kernel::Type &type) {
@@ -88,7 +88,13 @@ std::string type_tag(const kernel::Type &type) {
 
 std::string literal(const CContext &cx, const kernel::Type &type, double value) {
   const std::string scalar = scalar_literal(cx, type, value);
-  return type.lanes == 1 ? scalar : cx.dialect.compose(value_type(cx, type), scalar);
+  return type.lanes == 1 ? scalar : cx.language.compose(value_type(cx, type), scalar);
+}
+
+std::string fill_literal(const CContext &cx, const kernel::Type &type, double fill) {
+  if (type.elem == DType::Bool)
+    return fill == 0 ? "0" : (type.lanes == 1 ? "1" : "(-1)");
+  return literal(cx, {type.elem, 1}, fill);
 }
 
 std::string buffer_name(const CContext &cx, kernel::BufferId id) {
@@ -111,9 +117,9 @@ std::string variable_name(kernel::VarId id) { return fmt::format("v{}", to_int(i
 
 std::string pointer_type(const CContext &cx, const kernel::Buffer &buffer) {
   const bool is_global = buffer.space == kernel::Space::Global;
-  return fmt::format("{}{}{}*", is_global ? cx.dialect.global_space : cx.scratch_space(),
+  return fmt::format("{}{}{}*", is_global ? cx.words().global_space : cx.scratch_space(),
                      is_global && !buffer.written ? "const " : "",
-                     cx.dialect.memory_elem(buffer.type.elem));
+                     cx.language.memory_elem(buffer.type.elem));
 }
 
 std::string bare(std::string text) {
