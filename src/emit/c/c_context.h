@@ -16,12 +16,11 @@ struct CContext {
   const kernel::Kernel &kernel;
   const Target &target;
   const CEmitter &language;
-  bool wide = false;            // int is 64 bits
-  bool vector_target = false;   // rare paths of helpers stay functions
-  std::vector<bool> split = {}; // by BufferId: a register array held as one variable per value
-  std::vector<bool> fragments =
-      {}; // by BufferId: fragments of matrix instructions, as 4-byte words
-  std::vector<std::int64_t> divisors = {};         // by VarId: see c_align.h
+  bool wide = false;                       // int is 64 bits
+  bool vector_target = false;              // rare paths of helpers stay functions
+  std::vector<bool> split = {};            // by BufferId: a register array, one variable per value
+  std::vector<bool> fragments = {};        // by BufferId: of matrix instructions, as 4-byte words
+  std::vector<std::int64_t> divisors = {}; // by VarId: see c_align.h
   std::map<std::string, std::string> helpers = {}; // name → definition
 
   const CWords &words() const { return language.words(); }
@@ -32,10 +31,7 @@ struct CContext {
   std::string_view scratch_array() const {
     return kernel.block_size == 1 ? words().private_space : words().local_array;
   }
-  // A choice between values of `lanes` lanes by a condition of as many.
-  std::string select(int lanes, const std::string &condition, const std::string &a,
-                     const std::string &b) const;
-  std::string index_type() const { return wide ? "long" : "int"; }
+  std::string index_type() const { return language.value_elem(wide ? DType::I64 : DType::I32); }
 };
 
 } // namespace tilefuse::emit

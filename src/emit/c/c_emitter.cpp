@@ -17,6 +17,11 @@ std::string CEmitter::loop(const LoopText &text) const {
                      text.name, text.is_down ? ">" : "<", text.end, text.name, text.step);
 }
 
+std::string CEmitter::select(int, const std::string &condition, const std::string &a,
+                             const std::string &b) const {
+  return fmt::format("({} ? {} : {})", condition, a, b);
+}
+
 std::string CEmitter::round_convert(const kernel::Type &, const std::string &,
                                     std::optional<double>, std::optional<double>) const {
   refuse("rounding to whole numbers at once");

@@ -89,9 +89,9 @@ public:
   // A vector from one scalar or from one scalar per lane, joined by commas.
   virtual std::string compose(const std::string &vector_type, const std::string &lanes) const = 0;
   virtual std::string lane(const std::string &value, int lane) const = 0;
-  // a where the mask holds, else b; of vectors and their masks.
-  virtual std::string select(const std::string &mask, const std::string &a,
-                             const std::string &b) const = 0;
+  // a where the condition, a value of so many lanes, holds, else b.
+  virtual std::string select(int lanes, const std::string &condition, const std::string &a,
+                             const std::string &b) const;
   // Conversion between the types of values; float to integer truncates and saturates, NaN gives 0.
   virtual std::string convert(const kernel::Type &from, const kernel::Type &to,
                               const std::string &value) const = 0;

@@ -61,7 +61,7 @@ std::string select_text(const CContext &cx, const Type &type, const Type &condit
     const DType mask = size_bytes(type.elem) == 8 ? DType::I64 : DType::I8;
     condition = cx.language.convert({DType::I32, type.lanes}, {mask, type.lanes}, condition);
   }
-  return cx.select(type.lanes, condition, a, b);
+  return cx.language.select(type.lanes, condition, a, b);
 }
 
 std::optional<std::string_view> math_function(ScalarOp op) {

@@ -95,9 +95,10 @@ std::string select_helper(CContext &cx, ScalarOp min_or_max, const Type &type) {
   const std::string c_type = value_type(cx, type);
   const std::string name = fmt::format("tf_{}_{}{}", is_max ? "max" : "min", type_tag(type),
                                        type.lanes == 1 ? wide_suffix(cx) : "");
-  return define(cx, name, cx.words().helper,
-                fmt::format("{0} {1}({0} a, {0} b) {{ return {2}; }}", c_type, name,
-                            bare(cx.select(type.lanes, is_max ? "b > a" : "b < a", "b", "a"))));
+  return define(
+      cx, name, cx.words().helper,
+      fmt::format("{0} {1}({0} a, {0} b) {{ return {2}; }}", c_type, name,
+                  bare(cx.language.select(type.lanes, is_max ? "b > a" : "b < a", "b", "a"))));
 }
 
 std::string rounding_helper(CContext &cx, ScalarOp op, const Type &type) {
@@ -137,12 +138,13 @@ std::string division_helper(CContext &cx, ScalarOp div_or_mod, const Type &type)
                                          : fmt::format("(b == {}) | (b == -{})", zero, one);
   const std::string negated = fmt::format("({}){}a", c_type, type.elem == DType::U8 ? "" : "-");
   const std::string special =
-      is_div ? cx.select(type.lanes, fmt::format("b == {}", zero), zero, negated) : zero;
+      is_div ? cx.language.select(type.lanes, fmt::format("b == {}", zero), zero, negated) : zero;
   const std::string test = fmt::format("({})", type.lanes == 1 ? divisor : vector_divisor);
   return define(cx, name, cx.words().helper,
                 fmt::format("{0} {1}({0} a, {0} b) {{\n  {0} q = a {2} {3};\n  return {4};\n}}",
-                            c_type, name, is_div ? "/" : "%", cx.select(type.lanes, test, one, "b"),
-                            cx.select(type.lanes, test, special, "q")));
+                            c_type, name, is_div ? "/" : "%",
+                            cx.language.select(type.lanes, test, one, "b"),
+                            cx.language.select(type.lanes, test, special, "q")));
 }
 
 std::string load_helper(CContext &cx, const Buffer &buffer, int lanes) {

@@ -103,8 +103,7 @@ std::string aligned_load(CContext &cx, const kernel::Buffer &buffer, const Type 
                                                         bare(expression(cx, load.index))});
   if (condition == nullptr)
     return vector;
-  return fmt::format("({} ? {} : {})", expression(cx, condition), vector,
-                     literal(cx, type, load.fill));
+  return cx.language.select(1, expression(cx, condition), vector, literal(cx, type, load.fill));
 }
 
 std::string aligned_store(CContext &cx, const kernel::Buffer &buffer, const kernel::Store &store,
@@ -151,8 +150,8 @@ std::string load_text(CContext &cx, const Type &type, const kernel::Load &load) 
     const std::string scalar = element_text(cx, elem, load);
     if (load.valid == nullptr)
       return scalar;
-    return fmt::format("({} > 0 ? {} : {})", expression(cx, load.valid), scalar,
-                       fill_literal(cx, type, load.fill));
+    return cx.language.select(1, expression(cx, load.valid) + " > 0", scalar,
+                              fill_literal(cx, type, load.fill));
   }
   const std::string base = buffer_name(cx, load.buffer);
   const std::string index = bare(expression(cx, load.index));

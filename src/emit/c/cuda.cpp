@@ -110,9 +110,10 @@ public:
     return fmt::format("{}.v[{}]", value, lane);
   }
 
-  std::string select(const std::string &mask, const std::string &a,
+  std::string select(int lanes, const std::string &condition, const std::string &a,
                      const std::string &b) const override {
-    return fmt::format("tf_select({}, {}, {})", mask, a, b);
+    return lanes == 1 ? CEmitter::select(lanes, condition, a, b)
+                      : fmt::format("tf_select({}, {}, {})", condition, a, b);
   }
 
   std::string convert(const Type &from, const Type &to, const std::string &value) const override {

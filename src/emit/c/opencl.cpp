@@ -144,11 +144,6 @@ public:
     return fmt::format("{}.s{:x}", value, lane);
   }
 
-  std::string select(const std::string &mask, const std::string &a,
-                     const std::string &b) const override {
-    return fmt::format("({} ? {} : {})", mask, a, b);
-  }
-
   std::string convert(const Type &from, const Type &to, const std::string &value) const override {
     const std::string from_name = type_name(from);
     const std::string to_name = type_name(to);
