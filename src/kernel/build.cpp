@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "kernel/intrinsics.h"
 #include "kernel/rules.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::kernel {
 namespace {
@@ -161,8 +163,7 @@ ExprRef Builder::fold_constants(ScalarOp op, const std::vector<ExprRef> &args) {
       is_bitwise(op) ? bits_of(op, args[0]->type.elem, values) : evaluate(op, values, integer);
   if (integer && !(std::fabs(value) <= kExact))
     return nullptr;
-  const bool is_byte = type.elem == DType::I8 || type.elem == DType::U8;
-  if (is_byte && !row(op).is_comparison)
+  if (is_byte(type.elem) && !row(op).is_comparison)
     value = static_cast<double>(wrapped(static_cast<std::int64_t>(value), type.elem));
   return real(value, row(op).is_comparison ? Type{DType::Bool, type.lanes} : type);
 }
@@ -344,6 +345,13 @@ StmtRef Builder::barrier(Barrier barrier) {
 StmtRef Builder::prefetch(BufferId buffer, ExprRef index) {
   require(access_rule(kernel_[buffer], index->type, kernel_[buffer].type.lanes, 1, nullptr));
   return add_stmt({Prefetch{buffer, index}});
+}
+
+StmtRef Builder::intrinsic(Intrinsic node) {
+  const IntrinsicRow &row = row_of(node);
+  require(row.rule(kernel_, node));
+  row.fold(node);
+  return add_stmt({std::move(node)});
 }
 
 } // namespace tilefuse::kernel

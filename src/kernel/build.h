@@ -12,6 +12,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "kernel/nodes.h"
@@ -66,20 +67,22 @@ public:
                 ExprRef valid = nullptr);
   StmtRef barrier(Barrier barrier = {});
   StmtRef prefetch(BufferId buffer, ExprRef index);
-  StmtRef load_matrix(LoadMatrix load);
-  StmtRef mma(Mma mma);
-  StmtRef async_copy(AsyncCopy copy);
-  StmtRef async_commit();
-  StmtRef async_wait(int pending);
-  StmtRef ticket(Ticket ticket);
-  StmtRef mbarrier(Mbarrier mbarrier);
-  StmtRef tensor_copy(TensorCopy copy);
-  StmtRef tensor_store(TensorStore store);
-  StmtRef store_sync(StoreSync sync);
-  StmtRef wgmma(Wgmma wgmma);
-  StmtRef wgmma_sync(WgmmaSync sync);
-  StmtRef register_limit(RegisterLimit limit);
-  StmtRef await_earlier();
+  // Any intrinsic, checked by its row. The named forms below are the same.
+  StmtRef intrinsic(Intrinsic node);
+  StmtRef load_matrix(LoadMatrix load) { return intrinsic(load); }
+  StmtRef mma(Mma mma) { return intrinsic(mma); }
+  StmtRef async_copy(AsyncCopy copy) { return intrinsic(copy); }
+  StmtRef async_commit() { return intrinsic(AsyncCommit{}); }
+  StmtRef async_wait(int pending) { return intrinsic(AsyncWait{pending}); }
+  StmtRef ticket(Ticket ticket) { return intrinsic(ticket); }
+  StmtRef mbarrier(Mbarrier mbarrier) { return intrinsic(mbarrier); }
+  StmtRef tensor_copy(TensorCopy copy) { return intrinsic(std::move(copy)); }
+  StmtRef tensor_store(TensorStore store) { return intrinsic(std::move(store)); }
+  StmtRef store_sync(StoreSync sync) { return intrinsic(sync); }
+  StmtRef wgmma(Wgmma wgmma) { return intrinsic(wgmma); }
+  StmtRef wgmma_sync(WgmmaSync sync) { return intrinsic(sync); }
+  StmtRef register_limit(RegisterLimit limit) { return intrinsic(limit); }
+  StmtRef await_earlier() { return intrinsic(AwaitEarlier{}); }
 
 private:
   ExprRef add_expr(Expr expr);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernel/build.h"
-#include "kernel/rules.h"
+#include "kernel/intrinsics.h"
 #include "kernel/walk.h"
 
 namespace tilefuse::kernel {
@@ -128,18 +128,18 @@ private:
     if (store != nullptr && kernel_[store->buffer].space == Space::Register)
       touch(store->buffer, store->index,
             store->value->type.lanes / kernel_[store->buffer].type.lanes);
-    if (const LoadMatrix *load = std::get_if<LoadMatrix>(&stmt->node)) {
-      const std::int64_t values = load_matrix_values(kernel_, *load);
-      held_.back() += values * registers_of(kernel_[load->to.buffer].type);
-      touch(load->to.buffer, load->to.index, values);
-    }
-    if (const Mma *mma = std::get_if<Mma>(&stmt->node))
-      for (const auto &[ref, fragment] :
-           {std::pair(mma->acc, mma->op->d), {mma->a, mma->op->a}, {mma->b, mma->op->b}})
-        touch(ref.buffer, ref.index, fragment_values(kernel_, ref, fragment));
-    if (const Wgmma *wgmma = std::get_if<Wgmma>(&stmt->node))
-      touch(wgmma->acc.buffer, wgmma->acc.index,
-            fragment_values(kernel_, wgmma->acc, wgmma->op->d));
+    if (const Intrinsic *intrinsic = std::get_if<Intrinsic>(&stmt->node))
+      for (const Operand &operand : operands(*intrinsic))
+        if (const auto *element = std::get_if<ElementOperand>(&operand.at))
+          if (const std::int64_t values = register_values(kernel_, *element); values > 0)
+            write(*element, operand.effect, values);
+  }
+
+  // Registers of an intrinsic; what it only writes is held beside its operands.
+  void write(const ElementOperand &element, Effect effect, std::int64_t values) {
+    if (effect == Effect::Writes)
+      held_.back() += values * registers_of(kernel_[*element.buffer].type);
+    touch(*element.buffer, *element.index, values);
   }
 
   // An operand that lies in a register already, or in the instruction.

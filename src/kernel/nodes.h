@@ -353,12 +353,21 @@ struct RegisterLimit {
 // Waits until the kernels launched before this one have ended.
 struct AwaitEarlier {};
 
+// What a kernel asks of a device beyond plain loops and memory; a row of kernel/intrinsics.h says
+// of each how it is written, what it holds and who executes it.
+using Intrinsic =
+    std::variant<LoadMatrix, Mma, AsyncCopy, AsyncCommit, AsyncWait, Ticket, Mbarrier, TensorCopy,
+                 TensorStore, StoreSync, Wgmma, WgmmaSync, RegisterLimit, AwaitEarlier>;
+
 struct Stmt {
-  std::variant<Block, Let, For, If, Store, Barrier, Prefetch, LoadMatrix, Mma, AsyncCopy,
-               AsyncCommit, AsyncWait, Ticket, Mbarrier, TensorCopy, TensorStore, StoreSync, Wgmma,
-               WgmmaSync, RegisterLimit, AwaitEarlier>
-      node;
+  std::variant<Block, Let, For, If, Store, Barrier, Prefetch, Intrinsic> node;
 };
+
+// The intrinsic of that kind that a statement is; null for other statements.
+template <class Kind> const Kind *get_intrinsic(StmtRef stmt) {
+  const auto *intrinsic = std::get_if<Intrinsic>(&stmt->node);
+  return intrinsic == nullptr ? nullptr : std::get_if<Kind>(intrinsic);
+}
 
 // Owns its nodes. Moving keeps references valid.
 struct Kernel {

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include <fmt/format.h>
+
+#include "kernel/intrinsics.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::kernel {
 namespace {
@@ -15,55 +17,14 @@ namespace {
 constexpr double kWidest = 9223372036854774784.0;
 constexpr std::int64_t kMaxStride = std::int64_t{1} << 40;
 
-constexpr auto kWords = std::to_array<std::string_view>({"kernel",
-                                                         "blocks",
-                                                         "block_size",
-                                                         "block",
-                                                         "lane",
-                                                         "let",
-                                                         "for",
-                                                         "unroll",
-                                                         "in",
-                                                         "step",
-                                                         "if",
-                                                         "else",
-                                                         "barrier",
-                                                         "cluster",
-                                                         "rank",
-                                                         "ranks",
-                                                         "prefetch",
-                                                         "async_copy",
-                                                         "async_commit",
-                                                         "async_wait",
-                                                         "counts",
-                                                         "fixed",
-                                                         "await_earlier",
-                                                         "ticket",
-                                                         "inf",
-                                                         "nan",
-                                                         "tensor_map",
-                                                         "tensor_copy",
-                                                         "tensor_store",
-                                                         "store_fence",
-                                                         "store_commit",
-                                                         "store_wait",
-                                                         "mbarrier_init",
-                                                         "mbarrier_wait",
-                                                         "mbarrier_arrive",
-                                                         "mbarrier_expect",
-                                                         "wgmma_fence",
-                                                         "wgmma_commit",
-                                                         "wgmma_wait",
-                                                         "registers_less",
-                                                         "registers_more"});
+// Those of intrinsics come on top.
+constexpr auto kWords = std::to_array<std::string_view>(
+    {"kernel",   "blocks", "block_size", "block", "lane",    "let",       "for",  "unroll",
+     "in",       "step",   "if",         "else",  "barrier", "cluster",   "rank", "ranks",
+     "prefetch", "counts", "fixed",      "inf",   "nan",     "tensor_map"});
 
 double saturated(double value, double low, double high) {
   return std::isnan(value) ? 0 : std::clamp(std::trunc(value), low, high);
-}
-
-template <class T> double whole(double value) {
-  return saturated(value, static_cast<double>(std::numeric_limits<T>::min()),
-                   static_cast<double>(std::numeric_limits<T>::max()));
 }
 
 bool is_logic(ScalarOp op) {
@@ -96,28 +57,13 @@ std::string to_string(Type type) {
 bool is_integer(DType type) { return !is_float(type) && type != DType::Bool; }
 
 double narrowed(double value, DType type) {
-  switch (type) {
-  case DType::Bool:
+  if (is_float(type))
+    return nearest(value, type);
+  if (type == DType::Bool)
     return value != 0 ? 1 : 0;
-  case DType::I8:
-    return whole<std::int8_t>(value);
-  case DType::U8:
-    return whole<std::uint8_t>(value);
-  case DType::I32:
-  case DType::I64:
-    return saturated(value, -kWidest, kWidest);
-  case DType::F16:
-  case DType::BF16: {
-    std::array<std::byte, 2> bits{};
-    store_element(bits.data(), type, 0, value);
-    return load_element(bits.data(), type, 0);
-  }
-  case DType::F32:
-    return static_cast<double>(static_cast<float>(value));
-  case DType::F64:
-    return value;
-  }
-  return value;
+  // Index arithmetic may be wider than its type.
+  return is_byte(type) ? saturated(value, lowest(type), highest(type))
+                       : saturated(value, -kWidest, kWidest);
 }
 
 Type scalar_type(ScalarOp op, std::span<const Type> args) {
@@ -222,7 +168,8 @@ bool is_identifier(std::string_view name) {
   if (!std::all_of(name.begin(), name.end(),
                    [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); }))
     return false;
-  return std::find(kWords.begin(), kWords.end(), name) == kWords.end();
+  return std::find(kWords.begin(), kWords.end(), name) == kWords.end() &&
+         find_intrinsic(name) == nullptr;
 }
 
 } // namespace tilefuse::kernel

@@ -42,32 +42,26 @@ std::string access_rule(const Buffer &buffer, Type index, int lanes, std::int64_
 // A store of a value to a buffer.
 std::string store_rule(const Buffer &buffer, Type value);
 
-// Operations of a warp or on memory beside it, with the buffers and types they name.
 // Blocks, work-items, and the cluster that divides the blocks.
 std::string shape_rule(const Kernel &kernel);
 std::string barrier_rule(const Kernel &kernel, const Barrier &barrier);
-std::string load_matrix_rule(const Kernel &kernel, const LoadMatrix &load);
-std::string mma_rule(const Kernel &kernel, const Mma &mma);
-std::string async_copy_rule(const Kernel &kernel, const AsyncCopy &copy);
-std::string async_wait_rule(std::int64_t pending);
 std::string tensor_map_rule(const Kernel &kernel, const TensorMap &map);
-std::string ticket_rule(const Kernel &kernel, const Ticket &ticket);
 std::string remote_load_rule(const Kernel &kernel, const Load &load);
-std::string mbarrier_rule(const Kernel &kernel, const Mbarrier &mbarrier);
-std::string tensor_copy_rule(const Kernel &kernel, const TensorCopy &copy);
-std::string tensor_store_rule(const Kernel &kernel, const TensorStore &store);
-std::string store_sync_rule(const StoreSync &sync);
-std::string wgmma_rule(const Kernel &kernel, const Wgmma &wgmma);
-std::string wgmma_sync_rule(const WgmmaSync &sync);
-std::string register_limit_rule(const RegisterLimit &limit);
 
 // Elements of a map's box, and bytes.
 std::int64_t box_elems(const TensorMap &map);
 std::int64_t box_bytes(const Kernel &kernel, const TensorMap &map);
 // Where byte `at` of a box, counted without swizzle from an aligned address, lies.
 std::int64_t swizzled(std::int64_t at, int row_bytes);
-// The accumulator's rule, shared with Mma.
+
+// Parts of the rules of intrinsics (kernel/intrinsics.h): a value of a Register buffer of that
+// type; an element of a Local buffer of that type, of `what`; an int that names blocks of a
+// cluster, within [low, high] where it is constant.
 std::string register_rule(const Kernel &kernel, const RegisterRef &ref, Type type);
+std::string local_rule(const Kernel &kernel, const LocalRef &ref, DType type,
+                       std::string_view what);
+std::string cluster_rule(const Kernel &kernel, ExprRef named, std::int64_t low, std::int64_t high,
+                         std::string_view what);
 
 // Values of the Register buffer that a fragment takes up.
 std::int64_t fragment_values(const Kernel &kernel, const RegisterRef &ref,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules of tensor copies, mbarriers and wgmma. Limits are those of TMA and of sm_90 registers.
+// Rules of tensor maps, and of what names local memory and blocks of a cluster.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -18,12 +18,6 @@ constexpr std::int64_t kMaxDim = std::int64_t{1} << 32;
 constexpr std::int64_t kMaxStrideBytes = std::int64_t{1} << 40;
 constexpr std::int64_t kMaxStep = 8;
 constexpr std::size_t kMaxRank = 5;
-constexpr int kMaxPending = 7;
-constexpr int kLeastRegisters = 24;
-constexpr int kMostRegisters = 240;
-constexpr std::int64_t kTurnedBytes = 128;                   // rows of a turned operand
-constexpr std::int64_t kMostLines = (1 << 18) - kChunkBytes; // bytes that a descriptor holds
-constexpr std::int64_t kMaxArrivals = (1 << 20) - 1;
 
 bool is_within(std::int64_t value, std::int64_t low, std::int64_t high) {
   return value >= low && value <= high;
@@ -71,6 +65,8 @@ std::string tiled_rule(const TensorMap &map) {
   return {};
 }
 
+} // namespace
+
 std::string local_rule(const Kernel &kernel, const LocalRef &ref, DType type,
                        std::string_view what) {
   const Buffer &buffer = kernel[ref.buffer];
@@ -81,7 +77,6 @@ std::string local_rule(const Kernel &kernel, const LocalRef &ref, DType type,
                                  : fmt::format("an index of {} needs i32", buffer.name);
 }
 
-// What names blocks of a cluster: an int, within [low, high] where it is constant.
 std::string cluster_rule(const Kernel &kernel, ExprRef named, std::int64_t low, std::int64_t high,
                          std::string_view what) {
   if (kernel.cluster < 2)
@@ -91,12 +86,6 @@ std::string cluster_rule(const Kernel &kernel, ExprRef named, std::int64_t low, 
              ? std::string()
              : fmt::format("{} needs i32 from {} to {}", what, low, high);
 }
-
-bool are_ints(const std::vector<ExprRef> &list) {
-  return std::all_of(list.begin(), list.end(), [](ExprRef e) { return e->type == kInt; });
-}
-
-} // namespace
 
 std::int64_t box_elems(const TensorMap &map) {
   std::int64_t elems = 1;
@@ -152,134 +141,10 @@ std::string tensor_map_rule(const Kernel &kernel, const TensorMap &map) {
                            map.swizzle, map.box[0]);
 }
 
-std::string ticket_rule(const Kernel &kernel, const Ticket &ticket) {
-  if (std::string broken = local_rule(kernel, ticket.to, DType::I32, "ticket"); !broken.empty())
-    return broken;
-  const Buffer &counts = kernel[ticket.counts];
-  return counts.counts && ticket.index->type == kInt
-             ? std::string()
-             : fmt::format("a ticket needs an i32 index of counts; {} is none", counts.name);
-}
-
 std::string remote_load_rule(const Kernel &kernel, const Load &load) {
   if (kernel[load.buffer].space != Space::Local || load.valid != nullptr || load.lane_stride != 1)
     return "what is read of another block is neighbours in local memory";
   return cluster_rule(kernel, load.rank, 0, kernel.cluster - 1, "the rank of a load");
-}
-
-std::string mbarrier_rule(const Kernel &kernel, const Mbarrier &mbarrier) {
-  if (std::string broken = local_rule(kernel, mbarrier.at, DType::I64, "mbarrier"); !broken.empty())
-    return broken;
-  const bool has_value = mbarrier.value != nullptr;
-  if (has_value != (mbarrier.op != MbarrierOp::Arrive) ||
-      (has_value && mbarrier.value->type != kInt))
-    return "mbarrier needs an i32 value, and none to arrive";
-  std::int64_t count = 0;
-  if (mbarrier.op == MbarrierOp::Init &&
-      (!is_constant(mbarrier.value, &count) || !is_within(count, 1, kMaxArrivals)))
-    return fmt::format("mbarrier_init needs a constant of 1 to {} arrivals", kMaxArrivals);
-  if (mbarrier.for_cluster && (kernel.cluster < 2 || (mbarrier.op != MbarrierOp::Arrive &&
-                                                      mbarrier.op != MbarrierOp::Wait)))
-    return "only an arrival and a wait order what blocks of a cluster do";
-  if (mbarrier.rank == nullptr)
-    return {};
-  return mbarrier.op == MbarrierOp::Arrive
-             ? cluster_rule(kernel, mbarrier.rank, 0, kernel.cluster - 1, "the rank of an mbarrier")
-             : "a rank of a block is for arriving at its mbarrier";
-}
-
-std::string tensor_copy_rule(const Kernel &kernel, const TensorCopy &copy) {
-  if (to_int(copy.map) < 0 || static_cast<std::size_t>(to_int(copy.map)) >= kernel.maps.size())
-    return "tensor_copy of a map that is not there";
-  const TensorMap &map = kernel[copy.map];
-  for (const std::string &broken :
-       {local_rule(kernel, copy.to, kernel[map.tensor].type.elem, "tensor_copy"),
-        local_rule(kernel, copy.signals, DType::I64, "tensor_copy")})
-    if (!broken.empty())
-      return broken;
-  const std::size_t offsets = map.is_im2col() ? map.dims.size() - 2 : 0;
-  if (copy.at.size() != map.dims.size() || copy.offsets.size() != offsets || !are_ints(copy.at) ||
-      !are_ints(copy.offsets))
-    return fmt::format("tensor_copy of {} needs {} coordinates and {} offsets of i32", map.name,
-                       map.dims.size(), offsets);
-  if (copy.ranks == nullptr)
-    return {};
-  const std::int64_t all = (std::int64_t{1} << kernel.cluster) - 1;
-  return cluster_rule(kernel, copy.ranks, 1, all, "the mask of ranks of a tensor_copy");
-}
-
-std::string tensor_store_rule(const Kernel &kernel, const TensorStore &store) {
-  if (to_int(store.map) < 0 || static_cast<std::size_t>(to_int(store.map)) >= kernel.maps.size())
-    return "tensor_store to a map that is not there";
-  const TensorMap &map = kernel[store.map];
-  if (!kernel[map.tensor].written)
-    return fmt::format("tensor_store needs a map of a buffer that is written; got {}", map.name);
-  if (std::string broken =
-          local_rule(kernel, store.from, kernel[map.tensor].type.elem, "tensor_store");
-      !broken.empty())
-    return broken;
-  return store.at.size() == map.dims.size() && are_ints(store.at)
-             ? std::string()
-             : fmt::format("tensor_store to {} needs {} coordinates of i32", map.name,
-                           map.dims.size());
-}
-
-std::string store_sync_rule(const StoreSync &sync) {
-  return is_within(sync.pending, 0, kMaxPending)
-             ? std::string()
-             : fmt::format("store_wait needs 0 to {} groups; got {}", kMaxPending, sync.pending);
-}
-
-namespace {
-
-// How an operand of wgmma of elements of `size` bytes lies.
-std::string laid_rule(int row_bytes, std::int64_t panel, std::int64_t lines, std::int64_t size) {
-  if (row_bytes != 32 && row_bytes != 64 && row_bytes != 128)
-    return fmt::format("wgmma needs rows of 32, 64 or 128 bytes; got {}", row_bytes);
-  if (panel < 0 || (panel != 0 && (size != 2 || row_bytes != kTurnedBytes)))
-    return fmt::format("a turned operand of wgmma needs a type of 2 bytes in rows of {}",
-                       kTurnedBytes);
-  const bool are_apart = is_within(lines * size, kSwizzleRows * row_bytes, kMostLines) &&
-                         lines * size % row_bytes == 0;
-  return lines == 0 || (panel == 0 && are_apart)
-             ? std::string()
-             : fmt::format("lines of wgmma are whole rows, {} to {} bytes apart; got {} elements",
-                           kSwizzleRows * row_bytes, kMostLines, lines);
-}
-
-} // namespace
-
-std::string wgmma_rule(const Kernel &kernel, const Wgmma &wgmma) {
-  if (wgmma.op == nullptr || !is_wgmma(*wgmma.op))
-    return "wgmma needs a row of the table of core instructions of four warps";
-  const CoreOp &op = *wgmma.op;
-  for (const std::string &broken : {register_rule(kernel, wgmma.acc, {op.d.type, op.d.values()}),
-                                    local_rule(kernel, wgmma.a, op.a.type, "wgmma"),
-                                    local_rule(kernel, wgmma.b, op.b.type, "wgmma")})
-    if (!broken.empty())
-      return fmt::format("wgmma.{}: {}", op.name, broken);
-  for (const std::string &broken :
-       {laid_rule(wgmma.a_row_bytes, wgmma.a_panel, wgmma.a_lines, size_bytes(op.a.type)),
-        laid_rule(wgmma.b_row_bytes, wgmma.b_panel, wgmma.b_lines, size_bytes(op.b.type))})
-    if (!broken.empty())
-      return broken;
-  if (wgmma.accumulate != nullptr && wgmma.accumulate->type != Type{DType::Bool, 1})
-    return "wgmma accumulates under one bool";
-  return {};
-}
-
-std::string wgmma_sync_rule(const WgmmaSync &sync) {
-  return is_within(sync.pending, 0, kMaxPending)
-             ? std::string()
-             : fmt::format("wgmma_wait needs 0 to {} groups; got {}", kMaxPending, sync.pending);
-}
-
-std::string register_limit_rule(const RegisterLimit &limit) {
-  return is_within(limit.count, kLeastRegisters, kMostRegisters) && limit.count % 8 == 0
-             ? std::string()
-             : fmt::format("registers_{} needs a multiple of 8 from {} to {}; got {}",
-                           limit.more ? "more" : "less", kLeastRegisters, kMostRegisters,
-                           limit.count);
 }
 
 } // namespace tilefuse::kernel

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "kernel/build.h"
+#include "kernel/intrinsics.h"
 #include "kernel/rules.h"
 #include "kernel/text/text.h"
 #include "kernel/walk.h"
@@ -52,38 +53,7 @@ private:
     require(!divergent_ || node.id != 0 || node.is_of_warp(),
             "a barrier that not every work-item reaches");
   }
-  void check(const LoadMatrix &node) {
-    whole_warps("ldmatrix");
-    require(load_matrix_rule(kernel_, node));
-    if (broken_.empty())
-      registers(node.to, load_matrix_values(kernel_, node));
-  }
-  void check(const Mma &node) {
-    whole_warps("mma");
-    require(mma_rule(kernel_, node));
-    if (!broken_.empty())
-      return;
-    for (const auto &[ref, fragment] :
-         {std::pair(node.acc, node.op->d), {node.a, node.op->a}, {node.b, node.op->b}})
-      registers(ref, fragment_values(kernel_, ref, fragment));
-  }
-  void check(const AsyncCopy &node) { require(async_copy_rule(kernel_, node)); }
-  void check(const AsyncCommit &) {}
-  void check(const AsyncWait &node) { require(async_wait_rule(node.pending)); }
-  void check(const Ticket &node) { require(ticket_rule(kernel_, node)); }
-  void check(const Mbarrier &node) { require(mbarrier_rule(kernel_, node)); }
-  void check(const TensorCopy &node) { require(tensor_copy_rule(kernel_, node)); }
-  void check(const TensorStore &node) { require(tensor_store_rule(kernel_, node)); }
-  void check(const StoreSync &node) { require(store_sync_rule(node)); }
-  void check(const Wgmma &node) {
-    whole_warps("wgmma");
-    require(wgmma_rule(kernel_, node));
-    if (broken_.empty())
-      registers(node.acc, fragment_values(kernel_, node.acc, node.op->d));
-  }
-  void check(const WgmmaSync &node) { require(wgmma_sync_rule(node)); }
-  void check(const RegisterLimit &node) { require(register_limit_rule(node)); }
-  void check(const AwaitEarlier &) {}
+  void check(const Intrinsic &node);
   void check(const Prefetch &node) {
     require(kernel_[node.buffer].space != Space::Register, "a prefetch of a register");
   }
@@ -104,11 +74,7 @@ private:
 
   void access(BufferId buffer, ExprRef index, int lanes, std::int64_t stride, ExprRef valid);
   void in_range(const Buffer &buffer, std::int64_t index, std::int64_t lanes, std::int64_t stride);
-  void registers(const RegisterRef &ref, std::int64_t values);
-  void whole_warps(std::string_view what) {
-    require(kernel_.block_size % kCoreLanes == 0,
-            fmt::format("{} in a block that is not of whole warps of {}", what, kCoreLanes));
-  }
+  void registers(const ElementOperand &ref, std::int64_t values);
   void define(VarId var);
   bool depends_on_lane(ExprRef e) const;
   void divergent(bool condition, StmtRef body);
@@ -280,13 +246,26 @@ void Checker::access(BufferId id, ExprRef index, int lanes, std::int64_t stride,
 }
 
 // Some values of a register buffer, from an index on.
-void Checker::registers(const RegisterRef &ref, std::int64_t values) {
+void Checker::registers(const ElementOperand &ref, std::int64_t values) {
+  const Buffer &buffer = kernel_[*ref.buffer];
   std::int64_t at = 0;
-  if (is_constant(ref.index, &at))
-    in_range(kernel_[ref.buffer], at, values, 1);
+  if (is_constant(*ref.index, &at))
+    in_range(buffer, at, values, 1);
   else
-    require(!unrolled_,
-            fmt::format("register {} has an index that is not constant", kernel_[ref.buffer].name));
+    require(!unrolled_, fmt::format("register {} has an index that is not constant", buffer.name));
+}
+
+void Checker::check(const Intrinsic &node) {
+  const IntrinsicRow &row = row_of(node);
+  require(row.scope == Scope::WorkItem || kernel_.block_size % kCoreLanes == 0,
+          fmt::format("{} in a block that is not of whole warps of {}", row.called, kCoreLanes));
+  require(row.rule(kernel_, node));
+  if (!broken_.empty())
+    return;
+  for (const Operand &operand : operands(node))
+    if (const auto *element = std::get_if<ElementOperand>(&operand.at))
+      if (const std::int64_t values = register_values(kernel_, *element); values > 0)
+        registers(*element, values);
 }
 
 void Checker::in_range(const Buffer &buffer, std::int64_t index, std::int64_t lanes,

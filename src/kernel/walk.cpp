@@ -9,9 +9,7 @@
 namespace tilefuse::kernel {
 namespace {
 
-template <class... Handlers> struct Match : Handlers... {
-  using Handlers::operator()...;
-};
+template <class... Handlers> struct Match : Handlers... { using Handlers::operator()...; };
 
 void push_present(std::vector<ExprRef> &list, ExprRef expr) {
   if (expr != nullptr)
@@ -50,7 +48,9 @@ std::vector<ExprRef> children(ExprRef expr) {
                         [](const BlockIndex &) { return List{}; },
                         [](const LaneIndex &) { return List{}; },
                         [](const Scalar &node) { return node.args; },
-                        [](const Fma &node) { return List{node.a, node.b, node.c}; },
+                        [](const Fma &node) {
+                          return List{node.a, node.b, node.c};
+                        },
                         [](const Cast &node) { return List{node.value}; },
                         [](const Broadcast &node) { return List{node.value}; },
                         [](const Load &node) {
@@ -63,60 +63,45 @@ std::vector<ExprRef> children(ExprRef expr) {
                     expr->node);
 }
 
+std::vector<ExprRef> expressions(const Intrinsic &node) {
+  std::vector<ExprRef> list;
+  for (const Operand &operand : operands(node))
+    std::visit(
+        Match{
+            [&](const ElementOperand &at) { list.push_back(*at.index); },
+            [&](const RunOperand &at) {
+              list.push_back(*at.index);
+              push_present(list, *at.valid);
+            },
+            [&](const ExprOperand &at) { push_present(list, *at.at); },
+            [&](const ListOperand &at) { list.insert(list.end(), at.at->begin(), at.at->end()); },
+            [](const NumberOperand &) {},
+            [](const MapId *) {},
+            [](const bool *) {},
+        },
+        operand.at);
+  return list;
+}
+
 std::vector<ExprRef> expressions(StmtRef stmt) {
   using List = std::vector<ExprRef>;
-  return std::visit(
-      Match{
-          [](const Block &) { return List{}; },
-          [](const Let &node) { return List{node.value}; },
-          [](const For &node) { return List{node.begin, node.end}; },
-          [](const If &node) { return List{node.condition}; },
-          [](const Store &node) {
-            List list{node.index, node.value};
-            push_present(list, node.valid);
-            return list;
-          },
-          [](const Barrier &) { return List{}; },
-          [](const Prefetch &node) { return List{node.index}; },
-          [](const LoadMatrix &node) { return List{node.to.index, node.index}; },
-          [](const Mma &node) { return List{node.acc.index, node.a.index, node.b.index}; },
-          [](const AsyncCopy &node) {
-            List list{node.to_index, node.from_index};
-            push_present(list, node.valid);
-            return list;
-          },
-          [](const AsyncCommit &) { return List{}; },
-          [](const AsyncWait &) { return List{}; },
-          [](const Ticket &node) { return List{node.to.index, node.index}; },
-          [](const Mbarrier &node) {
-            List list{node.at.index};
-            push_present(list, node.value);
-            push_present(list, node.rank);
-            return list;
-          },
-          [](const TensorCopy &node) {
-            List list{node.to.index, node.signals.index};
-            list.insert(list.end(), node.at.begin(), node.at.end());
-            list.insert(list.end(), node.offsets.begin(), node.offsets.end());
-            push_present(list, node.ranks);
-            return list;
-          },
-          [](const TensorStore &node) {
-            List list{node.from.index};
-            list.insert(list.end(), node.at.begin(), node.at.end());
-            return list;
-          },
-          [](const StoreSync &) { return List{}; },
-          [](const Wgmma &node) {
-            List list{node.acc.index, node.a.index, node.b.index};
-            push_present(list, node.accumulate);
-            return list;
-          },
-          [](const WgmmaSync &) { return List{}; },
-          [](const RegisterLimit &) { return List{}; },
-          [](const AwaitEarlier &) { return List{}; },
-      },
-      stmt->node);
+  return std::visit(Match{
+                        [](const Block &) { return List{}; },
+                        [](const Let &node) { return List{node.value}; },
+                        [](const For &node) {
+                          return List{node.begin, node.end};
+                        },
+                        [](const If &node) { return List{node.condition}; },
+                        [](const Store &node) {
+                          List list{node.index, node.value};
+                          push_present(list, node.valid);
+                          return list;
+                        },
+                        [](const Barrier &) { return List{}; },
+                        [](const Prefetch &node) { return List{node.index}; },
+                        [](const Intrinsic &node) { return expressions(node); },
+                    },
+                    stmt->node);
 }
 
 std::vector<StmtRef> children(StmtRef stmt) {
@@ -132,20 +117,7 @@ std::vector<StmtRef> children(StmtRef stmt) {
                         [](const Store &) { return List{}; },
                         [](const Barrier &) { return List{}; },
                         [](const Prefetch &) { return List{}; },
-                        [](const LoadMatrix &) { return List{}; },
-                        [](const Mma &) { return List{}; },
-                        [](const AsyncCopy &) { return List{}; },
-                        [](const AsyncCommit &) { return List{}; },
-                        [](const AsyncWait &) { return List{}; },
-                        [](const Ticket &) { return List{}; },
-                        [](const Mbarrier &) { return List{}; },
-                        [](const TensorCopy &) { return List{}; },
-                        [](const TensorStore &) { return List{}; },
-                        [](const StoreSync &) { return List{}; },
-                        [](const Wgmma &) { return List{}; },
-                        [](const WgmmaSync &) { return List{}; },
-                        [](const RegisterLimit &) { return List{}; },
-                        [](const AwaitEarlier &) { return List{}; },
+                        [](const Intrinsic &) { return List{}; },
                     },
                     stmt->node);
 }
@@ -172,7 +144,7 @@ void for_each_expr(StmtRef root, const std::function<void(ExprRef)> &visit) {
 bool awaits_earlier(const Kernel &kernel) {
   bool awaits = false;
   for_each_stmt(kernel.body, [&](StmtRef stmt) {
-    awaits = awaits || std::holds_alternative<AwaitEarlier>(stmt->node);
+    awaits = awaits || get_intrinsic<AwaitEarlier>(stmt) != nullptr;
   });
   return awaits;
 }
@@ -224,11 +196,6 @@ StmtRef Rewriter::stmt(StmtRef from) {
   return std::visit([&](const auto &node) { return rewritten(node); }, from->node);
 }
 
-template <typename Ref> void Rewriter::place(Ref &ref) {
-  ref.buffer = buffer(ref.buffer);
-  ref.index = expr(ref.index);
-}
-
 StmtRef Rewriter::rewritten(const Block &node) {
   std::vector<StmtRef> body;
   for (const StmtRef child : node.body)
@@ -267,81 +234,27 @@ StmtRef Rewriter::rewritten(const Prefetch &node) {
   return to_.prefetch(buffer(node.buffer), expr(node.index));
 }
 
-StmtRef Rewriter::rewritten(LoadMatrix node) {
-  place(node.to);
-  node.from = buffer(node.from);
-  node.index = expr(node.index);
-  return to_.load_matrix(node);
+void Rewriter::place(const ElementOperand &operand) {
+  *operand.buffer = buffer(*operand.buffer);
+  *operand.index = expr(*operand.index);
 }
 
-StmtRef Rewriter::rewritten(Mma node) {
-  for (RegisterRef *ref : {&node.acc, &node.a, &node.b})
-    place(*ref);
-  return to_.mma(node);
+void Rewriter::place(const RunOperand &operand) {
+  *operand.buffer = buffer(*operand.buffer);
+  *operand.index = expr(*operand.index);
+  *operand.valid = expr(*operand.valid);
 }
 
-StmtRef Rewriter::rewritten(AsyncCopy node) {
-  node.to = buffer(node.to);
-  node.from = buffer(node.from);
-  node.to_index = expr(node.to_index);
-  node.from_index = expr(node.from_index);
-  node.valid = expr(node.valid);
-  return to_.async_copy(node);
+void Rewriter::place(const ListOperand &operand) {
+  for (ExprRef &each : *operand.at)
+    each = expr(each);
 }
 
-StmtRef Rewriter::rewritten(const AsyncCommit &) { return to_.async_commit(); }
-
-StmtRef Rewriter::rewritten(const AsyncWait &node) { return to_.async_wait(node.pending); }
-
-StmtRef Rewriter::rewritten(Ticket node) {
-  place(node.to);
-  node.counts = buffer(node.counts);
-  node.index = expr(node.index);
-  return to_.ticket(node);
+StmtRef Rewriter::rewritten(Intrinsic node) {
+  for (const Operand &operand : operands(node))
+    std::visit([&](const auto &at) { place(at); }, operand.at);
+  return to_.intrinsic(std::move(node));
 }
-
-StmtRef Rewriter::rewritten(Mbarrier node) {
-  place(node.at);
-  node.value = expr(node.value);
-  node.rank = expr(node.rank);
-  return to_.mbarrier(node);
-}
-
-StmtRef Rewriter::rewritten(TensorCopy node) {
-  place(node.to);
-  place(node.signals);
-  node.map = map(node.map);
-  for (ExprRef &at : node.at)
-    at = expr(at);
-  for (ExprRef &offset : node.offsets)
-    offset = expr(offset);
-  node.ranks = expr(node.ranks);
-  return to_.tensor_copy(std::move(node));
-}
-
-StmtRef Rewriter::rewritten(TensorStore node) {
-  place(node.from);
-  node.map = map(node.map);
-  for (ExprRef &at : node.at)
-    at = expr(at);
-  return to_.tensor_store(std::move(node));
-}
-
-StmtRef Rewriter::rewritten(const StoreSync &node) { return to_.store_sync(node); }
-
-StmtRef Rewriter::rewritten(Wgmma node) {
-  place(node.acc);
-  place(node.a);
-  place(node.b);
-  node.accumulate = expr(node.accumulate);
-  return to_.wgmma(node);
-}
-
-StmtRef Rewriter::rewritten(const WgmmaSync &node) { return to_.wgmma_sync(node); }
-
-StmtRef Rewriter::rewritten(const RegisterLimit &node) { return to_.register_limit(node); }
-
-StmtRef Rewriter::rewritten(const AwaitEarlier &) { return to_.await_earlier(); }
 
 Kernel copy_shell(const Kernel &from) {
   Kernel shell;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernel/build.h"
+#include "kernel/intrinsics.h"
 #include "kernel/nodes.h"
 
 namespace tilefuse::kernel {
@@ -16,6 +17,7 @@ namespace tilefuse::kernel {
 // sub-statements.
 std::vector<ExprRef> children(ExprRef expr);
 std::vector<ExprRef> expressions(StmtRef stmt);
+std::vector<ExprRef> expressions(const Intrinsic &node);
 std::vector<StmtRef> children(StmtRef stmt);
 
 // Calls `visit` on every statement, parents first.
@@ -48,7 +50,14 @@ protected:
   Builder &to() { return to_; }
 
 private:
-  template <typename Ref> void place(Ref &ref);
+  // What an operand holds, rewritten.
+  void place(const ElementOperand &operand);
+  void place(const RunOperand &operand);
+  void place(const ExprOperand &operand) { *operand.at = expr(*operand.at); }
+  void place(const ListOperand &operand);
+  void place(const NumberOperand &) {}
+  void place(MapId *id) { *id = map(*id); }
+  void place(const bool *) {}
   // The node with all it holds rewritten.
   StmtRef rewritten(const Block &node);
   StmtRef rewritten(const Let &node);
@@ -57,20 +66,7 @@ private:
   StmtRef rewritten(const Store &node);
   StmtRef rewritten(const Barrier &node);
   StmtRef rewritten(const Prefetch &node);
-  StmtRef rewritten(LoadMatrix node);
-  StmtRef rewritten(Mma node);
-  StmtRef rewritten(AsyncCopy node);
-  StmtRef rewritten(const AsyncCommit &);
-  StmtRef rewritten(const AsyncWait &node);
-  StmtRef rewritten(Ticket node);
-  StmtRef rewritten(Mbarrier node);
-  StmtRef rewritten(TensorCopy node);
-  StmtRef rewritten(TensorStore node);
-  StmtRef rewritten(const StoreSync &node);
-  StmtRef rewritten(Wgmma node);
-  StmtRef rewritten(const WgmmaSync &node);
-  StmtRef rewritten(const RegisterLimit &node);
-  StmtRef rewritten(const AwaitEarlier &);
+  StmtRef rewritten(Intrinsic node);
 
   Builder &to_;
 };

@@ -2,6 +2,7 @@
 #include "lower/context.h"
 
 #include "schedule/staging.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::lower {
 
@@ -63,8 +64,6 @@ ExprRef filled(const Context &cx, kernel::BufferId from, ExprRef value, ExprRef 
   return cx.build.select(inside, value, cx.build.real(fill, value->type));
 }
 
-DType compute_type(DType type) {
-  return type == DType::F16 || type == DType::BF16 ? DType::F32 : type;
-}
+DType compute_type(DType type) { return traits(type).value; }
 
 } // namespace tilefuse::lower

@@ -5,35 +5,10 @@
 
 #include "base/index.h"
 #include "nest/integer/checked.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::nest {
 namespace {
-
-template <class T> constexpr double kLowest = static_cast<double>(std::numeric_limits<T>::lowest());
-template <class T> constexpr double kHighest = static_cast<double>(std::numeric_limits<T>::max());
-
-double lowest(DType type) {
-  const PerDType<double> values = {.boolean = 0,
-                                   .i8 = kLowest<std::int8_t>,
-                                   .u8 = 0,
-                                   .i32 = kLowest<std::int32_t>,
-                                   .i64 = kLowest<std::int64_t>,
-                                   .f16 = -65504,
-                                   .bf16 = static_cast<double>(-bfloat_to_float(0x7F7F)),
-                                   .f32 = kLowest<float>,
-                                   .f64 = kLowest<double>};
-  return values[type];
-}
-
-double highest(DType type) {
-  if (is_float(type))
-    return -lowest(type);
-  if (size_bytes(type) == 1)
-    return type == DType::Bool ? 1
-           : type == DType::I8 ? kHighest<std::int8_t>
-                               : kHighest<std::uint8_t>;
-  return type == DType::I32 ? kHighest<std::int32_t> : kHighest<std::int64_t>;
-}
 
 double operations(const program::Expr &expr) {
   double count = expr.kind == program::Expr::Kind::Call ? 1 : 0;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/scanner.h"
 #include "onnx/reader.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::onnx_import {
 namespace {
@@ -58,6 +59,14 @@ template <class Kept> program::Bytes pack_int32(const TensorProto &tensor, std::
   return pack<Kept>(tensor, tensor.int32_data(), count);
 }
 
+// Types of up to 16 bits, and Bool, share a field.
+program::Bytes from_narrow(const TensorProto &tensor, const DTypeTraits &type, std::int64_t count) {
+  if (type.bits == 16)
+    return pack_int32<std::uint16_t>(tensor, count);
+  return type.is_signed ? pack_int32<std::int8_t>(tensor, count)
+                        : pack_int32<std::uint8_t>(tensor, count);
+}
+
 program::Bytes from_fields(const TensorProto &tensor, DType type, std::int64_t count) {
   switch (type) {
   case DType::F32:
@@ -68,16 +77,9 @@ program::Bytes from_fields(const TensorProto &tensor, DType type, std::int64_t c
     return pack<std::int64_t>(tensor, tensor.int64_data(), count);
   case DType::I32:
     return pack<std::int32_t>(tensor, tensor.int32_data(), count);
-  case DType::I8:
-    return pack_int32<std::int8_t>(tensor, count);
-  case DType::U8:
-  case DType::Bool:
-    return pack_int32<std::uint8_t>(tensor, count);
-  case DType::F16:
-  case DType::BF16:
-    return pack_int32<std::uint16_t>(tensor, count);
+  default:
+    return from_narrow(tensor, traits(type), count);
   }
-  fail(tensor, "its type is unknown");
 }
 
 program::Bytes from_raw(const TensorProto &tensor, std::int64_t bytes) {
@@ -103,28 +105,10 @@ program::Bytes data_of(const TensorProto &tensor, const program::HostTensor &des
 } // namespace
 
 std::optional<DType> to_dtype(int data_type) {
-  switch (data_type) {
-  case TensorProto::FLOAT:
-    return DType::F32;
-  case TensorProto::UINT8:
-    return DType::U8;
-  case TensorProto::INT8:
-    return DType::I8;
-  case TensorProto::INT32:
-    return DType::I32;
-  case TensorProto::INT64:
-    return DType::I64;
-  case TensorProto::BOOL:
-    return DType::Bool;
-  case TensorProto::FLOAT16:
-    return DType::F16;
-  case TensorProto::DOUBLE:
-    return DType::F64;
-  case TensorProto::BFLOAT16:
-    return DType::BF16;
-  default:
-    return std::nullopt;
-  }
+  for (const DTypeTraits &row : dtypes())
+    if (row.onnx == data_type)
+      return row.type;
+  return std::nullopt;
 }
 
 std::string type_name(int data_type) {

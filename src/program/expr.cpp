@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::program {
 namespace {
@@ -31,9 +32,8 @@ bool is_rounding(ScalarOp op) {
 
 // Binary digits of the significand.
 std::int64_t digits(DType type) {
-  if (type == DType::BF16)
-    return 8;
-  return type == DType::F16 ? 11 : type == DType::F32 ? 24 : 53;
+  constexpr std::int64_t kDoubleDigits = 53;
+  return is_float(type) ? traits(type).digits : kDoubleDigits;
 }
 
 // The type that `values` meet in.
@@ -153,7 +153,7 @@ Expr cast(Expr value, DType type) {
 
 bool loses_digits(DType from, DType to) {
   if (is_float(from))
-    return digits(from) > digits(to) || (from == DType::BF16 && to == DType::F16);
+    return digits(from) > digits(to) || (is_float(to) && highest(from) > highest(to));
   return size_bytes(from) * 8 > digits(to);
 }
 

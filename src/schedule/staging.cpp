@@ -9,6 +9,7 @@
 #include "nest/index.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/rolling.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::schedule {
 namespace {
@@ -342,8 +343,8 @@ double neutral_fill(const Nest &nest) {
 }
 
 DType held_type(const Nest &nest) {
-  if (nest.acc_type == DType::F16 || nest.acc_type == DType::BF16)
-    return DType::F32;
+  if (is_half(nest.acc_type))
+    return traits(nest.acc_type).value;
   const bool moves = nest.agg == program::Agg::Assign && nest.comb == program::Comb::None;
   return nest.acc_type == DType::Bool && !moves ? DType::I32 : nest.acc_type;
 }

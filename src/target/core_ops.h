@@ -43,8 +43,9 @@ struct Fragment {
   std::array<Digit, 3> value{}; // within a 4-byte word, then word by word
 
   int lanes() const { return lane[0].size * lane[1].size * lane[2].size; }
-  // Values that each lane holds.
+  // Values that each lane holds, and their bytes.
   int values() const { return rows * columns / lanes(); }
+  std::int64_t bytes() const { return values() * size_bytes(type); }
 };
 
 struct Place {

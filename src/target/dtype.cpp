@@ -1,39 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/dtype.h"
 
-#include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "base/error.h"
-#include "base/index.h"
 
 namespace tilefuse {
 namespace {
-
-struct DTypeRow {
-  DType type;
-  std::string_view name;
-  std::int64_t bytes;
-  bool is_float;
-  DType accumulator;
-};
-
-constexpr std::array<DTypeRow, 9> kTypes = {{
-    {DType::Bool, "bool", 1, false, DType::Bool},
-    {DType::I8, "i8", 1, false, DType::I32},
-    {DType::U8, "u8", 1, false, DType::I32},
-    {DType::I32, "i32", 4, false, DType::I32},
-    {DType::I64, "i64", 8, false, DType::I64},
-    {DType::F16, "f16", 2, true, DType::F32},
-    {DType::BF16, "bf16", 2, true, DType::F32},
-    {DType::F32, "f32", 4, true, DType::F32},
-    {DType::F64, "f64", 8, true, DType::F64},
-}};
-
-const DTypeRow &row(DType type) { return kTypes[static_cast<std::size_t>(type)]; }
 
 constexpr std::array<ScalarOpRow, 38> kOps = {{
     {ScalarOp::Neg, "neg", "", 1, false},
@@ -163,55 +137,7 @@ std::int64_t to_integer(double value) {
                          : static_cast<std::int64_t>(value);
 }
 
-template <class T> T read_at(const void *data, std::int64_t i) {
-  T value;
-  std::memcpy(&value,
-              static_cast<const std::byte *>(data) + i * static_cast<std::int64_t>(sizeof(T)),
-              sizeof(T));
-  return value;
-}
-
-template <class T> void write_at(void *data, std::int64_t i, T value) {
-  std::memcpy(static_cast<std::byte *>(data) + i * static_cast<std::int64_t>(sizeof(T)), &value,
-              sizeof(T));
-}
-
-// NaN becomes 0, and what lies outside the type its nearest bound.
-template <class T> T saturate(double value) {
-  if (std::isnan(value))
-    return 0;
-  const double rounded = std::nearbyint(value);
-  if (rounded <= static_cast<double>(std::numeric_limits<T>::min()))
-    return std::numeric_limits<T>::min();
-  if (rounded >= static_cast<double>(std::numeric_limits<T>::max()))
-    return std::numeric_limits<T>::max();
-  return static_cast<T>(rounded);
-}
-
-// A double to the nearest float that keeps a later rounding to fewer bits exact: round to odd.
-float to_float_odd(double value) {
-  const float nearest = static_cast<float>(value);
-  if (std::isnan(value) || std::isinf(nearest) || static_cast<double>(nearest) == value)
-    return nearest;
-  const bool away = std::fabs(static_cast<double>(nearest)) > std::fabs(value);
-  const auto bits = std::bit_cast<std::uint32_t>(nearest);
-  return std::bit_cast<float>((away ? bits - 1 : bits) | 1U);
-}
-
 } // namespace
-
-std::string_view to_string(DType type) { return row(type).name; }
-
-std::optional<DType> parse_dtype(std::string_view name) {
-  for (const DTypeRow &candidate : kTypes)
-    if (candidate.name == name)
-      return candidate.type;
-  return std::nullopt;
-}
-
-std::int64_t size_bytes(DType type) { return row(type).bytes; }
-bool is_float(DType type) { return row(type).is_float; }
-DType accumulator_type(DType type) { return row(type).accumulator; }
 
 const ScalarOpRow &row(ScalarOp op) { return kOps[static_cast<std::size_t>(op)]; }
 
@@ -227,18 +153,6 @@ std::optional<ScalarOp> parse_infix(std::string_view text) {
     if (candidate.binding > 0 && candidate.infix == text)
       return candidate.op;
   return std::nullopt;
-}
-
-std::optional<ScalarOp> rounding_to(DType type) {
-  if (type == DType::F16)
-    return ScalarOp::RoundF16;
-  return type == DType::BF16 ? std::optional(ScalarOp::RoundBF16) : std::nullopt;
-}
-
-std::optional<DType> rounded_type(ScalarOp op) {
-  if (op == ScalarOp::RoundF16)
-    return DType::F16;
-  return op == ScalarOp::RoundBF16 ? std::optional(DType::BF16) : std::nullopt;
 }
 
 bool is_bitwise(ScalarOp op) {
@@ -284,126 +198,6 @@ double evaluate(ScalarOp op, std::span<const double> arguments, bool integer) {
   default:
     return arguments[0] != 0 ? arguments[1] : arguments[2];
   }
-}
-
-std::int64_t wrapped(std::int64_t value, DType type) {
-  switch (type) {
-  case DType::Bool:
-    return value != 0 ? 1 : 0;
-  case DType::I8:
-    return static_cast<std::int8_t>(value);
-  case DType::U8:
-    return static_cast<std::uint8_t>(value);
-  case DType::I32:
-    return static_cast<std::int32_t>(value);
-  default:
-    return value;
-  }
-}
-
-double nearest(double value, DType type) {
-  std::int64_t bits = 0;
-  store_element(&bits, type, 0, value);
-  return load_element(&bits, type, 0);
-}
-
-double cast_to_integer(double value, DType from, DType to) {
-  if (to == DType::Bool)
-    return value != 0 ? 1 : 0;
-  std::int64_t bits = 0;
-  if (is_float(from)) {
-    store_element(&bits, to, 0, std::trunc(value));
-    return load_element(&bits, to, 0);
-  }
-  return static_cast<double>(wrapped(saturate<std::int64_t>(value), to));
-}
-
-float half_to_float(std::uint16_t bits) {
-  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000U) << 16;
-  const std::uint32_t exponent = (bits >> 10) & 0x1FU;
-  const std::uint32_t fraction = bits & 0x3FFU;
-  if (exponent == 0) {
-    const float magnitude = std::ldexp(static_cast<float>(fraction), -24);
-    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) | sign);
-  }
-  const std::uint32_t wide = exponent == 31 ? 255U : exponent + 112U;
-  return std::bit_cast<float>(sign | (wide << 23) | (fraction << 13));
-}
-
-std::uint16_t float_to_half(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  const std::uint32_t sign = (bits >> 16) & 0x8000U;
-  const std::uint32_t magnitude = bits & 0x7FFFFFFFU;
-  if (magnitude > 0x7F800000U)
-    return static_cast<std::uint16_t>(sign | 0x7E00U);
-  if (magnitude >= 0x477FF000U)
-    return static_cast<std::uint16_t>(sign | 0x7C00U);
-  if (magnitude < 0x38800000U) {
-    // A subnormal half is a multiple of 2^-24.
-    const float scaled = std::ldexp(std::bit_cast<float>(magnitude), 24);
-    return static_cast<std::uint16_t>(sign | static_cast<std::uint32_t>(std::nearbyint(scaled)));
-  }
-  const std::uint32_t rounded = magnitude + 0xFFFU + ((magnitude >> 13) & 1U) - (112U << 23);
-  return static_cast<std::uint16_t>(sign | (rounded >> 13));
-}
-
-float bfloat_to_float(std::uint16_t bits) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
-}
-
-std::uint16_t float_to_bfloat(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  if ((bits & 0x7FFFFFFFU) > 0x7F800000U)
-    return static_cast<std::uint16_t>((bits >> 16) | 0x40U);
-  return static_cast<std::uint16_t>((bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16);
-}
-
-double load_element(const void *data, DType type, std::int64_t i) {
-  switch (type) {
-  case DType::Bool:
-    return read_at<std::uint8_t>(data, i) != 0 ? 1 : 0;
-  case DType::I8:
-    return read_at<std::int8_t>(data, i);
-  case DType::U8:
-    return read_at<std::uint8_t>(data, i);
-  case DType::I32:
-    return read_at<std::int32_t>(data, i);
-  case DType::I64:
-    return static_cast<double>(read_at<std::int64_t>(data, i));
-  case DType::F16:
-    return static_cast<double>(half_to_float(read_at<std::uint16_t>(data, i)));
-  case DType::BF16:
-    return static_cast<double>(bfloat_to_float(read_at<std::uint16_t>(data, i)));
-  case DType::F32:
-    return static_cast<double>(read_at<float>(data, i));
-  case DType::F64:
-    return read_at<double>(data, i);
-  }
-  internal_error("unknown element type", __FILE__, __LINE__);
-}
-
-void store_element(void *data, DType type, std::int64_t i, double value) {
-  switch (type) {
-  case DType::Bool:
-    return write_at<std::uint8_t>(data, i, value != 0 ? 1 : 0);
-  case DType::I8:
-    return write_at(data, i, saturate<std::int8_t>(value));
-  case DType::U8:
-    return write_at(data, i, saturate<std::uint8_t>(value));
-  case DType::I32:
-    return write_at(data, i, saturate<std::int32_t>(value));
-  case DType::I64:
-    return write_at(data, i, saturate<std::int64_t>(value));
-  case DType::F16:
-    return write_at(data, i, float_to_half(to_float_odd(value)));
-  case DType::BF16:
-    return write_at(data, i, float_to_bfloat(to_float_odd(value)));
-  case DType::F32:
-    return write_at(data, i, static_cast<float>(value));
-  case DType::F64:
-    return write_at(data, i, value);
-  }
-  internal_error("unknown element type", __FILE__, __LINE__);
 }
 
 } // namespace tilefuse

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Element types of tensors and of kernel values, and the scalar operations on them. One row per
-// type and per operation: names, sizes and arities are read from these tables by every level.
+// type (target/dtype_traits.h) and per operation: names, sizes and arities are read from these
+// tables by every level.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -17,11 +17,6 @@ enum class DType : std::uint8_t { Bool, I8, U8, I32, I64, F16, BF16, F32, F64 };
 std::string_view to_string(DType type);                  // "f32"
 std::optional<DType> parse_dtype(std::string_view name); // of to_string
 std::int64_t size_bytes(DType type);
-// One value of each element type, in tables of what a format or a language calls them.
-template <class T> struct PerDType {
-  T boolean, i8, u8, i32, i64, f16, bf16, f32, f64;
-  constexpr const T &operator[](DType type) const;
-};
 bool is_float(DType type);
 // The type that sums and products of `type` are kept in: float for f16 and bf16, i32 for i8 and u8,
 // else itself.
@@ -123,12 +118,5 @@ std::uint16_t float_to_bfloat(float value);
 // to even for integers).
 double load_element(const void *data, DType type, std::int64_t i);
 void store_element(void *data, DType type, std::int64_t i, double value);
-
-template <class T> constexpr const T &PerDType<T>::operator[](DType type) const {
-  constexpr std::array<T PerDType::*, 9> members = {
-      &PerDType::boolean, &PerDType::i8,   &PerDType::u8,  &PerDType::i32, &PerDType::i64,
-      &PerDType::f16,     &PerDType::bf16, &PerDType::f32, &PerDType::f64};
-  return this->*members[static_cast<std::size_t>(type)];
-}
 
 } // namespace tilefuse

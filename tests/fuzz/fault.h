@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <type_traits>
 #include <variant>
 
 #include "kernel/walk.h"
@@ -28,7 +29,10 @@ protected:
 
   // The node of that kind, or null.
   template <typename Node> static const Node *as(StmtRef stmt) {
-    return stmt ? std::get_if<Node>(&stmt->node) : nullptr;
+    if constexpr (std::is_constructible_v<Intrinsic, Node>)
+      return stmt ? get_intrinsic<Node>(stmt) : nullptr;
+    else
+      return stmt ? std::get_if<Node>(&stmt->node) : nullptr;
   }
 
 private:

@@ -110,7 +110,7 @@ TEST(Ring, CopiesAreAsWideAsTheyCanBe) {
                      testing::group_test_target());
     std::set<int> widths;
     kernel::for_each_stmt(kernel.body, [&](kernel::StmtRef stmt) {
-      if (const auto *copy = std::get_if<kernel::AsyncCopy>(&stmt->node))
+      if (const auto *copy = kernel::get_intrinsic<kernel::AsyncCopy>(stmt))
         widths.insert(copy->elems);
     });
     return widths;

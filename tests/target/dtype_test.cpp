@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "target/dtype.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse {
 namespace {
@@ -26,6 +26,25 @@ TEST(DType, TablesAreInEnumeratorOrder) {
   }
   EXPECT_FALSE(parse_dtype("f33"));
   EXPECT_FALSE(parse_scalar_op("+"));
+}
+
+TEST(DType, RowsAgreeWithThemselves) {
+  for (const DTypeTraits &row : dtypes()) {
+    EXPECT_EQ(&traits(row.type), &row);
+    EXPECT_EQ(size_bytes(row.type) * 8, row.bits);
+    EXPECT_EQ(traits(row.value).value, row.value) << row.name;
+    EXPECT_EQ(row.load_whole == nullptr, row.is_float) << row.name;
+    EXPECT_EQ(nearest(lowest(row.type), row.type), lowest(row.type)) << row.name;
+    EXPECT_EQ(nearest(highest(row.type), row.type), highest(row.type)) << row.name;
+    EXPECT_NE(row.onnx, 0) << row.name;
+  }
+  EXPECT_TRUE(is_half(DType::BF16));
+  EXPECT_FALSE(is_half(DType::F32));
+  EXPECT_TRUE(is_byte(DType::U8));
+  EXPECT_FALSE(is_byte(DType::Bool));
+  EXPECT_EQ(wrapped(-1, DType::U8), 255);
+  EXPECT_EQ(wrapped(384, DType::I8), -128);
+  EXPECT_EQ(wrapped(3, DType::Bool), 1);
 }
 
 TEST(DType, RoundingKeepsTheNearestNumberOfTheType) {

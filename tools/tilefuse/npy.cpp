@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::tool {
 namespace {
@@ -16,19 +17,6 @@ using program::HostTensor;
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kMaxRank = 32;
-
-struct TypeRow {
-  DType type;
-  std::string_view descr;
-};
-constexpr std::array<TypeRow, 8> kTypes = {{{DType::F16, "<f2"},
-                                            {DType::F32, "<f4"},
-                                            {DType::F64, "<f8"},
-                                            {DType::I8, "|i1"},
-                                            {DType::U8, "|u1"},
-                                            {DType::I32, "<i4"},
-                                            {DType::I64, "<i8"},
-                                            {DType::Bool, "|b1"}}};
 
 struct Header {
   std::optional<DType> type;
@@ -106,9 +94,10 @@ private:
     if (peek() == '[')
       fail("a structured element type, which is not read");
     const std::string_view descr = string();
-    for (const TypeRow &row : kTypes) {
-      const bool any_order = size_bytes(row.type) == 1;
-      const bool matches = descr.size() == 3 && descr.substr(1) == row.descr.substr(1);
+    for (const DTypeTraits &row : dtypes()) {
+      const bool any_order = row.bits == 8;
+      const bool matches =
+          descr.size() == 3 && !row.npy.empty() && descr.substr(1) == row.npy.substr(1);
       if (matches && (any_order || descr[0] == '<' || descr[0] == '='))
         return row.type;
     }
@@ -185,10 +174,8 @@ std::pair<std::string_view, std::string_view> split(std::string_view bytes,
 }
 
 std::string_view descr_of(DType type) {
-  for (const TypeRow &row : kTypes)
-    if (row.type == type)
-      return row.descr;
-  internal_error("an element type without an .npy form", __FILE__, __LINE__);
+  TILEFUSE_CHECK(!traits(type).npy.empty(), "an element type without an .npy form");
+  return traits(type).npy;
 }
 
 } // namespace
@@ -214,8 +201,8 @@ HostTensor parse_npy(std::string_view bytes, const std::string &file) {
 }
 
 std::string to_npy(const HostTensor &tensor) {
-  if (tensor.type == DType::BF16)
-    return to_npy(program::convert(tensor, DType::F32));
+  if (traits(tensor.type).npy.empty())
+    return to_npy(program::convert(tensor, traits(tensor.type).value));
   std::string shape;
   for (std::int64_t size : tensor.shape)
     shape += fmt::format("{},", size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of the C-like printer share: the kernel, the dialect, and the helper functions
+// What the parts of the C-like printer share: the kernel, the language, and the helper functions
 // asked for so far.
 #pragma once
 
@@ -7,32 +7,31 @@
 #include <string>
 #include <vector>
 
-#include "emit/c/dialect.h"
-#include "package/package.h"
+#include "emit/c/c_emitter.h"
+#include "target/target.h"
 
 namespace tilefuse::emit {
 
 struct CContext {
   const kernel::Kernel &kernel;
-  const Dialect &dialect;
-  bool wide = false;            // int is 64 bits
-  bool vector_target = false;   // rare paths of helpers stay functions
-  std::vector<bool> split = {}; // by BufferId: a register array held as one variable per value
-  std::vector<bool> words = {}; // by BufferId: fragments of matrix instructions, as 4-byte words
-  std::vector<std::int64_t> divisors = {};         // by VarId: see c_align.h
+  const Target &target;
+  const CEmitter &language;
+  bool wide = false;                       // int is 64 bits
+  bool vector_target = false;              // rare paths of helpers stay functions
+  std::vector<bool> split = {};            // by BufferId: a register array, one variable per value
+  std::vector<bool> fragments = {};        // by BufferId: of matrix instructions, as 4-byte words
+  std::vector<std::int64_t> divisors = {}; // by VarId: see c_align.h
   std::map<std::string, std::string> helpers = {}; // name → definition
 
+  const CWords &words() const { return language.words(); }
   // A block of one work-item keeps its scratch to itself, like its registers.
   std::string_view scratch_space() const {
-    return kernel.block_size == 1 ? dialect.private_space : dialect.local_space;
+    return kernel.block_size == 1 ? words().private_space : words().local_space;
   }
   std::string_view scratch_array() const {
-    return kernel.block_size == 1 ? dialect.private_space : dialect.local_array;
+    return kernel.block_size == 1 ? words().private_space : words().local_array;
   }
-  // A choice between values of `lanes` lanes by a condition of as many.
-  std::string select(int lanes, const std::string &condition, const std::string &a,
-                     const std::string &b) const;
-  std::string index_type() const { return wide ? "long" : "int"; }
+  std::string index_type() const { return language.value_elem(wide ? DType::I64 : DType::I32); }
 };
 
 } // namespace tilefuse::emit

@@ -13,6 +13,7 @@
 #include "emit/c/c_helpers.h"
 #include "emit/c/c_names.h"
 #include "kernel/build.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::emit {
 namespace {
@@ -22,12 +23,12 @@ using kernel::Type;
 
 [[noreturn]] void unsupported(const CContext &cx, ScalarOp op, const Type &type) {
   throw Error(ErrorCode::Unsupported, fmt::format("'{}' of {} cannot be written in {}",
-                                                  row(op).name, type_tag(type), cx.dialect.name));
+                                                  row(op).name, type_tag(type), cx.words().name));
 }
 
 // Bytes as C promotes them come back as bytes.
 std::string narrowed(const CContext &cx, const Type &type, std::string text) {
-  const bool promotes = type.lanes == 1 && (type.elem == DType::I8 || type.elem == DType::U8);
+  const bool promotes = type.lanes == 1 && is_byte(type.elem);
   return promotes ? fmt::format("({})({})", value_type(cx, type), bare(std::move(text))) : text;
 }
 
@@ -47,7 +48,7 @@ std::string comparison(const CContext &cx, const Type &type, std::string_view op
     return mask;
   // The mask is as wide as the operands: signed integers of their size.
   const DType mask_elem = size_bytes(type.elem) == 8 ? DType::I64 : DType::I8;
-  return cx.dialect.convert({mask_elem, type.lanes}, {DType::I32, type.lanes}, mask);
+  return cx.language.convert({mask_elem, type.lanes}, {DType::I32, type.lanes}, mask);
 }
 
 std::string truth(const CContext &cx, const Type &type, const std::string &value) {
@@ -56,12 +57,11 @@ std::string truth(const CContext &cx, const Type &type, const std::string &value
 
 std::string select_text(const CContext &cx, const Type &type, const Type &condition_type,
                         std::string condition, const std::string &a, const std::string &b) {
-  if (condition_type.lanes > 1 &&
-      (size_bytes(type.elem) == 8 || type.elem == DType::I8 || type.elem == DType::U8)) {
+  if (condition_type.lanes > 1 && (size_bytes(type.elem) == 8 || is_byte(type.elem))) {
     const DType mask = size_bytes(type.elem) == 8 ? DType::I64 : DType::I8;
-    condition = cx.dialect.convert({DType::I32, type.lanes}, {mask, type.lanes}, condition);
+    condition = cx.language.convert({DType::I32, type.lanes}, {mask, type.lanes}, condition);
   }
-  return cx.select(type.lanes, condition, a, b);
+  return cx.language.select(type.lanes, condition, a, b);
 }
 
 std::optional<std::string_view> math_function(ScalarOp op) {
@@ -178,8 +178,7 @@ std::string integer_division(CContext &cx, const kernel::Scalar &node, const Typ
 // An operand of + or - without parentheses where C's precedence and order give the same tree.
 std::string summand(ExprRef operand, std::string text, bool is_left) {
   const auto *node = std::get_if<kernel::Scalar>(&operand->node);
-  const bool is_narrow = operand->type.elem == DType::I8 || operand->type.elem == DType::U8;
-  if (node == nullptr || is_narrow)
+  if (node == nullptr || is_byte(operand->type.elem))
     return text;
   const bool is_sum = node->op == ScalarOp::Add || node->op == ScalarOp::Sub;
   return node->op == ScalarOp::Mul || (is_left && is_sum) ? bare(std::move(text)) : text;
@@ -272,8 +271,7 @@ std::optional<Rounded> rounded(DType to, ExprRef expr) {
 
 // Rounding keeps whole bounds, so they may come before it.
 std::optional<std::string> round_text(CContext &cx, const Type &to, ExprRef value) {
-  const bool is_byte = to.elem == DType::I8 || to.elem == DType::U8;
-  if (cx.dialect.round_convert == nullptr || value->type.elem != DType::F32 || !is_byte ||
+  if (!cx.language.has_round_convert(cx) || value->type.elem != DType::F32 || !is_byte(to.elem) ||
       to.lanes % 2 != 0)
     return std::nullopt;
   const std::optional<Rounded> all = rounded(to.elem, value);
@@ -283,8 +281,8 @@ std::optional<std::string> round_text(CContext &cx, const Type &to, ExprRef valu
     return bound == cast_to_integer(saturated, DType::F32, to.elem) ? std::nullopt
                                                                     : std::optional(bound);
   };
-  return cx.dialect.round_convert(to, bare(expression(cx, all->value)), limit(all->low, -HUGE_VAL),
-                                  limit(all->high, HUGE_VAL));
+  return cx.language.round_convert(to, bare(expression(cx, all->value)), limit(all->low, -HUGE_VAL),
+                                   limit(all->high, HUGE_VAL));
 }
 
 std::string cast_text(CContext &cx, const Type &to, const kernel::Cast &node) {
@@ -297,8 +295,8 @@ std::string cast_text(CContext &cx, const Type &to, const kernel::Cast &node) {
   if (to.elem == DType::Bool)
     return truth(cx, from, value);
   if (from.elem == DType::Bool && from.lanes > 1)
-    return cx.dialect.convert({DType::I32, from.lanes}, to, "(" + value + " & 1)");
-  return cx.dialect.convert(from, to, value);
+    return cx.language.convert({DType::I32, from.lanes}, to, "(" + value + " & 1)");
+  return cx.language.convert(from, to, value);
 }
 
 std::string broadcast_text(CContext &cx, const Type &type, const kernel::Broadcast &node) {
@@ -309,7 +307,7 @@ std::string broadcast_text(CContext &cx, const Type &type, const kernel::Broadca
     value = "-" + value;
   if (type.elem == DType::I32 && cx.wide)
     value = "(int)" + value;
-  return cx.dialect.compose(value_type(cx, type), bare(value));
+  return cx.language.compose(value_type(cx, type), bare(value));
 }
 
 struct Visitor {

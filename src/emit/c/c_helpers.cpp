@@ -5,6 +5,7 @@
 
 #include "emit/c/c_context.h"
 #include "emit/c/c_names.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::emit {
 namespace {
@@ -30,15 +31,15 @@ std::string access_name(const CContext &cx, std::string_view verb, const Buffer 
 
 std::string read_pointer(const CContext &cx, const Buffer &buffer) {
   return fmt::format("{}const {}*",
-                     buffer.space == kernel::Space::Global ? cx.dialect.global_space
+                     buffer.space == kernel::Space::Global ? cx.words().global_space
                                                            : cx.scratch_space(),
-                     cx.dialect.memory_elem(buffer.type.elem));
+                     cx.language.memory_elem(buffer.type.elem));
 }
 
 std::string write_pointer(const CContext &cx, const Buffer &buffer) {
   return fmt::format(
-      "{}{}*", buffer.space == kernel::Space::Global ? cx.dialect.global_space : cx.scratch_space(),
-      cx.dialect.memory_elem(buffer.type.elem));
+      "{}{}*", buffer.space == kernel::Space::Global ? cx.words().global_space : cx.scratch_space(),
+      cx.language.memory_elem(buffer.type.elem));
 }
 
 // One lane of a vector value in memory, given the C expression of the scalar: a vector's truth is
@@ -53,10 +54,10 @@ std::string lanes_or_fill(const CContext &cx, DType elem, int lanes, std::string
   for (int l = 0; l < lanes; ++l) {
     const std::string index =
         step.empty() || l == 0 ? fmt::format("{}", l) : fmt::format("{} * {}", l, step);
-    const std::string scalar = lane_from_scalar(elem, cx.dialect.load(elem, 1, "p", index));
+    const std::string scalar = lane_from_scalar(elem, cx.language.load(elem, 1, "p", index));
     parts += fmt::format("{}{} < valid ? {} : fill", l == 0 ? "" : ", ", l, scalar);
   }
-  return cx.dialect.compose(value_type(cx, {elem, lanes}), parts);
+  return cx.language.compose(value_type(cx, {elem, lanes}), parts);
 }
 
 std::string stores_of_lanes(const CContext &cx, DType elem, int lanes, std::string_view step) {
@@ -65,13 +66,13 @@ std::string stores_of_lanes(const CContext &cx, DType elem, int lanes, std::stri
     const std::string index =
         step.empty() || l == 0 ? fmt::format("{}", l) : fmt::format("{} * {}", l, step);
     text += fmt::format("  if ({} < valid) {};\n", l,
-                        cx.dialect.store(elem, 1, "p", index, cx.dialect.lane("value", l)));
+                        cx.language.store(elem, 1, "p", index, cx.language.lane("value", l)));
   }
   return text;
 }
 
 std::string_view rare_path(const CContext &cx) {
-  return cx.vector_target ? cx.dialect.outlined : cx.dialect.helper;
+  return cx.vector_target ? cx.words().outlined : cx.words().helper;
 }
 
 constexpr std::int64_t kWordBytes = 4;
@@ -85,7 +86,7 @@ std::int64_t register_values(const kernel::Kernel &kernel) {
 }
 
 // A fill is a scalar of the vector's element type.
-std::string fill_type(const CContext &cx, DType elem) { return cx.dialect.value_elem(elem); }
+std::string fill_type(const CContext &cx, DType elem) { return cx.language.value_elem(elem); }
 
 } // namespace
 
@@ -94,31 +95,32 @@ std::string select_helper(CContext &cx, ScalarOp min_or_max, const Type &type) {
   const std::string c_type = value_type(cx, type);
   const std::string name = fmt::format("tf_{}_{}{}", is_max ? "max" : "min", type_tag(type),
                                        type.lanes == 1 ? wide_suffix(cx) : "");
-  return define(cx, name, cx.dialect.helper,
-                fmt::format("{0} {1}({0} a, {0} b) {{ return {2}; }}", c_type, name,
-                            bare(cx.select(type.lanes, is_max ? "b > a" : "b < a", "b", "a"))));
+  return define(
+      cx, name, cx.words().helper,
+      fmt::format("{0} {1}({0} a, {0} b) {{ return {2}; }}", c_type, name,
+                  bare(cx.language.select(type.lanes, is_max ? "b > a" : "b < a", "b", "a"))));
 }
 
 std::string rounding_helper(CContext &cx, ScalarOp op, const Type &type) {
   const DType to = *rounded_type(op);
   const std::string name = fmt::format("tf_{}_{}", row(op).name, type_tag(type));
-  const std::string memory = cx.dialect.memory_elem(to);
-  const int stored = cx.dialect.by_element ? 1 : type.lanes;
+  const std::string memory = cx.language.memory_elem(to);
+  const int stored = cx.words().by_element ? 1 : type.lanes;
   std::string stores;
   std::string loads;
   for (int l = 0; l < type.lanes; l += stored) {
     const std::string part =
-        stored == 1 && type.lanes > 1 ? cx.dialect.lane("a", l) : std::string("a");
-    stores += fmt::format("  {};\n", cx.dialect.store(to, stored, "p", std::to_string(l), part));
-    loads += (l == 0 ? "" : ", ") + cx.dialect.load(to, stored, "p", std::to_string(l));
+        stored == 1 && type.lanes > 1 ? cx.language.lane("a", l) : std::string("a");
+    stores += fmt::format("  {};\n", cx.language.store(to, stored, "p", std::to_string(l), part));
+    loads += (l == 0 ? "" : ", ") + cx.language.load(to, stored, "p", std::to_string(l));
   }
   const std::string c_type = value_type(cx, type);
-  return define(cx, name, cx.dialect.helper,
+  return define(cx, name, cx.words().helper,
                 fmt::format("{0} {1}({0} a) {{\n  {2} bits[{3}];\n  {4}{5}* p = ({4}{5}*)bits;\n"
                             "{6}  return {7};\n}}",
-                            c_type, name, cx.dialect.array_elem(to), type.lanes,
-                            cx.dialect.private_space, memory, stores,
-                            stored == type.lanes ? loads : cx.dialect.compose(c_type, loads)));
+                            c_type, name, traits(to).c_bits, type.lanes, cx.words().private_space,
+                            memory, stores,
+                            stored == type.lanes ? loads : cx.language.compose(c_type, loads)));
 }
 
 std::string division_helper(CContext &cx, ScalarOp div_or_mod, const Type &type) {
@@ -136,12 +138,13 @@ std::string division_helper(CContext &cx, ScalarOp div_or_mod, const Type &type)
                                          : fmt::format("(b == {}) | (b == -{})", zero, one);
   const std::string negated = fmt::format("({}){}a", c_type, type.elem == DType::U8 ? "" : "-");
   const std::string special =
-      is_div ? cx.select(type.lanes, fmt::format("b == {}", zero), zero, negated) : zero;
+      is_div ? cx.language.select(type.lanes, fmt::format("b == {}", zero), zero, negated) : zero;
   const std::string test = fmt::format("({})", type.lanes == 1 ? divisor : vector_divisor);
-  return define(cx, name, cx.dialect.helper,
+  return define(cx, name, cx.words().helper,
                 fmt::format("{0} {1}({0} a, {0} b) {{\n  {0} q = a {2} {3};\n  return {4};\n}}",
-                            c_type, name, is_div ? "/" : "%", cx.select(type.lanes, test, one, "b"),
-                            cx.select(type.lanes, test, special, "q")));
+                            c_type, name, is_div ? "/" : "%",
+                            cx.language.select(type.lanes, test, one, "b"),
+                            cx.language.select(type.lanes, test, special, "q")));
 }
 
 std::string load_helper(CContext &cx, const Buffer &buffer, int lanes) {
@@ -151,16 +154,16 @@ std::string load_helper(CContext &cx, const Buffer &buffer, int lanes) {
   const std::string type = value_type(cx, {elem, lanes});
   const std::string arguments = fmt::format("({} p, {} valid, {} fill)", read_pointer(cx, buffer),
                                             cx.index_type(), fill_type(cx, elem));
-  if (cx.dialect.by_element && size_bytes(elem) < kWordBytes &&
+  if (cx.words().by_element && size_bytes(elem) < kWordBytes &&
       register_values(cx.kernel) <= kFewRegisters)
-    return define(cx, name, cx.dialect.helper,
+    return define(cx, name, cx.words().helper,
                   fmt::format("{} {}{} {{\n  return {};\n}}", type, name, arguments,
                               lanes_or_fill(cx, elem, lanes, "")));
   define(cx, name, rare_path(cx),
          fmt::format("{} {}{} {{\n  return {};\n}}\n{} {} {}{} {{\n  return valid >= {} ? {} : "
                      "{}(p, valid, fill);\n}}",
-                     type, part, arguments, lanes_or_fill(cx, elem, lanes, ""), cx.dialect.helper,
-                     type, name, arguments, lanes, cx.dialect.load(elem, lanes, "p", "0"), part));
+                     type, part, arguments, lanes_or_fill(cx, elem, lanes, ""), cx.words().helper,
+                     type, name, arguments, lanes, cx.language.load(elem, lanes, "p", "0"), part));
   return name;
 }
 
@@ -174,14 +177,14 @@ std::string store_helper(CContext &cx, const Buffer &buffer, int lanes) {
                 fmt::format("void {}{} {{\n{}}}\n{} void {}{} {{\n  if (valid >= {}) {};\n"
                             "  else {}(p, value, valid);\n}}",
                             part, arguments, stores_of_lanes(cx, elem, lanes, ""),
-                            cx.dialect.helper, name, arguments, lanes,
-                            cx.dialect.store(elem, lanes, "p", "0", "value"), part));
+                            cx.words().helper, name, arguments, lanes,
+                            cx.language.store(elem, lanes, "p", "0", "value"), part));
 }
 
 std::string gather_helper(CContext &cx, const Buffer &buffer, int lanes) {
   const DType elem = buffer.type.elem;
   const std::string name = access_name(cx, "gather", buffer, lanes);
-  return define(cx, name, cx.dialect.helper,
+  return define(cx, name, cx.words().helper,
                 fmt::format("{} {}({} p, {} stride, {} valid, {} fill) {{\n  return {};\n}}",
                             value_type(cx, {elem, lanes}), name, read_pointer(cx, buffer),
                             cx.index_type(), cx.index_type(), fill_type(cx, elem),
@@ -191,7 +194,7 @@ std::string gather_helper(CContext &cx, const Buffer &buffer, int lanes) {
 std::string scatter_helper(CContext &cx, const Buffer &buffer, int lanes) {
   const DType elem = buffer.type.elem;
   const std::string name = access_name(cx, "scatter", buffer, lanes);
-  return define(cx, name, cx.dialect.helper,
+  return define(cx, name, cx.words().helper,
                 fmt::format("void {}({} p, {} stride, {} value, {} valid) {{\n{}}}", name,
                             write_pointer(cx, buffer), cx.index_type(),
                             value_type(cx, {elem, lanes}), cx.index_type(),

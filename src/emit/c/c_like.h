@@ -1,31 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// One printer of the kernel level for every C-like language. What differs between languages is a
-// Dialect: words, and a few functions that spell vector types, accesses and conversions. The text
-// is one translation unit:
-//
-//   PROLOGUE
-//   helper functions that the kernel uses, each behind an #ifndef of its own name
-//   [static void SYMBOL_body(int block, …) { … }]     when CLikeOptions::outline_body
-//   ENTRY SYMBOL(buffers in argument order) { local arrays, registers, statements }
-//
-// Names come from ids alone: b0 (global), s2 (local), a3_0 (register 0 of buffer 3), v7 (variable).
-// Units may be put one after another as long as their symbols differ.
-//
-// How values are held:  kernel      C                        in memory
-//                       int         int, long when `wide`    int
-//                       bool        int, 0 or 1              uchar, any non-zero byte is true
-//                       boolxN      intN, 0 or -1            uchar
-//                       f16, bf16   float                    half, ushort
-//                       others      themselves               themselves
+// One printer of the kernel level for every language of C's kind; what differs between them is a
+// CEmitter. Names come from ids alone: b0 (global), s2 (local), a3_0 (register 0 of buffer 3), v7
+// (variable). Units may be put one after another as long as their symbols differ.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "emit/c/dialect.h"
+#include "emit/c/c_emitter.h"
 #include "kernel/nodes.h"
 #include "package/package.h"
 #include "target/target.h"
@@ -41,7 +20,10 @@ struct CLikeOptions {
 // The kernel's text as a package; the caller says its format. Error{Limit}: more work-items per
 // group or larger buffers than there can be; Error{Unsupported}: doubles where the target has none,
 // or what the language lacks.
-Package c_like_package(const kernel::Kernel &kernel, const Target &target, const Dialect &dialect,
+Package c_like_package(const kernel::Kernel &kernel, const Target &target, const CEmitter &language,
                        const CLikeOptions &options);
+
+// Whether a double is stored or computed.
+bool uses_fp64(const kernel::Kernel &kernel);
 
 } // namespace tilefuse::emit

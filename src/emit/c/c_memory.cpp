@@ -8,10 +8,9 @@
 #include "emit/c/c_align.h"
 #include "emit/c/c_context.h"
 #include "emit/c/c_expr.h"
-#include "emit/c/c_helpers.h"
 #include "emit/c/c_names.h"
-#include "emit/c/c_tensor.h"
 #include "kernel/build.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::emit {
 namespace {
@@ -28,7 +27,7 @@ std::string register_text(CContext &cx, kernel::BufferId id, kernel::ExprRef ind
 
 // A register value, or a vector of several.
 std::string register_value(CContext &cx, const Type &type, const kernel::Load &load) {
-  if (cx.words[at(load.buffer)])
+  if (cx.fragments[at(load.buffer)])
     throw Error(ErrorCode::Unsupported, "a matrix fragment is read as a value");
   if (cx.kernel[load.buffer].type == type)
     return register_text(cx, load.buffer, load.index);
@@ -38,7 +37,7 @@ std::string register_value(CContext &cx, const Type &type, const kernel::Load &l
   for (int lane = 0; lane < type.lanes; ++lane)
     lanes += fmt::format("{}{}", lane == 0 ? "" : ", ",
                          register_name(cx, load.buffer, first + lane * load.lane_stride));
-  return cx.dialect.compose(value_type(cx, type), lanes);
+  return cx.language.compose(value_type(cx, type), lanes);
 }
 
 // A vector into registers of one lane each.
@@ -51,26 +50,15 @@ std::string scattered_registers(CContext &cx, const kernel::Store &store,
       fmt::format("{{ const {} t = {};", value_type(cx, store.value->type), bare(value));
   for (int lane = 0; lane < store.value->type.lanes; ++lane)
     text += fmt::format(" {} = {};", register_name(cx, store.buffer, first + lane),
-                        cx.dialect.lane("t", lane));
+                        cx.language.lane("t", lane));
   return text + " }";
-}
-
-// A fill of a vector load is a scalar, and a vector's truth is -1.
-std::string fill_literal(const CContext &cx, const Type &type, double fill) {
-  if (type.elem == DType::Bool)
-    return fill == 0 ? "0" : (type.lanes == 1 ? "1" : "(-1)");
-  return literal(cx, {type.elem, 1}, fill);
-}
-
-std::string valid_text(CContext &cx, kernel::ExprRef valid, int lanes) {
-  return valid == nullptr ? integer_literal(cx, lanes) : bare(expression(cx, valid));
 }
 
 // A store of bfloat16 reads its value several times: it gets a name first.
 std::string bfloat_store(const CContext &cx, const Type &type, const std::string &base,
                          const std::string &index, const std::string &value) {
   return fmt::format("{{ const {} t = {}; {}; }}", value_type(cx, type), bare(value),
-                     cx.dialect.store(DType::BF16, type.lanes, base, index, "t"));
+                     cx.language.store(DType::BF16, type.lanes, base, index, "t"));
 }
 
 // What a memory element takes: {I32, 1} may be held wider.
@@ -84,12 +72,12 @@ std::string element_text(CContext &cx, DType elem, const kernel::Load &load) {
   const std::string base = buffer_name(cx, load.buffer);
   const auto *sum = std::get_if<kernel::Scalar>(&load.index->node);
   if (!cx.vector_target || sum == nullptr || sum->op != ScalarOp::Add)
-    return cx.dialect.load(elem, 1, base, bare(expression(cx, load.index)));
+    return cx.language.load(elem, 1, base, bare(expression(cx, load.index)));
   std::int64_t constant = 0;
   const bool ends_so = kernel::is_constant(sum->args[1], &constant);
   const kernel::ExprRef rest = ends_so ? sum->args[0] : load.index;
-  return cx.dialect.load(elem, 1, fmt::format("({})", offset(base, bare(expression(cx, rest)))),
-                         integer_literal(cx, constant));
+  return cx.language.load(elem, 1, fmt::format("({})", offset(base, bare(expression(cx, rest)))),
+                          integer_literal(cx, constant));
 }
 
 // The vector at an index may be accessed whole.
@@ -97,21 +85,7 @@ bool is_aligned(const CContext &cx, const Type &type, const kernel::Load &at) {
   const bool is_power = (type.lanes & (type.lanes - 1)) == 0;
   if (!is_power || at.lane_stride != 1 || divisor_of(at.index, cx.divisors) % type.lanes != 0)
     return false;
-  if (cx.dialect.wide_load != nullptr)
-    return type.elem != DType::Bool;
-  return !cx.dialect.aligned.empty() && !cx.vector_target && size_bytes(type.elem) == 4 &&
-         4 * type.lanes <= kAlignedBytes;
-}
-
-// That vector as an lvalue.
-std::string aligned_vector(CContext &cx, const kernel::Buffer &buffer, const Type &type,
-                           const kernel::Load &at) {
-  const std::string_view space =
-      buffer.space == Space::Global ? cx.dialect.global_space : cx.scratch_space();
-  const std::string pointer = offset(buffer_name(cx, at.buffer), bare(expression(cx, at.index)));
-  return fmt::format("*({}{}{}*)({})", space,
-                     buffer.written || buffer.space == Space::Local ? "" : "const ",
-                     value_type(cx, type), pointer);
+  return cx.language.has_wide(cx, type);
 }
 
 // A whole vector under a condition, or unconditionally; empty where elements differ.
@@ -123,15 +97,13 @@ std::string aligned_load(CContext &cx, const kernel::Buffer &buffer, const Type 
     return {};
   if (!is_aligned(cx, type, load))
     return {};
-  const std::string vector =
-      cx.dialect.wide_load != nullptr
-          ? cx.dialect.wide_load(buffer.type.elem, type.lanes, buffer_name(cx, load.buffer),
-                                 bare(expression(cx, load.index)))
-          : "(" + aligned_vector(cx, buffer, type, load) + ")";
+  const std::string vector = cx.language.wide_load(cx, {buffer,
+                                                        {buffer.type.elem, type.lanes},
+                                                        buffer_name(cx, load.buffer),
+                                                        bare(expression(cx, load.index))});
   if (condition == nullptr)
     return vector;
-  return fmt::format("({} ? {} : {})", expression(cx, condition), vector,
-                     literal(cx, type, load.fill));
+  return cx.language.select(1, expression(cx, condition), vector, literal(cx, type, load.fill));
 }
 
 std::string aligned_store(CContext &cx, const kernel::Buffer &buffer, const kernel::Store &store,
@@ -146,36 +118,23 @@ std::string aligned_store(CContext &cx, const kernel::Buffer &buffer, const kern
   if (!is_aligned(cx, type, at))
     return {};
   const std::string text =
-      cx.dialect.wide_store != nullptr
-          ? cx.dialect.wide_store(buffer.type.elem, type.lanes, buffer_name(cx, store.buffer),
-                                  bare(expression(cx, store.index)), bare(value)) +
-                ";"
-          : fmt::format("{} = {};", aligned_vector(cx, buffer, type, at), bare(value));
+      cx.language.wide_store(
+          cx, {buffer, type, buffer_name(cx, store.buffer), bare(expression(cx, store.index))},
+          bare(value)) +
+      ";";
   return condition == nullptr ? text
                               : fmt::format("if ({}) {}", bare(expression(cx, condition)), text);
-}
-
-// A vector store without conditions.
-std::string plain_store(CContext &cx, const kernel::Buffer &buffer, const Type &type,
-                        const std::string &base, const std::string &index,
-                        const std::string &value) {
-  const DType elem = buffer.type.elem;
-  const bool is_same = elem != DType::Bool && elem != DType::F16 && elem != DType::BF16;
-  if (!cx.vector_target || cx.dialect.packed_store == nullptr || type.lanes == 3 || !is_same)
-    return cx.dialect.store(elem, type.lanes, base, index, value);
-  const std::string_view space =
-      buffer.space == Space::Global ? cx.dialect.global_space : cx.scratch_space();
-  return cx.dialect.packed_store(elem, type.lanes, space, offset(base, index), bare(value));
 }
 
 // Of another block of the cluster.
 std::string remote_load(CContext &cx, const Type &type, const kernel::Load &load) {
   const std::string here = offset(buffer_name(cx, load.buffer), bare(expression(cx, load.index)));
-  const std::string there = pointer_of_rank(cx, here, load.rank);
-  const bool is_wide =
-      type.lanes > 1 && cx.dialect.wide_load != nullptr && is_aligned(cx, type, load);
-  const auto loaded = is_wide ? cx.dialect.wide_load : cx.dialect.load;
-  return loaded(type.elem, type.lanes, there, integer_literal(cx, 0));
+  const std::string there = cx.language.pointer_of_rank(here, bare(expression(cx, load.rank)));
+  const std::string first = integer_literal(cx, 0);
+  const kernel::Buffer &buffer = cx.kernel[load.buffer];
+  return type.lanes > 1 && is_aligned(cx, type, load)
+             ? cx.language.wide_load(cx, {buffer, type, there, first})
+             : cx.language.load(type.elem, type.lanes, there, first);
 }
 
 } // namespace
@@ -191,21 +150,16 @@ std::string load_text(CContext &cx, const Type &type, const kernel::Load &load) 
     const std::string scalar = element_text(cx, elem, load);
     if (load.valid == nullptr)
       return scalar;
-    return fmt::format("({} > 0 ? {} : {})", expression(cx, load.valid), scalar,
-                       fill_literal(cx, type, load.fill));
+    return cx.language.select(1, expression(cx, load.valid) + " > 0", scalar,
+                              fill_literal(cx, type, load.fill));
   }
   const std::string base = buffer_name(cx, load.buffer);
   const std::string index = bare(expression(cx, load.index));
   if (std::string whole = aligned_load(cx, buffer, type, load); !whole.empty())
     return whole;
-  if (load.lane_stride != 1)
-    return fmt::format("{}({}, {}, {}, {})", gather_helper(cx, buffer, type.lanes),
-                       offset(base, index), integer_literal(cx, load.lane_stride),
-                       valid_text(cx, load.valid, type.lanes), fill_literal(cx, type, load.fill));
-  if (load.valid == nullptr)
-    return cx.dialect.load(elem, type.lanes, base, index);
-  return fmt::format("{}({}, {}, {})", load_helper(cx, buffer, type.lanes), offset(base, index),
-                     valid_text(cx, load.valid, type.lanes), fill_literal(cx, type, load.fill));
+  if (load.lane_stride != 1 || load.valid != nullptr)
+    return cx.language.guarded_load(cx, type, load);
+  return cx.language.load(elem, type.lanes, base, index);
 }
 
 std::string store_text(CContext &cx, const kernel::Store &store) {
@@ -226,19 +180,14 @@ std::string store_text(CContext &cx, const kernel::Store &store) {
     return bfloat_store(cx, type, base, index, value);
   if (type.lanes == 1) {
     const std::string scalar =
-        cx.dialect.store(buffer.type.elem, 1, base, index, stored_value(cx, type, value));
+        cx.language.store(buffer.type.elem, 1, base, index, stored_value(cx, type, value));
     if (store.valid == nullptr)
       return scalar + ";";
     return fmt::format("if ({} > 0) {};", expression(cx, store.valid), scalar);
   }
-  if (store.lane_stride != 1)
-    return fmt::format("{}({}, {}, {}, {});", scatter_helper(cx, buffer, type.lanes),
-                       offset(base, index), integer_literal(cx, store.lane_stride), bare(value),
-                       valid_text(cx, store.valid, type.lanes));
-  if (store.valid == nullptr)
-    return plain_store(cx, buffer, type, base, index, value) + ";";
-  return fmt::format("{}({}, {}, {});", store_helper(cx, buffer, type.lanes), offset(base, index),
-                     bare(value), valid_text(cx, store.valid, type.lanes));
+  if (store.lane_stride != 1 || store.valid != nullptr)
+    return cx.language.guarded_store(cx, store, value);
+  return cx.language.plain_store(cx, {buffer, type, base, index}, value) + ";";
 }
 
 } // namespace tilefuse::emit

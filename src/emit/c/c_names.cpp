@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "emit/c/c_context.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::emit {
 namespace {
@@ -46,32 +47,22 @@ std::string whole(std::int64_t value, std::string_view suffix) {
   return value < 0 ? fmt::format("({}{})", value, suffix) : fmt::format("{}{}", value, suffix);
 }
 
+std::string float_literal(DType elem, double value) {
+  return elem == DType::F64 ? decimal(value, "")
+                            : decimal(static_cast<float>(nearest(value, elem)), "f");
+}
+
 std::string scalar_literal(const CContext &cx, const kernel::Type &type, double value) {
-  using I32 = std::numeric_limits<std::int32_t>;
   using I64 = std::numeric_limits<std::int64_t>;
-  switch (type.elem) {
-  case DType::Bool:
+  const DTypeTraits &row = traits(type.elem);
+  if (type.elem == DType::Bool)
     return value == 0 ? "0" : (type.lanes == 1 ? "1" : "(-1)");
-  case DType::I8:
-    return fmt::format("(char){}", whole(saturated(value, -128, 127), ""));
-  case DType::U8:
-    return fmt::format("(uchar){}", whole(saturated(value, 0, 255), ""));
-  case DType::I32:
-    if (is_int(type))
-      return integer_literal(cx, saturated(value, I64::min(), I64::max()));
-    return whole(saturated(value, I32::min(), I32::max()), "");
-  case DType::I64:
-    return whole(saturated(value, I64::min(), I64::max()), "L");
-  case DType::F64:
-    return decimal(value, "");
-  case DType::F16:
-    return decimal(half_to_float(float_to_half(static_cast<float>(value))), "f");
-  case DType::BF16:
-    return decimal(bfloat_to_float(float_to_bfloat(static_cast<float>(value))), "f");
-  case DType::F32:
-    return decimal(static_cast<float>(value), "f");
-  }
-  internal_error("an element type without literals", __FILE__, __LINE__);
+  if (row.is_float)
+    return float_literal(type.elem, value);
+  if (is_int(type))
+    return integer_literal(cx, saturated(value, I64::min(), I64::max()));
+  const std::string text = whole(saturated(value, row.low, row.high), row.bits == 64 ? "L" : "");
+  return is_byte(type.elem) ? fmt::format("({}){}", row.c_value, text) : text;
 }
 
 } // namespace
@@ -86,8 +77,8 @@ std::string integer_literal(const CContext &cx, std::int64_t value) {
 std::string value_type(const CContext &cx, const kernel::Type &type) {
   if (is_int(type))
     return cx.index_type();
-  const std::string elem = cx.dialect.value_elem(type.elem);
-  return type.lanes == 1 ? elem : cx.dialect.vector(elem, type.lanes);
+  const std::string elem = cx.language.value_elem(type.elem);
+  return type.lanes == 1 ? elem : cx.language.vector(elem, type.lanes);
 }
 
 std::string type_tag(const kernel::Type &type) {
@@ -97,7 +88,13 @@ std::string type_tag(const kernel::Type &type) {
 
 std::string literal(const CContext &cx, const kernel::Type &type, double value) {
   const std::string scalar = scalar_literal(cx, type, value);
-  return type.lanes == 1 ? scalar : cx.dialect.compose(value_type(cx, type), scalar);
+  return type.lanes == 1 ? scalar : cx.language.compose(value_type(cx, type), scalar);
+}
+
+std::string fill_literal(const CContext &cx, const kernel::Type &type, double fill) {
+  if (type.elem == DType::Bool)
+    return fill == 0 ? "0" : (type.lanes == 1 ? "1" : "(-1)");
+  return literal(cx, {type.elem, 1}, fill);
 }
 
 std::string buffer_name(const CContext &cx, kernel::BufferId id) {
@@ -120,9 +117,9 @@ std::string variable_name(kernel::VarId id) { return fmt::format("v{}", to_int(i
 
 std::string pointer_type(const CContext &cx, const kernel::Buffer &buffer) {
   const bool is_global = buffer.space == kernel::Space::Global;
-  return fmt::format("{}{}{}*", is_global ? cx.dialect.global_space : cx.scratch_space(),
+  return fmt::format("{}{}{}*", is_global ? cx.words().global_space : cx.scratch_space(),
                      is_global && !buffer.written ? "const " : "",
-                     cx.dialect.memory_elem(buffer.type.elem));
+                     cx.language.memory_elem(buffer.type.elem));
 }
 
 std::string bare(std::string text) {

@@ -12,6 +12,8 @@ std::string type_tag(const kernel::Type &type);
 
 // A number as a value of the type, in every lane.
 std::string literal(const CContext &cx, const kernel::Type &type, double value);
+// One lane of a load that is not there: a scalar, and a vector's truth is -1.
+std::string fill_literal(const CContext &cx, const kernel::Type &type, double fill);
 std::string integer_literal(const CContext &cx, std::int64_t value);
 std::string buffer_name(const CContext &cx, kernel::BufferId id);
 std::string register_name(const CContext &cx, kernel::BufferId id, std::int64_t index);

@@ -12,144 +12,183 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "emit/c/c_guarded.h"
 #include "emit/c/c_like.h"
-#include "emit/c/c_types.h"
-#include "emit/c/cuda_matrix.h"
+#include "emit/c/c_program.h"
+#include "emit/c/cuda_intrinsics.h"
 #include "emit/c/cuda_prologue.h"
-#include "emit/c/cuda_tensor.h"
-#include "emit/c/nvidia_ticket.h"
-#include "emit/emitter.h"
+#include "emit/c/cuda_tensor_prologue.h"
+#include "kernel/walk.h"
 #include "target/features.h"
 
 namespace tilefuse::emit {
 namespace {
 
+using kernel::Kernel;
 using kernel::Type;
 
-std::string vector_name(const std::string &elem, int lanes) {
-  return fmt::format("tf_vec<{}, {}>", elem, lanes);
-}
+constexpr std::int64_t kDeclaredBytes = 48 << 10; // of local memory at most; more comes by launch
 
-std::string type_name(const Type &type) {
-  return type.lanes == 1 ? value_elem(type.elem) : vector_name(value_elem(type.elem), type.lanes);
-}
-
-std::string compose(const std::string &vector_type, const std::string &lanes) {
-  return fmt::format("tf_maker<{}>::of({})", vector_type, lanes);
-}
-
-std::string lane_of(const std::string &value, int lane) {
-  return fmt::format("{}.v[{}]", value, lane);
-}
-
-std::string select(const std::string &mask, const std::string &a, const std::string &b) {
-  return fmt::format("tf_select({}, {}, {})", mask, a, b);
-}
-
-// The part of a memory form's function names: tf_half, tf_load_half, tf_store_half.
-std::string_view form(DType elem) {
-  if (elem == DType::Bool)
-    return "_bool";
-  return elem == DType::F16 ? "_half" : elem == DType::BF16 ? "_bfloat" : "";
-}
-
-std::string load(DType elem, int lanes, const std::string &base, const std::string &index) {
-  if (lanes > 1)
-    return fmt::format("tf_load{}<{}>({} + ({}))", form(elem), lanes, base, index);
-  const std::string element = fmt::format("{}[{}]", base, index);
-  if (elem == DType::Bool)
-    return fmt::format("({} != 0)", element);
-  return form(elem).empty() ? element : fmt::format("tf{}({})", form(elem), element);
-}
-
-std::string store(DType elem, int lanes, const std::string &base, const std::string &index,
-                  const std::string &value) {
-  if (lanes > 1)
-    return fmt::format("tf_store{}<{}>({} + ({}), {})", form(elem), lanes, base, index, value);
-  if (elem == DType::Bool)
-    return fmt::format("{}[{}] = (uchar)({} != 0)", base, index, value);
-  if (form(elem).empty())
-    return fmt::format("{}[{}] = {}", base, index, value);
-  return fmt::format("{}[{}] = tf{}_bits({})", base, index, form(elem), value);
-}
-
-std::string wide_load(DType elem, int lanes, const std::string &base, const std::string &index) {
-  return fmt::format("tf_wide{}<{}>({} + ({}))", form(elem), lanes, base, index);
-}
-
-std::string wide_store(DType elem, int lanes, const std::string &base, const std::string &index,
-                       const std::string &value) {
-  return fmt::format("tf_store_wide{}<{}>({} + ({}), {})", form(elem), lanes, base, index, value);
-}
-
-std::string convert(const Type &from, const Type &to, const std::string &value) {
-  const std::string to_name = type_name(to);
-  return type_name(from) == to_name ? value : fmt::format("tf_convert<{}>({})", to_name, value);
-}
-
-std::string round_convert(const Type &to, const std::string &value, std::optional<double> low,
-                          std::optional<double> high) {
-  std::string text = value;
-  if (low)
-    text = fmt::format("tf_no_less({}, {:.1f}f)", text, *low);
-  if (high)
-    text = fmt::format("tf_no_more({}, {:.1f}f)", text, *high);
-  return fmt::format("tf_rounded<{}>({})", bits_elem(to.elem), text);
-}
-
-constexpr Dialect kCuda = {
+constexpr CWords kWords = {
     .name = "CUDA C++",
-    .prologue = kCudaPrologue,
-    .fp64_prologue = "",
-    .tensor_prologue = kCudaTensorPrologue,
-    .entry = "extern \"C\" __global__ void __launch_bounds__({}, 1)",
     .helper = "static __device__ __forceinline__",
     .outlined = "static __device__ __noinline__",
     .global_space = "",
     .local_space = "",
     .local_array = "__shared__ __align__(128) ",
     .private_space = "",
-    .byte_type = "uchar",
-    .offset_type = "ulong",
     .restrict_word = "__restrict__",
     .block_index = "blockIdx.x",
     .lane_index = "threadIdx.x",
-    .await_earlier = "tf_await_earlier();",
-    .let_later = "tf_let_later();",
-    .barrier = "__syncthreads();",
-    .warp_barrier = "__syncwarp();",
-    .ticket = kNvidiaTicket,
-    .prefetch = "asm volatile(\"prefetch.global.L2 [%0];\" ::\"l\"({}));",
     .by_element = true,
-    .sized_local = "extern __shared__ __align__({}) uchar tf_local[];",
-    .local_limit = 48 << 10,
-    .matrix = &kCudaMatrix,
-    .tensor = &kCudaTensor,
-    .value_elem = value_elem,
-    .memory_elem = bits_elem,
-    .array_elem = bits_elem,
-    .vector = vector_name,
-    .compose = compose,
-    .lane = lane_of,
-    .select = select,
-    .load = load,
-    .store = store,
-    .wide_load = wide_load,
-    .wide_store = wide_store,
-    .convert = convert,
-    .round_convert = round_convert,
 };
 
-class CudaEmitter final : public Emitter {
+// The part of a memory form's function names: tf_half, tf_load_half, tf_store_half.
+std::string form(DType elem) {
+  const std::string_view form = traits(elem).c_form;
+  return form.empty() ? std::string() : fmt::format("_{}", form);
+}
+
+class CudaEmitter final : public CEmitter {
 public:
-  Package emit(const kernel::Kernel &kernel, const Target &target) const override {
-    Dialect dialect = kCuda;
-    if (!has(target, Feature::PackedRounding))
-      dialect.round_convert = nullptr;
-    Package package = c_like_package(kernel, target, dialect, {});
+  Package emit(const Kernel &kernel, const Target &target) const override {
+    Package package = c_like_package(kernel, target, *this, {});
     package.format = CodeFormat::CudaSource;
     return package;
+  }
+
+  const CWords &words() const override { return kWords; }
+
+  std::string unit(CContext &cx, const ProgramText &text) const override {
+    const Kernel &kernel = cx.kernel;
+    CProgram program{.prologue = std::string(kCudaPrologue)};
+    if (!kernel.maps.empty())
+      program.prologue += kCudaTensorPrologue;
+    program.entry =
+        fmt::format("extern \"C\" __global__ void __launch_bounds__({}, 1)", kernel.block_size);
+    if (kernel.cluster != 1)
+      program.entry += fmt::format(" __cluster_dims__({}, 1, 1)", kernel.cluster);
+    program.parameters = cuda_map_parameters(kernel);
+    // Kernels that do nothing ahead of earlier ones let later ones start while they wait.
+    if (!awaits_earlier(kernel))
+      program.begin = fmt::format("  {}\n  {}\n", kCudaLetLater, kCudaAwaitEarlier);
+    program.prepare = cuda_fetch_maps(kernel);
+    if (launch_bytes(kernel) > 0)
+      program.sized_local =
+          fmt::format("extern __shared__ __align__({}) uchar tf_local[];", local_align(kernel));
+    return c_program(cx, text, program);
+  }
+
+  std::int64_t launch_bytes(const Kernel &kernel) const override {
+    const std::int64_t bytes = local_bytes(kernel);
+    return bytes > kDeclaredBytes || !kernel.maps.empty() ? bytes : 0;
+  }
+
+  std::string barrier(const CContext &, const kernel::Barrier &node) const override {
+    return node.is_of_cluster() ? "tf_cluster_barrier();"
+           : node.is_of_warp()  ? "__syncwarp();"
+                                : "__syncthreads();";
+  }
+
+  std::string prefetch(const std::string &pointer) const override {
+    return fmt::format("asm volatile(\"prefetch.global.L2 [%0];\" ::\"l\"({}));", pointer);
+  }
+
+  std::vector<std::string> intrinsic(CContext &cx, const kernel::Intrinsic &node) const override {
+    return cuda_intrinsic(cx, node);
+  }
+
+  std::string vector(const std::string &elem, int lanes) const override {
+    return fmt::format("tf_vec<{}, {}>", elem, lanes);
+  }
+
+  std::string compose(const std::string &vector_type, const std::string &lanes) const override {
+    return fmt::format("tf_maker<{}>::of({})", vector_type, lanes);
+  }
+
+  std::string lane(const std::string &value, int lane) const override {
+    return fmt::format("{}.v[{}]", value, lane);
+  }
+
+  std::string select(int lanes, const std::string &condition, const std::string &a,
+                     const std::string &b) const override {
+    return lanes == 1 ? CEmitter::select(lanes, condition, a, b)
+                      : fmt::format("tf_select({}, {}, {})", condition, a, b);
+  }
+
+  std::string convert(const Type &from, const Type &to, const std::string &value) const override {
+    const std::string to_name = type_name(to);
+    return type_name(from) == to_name ? value : fmt::format("tf_convert<{}>({})", to_name, value);
+  }
+
+  bool has_round_convert(const CContext &cx) const override {
+    return has(cx.target, Feature::PackedRounding);
+  }
+
+  std::string round_convert(const Type &to, const std::string &value, std::optional<double> low,
+                            std::optional<double> high) const override {
+    std::string text = value;
+    if (low)
+      text = fmt::format("tf_no_less({}, {:.1f}f)", text, *low);
+    if (high)
+      text = fmt::format("tf_no_more({}, {:.1f}f)", text, *high);
+    return fmt::format("tf_rounded<{}>({})", traits(to.elem).c_bits, text);
+  }
+
+  std::string load(DType elem, int lanes, const std::string &base,
+                   const std::string &index) const override {
+    if (lanes > 1)
+      return fmt::format("tf_load{}<{}>({} + ({}))", form(elem), lanes, base, index);
+    const std::string element = fmt::format("{}[{}]", base, index);
+    if (elem == DType::Bool)
+      return fmt::format("({} != 0)", element);
+    return form(elem).empty() ? element : fmt::format("tf{}({})", form(elem), element);
+  }
+
+  std::string store(DType elem, int lanes, const std::string &base, const std::string &index,
+                    const std::string &value) const override {
+    if (lanes > 1)
+      return fmt::format("tf_store{}<{}>({} + ({}), {})", form(elem), lanes, base, index, value);
+    if (elem == DType::Bool)
+      return fmt::format("{}[{}] = (uchar)({} != 0)", base, index, value);
+    if (form(elem).empty())
+      return fmt::format("{}[{}] = {}", base, index, value);
+    return fmt::format("{}[{}] = tf{}_bits({})", base, index, form(elem), value);
+  }
+
+  std::string guarded_load(CContext &cx, const Type &type,
+                           const kernel::Load &load) const override {
+    return load_by_helper(cx, type, load);
+  }
+
+  std::string guarded_store(CContext &cx, const kernel::Store &store,
+                            const std::string &value) const override {
+    return store_by_helper(cx, store, value);
+  }
+
+  bool has_wide(const CContext &, const Type &type) const override {
+    return type.elem != DType::Bool;
+  }
+
+  std::string wide_load(const CContext &, const VectorText &at) const override {
+    return fmt::format("tf_wide{}<{}>({} + ({}))", form(at.buffer.type.elem), at.type.lanes,
+                       at.base, at.index);
+  }
+
+  std::string wide_store(const CContext &, const VectorText &at,
+                         const std::string &value) const override {
+    return fmt::format("tf_store_wide{}<{}>({} + ({}), {})", form(at.buffer.type.elem),
+                       at.type.lanes, at.base, at.index, value);
+  }
+
+  std::string pointer_of_rank(const std::string &pointer, const std::string &rank) const override {
+    return fmt::format("tf_of_rank({}, {})", pointer, rank);
+  }
+
+private:
+  std::string type_name(const Type &type) const {
+    const std::string elem = value_elem(type.elem);
+    return type.lanes == 1 ? elem : vector(elem, type.lanes);
   }
 };
 

@@ -9,78 +9,43 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "emit/c/c_align.h"
+#include "emit/c/c_guarded.h"
 #include "emit/c/c_like.h"
-#include "emit/c/c_types.h"
-#include "emit/c/nvidia_ticket.h"
-#include "emit/emitter.h"
+#include "emit/c/c_names.h"
+#include "emit/c/c_program.h"
+#include "emit/c/nvidia_asm.h"
+#include "kernel/intrinsics.h"
 #include "target/features.h"
 #include "target/tickets.h"
 
 namespace tilefuse::emit {
 namespace {
 
+using kernel::Kernel;
 using kernel::Type;
 
-std::string memory_elem(DType elem) { return elem == DType::F16 ? "half" : bits_elem(elem); }
+constexpr CWords kWords = {
+    .name = "OpenCL C",
+    .helper = "static inline",
+    .outlined = "static __attribute__((noinline))",
+    .global_space = "__global ",
+    .local_space = "__local ",
+    .local_array = "__local ",
+    .private_space = "__private ",
+    .restrict_word = "restrict",
+    .block_index = "get_group_id(0)",
+    .lane_index = "get_local_id(0)",
+};
 
-std::string vector_name(const std::string &elem, int lanes) {
-  if (lanes != 2 && lanes != 3 && lanes != 4 && lanes != 8 && lanes != 16)
-    throw Error(
-        ErrorCode::Unsupported,
-        fmt::format("OpenCL C has no vectors of {} elements; need 2, 3, 4, 8 or 16", lanes));
-  return fmt::format("{}{}", elem, lanes);
-}
-
-std::string type_name(const Type &type) {
-  return type.lanes == 1 ? value_elem(type.elem) : vector_name(value_elem(type.elem), type.lanes);
-}
-
-std::string compose(const std::string &vector_type, const std::string &lanes) {
-  return fmt::format("({})({})", vector_type, lanes);
-}
-
-std::string lane_of(const std::string &value, int lane) {
-  return fmt::format("{}.s{:x}", value, lane);
-}
-
-std::string select(const std::string &mask, const std::string &a, const std::string &b) {
-  return fmt::format("({} ? {} : {})", mask, a, b);
-}
+// As NVIDIA's compiler takes inline assembly: the value of a pointer is its address in its space.
+constexpr NvidiaCopy kCopy = {.to = "\"l\"({})", .copied = "clamp((int)({}), 0, {})"};
 
 std::string pointer(const std::string &base, const std::string &index) {
   if (index == "0")
     return base;
   const bool is_sum = index.find_first_of("?<>=!&|^") == std::string::npos;
   return fmt::format("{} + {}", base, is_sum ? index : "(" + index + ")");
-}
-
-std::string load_scalar(DType elem, const std::string &base, const std::string &index) {
-  switch (elem) {
-  case DType::Bool:
-    return fmt::format("({}[{}] != 0)", base, index);
-  case DType::F16:
-    return fmt::format("vload_half({}, {})", index, base);
-  case DType::BF16:
-    return fmt::format("as_float((uint){}[{}] << 16)", base, index);
-  default:
-    return fmt::format("{}[{}]", base, index);
-  }
-}
-
-std::string load(DType elem, int lanes, const std::string &base, const std::string &index) {
-  if (lanes == 1)
-    return load_scalar(elem, base, index);
-  const std::string at = pointer(base, index);
-  switch (elem) {
-  case DType::Bool:
-    return fmt::format("(convert_int{0}(vload{0}(0, {1})) != 0)", lanes, at);
-  case DType::F16:
-    return fmt::format("vload_half{}(0, {})", lanes, at);
-  case DType::BF16:
-    return fmt::format("as_float{0}(convert_uint{0}(vload{0}(0, {1})) << 16)", lanes, at);
-  default:
-    return fmt::format("vload{}(0, {})", lanes, at);
-  }
 }
 
 // The bits of a float rounded to bfloat16, to nearest even; NaN stays one.
@@ -93,153 +58,231 @@ std::string bfloat_bits(const std::string &value, int lanes) {
   return fmt::format("convert_ushort{}({} ? {} : {})", n, is_nan, nan, rounded);
 }
 
-std::string store_scalar(DType elem, const std::string &base, const std::string &index,
-                         const std::string &value) {
-  switch (elem) {
-  case DType::Bool:
-    return fmt::format("{}[{}] = (uchar)({} != 0)", base, index, value);
-  case DType::F16:
-    return fmt::format("vstore_half_rte({}, {}, {})", value, index, base);
-  case DType::BF16:
-    return fmt::format("{}[{}] = {}", base, index, bfloat_bits(value, 1));
-  default:
-    return fmt::format("{}[{}] = {}", base, index, value);
-  }
-}
-
-std::string store(DType elem, int lanes, const std::string &base, const std::string &index,
-                  const std::string &value) {
-  if (lanes == 1)
-    return store_scalar(elem, base, index, value);
-  const std::string at = pointer(base, index);
-  switch (elem) {
-  case DType::Bool:
-    return fmt::format("vstore{0}(convert_uchar{0}({1} & 1), 0, {2})", lanes, value, at);
-  case DType::F16:
-    return fmt::format("vstore_half{}_rte({}, 0, {})", lanes, value, at);
-  case DType::BF16:
-    return fmt::format("vstore{}({}, 0, {})", lanes, bfloat_bits(value, lanes), at);
-  default:
-    return fmt::format("vstore{}({}, 0, {})", lanes, value, at);
-  }
-}
-
-// A processor's compiler stores a whole vector of any alignment at once when it is a field of a
-// packed structure, and in quarters for vstore.
-std::string packed_store(DType elem, int lanes, std::string_view space, const std::string &at,
-                         const std::string &value) {
-  return fmt::format("(({}struct __attribute__((packed)) {{ {}{} v; }}*)({}))->v = {}", space,
-                     memory_elem(elem), lanes, at, value);
-}
-
-// Integers to integers of no more bytes: the low bits. Devices differ on what lies outside the
-// type, so nothing outside is converted.
-std::string wrapped_vector(const Type &from, const Type &to, const std::string &value) {
-  const std::string to_name = type_name(to);
-  if (size_bytes(from.elem) == size_bytes(to.elem))
-    return fmt::format("as_{}({})", to_name, value);
-  const bool to_bytes = size_bytes(to.elem) == 1;
-  const std::string bits = fmt::format("{}{}", to_bytes ? "uchar" : "uint", to.lanes);
-  const std::string low =
-      fmt::format("convert_{}({} & {})", bits, value, to_bytes ? "255" : "0xffffffffL");
-  return bits == to_name ? low : fmt::format("as_{}({})", to_name, low);
-}
-
-std::string convert(const Type &from, const Type &to, const std::string &value) {
-  const std::string from_name = type_name(from);
-  const std::string to_name = type_name(to);
-  if (from_name == to_name)
-    return value;
-  if (is_float(from.elem) && !is_float(to.elem))
-    return fmt::format("convert_{}_sat({})", to_name, value);
-  const bool between_integers = !is_float(from.elem) && !is_float(to.elem);
-  if (to.lanes > 1 && between_integers && size_bytes(to.elem) <= size_bytes(from.elem))
-    return wrapped_vector(from, to, value);
-  return to.lanes == 1 ? fmt::format("({}){}", to_name, value)
-                       : fmt::format("convert_{}({})", to_name, value);
-}
-
-// As NVIDIA's compiler takes inline assembly: the value of a pointer is its address in its space.
-std::string async_copy(std::int64_t bytes, const std::string &to, const std::string &from,
-                       const std::string &copied) {
-  return fmt::format("asm volatile(\"cp.async.{}.shared.global [%0], [%1], {}, %2;\" :: \"l\"({}), "
-                     "\"l\"({}), \"r\"({}) : \"memory\");",
-                     bytes == 16 ? "cg" : "ca", bytes, to, from, copied);
-}
-
-constexpr MatrixDialect kNvidiaCopies = {
-    .load_matrix = nullptr,
-    .mma = nullptr,
-    .async_copy = async_copy,
-    .copied = "clamp((int)({}), 0, {})",
-    .async_commit = "asm volatile(\"cp.async.commit_group;\" ::: \"memory\");",
-    .async_wait = "asm volatile(\"cp.async.wait_group {};\" ::: \"memory\");",
-};
-
-constexpr Dialect kOpenclC = {
-    .name = "OpenCL C",
-    .prologue = "#pragma OPENCL FP_CONTRACT OFF\n",
-    .fp64_prologue = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n",
-    .entry = "__kernel __attribute__((reqd_work_group_size({}, 1, 1))) void",
-    .helper = "static inline",
-    .outlined = "static __attribute__((noinline))",
-    .global_space = "__global ",
-    .local_space = "__local ",
-    .local_array = "__local ",
-    .private_space = "__private ",
-    .byte_type = "uchar",
-    .offset_type = "ulong",
-    .restrict_word = "restrict",
-    .block_index = "get_group_id(0)",
-    .lane_index = "get_local_id(0)",
-    .barrier = "barrier(CLK_LOCAL_MEM_FENCE);",
-    .warp_barrier = {},
-    .prefetch = "prefetch({}, 1);",
-    .aligned = " __attribute__((aligned({})))",
-    .value_elem = value_elem,
-    .memory_elem = memory_elem,
-    .array_elem = bits_elem,
-    .vector = vector_name,
-    .compose = compose,
-    .lane = lane_of,
-    .select = select,
-    .load = load,
-    .store = store,
-    .packed_store = packed_store,
-    .convert = convert,
-};
-
-std::string_view ticket_words(const Target &target) {
-  switch (tickets(target)) {
-  case Tickets::None:
-    return {};
-  case Tickets::Nvidia:
-    return kNvidiaTicket;
-  case Tickets::Atomics:
-    return "{} = atomic_fetch_add_explicit((volatile __global atomic_int *)({}), 1, "
-           "memory_order_acq_rel, memory_scope_device);";
-  }
-  internal_error("tickets of no kind", __FILE__, __LINE__);
-}
-
 bool has_counts(const kernel::Kernel &kernel) {
   return std::any_of(kernel.buffers.begin(), kernel.buffers.end(),
                      [](const kernel::Buffer &buffer) { return buffer.counts; });
 }
 
-class OpenclEmitter final : public Emitter {
+std::string ticket(CContext &cx, const kernel::Ticket &node) {
+  if (tickets(cx.target) == Tickets::Nvidia)
+    return nvidia_ticket(cx, node);
+  const TicketText text = ticket_text(cx, node);
+  return fmt::format("{} = atomic_fetch_add_explicit((volatile __global atomic_int *)({}), 1, "
+                     "memory_order_acq_rel, memory_scope_device);",
+                     text.to, text.count);
+}
+
+class OpenclEmitter final : public CEmitter {
 public:
-  Package emit(const kernel::Kernel &kernel, const Target &target) const override {
+  Package emit(const Kernel &kernel, const Target &target) const override {
     const bool outline = target.lanes == LaneKind::Vector && kernel.block_size == 1;
-    Dialect dialect = kOpenclC;
-    if (has(target, Feature::AsyncCopies))
-      dialect.matrix = &kNvidiaCopies;
-    dialect.ticket = ticket_words(target);
-    if (tickets(target) == Tickets::Atomics && has_counts(kernel))
-      dialect.barrier = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);";
-    Package package = c_like_package(kernel, target, dialect, {.outline_body = outline});
+    if (kernel.cluster != 1 || !kernel.maps.empty())
+      refuse("a cluster or a tensor map");
+    Package package = c_like_package(kernel, target, *this, {.outline_body = outline});
     package.format = CodeFormat::OpenclSource;
     return package;
+  }
+
+  const CWords &words() const override { return kWords; }
+
+  std::string unit(CContext &cx, const ProgramText &text) const override {
+    CProgram program{.prologue = "#pragma OPENCL FP_CONTRACT OFF\n"};
+    if (uses_fp64(cx.kernel))
+      program.prologue += "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n";
+    program.entry = fmt::format("__kernel __attribute__((reqd_work_group_size({}, 1, 1))) void",
+                                cx.kernel.block_size);
+    program.aligned = fmt::format(" __attribute__((aligned({})))", kAlignedBytes);
+    return c_program(cx, text, program);
+  }
+
+  std::string barrier(const CContext &cx, const kernel::Barrier &node) const override {
+    if (node.is_of_warp() || node.is_of_cluster())
+      refuse(node.is_of_warp() ? "a barrier of a warp" : "a barrier of a cluster");
+    return tickets(cx.target) == Tickets::Atomics && has_counts(cx.kernel)
+               ? "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);"
+               : "barrier(CLK_LOCAL_MEM_FENCE);";
+  }
+
+  std::string prefetch(const std::string &pointer) const override {
+    return fmt::format("prefetch({}, 1);", pointer);
+  }
+
+  // Earlier kernels have always ended.
+  std::vector<std::string> intrinsic(CContext &cx, const kernel::Intrinsic &node) const override {
+    if (std::holds_alternative<kernel::AwaitEarlier>(node))
+      return {};
+    const auto *to_take = std::get_if<kernel::Ticket>(&node);
+    if (to_take != nullptr && tickets(cx.target) != Tickets::None)
+      return {ticket(cx, *to_take)};
+    const bool has_copies = has(cx.target, Feature::AsyncCopies);
+    if (const auto *copy = std::get_if<kernel::AsyncCopy>(&node); copy != nullptr && has_copies)
+      return {nvidia_copy(cx, *copy, kCopy)};
+    if (std::holds_alternative<kernel::AsyncCommit>(node) && has_copies)
+      return {nvidia_commit()};
+    if (const auto *wait = std::get_if<kernel::AsyncWait>(&node); wait != nullptr && has_copies)
+      return {nvidia_wait(*wait)};
+    refuse(row_of(node).called);
+  }
+
+  std::string memory_elem(DType elem) const override {
+    return elem == DType::F16 ? "half" : CEmitter::memory_elem(elem);
+  }
+
+  std::string vector(const std::string &elem, int lanes) const override {
+    if (lanes != 2 && lanes != 3 && lanes != 4 && lanes != 8 && lanes != 16)
+      throw Error(
+          ErrorCode::Unsupported,
+          fmt::format("OpenCL C has no vectors of {} elements; need 2, 3, 4, 8 or 16", lanes));
+    return fmt::format("{}{}", elem, lanes);
+  }
+
+  std::string compose(const std::string &vector_type, const std::string &lanes) const override {
+    return fmt::format("({})({})", vector_type, lanes);
+  }
+
+  std::string lane(const std::string &value, int lane) const override {
+    return fmt::format("{}.s{:x}", value, lane);
+  }
+
+  std::string convert(const Type &from, const Type &to, const std::string &value) const override {
+    const std::string from_name = type_name(from);
+    const std::string to_name = type_name(to);
+    if (from_name == to_name)
+      return value;
+    if (is_float(from.elem) && !is_float(to.elem))
+      return fmt::format("convert_{}_sat({})", to_name, value);
+    const bool between_integers = !is_float(from.elem) && !is_float(to.elem);
+    if (to.lanes > 1 && between_integers && size_bytes(to.elem) <= size_bytes(from.elem))
+      return wrapped_vector(from, to, value);
+    return to.lanes == 1 ? fmt::format("({}){}", to_name, value)
+                         : fmt::format("convert_{}({})", to_name, value);
+  }
+
+  std::string load(DType elem, int lanes, const std::string &base,
+                   const std::string &index) const override {
+    if (lanes == 1)
+      return load_scalar(elem, base, index);
+    const std::string at = pointer(base, index);
+    switch (elem) {
+    case DType::Bool:
+      return fmt::format("(convert_int{0}(vload{0}(0, {1})) != 0)", lanes, at);
+    case DType::F16:
+      return fmt::format("vload_half{}(0, {})", lanes, at);
+    case DType::BF16:
+      return fmt::format("as_float{0}(convert_uint{0}(vload{0}(0, {1})) << 16)", lanes, at);
+    default:
+      return fmt::format("vload{}(0, {})", lanes, at);
+    }
+  }
+
+  std::string store(DType elem, int lanes, const std::string &base, const std::string &index,
+                    const std::string &value) const override {
+    if (lanes == 1)
+      return store_scalar(elem, base, index, value);
+    const std::string at = pointer(base, index);
+    switch (elem) {
+    case DType::Bool:
+      return fmt::format("vstore{0}(convert_uchar{0}({1} & 1), 0, {2})", lanes, value, at);
+    case DType::F16:
+      return fmt::format("vstore_half{}_rte({}, 0, {})", lanes, value, at);
+    case DType::BF16:
+      return fmt::format("vstore{}({}, 0, {})", lanes, bfloat_bits(value, lanes), at);
+    default:
+      return fmt::format("vstore{}({}, 0, {})", lanes, value, at);
+    }
+  }
+
+  std::string guarded_load(CContext &cx, const Type &type,
+                           const kernel::Load &load) const override {
+    return load_by_helper(cx, type, load);
+  }
+
+  std::string guarded_store(CContext &cx, const kernel::Store &store,
+                            const std::string &value) const override {
+    return store_by_helper(cx, store, value);
+  }
+
+  bool has_wide(const CContext &cx, const Type &type) const override {
+    return !cx.vector_target && traits(type.elem).bits == 32 && 4 * type.lanes <= kAlignedBytes;
+  }
+
+  std::string wide_load(const CContext &cx, const VectorText &at) const override {
+    return "(" + whole_vector(cx, at) + ")";
+  }
+
+  std::string wide_store(const CContext &cx, const VectorText &at,
+                         const std::string &value) const override {
+    return fmt::format("{} = {}", whole_vector(cx, at), value);
+  }
+
+  // A processor's compiler stores a whole vector of any alignment at once when it is a field of a
+  // packed structure, and in quarters for vstore.
+  std::string plain_store(const CContext &cx, const VectorText &at,
+                          const std::string &value) const override {
+    const DType elem = at.buffer.type.elem;
+    const bool is_packed = cx.vector_target && at.type.lanes != 3 && traits(elem).c_form.empty();
+    if (!is_packed)
+      return CEmitter::plain_store(cx, at, value);
+    return fmt::format("(({}struct __attribute__((packed)) {{ {}{} v; }}*)({}))->v = {}",
+                       space_of(cx, at.buffer), memory_elem(elem), at.type.lanes,
+                       offset(at.base, at.index), bare(value));
+  }
+
+private:
+  std::string type_name(const Type &type) const {
+    const std::string elem = value_elem(type.elem);
+    return type.lanes == 1 ? elem : vector(elem, type.lanes);
+  }
+
+  static std::string_view space_of(const CContext &cx, const kernel::Buffer &buffer) {
+    return buffer.space == kernel::Space::Global ? kWords.global_space : cx.scratch_space();
+  }
+
+  // An aligned vector as an lvalue.
+  static std::string whole_vector(const CContext &cx, const VectorText &at) {
+    const bool is_written = at.buffer.written || at.buffer.space == kernel::Space::Local;
+    return fmt::format("*({}{}{}*)({})", space_of(cx, at.buffer), is_written ? "" : "const ",
+                       value_type(cx, at.type), offset(at.base, at.index));
+  }
+
+  static std::string load_scalar(DType elem, const std::string &base, const std::string &index) {
+    switch (elem) {
+    case DType::Bool:
+      return fmt::format("({}[{}] != 0)", base, index);
+    case DType::F16:
+      return fmt::format("vload_half({}, {})", index, base);
+    case DType::BF16:
+      return fmt::format("as_float((uint){}[{}] << 16)", base, index);
+    default:
+      return fmt::format("{}[{}]", base, index);
+    }
+  }
+
+  static std::string store_scalar(DType elem, const std::string &base, const std::string &index,
+                                  const std::string &value) {
+    switch (elem) {
+    case DType::Bool:
+      return fmt::format("{}[{}] = (uchar)({} != 0)", base, index, value);
+    case DType::F16:
+      return fmt::format("vstore_half_rte({}, {}, {})", value, index, base);
+    case DType::BF16:
+      return fmt::format("{}[{}] = {}", base, index, bfloat_bits(value, 1));
+    default:
+      return fmt::format("{}[{}] = {}", base, index, value);
+    }
+  }
+
+  // Integers to integers of no more bytes: the low bits. Devices differ on what lies outside the
+  // type, so nothing outside is converted.
+  std::string wrapped_vector(const Type &from, const Type &to, const std::string &value) const {
+    const std::string to_name = type_name(to);
+    if (size_bytes(from.elem) == size_bytes(to.elem))
+      return fmt::format("as_{}({})", to_name, value);
+    const bool to_bytes = size_bytes(to.elem) == 1;
+    const std::string bits = fmt::format("{}{}", to_bytes ? "uchar" : "uint", to.lanes);
+    const std::string low =
+        fmt::format("convert_{}({} & {})", bits, value, to_bytes ? "255" : "0xffffffffL");
+    return bits == to_name ? low : fmt::format("as_{}({})", to_name, low);
   }
 };
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -68,21 +69,8 @@ private:
   void node(const kernel::Store &store);
   void node(const kernel::Barrier &) {}
   void node(const kernel::Prefetch &prefetch);
-  void node(const kernel::LoadMatrix &) { refuse("ldmatrix"); }
-  void node(const kernel::Mma &) { refuse("mma"); }
-  void node(const kernel::AsyncCopy &) { refuse("async_copy"); }
-  void node(const kernel::AsyncCommit &) { refuse("async_commit"); }
-  void node(const kernel::AsyncWait &) { refuse("async_wait"); }
-  void node(const kernel::Ticket &) { refuse("a ticket"); }
-  void node(const kernel::Mbarrier &) { refuse("mbarrier"); }
-  void node(const kernel::TensorCopy &) { refuse("tensor_copy"); }
-  void node(const kernel::TensorStore &) { refuse("tensor_store"); }
-  void node(const kernel::StoreSync &) { refuse("tensor_store"); }
-  void node(const kernel::Wgmma &) { refuse("wgmma"); }
-  void node(const kernel::WgmmaSync &) { refuse("wgmma"); }
-  void node(const kernel::RegisterLimit &) { refuse("a limit of registers"); }
-  void node(const kernel::AwaitEarlier &) {}
-  [[noreturn]] void refuse(const char *what) const;
+  void node(const kernel::Intrinsic &intrinsic);
+  [[noreturn]] void refuse(std::string_view what) const;
   void repeat(const kernel::For &loop, std::int64_t begin, std::int64_t end);
   void iterate(const kernel::For &loop, const Index &begin, const Index &end);
 

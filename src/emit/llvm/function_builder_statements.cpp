@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "emit/llvm/function_builder.h"
+#include "kernel/intrinsics.h"
 
 namespace tilefuse::emit::native {
 namespace {
@@ -121,7 +122,13 @@ void FunctionBuilder::node(const kernel::Store &store) {
   emit_store(ir_, to, stored);
 }
 
-void FunctionBuilder::refuse(const char *what) const {
+// Earlier kernels have always ended.
+void FunctionBuilder::node(const kernel::Intrinsic &intrinsic) {
+  if (!std::holds_alternative<kernel::AwaitEarlier>(intrinsic))
+    refuse(row_of(intrinsic).called);
+}
+
+void FunctionBuilder::refuse(std::string_view what) const {
   throw Error(ErrorCode::Unsupported, fmt::format("{} needs a matrix unit or a warp, which a "
                                                   "processor core does not have",
                                                   what));

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "emit/llvm/math.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::emit::native {
 namespace {
@@ -203,7 +204,7 @@ llvm::Value *emit_scalar(Ir &ir, ScalarOp op, const kernel::Type &operand,
   const DType elem = operand.elem;
   if (op == ScalarOp::Select)
     return ir.CreateSelect(args[0], args[1], args[2]);
-  if (elem == DType::F16 || elem == DType::BF16)
+  if (is_half(elem))
     unsupported(op, elem);
   if (is_ordering(op))
     return compare(ir, op, elem, args);

@@ -6,7 +6,7 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
-#include "base/error.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::emit::native {
 namespace {
@@ -24,9 +24,9 @@ llvm::Type *same_lanes(llvm::Type *scalar, llvm::Value *like) {
 
 // Floats of 16 bits are held as their bits.
 llvm::Type *memory_scalar(Ir &ir, DType elem) {
-  if (elem == DType::F32 || elem == DType::F64)
+  if (is_float(elem) && !is_half(elem))
     return elem == DType::F32 ? ir.getFloatTy() : ir.getDoubleTy();
-  return ir.getIntNTy(static_cast<unsigned>(8 * size_bytes(elem)));
+  return ir.getIntNTy(static_cast<unsigned>(traits(elem).bits));
 }
 
 std::int64_t saturated(double value) {
@@ -38,23 +38,16 @@ std::int64_t saturated(double value) {
 }
 
 llvm::Constant *scalar_constant(llvm::Type *type, DType elem, double value) {
-  switch (elem) {
-  case DType::Bool:
+  if (elem == DType::Bool)
     return llvm::ConstantInt::get(type, value != 0 ? 1 : 0);
-  case DType::F16:
-    return llvm::ConstantInt::get(type, float_to_half(static_cast<float>(value)));
-  case DType::BF16:
-    return llvm::ConstantInt::get(type, float_to_bfloat(static_cast<float>(value)));
-  case DType::F32:
-  case DType::F64:
-    return llvm::ConstantFP::get(type, value);
-  case DType::I8:
-  case DType::U8:
-  case DType::I32:
-  case DType::I64:
-    return llvm::ConstantInt::get(type, static_cast<std::uint64_t>(saturated(value)), true);
+  if (is_half(elem)) {
+    std::uint64_t bits = 0;
+    store_element(&bits, elem, 0, value);
+    return llvm::ConstantInt::get(type, bits);
   }
-  internal_error("unknown element type", __FILE__, __LINE__);
+  return is_float(elem)
+             ? llvm::ConstantFP::get(type, value)
+             : llvm::ConstantInt::get(type, static_cast<std::uint64_t>(saturated(value)), true);
 }
 
 llvm::Constant *splat_constant(llvm::Constant *scalar, int lanes) {
@@ -63,8 +56,6 @@ llvm::Constant *splat_constant(llvm::Constant *scalar, int lanes) {
   return llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(static_cast<unsigned>(lanes)),
                                         scalar);
 }
-
-bool is_half_like(DType elem) { return elem == DType::F16 || elem == DType::BF16; }
 
 llvm::Value *half_like_to_float(Ir &ir, DType elem, llvm::Value *bits) {
   if (elem == DType::F16)
@@ -112,7 +103,7 @@ llvm::Value *integer_to_integer(Ir &ir, const kernel::Type &from, const kernel::
 } // namespace
 
 bool is_int(const kernel::Type &type) { return type.elem == DType::I32 && type.lanes == 1; }
-bool is_unsigned(DType elem) { return elem == DType::U8 || elem == DType::Bool; }
+bool is_unsigned(DType elem) { return !traits(elem).is_signed; }
 
 llvm::Type *value_type(Ir &ir, const kernel::Type &type) {
   if (is_int(type))
@@ -159,7 +150,7 @@ llvm::Value *to_memory(Ir &ir, const kernel::Type &type, llvm::Value *value) {
 llvm::Value *to_bool(Ir &ir, DType elem, llvm::Value *value) {
   if (elem == DType::Bool)
     return value;
-  if (is_half_like(elem))
+  if (is_half(elem))
     value = half_like_to_float(ir, elem, value);
   if (!is_float(elem))
     return ir.CreateIsNotNull(value);
@@ -177,11 +168,11 @@ llvm::Value *cast(Ir &ir, const kernel::Type &from, const kernel::Type &to, llvm
     return to_bool(ir, from.elem, value);
   if (!is_float(from.elem) && !is_float(to.elem))
     return integer_to_integer(ir, from, to, value);
-  if (is_half_like(from.elem)) {
+  if (is_half(from.elem)) {
     const kernel::Type wide{DType::F32, from.lanes};
     return cast(ir, wide, to, half_like_to_float(ir, from.elem, value));
   }
-  if (is_half_like(to.elem)) {
+  if (is_half(to.elem)) {
     const kernel::Type wide{DType::F32, to.lanes};
     return float_to_half_like(ir, to.elem, cast(ir, from, wide, value));
   }

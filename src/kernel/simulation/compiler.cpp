@@ -111,6 +111,38 @@ void Compiler::step(const Store &node) {
   emit(op);
 }
 
+int Compiler::access(const Operand &operand, AccessKind kind) {
+  if (MapId *const *id = std::get_if<MapId *>(&operand.at))
+    return access(kernel_[**id].tensor, kind, kernel_[**id].name);
+  const auto element = [&](BufferId buffer, ExprRef index) {
+    return access(buffer, kind,
+                  fmt::format("{}[{}]", kernel_[buffer].name, to_text(kernel_, index)));
+  };
+  if (const auto *run = std::get_if<RunOperand>(&operand.at))
+    return element(*run->buffer, *run->index);
+  const auto &one = std::get<ElementOperand>(operand.at);
+  return element(*one.buffer, *one.index);
+}
+
+void Compiler::step(const Intrinsic &node) {
+  std::vector<OperandSlot> slots;
+  for (const ExprRef each : expressions(node))
+    slots.push_back({each, expr(each)});
+  Op op{.code = Code::Intrinsic};
+  op.number = static_cast<std::int64_t>(program_.operands.size());
+  op.operands = static_cast<int>(slots.size());
+  program_.operands.insert(program_.operands.end(), slots.begin(), slots.end());
+  for (const Operand &operand : operands(node)) {
+    if (const auto *run = std::get_if<RunOperand>(&operand.at))
+      op.lanes = *run->elems;
+    if (!operand.counted)
+      continue;
+    const int number = access(operand, *operand.counted);
+    op.access = op.access < 0 ? number : op.access;
+  }
+  emit(op);
+}
+
 Slot Compiler::value(ExprRef e, const Const &node) {
   const Cell cell = cell_of(node.value, e->type.elem);
   const auto key = std::tuple(e->type.elem, e->type.lanes, static_cast<std::uint64_t>(cell.whole));

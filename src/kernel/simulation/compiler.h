@@ -15,9 +15,11 @@
 
 #include "base/error.h"
 #include "base/index.h"
+#include "kernel/intrinsics.h"
 #include "kernel/nodes.h"
 #include "kernel/simulation/program.h"
 #include "kernel/text/text.h"
+#include "kernel/walk.h"
 
 namespace tilefuse::kernel::simulation {
 
@@ -26,6 +28,7 @@ public:
   Compiler(const Kernel &kernel, int width) : kernel_(kernel) { program_.width = width; }
 
   Program run() {
+    program_.awaits_earlier = awaits_earlier(kernel_);
     program_.lane_slot = take(1);
     program_.block_slot = take(1);
     for (const Variable &variable : kernel_.variables)
@@ -65,9 +68,6 @@ private:
   }
   int here() const { return static_cast<int>(program_.ops.size()); }
   int access(BufferId buffer, AccessKind kind, std::string text);
-  std::string element_text(BufferId buffer, ExprRef index) const {
-    return fmt::format("{}[{}]", kernel_[buffer].name, to_text(kernel_, index));
-  }
   Slot variable(VarId id) const { return variables_[at(id)]; }
   const RegisterPlace &place(BufferId id) const { return program_.registers[at(id)]; }
 
@@ -88,24 +88,9 @@ private:
   void step(const Store &node);
   void step(const Barrier &) { emit({.code = Code::Barrier}); }
   void step(const Prefetch &node) { emit({.code = Code::Index, .a = expr(node.index)}); }
-  void step(const LoadMatrix &node);
-  void step(const Mma &node);
-  void step(const AsyncCopy &node);
-  void step(const AsyncCommit &) { emit({.code = Code::AsyncCommit}); }
-  void step(const AsyncWait &node) { emit({.code = Code::AsyncWait, .number = node.pending}); }
-  void step(const Ticket &node);
-  void step(const Mbarrier &node);
-  void step(const TensorCopy &node);
-  std::int64_t list(const std::vector<ExprRef> &exprs);
-  void step(const TensorStore &node);
-  void step(const StoreSync &) { emit({.code = Code::StoreSync}); }
-  void step(const Wgmma &node);
-  void step(const WgmmaSync &node) { emit({.code = Code::WgmmaSync, .number = node.pending}); }
-  void step(const RegisterLimit &) {}
-  void step(const AwaitEarlier &) {
-    program_.awaits_earlier = true;
-    emit({.code = Code::AwaitEarlier});
-  }
+  void step(const Intrinsic &node);
+  // The access that an operand of an intrinsic is counted as.
+  int access(const Operand &operand, AccessKind kind);
 
   Slot expr(ExprRef e) {
     return std::visit([&](const auto &node) { return value(e, node); }, e->node);

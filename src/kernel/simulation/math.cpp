@@ -6,6 +6,7 @@
 #include <span>
 
 #include "kernel/rules.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::kernel::simulation {
 namespace {
@@ -153,8 +154,7 @@ void apply(ScalarOp op, DType elem, bool wraps_i32, const Rows &rows) {
   if (is_bitwise(op))
     return apply_bits(op, elem, both);
   apply_whole(op, elem, both);
-  const bool is_narrow = elem == DType::I8 || elem == DType::U8;
-  if (!row(op).is_comparison && (is_narrow || (wraps_i32 && elem == DType::I32)))
+  if (!row(op).is_comparison && (is_byte(elem) || (wraps_i32 && elem == DType::I32)))
     wrap_all(elem, both);
 }
 

@@ -44,19 +44,7 @@ enum class Code : std::uint8_t {
   IfElse,        // masks the others; none left: goes to target
   IfEnd,         // restores the mask
   Barrier,
-  LoadMatrix, // from the buffer at a into register values from `number` on
-  Mma,        // register values number = a * b + number (a, b: numbers of values)
-  AsyncCopy,  // to the buffer at a from buffer `number` at c, elements below b if given
-  AsyncCommit,
-  AsyncWait,   // for groups but the latest `number`
-  Ticket,      // to a, from the buffer at b
-  Mbarrier,    // at a, with value b, of the block of rank c
-  TensorCopy,  // to a, counted off b, to ranks c, coordinates and offsets from lists[number] on
-  TensorStore, // from a, coordinates from lists[number] on
-  StoreSync,
-  Wgmma,     // register values `to` += a * b, under c if has_b
-  WgmmaSync, // for groups but the latest `number`
-  AwaitEarlier,
+  Intrinsic, // what the line says, of operands
   End,
 };
 
@@ -75,8 +63,15 @@ struct Op {
   std::int64_t number = 0;
   double fill = 0;
   int target = 0;
-  int line = 0;    // of Program::lines
-  int access = -1; // of Program::accesses; AsyncCopy has two
+  int operands = 0; // of an intrinsic, in Program::operands from `number` on
+  int line = 0;     // of Program::lines
+  int access = -1;  // of Program::accesses; an intrinsic may have several
+};
+
+// What an expression of an intrinsic was computed to.
+struct OperandSlot {
+  ExprRef expr = nullptr;
+  Slot slot = 0;
 };
 
 // Where the values of a Register buffer lie.
@@ -93,7 +88,7 @@ struct Program {
   std::vector<StmtRef> lines;         // by Op::line
   std::vector<AccessCounts> accesses; // empty counts
   std::vector<Cell> constants;
-  std::vector<Slot> lists;              // operands of operations that have many
+  std::vector<OperandSlot> operands;    // of intrinsics
   std::vector<RegisterPlace> registers; // by BufferId
   int register_values = 0;
   Slot lane_slot = 0; // the work-item's number

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/index.h"
+#include "kernel/intrinsics.h"
 
 namespace tilefuse::kernel::simulation {
 namespace {
@@ -28,7 +29,7 @@ InstructionKind kind_of_scalar(const Op &op) {
                                : InstructionKind::FloatArithmetic;
 }
 
-std::optional<InstructionKind> kind_of(const Kernel &kernel, const Op &op) {
+std::optional<InstructionKind> kind_of(const Kernel &kernel, const Program &program, const Op &op) {
   const auto is_local = [&] { return kernel.buffers[at(op.buffer)].space == Space::Local; };
   switch (op.code) {
   case Code::Apply:
@@ -48,15 +49,8 @@ std::optional<InstructionKind> kind_of(const Kernel &kernel, const Op &op) {
     return InstructionKind::Branch;
   case Code::Barrier:
     return InstructionKind::Barrier;
-  case Code::LoadMatrix:
-    return InstructionKind::LoadMatrix;
-  case Code::Mma:
-  case Code::Wgmma:
-    return InstructionKind::Mma;
-  case Code::AsyncCopy:
-  case Code::TensorCopy:
-  case Code::TensorStore:
-    return InstructionKind::AsyncCopy;
+  case Code::Intrinsic:
+    return row_of(std::get<Intrinsic>(program.lines[at(op.line)]->node)).counted;
   default:
     return std::nullopt;
   }
@@ -169,7 +163,7 @@ void Recorder::matrix(int number, std::span<const std::int64_t> rows) {
 void Recorder::add_instructions(Counts &counts) const {
   for (std::size_t i = 0; i < program_.ops.size(); ++i) {
     const Op &op = program_.ops[i];
-    const auto kind = kind_of(kernel_, op);
+    const auto kind = kind_of(kernel_, program_, op);
     if (!kind)
       continue;
     InstructionCounts &to = counts.instructions[at(*kind)];

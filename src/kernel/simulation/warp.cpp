@@ -119,36 +119,20 @@ void Warp::step(const Op &op) {
     return store(op);
   case Code::Index:
     return;
-  case Code::LoadMatrix:
-    return load_matrix(op);
-  case Code::Mma:
-    return mma(op);
-  case Code::AsyncCopy:
-    return async_copy(op);
-  case Code::AsyncCommit:
-    return for_active([&](int lane) { ++groups_[at(lane)]; });
-  case Code::AsyncWait:
-    return async_wait(op);
-  case Code::Ticket:
-    return ticket(op);
-  case Code::Mbarrier:
-    return mbarrier(op);
-  case Code::TensorCopy:
-    return tensor_copy(op);
-  case Code::TensorStore:
-    return tensor_store(op);
-  case Code::StoreSync:
-    return store_sync(op);
-  case Code::Wgmma:
-    return wgmma(op);
-  case Code::WgmmaSync:
-    return wgmma_sync(op);
-  case Code::AwaitEarlier:
-    awaited_ |= mask_;
-    return;
+  case Code::Intrinsic:
+    return std::visit([&](const auto &node) { execute(node, op); },
+                      std::get<Intrinsic>(machine_.position.stmt->node));
   default:
     return control(op);
   }
+}
+
+const Cell *Warp::operand(const Op &op, ExprRef expr) const {
+  const OperandSlot *slot = machine_.program.operands.data() + op.number;
+  const OperandSlot *end = slot + op.operands;
+  slot = std::find_if(slot, end, [&](const OperandSlot &each) { return each.expr == expr; });
+  TILEFUSE_CHECK(slot != end, "an operand that was not computed");
+  return read(slot->slot);
 }
 
 // All work-items compute, active or not: what an inactive one holds is never read.

@@ -143,37 +143,46 @@ private:
   std::int64_t register_index(const Op &op, Slot index, int lane);
 
   // Addresses of one access by the active work-items, for checks and counts.
-  void gather(Slot first, const Cell *valid, int lanes);
+  void gather(const Cell *first, const Cell *valid, int lanes);
   void check_aligned(std::int64_t bytes, DType elem, int buffer);
   void check_vector(const Op &op);
   LocalBuffer *read_buffer(const Op &op, int lane);
   void load(const Op &op);
   void store(const Op &op);
-  std::int64_t fragment_index(const RegisterRef &ref, Slot index, std::int64_t values);
-  void load_matrix(const Op &op);
-  void mma(const Op &op);
+
+  // What an expression of the intrinsic of an operation was computed to, by work-item.
+  const Cell *operand(const Op &op, ExprRef expr) const;
+  std::int64_t operand(const Op &op, ExprRef expr, int lane) const {
+    return operand(op, expr)[lane].whole;
+  }
+  void execute(const LoadMatrix &node, const Op &op);
+  void execute(const Mma &node, const Op &op);
+  void execute(const AsyncCopy &node, const Op &op);
+  void execute(const AsyncCommit &, const Op &);
+  void execute(const AsyncWait &node, const Op &);
+  void execute(const Ticket &node, const Op &op);
+  void execute(const Mbarrier &node, const Op &op);
+  void execute(const TensorCopy &node, const Op &op);
+  void execute(const TensorStore &node, const Op &op);
+  void execute(const StoreSync &node, const Op &);
+  void execute(const Wgmma &node, const Op &op);
+  void execute(const WgmmaSync &node, const Op &);
+  void execute(const RegisterLimit &, const Op &) {}
+  void execute(const AwaitEarlier &, const Op &) { awaited_ |= mask_; }
+  std::int64_t fragment_index(const Op &op, const RegisterRef &ref, std::int64_t values);
   void read_fragment(const RegisterRef &ref, std::int64_t number, const Fragment &fragment,
                      std::vector<Cell> &matrix);
-  void async_copy(const Op &op);
-  void async_wait(const Op &op);
-  void ticket(const Op &op);
-  LocalPlace local_place(const LocalRef &ref, Slot index, int lane) const;
+  LocalPlace local_place(const Op &op, const LocalRef &ref, int lane) const;
   LocalPlace arrived(const Mbarrier &node, const Op &op, int lane);
-  void mbarrier(const Op &op);
   std::vector<std::int64_t> ranks_of(const TensorCopy &node, const Op &op, int lane);
-  void tensor_copy(const Op &op);
   void read_operand(const Wgmma &node, const Laid &laid, int first, int rows,
                     std::vector<Cell> &matrix);
   void read_operands(const Started &started);
   void check_accumulators(const Started &started);
   void mark_in_flight(const Started &started, bool is_started);
   void check_in_flight(const Op &op, std::int64_t value);
-  void tensor_store(const Op &op);
-  void store_sync(const Op &op);
   void finish_store(const BoxStore &store);
   void check_stores_ended();
-  void wgmma(const Op &op);
-  void wgmma_sync(const Op &op);
   void finish_wgmma(const Started &started);
 
   Machine &machine_;

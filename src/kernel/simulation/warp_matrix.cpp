@@ -79,9 +79,9 @@ void Warp::need_warp_of_32(std::string_view what) {
 }
 
 // The index of a register value, the same for all the warp; `values` from there on exist.
-std::int64_t Warp::fragment_index(const RegisterRef &ref, Slot index, std::int64_t values) {
+std::int64_t Warp::fragment_index(const Op &op, const RegisterRef &ref, std::int64_t values) {
   const Buffer &buffer = machine_.kernel[ref.buffer];
-  const Cell *at = read(index);
+  const Cell *at = operand(op, ref.index);
   for (int lane = 0; lane < kCoreLanes; ++lane) {
     if (at[lane].whole != at[0].whole)
       fault(fmt::format("{} has another index than lane {}", buffer.name, first_item_), lane);
@@ -93,18 +93,18 @@ std::int64_t Warp::fragment_index(const RegisterRef &ref, Slot index, std::int64
   return at[0].whole;
 }
 
-void Warp::load_matrix(const Op &op) {
+void Warp::execute(const LoadMatrix &node, const Op &op) {
   need_warp_of_32("ldmatrix");
-  const auto &node = std::get<LoadMatrix>(machine_.position.stmt->node);
-  const auto size = static_cast<int>(size_bytes(op.elem));
+  const DType elem = machine_.kernel[node.from].type.elem;
+  const auto size = static_cast<int>(size_bytes(elem));
   const int word = 4 / size; // elements of a work-item per tile
-  LocalBuffer &from = *local_buffer(op.buffer);
-  gather(op.a, nullptr, 1);
+  LocalBuffer &from = *local_buffer(to_int(node.from));
+  gather(operand(op, node.index), nullptr, 1);
   std::fill(count_.begin() + node.matrices * kTileRows, count_.end(), 0);
-  check_aligned(kRowBytes, op.elem, op.buffer);
+  check_aligned(kRowBytes, elem, to_int(node.from));
   const RegisterPlace &to = machine_.program.registers[at(node.to.buffer)];
   const std::int64_t values = load_matrix_values(machine_.kernel, node);
-  const std::int64_t number = fragment_index(node.to, op.to, values);
+  const std::int64_t number = fragment_index(op, node.to, values);
   for (int tile = 0; tile < node.matrices; ++tile) {
     for (int lane = 0; lane < kCoreLanes; ++lane) {
       for (int i = 0; i < word; ++i) {
@@ -142,15 +142,14 @@ void Warp::read_fragment(const RegisterRef &ref, std::int64_t number, const Frag
       matrix[*at++] = cell[value * width_ + lane];
 }
 
-void Warp::mma(const Op &op) {
+void Warp::execute(const Mma &node, const Op &op) {
   need_warp_of_32("mma");
-  const auto &node = std::get<Mma>(machine_.position.stmt->node);
-  const auto index = [&](const RegisterRef &ref, Slot slot, const Fragment &fragment) {
-    return fragment_index(ref, slot, fragment_values(machine_.kernel, ref, fragment));
+  const auto index = [&](const RegisterRef &ref, const Fragment &fragment) {
+    return fragment_index(op, ref, fragment_values(machine_.kernel, ref, fragment));
   };
-  const std::int64_t number = index(node.acc, op.to, node.op->d);
-  read_fragment(node.a, index(node.a, op.a, node.op->a), node.op->a, matrix_a_);
-  read_fragment(node.b, index(node.b, op.b, node.op->b), node.op->b, matrix_b_);
+  const std::int64_t number = index(node.acc, node.op->d);
+  read_fragment(node.a, index(node.a, node.op->a), node.op->a, matrix_a_);
+  read_fragment(node.b, index(node.b, node.op->b), node.op->b, matrix_b_);
   read_fragment(node.acc, number, node.op->d, matrix_d_);
   if (node.op->tf32) {
     truncate_tf32(matrix_a_);

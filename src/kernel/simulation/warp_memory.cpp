@@ -19,8 +19,7 @@ std::int64_t element(std::int64_t first, int lane, std::int64_t stride) {
 
 } // namespace
 
-void Warp::gather(Slot first, const Cell *valid, int lanes) {
-  const Cell *at = read(first);
+void Warp::gather(const Cell *at, const Cell *valid, int lanes) {
   first_.assign(static_cast<std::size_t>(items_), kInactive);
   count_.assign(static_cast<std::size_t>(items_), 0);
   for_active([&](int lane) {
@@ -60,7 +59,7 @@ LocalBuffer *Warp::read_buffer(const Op &op, int lane) {
 void Warp::load(const Op &op) {
   const Cell *valid = op.has_b ? read(op.b) : nullptr;
   need_awaited(op.buffer);
-  gather(op.a, valid, op.lanes);
+  gather(read(op.a), valid, op.lanes);
   GlobalBuffer *global = machine_.global[at(op.buffer)].get();
   Cell *to = cells(op.to);
   const Cell fill =
@@ -88,7 +87,7 @@ void Warp::load(const Op &op) {
 void Warp::store(const Op &op) {
   const Cell *valid = op.has_b ? read(op.b) : nullptr;
   need_awaited(op.buffer);
-  gather(op.a, valid, op.lanes);
+  gather(read(op.a), valid, op.lanes);
   if (op.number == 1 && valid == nullptr)
     check_vector(op);
   LocalBuffer *local = local_buffer(op.buffer);
@@ -117,55 +116,60 @@ void Warp::check_vector(const Op &op) {
     check_aligned(std::min(bytes, machine_.vector_align), op.elem, op.buffer);
 }
 
-void Warp::async_copy(const Op &op) {
-  const auto from_number = static_cast<std::size_t>(op.number);
-  need_awaited(static_cast<int>(op.number));
-  LocalBuffer &to = *local_buffer(op.buffer);
-  GlobalBuffer &from = *machine_.global[from_number];
-  const std::int64_t bytes = op.lanes * size_bytes(op.elem);
-  gather(op.a, nullptr, op.lanes);
-  check_aligned(bytes, op.elem, op.buffer);
+void Warp::execute(const AsyncCopy &node, const Op &op) {
+  need_awaited(to_int(node.from));
+  LocalBuffer &to = *local_buffer(to_int(node.to));
+  GlobalBuffer &from = *machine_.global[at(node.from)];
+  const DType elem = machine_.kernel[node.to].type.elem;
+  const std::int64_t bytes = node.elems * size_bytes(elem);
+  gather(operand(op, node.to_index), nullptr, node.elems);
+  check_aligned(bytes, elem, to_int(node.to));
   const std::vector<std::int64_t> to_first = first_;
   const std::vector<int> to_count = count_;
-  gather(op.c, op.has_b ? read(op.b) : nullptr, op.lanes);
-  check_aligned(bytes, op.elem, static_cast<int>(op.number));
+  gather(operand(op, node.from_index), node.valid == nullptr ? nullptr : operand(op, node.valid),
+         node.elems);
+  check_aligned(bytes, elem, to_int(node.from));
   for_active([&](int lane) {
     const auto item = static_cast<std::size_t>(lane);
-    for (int row = 0; row < op.lanes; ++row) {
+    for (int row = 0; row < node.elems; ++row) {
       const bool is_valid = row < count_[item];
       const Cell cell =
           is_valid ? from.read(element(first_[item], row, 1), agent(lane)) : Cell{.whole = 0};
       const std::int64_t at = element(to_first[item], row, 1);
       to.begin_write(at, agent(lane));
-      copies_.push_back({BufferId{op.buffer}, at, cell, lane, groups_[item]});
+      copies_.push_back({node.to, at, cell, lane, groups_[item]});
     }
   });
   if (machine_.recorder == nullptr)
     return;
-  machine_.recorder->access(op.access, {to_first, to_count, op.lanes, 1});
-  machine_.recorder->access(op.access + 1, {first_, count_, op.lanes, 1});
+  machine_.recorder->access(op.access, {to_first, to_count, node.elems, 1});
+  machine_.recorder->access(op.access + 1, {first_, count_, node.elems, 1});
 }
 
-void Warp::ticket(const Op &op) {
-  need_awaited(op.buffer);
-  LocalBuffer &to = *local_buffer(static_cast<int>(op.number));
-  GlobalBuffer &counts = *machine_.global[at(op.buffer)];
-  for_active([&](int lane) {
-    const Cell found = counts.take(read(op.b)[lane].whole, agent(lane));
-    to.write(read(op.a)[lane].whole, agent(lane), found);
-  });
+void Warp::execute(const AsyncCommit &, const Op &) {
+  for_active([&](int lane) { ++groups_[at(lane)]; });
 }
 
-void Warp::async_wait(const Op &op) {
+void Warp::execute(const AsyncWait &node, const Op &) {
   const auto is_done = [&](const Copy &copy) {
     const bool is_active = (mask_ >> copy.lane & 1) != 0;
-    return is_active && copy.group < groups_[at(copy.lane)] - op.number;
+    return is_active && copy.group < groups_[at(copy.lane)] - node.pending;
   };
   for (const Copy &copy : copies_) {
     if (is_done(copy))
       local_buffer(to_int(copy.to))->end_write(copy.index, agent(copy.lane), copy.value);
   }
   std::erase_if(copies_, is_done);
+}
+
+void Warp::execute(const Ticket &node, const Op &op) {
+  need_awaited(to_int(node.counts));
+  LocalBuffer &to = *local_buffer(to_int(node.to.buffer));
+  GlobalBuffer &counts = *machine_.global[at(node.counts)];
+  for_active([&](int lane) {
+    const Cell found = counts.take(operand(op, node.index, lane), agent(lane));
+    to.write(operand(op, node.to.index, lane), agent(lane), found);
+  });
 }
 
 } // namespace tilefuse::kernel::simulation

@@ -46,39 +46,40 @@ void multiply(const CoreOp &op, const std::vector<Cell> &a, const std::vector<Ce
 
 } // namespace
 
-LocalPlace Warp::local_place(const LocalRef &ref, Slot index, int lane) const {
-  return {static_cast<std::int64_t>(rank_), ref.buffer, read(index)[lane].whole};
+LocalPlace Warp::local_place(const Op &op, const LocalRef &ref, int lane) const {
+  return {static_cast<std::int64_t>(rank_), ref.buffer, operand(op, ref.index, lane)};
 }
 
 // Where a work-item arrives: at an mbarrier of its block, or of another of the cluster.
 LocalPlace Warp::arrived(const Mbarrier &node, const Op &op, int lane) {
-  LocalPlace at = local_place(node.at, op.a, lane);
+  LocalPlace at = local_place(op, node.at, lane);
   if (node.rank == nullptr)
     return at;
-  at.rank = read(op.c)[lane].whole;
+  at.rank = operand(op, node.rank, lane);
   if (at.rank < 0 || at.rank >= machine_.kernel.cluster)
     fault(fmt::format("arrives at rank {} of a cluster of {}", at.rank, machine_.kernel.cluster),
           lane);
   return at;
 }
 
-void Warp::mbarrier(const Op &op) {
-  const auto &node = std::get<Mbarrier>(machine_.position.stmt->node);
-  const auto value = [&](int lane) { return op.has_b ? read(op.b)[lane].whole : 0; };
+void Warp::execute(const Mbarrier &node, const Op &op) {
+  const auto value = [&](int lane) {
+    return node.value == nullptr ? 0 : operand(op, node.value, lane);
+  };
   const int first = std::countr_zero(mask_);
   for_active([&](int lane) {
-    const LocalPlace at = local_place(node.at, op.a, lane);
+    const LocalPlace at = local_place(op, node.at, lane);
     if (node.op == MbarrierOp::Init)
       return machine_.engine.init(at, value(lane), agent(lane));
     if (node.op != MbarrierOp::Wait)
       return machine_.engine.arrive(arrived(node, op, lane), value(lane), agent(lane));
-    if (at != local_place(node.at, op.a, first) || value(lane) != value(first) ||
+    if (at != local_place(op, node.at, first) || value(lane) != value(first) ||
         (value(lane) != 0 && value(lane) != 1))
       fault("waits for another mbarrier or parity than others of its warp", lane);
   });
   if (node.op != MbarrierOp::Wait)
     return;
-  if (machine_.engine.has_passed(local_place(node.at, op.a, first), value(first), agent(first))) {
+  if (machine_.engine.has_passed(local_place(op, node.at, first), value(first), agent(first))) {
     ++passed_;
     return;
   }
@@ -87,15 +88,15 @@ void Warp::mbarrier(const Op &op) {
 }
 
 std::string Warp::missing() const {
-  const auto &node = std::get<Mbarrier>(line()->node);
-  return machine_.engine.missing(local_place(node.at, current().a, std::countr_zero(mask_)));
+  const auto &node = *get_intrinsic<Mbarrier>(line());
+  return machine_.engine.missing(local_place(current(), node.at, std::countr_zero(mask_)));
 }
 
 // The blocks of the cluster that a work-item's copy goes to.
 std::vector<std::int64_t> Warp::ranks_of(const TensorCopy &node, const Op &op, int lane) {
   if (node.ranks == nullptr)
     return {static_cast<std::int64_t>(rank_)};
-  const std::int64_t mask = read(op.c)[lane].whole;
+  const std::int64_t mask = operand(op, node.ranks, lane);
   const std::int64_t cluster = machine_.kernel.cluster;
   if (mask <= 0 || mask >> cluster != 0)
     fault(fmt::format("tensor_copy to ranks {:#b} of a cluster of {}", mask, cluster), lane);
@@ -106,22 +107,16 @@ std::vector<std::int64_t> Warp::ranks_of(const TensorCopy &node, const Op &op, i
   return ranks;
 }
 
-void Warp::tensor_copy(const Op &op) {
-  const auto &node = std::get<TensorCopy>(machine_.position.stmt->node);
+void Warp::execute(const TensorCopy &node, const Op &op) {
   const TensorMap &map = machine_.kernel[node.map];
   need_awaited(to_int(map.tensor));
   for_active([&](int lane) {
-    const Slot *slot = machine_.program.lists.data() + op.number;
-    const auto take = [&](std::size_t count) {
-      std::vector<std::int64_t> values;
-      for (std::size_t i = 0; i < count; ++i)
-        values.push_back(read(*slot++)[lane].whole);
-      return values;
-    };
-    BoxCopy copy{.to = local_place(node.to, op.a, lane), .map = node.map};
-    copy.at = take(node.at.size());
-    copy.offsets = take(node.offsets.size());
-    copy.signals = local_place(node.signals, op.b, lane);
+    BoxCopy copy{.to = local_place(op, node.to, lane), .map = node.map};
+    for (const ExprRef each : node.at)
+      copy.at.push_back(operand(op, each, lane));
+    for (const ExprRef each : node.offsets)
+      copy.offsets.push_back(operand(op, each, lane));
+    copy.signals = local_place(op, node.signals, lane);
     copy.ranks = ranks_of(node, op, lane);
     std::vector<LocalBuffer *> buffers;
     for (const std::int64_t rank : copy.ranks)
@@ -139,8 +134,7 @@ void Warp::tensor_copy(const Op &op) {
   });
 }
 
-void Warp::tensor_store(const Op &op) {
-  const auto &node = std::get<TensorStore>(machine_.position.stmt->node);
+void Warp::execute(const TensorStore &node, const Op &op) {
   const TensorMap &map = machine_.kernel[node.map];
   need_awaited(to_int(map.tensor));
   const Buffer &buffer = machine_.kernel[node.from.buffer];
@@ -151,10 +145,9 @@ void Warp::tensor_store(const Op &op) {
                    .to = machine_.global[at(map.tensor)].get(),
                    .lane = lane,
                    .group = store_groups_[at(lane)]};
-    BoxCopy box{.to = local_place(node.from, op.a, lane), .map = node.map};
-    const Slot *slot = machine_.program.lists.data() + op.number;
-    for (std::size_t i = 0; i < node.at.size(); ++i)
-      box.at.push_back(read(*slot++)[lane].whole);
+    BoxCopy box{.to = local_place(op, node.from, lane), .map = node.map};
+    for (const ExprRef each : node.at)
+      box.at.push_back(operand(op, each, lane));
     if (box.to.index < 0 || box.to.index + box_elems(map) > buffer.elems ||
         box.to.index * size % (kSwizzleRows * map.swizzle) != 0 ||
         box.at[0] * size % kChunkBytes != 0)
@@ -180,8 +173,7 @@ void Warp::finish_store(const BoxStore &store) {
   }
 }
 
-void Warp::store_sync(const Op &) {
-  const auto &node = std::get<StoreSync>(machine_.position.stmt->node);
+void Warp::execute(const StoreSync &node, const Op &) {
   const StmtRef here = machine_.position.stmt;
   for_active([&](int lane) {
     std::int64_t &groups = store_groups_[at(lane)];
@@ -244,19 +236,20 @@ void Warp::read_operands(const Started &started) {
                matrix_b_);
 }
 
-void Warp::wgmma(const Op &op) {
+void Warp::execute(const Wgmma &node, const Op &op) {
   need_warp_of_32("wgmma");
-  const auto &node = std::get<Wgmma>(machine_.position.stmt->node);
   Started started{.node = &node, .stmt = machine_.position.stmt, .group = wgmma_groups_};
   started.number =
-      fragment_index(node.acc, op.to, fragment_values(machine_.kernel, node.acc, node.op->d));
-  started.a = local_place(node.a, op.a, 0);
-  started.b = local_place(node.b, op.b, 0);
-  started.accumulates = !op.has_b || read(op.c)[0].whole != 0;
+      fragment_index(op, node.acc, fragment_values(machine_.kernel, node.acc, node.op->d));
+  started.a = local_place(op, node.a, 0);
+  started.b = local_place(op, node.b, 0);
+  const auto accumulates = [&](int lane) {
+    return node.accumulate == nullptr || operand(op, node.accumulate, lane) != 0;
+  };
+  started.accumulates = accumulates(0);
   for (int lane = 1; lane < kCoreLanes; ++lane)
-    if (local_place(node.a, op.a, lane) != started.a ||
-        local_place(node.b, op.b, lane) != started.b ||
-        (op.has_b && read(op.c)[lane].whole != read(op.c)[0].whole))
+    if (local_place(op, node.a, lane) != started.a || local_place(op, node.b, lane) != started.b ||
+        accumulates(lane) != started.accumulates)
       fault("wgmma has other operands than others of its warp", lane);
   if (started.accumulates)
     check_accumulators(started);
@@ -315,15 +308,14 @@ void Warp::finish_wgmma(const Started &started) {
   mark_in_flight(started, false);
 }
 
-void Warp::wgmma_sync(const Op &op) {
+void Warp::execute(const WgmmaSync &node, const Op &) {
   need_warp_of_32("wgmma");
-  const auto &node = std::get<WgmmaSync>(machine_.position.stmt->node);
   if (node.step == WgmmaStep::Commit)
     ++wgmma_groups_;
   if (node.step != WgmmaStep::Wait)
     return;
   const auto is_done = [&](const Started &started) {
-    return started.group < wgmma_groups_ - op.number;
+    return started.group < wgmma_groups_ - node.pending;
   };
   for (const Started &started : started_)
     if (is_done(started))

@@ -6,9 +6,7 @@
 //   '}' buffer  := ('global' ['const'] | 'local' | 'register') NAME TYPE '[' N ']' stmt    := 'let'
 //   NAME '=' expr | ('for' | 'unroll') NAME 'in' expr '..' expr ['step' N] '{' stmt* '}'
 //            | 'if' expr '{' stmt* '}' ['else' '{' stmt* '}'] | access '=' expr
-//            | 'barrier' [ID ITEMS] | 'prefetch' element | 'async_copy' access '=' element
-//            | 'async_commit' | 'async_wait' N | 'ldmatrix.x' N ['.trans'] element '=' element
-//            | 'mma.' ROW element '+=' element '*' element
+//            | 'barrier' [ID ITEMS] | 'prefetch' element | intrinsic (kernel/intrinsics.h)
 //   element := NAME '[' expr ']'
 //   access  := NAME '[' expr ['..' LANES [':' STRIDE]] ['valid' expr ['fill' X]] ']'
 //   primary := N | TYPE '(' X ')' | TYPE '(' expr ')' | 'broadcast' '(' expr ',' LANES ')' | 'fma'

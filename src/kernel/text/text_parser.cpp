@@ -12,8 +12,6 @@ namespace tilefuse::kernel {
 namespace {
 
 constexpr std::int64_t kMaxBlockSize = 1 << 16;
-constexpr std::int64_t kMaxPending = 64;
-constexpr std::int64_t kMaxWgmmaPending = 7;
 
 } // namespace
 
@@ -128,52 +126,12 @@ StmtRef TextParser::stmt() {
     return barrier();
   if (in_.accept("prefetch"))
     return prefetch();
-  if (in_.accept("async_copy"))
-    return async_copy();
-  if (in_.accept("async_commit"))
-    return to_.async_commit();
-  if (in_.accept("async_wait"))
-    return to_.async_wait(static_cast<int>(ranged("groups under way", 0, kMaxPending)));
-  if (in_.accept("ticket"))
-    return ticket();
-  if (in_.accept("mbarrier_init"))
-    return mbarrier(MbarrierOp::Init);
-  if (in_.accept("mbarrier_arrive"))
-    return mbarrier(MbarrierOp::Arrive);
-  if (in_.accept("mbarrier_expect"))
-    return mbarrier(MbarrierOp::Expect);
-  if (in_.accept("mbarrier_wait"))
-    return mbarrier(MbarrierOp::Wait);
-  if (in_.accept("tensor_copy"))
-    return tensor_copy();
-  if (in_.accept("tensor_store"))
-    return tensor_store();
-  if (in_.accept("store_fence"))
-    return to_.store_sync({StoreStep::Fence});
-  if (in_.accept("store_commit"))
-    return to_.store_sync({StoreStep::Commit});
-  if (in_.accept("store_wait"))
-    return to_.store_sync(
-        {StoreStep::Wait, static_cast<int>(ranged("groups under way", 0, kMaxWgmmaPending))});
-  if (in_.accept("wgmma_fence"))
-    return to_.wgmma_sync({WgmmaStep::Fence});
-  if (in_.accept("wgmma_commit"))
-    return to_.wgmma_sync({WgmmaStep::Commit});
-  if (in_.accept("wgmma_wait"))
-    return to_.wgmma_sync(
-        {WgmmaStep::Wait, static_cast<int>(ranged("groups under way", 0, kMaxWgmmaPending))});
-  if (in_.accept("registers_less"))
-    return register_limit(false);
-  if (in_.accept("registers_more"))
-    return register_limit(true);
-  if (in_.accept("await_earlier"))
-    return to_.await_earlier();
-  if (const std::string_view word = in_.peek().text; word.starts_with("wgmma."))
-    return wgmma(word.substr(6));
-  if (const std::string_view word = in_.peek().text; word.starts_with("ldmatrix."))
-    return load_matrix(word.substr(9));
-  if (const std::string_view word = in_.peek().text; word.starts_with("mma."))
-    return mma(word.substr(4));
+  const Token &word = in_.peek();
+  if (word.kind != TokenKind::Name)
+    return store();
+  if (const Intrinsic *form = find_intrinsic(word.text))
+    return intrinsic(*form);
+  require(unknown_intrinsic(word.text), word);
   return store();
 }
 
@@ -250,19 +208,6 @@ RegisterRef TextParser::element() {
   const ExprRef index = int_expr("an index");
   in_.expect("]");
   return {buffer, index};
-}
-
-StmtRef TextParser::async_copy() {
-  const Token at = in_.peek();
-  const BufferId to = buffer_name();
-  const Access place = access(to);
-  in_.expect("=");
-  const RegisterRef from = element();
-  const AsyncCopy copy{to, place.index, from.buffer, from.index, place.lanes, place.valid};
-  if (place.stride != 1)
-    require("async_copy copies neighbouring elements, without stride", at);
-  require(async_copy_rule(kernel_, copy), at);
-  return to_.async_copy(copy);
 }
 
 StmtRef TextParser::store() {

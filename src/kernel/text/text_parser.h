@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parser of a kernel's text, shared by the files that define it: text_parser.cpp (the kernel,
-// its buffers and plain statements), text_parser_expr.cpp (expressions) and text_parser_matrix.cpp
-// (tensor maps and the statements of matrix instructions).
+// its buffers and plain statements), text_parser_expr.cpp (expressions) and
+// text_parser_intrinsic.cpp (tensor maps and intrinsics).
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 
 #include "base/scanner.h"
 #include "kernel/build.h"
+#include "kernel/intrinsics.h"
 #include "kernel/nodes.h"
 
 namespace tilefuse::kernel {
@@ -60,21 +61,20 @@ private:
   StmtRef branch();
   StmtRef prefetch();
   StmtRef barrier();
-  StmtRef load_matrix(std::string_view name);
-  StmtRef mma(std::string_view name);
-  StmtRef async_copy();
   void tensor_map();
   std::vector<std::int64_t> numbers(std::string_view what);
-  StmtRef ticket();
-  StmtRef mbarrier(MbarrierOp op);
-  StmtRef tensor_copy();
-  StmtRef tensor_store();
   MapId map_name();
-  StmtRef wgmma(std::string_view name);
-  StmtRef register_limit(bool more);
   std::vector<ExprRef> int_list(std::string_view what);
+  StmtRef intrinsic(Intrinsic node); // a form whose word comes next
+  bool has(const Operand &operand);
+  void read(const Operand &operand, const ElementOperand &to);
+  void read(const Operand &operand, const RunOperand &to);
+  void read(const Operand &operand, const ExprOperand &to);
+  void read(const Operand &operand, const ListOperand &to);
+  void read(const Operand &operand, const NumberOperand &to);
+  void read(const Operand &, MapId *to) { *to = map_name(); }
+  void read(const Operand &, bool *to) { *to = true; }
   RegisterRef element();
-  LocalRef local_element();
   StmtRef store();
   std::string new_name();
   BufferId buffer_name();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The printer of a kernel's text, shared by the files that define it: text_printer.cpp (the kernel,
-// expressions and plain statements) and text_printer_matrix.cpp (barriers, copies and matrix
-// instructions).
+// expressions and plain statements) and text_printer_intrinsic.cpp (barriers and intrinsics).
 #pragma once
 
 #include <cstdint>
@@ -15,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "kernel/intrinsics.h"
 #include "kernel/nodes.h"
 
 namespace tilefuse::kernel {
@@ -56,22 +56,15 @@ private:
   void print(const Store &node);
   void print(const Barrier &node);
   void print(const Prefetch &node);
-  void print(const LoadMatrix &node);
-  void print(const Mma &node);
-  void print(const AsyncCopy &node);
-  void print(const AsyncCommit &) { line("async_commit"); }
-  void print(const AsyncWait &node) { line(fmt::format("async_wait {}", node.pending)); }
-  void print(const Ticket &node);
-  void print(const Mbarrier &node);
-  void print(const TensorCopy &node);
-  void print(const TensorStore &node);
-  void print(const StoreSync &node);
-  void print(const Wgmma &node);
-  void print(const WgmmaSync &node);
-  void print(const RegisterLimit &node) {
-    line(fmt::format("registers_{} {}", node.more ? "more" : "less", node.count));
-  }
-  void print(const AwaitEarlier &) { line("await_earlier"); }
+  void print(const Intrinsic &node);
+  // One operand of an intrinsic; its word stands already.
+  void print(const ElementOperand &operand) { element(*operand.buffer, *operand.index); }
+  void print(const RunOperand &operand);
+  void print(const ExprOperand &operand) { expr(*operand.at); }
+  void print(const ListOperand &operand);
+  void print(const NumberOperand &operand) { put("{}", operand.value()); }
+  void print(const MapId *map) { put("{}", kernel_[*map].name); }
+  void print(const bool *) {}
 
   void start() { text_.append(static_cast<std::size_t>(depth_) * 2, ' '); }
   void line(std::string_view text) {
@@ -82,9 +75,6 @@ private:
   void call(std::string_view name, std::initializer_list<ExprRef> args);
   void access(BufferId buffer, ExprRef index, int lanes, std::int64_t stride);
   void element(BufferId buffer, ExprRef index);
-  void element(const RegisterRef &ref) { element(ref.buffer, ref.index); }
-  void element(const LocalRef &ref) { element(ref.buffer, ref.index); }
-  void list(const std::vector<ExprRef> &exprs);
 
   const Kernel &kernel_;
   std::string text_;

@@ -106,7 +106,7 @@ bool PartCopier::starts_copies(StmtRef from) {
     return false;
   bool copies = false;
   for_each_stmt(one->then_body, [&](StmtRef stmt) {
-    copies = copies || std::holds_alternative<TensorCopy>(stmt->node);
+    copies = copies || kernel::get_intrinsic<TensorCopy>(stmt) != nullptr;
   });
   return copies;
 }

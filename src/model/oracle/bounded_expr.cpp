@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "nest/evaluate/eval_expr.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::nest {
 namespace {
@@ -54,11 +55,8 @@ double distance(double a, double b) {
   return std::isnan(apart) ? std::numeric_limits<double>::infinity() : apart;
 }
 
-// The smallest normal number: a device may flush what lies below.
-double smallest(DType type) {
-  return type == DType::F64 ? std::numeric_limits<double>::min()
-                            : static_cast<double>(std::numeric_limits<float>::min());
-}
+// What a result may lack below the normal numbers: a device may flush them.
+double smallest(DType type) { return traits(traits(type).value).underflow; }
 
 Bounded evaluate_cast(const Expr &expr, const ExprPoint &point) {
   const Bounded from = evaluate_bounded(expr.args[0], point);
@@ -121,16 +119,14 @@ Bounded evaluate_call(const Expr &expr, const ExprPoint &point) {
 double unit_roundoff(DType type) {
   if (!is_float(type))
     return 0;
-  return type == DType::F64 ? 0x1p-53 : 0x1p-24;
+  return std::ldexp(1, -traits(traits(type).value).digits);
 }
 
 double storage_error(DType type, double value) {
   if (!is_float(type) || !std::isfinite(value))
     return 0;
-  const double relative =
-      type == DType::F16 ? 0x1p-11 : (type == DType::BF16 ? 0x1p-8 : unit_roundoff(type));
-  const double absolute = type == DType::F16 ? 0x1p-25 : smallest(type);
-  return relative * std::fabs(value) + absolute;
+  const DTypeTraits &row = traits(type);
+  return std::ldexp(std::fabs(value), -row.digits) + row.underflow;
 }
 
 Bounded evaluate_bounded(const Expr &expr, const ExprPoint &point) {

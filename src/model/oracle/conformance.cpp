@@ -14,6 +14,7 @@
 #include "model/oracle/nest_maker.h"
 #include "model/oracle/random_case.h"
 #include "search/pick.h"
+#include "target/dtype_traits.h"
 #include "target/features.h"
 
 namespace tilefuse::model {
@@ -110,13 +111,12 @@ NamedCase picked(const std::string &name, const Nest &nest, const Target &target
 bool is_supported(DType type, const Target &target) { return type != DType::F64 || target.fp64; }
 
 void add_conversions(const Target &target, std::vector<NamedCase> &cases) {
-  for (DType from : {DType::Bool, DType::I8, DType::U8, DType::I32, DType::I64, DType::F16,
-                     DType::BF16, DType::F32, DType::F64})
-    for (DType to : {DType::I8, DType::U8, DType::I32, DType::I64, DType::F16, DType::BF16,
-                     DType::F32, DType::F64})
-      if (is_supported(from, target) && is_supported(to, target))
-        cases.push_back(picked(fmt::format("{} to {}", to_string(from), to_string(to)),
-                               cast_nest(from, to), target, Values::Integers));
+  for (const DTypeTraits &from : dtypes())
+    for (const DTypeTraits &to : dtypes())
+      if (to.type != DType::Bool && is_supported(from.type, target) &&
+          is_supported(to.type, target))
+        cases.push_back(picked(fmt::format("{} to {}", from.name, to.name),
+                               cast_nest(from.type, to.type), target, Values::Integers));
 }
 
 // A device of a C-like language runs lanes of both kinds, whichever it prefers.

@@ -7,6 +7,7 @@
 
 #include "base/index.h"
 #include "nest/index.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::model {
 namespace {
@@ -17,27 +18,16 @@ using program::Expr;
 
 constexpr double kLargestDrawn = 4;
 
-// The magnitude up to which all integers are values of a type that arithmetic is done in.
-double exact_limit(DType type) {
-  switch (type) {
-  case DType::F32:
-  case DType::F16:
-  case DType::BF16:
-    return 0x1p24;
-  case DType::F64:
-  case DType::I64:
-    return 0x1p53;
-  case DType::I32:
-    return 0x1p31;
-  default:
-    return 0x1p7;
-  }
+// The magnitude up to which all integers are values of a type in memory; evaluation in double
+// precision bounds it.
+double stored_limit(DType type) {
+  constexpr int kDoubleDigits = 53;
+  const DTypeTraits &row = traits(type);
+  return std::ldexp(1, std::min(row.is_float ? row.digits : row.bits - 1, kDoubleDigits));
 }
 
-// The same for a type in memory.
-double stored_limit(DType type) {
-  return type == DType::F16 ? 0x1p11 : (type == DType::BF16 ? 0x1p8 : exact_limit(type));
-}
+// The same for a type that arithmetic is done in.
+double exact_limit(DType type) { return stored_limit(traits(type).value); }
 
 // A bound of |accumulator|, partial results included, from bounds of the inputs.
 double accumulated(const nest::Nest &nest, const std::vector<double> &inputs) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::runtime {
 namespace {
@@ -20,9 +21,6 @@ constexpr int kFillZero = 0;
 constexpr int kLastWrongDriver = 13010;
 constexpr std::int64_t kSmallBytes = 131072;
 constexpr std::uint64_t kWrongBit = std::uint64_t{1} << 21;
-
-constexpr PerDType<int> kTypeNumbers = {
-    .boolean = 0, .i8 = 0, .u8 = 0, .i32 = 3, .i64 = 5, .f16 = 6, .bf16 = 9, .f32 = 7, .f64 = 8};
 
 int swizzle_number(std::int64_t bytes) { return bytes == 32 ? 1 : bytes == 64 ? 2 : 3; }
 
@@ -51,12 +49,12 @@ cuda::Result encode(const cuda::DriverApi &api, const TensorView &view, void *ba
   for (std::size_t i = 0; is_tiled && i < box.size(); ++i)
     box[i] *= steps[i];
   if (is_tiled)
-    return api.cuTensorMapEncodeTiled(&map, kTypeNumbers[view.type], rank, base, dims.data(),
+    return api.cuTensorMapEncodeTiled(&map, traits(view.type).tensor_map, rank, base, dims.data(),
                                       strides.data(), box.data(), steps.data(), kNoInterleave,
                                       swizzle_number(view.swizzle), kPromote256, kFillZero);
   const auto lower = as<int>(view.lower);
   const auto upper = as<int>(view.upper);
-  return api.cuTensorMapEncodeIm2col(&map, kTypeNumbers[view.type], rank, base, dims.data(),
+  return api.cuTensorMapEncodeIm2col(&map, traits(view.type).tensor_map, rank, base, dims.data(),
                                      strides.data(), lower.data(), upper.data(), box[0], box[1],
                                      steps.data(), kNoInterleave, swizzle_number(view.swizzle),
                                      kPromote256, kFillZero);

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inline PTX of sm_90a: tensor copies (TMA), mbarriers, wgmma.
+// What tensor copies (TMA), mbarriers and wgmma need besides cuda_prologue.h, printed only where a
+// kernel has tensor maps: inline PTX of sm_90a.
 #pragma once
 
-#include "emit/c/c_like.h"
+#include <string_view>
 
 namespace tilefuse::emit {
 
-extern const TensorDialect kCudaTensor;
-
-// What the statements need besides the usual prologue, printed only where a kernel has tensor maps.
 inline constexpr std::string_view kCudaTensorPrologue = R"cuda(#ifndef tf_tensor_prologue
 #define tf_tensor_prologue
 struct __align__(64) tf_map { ulong words[16]; };

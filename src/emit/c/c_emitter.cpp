@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emit/c/c_emitter.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace tilefuse::emit {
+
+std::string CEmitter::let(const std::string &type, const std::string &name,
+                          const std::string &value) const {
+  return fmt::format("const {} {} = {};", type, name, value);
+}
+
+std::string CEmitter::loop(const LoopText &text) const {
+  return fmt::format("for ({} {} = {}; {} {} {}; {} += {}) {{", text.type, text.name, text.begin,
+                     text.name, text.is_down ? ">" : "<", text.end, text.name, text.step);
+}
+
+std::string CEmitter::select(int, const std::string &condition, const std::string &a,
+                             const std::string &b) const {
+  return fmt::format("({} ? {} : {})", condition, a, b);
+}
+
+std::string CEmitter::round_convert(const kernel::Type &, const std::string &,
+                                    std::optional<double>, std::optional<double>) const {
+  refuse("rounding to whole numbers at once");
+}
+
+std::string CEmitter::plain_store(const CContext &, const VectorText &at,
+                                  const std::string &value) const {
+  return store(at.buffer.type.elem, at.type.lanes, at.base, at.index, value);
+}
+
+std::string CEmitter::pointer_of_rank(const std::string &, const std::string &) const {
+  refuse("a load from another block");
+}
+
+void CEmitter::refuse(std::string_view what) const {
+  throw Error(ErrorCode::Unsupported,
+              fmt::format("{} cannot be written in {}", what, words().name));
+}
+
+} // namespace tilefuse::emit
