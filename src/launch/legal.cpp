@@ -118,7 +118,7 @@ bool are_counts(const std::vector<std::int64_t> &numbers) {
 // A digit names an output index of the join, or the part, and counts something.
 bool are_digits(const std::vector<schedule::TileDigit> &digits, std::size_t outputs) {
   return std::all_of(digits.begin(), digits.end(), [&](const schedule::TileDigit &digit) {
-    return digit.index < static_cast<int>(outputs) && digit.count > 0;
+    return (!digit.index || at(*digit.index) < outputs) && digit.count > 0;
   });
 }
 

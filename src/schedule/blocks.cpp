@@ -36,9 +36,8 @@ std::int64_t blocks(const Nest &nest, const Schedule &schedule) {
   if (has_core(schedule))
     return core_blocks(nest, schedule);
   std::int64_t count = 1;
-  for (int i = 0; i < nest.output_indices; ++i)
-    count *= (nest.indices[at(i)].extent + schedule.splits[at(i)].of_block() - 1) /
-             schedule.splits[at(i)].of_block();
+  for (const IndexId i : output_indices(nest))
+    count *= up(extent(nest, i), schedule.splits[i].of_block());
   return count;
 }
 

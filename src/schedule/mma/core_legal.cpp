@@ -121,7 +121,7 @@ std::optional<std::string> wrong_core(const Nest &nest, const Schedule &schedule
     return fmt::format("{} does not multiply the nest's types in steps of {} bytes", op->name,
                        kStepBytes);
   const CoreRoles roles = core_roles(nest, schedule);
-  if (schedule.order.back() != roles.depth())
+  if (schedule.order.back() != IndexId{roles.depth()})
     return "the depth is not the innermost loop";
   for (std::size_t i = 0; i < schedule.splits.size(); ++i) {
     const Split &split = schedule.splits[i];

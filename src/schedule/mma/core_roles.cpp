@@ -26,6 +26,13 @@ struct Sides {
   bool data_apart = false;
 };
 
+std::vector<int> numbers(const std::vector<IndexId> &indices) {
+  std::vector<int> list;
+  for (const IndexId i : indices)
+    list.push_back(to_int(i));
+  return list;
+}
+
 bool can_turn(const Nest &nest) {
   return std::all_of(nest.inputs.begin(), nest.inputs.end(), [&](const nest::Operand &input) {
     return size_bytes(type_of(nest, input)) == kTurnedBytes;
@@ -52,7 +59,7 @@ int block_of(const Nest &nest, const Roles &roles, int depth) {
   const std::int64_t elems = nest.indices[at(depth)].extent;
   if ((elems & (elems - 1)) != 0 || elems * size_bytes(type_of(nest, data)) >= kLongestRow)
     return -1;
-  for (int i : roles.depth) {
+  for (int i : numbers(roles.depth)) {
     const auto moves = [&](const nest::Operand &operand) {
       return nest::flat(operand, nest.indices.size()).coeff[at(i)] != 0;
     };
@@ -71,7 +78,7 @@ int gathered_depth(const Nest &nest, const Roles &roles) {
   int longest = -1;
   if (!nest.inputs[at(roles.filter)].constant)
     return longest;
-  for (int i : roles.depth)
+  for (int i : numbers(roles.depth))
     if (flat.coeff[at(i)] > 0 && !is_checked(data, i) &&
         (longest < 0 || nest.indices[at(i)].extent > nest.indices[at(longest)].extent))
       longest = i;
@@ -101,8 +108,8 @@ std::optional<Sides> sides_of(const Nest &nest, Roles roles) {
     return {};
   if (!can_turn(nest))
     return gathered_sides(nest, std::move(roles));
-  Sides sides{.pixel = first_contiguous(data, roles.pixels)};
-  sides.filter_turned = is_contiguous(filter, roles.channels.front());
+  Sides sides{.pixel = first_contiguous(data, numbers(roles.pixels))};
+  sides.filter_turned = is_contiguous(filter, to_int(roles.channels.front()));
   const int of_data = first_contiguous(data, reduced);
   const int of_filter = first_contiguous(filter, reduced);
   if (sides.filter_turned && of_data >= 0) {
@@ -143,7 +150,7 @@ std::optional<Sides> sides_of(const Nest &nest) {
 struct Known {
   Nest nest;
   std::optional<Sides> sides;
-  std::vector<int> order; // of the roles
+  std::vector<IndexId> order; // of the roles
   std::optional<CoreRoles> roles;
 };
 
@@ -154,19 +161,20 @@ Known &known_of(const Nest &nest) {
   return last;
 }
 
-CoreRoles roles_in(const Nest &nest, const Sides &sides, const std::vector<int> &order) {
+CoreRoles roles_in(const Nest &nest, const Sides &sides, const std::vector<IndexId> &order) {
   const Roles &roles = sides.roles;
   CoreRoles result{.data = roles.data,
                    .filter = roles.filter,
                    .data_turned = sides.pixel >= 0,
                    .filter_turned = sides.filter_turned,
                    .data_apart = sides.data_apart,
-                   .channel = roles.channels.front()};
+                   .channel = to_int(roles.channels.front())};
   const auto is_pixel = [&](int i) {
-    const bool moves = std::find(roles.pixels.begin(), roles.pixels.end(), i) != roles.pixels.end();
+    const bool moves =
+        std::find(roles.pixels.begin(), roles.pixels.end(), IndexId{i}) != roles.pixels.end();
     return result.data_turned ? i == sides.pixel : moves;
   };
-  result.channels.assign(roles.channels.rbegin(), roles.channels.rend());
+  result.channels = numbers({roles.channels.rbegin(), roles.channels.rend()});
   if (result.filter_turned)
     result.channels = {result.channel};
   for (int i : result.channels)
@@ -174,7 +182,7 @@ CoreRoles roles_in(const Nest &nest, const Sides &sides, const std::vector<int> 
   const auto is_channel = [&](int i) {
     return std::find(result.channels.begin(), result.channels.end(), i) != result.channels.end();
   };
-  for (int i : order) {
+  for (int i : numbers(order)) {
     const std::int64_t extent = nest.indices[at(i)].extent;
     if (i >= nest.output_indices) {
       const bool is_depth = sides.depth < 0 || i == sides.depth || i == sides.block;

@@ -114,10 +114,11 @@ Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Form &form,
                 : stores_halves && channels % kPanelVec == 0 ? static_cast<int>(kPanelVec)
                                                              : kVecs.back();
   schedule.splits[at(roles.depth())].tile = form.row_bytes / size_bytes(op.a.type);
-  if (roles.has_blocks())
-    std::rotate(std::find(schedule.order.begin(), schedule.order.end(), roles.depths[0]),
-                std::find(schedule.order.begin(), schedule.order.end(), roles.depths[0]) + 1,
-                schedule.order.end() - 1);
+  if (roles.has_blocks()) {
+    const auto found =
+        std::find(schedule.order.begin(), schedule.order.end(), nest::IndexId{roles.depths[0]});
+    std::rotate(found, found + 1, schedule.order.end() - 1);
+  }
   if (form.is_boxed)
     choose_box(nest, schedule, form.is_windowed, form.neighbours);
   if (nest.inputs[at(roles.filter)].constant && !roles.filter_turned)
