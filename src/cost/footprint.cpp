@@ -52,8 +52,8 @@ Stream packed(const Nest &nest, const Schedule &schedule, int input) {
   Stream stream = in_place(nest, nest.inputs[at(input)]);
   stream.packed_lane = lane_index(schedule);
   stream.packed_step = 1;
-  if (stream.packed_lane >= 0)
-    stream.packed_step = schedule.splits[at(stream.packed_lane)].step();
+  if (stream.packed_lane)
+    stream.packed_step = schedule.splits[*stream.packed_lane].step();
   return stream;
 }
 
@@ -63,7 +63,7 @@ Stream::Stream(const std::vector<nest::Dim> &dims, std::size_t indices, double e
     : elem_bytes(element_bytes), moves_(indices) {
   for (const nest::Dim &dim : dims) {
     const std::size_t begin = terms_.size();
-    for (std::size_t i = 0; i < dim.at.coeff.size(); ++i)
+    for (const IndexId i : dim.at.coeff.ids())
       if (const std::int64_t coeff = dim.at.coeff[i]; coeff != 0) {
         terms_.push_back({i, coeff});
         moves_[i].stride += coeff * dim.stride;
@@ -84,7 +84,7 @@ Stream::Piece Stream::piece(const Spans &spans) const {
   double apart = 0;
   double row = 1;
   if (packed_step > 0) {
-    for (std::size_t i = 0; i < spans.size(); ++i)
+    for (const IndexId i : spans.ids())
       run *= uses(i) ? spans[i] : 1;
     return {std::ceil(run / line) * line_bytes, 1, 0, 1};
   }
@@ -182,12 +182,12 @@ double bytes_in_memory(const Nest &nest, const std::vector<Stream> &streams,
 
 double touched_bytes(const Nest &nest, const Operand &operand) {
   constexpr std::int64_t kSector = 32; // bytes
-  const nest::Slot &slot = nest.slots[operand.slot];
+  const nest::Slot &slot = slot_of(nest, operand);
   double elems = 1;
   for (const nest::Dim &dim : operand.dims) {
     double points = 1;
-    for (std::size_t i = 0; i < nest.indices.size(); ++i)
-      points *= dim.at.coeff[i] == 0 ? 1 : static_cast<double>(nest.indices[i].extent);
+    for (const IndexId i : nest.indices.ids())
+      points *= dim.at.coeff[i] == 0 ? 1 : static_cast<double>(extent(nest, i));
     const bool is_near = dim.stride * size_bytes(slot.type) < kSector;
     const auto size = static_cast<double>(dim.size);
     elems *= is_near && points > 1 ? size : std::min(points, size);
@@ -222,11 +222,10 @@ std::int64_t lines_in_a_set(const Stream &stream, const Schedule &schedule, int 
   };
   bool is_body = true;
   for (auto i = schedule.order.rbegin(); i != schedule.order.rend(); ++i) {
-    const std::size_t index = static_cast<std::size_t>(*i);
-    const schedule::Split &split = schedule.splits[index];
-    const bool is_output = *i < outputs;
+    const schedule::Split &split = schedule.splits[*i];
+    const bool is_output = to_int(*i) < outputs;
     if (is_output || is_body)
-      repeat(split.keep, stream.stride(index) * (is_output ? split.copy_stride() : 1));
+      repeat(split.keep, stream.stride(*i) * (is_output ? split.copy_stride() : 1));
     is_body = is_body && !is_output && split.keep >= split.tile;
   }
   std::sort(lines.begin(), lines.end());

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,13 +18,15 @@
 
 namespace tilefuse::cost {
 
-using Spans = std::vector<double>; // points, by index of the nest
+using nest::IndexId;
+
+using Spans = Indexed<IndexId, double>; // points
 
 class Stream {
 public:
   // An index that moves a subscript.
   struct Term {
-    std::size_t index = 0;
+    IndexId index{};
     std::int64_t coeff = 0;
   };
   // A dimension of memory, and the terms of its subscript.
@@ -51,16 +54,16 @@ public:
   bool is_written = false;
   bool is_staged = false;
   std::int64_t packed_step = 0; // packed constants: points of the lane index that lie together
-  int packed_lane = -1;
+  std::optional<IndexId> packed_lane;
 
   const std::vector<Dim> &dims() const { return dims_; } // by rising stride
   std::span<const Term> terms(const Dim &dim) const {
     return std::span(terms_).subspan(dim.begin, dim.end - dim.begin);
   }
-  bool uses(std::size_t index) const { return moves_[index].is_used; }
+  bool uses(IndexId index) const { return moves_[index].is_used; }
   // Elements between neighbours of `index`.
-  std::int64_t stride(std::size_t index) const {
-    const bool is_packed = packed_step > 0 && static_cast<int>(index) == packed_lane;
+  std::int64_t stride(IndexId index) const {
+    const bool is_packed = packed_step > 0 && index == packed_lane;
     return is_packed ? (uses(index) ? 1 : 0) : moves_[index].stride;
   }
   Piece piece(const Spans &spans) const;
@@ -80,7 +83,7 @@ private:
   };
   std::vector<Dim> dims_;
   std::vector<Term> terms_;
-  std::vector<Move> moves_; // by index
+  Indexed<IndexId, Move> moves_;
 };
 
 // Inputs in order, then extras, then the result.
@@ -107,7 +110,7 @@ std::int64_t lines_in_a_set(const Stream &stream, const schedule::Schedule &sche
                             std::int64_t way_bytes);
 
 struct LoopTrips {
-  std::size_t index = 0;
+  IndexId index{};
   double trips = 1;
 };
 

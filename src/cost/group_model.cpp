@@ -12,6 +12,7 @@
 #include "cost/gpu/work_item_model.h"
 #include "cost/vector/core_rates.h"
 #include "cost/vector/vector_model.h"
+#include "nest/index.h"
 #include "schedule/members.h"
 
 namespace tilefuse::cost {
@@ -19,16 +20,16 @@ namespace tilefuse::cost {
 using schedule::Schedule;
 
 double fills(const nest::Nest &nest, const Schedule &own, int input) {
-  const int level = own.stages[at(input)].at;
+  const bool is_in_chunks = own.stages[at(input)].at.has_value();
   double count = 1;
-  for (std::size_t i = 0; i < nest.indices.size(); ++i) {
-    const double extent = static_cast<double>(nest.indices[i].extent);
-    const bool is_output = static_cast<int>(i) < nest.output_indices;
-    const bool per_step = is_output && level >= 0;
+  for (const nest::IndexId i : nest.indices.ids()) {
+    const double extent = static_cast<double>(nest::extent(nest, i));
+    const bool is_output = nest::is_output(nest, i);
+    const bool per_step = is_output && is_in_chunks;
     if (is_output)
       count *= std::ceil(extent /
                          static_cast<double>(per_step ? own.splits[i].step() : own.splits[i].tile));
-    else if (holds_chunk(nest, own, input, static_cast<int>(i)))
+    else if (holds_chunk(nest, own, input, i))
       count *= std::ceil(extent / static_cast<double>(own.splits[i].tile));
   }
   return count;
@@ -69,13 +70,12 @@ namespace {
 double map_traffic_seconds(const poly::Producer &map, double executed, const Target &target) {
   constexpr double kCacheOverMemory = 4;
   const nest::Nest &nest = map.nest;
-  const auto slot = [&](const nest::Operand &operand) { return nest.slots[operand.slot]; };
   const auto points = static_cast<double>(output_points(nest));
-  const double stored = static_cast<double>(size_bytes(slot(nest.out).type));
+  const double stored = static_cast<double>(size_bytes(slot_of(nest, nest.out).type));
   double read = -stored;
   for (const nest::Operand &extra : nest.extras)
-    if (static_cast<double>(slot(extra).elems) >= points)
-      read += static_cast<double>(size_bytes(slot(extra).type));
+    if (static_cast<double>(slot_of(nest, extra).elems) >= points)
+      read += static_cast<double>(size_bytes(slot_of(nest, extra).type));
   const double again = executed > points ? (executed - points) / kCacheOverMemory : 0;
   const double bytes = std::max(read, 0.0) * (points + again) + (map.stored ? stored * points : 0);
   const bool is_cached =

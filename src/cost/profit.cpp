@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "poly/needs.h"
 
 namespace tilefuse::cost {
@@ -20,7 +21,7 @@ constexpr std::int64_t kSlab = 32;
 constexpr std::array<std::int64_t, 10> kTiles = {2, 4, 7, 8, 14, 16, 28, 32, 56, 112};
 
 double bytes_of(const nest::Nest &nest, const nest::Operand &operand) {
-  const nest::Slot &slot = nest.slots[operand.slot];
+  const nest::Slot &slot = slot_of(nest, operand);
   return static_cast<double>(size_bytes(slot.type));
 }
 
@@ -63,14 +64,17 @@ std::int64_t box_bytes(const poly::Group &group, poly::MemberId member,
     const std::optional<poly::IndexId> index = (*index_of)[d];
     if (!index)
       continue;
-    const std::vector<std::int64_t> &coeff = input.dims[d].at.coeff;
+    const Indexed<nest::IndexId, std::int64_t> &coeff = input.dims[d].at.coeff;
     const bool is_summed = std::all_of(coeff.begin(), coeff.begin() + reader.output_indices,
                                        [](std::int64_t c) { return c == 0; });
-    const std::int64_t points = needs.box[at(*index)];
+    const std::int64_t points = needs.box[*index];
     bytes *= is_summed ? std::min(points, kSlab) : points;
   }
   return bytes;
 }
+
+using nest::IndexId;
+using Tile = Indexed<IndexId, std::int64_t>; // points, of the anchor's output indices
 
 class Weighing {
 public:
@@ -84,24 +88,24 @@ public:
   }
 
   Profit run() {
-    std::vector<std::int64_t> tile;
-    for (int i = 0; i < fused_.anchor.output_indices; ++i) {
+    Tile tile;
+    for (const IndexId i : output_indices(fused_.anchor)) {
       tile.push_back(extent(i));
       sizes_.push_back(sizes(i));
     }
-    try_tiles(tile, 0);
+    try_tiles(tile, IndexId{0});
     return best_;
   }
 
 private:
   // Sizes of an index: whole where nothing staged follows it, one point where tiles do not overlap.
-  std::vector<std::int64_t> sizes(int index) const {
-    const std::int64_t extent = fused_.anchor.indices[at(index)].extent;
-    std::vector<std::int64_t> small(at(fused_.anchor.output_indices));
-    for (std::size_t i = 0; i < small.size(); ++i)
-      small[i] = fused_.anchor.indices[i].extent;
+  std::vector<std::int64_t> sizes(IndexId index) const {
+    const std::int64_t extent = this->extent(index);
+    Tile small(at(fused_.anchor.output_indices));
+    for (const IndexId i : small.ids())
+      small[i] = this->extent(i);
     const double whole = executed(small);
-    small[at(index)] = 1;
+    small[index] = 1;
     const double apart = executed(small);
     const bool is_followed = apart != whole * static_cast<double>(extent);
     if (!is_followed)
@@ -115,45 +119,45 @@ private:
     return all;
   }
 
-  std::int64_t extent(int index) const { return fused_.anchor.indices[at(index)].extent; }
-  double count(const std::vector<std::int64_t> &tile, int index) const {
-    return static_cast<double>((extent(index) + tile[at(index)] - 1) / tile[at(index)]);
+  std::int64_t extent(IndexId index) const { return nest::extent(fused_.anchor, index); }
+  double count(const Tile &tile, IndexId index) const {
+    return static_cast<double>((extent(index) + tile[index] - 1) / tile[index]);
   }
 
-  double executed(const std::vector<std::int64_t> &tile) const {
+  double executed(const Tile &tile) const {
     double sum = 0;
     for (const poly::MemberNeeds &member : needs(fused_, tile))
       sum += member.executed;
     return sum - static_cast<double>(nest::output_points(fused_.anchor));
   }
 
-  void try_tiles(std::vector<std::int64_t> &tile, int index) {
-    if (index == fused_.anchor.output_indices) {
+  void try_tiles(Tile &tile, IndexId index) {
+    if (!is_output(fused_.anchor, index)) {
       const Indexed<poly::MemberId, poly::MemberNeeds> all = needs(fused_, tile);
       if (!fits(all))
         return;
-      weigh(tile, all, -1);
-      for (int i = 0; i < index && target_.lanes == LaneKind::Vector; ++i)
-        if (tile[at(i)] < extent(i) && sizes_[at(i)].size() > 1)
+      weigh(tile, all, std::nullopt);
+      for (const IndexId i : output_indices(fused_.anchor))
+        if (target_.lanes == LaneKind::Vector && tile[i] < extent(i) && sizes_[i].size() > 1)
           weigh(tile, all, i);
       return;
     }
-    const std::int64_t before = tile[at(index)];
-    for (const std::int64_t size : sizes_[at(index)]) {
-      tile[at(index)] = size;
-      try_tiles(tile, index + 1);
+    const std::int64_t before = tile[index];
+    for (const std::int64_t size : sizes_[index]) {
+      tile[index] = size;
+      try_tiles(tile, IndexId{to_int(index) + 1});
     }
-    tile[at(index)] = before;
+    tile[index] = before;
   }
 
   // What a block takes of tiles that roll along an index: as much as leaves every unit a block.
-  std::vector<std::int64_t> run_of(std::vector<std::int64_t> tile, int rolls) const {
+  Tile run_of(Tile tile, IndexId rolls) const {
     double others = 1;
-    for (int i = 0; i < fused_.anchor.output_indices; ++i)
+    for (const IndexId i : output_indices(fused_.anchor))
       others *= i == rolls ? 1 : count(tile, i);
     const double runs = std::ceil(std::max(1, target_.compute_units) / others);
     const double tiles = std::ceil(count(tile, rolls) / runs);
-    tile[at(rolls)] = std::min(extent(rolls), tile[at(rolls)] * static_cast<std::int64_t>(tiles));
+    tile[rolls] = std::min(extent(rolls), tile[rolls] * static_cast<std::int64_t>(tiles));
     return tile;
   }
 
@@ -168,20 +172,19 @@ private:
     return target_.local_bytes == 0 || local_bytes(all) <= target_.local_bytes;
   }
 
-  bool is_busy(const std::vector<std::int64_t> &block) const {
+  bool is_busy(const Tile &block) const {
     double blocks = 1;
-    for (int i = 0; i < fused_.anchor.output_indices; ++i)
+    for (const IndexId i : output_indices(fused_.anchor))
       blocks *= count(block, i);
     return blocks >= target_.compute_units;
   }
 
-  void weigh(const std::vector<std::int64_t> &tile,
-             const Indexed<poly::MemberId, poly::MemberNeeds> &all, int rolls) {
-    const std::vector<std::int64_t> block = rolls < 0 ? tile : run_of(tile, rolls);
+  void weigh(const Tile &tile, const Indexed<poly::MemberId, poly::MemberNeeds> &all,
+             std::optional<IndexId> rolls) {
+    const Tile block = rolls ? run_of(tile, *rolls) : tile;
     if (!is_busy(block))
       return;
-    const Indexed<poly::MemberId, poly::MemberNeeds> of_blocks =
-        rolls < 0 ? all : needs(fused_, block);
+    const Indexed<poly::MemberId, poly::MemberNeeds> of_blocks = rolls ? needs(fused_, block) : all;
     double spent = 0;
     double done = 0;
     double needed = 0;
@@ -209,7 +212,7 @@ private:
   const poly::Group &fused_;
   const Target &target_;
   Rates rates_;
-  std::vector<std::vector<std::int64_t>> sizes_; // of tiles, by index of the anchor
+  Indexed<IndexId, std::vector<std::int64_t>> sizes_; // of tiles
   Profit best_;
 };
 
@@ -224,10 +227,10 @@ poly::Verdict to_verdict(const Profit &profit, const poly::Group &fused) {
   if (profit.tile.empty())
     return {false, {"no tile that keeps all units busy fits the memory of a block"}};
   std::string tile;
-  for (std::size_t i = 0; i < profit.tile.size(); ++i)
+  for (const IndexId i : profit.tile.ids())
     tile += fmt::format(" {}:{}", fused.anchor.indices[i].name, profit.tile[i]);
-  if (profit.rolls >= 0)
-    tile += fmt::format(" rolling along {}", fused.anchor.indices[at(profit.rolls)].name);
+  if (profit.rolls)
+    tile += fmt::format(" rolling along {}", fused.anchor.indices[*profit.rolls].name);
   verdict.is_worth = profit.saved_seconds > profit.spent_seconds;
   verdict.terms = {
       fmt::format("tile{}, {} bytes staged", tile, profit.local_bytes),

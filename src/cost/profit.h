@@ -21,9 +21,9 @@
 namespace tilefuse::cost {
 
 struct Profit {
-  std::vector<std::int64_t> tile; // of the anchor, by output index; empty: none fits local memory
-  int rolls = -1;                 // the index along which they roll; -1: they do not
-  double recomputed = 1;          // R of the producers, weighed by operations
+  Indexed<nest::IndexId, std::int64_t> tile; // of the anchor's outputs; empty: none fits memory
+  std::optional<nest::IndexId> rolls;        // the index along which they roll, if any
+  double recomputed = 1;                     // R of the producers, weighed by operations
   double saved_seconds = 0;
   double spent_seconds = 0;
   std::int64_t local_bytes = 0; // of all boxes of a tile

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/between.h"
+#include "nest/index.h"
 
 #include <algorithm>
 #include <utility>
@@ -15,9 +16,9 @@ using Moves = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
 Moves moves(const Nest &nest, const Dim &dim) {
   Moves found;
-  for (std::size_t i = 0; i < nest.indices.size(); ++i)
-    if (dim.at.coeff[i] != 0 && nest.indices[i].extent > 1)
-      found.emplace_back(dim.at.coeff[i], nest.indices[i].extent);
+  for (const nest::IndexId i : nest.indices.ids())
+    if (dim.at.coeff[i] != 0 && extent(nest, i) > 1)
+      found.emplace_back(dim.at.coeff[i], extent(nest, i));
   return found;
 }
 

@@ -41,9 +41,10 @@ Reason wrong_order(const Launch &launch) {
 
 // Elements from the first to the last that one store of a matrix instruction's results writes.
 std::int64_t stored_run(const nest::Nest &nest, const schedule::Schedule &schedule) {
-  const int channel = core_roles(nest, schedule).channel;
-  const auto at = static_cast<std::size_t>(channel);
-  return (schedule.splits[at].vec - 1) * nest::flat(nest.out, nest.indices.size()).coeff[at] + 1;
+  const nest::IndexId channel = core_roles(nest, schedule).channel;
+  return (schedule.splits[channel].vec - 1) *
+             nest::flat(nest.out, nest.indices.size()).coeff[channel] +
+         1;
 }
 
 Reason wrong_place(const Part &first, const Part &part, const Target &target) {
@@ -118,7 +119,7 @@ bool are_counts(const std::vector<std::int64_t> &numbers) {
 // A digit names an output index of the join, or the part, and counts something.
 bool are_digits(const std::vector<schedule::TileDigit> &digits, std::size_t outputs) {
   return std::all_of(digits.begin(), digits.end(), [&](const schedule::TileDigit &digit) {
-    return digit.index < static_cast<int>(outputs) && digit.count > 0;
+    return (!digit.index || at(*digit.index) < outputs) && digit.count > 0;
   });
 }
 

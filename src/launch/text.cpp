@@ -37,8 +37,8 @@ std::string to_text(const Part &part) {
 std::string to_text(const schedule::TileWalk &walk) {
   std::string text = "join\ndigits";
   for (const schedule::TileDigit &digit : walk.digits)
-    text += digit.index < 0 ? fmt::format(" part:{}", digit.count)
-                            : fmt::format(" {}:{}", digit.index, digit.count);
+    text += digit.index ? fmt::format(" {}:{}", *digit.index, digit.count)
+                        : fmt::format(" part:{}", digit.count);
   return text + fmt::format("\nblocks {}\ngrid {}\nfirst {}\n", fmt::join(walk.blocks, " "),
                             fmt::join(walk.grid, " "), walk.first_item);
 }
@@ -93,8 +93,9 @@ schedule::TileWalk parse_walk(std::string_view text, const std::string &file) {
   scanner.expect("join");
   scanner.expect("digits");
   while (!scanner.is("blocks")) {
-    const int index =
-        scanner.accept("part") ? -1 : static_cast<int>(scanner.expect_integer("an output index"));
+    std::optional<schedule::IndexId> index;
+    if (!scanner.accept("part"))
+      index = static_cast<schedule::IndexId>(scanner.expect_integer("an output index"));
     scanner.expect(":");
     walk.digits.push_back({index, scanner.expect_integer("how many")});
   }

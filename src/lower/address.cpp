@@ -2,6 +2,7 @@
 #include "lower/address.h"
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::lower {
@@ -10,21 +11,22 @@ namespace {
 using kernel::ExprRef;
 using schedule::Source;
 
+using Moves = Indexed<IndexId, std::int64_t>; // elements
+
 // An address as elements per point of each part of an index's position.
 struct Form {
   std::int64_t constant = 0;
-  std::vector<std::int64_t> origin; // output index: of the block's tile
-  std::vector<std::int64_t> inside; // output index: of the step in it
-  std::vector<std::int64_t> chunk;  // reduced index: of the chunk
-  std::vector<std::int64_t> near;   // of copies, lanes and points of a chunk
+  Moves origin; // output index: of the block's tile
+  Moves inside; // output index: of the step in it
+  Moves chunk;  // reduced index: of the chunk
+  Moves near;   // of copies, lanes and points of a chunk
 };
 
 // Dimension d of the source moves the address by strides[d].
-std::vector<std::int64_t> moves(const Source &source, const std::vector<std::int64_t> &strides,
-                                std::size_t indices) {
-  std::vector<std::int64_t> sum(indices, 0);
+Moves moves(const Source &source, const std::vector<std::int64_t> &strides, std::size_t indices) {
+  Moves sum(indices, 0);
   for (std::size_t d = 0; d < source.dims.size(); ++d)
-    for (std::size_t i = 0; i < indices; ++i)
+    for (const IndexId i : sum.ids())
       sum[i] += source.dims[d].at.coeff[i] * strides[d];
   return sum;
 }
@@ -38,7 +40,7 @@ Form memory_form(const Context &cx, const Source &source) {
   }
   form.near = moves(source, strides, cx.nest.indices.size());
   form.origin = form.chunk = form.near;
-  for (std::size_t i = 0; i < cx.outputs(); ++i)
+  for (const IndexId i : output_indices(cx.nest))
     if (source.inside[i])
       form.origin[i] = source.steps[i];
   form.inside = form.origin;
@@ -56,11 +58,11 @@ Form staged_form(const Context &cx, int input, const Source &source) {
   form.near = moves(source, strides, cx.nest.indices.size());
   form.origin.assign(form.near.size(), 0);
   form.inside = form.chunk = form.near;
-  const bool per_step = cx.schedule.stages[at(input)].at >= 0;
-  for (std::size_t i = 0; i < form.near.size(); ++i) {
+  const bool per_step = cx.schedule.stages[at(input)].at.has_value();
+  for (const IndexId i : form.near.ids()) {
     if (per_step)
       form.inside[i] = 0;
-    if (holds_chunk(cx.nest, cx.schedule, input, static_cast<int>(i)))
+    if (holds_chunk(cx.nest, cx.schedule, input, i))
       form.chunk[i] = 0;
   }
   return form;
@@ -81,7 +83,7 @@ ExprRef plus(const Context &cx, ExprRef sum, ExprRef value, std::int64_t coeff) 
 ExprRef input_base(const Context &cx, int input) {
   const Form form = form_of(cx, input);
   ExprRef sum = cx.build.integer(form.constant);
-  for (std::size_t i = 0; i < cx.outputs(); ++i) {
+  for (const IndexId i : output_indices(cx.nest)) {
     const bool from_tile = form.origin[i] != form.inside[i];
     const ExprRef first = cx.build.add(cx.start[i], cx.origin[i]);
     const ExprRef position = from_tile ? cx.inside[i] : cx.build.add(first, cx.inside[i]);
@@ -93,7 +95,7 @@ ExprRef input_base(const Context &cx, int input) {
 
 ExprRef chunk_base(const Context &cx, int input, ExprRef base) {
   const Form form = form_of(cx, input);
-  for (std::size_t i = cx.outputs(); i < form.chunk.size(); ++i)
+  for (const IndexId i : reduced_indices(cx.nest))
     base = plus(cx, base, cx.chunk[i], form.chunk[i]);
   if (!cx.schedule.stages[at(input)].is_ahead())
     return base;
@@ -104,10 +106,10 @@ ExprRef chunk_base(const Context &cx, int input, ExprRef base) {
 Address input_address(const Context &cx, int input, ExprRef base) {
   const Form form = form_of(cx, input);
   ExprRef rest = cx.build.integer(0);
-  for (std::size_t i = 0; i < form.near.size(); ++i)
-    rest = plus(cx, rest, i < cx.outputs() ? cx.kept[i] : cx.value[i], form.near[i]);
-  const int vector = vector_index(cx.schedule);
-  return {cx.build.add(base, rest), vector < 0 ? 0 : form.near[at(vector)]};
+  for (const IndexId i : form.near.ids())
+    rest = plus(cx, rest, is_output(cx.nest, i) ? cx.kept[i] : cx.value[i], form.near[i]);
+  const std::optional<IndexId> vector = vector_index(cx.schedule);
+  return {cx.build.add(base, rest), vector ? form.near[*vector] : 0};
 }
 
 } // namespace tilefuse::lower

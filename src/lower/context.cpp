@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/context.h"
 
+#include "nest/index.h"
 #include "schedule/staging.h"
 #include "target/dtype_traits.h"
 
@@ -12,15 +13,15 @@ int Context::width() const { return static_cast<int>(schedule::vector_width(sche
 
 std::int64_t Context::block_size() const { return schedule::group_size(schedule); }
 
-ExprRef Context::place(std::size_t index) const {
-  if (index >= outputs())
+ExprRef Context::place(IndexId index) const {
+  if (!is_output(nest, index))
     return build.add(chunk[index], value[index]);
   const ExprRef step = first[index] ? first[index] : build.add(origin[index], inside[index]);
   return build.add(build.add(step, kept[index]), lane_at[index]);
 }
 
-ExprRef Context::point(std::size_t index) const {
-  return index < outputs() ? build.add(start[index], place(index)) : place(index);
+ExprRef Context::point(IndexId index) const {
+  return is_output(nest, index) ? build.add(start[index], place(index)) : place(index);
 }
 
 ExprRef named(kernel::Builder &build, std::vector<kernel::StmtRef> &list, const std::string &name,
@@ -32,24 +33,24 @@ ExprRef named(kernel::Builder &build, std::vector<kernel::StmtRef> &list, const 
   return build.var(var);
 }
 
-ExprRef linear(const Context &cx, const nest::Linear &at, const std::vector<ExprRef> &positions) {
+ExprRef linear(const Context &cx, const nest::Linear &at, const Positions &positions) {
   ExprRef sum = cx.build.integer(at.constant);
-  for (std::size_t i = 0; i < at.coeff.size(); ++i)
+  for (const IndexId i : at.coeff.ids())
     if (at.coeff[i] != 0)
       sum = cx.build.add(sum, cx.build.mul(positions[i], cx.build.integer(at.coeff[i])));
   return sum;
 }
 
-std::vector<ExprRef> points(const Context &cx) {
-  std::vector<ExprRef> all;
-  for (std::size_t i = 0; i < cx.nest.indices.size(); ++i)
+Positions points(const Context &cx) {
+  Positions all;
+  for (const IndexId i : cx.nest.indices.ids())
     all.push_back(cx.point(i));
   return all;
 }
 
-std::vector<ExprRef> places(const Context &cx) {
-  std::vector<ExprRef> all;
-  for (std::size_t i = 0; i < cx.nest.indices.size(); ++i)
+Positions places(const Context &cx) {
+  Positions all;
+  for (const IndexId i : cx.nest.indices.ids())
     all.push_back(cx.place(i));
   return all;
 }

@@ -13,7 +13,11 @@
 
 namespace tilefuse::lower {
 
+using nest::IndexId;
+
 struct Members;
+
+using Positions = Indexed<IndexId, kernel::ExprRef>;
 
 struct Context {
   const nest::Nest &nest; // of a producer: with the extents of a tile
@@ -33,15 +37,13 @@ struct Context {
   nest::Linear result_form;      // of places
   kernel::ExprRef result_base{}; // added to it
 
-  std::vector<kernel::ExprRef> start;  // output index: where a producer's tile begins in its tensor
-  std::vector<kernel::ExprRef> origin; // output index: first point of the block's tile
-  std::vector<kernel::ExprRef> inside; // output index: offset of the current step in the tile
-  std::vector<kernel::ExprRef> first;  // output index: first point of an edge step, else null
-  std::vector<kernel::ExprRef> kept;   // output index: offset inside the step (lanes apart)
-  std::vector<kernel::ExprRef> lane_at; // output index: offset of this work-item in a copy
-  std::vector<kernel::ExprRef> chunk;   // reduced index: first point of the current chunk
-  std::vector<kernel::ExprRef> value;   // reduced index: current point in the chunk
-  kernel::ExprRef turn{};               // which of several staging buffers is used: 0, 1, …
+  // Of output indices: where a producer's tile begins in its tensor; the first point of the block's
+  // tile; the offset of the current step in the tile; the first point of an edge step, else null;
+  // the offset inside the step (lanes apart); the offset of this work-item in a copy.
+  Positions start, origin, inside, first, kept, lane_at;
+  // Of reduced indices: the first point of the current chunk; the current point in the chunk.
+  Positions chunk, value;
+  kernel::ExprRef turn{}; // which of several staging buffers is used: 0, 1, …
 
   // Where tiles roll (schedule/rolling.h): whether this one is the first of its block; of a
   // producer, which rows of its tile are computed.
@@ -58,9 +60,9 @@ struct Context {
   // Work-items of a block.
   std::int64_t block_size() const;
   // The current point of an index, this work-item's when lanes are work-items.
-  kernel::ExprRef point(std::size_t index) const;
+  kernel::ExprRef point(IndexId index) const;
   // The same within the nest's extents: a tile's own for a producer.
-  kernel::ExprRef place(std::size_t index) const;
+  kernel::ExprRef place(IndexId index) const;
 };
 
 // Appends `let name = value` and gives the variable; a constant stays itself.
@@ -68,12 +70,11 @@ kernel::ExprRef named(kernel::Builder &build, std::vector<kernel::StmtRef> &list
                       const std::string &name, kernel::ExprRef value);
 
 // constant + sum over indices of coefficient * position.
-kernel::ExprRef linear(const Context &cx, const nest::Linear &at,
-                       const std::vector<kernel::ExprRef> &positions);
+kernel::ExprRef linear(const Context &cx, const nest::Linear &at, const Positions &positions);
 
 // Points as positions for linear(): point(i) of every index; and place(i).
-std::vector<kernel::ExprRef> points(const Context &cx);
-std::vector<kernel::ExprRef> places(const Context &cx);
+Positions points(const Context &cx);
+Positions places(const Context &cx);
 
 // `value`, loaded from a buffer where `inside` holds (null: everywhere), with the neutral value
 // elsewhere when the buffer's type is too narrow for the load to have put it there.

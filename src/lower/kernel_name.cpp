@@ -11,10 +11,10 @@
 namespace tilefuse::lower {
 namespace {
 
-std::string extents(const nest::Nest &nest, int begin, int end) {
+std::string extents(const nest::Nest &nest, Ids<nest::IndexId> indices) {
   std::string text;
-  for (int i = begin; i < end; ++i) {
-    const nest::Index &index = nest.indices[at(i)];
+  for (const nest::IndexId i : indices) {
+    const nest::Index &index = nest.indices[i];
     text += fmt::format("{}{}", index.name, index.extent);
   }
   return text;
@@ -39,10 +39,10 @@ std::string steps(const nest::Nest &nest, const schedule::Schedule &schedule) {
                        core.cluster_parts == 1 ? "" : fmt::format("_p{}", core.cluster_parts));
   }
   std::string text;
-  for (int i = 0; i < nest.output_indices; ++i) {
-    const schedule::Split &split = schedule.splits[at(i)];
+  for (const nest::IndexId i : output_indices(nest)) {
+    const schedule::Split &split = schedule.splits[i];
     if (split.step() > 1)
-      text += fmt::format("{}{}", nest.indices[at(i)].name, split.step());
+      text += fmt::format("{}{}", nest.indices[i].name, split.step());
   }
   return text.empty() ? "1" : text;
 }
@@ -59,10 +59,9 @@ std::string kernel_name(const poly::Group &group, const schedule::Schedule &sche
 
 std::string kernel_name(const nest::Nest &nest, const schedule::Schedule &schedule,
                         const Target &target) {
-  const int all = static_cast<int>(nest.indices.size());
   std::string name = fmt::format("{}_{}", nest.name, to_string(type_of(nest, nest.out)));
   for (const std::string &part :
-       {extents(nest, 0, nest.output_indices), extents(nest, nest.output_indices, all)})
+       {extents(nest, output_indices(nest)), extents(nest, reduced_indices(nest))})
     if (!part.empty())
       name += "_" + part;
   return fmt::format("{}__{}_{}__{}", name, schedule.name, steps(nest, schedule), target.name);

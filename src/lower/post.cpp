@@ -63,8 +63,8 @@ ExprRef expr_value(kernel::Builder &b, const Expr &expr, int lanes, ExprRef acc,
 
 ExprRef extra_value(const Context &cx, const nest::Operand &operand, ExprRef valid) {
   const nest::Linear at = nest::flat(operand, cx.nest.indices.size());
-  const int lane = vector_index(cx.schedule);
-  const std::int64_t stride = lane < 0 ? 0 : at.coeff[static_cast<std::size_t>(lane)];
+  const std::optional<IndexId> lane = vector_index(cx.schedule);
+  const std::int64_t stride = lane ? at.coeff[*lane] : 0;
   const kernel::BufferId buffer = cx.slot_buffers[operand.slot];
   const ExprRef index = linear(cx, at, points(cx));
   const DType type = type_of(cx.nest, operand);

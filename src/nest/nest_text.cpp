@@ -54,10 +54,10 @@ std::string operand_text(const Operand &operand, const std::vector<Index> &indic
 
 std::string indices_text(const Nest &nest) {
   std::string out = "  index";
-  for (std::size_t i = 0; i < nest.indices.size(); ++i) {
-    const bool reduced = static_cast<int>(i) == nest.output_indices;
-    out += fmt::format("{} {} {}", reduced ? " |" : (i == 0 ? "" : ","), nest.indices[i].name,
-                       nest.indices[i].extent);
+  for (const IndexId i : nest.indices.ids()) {
+    const bool reduced = to_int(i) == nest.output_indices;
+    out += fmt::format("{} {} {}", reduced ? " |" : (i == IndexId{0} ? "" : ","),
+                       nest.indices[i].name, nest.indices[i].extent);
   }
   return out + "\n";
 }
@@ -215,7 +215,7 @@ private:
     }
     const std::string name =
         scanner_.peek().kind == TokenKind::Name ? std::string(scanner_.peek().text) : std::string();
-    for (std::size_t i = 0; i < nest_.indices.size(); ++i)
+    for (const IndexId i : nest_.indices.ids())
       if (nest_.indices[i].name == name) {
         scanner_.next();
         form.coeff[i] = checked_add(form.coeff[i], factor);

@@ -37,7 +37,7 @@ bool would_spread(const PlacedGroup &group, int input, const PlacedGroup &produc
 // Every tile of the anchor, however small, runs all of a producer that sums: nothing is won by
 // running it again and again.
 bool needs_everything(const Group &group) {
-  const std::vector<std::int64_t> points(static_cast<std::size_t>(group.anchor.output_indices), 1);
+  const Indexed<IndexId, std::int64_t> points(at(group.anchor.output_indices), 1);
   const std::vector<MemberNeeds> all = needs(group, points);
   for (std::size_t m = 1; m < all.size(); ++m) {
     const nest::Nest &nest = group.producers[m - 1].nest;

@@ -21,8 +21,8 @@ Indexed<IndexId, int> dims_of(const Group &group, MemberId member) {
   if (producer.feed == Feed::Spread) { // of dimensions that are read as one, all
     const std::vector<int> held = match_runs(input, producer.nest).value();
     for (std::size_t d = 0; d < held.size(); ++d)
-      for (std::size_t i = 0; held[d] >= 0 && i < dims.size(); ++i)
-        if (producer.nest.out.dims[d].at.coeff[i] != 0 &&
+      for (const IndexId i : dims.ids())
+        if (held[d] >= 0 && producer.nest.out.dims[d].at.coeff[i] != 0 &&
             producer.nest.out.dims[d].size == input.dims[at(held[d])].size)
           dims[i] = held[d];
     return dims;
@@ -36,7 +36,8 @@ Indexed<IndexId, int> dims_of(const Group &group, MemberId member) {
 
 class Walk {
 public:
-  Walk(const Group &group, std::span<const std::int64_t> tile) : group_(group), tile_(tile) {
+  Walk(const Group &group, const Indexed<IndexId, std::int64_t> &tile)
+      : group_(group), tile_(tile) {
     for (const MemberId m : members(group)) {
       dims_.push_back(m == kAnchor ? Indexed<IndexId, int>() : dims_of(group, m));
       depends_.push_back(dependences_of(m));
@@ -72,10 +73,11 @@ public:
 
 private:
   // What output index i of a member runs over in one tile.
-  Progression points(MemberId member, IndexId i, std::span<const std::int64_t> coordinates) const {
+  Progression points(MemberId member, IndexId i,
+                     const Indexed<IndexId, std::int64_t> &coordinates) const {
     const std::int64_t extent = nest::extent(member_nest(group_, member), i);
     if (member == kAnchor)
-      return tile_of(extent, tile_[at(i)], coordinates[at(i)]);
+      return tile_of(extent, tile_[i], coordinates[i]);
     const int d = dims_[member][i];
     if (d < 0)
       return whole(extent);
@@ -91,7 +93,7 @@ private:
   }
 
   std::int64_t tile_count(IndexId index) const {
-    return (extent(group_.anchor, index) + tile_[at(index)] - 1) / tile_[at(index)];
+    return (extent(group_.anchor, index) + tile_[index] - 1) / tile_[index];
   }
 
   // The output indices of the anchor that each output index of a member follows.
@@ -118,14 +120,14 @@ private:
   // Multiplies what index i of a member runs over the tiles of the anchor's index `follows`.
   void add_index(MemberId member, IndexId i, std::optional<IndexId> follows,
                  MemberNeeds &result) const {
-    std::vector<std::int64_t> coordinates(at(group_.anchor.output_indices), 0);
+    Indexed<IndexId, std::int64_t> coordinates(at(group_.anchor.output_indices), 0);
     const std::int64_t tiles = follows ? tile_count(*follows) : 1;
     Progression all{0, -1, 1, false};
     std::int64_t largest = 0;
     double executed = 0;
     for (std::int64_t t = 0; t < tiles; ++t) {
       if (follows)
-        coordinates[at(*follows)] = t;
+        coordinates[*follows] = t;
       const Progression of_tile = points(member, i, coordinates);
       all = hull(all, of_tile);
       largest = std::max(largest, of_tile.span());
@@ -137,14 +139,15 @@ private:
   }
 
   const Group &group_;
-  std::span<const std::int64_t> tile_;
+  const Indexed<IndexId, std::int64_t> &tile_;
   Indexed<MemberId, Indexed<IndexId, int>> dims_;                  // of output indices
   Indexed<MemberId, Indexed<IndexId, std::set<IndexId>>> depends_; // of output indices
 };
 
 } // namespace
 
-Indexed<MemberId, MemberNeeds> needs(const Group &group, std::span<const std::int64_t> tile) {
+Indexed<MemberId, MemberNeeds> needs(const Group &group,
+                                     const Indexed<IndexId, std::int64_t> &tile) {
   const Walk walk(group, tile);
   Indexed<MemberId, MemberNeeds> all;
   for (const MemberId m : members(group))

@@ -4,8 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <vector>
 
 #include "poly/group.h"
 
@@ -13,14 +11,15 @@ namespace tilefuse::poly {
 
 // Of one member, in output points.
 struct MemberNeeds {
-  std::vector<std::int64_t> box; // extents of the largest tile, by output index
-  double executed = 0;           // by all tiles together
-  double distinct = 0;           // of these, different ones
+  Indexed<IndexId, std::int64_t> box; // extents of the largest tile, of output indices
+  double executed = 0;                // by all tiles together
+  double distinct = 0;                // of these, different ones
   double recomputed() const { return distinct > 0 ? executed / distinct : 1; }
 };
 
-// For tiles of `tile` points by output index of the anchor. Reduced indices run whole.
+// For tiles of `tile` points, of output indices of the anchor. Reduced indices run whole.
 // Where one index of a producer follows several of the anchor, `executed` is an upper bound.
-Indexed<MemberId, MemberNeeds> needs(const Group &group, std::span<const std::int64_t> tile);
+Indexed<MemberId, MemberNeeds> needs(const Group &group,
+                                     const Indexed<IndexId, std::int64_t> &tile);
 
 } // namespace tilefuse::poly

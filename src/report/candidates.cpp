@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "cost/model.h"
+#include "nest/index.h"
 #include "schedule/legal.h"
 #include "schedule/text.h"
 
@@ -65,7 +66,8 @@ struct Neighbour {
 
 std::vector<Neighbour> neighbours(const Nest &nest, const Schedule &choice) {
   std::vector<Neighbour> result;
-  const auto add = [&](std::size_t i, std::string_view what, std::int64_t schedule::Split::*part) {
+  const auto add = [&](nest::IndexId i, std::string_view what,
+                       std::int64_t schedule::Split::*part) {
     Neighbour next{{}, choice};
     schedule::Split &split = next.schedule.splits[i];
     const std::int64_t before = split.*part;
@@ -75,8 +77,8 @@ std::vector<Neighbour> neighbours(const Nest &nest, const Schedule &choice) {
     next.change = fmt::format("{} {} {} -> {}", what, nest.indices[i].name, before, split.*part);
     result.push_back(std::move(next));
   };
-  for (std::size_t i = 0; i < nest.indices.size(); ++i) {
-    if (static_cast<int>(i) < nest.output_indices)
+  for (const nest::IndexId i : nest.indices.ids()) {
+    if (is_output(nest, i))
       add(i, "tile", &schedule::Split::tile);
     add(i, "keep", &schedule::Split::keep);
     if (choice.splits[i].lane > 1 && choice.lane_parts.empty())

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "report/flat_table.h"
 #include "schedule/blocks.h"
 #include "schedule/staging.h"
@@ -16,6 +17,7 @@
 namespace tilefuse::report {
 namespace {
 
+using nest::IndexId;
 using nest::Nest;
 using nest::Operand;
 using schedule::Fill;
@@ -40,9 +42,9 @@ void add_column(FlatTable &table, const Nest &nest, const Operand &operand, std:
 // "staged in each chunk of c, odd strides, two buffers"
 std::string stage_words(const Nest &nest, const Schedule &schedule, std::size_t input) {
   const schedule::Stage &stage = schedule.stages[input];
-  std::string text =
-      stage.at < 0 ? "staged once per block"
-                   : fmt::format("staged in each chunk of {}", nest.indices[at(stage.at)].name);
+  std::string text = stage.at
+                         ? fmt::format("staged in each chunk of {}", nest.indices[*stage.at].name)
+                         : "staged once per block";
   if (stage.layout != schedule::Layout::Plain)
     text += fmt::format(", {}", schedule::to_string(stage.layout));
   if (stage.ring > 0)
@@ -77,7 +79,7 @@ std::string pack_text(const Nest &nest, const Schedule &schedule, std::size_t in
       schedule::pack_layout(nest, schedule, static_cast<int>(input));
   std::vector<std::string> dims;
   for (const schedule::PackDim &dim : layout.dims)
-    dims.push_back(fmt::format("{} {}{}", nest.indices[at(dim.index)].name, dim.count,
+    dims.push_back(fmt::format("{} {}{}", nest.indices[dim.index].name, dim.count,
                                dim.step > 1 ? fmt::format(" of {}", dim.step) : ""));
   return fmt::format("outermost first: {}\nsize {}\n", fmt::join(dims, ", "), layout.elems);
 }
@@ -85,7 +87,7 @@ std::string pack_text(const Nest &nest, const Schedule &schedule, std::size_t in
 // "y 7, x 2" for the indices of which `count` is above 1.
 template <class Count> std::string counts(const Nest &nest, const Count &count) {
   std::vector<std::string> parts;
-  for (std::size_t i = 0; i < nest.indices.size(); ++i)
+  for (const IndexId i : nest.indices.ids())
     if (count(i) > 1)
       parts.push_back(fmt::format("{} {}", nest.indices[i].name, count(i)));
   return fmt::format("{}", fmt::join(parts, ", "));
@@ -93,25 +95,25 @@ template <class Count> std::string counts(const Nest &nest, const Count &count) 
 
 std::string names_with(const Nest &nest, const Schedule &schedule, bool schedule::Split::*mark) {
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < nest.indices.size(); ++i)
+  for (const IndexId i : nest.indices.ids())
     if (schedule.splits[i].*mark)
       names.push_back(nest.indices[i].name);
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::string lanes_text(const Nest &nest, const Schedule &schedule) {
-  const int vector = schedule::vector_index(schedule);
+  const std::optional<IndexId> vector = schedule::vector_index(schedule);
   std::string text;
   if (schedule.lanes == LaneKind::WorkItem) {
     std::vector<std::string> digits;
     for (const schedule::LanePart &part : schedule::lane_digits(schedule))
-      digits.push_back(fmt::format("{} {}", nest.indices[at(part.index)].name, part.count));
+      digits.push_back(fmt::format("{} {}", nest.indices[part.index].name, part.count));
     text = fmt::format("work-items: {}{}{}\n", schedule::group_size(schedule),
                        digits.empty() ? "" : ", slowest first ", fmt::join(digits, ", "));
   }
-  if (vector >= 0)
+  if (vector)
     text += fmt::format("lanes: {} vector elements of {}\n", schedule::vector_width(schedule),
-                        nest.indices[at(vector)].name);
+                        nest.indices[*vector].name);
   return text.empty() ? "one lane\n" : text;
 }
 
@@ -147,15 +149,14 @@ std::string layouts(const Nest &nest, const Schedule &schedule) {
 }
 
 std::string mapping(const Nest &nest, const Schedule &schedule) {
-  const auto tiles = [&](std::size_t i) {
-    return (nest.indices[i].extent + schedule.splits[i].of_block() - 1) /
-           schedule.splits[i].of_block();
+  const auto tiles = [&](IndexId i) {
+    return (extent(nest, i) + schedule.splits[i].of_block() - 1) / schedule.splits[i].of_block();
   };
-  const auto is_output = [&](std::size_t i) { return static_cast<int>(i) < nest.output_indices; };
-  const std::string grid = counts(nest, [&](std::size_t i) { return is_output(i) ? tiles(i) : 1; });
+  const std::string grid =
+      counts(nest, [&](IndexId i) { return is_output(nest, i) ? tiles(i) : 1; });
   const std::string chunks =
-      counts(nest, [&](std::size_t i) { return is_output(i) ? 1 : tiles(i); });
-  const std::string keep = counts(nest, [&](std::size_t i) { return schedule.splits[i].keep; });
+      counts(nest, [&](IndexId i) { return is_output(nest, i) ? 1 : tiles(i); });
+  const std::string keep = counts(nest, [&](IndexId i) { return schedule.splits[i].keep; });
   std::string text = fmt::format("{} blocks{}{}\n", schedule::blocks(nest, schedule),
                                  grid.empty() ? "" : ": ", grid);
   text += lanes_text(nest, schedule);
@@ -169,8 +170,8 @@ std::string mapping(const Nest &nest, const Schedule &schedule) {
     text += marked.empty() ? "" : fmt::format("{}: {}\n", words, marked);
   }
   std::vector<std::string> loops;
-  for (const int i : schedule.order)
-    loops.push_back(nest.indices[at(i)].name);
+  for (const IndexId i : schedule.order)
+    loops.push_back(nest.indices[i].name);
   return text + fmt::format("loops, outermost first: {}\n", fmt::join(loops, " "));
 }
 

@@ -26,7 +26,7 @@ std::int64_t core_blocks(const Gemm &gemm) {
   }
   std::int64_t count =
       up(gemm.roles.points, gemm.tile.rows) * up(gemm.roles.channel_points, gemm.tile.columns);
-  for (int i : gemm.roles.grid)
+  for (const IndexId i : gemm.roles.grid)
     count *= extent(gemm.nest, i);
   return count;
 }
@@ -35,9 +35,8 @@ std::int64_t blocks(const Nest &nest, const Schedule &schedule) {
   if (has_core(schedule))
     return core_blocks(gemm_of(nest, schedule));
   std::int64_t count = 1;
-  for (int i = 0; i < nest.output_indices; ++i)
-    count *= (nest.indices[at(i)].extent + schedule.splits[at(i)].of_block() - 1) /
-             schedule.splits[at(i)].of_block();
+  for (const IndexId i : output_indices(nest))
+    count *= up(extent(nest, i), schedule.splits[i].of_block());
   return count;
 }
 

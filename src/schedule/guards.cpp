@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::schedule {
@@ -17,27 +18,23 @@ using nest::Nest;
 
 constexpr std::int64_t kLongLoop = 7;
 
-bool is_output(const Nest &nest, std::size_t index) {
-  return static_cast<int>(index) < nest.output_indices;
-}
-
 // Looped point by point, over its whole extent.
-bool is_plain_loop(const Nest &nest, const Split &split, std::size_t index) {
-  return split.keep == 1 && split.tile == nest.indices[index].extent;
+bool is_plain_loop(const Nest &nest, const Split &split, IndexId index) {
+  return split.keep == 1 && split.tile == extent(nest, index);
 }
 
 // Every tap stands in the straight code of a step.
-bool is_unrolled(const Nest &nest, const Split &split, std::size_t index) {
-  return split.keep == nest.indices[index].extent && split.tile == split.keep;
+bool is_unrolled(const Nest &nest, const Split &split, IndexId index) {
+  return split.keep == extent(nest, index) && split.tile == split.keep;
 }
 
 // Whether a loop over reduced `index` could keep the subscript inside, were it clipped. Bounds of
 // other than neighbouring elements take divisions, which only a long loop is worth.
-bool could_clip(const Nest &nest, const Schedule &schedule, const Dim &dim, std::size_t index) {
+bool could_clip(const Nest &nest, const Schedule &schedule, const Dim &dim, IndexId index) {
   const std::int64_t step = std::llabs(dim.at.coeff[index]);
-  if (!dim.guarded || step == 0 || (step > 1 && nest.indices[index].extent < kLongLoop))
+  if (!dim.guarded || step == 0 || (step > 1 && extent(nest, index) < kLongLoop))
     return false;
-  for (std::size_t i = 0; i < dim.at.coeff.size(); ++i) {
+  for (const IndexId i : dim.at.coeff.ids()) {
     if (i == index || dim.at.coeff[i] == 0)
       continue;
     if (!is_output(nest, i) || schedule.splits[i].step() != 1)
@@ -46,19 +43,19 @@ bool could_clip(const Nest &nest, const Schedule &schedule, const Dim &dim, std:
   return true;
 }
 
-// The only output index that moves the subscript, where all its taps are unrolled; or -1.
-int single_output(const Nest &nest, const Schedule &schedule, const Dim &dim) {
-  int found = -1;
-  for (std::size_t i = 0; i < dim.at.coeff.size(); ++i) {
+// The only output index that moves the subscript, where all its taps are unrolled.
+std::optional<IndexId> single_output(const Nest &nest, const Schedule &schedule, const Dim &dim) {
+  std::optional<IndexId> found;
+  for (const IndexId i : dim.at.coeff.ids()) {
     if (dim.at.coeff[i] == 0)
       continue;
     if (!is_output(nest, i)) {
       if (!is_unrolled(nest, schedule.splits[i], i))
-        return -1;
-    } else if (found >= 0 || schedule.splits[i].lane > 1) {
-      return -1;
+        return std::nullopt;
+    } else if (found || schedule.splits[i].lane > 1) {
+      return std::nullopt;
     } else {
-      found = static_cast<int>(i);
+      found = i;
     }
   }
   return found;
@@ -67,7 +64,7 @@ int single_output(const Nest &nest, const Schedule &schedule, const Dim &dim) {
 bool could_have_edge(const Nest &nest, const Schedule &schedule, std::size_t input,
                      const Dim &dim) {
   return dim.guarded && schedule.fills[input] == Fill::Direct &&
-         single_output(nest, schedule, dim) >= 0;
+         single_output(nest, schedule, dim).has_value();
 }
 
 template <typename Visit> void for_dims(const Nest &nest, const Visit &visit) {
@@ -82,11 +79,11 @@ struct Range {
   std::int64_t high = 0;
 };
 
-Range subscripts(const Nest &nest, const Dim &dim, std::size_t index, const EdgeStep &step) {
+Range subscripts(const Nest &nest, const Dim &dim, IndexId index, const EdgeStep &step) {
   const std::int64_t start = dim.at.constant + dim.at.coeff[index] * step.first;
   Range range{start, start};
-  for (std::size_t i = 0; i < dim.at.coeff.size(); ++i) {
-    const std::int64_t points = i == index ? step.points : nest.indices[i].extent;
+  for (const IndexId i : dim.at.coeff.ids()) {
+    const std::int64_t points = i == index ? step.points : extent(nest, i);
     const std::int64_t reach = dim.at.coeff[i] * (points - 1);
     (reach < 0 ? range.low : range.high) += reach;
   }
@@ -110,14 +107,14 @@ constexpr std::int64_t kMostStarts = 64; // taps of which each is counted by its
 // Share of a dimension's points whose subscript lies inside: the longest index is counted at once,
 // for each point of the others.
 double share_inside(const Nest &nest, const Dim &dim) {
-  std::size_t longest = 0;
-  const auto moved = [&](std::size_t i) {
-    return dim.at.coeff[i] == 0 ? std::int64_t{0} : nest.indices[i].extent;
+  IndexId longest{};
+  const auto moved = [&](IndexId i) {
+    return dim.at.coeff[i] == 0 ? std::int64_t{0} : extent(nest, i);
   };
-  for (std::size_t i = 0; i < dim.at.coeff.size(); ++i)
+  for (const IndexId i : dim.at.coeff.ids())
     longest = moved(i) > moved(longest) ? i : longest;
   std::vector<std::int64_t> starts = {dim.at.constant};
-  for (std::size_t i = 0; i < dim.at.coeff.size(); ++i) {
+  for (const IndexId i : dim.at.coeff.ids()) {
     if (i == longest || moved(i) == 0)
       continue;
     if (static_cast<std::int64_t>(starts.size()) * moved(i) > kMostStarts)
@@ -135,8 +132,7 @@ double share_inside(const Nest &nest, const Dim &dim) {
          static_cast<double>(static_cast<std::int64_t>(starts.size()) * moved(longest));
 }
 
-std::optional<std::string> wrong_clip(const Nest &nest, const Schedule &schedule,
-                                      std::size_t index) {
+std::optional<std::string> wrong_clip(const Nest &nest, const Schedule &schedule, IndexId index) {
   const std::string &name = nest.indices[index].name;
   if (is_output(nest, index))
     return fmt::format("{} is clipped but no reduced index", name);
@@ -147,8 +143,7 @@ std::optional<std::string> wrong_clip(const Nest &nest, const Schedule &schedule
   return {};
 }
 
-std::optional<std::string> wrong_edge(const Nest &nest, const Schedule &schedule,
-                                      std::size_t index) {
+std::optional<std::string> wrong_edge(const Nest &nest, const Schedule &schedule, IndexId index) {
   const std::string &name = nest.indices[index].name;
   if (!is_output(nest, index) || !can_have_edges(nest, schedule, index))
     return fmt::format("edges of {} settle no test", name);
@@ -161,29 +156,30 @@ std::optional<std::string> wrong_edge(const Nest &nest, const Schedule &schedule
 
 } // namespace
 
-bool is_clipped_by(const Nest &nest, const Schedule &schedule, const Dim &dim, std::size_t index) {
+bool is_clipped_by(const Nest &nest, const Schedule &schedule, const Dim &dim, IndexId index) {
   return schedule.splits[index].clip && could_clip(nest, schedule, dim, index);
 }
 
-int edge_of(const Nest &nest, const Schedule &schedule, std::size_t input, const Dim &dim) {
+std::optional<IndexId> edge_of(const Nest &nest, const Schedule &schedule, std::size_t input,
+                               const Dim &dim) {
   if (!could_have_edge(nest, schedule, input, dim))
-    return -1;
-  const int index = single_output(nest, schedule, dim);
-  return schedule.splits[at(index)].edge ? index : -1;
+    return std::nullopt;
+  const std::optional<IndexId> index = single_output(nest, schedule, dim);
+  return schedule.splits[*index].edge ? index : std::nullopt;
 }
 
 Guard guard_of(const Nest &nest, const Schedule &schedule, std::size_t input, const Dim &dim) {
   if (!dim.guarded)
     return Guard::Never;
-  for (std::size_t i = 0; i < nest.indices.size(); ++i)
+  for (const IndexId i : nest.indices.ids())
     if (is_clipped_by(nest, schedule, dim, i))
       return Guard::Clipped;
-  return edge_of(nest, schedule, input, dim) >= 0 ? Guard::Edged : Guard::Checked;
+  return edge_of(nest, schedule, input, dim) ? Guard::Edged : Guard::Checked;
 }
 
-std::vector<EdgeStep> edge_steps(const Nest &nest, const Schedule &schedule, std::size_t index) {
+std::vector<EdgeStep> edge_steps(const Nest &nest, const Schedule &schedule, IndexId index) {
   const std::int64_t size = schedule.splits[index].step();
-  const std::int64_t extent = nest.indices[index].extent;
+  const std::int64_t extent = nest::extent(nest, index);
   const std::int64_t count = (extent + size - 1) / size;
   const auto step_at = [&](std::int64_t number) {
     return EdgeStep{number * size, std::min(size, extent - number * size)};
@@ -191,7 +187,7 @@ std::vector<EdgeStep> edge_steps(const Nest &nest, const Schedule &schedule, std
   const auto is_edge = [&](const EdgeStep &step) {
     bool leaves = step.points < size;
     for_dims(nest, [&](std::size_t k, const Dim &dim) {
-      if (edge_of(nest, schedule, k, dim) != static_cast<int>(index))
+      if (edge_of(nest, schedule, k, dim) != index)
         return;
       const Range range = subscripts(nest, dim, index, step);
       leaves = leaves || range.low < 0 || range.high >= dim.size;
@@ -221,7 +217,7 @@ double computed_share(const Nest &nest, const Schedule &schedule) {
   return share;
 }
 
-bool can_clip(const Nest &nest, const Schedule &schedule, std::size_t index) {
+bool can_clip(const Nest &nest, const Schedule &schedule, IndexId index) {
   bool found = false;
   for_dims(nest, [&](std::size_t, const Dim &dim) {
     found = found || could_clip(nest, schedule, dim, index);
@@ -230,17 +226,17 @@ bool can_clip(const Nest &nest, const Schedule &schedule, std::size_t index) {
          is_plain_loop(nest, schedule.splits[index], index);
 }
 
-bool can_have_edges(const Nest &nest, const Schedule &schedule, std::size_t index) {
+bool can_have_edges(const Nest &nest, const Schedule &schedule, IndexId index) {
   bool found = false;
   for_dims(nest, [&](std::size_t k, const Dim &dim) {
     found = found || (could_have_edge(nest, schedule, k, dim) &&
-                      single_output(nest, schedule, dim) == static_cast<int>(index));
+                      single_output(nest, schedule, dim) == index);
   });
   return found && schedule.lanes == LaneKind::Vector;
 }
 
 std::optional<std::string> wrong_guards(const Nest &nest, const Schedule &schedule) {
-  for (std::size_t i = 0; i < nest.indices.size(); ++i) {
+  for (const IndexId i : nest.indices.ids()) {
     const Split &split = schedule.splits[i];
     if ((split.clip || split.edge) && schedule.lanes != LaneKind::Vector)
       return fmt::format("{} is clipped or has edges, which needs vector lanes",

@@ -29,10 +29,10 @@ Guard guard_of(const nest::Nest &nest, const Schedule &schedule, std::size_t inp
                const nest::Dim &dim);
 // Whether the loop over reduced index `index` keeps the subscript inside.
 bool is_clipped_by(const nest::Nest &nest, const Schedule &schedule, const nest::Dim &dim,
-                   std::size_t index);
-// The output index whose edge bodies know the subscript, or -1.
-int edge_of(const nest::Nest &nest, const Schedule &schedule, std::size_t input,
-            const nest::Dim &dim);
+                   IndexId index);
+// The output index whose edge bodies know the subscript, if any.
+std::optional<IndexId> edge_of(const nest::Nest &nest, const Schedule &schedule, std::size_t input,
+                               const nest::Dim &dim);
 
 // A step of an output index that has a body of its own.
 struct EdgeStep {
@@ -45,15 +45,14 @@ constexpr std::size_t kMostEdgeSteps = 4;
 
 // Steps of an index with edges at which a subscript leaves, and a partial last one; by rising
 // point, no more than one above kMostEdgeSteps.
-std::vector<EdgeStep> edge_steps(const nest::Nest &nest, const Schedule &schedule,
-                                 std::size_t index);
+std::vector<EdgeStep> edge_steps(const nest::Nest &nest, const Schedule &schedule, IndexId index);
 
 // Share of all (point, tap) pairs that clipping and edges leave to be computed.
 double computed_share(const nest::Nest &nest, const Schedule &schedule);
 
 // Indices that the search may clip or give edges to: those for which it settles a test.
-bool can_clip(const nest::Nest &nest, const Schedule &schedule, std::size_t index);
-bool can_have_edges(const nest::Nest &nest, const Schedule &schedule, std::size_t index);
+bool can_clip(const nest::Nest &nest, const Schedule &schedule, IndexId index);
+bool can_have_edges(const nest::Nest &nest, const Schedule &schedule, IndexId index);
 
 // Why `schedule` cannot settle what it says, or nothing.
 std::optional<std::string> wrong_guards(const nest::Nest &nest, const Schedule &schedule);

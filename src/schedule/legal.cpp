@@ -15,7 +15,7 @@ std::optional<std::string> illegal(const nest::Nest &nest, const Schedule &sched
   if (std::optional<std::string> reason = illegal_alone(nest, schedule, target))
     return reason;
   const bool is_fed = std::count(schedule.fills.begin(), schedule.fills.end(), Fill::Produced) > 0;
-  if (!has_core(schedule) && rolled_index(schedule) < 0 && schedule.producers.empty() && !is_fed)
+  if (!has_core(schedule) && !rolled_index(schedule) && schedule.producers.empty() && !is_fed)
     return {};
   return illegal_together(poly::Group{nest, {}}, schedule, target);
 }

@@ -34,13 +34,13 @@ constexpr int kMostRing = 8;
 Reason wrong_order(const Nest &nest, const Schedule &schedule) {
   std::vector<bool> seen(nest.indices.size(), false);
   bool reduced = false;
-  for (int i : schedule.order) {
-    if (i < 0 || at(i) >= nest.indices.size() || seen[at(i)])
+  for (const IndexId i : schedule.order) {
+    if (at(i) >= nest.indices.size() || seen[at(i)])
       return "its loop order is not a permutation of the indices";
-    if (i < nest.output_indices && reduced)
+    if (is_output(nest, i) && reduced)
       return "an output index is looped inside a reduced one";
     seen[at(i)] = true;
-    reduced = reduced || i >= nest.output_indices;
+    reduced = reduced || !is_output(nest, i);
   }
   if (schedule.order.size() != nest.indices.size())
     return "its loop order misses an index";
@@ -58,17 +58,17 @@ Reason wrong_shape(const Nest &nest, const Schedule &schedule) {
 }
 
 // Every subscript past the index's extent lies outside the tensor.
-bool leaves_tensor(const Nest &nest, const nest::Dim &dim, std::size_t index) {
-  for (std::size_t i = 0; i < dim.at.coeff.size(); ++i)
+bool leaves_tensor(const Nest &nest, const nest::Dim &dim, IndexId index) {
+  for (const IndexId i : dim.at.coeff.ids())
     if (i != index && dim.at.coeff[i] != 0)
       return false;
   return dim.at.coeff[index] > 0 &&
-         dim.at.constant + dim.at.coeff[index] * nest.indices[index].extent >= dim.size;
+         dim.at.constant + dim.at.coeff[index] * extent(nest, index) >= dim.size;
 }
 
 // Points past a chunked index's extent are computed on staged padding, which must then contribute
 // nothing.
-bool is_padded(const Nest &nest, const Schedule &schedule, std::size_t index) {
+bool is_padded(const Nest &nest, const Schedule &schedule, IndexId index) {
   for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
     const std::vector<nest::Dim> &dims = nest.inputs[k].dims;
     const bool ends = schedule.fills[k] == Fill::PackedLocal
@@ -82,10 +82,10 @@ bool is_padded(const Nest &nest, const Schedule &schedule, std::size_t index) {
   return has_neutral_fill(nest);
 }
 
-Reason wrong_reduced(const Nest &nest, const Schedule &schedule, std::size_t i) {
+Reason wrong_reduced(const Nest &nest, const Schedule &schedule, IndexId i) {
   const Split &split = schedule.splits[i];
   const std::string &name = nest.indices[i].name;
-  const std::int64_t extent = nest.indices[i].extent;
+  const std::int64_t extent = nest::extent(nest, i);
   if (split.copy_stride() != 1)
     return fmt::format("reduced index {} cannot have lanes", name);
   if (split.tile > extent)
@@ -99,18 +99,18 @@ Reason wrong_reduced(const Nest &nest, const Schedule &schedule, std::size_t i) 
   return {};
 }
 
-Reason wrong_split(const Nest &nest, const Schedule &schedule, std::size_t i) {
+Reason wrong_split(const Nest &nest, const Schedule &schedule, IndexId i) {
   const Split &split = schedule.splits[i];
   const std::string &name = nest.indices[i].name;
-  const std::int64_t extent = nest.indices[i].extent;
+  const std::int64_t extent = nest::extent(nest, i);
   const auto [least, most] = std::minmax({split.tile, split.keep, split.lane, split.vec});
   if (least < 1 || std::max({split.keep, split.lane, split.vec}) > kLargestFactor ||
       most > kLargestTile)
     return fmt::format("a factor of {} is below 1 or absurdly large", name);
   const bool can_be_near = split.keep > 1 && split.lane > 1 && schedule.lanes == LaneKind::WorkItem;
-  if (split.near && (static_cast<int>(i) >= nest.output_indices || !can_be_near))
+  const bool is_reduced = !is_output(nest, i);
+  if (split.near && (is_reduced || !can_be_near))
     return fmt::format("{} has no copies that work-items stand between", name);
-  const bool is_reduced = static_cast<int>(i) >= nest.output_indices;
   if (split.roll < 0 || (split.roll > 0 && is_reduced) ||
       (split.roll > 1 && split.roll > (extent + split.tile - 1) / split.tile))
     return fmt::format("{} rolls through {} tiles", name, split.roll);
@@ -128,7 +128,7 @@ Reason wrong_split(const Nest &nest, const Schedule &schedule, std::size_t i) {
 // The digits of a work-item's number must multiply to the lanes of each index.
 Reason wrong_parts(const Schedule &schedule) {
   int lanes = 0;
-  std::vector<std::int64_t> product(schedule.splits.size(), 1);
+  Indexed<IndexId, std::int64_t> product(schedule.splits.size(), 1);
   for (const Split &split : schedule.splits)
     lanes += split.lane > 1 ? 1 : 0;
   if (lanes <= 1 && schedule.lane_parts.empty())
@@ -136,11 +136,11 @@ Reason wrong_parts(const Schedule &schedule) {
   if (schedule.lanes == LaneKind::Vector)
     return "two indices have lanes";
   for (const LanePart &part : schedule.lane_parts) {
-    if (part.index < 0 || at(part.index) >= product.size() || part.count < 2)
+    if (at(part.index) >= product.size() || part.count < 2)
       return "a part of its lanes is not an index and a count above 1";
-    product[at(part.index)] *= part.count;
+    product[part.index] *= part.count;
   }
-  for (std::size_t i = 0; i < product.size(); ++i)
+  for (const IndexId i : product.ids())
     if (product[i] != schedule.splits[i].lane)
       return fmt::format("the lane parts of index {} make {} lanes, not {}", i, product[i],
                          schedule.splits[i].lane);
@@ -150,7 +150,7 @@ Reason wrong_parts(const Schedule &schedule) {
 }
 
 Reason wrong_lanes(const Schedule &schedule, const Target &target) {
-  const bool has_lanes = lane_index(schedule) >= 0 || vector_index(schedule) >= 0;
+  const bool has_lanes = lane_index(schedule) || vector_index(schedule);
   if (schedule.lanes != target.lanes && has_lanes)
     return fmt::format("its lanes are {}s, the target has {}s", to_string(schedule.lanes),
                        to_string(target.lanes));
@@ -176,9 +176,9 @@ Reason wrong_lanes(const Schedule &schedule, const Target &target) {
 
 // There is a predicate per work-item, but none per element of a vector.
 Reason wrong_guard(const Nest &nest, const Schedule &schedule) {
-  const int vector = vector_index(schedule);
+  const std::optional<IndexId> vector = vector_index(schedule);
   const auto moves = [&](const nest::Linear &linear) {
-    return vector >= 0 && linear.coeff[at(vector)] != 0;
+    return vector && linear.coeff[*vector] != 0;
   };
   for (const nest::Constraint &constraint : nest.constraints)
     if (moves(constraint.expr))
@@ -200,12 +200,12 @@ Reason wrong_pack(const Nest &nest, const Schedule &schedule, std::size_t k) {
   if (std::any_of(input.dims.begin(), input.dims.end(),
                   [](const nest::Dim &dim) { return dim.guarded; }))
     return fmt::format("input {} is packed but guarded", k);
-  if (schedule.fills[k] != Fill::PackedLocal || schedule.stages[k].at >= 0)
+  if (schedule.fills[k] != Fill::PackedLocal || schedule.stages[k].at)
     return {};
-  for (int i = 0; i < nest.output_indices; ++i)
-    if (moves(input, i) && schedule.splits[at(i)].tile != schedule.splits[at(i)].step())
+  for (const IndexId i : output_indices(nest))
+    if (moves(input, i) && schedule.splits[i].tile != schedule.splits[i].step())
       return fmt::format("input {} is packed by steps of {} and staged by blocks", k,
-                         nest.indices[at(i)].name);
+                         nest.indices[i].name);
   return {};
 }
 
@@ -213,9 +213,9 @@ Reason wrong_pack(const Nest &nest, const Schedule &schedule, std::size_t k) {
 Reason wrong_prefetch(const Nest &nest, const Schedule &schedule, std::size_t k) {
   if (!schedule.stages[k].prefetch)
     return {};
-  const int lane = lane_index(schedule);
+  const std::optional<IndexId> lane = lane_index(schedule);
   const bool by_steps = schedule.lanes == LaneKind::Vector && schedule.fills[k] == Fill::Packed &&
-                        lane >= 0 && moves(nest.inputs[k], lane);
+                        lane && moves(nest.inputs[k], *lane);
   return by_steps ? Reason{}
                   : fmt::format("input {} is prefetched but not packed by steps of a vector", k);
 }
@@ -228,15 +228,15 @@ std::string ahead_words(const Stage &stage) {
 Reason wrong_ahead(const Nest &nest, const Schedule &schedule, std::size_t k) {
   const Stage &stage = schedule.stages[k];
   const std::string how = ahead_words(stage);
-  const std::vector<int> chunks = chunked_indices(nest, schedule);
+  const std::vector<IndexId> chunks = chunked_indices(nest, schedule);
   if (schedule.lanes == LaneKind::Vector)
     return fmt::format("input {} is staged {}, which needs work-items", k, how);
-  if (stage.at < 0 || stage.at != chunks.back())
+  if (!stage.at || stage.at != chunks.back())
     return fmt::format("input {} is staged {} outside the innermost chunk loop", k, how);
-  for (int i = 0; i < nest.output_indices; ++i)
-    if (schedule.splits[at(i)].tile != schedule.splits[at(i)].step())
+  for (const IndexId i : output_indices(nest))
+    if (schedule.splits[i].tile != schedule.splits[i].step())
       return fmt::format("input {} is staged {}, which needs one step of {} per block", k, how,
-                         nest.indices[at(i)].name);
+                         nest.indices[i].name);
   for (std::size_t other = 0; other < nest.inputs.size(); ++other) {
     const Stage &beside = schedule.stages[other];
     if (is_staged(schedule.fills[other]) && beside.at == stage.at &&
@@ -290,8 +290,8 @@ Reason wrong_stage(const Nest &nest, const Schedule &schedule, const Target &tar
                : fmt::format("input {} has a staging level but is not staged", k);
   if (!has_neutral_fill(nest) || !nest.constraints.empty())
     return fmt::format("input {} is staged but its padding has no neutral value", k);
-  const std::vector<int> chunks = chunked_indices(nest, schedule);
-  if (stage.at >= 0 && std::find(chunks.begin(), chunks.end(), stage.at) == chunks.end())
+  const std::vector<IndexId> chunks = chunked_indices(nest, schedule);
+  if (stage.at && std::find(chunks.begin(), chunks.end(), *stage.at) == chunks.end())
     return fmt::format("input {} is staged at an index that is not walked in chunks", k);
   if (stage.layout != Layout::Plain && schedule.lanes == LaneKind::Vector)
     return fmt::format("input {} is staged {}, a layout for work-items", k,
@@ -343,7 +343,7 @@ Reason illegal_alone(const Nest &nest, const Schedule &schedule, const Target &t
     return reason;
   if (has_core(schedule))
     return wrong_core_schedule(nest, schedule, target);
-  for (std::size_t i = 0; i < nest.indices.size(); ++i)
+  for (const IndexId i : nest.indices.ids())
     if (Reason reason = wrong_split(nest, schedule, i))
       return reason;
   if (Reason reason = wrong_lanes(schedule, target))

@@ -25,7 +25,6 @@ namespace {
 using nest::Nest;
 using poly::Feed;
 using poly::Group;
-using poly::IndexId;
 using poly::kAnchor;
 using poly::MemberId;
 using poly::Producer;
@@ -106,9 +105,9 @@ std::int64_t start_divisor(const Group &group, const std::vector<Nest> &nests,
     divisor = std::gcd(form.constant + dim.lowest + dim.before, dim.checked ? whole - extent : 0);
     for (const IndexId j : form.coeff.ids()) {
       const bool is_output = nest::is_output(consumer, j);
-      const bool by_steps = own.stages[at(producer.input)].at >= 0;
+      const bool by_steps = own.stages[at(producer.input)].at.has_value();
       const std::int64_t tile = is_output && by_steps ? own.splits[j].step() : own.splits[j].tile;
-      const bool moves = is_output || holds_chunk(consumer, own, producer.input, to_int(j));
+      const bool moves = is_output || holds_chunk(consumer, own, producer.input, j);
       divisor = std::gcd(divisor, moves ? form.coeff[j] * tile : 0);
       if (is_output && form.coeff[j] != 0)
         divisor = std::gcd(
@@ -139,9 +138,9 @@ Reason wrong_packing(const Group &group, const std::vector<Nest> &nests, const S
 Reason wrong_edges(const Group &group, const std::vector<Nest> &nests, const Schedule &schedule,
                    MemberId member) {
   const Nest &whole = member_nest(group, member);
-  for (std::size_t i = 0; i < whole.indices.size(); ++i)
+  for (const IndexId i : whole.indices.ids())
     if (member_schedule(schedule, member).splits[i].edge &&
-        nests[at(member)].indices[i].extent != whole.indices[i].extent)
+        extent(nests[at(member)], i) != extent(whole, i))
       return fmt::format("member {}: {} has edges, which a tile of it has not", member,
                          whole.indices[i].name);
   return {};
@@ -187,7 +186,7 @@ Reason wrong_members(const Group &group, const Schedule &schedule, const Target 
       return reason;
     return wrong_local_memory(local_buffers(group, schedule), target);
   }
-  if (group.producers.empty() && rolled_index(schedule) < 0)
+  if (group.producers.empty() && !rolled_index(schedule))
     return {};
   std::vector<Nest> nests = {group.anchor};
   if (Reason reason = wrong_roll(group, nests, schedule, kAnchor))

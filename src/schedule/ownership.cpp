@@ -7,18 +7,19 @@
 #include <fmt/format.h>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::schedule {
 namespace {
 
 // Points of an index from one fill to the next; its extent when one fill has them all.
-std::int64_t span_of_fill(const nest::Nest &nest, const Schedule &schedule, int input, int i) {
-  const std::int64_t extent = nest.indices[at(i)].extent;
-  const Split &split = schedule.splits[at(i)];
-  if (i >= nest.output_indices)
+std::int64_t span_of_fill(const nest::Nest &nest, const Schedule &schedule, int input, IndexId i) {
+  const std::int64_t extent = nest::extent(nest, i);
+  const Split &split = schedule.splits[i];
+  if (!is_output(nest, i))
     return holds_chunk(nest, schedule, input, i) ? std::min(split.tile, extent) : extent;
-  return std::min(schedule.stages[at(input)].at >= 0 ? split.step() : split.tile, extent);
+  return std::min(schedule.stages[at(input)].at ? split.step() : split.tile, extent);
 }
 
 class Owning {
@@ -30,8 +31,8 @@ public:
     found.parts.resize(tile_.dims.size());
     if (tile_.dims.empty())
       return "it has no dimensions";
-    for (int i = 0; i < static_cast<int>(nest_.indices.size()); ++i)
-      if (span_of_fill(nest_, schedule_, input_, i) < nest_.indices[at(i)].extent)
+    for (const IndexId i : nest_.indices.ids())
+      if (span_of_fill(nest_, schedule_, input_, i) < extent(nest_, i))
         if (std::optional<std::string> why = follow(i, found))
           return why;
     for (std::size_t d = 0; d < tile_.dims.size(); ++d)
@@ -45,19 +46,19 @@ private:
     return nest_.inputs[at(input_)].dims[at(tile_.dims[d].dim)];
   }
 
-  std::optional<std::string> follow(int i, Ownership &found) const {
+  std::optional<std::string> follow(IndexId i, Ownership &found) const {
     const std::int64_t span = span_of_fill(nest_, schedule_, input_, i);
     bool moves = false;
     for (std::size_t d = 0; d < tile_.dims.size(); ++d) {
-      const std::int64_t by = dim(d).at.coeff[at(i)];
+      const std::int64_t by = dim(d).at.coeff[i];
       if (by == 0)
         continue;
-      if (by < 0 || moves || found.parts[d].index >= 0)
+      if (by < 0 || moves || found.parts[d].index)
         return fmt::format("tiles of {} and of another index own the same elements",
-                           nest_.indices[at(i)].name);
+                           nest_.indices[i].name);
       moves = true;
       found.parts[d] = {
-          .index = i, .owned = by * span, .last = (nest_.indices[at(i)].extent - 1) / span * span};
+          .index = i, .owned = by * span, .last = (extent(nest_, i) - 1) / span * span};
     }
     if (!moves)
       found.repeats.push_back(i);
@@ -69,7 +70,7 @@ private:
   bool covers(std::size_t d, const Ownership::Part &part) const {
     const StageDim &stage = tile_.dims[d];
     const std::int64_t first = dim(d).at.constant + stage.lowest;
-    const std::int64_t by = part.index < 0 ? 0 : dim(d).at.coeff[at(part.index)];
+    const std::int64_t by = part.index ? dim(d).at.coeff[*part.index] : 0;
     return first <= 0 && part.owned <= stage.range &&
            first + by * part.last + stage.range >= dim(d).size;
   }

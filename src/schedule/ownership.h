@@ -20,13 +20,13 @@
 namespace tilefuse::schedule {
 
 struct Ownership {
-  struct Part {             // of a dimension of the staged tile
-    int index = -1;         // that moves it from fill to fill; -1: none
-    std::int64_t owned = 0; // elements of a fill that is not the last
-    std::int64_t last = 0;  // first point of the last fill
+  struct Part {                                  // of a dimension of the staged tile
+    std::optional<IndexId> index = std::nullopt; // that moves it from fill to fill
+    std::int64_t owned = 0;                      // elements of a fill that is not the last
+    std::int64_t last = 0;                       // first point of the last fill
   };
   std::vector<Part> parts;
-  std::vector<int> repeats; // indices whose first fill alone owns anything
+  std::vector<IndexId> repeats; // indices whose first fill alone owns anything
 };
 
 // Nothing, and why, when no such rule covers the tensor that input `input` stages.

@@ -13,11 +13,11 @@ namespace {
 using nest::Nest;
 
 // A reduced index that shares a subscript with an output index.
-bool is_tap(const Nest &nest, const nest::Operand &data, int index) {
+bool is_tap(const Nest &nest, const nest::Operand &data, IndexId index) {
   for (const nest::Dim &dim : data.dims)
-    if (dim.at.coeff[at(index)] != 0)
-      for (int i = 0; i < nest.output_indices; ++i)
-        if (dim.at.coeff[at(i)] != 0)
+    if (dim.at.coeff[index] != 0)
+      for (const IndexId i : output_indices(nest))
+        if (dim.at.coeff[i] != 0)
           return true;
   return false;
 }
@@ -32,8 +32,8 @@ std::optional<Roles> roles_of(const Nest &nest) {
     std::swap(roles.data, roles.filter);
   const nest::Operand &data = nest.inputs[at(roles.data)];
   const nest::Operand &filter = nest.inputs[at(roles.filter)];
-  const auto is_single = [&](int i) { return nest.indices[at(i)].extent == 1; };
-  for (int i = 0; i < nest.output_indices; ++i) {
+  const auto is_single = [&](IndexId i) { return extent(nest, i) == 1; };
+  for (const IndexId i : output_indices(nest)) {
     if (is_single(i))
       continue;
     const bool by_data = moves(data, i);
@@ -43,13 +43,13 @@ std::optional<Roles> roles_of(const Nest &nest) {
     else
       roles.shared.push_back(i);
   }
-  for (int i = nest.output_indices; i < static_cast<int>(nest.indices.size()); ++i)
+  for (const IndexId i : reduced_indices(nest))
     (is_tap(nest, data, i) && !is_single(i) ? roles.taps : roles.depth).push_back(i);
   const nest::Linear out = nest::flat(nest.out, nest.indices.size());
-  const auto by_stride = [&](int a, int b) {
-    return std::llabs(out.coeff[at(a)]) < std::llabs(out.coeff[at(b)]);
+  const auto by_stride = [&](IndexId a, IndexId b) {
+    return std::llabs(out.coeff[a]) < std::llabs(out.coeff[b]);
   };
-  for (std::vector<int> *list : {&roles.channels, &roles.pixels, &roles.shared})
+  for (std::vector<IndexId> *list : {&roles.channels, &roles.pixels, &roles.shared})
     std::stable_sort(list->begin(), list->end(), by_stride);
   return roles;
 }

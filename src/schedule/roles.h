@@ -10,12 +10,14 @@
 
 namespace tilefuse::schedule {
 
+using nest::IndexId;
+
 // Output indices of extent 1 have no role.
 struct Roles {
   int data = 0; // inputs
   int filter = 1;
-  std::vector<int> channels, pixels, shared; // output indices, smallest result stride first
-  std::vector<int> depth, taps;              // reduced indices
+  std::vector<IndexId> channels, pixels, shared; // output indices, smallest result stride first
+  std::vector<IndexId> depth, taps;              // reduced indices
 };
 
 // Nothing for a nest that is not a sum of products of two inputs.

@@ -19,10 +19,10 @@ using poly::Producer;
 using Reason = std::optional<std::string>;
 
 // The dimension of an operand that moves with an index: -1 for none, -2 for several.
-int moved_dim(const nest::Operand &operand, int index) {
+int moved_dim(const nest::Operand &operand, IndexId index) {
   int found = -1;
   for (std::size_t d = 0; d < operand.dims.size(); ++d)
-    if (operand.dims[d].at.coeff[at(index)] != 0)
+    if (operand.dims[d].at.coeff[index] != 0)
       found = found == -1 ? static_cast<int>(d) : -2;
   return found;
 }
@@ -30,8 +30,8 @@ int moved_dim(const nest::Operand &operand, int index) {
 // Of the anchor: one output index, in a block of one work-item, and something that stays.
 Reason wrong_run(const Group &group, const Schedule &schedule) {
   const Nest &nest = group.anchor;
-  const int rolled = rolled_index(schedule);
-  const std::string &name = nest.indices[at(rolled)].name;
+  const IndexId rolled = rolled_index(schedule).value();
+  const std::string &name = nest.indices[rolled].name;
   if (has_core(schedule) || schedule.lanes != LaneKind::Vector)
     return fmt::format("{} rolls, which needs blocks of one work-item", name);
   for (std::size_t k = 0; k < nest.inputs.size(); ++k)
@@ -41,15 +41,15 @@ Reason wrong_run(const Group &group, const Schedule &schedule) {
 }
 
 // Of a producer: rows can be begun anywhere and computed one by one.
-Reason wrong_rows(const Nest &nest, const Schedule &own, int rolled) {
-  const Split &split = own.splits[at(rolled)];
-  const std::string &name = nest.indices[at(rolled)].name;
+Reason wrong_rows(const Nest &nest, const Schedule &own, IndexId rolled) {
+  const Split &split = own.splits[rolled];
+  const std::string &name = nest.indices[rolled].name;
   if (split.roll != 1)
     return fmt::format("a producer's {} rolls through {} tiles; one fills the buffer", name,
                        split.roll);
   if (split.lane * split.vec != 1 || split.edge)
     return fmt::format("{} rolls, and has lanes or edges", name);
-  if (split.tile < nest.indices[at(rolled)].extent)
+  if (split.tile < extent(nest, rolled))
     return fmt::format("{} rolls, and is not one tile", name);
   for (std::size_t k = 0; k < nest.inputs.size(); ++k)
     if (is_packed(own.fills[k]) && moves(nest.inputs[k], rolled))
@@ -58,50 +58,50 @@ Reason wrong_rows(const Nest &nest, const Schedule &own, int rolled) {
 }
 
 // Rows that stay are filled once per tile, and by nothing else in between.
-Reason wrong_filling(const Nest &nest, const Schedule &own, MemberId member, int rolled) {
+Reason wrong_filling(const Nest &nest, const Schedule &own, MemberId member, IndexId rolled) {
   for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
     if (own.fills[k] != Fill::Produced || !moves(nest.inputs[k], rolled))
       continue;
-    if (own.stages[k].at >= 0)
+    if (own.stages[k].at)
       return fmt::format("rows of input {} stay, and it is produced in chunks", k);
-    for (int i = 0; member != kAnchor && i < nest.output_indices; ++i)
-      if (own.splits[at(i)].tile < nest.indices[at(i)].extent)
+    for (const IndexId i : output_indices(nest))
+      if (member != kAnchor && own.splits[i].tile < extent(nest, i))
         return fmt::format("rows of input {} stay, and {} has several tiles", k,
-                           nest.indices[at(i)].name);
+                           nest.indices[i].name);
   }
   return {};
 }
 
 } // namespace
 
-int rolled_index(const Schedule &schedule) {
-  for (std::size_t i = 0; i < schedule.splits.size(); ++i)
+std::optional<IndexId> rolled_index(const Schedule &schedule) {
+  for (const IndexId i : schedule.splits.ids())
     if (schedule.splits[i].roll > 0)
-      return static_cast<int>(i);
-  return -1;
+      return i;
+  return std::nullopt;
 }
 
 int rolled_dim(const Nest &nest, const Schedule &schedule, int input) {
-  const int rolled = rolled_index(schedule);
-  return rolled < 0 ? -1 : moved_dim(nest.inputs[at(input)], rolled);
+  const std::optional<IndexId> rolled = rolled_index(schedule);
+  return rolled ? moved_dim(nest.inputs[at(input)], *rolled) : -1;
 }
 
 std::int64_t Rolling::kept(const Nest &tile) const {
-  return index < 0 ? 0 : std::max<std::int64_t>(0, tile.indices[at(index)].extent - advance);
+  return index ? std::max<std::int64_t>(0, extent(tile, *index) - advance) : 0;
 }
 
 double Rolling::moved(const Nest &tile) const {
-  if (index < 0)
+  if (!index)
     return 0;
-  const auto of_tile = static_cast<double>(tile.indices[at(index)].extent);
+  const auto of_tile = static_cast<double>(extent(tile, *index));
   return (1 - 1 / tiles) * static_cast<double>(kept(tile)) / of_tile;
 }
 
 // Every row inside the tensor once, and again those at which blocks begin.
 double Rolling::computed(const Nest &tile) const {
-  if (index < 0)
+  if (!index)
     return 1;
-  const auto of_tile = static_cast<double>(tile.indices[at(index)].extent);
+  const auto of_tile = static_cast<double>(extent(tile, *index));
   const double reached = static_cast<double>(advance) * (tiles * blocks - 1) + of_tile;
   const double again = static_cast<double>(kept(tile)) * (blocks - 1);
   const double done = std::min(reached, static_cast<double>(rows)) + again;
@@ -109,11 +109,11 @@ double Rolling::computed(const Nest &tile) const {
 }
 
 Rolling rolling(const Nest &anchor, const Schedule &schedule) {
-  const int rolled = rolled_index(schedule);
-  if (rolled < 0)
+  const std::optional<IndexId> rolled = rolled_index(schedule);
+  if (!rolled)
     return {};
-  const Split &split = schedule.splits[at(rolled)];
-  const std::int64_t rows = anchor.indices[at(rolled)].extent;
+  const Split &split = schedule.splits[*rolled];
+  const std::int64_t rows = extent(anchor, *rolled);
   const auto count = [&](std::int64_t points) {
     return static_cast<double>((rows + points - 1) / points);
   };
@@ -137,26 +137,26 @@ std::optional<Rolling> follow(const Group &group, const Nest &consumer, const Sc
   const int d = rolled_dim(consumer, own, p.input);
   if (d == -1 || p.feed == poly::Feed::Map)
     return Rolling{};
-  const std::optional<nest::IndexId> index =
+  const std::optional<IndexId> index =
       d < 0 ? std::nullopt : poly::match_dims(input, p.nest).value()[at(d)];
-  const std::int64_t coeff = d < 0 ? 0 : input.dims[at(d)].at.coeff[at(rolled_index(own))];
+  const std::int64_t coeff = d < 0 ? 0 : input.dims[at(d)].at.coeff[*rolled_index(own)];
   if (index && coeff > 0)
-    return Rolling{to_int(*index), coeff * by.advance, by.tiles, by.blocks, extent(p.nest, *index)};
+    return Rolling{index, coeff * by.advance, by.tiles, by.blocks, extent(p.nest, *index)};
   if (why != nullptr)
     *why = fmt::format("rows of input {} cannot stay: no single dimension of it moves onward with "
                        "{}",
-                       p.input, consumer.indices[at(rolled_index(own))].name);
+                       p.input, consumer.indices[*rolled_index(own)].name);
   return std::nullopt;
 }
 
 Reason wrong_roll(const Group &group, const std::vector<Nest> &nests, const Schedule &schedule,
                   MemberId member) {
   const Schedule &own = member_schedule(schedule, member);
-  const int rolled = rolled_index(own);
+  const std::optional<IndexId> rolled = rolled_index(own);
   const auto rolls = [](const Split &split) { return split.roll != 0; };
-  if (std::count_if(own.splits.begin(), own.splits.end(), rolls) > (rolled < 0 ? 0 : 1))
+  if (std::count_if(own.splits.begin(), own.splits.end(), rolls) > (rolled ? 1 : 0))
     return fmt::format("member {}: more than one index rolls", member);
-  int due = rolled;
+  std::optional<IndexId> due = rolled;
   if (member != kAnchor) {
     const Producer &p = producer_at(group, member);
     std::string why;
@@ -168,14 +168,14 @@ Reason wrong_roll(const Group &group, const std::vector<Nest> &nests, const Sche
   }
   if (rolled != due)
     return fmt::format("member {}: its consumer's tiles move {}", member,
-                       due < 0 ? std::string("nothing of it that rolls")
-                               : "along its " + nests[at(member)].indices[at(due)].name);
-  if (rolled < 0)
+                       due ? "along its " + nests[at(member)].indices[*due].name
+                           : std::string("nothing of it that rolls"));
+  if (!rolled)
     return {};
   const Nest &nest = nests[at(member)];
-  Reason reason = member == kAnchor ? wrong_run(group, schedule) : wrong_rows(nest, own, rolled);
+  Reason reason = member == kAnchor ? wrong_run(group, schedule) : wrong_rows(nest, own, *rolled);
   if (!reason)
-    reason = wrong_filling(nest, own, member, rolled);
+    reason = wrong_filling(nest, own, member, *rolled);
   return reason ? Reason(fmt::format("member {}: {}", member, *reason)) : Reason{};
 }
 

@@ -23,18 +23,18 @@
 
 namespace tilefuse::schedule {
 
-// The index along which a member's tiles roll, or -1.
-int rolled_index(const Schedule &schedule);
+// The index along which a member's tiles roll, if any.
+std::optional<IndexId> rolled_index(const Schedule &schedule);
 // The dimension of a staging tile that moves with that index, or -1; -2 where several do.
 int rolled_dim(const nest::Nest &nest, const Schedule &schedule, int input);
 
 // How the tiles of a member roll.
 struct Rolling {
-  int index = -1;           // of the member; -1: they do not
-  std::int64_t advance = 0; // its points from one tile to the next
-  double tiles = 1;         // of a block, on average
-  double blocks = 1;        // along the index
-  std::int64_t rows = 0;    // of the member's whole
+  std::optional<IndexId> index = std::nullopt; // of the member; none: they do not
+  std::int64_t advance = 0;                    // its points from one tile to the next
+  double tiles = 1;                            // of a block, on average
+  double blocks = 1;                           // along the index
+  std::int64_t rows = 0;                       // of the member's whole
   // Of a tile of the member's: rows that stay for the next one; of an average tile, the shares that
   // are moved and computed.
   std::int64_t kept(const nest::Nest &tile) const;

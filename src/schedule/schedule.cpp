@@ -4,32 +4,35 @@
 #include <algorithm>
 
 #include "base/index.h"
+#include "nest/index.h"
 
 namespace tilefuse::schedule {
 namespace {
 
 using nest::Nest;
 
-int index_with(const Schedule &schedule, std::int64_t Split::*factor) {
-  for (std::size_t i = 0; i < schedule.splits.size(); ++i)
+std::optional<IndexId> index_with(const Schedule &schedule, std::int64_t Split::*factor) {
+  for (const IndexId i : schedule.splits.ids())
     if (schedule.splits[i].*factor > 1)
-      return static_cast<int>(i);
-  return -1;
+      return i;
+  return std::nullopt;
 }
 
 } // namespace
 
-int lane_index(const Schedule &schedule) { return index_with(schedule, &Split::lane); }
+std::optional<IndexId> lane_index(const Schedule &schedule) {
+  return index_with(schedule, &Split::lane);
+}
 
-int vector_index(const Schedule &schedule) {
+std::optional<IndexId> vector_index(const Schedule &schedule) {
   return index_with(schedule, schedule.lanes == LaneKind::Vector ? &Split::lane : &Split::vec);
 }
 
 std::int64_t vector_width(const Schedule &schedule) {
-  const int index = vector_index(schedule);
-  if (index < 0)
+  const std::optional<IndexId> index = vector_index(schedule);
+  if (!index)
     return 1;
-  const Split &split = schedule.splits[at(index)];
+  const Split &split = schedule.splits[*index];
   return schedule.lanes == LaneKind::Vector ? split.lane : split.vec;
 }
 
@@ -48,26 +51,26 @@ std::int64_t group_size(const Schedule &schedule) {
 }
 
 std::vector<LanePart> lane_digits(const Schedule &schedule) {
-  const int index = lane_index(schedule);
-  if (index < 0 || !schedule.lane_parts.empty())
+  const std::optional<IndexId> index = lane_index(schedule);
+  if (!index || !schedule.lane_parts.empty())
     return schedule.lane_parts;
-  return {{index, schedule.splits[at(index)].lane}};
+  return {{*index, schedule.splits[*index].lane}};
 }
 
-std::vector<int> chunked_indices(const Nest &nest, const Schedule &schedule) {
-  std::vector<int> indices;
-  for (int i : schedule.order)
-    if (i >= nest.output_indices && schedule.splits[at(i)].tile < nest.indices[at(i)].extent)
+std::vector<IndexId> chunked_indices(const Nest &nest, const Schedule &schedule) {
+  std::vector<IndexId> indices;
+  for (const IndexId i : schedule.order)
+    if (!is_output(nest, i) && schedule.splits[i].tile < extent(nest, i))
       indices.push_back(i);
   return indices;
 }
 
-std::int64_t points_of_step(const Nest &nest, const Schedule &schedule, int index) {
-  const Split &split = schedule.splits[at(index)];
+std::int64_t points_of_step(const Nest &nest, const Schedule &schedule, IndexId index) {
+  const Split &split = schedule.splits[index];
   if (schedule.lanes == LaneKind::Vector || split.near)
     return split.step();
   const std::int64_t unit = split.copy_stride();
-  return std::min(split.step(), (nest.indices[at(index)].extent + unit - 1) / unit * unit);
+  return std::min(split.step(), (extent(nest, index) + unit - 1) / unit * unit);
 }
 
 Schedule scalar_schedule(const Nest &nest) {
@@ -75,10 +78,9 @@ Schedule scalar_schedule(const Nest &nest) {
   schedule.name = "scalar";
   schedule.splits.reserve(nest.indices.size());
   schedule.order.reserve(nest.indices.size());
-  for (std::size_t i = 0; i < nest.indices.size(); ++i) {
-    const bool reduced = static_cast<int>(i) >= nest.output_indices;
-    schedule.splits.push_back({.tile = reduced ? nest.indices[i].extent : 1});
-    schedule.order.push_back(static_cast<int>(i));
+  for (const IndexId i : nest.indices.ids()) {
+    schedule.splits.push_back({.tile = is_output(nest, i) ? 1 : extent(nest, i)});
+    schedule.order.push_back(i);
   }
   schedule.fills.assign(nest.inputs.size(), Fill::Direct);
   schedule.stages.assign(nest.inputs.size(), {});

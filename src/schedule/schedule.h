@@ -73,6 +73,8 @@
 
 namespace tilefuse::schedule {
 
+using nest::IndexId;
+
 struct Split {
   std::int64_t tile = 1; // points per block, or of a chunk of a reduced index
   std::int64_t keep = 1;
@@ -94,7 +96,7 @@ struct Split {
 
 // A digit of a work-item's number: `count` neighbours of `index`.
 struct LanePart {
-  int index = 0;
+  IndexId index{};
   std::int64_t count = 1;
   friend bool operator==(const LanePart &, const LanePart &) = default;
 };
@@ -111,7 +113,8 @@ enum class Layout { Plain, Turned, Odd };
 
 // Of an input that is staged; `stream` of any, `prefetch` of a packed one.
 struct Stage {
-  int at = -1; // the chunked index in whose chunk loop the buffer is filled; -1: once per block
+  // The chunked index in whose chunk loop the buffer is filled; none: once per block.
+  std::optional<IndexId> at = std::nullopt;
   bool twice = false;
   Layout layout = Layout::Plain;
   int ring = 0;   // buffers that asynchronous copies fill; 0: work-items copy
@@ -163,21 +166,21 @@ struct Core {
 struct Schedule {
   std::string name;
   LaneKind lanes = LaneKind::Vector;
-  Indexed<nest::IndexId, Split> splits; // of the anchor
-  std::vector<LanePart> lane_parts;     // slowest first; empty while at most one index has lanes
-  std::vector<int> order;               // loops, outermost first: output indices, then reduced ones
-  std::vector<Fill> fills;              // by input of the anchor
-  std::vector<Stage> stages;            // by input of the anchor
+  Indexed<IndexId, Split> splits;   // of the anchor
+  std::vector<LanePart> lane_parts; // slowest first; empty while at most one index has lanes
+  std::vector<IndexId> order;       // loops, outermost first: output indices, then reduced ones
+  std::vector<Fill> fills;          // by input of the anchor
+  std::vector<Stage> stages;        // by input of the anchor
   Core core;
   std::vector<Schedule> producers = {}; // by producer of the group; unused for pointwise maps
 
   friend bool operator==(const Schedule &, const Schedule &) = default;
 };
 
-// The first index that has lanes, or -1.
-int lane_index(const Schedule &schedule);
-// The index whose neighbours are elements of a vector, or -1; and how many they are.
-int vector_index(const Schedule &schedule);
+// The first index that has lanes, if any.
+std::optional<IndexId> lane_index(const Schedule &schedule);
+// The index whose neighbours are elements of a vector, if any; and how many they are.
+std::optional<IndexId> vector_index(const Schedule &schedule);
 std::int64_t vector_width(const Schedule &schedule);
 // Work-items of a block: 1 when lanes are vector elements.
 std::int64_t group_size(const Schedule &schedule);
@@ -191,9 +194,9 @@ inline bool is_staged(Fill fill) {
 }
 
 // Reduced indices that are walked in chunks, in loop order.
-std::vector<int> chunked_indices(const nest::Nest &nest, const Schedule &schedule);
+std::vector<IndexId> chunked_indices(const nest::Nest &nest, const Schedule &schedule);
 // Points of one step as they are computed: with work-items, copies past the extent are dropped.
-std::int64_t points_of_step(const nest::Nest &nest, const Schedule &schedule, int index);
+std::int64_t points_of_step(const nest::Nest &nest, const Schedule &schedule, IndexId index);
 
 // One point at a time, no lanes, everything direct: legal for every nest, slow, the last resort.
 Schedule scalar_schedule(const nest::Nest &nest);

@@ -19,12 +19,12 @@ const nest::Dim &source_dim(const Source &source, const StageDim &dim) {
 
 // Points of an index between the tiles that begin at its multiples; 0: it moves no tile.
 std::int64_t unit_of(const nest::Nest &nest, const nest::Nest &whole, const Schedule &schedule,
-                     int input, int index) {
-  const Split &split = schedule.splits[at(index)];
-  if (index >= nest.output_indices)
+                     int input, IndexId index) {
+  const Split &split = schedule.splits[index];
+  if (!is_output(nest, index))
     return holds_chunk(nest, schedule, input, index) ? split.tile : 0;
-  const bool is_moved = nest.indices[at(index)].extent != whole.indices[at(index)].extent;
-  const bool is_per_step = schedule.stages[at(input)].at >= 0;
+  const bool is_moved = extent(nest, index) != extent(whole, index);
+  const bool is_per_step = schedule.stages[at(input)].at.has_value();
   return is_moved ? 1 : (is_per_step ? split.step() : split.tile);
 }
 
@@ -36,7 +36,7 @@ bool is_aligned(const CopyStream &stream, const CopyShape &shape, const Schedule
                size_bytes(stream.type) == kCopiedBytes;
   for (std::size_t d = 0; d + 1 < stream.strides.size(); ++d)
     holds = holds && stream.strides[d] % width == 0;
-  for (std::size_t i = 0; i < at(shape.nest.output_indices); ++i)
+  for (const IndexId i : output_indices(shape.nest))
     if (shape.source.inside[i])
       holds = holds && shape.source.steps[i] * schedule.splits[i].step() % width == 0;
   return holds;
@@ -74,10 +74,9 @@ std::vector<std::int64_t> origin_divisors(const nest::Nest &nest, const nest::Ne
   for (const StageDim &dim : stage_tile(nest, schedule, input).dims) {
     const nest::Linear &form = source_dim(source, dim).at;
     std::int64_t divisor = std::llabs(form.constant + dim.lowest + dim.before);
-    for (std::size_t i = 0; i < form.coeff.size(); ++i)
-      if (i >= at(nest.output_indices) || !source.inside[i])
-        divisor = std::gcd(divisor, form.coeff[i] *
-                                        unit_of(nest, whole, schedule, input, static_cast<int>(i)));
+    for (const IndexId i : form.coeff.ids())
+      if (!is_output(nest, i) || !source.inside[i])
+        divisor = std::gcd(divisor, form.coeff[i] * unit_of(nest, whole, schedule, input, i));
     divisors.push_back(divisor);
   }
   return divisors;

@@ -19,44 +19,44 @@ using nest::Nest;
 std::int64_t round_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
 
 // Points of index i that a staged tile must serve.
-std::int64_t span_in_tile(const Nest &nest, const Schedule &schedule, int input, int i) {
-  const Split &split = schedule.splits[at(i)];
-  if (i >= nest.output_indices)
+std::int64_t span_in_tile(const Nest &nest, const Schedule &schedule, int input, IndexId i) {
+  const Split &split = schedule.splits[i];
+  if (!is_output(nest, i))
     return holds_chunk(nest, schedule, input, i) ? split.tile
-                                                 : round_up(nest.indices[at(i)].extent, split.tile);
+                                                 : round_up(extent(nest, i), split.tile);
   const bool has_lanes = split.lane * split.vec > 1;
-  if (split.roll > 0 && !has_lanes && schedule.stages[at(input)].at < 0)
-    return std::min(split.tile, nest.indices[at(i)].extent);
-  const bool one_step = schedule.stages[at(input)].at >= 0 || split.tile == split.step();
+  if (split.roll > 0 && !has_lanes && !schedule.stages[at(input)].at)
+    return std::min(split.tile, extent(nest, i));
+  const bool one_step = schedule.stages[at(input)].at || split.tile == split.step();
   return one_step ? points_of_step(nest, schedule, i) : split.tile;
 }
 
 // Whether some tile of these spans reaches past an extent.
-bool overruns(const Nest &nest, const Schedule &schedule, int i, std::int64_t span) {
-  const std::int64_t extent = nest.indices[at(i)].extent;
-  const bool chunked = i >= nest.output_indices && schedule.splits[at(i)].tile < extent;
-  return extent % (chunked ? schedule.splits[at(i)].tile : span) != 0;
+bool overruns(const Nest &nest, const Schedule &schedule, IndexId i, std::int64_t span) {
+  const std::int64_t extent = nest::extent(nest, i);
+  const bool chunked = !is_output(nest, i) && schedule.splits[i].tile < extent;
+  return extent % (chunked ? schedule.splits[i].tile : span) != 0;
 }
 
 // Points that index i has in the tensor that the nest writes: a tile of a result has fewer.
-std::int64_t points_in_tensor(const Nest &nest, int i) {
+std::int64_t points_in_tensor(const Nest &nest, IndexId i) {
   for (const nest::Dim &dim : nest.out.dims)
-    if (dim.at.coeff[at(i)] == 1 && dim.at.constant == 0 &&
+    if (dim.at.coeff[i] == 1 && dim.at.constant == 0 &&
         std::count(dim.at.coeff.begin(), dim.at.coeff.end(), 0) + 1 ==
             static_cast<std::ptrdiff_t>(dim.at.coeff.size()))
-      return std::max(dim.size, nest.indices[at(i)].extent);
-  return nest.indices[at(i)].extent;
+      return std::max(dim.size, extent(nest, i));
+  return extent(nest, i);
 }
 
 // The last first point of a tile of index i.
-std::int64_t last_origin(const Nest &nest, const Schedule &schedule, int input, int i) {
-  const std::int64_t extent = nest.indices[at(i)].extent;
-  const bool whole = i >= nest.output_indices && !holds_chunk(nest, schedule, input, i);
+std::int64_t last_origin(const Nest &nest, const Schedule &schedule, int input, IndexId i) {
+  const std::int64_t extent = nest::extent(nest, i);
+  const bool whole = !is_output(nest, i) && !holds_chunk(nest, schedule, input, i);
   if (whole)
     return 0;
-  const bool steps = i < nest.output_indices && schedule.stages[at(input)].at >= 0;
-  const std::int64_t span = steps ? schedule.splits[at(i)].step() : schedule.splits[at(i)].tile;
-  const std::int64_t moved = i < nest.output_indices ? points_in_tensor(nest, i) - extent : 0;
+  const bool steps = is_output(nest, i) && schedule.stages[at(input)].at;
+  const std::int64_t span = steps ? schedule.splits[i].step() : schedule.splits[i].tile;
+  const std::int64_t moved = is_output(nest, i) ? points_in_tensor(nest, i) - extent : 0;
   return moved + (extent - 1) / span * span;
 }
 
@@ -68,8 +68,8 @@ void make_room(const Nest &nest, const Schedule &schedule, int input, const nest
     return;
   std::int64_t first = dim.at.constant + stage.lowest;
   std::int64_t last = first;
-  for (int i = 0; i < static_cast<int>(nest.indices.size()); ++i) {
-    const std::int64_t reach = dim.at.coeff[at(i)] * last_origin(nest, schedule, input, i);
+  for (const IndexId i : nest.indices.ids()) {
+    const std::int64_t reach = dim.at.coeff[i] * last_origin(nest, schedule, input, i);
     (reach < 0 ? first : last) += reach;
   }
   stage.before = std::max<std::int64_t>(0, last + stage.made - dim.size);
@@ -81,14 +81,14 @@ void make_room(const Nest &nest, const Schedule &schedule, int input, const nest
 StageDim measure(const Nest &nest, const Schedule &schedule, int input, const nest::Dim &dim) {
   StageDim stage;
   std::int64_t highest = 0;
-  const int rolled = rolled_index(schedule);
-  const bool rolls = rolled >= 0 && dim.at.coeff[at(rolled)] != 0;
+  const std::optional<IndexId> rolled = rolled_index(schedule);
+  const bool rolls = rolled && dim.at.coeff[*rolled] != 0;
   bool partial = rolls; // rows may lie anywhere
-  for (int i = 0; i < static_cast<int>(nest.indices.size()); ++i) {
+  for (const IndexId i : nest.indices.ids()) {
     const std::int64_t span = span_in_tile(nest, schedule, input, i);
-    const std::int64_t reach = dim.at.coeff[at(i)] * (span - 1);
+    const std::int64_t reach = dim.at.coeff[i] * (span - 1);
     (reach < 0 ? stage.lowest : highest) += reach;
-    partial = partial || (dim.at.coeff[at(i)] != 0 && overruns(nest, schedule, i, span));
+    partial = partial || (dim.at.coeff[i] != 0 && overruns(nest, schedule, i, span));
   }
   stage.range = highest - stage.lowest + 1;
   stage.checked = dim.guarded || partial;
@@ -101,7 +101,7 @@ StageDim measure(const Nest &nest, const Schedule &schedule, int input, const ne
 // Positions in `order` of the innermost output index that moves the dimension, and -1 for none.
 int output_place(const Nest &nest, const Schedule &schedule, const nest::Dim &dim) {
   for (int place = nest.output_indices; place-- > 0;)
-    if (dim.at.coeff[at(schedule.order[at(place)])] != 0)
+    if (dim.at.coeff[schedule.order[at(place)]] != 0)
       return place;
   return -1;
 }
@@ -160,15 +160,13 @@ void lay_out_odd(StageTile &tile) {
 }
 
 // A packed output index is split into whole steps, outside the reduced ones, and points of a step.
-bool is_blocked(const Nest &nest, const Schedule &schedule, int input, int i) {
-  if (i >= nest.output_indices || has_core(schedule))
+bool is_blocked(const Nest &nest, const Schedule &schedule, int input, IndexId i) {
+  if (!is_output(nest, i) || has_core(schedule))
     return false;
   const bool by_steps =
       schedule.lanes == LaneKind::WorkItem || is_staged(schedule.fills[at(input)]);
-  return by_steps ? schedule.splits[at(i)].step() > 1 : i == lane_index(schedule);
+  return by_steps ? schedule.splits[i].step() > 1 : i == lane_index(schedule);
 }
-
-bool uses(const nest::Linear &flat, int index) { return flat.coeff[at(index)] != 0; }
 
 Source packed_source(const Nest &nest, const Schedule &schedule, int input) {
   const PackLayout layout = pack_layout(nest, schedule, input);
@@ -178,7 +176,7 @@ Source packed_source(const Nest &nest, const Schedule &schedule, int input) {
   source.dims.reserve(layout.dims.size());
   std::int64_t stride = 1;
   for (auto from = layout.dims.rbegin(); from != layout.dims.rend(); ++from) {
-    const std::size_t index = at(from->index);
+    const IndexId index = from->index;
     if (source.inside[index]) {
       source.steps[index] = stride / from->step;
     } else {
@@ -187,7 +185,7 @@ Source packed_source(const Nest &nest, const Schedule &schedule, int input) {
                     .stride = stride};
       dim.at.coeff[index] = 1;
       source.dims.push_back(std::move(dim));
-      source.inside[index] = is_blocked(nest, schedule, input, from->index);
+      source.inside[index] = is_blocked(nest, schedule, input, index);
     }
     stride *= from->count;
   }
@@ -201,26 +199,27 @@ PackLayout pack_layout(const Nest &nest, const Schedule &schedule, int input) {
   const nest::Operand &operand = nest.inputs[at(input)];
   const nest::Linear flat = nest::flat(operand, nest.indices.size());
   PackLayout layout;
-  const auto append = [&](int index, std::int64_t count, std::int64_t step) {
+  const auto uses = [&](IndexId index) { return flat.coeff[index] != 0; };
+  const auto append = [&](IndexId index, std::int64_t count, std::int64_t step) {
     layout.dims.push_back({index, count, step});
     layout.elems *= count;
   };
-  const auto extent = [&](int index) { return nest.indices[at(index)].extent; };
-  const auto step = [&](int index) { return schedule.splits[at(index)].step(); };
-  for (int i = 0; i < nest.output_indices; ++i)
-    if (!is_blocked(nest, schedule, input, i) && uses(flat, i))
-      append(i, extent(i), 1);
-  std::vector<int> blocked;
-  for (int i : schedule.order)
-    if (is_blocked(nest, schedule, input, i) && uses(flat, i))
+  const auto step = [&](IndexId index) { return schedule.splits[index].step(); };
+  for (const IndexId i : output_indices(nest))
+    if (!is_blocked(nest, schedule, input, i) && uses(i))
+      append(i, extent(nest, i), 1);
+  std::vector<IndexId> blocked;
+  for (const IndexId i : schedule.order)
+    if (is_blocked(nest, schedule, input, i) && uses(i))
       blocked.push_back(i);
-  for (int i : blocked)
-    append(i, (extent(i) + step(i) - 1) / step(i), step(i));
+  for (const IndexId i : blocked)
+    append(i, (extent(nest, i) + step(i) - 1) / step(i), step(i));
   const bool in_blocks = has_core(schedule) && core_roles(nest, schedule).has_blocks();
-  for (int i : schedule.order)
-    if (i >= nest.output_indices && uses(flat, i))
-      append(i, in_blocks ? extent(i) : round_up(extent(i), schedule.splits[at(i)].tile), 1);
-  for (int i : blocked)
+  for (const IndexId i : schedule.order)
+    if (!is_output(nest, i) && uses(i))
+      append(i, in_blocks ? extent(nest, i) : round_up(extent(nest, i), schedule.splits[i].tile),
+             1);
+  for (const IndexId i : blocked)
     append(i, step(i), 1);
   return layout;
 }
@@ -231,17 +230,16 @@ Source source_of(const Nest &nest, const Schedule &schedule, int input) {
   const nest::Operand &operand = nest.inputs[at(input)];
   return {.dims = operand.dims,
           .offset = operand.offset,
-          .steps = std::vector<std::int64_t>(nest.indices.size(), 0),
-          .inside = std::vector<bool>(nest.indices.size(), false)};
+          .steps = Indexed<IndexId, std::int64_t>(nest.indices.size(), 0),
+          .inside = Indexed<IndexId, bool>(nest.indices.size(), false)};
 }
 
-bool holds_chunk(const Nest &nest, const Schedule &schedule, int input, int index) {
-  const int level = schedule.stages[at(input)].at;
-  if (level < 0)
+bool holds_chunk(const Nest &nest, const Schedule &schedule, int input, IndexId index) {
+  const std::optional<IndexId> level = schedule.stages[at(input)].at;
+  if (!level)
     return false;
-  for (int i : schedule.order) {
-    const bool is_chunked =
-        i >= nest.output_indices && schedule.splits[at(i)].tile < nest.indices[at(i)].extent;
+  for (const IndexId i : schedule.order) {
+    const bool is_chunked = !is_output(nest, i) && schedule.splits[i].tile < extent(nest, i);
     if (is_chunked && (i == index || i == level))
       return i == index;
   }
@@ -360,8 +358,8 @@ DType packed_type(const Nest &nest, const Schedule &schedule, int input) {
 
 std::int64_t accumulators(const Nest &nest, const Schedule &schedule) {
   std::int64_t count = 1;
-  for (int i = 0; i < nest.output_indices; ++i)
-    count *= schedule.splits[at(i)].keep;
+  for (const IndexId i : output_indices(nest))
+    count *= schedule.splits[i].keep;
   return count;
 }
 

@@ -15,7 +15,7 @@ namespace tilefuse::schedule {
 
 // One dimension of a packed constant: `count` values of `index`, `step` apart.
 struct PackDim {
-  int index = 0;
+  IndexId index{};
   std::int64_t count = 1;
   std::int64_t step = 1;
 };
@@ -34,8 +34,8 @@ PackLayout pack_layout(const nest::Nest &nest, const Schedule &schedule, int inp
 struct Source {
   std::vector<nest::Dim> dims;
   std::int64_t offset = 0;
-  std::vector<std::int64_t> steps; // by index
-  std::vector<bool> inside;        // by index
+  Indexed<IndexId, std::int64_t> steps;
+  Indexed<IndexId, bool> inside;
 };
 
 Source source_of(const nest::Nest &nest, const Schedule &schedule, int input);
@@ -70,7 +70,7 @@ bool keeps_vectors(const StageTile &tile, std::int64_t width);
 // Bytes of that buffer.
 std::int64_t stage_bytes(const nest::Nest &nest, const Schedule &schedule, int input);
 // The staging buffer of `input` holds one chunk of reduced index `index`, not all of it.
-bool holds_chunk(const nest::Nest &nest, const Schedule &schedule, int input, int index);
+bool holds_chunk(const nest::Nest &nest, const Schedule &schedule, int input, IndexId index);
 
 // One argument of the kernel: a slot of the group, or the packed form of an input of a member.
 struct KernelArg {

@@ -45,33 +45,32 @@ int stream_registers(const Schedule &schedule) {
   return most;
 }
 
-int stream_index(const Nest &nest, const Schedule &schedule) {
-  for (auto i = schedule.order.rbegin(); i != schedule.order.rend() && *i >= nest.output_indices;
-       ++i)
-    if (is_looped(schedule.splits[at(*i)]))
+std::optional<IndexId> stream_index(const Nest &nest, const Schedule &schedule) {
+  for (auto i = schedule.order.rbegin(); i != schedule.order.rend() && !is_output(nest, *i); ++i)
+    if (is_looped(schedule.splits[*i]))
       return *i;
-  return -1;
+  return std::nullopt;
 }
 
-bool is_in_body(const Nest &nest, const Schedule &schedule, int index) {
-  const auto place = [&](int i) {
+bool is_in_body(const Nest &nest, const Schedule &schedule, IndexId index) {
+  const auto place = [&](std::optional<IndexId> i) {
     return std::find(schedule.order.begin(), schedule.order.end(), i);
   };
-  return index >= nest.output_indices && place(index) > place(stream_index(nest, schedule));
+  return !is_output(nest, index) && place(index) > place(stream_index(nest, schedule));
 }
 
 std::int64_t body_values(const Nest &nest, const Schedule &schedule, int input) {
   std::int64_t values = 1;
-  for (int i = 0; i < nest.output_indices; ++i)
+  for (const IndexId i : output_indices(nest))
     if (moves(nest.inputs[at(input)], i)) {
-      values *= schedule.splits[at(i)].keep;
-      values *= schedule.lanes == LaneKind::WorkItem ? schedule.splits[at(i)].vec : 1;
+      values *= schedule.splits[i].keep;
+      values *= schedule.lanes == LaneKind::WorkItem ? schedule.splits[i].vec : 1;
     }
-  for (int i = nest.output_indices; i < static_cast<int>(nest.indices.size()); ++i)
+  for (const IndexId i : reduced_indices(nest))
     if (is_in_body(nest, schedule, i))
-      values *= schedule.splits[at(i)].tile;
+      values *= schedule.splits[i].tile;
     else if (i == stream_index(nest, schedule))
-      values *= schedule.splits[at(i)].keep;
+      values *= schedule.splits[i].keep;
   return values;
 }
 
@@ -80,11 +79,11 @@ Reason wrong_stream(const Nest &nest, const Schedule &schedule) {
   if (std::all_of(schedule.stages.begin(), schedule.stages.end(),
                   [](const Stage &stage) { return stage.stream == 0; }))
     return {};
-  const int loop = stream_index(nest, schedule);
-  if (loop < 0)
+  const std::optional<IndexId> loop = stream_index(nest, schedule);
+  if (!loop)
     return "an input streams, but no reduced index is looped over";
-  const Split &split = schedule.splits[at(loop)];
-  const std::string &name = nest.indices[at(loop)].name;
+  const Split &split = schedule.splits[*loop];
+  const std::string &name = nest.indices[*loop].name;
   if (split.clip)
     return fmt::format("an input streams along {}, which is clipped", name);
   for (std::size_t k = 0; k < nest.inputs.size(); ++k) {

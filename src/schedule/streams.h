@@ -26,10 +26,10 @@ namespace tilefuse::schedule {
 
 // Bodies that all streamed inputs are held for; 0: none streams.
 int stream_registers(const Schedule &schedule);
-// The reduced index along which inputs stream, or -1: the innermost that is looped over.
-int stream_index(const nest::Nest &nest, const Schedule &schedule);
+// The reduced index along which inputs stream: the innermost that is looped over, if any.
+std::optional<IndexId> stream_index(const nest::Nest &nest, const Schedule &schedule);
 // Whether a loop over reduced index `index` stands in the body.
-bool is_in_body(const nest::Nest &nest, const Schedule &schedule, int index);
+bool is_in_body(const nest::Nest &nest, const Schedule &schedule, IndexId index);
 // Values of an input that a work-item (or a vector's lanes together) uses in a body.
 std::int64_t body_values(const nest::Nest &nest, const Schedule &schedule, int input);
 

@@ -7,6 +7,7 @@
 #include "base/index.h"
 #include "base/scanner.h"
 #include "base/words.h"
+#include "nest/index.h"
 
 namespace tilefuse::schedule {
 namespace {
@@ -21,12 +22,12 @@ constexpr std::int64_t kMostRegisters = 255;     // of a work-item
 
 std::string factors(const Nest &nest, const Schedule &schedule, std::int64_t Split::*member) {
   std::string text;
-  for (std::size_t i = 0; i < schedule.splits.size(); ++i) {
-    const bool reduced = static_cast<int>(i) >= nest.output_indices;
+  for (const IndexId i : schedule.splits.ids()) {
+    const bool reduced = !is_output(nest, i);
     const std::int64_t value = schedule.splits[i].*member;
     std::int64_t usual = member == &Split::roll ? 0 : 1;
     if (reduced && member == &Split::tile)
-      usual = nest.indices[i].extent;
+      usual = extent(nest, i);
     const bool always = member == &Split::tile && !reduced;
     if (always || value != usual)
       text += fmt::format(" {}:{}", nest.indices[i].name, value);
@@ -36,18 +37,18 @@ std::string factors(const Nest &nest, const Schedule &schedule, std::int64_t Spl
 
 std::string marked(const Nest &nest, const Schedule &schedule, bool Split::*member) {
   std::string text;
-  for (std::size_t i = 0; i < schedule.splits.size(); ++i)
+  for (const IndexId i : schedule.splits.ids())
     if (schedule.splits[i].*member)
       text += " " + nest.indices[i].name;
   return text;
 }
 
-int find_index(const Nest &nest, Scanner &scanner) {
+IndexId find_index(const Nest &nest, Scanner &scanner) {
   const Token token = scanner.peek();
   const std::string name = scanner.expect_name("an index");
-  for (std::size_t i = 0; i < nest.indices.size(); ++i)
+  for (const IndexId i : nest.indices.ids())
     if (nest.indices[i].name == name)
-      return static_cast<int>(i);
+      return i;
   throw Error(ErrorCode::Syntax, fmt::format("the nest has no index '{}'", name),
               scanner.where(token));
 }
@@ -55,27 +56,27 @@ int find_index(const Nest &nest, Scanner &scanner) {
 void parse_factors(const Nest &nest, Scanner &scanner, Schedule &schedule,
                    std::int64_t Split::*member, int line) {
   while (scanner.peek().kind == TokenKind::Name && scanner.peek().line == line) {
-    const int index = find_index(nest, scanner);
+    const IndexId index = find_index(nest, scanner);
     scanner.expect(":");
-    schedule.splits[at(index)].*member = scanner.expect_integer("a factor");
+    schedule.splits[index].*member = scanner.expect_integer("a factor");
   }
 }
 
 void parse_marks(const Nest &nest, Scanner &scanner, Schedule &schedule, bool Split::*member,
                  int line) {
   while (scanner.peek().kind == TokenKind::Name && scanner.peek().line == line)
-    schedule.splits[at(find_index(nest, scanner))].*member = true;
+    schedule.splits[find_index(nest, scanner)].*member = true;
 }
 
 // Parts may name an index several times; a list is kept only where there are several.
 void parse_lanes(const Nest &nest, Scanner &scanner, Schedule &schedule, int line) {
   std::vector<LanePart> parts;
   while (scanner.peek().kind == TokenKind::Name && scanner.peek().line == line) {
-    const int index = find_index(nest, scanner);
+    const IndexId index = find_index(nest, scanner);
     scanner.expect(":");
     const Token token = scanner.peek();
     const std::int64_t count = scanner.expect_integer("a factor");
-    std::int64_t &lane = schedule.splits[at(index)].lane;
+    std::int64_t &lane = schedule.splits[index].lane;
     if (__builtin_mul_overflow(lane, count, &lane))
       throw Error(ErrorCode::Limit, "too many lanes", scanner.where(token));
     parts.push_back({index, count});
@@ -255,7 +256,7 @@ std::string lane_text(const Nest &nest, const Schedule &schedule) {
     return factors(nest, schedule, &Split::lane);
   std::string text;
   for (const LanePart &part : schedule.lane_parts)
-    text += fmt::format(" {}:{}", nest.indices[at(part.index)].name, part.count);
+    text += fmt::format(" {}:{}", nest.indices[part.index].name, part.count);
   return text;
 }
 
@@ -299,8 +300,8 @@ std::string core_text(const Core &core) {
 std::string stage_text(const Nest &nest, const Schedule &schedule, std::size_t input) {
   const Stage &stage = schedule.stages[input];
   std::string text = fmt::format(" {}", input);
-  if (stage.at >= 0)
-    text += " at " + nest.indices[at(stage.at)].name;
+  if (stage.at)
+    text += " at " + nest.indices[*stage.at].name;
   if (stage.layout != Layout::Plain)
     text += fmt::format(" {}", to_string(stage.layout));
   text += stage.twice ? " twice" : "";
@@ -325,8 +326,8 @@ std::string to_text(const Nest &nest, const Schedule &schedule) {
   if (has_core(schedule))
     line("core", core_text(core));
   std::string order;
-  for (int i : schedule.order)
-    order += " " + nest.indices[at(i)].name;
+  for (const IndexId i : schedule.order)
+    order += " " + nest.indices[i].name;
   line("loop", order);
   line("near", marked(nest, schedule, &Split::near));
   line("roll", factors(nest, schedule, &Split::roll));

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <numeric>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "base/index.h"
 #include "nest/flatten/merge.h"
+#include "nest/index.h"
 #include "schedule/blocks.h"
 #include "schedule/legal.h"
 #include "schedule/mma/core.h"
@@ -33,29 +33,29 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; 
 // A run of a block's number: output indices of the partial nest taken as one number, slowest first,
 // and how many points of it a tile has. Parts stand alone.
 struct Axis {
-  std::vector<int> indices;
+  std::vector<IndexId> indices;
   std::int64_t tile = 1;
 };
 
 std::int64_t points(const Nest &nest, const Axis &axis) {
   std::int64_t count = 1;
-  for (const int i : axis.indices)
-    count *= nest.indices[at(i)].extent;
+  for (const IndexId i : axis.indices)
+    count *= extent(nest, i);
   return count;
 }
 
 std::vector<Axis> axes_of_loops(const Nest &nest, const Schedule &schedule) {
   std::vector<Axis> axes;
   for (auto i = schedule.order.rbegin(); i != schedule.order.rend(); ++i)
-    if (*i < nest.output_indices)
-      axes.push_back({{*i}, schedule.splits[at(*i)].tile});
+    if (is_output(nest, *i))
+      axes.push_back({{*i}, schedule.splits[*i].tile});
   return axes;
 }
 
 std::vector<Axis> axes_of_core(const Gemm &gemm) {
   std::vector<Axis> axes = {{gemm.roles.channels, gemm.tile.columns},
                             {gemm.roles.pixels, gemm.tile.rows}};
-  for (const int i : gemm.roles.grid)
+  for (const IndexId i : gemm.roles.grid)
     axes.push_back({{i}, 1});
   return axes;
 }
@@ -121,41 +121,45 @@ private:
     return plan.columns == points(partial_, axes[0]) ? "" : "columns are padded to panels";
   }
 
+  // Of an index of the partial nest: whether it counts parts; else the join's.
+  bool is_part(IndexId i) const { return to_int(i) < parts_; }
+  IndexId of_join(IndexId i) const { return IndexId{to_int(i) - parts_}; }
+
   // The digits of a block's number, and the join's indices as these take them.
   std::string walk() {
-    std::vector<int> now(at(join_.nest.output_indices)); // of an output index: where it is by now
-    std::iota(now.begin(), now.end(), 0);
-    std::vector<bool> is_seen(at(partial_.output_indices), false);
+    const Ids<IndexId> outputs = output_indices(join_.nest);
+    Indexed<IndexId, IndexId> now(std::vector(outputs.begin(), outputs.end())); // what became of it
+    Indexed<IndexId, bool> is_seen(at(partial_.output_indices), false);
     std::vector<Axis> axes = axes_of(partial_, of_);
     for (Axis &axis : axes) {
-      for (const int i : axis.indices)
-        is_seen[at(i)] = true;
+      for (const IndexId i : axis.indices)
+        is_seen[i] = true;
       const std::int64_t count = ceil_div(points(partial_, axis), axis.tile);
-      if (axis.indices.size() == 1 && axis.indices[0] < parts_) {
+      if (axis.indices.size() == 1 && is_part(axis.indices[0])) {
         if (axis.tile != 1)
           return "a block computes several parts";
-        join_.walk.digits.push_back({-1, count});
+        join_.walk.digits.push_back({std::nullopt, count});
         continue;
       }
-      std::vector<int> indices;
-      for (const int i : axis.indices) {
-        if (i < parts_)
+      std::vector<IndexId> indices;
+      for (const IndexId i : axis.indices) {
+        if (is_part(i))
           return "parts are computed as points of a tile";
-        indices.push_back(now[at(i - parts_)]);
+        indices.push_back(now[of_join(i)]);
       }
       const std::optional<nest::MergedNest> merged = merge_into_one(join_.nest, indices);
       if (!merged)
         return "points of a tile do not lie in a row in the result";
       join_.nest = merged->nest;
-      for (int &index : now)
-        index = merged->at[at(index)];
-      join_.walk.digits.push_back({axis.indices[0] - parts_, count});
-      tiles_.push_back({axis.indices[0] - parts_, axis.tile});
+      for (IndexId &index : now)
+        index = merged->at[index];
+      join_.walk.digits.push_back({of_join(axis.indices[0]), count});
+      tiles_.push_back({of_join(axis.indices[0]), axis.tile});
     }
     for (TileDigit &digit : join_.walk.digits)
-      digit.index = digit.index < 0 ? -1 : now[at(digit.index)];
+      digit.index = digit.index ? std::optional(now[*digit.index]) : std::nullopt;
     for (auto &[index, tile] : tiles_)
-      index = now[at(index)];
+      index = now[index];
     return std::all_of(is_seen.begin(), is_seen.end(), [](bool seen) { return seen; })
                ? ""
                : "an index of the result is in no tile";
@@ -170,21 +174,21 @@ private:
     schedule = scalar_schedule(nest);
     schedule.name = "join";
     schedule.lanes = LaneKind::WorkItem;
-    std::vector<std::int64_t> tile(at(nest.output_indices), 1);
-    std::vector<bool> is_only(at(nest.output_indices), true);
+    Indexed<IndexId, std::int64_t> tile(at(nest.output_indices), 1);
+    Indexed<IndexId, bool> is_only(at(nest.output_indices), true);
     for (const auto &[index, points] : tiles_) {
-      const std::int64_t extent = nest.indices[at(index)].extent;
-      tile[at(index)] = std::min(points, extent);
-      is_only[at(index)] = points >= extent;
+      const std::int64_t extent = nest::extent(nest, index);
+      tile[index] = std::min(points, extent);
+      is_only[index] = points >= extent;
     }
-    const std::vector<int> order = by_stride();
+    const std::vector<IndexId> order = by_stride();
     std::int64_t rest = items - join_.walk.first_item;
     std::vector<LanePart> lanes;
-    for (const int i : order) {
-      Split &split = schedule.splits[at(i)];
+    for (const IndexId i : order) {
+      Split &split = schedule.splits[i];
       if (i == order[0])
-        split.vec = vector_of(tile[at(i)], nest.indices[at(i)].extent);
-      split.lane = lanes_of(tile[at(i)] / split.vec, is_only[at(i)], rest);
+        split.vec = vector_of(tile[i], extent(nest, i));
+      split.lane = lanes_of(tile[i] / split.vec, is_only[i], rest);
       split.tile = split.step();
       rest /= split.lane;
       if (split.lane > 1)
@@ -192,22 +196,22 @@ private:
     }
     if (lanes.size() > 1)
       schedule.lane_parts = lanes;
-    for (std::size_t i = at(nest.output_indices); i < nest.indices.size(); ++i)
-      schedule.splits[i].keep = largest_divisor(nest.indices[i].extent, kMostLoads);
-    for (std::size_t i = 0; i < tile.size(); ++i) {
+    for (const IndexId i : reduced_indices(nest))
+      schedule.splits[i].keep = largest_divisor(extent(nest, i), kMostLoads);
+    for (const IndexId i : tile.ids()) {
       join_.walk.blocks.push_back(ceil_div(tile[i], schedule.splits[i].tile));
-      join_.walk.grid.push_back(ceil_div(nest.indices[i].extent, schedule.splits[i].tile));
+      join_.walk.grid.push_back(ceil_div(extent(nest, i), schedule.splits[i].tile));
     }
     return illegal(nest, schedule, target_).value_or("");
   }
 
   // Output indices, that of neighbours first.
-  std::vector<int> by_stride() const {
+  std::vector<IndexId> by_stride() const {
     const nest::Linear from = nest::flat(join_.nest.inputs[0], join_.nest.indices.size());
-    std::vector<int> order(at(join_.nest.output_indices));
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-      return std::llabs(from.coeff[at(a)]) < std::llabs(from.coeff[at(b)]);
+    const Ids<IndexId> outputs = output_indices(join_.nest);
+    std::vector<IndexId> order(outputs.begin(), outputs.end());
+    std::stable_sort(order.begin(), order.end(), [&](IndexId a, IndexId b) {
+      return std::llabs(from.coeff[a]) < std::llabs(from.coeff[b]);
     });
     return order;
   }
@@ -236,7 +240,7 @@ private:
   const Target &target_;
   const int parts_;
   TileJoin join_;
-  std::vector<std::pair<int, std::int64_t>> tiles_; // of the join's indices: points of a tile
+  std::vector<std::pair<IndexId, std::int64_t>> tiles_; // of the join's indices: points of a tile
 };
 
 } // namespace
@@ -244,14 +248,14 @@ private:
 std::int64_t TileWalk::tiles() const {
   std::int64_t count = 1;
   for (const TileDigit &digit : digits)
-    count *= digit.index < 0 ? 1 : digit.count;
+    count *= digit.index ? digit.count : 1;
   return count;
 }
 
 std::int64_t TileWalk::parts() const {
   std::int64_t count = 1;
   for (const TileDigit &digit : digits)
-    count *= digit.index < 0 ? digit.count : 1;
+    count *= digit.index ? 1 : digit.count;
   return count;
 }
 

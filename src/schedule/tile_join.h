@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,18 +23,18 @@
 
 namespace tilefuse::schedule {
 
-// Of a block's number: which tile along an output index of the join, or (-1) which part.
+// Of a block's number: which tile along an output index of the join, or, of none, which part.
 struct TileDigit {
-  int index = -1;
+  std::optional<IndexId> index = std::nullopt;
   std::int64_t count = 1;
   friend bool operator==(const TileDigit &, const TileDigit &) = default;
 };
 
 struct TileWalk {
-  std::vector<TileDigit> digits;    // fastest first
-  std::vector<std::int64_t> blocks; // of the join in a tile, by its output index
-  std::vector<std::int64_t> grid;   // all of them, the last index fastest
-  std::int64_t first_item = 0;      // of a block's work-items, that joins; those before do not
+  std::vector<TileDigit> digits;         // fastest first
+  Indexed<IndexId, std::int64_t> blocks; // of the join in a tile, by its output index
+  Indexed<IndexId, std::int64_t> grid;   // all of them, the last index fastest
+  std::int64_t first_item = 0;           // of a block's work-items, that joins; those before do not
   std::int64_t tiles() const;
   std::int64_t parts() const;
   friend bool operator==(const TileWalk &, const TileWalk &) = default;

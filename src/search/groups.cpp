@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "cost/group_model.h"
+#include "nest/index.h"
 #include "schedule/legal.h"
 #include "schedule/legal_alone.h"
 #include "schedule/rolling.h"
@@ -20,6 +21,7 @@
 namespace tilefuse::search {
 namespace {
 
+using nest::IndexId;
 using nest::Nest;
 using poly::kAnchor;
 using poly::MemberId;
@@ -75,9 +77,9 @@ private:
   const Target &target_of(MemberId member) const { return member == kAnchor ? target_ : unit_; }
   std::size_t patience() const { return std::max(kLeastVain, kVain / group_.producers.size()); }
   bool is_fed(MemberId member) const;
-  bool moves(const Nest &nest, MemberId member, int index) const;
+  bool moves(const Nest &nest, MemberId member, IndexId index) const;
   std::vector<std::int64_t> tiles(const Nest &nest, MemberId member, const Schedule &form,
-                                  int index) const;
+                                  IndexId index) const;
   void feed(Schedule &schedule, MemberId member) const;
   const std::vector<Schedule> &forms(MemberId member);
   std::optional<Schedule> fitted(const Schedule &form, const Nest &nest, MemberId member,
@@ -108,10 +110,10 @@ bool FusedSearch::is_fed(MemberId member) const {
 }
 
 // Whether the tile of some producer moves with the index.
-bool FusedSearch::moves(const Nest &nest, MemberId member, int index) const {
+bool FusedSearch::moves(const Nest &nest, MemberId member, IndexId index) const {
   for (std::size_t k = 0; k < nest.inputs.size(); ++k)
     if (producer_of(group_, member, static_cast<int>(k)) &&
-        nest::flat(nest.inputs[k], nest.indices.size()).coeff[at(index)] != 0)
+        nest::flat(nest.inputs[k], nest.indices.size()).coeff[index] != 0)
       return true;
   return false;
 }
@@ -147,11 +149,11 @@ const std::vector<Schedule> &FusedSearch::forms(MemberId member) {
 std::optional<Schedule> FusedSearch::fitted(const Schedule &form, const Nest &nest, MemberId member,
                                             const Rolling &rolling) const {
   Schedule own = form;
-  if (rolling.index >= 0)
-    own.splits[at(rolling.index)].roll = 1;
-  for (int i = 0; i < nest.output_indices; ++i) {
-    Split &split = own.splits[at(i)];
-    const std::int64_t extent = nest.indices[at(i)].extent;
+  if (rolling.index)
+    own.splits[*rolling.index].roll = 1;
+  for (const IndexId i : output_indices(nest)) {
+    Split &split = own.splits[i];
+    const std::int64_t extent = nest::extent(nest, i);
     split.keep = std::min(split.keep, ceil_div(extent, split.lane * split.vec));
     split.tile = ceil_div(extent, split.step()) * split.step();
   }
@@ -162,9 +164,9 @@ std::optional<Schedule> FusedSearch::fitted(const Schedule &form, const Nest &ne
 
 // Steps doubled up to the whole; only the whole where a smaller tile would compute more.
 std::vector<std::int64_t> FusedSearch::tiles(const Nest &nest, MemberId member,
-                                             const Schedule &form, int index) const {
-  const std::int64_t step = form.splits[at(index)].step();
-  const std::int64_t whole = ceil_div(nest.indices[at(index)].extent, step) * step;
+                                             const Schedule &form, IndexId index) const {
+  const std::int64_t step = form.splits[index].step();
+  const std::int64_t whole = ceil_div(extent(nest, index), step) * step;
   std::vector<std::int64_t> sizes;
   const bool splits =
       moves(nest, member, index) && (member == kAnchor || !has_halo(group_, nest, member, index));
@@ -178,14 +180,16 @@ std::vector<std::int64_t> FusedSearch::tiles(const Nest &nest, MemberId member,
 std::vector<Schedule> FusedSearch::tilings(const Nest &nest, MemberId member, const Schedule &whole,
                                            std::size_t every) const {
   std::vector<Schedule> partial = {whole};
-  const bool stays = member != kAnchor && schedule::rolled_index(whole) >= 0;
-  for (int i = 0; is_fed(member) && !stays && i < nest.output_indices; ++i) {
+  const bool stays = member != kAnchor && schedule::rolled_index(whole).has_value();
+  if (!is_fed(member) || stays)
+    return partial;
+  for (const IndexId i : output_indices(nest)) {
     const std::vector<std::int64_t> sizes = tiles(nest, member, whole, i);
     std::vector<Schedule> next;
     for (const Schedule &schedule : partial)
       for (std::size_t t = (sizes.size() - 1) % every; t < sizes.size(); t += every) {
         next.push_back(schedule);
-        next.back().splits[at(i)].tile = sizes[t];
+        next.back().splits[i].tile = sizes[t];
       }
     partial = std::move(next);
   }
@@ -222,19 +226,19 @@ std::vector<Priced> FusedSearch::priced(const Nest &nest, MemberId member, const
 // No bodies for edges, and constants packed by steps with which every tile begins.
 bool FusedSearch::suits_tiles(const Nest &nest, MemberId member, const Schedule &schedule) const {
   const Nest &whole = member_nest(group_, member);
-  for (int i = 0; i < nest.output_indices; ++i) {
-    const std::int64_t extent = nest.indices[at(i)].extent;
-    const Split &split = schedule.splits[at(i)];
+  for (const IndexId i : output_indices(nest)) {
+    const std::int64_t extent = nest::extent(nest, i);
+    const Split &split = schedule.splits[i];
     if (split.roll == 1 && (split.edge || split.lane * split.vec > 1))
       return false;
-    if (extent == whole.indices[at(i)].extent)
+    if (extent == nest::extent(whole, i))
       continue;
     bool packs = false;
     for (std::size_t k = 0; k < nest.inputs.size(); ++k)
       packs = packs || (is_packed(schedule.fills[k]) &&
-                        nest::flat(nest.inputs[k], nest.indices.size()).coeff[at(i)] != 0);
+                        nest::flat(nest.inputs[k], nest.indices.size()).coeff[i] != 0);
     if (split.edge ||
-        (packs && (extent % split.step() != 0 || whole.indices[at(i)].extent % extent != 0)))
+        (packs && (extent % split.step() != 0 || nest::extent(whole, i) % extent != 0)))
       return false;
   }
   return true;
@@ -310,8 +314,9 @@ std::optional<Plan> FusedSearch::evaluate(MemberId member, const Priced &priced,
 
 // Tilings in the order of what they take at least, until none can be better or many were not.
 std::optional<Plan> FusedSearch::best(const Nest &nest, MemberId member, const Rolling &rolling) {
-  std::pair<std::vector<std::int64_t>, double> key = {
-      {to_int(member), rolling.index, rolling.advance}, rolling.tiles};
+  const int along = rolling.index ? to_int(*rolling.index) : -1;
+  std::pair<std::vector<std::int64_t>, double> key = {{to_int(member), along, rolling.advance},
+                                                      rolling.tiles};
   for (const nest::Index &index : nest.indices)
     key.first.push_back(index.extent);
   if (const auto found = known_.find(key); found != known_.end())

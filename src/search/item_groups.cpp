@@ -108,7 +108,7 @@ private:
         continue;
       const bool maps = producer_at(group_, *p).feed == poly::Feed::Map;
       own.fills[k] = maps ? Fill::Local : Fill::Produced;
-      own.stages[k] = {.at = by_chunks ? own.stages[k].at : -1};
+      own.stages[k] = {.at = by_chunks ? own.stages[k].at : std::nullopt};
       for (schedule::Split &split : own.splits)
         split.clip = split.edge = false;
     }

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/guards.h"
 #include "schedule/legal.h"
 #include "target/features.h"
@@ -12,6 +13,7 @@
 namespace tilefuse::search {
 namespace {
 
+using nest::IndexId;
 using nest::Nest;
 using schedule::Fill;
 using schedule::Schedule;
@@ -32,15 +34,15 @@ public:
 private:
   using Step = void (Change::*)();
 
-  std::int64_t extent(int i) const { return nest_.indices[at(i)].extent; }
+  std::int64_t extent(IndexId i) const { return nest::extent(nest_, i); }
   bool has_reduced() const { return at(nest_.output_indices) < nest_.indices.size(); }
-  int output() { return static_cast<int>(random_.between(0, nest_.output_indices - 1)); }
-  int reduced() {
-    return static_cast<int>(
+  IndexId output() { return static_cast<IndexId>(random_.between(0, nest_.output_indices - 1)); }
+  IndexId reduced() {
+    return static_cast<IndexId>(
         random_.between(nest_.output_indices, static_cast<std::int64_t>(nest_.indices.size()) - 1));
   }
   std::int64_t nearby(std::int64_t value, std::int64_t most);
-  void fit_tile(int index, std::int64_t points);
+  void fit_tile(IndexId index, std::int64_t points);
 
   void change_tile();
   void change_copies();
@@ -81,22 +83,22 @@ std::int64_t Change::nearby(std::int64_t value, std::int64_t most) {
 }
 
 // The tile nearest to `points` that is whole steps and no larger than the extent needs.
-void Change::fit_tile(int index, std::int64_t points) {
-  Split &split = schedule_.splits[at(index)];
+void Change::fit_tile(IndexId index, std::int64_t points) {
+  Split &split = schedule_.splits[index];
   const std::int64_t most = ceil_div(extent(index), split.step());
   split.tile = split.step() * std::clamp<std::int64_t>(ceil_div(points, split.step()), 1, most);
 }
 
 void Change::change_tile() {
-  const int i = output();
-  const std::int64_t step = schedule_.splits[at(i)].step();
-  const std::int64_t steps = schedule_.splits[at(i)].tile / step;
+  const IndexId i = output();
+  const std::int64_t step = schedule_.splits[i].step();
+  const std::int64_t steps = schedule_.splits[i].tile / step;
   fit_tile(i, step * nearby(steps, ceil_div(extent(i), step)));
 }
 
 void Change::change_copies() {
-  const int i = output();
-  Split &split = schedule_.splits[at(i)];
+  const IndexId i = output();
+  Split &split = schedule_.splits[i];
   const std::int64_t points = split.tile;
   const std::int64_t most = std::min<std::int64_t>(32, ceil_div(extent(i), split.lane * split.vec));
   const bool was_one_step = points == split.step();
@@ -109,16 +111,16 @@ void Change::change_copies() {
 void Change::change_unrolling() {
   if (!has_reduced())
     return;
-  const int i = reduced();
-  Split &split = schedule_.splits[at(i)];
+  const IndexId i = reduced();
+  Split &split = schedule_.splits[i];
   split.keep = nearby(split.keep, std::min<std::int64_t>(16, split.tile));
 }
 
 void Change::change_chunk() {
   if (!has_reduced())
     return;
-  const int i = reduced();
-  Split &split = schedule_.splits[at(i)];
+  const IndexId i = reduced();
+  Split &split = schedule_.splits[i];
   split.tile = nearby(split.tile, extent(i));
   split.keep = std::min(split.keep, split.tile);
 }
@@ -127,42 +129,41 @@ void Change::change_chunk() {
 void Change::change_lanes() {
   const bool more = random_.chance(50);
   const auto scaled = [&](std::int64_t count) { return more ? count * 2 : count / 2; };
-  int i = output();
+  IndexId i = output();
   if (schedule_.lane_parts.empty()) {
-    if (lane_index(schedule_) >= 0)
-      i = lane_index(schedule_);
-    Split &split = schedule_.splits[at(i)];
+    i = lane_index(schedule_).value_or(i);
+    Split &split = schedule_.splits[i];
     split.lane = std::max<std::int64_t>(1, scaled(split.lane));
   } else {
     schedule::LanePart &part = schedule_.lane_parts[at(static_cast<int>(
         random_.between(0, static_cast<std::int64_t>(schedule_.lane_parts.size()) - 1)))];
     i = part.index;
-    Split &split = schedule_.splits[at(i)];
+    Split &split = schedule_.splits[i];
     split.lane /= part.count;
     part.count = std::max<std::int64_t>(2, scaled(part.count));
     split.lane *= part.count;
   }
-  fit_tile(i, schedule_.splits[at(i)].tile);
+  fit_tile(i, schedule_.splits[i].tile);
 }
 
 void Change::move_lanes() {
-  const int from = lane_index(schedule_);
-  if (!schedule_.lane_parts.empty() || from < 0)
+  const std::optional<IndexId> from = lane_index(schedule_);
+  if (!schedule_.lane_parts.empty() || !from)
     return;
-  const int to = output();
-  std::swap(schedule_.splits[at(from)].lane, schedule_.splits[at(to)].lane);
-  std::swap(schedule_.splits[at(from)].keep, schedule_.splits[at(to)].keep);
-  fit_tile(from, schedule_.splits[at(from)].tile);
-  fit_tile(to, schedule_.splits[at(to)].tile);
+  const IndexId to = output();
+  std::swap(schedule_.splits[*from].lane, schedule_.splits[to].lane);
+  std::swap(schedule_.splits[*from].keep, schedule_.splits[to].keep);
+  fit_tile(*from, schedule_.splits[*from].tile);
+  fit_tile(to, schedule_.splits[to].tile);
 }
 
 // Of a work-item.
 void Change::change_vector() {
   if (schedule_.lanes == LaneKind::Vector)
     return;
-  const int has = vector_index(schedule_);
-  const int i = has >= 0 ? has : output();
-  Split &split = schedule_.splits[at(i)];
+  const std::optional<IndexId> has = vector_index(schedule_);
+  const IndexId i = has ? *has : output();
+  Split &split = schedule_.splits[i];
   split.vec = random_.of<std::int64_t>({1, 2, 4, 8});
   fit_tile(i, split.tile);
 }
@@ -199,8 +200,9 @@ void Change::change_stage() {
   if (staged.empty())
     return;
   schedule::Stage &stage = schedule_.stages[random_.of(staged)];
-  std::vector<int> levels = chunked_indices(nest_, schedule_);
-  levels.push_back(-1);
+  const std::vector<IndexId> chunks = chunked_indices(nest_, schedule_);
+  std::vector<std::optional<IndexId>> levels(chunks.begin(), chunks.end());
+  levels.push_back(std::nullopt);
   using schedule::Layout;
   if (random_.chance(50))
     stage.at = random_.of(levels);
@@ -212,7 +214,7 @@ void Change::change_stage() {
 
 // Of all inputs that are staged in the innermost chunk loop: they go together.
 void Change::change_ahead() {
-  const std::vector<int> chunks = chunked_indices(nest_, schedule_);
+  const std::vector<IndexId> chunks = chunked_indices(nest_, schedule_);
   const int ring = has(target_, Feature::AsyncCopies) ? random_.of({0, 2, 3, 4}) : 0;
   const bool twice = ring == 0 && random_.chance(50);
   for (schedule::Stage &stage : schedule_.stages)
@@ -237,7 +239,7 @@ void Change::change_stream() {
 
 // All that can be clipped is; edges come or go.
 void Change::change_guards() {
-  for (std::size_t i = 0; i < schedule_.splits.size(); ++i) {
+  for (const IndexId i : schedule_.splits.ids()) {
     schedule_.splits[i].clip = can_clip(nest_, schedule_, i);
     schedule_.splits[i].edge = random_.chance(50) && can_have_edges(nest_, schedule_, i);
   }

@@ -4,29 +4,31 @@
 #include <algorithm>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/blocks.h"
 #include "schedule/rolling.h"
 
 namespace tilefuse::search {
 namespace {
 
+using nest::IndexId;
 using nest::Nest;
 using schedule::Schedule;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // Whether tiles along the index share elements of some tensor that is produced for them.
-bool overlaps(const poly::Group &group, const Nest &nest, poly::MemberId member, int index) {
+bool overlaps(const poly::Group &group, const Nest &nest, poly::MemberId member, IndexId index) {
   if (has_halo(group, nest, member, index))
     return true;
   Schedule along = schedule::scalar_schedule(nest);
-  along.splits[at(index)].roll = 1;
+  along.splits[index].roll = 1;
   for (const poly::MemberId p : producing_members(group)) {
     const poly::Producer &producer = producer_at(group, p);
     if (producer.consumer != member)
       continue;
     const auto next = schedule::follow(group, nest, along, {}, p);
-    if (next && next->index >= 0 && overlaps(group, producer.nest, p, next->index))
+    if (next && next->index && overlaps(group, producer.nest, p, *next->index))
       return true;
   }
   return false;
@@ -34,14 +36,13 @@ bool overlaps(const poly::Group &group, const Nest &nest, poly::MemberId member,
 
 } // namespace
 
-bool has_halo(const poly::Group &group, const Nest &nest, poly::MemberId member, int index) {
+bool has_halo(const poly::Group &group, const Nest &nest, poly::MemberId member, IndexId index) {
   for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
     if (!producer_of(group, member, static_cast<int>(k)))
       continue;
     for (const nest::Dim &dim : nest.inputs[k].dims)
-      if (dim.at.coeff[at(index)] != 0 &&
-          std::count(dim.at.coeff.begin(), dim.at.coeff.end(), 0) + 1 !=
-              static_cast<std::ptrdiff_t>(dim.at.coeff.size()))
+      if (dim.at.coeff[index] != 0 && std::count(dim.at.coeff.begin(), dim.at.coeff.end(), 0) + 1 !=
+                                          static_cast<std::ptrdiff_t>(dim.at.coeff.size()))
         return true;
   }
   return false;
@@ -52,9 +53,9 @@ std::vector<Schedule> runs(const poly::Group &group, const Schedule &schedule,
   std::vector<Schedule> all = {schedule};
   const Nest &nest = group.anchor;
   const std::int64_t blocks = schedule::blocks(nest, schedule);
-  for (int i = 0; i < nest.output_indices; ++i) {
-    const std::int64_t tile = schedule.splits[at(i)].tile;
-    const std::int64_t tiles = ceil_div(nest.indices[at(i)].extent, tile);
+  for (const IndexId i : output_indices(nest)) {
+    const std::int64_t tile = schedule.splits[i].tile;
+    const std::int64_t tiles = ceil_div(extent(nest, i), tile);
     if (tiles == 1 || !overlaps(group, nest, poly::kAnchor, i))
       continue;
     std::int64_t last = 1;
@@ -67,7 +68,7 @@ std::vector<Schedule> runs(const poly::Group &group, const Schedule &schedule,
         continue;
       last = roll;
       all.push_back(schedule);
-      all.back().splits[at(i)].roll = roll;
+      all.back().splits[i].roll = roll;
     }
   }
   return all;

@@ -13,7 +13,8 @@ namespace tilefuse::search {
 
 // Whether neighbouring tiles along an index of a member share elements of a tensor that is produced
 // for it.
-bool has_halo(const poly::Group &group, const nest::Nest &nest, poly::MemberId member, int index);
+bool has_halo(const poly::Group &group, const nest::Nest &nest, poly::MemberId member,
+              nest::IndexId index);
 
 // A schedule of the anchor, and the same with tiles that overlap one behind the other in blocks of
 // several, of which each unit has one to four.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/guards.h"
 #include "schedule/legal.h"
 #include "schedule/staging.h"
@@ -12,6 +13,7 @@
 namespace tilefuse::search {
 namespace {
 
+using nest::IndexId;
 using nest::Nest;
 using schedule::Fill;
 using schedule::Schedule;
@@ -34,7 +36,12 @@ public:
   std::optional<Schedule> draw();
 
 private:
-  std::int64_t extent(std::size_t i) const { return nest_.indices[i].extent; }
+  std::int64_t extent(IndexId i) const { return nest::extent(nest_, i); }
+  IndexId output() { return static_cast<IndexId>(random_.between(0, nest_.output_indices - 1)); }
+  IndexId reduced() {
+    return static_cast<IndexId>(
+        random_.between(nest_.output_indices, static_cast<std::int64_t>(nest_.indices.size()) - 1));
+  }
   std::size_t outputs() const { return at(nest_.output_indices); }
 
   void draw_lane();
@@ -84,7 +91,7 @@ std::int64_t Sampler::lane_width() {
 void Sampler::draw_lane() {
   if (outputs() == 0 || !random_.chance(85))
     return;
-  const std::size_t lane = at(static_cast<int>(random_.between(0, nest_.output_indices - 1)));
+  const IndexId lane = output();
   std::int64_t width = lane_width();
   while (width > 2 && width >= 2 * extent(lane) && random_.chance(75))
     width /= 2;
@@ -94,9 +101,9 @@ void Sampler::draw_lane() {
 void Sampler::draw_copies() {
   std::int64_t accumulators = 1;
   std::int64_t copies = 1;
-  for (std::size_t i = 0; i < schedule_.splits.size(); ++i) {
+  for (const IndexId i : schedule_.splits.ids()) {
     Split &split = schedule_.splits[i];
-    const bool is_output = i < outputs();
+    const bool is_output = nest::is_output(nest_, i);
     std::int64_t most = is_output ? ceil_div(extent(i), split.lane) : extent(i);
     most = std::min(most, random_.chance(20) ? std::int64_t{16} : std::int64_t{4});
     most = std::min(most, kMostCopies / copies);
@@ -123,7 +130,7 @@ std::int64_t Sampler::steps_of_tile(std::int64_t most) {
 }
 
 void Sampler::draw_tiles() {
-  for (std::size_t i = 0; i < outputs(); ++i) {
+  for (const IndexId i : output_indices(nest_)) {
     Split &split = schedule_.splits[i];
     split.tile = split.step() * steps_of_tile(ceil_div(extent(i), split.step()));
   }
@@ -153,8 +160,7 @@ void Sampler::draw_fills() {
 void Sampler::chunk() {
   if (outputs() == nest_.indices.size())
     return;
-  const std::size_t i = at(static_cast<int>(
-      random_.between(nest_.output_indices, static_cast<std::int64_t>(nest_.indices.size()) - 1)));
+  const IndexId i = reduced();
   schedule_.splits[i].tile = random_.between(1, extent(i));
   schedule_.splits[i].keep = std::min(schedule_.splits[i].keep, schedule_.splits[i].tile);
 }
@@ -169,7 +175,7 @@ void Sampler::stage_deeper() {
   schedule::Stage &stage = schedule_.stages[k];
   stage.layout =
       random_.of({schedule::Layout::Plain, schedule::Layout::Turned, schedule::Layout::Odd});
-  const std::vector<int> chunked = chunked_indices(nest_, schedule_);
+  const std::vector<IndexId> chunked = chunked_indices(nest_, schedule_);
   if (chunked.empty())
     return;
   stage.at = random_.of(chunked);
@@ -184,8 +190,8 @@ void Sampler::stage_deeper() {
 void Sampler::widen_lanes() {
   if (outputs() == 0)
     return;
-  const int index = static_cast<int>(random_.between(0, nest_.output_indices - 1));
-  Split &split = schedule_.splits[at(index)];
+  const IndexId index = output();
+  Split &split = schedule_.splits[index];
   const std::int64_t factor = random_.of<std::int64_t>({2, 4, 3, 8});
   if (random_.chance(50)) {
     split.vec *= factor;
@@ -204,13 +210,12 @@ void Sampler::widen_lanes() {
 // Clips loops and gives edges where they settle a test; unrolls taps before, so that some can.
 void Sampler::settle_guards() {
   if (outputs() < nest_.indices.size() && random_.chance(50)) {
-    Split &split = schedule_.splits[at(static_cast<int>(random_.between(
-        nest_.output_indices, static_cast<std::int64_t>(nest_.indices.size()) - 1)))];
+    Split &split = schedule_.splits[reduced()];
     split.keep = std::min<std::int64_t>(split.tile, 8);
   }
-  for (std::size_t i = 0; i < nest_.indices.size(); ++i) {
+  for (const IndexId i : nest_.indices.ids()) {
     schedule_.splits[i].clip = can_clip(nest_, schedule_, i) && random_.chance(70);
-    if (i < outputs() && can_have_edges(nest_, schedule_, i))
+    if (is_output(nest_, i) && can_have_edges(nest_, schedule_, i))
       attempt([&] { schedule_.splits[i].edge = true; });
   }
 }
@@ -246,13 +251,13 @@ void Sampler::draw_refinements() {
 
 // A vector has no predicate per element: inputs guarded along it must be staged.
 void Sampler::stage_guarded() {
-  const int lane = lane_index(schedule_);
-  if (lane < 0 || schedule_.lanes != LaneKind::Vector || !schedule::has_neutral_fill(nest_) ||
+  const std::optional<IndexId> lane = lane_index(schedule_);
+  if (!lane || schedule_.lanes != LaneKind::Vector || !schedule::has_neutral_fill(nest_) ||
       !nest_.constraints.empty())
     return;
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
     for (const nest::Dim &dim : nest_.inputs[k].dims)
-      if (dim.guarded && dim.at.coeff[at(lane)] != 0)
+      if (dim.guarded && dim.at.coeff[*lane] != 0)
         schedule_.fills[k] = Fill::Local;
 }
 
@@ -266,9 +271,9 @@ std::int64_t Sampler::staged_bytes() const {
 
 // Halves the steps of the index that has most; false when each has one.
 bool Sampler::shrink_tile() {
-  std::size_t largest = 0;
+  IndexId largest{};
   std::int64_t most = 1;
-  for (std::size_t i = 0; i < outputs(); ++i) {
+  for (const IndexId i : output_indices(nest_)) {
     const std::int64_t steps = schedule_.splits[i].tile / schedule_.splits[i].step();
     if (steps > most) {
       most = steps;
@@ -290,10 +295,10 @@ bool Sampler::drop_staging() {
 }
 
 void Sampler::drop_lane() {
-  const int lane = lane_index(schedule_);
-  if (lane < 0)
+  const std::optional<IndexId> lane = lane_index(schedule_);
+  if (!lane)
     return;
-  Split &split = schedule_.splits[at(lane)];
+  Split &split = schedule_.splits[*lane];
   split.tile = ceil_div(split.tile, split.lane * split.keep) * split.keep;
   split.lane = 1;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/legal.h"
 #include "schedule/legal_alone.h"
 #include "schedule/rolling.h"
@@ -59,8 +60,8 @@ void GroupSampler::feed(const Nest &nest, Schedule &schedule, MemberId member) {
     const bool maps = producer_at(group_, *producer).feed == poly::Feed::Map;
     schedule.fills[k] = maps ? Fill::Local : Fill::Produced;
     schedule.stages[k].twice = schedule.stages[k].twice && maps;
-    const std::vector<int> chunks = chunked_indices(nest, schedule);
-    if (schedule.stages[k].at < 0 && !chunks.empty() && random_.chance(50))
+    const std::vector<nest::IndexId> chunks = chunked_indices(nest, schedule);
+    if (!schedule.stages[k].at && !chunks.empty() && random_.chance(50))
       schedule.stages[k].at = random_.of(chunks);
   }
 }
@@ -71,12 +72,12 @@ void GroupSampler::roll(Schedule &anchor) {
   if (target_.lanes != LaneKind::Vector || nest.output_indices == 0 || random_.chance(50))
     return;
   const int first = static_cast<int>(random_.between(0, nest.output_indices - 1));
-  for (int n = 0; n < nest.output_indices; ++n) {
-    const int i = (first + n) % nest.output_indices;
+  for (const nest::IndexId n : output_indices(nest)) {
+    const nest::IndexId i{(first + to_int(n)) % nest.output_indices};
     Schedule rolled = anchor;
-    Split &split = rolled.splits[at(i)];
+    Split &split = rolled.splits[i];
     split.tile = random_.chance(50) ? split.tile : split.step();
-    const std::int64_t tiles = (nest.indices[at(i)].extent + split.tile - 1) / split.tile;
+    const std::int64_t tiles = (extent(nest, i) + split.tile - 1) / split.tile;
     split.roll = random_.between(std::min<std::int64_t>(tiles, 2), tiles);
     for (std::size_t k = 0; k < rolled.fills.size(); ++k)
       if (rolled.fills[k] == Fill::Produced)
@@ -92,18 +93,18 @@ void GroupSampler::roll(Schedule &anchor) {
 void GroupSampler::follow(const Nest &consumer, const Schedule &by, const Nest &nest,
                           MemberId member, Schedule &schedule) {
   const auto rolling = schedule::follow(group_, consumer, by, {}, member);
-  if (!rolling || rolling->index < 0)
+  if (!rolling || !rolling->index)
     return;
-  Split &rows = schedule.splits[at(rolling->index)];
+  Split &rows = schedule.splits[*rolling->index];
   rows.lane = rows.vec = 1;
   rows.edge = false;
   rows.roll = 1;
   const auto produces = [](Fill fill) { return fill == Fill::Produced; };
   const bool is_fed = std::any_of(schedule.fills.begin(), schedule.fills.end(), produces);
-  for (int i = 0; i < nest.output_indices; ++i) {
-    Split &split = schedule.splits[at(i)];
+  for (const nest::IndexId i : output_indices(nest)) {
+    Split &split = schedule.splits[i];
     if (is_fed || i == rolling->index)
-      split.tile = (nest.indices[at(i)].extent + split.step() - 1) / split.step() * split.step();
+      split.tile = (extent(nest, i) + split.step() - 1) / split.step() * split.step();
   }
   for (std::size_t k = 0; k < schedule.fills.size(); ++k)
     if (produces(schedule.fills[k]))
@@ -116,14 +117,15 @@ void GroupSampler::share_items(const Nest &nest, Schedule &schedule, std::int64_
   if (target_.lanes == LaneKind::Vector || group_size(schedule) == items)
     return;
   schedule.lane_parts.clear();
-  for (int i = 0; i < nest.output_indices; ++i) {
-    Split &split = schedule.splits[at(i)];
+  for (const nest::IndexId i : output_indices(nest)) {
+    Split &split = schedule.splits[i];
     split.lane = split.vec = 1;
     split.tile = split.step();
   }
   if (nest.output_indices == 0)
     return;
-  Split &lane = schedule.splits[at(static_cast<int>(random_.between(0, nest.output_indices - 1)))];
+  Split &lane =
+      schedule.splits[static_cast<nest::IndexId>(random_.between(0, nest.output_indices - 1))];
   lane.lane = items;
   lane.tile = lane.step();
 }

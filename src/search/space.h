@@ -5,15 +5,19 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "nest/nest.h"
 #include "schedule/schedule.h"
 #include "search/candidate.h"
 #include "target/target.h"
 
 namespace tilefuse::search {
+
+using nest::IndexId;
 
 // How an input that may be read outside its tensor is read: from a staged, padded tile, or in place
 // with taps that are clipped and edges.
@@ -33,14 +37,14 @@ public:
   std::vector<schedule::Schedule> forms();
 
 private:
-  std::int64_t extent(int i) const { return nest_.indices[at(i)].extent; }
-  int fastest_output(int excluded) const;
-  int work_item_index() const;
-  int slowest_large_output() const;
-  int nearest_short_output() const;
+  std::int64_t extent(IndexId i) const { return nest::extent(nest_, i); }
+  std::optional<IndexId> fastest_output(std::optional<IndexId> excluded = std::nullopt) const;
+  std::optional<IndexId> work_item_index() const;
+  std::optional<IndexId> slowest_large_output() const;
+  std::optional<IndexId> nearest_short_output() const;
 
-  bool is_tap(int reduced) const;
-  bool is_pixel_tap(int reduced) const;
+  bool is_tap(IndexId reduced) const;
+  bool is_pixel_tap(IndexId reduced) const;
   void avoid_shared_taps(schedule::Schedule &schedule) const;
   void unroll_window(schedule::Schedule &schedule) const;
   schedule::Schedule base() const;
@@ -52,7 +56,7 @@ private:
   bool has_constant() const;
   bool reduces_taps_only() const;
   std::vector<std::int64_t> row_copies(Form form) const;
-  std::vector<int> window_outputs() const;
+  std::vector<IndexId> window_outputs() const;
   void hold_window(schedule::Schedule &schedule, std::int64_t copies) const;
   std::vector<std::int64_t> lane_widths() const;
   std::int64_t register_need(const schedule::Schedule &schedule) const;
@@ -62,11 +66,12 @@ private:
   void keep_best_register_tiles();
   std::vector<schedule::Schedule> orders(const schedule::Schedule &schedule) const;
   void try_block_tiles(const schedule::Schedule &schedule);
-  void move_innermost(schedule::Schedule &schedule, int index) const;
+  void move_innermost(schedule::Schedule &schedule, IndexId index) const;
   void try_tiles(const schedule::Schedule &schedule);
   void try_wide_maps();
-  void improve(schedule::Schedule best, int index);
-  std::vector<std::int64_t> tile_choices(const schedule::Schedule &schedule, int index) const;
+  void improve(schedule::Schedule best, IndexId index);
+  std::vector<std::int64_t> tile_choices(const schedule::Schedule &schedule,
+                                         std::optional<IndexId> index) const;
   void add(const schedule::Schedule &schedule);
   void add_legal(schedule::Schedule schedule);
   void try_clusters();
@@ -77,9 +82,9 @@ private:
   const nest::Nest &nest_;
   const Target &target_;
   nest::Linear out_;
-  int lane_ = -1;
-  int pixel_ = -1;
-  int row_ = -1;
+  std::optional<IndexId> lane_;
+  std::optional<IndexId> pixel_;
+  std::optional<IndexId> row_;
   std::vector<Candidate> register_tiles_; // the smallest block of each
   std::vector<Candidate> found_;
 };

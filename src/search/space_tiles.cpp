@@ -46,9 +46,9 @@ std::int64_t Space::register_need(const Schedule &schedule) const {
   std::int64_t fewest = accumulators;
   for (const nest::Operand &input : nest_.inputs) {
     std::int64_t fragments = 1;
-    for (int i = 0; i < nest_.output_indices; ++i)
-      if (nest::flat(input, nest_.indices.size()).coeff[at(i)] != 0)
-        fragments *= schedule.splits[at(i)].keep;
+    for (const IndexId i : output_indices(nest_))
+      if (nest::flat(input, nest_.indices.size()).coeff[i] != 0)
+        fragments *= schedule.splits[i].keep;
     fewest = std::min(fewest, fragments);
   }
   return accumulators + fewest + 1;
@@ -57,33 +57,33 @@ std::int64_t Space::register_need(const Schedule &schedule) const {
 // Constants of which another step follows, where machine code has an instruction for it. Those of a
 // depthwise window are few and stay in the first level.
 void Space::prefetch_packed(Schedule &schedule) const {
-  if (!has(target_, Feature::PrefetchHints) || lane_ < 0 || reduces_taps_only() ||
-      extent(lane_) <= schedule.splits[at(lane_)].step())
+  if (!has(target_, Feature::PrefetchHints) || !lane_ || reduces_taps_only() ||
+      extent(*lane_) <= schedule.splits[*lane_].step())
     return;
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
     schedule.stages[k].prefetch =
         schedule.fills[k] == schedule::Fill::Packed &&
-        nest::flat(nest_.inputs[k], nest_.indices.size()).coeff[at(lane_)] != 0;
+        nest::flat(nest_.inputs[k], nest_.indices.size()).coeff[*lane_] != 0;
 }
 
 void Space::collect_register_tiles(Form form, std::int64_t lanes) {
   const bool vector = target_.lanes == LaneKind::Vector;
   const std::int64_t budget = vector ? target_.vector_registers : 24;
-  const std::int64_t most_lanes = lane_ >= 0 && (vector || pixel_ < 0) ? 4 : 1;
+  const std::int64_t most_lanes = lane_ && (vector || !pixel_) ? 4 : 1;
   for (std::int64_t keep_lane = 1; keep_lane <= most_lanes; ++keep_lane) {
-    if (lane_ >= 0 && (keep_lane - 1) * lanes >= extent(lane_))
+    if (lane_ && (keep_lane - 1) * lanes >= extent(*lane_))
       break;
     for (std::int64_t rows : row_copies(form))
       for (std::int64_t keep = 1; keep <= 14; ++keep) {
-        if (keep > 1 && (pixel_ < 0 || keep > extent(pixel_)))
+        if (keep > 1 && (!pixel_ || keep > extent(*pixel_)))
           break;
         Schedule schedule = base();
-        if (lane_ >= 0)
-          schedule.splits[at(lane_)] = {keep_lane * lanes, keep_lane, lanes};
-        if (pixel_ >= 0)
-          schedule.splits[at(pixel_)] = {keep, keep, 1};
-        if (form != Form::Windowed && rows > 1 && rows <= extent(row_))
-          schedule.splits[at(row_)] = {rows, rows, 1};
+        if (lane_)
+          schedule.splits[*lane_] = {keep_lane * lanes, keep_lane, lanes};
+        if (pixel_)
+          schedule.splits[*pixel_] = {keep, keep, 1};
+        if (form != Form::Windowed && rows > 1 && rows <= extent(*row_))
+          schedule.splits[*row_] = {rows, rows, 1};
         if (form == Form::InPlace)
           read_in_place(schedule);
         if (form == Form::Windowed)
@@ -128,15 +128,16 @@ void Space::keep_best_register_tiles() {
     register_tiles_.resize(kVectorTiles);
 }
 
-std::vector<std::int64_t> Space::tile_choices(const Schedule &schedule, int index) const {
-  return index < 0 ? std::vector<std::int64_t>{1}
-                   : tiles(schedule.splits[at(index)].step(), extent(index),
-                           std::max(1, target_.compute_units));
+std::vector<std::int64_t> Space::tile_choices(const Schedule &schedule,
+                                              std::optional<IndexId> index) const {
+  return index ? tiles(schedule.splits[*index].step(), extent(*index),
+                       std::max(1, target_.compute_units))
+               : std::vector<std::int64_t>{1};
 }
 
 // Channels innermost write results in the order in which they lie, rows find those that the row
 // before them read.
-void Space::move_innermost(Schedule &schedule, int index) const {
+void Space::move_innermost(Schedule &schedule, IndexId index) const {
   const auto end = schedule.order.begin() + nest_.output_indices;
   const auto found = std::find(schedule.order.begin(), end, index);
   std::rotate(found, found + 1, end);
@@ -145,10 +146,10 @@ void Space::move_innermost(Schedule &schedule, int index) const {
 // The schedule with every order of loops that is tried.
 std::vector<Schedule> Space::orders(const Schedule &schedule) const {
   std::vector<Schedule> all = {schedule};
-  for (int inner : {lane_, row_})
-    if (lane_ >= 0 && pixel_ >= 0 && inner >= 0 && (inner == lane_ || is_guarded())) {
+  for (const std::optional<IndexId> inner : {lane_, row_})
+    if (lane_ && pixel_ && inner && (inner == lane_ || is_guarded())) {
       all.push_back(schedule);
-      move_innermost(all.back(), inner);
+      move_innermost(all.back(), *inner);
     }
   return all;
 }
@@ -163,7 +164,7 @@ void Space::try_block_tiles(const Schedule &schedule) {
 // Smallest and whole tiles of lanes and pixels with every tile of rows; then what improves the best
 // of these, one index at a time.
 void Space::try_tiles(const Schedule &schedule) {
-  const auto ends = [&](int index) {
+  const auto ends = [&](std::optional<IndexId> index) {
     const std::vector<std::int64_t> all = tile_choices(schedule, index);
     return std::vector<std::int64_t>{all.front(), all.back()};
   };
@@ -172,49 +173,49 @@ void Space::try_tiles(const Schedule &schedule) {
   for (std::int64_t lane : ends(lane_))
     for (std::int64_t pixel : ends(pixel_))
       for (std::int64_t row : tile_choices(schedule, row_)) {
-        if (lane_ >= 0)
-          next.splits[at(lane_)].tile = lane;
-        if (pixel_ >= 0)
-          next.splits[at(pixel_)].tile = pixel;
-        if (row_ >= 0)
-          next.splits[at(row_)].tile = row;
+        if (lane_)
+          next.splits[*lane_].tile = lane;
+        if (pixel_)
+          next.splits[*pixel_].tile = pixel;
+        if (row_)
+          next.splits[*row_].tile = row;
         add(next);
       }
-  for (int index : {pixel_, lane_, row_, pixel_}) {
+  for (const std::optional<IndexId> index : {pixel_, lane_, row_, pixel_}) {
     const auto best = std::min_element(found_.begin() + static_cast<std::ptrdiff_t>(first),
                                        found_.end(), [](const Candidate &a, const Candidate &b) {
                                          return a.estimate.seconds < b.estimate.seconds;
                                        });
-    if (index >= 0 && best != found_.end())
-      improve(best->schedule, index);
+    if (index && best != found_.end())
+      improve(best->schedule, *index);
   }
 }
 
 // Plain maps of work-items that store whole vectors, of several pixels each.
 void Space::try_wide_maps() {
-  if (lane_ < 0 || out_.coeff[at(lane_)] != 1)
+  if (!lane_ || out_.coeff[*lane_] != 1)
     return;
   const std::int64_t size = size_bytes(type_of(nest_, nest_.out));
   for (std::int64_t vec = kWidestStore / size; vec > 1; vec /= 2)
     for (const std::int64_t lanes : lane_widths()) {
-      if (extent(lane_) % vec != 0 || lanes * vec >= 2 * extent(lane_))
+      if (extent(*lane_) % vec != 0 || lanes * vec >= 2 * extent(*lane_))
         continue;
       for (std::int64_t keep = 1; keep <= kMapPixels; ++keep) {
-        if (keep > 1 && (pixel_ < 0 || keep > extent(pixel_)))
+        if (keep > 1 && (!pixel_ || keep > extent(*pixel_)))
           break;
         Schedule schedule = base();
-        schedule.splits[at(lane_)] = {lanes * vec, 1, lanes, vec};
-        if (pixel_ >= 0)
-          schedule.splits[at(pixel_)] = {keep, keep, 1};
+        schedule.splits[*lane_] = {lanes * vec, 1, lanes, vec};
+        if (pixel_)
+          schedule.splits[*pixel_] = {keep, keep, 1};
         add(schedule);
       }
     }
 }
 
-void Space::improve(Schedule best, int index) {
-  const std::int64_t had = best.splits[at(index)].tile;
+void Space::improve(Schedule best, IndexId index) {
+  const std::int64_t had = best.splits[index].tile;
   for (std::int64_t tile : tile_choices(best, index)) {
-    best.splits[at(index)].tile = tile;
+    best.splits[index].tile = tile;
     if (tile != had)
       add(best);
   }

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/legal.h"
 #include "schedule/roles.h"
 #include "schedule/wgmma/wgmma_parts.h"
@@ -65,8 +66,8 @@ std::size_t hash_of(const Schedule &schedule) {
   for (const schedule::Split &split : schedule.splits)
     for (const std::int64_t value : {split.tile, split.keep, split.lane, split.vec})
       add(value);
-  for (const int index : schedule.order)
-    add(index);
+  for (const nest::IndexId index : schedule.order)
+    add(to_int(index));
   for (const schedule::Stage &stage : schedule.stages)
     add(stage.ring);
   return hash;
@@ -126,7 +127,7 @@ std::vector<std::int64_t> Forms::next_keeps() const {
   const std::optional<schedule::Roles> roles = schedule::roles_of(nest_);
   if (!roles || roles->channels.size() < 2)
     return {};
-  const std::int64_t extent = nest_.indices[at(roles->channels[1])].extent;
+  const std::int64_t extent = nest::extent(nest_, roles->channels[1]);
   return extent <= kMostTaps ? std::vector<std::int64_t>{extent} : std::vector<std::int64_t>{2, 4};
 }
 

@@ -93,8 +93,8 @@ TEST(Footprint, WhatFitsIsBroughtInOnce) {
   const nest::Nest nest = nest::parse_nest(kConv);
   const std::vector<Stream> all = streams(nest, conv_schedule(nest, "m:64 y:4 x:60", "m:2 x:6"));
   const Spans step = {16, 1, 6, 64, 3, 3};
-  EXPECT_DOUBLE_EQ(traffic(all, step, {{1, 4}}, {1e9})[1], 16 * 576 * 4);
-  EXPECT_DOUBLE_EQ(traffic(all, step, {{1, 4}}, {1e3})[1], 4 * 16 * 576 * 4);
+  EXPECT_DOUBLE_EQ(traffic(all, step, {{IndexId{1}, 4}}, {1e9})[1], 16 * 576 * 4);
+  EXPECT_DOUBLE_EQ(traffic(all, step, {{IndexId{1}, 4}}, {1e3})[1], 4 * 16 * 576 * 4);
 }
 
 // A tensor that crowds into a few sets throws out its own lines, not those of a small one that all
@@ -106,7 +106,7 @@ TEST(Footprint, CrowdedLinesLeaveOthersInTheCache) {
                                            "  keep c:8 m:4\n  loop m c p\n"));
   const Spans step = {8, 64, 392};
   // 392 lines of the first in 32 of 1024 sets; the second, 98 KiB, once for all steps over c.
-  const std::vector<double> moved = traffic(all, step, {{0, 64}}, {400e3, 65536});
+  const std::vector<double> moved = traffic(all, step, {{IndexId{0}, 64}}, {400e3, 65536});
   EXPECT_DOUBLE_EQ(moved[0], 64 * all[0].bytes(step));
   EXPECT_DOUBLE_EQ(moved[1], all[1].bytes(step));
 }

@@ -12,6 +12,8 @@
 namespace tilefuse::launch {
 namespace {
 
+constexpr schedule::IndexId kOnly{0}; // output index of the nests here
+
 Target work_items() {
   return {.name = "test",
           .backend = "opencl",
@@ -57,7 +59,7 @@ TEST(Launch, TextReadsBack) {
   EXPECT_EQ(read.parts[1].placed.group, launch.parts[1].placed.group);
   EXPECT_EQ(read.parts[1].schedule, launch.parts[1].schedule);
   EXPECT_FALSE(read.join);
-  launch.join = schedule::TileWalk{{{0, 4}, {-1, 2}}, {1}, {4}, 32};
+  launch.join = schedule::TileWalk{{{kOnly, 4}, {std::nullopt, 2}}, {1}, {4}, 32};
   EXPECT_EQ(parse_launch(to_text(launch)).join, launch.join);
 }
 
@@ -128,13 +130,13 @@ TEST(Launch, RefusalsSayWhy) {
 
 TEST(Launch, JoinsWalkTheirTiles) {
   Launch launch = halves();
-  launch.join = schedule::TileWalk{{{0, 4}, {-1, 2}}, {1}, {4}, 0};
+  launch.join = schedule::TileWalk{{{kOnly, 4}, {std::nullopt, 2}}, {1}, {4}, 0};
   EXPECT_EQ(refusal(launch), "the first part has other blocks than tiles and parts of them");
-  launch.join->digits[0].index = 1;
+  launch.join->digits[0].index = schedule::IndexId{1};
   EXPECT_EQ(refusal(launch), "the join walks other indices than it has");
-  launch.join->digits[0] = {0, 0};
+  launch.join->digits[0] = {kOnly, 0};
   EXPECT_EQ(refusal(launch), "the join walks other indices than it has");
-  launch.join->digits[0] = {0, 4};
+  launch.join->digits[0] = {kOnly, 4};
   launch.join->first_item = 1;
   EXPECT_EQ(refusal(launch), "work-item 1 of 1 joins");
   launch.join->blocks.clear();

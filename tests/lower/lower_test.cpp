@@ -85,7 +85,7 @@ TEST(Lower, RandomSchedulesReachTheWholeSpace) {
     const Target target = work_item_target();
     const schedule::Schedule drawn = testing::random_schedule(random, nest, target);
     parts += drawn.lane_parts.size() > 1;
-    vectors += vector_index(drawn) >= 0;
+    vectors += vector_index(drawn).has_value();
     const std::size_t levels = chunked_indices(nest, drawn).size();
     chunks += levels > 0;
     nested += levels > 1;

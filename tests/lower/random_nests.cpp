@@ -10,6 +10,7 @@
 #include "model/oracle/simulate_group.h"
 #include "model/plan/pack.h"
 #include "nest/evaluate/evaluate.h"
+#include "nest/index.h"
 #include "schedule/guards.h"
 #include "schedule/legal.h"
 #include "schedule/staging.h"
@@ -298,33 +299,35 @@ namespace {
 using schedule::Schedule;
 using schedule::Split;
 
+nest::IndexId random_output(Random &random, const Nest &nest) {
+  return static_cast<nest::IndexId>(random.between(0, nest.output_indices - 1));
+}
+
 void draw_vector_lanes(Random &random, const Nest &nest, Schedule &schedule) {
   if (random.chance(80))
-    schedule.splits[at(random.between(0, nest.output_indices - 1))].lane =
-        random.of<std::int64_t>({2, 4, 8});
+    schedule.splits[random_output(random, nest)].lane = random.of<std::int64_t>({2, 4, 8});
 }
 
 // Up to four parts over any output indices, and perhaps a vector.
 void draw_work_items(Random &random, const Nest &nest, Schedule &schedule) {
   const std::int64_t parts = random.between(0, 4);
   for (std::int64_t part = 0; part < parts; ++part) {
-    const int index = static_cast<int>(random.between(0, nest.output_indices - 1));
+    const nest::IndexId index = random_output(random, nest);
     const std::int64_t count = random.of<std::int64_t>({2, 3, 4, 8});
     schedule.lane_parts.push_back({index, count});
-    schedule.splits[at(index)].lane *= count;
+    schedule.splits[index].lane *= count;
   }
   if (schedule.lane_parts.size() < 2)
     schedule.lane_parts.clear();
   if (random.chance(40))
-    schedule.splits[at(random.between(0, nest.output_indices - 1))].vec =
-        random.of<std::int64_t>({2, 4});
+    schedule.splits[random_output(random, nest)].vec = random.of<std::int64_t>({2, 4});
 }
 
 void draw_factors(Random &random, const Nest &nest, Schedule &schedule) {
-  for (std::size_t i = 0; i < nest.indices.size(); ++i) {
+  for (const nest::IndexId i : nest.indices.ids()) {
     Split &split = schedule.splits[i];
-    const std::int64_t extent = nest.indices[i].extent;
-    if (static_cast<int>(i) >= nest.output_indices) {
+    const std::int64_t extent = nest::extent(nest, i);
+    if (!is_output(nest, i)) {
       split.tile = random.chance(50) ? random.between(1, extent) : extent;
       split.keep = random.chance(50) ? random.between(1, std::min<std::int64_t>(split.tile, 4)) : 1;
       continue;
@@ -338,7 +341,7 @@ void draw_factors(Random &random, const Nest &nest, Schedule &schedule) {
 void draw_fills(Random &random, const Nest &nest, Schedule &schedule) {
   using schedule::Fill;
   using schedule::Layout;
-  const std::vector<int> chunks = chunked_indices(nest, schedule);
+  const std::vector<nest::IndexId> chunks = chunked_indices(nest, schedule);
   const bool twice = random.chance(45);
   for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
     schedule.fills[k] =
@@ -347,8 +350,8 @@ void draw_fills(Random &random, const Nest &nest, Schedule &schedule) {
       continue;
     schedule.stages[k].layout = random.of<Layout>({Layout::Plain, Layout::Turned, Layout::Odd});
     if (!chunks.empty() && random.chance(70))
-      schedule.stages[k].at = twice ? chunks.back() : random.of<int>(chunks);
-    schedule.stages[k].twice = twice && schedule.stages[k].at >= 0;
+      schedule.stages[k].at = twice ? chunks.back() : random.of<nest::IndexId>(chunks);
+    schedule.stages[k].twice = twice && schedule.stages[k].at;
   }
 }
 
@@ -356,14 +359,14 @@ void draw_fills(Random &random, const Nest &nest, Schedule &schedule) {
 
 // Clips and edges where they settle a test.
 void draw_guards(Random &random, const Nest &nest, Schedule &schedule) {
-  for (std::size_t i = 0; i < nest.indices.size(); ++i) {
+  for (const nest::IndexId i : nest.indices.ids()) {
     schedule::Split &split = schedule.splits[i];
-    if (static_cast<int>(i) >= nest.output_indices && random.chance(30))
+    if (!is_output(nest, i) && random.chance(30))
       split.keep = split.tile;
     split.clip = can_clip(nest, schedule, i) && random.chance(70);
   }
-  for (std::size_t i = 0; i < nest.indices.size(); ++i)
-    if (static_cast<int>(i) < nest.output_indices && can_have_edges(nest, schedule, i))
+  for (const nest::IndexId i : output_indices(nest))
+    if (can_have_edges(nest, schedule, i))
       schedule.splits[i].edge = random.chance(70);
 }
 

@@ -175,7 +175,7 @@ TEST(Rolling, IsPicked) {
   small.local_bytes = 2000;
   const auto picked = search::pick_fused(group, small);
   ASSERT_TRUE(picked);
-  EXPECT_GE(schedule::rolled_index(*picked), 0) << to_text(group, *picked);
+  EXPECT_TRUE(schedule::rolled_index(*picked)) << to_text(group, *picked);
   const SimulatedGroup result = simulate_group(group, *picked, small, {});
   EXPECT_EQ(result.different, 0) << result.first_difference;
 }

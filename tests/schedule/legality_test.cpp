@@ -30,6 +30,7 @@ namespace tilefuse::testing {
 namespace {
 
 using namespace std::string_view_literals;
+using nest::IndexId;
 
 // Files whose sentences say something else: the parser (text_test.cpp) and names of forms.
 constexpr auto kOtherFiles = std::to_array<std::string_view>({"text.cpp"});
@@ -118,13 +119,15 @@ std::vector<Value> wrong_values() {
       {"it splits 1 indices, the nest has 2", [](auto &s) { s.splits.pop_back(); }},
       {"it places 0 inputs, the nest has 1", [](auto &s) { s.fills.clear(); }},
       {"it places 0 inputs, the nest has 1", [](auto &s) { s.stages.clear(); }},
-      {"its loop order is not a permutation of the indices", [](auto &s) { s.order[0] = 2; }},
-      {"input 0 has a staging level but is not staged", [](auto &s) { s.stages[0].at = 1; }},
+      {"its loop order is not a permutation of the indices",
+       [](auto &s) { s.order[0] = IndexId{2}; }},
+      {"input 0 has a staging level but is not staged",
+       [](auto &s) { s.stages[0].at = IndexId{1}; }},
       {"it has schedules for 1 producers, the group has 0", [](auto &s) { s.producers.resize(1); }},
       {"its lanes have one part, which needs no list", [](auto &s) {
          s.lanes = LaneKind::WorkItem;
          s.splits[0] = {.tile = 4, .lane = 4};
-         s.lane_parts = {{0, 4}};
+         s.lane_parts = {{IndexId{0}, 4}};
        }}};
 }
 

@@ -17,6 +17,7 @@
 namespace tilefuse::testing {
 namespace {
 
+using nest::IndexId;
 using schedule::Schedule;
 
 nest::Nest product() {
@@ -74,7 +75,7 @@ TEST(ScheduleText, LaneParts) {
   const Schedule schedule = round_trip(with("  lane   m:2 y:4 m:8\n"));
   EXPECT_EQ(schedule.splits[1].lane, 16);
   EXPECT_EQ(schedule.splits[0].lane, 4);
-  const std::vector<schedule::LanePart> parts = {{1, 2}, {0, 4}, {1, 8}};
+  const std::vector<schedule::LanePart> parts = {{IndexId{1}, 2}, {IndexId{0}, 4}, {IndexId{1}, 8}};
   EXPECT_EQ(schedule.lane_parts, parts);
 }
 
@@ -82,7 +83,7 @@ TEST(ScheduleText, OrderAndLanes) {
   const Schedule schedule = parsed("schedule other vector\n  loop m y c\n");
   EXPECT_EQ(schedule.name, "other");
   EXPECT_EQ(schedule.lanes, LaneKind::Vector);
-  EXPECT_EQ(schedule.order, (std::vector<int>{1, 0, 2}));
+  EXPECT_EQ(schedule.order, (std::vector{IndexId{1}, IndexId{0}, IndexId{2}}));
   EXPECT_EQ(parsed(schedule::to_text(product(), schedule)), schedule);
 }
 
@@ -100,7 +101,7 @@ TEST(ScheduleText, Inputs) {
   const auto stage_of = [](const std::string &lines) {
     return round_trip(with("", lines)).stages[0];
   };
-  EXPECT_EQ(stage_of("  stage  0 at c\n").at, 2);
+  EXPECT_EQ(stage_of("  stage  0 at c\n").at, IndexId{2});
   EXPECT_EQ(stage_of("  stage  0 turned\n").layout, schedule::Layout::Turned);
   EXPECT_EQ(stage_of("  stage  0 odd\n").layout, schedule::Layout::Odd);
   EXPECT_EQ(stage_of("  stage  0 at c turned twice\n").twice, true);

@@ -45,7 +45,7 @@ TEST_P(Neighbours, AreLegalAndReachEveryDecision) {
   Random random(1);
   Schedule schedule = search::pick(nest, target);
   std::set<std::vector<schedule::Fill>> fills;
-  std::set<std::vector<int>> orders;
+  std::set<std::vector<nest::IndexId>> orders;
   std::set<std::int64_t> tiles, copies, lanes, chunks;
   for (int i = 0; i < 600; ++i) {
     const auto next = search::neighbour(nest, target, schedule, random);

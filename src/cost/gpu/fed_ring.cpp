@@ -19,7 +19,7 @@ namespace {
 // Steps that a window serves.
 double taps_of_window(const schedule::Gemm &gemm) {
   double taps = 1;
-  for (int i : gemm.roles.walked)
+  for (const IndexId i : gemm.roles.walked)
     taps *= static_cast<double>(gemm.nest.indices[at(i)].extent);
   return taps;
 }

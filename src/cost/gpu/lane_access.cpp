@@ -21,7 +21,9 @@ using schedule::Schedule;
 constexpr std::int64_t kWord = 4;
 constexpr std::int64_t kMaxRequest = 16;
 
-using Strides = std::vector<std::int64_t>; // elements between neighbours, by output index
+using nest::IndexId;
+
+using Strides = Indexed<IndexId, std::int64_t>; // elements between neighbours
 
 Strides in_place(const Nest &nest, const nest::Operand &operand) {
   return nest::flat(operand, nest.indices.size()).coeff;
@@ -31,7 +33,7 @@ Strides in_place(const Nest &nest, const nest::Operand &operand) {
 Strides as_read(const Nest &nest, const Schedule &schedule, int input, const InputPlace &place) {
   Strides strides(nest.indices.size(), 0);
   const auto add = [&](const nest::Dim &dim, std::int64_t stride) {
-    for (std::size_t i = 0; i < strides.size(); ++i)
+    for (const IndexId i : strides.ids())
       strides[i] += dim.at.coeff[i] * stride;
   };
   if (is_staged(schedule.fills[at(input)]))
@@ -71,10 +73,10 @@ struct Lanes {
 
 std::vector<Digit> digits_of(const Schedule &schedule, const Strides &strides, std::int64_t elem) {
   std::vector<Digit> digits;
-  std::vector<std::int64_t> weight(schedule.splits.size(), 1);
+  Indexed<IndexId, std::int64_t> weight(schedule.splits.size(), 1);
   const std::vector<schedule::LanePart> parts = lane_digits(schedule);
   for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
-    const std::size_t i = at(part->index);
+    const IndexId i = part->index;
     digits.push_back(
         {part->count, strides[i] * weight[i] * schedule.splits[i].lane_stride() * elem});
     weight[i] *= part->count;
@@ -178,8 +180,8 @@ LaneAccess access(const Schedule &schedule, const Target &target, const Strides 
               .warp = std::max(1, target.warp),
               .banks = target.local_banks,
               .sector_bytes = target.sector_bytes};
-  if (const int index = vector_index(schedule); index >= 0 && strides[at(index)] != 0)
-    lanes.vector = {schedule.splits[at(index)].vec, strides[at(index)], elem};
+  if (const std::optional<IndexId> index = vector_index(schedule); index && strides[*index] != 0)
+    lanes.vector = {schedule.splits[*index].vec, strides[*index], elem};
   const auto found = known.find(lanes);
   if (found != known.end())
     return found->second;
@@ -202,7 +204,7 @@ std::vector<InputPlace> input_places(const Nest &nest, const Schedule &schedule)
 
 LaneAccess input_access(const Nest &nest, const Schedule &schedule, const Target &target, int input,
                         const InputPlace &place, std::int64_t near) {
-  const nest::Slot &slot = nest.slots[nest.inputs[at(input)].slot];
+  const nest::Slot &slot = slot_of(nest, nest.inputs[at(input)]);
   const bool in_place = schedule.fills[at(input)] == schedule::Fill::Direct;
   const DType type = in_place ? slot.type : schedule::held_type(nest, input);
   return access(schedule, target, as_read(nest, schedule, input, place), size_bytes(type), near);
@@ -228,7 +230,7 @@ double copy_sectors(const Nest &nest, const Schedule &schedule, const Target &ta
     elems *= dim->range;
   }
   const bool is_packed_input = is_packed(schedule.fills[at(input)]);
-  const nest::Slot &slot = nest.slots[nest.inputs[at(input)].slot];
+  const nest::Slot &slot = slot_of(nest, nest.inputs[at(input)]);
   const std::int64_t elem =
       size_bytes(is_packed_input ? schedule::held_type(nest, input) : slot.type);
   const std::int64_t request = std::max(1, target.warp);

@@ -37,10 +37,10 @@ double WorkItemFigures::source_bytes(int input) const {
   if (is_staged(schedule_.fills[at(input)]))
     return blocks * steps() * refills(input) * elem * static_cast<double>(place(input).tile.elems);
   double points = blocks * steps();
-  for (int i = 0; i < static_cast<int>(nest_.indices.size()); ++i)
+  for (const IndexId i : nest_.indices.ids())
     if (moves(operand, i))
-      points *= i < nest_.output_indices ? static_cast<double>(points_of_step(nest_, schedule_, i))
-                                         : extent(i);
+      points *= is_output(nest_, i) ? static_cast<double>(points_of_step(nest_, schedule_, i))
+                                    : extent(i);
   return points * elem;
 }
 
@@ -49,14 +49,14 @@ double WorkItemFigures::source_bytes(int input) const {
 double WorkItemFigures::block_barriers() const {
   if (items_ <= 1)
     return 0;
-  const auto staged_at = [&](int level, bool ahead) {
+  const auto staged_at = [&](std::optional<IndexId> level, bool ahead) {
     for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
       if (is_staged(schedule_.fills[k]) && schedule_.stages[k].at == level &&
           schedule_.stages[k].is_ahead() == ahead)
         return true;
     return false;
   };
-  const std::vector<int> chunks = chunked_indices(nest_, schedule_);
+  const std::vector<IndexId> chunks = chunked_indices(nest_, schedule_);
   double count = 0; // of one step
   bool before = false, after = false;
   for (auto level = chunks.rbegin(); level != chunks.rend(); ++level) {
@@ -68,9 +68,9 @@ double WorkItemFigures::block_barriers() const {
       count += (before ? 0 : 1) + (after ? 0 : 1);
       before = after = true;
     }
-    count *= std::ceil(extent(*level) / static_cast<double>(schedule_.splits[at(*level)].tile));
+    count *= std::ceil(extent(*level) / static_cast<double>(schedule_.splits[*level].tile));
   }
-  return steps() * count + (staged_at(-1, false) ? 1 : 0);
+  return steps() * count + (staged_at(std::nullopt, false) ? 1 : 0);
 }
 
 void WorkItemFigures::add_input(int input, Figures &figures) const {
@@ -124,7 +124,7 @@ Figures WorkItemFigures::figures() const {
       !is_float(nest_.acc_type))
     return figures;
   figures.multiply_adds = figures.blocks * items_ * steps() * reduced_points();
-  for (int i = 0; i < nest_.output_indices; ++i)
+  for (const IndexId i : output_indices(nest_))
     *figures.multiply_adds *= copies(i);
   return figures;
 }

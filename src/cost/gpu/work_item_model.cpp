@@ -93,10 +93,10 @@ private:
 double WorkItemModel::guards(int input) const {
   if (schedule_.order.empty())
     return 0;
-  const std::size_t inner = at(schedule_.order.back());
+  const IndexId inner = schedule_.order.back();
   double count = 0;
   for (const nest::Dim &dim : nest_.inputs[at(input)].dims) {
-    const bool is_inside = dim.at.coeff[inner] != 0 || nest_.indices[inner].extent == 1;
+    const bool is_inside = dim.at.coeff[inner] != 0 || extent(inner) == 1;
     if (dim.guarded)
       count +=
           kGuardInstructions / (is_inside ? 1 : static_cast<double>(schedule_.splits[inner].tile));
@@ -123,14 +123,13 @@ void WorkItemModel::add_direct(int input, Block &block) const {
   stream.line_bytes = target_.sector_bytes;
   Spans spans;
   std::vector<LoopTrips> loops;
-  for (int i = 0; i < static_cast<int>(nest_.indices.size()); ++i)
-    spans.push_back(
-        i < nest_.output_indices ? static_cast<double>(points_of_step(nest_, schedule_, i)) : 1);
+  for (const IndexId i : nest_.indices.ids())
+    spans.push_back(is_output(nest_, i) ? static_cast<double>(points_of_step(nest_, schedule_, i))
+                                        : 1);
   for (auto i = schedule_.order.rbegin(); i != schedule_.order.rend(); ++i)
-    loops.push_back({at(*i), *i < nest_.output_indices
-                                 ? static_cast<double>(schedule_.splits[at(*i)].tile /
-                                                       schedule_.splits[at(*i)].step())
-                                 : extent(*i)});
+    loops.push_back({*i, is_output(nest_, *i) ? static_cast<double>(schedule_.splits[*i].tile /
+                                                                    schedule_.splits[*i].step())
+                                              : extent(*i)});
   const double cache =
       std::max(16384.0, static_cast<double>(target_.l1_bytes) - resident_blocks() * local_bytes()) /
       resident_blocks();
@@ -185,7 +184,7 @@ void WorkItemModel::add_staged(int input, Block &block) const {
 // Post-ops and stores.
 void WorkItemModel::add_results(Block &block) const {
   double results = 1; // of a work-item in one step
-  for (int i = 0; i < nest_.output_indices; ++i)
+  for (const IndexId i : output_indices(nest_))
     results *= copies(i);
   const std::int64_t together = stored_together(nest_, schedule_);
   const LaneAccess access = operand_access(nest_, schedule_, target_, nest_.out, together);
@@ -205,7 +204,7 @@ WorkItemModel::Block WorkItemModel::block() const {
     else
       add_direct(k, block);
   double accumulators = nest_.inputs.empty() ? 0 : 1;
-  for (int i = 0; i < nest_.output_indices; ++i)
+  for (const IndexId i : output_indices(nest_))
     accumulators *= copies(i);
   const double spilled = spilled_registers();
   const double body = std::max(unrolled(), kUnrolled);

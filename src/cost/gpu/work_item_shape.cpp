@@ -38,48 +38,48 @@ WorkItemShape::WorkItemShape(const Nest &nest, const Schedule &schedule, const T
       items_(static_cast<double>(group_size(schedule))), warps_(std::ceil(items_ / kWarp)),
       places_(input_places(nest, schedule)) {}
 
-double WorkItemShape::copies(int i) const {
-  const schedule::Split &split = schedule_.splits[at(i)];
+double WorkItemShape::copies(IndexId i) const {
+  const schedule::Split &split = schedule_.splits[i];
   return static_cast<double>(points_of_step(nest_, schedule_, i) / split.lane);
 }
 
 double WorkItemShape::fragments(const Operand &operand) const {
   double count = 1;
-  for (int i = 0; i < nest_.output_indices; ++i)
+  for (const IndexId i : output_indices(nest_))
     if (moves(operand, i))
       count *= copies(i);
   return count;
 }
 
 double WorkItemShape::vectors(const Operand &operand) const {
-  const int vector = vector_index(schedule_);
-  const bool wide = vector >= 0 && moves(operand, vector);
-  return fragments(operand) / (wide ? static_cast<double>(schedule_.splits[at(vector)].vec) : 1);
+  const std::optional<IndexId> vector = vector_index(schedule_);
+  const bool wide = vector && moves(operand, *vector);
+  return fragments(operand) / (wide ? static_cast<double>(schedule_.splits[*vector].vec) : 1);
 }
 
 double WorkItemShape::steps() const {
   double count = 1;
-  for (int i = 0; i < nest_.output_indices; ++i)
-    count *= static_cast<double>(schedule_.splits[at(i)].tile / schedule_.splits[at(i)].step());
+  for (const IndexId i : output_indices(nest_))
+    count *= static_cast<double>(schedule_.splits[i].tile / schedule_.splits[i].step());
   return count;
 }
 
 double WorkItemShape::reduced_points() const {
   double count = 1;
-  for (int i = nest_.output_indices; i < static_cast<int>(nest_.indices.size()); ++i) {
-    const double tile = static_cast<double>(schedule_.splits[at(i)].tile);
+  for (const IndexId i : reduced_indices(nest_)) {
+    const double tile = static_cast<double>(schedule_.splits[i].tile);
     count *= std::ceil(extent(i) / tile) * tile;
   }
   return count;
 }
 
 double WorkItemShape::refills(int input) const {
-  const int level = schedule_.stages[at(input)].at;
+  const std::optional<IndexId> level = schedule_.stages[at(input)].at;
   double count = 1;
-  if (level < 0)
+  if (!level)
     return 1 / steps();
-  for (int i : chunked_indices(nest_, schedule_)) {
-    count *= std::ceil(extent(i) / static_cast<double>(schedule_.splits[at(i)].tile));
+  for (const IndexId i : chunked_indices(nest_, schedule_)) {
+    count *= std::ceil(extent(i) / static_cast<double>(schedule_.splits[i].tile));
     if (i == level)
       break;
   }
@@ -88,7 +88,7 @@ double WorkItemShape::refills(int input) const {
 
 double WorkItemShape::unrolled() const {
   double count = 1;
-  for (std::size_t i = at(nest_.output_indices); i < nest_.indices.size(); ++i)
+  for (const IndexId i : reduced_indices(nest_))
     count *= static_cast<double>(schedule_.splits[i].keep);
   return count;
 }
@@ -96,8 +96,8 @@ double WorkItemShape::unrolled() const {
 std::int64_t WorkItemShape::near_copies(int input) const {
   constexpr std::int64_t kWidth = 4;
   const nest::Operand &operand = nest_.inputs[at(input)];
-  const int vector = vector_index(schedule_);
-  if (!is_staged(schedule_.fills[at(input)]) || (vector >= 0 && moves(operand, vector)))
+  const std::optional<IndexId> vector = vector_index(schedule_);
+  if (!is_staged(schedule_.fills[at(input)]) || (vector && moves(operand, *vector)))
     return 1;
   const auto &[source, tile] = place(input);
   std::int64_t width = 1;
@@ -107,12 +107,11 @@ std::int64_t WorkItemShape::near_copies(int input) const {
         return 1;
       continue;
     }
-    const std::vector<std::int64_t> &coeff = source.dims[at(dim.dim)].at.coeff;
-    for (int i = 0; i < nest_.output_indices; ++i)
-      if (schedule_.splits[at(i)].near && coeff[at(i)] == 1 &&
-          schedule_.splits[at(i)].keep % kWidth == 0)
+    const Indexed<IndexId, std::int64_t> &coeff = source.dims[at(dim.dim)].at.coeff;
+    for (const IndexId i : output_indices(nest_))
+      if (schedule_.splits[i].near && coeff[i] == 1 && schedule_.splits[i].keep % kWidth == 0)
         width = kWidth;
-    for (std::size_t i = at(nest_.output_indices); i < coeff.size(); ++i)
+    for (const IndexId i : reduced_indices(nest_))
       if (coeff[i] != 0)
         return 1;
   }
@@ -123,7 +122,7 @@ double WorkItemShape::shared_taps(int input) const {
   double share = 1;
   for (const nest::Dim &dim : nest_.inputs[at(input)].dims) {
     double points = 1, range = 1;
-    for (std::size_t i = 0; i < nest_.indices.size(); ++i) {
+    for (const IndexId i : nest_.indices.ids()) {
       const schedule::Split &split = schedule_.splits[i];
       if (dim.at.coeff[i] == 0 || split.keep == 1 || split.copy_stride() > 1)
         continue;
@@ -160,7 +159,7 @@ double WorkItemShape::fetched_registers() const {
 
 double WorkItemShape::tile_registers() const {
   double accumulators = 1;
-  for (int i = 0; i < nest_.output_indices; ++i)
+  for (const IndexId i : output_indices(nest_))
     accumulators *= copies(i);
   double fewest = accumulators;
   for (const Operand &input : nest_.inputs)
@@ -225,7 +224,7 @@ double WorkItemShape::resident_blocks() const {
 }
 
 double WorkItemShape::unique_bytes(const Operand &operand) const {
-  const nest::Slot &slot = nest_.slots[operand.slot];
+  const nest::Slot &slot = slot_of(nest_, operand);
   return static_cast<double>(slot.elems) * static_cast<double>(size_bytes(slot.type));
 }
 

@@ -16,6 +16,8 @@
 
 namespace tilefuse::cost {
 
+using nest::IndexId;
+
 class WorkItemShape {
 public:
   // Keeps references. Requires a legal schedule of work-items.
@@ -23,10 +25,10 @@ public:
 
   double items() const { return items_; } // of a block
   double warps() const { return warps_; }
-  double extent(int i) const { return static_cast<double>(nest_.indices[at(i)].extent); }
+  double extent(IndexId i) const { return static_cast<double>(nest::extent(nest_, i)); }
 
   // Register copies of an output index, vector elements included.
-  double copies(int i) const;
+  double copies(IndexId i) const;
   // Elements of an operand that a work-item uses per reduced point, and the reads that bring them.
   double fragments(const nest::Operand &operand) const;
   double vectors(const nest::Operand &operand) const;

@@ -6,6 +6,7 @@
 
 #include "base/index.h"
 #include "cost/expression.h"
+#include "nest/index.h"
 #include "schedule/guards.h"
 #include "schedule/staging.h"
 #include "schedule/streams.h"
@@ -44,8 +45,8 @@ RegisterTileCost::RegisterTileCost(const nest::Nest &nest, const schedule::Sched
                                    double share)
     : nest_(nest), schedule_(schedule), target_(target), streams_(streams),
       rates_(core_rates(target)), lane_(lane_index(schedule)), share_(share) {
-  if (lane_ >= 0)
-    width_ = static_cast<double>(schedule.splits[at(lane_)].lane);
+  if (lane_)
+    width_ = static_cast<double>(schedule.splits[*lane_].lane);
   const double bytes = width_ * static_cast<double>(size_bytes(schedule::held_type(nest)));
   parts_ = std::ceil(bytes / (4.0 * std::max(1, target.vector_f32)));
   for (std::size_t s = 0; s < streams.size(); ++s)
@@ -59,8 +60,7 @@ RegisterTileCost::RegisterTileCost(const nest::Nest &nest, const schedule::Sched
 // fetched one by one.
 RegisterTileCost::Access RegisterTileCost::access(std::size_t stream) const {
   Access access{.loads = 1};
-  const std::int64_t stride =
-      lane_ < 0 ? 0 : std::abs(streams_[stream].stride(static_cast<std::size_t>(lane_)));
+  const std::int64_t stride = lane_ ? std::abs(streams_[stream].stride(*lane_)) : 0;
   if (stride == 1)
     access.loads = parts_;
   else if (stride == 2)
@@ -77,9 +77,9 @@ RegisterTileCost::Access RegisterTileCost::access(std::size_t stream) const {
   return access;
 }
 
-double RegisterTileCost::fragments(std::size_t input, const std::vector<double> &copies) const {
+double RegisterTileCost::fragments(std::size_t input, const Copies &copies) const {
   double count = 1;
-  for (std::size_t i = 0; i < copies.size(); ++i)
+  for (const IndexId i : copies.ids())
     if (streams_[input].uses(i))
       count *= copies[i];
   return count;
@@ -87,19 +87,18 @@ double RegisterTileCost::fragments(std::size_t input, const std::vector<double> 
 
 // Elements that the copies read at taps of one straight piece of code, each once: at all of them,
 // or only at those of the innermost index.
-double RegisterTileCost::distinct(std::size_t input, const std::vector<double> &copies,
+double RegisterTileCost::distinct(std::size_t input, const Copies &copies,
                                   bool innermost_only) const {
-  const std::size_t innermost = static_cast<std::size_t>(schedule_.order.back());
+  const IndexId innermost = schedule_.order.back();
   double count = 1;
   for (const Stream::Dim &dim : streams_[input].dims()) {
     double points = 1;
     double range = 1;
     for (const auto &[i, coeff] : streams_[input].terms(dim)) {
       const bool is_counted = i == innermost || !innermost_only;
-      const double times = i < copies.size() ? copies[i] : (is_counted ? unrolled(i) : 1);
+      const double times = is_output(nest_, i) ? copies[i] : (is_counted ? unrolled(i) : 1);
       points *= times;
-      range += static_cast<double>(std::llabs(coeff)) * (times - 1) *
-               (static_cast<int>(i) == lane_ ? width_ : 1);
+      range += static_cast<double>(std::llabs(coeff)) * (times - 1) * (i == lane_ ? width_ : 1);
     }
     count *= std::min(points, range);
   }
@@ -108,23 +107,21 @@ double RegisterTileCost::distinct(std::size_t input, const std::vector<double> &
 
 // Values of an input that a tap loads. The compiler loads once the vectors that overlapping taps
 // share; elements that are read as broadcasts it reads again as operands.
-double RegisterTileCost::fragment_loads(std::size_t input,
-                                        const std::vector<double> &copies) const {
+double RegisterTileCost::fragment_loads(std::size_t input, const Copies &copies) const {
   return shares_taps_[input] && is_spread(input) ? distinct(input, copies, false) / body_taps_
                                                  : fragments(input, copies);
 }
 
 // Times that a reduced index appears in the straight-line code of a step.
-double RegisterTileCost::unrolled(std::size_t reduced) const {
+double RegisterTileCost::unrolled(IndexId reduced) const {
   const schedule::Split &split = schedule_.splits[reduced];
   return static_cast<double>(std::min(split.keep, split.tile));
 }
 
 // Whether some subscript moves with reduced `index` and with copies of an output.
-bool RegisterTileCost::overlaps(const Stream &stream, std::size_t index) const {
+bool RegisterTileCost::overlaps(const Stream &stream, IndexId index) const {
   const auto is_copied = [&](const Stream::Term &term) {
-    return static_cast<int>(term.index) < nest_.output_indices &&
-           schedule_.splits[term.index].keep > 1;
+    return is_output(nest_, term.index) && schedule_.splits[term.index].keep > 1;
   };
   return std::any_of(stream.dims().begin(), stream.dims().end(), [&](const Stream::Dim &dim) {
     const std::span<const Stream::Term> terms = stream.terms(dim);
@@ -138,30 +135,29 @@ bool RegisterTileCost::overlaps(const Stream &stream, std::size_t index) const {
 // code: the compiler then keeps all of them in registers, which there are not enough of.
 bool RegisterTileCost::shares_overlapping_taps(std::size_t input) const {
   for (auto i = schedule_.order.rbegin(); i != schedule_.order.rend(); ++i) {
-    const std::size_t index = static_cast<std::size_t>(*i);
-    if (*i < nest_.output_indices)
+    if (is_output(nest_, *i))
       return false;
-    if (unrolled(index) > 1 && overlaps(streams_[input], index))
+    if (unrolled(*i) > 1 && overlaps(streams_[input], *i))
       return true;
-    if (schedule_.splits[index].keep < schedule_.splits[index].tile)
+    if (schedule_.splits[*i].keep < schedule_.splits[*i].tile)
       return false;
   }
   return false;
 }
 
 // Registers of vectors that taps of one straight piece of code read again.
-double RegisterTileCost::kept_taps(std::size_t input, const std::vector<double> &copies) const {
+double RegisterTileCost::kept_taps(std::size_t input, const Copies &copies) const {
   const double copied = fragments(input, copies);
   const auto read_again = [&](double taps, bool innermost_only) {
     const double once = distinct(input, copies, innermost_only);
     return std::min(once, copied * taps - once);
   };
-  const double inner = unrolled(static_cast<std::size_t>(schedule_.order.back()));
+  const double inner = unrolled(schedule_.order.back());
   return std::max(kKeptInnermost * read_again(inner, true),
                   kKeptOfAll * read_again(body_taps_, false));
 }
 
-double RegisterTileCost::live_registers(const std::vector<double> &copies) const {
+double RegisterTileCost::live_registers(const Copies &copies) const {
   double accumulators = 1;
   for (double count : copies)
     accumulators *= count;
@@ -183,17 +179,16 @@ double RegisterTileCost::live_registers(const std::vector<double> &copies) const
 double RegisterTileCost::body_taps() const {
   double taps = 1;
   for (auto i = schedule_.order.rbegin(); i != schedule_.order.rend(); ++i) {
-    const std::size_t index = static_cast<std::size_t>(*i);
-    if (*i < nest_.output_indices)
+    if (is_output(nest_, *i))
       break;
-    taps *= unrolled(index);
-    if (schedule_.splits[index].keep < schedule_.splits[index].tile)
+    taps *= unrolled(*i);
+    if (schedule_.splits[*i].keep < schedule_.splits[*i].tile)
       break;
   }
   return taps;
 }
 
-StepCost RegisterTileCost::step(const std::vector<double> &copies) const {
+StepCost RegisterTileCost::step(const Copies &copies) const {
   StepCost cost;
   double points = 1;
   for (double count : copies)
@@ -226,23 +221,23 @@ StepCost RegisterTileCost::step(const std::vector<double> &copies) const {
   return cost;
 }
 
-double RegisterTileCost::accumulate_cycles(const std::vector<double> &copies) const {
+double RegisterTileCost::accumulate_cycles(const Copies &copies) const {
   if (nest_.inputs.empty())
     return 0;
   double steps = 1;
   double loop_ends = 0;
-  for (int i : schedule_.order) {
-    if (i < nest_.output_indices)
+  for (const IndexId i : schedule_.order) {
+    if (is_output(nest_, i))
       continue;
-    const schedule::Split &split = schedule_.splits[at(i)];
+    const schedule::Split &split = schedule_.splits[i];
     if (split.keep < split.tile)
       loop_ends += steps * (split.tile / split.keep > kShortLoop ? kLoopEnd : kShortLoopEnd);
-    steps *= static_cast<double>(nest_.indices[at(i)].extent);
+    steps *= static_cast<double>(extent(nest_, i));
   }
   return share_ * steps * step(copies).cycles + loop_ends;
 }
 
-double RegisterTileCost::store_cycles(const std::vector<double> &copies, bool is_partial) const {
+double RegisterTileCost::store_cycles(const Copies &copies, bool is_partial) const {
   double vectors = 1;
   for (double count : copies)
     vectors *= count;
@@ -251,17 +246,16 @@ double RegisterTileCost::store_cycles(const std::vector<double> &copies, bool is
     const Access &access = access_[nest_.inputs.size() + e];
     issued += access.loads + access.other;
   }
-  const std::int64_t stride =
-      lane_ < 0 ? 1 : std::abs(streams_.back().stride(static_cast<std::size_t>(lane_)));
+  const std::int64_t stride = lane_ ? std::abs(streams_.back().stride(*lane_)) : 1;
   issued += stride == 1 ? parts_ : 2 * width_;
   const double each = issued / rates_.fma_per_cycle + (is_partial ? kMaskedStore : 0);
   return vectors * each;
 }
 
-double RegisterTileCost::loads(std::size_t input, const std::vector<double> &copies) const {
+double RegisterTileCost::loads(std::size_t input, const Copies &copies) const {
   double steps = 1;
-  for (std::size_t i = copies.size(); i < nest_.indices.size(); ++i)
-    steps *= static_cast<double>(nest_.indices[i].extent);
+  for (const IndexId i : reduced_indices(nest_))
+    steps *= static_cast<double>(extent(nest_, i));
   return share_ * steps * fragment_loads(input, copies);
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "cost/footprint.h"
@@ -17,6 +18,9 @@
 #include "target/target.h"
 
 namespace tilefuse::cost {
+
+// Register copies of each output index: `keep`, or fewer in a partial step.
+using Copies = Indexed<IndexId, double>;
 
 // What one step does, in operations of a core and the cycles each alone would take.
 struct StepCost {
@@ -39,14 +43,13 @@ public:
   RegisterTileCost(const nest::Nest &nest, const schedule::Schedule &schedule, const Target &target,
                    const std::vector<Stream> &streams, double share);
 
-  // `copies`: register copies by output index, fewer than `keep` in a partial step.
-  StepCost step(const std::vector<double> &copies) const;
+  StepCost step(const Copies &copies) const;
   // All steps over the reduced indices and the loops around them.
-  double accumulate_cycles(const std::vector<double> &copies) const;
+  double accumulate_cycles(const Copies &copies) const;
   // Post-ops and stores of the results; `is_partial`: some lanes of the last copy do not exist.
-  double store_cycles(const std::vector<double> &copies, bool is_partial) const;
+  double store_cycles(const Copies &copies, bool is_partial) const;
   // Vectors and broadcasts of an input that all steps over the reduced indices read.
-  double loads(std::size_t input, const std::vector<double> &copies) const;
+  double loads(std::size_t input, const Copies &copies) const;
   // Cycles that start and end a tile.
   double overhead_cycles() const;
 
@@ -57,26 +60,24 @@ private:
     double other = 0;
   };
   Access access(std::size_t stream) const;
-  double fragments(std::size_t input, const std::vector<double> &copies) const;
-  double kept_taps(std::size_t input, const std::vector<double> &copies) const;
-  double distinct(std::size_t input, const std::vector<double> &copies, bool innermost_only) const;
-  double fragment_loads(std::size_t input, const std::vector<double> &copies) const;
+  double fragments(std::size_t input, const Copies &copies) const;
+  double kept_taps(std::size_t input, const Copies &copies) const;
+  double distinct(std::size_t input, const Copies &copies, bool innermost_only) const;
+  double fragment_loads(std::size_t input, const Copies &copies) const;
   double body_taps() const;
-  double live_registers(const std::vector<double> &copies) const;
-  bool overlaps(const Stream &stream, std::size_t index) const;
+  double live_registers(const Copies &copies) const;
+  bool overlaps(const Stream &stream, IndexId index) const;
   bool shares_overlapping_taps(std::size_t input) const;
   // Lanes read different elements.
-  bool is_spread(std::size_t input) const {
-    return lane_ >= 0 && streams_[input].stride(static_cast<std::size_t>(lane_)) != 0;
-  }
-  double unrolled(std::size_t reduced) const;
+  bool is_spread(std::size_t input) const { return lane_ && streams_[input].stride(*lane_) != 0; }
+  double unrolled(IndexId reduced) const;
 
   const nest::Nest &nest_;
   const schedule::Schedule &schedule_;
   const Target &target_;
   const std::vector<Stream> &streams_;
   CoreRates rates_;
-  int lane_;
+  std::optional<IndexId> lane_;
   double width_ = 1;
   double parts_ = 1; // registers of one value
   double share_;

@@ -8,6 +8,7 @@
 #include "cost/vector/register_tile.h"
 #include "cost/vector/vector_traffic.h"
 #include "cost/waves.h"
+#include "nest/index.h"
 #include "schedule/blocks.h"
 #include "schedule/guards.h"
 #include "schedule/mma/core_roles.h"
@@ -52,16 +53,15 @@ private:
   };
 
   std::size_t outputs() const { return static_cast<std::size_t>(nest_.output_indices); }
-  double extent(std::size_t i) const { return static_cast<double>(nest_.indices[i].extent); }
-  std::int64_t grid(std::size_t i) const {
+  std::int64_t grid(IndexId i) const {
     const std::int64_t points = schedule_.splits[i].of_block();
-    return (nest_.indices[i].extent + points - 1) / points;
+    return (extent(nest_, i) + points - 1) / points;
   }
-  void add_core(const std::vector<std::int64_t> &points, Block &block) const;
+  void add_core(const Indexed<IndexId, std::int64_t> &points, Block &block) const;
   double stage_cycles() const;
   double core_seconds(const Block &block) const;
   double block_seconds(const Block &block) const;
-  Block block_of(const std::vector<bool> &is_edge) const;
+  Block block_of(const Indexed<IndexId, bool> &is_edge) const;
   Estimate estimate(double busy, double total);
   void explain(Estimate &estimate) const;
 
@@ -77,25 +77,26 @@ private:
 };
 
 // Whole and partial steps of every index at their own sizes.
-void VectorModel::add_core(const std::vector<std::int64_t> &points, Block &block) const {
-  std::vector<double> copies(outputs(), 1);
-  const auto walk = [&](const auto &self, std::size_t i, double times, bool partial) -> void {
-    if (i == outputs()) {
+void VectorModel::add_core(const Indexed<IndexId, std::int64_t> &points, Block &block) const {
+  Copies copies(outputs(), 1);
+  const auto walk = [&](const auto &self, IndexId i, double times, bool partial) -> void {
+    if (!is_output(nest_, i)) {
       block.accumulate += times * (tile_.accumulate_cycles(copies) + tile_.overhead_cycles());
       block.store += times * tile_.store_cycles(copies, partial);
       return;
     }
     const schedule::Split &split = schedule_.splits[i];
+    const IndexId next{to_int(i) + 1};
     const std::int64_t whole = points[i] / split.step();
     const std::int64_t rest = points[i] % split.step();
     copies[i] = static_cast<double>(split.keep);
     if (whole > 0)
-      self(self, i + 1, times * static_cast<double>(whole), partial);
+      self(self, next, times * static_cast<double>(whole), partial);
     copies[i] = std::ceil(static_cast<double>(rest) / static_cast<double>(split.lane));
     if (rest > 0)
-      self(self, i + 1, times, partial || rest % split.lane != 0);
+      self(self, next, times, partial || rest % split.lane != 0);
   };
-  walk(walk, 0, 1, false);
+  walk(walk, IndexId{0}, 1, false);
 }
 
 double VectorModel::stage_cycles() const {
@@ -136,8 +137,8 @@ double VectorModel::block_seconds(const Block &block) const {
 }
 
 void VectorModel::explain(Estimate &estimate) const {
-  std::vector<double> copies;
-  for (std::size_t i = 0; i < outputs(); ++i)
+  Copies copies;
+  for (const IndexId i : output_indices(nest_))
     copies.push_back(static_cast<double>(schedule_.splits[i].keep));
   const StepCost step = tile_.step(copies);
   const double us = 1e6 / rates_.hertz;
@@ -161,12 +162,12 @@ void VectorModel::explain(Estimate &estimate) const {
 }
 
 // A block whose indices have their full tiles, or where `is_edge` what the last block is left with.
-VectorModel::Block VectorModel::block_of(const std::vector<bool> &is_edge) const {
-  std::vector<std::int64_t> size(outputs(), 1);
+VectorModel::Block VectorModel::block_of(const Indexed<IndexId, bool> &is_edge) const {
+  Indexed<IndexId, std::int64_t> size(outputs(), 1);
   double share = static_cast<double>(schedule::blocks(nest_, schedule_));
-  for (std::size_t i = 0; i < outputs(); ++i) {
+  for (const IndexId i : output_indices(nest_)) {
     const std::int64_t tile = schedule_.splits[i].of_block();
-    const std::int64_t all = nest_.indices[i].extent;
+    const std::int64_t all = extent(nest_, i);
     size[i] = is_edge[i] ? all % tile : std::min(tile, all);
     share *= static_cast<double>(size[i]) / static_cast<double>(all);
   }
@@ -186,19 +187,17 @@ Estimate VectorModel::run() {
   mean_.l3_bytes = traffic_.l3_bytes();
   mean_.memory_bytes = traffic_.memory_bytes();
   std::vector<GridDim> dims;
-  std::vector<std::size_t> index_of;
-  for (int i : schedule_.order) {
-    const std::size_t index = static_cast<std::size_t>(i);
-    if (index >= outputs())
+  std::vector<IndexId> index_of;
+  for (const IndexId i : schedule_.order) {
+    if (!is_output(nest_, i))
       continue;
-    dims.push_back(
-        {grid(index), nest_.indices[index].extent % schedule_.splits[index].of_block() != 0});
-    index_of.push_back(index);
+    dims.push_back({grid(i), extent(nest_, i) % schedule_.splits[i].of_block() != 0});
+    index_of.push_back(i);
   }
   double total = 0; // seconds of all blocks
   double longest_wait = 0;
   const auto block_time = [&](const std::vector<bool> &edges) {
-    std::vector<bool> is_edge(outputs(), false);
+    Indexed<IndexId, bool> is_edge(outputs(), false);
     double count = 1;
     for (std::size_t d = 0; d < dims.size(); ++d) {
       is_edge[index_of[d]] = edges[d];

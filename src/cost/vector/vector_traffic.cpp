@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "nest/index.h"
 #include "schedule/blocks.h"
 #include "schedule/rolling.h"
 #include "schedule/staging.h"
@@ -47,15 +48,15 @@ VectorTraffic::VectorTraffic(const nest::Nest &nest, const Schedule &schedule, c
     block_[loop.index] *= loop.trips;
 }
 
-double VectorTraffic::grid(std::size_t i) const {
+double VectorTraffic::grid(IndexId i) const {
   const std::int64_t points = schedule_.splits[i].of_block();
-  return static_cast<double>((nest_.indices[i].extent + points - 1) / points);
+  return static_cast<double>((nest::extent(nest_, i) + points - 1) / points);
 }
 
 Spans VectorTraffic::step_spans() const {
   Spans spans;
-  for (std::size_t i = 0; i < nest_.indices.size(); ++i)
-    spans.push_back(i < outputs()
+  for (const IndexId i : nest_.indices.ids())
+    spans.push_back(is_output(nest_, i)
                         ? std::min(static_cast<double>(schedule_.splits[i].step()), extent(i))
                         : extent(i));
   return spans;
@@ -64,14 +65,12 @@ Spans VectorTraffic::step_spans() const {
 std::vector<LoopTrips> VectorTraffic::block_loops() const {
   std::vector<LoopTrips> loops;
   for (auto i = schedule_.order.rbegin(); i != schedule_.order.rend(); ++i) {
-    const std::size_t index = static_cast<std::size_t>(*i);
-    if (index >= outputs())
+    if (!is_output(nest_, *i))
       continue;
-    const double step =
-        std::min(static_cast<double>(schedule_.splits[index].step()), extent(index));
-    const double trips = extent(index) / grid(index) / step;
+    const double step = std::min(static_cast<double>(schedule_.splits[*i].step()), extent(*i));
+    const double trips = extent(*i) / grid(*i) / step;
     if (trips > 1)
-      loops.push_back({index, trips});
+      loops.push_back({*i, trips});
   }
   return loops;
 }
@@ -79,23 +78,21 @@ std::vector<LoopTrips> VectorTraffic::block_loops() const {
 std::vector<LoopTrips> VectorTraffic::grid_loops() const {
   std::vector<LoopTrips> loops;
   for (auto i = schedule_.order.rbegin(); i != schedule_.order.rend(); ++i) {
-    const std::size_t index = static_cast<std::size_t>(*i);
-    if (index < outputs() && grid(index) > 1)
-      loops.push_back({index, grid(index)});
+    if (is_output(nest_, *i) && grid(*i) > 1)
+      loops.push_back({*i, grid(*i)});
   }
   return loops;
 }
 
 double VectorTraffic::fills(std::size_t input) const {
-  if (schedule_.stages[input].at < 0)
+  if (!schedule_.stages[input].at)
     return rolling(nest_, schedule_).tiles;
   double count = 1;
-  for (std::size_t i = 0; i < nest_.indices.size(); ++i) {
+  for (const IndexId i : nest_.indices.ids()) {
     const schedule::Split &split = schedule_.splits[i];
-    const bool is_output = i < outputs();
-    count *=
-        std::ceil(is_output ? static_cast<double>(split.tile) / static_cast<double>(split.step())
-                            : extent(i) / static_cast<double>(split.tile));
+    count *= std::ceil(is_output(nest_, i)
+                           ? static_cast<double>(split.tile) / static_cast<double>(split.step())
+                           : extent(i) / static_cast<double>(split.tile));
   }
   return count;
 }
@@ -112,8 +109,8 @@ double VectorTraffic::conflict(std::size_t k, const RegisterTileCost &tile) cons
   if (k >= nest_.inputs.size() ||
       lines_in_a_set(streams_[k], schedule_, nest_.output_indices, kWayBytes) < ways)
     return 1;
-  std::vector<double> copies;
-  for (std::size_t i = 0; i < outputs(); ++i)
+  Copies copies;
+  for (const IndexId i : output_indices(nest_))
     copies.push_back(static_cast<double>(schedule_.splits[i].keep));
   const double lines = streams_[k].bytes(step_) / streams_[k].line_bytes;
   return std::clamp(tile.loads(k, copies) / lines, 1.0, kConflict);
@@ -128,13 +125,13 @@ double VectorTraffic::bank_wait(const Stream &stream) const {
 // lines in pairs and take them from each other. Where units deal out the lanes among themselves,
 // each run of a unit's results ends beside another's, which its prefetches take.
 double VectorTraffic::torn_pairs() const {
-  const int lane = lane_index(schedule_);
-  if (lane < 0 || grid(static_cast<std::size_t>(lane)) <= 1)
+  const std::optional<IndexId> lane = lane_index(schedule_);
+  if (!lane || grid(*lane) <= 1)
     return 1;
   const double run = streams_.back().piece(block_).run;
   const double pairs = std::max(1.0, kPairBytes / run);
-  const bool is_dealt = grid_loops().back().index == static_cast<std::size_t>(lane);
-  const double blocks = grid(static_cast<std::size_t>(lane)) / std::max(1, target_.compute_units);
+  const bool is_dealt = grid_loops().back().index == lane;
+  const double blocks = grid(*lane) / std::max(1, target_.compute_units);
   return is_dealt ? std::max(pairs, 1 + kTakenBytes / (run * std::max(1.0, blocks))) : pairs;
 }
 

@@ -31,9 +31,8 @@ public:
   double fills(std::size_t input) const;
 
 private:
-  std::size_t outputs() const { return static_cast<std::size_t>(nest_.output_indices); }
-  double extent(std::size_t i) const { return static_cast<double>(nest_.indices[i].extent); }
-  double grid(std::size_t i) const;
+  double extent(IndexId i) const { return static_cast<double>(nest_.indices[i].extent); }
+  double grid(IndexId i) const;
   Spans step_spans() const;
   std::vector<LoopTrips> block_loops() const;
   std::vector<LoopTrips> grid_loops() const;

@@ -45,10 +45,9 @@ private:
     for (const schedule::TileDigit &digit : walk_.digits) {
       const ExprRef value = build_.mod(rest, integer(digit.count));
       rest = build_.div(rest, integer(digit.count));
-      if (digit.index < 0)
+      if (!digit.index)
         continue;
-      const auto index = static_cast<std::size_t>(digit.index);
-      firsts_[index] = build_.mul(value, integer(walk_.blocks[index]));
+      firsts_[*digit.index] = build_.mul(value, integer(walk_.blocks[*digit.index]));
       tile_ = build_.add(tile_, build_.mul(value, integer(weight)));
       weight *= digit.count;
     }
@@ -92,7 +91,7 @@ private:
     ExprRef number = integer(0);
     ExprRef is_inside = nullptr;
     std::int64_t weight = 1;
-    for (std::size_t i = walk_.grid.size(); i-- > 0;) {
+    for (const schedule::IndexId i : walk_.grid.ids().reversed()) {
       const ExprRef at = build_.add(firsts_[i], build_.mod(rest, integer(walk_.blocks[i])));
       rest = build_.div(rest, integer(walk_.blocks[i]));
       if (walk_.grid[i] % walk_.blocks[i] != 0)
@@ -125,7 +124,8 @@ private:
   std::vector<PartCopier> copiers_;
   BufferId found_{};
   ExprRef tile_{};
-  std::vector<ExprRef> firsts_; // of the tile in the join's grid, by its output index
+  Indexed<schedule::IndexId, ExprRef>
+      firsts_; // of the tile in the join's grid, by its output index
 };
 
 } // namespace

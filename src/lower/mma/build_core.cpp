@@ -55,7 +55,7 @@ private:
     ExprRef swizzled{};
   };
   ExprRef integer(std::int64_t value) { return b_.integer(value); }
-  std::int64_t extent(int i) const { return cx_.nest.indices[at(i)].extent; }
+  std::int64_t extent(IndexId i) const { return cx_.nest.indices[at(i)].extent; }
   ExprRef named(const std::string &name, ExprRef value) {
     return lower::named(b_, body_, name, value);
   }
@@ -118,7 +118,7 @@ void CoreLoops::take_block_apart() {
   const ExprRef row = digit(tiles(roles_.points, tile_.rows));
   first_column_ = named("first_column", b_.mul(column, integer(tile_.columns)));
   first_row_ = named("first_row", b_.mul(row, integer(tile_.rows)));
-  for (int i : roles_.grid)
+  for (const IndexId i : roles_.grid)
     cx_.origin[at(i)] = named("o_" + cx_.nest.indices[at(i)].name, digit(extent(i)));
 }
 

@@ -33,7 +33,7 @@ nest::Linear without_constant(nest::Linear linear) {
 CoreWalk::CoreWalk(Context &context, const schedule::CoreRoles &roles,
                    const schedule::CoreTile &tile)
     : cx_(context) {
-  const auto extent = [&](int i) { return cx_.nest.indices[at(i)].extent; };
+  const auto extent = [&](IndexId i) { return cx_.nest.indices[at(i)].extent; };
   for (auto i = roles.walked.rbegin(); i != roles.walked.rend(); ++i)
     if (extent(*i) > 1)
       counters_.push_back({*i, extent(*i), 1});
@@ -116,7 +116,7 @@ CoreSide::CoreSide(Context &context, const schedule::CoreRoles &roles,
     sizes_.push_back(dim.size);
   }
   if (digits_)
-    for (int i : digits_->merged())
+    for (const IndexId i : digits_->merged())
       flat_.coeff[at(i)] = 0;
   if (ring_ == kernel::BufferId{-1})
     ring_ = declare_local(cx_, is_data() ? schedule::LocalUse::Data : schedule::LocalUse::Filter,
@@ -160,7 +160,7 @@ std::vector<ExprRef> CoreSide::place_row(ExprRef number, Copy &copy) {
     copy.exists = b_.scalar(ScalarOp::Lt, {number, b_.integer(own_points())});
   if (roles_.has_blocks())
     positions[at(roles_.depths.front())] = b_.div(run_, b_.integer(block_));
-  const std::vector<int> &own = is_data() ? roles_.pixels : roles_.channels;
+  const std::vector<IndexId> &own = is_data() ? roles_.pixels : roles_.channels;
   ExprRef rest = number;
   for (auto i = own.rbegin(); i != own.rend(); ++i) {
     const std::int64_t extent = cx_.nest.indices[at(*i)].extent;

@@ -32,7 +32,7 @@ public:
 
 private:
   struct Counter {
-    int index = 0;
+    IndexId index{};
     std::int64_t end = 1;  // values that it takes
     std::int64_t step = 1; // points of each
   };

@@ -14,14 +14,14 @@ using kernel::StmtRef;
 
 namespace {
 
-std::int64_t stride_of(const schedule::Source &source, int index) {
+std::int64_t stride_of(const schedule::Source &source, IndexId index) {
   std::int64_t stride = 0;
   for (const nest::Dim &dim : source.dims)
     stride += dim.at.coeff[at(index)] * dim.stride;
   return stride;
 }
 
-bool is_checked(const schedule::Source &source, int index) {
+bool is_checked(const schedule::Source &source, IndexId index) {
   return std::any_of(source.dims.begin(), source.dims.end(), [&](const nest::Dim &dim) {
     return dim.guarded && dim.at.coeff[at(index)] != 0;
   });

@@ -26,9 +26,9 @@ public:
   // One digit: the number itself, and copies need no registers.
   bool is_number() const { return digits_.size() == 1; }
   // The index that stands for the number, with the number's strides.
-  int fastest() const { return digits_.front().index; }
+  IndexId fastest() const { return digits_.front().index; }
   // The indices whose place in the input a digit of another one says.
-  const std::vector<int> &merged() const { return merged_; }
+  const std::vector<IndexId> &merged() const { return merged_; }
 
   // Registers for so many copies.
   void reserve(std::int64_t copies);
@@ -43,7 +43,7 @@ public:
 
 private:
   struct Digit {
-    int index = 0; // the fastest of those it stands for
+    IndexId index{}; // the fastest of those it stands for
     std::int64_t end = 1;
   };
   static bool joins(const schedule::Source &source, const Digit &fast, const Digit &slow);
@@ -54,7 +54,7 @@ private:
   std::int64_t step_;         // points of one step
   bool is_whole_;             // steps divide the number of points
   std::vector<Digit> digits_; // fastest first
-  std::vector<int> merged_;
+  std::vector<IndexId> merged_;
   kernel::BufferId values_{-1}; // digits of the first copy, then of the second, …
 };
 

@@ -13,7 +13,7 @@ using kernel::ExprRef;
 namespace {
 
 bool lies_as_one(const nest::Nest &nest, const nest::Operand &operand,
-                 const std::vector<int> &pixels) {
+                 const std::vector<IndexId> &pixels) {
   const nest::Linear flat = nest::flat(operand, nest.indices.size());
   for (std::size_t k = 0; k + 1 < pixels.size(); ++k)
     if (flat.coeff[at(pixels[k])] !=

@@ -10,6 +10,7 @@
 #include "lower/members.h"
 #include "lower/simt/stage.h"
 #include "lower/simt/tile_builder.h"
+#include "nest/index.h"
 #include "schedule/guards.h"
 #include "schedule/rolling.h"
 #include "schedule/staging.h"
@@ -23,9 +24,9 @@ using kernel::Space;
 using kernel::StmtRef;
 using kernel::VarId;
 
-std::int64_t grid_count(const Context &cx, std::size_t i) {
+std::int64_t grid_count(const Context &cx, IndexId i) {
   const std::int64_t points = cx.schedule.splits[i].of_block();
-  return (cx.nest.indices[i].extent + points - 1) / points;
+  return (extent(cx.nest, i) + points - 1) / points;
 }
 
 // The block's number taken apart, the innermost looped index fastest.
@@ -33,8 +34,8 @@ std::vector<StmtRef> declare_origins(Context &cx) {
   std::vector<StmtRef> lets;
   ExprRef rest = cx.build.block();
   for (auto i = cx.schedule.order.rbegin(); i != cx.schedule.order.rend(); ++i) {
-    const std::size_t index = static_cast<std::size_t>(*i);
-    if (index >= cx.outputs() || grid_count(cx, index) == 1)
+    const IndexId index = *i;
+    if (!is_output(cx.nest, index) || grid_count(cx, index) == 1)
       continue;
     const ExprRef count = cx.build.integer(grid_count(cx, index));
     const VarId var = cx.build.variable("o_" + cx.nest.indices[index].name, {});
@@ -52,10 +53,10 @@ std::vector<StmtRef> declare_lanes(Context &cx) {
   const std::vector<schedule::LanePart> parts = lane_digits(cx.schedule);
   if (cx.block_size() == 1)
     return lets;
-  std::vector<std::int64_t> weight(cx.outputs(), 1);
+  Indexed<IndexId, std::int64_t> weight(cx.outputs(), 1);
   std::int64_t below = 1; // work-items of the parts further right
   for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
-    const std::size_t index = static_cast<std::size_t>(part->index);
+    const IndexId index = part->index;
     ExprRef digit = cx.build.div(cx.build.lane(), cx.build.integer(below));
     below *= part->count;
     if (below < cx.block_size())
@@ -67,7 +68,7 @@ std::vector<StmtRef> declare_lanes(Context &cx) {
   }
   if (parts.size() == 1)
     return lets;
-  for (std::size_t i = 0; i < cx.outputs(); ++i) {
+  for (const IndexId i : output_indices(cx.nest)) {
     if (weight[i] == 1)
       continue;
     const VarId var = cx.build.variable("l_" + cx.nest.indices[i].name, {});
@@ -78,27 +79,28 @@ std::vector<StmtRef> declare_lanes(Context &cx) {
 }
 
 // Whether the producer is told which rows of the index to compute.
-bool takes_rows(const Context &cx, std::size_t index) {
-  return cx.rows_end != nullptr && schedule::rolled_index(cx.schedule) == static_cast<int>(index);
+bool takes_rows(const Context &cx, IndexId index) {
+  return cx.rows_end != nullptr && schedule::rolled_index(cx.schedule) == index;
 }
 
-StmtRef step_variants(Context &cx, std::size_t index, StepSizes &sizes);
+StmtRef step_variants(Context &cx, IndexId index, StepSizes &sizes);
 
 // A body for each step at the ends of an index, chosen by its first point, and one for the rest.
-StmtRef edge_variants(Context &cx, std::size_t index, StepSizes &sizes) {
+StmtRef edge_variants(Context &cx, IndexId index, StepSizes &sizes) {
   const std::int64_t step = cx.schedule.splits[index].step();
-  const std::int64_t steps = (cx.nest.indices[index].extent + step - 1) / step;
+  const std::int64_t steps = (extent(cx.nest, index) + step - 1) / step;
   const std::vector<schedule::EdgeStep> edges = edge_steps(cx.nest, cx.schedule, index);
   const ExprRef at = cx.build.add(cx.origin[index], cx.inside[index]);
+  const IndexId next{to_int(index) + 1};
   StmtRef otherwise = nullptr;
   if (static_cast<std::int64_t>(edges.size()) < steps) {
     sizes[index] = step;
-    otherwise = step_variants(cx, index + 1, sizes);
+    otherwise = step_variants(cx, next, sizes);
   }
   for (const schedule::EdgeStep &edge : edges) {
     cx.first[index] = cx.build.integer(edge.first);
     sizes[index] = edge.points;
-    const StmtRef body = step_variants(cx, index + 1, sizes);
+    const StmtRef body = step_variants(cx, next, sizes);
     const ExprRef is_here = cx.build.scalar(ScalarOp::Eq, {at, cx.first[index]});
     otherwise = otherwise ? cx.build.branch(is_here, body, otherwise) : body;
     cx.first[index] = nullptr;
@@ -107,26 +109,27 @@ StmtRef edge_variants(Context &cx, std::size_t index, StepSizes &sizes) {
 }
 
 // Chooses, index by index, between the body of a full step and that of the partial last one.
-StmtRef step_variants(Context &cx, std::size_t index, StepSizes &sizes) {
-  if (index == cx.outputs())
+StmtRef step_variants(Context &cx, IndexId index, StepSizes &sizes) {
+  const IndexId next{to_int(index) + 1};
+  if (!is_output(cx.nest, index))
     return register_tile(cx, sizes);
   if (cx.schedule.splits[index].edge)
     return edge_variants(cx, index, sizes);
   if (takes_rows(cx, index))
-    return step_variants(cx, index + 1, sizes);
+    return step_variants(cx, next, sizes);
   const std::int64_t step = cx.schedule.splits[index].step();
-  const std::int64_t extent = cx.nest.indices[index].extent;
+  const std::int64_t extent = nest::extent(cx.nest, index);
   const auto body = [&](std::int64_t points) {
     sizes[index] = points;
-    return step_variants(cx, index + 1, sizes);
+    return step_variants(cx, next, sizes);
   };
   if (extent % step == 0)
     return body(step);
   if (extent < step)
     return body(extent);
-  const ExprRef next =
+  const ExprRef end =
       cx.build.add(cx.build.add(cx.origin[index], cx.inside[index]), cx.build.integer(step));
-  const ExprRef is_full = cx.build.scalar(ScalarOp::Le, {next, cx.build.integer(extent)});
+  const ExprRef is_full = cx.build.scalar(ScalarOp::Le, {end, cx.build.integer(extent)});
   const StmtRef full = body(step);
   return cx.build.branch(is_full, full, body(extent % step));
 }
@@ -136,7 +139,7 @@ StmtRef step_loops(Context &cx, std::size_t level, StepSizes &sizes);
 // Whole steps of the rows that a producer is told to compute, then those left one by one.
 StmtRef row_loops(Context &cx, std::size_t level, StepSizes &sizes) {
   kernel::Builder &b = cx.build;
-  const std::size_t index = static_cast<std::size_t>(cx.schedule.order[level]);
+  const IndexId index = cx.schedule.order[level];
   const std::int64_t step = cx.schedule.splits[index].step();
   const auto loop = [&](ExprRef begin, ExprRef end, std::int64_t rows) {
     const VarId var = b.variable("i_" + cx.nest.indices[index].name, {});
@@ -158,24 +161,24 @@ StmtRef row_loops(Context &cx, std::size_t level, StepSizes &sizes) {
 // Serial loops over the steps of a block's tile, outermost first.
 StmtRef step_loops(Context &cx, std::size_t level, StepSizes &sizes) {
   while (level < cx.schedule.order.size()) {
-    const std::size_t i = static_cast<std::size_t>(cx.schedule.order[level]);
-    if (i < cx.outputs() &&
+    const IndexId i = cx.schedule.order[level];
+    if (is_output(cx.nest, i) &&
         (cx.schedule.splits[i].tile > cx.schedule.splits[i].step() || takes_rows(cx, i)))
       break;
     ++level;
   }
   if (level == cx.schedule.order.size()) {
     if (cx.is_vector())
-      return step_variants(cx, 0, sizes);
-    for (std::size_t i = 0; i < cx.outputs(); ++i)
-      sizes[i] = points_of_step(cx.nest, cx.schedule, static_cast<int>(i));
+      return step_variants(cx, IndexId{0}, sizes);
+    for (const IndexId i : output_indices(cx.nest))
+      sizes[i] = points_of_step(cx.nest, cx.schedule, i);
     return register_tile(cx, sizes);
   }
-  const std::size_t index = static_cast<std::size_t>(cx.schedule.order[level]);
+  const IndexId index = cx.schedule.order[level];
   if (takes_rows(cx, index))
     return row_loops(cx, level, sizes);
   const schedule::Split &split = cx.schedule.splits[index];
-  const std::int64_t extent = cx.nest.indices[index].extent;
+  const std::int64_t extent = nest::extent(cx.nest, index);
   const VarId var = cx.build.variable("i_" + cx.nest.indices[index].name, {});
   ExprRef end = cx.build.integer(std::min(split.tile, extent));
   if (extent % split.tile != 0)
@@ -187,15 +190,15 @@ StmtRef step_loops(Context &cx, std::size_t level, StepSizes &sizes) {
 
 // The tiles of a block, one behind the other along the rolled index.
 StmtRef tiles_of_block(Context &cx) {
-  const int rolled = schedule::rolled_index(cx.schedule);
-  if (rolled < 0)
+  const std::optional<IndexId> rolled = schedule::rolled_index(cx.schedule);
+  if (!rolled)
     return tile_loops(cx);
   kernel::Builder &b = cx.build;
-  const std::size_t index = static_cast<std::size_t>(rolled);
+  const IndexId index = *rolled;
   const schedule::Split &split = cx.schedule.splits[index];
   const ExprRef first = cx.origin[index];
   const ExprRef end =
-      b.min(b.add(first, b.integer(split.of_block())), b.integer(cx.nest.indices[index].extent));
+      b.min(b.add(first, b.integer(split.of_block())), b.integer(extent(cx.nest, index)));
   const VarId var = b.variable("t_" + cx.nest.indices[index].name, {});
   cx.origin[index] = b.var(var);
   cx.is_first = b.scalar(ScalarOp::Eq, {b.var(var), first});
@@ -208,7 +211,7 @@ StmtRef tile_loops(Context &cx) {
   std::vector<StmtRef> body;
   StageOffsets offsets;
   body.push_back(declare_offsets(cx, false, offsets));
-  if (const StmtRef fills = fill_stages(cx, -1, offsets)) {
+  if (const StmtRef fills = fill_stages(cx, std::nullopt, offsets)) {
     body.push_back(fills);
     if (cx.block_size() > 1)
       body.push_back(cx.build.barrier());

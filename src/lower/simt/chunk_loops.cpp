@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lower/simt/stage.h"
+#include "nest/index.h"
 
 namespace tilefuse::lower {
 namespace {
@@ -35,10 +36,10 @@ private:
   Part fill_ahead(Part inner);
   Part fill_ring(Part inner);
 
-  std::size_t index(std::size_t level) const { return static_cast<std::size_t>(chunks_[level]); }
+  IndexId index(std::size_t level) const { return chunks_[level]; }
   std::int64_t tile(std::size_t level) const { return cx_.schedule.splits[index(level)].tile; }
   std::int64_t trips(std::size_t level) const {
-    return (cx_.nest.indices[index(level)].extent + tile(level) - 1) / tile(level);
+    return (extent(cx_.nest, index(level)) + tile(level) - 1) / tile(level);
   }
   std::int64_t all_trips() const;
   // Buffers of the inputs that are staged ahead.
@@ -56,7 +57,7 @@ private:
   Context &cx_;
   kernel::Builder &b_;
   const Body &compute_;
-  std::vector<int> chunks_;
+  std::vector<IndexId> chunks_;
   std::vector<ExprRef> counters_; // by level
   StageOffsets offsets_;
   std::vector<Prefetch> ahead_; // of inputs staged twice

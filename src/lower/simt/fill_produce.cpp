@@ -9,6 +9,7 @@
 #include "lower/simt/build_loops.h"
 #include "lower/simt/stage_rows.h"
 #include "lower/simt/stage_source.h"
+#include "nest/index.h"
 #include "schedule/blocks.h"
 #include "schedule/mma/core.h"
 #include "schedule/rolling.h"
@@ -92,10 +93,10 @@ void ProducerFill::place_window() {
     const ExprRef first = let("window", window(d));
     const ExprRef moved = b_.add(b_.sub(first, s_.origins[d]), b_.integer(dim.before));
     base = b_.add(base, b_.mul(moved, b_.integer(dim.stride)));
-    const std::optional<nest::IndexId> index = indices[at(dim.dim)];
+    const std::optional<IndexId> index = indices[at(dim.dim)];
     if (!index)
       continue;
-    cx_.start[at(*index)] = first;
+    cx_.start[*index] = first;
     cx_.result_form.coeff[*index] = dim.stride;
   }
   cx_.result_base = let("made_at", base);
@@ -124,13 +125,12 @@ void ProducerFill::roll(std::size_t d) {
 
 // The blocks of the producer's own schedule, one after the other.
 StmtRef ProducerFill::block_loops(std::size_t level) {
-  const std::vector<int> &order = cx_.schedule.order;
-  const auto count = [&](std::size_t i) {
+  const std::vector<IndexId> &order = cx_.schedule.order;
+  const auto count = [&](IndexId i) {
     const std::int64_t tile = cx_.schedule.splits[i].tile;
-    return (cx_.nest.indices[i].extent + tile - 1) / tile;
+    return (extent(cx_.nest, i) + tile - 1) / tile;
   };
-  while (level < order.size() &&
-         (at(order[level]) >= cx_.outputs() || count(at(order[level])) == 1))
+  while (level < order.size() && (!is_output(cx_.nest, order[level]) || count(order[level]) == 1))
     ++level;
   if (level == order.size()) {
     const StmtRef tile = tile_loops(cx_);
@@ -138,7 +138,7 @@ StmtRef ProducerFill::block_loops(std::size_t level) {
                                      [](schedule::Fill fill) { return is_staged(fill); });
     return refills && cx_.block_size() > 1 ? b_.block({tile, b_.barrier()}) : tile;
   }
-  const std::size_t index = at(order[level]);
+  const IndexId index = order[level];
   const VarId var = b_.variable("p_" + cx_.nest.indices[index].name, {});
   const std::int64_t tile = cx_.schedule.splits[index].tile;
   cx_.origin[index] = b_.var(var);

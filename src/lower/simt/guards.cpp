@@ -24,7 +24,7 @@ ExprRef first_from(Builder &b, ExprRef value, std::int64_t by) {
 }
 
 // What of [begin, end) keeps rest + coeff * k within [0, size).
-TapRange clipped(const Context &cx, const nest::Dim &dim, std::size_t index, TapRange taps) {
+TapRange clipped(const Context &cx, const nest::Dim &dim, IndexId index, TapRange taps) {
   Builder &b = cx.build;
   nest::Linear others = dim.at;
   const std::int64_t coeff = others.coeff[index];
@@ -57,14 +57,14 @@ ExprRef checked_inside(const Context &cx, std::size_t input) {
 ExprRef edge_inside(const Context &cx, std::size_t input) {
   ExprRef all = nullptr;
   for (const nest::Dim &dim : cx.nest.inputs[input].dims) {
-    const int index = edge_of(cx.nest, cx.schedule, input, dim);
-    if (index >= 0 && cx.first[at(index)])
+    const std::optional<IndexId> index = edge_of(cx.nest, cx.schedule, input, dim);
+    if (index && cx.first[*index])
       all = cx.build.logical_and(all, inside(cx, dim.at, dim.size));
   }
   return all;
 }
 
-TapRange clipped_taps(const Context &cx, std::size_t index) {
+TapRange clipped_taps(const Context &cx, IndexId index) {
   TapRange taps{cx.build.integer(0), cx.build.integer(cx.schedule.splits[index].tile)};
   if (!cx.schedule.splits[index].clip)
     return taps;

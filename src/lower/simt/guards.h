@@ -19,6 +19,6 @@ struct TapRange {
   kernel::ExprRef begin{};
   kernel::ExprRef end{};
 };
-TapRange clipped_taps(const Context &cx, std::size_t index);
+TapRange clipped_taps(const Context &cx, IndexId index);
 
 } // namespace tilefuse::lower

@@ -2,6 +2,7 @@
 #include "lower/simt/prefetch.h"
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::lower {
@@ -10,11 +11,10 @@ namespace {
 using kernel::ExprRef;
 
 // Number of the current step over the output indices other than the lanes'.
-ExprRef step_number(const Context &cx, std::size_t lane) {
+ExprRef step_number(const Context &cx, IndexId lane) {
   ExprRef number = cx.build.integer(0);
-  for (const int looped : cx.schedule.order) {
-    const std::size_t i = static_cast<std::size_t>(looped);
-    if (i >= cx.outputs() || i == lane)
+  for (const IndexId i : cx.schedule.order) {
+    if (!is_output(cx.nest, i) || i == lane)
       continue;
     const std::int64_t step = cx.schedule.splits[i].step();
     const ExprRef here = cx.build.div(cx.inside[i], cx.build.integer(step));
@@ -29,13 +29,13 @@ ExprRef step_number(const Context &cx, std::size_t lane) {
 kernel::StmtRef prefetch_next_step(const Context &cx, int input, ExprRef base) {
   kernel::Builder &b = cx.build;
   const schedule::Source source = schedule::source_of(cx.whole, cx.schedule, input);
-  const std::size_t lane = static_cast<std::size_t>(schedule::lane_index(cx.schedule));
+  const IndexId lane = schedule::lane_index(cx.schedule).value();
   const schedule::Split &split = cx.schedule.splits[lane];
   const std::int64_t step = source.steps[lane] * split.step();
   const ExprRef part = b.min(step_number(cx, lane), b.integer(split.keep - 1));
   ExprRef at = b.add(b.add(base, b.integer(step)), b.mul(part, b.integer(step / split.keep)));
   for (const nest::Dim &dim : source.dims)
-    for (std::size_t i = cx.outputs(); i < cx.nest.indices.size(); ++i)
+    for (const IndexId i : reduced_indices(cx.nest))
       if (dim.at.coeff[i] != 0)
         at = b.add(at, b.mul(cx.value[i], b.integer(dim.stride * dim.at.coeff[i] / split.keep)));
   return b.prefetch(cx.source_buffers[static_cast<std::size_t>(input)], at);

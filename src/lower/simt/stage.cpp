@@ -24,12 +24,12 @@ StmtRef declare_offsets(const Context &cx, bool in_chunks, StageOffsets &offsets
   std::int64_t registers = cx.target.vector_registers / kOffsetShare;
   for (std::size_t k = 0; k < offsets.size(); ++k)
     if (is_staged(cx.schedule.fills[k]) && cx.schedule.fills[k] != Fill::Produced &&
-        !cx.is_vector() && (cx.schedule.stages[k].at >= 0) == in_chunks)
+        !cx.is_vector() && cx.schedule.stages[k].at.has_value() == in_chunks)
       lets.push_back(GroupFill::declare(cx, static_cast<int>(k), registers, offsets[k]));
   return cx.build.block(std::move(lets));
 }
 
-StmtRef fill_stages(const Context &cx, int level, const StageOffsets &offsets) {
+StmtRef fill_stages(const Context &cx, std::optional<IndexId> level, const StageOffsets &offsets) {
   std::vector<StmtRef> fills;
   for (std::size_t k = 0; k < cx.nest.inputs.size(); ++k) {
     const schedule::Stage &stage = cx.schedule.stages[k];

@@ -17,7 +17,8 @@ using StageOffsets = std::vector<GroupOffsets>;
 kernel::StmtRef declare_offsets(const Context &cx, bool in_chunks, StageOffsets &offsets);
 
 // Fills what is staged once at `level` (an index, or -1: per block); null when nothing is.
-kernel::StmtRef fill_stages(const Context &cx, int level, const StageOffsets &offsets);
+kernel::StmtRef fill_stages(const Context &cx, std::optional<IndexId> level,
+                            const StageOffsets &offsets);
 
 // Starts the copies of everything staged in a ring, into the buffers of turn `cx.turn`.
 kernel::StmtRef start_copies(const Context &cx, const StageOffsets &offsets);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/index.h"
 #include "lower/simt/stage_source.h"
+#include "base/index.h"
 #include "lower/members.h"
+#include "nest/index.h"
 
 namespace tilefuse::lower {
 
@@ -21,11 +22,11 @@ StageSource::StageSource(const Context &context, int number)
 
 void StageSource::find_origins(int input) {
   kernel::Builder &b = cx.build;
-  const bool per_step = cx.schedule.stages[at(input)].at >= 0;
+  const bool per_step = cx.schedule.stages[at(input)].at.has_value();
   first.assign(cx.nest.indices.size(), b.integer(0));
-  for (std::size_t i = 0; i < first.size(); ++i) {
-    if (i >= cx.outputs()) {
-      const bool chunk = holds_chunk(cx.nest, cx.schedule, input, static_cast<int>(i));
+  for (const IndexId i : first.ids()) {
+    if (!is_output(cx.nest, i)) {
+      const bool chunk = holds_chunk(cx.nest, cx.schedule, input, i);
       first[i] = chunk ? cx.chunk[i] : first[i];
     } else if (!source.inside[i]) {
       first[i] = b.add(cx.start[i], cx.origin[i]);
@@ -44,7 +45,7 @@ void StageSource::stream_in_place(int input) {
   StageStream stream{.from = cx.source_buffers[at(input)],
                      .base = b.integer(source.offset),
                      .offset = source.offset};
-  for (std::size_t i = 0; i < cx.outputs(); ++i) {
+  for (const IndexId i : output_indices(cx.nest)) {
     if (!source.inside[i])
       continue;
     const ExprRef step = b.add(b.add(cx.start[i], cx.origin[i]), cx.inside[i]);
@@ -70,13 +71,13 @@ void StageSource::stream_map(int input, const Context &producer) {
 
 // Of an operand of the map; `indices`: its index by dimension of the tensor.
 StageStream StageSource::stream_of(const nest::Operand &operand,
-                                   const std::vector<std::optional<nest::IndexId>> &indices) const {
+                                   const std::vector<std::optional<IndexId>> &indices) const {
   const nest::Linear form = nest::flat(operand, map->nest.indices.size());
   StageStream stream{.from = map->slot_buffers[operand.slot],
                      .base = cx.build.integer(form.constant),
                      .offset = form.constant};
   for (const schedule::StageDim &stage : tile.dims) {
-    const std::optional<nest::IndexId> index = indices[at(stage.dim)];
+    const std::optional<IndexId> index = indices[at(stage.dim)];
     stream.strides.push_back(index ? form.coeff[*index] : 0);
   }
   return stream;
@@ -85,17 +86,17 @@ StageStream StageSource::stream_of(const nest::Operand &operand,
 ExprRef StageSource::owns_any() const {
   kernel::Builder &b = cx.build;
   ExprRef all = nullptr;
-  for (const int i : stored->repeats)
-    all = b.logical_and(all, b.scalar(ScalarOp::Eq, {first[at(i)], b.integer(0)}));
+  for (const IndexId i : stored->repeats)
+    all = b.logical_and(all, b.scalar(ScalarOp::Eq, {first[i], b.integer(0)}));
   return all;
 }
 
 ExprRef StageSource::owns(std::size_t d, ExprRef step) const {
   kernel::Builder &b = cx.build;
   const schedule::Ownership::Part &part = stored->parts[d];
-  if (part.index < 0 || part.owned >= tile.dims[d].range)
+  if (!part.index || part.owned >= tile.dims[d].range)
     return nullptr;
-  const ExprRef is_last = b.scalar(ScalarOp::Ge, {first[at(part.index)], b.integer(part.last)});
+  const ExprRef is_last = b.scalar(ScalarOp::Ge, {first[*part.index], b.integer(part.last)});
   return b.scalar(ScalarOp::Or, {is_last, b.scalar(ScalarOp::Lt, {step, b.integer(part.owned)})});
 }
 

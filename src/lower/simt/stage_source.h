@@ -59,7 +59,7 @@ struct StageSource {
   std::vector<StageStream> streams;          // of a map: by its extras
   std::optional<schedule::Ownership> stored; // where the map's result is written to memory, as the
                                              // last of the streams
-  std::vector<kernel::ExprRef> first;        // by index: the first point that the tile serves
+  Positions first;                           // by index: the first point that the tile serves
   std::vector<kernel::ExprRef> origins; // by dimension of the tile: the first subscript of its box
 
 private:
@@ -68,7 +68,7 @@ private:
   void stream_in_place(int input);
   void stream_map(int input, const Context &producer);
   StageStream stream_of(const nest::Operand &operand,
-                        const std::vector<std::optional<nest::IndexId>> &indices) const;
+                        const std::vector<std::optional<IndexId>> &indices) const;
 };
 
 } // namespace tilefuse::lower

@@ -33,19 +33,19 @@ using program::Comb;
 
 TileBuilder::TileBuilder(const Context &cx, const StepSizes &sizes)
     : cx_(cx), b_(cx_.build), vector_(schedule::vector_index(cx.schedule)) {
-  for (std::size_t i = 0; i < cx_.outputs(); ++i) {
+  for (const IndexId i : output_indices(cx_.nest)) {
     const schedule::Split &split = cx_.schedule.splits[i];
     const std::int64_t stride = split.copy_stride();
     copies_.push_back(split.near ? split.keep : (sizes[i] + stride - 1) / stride);
-    if (cx_.is_vector() && static_cast<int>(i) == vector_)
+    if (cx_.is_vector() && i == vector_)
       partial_lanes_ = sizes[i] % stride;
-    ragged_.push_back(!cx_.is_vector() && cx_.nest.indices[i].extent % sizes[i] != 0);
+    ragged_.push_back(!cx_.is_vector() && extent(cx_.nest, i) % sizes[i] != 0);
   }
 }
 
-StmtRef TileBuilder::for_copies(const std::vector<std::size_t> &indices, const LoopBody &body) {
+StmtRef TileBuilder::for_copies(const std::vector<IndexId> &indices, const LoopBody &body) {
   std::vector<VarId> vars;
-  for (std::size_t i : indices) {
+  for (const IndexId i : indices) {
     vars.push_back(b_.variable("k_" + cx_.nest.indices[i].name, {}));
     const std::int64_t stride = cx_.schedule.splits[i].copy_stride();
     cx_.kept[i] = b_.mul(b_.var(vars.back()), b_.integer(stride));
@@ -54,32 +54,32 @@ StmtRef TileBuilder::for_copies(const std::vector<std::size_t> &indices, const L
   for (std::size_t n = indices.size(); n-- > 0;)
     result = b_.loop(vars[n], ForKind::Unroll, b_.integer(0), b_.integer(copies_[indices[n]]), 1,
                      result);
-  for (std::size_t i : indices)
+  for (const IndexId i : indices)
     cx_.kept[i] = b_.integer(0);
   return result;
 }
 
-std::vector<std::size_t> TileBuilder::all_copied() const {
-  std::vector<std::size_t> indices;
-  for (std::size_t i = 0; i < copies_.size(); ++i)
+std::vector<IndexId> TileBuilder::all_copied() const {
+  std::vector<IndexId> indices;
+  for (const IndexId i : copies_.ids())
     if (copies_[i] > 1)
       indices.push_back(i);
   return indices;
 }
 
-std::vector<std::size_t> TileBuilder::copied_by(int input) const {
+std::vector<IndexId> TileBuilder::copied_by(int input) const {
   const nest::Operand &operand = cx_.nest.inputs[at(input)];
-  std::vector<std::size_t> indices;
-  for (std::size_t i : all_copied())
+  std::vector<IndexId> indices;
+  for (const IndexId i : all_copied())
     if (moves(operand, i))
       indices.push_back(i);
   return indices;
 }
 
 // Position of the current copy among those of `indices`, the last index fastest.
-ExprRef TileBuilder::copy_number(const std::vector<std::size_t> &indices) const {
+ExprRef TileBuilder::copy_number(const std::vector<IndexId> &indices) const {
   ExprRef number = b_.integer(0);
-  for (std::size_t i : indices) {
+  for (const IndexId i : indices) {
     const std::int64_t stride = cx_.schedule.splits[i].copy_stride();
     const ExprRef copy = b_.div(cx_.kept[i], b_.integer(stride));
     number = b_.add(b_.mul(number, b_.integer(copies_[i])), copy);
@@ -90,16 +90,16 @@ ExprRef TileBuilder::copy_number(const std::vector<std::size_t> &indices) const 
 ExprRef TileBuilder::valid_lanes() const {
   if (partial_lanes_ == 0)
     return nullptr;
-  const std::size_t lane = static_cast<std::size_t>(vector_);
+  const IndexId lane = *vector_;
   const std::int64_t lanes = cx_.schedule.splits[lane].lane;
   const std::int64_t points = (copies_[lane] - 1) * lanes + partial_lanes_;
   return b_.min(b_.sub(b_.integer(points), cx_.kept[lane]), b_.integer(lanes));
 }
 
-ExprRef TileBuilder::point_exists(std::size_t index) const {
+ExprRef TileBuilder::point_exists(IndexId index) const {
   if (!ragged_[index])
     return nullptr;
-  return b_.scalar(ScalarOp::Lt, {cx_.place(index), b_.integer(cx_.nest.indices[index].extent)});
+  return b_.scalar(ScalarOp::Lt, {cx_.place(index), b_.integer(extent(cx_.nest, index))});
 }
 
 ExprRef TileBuilder::valid_elems(const nest::Operand *operand, bool spread) const {
@@ -107,11 +107,11 @@ ExprRef TileBuilder::valid_elems(const nest::Operand *operand, bool spread) cons
     return spread ? valid_lanes() : nullptr;
   ExprRef all = nullptr;
   ExprRef count = b_.integer(spread ? cx_.width() : 1);
-  for (std::size_t i = 0; i < cx_.outputs(); ++i) {
+  for (const IndexId i : output_indices(cx_.nest)) {
     if (!ragged_[i] || (operand != nullptr && !moves(*operand, i)))
       continue;
-    const std::int64_t extent = cx_.nest.indices[i].extent;
-    if (spread && static_cast<int>(i) == vector_ && extent % cx_.width() != 0)
+    const std::int64_t extent = nest::extent(cx_.nest, i);
+    if (spread && i == vector_ && extent % cx_.width() != 0)
       count = b_.sub(b_.integer(extent), cx_.place(i));
     else
       all = b_.logical_and(all, point_exists(i));
@@ -140,9 +140,9 @@ void TileBuilder::make_streams() {
 StmtRef TileBuilder::build() {
   if (cx_.nest.inputs.empty())
     return store_results();
-  const std::vector<std::size_t> all = all_copied();
+  const std::vector<IndexId> all = all_copied();
   std::int64_t count = 1;
-  for (std::size_t i : all)
+  for (const IndexId i : all)
     count *= copies_[i];
   acc_ = b_.buffer({.name = fmt::format("acc{}", b_.kernel().buffers.size()),
                     .space = Space::Register,
@@ -210,7 +210,7 @@ ExprRef TileBuilder::combined(const std::vector<ExprRef> &operands) {
 }
 
 StmtRef TileBuilder::accumulate_one(const std::vector<ExprRef> &operands) {
-  const std::vector<std::size_t> all = all_copied();
+  const std::vector<IndexId> all = all_copied();
   const ExprRef position = copy_number(all);
   const ExprRef old = b_.load(acc_, position, cx_.width());
   ExprRef value = operands[0];
@@ -249,7 +249,7 @@ StmtRef TileBuilder::accumulate_fragments() {
     return accumulate_plainly();
   const auto fragments = [&](int input) {
     std::int64_t count = 1;
-    for (std::size_t i : copied_by(input))
+    for (const IndexId i : copied_by(input))
       count *= copies_[i];
     return count;
   };
@@ -257,7 +257,7 @@ StmtRef TileBuilder::accumulate_fragments() {
   const int streamed = inputs < 2 || fragments(0) >= fragments(1) ? 0 : 1;
   const int resident = inputs < 2 ? -1 : 1 - streamed;
   std::vector<StmtRef> body;
-  std::vector<std::size_t> resident_copies;
+  std::vector<IndexId> resident_copies;
   kernel::BufferId held{-1};
   if (resident >= 0) {
     resident_copies = copied_by(resident);
@@ -270,9 +270,9 @@ StmtRef TileBuilder::accumulate_fragments() {
                    b_.store(held, copy_number(resident_copies), value_of(resident)));
     }));
   }
-  const std::vector<std::size_t> streamed_copies = copied_by(streamed);
-  std::vector<std::size_t> others;
-  for (std::size_t i : all_copied())
+  const std::vector<IndexId> streamed_copies = copied_by(streamed);
+  std::vector<IndexId> others;
+  for (const IndexId i : all_copied())
     if (std::find(streamed_copies.begin(), streamed_copies.end(), i) == streamed_copies.end())
       others.push_back(i);
   body.push_back(for_copies(streamed_copies, [&] {
@@ -293,7 +293,7 @@ StmtRef TileBuilder::accumulate_fragments() {
 
 // The sums of neighbouring copies, a vector at a time.
 StmtRef TileBuilder::store_vectors(std::int64_t together) {
-  const std::vector<std::size_t> all = all_copied();
+  const std::vector<IndexId> all = all_copied();
   const DType stored = b_.kernel()[cx_.result].type.elem;
   const DType type = type_of(cx_.nest, cx_.nest.out);
   const auto place = [&](std::int64_t copy) {
@@ -304,13 +304,13 @@ StmtRef TileBuilder::store_vectors(std::int64_t together) {
     }
   };
   std::int64_t count = 1;
-  for (std::size_t i = 0; i < cx_.outputs(); ++i)
+  for (const IndexId i : output_indices(cx_.nest))
     count *= copies_[i];
   std::vector<StmtRef> stores;
   for (std::int64_t copy = 0; copy < count; copy += together) {
     place(copy);
     ExprRef exists = nullptr;
-    for (std::size_t i = 0; i < cx_.outputs(); ++i)
+    for (const IndexId i : output_indices(cx_.nest))
       exists = b_.logical_and(exists, point_exists(i));
     const ExprRef acc = b_.load(acc_, b_.integer(copy), static_cast<int>(together));
     const ExprRef at = b_.add(cx_.result_base, linear(cx_, cx_.result_form, places(cx_)));
@@ -326,15 +326,15 @@ StmtRef TileBuilder::store_results() {
   const std::int64_t together = schedule::stored_together(cx_.nest, cx_.schedule);
   if (is_own_tensor && together > 1)
     return store_vectors(together);
-  const std::vector<std::size_t> all = all_copied();
-  const std::size_t slot = static_cast<std::size_t>(cx_.nest.out.slot);
-  const std::int64_t stride = vector_ < 0 ? 1 : cx_.result_form.coeff[at(vector_)];
+  const std::vector<IndexId> all = all_copied();
+  const DType type = type_of(cx_.nest, cx_.nest.out);
+  const std::int64_t stride = vector_ ? cx_.result_form.coeff[*vector_] : 1;
   return for_copies(all, [&] {
     const ExprRef valid = valid_elems(nullptr, cx_.width() > 1);
     const ExprRef acc =
         cx_.nest.inputs.empty() ? nullptr : b_.load(acc_, copy_number(all), cx_.width());
     const ExprRef value = post_value(cx_, cx_.nest.post, acc, valid);
-    const ExprRef stored = b_.cast(value, cx_.nest.slots[slot].type);
+    const ExprRef stored = b_.cast(value, type);
     const ExprRef at = b_.add(cx_.result_base, linear(cx_, cx_.result_form, places(cx_)));
     return b_.store(cx_.result, at, b_.cast(stored, b_.kernel()[cx_.result].type.elem),
                     cx_.width() > 1 ? stride : 1, valid);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "lower/context.h"
@@ -14,7 +15,7 @@ namespace tilefuse::lower {
 
 // Points of each output index that this step computes: its full step, or with vector lanes the size
 // of the partial last one.
-using StepSizes = std::vector<std::int64_t>;
+using StepSizes = Indexed<IndexId, std::int64_t>;
 
 using LoopBody = std::function<kernel::StmtRef()>;
 
@@ -28,29 +29,29 @@ private:
   kernel::Type value_type() const { return {schedule::held_type(cx_.nest), cx_.width()}; }
 
   // Unroll loops over the register copies of `indices`; the body sees cx_.kept.
-  kernel::StmtRef for_copies(const std::vector<std::size_t> &indices, const LoopBody &body);
-  std::vector<std::size_t> all_copied() const;
-  std::vector<std::size_t> copied_by(int input) const;
-  kernel::ExprRef copy_number(const std::vector<std::size_t> &indices) const;
+  kernel::StmtRef for_copies(const std::vector<IndexId> &indices, const LoopBody &body);
+  std::vector<IndexId> all_copied() const;
+  std::vector<IndexId> copied_by(int input) const;
+  kernel::ExprRef copy_number(const std::vector<IndexId> &indices) const;
   // Elements of the current copy that exist, as far as `operand` is moved by them (null: whether or
   // not); null when all do. `spread`: it is a vector.
   kernel::ExprRef valid_elems(const nest::Operand *operand, bool spread) const;
   kernel::ExprRef valid_lanes() const;
   // Whether the current point of an index exists; null where it always does.
-  kernel::ExprRef point_exists(std::size_t index) const;
+  kernel::ExprRef point_exists(IndexId index) const;
 
   void make_streams();
   kernel::StmtRef chunk();
   kernel::StmtRef reduced_loops(std::size_t level);
-  kernel::StmtRef reduced_loop(std::size_t index, const LoopBody &body);
+  kernel::StmtRef reduced_loop(IndexId index, const LoopBody &body);
   // The loop along which inputs stream: bodies with the values of later ones under way.
-  kernel::StmtRef streamed_loop(std::size_t index, const LoopBody &body);
+  kernel::StmtRef streamed_loop(IndexId index, const LoopBody &body);
   // Reads what the body that begins at point `first` of `index` uses of streamed inputs.
-  kernel::StmtRef fetch(std::size_t index, kernel::ExprRef first);
+  kernel::StmtRef fetch(IndexId index, kernel::ExprRef first);
   // The same of one input, from loop `level` inwards.
   kernel::StmtRef fetch_input(std::size_t input, std::size_t level);
-  std::vector<std::size_t> body_indices() const;
-  std::int64_t points_of_body(std::size_t index) const;
+  std::vector<IndexId> body_indices() const;
+  std::int64_t points_of_body(IndexId index) const;
   std::int64_t values_of_body(std::size_t input) const;
   kernel::ExprRef stream_position(std::size_t input) const;
   // The value of an input at the current point: from the registers it streams through, or memory.
@@ -71,10 +72,10 @@ private:
 
   Context cx_;
   kernel::Builder &b_;
-  int vector_;
-  std::vector<std::int64_t> copies_; // by output index
-  std::vector<bool> ragged_;         // by output index: work-items may be past its extent
-  std::int64_t partial_lanes_ = 0;   // of the last copy of the vector index; 0: full
+  std::optional<IndexId> vector_;
+  Indexed<IndexId, std::int64_t> copies_; // of output indices
+  Indexed<IndexId, bool> ragged_;         // of output indices: work-items may be past its extent
+  std::int64_t partial_lanes_ = 0;        // of the last copy of the vector index; 0: full
   kernel::BufferId acc_{-1};
   std::vector<kernel::ExprRef> bases_;    // by input
   std::vector<kernel::BufferId> streams_; // by input: the registers it streams through

@@ -4,6 +4,7 @@
 #include "lower/address.h"
 #include "lower/simt/guards.h"
 #include "lower/simt/tile_builder.h"
+#include "nest/index.h"
 #include "schedule/streams.h"
 
 namespace tilefuse::lower {
@@ -30,21 +31,20 @@ StmtRef TileBuilder::chunk() {
 }
 
 StmtRef TileBuilder::reduced_loops(std::size_t level) {
-  while (level < cx_.schedule.order.size() &&
-         static_cast<std::size_t>(cx_.schedule.order[level]) < cx_.outputs())
+  while (level < cx_.schedule.order.size() && is_output(cx_.nest, cx_.schedule.order[level]))
     ++level;
   if (level == cx_.schedule.order.size())
     return accumulate();
-  const std::size_t index = static_cast<std::size_t>(cx_.schedule.order[level]);
+  const IndexId index = cx_.schedule.order[level];
   return reduced_loop(index, [&, level] { return reduced_loops(level + 1); });
 }
 
-StmtRef TileBuilder::reduced_loop(std::size_t index, const LoopBody &body) {
+StmtRef TileBuilder::reduced_loop(IndexId index, const LoopBody &body) {
   const std::int64_t extent = cx_.schedule.splits[index].tile;
   const std::int64_t unroll = cx_.schedule.splits[index].keep;
   const std::string &name = cx_.nest.indices[index].name;
   if (schedule::stream_registers(cx_.schedule) > 0 &&
-      schedule::stream_index(cx_.nest, cx_.schedule) == static_cast<int>(index))
+      schedule::stream_index(cx_.nest, cx_.schedule) == index)
     return streamed_loop(index, body);
   const auto unrolled = [&](ExprRef start, std::int64_t count) {
     const VarId var = b_.variable("u_" + name, {});
@@ -71,7 +71,7 @@ StmtRef TileBuilder::reduced_loop(std::size_t index, const LoopBody &body) {
   return b_.block(std::move(parts));
 }
 
-StmtRef TileBuilder::streamed_loop(std::size_t index, const LoopBody &body) {
+StmtRef TileBuilder::streamed_loop(IndexId index, const LoopBody &body) {
   const schedule::Split &split = cx_.schedule.splits[index];
   const std::string &name = cx_.nest.indices[index].name;
   const std::int64_t registers = schedule::stream_registers(cx_.schedule);
@@ -103,10 +103,9 @@ StmtRef TileBuilder::streamed_loop(std::size_t index, const LoopBody &body) {
   return b_.block(std::move(parts));
 }
 
-StmtRef TileBuilder::fetch(std::size_t index, ExprRef first) {
-  const auto level =
-      std::find(cx_.schedule.order.begin(), cx_.schedule.order.end(), static_cast<int>(index)) -
-      cx_.schedule.order.begin();
+StmtRef TileBuilder::fetch(IndexId index, ExprRef first) {
+  const auto level = std::find(cx_.schedule.order.begin(), cx_.schedule.order.end(), index) -
+                     cx_.schedule.order.begin();
   std::vector<StmtRef> all;
   for (std::size_t k = 0; k < streams_.size(); ++k) {
     if (cx_.schedule.stages[k].stream == 0)
@@ -126,7 +125,7 @@ StmtRef TileBuilder::fetch_input(std::size_t input, std::size_t level) {
     return for_copies(copied_by(static_cast<int>(input)), [&] {
       return b_.store(streams_[input], stream_position(input), load_input(static_cast<int>(input)));
     });
-  const auto index = static_cast<std::size_t>(cx_.schedule.order[level]);
+  const IndexId index = cx_.schedule.order[level];
   const VarId point = b_.variable("u_" + cx_.nest.indices[index].name, {});
   cx_.value[index] = b_.var(point);
   const StmtRef inner = fetch_input(input, level + 1);
@@ -135,37 +134,36 @@ StmtRef TileBuilder::fetch_input(std::size_t input, std::size_t level) {
 }
 
 // The loops of a body, outermost first.
-std::vector<std::size_t> TileBuilder::body_indices() const {
-  const int along = schedule::stream_index(cx_.nest, cx_.schedule);
+std::vector<IndexId> TileBuilder::body_indices() const {
+  const std::optional<IndexId> along = schedule::stream_index(cx_.nest, cx_.schedule);
   const auto &order = cx_.schedule.order;
   return {std::find(order.begin(), order.end(), along), order.end()};
 }
 
-std::int64_t TileBuilder::points_of_body(std::size_t index) const {
+std::int64_t TileBuilder::points_of_body(IndexId index) const {
   const schedule::Split &split = cx_.schedule.splits[index];
-  return schedule::stream_index(cx_.nest, cx_.schedule) == static_cast<int>(index) ? split.keep
-                                                                                   : split.tile;
+  return schedule::stream_index(cx_.nest, cx_.schedule) == index ? split.keep : split.tile;
 }
 
 std::int64_t TileBuilder::values_of_body(std::size_t input) const {
   std::int64_t count = 1;
-  for (const std::size_t i : body_indices())
+  for (const IndexId i : body_indices())
     count *= points_of_body(i);
-  for (const std::size_t i : copied_by(static_cast<int>(input)))
+  for (const IndexId i : copied_by(static_cast<int>(input)))
     count *= copies_[i];
   return count;
 }
 
 // Of the current value of a streamed input: body, points and copies, the last fastest.
 ExprRef TileBuilder::stream_position(std::size_t input) const {
-  const std::vector<std::size_t> body = body_indices();
+  const std::vector<IndexId> body = body_indices();
   ExprRef at = slot_;
-  for (const std::size_t i : body)
+  for (const IndexId i : body)
     at = b_.add(b_.mul(at, b_.integer(points_of_body(i))),
                 i == body.front() ? body_point_ : cx_.value[i]);
-  const std::vector<std::size_t> copied = copied_by(static_cast<int>(input));
+  const std::vector<IndexId> copied = copied_by(static_cast<int>(input));
   std::int64_t copies = 1;
-  for (const std::size_t i : copied)
+  for (const IndexId i : copied)
     copies *= copies_[i];
   return b_.add(b_.mul(at, b_.integer(copies)), copy_number(copied));
 }

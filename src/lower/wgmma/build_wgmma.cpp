@@ -187,7 +187,7 @@ StmtRef WgmmaLoops::steps() {
   return tiles_.each_window(points, [&] {
     const StmtRef taps = tiles_.each_tap(points, [&] {
       ExprRef tap = integer(0);
-      for (int i : roles_.walked)
+      for (const IndexId i : roles_.walked)
         tap = b_.add(tap, points[at(i)]);
       const ExprRef depth = points[at(roles_.depths.front())];
       const ExprRef is_next = b_.logical_and(less(integer(0), depth), less(tap, integer(1)));

@@ -73,7 +73,7 @@ StmtRef ResultBoxes::put(std::int64_t box, ExprRef row, std::int64_t apart, Expr
 StmtRef ResultBoxes::send(std::int64_t box, ExprRef row, ExprRef column) {
   kernel::TensorStore store{.map = map_, .at = {column}, .from = {buffer_, first_of(box)}};
   for (std::size_t i = 0; i + 1 < lies_.pixels.size(); ++i) {
-    const ExprRef extent = b_.integer(cx_.nest.indices[at(lies_.pixels[i])].extent);
+    const ExprRef extent = b_.integer(cx_.nest.indices[*lies_.pixels[i]].extent);
     store.at.push_back(b_.mod(row, extent));
     row = b_.div(row, extent);
   }

@@ -39,7 +39,7 @@ void RingMap::place(ExprRef item, List &list) {
             b_.add(b_.mul(first_row_, b_.integer(row_elems_)), b_.mul(chunk, b_.integer(lanes_))));
 }
 
-void RingMap::read_shared(const std::vector<ExprRef> &points, int along, ExprRef exists,
+void RingMap::read_shared(const std::vector<ExprRef> &points, IndexId along, ExprRef exists,
                           List &list) {
   const ExprRef valid =
       exists == nullptr ? nullptr : b_.select(exists, b_.integer(lanes_), b_.integer(0));

@@ -29,8 +29,8 @@ public:
 
   // Reads what the rows share, at `points` by index, runs along the index `along`; `exists`: there
   // is such a run, null: yes.
-  void read_shared(const std::vector<kernel::ExprRef> &points, int along, kernel::ExprRef exists,
-                   List &list);
+  void read_shared(const std::vector<kernel::ExprRef> &points, IndexId along,
+                   kernel::ExprRef exists, List &list);
   // The subscripts that may leave the tensor, by `points`: without constants if those are shifts.
   std::vector<kernel::ExprRef> checked(const std::vector<kernel::ExprRef> &points, bool is_shift,
                                        List &list) const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/wgmma/turned_panel.h"
 
+#include "base/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/wgmma_tiles.h"
@@ -17,7 +18,6 @@ TurnedPanel turned_panel(Context &cx, const schedule::CoreRoles &roles,
                          const schedule::ColumnPlan &plan, ExprRef column,
                          const std::function<ExprRef(const std::string &, ExprRef)> &named) {
   kernel::Builder &b = cx.build;
-  const auto index = [](int i) { return static_cast<std::size_t>(i); };
   const schedule::CoreTile &tile = cx.gemm().tile;
   const std::int64_t across = panel_columns(tile);
   TurnedPanel panel{column, std::vector<ExprRef>(cx.nest.indices.size(), b.integer(0))};
@@ -28,14 +28,14 @@ TurnedPanel turned_panel(Context &cx, const schedule::CoreRoles &roles,
   if (plan.columns % apart != 0)
     number = b.min(number, b.integer(plan.columns / across - 1));
   number = named("panel", number);
-  panel.channel = named("c_" + cx.nest.indices[index(roles.channel)].name,
+  panel.channel = named("c_" + cx.nest.indices[roles.channel].name,
                         b.mul(b.mod(number, b.integer(plan.panels)), b.integer(across)));
   ExprRef rest = b.div(number, b.integer(plan.panels));
   for (auto i = plan.taps.rbegin(); i != plan.taps.rend(); ++i) {
-    const ExprRef extent = b.integer(cx.nest.indices[index(*i)].extent);
+    const ExprRef extent = b.integer(cx.nest.indices[*i].extent);
     const bool is_last = i + 1 == plan.taps.rend();
-    panel.points[index(*i)] =
-        named("t_" + cx.nest.indices[index(*i)].name, is_last ? rest : b.mod(rest, extent));
+    panel.points[at(*i)] =
+        named("t_" + cx.nest.indices[*i].name, is_last ? rest : b.mod(rest, extent));
     rest = b.div(rest, extent);
   }
   return panel;

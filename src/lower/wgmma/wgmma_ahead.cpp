@@ -80,7 +80,7 @@ void WgmmaAhead::copy(const Source &source, const WgmmaTiles &tiles, ExprRef tur
         .map = source.map,
         .at = {b_.add(tiles.first_column(), b_.integer(column))},
         .signals = full(turn)};
-    for (const int index : source.operand.indices)
+    for (const IndexId index : source.operand.indices)
       copy.at.push_back(cx_.origin[static_cast<std::size_t>(index)]);
     if (source.operand.indices.empty())
       copy.at.push_back(tiles.first_row());

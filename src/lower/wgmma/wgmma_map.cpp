@@ -47,9 +47,9 @@ private:
   ExprRef below(ExprRef value, std::int64_t end) {
     return b_.scalar(ScalarOp::Lt, {value, integer(end)});
   }
-  Points at_number(Points points, const std::vector<int> &indices,
+  Points at_number(Points points, const std::vector<IndexId> &indices,
                    const std::vector<std::int64_t> &sizes, ExprRef number);
-  std::vector<std::int64_t> extents(const std::vector<int> &indices) const;
+  std::vector<std::int64_t> extents(const std::vector<IndexId> &indices) const;
   StmtRef give();
   StmtRef in_turn(StmtRef step);
 
@@ -79,15 +79,15 @@ private:
   std::vector<TurnedPanel> panels_; // of the filter
 };
 
-std::vector<std::int64_t> WgmmaMap::extents(const std::vector<int> &indices) const {
+std::vector<std::int64_t> WgmmaMap::extents(const std::vector<IndexId> &indices) const {
   std::vector<std::int64_t> all;
-  for (int i : indices)
+  for (const IndexId i : indices)
     all.push_back(cx_.nest.indices[at(i)].extent);
   return all;
 }
 
 // `number` taken apart and added: the last index fastest.
-WgmmaMap::Points WgmmaMap::at_number(Points points, const std::vector<int> &indices,
+WgmmaMap::Points WgmmaMap::at_number(Points points, const std::vector<IndexId> &indices,
                                      const std::vector<std::int64_t> &sizes, ExprRef number) {
   for (std::size_t i = indices.size(); i-- > 0;) {
     const bool is_first = std::all_of(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(i),
@@ -143,7 +143,7 @@ StmtRef WgmmaMap::map_passes(ExprRef first, std::int64_t count, ExprRef in_depth
   RingMap &map = maps_[0];
   const schedule::PixelBox halo = window_box(cx_.gemm());
   Points corner = tiles_.first_points();
-  for (int i : halo.indices)
+  for (const IndexId i : halo.indices)
     corner[at(i)] = b_.add(corner[at(i)], integer(lowest_tap(cx_.gemm(), i)));
   const Subscripts none(cx_.nest.inputs[at(feeds_[0].input)].dims.size(), integer(0));
   std::vector<ExprRef> exist;
@@ -184,7 +184,7 @@ StmtRef WgmmaMap::step(const Points &points, const std::vector<Subscripts> &rows
   RingMap &map = maps_[0];
   const ExprRef in_depth = read_shared(points, list);
   Points taps(points.size(), integer(0));
-  for (int i : roles_.walked)
+  for (const IndexId i : roles_.walked)
     taps[at(i)] = points[at(i)];
   const Subscripts shifts = map.checked(taps, true, list);
   list.push_back(ring_.wait_full());
@@ -224,12 +224,12 @@ void WgmmaMap::map_tile(List &list) {
 void WgmmaMap::map_panel(std::size_t feed, std::int64_t panel, ExprRef point, List &list) {
   RingMap &map = maps_[feed];
   const bool is_data = feeds_[feed].input == roles_.data;
-  const int along = roles_.contiguous(feeds_[feed].input);
+  const IndexId along = roles_.contiguous(feeds_[feed].input);
   Points points = tiles_.first_points();
   ExprRef first = b_.add(tiles_.first_row(), integer(panel * panel_columns(tile_)));
   if (!is_data) {
     const TurnedPanel &of = panels_[at(panel)];
-    for (int tap : plan_.taps)
+    for (const IndexId tap : plan_.taps)
       points[at(tap)] = of.points[at(tap)];
     first = of.channel;
   }

@@ -47,7 +47,7 @@ public:
 private:
   using List = std::vector<StmtRef>;
   ExprRef integer(std::int64_t value) { return b_.integer(value); }
-  std::int64_t extent(int i) const { return cx_.nest.indices[at(i)].extent; }
+  std::int64_t extent(IndexId i) const { return cx_.nest.indices[at(i)].extent; }
   List wait_to_fill(const WgmmaRing &ring);
   StmtRef fill_filter(const std::vector<ExprRef> &points);
   StmtRef fill_ahead(const std::vector<ExprRef> &points);

@@ -125,7 +125,7 @@ StmtRef WgmmaStore::store_run(ExprRef column, std::int64_t apart, ExprRef acc) {
     const TurnedPanel &panel = panels_[at(apart / across)];
     const ExprRef first = b_.add(group_.first_column, integer(apart / across * across));
     channel = b_.add(panel.channel, b_.sub(column, first));
-    for (int tap : plan_.taps)
+    for (const IndexId tap : plan_.taps)
       cx_.origin[at(tap)] = panel.points[at(tap)];
     if (channels % across != 0)
       exists = b_.scalar(ScalarOp::Lt, {channel, integer(channels)});
@@ -166,7 +166,7 @@ ExprRef WgmmaStore::place_in_box(ExprRef row, std::vector<StmtRef> &list) {
                  b_.scalar(ScalarOp::BitXor,
                            {row, b_.mod(b_.div(row, integer(kHalfRows)), integer(neighbours))}));
   for (std::size_t i = group_.box.indices.size(); i-- > 0;) {
-    const int index = group_.box.indices[i];
+    const IndexId index = group_.box.indices[i];
     const ExprRef size = integer(group_.box.sizes[i]);
     const std::int64_t extent = cx_.nest.indices[at(index)].extent;
     const ExprRef point = named(b_, list, "p_" + cx_.nest.indices[at(index)].name,

@@ -74,13 +74,13 @@ RingMaps declare_maps(Context &cx, const WgmmaParts &parts) {
 }
 
 std::vector<ExprRef> row_base(const Context &cx, const schedule::ColumnPlan &plan,
-                              const schedule::DataMap &map, const std::vector<int> &pixels,
+                              const schedule::DataMap &map, const std::vector<IndexId> &pixels,
                               ExprRef row, std::vector<StmtRef> &list) {
   kernel::Builder &b = cx.build;
-  const auto extent = [&](int i) { return cx.nest.indices[at(i)].extent; };
+  const auto extent = [&](IndexId i) { return cx.nest.indices[at(i)].extent; };
   std::vector<ExprRef> parts;
   std::vector<ExprRef> positions(cx.nest.indices.size(), b.integer(0));
-  for (int i : plan.parts)
+  for (const IndexId i : plan.parts)
     positions[at(i)] = cx.origin[at(i)];
   for (const nest::Linear &part : map.parts)
     parts.push_back(linear(cx, part, positions));
@@ -100,7 +100,7 @@ std::vector<ExprRef> row_base(const Context &cx, const schedule::ColumnPlan &pla
     rest = b.div(rest, b.integer(extent(*i)));
   }
   for (std::size_t d = 0; d < map.pixels.size(); ++d) {
-    const ExprRef pixel = map.pixels[d] < 0 ? b.integer(0) : positions[at(map.pixels[d])];
+    const ExprRef pixel = map.pixels[d] ? positions[at(*map.pixels[d])] : b.integer(0);
     const bool is_batch = d == map.steps.size();
     base.push_back(
         is_batch ? b.add(pixel, parts.front())

@@ -20,7 +20,8 @@ RingMaps declare_maps(Context &context, const WgmmaParts &parts);
 // Where row number `row` of an input's box begins in its map, at the index along which it is
 // contiguous 0; empty where the box has places of its own.
 std::vector<kernel::ExprRef> row_base(const Context &context, const schedule::ColumnPlan &plan,
-                                      const schedule::DataMap &map, const std::vector<int> &pixels,
-                                      kernel::ExprRef row, std::vector<kernel::StmtRef> &list);
+                                      const schedule::DataMap &map,
+                                      const std::vector<IndexId> &pixels, kernel::ExprRef row,
+                                      std::vector<kernel::StmtRef> &list);
 
 } // namespace tilefuse::lower

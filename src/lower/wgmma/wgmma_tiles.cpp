@@ -80,8 +80,8 @@ StmtRef WgmmaTiles::each(ExprRef turn,
 
 WgmmaTiles::Points WgmmaTiles::first_points() const {
   Points points(cx_.nest.indices.size(), b_.integer(0));
-  for (const std::vector<int> *indices : {&plan_.parts, &box_.indices})
-    for (int i : *indices)
+  for (const std::vector<IndexId> *indices : {&plan_.parts, &box_.indices})
+    for (const IndexId i : *indices)
       points[at(i)] = cx_.origin[at(i)];
   return points;
 }
@@ -90,11 +90,11 @@ std::int64_t WgmmaTiles::depth_step() const {
   return roles_.has_blocks() ? tile_.depth / extent(cx_.nest, roles_.depth()) : tile_.depth;
 }
 
-StmtRef WgmmaTiles::over(std::span<const int> indices, std::vector<ExprRef> &points,
+StmtRef WgmmaTiles::over(std::span<const IndexId> indices, std::vector<ExprRef> &points,
                          const Body &body) {
   if (indices.empty())
     return body();
-  const int index = indices.front();
+  const IndexId index = indices.front();
   const bool is_depth = index == roles_.depths.front();
   const kernel::VarId var = b_.variable("v_" + cx_.nest.indices[at(index)].name, {});
   points[at(index)] = b_.var(var);
@@ -114,7 +114,7 @@ StmtRef WgmmaTiles::each_number(std::vector<ExprRef> &points, ExprRef begin, Exp
 
 void WgmmaTiles::take_step(ExprRef step, std::vector<ExprRef> &points, std::vector<StmtRef> &list) {
   ExprRef rest = step;
-  const auto take = [&](int index, std::int64_t apart) {
+  const auto take = [&](IndexId index, std::int64_t apart) {
     const ExprRef count = b_.integer((extent(cx_.nest, index) + apart - 1) / apart);
     points[at(index)] = named(b_, list, "v_" + cx_.nest.indices[at(index)].name,
                               b_.mul(b_.mod(rest, count), b_.integer(apart)));
@@ -139,7 +139,7 @@ StmtRef WgmmaTiles::each_window(std::vector<ExprRef> &points, const Body &body) 
 
 StmtRef WgmmaTiles::window_after(ExprRef tile, ExprRef depth, std::int64_t count,
                                  const std::function<StmtRef(const Points &)> &body) {
-  const int along = roles_.depths.front();
+  const IndexId along = roles_.depths.front();
   const std::int64_t step = depth_step();
   const ExprRef windows = b_.integer((extent(cx_.nest, along) + step - 1) / step); // of a tile
   std::vector<StmtRef> list;

@@ -63,7 +63,7 @@ public:
 private:
   std::int64_t depth_step() const;
   void place_rows(kernel::ExprRef number, std::vector<kernel::StmtRef> &list);
-  kernel::StmtRef over(std::span<const int> indices, std::vector<kernel::ExprRef> &points,
+  kernel::StmtRef over(std::span<const IndexId> indices, std::vector<kernel::ExprRef> &points,
                        const Body &body);
 
   Context &cx_;

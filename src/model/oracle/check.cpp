@@ -16,6 +16,7 @@
 #include "model/oracle/expected_group.h"
 #include "model/oracle/simulate_group.h"
 #include "model/plan/pack.h"
+#include "nest/index.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::model {
@@ -28,7 +29,7 @@ using program::Bytes;
 
 const nest::Nest &nest_of(const KernelCase &kernel_case) { return kernel_case.group.anchor; }
 
-nest::Slot out_slot(const nest::Nest &nest) { return nest.slots[nest.out.slot]; }
+nest::Slot out_slot(const nest::Nest &nest) { return slot_of(nest, nest.out); }
 
 std::vector<std::span<std::byte>> spans(Slots &slots) { return {slots.begin(), slots.end()}; }
 

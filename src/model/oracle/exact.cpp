@@ -32,8 +32,8 @@ double exact_limit(DType type) { return stored_limit(traits(type).value); }
 // A bound of |accumulator|, partial results included, from bounds of the inputs.
 double accumulated(const nest::Nest &nest, const std::vector<double> &inputs) {
   double points = 1;
-  for (std::size_t i = static_cast<std::size_t>(nest.output_indices); i < nest.indices.size(); ++i)
-    points *= static_cast<double>(nest.indices[i].extent);
+  for (const nest::IndexId i : reduced_indices(nest))
+    points *= static_cast<double>(extent(nest, i));
   double term = *std::max_element(inputs.begin(), inputs.end());
   if (nest.comb == Comb::Mul)
     term = inputs[0] * inputs[1];

@@ -81,8 +81,8 @@ std::int64_t element_of(const Nest &nest, const Operand &operand,
 
 double reduced_points(const Nest &nest) {
   double count = 1;
-  for (std::size_t i = static_cast<std::size_t>(nest.output_indices); i < nest.indices.size(); ++i)
-    count *= static_cast<double>(nest.indices[i].extent);
+  for (const nest::IndexId i : reduced_indices(nest))
+    count *= static_cast<double>(extent(nest, i));
   return count;
 }
 
@@ -190,7 +190,7 @@ std::vector<std::vector<std::int64_t>> output_points(const Nest &nest, std::int6
   const auto outputs = static_cast<std::size_t>(nest.output_indices);
   double all = 1;
   for (std::size_t i = 0; i < outputs; ++i)
-    all *= static_cast<double>(nest.indices[i].extent);
+    all *= static_cast<double>(extent(nest, i));
   const bool whole = all <= static_cast<double>(count);
   std::vector<std::vector<std::int64_t>> points;
   std::vector<std::int64_t> point(outputs, 0);

@@ -15,6 +15,7 @@
 #include "nest/evaluate/evaluate.h"
 #include "nest/evaluate/odometer.h"
 #include "nest/evaluate/within.h"
+#include "nest/index.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::model {
@@ -188,7 +189,7 @@ void evaluate_written(const poly::Group &group, const std::vector<program::Bytes
     return poly::evaluate(group, spans(expected));
   const nest::Nest &nest = group.anchor;
   const std::size_t slot = at(nest.out.slot);
-  const Changed changed = changed_box(nest, nest.slots[nest.out.slot], got[slot], before[slot]);
+  const Changed changed = changed_box(nest, slot_of(nest, nest.out), got[slot], before[slot]);
   if (!changed.any)
     return;
   std::vector<std::span<std::byte>> bound;
@@ -200,9 +201,9 @@ void evaluate_written(const poly::Group &group, const std::vector<program::Bytes
 } // namespace
 
 std::vector<bool> written_elements(const nest::Nest &nest) {
-  std::vector<bool> written(static_cast<std::size_t>(nest.slots[nest.out.slot].elems));
+  std::vector<bool> written(static_cast<std::size_t>(slot_of(nest, nest.out).elems));
   std::vector<std::size_t> loops;
-  for (int i = 0; i < nest.output_indices; ++i)
+  for (const nest::IndexId i : output_indices(nest))
     loops.push_back(at(i));
   nest::Odometer odometer(nest.indices, loops, {flat(nest.out, nest.indices.size())});
   do {

@@ -30,19 +30,18 @@ public:
 private:
   // Of the box of the indices that are packed.
   std::int64_t points() const {
-    std::vector<bool> known(nest_.indices.size(), false);
+    Indexed<nest::IndexId, bool> known(nest_.indices.size(), false);
     std::int64_t count = 1;
     for (const schedule::PackDim &dim : layout_.dims) {
-      const auto index = static_cast<std::size_t>(dim.index);
-      count *= known[index] ? 1 : nest_.indices[index].extent;
-      known[index] = true;
+      count *= known[dim.index] ? 1 : extent(nest_, dim.index);
+      known[dim.index] = true;
     }
     return count;
   }
 
   bool exists() const {
-    for (std::size_t i = 0; i < values_.size(); ++i)
-      if (values_[i] >= nest_.indices[i].extent)
+    for (const nest::IndexId i : values_.ids())
+      if (values_[i] >= extent(nest_, i))
         return false;
     return true;
   }
@@ -51,12 +50,11 @@ private:
     if (d == layout_.dims.size())
       return element(from);
     const schedule::PackDim &dim = layout_.dims[d];
-    const std::size_t index = static_cast<std::size_t>(dim.index);
     for (std::int64_t i = 0; i < dim.count; ++i) {
-      walk(d + 1, from + i * dim.step * at_.coeff[index]);
-      values_[index] += dim.step;
+      walk(d + 1, from + i * dim.step * at_.coeff[dim.index]);
+      values_[dim.index] += dim.step;
     }
-    values_[index] -= dim.count * dim.step;
+    values_[dim.index] -= dim.count * dim.step;
   }
 
   void element(std::int64_t from) {
@@ -76,7 +74,7 @@ private:
   std::span<const std::byte> from_;
   DType to_type_;
   program::Bytes to_;
-  std::vector<std::int64_t> values_;
+  Indexed<nest::IndexId, std::int64_t> values_;
   bool is_ragged_; // some packed elements are no points
   std::int64_t next_ = 0;
 };

@@ -25,7 +25,7 @@ constexpr std::size_t kMaxInputs = 3;
 class Elements {
 public:
   Elements(const Nest &nest, std::size_t input, std::span<const std::byte> bytes) {
-    const Slot &slot = nest.slots[nest.inputs[input].slot];
+    const Slot &slot = slot_of(nest, nest.inputs[input]);
     const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
     const bool compares = program::compares(nest.comb);
     if (slot.type == DType::F32 && address % alignof(float) == 0 && !compares) {

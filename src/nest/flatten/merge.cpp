@@ -2,7 +2,6 @@
 #include "nest/flatten/merge.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -123,19 +122,20 @@ bool merge_any(Nest &nest, std::size_t begin, std::size_t end) {
 
 } // namespace
 
-std::optional<MergedNest> merge_into_one(const Nest &nest, const std::vector<int> &indices) {
-  MergedNest result{nest, std::vector<int>(nest.indices.size())};
-  std::iota(result.at.begin(), result.at.end(), 0);
+std::optional<MergedNest> merge_into_one(const Nest &nest, const std::vector<IndexId> &indices) {
+  const Ids<IndexId> all = nest.indices.ids();
+  MergedNest result{nest, std::vector(all.begin(), all.end())};
   for (std::size_t i = 1; i < indices.size(); ++i) {
-    const int outer = result.at[at(indices[0])];
-    const int inner = result.at[at(indices[i])];
-    const auto [slow, fast] =
-        std::pair(static_cast<std::size_t>(outer), static_cast<std::size_t>(inner));
-    if (!can_merge(result.nest, slow, fast))
+    const IndexId outer = result.at[indices[0]];
+    const IndexId inner = result.at[indices[i]];
+    if (!can_merge(result.nest, at(outer), at(inner)))
       return std::nullopt;
-    merge(result.nest, slow, fast);
-    for (int &at : result.at)
-      at = at == inner ? outer - (inner < outer ? 1 : 0) : at - (inner < at ? 1 : 0);
+    merge(result.nest, at(outer), at(inner));
+    const auto moved = [&](IndexId index) { // nearer by the one that is gone
+      return IndexId{to_int(index) - (inner < index ? 1 : 0)};
+    };
+    for (IndexId &at : result.at)
+      at = moved(at == inner ? outer : at);
   }
   return result;
 }

@@ -17,9 +17,9 @@ Nest merge_indices(const Nest &nest);
 // operand does not lie so. `at` tells by index of the nest which it became.
 struct MergedNest {
   Nest nest;
-  std::vector<int> at;
+  Indexed<IndexId, IndexId> at;
 };
 
-std::optional<MergedNest> merge_into_one(const Nest &nest, const std::vector<int> &indices);
+std::optional<MergedNest> merge_into_one(const Nest &nest, const std::vector<IndexId> &indices);
 
 } // namespace tilefuse::nest

@@ -14,6 +14,7 @@
 #include "base/index.h"
 #include "nest/flatten/flat_statement.h"
 #include "nest/flatten/flatten.h"
+#include "nest/index.h"
 
 namespace tilefuse::poly {
 namespace {
@@ -152,8 +153,8 @@ private:
 
   ScopAccess accumulator() const {
     ScopAccess access{fmt::format("acc{}", number_), {}};
-    for (int i = 0; i < nest_.output_indices; ++i)
-      access.subscripts.push_back(nest_.indices[at(i)].name);
+    for (const nest::IndexId i : output_indices(nest_))
+      access.subscripts.push_back(nest_.indices[i].name);
     return access;
   }
 

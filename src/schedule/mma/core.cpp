@@ -35,7 +35,7 @@ const CoreOp *core_op_for(const Nest &nest, bool tf32) {
 
 std::int64_t core_copy_elems(const Gemm &gemm, int input) {
   const Source source = source_of(gemm.nest, gemm.schedule, input);
-  const int along = gemm.roles.contiguous(input);
+  const IndexId along = gemm.roles.contiguous(input);
   if (gemm.roles.data_apart && input == gemm.roles.data)
     return 0;
   const auto size = size_bytes(type_of(gemm.nest, gemm.nest.inputs[at(input)]));
@@ -97,7 +97,7 @@ std::int64_t exchange_elems(const CoreRoles &roles, const CoreTile &tile) {
 
 std::int64_t core_steps(const Gemm &gemm) {
   std::int64_t steps = up(gemm.roles.depth_points, gemm.tile.depth);
-  for (int i : gemm.roles.walked)
+  for (const IndexId i : gemm.roles.walked)
     steps *= extent(gemm.nest, i);
   return steps;
 }

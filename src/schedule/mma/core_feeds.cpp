@@ -38,11 +38,11 @@ constexpr std::int64_t kRegisters = 65536;    // of a block
 // along the rows.
 bool varies_by_rows(const Nest &nest, const CoreRoles &roles, int input) {
   const nest::Linear flat = nest::flat(nest.inputs[at(input)], nest.indices.size());
-  const auto moves = [&](int i) {
+  const auto moves = [&](IndexId i) {
     return flat.coeff[at(i)] != 0 && nest.indices[at(i)].extent > 1;
   };
-  const std::vector<int> &own = input == roles.data ? roles.pixels : roles.channels;
-  const std::vector<int> &rows = roles.is_turned(input) ? roles.depths : own;
+  const std::vector<IndexId> &own = input == roles.data ? roles.pixels : roles.channels;
+  const std::vector<IndexId> &rows = roles.is_turned(input) ? roles.depths : own;
   return std::any_of(rows.begin(), rows.end(), moves) ||
          std::any_of(roles.walked.begin(), roles.walked.end(), moves);
 }

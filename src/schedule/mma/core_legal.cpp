@@ -118,15 +118,15 @@ std::optional<std::string> wrong_core(const Nest &nest, const Schedule &schedule
     return fmt::format("{} does not multiply the nest's types in steps of {} bytes", op->name,
                        kStepBytes);
   const CoreRoles roles = core_roles(nest, schedule);
-  if (schedule.order.back() != roles.depth())
+  if (schedule.order.back() != IndexId{roles.depth()})
     return "the depth is not the innermost loop";
   for (std::size_t i = 0; i < schedule.splits.size(); ++i) {
     const Split &split = schedule.splits[i];
-    const int index = static_cast<int>(i);
+    const auto index = static_cast<IndexId>(i);
     const bool in_box = is_wgmma(*op) && std::find(roles.pixels.begin(), roles.pixels.end(),
                                                    index) != roles.pixels.end();
     const bool is_free = index == roles.channel || index == roles.depth() || in_box;
-    const std::int64_t whole = index < nest.output_indices ? 1 : nest.indices[i].extent;
+    const std::int64_t whole = is_output(nest, index) ? 1 : nest.indices[i].extent;
     if (split.keep != 1 || split.lane != 1 || (index != roles.channel && split.vec != 1) ||
         (!is_free && split.tile != whole) || split.tile < 1)
       return fmt::format("index {} has factors that a matrix instruction leaves no room for",

@@ -19,9 +19,9 @@ constexpr std::int64_t kLongestRow = 128; // bytes of a step's depth
 // How both inputs lie, for one way to call them data and filter.
 struct Sides {
   Roles roles;
-  int depth = -1; // contiguous in what is not turned; -1: all reduced indices
-  int block = -1; // of `depth`, where it lies in blocks
-  int pixel = -1; // contiguous in data that is turned
+  std::optional<IndexId> depth = {}; // contiguous in what is not turned; none: all reduced indices
+  std::optional<IndexId> block = {}; // of `depth`, where it lies in blocks
+  std::optional<IndexId> pixel = {}; // contiguous in data that is turned
   bool filter_turned = false;
   bool data_apart = false;
 };
@@ -32,55 +32,55 @@ bool can_turn(const Nest &nest) {
   });
 }
 
-int first_contiguous(const nest::Operand &operand, const std::vector<int> &indices) {
-  const auto found = std::find_if(indices.begin(), indices.end(),
-                                  [&](int index) { return is_contiguous(operand, index); });
-  return found == indices.end() ? -1 : *found;
+std::optional<IndexId> first_contiguous(const nest::Operand &operand, const auto &indices) {
+  for (const IndexId index : indices)
+    if (is_contiguous(operand, index))
+      return index;
+  return {};
 }
 
-bool is_checked(const nest::Operand &operand, int index) {
-  return std::any_of(operand.dims.begin(), operand.dims.end(), [&](const nest::Dim &dim) {
-    return dim.guarded && dim.at.coeff[at(index)] != 0;
-  });
+bool is_checked(const nest::Operand &operand, IndexId index) {
+  return std::any_of(operand.dims.begin(), operand.dims.end(),
+                     [&](const nest::Dim &dim) { return dim.guarded && dim.at.coeff[index] != 0; });
 }
 
 // The index of the blocks that `depth` lies in, both inputs straight and in place: it moves both
-// and no subscript that is checked. -1: none.
-int block_of(const Nest &nest, const Roles &roles, int depth) {
+// and no subscript that is checked.
+std::optional<IndexId> block_of(const Nest &nest, const Roles &roles, IndexId depth) {
   const nest::Operand &data = nest.inputs[at(roles.data)];
   const nest::Operand &filter = nest.inputs[at(roles.filter)];
-  const std::int64_t elems = nest.indices[at(depth)].extent;
+  const std::int64_t elems = extent(nest, depth);
   if ((elems & (elems - 1)) != 0 || elems * size_bytes(type_of(nest, data)) >= kLongestRow)
-    return -1;
-  for (int i : roles.depth) {
+    return {};
+  for (const IndexId i : roles.depth) {
     const auto moves = [&](const nest::Operand &operand) {
-      return nest::flat(operand, nest.indices.size()).coeff[at(i)] != 0;
+      return nest::flat(operand, nest.indices.size()).coeff[i] != 0;
     };
-    if (i != depth && nest.indices[at(i)].extent > 1 && moves(data) && moves(filter) &&
+    if (i != depth && extent(nest, i) > 1 && moves(data) && moves(filter) &&
         is_contiguous(filter, depth) && !is_checked(data, i) && !is_checked(filter, i))
       return i;
   }
-  return -1;
+  return {};
 }
 
 // The longest reduced index that moves the data through what is not checked, for a filter that can
-// be packed to lie along it. -1: none.
-int gathered_depth(const Nest &nest, const Roles &roles) {
+// be packed to lie along it.
+std::optional<IndexId> gathered_depth(const Nest &nest, const Roles &roles) {
   const nest::Operand &data = nest.inputs[at(roles.data)];
   const nest::Linear flat = nest::flat(data, nest.indices.size());
-  int longest = -1;
+  std::optional<IndexId> longest;
   if (!nest.inputs[at(roles.filter)].constant)
     return longest;
-  for (int i : roles.depth)
-    if (flat.coeff[at(i)] > 0 && !is_checked(data, i) &&
-        (longest < 0 || nest.indices[at(i)].extent > nest.indices[at(longest)].extent))
+  for (const IndexId i : roles.depth)
+    if (flat.coeff[i] > 0 && !is_checked(data, i) &&
+        (!longest || extent(nest, i) > extent(nest, *longest)))
       longest = i;
   return longest;
 }
 
 std::optional<Sides> gathered_sides(const Nest &nest, Roles roles) {
-  const int depth = gathered_depth(nest, roles);
-  if (depth < 0)
+  const std::optional<IndexId> depth = gathered_depth(nest, roles);
+  if (!depth)
     return {};
   return Sides{.roles = std::move(roles), .depth = depth, .data_apart = true};
 }
@@ -88,13 +88,11 @@ std::optional<Sides> gathered_sides(const Nest &nest, Roles roles) {
 std::optional<Sides> sides_of(const Nest &nest, Roles roles) {
   const nest::Operand &data = nest.inputs[at(roles.data)];
   const nest::Operand &filter = nest.inputs[at(roles.filter)];
-  std::vector<int> reduced;
-  for (int i = nest.output_indices; i < static_cast<int>(nest.indices.size()); ++i)
-    reduced.push_back(i);
+  const Ids<IndexId> reduced = reduced_indices(nest);
   // A filter that is constant can be packed to lie straight along any index.
-  for (int i : reduced)
+  for (const IndexId i : reduced)
     if (is_contiguous(data, i) && (filter.constant || is_contiguous(filter, i))) {
-      const int block = block_of(nest, roles, i);
+      const std::optional<IndexId> block = block_of(nest, roles, i);
       return Sides{.roles = std::move(roles), .depth = i, .block = block};
     }
   if (reduced.empty())
@@ -103,15 +101,15 @@ std::optional<Sides> sides_of(const Nest &nest, Roles roles) {
     return gathered_sides(nest, std::move(roles));
   Sides sides{.pixel = first_contiguous(data, roles.pixels)};
   sides.filter_turned = is_contiguous(filter, roles.channels.front());
-  const int of_data = first_contiguous(data, reduced);
-  const int of_filter = first_contiguous(filter, reduced);
-  if (sides.filter_turned && of_data >= 0) {
+  const std::optional<IndexId> of_data = first_contiguous(data, reduced);
+  const std::optional<IndexId> of_filter = first_contiguous(filter, reduced);
+  if (sides.filter_turned && of_data) {
     sides.depth = of_data;
-    sides.pixel = -1;
-  } else if (sides.pixel >= 0 && of_filter >= 0) {
+    sides.pixel = {};
+  } else if (sides.pixel && of_filter) {
     sides.depth = of_filter;
     sides.filter_turned = false;
-  } else if (sides.pixel < 0 || !sides.filter_turned) {
+  } else if (!sides.pixel || !sides.filter_turned) {
     return gathered_sides(nest, std::move(roles));
   }
   sides.roles = std::move(roles);
@@ -138,55 +136,55 @@ std::optional<Sides> sides_of(const Nest &nest) {
   return sides_of(nest, *roles);
 }
 
-CoreRoles roles_in(const Nest &nest, const Sides &sides, const std::vector<int> &order) {
+CoreRoles roles_in(const Nest &nest, const Sides &sides, const std::vector<IndexId> &order) {
   const Roles &roles = sides.roles;
   CoreRoles result{.data = roles.data,
                    .filter = roles.filter,
-                   .data_turned = sides.pixel >= 0,
+                   .data_turned = sides.pixel.has_value(),
                    .filter_turned = sides.filter_turned,
                    .data_apart = sides.data_apart,
                    .channel = roles.channels.front()};
-  const auto is_pixel = [&](int i) {
+  const auto is_pixel = [&](IndexId i) {
     const bool moves = std::find(roles.pixels.begin(), roles.pixels.end(), i) != roles.pixels.end();
     return result.data_turned ? i == sides.pixel : moves;
   };
   result.channels.assign(roles.channels.rbegin(), roles.channels.rend());
   if (result.filter_turned)
     result.channels = {result.channel};
-  for (int i : result.channels)
-    result.channel_points *= nest.indices[at(i)].extent;
-  const auto is_channel = [&](int i) {
+  for (const IndexId i : result.channels)
+    result.channel_points *= extent(nest, i);
+  const auto is_channel = [&](IndexId i) {
     return std::find(result.channels.begin(), result.channels.end(), i) != result.channels.end();
   };
-  for (int i : order) {
-    const std::int64_t extent = nest.indices[at(i)].extent;
-    if (i >= nest.output_indices) {
-      const bool is_depth = sides.depth < 0 || i == sides.depth || i == sides.block;
+  for (const IndexId i : order) {
+    const std::int64_t points = extent(nest, i);
+    if (!is_output(nest, i)) {
+      const bool is_depth = !sides.depth || i == sides.depth || i == sides.block;
       (is_depth ? result.depths : result.walked).push_back(i);
-      result.depth_points *= is_depth ? extent : 1;
+      result.depth_points *= is_depth ? points : 1;
     } else if (is_pixel(i)) {
       result.pixels.push_back(i);
-      result.points *= extent;
+      result.points *= points;
     } else if (!is_channel(i)) {
       result.grid.push_back(i);
     }
   }
   // Blocks stand before what they are made of, whatever the order of the loops.
-  if (sides.block >= 0)
-    result.depths = {sides.block, sides.depth};
+  if (sides.block)
+    result.depths = {*sides.block, *sides.depth};
   return result;
 }
 
 } // namespace
 
-bool is_contiguous(const nest::Operand &operand, int index) {
+bool is_contiguous(const nest::Operand &operand, IndexId index) {
   for (const nest::Dim &dim : operand.dims) {
-    if (dim.at.coeff[at(index)] == 0)
+    if (dim.at.coeff[index] == 0)
       continue;
     const std::ptrdiff_t users =
         std::count_if(operand.dims.begin(), operand.dims.end(),
-                      [&](const nest::Dim &other) { return other.at.coeff[at(index)] != 0; });
-    return users == 1 && !dim.guarded && dim.at.coeff[at(index)] * dim.stride == 1;
+                      [&](const nest::Dim &other) { return other.at.coeff[index] != 0; });
+    return users == 1 && !dim.guarded && dim.at.coeff[index] * dim.stride == 1;
   }
   return false;
 }

@@ -13,36 +13,38 @@
 
 namespace tilefuse::schedule {
 
+using nest::IndexId;
+
 // Roles of the indices; requires no_core_roles(nest) to give no reason.
 struct CoreRoles {
   int data = 0; // inputs
   int filter = 1;
   bool data_turned = false;
   bool filter_turned = false;
-  bool data_apart = false;   // straight, and not contiguous: its depth is elements apart
-  int channel = 0;           // output index: the last of `channels`
-  std::vector<int> channels; // output indices, slowest first; one where the filter is turned
-  std::vector<int> pixels;   // output indices, slowest first; one where the data is turned
-  std::vector<int> grid;     // the other output indices
-  std::vector<int> depths;   // reduced indices, slowest first: one, its blocks and it, or all
-  std::vector<int> walked;   // the other reduced indices, slowest first
-  std::int64_t points = 1;   // of all pixel indices
+  bool data_apart = false;       // straight, and not contiguous: its depth is elements apart
+  IndexId channel{};             // output index: the last of `channels`
+  std::vector<IndexId> channels; // output indices, slowest first; one where the filter is turned
+  std::vector<IndexId> pixels;   // output indices, slowest first; one where the data is turned
+  std::vector<IndexId> grid;     // the other output indices
+  std::vector<IndexId> depths;   // reduced indices, slowest first: one, its blocks and it, or all
+  std::vector<IndexId> walked;   // the other reduced indices, slowest first
+  std::int64_t points = 1;       // of all pixel indices
   std::int64_t channel_points = 1;
   std::int64_t depth_points = 1; // of all depth indices
   // The index whose tile is a step's depth.
-  int depth() const { return depths.back(); }
+  IndexId depth() const { return depths.back(); }
   bool is_turned(int input) const { return input == data ? data_turned : filter_turned; }
   // The depth is blocks around an index that is contiguous, not points that copies take apart.
   bool has_blocks() const { return depths.size() == 2 && !(data_turned && filter_turned); }
   // The index along which an input is contiguous.
-  int contiguous(int input) const {
+  IndexId contiguous(int input) const {
     return !is_turned(input) ? depth() : (input == data ? pixels.back() : channel);
   }
   friend bool operator==(const CoreRoles &, const CoreRoles &) = default;
 };
 
 // The index moves the operand by single elements, through a dimension that is not checked.
-bool is_contiguous(const nest::Operand &operand, int index);
+bool is_contiguous(const nest::Operand &operand, IndexId index);
 
 // Why no matrix instruction can compute the nest, or nothing when some can.
 std::optional<std::string> no_core_roles(const nest::Nest &nest);

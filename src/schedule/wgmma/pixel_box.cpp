@@ -22,7 +22,7 @@ const nest::Operand &data_of(const Nest &nest, const CoreRoles &roles) {
 bool has_box(const Gemm &gemm) {
   return in_rows(gemm.roles, gemm.schedule) ||
          std::any_of(gemm.roles.pixels.begin(), gemm.roles.pixels.end(),
-                     [&](int i) { return gemm.schedule.splits[at(i)].tile > 1; });
+                     [&](IndexId i) { return gemm.schedule.splits[at(i)].tile > 1; });
 }
 
 PixelBox pixel_box(const Gemm &gemm) {
@@ -32,7 +32,7 @@ PixelBox pixel_box(const Gemm &gemm) {
             std::find(box.indices.begin(), box.indices.end(), neighbour_of(gemm.nest, gemm.roles));
         first != box.indices.end())
       std::rotate(first, first + 1, box.indices.end());
-  for (int i : box.indices)
+  for (const IndexId i : box.indices)
     box.sizes.push_back(gemm.schedule.splits[at(i)].tile);
   return box;
 }
@@ -42,11 +42,11 @@ std::optional<nest::Linear> first_of_row(const Gemm &gemm) {
   if (row.used == 1 || row.step == 1)
     return {};
   const nest::Dim &dim =
-      *dim_of(data_of(gemm.nest, gemm.roles), neighbour_of(gemm.nest, gemm.roles));
+      *dim_of(data_of(gemm.nest, gemm.roles), neighbour_of(gemm.nest, gemm.roles).value());
   if (blocks_apart(dim, extent(gemm.nest, gemm.roles.depth())) != 1)
     return {};
   nest::Linear first = dim.at;
-  for (int pixel : gemm.roles.pixels)
+  for (const IndexId pixel : gemm.roles.pixels)
     first.coeff[at(pixel)] = 0;
   std::int64_t least = first.constant;
   for (std::size_t i = 0; i < first.coeff.size(); ++i)

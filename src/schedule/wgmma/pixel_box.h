@@ -12,7 +12,7 @@ namespace tilefuse::schedule {
 
 // Pixels of a tile as a box: indices slowest first, and how many points of each.
 struct PixelBox {
-  std::vector<int> indices;
+  std::vector<IndexId> indices;
   std::vector<std::int64_t> sizes;
 };
 bool has_box(const Gemm &gemm);

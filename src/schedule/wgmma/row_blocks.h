@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "schedule/mma/core_roles.h"
 
@@ -23,10 +24,10 @@ bool in_panels(const CoreRoles &roles, const Schedule &schedule);
 bool in_rows(const CoreRoles &roles, const Schedule &schedule);
 
 // Dimension of the operand that the index moves; null where none is.
-const nest::Dim *dim_of(const nest::Operand &operand, int index);
+const nest::Dim *dim_of(const nest::Operand &operand, IndexId index);
 // Blocks of channels from one subscript of the dimension to the next.
 std::int64_t blocks_apart(const nest::Dim &dim, std::int64_t block);
-// The pixel index that moves data of channels in blocks by the fewest blocks, or -1.
-int neighbour_of(const nest::Nest &nest, const CoreRoles &roles);
+// The pixel index that moves data of channels in blocks by the fewest blocks, if one does.
+std::optional<IndexId> neighbour_of(const nest::Nest &nest, const CoreRoles &roles);
 
 } // namespace tilefuse::schedule

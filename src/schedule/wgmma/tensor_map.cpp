@@ -16,19 +16,19 @@ using nest::Nest;
 
 } // namespace
 
-bool moves(const nest::Dim &dim, const std::vector<int> &indices, const Nest &nest) {
+bool moves(const nest::Dim &dim, const std::vector<IndexId> &indices, const Nest &nest) {
   return std::any_of(indices.begin(), indices.end(),
-                     [&](int i) { return dim.at.coeff[at(i)] != 0 && extent(nest, i) > 1; });
+                     [&](IndexId i) { return dim.at.coeff[at(i)] != 0 && extent(nest, i) > 1; });
 }
 
-nest::Operand part_runs(const Nest &nest, nest::Operand operand, int along,
-                        const std::vector<int> &pixels, const std::vector<int> &taps) {
+nest::Operand part_runs(const Nest &nest, nest::Operand operand, IndexId along,
+                        const std::vector<IndexId> &pixels, const std::vector<IndexId> &taps) {
   const auto count = operand.dims.size();
   for (std::size_t d = 0; d < count; ++d) {
     nest::Dim run = operand.dims[d];
     if (run.at.coeff[at(along)] == 0 || run.guarded || moves(run, taps, nest))
       continue;
-    for (int pixel : pixels) {
+    for (const IndexId pixel : pixels) {
       const std::int64_t apart = std::exchange(operand.dims[d].at.coeff[at(pixel)], 0);
       if (apart == 0)
         continue;

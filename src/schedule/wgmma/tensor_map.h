@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,12 +12,14 @@
 
 namespace tilefuse::schedule {
 
+using nest::IndexId;
+
 // How copies of an input's tiles address it; dimensions innermost first.
 struct DataMap {
   std::string wrong; // why there is none; the rest holds if empty
   std::int64_t offset = 0;
   std::vector<std::int64_t> dims, strides, lower, upper, steps; // see kernel::TensorMap
-  std::vector<int> pixels;        // im2col: the index of each dimension after the first, -1: none
+  std::vector<std::optional<IndexId>> pixels; // im2col: the index of each dimension after the first
   std::vector<nest::Linear> taps; // im2col: the offset in each dimension but the first and the last
   std::vector<nest::Linear> parts; // by parts: added to im2col's last coordinate; a matrix's third…
   nest::Linear first;              // im2col: added to the first coordinate
@@ -35,11 +38,11 @@ std::string misaligned(const std::vector<std::int64_t> &strides, std::int64_t of
 std::string off_chunk(std::int64_t apart, std::int64_t size);
 
 // Whether one of the indices, of several points, moves the dimension.
-bool moves(const nest::Dim &dim, const std::vector<int> &indices, const nest::Nest &nest);
+bool moves(const nest::Dim &dim, const std::vector<IndexId> &indices, const nest::Nest &nest);
 
 // An input whose runs of its contiguous index start at every so many elements of one dimension, as
 // rows of taps do: as a dimension of runs, which overlap, and one of a run's elements.
-nest::Operand part_runs(const nest::Nest &nest, nest::Operand operand, int along,
-                        const std::vector<int> &pixels, const std::vector<int> &taps);
+nest::Operand part_runs(const nest::Nest &nest, nest::Operand operand, IndexId along,
+                        const std::vector<IndexId> &pixels, const std::vector<IndexId> &taps);
 
 } // namespace tilefuse::schedule

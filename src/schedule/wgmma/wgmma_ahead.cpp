@@ -43,7 +43,7 @@ std::optional<AheadOperand> with_rows(const Gemm &gemm, AheadOperand operand) {
   }
   const PixelBox box = pixel_box(gemm);
   for (std::size_t i = box.indices.size(); i-- > 0;) {
-    const int index = box.indices[i];
+    const IndexId index = box.indices[i];
     const std::int64_t extent = gemm.nest.indices[at(index)].extent;
     if (extent == 1 && box.sizes[i] == 1)
       continue;

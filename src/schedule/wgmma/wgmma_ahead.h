@@ -29,7 +29,7 @@ struct AheadOperand {
   std::int64_t elem_bytes = 0;
   std::int64_t offset = 0;
   std::vector<std::int64_t> dims, strides, box; // see kernel::TensorMap
-  std::vector<int> indices; // of the dimensions after the first; none: there is one, of points
+  std::vector<IndexId> indices; // of the dimensions after the first; none: there is one, of points
 };
 // Those that can be fetched.
 std::vector<AheadOperand> ahead_operands(const Gemm &gemm);

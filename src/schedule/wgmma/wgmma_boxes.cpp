@@ -68,7 +68,7 @@ private:
   }
   void widen(nest::Linear &place, std::int64_t &count);
   void add_depth();
-  void add_pixel(int pixel);
+  void add_pixel(IndexId pixel);
   void end_blocks(const nest::Dim &dim);
 
   const Gemm &gemm_;
@@ -83,19 +83,19 @@ private:
 void Boxer::widen(nest::Linear &place, std::int64_t &count) {
   map_.row.coeff.resize(gemm_.nest.indices.size(), 0);
   const bool is_row = map_.box.size() == 1; // the depth's
-  const auto moved = [&](int i) { return std::exchange(place.coeff[at(i)], 0); };
+  const auto moved = [&](IndexId i) { return std::exchange(place.coeff[at(i)], 0); };
   if (is_row && std::any_of(gemm_.roles.walked.begin(), gemm_.roles.walked.end(),
-                            [&](int i) { return place.coeff[at(i)] != 0; }))
+                            [&](IndexId i) { return place.coeff[at(i)] != 0; }))
     map_.wrong = "a tap moves the depth";
   if (is_row)
     return;
-  for (int i : gemm_.roles.pixels) {
+  for (const IndexId i : gemm_.roles.pixels) {
     map_.row.coeff[at(i)] += place.coeff[at(i)] * rows_;
     if (place.coeff[at(i)] > 1)
       map_.wrong = fmt::format("a window of pixels along {} that are {} apart",
                                gemm_.nest.indices[at(i)].name, place.coeff[at(i)]);
   }
-  for (int i : gemm_.roles.walked) {
+  for (const IndexId i : gemm_.roles.walked) {
     const std::int64_t step = moved(i);
     const std::int64_t span = step * (extent(gemm_.nest, i) - 1);
     map_.row.coeff[at(i)] += step * rows_;
@@ -114,7 +114,7 @@ void Boxer::add_depth() {
   add(depth, in_panels(gemm_.roles, gemm_.schedule) ? extent(gemm_.nest, gemm_.roles.depth())
                                                     : gemm_.tile.depth);
   map_.dims[0] = extent(gemm_.nest, gemm_.roles.depth()); // a run is part of its dimension
-  for (int i : gemm_.roles.grid) {
+  for (const IndexId i : gemm_.roles.grid) {
     const std::int64_t apart = depth.at.coeff[at(i)];
     map_.dims[0] += apart * (extent(gemm_.nest, i) - 1);
     if (extent(gemm_.nest, i) > 1 && map_.wrong.empty())
@@ -122,8 +122,9 @@ void Boxer::add_depth() {
   }
   if (!in_rows(gemm_.roles, gemm_.schedule))
     return;
-  const int pixel = box_.indices.empty() ? -1 : box_.indices.back();
-  const nest::Dim *row = pixel < 0 ? nullptr : dim_of(data_, pixel);
+  const std::optional<IndexId> pixel =
+      box_.indices.empty() ? std::nullopt : std::optional(box_.indices.back());
+  const nest::Dim *row = pixel ? dim_of(data_, *pixel) : nullptr;
   if (row == nullptr || neighbour_of(gemm_.nest, gemm_.roles) != pixel) {
     map_.wrong = "no pixel index steps from block to block of the depth";
     return;
@@ -138,7 +139,7 @@ void Boxer::add_depth() {
   placed_.push_back(row);
 }
 
-void Boxer::add_pixel(int pixel) {
+void Boxer::add_pixel(IndexId pixel) {
   const nest::Dim *dim = dim_of(data_, pixel);
   const auto place =
       std::find(box_.indices.begin(), box_.indices.end(), pixel) - box_.indices.begin();
@@ -156,12 +157,12 @@ void Boxer::add_pixel(int pixel) {
 
 // A step may reach past the last block of the depth: what lies there is none of the reduction's.
 void Boxer::end_blocks(const nest::Dim &dim) {
-  const int blocks = in_panels(gemm_.roles, gemm_.schedule) ? gemm_.roles.depths[0] : -1;
-  if (blocks < 0 || dim.at.coeff[at(blocks)] == 0)
+  const IndexId blocks = gemm_.roles.depths.front();
+  if (!in_panels(gemm_.roles, gemm_.schedule) || dim.at.coeff[blocks] == 0)
     return;
   const std::int64_t end = dim.at.constant + extent(gemm_.nest, blocks);
   const bool is_alone =
-      dim.at.coeff[at(blocks)] == 1 &&
+      dim.at.coeff[blocks] == 1 &&
       std::count_if(dim.at.coeff.begin(), dim.at.coeff.end(), [](auto c) { return c != 0; }) == 1;
   const std::int64_t together =
       gemm_.tile.depth / extent(gemm_.nest, gemm_.roles.depth()); // in a step

@@ -25,14 +25,14 @@ struct Reach {
   std::int64_t elems = 1;
 };
 
-Reach reach_of(const Nest &nest, const Source &source, const std::vector<int> &indices) {
+Reach reach_of(const Nest &nest, const Source &source, const std::vector<IndexId> &indices) {
   Reach reach{.flat = {source.offset, std::vector<std::int64_t>(nest.indices.size(), 0)}};
   for (const nest::Dim &dim : source.dims) {
     reach.flat.constant += dim.at.constant * dim.stride;
     for (std::size_t i = 0; i < reach.flat.coeff.size(); ++i)
       reach.flat.coeff[i] += dim.at.coeff[i] * dim.stride;
   }
-  for (int i : indices)
+  for (const IndexId i : indices)
     reach.elems += reach.flat.coeff[at(i)] * (extent(nest, i) - 1);
   return reach;
 }
@@ -70,7 +70,7 @@ Reason wrong_numbering(const Nest &nest, const CoreRoles &roles, const nest::Lin
       return "channels in blocks do not lie one after another in the filter";
     apart *= extent(nest, *i);
   }
-  for (int part : roles.grid)
+  for (const IndexId part : roles.grid)
     if (flat.coeff[at(part)] % across != 0 || roles.filter_turned)
       return "parts of the channels do not lie one after another in the filter";
   if (roles.has_blocks() && flat.coeff[at(roles.depths[0])] !=
@@ -96,12 +96,12 @@ FilterMap filter_map(const Gemm &gemm) {
       reach.elems - 1 + (gemm.roles.filter_turned ? channels : gemm.roles.depth_points);
   if (Reason reason = wrong_numbering(gemm.nest, gemm.roles, reach.flat))
     map.wrong = *reason;
-  for (int part : gemm.roles.grid) {
+  for (const IndexId part : gemm.roles.grid) {
     const std::int64_t apart = std::exchange(map.first.coeff[at(part)], 0) / across;
     map.parts.coeff[at(part)] = apart;
     channels += apart * (extent(gemm.nest, part) - 1);
   }
-  for (int i : gemm.roles.walked)
+  for (const IndexId i : gemm.roles.walked)
     if (const std::int64_t apart = reach.flat.coeff[at(i)]; apart < 0)
       map.wrong = "a tap walks the filter backwards";
     else if (apart * gemm.tile.elem_bytes % kMapAlign != 0)
@@ -116,13 +116,13 @@ FilterMap filter_map(const Gemm &gemm) {
     map.dims.push_back(gemm.roles.depth_points);
     map.strides.push_back(down);
   } else {
-    for (int i : gemm.roles.channels)
+    for (const IndexId i : gemm.roles.channels)
       map.first.coeff[at(i)] = 0;
     map.box = {gemm.tile.depth};
     deal(map, channels, across,
          digits_of(gemm.schedule, gemm.schedule.splits[at(gemm.roles.channel)].vec),
          gemm.tile.columns / sharers);
-    for (int part : gemm.roles.grid)
+    for (const IndexId part : gemm.roles.grid)
       if (map.parts.coeff[at(part)] % map.unit != 0)
         map.wrong = fmt::format("parts of {} channels are not dealt by {}",
                                 map.parts.coeff[at(part)], map.unit);

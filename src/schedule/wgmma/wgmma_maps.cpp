@@ -44,14 +44,14 @@ Limits limits_of(std::size_t spatial) {
 // One dimension of an input besides the contiguous one: at most one pixel index moves it.
 struct Side {
   const nest::Dim *dim = nullptr;
-  int pixel = -1;
+  std::optional<IndexId> pixel = {};
 };
 
 // What a map is made of: the rows of its boxes are points of `pixels`, shifted by `taps`.
 struct Walk {
   int input = 0;
-  int along = 0; // the index along which the input is contiguous
-  std::vector<int> pixels, taps, parts;
+  IndexId along{}; // the index along which the input is contiguous
+  std::vector<IndexId> pixels, taps, parts;
   std::int64_t rows = 0; // of a box
 };
 
@@ -114,10 +114,10 @@ bool Mapper::lies_as_matrix() const {
 void Mapper::matrix() {
   map_.offset = flat_.constant;
   map_.dims = {extent(nest_, walk_.along), 1};
-  for (int pixel : walk_.pixels)
+  for (const IndexId pixel : walk_.pixels)
     map_.dims.back() *= extent(nest_, pixel);
   map_.strides = {1, flat_.coeff[at(walk_.pixels.back())]};
-  for (int part : walk_.parts)
+  for (const IndexId part : walk_.parts)
     if (flat_.coeff[at(part)] != 0) {
       map_.dims.push_back(extent(nest_, part));
       map_.strides.push_back(flat_.coeff[at(part)]);
@@ -132,8 +132,8 @@ bool Mapper::place(const nest::Dim &dim, std::vector<Side> &sides) {
   if (dim.at.coeff[at(walk_.along)] != 0)
     return true;
   Side side{.dim = &dim};
-  for (int pixel : walk_.pixels)
-    if (dim.at.coeff[at(pixel)] != 0 && std::exchange(side.pixel, pixel) >= 0)
+  for (const IndexId pixel : walk_.pixels)
+    if (dim.at.coeff[at(pixel)] != 0 && std::exchange(side.pixel, pixel))
       return fail("two pixel indices share a subscript of the data");
   if (!moves(dim, walk_.parts, nest_)) {
     sides.push_back(side);
@@ -141,7 +141,7 @@ bool Mapper::place(const nest::Dim &dim, std::vector<Side> &sides) {
   }
   if (dim.guarded || moves(dim, walk_.taps, nest_) || dim.at.constant != 0)
     return fail("a part of the reduction moves a subscript that is checked");
-  if (side.pixel < 0)
+  if (!side.pixel)
     part_dims_.push_back(&dim);
   else
     sides.push_back(side);
@@ -160,7 +160,7 @@ bool Mapper::sort(std::vector<Side> &sides) {
   std::stable_sort(sides.begin(), sides.end(),
                    [&](const Side &a, const Side &b) { return order(a) > order(b); });
   const auto with_pixels =
-      std::count_if(sides.begin(), sides.end(), [](const Side &side) { return side.pixel >= 0; });
+      std::count_if(sides.begin(), sides.end(), [](const Side &side) { return side.pixel; });
   if (with_pixels != static_cast<std::ptrdiff_t>(walk_.pixels.size()))
     return fail("a pixel index moves no subscript of the data, or several");
   // Those without a pixel stand still at one place each.
@@ -170,18 +170,18 @@ bool Mapper::sort(std::vector<Side> &sides) {
 }
 
 bool Mapper::is_batch(const Side &side) const {
-  return side.pixel >= 0 && side.dim->at.coeff[at(side.pixel)] == 1 && side.dim->at.constant == 0 &&
+  return side.pixel && side.dim->at.coeff[*side.pixel] == 1 && side.dim->at.constant == 0 &&
          !side.dim->guarded && !moves(*side.dim, walk_.taps, nest_) &&
-         side.dim->size >= extent(nest_, side.pixel);
+         side.dim->size >= extent(nest_, *side.pixel);
 }
 
 void Mapper::add_spatial(const Side &side) {
   const nest::Linear &subscript = side.dim->at;
-  const std::int64_t step = side.pixel < 0 ? 1 : subscript.coeff[at(side.pixel)];
-  const std::int64_t count = side.pixel < 0 ? 1 : extent(nest_, side.pixel);
+  const std::int64_t step = !side.pixel ? 1 : subscript.coeff[*side.pixel];
+  const std::int64_t count = !side.pixel ? 1 : extent(nest_, *side.pixel);
   nest::Linear tap = nothing();
   std::int64_t lower = subscript.constant;
-  for (int i : walk_.taps) {
+  for (const IndexId i : walk_.taps) {
     tap.coeff[at(i)] = subscript.coeff[at(i)];
     lower += std::min<std::int64_t>(0, subscript.coeff[at(i)]) * (extent(nest_, i) - 1);
   }
@@ -203,7 +203,7 @@ bool Mapper::take_parts(std::int64_t &size, std::int64_t &stride) {
       return fail("parts of the reduction do not lie around its slowest index");
     stride = size > 1 ? stride : dim->stride;
     size *= dim->size;
-    for (int part : walk_.parts)
+    for (const IndexId part : walk_.parts)
       map_.parts.back().coeff[at(part)] += dim->at.coeff[at(part)] * inside;
   }
   return part_dims_.size() <= 1 || fail("it is in parts of several indices");
@@ -213,7 +213,7 @@ bool Mapper::take_parts(std::int64_t &size, std::int64_t &stride) {
 void Mapper::take_first() {
   map_.first = nothing();
   for (const nest::Dim &dim : data_.dims)
-    for (int part : walk_.parts)
+    for (const IndexId part : walk_.parts)
       if (dim.at.coeff[at(walk_.along)] != 0) {
         const std::int64_t apart = dim.at.coeff[at(part)] * dim.stride;
         map_.first.coeff[at(part)] = apart;
@@ -244,9 +244,9 @@ void Mapper::image(std::vector<Side> sides) {
   map_.parts.assign(1, nothing());
   if (has_batch) {
     const bool is_cut = moves(*batch.dim, walk_.parts, nest_);
-    size = is_cut ? batch.dim->size : extent(nest_, batch.pixel);
+    size = is_cut ? batch.dim->size : extent(nest_, *batch.pixel);
     stride = batch.dim->stride;
-    for (int part : walk_.parts)
+    for (const IndexId part : walk_.parts)
       map_.parts.back().coeff[at(part)] = batch.dim->at.coeff[at(part)];
   }
   if (!take_parts(size, stride))
@@ -267,7 +267,7 @@ void Mapper::check_image() {
   const Limits limits = limits_of(spatial);
   for (std::size_t i = 0; i < spatial; ++i) {
     std::int64_t farthest = map_.taps[i].constant;
-    for (int k : walk_.taps)
+    for (const IndexId k : walk_.taps)
       farthest += std::max<std::int64_t>(0, map_.taps[i].coeff[at(k)]) * (extent(nest_, k) - 1);
     const bool is_near = std::max(map_.lower[i], map_.upper[i]) < limits.corner &&
                          std::min(map_.lower[i], map_.upper[i]) >= -limits.corner;

@@ -83,9 +83,9 @@ DataMap result_map(const Gemm &gemm) {
     map.wrong = "results that leave in boxes need to lie as one matrix or image";
   } else {
     map.pixels.assign(gemm.roles.pixels.rbegin(), gemm.roles.pixels.rend());
-    for (const int i : map.pixels) {
-      map.dims.push_back(gemm.nest.indices[at(i)].extent);
-      map.strides.push_back(flat.coeff[at(i)]);
+    for (const std::optional<IndexId> i : map.pixels) {
+      map.dims.push_back(extent(gemm.nest, *i));
+      map.strides.push_back(flat.coeff[*i]);
     }
     map.lower.assign(spatial, 0);
     map.upper.assign(spatial, 0);

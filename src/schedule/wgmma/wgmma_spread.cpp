@@ -69,7 +69,7 @@ SpreadPlan spread_plan(const poly::Group &group, const Gemm &gemm, poly::MemberI
     if (dims[d] == plan.dim)
       plan.pixel = std::max(plan.pixel, copy.out.dims[d].stride);
   plan.unit = std::lcm(plan.pixel, gemm.tile.chunk());
-  const int fastest = pixel_box(gemm).indices.back();
+  const IndexId fastest = pixel_box(gemm).indices.back();
   plan.step = data.dims[at(plan.dim)].at.coeff[at(fastest)] / plan.unit;
   plan.per_row = gemm.tile.depth / plan.unit;
   plan.per_line = (kWindowPixels - 1) * plan.step + plan.per_row;
@@ -87,7 +87,7 @@ std::optional<std::string> wrong_spread(const poly::Group &group, const Gemm &ge
   const nest::Operand &data = gemm.nest.inputs[at(gemm.roles.data)];
   const SpreadPlan plan = spread_plan(group, gemm, producer);
   const nest::Linear &run = data.dims[at(plan.dim)].at;
-  const int fastest = pixel_box(gemm).indices.back();
+  const IndexId fastest = pixel_box(gemm).indices.back();
   const auto moved =
       std::count_if(run.coeff.begin(), run.coeff.end(), [](auto c) { return c != 0; });
   if (plan.step < 1 || run.coeff[at(fastest)] % plan.unit != 0 || run.constant != 0 || moved != 2)

@@ -22,7 +22,7 @@ std::int64_t up(std::int64_t value, std::int64_t by) { return (value + by - 1) /
 ColumnPlan column_plan(const Gemm &gemm) {
   if (!gemm.roles.data_turned || !gemm.roles.filter_turned) {
     ColumnPlan plan{.parts = gemm.roles.grid, .columns = gemm.roles.channel_points};
-    for (int i : gemm.roles.grid)
+    for (const IndexId i : gemm.roles.grid)
       plan.products *= gemm.nest.indices[at(i)].extent;
     return plan;
   }
@@ -35,7 +35,7 @@ ColumnPlan column_plan(const Gemm &gemm) {
       nest::flat(gemm.nest.inputs[at(gemm.roles.data)], gemm.nest.indices.size());
   const nest::Linear filter =
       nest::flat(gemm.nest.inputs[at(gemm.roles.filter)], gemm.nest.indices.size());
-  for (int i : gemm.roles.grid) {
+  for (const IndexId i : gemm.roles.grid) {
     const std::int64_t extent = gemm.nest.indices[at(i)].extent;
     const bool is_tap = data.coeff[at(i)] == 0 && filter.coeff[at(i)] != 0;
     (is_tap ? plan.taps : plan.parts).push_back(i);
@@ -49,7 +49,7 @@ TileGrid tile_grid(const Gemm &gemm) {
   TileGrid grid{
       .rows = 1, .columns = up(plan.columns, gemm.tile.columns), .products = plan.products};
   if (has_box(gemm))
-    for (int i : gemm.roles.pixels)
+    for (const IndexId i : gemm.roles.pixels)
       grid.rows *= up(gemm.nest.indices[at(i)].extent, gemm.schedule.splits[at(i)].tile);
   else
     grid.rows = up(gemm.roles.points, gemm.tile.rows);

@@ -16,11 +16,12 @@ constexpr std::int64_t kBoxAlign = 1024; // bytes, of what a tensor copy fills
 // How columns of tiles are numbered.
 constexpr std::int64_t kPanelBytes = 128;
 struct ColumnPlan {
-  std::vector<int> taps;    // both turned: output indices that move the filter alone, slowest first
-  std::vector<int> parts;   // the other output indices of the grid
-  std::int64_t panels = 1;  // both turned: of the channels
-  std::int64_t columns = 0; // in all, with those that pad panels
-  std::int64_t products = 1; // points of all parts
+  std::vector<IndexId>
+      taps; // both turned: output indices that move the filter alone, slowest first
+  std::vector<IndexId> parts; // the other output indices of the grid
+  std::int64_t panels = 1;    // both turned: of the channels
+  std::int64_t columns = 0;   // in all, with those that pad panels
+  std::int64_t products = 1;  // points of all parts
 };
 ColumnPlan column_plan(const Gemm &gemm);
 

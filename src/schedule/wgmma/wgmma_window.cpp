@@ -37,7 +37,7 @@ std::ptrdiff_t next_index(const PixelBox &box) {
 
 std::int64_t taps_of(const Nest &nest, const CoreRoles &roles) {
   std::int64_t taps = 1;
-  for (int i : roles.walked)
+  for (const IndexId i : roles.walked)
     taps *= nest.indices[at(i)].extent;
   return taps;
 }
@@ -47,10 +47,10 @@ struct Reach {
   std::int64_t lowest = 0;
   std::int64_t span = 0;
 };
-Reach reach_of(const Nest &nest, const CoreRoles &roles, int pixel) {
+Reach reach_of(const Nest &nest, const CoreRoles &roles, IndexId pixel) {
   Reach reach;
   for (const nest::Dim &dim : nest.inputs[at(roles.data)].dims)
-    for (int i : roles.walked)
+    for (const IndexId i : roles.walked)
       if (dim.at.coeff[at(pixel)] != 0) {
         const std::int64_t moved = dim.at.coeff[at(i)] * (nest.indices[at(i)].extent - 1);
         reach.lowest += std::min<std::int64_t>(0, moved);
@@ -80,7 +80,7 @@ std::int64_t window_rows(const Gemm &gemm) {
   return std::accumulate(map.box.begin() + 1, map.box.end(), std::int64_t{1}, std::multiplies<>());
 }
 
-std::int64_t lowest_tap(const Gemm &gemm, int pixel) {
+std::int64_t lowest_tap(const Gemm &gemm, IndexId pixel) {
   return reach_of(gemm.nest, gemm.roles, pixel).lowest;
 }
 

@@ -20,7 +20,7 @@ std::int64_t window_elems(const Gemm &gemm);
 // Its pixels as a box, where each of its dimensions is a pixel index's; and what is added to such
 // an index by the lowest tap.
 PixelBox window_box(const Gemm &gemm);
-std::int64_t lowest_tap(const Gemm &gemm, int pixel);
+std::int64_t lowest_tap(const Gemm &gemm, IndexId pixel);
 std::int64_t window_unit(const Schedule &schedule);
 std::int64_t window_lines(const Gemm &gemm);
 constexpr std::int64_t kWindowPixels = 8; // of the fastest index

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/index.h"
+#include "nest/index.h"
 #include "program/rewrite/rewrite.h"
 #include "schedule/legal.h"
 #include "schedule/roles.h"
@@ -38,10 +39,10 @@ bool has_both(const Roles &roles, const Nest &) {
 }
 constexpr std::string_view kBoth = "indices that move the filter alone and the data alone";
 
-std::int64_t points(const std::vector<int> &indices, const Nest &nest) {
+std::int64_t points(const std::vector<nest::IndexId> &indices, const Nest &nest) {
   std::int64_t count = 1;
-  for (int i : indices)
-    count *= nest.indices[at(i)].extent;
+  for (const nest::IndexId i : indices)
+    count *= extent(nest, i);
   return count;
 }
 

@@ -88,16 +88,17 @@ void order_core(const Nest &nest, Schedule &schedule) {
   const auto outputs = schedule.order.begin() + nest.output_indices;
   const nest::Linear out = nest::flat(nest.out, nest.indices.size());
   std::stable_sort(schedule.order.begin(), outputs,
-                   [&](int a, int b) { return out.coeff[at(a)] > out.coeff[at(b)]; });
+                   [&](nest::IndexId a, nest::IndexId b) { return out.coeff[a] > out.coeff[b]; });
   const CoreRoles roles = core_roles(nest, schedule);
   if (roles.depths.size() == 1 || roles.has_blocks()) {
-    schedule.order.erase(std::find(schedule.order.begin(), schedule.order.end(), roles.depth()));
-    schedule.order.push_back(roles.depth());
+    const nest::IndexId depth{roles.depth()};
+    schedule.order.erase(std::find(schedule.order.begin(), schedule.order.end(), depth));
+    schedule.order.push_back(depth);
     return;
   }
   const nest::Linear in = nest::flat(nest.inputs[0], nest.indices.size());
   std::stable_sort(outputs, schedule.order.end(),
-                   [&](int a, int b) { return in.coeff[at(a)] > in.coeff[at(b)]; });
+                   [&](nest::IndexId a, nest::IndexId b) { return in.coeff[a] > in.coeff[b]; });
 }
 
 Schedule core_form(const Nest &nest, const CoreOp &op, std::string_view name,

@@ -6,12 +6,14 @@
 #include <cstdlib>
 
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/roles.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::search {
 namespace {
 
+using nest::IndexId;
 using nest::Nest;
 using schedule::Fill;
 using schedule::Layout;
@@ -40,7 +42,7 @@ void FmaForm::order_loops() {
   const nest::Linear out = nest::flat(nest_.out, nest_.indices.size());
   std::stable_sort(
       schedule_.order.begin(), schedule_.order.begin() + nest_.output_indices,
-      [&](int a, int b) { return std::llabs(out.coeff[at(a)]) > std::llabs(out.coeff[at(b)]); });
+      [&](IndexId a, IndexId b) { return std::llabs(out.coeff[a]) > std::llabs(out.coeff[b]); });
   std::copy(roles_.depth.begin(), roles_.depth.end(),
             schedule_.order.begin() + nest_.output_indices);
   std::copy(roles_.taps.begin(), roles_.taps.end(),
@@ -70,8 +72,8 @@ void FmaForm::keep_pixels() {
 }
 
 // Work-items over the steps of each index in turn.
-void FmaForm::lanes_over(const std::vector<int> &indices, std::int64_t lanes) {
-  for (int i : indices) {
+void FmaForm::lanes_over(const std::vector<IndexId> &indices, std::int64_t lanes) {
+  for (const IndexId i : indices) {
     Split &part = split(i);
     const std::int64_t step = part.keep * part.vec;
     const std::int64_t steps = (extent(i) + step - 1) / step;
@@ -118,9 +120,9 @@ void FmaForm::chunk_depth(bool padded) {
 // Innermost loops first, as long as the body stays small: taps alone where bodies are streamed to.
 void FmaForm::unroll() {
   std::int64_t work = 1;
-  for (int i = 0; i < nest_.output_indices; ++i)
+  for (const IndexId i : output_indices(nest_))
     work *= split(i).keep * split(i).vec;
-  for (auto i = schedule_.order.rbegin(); i != schedule_.order.rend() && *i >= nest_.output_indices;
+  for (auto i = schedule_.order.rbegin(); i != schedule_.order.rend() && !is_output(nest_, *i);
        ++i) {
     Split &part = split(*i);
     const bool is_depth =
@@ -137,20 +139,20 @@ void FmaForm::unroll() {
   }
 }
 
-int FmaForm::innermost_chunk() const {
-  const std::vector<int> chunks = chunked_indices(nest_, schedule_);
-  return chunks.empty() ? -1 : chunks.back();
+std::optional<IndexId> FmaForm::innermost_chunk() const {
+  const std::vector<IndexId> chunks = chunked_indices(nest_, schedule_);
+  return chunks.empty() ? std::nullopt : std::optional(chunks.back());
 }
 
-void FmaForm::stage(int input, int level, Layout layout, bool twice) {
+void FmaForm::stage(int input, std::optional<IndexId> level, Layout layout, bool twice) {
   Fill &fill = schedule_.fills[at(input)];
   fill = is_packed(fill) ? Fill::PackedLocal : Fill::Local;
-  schedule_.stages[at(input)] = {.at = level, .twice = twice && level >= 0, .layout = layout};
+  schedule_.stages[at(input)] = {.at = level, .twice = twice && level, .layout = layout};
 }
 
 Schedule FmaForm::finished() {
-  for (int i : schedule_.order) {
-    if (i >= nest_.output_indices)
+  for (const IndexId i : schedule_.order) {
+    if (!is_output(nest_, i))
       continue;
     split(i).tile = split(i).step();
     if (schedule_.lanes == LaneKind::WorkItem && split(i).lane > 1)
@@ -167,9 +169,9 @@ Schedule FmaForm::direct(bool cached) {
     split(roles_.channels[c]).keep = fitted(extent(roles_.channels[c]), sizes_.channel_keep);
   lanes_over(roles_.pixels, sizes_.pixel_lanes);
   chunk_depth(false);
-  const int depth_level = innermost_chunk();
+  const std::optional<IndexId> depth_level = innermost_chunk();
   if (cached)
-    for (int tap : roles_.taps)
+    for (const IndexId tap : roles_.taps)
       split(tap).tile = 1;
   stage(roles_.data, depth_level, Layout::Plain, false);
   if (cached)
@@ -198,8 +200,9 @@ Schedule FmaForm::plaidml() {
     return size;
   };
   std::int64_t items = 1;
-  const auto tile = [&](const std::vector<int> &indices, std::int64_t lanes, std::int64_t keep) {
-    for (int i : indices) {
+  const auto tile = [&](const std::vector<IndexId> &indices, std::int64_t lanes,
+                        std::int64_t keep) {
+    for (const IndexId i : indices) {
       split(i).lane = power(extent(i), lanes);
       split(i).keep = power((extent(i) + split(i).lane - 1) / split(i).lane, keep);
       lanes /= split(i).lane;
@@ -224,11 +227,11 @@ Schedule FmaForm::igemm() {
   if (constant_filter())
     schedule_.fills[at(roles_.filter)] = Fill::Packed;
   chunk_depth(false);
-  const int level = innermost_chunk();
+  const std::optional<IndexId> level = innermost_chunk();
   stage(roles_.data, level, Layout::Turned, true);
   stage(roles_.filter, level, constant_filter() ? Layout::Plain : Layout::Turned, true);
   for (Stage &stage : schedule_.stages)
-    if (sizes_.ring > 0 && level >= 0)
+    if (sizes_.ring > 0 && level)
       stage = {.at = level, .layout = stage.layout, .ring = static_cast<int>(sizes_.ring)};
   return finished();
 }
@@ -239,24 +242,24 @@ Schedule FmaForm::first_layer() {
   lanes_over(roles_.pixels, sizes_.pixel_lanes);
   if (constant_filter())
     schedule_.fills[at(roles_.filter)] = Fill::Packed;
-  stage(roles_.data, -1, Layout::Plain, false);
-  stage(roles_.filter, -1, Layout::Plain, false);
+  stage(roles_.data, std::nullopt, Layout::Plain, false);
+  stage(roles_.filter, std::nullopt, Layout::Plain, false);
   return finished();
 }
 
 Schedule FmaForm::depthwise() {
   keep_pixels();
-  std::vector<int> indices = roles_.shared;
+  std::vector<IndexId> indices = roles_.shared;
   const nest::Linear out = nest::flat(nest_.out, nest_.indices.size());
-  for (int i : indices)
-    if (out.coeff[at(i)] == 1) {
+  for (const IndexId i : indices)
+    if (out.coeff[i] == 1) {
       split(i).vec = sizes_.channel_vec;
       while (extent(i) % split(i).vec != 0)
         split(i).vec /= 2;
       if (constant_filter() && split(i).vec > 1)
         schedule_.fills[at(roles_.filter)] = Fill::Packed;
     }
-  if (!roles_.pixels.empty() && out.coeff[at(roles_.pixels.front())] == 1) {
+  if (!roles_.pixels.empty() && out.coeff[roles_.pixels.front()] == 1) {
     split(roles_.pixels.front()).keep = 1;
     indices = roles_.pixels;
   } else {
@@ -268,7 +271,7 @@ Schedule FmaForm::depthwise() {
 
 Schedule FmaForm::cpu() {
   schedule_.lanes = LaneKind::Vector;
-  const int channel = roles_.channels.front();
+  const IndexId channel = roles_.channels.front();
   const std::int64_t keep = target_.vector_registers >= 32 ? 2 : 1;
   split(channel).lane = target_.vector_f32;
   split(channel).keep = keep;
@@ -279,8 +282,8 @@ Schedule FmaForm::cpu() {
     schedule_.fills[at(roles_.filter)] = Fill::Packed;
   const nest::Operand &data = nest_.inputs[at(roles_.data)];
   if (std::any_of(data.dims.begin(), data.dims.end(), [](const nest::Dim &d) { return d.guarded; }))
-    stage(roles_.data, -1, Layout::Plain, false);
-  for (int i = 0; i < nest_.output_indices; ++i)
+    stage(roles_.data, std::nullopt, Layout::Plain, false);
+  for (const IndexId i : output_indices(nest_))
     split(i).tile = split(i).step();
   return std::move(schedule_);
 }

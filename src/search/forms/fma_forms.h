@@ -44,18 +44,18 @@ public:
   schedule::Schedule cpu();
 
 private:
-  std::int64_t extent(int i) const { return nest_.indices[at(i)].extent; }
-  schedule::Split &split(int i) { return schedule_.splits[at(i)]; }
+  std::int64_t extent(nest::IndexId i) const { return nest_.indices[i].extent; }
+  schedule::Split &split(nest::IndexId i) { return schedule_.splits[i]; }
 
   void order_loops();
   std::int64_t fitted(std::int64_t count, std::int64_t most) const;
   void keep_pixels();
-  void lanes_over(const std::vector<int> &indices, std::int64_t lanes);
+  void lanes_over(const std::vector<nest::IndexId> &indices, std::int64_t lanes);
   void channel_tile(std::int64_t lanes);
   void chunk_depth(bool padded);
   void unroll();
-  void stage(int input, int level, schedule::Layout layout, bool twice);
-  int innermost_chunk() const;
+  void stage(int input, std::optional<nest::IndexId> level, schedule::Layout layout, bool twice);
+  std::optional<nest::IndexId> innermost_chunk() const;
   bool constant_filter() const;
   schedule::Schedule finished();
 

@@ -115,10 +115,11 @@ Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Form &form,
                 : stores_halves && channels % kPanelVec == 0 ? static_cast<int>(kPanelVec)
                                                              : kVecs.back();
   schedule.splits[at(roles.depth())].tile = form.row_bytes / size_bytes(op.a.type);
-  if (roles.has_blocks())
-    std::rotate(std::find(schedule.order.begin(), schedule.order.end(), roles.depths[0]),
-                std::find(schedule.order.begin(), schedule.order.end(), roles.depths[0]) + 1,
-                schedule.order.end() - 1);
+  if (roles.has_blocks()) {
+    const auto found =
+        std::find(schedule.order.begin(), schedule.order.end(), nest::IndexId{roles.depths[0]});
+    std::rotate(found, found + 1, schedule.order.end() - 1);
+  }
   if (form.is_boxed)
     choose_box(nest, schedule, form.is_windowed, form.neighbours);
   if (nest.inputs[at(roles.filter)].constant && !roles.filter_turned)
@@ -248,9 +249,9 @@ bool suits_storing(const Nest &nest, const Schedule &stored) {
 
 // Whether several taps read a tile's data.
 bool has_taps(const Nest &nest) {
-  const std::vector<int> walked = core_roles(nest, scalar_schedule(nest)).walked;
+  const std::vector<nest::IndexId> walked = core_roles(nest, scalar_schedule(nest)).walked;
   return std::any_of(walked.begin(), walked.end(),
-                     [&](int i) { return nest.indices[at(i)].extent > 1; });
+                     [&](nest::IndexId i) { return nest::extent(nest, i) > 1; });
 }
 
 // Whether so few tiles of points are there that multiprocessors idle, or so few channels that an

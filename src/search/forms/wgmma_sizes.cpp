@@ -35,8 +35,8 @@ constexpr std::array kVecs = {16, 8, 4, 2};
 // none; of equal ones that with the longest rows.
 struct BoxSearch {
   const Nest &nest;
-  const std::vector<int> indices; // fastest first
-  const std::int64_t unit = 1;    // of the fastest's size
+  const std::vector<nest::IndexId> indices; // fastest first
+  const std::int64_t unit = 1;              // of the fastest's size
   std::vector<std::int64_t> sizes, best;
   std::int64_t fewest = 0;
 
@@ -62,10 +62,10 @@ struct BoxSearch {
 
 void choose_box(const Nest &nest, Schedule &schedule, bool is_windowed, std::int64_t neighbours) {
   const CoreRoles roles = core_roles(nest, schedule);
-  std::vector<int> indices(roles.pixels.rbegin(), roles.pixels.rend());
+  std::vector<nest::IndexId> indices(roles.pixels.rbegin(), roles.pixels.rend());
   std::int64_t rows = schedule.core.rows;
   if (in_panels(roles, schedule) && !is_windowed) {
-    const int fastest = pixel_box(gemm_of(nest, schedule)).indices.back();
+    const nest::IndexId fastest = pixel_box(gemm_of(nest, schedule)).indices.back();
     schedule.splits[at(fastest)].tile = neighbours;
     rows /= neighbours;
     indices.erase(std::find(indices.begin(), indices.end(), fastest));
