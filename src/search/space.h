@@ -67,7 +67,7 @@ private:
   void try_wide_maps();
   void improve(schedule::Schedule best, int index);
   std::vector<std::int64_t> tile_choices(const schedule::Schedule &schedule, int index) const;
-  void add(const schedule::Schedule &schedule);
+  void add(schedule::Schedule schedule);
   void add_legal(schedule::Schedule schedule);
   void try_clusters();
   bool is_beaten(const Candidate &tile) const;
