@@ -138,6 +138,10 @@ struct Stage {
   friend bool operator==(const Stage &, const Stage &) = default;
 };
 
+// Which tiles of matrix instructions change fastest from one number of a tile to the next: columns,
+// so that blocks that run together read the same data, or rows, so that they read the same filter.
+enum class Raster { Columns, Rows };
+
 // A tile of matrix instructions: `rows` points of the pixel indices taken as one number, times the
 // tile of the channel index, by warps in a grid. Tiles of both inputs pass through a ring of local
 // buffers that asynchronous copies fill.
@@ -172,6 +176,9 @@ struct Core {
   int copy_registers = 0;
   int math_registers = 0;
   int map_registers = 0;
+  Raster raster = Raster::Columns;
+  bool k_inner = false; // wgmma: a step's instructions of a block of 64 rows follow each other, and
+                        // do not alternate with those of other blocks
   friend bool operator==(const Core &, const Core &) = default;
 };
 

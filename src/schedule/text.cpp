@@ -224,6 +224,11 @@ void parse_core(Scanner &scanner, Schedule &schedule) {
   core.gathers = scanner.accept("gather");
   if (scanner.accept("parts"))
     core.cluster_parts = parse_cluster(scanner);
+  if (scanner.accept("raster")) {
+    scanner.expect("rows");
+    core.raster = Raster::Rows;
+  }
+  core.k_inner = scanner.accept("k_inner");
   parse_roles(scanner, core);
 }
 
@@ -310,6 +315,8 @@ std::string core_text(const Core &core) {
   text += core.gathers ? " gather" : "";
   if (core.cluster_parts != 1)
     text += fmt::format(" parts {}", core.cluster_parts);
+  text += core.raster == Raster::Rows ? " raster rows" : "";
+  text += core.k_inner ? " k_inner" : "";
   return text + roles_text(core);
 }
 

@@ -52,6 +52,7 @@ std::vector<Axis> axes_of_loops(const Nest &nest, const Schedule &schedule) {
   return axes;
 }
 
+// Columns before rows.
 std::vector<Axis> axes_of_core(const Nest &nest, const Schedule &schedule) {
   const CoreRoles roles = core_roles(nest, schedule);
   const CoreTile tile = core_tile(nest, schedule);
@@ -61,6 +62,7 @@ std::vector<Axis> axes_of_core(const Nest &nest, const Schedule &schedule) {
   return axes;
 }
 
+// Likewise.
 std::vector<Axis> axes_of_wgmma(const Nest &nest, const Schedule &schedule) {
   const CoreRoles roles = core_roles(nest, schedule);
   const CoreTile tile = core_tile(nest, schedule);
@@ -84,7 +86,14 @@ bool is_wgmma_schedule(const Schedule &schedule) {
 std::vector<Axis> axes_of(const Nest &nest, const Schedule &schedule) {
   if (!has_core(schedule))
     return axes_of_loops(nest, schedule);
-  return is_wgmma_schedule(schedule) ? axes_of_wgmma(nest, schedule) : axes_of_core(nest, schedule);
+  std::vector<Axis> axes =
+      is_wgmma_schedule(schedule) ? axes_of_wgmma(nest, schedule) : axes_of_core(nest, schedule);
+  const bool in_box = is_wgmma_schedule(schedule) && has_box(nest, schedule);
+  const std::size_t rows = in_box ? core_roles(nest, schedule).pixels.size() : 1;
+  if (schedule.core.raster == Raster::Rows)
+    std::rotate(axes.begin(), axes.begin() + 1,
+                axes.begin() + 1 + static_cast<std::ptrdiff_t>(rows));
+  return axes;
 }
 
 class Maker {
