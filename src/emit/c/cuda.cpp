@@ -122,6 +122,7 @@ constexpr Dialect kCuda = {
     .ticket = kNvidiaTicket,
     .prefetch = "asm volatile(\"prefetch.global.L2 [%0];\" ::\"l\"({}));",
     .by_element = true,
+    .select_registers = 96,
     .sized_local = "extern __shared__ __align__({}) uchar tf_local[];",
     .local_limit = 48 << 10,
     .matrix = &kCudaMatrix,

@@ -100,6 +100,10 @@ struct Dialect {
   std::string_view ticket;
   std::string_view prefetch; // format string of a statement, given a pointer; empty: none
   bool by_element = false;   // vectors of any alignment are read so: parts of them without a branch
+  // A quirk of its compiler: in kernels that hold at most so many values in registers, parts of
+  // vectors of elements below 4 bytes are selected and not branched to, so that several loads are
+  // in flight, which takes registers. 0: they are branched to everywhere.
+  std::int64_t select_registers = 0;
   // Format string of a local array's attribute, given bytes; empty: vectors are never read or
   // written as one access.
   std::string_view aligned;
