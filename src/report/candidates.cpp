@@ -9,8 +9,8 @@
 
 #include "cost/model.h"
 #include "nest/index.h"
-#include "schedule/legal.h"
 #include "schedule/text.h"
+#include "search/forms/copies.h"
 
 namespace tilefuse::report {
 namespace {
@@ -92,8 +92,9 @@ std::vector<Neighbour> neighbours(const Nest &nest, const Schedule &choice) {
 std::string neighbours_text(const Nest &nest, const Target &target,
                             const search::Candidate &choice) {
   std::string text;
-  for (const Neighbour &next : neighbours(nest, choice.schedule)) {
-    if (const std::optional<std::string> reason = schedule::illegal(nest, next.schedule, target)) {
+  for (Neighbour &next : neighbours(nest, choice.schedule)) {
+    if (const std::optional<std::string> reason =
+            search::assign_copies(nest, next.schedule, target)) {
       text += fmt::format("  {}: refused, {}\n", next.change, *reason);
       continue;
     }

@@ -6,6 +6,7 @@
 #include "schedule/legal_alone.h"
 #include "schedule/members.h"
 #include "schedule/rolling.h"
+#include "schedule/stage_copy.h"
 
 namespace tilefuse::schedule {
 
@@ -16,7 +17,7 @@ std::optional<std::string> illegal(const nest::Nest &nest, const Schedule &sched
     return reason;
   const bool is_fed = std::count(schedule.fills.begin(), schedule.fills.end(), Fill::Produced) > 0;
   if (!has_core(schedule) && !rolled_index(schedule) && schedule.producers.empty() && !is_fed)
-    return {};
+    return wrong_copies(nest, schedule);
   return illegal_together(poly::Group{nest, {}}, schedule, target);
 }
 

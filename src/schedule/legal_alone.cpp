@@ -307,6 +307,14 @@ Reason wrong_stage(const Nest &nest, const Schedule &schedule, const Target &tar
   return stage.twice ? wrong_twice(nest, schedule, k) : Reason{};
 }
 
+// Work-items copy neither what a producer fills, nor what a core instruction reads.
+Reason wrong_copier(const Schedule &schedule) {
+  for (std::size_t k = 0; k < schedule.stages.size(); ++k)
+    if (!schedule.stages[k].copies_plainly() && !is_copied_by_items(schedule, static_cast<int>(k)))
+      return fmt::format("input {} is not copied by work-items, and says how they copy it", k);
+  return {};
+}
+
 Reason wrong_fill(const Nest &nest, const Schedule &schedule, const Target &target) {
   std::int64_t bytes = 0;
   for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
@@ -340,6 +348,8 @@ Reason wrong_core_schedule(const Nest &nest, const Schedule &schedule, const Tar
 
 Reason illegal_alone(const Nest &nest, const Schedule &schedule, const Target &target) {
   if (Reason reason = wrong_shape(nest, schedule))
+    return reason;
+  if (Reason reason = wrong_copier(schedule))
     return reason;
   if (has_core(schedule))
     return wrong_core_schedule(nest, schedule, target);

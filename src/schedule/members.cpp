@@ -16,6 +16,7 @@
 #include "schedule/mma/core_roles.h"
 #include "schedule/ownership.h"
 #include "schedule/rolling.h"
+#include "schedule/stage_copy.h"
 #include "schedule/text.h"
 #include "schedule/wgmma/wgmma_panels.h"
 
@@ -187,9 +188,11 @@ Reason wrong_members(const Group &group, const Schedule &schedule, const Target 
     return wrong_local_memory(local_buffers(group, schedule), target);
   }
   if (group.producers.empty() && !rolled_index(schedule))
-    return {};
+    return wrong_copies(group.anchor, schedule);
   std::vector<Nest> nests = {group.anchor};
   if (Reason reason = wrong_roll(group, nests, schedule, kAnchor))
+    return reason;
+  if (Reason reason = wrong_copies(group, nests, schedule, kAnchor))
     return reason;
   for (const MemberId m : producing_members(group)) {
     nests.push_back(tile_nest(group, schedule, m, nests));
@@ -200,6 +203,8 @@ Reason wrong_members(const Group &group, const Schedule &schedule, const Target 
     if (Reason reason = wrong_roll(group, nests, schedule, m))
       return reason;
     if (Reason reason = wrong_feeds(group, schedule, m))
+      return reason;
+    if (Reason reason = wrong_copies(group, nests, schedule, m))
       return reason;
   }
   if (!group.producers.empty())

@@ -57,6 +57,12 @@ std::vector<LanePart> lane_digits(const Schedule &schedule) {
   return {{*index, schedule.splits[*index].lane}};
 }
 
+bool is_copied_by_items(const Schedule &schedule, int input) {
+  const Fill fill = schedule.fills[at(input)];
+  return schedule.lanes == LaneKind::WorkItem && !has_core(schedule) && is_staged(fill) &&
+         fill != Fill::Produced;
+}
+
 std::vector<IndexId> chunked_indices(const Nest &nest, const Schedule &schedule) {
   std::vector<IndexId> indices;
   for (const IndexId i : schedule.order)

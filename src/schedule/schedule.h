@@ -37,6 +37,12 @@
 // one step of the outputs; `twice` with two buffers, of which one is read while the next chunk is
 // fetched into registers; `ring 3` with three, which asynchronous copies fill two chunks ahead.
 //
+// Work-items copy as `width 4` says, four elements at a time, and in a loop of rounds, unless these
+// are written out (`unroll`, and always with `twice`), or also have their offsets in registers
+// (`hold`):
+//
+//     stage  0 at c turned twice width 4 hold
+//
 // `prefetch 1` fetches, while a step is computed, lines of what the next step of the lanes reads of
 // input 1, which is packed and read in place; every step over other indices takes a further part.
 // `stream 1 registers 3` reads input 1 into registers two bodies of the innermost loop ahead of its
@@ -111,6 +117,11 @@ enum class Fill { Direct, Local, Packed, PackedLocal, Produced };
 // every stride odd.
 enum class Layout { Plain, Turned, Odd };
 
+// How the rounds are written in which the work-items of a block copy a tile. Unrolled: one behind
+// the other, so that their loads are in flight together. Held: the same, and registers hold what of
+// their addresses does not depend on where the tile begins.
+enum class Rounds { Loop, Unrolled, Held };
+
 // Of an input that is staged; `stream` of any, `prefetch` of a packed one.
 struct Stage {
   // The chunked index in whose chunk loop the buffer is filled; none: once per block.
@@ -120,11 +131,19 @@ struct Stage {
   int ring = 0;   // buffers that asynchronous copies fill; 0: work-items copy
   int stream = 0; // bodies of the innermost loop that registers hold (schedule/streams.h); 0: none
   bool prefetch = false; // lines of the next step of the lanes are fetched
+  int width = 1;         // elements that a work-item copies at once (schedule/stage_copy.h)
+  Rounds rounds = Rounds::Loop;
   int buffers() const { return ring > 0 ? ring : (twice ? 2 : 1); }
+  // Nothing says how work-items copy.
+  bool copies_plainly() const { return width == 1 && rounds == Rounds::Loop; }
   // Later chunks are fetched while one is read.
   bool is_ahead() const { return twice || ring > 0; }
   friend bool operator==(const Stage &, const Stage &) = default;
 };
+
+// Which tiles of matrix instructions change fastest from one number of a tile to the next: columns,
+// so that blocks that run together read the same data, or rows, so that they read the same filter.
+enum class Raster { Columns, Rows };
 
 // A tile of matrix instructions: `rows` points of the pixel indices taken as one number, times the
 // tile of the channel index, by warps in a grid. Tiles of both inputs pass through a ring of local
@@ -160,6 +179,9 @@ struct Core {
   int copy_registers = 0;
   int math_registers = 0;
   int map_registers = 0;
+  Raster raster = Raster::Columns;
+  bool k_inner = false; // wgmma: a step's instructions of a block of 64 rows follow each other, and
+                        // do not alternate with those of other blocks
   friend bool operator==(const Core &, const Core &) = default;
 };
 
@@ -192,6 +214,9 @@ inline bool is_packed(Fill fill) { return fill == Fill::Packed || fill == Fill::
 inline bool is_staged(Fill fill) {
   return fill == Fill::Local || fill == Fill::PackedLocal || fill == Fill::Produced;
 }
+
+// Whether work-items copy the tile of an input from memory, or map it as they do.
+bool is_copied_by_items(const Schedule &schedule, int input);
 
 // Reduced indices that are walked in chunks, in loop order.
 std::vector<IndexId> chunked_indices(const nest::Nest &nest, const Schedule &schedule);

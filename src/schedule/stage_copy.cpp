@@ -5,100 +5,179 @@
 #include <cstdlib>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "base/index.h"
 #include "nest/index.h"
+#include "schedule/ownership.h"
 
 namespace tilefuse::schedule {
 namespace {
 
+using nest::Nest;
+using Reason = std::optional<std::string>;
+
 constexpr std::int64_t kCopiedBytes = 4; // of an element that vectors copy
 
-const nest::Dim &source_dim(const Source &source, const StageDim &dim) {
-  return source.dims[at(dim.dim)];
+// The tile of a staged input, and where it lies in memory. `nest` may be a tile of `whole`.
+struct Staged {
+  Staged(const Nest &of, const Nest &all, const Schedule &by, int number)
+      : nest(of), whole(all), own(by), input(number), source(source_of(all, by, number)),
+        tile(stage_tile(of, by, number)) {}
+  const nest::Dim &dim(const StageDim &of) const { return source.dims[at(of.dim)]; }
+
+  const Nest &nest;
+  const Nest &whole;
+  const Schedule &own;
+  int input;
+  Source source;
+  StageTile tile;
+};
+
+// The input as it lies in memory or packed, as the stream of its own tile.
+CopyStream copy_stream(const Staged &staged) {
+  const DType stored = type_of(staged.nest, staged.nest.inputs[at(staged.input)]);
+  const bool is_repacked = is_packed(staged.own.fills[at(staged.input)]);
+  CopyStream stream{.type =
+                        is_repacked ? packed_type(staged.nest, staged.own, staged.input) : stored,
+                    .offset = staged.source.offset,
+                    .strides = {}};
+  for (const StageDim &dim : staged.tile.dims)
+    stream.strides.push_back(staged.dim(dim).stride);
+  return stream;
 }
 
 // Points of an index between the tiles that begin at its multiples; 0: it moves no tile.
-std::int64_t unit_of(const nest::Nest &nest, const nest::Nest &whole, const Schedule &schedule,
-                     int input, IndexId index) {
-  const Split &split = schedule.splits[index];
+std::int64_t unit_of(const Staged &staged, IndexId index) {
+  const Nest &nest = staged.nest;
+  const Split &split = staged.own.splits[index];
   if (!is_output(nest, index))
-    return holds_chunk(nest, schedule, input, index) ? split.tile : 0;
-  const bool is_moved = extent(nest, index) != extent(whole, index);
-  const bool is_per_step = schedule.stages[at(input)].at.has_value();
+    return holds_chunk(nest, staged.own, staged.input, index) ? split.tile : 0;
+  const bool is_moved = extent(nest, index) != extent(staged.whole, index);
+  const bool is_per_step = staged.own.stages[at(staged.input)].at.has_value();
   return is_moved ? 1 : (is_per_step ? split.step() : split.tile);
 }
 
-bool is_aligned(const CopyStream &stream, const CopyShape &shape, const Schedule &schedule,
-                std::int64_t width) {
+// A number that divides the first subscript of every tile along a dimension; 0 where that is always
+// 0.
+std::int64_t origin_divisor(const Staged &staged, const StageDim &dim) {
+  const nest::Linear &form = staged.dim(dim).at;
+  std::int64_t divisor = std::llabs(form.constant + dim.lowest + dim.before);
+  for (const IndexId i : form.coeff.ids())
+    if (!is_output(staged.nest, i) || !staged.source.inside[i])
+      divisor = std::gcd(divisor, form.coeff[i] * unit_of(staged, i));
+  return divisor;
+}
+
+bool is_aligned(const CopyStream &stream, const Staged &staged, std::int64_t width) {
   if (stream.strides.back() == 0)
     return true;
   bool holds = stream.strides.back() == 1 && stream.offset % width == 0 &&
                size_bytes(stream.type) == kCopiedBytes;
   for (std::size_t d = 0; d + 1 < stream.strides.size(); ++d)
     holds = holds && stream.strides[d] % width == 0;
-  for (const IndexId i : output_indices(shape.nest))
-    if (shape.source.inside[i])
-      holds = holds && shape.source.steps[i] * schedule.splits[i].step() % width == 0;
+  for (const IndexId i : output_indices(staged.nest))
+    if (staged.source.inside[i])
+      holds = holds && staged.source.steps[i] * staged.own.splits[i].step() % width == 0;
   return holds;
 }
 
-bool is_aligned(const CopyShape &shape, const Schedule &schedule,
-                const std::vector<CopyStream> &streams, std::int64_t width) {
-  const StageDim &inner = shape.tile.dims.back();
-  return inner.range % width == 0 && shape.divisors.back() % width == 0 &&
-         shape.owned % width == 0 &&
-         (!inner.checked || source_dim(shape.source, inner).size % width == 0) &&
-         std::all_of(streams.begin(), streams.end(), [&](const CopyStream &stream) {
-           return is_aligned(stream, shape, schedule, width);
-         });
+// `owned`: elements of a row that the fill also writes to memory; 0: it writes none.
+bool is_aligned(const Staged &staged, const std::vector<CopyStream> &streams, std::int64_t owned,
+                std::int64_t width) {
+  const StageDim &inner = staged.tile.dims.back();
+  return inner.range % width == 0 && origin_divisor(staged, inner) % width == 0 &&
+         owned % width == 0 && (!inner.checked || staged.dim(inner).size % width == 0) &&
+         std::all_of(streams.begin(), streams.end(),
+                     [&](const CopyStream &stream) { return is_aligned(stream, staged, width); });
 }
 
-} // namespace
-
-CopyStream copy_stream(const nest::Nest &nest, const Schedule &schedule, const Source &source,
-                       const StageTile &tile, int input) {
-  const DType stored = type_of(nest, nest.inputs[at(input)]);
-  const bool is_repacked = is_packed(schedule.fills[at(input)]);
-  CopyStream stream{.type = is_repacked ? packed_type(nest, schedule, input) : stored,
-                    .offset = source.offset,
-                    .strides = {}};
-  for (const StageDim &dim : tile.dims)
-    stream.strides.push_back(source_dim(source, dim).stride);
-  return stream;
-}
-
-std::vector<std::int64_t> origin_divisors(const nest::Nest &nest, const nest::Nest &whole,
-                                          const Schedule &schedule, int input) {
-  const Source source = source_of(whole, schedule, input);
-  std::vector<std::int64_t> divisors;
-  for (const StageDim &dim : stage_tile(nest, schedule, input).dims) {
-    const nest::Linear &form = source_dim(source, dim).at;
-    std::int64_t divisor = std::llabs(form.constant + dim.lowest + dim.before);
-    for (const IndexId i : form.coeff.ids())
-      if (!is_output(nest, i) || !source.inside[i])
-        divisor = std::gcd(divisor, form.coeff[i] * unit_of(nest, whole, schedule, input, i));
-    divisors.push_back(divisor);
-  }
-  return divisors;
-}
-
-int copy_width(const CopyShape &shape, const Schedule &schedule, int input,
-               const std::vector<CopyStream> &streams) {
-  if (shape.tile.dims.empty())
-    return 1;
-  const bool is_whole = schedule.stages[at(input)].ring > 0;
+// Elements of one access to all streams.
+int widest(const Staged &staged, const std::vector<CopyStream> &streams, std::int64_t owned) {
+  const bool is_whole = staged.own.stages[at(staged.input)].ring > 0;
   for (const int width : {4, 2})
-    if (is_aligned(shape, schedule, streams, width) &&
-        (!is_whole || keeps_vectors(shape.tile, width)))
+    if (is_aligned(staged, streams, owned, width) &&
+        (!is_whole || keeps_vectors(staged.tile, width)))
       return width;
   return 1;
 }
 
-int copy_width(const nest::Nest &nest, const Source &source, const StageTile &tile,
-               const Schedule &schedule, int input) {
-  const std::vector<std::int64_t> divisors = origin_divisors(nest, nest, schedule, input);
-  return copy_width({.nest = nest, .source = source, .tile = tile, .divisors = divisors}, schedule,
-                    input, {copy_stream(nest, schedule, source, tile, input)});
+// `stored`: what of the tile is written to memory too, as the last of the streams.
+ItemCopy item_copy(const Staged &staged, const std::vector<CopyStream> &streams,
+                   const std::optional<Ownership> &stored) {
+  ItemCopy copy{.round_offsets = static_cast<std::int64_t>(streams.size()) + 1};
+  if (!staged.tile.dims.empty())
+    copy.widest = widest(staged, streams, stored ? stored->parts.back().owned : 0);
+  for (const StageDim &dim : staged.tile.dims) {
+    copy.elems *= dim.range;
+    copy.round_offsets += dim.checked || stored ? 1 : 0;
+  }
+  return copy;
+}
+
+// `copy_of(input)`: how that input of the schedule's nest can be copied.
+template <typename CopyOf> Reason wrong_input_copies(const Schedule &own, const CopyOf &copy_of) {
+  for (std::size_t k = 0; k < own.stages.size(); ++k) {
+    const Stage &stage = own.stages[k];
+    if (stage.copies_plainly())
+      continue;
+    const ItemCopy copy = copy_of(static_cast<int>(k));
+    if (stage.width > copy.widest || (stage.width & (stage.width - 1)) != 0)
+      return fmt::format("input {} is copied by {} elements; its tile and its memory allow {}", k,
+                         stage.width, copy.widest);
+    const std::int64_t rounds = copy.rounds(stage.width, group_size(own));
+    if (stage.rounds != Rounds::Loop && rounds > kMostWrittenRounds)
+      return fmt::format("the copy of input {} is written out in {} rounds; at most {}", k, rounds,
+                         kMostWrittenRounds);
+  }
+  return {};
+}
+
+} // namespace
+
+CopyStream map_stream(const Nest &map, const nest::Operand &operand, const StageTile &tile,
+                      const std::vector<std::optional<nest::IndexId>> &indices) {
+  const nest::Linear form = nest::flat(operand, map.indices.size());
+  CopyStream stream{.type = map.slots[operand.slot].type, .offset = form.constant, .strides = {}};
+  for (const StageDim &dim : tile.dims) {
+    const std::optional<nest::IndexId> index = indices[at(dim.dim)];
+    stream.strides.push_back(index ? form.coeff[*index] : 0);
+  }
+  return stream;
+}
+
+ItemCopy item_copy(const Nest &nest, const Schedule &schedule, int input) {
+  const Staged staged(nest, nest, schedule, input);
+  return item_copy(staged, {copy_stream(staged)}, std::nullopt);
+}
+
+ItemCopy item_copy(const poly::Group &group, const std::vector<Nest> &nests,
+                   const Schedule &schedule, poly::MemberId member, int input) {
+  const Nest &whole = member_nest(group, member);
+  const Staged staged(nests[at(member)], whole, member_schedule(schedule, member), input);
+  const std::optional<poly::MemberId> map = producer_of(group, member, input);
+  if (!map)
+    return item_copy(staged, {copy_stream(staged)}, std::nullopt);
+  const poly::Producer &producer = producer_at(group, *map);
+  const auto indices = poly::match_dims(whole.inputs[at(input)], producer.nest).value();
+  std::vector<CopyStream> streams;
+  for (const nest::Operand &extra : producer.nest.extras)
+    streams.push_back(map_stream(producer.nest, extra, staged.tile, indices));
+  if (!producer.stored)
+    return item_copy(staged, streams, std::nullopt);
+  streams.push_back(map_stream(producer.nest, producer.nest.out, staged.tile, indices));
+  return item_copy(staged, streams, ownership(staged.nest, staged.own, input));
+}
+
+Reason wrong_copies(const Nest &nest, const Schedule &schedule) {
+  return wrong_input_copies(schedule, [&](int input) { return item_copy(nest, schedule, input); });
+}
+
+Reason wrong_copies(const poly::Group &group, const std::vector<Nest> &nests,
+                    const Schedule &schedule, poly::MemberId member) {
+  return wrong_input_copies(member_schedule(schedule, member), [&](int input) {
+    return item_copy(group, nests, schedule, member, input);
+  });
 }
 
 } // namespace tilefuse::schedule

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// How work-items copy a staging tile from memory: the elements of one access, which what is read,
-// its alignment and its edges allow. Cost and lowering read it here, so that the cost model charges
-// the copies that are made.
+// How work-items can copy a staging tile from memory: the elements of one access, which what is
+// read, its alignment and its edges allow, and the rounds that a tile then takes. What a schedule
+// chooses of this is Stage::width and Stage::rounds; search sets them (search/forms/copies.h).
 //
 //   slot 0 f32, in 0 + 0 [c:64*784, y + r:28*28, x + s:28*1], a tile of 8 x 10 x 32   4 elements
 //   slot 0 f16, the same                                                              1 element
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "nest/nest.h"
+#include "poly/group.h"
 #include "schedule/schedule.h"
 #include "schedule/staging.h"
 #include "target/dtype.h"
@@ -25,32 +28,42 @@ struct CopyStream {
   std::vector<std::int64_t> strides; // elements, by dimension of the tile
 };
 
-// The input of a nest, as it lies in memory or packed, as the stream of its own tile.
-CopyStream copy_stream(const nest::Nest &nest, const Schedule &schedule, const Source &source,
-                       const StageTile &tile, int input);
+// A pointwise producer's operand, or its result, as a stream of the tile of the input that it
+// feeds. `indices`: the producer's index by dimension of the tensor.
+CopyStream map_stream(const nest::Nest &map, const nest::Operand &operand, const StageTile &tile,
+                      const std::vector<std::optional<nest::IndexId>> &indices);
 
-// A number that divides the first subscript of every tile, by dimension of the tile; 0 where that
-// is always 0. `whole`: the nest with its own extents, where `nest` is a tile of it.
-std::vector<std::int64_t> origin_divisors(const nest::Nest &nest, const nest::Nest &whole,
-                                          const Schedule &schedule, int input);
-
-// What the width of an access depends on besides the schedule.
-struct CopyShape {
-  const nest::Nest &nest;
-  const Source &source;
-  const StageTile &tile;
-  const std::vector<std::int64_t> &divisors; // origin_divisors
-  std::int64_t owned =
-      0; // elements of a row that the fill also writes to memory; 0: it writes none
+// How a staged input can be copied.
+struct ItemCopy {
+  int widest = 1;                 // elements of one access at most: 4, 2 or 1
+  std::int64_t elems = 1;         // of the tile, without gaps
+  std::int64_t round_offsets = 2; // what a round's addresses take that no position changes
+  // Of a block, at so many elements an access.
+  std::int64_t rounds(int width, std::int64_t items) const {
+    return (elems / width + items - 1) / items;
+  }
 };
 
-// Elements of one access to all streams: 4, 2 or 1. A vector does not straddle the tensor's edge
-// and is aligned in memory; elements of other sizes than 4 bytes are copied one by one.
-int copy_width(const CopyShape &shape, const Schedule &schedule, int input,
-               const std::vector<CopyStream> &streams);
+// The same of an input that lies in memory. A vector does not straddle the tensor's edge and is
+// aligned in memory; elements of other sizes than 4 bytes are copied one by one.
+ItemCopy item_copy(const nest::Nest &nest, const Schedule &schedule, int input);
+// Of a member's input, which a map may feed; `nests` as they run (schedule/members.h).
+ItemCopy item_copy(const poly::Group &group, const std::vector<nest::Nest> &nests,
+                   const Schedule &schedule, poly::MemberId member, int input);
 
-// The same of an input that lies in memory.
-int copy_width(const nest::Nest &nest, const Source &source, const StageTile &tile,
-               const Schedule &schedule, int input);
+// Whether rounds are written out: also where registers hold what is fetched ahead, by round.
+inline bool writes_rounds(const Stage &stage) {
+  return stage.rounds != Rounds::Loop || stage.twice;
+}
+
+// Rounds that may be written out: code outgrows instruction caches.
+constexpr std::int64_t kMostWrittenRounds = 64;
+
+// Why the staged inputs of a nest alone, or of a group's member, cannot be copied as the schedule
+// says, or nothing when they can.
+std::optional<std::string> wrong_copies(const nest::Nest &nest, const Schedule &schedule);
+std::optional<std::string> wrong_copies(const poly::Group &group,
+                                        const std::vector<nest::Nest> &nests,
+                                        const Schedule &schedule, poly::MemberId member);
 
 } // namespace tilefuse::schedule

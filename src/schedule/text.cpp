@@ -16,6 +16,8 @@ using nest::Nest;
 
 constexpr auto kLayouts =
     words<Layout>({{Layout::Plain, "plain"}, {Layout::Turned, "turned"}, {Layout::Odd, "odd"}});
+constexpr auto kRounds =
+    words<Rounds>({{Rounds::Loop, ""}, {Rounds::Unrolled, "unroll"}, {Rounds::Held, "hold"}});
 constexpr std::int64_t kLargestRing = 1 << 16;
 constexpr std::int64_t kLargestCluster = 1 << 8; // either way
 constexpr std::int64_t kMostRegisters = 255;     // of a work-item
@@ -109,7 +111,17 @@ int parse_ring(Scanner &scanner) {
   return static_cast<int>(ring);
 }
 
-// "stage 0", "stage 1 at c turned twice", "stage 0 at c ring 3", "produce 0 at c".
+int parse_width(Scanner &scanner) {
+  const Token token = scanner.peek();
+  const std::int64_t width = scanner.expect_integer("elements copied at once");
+  if (width < 1 || width > kLargestRing)
+    throw Error(ErrorCode::Limit,
+                fmt::format("a width of {} elements; need 1 to {}", width, kLargestRing),
+                scanner.where(token));
+  return static_cast<int>(width);
+}
+
+// "stage 0", "stage 1 at c turned twice width 4 hold", "stage 0 at c ring 3", "produce 0 at c".
 void parse_stage(const Nest &nest, Scanner &scanner, Schedule &schedule, bool is_produced) {
   const std::size_t input = parse_input(scanner, schedule);
   Fill &fill = schedule.fills[input];
@@ -123,6 +135,11 @@ void parse_stage(const Nest &nest, Scanner &scanner, Schedule &schedule, bool is
   stage.twice = scanner.accept("twice");
   if (scanner.accept("ring"))
     stage.ring = parse_ring(scanner);
+  if (scanner.accept("width"))
+    stage.width = parse_width(scanner);
+  for (const Rounds rounds : {Rounds::Unrolled, Rounds::Held})
+    if (scanner.accept(kRounds[rounds]))
+      stage.rounds = rounds;
 }
 
 // "stream 1 registers 3".
@@ -208,6 +225,11 @@ void parse_core(Scanner &scanner, Schedule &schedule) {
   core.gathers = scanner.accept("gather");
   if (scanner.accept("parts"))
     core.cluster_parts = parse_cluster(scanner);
+  if (scanner.accept("raster")) {
+    scanner.expect("rows");
+    core.raster = Raster::Rows;
+  }
+  core.k_inner = scanner.accept("k_inner");
   parse_roles(scanner, core);
 }
 
@@ -294,6 +316,8 @@ std::string core_text(const Core &core) {
   text += core.gathers ? " gather" : "";
   if (core.cluster_parts != 1)
     text += fmt::format(" parts {}", core.cluster_parts);
+  text += core.raster == Raster::Rows ? " raster rows" : "";
+  text += core.k_inner ? " k_inner" : "";
   return text + roles_text(core);
 }
 
@@ -305,7 +329,11 @@ std::string stage_text(const Nest &nest, const Schedule &schedule, std::size_t i
   if (stage.layout != Layout::Plain)
     text += fmt::format(" {}", to_string(stage.layout));
   text += stage.twice ? " twice" : "";
-  return stage.ring > 0 ? fmt::format("{} ring {}", text, stage.ring) : text;
+  if (stage.ring > 0)
+    text += fmt::format(" ring {}", stage.ring);
+  if (stage.width != 1)
+    text += fmt::format(" width {}", stage.width);
+  return stage.rounds == Rounds::Loop ? text : fmt::format("{} {}", text, kRounds[stage.rounds]);
 }
 
 } // namespace

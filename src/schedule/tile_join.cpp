@@ -52,6 +52,7 @@ std::vector<Axis> axes_of_loops(const Nest &nest, const Schedule &schedule) {
   return axes;
 }
 
+// Columns before rows.
 std::vector<Axis> axes_of_core(const Gemm &gemm) {
   std::vector<Axis> axes = {{gemm.roles.channels, gemm.tile.columns},
                             {gemm.roles.pixels, gemm.tile.rows}};
@@ -60,6 +61,7 @@ std::vector<Axis> axes_of_core(const Gemm &gemm) {
   return axes;
 }
 
+// Likewise.
 std::vector<Axis> axes_of_wgmma(const Gemm &gemm) {
   const CoreRoles &roles = gemm.roles;
   const ColumnPlan plan = column_plan(gemm);
@@ -83,7 +85,13 @@ std::vector<Axis> axes_of(const Nest &nest, const Schedule &schedule) {
   if (!has_core(schedule))
     return axes_of_loops(nest, schedule);
   const Gemm gemm = gemm_of(nest, schedule);
-  return is_wgmma_schedule(schedule) ? axes_of_wgmma(gemm) : axes_of_core(gemm);
+  std::vector<Axis> axes = is_wgmma_schedule(schedule) ? axes_of_wgmma(gemm) : axes_of_core(gemm);
+  const bool in_box = is_wgmma_schedule(schedule) && has_box(gemm);
+  const std::size_t rows = in_box ? gemm.roles.pixels.size() : 1;
+  if (schedule.core.raster == Raster::Rows)
+    std::rotate(axes.begin(), axes.begin() + 1,
+                axes.begin() + 1 + static_cast<std::ptrdiff_t>(rows));
+  return axes;
 }
 
 class Maker {

@@ -10,9 +10,9 @@
 
 #include "base/index.h"
 #include "cost/group_model.h"
-#include "schedule/legal.h"
 #include "schedule/legal_alone.h"
 #include "schedule/wgmma/wgmma_spread.h"
+#include "search/forms/copies.h"
 #include "search/forms/fed_forms.h"
 #include "search/pick.h"
 
@@ -59,7 +59,7 @@ private:
     each_form(group_.anchor, kAnchor, 0, [&](const Schedule &form) {
       const std::optional<Plan> plan = complete(group_.anchor, kAnchor, form);
       Schedule schedule = plan ? assemble(*plan) : Schedule();
-      if (!plan || illegal(group_, schedule, target_))
+      if (!plan || assign_copies(group_, schedule, target_))
         return ++tried == kAttempts;
       const double seconds = cost::predict(group_, schedule, target_).seconds;
       if (seconds < least) {
@@ -99,6 +99,7 @@ private:
 
   // Nothing is staged ahead, which would want what a producer has not made yet.
   void feed(Schedule &own, MemberId member, bool by_chunks) const {
+    clear_copies(own);
     for (schedule::Stage &stage : own.stages)
       if (stage.ring > 0)
         stage = {.at = stage.at, .layout = stage.layout};
@@ -196,7 +197,7 @@ std::vector<Candidate> mapped_candidates(const poly::Group &group, const Target 
       break;
     Schedule schedule = candidate.schedule;
     schedule.producers.resize(group.producers.size());
-    if (has_core(schedule) || illegal(group, schedule, target))
+    if (has_core(schedule) || assign_copies(group, schedule, target))
       continue;
     add(std::move(schedule));
     ++others;

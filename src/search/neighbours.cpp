@@ -7,7 +7,7 @@
 #include "base/index.h"
 #include "nest/index.h"
 #include "schedule/guards.h"
-#include "schedule/legal.h"
+#include "search/forms/copies.h"
 #include "target/features.h"
 
 namespace tilefuse::search {
@@ -275,7 +275,7 @@ std::optional<Schedule> neighbour(const Nest &nest, const Target &target, const 
     Change change(nest, target, schedule, random);
     for (std::int64_t left = random.between(1, 3); left > 0; --left)
       change.one();
-    if (schedule != of && copies(schedule) <= most && !illegal(nest, schedule, target))
+    if (schedule != of && copies(schedule) <= most && !assign_copies(nest, schedule, target))
       return schedule;
   }
   return std::nullopt;

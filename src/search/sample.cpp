@@ -8,6 +8,7 @@
 #include "schedule/guards.h"
 #include "schedule/legal.h"
 #include "schedule/staging.h"
+#include "search/forms/copies.h"
 #include "target/features.h"
 
 namespace tilefuse::search {
@@ -317,6 +318,7 @@ std::optional<Schedule> Sampler::draw() {
   if (!is_legal())
     return std::nullopt;
   draw_refinements();
+  assign_copies(nest_, schedule_, target_);
   return schedule_;
 }
 

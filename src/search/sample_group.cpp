@@ -5,9 +5,9 @@
 
 #include "base/index.h"
 #include "nest/index.h"
-#include "schedule/legal.h"
 #include "schedule/legal_alone.h"
 #include "schedule/rolling.h"
+#include "search/forms/copies.h"
 #include "search/groups.h"
 #include "search/sample.h"
 
@@ -31,7 +31,7 @@ public:
   std::optional<Schedule> draw() {
     for (int tried = 0; tried < kTries; ++tried) {
       Schedule schedule = draw_once();
-      if (!illegal(group_, schedule, target_))
+      if (!assign_copies(group_, schedule, target_))
         return schedule;
     }
     return std::nullopt;
@@ -53,6 +53,7 @@ private:
 
 // Fed inputs are staged, once per block or in a chunk.
 void GroupSampler::feed(const Nest &nest, Schedule &schedule, MemberId member) {
+  clear_copies(schedule);
   for (std::size_t k = 0; k < schedule.fills.size(); ++k) {
     const std::optional<MemberId> producer = producer_of(group_, member, static_cast<int>(k));
     if (!producer)

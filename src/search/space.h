@@ -72,7 +72,7 @@ private:
   void improve(schedule::Schedule best, IndexId index);
   std::vector<std::int64_t> tile_choices(const schedule::Schedule &schedule,
                                          std::optional<IndexId> index) const;
-  void add(const schedule::Schedule &schedule);
+  void add(schedule::Schedule schedule);
   void add_legal(schedule::Schedule schedule);
   void try_clusters();
   bool is_beaten(const Candidate &tile) const;

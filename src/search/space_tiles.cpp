@@ -4,8 +4,8 @@
 #include "base/index.h"
 #include "cost/model.h"
 #include "nest/index.h"
-#include "schedule/legal.h"
 #include "schedule/staging.h"
+#include "search/forms/copies.h"
 #include "search/space.h"
 #include "search/work_items.h"
 #include "target/features.h"
@@ -94,7 +94,7 @@ void Space::collect_register_tiles(Form form, std::int64_t lanes) {
         prefetch_packed(schedule);
         if (register_need(schedule) > budget)
           break;
-        if (!schedule::illegal(nest_, schedule, target_))
+        if (!assign_copies(nest_, schedule, target_))
           register_tiles_.push_back({schedule, cost::predict(nest_, schedule, target_)});
       }
   }
@@ -221,9 +221,9 @@ void Space::improve(Schedule best, IndexId index) {
   }
 }
 
-void Space::add(const Schedule &schedule) {
-  if (!schedule::illegal(nest_, schedule, target_))
-    add_legal(schedule);
+void Space::add(Schedule schedule) {
+  if (!assign_copies(nest_, schedule, target_))
+    add_legal(std::move(schedule));
 }
 
 void Space::add_legal(Schedule schedule) {

@@ -172,6 +172,21 @@ std::vector<schedule::Schedule> swapped(const nest::Nest &nest, const Target &ta
   return every_wgmma(nest, target, true);
 }
 
+// Tiles of rows change fastest.
+std::vector<schedule::Schedule> by_rows(std::vector<schedule::Schedule> all) {
+  for (schedule::Schedule &schedule : all)
+    schedule.core.raster = schedule::Raster::Rows;
+  return all;
+}
+
+std::vector<schedule::Schedule> core_by_rows(const nest::Nest &nest, const Target &target) {
+  return by_rows(core(nest, target));
+}
+
+std::vector<schedule::Schedule> wgmma_by_rows(const nest::Nest &nest, const Target &target) {
+  return by_rows(wgmma(nest, target));
+}
+
 TEST(JoinLast, WorkItems) {
   const Conv odd{.h = 7, .w = 5, .c = 24, .k = 20, .in = "f32", .out = "f32"};
   const Conv plain{.n = 2,
@@ -194,6 +209,7 @@ TEST(JoinLast, MatrixInstructions) {
   const Conv plain{.n = 2, .h = 8, .w = 8, .c = 128, .k = 64, .r = 1, .s = 1, .pad = 0};
   EXPECT_GT(check(group_of(odd), "c:2", sm80(), core, 60), 0);
   EXPECT_GT(check(group_of(plain), "c:4", sm80(), core, 60), 0);
+  EXPECT_GT(check(group_of(odd), "c:2", sm80(), core_by_rows, 90), 0);
 }
 
 TEST(JoinLast, WarpSpecialised) {
@@ -204,6 +220,7 @@ TEST(JoinLast, WarpSpecialised) {
   EXPECT_GT(check(group_of(plain), "c:4", sm90(), wgmma, 2 * each), 0);
   EXPECT_GT(check(group_of(odd), "c:2", sm90(), swapped, each), 0);
   EXPECT_GT(check(group_of(plain), "c:4", sm90(), swapped, each), 0);
+  EXPECT_GT(check(group_of(odd), "c:2", sm90(), wgmma_by_rows, 4 * each), 0);
 }
 
 // What the simulator says of the kernel with some of its text replaced.

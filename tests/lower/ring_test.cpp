@@ -14,11 +14,15 @@
 #include "lower/pipeline.h"
 #include "schedule/legal.h"
 #include "schedule/text.h"
+#include "search/forms/copies.h"
 
 namespace tilefuse {
 namespace {
 
-void expect_exact(const nest::Nest &nest, const schedule::Schedule &schedule) {
+// Copied plainly, and as search would have it.
+void expect_exact(const nest::Nest &nest, schedule::Schedule schedule) {
+  testing::expect_exact(nest, schedule, testing::group_test_target());
+  ASSERT_EQ(search::assign_copies(nest, schedule, testing::group_test_target()), std::nullopt);
   testing::expect_exact(nest, schedule, testing::group_test_target());
 }
 
@@ -105,9 +109,10 @@ TEST(Ring, RefusalsSayWhy) {
 TEST(Ring, CopiesAreAsWideAsTheyCanBe) {
   const nest::Nest nest = testing::padded_conv();
   const auto widths_of = [&](const std::string &ends) {
-    const kernel::Kernel kernel =
-        lower::lower({.anchor = nest}, schedule::parse_schedule(nest, schedule_text("c:4", ends)),
-                     testing::group_test_target());
+    const Target target = testing::group_test_target();
+    schedule::Schedule schedule = schedule::parse_schedule(nest, schedule_text("c:4", ends));
+    EXPECT_EQ(search::assign_copies(nest, schedule, target), std::nullopt);
+    const kernel::Kernel kernel = lower::lower({.anchor = nest}, schedule, target);
     std::set<int> widths;
     kernel::for_each_stmt(kernel.body, [&](kernel::StmtRef stmt) {
       if (const auto *copy = kernel::get_intrinsic<kernel::AsyncCopy>(stmt))

@@ -46,6 +46,14 @@ TEST(Core, EveryTileComputesItsNest) {
   EXPECT_GE(checked, 25);
 }
 
+TEST(Core, TilesOfRowsCanChangeFastest) {
+  const poly::Group group = group_of(problems()[10]);
+  std::vector<schedule::Schedule> all = schedules_of(group.anchor, sm80());
+  for (schedule::Schedule &schedule : all)
+    schedule.core.raster = schedule::Raster::Rows;
+  EXPECT_GE(check_schedules(group, sm80(), all, 24), 1);
+}
+
 // Runs off 4 bytes, and channels outermost behind a window: elements one by one.
 TEST(Core, WhatNoCopyBringsIsGathered) {
   std::vector<poly::Group> groups = {

@@ -12,6 +12,7 @@
 #include "model/conv_nest.h"
 #include "model/core_cases.h"
 #include "model/oracle/check.h"
+#include "schedule/members.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/text.h"
@@ -53,6 +54,22 @@ TEST(Wgmma, EveryTileComputesItsNest) {
                                static_cast<std::size_t>(checked));
   }
   EXPECT_GE(checked, 40);
+}
+
+// Tiles of rows can change fastest, and the instructions of a block of rows can follow each other.
+TEST(Wgmma, OtherOrdersComputeTheSame) {
+  const poly::Group group = group_of(problems()[11]);
+  std::vector<schedule::Schedule> by_rows = schedules_of(group.anchor, sm90());
+  std::vector<schedule::Schedule> inner;
+  for (schedule::Schedule &schedule : by_rows) {
+    schedule.core.raster = schedule::Raster::Rows;
+    schedule::Schedule one = schedule;
+    one.core.k_inner = true;
+    if (!schedule::illegal(group, one, sm90()))
+      inner.push_back(std::move(one));
+  }
+  EXPECT_GE(check_schedules(group, sm90(), by_rows, 30), 1);
+  EXPECT_GE(check_schedules(group, sm90(), inner, 30), 1);
 }
 
 // The filter, where it is a constant: a kept one whole, the first tile's where blocks take few

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The width of a staging copy is one fact: what cost charges is what lowering makes.
+// The width of a staging copy is one fact: cost charges and lowering makes what the schedule says.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -13,6 +13,7 @@
 #include "schedule/legal.h"
 #include "schedule/stage_copy.h"
 #include "schedule/text.h"
+#include "search/forms/copies.h"
 #include "target/rows.h"
 
 namespace tilefuse {
@@ -72,8 +73,12 @@ TEST(StageCopy, CostChargesTheCopiesThatAreMade) {
         Case{{.row = 65}, 1}, Case{{.offset = 2}, 2}, Case{{.offset = 1}, 1}}) {
     const nest::Nest nest = product(one.problem);
     SCOPED_TRACE(nest::to_text(nest));
-    const schedule::Schedule schedule = staged(nest);
+    schedule::Schedule schedule = staged(nest);
     ASSERT_EQ(schedule::illegal(nest, schedule, target), std::nullopt);
+    EXPECT_EQ(cost::WorkItemShape(nest, schedule, target).copy_width(0), 1);
+    EXPECT_EQ(loaded_lanes(nest, schedule, target), 1);
+    ASSERT_EQ(search::assign_copies(nest, schedule, target), std::nullopt);
+    EXPECT_EQ(item_copy(nest, schedule, 0).widest, one.width);
     EXPECT_EQ(cost::WorkItemShape(nest, schedule, target).copy_width(0), one.width);
     EXPECT_EQ(loaded_lanes(nest, schedule, target), one.width);
   }

@@ -106,6 +106,11 @@ TEST(ScheduleText, Inputs) {
   EXPECT_EQ(stage_of("  stage  0 odd\n").layout, schedule::Layout::Odd);
   EXPECT_EQ(stage_of("  stage  0 at c turned twice\n").twice, true);
   EXPECT_EQ(stage_of("  stage  0 at c ring 3\n").ring, 3);
+  EXPECT_EQ(stage_of("  stage  0 width 4\n").width, 4);
+  EXPECT_EQ(stage_of("  stage  0 unroll\n").rounds, schedule::Rounds::Unrolled);
+  EXPECT_EQ(stage_of("  stage  0 at c twice width 2 hold\n").rounds, schedule::Rounds::Held);
+  EXPECT_EQ(stage_of("  stage  0 at c ring 3 width 2\n").width, 2);
+  EXPECT_EQ(stage_of("  stage  0\n").rounds, schedule::Rounds::Loop);
   EXPECT_EQ(stage_of("  stream 0 registers 4\n").stream, 4);
   EXPECT_EQ(stage_of("  prefetch 0\n").prefetch, true);
 }
@@ -137,9 +142,11 @@ TEST(ScheduleText, Core) {
   EXPECT_EQ(core_of(" mappers 2").mappers, 2);
   EXPECT_EQ(core_of(" gather").gathers, true);
   EXPECT_EQ(core_of(" parts 4").cluster_parts, 4);
+  EXPECT_EQ(core_of(" raster rows").raster, schedule::Raster::Rows);
+  EXPECT_EQ(core_of(" k_inner").k_inner, true);
   const schedule::Core all =
       core_of(" blocks 7 turns 2 swapped tensor_store ahead 1 window 2 keep_filter cluster 2 2 "
-              "mappers 1 gather parts 2");
+              "mappers 1 gather parts 2 raster rows k_inner");
   EXPECT_FALSE(all == plain);
 }
 
@@ -179,6 +186,8 @@ std::vector<Wrong> wrong_texts() {
       {below("stage 0 ring x"), "expected the buffers of an input, got 'x'"},
       {below("stage 0 ring 0"), "a ring of 0 buffers; need 1 to 65536"},
       {below("stage 0 ring 65537"), "a ring of 65537 buffers; need 1 to 65536"},
+      {below("stage 0 width x"), "expected elements copied at once, got 'x'"},
+      {below("stage 0 width 0"), "a width of 0 elements; need 1 to 65536"},
       {below("stream 0 3"), "expected 'registers', got '3'"},
       {below("stream 0 registers x"), "expected the bodies that registers hold, got 'x'"},
       {below("stream 0 registers 0"), "a stream of 0 registers; need 1 to 65536"},
@@ -196,6 +205,7 @@ std::vector<Wrong> wrong_texts() {
       {core + " parts 257", "a cluster of 257 blocks; need 1 to 256"},
       {core + " mappers x", "expected the groups that evaluate maps, got 'x'"},
       {core + " gather swapped", "got 'swapped'"},
+      {core + " raster columns", "expected 'rows', got 'columns'"},
       {core + " lead x", "expected the copies begun ahead, got 'x'"},
       {core + " registers 40 x", "expected registers of a work-item, got 'x'"},
       {core + " registers 40 256", "256 registers of a work-item; at most 255"},

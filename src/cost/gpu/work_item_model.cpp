@@ -50,9 +50,8 @@ constexpr double kGuardInstructions = 5;
 // What an asynchronous copy of a single element takes more than a work-item's own.
 constexpr double kNarrowInstructions = 12;
 // Each digit of where a copied vector lies in the tensor and in local memory: worked out once per
-// block for up to so many vectors of a work-item, else at each copy.
+// block, or at each copy in a long loop of rounds.
 constexpr double kDigitInstructions = 12;
-constexpr double kWrittenRounds = 64;
 constexpr double kResultInstructions = 7;
 // A compiler unrolls a loop so far.
 constexpr double kUnrolled = 2.5;
@@ -153,7 +152,7 @@ void WorkItemModel::add_staged(int input, Block &block) const {
   const double times = steps() * refills(input);
   const schedule::Stage &stage = schedule_.stages[at(input)];
   const double width = copy_width(input);
-  const double rounds = std::ceil(staged_elems(input) / width / items_);
+  const double rounds = copy_rounds(input);
   const double copied = rounds * warps_; // vectors of warps
   const bool is_narrow = stage.ring > 0 && width == 1;
   const double stores = stage.layout == schedule::Layout::Plain || stage.ring > 0 ? 1 : width;
@@ -164,7 +163,7 @@ void WorkItemModel::add_staged(int input, Block &block) const {
     instructions += dim.checked ? kGuardInstructions : 0;
     digits += dim.range > 1 ? 1 : 0;
   }
-  const bool is_loop = rounds > kWrittenRounds;
+  const bool is_loop = is_long_loop(input);
   const double addresses = is_loop ? times : 1; // how often they are worked out
   const double wait = kCacheLatency + kMissLatency + (stage.ring > 0 ? kAsyncLatency : 0);
   block.issue += copied * addresses * digits * kDigitInstructions;

@@ -28,8 +28,6 @@ constexpr double kMostRegisters = 255;
 // Registers that a compiler takes for each of a register tile where a block may have the whole
 // multiprocessor's: it reads operands long before they are used.
 constexpr double kHoisted = 1.9;
-// One part in so many of a work-item's registers may hold offsets of copies (lower/simt/stage.cpp).
-constexpr double kOffsetShare = 2;
 
 } // namespace
 
@@ -134,9 +132,20 @@ double WorkItemShape::shared_taps(int input) const {
   return share;
 }
 
+// What a producer fills is priced as if it were copied, as well as it can be.
 double WorkItemShape::copy_width(int input) const {
-  const auto &[source, tile] = place(input);
-  return schedule::copy_width(nest_, source, tile, schedule_, input);
+  return is_copied_by_items(schedule_, input) ? schedule_.stages[at(input)].width
+                                              : item_copy(nest_, schedule_, input).widest;
+}
+
+double WorkItemShape::copy_rounds(int input) const {
+  return std::ceil(staged_elems(input) / copy_width(input) / items_);
+}
+
+bool WorkItemShape::is_long_loop(int input) const {
+  return !(is_copied_by_items(schedule_, input) &&
+           schedule::writes_rounds(schedule_.stages[at(input)])) &&
+         copy_rounds(input) > static_cast<double>(schedule::kMostWrittenRounds);
 }
 
 double WorkItemShape::staged_elems(int input) const {
@@ -168,18 +177,15 @@ double WorkItemShape::tile_registers() const {
 }
 
 double WorkItemShape::offset_registers() const {
-  const double most = static_cast<double>(target_.vector_registers) / kOffsetShare;
   double held = 0;
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
-    if (!is_staged(schedule_.fills[k]))
+    if (schedule_.stages[k].rounds != schedule::Rounds::Held)
       continue;
     const int input = static_cast<int>(k);
     const std::vector<schedule::StageDim> &dims = place(input).tile.dims;
     const auto checked = std::count_if(dims.begin(), dims.end(),
                                        [](const schedule::StageDim &dim) { return dim.checked; });
-    const double rounds = std::ceil(staged_elems(input) / copy_width(input) / items_);
-    const double needed = rounds * static_cast<double>(2 + checked);
-    held += held + needed <= most ? needed : 0;
+    held += copy_rounds(input) * static_cast<double>(2 + checked);
   }
   return held;
 }

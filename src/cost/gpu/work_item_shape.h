@@ -48,6 +48,10 @@ public:
   // Of one refill: elements that the block copies, and how many a work-item copies at once.
   double staged_elems(int input) const;
   double copy_width(int input) const;
+  // Of a work-item, and whether they are a loop that is priced as one: shorter ones are priced as
+  // rounds that are written out.
+  double copy_rounds(int input) const;
+  bool is_long_loop(int input) const;
   // Of a work-item: what the kernel needs, can have, and is given where nothing keeps the compiler
   // from reading ahead.
   double registers() const;
@@ -63,7 +67,7 @@ protected:
   // Accumulators and the fragments that stay; what is fetched ahead of its use.
   double tile_registers() const;
   double fetched_registers() const;
-  // Offsets of what a work-item copies, as lowering holds them.
+  // Offsets of what a work-item copies, where registers hold them.
   double offset_registers() const;
 
   const InputPlace &place(int input) const { return places_[at(input)]; }

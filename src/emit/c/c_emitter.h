@@ -38,6 +38,10 @@ struct CWords {
   std::string_view block_index; // as an int
   std::string_view lane_index;
   bool by_element = false; // vectors of any alignment are read so: parts of them without a branch
+  // A quirk of its compiler: in kernels that hold at most so many values in registers, parts of
+  // vectors of elements below 4 bytes are selected and not branched to, so that several loads are
+  // in flight, which takes registers. 0: they are branched to everywhere.
+  std::int64_t select_registers = 0;
 };
 
 // A kernel's symbol, its statements, and whether they are a function of their own.

@@ -76,13 +76,15 @@ std::string_view rare_path(const CContext &cx) {
 }
 
 constexpr std::int64_t kWordBytes = 4;
-constexpr std::int64_t kFewRegisters = 96; // which leave some for loads that wait for each other
 
-std::int64_t register_values(const kernel::Kernel &kernel) {
+// Whether parts of vectors of the type are selected, in this kernel (CWords::select_registers).
+bool selects_parts(const CContext &cx, DType elem) {
+  if (cx.words().select_registers == 0 || size_bytes(elem) >= kWordBytes)
+    return false;
   std::int64_t values = 0;
-  for (const Buffer &buffer : kernel.buffers)
+  for (const Buffer &buffer : cx.kernel.buffers)
     values += buffer.space == kernel::Space::Register ? buffer.elems * buffer.type.lanes : 0;
-  return values;
+  return values <= cx.words().select_registers;
 }
 
 // A fill is a scalar of the vector's element type.
@@ -154,8 +156,7 @@ std::string load_helper(CContext &cx, const Buffer &buffer, int lanes) {
   const std::string type = value_type(cx, {elem, lanes});
   const std::string arguments = fmt::format("({} p, {} valid, {} fill)", read_pointer(cx, buffer),
                                             cx.index_type(), fill_type(cx, elem));
-  if (cx.words().by_element && size_bytes(elem) < kWordBytes &&
-      register_values(cx.kernel) <= kFewRegisters)
+  if (selects_parts(cx, elem))
     return define(cx, name, cx.words().helper,
                   fmt::format("{} {}{} {{\n  return {};\n}}", type, name, arguments,
                               lanes_or_fill(cx, elem, lanes, "")));

@@ -41,6 +41,7 @@ constexpr CWords kWords = {
     .block_index = "blockIdx.x",
     .lane_index = "threadIdx.x",
     .by_element = true,
+    .select_registers = 96,
 };
 
 // The part of a memory form's function names: tf_half, tf_load_half, tf_store_half.

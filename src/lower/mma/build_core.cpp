@@ -103,7 +103,7 @@ private:
   BufferId acc_{-1}, data_values_{-1}, filter_values_{-1}, slots_{-1};
 };
 
-// Columns change fastest, so that neighbouring blocks read the same data.
+// Columns or rows change fastest (schedule::Raster).
 void CoreLoops::take_block_apart() {
   ExprRef rest = number_;
   const auto digit = [&](std::int64_t count) {
@@ -114,8 +114,13 @@ void CoreLoops::take_block_apart() {
   const auto tiles = [](std::int64_t count, std::int64_t tile) {
     return (count + tile - 1) / tile;
   };
-  const ExprRef column = digit(tiles(roles_.channel_points, tile_.columns));
-  const ExprRef row = digit(tiles(roles_.points, tile_.rows));
+  const std::int64_t columns = tiles(roles_.channel_points, tile_.columns);
+  const std::int64_t rows = tiles(roles_.points, tile_.rows);
+  const bool by_rows = core_.raster == schedule::Raster::Rows;
+  const ExprRef fast = digit(by_rows ? rows : columns);
+  const ExprRef slow = digit(by_rows ? columns : rows);
+  const ExprRef column = by_rows ? slow : fast;
+  const ExprRef row = by_rows ? fast : slow;
   first_column_ = named("first_column", b_.mul(column, integer(tile_.columns)));
   first_row_ = named("first_row", b_.mul(row, integer(tile_.rows)));
   for (const IndexId i : roles_.grid)

@@ -11,21 +11,13 @@ using kernel::ExprRef;
 using kernel::StmtRef;
 using schedule::Fill;
 
-namespace {
-
-// One part in so many of a work-item's registers may hold offsets of copies.
-constexpr std::int64_t kOffsetShare = 2;
-
-} // namespace
-
 StmtRef declare_offsets(const Context &cx, bool in_chunks, StageOffsets &offsets) {
   offsets.resize(cx.nest.inputs.size());
   std::vector<StmtRef> lets;
-  std::int64_t registers = cx.target.vector_registers / kOffsetShare;
   for (std::size_t k = 0; k < offsets.size(); ++k)
-    if (is_staged(cx.schedule.fills[k]) && cx.schedule.fills[k] != Fill::Produced &&
-        !cx.is_vector() && cx.schedule.stages[k].at.has_value() == in_chunks)
-      lets.push_back(GroupFill::declare(cx, static_cast<int>(k), registers, offsets[k]));
+    if (is_copied_by_items(cx.schedule, static_cast<int>(k)) &&
+        cx.schedule.stages[k].at.has_value() == in_chunks)
+      lets.push_back(GroupFill::declare(cx, static_cast<int>(k), offsets[k]));
   return cx.build.block(std::move(lets));
 }
 

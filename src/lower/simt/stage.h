@@ -13,7 +13,7 @@ namespace tilefuse::lower {
 // By input: the offsets of its copying, empty where it is not staged by work-items.
 using StageOffsets = std::vector<GroupOffsets>;
 
-// Works out the offsets of everything staged in chunk loops, or once per block; stands before it.
+// Works out the offsets of what is staged in chunk loops, or once per block; stands before it.
 kernel::StmtRef declare_offsets(const Context &cx, bool in_chunks, StageOffsets &offsets);
 
 // Fills what is staged once at `level` (an index, or -1: per block); null when nothing is.

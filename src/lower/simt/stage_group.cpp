@@ -16,20 +16,13 @@ using kernel::ExprRef;
 using kernel::ForKind;
 using kernel::StmtRef;
 using kernel::VarId;
+using schedule::Rounds;
 using schedule::StageDim;
-
-// Rounds of copying that are written out, so that their loads are in flight together and their
-// offsets are worked out once.
-constexpr std::int64_t kWrittenRounds = 64;
-// Where registers do not hold the offsets: more loads in flight beside them spill (NVRTC 13.0).
-// Staging twice holds elements by its rounds, all of which are written.
-constexpr std::int64_t kWrittenUnheld = 32;
 
 } // namespace
 
 GroupFill::GroupFill(const Context &cx, int input, const GroupOffsets &offsets)
-    : s_(cx, input), b_(cx.build), offsets_(offsets) {
-  width_ = choose_width();
+    : s_(cx, input), b_(cx.build), width_(cx.schedule.stages[at(input)].width), offsets_(offsets) {
   accesses_ = 1;
   for (const StageDim &dim : s_.tile.dims)
     accesses_ *= dim.range;
@@ -39,32 +32,8 @@ GroupFill::GroupFill(const Context &cx, int input, const GroupOffsets &offsets)
     buffer_base_ = b_.mul(cx.turn, b_.integer(buffer_stride(cx.schedule, input, s_.tile)));
 }
 
-int GroupFill::choose_width() const {
-  if (s_.rank() == 0)
-    return 1;
-  std::vector<schedule::CopyStream> streams;
-  for (const StageStream &stream : s_.streams)
-    streams.push_back({.type = b_.kernel()[stream.from].type.elem,
-                       .offset = stream.offset,
-                       .strides = stream.strides});
-  const std::vector<std::int64_t> divisors =
-      origin_divisors(s_.cx.nest, s_.cx.whole, s_.cx.schedule, s_.input);
-  return copy_width({.nest = s_.cx.nest,
-                     .source = s_.source,
-                     .tile = s_.tile,
-                     .divisors = divisors,
-                     .owned = s_.stored ? s_.stored->parts.back().owned : 0},
-                    s_.cx.schedule, s_.input, streams);
-}
-
 std::int64_t GroupFill::round_count() const {
   return (accesses_ + s_.cx.block_size() - 1) / s_.cx.block_size();
-}
-
-std::int64_t GroupFill::offset_count() const {
-  const auto checked = std::count_if(s_.tile.dims.begin(), s_.tile.dims.end(),
-                                     [&](const StageDim &dim) { return dim.checked || s_.stored; });
-  return static_cast<std::int64_t>(s_.streams.size()) + 1 + checked;
 }
 
 ExprRef GroupFill::position(ExprRef round) const {
@@ -93,19 +62,14 @@ GroupOffsets::Round GroupFill::offsets_at(ExprRef position) const {
   return round;
 }
 
-StmtRef GroupFill::declare(const Context &cx, int input, std::int64_t &registers,
-                           GroupOffsets &offsets) {
+StmtRef GroupFill::declare(const Context &cx, int input, GroupOffsets &offsets) {
+  const Rounds rounds = cx.schedule.stages[at(input)].rounds;
+  if (!writes_rounds(cx.schedule.stages[at(input)]))
+    return nullptr;
   const GroupFill fill(cx, input, offsets);
   std::vector<StmtRef> lets;
-  if (fill.round_count() > kWrittenRounds)
-    return nullptr;
-  const std::int64_t needed = fill.round_count() * fill.offset_count();
-  const bool fits = needed <= registers;
-  if (!fits && !cx.schedule.stages[at(input)].twice && fill.round_count() > kWrittenUnheld)
-    return nullptr;
-  registers -= fits ? needed : 0;
   const auto held = [&](const char *name, ExprRef value) {
-    if (!fits || kernel::is_constant(value))
+    if (rounds != Rounds::Held || kernel::is_constant(value))
       return value;
     const VarId var = cx.build.variable(name, {});
     lets.push_back(cx.build.let(var, value));

@@ -16,16 +16,15 @@ struct GroupOffsets {
     kernel::ExprRef to{};
     std::vector<kernel::ExprRef> steps;
   };
-  std::vector<Round> rounds; // empty: too many to hold, each is worked out where it is used
+  std::vector<Round> rounds; // empty: copied in a loop, which works them out
 };
 
 class GroupFill {
 public:
   GroupFill(const Context &cx, int input, const GroupOffsets &offsets);
-  // Works the offsets out: once, where the statements given back stand, if they fit the `registers`
-  // that are left, which they are taken from; else where they are used.
-  static kernel::StmtRef declare(const Context &cx, int input, std::int64_t &registers,
-                                 GroupOffsets &offsets);
+  // Works out the offsets of rounds that are written out: where they are held, once, where the
+  // statements given back stand.
+  static kernel::StmtRef declare(const Context &cx, int input, GroupOffsets &offsets);
   kernel::StmtRef copy() const;
   kernel::StmtRef copy_asynchronously() const;
   // Registers by stream hold what was read, so that nothing waits for it before it is put.
@@ -40,11 +39,9 @@ private:
     kernel::ExprRef valid{}; // elements that exist, null: all
     kernel::ExprRef owned{}; // whether they are stored in memory too, null: yes
   };
-  int choose_width() const;
   GroupOffsets::Round offsets_at(kernel::ExprRef position) const;
   Place place(const GroupOffsets::Round &offsets) const;
   std::int64_t round_count() const;
-  std::int64_t offset_count() const; // of a round
   kernel::ExprRef position(kernel::ExprRef round) const;
   kernel::StmtRef store(const Place &place, kernel::ExprRef value) const;
   // The by-product of a value that is staged; null where there is none.

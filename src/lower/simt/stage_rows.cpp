@@ -186,15 +186,16 @@ StmtRef move_rows(const Context &cx, int input, std::size_t d, std::int64_t from
   StageSource within(cx, input);
   const auto &dims = within.tile.dims;
   StageStream stream{.from = within.to};
+  std::int64_t offset = 0;
   for (std::size_t e = 0; e < dims.size(); ++e) {
     const std::int64_t first = dims[e].before + (e == d ? from : 0);
-    stream.offset += first * dims[e].stride;
+    offset += first * dims[e].stride;
     stream.strides.push_back(dims[e].stride);
     within.origins[e] = cx.build.integer(0);
     within.tile.dims[e].checked = false;
   }
   within.tile.dims[d].box = count;
-  stream.base = cx.build.integer(stream.offset);
+  stream.base = cx.build.integer(offset);
   within.streams = {stream};
   within.map = nullptr;
   return RowFill(std::move(within), false).build();

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/simt/stage_source.h"
+
+#include <utility>
+
 #include "base/index.h"
 #include "lower/members.h"
 #include "nest/index.h"
+#include "schedule/stage_copy.h"
 
 namespace tilefuse::lower {
 
@@ -42,9 +46,7 @@ void StageSource::find_origins(int input) {
 
 void StageSource::stream_in_place(int input) {
   kernel::Builder &b = cx.build;
-  StageStream stream{.from = cx.source_buffers[at(input)],
-                     .base = b.integer(source.offset),
-                     .offset = source.offset};
+  StageStream stream{.from = cx.source_buffers[at(input)], .base = b.integer(source.offset)};
   for (const IndexId i : output_indices(cx.nest)) {
     if (!source.inside[i])
       continue;
@@ -71,16 +73,11 @@ void StageSource::stream_map(int input, const Context &producer) {
 
 // Of an operand of the map; `indices`: its index by dimension of the tensor.
 StageStream StageSource::stream_of(const nest::Operand &operand,
-                                   const std::vector<std::optional<IndexId>> &indices) const {
-  const nest::Linear form = nest::flat(operand, map->nest.indices.size());
-  StageStream stream{.from = map->slot_buffers[operand.slot],
-                     .base = cx.build.integer(form.constant),
-                     .offset = form.constant};
-  for (const schedule::StageDim &stage : tile.dims) {
-    const std::optional<IndexId> index = indices[at(stage.dim)];
-    stream.strides.push_back(index ? form.coeff[*index] : 0);
-  }
-  return stream;
+                                   const std::vector<std::optional<nest::IndexId>> &indices) const {
+  schedule::CopyStream stream = map_stream(map->whole, operand, tile, indices);
+  return {.from = map->slot_buffers[operand.slot],
+          .base = cx.build.integer(stream.offset),
+          .strides = std::move(stream.strides)};
 }
 
 ExprRef StageSource::owns_any() const {

@@ -18,7 +18,6 @@ namespace tilefuse::lower {
 struct StageStream {
   kernel::BufferId from{-1};
   kernel::ExprRef base{};            // address of the step's first element
-  std::int64_t offset = 0;           // constant part of it
   std::vector<std::int64_t> strides; // by dimension of the tile
 };
 

@@ -143,24 +143,27 @@ StmtRef WgmmaLoops::multiply(ExprRef later, const std::vector<ExprRef> &points) 
   const ExprRef data = named(b_, list, "data_tile", tile_of(roles_.data, points));
   const ExprRef filter = named(b_, list, "filter_tile", tile_of(roles_.filter, points));
   list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Fence}));
-  // The instruction's rows, in blocks of 64, and its columns. Blocks alternate: one that follows
-  // itself waits for its sums (2 to 3 % of tiles of 128x128 in turns, H200).
+  // The instruction's rows, in blocks of 64, and its columns.
   const int above = core_.swapped ? roles_.filter : roles_.data;
   const int along = core_.swapped ? roles_.data : roles_.filter;
   const std::int64_t rows = core_.swapped ? tile_.warp_columns : tile_.warp_rows;
-  for (std::int64_t k = 0; k < tile_.row_bytes() / kStepBytes; ++k)
-    for (std::int64_t i = 0; i < rows / kGroupRows; ++i)
-      list.push_back(b_.wgmma({.op = core_.op,
-                               .acc = {acc_, integer(i * values)},
-                               .a = side(above, i, k, core_.swapped ? filter : data),
-                               .b = side(along, 0, k, core_.swapped ? data : filter),
-                               .a_row_bytes = static_cast<int>(row_bytes(above)),
-                               .b_row_bytes = static_cast<int>(row_bytes(along)),
-                               .a_panel = panel(above),
-                               .b_panel = panel(along),
-                               .a_lines = lines(above),
-                               .b_lines = lines(along),
-                               .accumulate = k > 0 ? nullptr : later}));
+  const std::int64_t depths = tile_.row_bytes() / kStepBytes;
+  const std::int64_t blocks = rows / kGroupRows;
+  for (std::int64_t n = 0; n < depths * blocks; ++n) {
+    const std::int64_t k = core_.k_inner ? n % depths : n / blocks;
+    const std::int64_t i = core_.k_inner ? n / depths : n % blocks;
+    list.push_back(b_.wgmma({.op = core_.op,
+                             .acc = {acc_, integer(i * values)},
+                             .a = side(above, i, k, core_.swapped ? filter : data),
+                             .b = side(along, 0, k, core_.swapped ? data : filter),
+                             .a_row_bytes = static_cast<int>(row_bytes(above)),
+                             .b_row_bytes = static_cast<int>(row_bytes(along)),
+                             .a_panel = panel(above),
+                             .b_panel = panel(along),
+                             .a_lines = lines(above),
+                             .b_lines = lines(along),
+                             .accumulate = k > 0 ? nullptr : later}));
+  }
   list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Commit}));
   return b_.block(std::move(list));
 }

@@ -43,18 +43,22 @@ void WgmmaTiles::take_apart(ExprRef tile, std::vector<StmtRef> &list) {
   const auto own = [&](ExprRef number, std::int64_t size, ExprRef place) {
     return b_.add(b_.mul(number, b_.integer(size)), place);
   };
-  const ExprRef column = own(b_.mod(tile, columns), cluster_.columns(), cluster_.column());
-  ExprRef rest = b_.div(tile, columns);
+  const bool by_rows = cx_.schedule.core.raster == schedule::Raster::Rows;
+  const ExprRef faster = by_rows ? rows : columns;
+  const ExprRef slower = by_rows ? columns : rows;
+  const ExprRef fast = b_.mod(tile, faster);
+  ExprRef rest = b_.div(tile, faster);
+  const ExprRef slow = plan_.products == 1 ? rest : b_.mod(rest, slower);
+  const ExprRef column = own(by_rows ? slow : fast, cluster_.columns(), cluster_.column());
   first_column_ = named(b_, list, "first_column", b_.mul(column, b_.integer(tile_.columns)));
-  const ExprRef row =
-      own(plan_.products == 1 ? rest : b_.mod(rest, rows), cluster_.rows(), cluster_.row());
+  const ExprRef row = own(by_rows ? fast : slow, cluster_.rows(), cluster_.row());
   place_rows(row, list);
   exists_ = nullptr;
   if (grid_.columns % cluster_.columns() != 0)
     exists_ = b_.scalar(ScalarOp::Lt, {column, b_.integer(grid_.columns)});
   if (grid_.rows % cluster_.rows() != 0)
     exists_ = b_.logical_and(exists_, b_.scalar(ScalarOp::Lt, {row, b_.integer(grid_.rows)}));
-  rest = b_.div(rest, rows);
+  rest = b_.div(rest, slower);
   for (auto i = plan_.parts.rbegin(); i != plan_.parts.rend(); ++i) {
     const bool is_last = i + 1 == plan_.parts.rend();
     cx_.origin[at(*i)] = named(b_, list, cx_.nest.indices[at(*i)].name,

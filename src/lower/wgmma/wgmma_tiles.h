@@ -29,8 +29,8 @@ public:
   kernel::StmtRef
   each(kernel::ExprRef turn,
        const std::function<void(kernel::ExprRef tile, std::vector<kernel::StmtRef> &)> &body);
-  // Where tile number `tile` begins, columns fastest: the grid's indices, and a box's, stand there.
-  // In a cluster the number is that of its tiles, of which this block has its own.
+  // Where tile number `tile` begins, columns or rows fastest: the grid's indices, and a box's,
+  // stand there. In a cluster the number is that of its tiles, of which this block has its own.
   void take_apart(kernel::ExprRef tile, std::vector<kernel::StmtRef> &list);
   // The only tile of columns, for what all tiles of a block share.
   void take_all_columns() { first_column_ = b_.integer(0); }

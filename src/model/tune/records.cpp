@@ -8,6 +8,7 @@
 #include "lower/pipeline.h"
 #include "schedule/legal.h"
 #include "schedule/text.h"
+#include "search/forms/copies.h"
 #include "search/groups.h"
 #include "search/pick.h"
 
@@ -58,6 +59,9 @@ Recorded find_recorded(runtime::RecordStore &records, const poly::Group &group,
     const bool is_own = record.device == key;
     if (schedule && is_own)
       why = unusable(record);
+    // Another version's schedules need not say how work-items copy, which would be slowly.
+    if (schedule && record.code != lower::code_version())
+      search::assign_copies(group.anchor, *schedule, device.target());
     if (schedule && is_own && why.empty())
       found.tuned = std::move(schedule);
     else if (schedule)

@@ -152,6 +152,8 @@ std::optional<std::string> wrong_core(const Nest &nest, const Schedule &schedule
            "in boxes";
   if (schedule.core.window != 0 || schedule.core.keeps_filter)
     return "windows and kept filters are wgmma's alone";
+  if (schedule.core.k_inner)
+    return "only the order of wgmma's instructions is a choice";
   if (Reason reason = wrong_tile(gemm))
     return reason;
   if (Reason reason = wrong_blocks(gemm))

@@ -4,7 +4,8 @@
 // Roles, tiles and steps are those of schedule/mma/core.h; what differs is who does what. A
 // producer fills the ring by tensor copies, `warps A B` are groups of four warps that multiply from
 // it and store: A x B tiles of a block's. Blocks are `blocks` in number, each takes every so
-// many-th tile; columns of tiles change fastest, so that blocks that run together share rows.
+// many-th tile; columns of tiles change fastest, so that blocks that run together share rows, or
+// with `raster rows` rows, so that they share columns.
 //
 //   core m64n128k16.f16.f32 rows 128 warps 2 1 ring 6 blocks 132
 //

@@ -5,15 +5,18 @@
 
 #include <algorithm>
 
+#include "schedule/mma/core.h"
+
 namespace tilefuse::schedule {
 namespace {
 
 using Reason = std::optional<std::string>;
 
-constexpr int kUnit = 8;     // registers are given by so many
-constexpr int kLeast = 24;   // of a work-item, by setmaxnreg
-constexpr int kMost = 240;   // likewise
-constexpr int kMostLead = 4; // copies that warps which gather begin ahead
+constexpr int kUnit = 8;                // registers are given by so many
+constexpr int kLeast = 24;              // of a work-item, by setmaxnreg
+constexpr int kMost = 240;              // likewise
+constexpr int kMostLead = 4;            // copies that warps which gather begin ahead
+constexpr std::int64_t kBlockRows = 64; // of one wgmma
 
 int multiplying_groups(const Core &core) {
   return static_cast<int>(core.warp_rows * core.warp_columns) * core.turns;
@@ -65,6 +68,8 @@ Reason wrong_roles(const Gemm &gemm) {
                                      : 0;
   if (core.lead < 0 || core.lead > most)
     return fmt::format("{} copies begun ahead; at most {}", core.lead, most);
+  if (core.k_inner && (core.swapped ? gemm.tile.warp_columns : gemm.tile.warp_rows) <= kBlockRows)
+    return "a step has one block of rows, whose instructions follow each other anyway";
   return wrong_registers(gemm.schedule);
 }
 

@@ -9,8 +9,8 @@
 #include "base/index.h"
 #include "nest/index.h"
 #include "program/rewrite/rewrite.h"
-#include "schedule/legal.h"
 #include "schedule/roles.h"
+#include "search/forms/copies.h"
 #include "search/forms/core_forms.h"
 #include "search/forms/fma_forms.h"
 #include "search/forms/named_schedule.h"
@@ -164,7 +164,7 @@ NamedSchedule named_schedule(std::string_view name, const Nest &nest, const Targ
     NamedSchedule named = form(name, nest, target, sizes);
     if (!named.schedule)
       return named;
-    const std::optional<std::string> reason = illegal(nest, *named.schedule, target);
+    const std::optional<std::string> reason = assign_copies(nest, *named.schedule, target);
     if (!reason)
       return named;
     if (!first)

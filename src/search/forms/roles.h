@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the warps of a kernel with wgmma are given to do, where measurements say: the registers of
-// each role, how far ahead they copy, and how they treat rows that are not there (schedule::Core).
+// each role, how far ahead they copy, how they treat rows that are not there, and in which order
+// they take instructions and tiles (schedule::Core).
 #pragma once
 
 #include "nest/nest.h"
