@@ -14,27 +14,12 @@ namespace tilefuse::search {
 using nest::Nest;
 using schedule::Schedule;
 
-// A judge asks a nest for its best, for all, and for its best again: the last answers are kept.
 std::vector<Candidate> candidates(const Nest &nest, const Target &target, std::size_t count) {
-  struct Answer {
-    Nest nest;
-    Target target;
-    std::vector<Candidate> all;
-    bool knows(const Nest &asked, const Target &of) const {
-      return !all.empty() && nest == asked && target == of;
-    }
-  };
-  thread_local Answer last;
-  thread_local Answer best;
-  if (count == 1 && !last.knows(nest, target)) {
-    if (!best.knows(nest, target))
-      best = {nest, target, {Space(nest, target).best()}};
-    return best.all;
-  }
-  if (!last.knows(nest, target))
-    last = {nest, target, Space(nest, target).all()};
-  const std::size_t some = std::min(count, last.all.size());
-  return {last.all.begin(), last.all.begin() + static_cast<std::ptrdiff_t>(some)};
+  if (count == 1)
+    return {Space(nest, target).best()};
+  std::vector<Candidate> all = Space(nest, target).all();
+  all.resize(std::min(count, all.size()));
+  return all;
 }
 
 Schedule pick(const Nest &nest, const Target &target) {

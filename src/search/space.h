@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/index.h"
+#include "cost/gpu/lane_access.h"
 #include "nest/index.h"
 #include "nest/nest.h"
 #include "schedule/schedule.h"
@@ -87,6 +88,7 @@ private:
   std::optional<IndexId> row_;
   std::vector<Candidate> register_tiles_; // the smallest block of each
   std::vector<Candidate> found_;
+  cost::LaneCounts counts_;
 };
 
 } // namespace tilefuse::search

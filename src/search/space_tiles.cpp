@@ -95,7 +95,7 @@ void Space::collect_register_tiles(Form form, std::int64_t lanes) {
         if (register_need(schedule) > budget)
           break;
         if (!assign_copies(nest_, schedule, target_))
-          register_tiles_.push_back({schedule, cost::predict(nest_, schedule, target_)});
+          register_tiles_.push_back({schedule, cost::predict(nest_, schedule, target_, counts_)});
       }
   }
 }
@@ -227,7 +227,7 @@ void Space::add(Schedule schedule) {
 }
 
 void Space::add_legal(Schedule schedule) {
-  cost::Estimate estimate = cost::predict(nest_, schedule, target_);
+  cost::Estimate estimate = cost::predict(nest_, schedule, target_, counts_);
   found_.push_back({std::move(schedule), std::move(estimate)});
 }
 

@@ -75,11 +75,12 @@ TEST(StageCopy, CostChargesTheCopiesThatAreMade) {
     SCOPED_TRACE(nest::to_text(nest));
     schedule::Schedule schedule = staged(nest);
     ASSERT_EQ(schedule::illegal(nest, schedule, target), std::nullopt);
-    EXPECT_EQ(cost::WorkItemShape(nest, schedule, target).copy_width(0), 1);
+    cost::LaneCounts counts;
+    EXPECT_EQ(cost::WorkItemShape({nest, schedule, target, counts}).copy_width(0), 1);
     EXPECT_EQ(loaded_lanes(nest, schedule, target), 1);
     ASSERT_EQ(search::assign_copies(nest, schedule, target), std::nullopt);
     EXPECT_EQ(item_copy(nest, schedule, 0).widest, one.width);
-    EXPECT_EQ(cost::WorkItemShape(nest, schedule, target).copy_width(0), one.width);
+    EXPECT_EQ(cost::WorkItemShape({nest, schedule, target, counts}).copy_width(0), one.width);
     EXPECT_EQ(loaded_lanes(nest, schedule, target), one.width);
   }
 }

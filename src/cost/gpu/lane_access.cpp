@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <map>
 #include <numeric>
 #include <vector>
 
@@ -49,7 +48,6 @@ Strides as_read(const Nest &nest, const Schedule &schedule, int input, const Inp
 struct Digit {
   std::int64_t values = 1;
   std::int64_t step = 0; // bytes from one value to the next
-  friend auto operator<=>(const Digit &, const Digit &) = default;
 };
 
 // `width` neighbours of `stride` elements per work-item.
@@ -57,7 +55,6 @@ struct Vector {
   std::int64_t width = 1;
   std::int64_t stride = 1;
   std::int64_t elem = 4; // bytes
-  friend auto operator<=>(const Vector &, const Vector &) = default;
 };
 
 // All that an access depends on.
@@ -68,7 +65,6 @@ struct Lanes {
   std::int64_t warp = 1;
   std::int64_t banks = 0;
   std::int64_t sector_bytes = 0;
-  friend auto operator<=>(const Lanes &, const Lanes &) = default;
 };
 
 std::vector<Digit> digits_of(const Schedule &schedule, const Strides &strides, std::int64_t elem) {
@@ -169,26 +165,31 @@ LaneAccess counted(const Lanes &lanes) {
           pieces * sum.sectors};
 }
 
-// Schedules of a search deal out their lanes in few ways: what was counted is kept.
-LaneAccess access(const Schedule &schedule, const Target &target, const Strides &strides,
-                  std::int64_t elem, std::int64_t near = 1) {
-  constexpr std::size_t kMostKept = 1 << 12;
-  thread_local std::map<Lanes, LaneAccess> known;
+// All numbers that an access depends on.
+std::vector<std::int64_t> key_of(const Lanes &lanes) {
+  std::vector<std::int64_t> key = {lanes.count,       lanes.vector.width, lanes.vector.stride,
+                                   lanes.vector.elem, lanes.warp,         lanes.banks,
+                                   lanes.sector_bytes};
+  for (const Digit &digit : lanes.digits)
+    key.insert(key.end(), {digit.values, digit.step});
+  return key;
+}
+
+LaneAccess access(const LaneView &view, const Strides &strides, std::int64_t elem,
+                  std::int64_t near) {
+  const Schedule &schedule = view.schedule;
   Lanes lanes{.count = group_size(schedule),
               .digits = digits_of(schedule, strides, elem),
               .vector = {.width = near, .elem = elem},
-              .warp = std::max(1, target.warp),
-              .banks = target.local_banks,
-              .sector_bytes = target.sector_bytes};
-  if (const std::optional<IndexId> index = vector_index(schedule); index && strides[*index] != 0)
+              .warp = std::max(1, view.target.warp),
+              .banks = view.target.local_banks,
+              .sector_bytes = view.target.sector_bytes};
+  if (const auto index = vector_index(schedule); index && strides[*index] != 0)
     lanes.vector = {schedule.splits[*index].vec, strides[*index], elem};
-  const auto found = known.find(lanes);
-  if (found != known.end())
-    return found->second;
-  if (known.size() >= kMostKept)
-    known.clear();
-  const LaneAccess counts = counted(lanes);
-  return known.emplace(std::move(lanes), counts).first->second;
+  const auto [found, is_new] = view.counts.try_emplace(key_of(lanes));
+  if (is_new)
+    found->second = counted(lanes);
+  return found->second;
 }
 
 } // namespace
@@ -202,24 +203,27 @@ std::vector<InputPlace> input_places(const Nest &nest, const Schedule &schedule)
   return places;
 }
 
-LaneAccess input_access(const Nest &nest, const Schedule &schedule, const Target &target, int input,
-                        const InputPlace &place, std::int64_t near) {
+LaneAccess input_access(const LaneView &view, int input, const InputPlace &place,
+                        std::int64_t near) {
+  const Nest &nest = view.nest;
+  const Schedule &schedule = view.schedule;
   const nest::Slot &slot = slot_of(nest, nest.inputs[at(input)]);
   const bool in_place = schedule.fills[at(input)] == schedule::Fill::Direct;
   const DType type = in_place ? slot.type : schedule::held_type(nest, input);
-  return access(schedule, target, as_read(nest, schedule, input, place), size_bytes(type), near);
+  return access(view, as_read(nest, schedule, input, place), size_bytes(type), near);
 }
 
-LaneAccess operand_access(const Nest &nest, const Schedule &schedule, const Target &target,
-                          const nest::Operand &operand, std::int64_t near) {
-  const DType type = type_of(nest, operand);
-  return access(schedule, target, in_place(nest, operand), size_bytes(type), near);
+LaneAccess operand_access(const LaneView &view, const nest::Operand &operand, std::int64_t near) {
+  const DType type = type_of(view.nest, operand);
+  return access(view, in_place(view.nest, operand), size_bytes(type), near);
 }
 
 // Rows without gaps, cut where a warp's request ends; a cut at any element reaches into one more
 // sector than its bytes fill.
-double copy_sectors(const Nest &nest, const Schedule &schedule, const Target &target, int input,
-                    const InputPlace &place) {
+double copy_sectors(const LaneView &view, int input, const InputPlace &place) {
+  const Nest &nest = view.nest;
+  const Schedule &schedule = view.schedule;
+  const Target &target = view.target;
   const auto &[source, tile] = place;
   std::int64_t elems = 1;
   std::int64_t row = 1;

@@ -7,6 +7,8 @@
 //   the same with stride 577                     ->   1 request, 1 phase, 1 wavefront
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <vector>
 
 #include "nest/nest.h"
@@ -34,18 +36,27 @@ struct InputPlace {
 // By input.
 std::vector<InputPlace> input_places(const nest::Nest &nest, const schedule::Schedule &schedule);
 
-// Lanes are work-items. From local memory where the input is staged, else from where it lies.
-// `near` register copies are read as one vector.
-LaneAccess input_access(const nest::Nest &nest, const schedule::Schedule &schedule,
-                        const Target &target, int input, const InputPlace &place,
+// Accesses that were counted, by the numbers that they depend on. The schedules of one search deal
+// out their lanes in few ways: who prices many of them keeps one.
+using LaneCounts = std::map<std::vector<std::int64_t>, LaneAccess>;
+
+// Whose accesses are counted. Lanes are work-items.
+struct LaneView {
+  const nest::Nest &nest;
+  const schedule::Schedule &schedule;
+  const Target &target;
+  LaneCounts &counts;
+};
+
+// From local memory where the input is staged, else from where it lies. `near` register copies are
+// read as one vector.
+LaneAccess input_access(const LaneView &view, int input, const InputPlace &place,
                         std::int64_t near = 1);
 // An operand in place: the result or an extra. `near` register copies are one vector.
-LaneAccess operand_access(const nest::Nest &nest, const schedule::Schedule &schedule,
-                          const Target &target, const nest::Operand &operand,
+LaneAccess operand_access(const LaneView &view, const nest::Operand &operand,
                           std::int64_t near = 1);
 
 // Sectors that copying the tile of a staged input into its buffer asks for, once.
-double copy_sectors(const nest::Nest &nest, const schedule::Schedule &schedule,
-                    const Target &target, int input, const InputPlace &place);
+double copy_sectors(const LaneView &view, int input, const InputPlace &place);
 
 } // namespace tilefuse::cost

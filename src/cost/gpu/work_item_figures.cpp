@@ -75,7 +75,7 @@ double WorkItemFigures::block_barriers() const {
 
 void WorkItemFigures::add_input(int input, Figures &figures) const {
   const Operand &operand = nest_.inputs[at(input)];
-  const LaneAccess access = input_access(nest_, schedule_, target_, input, place(input));
+  const LaneAccess access = input_access(view_, input, place(input));
   const double reads = figures.blocks * steps() * reduced_points() * vectors(operand);
   *figures.block_bytes += source_bytes(input);
   *figures.grid_bytes += unique_bytes(operand);
@@ -90,7 +90,7 @@ void WorkItemFigures::add_input(int input, Figures &figures) const {
   const double elem = static_cast<double>(size_bytes(schedule::held_type(nest_, input)));
   *figures.local_bytes += static_cast<double>(stage_bytes(nest_, schedule_, input));
   *figures.staged_bytes += times * elems * elem;
-  *figures.sectors += times * copy_sectors(nest_, schedule_, target_, input, place(input));
+  *figures.sectors += times * copy_sectors(view_, input, place(input));
   *figures.local_requests += reads * access.requests;
   *figures.local_wavefronts += reads * access.wavefronts;
   *figures.local_conflicts += reads * (access.wavefronts - access.phases);
@@ -99,7 +99,7 @@ void WorkItemFigures::add_input(int input, Figures &figures) const {
 // The result or an extra.
 void WorkItemFigures::add_global(const Operand &operand, Figures &figures) const {
   const std::int64_t near = &operand == &nest_.out ? stored_together(nest_, schedule_) : 1;
-  const double sectors = operand_access(nest_, schedule_, target_, operand, near).sectors;
+  const double sectors = operand_access(view_, operand, near).sectors;
   *figures.sectors +=
       figures.blocks * steps() * vectors(operand) / static_cast<double>(near) * sectors;
   *figures.block_bytes += unique_bytes(operand);
@@ -132,7 +132,8 @@ Figures WorkItemFigures::figures() const {
 } // namespace
 
 Figures work_item_figures(const Nest &nest, const Schedule &schedule, const Target &target) {
-  return WorkItemFigures(nest, schedule, target).figures();
+  LaneCounts counts;
+  return WorkItemFigures({nest, schedule, target, counts}).figures();
 }
 
 } // namespace tilefuse::cost

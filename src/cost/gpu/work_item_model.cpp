@@ -58,9 +58,8 @@ constexpr double kUnrolled = 2.5;
 
 class WorkItemModel : public WorkItemShape {
 public:
-  WorkItemModel(const Nest &nest, const Schedule &schedule, const Target &target)
-      : WorkItemShape(nest, schedule, target),
-        cycle_(2 * kIssue * kWarp / (target.gflops_per_unit * 1e9)) {}
+  explicit WorkItemModel(const LaneView &view)
+      : WorkItemShape(view), cycle_(2 * kIssue * kWarp / (target_.gflops_per_unit * 1e9)) {}
 
   Estimate run();
 
@@ -111,8 +110,9 @@ void WorkItemModel::add_direct(int input, Block &block) const {
   lines.sector_bytes = static_cast<int>(kWavefrontBytes);
   const double share = shared_taps(input);
   const double reads = vectors(operand) * share;
-  const LaneAccess access = input_access(nest_, schedule_, target_, input, place(input));
-  const LaneAccess line = input_access(nest_, schedule_, lines, input, place(input));
+  const LaneAccess access = input_access(view_, input, place(input));
+  const LaneAccess line =
+      input_access({nest_, schedule_, lines, view_.counts}, input, place(input));
   const double points = steps() * reduced_points();
   block.point += reads * access.requests / warps_ + fragments(operand) * guards(input);
   block.wavefronts +=
@@ -142,7 +142,7 @@ void WorkItemModel::add_direct(int input, Block &block) const {
 void WorkItemModel::add_staged(int input, Block &block) const {
   const Operand &operand = nest_.inputs[at(input)];
   const std::int64_t near = near_copies(input);
-  const LaneAccess access = input_access(nest_, schedule_, target_, input, place(input), near);
+  const LaneAccess access = input_access(view_, input, place(input), near);
   const double reads = vectors(operand) * shared_taps(input) / static_cast<double>(near);
   const double points = steps() * reduced_points();
   block.point += reads * access.requests / warps_;
@@ -171,8 +171,7 @@ void WorkItemModel::add_staged(int input, Block &block) const {
   block.exposed += rounds * addresses * digits * kDigitInstructions;
   block.exposed += is_loop && stage.ring == 0 ? times * rounds * wait / kUnrolled : 0;
   block.wavefronts += times * copied * 2 * width;
-  block.miss_bytes +=
-      times * copy_sectors(nest_, schedule_, target_, input, place(input)) * target_.sector_bytes;
+  block.miss_bytes += times * copy_sectors(view_, input, place(input)) * target_.sector_bytes;
   const double compute = reduced_points() / std::max(1.0, refills(input));
   const double ahead = std::max(0, stage.buffers() - 1); // chunks
   block.exposed += times * (rounds * instructions + kBarrierLatency +
@@ -186,7 +185,7 @@ void WorkItemModel::add_results(Block &block) const {
   for (const IndexId i : output_indices(nest_))
     results *= copies(i);
   const std::int64_t together = stored_together(nest_, schedule_);
-  const LaneAccess access = operand_access(nest_, schedule_, target_, nest_.out, together);
+  const LaneAccess access = operand_access(view_, nest_.out, together);
   const double stores = vectors(nest_.out) / static_cast<double>(together);
   const double slots = expression_slots(nest_.post) + kResultInstructions;
   block.issue += steps() * (warps_ * results * slots + stores * access.requests);
@@ -267,8 +266,6 @@ Estimate WorkItemModel::run() {
 
 } // namespace
 
-Estimate predict_work_items(const Nest &nest, const Schedule &schedule, const Target &target) {
-  return WorkItemModel(nest, schedule, target).run();
-}
+Estimate predict_work_items(const LaneView &view) { return WorkItemModel(view).run(); }
 
 } // namespace tilefuse::cost

@@ -3,14 +3,11 @@
 #pragma once
 
 #include "cost/estimate.h"
-#include "nest/nest.h"
-#include "schedule/schedule.h"
-#include "target/target.h"
+#include "cost/gpu/lane_access.h"
 
 namespace tilefuse::cost {
 
 // What cost::predict says of it. Requires a legal schedule.
-Estimate predict_work_items(const nest::Nest &nest, const schedule::Schedule &schedule,
-                            const Target &target);
+Estimate predict_work_items(const LaneView &view);
 
 } // namespace tilefuse::cost

@@ -31,10 +31,10 @@ constexpr double kHoisted = 1.9;
 
 } // namespace
 
-WorkItemShape::WorkItemShape(const Nest &nest, const Schedule &schedule, const Target &target)
-    : nest_(nest), schedule_(schedule), target_(target),
-      items_(static_cast<double>(group_size(schedule))), warps_(std::ceil(items_ / kWarp)),
-      places_(input_places(nest, schedule)) {}
+WorkItemShape::WorkItemShape(const LaneView &view)
+    : view_(view), nest_(view.nest), schedule_(view.schedule), target_(view.target),
+      items_(static_cast<double>(group_size(schedule_))), warps_(std::ceil(items_ / kWarp)),
+      places_(input_places(nest_, schedule_)) {}
 
 double WorkItemShape::copies(IndexId i) const {
   const schedule::Split &split = schedule_.splits[i];

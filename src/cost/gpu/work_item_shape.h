@@ -21,7 +21,7 @@ using nest::IndexId;
 class WorkItemShape {
 public:
   // Keeps references. Requires a legal schedule of work-items.
-  WorkItemShape(const nest::Nest &nest, const schedule::Schedule &schedule, const Target &target);
+  explicit WorkItemShape(const LaneView &view);
 
   double items() const { return items_; } // of a block
   double warps() const { return warps_; }
@@ -72,6 +72,7 @@ protected:
 
   const InputPlace &place(int input) const { return places_[at(input)]; }
 
+  const LaneView view_;
   const nest::Nest &nest_;
   const schedule::Schedule &schedule_;
   const Target &target_;

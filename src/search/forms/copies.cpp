@@ -50,7 +50,7 @@ void assign(Schedule &schedule, const Target &target, const CopyOf &copy_of) {
     std::int64_t registers = target.vector_registers / kOffsetShare;
     for (std::size_t k = 0; k < schedule.stages.size(); ++k)
       if (const int input = static_cast<int>(k);
-          is_copied_by_items(schedule, input) && (schedule.stages[k].at.has_value() == in_chunks)
+          is_copied_by_items(schedule, input) && schedule.stages[k].at.has_value() == in_chunks)
         assign(schedule.stages[k], copy_of(input), group_size(schedule), registers);
   }
 }
