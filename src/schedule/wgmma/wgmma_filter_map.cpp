@@ -86,6 +86,8 @@ FilterMap filter_map(const Gemm &gemm) {
   const std::int64_t sharers = gemm.core().cluster_rows;
   Reach reach = reach_of(gemm.nest, source_of(gemm.nest, gemm.schedule, gemm.roles.filter),
                          gemm.roles.walked);
+  if (reach.flat.coeff[gemm.roles.channel] == 0)
+    return {.wrong = "the filter lies in one place for all channels"};
   FilterMap map{.offset = reach.flat.constant, .first = reach.flat};
   map.first.constant = 0;
   map.parts = {.coeff = std::vector<std::int64_t>(gemm.nest.indices.size(), 0)};
