@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Rewrites the section of docs/performance.md on float32 convolutions and their gradients on a GPU, through CUDA and through
-OpenCL, beside cuDNN and dlprimitives.
+"""Writes docs/measurements/float32.md: float32 convolutions and their gradients on a GPU, through CUDA and through OpenCL, beside
+cuDNN and dlprimitives, layer by layer.
 
-    bench/float_tables.py [--commit HASH]
+    bench/float_tables.py
 
 Reads docs/measurements/layers_h200_*.csv and cudnn_h200.csv, which scripts/gpu_bench.sh measures in one call, and
 dlprimitives_h200.txt, what dlprimitives' own benchmark printed on the same kind of device.
 """
-import argparse
 import pathlib
 import re
 
@@ -80,6 +79,7 @@ def dlprimitives():
 
 
 def beside_dlprimitives(measured):
+    """The table, and by direction and batch dlprimitives' times over ours."""
     text = PEER_INTRO + "\n| direction | batch | layer | dlprimitives us | algorithm | ours us | ratio |\n|---|---|---|---|---|---|---|\n"
     ratios = {}
     for (direction, batch, channels, size, outputs, taps), (peer, algorithm) in dlprimitives().items():
@@ -90,22 +90,26 @@ def beside_dlprimitives(measured):
             ratios.setdefault((direction, batch), []).append(peer / us(rows[0]))
             text += f"| {direction} | {batch} | {layers[0]} | {peer:.0f} | {algorithm} | {us(rows[0]):.1f} | {peer / us(rows[0]):.2f} |\n"
     means = ", ".join(f"{direction} at batch {batch} {gpu_tables.geomean(values):.2f}" for (direction, batch), values in ratios.items())
-    return f"{text}\nGeometric means: {means}.\n"
+    return f"{text}\nGeometric means: {means}.\n", ratios
 
 
-def section(commit):
+def times():
+    """By device, (type, epilogue, form, direction, batch) -> rows by layer; cuDNN's machine, and the same of its."""
     measured = {device: gpu_tables.sections(gpu_tables.MEASUREMENTS / f"layers_h200_{device}.csv", False)[1] for device in DEVICES}
     peer, cudnn = gpu_tables.sections(gpu_tables.MEASUREMENTS / "cudnn_h200.csv", True)
+    return measured, peer, cudnn
+
+
+def section():
+    measured, peer, cudnn = times()
+    commit = page.commit_of(page.MEASUREMENTS / "layers_h200_cuda.csv")
     text = INTRO.format(peer=peer, commit=commit) + summary(measured, cudnn)
-    text += beside_dlprimitives(measured["opencl"])
+    text += beside_dlprimitives(measured["opencl"])[0]
     return text + "".join(table((TYPE, epilogue, FLUSHED, direction, batch), measured, cudnn) for epilogue, direction, batch in RUNS)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--commit", default="unknown")
-    args = parser.parse_args()
-    page.write_section("performance.md", "float_tables.py", section(args.commit), "## float32 on an H200\n\n")
+    page.write_section("measurements/float32.md", "float_tables.py", section(), "# Convolutions in float32 on an H200\n\n")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels, bytes and planning of networks at every level of fusion, and their times side by side; rewrites its section
-of docs/performance.md.
+"""Kernels, bytes and planning of networks at every level of fusion, and their times side by side: writes
+docs/measurements/fusion_*.csv and fused_cpu.csv, then docs/performance.md (bench/performance.py).
 
     bench/fusion.py BUILD [--data ../shared/data] [--rounds 5] [--device cpu] [--plan-only]
 
@@ -15,7 +15,8 @@ import re
 import statistics
 
 import page
-from measure import ROOT, commit, machine, run, table
+import performance
+from measure import ROOT, commit, machine, run
 
 NETWORKS = {
     "squeezenet 1.1": "models/squeezenet11_fp32/model.onnx",
@@ -76,22 +77,19 @@ def block_rows(bench_fused, device):
         yield row["block"], row["layers_us"], row["fused_us"], row["ratio"], most
 
 
-def section(tilefuse, data, args):
-    text = [f"`tilefuse fusion`, on {machine()}, commit {commit()}, batch 1:", ""]
-    text.append(table(("network", "kernels: none", "pointwise", "all", "MB moved: none", "pointwise", "all", "plan ms", "price ms",
-                       "isl calls"), plan_rows(tilefuse, data, args.device)))
-    text += ["`bench_planning`, seconds in which layout, fusion, splits and schedules of all kernels are chosen, without a cache:", ""]
-    text.append(table(("network", *(f"{target} {precision} {level}" for target, precision in CHOSEN_FOR
-                                    for level in ("pointwise", "all"))),
-                      choice_rows(str(args.build / "bin/bench_planning"), data)))
-    if not args.plan_only:
-        text += ["`tilefuse bench --fuse`, medians of interleaved rounds:", ""]
-        text.append(table(("network", "pointwise ms", "all ms", "pointwise / all"),
-                          time_rows(tilefuse, data, args.device, args.rounds)))
-        text += ["`bench_fused`, chains of layers one by one and as one kernel, rounds interleaved:", ""]
-        text.append(table(("chain", "layers us", "fused us", "layers / fused", "at most, at the peak of multiply-adds"),
-                          block_rows(str(args.build / "bin/bench_fused"), args.device)))
-    return "\n".join(text) + "\n"
+def measure(tilefuse, data, args):
+    note = f"{machine()}, commit {commit()}"
+    columns = [f"{what}_{level}" for what in ("kernels", "mb") for level in ("none", "pointwise", "all")]
+    page.write_table("fusion_kernels.csv", f"{note}; batch 1", ("network", *columns, "plan_ms", "price_ms", "isl_calls"),
+                     plan_rows(tilefuse, data, args.device))
+    page.write_table("fusion_choose.csv", f"{note}; seconds", ("network", *(f"{target} {precision} {level}" for target, precision in CHOSEN_FOR
+                     for level in ("pointwise", "all"))), choice_rows(str(args.build / "bin/bench_planning"), data))
+    if args.plan_only:
+        return
+    page.write_table("fusion_networks.csv", f"{note}; batch 1", ("network", "pointwise_ms", "all_ms", "ratio"),
+                     time_rows(tilefuse, data, args.device, args.rounds))
+    page.write_table("fused_cpu.csv", note, ("block", "layers_us", "fused_us", "ratio", "at_most"),
+                     block_rows(str(args.build / "bin/bench_fused"), args.device))
 
 
 def main():
@@ -102,8 +100,8 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--plan-only", action="store_true")
     args = parser.parse_args()
-    made = section(str(args.build / "bin/tilefuse"), args.data, args)
-    page.write_section("performance.md", "fusion.py", made, "## Fusion\n\n")
+    measure(str(args.build / "bin/tilefuse"), args.data, args)
+    performance.main()
 
 
 if __name__ == "__main__":

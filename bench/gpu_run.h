@@ -15,14 +15,22 @@
 
 namespace tilefuse::bench {
 
-// One way to compute a Work: `picked` as search decides, `whole` the same without splitting
-// reductions, `picked:c2x1` the same on clusters of 2 x 1 blocks; `core#3` with the third schedule
-// with matrix instructions by predicted time in every kernel that has as many, `wgmma#3` and
-// `tf32#3` likewise; `wgmma:128x64` with that tile of wgmma
-// (`128x64t`: taken in turns; `128x64c2x1`: on clusters of 2 x 1 blocks; `128x64p4`: in four
-// parts; `128x64r4`: with a ring of four buffers); or a named algorithm. Behind "c:8/" reductions
-// are split as that says, and as "together/" and "two/" say (search/network/split_groups.h); behind
-// "apart/" every kernel is a launch of its own.
+// One way to compute a Work:
+//
+//   picked                   as search decides
+//   whole                    the same without splitting reductions
+//   picked:c2x1              as picked, on clusters of 2 x 1 blocks
+//   core#3, wgmma#3, tf32#3  the third schedule with such matrix instructions by predicted time, in
+//                            every kernel that has as many
+//   wgmma:128x64             that tile of wgmma
+//   wgmma:128x64t            the same, taken in turns
+//   wgmma:128x64c2x1         the same on clusters of 2 x 1 blocks
+//   wgmma:128x64p4           the same in four parts
+//   wgmma:128x64r4           the same with a ring of four buffers
+//   NAME                     a named algorithm
+//
+// Behind "c:8/" reductions are split as that says, and as "together/" and "two/" say
+// (search/network/split_groups.h); behind "apart/" every kernel is a launch of its own.
 struct Way {
   std::string name;
   std::string refusal;                // why there is none

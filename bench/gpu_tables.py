@@ -1,24 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Rewrites the tables of docs/performance.md that come from a GPU: convolutions on tensor cores beside cuDNN.
+"""Writes docs/measurements/tensor_cores.md: convolutions on tensor cores beside cuDNN, layer by layer.
 
-    bench/gpu_tables.py [--commit HASH]
+    bench/gpu_tables.py
 
 Reads tensor_cores_h200.csv, cudnn_h200.csv and counters_h200.csv of docs/measurements, which scripts/gpu_bench.sh measures in
-one call.
+one call; `# commit HASH` is put in front of them by hand.
 """
-import argparse
 import collections
 import csv
 import math
-import pathlib
 import sys
 
 import odd_layers
 import page
 import resnet50
+from page import MEASUREMENTS, geomean
 
-MEASUREMENTS = pathlib.Path(__file__).resolve().parent.parent / "docs" / "measurements"
 PEAK = {"f16": 989e12, "bf16": 989e12, "tf32": 494e12, "i8": 1979e12}  # of an H200, dense
 BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "i8": 1}
 BANDWIDTH = 4.3e12
@@ -30,7 +28,9 @@ def sections(path, is_peer):
     """The machine of the first section; and (type, epilogue, form, direction, batch) -> rows by layer."""
     found, machine, key, heading = collections.defaultdict(lambda: collections.defaultdict(list)), "", (), []
     for row in csv.reader(path.open()):
-        if row[0].startswith("#"):
+        if row[0].startswith("# commit"):
+            continue
+        elif row[0].startswith("#"):
             words = [word.strip() for word in row]
             machine = machine or ", ".join(words[:-3]).lstrip("# ")
             key = (OURS_OF_PEER[words[-3]] if is_peer else words[-3], words[-2], words[-1])
@@ -58,27 +58,20 @@ def floor_us(layer, kind, batch, epilogue):
     return max(flops / PEAK[elem], elems * BYTES[elem] / BANDWIDTH) * 1e6
 
 
-def geomean(values):
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else float("nan")
-
-
 def table(key, ours, theirs):
     kind, epilogue, batch = key[0], key[1], key[4]
+    as_picked, as_best = ratios(ours, theirs)
     text = "\n| layer | schedule | us (p10 – p90) | TFLOP/s | cuDNN us (p10 – p90) | ratio | fastest timed | us | predicted | floor |\n"
     text += "|---|---|---|---|---|---|---|---|---|---|\n"
-    ratios, best_ratios = [], []
     for layer, rows in ours.items():
         picked, best = rows[0], min(rows, key=lambda row: float(row["us"]))
         peer = theirs.get(layer)
         ratio = f"{float(peer[0]['us']) / float(picked['us']):.2f}" if peer else ""
-        if peer:
-            ratios.append(float(peer[0]["us"]) / float(picked["us"]))
-            best_ratios.append(float(peer[0]["us"]) / float(best["us"]))
         other = f"{float(peer[0]['us']):.1f} ({float(peer[0]['p10_us']):.1f} – {float(peer[0]['p90_us']):.1f})" if peer else ""
         text += (f"| {layer} | {picked['schedule']} | {float(picked['us']):.1f} ({float(picked['p10_us']):.1f} – {float(picked['p90_us']):.1f}) | "
                  f"{float(picked['tflops']):.0f} | {other} | {ratio} | {best['schedule']} | {float(best['us']):.1f} | "
                  f"{float(picked['predicted_us']):.1f} | {floor_us(layer, kind, batch, epilogue):.1f} |\n")
-    return geomean(ratios), geomean(best_ratios), len(ratios), text
+    return geomean(as_picked), geomean(as_best), len(as_picked), text
 
 
 def epilogue_table(ours):
@@ -101,7 +94,7 @@ def epilogue_table(ours):
 
 def counters_table():
     """What bench/gpu_counters.py read, a row a kernel."""
-    rows = list(csv.DictReader((MEASUREMENTS / "counters_h200.csv").open()))
+    rows = page.read_table("counters_h200.csv")[1]
     text = ("\n### The worst ratios by counters\n\nThe layers that fare worst beside cuDNN at batch 256, our kernels and cuDNN's "
             "under ncu (`bench/gpu_counters.py`): bytes of device memory, and the share of their peaks at which device memory, second-level "
             "cache and tensor cores worked. Times are ncu's, which flushes and sets up every launch for itself.\n\n"
@@ -113,7 +106,15 @@ def counters_table():
     return text
 
 
-def section(commit):
+def ratios(layers, peers):
+    """cuDNN's time over that of the first schedule and of the fastest, of the layers that both have."""
+    both = [(rows, peers[layer]) for layer, rows in layers.items() if layer in peers]
+    return tuple([float(peer[0]["us"]) / pick(float(row["us"]) for row in rows) for rows, peer in both]
+                 for pick in (next, min))
+
+
+def section():
+    commit = page.commit_of(MEASUREMENTS / "tensor_cores_h200.csv")
     machine, ours = sections(MEASUREMENTS / "tensor_cores_h200.csv", False)
     peer, cudnn = sections(MEASUREMENTS / "cudnn_h200.csv", True)
     text = (f"Machine: {machine}; peer: {peer}, channels last. Commit {commit}.\n\nResNet-50's convolutions, random data, both sides "
@@ -131,10 +132,7 @@ def section(commit):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--commit", default="unknown")
-    args = parser.parse_args()
-    page.write_section("performance.md", "gpu_tables.py", section(args.commit), "## Tensor cores\n\n")
+    page.write_section("measurements/tensor_cores.md", "gpu_tables.py", section(), "# Convolutions on tensor cores\n\n")
 
 
 if __name__ == "__main__":

@@ -1,20 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Rewrites the section of docs/performance.md on ILP-M's own table.
+"""Writes docs/measurements/ilpm.md: ILP-M's own table.
 
-    bench/ilpm_tables.py [--commit HASH]
+    bench/ilpm_tables.py
 
 Reads docs/measurements/ilpm_*.csv, which bench_ilpm measures: on a processor through OpenCL, and on a GPU by
 scripts/gpu_bench.sh. What the section says of the claim is worked out from the figures.
 """
-import argparse
-import csv
-import math
-import pathlib
-
 import page
+from page import geomean
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 RIVALS = {"im2col": "im2col + GEMM", "direct": "direct, filter not cached", "direct_cached": "direct, filter cached"}
 LAYERS = {"res2_3x3": "64 channels, 56x56", "res3_3x3": "128, 28x28", "res4_3x3": "256, 14x14", "res5_3x3": "512, 7x7"}
 INTRO = """ILP-M (reference: its author's four ResNet layers, 3x3, stride 1, one image, float32) against what it was compared with:
@@ -26,20 +21,23 @@ the blocks; bytes of global memory as work-items ask for them.
 """
 
 
-def rows(path):
-    lines = path.read_text().splitlines()
-    return lines[0].lstrip("# "), list(csv.DictReader(line for line in lines[1:] if line[:1] != "#"))
+def tables():
+    """(name, machine, commit, rows) of each device."""
+    for path in sorted(page.MEASUREMENTS.glob("ilpm_*.csv")):
+        machine = next(note for note in page.notes_of(path) if not note.startswith("commit"))
+        yield path.stem.removeprefix("ilpm_"), machine, page.commit_of(path), page.read_table(path.name)[1]
 
 
-def geomean(values):
-    return math.exp(sum(map(math.log, values)) / len(values))
+def ratios_of(results, rival):
+    """By layer, how many times ILP-M is faster than a rival."""
+    times = {(row["layer"], row["algorithm"]): float(row["median_us"]) for row in results}
+    return {layer: times[layer, rival] / times[layer, "ilpm"] for layer in LAYERS if (layer, rival) in times and (layer, "ilpm") in times}
 
 
-def verdict(times):
-    """times: layer -> algorithm -> microseconds."""
+def verdict(results):
     text = ""
     for rival, name in RIVALS.items():
-        ratios = {layer: row[rival] / row["ilpm"] for layer, row in times.items() if rival in row and "ilpm" in row}
+        ratios = ratios_of(results, rival)
         if not ratios:
             continue
         won = [layer for layer, ratio in ratios.items() if ratio > 1]
@@ -62,22 +60,15 @@ def table(results):
     return text
 
 
-def section(commit):
+def section():
     text = INTRO
-    for path in sorted((ROOT / "docs" / "measurements").glob("ilpm_*.csv")):
-        machine, results = rows(path)
-        times = {}
-        for row in results:
-            times.setdefault(row["layer"], {})[row["algorithm"]] = float(row["median_us"])
-        text += f"\nOn {machine} ({path.stem.removeprefix('ilpm_')}), commit {commit}:\n\n{table(results)}\n{verdict(times)}"
+    for name, machine, commit, results in tables():
+        text += f"\nOn {machine} ({name}), commit {commit}:\n\n{table(results)}\n{verdict(results)}"
     return text
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--commit", default="unknown")
-    args = parser.parse_args()
-    page.write_section("performance.md", "ilpm_tables.py", section(args.commit), "## ILP-M's own table\n\n")
+    page.write_section("measurements/ilpm.md", "ilpm_tables.py", section(), "# ILP-M's own table\n\n")
 
 
 if __name__ == "__main__":

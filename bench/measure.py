@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures tilefuse on this machine and rewrites the section of docs/performance.md that belongs to it.
+"""Measures tilefuse on this machine: writes docs/measurements/cpu_*.csv, then docs/performance.md (bench/performance.py).
 
     bench/measure.py BUILD [--data ../shared/data] [--rounds 30]
 
@@ -22,6 +22,7 @@ import tempfile
 import time
 
 import page
+import performance
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -88,15 +89,7 @@ def layer_rows(build, network, rounds):
     return list(csv.reader(io.StringIO(text)))
 
 
-# GFLOP/s of other OpenCL libraries through PoCL on 3x3 layers (1x64x56x56 to 1x512x7x7), forward, by data and by weights:
-# dlprimitives' gemm and CLBlast's convgemm (forward alone), on two threads of a Xeon whose peak is 305 GFLOP/s.
-POCL_LAYERS = {
-    "res2_3x3": {"dlprimitives": (11.4, 10.7, 5.8), "CLBlast": (1.4,)},
-    "res3_3x3": {"dlprimitives": (18.8, 16.4, 16.6), "CLBlast": (1.5,)},
-    "res4_3x3": {"dlprimitives": (15.0, 18.3, 21.6), "CLBlast": (1.4,)},
-    "res5_3x3": {"dlprimitives": (8.2, 10.2, 14.4), "CLBlast": (1.6,)},
-}
-DIRECTIONS = ("forward", "data", "weights")
+POCL_LAYERS = ("res2_3x3", "res3_3x3", "res4_3x3", "res5_3x3")
 
 
 def direction_rows(build, *arguments):
@@ -104,63 +97,44 @@ def direction_rows(build, *arguments):
     return list(csv.reader(io.StringIO(run(str(build / "bin/bench_directions"), *arguments))))
 
 
-def direction_section(build, rounds):
+def measure_layers(build, rounds, note):
+    tables = {network: layer_rows(build, network, rounds) for network in ("squeezenet", "resnet50", "mobilenet_depthwise", "first_layers")}
+    header = ["network", *next(iter(tables.values()))[0]]
+    page.write_table("cpu_layers.csv", f"{note}; batch 1", header, ([network, *row] for network, rows in tables.items() for row in rows[1:]))
+
+
+def measure_directions(build, rounds, note):
     rounds = str(max(2, rounds // 6))
-    text = "\nGradients of resnet50's convolutions, batch 8, channels last, against oneDNN in one process, rounds interleaved:\n\n"
     rows = direction_rows(build, "--directions", "data,weights", "--rounds", rounds)
-    text += table(rows[0], rows[1:])
-    rows = [direction_rows(build, "--devices", "cpu,opencl", "--batch", "1", "--no-peer", "--rounds", rounds, "--only", layer)
-            for layer in POCL_LAYERS]
-    return text + pocl_section(rows[0][0], [row for group in rows for row in group[1:] if row[0] != "geomean"])
+    page.write_table("cpu_gradients.csv", f"{note}; batch 8, channels last", rows[0], rows[1:])
+    tables = [direction_rows(build, "--devices", "cpu,opencl", "--batch", "1", "--no-peer", "--rounds", rounds, "--only", layer)
+              for layer in POCL_LAYERS]
+    header = tables[0][0]
+    kept = [i for i, name in enumerate(header) if name not in ("onednn_us", "onednn_over_cpu")]
+    page.write_table("cpu_pocl.csv", f"{note}; batch 1", [header[i] for i in kept],
+                     ([row[i] for i in kept] for rows in tables for row in rows[1:] if row[0] != "geomean"))
 
 
-def pocl_section(header, rows):
-    """Our speed through PoCL as a share of our machine code's, and over that of other OpenCL libraries."""
-    text = "\nOne image through PoCL beside our own machine code (cpu_over_opencl: its share of that speed):\n\n"
-    drop = (header.index("onednn_us"), header.index("onednn_over_cpu"))
-    kept = lambda row: [cell for i, cell in enumerate(row) if i not in drop]
-    text += table(kept(header), [kept(row) for row in rows])
-    text += ("\nThe same beside other OpenCL libraries through PoCL, GFLOP/s; theirs were measured once, on two threads of a Xeon "
-             "with a peak of 305 GFLOP/s, so that the ratios hold two machines' difference too:\n\n")
-    beside = []
-    for row in rows:
-        layer, direction, ours = row[0], row[1], float(row[header.index("opencl_gflops")])
-        for name, figures in POCL_LAYERS[layer].items():
-            number = DIRECTIONS.index(direction)
-            if number < len(figures):
-                beside.append([layer, direction, f"{ours:.1f}", name, f"{figures[number]:.1f}", f"{ours / figures[number]:.1f}"])
-    return text + table(["layer", "direction", "ours", "library", "its", "ours / its"], beside)
-
-
-def peer_network_section(build, data, rounds):
+def measure_peer_networks(build, data, rounds, note):
     sys.path.insert(0, str(ROOT / "bench"))
     import networks
-    text = "\nWhole networks, batch 1, float32, against onnxruntime, alternating rounds; ratio: its time over ours:\n\n"
-    return text + table(networks.HEADER, networks.rows(str(build / "bin/tilefuse"), data, max(3, rounds // 5), 12))
+    page.write_table("cpu_networks.csv", f"{note}; batch 1", networks.HEADER,
+                     networks.rows(str(build / "bin/tilefuse"), data, max(3, rounds // 5), 12))
 
 
-def table(header, rows):
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
-
-
-def section(build, data, rounds):
-    text = f"Machine: {machine()}. Commit {commit()}. {time.strftime('%Y-%m-%d')}.\n\n"
+def measure(build, data, rounds):
+    note = f"{machine()}, commit {commit()}, {time.strftime('%Y-%m-%d')}"
+    tilefuse = str(build / "bin/tilefuse")
     if data.is_dir():
-        text += "SqueezeNet 1.1, batch 1, float32, on a photograph; milliseconds per run, seconds from the command to the answer:\n\n"
-        text += table(["device", "median ms", "p10", "p90", "first start s", "later start s"],
-                      network_rows(str(build / "bin/tilefuse"), data, rounds))
-        text += "\nActivations in each layout on the CPU, milliseconds per run (copies between layouts), and the one chosen:\n\n"
-        text += table(["model", "nhwc", "nchw", "blocked", "chosen"], layout_rows(str(build / "bin/tilefuse"), data, rounds))
+        page.write_table("cpu_squeezenet.csv", note, ("device", "median_ms", "p10_ms", "p90_ms", "first_start_s", "later_start_s"),
+                         network_rows(tilefuse, data, rounds))
+        page.write_table("cpu_layouts.csv", f"{note}; ms per run (copies between layouts)", ("model", "nhwc", "nchw", "blocked", "chosen"),
+                         layout_rows(tilefuse, data, rounds))
     if (build / "bin/bench_conv").exists():
-        for network in ("squeezenet", "resnet50", "mobilenet_depthwise", "first_layers"):
-            rows = layer_rows(build, network, rounds)
-            text += f"\nConvolution + bias + ReLU of {network}, batch 1, against oneDNN in one process, rounds interleaved, random data:\n\n"
-            text += table(rows[0], rows[1:])
-        text += direction_section(build, rounds)
+        measure_layers(build, rounds, note)
+        measure_directions(build, rounds, note)
     if data.is_dir() and importlib.util.find_spec("onnxruntime"):
-        text += peer_network_section(build, data, rounds)
-    return text
+        measure_peer_networks(build, data, rounds, note)
 
 
 def main():
@@ -169,7 +143,8 @@ def main():
     parser.add_argument("--data", type=pathlib.Path, default=ROOT.parent / "shared/data")
     parser.add_argument("--rounds", type=int, default=30)
     args = parser.parse_args()
-    page.write_section("performance.md", "measure.py", section(args.build.resolve(), args.data, args.rounds))
+    measure(args.build.resolve(), args.data, args.rounds)
+    performance.main()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Rewrites the measured section of docs/cost_model.md from what bench_model_accuracy printed.
+"""How far predicted times are from measured ones, from what bench_model_accuracy printed: a section of docs/cost_model.md by
+device, and docs/measurements/model_accuracy.md by layer.
 
     bench/model_accuracy.py
 
@@ -10,12 +11,10 @@ schedules and itself; of the latter, layers of networks, the best of all that we
 """
 import csv
 import math
-import pathlib
 import statistics
 
 import page
-
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from page import geomean
 
 
 def ranks(values):
@@ -37,10 +36,6 @@ def spearman(pairs):
     return statistics.correlation(*map(ranks, zip(*pairs))) if len(pairs) > 2 else math.nan
 
 
-def geomean(values):
-    return math.exp(statistics.fmean(map(math.log, values)))
-
-
 def first_over_best(rows):
     """The model's first choice against the best of the random schedules and itself."""
     first = next(r["measured"] for r in rows if r["origin"] == "top")
@@ -54,46 +49,54 @@ def read(path):
     return rows
 
 
-def device_section(path):
-    rows = read(path)
+def by_layer(rows):
     layers = {}
     for row in rows:
         layers.setdefault(row["layer"], []).append(row)
-    lines, losses = [], []
-    for name, of_layer in layers.items():
+    return layers
+
+
+def device_row(path):
+    """Device, layers, pairs, rank correlation, and the first choice over the best of the random schedules and itself."""
+    rows = read(path)
+    overall = spearman([(r["predicted"], r["measured"]) for r in rows])
+    losses = list(map(first_over_best, by_layer(rows).values()))
+    errors = [abs(math.log(r["predicted"] / r["measured"])) for r in rows]
+    return [f"{rows[0]['device']} ({path.name})", len(losses), len(rows), f"{overall:.3f}", f"{math.exp(statistics.median(errors)):.2f}",
+            f"{geomean(losses):.3f}", f"{max(losses):.3f}"]
+
+
+def device_section(path):
+    rows = read(path)
+    lines = []
+    for name, of_layer in by_layer(rows).items():
         rho = spearman([(r["predicted"], r["measured"]) for r in of_layer])
         first = next(r for r in of_layer if r["origin"] == "top")
-        losses.append(first_over_best(of_layer))
         spread = (float(first["p90_us"]) - float(first["p10_us"])) / first["measured"]
-        lines.append(f"| {name} | {len(of_layer)} | {rho:.3f} | {first['predicted']:.0f} | {first['measured']:.0f} | {spread:.2f} | {losses[-1]:.3f} |")
-    overall = spearman([(r["predicted"], r["measured"]) for r in rows])
-    return (f"\n### {rows[0]['device']} ({path.name})\n\n"
-            f"{len(rows)} pairs of layer and schedule, rank correlation {overall:.3f}; first choice over the best of the random "
-            f"schedules and itself {geomean(losses):.3f} (geometric mean).\n\n"
-            "| layer | schedules | rank correlation | first choice: predicted us | measured us | spread (p90 - p10) / median | over best |\n"
-            "|---|---|---|---|---|---|---|\n" + "\n".join(lines) + "\n")
+        lines.append([name, len(of_layer), f"{rho:.3f}", f"{first['predicted']:.0f}", f"{first['measured']:.0f}", f"{spread:.2f}",
+                      f"{first_over_best(of_layer):.3f}"])
+    return f"\n## {rows[0]['device']} ({path.name})\n\n" + page.markdown(
+        ["layer", "schedules", "rank correlation", "first choice: predicted us", "measured us", "spread (p90 - p10) / median", "over best"], lines)
 
 
-def search_section(paths):
+def search_row(path):
     """The time of the best schedule that was timed over that of the search's first choice, without any tuning."""
-    text = ("\n### The search's choice beside the best that was timed\n\n"
-            "| device | layers | schedules | best over choice, geometric mean | layers below 0.85 |\n|---|---|---|---|---|\n")
-    for path in paths:
-        rows, layers = read(path), {}
-        for row in rows:
-            layers.setdefault(row["layer"], []).append(row)
-        share = {name: min(r["measured"] for r in of) / next(r["measured"] for r in of if r["origin"] == "top")
-                 for name, of in layers.items()}
-        low = ", ".join(f"{name} {value:.2f}" for name, value in share.items() if value < 0.85)
-        text += (f"| {rows[0]['device']} ({path.name}) | {len(layers)} | {len(rows)} "
-                 f"| {geomean(share.values()):.3f} | {low or 'none'} |\n")
-    return text
+    rows = read(path)
+    layers = by_layer(rows)
+    share = {name: min(r["measured"] for r in of) / next(r["measured"] for r in of if r["origin"] == "top") for name, of in layers.items()}
+    low = ", ".join(f"{name} {value:.2f}" for name, value in share.items() if value < 0.85)
+    return [f"{rows[0]['device']} ({path.name})", len(layers), len(rows), f"{geomean(share.values()):.3f}", low or "none"]
 
 
 def main():
-    folder = ROOT / "docs/measurements"
-    text = "".join(map(device_section, sorted(folder.glob("model_*.csv"))))
-    page.write_section("cost_model.md", "model_accuracy.py", text + search_section(sorted(folder.glob("search_*.csv"))))
+    models = sorted(page.MEASUREMENTS.glob("model_*.csv"))
+    text = page.markdown(["device", "layers", "schedules", "rank correlation", "predicted over measured, or the inverse: median",
+                          "first choice over the best", "its worst layer"], map(device_row, models))
+    text += "\n" + page.markdown(["device", "layers of networks", "schedules", "best timed over first choice, geometric mean", "layers below 0.85"],
+                                 map(search_row, sorted(page.MEASUREMENTS.glob("search_*.csv"))))
+    page.write_section("cost_model.md", "model_accuracy.py", text)
+    page.write_section("measurements/model_accuracy.md", "model_accuracy.py", "".join(map(device_section, models)),
+                       "# The cost model beside the clock, by layer\n\n`docs/cost_model.md` says what was measured and how.\n\n")
 
 
 if __name__ == "__main__":

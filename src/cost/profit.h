@@ -4,7 +4,10 @@
 // moves. It stands in where no schedule prices the fused group, and names tiles to begin from.
 //
 //   saved   2 * V * e / memory + launch      V elements of e bytes are written and read no more
-//   spent   (R - 1) * (operations / peak + bytes in / cache) + 2 * V * S * e / cache
+//   spent   (R - 1) * (operations / peak + bytes in / cache) + 2 * V * S * e / near
+//
+// memory, cache and near are bytes per second: of memory, of the cache that all units share (4
+// times memory's) and of the one beside a unit (4 times that).
 //
 // Tiles stage S * V elements and run R * V of them, which is as many unless they roll: a block of
 // one work-item can take tiles along one index one behind the other and keep the rows that they

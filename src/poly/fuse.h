@@ -34,24 +34,24 @@ enum class FuseLevel { None, Pointwise, All };
 std::string_view to_string(FuseLevel level);
 std::optional<FuseLevel> parse_fuse_level(std::string_view text);
 
-// Whether fused groups are worth it, and why: one line per term.
+// Answer of a judge: whether fused groups are worth it, and why, one line per term.
 struct Verdict {
   bool is_worth = true;
   std::vector<std::string> terms;
   double gain_seconds = 0; // over what they stand for, where that is known
 };
 
-// Groups that would run in the place of others: those in which producers have joined, with those
-// that read what the first of them stores; and what they stand for, consumers in the same order,
-// then the producer.
+// A choice between two lists of groups that compute the same. `together`: consumers with the
+// producer fused into them, and those that read what the first of them stores. `apart`: the same
+// consumers in the same order, then the producer.
 struct Exchange {
   std::vector<const PlacedGroup *> together;
   std::vector<const PlacedGroup *> apart;
 };
 
 using Judge = std::function<Verdict(const Exchange &exchange)>;
-// Told before the first is judged what all exchanges are if none of them is worth it, each once: a
-// judge can weigh them side by side.
+// Called once, before the first exchange is judged, with all exchanges that will be offered if none
+// of them is worth it: a judge can then weigh them in parallel.
 using Foresee = std::function<void(const std::vector<Exchange> &exchanges)>;
 
 struct FuseOptions {

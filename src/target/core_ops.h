@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Core instructions of matrix units as data: one row per `mma` = shape, types, and where each value
-// of each lane lies in each operand. A warp of 32 lanes computes d = a * b + d with a of m x k, b
-// of k x n, d of m x n. Simulation, loads, stores and code derive from these rows. Rows of 128
-// lanes
-// (`wgmma`) are executed by four warps together and find a and b in local memory: only d is spread
-// over lanes.
+// Core instructions of matrix units as data: one row per instruction gives shape, types, and where
+// each value of each lane lies in each operand. d = a * b + d with a of m x k, b of k x n and d of
+// m x n. Simulation, loads, stores and code derive from these rows.
+//
+//   mma    a warp of 32 lanes; a, b and d are spread over its lanes
+//   wgmma  four warps, 128 lanes, together; a and b are in local memory, d is spread over lanes
 //
 // A fragment is written as digits with strides, lowest digit first: lane = t + 4 * g with t < 4 and
 // g < 8, and 32 * warp for four warps; a value's number is split over its digits in the same way.
 // In bytes the operands of every row are alike: a lane holds 4-byte words of 16-byte rows, which is
 // what `ldmatrix` delivers.
 //
-//   m16n8k16.f16.f32, a: value i of lane (t, g) is at row g + 8*((i>>1)&1), column 2t + (i&1) +
-//   8*(i>>2)
+//   m16n8k16.f16.f32, a: value i of lane (t, g) is at
+//     row g + 8*((i>>1)&1), column 2t + (i&1) + 8*(i>>2)
 //
 // Source: NVIDIA PTX ISA, "Matrix fragments for mma" and "for wgmma.mma_async"; equal to CuTe's
 // MMA_Traits.

@@ -94,9 +94,8 @@ bool is_bitwise(ScalarOp op);
 std::int64_t evaluate_bits(ScalarOp op, DType type, std::int64_t a, std::int64_t b);
 std::optional<ScalarOp> parse_scalar_op(std::string_view name);
 // The operation in double precision: round is half to even, max and min propagate NaN from neither
-// side
-// (`b > a ? b : a`), integer division and mod truncate when `integer`, bit operations are those of
-// i64.
+// side (`b > a ? b : a`), integer division and mod truncate when `integer`, bit operations are
+// those of i64.
 double evaluate(ScalarOp op, std::span<const double> arguments, bool integer = false);
 
 // The one rule of a cast to a whole number, at every level and in every back end: floating point

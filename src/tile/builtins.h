@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that Tile knows by itself. Pointwise ones carry the names of
-// ScalarOp's rows (exp, max, select, …) and of types (cast_f32, …). The others:
+// Functions that Tile knows by itself. Pointwise ones carry the names of ScalarOp's rows (exp, max,
+// select, …) and of types (cast_f32, …). The others:
 //
-//   reshape(X, D0, …)            the same elements in row-major order as [D0,
-//   …] permute(X, A0, …)            dimension k of the result is dimension Ak
-//   of X broadcast(X, D0, …)          X repeated to [D0, …], right-aligned,
-//   dimensions of 1 repeat fill(VALUE, D0, …)           a constant f32 tensor
-//   of one value fill_like(X, VALUE, D0, …)   the same in the type of X
+//   reshape(X, D0, …)            the same elements in row-major order as [D0, …]
+//   permute(X, A0, …)            dimension k of the result is dimension Ak of X
+//   broadcast(X, D0, …)          X repeated to [D0, …], right-aligned; dimensions of 1 repeat
+//   fill(VALUE, D0, …)           a constant f32 tensor of one value
+//   fill_like(X, VALUE, D0, …)   the same in the type of X
 //   cast_like(X, LIKE)           X in the type of the tensor LIKE
-//   index(X, D)                  i32 of the shape of X: each element's
-//   coordinate in dimension D shape(X)                     i32 [rank of X]: its
-//   dimensions as_float(X, BITS)            X as f16, f32, f64; as_int as i8,
-//   i32, i64; as_uint as u8 softmax(X), log_softmax(X)   over the last
-//   dimension; the rows' shape may follow as two numbers
+//   index(X, D)                  i32 of the shape of X: each element's coordinate in dimension D
+//   shape(X)                     i32 [rank of X]: its dimensions
+//   as_float(X, BITS)            X as f16, f32 or f64
+//   as_int(X, BITS)              X as i8, i32 or i64
+//   as_uint(X, BITS)             X as u8
+//   softmax(X), log_softmax(X)   over the last dimension; the shape of the rows may follow as two
+//                                numbers
 //
-// relu, sigmoid and the like are Tile functions themselves (prelude.h).
-// callee.h says what a name means where a text defines a function of the same
-// name.
+// relu, sigmoid and the like are Tile functions themselves (prelude.h). callee.h says what a name
+// means where a text defines a function of the same name.
 #pragma once
 
 #include <optional>

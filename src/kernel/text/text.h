@@ -2,16 +2,23 @@
 // Text form of a kernel and back: parse_kernel(to_text(k)) prints the same text. The parser builds
 // through kernel/build.h, so a hand-written text comes back folded.
 //
-//   kernel  := 'kernel' NAME 'blocks' N 'block_size' N ['flops' X] ['bytes' X] '{' buffer* stmt*
-//   '}' buffer  := ('global' ['const'] | 'local' | 'register') NAME TYPE '[' N ']' stmt    := 'let'
-//   NAME '=' expr | ('for' | 'unroll') NAME 'in' expr '..' expr ['step' N] '{' stmt* '}'
-//            | 'if' expr '{' stmt* '}' ['else' '{' stmt* '}'] | access '=' expr
-//            | 'barrier' [ID ITEMS] | 'prefetch' element | intrinsic (kernel/intrinsics.h)
+//   kernel  := 'kernel' NAME 'blocks' N 'block_size' N ['flops' X] ['bytes' X]
+//              '{' buffer* stmt* '}'
+//   buffer  := ('global' ['const'] | 'local' | 'register') NAME TYPE '[' N ']'
+//   stmt    := 'let' NAME '=' expr
+//            | ('for' | 'unroll') NAME 'in' expr '..' expr ['step' N] '{' stmt* '}'
+//            | 'if' expr '{' stmt* '}' ['else' '{' stmt* '}']
+//            | access '=' expr
+//            | 'barrier' [ID ITEMS]
+//            | 'prefetch' element
+//            | intrinsic (kernel/intrinsics.h)
 //   element := NAME '[' expr ']'
-//   access  := NAME '[' expr ['..' LANES [':' STRIDE]] ['valid' expr ['fill' X]] ']'
-//   primary := N | TYPE '(' X ')' | TYPE '(' expr ')' | 'broadcast' '(' expr ',' LANES ')' | 'fma'
-//   '(' expr ',' expr ',' expr ')'
-//            | OP '(' expr {',' expr} ')' | 'block' | 'lane' | NAME | access | '(' expr ')'
+//   access  := NAME '[' expr ['..' LANES [':' STRIDE]] ['valid' expr ['fill' X]] ['rank' expr] ']'
+//   primary := N | TYPE '(' X ')' | TYPE '(' expr ')'
+//            | 'broadcast' '(' expr ',' LANES ')'
+//            | 'fma' '(' expr ',' expr ',' expr ')'
+//            | OP '(' expr {',' expr} ')'
+//            | 'block' | 'lane' | NAME | access | '(' expr ')'
 //
 // TYPE(X) with a literal X is a constant, TYPE(expr) a cast; a bare N is an i32. Infix operators
 // have C's precedence.

@@ -13,8 +13,8 @@
 namespace tilefuse::lower {
 
 // A tensor that the elements of a tile are made from: the input itself, or what a pointwise
-// producer reads. Element (d0, d1, …) of the tensor that is staged needs the one at base + sum of d
-// * stride.
+// producer reads. Element (d0, d1, …) of the tensor that is staged needs the one at
+// base + sum of d * stride.
 struct StageStream {
   kernel::BufferId from{-1};
   kernel::ExprRef base{};            // address of the step's first element
@@ -29,11 +29,12 @@ struct StageSource {
   const nest::Dim &dim(std::size_t d) const { return source.dims[at(tile.dims[d].dim)]; }
   // Whether a subscript of dimension d of the tile lies in the tensor.
   kernel::ExprRef inside(std::size_t d, kernel::ExprRef subscript) const;
-  // Neighbours along the tile's last dimension, from an address per stream: loaded, or what the
-  // pointwise producer makes of them. `valid` of them exist, null: all.
+  // Values of `lanes` neighbours along the tile's last dimension, from an address per stream:
+  // loaded, or what the pointwise producer makes of them. `valid` of them exist, null: all.
   kernel::ExprRef value(const std::vector<kernel::ExprRef> &addresses, int lanes,
                         kernel::ExprRef valid) const;
-  // The same in two parts: what is read of a stream, of type read_type(), and what it is made into.
+  // value() as two steps, so that loads of several values can be in flight: read() loads from one
+  // stream, in its read_type(); made() computes the value from what was read of all read_streams().
   std::size_t read_streams() const { return streams.size() - (stored ? 1 : 0); }
   kernel::Type read_type(std::size_t stream, int lanes) const;
   kernel::ExprRef read(std::size_t stream, kernel::ExprRef address, int lanes,
@@ -44,7 +45,7 @@ struct StageSource {
   // tile; null: it does.
   kernel::ExprRef owns_any() const;
   kernel::ExprRef owns(std::size_t d, kernel::ExprRef step) const;
-  // As it is written to memory: a value of the tile.
+  // A value of the tile, converted to the type in which the map's result is written to memory.
   kernel::ExprRef to_stored(kernel::ExprRef value) const;
 
   const Context &cx;

@@ -22,42 +22,48 @@ public:
 
   // Rows are a box of pixels; empty: pixels as one number.
   const schedule::PixelBox &box() const { return box_; }
-  // That a cluster takes at most; and from one of them to the next.
+  // Largest number of tiles (in a cluster: of groups of tiles) that one block takes.
   std::int64_t most() const;
+  // Distance between the numbers of two tiles that a block takes one after the other.
   std::int64_t apart() const { return b_.kernel().blocks / cluster_.size(); }
-  // Every so many-th tile, or cluster's tiles; of those every `turns`-th if not all (null).
+  // Loop over the tiles that this block takes: every apart()-th one; where groups of warps take
+  // turns, only those of group `turn` (null: all).
   kernel::StmtRef
   each(kernel::ExprRef turn,
        const std::function<void(kernel::ExprRef tile, std::vector<kernel::StmtRef> &)> &body);
-  // Where tile number `tile` begins, columns or rows fastest: the grid's indices, and a box's,
-  // stand there. In a cluster the number is that of its tiles, of which this block has its own.
+  // Sets the indices of the grid and of a box to where tile number `tile` begins; columns or rows
+  // change fastest. In a cluster the number is that of a group of tiles, one to each block.
   void take_apart(kernel::ExprRef tile, std::vector<kernel::StmtRef> &list);
-  // The only tile of columns, for what all tiles of a block share.
+  // Sets the column to the first, where there is one tile of columns.
   void take_all_columns() { first_column_ = b_.integer(0); }
-  // By index: where the tile last taken apart begins; 0 for those that a tile walks over.
+  // First point, by index, of the tile last taken apart; 0 for indices that a tile walks over.
   using Points = std::vector<kernel::ExprRef>;
   Points first_points() const;
-  // Loops over this block's steps of a tile of straight data, the depth innermost, or outermost
-  // where windows serve all taps; over the windows; and over the taps of one. `points` follow them.
+  // Loop over this block's steps of a tile of straight data: the depth innermost, or outermost
+  // where windows serve all taps. `points` follow the loop.
   using Body = std::function<kernel::StmtRef()>;
   kernel::StmtRef each_step(std::vector<kernel::ExprRef> &points, const Body &body);
-  // Those of some numbers, outside of windows.
+  // The same over the steps from `begin` to before `end`. Requires no windows.
   kernel::StmtRef each_number(std::vector<kernel::ExprRef> &points, kernel::ExprRef begin,
                               kernel::ExprRef end, const Body &body);
-  // Lets `points` stand at step number `step`.
+  // Sets `points` to step number `step`.
   void take_step(kernel::ExprRef step, std::vector<kernel::ExprRef> &points,
                  std::vector<kernel::StmtRef> &list);
   // The first of a row's pixels that the tap at `points` reads; null: always the first.
   kernel::ExprRef first_of_row(const std::vector<kernel::ExprRef> &points) const;
+  // Loop over the windows of a tile.
   kernel::StmtRef each_window(std::vector<kernel::ExprRef> &points, const Body &body);
   // `body` at the window that this block takes `count` windows after the one of tile `tile` at
   // depth `depth`; nothing where there is none. Its tile is then the one last taken apart.
   kernel::StmtRef window_after(kernel::ExprRef tile, kernel::ExprRef depth, std::int64_t count,
                                const std::function<kernel::StmtRef(const Points &)> &body);
+  // Loop over the taps that one window serves.
   kernel::StmtRef each_tap(std::vector<kernel::ExprRef> &points, const Body &body);
-  kernel::ExprRef first_row() const { return first_row_; } // of the tile last taken apart
+  // First row and column of the tile last taken apart.
+  kernel::ExprRef first_row() const { return first_row_; }
   kernel::ExprRef first_column() const { return first_column_; }
-  // Whether it is one, and does not just fill up a cluster; null: it is.
+  // Whether the tile last taken apart is one of the grid, and no filler of the last cluster; null:
+  // it always is.
   kernel::ExprRef exists() const { return exists_; }
 
 private:

@@ -5,17 +5,15 @@
 //
 // assign_storage picks
 // - row-major for inputs, outputs and constants; with Layout::Nhwc channels-last for temporaries of
-// rank >= 3 around a convolution (its
-//   channels, which are dimension 1 or for groups dimensions 1 and 2, lie innermost); row-major for
-//   other temporaries. A tensor that is only read through views takes the layout they want.
+//   rank >= 3 around a convolution (its channels, which are dimension 1 or for groups dimensions 1
+//   and 2, lie innermost); row-major for other temporaries. A tensor that is only read through
+//   views takes the layout they want.
 // - one window for a view and its source where strides can express it; else an identity contraction
-// (origin "layout")
-//   copies the source to where they can.
+//   (origin "layout") copies the source to where they can.
 // - one buffer for a chain of inserts (contractions whose `init` nothing else reads), and for the
-// tensors that the chain's
-//   contractions copy whole into disjoint boxes: their producers write the slice directly and the
-//   copy is dropped. A tensor may thus be defined through another's window, and has no statement of
-//   its own.
+//   tensors that the chain's contractions copy whole into disjoint boxes: their producers write the
+//   slice directly and the copy is dropped. A tensor may thus be defined through another's window,
+//   and has no statement of its own.
 //
 //   program "fire" { … }
 //   buffer 0 temporary f32 401408

@@ -15,11 +15,15 @@ struct PixelBox {
   std::vector<IndexId> indices;
   std::vector<std::int64_t> sizes;
 };
+// Whether the tiles of the schedule are boxes of pixels.
 bool has_box(const Gemm &gemm);
+// The box. Requires has_box.
 PixelBox pixel_box(const Gemm &gemm);
 
-// Which of a row's pixels a tap reads first is this, by the remainder of `step`, so that copies
-// start where pixels do that none steps over; nothing where it is always the first.
+// Position, along the neighbouring pixels, at which a tap begins to read. The rows of the ring hold
+// those that a stride of `step` (gemm.row) skips as well, and copies begin at multiples of `step`:
+// the remainder of this position modulo `step` is the pixel of a row that the tap reads first.
+// Nothing where that is always pixel 0.
 std::optional<nest::Linear> first_of_row(const Gemm &gemm);
 
 } // namespace tilefuse::schedule

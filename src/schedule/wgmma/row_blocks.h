@@ -9,12 +9,11 @@
 
 namespace tilefuse::schedule {
 
-// Neighbouring pixels of a row of the ring: those it holds, those that are used, and how many apart
-// these are.
+// Neighbouring pixels of a row of the ring.
 struct RowBlocks {
-  std::int64_t held = 1;
-  std::int64_t used = 1;
-  std::int64_t step = 1;
+  std::int64_t held = 1; // pixels that a row holds
+  std::int64_t used = 1; // pixels that one tap reads of them
+  std::int64_t step = 1; // distance between those, in pixels
 };
 RowBlocks row_blocks(const nest::Nest &nest, const Schedule &schedule, const CoreRoles &roles);
 

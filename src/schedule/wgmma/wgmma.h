@@ -12,9 +12,10 @@
 // With `turns 2` two groups take whole tiles in turn: one multiplies while the other stores.
 //
 // With `cluster R C` R x C blocks run together on as many neighbouring tiles, R of rows by C of
-// columns. Those of one column share the filter's tile: each copies an R-th of it, to all of them;
-// those of one row share the data's likewise. A buffer is filled again when all that read what this
-// block copies have let it go. Tiles that fill up the last clusters are computed and not stored.
+// columns. The R blocks of a column multiply by one tile of the filter: each copies an R-th of it
+// by multicast, to the local memory of all R. The C blocks of a row share the tile of data in the
+// same way. A block copies into a buffer again when all blocks that receive its copies have
+// released that buffer. Filler tiles of the last clusters are computed and not stored.
 //
 // Data is copied as one matrix of points where it lies as one, else by an im2col map: points of the
 // pixel indices in the order of the schedule, a tap as an offset to them. A straight filter is

@@ -29,25 +29,27 @@ bool can_spread(const Target &target);
 // The producer of the group that spreads.
 std::optional<poly::MemberId> spread_of(const poly::Group &group);
 
-// Why it cannot, under a schedule that is legal for the anchor alone.
+// Why the producer cannot spread, under a schedule that is legal for the anchor alone.
 std::optional<std::string> wrong_spread(const poly::Group &group, const Gemm &gemm,
                                         poly::MemberId producer);
 
+// How the units of a window are dealt to the work-items of the group of warps that fills it.
 struct SpreadPlan {
-  int dim = 0;               // of the anchor's data: that of the runs
-  std::int64_t pixel = 1;    // elements of the slowest of the copy's dimensions in it
-  std::int64_t unit = 1;     // elements
+  int dim = 0;               // dimension of the anchor's data that the runs lie in
+  std::int64_t pixel = 1;    // elements of a pixel: the stride of the copy's slowest index in `dim`
+  std::int64_t unit = 1;     // elements of a unit
   std::int64_t step = 1;     // units from a row of a line to the next
   std::int64_t per_row = 1;  // units of a row
-  std::int64_t per_line = 1; // different ones of a line
-  std::int64_t lines = 1;    // of a window
+  std::int64_t per_line = 1; // different units of a line
+  std::int64_t lines = 1;    // lines of a window
+  // Units of a window.
   std::int64_t units() const { return per_line * lines; }
-  // Of a work-item, the last of which not all have.
+  // Rounds of the loop over a window's units, one unit to a work-item; the last may be partial.
   std::int64_t rounds() const;
-  // Rows that hold a unit, at most.
+  // Largest number of rows that hold one unit.
   std::int64_t rows() const { return (per_row + step - 1) / step; }
 };
-// Of what wrong_spread finds nothing wrong with.
+// The plan of a producer that spreads. Requires that wrong_spread found nothing.
 SpreadPlan spread_plan(const poly::Group &group, const Gemm &gemm, poly::MemberId producer);
 
 } // namespace tilefuse::schedule

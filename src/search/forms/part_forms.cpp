@@ -21,7 +21,7 @@ using nest::Nest;
 using schedule::clusters_at_once;
 using schedule::Schedule;
 
-constexpr std::array<std::int64_t, 2> kParts = {2, 4}; // that gain (docs/cost_model.md)
+constexpr std::array<std::int64_t, 2> kParts = {2, 4}; // that gain (docs/lab)
 
 } // namespace
 

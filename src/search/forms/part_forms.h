@@ -19,7 +19,7 @@ std::optional<schedule::Schedule> with_parts(const nest::Nest &nest, schedule::S
 
 // Of `wholes`, schedules in parts whose tiles by themselves leave multiprocessors idle, and whose
 // blocks run all at once; none of a filter gradient or of parts that a launch joins, which lose
-// (docs/cost_model.md).
+// (docs/lab/2026-11-tensor-cores.md).
 std::vector<schedule::Schedule> wgmma_part_schedules(const nest::Nest &nest, const Target &target,
                                                      const std::vector<schedule::Schedule> &wholes);
 

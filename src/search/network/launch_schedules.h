@@ -32,14 +32,15 @@ public:
 
   // Predicted seconds of a part alone; 0 for maps.
   double seconds(std::size_t k) const;
-  // Legal schedules without what no kernel that others stand beside has: clusters of blocks; and
-  // results that leave in boxes, where constants lie between them. Those that have none stay.
+  // Replaces schedules that a launch of several parts cannot have: those with clusters of blocks,
+  // and, where constants are stored between results, those that store results as boxes. A part
+  // that has no other legal schedule keeps its own.
   void leave_alone(const std::vector<std::size_t> &all) const;
-  // Schedules of one block size for all that are no maps, where together they take no longer than
+  // Gives all parts but maps schedules of one block size, where together they take no longer than
   // apart.
   void equalise(const std::vector<std::size_t> &all) const;
-  // Schedules with the first one's core for others, where that costs less than their own launch:
-  // they can be in step with it.
+  // Gives the other parts schedules with the first one's core, so that they can run in step with
+  // it, where that costs less than a launch of their own.
   void follow(std::size_t first, const std::vector<std::size_t> &all) const;
 
 private:

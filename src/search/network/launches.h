@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which kernels are one launch (launch/launch.h).
 //
-// Those of one statement that follow each other and write the same tensor, as the classes of a
-// strided input gradient or of a transposed convolution do (launch/classes.h), run side by side.
-// The slowest is the launch's first part. Plain maps, such as the zeros between pixels, are stored
-// between its results or dealt to its blocks, on targets with work-items; the others take its
-// blocks' tiles in step, or have blocks of their own with as many work-items, and take other
-// schedules for that than they would alone where the cost model says that it pays. What does not
-// fit is a launch of its own.
+// Kernels become one launch where they come from one statement, follow each other and write the
+// same tensor, as the classes of a strided input gradient or of a transposed convolution do
+// (launch/classes.h). They run side by side; the slowest is the launch's first part. The others
 //
-// Parts of a reduction and their join are one launch where search/split said so and a schedule of
+// - are stored between the results of the first part, or dealt to its blocks: plain maps, such as
+//   the zeros between pixels, on targets with work-items;
+// - take the tiles of the first part's blocks in step with it;
+// - or have blocks of their own, with as many work-items.
+//
+// A kernel takes another schedule for that than it would alone where the cost model says that it
+// pays. A kernel that fits none of these is a launch of its own.
+//
+// Parts of a reduction and their join are one launch where search/split says so and a schedule of
 // the parts allows it (schedule/tile_join.h).
 #pragma once
 
@@ -21,8 +25,8 @@
 
 namespace tilefuse::search {
 
-// The launches of scheduled groups that stand in order, each alone; in order. `joins`: else every
-// kernel is a launch of its own. All are legal (launch::illegal).
+// Launches, in order, of kernels that are given in order, each with its schedule. Without `joins`
+// every kernel is a launch of its own. All launches are legal (launch::illegal).
 std::vector<launch::Launch> choose_launches(std::vector<launch::Part> kernels, const Target &target,
                                             const PickOfSize &pick, bool joins = true);
 

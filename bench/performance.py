@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes docs/performance.md, the headline figures, from the tables of docs/measurements.
+
+    bench/performance.py
+
+Every table names its machine, its commit and its peer as the measured tables do. Ratios are a peer's time over ours: above 1 is
+faster than the peer. bench/measure.py and bench/fusion.py write the tables of a CPU and then this page; scripts/gpu_bench.sh measures
+those of a GPU.
+"""
+import float_tables
+import gpu_tables
+import ilpm_tables
+import page
+from page import geomean, markdown, read_table
+
+INTRO = """# Measured performance
+
+Medians on random or real data. A ratio is the peer's time over ours, so that above 1 is faster than the peer; means are geometric. Nothing
+is tuned on the device unless said: schedules are what search picks by the cost model ([cost_model.md](cost_model.md)). This page is written
+by `bench/performance.py` from the tables of [measurements](measurements), which have every layer with its spread; what was tried and why is
+in [lab](lab).
+"""
+GRADIENTS = {"data": "gradient by data", "weights": "gradient by weights"}
+
+
+def of(name):
+    """A table's file beside what it says was measured."""
+    return f"[{name}](measurements/{name})"
+
+
+def spread(row, median, low="p10_ms", high="p90_ms"):
+    return f"{row[median]} ({row[low]}–{row[high]})" if row[low] else row[median]
+
+
+def networks():
+    note, cpu = read_table("cpu_networks.csv")
+    text = f"\n## Whole networks\n\nCPU beside onnxruntime, float32, interleaved rounds: {note} ({of('cpu_networks.csv')}).\n\n"
+    text += markdown(["model", "ms", "onnxruntime ms", "ratio (p10–p90)"],
+                     ([row["model"].rsplit("/", 1)[1].removesuffix(".onnx") if row["model"].count("/") == 1 else row["model"].split("/")[1],
+                       row["ours_ms"], row["onnxruntime_ms"], f"{row['ratio']} ({row['ratio_p10']}–{row['ratio_p90']})"] for row in cpu))
+    rows = [row for row in read_table("networks.csv")[1] if row["machine"] == "NVIDIA H200" and row["commit"] != "b0e53de"]
+    latest = {}
+    for row in rows:  # the first row of a case is the last measured
+        latest.setdefault((row["device"], row["model"], row["precision"], row["batch"]), row)
+    text += f"\nNVIDIA H200 (driver 580.159, NVRTC 13.0), {of('networks.csv')}:\n\n"
+    text += markdown(["model", "through", "type", "batch", "ms (p10–p90)", "peer", "its ms", "ratio", "commit"],
+                     ([row["model"], row["device"], row["precision"], row["batch"], spread(row, "ms"), row["peer"], row["peer_ms"],
+                       f"{float(row['peer_ms']) / float(row['ms']):.2f}" if row["peer_ms"] else "", row["commit"]] for row in latest.values()))
+    return text
+
+
+def cpu_layers():
+    note, layers = read_table("cpu_layers.csv")
+    text = (f"\n## Convolutions on a CPU\n\nBeside oneDNN in one process, rounds interleaved; forward with bias and ReLU at batch 1, gradients at "
+            f"batch 8: {note.split(';')[0]} ({of('cpu_layers.csv')}, {of('cpu_gradients.csv')}).\n\n")
+    cases = {}
+    for row in layers:
+        cases.setdefault((row["network"], "forward"), {})[row["layer"]] = float(row["ratio"])
+    for row in read_table("cpu_gradients.csv")[1]:
+        cases.setdefault(("resnet50", GRADIENTS[row["direction"]]), {})[row["layer"]] = float(row["onednn_over_cpu"])
+    for ratios in cases.values():
+        ratios.pop("geomean", None)
+    text += markdown(["layers of", "direction", "layers", "mean ratio", "least", "most"],
+                     ([network, direction, len(ratios), f"{geomean(ratios.values()):.2f}", *extremes(ratios)]
+                      for (network, direction), ratios in cases.items()))
+    return text + pocl()
+
+
+def extremes(ratios):
+    return (f"{name} {ratios[name]:.2f}" for name in (min(ratios, key=ratios.get), max(ratios, key=ratios.get)))
+
+
+def pocl():
+    ours = {(row["layer"], row["direction"]): row for row in read_table("cpu_pocl.csv")[1]}
+    share = geomean(float(row["cpu_over_opencl"]) for row in ours.values())
+    note, libraries = read_table("pocl_libraries.csv")
+    text = (f"\nThrough PoCL the 3x3 layers of ResNet-50 run at {share:.2f} of the speed of our own machine code ({of('cpu_pocl.csv')}). Beside other "
+            f"OpenCL libraries, which were measured on another machine, so that the ratios hold two machines' difference too ({note.split(',')[0]}, {of('pocl_libraries.csv')}):\n\n")
+    found = {}
+    for row in libraries:
+        for direction in ("forward", "data", "weights"):
+            if row[direction]:
+                speed = float(ours[row["layer"], direction]["opencl_gflops"]) / float(row[direction])
+                found.setdefault((row["library"], direction), []).append(speed)
+    return text + markdown(["library", "direction", "layers", "our GFLOP/s over its, mean"],
+                           ([library, GRADIENTS.get(direction, direction), len(speeds), f"{geomean(speeds):.0f}"]
+                            for (library, direction), speeds in found.items()))
+
+
+def tensor_cores():
+    path = page.MEASUREMENTS / "tensor_cores_h200.csv"
+    machine, ours = gpu_tables.sections(path, False)
+    peer, cudnn = gpu_tables.sections(page.MEASUREMENTS / "cudnn_h200.csv", True)
+    rows = []
+    for key, layers in ours.items():
+        kind, epilogue, form, direction, batch = key
+        ratios = {layer: float(cudnn[key][layer][0]["us"]) / float(timed[0]["us"]) for layer, timed in layers.items() if layer in cudnn.get(key, {})}
+        if ratios:
+            rows.append([kind, direction.replace("_", " "), batch, epilogue, form, len(ratios), f"{geomean(ratios.values()):.2f}", *extremes(ratios)])
+    return (f"\n## Convolutions on tensor cores\n\n{machine}, commit {page.commit_of(path)}; peer: {peer}, channels last. ResNet-50's convolutions, and "
+            f"17 odd ones, one protocol for both; cuDNN's 8-bit rows are of its implicit GEMM for integers ([all layers](measurements/tensor_cores.md)).\n\n"
+            + markdown(["type", "direction", "batch", "epilogue", "form", "layers", "mean ratio", "least", "most"], rows))
+
+
+def float32():
+    measured, peer, cudnn = float_tables.times()
+    commit = page.commit_of(page.MEASUREMENTS / "layers_h200_cuda.csv")
+    _, dlprimitives = float_tables.beside_dlprimitives(measured["opencl"])
+    text = (f"\n## Convolutions in float32 on a GPU\n\nPeer: {peer}, without TF32, channels last or first, whichever is faster; commit {commit} "
+            f"([all layers](measurements/float32.md)).\n{float_tables.summary(measured, cudnn)}")
+    means = ", ".join(f"{direction.replace('_', ' ')} at batch {batch} {geomean(values):.2f}" for (direction, batch), values in dlprimitives.items())
+    return f"{text}\nBeside dlprimitives through the same OpenCL driver: {means}.\n"
+
+
+def ilpm():
+    rows = [[f"{machine} ({name})", *(f"{geomean(ilpm_tables.ratios_of(results, rival).values()):.2f}" for rival in ilpm_tables.RIVALS), commit]
+            for name, machine, commit, results in ilpm_tables.tables()]
+    return ("\n## ILP-M\n\nIts author's four ResNet layers, one image, float32: how many times ILP-M is faster than its rivals, all of them our "
+            "kernels ([all layers](measurements/ilpm.md)).\n\n" + markdown(["device", *ilpm_tables.RIVALS.values(), "commit"], rows))
+
+
+def fusion():
+    note, kernels = read_table("fusion_kernels.csv")
+    timed_note, timed = read_table("fusion_networks.csv")
+    times = {row["network"]: row for row in timed}
+    text = (f"\n## Fusion\n\nKernels and bytes by `--fuse` (none, pointwise, all): {note} ({of('fusion_kernels.csv')}). Times of pointwise and all: "
+            f"{timed_note} ({of('fusion_networks.csv')}).\n\n")
+    text += markdown(["network", "kernels", "MB moved", "pointwise ms", "all ms", "pointwise / all"],
+                     ([row["network"], *(" / ".join(row[f"{what}_{level}"] for level in ("none", "pointwise", "all")) for what in ("kernels", "mb")),
+                       *(times[row["network"]][cell] for cell in ("pointwise_ms", "all_ms", "ratio"))] for row in kernels))
+    path = page.MEASUREMENTS / "fused_f16_h200_cuda.csv"
+    judged = [row for row in read_table(path.name)[1] if "as judged" in row["block"] and row["ratio"]]
+    ratios = {row["block"].split(" as judged")[0]: float(row["ratio"]) for row in judged}
+    return text + (f"\nMaps in the ring of `wgmma`, f16 on an H200, commit {page.commit_of(path)}: layers one by one over what the cost model decides, "
+                   f"{len(ratios)} pairs, mean {geomean(ratios.values()):.2f}, {' to '.join(extremes(ratios))} ({of(path.name)}).\n")
+
+
+def starts():
+    note, rows = read_table("cpu_squeezenet.csv")
+    text = f"\n## Start and planning\n\nSqueezeNet 1.1, one photograph: {note} ({of('cpu_squeezenet.csv')}).\n\n"
+    text += markdown(["device", "ms (p10–p90)", "first start s", "later start s"],
+                     ([row["device"], spread(row, "median_ms"), row["first_start_s"], row["later_start_s"]] for row in rows))
+    note, rows = read_table("fusion_choose.csv")
+    columns = [name for name in rows[0] if name.endswith("pointwise")]
+    text += f"\nSeconds until layout, fusion (`pointwise`), splits and schedules of all kernels are chosen, without a cache: {note.split(';')[0]} ({of('fusion_choose.csv')}).\n\n"
+    return text + markdown(["network", *(name.removesuffix(" pointwise") for name in columns)], ([row["network"], *(row[name] for name in columns)] for row in rows))
+
+
+def main():
+    sections = (networks, cpu_layers, tensor_cores, float32, ilpm, fusion, starts)
+    (page.DOCS / "performance.md").write_text(INTRO + "".join(section() for section in sections), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
