@@ -43,9 +43,8 @@ Estimate predict_tile(const nest::Nest &whole, const nest::Nest &tile, const Sch
   unit.launch_us = 0;
   if (has_core(schedule))
     return predict_core_tile(gemm_of(tile, schedule), unit);
-  LaneCounts counts;
   return target.lanes == LaneKind::Vector ? predict_vector(tile, schedule, unit, &whole)
-                                          : predict_work_items({tile, schedule, unit, counts});
+                                          : predict(tile, schedule, unit);
 }
 
 double rolled_seconds(double tile, const nest::Nest &nest, const schedule::Rolling &rolling,

@@ -12,16 +12,13 @@
 namespace tilefuse::cost {
 
 Estimate predict(const nest::Nest &nest, const schedule::Schedule &schedule, const Target &target) {
-  LaneCounts counts;
-  return predict(nest, schedule, target, counts);
-}
-
-Estimate predict(const nest::Nest &nest, const schedule::Schedule &schedule, const Target &target,
-                 LaneCounts &counts) {
   if (has_core(schedule))
     return predict_gemm(gemm_of(nest, schedule), target);
-  return target.lanes == LaneKind::Vector ? predict_vector(nest, schedule, target)
-                                          : predict_work_items({nest, schedule, target, counts});
+  if (target.lanes == LaneKind::Vector)
+    return predict_vector(nest, schedule, target);
+  LaneCounts counts;
+  const std::vector<InputPlace> places = input_places(nest, schedule);
+  return predict_work_items({nest, schedule, target, counts, places});
 }
 
 Figures figures(const nest::Nest &nest, const schedule::Schedule &schedule, const Target &target) {

@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "cost/estimate.h"
-#include "cost/gpu/lane_access.h"
 #include "nest/nest.h"
 #include "schedule/schedule.h"
 #include "target/target.h"
@@ -30,9 +29,6 @@ Figures figures(const nest::Nest &nest, const schedule::Schedule &schedule, cons
 
 // Requires a legal schedule.
 Estimate predict(const nest::Nest &nest, const schedule::Schedule &schedule, const Target &target);
-// The same for one of many: `counts` keeps what its like have counted.
-Estimate predict(const nest::Nest &nest, const schedule::Schedule &schedule, const Target &target,
-                 LaneCounts &counts);
 
 // One line per reason, with units.
 std::string explain(const Estimate &estimate);

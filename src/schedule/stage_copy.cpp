@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -22,8 +23,10 @@ constexpr std::int64_t kCopiedBytes = 4; // of an element that vectors copy
 // The tile of a staged input, and where it lies in memory. `nest` may be a tile of `whole`.
 struct Staged {
   Staged(const Nest &of, const Nest &all, const Schedule &by, int number)
-      : nest(of), whole(all), own(by), input(number), source(source_of(all, by, number)),
-        tile(stage_tile(of, by, number)) {}
+      : Staged(of, all, by, number, {source_of(all, by, number), stage_tile(of, by, number)}) {}
+  Staged(const Nest &of, const Nest &all, const Schedule &by, int number, InputPlace place)
+      : nest(of), whole(all), own(by), input(number), source(std::move(place.source)),
+        tile(std::move(place.tile)) {}
   const nest::Dim &dim(const StageDim &of) const { return source.dims[at(of.dim)]; }
 
   const Nest &nest;
@@ -147,7 +150,13 @@ CopyStream map_stream(const Nest &map, const nest::Operand &operand, const Stage
 }
 
 ItemCopy item_copy(const Nest &nest, const Schedule &schedule, int input) {
-  const Staged staged(nest, nest, schedule, input);
+  InputPlace place{source_of(nest, schedule, input), {}};
+  place.tile = stage_tile(nest, schedule, input, place.source);
+  return item_copy(nest, schedule, input, place);
+}
+
+ItemCopy item_copy(const Nest &nest, const Schedule &schedule, int input, const InputPlace &place) {
+  const Staged staged(nest, nest, schedule, input, place);
   return item_copy(staged, {copy_stream(staged)}, std::nullopt);
 }
 

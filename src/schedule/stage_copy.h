@@ -47,6 +47,8 @@ struct ItemCopy {
 // The same of an input that lies in memory. A vector does not straddle the tensor's edge and is
 // aligned in memory; elements of other sizes than 4 bytes are copied one by one.
 ItemCopy item_copy(const nest::Nest &nest, const Schedule &schedule, int input);
+ItemCopy item_copy(const nest::Nest &nest, const Schedule &schedule, int input,
+                   const InputPlace &place);
 // Of a member's input, which a map may feed; `nests` as they run (schedule/members.h).
 ItemCopy item_copy(const poly::Group &group, const std::vector<nest::Nest> &nests,
                    const Schedule &schedule, poly::MemberId member, int input);

@@ -249,8 +249,8 @@ bool holds_chunk(const Nest &nest, const Schedule &schedule, int input, IndexId 
 namespace {
 
 // Of an input whose dimensions lie so.
-StageTile stage_tile(const Nest &nest, const Schedule &schedule, int input,
-                     const std::vector<nest::Dim> &source) {
+StageTile tile_of(const Nest &nest, const Schedule &schedule, int input,
+                  const std::vector<nest::Dim> &source) {
   StageTile tile;
   for (std::size_t d = 0; d < source.size(); ++d) {
     tile.dims.push_back(measure(nest, schedule, input, source[d]));
@@ -280,8 +280,22 @@ StageTile stage_tile(const Nest &nest, const Schedule &schedule, int input,
 
 StageTile stage_tile(const Nest &nest, const Schedule &schedule, int input) {
   return is_packed(schedule.fills[at(input)])
-             ? stage_tile(nest, schedule, input, packed_source(nest, schedule, input).dims)
-             : stage_tile(nest, schedule, input, nest.inputs[at(input)].dims);
+             ? tile_of(nest, schedule, input, packed_source(nest, schedule, input).dims)
+             : tile_of(nest, schedule, input, nest.inputs[at(input)].dims);
+}
+
+StageTile stage_tile(const Nest &nest, const Schedule &schedule, int input, const Source &source) {
+  return tile_of(nest, schedule, input, source.dims);
+}
+
+std::vector<InputPlace> input_places(const Nest &nest, const Schedule &schedule) {
+  std::vector<InputPlace> places;
+  for (int k = 0; k < static_cast<int>(nest.inputs.size()); ++k) {
+    InputPlace &place = places.emplace_back(InputPlace{source_of(nest, schedule, k), {}});
+    if (is_staged(schedule.fills[at(k)]))
+      place.tile = stage_tile(nest, schedule, k, place.source);
+  }
+  return places;
 }
 
 std::int64_t buffer_stride(const Schedule &schedule, int input, const StageTile &tile) {

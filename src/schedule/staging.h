@@ -62,6 +62,18 @@ struct StageTile {
 };
 
 StageTile stage_tile(const nest::Nest &nest, const Schedule &schedule, int input);
+// The same where it is known how the input lies: source_of(nest, schedule, input).
+StageTile stage_tile(const nest::Nest &nest, const Schedule &schedule, int input,
+                     const Source &source);
+
+// Where an input lies and, if it is staged, the tile that it is read from: what copies, costs and
+// accesses of a candidate all ask for.
+struct InputPlace {
+  Source source;
+  StageTile tile;
+};
+// By input.
+std::vector<InputPlace> input_places(const nest::Nest &nest, const Schedule &schedule);
 // Elements from one buffer of an input to the next, and of all of them.
 std::int64_t buffer_stride(const Schedule &schedule, int input, const StageTile &tile);
 std::int64_t buffer_elems(const Schedule &schedule, int input, const StageTile &tile);

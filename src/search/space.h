@@ -75,6 +75,7 @@ private:
                                          std::optional<IndexId> index) const;
   void add(schedule::Schedule schedule);
   void add_legal(schedule::Schedule schedule);
+  Candidate priced(schedule::Schedule schedule);
   void try_clusters();
   bool is_beaten(const Candidate &tile) const;
   std::vector<Candidate> ranked(bool needs_best_only);

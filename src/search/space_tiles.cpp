@@ -2,8 +2,10 @@
 #include <algorithm>
 
 #include "base/index.h"
+#include "cost/gpu/work_item_model.h"
 #include "cost/model.h"
 #include "nest/index.h"
+#include "schedule/legal.h"
 #include "schedule/staging.h"
 #include "search/forms/copies.h"
 #include "search/space.h"
@@ -94,8 +96,8 @@ void Space::collect_register_tiles(Form form, std::int64_t lanes) {
         prefetch_packed(schedule);
         if (register_need(schedule) > budget)
           break;
-        if (!assign_copies(nest_, schedule, target_))
-          register_tiles_.push_back({schedule, cost::predict(nest_, schedule, target_, counts_)});
+        if (!illegal(nest_, schedule, target_))
+          register_tiles_.push_back(priced(schedule));
       }
   }
 }
@@ -222,13 +224,23 @@ void Space::improve(Schedule best, IndexId index) {
 }
 
 void Space::add(Schedule schedule) {
-  if (!assign_copies(nest_, schedule, target_))
+  clear_copies(schedule);
+  if (!illegal(nest_, schedule, target_))
     add_legal(std::move(schedule));
 }
 
-void Space::add_legal(Schedule schedule) {
-  cost::Estimate estimate = cost::predict(nest_, schedule, target_, counts_);
-  found_.push_back({std::move(schedule), std::move(estimate)});
+void Space::add_legal(Schedule schedule) { found_.push_back(priced(std::move(schedule))); }
+
+// Of a legal schedule that copies plainly, with the copies it is to make.
+Candidate Space::priced(Schedule schedule) {
+  if (has_core(schedule) || target_.lanes == LaneKind::Vector) {
+    cost::Estimate estimate = cost::predict(nest_, schedule, target_);
+    return {std::move(schedule), std::move(estimate)};
+  }
+  const std::vector<schedule::InputPlace> places = input_places(nest_, schedule);
+  assign_copies(nest_, schedule, target_, places);
+  cost::Estimate estimate = cost::predict_work_items({nest_, schedule, target_, counts_, places});
+  return {std::move(schedule), std::move(estimate)};
 }
 
 void Space::collect_register_tiles() {

@@ -8,11 +8,11 @@
 
 #include "base/index.h"
 #include "nest/index.h"
+#include "schedule/legal.h"
 #include "schedule/roles.h"
 #include "schedule/wgmma/wgmma_parts.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "search/forms/algorithms.h"
-#include "search/forms/copies.h"
 #include "search/forms/core_forms.h"
 #include "search/forms/fma_forms.h"
 #include "search/forms/named_schedule.h"
@@ -36,8 +36,7 @@ public:
 
   void add(std::string_view name, const FormSizes &sizes) {
     search::NamedSchedule named = search::form(name, nest_, target_, sizes);
-    if (named.schedule && is_new(*named.schedule) &&
-        !assign_copies(nest_, *named.schedule, target_))
+    if (named.schedule && is_new(*named.schedule) && !illegal(nest_, *named.schedule, target_))
       found_.push_back(std::move(*named.schedule));
   }
   void add_products();

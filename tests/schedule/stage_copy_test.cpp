@@ -76,11 +76,13 @@ TEST(StageCopy, CostChargesTheCopiesThatAreMade) {
     schedule::Schedule schedule = staged(nest);
     ASSERT_EQ(schedule::illegal(nest, schedule, target), std::nullopt);
     cost::LaneCounts counts;
-    EXPECT_EQ(cost::WorkItemShape({nest, schedule, target, counts}).copy_width(0), 1);
+    const auto places = schedule::input_places(nest, schedule);
+    EXPECT_EQ(cost::WorkItemShape({nest, schedule, target, counts, places}).copy_width(0), 1);
     EXPECT_EQ(loaded_lanes(nest, schedule, target), 1);
     ASSERT_EQ(search::assign_copies(nest, schedule, target), std::nullopt);
     EXPECT_EQ(item_copy(nest, schedule, 0).widest, one.width);
-    EXPECT_EQ(cost::WorkItemShape({nest, schedule, target, counts}).copy_width(0), one.width);
+    EXPECT_EQ(cost::WorkItemShape({nest, schedule, target, counts, places}).copy_width(0),
+              one.width);
     EXPECT_EQ(loaded_lanes(nest, schedule, target), one.width);
   }
 }

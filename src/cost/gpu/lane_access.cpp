@@ -194,13 +194,12 @@ LaneAccess access(const LaneView &view, const Strides &strides, std::int64_t ele
 
 } // namespace
 
-std::vector<InputPlace> input_places(const Nest &nest, const Schedule &schedule) {
-  std::vector<InputPlace> places;
-  for (int k = 0; k < static_cast<int>(nest.inputs.size()); ++k)
-    places.push_back({source_of(nest, schedule, k), is_staged(schedule.fills[at(k)])
-                                                        ? stage_tile(nest, schedule, k)
-                                                        : schedule::StageTile()});
-  return places;
+std::size_t HashOfNumbers::operator()(const std::vector<std::int64_t> &numbers) const {
+  constexpr std::size_t kPrime = 0x100000001b3;
+  std::size_t hash = 0;
+  for (const std::int64_t number : numbers)
+    hash = (hash ^ static_cast<std::size_t>(number)) * kPrime;
+  return hash;
 }
 
 LaneAccess input_access(const LaneView &view, int input, const InputPlace &place,

@@ -8,7 +8,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <unordered_map>
 #include <vector>
 
 #include "nest/nest.h"
@@ -27,18 +27,14 @@ struct LaneAccess {
   double sectors = 0;    // of global memory
 };
 
-// Where an input lies and, if it is staged, the tile that it is read from: all that follows asks
-// for both, again and again.
-struct InputPlace {
-  schedule::Source source;
-  schedule::StageTile tile;
-};
-// By input.
-std::vector<InputPlace> input_places(const nest::Nest &nest, const schedule::Schedule &schedule);
+using schedule::InputPlace;
 
 // Accesses that were counted, by the numbers that they depend on. The schedules of one search deal
 // out their lanes in few ways: who prices many of them keeps one.
-using LaneCounts = std::map<std::vector<std::int64_t>, LaneAccess>;
+struct HashOfNumbers {
+  std::size_t operator()(const std::vector<std::int64_t> &numbers) const;
+};
+using LaneCounts = std::unordered_map<std::vector<std::int64_t>, LaneAccess, HashOfNumbers>;
 
 // Whose accesses are counted. Lanes are work-items.
 struct LaneView {
@@ -46,6 +42,7 @@ struct LaneView {
   const schedule::Schedule &schedule;
   const Target &target;
   LaneCounts &counts;
+  const std::vector<InputPlace> &places; // schedule::input_places(nest, schedule)
 };
 
 // From local memory where the input is staged, else from where it lies. `near` register copies are

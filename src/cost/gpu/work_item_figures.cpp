@@ -133,7 +133,8 @@ Figures WorkItemFigures::figures() const {
 
 Figures work_item_figures(const Nest &nest, const Schedule &schedule, const Target &target) {
   LaneCounts counts;
-  return WorkItemFigures({nest, schedule, target, counts}).figures();
+  const std::vector<InputPlace> places = input_places(nest, schedule);
+  return WorkItemFigures({nest, schedule, target, counts, places}).figures();
 }
 
 } // namespace tilefuse::cost

@@ -112,7 +112,7 @@ void WorkItemModel::add_direct(int input, Block &block) const {
   const double reads = vectors(operand) * share;
   const LaneAccess access = input_access(view_, input, place(input));
   const LaneAccess line =
-      input_access({nest_, schedule_, lines, view_.counts}, input, place(input));
+      input_access({nest_, schedule_, lines, view_.counts, view_.places}, input, place(input));
   const double points = steps() * reduced_points();
   block.point += reads * access.requests / warps_ + fragments(operand) * guards(input);
   block.wavefronts +=

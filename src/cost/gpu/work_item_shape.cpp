@@ -34,7 +34,7 @@ constexpr double kHoisted = 1.9;
 WorkItemShape::WorkItemShape(const LaneView &view)
     : view_(view), nest_(view.nest), schedule_(view.schedule), target_(view.target),
       items_(static_cast<double>(group_size(schedule_))), warps_(std::ceil(items_ / kWarp)),
-      places_(input_places(nest_, schedule_)) {}
+      places_(view.places) {}
 
 double WorkItemShape::copies(IndexId i) const {
   const schedule::Split &split = schedule_.splits[i];

@@ -80,7 +80,7 @@ protected:
   double warps_ = 1;
 
 private:
-  std::vector<InputPlace> places_; // by input
+  const std::vector<InputPlace> &places_; // by input
 };
 
 } // namespace tilefuse::cost

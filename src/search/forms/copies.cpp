@@ -75,6 +75,12 @@ std::optional<std::string> assign_copies(const Nest &nest, Schedule &schedule,
   return {};
 }
 
+void assign_copies(const Nest &nest, Schedule &schedule, const Target &target,
+                   const std::vector<schedule::InputPlace> &places) {
+  assign(schedule, target,
+         [&](int input) { return item_copy(nest, schedule, input, places[at(input)]); });
+}
+
 std::optional<std::string> assign_copies(const Group &group, Schedule &schedule,
                                          const Target &target) {
   if (group.producers.empty())

@@ -8,10 +8,12 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "nest/nest.h"
 #include "poly/group.h"
 #include "schedule/schedule.h"
+#include "schedule/staging.h"
 #include "target/target.h"
 
 namespace tilefuse::search {
@@ -23,6 +25,9 @@ void clear_copies(schedule::Schedule &schedule);
 // gives the reason and clears the copies. To be asked again when anything else has changed.
 std::optional<std::string> assign_copies(const nest::Nest &nest, schedule::Schedule &schedule,
                                          const Target &target);
+// The same of a legal schedule that copies plainly, where it is known how its inputs lie.
+void assign_copies(const nest::Nest &nest, schedule::Schedule &schedule, const Target &target,
+                   const std::vector<schedule::InputPlace> &places);
 std::optional<std::string> assign_copies(const poly::Group &group, schedule::Schedule &schedule,
                                          const Target &target);
 
