@@ -184,7 +184,8 @@ TEST(CoreFeeds, PartsOfGradientsOfFilters) {
   for (const Target &target : {sm80(), sm90()}) {
     const poly::Group part = search::split_group(group, target, {.split = "n:2"}).front();
     const poly::Group fed = normalised(masked(part, 0), 1);
-    const auto all = target.isa == "sm_90a" ? wgmma_of(fed) : schedules_of(fed, target);
+    const auto all =
+        has(target, Feature::WarpgroupMatrix) ? wgmma_of(fed) : schedules_of(fed, target);
     EXPECT_FALSE(all.empty()) << to_text(fed);
     check_schedules(fed, target, all, 12);
   }
@@ -228,7 +229,7 @@ void check_random(const Target &target, int channel_unit, int count) {
     const poly::Group fed = random.chance(50) ? normalised(group, 0) : masked(group, 0);
     std::vector<schedule::Schedule> all = schedules_of(fed, target);
     std::erase_if(all, [&](const schedule::Schedule &each) {
-      return is_wgmma(*each.core.op) != target.isa.starts_with("sm_90a");
+      return is_wgmma(*each.core.op) != has(target, Feature::WarpgroupMatrix);
     });
     if (!all.empty())
       checked += check_schedules(fed, target, {random.of(all)}, 1);
