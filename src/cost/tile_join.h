@@ -4,10 +4,11 @@
 #pragma once
 
 #include "schedule/tile_join.h"
+#include "target/rates.h"
 
 namespace tilefuse::cost {
 
 // Requires a join. `items` are the work-items of a block of the partial kernel.
-double tile_join_seconds(const schedule::TileJoin &join, std::int64_t items);
+double tile_join_seconds(const schedule::TileJoin &join, std::int64_t items, const Rates &rates);
 
 } // namespace tilefuse::cost
