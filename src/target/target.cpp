@@ -18,6 +18,7 @@ constexpr auto kFields = std::to_array<TargetField>({
     {"name", &Target::name},
     {"backend", &Target::backend},
     {"isa", &Target::isa},
+    {"compiler", &Target::compiler},
     {"lanes", &Target::lanes},
     {"vector_f32", &Target::vector_f32},
     {"vector_registers", &Target::vector_registers},

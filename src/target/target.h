@@ -25,6 +25,7 @@ struct Target {
   std::string backend; // "llvm", "opencl" or "cuda"
   std::string isa; // LLVM: processor name and features, "znver3;+avx2,+fma"; OpenCL: "CL1.2"; CUDA:
                    // "sm_90a"
+  std::string compiler; // that builds kernels, with its version: "NVRTC 13.0"; "": whichever
   LaneKind lanes = LaneKind::Vector;
   int vector_f32 = 8; // elements of the widest vector (Vector), or the usual group size (WorkItem)
   int vector_registers = 16;    // per thread; for WorkItem 32-bit registers per lane

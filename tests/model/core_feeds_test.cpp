@@ -303,7 +303,7 @@ TEST(CoreFeeds, WarpsThatCopyMap) {
   EXPECT_EQ(schedule->core.mappers, 0);
   schedule::Schedule other = *schedule;
   other.core.mappers = 1;
-  search::assign_roles(groups[0].group.anchor, other);
+  search::assign_roles(groups[0].group.anchor, other, whole_sm90());
   EXPECT_EQ(illegal(groups[0].group, other, whole_sm90()),
             "176 registers beside those that map, 128 at launch; it needs 152 and 138");
   other = *schedule;
@@ -403,7 +403,7 @@ TEST(CoreFeeds, Refused) {
       search::named_wgmma_schedule("wgmma_stream", walked.anchor, sm90()).schedule.value();
   windowed.core.mappers = 1;
   windowed.producers.resize(1);
-  search::assign_roles(walked.anchor, windowed);
+  search::assign_roles(walked.anchor, windowed, sm90());
   EXPECT_EQ(illegal(walked, windowed, sm90()), "taps move a window where no pixel does");
   own.producers.clear();
   EXPECT_EQ(refusal(plain, own.core), "groups of warps map what no map feeds");
