@@ -10,6 +10,7 @@
 #include "paths.h"
 #include "poly/post_ops.h"
 #include "program/host_tensor.h"
+#include "target/device_rows.h"
 
 namespace tilefuse::bench {
 namespace {

@@ -25,6 +25,7 @@
 #include "program/precision/quantize.h"
 #include "schedule/members.h"
 #include "search/network/kept_choices.h"
+#include "target/device_rows.h"
 #include "target_device.h"
 
 namespace tilefuse::bench {

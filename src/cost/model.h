@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Predicted time of (nest, schedule, target), with its reasons. One entry for every kind of lane:
-// vector_model for explicit vectors on cores with caches, work_item_model for GPUs. Every rate is
-// read from the target; a model's own constants are properties of code generation (a lane that is
-// not a neighbour costs a load and a shuffle), never of one device or one shape.
+// vector_model for explicit vectors on cores with caches, work_item_model for GPUs. Every rate of a
+// GPU is read from the target (target/rates.h); a model's own constants are properties of code
+// generation (a lane that is not a neighbour costs a load and a shuffle), never of one device or
+// one shape.
 //
 // An estimate carries what it was made of as lines in the order of the reasoning:
 //

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a device's limits allow at best: the time that its peak arithmetic or its memory bandwidth
 // alone would need, whichever is longer. Limits are the target's; a matrix instruction has the peak
-// of the device's matrix units for its type, whichever instruction of the device reaches it. With
+// of the target's matrix units for its type, whichever instruction of the device reaches it. With
 // measured ceilings a kernel's share of its time is at most 1: what caches hold is theirs to move.
 #pragma once
 

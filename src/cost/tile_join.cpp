@@ -8,18 +8,13 @@
 namespace tilefuse::cost {
 namespace {
 
-// Two barriers, stores that have landed, a ticket: on an H200 the whole takes 0.7 to 1 us more than
-// a launch that starts early, 1 to 3 less than one of OpenCL's.
-constexpr double kArrival = 2.2e-6;
-constexpr double kLatency = 0.4e-6; // of loads that are under way together, and what follows them
-constexpr double kUnitBytes = 80e9; // a second, from the cache that all units share to one of them
 constexpr double kPartBytes = 4;
 
 double ceil_div(std::int64_t a, std::int64_t b) { return static_cast<double>((a + b - 1) / b); }
 
 } // namespace
 
-double tile_join_seconds(const schedule::TileJoin &join, std::int64_t items) {
+double tile_join_seconds(const schedule::TileJoin &join, std::int64_t items, const Rates &rates) {
   const std::int64_t workers = items - join.walk.first_item;
   const std::int64_t blocks = std::accumulate(join.walk.blocks.begin(), join.walk.blocks.end(),
                                               std::int64_t{1}, std::multiplies<>());
@@ -32,7 +27,8 @@ double tile_join_seconds(const schedule::TileJoin &join, std::int64_t items) {
   const double loads = ceil_div(dealt, workers) * ceil_div(parts, together);
   const double elems =
       static_cast<double>(dealt * schedule::vector_width(join.schedule) * (parts + 1));
-  return kArrival + std::max(loads * kLatency, elems * kPartBytes / kUnitBytes);
+  return rates.tile_join_seconds +
+         std::max(loads * rates.load_round_seconds, elems * kPartBytes / rates.unit_bytes_per_s);
 }
 
 } // namespace tilefuse::cost

@@ -11,11 +11,12 @@
 #pragma once
 
 #include "schedule/tile_join.h"
+#include "target/rates.h"
 
 namespace tilefuse::cost {
 
 // Seconds that the join adds to the launch. Requires a join; `items` is the number of work-items of
 // a block of the partial kernel.
-double tile_join_seconds(const schedule::TileJoin &join, std::int64_t items);
+double tile_join_seconds(const schedule::TileJoin &join, std::int64_t items, const Rates &rates);
 
 } // namespace tilefuse::cost

@@ -18,7 +18,8 @@ std::optional<Joinable> pick_joinable(const nest::Nest &partial, const nest::Nes
   for (Candidate &candidate : candidates(partial, target, kTried)) {
     schedule::TileJoin made = tile_join(partial, candidate.schedule, join, target);
     if (made.refusal.empty()) {
-      const double seconds = cost::tile_join_seconds(made, group_size(candidate.schedule));
+      const double seconds =
+          cost::tile_join_seconds(made, group_size(candidate.schedule), target.rates);
       return Joinable{std::move(candidate), std::move(made), seconds};
     }
     if (refusal != nullptr && refusal->empty())

@@ -20,11 +20,8 @@ using nest::IndexId;
 using nest::Nest;
 using nest::ReductionSplit;
 
-constexpr double kIdle = 1.3;  // times the least time, above which splits are weighed
-constexpr double kGain = 0.97; // of the time of the whole nest, that a split must reach
-// Of a launch's time by itself, what it takes behind another in one submission: an H200 takes 1
-// us in a graph of CUDA's, 5.5 between events; OpenCL's launches are submitted one by one.
-constexpr double kFollowing = 0.18;
+constexpr double kIdle = 1.3;             // times the least time, above which splits are weighed
+constexpr double kGain = 0.97;            // of the time of the whole nest, that a split must reach
 constexpr std::int64_t kShortestPart = 8; // reduced points
 constexpr std::int64_t kMostParts = 1024;
 constexpr std::int64_t kScratchPerUnit = std::int64_t{1} << 17; // accumulators
@@ -38,8 +35,10 @@ std::int64_t reduced_points(const Nest &nest) {
   return points;
 }
 
+// Behind another launch: a queue takes both, others are submitted one by one.
 double launch_seconds(const Target &target) {
-  return target.launch_us * 1e-6 * (has(target, Feature::LaunchQueue) ? kFollowing : 1);
+  return target.launch_us * 1e-6 *
+         (has(target, Feature::LaunchQueue) ? target.rates.following_launch_share : 1);
 }
 
 // Of the kernel that joins parts, right behind the one that computes them.

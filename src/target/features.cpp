@@ -1,34 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/features.h"
 
-#include "base/error.h"
-#include "target/core_ops.h"
-#include "target/nvidia.h"
+#include <array>
+#include <cstddef>
 
 namespace tilefuse {
+namespace {
 
-bool has(const Target &target, Feature feature) {
-  const bool is_cuda = target.backend == "cuda";
-  const bool is_llvm = target.backend == "llvm";
-  switch (feature) {
-  case Feature::AsyncCopies:
-    return nvidia_generation(target) >= 80;
-  case Feature::MatrixUnits:
-    return is_cuda && target.lanes == LaneKind::WorkItem && target.warp == kCoreLanes;
-  case Feature::WarpgroupMatrix:
-    return has(target, Feature::MatrixUnits) && target.isa.starts_with("sm_90a");
-  case Feature::LaunchQueue:
-    return is_cuda;
-  case Feature::EarlyLaunch:
-    return is_cuda && nvidia_generation(target) >= 90;
-  case Feature::PackedRounding:
-    return nvidia_generation(target) >= 80;
-  case Feature::PrefetchHints:
-    return is_llvm;
-  case Feature::EitherLanes:
-    return !is_llvm;
-  }
-  internal_error("an unknown feature", __FILE__, __LINE__);
+// In the order of the enumeration.
+constexpr std::array<std::string_view, kFeatures> kNames = {
+    "async_copies", "matrix_units",    "warpgroup_matrix", "launch_queue",
+    "early_launch", "packed_rounding", "prefetch_hints",   "either_lanes",
+};
+
+} // namespace
+
+std::string_view to_string(Feature feature) { return kNames[static_cast<std::size_t>(feature)]; }
+
+std::string to_text(Features features) {
+  std::string text;
+  for (int i = 0; i < kFeatures; ++i)
+    if (const auto feature = static_cast<Feature>(i); features.contains(feature)) {
+      text += text.empty() ? "" : " ";
+      text += to_string(feature);
+    }
+  return text;
+}
+
+std::optional<Feature> parse_feature(std::string_view name) {
+  for (int i = 0; i < kFeatures; ++i)
+    if (const auto feature = static_cast<Feature>(i); to_string(feature) == name)
+      return feature;
+  return std::nullopt;
 }
 
 } // namespace tilefuse

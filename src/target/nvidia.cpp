@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/nvidia.h"
 
+#include <array>
 #include <charconv>
+#include <limits>
 
 namespace tilefuse {
 namespace {
 
 constexpr std::string_view kGeneration = "sm_";
+
+// The generations that have a feature.
+struct Since {
+  Feature feature;
+  int first = 0;
+  int last = std::numeric_limits<int>::max();
+};
+
+constexpr std::array<Since, 4> kSince = {{
+    {Feature::AsyncCopies, 80},
+    {Feature::PackedRounding, 80},
+    {Feature::EarlyLaunch, 90},
+    {Feature::WarpgroupMatrix, 90, 90},
+}};
 
 } // namespace
 
@@ -17,6 +33,13 @@ int nvidia_generation(const Target &target) {
   if (at != std::string_view::npos)
     std::from_chars(isa.data() + at + kGeneration.size(), isa.data() + isa.size(), generation);
   return generation;
+}
+
+Features of_generation(Features features, int generation) {
+  for (const Since &since : kSince)
+    if (generation < since.first || generation > since.last)
+      features = features.without({since.feature});
+  return features;
 }
 
 } // namespace tilefuse

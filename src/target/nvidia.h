@@ -10,4 +10,8 @@ namespace tilefuse {
 // The generation in a target's isa, 90 of "sm_90a" and of "CL1.2 sm_90"; 0: there is none.
 int nvidia_generation(const Target &target);
 
+// Those of the features that this generation has (0: a device of another vendor): a row may be of
+// another one than the device. Features that no generation adds or drops stay.
+Features of_generation(Features features, int generation);
+
 } // namespace tilefuse

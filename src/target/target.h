@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel is generated for: limits and rates of one device, as a value that prints and
-// hashes. A row comes from devices/*.toml; what the driver or the processor reports overrides it.
+// What a kernel is generated for: limits, features and rates of one device, as a value that prints
+// and hashes. A row comes from devices/*.toml (target/device_rows.h); what the driver or the
+// processor reports overrides it.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <variant>
+
+#include "target/features.h"
+#include "target/rates.h"
 
 namespace tilefuse {
 
@@ -19,6 +25,7 @@ struct Target {
   std::string backend; // "llvm", "opencl" or "cuda"
   std::string isa; // LLVM: processor name and features, "znver3;+avx2,+fma"; OpenCL: "CL1.2"; CUDA:
                    // "sm_90a"
+  std::string compiler; // that builds kernels, with its version: "NVRTC 13.0"; "": whichever
   LaneKind lanes = LaneKind::Vector;
   int vector_f32 = 8; // elements of the widest vector (Vector), or the usual group size (WorkItem)
   int vector_registers = 16;    // per thread; for WorkItem 32-bit registers per lane
@@ -38,17 +45,31 @@ struct Target {
   bool fp16_storage = true; // half loads and stores convert to float
   bool fp16_math = false;
   bool fp64 = true;
+  Features features;
+  std::string rates_like; // the row that the rates are of; "": none are stated
+  Rates rates;
 
   friend bool operator==(const Target &, const Target &) = default;
 };
 
+inline bool has(const Target &target, Feature feature) { return target.features.contains(feature); }
+
+// A member of a Target under its name, in text and in devices/*.toml. Rates are not among them.
+using TargetMember =
+    std::variant<std::string Target::*, LaneKind Target::*, int Target::*, std::int64_t Target::*,
+                 double Target::*, bool Target::*, Features Target::*>;
+struct TargetField {
+  std::string_view key;
+  TargetMember member;
+};
+// In declaration order.
+std::span<const TargetField> target_fields();
+
 std::string_view to_string(LaneKind kind);
+std::optional<LaneKind> parse_lane_kind(std::string_view name);
 // One `key value` per line, in declaration order; exact, so that it can be hashed into cache keys.
+// Rates are named "rates.KEY", and left out where none are stated.
 std::string to_text(const Target &target);
 Target parse_target(std::string_view text, const std::string &file = "<target>");
-
-// Reads every *.toml of `directory` itself (Error{Io} names the file and line of a mistake). Sorted
-// by name.
-std::vector<Target> read_targets(const std::string &directory);
 
 } // namespace tilefuse

@@ -44,7 +44,7 @@ TEST(Roofline, WhatAKernelReachedCanBeReached) {
 // An H200 of 132 multiprocessors at 1.98 GHz: 989 TFLOP/s at 1.83 GHz as NVIDIA states them.
 TEST(Roofline, MatrixInstructionsHaveThePeakOfTheirType) {
   Target target;
-  target.isa = "sm_90a";
+  target.rates.matrix_half_ops_per_cycle = 4096;
   target.vector_f32 = 128;
   target.compute_units = 132;
   target.gflops_per_unit = 507;

@@ -11,6 +11,7 @@
 #include "schedule/text.h"
 #include "schedule/wgmma/pixel_box.h"
 #include "search/forms/wgmma_forms.h"
+#include "target/rows.h"
 
 namespace tilefuse::cost {
 namespace {
@@ -32,7 +33,7 @@ Target h200() {
   target.gflops_per_unit = 507;
   target.gbytes_per_s = 4300;
   target.launch_us = 5.5;
-  return target;
+  return testing::with_row(target, "cuda_sm90");
 }
 
 // A 3x3 convolution of stride 1 as many channels deep as wide.

@@ -3,10 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "cost/model.h"
 #include "schedule/text.h"
+#include "target/device_rows.h"
+#include "target/rows.h"
 
 namespace tilefuse::cost {
 namespace {
@@ -39,7 +43,7 @@ Target gpu() {
   target.l2_bytes = 32 << 20;
   target.gflops_per_unit = 500;
   target.gbytes_per_s = 2000;
-  return target;
+  return testing::with_row(target, "cuda_sm90");
 }
 
 Estimate estimate(const std::string &lines, const Target &target = gpu(),
@@ -59,6 +63,24 @@ double reason(const Estimate &estimate, const std::string &what) {
 // Register tiles of 4 pixels, lanes over channels, the data staged in chunks of 8 channels.
 constexpr const char *kStaged = "  tile m:64 y:1 x:28 c:8\n  lane m:64\n  keep x:4\n"
                                 "  loop y x m c r s\n  stage 0 at c\n  pack 1\n";
+
+// A row of devices/ with a rate of its own, beside the one that it takes the others from.
+TEST(WorkItemModel, ARowsOwnRateChangesThePrediction) {
+  const std::filesystem::path folder =
+      std::filesystem::path(::testing::TempDir()) / "tilefuse_own_rate";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  std::filesystem::copy_file(TILEFUSE_SOURCE_DIR "/devices/cuda_sm90.toml", folder / "like.toml");
+  std::ofstream(folder / "own.toml") << "name = \"own\"\nbackend = \"cuda\"\nisa = \"sm_90a\"\n"
+                                        "lanes = \"workitem\"\nrates_like = \"cuda_sm90\"\n"
+                                        "[rates]\nblock_start_cycles = 200000.0\n";
+  Target own = gpu();
+  for (const Target &row : read_targets(folder.string()))
+    if (row.name == "own")
+      own.rates = row.rates;
+  EXPECT_LT(2 * estimate(kStaged).seconds, estimate(kStaged, own).seconds);
+  std::filesystem::remove_all(folder);
+}
 
 TEST(WorkItemModel, LargerRegisterTilesReadLessPerMultiplyAdd) {
   const double one = estimate("  tile m:64 y:1 x:28 c:8\n  lane m:64\n"

@@ -12,6 +12,7 @@
 
 #include "package/package.h"
 #include "runtime/cuda/cuda_build.h"
+#include "target/rows.h"
 #include "target/target.h"
 
 namespace tilefuse::emit {
@@ -29,7 +30,7 @@ inline Target cuda_target() {
   target.max_group = 256;
   target.local_bytes = 48 << 10;
   target.local_is_hw = true;
-  return target;
+  return testing::with_row(target, "cuda_sm90");
 }
 
 // Compiles for each architecture; the logs hold no warning, no spill, and no advice of ptxas

@@ -61,7 +61,7 @@ TEST(CudaRound, OtherValuesAreConvertedStepByStep) {
         "max(x[lane * 8 .. 8], f32x8(0))", "round(x[lane * 8 .. 8]) + f32x8(1)"})
     EXPECT_EQ(text_of("i8", value).find("tf_rounded"), std::string::npos) << value;
   Target old = cuda_target();
-  old.isa = "sm_75";
+  old.features = {};
   EXPECT_EQ(stored("i8", "round(x[lane * 8 .. 8])", old).code.find("tf_rounded<char>(tf_wide"),
             std::string::npos);
 }

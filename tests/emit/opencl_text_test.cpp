@@ -108,7 +108,7 @@ kernel copies blocks 1 block_size 32 {
   const kernel::Kernel kernel = kernel::parse_kernel(text);
   Target target = target_with(LaneKind::WorkItem);
   EXPECT_THROW(make_opencl_emitter()->emit(kernel, target), Error);
-  target.isa = "CL1.2 sm_90";
+  target.features = {Feature::AsyncCopies};
   const std::string code = make_opencl_emitter()->emit(kernel, target).code;
   for (
       const char *line :

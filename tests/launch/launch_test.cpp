@@ -8,6 +8,7 @@
 #include "launch/arguments.h"
 #include "launch/legal.h"
 #include "launch/text.h"
+#include "target/rows.h"
 
 namespace tilefuse::launch {
 namespace {
@@ -15,11 +16,12 @@ namespace {
 constexpr schedule::IndexId kOnly{0}; // output index of the nests here
 
 Target work_items() {
-  return {.name = "test",
-          .backend = "opencl",
-          .lanes = LaneKind::WorkItem,
-          .max_group = 256,
-          .local_bytes = 32768};
+  return testing::with_row({.name = "test",
+                            .backend = "opencl",
+                            .lanes = LaneKind::WorkItem,
+                            .max_group = 256,
+                            .local_bytes = 32768},
+                           "opencl_gpu");
 }
 
 // Every other element of 8 from `first` on, of buffer 1: twice those of buffer 0, or zeros.

@@ -9,6 +9,7 @@
 #include "lower/random_nests.h"
 #include "schedule/legal.h"
 #include "schedule/text.h"
+#include "target/rows.h"
 
 namespace tilefuse::testing {
 
@@ -17,19 +18,21 @@ inline Target vector_test_target() {
           .backend = "llvm",
           .lanes = LaneKind::Vector,
           .vector_f32 = 8,
-          .local_bytes = 1 << 20};
+          .local_bytes = 1 << 20,
+          .features = {Feature::PrefetchHints}};
 }
 
 inline Target group_test_target() {
-  return {.name = "test_groups",
-          .backend = "opencl",
-          .isa = "CL1.2 sm_80",
-          .lanes = LaneKind::WorkItem,
-          .vector_f32 = 128,
-          .vector_registers = 255,
-          .max_group = 1024,
-          .local_bytes = 48 << 10,
-          .local_is_hw = true};
+  return with_row({.name = "test_groups",
+                   .backend = "opencl",
+                   .isa = "CL1.2 sm_80",
+                   .lanes = LaneKind::WorkItem,
+                   .vector_f32 = 128,
+                   .vector_registers = 255,
+                   .max_group = 1024,
+                   .local_bytes = 48 << 10,
+                   .local_is_hw = true},
+                  "opencl_nvidia");
 }
 
 inline Target matrix_test_target() {
@@ -38,7 +41,7 @@ inline Target matrix_test_target() {
   target.backend = "cuda";
   target.warp = 32;
   target.local_bytes = 160 << 10;
-  return target;
+  return with_row(target, "cuda_sm80");
 }
 
 // 7x7, 14x14, primes, strides, dilation, asymmetric padding, groups, few channels, two images.

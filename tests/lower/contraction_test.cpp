@@ -18,6 +18,7 @@
 #include "schedule/staging.h"
 #include "schedule/text.h"
 #include "search/pick.h"
+#include "target/rows.h"
 
 namespace tilefuse {
 namespace {
@@ -29,17 +30,19 @@ Target vector_target() {
           .backend = "llvm",
           .lanes = LaneKind::Vector,
           .vector_f32 = 8,
-          .local_bytes = 1 << 20};
+          .local_bytes = 1 << 20,
+          .features = {Feature::PrefetchHints}};
 }
 
 Target work_item_target() {
-  return {.name = "test_groups",
-          .backend = "opencl",
-          .lanes = LaneKind::WorkItem,
-          .vector_f32 = 32,
-          .vector_registers = 255,
-          .max_group = 256,
-          .local_bytes = 48 << 10};
+  return testing::with_row({.name = "test_groups",
+                            .backend = "opencl",
+                            .lanes = LaneKind::WorkItem,
+                            .vector_f32 = 32,
+                            .vector_registers = 255,
+                            .max_group = 256,
+                            .local_bytes = 48 << 10},
+                           "opencl_gpu");
 }
 
 std::vector<std::span<std::byte>> spans(Slots &slots) {

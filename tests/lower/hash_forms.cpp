@@ -16,6 +16,7 @@
 #include "search/forms/part_forms.h"
 #include "search/forms/wgmma_forms.h"
 #include "search/pick.h"
+#include "target/device_rows.h"
 #include "target/rows.h"
 
 namespace tilefuse::testing {

@@ -31,7 +31,7 @@ Target opencl() {
   target.name = "test_opencl";
   target.backend = "opencl";
   target.isa = "CL1.2 device_atomics";
-  return target;
+  return testing::with_row(target, "opencl_gpu");
 }
 
 // A reduction in parts, as one launch or two.

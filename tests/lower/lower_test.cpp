@@ -13,6 +13,7 @@
 #include "schedule/staging.h"
 #include "schedule/text.h"
 #include "search/pick.h"
+#include "target/rows.h"
 
 namespace tilefuse {
 namespace {
@@ -25,16 +26,18 @@ Target vector_target() {
           .backend = "llvm",
           .lanes = LaneKind::Vector,
           .vector_f32 = 8,
-          .local_bytes = 1 << 20};
+          .local_bytes = 1 << 20,
+          .features = {Feature::PrefetchHints}};
 }
 
 Target work_item_target() {
-  return {.name = "test_groups",
-          .backend = "opencl",
-          .lanes = LaneKind::WorkItem,
-          .vector_f32 = 32,
-          .max_group = 256,
-          .local_bytes = 48 << 10};
+  return testing::with_row({.name = "test_groups",
+                            .backend = "opencl",
+                            .lanes = LaneKind::WorkItem,
+                            .vector_f32 = 32,
+                            .max_group = 256,
+                            .local_bytes = 48 << 10},
+                           "opencl_gpu");
 }
 
 // A kernel's text reads back.

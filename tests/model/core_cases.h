@@ -18,6 +18,7 @@
 #include "program/program.h"
 #include "search/forms/core_forms.h"
 #include "support/sampling.h"
+#include "target/rows.h"
 
 namespace tilefuse::model {
 
@@ -38,7 +39,7 @@ inline Target sm80() {
   target.warp = 32;
   target.sector_bytes = 32;
   target.fp16_storage = true;
-  return target;
+  return testing::with_row(target, "cuda_sm80");
 }
 
 // Hopper with two of them, so that blocks take several tiles.
@@ -49,7 +50,7 @@ inline Target sm90() {
   target.vector_f32 = 128;
   target.compute_units = 2;
   target.local_bytes = 232448;
-  return target;
+  return testing::with_row(target, "cuda_sm90");
 }
 
 // As an H200 is, in round figures, for what the cost model judges.

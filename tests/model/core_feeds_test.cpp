@@ -184,7 +184,8 @@ TEST(CoreFeeds, PartsOfGradientsOfFilters) {
   for (const Target &target : {sm80(), sm90()}) {
     const poly::Group part = search::split_group(group, target, {.split = "n:2"}).front();
     const poly::Group fed = normalised(masked(part, 0), 1);
-    const auto all = target.isa == "sm_90a" ? wgmma_of(fed) : schedules_of(fed, target);
+    const auto all =
+        has(target, Feature::WarpgroupMatrix) ? wgmma_of(fed) : schedules_of(fed, target);
     EXPECT_FALSE(all.empty()) << to_text(fed);
     check_schedules(fed, target, all, 12);
   }
@@ -228,7 +229,7 @@ void check_random(const Target &target, int channel_unit, int count) {
     const poly::Group fed = random.chance(50) ? normalised(group, 0) : masked(group, 0);
     std::vector<schedule::Schedule> all = schedules_of(fed, target);
     std::erase_if(all, [&](const schedule::Schedule &each) {
-      return is_wgmma(*each.core.op) != target.isa.starts_with("sm_90a");
+      return is_wgmma(*each.core.op) != has(target, Feature::WarpgroupMatrix);
     });
     if (!all.empty())
       checked += check_schedules(fed, target, {random.of(all)}, 1);
@@ -302,7 +303,7 @@ TEST(CoreFeeds, WarpsThatCopyMap) {
   EXPECT_EQ(schedule->core.mappers, 0);
   schedule::Schedule other = *schedule;
   other.core.mappers = 1;
-  search::assign_roles(groups[0].group.anchor, other);
+  search::assign_roles(groups[0].group.anchor, other, whole_sm90());
   EXPECT_EQ(illegal(groups[0].group, other, whole_sm90()),
             "176 registers beside those that map, 128 at launch; it needs 152 and 138");
   other = *schedule;
@@ -402,7 +403,7 @@ TEST(CoreFeeds, Refused) {
       search::named_wgmma_schedule("wgmma_stream", walked.anchor, sm90()).schedule.value();
   windowed.core.mappers = 1;
   windowed.producers.resize(1);
-  search::assign_roles(walked.anchor, windowed);
+  search::assign_roles(walked.anchor, windowed, sm90());
   EXPECT_EQ(illegal(walked, windowed, sm90()), "taps move a window where no pixel does");
   own.producers.clear();
   EXPECT_EQ(refusal(plain, own.core), "groups of warps map what no map feeds");

@@ -15,6 +15,7 @@
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/device.h"
 #include "runtime/opencl/opencl_device.h"
+#include "target/device_rows.h"
 
 namespace tilefuse::testing {
 

@@ -22,6 +22,7 @@
 #include "program/finite_difference.h"
 #include "program/gradient/gradient.h"
 #include "search/pick.h"
+#include "target/device_rows.h"
 #include "tile/tile.h"
 
 namespace tilefuse {

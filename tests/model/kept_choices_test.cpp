@@ -13,6 +13,7 @@
 #include "schedule/text.h"
 #include "search/network/kept_choices.h"
 #include "search/pick.h"
+#include "target/device_rows.h"
 
 namespace tilefuse::model {
 namespace {

@@ -11,6 +11,7 @@
 #include "search/forms/algorithms.h"
 #include "search/forms/named_schedule.h"
 #include "search/groups.h"
+#include "target/rows.h"
 
 namespace tilefuse::model {
 namespace {
@@ -20,19 +21,20 @@ using kernel::AccessKind;
 using kernel::Counts;
 
 Target gpu() {
-  return {.name = "gpu",
-          .backend = "opencl",
-          .isa = "CL1.2 sm_89",
-          .lanes = LaneKind::WorkItem,
-          .vector_f32 = 128,
-          .vector_registers = 128,
-          .max_group = 1024,
-          .compute_units = 24,
-          .local_bytes = 48 << 10,
-          .local_is_hw = true,
-          .local_banks = 32,
-          .warp = 32,
-          .sector_bytes = 32};
+  return testing::with_row({.name = "gpu",
+                            .backend = "opencl",
+                            .isa = "CL1.2 sm_89",
+                            .lanes = LaneKind::WorkItem,
+                            .vector_f32 = 128,
+                            .vector_registers = 128,
+                            .max_group = 1024,
+                            .compute_units = 24,
+                            .local_bytes = 48 << 10,
+                            .local_is_hw = true,
+                            .local_banks = 32,
+                            .warp = 32,
+                            .sector_bytes = 32},
+                           "opencl_nvidia");
 }
 
 nest::Nest conv() {

@@ -93,7 +93,7 @@ TEST(Spread, IsSaidAndRefused) {
   schedule::Schedule schedule = search::fed_core_schedules(group, sm90(), false).at(0);
   EXPECT_EQ(illegal(group, schedule, sm90()), std::nullopt);
   schedule.core.gathers = false;
-  search::assign_roles(group.anchor, schedule);
+  search::assign_roles(group.anchor, schedule, sm90());
   EXPECT_EQ(illegal(group, schedule, sm90()),
             "a copy spreads to windows that warps of wgmma gather");
 }

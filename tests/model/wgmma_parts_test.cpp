@@ -272,7 +272,7 @@ TEST(WgmmaParts, RefusalsSayWhy) {
   halves.core.blocks = 0;
   EXPECT_EQ(illegal(few, halves, sm90()), "2 parts of 1 steps");
   Target old = sm90();
-  old.isa = "sm_80";
+  old.features = sm80().features;
   EXPECT_EQ(illegal(conv, search::wgmma_schedules(conv, sm90(), false).at(0), old),
             "wgmma needs the target sm_90a");
 }

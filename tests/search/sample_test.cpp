@@ -6,6 +6,7 @@
 
 #include "schedule/legal.h"
 #include "search/sample.h"
+#include "target/rows.h"
 
 namespace tilefuse {
 namespace {
@@ -24,10 +25,11 @@ constexpr const char *kConvolution = R"(nest conv {
 })";
 
 Target target_of(LaneKind lanes) {
-  return {.name = "test",
-          .lanes = lanes,
-          .max_group = lanes == LaneKind::Vector ? 1 : 256,
-          .local_bytes = 8 << 10};
+  return testing::with_row({.name = "test",
+                            .lanes = lanes,
+                            .max_group = lanes == LaneKind::Vector ? 1 : 256,
+                            .local_bytes = 8 << 10},
+                           lanes == LaneKind::Vector ? "cpu_avx2" : "opencl_gpu");
 }
 
 // What the draws of one target were seen to hold.

@@ -8,6 +8,7 @@
 #include "search/neighbours.h"
 #include "search/sample.h"
 #include "search/tune.h"
+#include "target/rows.h"
 
 namespace tilefuse {
 namespace {
@@ -29,11 +30,12 @@ constexpr const char *kConvolution = R"(nest conv {
 })";
 
 Target target_of(LaneKind lanes) {
-  return {.name = "test",
-          .lanes = lanes,
-          .vector_f32 = lanes == LaneKind::Vector ? 8 : 64,
-          .max_group = lanes == LaneKind::Vector ? 1 : 256,
-          .local_bytes = 32 << 10};
+  return testing::with_row({.name = "test",
+                            .lanes = lanes,
+                            .vector_f32 = lanes == LaneKind::Vector ? 8 : 64,
+                            .max_group = lanes == LaneKind::Vector ? 1 : 256,
+                            .local_bytes = 32 << 10},
+                           lanes == LaneKind::Vector ? "cpu_avx2" : "opencl_gpu");
 }
 
 class Neighbours : public ::testing::TestWithParam<LaneKind> {};

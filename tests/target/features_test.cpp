@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "paths.h"
+#include "target/device_rows.h"
+#include "target/nvidia.h"
 
 namespace tilefuse {
 namespace {
@@ -49,12 +51,25 @@ TEST(Features, OfShippedRows) {
                    "opencl_nvidia_sm90 arl\n");
 }
 
-TEST(Features, MatrixUnitsAreOfWarpsOf32) {
-  Target target{.backend = "cuda", .isa = "sm_90a", .lanes = LaneKind::WorkItem, .warp = 32};
-  EXPECT_TRUE(has(target, Feature::WarpgroupMatrix));
-  target.warp = 64;
-  EXPECT_FALSE(has(target, Feature::MatrixUnits));
-  EXPECT_FALSE(has(target, Feature::WarpgroupMatrix));
+TEST(Features, HaveNames) {
+  for (const auto &[feature, letter] : kLetters)
+    EXPECT_EQ(parse_feature(to_string(feature)), feature);
+  EXPECT_EQ(parse_feature("matrix"), std::nullopt);
+  EXPECT_EQ(to_text({Feature::EitherLanes, Feature::MatrixUnits}), "matrix_units either_lanes");
+  EXPECT_EQ(to_text(Features{}), "");
+}
+
+// A device may be older or newer than the row that it takes.
+TEST(Features, OfAGeneration) {
+  Features hopper;
+  for (const auto &[feature, letter] : kLetters)
+    hopper.insert(feature);
+  EXPECT_EQ(of_generation(hopper, 90), hopper);
+  EXPECT_EQ(hopper.without(of_generation(hopper, 100)), Features{Feature::WarpgroupMatrix});
+  EXPECT_EQ(hopper.without(of_generation(hopper, 89)),
+            (Features{Feature::WarpgroupMatrix, Feature::EarlyLaunch}));
+  EXPECT_EQ(to_text(of_generation(hopper, 75)),
+            "matrix_units launch_queue prefetch_hints either_lanes");
 }
 
 } // namespace

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "paths.h"
+#include "target/device_rows.h"
 
 namespace tilefuse {
 namespace {
@@ -51,6 +52,9 @@ TEST(Target, TextComesBack) {
   target.gflops_per_unit = 0.1;
   target.local_bytes = std::int64_t{1} << 40;
   target.fp64 = false;
+  target.features = {Feature::MatrixUnits, Feature::EitherLanes};
+  target.rates_like = "cuda_sm90";
+  target.rates.barrier_cycles = 0.3;
   EXPECT_EQ(parse_target(to_text(target)), target);
   EXPECT_EQ(to_text(parse_target(to_text(target))), to_text(target));
   EXPECT_NE(to_text(target), to_text(Target{}));
@@ -59,7 +63,8 @@ TEST(Target, TextComesBack) {
 TEST(Target, MalformedTextIsAnError) {
   for (const char *text :
        {"nam \"x\"", "name x", "lanes both", "vector_f32 1.5", "vector_f32 99999999999", "fp64 1",
-        "name \"a\" name \"b\"", "gflops_per_unit", "\"name\" \"x\""}) {
+        "name \"a\" name \"b\"", "gflops_per_unit", "\"name\" \"x\"", "rates.barrier 3",
+        "barrier_cycles 3", "rates.barrier_cycles x", "features matrix"}) {
     EXPECT_THROW(parse_target(text), Error) << text;
   }
 }
@@ -86,6 +91,65 @@ TEST(Target, ShippedRows) {
                              [](const Target &a, const Target &b) { return a.name < b.name; }));
 }
 
+// Work-items are priced by rates; those of rows that were not measured are another row's.
+TEST(Target, ShippedRowsHaveRatesAndFeatures) {
+  for (const Target &row : read_targets(TILEFUSE_SOURCE_DIR "/devices")) {
+    EXPECT_EQ(parse_target(to_text(row)), row);
+    EXPECT_NE(row.features, Features{}) << row.name;
+    EXPECT_EQ(row.rates_like, row.lanes == LaneKind::WorkItem ? "cuda_sm90" : "") << row.name;
+    for (const RateField &rate : rate_fields())
+      EXPECT_EQ(row.lanes == LaneKind::WorkItem, row.rates.*rate.member != 1)
+          << row.name << " " << rate.key;
+  }
+}
+
+const std::string kFamily =
+    "name = \"cuda_sm90\"\nbackend = \"cuda\"\nisa = \"sm_90a\"\n"
+    "lanes = \"workitem\"\nwarp = 32\n"
+    "features = [\"matrix_units\", \"warpgroup_matrix\", \"early_launch\"]\n";
+
+std::string with_every_rate(std::string text) {
+  text += "[rates]\n";
+  for (const RateField &rate : rate_fields())
+    text += std::string(rate.key) + " = 7.0\n";
+  return text;
+}
+
+Target read_beside_family(const std::string &text) {
+  const Directory directory("family");
+  directory.write("family.toml", with_every_rate(kFamily));
+  directory.write("own.toml", text);
+  for (const Target &target : read_targets(directory.path()))
+    if (target.name == "own")
+      return target;
+  ADD_FAILURE() << text;
+  return {};
+}
+
+TEST(Target, WhatAUsersRowLeavesOutIsItsFamilys) {
+  const std::string own = "name = \"own\"\nbackend = \"cuda\"\nlanes = \"workitem\"\nwarp = 32\n";
+  const Target plain = read_beside_family(own + "isa = \"sm_90a\"\n");
+  EXPECT_EQ(to_text(plain.features), "matrix_units warpgroup_matrix early_launch");
+  EXPECT_EQ(plain.rates_like, "cuda_sm90");
+  EXPECT_EQ(plain.rates.barrier_cycles, 7);
+  EXPECT_EQ(to_text(read_beside_family(own + "isa = \"sm_100a\"\n").features),
+            "matrix_units early_launch");
+  const Target some = read_beside_family(own + "isa = \"sm_90a\"\nfeatures = []\n"
+                                               "[rates]\nbarrier_cycles = 9\n");
+  EXPECT_EQ(some.features, Features{});
+  EXPECT_EQ(some.rates_like, "cuda_sm90");
+  EXPECT_EQ(some.rates.barrier_cycles, 9);
+  EXPECT_EQ(some.rates.schedulers, 7);
+  EXPECT_EQ(read_beside_family(with_every_rate(own)).rates_like, "own");
+}
+
+TEST(Target, RatesInACircleAreAnError) {
+  const Directory directory("circle");
+  directory.write("a.toml", "name = \"a\"\nbackend = \"llvm\"\nrates_like = \"b\"\n");
+  directory.write("b.toml", "name = \"b\"\nbackend = \"llvm\"\nrates_like = \"a\"\n");
+  EXPECT_THROW(read_targets(directory.path()), Error);
+}
+
 TEST(Target, MistakesNameFileAndLine) {
   EXPECT_EQ(mistake("name = \"d\"\nbackend = \"llvm\"\nvector = 8\n"),
             "d.toml:3:1: unknown key 'vector'");
@@ -103,6 +167,25 @@ TEST(Target, MistakesNameFileAndLine) {
   EXPECT_EQ(mistake("backend = \"llvm\"\n"), "d.toml:1:1: key 'name' is missing");
   EXPECT_EQ(mistake("name = \"d\"\nbackend = \"metal\"\n"),
             "d.toml:2:11: backend is \"metal\", need \"llvm\", \"opencl\" or \"cuda\"");
+  EXPECT_EQ(mistake("name = \"d\"\nbackend = \"cuda\"\nfeatures = [\"matrix\"]\n").substr(0, 47),
+            "d.toml:3:12: key 'features' needs features amon");
+  EXPECT_EQ(
+      mistake("name = \"d\"\nbackend = \"cuda\"\nfeatures = [\"matrix_units\"]\n"),
+      "d.toml:3:12: feature 'matrix_units' needs the backend \"cuda\", lanes \"workitem\" and a "
+      "warp of 32");
+  EXPECT_EQ(mistake("name = \"d\"\nbackend = \"cuda\"\nisa = \"sm_75\"\n"
+                    "features = [\"async_copies\"]\n"),
+            "d.toml:4:12: feature 'async_copies' needs an isa that has it");
+  EXPECT_EQ(mistake("name = \"d\"\nbackend = \"llvm\"\nrates = 3\n"),
+            "d.toml:3:1: unknown key 'rates'");
+  EXPECT_EQ(mistake("name = \"d\"\nbackend = \"llvm\"\n[rates]\nclock = 3\n"),
+            "d.toml:4:1: unknown key 'clock'");
+  EXPECT_EQ(mistake("name = \"d\"\nbackend = \"llvm\"\n[rates]\nbarrier_cycles = 0\n"),
+            "d.toml:4:18: key 'barrier_cycles' needs a number above 0");
+  EXPECT_EQ(mistake("name = \"d\"\nbackend = \"cuda\"\nlanes = \"workitem\"\n"),
+            "d.toml:1:1: no row 'cuda_sm80' states the rates of 'd'");
+  EXPECT_EQ(mistake("name = \"d\"\nbackend = \"cuda\"\nrates_like = \"d\"\n"),
+            "d.toml:3:14: no row 'd' states the rates of 'd'");
   EXPECT_EQ(mistake("name = \"d\"\nname = \"e\"\n").substr(0, 9), "d.toml:2:");
   EXPECT_EQ(mistake("name = ").substr(0, 9), "d.toml:1:");
 }

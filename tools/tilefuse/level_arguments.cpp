@@ -11,6 +11,7 @@
 #include "base/scanner.h"
 #include "files.h"
 #include "paths.h"
+#include "target/device_rows.h"
 #include "tile/tile.h"
 
 namespace tilefuse::tool {

@@ -19,6 +19,7 @@
 #include "search/forms/algorithms.h"
 #include "search/network/layout_choice.h"
 #include "table.h"
+#include "target/device_rows.h"
 #include "target/target.h"
 #include "tile/tile.h"
 

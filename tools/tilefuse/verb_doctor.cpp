@@ -29,6 +29,15 @@ std::string rate_line(const char *what, double measured, double row, const char 
                      unit, row, 100 * measured / row);
 }
 
+// Whose rates the cost model reckons with, where it is not the device's own row.
+std::string rates_line(const Target &target) {
+  if (target.lanes == LaneKind::Vector || target.rates_like == target.name)
+    return "";
+  return fmt::format("rates    {}\n", target.rates_like.empty()
+                                          ? "none: choices of schedules mean nothing"
+                                          : "those of " + target.rates_like);
+}
+
 std::string report_text(const runtime::Device &device, const model::ConformanceReport &report) {
   const Target &target = device.target();
   std::string text = fmt::format(
@@ -41,7 +50,7 @@ std::string report_text(const runtime::Device &device, const model::ConformanceR
       report.refusals.empty() ? "" : fmt::format(", {} refused", report.refusals.size()));
   text += rate_line("fma", report.gflops, target.gflops_per_unit * target.compute_units, "GFLOP/s");
   text += rate_line("copy", report.gbytes_per_s, target.gbytes_per_s, "GB/s");
-  return text;
+  return text + rates_line(target);
 }
 
 // One line per case that the driver refuses: it takes part in no verdict.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Time of schedules with a core instruction: blocks that share a multiprocessor overlap their
-// matrix units, the path from the second-level cache, local memory and the latency of copies.
+// matrix units, the path from the second-level cache, local memory and the latency of copies. With
+// rates fitted to 354 times of an H200, schedules from the best to the 12th by an older model,
+// ResNet-50's layers at batch 1, 32 and 256: mean error 6 %, the choice 1 % above the fastest
+// timed.
 #include "cost/gpu/core_model.h"
 
 #include <algorithm>
@@ -18,37 +21,18 @@
 namespace tilefuse::cost {
 namespace {
 
-// Fitted to 354 times of an H200, schedules from the best to the 12th by an older model,
-// ResNet-50's layers at batch 1, 32 and 256: mean error 6 %, the choice 1 % above the fastest
-// timed.
-
-// Of a multiprocessor per cycle: operations of half-precision matrix instructions, bytes from the
-// second-level cache, bytes of local memory, bytes stored.
-constexpr double kHalfOps = 1700;
-constexpr double kCacheBytes = 43;
-constexpr double kLocalBytes = 108;
-constexpr double kStoreBytes = 12;
-constexpr double kIssued = 2; // instructions of warps, of maps between a step's multiplications
-// Of the target's bandwidth, that one pass over the tensors reaches.
-constexpr double kMemoryShare = 0.77;
-// What a multiprocessor holds.
-constexpr double kMostItems = 2048;
-constexpr double kRegisters = 65536;
-constexpr double kMostRegisters = 255;
 // Registers besides accumulators, fragments and places of copies; of a copy's places.
 constexpr double kSpareRegisters = 40;
 constexpr double kPlaceRegisters = 3;
-// Cycles until a copy arrives, of one barrier and the loop around a step, to start and end a block.
-constexpr double kCopyLatency = 165;
-constexpr double kStepCycles = 260;
-constexpr double kBlockCycles = 1300;
-// Cycles of a warp's load of one element each, with what tests, converts and stores it.
+// Cycles that a warp issues for a load of one element each, with what tests, converts and stores
+// it.
 constexpr double kGatherCycles = 2;
 
 struct CoreModel {
   const schedule::Gemm &gemm;
   const Target &target;
   const FedRing fed = {};
+  const Rates &rates = target.rates;
   const bool gathers = core_gathers(gemm, gemm.roles.data);
   const double items = static_cast<double>(group_size(gemm.schedule));
   const double cycle = 2 * target.vector_f32 / (target.gflops_per_unit * 1e9);
@@ -74,9 +58,10 @@ double CoreModel::registers() const {
 
 double CoreModel::resident() const {
   const double bytes = static_cast<double>(local_bytes(local_buffers(gemm))) + fed.local_bytes;
-  const double by_registers = kRegisters / (std::min(registers(), kMostRegisters) * items);
+  const double by_registers =
+      rates.unit_registers / (std::min(registers(), rates.item_registers) * items);
   const double by_local = static_cast<double>(target.local_bytes) / bytes;
-  return std::max(1.0, std::floor(std::min({by_registers, by_local, kMostItems / items})));
+  return std::max(1.0, std::floor(std::min({by_registers, by_local, rates.unit_items / items})));
 }
 
 // Data that comes element by element, by a warp's load each.
@@ -89,26 +74,27 @@ double CoreModel::gather_cycles() const {
 // Of all resident blocks at once.
 double CoreModel::step_cycles(double resident) const {
   const double ops = 2 * static_cast<double>(gemm.tile.rows * gemm.tile.columns * gemm.tile.depth);
-  const double rate = kHalfOps * 2 / static_cast<double>(gemm.tile.elem_bytes);
+  const double rate = rates.mma_half_ops_per_cycle * 2 / static_cast<double>(gemm.tile.elem_bytes);
   const double bytes =
       static_cast<double>((gemm.tile.rows + gemm.tile.columns) * gemm.tile.row_bytes()) +
       fed.copied_bytes;
   const double fetched =
       static_cast<double>((gemm.tile.warp_rows + gemm.tile.warp_columns) * gemm.tile.row_bytes()) *
       items / kCoreLanes;
-  const double spill = std::max(0.0, registers() - kMostRegisters);
+  const double spill = std::max(0.0, registers() - rates.item_registers);
   const double matrix = resident * (ops / rate) * (1 + spill / 32);
-  const double latency = kCopyLatency / (gemm.core().ring - 1);
-  return std::max({matrix, resident * bytes / kCacheBytes,
-                   resident * (fetched + bytes) / kLocalBytes, latency}) +
-         resident * (gather_cycles() + fed.issued / kIssued) + kStepCycles;
+  const double latency = rates.async_copy_latency_cycles / (gemm.core().ring - 1);
+  return std::max({matrix, resident * bytes / rates.l2_bytes_per_cycle_async,
+                   resident * (fetched + bytes) / rates.local_bytes_per_cycle_mma, latency}) +
+         resident * (gather_cycles() + fed.issued / rates.issue_per_cycle_beside_mma) +
+         rates.mma_step_cycles;
 }
 
 // Of all resident blocks' results.
 double CoreModel::store_cycles(double resident) const {
   const nest::Slot &out = gemm.nest.slots[gemm.nest.out.slot];
   return resident * static_cast<double>(gemm.tile.rows * gemm.tile.columns * size_bytes(out.type)) /
-         kStoreBytes;
+         rates.store_bytes_per_cycle;
 }
 
 double CoreModel::unique_bytes() const { return touched_bytes(gemm.nest) + fed.memory_bytes; }
@@ -121,10 +107,11 @@ Estimate CoreModel::run() const {
   const double at_once = std::min(resident(), std::ceil(count / target.compute_units));
   const double waves = std::ceil(count / (at_once * target.compute_units));
   const double steps = static_cast<double>(core_steps(gemm));
-  const double wave = (steps * step_cycles(at_once) + store_cycles(at_once) + kBlockCycles) * cycle;
+  const double wave =
+      (steps * step_cycles(at_once) + store_cycles(at_once) + rates.mma_block_cycles) * cycle;
   estimate.compute = wave / at_once;
   estimate.waves = waves * at_once * target.compute_units / count;
-  estimate.memory = unique_bytes() / (kMemoryShare * target.gbytes_per_s * 1e9);
+  estimate.memory = unique_bytes() / (rates.mma_memory_share * target.gbytes_per_s * 1e9);
   estimate.seconds = std::max(waves * wave, estimate.memory) + estimate.launch;
   estimate.reasons = {{"registers", registers(), "per work-item"},
                       {"resident blocks", at_once, "per multiprocessor"},
@@ -150,9 +137,10 @@ Estimate predict_core_tile(const schedule::Gemm &tile, const Target &unit) {
   Estimate estimate;
   estimate.blocks = 1;
   estimate.waves = 1;
-  estimate.compute = static_cast<double>(core_blocks(tile)) *
-                     (steps * model.step_cycles(1) + model.store_cycles(1) + kBlockCycles) *
-                     model.cycle;
+  estimate.compute =
+      static_cast<double>(core_blocks(tile)) *
+      (steps * model.step_cycles(1) + model.store_cycles(1) + model.rates.mma_block_cycles) *
+      model.cycle;
   estimate.seconds = estimate.compute;
   return estimate;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Time of schedules with wgmma: a block to a multiprocessor, whose tensor cores, path from the
 // second-level cache and depth of the ring bound a step; the end of a tile is not overlapped.
-// Fitted to 882 kernels of ResNet-50's layers at batch 1, 32 and 256 on an H200: 8.7 % of root mean
-// square error (11 % with tiles taken in turn), and the tile it picks takes 1.01 times the best
-// one's time on the average.
+// With rates fitted to 882 kernels of ResNet-50's layers at batch 1, 32 and 256 on an H200: 8.7 %
+// of root mean square error (11 % with tiles taken in turn), and the tile it picks takes 1.01 times
+// the best one's time on the average. The constants below are cycles and shares of generated code.
 #include "cost/gpu/wgmma_model.h"
 
 #include <algorithm>
@@ -28,43 +28,21 @@
 namespace tilefuse::cost {
 namespace {
 
-constexpr double kClock = 1.6e9;          // that power leaves to tensor cores at work
-constexpr double kSlowerMatrix = 1.05;    // than the instruction's own cycles
-constexpr double kOperandCycles = 24;     // of an instruction that reads the other operand as well
-constexpr double kCacheBytes = 69;        // from the second-level cache, per cycle
-constexpr double kCopyLatency = 1760;     // cycles
-constexpr int kShallow = 3;               // buffers
-constexpr double kShallowLatency = 1350;  // of a ring of so few, besides the copies
-constexpr double kAheadLatency = 4200;    // where tiles are copied ahead beside
-constexpr double kCopiedRow = 2.1;        // cycles of a row of a box, however short
-constexpr double kDeepRow = 2.4;          // the same where an im2col map walks three dimensions
-constexpr double kStepCycles = 61;        // of one step besides
-constexpr double kTurnStepCycles = 40;    // the same where two groups take tiles in turn
-constexpr double kClusterStepCycles = 75; // more where blocks of a cluster wait for each other
-constexpr double kResultCycles = 5.72;    // of a four warps' 128 results at the end of a tile
-constexpr double kLongerStore = 1.4;      // results that leave in boxes
-constexpr double kLongerExchange = 2;     // results that warps exchange
-constexpr double kReadCycles = 52;        // of as many values of an operand by tiles, from memory
-constexpr double kFetchedCycles = 3;      // of such that were fetched ahead
-constexpr double kJoinCycles = 1500;      // until the blocks of a cluster have met and read
-constexpr double kJoinBytes = 40;         // of accumulators, written and read again, per cycle
-constexpr double kSlowerMemory = 1.09;    // than the bandwidth
+constexpr int kShallow = 3;            // buffers
+constexpr double kResultCycles = 5.72; // of a four warps' 128 results at the end of a tile
+constexpr double kLongerStore = 1.4;   // results that leave in boxes
+constexpr double kLongerExchange = 2;  // results that warps exchange
+constexpr double kFetchedCycles = 3;   // of such that were fetched ahead
 constexpr double kNotOverlapped = 0.15;
-constexpr double kSchedulers = 4;     // of a multiprocessor
-constexpr double kIssuedAlone = 0.75; // instructions per cycle of the one warp that maps on each
-constexpr double kIssuedByTwo = 1.75; // of two that take steps in turn
-constexpr double kMapCycles = 130;    // of a step of maps besides: waiting, fence, arriving
 // Where windows are mapped, each for all taps at once (24 kernels on an H200, 8 %).
 constexpr double kWindowCycles = 800;  // of a window besides
 constexpr double kCopyingCycles = 450; // more of one that is mapped by warps that copy too
 constexpr double kWindowLocal = 0.3;   // of what else local memory moves
 constexpr double kBesideMaps = 0.2;    // of the shorter of mapping and the rest, not overlapped
 constexpr double kStreamCycles = 60;   // of a step beside whose window the filter streams
-constexpr double kLocalBytes = 128; // of local memory, per cycle: what else it moves, maps wait for
-constexpr double kGatherCycles = 85;  // of a run of every work-item that gathers
-constexpr double kGatherShared = 300; // of a step that groups share, which warps gather
-constexpr double kGatherTile = 700;   // until its pixels are placed
-constexpr double kBlockBytes = 2e12;  // of results of blocks stored in less than lines, per second
+constexpr double kGatherCycles = 85;   // of a run of every work-item that gathers
+constexpr double kGatherShared = 300;  // of a step that groups share, which warps gather
+constexpr double kGatherTile = 700;    // until its pixels are placed
 constexpr double kGroupRows = 64;
 constexpr double kStepBytes = 32; // of depth, by one instruction
 constexpr double kItems = 128;
@@ -74,6 +52,7 @@ struct WgmmaModel {
   const schedule::Gemm &gemm;
   const Target &target;
   const FedRing fed = {};
+  const Rates &rates = target.rates;
 
   double taps() const;
   double data_rows() const;
@@ -118,8 +97,9 @@ double WgmmaModel::filter_rows() const {
 // meanwhile.
 double WgmmaModel::latency() const {
   if (gemm.core().window == 0 && gemm.core().ring <= kShallow)
-    return (kShallowLatency + copy_cycles()) / (gemm.core().ring - 1);
-  const double copy = gemm.core().ahead > 0 ? kAheadLatency : kCopyLatency;
+    return (rates.tensor_copy_latency_shallow_cycles + copy_cycles()) / (gemm.core().ring - 1);
+  const double copy = gemm.core().ahead > 0 ? rates.tensor_copy_latency_ahead_cycles
+                                            : rates.tensor_copy_latency_cycles;
   const double of_windows = gemm.core().window > 0 ? copy / (gemm.core().window * taps()) : 0;
   return gemm.core().keeps_filter ? of_windows : std::max(of_windows, copy / gemm.core().ring);
 }
@@ -133,7 +113,8 @@ double WgmmaModel::copy_cycles() const {
       static_cast<double>(gemm.tile.row_bytes()) / static_cast<double>(ring_row_bytes(gemm));
   const bool is_deep = data_map(gemm).lower.size() > 2;
   const double data = gemm.core().gathers ? 0 : data_rows();
-  return panels * data * (is_deep ? kDeepRow : kCopiedRow) + filter_rows() * kCopiedRow;
+  return panels * data * (is_deep ? rates.im2col_row_cycles : rates.tensor_copy_row_cycles) +
+         filter_rows() * rates.tensor_copy_row_cycles;
 }
 
 // In a step from the second-level cache; others of the cluster fetch the rest.
@@ -148,7 +129,8 @@ double WgmmaModel::fetched_bytes() const {
 double WgmmaModel::local_cycles() const {
   const auto read =
       static_cast<double>((gemm.tile.warp_rows + gemm.tile.warp_columns) * gemm.tile.row_bytes());
-  return (read * static_cast<double>(gemm.tile.warps()) + fetched_bytes()) / kLocalBytes;
+  return (read * static_cast<double>(gemm.tile.warps()) + fetched_bytes()) /
+         rates.local_bytes_per_cycle;
 }
 
 // Each warp that maps has a scheduler of its own, or shares one with another that does.
@@ -156,10 +138,12 @@ double WgmmaModel::map_cycles() const {
   if (fed.issued == 0)
     return 0;
   if (gemm.core().window > 0)
-    return fed.issued / (kSchedulers * kIssuedAlone) + kWindowLocal * local_cycles() +
+    return fed.issued / (rates.schedulers * rates.issue_per_scheduler_one_warp) +
+           kWindowLocal * local_cycles() +
            (kWindowCycles + (gemm.core().mappers == 0 ? kCopyingCycles : 0)) / taps();
-  const double rate = gemm.core().mappers > 1 ? kIssuedByTwo : kIssuedAlone;
-  return fed.issued / (kSchedulers * rate) + kMapCycles + local_cycles();
+  const double rate = gemm.core().mappers > 1 ? rates.issue_per_scheduler_two_warps
+                                              : rates.issue_per_scheduler_one_warp;
+  return fed.issued / (rates.schedulers * rate) + rates.map_step_cycles + local_cycles();
 }
 
 // Of warps that gather the data of a step.
@@ -172,26 +156,30 @@ double WgmmaModel::gather_cycles() const {
   const auto each = static_cast<double>(core_copy_elems(gemm, data));
   const double runs = data_rows() * static_cast<double>(gemm.tile.depth) / each;
   const double cycles = runs / kItems * kGatherCycles;
-  const double filter = filter_rows() * static_cast<double>(gemm.tile.row_bytes()) / kCacheBytes;
+  const double filter =
+      filter_rows() * static_cast<double>(gemm.tile.row_bytes()) / rates.l2_bytes_per_cycle_tensor;
   return cycles + filter + (gemm.core().turns > 1 ? 0 : kGatherShared);
 }
 
-// An instruction of 64 rows takes a cycle for 2 columns, or the time to read its operands.
+// An instruction of 64 rows takes its operations' time at the peak, or the time to read its
+// operands from local memory.
 double WgmmaModel::step_cycles() const {
   const auto columns = static_cast<double>(gemm.core().op->n);
   const double instructions = static_cast<double>(gemm.tile.rows * gemm.tile.columns) /
                               (kGroupRows * columns) * static_cast<double>(gemm.tile.row_bytes()) /
                               kStepBytes;
-  const double matrix =
-      instructions * std::max(columns / 2, kOperandCycles + columns / 4) * kSlowerMatrix;
-  const double others =
-      std::max({matrix, fetched_bytes() / kCacheBytes, copy_cycles(), latency(), gather_cycles()});
+  const double bytes = columns * kStepBytes; // of the columns' operand
+  const double multiply = kGroupRows * bytes / rates.matrix_half_ops_per_cycle;
+  const double read = rates.wgmma_operand_cycles + bytes / rates.local_bytes_per_cycle;
+  const double matrix = instructions * std::max(multiply, read) * rates.wgmma_time_ratio;
+  const double others = std::max({matrix, fetched_bytes() / rates.l2_bytes_per_cycle_tensor,
+                                  copy_cycles(), latency(), gather_cycles()});
   const schedule::Core &core = gemm.core();
   const double beside = core.window > 0 ? kBesideMaps * std::min(others, map_cycles()) : 0;
   return std::max(others, map_cycles()) + beside +
          (core.window > 0 && !core.keeps_filter ? kStreamCycles : 0) +
-         (core.turns > 1 ? kTurnStepCycles : kStepCycles) +
-         (core.cluster() > 1 ? kClusterStepCycles : 0);
+         (core.turns > 1 ? rates.ring_step_turns_cycles : rates.ring_step_cycles) +
+         (core.cluster() > 1 ? rates.cluster_step_cycles : 0);
 }
 
 // Of a tile of what is fetched ahead, beside the copies of its steps.
@@ -202,8 +190,8 @@ double WgmmaModel::ahead_cycles() const {
   for (const schedule::AheadOperand &operand : ahead_operands(gemm)) {
     const auto panels = static_cast<double>(gemm.tile.columns / operand.columns);
     const auto bytes = static_cast<double>(gemm.tile.rows * gemm.tile.columns * operand.elem_bytes);
-    cycles +=
-        std::max(static_cast<double>(gemm.tile.rows) * panels * kCopiedRow, bytes / kCacheBytes);
+    cycles += std::max(static_cast<double>(gemm.tile.rows) * panels * rates.tensor_copy_row_cycles,
+                       bytes / rates.l2_bytes_per_cycle_tensor);
   }
   return cycles;
 }
@@ -211,7 +199,7 @@ double WgmmaModel::ahead_cycles() const {
 // All steps of a tile.
 double WgmmaModel::steps_cycles() const {
   const auto steps = static_cast<double>(most_steps(gemm));
-  const double copies = std::max(fetched_bytes() / kCacheBytes, copy_cycles());
+  const double copies = std::max(fetched_bytes() / rates.l2_bytes_per_cycle_tensor, copy_cycles());
   return std::max(steps * step_cycles(), steps * copies + ahead_cycles());
 }
 
@@ -227,7 +215,8 @@ double WgmmaModel::operand_cycles() const {
       gemm.nest.extras.begin(), gemm.nest.extras.end(),
       [&](const nest::Operand &extra) { return gemm.nest.slots[extra.slot].elems >= results; });
   const auto fetched = static_cast<double>(gemm.core().ahead > 0 ? ahead_operands(gemm).size() : 0);
-  return fetched * kFetchedCycles + (static_cast<double>(whole) - fetched) * kReadCycles;
+  return fetched * kFetchedCycles +
+         (static_cast<double>(whole) - fetched) * rates.operand_read_cycles;
 }
 
 double WgmmaModel::result_cycles() const {
@@ -243,7 +232,8 @@ double WgmmaModel::result_cycles() const {
 double WgmmaModel::join_cycles() const {
   return gemm.core().cluster_parts == 1
              ? 0
-             : kJoinCycles + static_cast<double>(joined_bytes(gemm)) / kJoinBytes;
+             : rates.cluster_join_cycles +
+                   static_cast<double>(joined_bytes(gemm)) / rates.cluster_bytes_per_cycle;
 }
 
 // Of one multiprocessor with so many tiles. A group that takes turns stores its results while the
@@ -256,13 +246,15 @@ double WgmmaModel::busy_cycles(double tiles) const {
       gemm.core().keeps_filter
           ? static_cast<double>(gemm.tile.ring_bytes(gemm.core().ring) * gemm.tile.columns) /
                 (static_cast<double>(gemm.tile.rows * gemm.tile.spread + gemm.tile.columns) *
-                 kCacheBytes)
+                 rates.l2_bytes_per_cycle_tensor)
           : 0;
   const double of_tile =
       gemm.core().turns > 1 ? std::max(steps, (steps + results) / 2) : steps + results;
   // A buffer of what is fetched ahead is copied to when a tile has been stored.
   const double ahead =
-      gemm.core().ahead > 0 ? (kAheadLatency + ahead_cycles() + results) / gemm.core().ahead : 0;
+      gemm.core().ahead > 0
+          ? (rates.tensor_copy_latency_ahead_cycles + ahead_cycles() + results) / gemm.core().ahead
+          : 0;
   return filter + tiles * std::max(of_tile, ahead) + (gemm.core().turns > 1 ? results : 0);
 }
 
@@ -278,7 +270,7 @@ double overlapped(double busy, double memory) {
 
 double WgmmaModel::memory_seconds() const {
   return (touched_bytes(gemm.nest) + fed.memory_bytes) / (target.gbytes_per_s * 1e9) *
-         kSlowerMemory;
+         rates.wgmma_memory_time_ratio;
 }
 
 // Of results in blocks of channels that leave in less than whole lines of neighbours.
@@ -288,7 +280,7 @@ double WgmmaModel::store_seconds() const {
       gemm.row.used == kLine)
     return 0;
   const nest::Slot &out = gemm.nest.slots[gemm.nest.out.slot];
-  return static_cast<double>(out.elems * size_bytes(out.type)) / kBlockBytes;
+  return static_cast<double>(out.elems * size_bytes(out.type)) / rates.narrow_store_bytes_per_s;
 }
 
 Estimate WgmmaModel::run() const {
@@ -296,11 +288,12 @@ Estimate WgmmaModel::run() const {
   estimate.blocks = core_blocks(gemm);
   estimate.launch = target.launch_us * 1e-6;
   const auto tiles = static_cast<double>(tile_grid(gemm).tiles());
-  const double turn = busy_cycles(1) / kClock;
+  const double turn = busy_cycles(1) / rates.wgmma_clock_hz;
   estimate.compute = turn;
   estimate.waves = turns() * target.compute_units / tiles;
   estimate.memory = std::max(memory_seconds(), store_seconds());
-  estimate.seconds = overlapped(busy_cycles(turns()) / kClock, estimate.memory) + estimate.launch;
+  estimate.seconds =
+      overlapped(busy_cycles(turns()) / rates.wgmma_clock_hz, estimate.memory) + estimate.launch;
   estimate.reasons = {{"tiles", tiles, ""},
                       {"turns", turns(), "per multiprocessor"},
                       {"steps", static_cast<double>(most_steps(gemm)), "per tile"},
@@ -311,7 +304,7 @@ Estimate WgmmaModel::run() const {
   if (fed.issued > 0)
     estimate.reasons.push_back({"maps", map_cycles(), "cycles per step, beside the others"});
   if (gemm.core().cluster_parts > 1)
-    estimate.reasons.push_back({"join", join_cycles() / kClock * 1e6, "us"});
+    estimate.reasons.push_back({"join", join_cycles() / rates.wgmma_clock_hz * 1e6, "us"});
   return estimate;
 }
 
@@ -330,7 +323,7 @@ double predict_together(const std::vector<const nest::Nest *> &classes,
     const nest::Nest &nest = *classes[k];
     const schedule::Gemm gemm = gemm_of(nest, *schedules[k]);
     const WgmmaModel model{gemm, target};
-    busy += model.busy_cycles(model.turns()) / kClock;
+    busy += model.busy_cycles(model.turns()) / target.rates.wgmma_clock_hz;
     bytes += touched_bytes(nest, nest.out);
     for (const nest::Operand &extra : nest.extras)
       bytes += touched_bytes(nest, extra);
@@ -341,7 +334,7 @@ double predict_together(const std::vector<const nest::Nest *> &classes,
   for (const nest::Nest *constant : constants)
     bytes += touched_bytes(*constant);
   bytes = std::accumulate(read.begin(), read.end(), bytes);
-  const double memory = bytes / (target.gbytes_per_s * 1e9) * kSlowerMemory;
+  const double memory = bytes / (target.gbytes_per_s * 1e9) * target.rates.wgmma_memory_time_ratio;
   return overlapped(busy, memory) + target.launch_us * 1e-6;
 }
 

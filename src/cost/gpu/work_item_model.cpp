@@ -19,29 +19,6 @@ using nest::Nest;
 using nest::Operand;
 using schedule::Schedule;
 
-// Lanes of a warp, and instructions of warps that a multiprocessor starts per cycle.
-constexpr double kWarp = 32;
-constexpr double kIssue = 4;
-// Cycles until a result is there: of a multiply-add, of local memory, of the first-level cache, and
-// how much later what comes from the second level is; of a barrier; of a block's first
-// instructions.
-constexpr double kFmaLatency = 4;
-constexpr double kLocalLatency = 30;
-constexpr double kCacheLatency = 50;
-constexpr double kMissLatency = 270;
-constexpr double kBarrierLatency = 30;
-constexpr double kBlockStart = 2000;
-// From the start of one block of a multiprocessor to that of the next, at the least: blocks of one
-// warp that copy took 130 cycles each on an H200, whatever they did.
-constexpr double kBlockCycles = 130;
-// How much later than a load's what an asynchronous copy brought can be read.
-constexpr double kAsyncLatency = 60;
-// Bytes per cycle: of local memory and first-level cache together, and of the second level as one
-// multiprocessor sees it.
-constexpr double kWavefrontBytes = 128;
-constexpr double kMissBytes = 42;
-// The last-level cache serves this many times main memory's bytes.
-constexpr double kCacheRatio = 1.9;
 // Instructions: around a loop's body, of a copied vector besides its accesses, of a guard, around a
 // result.
 constexpr double kLoopInstructions = 4.5;
@@ -59,7 +36,8 @@ constexpr double kUnrolled = 2.5;
 class WorkItemModel : public WorkItemShape {
 public:
   explicit WorkItemModel(const LaneView &view)
-      : WorkItemShape(view), cycle_(2 * kIssue * kWarp / (target_.gflops_per_unit * 1e9)) {}
+      : WorkItemShape(view),
+        cycle_(2 * rates_.schedulers * rates_.scheduler_lanes / (target_.gflops_per_unit * 1e9)) {}
 
   Estimate run();
 
@@ -107,7 +85,7 @@ double WorkItemModel::guards(int input) const {
 void WorkItemModel::add_direct(int input, Block &block) const {
   const Operand &operand = nest_.inputs[at(input)];
   Target lines = target_;
-  lines.sector_bytes = static_cast<int>(kWavefrontBytes);
+  lines.sector_bytes = static_cast<int>(rates_.local_bytes_per_cycle);
   const double share = shared_taps(input);
   const double reads = vectors(operand) * share;
   const LaneAccess access = input_access(view_, input, place(input));
@@ -135,7 +113,8 @@ void WorkItemModel::add_direct(int input, Block &block) const {
   const double missed = traffic({stream}, spans, loops, {cache}).front();
   block.miss_bytes += missed;
   const double asked = points * reads * access.sectors * target_.sector_bytes;
-  const double latency = kCacheLatency + kMissLatency * std::min(1.0, missed / asked);
+  const double latency =
+      rates_.l1_latency_cycles + rates_.l2_latency_cycles * std::min(1.0, missed / asked);
   block.latency = std::max(block.latency, latency);
 }
 
@@ -147,7 +126,7 @@ void WorkItemModel::add_staged(int input, Block &block) const {
   const double points = steps() * reduced_points();
   block.point += reads * access.requests / warps_;
   block.wavefronts += points * reads * access.wavefronts;
-  block.latency = std::max(block.latency, kLocalLatency);
+  block.latency = std::max(block.latency, rates_.local_latency_cycles);
 
   const double times = steps() * refills(input);
   const schedule::Stage &stage = schedule_.stages[at(input)];
@@ -165,7 +144,8 @@ void WorkItemModel::add_staged(int input, Block &block) const {
   }
   const bool is_loop = is_long_loop(input);
   const double addresses = is_loop ? times : 1; // how often they are worked out
-  const double wait = kCacheLatency + kMissLatency + (stage.ring > 0 ? kAsyncLatency : 0);
+  const double wait = rates_.l1_latency_cycles + rates_.l2_latency_cycles +
+                      (stage.ring > 0 ? rates_.async_copy_later_cycles : 0);
   block.issue += copied * addresses * digits * kDigitInstructions;
   block.issue += times * copied * instructions;
   block.exposed += rounds * addresses * digits * kDigitInstructions;
@@ -174,9 +154,9 @@ void WorkItemModel::add_staged(int input, Block &block) const {
   block.miss_bytes += times * copy_sectors(view_, input, place(input)) * target_.sector_bytes;
   const double compute = reduced_points() / std::max(1.0, refills(input));
   const double ahead = std::max(0, stage.buffers() - 1); // chunks
-  block.exposed += times * (rounds * instructions + kBarrierLatency +
+  block.exposed += times * (rounds * instructions + rates_.barrier_cycles +
                             (stage.is_ahead() ? std::max(0.0, wait - 4 * compute * ahead)
-                                              : wait + kBarrierLatency));
+                                              : wait + rates_.barrier_cycles));
 }
 
 // Post-ops and stores.
@@ -191,7 +171,8 @@ void WorkItemModel::add_results(Block &block) const {
   block.issue += steps() * (warps_ * results * slots + stores * access.requests);
   block.wavefronts += steps() * stores * access.sectors / 4;
   block.miss_bytes += steps() * stores * access.sectors * target_.sector_bytes;
-  block.exposed += steps() * ((nest_.extras.empty() ? 0 : kCacheLatency) + results * slots);
+  block.exposed +=
+      steps() * ((nest_.extras.empty() ? 0 : rates_.l1_latency_cycles) + results * slots);
 }
 
 WorkItemModel::Block WorkItemModel::block() const {
@@ -212,12 +193,13 @@ WorkItemModel::Block WorkItemModel::block() const {
   block.issue += warps_ * points * block.point;
   block.wavefronts += warps_ * points * 2 * spilled;
   add_results(block);
-  block.busy = std::max(
-      {block.issue / kIssue, block.wavefronts, block.miss_bytes / kMissBytes, kBlockCycles});
+  block.busy =
+      std::max({block.issue / rates_.schedulers, block.wavefronts,
+                block.miss_bytes / rates_.l2_bytes_per_cycle, rates_.block_interval_cycles});
   // A warp issues one instruction per cycle and waits once per body of its loop.
-  block.alone =
-      std::max(block.busy, points * (std::max(block.point, kFmaLatency) + block.latency / body)) +
-      block.exposed + kBlockStart;
+  block.alone = std::max(block.busy, points * (std::max(block.point, rates_.fma_latency_cycles) +
+                                               block.latency / body)) +
+                block.exposed + rates_.block_start_cycles;
   return block;
 }
 
@@ -227,10 +209,10 @@ void WorkItemModel::explain(const Block &block, Estimate &estimate) const {
       {"  resident on a multiprocessor", resident_blocks(), "blocks"},
       {"  registers", registers(), "of a work-item"},
       {"  local memory", local_bytes(), "bytes"},
-      {"issue", block.issue / kIssue, "cycles per block"},
+      {"issue", block.issue / rates_.schedulers, "cycles per block"},
       {"  instructions", block.point, "per warp and reduced point"},
       {"local memory and first-level cache", block.wavefronts, "cycles per block"},
-      {"second-level cache", block.miss_bytes / kMissBytes, "cycles per block"},
+      {"second-level cache", block.miss_bytes / rates_.l2_bytes_per_cycle, "cycles per block"},
       {"alone", block.alone, "cycles per block"},
       {"  reads", block.latency, "cycles of latency"},
       {"  waiting for copies and barriers", block.exposed, "cycles"},
@@ -254,7 +236,7 @@ Estimate WorkItemModel::run() {
   const double rate = target_.gbytes_per_s * 1e9;
   const double from_memory = std::max(0.0, bytes - static_cast<double>(target_.l2_bytes));
   const double memory =
-      std::max(from_memory / rate, blocks * block.miss_bytes / (rate * kCacheRatio));
+      std::max(from_memory / rate, blocks * block.miss_bytes / (rate * rates_.l2_over_memory));
   estimate.compute = block.busy * cycle_;
   estimate.staging = block.exposed * cycle_;
   estimate.memory = memory / blocks;

@@ -17,14 +17,8 @@ using nest::Nest;
 using nest::Operand;
 using schedule::Schedule;
 
-constexpr double kWarp = 32;
-// Of a multiprocessor: resident work-items and blocks, 32-bit registers.
-constexpr double kMostItems = 2048;
-constexpr double kMostBlocks = 32;
-constexpr double kRegisters = 65536;
-// Registers for addresses and loop counters, and the most that one work-item can have.
+// Registers for addresses and loop counters.
 constexpr double kSpareRegisters = 30;
-constexpr double kMostRegisters = 255;
 // Registers that a compiler takes for each of a register tile where a block may have the whole
 // multiprocessor's: it reads operands long before they are used.
 constexpr double kHoisted = 1.9;
@@ -33,8 +27,8 @@ constexpr double kHoisted = 1.9;
 
 WorkItemShape::WorkItemShape(const LaneView &view)
     : view_(view), nest_(view.nest), schedule_(view.schedule), target_(view.target),
-      items_(static_cast<double>(group_size(schedule_))), warps_(std::ceil(items_ / kWarp)),
-      places_(view.places) {}
+      rates_(view.target.rates), items_(static_cast<double>(group_size(schedule_))),
+      warps_(std::ceil(items_ / rates_.scheduler_lanes)), places_(view.places) {}
 
 double WorkItemShape::copies(IndexId i) const {
   const schedule::Split &split = schedule_.splits[i];
@@ -202,12 +196,12 @@ double WorkItemShape::registers() const {
 
 double WorkItemShape::taken_registers() const {
   const double wanted = kHoisted * tile_registers() + fetched_registers() + kSpareRegisters;
-  return std::min({wanted, kMostRegisters, std::max(available_registers(), 1.0)});
+  return std::min({wanted, rates_.item_registers, std::max(available_registers(), 1.0)});
 }
 
 double WorkItemShape::available_registers() const {
-  return std::min({kMostRegisters, static_cast<double>(target_.vector_registers),
-                   kRegisters / (warps_ * kWarp)});
+  return std::min({rates_.item_registers, static_cast<double>(target_.vector_registers),
+                   rates_.unit_registers / (warps_ * rates_.scheduler_lanes)});
 }
 
 double WorkItemShape::local_bytes() const {
@@ -222,11 +216,11 @@ double WorkItemShape::local_bytes() const {
 double WorkItemShape::resident_blocks() const {
   const double local = local_bytes();
   const double whole = static_cast<double>(std::max(target_.local_bytes, target_.l1_bytes));
-  const double by_local = local > 0 ? std::floor(whole / local) : kMostBlocks;
-  const double used = taken_registers() * warps_ * kWarp;
-  const double by_registers = std::floor(kRegisters / used);
-  const double by_items = std::floor(kMostItems / (warps_ * kWarp));
-  return std::max(1.0, std::min({by_local, by_registers, by_items, kMostBlocks}));
+  const double by_local = local > 0 ? std::floor(whole / local) : rates_.unit_blocks;
+  const double used = taken_registers() * warps_ * rates_.scheduler_lanes;
+  const double by_registers = std::floor(rates_.unit_registers / used);
+  const double by_items = std::floor(rates_.unit_items / (warps_ * rates_.scheduler_lanes));
+  return std::max(1.0, std::min({by_local, by_registers, by_items, rates_.unit_blocks}));
 }
 
 double WorkItemShape::unique_bytes(const Operand &operand) const {

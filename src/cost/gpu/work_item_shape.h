@@ -76,6 +76,7 @@ protected:
   const nest::Nest &nest_;
   const schedule::Schedule &schedule_;
   const Target &target_;
+  const Rates &rates_;
   double items_ = 1;
   double warps_ = 1;
 

@@ -122,6 +122,7 @@ void add_conversions(const Target &target, std::vector<NamedCase> &cases) {
 // A device of a C-like language runs lanes of both kinds, whichever it prefers.
 Target with_other_lanes(Target target) {
   target.lanes = target.lanes == LaneKind::Vector ? LaneKind::WorkItem : LaneKind::Vector;
+  target.features = target.features.without({Feature::MatrixUnits, Feature::WarpgroupMatrix});
   target.max_group = std::max(target.max_group, 64);
   target.local_bytes = std::max<std::int64_t>(target.local_bytes, 16 << 10);
   return target;

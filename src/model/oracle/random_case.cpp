@@ -12,6 +12,12 @@
 namespace tilefuse::model {
 namespace {
 
+constexpr Features kAmpere = {Feature::AsyncCopies, Feature::MatrixUnits, Feature::LaunchQueue,
+                              Feature::PackedRounding, Feature::EitherLanes};
+constexpr Features kHopper = {Feature::AsyncCopies, Feature::MatrixUnits, Feature::WarpgroupMatrix,
+                              Feature::LaunchQueue, Feature::EarlyLaunch, Feature::PackedRounding,
+                              Feature::EitherLanes};
+
 KernelCase draw_case(const Tapes &tapes, const Target &target, Random &schedules) {
   Random nests(tapes.nest);
   KernelCase drawn;
@@ -26,8 +32,8 @@ KernelCase draw_case(const Tapes &tapes, const Target &target, Random &schedules
 }
 
 // A GPU of so many bytes of local memory for its matrix instructions.
-Target core_target(const char *isa, std::int64_t local_bytes) {
-  Target target{.name = "fuzz_cores", .backend = "cuda", .isa = isa};
+Target core_target(const char *isa, std::int64_t local_bytes, Features features) {
+  Target target{.name = "fuzz_cores", .backend = "cuda", .isa = isa, .features = features};
   target.lanes = LaneKind::WorkItem;
   target.vector_f32 = target.warp = 32;
   target.local_banks = 32;
@@ -48,13 +54,17 @@ KernelCase with_values(KernelCase drawn) {
 } // namespace
 
 Target random_target(Random &random, LaneKind lanes) {
-  Target target{.name = "fuzz_vector", .backend = "llvm", .lanes = lanes};
+  Target target{.name = "fuzz_vector",
+                .backend = "llvm",
+                .lanes = lanes,
+                .features = {Feature::PrefetchHints}};
   target.local_bytes = random.of<std::int64_t>({1 << 20, 48 << 10, 4 << 10, 256});
   if (lanes == LaneKind::Vector)
     return target;
   target.name = "fuzz_items";
   target.backend = "opencl";
   target.isa = "CL1.2 sm_80";
+  target.features = {Feature::AsyncCopies, Feature::PackedRounding, Feature::EitherLanes};
   target.vector_f32 = 32;
   target.max_group = random.of({64, 256, 1, 7, 32});
   return target;
@@ -74,7 +84,7 @@ KernelCase draw_case(const Tapes &tapes, LaneKind lanes) {
 std::optional<KernelCase> draw_core_case(const Tapes &tapes) {
   Random nests(tapes.nest);
   Random schedules(tapes.schedule);
-  const Target target = core_target("sm_80", 160 << 10);
+  const Target target = core_target("sm_80", 160 << 10, kAmpere);
   KernelCase drawn{.group = {random_product(nests)}, .target = target, .seed = tapes.data};
   const auto schedule = search::sample_core(drawn.group.anchor, target, schedules);
   if (!schedule)
@@ -87,7 +97,7 @@ std::optional<KernelCase> draw_wgmma_case(const Tapes &tapes) {
   Random nests(tapes.nest);
   Random schedules(tapes.schedule);
   KernelCase drawn{.group = {random_product(nests)},
-                   .target = core_target("sm_90a", 227 << 10),
+                   .target = core_target("sm_90a", 227 << 10, kHopper),
                    .seed = tapes.data};
   const nest::Nest &nest = drawn.group.anchor;
   const bool tf32 = nest.slots[0].type == DType::F32;

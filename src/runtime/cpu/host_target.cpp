@@ -73,6 +73,7 @@ Target host_target(int threads) {
   target.local_bytes = target.l2_bytes / 2;
   // Two fused multiply-adds per cycle.
   target.gflops_per_unit = target.vector_f32 * 4 * kAssumedGhz;
+  target.features = {tilefuse::Feature::PrefetchHints};
   return target;
 }
 

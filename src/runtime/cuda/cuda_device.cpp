@@ -67,6 +67,8 @@ public:
     check(cx_->api, cx_->api.cuDriverGetVersion(&version), "cuDriverGetVersion");
     std::string why;
     const std::string compiler = nvrtc_version(&why);
+    if (!compiler.empty())
+      target_.compiler = compiler;
     starts_early_ = info.major >= kFirstEarlyMajor && version >= cuda::kFirstEarlyDriver &&
                     cx_->api.cuLaunchKernelEx != nullptr && !is_serial();
     driver_ = fmt::format("CUDA {} | {} | {}", version, info.arch(),

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "target/nvidia.h"
+
 namespace tilefuse::runtime {
 namespace {
 
@@ -15,8 +17,8 @@ using cuda::DriverApi;
 constexpr std::string_view kRowPrefix = "cuda_sm";
 constexpr int kHopper = 9;
 
-// Used where devices/ has no row.
-Target generic_target() {
+// Used where devices/ has no row; with the rates of another.
+Target generic_target(const Target *row) {
   Target target;
   target.backend = "cuda";
   target.lanes = LaneKind::WorkItem;
@@ -27,11 +29,16 @@ Target generic_target() {
   target.gflops_per_unit = 256;
   target.gbytes_per_s = 500;
   target.launch_us = 4;
+  target.features = {Feature::LaunchQueue, Feature::EitherLanes};
+  if (row != nullptr) {
+    target.rates_like = row->rates_like;
+    target.rates = row->rates;
+  }
   return target;
 }
 
 // Compute capability times ten of a row's name, or -1.
-int generation(const Target &row) {
+int row_generation(const Target &row) {
   int value = -1;
   if (row.backend == "cuda" && row.name.starts_with(kRowPrefix))
     std::from_chars(row.name.data() + kRowPrefix.size(), row.name.data() + row.name.size(), value);
@@ -39,12 +46,17 @@ int generation(const Target &row) {
 }
 
 Target nearest_row(int wanted, const std::vector<Target> &rows) {
-  const Target *best = nullptr;
-  for (const Target &row : rows)
-    if (generation(row) >= 0 && generation(row) <= wanted &&
-        (best == nullptr || generation(row) > generation(*best)))
+  const Target *best = nullptr, *oldest = nullptr;
+  for (const Target &row : rows) {
+    if (row_generation(row) < 0)
+      continue;
+    if (oldest == nullptr || row_generation(row) < row_generation(*oldest))
+      oldest = &row;
+    if (row_generation(row) <= wanted &&
+        (best == nullptr || row_generation(row) > row_generation(*best)))
       best = &row;
-  return best == nullptr ? generic_target() : *best;
+  }
+  return best == nullptr ? generic_target(oldest) : *best;
 }
 
 // FMA lanes of a multiprocessor, by generation (CUDA programming guide, arithmetic throughput).
@@ -96,7 +108,9 @@ std::vector<CudaDeviceInfo> cuda_devices(const DriverApi &api) {
 }
 
 Target target_of(const CudaDeviceInfo &info, const std::vector<Target> &rows) {
-  Target target = nearest_row(10 * info.major + info.minor, rows);
+  const int generation = 10 * info.major + info.minor;
+  Target target = nearest_row(generation, rows);
+  target.features = of_generation(target.features, generation);
   target.name = fmt::format("{}{}{}", kRowPrefix, info.major, info.minor);
   target.isa = info.arch();
   target.compute_units = info.multiprocessors;

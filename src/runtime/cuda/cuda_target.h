@@ -29,8 +29,8 @@ struct CudaDeviceInfo {
 };
 
 std::vector<CudaDeviceInfo> cuda_devices(const cuda::DriverApi &api);
-// The row cuda_smXY of `rows`, the nearest older one, or built-in values; what the driver reports
-// is put in.
+// The row cuda_smXY of `rows`, the nearest older one, or built-in values with the oldest row's
+// rates; what the driver reports is put in, and features that its generation lacks are left out.
 Target target_of(const CudaDeviceInfo &info, const std::vector<Target> &rows);
 
 } // namespace tilefuse::runtime

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "runtime/opencl/opencl_platform.h"
+#include "target/nvidia.h"
 #include "target/tickets.h"
 
 namespace tilefuse::runtime {
@@ -22,7 +23,8 @@ const Target kGenericCpu = {.name = "opencl_cpu",
                             .isa = "CL1.2",
                             .lanes = LaneKind::Vector,
                             .max_group = 4096,
-                            .local_bytes = 32 << 10};
+                            .local_bytes = 32 << 10,
+                            .features = {Feature::EitherLanes}};
 const Target kGenericGpu = {.name = "opencl_gpu",
                             .backend = "opencl",
                             .isa = "CL1.2",
@@ -34,7 +36,8 @@ const Target kGenericGpu = {.name = "opencl_gpu",
                             .l2_bytes = 1 << 20,
                             .gflops_per_unit = 100,
                             .gbytes_per_s = 100,
-                            .launch_us = 8};
+                            .launch_us = 8,
+                            .features = {Feature::EitherLanes}};
 
 // Parts of vendors' names, and the suffix of their rows.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kVendors = {{
@@ -111,6 +114,7 @@ Target target_of(const OpenclDeviceInfo &info, const std::vector<Target> &rows) 
   target.local_is_hw = target.local_is_hw && info.local_is_hw;
   if (!is_cpu)
     target.isa = isa_of(info);
+  target.features = of_generation(target.features, info.nvidia_generation);
   target.fp64 = info.fp64;
   target.fp16_math = target.fp16_math && info.fp16;
   return target;

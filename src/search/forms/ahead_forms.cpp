@@ -8,6 +8,7 @@
 #include "schedule/legal.h"
 #include "search/forms/roles.h"
 #include "search/forms/wgmma_sizes.h"
+#include "target/quirks.h"
 
 namespace tilefuse::search {
 namespace {
@@ -25,14 +26,15 @@ std::optional<Schedule> with_ahead(const Nest &nest, Schedule schedule, const Ta
     fit_windows(nest, schedule, target, schedule.core.keeps_filter);
   else
     schedule.core.ring = ring_for(nest, schedule, target);
-  assign_roles(nest, schedule);
+  assign_roles(nest, schedule, target);
   return illegal(nest, schedule, target) ? std::nullopt : std::optional(std::move(schedule));
 }
 
 void add_ahead(const Nest &nest, const Target &target, std::vector<Schedule> &found) {
   constexpr int kLeastRing = 3; // a shallower one waits for each copy
   const std::size_t count = nest.extras.empty() ? 0 : found.size();
-  const bool is_wide = size_bytes(type_of(nest, nest.out)) == 4;
+  const bool is_wide =
+      has(target, Quirk::WideAheadSpills) && size_bytes(type_of(nest, nest.out)) == 4;
   for (std::size_t i = 0; i < count; ++i) {
     const Core core = found[i].core;
     for (int buffers = core.turns; buffers > 0 && !(is_wide && core.tensor_store); --buffers)

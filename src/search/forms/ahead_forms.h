@@ -17,8 +17,7 @@ namespace tilefuse::search {
 std::optional<schedule::Schedule> with_ahead(const nest::Nest &nest, schedule::Schedule schedule,
                                              const Target &target, int buffers);
 
-// Appends those of every schedule, but of boxes of 4-byte results, which leave no registers for
-// them (NVRTC 13.0, sm_90a).
+// Appends those of every schedule for which the target's compiler leaves registers.
 void add_ahead(const nest::Nest &nest, const Target &target,
                std::vector<schedule::Schedule> &found);
 // Of those the ones that may be faster: of groups in turn, one of which multiplies meanwhile.

@@ -7,6 +7,7 @@
 #include "schedule/legal.h"
 #include "schedule/members.h"
 #include "schedule/stage_copy.h"
+#include "target/quirks.h"
 
 namespace tilefuse::search {
 namespace {
@@ -23,21 +24,30 @@ using schedule::Stage;
 
 // One part in so many of a work-item's registers may hold offsets of copies.
 constexpr std::int64_t kOffsetShare = 2;
-// Rounds written out where registers do not hold their offsets: more loads in flight beside them
-// spill (NVRTC 13.0). Those of staging twice are written out anyway.
-constexpr std::int64_t kMostUnheld = 32;
 
-// Takes what it holds of the `registers` that are left.
-void assign(Stage &stage, const ItemCopy &copy, std::int64_t items, std::int64_t &registers) {
+// Rounds written out where registers do not hold their offsets. Those of staging twice are written
+// out anyway.
+std::int64_t most_unheld(const Target &target) {
+  return has(target, Quirk::UnheldRoundsSpill) ? 32 : schedule::kMostWrittenRounds;
+}
+
+// What is left to the copies of a schedule.
+struct Room {
+  std::int64_t registers = 0; // that may hold offsets
+  std::int64_t unheld = 0;    // rounds written out without
+};
+
+// Takes what it holds of the registers.
+void assign(Stage &stage, const ItemCopy &copy, std::int64_t items, Room &room) {
   stage.width = copy.widest;
   const std::int64_t rounds = copy.rounds(stage.width, items);
   const std::int64_t needed = rounds * copy.round_offsets;
   if (rounds > schedule::kMostWrittenRounds)
     return;
-  if (needed <= registers) {
+  if (needed <= room.registers) {
     stage.rounds = Rounds::Held;
-    registers -= needed;
-  } else if (!stage.twice && rounds <= kMostUnheld) {
+    room.registers -= needed;
+  } else if (!stage.twice && rounds <= room.unheld) {
     stage.rounds = Rounds::Unrolled;
   }
 }
@@ -47,11 +57,11 @@ void assign(Stage &stage, const ItemCopy &copy, std::int64_t items, std::int64_t
 template <typename CopyOf>
 void assign(Schedule &schedule, const Target &target, const CopyOf &copy_of) {
   for (const bool in_chunks : {false, true}) {
-    std::int64_t registers = target.vector_registers / kOffsetShare;
+    Room room{target.vector_registers / kOffsetShare, most_unheld(target)};
     for (std::size_t k = 0; k < schedule.stages.size(); ++k)
       if (const int input = static_cast<int>(k);
           is_copied_by_items(schedule, input) && schedule.stages[k].at.has_value() == in_chunks)
-        assign(schedule.stages[k], copy_of(input), group_size(schedule), registers);
+        assign(schedule.stages[k], copy_of(input), group_size(schedule), room);
   }
 }
 

@@ -13,6 +13,7 @@
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "search/forms/named_schedule.h"
+#include "target/quirks.h"
 
 namespace tilefuse::search {
 namespace {
@@ -65,9 +66,8 @@ bool wastes(const Gemm &gemm) {
   return half_empty || (tile.row_bytes() > 32 && tile.depth >= 2 * gemm.roles.depth_points);
 }
 
-// Where both inputs lie turned, addresses of more than 16 copies beside 128 accumulators spill
-// (NVRTC 13.0, sm_90a); what is gathered waits in 8 registers a run.
-bool spills(const Gemm &gemm) {
+// What is gathered waits in 8 registers a run; addresses of two turned inputs take more.
+bool spills(const Gemm &gemm, const Target &target) {
   constexpr std::int64_t kLanes = 32;
   constexpr std::int64_t kCopies = 16;
   constexpr std::int64_t kAccumulators = 128;
@@ -76,7 +76,8 @@ bool spills(const Gemm &gemm) {
   const std::int64_t work_items = kLanes * gemm.core().warp_rows * gemm.core().warp_columns;
   if (core_gathers(gemm, gemm.roles.data))
     return tile.rows * tile.row_bytes() / 16 > kGathered * work_items;
-  if (!gemm.roles.data_turned || !gemm.roles.filter_turned)
+  if (!has(target, Quirk::TurnedCopiesSpill) || !gemm.roles.data_turned ||
+      !gemm.roles.filter_turned)
     return false;
   const std::int64_t chunks = (tile.rows + tile.columns) * tile.row_bytes() / 16;
   return tile.rows * tile.columns >= kAccumulators * work_items && chunks > kCopies * work_items;
@@ -138,7 +139,7 @@ std::vector<Schedule> core_schedules(const Nest &nest, const Target &target, boo
         if (illegal(nest, schedule, target))
           continue;
         const Gemm gemm = gemm_of(nest, schedule);
-        if (!wastes(gemm) && !spills(gemm))
+        if (!wastes(gemm) && !spills(gemm, target))
           found.push_back(std::move(schedule));
       }
   return found;

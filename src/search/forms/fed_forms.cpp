@@ -11,6 +11,7 @@
 #include "search/forms/core_forms.h"
 #include "search/forms/roles.h"
 #include "search/forms/wgmma_forms.h"
+#include "target/quirks.h"
 
 namespace tilefuse::search {
 namespace {
@@ -26,9 +27,9 @@ int least_ring(const Core &core) {
   return core.keeps_filter ? core.ring : is_wgmma(*core.op) ? kLeastMappedRing : kLeastRing;
 }
 
-// A group that multiplies alone beside a kept filter spills where others map (NVRTC 13.0, sm_90a).
-bool leaves_no_mappers(const Core &core) {
-  return core.keeps_filter && core.warp_rows * core.warp_columns * core.turns == 1;
+bool leaves_no_mappers(const Core &core, const Target &target) {
+  return has(target, Quirk::LoneGroupSpills) && core.keeps_filter &&
+         core.warp_rows * core.warp_columns * core.turns == 1;
 }
 
 // One buffer less, while there are enough.
@@ -45,7 +46,7 @@ bool add(const poly::Group &group, Schedule schedule, const Target &target,
          std::vector<Schedule> &found) {
   schedule.producers.resize(group.producers.size());
   const auto fits = [&] {
-    assign_roles(group.anchor, schedule);
+    assign_roles(group.anchor, schedule, target);
     return local_bytes(schedule::local_buffers(group, schedule)) <= target.local_bytes &&
            !illegal(group, schedule, target);
   };
@@ -68,7 +69,7 @@ void add_mapped(const poly::Group &group, Schedule schedule, const Target &targe
   };
   if (schedule.core.keeps_filter)
     schedule.core.window = kMostWindows;
-  const bool is_added = !leaves_no_mappers(schedule.core) && with(1);
+  const bool is_added = !leaves_no_mappers(schedule.core, target) && with(1);
   if (schedule.core.window == 0)
     with(2);
   if (schedule.core.keeps_filter && !is_added)
@@ -96,8 +97,8 @@ std::vector<Schedule> fed_core_schedules(const poly::Group &group, const Target 
   for (Schedule &schedule : streamed_wgmma_schedules(group.anchor, target, tf32))
     all.push_back(std::move(schedule));
   for (Schedule &schedule : all) {
-    // Boxes of results and maps of many steps do not fit the registers (NVRTC 13.0, sm_90a).
-    if (schedule.core.tensor_store && core_steps(gemm_of(group.anchor, schedule)) > kShortTile)
+    if (has(target, Quirk::BoxesBesideMaps) && schedule.core.tensor_store &&
+        core_steps(gemm_of(group.anchor, schedule)) > kShortTile)
       continue;
     if (schedule.core.ahead > 0) // not weighed beside maps
       continue;

@@ -8,6 +8,7 @@
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/wgmma_registers.h"
 #include "schedule/wgmma/wgmma_tiles.h"
+#include "target/quirks.h"
 
 namespace tilefuse::search {
 namespace {
@@ -67,7 +68,7 @@ void assign_registers(Schedule &schedule) {
 
 } // namespace
 
-void assign_roles(const nest::Nest &anchor, Schedule &schedule) {
+void assign_roles(const nest::Nest &anchor, Schedule &schedule, const Target &target) {
   if (!has_core(schedule) || !is_wgmma(*schedule.core.op))
     return;
   Core &core = schedule.core;
@@ -81,9 +82,7 @@ void assign_roles(const nest::Nest &anchor, Schedule &schedule) {
   // Selection is faster beside a filter that is kept (H200), slower beside one that streams, and
   // takes more registers than many rows leave.
   core.blends = maps && core.keeps_filter;
-  // Without a condition NVRTC 13.0 converts swapped tiles ahead of their end, and waits for each
-  // wgmma (C7514).
-  core.tests_rows = core.swapped;
+  core.tests_rows = core.swapped && has(target, Quirk::EarlyConversion);
   // A block of rows that follows itself waits for its sums (2 to 3 % of tiles of 128x128 in turns,
   // H200).
   core.k_inner = false;

@@ -6,11 +6,12 @@
 
 #include "nest/nest.h"
 #include "schedule/schedule.h"
+#include "target/target.h"
 
 namespace tilefuse::search {
 
 // Sets these for the anchor of a group, from the rest of its schedule; of others than wgmma
 // nothing. To be asked again when tiles, buffers, clusters, producers or warps have changed.
-void assign_roles(const nest::Nest &anchor, schedule::Schedule &schedule);
+void assign_roles(const nest::Nest &anchor, schedule::Schedule &schedule, const Target &target);
 
 } // namespace tilefuse::search

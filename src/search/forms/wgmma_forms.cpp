@@ -26,6 +26,7 @@
 #include "search/forms/wgmma_menu.h"
 #include "search/forms/wgmma_sizes.h"
 #include "target/features.h"
+#include "target/quirks.h"
 
 namespace tilefuse::search {
 namespace {
@@ -130,7 +131,7 @@ Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Form &form,
     schedule.core.ring = ring_for(nest, schedule, target);
   if (tile_grid(gemm_of(nest, schedule)).tiles() > target.compute_units)
     schedule.core.blocks = target.compute_units;
-  assign_roles(nest, schedule);
+  assign_roles(nest, schedule, target);
   return schedule;
 }
 
@@ -165,7 +166,7 @@ std::optional<Schedule> form_of(const Nest &nest, const Target &target, const Ti
     if (illegal(nest, schedule, target))
       continue;
     const Gemm gemm = gemm_of(nest, schedule);
-    if (!wastes(gemm) && !spills(gemm))
+    if (!wastes(gemm) && !spills(gemm, target))
       return schedule;
   }
   return {};
@@ -179,8 +180,8 @@ std::optional<Schedule> stored(const Nest &nest, const Target &target, Schedule 
   if (size_bytes(type_of(nest, nest.out)) == 2)
     schedule.splits[at(core_roles(nest, schedule).channel)].vec = kVecs.back(); // whole lines
   schedule.core.ring = ring_for(nest, schedule, target);
-  assign_roles(nest, schedule);
-  const bool fits = !illegal(nest, schedule, target) && !spills(gemm_of(nest, schedule));
+  assign_roles(nest, schedule, target);
+  const bool fits = !illegal(nest, schedule, target) && !spills(gemm_of(nest, schedule), target);
   return fits ? std::optional(std::move(schedule)) : std::nullopt;
 }
 
@@ -218,7 +219,7 @@ std::vector<Schedule> forms_of(const Nest &nest, const Target &target, Kind kind
     for (const TileSizes &sizes : kWindowSizes)
       add(sizes, true, false);
     for (const TileSizes &sizes : kSwappedWindowSizes)
-      if (kind != kStreamed || sizes.turns > 1) // others spill (NVRTC 13.0, sm_90a)
+      if (kind != kStreamed || sizes.turns > 1 || !has(target, Quirk::SwappedStreamSpills))
         add(sizes, true, true);
     return found;
   }

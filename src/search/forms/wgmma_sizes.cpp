@@ -14,6 +14,7 @@
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "schedule/wgmma/wgmma_window.h"
 #include "search/forms/roles.h"
+#include "target/quirks.h"
 
 namespace tilefuse::search {
 namespace {
@@ -90,15 +91,16 @@ void choose_box(const Nest &nest, Schedule &schedule, bool is_windowed, std::int
     schedule.splits[at(indices[i])].tile = search.best[i];
 }
 
-bool spills(const Gemm &gemm) {
+bool spills(const Gemm &gemm, const Target &target) {
   constexpr std::int64_t kAccumulators = 128;
   constexpr std::int64_t kWidest = 256;
-  if (gemm.core().gathers && gemm.core().turns > 1 && gemm.core().op->n == kWidest)
+  if (has(target, Quirk::WideGatherSpills) && gemm.core().gathers && gemm.core().turns > 1 &&
+      gemm.core().op->n == kWidest)
     return true;
-  // Coordinates of pixels, where three groups leave few registers (NVRTC 13.0, sm_90a).
-  if (gemm.core().tensor_store && gemm.core().warp_rows > 2 && result_map(gemm).is_im2col())
+  if (has(target, Quirk::BoxPlacesSpill) && gemm.core().tensor_store && gemm.core().warp_rows > 2 &&
+      result_map(gemm).is_im2col())
     return true;
-  return has_box(gemm) && gemm.core().turns > 1 &&
+  return has(target, Quirk::WideResidualSpills) && has_box(gemm) && gemm.core().turns > 1 &&
          gemm.tile.warp_rows * gemm.tile.warp_columns >= kAccumulators * kGroupItems &&
          std::any_of(gemm.nest.extras.begin(), gemm.nest.extras.end(),
                      [&](const nest::Operand &extra) {
@@ -132,7 +134,7 @@ int ring_for(const Nest &nest, Schedule schedule, const Target &target) {
 }
 
 std::optional<Schedule> with_runs(const Nest &nest, Schedule schedule, const Target &target) {
-  assign_roles(nest, schedule);
+  assign_roles(nest, schedule, target);
   Split &channel = schedule.splits[at(core_roles(nest, schedule).channel)];
   for (const std::int64_t widest = channel.vec; const std::int64_t vec : kVecs) {
     channel.vec = std::min(vec, widest);

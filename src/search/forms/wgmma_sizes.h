@@ -29,8 +29,7 @@ void choose_box(const nest::Nest &nest, schedule::Schedule &schedule, bool is_wi
 void fit_windows(const nest::Nest &nest, schedule::Schedule &schedule, const Target &target,
                  bool keeps_filter);
 
-// Groups in turn with 128 accumulators have no registers left for a box's places and residuals of 4
-// bytes, nor beside warps that gather for those of one instruction (NVRTC 13.0, sm_90a).
-bool spills(const schedule::Gemm &gemm);
+// Whether the target's compiler spills registers of this form (target/quirks.h).
+bool spills(const schedule::Gemm &gemm, const Target &target);
 
 } // namespace tilefuse::search

@@ -62,7 +62,7 @@ void LaunchSchedules::leave_clusters(std::size_t k) const {
   if (single.core.cluster() == 1)
     return;
   single.core.cluster_rows = single.core.cluster_columns = single.core.cluster_parts = 1;
-  assign_roles(group.anchor, single);
+  assign_roles(group.anchor, single, target_);
   if (!schedule::illegal(group, single, target_))
     return take(parts_[k], std::move(single));
   for (Candidate &candidate : candidates_of(group, target_))
