@@ -12,10 +12,11 @@ constexpr std::size_t kTried = 64;
 } // namespace
 
 std::optional<Joinable> pick_joinable(const nest::Nest &partial, const nest::Nest &join,
-                                      const Target &target, std::string *refusal) {
+                                      Searches &searches, std::string *refusal) {
+  const Target &target = searches.target();
   if (tickets(target) == Tickets::None)
     return std::nullopt;
-  for (Candidate &candidate : candidates(partial, target, kTried)) {
+  for (Candidate &candidate : searches.candidates(partial, kTried)) {
     schedule::TileJoin made = tile_join(partial, candidate.schedule, join, target);
     if (made.refusal.empty()) {
       const double seconds =

@@ -19,6 +19,6 @@ struct Joinable {
 // The candidates best first, and the first that a join fits; nothing when none does. `refusal` gets
 // why the best does not.
 std::optional<Joinable> pick_joinable(const nest::Nest &partial, const nest::Nest &join,
-                                      const Target &target, std::string *refusal = nullptr);
+                                      Searches &searches, std::string *refusal = nullptr);
 
 } // namespace tilefuse::search

@@ -22,6 +22,15 @@ std::vector<Candidate> candidates(const Nest &nest, const Target &target, std::s
   return all;
 }
 
+std::vector<Candidate> Searches::candidates(const Nest &nest, std::size_t count) {
+  if (found_.size() < count || nest_ != nest) {
+    nest_ = nest;
+    found_ = search::candidates(nest, target_, count);
+  }
+  return {found_.begin(),
+          found_.begin() + static_cast<std::ptrdiff_t>(std::min(count, found_.size()))};
+}
+
 Schedule pick(const Nest &nest, const Target &target) {
   return candidates(nest, target, 1).front().schedule;
 }

@@ -17,6 +17,21 @@ namespace tilefuse::search {
 // legal.
 std::vector<Candidate> candidates(const nest::Nest &nest, const Target &target, std::size_t count);
 
+// The same for one who asks a nest for several candidates and then for its best: what was found last
+// is kept.
+class Searches {
+public:
+  // Keeps a reference to the target.
+  explicit Searches(const Target &target) : target_(target) {}
+  const Target &target() const { return target_; }
+  std::vector<Candidate> candidates(const nest::Nest &nest, std::size_t count);
+
+private:
+  const Target &target_;
+  nest::Nest nest_;
+  std::vector<Candidate> found_; // of `nest_`
+};
+
 schedule::Schedule pick(const nest::Nest &nest, const Target &target);
 
 // The best schedule that rounds f32 operands to tf32, where it is predicted to beat pick()'s.

@@ -80,33 +80,34 @@ ReductionSplit split_in(const Nest &nest, const std::vector<IndexId> &order, std
 // In a launch of its own, and in the same, as far as that is asked for, or left open where a launch
 // costs something, and can be.
 std::vector<WeighedSplit> ways_to_join(const Nest &nest, const ReductionSplit &split,
-                                       const Target &target, const Picker &picker, JoinIn join) {
+                                       Searches &searches, const Picker &picker, JoinIn join) {
+  const Target &target = searches.target();
   std::vector<WeighedSplit> ways;
   if (join == JoinIn::SameLaunch ||
       (join == JoinIn::Either && !has(target, Feature::EarlyLaunch))) {
     const nest::SplitNests nests = nest::split_reduction(nest, split, true);
-    if (const std::optional<Joinable> inside = pick_joinable(nests.partial, nests.join, target))
+    if (const std::optional<Joinable> inside = pick_joinable(nests.partial, nests.join, searches))
       ways.push_back({split, JoinIn::SameLaunch,
                       following_seconds(inside->partial.estimate, target), inside->join_seconds});
   }
   if (join == JoinIn::SameLaunch && !ways.empty())
     return ways;
   const nest::SplitNests nests = nest::split_reduction(nest, split);
-  ways.insert(ways.begin(),
-              {split, JoinIn::OwnLaunch, following_seconds(picker(nests.partial).estimate, target),
-               joining_seconds(picker(nests.join).estimate, target)});
+  ways.insert(ways.begin(), {split, JoinIn::OwnLaunch,
+                             following_seconds(picker(nests.partial, searches).estimate, target),
+                             joining_seconds(picker(nests.join, searches).estimate, target)});
   return ways;
 }
 
 class Weighing {
 public:
   Weighing(const Nest &nest, const Target &target, const Picker &picker, JoinIn join)
-      : nest_(nest), target_(target), picker_(picker), join_(join) {}
+      : nest_(nest), target_(target), picker_(picker), join_(join), searches_(target) {}
 
   SplitChoice run() {
     if (nest_.inputs.empty() || nest_.agg == program::Agg::Assign || most_parts() < 2)
       return std::move(choice_);
-    const Candidate candidate = picker_(nest_);
+    const Candidate candidate = picker_(nest_, searches_);
     const double whole = following_seconds(candidate.estimate, target_);
     choice_.weighed.push_back({{}, JoinIn::OwnLaunch, whole, 0});
     best_ = whole * kGain;
@@ -158,7 +159,7 @@ private:
   // The sooner of both ways to join.
   double weigh(const ReductionSplit &split) {
     double least = 0;
-    for (const WeighedSplit &weighed : ways_to_join(nest_, split, target_, picker_, join_)) {
+    for (const WeighedSplit &weighed : ways_to_join(nest_, split, searches_, picker_, join_)) {
       choice_.weighed.push_back(weighed);
       if (least == 0 || weighed.total() < least)
         least = weighed.total();
@@ -175,6 +176,7 @@ private:
   const Target &target_;
   const Picker &picker_;
   const JoinIn join_;
+  Searches searches_;
   SplitChoice choice_;
   double best_ = 0;
 };
@@ -192,7 +194,8 @@ SplitChoice choose_split(const Nest &nest, const Target &target, const Picker &p
 
 JoinIn choose_join(const Nest &nest, const ReductionSplit &split, const Target &target,
                    const Picker &picker, JoinIn join) {
-  const std::vector<WeighedSplit> ways = ways_to_join(nest, split, target, picker, join);
+  Searches searches(target);
+  const std::vector<WeighedSplit> ways = ways_to_join(nest, split, searches, picker, join);
   return std::min_element(ways.begin(), ways.end(),
                           [](const auto &a, const auto &b) { return a.total() < b.total(); })
       ->join;

@@ -15,8 +15,8 @@
 
 namespace tilefuse::search {
 
-// How a nest would be scheduled, and in what time.
-using Picker = std::function<Candidate(const nest::Nest &)>;
+// How a nest would be scheduled, and in what time. Searches of the parts of one split are shared.
+using Picker = std::function<Candidate(const nest::Nest &, Searches &)>;
 
 // Where parts are joined: in a launch of their own, or by the last block of the launch that
 // computes them (schedule/tile_join.h), where it can.

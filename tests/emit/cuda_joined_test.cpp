@@ -47,7 +47,8 @@ TEST(Cuda, JoinsInTheirOwnLaunchCompile) {
     const poly::Group group = model::group_of(conv);
     const nest::SplitNests nests =
         split_reduction(group.anchor, nest::parse_split(group.anchor, "c:4"), true);
-    const auto found = search::pick_joinable(nests.partial, nests.join, target);
+    search::Searches searches(target);
+    const auto found = search::pick_joinable(nests.partial, nests.join, searches);
     ASSERT_TRUE(found);
     packages.push_back(joined(nests, found->partial.schedule, target));
     const auto all = search::wgmma_schedules(nests.partial, target, false);

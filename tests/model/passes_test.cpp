@@ -148,7 +148,10 @@ TEST(ProgramPasses, SimplifyOncePerPreparation) {
 }
 
 TEST(ProgramPasses, RewriteAndLayOutWhereAskedFor) {
-  const Target target{.backend = "cuda", .lanes = LaneKind::WorkItem, .warp = 32};
+  const Target target{.backend = "cuda",
+                      .lanes = LaneKind::WorkItem,
+                      .warp = 32,
+                      .features = {Feature::MatrixUnits}};
   PassContext passes;
   passes.time();
   const Program given = program::testing::program_of(kNetwork);

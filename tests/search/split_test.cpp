@@ -24,8 +24,8 @@ nest::Nest product(int rows, int columns, int depth) {
 
 search::SplitChoice choose(const nest::Nest &nest, const char *name) {
   const Target target = testing::target_row(name);
-  return search::choose_split(nest, target, [&](const nest::Nest &part) {
-    return search::candidates(part, target, 1).front();
+  return search::choose_split(nest, target, [](const nest::Nest &part, search::Searches &searches) {
+    return searches.candidates(part, 1).front();
   });
 }
 
@@ -66,8 +66,8 @@ TEST(ChooseSplit, MatrixUnitsAreMeasuredByTheirOwnPeak) {
 TEST(ChooseSplit, JoinsInTheSameLaunch) {
   const nest::Nest nest = product(64, 64, 4096);
   const Target target = testing::target_row("cuda_sm90");
-  const search::Picker picker = [&](const nest::Nest &part) {
-    return search::candidates(part, target, 1).front();
+  const search::Picker picker = [](const nest::Nest &part, search::Searches &searches) {
+    return searches.candidates(part, 1).front();
   };
   for (const search::JoinIn join : {search::JoinIn::SameLaunch, search::JoinIn::OwnLaunch}) {
     const search::SplitChoice choice = search::choose_split(nest, target, picker, join);

@@ -95,7 +95,8 @@ std::optional<Launch> joined(Part &partial, Part &last, const Target &target) {
   const nest::Nest &nest = partial.placed.group.anchor;
   schedule::TileJoin join = tile_join(nest, partial.schedule, last.placed.group.anchor, target);
   if (!join.refusal.empty()) {
-    std::optional<Joinable> other = pick_joinable(nest, last.placed.group.anchor, target);
+    Searches searches(target);
+    std::optional<Joinable> other = pick_joinable(nest, last.placed.group.anchor, searches);
     if (!other)
       return std::nullopt;
     take(partial, std::move(other->partial.schedule));

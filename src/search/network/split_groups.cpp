@@ -20,8 +20,9 @@ namespace {
 using nest::ReductionSplit;
 
 // As kernels are scheduled afterwards, tuning records aside.
-search::Candidate pick(const nest::Nest &nest, const Target &target, const std::string &algorithm,
+search::Candidate pick(const nest::Nest &nest, Searches &searches, const std::string &algorithm,
                        KeptChoices &kept) {
+  const Target &target = searches.target();
   if (!algorithm.empty()) {
     search::NamedSchedule named = search::named_schedule(algorithm, nest, target);
     if (named.schedule) {
@@ -33,7 +34,7 @@ search::Candidate pick(const nest::Nest &nest, const Target &target, const std::
     const cost::Estimate estimate = cost::predict(nest, *known, target);
     return {std::move(*known), estimate};
   }
-  search::Candidate best = search::candidates(nest, target, 1).front();
+  search::Candidate best = searches.candidates(nest, 1).front();
   kept.note(kPick, {nest}, best.schedule);
   return best;
 }
@@ -91,7 +92,9 @@ Decision weigh(const poly::Group &group, const Target &target, const SplitOption
       return std::move(*decision);
   const search::SplitChoice choice = search::choose_split(
       nest, target,
-      [&](const nest::Nest &part) { return pick(part, target, options.algorithm, kept); },
+      [&](const nest::Nest &part, Searches &searches) {
+        return pick(part, searches, options.algorithm, kept);
+      },
       options.join);
   Decision decision = {choice.split, choice.join, search::to_text(nest, choice)};
   kept.keep(question, group,
@@ -119,7 +122,9 @@ Decision decide(const poly::Group &group, const Target &target, const SplitOptio
     return {};
   const search::JoinIn join = search::choose_join(
       nest, split, target,
-      [&](const nest::Nest &part) { return pick(part, target, options.algorithm, kept); },
+      [&](const nest::Nest &part, Searches &searches) {
+        return pick(part, searches, options.algorithm, kept);
+      },
       options.join);
   return {std::move(split), join, "split " + options.split + "\n"};
 }
