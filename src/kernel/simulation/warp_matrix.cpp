@@ -25,18 +25,28 @@ double truncated_tf32(double value) {
   return static_cast<double>(std::bit_cast<float>(bits & 0xFFFFE000U));
 }
 
-// Where each value of each lane lies in the matrix, row by row; value by value, lanes fastest. The
-// fragments are those of the table of core instructions, which lives as long as the program.
+// Where each value of each lane lies in the matrix, row by row; value by value, lanes fastest.
+std::vector<std::size_t> positions_in(const Fragment &fragment) {
+  std::vector<std::size_t> positions;
+  for (int value = 0; value < fragment.values(); ++value)
+    for (int lane = 0; lane < kCoreLanes; ++lane) {
+      const Place at = place(fragment, lane, value);
+      positions.push_back(static_cast<std::size_t>(at.row * fragment.columns + at.column));
+    }
+  return positions;
+}
+
+// The same of a fragment of the table of core instructions.
 const std::vector<std::size_t> &positions(const Fragment &fragment) {
-  thread_local std::map<const Fragment *, std::vector<std::size_t>> known;
-  const auto [found, is_new] = known.try_emplace(&fragment);
-  if (is_new)
-    for (int value = 0; value < fragment.values(); ++value)
-      for (int lane = 0; lane < kCoreLanes; ++lane) {
-        const Place at = place(fragment, lane, value);
-        found->second.push_back(static_cast<std::size_t>(at.row * fragment.columns + at.column));
-      }
-  return found->second;
+  static const auto all = [] {
+    std::map<const Fragment *, std::vector<std::size_t>> table;
+    for (const CoreOp &op : core_ops())
+      for (const Fragment *each : {&op.a, &op.b, &op.d})
+        if (each->lanes() >= kCoreLanes)
+          table.emplace(each, positions_in(*each));
+    return table;
+  }();
+  return all.at(&fragment);
 }
 
 // d += a * b, row by row of b. Products are exact and a sum is rounded once, which is what hardware
