@@ -136,7 +136,8 @@ const std::vector<Schedule> &FusedSearch::forms(MemberId member) {
   std::vector<Schedule> &found = entry->second;
   if (!is_new)
     return found;
-  for (Schedule &form : Space(member_nest(group_, member), target_of(member)).forms()) {
+  cost::LaneCounts counts;
+  for (Schedule &form : Space(member_nest(group_, member), target_of(member), counts).forms()) {
     if (is_fed(member))
       feed(form, member);
     if (std::find(found.begin(), found.end(), form) == found.end())

@@ -15,17 +15,14 @@ using nest::Nest;
 using schedule::Schedule;
 
 std::vector<Candidate> candidates(const Nest &nest, const Target &target, std::size_t count) {
-  if (count == 1)
-    return {Space(nest, target).best()};
-  std::vector<Candidate> all = Space(nest, target).all();
-  all.resize(std::min(count, all.size()));
-  return all;
+  return Searches(target).candidates(nest, count);
 }
 
 std::vector<Candidate> Searches::candidates(const Nest &nest, std::size_t count) {
   if (found_.size() < count || nest_ != nest) {
     nest_ = nest;
-    found_ = search::candidates(nest, target_, count);
+    Space space(nest, target_, counts_);
+    found_ = count == 1 ? std::vector<Candidate>{space.best()} : space.all();
   }
   return {found_.begin(),
           found_.begin() + static_cast<std::ptrdiff_t>(std::min(count, found_.size()))};

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "cost/gpu/lane_access.h"
 #include "nest/nest.h"
 #include "schedule/schedule.h"
 #include "search/candidate.h"
@@ -17,8 +18,8 @@ namespace tilefuse::search {
 // legal.
 std::vector<Candidate> candidates(const nest::Nest &nest, const Target &target, std::size_t count);
 
-// The same for one who asks a nest for several candidates and then for its best: what was found last
-// is kept.
+// The same for one who asks of several nests, or a nest for several candidates and then for its best:
+// what was found last and the accesses that were counted are kept.
 class Searches {
 public:
   // Keeps a reference to the target.
@@ -30,6 +31,7 @@ private:
   const Target &target_;
   nest::Nest nest_;
   std::vector<Candidate> found_; // of `nest_`
+  cost::LaneCounts counts_;
 };
 
 schedule::Schedule pick(const nest::Nest &nest, const Target &target);

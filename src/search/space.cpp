@@ -21,7 +21,8 @@ constexpr std::int64_t kMostTaps = 7; // that are unrolled so that an index has 
 
 } // namespace
 
-Space::Space(const Nest &nest, const Target &target) : nest_(nest), target_(target) {
+Space::Space(const Nest &nest, const Target &target, cost::LaneCounts &counts)
+    : nest_(nest), target_(target), counts_(counts) {
   out_ = nest::flat(nest.out, nest.indices.size());
   if (nest.output_indices == 0)
     return;

@@ -29,7 +29,8 @@ enum class Form { Staged, InPlace, Gathered, Panelled, Windowed };
 
 class Space {
 public:
-  Space(const nest::Nest &nest, const Target &target);
+  // `counts`: of accesses that this search and others of the target have counted.
+  Space(const nest::Nest &nest, const Target &target, cost::LaneCounts &counts);
 
   std::vector<Candidate> all(); // best first
   // The first of these; what cannot be it is left out.
@@ -89,7 +90,7 @@ private:
   std::optional<IndexId> row_;
   std::vector<Candidate> register_tiles_; // the smallest block of each
   std::vector<Candidate> found_;
-  cost::LaneCounts counts_;
+  cost::LaneCounts &counts_;
 };
 
 } // namespace tilefuse::search
