@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# make demo | test | program | build | bundle [LLVM=1] | bench | clean. BUILD=folder builds elsewhere; CMAKE_ARGS adds
+# make demo | test | program | build | bundle [LLVM=1] | wheel | packages | bench | clean. BUILD=folder builds elsewhere; CMAKE_ARGS adds
 # options, JOBS says how many tests run side by side.
 BUILD ?= build
 CMAKE_ARGS ?=
 SETUP ?= scripts/setup.sh
 JOBS ?= $(shell nproc)
 
-.PHONY: demo test program build bundle bench clean
+.PHONY: demo test program build bundle wheel packages bench clean
 
 demo: program
 	scripts/demo.sh $(BUILD)
@@ -19,12 +19,21 @@ program:
 	scripts/build.sh $(BUILD) -DTILEFUSE_TESTS=OFF $(CMAKE_ARGS)
 
 build:
-	$(SETUP) program tests bundle
+	$(SETUP) program tests bundle wheel
 	scripts/build.sh $(BUILD) -DTILEFUSE_TESTS=ON $(CMAKE_ARGS)
 
 bundle: program
 	$(SETUP) bundle
 	scripts/bundle.sh $(BUILD) . $(if $(LLVM),llvm)
+
+wheel:
+	$(SETUP) program wheel
+	scripts/build.sh $(BUILD) -DTILEFUSE_TESTS=OFF $(CMAKE_ARGS)
+	scripts/wheel.sh $(BUILD) .
+
+packages: program
+	$(SETUP) bundle
+	cd $(BUILD) && cpack
 
 bench:
 	$(SETUP) program

@@ -271,10 +271,11 @@ void measure_schedules(const MapBlock &block, runtime::Device &device, const Opt
       samples.seconds.push_back(timed.run(k));
     const schedule::Core &core = all[k].core;
     fmt::print("{},{} rows {} warps {} {} ring {} turns {} mappers {}{}{}{},{:.1f},{:.1f}\n",
-               block.name, core.op->name, core.rows, core.warp_rows, core.warp_columns, core.ring,
-               core.turns, core.mappers, core.swapped ? " swapped" : "",
-               core.window > 0 ? fmt::format(" window {}", core.window) : "",
-               core.keeps_filter ? " keep_filter" : "",
+               block.name, core.op->name, core.rows, core.warp_rows, core.warp_columns,
+               step_stages(all[k]), all[k].roles.math.instances, all[k].roles.transform.groups,
+               all[k].core.swap_ab ? " swapped" : "",
+               halo_stages(all[k]) > 0 ? fmt::format(" window {}", halo_stages(all[k])) : "",
+               has_resident(all[k]) ? " keep_filter" : "",
                cost::predict(group, all[k], target).seconds * 1e6, samples.at(0.5) * 1e6);
   }
   std::fflush(stdout);

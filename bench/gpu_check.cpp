@@ -17,10 +17,13 @@
 #include "emit/emitter.h"
 #include "lower/pipeline.h"
 #include "model/oracle/check.h"
+#include "schedule/members.h"
+#include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/wgmma_parts.h"
 #include "search/forms/core_forms.h"
 #include "search/forms/fed_forms.h"
 #include "search/forms/part_forms.h"
+#include "search/forms/roles.h"
 #include "search/forms/wgmma_forms.h"
 #include "support/fed_group.h"
 
@@ -57,25 +60,56 @@ ConvProblem random_problem(Random &random, DType type, bool blocks) {
   return p;
 }
 
+// What the request asks of pipes and the order of tiles that no form of search has: every change of
+// each schedule that is legal.
+std::vector<schedule::Schedule> changed(const poly::Group &group, const Target &target,
+                                        const CheckRequest &request,
+                                        const std::vector<schedule::Schedule> &all) {
+  std::vector<schedule::TileOrder> orders = {{}};
+  if (request.clusters)
+    orders = {{.cluster_m = 2}, {.cluster_n = 2}, {.cluster_m = 2, .cluster_n = 2}};
+  if (request.parts)
+    orders = {{.split_k = 2}, {.split_k = 4}};
+  std::vector<schedule::Schedule> found;
+  for (const schedule::Schedule &plain : all)
+    for (const schedule::TileOrder &order : orders) {
+      schedule::Schedule each = plain;
+      if (request.clusters || request.parts)
+        each.tiles = order;
+      if (request.gathers)
+        data_pipe(group.anchor, each).engine = schedule::Engine::CpAsync;
+      if (request.ahead)
+        each.extra = {.engine = schedule::Engine::Tma, .stages = each.roles.math.instances};
+      search::assign_roles(group.anchor, each, target);
+      if (!illegal(group, each, target))
+        found.push_back(std::move(each));
+    }
+  return found;
+}
+
 std::vector<schedule::Schedule> schedules_of(const poly::Group &group, const Target &target,
                                              const CheckRequest &request) {
   const nest::Nest &nest = group.anchor;
   if (!group.producers.empty()) {
     auto all = search::fed_core_schedules(group, target, request.tf32);
     std::erase_if(all, [&](const schedule::Schedule &each) {
-      return is_wgmma(*each.core.op) != request.wgmma || (request.windows && each.core.window == 0);
+      return is_wgmma(*each.core.op) != request.wgmma ||
+             (request.windows && halo_stages(each) == 0);
     });
-    return all;
+    const bool changes = request.clusters || request.parts || request.gathers;
+    return changes ? changed(group, target, request, all) : all;
   }
   if (!request.wgmma)
     return search::core_schedules(nest, target, request.tf32);
   std::vector<schedule::Schedule> all = search::every_wgmma_schedule(nest, target, request.tf32);
   if (request.windows)
-    std::erase_if(all, [](const schedule::Schedule &each) { return each.core.window == 0; });
+    std::erase_if(all, [](const schedule::Schedule &each) { return halo_stages(each) == 0; });
   if (request.gathers)
-    std::erase_if(all, [](const schedule::Schedule &each) { return !each.core.gathers; });
+    std::erase_if(all, [](const schedule::Schedule &each) { return !has_loading_warps(each); });
+  if (request.gathers && request.ahead)
+    return changed(group, target, request, all);
   if (request.ahead)
-    std::erase_if(all, [](const schedule::Schedule &each) { return each.core.ahead == 0; });
+    std::erase_if(all, [](const schedule::Schedule &each) { return each.extra.stages == 0; });
   if (!request.clusters && !request.parts)
     return all;
   std::vector<schedule::Schedule> clustered;

@@ -25,7 +25,7 @@ ROUNDS = 3
 def run(program, command, scratch):
     # A cache of its own each: both find it empty first and full afterwards.
     name = os.path.basename(os.path.normpath(program))
-    env = dict(os.environ, TILEFUSE_SHARE=f"{program}/share/tilefuse", TILEFUSE_CACHE=f"{scratch}/{name}/kernels.sqlite")
+    env = dict(os.environ, TILEFUSE_CACHE=f"{scratch}/{name}/kernels.sqlite")
     os.makedirs(f"{scratch}/{name}", mode=0o700, exist_ok=True)
     return subprocess.run([f"{program}/bin/{command[0]}", *command[1:]], env=env, capture_output=True, text=True, check=True).stdout
 

@@ -98,14 +98,16 @@ std::string tile_text(const nest::Nest &nest, const Schedule &schedule) {
   const schedule::Core &core = schedule.core;
   const bool boxed = is_wgmma(*core.op) && has_box(gemm_of(nest, schedule));
   const std::int64_t neighbours = boxed ? gemm_of(nest, schedule).row.used : 1;
-  return fmt::format("{}x{}{}{}{}{}{}{}{}{}{}", tile.rows, tile.columns, core.turns > 1 ? "t" : "",
-                     boxed ? "b" : "", neighbours > 1 ? std::to_string(neighbours) : "",
-                     core.swapped ? "w" : "", core.tensor_store ? "s" : "",
-                     core.ahead == 0            ? ""
-                     : core.ahead == core.turns ? "a"
-                                                : "a1",
-                     core.window > 0 ? "h" : "", core.keeps_filter ? "k" : "",
-                     core.gathers ? "g" : "");
+  return fmt::format("{}x{}{}{}{}{}{}{}{}{}{}", tile.rows, tile.columns,
+                     schedule.roles.math.instances > 1 ? "t" : "", boxed ? "b" : "",
+                     neighbours > 1 ? std::to_string(neighbours) : "",
+                     schedule.core.swap_ab ? "w" : "",
+                     schedule.store == schedule::Store::Tma ? "s" : "",
+                     schedule.extra.stages == 0                               ? ""
+                     : schedule.extra.stages == schedule.roles.math.instances ? "a"
+                                                                              : "a1",
+                     halo_stages(schedule) > 0 ? "h" : "", has_resident(schedule) ? "k" : "",
+                     has_loading_warps(schedule) ? "g" : "");
 }
 
 // "c2x1" or "p4" at the end of a tile's name.
@@ -127,7 +129,7 @@ Schedule on_cluster(const nest::Nest &nest, const Schedule &schedule, const Targ
 Schedule tiled_wgmma(const nest::Nest &nest, const Target &target, std::string_view name) {
   if (const std::size_t ring = name.rfind('r'); ring != std::string_view::npos) {
     Schedule schedule = tiled_wgmma(nest, target, name.substr(0, ring));
-    schedule.core.ring = std::stoi(std::string(name.substr(ring + 1)));
+    set_step_stages(schedule, std::stoi(std::string(name.substr(ring + 1))));
     if (const auto reason = illegal(nest, schedule, target))
       throw Error(ErrorCode::Unsupported, *reason);
     return schedule;
@@ -200,13 +202,12 @@ std::string Way::schedule_text() const {
   std::string text = schedule.name;
   if (schedule::has_core(schedule)) {
     const nest::Nest &nest = largest.placed.group.anchor;
-    const schedule::Core &core = schedule.core;
     text += fmt::format(":{}x{}r{}", tile_text(nest, schedule), gemm_of(nest, schedule).tile.depth,
-                        core.ring);
-    if (core.cluster_rows * core.cluster_columns > 1)
-      text += fmt::format("c{}x{}", core.cluster_rows, core.cluster_columns);
-    if (core.cluster_parts > 1)
-      text += fmt::format("p{}", core.cluster_parts);
+                        step_stages(schedule));
+    if (schedule.tiles.cluster_m * schedule.tiles.cluster_n > 1)
+      text += fmt::format("c{}x{}", schedule.tiles.cluster_m, schedule.tiles.cluster_n);
+    if (schedule.tiles.split_k > 1)
+      text += fmt::format("p{}", schedule.tiles.split_k);
   }
   if (all.size() == 1)
     return text;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdlib>
 #include <random>
 #include <string>
 
@@ -7,7 +6,6 @@
 #include "layers.h"
 #include "model/compile.h"
 #include "model/passes.h"
-#include "paths.h"
 #include "poly/post_ops.h"
 #include "program/host_tensor.h"
 #include "target/device_rows.h"
@@ -113,18 +111,12 @@ program::Program LayerProgram::build() {
   return std::move(program_);
 }
 
-// Where ops/ and devices/ are: TILEFUSE_SHARE, or the sources this program was built from.
-std::string share_directory() {
-  const char *named = std::getenv("TILEFUSE_SHARE");
-  return named != nullptr && *named != '\0' ? named : TILEFUSE_SOURCE_DIR;
-}
-
 } // namespace
 
-std::vector<Target> bench_targets() { return read_targets(share_directory() + "/devices"); }
+std::vector<Target> bench_targets() { return builtin_targets(); }
 
 tile::Library bench_library() {
-  tile::Library ops = tile::read_library(share_directory() + "/ops");
+  tile::Library ops = tile::operator_library();
   ops.add("function conv_channels_last(X[N, H, W, C], K[R, T, C, M]; S, P, OY, OX) -> (O) {"
           " O[n, y, x, m : N, OY, OX, M] = +(X[n, S*y + r - P, S*x + t - P, c] * K[r, t, c, m]); }",
           "bench");

@@ -6,7 +6,6 @@
 #                                 lib/            shared libraries it needs
 #                                 lib/fallback/   libraries that drivers use too: taken only where the system has none
 #                                 lib/tilefuse/   helper programs and modules; code generation for the CPU with `llvm`
-#                                 share/tilefuse/ operators and devices
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$1
@@ -26,10 +25,10 @@ system='^(linux-vdso|ld-linux-x86-64|libc|libm|libmvec|libpthread|libdl|librt|li
 shared_with_drivers='^(libstdc\+\+|libgcc_s|libz|libzstd)\.so'
 system_folders=/lib/x86_64-linux-gnu:/usr/lib/x86_64-linux-gnu:/lib64:/usr/lib64:/usr/lib
 
-cmake --install "$build" --prefix "$stage" --component tilefuse --strip >/dev/null
-if [ "$with" = llvm ]; then
-  cmake --install "$build" --prefix "$stage" --component llvm --strip >/dev/null
-elif [ "$with" = bench ]; then
+for part in tilefuse runtime $([ "$with" = llvm ] && echo llvm); do
+  cmake --install "$build" --prefix "$stage" --component "$part" --strip >/dev/null
+done
+if [ "$with" = bench ]; then
   for program in bench_model_accuracy bench_gpu_layers bench_fused bench_ilpm; do
     strip -o "$stage/bin/$program" "$build/bin/$program"
   done

@@ -32,7 +32,6 @@ tilefuse=$build/bin/tilefuse
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export TILEFUSE_CACHE=$scratch/kernels.sqlite
-[ -d "$build/share/tilefuse" ] && export TILEFUSE_SHARE=$build/share/tilefuse
 
 wanted() { [[ $skip != *" $1 "* ]]; }
 name_of() { tr -c 'a-z0-9\n' _ <<<"$1"; }

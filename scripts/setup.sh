@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# setup.sh [program|tests|bundle…]: installs the Debian 12 packages that building the program, testing or bundling need;
+# setup.sh [program|tests|bundle|wheel…]: installs the Debian 12 packages that building the program, testing or bundling need;
 # only those that are missing. Without a word: all of them. As root, or with sudo.
 set -euo pipefail
 
@@ -10,20 +10,22 @@ program=(
   libcli11-dev libfmt-dev libtomlplusplus-dev libstb-dev libxxhash-dev libisl-dev nlohmann-json3-dev
 )
 tests=(
-  libgtest-dev librapidcheck-dev python3 python3-numpy
+  libgtest-dev librapidcheck-dev python3 python3-numpy python3-venv pkg-config
   clang-19 libclang-rt-19-dev
   ocl-icd-libopencl1 pocl-opencl-icd oclgrind
 )
-bundle=(binutils patchelf)
+bundle=(binutils patchelf dpkg-dev file)
+wheel=(binutils patchelf python3 libzstd-dev)
 
-[ "$#" -eq 0 ] && set -- program tests bundle
+[ "$#" -eq 0 ] && set -- program tests bundle wheel
 packages=()
 for part in "$@"; do
   case $part in
   program) packages+=("${program[@]}") ;;
   tests) packages+=("${tests[@]}") ;;
   bundle) packages+=("${bundle[@]}") ;;
-  *) echo "setup: there is no part '$part'; there are program, tests and bundle" >&2; exit 1 ;;
+  wheel) packages+=("${wheel[@]}") ;;
+  *) echo "setup: there is no part '$part'; there are program, tests, bundle and wheel" >&2; exit 1 ;;
   esac
 done
 

@@ -11,8 +11,8 @@ import re
 import sys
 import tempfile
 
-ORDER = ["base", "target", "package", "program", "tile", "onnx", "nest", "poly", "schedule", "cost", "kernel",
-         "launch", "lower", "emit", "runtime", "search", "model", "report"]
+ORDER = ["base", "target", "package", "program", "tile", "nest", "onnx", "poly", "schedule", "cost", "kernel",
+         "launch", "lower", "emit", "runtime", "search", "model", "report", "api"]
 RUNTIME_MAY = {"base", "target", "package", "runtime"}
 QUOTED = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 ISL = re.compile(r'^\s*#\s*include\s*[<"]isl/')

@@ -25,8 +25,8 @@ constexpr double kBankWaitBytes = 256;    // that a cache could bring while one 
 constexpr double kRunsOfAWait = 5;        // side by side, that begin in one bank
 constexpr double kMostBankWaits = 4;
 
-double held_bytes(const Nest &nest) {
-  return static_cast<double>(size_bytes(schedule::held_type(nest)));
+double held_bytes(const Nest &nest, const Schedule &schedule, int input) {
+  return static_cast<double>(size_bytes(schedule::held_type(nest, schedule, input)));
 }
 
 Stream in_place(const Nest &nest, const Operand &operand) {
@@ -42,7 +42,7 @@ Stream staged(const Nest &nest, const Schedule &schedule, int input) {
     dims.back().stride = stage.stride;
     dims.back().size = stage.range;
   }
-  Stream stream(dims, nest.indices.size(), held_bytes(nest));
+  Stream stream(dims, nest.indices.size(), held_bytes(nest, schedule, input));
   stream.is_staged = true;
   return stream;
 }
@@ -145,7 +145,7 @@ std::vector<Stream> streams(const Nest &nest, const Schedule &schedule) {
     }
     const bool is_local = is_staged(schedule.fills[k]);
     all.push_back(is_local ? staged(nest, schedule, input) : packed(nest, schedule, input));
-    all.back().elem_bytes = held_bytes(nest);
+    all.back().elem_bytes = held_bytes(nest, schedule, input);
   }
   for (const Operand &extra : nest.extras)
     all.push_back(in_place(nest, extra));
@@ -225,8 +225,8 @@ std::int64_t lines_in_a_set(const Stream &stream, const Schedule &schedule, int 
     const schedule::Split &split = schedule.splits[*i];
     const bool is_output = to_int(*i) < outputs;
     if (is_output || is_body)
-      repeat(split.keep, stream.stride(*i) * (is_output ? split.copy_stride() : 1));
-    is_body = is_body && !is_output && split.keep >= split.tile;
+      repeat(split.keep, stream.stride(*i) * split.copy_stride());
+    is_body = is_body && !is_output && split.step() >= split.tile;
   }
   std::sort(lines.begin(), lines.end());
   lines.erase(std::unique(lines.begin(), lines.end()), lines.end());

@@ -20,7 +20,7 @@ namespace tilefuse::cost {
 using schedule::Schedule;
 
 double fills(const nest::Nest &nest, const Schedule &own, int input) {
-  const bool is_in_chunks = own.stages[at(input)].at.has_value();
+  const bool is_in_chunks = own.pipes[at(input)].at.has_value();
   double count = 1;
   for (const nest::IndexId i : nest.indices.ids()) {
     const double extent = static_cast<double>(nest::extent(nest, i));

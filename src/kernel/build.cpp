@@ -163,7 +163,7 @@ ExprRef Builder::fold_constants(ScalarOp op, const std::vector<ExprRef> &args) {
       is_bitwise(op) ? bits_of(op, args[0]->type.elem, values) : evaluate(op, values, integer);
   if (integer && !(std::fabs(value) <= kExact))
     return nullptr;
-  if (is_byte(type.elem) && !row(op).is_comparison)
+  if (is_narrow(type.elem) && !row(op).is_comparison)
     value = static_cast<double>(wrapped(static_cast<std::int64_t>(value), type.elem));
   return real(value, row(op).is_comparison ? Type{DType::Bool, type.lanes} : type);
 }
@@ -213,6 +213,11 @@ ExprRef Builder::fma(ExprRef a, ExprRef b, ExprRef c) {
   return real(static_cast<double>(value), a->type);
 }
 
+ExprRef Builder::dot(const DotOp &op, ExprRef a, ExprRef b, ExprRef c) {
+  require(dot_rule(op, a->type, b->type, c->type));
+  return add_expr({c->type, Dot{&op, a, b, c}});
+}
+
 ExprRef Builder::cast(ExprRef value, DType elem) {
   if (value->type.elem == elem)
     return value;
@@ -226,10 +231,9 @@ ExprRef Builder::cast(ExprRef value, DType elem) {
 }
 
 ExprRef Builder::broadcast(ExprRef value, int lanes) {
-  if (lanes == 1 && value->type.lanes == 1)
+  if (lanes == value->type.lanes)
     return value;
-  TILEFUSE_CHECK(value->type.lanes == 1, "only a scalar is broadcast");
-  TILEFUSE_CHECK(lanes >= 1 && lanes <= kMaxLanes, "a broadcast to a wrong number of lanes");
+  require(broadcast_rule(value->type, lanes));
   const Type type{value->type.elem, lanes};
   if (const Const *constant = constant_of(value))
     return real(constant->value, type);

@@ -49,6 +49,7 @@ public:
                  ExprRef else_value);        // a scalar condition is broadcast
   ExprRef logical_and(ExprRef a, ExprRef b); // null means true
   ExprRef fma(ExprRef a, ExprRef b, ExprRef c);
+  ExprRef dot(const DotOp &op, ExprRef a, ExprRef b, ExprRef c);
   ExprRef cast(ExprRef value, DType elem);
   ExprRef broadcast(ExprRef value, int lanes);
   // Of a Register buffer: the value at `index`; lanes may be left out.
@@ -69,6 +70,7 @@ public:
   StmtRef prefetch(BufferId buffer, ExprRef index);
   // Any intrinsic, checked by its row. The named forms below are the same.
   StmtRef intrinsic(Intrinsic node);
+  StmtRef transpose(Transpose node) { return intrinsic(node); }
   StmtRef load_matrix(LoadMatrix load) { return intrinsic(load); }
   StmtRef mma(Mma mma) { return intrinsic(mma); }
   StmtRef async_copy(AsyncCopy copy) { return intrinsic(copy); }

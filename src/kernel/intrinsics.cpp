@@ -57,6 +57,8 @@ Operands operands(const Intrinsic &node) { return operands(const_cast<Intrinsic 
 
 std::int64_t register_values(const Kernel &kernel, const ElementOperand &operand) {
   const Buffer &buffer = kernel[*operand.buffer];
+  if (buffer.space == Space::Register && operand.values > 0)
+    return operand.values;
   return buffer.space == Space::Register
              ? operand.bytes / (size_bytes(buffer.type.elem) * buffer.type.lanes)
              : 0;

@@ -34,11 +34,12 @@ enum class Scope { WorkItem, Warp, Warpgroup };
 // What is done to an operand's memory.
 enum class Effect { None, Reads, Writes, Updates };
 
-// "s0[i]". Of a Register buffer, `bytes` of each work-item from there on.
+// "s0[i]". Of a Register buffer, `bytes` of each work-item from there on, or so many `values`.
 struct ElementOperand {
   BufferId *buffer = nullptr;
   ExprRef *index = nullptr;
   std::int64_t bytes = 0;
+  std::int64_t values = 0;
 };
 // "s0[i .. 4 valid v]": elements next to each other.
 struct RunOperand {

@@ -16,6 +16,28 @@ Type fragment_type(const Fragment &fragment) { return {fragment.type, fragment.v
 
 bool is_async_size(std::int64_t bytes) { return bytes == 4 || bytes == 8 || bytes == 16; }
 
+std::string transpose_word(const Transpose &node) {
+  return fmt::format("transpose.x{}", node.rows);
+}
+
+Operands transpose_operands(Transpose &node) {
+  return {{.at = ElementOperand{&node.square.buffer, &node.square.index, 0, node.rows},
+           .effect = Effect::Updates}};
+}
+
+std::string transpose_rule(const Kernel &kernel, const Transpose &node) {
+  const Buffer &buffer = kernel[node.square.buffer];
+  const bool is_square = buffer.space == Space::Register && buffer.type.lanes == node.rows;
+  const bool is_known = node.rows == 2 || node.rows == 4 || node.rows == 8 || node.rows == 16;
+  std::int64_t first = 0;
+  const bool fits =
+      is_constant(node.square.index, &first) && first >= 0 && first + node.rows <= buffer.elems;
+  return is_square && is_known && fits
+             ? std::string()
+             : fmt::format("transpose needs 2, 4, 8 or 16 registers of as many lanes; got {} of {}",
+                           node.rows, to_string(buffer.type));
+}
+
 std::string load_matrix_word(const LoadMatrix &load) {
   return fmt::format("ldmatrix.x{}{}", load.matrices, load.transposed ? ".trans" : "");
 }
@@ -147,6 +169,15 @@ std::string ticket_rule(const Kernel &kernel, const Ticket &ticket) {
 
 std::vector<IntrinsicRow> warp_intrinsics() {
   return {
+      RowOf<Transpose>{
+          .name = "transpose.",
+          .called = "a transposition",
+          .unknown = "there is no '{0}': needs x2, x4, x8 or x16",
+          .forms = {{.rows = 2}, {.rows = 4}, {.rows = 8}, {.rows = 16}},
+          .word = transpose_word,
+          .operands = transpose_operands,
+          .rule = transpose_rule,
+      },
       RowOf<LoadMatrix>{
           .name = "ldmatrix.",
           .called = "ldmatrix",

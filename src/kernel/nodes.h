@@ -86,6 +86,7 @@
 
 #include "base/index.h"
 #include "target/core_ops.h"
+#include "target/dot_ops.h"
 #include "target/dtype.h"
 
 namespace tilefuse::kernel {
@@ -157,12 +158,18 @@ struct Scalar {
 struct Fma {
   ExprRef a{}, b{}, c{};
 }; // a * b + c with one rounding
+// c[l] + the products of neighbours op->products * l and on of a and b, by one row of the table of
+// dot products; wraps.
+struct Dot {
+  const DotOp *op = nullptr;
+  ExprRef a{}, b{}, c{};
+};
 struct Cast {
   ExprRef value{};
 }; // to the node's type, as C converts; lanes unchanged
 struct Broadcast {
   ExprRef value{};
-}; // a scalar into every lane
+}; // a scalar into every lane, or a shorter vector over and over
 // `lanes` elements of a Global or Local buffer from `index`, `lane_stride` elements apart. With
 // `valid`, lane l is read only where l < valid and is `fill` elsewhere; nothing outside is touched.
 // Register buffers: the value at an index, or from values of one lane a vector of `lanes` of them.
@@ -177,7 +184,7 @@ struct Load {
 
 struct Expr {
   Type type;
-  std::variant<Const, VarRef, BlockIndex, LaneIndex, Scalar, Fma, Cast, Broadcast, Load> node;
+  std::variant<Const, VarRef, BlockIndex, LaneIndex, Scalar, Fma, Dot, Cast, Broadcast, Load> node;
 };
 
 struct Stmt;
@@ -234,6 +241,12 @@ struct Prefetch {
 struct RegisterRef {
   BufferId buffer{};
   ExprRef index{};
+};
+// Exchanges rows and columns of a square: `rows` values of a Register buffer from an index on, of as
+// many lanes each.
+struct Transpose {
+  RegisterRef square;
+  int rows = 0; // 2, 4, 8 or 16
 };
 // `matrices` tiles of 8 rows of 16 bytes from a Local buffer: work-item 8 * j + r of the warp gives
 // the first element of row r of tile j. Work-item l receives the 4 bytes l % 4 of row l / 4 of each
@@ -356,8 +369,8 @@ struct AwaitEarlier {};
 // What a kernel asks of a device beyond plain loops and memory; a row of kernel/intrinsics.h says
 // of each how it is written, what it holds and who executes it.
 using Intrinsic =
-    std::variant<LoadMatrix, Mma, AsyncCopy, AsyncCommit, AsyncWait, Ticket, Mbarrier, TensorCopy,
-                 TensorStore, StoreSync, Wgmma, WgmmaSync, RegisterLimit, AwaitEarlier>;
+    std::variant<Transpose, LoadMatrix, Mma, AsyncCopy, AsyncCommit, AsyncWait, Ticket, Mbarrier,
+                 TensorCopy, TensorStore, StoreSync, Wgmma, WgmmaSync, RegisterLimit, AwaitEarlier>;
 
 struct Stmt {
   std::variant<Block, Let, For, If, Store, Barrier, Prefetch, Intrinsic> node;

@@ -62,8 +62,8 @@ double narrowed(double value, DType type) {
   if (type == DType::Bool)
     return value != 0 ? 1 : 0;
   // Index arithmetic may be wider than its type.
-  return is_byte(type) ? saturated(value, lowest(type), highest(type))
-                       : saturated(value, -kWidest, kWidest);
+  return is_narrow(type) ? saturated(value, lowest(type), highest(type))
+                         : saturated(value, -kWidest, kWidest);
 }
 
 Type scalar_type(ScalarOp op, std::span<const Type> args) {
@@ -99,6 +99,22 @@ std::string fma_rule(Type a, Type b, Type c) {
     return {};
   const std::array types = {a, b, c};
   return fmt::format("fma needs one floating-point type; got {}", list(types));
+}
+
+std::string dot_rule(const DotOp &op, Type a, Type b, Type c) {
+  const int lanes = c.lanes * op.products;
+  if (a == Type{op.a, lanes} && b == Type{op.b, lanes} && c.elem == op.sum && lanes <= kMaxLanes)
+    return {};
+  const std::array types = {a, b, c};
+  return fmt::format("{} needs {} and {} of {} lanes for each of a sum of {}; got {}", op.name,
+                     to_string(op.a), to_string(op.b), op.products, to_string(op.sum), list(types));
+}
+
+std::string broadcast_rule(Type value, int lanes) {
+  if (lanes >= 1 && lanes <= kMaxLanes && lanes % value.lanes == 0)
+    return {};
+  return fmt::format("broadcast needs a scalar or a part of {} lanes; got {}", lanes,
+                     to_string(value));
 }
 
 std::string access_rule(const Buffer &buffer, Type index, int lanes, std::int64_t lane_stride,

@@ -35,6 +35,12 @@ std::string scalar_rule(ScalarOp op, std::span<const Type> args);
 // a * b + c: one floating-point type.
 std::string fma_rule(Type a, Type b, Type c);
 
+// A sum of lanes, and op.products neighbours of each operand for each of them.
+std::string dot_rule(const DotOp &op, Type a, Type b, Type c);
+
+// A scalar, or a vector a whole number of times.
+std::string broadcast_rule(Type value, int lanes);
+
 // An access of `lanes` elements at an index of type `index`; `valid` is null where there is none.
 std::string access_rule(const Buffer &buffer, Type index, int lanes, std::int64_t lane_stride,
                         const Type *valid);

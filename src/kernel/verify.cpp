@@ -68,6 +68,7 @@ private:
   }
   void check(ExprRef e, const Scalar &node);
   void check(ExprRef e, const Fma &node);
+  void check(ExprRef e, const Dot &node);
   void check(ExprRef e, const Cast &node);
   void check(ExprRef e, const Broadcast &node);
   void check(ExprRef e, const Load &node);
@@ -212,13 +213,18 @@ void Checker::check(ExprRef e, const Fma &node) {
   require(e->type == node.a->type, "fma gives another type");
 }
 
+void Checker::check(ExprRef e, const Dot &node) {
+  require(dot_rule(*node.op, node.a->type, node.b->type, node.c->type));
+  require(e->type == node.c->type, "a dot product gives another type");
+}
+
 void Checker::check(ExprRef e, const Cast &node) {
   require(e->type.lanes == node.value->type.lanes, "a cast changes the lanes");
 }
 
 void Checker::check(ExprRef e, const Broadcast &node) {
-  require(node.value->type.lanes == 1 && e->type.elem == node.value->type.elem,
-          "a broadcast of other than its scalar");
+  require(broadcast_rule(node.value->type, e->type.lanes));
+  require(e->type.elem == node.value->type.elem, "a broadcast of another type");
 }
 
 void Checker::check(ExprRef e, const Load &node) {

@@ -30,6 +30,7 @@ bool same_data(ExprRef a, ExprRef b) {
           [&](const LaneIndex &) { return true; },
           [&](const Scalar &node) { return node.op == std::get<Scalar>(b->node).op; },
           [&](const Fma &) { return true; },
+          [&](const Dot &node) { return node.op == std::get<Dot>(b->node).op; },
           [&](const Cast &) { return true; },
           [&](const Broadcast &) { return true; },
           // Memory changes between two loads.
@@ -49,6 +50,9 @@ std::vector<ExprRef> children(ExprRef expr) {
                         [](const LaneIndex &) { return List{}; },
                         [](const Scalar &node) { return node.args; },
                         [](const Fma &node) {
+                          return List{node.a, node.b, node.c};
+                        },
+                        [](const Dot &node) {
                           return List{node.a, node.b, node.c};
                         },
                         [](const Cast &node) { return List{node.value}; },
@@ -176,6 +180,11 @@ ExprRef Rewriter::expr(ExprRef from) {
             const ExprRef a = expr(node.a);
             const ExprRef b = expr(node.b);
             return to_.fma(a, b, expr(node.c));
+          },
+          [&](const Dot &node) {
+            const ExprRef a = expr(node.a);
+            const ExprRef b = expr(node.b);
+            return to_.dot(*node.op, a, b, expr(node.c));
           },
           [&](const Cast &node) { return to_.cast(expr(node.value), from->type.elem); },
           [&](const Broadcast &node) { return to_.broadcast(expr(node.value), from->type.lanes); },

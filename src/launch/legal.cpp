@@ -72,7 +72,7 @@ Reason wrong_place(const Part &first, const Part &part, const Target &target) {
 Reason uneven_turns(const Launch &launch) {
   const auto others = std::count_if(launch.parts.begin(), launch.parts.end(),
                                     [](const Part &part) { return part.place == Place::InStep; });
-  return others > 0 && others % 2 == 0 && launch.parts.front().schedule.core.turns > 1
+  return others > 0 && others % 2 == 0 && launch.parts.front().schedule.roles.math.instances > 1
              ? Reason{"an odd number of parts, by groups that take turns"}
              : Reason{};
 }
@@ -105,7 +105,7 @@ Reason wrong_memory(const std::vector<const Part *> &parts, const Target &target
 // Why the last of some parts cannot stand at its place beside those before it.
 Reason wrong_last(const std::vector<const Part *> &parts, const Target &target) {
   for (const Part *each : parts)
-    if (each->schedule.core.cluster() > 1)
+    if (each->schedule.tiles.cluster() > 1)
       return "blocks of a cluster would be those of two parts";
   if (Reason reason = wrong_place(*parts.front(), *parts.back(), target))
     return reason;
@@ -135,7 +135,7 @@ Reason wrong_join(const Launch &launch) {
   if (walk.blocks.size() != outputs || walk.grid.size() != outputs ||
       !are_digits(walk.digits, outputs) || !are_counts(walk.blocks) || !are_counts(walk.grid))
     return "the join walks other indices than it has";
-  if (partial.schedule.core.cluster() > 1)
+  if (partial.schedule.tiles.cluster() > 1)
     return "the parts that are joined run in clusters";
   if (walk.first_item < 0 || walk.first_item >= group_size(partial.schedule))
     return fmt::format("work-item {} of {} joins", walk.first_item, group_size(partial.schedule));
@@ -151,7 +151,7 @@ Reason wrong_join(const Launch &launch) {
 
 bool lies_between(const Part &first, const Part &constants) {
   const nest::Nest &results = first.placed.group.anchor;
-  if (!has_core(first.schedule) || first.schedule.core.tensor_store)
+  if (!has_core(first.schedule) || first.schedule.store == schedule::Store::Tma)
     return false;
   const std::optional<Between> found = between(results, constants.placed.group.anchor);
   return found && std::all_of(found->edges.begin(), found->edges.end(), [&](const auto &edge) {

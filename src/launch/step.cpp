@@ -14,8 +14,8 @@
 namespace tilefuse::launch {
 namespace {
 
-using schedule::Core;
 using schedule::LocalBuffer;
+using schedule::Schedule;
 using Reason = std::optional<std::string>;
 
 // Multiprocessors that took as many tiles each would take so many times those there are.
@@ -29,10 +29,11 @@ bool has_alone(const std::vector<LocalBuffer> &buffers, const std::vector<LocalB
   });
 }
 
-Reason wrong_form(const Core &core) {
-  if (!is_wgmma(*core.op))
+Reason wrong_form(const Schedule &schedule) {
+  if (!is_wgmma(*schedule.core.op))
     return "its tiles are not multiplied by wgmma";
-  if (core.window > 0 || core.mappers > 0 || core.gathers || core.ahead > 0 || core.cluster() > 1)
+  if (halo_stages(schedule) > 0 || schedule.roles.transform.groups > 0 ||
+      has_loading_warps(schedule) || schedule.extra.stages > 0 || schedule.tiles.cluster() > 1)
     return "its blocks have windows, operands ahead, warps that map or gather, or a cluster";
   return {};
 }
@@ -56,7 +57,7 @@ Reason uneven_tiles(const Part &first, const Target &target) {
   const std::int64_t tiles = tile_grid(gemm).tiles();
   const std::int64_t units = std::max<std::int64_t>(core_blocks(gemm), target.compute_units);
   const std::int64_t rounds = (tiles + units - 1) / units;
-  if (rounds == 1 && first.schedule.core.turns > 1)
+  if (rounds == 1 && first.schedule.roles.math.instances > 1)
     return "blocks take one tile each";
   if (static_cast<double>(rounds * units) > kMoreTiles * static_cast<double>(tiles))
     return "multiprocessors take uneven numbers of tiles";
@@ -66,9 +67,9 @@ Reason uneven_tiles(const Part &first, const Target &target) {
 } // namespace
 
 Reason out_of_step(const Part &first, const Part &other, const Target &target) {
-  if (!has_core(first.schedule) || !(first.schedule.core == other.schedule.core))
-    return "its schedule has not the first part's core";
-  if (Reason reason = wrong_form(first.schedule.core))
+  if (!has_core(first.schedule) || !multiply_alike(first.schedule, other.schedule))
+    return "it is not multiplied as the first part is";
+  if (Reason reason = wrong_form(first.schedule))
     return reason;
   if (Reason reason = unlike_tiles(first, other))
     return reason;

@@ -44,6 +44,9 @@ Form memory_form(const Context &cx, const Source &source) {
     if (source.inside[i])
       form.origin[i] = source.steps[i];
   form.inside = form.origin;
+  for (const IndexId i : reduced_indices(cx.nest))
+    if (source.inside[i])
+      form.near[i] = form.chunk[i] = source.steps[i];
   return form;
 }
 
@@ -58,7 +61,7 @@ Form staged_form(const Context &cx, int input, const Source &source) {
   form.near = moves(source, strides, cx.nest.indices.size());
   form.origin.assign(form.near.size(), 0);
   form.inside = form.chunk = form.near;
-  const bool per_step = cx.schedule.stages[at(input)].at.has_value();
+  const bool per_step = cx.schedule.pipes[at(input)].at.has_value();
   for (const IndexId i : form.near.ids()) {
     if (per_step)
       form.inside[i] = 0;
@@ -97,7 +100,7 @@ ExprRef chunk_base(const Context &cx, int input, ExprRef base) {
   const Form form = form_of(cx, input);
   for (const IndexId i : reduced_indices(cx.nest))
     base = plus(cx, base, cx.chunk[i], form.chunk[i]);
-  if (!cx.schedule.stages[at(input)].is_ahead())
+  if (!cx.schedule.pipes[at(input)].is_ahead())
     return base;
   const schedule::StageTile tile = stage_tile(cx.nest, cx.schedule, input);
   return plus(cx, base, cx.turn, buffer_stride(cx.schedule, input, tile));

@@ -8,6 +8,7 @@
 #include "kernel/build.h"
 #include "nest/nest.h"
 #include "schedule/mma/core.h"
+#include "schedule/result_tile.h"
 #include "schedule/schedule.h"
 #include "target/target.h"
 
@@ -36,6 +37,9 @@ struct Context {
   kernel::BufferId result{-1};   // where results go
   nest::Linear result_form;      // of places
   kernel::ExprRef result_base{}; // added to it
+  // With `store local` how steps lay results down, and where; null and none: they store them.
+  const schedule::ResultTile *turned = nullptr;
+  kernel::BufferId turned_buffer{-1};
 
   // Of output indices: where a producer's tile begins in its tensor; the first point of the block's
   // tile; the offset of the current step in the tile; the first point of an edge step, else null;

@@ -25,18 +25,19 @@ std::string steps(const nest::Nest &nest, const schedule::Schedule &schedule) {
     const schedule::Gemm gemm = gemm_of(nest, schedule);
     const schedule::CoreTile &tile = gemm.tile;
     const bool is_boxed = is_wgmma(*schedule.core.op) && has_box(gemm);
-    const schedule::Core &core = schedule.core;
-    return fmt::format("{}x{}x{}_{}{}{}{}{}{}{}{}{}{}{}", tile.rows, tile.columns, tile.depth,
-                       core.ring, core.turns > 1 ? "_turns" : "", is_boxed ? "_box" : "",
-                       core.swapped ? "_swapped" : "", core.tensor_store ? "_store" : "",
-                       core.ahead == 0 ? "" : fmt::format("_ahead{}", core.ahead),
-                       core.gathers ? "_gather" : "",
-                       core.window == 0 ? "" : fmt::format("_window{}", core.window),
-                       core.keeps_filter ? "_kept" : "",
-                       core.cluster_rows * core.cluster_columns == 1
-                           ? ""
-                           : fmt::format("_c{}x{}", core.cluster_rows, core.cluster_columns),
-                       core.cluster_parts == 1 ? "" : fmt::format("_p{}", core.cluster_parts));
+    return fmt::format(
+        "{}x{}x{}_{}{}{}{}{}{}{}{}{}{}{}", tile.rows, tile.columns, tile.depth,
+        step_stages(schedule), schedule.roles.math.instances > 1 ? "_turns" : "",
+        is_boxed ? "_box" : "", schedule.core.swap_ab ? "_swapped" : "",
+        schedule.store == schedule::Store::Tma ? "_store" : "",
+        schedule.extra.stages == 0 ? "" : fmt::format("_ahead{}", schedule.extra.stages),
+        has_loading_warps(schedule) ? "_gather" : "",
+        halo_stages(schedule) == 0 ? "" : fmt::format("_window{}", halo_stages(schedule)),
+        has_resident(schedule) ? "_kept" : "",
+        schedule.tiles.cluster_m * schedule.tiles.cluster_n == 1
+            ? ""
+            : fmt::format("_c{}x{}", schedule.tiles.cluster_m, schedule.tiles.cluster_n),
+        schedule.tiles.split_k == 1 ? "" : fmt::format("_p{}", schedule.tiles.split_k));
   }
   std::string text;
   for (const nest::IndexId i : output_indices(nest)) {

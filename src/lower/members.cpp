@@ -157,7 +157,7 @@ kernel::Kernel group_kernel(const poly::Group &group, const schedule::Schedule &
   Members members(group, schedule, target, build);
   kernel.name = kernel_name(group, schedule, target);
   kernel.blocks = schedule::blocks(group.anchor, schedule);
-  kernel.cluster = schedule.core.cluster();
+  kernel.cluster = schedule.tiles.cluster();
   kernel.block_size = members.contexts[0].block_size();
   kernel.flops = flops(group);
   kernel.bytes = bytes_moved(kernel);

@@ -10,6 +10,7 @@
 #include "base/stopwatch.h"
 #include "nest/fold/fold.h"
 #include "program/drop_dead.h"
+#include "program/precision/narrow_integers.h"
 #include "program/rewrite/defer_merges.h"
 #include "program/rewrite/join_groups.h"
 #include "program/rewrite/pad_channels.h"
@@ -25,6 +26,9 @@ using program::Program;
 Program fold_constants(const Program &in, const PassInput &) { return nest::fold_constants(in); }
 Program defer_merges(const Program &in, const PassInput &) { return program::defer_merges(in); }
 Program fold_scales(const Program &in, const PassInput &) { return nest::fold_scales(in); }
+Program narrow_integers(const Program &in, const PassInput &) {
+  return program::narrow_integers(in);
+}
 Program drop_dead(const Program &in, const PassInput &) { return program::drop_dead(in); }
 
 Program rewrite(const Program &in, const PassInput &with) {
@@ -56,6 +60,7 @@ constexpr ProgramPass kPasses[] = {
     {"defer_merges", PassStage::Simplify, "", defer_merges},
     {"fold_scales", PassStage::Simplify, "", fold_scales},
     {"fold_constants", PassStage::Simplify, "", fold_constants}, // scaled weights
+    {"narrow_integers", PassStage::Simplify, "", narrow_integers},
     {"drop_dead", PassStage::Simplify, "", drop_dead},
     {kWithPrecision, PassStage::Precision, kByPrecision, nullptr},
     {kQuantize, PassStage::Precision, kByPrecision, nullptr},

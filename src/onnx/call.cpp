@@ -2,6 +2,7 @@
 #include "onnx/call.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
@@ -101,19 +102,22 @@ const Value &Call::constant(std::size_t i, const char *what) const {
   return operand;
 }
 
-Ints Call::ints(std::size_t i, const char *what) const {
-  const Value &operand = constant(i, what);
-  const std::int64_t count = program::elems(operand.shape);
+Ints Call::integers_of(const Value &constant, const char *what) const {
+  const std::int64_t count = program::elems(constant.shape);
   Ints list(static_cast<std::size_t>(count));
-  if (operand.type == DType::I64) {
-    std::copy_n(reinterpret_cast<const std::int64_t *>(operand.data->data()), count, list.begin());
-  } else if (operand.type == DType::I32) {
-    std::copy_n(reinterpret_cast<const std::int32_t *>(operand.data->data()), count, list.begin());
+  if (constant.type == DType::I64) {
+    std::copy_n(reinterpret_cast<const std::int64_t *>(constant.data->data()), count, list.begin());
+  } else if (constant.type == DType::I32) {
+    std::copy_n(reinterpret_cast<const std::int32_t *>(constant.data->data()), count, list.begin());
   } else {
     fail(ErrorCode::Type,
-         fmt::format("its {} has elements of {}; need i64", what, to_string(operand.type)));
+         fmt::format("its {} has elements of {}; need i64", what, to_string(constant.type)));
   }
   return list;
+}
+
+Ints Call::ints(std::size_t i, const char *what) const {
+  return integers_of(constant(i, what), what);
 }
 
 Ints Call::bounded_ints(std::size_t i, const char *what) const {
@@ -129,6 +133,14 @@ double Call::number(std::size_t i, const char *what) const {
     fail(ErrorCode::Shape,
          fmt::format("its {} has shape {}; need one element", what, to_text(operand.shape)));
   return load_element(operand.data->data(), operand.type, 0);
+}
+
+std::int64_t Call::whole(std::size_t i, const char *what) const {
+  const double value = number(i, what);
+  if (!(std::abs(value) <= static_cast<double>(kLargestInteger)))
+    fail(ErrorCode::Limit,
+         fmt::format("its {} is {}; at most {} is supported", what, value, kLargestInteger));
+  return static_cast<std::int64_t>(value);
 }
 
 const AttributeProto *Call::find(const std::string &name) const {
@@ -195,6 +207,13 @@ std::vector<double> Call::reals(const std::string &name) const {
                    : std::vector<double>{};
 }
 
+std::vector<std::string> Call::words(const std::string &name) const {
+  const AttributeProto *attribute = find(name, AttributeProto::STRINGS);
+  return attribute
+             ? std::vector<std::string>(attribute->strings().begin(), attribute->strings().end())
+             : std::vector<std::string>{};
+}
+
 Ints Call::list(const std::string &attribute, std::size_t i) const {
   if (has_attribute(attribute))
     return integers(attribute);
@@ -229,6 +248,16 @@ Value Call::apply(const std::string &function, const std::vector<Value> &args,
   return graph_.apply(function, args, attributes, origin_).front();
 }
 
+std::vector<Value> Call::apply_all(const std::string &function, const std::vector<Value> &args,
+                                   const tile::Attributes &attributes) const {
+  return graph_.apply(function, args, attributes, origin_);
+}
+
+Value Call::contract(const program::Contraction &contraction, const std::vector<Value> &operands,
+                     const program::Shape &shape) const {
+  return graph_.contract(contraction, operands, shape, origin_);
+}
+
 Value Call::reshape(const Value &value, const program::Shape &shape) const {
   return graph_.reshape(value, shape, origin_);
 }
@@ -238,6 +267,10 @@ void Call::make_elems(std::int64_t count, DType type) const {
   if (__builtin_mul_overflow(count, size_bytes(type), &bytes) || !graph_.reserve(bytes))
     fail(ErrorCode::Limit,
          fmt::format("the model makes up constants of more than {} bytes", graph_.most_made()));
+}
+
+bool Call::wants(std::size_t output) const {
+  return output < outputs() && !node_.output(static_cast<int>(output)).empty();
 }
 
 void Call::result(const Value &value, std::size_t output) const {

@@ -43,6 +43,8 @@ public:
   std::vector<Value> values() const; // all of them
   // A constant operand; Error{Unsupported} naming `what` when it is computed at run time.
   const Value &constant(std::size_t i, const char *what) const;
+  // The integers of a constant; Error{Type} naming `what` when it holds others.
+  Ints integers_of(const Value &constant, const char *what) const;
   // The integers of a constant operand; Error{Unsupported} naming `what` when it is computed at run
   // time.
   Ints ints(std::size_t i, const char *what) const;
@@ -50,6 +52,8 @@ public:
   Ints bounded_ints(std::size_t i, const char *what) const;
   // The only element of a constant operand.
   double number(std::size_t i, const char *what) const;
+  // The same as an integer, bounded; Error{Limit} for what is none.
+  std::int64_t whole(std::size_t i, const char *what) const;
 
   // Attributes.
   bool has_attribute(const std::string &name) const { return find(name) != nullptr; }
@@ -61,6 +65,7 @@ public:
   Ints integers(const std::string &name) const;           // empty when absent; bounded
   Ints integers_unbounded(const std::string &name) const; // as written
   std::vector<double> reals(const std::string &name) const;
+  std::vector<std::string> words(const std::string &name) const; // empty when absent
   // What later opsets pass as operand `i`: the attribute where it is written, else the constant
   // operand, else empty.
   Ints list(const std::string &attribute, std::size_t i) const;
@@ -74,7 +79,15 @@ public:
   // Program.
   Value apply(const std::string &function, const std::vector<Value> &args,
               const tile::Attributes &attributes = {}) const;
+  // All results of a function.
+  std::vector<Value> apply_all(const std::string &function, const std::vector<Value> &args,
+                               const tile::Attributes &attributes = {}) const;
+  // A contraction of values, whose access tensors are positions in `operands`, as a tensor of a shape.
+  Value contract(const program::Contraction &contraction, const std::vector<Value> &operands,
+                 const program::Shape &shape) const;
   Value reshape(const Value &value, const program::Shape &shape) const;
+  // Whether the node names result `output`.
+  bool wants(std::size_t output) const;
   std::size_t outputs() const { return static_cast<std::size_t>(node_.output_size()); }
   void result(const Value &value, std::size_t output = 0) const;
   // Accounts for elements of constants that the node is about to make up; Error{Limit} past what a

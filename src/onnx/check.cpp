@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "onnx/check.h"
 
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,10 +17,10 @@ namespace {
 
 using onnx::AttributeProto;
 
-// What is lacking, and the names of the nodes or tensors that need it.
-using Lacking = std::map<std::string, std::vector<std::string>>;
-
-bool is_default_domain(const std::string &domain) { return domain.empty() || domain == "ai.onnx"; }
+// Of the operators in our table; those of training have names of their own.
+bool is_known_domain(const std::string &domain) {
+  return domain.empty() || domain == "ai.onnx" || domain == "ai.onnx.preview.training";
+}
 
 std::string name_of(const onnx::NodeProto &node) {
   if (!node.name().empty())
@@ -45,8 +44,6 @@ std::string value_text(const AttributeProto &attribute) {
 
 // Empty when a row understands the attribute, else what is wrong.
 std::string lacking_attribute(const AttributeProto &attribute, const Operator &row) {
-  if (attribute.has_g() || attribute.graphs_size() > 0)
-    return "sub-graph in attribute " + tilefuse::quoted(attribute.name());
   if (!attribute.ref_attr_name().empty())
     return "attribute reference " + tilefuse::quoted(attribute.name());
   for (const std::string_view entry : split(row.attributes, ' ')) {
@@ -62,109 +59,113 @@ std::string lacking_attribute(const AttributeProto &attribute, const Operator &r
     return fmt::format("{} = {}", attribute.name(),
                        attribute.has_s() ? tilefuse::quoted(value) : value);
   }
-  return "attribute " + tilefuse::quoted(attribute.name());
+  return (attribute.has_g() ? "sub-graph in attribute " : "attribute ") +
+         tilefuse::quoted(attribute.name());
 }
 
-std::set<std::string> used_names(const onnx::GraphProto &graph) {
-  std::set<std::string> used;
-  for (const auto &node : graph.node())
+// Names that nodes read, also those of inner graphs, or that are results.
+void add_used_names(const onnx::GraphProto &graph, std::set<std::string> &used) {
+  for (const auto &node : graph.node()) {
     used.insert(node.input().begin(), node.input().end());
+    for (const AttributeProto &attribute : node.attribute())
+      if (attribute.has_g())
+        add_used_names(attribute.g(), used);
+  }
   for (const auto &output : graph.output())
     used.insert(output.name());
-  return used;
 }
-
-// Operators with several results that all exist.
-bool has_many_results(const std::string &type) { return type == "Split"; }
 
 class Check {
 public:
-  explicit Check(const ModelFile &file) : file_(file), used_(used_names(file.model.graph())) {
+  Check(const ModelFile &file, const onnx::GraphProto &graph, Lacking &lacking)
+      : file_(file), lacking_(lacking) {
+    add_used_names(graph, used_);
     for (const auto &function : file.model.functions())
       functions_.insert(function.domain() + ":" + function.name());
   }
 
-  Lacking run() {
-    const onnx::GraphProto &graph = file_.model.graph();
-    for (const auto &node : graph.node())
-      check_node(node);
-    for (const auto &tensor : graph.initializer())
-      check_type(tensor.data_type(), tensor.name());
-    for (const auto &tensor : graph.sparse_initializer())
-      lacking_["sparse initializer"].push_back(tilefuse::quoted(tensor.values().name()));
-    for (const auto &input : graph.input())
-      check_input(input);
-    return std::move(lacking_);
-  }
-
-private:
-  void check_node(const onnx::NodeProto &node) {
-    if (functions_.contains(node.domain() + ":" + node.op_type())) {
-      lacking_["model-local function " + tilefuse::quoted(node.op_type())].push_back(name_of(node));
-      return;
-    }
-    if (!is_default_domain(node.domain())) {
-      lacking_[fmt::format("operator {} of domain {}", tilefuse::quoted(node.op_type()),
-                           tilefuse::quoted(node.domain()))]
-          .push_back(name_of(node));
-      return;
-    }
+  // False when the node needs what we lack.
+  bool node(const onnx::NodeProto &node) {
+    const std::string name = name_of(node);
+    const std::string type = tilefuse::quoted(node.op_type());
+    if (functions_.contains(node.domain() + ":" + node.op_type()))
+      return lack("model-local function " + type, name);
+    if (!is_known_domain(node.domain()))
+      return lack(fmt::format("operator {} of domain {}", type, tilefuse::quoted(node.domain())),
+                  name);
     const Operator *row = find_operator(node.op_type(), file_.opset);
-    if (row == nullptr) {
-      lacking_[fmt::format("operator {} of opset {}", tilefuse::quoted(node.op_type()),
-                           file_.opset)]
-          .push_back(name_of(node));
-      return;
-    }
+    if (row == nullptr)
+      return lack(fmt::format("operator {} of opset {}", type, file_.opset), name);
+    bool is_known = true;
     for (const AttributeProto &attribute : node.attribute()) {
       const std::string what = lacking_attribute(attribute, *row);
       if (!what.empty())
-        lacking_[fmt::format("{} with {}", node.op_type(), what)].push_back(name_of(node));
+        is_known = lack(fmt::format("{} with {}", node.op_type(), what), name);
     }
-    check_results(node);
-  }
-
-  void check_results(const onnx::NodeProto &node) {
-    if (has_many_results(node.op_type()))
-      return;
-    for (int i = 1; i < node.output_size(); ++i)
+    for (int i = row->results; i < node.output_size(); ++i)
       if (!node.output(i).empty() && used_.contains(node.output(i)))
-        lacking_[fmt::format("result {} of {}", i, node.op_type())].push_back(name_of(node));
+        is_known = lack(fmt::format("result {} of {}", i, node.op_type()), name);
+    return is_known;
   }
 
-  void check_type(int data_type, const std::string &name) {
-    if (!to_dtype(data_type))
-      lacking_["tensor of " + type_name(data_type)].push_back(tilefuse::quoted(name));
-  }
-
-  void check_input(const onnx::ValueInfoProto &input) {
-    if (input.type().has_tensor_type())
-      check_type(input.type().tensor_type().elem_type(), input.name());
-    else
-      lacking_["input that is not a tensor"].push_back(tilefuse::quoted(input.name()));
+private:
+  bool lack(const std::string &what, const std::string &name) {
+    lacking_.add(what, name);
+    return false;
   }
 
   const ModelFile &file_;
+  Lacking &lacking_;
   std::set<std::string> used_;
   std::set<std::string> functions_;
-  Lacking lacking_;
 };
+
+void check_type(int data_type, const std::string &name, Lacking &lacking) {
+  if (!to_dtype(data_type))
+    lacking.add("tensor of " + type_name(data_type), tilefuse::quoted(name));
+}
 
 } // namespace
 
-void check_supported(const ModelFile &file) {
-  const Lacking lacking = Check(file).run();
-  if (lacking.empty())
-    return;
+void Lacking::refuse() const {
+  if (reasons_.empty() && errors_.size() == 1)
+    throw errors_.front();
   std::vector<std::string> kinds;
   std::vector<std::string> notes;
-  for (const auto &[what, names] : lacking) {
+  for (const auto &[what, names] : reasons_) {
     kinds.push_back(what);
     notes.push_back(fmt::format("{}: {} ({})", what, names.size(), fmt::join(names, ", ")));
+  }
+  for (const Error &error : errors_) {
+    const std::string text = fmt::format("{}: {}", error.where(), error.message());
+    kinds.push_back(text);
+    notes.push_back(text);
   }
   throw Error(ErrorCode::Unsupported,
               fmt::format("the model needs what is not supported: {}", fmt::join(kinds, "; ")), {},
               notes);
+}
+
+void check_tensors(const onnx::GraphProto &graph, Lacking &lacking) {
+  for (const auto &tensor : graph.initializer())
+    check_type(tensor.data_type(), tensor.name(), lacking);
+  for (const auto &tensor : graph.sparse_initializer())
+    lacking.add("sparse initializer", tilefuse::quoted(tensor.values().name()));
+  for (const auto &input : graph.input())
+    if (input.type().has_tensor_type())
+      check_type(input.type().tensor_type().elem_type(), input.name(), lacking);
+    else
+      lacking.add("input that is not a tensor", tilefuse::quoted(input.name()));
+}
+
+std::set<const onnx::NodeProto *> check_nodes(const ModelFile &file, const onnx::GraphProto &graph,
+                                              Lacking &lacking) {
+  std::set<const onnx::NodeProto *> refused;
+  Check check(file, graph, lacking);
+  for (const auto &node : graph.node())
+    if (!check.node(node))
+      refused.insert(&node);
+  return refused;
 }
 
 } // namespace tilefuse::onnx_import

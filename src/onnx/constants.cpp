@@ -142,41 +142,17 @@ constexpr Elementwise kElementwise[] = {
     {"Where", 3, false, [](const Call &, const Ints &a) { return a[0] != 0 ? a[1] : a[2]; }},
 };
 
-Small fold_elementwise(const Call &call, const Elementwise &row,
-                       const std::vector<Small> &operands) {
+std::optional<Small> fold_elementwise(const Call &call, const Elementwise &row,
+                                      const std::vector<Small> &operands) {
   Small result{
       row.is_comparison ? DType::Bool : operands.back().type, broadcast_shapes(call, operands), {}};
   if (call.elems(result.shape) > kLargestFolded)
-    call.fail(ErrorCode::Limit, "its shape arithmetic is too large");
+    return std::nullopt;
   for_each_index(result.shape, [&](std::size_t, const Ints &index) {
     Ints args;
     for (const Small &operand : operands)
       args.push_back(element(operand, index));
     result.values.push_back(row.apply(call, args));
-  });
-  return result;
-}
-
-Small fold_gather(const Call &call, const Small &data, const Small &indices) {
-  const std::size_t axis = call.axis("axis", 0, data.shape.size());
-  const auto at = data.shape.begin() + static_cast<std::ptrdiff_t>(axis);
-  const std::int64_t size = data.shape[axis];
-  const program::Shape view{elems_between(data.shape, 0, axis),
-                            static_cast<std::int64_t>(indices.values.size()),
-                            elems_between(data.shape, axis + 1, data.shape.size())};
-  Small result{data.type, program::Shape(data.shape.begin(), at), {}};
-  result.shape.insert(result.shape.end(), indices.shape.begin(), indices.shape.end());
-  result.shape.insert(result.shape.end(), at + 1, data.shape.end());
-  if (call.elems(view) > kLargestFolded)
-    call.fail(ErrorCode::Limit, "its shape arithmetic is too large");
-  for_each_index(view, [&](std::size_t, const Ints &index) {
-    std::int64_t from = indices.values[static_cast<std::size_t>(index[1])];
-    if (from < -size || from >= size)
-      call.fail(ErrorCode::Shape, fmt::format("index {} is outside {} elements", from, size));
-    if (from < 0)
-      from += size;
-    result.values.push_back(
-        data.values[static_cast<std::size_t>((index[0] * size + from) * view[2] + index[2])]);
   });
   return result;
 }
@@ -238,8 +214,6 @@ std::optional<Small> fold(const Call &call, const std::vector<Small> &operands) 
   for (const Elementwise &row : kElementwise)
     if (row.type == call.op() && row.arity == count && call.opset() >= 7)
       return fold_elementwise(call, row, operands);
-  if (call.op() == "Gather" && count == 2)
-    return fold_gather(call, operands[0], operands[1]);
   if (call.op() == "Concat")
     return fold_concat(call, operands);
   if (call.op() == "Slice")

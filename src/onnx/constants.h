@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shape arithmetic on the host. Exporters compute shapes with Shape, Gather, Concat, Mul and the
-// like; every shape is known here, so such nodes fold while the graph is read and their results can
-// be attributes (the shape of a Reshape, the sizes of a Resize). Only small integer tensors fold;
-// everything else goes through the program.
+// Shape arithmetic on the host, exact in 64 bits. Exporters compute shapes with Shape, Concat, Mul
+// and the like; every shape is known here, so such nodes fold while the graph is read and their
+// results can be attributes (the shape of a Reshape, the sizes of a Resize). Overflow and division
+// by 0 are errors here. Of other constants Tile functions are evaluated (graph.h).
 #pragma once
 
 #include <optional>

@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/scanner.h"
+#include "nest/fold/fold.h"
 
 namespace tilefuse::onnx_import {
 
@@ -56,16 +58,58 @@ program::TensorId Graph::tensor(const Value &value) {
   return id;
 }
 
-std::vector<Value> Graph::apply(const std::string &function, const std::vector<Value> &args,
-                                const tile::Attributes &attributes, const std::string &origin) {
+std::optional<std::vector<Value>> Graph::fold(const std::vector<Value> &args, const Build &build) {
+  if (!std::all_of(args.begin(), args.end(), [](const Value &arg) { return arg.is_constant(); }))
+    return std::nullopt;
+  program::Program scratch;
+  std::vector<program::TensorId> ids;
+  for (const Value &arg : args)
+    ids.push_back(scratch.add({arg.name, arg.type, arg.shape, program::Role::Constant, arg.data}));
+  const auto outs = build(scratch, ids);
+  for (const program::Statement &statement : scratch.statements)
+    if (!nest::fold_statement(scratch, statement))
+      return std::nullopt;
+  std::vector<Value> results;
+  for (const program::TensorId id : outs) {
+    const program::Tensor &tensor = scratch[id];
+    if (!reserve(static_cast<std::int64_t>(tensor.data->size())))
+      return std::nullopt;
+    results.push_back({tensor.name, tensor.type, tensor.shape, tensor.data, std::nullopt});
+  }
+  return results;
+}
+
+std::vector<Value> Graph::make(const std::vector<Value> &args, const Build &build) {
+  if (auto folded = fold(args, build))
+    return *std::move(folded);
   std::vector<program::TensorId> ids;
   for (const Value &arg : args)
     ids.push_back(tensor(arg));
   std::vector<Value> results;
-  for (const program::TensorId id :
-       library_->instantiate(function, ids, attributes, program, origin))
+  for (const program::TensorId id : build(program, ids))
     results.push_back(of_tensor(id));
   return results;
+}
+
+std::vector<Value> Graph::apply(const std::string &function, const std::vector<Value> &args,
+                                const tile::Attributes &attributes, const std::string &origin) {
+  return make(args, [&](program::Program &to, const std::vector<program::TensorId> &ids) {
+    return library_->instantiate(function, ids, attributes, to, origin);
+  });
+}
+
+Value Graph::contract(const program::Contraction &contraction, const std::vector<Value> &operands,
+                      const program::Shape &shape, const std::string &origin) {
+  const auto build = [&](program::Program &to, const std::vector<program::TensorId> &ids) {
+    program::Contraction bound = contraction;
+    for (program::Access &access : bound.in)
+      access.tensor = ids[at(access.tensor)];
+    const program::TensorId out =
+        to.add({origin, operands.front().type, shape, program::Role::Temporary, nullptr});
+    to.statements.push_back({out, std::move(bound), origin});
+    return std::vector{out};
+  };
+  return make(operands, build).front();
 }
 
 Value Graph::reshape(const Value &value, const program::Shape &shape, const std::string &origin) {

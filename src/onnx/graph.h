@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an ONNX graph has become so far: the program under construction and the value of each tensor
 // name. A value is constant (its bytes are at hand) or computed (it has a place in the program).
+// What is made of constants alone is evaluated at once, by the evaluator of nests.
 // Constants enter the program only when a statement reads them, so that folded shape arithmetic
 // leaves nothing behind; equal bytes under one shape enter once.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -49,9 +51,14 @@ public:
   Value add_input(const std::string &name, DType type, const program::Shape &shape);
   // The tensor of a value; puts a constant into the program.
   program::TensorId tensor(const Value &value);
-  // A Tile function applied to values; `origin` names the node.
+  // A Tile function applied to values; `origin` names the node. Of constants it is evaluated, unless that would
+  // blow up a small constant or exceed what may be made up.
   std::vector<Value> apply(const std::string &function, const std::vector<Value> &args,
                            const tile::Attributes &attributes, const std::string &origin);
+  // A contraction of values, whose access tensors are positions in `operands`, as a tensor of `shape` and of the
+  // type of the first. Evaluated as `apply` is.
+  Value contract(const program::Contraction &contraction, const std::vector<Value> &operands,
+                 const program::Shape &shape, const std::string &origin);
   // The same elements under another shape of as many: a view, or a constant that shares its bytes.
   Value reshape(const Value &value, const program::Shape &shape, const std::string &origin);
   // Makes a value an output of the program under `name`; copies what already is an input, a
@@ -59,6 +66,12 @@ public:
   void add_output(const std::string &name);
 
 private:
+  // Appends statements to a program that reads the tensors and returns its results.
+  using Build = std::function<std::vector<program::TensorId>(
+      program::Program &program, const std::vector<program::TensorId> &tensors)>;
+  // The results of what `build` makes of values: constants where these are and the rule of `apply` allows.
+  std::vector<Value> make(const std::vector<Value> &args, const Build &build);
+  std::optional<std::vector<Value>> fold(const std::vector<Value> &args, const Build &build);
   Value of_tensor(program::TensorId id) const;
   bool is_output(program::TensorId id) const;
 

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // ONNX model → program. Every operator is a Tile function of ops/; a table row binds its
-// attributes. Shape arithmetic (Shape, Gather, Concat, … on small integers) is folded here; Dropout
-// and Identity vanish.
+// attributes. What is made of constants alone is evaluated here; Dropout and Identity vanish.
 //
-// Before anything else all nodes are checked: one Error{Unsupported} lists every operator,
-// attribute or type that is not supported, with node names. Bad files are Error{Io}, bad shapes
-// Error{Shape}, overflowing sizes Error{Limit}.
+// The bodies of the model's own functions, and the branch of an If whose condition is known, take
+// the place of the node. One Error{Unsupported} lists every operator, attribute, type or node that
+// is not supported, with node names. Bad files are Error{Io}, bad shapes Error{Shape}, overflowing
+// sizes Error{Limit}.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "onnx/options.h"
@@ -20,6 +22,37 @@
 #include "tile/tile.h"
 
 namespace tilefuse::onnx_import {
+
+// An input or output as the file declares it.
+struct Declared {
+  std::string name;
+  DType type = DType::F32;
+  std::vector<std::int64_t> dims;   // -1: left open
+  std::vector<std::string> symbols; // by dimension; "" where it has no name
+  bool is_typed = true;             // else it may be of any type
+  bool is_shaped = true;            // else it may be of any shape
+};
+
+// A model that is read and checked once; programs for several shapes come of it.
+class Model {
+public:
+  // External data must lie inside the file's folder.
+  explicit Model(const std::string &path);
+  // The bytes of a file; external data must lie inside `folder`.
+  Model(std::string_view bytes, const std::string &folder);
+  ~Model();
+  Model(Model &&) noexcept;
+  Model &operator=(Model &&) noexcept;
+
+  // Without those that the file itself has values for. An output may lack dimensions.
+  const std::vector<Declared> &inputs() const;
+  const std::vector<Declared> &outputs() const;
+  program::Program program(const tile::Library &ops, const Options &options) const;
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 // Reads `path`; external data must lie inside its folder.
 program::Program import_model(const std::string &path, const tile::Library &ops,

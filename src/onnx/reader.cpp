@@ -45,6 +45,18 @@ class QuietProtobuf {
   google::protobuf::LogSilencer silencer_;
 };
 
+// `of` is what the bytes are called.
+template <class Message>
+Message parse_bytes(std::string_view bytes, const std::string &of, const char *what) {
+  const QuietProtobuf quiet;
+  Message message;
+  const bool is_short = bytes.size() <= static_cast<std::size_t>(std::numeric_limits<int>::max());
+  if (bytes.empty() || !is_short ||
+      !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    fail(fmt::format("{} is not {}, or it is cut short or damaged", of, what));
+  return message;
+}
+
 template <class Message> Message parse_file(const std::string &path, const char *what) {
   const std::uint64_t size = regular_file_size(path);
   if (size > static_cast<std::uint64_t>(std::numeric_limits<int>::max()))
@@ -54,11 +66,7 @@ template <class Message> Message parse_file(const std::string &path, const char 
                 {}, {"store the weights as external data beside the model"});
   std::string bytes(size, '\0');
   read_at(path, 0, bytes.data(), size);
-  const QuietProtobuf quiet;
-  Message message;
-  if (size == 0 || !message.ParseFromArray(bytes.data(), static_cast<int>(size)))
-    fail(fmt::format("{} is not {}, or it is cut short or damaged", tilefuse::quoted(path), what));
-  return message;
+  return parse_bytes<Message>(bytes, tilefuse::quoted(path), what);
 }
 
 std::int64_t default_opset(const onnx::ModelProto &model) {
@@ -132,17 +140,23 @@ fs::path external_path(const onnx::TensorProto &tensor, const std::string &locat
   return real;
 }
 
+ModelFile model_file(onnx::ModelProto model, const fs::path &folder, const std::string &of) {
+  if (!model.has_graph() || model.graph().output_size() == 0)
+    fail(fmt::format("{} is not an ONNX model: it has no graph with outputs", of));
+  const std::int64_t opset = default_opset(model);
+  return {std::move(model), folder, opset};
+}
+
 } // namespace
 
 ModelFile read_model(const std::string &path) {
-  ModelFile file;
-  file.model = parse_file<onnx::ModelProto>(path, "an ONNX model");
-  if (!file.model.has_graph() || file.model.graph().output_size() == 0)
-    fail(fmt::format("{} is not an ONNX model: it has no graph with outputs",
-                     tilefuse::quoted(path)));
-  file.folder = fs::path(path).parent_path();
-  file.opset = default_opset(file.model);
-  return file;
+  return model_file(parse_file<onnx::ModelProto>(path, "an ONNX model"),
+                    fs::path(path).parent_path(), tilefuse::quoted(path));
+}
+
+ModelFile parse_model(std::string_view bytes, const fs::path &folder) {
+  const std::string of = fmt::format("what lies in {} bytes of memory", bytes.size());
+  return model_file(parse_bytes<onnx::ModelProto>(bytes, of, "an ONNX model"), folder, of);
 }
 
 onnx::TensorProto read_tensor_message(const std::string &path) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "onnx.pb.h"
 #include "program/program.h"
@@ -21,6 +22,8 @@ struct ModelFile {
 };
 
 ModelFile read_model(const std::string &path);
+// A model in memory; `folder` is where its external data must lie.
+ModelFile parse_model(std::string_view bytes, const std::filesystem::path &folder);
 
 // The message of a `.pb` file with one TensorProto.
 onnx::TensorProto read_tensor_message(const std::string &path);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/error.h"
 #include "base/index.h"
@@ -18,8 +19,8 @@ using onnx::TensorShapeProto;
 using Symbols = std::map<std::string, std::int64_t>;
 
 [[noreturn]] void fail(const std::string &input, const std::string &what,
-                       const char *note = "bind it with the batch size or with a whole shape for "
-                                          "this input") {
+                       const char *note = "bind it by its name (--dim height=320), with the batch "
+                                          "size or with a whole shape for this input") {
   throw Error(ErrorCode::Shape, fmt::format("input {}: {}", tilefuse::quoted(input), what), {},
               {note});
 }
@@ -63,7 +64,7 @@ public:
         continue;
       const auto [at, is_new] = symbols.emplace(dim.dim_param(), *value);
       if (!is_new && at->second != *value)
-        fail(name_, fmt::format("dimension {} ({}) is {} here and {} in another input", i,
+        fail(name_, fmt::format("dimension {} ({}) is {} here and {} elsewhere", i,
                                 tilefuse::quoted(dim.dim_param()), *value, at->second));
     }
   }
@@ -113,6 +114,26 @@ private:
   std::optional<program::Shape> given_;
 };
 
+// Symbols that the caller binds by name; each is one of some input.
+Symbols named_dims(const onnx::GraphProto &graph, const Options &options) {
+  std::set<std::string> known;
+  for (const auto &info : graph.input())
+    for (const auto &dim : info.type().tensor_type().shape().dim())
+      if (dim.dim_value() <= 0 && !dim.dim_param().empty())
+        known.insert(dim.dim_param());
+  for (const auto &[name, size] : options.dims) {
+    if (!known.contains(name))
+      throw Error(ErrorCode::Shape,
+                  fmt::format("no input has a dimension {}", tilefuse::quoted(name)), {},
+                  {known.empty() ? "every size of this model is fixed"
+                                 : fmt::format("those left open are {}", fmt::join(known, ", "))});
+    if (size < 1)
+      throw Error(ErrorCode::Shape,
+                  fmt::format("dimension {} is {}; need at least 1", tilefuse::quoted(name), size));
+  }
+  return {options.dims.begin(), options.dims.end()};
+}
+
 void check_given_names(const Options &options, const std::vector<std::string> &names) {
   for (const auto &[given, shape] : options.input_shapes) {
     bool found = false;
@@ -141,7 +162,7 @@ std::map<std::string, program::Shape> bind_inputs(const onnx::GraphProto &graph,
     inputs.emplace_back(info, options);
   }
   check_given_names(options, names);
-  Symbols symbols;
+  Symbols symbols = named_dims(graph, options);
   for (const Input &input : inputs)
     input.collect(symbols);
   std::map<std::string, program::Shape> shapes;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Binds the symbolic dimensions of a graph's inputs. A dimension without a positive value is
-// symbolic. The first of an input is bound by its given shape, else by `batch`, else it is 1; any
-// other only by a given shape, its own or that of an input which names the same symbol.
+// symbolic. The first of an input is bound by its given shape, else by `batch`, else by its name,
+// else it is 1; any other by a given shape, its own or that of an input which names the same
+// symbol, or by its name.
 #pragma once
 
 #include <map>
@@ -14,7 +15,7 @@
 namespace tilefuse::onnx_import {
 
 // Shapes by input name, without the names in `initializers`. Error{Shape} names the dimension that
-// conflicts or is left unbound, or a given shape that belongs to no input.
+// conflicts or is left unbound, a given shape that belongs to no input, or a name that none has.
 std::map<std::string, program::Shape> bind_inputs(const onnx::GraphProto &graph,
                                                   const std::set<std::string> &initializers,
                                                   const Options &options);

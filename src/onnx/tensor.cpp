@@ -62,7 +62,8 @@ template <class Kept> program::Bytes pack_int32(const TensorProto &tensor, std::
 // Types of up to 16 bits, and Bool, share a field.
 program::Bytes from_narrow(const TensorProto &tensor, const DTypeTraits &type, std::int64_t count) {
   if (type.bits == 16)
-    return pack_int32<std::uint16_t>(tensor, count);
+    return type.is_float ? pack_int32<std::uint16_t>(tensor, count)
+                         : pack_int32<std::int16_t>(tensor, count);
   return type.is_signed ? pack_int32<std::int8_t>(tensor, count)
                         : pack_int32<std::uint8_t>(tensor, count);
 }
@@ -112,6 +113,13 @@ std::optional<DType> to_dtype(int data_type) {
 }
 
 std::string type_name(int data_type) {
+  // Types of later schemas, from 17 on.
+  static constexpr const char *kLater[] = {
+      "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "UINT4",
+      "INT4",         "FLOAT4E2M1",     "FLOAT8E8M0", "UINT2",          "INT2"};
+  constexpr int kFirst = 17;
+  if (data_type >= kFirst && data_type < kFirst + static_cast<int>(std::size(kLater)))
+    return kLater[data_type - kFirst];
   if (!onnx::TensorProto_DataType_IsValid(data_type))
     return fmt::format("type {}", data_type);
   return onnx::TensorProto_DataType_Name(static_cast<onnx::TensorProto_DataType>(data_type));

@@ -41,15 +41,15 @@ void add_column(FlatTable &table, const Nest &nest, const Operand &operand, std:
 
 // "staged in each chunk of c, odd strides, two buffers"
 std::string stage_words(const Nest &nest, const Schedule &schedule, std::size_t input) {
-  const schedule::Stage &stage = schedule.stages[input];
+  const schedule::Pipe &stage = schedule.pipes[input];
   std::string text = stage.at
                          ? fmt::format("staged in each chunk of {}", nest.indices[*stage.at].name)
                          : "staged once per block";
   if (stage.layout != schedule::Layout::Plain)
-    text += fmt::format(", {}", schedule::to_string(stage.layout));
-  if (stage.ring > 0)
-    text += fmt::format(", {} buffers filled by asynchronous copies", stage.ring);
-  return text + (stage.twice ? ", two buffers" : "");
+    text += fmt::format(", {}", schedule::kLayouts[stage.layout]);
+  if (stage.is_async())
+    text += fmt::format(", {} buffers filled by asynchronous copies", stage.stages);
+  return text + (stage.is_double_buffered() ? ", two buffers" : "");
 }
 
 std::string stage_text(const Nest &nest, const Schedule &schedule, std::size_t input) {

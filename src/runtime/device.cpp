@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/device.h"
 
+#include "base/error.h"
+
 namespace tilefuse::runtime {
+
+void Device::rebind(Launchable &, std::size_t, const Binding &) {
+  internal_error("a device that wraps no memory binds it", __FILE__, __LINE__);
+}
 
 std::vector<double> Device::time_each(std::span<Launchable *const> kernels) {
   finish();

@@ -57,6 +57,14 @@ public:
 
   virtual std::unique_ptr<Memory>
   allocate(std::int64_t bytes) = 0; // contents undefined; Error{Device} when full
+  // Memory that the caller owns, as kernels can use it where it lies: an address of the host on the
+  // cpu, of the device on CUDA. Null where the device has no use for such an address. The caller's
+  // memory outlives the result.
+  virtual std::unique_ptr<Memory> wrap(void *address, std::int64_t bytes) {
+    static_cast<void>(address);
+    static_cast<void>(bytes);
+    return nullptr;
+  }
   virtual void write(const Binding &to, std::span<const std::byte> from) = 0;
   virtual void read(const Binding &from, std::span<std::byte> to) = 0;
   virtual void fill_zero(const Binding &to) = 0;
@@ -68,6 +76,10 @@ public:
   // Loads one built package. Bindings are by argument position.
   virtual std::unique_ptr<Launchable> load(const Package &built,
                                            std::span<const Binding> bindings) = 0;
+
+  // Lets an argument of a loaded kernel lie elsewhere from the next launch on. For devices that
+  // wrap memory.
+  virtual void rebind(Launchable &kernel, std::size_t argument, const Binding &to);
 
   virtual void launch(Launchable &kernel) = 0;
   // All of them in order; one call of the driver where it can hold a list of launches.

@@ -21,8 +21,8 @@ std::int64_t up(std::int64_t value, std::int64_t by) { return (value + by - 1) /
 std::int64_t core_blocks(const Gemm &gemm) {
   if (is_wgmma(*gemm.core().op)) {
     const TileGrid grid = tile_grid(gemm);
-    const std::int64_t all = grid.clusters() * gemm.core().cluster();
-    return gemm.core().blocks > 0 ? std::min(all, gemm.core().blocks) : all;
+    const std::int64_t all = grid.clusters() * gemm.schedule.tiles.cluster();
+    return gemm.schedule.tiles.persistent > 0 ? std::min(all, gemm.schedule.tiles.persistent) : all;
   }
   std::int64_t count =
       up(gemm.roles.points, gemm.tile.rows) * up(gemm.roles.channel_points, gemm.tile.columns);

@@ -20,7 +20,7 @@ constexpr std::int64_t kLongLoop = 7;
 
 // Looped point by point, over its whole extent.
 bool is_plain_loop(const Nest &nest, const Split &split, IndexId index) {
-  return split.keep == 1 && split.tile == extent(nest, index);
+  return split.step() == 1 && split.tile == extent(nest, index);
 }
 
 // Every tap stands in the straight code of a step.

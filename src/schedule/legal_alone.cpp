@@ -9,7 +9,9 @@
 #include "base/index.h"
 #include "nest/index.h"
 #include "schedule/guards.h"
+#include "schedule/legal_dots.h"
 #include "schedule/mma/core_legal.h"
+#include "schedule/result_tile.h"
 #include "schedule/rolling.h"
 #include "schedule/staging.h"
 #include "schedule/streams.h"
@@ -29,7 +31,7 @@ constexpr std::int64_t kLargestTile = std::int64_t{1} << 48;
 
 // Elements that a work-item fetches ahead at most, and buffers of a ring.
 constexpr std::int64_t kMostAhead = 64;
-constexpr int kMostRing = 8;
+constexpr int kMostStages = 8;
 
 Reason wrong_order(const Nest &nest, const Schedule &schedule) {
   std::vector<bool> seen(nest.indices.size(), false);
@@ -51,9 +53,9 @@ Reason wrong_shape(const Nest &nest, const Schedule &schedule) {
   if (schedule.splits.size() != nest.indices.size())
     return fmt::format("it splits {} indices, the nest has {}", schedule.splits.size(),
                        nest.indices.size());
-  if (schedule.fills.size() != nest.inputs.size() || schedule.stages.size() != nest.inputs.size())
+  if (schedule.fills.size() != nest.inputs.size() || schedule.pipes.size() != nest.inputs.size())
     return fmt::format("it places {} inputs, the nest has {}",
-                       std::min(schedule.fills.size(), schedule.stages.size()), nest.inputs.size());
+                       std::min(schedule.fills.size(), schedule.pipes.size()), nest.inputs.size());
   return wrong_order(nest, schedule);
 }
 
@@ -66,17 +68,19 @@ bool leaves_tensor(const Nest &nest, const nest::Dim &dim, IndexId index) {
          dim.at.constant + dim.at.coeff[index] * extent(nest, index) >= dim.size;
 }
 
-// Points past a chunked index's extent are computed on staged padding, which must then contribute
-// nothing.
+// Points past an index's extent are computed on the padding of staged inputs, and in groups of a
+// dot product of packed ones, which must then contribute nothing.
 bool is_padded(const Nest &nest, const Schedule &schedule, IndexId index) {
   for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
     const std::vector<nest::Dim> &dims = nest.inputs[k].dims;
-    const bool ends = schedule.fills[k] == Fill::PackedLocal
-                          ? moves(nest.inputs[k], index)
-                          : std::any_of(dims.begin(), dims.end(), [&](const nest::Dim &dim) {
-                              return leaves_tensor(nest, dim, index);
-                            });
-    if (!is_staged(schedule.fills[k]) || !ends)
+    const bool is_tensor = !is_packed(schedule.fills[k]);
+    const bool ends =
+        is_tensor
+            ? std::any_of(dims.begin(), dims.end(),
+                          [&](const nest::Dim &dim) { return leaves_tensor(nest, dim, index); })
+            : moves(nest.inputs[k], index);
+    const bool has_groups = !is_tensor && schedule.splits[index].vec > 1;
+    if ((!is_staged(schedule.fills[k]) && !has_groups) || !ends)
       return false;
   }
   return has_neutral_fill(nest);
@@ -86,11 +90,11 @@ Reason wrong_reduced(const Nest &nest, const Schedule &schedule, IndexId i) {
   const Split &split = schedule.splits[i];
   const std::string &name = nest.indices[i].name;
   const std::int64_t extent = nest::extent(nest, i);
-  if (split.copy_stride() != 1)
+  if (split.lane != 1 || (split.vec != 1 && schedule.dot == nullptr))
     return fmt::format("reduced index {} cannot have lanes", name);
-  if (split.tile > extent)
+  if (split.tile >= extent + split.vec)
     return fmt::format("a chunk of {} is larger than its extent {}", name, extent);
-  if (split.keep > split.tile)
+  if (split.step() > split.tile)
     return fmt::format("{} is unrolled past its chunk", name);
   if (extent % split.tile != 0 && !is_padded(nest, schedule, i))
     return fmt::format("chunk {} of {} does not divide its extent {}, and not every input is "
@@ -149,7 +153,7 @@ Reason wrong_parts(const Schedule &schedule) {
   return {};
 }
 
-Reason wrong_lanes(const Schedule &schedule, const Target &target) {
+Reason wrong_lanes(const Nest &nest, const Schedule &schedule, const Target &target) {
   const bool has_lanes = lane_index(schedule) || vector_index(schedule);
   if (schedule.lanes != target.lanes && has_lanes)
     return fmt::format("its lanes are {}s, the target has {}s", to_string(schedule.lanes),
@@ -157,8 +161,8 @@ Reason wrong_lanes(const Schedule &schedule, const Target &target) {
   if (Reason reason = wrong_parts(schedule))
     return reason;
   int vectors = 0;
-  for (const Split &split : schedule.splits)
-    vectors += split.vec > 1 ? 1 : 0;
+  for (const IndexId i : output_indices(nest))
+    vectors += schedule.splits[i].vec > 1 ? 1 : 0;
   if (vectors > (schedule.lanes == LaneKind::Vector ? 0 : 1))
     return schedule.lanes == LaneKind::Vector ? "vectors inside vector lanes"
                                               : "two indices have vectors";
@@ -200,7 +204,7 @@ Reason wrong_pack(const Nest &nest, const Schedule &schedule, std::size_t k) {
   if (std::any_of(input.dims.begin(), input.dims.end(),
                   [](const nest::Dim &dim) { return dim.guarded; }))
     return fmt::format("input {} is packed but guarded", k);
-  if (schedule.fills[k] != Fill::PackedLocal || schedule.stages[k].at)
+  if (schedule.fills[k] != Fill::PackedLocal || schedule.pipes[k].at)
     return {};
   for (const IndexId i : output_indices(nest))
     if (moves(input, i) && schedule.splits[i].tile != schedule.splits[i].step())
@@ -211,7 +215,7 @@ Reason wrong_pack(const Nest &nest, const Schedule &schedule, std::size_t k) {
 
 // Steps of the lanes lie one after the other.
 Reason wrong_prefetch(const Nest &nest, const Schedule &schedule, std::size_t k) {
-  if (!schedule.stages[k].prefetch)
+  if (!schedule.pipes[k].prefetch)
     return {};
   const std::optional<IndexId> lane = lane_index(schedule);
   const bool by_steps = schedule.lanes == LaneKind::Vector && schedule.fills[k] == Fill::Packed &&
@@ -220,14 +224,14 @@ Reason wrong_prefetch(const Nest &nest, const Schedule &schedule, std::size_t k)
                   : fmt::format("input {} is prefetched but not packed by steps of a vector", k);
 }
 
-std::string ahead_words(const Stage &stage) {
-  return stage.ring > 0 ? fmt::format("ring {}", stage.ring) : "twice";
+std::string_view ahead_words(const Pipe &stage) {
+  return stage.is_async() ? "by asynchronous copies" : "in two buffers";
 }
 
 // Several buffers are filled in the innermost chunk loop, and all there are, in the same way.
 Reason wrong_ahead(const Nest &nest, const Schedule &schedule, std::size_t k) {
-  const Stage &stage = schedule.stages[k];
-  const std::string how = ahead_words(stage);
+  const Pipe &stage = schedule.pipes[k];
+  const std::string_view how = ahead_words(stage);
   const std::vector<IndexId> chunks = chunked_indices(nest, schedule);
   if (schedule.lanes == LaneKind::Vector)
     return fmt::format("input {} is staged {}, which needs work-items", k, how);
@@ -238,34 +242,40 @@ Reason wrong_ahead(const Nest &nest, const Schedule &schedule, std::size_t k) {
       return fmt::format("input {} is staged {}, which needs one step of {} per block", k, how,
                          nest.indices[i].name);
   for (std::size_t other = 0; other < nest.inputs.size(); ++other) {
-    const Stage &beside = schedule.stages[other];
+    const Pipe &beside = schedule.pipes[other];
     if (is_staged(schedule.fills[other]) && beside.at == stage.at &&
-        (beside.twice != stage.twice || beside.ring != stage.ring))
+        (beside.engine != stage.engine || beside.stages != stage.stages))
       return fmt::format("input {} is staged {} and input {} otherwise in the same loop", k, how,
                          other);
   }
   return {};
 }
 
-Reason wrong_twice(const Nest &nest, const Schedule &schedule, std::size_t k) {
+// Registers hold one chunk beside the buffer that is read and the one that is filled.
+Reason wrong_double_buffer(const Nest &nest, const Schedule &schedule, std::size_t k) {
+  if (schedule.pipes[k].stages != 2)
+    return fmt::format("input {} is staged in {} buffers by work-items; need 1 or 2", k,
+                       schedule.pipes[k].stages);
   const std::int64_t elems = stage_tile(nest, schedule, static_cast<int>(k)).elems;
   const std::int64_t each = (elems + group_size(schedule) - 1) / group_size(schedule);
   if (each > kMostAhead)
-    return fmt::format("input {} is staged twice, for which each work-item would hold {} elements",
-                       k, each);
+    return fmt::format(
+        "input {} is staged in two buffers, for which each work-item would hold {} elements", k,
+        each);
   return {};
 }
 
 // What an asynchronous copy can do: bytes as they are, or zeros.
-Reason wrong_ring(const Nest &nest, const Schedule &schedule, const Target &target, std::size_t k) {
-  const Stage &stage = schedule.stages[k];
+Reason wrong_async(const Nest &nest, const Schedule &schedule, const Target &target,
+                   std::size_t k) {
+  const Pipe &stage = schedule.pipes[k];
   const int input = static_cast<int>(k);
   if (!has(target, Feature::AsyncCopies))
     return fmt::format("input {} is staged by asynchronous copies, which the target lacks", k);
-  if (stage.twice || stage.ring < 2 || stage.ring > kMostRing)
-    return fmt::format("input {} is staged with a ring of {} buffers; need 2 to {}", k, stage.ring,
-                       kMostRing);
-  const DType held = held_type(nest, input);
+  if (stage.stages < 2 || stage.stages > kMostStages)
+    return fmt::format("input {} is staged by asynchronous copies in {} buffers; need 2 to {}", k,
+                       stage.stages, kMostStages);
+  const DType held = held_type(nest, schedule, input);
   const bool is_packed_form = is_packed(schedule.fills[k]);
   if (!is_packed_form && type_of(nest, nest.inputs[k]) != held)
     return fmt::format("input {} is converted as it is staged, which no asynchronous copy does", k);
@@ -281,11 +291,31 @@ Reason wrong_ring(const Nest &nest, const Schedule &schedule, const Target &targ
   return {};
 }
 
+// Vector lanes are copied turned from where they are a dimension's neighbours.
+Reason wrong_layout(const Nest &nest, const Schedule &schedule, std::size_t k) {
+  const Layout layout = schedule.pipes[k].layout;
+  if (schedule.lanes == LaneKind::WorkItem || layout == Layout::Plain)
+    return {};
+  if (layout == Layout::Odd)
+    return fmt::format("input {} is staged {}, a layout for work-items", k, kLayouts[layout]);
+  const bool can_turn = schedule.fills[k] == Fill::Local &&
+                        turned_dim(nest, schedule, static_cast<int>(k)).has_value();
+  return can_turn
+             ? Reason{}
+             : fmt::format("input {} is staged transposed, and no dimension of it is copied whose "
+                           "neighbours lanes are",
+                           k);
+}
+
 Reason wrong_stage(const Nest &nest, const Schedule &schedule, const Target &target,
                    std::size_t k) {
-  const Stage &stage = schedule.stages[k];
+  const Pipe &stage = schedule.pipes[k];
+  if (has_core(schedule))
+    return {};
+  if (stage.engine == Engine::Tma || stage.footprint != Footprint::Step)
+    return fmt::format("input {} has a pipe that only matrix instructions read", k);
   if (!is_staged(schedule.fills[k]))
-    return stage == Stage{.stream = stage.stream, .prefetch = stage.prefetch}
+    return stage == Pipe{.stream = stage.stream, .prefetch = stage.prefetch}
                ? Reason{}
                : fmt::format("input {} has a staging level but is not staged", k);
   if (!has_neutral_fill(nest) || !nest.constraints.empty())
@@ -293,24 +323,23 @@ Reason wrong_stage(const Nest &nest, const Schedule &schedule, const Target &tar
   const std::vector<IndexId> chunks = chunked_indices(nest, schedule);
   if (stage.at && std::find(chunks.begin(), chunks.end(), *stage.at) == chunks.end())
     return fmt::format("input {} is staged at an index that is not walked in chunks", k);
-  if (stage.layout != Layout::Plain && schedule.lanes == LaneKind::Vector)
-    return fmt::format("input {} is staged {}, a layout for work-items", k,
-                       to_string(stage.layout));
-  if (!stage.is_ahead())
+  if (Reason reason = wrong_layout(nest, schedule, k))
+    return reason;
+  if (!stage.is_ahead() && !stage.is_async())
     return {};
   if (schedule.fills[k] == Fill::Produced)
     return fmt::format("input {} is produced, and staged {}", k, ahead_words(stage));
-  if (Reason reason = stage.ring != 0 ? wrong_ring(nest, schedule, target, k) : Reason{})
+  if (Reason reason = stage.is_async() ? wrong_async(nest, schedule, target, k) : Reason{})
     return reason;
   if (Reason reason = wrong_ahead(nest, schedule, k))
     return reason;
-  return stage.twice ? wrong_twice(nest, schedule, k) : Reason{};
+  return stage.is_async() ? Reason{} : wrong_double_buffer(nest, schedule, k);
 }
 
 // Work-items copy neither what a producer fills, nor what a core instruction reads.
 Reason wrong_copier(const Schedule &schedule) {
-  for (std::size_t k = 0; k < schedule.stages.size(); ++k)
-    if (!schedule.stages[k].copies_plainly() && !is_copied_by_items(schedule, static_cast<int>(k)))
+  for (std::size_t k = 0; k < schedule.pipes.size(); ++k)
+    if (!schedule.pipes[k].copies_plainly() && !is_copied_by_items(schedule, static_cast<int>(k)))
       return fmt::format("input {} is not copied by work-items, and says how they copy it", k);
   return {};
 }
@@ -328,6 +357,7 @@ Reason wrong_fill(const Nest &nest, const Schedule &schedule, const Target &targ
     if (is_staged(schedule.fills[k]))
       bytes += stage_bytes(nest, schedule, static_cast<int>(k));
   }
+  bytes += result_bytes(nest, schedule);
   if (bytes > target.local_bytes)
     return fmt::format("staging needs {} bytes per block, the target has {}", bytes,
                        target.local_bytes);
@@ -335,6 +365,8 @@ Reason wrong_fill(const Nest &nest, const Schedule &schedule, const Target &targ
 }
 
 Reason wrong_core_schedule(const Nest &nest, const Schedule &schedule, const Target &target) {
+  if (schedule.dot != nullptr)
+    return "a dot product beside a matrix instruction";
   if (stream_registers(schedule) > 0)
     return "an input streams through registers to matrix instructions";
   for (std::size_t k = 0; k < nest.inputs.size(); ++k)
@@ -351,18 +383,22 @@ Reason illegal_alone(const Nest &nest, const Schedule &schedule, const Target &t
     return reason;
   if (Reason reason = wrong_copier(schedule))
     return reason;
+  if (Reason reason = wrong_result_store(nest, schedule))
+    return reason;
   if (has_core(schedule))
     return wrong_core_schedule(nest, schedule, target);
   for (const IndexId i : nest.indices.ids())
     if (Reason reason = wrong_split(nest, schedule, i))
       return reason;
-  if (Reason reason = wrong_lanes(schedule, target))
+  if (Reason reason = wrong_lanes(nest, schedule, target))
     return reason;
   if (Reason reason = wrong_guard(nest, schedule))
     return reason;
   if (Reason reason = wrong_guards(nest, schedule))
     return reason;
   if (Reason reason = wrong_stream(nest, schedule))
+    return reason;
+  if (Reason reason = wrong_dot(nest, schedule, target))
     return reason;
   return wrong_fill(nest, schedule, target);
 }

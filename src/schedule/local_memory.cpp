@@ -11,6 +11,7 @@
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_feeds.h"
 #include "schedule/mma/core_roles.h"
+#include "schedule/result_tile.h"
 #include "schedule/staging.h"
 #include "schedule/wgmma/wgmma_ahead.h"
 #include "schedule/wgmma/wgmma_panels.h"
@@ -33,18 +34,23 @@ Buffers stages(const Nest &nest, const Schedule &schedule) {
       list.push_back({.use = LocalUse::Stage,
                       .number = k,
                       .name = fmt::format("s{}", k),
-                      .type = held_type(nest, k),
+                      .type = held_type(nest, schedule, k),
                       .elems = buffer_elems(schedule, k, stage_tile(nest, schedule, k))});
+  if (schedule.store == Store::Local)
+    list.push_back({.use = LocalUse::Results,
+                    .name = "results",
+                    .type = type_of(nest, nest.out),
+                    .elems = result_tile(nest, schedule).elems});
   return list;
 }
 
 // Elements of all buffers of one side of a matrix instruction.
 std::int64_t side_elems(const Gemm &gemm, int input) {
-  const Core &core = gemm.core();
-  if (input == gemm.roles.data && core.window > 0)
-    return core.window * window_elems(gemm);
+  if (input == gemm.roles.data && halo_stages(gemm.schedule) > 0)
+    return halo_stages(gemm.schedule) * window_elems(gemm);
   const CoreSideTile side = core_side_tile(gemm.roles, gemm.tile, input);
-  return core.ring * side.rows * side.elems * (input == gemm.roles.data ? gemm.tile.spread : 1);
+  return step_stages(gemm.schedule) * side.rows * side.elems *
+         (input == gemm.roles.data ? gemm.tile.spread : 1);
 }
 
 // What feeds a nest; of a nest alone, nothing.
@@ -77,24 +83,25 @@ void add_side(const Gemm &gemm, const Fed &fed, int input, Buffers &list) {
 }
 
 void add_barriers(const Gemm &gemm, const Fed &fed, Buffers &list) {
-  const Core &core = gemm.core();
   const bool has_feeds = !fed.feeds.empty();
   const auto add = [&](LocalUse use, const char *name, std::int64_t elems) {
     list.push_back({.use = use, .name = name, .type = DType::I64, .elems = elems});
   };
   // Full and empty; and ready, where its buffers are mapped or dealt.
   const auto of_ring = [](std::int64_t count, bool is_made) { return (is_made ? 3 : 2) * count; };
-  const bool has_windows = core.window > 0;
-  const bool is_ordered = core.turns > 1 && !core.keeps_filter;
+  const bool has_windows = halo_stages(gemm.schedule) > 0;
+  const bool is_ordered = gemm.schedule.roles.math.instances > 1 && !has_resident(gemm.schedule);
   add(LocalUse::RingBarriers, "barriers",
-      of_ring(core.ring, deals_kept_filter(gemm) || (has_feeds && !has_windows)) +
+      of_ring(step_stages(gemm.schedule), deals_kept_filter(gemm) || (has_feeds && !has_windows)) +
           (is_ordered ? kTurnBarriers : 0));
   if (has_windows)
-    add(LocalUse::WindowBarriers, "window_barriers", of_ring(core.window, has_feeds));
-  if (core.ahead > 0)
-    add(LocalUse::OperandBarriers, "ahead_barriers", core.turns + core.ahead);
-  if (core.cluster_parts > 1) {
-    const std::int64_t clusters = core_blocks(gemm) / core.cluster();
+    add(LocalUse::WindowBarriers, "window_barriers",
+        of_ring(halo_stages(gemm.schedule), has_feeds));
+  if (gemm.schedule.extra.stages > 0)
+    add(LocalUse::OperandBarriers, "ahead_barriers",
+        gemm.schedule.roles.math.instances + gemm.schedule.extra.stages);
+  if (gemm.schedule.tiles.split_k > 1) {
+    const std::int64_t clusters = core_blocks(gemm) / gemm.schedule.tiles.cluster();
     const bool is_repeated = tile_grid(gemm).clusters() > clusters;
     add(LocalUse::PartBarriers, "given", is_repeated ? 2 : 1);
   }
@@ -103,18 +110,18 @@ void add_barriers(const Gemm &gemm, const Fed &fed, Buffers &list) {
 void add_results(const Gemm &gemm, Buffers &list) {
   const Core &core = gemm.core();
   for (const AheadOperand &operand :
-       core.ahead > 0 ? ahead_operands(gemm) : std::vector<AheadOperand>{})
+       gemm.schedule.extra.stages > 0 ? ahead_operands(gemm) : std::vector<AheadOperand>{})
     list.push_back({.use = LocalUse::Operand,
                     .number = operand.extra,
                     .name = fmt::format("ahead_{}", operand.extra),
                     .type = type_of(gemm.nest, gemm.nest.extras[at(operand.extra)]),
-                    .elems = core.ahead * gemm.tile.rows * gemm.tile.columns});
-  if (core.cluster_parts > 1)
+                    .elems = gemm.schedule.extra.stages * gemm.tile.rows * gemm.tile.columns});
+  if (gemm.schedule.tiles.split_k > 1)
     list.push_back({.use = LocalUse::Parts,
                     .name = "parts",
                     .type = core.op->d.type,
                     .elems = joined_elems(gemm)});
-  if (core.tensor_store) {
+  if (gemm.schedule.store == Store::Tma) {
     const StorePanel panel = store_panel(gemm);
     list.push_back({.use = LocalUse::Boxes,
                     .name = "boxes",

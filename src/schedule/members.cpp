@@ -48,6 +48,9 @@ Reason wrong_store(const Group &group, const Schedule &schedule, MemberId member
     why = "it is no map";
   else if (p.consumer != kAnchor)
     why = "it does not feed the anchor";
+  else if (schedule.lanes == LaneKind::Vector &&
+           schedule.pipes[at(p.input)].layout == Layout::Transposed)
+    why = "its tile is turned";
   else if (ownership(group.anchor, schedule, p.input, &why))
     return {};
   return fmt::format("member {} cannot be stored as well: {}", member, why);
@@ -56,7 +59,7 @@ Reason wrong_store(const Group &group, const Schedule &schedule, MemberId member
 // Every fed input is staged in the way of its producer, and no other is produced.
 Reason wrong_feeds(const Group &group, const Schedule &schedule, MemberId member) {
   const std::vector<Fill> &fills = member_schedule(schedule, member).fills;
-  const std::vector<Stage> &stages = member_schedule(schedule, member).stages;
+  const std::vector<Pipe> &stages = member_schedule(schedule, member).pipes;
   for (std::size_t k = 0; k < fills.size(); ++k) {
     const std::optional<MemberId> feeder = producer_of(group, member, static_cast<int>(k));
     const bool maps = feeder && producer_at(group, *feeder).feed == Feed::Map;
@@ -75,7 +78,7 @@ Reason wrong_feeds(const Group &group, const Schedule &schedule, MemberId member
     if (maps && fills[k] != Fill::Local)
       return fmt::format("input {} of member {} is computed by a map and must be staged", k,
                          member);
-    if (maps && stages[k].ring > 0)
+    if (maps && stages[k].is_async())
       return fmt::format("input {} of member {} is computed by a map, and asynchronous copies "
                          "compute nothing",
                          k, member);
@@ -106,7 +109,7 @@ std::int64_t start_divisor(const Group &group, const std::vector<Nest> &nests,
     divisor = std::gcd(form.constant + dim.lowest + dim.before, dim.checked ? whole - extent : 0);
     for (const IndexId j : form.coeff.ids()) {
       const bool is_output = nest::is_output(consumer, j);
-      const bool by_steps = own.stages[at(producer.input)].at.has_value();
+      const bool by_steps = own.pipes[at(producer.input)].at.has_value();
       const std::int64_t tile = is_output && by_steps ? own.splits[j].step() : own.splits[j].tile;
       const bool moves = is_output || holds_chunk(consumer, own, producer.input, j);
       divisor = std::gcd(divisor, moves ? form.coeff[j] * tile : 0);
@@ -169,6 +172,8 @@ Reason wrong_producer(const Group &group, const std::vector<Nest> &nests, const 
   };
   if (!own.producers.empty())
     return of_member("a producer's schedule has no producers");
+  if (own.store == Store::Local)
+    return of_member("its results are stored local, where its consumer's buffer takes them");
   if (Reason reason = wrong_core_producer(nests[at(member)], own))
     return of_member(*reason);
   if (Reason reason = illegal_alone(nests[at(member)], own, target))

@@ -19,7 +19,7 @@ std::int64_t span_of_fill(const nest::Nest &nest, const Schedule &schedule, int 
   const Split &split = schedule.splits[i];
   if (!is_output(nest, i))
     return holds_chunk(nest, schedule, input, i) ? std::min(split.tile, extent) : extent;
-  return std::min(schedule.stages[at(input)].at ? split.step() : split.tile, extent);
+  return std::min(schedule.pipes[at(input)].at ? split.step() : split.tile, extent);
 }
 
 class Owning {

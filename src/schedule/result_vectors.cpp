@@ -31,7 +31,7 @@ std::int64_t moved(const nest::Nest &nest, const Schedule &schedule, IndexId ind
 
 std::int64_t stored_together(const nest::Nest &nest, const Schedule &schedule) {
   if (schedule.lanes != LaneKind::WorkItem || has_core(schedule) || nest.inputs.empty() ||
-      vector_index(schedule) || !is_sum_alone(nest))
+      schedule.store == Store::Local || vector_index(schedule) || !is_sum_alone(nest))
     return 1;
   const nest::Linear out = nest::flat(nest.out, nest.indices.size());
   std::int64_t run = 1;               // of copies of the last indices

@@ -62,7 +62,7 @@ Reason wrong_filling(const Nest &nest, const Schedule &own, MemberId member, Ind
   for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
     if (own.fills[k] != Fill::Produced || !moves(nest.inputs[k], rolled))
       continue;
-    if (own.stages[k].at)
+    if (own.pipes[k].at)
       return fmt::format("rows of input {} stay, and it is produced in chunks", k);
     for (const IndexId i : output_indices(nest))
       if (member != kAnchor && own.splits[i].tile < extent(nest, i))

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows that are computed once although several tiles read them. A block takes tiles of one output
-// index of the anchor (`roll y:7`) one behind the other. What a produced input holds for a tile
+// index of the anchor (`slide y:7`) one behind the other. What a produced input holds for a tile
 // overlaps with what the next tile needs: those rows stay in its buffer, moved to its beginning,
 // and the producer computes the others.
 //
 //   tile     0        1            buffer of 6 rows, of which a tile of 4 leaves 2
 //   rows   -1 … 4   3 … 8          first tile: all; later ones: move 2, compute 4
 //
-// `roll y:1` in the schedule of a producer says along which of its indices its rows stay. Rows
+// `slide y:1` in the schedule of a producer says along which of its indices its rows stay. Rows
 // outside the tensor are not computed (others are moved inside, schedule/members.h), so that rows
 // of its own produced inputs may stay as well: it takes rows from where it is told, in steps, and
 // what is left row by row.

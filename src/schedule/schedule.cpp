@@ -39,8 +39,8 @@ std::int64_t vector_width(const Schedule &schedule) {
 std::int64_t group_size(const Schedule &schedule) {
   if (has_core(schedule)) {
     const std::int64_t groups =
-        schedule.core.warp_rows * schedule.core.warp_columns * schedule.core.turns;
-    const int others = is_wgmma(*schedule.core.op) ? 1 + schedule.core.mappers : 0;
+        schedule.core.warp_rows * schedule.core.warp_columns * schedule.roles.math.instances;
+    const int others = is_wgmma(*schedule.core.op) ? 1 + schedule.roles.transform.groups : 0;
     return schedule.core.op->lanes() * (groups + others);
   }
   std::int64_t size = 1;
@@ -55,6 +55,42 @@ std::vector<LanePart> lane_digits(const Schedule &schedule) {
   if (!index || !schedule.lane_parts.empty())
     return schedule.lane_parts;
   return {{*index, schedule.splits[*index].lane}};
+}
+
+bool multiply_alike(const Schedule &a, const Schedule &b) {
+  return a.core == b.core && a.pipes == b.pipes && a.extra == b.extra && a.store == b.store &&
+         a.roles == b.roles && a.tiles == b.tiles;
+}
+
+int halo_stages(const Schedule &schedule) {
+  const auto halo =
+      std::find_if(schedule.pipes.begin(), schedule.pipes.end(),
+                   [](const Pipe &pipe) { return pipe.footprint == Footprint::Halo; });
+  return halo == schedule.pipes.end() ? 0 : halo->stages;
+}
+
+int step_stages(const Schedule &schedule) {
+  const auto step =
+      std::find_if(schedule.pipes.begin(), schedule.pipes.end(),
+                   [](const Pipe &pipe) { return pipe.footprint != Footprint::Halo; });
+  return step == schedule.pipes.end() ? 0 : step->stages;
+}
+
+void set_step_stages(Schedule &schedule, int stages) {
+  for (Pipe &pipe : schedule.pipes)
+    if (pipe.footprint != Footprint::Halo)
+      pipe.stages = stages;
+}
+
+bool has_resident(const Schedule &schedule) {
+  return std::any_of(schedule.pipes.begin(), schedule.pipes.end(),
+                     [](const Pipe &pipe) { return pipe.footprint == Footprint::Resident; });
+}
+
+bool has_loading_warps(const Schedule &schedule) {
+  return has_core(schedule) && is_wgmma(*schedule.core.op) &&
+         std::any_of(schedule.pipes.begin(), schedule.pipes.end(),
+                     [](const Pipe &pipe) { return pipe.engine == Engine::CpAsync; });
 }
 
 bool is_copied_by_items(const Schedule &schedule, int input) {
@@ -89,7 +125,7 @@ Schedule scalar_schedule(const Nest &nest) {
     schedule.order.push_back(i);
   }
   schedule.fills.assign(nest.inputs.size(), Fill::Direct);
-  schedule.stages.assign(nest.inputs.size(), {});
+  schedule.pipes.assign(nest.inputs.size(), {});
   return schedule;
 }
 

@@ -57,7 +57,7 @@ std::int64_t unit_of(const Staged &staged, IndexId index) {
   if (!is_output(nest, index))
     return holds_chunk(nest, staged.own, staged.input, index) ? split.tile : 0;
   const bool is_moved = extent(nest, index) != extent(staged.whole, index);
-  const bool is_per_step = staged.own.stages[at(staged.input)].at.has_value();
+  const bool is_per_step = staged.own.pipes[at(staged.input)].at.has_value();
   return is_moved ? 1 : (is_per_step ? split.step() : split.tile);
 }
 
@@ -97,7 +97,7 @@ bool is_aligned(const Staged &staged, const std::vector<CopyStream> &streams, st
 
 // Elements of one access to all streams.
 int widest(const Staged &staged, const std::vector<CopyStream> &streams, std::int64_t owned) {
-  const bool is_whole = staged.own.stages[at(staged.input)].ring > 0;
+  const bool is_whole = staged.own.pipes[at(staged.input)].is_async();
   for (const int width : {4, 2})
     if (is_aligned(staged, streams, owned, width) &&
         (!is_whole || keeps_vectors(staged.tile, width)))
@@ -120,8 +120,8 @@ ItemCopy item_copy(const Staged &staged, const std::vector<CopyStream> &streams,
 
 // `copy_of(input)`: how that input of the schedule's nest can be copied.
 template <typename CopyOf> Reason wrong_input_copies(const Schedule &own, const CopyOf &copy_of) {
-  for (std::size_t k = 0; k < own.stages.size(); ++k) {
-    const Stage &stage = own.stages[k];
+  for (std::size_t k = 0; k < own.pipes.size(); ++k) {
+    const Pipe &stage = own.pipes[k];
     if (stage.copies_plainly())
       continue;
     const ItemCopy copy = copy_of(static_cast<int>(k));

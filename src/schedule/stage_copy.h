@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How work-items can copy a staging tile from memory: the elements of one access, which what is
 // read, its alignment and its edges allow, and the rounds that a tile then takes. What a schedule
-// chooses of this is Stage::width and Stage::rounds; search sets them (search/forms/copies.h).
+// chooses of this is Pipe::width and Pipe::rounds; search sets them (search/forms/copies.h).
 //
 //   slot 0 f32, in 0 + 0 [c:64*784, y + r:28*28, x + s:28*1], a tile of 8 x 10 x 32   4 elements
 //   slot 0 f16, the same                                                              1 element
@@ -54,8 +54,8 @@ ItemCopy item_copy(const poly::Group &group, const std::vector<nest::Nest> &nest
                    const Schedule &schedule, poly::MemberId member, int input);
 
 // Whether rounds are written out: also where registers hold what is fetched ahead, by round.
-inline bool writes_rounds(const Stage &stage) {
-  return stage.rounds != Rounds::Loop || stage.twice;
+inline bool writes_rounds(const Pipe &stage) {
+  return stage.rounds != Rounds::Loop || stage.is_double_buffered();
 }
 
 // Rounds that may be written out: code outgrows instruction caches.

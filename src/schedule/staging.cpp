@@ -7,6 +7,7 @@
 
 #include "base/index.h"
 #include "nest/index.h"
+#include "schedule/dots.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/rolling.h"
 #include "target/dtype_traits.h"
@@ -25,9 +26,9 @@ std::int64_t span_in_tile(const Nest &nest, const Schedule &schedule, int input,
     return holds_chunk(nest, schedule, input, i) ? split.tile
                                                  : round_up(extent(nest, i), split.tile);
   const bool has_lanes = split.lane * split.vec > 1;
-  if (split.roll > 0 && !has_lanes && !schedule.stages[at(input)].at)
+  if (split.roll > 0 && !has_lanes && !schedule.pipes[at(input)].at)
     return std::min(split.tile, extent(nest, i));
-  const bool one_step = schedule.stages[at(input)].at || split.tile == split.step();
+  const bool one_step = schedule.pipes[at(input)].at || split.tile == split.step();
   return one_step ? points_of_step(nest, schedule, i) : split.tile;
 }
 
@@ -54,7 +55,7 @@ std::int64_t last_origin(const Nest &nest, const Schedule &schedule, int input, 
   const bool whole = !is_output(nest, i) && !holds_chunk(nest, schedule, input, i);
   if (whole)
     return 0;
-  const bool steps = is_output(nest, i) && schedule.stages[at(input)].at;
+  const bool steps = is_output(nest, i) && schedule.pipes[at(input)].at;
   const std::int64_t span = steps ? schedule.splits[i].step() : schedule.splits[i].tile;
   const std::int64_t moved = is_output(nest, i) ? points_in_tensor(nest, i) - extent : 0;
   return moved + (extent - 1) / span * span;
@@ -139,6 +140,21 @@ void lay_out_turned(const Nest &nest, const Schedule &schedule,
   }
 }
 
+// For vector lanes: they run through the innermost dimension, in rows of whole vectors.
+void lay_out_lanes(std::int64_t width, int innermost, StageTile &tile) {
+  const auto lay = [&](StageDim &dim) {
+    dim.stride = tile.elems;
+    tile.elems *= dim.range;
+  };
+  for (StageDim &dim : tile.dims)
+    if (dim.dim == innermost)
+      lay(dim);
+  tile.elems = round_up(tile.elems, width);
+  for (auto dim = tile.dims.rbegin(); dim != tile.dims.rend(); ++dim)
+    if (dim->dim != innermost)
+      lay(*dim);
+}
+
 // plaidml.md, section 2: odd ranges first, larger ones first, even sizes made odd.
 void lay_out_odd(StageTile &tile) {
   std::vector<StageDim *> dims;
@@ -159,10 +175,13 @@ void lay_out_odd(StageTile &tile) {
   tile.elems -= padded ? 1 : 0;
 }
 
-// A packed output index is split into whole steps, outside the reduced ones, and points of a step.
+// A packed output index is split into whole steps, outside the reduced ones, and points of a step;
+// a reduced one into groups of a dot product and points of a group.
 bool is_blocked(const Nest &nest, const Schedule &schedule, int input, IndexId i) {
-  if (!is_output(nest, i) || has_core(schedule))
+  if (has_core(schedule))
     return false;
+  if (!is_output(nest, i))
+    return schedule.splits[i].vec > 1;
   const bool by_steps =
       schedule.lanes == LaneKind::WorkItem || is_staged(schedule.fills[at(input)]);
   return by_steps ? schedule.splits[i].step() > 1 : i == lane_index(schedule);
@@ -205,22 +224,30 @@ PackLayout pack_layout(const Nest &nest, const Schedule &schedule, int input) {
     layout.elems *= count;
   };
   const auto step = [&](IndexId index) { return schedule.splits[index].step(); };
+  const auto group = [&](IndexId index) {
+    return has_core(schedule) ? 1 : schedule.splits[index].vec;
+  };
   for (const IndexId i : output_indices(nest))
     if (!is_blocked(nest, schedule, input, i) && uses(i))
       append(i, extent(nest, i), 1);
   std::vector<IndexId> blocked;
   for (const IndexId i : schedule.order)
-    if (is_blocked(nest, schedule, input, i) && uses(i))
+    if (is_output(nest, i) && is_blocked(nest, schedule, input, i) && uses(i))
       blocked.push_back(i);
   for (const IndexId i : blocked)
     append(i, (extent(nest, i) + step(i) - 1) / step(i), step(i));
   const bool in_blocks = has_core(schedule) && core_roles(nest, schedule).has_blocks();
   for (const IndexId i : schedule.order)
     if (!is_output(nest, i) && uses(i))
-      append(i, in_blocks ? extent(nest, i) : round_up(extent(nest, i), schedule.splits[i].tile),
-             1);
+      append(i,
+             in_blocks ? extent(nest, i)
+                       : round_up(extent(nest, i), schedule.splits[i].tile) / group(i),
+             group(i));
   for (const IndexId i : blocked)
     append(i, step(i), 1);
+  for (const IndexId i : reduced_indices(nest))
+    if (is_blocked(nest, schedule, input, i) && uses(i))
+      append(i, group(i), 1);
   return layout;
 }
 
@@ -235,7 +262,7 @@ Source source_of(const Nest &nest, const Schedule &schedule, int input) {
 }
 
 bool holds_chunk(const Nest &nest, const Schedule &schedule, int input, IndexId index) {
-  const std::optional<IndexId> level = schedule.stages[at(input)].at;
+  const std::optional<IndexId> level = schedule.pipes[at(input)].at;
   if (!level)
     return false;
   for (const IndexId i : schedule.order) {
@@ -260,14 +287,19 @@ StageTile tile_of(const Nest &nest, const Schedule &schedule, int input,
   }
   std::sort(tile.dims.begin(), tile.dims.end(), [&](const StageDim &a, const StageDim &b) {
     const auto stride = [&](const StageDim &s) { return std::llabs(source[at(s.dim)].stride); };
+    if (stride(a) == stride(b) && (a.range == 1) != (b.range == 1))
+      return a.range == 1; // no row of one element where there is a longer one
     return stride(a) != stride(b) ? stride(a) > stride(b) : a.dim < b.dim;
   });
-  switch (schedule.stages[at(input)].layout) {
+  switch (schedule.pipes[at(input)].layout) {
   case Layout::Plain:
     lay_out_plain(tile);
     break;
-  case Layout::Turned:
-    lay_out_turned(nest, schedule, source, tile);
+  case Layout::Transposed:
+    if (schedule.lanes == LaneKind::WorkItem)
+      lay_out_turned(nest, schedule, source, tile);
+    else
+      lay_out_lanes(vector_width(schedule), turned_dim(nest, schedule, input).value_or(-1), tile);
     break;
   case Layout::Odd:
     lay_out_odd(tile);
@@ -277,6 +309,23 @@ StageTile tile_of(const Nest &nest, const Schedule &schedule, int input,
 }
 
 } // namespace
+
+std::optional<int> turned_dim(const Nest &nest, const Schedule &schedule, int input) {
+  const std::optional<IndexId> lane = lane_index(schedule);
+  std::optional<int> found;
+  const std::vector<nest::Dim> &dims = nest.inputs[at(input)].dims;
+  for (std::size_t d = 0; lane && d < dims.size(); ++d) {
+    const auto &coeff = dims[d].at.coeff;
+    if (coeff[*lane] == 0)
+      continue;
+    const bool is_rising =
+        std::all_of(coeff.begin(), coeff.end(), [](std::int64_t c) { return c >= 0; });
+    if (found || coeff[*lane] != 1 || dims[d].guarded || !is_rising)
+      return {};
+    found = static_cast<int>(d);
+  }
+  return found;
+}
 
 StageTile stage_tile(const Nest &nest, const Schedule &schedule, int input) {
   return is_packed(schedule.fills[at(input)])
@@ -299,11 +348,11 @@ std::vector<InputPlace> input_places(const Nest &nest, const Schedule &schedule)
 }
 
 std::int64_t buffer_stride(const Schedule &schedule, int input, const StageTile &tile) {
-  return schedule.stages[at(input)].is_ahead() ? round_up(tile.elems, kVectorElems) : tile.elems;
+  return schedule.pipes[at(input)].is_ahead() ? round_up(tile.elems, kVectorElems) : tile.elems;
 }
 
 std::int64_t buffer_elems(const Schedule &schedule, int input, const StageTile &tile) {
-  return schedule.stages[at(input)].buffers() * buffer_stride(schedule, input, tile);
+  return schedule.pipes[at(input)].stages * buffer_stride(schedule, input, tile);
 }
 
 bool keeps_vectors(const StageTile &tile, std::int64_t width) {
@@ -315,7 +364,7 @@ bool keeps_vectors(const StageTile &tile, std::int64_t width) {
 
 std::int64_t stage_bytes(const Nest &nest, const Schedule &schedule, int input) {
   return buffer_elems(schedule, input, stage_tile(nest, schedule, input)) *
-         size_bytes(held_type(nest, input));
+         size_bytes(held_type(nest, schedule, input));
 }
 
 std::vector<KernelArg> kernel_args(const Indexed<nest::SlotId, bool> &used,
@@ -361,13 +410,16 @@ DType held_type(const Nest &nest) {
   return nest.acc_type == DType::Bool && !moves ? DType::I32 : nest.acc_type;
 }
 
-DType held_type(const Nest &nest, int input) {
+DType held_type(const Nest &nest, const Schedule &schedule, int input) {
+  if (schedule.dot != nullptr)
+    return dot_type(nest, *schedule.dot, input);
   const bool is_compared = program::compares(nest.comb) && input < 2;
   return is_compared ? nest::input_type(nest, static_cast<std::size_t>(input)) : held_type(nest);
 }
 
 DType packed_type(const Nest &nest, const Schedule &schedule, int input) {
-  return has_core(schedule) ? type_of(nest, nest.inputs[at(input)]) : held_type(nest, input);
+  return has_core(schedule) ? type_of(nest, nest.inputs[at(input)])
+                            : held_type(nest, schedule, input);
 }
 
 std::int64_t accumulators(const Nest &nest, const Schedule &schedule) {

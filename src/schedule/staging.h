@@ -29,8 +29,9 @@ struct PackLayout {
 PackLayout pack_layout(const nest::Nest &nest, const Schedule &schedule, int input);
 
 // An input as it lies in memory, tensor or packed: element (d0, d1, …) of one step of the outputs
-// is at offset + sum of steps[i] * (first point of the step of output index i) + sum of d * stride.
+// is at offset + sum of steps[i] * (first point of the step of index i) + sum of d * stride.
 // Subscripts of an index with `inside` count from the first point of its step, others are absolute.
+// The steps of a reduced index are groups of a dot product.
 struct Source {
   std::vector<nest::Dim> dims;
   std::int64_t offset = 0;
@@ -62,6 +63,9 @@ struct StageTile {
 };
 
 StageTile stage_tile(const nest::Nest &nest, const Schedule &schedule, int input);
+// The dimension of an input that vector lanes run through neighbour by neighbour, and never leave
+// at its lower end: along it the input can be staged turned. None: there is no such dimension.
+std::optional<int> turned_dim(const nest::Nest &nest, const Schedule &schedule, int input);
 // The same where it is known how the input lies: source_of(nest, schedule, input).
 StageTile stage_tile(const nest::Nest &nest, const Schedule &schedule, int input,
                      const Source &source);
@@ -106,8 +110,9 @@ double neutral_fill(const nest::Nest &nest);
 // The type that accumulators are held in: the accumulator's,
 // float for half types, i32 for reductions of bool.
 DType held_type(const nest::Nest &nest);
-// The same for an input: its staged tile, its packed form, its values in registers.
-DType held_type(const nest::Nest &nest, int input);
+// The same for an input: its staged tile, its packed form, its values in registers. For a dot
+// product, what that reads.
+DType held_type(const nest::Nest &nest, const Schedule &schedule, int input);
 // Of a packed form: that, or the slot's own type for a core instruction.
 DType packed_type(const nest::Nest &nest, const Schedule &schedule, int input);
 

@@ -40,7 +40,7 @@ Reason wrong_points(const Nest &nest, const Schedule &schedule) {
 
 int stream_registers(const Schedule &schedule) {
   int most = 0;
-  for (const Stage &stage : schedule.stages)
+  for (const Pipe &stage : schedule.pipes)
     most = std::max(most, stage.stream);
   return most;
 }
@@ -76,8 +76,8 @@ std::int64_t body_values(const Nest &nest, const Schedule &schedule, int input) 
 
 Reason wrong_stream(const Nest &nest, const Schedule &schedule) {
   const int registers = stream_registers(schedule);
-  if (std::all_of(schedule.stages.begin(), schedule.stages.end(),
-                  [](const Stage &stage) { return stage.stream == 0; }))
+  if (std::all_of(schedule.pipes.begin(), schedule.pipes.end(),
+                  [](const Pipe &stage) { return stage.stream == 0; }))
     return {};
   const std::optional<IndexId> loop = stream_index(nest, schedule);
   if (!loop)
@@ -87,7 +87,7 @@ Reason wrong_stream(const Nest &nest, const Schedule &schedule) {
   if (split.clip)
     return fmt::format("an input streams along {}, which is clipped", name);
   for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
-    const int stream = schedule.stages[k].stream;
+    const int stream = schedule.pipes[k].stream;
     if (stream == 0)
       continue;
     if (stream < 2 || stream > kMostRegisters)

@@ -2,7 +2,7 @@
 // Operands that stream through registers: while one body of the innermost loop over reduced points
 // computes, the values of later bodies are under way.
 //
-//   stream 1 registers 3
+//   pipeline 1 registers 3
 //
 //   r[0] = K(0); r[1] = K(1)
 //   for c in steps of 3 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of a schedule: printed and parsed, exact in both directions.
+// The text of a schedule: printed and parsed, exact in both directions. Texts in the words of the
+// release before are read too (schedule/old_text.h).
 #pragma once
 
 #include <string>
@@ -10,7 +11,6 @@
 
 namespace tilefuse::schedule {
 
-std::string_view to_string(Layout layout);
 std::string to_text(const nest::Nest &nest, const Schedule &schedule);
 Schedule parse_schedule(const nest::Nest &nest, std::string_view text,
                         const std::string &file = "<schedule>");

@@ -88,7 +88,7 @@ std::vector<Axis> axes_of(const Nest &nest, const Schedule &schedule) {
   std::vector<Axis> axes = is_wgmma_schedule(schedule) ? axes_of_wgmma(gemm) : axes_of_core(gemm);
   const bool in_box = is_wgmma_schedule(schedule) && has_box(gemm);
   const std::size_t rows = in_box ? gemm.roles.pixels.size() : 1;
-  if (schedule.core.raster == Raster::Rows)
+  if (schedule.tiles.raster == Raster::Rows)
     std::rotate(axes.begin(), axes.begin() + 1,
                 axes.begin() + 1 + static_cast<std::ptrdiff_t>(rows));
   return axes;
@@ -117,12 +117,12 @@ private:
       return "blocks of the target cannot count themselves in";
     if (!is_wgmma_schedule(of_))
       return {};
-    if (of_.core.cluster() > 1)
+    if (of_.tiles.cluster() > 1)
       return "blocks run in clusters";
     if (of_.core.warp_rows * of_.core.warp_columns > kMostGroups)
       return "groups of warps leave no registers to join with";
     const Gemm gemm = gemm_of(partial_, of_);
-    if (of_.core.turns != 1 || core_blocks(gemm) != tile_grid(gemm).clusters())
+    if (of_.roles.math.instances != 1 || core_blocks(gemm) != tile_grid(gemm).clusters())
       return "a block takes several tiles";
     const ColumnPlan plan = column_plan(gemm);
     const std::vector<Axis> axes = axes_of_wgmma(gemm);

@@ -9,6 +9,7 @@
 #include "base/index.h"
 #include "cost/group_model.h"
 #include "nest/index.h"
+#include "schedule/dots.h"
 #include "schedule/legal.h"
 #include "schedule/legal_alone.h"
 #include "schedule/rolling.h"
@@ -126,7 +127,7 @@ void FusedSearch::feed(Schedule &schedule, MemberId member) const {
     if (const std::optional<MemberId> p = producer_of(group_, member, static_cast<int>(k))) {
       const bool maps = producer_at(group_, *p).feed == poly::Feed::Map;
       schedule.fills[k] = maps ? Fill::Local : Fill::Produced;
-      schedule.stages[k] = {};
+      schedule.pipes[k] = {};
     }
 }
 
@@ -256,7 +257,7 @@ bool FusedSearch::fits_memory(const Nest &nest, const Schedule &schedule) const 
 
 // No schedule computes a tile in less.
 double FusedSearch::least_seconds(const Fed &fed) const {
-  const double peak = target_.gflops_per_unit * 1e9;
+  const double peak = schedule::peak_gops(fed.tile, target_) * 1e9;
   const double operations = nest::flops(fed.tile) * fed.rolling.computed(fed.tile);
   return peak > 0 ? kPeakShare * operations / peak : 0;
 }

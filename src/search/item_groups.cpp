@@ -100,16 +100,16 @@ private:
   // Nothing is staged ahead, which would want what a producer has not made yet.
   void feed(Schedule &own, MemberId member, bool by_chunks) const {
     clear_copies(own);
-    for (schedule::Stage &stage : own.stages)
-      if (stage.ring > 0)
-        stage = {.at = stage.at, .layout = stage.layout};
+    for (schedule::Pipe &stage : own.pipes)
+      if (stage.is_async() && !has_core(own))
+        stage = {.layout = stage.layout, .at = stage.at};
     for (std::size_t k = 0; k < own.fills.size(); ++k) {
       const std::optional<MemberId> p = producer_of(group_, member, static_cast<int>(k));
       if (!p)
         continue;
       const bool maps = producer_at(group_, *p).feed == poly::Feed::Map;
       own.fills[k] = maps ? Fill::Local : Fill::Produced;
-      own.stages[k] = {.at = by_chunks ? own.stages[k].at : std::nullopt};
+      own.pipes[k] = {.at = by_chunks ? own.pipes[k].at : std::nullopt};
       for (schedule::Split &split : own.splits)
         split.clip = split.edge = false;
     }

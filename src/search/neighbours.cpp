@@ -8,6 +8,8 @@
 #include "nest/index.h"
 #include "schedule/guards.h"
 #include "search/forms/copies.h"
+#include "search/forms/dot_forms.h"
+#include "search/matrix_neighbours.h"
 #include "target/features.h"
 
 namespace tilefuse::search {
@@ -57,6 +59,8 @@ private:
   void change_guards();
   void change_ahead();
   void change_stream();
+  void change_store();
+  void change_dot();
 
   const Nest &nest_;
   const Target &target_;
@@ -187,8 +191,8 @@ void Change::change_fill() {
       static_cast<int>(random_.between(0, static_cast<std::int64_t>(schedule_.fills.size()) - 1)));
   schedule_.fills[k] = random_.of({Fill::Direct, Fill::Local, Fill::Packed, Fill::PackedLocal});
   if (!is_staged(schedule_.fills[k]))
-    schedule_.stages[k] = {.stream = schedule_.stages[k].stream};
-  schedule_.stages[k].prefetch =
+    schedule_.pipes[k] = {.stream = schedule_.pipes[k].stream};
+  schedule_.pipes[k].prefetch =
       schedule_.fills[k] == Fill::Packed && schedule_.lanes == LaneKind::Vector;
 }
 
@@ -199,7 +203,7 @@ void Change::change_stage() {
       staged.push_back(k);
   if (staged.empty())
     return;
-  schedule::Stage &stage = schedule_.stages[random_.of(staged)];
+  schedule::Pipe &stage = schedule_.pipes[random_.of(staged)];
   const std::vector<IndexId> chunks = chunked_indices(nest_, schedule_);
   std::vector<std::optional<IndexId>> levels(chunks.begin(), chunks.end());
   levels.push_back(std::nullopt);
@@ -207,7 +211,7 @@ void Change::change_stage() {
   if (random_.chance(50))
     stage.at = random_.of(levels);
   else if (schedule_.lanes == LaneKind::WorkItem && random_.chance(50))
-    stage.layout = random_.of({Layout::Plain, Layout::Turned, Layout::Odd});
+    stage.layout = random_.of({Layout::Plain, Layout::Transposed, Layout::Odd});
   else
     change_ahead();
 }
@@ -217,24 +221,29 @@ void Change::change_ahead() {
   const std::vector<IndexId> chunks = chunked_indices(nest_, schedule_);
   const int ring = has(target_, Feature::AsyncCopies) ? random_.of({0, 2, 3, 4}) : 0;
   const bool twice = ring == 0 && random_.chance(50);
-  for (schedule::Stage &stage : schedule_.stages)
+  for (schedule::Pipe &stage : schedule_.pipes)
     if (!chunks.empty() && stage.at == chunks.back()) {
-      stage.twice = twice;
-      stage.ring = ring;
+      stage.engine = ring > 0 ? schedule::Engine::CpAsync : schedule::Engine::Items;
+      stage.stages = ring > 0 ? ring : (twice ? 2 : 1);
     }
 }
 
 // One input comes or goes, or all that stream do so through more registers or fewer.
 void Change::change_stream() {
-  if (schedule_.stages.empty())
+  if (schedule_.pipes.empty())
     return;
   const int registers = random_.of({2, 3, 4});
-  const auto chosen = random_.between(0, static_cast<std::int64_t>(schedule_.stages.size()) - 1);
-  for (std::size_t k = 0; k < schedule_.stages.size(); ++k) {
-    int &stream = schedule_.stages[k].stream;
+  const auto chosen = random_.between(0, static_cast<std::int64_t>(schedule_.pipes.size()) - 1);
+  for (std::size_t k = 0; k < schedule_.pipes.size(); ++k) {
+    int &stream = schedule_.pipes[k].stream;
     const bool streams = (stream > 0) != (static_cast<std::int64_t>(k) == chosen);
     stream = streams ? registers : 0;
   }
+}
+
+void Change::change_store() {
+  const bool is_direct = schedule_.store == schedule::Store::Direct;
+  schedule_.store = is_direct ? schedule::Store::Local : schedule::Store::Direct;
 }
 
 // All that can be clipped is; edges come or go.
@@ -245,15 +254,28 @@ void Change::change_guards() {
   }
 }
 
+// Another dot product of the target, or none.
+void Change::change_dot() {
+  for (const IndexId i : reduced_indices(nest_))
+    if (Split &split = schedule_.splits[i]; schedule_.dot != nullptr && split.vec > 1)
+      split = {.tile = extent(i)};
+  schedule_.dot = nullptr;
+  if (random_.chance(30))
+    return;
+  const DotOp &op = *random_.of(target_.dots).op;
+  schedule_ = with_dots(nest_, op, schedule_).value_or(schedule_);
+}
+
 void Change::one() {
-  constexpr std::array<Step, 16> kSteps = {
-      &Change::change_tile,  &Change::change_tile,      &Change::change_tile,
-      &Change::change_tile,  &Change::change_copies,    &Change::change_copies,
-      &Change::swap_loops,   &Change::change_unrolling, &Change::change_chunk,
-      &Change::change_lanes, &Change::move_lanes,       &Change::change_vector,
-      &Change::change_fill,  &Change::change_stage,     &Change::change_guards,
-      &Change::change_stream};
-  (this->*kSteps[at(static_cast<int>(random_.between(0, kSteps.size() - 1)))])();
+  constexpr std::array<Step, 18> kSteps = {
+      &Change::change_tile,   &Change::change_tile,      &Change::change_tile,
+      &Change::change_tile,   &Change::change_copies,    &Change::change_copies,
+      &Change::swap_loops,    &Change::change_unrolling, &Change::change_chunk,
+      &Change::change_lanes,  &Change::move_lanes,       &Change::change_vector,
+      &Change::change_fill,   &Change::change_stage,     &Change::change_guards,
+      &Change::change_stream, &Change::change_store,     &Change::change_dot};
+  const std::size_t steps = kSteps.size() - (target_.dots.empty() ? 1 : 0); // the last is of dots
+  (this->*kSteps[at(static_cast<int>(random_.between(0, static_cast<int>(steps) - 1)))])();
 }
 
 std::int64_t copies(const Schedule &schedule) {
@@ -269,6 +291,8 @@ std::optional<Schedule> neighbour(const Nest &nest, const Target &target, const 
                                   Random &random) {
   if (nest.output_indices == 0)
     return std::nullopt;
+  if (has_core(of))
+    return matrix_neighbour(nest, target, of, random);
   const std::int64_t most = std::max(kMostCopies, copies(of));
   for (int i = 0; i < kTries; ++i) {
     Schedule schedule = of;

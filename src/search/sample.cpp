@@ -9,6 +9,7 @@
 #include "schedule/legal.h"
 #include "schedule/staging.h"
 #include "search/forms/copies.h"
+#include "search/forms/dot_forms.h"
 #include "target/features.h"
 
 namespace tilefuse::search {
@@ -57,6 +58,7 @@ private:
   void settle_guards();
   void stream();
   void prefetch();
+  void multiply_groups(const DotOp &op);
   // Makes a change, and takes it back where it breaks a rule.
   template <typename Change> void attempt(const Change &change) {
     const Schedule before = schedule_;
@@ -173,17 +175,17 @@ void Sampler::stage_deeper() {
   const std::size_t k =
       at(static_cast<int>(random_.between(0, static_cast<std::int64_t>(nest_.inputs.size()) - 1)));
   schedule_.fills[k] = random_.of({Fill::Local, Fill::PackedLocal});
-  schedule::Stage &stage = schedule_.stages[k];
+  schedule::Pipe &stage = schedule_.pipes[k];
   stage.layout =
-      random_.of({schedule::Layout::Plain, schedule::Layout::Turned, schedule::Layout::Odd});
+      random_.of({schedule::Layout::Plain, schedule::Layout::Transposed, schedule::Layout::Odd});
   const std::vector<IndexId> chunked = chunked_indices(nest_, schedule_);
   if (chunked.empty())
     return;
   stage.at = random_.of(chunked);
-  stage.twice = random_.chance(50);
+  stage.stages = random_.chance(50) ? 2 : 1;
   if (has(target_, Feature::AsyncCopies) && random_.chance(50)) {
-    stage.twice = false;
-    stage.ring = static_cast<int>(random_.between(2, 4));
+    stage.engine = schedule::Engine::CpAsync;
+    stage.stages = static_cast<int>(random_.between(2, 4));
   }
 }
 
@@ -224,18 +226,38 @@ void Sampler::settle_guards() {
 // Fetches packed inputs a step ahead.
 void Sampler::prefetch() {
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
-    schedule_.stages[k].prefetch = schedule_.fills[k] == Fill::Packed;
+    schedule_.pipes[k].prefetch = schedule_.fills[k] == Fill::Packed;
 }
 
 // Reads one input or both into registers ahead of the bodies that use them.
 void Sampler::stream() {
   const int registers = static_cast<int>(random_.between(2, 4));
-  for (schedule::Stage &stage : schedule_.stages)
+  for (schedule::Pipe &stage : schedule_.pipes)
     stage.stream = random_.chance(60) ? registers : 0;
+}
+
+// Adds several products at once, in vectors of any legal width; loops and tiles stay as drawn.
+void Sampler::multiply_groups(const DotOp &op) {
+  std::optional<Schedule> drawn = with_dots(nest_, op, schedule_);
+  if (!drawn)
+    return;
+  const IndexId lane = *dot_lanes(nest_, op);
+  if (const std::optional<IndexId> had = lane_index(*drawn); had && had != lane)
+    std::swap(drawn->splits[*had].lane, drawn->splits[lane].lane);
+  drawn->splits[lane].lane = random_.of<std::int64_t>({4, 8, 16});
+  for (const IndexId i : output_indices(nest_)) {
+    Split &split = drawn->splits[i];
+    const std::int64_t steps = ceil_div(std::min(split.tile, extent(i)), split.step());
+    split.tile = steps * split.step();
+  }
+  schedule_ = *std::move(drawn);
 }
 
 // What a schedule may have beyond one lane index and tiles that are staged once.
 void Sampler::draw_refinements() {
+  for (const DotRate &rate : target_.dots)
+    if (random_.chance(60))
+      attempt([&] { multiply_groups(*rate.op); });
   for (std::int64_t left = random_.between(0, 2); left > 0; --left)
     attempt([&] { chunk(); });
   for (std::int64_t left = random_.between(0, 2); left > 0; --left)
@@ -248,6 +270,8 @@ void Sampler::draw_refinements() {
     attempt([&] { stream(); });
   if (random_.chance(30))
     attempt([&] { prefetch(); });
+  if (random_.chance(40))
+    attempt([&] { schedule_.store = schedule::Store::Local; });
 }
 
 // A vector has no predicate per element: inputs guarded along it must be staged.

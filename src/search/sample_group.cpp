@@ -60,10 +60,11 @@ void GroupSampler::feed(const Nest &nest, Schedule &schedule, MemberId member) {
       continue;
     const bool maps = producer_at(group_, *producer).feed == poly::Feed::Map;
     schedule.fills[k] = maps ? Fill::Local : Fill::Produced;
-    schedule.stages[k].twice = schedule.stages[k].twice && maps;
+    if (!maps && schedule.pipes[k].is_double_buffered())
+      schedule.pipes[k].stages = 1;
     const std::vector<nest::IndexId> chunks = chunked_indices(nest, schedule);
-    if (!schedule.stages[k].at && !chunks.empty() && random_.chance(50))
-      schedule.stages[k].at = random_.of(chunks);
+    if (!schedule.pipes[k].at && !chunks.empty() && random_.chance(50))
+      schedule.pipes[k].at = random_.of(chunks);
   }
 }
 
@@ -82,7 +83,7 @@ void GroupSampler::roll(Schedule &anchor) {
     split.roll = random_.between(std::min<std::int64_t>(tiles, 2), tiles);
     for (std::size_t k = 0; k < rolled.fills.size(); ++k)
       if (rolled.fills[k] == Fill::Produced)
-        rolled.stages[k] = {};
+        rolled.pipes[k] = {};
     if (tiles > 1 && !wrong_roll(group_, {nest}, rolled, kAnchor)) {
       anchor = rolled;
       return;
@@ -109,7 +110,7 @@ void GroupSampler::follow(const Nest &consumer, const Schedule &by, const Nest &
   }
   for (std::size_t k = 0; k < schedule.fills.size(); ++k)
     if (produces(schedule.fills[k]))
-      schedule.stages[k] = {};
+      schedule.pipes[k] = {};
 }
 
 // As many work-items as the anchor has, over one index.

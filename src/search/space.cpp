@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "base/index.h"
 #include "schedule/guards.h"
 #include "schedule/staging.h"
+#include "search/forms/dot_forms.h"
 
 namespace tilefuse::search {
 namespace {
@@ -21,18 +23,97 @@ constexpr std::int64_t kMostTaps = 7; // that are unrolled so that an index has 
 
 } // namespace
 
-Space::Space(const Nest &nest, const Target &target, cost::LaneCounts &counts)
-    : nest_(nest), target_(target), counts_(counts) {
+Space::Space(const Nest &nest, const Target &target, cost::LaneCounts &counts, const DotOp *dot)
+    : nest_(nest), target_(target), dot_(dot), counts_(counts) {
   out_ = nest::flat(nest.out, nest.indices.size());
   if (nest.output_indices == 0)
     return;
-  const bool vector = target.lanes == LaneKind::Vector;
-  lane_ = vector ? fastest_output() : work_item_index();
-  pixel_ = fastest_output(lane_);
+  const bool is_vector = target.lanes == LaneKind::Vector;
+  std::optional<IndexId> lane = is_vector ? fastest_output() : work_item_index();
+  if (dot != nullptr)
+    lane = dot_lanes(nest, *dot);
+  take_axes({lane, fastest_output(lane)});
+}
+
+void Space::take_axes(const Axes &axes) {
+  lane_ = axes.lane;
+  pixel_ = axes.pixel;
   row_ = slowest_large_output();
   if (const std::optional<IndexId> near = nearest_short_output();
-      !vector && nest.inputs.size() == 1 && near)
+      target_.lanes == LaneKind::WorkItem && nest_.inputs.size() == 1 && near)
     row_ = near;
+}
+
+// Whether no other lanes can be much better: vectors along the index are whole, they lie together
+// in the result and in what they read, and the other factor is known and can be packed.
+bool Space::serves_lanes(IndexId index) const {
+  constexpr std::int64_t kMany = 8; // vectors, of which one may be in part
+  const std::int64_t width = target_.vector_f32;
+  const bool is_whole = extent(index) % width == 0 || extent(index) >= kMany * width;
+  return is_whole && has_constant() && std::llabs(out_.coeff[index]) == 1 &&
+         std::all_of(nest_.inputs.begin(), nest_.inputs.end(), [&](const nest::Operand &input) {
+           const std::int64_t stride = nest::flat(input, nest_.indices.size()).coeff[index];
+           return input.constant || stride == 0 || stride == 1;
+         });
+}
+
+// The index that moves one input and not the other, and has so many points: the fastest in the
+// result of these, or else the longest.
+std::optional<IndexId> Space::factor_index(std::size_t input, std::int64_t points) const {
+  std::optional<IndexId> best;
+  for (const IndexId i : output_indices(nest_)) {
+    if (!nest::moves(nest_.inputs[input], i) || nest::moves(nest_.inputs[1 - input], i) ||
+        extent(i) == 1)
+      continue;
+    const auto rank = [&](IndexId index) {
+      return std::pair(std::min(extent(index), points), -std::llabs(out_.coeff[index]));
+    };
+    if (!best || rank(i) > rank(*best))
+      best = i;
+  }
+  return best;
+}
+
+// What vectors and register copies are tried along: the fastest indices of the result and, where
+// these do not serve, an index of each factor, either way.
+std::vector<Space::Axes> Space::vector_axes() const {
+  std::vector<Axes> all = {{lane_, pixel_}};
+  if (!lane_ || dot_ != nullptr || nest_.inputs.size() != 2 || serves_lanes(*lane_))
+    return all;
+  for (const std::size_t k : {0, 1}) {
+    const Axes axes{factor_index(k, target_.vector_f32), factor_index(1 - k, kShortLoop + 1)};
+    if (axes.lane && axes.pixel && axes != all[0])
+      all.push_back(axes);
+  }
+  // One index moves both factors, as in a depthwise layer: lanes along it.
+  if (const std::optional<IndexId> shared = shared_index(); all.size() == 1 && shared != lane_)
+    all.push_back({shared, fastest_output(shared)});
+  return all;
+}
+
+// The longest index that moves both inputs, if it has more points than a window.
+std::optional<IndexId> Space::shared_index() const {
+  std::optional<IndexId> longest = lane_;
+  for (const IndexId i : output_indices(nest_))
+    if (nest::moves(nest_.inputs[0], i) && nest::moves(nest_.inputs[1], i) &&
+        extent(i) > kShortLoop && extent(i) > extent(*longest))
+      longest = i;
+  return longest;
+}
+
+// Whether results leave through local memory: vectors are not neighbours in the result.
+bool Space::turns_results() const {
+  return target_.lanes == LaneKind::Vector && lane_ && lane_ != fastest_output();
+}
+
+// What vectors run through and that lies along another dimension is staged turned.
+void Space::turn_stages(Schedule &schedule) const {
+  for (std::size_t k = 0; k < nest_.inputs.size() && lane_; ++k) {
+    const std::int64_t stride = nest::flat(nest_.inputs[k], nest_.indices.size()).coeff[*lane_];
+    if (target_.lanes == LaneKind::Vector && schedule.fills[k] == Fill::Local && stride > 2 &&
+        turned_dim(nest_, schedule, static_cast<int>(k)))
+      schedule.pipes[k].layout = schedule::Layout::Transposed;
+  }
 }
 
 // The output index with the smallest stride in the result, other than `excluded`.
@@ -148,7 +229,26 @@ Schedule Space::base() const {
     else if (guarded && vector && schedule::has_neutral_fill(nest_))
       schedule.fills[k] = Fill::Local;
   }
-  return schedule;
+  if (turns_results())
+    schedule.store = schedule::Store::Local;
+  return dot_ == nullptr ? schedule : *search::with_dots(nest_, *dot_, schedule);
+}
+
+// Of the same nest and target, by dot product that the nest can be computed with.
+std::vector<Space> Space::with_dots() const {
+  std::vector<Space> spaces;
+  for (const DotRate &rate : target_.dots)
+    if (dot_ == nullptr && search::with_dots(nest_, *rate.op, schedule::scalar_schedule(nest_)))
+      spaces.emplace_back(nest_, target_, counts_, rate.op);
+  return spaces;
+}
+
+// Whether what is not packed may be read where it lies.
+bool Space::reads_in_place() const {
+  if (dot_ == nullptr)
+    return true;
+  const Schedule direct = *search::with_dots(nest_, *dot_, schedule::scalar_schedule(nest_));
+  return std::find(direct.fills.begin(), direct.fills.end(), Fill::Local) == direct.fills.end();
 }
 
 bool Space::is_guarded() const {

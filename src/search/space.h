@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -29,8 +30,10 @@ enum class Form { Staged, InPlace, Gathered, Panelled, Windowed };
 
 class Space {
 public:
-  // `counts`: of accesses that this search and others of the target have counted.
-  Space(const nest::Nest &nest, const Target &target, cost::LaneCounts &counts);
+  // `counts`: of accesses that this search and others of the target have counted. With `dot`, only
+  // schedules that multiply with it.
+  Space(const nest::Nest &nest, const Target &target, cost::LaneCounts &counts,
+        const DotOp *dot = nullptr);
 
   std::vector<Candidate> all(); // best first
   // The first of these; what cannot be it is left out.
@@ -42,6 +45,17 @@ private:
   std::int64_t extent(IndexId i) const { return nest::extent(nest_, i); }
   std::optional<IndexId> fastest_output(std::optional<IndexId> excluded = std::nullopt) const;
   std::optional<IndexId> work_item_index() const;
+  // Indices of the lanes, and of the register copies beside them.
+  struct Axes {
+    std::optional<IndexId> lane;
+    std::optional<IndexId> pixel;
+    friend bool operator==(const Axes &, const Axes &) = default;
+  };
+  std::vector<Axes> vector_axes() const;
+  std::optional<IndexId> factor_index(std::size_t input, std::int64_t points) const;
+  std::optional<IndexId> shared_index() const;
+  bool serves_lanes(IndexId index) const;
+  void take_axes(const Axes &axes);
   std::optional<IndexId> slowest_large_output() const;
   std::optional<IndexId> nearest_short_output() const;
 
@@ -50,6 +64,8 @@ private:
   void avoid_shared_taps(schedule::Schedule &schedule) const;
   void unroll_window(schedule::Schedule &schedule) const;
   schedule::Schedule base() const;
+  std::vector<Space> with_dots() const;
+  bool reads_in_place() const;
   bool is_guarded() const;
   void clip_taps(schedule::Schedule &schedule) const;
   void read_in_place(schedule::Schedule &schedule) const;
@@ -58,6 +74,8 @@ private:
   bool has_constant() const;
   bool reduces_taps_only() const;
   std::vector<std::int64_t> row_copies(Form form) const;
+  bool turns_results() const;
+  void turn_stages(schedule::Schedule &schedule) const;
   std::vector<IndexId> window_outputs() const;
   void hold_window(schedule::Schedule &schedule, std::int64_t copies) const;
   std::vector<std::int64_t> lane_widths() const;
@@ -66,11 +84,14 @@ private:
   void collect_register_tiles(Form form);
   void collect_register_tiles();
   void keep_best_register_tiles();
+  void for_each_register_tile(const std::function<void(const Candidate &)> &visit);
   std::vector<schedule::Schedule> orders(const schedule::Schedule &schedule) const;
   void try_block_tiles(const schedule::Schedule &schedule);
   void move_innermost(schedule::Schedule &schedule, IndexId index) const;
   void try_tiles(const schedule::Schedule &schedule);
   void try_wide_maps();
+  void try_other_stores();
+  bool lanes_are_apart(const schedule::Schedule &schedule) const;
   void improve(schedule::Schedule best, IndexId index);
   std::vector<std::int64_t> tile_choices(const schedule::Schedule &schedule,
                                          std::optional<IndexId> index) const;
@@ -84,6 +105,7 @@ private:
 
   const nest::Nest &nest_;
   const Target &target_;
+  const DotOp *dot_;
   nest::Linear out_;
   std::optional<IndexId> lane_;
   std::optional<IndexId> pixel_;

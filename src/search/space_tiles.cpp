@@ -63,7 +63,7 @@ void Space::prefetch_packed(Schedule &schedule) const {
       extent(*lane_) <= schedule.splits[*lane_].step())
     return;
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
-    schedule.stages[k].prefetch =
+    schedule.pipes[k].prefetch =
         schedule.fills[k] == schedule::Fill::Packed &&
         nest::flat(nest_.inputs[k], nest_.indices.size()).coeff[*lane_] != 0;
 }
@@ -93,6 +93,7 @@ void Space::collect_register_tiles(Form form, std::int64_t lanes) {
         if (form == Form::Gathered || form == Form::Panelled || form == Form::Windowed)
           stage_inputs(schedule, form == Form::Panelled);
         clip_taps(schedule);
+        turn_stages(schedule);
         prefetch_packed(schedule);
         if (register_need(schedule) > budget)
           break;
@@ -245,9 +246,10 @@ Candidate Space::priced(Schedule schedule) {
 
 void Space::collect_register_tiles() {
   collect_register_tiles(Form::Staged);
-  if (target_.lanes == LaneKind::Vector && is_guarded())
+  if (target_.lanes == LaneKind::Vector && is_guarded() && reads_in_place())
     collect_register_tiles(Form::InPlace);
-  if (target_.lanes == LaneKind::Vector && nest_.inputs.size() == 2 && !has_constant()) {
+  if (target_.lanes == LaneKind::Vector && nest_.inputs.size() == 2 && !has_constant() &&
+      dot_ == nullptr) {
     collect_register_tiles(Form::Gathered);
     collect_register_tiles(Form::Panelled);
     if (!window_outputs().empty())
@@ -255,12 +257,26 @@ void Space::collect_register_tiles() {
   }
 }
 
+void Space::for_each_register_tile(const std::function<void(const Candidate &)> &visit) {
+  const bool is_vector = target_.lanes == LaneKind::Vector;
+  for (const Axes &axes : is_vector ? vector_axes() : std::vector<Axes>{{lane_, pixel_}}) {
+    take_axes(axes);
+    register_tiles_.clear();
+    collect_register_tiles();
+    for (const Candidate &tile : register_tiles_)
+      visit(tile);
+  }
+}
+
 std::vector<Schedule> Space::forms() {
-  collect_register_tiles();
   std::vector<Schedule> all;
-  for (const Candidate &tile : register_tiles_)
+  for (Space &space : with_dots())
+    for (Schedule &form : space.forms())
+      all.push_back(std::move(form));
+  for_each_register_tile([&](const Candidate &tile) {
     for (Schedule &ordered : orders(tile.schedule))
       all.push_back(std::move(ordered));
+  });
   return all;
 }
 
@@ -282,12 +298,45 @@ void Space::try_clusters() {
   sort();
 }
 
-// Blocks share out what a register tile computes and stores, but take no less of it.
+// The best few with their results stored the other way: directly, or turned.
+void Space::try_other_stores() {
+  constexpr std::size_t kTried = 4;
+  std::vector<Schedule> others;
+  for (std::size_t i = 0; i < std::min(kTried, found_.size()); ++i) {
+    Schedule other = found_[i].schedule;
+    const bool is_turned = other.store == schedule::Store::Local;
+    other.store = is_turned ? schedule::Store::Direct : schedule::Store::Local;
+    const bool suits = is_turned || (other.lanes == LaneKind::WorkItem && lanes_are_apart(other));
+    if (suits && !has_core(other))
+      others.push_back(std::move(other));
+  }
+  for (Schedule &schedule : others)
+    add(std::move(schedule));
+  if (!others.empty())
+    sort();
+}
+
+// Whether neighbouring work-items store to elements that are not neighbours, in a result without
+// gaps.
+bool Space::lanes_are_apart(const Schedule &schedule) const {
+  const std::vector<schedule::LanePart> digits = lane_digits(schedule);
+  return !nest_.inputs.empty() && !digits.empty() && out_.coeff[digits.back().index] > 1 &&
+         out_.coeff[*fastest_output()] == 1;
+}
+
+// Blocks share out what a register tile computes and stores, but take no less of it, apart from the
+// points past the end, which only the last step of a larger block leaves out.
 bool Space::is_beaten(const Candidate &tile) const {
   const cost::Estimate &one = tile.estimate;
   const double units = std::max(1, target_.compute_units);
-  const double least =
-      one.launch + kCertain * (one.compute + one.stores) * static_cast<double>(one.blocks) / units;
+  double inside = 1; // share of the points of all steps
+  for (const IndexId i : output_indices(nest_)) {
+    const std::int64_t step = tile.schedule.splits[i].step();
+    inside *=
+        static_cast<double>(extent(i)) / static_cast<double>((extent(i) + step - 1) / step * step);
+  }
+  const double least = one.launch + kCertain * inside * (one.compute + one.stores) *
+                                        static_cast<double>(one.blocks) / units;
   return std::any_of(found_.begin(), found_.end(),
                      [&](const Candidate &found) { return found.estimate.seconds < least; });
 }
@@ -297,19 +346,23 @@ std::vector<Candidate> Space::all() { return ranked(false); }
 Candidate Space::best() { return std::move(ranked(true).front()); }
 
 std::vector<Candidate> Space::ranked(bool needs_best_only) {
-  collect_register_tiles();
+  for (Space &space : with_dots())
+    for (Candidate &found : space.ranked(needs_best_only))
+      found_.push_back(std::move(found));
   const bool can_skip = needs_best_only && target_.lanes == LaneKind::Vector;
-  for (const Candidate &tile : register_tiles_)
+  for_each_register_tile([&](const Candidate &tile) {
     if (!can_skip || !is_beaten(tile))
       try_block_tiles(tile.schedule);
+  });
   if (target_.lanes == LaneKind::WorkItem && nest_.inputs.empty())
     try_wide_maps();
   if (target_.lanes == LaneKind::WorkItem)
     for (Schedule &schedule : work_item_forms(nest_, target_))
       add_legal(std::move(schedule));
-  if (found_.empty())
+  if (found_.empty() && dot_ == nullptr)
     add(schedule::scalar_schedule(nest_));
   sort();
+  try_other_stores();
   try_clusters();
   const auto last =
       std::unique(found_.begin(), found_.end(),

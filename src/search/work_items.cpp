@@ -9,6 +9,7 @@
 #include "base/index.h"
 #include "nest/index.h"
 #include "schedule/legal.h"
+#include "schedule/result_tile.h"
 #include "schedule/roles.h"
 #include "schedule/wgmma/wgmma_parts.h"
 #include "schedule/wgmma/wgmma_tiles.h"
@@ -30,9 +31,25 @@ using search::FormSizes;
 constexpr std::int64_t kRing = 3;
 constexpr std::int64_t kMostTaps = 7; // that a work-item keeps side by side
 
+FormSizes turned(FormSizes sizes) {
+  sizes.turned = true;
+  return sizes;
+}
+
+// Whether another index than those of the filter is fastest in the result, or a tap is.
+bool has_channels_apart(const nest::Nest &nest) {
+  const std::optional<schedule::Roles> roles = schedule::roles_of(nest);
+  const std::optional<nest::IndexId> fastest = schedule::fastest_in_result(nest);
+  return roles && fastest && nest::flat(nest.out, nest.indices.size()).coeff[*fastest] == 1 &&
+         (std::find(roles->channels.begin(), roles->channels.end(), *fastest) ==
+              roles->channels.end() ||
+          nest::extent(nest, *fastest) <= kMostTaps);
+}
+
 class Forms {
 public:
-  Forms(const nest::Nest &nest, const Target &target) : nest_(nest), target_(target) {}
+  Forms(const nest::Nest &nest, const Target &target)
+      : nest_(nest), target_(target), lies_apart_(has_channels_apart(nest)) {}
 
   void add(std::string_view name, const FormSizes &sizes) {
     search::NamedSchedule named = search::form(name, nest_, target_, sizes);
@@ -51,6 +68,7 @@ private:
 
   const nest::Nest &nest_;
   const Target &target_;
+  const bool lies_apart_;
   std::vector<Schedule> found_;
   std::unordered_map<std::size_t, std::vector<Schedule>> seen_; // by hash, illegal ones too
 };
@@ -67,8 +85,8 @@ std::size_t hash_of(const Schedule &schedule) {
       add(value);
   for (const nest::IndexId index : schedule.order)
     add(to_int(index));
-  for (const schedule::Stage &stage : schedule.stages)
-    add(stage.ring);
+  for (const schedule::Pipe &stage : schedule.pipes)
+    add(stage.is_async() ? stage.stages : 0);
   return hash;
 }
 
@@ -113,11 +131,14 @@ void Forms::add_products() {
 }
 
 void Forms::add_product(const FormSizes &sizes) {
-  for (const bool near : {false, true}) {
-    add("igemm", with(sizes, near, 0));
-    if (has(target_, Feature::AsyncCopies))
-      add("igemm_async", with(sizes, near, kRing));
-  }
+  for (FormSizes each : {sizes, turned(sizes)})
+    for (const bool near : {false, true}) {
+      if (each.turned && !lies_apart_)
+        continue;
+      add("igemm", with(each, near, 0));
+      if (has(target_, Feature::AsyncCopies))
+        add("igemm_async", with(each, near, kRing));
+    }
 }
 
 // Copies of a second channel index, which in a gradient by the filter is a tap: its copies read the
@@ -157,7 +178,8 @@ void Forms::add_direct() {
 std::vector<Schedule> cluster_forms(const nest::Nest &nest, const Schedule &schedule,
                                     const Target &target) {
   std::vector<Schedule> found;
-  if (!schedule::has_core(schedule) || !is_wgmma(*schedule.core.op) || schedule.core.blocks == 0)
+  if (!schedule::has_core(schedule) || !is_wgmma(*schedule.core.op) ||
+      schedule.tiles.persistent == 0)
     return found;
   const schedule::TileGrid grid = tile_grid(gemm_of(nest, schedule));
   for (const auto &[rows, columns] : {std::pair{2, 1}, {1, 2}})

@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <span>
@@ -15,6 +17,7 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include "base/embedded.h"
 #include "base/error.h"
 #include "base/scanner.h"
 #include "target/core_ops.h"
@@ -34,6 +37,13 @@ std::string feature_names() {
   for (int i = 0; i < kFeatures; ++i)
     list += fmt::format("{}{}", list.empty() ? "" : ", ", to_string(static_cast<Feature>(i)));
   return list;
+}
+
+std::vector<std::string_view> dot_names() {
+  std::vector<std::string_view> names;
+  for (const DotOp &op : dot_ops())
+    names.push_back(op.name);
+  return names;
 }
 
 // Reads one field's value from a TOML node.
@@ -94,6 +104,18 @@ struct Assign {
         fail("features among " + feature_names());
       (target.*m).insert(*feature);
     }
+  }
+  // A table of rates by name; kept in the order of the instructions' own table.
+  void operator()(std::vector<DotRate> Target::*m) const {
+    const toml::table *rates = node.as_table();
+    if (rates == nullptr)
+      fail("a table of dot products and their rates");
+    for (const auto &[name, rate] : *rates)
+      if (find_dot_op(name.str()) == nullptr)
+        fail(fmt::format("dot products among {}", fmt::join(dot_names(), ", ")));
+    for (const DotOp &op : dot_ops())
+      if (const toml::node *rate = rates->get(op.name))
+        (target.*m).push_back({&op, Assign{target, key, *rate, file}.positive()});
   }
 };
 
@@ -172,16 +194,16 @@ const Field &known_field(std::span<const Field> fields, const toml::key &key,
               position(file, key.source()), {"known keys: " + known_keys(fields)});
 }
 
-toml::table parse_toml(const std::string &file) {
+toml::table parse_toml(std::string_view text, const std::string &file) {
   try {
-    return toml::parse_file(file);
+    return toml::parse(text, file);
   } catch (const toml::parse_error &error) {
     throw Error(ErrorCode::Io, std::string(error.description()), position(file, error.source()));
   }
 }
 
-Row read_row(const std::string &file) {
-  Row row{{}, file, parse_toml(file)};
+Row read_row(std::string_view text, const std::string &file) {
+  Row row{{}, file, parse_toml(text, file)};
   for (const auto &[key, node] : row.table) {
     if (key.str() == kRates && node.is_table())
       continue;
@@ -197,6 +219,8 @@ Row read_row(const std::string &file) {
                 fmt::format("backend is {}, need \"llvm\", \"opencl\" or \"cuda\"",
                             tilefuse::quoted(backend)),
                 row.at("backend"));
+  if (!row.target.dots.empty() && backend != "llvm")
+    throw Error(ErrorCode::Io, "dot products need the backend \"llvm\"", row.at("dots"));
   if (const std::optional<Wrong> wrong = wrong_feature(row.target))
     throw Error(ErrorCode::Io,
                 fmt::format("feature '{}' needs {}", to_string(wrong->feature), wrong->need),
@@ -291,22 +315,43 @@ std::vector<std::string> toml_files(const std::string &directory) {
   return files;
 }
 
-} // namespace
+void add_row(std::vector<Row> &rows, Row row) {
+  for (const Row &other : rows)
+    if (other.target.name == row.target.name)
+      throw Error(ErrorCode::Io, fmt::format("a second target is named '{}'", row.target.name),
+                  row.file);
+  rows.push_back(std::move(row));
+}
 
-std::vector<Target> read_targets(const std::string &directory) {
-  std::vector<Row> rows;
-  for (const std::string &file : toml_files(directory)) {
-    Row row = read_row(file);
-    for (const Row &other : rows)
-      if (other.target.name == row.target.name)
-        throw Error(ErrorCode::Io, fmt::format("a second target is named '{}'", row.target.name),
-                    file);
-    rows.push_back(std::move(row));
-  }
+std::vector<Target> complete(std::vector<Row> rows) {
   std::vector<Target> targets = Rows(std::move(rows)).complete();
   std::sort(targets.begin(), targets.end(),
             [](const Target &a, const Target &b) { return a.name < b.name; });
   return targets;
+}
+
+std::string read_text(const std::string &file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  if (!in)
+    throw Error(ErrorCode::Io, "the file cannot be read", file);
+  return text;
+}
+
+} // namespace
+
+std::vector<Target> read_targets(const std::string &directory) {
+  std::vector<Row> rows;
+  for (const std::string &file : toml_files(directory))
+    add_row(rows, read_row(read_text(file), file));
+  return complete(std::move(rows));
+}
+
+std::vector<Target> builtin_targets() {
+  std::vector<Row> rows;
+  for (const EmbeddedFile &file : embedded_files("devices"))
+    add_row(rows, read_row(file.text, std::string(file.path)));
+  return complete(std::move(rows));
 }
 
 } // namespace tilefuse

@@ -27,4 +27,7 @@ namespace tilefuse {
 // row that is not there, work-items without rates.
 std::vector<Target> read_targets(const std::string &directory);
 
+// The rows of devices/ that are part of this program.
+std::vector<Target> builtin_targets();
+
 } // namespace tilefuse

@@ -12,14 +12,14 @@
 
 namespace tilefuse {
 
-enum class DType : std::uint8_t { Bool, I8, U8, I32, I64, F16, BF16, F32, F64 };
+enum class DType : std::uint8_t { Bool, I8, U8, I16, I32, I64, F16, BF16, F32, F64 };
 
 std::string_view to_string(DType type);                  // "f32"
 std::optional<DType> parse_dtype(std::string_view name); // of to_string
 std::int64_t size_bytes(DType type);
 bool is_float(DType type);
-// The type that sums and products of `type` are kept in: float for f16 and bf16, i32 for i8 and u8,
-// else itself.
+// The type that sums and products of `type` are kept in: float for f16 and bf16, i32 for i8, u8 and
+// i16, else itself.
 DType accumulator_type(DType type);
 
 // Scalar operations of pointwise expressions and of the kernel IR. Comparisons and And/Or/Not give

@@ -175,11 +175,13 @@ constexpr DTypeTraits bfloat_type() {
                       double value) { write_at(data, i, float_to_bfloat(to_float_odd(value))); }};
 }
 
-constexpr std::array<DTypeTraits, 9> kTypes = {{
+constexpr std::array<DTypeTraits, 10> kTypes = {{
     named(bool_type(), {9, "|b1", 0, "uchar", "int", "bool"}),
     named(whole_type<std::int8_t>(DType::I8, "i8", DType::I32), {3, "|i1", 0, "char", "char", ""}),
     named(whole_type<std::uint8_t>(DType::U8, "u8", DType::I32),
           {2, "|u1", 0, "uchar", "uchar", ""}),
+    named(whole_type<std::int16_t>(DType::I16, "i16", DType::I32),
+          {5, "<i2", 1, "short", "short", ""}),
     named(whole_type<std::int32_t>(DType::I32, "i32", DType::I32), {6, "<i4", 3, "int", "int", ""}),
     named(whole_type<std::int64_t>(DType::I64, "i64", DType::I64),
           {7, "<i8", 5, "long", "long", ""}),
@@ -201,6 +203,8 @@ bool is_byte(DType type) {
   const DTypeTraits &row = traits(type);
   return row.bits == 8 && row.high > 1;
 }
+
+bool is_narrow(DType type) { return is_byte(type) || type == DType::I16; }
 
 double lowest(DType type) {
   const DTypeTraits &row = traits(type);

@@ -51,8 +51,9 @@ std::span<const DTypeTraits> dtypes();
 
 // Whether values are computed in another type than they are stored in: f16, bf16.
 bool is_half(DType type);
-// Whole numbers of 8 bits.
+// Whole numbers of 8 bits, and of fewer than 32: C and the processor compute these in 32.
 bool is_byte(DType type);
+bool is_narrow(DType type);
 // The least and the largest number of a type, for floating point the finite ones: what a maximum
 // and a minimum begin with.
 double lowest(DType type);

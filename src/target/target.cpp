@@ -39,6 +39,7 @@ constexpr auto kFields = std::to_array<TargetField>({
     {"fp16_math", &Target::fp16_math},
     {"fp64", &Target::fp64},
     {"features", &Target::features},
+    {"dots", &Target::dots},
     {"rates_like", &Target::rates_like},
 });
 
@@ -58,6 +59,12 @@ struct Print {
   std::string operator()(LaneKind Target::*m) const { return std::string(to_string(target.*m)); }
   std::string operator()(bool Target::*m) const { return target.*m ? "true" : "false"; }
   std::string operator()(Features Target::*m) const { return to_text(target.*m); }
+  std::string operator()(std::vector<DotRate> Target::*m) const {
+    std::string text;
+    for (const DotRate &dot : target.*m)
+      text += fmt::format("{}{} {}", text.empty() ? "" : " ", dot.op->name, dot.gops_per_unit);
+    return text;
+  }
   template <class T> std::string operator()(T Target::*m) const {
     return fmt::format("{}", target.*m);
   }
@@ -97,6 +104,14 @@ struct Scan {
       in.next();
     }
   }
+  void operator()(std::vector<DotRate> Target::*m) const {
+    target.*m = {};
+    for (const DotOp *op = find_dot_op(in.peek().text); op != nullptr;
+         op = find_dot_op(in.peek().text)) {
+      in.next();
+      (target.*m).push_back({op, in.expect_number("a rate")});
+    }
+  }
 };
 
 // The value that follows a key.
@@ -124,6 +139,12 @@ std::optional<LaneKind> parse_lane_kind(std::string_view name) {
     if (to_string(kind) == name)
       return kind;
   return std::nullopt;
+}
+
+const DotRate *find_dot(const Target &target, const DotOp &op) {
+  const auto found = std::find_if(target.dots.begin(), target.dots.end(),
+                                  [&](const DotRate &dot) { return dot.op == &op; });
+  return found == target.dots.end() ? nullptr : &*found;
 }
 
 std::span<const TargetField> target_fields() { return kFields; }

@@ -10,7 +10,9 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
+#include "target/dot_ops.h"
 #include "target/features.h"
 #include "target/rates.h"
 
@@ -46,18 +48,21 @@ struct Target {
   bool fp16_math = false;
   bool fp64 = true;
   Features features;
-  std::string rates_like; // the row that the rates are of; "": none are stated
+  std::vector<DotRate> dots; // dot products that vectors have, in the order of their table
+  std::string rates_like;    // the row that the rates are of; "": none are stated
   Rates rates;
 
   friend bool operator==(const Target &, const Target &) = default;
 };
 
 inline bool has(const Target &target, Feature feature) { return target.features.contains(feature); }
+// The rate of a dot product; null where the target has no such instruction.
+const DotRate *find_dot(const Target &target, const DotOp &op);
 
 // A member of a Target under its name, in text and in devices/*.toml. Rates are not among them.
-using TargetMember =
-    std::variant<std::string Target::*, LaneKind Target::*, int Target::*, std::int64_t Target::*,
-                 double Target::*, bool Target::*, Features Target::*>;
+using TargetMember = std::variant<std::string Target::*, LaneKind Target::*, int Target::*,
+                                  std::int64_t Target::*, double Target::*, bool Target::*,
+                                  Features Target::*, std::vector<DotRate> Target::*>;
 struct TargetField {
   std::string_view key;
   TargetMember member;

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/embedded.h"
 #include "base/error.h"
 #include "tile/functions.h"
 #include "tile/instantiate.h"
@@ -102,6 +103,25 @@ Library read_library(const std::string &directory) {
   for (const std::filesystem::path &path : paths)
     library.add(read_text(path), path.string());
   return library;
+}
+
+Library operator_library() {
+  Library library;
+  for (const EmbeddedFile &file : embedded_files("ops"))
+    library.add(file.text, std::string(file.path));
+  return library;
+}
+
+std::vector<std::string> parameters(std::string_view text, const std::string &file,
+                                    const std::string &name) {
+  FunctionTable table;
+  const std::vector<std::string> names = add_functions(table, text, file);
+  if (names.empty())
+    throw Error(ErrorCode::Syntax, "the text holds no function", file);
+  std::vector<std::string> found;
+  for (const Parameter &parameter : find_function(table, names, name, file).parameters)
+    found.emplace_back(plain_name(parameter.name));
+  return found;
 }
 
 program::Program to_program(std::string_view text, const std::string &file,

@@ -56,8 +56,15 @@ private:
   std::unique_ptr<State> state_;
 };
 
-// Every *.tile file of the operator library, in name order.
+// Every *.tile file of a folder, in name order.
 Library read_library(const std::string &directory);
+
+// The operator library, ops/, that is part of this program.
+Library operator_library();
+
+// The tensor parameters of a Tile text's function, the last where `function` is empty, in order.
+std::vector<std::string> parameters(std::string_view text, const std::string &file,
+                                    const std::string &function = {});
 
 // A stand-alone program from a Tile text: one of its functions, the last where `function` is empty,
 // whose tensors and attributes are bound by `tensors` ("I" -> type and shape) and `attributes`.

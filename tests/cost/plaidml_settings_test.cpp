@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cost/plaidml/plaidml_settings.h"
 
-#include <filesystem>
-#include <fstream>
-
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "paths.h"
 #include "plaidml_fixture.h"
 
 namespace tilefuse {
@@ -17,29 +13,23 @@ using cost::plaidml::default_settings;
 using cost::plaidml::Settings;
 using cost::plaidml::stock_settings;
 
-const std::string kStock = TILEFUSE_SOURCE_DIR "/devices/plaidml";
-
-// The error of reading a file with this text, without the directory.
+// The error of reading a file with this text.
 std::string mistake(std::string_view text) {
-  const std::filesystem::path folder =
-      std::filesystem::path(::testing::TempDir()) / "tilefuse_plaidml_settings";
-  std::filesystem::create_directories(folder);
-  std::ofstream(folder / "d.toml") << text;
   try {
-    stock_settings(folder.string(), "d");
+    cost::plaidml::parse_settings(text, "d.toml");
   } catch (const Error &error) {
     EXPECT_EQ(error.code(), ErrorCode::Io);
-    return std::filesystem::path(error.where()).filename().string() + ": " + error.message();
+    return error.where() + ": " + error.message();
   }
   return "no error";
 }
 
 TEST(PlaidmlSettings, TheStockIsShipped) {
-  EXPECT_EQ(stock_settings(kStock, "plaidml_test_gpu"), test::kTestGpu);
-  EXPECT_EQ(stock_settings(kStock, "plaidml_amd"), test::kAmd);
+  EXPECT_EQ(stock_settings("plaidml_test_gpu"), test::kTestGpu);
+  EXPECT_EQ(stock_settings("plaidml_amd"), test::kAmd);
   for (const char *name : {"plaidml_macos_amd", "plaidml_macos_intel", "plaidml_nvidia"})
-    EXPECT_TRUE(stock_settings(kStock, name).has_value()) << name;
-  EXPECT_FALSE(stock_settings(kStock, "cpu_avx2").has_value());
+    EXPECT_TRUE(stock_settings(name).has_value()) << name;
+  EXPECT_FALSE(stock_settings("cpu_avx2").has_value());
 }
 
 TEST(PlaidmlSettings, UnknownDevicesHaveDefaults) {

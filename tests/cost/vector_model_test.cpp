@@ -103,7 +103,7 @@ TEST(Footprint, CrowdedLinesLeaveOthersInTheCache) {
   const nest::Nest nest = testing::filter_gradient_1x1(512, 64, 392);
   const std::vector<Stream> all = streams(
       nest, schedule::parse_schedule(nest, "schedule t vector\n  tile c:512 m:64\n  lane m:16\n"
-                                           "  keep c:8 m:4\n  loop m c p\n"));
+                                           "  reg c:8 m:4\n  loop m c p\n"));
   const Spans step = {8, 64, 392};
   // 392 lines of the first in 32 of 1024 sets; the second, 98 KiB, once for all steps over c.
   const std::vector<double> moved = traffic(all, step, {{IndexId{0}, 64}}, {400e3, 65536});
@@ -117,7 +117,7 @@ TEST(Footprint, PixelsAWayApartShareASet) {
   const nest::Nest nest = testing::convolution_1x1(512, 196, 1024);
   const auto schedule = [&](int pixels) {
     return schedule::parse_schedule(
-        nest, fmt::format("schedule t vector\n  tile m:32 x:{0}\n  lane m:16\n  keep m:2 x:{0}\n"
+        nest, fmt::format("schedule t vector\n  tile m:32 x:{0}\n  lane m:16\n  reg m:2 x:{0}\n"
                           "  loop m x c\n  pack 1\n",
                           pixels));
   };
@@ -162,8 +162,8 @@ TEST(VectorModel, UnitsThatDealOutChannelsTakeLinesFromEachOther) {
   const auto us = [&](const std::string &tile) {
     const schedule::Schedule schedule = schedule::parse_schedule(
         nest, "schedule t vector\n  tile   " + tile +
-                  "\n  lane   c:16\n  keep   c:2 y:2 x:7 r:3 s:3\n  loop   y x c r s\n"
-                  "  edge   y x\n  pack   1\n");
+                  "\n  lane   c:16\n  reg    c:2 y:2 x:7 r:3 s:3\n  loop   y x c r s\n"
+                  "  peel   y x\n  pack   1\n");
     return predict(nest, schedule, target).seconds * 1e6;
   };
   EXPECT_GT(us("c:512 y:8 x:7"), 1.1 * us("c:512 y:4 x:7"));
@@ -178,7 +178,7 @@ TEST(VectorModel, KeptTapsTakeRegisters) {
     target.vector_registers = 32;
     const schedule::Schedule rows = schedule::parse_schedule(
         nest, "schedule t vector\n  tile   c:96 " + tile + "\n  lane   c:16\n  keep   " + keep +
-                  " r:3 s:3\n  loop   c y x r s\n  edge   y x\n  pack   1\n");
+                  " r:3 s:3\n  loop   c y x r s\n  peel   y x\n  pack   1\n");
     for (const Reason &reason : predict(nest, rows, target).reasons)
       if (std::string_view(reason.what) == "  spills")
         return reason.value;
@@ -210,7 +210,7 @@ TEST(VectorModel, InputsBeyondTheThirdLevelComeFromMemory) {
   const auto memory_us = [](int pixels) {
     const nest::Nest nest = testing::filter_gradient_1x1(64, 256, pixels);
     const schedule::Schedule tiles = schedule::parse_schedule(
-        nest, "schedule t vector\n  tile c:64 m:128\n  lane m:8\n  keep c:4 m:2\n  loop m c p\n");
+        nest, "schedule t vector\n  tile c:64 m:128\n  lane m:8\n  reg c:4 m:2\n  loop m c p\n");
     for (const Reason &reason : predict(nest, tiles, two_cores()).reasons)
       if (std::string_view(reason.what) == "memory")
         return reason.value;
@@ -228,8 +228,8 @@ TEST(VectorModel, TilesHaveTheTapsOfTheirWhole) {
   nest::Nest row = whole;
   row.indices[1].extent = 1;
   const schedule::Schedule clipped = schedule::parse_schedule(
-      whole, "schedule t vector\n  tile   c:32 y:56 x:56\n  lane   c:16\n  keep   x:8 s:3\n"
-             "  loop   y c x r s\n  clip   r\n  edge   x\n");
+      whole, "schedule t vector\n  tile   c:32 y:56 x:56\n  lane   c:16\n  reg    x:8 s:3\n"
+             "  loop   y c x r s\n  trim   r\n  peel   x\n");
   schedule::Schedule of_row = clipped;
   of_row.splits[1].tile = 1;
   const Target target = two_cores();

@@ -69,7 +69,7 @@ TEST(WgmmaModel, TimesAreAnH200s) {
       best = std::min(best, seconds);
       const schedule::CoreTile tile = gemm_of(nest, schedule).tile;
       if (tile.rows != of.rows || tile.columns != of.columns || has_box(gemm_of(nest, schedule)) ||
-          schedule.core.swapped)
+          schedule.core.swap_ab)
         continue;
       is_found = true;
       EXPECT_NEAR(seconds * 1e6 / of.us, 1, 0.2) << to_text(nest, schedule);
@@ -99,7 +99,7 @@ TEST(WgmmaModel, ClustersCostWhatTheyDoOnAnH200) {
         std::find_if(all.begin(), all.end(), [&](const schedule::Schedule &schedule) {
           const schedule::CoreTile tile = gemm_of(nest, schedule).tile;
           return tile.rows == of.rows && tile.columns == of.columns &&
-                 schedule.core.turns == of.turns && !has_box(gemm_of(nest, schedule));
+                 schedule.roles.math.instances == of.turns && !has_box(gemm_of(nest, schedule));
         });
     ASSERT_NE(found, all.end());
     const auto on_cluster = search::with_cluster(nest, *found, h200(), 2, 1);

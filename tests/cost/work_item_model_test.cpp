@@ -61,7 +61,7 @@ double reason(const Estimate &estimate, const std::string &what) {
 }
 
 // Register tiles of 4 pixels, lanes over channels, the data staged in chunks of 8 channels.
-constexpr const char *kStaged = "  tile m:64 y:1 x:28 c:8\n  lane m:64\n  keep x:4\n"
+constexpr const char *kStaged = "  tile m:64 y:1 x:28 c:8\n  lane m:64\n  reg x:4\n"
                                 "  loop y x m c r s\n  stage 0 at c\n  pack 1\n";
 
 // A row of devices/ with a rate of its own, beside the one that it takes the others from.
@@ -105,7 +105,7 @@ TEST(WorkItemModel, TheLastWaveIsPaidWhole) {
 
 TEST(WorkItemModel, LocalMemoryLimitsTheBlocksOfAMultiprocessor) {
   const Estimate small = estimate(kStaged);
-  const Estimate large = estimate("  tile m:64 y:4 x:28 c:64\n  lane m:64\n  keep x:4\n"
+  const Estimate large = estimate("  tile m:64 y:4 x:28 c:64\n  lane m:64\n  reg x:4\n"
                                   "  loop y x m c r s\n  stage 0\n  pack 1\n");
   EXPECT_EQ(reason(large, "  local memory"), 6 * 30 * 64 * 4);
   EXPECT_EQ(reason(large, "  resident on a multiprocessor"), 2);
@@ -114,7 +114,7 @@ TEST(WorkItemModel, LocalMemoryLimitsTheBlocksOfAMultiprocessor) {
 
 TEST(WorkItemModel, RegistersLimitTheBlocksOfAMultiprocessor) {
   const Estimate few = estimate(kStaged);
-  const Estimate many = estimate("  tile m:64 y:2 x:56 c:8\n  lane m:64\n  keep y:2 x:28\n"
+  const Estimate many = estimate("  tile m:64 y:2 x:56 c:8\n  lane m:64\n  reg y:2 x:28\n"
                                  "  loop y x m c r s\n  stage 0 at c\n  pack 1\n");
   EXPECT_LT(reason(many, "  resident on a multiprocessor"),
             reason(few, "  resident on a multiprocessor"));
@@ -123,7 +123,7 @@ TEST(WorkItemModel, RegistersLimitTheBlocksOfAMultiprocessor) {
 // Lanes over pixels read a staged tile whose channels lie together: 8 floats apart, eight lanes to
 // a bank. Turned, the pixels lie together.
 TEST(WorkItemModel, BanksOfTheAccessesThatAreMadeCount) {
-  const std::string plain = "  tile m:4 y:2 x:16 c:8\n  lane y:2 x:16\n  keep m:4\n"
+  const std::string plain = "  tile m:4 y:2 x:16 c:8\n  lane y:2 x:16\n  reg m:4\n"
                             "  loop m y x c r s\n  stage 0 at c\n  pack 1\n";
   std::string turned = plain;
   turned.replace(turned.find("at c"), 4, "at c turned");
@@ -135,7 +135,7 @@ TEST(WorkItemModel, BanksOfTheAccessesThatAreMadeCount) {
 TEST(WorkItemModel, TheHaloIsCopied) {
   const auto bytes = [](const std::string &rows) {
     const Estimate made = estimate("  tile m:64 y:" + rows +
-                                   " x:28 c:8\n  lane m:64\n  keep x:4\n"
+                                   " x:28 c:8\n  lane m:64\n  reg x:4\n"
                                    "  loop y x m c r s\n  stage 0\n  stage 1\n");
     return reason(made, "second-level cache") * static_cast<double>(made.blocks);
   };
@@ -143,10 +143,10 @@ TEST(WorkItemModel, TheHaloIsCopied) {
 }
 
 TEST(WorkItemModel, LanesPastTheEdgeCostTheirTime) {
-  const double whole = estimate("  tile m:64 y:1 x:28\n  lane x:28\n  keep m:4\n"
+  const double whole = estimate("  tile m:64 y:1 x:28\n  lane x:28\n  reg m:4\n"
                                 "  loop m y x c r s\n  pack 1\n")
                            .seconds;
-  const double wasted = estimate("  tile m:64 y:1 x:64\n  lane x:64\n  keep m:4\n"
+  const double wasted = estimate("  tile m:64 y:1 x:64\n  lane x:64\n  reg m:4\n"
                                  "  loop m y x c r s\n  pack 1\n")
                             .seconds;
   EXPECT_NE(whole, wasted);
@@ -159,7 +159,7 @@ TEST(WorkItemModel, PostOpsCount) {
 
 // Each lane of a warp reads a line of its own, or all read neighbours.
 TEST(WorkItemModel, ScatteredReadsOfGlobalMemoryCostMore) {
-  const std::string scattered = "  tile m:64 y:1 x:56\n  lane m:64\n  keep x:4\n"
+  const std::string scattered = "  tile m:64 y:1 x:56\n  lane m:64\n  reg x:4\n"
                                 "  loop y x m c r s\n  stage 0\n";
   const char *what = "local memory and first-level cache";
   EXPECT_GT(reason(estimate(scattered), what),

@@ -22,7 +22,7 @@ namespace {
 std::vector<Package> packages_of(const poly::Group &group, std::size_t each, std::size_t first) {
   const Target target = hopper_target();
   auto all = search::every_wgmma_schedule(group.anchor, target, false);
-  std::erase_if(all, [](const schedule::Schedule &one) { return !one.core.gathers; });
+  std::erase_if(all, [](const schedule::Schedule &one) { return !has_loading_warps(one); });
   EXPECT_GT(all.size(), first);
   std::vector<Package> packages;
   for (const std::size_t i : testing::sampled(testing::steps(all.size(), each, first), first))

@@ -43,7 +43,7 @@ std::vector<Package> packages_of(const char *name, int images, int size, std::si
     auto all =
         search::every_wgmma_schedule(group.anchor, hopper_target(), std::string_view(in) == "f32");
     std::erase_if(all, [&](const schedule::Schedule &one) {
-      return !one.name.ends_with(name) || (one.core.ahead > 0) != ahead;
+      return !one.name.ends_with(name) || (one.extra.stages > 0) != ahead;
     });
     EXPECT_GE(all.size(), 4u);
     for (const std::size_t i :
@@ -131,6 +131,38 @@ TEST(CudaStore, FetchedOperandsCompile) {
 
 TEST(CudaStore, SwappedOperandsCompile) {
   expect_clean(packages_of("_swapped", 1, 7, 5), std::array{"sm_90a"});
+}
+
+// As [n, m, y, x], and a gradient as [m, c, r, s].
+TEST(CudaStore, ResultsWhoseChannelsAreNoNeighboursCompile) {
+  constexpr std::string_view kConv = R"(nest conv {
+  index n 2, m 128, y 14, x 14 | r 3, s 3, c 128
+  slot 0 f16 50176, 1 f16 147456, 2 f16 50176
+  acc f32 = sum mul
+  in 0 + 0 [n:2*25088, y + r - 1:14?*1792, x + s - 1:14?*128, c:128*1]
+  in 1 + 0 [m:128*1152, r:3*384, s:3*128, c:128*1]
+  out 2 + 0 [n:2*25088, m:128*196, y:14*14, x:14*1]
+  post f16(acc)
+})";
+  constexpr std::string_view kGradient = R"(nest conv {
+  index m 128, c 128, r 3, s 3 | n 2, y 14, x 14
+  slot 0 f16 50176, 1 f16 50176, 2 f16 147456
+  acc f32 = sum mul
+  in 0 + 0 [n:2*25088, y:14*1792, x:14*128, m:128*1]
+  in 1 + 0 [n:2*25088, r + y - 1:14?*1792, s + x - 1:14?*128, c:128*1]
+  out 2 + 0 [m:128*1152, c:128*9, r:3*3, s:3*1]
+  post f16(acc)
+})";
+  std::vector<Package> packages;
+  for (const std::string_view text : {kConv, kGradient}) {
+    const poly::Group group{nest::parse_nest(text)};
+    const auto all = search::wgmma_schedules(group.anchor, hopper_target(), false);
+    EXPECT_GE(all.size(), 4u);
+    for (const std::size_t i : testing::sampled(testing::steps(all.size(), 3)))
+      packages.push_back(
+          make_cuda_emitter()->emit(lower::lower(group, all[i], hopper_target()), hopper_target()));
+  }
+  expect_clean(packages, std::array{"sm_90a"});
 }
 
 } // namespace

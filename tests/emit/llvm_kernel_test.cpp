@@ -61,9 +61,9 @@ std::int64_t lowest(const AccessCase &c, std::int64_t lanes) {
   return c.stride < 0 && lanes > 0 ? (lanes - 1) * c.stride : 0;
 }
 
-const std::vector<DType> kMemoryTypes = {DType::Bool, DType::I8,  DType::U8,
-                                         DType::I32,  DType::I64, DType::F16,
-                                         DType::BF16, DType::F32, DType::F64};
+const std::vector<DType> kMemoryTypes = {DType::Bool, DType::I8,  DType::U8,  DType::I16,
+                                         DType::I32,  DType::I64, DType::F16, DType::BF16,
+                                         DType::F32,  DType::F64};
 
 // out[0 .. lanes] = in[0 …] under a count read from memory, with fill 3.
 Kernel masked_load(const AccessCase &c) {
@@ -474,6 +474,40 @@ TEST(LlvmSpills, CountsVectorStackAccessOfInnermostLoops) {
                            "\tretq\n";
   EXPECT_EQ(count_loop_spills(text), 2);
   EXPECT_EQ(count_loop_spills(""), 0);
+}
+
+// ---- squares of vectors, turned in registers
+
+Kernel turned_square(DType type, int rows) {
+  Kernel k = named("turned_square");
+  Builder b(k);
+  const BufferId in = input(b, type);
+  const BufferId out = output(b, type);
+  const BufferId square = b.buffer({"square", Space::Register, {type, rows}, rows});
+  std::vector<StmtRef> body;
+  for (int row = 0; row < rows; ++row)
+    body.push_back(b.store(square, b.integer(row), b.load(in, b.integer(row * rows), rows)));
+  body.push_back(b.transpose({{square, b.integer(0)}, rows}));
+  for (int row = 0; row < rows; ++row)
+    body.push_back(b.store(out, b.integer(row * rows), b.load(square, b.integer(row), rows)));
+  k.body = b.block(std::move(body));
+  return k;
+}
+
+TEST(LlvmKernel, SquaresAreTurned) {
+  for (const DType type : {DType::F32, DType::I32, DType::I8, DType::F64})
+    for (const int rows : {2, 4, 8, 16}) {
+      Compiled compiled(turned_square(type, rows));
+      const auto size = static_cast<std::size_t>(rows * rows * size_bytes(type));
+      std::vector<std::byte> in(size), out(size);
+      for (std::int64_t i = 0; i < rows * rows; ++i)
+        store_element(in.data(), type, i, static_cast<double>(i % 127));
+      compiled.run({in.data(), out.data()});
+      for (std::int64_t i = 0; i < rows * rows; ++i)
+        ASSERT_EQ(load_element(out.data(), type, i),
+                  load_element(in.data(), type, i % rows * rows + i / rows))
+            << to_string(type) << " " << rows << " " << i;
+    }
 }
 
 } // namespace

@@ -119,6 +119,8 @@ double expected(ScalarOp op, DType type, const std::vector<double> &args) {
     return static_cast<std::int8_t>(wide);
   case DType::U8:
     return static_cast<std::uint8_t>(wide);
+  case DType::I16:
+    return static_cast<std::int16_t>(wide);
   case DType::I32:
     return static_cast<std::int32_t>(wide);
   default:
@@ -162,8 +164,8 @@ void check_op(ScalarOp op, DType type, int lanes) {
 TEST(LlvmOps, EveryOperationOnEveryType) {
   for (int id = 0; id <= static_cast<int>(ScalarOp::Select); ++id) {
     const auto op = static_cast<ScalarOp>(id);
-    for (DType type :
-         {DType::Bool, DType::I8, DType::U8, DType::I32, DType::I64, DType::F32, DType::F64}) {
+    for (DType type : {DType::Bool, DType::I8, DType::U8, DType::I16, DType::I32, DType::I64,
+                       DType::F32, DType::F64}) {
       if (!applies(op, type))
         continue;
       for (int lanes : {1, 3, 8, 16})
@@ -203,8 +205,8 @@ double expected_cast(DType from, DType to, double value) {
 }
 
 TEST(LlvmOps, EveryConversion) {
-  const std::vector<DType> types = {DType::Bool, DType::I8,   DType::U8,  DType::I32, DType::I64,
-                                    DType::F16,  DType::BF16, DType::F32, DType::F64};
+  const std::vector<DType> types = {DType::Bool, DType::I8,  DType::U8,   DType::I16, DType::I32,
+                                    DType::I64,  DType::F16, DType::BF16, DType::F32, DType::F64};
   for (DType from : types)
     for (DType to : types)
       for (int lanes : {1, 3, 8}) {

@@ -104,6 +104,18 @@ RC_GTEST_PROP(Fuzz, WgmmaSimulated, ()) {
     check_simulated(*drawn);
 }
 
+RC_GTEST_PROP(Fuzz, DotProductsSimulated, ()) {
+  if (const std::optional<KernelCase> drawn = model::draw_dot_case(draw_tapes()))
+    check_simulated(*drawn);
+}
+
+RC_GTEST_PROP(Fuzz, DotProductsOnCpu, ()) {
+  runtime::Device *device = find_device("cpu");
+  RC_ASSERT(device != nullptr);
+  if (const auto drawn = model::draw_dot_case(draw_tapes(), device->target()))
+    check_everywhere(*drawn, *device);
+}
+
 RC_GTEST_PROP(Fuzz, Cpu, ()) {
   runtime::Device *device = find_device("cpu");
   RC_ASSERT(device != nullptr);

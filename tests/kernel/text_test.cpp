@@ -115,8 +115,8 @@ TEST(KernelText, MistakesHaveAPlaceAndAReason) {
   EXPECT_EQ(error_of(in_kernel("let a = max(1)")), "k:5:9: error: max needs 2 arguments; got 1");
   EXPECT_EQ(error_of(in_kernel("let a = fma(1, 2, 3)")),
             "k:5:9: error: fma needs one floating-point type; got i32, i32, i32");
-  EXPECT_EQ(error_of(in_kernel("let a = broadcast(r[0], 8)")),
-            "k:5:9: error: broadcast needs a scalar; got f32x4");
+  EXPECT_EQ(error_of(in_kernel("let a = broadcast(r[0], 6)")),
+            "k:5:9: error: broadcast needs a scalar or a part of 6 lanes; got f32x4");
   EXPECT_EQ(error_of(in_kernel("let a = f32x4(x[0])")),
             "k:5:15: error: a cast to f32x4 needs as many lanes; got f32");
   EXPECT_EQ(error_of(in_kernel("let a = x[0 .. 65]")),

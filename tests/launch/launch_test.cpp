@@ -127,7 +127,7 @@ TEST(Launch, RefusalsSayWhy) {
             "part 1: only work-items that read no inputs are dealt to others");
   EXPECT_EQ(placed(Place::Between),
             "part 1: its points do not lie beside results of the first part");
-  EXPECT_EQ(placed(Place::InStep), "part 1: its schedule has not the first part's core");
+  EXPECT_EQ(placed(Place::InStep), "part 1: it is not multiplied as the first part is");
 }
 
 TEST(Launch, JoinsWalkTheirTiles) {

@@ -148,20 +148,19 @@ std::vector<Cell> candidate_cells(const poly::Group &group) {
 
 // "wgmma_window+turns+swapped": what sets a schedule's kernel apart.
 std::string form_of(const Schedule &schedule) {
-  const schedule::Core &core = schedule.core;
   std::string name = schedule.name;
   const auto mark = [&](bool is_so, const char *word) { name += is_so ? word : ""; };
-  mark(core.turns > 1, "+turns");
-  mark(core.blocks > 0, "+blocks");
-  mark(core.swapped, "+swapped");
-  mark(core.tensor_store, "+store");
-  mark(core.ahead > 0, "+ahead");
-  mark(core.window > 0, "+window");
-  mark(core.keeps_filter, "+keeps");
-  mark(core.cluster_rows * core.cluster_columns > 1, "+cluster");
-  mark(core.cluster_parts > 1, "+parts");
-  mark(core.mappers > 0, "+maps");
-  mark(core.gathers, "+gathers");
+  mark(schedule.roles.math.instances > 1, "+turns");
+  mark(schedule.tiles.persistent > 0, "+blocks");
+  mark(schedule.core.swap_ab, "+swapped");
+  mark(schedule.store == schedule::Store::Tma, "+store");
+  mark(schedule.extra.stages > 0, "+ahead");
+  mark(halo_stages(schedule) > 0, "+window");
+  mark(has_resident(schedule), "+keeps");
+  mark(schedule.tiles.cluster_m * schedule.tiles.cluster_n > 1, "+cluster");
+  mark(schedule.tiles.split_k > 1, "+parts");
+  mark(schedule.roles.transform.groups > 0, "+maps");
+  mark(has_loading_warps(schedule), "+gathers");
   return name;
 }
 

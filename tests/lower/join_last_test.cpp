@@ -160,7 +160,7 @@ std::vector<schedule::Schedule> every_wgmma(const nest::Nest &nest, const Target
   Target wide = target; // so that every tile has a block
   wide.compute_units = 200;
   std::vector<schedule::Schedule> all = search::every_wgmma_schedule(nest, wide, false);
-  std::erase_if(all, [&](const auto &one) { return one.core.swapped != is_swapped; });
+  std::erase_if(all, [&](const auto &one) { return one.core.swap_ab != is_swapped; });
   return all;
 }
 
@@ -175,7 +175,7 @@ std::vector<schedule::Schedule> swapped(const nest::Nest &nest, const Target &ta
 // Tiles of rows change fastest.
 std::vector<schedule::Schedule> by_rows(std::vector<schedule::Schedule> all) {
   for (schedule::Schedule &schedule : all)
-    schedule.core.raster = schedule::Raster::Rows;
+    schedule.tiles.raster = schedule::Raster::Rows;
   return all;
 }
 

@@ -105,26 +105,12 @@ std::string difference(const std::string &expected, const std::string &got) {
                      expected, got);
 }
 
-// What a whole golden has: every way into a launch, every feed, every form of the core line.
+// What a whole golden has: every way into a launch, every feed, every footprint and order.
 constexpr auto kWords = std::to_array<std::string_view>({
-    "\njoined launch\n",
-    "\ndealt\n",
-    "\nbetween\n",
-    "\nin step\n",
-    "\nmap input",
-    "\nproduce input",
-    "\nspread input",
-    " stored\n",
-    " turns ",
-    " swapped",
-    " ahead ",
-    " window ",
-    " cluster ",
-    " parts ",
-    "\n  stream ",
-    "\n  roll ",
-    "\n  clip ",
-    "\n  edge ",
+    "\njoined launch\n", "\ndealt\n",      "\nbetween\n", "\nin step\n", "\nmap input",
+    "\nproduce input",   "\nspread input", " stored\n",   " pingpong ",  " swap_ab",
+    "\n  pipe   extra ", " halo ",         " resident ",  " cluster ",   " split_k ",
+    "\n  store  tma",    "\n  pipeline ",  "\n  slide ",  "\n  trim ",   "\n  peel ",
 });
 
 class Golden {

@@ -93,7 +93,7 @@ TEST(Lower, RandomSchedulesReachTheWholeSpace) {
     chunks += levels > 0;
     nested += levels > 1;
     for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
-      twice += drawn.stages[k].twice;
+      twice += drawn.pipes[k].is_double_buffered();
       packed += drawn.fills[k] == schedule::Fill::PackedLocal;
     }
   }
@@ -120,6 +120,23 @@ TEST(Lower, RandomSchedulesReachGuardsThatAreSettled) {
   }
   for (int count : {clipped, edged, both, of_staged})
     EXPECT_GE(count, 10) << clipped << " " << edged << " " << both << " " << of_staged;
+}
+
+TEST(Lower, RandomSchedulesReachWhatIsTurned) {
+  int results = 0, inputs = 0, results_of_items = 0;
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    Random random(seed);
+    const nest::Nest nest = testing::random_nest(random, DType::F32);
+    const schedule::Schedule vectors = testing::random_schedule(random, nest, vector_target());
+    results += vectors.store == schedule::Store::Local;
+    inputs += std::any_of(vectors.pipes.begin(), vectors.pipes.end(), [](const auto &stage) {
+      return stage.layout == schedule::Layout::Transposed;
+    });
+    results_of_items +=
+        testing::random_schedule(random, nest, work_item_target()).store == schedule::Store::Local;
+  }
+  for (int count : {results, inputs, results_of_items})
+    EXPECT_GE(count, 30) << results << " " << inputs << " " << results_of_items;
 }
 
 TEST(Schedule, GuardsThatSettleNothingAreRefused) {

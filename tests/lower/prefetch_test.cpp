@@ -27,7 +27,7 @@ nest::Nest conv_nest() {
 }
 
 constexpr std::string_view kVectors = "schedule nest vector\n  tile n:1 y:5 x:4 m:32\n  lane m:8\n"
-                                      "  keep x:2 m:2 s:3\n  loop n m y x r c s\n  stage 0\n";
+                                      "  reg x:2 m:2 s:3\n  loop n m y x r c s\n  stage 0\n";
 
 schedule::Schedule parse(std::string_view lines) {
   return schedule::parse_schedule(conv_nest(), std::string(kVectors) + std::string(lines));

@@ -348,10 +348,10 @@ void draw_fills(Random &random, const Nest &nest, Schedule &schedule) {
         random.of<Fill>({Fill::Direct, Fill::Local, Fill::Packed, Fill::PackedLocal});
     if (!is_staged(schedule.fills[k]))
       continue;
-    schedule.stages[k].layout = random.of<Layout>({Layout::Plain, Layout::Turned, Layout::Odd});
+    schedule.pipes[k].layout = random.of<Layout>({Layout::Plain, Layout::Transposed, Layout::Odd});
     if (!chunks.empty() && random.chance(70))
-      schedule.stages[k].at = twice ? chunks.back() : random.of<nest::IndexId>(chunks);
-    schedule.stages[k].twice = twice && schedule.stages[k].at;
+      schedule.pipes[k].at = twice ? chunks.back() : random.of<nest::IndexId>(chunks);
+    schedule.pipes[k].stages = twice && schedule.pipes[k].at ? 2 : 1;
   }
 }
 
@@ -370,6 +370,20 @@ void draw_guards(Random &random, const Nest &nest, Schedule &schedule) {
       schedule.splits[i].edge = random.chance(70);
 }
 
+// Results and staged inputs are turned where that is legal.
+void turn_some(Random &random, const Nest &nest, const Target &target, Schedule &schedule) {
+  const auto attempt = [&](const auto &change) {
+    Schedule changed = schedule;
+    change(changed);
+    if (random.chance(50) && !schedule::illegal(nest, changed, target))
+      schedule = std::move(changed);
+  };
+  attempt([](Schedule &changed) { changed.store = schedule::Store::Local; });
+  for (std::size_t k = 0; k < nest.inputs.size(); ++k)
+    if (is_staged(schedule.fills[k]))
+      attempt([&](Schedule &changed) { changed.pipes[k].layout = schedule::Layout::Transposed; });
+}
+
 Schedule random_schedule(Random &random, const Nest &nest, const Target &target) {
   for (int attempt = 0; attempt < 300; ++attempt) {
     Schedule schedule = schedule::scalar_schedule(nest);
@@ -385,8 +399,10 @@ Schedule random_schedule(Random &random, const Nest &nest, const Target &target)
     std::shuffle(middle, schedule.order.end(), random.engine());
     draw_fills(random, nest, schedule);
     draw_guards(random, nest, schedule);
-    if (!schedule::illegal(nest, schedule, target))
-      return schedule;
+    if (schedule::illegal(nest, schedule, target))
+      continue;
+    turn_some(random, nest, target, schedule);
+    return schedule;
   }
   return schedule::scalar_schedule(nest);
 }

@@ -36,13 +36,14 @@ TEST(Ring, EveryDepthComputesItsNest) {
   const nest::Nest nest = testing::padded_conv();
   for (const char *chunks : {"c:4", "c:12 r:1", "c:4 r:1 s:1"})
     for (const int ring : {2, 3, 8})
-      for (const char *layout : {"", "turned ", "odd "}) {
+      for (const char *layout : {"", "transposed ", "odd "}) {
         const std::string inner = std::string(chunks).find('s') != std::string::npos   ? "s"
                                   : std::string(chunks).find('r') != std::string::npos ? "r"
                                                                                        : "c";
         std::string ends;
         for (const int input : {0, 1})
-          ends += fmt::format("  stage {} at {} {}ring {}\n", input, inner, layout, ring);
+          ends +=
+              fmt::format("  stage {} at {} {}cp_async stages {}\n", input, inner, layout, ring);
         ends += ring == 3 ? "  pack 1\n" : "";
         expect_exact(nest, schedule::parse_schedule(nest, schedule_text(chunks, ends)));
       }
@@ -50,12 +51,14 @@ TEST(Ring, EveryDepthComputesItsNest) {
 
 TEST(Ring, OneInputAloneAndBesideOthers) {
   const nest::Nest nest = testing::padded_conv();
-  for (const char *ends : {"  stage 0 at c ring 3\n", "  stage 1 at c ring 3\n  stage 0\n",
-                           "  stage 1 at c turned ring 2\n  pack 1\n"})
+  for (const char *ends :
+       {"  stage 0 at c cp_async stages 3\n", "  stage 1 at c cp_async stages 3\n  stage 0\n",
+        "  stage 1 at c transposed cp_async stages 2\n  pack 1\n"})
     expect_exact(nest, schedule::parse_schedule(nest, schedule_text("c:4", ends)));
-  expect_exact(nest,
-               schedule::parse_schedule(
-                   nest, schedule_text("c:4 r:1", "  stage 0 at c\n  stage 1 at r ring 3\n")));
+  expect_exact(
+      nest,
+      schedule::parse_schedule(
+          nest, schedule_text("c:4 r:1", "  stage 0 at c\n  stage 1 at r cp_async stages 3\n")));
 }
 
 // Copies that are neighbours, of a channel by vectors, of a pixel whose taps overlap, and past the
@@ -63,12 +66,13 @@ TEST(Ring, OneInputAloneAndBesideOthers) {
 TEST(Near, CopiesOfWorkItemsComputeTheirNest) {
   const nest::Nest nest = testing::padded_conv();
   for (const char *tiles :
-       {"tile n:1 y:2 x:8 m:16 c:4\n lane y:2 x:2 m:4\n vec m:4\n keep x:4\n near x",
-        "tile n:1 y:4 x:6 m:32 c:6\n lane y:2 x:2 m:4\n vec m:4\n keep y:2 x:3 m:2\n"
+       {"tile n:1 y:2 x:8 m:16 c:4\n lane y:2 x:2 m:4\n vec m:4\n reg x:4\n near x",
+        "tile n:1 y:4 x:6 m:32 c:6\n lane y:2 x:2 m:4\n vec m:4\n reg y:2 x:3 m:2\n"
         " near y x m",
-        "tile n:1 y:1 x:16 m:24 c:6\n lane x:4 m:8\n keep x:4 m:3 s:3\n near x m"})
-    for (const char *ends : {"stage 0 at c turned ring 2\n pack 1\n stage 1 at c ring 2\n",
-                             "stage 0\n stage 1 turned\n", ""})
+        "tile n:1 y:1 x:16 m:24 c:6\n lane x:4 m:8\n reg x:4 m:3 s:3\n near x m"})
+    for (const char *ends :
+         {"stage 0 at c transposed cp_async stages 2\n pack 1\n stage 1 at c cp_async stages 2\n",
+          "stage 0\n stage 1 transposed\n", ""})
       expect_exact(nest,
                    schedule::parse_schedule(
                        nest, fmt::format("schedule near workitem\n {}\n loop n y x m c r s\n {}",
@@ -83,22 +87,23 @@ std::string reason(const nest::Nest &nest, const std::string &ends, const Target
 TEST(Ring, RefusalsSayWhy) {
   const nest::Nest nest = testing::padded_conv();
   const Target target = testing::group_test_target();
-  EXPECT_EQ(reason(nest, "  stage 0 at c ring 9\n", target),
-            "input 0 is staged with a ring of 9 buffers; need 2 to 8");
-  EXPECT_EQ(reason(nest, "  stage 0 at c ring 3\n  stage 1 at c twice\n", target),
-            "input 0 is staged ring 3 and input 1 otherwise in the same loop");
-  EXPECT_EQ(reason(nest, "  stage 0 ring 3\n", target),
-            "input 0 is staged ring 3 outside the innermost chunk loop");
+  EXPECT_EQ(reason(nest, "  stage 0 at c cp_async stages 9\n", target),
+            "input 0 is staged by asynchronous copies in 9 buffers; need 2 to 8");
+  EXPECT_EQ(reason(nest, "  stage 0 at c cp_async stages 3\n  stage 1 at c stages 2\n", target),
+            "input 0 is staged by asynchronous copies and input 1 otherwise in the same loop");
+  EXPECT_EQ(reason(nest, "  stage 0 cp_async stages 3\n", target),
+            "input 0 is staged by asynchronous copies outside the innermost chunk loop");
   Target other = target;
   other.features = other.features.without({Feature::AsyncCopies});
-  EXPECT_EQ(reason(nest, "  stage 0 at c ring 3\n", other),
+  EXPECT_EQ(reason(nest, "  stage 0 at c cp_async stages 3\n", other),
             "input 0 is staged by asynchronous copies, which the target lacks");
   nest::Nest half = nest;
   half.slots[0].type = DType::F16;
-  EXPECT_EQ(reason(half, "  stage 0 at c ring 3\n", target),
+  EXPECT_EQ(reason(half, "  stage 0 at c cp_async stages 3\n", target),
             "input 0 is converted as it is staged, which no asynchronous copy does");
-  EXPECT_THROW(schedule::parse_schedule(nest, schedule_text("c:4", "  stage 0 at c ring 0")),
-               Error);
+  EXPECT_THROW(
+      schedule::parse_schedule(nest, schedule_text("c:4", "  stage 0 at c cp_async stages 0")),
+      Error);
 }
 
 // Vectors where the tile keeps them together, each element alone where it does not.
@@ -116,9 +121,9 @@ TEST(Ring, CopiesAreAsWideAsTheyCanBe) {
     });
     return widths;
   };
-  EXPECT_EQ(widths_of("  stage 0 at c ring 3\n"), (std::set<int>{4}));
-  EXPECT_EQ(widths_of("  stage 0 at c turned ring 3\n"), (std::set<int>{1}));
-  EXPECT_EQ(widths_of("  stage 1 at c ring 3\n  pack 1\n"), (std::set<int>{4}));
+  EXPECT_EQ(widths_of("  stage 0 at c cp_async stages 3\n"), (std::set<int>{4}));
+  EXPECT_EQ(widths_of("  stage 0 at c transposed cp_async stages 3\n"), (std::set<int>{1}));
+  EXPECT_EQ(widths_of("  stage 1 at c cp_async stages 3\n  pack 1\n"), (std::set<int>{4}));
 }
 
 } // namespace

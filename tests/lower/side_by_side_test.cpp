@@ -232,17 +232,18 @@ TEST(SideBySide, ClassesFollowTheSlowest) {
   for (std::size_t g = 0; g < gradient.kernels.size(); ++g)
     for (const schedule::Schedule &each :
          search::wgmma_schedules(gradient.kernels[g].placed.group.anchor, target, false))
-      if (each.core.rows == 128 && each.core.op->n == 128 && each.core.turns == (g == 1 ? 1 : 2) &&
-          !each.core.tensor_store && each.core.window == 0 && !each.core.swapped)
+      if (each.core.rows == 128 && each.core.op->n == 128 &&
+          each.roles.math.instances == (g == 1 ? 1 : 2) && each.store != schedule::Store::Tma &&
+          halo_stages(each) == 0 && !each.core.swap_ab)
         gradient.kernels[g].schedule = each;
-  ASSERT_NE(gradient.kernels[1].schedule.core, gradient.kernels[0].schedule.core);
+  ASSERT_FALSE(multiply_alike(gradient.kernels[1].schedule, gradient.kernels[0].schedule));
   for (launch::Part &kernel : gradient.kernels)
     kernel.chosen_by = "tuned on this device";
   gradient.choose(target);
   EXPECT_EQ(count_of(gradient, launch::Place::InStep), 3);
   int changed = 0;
   for (const launch::Part &part : gradient.launches[0].parts) {
-    EXPECT_EQ(part.schedule.core, gradient.kernels[0].schedule.core);
+    EXPECT_TRUE(multiply_alike(part.schedule, gradient.kernels[0].schedule));
     changed += part.chosen_by == search::kForLaunch ? 1 : 0;
   }
   EXPECT_EQ(gradient.launches[0].parts[0].chosen_by, "tuned on this device");
@@ -275,11 +276,12 @@ TEST(SideBySide, ClassesInStepInTurns) {
     for (std::size_t g = 0; g < gradient.kernels.size(); ++g)
       for (const schedule::Schedule &each :
            search::wgmma_schedules(gradient.kernels[g].placed.group.anchor, target, false))
-        if (each.core.turns == 2 && each.core.rows == 128 && each.core.tensor_store == in_boxes &&
-            each.core.window == 0 && each.core.op->n == 128 && !each.core.swapped)
+        if (each.roles.math.instances == 2 && each.core.rows == 128 &&
+            (each.store == schedule::Store::Tma) == in_boxes && halo_stages(each) == 0 &&
+            each.core.op->n == 128 && !each.core.swap_ab)
           gradient.kernels[g].schedule = each;
     gradient.choose(target);
-    EXPECT_EQ(gradient.kernels[0].schedule.core.tensor_store, in_boxes);
+    EXPECT_EQ(gradient.kernels[0].schedule.store == schedule::Store::Tma, in_boxes);
     EXPECT_EQ(count_of(gradient, launch::Place::InStep), 3) << images;
     double apart = 0;
     for (std::size_t g = 0; g < gradient.kernels.size(); ++g)

@@ -14,9 +14,9 @@ namespace tilefuse {
 namespace {
 
 constexpr std::string_view kItems = "schedule ilpm workitem\n  tile n:1 y:2 x:2 m:16 c:4\n"
-                                    "  lane m:16\n  keep y:2 x:2 r:3 s:3\n  loop n y x m c r s\n";
+                                    "  lane m:16\n  reg y:2 x:2 r:3 s:3\n  loop n y x m c r s\n";
 constexpr std::string_view kVectors = "schedule nest vector\n  tile n:1 y:5 x:4 m:24\n  lane m:8\n"
-                                      "  keep x:2 s:3\n  loop n m x y r c s\n";
+                                      "  reg x:2 s:3\n  loop n m x y r c s\n";
 
 void expect_exact(const nest::Nest &nest, const schedule::Schedule &schedule) {
   testing::expect_exact(nest, schedule,
@@ -33,10 +33,11 @@ std::string refusal(std::string_view lines) {
 
 TEST(Stream, EveryNumberOfRegistersComputesItsNest) {
   const nest::Nest nest = testing::padded_conv();
-  for (const char *fills : {"stage 0 at c\n pack 1\n", "stage 0 at c turned twice\n", "stage 0\n"})
+  for (const char *fills :
+       {"stage 0 at c\n pack 1\n", "stage 0 at c transposed stages 2\n", "stage 0\n"})
     for (const int registers : {2, 4})
-      for (const char *streams : {"stream 1 registers {0}\n", "stream 0 registers {0}\n",
-                                  "stream 0 registers {0}\n stream 1 registers {0}\n"}) {
+      for (const char *streams : {"pipeline 1 registers {0}\n", "pipeline 0 registers {0}\n",
+                                  "pipeline 0 registers {0}\n pipeline 1 registers {0}\n"}) {
         const bool both = std::string(streams).find("0 registers") != std::string::npos;
         if (both && registers == 4)
           continue; // 144 values
@@ -54,17 +55,18 @@ TEST(Stream, VectorsStreamToo) {
         expect_exact(nest,
                      schedule::parse_schedule(
                          nest, std::string(kVectors) + fills +
-                                   fmt::format("stream {} registers {}\n", input, registers)));
+                                   fmt::format("pipeline {} registers {}\n", input, registers)));
 }
 
 TEST(Stream, WhatCannotStreamIsRefused) {
-  EXPECT_EQ(refusal("stream 1 registers 4\n"), "legal");
-  EXPECT_EQ(refusal("stream 1 registers 3\n"),
+  EXPECT_EQ(refusal("pipeline 1 registers 4\n"), "legal");
+  EXPECT_EQ(refusal("pipeline 1 registers 3\n"),
             "input 1 streams through 3 registers, which do not divide the 4 bodies of c");
-  EXPECT_EQ(refusal("stream 1 registers 9\n"), "input 1 streams through 9 registers; need 2 to 8");
-  EXPECT_EQ(refusal("stream 1 registers 2\nstream 0 registers 4\n"),
+  EXPECT_EQ(refusal("pipeline 1 registers 9\n"),
+            "input 1 streams through 9 registers; need 2 to 8");
+  EXPECT_EQ(refusal("pipeline 1 registers 2\nstream 0 registers 4\n"),
             "input 0 would hold 144 values in registers; 128 at most");
-  EXPECT_EQ(refusal("keep c:4\nstream 1 registers 2\n"),
+  EXPECT_EQ(refusal("reg c:4\nstream 1 registers 2\n"),
             "an input streams, but no reduced index is looped over");
 }
 

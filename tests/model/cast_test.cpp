@@ -62,7 +62,8 @@ void expect_same(runtime::Device &device, const nest::Nest &nest, const program:
 }
 
 TEST(Casts, EvaluatorSimulatorAndDevicesAgree) {
-  const std::vector<DType> numbers = {DType::I8, DType::U8, DType::I32, DType::I64, DType::F32};
+  const std::vector<DType> numbers = {DType::I8,  DType::U8,  DType::I16,
+                                      DType::I32, DType::I64, DType::F32};
   for (const DType from : numbers) {
     for (const DType to : numbers) {
       const nest::Nest nest = nest::parse_nest(nest_text(from, to));

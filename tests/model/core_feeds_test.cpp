@@ -105,13 +105,13 @@ TEST(CoreFeeds, MapsInWindows) {
   int kept = 0, streamed = 0, copying = 0;
   const auto check = [&](const poly::Group &fed) {
     auto all = wgmma_of(fed);
-    std::erase_if(all, [](const schedule::Schedule &each) { return each.core.window == 0; });
+    std::erase_if(all, [](const schedule::Schedule &each) { return halo_stages(each) == 0; });
     const auto taken = testing::steps(all.size(), testing::by_night<std::size_t>(8, 40),
                                       static_cast<std::size_t>(kept + 5 * streamed));
     for (const std::size_t i : taken) {
       check_schedules(fed, sm90(), {all[i]}, 1);
-      (all[i].core.keeps_filter ? kept : streamed) += 1;
-      all[i].core.mappers = 0;
+      (has_resident(all[i]) ? kept : streamed) += 1;
+      all[i].roles.transform.groups = 0;
       if (illegal(fed, all[i], sm90()))
         continue;
       check_schedules(fed, sm90(), {all[i]}, 1);
@@ -143,8 +143,8 @@ TEST(CoreFeeds, DealtFilters) {
   std::erase_if(all, [&](const schedule::Schedule &each) {
     return !schedule::deals_kept_filter(schedule::gemm_of(fed.anchor, each));
   });
-  EXPECT_TRUE(
-      std::any_of(all.begin(), all.end(), [](const auto &each) { return each.core.mappers == 0; }));
+  EXPECT_TRUE(std::any_of(all.begin(), all.end(),
+                          [](const auto &each) { return each.roles.transform.groups == 0; }));
   EXPECT_GT(check_schedules(fed, sm90(), all, 1), 1);
 }
 
@@ -278,7 +278,7 @@ TEST(CoreFeeds, JoinedWhereTheyPay) {
     ASSERT_EQ(groups.size(), 1U) << channels;
     const auto schedule = search::pick_fused(groups[0].group, whole_sm90());
     ASSERT_TRUE(schedule);
-    EXPECT_GT(schedule->core.mappers, 0) << to_text(groups[0].group, *schedule);
+    EXPECT_GT(schedule->roles.transform.groups, 0) << to_text(groups[0].group, *schedule);
     EXPECT_EQ(groups_at(poly::FuseLevel::Pointwise, normalised_before(1, channels)).size(), 2U);
   }
   EXPECT_EQ(groups_at(poly::FuseLevel::All, normalised_before(3, 128)).size(), 2U);
@@ -288,8 +288,8 @@ TEST(CoreFeeds, JoinedWhereTheyPay) {
     ASSERT_EQ(groups.size(), 1U) << channels << " to " << outputs;
     const auto schedule = search::pick_fused(groups[0].group, whole_sm90());
     ASSERT_TRUE(schedule);
-    EXPECT_GT(schedule->core.window, 0) << to_text(groups[0].group, *schedule);
-    EXPECT_EQ(schedule->core.keeps_filter, outputs < 128);
+    EXPECT_GT(halo_stages(*schedule), 0) << to_text(groups[0].group, *schedule);
+    EXPECT_EQ(has_resident(*schedule), outputs < 128);
   }
 }
 
@@ -300,14 +300,15 @@ TEST(CoreFeeds, WarpsThatCopyMap) {
   const auto schedule = search::pick_fused(groups[0].group, whole_sm90());
   ASSERT_TRUE(schedule);
   EXPECT_EQ(schedule->core.op->n, 224);
-  EXPECT_EQ(schedule->core.mappers, 0);
+  EXPECT_EQ(schedule->roles.transform.groups, 0);
   schedule::Schedule other = *schedule;
-  other.core.mappers = 1;
+  other.roles.transform.groups = 1;
   search::assign_roles(groups[0].group.anchor, other, whole_sm90());
   EXPECT_EQ(illegal(groups[0].group, other, whole_sm90()),
             "176 registers beside those that map, 128 at launch; it needs 152 and 138");
   other = *schedule;
-  other.core.window = 3;
+  other.pipes[0] = {
+      .footprint = schedule::Footprint::Halo, .engine = schedule::Engine::Tma, .stages = 3};
   EXPECT_EQ(illegal(groups[0].group, other, whole_sm90()),
             "0 groups of warps to map; it needs 1 to 2, or 0 beside a kept filter with 4 windows");
 }
@@ -371,23 +372,18 @@ TEST(CoreFeeds, Refused) {
   EXPECT_EQ(illegal(stored, schedule, sm80()), "member 1 is stored beside a ring");
   const poly::Group constant = fed(plain, 0, "$0", {Reads::Channels});
   EXPECT_EQ(illegal(constant, schedule, sm80()), "member 1 reads nothing that a ring could hold");
-  schedule.core.mappers = 1;
+  schedule.roles.transform.groups = 1;
   EXPECT_EQ(illegal(normalised(plain, 0), schedule, sm80()),
             "maps of mma have no warps of their own");
   schedule::Schedule own = wgmma_of(normalised(plain, 0)).front();
-  const auto refusal = [&](const poly::Group &group, const schedule::Core &core) {
-    schedule::Schedule other = own;
-    other.core = core;
-    return illegal(group, other, sm90()).value_or("");
+  const auto refusal = [&](const poly::Group &group, const schedule::Schedule &changed) {
+    return illegal(group, changed, sm90()).value_or("");
   };
   const poly::Group fed = normalised(plain, 0);
-  schedule::Core core = own.core;
-  core.mappers = 0;
-  EXPECT_EQ(refusal(fed, core), "0 groups of warps to map; it needs 1 to 2, or 0 beside a kept "
-                                "filter with 4 windows");
-  core = own.core;
-  core.blocks = core.cluster_rows = 2;
-  EXPECT_EQ(refusal(fed, core), "maps are not evaluated in clusters of blocks");
+  schedule::Schedule changed = own;
+  changed.roles.transform.groups = 0;
+  EXPECT_EQ(refusal(fed, changed), "0 groups of warps to map; it needs 1 to 2, or 0 beside a kept "
+                                   "filter with 4 windows");
   // A tap that walks a dimension of its own.
   const poly::Group walked = normalised({nest::parse_nest(R"(nest conv {
   index y 8, x 8, m 64 | q 2, s 3, c 64
@@ -401,12 +397,12 @@ TEST(CoreFeeds, Refused) {
                                         0);
   schedule::Schedule windowed =
       search::named_wgmma_schedule("wgmma_stream", walked.anchor, sm90()).schedule.value();
-  windowed.core.mappers = 1;
+  windowed.roles.transform.groups = 1;
   windowed.producers.resize(1);
   search::assign_roles(walked.anchor, windowed, sm90());
   EXPECT_EQ(illegal(walked, windowed, sm90()), "taps move a window where no pixel does");
   own.producers.clear();
-  EXPECT_EQ(refusal(plain, own.core), "groups of warps map what no map feeds");
+  EXPECT_EQ(refusal(plain, own), "groups of warps map what no map feeds");
 }
 
 } // namespace

@@ -50,7 +50,7 @@ TEST(Core, TilesOfRowsCanChangeFastest) {
   const poly::Group group = group_of(problems()[10]);
   std::vector<schedule::Schedule> all = schedules_of(group.anchor, sm80());
   for (schedule::Schedule &schedule : all)
-    schedule.core.raster = schedule::Raster::Rows;
+    schedule.tiles.raster = schedule::Raster::Rows;
   EXPECT_GE(check_schedules(group, sm80(), all, 24), 1);
 }
 
@@ -198,12 +198,13 @@ TEST(Core, TheSourcesKernelIsANamedAlgorithm) {
   const poly::Group group = nchw32(2, 4, 14, 4, 3);
   const auto named = search::named_core_schedule("mma_nchw32", group.anchor, target);
   ASSERT_TRUE(named.schedule) << named.refusal;
-  EXPECT_EQ(to_text(group.anchor, *named.schedule),
-            "schedule mma_nchw32 workitem\n"
-            "  tile   n:1 mo:1 y:1 x:1 mi:128 ci:64\n"
-            "  vec    mi:8\n"
-            "  core   m16n8k32.s8.s32 rows 128 warps 2 2 ring 2\n"
-            "  loop   n mo y x mi co r s ci\n");
+  EXPECT_EQ(to_text(group.anchor, *named.schedule), "schedule mma_nchw32 workitem\n"
+                                                    "  tile   n:1 mo:1 y:1 x:1 mi:128 ci:64\n"
+                                                    "  vec    mi:8\n"
+                                                    "  mma    m16n8k32.s8.s32 m 128 warps 2 2\n"
+                                                    "  loop   n mo y x mi co r s ci\n"
+                                                    "  pipe   0 cp_async stages 2\n"
+                                                    "  pipe   1 cp_async stages 2\n");
   EXPECT_EQ(search::named_core_schedule("mma_nchw32", group_of({}).anchor, target).refusal,
             "mma_nchw32 does not fit: its channels do not lie in blocks of 32 bytes");
 }

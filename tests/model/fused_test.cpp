@@ -265,12 +265,12 @@ nest mix {
   tile   c:3 y:2 x:7
   lane   x:7
   loop   c x y s r
-  produce 0 turned
+  produce 0 transposed
 producer 1
 schedule sample workitem
   tile   m:7 y:1 x:4
   lane   m:7
-  keep   x:4
+  reg    x:4
   loop   m y x c
 )");
   const auto divergence = model::check_simulated(model::Reference(turned));

@@ -80,7 +80,8 @@ TEST(ProgramPasses, AreLeftOutUnlessNeeded) {
   }
   const std::string unknown = refusal("fold");
   EXPECT_NE(unknown.find("there is no pass 'fold'"), std::string::npos) << unknown;
-  EXPECT_NE(unknown.find("fold_constants, defer_merges, fold_scales, drop_dead"), std::string::npos)
+  EXPECT_NE(unknown.find("fold_constants, defer_merges, fold_scales, narrow_integers, drop_dead"),
+            std::string::npos)
       << unknown;
   EXPECT_EQ(unknown.find("choose_layout"), std::string::npos) << unknown;
 }
@@ -89,8 +90,9 @@ TEST(ProgramPasses, SimplifyInOrder) {
   PassContext passes;
   passes.time();
   const Program simple = simplify(program::testing::program_of(kNetwork), &passes);
-  EXPECT_EQ(names_in(passes), (std::vector<std::string>{"fold_constants", "defer_merges",
-                                                        "fold_scales", "drop_dead"}));
+  EXPECT_EQ(names_in(passes),
+            (std::vector<std::string>{"fold_constants", "defer_merges", "fold_scales",
+                                      "narrow_integers", "drop_dead"}));
   EXPECT_EQ(passes.times()[0].runs, 2);
   EXPECT_EQ(passes.times()[0].changes, 1);
   EXPECT_EQ(passes.times()[2].changes, 1);
@@ -156,9 +158,10 @@ TEST(ProgramPasses, RewriteAndLayOutWhereAskedFor) {
   passes.time();
   const Program given = program::testing::program_of(kNetwork);
   prepare(given, target, {.algorithm = "im2col", .passes = &passes});
-  EXPECT_EQ(names_in(passes), (std::vector<std::string>{
-                                  "fold_constants", "defer_merges", "fold_scales", "drop_dead",
-                                  "rewrite", "join_groups", "widen_first_layers", "pad_channels"}));
+  EXPECT_EQ(names_in(passes),
+            (std::vector<std::string>{"fold_constants", "defer_merges", "fold_scales",
+                                      "narrow_integers", "drop_dead", "rewrite", "join_groups",
+                                      "widen_first_layers", "pad_channels"}));
 }
 
 } // namespace

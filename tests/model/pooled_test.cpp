@@ -34,16 +34,18 @@ TEST(Pooled, TilesOfWholeImagesAreSummedInTheBlock) {
         schedule::parse_schedule(group, fmt::format(R"(schedule pool workitem
   tile   n:{} m:64
   lane   n:2 m:32
-  keep   m:2
+  reg    m:2
   loop   n m y x
   produce 0
 producer 1
 schedule mma workitem
   tile   n:1 y:1 x:1 m:64 c:16
   vec    m:8
-  core   m16n8k16.f16.f32 rows 32 warps 2 1 ring 2
+  mma    m16n8k16.f16.f32 m 32 warps 2 1
   loop   n y x m r s c
+  pipe   0 cp_async stages 2
   pack   1
+  pipe   1 cp_async stages 2
 )",
                                                     images));
     check(group, schedule, sm80());

@@ -48,9 +48,9 @@ nest in {
 )";
 
 std::string
-text_of(const std::string &anchor = "tile y:2 x:7 m:3\n roll y:5\n produce 0\n",
-        const std::string &deep = "tile y:2 x:7 c:4\n keep y:2\n roll y:1\n produce 0\n",
-        const std::string &in = "tile y:4 x:7 m:4\n roll y:1\n") {
+text_of(const std::string &anchor = "tile y:2 x:7 m:3\n slide y:5\n produce 0\n",
+        const std::string &deep = "tile y:2 x:7 c:4\n reg y:2\n slide y:1\n produce 0\n",
+        const std::string &in = "tile y:4 x:7 m:4\n slide y:1\n") {
   return "schedule rows vector\n" + anchor + "producer 1\nschedule rows vector\n" + deep +
          "producer 2\nschedule rows vector\n" + in;
 }
@@ -97,7 +97,7 @@ TEST(Rolling, RowsAreComputedOnce) {
 
 // Rows of the first layer at which blocks begin are computed by two of them, two at each place.
 TEST(Rolling, BlocksBeginWithWholeTiles) {
-  const kernel::Counts two = run(text_of("tile y:2 x:7 m:3\n roll y:3\n produce 0\n"));
+  const kernel::Counts two = run(text_of("tile y:2 x:7 m:3\n slide y:3\n produce 0\n"));
   EXPECT_EQ(two.blocks, 2);
   EXPECT_EQ(multiply_adds(two), kNeeded + 2 * 7 * 4 * 2);
 }
@@ -112,9 +112,9 @@ TEST(Rolling, TheModelKnowsHowManyRowsAreComputed) {
     return rolling(group, schedule, member).computed(tile) * kTiles *
            static_cast<double>(tile.indices[0].extent);
   };
-  EXPECT_DOUBLE_EQ(rows("tile y:2 x:7 m:3\n roll y:5\n produce 0\n", poly::MemberId{1}), 9);
-  EXPECT_DOUBLE_EQ(rows("tile y:2 x:7 m:3\n roll y:5\n produce 0\n", poly::MemberId{2}), 9);
-  EXPECT_DOUBLE_EQ(rows("tile y:2 x:7 m:3\n roll y:3\n produce 0\n", poly::MemberId{2}), 9 + 2);
+  EXPECT_DOUBLE_EQ(rows("tile y:2 x:7 m:3\n slide y:5\n produce 0\n", poly::MemberId{1}), 9);
+  EXPECT_DOUBLE_EQ(rows("tile y:2 x:7 m:3\n slide y:5\n produce 0\n", poly::MemberId{2}), 9);
+  EXPECT_DOUBLE_EQ(rows("tile y:2 x:7 m:3\n slide y:3\n produce 0\n", poly::MemberId{2}), 9 + 2);
 }
 
 // Without it every tile but the last computes both rows again that it shares with the next.
@@ -125,39 +125,39 @@ TEST(Rolling, TilesAloneComputeRowsAgain) {
 }
 
 TEST(Rolling, SomeTilesAreSmallerThanTheirHalo) {
-  EXPECT_EQ(multiply_adds(run(text_of("tile y:1 x:7 m:3\n roll y:9\n produce 0\n",
-                                      "tile y:1 x:7 c:4\n roll y:1\n produce 0\n",
-                                      "tile y:3 x:7 m:4\n roll y:1\n"))),
+  EXPECT_EQ(multiply_adds(run(text_of("tile y:1 x:7 m:3\n slide y:9\n produce 0\n",
+                                      "tile y:1 x:7 c:4\n slide y:1\n produce 0\n",
+                                      "tile y:3 x:7 m:4\n slide y:1\n"))),
             kNeeded);
 }
 
 TEST(Rolling, AlongColumns) {
-  run(text_of("tile y:9 x:3 m:3\n roll x:3\n produce 0\n",
-              "tile y:9 x:3 c:4\n roll x:1\n produce 0\n", "tile y:9 x:5 m:4\n roll x:1\n"));
+  run(text_of("tile y:9 x:3 m:3\n slide x:3\n produce 0\n",
+              "tile y:9 x:3 c:4\n slide x:1\n produce 0\n", "tile y:9 x:5 m:4\n slide x:1\n"));
 }
 
 TEST(Rolling, IsRefusedWithAReason) {
-  const std::string anchor = "tile y:2 x:7 m:3\n roll y:5\n produce 0\n";
-  const std::string deep = "tile y:2 x:7 c:4\n roll y:1\n produce 0\n";
-  EXPECT_EQ(refusal(text_of("tile y:2 x:7 m:1\n roll m:3\n produce 0\n")),
+  const std::string anchor = "tile y:2 x:7 m:3\n slide y:5\n produce 0\n";
+  const std::string deep = "tile y:2 x:7 c:4\n slide y:1\n produce 0\n";
+  EXPECT_EQ(refusal(text_of("tile y:2 x:7 m:1\n slide m:3\n produce 0\n")),
             "member 0: m rolls, and no produced input moves with it");
-  EXPECT_EQ(refusal(text_of("tile y:2 x:7 m:3\n roll y:6\n produce 0\n")),
+  EXPECT_EQ(refusal(text_of("tile y:2 x:7 m:3\n slide y:6\n produce 0\n")),
             "y rolls through 6 tiles");
-  EXPECT_EQ(refusal(text_of("tile y:2 x:1 m:3\n roll y:5 x:7\n produce 0\n")),
+  EXPECT_EQ(refusal(text_of("tile y:2 x:1 m:3\n slide y:5 x:7\n produce 0\n")),
             "member 0: more than one index rolls");
-  EXPECT_EQ(refusal(text_of("tile y:2 x:7 m:3 c:2\n roll y:5\n produce 0 at c\n")),
+  EXPECT_EQ(refusal(text_of("tile y:2 x:7 m:3 c:2\n slide y:5\n produce 0 at c\n")),
             "member 0: rows of input 0 stay, and it is produced in chunks");
   EXPECT_EQ(refusal(text_of(anchor, "tile y:2 x:7 c:4\n produce 0\n", "tile y:4 x:7 m:4\n")),
             "member 1: its consumer's tiles move along its y");
   EXPECT_EQ(refusal(text_of("tile y:2 x:7 m:3\n produce 0\n")),
             "member 1: its consumer's tiles move nothing of it that rolls");
-  EXPECT_EQ(refusal(text_of(anchor, "tile y:2 x:7 c:4\n roll y:2\n produce 0\n")),
+  EXPECT_EQ(refusal(text_of(anchor, "tile y:2 x:7 c:4\n slide y:2\n produce 0\n")),
             "member 1: y rolls through 2 tiles");
-  EXPECT_EQ(refusal(text_of(anchor, "tile y:1 x:7 c:4\n roll y:1\n produce 0\n")),
+  EXPECT_EQ(refusal(text_of(anchor, "tile y:1 x:7 c:4\n slide y:1\n produce 0\n")),
             "member 1: y rolls, and is not one tile");
-  EXPECT_EQ(refusal(text_of(anchor, "tile y:2 x:7 c:2\n roll y:1\n produce 0\n")),
+  EXPECT_EQ(refusal(text_of(anchor, "tile y:2 x:7 c:2\n slide y:1\n produce 0\n")),
             "member 1: rows of input 0 stay, and c has several tiles");
-  EXPECT_EQ(refusal(text_of(anchor, deep, "tile y:4 x:7 m:4\n lane y:4\n roll y:1\n")),
+  EXPECT_EQ(refusal(text_of(anchor, deep, "tile y:4 x:7 m:4\n lane y:4\n slide y:1\n")),
             "member 2: y rolls, and has lanes or edges");
   Target items = target();
   items.lanes = LaneKind::WorkItem;

@@ -125,7 +125,7 @@ TEST(ScheduleCounts, CachedDirectWaitsForEachRefillOfTheFilter) {
   const Counts published = counts_of(conv(), R"(schedule direct_cached workitem
     tile   n:1 y:7 x:14 m:8 c:1
     lane   y:7 x:14
-    keep   r:3 s:3
+    reg    r:3 s:3
     loop   n y x m c r s
     stage  0 at c
     stage  1 at c)");
@@ -154,7 +154,7 @@ TEST(ScheduleCounts, OddStridesSpreadReadsOverBanks) {
   const Counts plain = counts_of(conv(), R"(schedule plain workitem
     tile   n:1 y:2 x:16 m:64 c:8
     lane   y:2 x:8 m:16
-    keep   x:2 m:4 c:8 r:3 s:3
+    reg    x:2 m:4 c:8 r:3 s:3
     loop   n y x m c r s
     stage  0 at c
     stage  1 at c)");
@@ -205,7 +205,7 @@ TEST(ScheduleCounts, CombinedDepthsAndWidthsOfTheBackwardLadder) {
   const Counts depths = counts_of(gradient(), R"(schedule combined_depth workitem
     tile   n:1 c:16 y:1 x:32
     lane   x:32
-    keep   c:16
+    reg    c:16
     loop   n c y x k r s)");
   EXPECT_EQ(reads(depths, "b0") * 16, reads(terse, "b0"));
   EXPECT_EQ(depths.buffer("b0").sectors * 16, terse.buffer("b0").sectors);
@@ -213,7 +213,7 @@ TEST(ScheduleCounts, CombinedDepthsAndWidthsOfTheBackwardLadder) {
   const Counts widths = counts_of(gradient(), R"(schedule combined_width workitem
     tile   n:1 c:16 y:4 x:32
     lane   y:4 x:8
-    keep   c:16 x:4
+    reg    c:16 x:4
     loop   n c y x k r s)");
   EXPECT_EQ(reads(widths, "b1") * 4, reads(terse, "b1"));
   EXPECT_EQ(reads(widths, "b0") * 16, reads(terse, "b0"));

@@ -52,7 +52,7 @@ TEST(Spread, IsTakenWhereItPays) {
   const std::vector<poly::PlacedGroup> groups = search::make_groups(stored(layer), {}, h200());
   ASSERT_EQ(groups.size(), 1U);
   EXPECT_TRUE(schedule::spread_of(groups[0].group));
-  EXPECT_TRUE(search::pick(groups[0].group, h200()).core.gathers);
+  EXPECT_TRUE(has_loading_warps(search::pick(groups[0].group, h200())));
   EXPECT_EQ(search::make_groups(stored(layer), {.level = poly::FuseLevel::None}, h200()).size(),
             2U);
   EXPECT_EQ(search::make_groups(stored(layer), {}, sm80()).size(), 2U);
@@ -92,7 +92,8 @@ TEST(Spread, IsSaidAndRefused) {
   EXPECT_FALSE(poly::match_runs(data, copy));
   schedule::Schedule schedule = search::fed_core_schedules(group, sm90(), false).at(0);
   EXPECT_EQ(illegal(group, schedule, sm90()), std::nullopt);
-  schedule.core.gathers = false;
+  for (schedule::Pipe &pipe : schedule.pipes)
+    pipe.engine = schedule::Engine::Tma;
   search::assign_roles(group.anchor, schedule, sm90());
   EXPECT_EQ(illegal(group, schedule, sm90()),
             "a copy spreads to windows that warps of wgmma gather");

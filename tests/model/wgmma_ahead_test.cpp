@@ -66,7 +66,7 @@ Target target() {
 std::vector<Schedule> ahead_of(const poly::Group &group) {
   const bool tf32 = group.anchor.slots[0].type == DType::F32;
   std::vector<Schedule> all = search::every_wgmma_schedule(group.anchor, target(), tf32);
-  std::erase_if(all, [](const Schedule &each) { return each.core.ahead == 0; });
+  std::erase_if(all, [](const Schedule &each) { return each.extra.stages == 0; });
   return all;
 }
 
@@ -108,8 +108,8 @@ TEST(WgmmaAhead, OtherTilesAreExact) {
   const poly::Group group = group_of({.images = 3, .size = 12, .c = 64, .k = 64, .taps = 3});
   std::vector<Schedule> boxed = ahead_of(group), swapped = boxed, windows = boxed;
   std::erase_if(boxed, [&](const Schedule &each) { return !has_box(gemm_of(group.anchor, each)); });
-  std::erase_if(swapped, [](const Schedule &each) { return !each.core.swapped; });
-  std::erase_if(windows, [](const Schedule &each) { return each.core.window == 0; });
+  std::erase_if(swapped, [](const Schedule &each) { return !each.core.swap_ab; });
+  std::erase_if(windows, [](const Schedule &each) { return halo_stages(each) == 0; });
   for (const std::vector<Schedule> &some : {boxed, swapped, windows})
     EXPECT_GT(check_schedules(group, target(), some, 6), 0);
 }
@@ -147,15 +147,15 @@ TEST(WgmmaAhead, TextsReadBack) {
     const std::string text = to_text(lower::lower(group, schedule, target()));
     EXPECT_EQ(to_text(kernel::parse_kernel(text)), text);
     const std::string written = to_text(group.anchor, schedule);
-    EXPECT_NE(written.find(" ahead"), std::string::npos);
+    EXPECT_NE(written.find("pipe   extra"), std::string::npos);
     EXPECT_EQ(schedule::parse_schedule(group.anchor, written), schedule) << written;
   }
 }
 
 std::string refusal(const poly::Group &group, const std::function<void(Schedule &)> &change) {
   Schedule schedule = search::every_wgmma_schedule(group.anchor, target(), false).front();
-  schedule.core.ring = 2;
-  schedule.core.ahead = schedule.core.turns;
+  set_step_stages(schedule, 2);
+  schedule.extra.stages = schedule.roles.math.instances;
   change(schedule);
   return schedule::illegal(group.anchor, schedule, target()).value_or("");
 }
@@ -166,9 +166,9 @@ TEST(WgmmaAhead, RefusalsSayWhy) {
   EXPECT_EQ(refusal(group_of({.k = 128}), as_it_is), "");
   EXPECT_EQ(refusal(group_of({.k = 128, .padded = 4}), as_it_is), none); // off 16 bytes
   EXPECT_EQ(refusal(group_of({.k = 128, .extra = "f32"}), as_it_is), none);
-  EXPECT_EQ(refusal(group_of({.k = 128}), [](Schedule &each) { each.core.ahead = 3; }),
+  EXPECT_EQ(refusal(group_of({.k = 128}), [](Schedule &each) { each.extra.stages = 3; }),
             "3 buffers of operands for 1 turns; it needs 1 or as many");
-  EXPECT_EQ(refusal(group_of({.k = 128}), [](Schedule &each) { each.core.ring = 6; }),
+  EXPECT_EQ(refusal(group_of({.k = 128}), [](Schedule &each) { set_step_stages(each, 6); }),
             "staging needs 362496 bytes per block, the target has 232448");
 }
 

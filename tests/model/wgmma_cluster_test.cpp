@@ -104,7 +104,7 @@ TEST(WgmmaCluster, NamedFormsComputeOddShapes) {
     const poly::Group group = group_of(shape);
     const auto named = search::named_wgmma_schedule("wgmma_cluster", group.anchor, sm90());
     ASSERT_TRUE(named.schedule) << named.refusal;
-    EXPECT_EQ(named.schedule->core.cluster(), 2);
+    EXPECT_EQ(named.schedule->tiles.cluster(), 2);
     check_schedules(group, sm90(), {*named.schedule}, 1);
   }
 }
@@ -144,7 +144,7 @@ TEST(WgmmaCluster, TextsReadBack) {
     const std::string written = to_text(group.anchor, schedule);
     EXPECT_EQ(schedule::parse_schedule(group.anchor, written), schedule) << written;
     const kernel::Kernel kernel = lower::lower(group, schedule, sm90());
-    EXPECT_EQ(kernel.cluster, schedule.core.cluster());
+    EXPECT_EQ(kernel.cluster, schedule.tiles.cluster());
     EXPECT_EQ(to_text(kernel::parse_kernel(to_text(kernel))), to_text(kernel));
   }
 }
@@ -153,9 +153,9 @@ TEST(WgmmaCluster, RefusalsSayWhy) {
   const auto refusal = [](const nest::Nest &nest, std::int64_t rows, std::int64_t columns,
                           std::int64_t blocks) {
     Schedule schedule = search::wgmma_schedules(nest, sm90(), false).at(0);
-    schedule.core.cluster_rows = rows;
-    schedule.core.cluster_columns = columns;
-    schedule.core.blocks = blocks;
+    schedule.tiles.cluster_m = rows;
+    schedule.tiles.cluster_n = columns;
+    schedule.tiles.persistent = blocks;
     return illegal(nest, schedule, sm90()).value_or("");
   };
   const nest::Nest conv = group_of({.n = 8, .c = 64, .k = 256}).anchor;

@@ -27,7 +27,7 @@ std::vector<Schedule> gathered(const nest::Nest &nest) {
   std::vector<Schedule> all;
   for (const bool tf32 : {false, true})
     for (Schedule &schedule : search::every_wgmma_schedule(nest, sm90(), tf32))
-      if (schedule.core.gathers)
+      if (has_loading_warps(schedule))
         all.push_back(std::move(schedule));
   return all;
 }
@@ -105,7 +105,7 @@ TEST(WgmmaGather, IsTakenWhereItPays) {
   target.gbytes_per_s = 4200;
   target.launch_us = 5;
   const auto gathers = [&](const poly::Group &group) {
-    return search::pick(group.anchor, target).core.gathers;
+    return has_loading_warps(search::pick(group.anchor, target));
   };
   EXPECT_FALSE(gathers(nchw32(256, 2, 56, 8, 1)));
   EXPECT_FALSE(gathers(nchw32(256, 2, 56, 2, 3)));
@@ -117,18 +117,18 @@ TEST(WgmmaGather, IsTakenWhereItPays) {
 
 TEST(WgmmaGather, RefusalsSayWhy) {
   const poly::Group group = nchw32(2, 4, 7, 4, 3);
-  const auto refusal = [&](const std::function<void(schedule::Core &)> &change) {
+  const auto refusal = [&](const std::function<void(Schedule &)> &change) {
     Schedule schedule =
         *search::named_wgmma_schedule("wgmma_gather", group.anchor, sm90()).schedule;
-    change(schedule.core);
+    change(schedule);
     return illegal(group.anchor, schedule, sm90()).value_or("");
   };
-  EXPECT_EQ(refusal([](schedule::Core &) {}), "");
-  EXPECT_EQ(refusal([](schedule::Core &core) { core.ring = 2; }),
+  EXPECT_EQ(refusal([](Schedule &) {}), "");
+  EXPECT_EQ(refusal([](Schedule &each) { set_step_stages(each, 2); }),
             "a ring of 2 buffers that warps fill; it needs 3");
-  EXPECT_EQ(refusal([](schedule::Core &core) { core.mappers = 1; }),
-            "warps gather neither for clusters of blocks nor for maps");
-  EXPECT_EQ(refusal([](schedule::Core &core) { core.window = 2; }),
+  EXPECT_EQ(refusal([](Schedule &each) { each.tiles.cluster_n = 2; }),
+            "asynchronous copies reach the local memory of one block alone");
+  EXPECT_EQ(refusal([](Schedule &each) { each.pipes[0].footprint = schedule::Footprint::Halo; }),
             "a window is of boxes of straight data that no warps gather");
   EXPECT_EQ(
       search::named_wgmma_schedule("wgmma_gather", group_of({.c = 33, .k = 64}).anchor, sm90())

@@ -113,8 +113,8 @@ TEST(WgmmaParts, NamedFormsComputeOddShapes) {
       const Target target = sm90_of(units);
       const auto named = search::named_wgmma_schedule("wgmma_parts", group.anchor, target);
       ASSERT_TRUE(named.schedule) << named.refusal;
-      EXPECT_EQ(named.schedule->core.cluster(), named.schedule->core.cluster_parts);
-      EXPECT_EQ(named.schedule->core.cluster_parts, units == 2 ? 2 : 4);
+      EXPECT_EQ(named.schedule->tiles.cluster(), named.schedule->tiles.split_k);
+      EXPECT_EQ(named.schedule->tiles.split_k, units == 2 ? 2 : 4);
       check_schedules(group, target, {*named.schedule}, 1);
     }
 }
@@ -238,7 +238,7 @@ TEST(WgmmaParts, TextsReadBack) {
     const std::string written = to_text(group.anchor, schedule);
     EXPECT_EQ(schedule::parse_schedule(group.anchor, written), schedule) << written;
     const kernel::Kernel kernel = lower::lower(group, schedule, sm90());
-    EXPECT_EQ(kernel.cluster, schedule.core.cluster_parts);
+    EXPECT_EQ(kernel.cluster, schedule.tiles.split_k);
     EXPECT_EQ(to_text(kernel::parse_kernel(to_text(kernel))), to_text(kernel));
   }
 }
@@ -248,28 +248,26 @@ TEST(WgmmaParts, RefusalsSayWhy) {
   const auto refusal = [&](auto change) {
     const auto all = search::wgmma_schedules(conv, sm90(), false);
     Schedule schedule = all.at(0);
-    schedule.core.cluster_parts = 2;
-    schedule.core.blocks = 0;
-    schedule.core.ring = 2;
+    schedule.tiles.split_k = 2;
+    schedule.tiles.persistent = 0;
+    set_step_stages(schedule, 2);
     change(schedule);
     return illegal(conv, schedule, sm90()).value_or("");
   };
-  EXPECT_EQ(refusal([](Schedule &each) { each.core.cluster_parts = 3; }),
+  EXPECT_EQ(refusal([](Schedule &each) { each.tiles.split_k = 3; }),
             "3 parts of a tile's steps; it needs 1, 2, 4 or 8");
-  EXPECT_EQ(refusal([](Schedule &each) { each.core.cluster_parts = 16; }),
+  EXPECT_EQ(refusal([](Schedule &each) { each.tiles.split_k = 16; }),
             "16 parts of a tile's steps; it needs 1, 2, 4 or 8");
-  EXPECT_EQ(refusal([](Schedule &each) { each.core.cluster_rows = 2; }),
+  EXPECT_EQ(refusal([](Schedule &each) { each.tiles.cluster_m = 2; }),
             "blocks of a cluster share tiles of inputs or parts of the steps, not both");
-  EXPECT_EQ(refusal([](Schedule &each) { each.core.tensor_store = true; }),
-            "results in parts leave in no boxes");
-  EXPECT_EQ(refusal([](Schedule &each) { each.core.blocks = 3; }),
+  EXPECT_EQ(refusal([](Schedule &each) { each.tiles.persistent = 3; }),
             "3 blocks are not clusters of 2");
-  EXPECT_EQ(refusal([](Schedule &each) { each.core.ring = 4; }),
+  EXPECT_EQ(refusal([](Schedule &each) { set_step_stages(each, 4); }),
             "staging needs 328704 bytes per block, the target has 232448");
   const nest::Nest few = group_of({.c = 64, .k = 256, .r = 1, .s = 1, .pad = 0}).anchor;
   Schedule halves = search::wgmma_schedules(few, sm90(), false).at(0);
-  halves.core.cluster_parts = 2;
-  halves.core.blocks = 0;
+  halves.tiles.split_k = 2;
+  halves.tiles.persistent = 0;
   EXPECT_EQ(illegal(few, halves, sm90()), "2 parts of 1 steps");
   Target old = sm90();
   old.features = sm80().features;

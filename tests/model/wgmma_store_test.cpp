@@ -19,8 +19,8 @@ namespace {
 
 using schedule::Schedule;
 
-bool is_stored(const Schedule &schedule) { return schedule.core.tensor_store; }
-bool is_swapped(const Schedule &schedule) { return schedule.core.swapped; }
+bool is_stored(const Schedule &schedule) { return schedule.store == schedule::Store::Tma; }
+bool is_swapped(const Schedule &schedule) { return schedule.core.swap_ab; }
 
 // With so many multiprocessors that operands are swapped, and small tiles are taken by turns.
 Target target() {

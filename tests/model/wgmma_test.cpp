@@ -62,7 +62,7 @@ TEST(Wgmma, OtherOrdersComputeTheSame) {
   std::vector<schedule::Schedule> by_rows = schedules_of(group.anchor, sm90());
   std::vector<schedule::Schedule> inner;
   for (schedule::Schedule &schedule : by_rows) {
-    schedule.core.raster = schedule::Raster::Rows;
+    schedule.tiles.raster = schedule::Raster::Rows;
     schedule::Schedule one = schedule;
     one.core.k_inner = true;
     if (!schedule::illegal(group, one, sm90()))
@@ -89,7 +89,7 @@ TEST(Wgmma, FixedFiltersAreCopiedBeforeEarlierKernelsEnd) {
       const std::size_t awaits = text.find("await_earlier");
       ASSERT_NE(awaits, std::string::npos);
       EXPECT_EQ(text.find("tensor_copy filter") < awaits,
-                one.is_ahead || (one.is_fixed && schedule.core.keeps_filter))
+                one.is_ahead || (one.is_fixed && has_resident(schedule)))
           << text;
       EXPECT_GT(text.find("tensor_copy data"), awaits) << text;
     }
@@ -221,7 +221,7 @@ TEST(Wgmma, NeighboursInBlocksFillRows) {
   const auto used = [](const poly::Group &group) {
     std::set<std::int64_t> all;
     for (const schedule::Schedule &each : schedules_of(group.anchor, sm90()))
-      if (!each.core.gathers && each.core.window == 0)
+      if (!has_loading_warps(each) && halo_stages(each) == 0)
         all.insert(gemm_of(group.anchor, each).row.used);
     return all;
   };

@@ -35,7 +35,7 @@ std::vector<Schedule> windowed(const nest::Nest &nest) {
   std::vector<Schedule> all = search::every_wgmma_schedule(nest, target(), false);
   if (all.empty())
     all = search::every_wgmma_schedule(nest, target(), true);
-  std::erase_if(all, [](const Schedule &each) { return each.core.window == 0; });
+  std::erase_if(all, [](const Schedule &each) { return halo_stages(each) == 0; });
   return all;
 }
 
@@ -178,12 +178,13 @@ TEST(WgmmaWindow, RefusalsSayWhy) {
     change(changed);
     return illegal(group.anchor, changed, target()).value_or("");
   };
-  EXPECT_EQ(reason([](Schedule &s) { s.core.window = 9; }), "9 windows; it needs 1 to 8");
-  EXPECT_EQ(reason([](Schedule &s) { s.core.cluster_rows = 2; }),
+  EXPECT_EQ(reason([](Schedule &s) { s.pipes[0].stages = 9; }), "9 windows; it needs 1 to 8");
+  EXPECT_EQ(reason([](Schedule &s) { s.tiles.cluster_m = 2; }),
             "blocks of a cluster share no windows");
   EXPECT_EQ(reason([](Schedule &s) {
-              s.core.keeps_filter = true;
-              s.core.window = 0;
+              s.pipes[1].footprint = schedule::Footprint::Resident;
+              s.pipes[0] = s.pipes[1];
+              s.pipes[0].footprint = schedule::Footprint::Step;
             }),
             "a filter is kept beside windows alone");
   const auto refusal = [](const poly::Group &of) {

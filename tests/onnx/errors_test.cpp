@@ -85,21 +85,23 @@ TEST(Unsupported, all_are_listed_with_their_nodes) {
   ModelBuilder model(13);
   model.input("x", {2})
       .node("Relu", {"x"}, {"a"})
-      .node("LSTM", {"a"}, {"b"})
-      .node("LSTM", {"b"}, {"c"});
+      .node("Loop", {"a"}, {"b"})
+      .node("Loop", {"b"}, {"c"});
   model.node("Relu", {"c"}, {"d"})
       .node("Foo", {"d"}, {"e"})
       .node("LeakyRelu", {"e"}, {"f"}, {attribute("odd", 1.0)});
-  model.node("MaxPool", {"f"}, {"g", "indices"}).node("Add", {"g", "indices"}, {"y"}).output("y");
+  model.node("AveragePool", {"f"}, {"g", "indices"})
+      .node("Add", {"g", "indices"}, {"y"})
+      .output("y");
   model.proto.mutable_graph()->mutable_node(1)->set_name("first \"one\"");
   model.proto.mutable_graph()->mutable_node(4)->set_domain("com.example");
   const Error error = error_of([&] { import(model); });
   EXPECT_EQ(error.code(), ErrorCode::Unsupported);
   const std::string text = error.what();
   for (const char *part :
-       {"\"LSTM\" of opset 13: 2 (\"first \\\"one\\\"\", \"c\")",
+       {"\"Loop\" of opset 13: 2 (\"first \\\"one\\\"\", \"c\")",
         "\"Foo\" of domain \"com.example\": 1 (\"e\")",
-        "LeakyRelu with attribute \"odd\": 1 (\"f\")", "result 1 of MaxPool: 1 (\"g\")"})
+        "LeakyRelu with attribute \"odd\": 1 (\"f\")", "result 1 of AveragePool: 1 (\"g\")"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in " << text;
 }
 
@@ -111,6 +113,7 @@ TEST(Unsupported, functions_graphs_and_types_are_named) {
       .output("y");
   auto *function = model.proto.add_functions();
   function->set_name("Mine");
+  function->add_opset_import()->set_version(9); // not the model's
   auto *body = model.proto.mutable_graph()->mutable_node(1)->add_attribute();
   body->set_name("body");
   body->set_type(onnx::AttributeProto::GRAPH);
@@ -118,6 +121,22 @@ TEST(Unsupported, functions_graphs_and_types_are_named) {
   const std::string text = error_of([&] { import(model); }).what();
   for (const char *part : {"model-local function \"Mine\"", "sub-graph", "STRING"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in " << text;
+}
+
+TEST(Unsupported, nodes_are_all_named_with_what_they_lack) {
+  ModelBuilder model(13);
+  model.input("x", {4})
+      .input("to", {2}, onnx::TensorProto::INT64)
+      .input("n", {1}, onnx::TensorProto::INT64)
+      .node("Reshape", {"x", "to"}, {"a"})
+      .node("Tile", {"x", "n"}, {"b"})
+      .node("Foo", {"x"}, {"c"});
+  model.node("Add", {"a", "b"}, {"d"}).node("Add", {"c", "d"}, {"y"}).output("y");
+  const Error error = error_of([&] { import(model); });
+  EXPECT_EQ(error.code(), ErrorCode::Unsupported);
+  EXPECT_EQ(error.message(), "the model needs what is not supported: operator \"Foo\" of opset 13; "
+                             "Reshape a: its shape is computed at run time; need a constant; Tile "
+                             "b: its repeats is computed at run time; need a constant");
 }
 
 TEST(Unsupported, operators_before_or_after_their_opsets) {
@@ -234,6 +253,23 @@ INSTANTIATE_TEST_SUITE_P(
         Misfit{"Cast", {{2}}, {attribute("to", std::int64_t{8})}},
         Misfit{"Squeeze", {{2, 6}}, {attribute("axes", Dims{0})}},
         Misfit{"DepthToSpace", {{1, 3, 2, 2}}, {attribute("blocksize", std::int64_t{2})}},
+        Misfit{"Einsum", {{2, 3}, {4, 5}}, {attribute("equation", std::string("ij,jk->ik"))}},
+        Misfit{"Einsum", {{2, 3}}, {attribute("equation", std::string("ij->ii"))}},
+        Misfit{"Einsum", {{2, 3}}, {attribute("equation", std::string("ij,jk->ik"))}},
+        Misfit{"GatherElements", {{2, 3}, {2}}, {}}, Misfit{"GatherND", {{2, 3}, {2, 3}}, {}},
+        Misfit{"ScatterElements", {{2, 3}, {2, 3}, {1, 3}}, {}},
+        Misfit{"ScatterND", {{2, 3}, {1, 1}, {2, 3}}, {}},
+        Misfit{"LSTM", {{2, 3}, {1, 4, 3}, {1, 4, 1}}, {}},
+        Misfit{"LSTM", {{2, 1, 3}, {1, 4, 3}, {}}, {}},
+        Misfit{"SoftmaxCrossEntropyLoss", {{3}, {3}}, {}},
+        Misfit{
+            "RoiAlign", {{1, 1, 4, 4}, {2, 4}, {}}, {attribute("sampling_ratio", std::int64_t{1})}},
+        Misfit{"GRU", {{2, 1, 3}, {2, 3, 3}, {2, 3, 1}}, {}},
+        Misfit{
+            "RoiAlign", {{1, 1, 4, 4}, {4}, {1}}, {attribute("sampling_ratio", std::int64_t{1})}},
+        Misfit{"RoiAlign", {{1, 1, 4, 4}, {1, 4}, {1}}, {}},
+        Misfit{"MaxUnpool", {{1, 1, 2, 2}, {1, 1, 3, 2}}, {attribute("kernel_shape", Dims{2, 2})}},
+        Misfit{"TopK", {{4}, {1}}, {}}, Misfit{"OneHot", {{4}, {}, {2}}, {}},
         Misfit{"LRN", {{1, 3, 2, 2}}, {}}, Misfit{"Relu", {}, {}}));
 
 // What is true or false in ONNX is 0 or 1: another number is a mistake, and the node is named.
@@ -275,19 +311,19 @@ const onnx::AttributeProto kTwo = attribute("kernel_shape", Dims{2, 2});
 INSTANTIATE_TEST_SUITE_P(
     Errors, FlagAttribute,
     ::testing::Values(Flag{"MaxPool", "ceil_mode", 12, {{1, 3, 7, 7}}, {kTwo}},
-                    Flag{"AveragePool", "ceil_mode", 13, {{1, 3, 7, 7}}, {kTwo}},
-                    Flag{"MaxPool",
-                         "ceil_mode",
-                         12,
-                         {{1, 3, 7, 7}},
-                         {kTwo, attribute("auto_pad", std::string("SAME_UPPER"))}},
-                    Flag{"AveragePool", "count_include_pad", 12, {{1, 3, 7, 7}}, {kTwo}},
-                    Flag{"Gemm", "transA", 12, {{3, 3}, {3, 4}}, {}},
-                    Flag{"Gemm", "transB", 12, {{3, 4}, {4, 4}}, {}},
-                    Flag{"Add", "broadcast", 6, {{2, 3}, {2, 3}}, {}},
-                    Flag{"Mod", "fmod", 13, {{2, 3}, {2, 3}}, {}},
-                    Flag{"ReduceSum", "keepdims", 12, {{2, 3}}, {attribute("axes", Dims{1})}},
-                    Flag{"ReduceSum", "noop_with_empty_axes", 13, {{2, 3}}, {}}));
+                      Flag{"AveragePool", "ceil_mode", 13, {{1, 3, 7, 7}}, {kTwo}},
+                      Flag{"MaxPool",
+                           "ceil_mode",
+                           12,
+                           {{1, 3, 7, 7}},
+                           {kTwo, attribute("auto_pad", std::string("SAME_UPPER"))}},
+                      Flag{"AveragePool", "count_include_pad", 12, {{1, 3, 7, 7}}, {kTwo}},
+                      Flag{"Gemm", "transA", 12, {{3, 3}, {3, 4}}, {}},
+                      Flag{"Gemm", "transB", 12, {{3, 4}, {4, 4}}, {}},
+                      Flag{"Add", "broadcast", 6, {{2, 3}, {2, 3}}, {}},
+                      Flag{"Mod", "fmod", 13, {{2, 3}, {2, 3}}, {}},
+                      Flag{"ReduceSum", "keepdims", 12, {{2, 3}}, {attribute("axes", Dims{1})}},
+                      Flag{"ReduceSum", "noop_with_empty_axes", 13, {{2, 3}}, {}}));
 
 TEST(Graph, must_define_each_name_once_and_before_its_use) {
   ModelBuilder unknown(13);

@@ -102,6 +102,142 @@ TEST(Folding, shape_computed_at_run_time_is_unsupported) {
   EXPECT_EQ(error.where(), "Reshape y");
 }
 
+// F.pad as torch.onnx writes it: pads per axis from the last, turned round by a Transpose.
+TEST(Folding, covers_the_pads_that_pytorch_writes) {
+  ModelBuilder model(16);
+  model.input("x", {1, 2, 5, 7});
+  model.initializer(int64_tensor("pads", {4}, {1, 2, 3, 4}))
+      .initializer(int64_tensor("four", {1}, {4}))
+      .initializer(int64_tensor("pairs", {2}, {-1, 2}))
+      .initializer(int64_tensor("zero", {1}, {0}))
+      .initializer(int64_tensor("minus", {1}, {-1}))
+      .initializer(int64_tensor("lowest", {1}, {-9223372036854775807}));
+  model
+      .node("ConstantOfShape", {"four"}, {"rest"}, {attribute("value", int64_tensor("", {1}, {0}))})
+      .node("Concat", {"pads", "rest"}, {"all"}, {axis(0)})
+      .node("Reshape", {"all", "pairs"}, {"rows"})
+      .node("Slice", {"rows", "minus", "lowest", "zero", "minus"}, {"turned"})
+      .node("Transpose", {"turned"}, {"columns"}, {attribute("perm", Dims{1, 0})})
+      .node("Reshape", {"columns", "minus"}, {"flat"})
+      .node("Cast", {"flat"}, {"to"}, {attribute("to", std::int64_t{onnx::TensorProto::INT64})})
+      .node("Pad", {"x", "to"}, {"y"})
+      .output("y");
+  const program::Program program = import(model);
+  EXPECT_EQ(output_shape(program), (Dims{1, 2, 12, 10}));
+  EXPECT_EQ(program.statements.size(), 1U);
+}
+
+// Whatever the operator and the type, of any size.
+TEST(Folding, covers_floats_and_large_tensors) {
+  ModelBuilder model(13);
+  model.input("x", {100, 200}).initializer(float_tensor("w", {200, 100}));
+  model.node("Transpose", {"w"}, {"t"})
+      .node("Exp", {"t"}, {"e"})
+      .node("ReduceMax", {"e"}, {"m"}, {attribute("keepdims", std::int64_t{0})})
+      .node("Div", {"e", "m"}, {"d"})
+      .node("Mul", {"x", "d"}, {"y"})
+      .output("y");
+  EXPECT_EQ(import(model).statements.size(), 1U);
+}
+
+TEST(Folding, gathers_any_number_of_constants) {
+  ModelBuilder model(13);
+  Dims places;
+  for (std::int64_t i = 0; i < 2401; ++i)
+    places.push_back(i * 37 % 169);
+  model.input("x", {2401, 4}).initializer(float_tensor("table", {169, 4}));
+  model.initializer(int64_tensor("places", {2401}, places));
+  model.node("Gather", {"table", "places"}, {"bias"}, {axis(0)})
+      .node("Add", {"x", "bias"}, {"y"})
+      .output("y");
+  const program::Program program = import(model);
+  EXPECT_EQ(program.statements.size(), 1U);
+  for (const auto &tensor : program.tensors)
+    if (tensor.role == program::Role::Constant) {
+      EXPECT_EQ(load_element(tensor.data->data(), DType::F32, 4 * 1000 + 3),
+                0.25 * static_cast<double>(4 * (1000 * 37 % 169) + 4));
+    }
+}
+
+// A weight that is standardised by a batch normalisation in training.
+TEST(Folding, covers_batch_normalisation_in_training) {
+  ModelBuilder model(15);
+  model.input("x", {1, 3, 5, 5}).initializer(float_tensor("w", {1, 4, 27}));
+  for (const char *name : {"scale", "bias", "mean", "variance"})
+    model.initializer(float_tensor(name, {4}));
+  model
+      .node("BatchNormalization", {"w", "scale", "bias", "mean", "variance"}, {"n"},
+            {attribute("training_mode", std::int64_t{1})})
+      .initializer(int64_tensor("filter", {4}, {4, 3, 3, 3}))
+      .node("Reshape", {"n", "filter"}, {"f"})
+      .node("Conv", {"x", "f"}, {"y"})
+      .output("y");
+  EXPECT_EQ(import(model).statements.size(), 1U);
+}
+
+// A graph of one node of the operand "x".
+onnx::AttributeProto branch(const std::string &name, const std::string &op) {
+  onnx::AttributeProto attribute;
+  attribute.set_name(name);
+  attribute.set_type(onnx::AttributeProto::GRAPH);
+  auto *node = attribute.mutable_g()->add_node();
+  node->set_op_type(op);
+  node->add_input("x");
+  node->add_output("inner");
+  attribute.mutable_g()->add_output()->set_name("inner");
+  return attribute;
+}
+
+TEST(Folding, takes_the_branch_of_a_known_condition) {
+  ModelBuilder model(13);
+  model.input("x", {3}).initializer(int64_tensor("three", {}, {3}));
+  model.node("Size", {"x"}, {"size"}).node("Equal", {"size", "three"}, {"is"});
+  for (const char *result : {"a", "b"})
+    model.node("If", {"is"}, {result},
+               {branch("then_branch", "Exp"), branch("else_branch", "Foo")});
+  const program::Program program = import(model.node("Add", {"a", "b"}, {"y"}).output("y"));
+  ASSERT_EQ(program.statements.size(), 3U);
+  EXPECT_EQ(program.statements[0].origin, "Exp If a/inner");
+}
+
+TEST(Folding, refuses_a_branch_chosen_at_run_time) {
+  ModelBuilder model(13);
+  model.input("x", {3}).input("c", {}, onnx::TensorProto::BOOL);
+  model.node("If", {"c"}, {"y"}, {branch("then_branch", "Exp"), branch("else_branch", "Relu")});
+  const Error error = error_of([&] { import(model.output("y")); });
+  EXPECT_EQ(error.code(), ErrorCode::Unsupported);
+  EXPECT_EQ(error.message(), "its condition is computed at run time; need a constant");
+}
+
+TEST(Functions, of_the_model_take_the_place_of_their_calls) {
+  ModelBuilder model(13);
+  auto *function = model.proto.add_functions();
+  function->set_name("Twice");
+  function->set_domain("mine");
+  function->add_opset_import()->set_version(13);
+  function->add_input("a");
+  function->add_output("b");
+  function->add_attribute("slope");
+  for (const auto &[from, to] : {std::pair{"a", "inner"}, std::pair{"inner", "b"}}) {
+    auto *node = function->add_node();
+    node->set_op_type("LeakyRelu");
+    node->add_input(from);
+    node->add_output(to);
+    auto *alpha = node->add_attribute();
+    alpha->set_name("alpha");
+    alpha->set_type(onnx::AttributeProto::FLOAT);
+    alpha->set_ref_attr_name("slope");
+  }
+  model.input("x", {3}).node("Twice", {"x"}, {"m"}, {attribute("slope", 0.5)});
+  model.node("Twice", {"m"}, {"y"}).output("y");
+  for (auto &node : *model.proto.mutable_graph()->mutable_node())
+    node.set_domain("mine");
+  const program::Program program = import(model);
+  ASSERT_EQ(program.statements.size(), 4U);
+  EXPECT_EQ(program.statements[0].origin, "LeakyRelu m/inner");
+  EXPECT_EQ(program[program.outputs[0]].name, "y");
+}
+
 TEST(Symbols, batch_binds_the_first_dimension) {
   ModelBuilder model(13);
   model.symbolic_input("x", {"N", "3"}).node("Relu", {"x"}, {"y"}).output("y");

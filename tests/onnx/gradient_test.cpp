@@ -72,6 +72,20 @@ Values values_off_steps(const program::Tensor &tensor, std::mt19937 &random) {
   return values;
 }
 
+// Inside (-1, 1), and above 1.
+Values small_values(const program::Tensor &tensor, std::mt19937 &random) {
+  Values values = any_values(tensor, random);
+  for (double &value : values)
+    value = 0.8 * std::sin(value);
+  return values;
+}
+Values large_values(const program::Tensor &tensor, std::mt19937 &random) {
+  Values values = any_values(tensor, random);
+  for (double &value : values)
+    value = 1.5 + std::abs(value);
+  return values;
+}
+
 ModelBuilder model_of(const Case &c) {
   ModelBuilder model(c.opset);
   std::vector<std::string> names;
@@ -125,6 +139,23 @@ std::vector<Case> convolutions() {
       transposed({1, 2, 3, 4}, {2, 3, 3, 3}, {ints("strides", {2, 2}), ints("pads", {1, 1, 1, 1})}),
       transposed({1, 2, 3}, {2, 3, 2}, {ints("strides", {3}), ints("output_padding", {1})}),
       transposed({1, 2, 3, 3}, {2, 1, 2, 2}, {ints("dilations", {2, 2})}),
+      transposed({1, 4, 3, 2}, {4, 1, 2, 3}, {number("group", 1), ints("strides", {2, 1})}),
+      transposed({1, 2, 2, 3, 2}, {2, 1, 2, 2, 2}, {ints("strides", {2, 1, 1})}),
+      {.op = "ConvTranspose",
+       .inputs = {{1, 4, 3, 3}, {4, 2, 2, 2}},
+       .attributes = {number("group", 2), ints("strides", {2, 2})}},
+      {.opset = 18,
+       .op = "Col2Im",
+       .inputs = {{1, 12, 4}},
+       .attributes = {ints("strides", {2, 2})},
+       .constants = {list({4, 5}, "picture"), list({2, 3}, "block")}},
+      {.op = "Einsum",
+       .inputs = {{2, 3, 4}, {2, 4, 5}},
+       .attributes = {word("equation", "bij,bjk->bik")}},
+      {.op = "Einsum", .inputs = {{3, 3}}, .attributes = {word("equation", "ii")}},
+      {.op = "Einsum",
+       .inputs = {{2, 3}, {3, 4}, {4}},
+       .attributes = {word("equation", "...a,ab,b->...")}},
       {.op = "Gemm", .inputs = {{2, 3}, {3, 4}, {4}}},
       {.op = "Gemm",
        .inputs = {{3, 2}, {4, 3}, {2, 1}},
@@ -159,6 +190,8 @@ std::vector<Case> pools() {
       pool("AveragePool", {1, 1, 5, 4, 4}, {ints("kernel_shape", {2, 2, 2})}),
       pool("AveragePool", {1, 2, 9}, {ints("kernel_shape", {3}), ints("strides", {2})}),
       pool("GlobalAveragePool", kPicture, {}),
+      pool("LpPool", {1, 2, 6, 5}, {three, number("p", 2)}),
+      pool("GlobalLpPool", {1, 2, 3, 4}, {}),
       pool("GlobalMaxPool", {2, 3, 9}, {}),
       pool("GlobalMaxPool", kPicture, {}),
   };
@@ -175,6 +208,21 @@ std::vector<Case> normalisations() {
        .inputs = {{4, 3}, {3}, {3}, {3}, {3}},
        .attributes = {real("epsilon", 1e-3)},
        .source = positive_values},
+      {.opset = 15,
+       .op = "BatchNormalization",
+       .inputs = {{3, 2, 2, 2}, {2}, {2}, {2}, {2}},
+       .attributes = {number("training_mode", 1)},
+       .source = positive_values,
+       .outputs = 3},
+      {.opset = 21,
+       .op = "GroupNormalization",
+       .inputs = {{2, 4, 3, 2}, {4}, {4}},
+       .attributes = {number("num_groups", 2)}},
+      {.opset = 23, .op = "RMSNormalization", .inputs = {{2, 3, 5}, {5}}},
+      {.op = "LpNormalization", .inputs = {kSmall}, .attributes = {number("axis", 1)}},
+      {.op = "LpNormalization", .inputs = {kSmall}, .attributes = {number("p", 1)}},
+      {.op = "MeanVarianceNormalization", .inputs = {{2, 3, 2, 3}}},
+      {.opset = 17, .op = "LayerNormalization", .inputs = {{2, 3, 5}, {5}}, .outputs = 3},
       {.op = "InstanceNormalization", .inputs = {{2, 3, 4, 3}, {3}, {3}}},
       {.opset = 17, .op = "LayerNormalization", .inputs = {{2, 3, 5}, {5}, {5}}},
       {.opset = 17,
@@ -204,7 +252,10 @@ std::vector<Case> unary() {
                          "Sigmoid",     "Sin",
                          "Softplus",    "Softsign",
                          "Tanh",        "ThresholdedRelu",
-                         "Gelu",        "Dropout"})
+                         "Gelu",        "Dropout",
+                         "Atan",        "Sinh",
+                         "Cosh",        "Asinh",
+                         "Tan"})
     cases.push_back({.opset = 20, .op = op, .inputs = {{3, 7}}});
   for (const char *op : {"Ceil", "Floor", "Round", "Sign"})
     cases.push_back({.op = op, .inputs = {{3, 5}}, .source = values_off_steps});
@@ -212,6 +263,11 @@ std::vector<Case> unary() {
     cases.push_back({.op = op, .inputs = {{3, 5}}, .source = positive_values});
   cases.push_back(
       {.opset = 20, .op = "Gelu", .inputs = {{4}}, .attributes = {word("approximate", "tanh")}});
+  for (const char *op : {"Asin", "Acos", "Atanh"})
+    cases.push_back({.op = op, .inputs = {{3, 5}}, .source = small_values});
+  cases.push_back({.op = "Acosh", .inputs = {{3, 5}}, .source = large_values});
+  cases.push_back(
+      {.opset = 24, .op = "Swish", .inputs = {{4, 3}}, .attributes = {real("alpha", 2)}});
   cases.push_back({.op = "Celu", .inputs = {{4, 3}}, .attributes = {real("alpha", 2)}});
   for (const int type : {TensorProto::FLOAT16, TensorProto::DOUBLE})
     cases.push_back({.op = "Cast", .inputs = {{3, 2}}, .attributes = {number("to", type)}});
@@ -336,10 +392,103 @@ std::vector<Case> movements() {
   };
 }
 
+// Recurrences and attention.
+std::vector<Case> sequences() {
+  return {
+      {.opset = 14, .op = "RNN", .inputs = {{2, 2, 3}, {1, 2, 3}, {1, 2, 2}, {1, 4}}},
+      {.opset = 14,
+       .op = "GRU",
+       .inputs = {{2, 1, 3}, {1, 6, 3}, {1, 6, 2}, {1, 12}},
+       .attributes = {number("linear_before_reset", 1)}},
+      {.opset = 14,
+       .op = "LSTM",
+       .inputs = {{2, 1, 2}, {2, 8, 2}, {2, 8, 2}},
+       .attributes = {word("direction", "bidirectional")}},
+      {.opset = 23,
+       .op = "Attention",
+       .inputs = {{1, 2, 3, 2}, {1, 1, 3, 2}, {1, 1, 3, 2}},
+       .attributes = {number("is_causal", 1)}},
+      {.opset = 23,
+       .op = "RotaryEmbedding",
+       .inputs = {{1, 2, 3, 4}, {1, 3, 2}, {1, 3, 2}},
+       .attributes = {number("interleaved", 1)}},
+  };
+}
+
+// What chooses by position, losses and samples. Positions are constant; data is not.
+std::vector<Case> choices() {
+  return {
+      {.op = "Gather", .inputs = {{3, 2}}, .constants = {list({2, 0, 2})}},
+      {.op = "GatherElements",
+       .inputs = {{2, 3}},
+       .attributes = {number("axis", 1)},
+       .constants = {int64_tensor("l", {2, 2}, {0, -1, 1, 1})}},
+      {.op = "GatherND",
+       .inputs = {{2, 3, 2}},
+       .constants = {int64_tensor("l", {2, 2}, {1, 2, 0, -1})}},
+      {.opset = 18,
+       .op = "ScatterElements",
+       .inputs = {{3, 2}},
+       .attributes = {word("reduction", "add")},
+       .constants = {int64_tensor("l", {1, 2}, {2, 0}), reals({2, 3}, {1, 2})}},
+      {.opset = 10,
+       .op = "Scatter",
+       .inputs = {{3, 2}},
+       .constants = {int64_tensor("l", {1, 2}, {2, 0}), reals({2, 3}, {1, 2})}},
+      {.op = "ScatterND",
+       .inputs = {{3, 2}},
+       .constants = {int64_tensor("l", {1, 1}, {2}), reals({2, 3}, {1, 2})}},
+      {.op = "TopK", .inputs = {{2, 5}}, .constants = {list({2})}},
+      {.opset = 14, .op = "Trilu", .inputs = {kSmall}},
+      {.opset = 14, .op = "CumSum", .inputs = {kSmall}, .constants = {int64_tensor("l", {}, {1})}},
+      {.opset = 26, .op = "CumProd", .inputs = {{2, 3}}, .constants = {int64_tensor("l", {}, {1})}},
+      {.op = "MaxUnpool",
+       .inputs = {{1, 1, 1, 2}},
+       .attributes = {ints("kernel_shape", {2, 2}), ints("strides", {2, 2})},
+       .constants = {int64_tensor("l", {1, 1, 1, 2}, {1, 6})}},
+      {.op = "NegativeLogLikelihoodLoss",
+       .inputs = {{3, 4}},
+       .constants = {list({1, 3, 0}), reals({1, 2, 3, 4}, {4})}},
+      {.op = "SoftmaxCrossEntropyLoss",
+       .inputs = {{2, 3, 2}},
+       .attributes = {number("ignore_index", 1)},
+       .constants = {int64_tensor("l", {2, 2}, {0, 1, 2, 2})},
+       .outputs = 2},
+      {.opset = 16,
+       .op = "GridSample",
+       .inputs = {{1, 2, 3, 4}},
+       .constants = {reals({-0.5, 0.25, 0.75, 0.1, 0.9, -1.2}, {1, 1, 3, 2})}},
+      {.opset = 19,
+       .op = "DeformConv",
+       .inputs = {{1, 2, 3, 3}, {2, 2, 2, 2}},
+       .constants = {reals({0.3F,  0.1F,  -0.2F, 0.4F, 0.25F, 0.6F,  0.7F,  -0.4F, 0.2F, 0.1F, 0.3F,
+                            0.45F, 0.55F, 0.65F, 0.8F, 0.9F,  0.15F, -0.3F, 0.35F, 0.2F, 0.1F, 0.4F,
+                            0.3F,  0.2F,  0.1F,  0.6F, 0.7F,  0.2F,  0.3F,  0.1F,  0.2F, 0.7F},
+                           {1, 8, 2, 2})}},
+      {.opset = 16,
+       .op = "RoiAlign",
+       .inputs = {{2, 1, 4, 5}},
+       .attributes = {number("sampling_ratio", 2), number("output_height", 2)},
+       .constants = {reals({0.2F, 0.3F, 3.1F, 2.7F, 1, 0, 4.4F, 3.2F}, {2, 4}), list({1, 0})}},
+      {.opset = 18, .op = "CenterCropPad", .inputs = {{3, 5}}, .constants = {list({4, 2})}},
+      {.opset = 19,
+       .op = "Pad",
+       .inputs = {{2, 4}},
+       .attributes = {word("mode", "wrap")},
+       .constants = {list({0, 1, 0, 2})}},
+      {.opset = 19,
+       .op = "Resize",
+       .inputs = {{1, 1, 6, 4}},
+       .attributes = {word("mode", "linear"), number("antialias", 1)},
+       .constants = {absent(), absent(), list({1, 1, 4, 3})}},
+  };
+}
+
 std::vector<Case> all_cases() {
   std::vector<Case> all;
   for (const std::vector<Case> &some :
-       {convolutions(), pools(), normalisations(), unary(), pointwise(), reductions(), movements()})
+       {convolutions(), pools(), normalisations(), unary(), pointwise(), reductions(), movements(),
+        choices(), sequences()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }
@@ -374,7 +523,23 @@ const std::set<std::string_view> kWithoutGradient = {"And",
                                                      "QLinearConv",
                                                      "QLinearMatMul",
                                                      "ConvInteger",
-                                                     "MatMulInteger"};
+                                                     "MatMulInteger",
+                                                     "DynamicQuantizeLinear",
+                                                     "IsInf",
+                                                     "BitShift",
+                                                     "BitwiseAnd",
+                                                     "BitwiseNot",
+                                                     "BitwiseOr",
+                                                     "BitwiseXor",
+                                                     "ArgMax",
+                                                     "ArgMin",
+                                                     "Hardmax",
+                                                     "OneHot",
+                                                     "EyeLike",
+                                                     "Adagrad",
+                                                     "Adam",
+                                                     "Momentum",
+                                                     "If"};
 
 TEST(OperatorGradients, CoverEveryRowOfTheTable) {
   const std::vector<Case> cases = all_cases();

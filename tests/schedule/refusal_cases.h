@@ -8,10 +8,10 @@
 //   anchor nest conv { … }
 //   schedule mma workitem
 //     …
-//     core   m16n8k16.f16.f32 rows 32 warps 2 1 ring 2
+//     mma    m16n8k16.f16.f32 m 32 warps 2 1
 //   --- a ring of 9 buffers; it needs 2 to 8
-//   -  core   m16n8k16.f16.f32 rows 32 warps 2 1 ring 2
-//   +  core   m16n8k16.f16.f32 rows 32 warps 2 1 ring 9
+//   -  pipe   1 cp_async stages 2
+//   +  pipe   1 cp_async stages 9
 //
 // A target is a row of devices/ with values of its own behind. Lines with `-` stand in the text
 // once, one behind the other; those with `+` take their place.

@@ -44,7 +44,7 @@ schedule::Schedule staged(const nest::Nest &nest) {
   return schedule::parse_schedule(nest, R"(schedule staged workitem
   tile   m:16 x:32 c:16
   lane   m:4 x:16
-  keep   m:4 x:2
+  reg    m:4 x:2
   loop   m x c
   stage  0 at c
 )");

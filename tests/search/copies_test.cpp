@@ -18,9 +18,9 @@
 namespace tilefuse {
 namespace {
 
+using schedule::Pipe;
 using schedule::Rounds;
 using schedule::Schedule;
-using schedule::Stage;
 
 // The input that is staged lies in rows of `row` elements.
 nest::Nest product(std::int64_t row) {
@@ -41,19 +41,19 @@ Schedule staged(const nest::Nest &nest, int items, const std::string &how = {}) 
   return schedule::parse_schedule(nest, fmt::format(R"(schedule staged workitem
   tile   m:16 x:32 c:16
   lane   m:{}
-  keep   m:{} x:32
+  reg    m:{} x:32
   loop   m x c
   stage  0 at c {}
 )",
                                                     items, 16 / items, how));
 }
 
-Stage assigned(const nest::Nest &nest, Schedule schedule, int registers = 255) {
+Pipe assigned(const nest::Nest &nest, Schedule schedule, int registers = 255) {
   Target target = testing::target_row("opencl_nvidia");
   target.vector_registers = registers;
   EXPECT_EQ(search::assign_copies(nest, schedule, target), std::nullopt);
   EXPECT_EQ(schedule::illegal(nest, schedule, target), std::nullopt);
-  return schedule.stages[0];
+  return schedule.pipes[0];
 }
 
 TEST(Copies, AreAsWideAsTheirMemoryAllows) {
@@ -76,7 +76,7 @@ TEST(Copies, AreWrittenOutAndHeldWhileThereIsRoom) {
 
 TEST(Copies, AreSetWhateverTheyWere) {
   const nest::Nest nest = product(65);
-  const Stage plain = assigned(nest, staged(nest, 16));
+  const Pipe plain = assigned(nest, staged(nest, 16));
   EXPECT_EQ(assigned(nest, staged(nest, 16, "width 4 unroll")), plain);
   EXPECT_EQ(assigned(nest, staged(nest, 16, "hold")), plain);
 }
@@ -88,7 +88,7 @@ TEST(Copies, ArePlainWhereTheRestIsNotLegal) {
   target.local_bytes = 16;
   EXPECT_EQ(search::assign_copies(nest, schedule, target),
             "staging needs 2048 bytes per block, the target has 16");
-  EXPECT_TRUE(schedule.stages[0].copies_plainly());
+  EXPECT_TRUE(schedule.pipes[0].copies_plainly());
 }
 
 // Setting them again changes nothing.
@@ -102,7 +102,7 @@ TEST(Copies, EverySourceOfSchedulesSetsThem) {
   const nest::Nest nest = product(64);
   const Target target = testing::target_row("opencl_nvidia");
   const Schedule igemm = search::named_schedule("igemm", nest, target).schedule.value();
-  EXPECT_FALSE(igemm.stages[0].copies_plainly());
+  EXPECT_FALSE(igemm.pipes[0].copies_plainly());
   expect_assigned(nest, igemm, target);
   for (const search::Candidate &candidate : search::candidates(nest, target, 200))
     expect_assigned(nest, candidate.schedule, target);

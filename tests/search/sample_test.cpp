@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <map>
 #include <optional>
 #include <set>
 
 #include "schedule/legal.h"
+#include "search/neighbours.h"
+#include "search/pick.h"
 #include "search/sample.h"
 #include "target/rows.h"
 
@@ -91,6 +94,47 @@ TEST(Sample, CoversTheSpaceOfWorkItems) {
   EXPECT_TRUE(seen.widths.count(256));
   EXPECT_GE(seen.widths.size(), 20u);
   EXPECT_EQ(seen.fills.size(), 6u);
+}
+
+constexpr const char *kBytes = R"(nest conv {
+  index y 6, x 9, m 40 | c 15, r 3, s 3
+  slot 0 u8 810, 1 i8 5400, 2 i32 2160
+  acc i32 = sum mul
+  in 0 + 0 [y + r - 1:6?*135, x + s - 1:9?*15, c:15*1]
+  in 1 + 0 const [m:40*135, c:15*9, r:3*3, s:3*1]
+  out 2 + 0 [y:6*360, x:9*40, m:40*1]
+  post acc
+})";
+
+TEST(Sample, ReachesEveryDotProductOfBytes) {
+  const nest::Nest nest = nest::parse_nest(kBytes);
+  const Target target = testing::target_row("cpu_avx512_vnni");
+  Random random(3);
+  std::map<const DotOp *, std::set<std::int64_t>> widths;
+  for (int i = 0; i < 200; ++i) {
+    const std::optional<Schedule> schedule = search::sample(nest, target, random);
+    ASSERT_TRUE(schedule);
+    EXPECT_FALSE(schedule::illegal(nest, *schedule, target));
+    widths[schedule->dot].insert(vector_width(*schedule));
+  }
+  EXPECT_EQ(widths.size(), target.dots.size() + 1) << "with each, and without";
+  for (const DotRate &rate : target.dots)
+    EXPECT_EQ(widths[rate.op], (std::set<std::int64_t>{4, 8, 16})) << rate.op->name;
+}
+
+TEST(Sample, NeighboursTakeUpDotProductsAndDropThem) {
+  const nest::Nest nest = nest::parse_nest(kBytes);
+  const Target target = testing::target_row("cpu_avx512_vnni");
+  Random random(5);
+  Schedule at = search::pick(nest, target);
+  std::set<const DotOp *> seen;
+  for (int i = 0; i < 300; ++i)
+    if (const auto next = search::neighbour(nest, target, at, random)) {
+      EXPECT_FALSE(schedule::illegal(nest, *next, target));
+      seen.insert(next->dot);
+      at = *next;
+    }
+  EXPECT_EQ(seen.size(), target.dots.size() + 1);
 }
 
 TEST(Sample, FollowsFromTheSeed) {

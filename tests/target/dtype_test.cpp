@@ -42,8 +42,13 @@ TEST(DType, RowsAgreeWithThemselves) {
   EXPECT_FALSE(is_half(DType::F32));
   EXPECT_TRUE(is_byte(DType::U8));
   EXPECT_FALSE(is_byte(DType::Bool));
+  EXPECT_TRUE(is_narrow(DType::I16));
+  EXPECT_TRUE(is_narrow(DType::I8));
+  EXPECT_FALSE(is_narrow(DType::I32));
+  EXPECT_FALSE(is_narrow(DType::F16));
   EXPECT_EQ(wrapped(-1, DType::U8), 255);
   EXPECT_EQ(wrapped(384, DType::I8), -128);
+  EXPECT_EQ(wrapped(40000, DType::I16), -25536);
   EXPECT_EQ(wrapped(3, DType::Bool), 1);
 }
 

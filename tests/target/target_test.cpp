@@ -53,6 +53,7 @@ TEST(Target, TextComesBack) {
   target.local_bytes = std::int64_t{1} << 40;
   target.fp64 = false;
   target.features = {Feature::MatrixUnits, Feature::EitherLanes};
+  target.dots = {{find_dot_op("dot2.s16.s16.s32"), 115.2}};
   target.rates_like = "cuda_sm90";
   target.rates.barrier_cycles = 0.3;
   EXPECT_EQ(parse_target(to_text(target)), target);
@@ -64,7 +65,8 @@ TEST(Target, MalformedTextIsAnError) {
   for (const char *text :
        {"nam \"x\"", "name x", "lanes both", "vector_f32 1.5", "vector_f32 99999999999", "fp64 1",
         "name \"a\" name \"b\"", "gflops_per_unit", "\"name\" \"x\"", "rates.barrier 3",
-        "barrier_cycles 3", "rates.barrier_cycles x", "features matrix"}) {
+        "barrier_cycles 3", "rates.barrier_cycles x", "features matrix", "dots dot3",
+        "dots dot2.s16.s16.s32"}) {
     EXPECT_THROW(parse_target(text), Error) << text;
   }
 }
@@ -176,6 +178,14 @@ TEST(Target, MistakesNameFileAndLine) {
   EXPECT_EQ(mistake("name = \"d\"\nbackend = \"cuda\"\nisa = \"sm_75\"\n"
                     "features = [\"async_copies\"]\n"),
             "d.toml:4:12: feature 'async_copies' needs an isa that has it");
+  EXPECT_EQ(mistake("name = \"d\"\nbackend = \"llvm\"\ndots = 3\n"),
+            "d.toml:3:8: key 'dots' needs a table of dot products and their rates");
+  EXPECT_EQ(mistake("name = \"d\"\nbackend = \"llvm\"\ndots = { dot3 = 1 }\n").substr(0, 55),
+            "d.toml:3:8: key 'dots' needs dot products among dot2.s1");
+  EXPECT_EQ(mistake("name = \"d\"\nbackend = \"llvm\"\ndots = { \"dot2.s16.s16.s32\" = 0 }\n"),
+            "d.toml:3:31: key 'dots' needs a number above 0");
+  EXPECT_EQ(mistake("name = \"d\"\nbackend = \"opencl\"\ndots = { \"dot2.s16.s16.s32\" = 1 }\n"),
+            "d.toml:3:8: dot products need the backend \"llvm\"");
   EXPECT_EQ(mistake("name = \"d\"\nbackend = \"llvm\"\nrates = 3\n"),
             "d.toml:3:1: unknown key 'rates'");
   EXPECT_EQ(mistake("name = \"d\"\nbackend = \"llvm\"\n[rates]\nclock = 3\n"),

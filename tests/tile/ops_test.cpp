@@ -256,24 +256,178 @@ const std::vector<Case> &cases() {
       {"without_zero", {{2, 3}, {3}}, {}, {2, 3}},
       {"requantize_i8", {{2, 3, 4}, {}, {3, 1}, {}, {}}, {}, {2, 3, 4}},
       {"requantize_u8", {{2, 3}, {}, {}, {}, {}}, {}, {2, 3}},
+      {"dynamic_scale", {{}, {}}, {}, {}},
+      {"dynamic_zero", {{}, {}}, {}, {}},
+      {"dynamic_quantize", {{2, 3}, {}, {}}, {}, {2, 3}},
   };
   return all;
 }
 
-const std::vector<std::string> kUnary = {"identity",     "neg",        "abs",
-                                         "exp",          "log",        "sqrt",
-                                         "tanh",         "floor",      "ceil",
-                                         "round",        "erf",        "sin",
-                                         "cos",          "reciprocal", "sign",
-                                         "is_nan",       "not",        "relu",
-                                         "sigmoid",      "leaky_relu", "thresholded_relu",
-                                         "elu",          "celu",       "selu",
-                                         "hard_sigmoid", "hard_swish", "silu",
-                                         "softplus",     "mish",       "softsign",
-                                         "gelu",         "gelu_tanh",  "shrink",
-                                         "cast_bool",    "cast_i8",    "cast_u8",
-                                         "cast_i32",     "cast_i64",   "cast_f16",
-                                         "cast_bf16",    "cast_f32",   "cast_f64"};
+// Losses, optimisers, samples and elements chosen by indices.
+const std::vector<Case> &choices() {
+  static const std::vector<Case> all = {
+      {"pick", {{2, 5, 3}, {4}}, {}, {2, 4, 3}},
+      {"pick_outer", {{2, 5, 3}, {2, 4}}, {}, {2, 4, 3}},
+      {"pick_each", {{2, 5, 3}, {2, 4, 3}}, {}, {2, 4, 3}},
+      {"put", {{4, 3}, {4}}, ints({{"A", 6}}), {6, 3}},
+      {"put_count", {{4}}, ints({{"A", 6}}), {6}},
+      {"put_each", {{2, 4, 3}, {2, 4, 3}}, ints({{"A", 6}}), {2, 6, 3}},
+      {"put_each_count", {{2, 4, 3}}, ints({{"A", 6}}), {2, 6, 3}},
+      {"put_over", {{6, 3}, {6, 3}, {6, 1}}, {}, {6, 3}},
+      {"wrap_index", {{2, 3}}, ints({{"A", 6}}), {2, 3}},
+      {"flat_index", {{4, 2}, {2}, {2}}, {}, {4}},
+      {"hardmax", {{2, 5, 3}}, {}, {2, 5, 3}},
+      {"rank_down", {{2, 5, 3}}, {}, {2, 5, 3}},
+      {"rank_up", {{2, 5, 3}}, {}, {2, 5, 3}},
+      {"of_rank", {{2, 5, 3}, {2, 5, 3}}, ints({{"COUNT", 2}}), {2, 2, 3}},
+      {"place_of_rank", {{2, 5, 3}}, ints({{"COUNT", 2}}), {2, 2, 3}},
+      {"one_hot", {{2, 1, 3}, {2}}, ints({{"D", 4}}), {2, 4, 3}},
+      {"upper_triangle", {{2, 3, 4}}, ints({{"K", 1}}), {2, 3, 4}},
+      {"lower_triangle", {{2, 3, 4}}, ints({{"K", -1}}), {2, 3, 4}},
+      {"eye_like", {{3, 4}}, ints({{"K", 1}}), {3, 4}},
+      {"sum_before", {{2, 5, 3}}, ints({{"SKIP", 1}}), {2, 5, 3}},
+      {"sum_after", {{2, 5, 3}}, {}, {2, 5, 3}},
+      {"product_before", {{2, 5, 3}}, {}, {2, 5, 3}},
+      {"product_after", {{2, 5, 3}}, {}, {2, 5, 3}},
+      {"nll_weight", {{2, 3}, {5}}, {}, {2, 3}},
+      {"nll_weight_ignore", {{2, 3}, {5}}, ints({{"IGNORE", 1}}), {2, 3}},
+      {"nll", {{2, 5, 3}, {2, 3}, {2, 3}}, {}, {2, 3}},
+      {"adagrad", {{3}, {3}, {3}, {}}, {}, {3}},
+      {"momentum", {{3}, {3}, {3}, {}}, {{"ALPHA", 0.9}, {"BETA", 0.1}}, {3}},
+      {"momentum_nesterov", {{3}, {3}, {3}, {}}, {{"ALPHA", 0.9}, {"BETA", 0.1}}, {3}},
+      {"adam", {{3}, {3}, {3}, {3}, {}}, {}, {3}},
+      {"place_of_edges", {{2, 3}}, ints({{"A", 5}}), {2, 3}},
+      {"place_of_centres", {{2, 3}}, ints({{"A", 5}}), {2, 3}},
+      {"place_at_border", {{2, 3}}, ints({{"A", 5}}), {2, 3}},
+      {"place_reflected", {{2, 3}}, {{"LO", -0.5}, {"SPAN", 5.0}}, {2, 3}},
+      {"weights_nearest", {{2, 3}}, ints({{"A", 5}}), {2, 3, 5}},
+      {"weights_linear", {{2, 3}}, ints({{"A", 5}}), {2, 3, 5}},
+      {"weights_cubic", {{2, 3}}, ints({{"A", 5}}), {2, 3, 5}},
+      {"keys", {{2, 3}}, {{"C", -0.75}}, {2, 3}},
+      {"tap_weight", {{2, 3}}, ints({{"TAP", -1}}), {2, 3}},
+      {"tap_place", {{2, 3}}, ints({{"TAP", -1}}), {2, 3}},
+      {"tap_row", {{2, 3}, {2, 3}}, ints({{"A", 5}}), {2, 3, 5}},
+      {"sample2d", {{2, 4, 5, 6}, {2, 3, 5}, {2, 3, 6}}, {}, {2, 4, 3}},
+      {"sample3d", {{2, 4, 5, 6, 7}, {2, 3, 5}, {2, 3, 6}, {2, 3, 7}}, {}, {2, 4, 3}},
+      {"region_places", {{3}, {3}}, ints({{"T", 4}}), {3, 4}},
+      {"region_weights", {{3, 4}}, ints({{"A", 5}, {"B", 2}}), {3, 2, 5}},
+      {"region_align", {{3, 4, 5, 6}, {3, 2, 5}, {3, 1, 6}}, {}, {3, 4, 2, 1}},
+      {"deform_product", {{2, 2, 3, 4}, {2, 5, 3}}, {}, {2, 2, 5, 4}},
+      {"window", {{2, 5, 3}}, ints({{"BEGIN", -2}, {"SIZE", 6}}), {2, 6, 3}},
+      {"pad_wrap_front", {{2, 4, 1}}, ints({{"COUNT", 3}}), {2, 7, 1}},
+      {"pad_wrap_back", {{2, 4, 1}}, ints({{"COUNT", 2}, {"BEGIN", 1}}), {2, 6, 1}},
+      {"standardize", {{2, 5}}, {}, {2, 5}},
+      {"row_mean", {{2, 5}}, {}, {2}},
+      {"row_inverse_deviation", {{2, 5}}, {}, {2}},
+      {"scale_channels", {{2, 3, 4}, {3}, {3}}, {}, {2, 3, 4}},
+      {"rms_norm", {{2, 5}, {5}}, {}, {2, 5}},
+      {"batch_moments", {{2, 3, 4}}, {}, {3}},
+      {"blend", {{3}, {3}}, {}, {3}},
+      {"over_deviation", {{2, 3}, {2, 1}}, {}, {2, 3}},
+      {"lp_norm1", {{2, 5, 3}}, {}, {2, 5, 3}},
+      {"lp_norm2", {{2, 5, 3}}, {}, {2, 5, 3}},
+      {"masked_softmax", {{2, 3, 4}, {3, 4}}, {}, {2, 3, 4}},
+      {"causal_mask", {{2, 3, 4}}, ints({{"OFFSET", 1}}), {2, 3, 4}},
+      {"length_mask", {{2, 3, 4}, {2}}, {}, {2, 3, 4}},
+      {"causal_length_mask", {{2, 3, 4}, {2}}, {}, {2, 3, 4}},
+      {"soft_cap", {{2, 3}}, {{"CAP", 30.0}}, {2, 3}},
+      {"rotate_halves", {{2, 3, 4, 6}, {2, 4, 2}, {2, 4, 2}}, {}, {2, 3, 4, 6}},
+      {"rotate_pairs", {{2, 3, 4, 6}, {2, 4, 2}, {2, 4, 2}}, {}, {2, 3, 4, 6}},
+      {"lp_power", {{2, 3}}, ints({{"P", 3}}), {2, 3}},
+      {"lp_root", {{2, 3}}, ints({{"P", 3}}), {2, 3}},
+      {"max_pool1d_index", {{1, 2, 6}, {1, 2, 3}}, ints({{"KX", 2}, {"SX", 2}}), {1, 2, 3}},
+      {"max_pool2d_index",
+       {{1, 2, 6, 4}, {1, 2, 3, 2}},
+       ints({{"KY", 2}, {"KX", 2}, {"SY", 2}, {"SX", 2}, {"BY", 4}, {"BX", 1}}),
+       {1, 2, 3, 2}},
+      {"max_pool3d_index",
+       {{1, 1, 2, 2, 2}, {1, 1, 1, 1, 1}},
+       ints({{"KZ", 2}, {"KY", 2}, {"KX", 2}, {"BZ", 4}, {"BY", 2}, {"BX", 1}}),
+       {1, 1, 1, 1, 1}},
+      {"group_conv_transpose1d", {{1, 4, 3}, {4, 3, 2}}, ints({{"OX", 4}, {"G", 2}}), {1, 6, 4}},
+      {"group_conv_transpose2d",
+       {{1, 4, 3, 3}, {4, 1, 2, 2}},
+       ints({{"OY", 4}, {"OX", 4}, {"G", 2}}),
+       {1, 2, 4, 4}},
+      {"group_conv_transpose3d",
+       {{1, 2, 1, 3, 3}, {2, 1, 1, 2, 2}},
+       ints({{"OZ", 1}, {"OY", 4}, {"OX", 4}, {"G", 2}}),
+       {1, 2, 1, 4, 4}},
+      {"col2im",
+       {{1, 2, 6, 6}},
+       ints({{"R", 2}, {"S", 3}, {"VY", 3}, {"VX", 2}, {"OY", 4}, {"OX", 4}}),
+       {1, 2, 4, 4}},
+      {"col2im3d",
+       {{1, 2, 6, 6}},
+       ints({{"Q", 1},
+             {"R", 2},
+             {"S", 3},
+             {"VZ", 1},
+             {"VY", 3},
+             {"VX", 2},
+             {"OZ", 1},
+             {"OY", 4},
+             {"OX", 4}}),
+       {1, 2, 1, 4, 4}},
+  };
+  return all;
+}
+
+const std::vector<std::string> kUnary = {"identity",
+                                         "neg",
+                                         "abs",
+                                         "exp",
+                                         "log",
+                                         "sqrt",
+                                         "tanh",
+                                         "floor",
+                                         "ceil",
+                                         "round",
+                                         "erf",
+                                         "sin",
+                                         "cos",
+                                         "reciprocal",
+                                         "sign",
+                                         "is_nan",
+                                         "not",
+                                         "relu",
+                                         "sigmoid",
+                                         "leaky_relu",
+                                         "thresholded_relu",
+                                         "elu",
+                                         "celu",
+                                         "selu",
+                                         "hard_sigmoid",
+                                         "hard_swish",
+                                         "silu",
+                                         "softplus",
+                                         "mish",
+                                         "softsign",
+                                         "gelu",
+                                         "gelu_tanh",
+                                         "shrink",
+                                         "tan",
+                                         "sinh",
+                                         "cosh",
+                                         "atan",
+                                         "asin",
+                                         "acos",
+                                         "asinh",
+                                         "acosh",
+                                         "atanh",
+                                         "is_inf",
+                                         "is_inf_positive",
+                                         "is_inf_negative",
+                                         "swish",
+                                         "cast_bool",
+                                         "cast_i8",
+                                         "cast_u8",
+                                         "cast_i32",
+                                         "cast_i64",
+                                         "cast_f16",
+                                         "cast_bf16",
+                                         "cast_f32",
+                                         "cast_f64"};
 const std::vector<std::string> kBinary = {
     "add", "sub",       "mul",   "div",  "max",           "min",     "pow",
     "mod", "mod_floor", "equal", "less", "less_or_equal", "greater", "greater_or_equal",
@@ -281,15 +435,35 @@ const std::vector<std::string> kBinary = {
 const std::vector<std::string> kReductions = {
     "reduce_sum",        "reduce_mean", "reduce_max", "reduce_min",     "reduce_prod",
     "reduce_sum_square", "reduce_l1",   "reduce_l2",  "reduce_log_sum", "reduce_log_sum_exp"};
-const std::set<std::string> kBool = {
-    "is_nan",           "not", "equal", "less", "less_or_equal", "greater",
-    "greater_or_equal", "and", "or",    "xor"};
+// Of integers alone.
+const std::vector<std::string> kBitwise = {"bit_and", "bit_or", "bit_xor"};
+const std::vector<std::string> kPlaces = {"arg_max", "arg_min", "arg_max_last", "arg_min_last"};
+const std::set<std::string> kBool = {"causal_mask",
+                                     "length_mask",
+                                     "causal_length_mask",
+                                     "is_nan",
+                                     "is_inf",
+                                     "is_inf_positive",
+                                     "is_inf_negative",
+                                     "not",
+                                     "equal",
+                                     "less",
+                                     "less_or_equal",
+                                     "greater",
+                                     "greater_or_equal",
+                                     "and",
+                                     "or",
+                                     "xor"};
 
 DType result_type(const std::string &function, DType operand) {
   if (kBool.count(function) != 0)
     return DType::Bool;
-  if (function == "without_zero")
+  if (function == "without_zero" || function.starts_with("rank_") || function.ends_with("_count"))
     return DType::I32;
+  if (function.starts_with("arg_") || function.ends_with("_index") || function == "place_of_rank")
+    return function == "wrap_index" || function == "flat_index" ? operand : DType::I64;
+  if (function == "dynamic_zero" || function == "dynamic_quantize")
+    return DType::U8;
   for (const std::string prefix : {"cast_", "quantize_", "requantize_"})
     if (function.substr(0, prefix.size()) == prefix)
       return parse_dtype(function.substr(prefix.size())).value_or(operand);
@@ -311,20 +485,33 @@ void check(const Case &c, DType type) {
 
 std::vector<Case> all_cases() {
   std::vector<Case> all = cases();
+  all.insert(all.end(), choices().begin(), choices().end());
   for (const std::string &name : kUnary)
     all.push_back({name, {{2, 3}}, {}, {2, 3}});
   for (const std::string &name : kBinary)
     all.push_back({name, {{2, 1, 3}, {4, 1}}, {}, {2, 4, 3}});
   for (const std::string &name : kReductions)
     all.push_back({name, {{2, 5, 3}}, {}, {2, 1, 3}});
+  for (const std::string &name : kPlaces)
+    all.push_back({name, {{2, 5, 3}}, {}, {2, 1, 3}});
   all.push_back({"cast_like", {{2, 3}, {1}}, {}, {2, 3}});
+  return all;
+}
+
+std::vector<Case> integer_cases() {
+  std::vector<Case> all{{"bit_not", {{2, 3}}, {}, {2, 3}},
+                        {"bit_left", {{2, 3}, {3}}, ints({{"BITS", 8}}), {2, 3}},
+                        {"bit_right", {{2, 3}, {3}}, ints({{"BITS", 8}}), {2, 3}}};
+  for (const std::string &name : kBitwise)
+    all.push_back({name, {{2, 1, 3}, {4, 1}}, {}, {2, 4, 3}});
   return all;
 }
 
 TEST(Ops, EveryFunctionHasACase) {
   std::set<std::string> tested;
-  for (const Case &c : all_cases())
-    EXPECT_TRUE(tested.insert(c.function).second) << c.function;
+  for (const auto &cases : {all_cases(), integer_cases()})
+    for (const Case &c : cases)
+      EXPECT_TRUE(tested.insert(c.function).second) << c.function;
   const std::vector<std::string> functions = library().functions();
   EXPECT_EQ(tested, std::set<std::string>(functions.begin(), functions.end()));
 }
@@ -332,6 +519,9 @@ TEST(Ops, EveryFunctionHasACase) {
 TEST(Ops, EveryFunctionMakesAProgramThatVerifies) {
   for (const Case &c : all_cases())
     for (const DType type : {DType::F32, DType::F16})
+      check(c, type);
+  for (const Case &c : integer_cases())
+    for (const DType type : {DType::I32, DType::U8})
       check(c, type);
 }
 

@@ -175,7 +175,7 @@ class Verbs(ToolTest):
 
     def test_precisions_that_cannot_be_had(self):
         self.need_device("cpu")
-        self.refuse("bench", MODEL, "--device", "cpu", "--precision", "tf32", says=["tf32", "use --device cuda"])
+        self.refuse("bench", MODEL, "--device", "cpu", "--precision", "tf32", says=["tf32", "use a cuda device"])
 
     def test_int8_says_how_far_it_is_from_f32(self):
         self.need_device("cpu")

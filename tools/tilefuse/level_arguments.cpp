@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/scanner.h"
 #include "files.h"
-#include "paths.h"
 #include "target/device_rows.h"
 #include "tile/tile.h"
 
@@ -60,7 +59,7 @@ program::Program read_tile_program(const std::string &file, const TileArguments 
 
 Target find_target(const std::string &name) {
   std::string names;
-  for (const Target &target : read_targets(devices_directory())) {
+  for (const Target &target : builtin_targets()) {
     if (target.name == name)
       return target;
     names += (names.empty() ? "" : ", ") + target.name;

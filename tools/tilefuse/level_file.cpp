@@ -8,14 +8,13 @@
 #include <utility>
 
 #include "base/error.h"
-#include "differentiate.h"
 #include "files.h"
 #include "level_file.h"
 #include "model/compile.h"
+#include "model/differentiate.h"
 #include "model/passes.h"
+#include "model_options.h"
 #include "onnx/import.h"
-#include "open_model.h"
-#include "paths.h"
 #include "poly/post_ops.h"
 #include "schedule/legal.h"
 #include "schedule/text.h"
@@ -34,7 +33,7 @@ program::Program read_given_program(const LevelFile &in) {
     return model::run_pass(
         model::kImport, {},
         [&](const program::Program &) {
-          return onnx_import::import_model(in.file, tile::read_library(ops_directory()), {});
+          return onnx_import::import_model(in.file, tile::operator_library(), in.sizes);
         },
         in.passes.get());
   if (in.level == "tile")
@@ -48,7 +47,7 @@ program::Program read_program(const LevelFile &in) {
   const program::Program program = read_given_program(in);
   if (in.gradient.empty())
     return program;
-  return differentiate(program, in.gradient, in.passes.get());
+  return model::differentiate(program, in.gradient, in.passes.get());
 }
 
 std::vector<poly::Group> read_groups(const LevelFile &in, const std::string &algorithm,

@@ -11,6 +11,7 @@
 
 #include "base/pass_context.h"
 #include "level_arguments.h"
+#include "onnx/options.h"
 #include "poly/group.h"
 #include "program/program.h"
 #include "schedule/schedule.h"
@@ -22,7 +23,8 @@ struct LevelFile {
   std::string file;
   std::string level; // "onnx", "tile", "program", "simplified" or "group"
   TileArguments tile;
-  std::string gradient; // names of tensors to differentiate by, "*": every floating input
+  std::string gradient;       // names of tensors to differentiate by, "*": every floating input
+  onnx_import::Options sizes; // of an ONNX model
   std::shared_ptr<PassContext> passes = std::make_shared<PassContext>();
 };
 

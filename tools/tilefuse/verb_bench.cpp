@@ -7,8 +7,9 @@
 #include <cstdio>
 #include <random>
 
-#include "base/index.h"
+#include "api/work.h"
 #include "files.h"
+#include "model_options.h"
 #include "open_model.h"
 #include "pass_options.h"
 #include "progress.h"
@@ -31,29 +32,14 @@ struct BenchArguments {
   std::string csv;
   std::string profile;
   std::vector<std::string> calibrate;
-  double percentile = 100;
   PreprocessText said; // of pictures to calibrate with
 };
-
-// Uniform in [-1, 1) for float types, in [0, 16) for the others; the same on every start.
-HostTensor random_input(const HostTensor &form, std::mt19937 &random) {
-  HostTensor tensor = program::make_host_tensor(form.name, form.type, form.shape);
-  const std::int64_t count = program::elems(form.shape);
-  const double scale = is_float(form.type) ? 0x1p-31 : 0x1p-28;
-  const double base = is_float(form.type) ? -1 : 0;
-  const bool is_bool = form.type == DType::Bool;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto bits = static_cast<double>(random());
-    program::set(tensor, i, is_bool ? static_cast<double>(bits < 0x1p31) : base + bits * scale);
-  }
-  return tensor;
-}
 
 std::vector<double> measure(model::Session &session, int repeat) {
   std::mt19937 random(1);
   std::vector<HostTensor> inputs;
   for (const HostTensor &form : session.inputs())
-    inputs.push_back(random_input(form, random));
+    inputs.push_back(api::random_input(form, random));
   session.run(inputs);
   for (int i = 0; i < kWarmUps; ++i)
     session.run_again();
@@ -88,15 +74,16 @@ std::string total_line(const std::vector<double> &seconds,
                      seconds.size(), alone * 1e3, median > 0 ? flops / median * 1e-9 : 0);
 }
 
-CalibrationInputs calibration_of(const BenchArguments &args, const program::Program &program) {
+model::CalibrationInputs calibration_of(const BenchArguments &args,
+                                        const program::Program &program) {
   std::string note;
   const PreprocessText text = settings_for(args.model.model, "", args.said, note);
   return {read_calibration(args.calibrate, to_preprocess(text), describe_inputs(program)),
-          fmt::format("{} files of --calibrate", args.calibrate.size()), args.percentile};
+          fmt::format("{} files of --calibrate", args.calibrate.size()), args.model.percentile};
 }
 
 void bench(BenchArguments &args) {
-  const program::Program program = import(args.model, {});
+  const program::Program program = import(args.model);
   if (args.model.precision == "int8")
     args.model.calibration = calibration_of(args, program);
   const OpenedModel opened = open_model(program, args.model);
@@ -104,7 +91,7 @@ void bench(BenchArguments &args) {
   const std::vector<model::KernelReport> kernels =
       opened.session->profile(std::min(args.repeat, kMostProfiled));
   if (!args.profile.empty())
-    write_files({{args.profile, report::chrome_trace(opened.device->name(), kernels)}});
+    write_files({{args.profile, report::chrome_trace(opened.engine->device->name(), kernels)}});
   const Table table = kernel_table(kernels);
   if (args.csv == "-") {
     std::fputs(to_csv(table).c_str(), stdout);
@@ -132,7 +119,7 @@ void add_bench(CLI::App &app) {
   verb->add_option("--profile", args->profile,
                    "Write one run there as a Chrome trace: every kernel by the device's clock")
       ->type_name("FILE");
-  add_calibration_options(*verb, args->calibrate, args->percentile);
+  add_calibration_options(*verb, args->calibrate, args->model.percentile);
   verb->add_option("--preset", args->said.preset,
                    "How such pictures become inputs: imagenet-caffe or imagenet-torch");
   verb->callback([args] {

@@ -9,7 +9,7 @@
 #include "files.h"
 #include "lower/pipeline.h"
 #include "model/oracle/conformance.h"
-#include "open_model.h"
+#include "model_options.h"
 #include "progress.h"
 #include "table.h"
 #include "verb.h"
@@ -78,7 +78,7 @@ std::string fault_text(const DoctorArguments &args, const model::ConformanceRepo
 }
 
 void doctor(const DoctorArguments &args) {
-  const auto device = open_device(args.device, args.threads);
+  const auto device = api::open_device(args.device, args.threads);
   model::ConformanceReport report;
   {
     Progress progress("checking");
@@ -105,9 +105,7 @@ void add_doctor(CLI::App &app) {
   verb->footer("Example:\n  tilefuse doctor --device opencl");
   verb->add_option("--device", args->device, "As for run; the cpu when not said")
       ->type_name("DEVICE");
-  verb->add_option("--threads", args->threads, "Threads of the cpu device; 0: one per core")
-      ->check(CLI::Range(0, 1024))
-      ->type_name("N");
+  add_threads_option(*verb, args->threads);
   verb->add_option("--seconds", args->seconds, "How long random cases run")
       ->check(CLI::Range(0.0, 1e6))
       ->type_name("S");

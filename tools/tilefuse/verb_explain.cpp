@@ -14,18 +14,15 @@
 #include "cost/plaidml/plaidml_settings.h"
 #include "level_arguments.h"
 #include "model/passes.h"
+#include "model_options.h"
 #include "nest/fold/fold.h"
-#include "onnx/import.h"
 #include "open_model.h"
 #include "pass_options.h"
-#include "paths.h"
-#include "precision.h"
 #include "report/layers.h"
 #include "report/plaidml_report.h"
 #include "report/schedule_report.h"
 #include "report/schedule_tree_report.h"
 #include "table.h"
-#include "tile/tile.h"
 #include "verb.h"
 
 namespace tilefuse::tool {
@@ -64,7 +61,7 @@ cost::plaidml::Tile parse_tile(const std::string &text) {
 // What PlaidML has for the target in stock, else what it took for a device of that row.
 cost::plaidml::Settings plaidml_settings(const std::string &target) {
   const std::string name = target.empty() ? "plaidml_test_gpu" : target;
-  const auto stock = cost::plaidml::stock_settings(devices_directory() + "/plaidml", name);
+  const auto stock = cost::plaidml::stock_settings(name);
   return stock ? *stock : cost::plaidml::default_settings(find_target(name));
 }
 
@@ -92,8 +89,8 @@ OnDevice open_asked(const Arguments &args) {
   if (!args.target.empty() || args.cost != "model")
     throw Error(ErrorCode::Unsupported, "--device comes with its own target and the cost model", {},
                 {"leave out --target and --cost, or --device"});
-  return {open_device(args.on.device, args.on.threads),
-          open_records(args.on, runtime::RecordStore::Mode::Existing)};
+  return {api::open_device(args.on.device, args.on.threads),
+          api::open_records(args.on, runtime::RecordStore::Mode::Existing, log_to_stderr())};
 }
 
 Target target_of(const Arguments &args, const OnDevice &on) {
@@ -126,10 +123,7 @@ program::Program read_program(const Arguments &args) {
     throw Error(ErrorCode::Unsupported,
                 "--function, --tensor and --attr are for Tile files, this is a model", args.file,
                 {"--layer says which part of a model"});
-  const auto read = [&](const program::Program &) {
-    return onnx_import::import_model(args.file, tile::read_library(ops_directory()), {});
-  };
-  return model::run_pass(model::kImport, {}, read, args.on.passes.get());
+  return api::Source::read(args.file).program(args.on, {});
 }
 
 // The nests of the program as they would be fused, step by step.
@@ -149,10 +143,10 @@ std::string explain(const Arguments &args) {
     return explain_tree(args);
   const OnDevice on = open_asked(args);
   program::Program program = read_program(args);
-  AppliedPrecision applied{.program = {}};
+  model::AppliedPrecision applied{.program = {}};
   PassContext *passes = args.on.passes.get();
   if (!args.on.precision.empty()) {
-    applied = apply_precision(program, args.on.precision, target_of(args, on), passes);
+    applied = model::apply_precision(program, args.on.precision, target_of(args, on), passes);
     program = std::move(applied.program);
   }
   if (args.cost == "model")
@@ -193,6 +187,7 @@ void add_explain(CLI::App &app) {
   verb->add_option("--device", args->on.device,
                    "Explain for this device, by its tuning records where there are any")
       ->type_name("DEVICE");
+  add_size_options(*verb, args->on.sizes);
   add_record_options(*verb, args->on);
   add_precision_option(*verb, args->on.precision);
   add_split_option(*verb, args->on.split);

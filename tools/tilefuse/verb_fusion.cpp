@@ -8,9 +8,9 @@
 #include <cstdio>
 #include <memory>
 
-#include "differentiate.h"
 #include "level_arguments.h"
 #include "model/passes.h"
+#include "model_options.h"
 #include "open_model.h"
 #include "pass_options.h"
 #include "poly/post_ops.h"
@@ -61,9 +61,9 @@ std::vector<std::string> row(poly::FuseLevel level, const Level &made,
 std::string fusion(const FusionArguments &args) {
   const Target target = args.model.device.empty()
                             ? find_target(args.target)
-                            : open_device(args.model.device, args.model.threads)->target();
+                            : api::open_device(args.model.device, args.model.threads)->target();
   const program::StoredProgram stored =
-      program::assign_storage(model::simplify(import(args.model, {}), args.model.passes.get()));
+      program::assign_storage(model::simplify(import(args.model), args.model.passes.get()));
   Table table{
       .head = {"fuse", "kernels", "producers", "MB moved", "plan ms", "price ms", "isl calls"},
       .rows = {},
@@ -94,10 +94,7 @@ void add_fusion(CLI::App &app) {
   verb->add_option("--target", args->target, "A row of devices/; cpu_avx2 if not given");
   verb->add_option("--device", args->model.device, "Plan for this device instead")
       ->type_name("DEVICE");
-  verb->add_option("--batch", args->model.batch,
-                   "Binds a symbolic first dimension; 1 when not said")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 32))
-      ->type_name("N");
+  add_size_options(*verb, args->model.sizes);
   verb->add_option("--fuse-quota", args->model.fusion.quota,
                    "Integer set operations that one decision may spend")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))

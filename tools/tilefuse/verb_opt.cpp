@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "differentiate.h"
 #include "emit/emitter.h"
 #include "emit/make_emitter.h"
 #include "files.h"
@@ -17,6 +16,7 @@
 #include "level_file.h"
 #include "lower/pipeline.h"
 #include "model/passes.h"
+#include "model_options.h"
 #include "pass_options.h"
 #include "poly/group.h"
 #include "schedule/members.h"
@@ -129,6 +129,7 @@ void add_opt(CLI::App &app) {
           "--dump", [args](const std::string &directory) { args->in.passes->dump_to(directory); },
           "Write the program after every pass that changed it there")
       ->type_name("DIR");
+  add_size_options(*verb, args->in.sizes);
   add_pass_options(*verb, *args->in.passes);
   verb->callback([args] {
     std::fputs(convert(*args).c_str(), stdout);

@@ -12,6 +12,7 @@
 #include "base/index.h"
 #include "files.h"
 #include "labels.h"
+#include "model_options.h"
 #include "open_model.h"
 #include "pass_options.h"
 #include "progress.h"
@@ -42,7 +43,6 @@ struct RunArguments {
   std::vector<std::string> images;
   std::vector<std::string> inputs;
   std::vector<std::string> calibrate;
-  double percentile = 100;
   int top = 5;
   int repeat = 0;
   bool verbose = false;
@@ -97,24 +97,24 @@ Job tensor_job(const RunArguments &args, const program::Program &program,
   return job;
 }
 
-// Shapes of tensors given by name, and the batch of one given without.
-void bind_shapes(const std::vector<NamedTensor> &given, ModelOptions &model,
-                 std::map<std::string, program::Shape> &shapes) {
+// Shapes of tensors given by name; the batch of one given without goes to `sizes`.
+api::Given bind_shapes(const std::vector<NamedTensor> &given, onnx_import::Options &sizes) {
+  api::Given shapes;
   for (const NamedTensor &tensor : given) {
+    const program::Shape &shape = tensor.tensor.shape;
     if (tensor.name)
-      shapes[*tensor.name] = tensor.tensor.shape;
-    if (!tensor.name && !model.batch && !tensor.tensor.shape.empty() && tensor.tensor.shape[0] > 0)
-      model.batch = tensor.tensor.shape[0];
+      shapes[*tensor.name] = {tensor.tensor.type, shape};
+    else if (!sizes.batch && !shape.empty() && shape[0] > 0)
+      sizes.batch = shape[0];
   }
+  return shapes;
 }
 
 Job make_job(RunArguments &args, program::Program &program) {
   std::vector<NamedTensor> given;
   for (const std::string &argument : args.inputs)
     given.push_back(read_input(argument));
-  std::map<std::string, program::Shape> shapes;
-  bind_shapes(given, args.model, shapes);
-  program = import(args.model, shapes);
+  program = import(args.model, bind_shapes(given, args.model.sizes));
   if (program.outputs.empty())
     throw Error(ErrorCode::Shape, "the model has no output", args.model.model);
   if (!args.output.empty())
@@ -124,14 +124,14 @@ Job make_job(RunArguments &args, program::Program &program) {
 }
 
 // From files of their own, or from what is run.
-CalibrationInputs calibration_of(const RunArguments &args, const Job &job,
-                                 const program::Program &program) {
+model::CalibrationInputs calibration_of(const RunArguments &args, const Job &job,
+                                        const program::Program &program) {
   if (args.calibrate.empty())
-    return {job.runs, "the inputs of this run", args.percentile};
+    return {job.runs, "the inputs of this run", args.model.percentile};
   std::string note;
   const PreprocessText text = settings_for(args.model.model, args.preprocess, args.said, note);
   return {read_calibration(args.calibrate, to_preprocess(text), describe_inputs(program)),
-          fmt::format("{} files of --calibrate", args.calibrate.size()), args.percentile};
+          fmt::format("{} files of --calibrate", args.calibrate.size()), args.model.percentile};
 }
 
 // Outputs of all runs, and the wall seconds of each run with its copies.
@@ -241,7 +241,7 @@ void add_run(CLI::App &app) {
   verb->add_option("--image", args->images, "Pictures: JPEG, PNG, BMP, GIF")
       ->type_name("FILE")
       ->excludes(inputs);
-  add_calibration_options(*verb, args->calibrate, args->percentile);
+  add_calibration_options(*verb, args->calibrate, args->model.percentile);
   verb->add_option("--labels", args->said.labels, "Names of the classes, one per line")
       ->type_name("FILE");
   verb->add_option("--top", args->top, "How many classes are shown")

@@ -18,6 +18,7 @@
 #include "kernel/verify.h"
 #include "level_file.h"
 #include "model/oracle/simulate_group.h"
+#include "model_options.h"
 #include "report/figures.h"
 #include "table.h"
 #include "verb.h"
@@ -155,6 +156,7 @@ void add_simulate(CLI::App &app) {
                "A fault (out of bounds, race, uninitialised read, …) ends it with an error that "
                "names the statement.");
   verb->add_option("file", args->in.file, "Text of the level, or an ONNX model")->required();
+  add_size_options(*verb, args->in.sizes);
   verb->add_option("--from", args->in.level, "onnx, tile, program, simplified, group or kernel")
       ->required()
       ->check(CLI::IsMember({"onnx", "tile", "program", "simplified", "group", "kernel"}));

@@ -8,13 +8,14 @@
 #include <cmath>
 #include <cstdio>
 
+#include "api/work.h"
 #include "base/error.h"
 #include "files.h"
 #include "model/tune/record_json.h"
 #include "model/tune/tune.h"
+#include "model_options.h"
 #include "open_model.h"
 #include "pass_options.h"
-#include "precision.h"
 #include "progress.h"
 #include "table.h"
 #include "verb.h"
@@ -71,33 +72,16 @@ Table tune_table(const model::TuneReport &report) {
   return table;
 }
 
-std::string summary(const model::TuneReport &report) {
-  double model_seconds = 0;
-  double best_seconds = 0;
-  std::size_t tried = 0;
-  for (const model::TunedKernel &kernel : report.kernels) {
-    model_seconds += kernel.launches * kernel.model_seconds;
-    best_seconds += kernel.launches * kernel.best_seconds;
-    tried += kernel.tried;
-  }
-  return fmt::format(
-      "tuned    {} kernels in {:.1f} s, {} schedules tried\n"
-      "time     kernels by themselves {:.3f} ms, the cost model's choices {:.3f} ms: {:.2f}x\n"
-      "search   the cost model's choices reach {:.0f}% of the best known (geometric mean)\n",
-      report.kernels.size(), report.seconds, tried, best_seconds * 1e3, model_seconds * 1e3,
-      best_seconds > 0 ? model_seconds / best_seconds : 1, 100 * model_share(report));
-}
-
 void tune_onnx(const TuneArguments &args, runtime::RecordStore &records) {
   const double budget = parse_budget(args.budget);
   const auto device =
-      open_device(args.model.device.empty() ? "cpu" : args.model.device, args.model.threads);
+      api::open_device(args.model.device.empty() ? "cpu" : args.model.device, args.model.threads);
   if (args.model.precision == "tf32")
     throw Error(ErrorCode::Unsupported, "tuning keeps to the arithmetic of the model, not tf32", {},
                 {"--precision f16 and bf16 can be tuned"});
-  const AppliedPrecision applied = apply_precision(import(args.model, {}), args.model.precision,
-                                                   device->target(), args.model.passes.get());
-  const auto cache = open_cache(args.model);
+  const model::AppliedPrecision applied = model::apply_precision(
+      import(args.model), args.model.precision, device->target(), args.model.passes.get());
+  const auto cache = api::open_cache(args.model, log_to_stderr());
   model::TuneReport report;
   {
     Progress progress("tuning");
@@ -120,7 +104,7 @@ void tune_onnx(const TuneArguments &args, runtime::RecordStore &records) {
     write_files({{args.csv, to_csv(tune_table(report))}});
   const std::string text =
       applied.summary + fmt::format("device   {} ({})\n", device->name(), device->target().name) +
-      summary(report) + to_text(tune_table(report));
+      api::summary(report) + to_text(tune_table(report));
   std::fputs(printable(text).c_str(), stdout);
 }
 
@@ -141,8 +125,10 @@ void tune(const TuneArguments &args) {
     throw Error(ErrorCode::Unsupported, "there is nothing to do", {},
                 {"need a model to tune, --import or --export"});
   const bool is_reading = args.model.model.empty() && args.import_files.empty();
-  const auto records = open_records(args.model, is_reading ? runtime::RecordStore::Mode::Existing
-                                                           : runtime::RecordStore::Mode::Create);
+  const auto records = api::open_records(args.model,
+                                         is_reading ? runtime::RecordStore::Mode::Existing
+                                                    : runtime::RecordStore::Mode::Create,
+                                         log_to_stderr());
   if (!args.import_files.empty())
     import_records(args, *records);
   if (!args.model.model.empty())
@@ -173,7 +159,8 @@ void add_tune(CLI::App &app) {
   verb->add_option("--kernel", args->kernels,
                    "Only the kernels with these numbers, in launch order from 0")
       ->type_name("N");
-  verb->add_option("--csv", args->csv, "Write the table there too; - for standard output, alone")->type_name("FILE");
+  verb->add_option("--csv", args->csv, "Write the table there too; - for standard output, alone")
+      ->type_name("FILE");
   verb->add_option("--export", args->export_file, "Write all records there, as JSON lines")
       ->type_name("FILE");
   verb->add_option("--import", args->import_files,

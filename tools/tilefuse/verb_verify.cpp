@@ -5,12 +5,13 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "api/work.h"
 #include "base/error.h"
 #include "files.h"
 #include "model/oracle/verify.h"
+#include "model_options.h"
 #include "open_model.h"
 #include "pass_options.h"
-#include "precision.h"
 #include "progress.h"
 #include "run_inputs.h"
 #include "schedule/legal.h"
@@ -46,7 +47,7 @@ void verify_case(const VerifyArguments &args, const std::string &text) {
     diverged(args.model.model, *divergence, {});
   std::string said = "the simulator agrees after every pass";
   if (!args.model.device.empty()) {
-    const auto device = open_device(args.model.device, args.model.threads);
+    const auto device = api::open_device(args.model.device, args.model.threads);
     if (const auto divergence = model::check_on_device(reference, *device))
       diverged(args.model.model, *divergence, {});
     said += "; " + device->name() + " agrees";
@@ -62,11 +63,6 @@ std::vector<HostTensor> read_inputs(const VerifyArguments &args, const program::
                        : match_inputs(std::move(given), describe_inputs(program));
 }
 
-std::string how_many(std::int64_t samples) {
-  return samples == 0 ? std::string("every result")
-                      : fmt::format("at most {} results of each", samples);
-}
-
 void report_fault(const VerifyArguments &args, const model::KernelFault &fault) {
   std::vector<std::string> notes = {fmt::format("kernel {} is {}", fault.kernel, fault.name),
                                     fault.bisection};
@@ -80,37 +76,28 @@ void report_fault(const VerifyArguments &args, const model::KernelFault &fault) 
 }
 
 void verify_onnx(const VerifyArguments &args) {
-  const auto device =
-      open_device(args.model.device.empty() ? "cpu" : args.model.device, args.model.threads);
-  const program::Program imported = import(args.model, {});
-  const auto cache = open_cache(args.model);
-  CalibrationInputs calibration{{}, "the inputs verified with"};
+  const api::Engine engine(args.model.device.empty() ? "cpu" : args.model.device, args.model,
+                           log_to_stderr());
+  const program::Program imported = import(args.model);
+  model::CalibrationInputs calibration{{}, "the inputs verified with"};
   if (!args.inputs.empty())
     calibration.runs = {read_inputs(args, imported)};
-  const AppliedPrecision applied =
-      args.model.precision == "int8"
-          ? apply_int8(imported, calibration, *device, *cache, args.model.passes.get())
-          : apply_precision(imported, args.model.precision, device->target(),
-                            args.model.passes.get());
+  const model::AppliedPrecision applied =
+      api::with_precision(imported, args.model, calibration, engine);
   const program::Program &program = applied.program;
-  const auto records = open_records(args.model, runtime::RecordStore::Mode::Existing);
   model::VerifyReport report;
   {
     Progress progress("verifying");
-    report =
-        model::verify_model(program, read_inputs(args, program), *device, *cache,
-                            {.samples = args.samples,
-                             .session = session_options(args.model, applied, records.get()),
-                             .progress = [&](int done, int total) { progress.show(done, total); }});
+    report = model::verify_model(
+        program, read_inputs(args, program), *engine.device, *engine.cache,
+        {.samples = args.samples,
+         .session = api::session_options(args.model, applied, engine.records.get(), warn),
+         .progress = [&](int done, int total) { progress.show(done, total); }});
   }
   if (report.fault)
     report_fault(args, *report.fault);
   const std::string text =
-      applied.summary +
-      fmt::format("device   {}\nkernels  {} agree with the reference; {} results compared ({}); "
-                  "the largest error is {:.2g} of its bound\n",
-                  device->name(), report.kernels, report.compared, how_many(args.samples),
-                  report.largest_share);
+      applied.summary + api::verdict(report, engine.device->name(), args.samples);
   std::fputs(printable(text).c_str(), stdout);
 }
 

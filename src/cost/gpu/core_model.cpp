@@ -11,6 +11,7 @@
 
 #include "base/index.h"
 #include "cost/footprint.h"
+#include "cost/gpu/core_results.h"
 #include "cost/gpu/fed_ring.h"
 #include "schedule/blocks.h"
 #include "schedule/local_memory.h"
@@ -83,7 +84,7 @@ double CoreModel::step_cycles(double resident) const {
       items / kCoreLanes;
   const double spill = std::max(0.0, registers() - rates.item_registers);
   const double matrix = resident * (ops / rate) * (1 + spill / 32);
-  const double latency = rates.async_copy_latency_cycles / (gemm.core().ring - 1);
+  const double latency = rates.async_copy_latency_cycles / (step_stages(gemm.schedule) - 1);
   return std::max({matrix, resident * bytes / rates.l2_bytes_per_cycle_async,
                    resident * (fetched + bytes) / rates.local_bytes_per_cycle_mma, latency}) +
          resident * (gather_cycles() + fed.issued / rates.issue_per_cycle_beside_mma) +
@@ -93,8 +94,9 @@ double CoreModel::step_cycles(double resident) const {
 // Of all resident blocks' results.
 double CoreModel::store_cycles(double resident) const {
   const nest::Slot &out = gemm.nest.slots[gemm.nest.out.slot];
-  return resident * static_cast<double>(gemm.tile.rows * gemm.tile.columns * size_bytes(out.type)) /
-         rates.store_bytes_per_cycle;
+  const double bytes =
+      static_cast<double>(gemm.tile.rows * gemm.tile.columns * size_bytes(out.type));
+  return resident * std::max(bytes / rates.store_bytes_per_cycle, scattered_cycles(gemm, target));
 }
 
 double CoreModel::unique_bytes() const { return touched_bytes(gemm.nest) + fed.memory_bytes; }

@@ -26,7 +26,7 @@ double taps_of_window(const schedule::Gemm &gemm) {
 
 // That are mapped in a step; those of a window serve as many steps as there are taps.
 double elems_of_step(const schedule::Gemm &gemm, const schedule::CoreSideTile &side) {
-  if (gemm.core().window == 0)
+  if (halo_stages(gemm.schedule) == 0)
     return static_cast<double>(side.rows * side.elems);
   return static_cast<double>(window_rows(gemm) * side.elems) / taps_of_window(gemm);
 }
@@ -73,16 +73,16 @@ FedRing fed_ring(const schedule::Resolved &resolved) {
     const bool is_guarded =
         is_wgmma(*gemm.core().op) &&
         std::any_of(dims.begin(), dims.end(), [](const nest::Dim &dim) { return dim.guarded; });
-    const double guard = !is_guarded          ? 0
-                         : gemm.core().blends ? kBlendInstructions
-                                              : kGuardInstructions;
+    const double guard = !is_guarded                             ? 0
+                         : gemm.schedule.roles.transform.selects ? kBlendInstructions
+                                                                 : kGuardInstructions;
     constexpr double kWarp = kCoreLanes;
     fed.issued +=
         elems / chunk / kWarp *
         (kChunkInstructions + guard + kStreamInstructions * copied + (slots + kRounding) * chunk);
     const double beside = (copied - 1) * elems * static_cast<double>(tile.elem_bytes);
     fed.copied_bytes += beside;
-    fed.local_bytes += beside * gemm.core().ring;
+    fed.local_bytes += beside * step_stages(gemm.schedule);
     const auto bytes_of = [&](const nest::Operand &operand) {
       const nest::Slot &slot = map.slots[operand.slot];
       return static_cast<double>(slot.elems * size_bytes(slot.type));

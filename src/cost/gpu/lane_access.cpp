@@ -208,7 +208,7 @@ LaneAccess input_access(const LaneView &view, int input, const InputPlace &place
   const Schedule &schedule = view.schedule;
   const nest::Slot &slot = slot_of(nest, nest.inputs[at(input)]);
   const bool in_place = schedule.fills[at(input)] == schedule::Fill::Direct;
-  const DType type = in_place ? slot.type : schedule::held_type(nest, input);
+  const DType type = in_place ? slot.type : schedule::held_type(nest, schedule, input);
   return access(view, as_read(nest, schedule, input, place), size_bytes(type), near);
 }
 
@@ -235,7 +235,7 @@ double copy_sectors(const LaneView &view, int input, const InputPlace &place) {
   const bool is_packed_input = is_packed(schedule.fills[at(input)]);
   const nest::Slot &slot = slot_of(nest, nest.inputs[at(input)]);
   const std::int64_t elem =
-      size_bytes(is_packed_input ? schedule::held_type(nest, input) : slot.type);
+      size_bytes(is_packed_input ? schedule::held_type(nest, schedule, input) : slot.type);
   const std::int64_t request = std::max(1, target.warp);
   const std::int64_t cuts = elems / row + elems / request - elems / std::lcm(row, request);
   bool is_aligned = row * elem % target.sector_bytes == 0;

@@ -12,6 +12,7 @@
 
 #include "base/index.h"
 #include "cost/footprint.h"
+#include "cost/gpu/core_results.h"
 #include "cost/gpu/fed_ring.h"
 #include "schedule/blocks.h"
 #include "schedule/local_memory.h"
@@ -85,23 +86,26 @@ double WgmmaModel::taps() const {
 
 // Of the depth, copied for a step.
 double WgmmaModel::data_rows() const {
-  return gemm.core().window > 0 ? static_cast<double>(window_rows(gemm)) / taps()
-                                : static_cast<double>(gemm.tile.rows * gemm.tile.spread);
+  return halo_stages(gemm.schedule) > 0 ? static_cast<double>(window_rows(gemm)) / taps()
+                                        : static_cast<double>(gemm.tile.rows * gemm.tile.spread);
 }
 
 double WgmmaModel::filter_rows() const {
-  return gemm.core().keeps_filter ? 0 : static_cast<double>(gemm.tile.columns);
+  return has_resident(gemm.schedule) ? 0 : static_cast<double>(gemm.tile.columns);
 }
 
 // Of a copy, of which as many are under way as there are buffers; where they are few, one is read
 // meanwhile.
 double WgmmaModel::latency() const {
-  if (gemm.core().window == 0 && gemm.core().ring <= kShallow)
-    return (rates.tensor_copy_latency_shallow_cycles + copy_cycles()) / (gemm.core().ring - 1);
-  const double copy = gemm.core().ahead > 0 ? rates.tensor_copy_latency_ahead_cycles
-                                            : rates.tensor_copy_latency_cycles;
-  const double of_windows = gemm.core().window > 0 ? copy / (gemm.core().window * taps()) : 0;
-  return gemm.core().keeps_filter ? of_windows : std::max(of_windows, copy / gemm.core().ring);
+  if (halo_stages(gemm.schedule) == 0 && step_stages(gemm.schedule) <= kShallow)
+    return (rates.tensor_copy_latency_shallow_cycles + copy_cycles()) /
+           (step_stages(gemm.schedule) - 1);
+  const double copy = gemm.schedule.extra.stages > 0 ? rates.tensor_copy_latency_ahead_cycles
+                                                     : rates.tensor_copy_latency_cycles;
+  const double of_windows =
+      halo_stages(gemm.schedule) > 0 ? copy / (halo_stages(gemm.schedule) * taps()) : 0;
+  return has_resident(gemm.schedule) ? of_windows
+                                     : std::max(of_windows, copy / step_stages(gemm.schedule));
 }
 
 // Rows of both inputs in a step, which are straight. Those that other blocks of a cluster copy take
@@ -112,16 +116,15 @@ double WgmmaModel::copy_cycles() const {
   const double panels =
       static_cast<double>(gemm.tile.row_bytes()) / static_cast<double>(ring_row_bytes(gemm));
   const bool is_deep = data_map(gemm).lower.size() > 2;
-  const double data = gemm.core().gathers ? 0 : data_rows();
+  const double data = has_loading_warps(gemm.schedule) ? 0 : data_rows();
   return panels * data * (is_deep ? rates.im2col_row_cycles : rates.tensor_copy_row_cycles) +
          filter_rows() * rates.tensor_copy_row_cycles;
 }
 
 // In a step from the second-level cache; others of the cluster fetch the rest.
 double WgmmaModel::fetched_bytes() const {
-  const schedule::Core &core = gemm.core();
-  const double rows = data_rows() / static_cast<double>(core.cluster_columns) +
-                      filter_rows() / static_cast<double>(core.cluster_rows);
+  const double rows = data_rows() / static_cast<double>(gemm.schedule.tiles.cluster_n) +
+                      filter_rows() / static_cast<double>(gemm.schedule.tiles.cluster_m);
   return rows * static_cast<double>(gemm.tile.row_bytes()) + fed.copied_bytes;
 }
 
@@ -137,18 +140,19 @@ double WgmmaModel::local_cycles() const {
 double WgmmaModel::map_cycles() const {
   if (fed.issued == 0)
     return 0;
-  if (gemm.core().window > 0)
+  if (halo_stages(gemm.schedule) > 0)
     return fed.issued / (rates.schedulers * rates.issue_per_scheduler_one_warp) +
            kWindowLocal * local_cycles() +
-           (kWindowCycles + (gemm.core().mappers == 0 ? kCopyingCycles : 0)) / taps();
-  const double rate = gemm.core().mappers > 1 ? rates.issue_per_scheduler_two_warps
-                                              : rates.issue_per_scheduler_one_warp;
+           (kWindowCycles + (gemm.schedule.roles.transform.groups == 0 ? kCopyingCycles : 0)) /
+               taps();
+  const double rate = gemm.schedule.roles.transform.groups > 1 ? rates.issue_per_scheduler_two_warps
+                                                               : rates.issue_per_scheduler_one_warp;
   return fed.issued / (rates.schedulers * rate) + rates.map_step_cycles + local_cycles();
 }
 
 // Of warps that gather the data of a step.
 double WgmmaModel::gather_cycles() const {
-  if (!gemm.core().gathers)
+  if (!has_loading_warps(gemm.schedule))
     return 0;
   if (fed.spread_cycles > 0)
     return fed.spread_cycles;
@@ -158,7 +162,7 @@ double WgmmaModel::gather_cycles() const {
   const double cycles = runs / kItems * kGatherCycles;
   const double filter =
       filter_rows() * static_cast<double>(gemm.tile.row_bytes()) / rates.l2_bytes_per_cycle_tensor;
-  return cycles + filter + (gemm.core().turns > 1 ? 0 : kGatherShared);
+  return cycles + filter + (gemm.schedule.roles.math.instances > 1 ? 0 : kGatherShared);
 }
 
 // An instruction of 64 rows takes its operations' time at the peak, or the time to read its
@@ -174,18 +178,19 @@ double WgmmaModel::step_cycles() const {
   const double matrix = instructions * std::max(multiply, read) * rates.wgmma_time_ratio;
   const double others = std::max({matrix, fetched_bytes() / rates.l2_bytes_per_cycle_tensor,
                                   copy_cycles(), latency(), gather_cycles()});
-  const schedule::Core &core = gemm.core();
-  const double beside = core.window > 0 ? kBesideMaps * std::min(others, map_cycles()) : 0;
+  const double beside =
+      halo_stages(gemm.schedule) > 0 ? kBesideMaps * std::min(others, map_cycles()) : 0;
   return std::max(others, map_cycles()) + beside +
-         (core.window > 0 && !core.keeps_filter ? kStreamCycles : 0) +
-         (core.turns > 1 ? rates.ring_step_turns_cycles : rates.ring_step_cycles) +
-         (core.cluster() > 1 ? rates.cluster_step_cycles : 0);
+         (halo_stages(gemm.schedule) > 0 && !has_resident(gemm.schedule) ? kStreamCycles : 0) +
+         (gemm.schedule.roles.math.instances > 1 ? rates.ring_step_turns_cycles
+                                                 : rates.ring_step_cycles) +
+         (gemm.schedule.tiles.cluster() > 1 ? rates.cluster_step_cycles : 0);
 }
 
 // Of a tile of what is fetched ahead, beside the copies of its steps.
 double WgmmaModel::ahead_cycles() const {
   double cycles = 0;
-  if (gemm.core().ahead == 0)
+  if (gemm.schedule.extra.stages == 0)
     return cycles;
   for (const schedule::AheadOperand &operand : ahead_operands(gemm)) {
     const auto panels = static_cast<double>(gemm.tile.columns / operand.columns);
@@ -206,7 +211,7 @@ double WgmmaModel::steps_cycles() const {
 // Of operands that post-ops read by tiles, for a four warps' 128 results. Blocks of one tile wait
 // once, which is in what they take besides.
 double WgmmaModel::operand_cycles() const {
-  if (gemm.core().blocks == 0)
+  if (gemm.schedule.tiles.persistent == 0)
     return 0;
   std::int64_t results = 1;
   for (int i = 0; i < gemm.nest.output_indices; ++i)
@@ -214,23 +219,25 @@ double WgmmaModel::operand_cycles() const {
   const auto whole = std::count_if(
       gemm.nest.extras.begin(), gemm.nest.extras.end(),
       [&](const nest::Operand &extra) { return gemm.nest.slots[extra.slot].elems >= results; });
-  const auto fetched = static_cast<double>(gemm.core().ahead > 0 ? ahead_operands(gemm).size() : 0);
+  const auto fetched =
+      static_cast<double>(gemm.schedule.extra.stages > 0 ? ahead_operands(gemm).size() : 0);
   return fetched * kFetchedCycles +
          (static_cast<double>(whole) - fetched) * rates.operand_read_cycles;
 }
 
 double WgmmaModel::result_cycles() const {
-  const double longer = gemm.core().tensor_store ? kLongerStore
-                        : exchanges(gemm)        ? kLongerExchange
-                                                 : 1;
-  return static_cast<double>(gemm.tile.warp_rows * gemm.tile.warp_columns) / kItems *
-         (kResultCycles * longer + operand_cycles()) /
-         static_cast<double>(gemm.core().cluster_parts);
+  const double longer = gemm.schedule.store == schedule::Store::Tma ? kLongerStore
+                        : exchanges(gemm)                           ? kLongerExchange
+                                                                    : 1;
+  const double issued = static_cast<double>(gemm.tile.warp_rows * gemm.tile.warp_columns) / kItems *
+                        (kResultCycles * longer + operand_cycles());
+  return std::max(issued, scattered_cycles(gemm, target)) /
+         static_cast<double>(gemm.schedule.tiles.split_k);
 }
 
 // Of accumulators that blocks of a cluster join.
 double WgmmaModel::join_cycles() const {
-  return gemm.core().cluster_parts == 1
+  return gemm.schedule.tiles.split_k == 1
              ? 0
              : rates.cluster_join_cycles +
                    static_cast<double>(joined_bytes(gemm)) / rates.cluster_bytes_per_cycle;
@@ -239,29 +246,33 @@ double WgmmaModel::join_cycles() const {
 // Of one multiprocessor with so many tiles. A group that takes turns stores its results while the
 // other multiplies.
 double WgmmaModel::busy_cycles(double tiles) const {
-  const double gather = gemm.core().gathers ? kGatherTile : 0;
+  const double gather = has_loading_warps(gemm.schedule) ? kGatherTile : 0;
   const double steps = gather + steps_cycles();
   const double results = result_cycles() + join_cycles();
   const double filter = // copied once
-      gemm.core().keeps_filter
-          ? static_cast<double>(gemm.tile.ring_bytes(gemm.core().ring) * gemm.tile.columns) /
+      has_resident(gemm.schedule)
+          ? static_cast<double>(gemm.tile.ring_bytes(step_stages(gemm.schedule)) *
+                                gemm.tile.columns) /
                 (static_cast<double>(gemm.tile.rows * gemm.tile.spread + gemm.tile.columns) *
                  rates.l2_bytes_per_cycle_tensor)
           : 0;
-  const double of_tile =
-      gemm.core().turns > 1 ? std::max(steps, (steps + results) / 2) : steps + results;
+  const double of_tile = gemm.schedule.roles.math.instances > 1
+                             ? std::max(steps, (steps + results) / 2)
+                             : steps + results;
   // A buffer of what is fetched ahead is copied to when a tile has been stored.
-  const double ahead =
-      gemm.core().ahead > 0
-          ? (rates.tensor_copy_latency_ahead_cycles + ahead_cycles() + results) / gemm.core().ahead
-          : 0;
-  return filter + tiles * std::max(of_tile, ahead) + (gemm.core().turns > 1 ? results : 0);
+  const double ahead = gemm.schedule.extra.stages > 0
+                           ? (rates.tensor_copy_latency_ahead_cycles + ahead_cycles() + results) /
+                                 gemm.schedule.extra.stages
+                           : 0;
+  return filter + tiles * std::max(of_tile, ahead) +
+         (gemm.schedule.roles.math.instances > 1 ? results : 0);
 }
 
 // Tiles of the busiest multiprocessor.
 double WgmmaModel::turns() const {
-  return std::ceil(static_cast<double>(tile_grid(gemm).clusters()) /
-                   static_cast<double>(schedule::clusters_at_once(target, gemm.core().cluster())));
+  return std::ceil(
+      static_cast<double>(tile_grid(gemm).clusters()) /
+      static_cast<double>(schedule::clusters_at_once(target, gemm.schedule.tiles.cluster())));
 }
 
 double overlapped(double busy, double memory) {
@@ -276,8 +287,8 @@ double WgmmaModel::memory_seconds() const {
 // Of results in blocks of channels that leave in less than whole lines of neighbours.
 double WgmmaModel::store_seconds() const {
   constexpr std::int64_t kLine = 4; // blocks
-  if (!gemm.roles.has_blocks() || gemm.core().gathers || gemm.core().window > 0 ||
-      gemm.row.used == kLine)
+  if (!gemm.roles.has_blocks() || has_loading_warps(gemm.schedule) ||
+      halo_stages(gemm.schedule) > 0 || gemm.row.used == kLine)
     return 0;
   const nest::Slot &out = gemm.nest.slots[gemm.nest.out.slot];
   return static_cast<double>(out.elems * size_bytes(out.type)) / rates.narrow_store_bytes_per_s;
@@ -303,7 +314,7 @@ Estimate WgmmaModel::run() const {
                       {"launch", target.launch_us, "us"}};
   if (fed.issued > 0)
     estimate.reasons.push_back({"maps", map_cycles(), "cycles per step, beside the others"});
-  if (gemm.core().cluster_parts > 1)
+  if (gemm.schedule.tiles.split_k > 1)
     estimate.reasons.push_back({"join", join_cycles() / rates.wgmma_clock_hz * 1e6, "us"});
   return estimate;
 }
@@ -339,7 +350,7 @@ double predict_together(const std::vector<const nest::Nest *> &classes,
 }
 
 Figures wgmma_figures(const schedule::Gemm &gemm) {
-  const double ring = gemm.core().ring + gemm.core().window;
+  const double ring = step_stages(gemm.schedule) + halo_stages(gemm.schedule);
   Figures figures;
   figures.blocks = static_cast<double>(core_blocks(gemm));
   figures.work_items = static_cast<double>(group_size(gemm.schedule));

@@ -7,6 +7,7 @@
 #include "cost/gpu/lane_access.h"
 #include "cost/gpu/work_item_shape.h"
 #include "schedule/blocks.h"
+#include "schedule/result_tile.h"
 #include "schedule/result_vectors.h"
 #include "schedule/staging.h"
 
@@ -27,13 +28,14 @@ private:
   double block_barriers() const;
   void add_input(int input, Figures &figures) const;
   void add_global(const Operand &operand, Figures &figures) const;
+  static void leave_out_results(Figures &figures);
 };
 
 // Bytes that all blocks ask of the last-level cache for an input.
 double WorkItemFigures::source_bytes(int input) const {
   const Operand &operand = nest_.inputs[at(input)];
   const double blocks = static_cast<double>(schedule::blocks(nest_, schedule_));
-  const double elem = static_cast<double>(size_bytes(schedule::held_type(nest_, input)));
+  const double elem = static_cast<double>(size_bytes(schedule::held_type(nest_, schedule_, input)));
   if (is_staged(schedule_.fills[at(input)]))
     return blocks * steps() * refills(input) * elem * static_cast<double>(place(input).tile.elems);
   double points = blocks * steps();
@@ -51,8 +53,8 @@ double WorkItemFigures::block_barriers() const {
     return 0;
   const auto staged_at = [&](std::optional<IndexId> level, bool ahead) {
     for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
-      if (is_staged(schedule_.fills[k]) && schedule_.stages[k].at == level &&
-          schedule_.stages[k].is_ahead() == ahead)
+      if (is_staged(schedule_.fills[k]) && schedule_.pipes[k].at == level &&
+          schedule_.pipes[k].is_ahead() == ahead)
         return true;
     return false;
   };
@@ -87,7 +89,7 @@ void WorkItemFigures::add_input(int input, Figures &figures) const {
   double elems = 1;
   for (const schedule::StageDim &dim : place(input).tile.dims)
     elems *= static_cast<double>(dim.range);
-  const double elem = static_cast<double>(size_bytes(schedule::held_type(nest_, input)));
+  const double elem = static_cast<double>(size_bytes(schedule::held_type(nest_, schedule_, input)));
   *figures.local_bytes += static_cast<double>(stage_bytes(nest_, schedule_, input));
   *figures.staged_bytes += times * elems * elem;
   *figures.sectors += times * copy_sectors(view_, input, place(input));
@@ -106,13 +108,20 @@ void WorkItemFigures::add_global(const Operand &operand, Figures &figures) const
   *figures.grid_bytes += unique_bytes(operand);
 }
 
+// Of results that are turned the model has no figures.
+void WorkItemFigures::leave_out_results(Figures &figures) {
+  figures.barriers = figures.staged_bytes = figures.local_requests = {};
+  figures.local_wavefronts = figures.local_conflicts = figures.sectors = {};
+}
+
 Figures WorkItemFigures::figures() const {
   Figures figures;
   figures.blocks = static_cast<double>(schedule::blocks(nest_, schedule_));
   figures.work_items = items_;
   figures.barriers = figures.blocks * block_barriers();
   figures.registers = registers();
-  figures.local_bytes = figures.staged_bytes = 0;
+  figures.local_bytes = static_cast<double>(schedule::result_bytes(nest_, schedule_));
+  figures.staged_bytes = 0;
   figures.local_requests = figures.local_wavefronts = figures.local_conflicts = 0;
   figures.sectors = figures.block_bytes = figures.grid_bytes = 0;
   for (int k = 0; k < static_cast<int>(nest_.inputs.size()); ++k)
@@ -120,6 +129,8 @@ Figures WorkItemFigures::figures() const {
   for (const Operand &extra : nest_.extras)
     add_global(extra, figures);
   add_global(nest_.out, figures);
+  if (schedule_.store == schedule::Store::Local)
+    leave_out_results(figures);
   if (nest_.agg != program::Agg::Sum || nest_.comb != program::Comb::Mul ||
       !is_float(nest_.acc_type))
     return figures;

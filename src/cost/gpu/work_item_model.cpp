@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "cost/expression.h"
 #include "cost/footprint.h"
 #include "cost/gpu/lane_access.h"
 #include "cost/gpu/work_item_shape.h"
 #include "schedule/blocks.h"
+#include "schedule/result_tile.h"
 #include "schedule/result_vectors.h"
 #include "schedule/staging.h"
 
@@ -30,6 +32,9 @@ constexpr double kNarrowInstructions = 12;
 // block, or at each copy in a long loop of rounds.
 constexpr double kDigitInstructions = 12;
 constexpr double kResultInstructions = 7;
+// The same of a result that is taken from where it was turned; and sectors that its runs tear.
+constexpr double kTurnedDigitInstructions = 6;
+constexpr double kTornSectors = 0.5;
 // A compiler unrolls a loop so far.
 constexpr double kUnrolled = 2.5;
 
@@ -57,6 +62,7 @@ private:
   double guards(int input) const;
   void add_direct(int input, Block &block) const;
   void add_staged(int input, Block &block) const;
+  void add_turned(double results, Block &block) const;
   void add_results(Block &block) const;
   Block block() const;
   void explain(const Block &block, Estimate &estimate) const;
@@ -129,12 +135,12 @@ void WorkItemModel::add_staged(int input, Block &block) const {
   block.latency = std::max(block.latency, rates_.local_latency_cycles);
 
   const double times = steps() * refills(input);
-  const schedule::Stage &stage = schedule_.stages[at(input)];
+  const schedule::Pipe &stage = schedule_.pipes[at(input)];
   const double width = copy_width(input);
   const double rounds = copy_rounds(input);
   const double copied = rounds * warps_; // vectors of warps
-  const bool is_narrow = stage.ring > 0 && width == 1;
-  const double stores = stage.layout == schedule::Layout::Plain || stage.ring > 0 ? 1 : width;
+  const bool is_narrow = stage.is_async() && width == 1;
+  const double stores = stage.layout == schedule::Layout::Plain || stage.is_async() ? 1 : width;
   // Of a copied vector.
   double instructions = kCopyInstructions + 1 + stores + (is_narrow ? kNarrowInstructions : 0);
   double digits = 0;
@@ -145,18 +151,45 @@ void WorkItemModel::add_staged(int input, Block &block) const {
   const bool is_loop = is_long_loop(input);
   const double addresses = is_loop ? times : 1; // how often they are worked out
   const double wait = rates_.l1_latency_cycles + rates_.l2_latency_cycles +
-                      (stage.ring > 0 ? rates_.async_copy_later_cycles : 0);
+                      (stage.is_async() ? rates_.async_copy_later_cycles : 0);
   block.issue += copied * addresses * digits * kDigitInstructions;
   block.issue += times * copied * instructions;
   block.exposed += rounds * addresses * digits * kDigitInstructions;
-  block.exposed += is_loop && stage.ring == 0 ? times * rounds * wait / kUnrolled : 0;
+  block.exposed += is_loop && !stage.is_async() ? times * rounds * wait / kUnrolled : 0;
   block.wavefronts += times * copied * 2 * width;
   block.miss_bytes += times * copy_sectors(view_, input, place(input)) * target_.sector_bytes;
   const double compute = reduced_points() / std::max(1.0, refills(input));
-  const double ahead = std::max(0, stage.buffers() - 1); // chunks
+  const double ahead = std::max(0, stage.stages - 1); // chunks
   block.exposed += times * (rounds * instructions + rates_.barrier_cycles +
                             (stage.is_ahead() ? std::max(0.0, wait - 4 * compute * ahead)
                                               : wait + rates_.barrier_cycles));
+}
+
+// Results of a work-item's step that are turned: put down along the lanes, and taken by number along
+// the result.
+void WorkItemModel::add_turned(double results, Block &block) const {
+  const schedule::ResultTile tile = result_tile(nest_, schedule_);
+  const double slots = expression_slots(nest_.post) + kResultInstructions;
+  const double run = static_cast<double>(tile.run_points());
+  const double runs = static_cast<double>(tile.runs());
+  const double rounds = std::ceil(run * runs / items_);
+  const double digits = static_cast<double>(tile.run.size() + 1 + tile.others.size());
+  const double taken = kCopyInstructions + digits * kTurnedDigitInstructions;
+  const nest::Linear out = nest::flat(nest_.out, nest_.indices.size());
+  const double size =
+      static_cast<double>(size_bytes(type_of(nest_, nest_.out)) * std::llabs(tile.run_stride));
+  const bool goes_on = out.coeff[tile.lane] == tile.run_stride * tile.run_points();
+  const double piece =
+      run * (goes_on ? static_cast<double>(tile.dims[tile.lane].points) : 1) * size;
+  const double sector = target_.sector_bytes;
+  const double sectors = run * runs * size / piece * (std::ceil(piece / sector) + kTornSectors);
+  block.issue += steps() * warps_ * (results * slots + rounds * taken);
+  block.wavefronts +=
+      steps() *
+      (warps_ * (results * static_cast<double>(vector_width(schedule_)) + rounds) + sectors / 4);
+  block.miss_bytes += steps() * sectors * sector;
+  block.exposed += steps() * (results * slots + rounds * taken + 2 * rates_.barrier_cycles +
+                              rates_.local_latency_cycles);
 }
 
 // Post-ops and stores.
@@ -164,6 +197,8 @@ void WorkItemModel::add_results(Block &block) const {
   double results = 1; // of a work-item in one step
   for (const IndexId i : output_indices(nest_))
     results *= copies(i);
+  if (schedule_.store == schedule::Store::Local)
+    return add_turned(results, block);
   const std::int64_t together = stored_together(nest_, schedule_);
   const LaneAccess access = operand_access(view_, nest_.out, together);
   const double stores = vectors(nest_.out) / static_cast<double>(together);

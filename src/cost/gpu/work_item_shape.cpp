@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "schedule/result_tile.h"
 #include "schedule/stage_copy.h"
 #include "schedule/staging.h"
 #include "schedule/streams.h"
@@ -66,7 +67,7 @@ double WorkItemShape::reduced_points() const {
 }
 
 double WorkItemShape::refills(int input) const {
-  const std::optional<IndexId> level = schedule_.stages[at(input)].at;
+  const std::optional<IndexId> level = schedule_.pipes[at(input)].at;
   double count = 1;
   if (!level)
     return 1 / steps();
@@ -128,7 +129,7 @@ double WorkItemShape::shared_taps(int input) const {
 
 // What a producer fills is priced as if it were copied, as well as it can be.
 double WorkItemShape::copy_width(int input) const {
-  return is_copied_by_items(schedule_, input) ? schedule_.stages[at(input)].width
+  return is_copied_by_items(schedule_, input) ? schedule_.pipes[at(input)].width
                                               : item_copy(nest_, schedule_, input).widest;
 }
 
@@ -138,7 +139,7 @@ double WorkItemShape::copy_rounds(int input) const {
 
 bool WorkItemShape::is_long_loop(int input) const {
   return !(is_copied_by_items(schedule_, input) &&
-           schedule::writes_rounds(schedule_.stages[at(input)])) &&
+           schedule::writes_rounds(schedule_.pipes[at(input)])) &&
          copy_rounds(input) > static_cast<double>(schedule::kMostWrittenRounds);
 }
 
@@ -152,9 +153,9 @@ double WorkItemShape::staged_elems(int input) const {
 double WorkItemShape::fetched_registers() const {
   double ahead = 0;
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
-    if (schedule_.stages[k].twice)
+    if (schedule_.pipes[k].is_double_buffered())
       ahead += staged_elems(static_cast<int>(k)) / items_;
-    if (const int stream = schedule_.stages[k].stream; stream > 0)
+    if (const int stream = schedule_.pipes[k].stream; stream > 0)
       ahead += static_cast<double>(stream * body_values(nest_, schedule_, static_cast<int>(k)));
   }
   return ahead;
@@ -173,7 +174,7 @@ double WorkItemShape::tile_registers() const {
 double WorkItemShape::offset_registers() const {
   double held = 0;
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
-    if (schedule_.stages[k].rounds != schedule::Rounds::Held)
+    if (schedule_.pipes[k].rounds != schedule::Rounds::Held)
       continue;
     const int input = static_cast<int>(k);
     const std::vector<schedule::StageDim> &dims = place(input).tile.dims;
@@ -205,11 +206,12 @@ double WorkItemShape::available_registers() const {
 }
 
 double WorkItemShape::local_bytes() const {
-  double bytes = 0;
+  double bytes = static_cast<double>(schedule::result_bytes(nest_, schedule_));
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
     if (is_staged(schedule_.fills[k]))
-      bytes += static_cast<double>(buffer_elems(schedule_, static_cast<int>(k), places_[k].tile) *
-                                   size_bytes(schedule::held_type(nest_, static_cast<int>(k))));
+      bytes += static_cast<double>(
+          buffer_elems(schedule_, static_cast<int>(k), places_[k].tile) *
+          size_bytes(schedule::held_type(nest_, schedule_, static_cast<int>(k))));
   return bytes;
 }
 

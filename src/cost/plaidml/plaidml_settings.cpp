@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <filesystem>
 #include <string_view>
 
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include "base/embedded.h"
 #include "base/error.h"
 
 namespace tilefuse::cost::plaidml {
@@ -75,9 +75,9 @@ void assign(Settings &settings, const toml::key &key, const toml::node &node,
   settings.*field->value = *value;
 }
 
-toml::table parse(const std::string &file) {
+toml::table parse(std::string_view text, const std::string &file) {
   try {
-    return toml::parse_file(file);
+    return toml::parse(text, file);
   } catch (const toml::parse_error &error) {
     fail(file, error.source(), std::string(error.description()));
   }
@@ -85,11 +85,15 @@ toml::table parse(const std::string &file) {
 
 } // namespace
 
-std::optional<Settings> stock_settings(const std::string &directory, const std::string &name) {
-  const std::string file = (std::filesystem::path(directory) / (name + ".toml")).string();
-  if (std::error_code failure; !std::filesystem::is_regular_file(file, failure))
-    return std::nullopt;
-  const toml::table table = parse(file);
+std::optional<Settings> stock_settings(const std::string &name) {
+  for (const EmbeddedFile &file : embedded_files("devices/plaidml"))
+    if (file.path == "devices/plaidml/" + name + ".toml")
+      return parse_settings(file.text, std::string(file.path));
+  return std::nullopt;
+}
+
+Settings parse_settings(std::string_view text, const std::string &file) {
+  const toml::table table = parse(text, file);
   Settings settings;
   for (const auto &[key, node] : table)
     assign(settings, key, node, file);

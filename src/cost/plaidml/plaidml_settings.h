@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "target/target.h"
 
@@ -31,9 +32,10 @@ struct Settings {
   friend bool operator==(const Settings &, const Settings &) = default;
 };
 
-// The settings in the file `directory`/`name`.toml; nothing where there is no such file. A mistake
-// in it is Error{Io} with its line.
-std::optional<Settings> stock_settings(const std::string &directory, const std::string &name);
+// The settings of the row devices/plaidml/`name`.toml; nothing where there is none.
+std::optional<Settings> stock_settings(const std::string &name);
+// Those in a file's text. A mistake in it is Error{Io} with its line.
+Settings parse_settings(std::string_view text, const std::string &file);
 
 // What PlaidML took for a device it did not know: one thread, a cache line, all local memory,
 // 16 KiB of accumulators, 4 groups per unit, 50 operations per byte.

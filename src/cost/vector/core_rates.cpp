@@ -12,4 +12,9 @@ CoreRates core_rates(const Target &target) {
   return rates;
 }
 
+double dots_per_cycle(const Target &target, const DotOp &op) {
+  const double ops = 2.0 * op.products * std::max(1, target.vector_f32);
+  return find_dot(target, op)->gops_per_unit * 1e9 / ops / core_rates(target).hertz;
+}
+
 } // namespace tilefuse::cost

@@ -10,6 +10,7 @@
 #include "schedule/guards.h"
 #include "schedule/staging.h"
 #include "schedule/streams.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::cost {
 namespace {
@@ -35,6 +36,7 @@ constexpr double kTapOperands = 2;
 // Of the vectors that are read again, what is kept at once: by the innermost taps, and by all.
 constexpr double kKeptInnermost = 0.6;
 constexpr double kKeptOfAll = 0.25;
+constexpr double kIntegerProduct = 3; // and its addition
 constexpr double kMaskedStore = 10;
 constexpr double kTileOverhead = 24;
 
@@ -47,6 +49,9 @@ RegisterTileCost::RegisterTileCost(const nest::Nest &nest, const schedule::Sched
       rates_(core_rates(target)), lane_(lane_index(schedule)), share_(share) {
   if (lane_)
     width_ = static_cast<double>(schedule.splits[*lane_].lane);
+  arithmetic_per_cycle_ =
+      schedule.dot == nullptr ? rates_.fma_per_cycle : dots_per_cycle(target, *schedule.dot);
+  adds_apart_ = arithmetic_per_cycle_ < rates_.fma_per_cycle;
   const double bytes = width_ * static_cast<double>(size_bytes(schedule::held_type(nest)));
   parts_ = std::ceil(bytes / (4.0 * std::max(1, target.vector_f32)));
   for (std::size_t s = 0; s < streams.size(); ++s)
@@ -69,6 +74,8 @@ RegisterTileCost::Access RegisterTileCost::access(std::size_t stream) const {
     access = {width_, width_};
   if (stream >= nest_.inputs.size() || schedule_.fills[stream] != Fill::Direct)
     return access;
+  if (is_narrow(type_of(nest_, nest_.inputs[stream])) && schedule_.dot == nullptr)
+    access.other += parts_; // widened
   const std::vector<nest::Dim> &dims = nest_.inputs[stream].dims;
   const auto guards = std::count_if(dims.begin(), dims.end(), [&](const nest::Dim &dim) {
     return guard_of(nest_, schedule_, stream, dim) == Guard::Checked;
@@ -115,7 +122,13 @@ double RegisterTileCost::fragment_loads(std::size_t input, const Copies &copies)
 // Times that a reduced index appears in the straight-line code of a step.
 double RegisterTileCost::unrolled(IndexId reduced) const {
   const schedule::Split &split = schedule_.splits[reduced];
-  return static_cast<double>(std::min(split.keep, split.tile));
+  return static_cast<double>(std::min(split.step(), split.tile) / split.vec);
+}
+
+// Points of a reduced index, or groups of them.
+double RegisterTileCost::steps_over(IndexId reduced) const {
+  return std::ceil(static_cast<double>(extent(nest_, reduced)) /
+                   static_cast<double>(schedule_.splits[reduced].vec));
 }
 
 // Whether some subscript moves with reduced `index` and with copies of an output.
@@ -139,7 +152,7 @@ bool RegisterTileCost::shares_overlapping_taps(std::size_t input) const {
       return false;
     if (unrolled(*i) > 1 && overlaps(streams_[input], *i))
       return true;
-    if (schedule_.splits[*i].keep < schedule_.splits[*i].tile)
+    if (schedule_.splits[*i].step() < schedule_.splits[*i].tile)
       return false;
   }
   return false;
@@ -169,10 +182,21 @@ double RegisterTileCost::live_registers(const Copies &copies) const {
       fewest = std::min(fewest, fragments(k, copies));
     if (shares_taps_[k])
       shared = (is_spread(k) ? kept_taps(k, copies) : distinct(k, copies, true)) + kTapOperands;
-    if (const int stream = schedule_.stages[k].stream; stream > 0)
+    if (const int stream = schedule_.pipes[k].stream; stream > 0)
       ahead += static_cast<double>(stream * body_values(nest_, schedule_, static_cast<int>(k)));
   }
-  return (accumulators + std::max(fewest, shared) + ahead + 1) * parts_;
+  const double products = adds_apart_ ? 1 : 0; // before they are added
+  return (accumulators + std::max(fewest, shared) + ahead + 1 + products) * parts_;
+}
+
+// Multiply-adds of floats and dot products are one; a product of integers is two and its addition.
+double RegisterTileCost::operations_of_point() const {
+  const bool adds_products = nest_.inputs.size() == 2 && nest_.comb == program::Comb::Mul &&
+                             nest_.agg == program::Agg::Sum;
+  if (nest_.inputs.size() < 2 || schedule_.dot != nullptr ||
+      (adds_products && is_float(schedule::held_type(nest_))))
+    return 1;
+  return adds_products ? kIntegerProduct : 2;
 }
 
 // Steps over reduced indices that stand in one straight piece of code.
@@ -182,7 +206,7 @@ double RegisterTileCost::body_taps() const {
     if (is_output(nest_, *i))
       break;
     taps *= unrolled(*i);
-    if (schedule_.splits[*i].keep < schedule_.splits[*i].tile)
+    if (schedule_.splits[*i].step() < schedule_.splits[*i].tile)
       break;
   }
   return taps;
@@ -194,9 +218,7 @@ StepCost RegisterTileCost::step(const Copies &copies) const {
   for (double count : copies)
     points *= count;
   cost.accumulators = points * parts_;
-  const bool is_fused = nest_.inputs.size() == 2 && nest_.comb == program::Comb::Mul &&
-                        nest_.agg == program::Agg::Sum;
-  cost.arithmetic = cost.accumulators * (is_fused || nest_.inputs.size() < 2 ? 1 : 2);
+  cost.arithmetic = cost.accumulators * operations_of_point();
   double other = 0;
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
     cost.loads += fragment_loads(k, copies) * access_[k].loads;
@@ -206,9 +228,10 @@ StepCost RegisterTileCost::step(const Copies &copies) const {
     other += points * kGuard * static_cast<double>(nest_.constraints.size());
   const double excess = live_registers(copies) - target_.vector_registers;
   cost.spills = std::clamp(excess * 2, 0.0, cost.accumulators + 2);
-  const double issued =
-      cost.arithmetic + cost.loads + other + 2 * cost.spills + kLoopInstructions / body_taps_;
-  cost.arithmetic_cycles = (cost.arithmetic + other / 2) / rates_.fma_per_cycle;
+  const double issued = cost.arithmetic * (adds_apart_ ? 2 : 1) + cost.loads + other +
+                        2 * cost.spills + kLoopInstructions / body_taps_;
+  cost.arithmetic_cycles =
+      cost.arithmetic / arithmetic_per_cycle_ + other / 2 / rates_.fma_per_cycle;
   cost.load_cycles = (cost.loads + cost.spills) / rates_.loads_per_cycle;
   cost.store_cycles = cost.spills;
   cost.issue_cycles = issued / rates_.issue_per_cycle;
@@ -230,9 +253,9 @@ double RegisterTileCost::accumulate_cycles(const Copies &copies) const {
     if (is_output(nest_, i))
       continue;
     const schedule::Split &split = schedule_.splits[i];
-    if (split.keep < split.tile)
-      loop_ends += steps * (split.tile / split.keep > kShortLoop ? kLoopEnd : kShortLoopEnd);
-    steps *= static_cast<double>(extent(nest_, i));
+    if (split.step() < split.tile)
+      loop_ends += steps * (split.tile / split.step() > kShortLoop ? kLoopEnd : kShortLoopEnd);
+    steps *= steps_over(i);
   }
   return share_ * steps * step(copies).cycles + loop_ends;
 }
@@ -255,7 +278,7 @@ double RegisterTileCost::store_cycles(const Copies &copies, bool is_partial) con
 double RegisterTileCost::loads(std::size_t input, const Copies &copies) const {
   double steps = 1;
   for (const IndexId i : reduced_indices(nest_))
-    steps *= static_cast<double>(extent(nest_, i));
+    steps *= steps_over(i);
   return share_ * steps * fragment_loads(input, copies);
 }
 

@@ -71,6 +71,8 @@ private:
   // Lanes read different elements.
   bool is_spread(std::size_t input) const { return lane_ && streams_[input].stride(*lane_) != 0; }
   double unrolled(IndexId reduced) const;
+  double steps_over(IndexId reduced) const;
+  double operations_of_point() const;
 
   const nest::Nest &nest_;
   const schedule::Schedule &schedule_;
@@ -80,6 +82,9 @@ private:
   std::optional<IndexId> lane_;
   double width_ = 1;
   double parts_ = 1; // registers of one value
+  double arithmetic_per_cycle_ = 1;
+  bool adds_apart_ = false; // dot products slower than a multiply-add: an instruction that adds
+                            // follows
   double share_;
   std::vector<Access> access_;    // by stream
   std::vector<bool> shares_taps_; // by input

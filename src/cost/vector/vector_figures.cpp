@@ -3,6 +3,7 @@
 
 #include "cost/footprint.h"
 #include "schedule/blocks.h"
+#include "schedule/result_tile.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::cost {
@@ -19,6 +20,7 @@ Figures vector_figures(const nest::Nest &nest, const schedule::Schedule &schedul
   for (std::size_t k = 0; k < nest.inputs.size(); ++k)
     if (is_staged(schedule.fills[k]))
       *figures.local_bytes += static_cast<double>(stage_bytes(nest, schedule, static_cast<int>(k)));
+  *figures.local_bytes += static_cast<double>(result_bytes(nest, schedule));
   return figures;
 }
 

@@ -12,6 +12,7 @@
 #include "schedule/blocks.h"
 #include "schedule/guards.h"
 #include "schedule/mma/core_roles.h"
+#include "schedule/result_tile.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::cost {
@@ -28,6 +29,10 @@ constexpr double kRowCycles = 8;
 constexpr double kCopyCycles = 1;
 constexpr double kElementCycles = 1.5;
 constexpr double kBlockCycles = 60; // calling a block
+// Cycles per vector of a square that is turned: loading and storing it beside its shuffles; and per
+// square.
+constexpr double kTurnedRow = 2;
+constexpr double kSquareCycles = 6;
 // Of the time that a block waits for caches, what it takes longer where others wait for it.
 constexpr double kDisturbed = 0.15;
 
@@ -59,6 +64,7 @@ private:
   }
   void add_core(const Indexed<IndexId, std::int64_t> &points, Block &block) const;
   double stage_cycles() const;
+  double turn_cycles() const;
   double core_seconds(const Block &block) const;
   double block_seconds(const Block &block) const;
   Block block_of(const Indexed<IndexId, bool> &is_edge) const;
@@ -99,6 +105,11 @@ void VectorModel::add_core(const Indexed<IndexId, std::int64_t> &points, Block &
   walk(walk, IndexId{0}, 1, false);
 }
 
+// Squares are read, turned and written, of so many elements.
+double turned_copy_cycles(double elems, double width) {
+  return elems / width * (kTurnedRow + std::log2(width)) + elems / (width * width) * kSquareCycles;
+}
+
 double VectorModel::stage_cycles() const {
   double cycles = 0;
   const double width = static_cast<double>(vector_width(schedule_));
@@ -109,6 +120,10 @@ double VectorModel::stage_cycles() const {
     const schedule::StageTile tile = stage_tile(nest_, schedule_, input);
     if (tile.dims.empty())
       continue;
+    if (schedule_.pipes[k].layout == schedule::Layout::Transposed) {
+      cycles += traffic_.fills(k) * turned_copy_cycles(static_cast<double>(tile.elems), width);
+      continue;
+    }
     const schedule::StageDim &inner = tile.dims.back();
     const double range = static_cast<double>(inner.range);
     const double rows = static_cast<double>(tile.elems) / range;
@@ -119,6 +134,23 @@ double VectorModel::stage_cycles() const {
     cycles += traffic_.fills(k) * rows * (kRowCycles + whole * kCopyCycles + rest * kElementCycles);
   }
   return cycles;
+}
+
+// Of all results of a block: squares are loaded, turned and stored row by row.
+double VectorModel::turn_cycles() const {
+  if (schedule_.store == schedule::Store::Direct)
+    return 0;
+  const schedule::ResultTile tile = result_tile(nest_, schedule_);
+  const double width = static_cast<double>(vector_width(schedule_));
+  const double squares = std::ceil(static_cast<double>(tile.run_points()) / width) *
+                         std::ceil(static_cast<double>(tile.runs()) / width);
+  double times = 1;
+  for (const IndexId i : output_indices(nest_))
+    if (!tile.dims[i].is_tile)
+      times *= std::ceil(static_cast<double>(schedule_.splits[i].tile) /
+                         static_cast<double>(tile.dims[i].points));
+  const double scattered = tile.run_stride == 1 ? 0 : squares * width * width;
+  return times * (turned_copy_cycles(squares * width * width, width) + scattered);
 }
 
 double VectorModel::core_seconds(const Block &block) const {
@@ -174,6 +206,7 @@ VectorModel::Block VectorModel::block_of(const Indexed<IndexId, bool> &is_edge) 
   Block block;
   add_core(size, block);
   block.stage = mean_.stage * share;
+  block.store += turn_cycles() * share;
   block.l2_bytes = mean_.l2_bytes * share;
   block.l3_bytes = mean_.l3_bytes * share;
   block.memory_bytes = mean_.memory_bytes * share;

@@ -6,6 +6,7 @@
 
 #include "nest/index.h"
 #include "schedule/blocks.h"
+#include "schedule/result_tile.h"
 #include "schedule/rolling.h"
 #include "schedule/staging.h"
 
@@ -85,7 +86,7 @@ std::vector<LoopTrips> VectorTraffic::grid_loops() const {
 }
 
 double VectorTraffic::fills(std::size_t input) const {
-  if (!schedule_.stages[input].at)
+  if (!schedule_.pipes[input].at)
     return rolling(nest_, schedule_).tiles;
   double count = 1;
   for (const IndexId i : nest_.indices.ids()) {
@@ -125,7 +126,8 @@ double VectorTraffic::bank_wait(const Stream &stream) const {
 // lines in pairs and take them from each other. Where units deal out the lanes among themselves,
 // each run of a unit's results ends beside another's, which its prefetches take.
 double VectorTraffic::torn_pairs() const {
-  const std::optional<IndexId> lane = lane_index(schedule_);
+  const std::optional<IndexId> lane =
+      is_turned() ? schedule::fastest_in_result(nest_) : lane_index(schedule_);
   if (!lane || grid(*lane) <= 1)
     return 1;
   const double run = streams_.back().piece(block_).run;
@@ -142,12 +144,25 @@ double VectorTraffic::fill_bytes(std::size_t k, const Cache &l1) const {
          (sources_[k].bank_conflict(block_) + (buffer > l1.bytes ? kWritten : 0));
 }
 
+// Of results that are turned: each line is written once, and the buffer passes through the second
+// level where the first does not hold it.
+double VectorTraffic::turned_bytes(const Cache &l1) const {
+  const schedule::ResultTile tile = result_tile(nest_, schedule_);
+  const double result = streams_.back().bytes(block_);
+  const double buffer = static_cast<double>(tile.elems) * streams_.back().elem_bytes;
+  return result * kWritten * torn_pairs() + (buffer > l1.bytes ? kWritten * result : 0);
+}
+
 double VectorTraffic::l2_bytes(const RegisterTileCost &tile) const {
   const double size = static_cast<double>(target_.l1_bytes);
   const Cache l1{kUsableL1 * size, size / rates_.l1_ways};
   const std::vector<double> moved = traffic(streams_, step_, loops_, l1);
   double bytes = 0;
   for (std::size_t k = 0; k < streams_.size(); ++k) {
+    if (streams_[k].is_written && is_turned()) {
+      bytes += turned_bytes(l1);
+      continue;
+    }
     const double times = streams_[k].is_written ? kWritten * torn_pairs() : conflict(k, tile);
     bytes += moved[k] * bank_wait(streams_[k]) * times + (is_copied(k) ? fill_bytes(k, l1) : 0);
   }
@@ -184,8 +199,9 @@ double VectorTraffic::far_bytes(const Cache &cache, bool from_memory) const {
     if (streams_[k].is_written && is_result_local_)
       continue;
     if (!streams_[k].is_staged) {
-      bytes += traffic.moved()[k] / blocks * (streams_[k].is_written ? kWritten : 1) *
-               jumps(streams_[k], from_memory);
+      const bool leaves_once = streams_[k].is_written && is_turned();
+      bytes += (leaves_once ? streams_[k].bytes(block_) : traffic.moved()[k] / blocks) *
+               (streams_[k].is_written ? kWritten : 1) * jumps(streams_[k], from_memory);
       continue;
     }
     const double buffer = streams_[k].bytes(block_);

@@ -40,6 +40,8 @@ private:
   double conflict(std::size_t k, const RegisterTileCost &tile) const;
   double bank_wait(const Stream &stream) const;
   double torn_pairs() const;
+  bool is_turned() const { return schedule_.store == schedule::Store::Local; }
+  double turned_bytes(const Cache &l1) const;
   double fill_bytes(std::size_t k, const Cache &l1) const;
   double jumps(const Stream &stream, bool from_memory) const;
   double far_bytes(const Cache &cache, bool from_memory) const;

@@ -26,14 +26,19 @@ using kernel::Type;
                                                   row(op).name, type_tag(type), cx.words().name));
 }
 
-// Bytes as C promotes them come back as bytes.
+// Narrow integers, which C promotes, come back as what they were.
 std::string narrowed(const CContext &cx, const Type &type, std::string text) {
-  const bool promotes = type.lanes == 1 && is_byte(type.elem);
+  const bool promotes = type.lanes == 1 && is_narrow(type.elem);
   return promotes ? fmt::format("({})({})", value_type(cx, type), bare(std::move(text))) : text;
 }
 
 std::string infix(const std::string &a, std::string_view op, const std::string &b) {
   return fmt::format("({} {} {})", a, op, b);
+}
+
+// What vectors of a type, not of 4 bytes, compare to: signed integers of their size.
+DType mask_of(DType type) {
+  return is_byte(type) ? DType::I8 : (is_narrow(type) ? DType::I16 : DType::I64);
 }
 
 // A comparison of two values of `type` as the value of {Bool, lanes}.
@@ -46,9 +51,7 @@ std::string comparison(const CContext &cx, const Type &type, std::string_view op
   const std::string mask = infix(a, op, b);
   if (size_bytes(type.elem) == 4 || (is_float(type.elem) && type.elem != DType::F64))
     return mask;
-  // The mask is as wide as the operands: signed integers of their size.
-  const DType mask_elem = size_bytes(type.elem) == 8 ? DType::I64 : DType::I8;
-  return cx.language.convert({mask_elem, type.lanes}, {DType::I32, type.lanes}, mask);
+  return cx.language.convert({mask_of(type.elem), type.lanes}, {DType::I32, type.lanes}, mask);
 }
 
 std::string truth(const CContext &cx, const Type &type, const std::string &value) {
@@ -57,9 +60,9 @@ std::string truth(const CContext &cx, const Type &type, const std::string &value
 
 std::string select_text(const CContext &cx, const Type &type, const Type &condition_type,
                         std::string condition, const std::string &a, const std::string &b) {
-  if (condition_type.lanes > 1 && (size_bytes(type.elem) == 8 || is_byte(type.elem))) {
-    const DType mask = size_bytes(type.elem) == 8 ? DType::I64 : DType::I8;
-    condition = cx.language.convert({DType::I32, type.lanes}, {mask, type.lanes}, condition);
+  if (condition_type.lanes > 1 && (size_bytes(type.elem) == 8 || is_narrow(type.elem))) {
+    const Type mask{mask_of(type.elem), type.lanes};
+    condition = cx.language.convert({DType::I32, type.lanes}, mask, condition);
   }
   return cx.language.select(type.lanes, condition, a, b);
 }
@@ -178,7 +181,7 @@ std::string integer_division(CContext &cx, const kernel::Scalar &node, const Typ
 // An operand of + or - without parentheses where C's precedence and order give the same tree.
 std::string summand(ExprRef operand, std::string text, bool is_left) {
   const auto *node = std::get_if<kernel::Scalar>(&operand->node);
-  if (node == nullptr || is_byte(operand->type.elem))
+  if (node == nullptr || is_narrow(operand->type.elem))
     return text;
   const bool is_sum = node->op == ScalarOp::Add || node->op == ScalarOp::Sub;
   return node->op == ScalarOp::Mul || (is_left && is_sum) ? bare(std::move(text)) : text;
@@ -300,6 +303,9 @@ std::string cast_text(CContext &cx, const Type &to, const kernel::Cast &node) {
 }
 
 std::string broadcast_text(CContext &cx, const Type &type, const kernel::Broadcast &node) {
+  if (node.value->type.lanes > 1)
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("a vector cannot be repeated in {}", cx.words().name));
   std::string value = expression(cx, node.value);
   if (type.lanes == 1)
     return value;
@@ -321,6 +327,10 @@ struct Visitor {
   }
   std::string operator()(const kernel::Scalar &node) { return scalar_text(cx, type, node); }
   std::string operator()(const kernel::Fma &node) { return fma_text(cx, type, node); }
+  std::string operator()(const kernel::Dot &node) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("'{}' cannot be written in {}", node.op->name, cx.words().name));
+  }
   std::string operator()(const kernel::Cast &node) { return cast_text(cx, type, node); }
   std::string operator()(const kernel::Broadcast &node) { return broadcast_text(cx, type, node); }
   std::string operator()(const kernel::Load &node) { return load_text(cx, type, node); }

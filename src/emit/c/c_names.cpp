@@ -62,7 +62,7 @@ std::string scalar_literal(const CContext &cx, const kernel::Type &type, double 
   if (is_int(type))
     return integer_literal(cx, saturated(value, I64::min(), I64::max()));
   const std::string text = whole(saturated(value, row.low, row.high), row.bits == 64 ? "L" : "");
-  return is_byte(type.elem) ? fmt::format("({}){}", row.c_value, text) : text;
+  return is_narrow(type.elem) ? fmt::format("({}){}", row.c_value, text) : text;
 }
 
 } // namespace

@@ -238,6 +238,10 @@ std::string statement(CContext &, const kernel::WgmmaSync &node) {
   internal_error("a step of wgmma without a text", __FILE__, __LINE__);
 }
 
+std::string statement(CContext &cx, const kernel::Transpose &) {
+  cx.language.refuse("a transposition of vectors");
+}
+
 std::string statement(CContext &, const kernel::RegisterLimit &node) {
   return fmt::format("asm volatile(\"setmaxnreg.{}.sync.aligned.u32 {};\");",
                      node.more ? "inc" : "dec", node.count);

@@ -15,6 +15,7 @@
 #include "emit/c/c_names.h"
 #include "emit/c/c_program.h"
 #include "emit/c/nvidia_asm.h"
+#include "kernel/build.h"
 #include "kernel/intrinsics.h"
 #include "target/features.h"
 #include "target/tickets.h"
@@ -111,6 +112,8 @@ public:
   std::vector<std::string> intrinsic(CContext &cx, const kernel::Intrinsic &node) const override {
     if (std::holds_alternative<kernel::AwaitEarlier>(node))
       return {};
+    if (const auto *square = std::get_if<kernel::Transpose>(&node))
+      return transpose(cx, *square);
     const auto *to_take = std::get_if<kernel::Ticket>(&node);
     if (to_take != nullptr && tickets(cx.target) != Tickets::None)
       return {ticket(cx, *to_take)};
@@ -229,6 +232,34 @@ public:
   }
 
 private:
+  // One row of two that exchange blocks of `half` lanes: the upper one, a, or the lower one, b.
+  std::string exchanged(const std::string &type, int lanes, int half, bool is_upper) const {
+    std::string text;
+    for (int lane = 0; lane < lanes; ++lane) {
+      const bool is_high = (lane & half) != 0;
+      const int from = is_upper ? lane - (is_high ? half : 0) : lane + (is_high ? 0 : half);
+      text += (lane == 0 ? "" : ", ") + this->lane(is_high ? "b" : "a", from);
+    }
+    return compose(type, text);
+  }
+
+  // Blocks off the diagonal change places, halves first (Eklundh 1972).
+  std::vector<std::string> transpose(CContext &cx, const kernel::Transpose &node) const {
+    const std::string type = value_type(cx, cx.kernel[node.square.buffer].type);
+    std::int64_t first = 0;
+    TILEFUSE_CHECK(kernel::is_constant(node.square.index, &first), "a square at a variable index");
+    std::vector<std::string> lines;
+    for (int half = node.rows / 2; half > 0; half /= 2)
+      for (int row = 0; row < node.rows; ++row)
+        if ((row & half) == 0)
+          lines.push_back(fmt::format("{{ const {0} a = {1}, b = {2}; {1} = {3}; {2} = {4}; }}",
+                                      type, register_name(cx, node.square.buffer, first + row),
+                                      register_name(cx, node.square.buffer, first + row + half),
+                                      exchanged(type, node.rows, half, true),
+                                      exchanged(type, node.rows, half, false)));
+    return lines;
+  }
+
   std::string type_name(const Type &type) const {
     const std::string elem = value_elem(type.elem);
     return type.lanes == 1 ? elem : vector(elem, type.lanes);
@@ -278,10 +309,16 @@ private:
     const std::string to_name = type_name(to);
     if (size_bytes(from.elem) == size_bytes(to.elem))
       return fmt::format("as_{}({})", to_name, value);
-    const bool to_bytes = size_bytes(to.elem) == 1;
-    const std::string bits = fmt::format("{}{}", to_bytes ? "uchar" : "uint", to.lanes);
-    const std::string low =
-        fmt::format("convert_{}({} & {})", bits, value, to_bytes ? "255" : "0xffffffffL");
+    struct Low {
+      std::string_view type, mask;
+    };
+    const std::int64_t size = size_bytes(to.elem);
+    const Low kept = size == 1   ? Low{"uchar", "255"}
+                     : size == 2 ? Low{"ushort", "65535"}
+                                 : Low{"uint", "0xffffffffL"};
+    const std::string bits = fmt::format("{}{}", kept.type, to.lanes);
+    const std::string_view narrow = size_bytes(from.elem) == 2 ? "(short)" : "";
+    const std::string low = fmt::format("convert_{}({} & {}{})", bits, value, narrow, kept.mask);
     return bits == to_name ? low : fmt::format("as_{}({})", to_name, low);
   }
 };

@@ -56,6 +56,7 @@ private:
   llvm::Value *node(const kernel::Expr &expr, const kernel::LaneIndex &);
   llvm::Value *node(const kernel::Expr &expr, const kernel::Scalar &scalar);
   llvm::Value *node(const kernel::Expr &expr, const kernel::Fma &fma);
+  llvm::Value *node(const kernel::Expr &expr, const kernel::Dot &dot);
   llvm::Value *node(const kernel::Expr &expr, const kernel::Cast &cast);
   llvm::Value *node(const kernel::Expr &expr, const kernel::Broadcast &broadcast);
   llvm::Value *node(const kernel::Expr &expr, const kernel::Load &load);
@@ -70,6 +71,7 @@ private:
   void node(const kernel::Barrier &) {}
   void node(const kernel::Prefetch &prefetch);
   void node(const kernel::Intrinsic &intrinsic);
+  void turn(const kernel::Transpose &node);
   [[noreturn]] void refuse(std::string_view what) const;
   void repeat(const kernel::For &loop, std::int64_t begin, std::int64_t end);
   void iterate(const kernel::For &loop, const Index &begin, const Index &end);

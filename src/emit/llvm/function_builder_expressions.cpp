@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/index.h"
+#include "emit/llvm/dots.h"
 #include "emit/llvm/function_builder.h"
 #include "emit/llvm/scalar_ops.h"
 
@@ -84,6 +85,12 @@ llvm::Value *FunctionBuilder::node(const kernel::Expr &expr, const kernel::Fma &
   return ir_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c});
 }
 
+llvm::Value *FunctionBuilder::node(const kernel::Expr &, const kernel::Dot &dot) {
+  llvm::Value *a = value(dot.a);
+  llvm::Value *b = value(dot.b);
+  return emit_dot(ir_, *dot.op, a, b, value(dot.c));
+}
+
 llvm::Value *FunctionBuilder::node(const kernel::Expr &expr, const kernel::Cast &node) {
   return cast(ir_, node.value->type, expr.type, value(node.value));
 }
@@ -92,6 +99,8 @@ llvm::Value *FunctionBuilder::node(const kernel::Expr &expr, const kernel::Broad
   llvm::Value *scalar = value(broadcast.value);
   if (is_int(broadcast.value->type) && expr.type.lanes > 1)
     scalar = ir_.CreateTrunc(scalar, ir_.getInt32Ty());
+  if (broadcast.value->type.lanes > 1)
+    return repeated(ir_, scalar, expr.type);
   return splat(ir_, scalar, expr.type.lanes);
 }
 

@@ -122,8 +122,22 @@ void FunctionBuilder::node(const kernel::Store &store) {
   emit_store(ir_, to, stored);
 }
 
+void FunctionBuilder::turn(const kernel::Transpose &node) {
+  std::vector<llvm::AllocaInst *> slots;
+  std::vector<llvm::Value *> rows;
+  for (int row = 0; row < node.rows; ++row) {
+    slots.push_back(register_slot(node.square.buffer, node.square.index, row));
+    rows.push_back(ir_.CreateLoad(slots.back()->getAllocatedType(), slots.back()));
+  }
+  transpose(ir_, rows);
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    ir_.CreateStore(rows[row], slots[row]);
+}
+
 // Earlier kernels have always ended.
 void FunctionBuilder::node(const kernel::Intrinsic &intrinsic) {
+  if (const auto *square = std::get_if<kernel::Transpose>(&intrinsic))
+    return turn(*square);
   if (!std::holds_alternative<kernel::AwaitEarlier>(intrinsic))
     refuse(row_of(intrinsic).called);
 }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emit/llvm/llvm_module.h"
 
-#include <cstdlib>
 #include <filesystem>
-#include <vector>
 
 #include <dlfcn.h>
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/own_folders.h"
 #include "emit/emitter.h"
 #include "emit/llvm_interface.h"
 
@@ -24,19 +23,6 @@ struct ModuleHandle {
   std::string why; // it is null
 };
 
-std::vector<fs::path> module_folders() {
-  std::vector<fs::path> folders;
-  if (const char *folder = std::getenv("TILEFUSE_LIB"); folder != nullptr && *folder != '\0')
-    folders.emplace_back(folder);
-  std::error_code failure;
-  const fs::path program = fs::read_symlink("/proc/self/exe", failure);
-  if (failure)
-    return folders;
-  folders.push_back(program.parent_path());
-  folders.push_back(program.parent_path().parent_path() / "lib" / "tilefuse");
-  return folders;
-}
-
 // A module of other sources holds kernels otherwise than this program.
 ModuleHandle checked(void *handle, const fs::path &file) {
   void *interface = dlsym(handle, "tilefuse_llvm_interface");
@@ -51,7 +37,7 @@ ModuleHandle checked(void *handle, const fs::path &file) {
 
 ModuleHandle open_module() {
   std::string searched;
-  for (const fs::path &folder : module_folders()) {
+  for (const fs::path &folder : own_folders()) {
     const fs::path file = folder / kModuleFile;
     std::error_code failure;
     if (!fs::exists(file, failure)) {

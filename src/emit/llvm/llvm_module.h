@@ -12,8 +12,8 @@ namespace tilefuse::emit {
 // is not there.
 std::string llvm_assembly(const kernel::Kernel &kernel, const Target &target);
 
-// LLVM code generation lives in a module of its own, tilefuse_llvm, beside the program (or in
-// ../lib/tilefuse), so that nothing else needs LLVM. Null with the reason in `why` when the module
+// LLVM code generation lives in a module of its own, tilefuse_llvm, in one of the own_folders()
+// (base/own_folders.h), so that nothing else needs LLVM. Null with the reason in `why` when the module
 // or its library is not there.
 std::unique_ptr<Emitter> make_llvm_emitter(std::string *why);
 

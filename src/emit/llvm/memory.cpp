@@ -286,4 +286,26 @@ void emit_store(Ir &ir, const Access &access, llvm::Value *value) {
   ir.CreateMaskedStore(value, address(ir, known), element_align(type.elem), lane_mask(ir, known));
 }
 
+void transpose(Ir &ir, std::vector<llvm::Value *> &rows) {
+  const int count = static_cast<int>(rows.size());
+  for (int half = count / 2; half > 0; half /= 2) {
+    std::vector<int> low,
+        high; // lanes of a pair of rows: of the upper one, and behind them the other's
+    for (int lane = 0; lane < count; ++lane) {
+      const bool is_high = (lane & half) != 0;
+      low.push_back(is_high ? count + lane - half : lane);
+      high.push_back(is_high ? count + lane : lane + half);
+    }
+    for (int row = 0; row < count; ++row) {
+      if ((row & half) != 0)
+        continue;
+      llvm::Value *&upper = rows[static_cast<std::size_t>(row)];
+      llvm::Value *&lower = rows[static_cast<std::size_t>(row + half)];
+      llvm::Value *turned = ir.CreateShuffleVector(upper, lower, low);
+      lower = ir.CreateShuffleVector(upper, lower, high);
+      upper = turned;
+    }
+  }
+}
+
 } // namespace tilefuse::emit::native

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "emit/llvm/values.h"
 
@@ -42,5 +43,9 @@ struct Access {
 llvm::Value *address(Ir &ir, const Access &access, std::int64_t offset = 0);
 llvm::Value *emit_load(Ir &ir, const Access &access, double fill);
 void emit_store(Ir &ir, const Access &access, llvm::Value *value);
+
+// Exchanges rows and columns of as many vectors as each has lanes: blocks off the diagonal change
+// places, halves first (Eklundh 1972).
+void transpose(Ir &ir, std::vector<llvm::Value *> &rows);
 
 } // namespace tilefuse::emit::native

@@ -85,7 +85,23 @@ llvm::Value *float_to_half_like(Ir &ir, DType elem, llvm::Value *value) {
                           same_lanes(ir.getInt16Ty(), value));
 }
 
+// Vectors of narrow integers by way of 32 bits: LLVM would convert them lane by lane.
+llvm::Value *float_to_narrow(Ir &ir, const kernel::Type &to, llvm::Value *value) {
+  const auto bound = [&](double number) { return llvm::ConstantFP::get(value->getType(), number); };
+  llvm::Value *low = bound(lowest(to.elem));
+  llvm::Value *high = bound(highest(to.elem));
+  llvm::Value *above = ir.CreateSelect(ir.CreateFCmpOGT(value, low), value, low);
+  llvm::Value *inside = ir.CreateSelect(ir.CreateFCmpOLT(above, high), above, high);
+  llvm::Value *whole = ir.CreateFPToSI(inside, same_lanes(ir.getInt32Ty(), value));
+  if (!is_unsigned(to.elem)) // what is no number is the low bound here, and must be 0
+    whole = ir.CreateSelect(ir.CreateFCmpORD(value, value), whole,
+                            llvm::Constant::getNullValue(whole->getType()));
+  return ir.CreateTrunc(whole, value_type(ir, to));
+}
+
 llvm::Value *float_to_integer(Ir &ir, const kernel::Type &to, llvm::Value *value) {
+  if (is_narrow(to.elem) && to.lanes > 1)
+    return float_to_narrow(ir, to, value);
   llvm::Type *memory = same_lanes(memory_scalar(ir, to.elem), value);
   const auto id = is_unsigned(to.elem) ? llvm::Intrinsic::fptoui_sat : llvm::Intrinsic::fptosi_sat;
   llvm::Value *narrow = ir.CreateIntrinsic(id, {memory, value->getType()}, {value});

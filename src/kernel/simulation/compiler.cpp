@@ -176,12 +176,23 @@ Slot Compiler::value(ExprRef e, const Fma &node) {
   return result(e, op);
 }
 
+Slot Compiler::value(ExprRef e, const Dot &node) {
+  Op op{.code = Code::Dot, .elem = e->type.elem, .number = node.op->products};
+  op.a = expr(node.a);
+  op.b = expr(node.b);
+  op.c = expr(node.c);
+  return result(e, op);
+}
+
 Slot Compiler::value(ExprRef e, const Cast &node) {
   return result(e, {.code = Code::Convert, .elem = node.value->type.elem, .a = expr(node.value)});
 }
 
 Slot Compiler::value(ExprRef e, const Broadcast &node) {
-  return result(e, {.code = Code::Broadcast, .elem = e->type.elem, .a = expr(node.value)});
+  return result(e, {.code = Code::Broadcast,
+                    .elem = e->type.elem,
+                    .a = expr(node.value),
+                    .number = node.value->type.lanes});
 }
 
 Slot Compiler::register_value(ExprRef e, const Load &node) {

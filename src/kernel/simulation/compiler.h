@@ -101,6 +101,7 @@ private:
   Slot value(ExprRef, const LaneIndex &) { return program_.lane_slot; }
   Slot value(ExprRef e, const Scalar &node);
   Slot value(ExprRef e, const Fma &node);
+  Slot value(ExprRef e, const Dot &node);
   Slot value(ExprRef e, const Cast &node);
   Slot value(ExprRef e, const Broadcast &node);
   Slot value(ExprRef e, const Load &node);

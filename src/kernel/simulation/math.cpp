@@ -154,7 +154,7 @@ void apply(ScalarOp op, DType elem, bool wraps_i32, const Rows &rows) {
   if (is_bitwise(op))
     return apply_bits(op, elem, both);
   apply_whole(op, elem, both);
-  if (!row(op).is_comparison && (is_byte(elem) || (wraps_i32 && elem == DType::I32)))
+  if (!row(op).is_comparison && (is_narrow(elem) || (wraps_i32 && elem == DType::I32)))
     wrap_all(elem, both);
 }
 
@@ -167,6 +167,16 @@ void fma(DType elem, const Rows &rows, const Cell *c) {
     const float value = std::fma(static_cast<float>(rows.a[i].real),
                                  static_cast<float>(rows.b[i].real), static_cast<float>(c[i].real));
     rows.to[i].real = rounded(static_cast<double>(value), elem);
+  }
+}
+
+void dot(DType elem, const Neighbours &each, const Rows &rows, const Cell *c) {
+  for (std::size_t i = 0; i < rows.count; ++i) {
+    const std::size_t first = i / each.width * each.products * each.width + i % each.width;
+    std::int64_t sum = c[i].whole;
+    for (std::size_t k = 0; k < each.products; ++k)
+      sum += rows.a[first + k * each.width].whole * rows.b[first + k * each.width].whole;
+    rows.to[i].whole = wrapped(sum, elem);
   }
 }
 

@@ -27,8 +27,9 @@ enum class Code : std::uint8_t {
   Apply,         // to = scalar(a, b)
   Select,        // to = a ? b : c
   Fma,           // to = a * b + c
+  Dot,           // to = c + `number` products of a and b
   Convert,       // to = a from elem to to_elem
-  Broadcast,     // every row of to = a
+  Broadcast,     // to = the `number` rows of a, over and over
   Copy,          // to = a
   CheckRegister, // register value `number` must be written
   LoadRegister,  // to = value a of the buffer

@@ -37,6 +37,8 @@ std::optional<InstructionKind> kind_of(const Kernel &kernel, const Program &prog
     return kind_of_scalar(op);
   case Code::Fma:
     return InstructionKind::Fma;
+  case Code::Dot:
+    return InstructionKind::Integer;
   case Code::Convert:
     return InstructionKind::Convert;
   case Code::Load:

@@ -102,6 +102,7 @@ void Warp::step(const Op &op) {
   case Code::Apply:
   case Code::Select:
   case Code::Fma:
+  case Code::Dot:
   case Code::Convert:
   case Code::Broadcast:
   case Code::Copy:
@@ -154,11 +155,13 @@ void Warp::arithmetic(const Op &op) {
   }
   case Code::Fma:
     return fma(op.elem, {a, read(op.b), to, count}, read(op.c));
+  case Code::Dot:
+    return dot(op.elem, {at(op.number), width}, {a, read(op.b), to, count}, read(op.c));
   case Code::Convert:
     return convert(op.elem, op.to_elem, a, to, count);
   case Code::Broadcast:
-    for (std::size_t row = 0; row < count; row += width)
-      std::copy_n(a, width, to + row);
+    for (std::size_t row = 0; row < count; row += width * at(op.number))
+      std::copy_n(a, width * at(op.number), to + row);
     return;
   default:
     std::copy_n(a, count, to);

@@ -155,6 +155,7 @@ private:
   std::int64_t operand(const Op &op, ExprRef expr, int lane) const {
     return operand(op, expr)[lane].whole;
   }
+  void execute(const Transpose &node, const Op &op);
   void execute(const LoadMatrix &node, const Op &op);
   void execute(const Mma &node, const Op &op);
   void execute(const AsyncCopy &node, const Op &op);

@@ -2,6 +2,7 @@
 // Loads, stores and asynchronous copies of a warp.
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -170,6 +171,22 @@ void Warp::execute(const Ticket &node, const Op &op) {
     const Cell found = counts.take(operand(op, node.index, lane), agent(lane));
     to.write(operand(op, node.to.index, lane), agent(lane), found);
   });
+}
+
+// Its index is constant (kernel/intrinsics_warp.cpp).
+void Warp::execute(const Transpose &node, const Op &op) {
+  const std::int64_t first = operand(op, node.square.index)[0].whole;
+  Op check{.code = Code::CheckRegister};
+  check.buffer = to_int(node.square.buffer);
+  for (check.number = first; check.number < first + node.rows; ++check.number)
+    check_register(check);
+  const RegisterPlace &place = machine_.program.registers[at(check.buffer)];
+  const auto cell = [&](int row, int column) {
+    return cells_.data() + place.slot + ((first + row) * node.rows + column) * width_;
+  };
+  for (int row = 0; row < node.rows; ++row)
+    for (int column = 0; column < row; ++column)
+      for_active([&](int lane) { std::swap(cell(row, column)[lane], cell(column, row)[lane]); });
 }
 
 } // namespace tilefuse::kernel::simulation

@@ -144,7 +144,8 @@ ExprRef TextParser::call() {
   const Token at = in_.peek();
   const auto type = parse_type(at.text);
   const auto op = parse_scalar_op(at.text);
-  if (!type && !op && at.text != "fma" && at.text != "broadcast")
+  const DotOp *dot = find_dot_op(at.text);
+  if (!type && !op && dot == nullptr && at.text != "fma" && at.text != "broadcast")
     in_.fail("a name that is defined");
   in_.next();
   in_.expect("(");
@@ -155,8 +156,7 @@ ExprRef TextParser::call() {
     in_.expect(",");
     const int lanes = static_cast<int>(ranged("the lanes of a broadcast", 1, kMaxLanes));
     in_.expect(")");
-    if (args[0]->type.lanes != 1)
-      require("broadcast needs a scalar; got " + to_string(args[0]->type), at);
+    require(broadcast_rule(args[0]->type, lanes), at);
     return to_.broadcast(args[0], lanes);
   }
   while (in_.accept(","))
@@ -165,7 +165,11 @@ ExprRef TextParser::call() {
   if (op)
     return apply(*op, std::move(args), at);
   if (args.size() != 3)
-    require(fmt::format("fma needs 3 arguments; got {}", args.size()), at);
+    require(fmt::format("{} needs 3 arguments; got {}", at.text, args.size()), at);
+  if (dot != nullptr) {
+    require(dot_rule(*dot, args[0]->type, args[1]->type, args[2]->type), at);
+    return to_.dot(*dot, args[0], args[1], args[2]);
+  }
   require(fma_rule(args[0]->type, args[1]->type, args[2]->type), at);
   return to_.fma(args[0], args[1], args[2]);
 }

@@ -52,6 +52,7 @@ private:
   void print(ExprRef, const LaneIndex &, int) { put("lane"); }
   void print(ExprRef e, const Scalar &node, int enclosing);
   void print(ExprRef, const Fma &node, int) { call("fma", {node.a, node.b, node.c}); }
+  void print(ExprRef, const Dot &node, int) { call(node.op->name, {node.a, node.b, node.c}); }
   void print(ExprRef e, const Cast &node, int);
   void print(ExprRef e, const Broadcast &node, int);
   void print(ExprRef e, const Load &node, int);

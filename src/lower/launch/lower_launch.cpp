@@ -33,7 +33,7 @@ kernel::BufferId result_of(const Part &part) {
 }
 
 StepPart step_of(const Part &part, const Lowered &lowered) {
-  return {part.schedule.core.ring, core_steps(gemm_of(part.placed.group.anchor, part.schedule)),
+  return {step_stages(part.schedule), core_steps(gemm_of(part.placed.group.anchor, part.schedule)),
           lowered.place.value()};
 }
 

@@ -116,7 +116,7 @@ void CoreLoops::take_block_apart() {
   };
   const std::int64_t columns = tiles(roles_.channel_points, tile_.columns);
   const std::int64_t rows = tiles(roles_.points, tile_.rows);
-  const bool by_rows = core_.raster == schedule::Raster::Rows;
+  const bool by_rows = cx_.schedule.tiles.raster == schedule::Raster::Rows;
   const ExprRef fast = digit(by_rows ? rows : columns);
   const ExprRef slow = digit(by_rows ? columns : rows);
   const ExprRef column = by_rows ? slow : fast;
@@ -212,7 +212,7 @@ StmtRef CoreLoops::evaluate_maps() {
 
 StmtRef CoreLoops::next_slot(std::int64_t which) {
   const ExprRef next = b_.add(slot(which), integer(1));
-  const ExprRef is_end = b_.scalar(ScalarOp::Eq, {next, integer(core_.ring)});
+  const ExprRef is_end = b_.scalar(ScalarOp::Eq, {next, integer(step_stages(cx_.schedule))});
   return b_.store(slots_, integer(which), b_.select(is_end, integer(0), next));
 }
 
@@ -259,8 +259,8 @@ void CoreLoops::main_loop() {
   if (behind_)
     body_.push_back(behind_->start());
   body_.push_back(b_.store(slots_, integer(kRead), integer(0)));
-  body_.push_back(b_.store(slots_, integer(kFilled), integer(core_.ring - 1)));
-  for (std::int64_t s = 0; s + 1 < core_.ring; ++s) {
+  body_.push_back(b_.store(slots_, integer(kFilled), integer(step_stages(cx_.schedule) - 1)));
+  for (std::int64_t s = 0; s + 1 < step_stages(cx_.schedule); ++s) {
     if (s < steps && data_->gathers()) {
       body_.push_back(data_->gather(walk_, nullptr));
       body_.push_back(data_->put(integer(s)));
@@ -270,12 +270,12 @@ void CoreLoops::main_loop() {
     body_.push_back(b_.async_commit());
   }
   const kernel::VarId step = b_.variable("step", {});
-  const ExprRef is_ahead =
-      b_.scalar(ScalarOp::Lt, {b_.add(b_.var(step), integer(core_.ring - 1)), integer(steps)});
+  const ExprRef is_ahead = b_.scalar(
+      ScalarOp::Lt, {b_.add(b_.var(step), integer(step_stages(cx_.schedule) - 1)), integer(steps)});
   const bool gathers = data_->gathers();
   const StmtRef gathered = gathers ? data_->gather(walk_, is_ahead) : nullptr;
   const StmtRef body = b_.block(
-      {b_.async_wait(core_.ring - 2), evaluate_maps(), b_.barrier(), gathered,
+      {b_.async_wait(step_stages(cx_.schedule) - 2), evaluate_maps(), b_.barrier(), gathered,
        b_.branch(is_ahead, start_copies(slot(kFilled))), b_.async_commit(), multiply(),
        gathers ? data_->put(slot(kFilled)) : nullptr, next_slot(kRead), next_slot(kFilled)});
   body_.push_back(b_.loop(step, kernel::ForKind::Serial, integer(0), integer(steps), 1, body));

@@ -9,6 +9,7 @@
 #include "lower/context.h"
 #include "lower/members.h"
 #include "lower/simt/stage.h"
+#include "lower/simt/store_tile.h"
 #include "lower/simt/tile_builder.h"
 #include "nest/index.h"
 #include "schedule/guards.h"
@@ -158,6 +159,23 @@ StmtRef row_loops(Context &cx, std::size_t level, StepSizes &sizes) {
   return b.block(std::move(body));
 }
 
+// Whether the loops from there on fill the buffer in which results are turned.
+bool is_filled_from(const Context &cx, std::size_t level) {
+  return cx.schedule.store == schedule::Store::Local && cx.turned == nullptr &&
+         level >= result_tile(cx.nest, cx.schedule).level;
+}
+
+// The steps that fill the buffer, and what takes their results to memory.
+StmtRef turned_steps(Context &cx, std::size_t level, StepSizes &sizes) {
+  const schedule::ResultTile tile = result_tile(cx.nest, cx.schedule);
+  cx.turned = &tile;
+  cx.turned_buffer = declare_local(cx, schedule::LocalUse::Results);
+  const StmtRef steps = step_loops(cx, level, sizes);
+  const StmtRef store = store_tile(cx);
+  cx.turned = nullptr;
+  return cx.build.block({steps, store});
+}
+
 // Serial loops over the steps of a block's tile, outermost first.
 StmtRef step_loops(Context &cx, std::size_t level, StepSizes &sizes) {
   while (level < cx.schedule.order.size()) {
@@ -167,6 +185,8 @@ StmtRef step_loops(Context &cx, std::size_t level, StepSizes &sizes) {
       break;
     ++level;
   }
+  if (is_filled_from(cx, level))
+    return turned_steps(cx, level, sizes);
   if (level == cx.schedule.order.size()) {
     if (cx.is_vector())
       return step_variants(cx, IndexId{0}, sizes);

@@ -217,9 +217,10 @@ StmtRef ChunkLoops::build() {
   cx_.turn = b_.integer(0);
   body.push_back(declare_offsets(cx_, true, offsets_));
   for (std::size_t k = 0; k < cx_.nest.inputs.size(); ++k) {
-    if (cx_.schedule.stages[k].twice)
+    if (cx_.schedule.pipes[k].is_double_buffered())
       ahead_.emplace_back(cx_, static_cast<int>(k), offsets_[k]);
-    ring_ = std::max(ring_, cx_.schedule.stages[k].ring);
+    if (cx_.schedule.pipes[k].is_async())
+      ring_ = std::max(ring_, cx_.schedule.pipes[k].stages);
   }
   if (ring_ > 0)
     body.push_back(start_ring());

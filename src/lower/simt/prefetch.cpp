@@ -36,8 +36,11 @@ kernel::StmtRef prefetch_next_step(const Context &cx, int input, ExprRef base) {
   ExprRef at = b.add(b.add(base, b.integer(step)), b.mul(part, b.integer(step / split.keep)));
   for (const nest::Dim &dim : source.dims)
     for (const IndexId i : reduced_indices(cx.nest))
-      if (dim.at.coeff[i] != 0)
-        at = b.add(at, b.mul(cx.value[i], b.integer(dim.stride * dim.at.coeff[i] / split.keep)));
+      if (dim.at.coeff[i] != 0) {
+        const std::int64_t apart =
+            source.inside[i] ? source.steps[i] : dim.stride * dim.at.coeff[i];
+        at = b.add(at, b.mul(cx.value[i], b.integer(apart / split.keep)));
+      }
   return b.prefetch(cx.source_buffers[static_cast<std::size_t>(input)], at);
 }
 

@@ -4,6 +4,7 @@
 #include "lower/members.h"
 #include "lower/simt/stage_group.h"
 #include "lower/simt/stage_rows.h"
+#include "lower/simt/stage_turned.h"
 
 namespace tilefuse::lower {
 
@@ -16,7 +17,7 @@ StmtRef declare_offsets(const Context &cx, bool in_chunks, StageOffsets &offsets
   std::vector<StmtRef> lets;
   for (std::size_t k = 0; k < offsets.size(); ++k)
     if (is_copied_by_items(cx.schedule, static_cast<int>(k)) &&
-        cx.schedule.stages[k].at.has_value() == in_chunks)
+        cx.schedule.pipes[k].at.has_value() == in_chunks)
       lets.push_back(GroupFill::declare(cx, static_cast<int>(k), offsets[k]));
   return cx.build.block(std::move(lets));
 }
@@ -24,15 +25,16 @@ StmtRef declare_offsets(const Context &cx, bool in_chunks, StageOffsets &offsets
 StmtRef fill_stages(const Context &cx, std::optional<IndexId> level, const StageOffsets &offsets) {
   std::vector<StmtRef> fills;
   for (std::size_t k = 0; k < cx.nest.inputs.size(); ++k) {
-    const schedule::Stage &stage = cx.schedule.stages[k];
+    const schedule::Pipe &stage = cx.schedule.pipes[k];
     if (!is_staged(cx.schedule.fills[k]) || stage.at != level || stage.is_ahead())
       continue;
     const int input = static_cast<int>(k);
     if (cx.schedule.fills[k] == Fill::Produced)
       fills.push_back(cx.members.fill_produced(cx, input));
     else
-      fills.push_back(cx.is_vector() ? fill_by_rows(cx, input)
-                                     : GroupFill(cx, input, offsets[k]).copy());
+      fills.push_back(!cx.is_vector() ? GroupFill(cx, input, offsets[k]).copy()
+                      : stage.layout == schedule::Layout::Transposed ? fill_turned(cx, input)
+                                                                     : fill_by_rows(cx, input));
   }
   return fills.empty() ? nullptr : cx.build.block(std::move(fills));
 }
@@ -40,7 +42,7 @@ StmtRef fill_stages(const Context &cx, std::optional<IndexId> level, const Stage
 StmtRef start_copies(const Context &cx, const StageOffsets &offsets) {
   std::vector<StmtRef> copies;
   for (std::size_t k = 0; k < cx.nest.inputs.size(); ++k)
-    if (cx.schedule.stages[k].ring > 0)
+    if (cx.schedule.pipes[k].is_async())
       copies.push_back(GroupFill(cx, static_cast<int>(k), offsets[k]).copy_asynchronously());
   return cx.build.block(std::move(copies));
 }

@@ -22,13 +22,13 @@ using schedule::StageDim;
 } // namespace
 
 GroupFill::GroupFill(const Context &cx, int input, const GroupOffsets &offsets)
-    : s_(cx, input), b_(cx.build), width_(cx.schedule.stages[at(input)].width), offsets_(offsets) {
+    : s_(cx, input), b_(cx.build), width_(cx.schedule.pipes[at(input)].width), offsets_(offsets) {
   accesses_ = 1;
   for (const StageDim &dim : s_.tile.dims)
     accesses_ *= dim.range;
   accesses_ /= width_;
   buffer_base_ = b_.integer(0);
-  if (cx.schedule.stages[at(input)].is_ahead())
+  if (cx.schedule.pipes[at(input)].is_ahead())
     buffer_base_ = b_.mul(cx.turn, b_.integer(buffer_stride(cx.schedule, input, s_.tile)));
 }
 
@@ -63,8 +63,8 @@ GroupOffsets::Round GroupFill::offsets_at(ExprRef position) const {
 }
 
 StmtRef GroupFill::declare(const Context &cx, int input, GroupOffsets &offsets) {
-  const Rounds rounds = cx.schedule.stages[at(input)].rounds;
-  if (!writes_rounds(cx.schedule.stages[at(input)]))
+  const Rounds rounds = cx.schedule.pipes[at(input)].rounds;
+  if (!writes_rounds(cx.schedule.pipes[at(input)]))
     return nullptr;
   const GroupFill fill(cx, input, offsets);
   std::vector<StmtRef> lets;

@@ -15,7 +15,8 @@ using kernel::ExprRef;
 StageSource::StageSource(const Context &context, int number)
     : cx(context), input(number), source(source_of(cx.whole, cx.schedule, input)),
       tile(stage_tile(cx.nest, cx.schedule, input)), to(cx.input_buffers[at(input)]),
-      fill(schedule::neutral_fill(cx.nest)), type(schedule::held_type(cx.nest, input)) {
+      fill(schedule::neutral_fill(cx.nest)),
+      type(schedule::held_type(cx.nest, cx.schedule, input)) {
   find_origins(input);
   const std::optional<poly::MemberId> feeder = producer_of(cx.members.group, cx.member, input);
   if (feeder)
@@ -26,7 +27,7 @@ StageSource::StageSource(const Context &context, int number)
 
 void StageSource::find_origins(int input) {
   kernel::Builder &b = cx.build;
-  const bool per_step = cx.schedule.stages[at(input)].at.has_value();
+  const bool per_step = cx.schedule.pipes[at(input)].at.has_value();
   first.assign(cx.nest.indices.size(), b.integer(0));
   for (const IndexId i : first.ids()) {
     if (!is_output(cx.nest, i)) {

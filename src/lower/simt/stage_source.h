@@ -41,6 +41,9 @@ struct StageSource {
                        kernel::ExprRef valid) const;
   kernel::ExprRef made(const std::vector<kernel::ExprRef> &values, int lanes,
                        kernel::ExprRef valid) const;
+  // The value of vectors that were read of all read_streams(), each in the type that is computed
+  // with.
+  kernel::ExprRef of_vectors(const std::vector<kernel::ExprRef> &values) const;
   // Whether this fill stores anything, and whether it stores element `step` of dimension d of the
   // tile; null: it does.
   kernel::ExprRef owns_any() const;

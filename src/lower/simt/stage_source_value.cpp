@@ -54,6 +54,13 @@ ExprRef StageSource::made(const std::vector<ExprRef> &values, int lanes, ExprRef
   return valid ? b.select(exists(cx, valid), held, b.real(fill, held->type)) : held;
 }
 
+ExprRef StageSource::of_vectors(const std::vector<ExprRef> &values) const {
+  const auto load = [&](int operand) { return values[static_cast<std::size_t>(operand)]; };
+  const ExprRef value =
+      map ? map_value(cx.build, map->nest, values[0]->type.lanes, load) : values[0];
+  return cx.build.cast(value, type);
+}
+
 ExprRef StageSource::value(const std::vector<ExprRef> &addresses, int lanes, ExprRef valid) const {
   std::vector<ExprRef> values;
   for (std::size_t k = 0; k < read_streams(); ++k)

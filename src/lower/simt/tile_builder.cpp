@@ -13,7 +13,9 @@
 #include "lower/simt/chunk_loops.h"
 #include "lower/simt/guards.h"
 #include "lower/simt/prefetch.h"
+#include "lower/simt/store_tile.h"
 #include "nest/index.h"
+#include "schedule/dots.h"
 #include "schedule/result_vectors.h"
 #include "schedule/staging.h"
 
@@ -126,14 +128,13 @@ ExprRef TileBuilder::valid_elems(const nest::Operand *operand, bool spread) cons
 void TileBuilder::make_streams() {
   for (std::size_t k = 0; k < cx_.nest.inputs.size(); ++k) {
     streams_.push_back(kernel::BufferId{-1});
-    const int registers = cx_.schedule.stages[k].stream;
+    const int registers = cx_.schedule.pipes[k].stream;
     if (registers == 0)
       continue;
-    streams_.back() =
-        b_.buffer({.name = fmt::format("stream{}", b_.kernel().buffers.size()),
-                   .space = Space::Register,
-                   .type = {schedule::held_type(cx_.nest, static_cast<int>(k)), cx_.width()},
-                   .elems = registers * values_of_body(k)});
+    streams_.back() = b_.buffer({.name = fmt::format("stream{}", b_.kernel().buffers.size()),
+                                 .space = Space::Register,
+                                 .type = operand_type(static_cast<int>(k)),
+                                 .elems = registers * values_of_body(k)});
   }
 }
 
@@ -176,26 +177,30 @@ ExprRef TileBuilder::predicate() const {
   return all;
 }
 
-// The value of an input at the current point, in every lane.
+// The value of an input at the current point, in every lane; for a dot product, its neighbours.
 ExprRef TileBuilder::load_input(int input) const {
   const std::size_t k = static_cast<std::size_t>(input);
   const Address address = input_address(cx_, input, bases_[k]);
   const bool spread = address.lane_stride != 0 && cx_.width() > 1;
   const bool direct = cx_.schedule.fills[k] == schedule::Fill::Direct;
+  const int products = static_cast<int>(schedule::products_of_lane(cx_.schedule));
+  const int lanes = (spread ? cx_.width() : 1) * products;
+  const std::int64_t apart = spread && products == 1 ? address.lane_stride : 1;
   ExprRef all = nullptr;
   ExprRef valid = direct ? valid_elems(&cx_.nest.inputs[k], spread) : nullptr;
+  if (valid)
+    valid = b_.mul(valid, b_.integer(products));
   if (direct && schedule::has_neutral_fill(cx_.nest)) {
     all = checked_inside(cx_, k);
-    const ExprRef count = valid ? valid : b_.integer(spread ? cx_.width() : 1);
+    const ExprRef count = valid ? valid : b_.integer(lanes);
     if (all)
       valid = b_.select(all, count, b_.integer(0));
   }
-  const ExprRef raw = b_.load(cx_.input_buffers[k], address.index, spread ? cx_.width() : 1,
-                              spread ? address.lane_stride : 1, valid,
+  const ExprRef raw = b_.load(cx_.input_buffers[k], address.index, lanes, apart, valid,
                               valid ? schedule::neutral_fill(cx_.nest) : 0);
-  const ExprRef value =
-      filled(cx_, cx_.input_buffers[k], b_.cast(raw, schedule::held_type(cx_.nest, input)), all);
-  return spread ? value : b_.broadcast(value, cx_.width());
+  const kernel::Type type = operand_type(input);
+  const ExprRef value = filled(cx_, cx_.input_buffers[k], b_.cast(raw, type.elem), all);
+  return b_.broadcast(value, type.lanes);
 }
 
 // The value of one point, of two or three operands.
@@ -215,6 +220,11 @@ StmtRef TileBuilder::accumulate_one(const std::vector<ExprRef> &operands) {
   const ExprRef old = b_.load(acc_, position, cx_.width());
   ExprRef value = operands[0];
   const Agg agg = cx_.nest.agg;
+  if (const DotOp *dot = cx_.schedule.dot) {
+    const bool in_order = schedule::dot_side(cx_.nest, *dot, 0) == schedule::DotSide::A;
+    return b_.store(acc_, position,
+                    b_.dot(*dot, operands[in_order ? 0 : 1], operands[in_order ? 1 : 0], old));
+  }
   if (cx_.nest.comb == Comb::Mul && agg == Agg::Sum && is_float(schedule::held_type(cx_.nest)))
     return b_.store(acc_, position, b_.fma(operands[0], operands[1], old));
   if (operands.size() > 1)
@@ -236,7 +246,7 @@ StmtRef TileBuilder::accumulate_plainly() {
 StmtRef TileBuilder::accumulate() {
   std::vector<StmtRef> body;
   for (std::size_t k = 0; k < cx_.nest.inputs.size(); ++k)
-    if (cx_.schedule.stages[k].prefetch)
+    if (cx_.schedule.pipes[k].prefetch)
       body.push_back(prefetch_next_step(cx_, static_cast<int>(k), bases_[k]));
   body.push_back(accumulate_fragments());
   return b_.block(std::move(body));
@@ -263,7 +273,7 @@ StmtRef TileBuilder::accumulate_fragments() {
     resident_copies = copied_by(resident);
     held = b_.buffer({.name = fmt::format("frag{}", b_.kernel().buffers.size()),
                       .space = Space::Register,
-                      .type = {schedule::held_type(cx_.nest, resident), cx_.width()},
+                      .type = operand_type(resident),
                       .elems = fragments(resident)});
     body.push_back(for_copies(resident_copies, [&] {
       return where(edge_inside(cx_, static_cast<std::size_t>(resident)),
@@ -276,14 +286,14 @@ StmtRef TileBuilder::accumulate_fragments() {
     if (std::find(streamed_copies.begin(), streamed_copies.end(), i) == streamed_copies.end())
       others.push_back(i);
   body.push_back(for_copies(streamed_copies, [&] {
-    const VarId value = b_.variable("v", {schedule::held_type(cx_.nest, streamed), cx_.width()});
+    const VarId value = b_.variable("v", operand_type(streamed));
     const StmtRef let = b_.let(value, value_of(streamed));
     const StmtRef inner = for_copies(others, [&] {
       std::vector<ExprRef> operands(static_cast<std::size_t>(inputs), b_.var(value));
       if (resident < 0)
         return accumulate_one(operands);
       const std::size_t other = static_cast<std::size_t>(resident);
-      operands[other] = b_.load(held, copy_number(resident_copies), cx_.width());
+      operands[other] = b_.load(held, copy_number(resident_copies), operand_type(resident).lanes);
       return where(edge_inside(cx_, other), accumulate_one(operands));
     });
     return where(edge_inside(cx_, static_cast<std::size_t>(streamed)), b_.block({let, inner}));
@@ -335,6 +345,9 @@ StmtRef TileBuilder::store_results() {
         cx_.nest.inputs.empty() ? nullptr : b_.load(acc_, copy_number(all), cx_.width());
     const ExprRef value = post_value(cx_, cx_.nest.post, acc, valid);
     const ExprRef stored = b_.cast(value, type);
+    if (cx_.turned != nullptr)
+      return b_.store(cx_.turned_buffer, turned_place(cx_), stored, 1,
+                      cx_.is_vector() ? valid : nullptr);
     const ExprRef at = b_.add(cx_.result_base, linear(cx_, cx_.result_form, places(cx_)));
     return b_.store(cx_.result, at, b_.cast(stored, b_.kernel()[cx_.result].type.elem),
                     cx_.width() > 1 ? stride : 1, valid);

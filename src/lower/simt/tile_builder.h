@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lower/context.h"
+#include "schedule/dots.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::lower {
@@ -27,6 +28,11 @@ public:
 
 private:
   kernel::Type value_type() const { return {schedule::held_type(cx_.nest), cx_.width()}; }
+  // Of the value of an input in all lanes.
+  kernel::Type operand_type(int input) const {
+    return {schedule::held_type(cx_.nest, cx_.schedule, input),
+            cx_.width() * static_cast<int>(schedule::products_of_lane(cx_.schedule))};
+  }
 
   // Unroll loops over the register copies of `indices`; the body sees cx_.kept.
   kernel::StmtRef for_copies(const std::vector<IndexId> &indices, const LoopBody &body);

@@ -41,7 +41,8 @@ StmtRef TileBuilder::reduced_loops(std::size_t level) {
 
 StmtRef TileBuilder::reduced_loop(IndexId index, const LoopBody &body) {
   const std::int64_t extent = cx_.schedule.splits[index].tile;
-  const std::int64_t unroll = cx_.schedule.splits[index].keep;
+  const std::int64_t group = cx_.schedule.splits[index].vec;
+  const std::int64_t unroll = cx_.schedule.splits[index].keep * group;
   const std::string &name = cx_.nest.indices[index].name;
   if (schedule::stream_registers(cx_.schedule) > 0 &&
       schedule::stream_index(cx_.nest, cx_.schedule) == index)
@@ -49,7 +50,7 @@ StmtRef TileBuilder::reduced_loop(IndexId index, const LoopBody &body) {
   const auto unrolled = [&](ExprRef start, std::int64_t count) {
     const VarId var = b_.variable("u_" + name, {});
     cx_.value[index] = b_.add(start, b_.var(var));
-    return b_.loop(var, ForKind::Unroll, b_.integer(0), b_.integer(count), 1, body());
+    return b_.loop(var, ForKind::Unroll, b_.integer(0), b_.integer(count), group, body());
   };
   if (cx_.schedule.splits[index].clip) {
     const TapRange taps = clipped_taps(cx_, index);
@@ -108,7 +109,7 @@ StmtRef TileBuilder::fetch(IndexId index, ExprRef first) {
                      cx_.schedule.order.begin();
   std::vector<StmtRef> all;
   for (std::size_t k = 0; k < streams_.size(); ++k) {
-    if (cx_.schedule.stages[k].stream == 0)
+    if (cx_.schedule.pipes[k].stream == 0)
       continue;
     const VarId point = b_.variable("u_" + cx_.nest.indices[index].name, {});
     body_point_ = b_.var(point);
@@ -170,7 +171,7 @@ ExprRef TileBuilder::stream_position(std::size_t input) const {
 
 ExprRef TileBuilder::value_of(int input) const {
   const auto k = static_cast<std::size_t>(input);
-  if (cx_.schedule.stages[k].stream == 0)
+  if (cx_.schedule.pipes[k].stream == 0)
     return load_input(input);
   return b_.load(streams_[k], stream_position(k), cx_.width());
 }

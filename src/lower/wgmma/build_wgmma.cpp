@@ -36,11 +36,11 @@ class WgmmaLoops {
 public:
   explicit WgmmaLoops(Context &context)
       : cx_(context), b_(cx_.build), core_(cx_.schedule.core), roles_(cx_.gemm().roles),
-        tile_(cx_.gemm().tile), plan_(column_plan(cx_.gemm())), cluster_(b_, core_),
+        tile_(cx_.gemm().tile), plan_(column_plan(cx_.gemm())), cluster_(b_, cx_.schedule.tiles),
         tiles_(cx_, roles_, tile_, plan_, cluster_), pixel_bytes_(pixel_bytes(cx_.gemm())),
         feeds_(cx_.members.resolved.feeds), ring_(cx_, roles_, tile_, cluster_, shape_of_ring()),
         join_(cx_, tile_, cluster_, tiles_.most()) {
-    if (core_.window > 0) {
+    if (halo_stages(cx_.schedule) > 0) {
       window_.emplace(cx_);
       windows_.emplace(cx_, roles_, tile_, cluster_, shape_of_windows());
     }
@@ -56,14 +56,16 @@ private:
   RingShape shape_of_ring() const;
   RingShape shape_of_windows() const;
   std::int64_t gatherers() const { // warps
-    return core_.gathers ? schedule::kGroupItems / kCoreLanes : 0;
+    return has_loading_warps(cx_.schedule) ? schedule::kGroupItems / kCoreLanes : 0;
   }
   const WgmmaRing &data_ring() const { return windows_ ? *windows_ : ring_; }
   std::int64_t windows_of_tile() const {
     return (roles_.depth_points + tile_.depth - 1) / tile_.depth;
   }
   // Groups multiply in turn.
-  bool is_ordered() const { return core_.turns > 1 && !core_.keeps_filter; }
+  bool is_ordered() const {
+    return cx_.schedule.roles.math.instances > 1 && !has_resident(cx_.schedule);
+  }
   StmtRef start(ExprRef turn) const;
   void end(ExprRef turn, List &list) const;
   StmtRef step(ExprRef later, const std::vector<ExprRef> &points, StmtRef windows);
@@ -144,9 +146,9 @@ StmtRef WgmmaLoops::multiply(ExprRef later, const std::vector<ExprRef> &points) 
   const ExprRef filter = named(b_, list, "filter_tile", tile_of(roles_.filter, points));
   list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Fence}));
   // The instruction's rows, in blocks of 64, and its columns.
-  const int above = core_.swapped ? roles_.filter : roles_.data;
-  const int along = core_.swapped ? roles_.data : roles_.filter;
-  const std::int64_t rows = core_.swapped ? tile_.warp_columns : tile_.warp_rows;
+  const int above = cx_.schedule.core.swap_ab ? roles_.filter : roles_.data;
+  const int along = cx_.schedule.core.swap_ab ? roles_.data : roles_.filter;
+  const std::int64_t rows = cx_.schedule.core.swap_ab ? tile_.warp_columns : tile_.warp_rows;
   const std::int64_t depths = tile_.row_bytes() / kStepBytes;
   const std::int64_t blocks = rows / kGroupRows;
   for (std::int64_t n = 0; n < depths * blocks; ++n) {
@@ -154,8 +156,8 @@ StmtRef WgmmaLoops::multiply(ExprRef later, const std::vector<ExprRef> &points) 
     const std::int64_t i = core_.k_inner ? n / depths : n % blocks;
     list.push_back(b_.wgmma({.op = core_.op,
                              .acc = {acc_, integer(i * values)},
-                             .a = side(above, i, k, core_.swapped ? filter : data),
-                             .b = side(along, 0, k, core_.swapped ? data : filter),
+                             .a = side(above, i, k, cx_.schedule.core.swap_ab ? filter : data),
+                             .b = side(along, 0, k, cx_.schedule.core.swap_ab ? data : filter),
                              .a_row_bytes = static_cast<int>(row_bytes(above)),
                              .b_row_bytes = static_cast<int>(row_bytes(along)),
                              .a_panel = panel(above),
@@ -170,9 +172,10 @@ StmtRef WgmmaLoops::multiply(ExprRef later, const std::vector<ExprRef> &points) 
 
 // Until the buffers are full, and what the step before has read is let go of.
 StmtRef WgmmaLoops::step(ExprRef later, const std::vector<ExprRef> &points, StmtRef windows) {
-  return b_.block(
-      {ring_.wait(), multiply(later, points), b_.wgmma_sync({kernel::WgmmaStep::Wait, 1}),
-       core_.keeps_filter ? nullptr : b_.branch(later, ring_.let_go()), windows, ring_.advance()});
+  return b_.block({ring_.wait(), multiply(later, points),
+                   b_.wgmma_sync({kernel::WgmmaStep::Wait, 1}),
+                   has_resident(cx_.schedule) ? nullptr : b_.branch(later, ring_.let_go()), windows,
+                   ring_.advance()});
 }
 
 StmtRef WgmmaLoops::steps() {
@@ -206,7 +209,7 @@ StmtRef WgmmaLoops::start(ExprRef turn) const {
   const auto start_of = [&](const WgmmaRing &ring, std::int64_t buffers) {
     return turn != nullptr ? ring.start_turn(turn, buffers) : ring.start(0);
   };
-  return b_.block({core_.keeps_filter ? nullptr : start_of(ring_, core_steps(cx_.gemm())),
+  return b_.block({has_resident(cx_.schedule) ? nullptr : start_of(ring_, core_steps(cx_.gemm())),
                    windows_ ? start_of(*windows_, windows_of_tile()) : nullptr});
 }
 
@@ -216,7 +219,7 @@ void WgmmaLoops::end(ExprRef turn, List &list) const {
   if (ahead_)
     list.push_back(ahead_->wait()); // no later, so that others are read while the sums end
   list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Wait, 0}));
-  if (!core_.keeps_filter)
+  if (!has_resident(cx_.schedule))
     list.push_back(ring_.let_go());
   if (windows_)
     list.push_back(windows_->let_go());
@@ -229,8 +232,9 @@ void WgmmaLoops::end(ExprRef turn, List &list) const {
 StmtRef WgmmaLoops::consume() {
   List all;
   const ExprRef group = b_.sub(b_.div(b_.lane(), integer(schedule::kGroupItems)), integer(1));
-  const ExprRef turn = core_.turns > 1 ? named(b_, all, "turn", group) : nullptr;
-  const ExprRef inside = core_.turns > 1 ? integer(0) : group;
+  const ExprRef turn =
+      cx_.schedule.roles.math.instances > 1 ? named(b_, all, "turn", group) : nullptr;
+  const ExprRef inside = cx_.schedule.roles.math.instances > 1 ? integer(0) : group;
   const ExprRef across = integer(core_.warp_columns);
   group_row_ =
       named(b_, all, "group_row", b_.mul(b_.div(inside, across), integer(tile_.warp_rows)));
@@ -247,7 +251,7 @@ StmtRef WgmmaLoops::consume() {
   all.push_back(tiles_.each(turn, [&](ExprRef tile, List &list) {
     if (is_ordered())
       list.push_back(ring_.wait_turn(turn));
-    if (core_.keeps_filter)
+    if (has_resident(cx_.schedule))
       list.push_back(ring_.start(0));
     list.push_back(steps());
     end(turn, list);
@@ -275,46 +279,53 @@ StmtRef WgmmaLoops::consume() {
 }
 
 RingShape WgmmaLoops::shape_of_ring() const {
-  const std::int64_t data = core_.window > 0 ? 0 : tile_.rows * tile_.spread * tile_.depth;
-  return {.count = core_.ring,
+  const std::int64_t data =
+      halo_stages(cx_.schedule) > 0 ? 0 : tile_.rows * tile_.spread * tile_.depth;
+  return {.count = step_stages(cx_.schedule),
           .data_elems = data,
-          .data_copied = core_.gathers ? 0 : data,
+          .data_copied = has_loading_warps(cx_.schedule) ? 0 : data,
           .filter_elems = tile_.columns * tile_.depth,
           .has_turns = is_ordered(),
-          .is_kept = core_.keeps_filter,
+          .is_kept = has_resident(cx_.schedule),
           .is_dealt = deals_kept_filter(cx_.gemm()),
-          .gatherers = core_.window > 0 ? 0 : gatherers(),
-          .feeds = core_.window > 0 ? std::vector<schedule::CoreFeed>{} : feeds_};
+          .gatherers = halo_stages(cx_.schedule) > 0 ? 0 : gatherers(),
+          .feeds = halo_stages(cx_.schedule) > 0 ? std::vector<schedule::CoreFeed>{} : feeds_};
 }
 
 RingShape WgmmaLoops::shape_of_windows() const {
-  return {.count = core_.window,
+  return {.count = halo_stages(cx_.schedule),
           .data_elems = window_elems(cx_.gemm()),
-          .data_copied = core_.gathers ? 0 : window_rows(cx_.gemm()) * tile_.depth,
+          .data_copied =
+              has_loading_warps(cx_.schedule) ? 0 : window_rows(cx_.gemm()) * tile_.depth,
           .gatherers = gatherers(),
           .feeds = feeds_};
 }
 
 StmtRef WgmmaLoops::build() {
-  if (core_.tensor_store)
+  if (cx_.schedule.store == schedule::Store::Tma)
     boxes_.emplace(cx_);
-  if (core_.ahead > 0)
+  if (cx_.schedule.extra.stages > 0)
     ahead_.emplace(cx_, tile_);
   acc_ = b_.buffer({.name = "acc",
                     .space = kernel::Space::Register,
                     .type = {core_.op->d.type, 1},
                     .elems = tile_.warp_rows * tile_.warp_columns / schedule::kGroupItems});
   const ExprRef is_first = b_.scalar(ScalarOp::Eq, {b_.lane(), integer(0)});
-  const WgmmaParts parts{roles_, tile_, plan_, cluster_, tiles_, ring_, data_ring(), feeds_};
+  const bool is_among_loads = ahead_ && has_loading_warps(cx_.schedule);
+  const WgmmaParts parts{roles_,      tile_,  plan_,
+                         cluster_,    tiles_, ring_,
+                         data_ring(), feeds_, is_among_loads ? &*ahead_ : nullptr};
   List producer, consumer;
-  if (core_.math_registers > 0) {
+  if (cx_.schedule.roles.math.registers > 0) {
     const int given = schedule::launch_registers(cx_.schedule);
-    producer.push_back(b_.register_limit({core_.copy_registers > given, core_.copy_registers}));
-    consumer.push_back(b_.register_limit({core_.math_registers >= given, core_.math_registers}));
+    producer.push_back(b_.register_limit(
+        {cx_.schedule.roles.load.registers > given, cx_.schedule.roles.load.registers}));
+    consumer.push_back(b_.register_limit(
+        {cx_.schedule.roles.math.registers >= given, cx_.schedule.roles.math.registers}));
   }
   producer.push_back(deal_kept_filter(cx_, ring_)); // before its warps have other work
   producer.push_back(produce_wgmma(cx_, parts));
-  if (ahead_)
+  if (ahead_ && !is_among_loads)
     producer.push_back(b_.branch(b_.scalar(ScalarOp::Eq, {b_.lane(), integer(kAheadItem)}),
                                  ahead_->produce(tiles_)));
   consumer.push_back(consume());

@@ -11,7 +11,6 @@ namespace tilefuse::lower {
 
 using kernel::ExprRef;
 using kernel::StmtRef;
-using schedule::kPanelRows;
 
 namespace {
 
@@ -29,7 +28,7 @@ ResultBoxes::ResultBoxes(Context &cx)
                         .offset = lies_.offset,
                         .dims = lies_.dims,
                         .strides = lies_.strides,
-                        .box = {panel_.columns, kPanelRows},
+                        .box = {panel_.columns, panel_.rows},
                         .lower = lies_.lower,
                         .upper = lies_.upper,
                         .steps = lies_.steps,

@@ -97,7 +97,7 @@ ExprRef RingMap::load(int extra, ExprRef place, List &list) const {
 void RingMap::map_rows(ExprRef first, const std::vector<ExprRef> &exists, List &list) const {
   const kernel::BufferId to = ring_.copied(feed_.input).front();
   const DType stored = b_.kernel()[to].type.elem;
-  const bool blends = cx_.schedule.core.blends;
+  const bool blends = cx_.schedule.roles.transform.selects;
   const ExprRef buffer = b_.add(b_.mul(ring_.slot(), b_.integer(ring_.elems(feed_.input))),
                                 b_.mul(first, b_.integer(row_elems_)));
   for (std::size_t begin = 0; begin < exists.size(); begin += kTogether) {

@@ -24,7 +24,7 @@ TurnedPanel turned_panel(Context &cx, const schedule::CoreRoles &roles,
   if (plan.taps.empty())
     return panel;
   ExprRef number = b.div(column, b.integer(across));
-  const std::int64_t apart = cx.schedule.core.cluster_columns * tile.columns;
+  const std::int64_t apart = cx.schedule.tiles.cluster_n * tile.columns;
   if (plan.columns % apart != 0)
     number = b.min(number, b.integer(plan.columns / across - 1));
   number = named("panel", number);

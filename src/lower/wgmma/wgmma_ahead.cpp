@@ -24,8 +24,8 @@ constexpr std::int64_t kSwizzleRows = 8; // after which a swizzle repeats
 } // namespace
 
 WgmmaAhead::WgmmaAhead(Context &cx, const schedule::CoreTile &tile)
-    : cx_(cx), b_(cx.build), tile_(tile), turns_(cx.schedule.core.turns),
-      buffers_(cx.schedule.core.ahead) {
+    : cx_(cx), b_(cx.build), tile_(tile), turns_(cx.schedule.roles.math.instances),
+      buffers_(cx.schedule.extra.stages) {
   for (const schedule::AheadOperand &operand : ahead_operands(cx.gemm())) {
     const nest::Operand &extra = cx.nest.extras[static_cast<std::size_t>(operand.extra)];
     const auto slot = static_cast<std::size_t>(extra.slot);
@@ -88,27 +88,35 @@ void WgmmaAhead::copy(const Source &source, const WgmmaTiles &tiles, ExprRef tur
   }
 }
 
-StmtRef WgmmaAhead::produce(WgmmaTiles &tiles) const {
+StmtRef WgmmaAhead::copy_tile(const WgmmaTiles &tiles) const {
   std::int64_t bytes = 0;
   for (const Source &source : sources_)
     bytes += tile_elems() * source.operand.elem_bytes;
-  const StmtRef all = tiles.each(nullptr, [&](ExprRef tile, std::vector<StmtRef> &list) {
-    tiles.take_apart(tile, list);
-    const ExprRef turn = turns_ == 1 ? b_.integer(0) : at(kTurn);
-    const ExprRef is_second = b_.scalar(ScalarOp::Eq, {turn, b_.integer(1)});
-    list.push_back(b_.mbarrier({MbarrierOp::Wait, empty(turn), at(kParity)}));
-    list.push_back(b_.mbarrier({MbarrierOp::Expect, full(turn), b_.integer(bytes)}));
-    for (const Source &source : sources_)
-      copy(source, tiles, turn, list);
-    list.push_back(flip(buffers_ == 1 ? nullptr : is_second));
-    if (turns_ > 1)
-      list.push_back(b_.store(place_, b_.integer(kTurn), b_.sub(b_.integer(1), turn)));
-  });
+  const ExprRef turn = turns_ == 1 ? b_.integer(0) : at(kTurn);
+  const ExprRef is_second = b_.scalar(ScalarOp::Eq, {turn, b_.integer(1)});
+  std::vector<StmtRef> list = {b_.mbarrier({MbarrierOp::Wait, empty(turn), at(kParity)}),
+                               b_.mbarrier({MbarrierOp::Expect, full(turn), b_.integer(bytes)})};
+  for (const Source &source : sources_)
+    copy(source, tiles, turn, list);
+  list.push_back(flip(buffers_ == 1 ? nullptr : is_second));
+  if (turns_ > 1)
+    list.push_back(b_.store(place_, b_.integer(kTurn), b_.sub(b_.integer(1), turn)));
+  return b_.block(std::move(list));
+}
+
+StmtRef WgmmaAhead::start_copies() const {
   const auto start = [&](std::int64_t which, std::int64_t value) {
     return b_.store(place_, b_.integer(which), b_.integer(value));
   };
-  return b_.block(
-      {b_.await_earlier(), start(kParity, 1), turns_ > 1 ? start(kTurn, 0) : nullptr, all});
+  return b_.block({start(kParity, 1), turns_ > 1 ? start(kTurn, 0) : nullptr});
+}
+
+StmtRef WgmmaAhead::produce(WgmmaTiles &tiles) const {
+  const StmtRef all = tiles.each(nullptr, [&](ExprRef tile, std::vector<StmtRef> &list) {
+    tiles.take_apart(tile, list);
+    list.push_back(copy_tile(tiles));
+  });
+  return b_.block({b_.await_earlier(), start_copies(), all});
 }
 
 StmtRef WgmmaAhead::start(ExprRef turn) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operands of post-ops that tensor copies bring to local memory while their tile is multiplied
 // (schedule/wgmma/wgmma_ahead.h). A warp of the producer's group does nothing else, so that neither
-// these copies nor those of the ring wait for each other:
+// these copies nor those of the ring wait for each other; where all its warps load, a work-item
+// starts them among its loads:
 //
 //   await earlier kernels
 //   for tile { wait empty[buffer]; expect full[turn]; copy panels; turn, buffer = next }
@@ -25,8 +26,12 @@ public:
 
   // By one work-item, before a barrier of the block.
   kernel::StmtRef init() const;
-  // The copies of all the block's tiles, by one warp.
+  // The copies of all the block's tiles, by one work-item of a warp.
   kernel::StmtRef produce(WgmmaTiles &tiles) const;
+  // The same one by one, where the warp has other work between them: before the first, and those
+  // of the tile last taken apart.
+  kernel::StmtRef start_copies() const;
+  kernel::StmtRef copy_tile(const WgmmaTiles &tiles) const;
 
   // The buffer of groups with that turn (null: of all).
   kernel::StmtRef start(kernel::ExprRef turn);

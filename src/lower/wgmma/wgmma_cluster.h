@@ -16,9 +16,8 @@ namespace tilefuse::lower {
 
 class WgmmaCluster {
 public:
-  WgmmaCluster(kernel::Builder &build, const schedule::Core &core)
-      : b_(build), rows_(core.cluster_rows), columns_(core.cluster_columns),
-        parts_(core.cluster_parts) {}
+  WgmmaCluster(kernel::Builder &build, const schedule::TileOrder &tiles)
+      : b_(build), rows_(tiles.cluster_m), columns_(tiles.cluster_n), parts_(tiles.split_k) {}
 
   std::int64_t rows() const { return rows_; }
   std::int64_t columns() const { return columns_; }

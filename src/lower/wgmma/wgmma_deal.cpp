@@ -54,7 +54,7 @@ StmtRef deal_kept_filter(Context &context, const WgmmaRing &ring) {
       {ring.wait_full(), deal_buffer(b, ring, run), b.store_sync({kernel::StoreStep::Fence}),
        b.barrier({.items = kernel::kWarpItems}), ring.give(), ring.advance(), ring.advance()});
   list.push_back(b.loop(b.variable("step", {}), kernel::ForKind::Serial, dealer,
-                        b.integer(context.schedule.core.ring), kDealers, step));
+                        b.integer(step_stages(context.schedule)), kDealers, step));
   return b.branch(b.scalar(ScalarOp::Le, {b.integer(kFirstItem), b.lane()}),
                   b.block(std::move(list)));
 }

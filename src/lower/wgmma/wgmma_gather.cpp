@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/wgmma/wgmma_gather.h"
 
+#include <deque>
 #include <utility>
 
 #include "base/index.h"
+#include "lower/members.h"
 #include "lower/mma/core_copies.h"
 #include "schedule/wgmma/wgmma_gather.h"
 #include "schedule/wgmma/wgmma_tiles.h"
@@ -19,17 +21,13 @@ class WgmmaGather {
 public:
   WgmmaGather(Context &context, const WgmmaParts &parts, FillFilter filter)
       : cx_(context), b_(context.build), tiles_(parts.tiles), ring_(parts.data_ring),
-        count_(cx_.schedule.core.ring), ahead_(cx_.schedule.core.lead), filter_(std::move(filter)),
-        side_(cx_, parts.roles, parts.tile, parts.roles.data,
-              CoreSource{.nest = cx_.nest,
-                         .from = cx_.source_buffers[at(parts.roles.data)],
-                         .ring = ring_.data(),
-                         .item = b_.lane(),
-                         .items = schedule::kGroupItems}) {
+        count_(step_stages(cx_.schedule)), ahead_(cx_.schedule.roles.load.lead),
+        filter_(std::move(filter)), extra_(parts.ahead) {
+    add_sides(parts);
     under_way_ = b_.buffer({.name = "under_way",
                             .space = kernel::Space::Register,
                             .type = {DType::I32, 1},
-                            .elems = 2});
+                            .elems = extra_ == nullptr ? 2 : 3});
   }
 
   StmtRef build();
@@ -38,6 +36,8 @@ private:
   using List = std::vector<StmtRef>;
   static constexpr std::int64_t kCount = 0;  // of steps
   static constexpr std::int64_t kOldest = 1; // the buffer of the first of them
+  static constexpr std::int64_t kOfTile = 2; // steps of this tile that are started
+  void add_sides(const WgmmaParts &parts);
   ExprRef integer(std::int64_t value) const { return b_.integer(value); }
   ExprRef state(std::int64_t which) const { return b_.load(under_way_, integer(which)); }
   StmtRef set(std::int64_t which, ExprRef value) const {
@@ -46,6 +46,10 @@ private:
   StmtRef give(int pending) const;
   StmtRef give_later() const;
   StmtRef step(const std::vector<ExprRef> &points) const;
+  StmtRef copy_extra() const;
+  StmtRef by_extra_item(StmtRef body) const {
+    return b_.branch(b_.scalar(ScalarOp::Eq, {b_.lane(), integer(0)}), body);
+  }
 
   Context &cx_;
   kernel::Builder &b_;
@@ -54,9 +58,44 @@ private:
   const int count_; // buffers
   const int ahead_;
   const FillFilter filter_;
-  CoreSide side_; // of pixels by their number
+  const WgmmaAhead *extra_;      // what post-ops read, brought among the loads; or null
+  std::deque<nest::Nest> nests_; // of what maps read
+  std::deque<CoreSide> sides_;   // of pixels by their number: the data, or what its map reads
   kernel::BufferId under_way_{-1};
 };
+
+// The data, or all that a map reads in its place.
+void WgmmaGather::add_sides(const WgmmaParts &parts) {
+  const auto add = [&](const nest::Nest &nest, kernel::BufferId from) {
+    sides_.emplace_back(cx_, parts.roles, parts.tile, parts.roles.data,
+                        CoreSource{.nest = nest,
+                                   .from = from,
+                                   .ring = ring_.copied(parts.roles.data)[sides_.size()],
+                                   .item = b_.lane(),
+                                   .items = schedule::kGroupItems});
+  };
+  for (const schedule::CoreFeed &feed : parts.feeds) {
+    if (feed.input != parts.roles.data)
+      continue;
+    const Context &map = cx_.members.contexts[feed.producer];
+    for (const int extra : feed.copied) {
+      nests_.push_back(schedule::reading(cx_.members.group, feed.producer, extra));
+      add(nests_.back(), map.slot_buffers[map.whole.extras[at(extra)].slot]);
+    }
+  }
+  if (sides_.empty())
+    add(cx_.nest, cx_.source_buffers[at(parts.roles.data)]);
+}
+
+// What post-ops of the tile read, behind so many of its steps that all of the tile before may be
+// multiplied: its buffer is given up when they are.
+StmtRef WgmmaGather::copy_extra() const {
+  if (extra_ == nullptr)
+    return nullptr;
+  const ExprRef is_time = b_.scalar(ScalarOp::Eq, {state(kOfTile), integer(ahead_)});
+  return b_.block({b_.branch(is_time, by_extra_item(extra_->copy_tile(tiles_))),
+                   set(kOfTile, b_.add(state(kOfTile), integer(1)))});
+}
 
 // The oldest step under way may be multiplied, once so many are left.
 StmtRef WgmmaGather::give(int pending) const {
@@ -80,16 +119,23 @@ StmtRef WgmmaGather::give_later() const {
 }
 
 StmtRef WgmmaGather::step(const std::vector<ExprRef> &points) const {
-  return b_.block({b_.mbarrier({MbarrierOp::Wait, ring_.empty(ring_.slot()), ring_.parity()}),
-                   filter_(points), side_.start_at(points, ring_.slot()), b_.async_commit(),
-                   give_later(), ring_.advance()});
+  List list = {b_.mbarrier({MbarrierOp::Wait, ring_.empty(ring_.slot()), ring_.parity()}),
+               filter_(points)};
+  for (const CoreSide &side : sides_)
+    list.push_back(side.start_at(points, ring_.slot()));
+  list.insert(list.end(), {b_.async_commit(), give_later(), copy_extra(), ring_.advance()});
+  return b_.block(std::move(list));
 }
 
 StmtRef WgmmaGather::build() {
-  List all = {ring_.start(1), set(kCount, integer(0)), set(kOldest, integer(0))};
+  List all = {ring_.start(1), set(kCount, integer(0)), set(kOldest, integer(0)),
+              extra_ == nullptr ? nullptr : by_extra_item(extra_->start_copies())};
   all.push_back(tiles_.each(nullptr, [&](ExprRef tile, List &list) {
     tiles_.take_apart(tile, list);
-    list.push_back(side_.declare(tiles_.first_row()));
+    for (CoreSide &side : sides_)
+      list.push_back(side.declare(tiles_.first_row()));
+    if (extra_ != nullptr)
+      list.push_back(set(kOfTile, integer(0)));
     std::vector<ExprRef> points = tiles_.first_points();
     list.push_back(tiles_.each_step(points, [&] { return step(points); }));
   }));

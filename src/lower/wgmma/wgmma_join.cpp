@@ -26,7 +26,7 @@ constexpr std::int64_t kInFlight = 32; // values that are read together; compile
 WgmmaJoin::WgmmaJoin(Context &context, const schedule::CoreTile &tile, const WgmmaCluster &cluster,
                      std::int64_t tiles)
     : cx_(context), b_(cx_.build), tile_(tile), cluster_(cluster),
-      slices_(part_slices(cx_.schedule.core)), is_repeated_(tiles > 1),
+      slices_(part_slices(cx_.schedule)), is_repeated_(tiles > 1),
       columns_(cx_.schedule.core.op->n), items_(tile.warps() * schedule::kGroupItems),
       values_(tile.rows * tile.columns / items_ / cluster.parts()), vec_(kPair) {
   if (cluster_.parts() == 1)
@@ -114,18 +114,18 @@ StmtRef WgmmaJoin::join(kernel::BufferId acc) const {
 
 schedule::CoreTile WgmmaJoin::slice() const {
   schedule::CoreTile tile = tile_;
-  (cx_.schedule.core.swapped ? tile.warp_rows : tile.warp_columns) /= slices_.columns;
+  (cx_.schedule.core.swap_ab ? tile.warp_rows : tile.warp_columns) /= slices_.columns;
   return tile;
 }
 
 ExprRef WgmmaJoin::row() const {
-  return cx_.schedule.core.swapped
+  return cx_.schedule.core.swap_ab
              ? b_.mul(cluster_.part(), integer(columns_ / slices_.columns))
              : b_.mul(b_.mod(cluster_.part(), integer(slices_.halves)), integer(kHalfRows));
 }
 
 ExprRef WgmmaJoin::column() const {
-  return cx_.schedule.core.swapped ? integer(0)
+  return cx_.schedule.core.swap_ab ? integer(0)
                                    : b_.mul(b_.div(cluster_.part(), integer(slices_.halves)),
                                             integer(columns_ / slices_.columns));
 }

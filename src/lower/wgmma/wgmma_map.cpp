@@ -107,7 +107,7 @@ StmtRef WgmmaMap::give() {
 
 // Groups that map take steps in turn, so that one works while another waits.
 StmtRef WgmmaMap::in_turn(StmtRef step) {
-  const int mappers = cx_.schedule.core.mappers;
+  const int mappers = cx_.schedule.roles.transform.groups;
   if (mappers < 2)
     return b_.block({step, ring_.advance()});
   const ExprRef turn = b_.load(turn_, integer(0));
@@ -272,8 +272,9 @@ void WgmmaMap::map_turned_tile(List &list) {
         cx_, roles_, plan_, b_.add(tiles_.first_column(), integer(i)),
         [&](const std::string &name, ExprRef value) { return named(b_, list, name, value); }));
   const kernel::VarId point = b_.variable("point", {});
-  list.push_back(b_.loop(point, kernel::ForKind::Serial, integer(0), integer(roles_.depth_points),
-                         tile_.depth, in_turn(turned_step(b_.var(point)))));
+  const auto [begin, end] = tiles_.turned_points();
+  list.push_back(b_.loop(point, kernel::ForKind::Serial, begin, end, tile_.depth,
+                         in_turn(turned_step(b_.var(point)))));
 }
 
 StmtRef WgmmaMap::build(ExprRef item, const BeforeWindow &before) {
@@ -281,11 +282,11 @@ StmtRef WgmmaMap::build(ExprRef item, const BeforeWindow &before) {
   List all;
   for (RingMap &map : maps_)
     map.place(b_.mod(item, group), all);
-  if (cx_.schedule.core.mappers > 1)
+  if (cx_.schedule.roles.transform.groups > 1)
     all.push_back(b_.store(turn_, integer(0), b_.div(item, group)));
   all.push_back(ring_.start(0));
   all.push_back(tiles_.each(nullptr, [&](ExprRef tile, List &list) {
-    if (cx_.schedule.core.window > 0) {
+    if (halo_stages(cx_.schedule) > 0) {
       list.push_back(map_windows(tile, before));
       return;
     }
@@ -320,12 +321,12 @@ StmtRef map_windows(Context &cx, const WgmmaParts &parts, const BeforeWindow &be
 }
 
 StmtRef multiply_or_map(Context &cx, const WgmmaParts &parts, StmtRef multiply) {
-  if (cx.schedule.core.mappers == 0)
+  if (cx.schedule.roles.transform.groups == 0)
     return multiply;
   kernel::Builder &b = cx.build;
-  const int registers = cx.schedule.core.map_registers;
+  const int registers = cx.schedule.roles.transform.registers;
   const ExprRef first =
-      b.integer(cx.block_size() - cx.schedule.core.mappers * schedule::kGroupItems);
+      b.integer(cx.block_size() - cx.schedule.roles.transform.groups * schedule::kGroupItems);
   std::vector<StmtRef> list;
   if (registers > 0)
     list.push_back(

@@ -5,7 +5,7 @@
 //   for tile { for step { wait full; for row { if inside { data = map(data, beside, shared) } }
 //                         fence; arrive ready } }
 //
-// Two groups of them take steps in turn. With `mappers 0` they are the producer's own.
+// Two groups of them take steps in turn. Without such groups they are the producer's own.
 #pragma once
 
 #include <functional>
@@ -36,7 +36,7 @@ std::vector<RingSource> ring_sources(const Context &context, int input,
 using BeforeWindow = std::function<kernel::StmtRef(kernel::ExprRef tile, kernel::ExprRef depth)>;
 kernel::StmtRef map_windows(Context &context, const WgmmaParts &parts, const BeforeWindow &before);
 
-// Of all but the producer's warps: the last `mappers` groups map, with registers of their own, the
+// Of all but the producer's warps: the last warpgroups map, with registers of their own, the
 // others do `multiply`.
 kernel::StmtRef multiply_or_map(Context &context, const WgmmaParts &parts,
                                 kernel::StmtRef multiply);

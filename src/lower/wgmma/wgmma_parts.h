@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "lower/wgmma/wgmma_ahead.h"
 #include "lower/wgmma/wgmma_cluster.h"
 #include "lower/wgmma/wgmma_ring.h"
 #include "lower/wgmma/wgmma_tiles.h"
@@ -24,6 +25,7 @@ struct WgmmaParts {
   const WgmmaRing &ring;
   const WgmmaRing &data_ring;                   // of windows; else the same
   const std::vector<schedule::CoreFeed> &feeds; // maps, between the producer and what multiplies
+  const WgmmaAhead *ahead;                      // what post-ops read, where warps load; or null
 };
 
 } // namespace tilefuse::lower

@@ -191,14 +191,14 @@ StmtRef WgmmaProducer::fill_ahead(const std::vector<ExprRef> &points) {
 // What the first tile's first steps read of a fixed filter, as many as there are buffers: before
 // earlier kernels are awaited.
 StmtRef WgmmaProducer::copy_ahead() {
-  if (!cx_.schedule.core.early)
+  if (!cx_.schedule.roles.load.early)
     return nullptr;
   ahead_ = b_.buffer({"ahead", kernel::Space::Register, {DType::I32, 1}, 1});
   List list = {ring_.start(1)};
   tiles_.take_apart(cluster_.number(), list);
   const std::int64_t steps = core_steps(cx_.gemm());
   const ExprRef first = named(b_, list, "first_step", cluster_.first_step(steps));
-  const ExprRef count = b_.min(cluster_.step_count(steps), integer(cx_.schedule.core.ring));
+  const ExprRef count = b_.min(cluster_.step_count(steps), integer(step_stages(cx_.schedule)));
   list.push_back(b_.store(ahead_, integer(0), count));
   std::vector<ExprRef> points = tiles_.first_points();
   list.push_back(
@@ -259,10 +259,8 @@ StmtRef WgmmaProducer::produce_turned() {
       copy_panel(place(ring_.filter_elems(), number(cluster_.row(), filter_panels, i)), turned_,
                  filter, panels[at(static_cast<int>(i))], step);
     step.push_back(ring_.advance());
-    const std::int64_t steps = core_steps(cx_.gemm());
-    list.push_back(b_.loop(point, kernel::ForKind::Serial,
-                           b_.mul(cluster_.first_step(steps), integer(tile_.depth)),
-                           b_.mul(cluster_.end_step(steps), integer(tile_.depth)), tile_.depth,
+    const auto [begin, end] = tiles_.turned_points();
+    list.push_back(b_.loop(point, kernel::ForKind::Serial, begin, end, tile_.depth,
                            b_.block(std::move(step))));
   });
   return b_.block({b_.await_earlier(), ring_.start(1), tiles});
@@ -335,7 +333,7 @@ StmtRef WgmmaProducer::fill_window(const std::vector<ExprRef> &points) {
 // One work-item copies windows ahead of the one that all map next. Of the buffers left, two or more
 // are those of windows mapped before, so that none that is multiplied is waited for.
 StmtRef WgmmaProducer::copy_and_map(const WgmmaParts &mapped) {
-  const std::int64_t ahead = cx_.schedule.core.lead;
+  const std::int64_t ahead = cx_.schedule.roles.load.lead;
   const auto fetch = [&](ExprRef tile, ExprRef depth, std::int64_t count) {
     return tiles_.window_after(tile, depth, count,
                                [&](const auto &points) { return fill_window(points); });
@@ -365,12 +363,11 @@ StmtRef WgmmaProducer::by_item(std::int64_t item, StmtRef body) {
 // Windows and the filter come by warps of their own: neither waits for the other's ring, and a
 // fixed filter for no other kernel.
 StmtRef WgmmaProducer::build() {
-  const schedule::Core &core = cx_.schedule.core;
-  if (core.gathers)
+  if (has_loading_warps(cx_.schedule))
     return gather();
-  if (core.window == 0)
+  if (halo_stages(cx_.schedule) == 0)
     return by_item(0, roles_.data_turned ? produce_turned() : produce());
-  const StmtRef filter = core.keeps_filter ? keep_filter() : stream_filter();
+  const StmtRef filter = has_resident(cx_.schedule) ? keep_filter() : stream_filter();
   const StmtRef await = has_fixed_filter(cx_, roles_) ? nullptr : b_.await_earlier();
   return b_.block({by_item(0, b_.block({await, filter})), by_item(kCoreLanes, produce_windows())});
 }
@@ -378,11 +375,11 @@ StmtRef WgmmaProducer::build() {
 } // namespace
 
 StmtRef produce_wgmma(Context &context, const WgmmaParts &parts) {
-  if (parts.feeds.empty() || context.schedule.core.mappers > 0)
+  if (parts.feeds.empty() || context.schedule.roles.transform.groups > 0)
     return WgmmaProducer(context, parts).build();
   const WgmmaRing copied = parts.data_ring.beside("copy_place");
-  const WgmmaParts copies{parts.roles, parts.tile, parts.plan, parts.cluster,
-                          parts.tiles, parts.ring, copied,     parts.feeds};
+  const WgmmaParts copies{parts.roles, parts.tile, parts.plan,  parts.cluster, parts.tiles,
+                          parts.ring,  copied,     parts.feeds, parts.ahead};
   return WgmmaProducer(context, copies).copy_and_map(parts);
 }
 

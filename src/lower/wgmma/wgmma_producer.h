@@ -4,7 +4,7 @@
 // buffer, says what bytes will come, and starts the copies. Of tiles that blocks of a cluster share
 // it copies a slice, to all. What it copies of a fixed filter into buffers that nothing was in yet
 // comes before it awaits earlier kernels. In place of an input that a map feeds it copies what the
-// map reads (lower/wgmma/wgmma_map.h); with `mappers 0` its warps map as well, and windows are
+// map reads (lower/wgmma/wgmma_map.h); where no warpgroups transform its warps map as well, and windows are
 // copied between those that are mapped.
 #pragma once
 

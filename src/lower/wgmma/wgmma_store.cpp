@@ -154,7 +154,7 @@ ExprRef WgmmaStore::place_row(std::int64_t row, std::vector<StmtRef> &list) {
     return place_in_box(pixel, list);
   place_pixel(cx_, roles_, pixel, as_one_,
               [&](const std::string &name, ExprRef value) { return named(b_, list, name, value); });
-  const bool is_whole = roles_.points % tile_.rows == 0 && !cx_.schedule.core.tests_rows;
+  const bool is_whole = roles_.points % tile_.rows == 0 && !cx_.schedule.roles.math.tests_rows;
   return is_whole ? nullptr : b_.scalar(ScalarOp::Lt, {pixel, integer(roles_.points)});
 }
 
@@ -197,12 +197,12 @@ StmtRef WgmmaStore::store_row(std::int64_t block, std::int64_t half, std::int64_
   return b_.block(std::move(list));
 }
 
-// A warp's 16 rows of a panel of a block of 64, through a box.
+// A warp's 16 rows, or this block's half of them, of a panel of a block of 64, through a box.
 void WgmmaStore::fill_box(std::int64_t block, std::int64_t panel, std::vector<StmtRef> &list) {
   const std::int64_t columns = group_.boxes->columns();
   const std::int64_t runs = columns / (4 * vec_);
   list.push_back(group_.boxes->open());
-  for (std::int64_t half = 0; half < 2; ++half) {
+  for (std::int64_t half = 0; half < group_.halves; ++half) {
     box_row_ = b_.add(give_, integer(half * kHalfRows));
     list.push_back(store_row(block, half, panel * runs, runs));
   }
@@ -286,7 +286,7 @@ void WgmmaStore::place_exchange(ExprRef item, std::vector<StmtRef> &list) {
 // Where the instruction leaves this work-item's first results, or where it takes them.
 void WgmmaStore::place_item(ExprRef item, std::vector<StmtRef> &list) {
   const std::int64_t of_row = exchanges_ ? kTakers : 4; // work-items
-  const bool swapped = cx_.schedule.core.swapped;
+  const bool swapped = cx_.schedule.core.swap_ab;
   const ExprRef warp = b_.mod(b_.div(b_.lane(), integer(kCoreLanes)), integer(kGroupWarps));
   const ExprRef first = b_.mul(warp, integer(kWarpRows));
   const ExprRef down = b_.div(item, integer(of_row));
@@ -327,7 +327,7 @@ StmtRef WgmmaStore::build() {
     give_ = named(b_, list, "box_row", b_.div(item, integer(4)));
     along_ = named(b_, list, "box_column", b_.mul(b_.mod(item, integer(4)), integer(vec_)));
   }
-  if (cx_.schedule.core.swapped) {
+  if (cx_.schedule.core.swap_ab) {
     pair_ = b_.buffer({.name = "pair",
                        .space = kernel::Space::Register,
                        .type = b_.kernel()[group_.acc].type,

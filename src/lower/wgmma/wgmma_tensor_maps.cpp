@@ -42,7 +42,7 @@ kernel::MapId declare(Context &cx, const schedule::CoreTile &tile, const RingSou
 }
 
 std::vector<RingSource> copied_data(const Context &cx, const WgmmaParts &parts) {
-  return cx.schedule.core.gathers
+  return has_loading_warps(cx.schedule)
              ? std::vector<RingSource>{}
              : ring_sources(cx, parts.roles.data, parts.feeds, schedule::data_map);
 }

@@ -43,7 +43,7 @@ void WgmmaTiles::take_apart(ExprRef tile, std::vector<StmtRef> &list) {
   const auto own = [&](ExprRef number, std::int64_t size, ExprRef place) {
     return b_.add(b_.mul(number, b_.integer(size)), place);
   };
-  const bool by_rows = cx_.schedule.core.raster == schedule::Raster::Rows;
+  const bool by_rows = cx_.schedule.tiles.raster == schedule::Raster::Rows;
   const ExprRef faster = by_rows ? rows : columns;
   const ExprRef slower = by_rows ? columns : rows;
   const ExprRef fast = b_.mod(tile, faster);
@@ -78,7 +78,7 @@ StmtRef WgmmaTiles::each(ExprRef turn,
   const ExprRef first =
       turn == nullptr ? number : b_.add(number, b_.mul(turn, b_.integer(apart())));
   return b_.loop(tile, kernel::ForKind::Serial, first, b_.integer(grid_.clusters()),
-                 turn == nullptr ? apart() : apart() * cx_.schedule.core.turns,
+                 turn == nullptr ? apart() : apart() * cx_.schedule.roles.math.instances,
                  b_.block(std::move(list)));
 }
 
@@ -105,6 +105,12 @@ StmtRef WgmmaTiles::over(std::span<const IndexId> indices, std::vector<ExprRef> 
   const StmtRef inner = over(indices.subspan(1), points, body);
   return b_.loop(var, kernel::ForKind::Serial, b_.integer(0), b_.integer(extent(cx_.nest, index)),
                  is_depth ? depth_step() : 1, inner);
+}
+
+std::pair<ExprRef, ExprRef> WgmmaTiles::turned_points() const {
+  const std::int64_t steps = core_steps(cx_.gemm());
+  const ExprRef depth = b_.integer(tile_.depth);
+  return {b_.mul(cluster_.first_step(steps), depth), b_.mul(cluster_.end_step(steps), depth)};
 }
 
 StmtRef WgmmaTiles::each_number(std::vector<ExprRef> &points, ExprRef begin, ExprRef end,
@@ -168,7 +174,7 @@ StmtRef WgmmaTiles::each_step(std::vector<ExprRef> &points, const Body &body) {
   const std::int64_t steps = core_steps(cx_.gemm());
   if (cluster_.parts() > 1)
     return each_number(points, cluster_.first_step(steps), cluster_.end_step(steps), body);
-  if (cx_.schedule.core.window > 0)
+  if (halo_stages(cx_.schedule) > 0)
     return each_window(points, [&] { return each_tap(points, body); });
   return each_tap(points, [&] { return each_window(points, body); });
 }

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "lower/context.h"
@@ -46,6 +47,9 @@ public:
   // The same over the steps from `begin` to before `end`. Requires no windows.
   kernel::StmtRef each_number(std::vector<kernel::ExprRef> &points, kernel::ExprRef begin,
                               kernel::ExprRef end, const Body &body);
+  // First point of the depth that this block's steps of turned data read, and the one behind its
+  // last.
+  std::pair<kernel::ExprRef, kernel::ExprRef> turned_points() const;
   // Sets `points` to step number `step`.
   void take_step(kernel::ExprRef step, std::vector<kernel::ExprRef> &points,
                  std::vector<kernel::StmtRef> &list);

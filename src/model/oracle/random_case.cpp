@@ -6,6 +6,7 @@
 #include "schedule/wgmma/wgmma_parts.h"
 #include "search/forms/part_forms.h"
 #include "search/forms/wgmma_forms.h"
+#include "search/matrix_neighbours.h"
 #include "search/sample.h"
 #include "search/sample_core.h"
 
@@ -115,7 +116,40 @@ std::optional<KernelCase> draw_wgmma_case(const Tapes &tapes) {
                                         schedules.of<std::int64_t>({2, 4, 8}))
                          .value_or(drawn.schedule);
   }
+  if (schedules.chance(60))
+    drawn.schedule = search::matrix_neighbour(nest, drawn.target, drawn.schedule, schedules)
+                         .value_or(drawn.schedule);
   return with_values(std::move(drawn));
+}
+
+std::optional<KernelCase> draw_dot_case(const Tapes &tapes, const Target &target) {
+  constexpr int kDraws = 8;
+  Random nests(tapes.nest);
+  Random schedules(tapes.schedule);
+  KernelCase drawn{.group = {random_product(nests)}, .target = target, .seed = tapes.data};
+  nest::Nest &nest = drawn.group.anchor;
+  if (nest.acc_type != DType::I32)
+    return {};
+  for (const nest::Operand &input : nest.inputs)
+    nest.slots[input.slot].type = nests.of({DType::U8, DType::I8});
+  nest.inputs[1].constant = true;
+  for (int i = 0; i < kDraws; ++i) {
+    const auto schedule = search::sample(nest, target, schedules);
+    if (!schedule || schedule->dot == nullptr)
+      continue;
+    drawn.schedule = *schedule;
+    return drawn;
+  }
+  return {};
+}
+
+std::optional<KernelCase> draw_dot_case(const Tapes &tapes) {
+  Random targets(tapes.schedule);
+  Target target = random_target(targets, LaneKind::Vector);
+  target.vector_f32 = 16;
+  for (const DotOp &op : dot_ops())
+    target.dots.push_back({&op, 4 * target.gflops_per_unit});
+  return draw_dot_case(tapes, target);
 }
 
 } // namespace tilefuse::model

@@ -7,6 +7,10 @@
 
 namespace tilefuse::nest {
 
+// Makes the result of a statement whose operands are all constant a constant of its type; a view shares the data.
+// False where an operand is not constant, or where a small constant would blow up into a huge one.
+bool fold_statement(program::Program &program, const program::Statement &statement);
+
 // Replaces statements whose operands are all constant by constants of their result's type; views
 // share the data. Program outputs stay computed, and so do results that would blow a small constant
 // up into a huge one.

@@ -43,19 +43,23 @@ std::shared_ptr<const Bytes> fold(const Program &program, const Statement &state
 
 } // namespace
 
+bool fold_statement(Program &program, const Statement &statement) {
+  if (!is_foldable(program, statement))
+    return false;
+  program::Tensor &tensor = program[statement.out];
+  tensor.data = fold(program, statement);
+  tensor.role = Role::Constant;
+  return true;
+}
+
 Program fold_constants(const Program &program) {
   Program result = program;
   result.statements.clear();
   for (const Statement &statement : program.statements) {
     const bool returned = std::find(program.outputs.begin(), program.outputs.end(),
                                     statement.out) != program.outputs.end();
-    if (returned || !is_foldable(result, statement)) {
+    if (returned || !fold_statement(result, statement))
       result.statements.push_back(statement);
-      continue;
-    }
-    program::Tensor &tensor = result[statement.out];
-    tensor.data = fold(result, statement);
-    tensor.role = Role::Constant;
   }
   return program::drop_dead(result);
 }

@@ -170,13 +170,43 @@ void import_conv_transpose(Call &call) {
   const Value &input = call.value(0);
   const Value &filter = call.value(1);
   check_operands(call, input, filter);
-  if (input.shape.size() > 4)
-    call.fail(ErrorCode::Unsupported, "only 1 or 2 spatial dimensions are supported");
+  const std::int64_t groups = call.integer("group", 1);
+  if (groups < 1 || input.shape[1] % groups != 0 || filter.shape[0] != input.shape[1])
+    call.fail(ErrorCode::Shape,
+              fmt::format("{} input channels in {} groups and a filter {} do not match",
+                          input.shape[1], groups, to_text(filter.shape)));
   const Window window =
       transposed_window(call, spatial_sizes(call, input), kernel_of(call, filter));
-  const Value result = call.apply(by_rank("conv_transpose", window.size()), {input, filter},
-                                  conv_attributes(window));
+  tile::Attributes attributes = conv_attributes(window);
+  if (groups > 1)
+    attributes["G"] = groups;
+  const Value result =
+      call.apply(by_rank(groups > 1 ? "group_conv_transpose" : "conv_transpose", window.size()),
+                 {input, filter}, attributes);
   call.result(call.has(2) ? add_bias(call, result, call.value(2)) : result);
+}
+
+void import_col2im(Call &call) {
+  const Value &input = call.value(0);
+  const Ints picture = call.bounded_ints(1, "image_shape");
+  const Ints block = call.bounded_ints(2, "block_shape");
+  if (picture.size() < 2 || picture.size() > 3 || input.shape.size() != 3)
+    call.fail(ErrorCode::Unsupported, fmt::format("columns {} of a picture {} are not supported",
+                                                  to_text(input.shape), to_text(picture)));
+  Window window = sliding_window(call, picture, block);
+  tile::Attributes attributes;
+  bind_axes(attributes, "V", window, &WindowAxis::out);
+  for (WindowAxis &axis : window)
+    axis.out = axis.in;
+  for (const auto &[name, value] : conv_attributes(window))
+    attributes[name] = value;
+  static constexpr const char *kLetters[] = {"Q", "R", "S"};
+  for (std::size_t i = 0; i < window.size(); ++i)
+    attributes[kLetters[3 - window.size() + i]] = window[i].kernel;
+  const std::int64_t taps = program::elems(block);
+  const Value columns =
+      call.reshape(input, {input.shape[0], input.shape[1] / taps, taps, input.shape[2]});
+  call.result(call.apply(window.size() == 2 ? "col2im" : "col2im3d", {columns}, attributes));
 }
 
 void import_gemm(Call &call) {

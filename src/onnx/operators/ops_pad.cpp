@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pad: constant pads act on all axes of a tensor at once; the modes reflect and edge on one side of
+// Pad: constant pads act on all axes of a tensor at once; the modes reflect, edge and wrap on one side of
 // one axis at a time.
 #include <numeric>
 
 #include <fmt/format.h>
 
 #include "onnx/operators.h"
+#include "onnx/operators/along_axis.h"
 
 namespace tilefuse::onnx_import {
 namespace {
@@ -70,22 +71,22 @@ Value pad_constant(const Call &call, const Value &input, const std::vector<PadAx
   return call.apply(numbered("pad", shape.size()) + "_value", {input}, attributes);
 }
 
-// Modes reflect and edge: one side of one axis after the other.
+// Modes reflect, edge and wrap: one side of one axis after the other.
 Value pad_side(const Call &call, const Value &value, std::size_t axis, std::int64_t count,
-               const std::string &side) {
+               const std::string &side, std::int64_t before = 0) {
   if (count == 0)
     return value;
   const std::string mode = call.text("mode", "");
-  if (count < 0 || (mode == "reflect" && count >= value.shape[axis]))
+  const std::int64_t size = value.shape[axis] - before;
+  if (count < 0 || (mode == "reflect" && count >= value.shape[axis]) ||
+      (mode == "wrap" && count > size))
     call.fail(ErrorCode::Unsupported,
               fmt::format("padding {} elements by {} in mode {} is not supported",
                           value.shape[axis], count, mode));
-  program::Shape shape = value.shape;
-  shape[axis] += count;
-  const Value view =
-      call.reshape(value, {elems_between(value.shape, 0, axis), value.shape[axis],
-                           elems_between(value.shape, axis + 1, value.shape.size())});
-  return call.reshape(call.apply("pad_" + mode + "_" + side, {view}, {{"COUNT", count}}), shape);
+  tile::Attributes attributes{{"COUNT", count}};
+  if (before > 0)
+    attributes["BEGIN"] = before;
+  return apply_along(call, "pad_" + mode + "_" + side, value, axis, attributes);
 }
 
 double pad_number(const Call &call) {
@@ -106,7 +107,28 @@ void import_pad(Call &call) {
   Value result = input;
   for (std::size_t i = 0; i < pads.size(); ++i) {
     result = pad_side(call, result, i, pads[i].begin, "front");
-    result = pad_side(call, result, i, pads[i].end, "back");
+    const bool wraps = call.text("mode", "") == "wrap";
+    result = pad_side(call, result, i, pads[i].end, "back", wraps ? pads[i].begin : 0);
+  }
+  call.result(result);
+}
+
+void import_center_crop_pad(Call &call) {
+  Value result = call.value(0);
+  const Ints sizes = call.bounded_ints(1, "shape");
+  Ints axes = call.integers("axes");
+  if (!call.has_attribute("axes")) {
+    axes.resize(result.shape.size());
+    std::iota(axes.begin(), axes.end(), 0);
+  }
+  if (axes.size() != sizes.size())
+    call.fail(ErrorCode::Shape,
+              fmt::format("it has {} sizes for {} axes", sizes.size(), axes.size()));
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::size_t axis = call.resolve_axis(axes[i], result.shape.size());
+    if (sizes[i] < 1)
+      call.fail(ErrorCode::Shape, fmt::format("its shape is {}", to_text(sizes)));
+    result = window_along(call, result, axis, (result.shape[axis] - sizes[i]) / 2, sizes[i]);
   }
   call.result(result);
 }

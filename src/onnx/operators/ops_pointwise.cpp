@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "onnx/operators.h"
+#include "onnx/operators/along_axis.h"
 #include "onnx/tensor.h"
 
 namespace tilefuse::onnx_import {
@@ -22,13 +23,6 @@ Value old_broadcast(const Call &call, const Value &a, const Value &b) {
   program::Shape shape = b.shape;
   shape.insert(shape.end(), a.shape.size() - axis - b.shape.size(), 1);
   return call.reshape(b, shape);
-}
-
-// A scalar constant of a float type.
-Value scalar(const std::string &name, double number, DType type) {
-  program::HostTensor tensor = program::make_host_tensor(name, type, {});
-  program::set(tensor, 0, number);
-  return make_constant(std::move(tensor));
 }
 
 Value accumulate(const Call &call, const std::string &function) {
@@ -97,7 +91,7 @@ void import_mean(Call &call) {
   if (!is_float(total.type))
     call.fail(ErrorCode::Type, "its operands must be of a float type");
   const double count = static_cast<double>(std::max<std::size_t>(call.inputs(), 1));
-  call.result(call.apply("mul", {total, scalar("1/count", 1 / count, total.type)}));
+  call.result(call.apply("mul", {total, scalar_constant(1 / count, total.type)}));
 }
 
 void import_clip_attributes(Call &call) {
@@ -158,6 +152,27 @@ void import_gelu(Call &call) {
 void import_mod(Call &call) {
   const bool truncates = call.flag("fmod", false);
   call.result(call.apply(truncates ? "mod" : "mod_floor", {call.value(0), call.value(1)}));
+}
+
+void import_is_inf(Call &call) {
+  const bool negative = call.flag("detect_negative", true);
+  const bool positive = call.flag("detect_positive", true);
+  const Value &input = call.value(0);
+  if (!negative && !positive) {
+    call.result(call.apply("less", {input, input}));
+    return;
+  }
+  call.result(call.apply(negative && positive ? "is_inf"
+                         : negative           ? "is_inf_negative"
+                                              : "is_inf_positive",
+                         {input}));
+}
+
+void import_bit_shift(Call &call) {
+  const bool is_left = call.text("direction", "") == "LEFT";
+  const Value &input = call.value(0);
+  call.result(call.apply(is_left ? "bit_left" : "bit_right", {input, call.value(1)},
+                         {{"BITS", 8 * size_bytes(input.type)}}));
 }
 
 } // namespace tilefuse::onnx_import

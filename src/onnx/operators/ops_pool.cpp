@@ -31,13 +31,58 @@ bool is_full(const Window &window) {
   });
 }
 
+// How far apart neighbours along each axis are in a plane, of rows or of columns one after the
+// other.
+void bind_apart(tile::Attributes &attributes, const Window &window, bool by_column) {
+  Window apart = window;
+  std::int64_t step = 1;
+  for (std::size_t i = 0; i < apart.size(); ++i) {
+    WindowAxis &axis = apart[by_column ? i : apart.size() - 1 - i];
+    axis.stride = step;
+    step *= axis.in;
+  }
+  bind_axes(attributes, "B", apart, &WindowAxis::stride);
+}
+
 } // namespace
 
 void import_max_pool(Call &call) {
+  const Value &input = call.value(0);
   const Window window = pool_window(call);
   tile::Attributes attributes = pool_attributes(window);
   bind_axes(attributes, "P", window, &WindowAxis::begin);
-  call.result(call.apply(by_rank("max_pool", window.size()), {call.value(0)}, attributes));
+  const Value result = call.apply(by_rank("max_pool", window.size()), {input}, attributes);
+  call.result(result);
+  if (!call.wants(1))
+    return;
+  for (const char axis : {'Z', 'Y', 'X'})
+    attributes.erase(std::string("O") + axis);
+  bind_apart(attributes, window, call.flag("storage_order", false));
+  call.result(
+      call.apply(by_rank("max_pool", window.size()) + "_index", {input, result}, attributes), 1);
+}
+
+void import_lp_pool(Call &call) {
+  const Window window = pool_window(call);
+  tile::Attributes attributes = pool_attributes(window);
+  bind_axes(attributes, "P", window, &WindowAxis::begin);
+  const tile::Attributes power{{"P", call.integer("p", 2)}};
+  const Value powers = call.apply("lp_power", {call.value(0)}, power);
+  const Value sums = call.apply(by_rank("sum_pool", window.size()), {powers}, attributes);
+  call.result(call.apply("lp_root", {sums}, power));
+}
+
+void import_global_lp_pool(Call &call) {
+  const Value &input = call.value(0);
+  spatial_sizes(call, input);
+  const tile::Attributes power{{"P", call.integer("p", 2)}};
+  const Value powers = call.apply("lp_power", {input}, power);
+  const Value rows = call.reshape(powers, {input.shape[0] * input.shape[1],
+                                           elems_between(input.shape, 2, input.shape.size()), 1});
+  program::Shape shape(input.shape.size(), 1);
+  std::copy_n(input.shape.begin(), 2, shape.begin());
+  call.result(
+      call.reshape(call.apply("lp_root", {call.apply("reduce_sum", {rows})}, power), shape));
 }
 
 void import_average_pool(Call &call) {

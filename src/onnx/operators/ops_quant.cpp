@@ -84,6 +84,20 @@ void import_dequantize(Call &call) {
                                         along(call, zero_point(call, 2, input.type), axis, rank)}));
 }
 
+void import_dynamic_quantize(Call &call) {
+  const Value &input = call.value(0);
+  const Value row = call.reshape(input, {1, program::elems(input.shape), 1});
+  const auto extreme = [&](const char *function) {
+    return call.reshape(call.apply(function, {row}), {});
+  };
+  const Value low = extreme("reduce_min");
+  const Value scale = call.apply("dynamic_scale", {low, extreme("reduce_max")});
+  const Value zero = call.apply("dynamic_zero", {low, scale});
+  call.result(call.apply("dynamic_quantize", {input, scale, zero}));
+  call.result(scale, 1);
+  call.result(zero, 2);
+}
+
 void import_conv_integer(Call &call) {
   const Value &input = call.value(0), &filter = call.value(1);
   call.result(convolve(call, integers(call, input, zero_point(call, 2, input.type), 1),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions over any set of axes, as one reduction of [outer, axis, inner] per run of neighbouring
 // axes.
+#include "onnx/operators/ops_reduce.h"
+
 #include <algorithm>
 #include <string_view>
 
@@ -87,6 +89,10 @@ Value reduce_runs(const Call &call, const Reduction &reduction, const Value &inp
 }
 
 } // namespace
+
+Value mean_over(const Call &call, const Value &value, const std::vector<bool> &reduced) {
+  return reduce_runs(call, find_reduction("mean"), value, reduced);
+}
 
 void import_reduce(Call &call) {
   const Value &input = call.value(0);

@@ -5,13 +5,13 @@
 // which ONNX gives scales and onnxruntime computes coordinates: 3 / 0.6 is 5 there, and a little
 // less in double precision.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 
 #include <fmt/format.h>
 
 #include "onnx/operators.h"
+#include "onnx/operators/along_axis.h"
 
 namespace tilefuse::onnx_import {
 namespace {
@@ -24,6 +24,9 @@ struct ResizeAxis {
   std::int64_t out = 1;
   double scale = 1;
   std::int64_t factor = 1; // of a nearest upsampling; 0: a matrix of weights
+  // Of tf_crop_and_resize: what is resized, as shares of the axis.
+  double begin = 0;
+  double end = 1;
 };
 
 struct ResizeMode {
@@ -32,6 +35,8 @@ struct ResizeMode {
   std::string nearest = "floor";
   double cubic = -0.75;
   bool exclude_outside = false;
+  bool antialias = false;
+  bool crops() const { return coordinates == "tf_crop_and_resize"; }
 };
 
 struct Tap {
@@ -39,19 +44,7 @@ struct Tap {
   double weight = 1;
 };
 
-// At most four, as cubic interpolation has.
-class Taps {
-public:
-  void add(std::int64_t index, double weight) { taps_[count_++] = {index, weight}; }
-  Tap *begin() { return taps_.data(); }
-  Tap *end() { return taps_.data() + count_; }
-  const Tap *begin() const { return taps_.data(); }
-  const Tap *end() const { return taps_.data() + count_; }
-
-private:
-  std::array<Tap, 4> taps_;
-  std::size_t count_ = 0;
-};
+using Taps = std::vector<Tap>;
 
 // The ONNX formulas in the arithmetic of Real, operation by operation: which of two neighbours is
 // nearest depends on it.
@@ -63,8 +56,16 @@ Real old_coordinate(const ResizeMode &mode, const ResizeAxis &axis, std::int64_t
   const auto scale = static_cast<Real>(axis.scale);
   const Real half = 0.5;
   const Real centre = (at + half) / scale;
+  if (mode.crops()) {
+    const auto begin = static_cast<Real>(axis.begin);
+    const auto end = static_cast<Real>(axis.end);
+    return axis.out == 1 ? half * (begin + end) * (in - 1)
+                         : begin * (in - 1) + at * (end - begin) * (in - 1) / (out - 1);
+  }
   if (mode.coordinates == "asymmetric")
     return at / scale;
+  if (mode.coordinates == "tf_half_pixel_for_nn")
+    return centre;
   if (mode.coordinates == "align_corners")
     return axis.out == 1 ? 0 : at * (in - 1) / (out - 1);
   if (mode.coordinates == "pytorch_half_pixel")
@@ -90,21 +91,28 @@ double cubic_weight(double a, double d) {
   return d < 2 ? a * (((d - 5) * d + 8) * d - 4) : 0;
 }
 
-// Weights before indices are clamped into the input.
-Taps free_taps(const ResizeMode &mode, double at) {
-  const double floor = std::floor(at);
-  const auto first = static_cast<std::int64_t>(floor);
+// Weights before indices are clamped into the input. Where an axis shrinks by `shrink` < 1 and
+// aliases are to be kept out, the window and its weights are stretched by 1 / shrink.
+Taps free_taps(const ResizeMode &mode, double at, double shrink) {
+  if (mode.interpolation == "nearest")
+    return {{static_cast<std::int64_t>(round_nearest(mode, at)), 1}};
+  const bool is_linear = mode.interpolation == "linear";
+  const double reach = (is_linear ? 1 : 2) / shrink;
   Taps taps;
-  if (mode.interpolation == "nearest") {
-    taps.add(static_cast<std::int64_t>(round_nearest(mode, at)), 1);
-  } else if (mode.interpolation == "linear") {
-    taps.add(first, 1 - (at - floor));
-    taps.add(first + 1, at - floor);
-  } else {
-    for (std::int64_t i = first - 1; i <= first + 2; ++i)
-      taps.add(i, cubic_weight(mode.cubic, at - static_cast<double>(i)));
+  const auto last = static_cast<std::int64_t>(std::ceil(at + reach)) - 1;
+  for (auto i = static_cast<std::int64_t>(std::floor(at - reach)) + 1; i <= last; ++i) {
+    const double d = (at - static_cast<double>(i)) * shrink;
+    taps.push_back({i, is_linear ? 1 - std::abs(d) : cubic_weight(mode.cubic, d)});
   }
   return taps;
+}
+
+void normalise(Taps &taps) {
+  double total = 0;
+  for (const Tap &tap : taps)
+    total += tap.weight;
+  for (Tap &tap : taps)
+    tap.weight = total == 0 ? tap.weight : tap.weight / total;
 }
 
 // Row x of an axis's matrix: the elements that it takes.
@@ -113,24 +121,21 @@ Taps taps_of(const ResizeMode &mode, const ResizeAxis &axis, std::int64_t x) {
   const double at = mode.interpolation == "nearest"
                         ? static_cast<double>(old_coordinate<float>(mode, axis, x))
                         : old_coordinate<double>(mode, axis, x);
-  Taps taps = free_taps(mode, std::clamp(at, -limit, limit));
-  double total = 0;
+  const double shrink = mode.antialias ? std::min(axis.scale, 1.0) : 1.0;
+  Taps taps = free_taps(mode, std::clamp(at, -limit, limit), shrink);
   for (Tap &tap : taps) {
-    const bool is_outside = tap.index < 0 || tap.index >= axis.in;
-    if (is_outside && mode.exclude_outside)
+    if (mode.exclude_outside && (tap.index < 0 || tap.index >= axis.in))
       tap.weight = 0;
     tap.index = std::clamp<std::int64_t>(tap.index, 0, axis.in - 1);
-    total += tap.weight;
   }
-  if (mode.exclude_outside && total != 0)
-    for (Tap &tap : taps)
-      tap.weight /= total;
+  if (mode.exclude_outside || shrink < 1)
+    normalise(taps);
   return taps;
 }
 
 // The factor f when row x of the matrix takes element x / f alone, else 0.
 std::int64_t whole_factor(const ResizeMode &mode, const ResizeAxis &axis) {
-  if (axis.in == axis.out && axis.scale == 1)
+  if (axis.in == axis.out && axis.scale == 1 && !mode.crops())
     return 1;
   if (axis.out % axis.in != 0)
     return 0;
@@ -171,6 +176,25 @@ Value resize_axis(const Call &call, const Value &value, std::size_t i, const Res
                       shape);
 }
 
+// Where tf_crop_and_resize looks beyond an axis of the input, the number that stands there.
+Value extrapolate(const Call &call, Value result, const std::vector<ResizeAxis> &axes,
+                  const ResizeMode &mode) {
+  const Value number = scalar_constant(call.real("extrapolation_value", 0), result.type);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    program::Shape shape(axes.size() - i, 1);
+    shape[0] = axes[i].out;
+    program::HostTensor outside = program::make_host_tensor({}, DType::Bool, shape);
+    for (std::int64_t x = 0; x < axes[i].out; ++x) {
+      const double at = old_coordinate<double>(mode, axes[i], x);
+      program::set(outside, x, at < 0 || at > static_cast<double>(axes[i].in - 1) ? 1 : 0);
+    }
+    if (std::any_of(outside.data.begin(), outside.data.end(),
+                    [](std::byte b) { return b != std::byte{0}; }))
+      result = call.apply("where", {make_constant(std::move(outside)), number, result});
+  }
+  return result;
+}
+
 Value resize(const Call &call, std::vector<ResizeAxis> axes, const ResizeMode &mode) {
   Value result = call.value(0);
   program::Shape shape;
@@ -190,7 +214,7 @@ Value resize(const Call &call, std::vector<ResizeAxis> axes, const ResizeMode &m
   for (std::size_t i = 0; i < axes.size(); ++i)
     if (axes[i].factor != 1)
       result = resize_axis(call, result, i, axes[i], mode);
-  return result;
+  return mode.crops() ? extrapolate(call, result, axes, mode) : result;
 }
 
 std::vector<double> floats(const Call &call, std::size_t i, const char *what) {
@@ -241,15 +265,34 @@ std::vector<ResizeAxis> by_scales(const Call &call, const std::vector<double> &s
   return axes;
 }
 
+// keep_aspect_ratio_policy: one scale for all named axes, the least or the largest of theirs.
 std::vector<ResizeAxis> by_sizes(const Call &call, const Ints &sizes) {
   std::vector<ResizeAxis> axes = unchanged(call.value(0));
   const auto named = named_axes(call, axes.size(), sizes.size(), "sizes");
+  const std::string policy = call.text("keep_aspect_ratio_policy", "stretch");
+  std::vector<double> scales;
+  for (std::size_t i = 0; i < named.size(); ++i)
+    scales.push_back(static_cast<double>(sizes[i]) / static_cast<double>(axes[named[i]].in));
+  const auto [least, largest] = std::minmax_element(scales.begin(), scales.end());
   for (std::size_t i = 0; i < named.size(); ++i) {
     ResizeAxis &axis = axes[named[i]];
-    axis.out = sizes[i];
-    axis.scale = static_cast<double>(axis.out) / static_cast<double>(axis.in);
+    axis.scale = policy == "stretch" ? scales[i] : policy == "not_larger" ? *least : *largest;
+    axis.out = policy == "stretch"
+                   ? sizes[i]
+                   : static_cast<std::int64_t>(std::floor(
+                         std::min(axis.scale * static_cast<double>(axis.in), 1e18) + 0.5));
   }
   return axes;
+}
+
+// The region of tf_crop_and_resize: where each named axis begins, then where each ends.
+void set_region(const Call &call, std::vector<ResizeAxis> &axes) {
+  const std::vector<double> region = floats(call, 1, "roi");
+  const auto named = named_axes(call, axes.size(), region.size() / 2, "halves of roi");
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    axes[named[i]].begin = region[i];
+    axes[named[i]].end = region[named.size() + i];
+  }
 }
 
 // An operand that is there and not empty.
@@ -272,13 +315,15 @@ void import_resize(Call &call) {
                         .coordinates = call.text("coordinate_transformation_mode", "half_pixel"),
                         .nearest = call.text("nearest_mode", "round_prefer_floor"),
                         .cubic = call.real("cubic_coeff_a", -0.75),
-                        .exclude_outside = call.flag("exclude_outside", false)};
-  if (is_given(call, 3))
-    call.result(resize(call, by_sizes(call, call.bounded_ints(3, "sizes")), mode));
-  else if (is_given(call, 2))
-    call.result(resize(call, by_scales(call, floats(call, 2, "scales")), mode));
-  else
+                        .exclude_outside = call.flag("exclude_outside", false),
+                        .antialias = call.flag("antialias", false)};
+  if (!is_given(call, 3) && !is_given(call, 2))
     call.fail(ErrorCode::Shape, "it has neither scales nor sizes");
+  std::vector<ResizeAxis> axes = is_given(call, 3) ? by_sizes(call, call.bounded_ints(3, "sizes"))
+                                                   : by_scales(call, floats(call, 2, "scales"));
+  if (mode.crops())
+    set_region(call, axes);
+  call.result(resize(call, std::move(axes), mode));
 }
 
 } // namespace tilefuse::onnx_import

@@ -139,9 +139,17 @@ Value float_constant(const std::vector<double> &values, const program::Shape &sh
 void import_identity(Call &call) { call.result(call.value(0)); }
 
 void import_dropout(Call &call) {
-  if (call.has(2) && call.number(2, "training_mode") != 0)
+  const bool trains = call.has(2) && call.number(2, "training_mode") != 0;
+  if (trains && (!call.has(1) || call.number(1, "ratio") != 0))
     call.fail(ErrorCode::Unsupported, "it is in training mode");
-  call.result(call.value(0));
+  const Value &input = call.value(0);
+  call.result(input);
+  if (!call.wants(1))
+    return;
+  const Value kept = filled(call, input.shape, integer_constant(DType::I32, {1}, {1}));
+  const bool is_bool = call.opset() >= 10;
+  call.result(
+      call.apply(is_bool ? "cast_bool" : fmt::format("cast_{}", to_string(input.type)), {kept}), 1);
 }
 
 void import_reshape(Call &call) {

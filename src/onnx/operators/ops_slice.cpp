@@ -9,16 +9,14 @@
 #include <fmt/format.h>
 
 #include "onnx/operators.h"
+#include "onnx/operators/along_axis.h"
+
 namespace tilefuse::onnx_import {
 namespace {
 
 constexpr std::size_t kLargestRank = 5; // of slice1 …, pad1 …, insert1 …
 
 std::string numbered(const char *name, std::size_t i) { return fmt::format("{}{}", name, i); }
-
-program::Shape three_dims(const program::Shape &shape, std::size_t axis) {
-  return {elems_between(shape, 0, axis), shape[axis], elems_between(shape, axis + 1, shape.size())};
-}
 
 SliceAxis resolve_slice(const Call &call, std::int64_t size, std::int64_t start, std::int64_t end,
                         std::int64_t step) {
@@ -108,35 +106,6 @@ std::vector<SliceAxis> whole(const program::Shape &shape) {
   return axes;
 }
 
-// Concat, from pieces of one rank whose sizes agree but along `axis`.
-Value put_together(const Call &call, const std::vector<Value> &pieces, std::size_t axis) {
-  program::Shape shape = pieces.front().shape;
-  shape[axis] = 0;
-  for (const Value &piece : pieces)
-    shape[axis] += piece.shape[axis];
-  call.elems(shape);
-  const std::size_t rank = shape.size();
-  const bool by_rank = rank <= kLargestRank;
-  tile::Attributes sizes{{"SIZE", shape[axis]}};
-  if (by_rank) {
-    sizes.clear();
-    for (std::size_t i = 0; i < rank; ++i)
-      sizes[numbered("S", i)] = shape[i];
-  }
-  const auto view = [&](const Value &v) {
-    return by_rank ? v : call.reshape(v, three_dims(v.shape, axis));
-  };
-  Value result =
-      call.apply(by_rank ? numbered("pad", rank) : "insert_first", {view(pieces.front())}, sizes);
-  std::int64_t offset = pieces.front().shape[axis];
-  for (std::size_t i = 1; i < pieces.size(); ++i) {
-    result = call.apply(by_rank ? numbered("insert", rank) : "insert", {result, view(pieces[i])},
-                        {{by_rank ? numbered("L", axis) : "OFFSET", offset}});
-    offset += pieces[i].shape[axis];
-  }
-  return call.reshape(result, shape);
-}
-
 void check_pieces(const Call &call, const std::vector<Value> &pieces, std::size_t axis) {
   std::int64_t total = 0;
   for (const Value &piece : pieces) {
@@ -191,35 +160,6 @@ std::optional<SliceAxis> as_slice(const Ints &indices) {
   return axis;
 }
 
-Ints resolve_indices(const Call &call, Ints indices, std::int64_t size) {
-  for (std::int64_t &index : indices) {
-    if (index < -size || index >= size)
-      call.fail(ErrorCode::Shape, fmt::format("index {} is outside {} elements", index, size));
-    if (index < 0)
-      index += size;
-  }
-  return indices;
-}
-
-Value take_indices(const Call &call, const Value &data, std::size_t axis, const Ints &indices) {
-  const auto part = [&](const SliceAxis &slice) {
-    std::vector<SliceAxis> axes = whole(data.shape);
-    axes[axis] = slice;
-    return take_slices(call, data, axes);
-  };
-  if (const auto slice = as_slice(indices))
-    return part(*slice);
-  constexpr std::size_t kMostPieces = 256;
-  if (indices.size() > kMostPieces)
-    call.fail(ErrorCode::Unsupported,
-              fmt::format("it gathers {} scattered elements; at most {} are supported",
-                          indices.size(), kMostPieces));
-  std::vector<Value> pieces;
-  for (const std::int64_t index : indices)
-    pieces.push_back(part({.start = index, .count = 1}));
-  return put_together(call, pieces, axis);
-}
-
 } // namespace
 
 std::vector<SliceAxis> slice_axes(const Call &call) {
@@ -233,6 +173,58 @@ std::vector<SliceAxis> slice_axes(const Call &call) {
     axes[axis] = resolve_slice(call, shape[axis], lists.starts[i], lists.ends[i], step);
   }
   return axes;
+}
+
+Value put_together(const Call &call, const std::vector<Value> &pieces, std::size_t axis) {
+  program::Shape shape = pieces.front().shape;
+  shape[axis] = 0;
+  for (const Value &piece : pieces)
+    shape[axis] += piece.shape[axis];
+  call.elems(shape);
+  const std::size_t rank = shape.size();
+  const bool by_rank = rank <= kLargestRank;
+  tile::Attributes sizes{{"SIZE", shape[axis]}};
+  if (by_rank) {
+    sizes.clear();
+    for (std::size_t i = 0; i < rank; ++i)
+      sizes[numbered("S", i)] = shape[i];
+  }
+  const auto view = [&](const Value &v) {
+    return by_rank ? v : call.reshape(v, three_dims(v.shape, axis));
+  };
+  Value result =
+      call.apply(by_rank ? numbered("pad", rank) : "insert_first", {view(pieces.front())}, sizes);
+  std::int64_t offset = pieces.front().shape[axis];
+  for (std::size_t i = 1; i < pieces.size(); ++i) {
+    result = call.apply(by_rank ? numbered("insert", rank) : "insert", {result, view(pieces[i])},
+                        {{by_rank ? numbered("L", axis) : "OFFSET", offset}});
+    offset += pieces[i].shape[axis];
+  }
+  return call.reshape(result, shape);
+}
+
+Value take_range(const Call &call, const Value &data, std::size_t axis, std::int64_t start,
+                 std::int64_t count) {
+  if (axis >= data.shape.size() || start + count > data.shape[axis])
+    call.fail(ErrorCode::Shape, fmt::format("{} has no elements {} to {} of axis {}",
+                                            to_text(data.shape), start, start + count - 1, axis));
+  std::vector<SliceAxis> axes = whole(data.shape);
+  axes[axis] = {.start = start, .count = count};
+  return take_slices(call, data, axes);
+}
+
+Value take_indices(const Call &call, const Value &data, std::size_t axis, const Ints &indices) {
+  const auto part = [&](const SliceAxis &slice) {
+    std::vector<SliceAxis> axes = whole(data.shape);
+    axes[axis] = slice;
+    return take_slices(call, data, axes);
+  };
+  if (const auto slice = as_slice(indices))
+    return part(*slice);
+  std::vector<Value> pieces;
+  for (const std::int64_t index : indices)
+    pieces.push_back(part({.start = index, .count = 1}));
+  return put_together(call, pieces, axis);
 }
 
 void import_concat(Call &call) {
@@ -262,19 +254,6 @@ void import_split(Call &call) {
     call.result(take_slices(call, input, axes), i);
     axes[axis].start += sizes[i];
   }
-}
-
-void import_gather(Call &call) {
-  const Value &data = call.value(0);
-  const std::size_t axis = call.axis("axis", 0, data.shape.size());
-  const Ints indices = resolve_indices(call, call.ints(1, "indices"), data.shape[axis]);
-  if (indices.empty())
-    call.fail(ErrorCode::Unsupported, "its result is empty");
-  const auto at = data.shape.begin() + static_cast<std::ptrdiff_t>(axis);
-  program::Shape shape(data.shape.begin(), at);
-  shape.insert(shape.end(), call.value(1).shape.begin(), call.value(1).shape.end());
-  shape.insert(shape.end(), at + 1, data.shape.end());
-  call.result(call.reshape(take_indices(call, data, axis, indices), shape));
 }
 
 } // namespace tilefuse::onnx_import

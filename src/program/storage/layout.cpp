@@ -19,7 +19,7 @@ bool uses_index_of(const std::vector<Affine> &subscripts, const Affine &affine) 
 }
 
 // How many dimensions of a convolution's result, from 1 on, stand in an operand without the batch;
-// 0: no convolution.
+// 0: no convolution. Where all of them do, as in the gradient by a filter, none is a pixel's.
 std::size_t channels_of(const Contraction &contraction) {
   const auto &out = contraction.out;
   if (contraction.agg != Agg::Sum || contraction.comb != Comb::Mul || out.size() < 3)
@@ -31,7 +31,7 @@ std::size_t channels_of(const Contraction &contraction) {
     std::size_t own = 0;
     while (own + 1 < out.size() && uses_index_of(access.subscripts, out[own + 1]))
       ++own;
-    if (own != 0)
+    if (own != 0 && own + 1 != out.size())
       channels = channels == 0 ? own : std::min(channels, own);
   }
   return channels;

@@ -78,7 +78,13 @@ public:
     if (align == kHugePage)
       madvise(data_, static_cast<std::size_t>(whole), MADV_HUGEPAGE);
   }
-  ~CpuMemory() override { std::free(data_); }
+  // Of the caller, who may change it between launches.
+  CpuMemory(std::byte *data, std::int64_t bytes)
+      : bytes_(bytes), is_constant_(false), is_owner_(false), data_(data) {}
+  ~CpuMemory() override {
+    if (is_owner_)
+      std::free(data_);
+  }
   CpuMemory(const CpuMemory &) = delete;
   CpuMemory &operator=(const CpuMemory &) = delete;
 
@@ -91,6 +97,7 @@ public:
 private:
   std::int64_t bytes_;
   bool is_constant_ = true;
+  bool is_owner_ = true;
   std::byte *data_ = nullptr;
 };
 
@@ -126,13 +133,22 @@ public:
             ErrorCode::Device,
             fmt::format("argument {} of kernel '{}' lies at byte {}; it must be a multiple of {}",
                         i, package.name, bindings[i].offset, kAlign));
-      args_.push_back(locate(bindings[i], package.args[i].bytes));
-      reads(dynamic_cast<CpuMemory &>(*bindings[i].memory), package.args[i]);
+      places_.push_back({nullptr, package.args[i].bytes, package.args[i].written});
+      args_.push_back(nullptr);
+      bind(i, bindings[i]);
     }
     blocks_ = package.blocks;
     scratch_bytes_ = package.scratch_bytes;
     flops_ = package.flops;
     bytes_ = package.bytes;
+  }
+
+  void bind(std::size_t argument, const Binding &to) {
+    Place &place = places_.at(argument);
+    args_[argument] = locate(to, place.bytes);
+    place.memory = dynamic_cast<CpuMemory *>(to.memory);
+    if (place.is_written)
+      place.memory->mark_written();
   }
 
   std::int64_t blocks() const { return blocks_; }
@@ -146,12 +162,14 @@ public:
   // begin with, if arguments are read in the order of blocks. How many bytes.
   std::int64_t prefetch_constants(double share, std::int64_t number) const {
     std::int64_t bytes = 0;
-    for (const Constant &constant : constants_) {
-      if (!constant.memory->is_constant() || number * kPiece >= constant.bytes)
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      const Place &place = places_[i];
+      if (!place.memory->is_constant() || number * kPiece >= place.bytes)
         continue;
-      const std::int64_t pieces = (constant.bytes + kPiece - 1) / kPiece;
+      const std::int64_t pieces = (place.bytes + kPiece - 1) / kPiece;
       const auto first = static_cast<std::int64_t>(share * static_cast<double>(pieces));
-      const std::byte *piece = constant.data + (first + number) % pieces * kPiece;
+      const std::byte *piece =
+          static_cast<const std::byte *>(args_[i]) + (first + number) % pieces * kPiece;
       for (std::int64_t line = 0; line < kPiece; line += kAlign)
         __builtin_prefetch(piece + line, 0, 2);
       bytes += kPiece;
@@ -164,23 +182,16 @@ public:
   }
 
 private:
-  struct Constant {
-    const CpuMemory *memory = nullptr;
-    const std::byte *data = nullptr;
+  struct Place { // of an argument
+    CpuMemory *memory = nullptr;
     std::int64_t bytes = 0;
+    bool is_written = false;
   };
-
-  void reads(CpuMemory &memory, const Argument &argument) {
-    if (argument.written)
-      memory.mark_written();
-    else
-      constants_.push_back({&memory, static_cast<std::byte *>(args_.back()), argument.bytes});
-  }
 
   ElfImage image_;
   Entry entry_ = nullptr;
   std::vector<void *> args_;
-  std::vector<Constant> constants_; // while no kernel writes their memory
+  std::vector<Place> places_;
   std::int64_t blocks_ = 0;
   std::int64_t scratch_bytes_ = 0;
   double flops_ = 0;
@@ -219,6 +230,9 @@ public:
   std::unique_ptr<Memory> allocate(std::int64_t bytes) override {
     return std::make_unique<CpuMemory>(bytes);
   }
+  std::unique_ptr<Memory> wrap(void *address, std::int64_t bytes) override {
+    return std::make_unique<CpuMemory>(static_cast<std::byte *>(address), bytes);
+  }
   void write(const Binding &to, std::span<const std::byte> from) override {
     std::byte *data = locate(to, static_cast<std::int64_t>(from.size()));
     if (!from.empty())
@@ -247,6 +261,9 @@ public:
     return kernel;
   }
 
+  void rebind(Launchable &kernel, std::size_t argument, const Binding &to) override {
+    dynamic_cast<CpuKernel &>(kernel).bind(argument, to);
+  }
   void launch(Launchable &kernel) override { run(dynamic_cast<CpuKernel &>(kernel), nullptr); }
   void launch_all(std::span<Launchable *const> kernels) override {
     for (std::size_t k = 0; k < kernels.size(); ++k)

@@ -48,10 +48,26 @@ bool has_avx512() {
          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
          __builtin_cpu_supports("avx512vl");
 }
+
+// The LLVM feature of dot products of bytes, or nothing.
+std::string byte_dots(bool wide) {
+  if (wide)
+    return __builtin_cpu_supports("avx512vnni") ? "+avx512vnni" : "";
+  return __builtin_cpu_supports("avxvnni") ? "+avxvnni" : "";
+}
 #else
+std::string byte_dots(bool) { return {}; }
 std::string missing_for_avx2() { return "the x86-64 instruction set"; }
 bool has_avx512() { return false; }
 #endif
+
+// Giga-operations of dot products: a multiply-add of words and the addition that follows share
+// ports, of which 256-bit vectors have one more; with bytes one instruction does both.
+double gops_of(const DotOp &op, const Target &target, bool has_bytes) {
+  const bool wide = target.vector_f32 == 16;
+  const double times = has_bytes ? op.products : (wide ? 1 : 1.5);
+  return times * target.gflops_per_unit;
+}
 
 } // namespace
 
@@ -61,9 +77,11 @@ Target host_target(int threads) {
                 {"the cpu device needs x86-64 with AVX2, FMA and F16C; try --device opencl"});
   Target target;
   const bool wide = has_avx512();
+  const std::string bytes = byte_dots(wide);
   target.name = wide ? "cpu_avx512" : "cpu_avx2";
   target.backend = "llvm";
-  target.isa = wide ? "x86-64-v4" : "x86-64-v3";
+  target.isa =
+      fmt::format("{}{}{}", wide ? "x86-64-v4" : "x86-64-v3", bytes.empty() ? "" : ";", bytes);
   target.lanes = LaneKind::Vector;
   target.vector_f32 = wide ? 16 : 8;
   target.vector_registers = wide ? 32 : 16;
@@ -74,6 +92,9 @@ Target host_target(int threads) {
   // Two fused multiply-adds per cycle.
   target.gflops_per_unit = target.vector_f32 * 4 * kAssumedGhz;
   target.features = {tilefuse::Feature::PrefetchHints};
+  for (const DotOp &op : dot_ops())
+    if (op.products == 2 || !bytes.empty())
+      target.dots.push_back({&op, gops_of(op, target, !bytes.empty())});
   return target;
 }
 

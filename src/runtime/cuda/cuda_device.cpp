@@ -49,6 +49,7 @@ struct CudaLaunchable final : Launchable {
   unsigned shared_bytes = 0;           // of dynamic shared memory
   std::vector<cuda::DevicePtr> values; // memory and offset of each argument
   std::unique_ptr<CudaMemory> counts;  // null: none
+  std::vector<TensorView> views;       // that maps are of
   std::vector<EncodedMap> maps;
   std::vector<void *> arguments; // addresses of values and maps
 };
@@ -83,6 +84,10 @@ public:
 
   std::unique_ptr<Memory> allocate(std::int64_t bytes) override {
     return std::make_unique<CudaMemory>(cx_, bytes);
+  }
+
+  std::unique_ptr<Memory> wrap(void *address, std::int64_t bytes) override {
+    return std::make_unique<CudaMemory>(cx_, reinterpret_cast<cuda::DevicePtr>(address), bytes);
   }
 
   void write(const Binding &to, std::span<const std::byte> from) override {
@@ -140,6 +145,19 @@ public:
       launchable->counts = zeroed(built.counts * kCountBytes);
     bind(cx_->api, *launchable, built, bindings);
     return launchable;
+  }
+
+  // A graph holds the addresses it was recorded with, so the kernel counts as another one.
+  void rebind(Launchable &kernel, std::size_t argument, const Binding &to) override {
+    auto &launchable = static_cast<CudaLaunchable &>(kernel);
+    cx_->enter();
+    launchable.number = ++launchables_;
+    launchable.values[2 * argument] = memory_of(to).base();
+    launchable.values[2 * argument + 1] = static_cast<cuda::DevicePtr>(to.offset);
+    for (std::size_t m = 0; m < launchable.views.size(); ++m)
+      if (at(launchable.views[m].argument) == argument)
+        launchable.maps[m] =
+            encode_map(cx_->api, launchable.views[m], address_of(to), launchable.name);
   }
 
   void launch(Launchable &kernel) override {
@@ -250,6 +268,7 @@ private:
     }
     if (launchable.counts != nullptr)
       launchable.values.insert(launchable.values.end(), {launchable.counts->base(), 0});
+    launchable.views = built.maps;
     for (const TensorView &view : built.maps)
       launchable.maps.push_back(
           encode_map(api, view, address_of(bindings[at(view.argument)]), built.name));

@@ -63,7 +63,12 @@ public:
     cuda::check(cx_->api, code,
                 fmt::format("cuMemAlloc of {} bytes with {} free of {}", size, free, total));
   }
+  // Of the caller.
+  CudaMemory(std::shared_ptr<CudaContext> cx, cuda::DevicePtr base, std::int64_t bytes)
+      : cx_(std::move(cx)), bytes_(bytes), is_owner_(false), base_(base) {}
   ~CudaMemory() override {
+    if (!is_owner_)
+      return;
     cx_->api.cuStreamSynchronize(cx_->stream);
     cx_->api.cuMemFree_v2(base_);
   }
@@ -73,6 +78,7 @@ public:
 private:
   std::shared_ptr<CudaContext> cx_;
   std::int64_t bytes_ = 0;
+  bool is_owner_ = true;
   cuda::DevicePtr base_ = 0;
 };
 

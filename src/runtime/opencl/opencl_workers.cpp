@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/own_folders.h"
 #include "runtime/opencl/opencl_build.h"
 #include "runtime/opencl/opencl_select.h"
 
@@ -97,16 +98,7 @@ Error error_of_frame(const std::string &frame) {
 }
 
 fs::path worker_file() {
-  std::vector<fs::path> folders;
-  if (const char *folder = std::getenv("TILEFUSE_LIB"); folder != nullptr && *folder != '\0')
-    folders.emplace_back(folder);
-  std::error_code failure;
-  const fs::path program = fs::read_symlink("/proc/self/exe", failure);
-  if (!failure) {
-    folders.push_back(program.parent_path());
-    folders.push_back(program.parent_path().parent_path() / "lib" / "tilefuse");
-  }
-  for (const fs::path &folder : folders)
+  for (const fs::path &folder : own_folders())
     if (access((folder / kWorkerFile).c_str(), X_OK) == 0)
       return folder / kWorkerFile;
   return {};

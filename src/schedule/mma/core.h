@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implicit GEMM on matrix instructions: what a schedule with `core` means for a nest.
+// Implicit GEMM on matrix instructions: what a schedule with `mma` means for a nest.
 //
 // A sum of products is a matrix product of P x K by K x M: P points of the pixel indices (those
 // that move the data only, taken as one number in the order of the schedule, the last fastest), M

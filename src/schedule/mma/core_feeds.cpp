@@ -74,7 +74,7 @@ Reason wrong_copy(const Group &group, const Gemm &gemm, const CoreFeed &feed, in
   if (no_core_roles(read) || !(core_roles(read, gemm.schedule) == gemm.roles))
     return "the map reads a tensor that lies otherwise than the one it gives";
   const Gemm other_gemm = gemm_of(read, gemm.schedule);
-  if (!is_wgmma(*gemm.core().op))
+  if (!is_wgmma(*gemm.core().op) || has_loading_warps(gemm.schedule))
     return core_copy_elems(other_gemm, feed.input) == core_copy_elems(gemm, feed.input)
                ? Reason{}
                : "the map reads shorter runs than it gives";
@@ -92,8 +92,8 @@ Reason wrong_feed(const Group &group, const Gemm &gemm, const CoreFeed &feed) {
   if (is_wgmma(*gemm.core().op) &&
       (roles.has_blocks() || (feed.input != roles.data && !roles.data_turned)))
     return "wgmma maps data, and filters beside turned data, that do not lie in blocks";
-  if (gemm.core().gathers)
-    return "warps that gather map nothing";
+  if (has_loading_warps(gemm.schedule) && halo_stages(gemm.schedule) > 0)
+    return "warps fill windows with what a copy spreads, not with what maps read";
   if (map.stored)
     return fmt::format("member {} is stored beside a ring", feed.producer);
   if (!is_wgmma(*gemm.core().op) && core_gathers(gemm, feed.input))
@@ -112,13 +112,14 @@ Reason wrong_feed(const Group &group, const Gemm &gemm, const CoreFeed &feed) {
 // one instruction.
 Reason wrong_registers(const Schedule &schedule, const CoreTile &tile) {
   const std::int64_t launch = kRegisters / group_size(schedule) / 8 * 8;
-  const int math = schedule.core.math_registers;
+  const int math = schedule.roles.math.registers;
   const std::int64_t consumer = math > 0 ? math : launch;
-  const bool is_streamed = schedule.core.window > 0 && !schedule.core.keeps_filter;
+  const bool is_streamed = halo_stages(schedule) > 0 && !has_resident(schedule);
   const std::int64_t needed = tile.warp_rows * tile.warp_columns / kGroupItems + kSpareRegisters +
                               (is_streamed ? kTwoRings : 0);
-  const std::int64_t of_one = schedule.core.op->d.values() +
-                              (schedule.core.window > 0 ? kWindowRegisters : kInstructionRegisters);
+  const std::int64_t of_one =
+      schedule.core.op->d.values() +
+      (halo_stages(schedule) > 0 ? kWindowRegisters : kInstructionRegisters);
   return consumer >= std::max(needed, launch) && launch >= of_one
              ? Reason{}
              : fmt::format("{} registers beside those that map, {} at launch; it needs {} and {}",
@@ -138,17 +139,19 @@ Reason wrong_mapped_window(const Gemm &gemm) {
 Reason wrong_mappers(const Gemm &gemm, const std::vector<CoreFeed> &feeds) {
   const Core &core = gemm.core();
   if (!is_wgmma(*core.op))
-    return core.mappers == 0 ? Reason{} : "maps of mma have no warps of their own";
+    return gemm.schedule.roles.transform.groups == 0 ? Reason{}
+                                                     : "maps of mma have no warps of their own";
   if (feeds.empty())
-    return core.mappers == 0 ? Reason{} : "groups of warps map what no map feeds";
-  if (core.cluster() > 1)
-    return "maps are not evaluated in clusters of blocks";
-  const bool copies = core.mappers == 0 && core.keeps_filter && core.window >= kLeastCopied;
-  if (!copies && (core.mappers < 1 || core.mappers > kMostMappers))
+    return gemm.schedule.roles.transform.groups == 0 ? Reason{}
+                                                     : "groups of warps map what no map feeds";
+  const bool copies = gemm.schedule.roles.transform.groups == 0 && has_resident(gemm.schedule) &&
+                      halo_stages(gemm.schedule) >= kLeastCopied;
+  if (!copies && (gemm.schedule.roles.transform.groups < 1 ||
+                  gemm.schedule.roles.transform.groups > kMostMappers))
     return fmt::format("{} groups of warps to map; it needs 1 to {}, or 0 beside a kept filter "
                        "with {} windows",
-                       core.mappers, kMostMappers, kLeastCopied);
-  if (core.window > 0)
+                       gemm.schedule.roles.transform.groups, kMostMappers, kLeastCopied);
+  if (halo_stages(gemm.schedule) > 0)
     return wrong_mapped_window(gemm);
   const std::int64_t rows = gemm.roles.data_turned ? gemm.tile.depth : gemm.tile.rows;
   const std::int64_t row_bytes = gemm.roles.data_turned ? kPanelBytes : gemm.tile.row_bytes();

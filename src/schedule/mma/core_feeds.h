@@ -8,11 +8,11 @@
 // Of what a map reads, that which varies between rows of a tile is copied: the first of the
 // tensor's own type to the tile's place, others beside it. The rest (scales of channels) is read
 // from memory by who evaluates. On mma that is the work-item that copied a run, as it arrived; on
-// wgmma `mappers` groups of four warps, between the producer and those that multiply:
+// wgmma warpgroups of their own, between the one that copies and those that multiply:
 //
-//   core m64n128k16.f16.f32 rows 128 warps 2 1 ring 5 blocks 132 mappers 1
+//   role   transform groups 1 registers 112
 //
-// With `mappers 0`, of windows beside a filter that is kept, the producer's own warps map: a block
+// Without groups, of windows beside a filter that is kept, the producer's own warps map: a block
 // has 4 warps less, and those that multiply have registers for larger instructions.
 #pragma once
 

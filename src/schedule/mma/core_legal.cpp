@@ -100,9 +100,38 @@ Reason wrong_tile(const Gemm &gemm) {
   const std::int64_t bytes = gemm.tile.row_bytes();
   if (bytes != 32 && bytes != 64 && bytes != 128)
     return fmt::format("a step of {} bytes of depth; it needs 32, 64 or 128", bytes);
-  if (core.ring < 2 || core.ring > kMostRing)
-    return fmt::format("a ring of {} buffers; it needs 2 to {}", core.ring, kMostRing);
+  if (step_stages(gemm.schedule) < 2 || step_stages(gemm.schedule) > kMostRing)
+    return fmt::format("a ring of {} buffers; it needs 2 to {}", step_stages(gemm.schedule),
+                       kMostRing);
   return {};
+}
+
+} // namespace
+
+namespace {
+
+// What copies the tiles of both inputs, and what their buffers hold.
+Reason wrong_pipes(const Gemm &gemm) {
+  const CoreRoles &roles = gemm.roles;
+  const Schedule &schedule = gemm.schedule;
+  const CoreOp &op = *schedule.core.op;
+  const Pipe &data = schedule.pipes[at(roles.data)];
+  const Pipe &filter = schedule.pipes[at(roles.filter)];
+  const bool is_tma = is_wgmma(op);
+  const Engine of_mma = core_gathers(gemm, roles.data) ? Engine::Items : Engine::CpAsync;
+  if (filter.engine != (is_tma ? Engine::Tma : Engine::CpAsync) ||
+      (is_tma ? data.engine == Engine::Items : data.engine != of_mma))
+    return fmt::format("{} does not read what {} and {} copy", op.name, kEngines[data.engine],
+                       kEngines[filter.engine]);
+  const bool is_halo = data.footprint == Footprint::Halo;
+  if (data.footprint == Footprint::Resident || filter.footprint == Footprint::Halo ||
+      (!is_tma && (is_halo || filter.footprint != Footprint::Step)))
+    return fmt::format("{} has no {} data beside a {} filter", op.name, kFootprints[data.footprint],
+                       kFootprints[filter.footprint]);
+  return is_halo || data.stages == filter.stages
+             ? Reason{}
+             : fmt::format("{} and {} stages of pipes that are filled together", data.stages,
+                           filter.stages);
 }
 
 } // namespace
@@ -143,15 +172,14 @@ std::optional<std::string> wrong_core(const Nest &nest, const Schedule &schedule
       !is_contiguous(nest.inputs[at(roles.filter)], roles.contiguous(roles.filter)))
     return "the filter is neither packed nor contiguous along the depth";
   const Gemm gemm = gemm_of(nest, schedule);
+  if (Reason reason = wrong_pipes(gemm))
+    return reason;
   if (is_wgmma(*op))
     return wrong_wgmma(gemm, target);
-  if (schedule.core.blocks != 0 || schedule.core.turns != 1 || schedule.core.cluster() != 1 ||
-      schedule.core.swapped || schedule.core.tensor_store)
+  if (schedule.tiles.persistent != 0 || schedule.roles.math.instances != 1 ||
+      schedule.tiles.cluster() != 1 || schedule.core.swap_ab || schedule.store == Store::Tma)
     return "blocks and groups of warps share tiles of wgmma alone, which alone are swapped or "
-           "leave "
-           "in boxes";
-  if (schedule.core.window != 0 || schedule.core.keeps_filter)
-    return "windows and kept filters are wgmma's alone";
+           "leave in boxes";
   if (schedule.core.k_inner)
     return "only the order of wgmma's instructions is a choice";
   if (Reason reason = wrong_tile(gemm))

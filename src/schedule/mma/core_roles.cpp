@@ -2,6 +2,7 @@
 #include "schedule/mma/core_roles.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/error.h"
 #include "base/index.h"
@@ -22,7 +23,8 @@ struct Sides {
   std::optional<IndexId> depth = {}; // contiguous in what is not turned; none: all reduced indices
   std::optional<IndexId> block = {}; // of `depth`, where it lies in blocks
   std::optional<IndexId> pixel = {}; // contiguous in data that is turned
-  bool filter_turned = false;
+  std::optional<IndexId> channel = {}; // contiguous in a filter that is turned
+  bool filter_turned() const { return channel.has_value(); }
   bool data_apart = false;
 };
 
@@ -100,16 +102,16 @@ std::optional<Sides> sides_of(const Nest &nest, Roles roles) {
   if (!can_turn(nest))
     return gathered_sides(nest, std::move(roles));
   Sides sides{.pixel = first_contiguous(data, roles.pixels)};
-  sides.filter_turned = is_contiguous(filter, roles.channels.front());
+  sides.channel = first_contiguous(filter, roles.channels);
   const std::optional<IndexId> of_data = first_contiguous(data, reduced);
   const std::optional<IndexId> of_filter = first_contiguous(filter, reduced);
-  if (sides.filter_turned && of_data) {
+  if (sides.filter_turned() && of_data) {
     sides.depth = of_data;
     sides.pixel = {};
   } else if (sides.pixel && of_filter) {
     sides.depth = of_filter;
-    sides.filter_turned = false;
-  } else if (!sides.pixel || !sides.filter_turned) {
+    sides.channel = {};
+  } else if (!sides.pixel || !sides.filter_turned()) {
     return gathered_sides(nest, std::move(roles));
   }
   sides.roles = std::move(roles);
@@ -122,18 +124,66 @@ Roles exchanged(Roles roles) {
   return roles;
 }
 
-// The channel is contiguous in the result if either way allows.
-std::optional<Sides> sides_of(const Nest &nest) {
+// Whether the pixel that data is turned by lies nearer in the result than the channel.
+bool has_near_pixels(const Sides &sides, const nest::Linear &out) {
+  return sides.pixel && sides.channel &&
+         std::llabs(out.coeff[*sides.pixel]) < std::llabs(out.coeff[*sides.channel]);
+}
+
+// Whether some subscript moves with an output index and a reduced one, or skips points: the operand
+// is no matrix of the points it is read at.
+bool has_window(const Nest &nest, const nest::Operand &operand) {
+  return std::any_of(operand.dims.begin(), operand.dims.end(), [&](const nest::Dim &dim) {
+    const auto moves = [&](const Ids<IndexId> &indices) {
+      return std::any_of(indices.begin(), indices.end(),
+                         [&](IndexId i) { return dim.at.coeff[i] != 0 && extent(nest, i) > 1; });
+    };
+    const auto skips = [&](IndexId i) {
+      return std::llabs(dim.at.coeff[i]) > 1 &&
+             std::count(dim.at.coeff.begin(), dim.at.coeff.end(), 0) + 1 ==
+                 static_cast<std::ptrdiff_t>(dim.at.coeff.size());
+    };
+    const Ids<IndexId> outputs = output_indices(nest);
+    return (moves(outputs) && moves(reduced_indices(nest))) ||
+           std::any_of(outputs.begin(), outputs.end(), skips);
+  });
+}
+
+// The input under a window is wgmma's data, whose taps it walks; or its filter where both are
+// turned, whose columns are dealt out over taps. Its stores do not ask how results lie.
+std::optional<Sides> sides_under_window(const Nest &nest, const Roles &roles) {
+  const bool is_data = has_window(nest, nest.inputs[at(roles.data)]);
+  if (is_data == has_window(nest, nest.inputs[at(roles.filter)]))
+    return {};
+  const Roles as_data = is_data ? roles : exchanged(roles);
+  std::optional<Sides> walked = sides_of(nest, as_data);
+  if (walked && walked->depth && !walked->pixel && !walked->data_apart)
+    return walked;
+  std::optional<Sides> dealt = sides_of(nest, exchanged(as_data));
+  return dealt && dealt->pixel && dealt->channel ? dealt : std::nullopt;
+}
+
+// The channel is contiguous in the result if either way allows, or else nearer than the pixel. Turned
+// data beside a straight filter is nothing for wgmma.
+std::optional<Sides> sides_of(const Nest &nest, bool is_of_wgmma) {
   const std::optional<Roles> roles = roles_of(nest);
   if (!roles || roles->channels.empty() || roles->pixels.empty())
     return {};
+  std::optional<Sides> plain = sides_of(nest, *roles);
+  if (is_of_wgmma)
+    if (std::optional<Sides> sides = sides_under_window(nest, *roles))
+      return sides;
   const nest::Linear out = nest::flat(nest.out, nest.indices.size());
   const bool exchanges =
-      out.coeff[at(roles->channels.front())] != 1 && out.coeff[at(roles->pixels.front())] == 1;
-  if (exchanges)
-    if (std::optional<Sides> sides = sides_of(nest, exchanged(*roles)))
-      return sides;
-  return sides_of(nest, *roles);
+      out.coeff[at(roles->channels.front())] != 1 &&
+      (out.coeff[at(roles->pixels.front())] == 1 || (plain && has_near_pixels(*plain, out)));
+  std::optional<Sides> other = sides_of(nest, exchanged(*roles));
+  const auto is_refused = [](const std::optional<Sides> &sides) {
+    return !sides || (sides->pixel && !sides->channel);
+  };
+  if (is_of_wgmma && is_refused(plain) != is_refused(other))
+    return is_refused(plain) ? other : plain;
+  return exchanges && other ? other : plain;
 }
 
 CoreRoles roles_in(const Nest &nest, const Sides &sides, const std::vector<IndexId> &order) {
@@ -141,9 +191,9 @@ CoreRoles roles_in(const Nest &nest, const Sides &sides, const std::vector<Index
   CoreRoles result{.data = roles.data,
                    .filter = roles.filter,
                    .data_turned = sides.pixel.has_value(),
-                   .filter_turned = sides.filter_turned,
+                   .filter_turned = sides.filter_turned(),
                    .data_apart = sides.data_apart,
-                   .channel = roles.channels.front()};
+                   .channel = sides.channel.value_or(roles.channels.front())};
   const auto is_pixel = [&](IndexId i) {
     const bool moves = std::find(roles.pixels.begin(), roles.pixels.end(), i) != roles.pixels.end();
     return result.data_turned ? i == sides.pixel : moves;
@@ -195,7 +245,7 @@ std::optional<std::string> no_core_roles(const Nest &nest) {
     return "it is not an unconstrained sum of products";
   if (roles->channels.empty() || roles->pixels.empty())
     return "it has no channel or no pixel index";
-  if (sides_of(nest))
+  if (sides_of(nest, false))
     return {};
   return can_turn(nest) ? "neither a reduced index nor its own lies contiguously in each input"
                         : "no reduced index lies contiguously in both inputs, and only elements of "
@@ -203,9 +253,14 @@ std::optional<std::string> no_core_roles(const Nest &nest) {
 }
 
 CoreRoles core_roles(const Nest &nest, const Schedule &schedule) {
-  const std::optional<Sides> sides = sides_of(nest);
+  const bool is_of_wgmma = has_core(schedule) && is_wgmma(*schedule.core.op);
+  const std::optional<Sides> sides = sides_of(nest, is_of_wgmma);
   TILEFUSE_CHECK(sides, "a matrix instruction for what is not a sum of products");
   return roles_in(nest, *sides, schedule.order);
+}
+
+Pipe &data_pipe(const Nest &nest, Schedule &schedule) {
+  return schedule.pipes[at(core_roles(nest, schedule).data)];
 }
 
 } // namespace tilefuse::schedule

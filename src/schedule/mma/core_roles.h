@@ -49,5 +49,7 @@ bool is_contiguous(const nest::Operand &operand, IndexId index);
 // Why no matrix instruction can compute the nest, or nothing when some can.
 std::optional<std::string> no_core_roles(const nest::Nest &nest);
 CoreRoles core_roles(const nest::Nest &nest, const Schedule &schedule);
+// The pipe of the input that is data.
+Pipe &data_pipe(const nest::Nest &nest, Schedule &schedule);
 
 } // namespace tilefuse::schedule

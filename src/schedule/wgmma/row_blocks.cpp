@@ -35,11 +35,11 @@ std::optional<IndexId> neighbour_of(const Nest &nest, const CoreRoles &roles) {
 }
 
 bool in_panels(const CoreRoles &roles, const Schedule &schedule) {
-  return roles.has_blocks() && !schedule.core.gathers;
+  return roles.has_blocks() && !has_loading_warps(schedule);
 }
 
 bool in_rows(const CoreRoles &roles, const Schedule &schedule) {
-  return in_panels(roles, schedule) && schedule.core.window == 0;
+  return in_panels(roles, schedule) && halo_stages(schedule) == 0;
 }
 
 RowBlocks row_blocks(const Nest &nest, const Schedule &schedule, const CoreRoles &roles) {

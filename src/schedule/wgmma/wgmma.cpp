@@ -51,12 +51,14 @@ namespace {
 Reason wrong_swapped(const Gemm &gemm) {
   const std::int64_t vec = gemm.schedule.splits[at(gemm.roles.channel)].vec;
   const bool in_blocks = gemm.roles.channels.size() != 1 || gemm.roles.has_blocks();
-  if (gemm.roles.data_turned || (in_blocks && !gemm.core().gathers && gemm.core().window == 0))
+  if (gemm.roles.data_turned ||
+      (in_blocks && !has_loading_warps(gemm.schedule) && halo_stages(gemm.schedule) == 0))
     return "swapped operands need straight data and channels that lie in no blocks";
   if (vec < 1 || extent(gemm.nest, gemm.roles.channel) % vec != 0)
     return fmt::format("blocks of {} channels are not runs of {}",
                        extent(gemm.nest, gemm.roles.channel), vec);
-  if (gemm.core().tensor_store || gemm.core().cluster_rows * gemm.core().cluster_columns != 1)
+  if (gemm.schedule.store == Store::Tma ||
+      gemm.schedule.tiles.cluster_m * gemm.schedule.tiles.cluster_n != 1)
     return "swapped results leave in no boxes, nor are swapped operands shared in clusters";
   if (gemm.tile.warp_rows != gemm.core().op->n)
     return fmt::format("{} swapped rows are not {} times {}", gemm.tile.rows, gemm.core().warp_rows,
@@ -64,7 +66,8 @@ Reason wrong_swapped(const Gemm &gemm) {
   if (gemm.tile.columns % (kGroupRows * gemm.core().warp_columns) != 0)
     return fmt::format("{} swapped columns are not {} groups of multiples of {}", gemm.tile.columns,
                        gemm.core().warp_columns, kGroupRows);
-  const bool is_dealt = vec == kPairs && (!gemm.roles.filter_turned || gemm.core().keeps_filter) &&
+  const bool is_dealt = vec == kPairs &&
+                        (!gemm.roles.filter_turned || has_resident(gemm.schedule)) &&
                         gemm.roles.channel_points % (kPairs * kHalfRows) == 0;
   return vec == 1 || is_dealt
              ? Reason{}
@@ -75,7 +78,7 @@ Reason wrong_swapped(const Gemm &gemm) {
 
 Reason wrong_columns(const Gemm &gemm) {
   const Core &core = gemm.core();
-  if (core.swapped)
+  if (gemm.schedule.core.swap_ab)
     return wrong_swapped(gemm);
   const Split &channel = gemm.schedule.splits[at(gemm.roles.channel)];
   if (channel.tile != core.op->n * core.warp_columns)
@@ -109,7 +112,7 @@ Reason wrong_box(const Gemm &gemm) {
     return fmt::format("a box of {} pixels for {} rows", points, gemm.core().rows);
   if (gemm.roles.data_turned)
     return "turned data has no boxes";
-  if (!gemm.roles.has_blocks() || gemm.core().gathers)
+  if (!gemm.roles.has_blocks() || has_loading_warps(gemm.schedule))
     return {};
   const RowBlocks blocks = gemm.row;
   const std::int64_t row = ring_row_bytes(gemm);
@@ -130,10 +133,12 @@ Reason wrong_sizes(const Gemm &gemm) {
   const std::int64_t groups = core.warp_rows * core.warp_columns;
   if (core.warp_rows < 1 || core.warp_columns < 1 || groups > 3)
     return "wgmma needs 1 to 3 groups of four warps";
-  if (core.turns < 1 || core.turns > 2 || (core.turns == 2 && groups != 1))
-    return fmt::format("{} turns of {} groups of four warps; it needs 1, or 2 of 1", core.turns,
-                       groups);
-  if (gemm.tile.rows < 1 || (!core.swapped && gemm.tile.rows % (kGroupRows * core.warp_rows) != 0))
+  if (gemm.schedule.roles.math.instances < 1 || gemm.schedule.roles.math.instances > 2 ||
+      (gemm.schedule.roles.math.instances == 2 && groups != 1))
+    return fmt::format("{} turns of {} groups of four warps; it needs 1, or 2 of 1",
+                       gemm.schedule.roles.math.instances, groups);
+  if (gemm.tile.rows < 1 ||
+      (!gemm.schedule.core.swap_ab && gemm.tile.rows % (kGroupRows * core.warp_rows) != 0))
     return fmt::format("{} rows are not {} groups of multiples of {}", gemm.tile.rows,
                        core.warp_rows, kGroupRows);
   if (Reason reason = wrong_columns(gemm))
@@ -152,22 +157,24 @@ Reason wrong_sizes(const Gemm &gemm) {
       (bytes != kTurnedBytes || gemm.tile.elem_bytes != 2 ||
        gemm.tile.warp_columns * gemm.tile.elem_bytes % kTurnedBytes != 0))
     return "a turned filter needs panels of 64 columns and steps of 64 points of 2 bytes";
-  if (!core.keeps_filter && (core.ring < 2 || core.ring > kMostRing))
-    return fmt::format("a ring of {} buffers; it needs 2 to {}", core.ring, kMostRing);
+  if (!has_resident(gemm.schedule) &&
+      (step_stages(gemm.schedule) < 2 || step_stages(gemm.schedule) > kMostRing))
+    return fmt::format("a ring of {} buffers; it needs 2 to {}", step_stages(gemm.schedule),
+                       kMostRing);
   return {};
 }
 
 // What blocks of a cluster share is copied in slices: of whole groups of rows that are exchanged
 // together, of a whole number of columns that are dealt together, or of panels.
 Reason wrong_cluster(const Gemm &gemm) {
-  const Core &core = gemm.core();
-  const std::int64_t rows = core.cluster_rows;
-  const std::int64_t columns = core.cluster_columns;
+  const std::int64_t rows = gemm.schedule.tiles.cluster_m;
+  const std::int64_t columns = gemm.schedule.tiles.cluster_n;
   if (rows < 1 || columns < 1 || kMostCluster % (rows * columns) != 0)
     return fmt::format("a cluster of {} x {} blocks; it needs 1, 2 or {} in all", rows, columns,
                        kMostCluster);
-  if (core.blocks % core.cluster() != 0)
-    return fmt::format("{} blocks are not clusters of {}", core.blocks, core.cluster());
+  if (gemm.schedule.tiles.persistent % gemm.schedule.tiles.cluster() != 0)
+    return fmt::format("{} blocks are not clusters of {}", gemm.schedule.tiles.persistent,
+                       gemm.schedule.tiles.cluster());
   if (columns > 1 && has_box(gemm))
     return "blocks of a cluster do not share a box of pixels";
   const std::int64_t across = kTurnedBytes / gemm.tile.elem_bytes;
@@ -220,19 +227,14 @@ std::optional<std::string> wrong_wgmma(const Gemm &gemm, const Target &target) {
     return fmt::format("{} does not multiply the nest's types", core.op->name);
   if (gemm.roles.data_apart)
     return "wgmma's copies do not gather data";
-  if (gemm.roles.data_turned && !gemm.roles.filter_turned)
-    return "wgmma's data is turned, and its filter is not";
-  const nest::Linear out = nest::flat(gemm.nest.out, gemm.nest.indices.size());
-  if (out.coeff[at(gemm.roles.channel)] != 1 && gemm.roles.filter_turned)
-    return "the channel of a turned filter is not contiguous in the result";
   if (Reason reason = wrong_sizes(gemm))
     return reason;
   if (Reason reason = wrong_store(gemm))
     return reason;
   if (Reason reason = wrong_ahead(gemm))
     return reason;
-  if (core.blocks < 0)
-    return fmt::format("{} blocks", core.blocks);
+  if (gemm.schedule.tiles.persistent < 0)
+    return fmt::format("{} blocks", gemm.schedule.tiles.persistent);
   if (Reason reason = wrong_cluster(gemm))
     return reason;
   if (Reason reason = wrong_parts(gemm))

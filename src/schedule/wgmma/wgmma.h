@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implicit GEMM on `wgmma`: what a schedule with a core instruction of four warps means.
+// Implicit GEMM on `wgmma`: what a schedule with an instruction of a warpgroup means.
 //
 // Roles, tiles and steps are those of schedule/mma/core.h; what differs is who does what. A
-// producer fills the ring by tensor copies, `warps A B` are groups of four warps that multiply from
-// it and store: A x B tiles of a block's. Blocks are `blocks` in number, each takes every so
-// many-th tile; columns of tiles change fastest, so that blocks that run together share rows, or
-// with `raster rows` rows, so that they share columns.
+// producer fills the pipes by tensor copies, `warpgroups A B` multiply from them and store: A x B
+// tiles of a block's. With `order persistent N` N blocks take every N-th tile; columns of tiles
+// change fastest, so that blocks that run together share rows, or with `raster m` rows, so that
+// they share columns.
 //
-//   core m64n128k16.f16.f32 rows 128 warps 2 1 ring 6 blocks 132
+//   wgmma  m64n128k16.f16.f32 m 128 warpgroups 2 1
+//   pipe   0 tma stages 6
+//   pipe   1 tma stages 6
+//   order  persistent 132
 //
-// With `turns 2` two groups take whole tiles in turn: one multiplies while the other stores.
+// With `role math pingpong 2` two groups take whole tiles in turn: one multiplies while the other
+// stores.
 //
-// With `cluster R C` R x C blocks run together on as many neighbouring tiles, R of rows by C of
-// columns. The R blocks of a column multiply by one tile of the filter: each copies an R-th of it
+// With `order cluster R C` R x C blocks run together on as many neighbouring tiles, R of rows by C
+// of columns. The R blocks of a column multiply by one tile of the filter: each copies an R-th of it
 // by multicast, to the local memory of all R. The C blocks of a row share the tile of data in the
 // same way. A block copies into a buffer again when all blocks that receive its copies have
 // released that buffer. Filler tiles of the last clusters are computed and not stored.
@@ -32,31 +36,36 @@
 // pixel's 32 bytes a row, so that copies exchange chunks of more bits than it does: row i of the
 // tile is pixel i ^ (i / 8 % x). Where `x` steps over pixels a row holds those between as well.
 //
-// With `parts P` the blocks of a cluster take parts of a tile's steps
+// With `order split_k P` the blocks of a cluster take parts of a tile's steps
 // (schedule/wgmma/wgmma_parts.h).
 //
-// With `window N` a tile's pixels are a box of them, 8 of the fastest index, and the data's ring
-// holds N windows: all pixels that any tap of the box reads, copied once for each step of the
-// depth. A tap is where the instruction starts in the window, 8 pixels a group of rows. The walked
-// indices are then walked inside the depth, and `ring` counts buffers of the filter alone. With
-// `keep_filter` too these hold all steps of all channels and are filled once for all of a block's
-// tiles.
+// With `pipe 0 halo tma stages N` a tile's pixels are a box of them, 8 of the fastest index, and
+// the data's ring holds N windows: all pixels that any tap of the box reads, copied once for each
+// step of the depth. A tap is where the instruction starts in the window, 8 pixels a group of rows.
+// The walked indices are then walked inside the depth. With `pipe 1 resident tma` the buffers of
+// the filter hold all steps of all channels and are filled once for all of a block's tiles.
 //
-//   core m64n64k16.f16.f32 rows 256 warps 2 1 ring 9 blocks 132 window 3 keep_filter
+//   wgmma  m64n64k16.f16.f32 m 256 warpgroups 2 1
+//   pipe   0 halo tma stages 3
+//   pipe   1 resident tma stages 9
+//   order  persistent 132
 //
-// With `swapped` the instruction's rows are channels, in tiles of multiples of 64, and its columns
+// With `swap_ab` the instruction's rows are channels, in tiles of multiples of 64, and its columns
 // points: 49 or 196 of them fill 56 or 200 columns. Channels are dealt in pairs, row 16j + 8b + g
 // of a tile holds channel 16j + 2g + b, so that 8 work-items store whole sectors; `vec` is 2, or 1
 // where they are not dealt. A turned filter is dealt where it is kept, once it has come.
 //
-// With `tensor_store` results leave as boxes of local memory, while the next tile is multiplied;
-// with `ahead N` tiles that post-ops read come to it before (schedule/wgmma/wgmma_ahead.h).
+// With `store tma` results leave as boxes of local memory, while the next tile is multiplied;
+// with `pipe extra tma stages N` tiles that post-ops read come to it before (wgmma_ahead.h).
 //
-// With `gather` the producer is a group of four warps, which brings data by asynchronous copies of
+// With `pipe 0 cp_async` the producer is a warpgroup, which brings data by asynchronous copies of
 // 16, 8 or 4 bytes, as of schedule/mma/core.h, for what no tensor map copies whole rows of: runs
 // off 16 bytes, or single pixels of channels in blocks. Tensor copies bring the filter.
 //
-//   core m64n128k32.i8.i32 rows 128 warps 1 1 ring 7 blocks 132 turns 2 gather
+//   wgmma  m64n128k32.s8.s32 m 128 warpgroups 1 1
+//   pipe   0 cp_async stages 7
+//   pipe   1 tma stages 7
+//   role   math pingpong 2
 //
 // Output indices that move both inputs (groups) are products of their own, slowest among the tiles.
 //

@@ -62,9 +62,9 @@ std::optional<AheadOperand> with_rows(const Gemm &gemm, AheadOperand operand) {
 
 std::vector<AheadOperand> ahead_operands(const Gemm &gemm) {
   std::vector<AheadOperand> found;
-  const Core &core = gemm.core();
-  if (core.gathers || gemm.roles.data_turned || gemm.roles.channels.size() != 1 ||
-      core.cluster_parts > 1 || column_plan(gemm).products != 1 || gemm.row.used > 1)
+  const bool spreads = has_loading_warps(gemm.schedule) && halo_stages(gemm.schedule) > 0;
+  if (spreads || gemm.roles.data_turned || gemm.roles.channels.size() != 1 ||
+      gemm.schedule.tiles.split_k > 1 || column_plan(gemm).products != 1 || gemm.row.used > 1)
     return found;
   for (std::size_t i = 0; i < gemm.nest.extras.size(); ++i) {
     const std::int64_t size = size_bytes(type_of(gemm.nest, gemm.nest.extras[i]));
@@ -79,21 +79,21 @@ std::vector<AheadOperand> ahead_operands(const Gemm &gemm) {
 }
 
 std::int64_t ahead_bytes(const Gemm &gemm) {
-  if (gemm.core().ahead == 0)
+  if (gemm.schedule.extra.stages == 0)
     return 0;
   std::int64_t bytes = 0;
   for (const AheadOperand &operand : ahead_operands(gemm))
     bytes += gemm.tile.rows * gemm.tile.columns * operand.elem_bytes;
-  return gemm.core().ahead * bytes;
+  return gemm.schedule.extra.stages * bytes;
 }
 
 std::optional<std::string> wrong_ahead(const Gemm &gemm) {
-  const Core &core = gemm.core();
-  if (core.ahead == 0)
+  if (gemm.schedule.extra.stages == 0)
     return {};
-  if (core.ahead != 1 && core.ahead != core.turns)
-    return fmt::format("{} buffers of operands for {} turns; it needs 1 or as many", core.ahead,
-                       core.turns);
+  if (gemm.schedule.extra.stages != 1 &&
+      gemm.schedule.extra.stages != gemm.schedule.roles.math.instances)
+    return fmt::format("{} buffers of operands for {} turns; it needs 1 or as many",
+                       gemm.schedule.extra.stages, gemm.schedule.roles.math.instances);
   if (!ahead_operands(gemm).empty())
     return {};
   return "no operand of post-ops lies as results do, to be fetched ahead";

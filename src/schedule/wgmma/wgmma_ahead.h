@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What post-ops of wgmma read and find in local memory (`ahead`): while a tile is multiplied,
+// What post-ops of wgmma read and find in local memory (`pipe extra`): while a tile is multiplied,
 // tensor copies bring the same tile of every operand that lies as results do, its channels next to
 // each other (a residual), to one of so many buffers: one, or one for each group that takes tiles
 // in turn. The ring, or windows, give up buffers for it. Operands that lie otherwise (a bias by
 // channels) are read from memory.
 //
-//   core m64n128k16.f16.f32 rows 128 warps 1 1 ring 5 blocks 132 turns 2 ahead 2
+//   pipe   extra tma stages 2
 //
 // A buffer is panels of all rows of the tile, as narrow as the boxes of results (StorePanel), so
 // that work-items read their runs at once and meet in no bank; of 64 columns where warps exchange

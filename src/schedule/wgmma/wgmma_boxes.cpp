@@ -63,7 +63,7 @@ private:
     map_.strides.push_back(dim.stride);
     map_.box.push_back(count);
     placed_.push_back(&dim);
-    if (gemm_.core().window > 0)
+    if (halo_stages(gemm_.schedule) > 0)
       widen(map_.place.back(), map_.box.back());
   }
   void widen(nest::Linear &place, std::int64_t &count);

@@ -41,7 +41,7 @@ Reach reach_of(const Nest &nest, const Source &source, const std::vector<IndexId
 // apart.
 using Digits = std::vector<std::pair<std::int64_t, std::int64_t>>;
 Digits digits_of(const Schedule &schedule, std::int64_t vec) {
-  if (schedule.core.swapped)
+  if (schedule.core.swap_ab)
     return vec == 1 ? Digits{} : Digits{{8, vec}, {vec, 1}};
   return vec == 2 ? Digits{} : Digits{{2, 1}, {4, vec}, {vec / 2, 2}};
 }
@@ -83,7 +83,7 @@ Reason wrong_numbering(const Nest &nest, const CoreRoles &roles, const nest::Lin
 
 FilterMap filter_map(const Gemm &gemm) {
   const bool packed = is_packed(gemm.schedule.fills[at(gemm.roles.filter)]);
-  const std::int64_t sharers = gemm.core().cluster_rows;
+  const std::int64_t sharers = gemm.schedule.tiles.cluster_m;
   Reach reach = reach_of(gemm.nest, source_of(gemm.nest, gemm.schedule, gemm.roles.filter),
                          gemm.roles.walked);
   if (reach.flat.coeff[gemm.roles.channel] == 0)

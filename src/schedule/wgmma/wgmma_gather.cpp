@@ -18,17 +18,18 @@ constexpr std::int64_t kMostRuns = 16; // whose places a work-item keeps
 } // namespace
 
 std::optional<std::string> wrong_gather(const Gemm &gemm) {
-  const Core &core = gemm.core();
-  if (!core.gathers)
+  if (!has_loading_warps(gemm.schedule))
     return {};
-  if (core.cluster() > 1 || core.mappers > 0)
-    return "warps gather neither for clusters of blocks nor for maps";
-  if (core.window > 0 && core.keeps_filter && !gemm.schedule.producers.empty())
+  if (gemm.schedule.tiles.cluster_m * gemm.schedule.tiles.cluster_n > 1)
+    return "asynchronous copies reach the local memory of one block alone";
+  if (halo_stages(gemm.schedule) > 0 && has_resident(gemm.schedule) &&
+      !gemm.schedule.producers.empty())
     return {}; // what a copy spreads (schedule/wgmma/wgmma_spread.h)
   if (gemm.roles.data_turned || has_box(gemm))
     return "warps gather straight data that is numbered, not boxes";
-  if (core.ring < kLeastRing)
-    return fmt::format("a ring of {} buffers that warps fill; it needs {}", core.ring, kLeastRing);
+  if (step_stages(gemm.schedule) < kLeastRing)
+    return fmt::format("a ring of {} buffers that warps fill; it needs {}",
+                       step_stages(gemm.schedule), kLeastRing);
   const std::int64_t each = core_copy_elems(gemm, gemm.roles.data);
   if (each == 0)
     return "the data has no aligned runs of 4 bytes along the depth";

@@ -282,7 +282,7 @@ void Mapper::check_image() {
 } // namespace
 
 DataMap data_map(const Gemm &gemm) {
-  if (gemm.core().gathers && !has_box(gemm))
+  if (has_loading_warps(gemm.schedule) && !has_box(gemm))
     return {};
   if (gemm.roles.data_turned)
     return Mapper(gemm.nest, {.input = gemm.roles.data,

@@ -12,6 +12,7 @@
 #include "schedule/wgmma/pixel_box.h"
 #include "schedule/wgmma/tensor_map.h"
 #include "schedule/wgmma/wgmma_maps.h"
+#include "schedule/wgmma/wgmma_parts.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 
 namespace tilefuse::schedule {
@@ -26,6 +27,11 @@ constexpr std::int64_t kPairs = 2; // vec of columns as the instruction leaves t
 constexpr std::int64_t kGroupRows = 64;
 constexpr std::size_t kMostSpatial = 3; // dimensions of an image
 
+// Columns of a warp's results that this block stores.
+std::int64_t stored_columns(const Gemm &gemm) {
+  return gemm.tile.warp_columns / part_slices(gemm.schedule).columns;
+}
+
 std::int64_t run_of(const Gemm &gemm) { return gemm.schedule.splits[at(gemm.roles.channel)].vec; }
 
 } // namespace
@@ -37,9 +43,11 @@ std::int64_t panel_columns(const Gemm &gemm, std::int64_t elem_bytes) {
 
 StorePanel store_panel(const Gemm &gemm) {
   const std::int64_t size = size_bytes(type_of(gemm.nest, gemm.nest.out));
-  StorePanel panel{.columns = panel_columns(gemm, size), .elem_bytes = size};
-  const std::int64_t of_tile =
-      gemm.tile.warp_rows / kGroupRows * (gemm.tile.warp_columns / panel.columns);
+  StorePanel panel{.rows = kPanelRows / part_slices(gemm.schedule).halves,
+                   .columns = panel_columns(gemm, size),
+                   .elem_bytes = size};
+  const std::int64_t of_tile = std::max<std::int64_t>(
+      1, gemm.tile.warp_rows / kGroupRows * (stored_columns(gemm) / panel.columns));
   panel.boxes = std::min(of_tile, kMostStoreBytes / (panel.elems() * size));
   while (panel.boxes > 1 && of_tile % panel.boxes != 0)
     --panel.boxes;
@@ -51,7 +59,7 @@ bool is_panel(const Gemm &gemm, std::int64_t columns, std::int64_t elem_bytes) {
   const std::int64_t row_bytes = columns * elem_bytes;
   return row_bytes >= kLeastRowBytes && row_bytes <= kPanelBytes &&
          vec * elem_bytes <= kChunkBytes && (vec != kPairs || elem_bytes == 2) &&
-         gemm.tile.warp_columns % columns == 0;
+         stored_columns(gemm) % columns == 0;
 }
 
 std::optional<std::int64_t> matrix_stride(const Nest &nest, const nest::Operand &operand,
@@ -98,7 +106,7 @@ DataMap result_map(const Gemm &gemm) {
 }
 
 std::optional<std::string> wrong_store(const Gemm &gemm) {
-  if (!gemm.core().tensor_store)
+  if (gemm.schedule.store != Store::Tma)
     return {};
   const StorePanel panel = store_panel(gemm);
   if (gemm.roles.data_turned || gemm.roles.channels.size() != 1 ||

@@ -21,7 +21,7 @@ constexpr std::int64_t kLeastColumns = 8; // of an instruction
 
 // Columns of an instruction that are stored together.
 std::int64_t stored_columns(const Gemm &gemm) {
-  if (gemm.core().swapped)
+  if (gemm.schedule.core.swap_ab)
     return kLeastColumns;
   if (gemm.roles.filter_turned)
     return gemm.roles.data_turned || exchanges(gemm) ? kPanelColumns : kLeastColumns;
@@ -31,18 +31,18 @@ std::int64_t stored_columns(const Gemm &gemm) {
 
 } // namespace
 
-PartSlices part_slices(const Core &core) {
-  const std::int64_t halves = core.cluster_parts > 1 && !core.swapped ? 2 : 1;
-  return {halves, core.cluster_parts / halves};
+PartSlices part_slices(const Schedule &schedule) {
+  const std::int64_t halves = schedule.tiles.split_k > 1 && !schedule.core.swap_ab ? 2 : 1;
+  return {halves, schedule.tiles.split_k / halves};
 }
 
 std::int64_t most_steps(const Gemm &gemm) {
-  const std::int64_t parts = gemm.core().cluster_parts;
+  const std::int64_t parts = gemm.schedule.tiles.split_k;
   return (core_steps(gemm) + parts - 1) / parts;
 }
 
 std::int64_t joined_elems(const Gemm &gemm) {
-  return gemm.core().cluster_parts == 1 ? 0 : gemm.tile.rows * gemm.tile.columns;
+  return gemm.schedule.tiles.split_k == 1 ? 0 : gemm.tile.rows * gemm.tile.columns;
 }
 
 std::int64_t joined_bytes(const Gemm &gemm) {
@@ -51,20 +51,18 @@ std::int64_t joined_bytes(const Gemm &gemm) {
 
 std::optional<std::string> wrong_parts(const Gemm &gemm) {
   const Core &core = gemm.core();
-  const std::int64_t parts = core.cluster_parts;
+  const std::int64_t parts = gemm.schedule.tiles.split_k;
   if (parts == 1)
     return {};
   if (parts < 1 || kMostParts % parts != 0)
     return fmt::format("{} parts of a tile's steps; it needs 1, 2, 4 or {}", parts, kMostParts);
-  if (core.cluster_rows * core.cluster_columns != 1)
+  if (gemm.schedule.tiles.cluster_m * gemm.schedule.tiles.cluster_n != 1)
     return "blocks of a cluster share tiles of inputs or parts of the steps, not both";
-  if (core.turns != 1)
+  if (gemm.schedule.roles.math.instances != 1)
     return "groups that take tiles in turn have no parts of the steps";
-  if (core.tensor_store)
-    return "results in parts leave in no boxes";
   if (core_steps(gemm) < parts)
     return fmt::format("{} parts of {} steps", parts, core_steps(gemm));
-  const std::int64_t slices = part_slices(core).columns;
+  const std::int64_t slices = part_slices(gemm.schedule).columns;
   const std::int64_t together = stored_columns(gemm);
   if (core.op->n % (slices * together) != 0)
     return fmt::format("{} columns are not {} slices of multiples of {}", core.op->n, slices,

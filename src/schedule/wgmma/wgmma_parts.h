@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of a cluster that take parts of one tile's steps (`parts P`; schedule/wgmma/wgmma.h):
+// Blocks of a cluster that take parts of one tile's steps (`order split_k P`; schedule/wgmma/wgmma.h):
 // block p of P those from p * steps / P on. Each writes its accumulators to its local memory; then
 // each adds up one slice of them from all, in the order of the parts, and stores it. What one block
 // computes by itself comes out in the same launch, and nothing passes through global memory.
 //
-//   core m64n128k16.f16.f32 rows 128 warps 2 1 ring 5 parts 4
+//   wgmma  m64n128k16.f16.f32 m 128 warpgroups 2 1
+//   order  split_k 4
 //
 // A slice is a run of the instruction's columns, and one of the two rows, 8 apart, that a work-item
 // has in 16, but where it has channels in pairs (swapped).
@@ -24,7 +25,7 @@ struct PartSlices {
   std::int64_t halves = 1;
   std::int64_t columns = 1;
 };
-PartSlices part_slices(const Core &core);
+PartSlices part_slices(const Schedule &schedule);
 
 // Steps of the block that has most.
 std::int64_t most_steps(const Gemm &gemm);

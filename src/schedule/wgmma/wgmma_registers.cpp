@@ -18,8 +18,9 @@ constexpr int kMost = 240;              // likewise
 constexpr int kMostLead = 4;            // copies that warps which gather begin ahead
 constexpr std::int64_t kBlockRows = 64; // of one wgmma
 
-int multiplying_groups(const Core &core) {
-  return static_cast<int>(core.warp_rows * core.warp_columns) * core.turns;
+int multiplying_groups(const Schedule &schedule) {
+  return static_cast<int>(schedule.core.warp_rows * schedule.core.warp_columns) *
+         schedule.roles.math.instances;
 }
 
 bool is_wrong(int registers) {
@@ -27,17 +28,18 @@ bool is_wrong(int registers) {
 }
 
 Reason wrong_registers(const Schedule &schedule) {
-  const Core &core = schedule.core;
-  if (core.copy_registers == 0 && core.math_registers == 0 && core.map_registers == 0)
+  if (schedule.roles.load.registers == 0 && schedule.roles.math.registers == 0 &&
+      schedule.roles.transform.registers == 0)
     return {};
-  if (is_wrong(core.copy_registers) || is_wrong(core.math_registers) ||
-      (core.mappers > 0 && is_wrong(core.map_registers)))
+  if (is_wrong(schedule.roles.load.registers) || is_wrong(schedule.roles.math.registers) ||
+      (schedule.roles.transform.groups > 0 && is_wrong(schedule.roles.transform.registers)))
     return fmt::format("{}, {} and {} registers; it needs multiples of {} from {} to {}",
-                       core.copy_registers, core.math_registers, core.map_registers, kUnit, kLeast,
-                       kMost);
+                       schedule.roles.load.registers, schedule.roles.math.registers,
+                       schedule.roles.transform.registers, kUnit, kLeast, kMost);
   const int given = launch_registers(schedule) * warp_groups(schedule);
-  const int taken = core.copy_registers + multiplying_groups(core) * core.math_registers +
-                    core.mappers * core.map_registers;
+  const int taken = schedule.roles.load.registers +
+                    multiplying_groups(schedule) * schedule.roles.math.registers +
+                    schedule.roles.transform.groups * schedule.roles.transform.registers;
   if (taken > given)
     return fmt::format("{} registers by groups of warps, the launch gives {}", taken, given);
   return {};
@@ -46,7 +48,7 @@ Reason wrong_registers(const Schedule &schedule) {
 } // namespace
 
 int warp_groups(const Schedule &schedule) {
-  return multiplying_groups(schedule.core) + 1 + schedule.core.mappers;
+  return multiplying_groups(schedule) + 1 + schedule.roles.transform.groups;
 }
 
 int launch_registers(const Schedule &schedule) {
@@ -55,20 +57,30 @@ int launch_registers(const Schedule &schedule) {
 
 bool can_copy_early(const Gemm &gemm) {
   const auto filter = static_cast<std::size_t>(gemm.roles.filter);
-  return gemm.core().window == 0 && !gemm.core().gathers && !gemm.roles.data_turned &&
+  return halo_stages(gemm.schedule) == 0 && !has_loading_warps(gemm.schedule) &&
+         !gemm.roles.data_turned &&
          (gemm.nest.inputs[filter].constant || is_packed(gemm.schedule.fills[filter]));
+}
+
+// Warps that load wait for room for a tile's operands behind the lead of its steps, when all of the
+// tile before are there to be multiplied.
+int most_lead(const Gemm &gemm) {
+  if (!has_loading_warps(gemm.schedule))
+    return halo_stages(gemm.schedule) > 0 ? (halo_stages(gemm.schedule) - 1) / 2 : 0;
+  const int most = std::min(step_stages(gemm.schedule) - 1, kMostLead);
+  return gemm.schedule.extra.stages == 0 ? most
+                                         : std::min(most, static_cast<int>(core_steps(gemm)) - 1);
 }
 
 Reason wrong_roles(const Gemm &gemm) {
   const Core &core = gemm.core();
-  if (core.early && !can_copy_early(gemm))
+  if (gemm.schedule.roles.load.early && !can_copy_early(gemm))
     return "only a filter that is known at load time and copied by steps is copied early";
-  const int most = core.gathers      ? std::min(core.ring - 1, kMostLead)
-                   : core.window > 0 ? (core.window - 1) / 2
-                                     : 0;
-  if (core.lead < 0 || core.lead > most)
-    return fmt::format("{} copies begun ahead; at most {}", core.lead, most);
-  if (core.k_inner && (core.swapped ? gemm.tile.warp_columns : gemm.tile.warp_rows) <= kBlockRows)
+  const int most = most_lead(gemm);
+  if (gemm.schedule.roles.load.lead < 0 || gemm.schedule.roles.load.lead > most)
+    return fmt::format("{} copies begun ahead; at most {}", gemm.schedule.roles.load.lead, most);
+  if (core.k_inner &&
+      (gemm.schedule.core.swap_ab ? gemm.tile.warp_columns : gemm.tile.warp_rows) <= kBlockRows)
     return "a step has one block of rows, whose instructions follow each other anyway";
   return wrong_registers(gemm.schedule);
 }

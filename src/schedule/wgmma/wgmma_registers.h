@@ -26,6 +26,8 @@ int launch_registers(const Schedule &schedule);
 bool can_copy_early(const Gemm &gemm);
 
 // Why warps cannot have the registers, or copy as far ahead, as the schedule says.
+// Most copies that warps begin before they wait for one.
+int most_lead(const Gemm &gemm);
 std::optional<std::string> wrong_roles(const Gemm &gemm);
 
 } // namespace tilefuse::schedule

@@ -80,7 +80,8 @@ SpreadPlan spread_plan(const poly::Group &group, const Gemm &gemm, poly::MemberI
 std::optional<std::string> wrong_spread(const poly::Group &group, const Gemm &gemm,
                                         poly::MemberId producer) {
   const poly::Producer &copy = producer_at(group, producer);
-  if (!is_wgmma(*gemm.core().op) || !gemm.core().gathers || gemm.core().window == 0)
+  if (!is_wgmma(*gemm.core().op) || !has_loading_warps(gemm.schedule) ||
+      halo_stages(gemm.schedule) == 0)
     return "a copy spreads to windows that warps of wgmma gather";
   if (copy.input != gemm.roles.data || group.producers.size() != 1)
     return "a copy spreads to the data alone";

@@ -53,8 +53,8 @@ TileGrid tile_grid(const Gemm &gemm) {
       grid.rows *= up(gemm.nest.indices[at(i)].extent, gemm.schedule.splits[at(i)].tile);
   else
     grid.rows = up(gemm.roles.points, gemm.tile.rows);
-  grid.cluster_rows = up(grid.rows, gemm.core().cluster_rows);
-  grid.cluster_columns = up(grid.columns, gemm.core().cluster_columns);
+  grid.cluster_rows = up(grid.rows, gemm.schedule.tiles.cluster_m);
+  grid.cluster_columns = up(grid.columns, gemm.schedule.tiles.cluster_n);
   return grid;
 }
 
@@ -72,13 +72,14 @@ DType exchanged_type(const Nest &nest) {
 }
 
 bool deals_kept_filter(const Gemm &gemm) {
-  return gemm.core().swapped && gemm.core().keeps_filter && gemm.roles.filter_turned &&
+  return gemm.schedule.core.swap_ab && has_resident(gemm.schedule) && gemm.roles.filter_turned &&
          gemm.schedule.splits[at(gemm.roles.channel)].vec == kPairs;
 }
 
 std::int64_t storing_warps(const Schedule &schedule) {
   const Core &core = schedule.core;
-  return kGroupItems / kCoreLanes * core.warp_rows * core.warp_columns * core.turns;
+  return kGroupItems / kCoreLanes * core.warp_rows * core.warp_columns *
+         schedule.roles.math.instances;
 }
 
 const CoreOp *wgmma_op_for(const Nest &nest, std::int64_t columns, bool tf32) {

@@ -66,9 +66,10 @@ Reason wrong_kept_filter(const Gemm &gemm) {
     return "a filter of several tiles is not kept";
   if (steps > kMostKept)
     return fmt::format("a filter of {} steps is not kept; at most {}", steps, kMostKept);
-  return gemm.core().ring == steps
+  return step_stages(gemm.schedule) == steps
              ? Reason{}
-             : fmt::format("a ring of {} buffers keeps no filter of {}", gemm.core().ring, steps);
+             : fmt::format("a ring of {} buffers keeps no filter of {}", step_stages(gemm.schedule),
+                           steps);
 }
 
 } // namespace
@@ -99,7 +100,7 @@ std::int64_t window_elems(const Gemm &gemm) {
 }
 
 std::int64_t window_unit(const Schedule &schedule) {
-  return schedule.core.swapped ? schedule.core.op->n : kGroupRows;
+  return schedule.core.swap_ab ? schedule.core.op->n : kGroupRows;
 }
 
 std::int64_t window_lines(const Gemm &gemm) {
@@ -109,14 +110,14 @@ std::int64_t window_lines(const Gemm &gemm) {
 }
 
 std::optional<std::string> wrong_window(const Gemm &gemm) {
-  const Core &core = gemm.core();
-  if (core.window == 0)
-    return core.keeps_filter ? Reason("a filter is kept beside windows alone") : Reason{};
-  if (core.window < 0 || core.window > kMostWindows)
-    return fmt::format("{} windows; it needs 1 to {}", core.window, kMostWindows);
-  if ((core.gathers && gemm.schedule.producers.empty()) || gemm.roles.data_turned || !has_box(gemm))
+  if (halo_stages(gemm.schedule) == 0)
+    return has_resident(gemm.schedule) ? Reason("a filter is kept beside windows alone") : Reason{};
+  if (halo_stages(gemm.schedule) < 0 || halo_stages(gemm.schedule) > kMostWindows)
+    return fmt::format("{} windows; it needs 1 to {}", halo_stages(gemm.schedule), kMostWindows);
+  if ((has_loading_warps(gemm.schedule) && gemm.schedule.producers.empty()) ||
+      gemm.roles.data_turned || !has_box(gemm))
     return "a window is of boxes of straight data that no warps gather";
-  if (core.cluster() > 1)
+  if (gemm.schedule.tiles.cluster() > 1)
     return "blocks of a cluster share no windows";
   const PixelBox box = pixel_box(gemm);
   const DataMap map = data_map(gemm);
@@ -132,16 +133,20 @@ std::optional<std::string> wrong_window(const Gemm &gemm) {
   const std::int64_t size = next < 0 ? 1 : box.sizes[at(next)];
   if (size % lines != 0)
     return fmt::format("{} lines of a box are not whole instructions of {}", size, lines);
-  if (!core.keeps_filter)
+  if (!has_resident(gemm.schedule))
     return {};
   // What a group waits for in a buffer must not be two phases ahead, nor one of the other's.
   // Warps that map have been through all buffers before, where it is one group that does.
   const std::int64_t of_tile = core_steps(gemm) / taps_of(gemm.nest, gemm.roles);
-  const bool is_in_order = !gemm.schedule.producers.empty() && core.mappers < 2 && !core.gathers;
-  if (core.turns > 1 &&
-      (is_in_order ? core.window <= of_tile : core.window % (core.turns * of_tile) != 0))
-    return fmt::format("{} windows for {} groups that multiply at once, {} a tile", core.window,
-                       core.turns, of_tile);
+  const bool is_in_order = !gemm.schedule.producers.empty() &&
+                           gemm.schedule.roles.transform.groups < 2 &&
+                           !has_loading_warps(gemm.schedule);
+  if (gemm.schedule.roles.math.instances > 1 &&
+      (is_in_order
+           ? halo_stages(gemm.schedule) <= of_tile
+           : halo_stages(gemm.schedule) % (gemm.schedule.roles.math.instances * of_tile) != 0))
+    return fmt::format("{} windows for {} groups that multiply at once, {} a tile",
+                       halo_stages(gemm.schedule), gemm.schedule.roles.math.instances, of_tile);
   return wrong_kept_filter(gemm);
 }
 

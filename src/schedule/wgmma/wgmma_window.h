@@ -12,7 +12,7 @@
 
 namespace tilefuse::schedule {
 
-// With `window`: rows that are copied to one, for each block where they have rows of their own;
+// With a `halo` pipe: rows that are copied to one, for each block where they have rows of their own;
 // its elements in local memory, those of each block whole units of alignment; pixels that one
 // instruction multiplies; and rows from 8 of them to the next.
 std::int64_t window_rows(const Gemm &gemm);

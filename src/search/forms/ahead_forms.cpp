@@ -21,11 +21,11 @@ using schedule::Schedule;
 
 std::optional<Schedule> with_ahead(const Nest &nest, Schedule schedule, const Target &target,
                                    int buffers) {
-  schedule.core.ahead = buffers;
-  if (schedule.core.window > 0)
-    fit_windows(nest, schedule, target, schedule.core.keeps_filter);
+  schedule.extra = {.engine = schedule::Engine::Tma, .stages = buffers};
+  if (halo_stages(schedule) > 0)
+    fit_windows(nest, schedule, target, has_resident(schedule));
   else
-    schedule.core.ring = ring_for(nest, schedule, target);
+    set_step_stages(schedule, ring_for(nest, schedule, target));
   assign_roles(nest, schedule, target);
   return illegal(nest, schedule, target) ? std::nullopt : std::optional(std::move(schedule));
 }
@@ -36,10 +36,12 @@ void add_ahead(const Nest &nest, const Target &target, std::vector<Schedule> &fo
   const bool is_wide =
       has(target, Quirk::WideAheadSpills) && size_bytes(type_of(nest, nest.out)) == 4;
   for (std::size_t i = 0; i < count; ++i) {
-    const Core core = found[i].core;
-    for (int buffers = core.turns; buffers > 0 && !(is_wide && core.tensor_store); --buffers)
+    if (has_loading_warps(found[i])) // not weighed yet
+      continue;
+    for (int buffers = found[i].roles.math.instances;
+         buffers > 0 && !(is_wide && found[i].store == schedule::Store::Tma); --buffers)
       if (auto ahead = with_ahead(nest, found[i], target, buffers);
-          ahead && (core.window > 0 || ahead->core.ring >= kLeastRing))
+          ahead && (halo_stages(found[i]) > 0 || step_stages(*ahead) >= kLeastRing))
         found.push_back(*std::move(ahead));
   }
 }
@@ -48,7 +50,7 @@ void add_gaining_ahead(const Nest &nest, const Target &target, std::vector<Sched
   const std::size_t count = found.size();
   add_ahead(nest, target, found);
   found.erase(std::remove_if(found.begin() + static_cast<std::ptrdiff_t>(count), found.end(),
-                             [](const Schedule &each) { return each.core.turns == 1; }),
+                             [](const Schedule &each) { return each.roles.math.instances == 1; }),
               found.end());
 }
 

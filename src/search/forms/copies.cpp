@@ -18,9 +18,9 @@ using poly::Group;
 using poly::kAnchor;
 using poly::MemberId;
 using schedule::ItemCopy;
+using schedule::Pipe;
 using schedule::Rounds;
 using schedule::Schedule;
-using schedule::Stage;
 
 // One part in so many of a work-item's registers may hold offsets of copies.
 constexpr std::int64_t kOffsetShare = 2;
@@ -38,7 +38,7 @@ struct Room {
 };
 
 // Takes what it holds of the registers.
-void assign(Stage &stage, const ItemCopy &copy, std::int64_t items, Room &room) {
+void assign(Pipe &stage, const ItemCopy &copy, std::int64_t items, Room &room) {
   stage.width = copy.widest;
   const std::int64_t rounds = copy.rounds(stage.width, items);
   const std::int64_t needed = rounds * copy.round_offsets;
@@ -47,7 +47,7 @@ void assign(Stage &stage, const ItemCopy &copy, std::int64_t items, Room &room) 
   if (needed <= room.registers) {
     stage.rounds = Rounds::Held;
     room.registers -= needed;
-  } else if (!stage.twice && rounds <= room.unheld) {
+  } else if (!stage.is_double_buffered() && rounds <= room.unheld) {
     stage.rounds = Rounds::Unrolled;
   }
 }
@@ -58,17 +58,17 @@ template <typename CopyOf>
 void assign(Schedule &schedule, const Target &target, const CopyOf &copy_of) {
   for (const bool in_chunks : {false, true}) {
     Room room{target.vector_registers / kOffsetShare, most_unheld(target)};
-    for (std::size_t k = 0; k < schedule.stages.size(); ++k)
+    for (std::size_t k = 0; k < schedule.pipes.size(); ++k)
       if (const int input = static_cast<int>(k);
-          is_copied_by_items(schedule, input) && schedule.stages[k].at.has_value() == in_chunks)
-        assign(schedule.stages[k], copy_of(input), group_size(schedule), room);
+          is_copied_by_items(schedule, input) && schedule.pipes[k].at.has_value() == in_chunks)
+        assign(schedule.pipes[k], copy_of(input), group_size(schedule), room);
   }
 }
 
 } // namespace
 
 void clear_copies(Schedule &schedule) {
-  for (Stage &stage : schedule.stages) {
+  for (Pipe &stage : schedule.pipes) {
     stage.width = 1;
     stage.rounds = Rounds::Loop;
   }

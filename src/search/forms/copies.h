@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How work-items copy what a schedule stages (schedule::Stage::width and rounds): as wide as the
+// How work-items copy what a schedule stages (schedule::Pipe::width and rounds): as wide as the
 // copy may be, its rounds written out while they are few, their offsets in registers while there
 // are enough.
 //
-//   stage  0 at c turned twice   ->   stage  0 at c turned twice width 4 hold
+//   stage  0 at c transposed stages 2   ->   stage  0 at c transposed stages 2 width 4 hold
 #pragma once
 
 #include <optional>

@@ -110,8 +110,9 @@ Schedule core_form(const Nest &nest, const CoreOp &op, std::string_view name,
   schedule.core = {.op = &op,
                    .rows = sizes.rows,
                    .warp_rows = sizes.warp_rows,
-                   .warp_columns = sizes.warp_columns,
-                   .ring = sizes.ring};
+                   .warp_columns = sizes.warp_columns};
+  for (schedule::Pipe &pipe : schedule.pipes)
+    pipe = {.engine = schedule::Engine::CpAsync, .stages = sizes.ring};
   order_core(nest, schedule);
   const CoreRoles roles = core_roles(nest, schedule);
   Split &channel = schedule.splits[at(roles.channel)];
@@ -120,6 +121,8 @@ Schedule core_form(const Nest &nest, const CoreOp &op, std::string_view name,
   schedule.splits[at(roles.depth())].tile = sizes.row_bytes / size_bytes(op.a.type);
   if (nest.inputs[at(roles.filter)].constant && !roles.filter_turned && !roles.has_blocks())
     schedule.fills[at(roles.filter)] = Fill::Packed;
+  if (core_gathers(gemm_of(nest, schedule), roles.data))
+    schedule.pipes[at(roles.data)].engine = schedule::Engine::Items;
   return schedule;
 }
 

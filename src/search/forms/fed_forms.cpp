@@ -23,21 +23,28 @@ constexpr int kLeastMappedRing = 3; // a buffer is copied, one mapped and one mu
 constexpr int kLeastWindows = 2;    // that serve many steps each
 constexpr int kMostWindows = 4;
 
-int least_ring(const Core &core) {
-  return core.keeps_filter ? core.ring : is_wgmma(*core.op) ? kLeastMappedRing : kLeastRing;
+int least_stages(const Schedule &schedule) {
+  return has_resident(schedule)        ? step_stages(schedule)
+         : is_wgmma(*schedule.core.op) ? kLeastMappedRing
+                                       : kLeastRing;
 }
 
-bool leaves_no_mappers(const Core &core, const Target &target) {
-  return has(target, Quirk::LoneGroupSpills) && core.keeps_filter &&
-         core.warp_rows * core.warp_columns * core.turns == 1;
+bool leaves_no_mappers(const Schedule &schedule, const Target &target) {
+  const Core &core = schedule.core;
+  return has(target, Quirk::LoneGroupSpills) && has_resident(schedule) &&
+         core.warp_rows * core.warp_columns * schedule.roles.math.instances == 1;
 }
 
 // One buffer less, while there are enough.
-bool shrink(Core &core) {
-  const bool is_ring = core.ring > least_ring(core);
-  if (!is_ring && core.window <= kLeastWindows)
+bool shrink(const nest::Nest &anchor, Schedule &schedule) {
+  const int stages = step_stages(schedule);
+  if (stages > least_stages(schedule)) {
+    set_step_stages(schedule, stages - 1);
+    return true;
+  }
+  if (halo_stages(schedule) <= kLeastWindows)
     return false;
-  --(is_ring ? core.ring : core.window);
+  --data_pipe(anchor, schedule).stages;
   return true;
 }
 
@@ -50,10 +57,9 @@ bool add(const poly::Group &group, Schedule schedule, const Target &target,
     return local_bytes(schedule::local_buffers(group, schedule)) <= target.local_bytes &&
            !illegal(group, schedule, target);
   };
-  Core &core = schedule.core;
-  bool is_deep = core.ring >= least_ring(core);
+  bool is_deep = step_stages(schedule) >= least_stages(schedule);
   while (is_deep && !fits())
-    is_deep = shrink(core);
+    is_deep = shrink(group.anchor, schedule);
   if (is_deep)
     found.push_back(std::move(schedule));
   return is_deep;
@@ -64,15 +70,15 @@ bool add(const poly::Group &group, Schedule schedule, const Target &target,
 void add_mapped(const poly::Group &group, Schedule schedule, const Target &target,
                 std::vector<Schedule> &found) {
   const auto with = [&](int mappers) {
-    schedule.core.mappers = mappers;
+    schedule.roles.transform.groups = mappers;
     return add(group, schedule, target, found);
   };
-  if (schedule.core.keeps_filter)
-    schedule.core.window = kMostWindows;
-  const bool is_added = !leaves_no_mappers(schedule.core, target) && with(1);
-  if (schedule.core.window == 0)
+  if (has_resident(schedule))
+    data_pipe(group.anchor, schedule).stages = kMostWindows;
+  const bool is_added = !leaves_no_mappers(schedule, target) && with(1);
+  if (halo_stages(schedule) == 0)
     with(2);
-  if (schedule.core.keeps_filter && !is_added)
+  if (has_resident(schedule) && !is_added)
     with(0);
 }
 
@@ -88,8 +94,8 @@ std::vector<Schedule> fed_core_schedules(const poly::Group &group, const Target 
   std::vector<Schedule> all = wgmma_schedules(group.anchor, target, tf32);
   if (schedule::spread_of(group)) {
     for (Schedule &schedule : all) {
-      schedule.core.gathers = true;
-      if (schedule.core.window > 0)
+      data_pipe(group.anchor, schedule).engine = schedule::Engine::CpAsync;
+      if (halo_stages(schedule) > 0)
         add(group, std::move(schedule), target, found);
     }
     return found;
@@ -97,10 +103,10 @@ std::vector<Schedule> fed_core_schedules(const poly::Group &group, const Target 
   for (Schedule &schedule : streamed_wgmma_schedules(group.anchor, target, tf32))
     all.push_back(std::move(schedule));
   for (Schedule &schedule : all) {
-    if (has(target, Quirk::BoxesBesideMaps) && schedule.core.tensor_store &&
+    if (has(target, Quirk::BoxesBesideMaps) && schedule.store == schedule::Store::Tma &&
         core_steps(gemm_of(group.anchor, schedule)) > kShortTile)
       continue;
-    if (schedule.core.ahead > 0) // not weighed beside maps
+    if (schedule.extra.stages > 0) // not weighed beside maps
       continue;
     add_mapped(group, std::move(schedule), target, found);
   }

@@ -17,32 +17,51 @@ using nest::IndexId;
 using nest::Nest;
 using schedule::Fill;
 using schedule::Layout;
+using schedule::Pipe;
 using schedule::Roles;
 using schedule::scalar_schedule;
 using schedule::Schedule;
 using schedule::Split;
-using schedule::Stage;
 
 // Multiply-adds of an unrolled body, beyond which code outgrows instruction caches.
 constexpr std::int64_t kUnrolledWork = 768;
 constexpr std::int64_t kLargestTap = 11;
+constexpr std::int64_t kMostTaps = 7; // of an index that lanes are not dealt over first
+
+// Taps that are fastest in the result come behind an index of many points.
+void put_taps_last(const Nest &nest, std::vector<IndexId> &indices) {
+  constexpr std::int64_t kMany = 16;
+  const auto first = std::find_if(indices.begin(), indices.end(),
+                                  [&](IndexId i) { return extent(nest, i) >= kMany; });
+  if (first != indices.end() && extent(nest, indices.front()) <= kMostTaps)
+    std::rotate(indices.begin(), first, first + 1);
+}
 
 } // namespace
 
 FmaForm::FmaForm(const Nest &nest, const Target &target, const Roles &roles, const FormSizes &sizes)
     : nest_(nest), target_(target), roles_(roles), sizes_(sizes), schedule_(scalar_schedule(nest)) {
+  put_taps_last(nest, roles_.channels);
+  put_taps_last(nest, roles_.pixels);
   schedule_.lanes = LaneKind::WorkItem;
   order_loops();
 }
 
 bool FmaForm::constant_filter() const { return nest_.inputs[at(roles_.filter)].constant; }
 
-// Outputs by falling stride of the result, so that neighbouring work-items store to neighbours.
+// Outputs by falling stride of the result, so that neighbouring work-items store to neighbours, or
+// where it is turned the channels last.
 void FmaForm::order_loops() {
   const nest::Linear out = nest::flat(nest_.out, nest_.indices.size());
   std::stable_sort(
       schedule_.order.begin(), schedule_.order.begin() + nest_.output_indices,
       [&](IndexId a, IndexId b) { return std::llabs(out.coeff[a]) > std::llabs(out.coeff[b]); });
+  if (sizes_.turned && !roles_.channels.empty()) {
+    const auto end = schedule_.order.begin() + nest_.output_indices;
+    const auto channel = std::find(schedule_.order.begin(), end, roles_.channels.front());
+    std::rotate(channel, channel + 1, end);
+    schedule_.store = schedule::Store::Local;
+  }
   std::copy(roles_.depth.begin(), roles_.depth.end(),
             schedule_.order.begin() + nest_.output_indices);
   std::copy(roles_.taps.begin(), roles_.taps.end(),
@@ -147,7 +166,7 @@ std::optional<IndexId> FmaForm::innermost_chunk() const {
 void FmaForm::stage(int input, std::optional<IndexId> level, Layout layout, bool twice) {
   Fill &fill = schedule_.fills[at(input)];
   fill = is_packed(fill) ? Fill::PackedLocal : Fill::Local;
-  schedule_.stages[at(input)] = {.at = level, .twice = twice && level, .layout = layout};
+  schedule_.pipes[at(input)] = {.stages = twice && level ? 2 : 1, .layout = layout, .at = level};
 }
 
 Schedule FmaForm::finished() {
@@ -188,7 +207,7 @@ Schedule FmaForm::ilpm() {
   if (constant_filter())
     schedule_.fills[at(roles_.filter)] = Fill::Packed;
   stage(roles_.data, innermost_chunk(), Layout::Plain, false);
-  schedule_.stages[at(roles_.filter)].stream = sizes_.stream;
+  schedule_.pipes[at(roles_.filter)].stream = sizes_.stream;
   return finished();
 }
 
@@ -228,11 +247,14 @@ Schedule FmaForm::igemm() {
     schedule_.fills[at(roles_.filter)] = Fill::Packed;
   chunk_depth(false);
   const std::optional<IndexId> level = innermost_chunk();
-  stage(roles_.data, level, Layout::Turned, true);
-  stage(roles_.filter, level, constant_filter() ? Layout::Plain : Layout::Turned, true);
-  for (Stage &stage : schedule_.stages)
+  stage(roles_.data, level, Layout::Transposed, true);
+  stage(roles_.filter, level, constant_filter() ? Layout::Plain : Layout::Transposed, true);
+  for (Pipe &stage : schedule_.pipes)
     if (sizes_.ring > 0 && level)
-      stage = {.at = level, .layout = stage.layout, .ring = static_cast<int>(sizes_.ring)};
+      stage = {.engine = schedule::Engine::CpAsync,
+               .stages = static_cast<int>(sizes_.ring),
+               .layout = stage.layout,
+               .at = level};
   return finished();
 }
 

@@ -26,6 +26,7 @@ struct FormSizes {
   bool near = false;         // copies of pixels are neighbours
   std::int64_t ring = 0;     // buffers that asynchronous copies fill; 0: none do
   int stream = 0;            // bodies of the streamed filter that registers hold; 0: none
+  bool turned = false; // channels are the fastest lanes, however results lie: these are turned
   friend bool operator==(const FormSizes &, const FormSizes &) = default;
 };
 
@@ -61,7 +62,7 @@ private:
 
   const nest::Nest &nest_;
   const Target &target_;
-  const schedule::Roles &roles_;
+  schedule::Roles roles_;
   FormSizes sizes_;
   schedule::Schedule schedule_;
 };

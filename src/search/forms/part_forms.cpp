@@ -29,10 +29,10 @@ std::optional<Schedule> with_parts(const Nest &nest, Schedule schedule, const Ta
                                    std::int64_t parts) {
   if (!has_core(schedule) || !is_wgmma(*schedule.core.op) || parts < 1)
     return {};
-  schedule.core.cluster_parts = parts;
-  schedule.core.ring = ring_for(nest, schedule, target);
+  schedule.tiles.split_k = parts;
+  set_step_stages(schedule, ring_for(nest, schedule, target));
   const std::int64_t clusters = clusters_at_once(target, parts);
-  schedule.core.blocks =
+  schedule.tiles.persistent =
       tile_grid(gemm_of(nest, schedule)).clusters() > clusters ? clusters * parts : 0;
   return with_runs(nest, std::move(schedule), target);
 }
@@ -48,9 +48,9 @@ std::vector<Schedule> wgmma_part_schedules(const Nest &nest, const Target &targe
     const std::int64_t tiles = tile_grid(gemm).tiles();
     for (const std::int64_t parts : kParts)
       if (tiles <= clusters_at_once(target, parts) && tiles * parts <= target.compute_units &&
-          whole.core.turns == 1 && !whole.core.tensor_store)
+          whole.roles.math.instances == 1 && whole.store != schedule::Store::Tma)
         if (auto in_parts = with_parts(nest, whole, target, parts);
-            in_parts && in_parts->core.ring >= kLeastRing)
+            in_parts && step_stages(*in_parts) >= kLeastRing)
           found.push_back(*std::move(in_parts));
   }
   return found;
@@ -64,7 +64,7 @@ NamedSchedule named_in_parts(const Nest &nest, const std::vector<Schedule> &all,
       found.push_back(*std::move(halves));
   if (found.empty()) {
     Schedule halves = all.front();
-    halves.core.cluster_parts = 2;
+    halves.tiles.split_k = 2;
     return {
         {},
         fmt::format("{} does not fit: {}", kPartsName, illegal(nest, halves, target).value_or(""))};

@@ -13,7 +13,6 @@
 namespace tilefuse::search {
 namespace {
 
-using schedule::Core;
 using schedule::Schedule;
 
 constexpr int kMapperRegisters = 112;
@@ -33,7 +32,7 @@ bool copies_early(const nest::Nest &anchor, const Schedule &schedule) {
   const schedule::Gemm gemm = gemm_of(anchor, schedule);
   if (!can_copy_early(gemm))
     return false;
-  const std::int64_t clusters = core_blocks(gemm) / schedule.core.cluster();
+  const std::int64_t clusters = core_blocks(gemm) / schedule.tiles.cluster();
   const std::int64_t tiles = tile_grid(gemm).clusters();
   return (tiles + clusters - 1) / clusters <= kMostTiles;
 }
@@ -41,29 +40,29 @@ bool copies_early(const nest::Nest &anchor, const Schedule &schedule) {
 // Slices and masks of a cluster take more, operands fetched ahead, and a filter copied early, of
 // which all buffers of a ring are written out (NVRTC 13.0, sm_90a).
 int registers_to_copy(const Schedule &schedule, int multiplying) {
-  const Core &core = schedule.core;
-  if (core.gathers)
-    return core.window > 0 && multiplying == 2 ? kWindowRegisters : kGatherRegisters;
-  if (core.mappers == 0 && !schedule.producers.empty())
+  if (has_loading_warps(schedule))
+    return halo_stages(schedule) > 0 && multiplying == 2 ? kWindowRegisters : kGatherRegisters;
+  if (schedule.roles.transform.groups == 0 && !schedule.producers.empty())
     return kCopyingMapperRegisters;
-  if (core.cluster() > 1 || core.ahead > 0 || (core.early && core.mappers == 0))
+  if (schedule.tiles.cluster() > 1 || schedule.extra.stages > 0 ||
+      (schedule.roles.load.early && schedule.roles.transform.groups == 0))
     return kMoreRegisters;
   return multiplying > 2 ? kFewRegisters : kCopyRegisters;
 }
 
 // Where one group multiplies, all have what the launch gives.
 void assign_registers(Schedule &schedule) {
-  Core &core = schedule.core;
-  core.copy_registers = core.math_registers = core.map_registers = 0;
+  schedule::WarpRoles &roles = schedule.roles;
+  roles.load.registers = roles.math.registers = roles.transform.registers = 0;
   const int groups = warp_groups(schedule);
-  const int multiplying = groups - 1 - core.mappers;
+  const int multiplying = groups - 1 - roles.transform.groups;
   if (multiplying < 2)
     return;
-  core.copy_registers = registers_to_copy(schedule, multiplying);
-  core.map_registers = core.mappers > 0 ? kMapperRegisters : 0;
-  const int rest =
-      launch_registers(schedule) * groups - core.copy_registers - core.mappers * core.map_registers;
-  core.math_registers = std::min(kMostMath, rest / multiplying / 8 * 8);
+  roles.load.registers = registers_to_copy(schedule, multiplying);
+  roles.transform.registers = roles.transform.groups > 0 ? kMapperRegisters : 0;
+  const int rest = launch_registers(schedule) * groups - roles.load.registers -
+                   roles.transform.groups * roles.transform.registers;
+  roles.math.registers = std::min(kMostMath, rest / multiplying / 8 * 8);
 }
 
 } // namespace
@@ -71,23 +70,26 @@ void assign_registers(Schedule &schedule) {
 void assign_roles(const nest::Nest &anchor, Schedule &schedule, const Target &target) {
   if (!has_core(schedule) || !is_wgmma(*schedule.core.op))
     return;
-  Core &core = schedule.core;
-  const bool maps = !schedule.producers.empty() && !core.gathers;
-  core.early = copies_early(anchor, schedule);
+  schedule::WarpRoles &roles = schedule.roles;
+  const bool maps = !schedule.producers.empty() && !has_loading_warps(schedule);
+  roles.load.early = copies_early(anchor, schedule);
   // Of windows one is mapped and one multiplied at least; as many again as are copied ahead are for
   // more.
-  core.lead = core.gathers ? std::clamp(core.ring / 2, 1, kMostLead)
-              : core.window > 0 && maps && core.mappers == 0 ? (core.window - 1) / 2
-                                                             : 0;
+  const bool loads = has_loading_warps(schedule);
+  if (loads || (maps && roles.transform.groups == 0))
+    roles.load.lead = std::min(loads ? std::max(1, step_stages(schedule) / 2) : kMostLead,
+                               most_lead(gemm_of(anchor, schedule)));
+  else
+    roles.load.lead = 0;
   // Selection is faster beside a filter that is kept (H200), slower beside one that streams, and
   // takes more registers than many rows leave.
-  core.blends = maps && core.keeps_filter;
-  core.tests_rows = core.swapped && has(target, Quirk::EarlyConversion);
+  roles.transform.selects = maps && has_resident(schedule);
+  roles.math.tests_rows = schedule.core.swap_ab && has(target, Quirk::EarlyConversion);
   // A block of rows that follows itself waits for its sums (2 to 3 % of tiles of 128x128 in turns,
   // H200).
-  core.k_inner = false;
+  schedule.core.k_inner = false;
   // Blocks that run together read the same rows of data.
-  core.raster = schedule::Raster::Columns;
+  schedule.tiles.raster = schedule::Raster::Columns;
   assign_registers(schedule);
 }
 

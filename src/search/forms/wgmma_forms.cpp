@@ -35,10 +35,12 @@ using nest::Nest;
 using schedule::Core;
 using schedule::CoreRoles;
 using schedule::CoreTile;
+using schedule::Engine;
 using schedule::Fill;
 using schedule::Gemm;
 using schedule::kPanelVec;
 using schedule::no_core_roles;
+using schedule::Pipe;
 using schedule::scalar_schedule;
 using schedule::Schedule;
 using schedule::Split;
@@ -72,7 +74,17 @@ constexpr std::array kNeighbours = {4, 2, 1};
 constexpr std::int64_t kMostStored = 16; // bytes, by a work-item at once
 constexpr std::int64_t kNarrow = 64;     // columns
 constexpr std::int64_t kGroupRows = 64;
+constexpr int kFirstStages = 2;           // until sizes are known
 constexpr std::int64_t kSwappedDeal = 16; // channels that are dealt in pairs
+
+// As any of its schedules has them.
+CoreRoles roles_of(const Nest &nest) {
+  static const CoreOp *const op = &*std::find_if(core_ops().begin(), core_ops().end(),
+                                                 [](const CoreOp &each) { return is_wgmma(each); });
+  Schedule schedule = scalar_schedule(nest);
+  schedule.core.op = op;
+  return core_roles(nest, schedule);
+}
 
 bool has_windows(Kind kind) { return kind == kWindowed || kind == kStreamed; }
 
@@ -94,11 +106,14 @@ Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Form &form,
                    .rows = sizes.rows,
                    .warp_rows = sizes.group_rows,
                    .warp_columns = sizes.group_columns,
-                   .turns = sizes.turns,
-                   .swapped = form.is_swapped,
-                   .gathers = form.is_gathered};
+                   .swap_ab = form.is_swapped};
+  schedule.roles.math.instances = sizes.turns;
   order_core(nest, schedule);
   const CoreRoles roles = core_roles(nest, schedule);
+  for (Pipe &pipe : schedule.pipes)
+    pipe = {.engine = Engine::Tma, .stages = kFirstStages};
+  if (form.is_gathered)
+    schedule.pipes[at(roles.data)].engine = Engine::CpAsync;
   Split &channel = schedule.splits[at(roles.channel)];
   channel.tile = sizes.op_columns * sizes.group_columns;
   const std::int64_t channels = roles.channel_points;
@@ -108,7 +123,8 @@ Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Form &form,
     return v * result_bytes <= kMostStored && channels % (4 * v) == 0 &&
            sizes.op_columns % (4 * v) == 0;
   });
-  const bool stores_halves = result_bytes == 2;
+  const nest::Linear out = nest::flat(nest.out, nest.indices.size());
+  const bool stores_halves = result_bytes == 2 && out.coeff[at(roles.channel)] == 1;
   const bool is_kept = form.is_windowed && !form.is_streamed;
   const bool is_dealt = channels % kSwappedDeal == 0 && (!roles.filter_turned || is_kept);
   channel.vec = form.is_swapped                              ? (is_dealt ? 2 : 1)
@@ -128,9 +144,9 @@ Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Form &form,
   if (form.is_windowed)
     fit_windows(nest, schedule, target, !form.is_streamed);
   else
-    schedule.core.ring = ring_for(nest, schedule, target);
+    set_step_stages(schedule, ring_for(nest, schedule, target));
   if (tile_grid(gemm_of(nest, schedule)).tiles() > target.compute_units)
-    schedule.core.blocks = target.compute_units;
+    schedule.tiles.persistent = target.compute_units;
   assign_roles(nest, schedule, target);
   return schedule;
 }
@@ -145,11 +161,12 @@ bool wastes(const Gemm &gemm) {
 }
 
 Schedule clustered(Schedule schedule, std::int64_t rows, std::int64_t columns) {
-  Core &core = schedule.core;
-  core.cluster_rows = rows;
-  core.cluster_columns = columns;
-  if (core.blocks > 0)
-    core.blocks = std::max(core.cluster(), core.blocks / core.cluster() * core.cluster());
+  schedule.tiles.cluster_m = rows;
+  schedule.tiles.cluster_n = columns;
+  if (schedule.tiles.persistent > 0)
+    schedule.tiles.persistent =
+        std::max(schedule.tiles.cluster(),
+                 schedule.tiles.persistent / schedule.tiles.cluster() * schedule.tiles.cluster());
   return schedule;
 }
 
@@ -176,10 +193,10 @@ std::optional<Schedule> form_of(const Nest &nest, const Target &target, const Ti
 std::optional<Schedule> stored(const Nest &nest, const Target &target, Schedule schedule,
                                std::string_view name) {
   schedule.name = name;
-  schedule.core.tensor_store = true;
+  schedule.store = schedule::Store::Tma;
   if (size_bytes(type_of(nest, nest.out)) == 2)
     schedule.splits[at(core_roles(nest, schedule).channel)].vec = kVecs.back(); // whole lines
-  schedule.core.ring = ring_for(nest, schedule, target);
+  set_step_stages(schedule, ring_for(nest, schedule, target));
   assign_roles(nest, schedule, target);
   const bool fits = !illegal(nest, schedule, target) && !spills(gemm_of(nest, schedule), target);
   return fits ? std::optional(std::move(schedule)) : std::nullopt;
@@ -205,7 +222,7 @@ void add_blocks(const Nest &nest, const Target &target, const TileSizes &sizes, 
 std::vector<Schedule> forms_of(const Nest &nest, const Target &target, Kind kind, bool tf32) {
   std::vector<Schedule> found;
   const std::string_view name = kNames[static_cast<std::size_t>(kind) + (tf32 ? kKinds : 0)];
-  const bool in_blocks = core_roles(nest, scalar_schedule(nest)).has_blocks();
+  const bool in_blocks = roles_of(nest).has_blocks();
   const auto add = [&](const TileSizes &sizes, bool is_boxed, bool is_swapped) {
     Form form = form_for(kind, name, is_boxed, is_swapped);
     std::optional<Schedule> schedule = form_of(nest, target, sizes, form, tf32);
@@ -250,7 +267,7 @@ bool suits_storing(const Nest &nest, const Schedule &stored) {
 
 // Whether several taps read a tile's data.
 bool has_taps(const Nest &nest) {
-  const std::vector<nest::IndexId> walked = core_roles(nest, scalar_schedule(nest)).walked;
+  const std::vector<nest::IndexId> walked = roles_of(nest).walked;
   return std::any_of(walked.begin(), walked.end(),
                      [&](nest::IndexId i) { return nest::extent(nest, i) > 1; });
 }
@@ -258,7 +275,7 @@ bool has_taps(const Nest &nest) {
 // Whether so few tiles of points are there that multiprocessors idle, or so few channels that an
 // instruction is narrow.
 bool suits_swapping(const Nest &nest, const Target &target) {
-  const CoreRoles roles = core_roles(nest, scalar_schedule(nest));
+  const CoreRoles roles = roles_of(nest);
   const auto tiles = [](std::int64_t points) { return (points + kGroupRows - 1) / kGroupRows; };
   return roles.channel_points <= kGroupRows ||
          tiles(roles.points) * tiles(roles.channel_points) <= target.compute_units;
@@ -378,7 +395,7 @@ NamedSchedule named_wgmma_schedule(std::string_view name, const Nest &nest, cons
   if (all.empty()) {
     const Form form = form_for(kind, name, has_windows(kind), kind == kSwapped);
     Schedule last = wgmma_schedule(nest, *op, form, {64, 64, 1, 1}, target);
-    last.core.tensor_store = kind == kStored;
+    last.store = kind == kStored ? schedule::Store::Tma : schedule::Store::Direct;
     return {{},
             fmt::format("{} does not fit: {}", name,
                         illegal(nest, last, target).value_or("every tile is mostly empty"))};

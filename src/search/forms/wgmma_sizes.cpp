@@ -20,12 +20,13 @@ namespace tilefuse::search {
 namespace {
 
 using nest::Nest;
-using schedule::Core;
 using schedule::CoreRoles;
 using schedule::CoreTile;
+using schedule::Footprint;
 using schedule::Gemm;
 using schedule::kGroupItems;
 using schedule::kWindowPixels;
+using schedule::Pipe;
 using schedule::Schedule;
 using schedule::Split;
 
@@ -94,13 +95,14 @@ void choose_box(const Nest &nest, Schedule &schedule, bool is_windowed, std::int
 bool spills(const Gemm &gemm, const Target &target) {
   constexpr std::int64_t kAccumulators = 128;
   constexpr std::int64_t kWidest = 256;
-  if (has(target, Quirk::WideGatherSpills) && gemm.core().gathers && gemm.core().turns > 1 &&
-      gemm.core().op->n == kWidest)
+  if (has(target, Quirk::WideGatherSpills) && has_loading_warps(gemm.schedule) &&
+      gemm.schedule.roles.math.instances > 1 && gemm.core().op->n == kWidest)
     return true;
-  if (has(target, Quirk::BoxPlacesSpill) && gemm.core().tensor_store && gemm.core().warp_rows > 2 &&
-      result_map(gemm).is_im2col())
+  if (has(target, Quirk::BoxPlacesSpill) && gemm.schedule.store == schedule::Store::Tma &&
+      gemm.core().warp_rows > 2 && result_map(gemm).is_im2col())
     return true;
-  return has(target, Quirk::WideResidualSpills) && has_box(gemm) && gemm.core().turns > 1 &&
+  return has(target, Quirk::WideResidualSpills) && has_box(gemm) &&
+         gemm.schedule.roles.math.instances > 1 &&
          gemm.tile.warp_rows * gemm.tile.warp_columns >= kAccumulators * kGroupItems &&
          std::any_of(gemm.nest.extras.begin(), gemm.nest.extras.end(),
                      [&](const nest::Operand &extra) {
@@ -114,23 +116,28 @@ void fit_windows(const Nest &nest, Schedule &schedule, const Target &target, boo
   constexpr int kMostWindows = 4;
   constexpr int kLeastWindows = 2;
   constexpr int kLeastRing = 4; // before a third window
-  Core &core = schedule.core;
   const CoreRoles roles = core_roles(nest, schedule);
-  core.keeps_filter = keeps_filter;
-  core.ring = keeps_filter ? static_cast<int>(core_steps(gemm_of(nest, schedule))) : kLeastRing;
-  for (core.window = kMostWindows; core.window > kLeastWindows; --core.window)
+  Pipe &data = schedule.pipes[at(roles.data)];
+  Pipe &filter = schedule.pipes[at(roles.filter)];
+  data.footprint = Footprint::Halo;
+  filter.footprint = keeps_filter ? Footprint::Resident : Footprint::Step;
+  filter.stages = keeps_filter ? static_cast<int>(core_steps(gemm_of(nest, schedule))) : kLeastRing;
+  for (data.stages = kMostWindows; data.stages > kLeastWindows; --data.stages)
     if (!wrong_window(gemm_of(nest, schedule)) &&
         local_bytes(local_buffers(nest, schedule)) <= target.local_bytes)
       break;
   if (!keeps_filter && !wrong_window(gemm_of(nest, schedule)))
-    core.ring = ring_for(nest, schedule, target);
+    filter.stages = ring_for(nest, schedule, target);
 }
 
 int ring_for(const Nest &nest, Schedule schedule, const Target &target) {
-  for (schedule.core.ring = kMostRing; schedule.core.ring > 2; --schedule.core.ring)
+  int stages = kMostRing;
+  for (; stages > 2; --stages) {
+    set_step_stages(schedule, stages);
     if (local_bytes(local_buffers(nest, schedule)) <= target.local_bytes)
       break;
-  return schedule.core.ring;
+  }
+  return stages;
 }
 
 std::optional<Schedule> with_runs(const Nest &nest, Schedule schedule, const Target &target) {

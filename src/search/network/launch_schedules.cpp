@@ -59,14 +59,14 @@ void LaunchSchedules::leave_alone(const std::vector<std::size_t> &all) const {
 void LaunchSchedules::leave_clusters(std::size_t k) const {
   const poly::Group &group = parts_[k].placed.group;
   schedule::Schedule single = parts_[k].schedule;
-  if (single.core.cluster() == 1)
+  if (single.tiles.cluster() == 1)
     return;
-  single.core.cluster_rows = single.core.cluster_columns = single.core.cluster_parts = 1;
+  single.tiles.cluster_m = single.tiles.cluster_n = single.tiles.split_k = 1;
   assign_roles(group.anchor, single, target_);
   if (!schedule::illegal(group, single, target_))
     return take(parts_[k], std::move(single));
   for (Candidate &candidate : candidates_of(group, target_))
-    if (candidate.schedule.core.cluster() == 1)
+    if (candidate.schedule.tiles.cluster() == 1)
       return take(parts_[k], std::move(candidate.schedule));
 }
 
@@ -78,21 +78,22 @@ void LaunchSchedules::leave_boxes(std::size_t k, const std::vector<std::size_t> 
     return launch::is_map(parts_[other]) &&
            launch::between(anchor, parts_[other].placed.group.anchor).has_value();
   });
-  if (!has_core(own) || !own.core.tensor_store || !has_between)
+  if (!has_core(own) || own.store != schedule::Store::Tma || !has_between)
     return;
   for (Candidate &candidate : candidates_of(parts_[k].placed.group, target_))
-    if (has_core(candidate.schedule) && !candidate.schedule.core.tensor_store)
+    if (has_core(candidate.schedule) && candidate.schedule.store != schedule::Store::Tma)
       return take(parts_[k], std::move(candidate.schedule));
 }
 
 void LaunchSchedules::follow(std::size_t first, const std::vector<std::size_t> &all) const {
-  const schedule::Core &core = parts_[first].schedule.core;
+  const schedule::Schedule &leader = parts_[first].schedule;
   for (const std::size_t k : all) {
     const schedule::Schedule &own = parts_[k].schedule;
-    if (launch::is_map(parts_[k]) || !has_core(own) || own.core == core || !is_wgmma(*own.core.op))
+    if (launch::is_map(parts_[k]) || !has_core(own) || multiply_alike(own, leader) ||
+        !is_wgmma(*own.core.op))
       continue;
     for (Candidate &candidate : candidates_of(parts_[k].placed.group, target_))
-      if (candidate.schedule.core == core &&
+      if (multiply_alike(candidate.schedule, leader) &&
           candidate.estimate.seconds <= seconds(k) + target_.launch_us * 1e-6) {
         take(parts_[k], std::move(candidate.schedule));
         break;

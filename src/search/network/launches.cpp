@@ -57,7 +57,7 @@ private:
   void even_steps(Launch &launch) const {
     const auto is_in_step = [](const Part &part) { return part.place == Place::InStep; };
     const auto others = std::count_if(launch.parts.begin(), launch.parts.end(), is_in_step);
-    if (others > 0 && others % 2 == 0 && launch.parts[0].schedule.core.turns > 1)
+    if (others > 0 && others % 2 == 0 && launch.parts[0].schedule.roles.math.instances > 1)
       std::find_if(launch.parts.rbegin(), launch.parts.rend(), is_in_step)->place = Place::Blocks;
   }
 

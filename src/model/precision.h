@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--precision`: the type that an f32 model is stored in, or that its products may be rounded to.
+// The type that an f32 model is stored in, or that its products may be rounded to, as users ask for
+// it:
 //
-//   f16, bf16  weights and activations stored in it (program/precision/precision.h), on devices
-//   that store it tf32       stored in f32; products on matrix units may round their operands to
-//   tf32, CUDA alone int8       products in 8-bit integers, by scales from a calibration
-//   (program/precision/quantize.h)
+//   f16, bf16  weights and activations stored in it (program/precision/precision.h)
+//   tf32       products on matrix units of CUDA devices may round their operands
+//   int8       products in integers, by scales of a calibration (program/precision/quantize.h)
 #pragma once
 
 #include <string>
@@ -16,13 +16,7 @@
 #include "runtime/store/kernel_cache.h"
 #include "target/target.h"
 
-namespace CLI {
-class App;
-}
-
-namespace tilefuse::tool {
-
-void add_precision_option(CLI::App &verb, std::string &precision);
+namespace tilefuse::model {
 
 struct AppliedPrecision {
   program::Program program;
@@ -30,7 +24,7 @@ struct AppliedPrecision {
   bool is_simplified = false; // the type was applied to what model::simplify gave
   std::string summary;        // a line for people; empty when nothing was asked for
   std::string text;           // the same with a line per exception
-  model::Runs f32; // of int8: results of the program itself for what it was calibrated with
+  Runs f32; // of int8: results of the program itself for what it was calibrated with
 };
 
 // The program as it is when `precision` is empty. Error{Unsupported} when the target lacks the
@@ -40,17 +34,14 @@ AppliedPrecision apply_precision(const program::Program &program, const std::str
 
 // What int8 takes its scales from.
 struct CalibrationInputs {
-  model::Runs runs;
-  std::string origin;      // "3 images of --calibrate", for people
+  Runs runs;
+  std::string origin;      // "3 files of --calibrate", for people
   double percentile = 100; // of a tensor's magnitudes, that 127 stands for
 };
-
-// --calibrate and --percentile alone.
-void add_calibration_options(CLI::App &verb, std::vector<std::string> &files, double &percentile);
 
 // int8: runs the program on the device to calibrate. Error{Unsupported} without inputs.
 AppliedPrecision apply_int8(const program::Program &program, const CalibrationInputs &inputs,
                             runtime::Device &device, runtime::KernelCache &cache,
                             PassContext *passes = nullptr);
 
-} // namespace tilefuse::tool
+} // namespace tilefuse::model

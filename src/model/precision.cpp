@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
+#include "model/precision.h"
 
-#include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "base/error.h"
 #include "model/passes.h"
-#include "precision.h"
 #include "program/precision/quantize.h"
 #include "target/features.h"
 
-namespace tilefuse::tool {
+namespace tilefuse::model {
 namespace {
 
 AppliedPrecision allow_tf32(const program::Program &program, const Target &target) {
   if (!has(target, Feature::MatrixUnits))
     throw Error(ErrorCode::Unsupported,
-                fmt::format("--precision tf32 is for matrix units of NVIDIA devices, {} has none",
+                fmt::format("precision tf32 is for matrix units of NVIDIA devices, {} has none",
                             target.name),
-                {}, {"use --device cuda, or --precision f16 or bf16"});
+                {}, {"use a cuda device, or precision f16 or bf16"});
   const std::string text =
       "precision tf32: stored in f32; schedules named mma_tf32 round the operands of products to "
       "tf32 and add in f32\n";
@@ -26,49 +25,34 @@ AppliedPrecision allow_tf32(const program::Program &program, const Target &targe
 
 } // namespace
 
-void add_precision_option(CLI::App &verb, std::string &precision) {
-  verb.add_option("--precision", precision,
-                  "Store an f32 model in f16 or bf16, allow products in tf32 (CUDA), or compute "
-                  "them in int8; as the model says when not given")
-      ->check(CLI::IsMember({"f16", "bf16", "tf32", "int8"}))
-      ->type_name("TYPE");
-}
-
 AppliedPrecision apply_precision(const program::Program &program, const std::string &precision,
                                  const Target &target, PassContext *passes) {
   if (precision.empty())
     return {.program = program};
   if (precision == "int8")
-    throw Error(ErrorCode::Unsupported,
-                "--precision int8 needs inputs to calibrate with, which this verb does not take",
-                {}, {"run and bench do, by --calibrate FILE", "f16 and bf16 need no calibration"});
+    throw Error(
+        ErrorCode::Unsupported,
+        "precision int8 needs inputs to calibrate with, which are not taken here", {},
+        {"run and bench take them by --calibrate FILE", "f16 and bf16 need no calibration"});
   if (precision == "tf32")
     return allow_tf32(program, target);
+  if (precision != "f16" && precision != "bf16")
+    throw Error(ErrorCode::Unsupported, fmt::format("there is no precision '{}'", precision), {},
+                {"there are f16, bf16, tf32 and int8"});
   const DType type = *parse_dtype(precision);
   if (type == DType::F16 && !target.fp16_storage)
     throw Error(ErrorCode::Unsupported,
-                fmt::format("--precision f16: {} cannot load and store it", target.name), {},
+                fmt::format("precision f16: {} cannot load and store it", target.name), {},
                 {"bf16 and f32 run there"});
   program::Precision stored;
   const auto store = [&](const program::Program &in) {
     stored = program::with_precision(in, type);
     return stored.program;
   };
-  return {.program = model::run_pass(model::kWithPrecision, model::simplify(program, passes), store,
-                                     passes),
+  return {.program = run_pass(kWithPrecision, simplify(program, passes), store, passes),
           .is_simplified = true,
           .summary = program::summary(stored),
           .text = program::to_text(stored)};
-}
-
-void add_calibration_options(CLI::App &verb, std::vector<std::string> &files, double &percentile) {
-  verb.add_option("--calibrate", files,
-                  "Pictures or tensors (.npy, .pb) that scales of --precision int8 come from")
-      ->type_name("FILE");
-  verb.add_option("--percentile", percentile,
-                  "Of a tensor's magnitudes, that 127 stands for; the rest is clipped")
-      ->check(CLI::Range(50.0, 100.0))
-      ->type_name("P");
 }
 
 AppliedPrecision apply_int8(const program::Program &program, const CalibrationInputs &inputs,
@@ -76,19 +60,18 @@ AppliedPrecision apply_int8(const program::Program &program, const CalibrationIn
                             PassContext *passes) {
   if (inputs.runs.empty())
     throw Error(ErrorCode::Unsupported,
-                "--precision int8 needs inputs to calibrate with, and there are none", {},
-                {"--calibrate FILE names pictures or tensors like those that the model will see",
+                "precision int8 needs inputs to calibrate with, and there are none", {},
+                {"give some like those that the model will see; the verbs take --calibrate FILE",
                  "models that are quantised already (QDQ, QLinearConv) run without it",
                  "f16 and bf16 need no calibration"});
-  const program::Program simple = model::simplify(program, passes);
-  model::Calibration calibration =
-      model::calibrate(simple, inputs.runs, inputs.percentile, device, cache);
+  const program::Program simple = simplify(program, passes);
+  Calibration calibration = calibrate(simple, inputs.runs, inputs.percentile, device, cache);
   program::Quantized whole;
   const auto quantize = [&](const program::Program &in) {
     whole = program::quantized(in, calibration.largest);
     return whole.program;
   };
-  program::Program result = model::run_pass(model::kQuantize, simple, quantize, passes);
+  program::Program result = run_pass(kQuantize, simple, quantize, passes);
   const std::string scales = fmt::format(
       "scales   from {}; the {} of each tensor is 127, per channel of weights\n", inputs.origin,
       inputs.percentile == 100 ? std::string("largest magnitude")
@@ -100,4 +83,4 @@ AppliedPrecision apply_int8(const program::Program &program, const CalibrationIn
           .f32 = std::move(calibration.outputs)};
 }
 
-} // namespace tilefuse::tool
+} // namespace tilefuse::model

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "model/differentiate.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "base/error.h"
-#include "differentiate.h"
 #include "model/passes.h"
 #include "program/gradient/gradient.h"
 
-namespace tilefuse::tool {
+namespace tilefuse::model {
 namespace {
 
 constexpr std::string_view kWeights = "weights";
@@ -25,7 +25,7 @@ TensorId find_leaf(const program::Program &program, const std::string &name) {
   std::vector<std::string> inputs;
   for (const TensorId id : program.inputs)
     inputs.push_back(program[id].name);
-  throw Error(ErrorCode::Shape, fmt::format("--gradient: there is no input or constant '{}'", name),
+  throw Error(ErrorCode::Shape, fmt::format("gradient: there is no input or constant '{}'", name),
               {}, {fmt::format("its inputs are {}", fmt::join(inputs, ", "))});
 }
 
@@ -37,7 +37,7 @@ std::vector<TensorId> weights(const program::Program &program) {
       found.push_back(TensorId{static_cast<int>(i)});
   }
   if (found.empty())
-    throw Error(ErrorCode::Shape, "--gradient: the program has no weights");
+    throw Error(ErrorCode::Shape, "gradient: the program has no weights");
   return found;
 }
 
@@ -49,7 +49,7 @@ std::vector<TensorId> floating_inputs(const program::Program &program) {
   return found;
 }
 
-// What --gradient differentiates by.
+// What `names` differentiates by.
 std::vector<TensorId> named(const program::Program &program, const std::string &names) {
   if (names == kWeights)
     return weights(program);
@@ -66,18 +66,12 @@ std::vector<TensorId> named(const program::Program &program, const std::string &
 
 } // namespace
 
-void add_gradient_option(CLI::App &verb, std::string &names) {
-  verb.add_flag("--gradient{*}", names,
-                "Differentiate the program: by every floating input, --gradient=weights by every "
-                "constant of several dimensions, or --gradient=A,B by these inputs and constants");
-}
-
 program::Program differentiate(const program::Program &program, const std::string &names,
                                PassContext *passes) {
   program::verify(program);
   const program::GradientRequest request{.by = named(program, names)};
   const auto gradient = [&](const program::Program &in) { return program::gradient(in, request); };
-  return model::run_pass(model::kGradient, program, gradient, passes);
+  return run_pass(kGradient, program, gradient, passes);
 }
 
-} // namespace tilefuse::tool
+} // namespace tilefuse::model

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tilefuse: convolutional networks compiled into kernels for the devices of this machine.
+
+    import tilefuse as tf
+
+    m = tf.load("model.onnx", device="cpu", dims={"height": 320})
+    y = m.run({"images": x})      # a dictionary of NumPy arrays, or of torch tensors where x is one
+    logits, = m(x)
+
+    conv = tf.tile("function scale(X[N]; F) -> (Y) { Y = F * X; }")
+    y = conv(x, F=3)
+
+What arrays hold is neither copied in nor out on the CPU. A mistake is an Error.
+"""
+from ._library import Error, library_path, version
+from .device import Device, FoundDevice, devices, options
+from .model import Model, Tensor, Timing, load
+from .tile import TileFunction, tile
+
+__all__ = ["Device", "Error", "FoundDevice", "Model", "Tensor", "TileFunction", "Timing", "devices", "library_path", "load",
+           "options", "tile", "version"]
+__version__ = version()

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays as tensors of the library: NumPy's by their address, all others by DLPack. Nothing is copied unless elements lie
+with gaps or unaligned."""
+from __future__ import annotations
+
+import ctypes
+import sys
+from ctypes import POINTER, byref, c_int64, c_void_p
+from typing import Any, Optional, Sequence
+
+import numpy as np
+
+from ._library import DLDataType, DLTensor, Error, lib
+
+_CUDA_ALIGNMENT = 256  # bytes, that kernels of CUDA devices count on
+_CODES = {"i": 0, "u": 1, "f": 2, "b": 6}
+_NAMES = {(2, 16): "float16", (2, 32): "float32", (2, 64): "float64", (0, 8): "int8", (0, 32): "int32", (0, 64): "int64",
+          (1, 8): "uint8", (6, 8): "bool", (4, 16): "bfloat16"}
+
+_capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_capsule_pointer.restype, _capsule_pointer.argtypes = c_void_p, (ctypes.py_object, ctypes.c_char_p)
+
+
+def type_name(dtype: DLDataType) -> str:
+    """"float32"; "" for what may be of any type."""
+    return _NAMES.get((dtype.code, dtype.bits), "")
+
+
+def _dl_type(dtype: Any) -> DLDataType:
+    if dtype.name == "bfloat16":
+        return DLDataType(4, 16, 1)
+    if dtype.kind not in _CODES or not dtype.isnative:
+        raise Error("type", f"elements of NumPy's type {dtype} are not known")
+    return DLDataType(_CODES[dtype.kind], 8 * dtype.itemsize, 1)
+
+
+def numpy_type(name: str) -> Any:
+    """The dtype of that name; bfloat16 needs the package ml_dtypes."""
+    if name != "bfloat16":
+        return np.dtype(name)
+    import ml_dtypes  # type: ignore[import-not-found]
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+def is_torch(array: Any) -> bool:
+    return type(array).__module__.partition(".")[0] == "torch"
+
+
+def empty_like_kind(example: Any, shape: Sequence[int], name: str) -> Any:
+    """A new array of the kind and on the device of `example`."""
+    if not is_torch(example):
+        return np.empty(shape, numpy_type(name))
+    torch = sys.modules["torch"]
+    return torch.empty(tuple(shape), dtype=getattr(torch, name), device=example.device)
+
+
+class Slot:
+    """One input or output of a run: the tensor that it is bound to, and the array whose memory that is."""
+
+    def __init__(self, run: int, index: int, bind: Any) -> None:
+        self.run, self.index, self.bind = run, index, bind
+        self.tensor = DLTensor()
+        self.tensor.device.device_type = 1
+        self.pointer = byref(self.tensor)
+        self.shape: Optional[tuple[int, ...]] = None  # of a NumPy array, as is its dtype
+        self.dtype: Any = None
+        self.form: Any = None  # shape and type of whatever it is; None: not known
+        self.keeps: Any = None
+
+    def set(self, array: Any, may_copy: bool = True) -> int:
+        """Binds an array; the status. Only an input may be copied where its elements have gaps."""
+        if isinstance(array, np.ndarray):
+            return self._set_numpy(array, may_copy)
+        if hasattr(array, "__dlpack__"):
+            return self._set_dlpack(array, may_copy)
+        if may_copy:
+            return self._set_numpy(np.asarray(array), True)
+        raise Error("type", f"{type(array).__name__} is no array")
+
+    def _set_numpy(self, array: Any, may_copy: bool) -> int:
+        flags = array.flags
+        if not (flags.c_contiguous and flags.aligned) or not (may_copy or flags.writeable):
+            if not may_copy:
+                raise Error("shape", "an output must be writable, aligned and without gaps")
+            array = np.require(array, requirements=("C", "A"))
+        if array.shape != self.shape or array.dtype != self.dtype:
+            self.tensor.dtype = _dl_type(array.dtype)
+            self.shape, self.dtype = array.shape, array.dtype
+            self.form = (array.shape, array.dtype.str)
+            self.tensor.ndim = array.ndim
+            self.tensor.shape = (c_int64 * max(array.ndim, 1))(*array.shape)
+        self.tensor.data = array.__array_interface__["data"][0]
+        self.keeps = array
+        return int(self.bind(self.run, self.index, self.pointer))
+
+    def _set_dlpack(self, array: Any, may_copy: bool) -> int:
+        self.shape = self.form = None
+        if is_torch(array):
+            array = array.detach()
+            self.form = (tuple(array.shape), str(array.dtype))
+            if may_copy:
+                array = array.contiguous()
+            if array.is_cuda:
+                if may_copy and array.data_ptr() % _CUDA_ALIGNMENT:
+                    array = array.clone()
+                sys.modules["torch"].cuda.current_stream(array.device).synchronize()
+        capsule = array.__dlpack__()
+        self.keeps = (array, capsule)
+        return int(self.bind(self.run, self.index, _capsule_pointer(capsule, b"dltensor")))
+
+
+def bind_input(run: int, index: int) -> Slot:
+    return Slot(run, index, lib.tf_run_input)
+
+
+def bind_output(run: int, index: int) -> Slot:
+    return Slot(run, index, lib.tf_run_bind_output)
+
+
+def host_tensors(arrays: Sequence[Any]) -> Any:
+    """An array of DLTensors of the host, which holds its arrays."""
+    tensors: Any = (DLTensor * len(arrays))()
+    kept = [np.require(array, requirements=("C", "A")) for array in arrays]
+    for tensor, array in zip(tensors, kept):
+        tensor.device.device_type = 1
+        tensor.dtype = _dl_type(array.dtype)
+        tensor.ndim = array.ndim
+        tensor.shape = (c_int64 * max(array.ndim, 1))(*array.shape)
+        tensor.data = array.__array_interface__["data"][0]
+    tensors.kept = kept
+    return tensors
+
+
+def shape_of(pointer: "POINTER(c_int64)", rank: int) -> tuple[int, ...]:  # type: ignore[valid-type]
+    return tuple(pointer[i] for i in range(rank))

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the library tells of itself, as JSON.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "api/engine.h"
+#include "api/network.h"
+#include "api/work.h"
+
+namespace tilefuse::api {
+
+// [{"device": "cpu", "name": …, "state": …, "usable": true}, …]
+std::string to_json(std::span<const FoundDevice> devices);
+// [{"name": "precision", "of": "compile", "help": …}, …]
+std::string to_json(std::span<const OptionRow> rows);
+// {"device": "cpu", "name": …, "driver": …, "target": …, "alignment": 64}
+std::string to_json(const Engine &engine);
+// {"kernels": 31, "compiled": 0, "weight_bytes": …, …}; `kept`: shapes that are compiled.
+std::string to_json(const Loaded &loaded, std::size_t kept);
+// {"seconds": {"median": …, "p10": …, "p90": …}, "runs": …, "kernels": [{"name": …, …}, …]}
+std::string to_json(const Timing &timing);
+
+} // namespace tilefuse::api

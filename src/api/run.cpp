@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/run.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+#include "base/stopwatch.h"
+#include "target/address_space.h"
+
+namespace tilefuse::api {
+namespace {
+
+using onnx_import::Declared;
+
+std::string type_text(DType type, const program::Shape &shape) {
+  return fmt::format("{}[{}]", to_string(type), fmt::join(shape, ", "));
+}
+
+// "?" where a size is open.
+std::string type_text(const Declared &declared) {
+  if (!declared.is_shaped)
+    return fmt::format("{} of any shape", to_string(declared.type));
+  std::vector<std::string> sizes;
+  for (std::size_t d = 0; d < declared.dims.size(); ++d)
+    sizes.push_back(declared.dims[d] >= 0         ? fmt::format("{}", declared.dims[d])
+                    : declared.symbols[d].empty() ? "?"
+                                                  : declared.symbols[d]);
+  return fmt::format("{}[{}]", to_string(declared.type), fmt::join(sizes, ", "));
+}
+
+bool fits(const Declared &declared, const program::Shape &shape) {
+  if (!declared.is_shaped)
+    return true;
+  if (declared.dims.size() != shape.size())
+    return false;
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    if (declared.dims[d] >= 0 && declared.dims[d] != shape[d])
+      return false;
+  return true;
+}
+
+std::size_t bytes_of(const TensorPlace &tensor) {
+  return static_cast<std::size_t>(program::elems(tensor.shape) * size_bytes(tensor.type));
+}
+
+bool fits(const program::HostTensor &form, const TensorPlace &tensor) {
+  return form.type == tensor.type && form.shape == tensor.shape;
+}
+
+void check_type(const Declared &declared, const TensorPlace &tensor, const char *what) {
+  const bool is_other = declared.is_typed && tensor.type != declared.type;
+  if (is_other || !fits(declared, tensor.shape))
+    throw Error(is_other ? ErrorCode::Type : ErrorCode::Shape,
+                fmt::format("{} '{}' is {}, got {}", what, declared.name, type_text(declared),
+                            type_text(tensor.type, tensor.shape)));
+}
+
+void check_position(std::size_t position, std::size_t count, const char *what) {
+  if (position >= count)
+    throw Error(ErrorCode::Shape,
+                fmt::format("there is no {} {}, the model has {}", what, position, count));
+}
+
+bool overlap(const TensorPlace &a, const TensorPlace &b) {
+  const auto *first = static_cast<const std::byte *>(a.data);
+  const auto *second = static_cast<const std::byte *>(b.data);
+  return first < second + bytes_of(b) && second < first + bytes_of(a);
+}
+
+void count(Copies &copies, std::size_t bytes) {
+  ++copies.count;
+  copies.bytes += static_cast<std::int64_t>(bytes);
+}
+
+} // namespace
+
+Run::Run(std::shared_ptr<Network> network)
+    : network_(std::move(network)), inputs_(network_->inputs().size()),
+      outputs_(network_->outputs().size()),
+      known_(static_cast<std::size_t>(network_->options().kept)) {}
+
+Run::~Run() {
+  if (started_.valid())
+    started_.wait();
+  const std::lock_guard lock(network_->engine().mutex);
+  ready_.reset();
+  known_.clear();
+}
+
+void Run::check_idle() const {
+  if (is_running_)
+    throw Error(ErrorCode::Unsupported, "a run is under way", {}, {"wait for it first"});
+}
+
+void Run::check_address(const TensorPlace &tensor, const char *what, std::size_t number) const {
+  const auto address = reinterpret_cast<std::uintptr_t>(tensor.data);
+  const auto need = static_cast<std::uintptr_t>(
+      tensor.on_device ? network_->engine().device->alignment() : size_bytes(tensor.type));
+  if (address == 0)
+    throw Error(ErrorCode::Device, fmt::format("{} {}: its data is a null pointer", what, number));
+  if (address % need != 0)
+    throw Error(ErrorCode::Device,
+                fmt::format("{} {}: its data lie at address {:#x}, which is no multiple of {}",
+                            what, number, address, need));
+  for (const std::int64_t size : tensor.shape)
+    if (size < 1)
+      throw Error(ErrorCode::Shape,
+                  fmt::format("{} {} has a size of {}; need at least 1", what, number, size));
+  program::elems(tensor.shape);
+}
+
+void Run::bind_input(std::size_t position, const TensorPlace &tensor) {
+  check_idle();
+  check_position(position, inputs_.size(), "input");
+  std::optional<TensorPlace> &bound = inputs_[position];
+  check_address(tensor, "input", position);
+  if (bound && bound->type == tensor.type && bound->shape == tensor.shape) {
+    bound->data = tensor.data;
+    bound->on_device = tensor.on_device;
+    return;
+  }
+  check_type(network_->inputs()[position], tensor, "input");
+  bound = tensor;
+  ready_ = nullptr;
+}
+
+void Run::bind_output(std::size_t position, const TensorPlace &tensor) {
+  check_idle();
+  check_address(tensor, "output", position);
+  if (position >= outputs_.size() && !ready_)
+    prepare();
+  check_position(position, outputs_.size(), "output");
+  std::optional<TensorPlace> &bound = outputs_[position];
+  if (ready_ && !(bound && bound->type == tensor.type && bound->shape == tensor.shape))
+    check_output(position, tensor);
+  bound = tensor;
+  are_placed_ = false;
+}
+
+void Run::release_output(std::size_t position) {
+  check_idle();
+  check_position(position, outputs_.size(), "output");
+  outputs_[position].reset();
+  are_placed_ = false;
+}
+
+InputTypes Run::types() const {
+  if (network_->is_fixed())
+    return network_->fixed_types();
+  InputTypes types;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (!inputs_[i])
+      throw Error(ErrorCode::Shape,
+                  fmt::format("input '{}' is not bound", network_->inputs()[i].name));
+    types.emplace_back(inputs_[i]->type, inputs_[i]->shape);
+  }
+  return types;
+}
+
+std::shared_ptr<Run::Ready> Run::make_ready(std::shared_ptr<const Loaded> loaded) {
+  auto ready = std::make_shared<Ready>();
+  ready->loaded = std::move(loaded);
+  ready->execution = std::make_unique<model::Execution>(ready->loaded->resident);
+  for (std::size_t i = 0; i < ready->loaded->resident.inputs().size(); ++i)
+    ready->inputs.push_back({ready->execution->is_bindable({false, i}), nullptr, nullptr});
+  for (std::size_t o = 0; o < ready->loaded->resident.outputs().size(); ++o)
+    ready->outputs.push_back({ready->execution->is_bindable({true, o}), nullptr, nullptr});
+  return ready;
+}
+
+void Run::find_ready(const Progress &progress) {
+  if (ready_ && edition_ == network_->edition())
+    return;
+  const InputTypes wanted = types();
+  const std::shared_ptr<const Loaded> loaded = network_->at(wanted, progress);
+  edition_ = network_->edition();
+  std::shared_ptr<Ready> *known = known_.find(wanted);
+  if (known == nullptr)
+    known = &known_.insert(wanted, nullptr);
+  if (*known == nullptr || (*known)->loaded != loaded)
+    *known = make_ready(loaded);
+  ready_ = *known;
+  outputs_.resize(ready_->outputs.size());
+  own_.resize(ready_->outputs.size());
+  are_placed_ = false;
+}
+
+void Run::check_output(std::size_t position, const TensorPlace &tensor) const {
+  const program::HostTensor &form = ready_->loaded->resident.outputs().at(position);
+  check_type({.name = form.name,
+              .type = form.type,
+              .dims = form.shape,
+              .symbols = std::vector<std::string>(form.shape.size())},
+             tensor, "output");
+}
+
+void Run::place_outputs() {
+  if (are_placed_)
+    return;
+  places_.clear();
+  for (std::size_t o = 0; o < ready_->outputs.size(); ++o) {
+    const program::HostTensor &form = ready_->loaded->resident.outputs()[o];
+    if (outputs_[o]) {
+      check_output(o, *outputs_[o]);
+      places_.push_back(*outputs_[o]);
+      continue;
+    }
+    places_.push_back({form.type, form.shape, nullptr, false});
+    own_[o].resize(bytes_of(places_.back()));
+    places_.back().data = own_[o].data();
+  }
+  are_placed_ = true;
+}
+
+void Run::prepare(const Progress &progress) {
+  check_idle();
+  const std::lock_guard lock(network_->engine().mutex);
+  find_ready(progress);
+  for (std::size_t o = 0; o < outputs_.size(); ++o)
+    if (outputs_[o] && !fits(ready_->loaded->resident.outputs()[o], *outputs_[o]))
+      outputs_[o].reset();
+  place_outputs();
+}
+
+TensorPlace Run::output(std::size_t position) const {
+  check_position(position, places_.size(), "output");
+  return places_[position];
+}
+
+bool Run::is_shared(std::size_t output) const {
+  for (const std::optional<TensorPlace> &input : inputs_)
+    if (overlap(*input, places_[output]))
+      return true;
+  for (std::size_t o = 0; o < output; ++o)
+    if (overlap(places_[o], places_[output]))
+      return true;
+  return false;
+}
+
+bool Run::place(Bound &bound, model::Port port, const TensorPlace &tensor, bool may_bind) {
+  if (may_bind && bound.address == tensor.data)
+    return true;
+  std::unique_ptr<runtime::Memory> memory;
+  const auto bytes = static_cast<std::int64_t>(bytes_of(tensor));
+  runtime::Device &device = *network_->engine().device;
+  const bool is_near = tensor.on_device || address_space(device.target()) == AddressSpace::Host;
+  if (may_bind && bound.is_bindable && is_near)
+    memory = device.wrap(tensor.data, bytes);
+  if (memory == nullptr && tensor.on_device)
+    throw Error(ErrorCode::Device,
+                fmt::format("{} cannot work in this memory for {} {}", device.name(),
+                            port.is_output ? "output" : "input", port.position),
+                {}, {"memory of the host is copied; outputs overlap neither inputs nor another"});
+  const bool is_bound = memory != nullptr;
+  if (is_bound || bound.address != nullptr)
+    ready_->execution->bind(port, {memory.get(), 0, is_bound ? bytes : 0});
+  bound.memory = std::move(memory);
+  bound.address = is_bound ? tensor.data : nullptr;
+  return is_bound;
+}
+
+void Run::write_inputs() {
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (!inputs_[i])
+      throw Error(ErrorCode::Shape,
+                  fmt::format("input '{}' is not bound", network_->inputs()[i].name));
+    const model::Port port{false, i};
+    if (place(ready_->inputs[i], port, *inputs_[i], true))
+      continue;
+    const std::size_t bytes = bytes_of(*inputs_[i]);
+    network_->engine().device->write(ready_->execution->own(port),
+                                     {static_cast<const std::byte *>(inputs_[i]->data), bytes});
+    count(copies_, bytes);
+  }
+}
+
+void Run::execute_locked() {
+  const Stopwatch watch;
+  find_ready({});
+  place_outputs();
+  copies_ = {};
+  runtime::Device &device = *network_->engine().device;
+  write_inputs();
+  std::vector<std::size_t> copied;
+  for (std::size_t o = 0; o < places_.size(); ++o)
+    if (!place(ready_->outputs[o], {true, o}, places_[o], !is_shared(o)))
+      copied.push_back(o);
+  ready_->execution->launch();
+  for (const std::size_t o : copied) {
+    const std::size_t bytes = bytes_of(places_[o]);
+    device.read(ready_->execution->own({true, o}),
+                {static_cast<std::byte *>(places_[o].data), bytes});
+    count(copies_, bytes);
+  }
+  device.finish();
+  seconds_ = watch.seconds();
+}
+
+void Run::execute() {
+  check_idle();
+  const std::lock_guard lock(network_->engine().mutex);
+  execute_locked();
+}
+
+void Run::start(std::function<void(std::exception_ptr)> done) {
+  check_idle();
+  is_running_ = true;
+  started_ = std::async(std::launch::async, [this, done = std::move(done)] {
+    std::exception_ptr failure;
+    try {
+      const std::lock_guard lock(network_->engine().mutex);
+      execute_locked();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    is_running_ = false;
+    if (done)
+      done(failure);
+    if (failure)
+      std::rethrow_exception(failure);
+  });
+}
+
+void Run::wait() {
+  if (started_.valid())
+    started_.get();
+}
+
+} // namespace tilefuse::api

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/gpu/core_results.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "base/index.h"
+#include "nest/index.h"
+
+namespace tilefuse::cost {
+namespace {
+
+// Neighbouring pixels that the work-items of a warp store at once.
+constexpr double kPixels = 8;
+
+} // namespace
+
+double scattered_cycles(const schedule::Gemm &gemm, const Target &target) {
+  const nest::Linear out = nest::flat(gemm.nest.out, gemm.nest.indices.size());
+  if (out.coeff[gemm.roles.channel] == 1)
+    return 0;
+  const double size = static_cast<double>(size_bytes(type_of(gemm.nest, gemm.nest.out)));
+  const double sector = target.sector_bytes;
+  const double apart = size * static_cast<double>(std::llabs(out.coeff[gemm.roles.pixels.back()]));
+  const double run = std::max(1.0, std::floor(sector / std::max(apart, size))); // in a sector
+  const double results = static_cast<double>(gemm.tile.rows * gemm.tile.columns);
+  return results / std::min(run, kPixels) * sector / target.rates.l2_bytes_per_cycle;
+}
+
+} // namespace tilefuse::cost

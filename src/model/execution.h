@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// One way to run a resident program: memory for its activations and its kernels, bound to it. The
+// program's inputs and outputs lie there too, or in memory of the caller's, from run to run
+// elsewhere. Several executions of one program share its constants.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "model/resident.h"
+
+namespace tilefuse::model {
+
+// An input or an output of a program, by position.
+struct Port {
+  bool is_output = false;
+  std::size_t position = 0;
+};
+
+class Execution {
+public:
+  // The program outlives the result.
+  explicit Execution(const Resident &resident);
+
+  // Where it lies in this execution's own memory.
+  runtime::Binding own(Port port) const;
+  // Whether it may lie in the caller's memory: it is all of a buffer, which needs no zeros in front
+  // of a run and is no other port's.
+  bool is_bindable(Port port) const;
+  // Lets it lie in `to` from the next launch on; `to` without memory: in its own.
+  void bind(Port port, const runtime::Binding &to);
+  // Queues one run.
+  void launch() { resident_->device().launch_all(kernels_); }
+  std::span<runtime::Launchable *const> kernels() const { return kernels_; }
+
+private:
+  struct Use { // of a buffer
+    std::size_t launch = 0;
+    std::size_t argument = 0;
+  };
+
+  program::BufferId buffer_of(Port port) const;
+  runtime::Binding place_of(program::BufferId id) const;
+  void allocate();
+  void load_kernels();
+
+  const Resident *resident_;
+  std::unique_ptr<runtime::Memory> activations_;
+  std::vector<std::unique_ptr<runtime::Launchable>> loaded_;
+  std::vector<runtime::Launchable *> kernels_; // loaded_, in order
+  std::vector<std::vector<Use>> uses_;         // by BufferId
+};
+
+} // namespace tilefuse::model

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/forms/dot_forms.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/index.h"
+#include "nest/index.h"
+#include "schedule/dots.h"
+
+namespace tilefuse::search {
+namespace {
+
+using nest::IndexId;
+using nest::Nest;
+using schedule::Fill;
+using schedule::Schedule;
+
+constexpr std::int64_t kShortLoop = 4;
+
+std::int64_t stride(const Nest &nest, int input, IndexId index) {
+  return nest::flat(nest.inputs[at(input)], nest.indices.size()).coeff[index];
+}
+
+bool is_guarded(const nest::Operand &input) {
+  return std::any_of(input.dims.begin(), input.dims.end(),
+                     [](const nest::Dim &dim) { return dim.guarded; });
+}
+
+// The input that is packed: a constant whose index the lanes take.
+std::optional<int> packed_input(const Nest &nest, IndexId lane) {
+  for (int k = 0; k < 2; ++k)
+    if (const nest::Operand &input = nest.inputs[at(k)]; input.constant && !is_guarded(input) &&
+                                                         stride(nest, k, lane) != 0 &&
+                                                         stride(nest, 1 - k, lane) == 0)
+      return k;
+  return std::nullopt;
+}
+
+// The reduced index that has neighbours next to each other in the other input; the longest.
+std::optional<IndexId> grouped_index(const Nest &nest, int packed) {
+  std::optional<IndexId> best;
+  for (const IndexId i : reduced_indices(nest))
+    if (stride(nest, 1 - packed, i) == 1 && stride(nest, packed, i) != 0 &&
+        (!best || extent(nest, i) > extent(nest, *best)))
+      best = i;
+  return best;
+}
+
+} // namespace
+
+std::optional<IndexId> dot_lanes(const Nest &nest, const DotOp &op) {
+  if (!schedule::fits(nest, op))
+    return std::nullopt;
+  const nest::Linear out = nest::flat(nest.out, nest.indices.size());
+  std::optional<IndexId> best;
+  for (const IndexId i : output_indices(nest))
+    if (extent(nest, i) > 1 && packed_input(nest, i) &&
+        (!best || std::llabs(out.coeff[i]) < std::llabs(out.coeff[*best])))
+      best = i;
+  return best;
+}
+
+std::optional<Schedule> with_dots(const Nest &nest, const DotOp &op, Schedule schedule) {
+  const std::optional<IndexId> lane = dot_lanes(nest, op);
+  const std::optional<int> packed = lane ? packed_input(nest, *lane) : std::nullopt;
+  const std::optional<IndexId> index = packed ? grouped_index(nest, *packed) : std::nullopt;
+  if (!index)
+    return std::nullopt;
+  const int other = 1 - *packed;
+  const std::int64_t groups = (extent(nest, *index) + op.products - 1) / op.products;
+  schedule.dot = &op;
+  schedule.splits[*index] = {
+      .tile = groups * op.products, .keep = groups <= kShortLoop ? groups : 1, .vec = op.products};
+  schedule.fills[at(*packed)] = Fill::Packed;
+  const bool is_ready =
+      type_of(nest, nest.inputs[at(other)]) == schedule::dot_type(nest, op, other) &&
+      extent(nest, *index) % op.products == 0;
+  if (!is_ready)
+    schedule.fills[at(other)] = Fill::Local;
+  return schedule;
+}
+
+} // namespace tilefuse::search

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dot products (schedule/dots.h) in schedules of vectors.
+#pragma once
+
+#include <optional>
+
+#include "nest/nest.h"
+#include "schedule/schedule.h"
+#include "target/dot_ops.h"
+
+namespace tilefuse::search {
+
+// The output index whose lanes can read the groups of a constant next to each other: the nearest in
+// the result that moves the constant and not the other input. Nothing where there is none, or where
+// the nest is no sum of products of the types.
+std::optional<nest::IndexId> dot_lanes(const nest::Nest &nest, const DotOp &op);
+
+// A schedule whose lanes are those, with groups of the reduced index that the other input has next
+// to each other, the constant packed, and the other input staged where it is of another type or
+// ends within a group. Nothing where there is no such index.
+std::optional<schedule::Schedule> with_dots(const nest::Nest &nest, const DotOp &op,
+                                            schedule::Schedule schedule);
+
+} // namespace tilefuse::search

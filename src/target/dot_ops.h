@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dot products of vector instruction sets as data: one row per instruction says how many products
+// of neighbouring elements each lane of the sum adds, and of which types. Simulation, packing,
+// schedules and code derive from these rows; which of them a target has, and how fast, its own row
+// says (`dots`).
+//
+//   dot2.s16.s16.s32   sum[l] += a[2l] * b[2l] + a[2l + 1] * b[2l + 1]
+//
+// Sums wrap to their type; nothing saturates.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "target/dtype.h"
+
+namespace tilefuse {
+
+struct DotOp {
+  std::string_view name; // "dot2.s16.s16.s32": products of a lane, types of a, b and the sum
+  int products = 1;      // of each lane, neighbours in a and in b
+  DType a{};
+  DType b{};
+  DType sum{};
+};
+
+std::span<const DotOp> dot_ops();
+// The row of that name, or null.
+const DotOp *find_dot_op(std::string_view name);
+
+// How many operations a second, multiplications and additions, a target does with an instruction.
+struct DotRate {
+  const DotOp *op = nullptr;
+  double gops_per_unit = 0;
+  friend bool operator==(const DotRate &, const DotRate &) = default;
+};
+
+} // namespace tilefuse

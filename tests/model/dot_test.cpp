@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of bytes on processors: the search reaches dot products, and their sums are exact for
+// the largest and smallest elements, simulated and run.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/index.h"
+#include "model/devices.h"
+#include "model/oracle/check.h"
+#include "schedule/dots.h"
+#include "schedule/text.h"
+#include "search/pick.h"
+#include "target/dtype_traits.h"
+#include "target/rows.h"
+
+namespace tilefuse::model {
+namespace {
+
+struct Conv {
+  std::string data = "u8", filter = "i8";
+  std::int64_t c = 64, m = 64, size = 9, taps = 3, stride = 1, pad = 1;
+  std::int64_t out() const { return (size + 2 * pad - taps) / stride + 1; }
+};
+
+// Channels last, as networks lie.
+nest::Nest nest_of(const Conv &v) {
+  const std::int64_t row = v.size * v.c;
+  const std::string guard = v.pad > 0 ? "?" : "";
+  return nest::parse_nest(fmt::format(
+      R"(nest conv {{
+  index y {0}, x {0}, m {1} | r {2}, s {2}, c {3}
+  slot 0 {4} {5}, 1 {6} {7}, 2 i32 {8}, 3 i32 {1}
+  acc i32 = sum mul
+  in 0 + 0 [{9}*y + r - {10}:{11}{12}*{13}, {9}*x + s - {10}:{11}{12}*{3}, c:{3}*1]
+  in 1 + 0 const [m:{1}*{14}, c:{3}*{15}, r:{2}*{2}, s:{2}*1]
+  out 2 + 0 [y:{0}*{16}, x:{0}*{1}, m:{1}*1]
+  extra 3 + 0 const [m:{1}*1]
+  post acc + $0
+}})",
+      v.out(), v.m, v.taps, v.c, v.data, v.size * row, v.filter, v.m * v.c * v.taps * v.taps,
+      v.out() * v.out() * v.m, v.stride, v.pad, v.size, guard, row, v.c * v.taps * v.taps,
+      v.taps * v.taps, v.out() * v.m));
+}
+
+// Elements of the inputs at the ends of their types.
+KernelCase extreme_case(const nest::Nest &nest, const Target &target) {
+  KernelCase made{.group = {nest}, .schedule = search::pick(nest, target), .target = target};
+  for (const nest::Operand &input : nest.inputs) {
+    const nest::Slot &slot = nest.slots[input.slot];
+    program::Bytes bytes(at(slot.elems * size_bytes(slot.type)));
+    for (std::int64_t i = 0; i < slot.elems; ++i)
+      store_element(bytes.data(), slot.type, i,
+                    i % 5 < 3 ? highest(slot.type)
+                              : lowest(slot.type) + static_cast<double>(i % 2));
+    made.given[input.slot] = std::move(bytes);
+  }
+  return made;
+}
+
+std::vector<Conv> problems() {
+  return {{},
+          {.c = 16, .m = 24, .taps = 1, .pad = 0},
+          {.c = 32, .m = 17, .stride = 2},
+          {.c = 3, .m = 32, .size = 11},
+          {.c = 29, .m = 64, .taps = 1, .pad = 0},
+          {.data = "i8"},
+          {.data = "u8", .filter = "u8", .c = 20},
+          {.data = "i8", .filter = "u8", .c = 24, .m = 40}};
+}
+
+// The fastest instruction of the target that the nest can be computed with.
+const DotOp *fastest_dot(const nest::Nest &nest, const Target &target) {
+  const DotRate *best = nullptr;
+  for (const DotRate &rate : target.dots)
+    if (schedule::fits(nest, *rate.op) &&
+        (best == nullptr || rate.gops_per_unit > best->gops_per_unit))
+      best = &rate;
+  return best == nullptr ? nullptr : best->op;
+}
+
+TEST(Dots, EveryTargetMultipliesBytesWithItsFastest) {
+  int checked = 0;
+  for (const Target &row : read_targets(TILEFUSE_SOURCE_DIR "/devices"))
+    for (const Conv &problem : row.dots.empty() ? std::vector<Conv>{} : problems()) {
+      const nest::Nest nest = nest_of(problem);
+      const KernelCase made = extreme_case(nest, row);
+      EXPECT_EQ(made.schedule.dot, fastest_dot(nest, row))
+          << row.name << "\n"
+          << to_text(nest) << schedule::to_text(nest, made.schedule);
+      const Reference reference(made);
+      const auto divergence = check_simulated(reference);
+      EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << to_text(made);
+      ++checked;
+    }
+  EXPECT_GE(checked, 16);
+}
+
+TEST(Dots, TheProcessorAddsExactly) {
+  runtime::Device &device = *testing::devices().front().device;
+  for (const Conv &problem : problems()) {
+    const KernelCase made = extreme_case(nest_of(problem), device.target());
+    EXPECT_NE(made.schedule.dot, nullptr);
+    const Reference reference(made);
+    const auto divergence = check_on_device(reference, device);
+    EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << to_text(made);
+  }
+}
+
+// What is staged and packed ends with a whole group, of zeros.
+TEST(Dots, ScheduleSaysWhichInstructionAndWhichGroups) {
+  const nest::Nest nest = nest_of({.c = 29, .taps = 1, .pad = 0});
+  const schedule::Schedule picked = search::pick(nest, testing::target_row("cpu_avx2"));
+  const std::string text = schedule::to_text(nest, picked);
+  EXPECT_NE(text.find("  vec    c:2\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  dot    dot2.s16.s16.s32\n"), std::string::npos) << text;
+  EXPECT_NE(text.find(" c:30\n"), std::string::npos) << text;
+  EXPECT_EQ(schedule::parse_schedule(nest, text), picked);
+}
+
+} // namespace
+} // namespace tilefuse::model

@@ -1,0 +1,215 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The Python package: arrays in and out, errors, threads, no growth."""
+import gc
+import json
+import pathlib
+import sys
+import tempfile
+import threading
+import unittest
+
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tool"))
+from support import GLYPHS, main  # noqa: E402
+
+import tilefuse as tf  # noqa: E402
+
+SCALE = "function scale(X[N]; F) -> (Y) { Y = F * X; }"
+MODEL = GLYPHS / "model.onnx"
+
+
+def address(array):
+    return array.__array_interface__["data"][0]
+
+
+def resident():
+    """Bytes of memory that this process holds."""
+    return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+class Arrays(unittest.TestCase):
+    def setUp(self):
+        self.scale = tf.tile(SCALE, device=tf.Device("cpu", threads=1))
+
+    def test_results_and_no_copies(self):
+        x = np.arange(37, dtype=np.float32)
+        y = self.scale(x, F=3)
+        np.testing.assert_array_equal(y, 3 * x)
+        self.assertEqual(self.scale.model(F=3).copies, 0)
+
+    def test_memory_of_the_caller(self):
+        model, x, y = self.scale.model(F=2), np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+        self.assertIs(model.run({"X": x}, out={"output_0": y})["output_0"], y)
+        np.testing.assert_array_equal(y, 2 * x)
+        self.assertEqual(model.copies, 0)
+
+    def test_gaps_and_misalignment_are_copied_once(self):
+        x = np.arange(40, dtype=np.float32)
+        np.testing.assert_array_equal(self.scale(x[::4], F=2), 2 * x[::4])
+        shifted = np.frombuffer(b"\0" + x.tobytes(), np.uint8)[1:].view(np.float32)
+        np.testing.assert_array_equal(self.scale(shifted, F=2), 2 * x)
+
+    def test_read_only_and_lists(self):
+        x = np.arange(4, dtype=np.float32)
+        x.flags.writeable = False
+        np.testing.assert_array_equal(self.scale(x, F=2), 2 * x)
+        self.assertEqual(list(self.scale([1, 2, 3], F=2)), [2, 4, 6])
+
+    def test_types(self):
+        for name in ("float16", "float32", "float64", "int8", "uint8", "int32", "int64"):
+            with self.subTest(name):
+                x = np.arange(1, 9).astype(name)
+                y = tf.tile("function twice(X[N]) -> (Y) { Y = X + X; }", device=tf.Device("cpu", threads=1))(x)
+                self.assertEqual(y.dtype, x.dtype)
+                np.testing.assert_array_equal(y, x + x)
+
+    def test_another_type_of_the_same_shape(self):
+        twice = tf.tile("function twice(X[N]) -> (Y) { Y = X + X; }", device=tf.Device("cpu", threads=1))
+        for name in ("float32", "int32", "float32"):
+            self.assertEqual(twice(np.ones(4, name)).dtype, np.dtype(name))
+
+    def test_dlpack(self):
+        class Other:
+            def __init__(self, array):
+                self.array = array
+
+            def __dlpack__(self, **options):
+                return self.array.__dlpack__(**options)
+
+        x = np.arange(8, dtype=np.float32)
+        np.testing.assert_array_equal(self.scale(Other(x), F=2), 2 * x)
+
+
+class Models(unittest.TestCase):
+    def setUp(self):
+        self.model = tf.load(MODEL, tf.Device("cpu", threads=1), batch=1)
+
+    def picture(self):
+        return np.random.default_rng(1).random(self.model.inputs[0].shape, dtype=np.float32)
+
+    def test_ports(self):
+        image, = self.model.inputs
+        self.assertEqual(image.dtype, "float32")
+        self.assertEqual(len(image.shape), 4)
+        self.assertEqual(len(self.model.outputs), 1)
+
+    def test_bytes_and_names(self):
+        x = self.picture()
+        again = tf.load(MODEL.read_bytes(), self.model.device, batch=1)
+        scores, = self.model(x)
+        np.testing.assert_array_equal(again.run({self.model.inputs[0].name: x})[self.model.outputs[0].name], scores)
+
+    def test_work(self):
+        x = self.picture()
+        self.model(x)
+        self.assertIn("agree with the reference", self.model.verify(8))
+        self.assertIn("---- candidates ----", self.model.explain(0))
+        timing = self.model.bench(3)
+        self.assertGreater(timing.median, 0)
+        self.assertEqual(len(timing.kernels), self.model.info["kernels"])
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "run.json"
+            self.model.profile(path)
+            self.assertEqual(len(json.loads(path.read_text())["traceEvents"]), len(timing.kernels))
+
+    def test_gradient(self):
+        gradient = self.model.gradient("weights")
+        self.assertGreaterEqual(len(gradient.inputs), 2)
+        results = gradient(*(np.ones(tensor.shape, np.float32) for tensor in gradient.inputs))
+        self.assertEqual(len(results), len(gradient.outputs))
+
+    def test_precision(self):
+        x = self.picture()
+        exact, = self.model(x)
+        for options in ({"precision": "f16"}, {"precision": "int8", "calibrate": [x]}):
+            near, = tf.load(MODEL, self.model.device, batch=1, **options)(x)
+            self.assertLess(np.abs(near - exact).max(), 0.1 * np.abs(exact).max())
+
+    def test_threads(self):
+        x = self.picture()
+        expected, = self.model(x)
+        failures = []
+
+        def work():
+            for _ in range(20):
+                if not np.array_equal(self.model(x)[0], expected):
+                    failures.append("differs")
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failures, [])
+
+
+class Errors(unittest.TestCase):
+    def refused(self, code, function, *arguments, **named):
+        with self.assertRaises(tf.Error) as caught:
+            function(*arguments, **named)
+        self.assertEqual(caught.exception.code, code, caught.exception)
+        return str(caught.exception)
+
+    def test_sentences(self):
+        self.assertIn("does not exist", self.refused("io", tf.load, "/nowhere.onnx"))
+        self.assertIn("there is no device 'tpu'", self.refused("device", tf.Device, "tpu"))
+        self.assertIn("there is no option", self.refused("unsupported", tf.load, MODEL, options={"precison": "f16"}))
+        self.assertIn("need a path", self.refused("type", tf.load, 3))
+        model = tf.load(MODEL, batch=1)
+        self.assertIn("got f32[4]", self.refused("shape", model, np.zeros(4, np.float32)))
+        self.assertIn("got f64", self.refused("type", model, np.zeros(model.inputs[0].shape)))
+        self.assertIn("is missing", self.refused("shape", model.run, {}))
+        self.assertIn("no input 'x y'", self.refused("shape", model.run, {"x y": 1}))
+
+    def test_interrupts_pass(self):
+        def stop(_done, _all):
+            raise KeyboardInterrupt
+
+        model = tf.load(MODEL, batch=1)
+        with self.assertRaises(KeyboardInterrupt):
+            model.verify(4, progress=stop)
+        self.assertIn("cancelled", self.refused("cancelled", model.verify, 4, progress=lambda _done, _all: False))
+
+
+class Growth(unittest.TestCase):
+    def test_ten_thousand_runs(self):
+        scale = tf.tile(SCALE, device=tf.Device("cpu", threads=1))
+        x = np.arange(1000, dtype=np.float32)
+
+        def some(runs):
+            for _ in range(runs):
+                scale(x, F=2)
+            gc.collect()
+            return resident()
+
+        before = some(1000)
+        self.assertLess(some(10000), before + (1 << 20))
+
+
+class Torch(unittest.TestCase):
+    def setUp(self):
+        try:
+            import torch
+        except ImportError:
+            self.skipTest("torch is missing")
+        self.torch = torch
+        self.scale = tf.tile(SCALE, device=tf.Device("cpu", threads=1))
+
+    def test_tensors_in_and_out(self):
+        x = self.torch.arange(16, dtype=self.torch.float32)
+        y = self.scale(x, F=3)
+        self.assertIsInstance(y, self.torch.Tensor)
+        self.assertTrue(self.torch.equal(y, 3 * x))
+        self.assertEqual(self.scale.model(F=3).copies, 0)
+
+    def test_autograd(self):
+        x = self.torch.arange(1.0, 9.0, requires_grad=True)
+        square = tf.tile("function square(X[N]) -> (Y) { Y = X * X; }")
+        square(x).sum().backward()
+        self.assertTrue(self.torch.equal(x.grad, 2 * x.detach()))
+
+
+if __name__ == "__main__":
+    main()

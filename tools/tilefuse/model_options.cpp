@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model_options.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+
+#include "api/sizes.h"
+#include "pass_options.h"
+#include "program/rewrite/rewrite.h"
+#include "search/forms/algorithms.h"
+#include "search/network/layout_choice.h"
+
+namespace tilefuse::tool {
+
+void add_size_options(CLI::App &verb, onnx_import::Options &sizes) {
+  verb.add_option("--batch", sizes.batch, "Binds a symbolic first dimension; 1 when not said")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 32))
+      ->type_name("N");
+  using Add = void (*)(onnx_import::Options &, const std::string &);
+  const auto add = [&](const char *name, Add set, const char *help, const char *type) {
+    verb.add_option_function<std::vector<std::string>>(
+            name,
+            [&sizes, set](const std::vector<std::string> &texts) {
+              for (const std::string &text : texts)
+                set(sizes, text);
+            },
+            help)
+        ->allow_extra_args(false)
+        ->type_name(type);
+  };
+  add("--dim", api::add_dim, "Binds a dimension by its name: height=320", "NAME=N");
+  add("--shape", api::add_shape, "Binds an input's sizes: images=1,3,320,320", "INPUT=N,N");
+  add("--value", api::add_values,
+      "Gives an integer input that sizes are computed of its values: target=640,640", "INPUT=N,N");
+}
+
+void add_fusion_options(CLI::App &verb, search::FusionSettings &settings) {
+  verb.add_option_function<std::string>(
+          "--fuse",
+          [&settings](const std::string &level) {
+            settings.level = poly::parse_fuse_level(level).value_or(settings.level);
+          },
+          "What joins in one kernel: none, pointwise (followers), all (producers too)")
+      ->check(CLI::IsMember({"none", "pointwise", "all"}))
+      ->type_name("LEVEL");
+  verb.add_option("--fuse-quota", settings.quota,
+                  "Integer set operations that one decision may spend")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->type_name("N");
+}
+
+void add_record_options(CLI::App &verb, api::EngineOptions &options) {
+  auto *records =
+      verb.add_option("--records", options.records, "Tuning records, a file")->type_name("PATH");
+  verb.add_flag("--no-records", options.no_records, "Use no tuning records and keep none")
+      ->excludes(records);
+}
+
+std::vector<std::string> algorithm_names() {
+  std::vector<std::string> names = search::algorithm_names();
+  for (std::string &name : program::rewrite_names())
+    names.push_back(std::move(name));
+  return names;
+}
+
+void add_split_option(CLI::App &verb, std::string &split) {
+  verb.add_option("--split", split,
+                  "Reductions in parts: auto (by the cost model), none, or parts of indices, "
+                  "\"c:8 y:2\"; behind \"together\" the same launch joins them where it can, "
+                  "behind \"two\" another one")
+      ->type_name("SPLIT");
+}
+
+void add_layout_option(CLI::App &verb, std::string &layout) {
+  verb.add_option("--activations", layout,
+                  "How they lie between kernels: auto (by the cost model, for the whole network), "
+                  "nhwc, nchw, "
+                  "or blocked (channels in blocks of a vector)")
+      ->check(CLI::IsMember(search::layout_names()))
+      ->type_name("LAYOUT");
+}
+
+void add_precision_option(CLI::App &verb, std::string &precision) {
+  verb.add_option("--precision", precision,
+                  "Store an f32 model in f16 or bf16, allow products in tf32 (CUDA), or compute "
+                  "them in int8; as the model says when not given")
+      ->check(CLI::IsMember({"f16", "bf16", "tf32", "int8"}))
+      ->type_name("TYPE");
+}
+
+void add_calibration_options(CLI::App &verb, std::vector<std::string> &files, double &percentile) {
+  verb.add_option("--calibrate", files,
+                  "Pictures or tensors (.npy, .pb) that scales of --precision int8 come from")
+      ->type_name("FILE");
+  verb.add_option("--percentile", percentile,
+                  "Of a tensor's magnitudes, that 127 stands for; the rest is clipped")
+      ->check(CLI::Range(50.0, 100.0))
+      ->type_name("P");
+}
+
+void add_gradient_option(CLI::App &verb, std::string &names) {
+  verb.add_flag("--gradient{*}", names,
+                "Differentiate the program: by every floating input, --gradient=weights by every "
+                "constant of several dimensions, or --gradient=A,B by these inputs and constants");
+}
+
+void add_threads_option(CLI::App &verb, int &threads) {
+  verb.add_option("--threads", threads, "Threads of the cpu device; 0: one per core")
+      ->check(CLI::Range(0, 1024))
+      ->type_name("N");
+}
+
+void add_model_options(CLI::App &verb, ModelOptions &options) {
+  verb.add_option("model", options.model, "ONNX model")->required()->type_name("MODEL");
+  verb.add_option("--device", options.device,
+                  "cpu, cuda, cuda:N, opencl, opencl:P or opencl:P:D (numbers or parts of names)")
+      ->type_name("DEVICE");
+  add_size_options(verb, options.sizes);
+  add_threads_option(verb, options.threads);
+  auto *cache = verb.add_option("--cache", options.cache, "Kernel cache file")->type_name("PATH");
+  verb.add_flag("--no-cache", options.no_cache, "Neither read nor write a kernel cache")
+      ->excludes(cache);
+  add_record_options(verb, options);
+  add_fusion_options(verb, options.fusion);
+  verb.add_option("--algorithm", options.algorithm,
+                  fmt::format("Force one where it fits: {}", fmt::join(algorithm_names(), ", ")));
+  add_split_option(verb, options.split);
+  add_layout_option(verb, options.layout);
+  add_gradient_option(verb, options.gradient);
+  add_precision_option(verb, options.precision);
+  verb.add_option_function<std::string>(
+          "--dump",
+          [&options](const std::string &directory) {
+            options.dump = directory;
+            options.passes->dump_to(directory);
+          },
+          "Write the text of every level of every kernel there, and the program after every pass "
+          "that changed it")
+      ->type_name("DIR");
+  add_pass_options(verb, *options.passes);
+}
+
+} // namespace tilefuse::tool
