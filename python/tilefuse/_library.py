@@ -59,6 +59,7 @@ _SIGNATURES: Dict[str, tuple[Any, ...]] = {
     "tf_model_parse": (c_char_p, c_size_t, c_char_p, POINTER(_HANDLE)),
     "tf_model_from_tile": (c_char_p, c_char_p, POINTER(_HANDLE)),
     "tf_model_inputs": (_HANDLE, *_INFOS),
+    "tf_model_check": (_HANDLE, POINTER(Option), c_size_t, _TEXT),
     "tf_model_calibrate": (_HANDLE, POINTER(DLTensor), c_size_t),
     "tf_compile": (_HANDLE, _HANDLE, POINTER(Option), c_size_t, Progress, c_void_p, POINTER(_HANDLE)),
     "tf_compiled_inputs": (_HANDLE, *_INFOS),
