@@ -86,6 +86,15 @@ def library_path() -> str:
     return os.environ.get("TILEFUSE_LIBRARY") or (str(own) if own.exists() else "libtilefuse.so.0")
 
 
+def loaded_file() -> str:
+    """The file that library_path() led to."""
+    for line in pathlib.Path("/proc/self/maps").read_text().splitlines():
+        path = line.split(maxsplit=5)[-1]
+        if pathlib.Path(path).name.startswith("libtilefuse.so"):
+            return path
+    return library_path()
+
+
 def _load() -> ctypes.CDLL:
     library = ctypes.CDLL(library_path())
     for name, arguments in _SIGNATURES.items():

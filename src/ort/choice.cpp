@@ -114,12 +114,27 @@ private:
     return gaps.empty();
   }
 
+  // Of the nodes that read what has no known rank.
+  std::vector<Gap> unranked(const Group &group, const Border &edge) const {
+    std::vector<Gap> gaps;
+    for (const std::string &input : edge.inputs)
+      for (const std::size_t n : group) {
+        const std::vector<std::string> &reads = graph_.nodes[n].inputs;
+        if (!graph_.tensors.at(input).shape &&
+            std::find(reads.begin(), reads.end(), input) != reads.end())
+          gaps.push_back({graph_.nodes[n].name, "the rank of what it reads is not known"});
+      }
+    return gaps;
+  }
+
   // The fewest that any of the trial sizes shows.
-  std::vector<Gap> gaps_of(const Group &group) {
+  std::vector<Gap> gaps_of(const Group &group) const {
     const Border edge = border(graph_, group);
     if (edge.outputs.empty())
       return {{"", "nothing reads its results"}};
-    std::vector<Gap> fewest;
+    std::vector<Gap> fewest = unranked(group, edge);
+    if (!fewest.empty())
+      return fewest;
     bool is_first = true;
     for (const std::int64_t size : kTrialSizes) {
       bool is_tried = false;
@@ -189,6 +204,8 @@ std::string counts(const Graph &graph, const std::vector<Group> &groups) {
   return text;
 }
 
+constexpr std::size_t kMostNames = 8; // of nodes with one reason
+
 std::string counted(std::size_t count, const std::string &noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
@@ -227,9 +244,14 @@ std::string left(const Graph &graph, const Choice &choice) {
   if (count == 0)
     return "";
   std::string text = counted(count, "node") + ": ";
-  for (const auto &[why, nodes] : by_reason)
-    text += (text.ends_with(": ") ? "" : "; ") + why + ": " + std::to_string(nodes.size()) + " (" +
-            names(graph, nodes) + ")";
+  std::string separator;
+  for (const auto &[why, nodes] : by_reason) {
+    const Group shown(nodes.begin(),
+                      nodes.begin() + std::ptrdiff_t(std::min(nodes.size(), kMostNames)));
+    text += separator + why + ": " + std::to_string(nodes.size()) + " (" + names(graph, shown) +
+            (shown.size() < nodes.size() ? ", …)" : ")");
+    separator = "; ";
+  }
   return text;
 }
 

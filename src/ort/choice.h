@@ -24,7 +24,8 @@ Choice choose(const Graph &graph, std::size_t least_nodes);
 std::string summary(const Graph &graph, const Choice &choice);
 // The names of a group's nodes.
 std::string names(const Graph &graph, const Group &group);
-// "4 nodes: operator 'Loop' of opset 13: 1 (loop_3); …", each reason with the nodes it is of.
+// "4 nodes: operator 'Loop' of opset 13: 1 (loop_3); …", each reason with the first nodes it is of;
+// "" where none is left.
 std::string left(const Graph &graph, const Choice &choice);
 
 } // namespace tilefuse::ort
