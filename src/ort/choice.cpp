@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -114,38 +115,23 @@ private:
     return gaps.empty();
   }
 
-  // Of the nodes that read what has no known rank.
-  std::vector<Gap> unranked(const Group &group, const Border &edge) const {
-    std::vector<Gap> gaps;
-    for (const std::string &input : edge.inputs)
-      for (const std::size_t n : group) {
-        const std::vector<std::string> &reads = graph_.nodes[n].inputs;
-        if (!graph_.tensors.at(input).shape &&
-            std::find(reads.begin(), reads.end(), input) != reads.end())
-          gaps.push_back({graph_.nodes[n].name, "the rank of what it reads is not known"});
-      }
-    return gaps;
-  }
-
   // The fewest that any of the trial sizes shows.
   std::vector<Gap> gaps_of(const Group &group) const {
     const Border edge = border(graph_, group);
     if (edge.outputs.empty())
       return {{"", "nothing reads its results"}};
-    std::vector<Gap> fewest = unranked(group, edge);
-    if (!fewest.empty())
-      return fewest;
+    std::vector<Gap> fewest;
     bool is_first = true;
     for (const std::int64_t size : kTrialSizes) {
       bool is_tried = false;
       const auto sizes = [&](const std::string &name) {
-        Shape shape = known_sizes(graph_, name);
+        Shape shape = graph_.tensors.at(name).shape;
         for (std::size_t d = 0; d < shape.size(); ++d)
           if (shape[d] < 0) {
             shape[d] = d == 0 ? 1 : size;
             is_tried = true;
           }
-        return shape;
+        return std::optional<Shape>(shape);
       };
       std::vector<Gap> gaps = ask(to_onnx(graph_, group, edge, sizes));
       if (is_first || gaps.size() < fewest.size())

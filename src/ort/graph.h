@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,8 +18,8 @@ namespace tilefuse::ort {
 using Shape = std::vector<std::int64_t>; // -1: open
 
 struct Tensor {
-  int type = 0;                       // as ONNX numbers element types; 0: no tensor
-  std::optional<Shape> shape;         // none: of unknown rank
+  int type = 0; // as ONNX numbers element types; 0: no tensor
+  Shape shape;  // none where the rank is unknown, which onnxruntime does not tell from rank 0
   const c::Value *constant = nullptr; // of an initializer that never changes
 };
 

@@ -202,8 +202,9 @@ Message graph_message(const Graph &graph, const Group &group, const Border &bord
 
 } // namespace
 
-Shape known_sizes(const Graph &graph, const std::string &input) {
-  return graph.tensors.at(input).shape.value_or(Shape());
+std::optional<Shape> known_sizes(const Graph &graph, const std::string &input) {
+  const Shape &shape = graph.tensors.at(input).shape;
+  return shape.empty() ? std::nullopt : std::optional(shape);
 }
 
 std::string to_onnx(const Graph &graph, const Group &group, const Border &border,

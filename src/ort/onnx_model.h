@@ -4,16 +4,17 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "ort/graph.h"
 
 namespace tilefuse::ort {
 
-// The sizes that an input is declared with. -1 leaves one open.
-using Sizes = std::function<Shape(const std::string &input)>;
-// As onnxruntime knows them.
-Shape known_sizes(const Graph &graph, const std::string &input);
+// The sizes that an input is declared with. -1 leaves one open; none leave the rank open.
+using Sizes = std::function<std::optional<Shape>(const std::string &input)>;
+// What onnxruntime knows of them.
+std::optional<Shape> known_sizes(const Graph &graph, const std::string &input);
 
 // Weights are part of it. Refused where it is more than an ONNX file may have, 2 GiB.
 std::string to_onnx(const Graph &graph, const Group &group, const Border &border,

@@ -15,9 +15,9 @@ constexpr std::string_view kDataSized[] = {"Compress",        "If",   "Loop",   
                                            "NonZero",         "Scan", "Unique", "StringSplit",
                                            "SplitToSequence", "Range"};
 
-bool is_open(const Tensor &tensor) {
-  return !tensor.shape || std::any_of(tensor.shape->begin(), tensor.shape->end(),
-                                      [](std::int64_t size) { return size < 0; });
+bool has_open_size(const Tensor &tensor) {
+  return std::any_of(tensor.shape.begin(), tensor.shape.end(),
+                     [](std::int64_t size) { return size < 0; });
 }
 
 // The node that makes each tensor.
@@ -64,7 +64,7 @@ bool is_data_sized(const Graph &graph, const Node &node) {
     return true;
   // Else the size of a result follows from those of the operands.
   return std::none_of(node.inputs.begin(), node.inputs.end(), [&](const std::string &name) {
-    return !name.empty() && is_open(graph.tensors.at(name));
+    return !name.empty() && has_open_size(graph.tensors.at(name));
   });
 }
 
@@ -102,7 +102,8 @@ std::vector<std::string> data_sized(const Graph &graph, const std::vector<bool> 
     if (why[n].empty() && !(left[n] && is_data_sized(graph, node)))
       continue;
     for (const std::string &name : node.outputs)
-      if (!name.empty() && is_open(graph.tensors.at(name)))
+      if (!name.empty() &&
+          (graph.tensors.at(name).shape.empty() || has_open_size(graph.tensors.at(name))))
         wild.insert(name);
   }
   return why;

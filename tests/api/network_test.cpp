@@ -56,6 +56,17 @@ TEST(ApiNetwork, TwoRunsShareWhatIsCompiled) {
   EXPECT_EQ(count(told, "compiled for"), 1u);
 }
 
+TEST(ApiNetwork, SaysWhatIsNotSupported) {
+  EXPECT_EQ(Model::read(kGlyphs).gaps(), "[]");
+  std::ifstream file(kGlyphs, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  bytes.replace(bytes.find("Conv"), 4, "Cxnv");
+  const std::string gaps = Model::parse(bytes.data(), bytes.size()).gaps();
+  EXPECT_NE(gaps.find("[{\"node\":\""), std::string::npos) << gaps;
+  EXPECT_NE(gaps.find("Cxnv"), std::string::npos) << gaps;
+  failure(TF_UNSUPPORTED, [] { Model::read(kGlyphs).gaps({{"no", "option"}}); });
+}
+
 TEST(ApiNetwork, ModelsFromFilesAndBytes) {
   std::ifstream file(kGlyphs, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
