@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ort/graph.h"
 
+#include <algorithm>
 #include <memory>
 #include <numeric>
 #include <set>
@@ -31,6 +32,7 @@ Tensor tensor_of(const c::ValueInfo *info) {
   check(api().GetTensorElementType(form, &tensor.type));
   tensor.shape =
       list<std::int64_t, c::TensorInfo>(api().GetDimensionsCount, api().GetDimensions, form);
+  check(api().ValueInfo_IsFromOuterScope(info, &tensor.is_outer));
   bool is_constant = false;
   check(api().ValueInfo_IsConstantInitializer(info, &is_constant));
   if (is_constant)
@@ -101,6 +103,15 @@ private:
 };
 
 } // namespace
+
+// The first versions do not know the parent.
+bool is_nested(const c::Graph *from, const Graph &graph) {
+  const c::Node *parent = nullptr;
+  check(api().Graph_GetParentNode(from, &parent));
+  return parent != nullptr ||
+         std::any_of(graph.tensors.begin(), graph.tensors.end(),
+                     [](const auto &tensor) { return tensor.second.is_outer; });
+}
 
 Graph read_graph(const c::Graph *graph) { return Reader(graph).read(); }
 

@@ -21,6 +21,7 @@ struct Tensor {
   int type = 0; // as ONNX numbers element types; 0: no tensor
   Shape shape;  // none where the rank is unknown, which onnxruntime does not tell from rank 0
   const c::Value *constant = nullptr; // of an initializer that never changes
+  bool is_outer = false;              // of a graph around this one
 };
 
 struct Node {
@@ -41,6 +42,9 @@ struct Graph {
   std::vector<Node> nodes;
   std::vector<std::string> outputs;
 };
+
+// Whether it is the graph of a branch or of a loop's body, as far as onnxruntime tells.
+bool is_nested(const c::Graph *from, const Graph &graph);
 
 Graph read_graph(const c::Graph *graph);
 

@@ -102,7 +102,8 @@ struct Api { // OrtApi
   Status *(*ValueInfo_GetInitializerValue)(const ValueInfo *, const Value **);
   void *unused_327[4];
   Status *(*ValueInfo_IsConstantInitializer)(const ValueInfo *, bool *);
-  void *unused_332[3];
+  Status *(*ValueInfo_IsFromOuterScope)(const ValueInfo *, bool *);
+  void *unused_333[2];
   Status *(*Graph_GetOnnxIRVersion)(const Graph *, std::int64_t *);
   Status *(*Graph_GetNumOperatorSets)(const Graph *, std::size_t *);
   Status *(*Graph_GetOperatorSets)(const Graph *, const char **domains, std::int64_t *versions, std::size_t);

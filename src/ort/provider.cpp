@@ -54,11 +54,9 @@ Provider::Provider(Settings settings, const c::Logger *logger)
 
 // What stands inside control flow is left.
 void Provider::offer(const c::Graph *from, c::GraphSupport *support) {
-  const c::Node *parent = nullptr;
-  check(api().Graph_GetParentNode(from, &parent));
-  if (parent != nullptr)
-    return;
   const Graph graph = read_graph(from);
+  if (is_nested(from, graph))
+    return;
   const Choice choice = choose(graph, settings_.least_nodes);
   const c::NodeFusionOptions fusion{c::kApiVersion, true};
   for (const Group &group : choice.groups) {
@@ -70,9 +68,7 @@ void Provider::offer(const c::Graph *from, c::GraphSupport *support) {
   report(graph, choice);
 }
 
-void Provider::report(const Graph &graph, const Choice &choice) {
-  if (std::exchange(is_reported_, true))
-    return;
+void Provider::report(const Graph &graph, const Choice &choice) const {
   log(c::kLogInfo, "tilefuse takes " + summary(graph, choice));
   for (const Group &group : choice.groups)
     log(c::kLogInfo, "tilefuse takes as one: " + names(graph, group));

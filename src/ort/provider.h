@@ -20,13 +20,12 @@ public:
 
 private:
   void offer(const c::Graph *graph, c::GraphSupport *support);
-  void report(const Graph &graph, const Choice &choice);
+  void report(const Graph &graph, const Choice &choice) const;
   void log(int level, const std::string &text) const;
 
   Settings settings_;
   const c::Logger *logger_;
   Device device_;
-  bool is_reported_ = false;
 };
 
 } // namespace tilefuse::ort
