@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
+#include <string_view>
 
 #include "ort/calls.h"
 #include "ort/wire.h"
@@ -49,6 +50,7 @@ struct ReleaseInfo {
   void operator()(c::TensorInfo *info) const { api().ReleaseTensorTypeAndShapeInfo(info); }
 };
 
+// Type, sizes and name of a tensor, without its elements.
 Message tensor_message(const c::Value *value, const std::string &name) {
   c::TensorInfo *made = nullptr;
   check(api().GetTensorTypeAndShape(value, &made));
@@ -61,12 +63,15 @@ Message tensor_message(const c::Value *value, const std::string &name) {
     message.add_int(tensor_proto::kDims, size);
   message.add_int(tensor_proto::kType, type);
   message.add_bytes(tensor_proto::kName, name);
+  return message;
+}
+
+std::string_view bytes_of(const c::Value *value) {
   void *data = nullptr;
   std::size_t bytes = 0;
   check(api().GetTensorMutableData(const_cast<c::Value *>(value), &data));
   check(api().GetTensorSizeInBytes(value, &bytes));
-  message.add_bytes(tensor_proto::kRaw, {static_cast<const char *>(data), bytes});
-  return message;
+  return {static_cast<const char *>(data), bytes};
 }
 
 // The elements of an attribute; none where it is empty.
@@ -135,7 +140,9 @@ Message attribute_message(const c::OpAttr *attribute) {
     c::Value *value = nullptr;
     check(api().OpAttr_GetTensorAttributeAsOrtValue(attribute, &value));
     const std::unique_ptr<c::Value, ReleaseValue> owner(value);
-    message.add(field::kT, tensor_message(value, name));
+    Message tensor = tensor_message(value, name);
+    tensor.add_bytes(tensor_proto::kRaw, bytes_of(value));
+    message.add(field::kT, tensor);
     break;
   }
   default:
@@ -183,14 +190,8 @@ Message value_message(const std::string &name, int type, const std::optional<Sha
 Message graph_message(const Graph &graph, const Group &group, const Border &border,
                       const Sizes &sizes) {
   Message message;
-  std::set<std::string> added;
-  for (const std::size_t n : group) {
+  for (const std::size_t n : group)
     message.add(graph_proto::kNodes, node_message(graph.nodes[n]));
-    for (const std::string &name : graph.nodes[n].inputs)
-      if (!name.empty() && graph.tensors.at(name).constant && added.insert(name).second)
-        message.add(graph_proto::kInitializers,
-                    tensor_message(graph.tensors.at(name).constant, name));
-  }
   message.add_bytes(graph_proto::kName, "part");
   for (const std::string &name : border.inputs)
     message.add(graph_proto::kInputs,
@@ -198,6 +199,16 @@ Message graph_message(const Graph &graph, const Group &group, const Border &bord
   for (const std::string &name : border.outputs)
     message.add(graph_proto::kOutputs, value_message(name, graph.tensors.at(name).type, {}));
   return message;
+}
+
+// By name, the constants that a group reads.
+std::map<std::string, const c::Value *> constants(const Graph &graph, const Group &group) {
+  std::map<std::string, const c::Value *> all;
+  for (const std::size_t n : group)
+    for (const std::string &name : graph.nodes[n].inputs)
+      if (!name.empty() && graph.tensors.at(name).constant != nullptr)
+        all.emplace(name, graph.tensors.at(name).constant);
+  return all;
 }
 
 } // namespace
@@ -218,9 +229,13 @@ std::string to_onnx(const Graph &graph, const Group &group, const Border &border
     model.add(model_proto::kOpsets, opset);
   }
   model.add(model_proto::kGraph, graph_message(graph, group, border, sizes));
+  for (const auto &[name, value] : constants(graph, group))
+    model.add_nested({model_proto::kGraph, graph_proto::kInitializers, tensor_message(value, name),
+                      tensor_proto::kRaw},
+                     bytes_of(value));
   if (model.bytes().size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
     throw Refused("a group of nodes has more than 2 GiB of weights");
-  return model.bytes();
+  return std::move(model).take();
 }
 
 } // namespace tilefuse::ort

@@ -2,6 +2,7 @@
 #include "ort/wire.h"
 
 #include <bit>
+#include <cstddef>
 
 namespace tilefuse::ort {
 namespace {
@@ -9,6 +10,19 @@ namespace {
 enum WireType : unsigned { kVarint = 0, kLength = 2, kFixed32 = 5 };
 
 std::uint64_t tag(int field, WireType type) { return static_cast<unsigned>(field) << 3 | type; }
+
+// Bytes that a number takes.
+std::size_t varint_size(std::uint64_t value) {
+  std::size_t size = 1;
+  for (; value >= 128; value >>= 7)
+    ++size;
+  return size;
+}
+
+// Bytes of a field with so many of content.
+std::size_t field_size(int field, std::size_t content) {
+  return varint_size(tag(field, kLength)) + varint_size(content) + content;
+}
 
 } // namespace
 
@@ -34,6 +48,16 @@ void Message::add_bytes(int field, std::string_view bytes) {
   append_varint(tag(field, kLength));
   append_varint(bytes.size());
   bytes_.append(bytes);
+}
+
+void Message::add_nested(const Nested &nested, std::string_view bytes) {
+  const std::size_t content = nested.start.bytes_.size() + field_size(nested.last, bytes.size());
+  append_varint(tag(nested.outer, kLength));
+  append_varint(field_size(nested.inner, content));
+  append_varint(tag(nested.inner, kLength));
+  append_varint(content);
+  bytes_.append(nested.start.bytes_);
+  add_bytes(nested.last, bytes);
 }
 
 } // namespace tilefuse::ort

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace tilefuse::ort {
 
@@ -16,8 +17,19 @@ public:
   void add_float(int field, float value);
   void add_bytes(int field, std::string_view bytes);
   void add(int field, const Message &message) { add_bytes(field, message.bytes_); }
+  // A message inside of one: field `outer` of one field `inner` of what `start` has and, as its
+  // field `last`, of bytes, which are copied once. A message whose field comes several times is read
+  // as if all were one.
+  struct Nested {
+    int outer;
+    int inner;
+    const Message &start;
+    int last;
+  };
+  void add_nested(const Nested &nested, std::string_view bytes);
 
   const std::string &bytes() const { return bytes_; }
+  std::string take() && { return std::move(bytes_); }
 
 private:
   void append_varint(std::uint64_t value);

@@ -24,6 +24,21 @@ TEST(Wire, TextsAndMessages) {
   EXPECT_EQ(outer.bytes(), "\x1a\x09\x12\x07testing"s);
 }
 
+TEST(Wire, NestedMessages) {
+  Message start;
+  start.add_int(1, 5);
+  Message straight;
+  straight.add_nested({7, 5, start, 9}, "testing");
+  Message tensor;
+  tensor.add_int(1, 5);
+  tensor.add_bytes(9, "testing");
+  Message graph;
+  graph.add(5, tensor);
+  Message model;
+  model.add(7, graph);
+  EXPECT_EQ(straight.bytes(), model.bytes());
+}
+
 TEST(Wire, Floats) {
   Message message;
   message.add_float(2, 1.0F);
