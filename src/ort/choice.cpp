@@ -105,10 +105,9 @@ private:
     const std::vector<Gap> gaps = gaps_of(group);
     for (const Gap &gap : gaps) {
       const auto node = position_.find(gap.node);
-      if (node == position_.end())
-        leave(group, gap.why);
-      else
-        why_[node->second] = gap.why;
+      const bool is_of_node =
+          node != position_.end() && std::binary_search(group.begin(), group.end(), node->second);
+      leave(is_of_node ? Group{node->second} : group, gap.why);
     }
     if (gaps.empty())
       accepted_.insert(group);
@@ -120,37 +119,41 @@ private:
     const Border edge = border(graph_, group);
     if (edge.outputs.empty())
       return {{"", "nothing reads its results"}};
-    std::vector<Gap> fewest;
-    bool is_first = true;
-    for (const std::int64_t size : kTrialSizes) {
-      bool is_tried = false;
-      const auto sizes = [&](const std::string &name) {
-        Shape shape = graph_.tensors.at(name).shape;
-        for (std::size_t d = 0; d < shape.size(); ++d)
-          if (shape[d] < 0) {
-            shape[d] = d == 0 ? 1 : size;
-            is_tried = true;
-          }
-        return std::optional<Shape>(shape);
-      };
-      std::vector<Gap> gaps = ask(to_onnx(graph_, group, edge, sizes));
-      if (is_first || gaps.size() < fewest.size())
-        fewest = std::move(gaps);
-      is_first = false;
-      if (fewest.empty() || !is_tried)
-        break;
-    }
+    std::vector<Gap> fewest = ask(group, edge, kTrialSizes[0]);
+    for (std::size_t trial = 1; trial < std::size(kTrialSizes); ++trial)
+      if (!fewest.empty() && has_open_sizes(edge))
+        if (std::vector<Gap> gaps = ask(group, edge, kTrialSizes[trial]);
+            gaps.size() < fewest.size())
+          fewest = std::move(gaps);
     return fewest;
   }
 
-  static std::vector<Gap> ask(const std::string &bytes) {
+  bool has_open_sizes(const Border &edge) const {
+    return std::any_of(edge.inputs.begin(), edge.inputs.end(), [&](const std::string &name) {
+      const Shape &shape = graph_.tensors.at(name).shape;
+      return std::find(shape.begin(), shape.end(), -1) != shape.end();
+    });
+  }
+
+  // What the library lacks for a group when open sizes are `size`, and first ones 1.
+  std::vector<Gap> ask(const Group &group, const Border &edge, std::int64_t size) const {
+    const auto sizes = [&](const std::string &name) {
+      Shape shape = graph_.tensors.at(name).shape;
+      for (std::size_t d = 0; d < shape.size(); ++d)
+        if (shape[d] < 0)
+          shape[d] = d == 0 ? 1 : size;
+      return std::optional(shape);
+    };
     std::vector<Gap> gaps;
     try {
+      const std::string bytes = to_onnx(graph_, group, edge, sizes);
       const Model model = Model::parse(bytes.data(), bytes.size());
       for (const auto &entry : nlohmann::json::parse(model.gaps()))
         gaps.push_back({entry.at("node"), entry.at("why")});
     } catch (const Error &error) {
       gaps.push_back({"", error.message()});
+    } catch (const Refused &refused) {
+      gaps.push_back({"", refused.what()});
     }
     return gaps;
   }

@@ -20,8 +20,8 @@ from support import DATA, GLYPHS, ROOT, ToolTest, field, float_tensor, main, nod
 
 import tilefuse  # noqa: E402
 
-FEW = ["mnist_8", "micro_kws_fp32", "micro_kws_qdq", "micro_kws_qoperator", "cifar_cnn_pytorch", "yunet_120x160"]
-FEW_LIGHT = ["squeezenet", "shufflenet"]
+FEW = ["mnist_8", "micro_kws_fp32", "micro_kws_qdq", "micro_kws_qoperator", "cifar_cnn_pytorch"]
+FEW_LIGHT = ["squeezenet"]
 INFO, WARNING = 1, 2
 TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(uint8)": np.uint8, "tensor(int64)": np.int64}
 CYCLES = """
