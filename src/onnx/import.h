@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "onnx/options.h"
+#include "onnx/parameters.h"
 #include "program/host_tensor.h"
 #include "program/program.h"
 #include "tile/tile.h"
@@ -47,6 +48,12 @@ public:
   // Without those that the file itself has values for. An output may lack dimensions.
   const std::vector<Declared> &inputs() const;
   const std::vector<Declared> &outputs() const;
+  // What can be trained.
+  std::vector<Parameter> parameters() const;
+  // The value of one of them, in its own type.
+  program::HostTensor parameter(const std::string &name) const;
+  // The tensor that a classifier's loss is computed of (parameters.h).
+  std::string logits() const;
   program::Program program(const tile::Library &ops, const Options &options) const;
 
 private:
