@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 ORDER = ["base", "target", "package", "program", "tile", "nest", "onnx", "poly", "schedule", "cost", "kernel",
-         "launch", "lower", "emit", "runtime", "search", "model", "report", "api"]
+         "launch", "lower", "emit", "runtime", "search", "model", "train", "report", "api"]
 RUNTIME_MAY = {"base", "target", "package", "runtime"}
 QUOTED = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 ISL = re.compile(r'^\s*#\s*include\s*[<"]isl/')
