@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/evaluator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "data/loader.h"
+
+namespace tilefuse::train {
+
+Evaluator::Evaluator(const onnx_import::Model &model, const ParameterPool &pool, const Task &task,
+                     const Compilation &compilation, std::span<const model::PlacedPort> placed)
+    : batch_(task.batch), phase_(evaluation_program(model, pool, task), compilation, placed) {}
+
+Evaluation Evaluator::run(const data::Source &source, int threads) {
+  data::Loader loader(source, {.batch = batch_,
+                               .is_training = false,
+                               .threads = threads,
+                               .steps = (source.count() + batch_ - 1) / batch_});
+  Evaluation result;
+  while (loader.more()) {
+    const data::Batch &next = loader.next();
+    std::vector<std::int32_t> labels = next.labels;
+    std::fill(labels.begin() + next.count, labels.end(), -1);
+    phase_.write(0, std::as_bytes(std::span(next.pixels)));
+    phase_.write(1, std::as_bytes(std::span(labels)));
+    phase_.launch();
+    result.count += next.count;
+    result.loss += static_cast<double>(phase_.number(0)) * static_cast<double>(batch_);
+    result.hits += std::lround(phase_.number(1));
+  }
+  result.loss /= static_cast<double>(std::max<std::int64_t>(result.count, 1));
+  return result;
+}
+
+} // namespace tilefuse::train
