@@ -76,7 +76,7 @@ int sync_folder(const fs::path &folder) {
 
 } // namespace
 
-std::string read_file(const std::string &path, std::int64_t limit_bytes) {
+std::int64_t file_bytes(const std::string &path) {
   std::error_code failure;
   const fs::file_status status = fs::status(path, failure);
   if (!fs::exists(status))
@@ -84,10 +84,17 @@ std::string read_file(const std::string &path, std::int64_t limit_bytes) {
   if (!fs::is_regular_file(status))
     throw Error(ErrorCode::Io, "not a regular file", path);
   const std::uintmax_t size = fs::file_size(path, failure);
-  std::ifstream file(path, std::ios::binary);
-  if (failure || !file)
+  if (failure)
     throw Error(ErrorCode::Io, "cannot read the file", path);
-  if (size > static_cast<std::uintmax_t>(limit_bytes))
+  return static_cast<std::int64_t>(size);
+}
+
+std::string read_file(const std::string &path, std::int64_t limit_bytes) {
+  const std::int64_t size = file_bytes(path);
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    throw Error(ErrorCode::Io, "cannot read the file", path);
+  if (size > limit_bytes)
     throw Error(ErrorCode::Limit,
                 fmt::format("the file has {} bytes, at most {} are read", size, limit_bytes), path);
   std::string bytes(static_cast<std::size_t>(size), '\0');

@@ -10,6 +10,9 @@
 
 namespace tilefuse {
 
+// Size of a regular file in bytes. Error{Io} where there is none.
+std::int64_t file_bytes(const std::string &path);
+
 // The bytes of a regular file. Error{Io} when it cannot be read, Error{Limit} when it is larger
 // than `limit_bytes`.
 std::string read_file(const std::string &path, std::int64_t limit_bytes = std::int64_t{4} << 30);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "image.h"
+#include "data/image.h"
 
 #include <fmt/format.h>
+#include <zlib.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -11,6 +12,22 @@
 
 #include "base/error.h"
 
+namespace {
+
+// The largest block that a decoder needs: 16-bit pixels of four channels. A PNG that says it is
+// small and unpacks to more ends here.
+constexpr std::size_t kMostBlock = std::size_t{1} << 30;
+
+void *take_block(std::size_t bytes) { return bytes > kMostBlock ? nullptr : std::malloc(bytes); }
+void *grow_block(void *block, std::size_t bytes) {
+  return bytes > kMostBlock ? nullptr : std::realloc(block, bytes);
+}
+
+} // namespace
+
+#define STBI_MALLOC take_block
+#define STBI_REALLOC grow_block
+#define STBI_FREE std::free
 #define STB_IMAGE_IMPLEMENTATION
 #define STB_IMAGE_STATIC
 #define STBI_ONLY_JPEG
@@ -26,7 +43,7 @@
 #define STB_IMAGE_RESIZE_STATIC
 #include <stb/stb_image_resize.h>
 
-namespace tilefuse::tool {
+namespace tilefuse::data {
 namespace {
 
 constexpr int kChannels = 3;
@@ -41,6 +58,50 @@ Image blank(int width, int height, const std::string &where) {
                 where);
   return {width, height,
           std::vector<std::uint8_t>(static_cast<std::size_t>(pixels(width, height) * kChannels))};
+}
+
+// Whether a JPEG has its end; the decoder fills what is missing with grey.
+bool is_whole_jpeg(std::string_view jpeg) {
+  std::size_t at = 2; // behind the marker that begins the file
+  while (at + 4 <= jpeg.size() && jpeg[at] == '\xff' && jpeg[at + 1] != '\xda') {
+    const bool is_filler = jpeg[at + 1] == '\xff';
+    const auto high = static_cast<unsigned char>(jpeg[at + 2]);
+    const auto low = static_cast<unsigned char>(jpeg[at + 3]);
+    at += is_filler ? 1 : 2U + high * 256U + low;
+  }
+  return at < jpeg.size() && jpeg.find("\xff\xd9", at) != std::string_view::npos;
+}
+
+std::uint32_t big_endian(std::string_view bytes) {
+  std::uint32_t value = 0;
+  for (char byte : bytes.substr(0, 4))
+    value = value << 8 | static_cast<unsigned char>(byte);
+  return value;
+}
+
+// Whether the chunks of a PNG are as their check sums say, which the decoder leaves out.
+bool is_whole_png(std::string_view png) {
+  std::size_t at = 8;             // behind the signature
+  while (at + 12 <= png.size()) { // length, type, bytes, sum
+    const std::size_t length = big_endian(png.substr(at));
+    if (length > png.size() - at - 12)
+      return false;
+    const std::string_view summed = png.substr(at + 4, 4 + length);
+    const auto sum = crc32_z(0, reinterpret_cast<const Bytef *>(summed.data()), summed.size());
+    if (sum != big_endian(png.substr(at + 8 + length)))
+      return false;
+    if (summed.starts_with("IEND"))
+      return true;
+    at += 12 + length;
+  }
+  return false;
+}
+
+void check_whole(std::string_view bytes, const std::string &file) {
+  if (bytes.starts_with("\xff\xd8") && !is_whole_jpeg(bytes))
+    throw Error(ErrorCode::Io, "the JPEG is truncated: its end is missing", file);
+  if (bytes.starts_with("\x89PNG") && !is_whole_png(bytes))
+    throw Error(ErrorCode::Io, "the PNG is damaged or truncated", file);
 }
 
 } // namespace
@@ -65,6 +126,7 @@ Image decode_image(std::string_view bytes, const std::string &file) {
   // A BMP whose first row is the top one says so by a negative height.
   if (width < 1 || height == 0 || height == std::numeric_limits<int>::min())
     throw not_an_image();
+  check_whole(bytes, file);
   Image image = blank(width, std::abs(height), file);
   const std::unique_ptr<stbi_uc, decltype(&stbi_image_free)> decoded(
       stbi_load_from_memory(data, length, &width, &height, &channels, kChannels), &stbi_image_free);
@@ -119,4 +181,4 @@ Image crop_center(const Image &image, int width, int height) {
   return result;
 }
 
-} // namespace tilefuse::tool
+} // namespace tilefuse::data

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tilefuse::tool {
+namespace tilefuse::data {
 
 struct Image {
   int width = 0;
@@ -29,4 +29,4 @@ Image resize_shorter(const Image &image, int side);
 // The middle width x height pixels. Error{Shape} when the image is smaller.
 Image crop_center(const Image &image, int width, int height);
 
-} // namespace tilefuse::tool
+} // namespace tilefuse::data
