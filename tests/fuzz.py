@@ -4,7 +4,7 @@
 
     fuzz.py --build FOLDER [--seconds N] [--seed N] [--corpus FOLDER] [TARGET…]
 
-A Tile target starts from fuzz/corpus/TARGET and the operator library; `onnx` from the models of fuzz/corpus/onnx, which
+A target starts from fuzz/corpus/TARGET, those over Tile also from the operator library; `onnx` from the models of fuzz/corpus/onnx, which
 are texts of protobuf, and from ONNX's node tests where ../shared/data has them. What a target finds goes to
 FOLDER/found-TARGET and FOLDER/crash-*. With --corpus the inputs found before are kept there and taken up again. Exits
 with 1 where an input crashes, hangs or makes a sanitizer speak, with 77 where there is no clang (a failure in CI).
@@ -21,7 +21,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DATA = pathlib.Path(os.environ.get("TILEFUSE_DATA", ROOT.parent / "shared" / "data"))
-TARGETS = ["bind", "format", "flatten", "onnx"]
+TARGETS = ["bind", "format", "flatten", "onnx", "safetensors", "recipe"]
 LARGEST = 16384  # bytes of an input
 SKIPPED = 77
 
@@ -61,7 +61,11 @@ def onnx_seeds(folder):
     return [seeds]
 
 
-def tile_seeds(name):
+def seeds_of(folder, name):
+    if name == "onnx":
+        return onnx_seeds(folder)
+    if name in ("safetensors", "recipe"):
+        return [ROOT / "fuzz" / "corpus" / name]
     return [ROOT / "fuzz" / "corpus" / name, ROOT / "ops", f"-dict={ROOT / 'fuzz' / 'tile.dict'}"]
 
 
@@ -69,7 +73,7 @@ def fuzz(folder, name, seconds, corpus, seed):
     """Whether the target found nothing; its last lines are printed where it did."""
     found = (corpus or folder) / f"found-{name}"
     found.mkdir(parents=True, exist_ok=True)
-    seeds = onnx_seeds(folder) if name == "onnx" else tile_seeds(name)
+    seeds = seeds_of(folder, name)
     in_memory = "/dev/shm" if os.path.isdir("/dev/shm") else None  # files of `onnx`; a disk is ten times as slow
     with tempfile.TemporaryDirectory(dir=in_memory) as scratch:
         done = run([folder / "bin" / f"fuzz_{name}", found, *seeds, f"-max_total_time={seconds}", f"-seed={seed}", "-timeout=10",

@@ -5,12 +5,13 @@
 #include <filesystem>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/toml.h"
 #include "train/recipe_keys.h"
 
 namespace tilefuse::train {
@@ -118,15 +119,6 @@ void read_table(Recipe &recipe, const toml::table &table, const std::string &sec
       unknown(name, origin.where);
     else
       assign(recipe, *key, node, origin);
-  }
-}
-
-toml::table parse_toml(std::string_view text, const std::string &file) {
-  try {
-    return toml::parse(text, file);
-  } catch (const toml::parse_error &mistake) {
-    fail(std::string(mistake.description()),
-         fmt::format("{}:{}", file, mistake.source().begin.line));
   }
 }
 

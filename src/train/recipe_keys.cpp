@@ -5,6 +5,7 @@
 #include <array>
 #include <numeric>
 #include <type_traits>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

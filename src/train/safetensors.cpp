@@ -383,8 +383,8 @@ SealedFile read_sealed(const std::string &path) {
 
 TensorFile read_safetensors(const std::string &path) { return read_sealed(path).content; }
 
-TensorFile read_safetensors(std::istream &in, std::int64_t bytes, const std::string &file) {
-  return Reader(in, bytes, file).read().content;
+SealedFile read_sealed(std::istream &in, std::int64_t bytes, const std::string &file) {
+  return Reader(in, bytes, file).read();
 }
 
 } // namespace tilefuse::train

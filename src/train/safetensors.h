@@ -34,14 +34,14 @@ void write_safetensors(const std::string &path, const TensorMap &tensors, const 
 // Every size is checked before memory is taken for it. Error{Io} says what is wrong with a file, Error{Unsupported}
 // names an element type that tilefuse lacks.
 TensorFile read_safetensors(const std::string &path);
-// The same of `bytes` bytes of a stream; `file` names it in errors.
-TensorFile read_safetensors(std::istream &in, std::int64_t bytes, const std::string &file);
 
-// Whether a file holds a hash and thus has been found whole by read_safetensors.
+// The same, and whether the file holds a hash, by which it then has been found whole.
 struct SealedFile {
   TensorFile content;
   bool is_sealed = false;
 };
 SealedFile read_sealed(const std::string &path);
+// The same of `bytes` bytes of a stream; `file` names it in errors.
+SealedFile read_sealed(std::istream &in, std::int64_t bytes, const std::string &file);
 
 } // namespace tilefuse::train

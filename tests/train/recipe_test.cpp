@@ -119,10 +119,20 @@ TEST(Recipe, values_out_of_place_are_named) {
     EXPECT_EQ(mistake("# first\n" + text), "/r/recipe.toml:2: error: " + why);
 }
 
+TEST(Recipe, letters_of_any_language_stand_in_quotes) {
+  const Recipe recipe =
+      parse_recipe("model = \"/é\\\"ü\" # ö\nparameters.freeze = ['ß', \"\"\"\nж\"\"\"]\n", "r");
+  EXPECT_EQ(recipe.model, "/é\"ü");
+  EXPECT_EQ(recipe.parameters.freeze, (std::vector<std::string>{"ß", "ж"}));
+}
+
 TEST(Recipe, broken_toml_is_named_by_line) {
   EXPECT_TRUE(mistake("seed = 1\nseed = 2\n").starts_with("/r/recipe.toml:2: error: "));
   EXPECT_TRUE(mistake("seed = \n").starts_with("/r/recipe.toml:1: error: "));
-  EXPECT_TRUE(mistake("\xff\xfe").starts_with("/r/recipe.toml:1: error: "));
+  EXPECT_TRUE(mistake("[,optimizer]\n").starts_with("/r/recipe.toml:1: error: "));
+  EXPECT_EQ(mistake("# é\nseed = 1 é"),
+            "/r/recipe.toml:2: error: a letter that is not ASCII must stand in quotes");
+  EXPECT_TRUE(mistake("model = \"\xff\xfe\"").starts_with("/r/recipe.toml:1: error: "));
 }
 
 TEST(Recipe, set_takes_what_the_command_line_says) {

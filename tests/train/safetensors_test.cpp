@@ -45,10 +45,12 @@ std::string stranger(const std::string &header, std::size_t bytes) {
   return file + header + std::string(bytes, '\1');
 }
 
-TensorFile parse(const std::string &bytes) {
+SealedFile parse_sealed(const std::string &bytes) {
   std::istringstream in(bytes);
-  return read_safetensors(in, static_cast<std::int64_t>(bytes.size()), "file");
+  return read_sealed(in, static_cast<std::int64_t>(bytes.size()), "file");
 }
+
+TensorFile parse(const std::string &bytes) { return parse_sealed(bytes).content; }
 
 TEST(Safetensors, comes_back_as_it_was) {
   const Folder folder;
@@ -153,9 +155,8 @@ TEST(Safetensors, every_cut_and_every_flipped_bit_is_found) {
   for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
     std::string flipped = whole;
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
-    write_bytes(folder / "b", flipped);
     try {
-      unsealed += read_sealed(folder / "b").is_sealed ? 1000 : 1;
+      unsealed += parse_sealed(flipped).is_sealed ? 1000 : 1;
     } catch (const Error &) {
     }
   }
