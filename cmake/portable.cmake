@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The target `portable`: libtilefuse.so and the module tilefuse_llvm for systems from glibc 2.34 on. The objects are those
+# The target `portable`: libtilefuse.so, libtilefuse_ort.so and the module tilefuse_llvm for systems from glibc 2.34 on. The objects are those
 # of the build; archives of third-party libraries take the place of their shared ones, but for protobuf and isl, whose
 # archives cannot be part of a shared library: scripts/wheel.sh takes their files along.
 function(tilefuse_archives variable)
@@ -40,8 +40,8 @@ endfunction()
 
 set(map ${CMAKE_SOURCE_DIR}/src/api/c/symbols.map)
 tilefuse_portable(portable_library OBJECTS tilefuse_shared ARCHIVES ${portable_libraries} protobuf::libprotobuf ${ISL_LIBRARY}
-  OPTIONS -Wl,--version-script,${map}
-  FOLDERS base target package program data tile onnx onnx_schema nest poly schedule cost kernel launch lower emit runtime search model report api)
+  OPTIONS -Wl,--version-script,${map} -Wl,-soname,libtilefuse.so
+  FOLDERS base target package program data tile onnx onnx_schema nest poly schedule cost kernel launch lower emit runtime search model train report api)
 set_target_properties(portable_library PROPERTIES OUTPUT_NAME libtilefuse)
 
 execute_process(COMMAND ${TILEFUSE_LLVM_CONFIG} --link-static --libfiles X86CodeGen X86AsmParser Core Support TransformUtils
@@ -51,4 +51,8 @@ tilefuse_portable(portable_llvm_module OBJECTS tilefuse_llvm FOLDERS base target
   ARCHIVES ${portable_llvm} ${portable_libraries} OPTIONS -Wl,--version-script,${CMAKE_SOURCE_DIR}/cmake/portable_llvm.map)
 set_target_properties(portable_llvm_module PROPERTIES OUTPUT_NAME tilefuse_llvm)
 
-add_custom_target(portable DEPENDS portable_library portable_llvm_module)
+tilefuse_portable(portable_ort OBJECTS tilefuse_ort_parts ARCHIVES $<TARGET_FILE:portable_library> OPTIONS ${TILEFUSE_ORT_LINK_OPTIONS})
+set_target_properties(portable_ort PROPERTIES OUTPUT_NAME libtilefuse_ort)
+add_dependencies(portable_ort portable_library)
+
+add_custom_target(portable DEPENDS portable_library portable_llvm_module portable_ort)

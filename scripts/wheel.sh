@@ -12,7 +12,7 @@ stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 cp -r "$root/python/tilefuse" "$stage/tilefuse"
 rm -rf "$stage/tilefuse/__pycache__"
-cp "$build/portable/libtilefuse.so" "$build/portable/tilefuse_llvm.so" "$stage/tilefuse"
+cp "$build"/portable/{libtilefuse,libtilefuse_ort,tilefuse_llvm}.so "$stage/tilefuse"
 
 # Shared libraries that come along, under names of their own, so that none of another package is taken for them.
 cd "$stage/tilefuse"
@@ -29,6 +29,7 @@ while read -r library; do
 done <"$stage/carried"
 rm "$stage/carried"
 patchelf --set-rpath '$ORIGIN' libtilefuse.so
+patchelf --set-rpath '$ORIGIN' libtilefuse_ort.so
 
 # What is inside, and its terms.
 mkdir licenses

@@ -143,6 +143,10 @@ TF_API tf_status tf_model_parse(const void *bytes, size_t size, const char *fold
 TF_API tf_status tf_model_from_tile(const char *text, const char *function, tf_model **model);
 /* As the file declares them. */
 TF_API tf_status tf_model_inputs(tf_model *model, const tf_tensor_info **infos, size_t *count);
+/* What of the model is not supported at the sizes that options bind, as JSON: nodes with the reason, none where all can
+ * be compiled. Nodes that read what such a node makes are not looked at. */
+TF_API tf_status tf_model_check(tf_model *model, const tf_option *options, size_t count,
+                                char **json);
 /* Adds the inputs of one run, in order, to those that precision=int8 takes its scales from. They are copied. */
 TF_API tf_status tf_model_calibrate(tf_model *model, const DLTensor *inputs, size_t count);
 TF_API void tf_model_release(tf_model *model);

@@ -196,6 +196,13 @@ public:
     check(tf_model_from_tile(text.c_str(), function.empty() ? nullptr : function.c_str(), &model));
     return Model(model);
   }
+  // What is not supported at the sizes that options bind, as JSON.
+  std::string gaps(const Options &options = {}) const {
+    const auto list = detail::to_options(options);
+    char *json = nullptr;
+    check(tf_model_check(get(), list.data(), list.size(), &json));
+    return detail::take(json);
+  }
   // The inputs of one run, that precision=int8 takes its scales from.
   void calibrate(const std::vector<Tensor> &inputs) {
     std::vector<DLTensor> list;

@@ -15,8 +15,9 @@ What arrays hold is neither copied in nor out on the CPU. A mistake is an Error.
 from ._library import Error, library_path, version
 from .device import Device, FoundDevice, devices, options
 from .model import Model, Tensor, Timing, load
+from .ort import ORT_PROVIDER, ort_library
 from .tile import TileFunction, tile
 
-__all__ = ["Device", "Error", "FoundDevice", "Model", "Tensor", "TileFunction", "Timing", "devices", "library_path", "load",
-           "options", "tile", "version"]
+__all__ = ["Device", "Error", "FoundDevice", "Model", "ORT_PROVIDER", "Tensor", "TileFunction", "Timing", "devices", "library_path",
+           "load", "options", "ort_library", "tile", "version"]
 __version__ = version()

@@ -59,6 +59,7 @@ _SIGNATURES: Dict[str, tuple[Any, ...]] = {
     "tf_model_parse": (c_char_p, c_size_t, c_char_p, POINTER(_HANDLE)),
     "tf_model_from_tile": (c_char_p, c_char_p, POINTER(_HANDLE)),
     "tf_model_inputs": (_HANDLE, *_INFOS),
+    "tf_model_check": (_HANDLE, POINTER(Option), c_size_t, _TEXT),
     "tf_model_calibrate": (_HANDLE, POINTER(DLTensor), c_size_t),
     "tf_compile": (_HANDLE, _HANDLE, POINTER(Option), c_size_t, Progress, c_void_p, POINTER(_HANDLE)),
     "tf_compiled_inputs": (_HANDLE, *_INFOS),
@@ -83,6 +84,15 @@ def library_path() -> str:
     """The file of libtilefuse.so: $TILEFUSE_LIBRARY, else that of this package, else the system's."""
     own = pathlib.Path(__file__).with_name("libtilefuse.so")
     return os.environ.get("TILEFUSE_LIBRARY") or (str(own) if own.exists() else "libtilefuse.so.0")
+
+
+def loaded_file() -> str:
+    """The file that library_path() led to."""
+    for line in pathlib.Path("/proc/self/maps").read_text().splitlines():
+        path = line.split(maxsplit=5)[-1]
+        if pathlib.Path(path).name.startswith("libtilefuse.so"):
+            return path
+    return library_path()
 
 
 def _load() -> ctypes.CDLL:

@@ -46,6 +46,13 @@ std::string to_json(std::span<const OptionRow> rows) {
   return text_of(all);
 }
 
+std::string to_json(std::span<const onnx_import::Gap> gaps) {
+  ordered_json all = ordered_json::array();
+  for (const onnx_import::Gap &gap : gaps)
+    all.push_back({{"node", gap.name}, {"why", gap.why}});
+  return text_of(all);
+}
+
 std::string to_json(const Engine &engine) {
   return text_of({{"device", engine.choice.selector},
                   {"name", engine.device->name()},

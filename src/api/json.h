@@ -15,6 +15,8 @@ namespace tilefuse::api {
 std::string to_json(std::span<const FoundDevice> devices);
 // [{"name": "precision", "of": "compile", "help": …}, …]
 std::string to_json(std::span<const OptionRow> rows);
+// [{"node": "Loop_7", "why": "operator 'Loop' of opset 13"}, …]
+std::string to_json(std::span<const onnx_import::Gap> gaps);
 // {"device": "cpu", "name": …, "driver": …, "target": …, "alignment": 64}
 std::string to_json(const Engine &engine);
 // {"kernels": 31, "compiled": 0, "weight_bytes": …, …}; `kept`: shapes that are compiled.

@@ -64,4 +64,11 @@ program::Program Source::program(const Options &options, const Given &given) con
              : model::differentiate(program, options.gradient, options.passes.get());
 }
 
+std::vector<onnx_import::Gap> Source::gaps(const Options &options) const {
+  if (const auto *model = std::get_if<onnx_import::Model>(&from_))
+    return model->gaps(operators(), options.sizes);
+  undifferentiated(options, {});
+  return {};
+}
+
 } // namespace tilefuse::api

@@ -36,6 +36,9 @@ public:
 
   // Binds what `given` and the options say, the options first; differentiated where they ask for it.
   program::Program program(const Options &options, const Given &given) const;
+  // What of the model is not supported at the sizes that options bind; none of a Tile function,
+  // whose mistakes are thrown.
+  std::vector<onnx_import::Gap> gaps(const Options &options) const;
 
 private:
   struct TileText {

@@ -22,10 +22,8 @@ bool is_known_domain(const std::string &domain) {
   return domain.empty() || domain == "ai.onnx" || domain == "ai.onnx.preview.training";
 }
 
-std::string name_of(const onnx::NodeProto &node) {
-  if (!node.name().empty())
-    return tilefuse::quoted(node.name());
-  return node.output_size() > 0 ? tilefuse::quoted(node.output(0)) : "(without name)";
+std::string shown(const std::string &name) {
+  return name.empty() ? "(without name)" : tilefuse::quoted(name);
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
@@ -86,7 +84,7 @@ public:
 
   // False when the node needs what we lack.
   bool node(const onnx::NodeProto &node) {
-    const std::string name = name_of(node);
+    const std::string &name = name_of(node);
     const std::string type = tilefuse::quoted(node.op_type());
     if (functions_.contains(node.domain() + ":" + node.op_type()))
       return lack("model-local function " + type, name);
@@ -122,10 +120,24 @@ private:
 
 void check_type(int data_type, const std::string &name, Lacking &lacking) {
   if (!to_dtype(data_type))
-    lacking.add("tensor of " + type_name(data_type), tilefuse::quoted(name));
+    lacking.add("tensor of " + type_name(data_type), name);
 }
 
 } // namespace
+
+const std::string &name_of(const onnx::NodeProto &node) {
+  return node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name();
+}
+
+void Lacking::add(const std::string &what, const std::string &name) {
+  reasons_[what].push_back(shown(name));
+  gaps_.push_back({name, what});
+}
+
+void Lacking::add(const Error &error, const std::string &name) {
+  errors_.push_back(error);
+  gaps_.push_back({name, error.message()});
+}
 
 void Lacking::refuse() const {
   if (reasons_.empty() && errors_.size() == 1)
@@ -150,12 +162,12 @@ void check_tensors(const onnx::GraphProto &graph, Lacking &lacking) {
   for (const auto &tensor : graph.initializer())
     check_type(tensor.data_type(), tensor.name(), lacking);
   for (const auto &tensor : graph.sparse_initializer())
-    lacking.add("sparse initializer", tilefuse::quoted(tensor.values().name()));
+    lacking.add("sparse initializer", tensor.values().name());
   for (const auto &input : graph.input())
     if (input.type().has_tensor_type())
       check_type(input.type().tensor_type().elem_type(), input.name(), lacking);
     else
-      lacking.add("input that is not a tensor", tilefuse::quoted(input.name()));
+      lacking.add("input that is not a tensor", input.name());
 }
 
 std::set<const onnx::NodeProto *> check_nodes(const ModelFile &file, const onnx::GraphProto &graph,

@@ -154,6 +154,17 @@ void build(const ModelFile &file, const Options &options, Graph &graph, Lacking 
   }
 }
 
+std::vector<Gap> gaps_of(const ModelFile &file, const tile::Library &ops, const Options &options) {
+  Graph graph(ops, options.made_bytes);
+  Lacking lacking(true);
+  build(file, options, graph, lacking);
+  if (lacking.empty()) {
+    define_outputs(file.model.graph(), graph);
+    program::verify(graph.program);
+  }
+  return lacking.gaps();
+}
+
 program::Program import_file(const ModelFile &file, const tile::Library &ops,
                              const Options &options) {
   Graph graph(ops, options.made_bytes);
@@ -213,6 +224,10 @@ std::string Model::logits() const { return logits_name(state_->file.model.graph(
 
 program::Program Model::program(const tile::Library &ops, const Options &options) const {
   return import_file(state_->file, ops, options);
+}
+
+std::vector<Gap> Model::gaps(const tile::Library &ops, const Options &options) const {
+  return gaps_of(state_->file, ops, options);
 }
 
 program::Program import_model(const std::string &path, const tile::Library &ops,

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "onnx/gap.h"
 #include "onnx/options.h"
 #include "onnx/parameters.h"
 #include "program/host_tensor.h"
@@ -55,6 +56,9 @@ public:
   // The tensor that a classifier's loss is computed of (parameters.h).
   std::string logits() const;
   program::Program program(const tile::Library &ops, const Options &options) const;
+  // What keeps program() from working. What reads the result of a node with
+  // a gap is not looked at. Throws what is no node's fault.
+  std::vector<Gap> gaps(const tile::Library &ops, const Options &options) const;
 
 private:
   struct State;

@@ -36,9 +36,9 @@ void NodeImporter::run(const onnx::GraphProto &graph) {
       if (is_known)
         import_node(node);
     } catch (const Error &error) {
-      if (error.code() != ErrorCode::Unsupported)
+      if (!lacking_.takes(error))
         throw;
-      lacking_.add(error);
+      lacking_.add(error, name_of(node));
       is_known = false;
     }
     if (!is_known)

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "data/loader.h"
 
@@ -16,15 +15,12 @@ Evaluator::Evaluator(const onnx_import::Model &model, const ParameterPool &pool,
 Evaluation Evaluator::run(const data::Source &source, int threads) {
   data::Loader loader(source, {.batch = batch_,
                                .is_training = false,
-                               .threads = threads,
-                               .steps = (source.count() + batch_ - 1) / batch_});
+                               .threads = threads});
   Evaluation result;
   while (loader.more()) {
     const data::Batch &next = loader.next();
-    std::vector<std::int32_t> labels = next.labels;
-    std::fill(labels.begin() + next.count, labels.end(), -1);
     phase_.write(0, std::as_bytes(std::span(next.pixels)));
-    phase_.write(1, std::as_bytes(std::span(labels)));
+    phase_.write(1, std::as_bytes(std::span(next.labels)));
     phase_.launch();
     result.count += next.count;
     result.loss += static_cast<double>(phase_.number(0)) * static_cast<double>(batch_);

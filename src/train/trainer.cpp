@@ -140,7 +140,7 @@ void Trainer::State::compile_step() {
 
 void Trainer::State::make_loader() {
   loader.reset();
-  loader.emplace(*training, loader_options(recipe, step, steps() - step));
+  loader.emplace(*training, loader_options(recipe, step, steps()));
 }
 
 std::string Trainer::State::first_bad_gradient() const {

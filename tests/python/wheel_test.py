@@ -29,6 +29,9 @@ class Wheel(unittest.TestCase):
             where = subprocess.run([python, "-c", "import tilefuse; print(tilefuse.library_path())"], env=environment,
                                    cwd=folder, check=True, capture_output=True, text=True).stdout
             self.assertTrue(where.startswith(folder), where)
+            load = "import ctypes, tilefuse; print(tilefuse.ort_library()); ctypes.CDLL(tilefuse.ort_library()).CreateEpFactories"
+            where = subprocess.run([python, "-c", load], env=environment, cwd=folder, check=True, capture_output=True, text=True).stdout
+            self.assertTrue(where.startswith(folder), where)
             done = subprocess.run([python, HERE / "package_test.py"], env=environment, cwd=folder, capture_output=True, text=True)
             self.assertIn(done.returncode, (0, 77), done.stderr)
 

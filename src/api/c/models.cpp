@@ -2,6 +2,7 @@
 // The models' and compiling part of tilefuse.h.
 #include "api/c/objects.h"
 #include "api/c/status.h"
+#include "api/json.h"
 
 using namespace tilefuse::api;
 using namespace tilefuse::api::c;
@@ -54,6 +55,16 @@ tf_status tf_model_from_tile(const char *text, const char *function, tf_model **
 
 tf_status tf_model_inputs(tf_model *model, const tf_tensor_info **infos, size_t *count) {
   return guarded([&] { give(models().find(model)->inputs, infos, count); });
+}
+
+tf_status tf_model_check(tf_model *model, const tf_option *options, size_t count, char **json) {
+  return guarded([&] {
+    const std::shared_ptr<Model> found = models().find(model);
+    need(json, "json");
+    Options wanted;
+    set_all(wanted, options, count);
+    *json = copy_text(tilefuse::api::to_json(found->source->gaps(wanted)));
+  });
 }
 
 tf_status tf_model_calibrate(tf_model *model, const DLTensor *inputs, size_t count) {
