@@ -141,6 +141,7 @@ void define_outputs(const onnx::GraphProto &proto, const Options &options, Graph
 // that lacks something is not looked at.
 void build(const ModelFile &file, const Options &options, Graph &graph, Lacking &lacking) {
   const onnx::GraphProto &proto = file.model.graph();
+  graph.uses_batch_statistics = options.uses_batch_statistics;
   check_tensors(proto, lacking);
   NodeImporter nodes(file, graph, lacking);
   try {
@@ -159,7 +160,7 @@ std::vector<Gap> gaps_of(const ModelFile &file, const tile::Library &ops, const 
   Lacking lacking(true);
   build(file, options, graph, lacking);
   if (lacking.empty()) {
-    define_outputs(file.model.graph(), graph);
+    define_outputs(file.model.graph(), options, graph);
     program::verify(graph.program);
   }
   return lacking.gaps();
@@ -168,7 +169,6 @@ std::vector<Gap> gaps_of(const ModelFile &file, const tile::Library &ops, const 
 program::Program import_file(const ModelFile &file, const tile::Library &ops,
                              const Options &options) {
   Graph graph(ops, options.made_bytes);
-  graph.uses_batch_statistics = options.uses_batch_statistics;
   graph.program.name = file.model.graph().name();
   Lacking lacking;
   build(file, options, graph, lacking);

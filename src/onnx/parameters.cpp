@@ -100,9 +100,12 @@ private:
     Parameter parameter{.name = tensor->name(), .kind = kind, .type = *type, .shape = {}};
     parameter.shape.assign(tensor->dims().begin(), tensor->dims().end());
     parameter.layer = std::max(layer_ - 1, 0);
-    for (const auto &attribute : node.attribute())
+    for (const auto &attribute : node.attribute()) {
       if (attribute.name() == "momentum")
         parameter.keep = static_cast<double>(attribute.f());
+      if (attribute.name() == "transB")
+        parameter.is_transposed = attribute.i() != 0;
+    }
     found_.push_back(std::move(parameter));
   }
 

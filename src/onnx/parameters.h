@@ -34,6 +34,7 @@ struct Parameter {
   DType type = DType::F32;
   program::Shape shape;
   int layer = 0;     // layers begin with nodes that have weights, counted from 0
+  bool is_transposed = false; // of a matrix: [outputs, inputs], as a Gemm with transB reads it
   double keep = 0.9; // of a statistic: the share of the old value that stays (ONNX "momentum")
 };
 

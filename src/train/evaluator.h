@@ -20,6 +20,9 @@ struct Evaluation {
   }
 };
 
+// Error{Shape} for a label that the model has no class for; -1 stands for no picture.
+void check_labels(std::span<const std::int32_t> labels, std::int64_t classes);
+
 class Evaluator {
 public:
   // Parameters of the pool, the inputs behind pictures and labels, lie in `placed`; with an empty
@@ -32,7 +35,11 @@ public:
   const Phase &phase() const { return phase_; }
 
 private:
+  Evaluator(const StepProgram &step, std::int64_t batch, const Compilation &compilation,
+            std::span<const model::PlacedPort> placed);
+
   std::int64_t batch_;
+  std::int64_t classes_;
   Phase phase_;
 };
 

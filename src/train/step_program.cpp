@@ -81,7 +81,7 @@ public:
       : model_(model), pool_(pool), task_(task), library_(tile::operator_library()) {}
 
   // The model on pictures, with its loss. Outputs: statistics of the batch, loss, hits.
-  Program forward(bool is_training) {
+  StepProgram forward(bool is_training) {
     const Declared &input = picture_input(model_);
     onnx_import::Options options;
     options.input_shapes[input.name] = picture_shape(input, task_);
@@ -96,7 +96,7 @@ public:
     read_pictures();
     add_loss(logits);
     program::verify(program_);
-    return std::move(program_);
+    return {std::move(program_), classes_};
   }
 
 private:
@@ -151,14 +151,14 @@ private:
 
   void add_loss(TensorId logits) {
     const program::Shape shape = program_[logits].shape;
-    if (shape.empty() || shape.front() != task_.batch || !is_float(program_[logits].type))
+    if ((shape.size() != 2 && shape.size() != 4) || shape.front() != task_.batch || !is_float(program_[logits].type))
       throw Error(ErrorCode::Shape,
                   fmt::format("the model's first output is [{}]; the loss takes [batch, classes] "
                               "of a float type",
                               fmt::join(shape, ", ")));
-    const std::int64_t classes = program::elems(shape) / task_.batch;
+    classes_ = program::elems(shape) / task_.batch;
     TensorId scores = logits;
-    if (shape.size() != 2)
+    if (shape.size() == 4)
       scores = apply("as_rows", {logits}).front();
     if (program_[scores].type != DType::F32)
       scores = apply("cast_f32", {scores}).front();
@@ -172,7 +172,6 @@ private:
     program_[hits].name = "hits";
     program_.outputs.push_back(loss);
     program_.outputs.push_back(hits);
-    static_cast<void>(classes);
   }
 
   const onnx_import::Model &model_;
@@ -180,6 +179,7 @@ private:
   const Task &task_;
   tile::Library library_;
   Program program_;
+  std::int64_t classes_ = 0;
 };
 
 // Gradients come first, then what was an output before, statistics first: into the pool's order.
@@ -196,9 +196,10 @@ void order_outputs(Program &program, const ParameterPool &pool, std::size_t trai
 
 } // namespace
 
-Program gradients_program(const onnx_import::Model &model, const ParameterPool &pool,
-                          const Task &task) {
-  const Program forward = StepBuilder(model, pool, task).forward(true);
+StepProgram gradients_program(const onnx_import::Model &model, const ParameterPool &pool,
+                              const Task &task) {
+  const StepProgram step = StepBuilder(model, pool, task).forward(true);
+  const Program &forward = step.program;
   program::GradientRequest request{.outputs = {forward.outputs.end()[-2]}, .keep_outputs = true};
   for (std::size_t p = 0; p < pool.entries.size(); ++p)
     if (!is_statistic(pool.entries[p].parameter.kind))
@@ -207,11 +208,11 @@ Program gradients_program(const onnx_import::Model &model, const ParameterPool &
   Program program = model::run_pass(model::kGradient, forward, differentiate);
   order_outputs(program, pool, request.by.size());
   program.name += " gradients";
-  return program;
+  return {std::move(program), step.classes};
 }
 
-Program evaluation_program(const onnx_import::Model &model, const ParameterPool &pool,
-                           const Task &task) {
+StepProgram evaluation_program(const onnx_import::Model &model, const ParameterPool &pool,
+                               const Task &task) {
   return StepBuilder(model, pool, task).forward(false);
 }
 

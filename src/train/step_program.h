@@ -23,15 +23,20 @@ struct Task {
   Recipe::Loss loss;
 };
 
+struct StepProgram {
+  program::Program program;
+  std::int64_t classes = 0; // that the model tells apart; labels are below
+};
+
 // Inputs: pictures u8[N, H, W, C], labels i32[N], the pool's parameters in order, the loss scale
 // f32[1]. Outputs: by parameter its gradient times the scale, or of a statistic the batch's; then
 // loss f32[1], the mean over the batch, and hits f32[1], how many pictures are classified right.
-program::Program gradients_program(const onnx_import::Model &model, const ParameterPool &pool,
-                                   const Task &task);
+StepProgram gradients_program(const onnx_import::Model &model, const ParameterPool &pool,
+                              const Task &task);
 
 // Inputs: pictures, labels (-1: the picture does not count), parameters. Outputs: loss and hits, as
 // above, without what training alone does.
-program::Program evaluation_program(const onnx_import::Model &model, const ParameterPool &pool,
-                                    const Task &task);
+StepProgram evaluation_program(const onnx_import::Model &model, const ParameterPool &pool,
+                               const Task &task);
 
 } // namespace tilefuse::train

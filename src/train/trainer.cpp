@@ -10,10 +10,13 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/stopwatch.h"
 #include "data/loader.h"
 #include "data/open.h"
 #include "onnx/export.h"
+#include "onnx/head.h"
+#include "train/initial_values.h"
 #include "train/phase.h"
 #include "train/pools.h"
 #include "train/rate.h"
@@ -36,7 +39,10 @@ Task task_of(const Recipe &recipe, const data::Source &source) {
 }
 
 std::unique_ptr<data::Source> open(const Recipe &recipe, const std::string &text) {
-  return text.empty() ? nullptr : data::open_source(text, {.side = static_cast<int>(recipe.data.side)});
+  data::OpenOptions options;
+  if (recipe.data.side > 0)
+    options.side = static_cast<int>(recipe.data.side);
+  return text.empty() ? nullptr : data::open_source(text, options);
 }
 
 data::LoaderOptions loader_options(const Recipe &recipe, std::int64_t first, std::int64_t steps) {
@@ -50,6 +56,17 @@ data::LoaderOptions loader_options(const Recipe &recipe, std::int64_t first, std
           .skip_damaged = recipe.data.skip_damaged};
 }
 
+// The model that the recipe names, with a new head where it says so.
+std::string model_bytes(const Recipe &recipe) {
+  return recipe.parameters.classes > 0
+             ? onnx_import::replace_head(recipe.model, recipe.parameters.classes, recipe.seed).model
+             : read_file(recipe.model);
+}
+
+std::string folder_of(const Recipe &recipe) {
+  return std::filesystem::path(recipe.model).parent_path().string();
+}
+
 HostTensor as_f32(const HostTensor &tensor) {
   return tensor.type == DType::F32 ? tensor : program::convert(tensor, DType::F32);
 }
@@ -61,6 +78,7 @@ struct Trainer::State {
   runtime::Device &device;
   runtime::KernelCache &cache;
   TrainerOptions options;
+  std::string bytes; // of the model
   onnx_import::Model model;
   std::unique_ptr<data::Source> training;
   std::unique_ptr<data::Source> test;
@@ -73,13 +91,14 @@ struct Trainer::State {
   std::optional<Evaluator> evaluator; // once it is asked for
   std::vector<runtime::Launchable *> kernels; // of a step, in order
   std::optional<data::Loader> loader;         // from the step that it was made at
+  std::int64_t classes = 0;
   std::int64_t step = 0;
   int skips = 0; // in a row
 
   State(const Recipe &given, runtime::Device &on, runtime::KernelCache &in,
         const TrainerOptions &how)
-      : recipe(given), device(on), cache(in), options(how), model(recipe.model),
-        training(open(recipe, recipe.data.train)), test(open(recipe, recipe.data.test)),
+      : recipe(given), device(on), cache(in), options(how), bytes(model_bytes(recipe)),
+        model(bytes, folder_of(recipe)), training(open(recipe, recipe.data.train)), test(open(recipe, recipe.data.test)),
         pool(make_pool(chosen(model.parameters(), recipe.parameters))),
         task(task_of(recipe, *training)),
         update(update_program(pool, recipe.optimizer, scales_loss())),
@@ -87,7 +106,10 @@ struct Trainer::State {
     compile_step();
     for (const PooledParameter &entry : pool.entries)
       device.write(pools.part("parameters", entry),
-                   as_f32(model.parameter(entry.parameter.name)).data);
+                   (recipe.parameters.init.empty()
+                        ? as_f32(model.parameter(entry.parameter.name))
+                        : draw(entry.parameter, recipe.seed))
+                       .data);
   }
 
   bool scales_loss() const { return recipe.precision == "f16"; }
@@ -119,7 +141,9 @@ void Trainer::State::compile_step() {
   placed.push_back({{false, pool.entries.size() + 2}, pools.whole("loss scale")});
   for (std::size_t p = 0; p < pool.entries.size(); ++p)
     placed.push_back({{true, p}, pools.part("learned", pool.entries[p])});
-  gradients.emplace(gradients_program(model, pool, task), compilation(), placed);
+  const StepProgram step_program = gradients_program(model, pool, task);
+  classes = step_program.classes;
+  gradients.emplace(step_program.program, compilation(), placed);
 
   std::vector<model::PlacedPort> states;
   for (const train::State &state : update.states)
@@ -202,6 +226,7 @@ StepReport Trainer::run_step() {
   const Stopwatch watch;
   const double waited = state.loader->waited_seconds();
   const Batch &batch = state.loader->next();
+  check_labels(batch.labels, state.classes);
   StepReport report{.step = state.step + 1, .epoch = batch.epoch};
   report.waited = state.loader->waited_seconds() - waited;
   report.rate = rate_at(state.recipe, state.step, state.steps_per_epoch());
@@ -302,7 +327,7 @@ void Trainer::export_model(const std::string &path) {
   const Checkpoint now = snapshot();
   for (const PooledParameter &entry : state.pool.entries)
     replaced.emplace(entry.parameter.name, now.content.tensors.at(entry.parameter.name));
-  onnx_import::export_model(state.recipe.model, path, replaced,
+  onnx_import::export_model({state.bytes, folder_of(state.recipe)}, path, replaced,
                             {{"tilefuse.step", std::to_string(state.step)}});
 }
 

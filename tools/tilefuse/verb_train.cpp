@@ -147,15 +147,14 @@ struct EvaluateArguments : api::EngineOptions {
   std::string device;
   std::string model;
   std::string data;
-  std::int64_t side = 0;
+  int side = data::OpenOptions().side;
   std::int64_t batch = 32;
   std::vector<double> mean, std;
   std::string precision = "f32";
 };
 
 void evaluate(EvaluateArguments &args) {
-  const std::unique_ptr<data::Source> source =
-      data::open_source(args.data, {.side = static_cast<int>(args.side)});
+  const std::unique_ptr<data::Source> source = data::open_source(args.data, {.side = args.side});
   api::Engine engine(args.device, args, log_to_stderr());
   const onnx_import::Model model(args.model);
   const train::Task task{.batch = args.batch,
@@ -214,7 +213,8 @@ void add_evaluate(CLI::App &app) {
   verb->add_option("--data", args->data, "Pictures: cifar:FILE, mnist:IMAGES,LABELS, folder:DIR, …")
       ->required()
       ->type_name("KIND:PATH");
-  verb->add_option("--side", args->side, "Size that pictures of files are made");
+  verb->add_option("--side", args->side, "Pixels: size that pictures of folder: and list: are made")
+      ->check(CLI::Range(1, 1 << 16));
   verb->add_option("--batch", args->batch, "Pictures at a time")->check(CLI::Range(1, 1 << 20));
   verb->add_option("--mean", args->mean, "By channel, of pixels in 0..1")->delimiter(',');
   verb->add_option("--std", args->std, "By channel")->delimiter(',');
