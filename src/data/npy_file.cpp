@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/read_file.h"
 
 namespace tilefuse::data {
 namespace {

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/read_file.h"
 
 namespace tilefuse::data {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/index.h"
-#include "base/file.h"
+#include "base/read_file.h"
 #include "data/image.h"
 #include "data/labels.h"
 

@@ -9,8 +9,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/durable_file.h"
 #include "base/error.h"
-#include "base/file.h"
+#include "base/read_file.h"
 #include "base/scanner.h"
 #include "onnx/reader.h"
 #include "onnx/stored.h"

@@ -11,8 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "base/durable_file.h"
 #include "base/error.h"
-#include "base/file.h"
 
 namespace tilefuse::train {
 namespace {

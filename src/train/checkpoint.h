@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checkpoints of a run: one file per step that was kept, `step-00012000.safetensors`, in one folder. A file appears
-// whole or not at all (base/file.h) and holds a hash (safetensors.h), so that after a kill, a crash of the machine or a
+// whole or not at all (base/durable_file.h) and holds a hash (safetensors.h), so that after a kill, a crash of the machine or a
 // full disk the newest readable checkpoint is one that was written to its end.
 #pragma once
 

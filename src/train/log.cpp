@@ -17,7 +17,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/read_file.h"
 
 namespace tilefuse::train {
 namespace {

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/read_file.h"
 #include "base/toml.h"
 #include "train/recipe_keys.h"
 
@@ -72,14 +72,20 @@ template <class Value> bool assign(const toml::node &node, std::vector<Value> &t
   return true;
 }
 
-// "cifar:FILE" or FILE, absolute. A kind has two letters or more, so that it is no drive.
+// A path, absolute; of "KIND:FILE,FILE" (data/open.h) each file.
 std::string with_folder(const std::string &text, const fs::path &folder) {
   if (text.empty())
     return text;
   const std::size_t colon = text.find(':');
   const bool has_kind = colon != std::string::npos && text.find('/') > colon;
-  const std::string kind = has_kind ? text.substr(0, colon + 1) : "";
-  return kind + fs::absolute(folder / text.substr(kind.size())).lexically_normal().string();
+  std::string result = has_kind ? text.substr(0, colon + 1) : "";
+  for (std::size_t begin = result.size(); begin <= text.size();) {
+    const std::size_t end = has_kind ? std::min(text.find(',', begin), text.size()) : text.size();
+    result += begin > colon + 1 && has_kind ? "," : "";
+    result += fs::absolute(folder / text.substr(begin, end - begin)).lexically_normal().string();
+    begin = end + 1;
+  }
+  return result;
 }
 
 // Where a value comes from.

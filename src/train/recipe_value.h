@@ -14,7 +14,8 @@ struct Recipe {
   std::string precision = "f32"; // or tf32, f16, bf16
 
   struct Data {
-    std::string train, test; // KIND:FILE, as "cifar:train_10000.bin.gz"; test may be empty
+    std::string train,
+        test; // KIND:PATH (data/open.h), as "cifar:train_10000.bin.gz"; test may be empty
     std::vector<double> mean,
         std; // by channel: a pixel p in 0..255 becomes (p/255 - mean)/std; empty: p/255
     std::int64_t side = 0;     // pixels; 0: as the pictures are

@@ -9,7 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/durable_file.h"
 #include "base/stopwatch.h"
 #include "train/log.h"
 

@@ -6,23 +6,22 @@
 #include <bit>
 #include <cctype>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <istream>
 #include <optional>
 #include <set>
 #include <span>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "base/durable_file.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/hash.h"
+#include "base/read_file.h"
 #include "base/scanner.h"
 #include "target/dtype_traits.h"
 
@@ -30,7 +29,6 @@ namespace tilefuse::train {
 namespace {
 
 using Json = nlohmann::json;
-namespace fs = std::filesystem;
 
 constexpr std::int64_t kLengthBytes = 8;
 constexpr std::int64_t kMostHeader = 100'000'000; // bytes; the limit of the format's own library
@@ -370,15 +368,11 @@ void write_safetensors(const std::string &path, const TensorMap &tensors,
 }
 
 SealedFile read_sealed(const std::string &path) {
-  std::error_code failure;
-  if (!fs::is_regular_file(path, failure))
-    throw Error(ErrorCode::Io,
-                fs::exists(path, failure) ? "not a regular file" : "there is no such file", path);
-  const std::uintmax_t size = fs::file_size(path, failure);
+  const std::int64_t bytes = file_bytes(path);
   std::ifstream in(path, std::ios::binary);
-  if (failure || !in)
+  if (!in)
     throw Error(ErrorCode::Io, "cannot read the file", path);
-  return Reader(in, static_cast<std::int64_t>(size), path).read();
+  return read_sealed(in, bytes, path);
 }
 
 TensorFile read_safetensors(const std::string &path) { return read_sealed(path).content; }

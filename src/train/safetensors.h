@@ -27,7 +27,7 @@ struct TensorFile {
   Metadata metadata; // without the hash
 };
 
-// All or nothing (base/file.h). Error{Io} when the disk takes no more, or for names and metadata that are not UTF-8.
+// All or nothing (base/durable_file.h). Error{Io} when the disk takes no more, or for names and metadata that are not UTF-8.
 void write_safetensors(const std::string &path, const TensorFile &file);
 void write_safetensors(const std::string &path, const TensorMap &tensors, const Metadata &metadata);
 

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/read_file.h"
 #include "base/stopwatch.h"
 #include "data/loader.h"
 #include "data/open.h"

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/durable_file.h"
 #include "runtime/processes.h"
 #include "train/checkpoint.h"
 #include "train/files.h"

@@ -119,6 +119,12 @@ TEST(Recipe, values_out_of_place_are_named) {
     EXPECT_EQ(mistake("# first\n" + text), "/r/recipe.toml:2: error: " + why);
 }
 
+TEST(Recipe, each_file_of_a_pair_is_of_the_folder) {
+  EXPECT_EQ(parse_recipe("data.train = \"mnist:a.gz,/x/b.gz\"", "/r/recipe.toml").data.train,
+            "mnist:/r/a.gz,/x/b.gz");
+  EXPECT_EQ(parse_recipe("model = \"a,b.onnx\"", "/r/recipe.toml").model, "/r/a,b.onnx");
+}
+
 TEST(Recipe, letters_of_any_language_stand_in_quotes) {
   const Recipe recipe =
       parse_recipe("model = \"/é\\\"ü\" # ö\nparameters.freeze = ['ß', \"\"\"\nж\"\"\"]\n", "r");

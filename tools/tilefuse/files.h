@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of the command line, written all or not at all. What is no regular file (a device, a
-// FIFO) is written to and stays what it is; a symlink stays, and the file it leads to is written.
+// Files as a whole: written all or not at all; base/read_file.h reads them. What is no regular file
+// (a device, a FIFO) is written to and stays what it is; a symlink stays, and the file it leads to
+// is written.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "base/file.h"
+#include "base/read_file.h"
 
 namespace tilefuse::tool {
 

@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files as a whole: read at once, and written so that whatever happens to the process, the machine or the disk, a
-// reader finds either what was there before or all of what was written.
+// Files written so that whatever happens to the process, the machine or the disk, a reader finds either what was there
+// before or all of what was written.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace tilefuse {
-
-// Size of a regular file in bytes. Error{Io} where there is none.
-std::int64_t file_bytes(const std::string &path);
-
-// The bytes of a regular file. Error{Io} when it cannot be read, Error{Limit} when it is larger
-// than `limit_bytes`.
-std::string read_file(const std::string &path, std::int64_t limit_bytes = std::int64_t{4} << 30);
 
 // What ends the name of a file that is still being written. A process that was killed leaves it behind.
 inline constexpr std::string_view kUnfinished = ".part";
