@@ -50,8 +50,10 @@ struct Progress {
   }
 };
 
-// What a run may change when it is taken up again: it alters no step.
-Recipe comparable(Recipe recipe) {
+// Less what a run may change when it is taken up again, since it alters no step; its paths as texts
+// have them.
+Recipe comparable(const Recipe &given) {
+  Recipe recipe = parse_recipe(to_text(given), "recipe");
   recipe.steps.limit = 0;
   recipe.keep = {};
   recipe.data.threads = 1;
@@ -62,8 +64,8 @@ void check_recipe(const Recipe &recipe, const Checkpoint &checkpoint, bool force
   const auto text = checkpoint.content.metadata.find("recipe");
   if (forces || text == checkpoint.content.metadata.end())
     return;
-  const std::vector<std::string> lines = differences(
-      comparable(parse_recipe(text->second, "the checkpoint's recipe")), comparable(recipe));
+  const std::vector<std::string> lines =
+      differences(comparable(parse_recipe(text->second, "recipe")), comparable(recipe));
   if (!lines.empty())
     throw Error(ErrorCode::Shape, "the recipe differs from the one that the checkpoint was made by",
                 {}, lines);

@@ -148,8 +148,8 @@ TEST_F(TrainerTest, SaysWhatDoesNotFit) {
   recipe = mnist_recipe();
   recipe.model = shared_model("cifar_resnet20_qlinearconv_int8");
   recipe.data.train = cifar("test_2000");
-  EXPECT_NE(error_of([&] { trained(recipe, 1); }).find("no parameter that could be trained"),
-            std::string::npos);
+  const std::string error = error_of([&] { trained(recipe, 1); });
+  EXPECT_NE(error.find("no parameter that could be trained"), std::string::npos) << error;
 }
 
 TEST_F(TrainerTest, NamesTheGradientThatIsNotFinite) {
