@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "base/read_file.h"
-#include "data/image.h"
+#include "data/decode_image.h"
 #include "data/labels.h"
 
 namespace tilefuse::data {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/image.h"
+#include "data/decode_image.h"
 
 #include <gtest/gtest.h>
 

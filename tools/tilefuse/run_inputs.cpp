@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/index.h"
-#include "data/image.h"
+#include "data/decode_image.h"
 #include "data/npy.h"
 #include "files.h"
 #include "onnx/import.h"
