@@ -212,6 +212,8 @@ std::vector<Parameter> Model::parameters() const {
   return onnx_import::parameters(state_->file.model.graph());
 }
 
+bool Model::is_quantized() const { return onnx_import::is_quantized(state_->file.model.graph()); }
+
 program::HostTensor Model::parameter(const std::string &name) const {
   const onnx::TensorProto *tensor = find_initializer(state_->file.model.graph(), name);
   if (tensor == nullptr)

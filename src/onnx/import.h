@@ -51,6 +51,7 @@ public:
   const std::vector<Declared> &outputs() const;
   // What can be trained.
   std::vector<Parameter> parameters() const;
+  bool is_quantized() const;
   // The value of one of them, in its own type.
   program::HostTensor parameter(const std::string &name) const;
   // The tensor that a classifier's loss is computed of (parameters.h).

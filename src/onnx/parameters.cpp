@@ -122,6 +122,15 @@ std::vector<Parameter> parameters(const onnx::GraphProto &graph) {
   return Finder(graph).find(graph);
 }
 
+bool is_quantized(const onnx::GraphProto &graph) {
+  constexpr std::string_view kMarks[] = {"Quantize", "QLinear", "ConvInteger", "MatMulInteger"};
+  return std::any_of(graph.node().begin(), graph.node().end(), [&](const onnx::NodeProto &node) {
+    return std::any_of(std::begin(kMarks), std::end(kMarks), [&](std::string_view mark) {
+      return node.op_type().find(mark) != std::string::npos;
+    });
+  });
+}
+
 std::string logits_name(const onnx::GraphProto &graph) {
   if (graph.output_size() == 0)
     return {};

@@ -41,6 +41,9 @@ struct Parameter {
 // Each once, in the order in which nodes first read them.
 std::vector<Parameter> parameters(const onnx::GraphProto &graph);
 
+// Whether its numbers are quantised: it has nodes that compute in, or convert to, integers by scales.
+bool is_quantized(const onnx::GraphProto &graph);
+
 // The tensor that the loss of a classifier is computed of: the input of the Softmax or LogSoftmax
 // that makes the graph's first output, else that output.
 std::string logits_name(const onnx::GraphProto &graph);

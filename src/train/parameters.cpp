@@ -36,10 +36,14 @@ void check_patterns(const std::vector<std::string> &patterns, const std::vector<
 
 } // namespace
 
-std::vector<Parameter> chosen(const std::vector<Parameter> &all, const Recipe::Parameters &recipe) {
+std::vector<Parameter> chosen(const onnx_import::Model &model, const Recipe::Parameters &recipe) {
+  if (model.is_quantized())
+    throw Error(ErrorCode::Unsupported, "the model is quantised; such models are not trained", {},
+                {"the float model that it was made of can be trained, and quantised again"});
+  const std::vector<Parameter> all = model.parameters();
   if (all.empty())
     throw Error(ErrorCode::Shape, "the model has no parameter that could be trained", {},
-                {"parameters are float initializers that layers read; quantised models have none"});
+                {"parameters are float initializers that layers read"});
   check_patterns(recipe.train, all);
   check_patterns(recipe.freeze, all);
   int layers = 0;

@@ -35,8 +35,8 @@ struct ParameterPool {
 // Those of a model's parameters that the recipe trains: names that match `train` and not `freeze`,
 // of the last layers where it says how many; statistics of the normalisations among them unless
 // these are frozen. Error{Shape} names a pattern that nothing matches, or a model of which nothing
-// is left to train.
-std::vector<onnx_import::Parameter> chosen(const std::vector<onnx_import::Parameter> &all,
+// is left to train, Error{Unsupported} one that is quantised.
+std::vector<onnx_import::Parameter> chosen(const onnx_import::Model &model,
                                            const Recipe::Parameters &recipe);
 
 ParameterPool make_pool(const std::vector<onnx_import::Parameter> &parameters);

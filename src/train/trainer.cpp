@@ -99,7 +99,7 @@ struct Trainer::State {
         const TrainerOptions &how)
       : recipe(given), device(on), cache(in), options(how), bytes(model_bytes(recipe)),
         model(bytes, folder_of(recipe)), training(open(recipe, recipe.data.train)), test(open(recipe, recipe.data.test)),
-        pool(make_pool(chosen(model.parameters(), recipe.parameters))),
+        pool(make_pool(chosen(model, recipe.parameters))),
         task(task_of(recipe, *training)),
         update(update_program(pool, recipe.optimizer, scales_loss())),
         pools(device, update, scales_loss() ? kFirstScale : 1) {
