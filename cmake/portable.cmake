@@ -41,7 +41,7 @@ endfunction()
 set(map ${CMAKE_SOURCE_DIR}/src/api/c/symbols.map)
 tilefuse_portable(portable_library OBJECTS tilefuse_shared ARCHIVES ${portable_libraries} protobuf::libprotobuf ${ISL_LIBRARY}
   OPTIONS -Wl,--version-script,${map} -Wl,-soname,libtilefuse.so
-  FOLDERS base target package program tile onnx onnx_schema nest poly schedule cost kernel launch lower emit runtime search model report api)
+  FOLDERS base target package program data tile onnx onnx_schema nest poly schedule cost kernel launch lower emit runtime search model train report api)
 set_target_properties(portable_library PROPERTIES OUTPUT_NAME libtilefuse)
 
 execute_process(COMMAND ${TILEFUSE_LLVM_CONFIG} --link-static --libfiles X86CodeGen X86AsmParser Core Support TransformUtils

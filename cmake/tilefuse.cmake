@@ -43,7 +43,7 @@ endfunction()
 
 # Folders whose work is done once for a model. At -O1 they are built a quarter faster than the others at -O2, where
 # search, evaluation and simulation spend their time.
-set(TILEFUSE_ONCE_FOLDERS program tile onnx emit runtime model report api)
+set(TILEFUSE_ONCE_FOLDERS program tile onnx emit runtime model train report api)
 
 # tilefuse_library(NAME SOURCES a.cpp … [DEPENDS folder …]): the library of src/NAME. DEPENDS names folders above it.
 function(tilefuse_library name)

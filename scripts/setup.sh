@@ -7,7 +7,7 @@ set -euo pipefail
 program=(
   make cmake g++ ninja-build ccache
   llvm-19-dev zlib1g-dev libsqlite3-dev libprotobuf-dev protobuf-compiler libonnx-dev opencl-c-headers
-  libcli11-dev libfmt-dev libtomlplusplus-dev libstb-dev libxxhash-dev libisl-dev nlohmann-json3-dev
+  libcli11-dev libfmt-dev libtomlplusplus-dev libstb-dev libturbojpeg0-dev libxxhash-dev libisl-dev nlohmann-json3-dev
 )
 tests=(
   libgtest-dev librapidcheck-dev python3 python3-numpy python3-venv pkg-config

@@ -4,24 +4,28 @@
 
     fuzz.py --build FOLDER [--seconds N] [--seed N] [--corpus FOLDER] [TARGET…]
 
-A Tile target starts from fuzz/corpus/TARGET and the operator library; `onnx` from the models of fuzz/corpus/onnx, which
-are texts of protobuf, and from ONNX's node tests where ../shared/data has them. What a target finds goes to
-FOLDER/found-TARGET and FOLDER/crash-*. With --corpus the inputs found before are kept there and taken up again. Exits
-with 1 where an input crashes, hangs or makes a sanitizer speak, with 77 where there is no clang (a failure in CI).
+A target starts from fuzz/corpus/TARGET, those over Tile also from the operator library; `onnx` from the models of fuzz/corpus/onnx, which
+are texts of protobuf, and from ONNX's node tests where ../shared/data has them; `data` from a small set of every kind. What a
+target finds goes to FOLDER/found-TARGET and FOLDER/crash-*. With --corpus the inputs found before are kept there and
+taken up again. Exits with 1 where an input crashes, hangs or makes a sanitizer speak, with 77 where there is no clang
+(a failure in CI).
 """
 import argparse
+import gzip
 import os
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tarfile
 import tempfile
+import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DATA = pathlib.Path(os.environ.get("TILEFUSE_DATA", ROOT.parent / "shared" / "data"))
-TARGETS = ["bind", "format", "flatten", "onnx"]
+TARGETS = ["bind", "format", "flatten", "onnx", "safetensors", "recipe", "data"]
 LARGEST = 16384  # bytes of an input
 SKIPPED = 77
 
@@ -61,7 +65,41 @@ def onnx_seeds(folder):
     return [seeds]
 
 
-def tile_seeds(name):
+def png(width, height):
+    def chunk(kind, content):
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    rows = b"".join(b"\0" + bytes(range(3 * width)) for _ in range(height))
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">2I5B", width, height, 8, 2, 0, 0, 0)) +
+            chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+def npy(kind, shape, content):
+    head = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    return b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head + content
+
+
+def data_seeds(folder):
+    """Data sets as fuzz/data.cpp reads them: the number of the kind, the length of the first file, the files."""
+    seeds = folder / "seeds-data"
+    shutil.rmtree(seeds, ignore_errors=True)
+    seeds.mkdir(parents=True)
+    record = b"\3" + bytes(3072)
+    pictures, labels = struct.pack(">4I", 0x803, 2, 2, 3) + bytes(12), struct.pack(">2I", 0x801, 2) + b"\1\2"
+    whole = {"cifar": (0, record, record), "cifar-packed": (0, gzip.compress(record), gzip.compress(2 * record)),
+             "mnist": (1, pictures, labels), "mnist-packed": (1, gzip.compress(pictures), gzip.compress(labels)),
+             "npy": (2, npy("|u1", (2, 2, 2, 3), bytes(24)), npy("<i8", (2,), bytes(16))),
+             "list": (3, b"first 1\nsub/b c.png 2\n", b""), "png": (4, png(9, 7), b"")}
+    for path in sorted((ROOT / "fuzz" / "corpus" / "data").iterdir()):
+        whole[path.name] = (4, path.read_bytes(), b"")
+    for name, (kind, first, second) in whole.items():
+        (seeds / name).write_bytes(struct.pack("<BH", kind, len(first)) + first + second)
+    return [seeds]
+
+
+def stored_seeds(name):
+    if name in ("safetensors", "recipe"):
+        return [ROOT / "fuzz" / "corpus" / name]
     return [ROOT / "fuzz" / "corpus" / name, ROOT / "ops", f"-dict={ROOT / 'fuzz' / 'tile.dict'}"]
 
 
@@ -69,8 +107,9 @@ def fuzz(folder, name, seconds, corpus, seed):
     """Whether the target found nothing; its last lines are printed where it did."""
     found = (corpus or folder) / f"found-{name}"
     found.mkdir(parents=True, exist_ok=True)
-    seeds = onnx_seeds(folder) if name == "onnx" else tile_seeds(name)
-    in_memory = "/dev/shm" if os.path.isdir("/dev/shm") else None  # files of `onnx`; a disk is ten times as slow
+    makers = {"onnx": onnx_seeds, "data": data_seeds}
+    seeds = makers[name](folder) if name in makers else stored_seeds(name)
+    in_memory = "/dev/shm" if os.path.isdir("/dev/shm") else None  # files of `onnx` and `data`; a disk is ten times as slow
     with tempfile.TemporaryDirectory(dir=in_memory) as scratch:
         done = run([folder / "bin" / f"fuzz_{name}", found, *seeds, f"-max_total_time={seconds}", f"-seed={seed}", "-timeout=10",
                     "-rss_limit_mb=4096", f"-max_len={LARGEST}", f"-artifact_prefix={folder}/crash-{name}-",

@@ -10,8 +10,13 @@ namespace tilefuse::model {
 using program::BufferId;
 using program::TensorId;
 
-Execution::Execution(const Resident &resident)
-    : resident_(&resident), uses_(resident.plan().buffers.size()) {
+Execution::Execution(const Resident &resident, std::span<const PlacedPort> placed)
+    : resident_(&resident), placed_(resident.plan().buffers.size()),
+      uses_(resident.plan().buffers.size()) {
+  for (const PlacedPort &each : placed) {
+    TILEFUSE_CHECK(is_alone(each.port), "a port is placed that shares its buffer");
+    placed_[at(buffer_of(each.port))] = each.place;
+  }
   allocate();
   load_kernels();
 }
@@ -48,13 +53,15 @@ BufferId Execution::buffer_of(Port port) const {
 }
 
 runtime::Binding Execution::place_of(BufferId id) const {
+  if (placed_[at(id)].memory != nullptr)
+    return placed_[at(id)];
   const PlacedBuffer &placed = resident_->plan().buffers[at(id)];
   return {activations_.get(), placed.offset, placed.bytes};
 }
 
 runtime::Binding Execution::own(Port port) const { return place_of(buffer_of(port)); }
 
-bool Execution::is_bindable(Port port) const {
+bool Execution::is_alone(Port port) const {
   const program::StoredProgram &stored = resident_->compiled().stored;
   const BufferId buffer = buffer_of(port);
   const program::HostTensor &tensor =
@@ -63,9 +70,14 @@ bool Execution::is_bindable(Port port) const {
     return std::count_if(ids.begin(), ids.end(),
                          [&](TensorId id) { return stored.windows[at(id)].buffer == buffer; });
   };
-  return !stored.buffers[at(buffer)].needs_zero &&
-         place_of(buffer).bytes == program::elems(tensor.shape) * size_bytes(tensor.type) &&
+  return resident_->plan().buffers[at(buffer)].bytes ==
+             program::elems(tensor.shape) * size_bytes(tensor.type) &&
          ports_there(stored.program.inputs) + ports_there(stored.program.outputs) == 1;
+}
+
+bool Execution::is_bindable(Port port) const {
+  return is_alone(port) &&
+         !resident_->compiled().stored.buffers[at(buffer_of(port))].needs_zero;
 }
 
 void Execution::bind(Port port, const runtime::Binding &to) {

@@ -19,15 +19,23 @@ struct Port {
   std::size_t position = 0;
 };
 
+// A port that lies in the caller's memory.
+struct PlacedPort {
+  Port port;
+  runtime::Binding place; // as many bytes as the tensor has
+};
+
 class Execution {
 public:
-  // The program outlives the result.
-  explicit Execution(const Resident &resident);
+  // The program outlives the result, and so does memory that ports are placed in; each is_alone().
+  explicit Execution(const Resident &resident, std::span<const PlacedPort> placed = {});
 
   // Where it lies in this execution's own memory.
   runtime::Binding own(Port port) const;
-  // Whether it may lie in the caller's memory: it is all of a buffer, which needs no zeros in front
-  // of a run and is no other port's.
+  // Whether it is all of a buffer, which is no other port's: it may be placed when an execution is made.
+  bool is_alone(Port port) const;
+  // Whether it may lie in the caller's memory from some run on: it is alone, and its buffer needs no
+  // zeros in front of a run.
   bool is_bindable(Port port) const;
   // Lets it lie in `to` from the next launch on; `to` without memory: in its own.
   void bind(Port port, const runtime::Binding &to);
@@ -47,6 +55,7 @@ private:
   void load_kernels();
 
   const Resident *resident_;
+  std::vector<runtime::Binding> placed_; // by BufferId; without memory: in `activations_`
   std::unique_ptr<runtime::Memory> activations_;
   std::vector<std::unique_ptr<runtime::Launchable>> loaded_;
   std::vector<runtime::Launchable *> kernels_; // loaded_, in order

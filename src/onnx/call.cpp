@@ -269,6 +269,19 @@ void Call::make_elems(std::int64_t count, DType type) const {
          fmt::format("the model makes up constants of more than {} bytes", graph_.most_made()));
 }
 
+std::int64_t Call::batch_for(std::int64_t written, std::int64_t from) const {
+  const bool is_batch = graph_.file_batch != 0 && written == graph_.file_batch;
+  return is_batch && from == graph_.batch ? from : written;
+}
+
+bool Call::learns(std::size_t i) const {
+  return graph_.uses_batch_statistics && !graph_.parameter_name(value(i)).empty();
+}
+
+void Call::learn(std::size_t i, const Value &statistic) const {
+  graph_.learn(graph_.parameter_name(value(i)), statistic);
+}
+
 bool Call::wants(std::size_t output) const {
   return output < outputs() && !node_.output(static_cast<int>(output)).empty();
 }

@@ -90,6 +90,13 @@ public:
   bool wants(std::size_t output) const;
   std::size_t outputs() const { return static_cast<std::size_t>(node_.output_size()); }
   void result(const Value &value, std::size_t output = 0) const;
+  // A first dimension that a node writes out, of what has first dimension `from`: the batch that is bound
+  // where the file says its own.
+  std::int64_t batch_for(std::int64_t written, std::int64_t from) const;
+  // Whether operand `i`, a running statistic, learns from batches (options.h).
+  bool learns(std::size_t i) const;
+  // What the batch says of operand `i`.
+  void learn(std::size_t i, const Value &statistic) const;
   // Accounts for elements of constants that the node is about to make up; Error{Limit} past what a
   // model may make.
   void make_elems(std::int64_t count, DType type) const;

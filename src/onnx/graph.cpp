@@ -45,6 +45,19 @@ Value Graph::add_input(const std::string &name, DType type, const program::Shape
   return of_tensor(id);
 }
 
+Value Graph::add_parameter(const std::string &name, DType type, const program::Shape &shape) {
+  Value value = add_input(name, DType::F32, shape);
+  if (type != DType::F32)
+    value = apply("cast_" + std::string(to_string(type)), {value}, {}, name).front();
+  parameters_.emplace(*value.id, name);
+  return value;
+}
+
+std::string Graph::parameter_name(const Value &value) const {
+  const auto found = value.id ? parameters_.find(*value.id) : parameters_.end();
+  return found == parameters_.end() ? std::string() : found->second;
+}
+
 program::TensorId Graph::tensor(const Value &value) {
   if (value.id)
     return *value.id;
@@ -126,6 +139,19 @@ Value Graph::reshape(const Value &value, const program::Shape &shape, const std:
       program.add({value.name, value.type, shape, program::Role::Temporary, nullptr});
   program.statements.push_back({id, program::View{*value.id}, origin});
   return of_tensor(id);
+}
+
+void Graph::learn(const std::string &name, const Value &statistic) {
+  if (!learned_.emplace(name, statistic).second)
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("two normalisations share the running statistic {}; such models are "
+                            "not trained",
+                            tilefuse::quoted(name)));
+}
+
+const Value *Graph::learned(const std::string &name) const {
+  const auto found = learned_.find(name);
+  return found == learned_.end() ? nullptr : &found->second;
 }
 
 bool Graph::is_output(program::TensorId id) const {

@@ -38,6 +38,9 @@ public:
       : library_(&library), most_made_(most_made) {}
 
   program::Program program;
+  bool uses_batch_statistics = false; // options.h
+  std::int64_t file_batch = 0;        // of the first input, where options rebind it; 0: they do not
+  std::int64_t batch = 0;             // what it is bound to then
 
   // False when `bytes` more made up would exceed the limit.
   bool reserve(std::int64_t bytes);
@@ -49,6 +52,10 @@ public:
   void define(const std::string &name, Value value);
 
   Value add_input(const std::string &name, DType type, const program::Shape &shape);
+  // An f32 input as a value of `type`.
+  Value add_parameter(const std::string &name, DType type, const program::Shape &shape);
+  // The parameter that a value is; empty where it is none.
+  std::string parameter_name(const Value &value) const;
   // The tensor of a value; puts a constant into the program.
   program::TensorId tensor(const Value &value);
   // A Tile function applied to values; `origin` names the node. Of constants it is evaluated, unless that would
@@ -61,6 +68,11 @@ public:
                  const program::Shape &shape, const std::string &origin);
   // The same elements under another shape of as many: a view, or a constant that shares its bytes.
   Value reshape(const Value &value, const program::Shape &shape, const std::string &origin);
+  // A statistic of the batch, that training mixes into the running one of that name.
+  // Error{Unsupported} where it has one.
+  void learn(const std::string &name, const Value &statistic);
+  // What `name` learned; null where nothing was.
+  const Value *learned(const std::string &name) const;
   // Makes a value an output of the program under `name`; copies what already is an input, a
   // constant or an output.
   void add_output(const std::string &name);
@@ -79,6 +91,8 @@ private:
   std::int64_t most_made_;
   std::int64_t made_ = 0;
   std::map<std::string, Value> values_;
+  std::map<program::TensorId, std::string> parameters_;
+  std::map<std::string, Value> learned_; // by parameter
   std::map<std::tuple<const program::Bytes *, DType, program::Shape>, program::TensorId> constants_;
 };
 

@@ -81,6 +81,13 @@ void define_inputs(const onnx::GraphProto &proto, const Options &options, Graph 
   const std::set<std::string> with_values =
       define_values(proto, initializer_names(proto), options, graph);
   const auto shapes = bind_inputs(proto, with_values, options);
+  const auto first = std::find_if(proto.input().begin(), proto.input().end(), [&](const auto &info) {
+    return !with_values.contains(info.name());
+  });
+  if (options.rebinds_batch && first != proto.input().end() && !shapes.at(first->name()).empty()) {
+    graph.file_batch = std::max<std::int64_t>(declared(*first).dims.front(), 0);
+    graph.batch = shapes.at(first->name()).front();
+  }
   for (const auto &info : proto.input()) {
     if (with_values.contains(info.name()))
       continue;
@@ -92,25 +99,55 @@ void define_inputs(const onnx::GraphProto &proto, const Options &options, Graph 
   }
 }
 
-void define_outputs(const onnx::GraphProto &proto, Graph &graph) {
-  std::set<std::string> outputs;
-  for (const auto &output : proto.output()) {
-    if (!outputs.insert(output.name()).second)
-      throw Error(ErrorCode::Io,
-                  fmt::format("the model lists output {} twice", tilefuse::quoted(output.name())));
-    graph.add_output(output.name());
+const onnx::TensorProto *find_initializer(const onnx::GraphProto &proto, const std::string &name) {
+  for (const auto &tensor : proto.initializer())
+    if (tensor.name() == name)
+      return &tensor;
+  return nullptr;
+}
+
+// Initializers that the caller wants as inputs.
+void define_parameters(const onnx::GraphProto &proto, const Options &options, Graph &graph) {
+  for (const std::string &name : options.parameters) {
+    const onnx::TensorProto *tensor = find_initializer(proto, name);
+    const std::optional<DType> type = tensor ? to_dtype(tensor->data_type()) : std::nullopt;
+    if (!type || !is_float(*type))
+      throw Error(ErrorCode::Shape, fmt::format("the model has no initializer {} of a float type",
+                                                tilefuse::quoted(name)));
+    const program::Shape shape(tensor->dims().begin(), tensor->dims().end());
+    graph.define(name, graph.add_parameter(name, *type, shape));
   }
+}
+
+void define_outputs(const onnx::GraphProto &proto, const Options &options, Graph &graph) {
+  std::vector<std::string> names = options.outputs;
+  for (int i = 0; options.outputs.empty() && i < proto.output_size(); ++i)
+    names.push_back(proto.output(i).name());
+  std::set<std::string> outputs;
+  for (const std::string &name : names) {
+    if (!outputs.insert(name).second)
+      throw Error(ErrorCode::Io,
+                  fmt::format("the model lists output {} twice", tilefuse::quoted(name)));
+    graph.add_output(name);
+  }
+  for (const std::string &name : options.parameters)
+    if (const Value *learned = graph.learned(name)) {
+      graph.define("batch " + name, *learned);
+      graph.add_output("batch " + name);
+    }
 }
 
 // Inputs, constants and nodes; what is lacking is added to `lacking`. Another mistake of a model
 // that lacks something is not looked at.
 void build(const ModelFile &file, const Options &options, Graph &graph, Lacking &lacking) {
   const onnx::GraphProto &proto = file.model.graph();
+  graph.uses_batch_statistics = options.uses_batch_statistics;
   check_tensors(proto, lacking);
   NodeImporter nodes(file, graph, lacking);
   try {
-    nodes.define_initializers(proto);
+    nodes.define_initializers(proto, {options.parameters.begin(), options.parameters.end()});
     define_inputs(proto, options, graph, nodes);
+    define_parameters(proto, options, graph);
     nodes.run(proto);
   } catch (const Error &) {
     if (lacking.empty())
@@ -123,7 +160,7 @@ std::vector<Gap> gaps_of(const ModelFile &file, const tile::Library &ops, const 
   Lacking lacking(true);
   build(file, options, graph, lacking);
   if (lacking.empty()) {
-    define_outputs(file.model.graph(), graph);
+    define_outputs(file.model.graph(), options, graph);
     program::verify(graph.program);
   }
   return lacking.gaps();
@@ -137,7 +174,7 @@ program::Program import_file(const ModelFile &file, const tile::Library &ops,
   build(file, options, graph, lacking);
   if (!lacking.empty())
     lacking.refuse();
-  define_outputs(file.model.graph(), graph);
+  define_outputs(file.model.graph(), options, graph);
   program::verify(graph.program);
   return std::move(graph.program);
 }
@@ -170,6 +207,22 @@ Model &Model::operator=(Model &&) noexcept = default;
 
 const std::vector<Declared> &Model::inputs() const { return state_->inputs; }
 const std::vector<Declared> &Model::outputs() const { return state_->outputs; }
+
+std::vector<Parameter> Model::parameters() const {
+  return onnx_import::parameters(state_->file.model.graph());
+}
+
+bool Model::is_quantized() const { return onnx_import::is_quantized(state_->file.model.graph()); }
+
+program::HostTensor Model::parameter(const std::string &name) const {
+  const onnx::TensorProto *tensor = find_initializer(state_->file.model.graph(), name);
+  if (tensor == nullptr)
+    throw Error(ErrorCode::Shape,
+                fmt::format("the model has no initializer {}", tilefuse::quoted(name)));
+  return to_host_tensor(*tensor, state_->file.folder);
+}
+
+std::string Model::logits() const { return logits_name(state_->file.model.graph()); }
 
 program::Program Model::program(const tile::Library &ops, const Options &options) const {
   return import_file(state_->file, ops, options);

@@ -18,6 +18,7 @@
 
 #include "onnx/gap.h"
 #include "onnx/options.h"
+#include "onnx/parameters.h"
 #include "program/host_tensor.h"
 #include "program/program.h"
 #include "tile/tile.h"
@@ -48,6 +49,13 @@ public:
   // Without those that the file itself has values for. An output may lack dimensions.
   const std::vector<Declared> &inputs() const;
   const std::vector<Declared> &outputs() const;
+  // What can be trained.
+  std::vector<Parameter> parameters() const;
+  bool is_quantized() const;
+  // The value of one of them, in its own type.
+  program::HostTensor parameter(const std::string &name) const;
+  // The tensor that a classifier's loss is computed of (parameters.h).
+  std::string logits() const;
   program::Program program(const tile::Library &ops, const Options &options) const;
   // What keeps program() from working. What reads the result of a node with
   // a gap is not looked at. Throws what is no node's fault.

@@ -12,9 +12,12 @@
 
 namespace tilefuse::onnx_import {
 
-void NodeImporter::define_initializers(const onnx::GraphProto &graph) {
+void NodeImporter::define_initializers(const onnx::GraphProto &graph,
+                                       const std::set<std::string> &inputs) {
   for (const auto &tensor : graph.initializer())
-    if (to_dtype(tensor.data_type()))
+    if (inputs.contains(tensor.name()))
+      continue;
+    else if (to_dtype(tensor.data_type()))
       graph_.define(tensor.name(), make_constant(to_host_tensor(tensor, file_.folder)));
     else
       unknown_.insert(tensor.name());

@@ -19,8 +19,9 @@ public:
   NodeImporter(const ModelFile &file, Graph &graph, Lacking &lacking)
       : file_(file), graph_(graph), lacking_(lacking) {}
 
-  // Defines the initializers of a graph; those of element types that we lack stay unknown.
-  void define_initializers(const onnx::GraphProto &graph);
+  // Defines the initializers of a graph, less those in `inputs`; those of element types that we lack
+  // stay unknown.
+  void define_initializers(const onnx::GraphProto &graph, const std::set<std::string> &inputs = {});
   // Imports the nodes of a graph.
   void run(const onnx::GraphProto &graph);
   // A tensor that is never defined, since it is not supported.

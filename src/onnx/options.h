@@ -14,12 +14,23 @@ namespace tilefuse::onnx_import {
 
 struct Options {
   std::optional<std::int64_t> batch; // binds a symbolic first dimension; 1 when unset
+  // The first dimension of inputs is the batch and may be bound to another size than the file fixes.
+  bool rebinds_batch = false;
   std::map<std::string, program::Shape>
       input_shapes;                         // by graph input: binds its symbolic dimensions
   std::map<std::string, std::int64_t> dims; // by symbol: binds it wherever it stands
   // By graph input of integers: it is no input then but a constant, which shapes may be computed
   // of.
   std::map<std::string, std::vector<std::int64_t>> input_values;
+  // Initializers that are inputs of the program, behind the model's own and in f32: what training
+  // changes. Names are those of parameters.h.
+  std::vector<std::string> parameters;
+  // Batch normalisations whose running statistics are among these normalise by the batch's. Behind
+  // the model's outputs stand mean and variance of the batch, with n - 1 for n, in the order of
+  // `parameters`.
+  bool uses_batch_statistics = false;
+  // Tensors of the graph that are the program's outputs; none: the graph's.
+  std::vector<std::string> outputs;
   // Constants that nodes may make up (ConstantOfShape, Range, Resize, …); more is Error{Limit}.
   std::int64_t made_bytes = std::int64_t{4} << 30;
 };

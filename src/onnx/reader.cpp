@@ -5,7 +5,6 @@
 #include <charconv>
 #include <fstream>
 #include <limits>
-#include <optional>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -85,32 +84,6 @@ std::optional<std::uint64_t> parse_number(const std::string &text) {
   return value;
 }
 
-struct ExternalPlace {
-  std::string location;
-  std::uint64_t offset = 0;
-  std::optional<std::uint64_t> length;
-};
-
-ExternalPlace external_place(const onnx::TensorProto &tensor) {
-  ExternalPlace place;
-  for (const auto &entry : tensor.external_data()) {
-    if (entry.key() == "location")
-      place.location = entry.value();
-    if (entry.key() != "offset" && entry.key() != "length")
-      continue;
-    const auto number = parse_number(entry.value());
-    if (!number)
-      fail(fmt::format("external data of tensor {}: {} {} is not a number",
-                       tilefuse::quoted(tensor.name()), entry.key(),
-                       tilefuse::quoted(entry.value())));
-    if (entry.key() == "offset")
-      place.offset = *number;
-    else
-      place.length = *number;
-  }
-  return place;
-}
-
 bool is_inside(const fs::path &path, const fs::path &folder) {
   return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first ==
          folder.end();
@@ -161,6 +134,30 @@ ModelFile parse_model(std::string_view bytes, const fs::path &folder) {
 
 onnx::TensorProto read_tensor_message(const std::string &path) {
   return parse_file<onnx::TensorProto>(path, "an ONNX tensor");
+}
+
+ExternalPlace external_place(const onnx::TensorProto &tensor) {
+  ExternalPlace place;
+  for (const auto &entry : tensor.external_data()) {
+    if (entry.key() == "location")
+      place.location = entry.value();
+    if (entry.key() != "offset" && entry.key() != "length")
+      continue;
+    const auto number = parse_number(entry.value());
+    if (!number)
+      fail(fmt::format("external data of tensor {}: {} {} is not a number",
+                       tilefuse::quoted(tensor.name()), entry.key(),
+                       tilefuse::quoted(entry.value())));
+    if (entry.key() == "offset")
+      place.offset = *number;
+    else
+      place.length = *number;
+  }
+  return place;
+}
+
+fs::path external_file(const onnx::TensorProto &tensor, const fs::path &folder) {
+  return external_path(tensor, external_place(tensor).location, folder);
 }
 
 program::Bytes read_external(const onnx::TensorProto &tensor, const fs::path &folder,

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,17 @@ ModelFile parse_model(std::string_view bytes, const std::filesystem::path &folde
 
 // The message of a `.pb` file with one TensorProto.
 onnx::TensorProto read_tensor_message(const std::string &path);
+
+// Where the data of a tensor lie whose data_location is EXTERNAL.
+struct ExternalPlace {
+  std::string location; // as the tensor has it
+  std::uint64_t offset = 0;
+  std::optional<std::uint64_t> length;
+};
+ExternalPlace external_place(const onnx::TensorProto &tensor);
+// The file that its location names, checked to be there and to lie in `folder`.
+std::filesystem::path external_file(const onnx::TensorProto &tensor,
+                                    const std::filesystem::path &folder);
 
 // The `bytes` bytes of a tensor whose data_location is EXTERNAL.
 program::Bytes read_external(const onnx::TensorProto &tensor, const std::filesystem::path &folder,

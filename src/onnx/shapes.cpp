@@ -39,7 +39,8 @@ class Input {
 public:
   Input(const onnx::ValueInfoProto &info, const Options &options)
       : name_(info.name()), has_shape_(info.type().tensor_type().has_shape()),
-        declared_(info.type().tensor_type().shape()), batch_(options.batch) {
+        declared_(info.type().tensor_type().shape()), batch_(options.batch),
+        rebinds_batch_(options.rebinds_batch) {
     const auto found = options.input_shapes.find(name_);
     if (found == options.input_shapes.end())
       return;
@@ -90,7 +91,7 @@ private:
   std::int64_t bind_dim(int i, const Symbols &symbols) const {
     const auto &dim = declared_.dim(i);
     const auto wanted = given_or_batch(i);
-    if (dim.dim_value() > 0) {
+    if (dim.dim_value() > 0 && !(rebinds_batch_ && i == 0 && wanted)) {
       if (wanted && *wanted != dim.dim_value())
         fail(name_,
              fmt::format("dimension {} is {} in the model; got {}", i, dim.dim_value(), *wanted),
@@ -111,6 +112,7 @@ private:
   bool has_shape_;
   const TensorShapeProto &declared_;
   std::optional<std::int64_t> batch_;
+  bool rebinds_batch_;
   std::optional<program::Shape> given_;
 };
 

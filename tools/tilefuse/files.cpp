@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 
 #include "base/error.h"
@@ -131,27 +130,6 @@ void finish(Place &place, const OutputFile &file) {
 }
 
 } // namespace
-
-std::string read_file(const std::string &path, std::int64_t limit_bytes) {
-  std::error_code failure;
-  const fs::file_status status = fs::status(path, failure);
-  if (!fs::exists(status))
-    throw Error(ErrorCode::Io, "there is no such file", path);
-  if (!fs::is_regular_file(status))
-    throw Error(ErrorCode::Io, "not a regular file", path);
-  const std::uintmax_t size = fs::file_size(path, failure);
-  std::ifstream file(path, std::ios::binary);
-  if (failure || !file)
-    throw Error(ErrorCode::Io, "cannot read the file", path);
-  if (size > static_cast<std::uintmax_t>(limit_bytes))
-    throw Error(ErrorCode::Limit,
-                fmt::format("the file has {} bytes, at most {} are read", size, limit_bytes), path);
-  std::string bytes(static_cast<std::size_t>(size), '\0');
-  file.read(bytes.data(), static_cast<std::streamsize>(size));
-  if (file.gcount() != static_cast<std::streamsize>(size))
-    throw Error(ErrorCode::Io, "cannot read the file", path);
-  return bytes;
-}
 
 void write_files(const std::vector<OutputFile> &files) {
   std::vector<Place> places;

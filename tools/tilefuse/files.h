@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files as a whole: read at once, written all or not at all. What is no regular file (a device, a
-// FIFO) is written to and stays what it is; a symlink stays, and the file it leads to is written.
+// Files as a whole: written all or not at all; base/read_file.h reads them. What is no regular file
+// (a device, a FIFO) is written to and stays what it is; a symlink stays, and the file it leads to
+// is written.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace tilefuse::tool {
+#include "base/read_file.h"
 
-// The bytes of a regular file. Error{Io} when it cannot be read, Error{Limit} when it is larger
-// than `limit_bytes`.
-std::string read_file(const std::string &path, std::int64_t limit_bytes = std::int64_t{4} << 30);
+namespace tilefuse::tool {
 
 struct OutputFile {
   std::string path;

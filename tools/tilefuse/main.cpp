@@ -25,7 +25,8 @@ constexpr AddVerb kVerbs[] = {
     tilefuse::tool::add_run,     tilefuse::tool::add_bench,  tilefuse::tool::add_devices,
     tilefuse::tool::add_explain, tilefuse::tool::add_opt,    tilefuse::tool::add_fmt,
     tilefuse::tool::add_verify,  tilefuse::tool::add_doctor, tilefuse::tool::add_simulate,
-    tilefuse::tool::add_tune,    tilefuse::tool::add_fusion};
+    tilefuse::tool::add_tune,    tilefuse::tool::add_fusion, tilefuse::tool::add_train,
+    tilefuse::tool::add_evaluate};
 
 void complain(const std::string &text) {
   std::fprintf(stderr, "%s\n", tilefuse::tool::printable(text).c_str());

@@ -10,6 +10,7 @@
 namespace tilefuse::tool {
 namespace {
 
+using data::Image;
 using program::HostTensor;
 
 // Size of the picture after resizing and cropping as the settings say, or straight to the input's
@@ -53,7 +54,7 @@ ImageShape image_shape(const HostTensor &input, const Preprocess &settings) {
                                               input.name, fmt::join(shape, ", "),
                                               nhwc ? "[N, H, W, C]" : "[N, C, H, W]"));
   const std::size_t height = nhwc ? 1 : 2;
-  if (shape[height] > kMaxPixels || shape[height + 1] > kMaxPixels)
+  if (shape[height] > data::kMaxPixels || shape[height + 1] > data::kMaxPixels)
     throw Error(ErrorCode::Limit, fmt::format("input '{}' is too large for an image", input.name));
   return {shape[0], static_cast<int>(shape[nhwc ? 3 : 1]), static_cast<int>(shape[height]),
           static_cast<int>(shape[height + 1]), nhwc};

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "image.h"
+#include "data/image.h"
 #include "program/host_tensor.h"
 #include "settings.h"
 
@@ -24,7 +24,7 @@ ImageShape image_shape(const program::HostTensor &input, const Preprocess &setti
 
 // Writes the picture into place `n` of the batch. Error{Shape} when the size made is not the one
 // taken; `file` names it.
-void fill_input(const Image &image, const Preprocess &settings, std::int64_t n,
+void fill_input(const data::Image &image, const Preprocess &settings, std::int64_t n,
                 program::HostTensor &input, const std::string &file);
 
 } // namespace tilefuse::tool

@@ -8,9 +8,9 @@
 
 #include "base/error.h"
 #include "base/index.h"
+#include "data/decode_image.h"
+#include "data/npy.h"
 #include "files.h"
-#include "image.h"
-#include "npy.h"
 #include "onnx/import.h"
 #include "open_model.h"
 #include "preprocess.h"
@@ -23,7 +23,7 @@ using program::HostTensor;
 HostTensor read_tensor_file(const std::string &file) {
   const std::string extension = std::filesystem::path(file).extension().string();
   if (extension == ".npy")
-    return parse_npy(read_file(file), file);
+    return data::parse_npy(read_file(file), file);
   if (extension == ".pb")
     return onnx_import::read_tensor(file);
   throw Error(ErrorCode::Io, "not a tensor file by its name; need .npy or .pb", file);
@@ -118,7 +118,7 @@ ImageRuns read_images(const std::vector<std::string> &files, const Preprocess &s
     HostTensor input = program::make_host_tensor(inputs[0].name, inputs[0].type, inputs[0].shape);
     for (std::int64_t n = 0; n < result.per_run; ++n) {
       const std::string &file = files[at(std::min(r * result.per_run + n, count - 1))];
-      fill_input(decode_image(read_file(file), file), settings, n, input, file);
+      fill_input(data::decode_image(read_file(file), file), settings, n, input, file);
     }
     result.runs.push_back({std::move(input)});
   }

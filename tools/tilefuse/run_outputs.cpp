@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "base/index.h"
+#include "data/npy.h"
 #include "labels.h"
-#include "npy.h"
 #include "open_model.h"
 
 namespace tilefuse::tool {
@@ -106,11 +106,11 @@ std::vector<OutputFile> output_files(const std::vector<HostTensor> &outputs,
                                      const std::string &where) {
   check_output_place(outputs.size(), where);
   if (is_npy(where))
-    return {{where, to_npy(outputs[0])}};
+    return {{where, data::to_npy(outputs[0])}};
   std::vector<OutputFile> files;
   for (std::size_t k = 0; k < outputs.size(); ++k)
     files.push_back({(std::filesystem::path(where) / fmt::format("output_{}.npy", k)).string(),
-                     to_npy(outputs[k])});
+                     data::to_npy(outputs[k])});
   return files;
 }
 

@@ -10,9 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include <toml++/toml.h>
-
 #include "base/error.h"
+#include "base/toml.h"
 #include "files.h"
 
 namespace tilefuse::tool {
@@ -200,16 +199,11 @@ void check_numbers(const PreprocessText &text, const Preprocess &settings) {
 } // namespace
 
 PreprocessText read_preprocess(const std::string &toml_file) {
-  const std::string bytes = read_file(toml_file, kTomlLimit);
-  try {
-    PreprocessText text = from_table(toml::parse(bytes, toml_file), toml_file);
-    if (!text.labels.empty())
-      text.labels = (std::filesystem::path(toml_file).parent_path() / text.labels).string();
-    return text;
-  } catch (const toml::parse_error &mistake) {
-    throw Error(ErrorCode::Syntax, std::string(mistake.description()),
-                fmt::format("{}:{}", toml_file, mistake.source().begin.line));
-  }
+  PreprocessText text =
+      from_table(parse_toml(read_file(toml_file, kTomlLimit), toml_file), toml_file);
+  if (!text.labels.empty())
+    text.labels = (std::filesystem::path(toml_file).parent_path() / text.labels).string();
+  return text;
 }
 
 PreprocessText merge(PreprocessText base, const PreprocessText &over) {

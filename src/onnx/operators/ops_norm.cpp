@@ -28,6 +28,15 @@ void import_batch_norm(Call &call) {
     call.fail(ErrorCode::Unsupported,
               fmt::format("its input has shape {}; need [N, C] and up to 3 spatial dimensions",
                           to_text(input.shape)));
+  if (call.learns(3)) {
+    const std::vector<Value> results = call.apply_all(
+        by_rank("batch_norm", input.shape.size() - 2) + "_train",
+        {input, call.value(1), call.value(2), call.value(3)}, epsilon(call));
+    call.result(results[0]);
+    call.learn(3, results[1]);
+    call.learn(4, results[2]);
+    return;
+  }
   Value mean = call.value(3), variance = call.value(4);
   if (call.flag("training_mode", false)) {
     const std::vector<Value> moments = call.apply_all("batch_moments", {by_channel(call, input)});

@@ -32,6 +32,8 @@ void check_rank(const Call &call, std::size_t rank) {
 }
 
 program::Shape resolve_reshape(const Call &call, const program::Shape &from, Ints wanted) {
+  if (!wanted.empty() && !from.empty())
+    wanted[0] = call.batch_for(wanted[0], from[0]);
   const bool copies_zero = !call.flag("allowzero", false);
   std::int64_t *inferred = nullptr;
   for (std::size_t i = 0; i < wanted.size(); ++i) {

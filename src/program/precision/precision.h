@@ -5,7 +5,9 @@
 //
 // In f32 stay: inputs and outputs; vectors that maps read, such as biases; results of sums and
 // products of one operand (means, variances, the divisor of a softmax), and what a normalisation
-// computes between its statistics (x - max, exp, squares); weights that the type cannot hold.
+// computes between its statistics (x - max, exp, squares); what is small beside its neighbours
+// (sums of products over much, vectors, coefficients) and no sum of products reads; weights that the
+// type cannot hold.
 // Inputs that sums of products read are converted by a map of origin "precision", outputs that are
 // also read inside too. Views, slices of concatenations and what they are slices of agree.
 //

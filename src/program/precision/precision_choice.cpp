@@ -13,12 +13,16 @@ namespace tilefuse::program {
 namespace {
 
 constexpr double kMostHalf = 65504;
+// Of a tensor that has so many times fewer elements than those it is computed of, or joined with, the
+// type matters to sums and coefficients but not to traffic.
+constexpr std::int64_t kSmaller = 16;
 constexpr auto kReasons =
     words<Keeps>({{Keeps::Nothing, ""},
                   {Keeps::OtherType, "of another type"},
                   {Keeps::Output, "an output"},
                   {Keeps::Statistic, "a statistic: a sum or product of one operand"},
                   {Keeps::Between, "between the statistics of a normalisation"},
+                  {Keeps::Small, "small beside what it is computed of or joined with"},
                   {Keeps::Range, "a weight beyond the type's range"}});
 
 const Contraction *reduction_of_one(const Statement &statement) {
@@ -30,6 +34,12 @@ const Contraction *reduction_of_one(const Statement &statement) {
 bool is_statistic(const Statement &statement) {
   const Contraction *body = reduction_of_one(statement);
   return body != nullptr && (body->agg == Agg::Sum || body->agg == Agg::Product);
+}
+
+// A sum of products: what matrix instructions compute, of narrow operands.
+const Contraction *sum_of_products(const Statement &statement) {
+  const auto *body = std::get_if<Contraction>(&statement.body);
+  return body != nullptr && body->comb == Comb::Mul && body->agg == Agg::Sum ? body : nullptr;
 }
 
 // The value grows faster than its operands: squares, powers, exponentials.
@@ -56,6 +66,7 @@ public:
       if (program_.tensors[t].type != DType::F32)
         keep(t, Keeps::OtherType);
     keep_statistics();
+    keep_small();
     keep_outputs();
     for (std::size_t t = 0; t < keeps_.size(); ++t)
       keeps_[t] = keeps_[root(t)];
@@ -123,6 +134,59 @@ private:
           before[at(id)] = true;
     }
     return before;
+  }
+
+  // Sums of products over much (a gradient by a scale), vectors (its means and variances), and what
+  // is spread over a larger tensor (coefficients), unless a matrix instruction is to read it.
+  void keep_small() {
+    const std::vector<bool> is_operand = spread_operands();
+    const std::vector<bool> is_spread = find_spread();
+    for (const Statement &statement : program_.statements) {
+      const std::size_t out = at(statement.out);
+      if (!is_operand[out] && (is_vector(statement.out) || sums_much(statement) || is_spread[out]))
+        keep(out, Keeps::Small);
+    }
+  }
+
+  std::int64_t size(TensorId id) const { return elems(program_[id].shape); }
+  // At most one dimension is above 1.
+  bool is_vector(TensorId id) const {
+    const Shape &shape = program_[id].shape;
+    return std::count_if(shape.begin(), shape.end(), [](std::int64_t dim) { return dim > 1; }) <= 1;
+  }
+  bool sums_much(const Statement &statement) const {
+    const Contraction *body = sum_of_products(statement);
+    return body != nullptr &&
+           std::all_of(body->in.begin(), body->in.end(), [&](const Access &access) {
+             return size(access.tensor) >= kSmaller * size(statement.out);
+           });
+  }
+
+  // Read by statements whose results are much larger, and by no others.
+  std::vector<bool> find_spread() const {
+    std::vector<bool> is_spread(keeps_.size(), false), is_read(keeps_.size(), false);
+    for (auto s = program_.statements.rbegin(); s != program_.statements.rend(); ++s)
+      for (const TensorId id : reads(*s)) {
+        const bool is_view = std::holds_alternative<View>(s->body);
+        const bool is_wider = size(s->out) >= kSmaller * size(id);
+        const bool here = is_view ? is_spread[at(s->out)] : is_wider;
+        is_spread[at(id)] = here && (is_spread[at(id)] || !is_read[at(id)]);
+        is_read[at(id)] = true;
+      }
+    return is_spread;
+  }
+
+  // Read by a sum of products, at once or through views and maps of its own size.
+  std::vector<bool> spread_operands() const {
+    std::vector<bool> is_operand(keeps_.size(), false);
+    for (auto s = program_.statements.rbegin(); s != program_.statements.rend(); ++s) {
+      const bool is_contraction = std::holds_alternative<Contraction>(s->body);
+      for (const TensorId id : reads(*s))
+        if (sum_of_products(*s) != nullptr ||
+            (!is_contraction && is_operand[at(s->out)] && size(id) == size(s->out)))
+          is_operand[at(id)] = true;
+    }
+    return is_operand;
   }
 
   // An output that nothing else reads is written in f32 at once.

@@ -9,7 +9,7 @@
 
 namespace tilefuse::program {
 
-enum class Keeps : std::uint8_t { Nothing, OtherType, Output, Statistic, Between, Range };
+enum class Keeps : std::uint8_t { Nothing, OtherType, Output, Statistic, Between, Small, Range };
 
 // "a statistic", for people.
 std::string_view reason(Keeps keeps);

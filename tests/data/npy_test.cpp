@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "npy.h"
+#include "data/npy.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace tilefuse::tool {
+namespace tilefuse::data {
 namespace {
 
 using program::HostTensor;
@@ -103,4 +103,4 @@ TEST(Npy, TruncatedOrChangedAnywhereIsAnErrorOrATensor) {
 }
 
 } // namespace
-} // namespace tilefuse::tool
+} // namespace tilefuse::data

@@ -1,24 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "image.h"
+#include "data/image.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
-#include <limits>
-#include <memory>
 
 #include "base/error.h"
-
-#define STB_IMAGE_IMPLEMENTATION
-#define STB_IMAGE_STATIC
-#define STBI_ONLY_JPEG
-#define STBI_ONLY_PNG
-#define STBI_ONLY_BMP
-#define STBI_ONLY_GIF
-#define STBI_NO_STDIO
-#include <stb/stb_image.h>
 
 // Its check of weights fails on photographs, right before it scales them to add up to 1.
 #define STBIR_ASSERT(condition) ((void)0)
@@ -26,60 +14,27 @@
 #define STB_IMAGE_RESIZE_STATIC
 #include <stb/stb_image_resize.h>
 
-namespace tilefuse::tool {
+namespace tilefuse::data {
 namespace {
-
-constexpr int kChannels = 3;
 
 std::int64_t pixels(int width, int height) { return std::int64_t{width} * height; }
 
-Image blank(int width, int height, const std::string &where) {
-  if (pixels(width, height) > kMaxPixels)
-    throw Error(ErrorCode::Limit,
-                fmt::format("the image would be {} x {}, at most {} megapixels are taken", width,
-                            height, kMaxPixels >> 20),
-                where);
-  return {width, height,
-          std::vector<std::uint8_t>(static_cast<std::size_t>(pixels(width, height) * kChannels))};
-}
-
 } // namespace
 
-Image decode_image(std::string_view bytes, const std::string &file) {
-  const auto *data = reinterpret_cast<const stbi_uc *>(bytes.data());
-  if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-    throw Error(ErrorCode::Limit, "the file is larger than 2 GiB", file);
-  const int length = static_cast<int>(bytes.size());
-  int width = 0;
-  int height = 0;
-  int channels = 0;
-  const auto not_an_image = [&] {
-    return Error(ErrorCode::Io,
-                 fmt::format("not an image that can be read; need JPEG, PNG, BMP or GIF of at "
-                             "most {} megapixels",
-                             kMaxPixels >> 20),
-                 file);
-  };
-  if (stbi_info_from_memory(data, length, &width, &height, &channels) == 0)
-    throw not_an_image();
-  // A BMP whose first row is the top one says so by a negative height.
-  if (width < 1 || height == 0 || height == std::numeric_limits<int>::min())
-    throw not_an_image();
-  Image image = blank(width, std::abs(height), file);
-  const std::unique_ptr<stbi_uc, decltype(&stbi_image_free)> decoded(
-      stbi_load_from_memory(data, length, &width, &height, &channels, kChannels), &stbi_image_free);
-  if (!decoded)
-    throw not_an_image();
-  if (width != image.width || height != image.height)
-    image = blank(width, height, file);
-  std::memcpy(image.rgb.data(), decoded.get(), image.rgb.size());
-  return image;
+Image blank_image(int width, int height, const std::string &file, std::int64_t most_pixels) {
+  if (pixels(width, height) > most_pixels)
+    throw Error(ErrorCode::Limit,
+                fmt::format("the image would be {} x {}, at most {} megapixels are taken", width,
+                            height, most_pixels >> 20),
+                file);
+  return {width, height,
+          std::vector<std::uint8_t>(static_cast<std::size_t>(pixels(width, height) * kChannels))};
 }
 
 Image resize(const Image &image, int width, int height) {
   if (width == image.width && height == image.height)
     return image;
-  Image result = blank(width, height, {});
+  Image result = blank_image(width, height);
   const int done = stbir_resize_uint8_generic(
       image.rgb.data(), image.width, image.height, 0, result.rgb.data(), width, height, 0,
       kChannels, STBIR_ALPHA_CHANNEL_NONE, 0, STBIR_EDGE_CLAMP, STBIR_FILTER_TRIANGLE,
@@ -106,7 +61,7 @@ Image crop_center(const Image &image, int width, int height) {
   if (width > image.width || height > image.height)
     throw Error(ErrorCode::Shape, fmt::format("cannot crop {} x {} out of an image of {} x {}",
                                               width, height, image.width, image.height));
-  Image result = blank(width, height, {});
+  Image result = blank_image(width, height);
   const int left = static_cast<int>(std::nearbyint((image.width - width) / 2.0));
   const int above = static_cast<int>(std::nearbyint((image.height - height) / 2.0));
   const std::size_t row = static_cast<std::size_t>(width) * kChannels;
@@ -119,4 +74,4 @@ Image crop_center(const Image &image, int width, int height) {
   return result;
 }
 
-} // namespace tilefuse::tool
+} // namespace tilefuse::data

@@ -13,7 +13,17 @@
 
 #include "program/host_tensor.h"
 
-namespace tilefuse::tool {
+namespace tilefuse::data {
+
+// What a file says before its elements.
+struct NpyHead {
+  DType type = DType::U8;
+  program::Shape shape;
+  std::int64_t begin = 0; // place of the first element
+};
+
+// Of a file of `file_bytes`, which begins with `bytes`. Errors as below.
+NpyHead parse_npy_head(std::string_view bytes, std::int64_t file_bytes, const std::string &file);
 
 // `file` names the bytes in errors: Error{Io} for damage, Error{Type} for an element type or order
 // that is not read, Error{Limit} for sizes that overflow.
@@ -22,4 +32,4 @@ program::HostTensor parse_npy(std::string_view bytes, const std::string &file);
 // bf16 is written as f4, which holds every value of it.
 std::string to_npy(const program::HostTensor &tensor);
 
-} // namespace tilefuse::tool
+} // namespace tilefuse::data

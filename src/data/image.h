@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures: decoding (JPEG, PNG, BMP, GIF), resizing as PIL's bilinear filter does
-// (antialiased when shrinking), and cropping. Pixels are RGB bytes, row by row.
+// Pictures in memory: resizing as PIL's bilinear filter does (antialiased when shrinking), and
+// cropping. Pixels are RGB bytes, row by row.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
-namespace tilefuse::tool {
+namespace tilefuse::data {
 
 struct Image {
   int width = 0;
@@ -16,11 +15,12 @@ struct Image {
   std::vector<std::uint8_t> rgb; // (y, x, channel)
 };
 
+constexpr int kChannels = 3;
 constexpr std::int64_t kMaxPixels = std::int64_t{64} << 20;
 
-// `file` names the bytes in errors: Error{Io} when they are no picture, Error{Limit} past
-// kMaxPixels.
-Image decode_image(std::string_view bytes, const std::string &file);
+// Black. Error{Limit} past `most_pixels`; `file` is what it is made for.
+Image blank_image(int width, int height, const std::string &file = {},
+                  std::int64_t most_pixels = kMaxPixels);
 
 // Error{Limit} past kMaxPixels.
 Image resize(const Image &image, int width, int height);
@@ -29,4 +29,4 @@ Image resize_shorter(const Image &image, int side);
 // The middle width x height pixels. Error{Shape} when the image is smaller.
 Image crop_center(const Image &image, int width, int height);
 
-} // namespace tilefuse::tool
+} // namespace tilefuse::data

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "npy.h"
+#include "data/npy.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "target/dtype_traits.h"
 
-namespace tilefuse::tool {
+namespace tilefuse::data {
 namespace {
 
 using program::HostTensor;
@@ -151,9 +151,8 @@ private:
   std::size_t at_ = 0;
 };
 
-// Splits the file into header text and elements.
-std::pair<std::string_view, std::string_view> split(std::string_view bytes,
-                                                    const std::string &file) {
+// Text of the header and place of the first element.
+std::pair<std::string_view, std::size_t> split(std::string_view bytes, const std::string &file) {
   const auto damaged = [&](std::string_view what) {
     return Error(ErrorCode::Io, fmt::format("not a valid .npy file: {}", what), file);
   };
@@ -170,7 +169,7 @@ std::pair<std::string_view, std::string_view> split(std::string_view bytes,
     length = length * 256 + static_cast<unsigned char>(bytes[i - 1]);
   if (bytes.size() - prefix < length)
     throw damaged("it is truncated");
-  return {bytes.substr(prefix, length), bytes.substr(prefix + length)};
+  return {bytes.substr(prefix, length), prefix + length};
 }
 
 std::string_view descr_of(DType type) {
@@ -180,23 +179,28 @@ std::string_view descr_of(DType type) {
 
 } // namespace
 
-HostTensor parse_npy(std::string_view bytes, const std::string &file) {
-  const auto [text, data] = split(bytes, file);
-  const Header header = HeaderParser(text, file).parse();
+NpyHead parse_npy_head(std::string_view bytes, std::int64_t file_bytes, const std::string &file) {
+  const auto [text, begin] = split(bytes, file);
+  Header header = HeaderParser(text, file).parse();
   if (*header.fortran_order && header.shape->size() > 1)
     throw Error(ErrorCode::Type, "this .npy file is in Fortran order, need C order", file,
                 {"numpy.ascontiguousarray before numpy.save makes it so"});
   const std::int64_t count = program::elems(*header.shape);
   const std::int64_t element = size_bytes(*header.type);
-  const auto have = static_cast<std::int64_t>(data.size());
+  const std::int64_t have = file_bytes - static_cast<std::int64_t>(begin);
   if (have % element != 0 || count != have / element)
     throw Error(ErrorCode::Io,
                 fmt::format("not a valid .npy file: {} elements follow, its shape [{}] needs {}",
                             have / element, fmt::join(*header.shape, ", "), count),
                 file);
-  HostTensor tensor = program::make_host_tensor({}, *header.type, *header.shape);
-  if (!data.empty())
-    std::memcpy(tensor.data.data(), data.data(), data.size());
+  return {*header.type, std::move(*header.shape), static_cast<std::int64_t>(begin)};
+}
+
+HostTensor parse_npy(std::string_view bytes, const std::string &file) {
+  NpyHead head = parse_npy_head(bytes, static_cast<std::int64_t>(bytes.size()), file);
+  HostTensor tensor = program::make_host_tensor({}, head.type, std::move(head.shape));
+  if (!tensor.data.empty())
+    std::memcpy(tensor.data.data(), bytes.data() + head.begin, tensor.data.size());
   return tensor;
 }
 
@@ -220,4 +224,4 @@ std::string to_npy(const HostTensor &tensor) {
   return bytes;
 }
 
-} // namespace tilefuse::tool
+} // namespace tilefuse::data

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "onnx/parameters.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "onnx.pb.h"
+#include "onnx/tensor.h"
+
+namespace tilefuse::onnx_import {
+namespace {
+
+using Kind = ParameterKind;
+
+// Input `position` of nodes of this type.
+struct Row {
+  std::string_view op;
+  int position;
+  Kind kind;
+};
+
+constexpr Row kRows[] = {
+    {"Conv", 1, Kind::Weight},
+    {"Conv", 2, Kind::Bias},
+    {"ConvTranspose", 1, Kind::Weight},
+    {"ConvTranspose", 2, Kind::Bias},
+    {"Gemm", 0, Kind::Weight},
+    {"Gemm", 1, Kind::Weight},
+    {"Gemm", 2, Kind::Bias},
+    {"MatMul", 0, Kind::Weight},
+    {"MatMul", 1, Kind::Weight},
+    {"BatchNormalization", 1, Kind::Scale},
+    {"BatchNormalization", 2, Kind::Bias},
+    {"BatchNormalization", 3, Kind::Mean},
+    {"BatchNormalization", 4, Kind::Variance},
+    {"InstanceNormalization", 1, Kind::Scale},
+    {"InstanceNormalization", 2, Kind::Bias},
+    {"GroupNormalization", 1, Kind::Scale},
+    {"GroupNormalization", 2, Kind::Bias},
+    {"LayerNormalization", 1, Kind::Scale},
+    {"LayerNormalization", 2, Kind::Bias},
+    {"RMSNormalization", 1, Kind::Scale},
+    {"PRelu", 1, Kind::Scale},
+};
+
+// An Add or Mul of what one of these makes adds a bias or scales.
+constexpr std::string_view kLinear[] = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
+
+class Finder {
+public:
+  explicit Finder(const onnx::GraphProto &graph) {
+    for (const auto &tensor : graph.initializer())
+      initializers_.emplace(tensor.name(), &tensor);
+    for (const auto &node : graph.node())
+      for (const std::string &output : node.output())
+        makers_.emplace(output, &node);
+  }
+
+  std::vector<Parameter> find(const onnx::GraphProto &graph) {
+    for (const auto &node : graph.node()) {
+      for (const Row &row : kRows)
+        if (row.op == node.op_type() && row.position < node.input_size())
+          add(node, node.input(row.position), row.kind);
+      if (node.op_type() == "Add" || node.op_type() == "Mul")
+        for (int i = 0; i < 2 && node.input_size() == 2; ++i)
+          if (is_linear(node.input(1 - i)))
+            add(node, node.input(i), node.op_type() == "Add" ? Kind::Bias : Kind::Scale);
+    }
+    return std::move(found_);
+  }
+
+private:
+  bool is_linear(const std::string &name) const {
+    const auto maker = makers_.find(name);
+    return maker != makers_.end() && std::find(std::begin(kLinear), std::end(kLinear),
+                                               maker->second->op_type()) != std::end(kLinear);
+  }
+
+  // The initializer behind a name; Identity nodes hand one on.
+  const onnx::TensorProto *initializer(std::string name) const {
+    for (auto maker = makers_.find(name);
+         maker != makers_.end() && maker->second->op_type() == "Identity";
+         maker = makers_.find(name))
+      name = maker->second->input(0);
+    const auto known = initializers_.find(name);
+    return known == initializers_.end() ? nullptr : known->second;
+  }
+
+  void add(const onnx::NodeProto &node, const std::string &name, Kind kind) {
+    const onnx::TensorProto *tensor = initializer(name);
+    const std::optional<DType> type = tensor ? to_dtype(tensor->data_type()) : std::nullopt;
+    if (!type || !is_float(*type) || !names_.insert(tensor->name()).second)
+      return;
+    if (kind == Kind::Weight)
+      ++layer_;
+    Parameter parameter{.name = tensor->name(), .kind = kind, .type = *type, .shape = {}};
+    parameter.shape.assign(tensor->dims().begin(), tensor->dims().end());
+    parameter.layer = std::max(layer_ - 1, 0);
+    for (const auto &attribute : node.attribute()) {
+      if (attribute.name() == "momentum")
+        parameter.keep = static_cast<double>(attribute.f());
+      if (attribute.name() == "transB")
+        parameter.is_transposed = attribute.i() != 0;
+    }
+    found_.push_back(std::move(parameter));
+  }
+
+  std::map<std::string, const onnx::TensorProto *> initializers_;
+  std::map<std::string, const onnx::NodeProto *> makers_;
+  std::set<std::string> names_;
+  std::vector<Parameter> found_;
+  int layer_ = 0; // layers so far
+};
+
+} // namespace
+
+std::vector<Parameter> parameters(const onnx::GraphProto &graph) {
+  return Finder(graph).find(graph);
+}
+
+bool is_quantized(const onnx::GraphProto &graph) {
+  constexpr std::string_view kMarks[] = {"Quantize", "QLinear", "ConvInteger", "MatMulInteger"};
+  return std::any_of(graph.node().begin(), graph.node().end(), [&](const onnx::NodeProto &node) {
+    return std::any_of(std::begin(kMarks), std::end(kMarks), [&](std::string_view mark) {
+      return node.op_type().find(mark) != std::string::npos;
+    });
+  });
+}
+
+std::string logits_name(const onnx::GraphProto &graph) {
+  if (graph.output_size() == 0)
+    return {};
+  const std::string &output = graph.output(0).name();
+  for (const auto &node : graph.node())
+    if (node.output_size() > 0 && node.output(0) == output &&
+        (node.op_type() == "Softmax" || node.op_type() == "LogSoftmax"))
+      return node.input(0);
+  return output;
+}
+
+} // namespace tilefuse::onnx_import

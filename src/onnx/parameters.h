@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What of a model can be trained: float initializers that layers read as filters, matrices, biases,
+// scales or slopes, and the running statistics of batch normalisations. Others (sizes, scales of
+// quantisation, constants of arithmetic) are none.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "program/program.h"
+#include "target/dtype.h"
+
+namespace onnx {
+class GraphProto;
+}
+
+namespace tilefuse::onnx_import {
+
+enum class ParameterKind {
+  Weight,   // of a convolution, a Gemm, a MatMul
+  Bias,     // added per channel
+  Scale,    // multiplies per channel: of a normalisation, the slope of a PRelu
+  Mean,     // running, of a BatchNormalization
+  Variance, // running, of a BatchNormalization
+};
+
+inline bool is_statistic(ParameterKind kind) {
+  return kind == ParameterKind::Mean || kind == ParameterKind::Variance;
+}
+
+struct Parameter {
+  std::string name; // of the initializer
+  ParameterKind kind = ParameterKind::Weight;
+  DType type = DType::F32;
+  program::Shape shape;
+  int layer = 0;     // layers begin with nodes that have weights, counted from 0
+  bool is_transposed = false; // of a matrix: [outputs, inputs], as a Gemm with transB reads it
+  double keep = 0.9; // of a statistic: the share of the old value that stays (ONNX "momentum")
+};
+
+// Each once, in the order in which nodes first read them.
+std::vector<Parameter> parameters(const onnx::GraphProto &graph);
+
+// Whether its numbers are quantised: it has nodes that compute in, or convert to, integers by scales.
+bool is_quantized(const onnx::GraphProto &graph);
+
+// The tensor that the loss of a classifier is computed of: the input of the Softmax or LogSoftmax
+// that makes the graph's first output, else that output.
+std::string logits_name(const onnx::GraphProto &graph);
+
+} // namespace tilefuse::onnx_import

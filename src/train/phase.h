@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program of a step, compiled, with its ports in memory of the trainer's. The caller's pools hold
+// what outlives it; the rest lies in memory of its own.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "model/execution.h"
+#include "model/precision.h"
+#include "model/resident.h"
+#include "runtime/store/kernel_cache.h"
+
+namespace tilefuse::train {
+
+// For what and how programs are compiled.
+struct Compilation {
+  runtime::Device &device;
+  runtime::KernelCache &cache;
+  std::string precision = "f32"; // or f16, bf16, tf32 (model/precision.h)
+  model::SessionOptions session;
+};
+
+class Phase {
+public:
+  // Device and cache outlive the phase, and so does what ports are placed in.
+  Phase(const program::Program &program, const Compilation &compilation,
+        std::span<const model::PlacedPort> placed);
+
+  std::span<runtime::Launchable *const> kernels() const { return execution_.kernels(); }
+  const model::Resident &resident() const { return resident_; }
+
+  void launch() { execution_.launch(); }
+  void write(std::size_t input, std::span<const std::byte> from);
+  // The first number of an f32 output; waits for what is queued.
+  float number(std::size_t output);
+
+private:
+  Phase(const model::AppliedPrecision &applied, const Compilation &compilation,
+        std::span<const model::PlacedPort> placed);
+
+  model::Resident resident_;
+  model::Execution execution_;
+};
+
+// That the next value of a state may lie in the state's own place: no kernel reads the input behind
+// the first that has to do with the output. Else it is a bug of ours.
+void check_in_place(const model::Resident &resident, std::size_t input, std::size_t output);
+
+} // namespace tilefuse::train

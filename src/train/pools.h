@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device memory that outlives a step: parameters, what was learned of a batch, and each state of the
+// optimiser.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "program/host_tensor.h"
+#include "runtime/device.h"
+#include "train/update_program.h"
+
+namespace tilefuse::train {
+
+class Pools {
+public:
+  // All zeros, but the loss scale.
+  Pools(runtime::Device &device, const UpdateProgram &update, double loss_scale);
+
+  // A whole pool: the name of a state, or "learned", "rate".
+  runtime::Binding whole(const std::string &name) const;
+  // A parameter's part of a pool of rows.
+  runtime::Binding part(const std::string &name, const PooledParameter &entry) const;
+  std::int64_t bytes() const;
+
+  void write(const std::string &name, const std::vector<float> &values);
+  std::vector<float> read(const std::string &name) const;
+  std::vector<std::string> names() const;
+
+private:
+  void add(const std::string &name, std::int64_t elems);
+
+  runtime::Device &device_;
+  struct Pool {
+    std::unique_ptr<runtime::Memory> memory;
+    std::int64_t bytes = 0;
+  };
+  std::map<std::string, Pool> pools_;
+};
+
+} // namespace tilefuse::train

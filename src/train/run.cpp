@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/run.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+#include "base/durable_file.h"
+#include "base/stopwatch.h"
+#include "train/log.h"
+
+namespace tilefuse::train {
+namespace {
+
+constexpr double kRowSeconds = 10; // between rows of the log
+constexpr const char *kRecipeFile = "recipe.toml";
+
+// What a run knows beside the trainer's state; checkpoints hold it as metadata.
+struct Progress {
+  std::int64_t epoch_steps = 0; // of the epoch under way
+  double epoch_loss = 0;        // sum over them
+  std::int64_t epoch_hits = 0;
+  double best_top1 = -1;
+  double best_loss = 0;
+  std::int64_t best_epoch = 0;
+
+  void write(Metadata &to) const {
+    to["epoch_steps"] = fmt::format("{}", epoch_steps);
+    to["epoch_loss"] = fmt::format("{}", epoch_loss);
+    to["epoch_hits"] = fmt::format("{}", epoch_hits);
+    to["best_top1"] = fmt::format("{}", best_top1);
+    to["best_loss"] = fmt::format("{}", best_loss);
+    to["best_epoch"] = fmt::format("{}", best_epoch);
+  }
+  void read(const Metadata &from) {
+    const auto number = [&](const char *key) {
+      const auto found = from.find(key);
+      return found == from.end() ? 0.0 : std::stod(found->second);
+    };
+    epoch_steps = static_cast<std::int64_t>(number("epoch_steps"));
+    epoch_loss = number("epoch_loss");
+    epoch_hits = static_cast<std::int64_t>(number("epoch_hits"));
+    best_top1 = number("best_top1");
+    best_loss = number("best_loss");
+    best_epoch = static_cast<std::int64_t>(number("best_epoch"));
+  }
+};
+
+// Less what a run may change when it is taken up again, since it alters no step; its paths as texts
+// have them.
+Recipe comparable(const Recipe &given) {
+  Recipe recipe = parse_recipe(to_text(given), "recipe");
+  recipe.steps.limit = 0;
+  recipe.keep = {};
+  recipe.data.threads = 1;
+  return recipe;
+}
+
+void check_recipe(const Recipe &recipe, const Checkpoint &checkpoint, bool forces) {
+  const auto text = checkpoint.content.metadata.find("recipe");
+  if (forces || text == checkpoint.content.metadata.end())
+    return;
+  const std::vector<std::string> lines =
+      differences(comparable(parse_recipe(text->second, "recipe")), comparable(recipe));
+  if (!lines.empty())
+    throw Error(ErrorCode::Shape, "the recipe differs from the one that the checkpoint was made by",
+                {}, lines);
+}
+
+class Run {
+public:
+  Run(const Recipe &recipe, runtime::Device &device, runtime::KernelCache &cache,
+      const RunOptions &options)
+      : options_(options), newest_(find_newest()), trainer_(recipe, device, cache, options.trainer),
+        recipe_(recipe) {
+    if (newest_) {
+      check_recipe(recipe, *newest_, options.forces);
+      trainer_.restore(*newest_);
+      progress_.read(newest_->content.metadata);
+    }
+    std::filesystem::create_directories(options.folder);
+    write_durably(in_folder(kRecipeFile), to_text(recipe));
+  }
+
+  RunResult run() {
+    say(trainer_.describe());
+    if (newest_)
+      say(fmt::format("resume   step {} of {}\n", trainer_.step(), trainer_.steps()));
+    RunResult result;
+    if (trainer_.has_test_data() && !newest_) {
+      result.before = trainer_.evaluate();
+      say(fmt::format("before   test top-1 {:.4f}, loss {:.4f}\n", result.before->top1(),
+                      result.before->loss));
+    }
+    Log log(in_folder("log.csv"), trainer_.step());
+    bool is_stopped = false;
+    while (trainer_.step() < trainer_.steps() && !is_stopped) {
+      make_step(log);
+      const bool ends_epoch = trainer_.step() % trainer_.steps_per_epoch() == 0;
+      const bool ends = trainer_.step() == trainer_.steps();
+      if (ends_epoch || ends)
+        is_stopped = end_epoch(log, result);
+      const bool is_asked = options_.is_stopped && options_.is_stopped();
+      is_stopped |= is_asked;
+      if (ends_epoch || ends || is_stopped || is_time_to_keep())
+        keep();
+    }
+    result.step = trainer_.step();
+    result.is_complete = trainer_.step() == trainer_.steps();
+    trainer_.export_model(in_folder("last.onnx"));
+    return result;
+  }
+
+private:
+  std::string in_folder(const std::string &name) const {
+    return (std::filesystem::path(options_.folder) / name).string();
+  }
+  void say(const std::string &text) const {
+    if (options_.say)
+      options_.say(text);
+  }
+
+  std::optional<Checkpoint> find_newest() const {
+    std::vector<std::string> skipped;
+    std::optional<Checkpoint> newest = newest_checkpoint(options_.folder, &skipped);
+    if (options_.resumes) {
+      for (const std::string &why : skipped)
+        say("skipped  " + why + "\n");
+      if (!newest)
+        throw Error(ErrorCode::Io, fmt::format("{}: no checkpoint to resume from", options_.folder),
+                    {}, skipped);
+      return newest;
+    }
+    if (newest)
+      throw Error(ErrorCode::Io,
+                  fmt::format("{} holds a run, at step {}", options_.folder, newest->step), {},
+                  {"--resume goes on with it; another folder begins anew"});
+    return std::nullopt;
+  }
+
+  void make_step(Log &log) {
+    const StepReport report = trainer_.run_step();
+    ++progress_.epoch_steps;
+    progress_.epoch_loss += report.loss;
+    progress_.epoch_hits += report.hits;
+    epoch_seconds_ += report.seconds;
+    epoch_waited_ += report.waited;
+    skipped_ += report.is_skipped ? 1 : 0;
+    ++timed_steps_;
+    row_.loss += report.loss;
+    row_.top1 += static_cast<double>(report.hits);
+    step_seconds_.push_back(report.seconds);
+    row_.input_wait_ms += report.waited * 1e3;
+    row_.rate = report.rate;
+    row_.gradient_norm = report.gradient_norm;
+    row_.scale = report.scale;
+    row_.epoch = report.epoch + 1;
+    if (options_.on_step)
+      options_.on_step(report);
+    row_seconds_ += report.seconds;
+    if (row_seconds_ >= kRowSeconds)
+      append_row(log);
+  }
+
+  // Means over the steps since the row before.
+  void append_row(Log &log) {
+    if (step_seconds_.empty())
+      return;
+    const auto steps = static_cast<double>(step_seconds_.size());
+    const auto batch = static_cast<double>(recipe_.steps.batch);
+    row_.step = trainer_.step();
+    row_.images = trainer_.step() * recipe_.steps.batch;
+    row_.loss /= steps;
+    row_.top1 /= steps * batch;
+    row_.input_wait_ms /= steps;
+    row_.images_per_second = row_seconds_ > 0 ? steps * batch / row_seconds_ : 0;
+    std::sort(step_seconds_.begin(), step_seconds_.end());
+    row_.step_ms = step_seconds_[step_seconds_.size() / 2] * 1e3;
+    log.append(row_);
+    row_ = {};
+    row_seconds_ = 0;
+    step_seconds_.clear();
+  }
+
+  bool is_time_to_keep() const {
+    return recipe_.keep.every_steps > 0 && trainer_.step() % recipe_.keep.every_steps == 0;
+  }
+
+  void keep() {
+    Checkpoint checkpoint = trainer_.snapshot();
+    progress_.write(checkpoint.content.metadata);
+    write_checkpoint(options_.folder, checkpoint, recipe_.keep.checkpoints);
+  }
+
+  // Whether the run ends early, since nothing was gained for long.
+  bool end_epoch(Log &log, RunResult &result) {
+    append_row(log);
+    EpochReport report;
+    const auto steps = static_cast<double>(std::max<std::int64_t>(progress_.epoch_steps, 1));
+    const auto batch = static_cast<double>(recipe_.steps.batch);
+    report.epoch = (trainer_.step() - 1) / trainer_.steps_per_epoch() + 1;
+    report.steps = progress_.epoch_steps;
+    report.loss = progress_.epoch_loss / steps;
+    report.top1 = static_cast<double>(progress_.epoch_hits) / (steps * batch);
+    report.seconds = epoch_seconds_;
+    report.images_per_second =
+        epoch_seconds_ > 0 ? static_cast<double>(timed_steps_) * batch / epoch_seconds_ : 0;
+    report.waited = epoch_seconds_ > 0 ? epoch_waited_ / epoch_seconds_ : 0;
+    report.skipped = skipped_;
+    if (trainer_.has_test_data()) {
+      report.test = trainer_.evaluate();
+      report.is_best = is_better(*report.test);
+      if (report.is_best)
+        take_best(report, result);
+      result.last = report.test;
+    }
+    result.best_epoch = progress_.best_epoch;
+    progress_.epoch_steps = progress_.epoch_hits = 0;
+    progress_.epoch_loss = epoch_seconds_ = epoch_waited_ = 0;
+    skipped_ = timed_steps_ = 0;
+    if (options_.on_epoch)
+      options_.on_epoch(report);
+    const std::int64_t patience = recipe_.keep.stop_after_epochs_without_gain;
+    return patience > 0 && report.test && report.epoch - progress_.best_epoch >= patience;
+  }
+
+  bool is_better(const Evaluation &test) const {
+    return test.top1() > progress_.best_top1 ||
+           (test.top1() == progress_.best_top1 && test.loss < progress_.best_loss);
+  }
+
+  void take_best(const EpochReport &report, RunResult &result) {
+    progress_.best_top1 = report.test->top1();
+    progress_.best_loss = report.test->loss;
+    progress_.best_epoch = report.epoch;
+    result.best = report.test;
+    trainer_.export_model(in_folder("best.onnx"));
+  }
+
+  RunOptions options_;
+  std::optional<Checkpoint> newest_;
+  Trainer trainer_;
+  Recipe recipe_;
+  Progress progress_;
+  LogRow row_;               // sums since the last one
+  double row_seconds_ = 0;
+  std::vector<double> step_seconds_; // since the last row
+  double epoch_seconds_ = 0;
+  double epoch_waited_ = 0;
+  std::int64_t timed_steps_ = 0; // of the epoch, since the run was taken up
+  std::int64_t skipped_ = 0;
+};
+
+} // namespace
+
+RunResult run(const Recipe &recipe, runtime::Device &device, runtime::KernelCache &cache,
+              const RunOptions &options) {
+  check(recipe);
+  return Run(recipe, device, cache, options).run();
+}
+
+} // namespace tilefuse::train

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/step_program.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+#include "base/index.h"
+#include "model/passes.h"
+#include "program/gradient/gradient.h"
+#include "program/host_tensor.h"
+#include "tile/tile.h"
+
+namespace tilefuse::train {
+namespace {
+
+using onnx_import::Declared;
+using program::Program;
+using program::TensorId;
+
+TensorId add_constant(Program &program, const std::string &name,
+                      const std::vector<double> &values) {
+  program::HostTensor tensor = program::make_host_tensor(
+      name, DType::F32, {static_cast<std::int64_t>(values.size())});
+  for (std::size_t i = 0; i < values.size(); ++i)
+    program::set(tensor, static_cast<std::int64_t>(i), values[i]);
+  return program.add({name, DType::F32, tensor.shape, program::Role::Constant,
+                      std::make_shared<const program::Bytes>(std::move(tensor.data))});
+}
+
+// The one input of a model that takes pictures.
+const Declared &picture_input(const onnx_import::Model &model) {
+  if (model.inputs().size() != 1)
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("training takes models of one input, pictures; this one has {}",
+                            model.inputs().size()));
+  const Declared &input = model.inputs().front();
+  if (input.dims.size() != 4 || !is_float(input.type))
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("training takes pictures, 4 dimensions of a float type; input '{}' "
+                            "has {} of {}",
+                            input.name, input.dims.size(), to_string(input.type)));
+  return input;
+}
+
+bool has_channels_last(const Declared &input, const data::PictureForm &form) {
+  return input.dims[1] != form.channels && input.dims[3] == form.channels;
+}
+
+program::Shape picture_shape(const Declared &input, const Task &task) {
+  const data::PictureForm &form = task.picture;
+  const bool last = has_channels_last(input, form);
+  const program::Shape shape =
+      last ? program::Shape{task.batch, form.height, form.width, form.channels}
+           : program::Shape{task.batch, form.channels, form.height, form.width};
+  for (std::size_t d = 1; d < shape.size(); ++d)
+    if (input.dims[d] > 0 && input.dims[d] != shape[d])
+      throw Error(ErrorCode::Shape,
+                  fmt::format("input '{}' of the model takes [{}]; batches are [{}]", input.name,
+                              fmt::join(input.dims, ", "), fmt::join(shape, ", ")),
+                  {}, {"-1 is any size"});
+  return shape;
+}
+
+std::vector<double> per_channel(const std::vector<double> &given, int channels, double otherwise,
+                                const char *what) {
+  if (given.empty())
+    return std::vector<double>(static_cast<std::size_t>(channels), otherwise);
+  if (given.size() != static_cast<std::size_t>(channels))
+    throw Error(ErrorCode::Shape, fmt::format("data.{} has {} numbers; pictures have {} channels",
+                                              what, given.size(), channels));
+  return given;
+}
+
+class StepBuilder {
+public:
+  StepBuilder(const onnx_import::Model &model, const ParameterPool &pool, const Task &task)
+      : model_(model), pool_(pool), task_(task), library_(tile::operator_library()) {}
+
+  // The model on pictures, with its loss. Outputs: statistics of the batch, loss, hits.
+  StepProgram forward(bool is_training) {
+    const Declared &input = picture_input(model_);
+    onnx_import::Options options;
+    options.input_shapes[input.name] = picture_shape(input, task_);
+    options.rebinds_batch = true;
+    options.outputs = {model_.logits()};
+    options.uses_batch_statistics = is_training;
+    for (const PooledParameter &entry : pool_.entries)
+      options.parameters.push_back(entry.parameter.name);
+    program_ = model_.program(library_, options);
+    const TensorId logits = program_.outputs.front();
+    program_.outputs.erase(program_.outputs.begin());
+    read_pictures();
+    add_loss(logits);
+    program::verify(program_);
+    return {std::move(program_), classes_};
+  }
+
+private:
+  TensorId add_input(std::string name, DType type, program::Shape shape, std::size_t position) {
+    const TensorId id = program_.add(
+        {std::move(name), type, std::move(shape), program::Role::Input, nullptr});
+    program_.inputs.insert(program_.inputs.begin() + static_cast<std::ptrdiff_t>(position), id);
+    return id;
+  }
+
+  std::vector<TensorId> apply(const std::string &function, const std::vector<TensorId> &args,
+                              const tile::Attributes &attributes = {}) {
+    return library_.instantiate(function, args, attributes, program_, function);
+  }
+
+  // What was the model's input is computed of bytes.
+  void read_pictures() {
+    const TensorId image = program_.inputs.front();
+    const data::PictureForm &form = task_.picture;
+    program_.inputs.erase(program_.inputs.begin());
+    const TensorId pictures = add_input(
+        "pictures", DType::U8, {task_.batch, form.height, form.width, form.channels}, 0);
+    std::vector<double> factor = per_channel(task_.std, form.channels, 1, "std");
+    std::vector<double> addend = per_channel(task_.mean, form.channels, 0, "mean");
+    for (std::size_t c = 0; c < factor.size(); ++c) {
+      addend[c] = -addend[c] / factor[c];
+      factor[c] = 1 / (255 * factor[c]);
+    }
+    const std::size_t before = program_.statements.size();
+    const bool last = has_channels_last(picture_input(model_), form);
+    apply(last ? "pictures" : "pictures_by_channel",
+          {pictures, add_constant(program_, "picture factor", factor),
+           add_constant(program_, "picture addend", addend)});
+    define(image, before);
+  }
+
+  // The last statement makes `id`, and those from `begin` on come first.
+  void define(TensorId id, std::size_t begin) {
+    std::vector<program::Statement> &statements = program_.statements;
+    program::Tensor &tensor = program_[id];
+    tensor.role = program::Role::Temporary;
+    if (tensor.type == DType::F32) {
+      statements.back().out = id;
+    } else {
+      const program::Expr leaf = program::operand(0, DType::F32);
+      statements.push_back(
+          {id, program::Map{program::cast(leaf, tensor.type), {statements.back().out}}, "cast"});
+    }
+    std::rotate(statements.begin(), statements.begin() + static_cast<std::ptrdiff_t>(begin),
+                statements.end());
+  }
+
+  void add_loss(TensorId logits) {
+    const program::Shape shape = program_[logits].shape;
+    if ((shape.size() != 2 && shape.size() != 4) || shape.front() != task_.batch || !is_float(program_[logits].type))
+      throw Error(ErrorCode::Shape,
+                  fmt::format("the model's first output is [{}]; the loss takes [batch, classes] "
+                              "of a float type",
+                              fmt::join(shape, ", ")));
+    classes_ = program::elems(shape) / task_.batch;
+    TensorId scores = logits;
+    if (shape.size() == 4)
+      scores = apply("as_rows", {logits}).front();
+    if (program_[scores].type != DType::F32)
+      scores = apply("cast_f32", {scores}).front();
+    const TensorId labels = add_input("labels", DType::I32, {task_.batch}, 1);
+    tile::Attributes attributes;
+    if (task_.loss.kind == "cross_entropy")
+      attributes["SMOOTH"] = task_.loss.smoothing;
+    const TensorId loss = apply("loss_" + task_.loss.kind, {scores, labels}, attributes).front();
+    const TensorId hits = apply("count_hits", {scores, labels}).front();
+    program_[loss].name = "loss";
+    program_[hits].name = "hits";
+    program_.outputs.push_back(loss);
+    program_.outputs.push_back(hits);
+  }
+
+  const onnx_import::Model &model_;
+  const ParameterPool &pool_;
+  const Task &task_;
+  tile::Library library_;
+  Program program_;
+  std::int64_t classes_ = 0;
+};
+
+// Gradients come first, then what was an output before, statistics first: into the pool's order.
+void order_outputs(Program &program, const ParameterPool &pool, std::size_t trained) {
+  std::vector<TensorId> ordered;
+  std::size_t gradient = 0, statistic = trained;
+  for (const PooledParameter &entry : pool.entries)
+    ordered.push_back(
+        program.outputs.at(is_statistic(entry.parameter.kind) ? statistic++ : gradient++));
+  ordered.insert(ordered.end(), program.outputs.begin() + static_cast<std::ptrdiff_t>(statistic),
+                 program.outputs.end());
+  program.outputs = std::move(ordered);
+}
+
+} // namespace
+
+StepProgram gradients_program(const onnx_import::Model &model, const ParameterPool &pool,
+                              const Task &task) {
+  const StepProgram step = StepBuilder(model, pool, task).forward(true);
+  const Program &forward = step.program;
+  program::GradientRequest request{.outputs = {forward.outputs.end()[-2]}, .keep_outputs = true};
+  for (std::size_t p = 0; p < pool.entries.size(); ++p)
+    if (!is_statistic(pool.entries[p].parameter.kind))
+      request.by.push_back(forward.inputs.at(p + 2));
+  const auto differentiate = [&](const Program &in) { return program::gradient(in, request); };
+  Program program = model::run_pass(model::kGradient, forward, differentiate);
+  order_outputs(program, pool, request.by.size());
+  program.name += " gradients";
+  return {std::move(program), step.classes};
+}
+
+StepProgram evaluation_program(const onnx_import::Model &model, const ParameterPool &pool,
+                               const Task &task) {
+  return StepBuilder(model, pool, task).forward(false);
+}
+
+} // namespace tilefuse::train

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The programs of a training step. Parameters are inputs: during a step's first program, which makes
+// gradients, they do not change; the second, update_program.h, makes the next ones of them. What is
+// derived from them (narrowed types, packed filters) is part of the first, so nothing goes stale.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "data/source.h"
+#include "onnx/import.h"
+#include "program/program.h"
+#include "train/parameters.h"
+
+namespace tilefuse::train {
+
+// What steps read, and how they judge it.
+struct Task {
+  std::int64_t batch = 1;
+  data::PictureForm picture;
+  std::vector<double> mean; // per channel, of pixels in [0, 1]; none: 0
+  std::vector<double> std;  // the same; none: 1
+  Recipe::Loss loss;
+};
+
+struct StepProgram {
+  program::Program program;
+  std::int64_t classes = 0; // that the model tells apart; labels are below
+};
+
+// Inputs: pictures u8[N, H, W, C], labels i32[N], the pool's parameters in order, the loss scale
+// f32[1]. Outputs: by parameter its gradient times the scale, or of a statistic the batch's; then
+// loss f32[1], the mean over the batch, and hits f32[1], how many pictures are classified right.
+StepProgram gradients_program(const onnx_import::Model &model, const ParameterPool &pool,
+                              const Task &task);
+
+// Inputs: pictures, labels (-1: the picture does not count), parameters. Outputs: loss and hits, as
+// above, without what training alone does.
+StepProgram evaluation_program(const onnx_import::Model &model, const ParameterPool &pool,
+                               const Task &task);
+
+} // namespace tilefuse::train

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Training on one device: steps, evaluations, and the state between them.
+//
+//   Trainer trainer(recipe, device, cache, options);
+//   while (trainer.step() < trainer.steps())
+//     trainer.run_step();
+//
+// A step is two programs, launched one behind the other: gradients into the pool "learned", then the
+// update of the pools in place. The host copies the next pictures in and reads loss and hits.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/device.h"
+#include "runtime/store/kernel_cache.h"
+#include "train/checkpoint.h"
+#include "train/evaluator.h"
+#include "train/parameters.h"
+#include "train/recipe.h"
+
+namespace tilefuse::train {
+
+struct TrainerOptions {
+  model::SessionOptions session; // how both programs are compiled
+  std::function<void(const std::string &)> warn;
+};
+
+struct StepReport {
+  std::int64_t step = 0; // that were made, this one among them
+  std::int64_t epoch = 0;
+  double rate = 0;
+  double loss = 0;          // mean over the batch
+  std::int64_t hits = 0;    // pictures classified right, before the update
+  double gradient_norm = 0; // of all gradients, without the loss scale
+  double scale = 1;         // the loss scale
+  bool is_skipped = false;  // a gradient was not finite: parameters stayed
+  double seconds = 0;       // from the end of the step before
+  double waited = 0;        // of these, for pictures
+};
+
+// Bytes of device memory.
+struct TrainingMemory {
+  std::int64_t activations = 0;
+  std::int64_t parameters = 0; // with gradients and what the optimiser keeps
+  std::int64_t constants = 0;
+  std::int64_t all() const { return activations + parameters + constants; }
+};
+
+class Trainer {
+public:
+  // Reads model and data, and compiles. The device and the cache outlive the trainer.
+  // Error{Unsupported|Shape|Io} for what does not fit together.
+  Trainer(const Recipe &recipe, runtime::Device &device, runtime::KernelCache &cache,
+          const TrainerOptions &options);
+  ~Trainer();
+  Trainer(const Trainer &) = delete;
+  Trainer &operator=(const Trainer &) = delete;
+
+  std::int64_t step() const;            // that were made
+  std::int64_t steps() const;           // of the whole run
+  std::int64_t steps_per_epoch() const;
+  const ParameterPool &parameters() const;
+  TrainingMemory memory() const;
+  // Lines for people: model, loss, data, step, memory.
+  std::string describe() const;
+
+  // Error{Unsupported} after kMostSkips steps in a row that were skipped; it names the first
+  // gradient that is not finite.
+  StepReport run_step();
+  bool has_test_data() const;
+  // On the test data, with the running statistics. Error{Unsupported} without test data.
+  Evaluation evaluate();
+
+  // Everything that the steps to come depend on.
+  Checkpoint snapshot();
+  // Error{Shape} where the checkpoint is of another model or another recipe.
+  void restore(const Checkpoint &checkpoint);
+  // The model that was read, with the trained parameters.
+  void export_model(const std::string &path);
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+inline constexpr int kMostSkips = 20;
+
+} // namespace tilefuse::train

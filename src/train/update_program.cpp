@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/update_program.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "program/host_tensor.h"
+#include "tile/tile.h"
+
+namespace tilefuse::train {
+namespace {
+
+using onnx_import::Parameter;
+using program::TensorId;
+
+class UpdateBuilder {
+public:
+  UpdateBuilder(const ParameterPool &pool, const Recipe::Optimizer &optimizer)
+      : pool_(pool), optimizer_(optimizer), library_(tile::operator_library()) {
+    made_.program.name = optimizer.kind;
+    rows_ = {pool.rows, kRow};
+  }
+
+  UpdateProgram build(bool scales_loss) {
+    parameters_ = add_state("parameters", rows_);
+    made_.learned = made_.program.inputs.size();
+    learned_ = add_input("learned", rows_);
+    made_.rate = made_.program.inputs.size();
+    rate_ = add_input("rate", {1});
+    const TensorId scale = add_state("loss scale", {1});
+    const TensorId good = add_state("good steps", {1});
+    decays_ = add_rows("decay", [&](const Parameter &each) { return decay(each); });
+    blends_ = add_rows("blend", [](const Parameter &each) {
+      return is_statistic(each.kind) ? 1 - each.keep : 0;
+    });
+    const TensorId square = apply("sum_of_squares", {learned_, blends_});
+    alive_ = apply("is_alive", {square});
+    unscaling_ = apply("unscaling", {square, scale}, {{"CLIP", optimizer_.clip}});
+    if (optimizer_.kind == "adamw")
+      add_adamw();
+    else
+      add_sgd();
+    // Reads what the next one overwrites.
+    const std::int64_t every = scales_loss ? 2000 : kNever;
+    finish("loss scale", scales_loss
+                             ? apply("next_scale", {scale, good, alive_}, {{"EVERY", every}})
+                             : apply("kept", {scale}));
+    finish("good steps", apply("next_good", {good, alive_}, {{"EVERY", every}}));
+    made_.square = made_.program.outputs.size();
+    made_.program.outputs.push_back(square);
+    program::verify(made_.program);
+    return std::move(made_);
+  }
+
+private:
+  static constexpr std::int64_t kNever = 1 << 30;
+
+  TensorId add_input(const std::string &name, const program::Shape &shape) {
+    const TensorId id =
+        made_.program.add({name, DType::F32, shape, program::Role::Input, nullptr});
+    made_.program.inputs.push_back(id);
+    return id;
+  }
+  TensorId add_state(const std::string &name, const program::Shape &shape) {
+    made_.states.push_back({name, made_.program.inputs.size(), 0});
+    return add_input(name, shape);
+  }
+  void finish(const std::string &name, TensorId next) {
+    const auto state = std::find_if(made_.states.begin(), made_.states.end(),
+                                    [&](const State &each) { return each.name == name; });
+    state->output = made_.program.outputs.size();
+    made_.program[next].name = "next " + name;
+    made_.program.outputs.push_back(next);
+  }
+
+  // One number per row, of the parameter that lies there.
+  TensorId add_rows(const std::string &name, const std::function<double(const Parameter &)> &of) {
+    program::HostTensor tensor = program::make_host_tensor(name, DType::F32, {pool_.rows});
+    for (const PooledParameter &entry : pool_.entries)
+      for (std::int64_t r = 0; r < entry.rows; ++r)
+        program::set(tensor, entry.row + r, of(entry.parameter));
+    return made_.program.add({name, DType::F32, tensor.shape, program::Role::Constant,
+                              std::make_shared<const program::Bytes>(std::move(tensor.data))});
+  }
+
+  double decay(const Parameter &parameter) const {
+    const auto matches = [&](const std::string &pattern) {
+      return fnmatch(pattern.c_str(), parameter.name.c_str(), 0) == 0;
+    };
+    const std::vector<std::string> &without = optimizer_.no_decay;
+    return is_statistic(parameter.kind) || std::any_of(without.begin(), without.end(), matches)
+               ? 0
+               : optimizer_.decay;
+  }
+
+  TensorId apply(const std::string &function, const std::vector<TensorId> &args,
+                 const tile::Attributes &attributes = {}) {
+    return library_.instantiate(function, args, attributes, made_.program, function).front();
+  }
+
+  void add_sgd() {
+    const TensorId momentum = add_state("momentum", rows_);
+    const tile::Attributes mu{{"MU", optimizer_.momentum}};
+    const TensorId next = apply(
+        "sgd_momentum", {parameters_, momentum, learned_, decays_, alive_, unscaling_}, mu);
+    finish("parameters",
+           optimizer_.nesterov
+               ? apply("sgd_nesterov",
+                       {parameters_, next, learned_, decays_, blends_, alive_, rate_, unscaling_},
+                       mu)
+               : apply("sgd", {parameters_, next, learned_, blends_, alive_, rate_}));
+    finish("momentum", next);
+  }
+
+  void add_adamw() {
+    const TensorId first = add_state("first moment", rows_);
+    const TensorId second = add_state("second moment", rows_);
+    const TensorId steps = add_state("steps made", {1});
+    const TensorId count = apply("count_steps", {steps, alive_});
+    const TensorId mean = apply("adam_first", {first, learned_, alive_, unscaling_},
+                                {{"BETA", optimizer_.beta1}});
+    const TensorId spread = apply("adam_second", {second, learned_, alive_, unscaling_},
+                                  {{"BETA", optimizer_.beta2}});
+    finish("parameters", apply("adamw",
+                               {parameters_, mean, spread, learned_, decays_, blends_, alive_,
+                                rate_, count},
+                               {{"BETA1", optimizer_.beta1},
+                                {"BETA2", optimizer_.beta2},
+                                {"EPSILON", optimizer_.epsilon}}));
+    finish("first moment", mean);
+    finish("second moment", spread);
+    finish("steps made", count);
+  }
+
+  const ParameterPool &pool_;
+  const Recipe::Optimizer &optimizer_;
+  tile::Library library_;
+  UpdateProgram made_;
+  program::Shape rows_;
+  TensorId parameters_{}, learned_{}, rate_{}, decays_{}, blends_{}, alive_{}, unscaling_{};
+};
+
+} // namespace
+
+UpdateProgram update_program(const ParameterPool &pool, const Recipe::Optimizer &optimizer,
+                             bool scales_loss) {
+  return UpdateBuilder(pool, optimizer).build(scales_loss);
+}
+
+} // namespace tilefuse::train

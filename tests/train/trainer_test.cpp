@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run promises beside its losses: the same bits again, the same bits after it was taken up,
+// frozen parameters that stay, mistakes said in a sentence.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "onnx/import.h"
+#include "train/files.h"
+#include "train/run.h"
+#include "train/shared.h"
+
+namespace tilefuse::train {
+namespace {
+
+class TrainerTest : public ::testing::Test {
+protected:
+  void SetUp() override {
+    if (is_shared_data_missing())
+      GTEST_SKIP() << "no shared data here";
+  }
+
+  Checkpoint trained(const Recipe &recipe, std::int64_t steps) {
+    Trainer trainer(recipe, device(), cache_, {});
+    for (std::int64_t s = 0; s < steps; ++s)
+      trainer.run_step();
+    return trainer.snapshot();
+  }
+  runtime::Device &device() { return *find_device("cpu"); }
+
+  RunOptions options(const std::string &folder, bool resumes) const {
+    return {.folder = folder, .resumes = resumes};
+  }
+
+  runtime::KernelCache cache_{"", [](const std::string &) {}};
+};
+
+void expect_equal(const Checkpoint &a, const Checkpoint &b) {
+  ASSERT_EQ(a.content.tensors.size(), b.content.tensors.size());
+  for (const auto &[name, tensor] : a.content.tensors)
+    EXPECT_EQ(tensor.data, b.content.tensors.at(name).data) << name;
+}
+
+TEST_F(TrainerTest, GivesTheSameBitsForAnyNumberOfReadingThreads) {
+  Recipe recipe = mnist_recipe();
+  recipe.augment.pad_crop = 2;
+  recipe.augment.flip = true;
+  recipe.data.threads = 1;
+  const Checkpoint one = trained(recipe, 20);
+  recipe.data.threads = 4;
+  expect_equal(one, trained(recipe, 20));
+}
+
+TEST_F(TrainerTest, GoesOnToTheSameBits) {
+  const Recipe recipe = mnist_recipe();
+  const Checkpoint whole = trained(recipe, 14);
+  const Checkpoint half = trained(recipe, 7);
+  Trainer trainer(recipe, device(), cache_, {});
+  trainer.restore(half);
+  while (trainer.step() < 14)
+    trainer.run_step();
+  expect_equal(whole, trainer.snapshot());
+}
+
+TEST_F(TrainerTest, ResumesARunInItsFolder) {
+  Recipe recipe = mnist_recipe();
+  recipe.data.test.clear();
+  recipe.steps.limit = 12;
+  const Folder whole, parts;
+  run(recipe, device(), cache_, options(whole.path(), false));
+  recipe.steps.limit = 5;
+  run(recipe, device(), cache_, options(parts.path(), false));
+  EXPECT_NE(error_of([&] { run(recipe, device(), cache_, options(parts.path(), false)); })
+                .find("--resume goes on with it"),
+            std::string::npos);
+  recipe.steps.limit = 12;
+  EXPECT_TRUE(run(recipe, device(), cache_, options(parts.path(), true)).is_complete);
+  expect_equal(*newest_checkpoint(whole.path(), nullptr), *newest_checkpoint(parts.path(), nullptr));
+  recipe.optimizer.rate = 0.5;
+  EXPECT_NE(error_of([&] { run(recipe, device(), cache_, options(parts.path(), true)); })
+                .find("optimizer.rate: 0.5, was 0.01"),
+            std::string::npos);
+}
+
+TEST_F(TrainerTest, LeavesFrozenParametersAlone) {
+  Recipe recipe = mnist_recipe();
+  recipe.parameters.last = 1;
+  const onnx_import::Model model(recipe.model);
+  const Checkpoint after = trained(recipe, 5);
+  EXPECT_FALSE(after.content.tensors.contains("conv1.weight"));
+  ASSERT_TRUE(after.content.tensors.contains("fc2.weight"));
+  EXPECT_NE(after.content.tensors.at("fc2.weight").data, model.parameter("fc2.weight").data);
+
+  const Folder folder;
+  recipe.data.test.clear();
+  recipe.steps.limit = 3;
+  run(recipe, device(), cache_, options(folder.path(), false));
+  const onnx_import::Model written(folder / "last.onnx");
+  for (const onnx_import::Parameter &each : model.parameters())
+    EXPECT_EQ(model.parameter(each.name).data == written.parameter(each.name).data, each.layer < 4)
+        << each.name;
+}
+
+TEST_F(TrainerTest, ExportsWhatItRead) {
+  const Recipe recipe = mnist_recipe();
+  const Folder folder;
+  Trainer trainer(recipe, device(), cache_, {});
+  trainer.export_model(folder / "same.onnx");
+  const onnx_import::Model before(recipe.model), after(folder / "same.onnx");
+  for (const onnx_import::Parameter &each : before.parameters())
+    EXPECT_EQ(before.parameter(each.name).data, after.parameter(each.name).data) << each.name;
+}
+
+TEST_F(TrainerTest, LearnsWithAHeadOfOtherClasses) {
+  Recipe recipe = mnist_recipe();
+  recipe.parameters.classes = 12; // two that no picture has
+  Trainer trainer(recipe, device(), cache_, {});
+  double first = 0, last = 0;
+  for (int s = 0; s < 60; ++s) {
+    const double loss = trainer.run_step().loss;
+    if (s < 10)
+      first += loss;
+    if (s >= 50)
+      last += loss;
+  }
+  EXPECT_LT(last, 0.5 * first);
+}
+
+TEST_F(TrainerTest, SaysWhatDoesNotFit) {
+  Recipe recipe = mnist_recipe();
+  recipe.parameters.classes = 5;
+  EXPECT_NE(error_of([&] { trained(recipe, 3); }).find("tells 5 classes apart"), std::string::npos);
+
+  recipe = mnist_recipe();
+  recipe.parameters.freeze = {"conv9.*"};
+  EXPECT_NE(error_of([&] { trained(recipe, 1); }).find("no parameter of the model matches 'conv9.*'"),
+            std::string::npos);
+  recipe.parameters.freeze = {"*"};
+  EXPECT_NE(error_of([&] { trained(recipe, 1); }).find("freezes every parameter"),
+            std::string::npos);
+
+  recipe = mnist_recipe();
+  recipe.data.train = cifar("test_2000");
+  EXPECT_NE(error_of([&] { trained(recipe, 1); }).find("batches are [16, 3, 32, 32]"),
+            std::string::npos);
+
+  recipe = mnist_recipe();
+  recipe.model = shared_model("cifar_resnet20_qlinearconv_int8");
+  recipe.data.train = cifar("test_2000");
+  const std::string error = error_of([&] { trained(recipe, 1); });
+  EXPECT_NE(error.find("quantised; such models are not trained"), std::string::npos) << error;
+}
+
+TEST_F(TrainerTest, NamesTheGradientThatIsNotFinite) {
+  Recipe recipe = mnist_recipe();
+  recipe.optimizer.rate = 1e30;
+  const std::string error = error_of([&] { trained(recipe, 60); });
+  EXPECT_NE(error.find("gradients of the last 20 steps are not finite"), std::string::npos) << error;
+}
+
+TEST_F(TrainerTest, RefusesACheckpointOfAnotherOptimiser) {
+  Recipe recipe = mnist_recipe();
+  const Checkpoint momentum = trained(recipe, 1);
+  recipe.optimizer.kind = "adamw";
+  Trainer trainer(recipe, device(), cache_, {});
+  EXPECT_NE(error_of([&] { trainer.restore(momentum); }).find("another model or optimiser"),
+            std::string::npos);
+}
+
+// From scratch, on 8000 of the 10000 digits; the others tell how well.
+TEST_F(TrainerTest, LearnsDigits) {
+  Recipe recipe = mnist_recipe();
+  recipe.parameters.init = "kaiming";
+  recipe.steps.batch = 50;
+  recipe.steps.epochs = 2;
+  recipe.optimizer.rate = 0.02;
+  Trainer trainer(recipe, device(), cache_, {});
+  EXPECT_LT(trainer.evaluate().top1(), 0.3);
+  for (int s = 0; s < 120; ++s)
+    trainer.run_step();
+  EXPECT_GT(trainer.evaluate().top1(), 0.9);
+}
+
+} // namespace
+} // namespace tilefuse::train
