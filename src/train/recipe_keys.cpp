@@ -83,6 +83,7 @@ const auto kKeys = std::to_array<RecipeKey>({
     {"loss.kind", kLoss<&Recipe::Loss::kind>, {}, "cross_entropy|mse|bce"},
     {"loss.smoothing", kLoss<&Recipe::Loss::smoothing>, kBelowOne},
 
+    {"keep.log_steps", kKeep<&Recipe::Keep::log_steps>},
     {"keep.every_steps", kKeep<&Recipe::Keep::every_steps>},
     {"keep.checkpoints", kKeep<&Recipe::Keep::checkpoints>, kFromOne},
     {"keep.stop_after_epochs_without_gain", kKeep<&Recipe::Keep::stop_after_epochs_without_gain>},

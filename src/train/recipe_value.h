@@ -75,6 +75,7 @@ struct Recipe {
   } loss;
 
   struct Keep {
+    std::int64_t log_steps = 0;   // between rows of the log; 0: some seconds
     std::int64_t every_steps = 0; // between checkpoints; 0: at the end of each epoch
     int checkpoints = 3;
     std::int64_t stop_after_epochs_without_gain = 0; // 0: never

@@ -162,7 +162,8 @@ private:
     if (options_.on_step)
       options_.on_step(report);
     row_seconds_ += report.seconds;
-    if (row_seconds_ >= kRowSeconds)
+    const std::int64_t every = recipe_.keep.log_steps;
+    if (every > 0 ? trainer_.step() % every == 0 : row_seconds_ >= kRowSeconds)
       append_row(log);
   }
 

@@ -3,7 +3,7 @@
 // the trained model:
 //
 //   recipe.toml   the recipe, complete
-//   log.csv       a row per kRowSeconds and per epoch (log.h)
+//   log.csv       a row per epoch, and within it by keep.log_steps (log.h)
 //   step-….safetensors   checkpoints (checkpoint.h)
 //   last.onnx     the model at the end; best.onnx where test data say which was best
 #pragma once

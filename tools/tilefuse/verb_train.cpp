@@ -47,6 +47,7 @@ struct TrainArguments : api::EngineOptions {
   bool resumes = false;
   bool forces = false;
   bool is_dry = false;
+  search::FusionSettings fusion;
 };
 
 train::Recipe recipe_of(const TrainArguments &args) {
@@ -98,6 +99,7 @@ void train(TrainArguments &args) {
   api::Engine engine(args.device, args, log_to_stderr());
   Progress progress("training");
   train::RunOptions options{.folder = args.folder, .resumes = args.resumes, .forces = args.forces};
+  options.trainer.session.fusion = args.fusion;
   options.trainer.session.warn = warn;
   options.trainer.session.progress = [&](int done, int total) {
     progress.show(fmt::format("compiling {}/{}", done, total));
@@ -198,6 +200,7 @@ void add_train(CLI::App &app) {
   verb->add_flag("--force", args->forces, "Resume although the recipe differs");
   verb->add_flag("--dry-run", args->is_dry, "Compile and say what would be done");
   add_engine_options(*verb, args->device, *args);
+  add_fusion_options(*verb, args->fusion);
   verb->callback([args] {
     if (args->folder.empty() && !args->is_dry)
       throw Error(ErrorCode::Syntax, "train: -o names the folder of the run");

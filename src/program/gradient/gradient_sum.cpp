@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program/gradient/gradient_sum.h"
 
+#include "program/gradient/gradient_broadcast.h"
 #include "program/gradient/gradient_points.h"
 
 namespace tilefuse::program {
@@ -48,10 +49,11 @@ void differentiate_sum(GradientBuilder &builder, TensorId out, const Contraction
     if (!exchange_roles(builder, contraction, {gradient, contraction.out}, k, body))
       continue;
     const Tensor tensor = builder.program()[access.tensor];
-    builder.contribute(access.tensor, builder.emit({.name = builder.name_of(access.tensor),
-                                                    .type = tensor.type,
-                                                    .shape = tensor.shape},
-                                                   std::move(body)));
+    const Tensor result{.name = builder.name_of(access.tensor),
+                        .type = tensor.type,
+                        .shape = tensor.shape};
+    const std::optional<TensorId> map = as_broadcast(builder, result, body);
+    builder.contribute(access.tensor, map ? *map : builder.emit(result, std::move(body)));
   }
 }
 
