@@ -6,9 +6,11 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "model/execution.h"
 #include "model/precision.h"
+#include "model/profile.h"
 #include "model/resident.h"
 #include "runtime/store/kernel_cache.h"
 
@@ -31,6 +33,10 @@ public:
   std::span<runtime::Launchable *const> kernels() const { return execution_.kernels(); }
   const model::Resident &resident() const { return resident_; }
 
+  // Times of its kernels by the device's clock: of `passes` runs, that of median length.
+  std::vector<model::KernelReport> profile(int passes) {
+    return model::profile(resident_, execution_, passes);
+  }
   void launch() { execution_.launch(); }
   void write(std::size_t input, std::span<const std::byte> from);
   // The first number of an f32 output; waits for what is queued.

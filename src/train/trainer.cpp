@@ -255,6 +255,13 @@ StepReport Trainer::run_step() {
   return report;
 }
 
+std::vector<model::KernelReport> Trainer::profile(int passes) {
+  std::vector<model::KernelReport> kernels = state_->gradients->profile(passes);
+  const std::vector<model::KernelReport> update = state_->updating->profile(passes);
+  kernels.insert(kernels.end(), update.begin(), update.end());
+  return kernels;
+}
+
 Evaluation Trainer::evaluate() {
   State &state = *state_;
   if (!state.test)

@@ -71,6 +71,9 @@ public:
   // Error{Unsupported} after kMostSkips steps in a row that were skipped; it names the first
   // gradient that is not finite.
   StepReport run_step();
+  // Times of a step's kernels by the device's clock: of `passes` steps, that of median length. What
+  // is learned in them counts for nothing: restore() a snapshot.
+  std::vector<model::KernelReport> profile(int passes);
   bool has_test_data() const;
   // On the test data, with the running statistics. Error{Unsupported} without test data.
   Evaluation evaluate();

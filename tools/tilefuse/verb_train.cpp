@@ -15,6 +15,7 @@
 #include "api/engine.h"
 #include "base/error.h"
 #include "data/open.h"
+#include "files.h"
 #include "model_options.h"
 #include "open_model.h"
 #include "progress.h"
@@ -26,6 +27,9 @@
 
 namespace tilefuse::tool {
 namespace {
+
+constexpr int kWarmUps = 3; // steps before kernels are timed
+constexpr int kProfiled = 5;
 
 std::atomic<bool> is_interrupted = false;
 
@@ -47,6 +51,7 @@ struct TrainArguments : api::EngineOptions {
   bool resumes = false;
   bool forces = false;
   bool is_dry = false;
+  std::string csv; // of kernels, in a dry run
   search::FusionSettings fusion;
 };
 
@@ -108,7 +113,13 @@ void train(TrainArguments &args) {
                     engine.choice.why));
   if (args.is_dry) {
     train::Trainer trainer(recipe, *engine.device, *engine.cache, options.trainer);
-    return print(trainer.describe());
+    print(trainer.describe());
+    if (!args.csv.empty()) {
+      for (int step = 0; step < kWarmUps; ++step)
+        trainer.run_step();
+      write_files({{args.csv, to_csv(kernel_table(trainer.profile(kProfiled)))}});
+    }
+    return;
   }
   options.say = print;
   options.on_step = [&](const train::StepReport &step) {
@@ -198,7 +209,10 @@ void add_train(CLI::App &app) {
       ->type_name("KEY=VALUE");
   verb->add_flag("--resume", args->resumes, "Go on from the folder's newest checkpoint");
   verb->add_flag("--force", args->forces, "Resume although the recipe differs");
-  verb->add_flag("--dry-run", args->is_dry, "Compile and say what would be done");
+  auto *dry = verb->add_flag("--dry-run", args->is_dry, "Compile and say what would be done");
+  verb->add_option("--csv", args->csv, "Time the kernels of a step and write a table there")
+      ->type_name("FILE")
+      ->needs(dry);
   add_engine_options(*verb, args->device, *args);
   add_fusion_options(*verb, args->fusion);
   verb->callback([args] {
