@@ -10,16 +10,13 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/read_file.h"
 #include "base/stopwatch.h"
 #include "data/loader.h"
-#include "data/open.h"
 #include "onnx/export.h"
-#include "onnx/head.h"
-#include "train/initial_values.h"
 #include "train/phase.h"
 #include "train/pools.h"
 #include "train/rate.h"
+#include "train/setup.h"
 #include "train/step_program.h"
 
 namespace tilefuse::train {
@@ -28,67 +25,17 @@ namespace {
 using data::Batch;
 using program::HostTensor;
 
-constexpr double kFirstScale = 65536; // PyTorch's, of f16
-
-Task task_of(const Recipe &recipe, const data::Source &source) {
-  return {.batch = recipe.steps.batch,
-          .picture = source.form(),
-          .mean = recipe.data.mean,
-          .std = recipe.data.std,
-          .loss = recipe.loss};
-}
-
-std::unique_ptr<data::Source> open(const Recipe &recipe, const std::string &text) {
-  data::OpenOptions options;
-  if (recipe.data.side > 0)
-    options.side = static_cast<int>(recipe.data.side);
-  return text.empty() ? nullptr : data::open_source(text, options);
-}
-
-data::LoaderOptions loader_options(const Recipe &recipe, std::int64_t first, std::int64_t steps) {
-  return {.batch = recipe.steps.batch,
-          .is_training = true,
-          .seed = recipe.seed,
-          .augment = {.pad_crop = recipe.augment.pad_crop, .flip = recipe.augment.flip},
-          .threads = recipe.data.threads,
-          .first_step = first,
-          .steps = steps,
-          .skip_damaged = recipe.data.skip_damaged};
-}
-
-// The model that the recipe names, with a new head where it says so.
-std::string model_bytes(const Recipe &recipe) {
-  return recipe.parameters.classes > 0
-             ? onnx_import::replace_head(recipe.model, recipe.parameters.classes, recipe.seed).model
-             : read_file(recipe.model);
-}
-
-std::string folder_of(const Recipe &recipe) {
-  return std::filesystem::path(recipe.model).parent_path().string();
-}
-
-HostTensor as_f32(const HostTensor &tensor) {
-  return tensor.type == DType::F32 ? tensor : program::convert(tensor, DType::F32);
-}
-
 } // namespace
 
-struct Trainer::State {
-  Recipe recipe;
+struct Trainer::State : Setup {
   runtime::Device &device;
   runtime::KernelCache &cache;
   TrainerOptions options;
-  std::string bytes; // of the model
-  onnx_import::Model model;
-  std::unique_ptr<data::Source> training;
-  std::unique_ptr<data::Source> test;
-  ParameterPool pool;
-  Task task;
   UpdateProgram update;
   Pools pools;
   std::optional<Phase> gradients;
   std::optional<Phase> updating;
-  std::optional<Evaluator> evaluator; // once it is asked for
+  std::optional<Evaluator> evaluator;         // once it is asked for
   std::vector<runtime::Launchable *> kernels; // of a step, in order
   std::optional<data::Loader> loader;         // from the step that it was made at
   std::int64_t classes = 0;
@@ -97,26 +44,12 @@ struct Trainer::State {
 
   State(const Recipe &given, runtime::Device &on, runtime::KernelCache &in,
         const TrainerOptions &how)
-      : recipe(given), device(on), cache(in), options(how), bytes(model_bytes(recipe)),
-        model(bytes, folder_of(recipe)), training(open(recipe, recipe.data.train)), test(open(recipe, recipe.data.test)),
-        pool(make_pool(chosen(model, recipe.parameters))),
-        task(task_of(recipe, *training)),
+      : Setup(given), device(on), cache(in), options(how),
         update(update_program(pool, recipe.optimizer, scales_loss())),
-        pools(device, update, scales_loss() ? kFirstScale : 1) {
+        pools(device, update, first_scale()) {
     compile_step();
     for (const PooledParameter &entry : pool.entries)
-      device.write(pools.part("parameters", entry),
-                   (recipe.parameters.init.empty()
-                        ? as_f32(model.parameter(entry.parameter.name))
-                        : draw(entry.parameter, recipe.seed))
-                       .data);
-  }
-
-  bool scales_loss() const { return recipe.precision == "f16"; }
-  std::int64_t steps_per_epoch() const { return training->count() / recipe.steps.batch; }
-  std::int64_t steps() const {
-    const std::int64_t all = steps_per_epoch() * recipe.steps.epochs;
-    return recipe.steps.limit > 0 ? std::min(all, recipe.steps.limit) : all;
+      device.write(pools.part("parameters", entry), initial(entry.parameter).data);
   }
 
   // Parameters are the inputs behind pictures and labels.
@@ -334,7 +267,7 @@ void Trainer::export_model(const std::string &path) {
   const Checkpoint now = snapshot();
   for (const PooledParameter &entry : state.pool.entries)
     replaced.emplace(entry.parameter.name, now.content.tensors.at(entry.parameter.name));
-  onnx_import::export_model({state.bytes, folder_of(state.recipe)}, path, replaced,
+  onnx_import::export_model({state.bytes, state.folder()}, path, replaced,
                             {{"tilefuse.step", std::to_string(state.step)}});
 }
 

@@ -17,6 +17,8 @@
 #include "schedule/legal.h"
 #include "schedule/members.h"
 #include "table.h"
+#include "train/recipe.h"
+#include "train/verify.h"
 #include "verb.h"
 
 namespace tilefuse::tool {
@@ -101,7 +103,28 @@ void verify_onnx(const VerifyArguments &args) {
   std::fputs(printable(text).c_str(), stdout);
 }
 
+void verify_recipe(const VerifyArguments &args) {
+  const api::Engine engine(args.model.device.empty() ? "cpu" : args.model.device, args.model,
+                           log_to_stderr());
+  train::StepVerification report;
+  {
+    Progress progress("verifying");
+    report = train::verify_step(
+        train::read_recipe(args.model.model), *engine.device, *engine.cache,
+        {.samples = args.samples,
+         .session = {.fusion = args.model.fusion},
+         .progress = [&](int done, int total) { progress.show(done, total); }});
+  }
+  for (const model::VerifyReport *part : {&report.gradients, &report.update}) {
+    if (part->fault)
+      report_fault(args, *part->fault);
+    std::fputs(printable(api::verdict(*part, engine.device->name(), args.samples)).c_str(), stdout);
+  }
+}
+
 void verify(const VerifyArguments &args) {
+  if (args.model.model.ends_with(".toml"))
+    return verify_recipe(args);
   const std::string text = read_file(args.model.model);
   if (model::is_case(text))
     return verify_case(args, text);
@@ -114,7 +137,8 @@ void verify(const VerifyArguments &args) {
 void add_verify(CLI::App &app) {
   auto args = std::make_shared<VerifyArguments>();
   CLI::App *verb = app.add_subcommand(
-      "verify", "Check every kernel of a model, or a stored case, against the reference");
+      "verify", "Check every kernel of a model, of a recipe's training step, or a stored case, "
+                "against the reference");
   verb->footer("Examples:\n  tilefuse verify model.onnx --device opencl --reproducer fault.case\n"
                "  tilefuse verify fault.case");
   add_model_options(*verb, args->model);

@@ -53,6 +53,34 @@ bool grows(const Expr &expr) {
   return std::any_of(expr.args.begin(), expr.args.end(), grows);
 }
 
+bool is_comparison(ScalarOp op) {
+  return op == ScalarOp::Lt || op == ScalarOp::Le || op == ScalarOp::Gt || op == ScalarOp::Ge ||
+         op == ScalarOp::Eq || op == ScalarOp::Ne;
+}
+
+// Whether the value of an operand goes into that of the expression, not only a comparison with it.
+bool passes_on(const Expr &expr, int operand) {
+  if (expr.kind == Expr::Kind::Operand)
+    return expr.operand == operand;
+  if (expr.kind == Expr::Kind::Call && is_comparison(expr.op))
+    return false;
+  return std::any_of(expr.args.begin(), expr.args.end(),
+                     [&](const Expr &arg) { return passes_on(arg, operand); });
+}
+
+// What a map or a view makes its result of. A mask is not part of it: in training the activations
+// of a layer decide which gradients pass.
+std::vector<TensorId> passed_on(const Statement &statement) {
+  if (const auto *view = std::get_if<View>(&statement.body))
+    return {view->in};
+  std::vector<TensorId> found;
+  if (const auto *map = std::get_if<Map>(&statement.body))
+    for (std::size_t k = 0; k < map->operands.size(); ++k)
+      if (passes_on(map->expr, static_cast<int>(k)))
+        found.push_back(map->operands[k]);
+  return found;
+}
+
 class Choosing {
 public:
   explicit Choosing(const Program &program)
@@ -97,16 +125,19 @@ private:
       join(body->in[0].tensor, statement.out);
   }
 
-  // Statistics, and maps between two of them or whose growing values only a statistic reads.
+  // Statistics, and maps between two of them, or whose growing values only a statistic reads. What a
+  // sum of products reads is an activation, though a pooling of it is a sum.
   void keep_statistics() {
     const std::vector<bool> behind = spread_forwards();
     const std::vector<bool> before = spread_backwards();
+    const std::vector<bool> is_operand = find_operands();
     for (const Statement &statement : program_.statements) {
       const std::size_t out = at(statement.out);
       if (is_statistic(statement))
         keep(out, Keeps::Statistic);
       const auto *map = std::get_if<Map>(&statement.body);
-      if (map != nullptr && before[out] && (behind[out] || grows(map->expr)))
+      if (map != nullptr && before[out] &&
+          ((behind[out] && !is_operand[out]) || grows(map->expr)))
         keep(out, Keeps::Between);
     }
   }
@@ -115,9 +146,8 @@ private:
   std::vector<bool> spread_forwards() const {
     std::vector<bool> behind(keeps_.size(), false);
     for (const Statement &statement : program_.statements) {
-      const auto ids = reads(statement);
+      const std::vector<TensorId> ids = passed_on(statement);
       const bool passes =
-          !std::holds_alternative<Contraction>(statement.body) &&
           std::any_of(ids.begin(), ids.end(), [&](TensorId id) { return behind[at(id)]; });
       behind[at(statement.out)] = passes || reduction_of_one(statement) != nullptr;
     }
@@ -128,12 +158,24 @@ private:
   std::vector<bool> spread_backwards() const {
     std::vector<bool> before(keeps_.size(), false);
     for (auto s = program_.statements.rbegin(); s != program_.statements.rend(); ++s) {
-      const bool passes = !std::holds_alternative<Contraction>(s->body) && before[at(s->out)];
-      if (passes || is_statistic(*s))
+      if (is_statistic(*s))
         for (const TensorId id : reads(*s))
+          before[at(id)] = true;
+      if (before[at(s->out)])
+        for (const TensorId id : passed_on(*s))
           before[at(id)] = true;
     }
     return before;
+  }
+
+  // Read by a sum of products.
+  std::vector<bool> find_operands() const {
+    std::vector<bool> is_operand(keeps_.size(), false);
+    for (const Statement &statement : program_.statements)
+      if (sum_of_products(statement) != nullptr)
+        for (const TensorId id : reads(statement))
+          is_operand[at(id)] = true;
+    return is_operand;
   }
 
   // Sums of products over much (a gradient by a scale), vectors (its means and variances), and what

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/setup.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/read_file.h"
+#include "data/open.h"
+#include "onnx/head.h"
+#include "train/initial_values.h"
+
+namespace tilefuse::train {
+namespace {
+
+Task task_of(const Recipe &recipe, const data::Source &source) {
+  return {.batch = recipe.steps.batch,
+          .picture = source.form(),
+          .mean = recipe.data.mean,
+          .std = recipe.data.std,
+          .loss = recipe.loss};
+}
+
+std::unique_ptr<data::Source> open(const Recipe &recipe, const std::string &text) {
+  data::OpenOptions options;
+  if (recipe.data.side > 0)
+    options.side = static_cast<int>(recipe.data.side);
+  return text.empty() ? nullptr : data::open_source(text, options);
+}
+
+// The model that the recipe names, with a new head where it says so.
+std::string model_bytes(const Recipe &recipe) {
+  return recipe.parameters.classes > 0
+             ? onnx_import::replace_head(recipe.model, recipe.parameters.classes, recipe.seed).model
+             : read_file(recipe.model);
+}
+
+std::string folder_of(const Recipe &recipe) {
+  return std::filesystem::path(recipe.model).parent_path().string();
+}
+
+} // namespace
+
+Setup::Setup(const Recipe &given)
+    : recipe(given), bytes(model_bytes(recipe)), model(bytes, folder_of(recipe)),
+      training(open(recipe, recipe.data.train)), test(open(recipe, recipe.data.test)),
+      pool(make_pool(chosen(model, recipe.parameters))), task(task_of(recipe, *training)) {}
+
+std::int64_t Setup::steps() const {
+  const std::int64_t all = steps_per_epoch() * recipe.steps.epochs;
+  return recipe.steps.limit > 0 ? std::min(all, recipe.steps.limit) : all;
+}
+
+std::string Setup::folder() const { return folder_of(recipe); }
+
+program::HostTensor Setup::initial(const onnx_import::Parameter &parameter) const {
+  if (!recipe.parameters.init.empty())
+    return draw(parameter, recipe.seed);
+  const program::HostTensor value = model.parameter(parameter.name);
+  return value.type == DType::F32 ? value : program::convert(value, DType::F32);
+}
+
+data::LoaderOptions loader_options(const Recipe &recipe, std::int64_t first, std::int64_t steps) {
+  return {.batch = recipe.steps.batch,
+          .is_training = true,
+          .seed = recipe.seed,
+          .augment = {.pad_crop = recipe.augment.pad_crop, .flip = recipe.augment.flip},
+          .threads = recipe.data.threads,
+          .first_step = first,
+          .steps = steps,
+          .skip_damaged = recipe.data.skip_damaged};
+}
+
+} // namespace tilefuse::train

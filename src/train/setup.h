@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a recipe stands for, read and put together: the model, the pictures, and what is trained.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "data/loader.h"
+#include "data/source.h"
+#include "onnx/import.h"
+#include "train/parameters.h"
+#include "train/step_program.h"
+
+namespace tilefuse::train {
+
+struct Setup {
+  // Error{Io|Shape|Unsupported} for what cannot be read or does not fit together.
+  explicit Setup(const Recipe &recipe);
+
+  Recipe recipe;
+  std::string bytes; // of the model that the recipe names, with a new head where it says so
+  onnx_import::Model model;
+  std::unique_ptr<data::Source> training;
+  std::unique_ptr<data::Source> test; // may be null
+  ParameterPool pool;
+  Task task;
+
+  std::int64_t steps_per_epoch() const { return training->count() / recipe.steps.batch; }
+  std::int64_t steps() const; // of the whole run
+  // Gradients of half precision are made of a loss that is scaled up, lest they vanish.
+  bool scales_loss() const { return recipe.precision == "f16"; }
+  double first_scale() const { return scales_loss() ? 65536 : 1; } // PyTorch's GradScaler's
+  // Where the model's data beside it lie.
+  std::string folder() const;
+  // What a parameter is before the first step, in f32.
+  program::HostTensor initial(const onnx_import::Parameter &parameter) const;
+};
+
+// Batches from `first_step` to the last of `steps`.
+data::LoaderOptions loader_options(const Recipe &recipe, std::int64_t first_step,
+                                   std::int64_t steps);
+
+} // namespace tilefuse::train

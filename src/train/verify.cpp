@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/verify.h"
+
+#include <cstring>
+#include <vector>
+
+#include "model/precision.h"
+#include "train/setup.h"
+#include "train/step_program.h"
+#include "train/update_program.h"
+
+namespace tilefuse::train {
+namespace {
+
+using program::HostTensor;
+
+HostTensor tensor_of(const program::Tensor &form, const void *data) {
+  HostTensor tensor = program::make_host_tensor(form.name, form.type, form.shape);
+  std::memcpy(tensor.data.data(), data, tensor.data.size());
+  return tensor;
+}
+
+// What the first step reads.
+std::vector<HostTensor> first_inputs(const Setup &setup, const program::Program &program) {
+  data::Loader loader(*setup.training, loader_options(setup.recipe, 0, 1));
+  const data::Batch &batch = loader.next();
+  std::vector<HostTensor> inputs;
+  inputs.push_back(tensor_of(program[program.inputs[0]], batch.pixels.data()));
+  inputs.push_back(tensor_of(program[program.inputs[1]], batch.labels.data()));
+  for (const PooledParameter &entry : setup.pool.entries)
+    inputs.push_back(setup.initial(entry.parameter));
+  const float scale = static_cast<float>(setup.first_scale());
+  inputs.push_back(tensor_of(program[program.inputs.back()], &scale));
+  return inputs;
+}
+
+model::VerifyReport verify(const program::Program &program, const std::string &precision,
+                           const std::vector<HostTensor> &inputs, runtime::Device &device,
+                           runtime::KernelCache &cache, model::VerifyOptions options) {
+  const model::AppliedPrecision applied =
+      model::apply_precision(program, precision == "f32" ? "" : precision, device.target());
+  options.session.tf32 = applied.tf32;
+  options.session.is_simplified = applied.is_simplified;
+  return model::verify_model(applied.program, inputs, device, cache, options);
+}
+
+} // namespace
+
+StepVerification verify_step(const Recipe &recipe, runtime::Device &device,
+                             runtime::KernelCache &cache, const model::VerifyOptions &options) {
+  const Setup setup(recipe);
+  const program::Program gradients =
+      gradients_program(setup.model, setup.pool, setup.task).program;
+  const UpdateProgram update =
+      update_program(setup.pool, recipe.optimizer, setup.scales_loss());
+  StepVerification result;
+  result.gradients = verify(gradients, recipe.precision, first_inputs(setup, gradients), device,
+                            cache, options);
+  result.update = verify(update.program, "f32", {}, device, cache, options);
+  return result;
+}
+
+} // namespace tilefuse::train
