@@ -486,6 +486,9 @@ DType result_type(const std::string &function, DType operand) {
     return DType::I32;
   if (function.starts_with("arg_") || function.ends_with("_index") || function == "place_of_rank")
     return function == "wrap_index" || function == "flat_index" ? operand : DType::I64;
+  if (function.starts_with("loss_") || function.starts_with("pictures") ||
+      function == "is_alive" || function == "count_hits")
+    return DType::F32;
   if (function == "dynamic_zero" || function == "dynamic_quantize")
     return DType::U8;
   for (const std::string prefix : {"cast_", "quantize_", "requantize_"})

@@ -30,10 +30,15 @@ const Contraction *reduction_of_one(const Statement &statement) {
   return body != nullptr && body->comb == Comb::None && body->agg != Agg::Assign ? body : nullptr;
 }
 
-// Sums and products: a maximum is a value that was stored already.
 bool is_statistic(const Statement &statement) {
   const Contraction *body = reduction_of_one(statement);
   return body != nullptr && (body->agg == Agg::Sum || body->agg == Agg::Product);
+}
+
+// A maximum or minimum: a value that was stored already.
+bool is_extremum(const Statement &statement) {
+  const auto *body = std::get_if<Contraction>(&statement.body);
+  return body != nullptr && (body->agg == Agg::Max || body->agg == Agg::Min);
 }
 
 // A sum of products: what matrix instructions compute, of narrow operands.
@@ -185,7 +190,8 @@ private:
     const std::vector<bool> is_spread = find_spread();
     for (const Statement &statement : program_.statements) {
       const std::size_t out = at(statement.out);
-      if (!is_operand[out] && (is_vector(statement.out) || sums_much(statement) || is_spread[out]))
+      if (!is_operand[out] && !is_extremum(statement) &&
+          (is_vector(statement.out) || sums_much(statement) || is_spread[out]))
         keep(out, Keeps::Small);
     }
   }
