@@ -264,6 +264,8 @@ Compiled choose_kernels(const program::Program &program, const runtime::Device &
   const program::Program prepared = prepare(program, device.target(),
                                             {.algorithm = options.algorithm,
                                              .is_simplified = options.is_simplified,
+                                             .composes =
+                                                 options.fusion.level != poly::FuseLevel::None,
                                              .refused = &refused,
                                              .passes = options.passes});
   for (const std::string &reason : refused)

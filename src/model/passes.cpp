@@ -11,6 +11,7 @@
 #include "nest/fold/fold.h"
 #include "program/drop_dead.h"
 #include "program/precision/narrow_integers.h"
+#include "program/rewrite/compose_maps.h"
 #include "program/rewrite/defer_merges.h"
 #include "program/rewrite/join_groups.h"
 #include "program/rewrite/pad_channels.h"
@@ -34,6 +35,8 @@ Program drop_dead(const Program &in, const PassInput &) { return program::drop_d
 Program rewrite(const Program &in, const PassInput &with) {
   return program::rewrite(in, with.algorithm, with.refused);
 }
+
+Program compose_maps(const Program &in, const PassInput &) { return program::compose_maps(in); }
 
 Program join_groups(const Program &in, const PassInput &with) {
   const std::int64_t row_bytes = has(*with.target, Feature::WarpgroupMatrix) ? 128 : 64;
@@ -67,6 +70,7 @@ constexpr ProgramPass kPasses[] = {
     {"rewrite", PassStage::Rewrite, kByAlgorithm, rewrite},
     {"fold_constants", PassStage::Rewrite, "", fold_constants}, // transformed filters
     {"drop_dead", PassStage::Rewrite, "", drop_dead},
+    {"compose_maps", PassStage::Compose, "", compose_maps},
     {"join_groups", PassStage::LayOut, "", join_groups},
     {"widen_first_layers", PassStage::LayOut, "", widen_first_layers},
     {"pad_channels", PassStage::LayOut, "", pad_channels},
@@ -164,6 +168,8 @@ Program prepare(const Program &program, const Target &target, const Preparation 
   if (program::is_rewrite(how.algorithm))
     simple = run_stage(PassStage::Rewrite, simple,
                        {.algorithm = how.algorithm, .refused = how.refused}, how.passes);
+  if (how.composes)
+    simple = run_stage(PassStage::Compose, simple, {}, how.passes);
   return lay_out_for(simple, target, how.passes);
 }
 

@@ -2,7 +2,7 @@
 // Passes over programs: all of them stand in one table in passes.cpp, in the one order in which
 // they run, by stages.
 //
-//   import → gradient → simplify → precision → rewrite → lay out → place
+//   import → gradient → simplify → precision → rewrite → compose → lay out → place
 //
 // What a run leaves is a verified program, until it is placed. A PassContext, where one is given,
 // says which passes are left out, and is told how long each took and what it made. Passes over
@@ -27,6 +27,7 @@ enum class PassStage {
   Simplify,  // once for a program, whatever is asked for
   Precision, // of a simplified program, where --precision asks for it
   Rewrite,   // where --algorithm names a rewriting
+  Compose,   // where kernels are joined at all
   LayOut,    // for CUDA devices, whose matrix units want rows of certain lengths
   Place,
 };
@@ -81,12 +82,13 @@ program::Program lay_out_for(const program::Program &program, const Target &targ
 struct Preparation {
   std::string algorithm;
   bool is_simplified = false;                  // precision was applied to what simplify gave
+  bool composes = true;                        // false: each map is a tensor of its own
   std::vector<std::string> *refused = nullptr; // gets a line for each statement not rewritten
   PassContext *passes = nullptr;
 };
 
-// The stages Simplify, Rewrite where `algorithm` names a rewriting (program/rewrite/rewrite.h), and
-// LayOut.
+// The stages Simplify, Rewrite where `algorithm` names a rewriting (program/rewrite/rewrite.h),
+// Compose and LayOut.
 program::Program prepare(const program::Program &program, const Target &target,
                          const Preparation &preparation = {});
 

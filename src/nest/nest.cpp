@@ -8,16 +8,6 @@
 #include "target/dtype_traits.h"
 
 namespace tilefuse::nest {
-namespace {
-
-double operations(const program::Expr &expr) {
-  double count = expr.kind == program::Expr::Kind::Call ? 1 : 0;
-  for (const program::Expr &arg : expr.args)
-    count += operations(arg);
-  return count;
-}
-
-} // namespace
 
 Linear flat(const Operand &operand, std::size_t indices) {
   Linear sum{operand.offset, std::vector<std::int64_t>(indices, 0)};
@@ -59,6 +49,13 @@ std::int64_t output_points(const Nest &nest) {
   return points;
 }
 
+double operations(const program::Expr &expr) {
+  double count = expr.kind == program::Expr::Kind::Call ? 1 : 0;
+  for (const program::Expr &arg : expr.args)
+    count += operations(arg);
+  return count;
+}
+
 double flops(const Nest &nest) {
   double outputs = 1;
   double points = 1;
@@ -71,7 +68,8 @@ double flops(const Nest &nest) {
   double per_point = 0;
   if (!nest.inputs.empty())
     per_point = (nest.agg == program::Agg::Assign ? 0 : 1) +
-                static_cast<double>(program::operand_count(nest.comb) - 1);
+                (nest.comb == program::Comb::Term ? operations(nest.term)
+                                                  : static_cast<double>(nest.inputs.size() - 1));
   return per_point * points + operations(nest.post) * outputs;
 }
 

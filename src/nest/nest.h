@@ -14,6 +14,9 @@
 //     post max(acc + $0, 0)
 //   }
 //
+// With `acc f32 = sum term` the value of a point is an expression of all inputs, as in maps that are
+// evaluated where a sum reads them; it stands behind the inputs, `term max($0 - $1, 0)`.
+//
 // Constraints stand after the inputs, one a line: `where x - y < 5` drops points at which x - y is
 // negative or not below 5.
 //
@@ -95,7 +98,8 @@ struct Nest {
   program::Agg agg = program::Agg::Assign;
   program::Comb comb = program::Comb::None;
   DType acc_type = DType::F32; // the type products and sums are kept in
-  std::vector<Operand> inputs; // 0 for a pure map, or operand_count(comb)
+  std::vector<Operand> inputs; // 0 for a pure map, or takes_operands(comb, …)
+  program::Expr term;          // Comb::Term: of the inputs; all leaves and the value in acc_type
   std::vector<Constraint> constraints;
   Operand out;
   std::vector<Operand> extras; // read by post, at output indices only
@@ -113,6 +117,8 @@ DType input_type(const Nest &nest, std::size_t input);
 double initial_value(program::Agg agg, DType type);
 // Points of the output indices: elements that the nest writes.
 std::int64_t output_points(const Nest &nest);
+// Operations of an expression.
+double operations(const program::Expr &expr);
 // Operations of the whole nest: two per point of a sum of products, one per point of another
 // reduction, plus post-ops per output.
 double flops(const Nest &nest);

@@ -22,8 +22,11 @@ constexpr std::array<std::pair<Agg, std::string_view>, 5> kAggs = {{{Agg::Sum, "
                                                                     {Agg::Max, "max"},
                                                                     {Agg::Min, "min"},
                                                                     {Agg::Assign, "assign"}}};
-constexpr std::array<std::pair<Comb, std::string_view>, 4> kCombs = {
-    {{Comb::Mul, "mul"}, {Comb::Add, "add"}, {Comb::Equal, "equal"}, {Comb::Select, "select"}}};
+constexpr std::array<std::pair<Comb, std::string_view>, 5> kCombs = {{{Comb::Mul, "mul"},
+                                                                      {Comb::Add, "add"},
+                                                                      {Comb::Equal, "equal"},
+                                                                      {Comb::Select, "select"},
+                                                                      {Comb::Term, "term"}}};
 
 std::string linear_text(const Linear &form, const std::vector<Index> &indices) {
   std::string out;
@@ -94,6 +97,8 @@ public:
     accumulator();
     while (scanner_.accept("in"))
       nest_.inputs.push_back(operand());
+    if (nest_.comb == Comb::Term)
+      term();
     while (scanner_.accept("where"))
       nest_.constraints.push_back(constraint());
     scanner_.expect("out");
@@ -232,6 +237,12 @@ private:
     return constraint;
   }
 
+  void term() {
+    scanner_.expect("term");
+    const std::vector<DType> types(nest_.inputs.size(), nest_.acc_type);
+    nest_.term = program::parse_expr(scanner_, types, std::nullopt);
+  }
+
   void post() {
     scanner_.expect("post");
     std::vector<DType> types;
@@ -253,6 +264,8 @@ std::string to_text(const Nest &nest) {
   out += indices_text(nest) + slots_text(nest) + acc_text(nest);
   for (const Operand &input : nest.inputs)
     out += "  in " + operand_text(input, nest.indices);
+  if (nest.comb == Comb::Term)
+    out += fmt::format("  term {}\n", program::to_text(nest.term));
   for (const Constraint &constraint : nest.constraints)
     out += fmt::format("  where {} < {}\n", linear_text(constraint.expr, nest.indices),
                        constraint.bound);

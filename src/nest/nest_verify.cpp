@@ -131,11 +131,32 @@ void verify_inputs(const Nest &nest) {
     require(nest, nest.constraints.empty(), "a map has constraints");
     return;
   }
-  const std::size_t wanted = program::operand_count(nest.comb);
-  require(nest, nest.inputs.size() == wanted,
-          fmt::format("got {} inputs, the combination needs {}", nest.inputs.size(), wanted));
+  require(nest, program::takes_operands(nest.comb, nest.inputs.size()),
+          fmt::format("the combination cannot take {} inputs", nest.inputs.size()));
   for (std::size_t i = 0; i < nest.inputs.size(); ++i)
     verify_operand(nest, nest.inputs[i], fmt::format("in {}", i));
+}
+
+// Every point of a term counts, and every leaf is a number of the accumulator's type.
+void verify_term(const Nest &nest, const Expr &expr) {
+  require(nest, expr.kind != Expr::Kind::Acc, "the term reads an accumulator");
+  if (expr.kind == Expr::Kind::Operand)
+    require(nest,
+            expr.operand >= 0 && static_cast<std::size_t>(expr.operand) < nest.inputs.size() &&
+                expr.type == nest.acc_type,
+            fmt::format("the term reads input ${}, which does not exist", expr.operand));
+  for (const Expr &arg : expr.args)
+    verify_term(nest, arg);
+}
+
+void verify_term(const Nest &nest) {
+  require(nest, is_float(nest.acc_type) && nest.term.type == nest.acc_type,
+          "the term has another type than the accumulator");
+  require(nest, nest.constraints.empty(), "a nest with a term has constraints");
+  for (const Operand &input : nest.inputs)
+    for (const Dim &dim : input.dims)
+      require(nest, !dim.guarded, "an input of a term can leave its range");
+  verify_term(nest, nest.term);
 }
 
 // Value arguments share one type, which is the result's unless the operation compares.
@@ -193,6 +214,8 @@ void verify(const Nest &nest) {
   verify_indices(nest);
   verify_slots(nest);
   verify_inputs(nest);
+  if (nest.comb == program::Comb::Term)
+    verify_term(nest);
   for (const Constraint &constraint : nest.constraints) {
     verify_linear(nest, constraint.expr);
     require(nest, constraint.bound >= 1, "a constraint that nothing satisfies");

@@ -58,10 +58,12 @@ TensorId Program::add(Tensor tensor) {
   return TensorId{static_cast<int>(tensors.size()) - 1};
 }
 
-std::size_t operand_count(Comb comb) {
+bool takes_operands(Comb comb, std::size_t count) {
+  if (comb == Comb::Term)
+    return count >= 1;
   if (comb == Comb::None)
-    return 1;
-  return comb == Comb::Select ? 3 : 2;
+    return count == 1;
+  return count == (comb == Comb::Select ? 3 : 2);
 }
 
 std::vector<TensorId> reads(const Statement &statement) {

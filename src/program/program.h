@@ -24,6 +24,7 @@
 //                  ['where' constraint {',' constraint}] ['init' ID]
 //                | 'map' '[' [ID {',' ID}] ']' '(' EXPR ')' | 'view' '(' ID ')'
 //   operands    := access [('*' | '+') access] | access '==' access ['?' access]
+//                | EXPR 'of' access {',' access}
 //   AGG         := 'sum' | 'product' | 'max' | 'min' | 'assign'
 //   access      := ID subscripts
 //   subscripts  := '[' [affine {',' affine}] ']'
@@ -102,10 +103,11 @@ enum class Agg { Sum, Product, Max, Min, Assign };
 //   Add     in[0] + in[1]
 //   Equal   in[0] == in[1], as 0 or 1 of the result's type
 //   Select  in[0] == in[1] ? in[2] : 0
+//   Term    an expression of all of them
 // Operands that are compared meet in their promoted type.
-enum class Comb { None, Mul, Add, Equal, Select };
-// Number of operands: 1, 2 or 3.
-std::size_t operand_count(Comb comb);
+enum class Comb { None, Mul, Add, Equal, Select, Term };
+// Whether a combination takes so many operands: 1, 2 or 3, and at least 1 for Term.
+bool takes_operands(Comb comb, std::size_t count);
 // Whether the first two operands are compared.
 inline bool compares(Comb comb) { return comb == Comb::Equal || comb == Comb::Select; }
 
@@ -116,7 +118,8 @@ struct Contraction {
   Comb comb = Comb::None;
   std::vector<std::string> indices;
   std::vector<Affine> out;
-  std::vector<Access> in; // operand_count(comb)
+  std::vector<Access> in; // takes_operands(comb, in.size())
+  Expr term;              // Term: of in[k] as operand k, in the type that its result is computed in
   std::vector<Constraint> constraints;
   std::optional<TensorId> init; // of the shape and type of the result
 };

@@ -8,6 +8,7 @@
 #include "base/index.h"
 #include "base/scanner.h"
 #include "program/program.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::program {
 namespace {
@@ -58,7 +59,7 @@ private:
     else if (scanner_.accept("map"))
       statement.body = map();
     else
-      statement.body = contraction();
+      statement.body = contraction(program_[statement.out].type);
     if (scanner_.accept("from"))
       statement.origin = scanner_.expect_string("an origin");
     program_.statements.push_back(std::move(statement));
@@ -150,7 +151,7 @@ private:
     return map;
   }
 
-  Contraction contraction() {
+  Contraction contraction(DType type) {
     Contraction result;
     const auto agg = parse_agg(scanner_.peek().text);
     if (!agg)
@@ -160,7 +161,7 @@ private:
     list([&] { result.indices.push_back(scanner_.expect_name("an index")); });
     if (result.indices.size() > kMaxIndices)
       refuse(scanner_.peek(), fmt::format("a contraction has at most {} indices", kMaxIndices));
-    operands(result);
+    operands(result, type);
     scanner_.expect("->");
     result.out = subscripts(result);
     if (scanner_.accept("where")) {
@@ -173,8 +174,10 @@ private:
     return result;
   }
 
-  void operands(Contraction &result) {
+  void operands(Contraction &result, DType type) {
     scanner_.expect("(");
+    if (scanner_.at_end() || scanner_.peek().text.front() != '%')
+      return term(result, traits(type).value);
     result.in.push_back(access(result));
     if (scanner_.accept("*"))
       result.comb = Comb::Mul;
@@ -188,6 +191,17 @@ private:
       result.comb = Comb::Select;
       result.in.push_back(access(result));
     }
+    scanner_.expect(")");
+  }
+
+  void term(Contraction &result, DType type) {
+    const std::vector<DType> types(kMaxIndices, type);
+    result.comb = Comb::Term;
+    result.term = parse_expr(scanner_, types, std::nullopt);
+    scanner_.expect("of");
+    do
+      result.in.push_back(access(result));
+    while (scanner_.accept(","));
     scanner_.expect(")");
   }
 

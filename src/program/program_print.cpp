@@ -48,11 +48,15 @@ std::string_view comb_text(Comb comb, std::size_t k) {
     return "";
   if (compares(comb))
     return k == 1 ? " == " : " ? ";
+  if (comb == Comb::Term)
+    return ", ";
   return comb == Comb::Mul ? " * " : " + ";
 }
 
 std::string body_text(const Contraction &contraction) {
   std::string operands;
+  if (contraction.comb == Comb::Term)
+    operands = to_text(contraction.term) + " of ";
   for (std::size_t k = 0; k < contraction.in.size(); ++k) {
     const Access &access = contraction.in[k];
     operands += comb_text(contraction.comb, k);

@@ -8,6 +8,7 @@
 #include "base/index.h"
 #include "base/scanner.h"
 #include "program/program.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::program {
 namespace {
@@ -135,6 +136,25 @@ private:
                                         to_string(map.expr.type), to_string(program_[out].type)));
   }
 
+  void check_term(const Contraction &contraction, DType type) const {
+    if (!is_float(type) || contraction.term.type != type)
+      fail(ErrorCode::Type, fmt::format("a term of type {} where {} is computed; terms are floats",
+                                        to_string(contraction.term.type), to_string(type)));
+    check_term(contraction.term, contraction, type);
+  }
+
+  void check_term(const Expr &expr, const Contraction &contraction, DType type) const {
+    if (expr.kind == Expr::Kind::Acc)
+      fail(ErrorCode::Type, "a term has no accumulator");
+    if (expr.kind == Expr::Kind::Operand &&
+        (expr.type != type || expr.operand < 0 ||
+         static_cast<std::size_t>(expr.operand) >= contraction.in.size()))
+      fail(ErrorCode::Type, fmt::format("operand ${} of {} in a term of type {}", expr.operand,
+                                        contraction.in.size(), to_string(type)));
+    for (const Expr &arg : expr.args)
+      check_term(arg, contraction, type);
+  }
+
   void check_broadcast(const Shape &from, const Shape &to) const {
     bool fits = from.size() <= to.size();
     for (std::size_t d = 0; fits && d < from.size(); ++d)
@@ -170,10 +190,10 @@ private:
   }
 
   void check_body(TensorId out, const Contraction &contraction) const {
-    const std::size_t operands = operand_count(contraction.comb);
-    if (contraction.in.size() != operands)
-      fail_shape(fmt::format("the contraction needs {} operands, got {}", operands,
-                             contraction.in.size()));
+    if (!takes_operands(contraction.comb, contraction.in.size()))
+      fail_shape(fmt::format("the contraction cannot take {} operands", contraction.in.size()));
+    if (contraction.comb == Comb::Term)
+      check_term(contraction, traits(program_[out].type).value);
     check_indices(contraction);
     check_subscripts(contraction, out, contraction.out);
     for (const Access &access : contraction.in)

@@ -51,7 +51,8 @@ std::string refusal(const std::string &name) {
 
 // Of the stages of which every row has a function.
 bool runs_whole(PassStage stage) {
-  return stage == PassStage::Simplify || stage == PassStage::Rewrite || stage == PassStage::LayOut;
+  return stage == PassStage::Simplify || stage == PassStage::Rewrite ||
+         stage == PassStage::Compose || stage == PassStage::LayOut;
 }
 
 TEST(ProgramPasses, StandInTheOrderOfStages) {
@@ -160,8 +161,8 @@ TEST(ProgramPasses, RewriteAndLayOutWhereAskedFor) {
   prepare(given, target, {.algorithm = "im2col", .passes = &passes});
   EXPECT_EQ(names_in(passes),
             (std::vector<std::string>{"fold_constants", "defer_merges", "fold_scales",
-                                      "narrow_integers", "drop_dead", "rewrite", "join_groups",
-                                      "widen_first_layers", "pad_channels"}));
+                                      "narrow_integers", "drop_dead", "rewrite", "compose_maps",
+                                      "join_groups", "widen_first_layers", "pad_channels"}));
 }
 
 } // namespace

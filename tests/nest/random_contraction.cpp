@@ -52,7 +52,7 @@ public:
     Program &program = result.stored.program;
     const DType type = chance(70) ? DType::F32 : DType::I32;
     const TensorId out = add_result(program, type);
-    for (std::size_t k = 0; k < program::operand_count(body_.comb); ++k)
+    for (std::size_t k = 0; !program::takes_operands(body_.comb, k); ++k)
       add_operand(program, chance(85) ? type : DType::I8);
     if (chance(30))
       body_.constraints.push_back({form(pick(1, 3)), pick(1, 6)});
@@ -244,6 +244,8 @@ double combined(Comb comb, const std::vector<double> &values) {
     return values[0] == values[1] ? 1 : 0;
   case Comb::Select:
     return values[0] == values[1] ? values[2] : 0;
+  case Comb::Term:
+    break; // never drawn
   }
   return 0;
 }

@@ -24,6 +24,18 @@ const char *const kConv = R"(nest conv {
 }
 )";
 
+const char *const kTerm = R"(nest sum {
+  index c 3 | n 4, x 5
+  slot 0 f16 60, 1 f32 3, 2 f32 3
+  acc f32 = sum term
+  in 0 + 0 [n:4*15, c:3*5, x:5*1]
+  in 1 + 0 [c:3*1]
+  term ($0 - $1) * ($0 - $1)
+  out 2 + 0 [c:3*1]
+  post acc
+}
+)";
+
 const char *const kScalar = R"(nest max {
   index | k 5
   slot 0 i8 5, 1 i32 1
@@ -61,7 +73,7 @@ std::string replaced(std::string text, const std::string &from, const std::strin
 }
 
 TEST(NestText, RoundTrips) {
-  for (const char *text : {kConv, kScalar, kMap}) {
+  for (const char *text : {kConv, kTerm, kScalar, kMap}) {
     const nest::Nest nest = nest::parse_nest(text);
     EXPECT_EQ(nest::to_text(nest), text);
     EXPECT_EQ(nest::parse_nest(nest::to_text(nest)), nest);
@@ -137,11 +149,15 @@ TEST(NestText, RefusesBrokenInvariants) {
 TEST(NestText, RefusesAccumulatorsOfMaps) {
   EXPECT_TRUE(parse_error(replaced(kMap, "select($0, 1.5:f64, inf:f64)", "acc")));
   EXPECT_TRUE(parse_error(replaced(kMap, "assign", "sum")));
+  EXPECT_TRUE(parse_error(replaced(kTerm, "term ($0 - $1) * ($0 - $1)", "term $0 - $2")));
+  EXPECT_TRUE(parse_error(replaced(kTerm, "term ($0 - $1) * ($0 - $1)", "term acc")));
+  EXPECT_TRUE(parse_error(replaced(kTerm, "x:5*1", "x - 1:5?*1")));
+  EXPECT_TRUE(parse_error(replaced(kTerm, "acc f32", "acc i32")));
   EXPECT_TRUE(parse_error(replaced(kMap, "index\n", "index | k 3\n")));
 }
 
 TEST(NestText, RefusesEveryTruncation) {
-  for (const std::string text : {kConv, kScalar, kMap})
+  for (const std::string text : {kConv, kTerm, kScalar, kMap})
     for (std::size_t length = 0; length + 2 < text.size(); ++length)
       EXPECT_TRUE(parse_error(text.substr(0, length))) << text.substr(0, length);
 }

@@ -113,7 +113,7 @@ private:
       const bool spread = chance(20);
       body.out.push_back(term(i, Rational(spread ? 2 : 1), Rational(spread ? draw(-1, 1) : 0)));
     }
-    for (std::size_t k = 0; k < operand_count(body.comb); ++k)
+    for (std::size_t k = 0; !takes_operands(body.comb, k); ++k)
       body.in.push_back(read(any(), body));
     if (chance(25))
       body.init = input(sizes);

@@ -156,6 +156,8 @@ void run_contraction(const Program &program, const Statement &statement, const C
       value += args[1];
     if (compares(body.comb))
       value = args[0] == args[1] ? (body.comb == Comb::Select ? args[2] : 1) : 0;
+    if (body.comb == Comb::Term)
+      value = evaluate_expr(body.term, args);
     const auto [slot, first] = written.emplace(subscripts_at(body.out, point), 0);
     slot->second = aggregate(body.agg, first, slot->second, value);
   });

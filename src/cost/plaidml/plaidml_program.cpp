@@ -199,6 +199,7 @@ std::string_view separator(program::Comb comb, std::size_t k) {
     return " + ";
   case program::Comb::Equal:
     return " == ";
+  case program::Comb::Term: // no pass before makes them
   case program::Comb::Select:
     return k == 1 ? " == " : " ? ";
   }

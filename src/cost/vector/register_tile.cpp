@@ -193,6 +193,8 @@ double RegisterTileCost::live_registers(const Copies &copies) const {
 double RegisterTileCost::operations_of_point() const {
   const bool adds_products = nest_.inputs.size() == 2 && nest_.comb == program::Comb::Mul &&
                              nest_.agg == program::Agg::Sum;
+  if (nest_.comb == program::Comb::Term)
+    return 1 + nest::operations(nest_.term);
   if (nest_.inputs.size() < 2 || schedule_.dot != nullptr ||
       (adds_products && is_float(schedule::held_type(nest_))))
     return 1;

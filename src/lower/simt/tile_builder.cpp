@@ -203,8 +203,11 @@ ExprRef TileBuilder::load_input(int input) const {
   return b_.broadcast(value, type.lanes);
 }
 
-// The value of one point, of two or three operands.
+// The value of one point, of its operands.
 ExprRef TileBuilder::combined(const std::vector<ExprRef> &operands) {
+  if (cx_.nest.comb == Comb::Term)
+    return expr_value(b_, cx_.nest.term, cx_.width(), nullptr,
+                      [&](int operand) { return operands[at(operand)]; });
   if (!program::compares(cx_.nest.comb))
     return b_.scalar(cx_.nest.comb == Comb::Mul ? ScalarOp::Mul : ScalarOp::Add,
                      {operands[0], operands[1]});
@@ -218,7 +221,6 @@ StmtRef TileBuilder::accumulate_one(const std::vector<ExprRef> &operands) {
   const std::vector<IndexId> all = all_copied();
   const ExprRef position = copy_number(all);
   const ExprRef old = b_.load(acc_, position, cx_.width());
-  ExprRef value = operands[0];
   const Agg agg = cx_.nest.agg;
   if (const DotOp *dot = cx_.schedule.dot) {
     const bool in_order = schedule::dot_side(cx_.nest, *dot, 0) == schedule::DotSide::A;
@@ -227,8 +229,7 @@ StmtRef TileBuilder::accumulate_one(const std::vector<ExprRef> &operands) {
   }
   if (cx_.nest.comb == Comb::Mul && agg == Agg::Sum && is_float(schedule::held_type(cx_.nest)))
     return b_.store(acc_, position, b_.fma(operands[0], operands[1], old));
-  if (operands.size() > 1)
-    value = combined(operands);
+  const ExprRef value = cx_.nest.comb == Comb::None ? operands[0] : combined(operands);
   return b_.store(acc_, position, aggregate(b_, agg, old, value));
 }
 
@@ -243,6 +244,31 @@ StmtRef TileBuilder::accumulate_plainly() {
   });
 }
 
+// Every input's distinct elements are loaded before the copies that share them.
+StmtRef TileBuilder::accumulate_terms() {
+  std::vector<StmtRef> body;
+  std::vector<kernel::BufferId> held;
+  for (int k = 0; k < static_cast<int>(cx_.nest.inputs.size()); ++k) {
+    const std::vector<IndexId> indices = copied_by(k);
+    std::int64_t count = 1;
+    for (const IndexId i : indices)
+      count *= copies_[i];
+    held.push_back(b_.buffer({.name = fmt::format("frag{}", b_.kernel().buffers.size()),
+                              .space = Space::Register,
+                              .type = operand_type(k),
+                              .elems = count}));
+    body.push_back(for_copies(
+        indices, [&] { return b_.store(held[at(k)], copy_number(indices), value_of(k)); }));
+  }
+  body.push_back(for_copies(all_copied(), [&] {
+    std::vector<ExprRef> operands;
+    for (int k = 0; k < static_cast<int>(held.size()); ++k)
+      operands.push_back(b_.load(held[at(k)], copy_number(copied_by(k)), operand_type(k).lanes));
+    return accumulate_one(operands);
+  }));
+  return b_.block(std::move(body));
+}
+
 StmtRef TileBuilder::accumulate() {
   std::vector<StmtRef> body;
   for (std::size_t k = 0; k < cx_.nest.inputs.size(); ++k)
@@ -255,6 +281,8 @@ StmtRef TileBuilder::accumulate() {
 // Fragments of the operand with fewer register copies are loaded first and stay; the other's come
 // one by one.
 StmtRef TileBuilder::accumulate_fragments() {
+  if (cx_.nest.comb == Comb::Term)
+    return accumulate_terms();
   if (predicate() || cx_.nest.inputs.size() > 2)
     return accumulate_plainly();
   const auto fragments = [&](int input) {

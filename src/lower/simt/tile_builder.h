@@ -64,6 +64,7 @@ private:
   kernel::ExprRef value_of(int input) const;
   kernel::StmtRef accumulate();
   kernel::StmtRef accumulate_fragments();
+  kernel::StmtRef accumulate_terms();
   kernel::StmtRef accumulate_one(const std::vector<kernel::ExprRef> &operands);
   kernel::ExprRef combined(const std::vector<kernel::ExprRef> &operands);
   kernel::StmtRef accumulate_plainly();

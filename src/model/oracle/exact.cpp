@@ -29,6 +29,11 @@ double stored_limit(DType type) {
 // The same for a type that arithmetic is done in.
 double exact_limit(DType type) { return stored_limit(traits(type).value); }
 
+using Magnitude = std::optional<double>; // nothing: not an integer, or past the limit
+
+// Of an expression whose operands are bounded by kLargestDrawn, and the accumulator by `acc`.
+Magnitude magnitude(const Expr &expr, double acc);
+
 // A bound of |accumulator|, partial results included, from bounds of the inputs.
 double accumulated(const nest::Nest &nest, const std::vector<double> &inputs) {
   double points = 1;
@@ -39,14 +44,12 @@ double accumulated(const nest::Nest &nest, const std::vector<double> &inputs) {
     term = inputs[0] * inputs[1];
   if (nest.comb == Comb::Add)
     term = inputs[0] + inputs[1];
+  if (nest.comb == Comb::Term)
+    term = magnitude(nest.term, 0).value_or(std::numeric_limits<double>::infinity());
   if (nest.agg == Agg::Sum)
     return term * points;
   return nest.agg == Agg::Product ? std::pow(term, points) : term;
 }
-
-using Magnitude = std::optional<double>; // nothing: not an integer, or past the limit
-
-Magnitude magnitude(const Expr &expr, double acc);
 
 Magnitude of_call(const Expr &expr, double acc) {
   double sum = 0;

@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "base/index.h"
-#include "model/oracle/bounded_expr.h"
 #include "nest/evaluate/accumulate.h"
+#include "nest/evaluate/accumulate_term.h"
 #include "nest/index.h"
 
 namespace tilefuse::nest {
@@ -148,6 +148,31 @@ double Expected::accumulated(const Inputs &inputs, const std::vector<std::int64_
   return accumulate(at_point(inputs.nest, point), spans).front();
 }
 
+Bounded Expected::accumulated_terms(const std::vector<std::int64_t> &point) const {
+  std::vector<std::span<std::byte>> spans; // only read
+  for (const Bytes &slot : slots_)
+    spans.emplace_back(const_cast<std::byte *>(slot.data()), slot.size());
+  const Nest one = at_point(nest_, point);
+  Bounded sum{accumulate(one, spans).front(), 0};
+  double magnitudes = 0;
+  for_each_row(one, spans, [&](const auto &operands, std::int64_t, std::int64_t) {
+    ExprPoint at;
+    for (std::size_t i = 0; i < operands.front().size(); ++i) {
+      at.operands.clear();
+      for (const std::vector<double> &operand : operands)
+        at.operands.push_back(operand[i]);
+      const Bounded term = evaluate_bounded(nest_.term, at);
+      magnitudes += std::fabs(term.value);
+      sum.error = nest_.agg == Agg::Sum ? sum.error + term.error : std::max(sum.error, term.error);
+    }
+  });
+  if (nest_.agg == Agg::Sum)
+    sum.error += (reduced_points(nest_) + 1) * unit_roundoff(nest_.acc_type) * magnitudes;
+  else if (nest_.agg == Agg::Product)
+    sum.error = std::numeric_limits<double>::infinity();
+  return sum;
+}
+
 double Expected::accumulator_bound(double value, const std::vector<std::int64_t> &point) const {
   const double u = unit_roundoff(nest_.acc_type);
   const double terms = reduced_points(nest_);
@@ -166,7 +191,10 @@ double Expected::accumulator_bound(double value, const std::vector<std::int64_t>
 
 Expectation Expected::at(const std::vector<std::int64_t> &point) const {
   ExprPoint values;
-  if (!nest_.inputs.empty()) {
+  if (nest_.comb == Comb::Term) {
+    values.acc = accumulated_terms(point);
+    values.acc.error += drift(point);
+  } else if (!nest_.inputs.empty()) {
     values.acc.value = accumulated(values_, point);
     values.acc.error = accumulator_bound(values.acc.value, point) + drift(point);
   }

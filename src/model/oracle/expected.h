@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "model/oracle/bounded_expr.h"
 #include "nest/nest.h"
 
 namespace tilefuse::nest {
@@ -49,6 +50,8 @@ private:
   void add_drift(std::size_t input, const SlotErrors &errors);
   double accumulated(const Inputs &inputs, const std::vector<std::int64_t> &point) const;
   double drift(const std::vector<std::int64_t> &point) const;
+  // Of a nest with a term: the accumulator, with the errors of its terms and of their sum.
+  Bounded accumulated_terms(const std::vector<std::int64_t> &point) const;
   double accumulator_bound(double value, const std::vector<std::int64_t> &point) const;
 
   Nest nest_;

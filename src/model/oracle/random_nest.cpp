@@ -198,6 +198,17 @@ Nest product(Random &random, DType type) {
   return make.nest();
 }
 
+// Of three inputs.
+program::Expr random_term(Random &random, DType type) {
+  const auto in = [&](int k) { return program::operand(k, type); };
+  const program::Expr distance = program::call(ScalarOp::Sub, {in(0), in(1)});
+  const program::Expr product = program::call(ScalarOp::Mul, {distance, in(2)});
+  if (random.chance(50))
+    return product;
+  const program::Expr passes = program::call(ScalarOp::Gt, {in(1), program::constant(0, type)});
+  return program::call(ScalarOp::Select, {passes, product, program::constant(0, type)});
+}
+
 Nest reduction(Random &random, DType type) {
   NestMaker make(random, "reduce", type);
   std::vector<Subscript> out;
@@ -215,10 +226,15 @@ Nest reduction(Random &random, DType type) {
       out.push_back(make.whole(i));
   }
   make.nest().agg = random.of({Agg::Sum, Agg::Max, Agg::Min, Agg::Product});
-  make.nest().comb = random.of({Comb::None, Comb::Mul, Comb::Add});
+  make.nest().comb = is_float(type) ? random.of({Comb::None, Comb::Mul, Comb::Add, Comb::Term})
+                                    : random.of({Comb::None, Comb::Mul, Comb::Add});
   make.input(in);
   if (make.nest().comb != Comb::None)
     make.input(random.chance(50) ? in : std::vector<Subscript>{in.back()}, random.chance(50));
+  if (make.nest().comb == Comb::Term) {
+    make.input(in);
+    make.nest().term = random_term(random, make.nest().acc_type);
+  }
   make.out(out, out_type(random, type));
   make.add_post(out);
   return make.nest();

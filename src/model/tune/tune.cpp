@@ -187,7 +187,10 @@ TuneReport tune_model(const program::Program &program, runtime::Device &device,
                       const TuneOptions &options) {
   search::KeptChoices kept(&cache, device.target());
   const program::Program prepared = prepare(
-      program, device.target(), {.is_simplified = options.is_simplified, .passes = options.passes});
+      program, device.target(),
+      {.is_simplified = options.is_simplified,
+       .composes = options.fusion.level != poly::FuseLevel::None,
+       .passes = options.passes});
   const search::LaidOut laid = search::lay_out(
       prepared, device.target(), {.layout = options.layout, .fusion = options.fusion}, &kept);
   kept.write();

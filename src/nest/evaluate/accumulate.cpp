@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "base/index.h"
+#include "nest/evaluate/accumulate_term.h"
 #include "nest/evaluate/odometer.h"
 #include "nest/index.h"
 #include "nest/integer/checked.h"
@@ -121,6 +122,8 @@ template <Agg agg> RowFunction row_of_comb(Comb comb, bool float_a, bool float_b
     return run_row<agg, Comb::Equal, double, double>;
   case Comb::Select:
     return run_row<agg, Comb::Select, double, double>;
+  case Comb::Term:
+    break;
   }
   internal_error("unknown combination", __FILE__, __LINE__);
 }
@@ -264,7 +267,7 @@ Linear accumulator_address(const Nest &nest) {
 }
 
 std::vector<double> accumulate(const Nest &nest, std::span<const std::span<std::byte>> slots) {
-  return Accumulation(nest, slots).run();
+  return nest.comb == Comb::Term ? accumulate_terms(nest, slots) : Accumulation(nest, slots).run();
 }
 
 } // namespace tilefuse::nest

@@ -85,7 +85,7 @@ private:
   }
 
   void read_system() {
-    if (body_.in.size() != program::operand_count(body_.comb))
+    if (!program::takes_operands(body_.comb, body_.in.size()))
       fail(ErrorCode::Shape, "a contraction's operands do not match its combination");
     if (body_.init && shape_of(*body_.init) != shape_of(statement_.out))
       fail(ErrorCode::Shape, "the init has another shape than the result");

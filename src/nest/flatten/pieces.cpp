@@ -330,6 +330,8 @@ DType PieceBuilder::value_type() const {
     return stored_.program[statement_.out].type;
   case Comb::Select:
     return type_of(2);
+  case Comb::Term:
+    return body_.term.type;
   }
   internal_error("unknown combination", __FILE__, __LINE__);
 }
@@ -352,6 +354,7 @@ FlatStatement PieceBuilder::computed(const Space &space, bool reaches_all) const
   const std::vector<Linear> variables = add_indices(builder, space);
   nest.agg = body_.agg;
   nest.comb = body_.comb;
+  nest.term = body_.term;
   std::size_t row = body_.out.size();
   for (const program::Access &access : body_.in) {
     nest.inputs.push_back(operand(builder, access.tensor, row, variables));

@@ -169,6 +169,7 @@ private:
                 .comb = nest_.comb,
                 .acc_type = nest_.acc_type,
                 .inputs = nest_.inputs,
+                .term = nest_.term,
                 .constraints = nest_.constraints,
                 .post = program::acc(nest_.acc_type)};
     for (const SplitPart &part : split_)

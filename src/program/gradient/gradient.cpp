@@ -75,6 +75,16 @@ void add_seeds(GradientBuilder &builder, const std::vector<TensorId> &outputs) {
   }
 }
 
+// Terms are made of maps when a program is prepared for a device, after its gradient.
+void check_terms(const Program &program) {
+  for (const Statement &statement : program.statements) {
+    const auto *body = std::get_if<Contraction>(&statement.body);
+    if (body != nullptr && body->comb == Comb::Term)
+      throw Error(ErrorCode::Unsupported, "a contraction of a term has no gradient",
+                  statement.origin, {"write the term as a map before it"});
+  }
+}
+
 void differentiate_all(GradientBuilder &builder, const std::vector<Statement> &statements) {
   for (auto s = statements.rbegin(); s != statements.rend(); ++s) {
     if (!builder.is_wanted(s->out))
@@ -107,6 +117,7 @@ TensorId answer(GradientBuilder &builder, TensorId id, const std::vector<TensorI
 } // namespace
 
 Program gradient(const Program &given_program, const GradientRequest &request) {
+  check_terms(given_program);
   const Program program = split_maps(given_program);
   const std::vector<TensorId> outputs = outputs_of(program, request);
   for (TensorId id : outputs)

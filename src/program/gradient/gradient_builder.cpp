@@ -31,6 +31,8 @@ std::string key_of(const Contraction &body) {
                                  body.indices.size());
   for (const Access &access : body.in)
     text += fmt::format("%{} ", to_int(access.tensor)) + key_of(access.subscripts);
+  if (body.comb == Comb::Term)
+    text += to_text(body.term) + " ";
   text += "to " + key_of(body.out);
   for (const Constraint &constraint : body.constraints)
     text += fmt::format("{}<{} ", key_of(constraint.expr), constraint.bound);

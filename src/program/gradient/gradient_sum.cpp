@@ -29,6 +29,8 @@ bool exchange_roles(GradientBuilder &builder, const Contraction &from, const Acc
     into.comb = Comb::Select;
     into.in = {from.in[0], from.in[1], gradient};
     return k == 2;
+  case Comb::Term:
+    break;
   }
   return false;
 }

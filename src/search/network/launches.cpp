@@ -10,6 +10,7 @@
 #include "launch/step.h"
 #include "poly/group_buffers.h"
 #include "search/joinable.h"
+#include "search/network/small_launches.h"
 
 namespace tilefuse::search {
 namespace {
@@ -111,6 +112,17 @@ std::optional<Launch> joined(Part &partial, Part &last, const Target &target) {
   return launch;
 }
 
+// A kernel with those that are small and run beside it, which leave the list.
+Launch with_small(std::vector<Part> &kernels, std::size_t begin, const Target &target) {
+  const std::vector<std::size_t> beside = beside_small(kernels, begin, target);
+  Launch launch{{std::move(kernels[begin])}};
+  for (auto k = beside.rbegin(); k != beside.rend(); ++k) {
+    launch.parts.insert(launch.parts.begin() + 1, std::move(kernels[*k]));
+    kernels.erase(kernels.begin() + static_cast<std::ptrdiff_t>(*k));
+  }
+  return launch;
+}
+
 // Behind the last of the kernels from `begin` on that are classes of one statement.
 std::size_t end_of_classes(const std::vector<Part> &kernels, std::size_t begin) {
   std::size_t end = begin + 1;
@@ -139,7 +151,8 @@ std::vector<Launch> choose_launches(std::vector<Part> kernels, const Target &tar
       }
     const std::size_t end = joins ? end_of_classes(kernels, begin) : begin + 1;
     if (end - begin == 1)
-      launches.push_back({{std::move(kernels[begin])}});
+      launches.push_back(joins ? with_small(kernels, begin, target)
+                               : Launch{{std::move(kernels[begin])}});
     else
       for (Launch &launch : joining.run(begin, end))
         launches.push_back(std::move(launch));

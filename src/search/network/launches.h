@@ -13,6 +13,8 @@
 // A kernel takes another schedule for that than it would alone where the cost model says that it
 // pays. A kernel that fits none of these is a launch of its own.
 //
+// Small kernels that do not depend on each other share a launch too (small_launches.h).
+//
 // Parts of a reduction and their join are one launch where search/split says so and a schedule of
 // the parts allows it (schedule/tile_join.h).
 #pragma once

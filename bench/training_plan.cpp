@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// The launches of a training step's gradients on any row of devices/, as they are predicted: CSV of
+// microseconds, kernel and nodes; with --program the program that they are made of.
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "cost/group_model.h"
+#include "model/compile.h"
+#include "model/passes.h"
+#include "model/precision.h"
+#include "paths.h"
+#include "target/device_rows.h"
+#include "target_device.h"
+#include "train/recipe.h"
+#include "train/setup.h"
+#include "train/step_program.h"
+
+namespace tilefuse::bench {
+namespace {
+
+struct Options {
+  std::string recipe;
+  std::vector<std::string> settings;
+  std::string target = "cuda_sm90";
+  std::string fuse = "pointwise";
+  bool program = false;
+};
+
+Target find_target(const std::string &name) {
+  for (Target &target : read_targets(TILEFUSE_SOURCE_DIR "/devices"))
+    if (target.name == name)
+      return target;
+  throw Error(ErrorCode::Unsupported, fmt::format("there is no row '{}' in devices/", name));
+}
+
+void print_launches(const model::Compiled &compiled, const Target &target) {
+  double sum = 0;
+  fmt::print("us,parts,schedule,nest,nodes\n");
+  for (const model::CompiledLaunch &each : compiled.launches) {
+    const std::vector<launch::Part> &parts = each.launch.parts;
+    double seconds = 0;
+    for (const launch::Part &part : parts)
+      seconds += cost::predict(part.placed.group, part.schedule, target).seconds;
+    const launch::Part &first = parts.front();
+    fmt::print("{:.1f},{},{},{},{}\n", seconds * 1e6, parts.size(), first.schedule.name,
+               first.placed.group.anchor.name, first.placed.origin);
+    sum += seconds;
+  }
+  fmt::print("# {} launches, {:.3f} ms predicted\n", compiled.launches.size(), sum * 1e3);
+}
+
+void run(const Options &options) {
+  train::Recipe recipe = train::read_recipe(options.recipe);
+  for (const std::string &setting : options.settings)
+    train::set(recipe, setting);
+  const train::Setup setup(recipe);
+  const train::StepProgram step = train::gradients_program(setup.model, setup.pool, setup.task);
+  TargetDevice device(find_target(options.target));
+  const std::string precision = recipe.precision == "f32" ? "" : recipe.precision;
+  const model::AppliedPrecision applied =
+      model::apply_precision(step.program, precision, device.target());
+  model::SessionOptions session{.is_simplified = applied.is_simplified};
+  session.fusion.level = *poly::parse_fuse_level(options.fuse);
+  session.tf32 = applied.tf32;
+  if (options.program) {
+    const program::Program program =
+        model::prepare(applied.program, device.target(), {.is_simplified = applied.is_simplified});
+    fmt::print("{}", program::to_text(program));
+    return;
+  }
+  runtime::KernelCache cache("", [](const std::string &) {});
+  search::KeptChoices kept(&cache, device.target());
+  print_launches(model::choose_kernels(applied.program, device, kept, session), device.target());
+}
+
+int run_main(int argc, char **argv) {
+  Options options;
+  CLI::App app("Predicts the launches of a training step on a row of devices/");
+  app.add_option("recipe", options.recipe, "A recipe (docs/training.md)")->required();
+  app.add_option("--set", options.settings, "Any key of the recipe")->allow_extra_args(false);
+  app.add_option("--target", options.target, "A row of devices/");
+  app.add_option("--fuse", options.fuse)->check(CLI::IsMember({"none", "pointwise", "all"}));
+  app.add_flag("--program", options.program, "Print the program instead");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    run(options);
+  } catch (const Error &error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+  return 0;
+}
+
+} // namespace
+} // namespace tilefuse::bench
+
+int main(int argc, char **argv) { return tilefuse::bench::run_main(argc, argv); }

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "program/rewrite/compose_maps.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "base/index.h"
+#include "program/drop_dead.h"
+#include "program/rewrite/rewriter.h"
+#include "program/rewrite/split_maps.h"
+#include "target/dtype_traits.h"
+
+namespace tilefuse::program {
+namespace {
+
+// Of tensors with fewer elements arithmetic costs less than the launch of a kernel.
+constexpr std::int64_t kSmallElems = 1 << 16;
+
+bool is_costly(const Expr &expr) {
+  switch (expr.kind == Expr::Kind::Call ? expr.op : ScalarOp::Add) {
+  case ScalarOp::Exp:
+  case ScalarOp::Log:
+  case ScalarOp::Tanh:
+  case ScalarOp::Erf:
+  case ScalarOp::Sin:
+  case ScalarOp::Cos:
+  case ScalarOp::Pow:
+    return true;
+  default:
+    return std::any_of(expr.args.begin(), expr.args.end(), is_costly);
+  }
+}
+
+// `value` as `type`; a value that was only stored in between is taken as it was before.
+Expr read_as(Expr value, DType type) {
+  if (value.kind == Expr::Kind::Cast && is_half(value.type) && value.args[0].type == type)
+    return std::move(value.args[0]);
+  return cast(std::move(value), type);
+}
+
+// What an expression reads, each tensor once, at its own subscripts in a term.
+struct Reads {
+  std::vector<Access> accesses; // subscripts are empty in a map
+
+  int add(const Access &access) {
+    for (std::size_t k = 0; k < accesses.size(); ++k)
+      if (accesses[k].tensor == access.tensor && accesses[k].subscripts == access.subscripts)
+        return static_cast<int>(k);
+    accesses.push_back(access);
+    return static_cast<int>(accesses.size()) - 1;
+  }
+};
+
+class Composing {
+public:
+  explicit Composing(const Program &program) : result_(program) {}
+
+  Program run() {
+    find_readers();
+    for (std::size_t s = 0; s < result_.statements.size(); ++s)
+      if (std::holds_alternative<Map>(result_.statements[s].body))
+        offer(s);
+    std::vector<Statement> statements = result_.statements;
+    return with_statements(std::move(result_), std::move(statements), true);
+  }
+
+private:
+  using Place = std::size_t; // of a statement
+
+  const Tensor &tensor(TensorId id) const { return result_[id]; }
+  const Map &map_at(Place s) const { return std::get<Map>(result_.statements[s].body); }
+  double bytes(TensorId id) const {
+    return static_cast<double>(elems(tensor(id).shape)) *
+           static_cast<double>(size_bytes(tensor(id).type));
+  }
+
+  void find_readers() {
+    readers_.assign(result_.tensors.size(), {});
+    writer_.assign(result_.tensors.size(), std::nullopt);
+    is_output_.assign(result_.tensors.size(), false);
+    for (Place s = 0; s < result_.statements.size(); ++s) {
+      writer_[at(result_.statements[s].out)] = s;
+      for (const TensorId id : reads(result_.statements[s]))
+        add_reader(id, s);
+    }
+    for (const TensorId id : result_.outputs)
+      is_output_[at(id)] = true;
+  }
+
+  void add_reader(TensorId id, Place s) {
+    std::vector<Place> &readers = readers_[at(id)];
+    if (std::find(readers.begin(), readers.end(), s) == readers.end())
+      readers.push_back(s);
+  }
+
+  // Bytes that a reader reads more than before when it evaluates the map, but for the map's result.
+  double new_bytes(const Map &map, Place reader) const {
+    const std::vector<TensorId> already = reads(result_.statements[reader]);
+    double sum = 0;
+    for (std::size_t k = 0; k < map.operands.size(); ++k) {
+      const TensorId id = map.operands[k];
+      const bool is_first =
+          std::find(map.operands.begin(), map.operands.begin() + static_cast<std::ptrdiff_t>(k),
+                    id) == map.operands.begin() + static_cast<std::ptrdiff_t>(k);
+      if (is_first && std::find(already.begin(), already.end(), id) == already.end())
+        sum += bytes(id);
+    }
+    return sum;
+  }
+
+  // Whether the map will be a post-op of the contraction that computes one of its operands.
+  bool is_follower(Place s) const {
+    const TensorId out = result_.statements[s].out;
+    for (const TensorId id : map_at(s).operands) {
+      const std::optional<Place> from = writer_[at(id)];
+      if (from && readers_[at(id)].size() == 1 && tensor(id).shape == tensor(out).shape &&
+          !is_output_[at(id)] &&
+          std::holds_alternative<Contraction>(result_.statements[*from].body))
+        return true;
+    }
+    return false;
+  }
+
+  // Bytes that a step saves when all readers evaluate the map and nobody stores it.
+  double saved_by_all(Place s) const {
+    const TensorId out = result_.statements[s].out;
+    const std::vector<Place> &readers = readers_[at(out)];
+    double saved = bytes(out) * static_cast<double>(readers.size());
+    if (!is_follower(s)) {
+      saved += bytes(out);
+      for (const TensorId id : map_at(s).operands)
+        saved += bytes(id);
+    }
+    for (const Place reader : readers)
+      saved -= new_bytes(map_at(s), reader);
+    return saved;
+  }
+
+  void offer(Place s) {
+    const TensorId out = result_.statements[s].out;
+    const std::vector<Place> readers = readers_[at(out)];
+    const bool is_cheap = elems(tensor(out).shape) <= kSmallElems || !is_costly(map_at(s).expr);
+    if (readers.empty() || (readers.size() > 1 && !is_cheap))
+      return;
+    std::vector<Place> able;
+    for (const Place reader : readers)
+      if (can_evaluate(s, reader))
+        able.push_back(reader);
+    if (able.size() == readers.size() && !is_output_[at(out)] && saved_by_all(s) > 0) {
+      for (const Place reader : able)
+        evaluate_in(s, reader);
+      return;
+    }
+    for (const Place reader : able)
+      if (is_cheap && !is_follower(s) && new_bytes(map_at(s), reader) == 0)
+        evaluate_in(s, reader);
+  }
+
+  bool can_evaluate(Place s, Place reader) const {
+    const Statement &statement = result_.statements[reader];
+    const int nodes = count_nodes(map_at(s).expr);
+    if (const auto *map = std::get_if<Map>(&statement.body))
+      return tensor(statement.out).shape == tensor(result_.statements[s].out).shape &&
+             count_nodes(map->expr) + nodes <= kMaxMapNodes;
+    const auto *body = std::get_if<Contraction>(&statement.body);
+    return body != nullptr && reads_floats(map_at(s)) &&
+           reads_once(*body, statement.out, result_.statements[s].out) &&
+           count_nodes(body->term) + nodes <= kMaxMapNodes;
+  }
+
+  bool reads_floats(const Map &map) const {
+    return std::all_of(map.operands.begin(), map.operands.end(),
+                       [&](TensorId id) { return traits(tensor(id).type).value == DType::F32; });
+  }
+
+  // A reduction of floats over the map's elements, each of which is read at one point, whole.
+  bool reads_once(const Contraction &body, TensorId out, TensorId map) const {
+    const bool combines =
+        body.comb == Comb::None || body.comb == Comb::Mul || body.comb == Comb::Term;
+    if (!combines || body.agg == Agg::Assign || body.init || !body.constraints.empty() ||
+        traits(tensor(out).type).value != DType::F32 || !is_float(tensor(map).type))
+      return false;
+    for (const Access &access : body.in) {
+      if (traits(tensor(access.tensor).type).value != DType::F32)
+        return false;
+      const bool is_broadcast = body.comb == Comb::Term && access.tensor != map;
+      if (!is_broadcast && (!is_plain(access.subscripts) || !names_all(body, access)))
+        return false;
+    }
+    return true;
+  }
+
+  // Every index is a subscript, and so every element is read at one point.
+  static bool names_all(const Contraction &body, const Access &access) {
+    if (access.subscripts.size() != body.indices.size())
+      return false;
+    std::vector<bool> named(body.indices.size(), false);
+    for (const Affine &subscript : access.subscripts)
+      named[at(plain_index(subscript))] = true;
+    return std::find(named.begin(), named.end(), false) == named.end();
+  }
+
+  void evaluate_in(Place s, Place reader) {
+    Statement &statement = result_.statements[reader];
+    const Statement &from = result_.statements[s];
+    if (std::holds_alternative<Map>(statement.body))
+      evaluate_in_map(s, std::get<Map>(statement.body));
+    else
+      evaluate_in_term(s, std::get<Contraction>(statement.body));
+    std::vector<Place> &readers = readers_[at(from.out)];
+    std::erase(readers, reader);
+    for (const TensorId id : map_at(s).operands)
+      add_reader(id, reader);
+    if (readers.empty() && !is_output_[at(from.out)])
+      for (const TensorId id : map_at(s).operands)
+        std::erase(readers_[at(id)], s);
+    if (statement.origin.find(from.origin) == std::string::npos)
+      statement.origin =
+          statement.origin.empty() ? from.origin : from.origin + " + " + statement.origin;
+  }
+
+  void evaluate_in_map(Place s, Map &into) {
+    Reads all;
+    const TensorId out = result_.statements[s].out;
+    const Map &from = map_at(s);
+    const auto own = [&](int k) { return Access{from.operands[at(k)], {}}; };
+    const auto leaf = [&](const Access &access) {
+      return operand(all.add(access), tensor(access.tensor).type);
+    };
+    const auto resolve = [&](const Expr &read) {
+      const TensorId id = into.operands[at(read.operand)];
+      return id == out ? substitute(from.expr, [&](const Expr &e) { return leaf(own(e.operand)); })
+                       : leaf({id, {}});
+    };
+    into.expr = substitute(into.expr, resolve);
+    into.operands.clear();
+    for (const Access &access : all.accesses)
+      into.operands.push_back(access.tensor);
+  }
+
+  void evaluate_in_term(Place s, Contraction &into) {
+    as_term(into);
+    Reads all;
+    const TensorId out = result_.statements[s].out;
+    const Map &from = map_at(s);
+    const auto resolve = [&](const Expr &read) {
+      const Access &access = into.in[at(read.operand)];
+      if (access.tensor != out)
+        return operand(all.add(access), DType::F32);
+      const auto leaf = [&](const Expr &e) {
+        const TensorId id = from.operands[at(e.operand)];
+        const Access own{id, broadcast_subscripts(tensor(id).shape, access.subscripts)};
+        return cast(operand(all.add(own), DType::F32), e.type);
+      };
+      return read_as(substitute(from.expr, leaf), DType::F32);
+    };
+    into.term = substitute(into.term, resolve);
+    into.in = std::move(all.accesses);
+  }
+
+  // The same contraction with its combination as a term.
+  static void as_term(Contraction &body) {
+    if (body.comb == Comb::Term)
+      return;
+    body.term = operand(0, DType::F32);
+    if (body.comb == Comb::Mul)
+      body.term = call(ScalarOp::Mul, {body.term, operand(1, DType::F32)});
+    body.comb = Comb::Term;
+  }
+
+  // Subscripts of an operand of a map whose elements are read at `of` (NumPy's rule).
+  static std::vector<Affine> broadcast_subscripts(const Shape &shape,
+                                                  const std::vector<Affine> &of) {
+    std::vector<Affine> subscripts;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      const Affine &whole = of[d + of.size() - shape.size()];
+      subscripts.push_back(
+          shape[d] == 1 ? Affine{std::vector<Rational>(whole.coeff.size()), Rational(0)} : whole);
+    }
+    return subscripts;
+  }
+
+  // The expression with each leaf replaced.
+  template <class Leaf> static Expr substitute(const Expr &expr, const Leaf &leaf) {
+    if (expr.kind == Expr::Kind::Operand)
+      return leaf(expr);
+    Expr copy = expr;
+    for (Expr &arg : copy.args)
+      arg = substitute(arg, leaf);
+    return copy.kind == Expr::Kind::Cast ? read_as(std::move(copy.args[0]), copy.type) : copy;
+  }
+
+  Program result_;
+  std::vector<std::vector<Place>> readers_; // by tensor
+  std::vector<std::optional<Place>> writer_;
+  std::vector<bool> is_output_;
+};
+
+} // namespace
+
+Program compose_maps(const Program &program) { return Composing(program).run(); }
+
+} // namespace tilefuse::program
