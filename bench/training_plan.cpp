@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The launches of a training step's gradients on any row of devices/, as they are predicted: CSV of
-// microseconds, kernel and nodes; with --program the program that they are made of.
+// microseconds, kernel and nodes; with --program the program that they are made of, with --launch N
+// all of one launch.
 #include <cstdio>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "cost/group_model.h"
+#include "launch/text.h"
 #include "model/compile.h"
 #include "model/passes.h"
 #include "model/precision.h"
@@ -27,6 +30,7 @@ struct Options {
   std::string target = "cuda_sm90";
   std::string fuse = "pointwise";
   bool program = false;
+  int launch = -1;
 };
 
 Target find_target(const std::string &name) {
@@ -73,7 +77,12 @@ void run(const Options &options) {
   }
   runtime::KernelCache cache("", [](const std::string &) {});
   search::KeptChoices kept(&cache, device.target());
-  print_launches(model::choose_kernels(applied.program, device, kept, session), device.target());
+  const model::Compiled compiled =
+      model::choose_kernels(applied.program, device, kept, session);
+  if (options.launch >= 0)
+    fmt::print("{}", launch::to_text(compiled.launches.at(at(options.launch)).launch));
+  else
+    print_launches(compiled, device.target());
 }
 
 int run_main(int argc, char **argv) {
@@ -83,6 +92,7 @@ int run_main(int argc, char **argv) {
   app.add_option("--set", options.settings, "Any key of the recipe")->allow_extra_args(false);
   app.add_option("--target", options.target, "A row of devices/");
   app.add_option("--fuse", options.fuse)->check(CLI::IsMember({"none", "pointwise", "all"}));
+  app.add_option("--launch", options.launch, "Print this one, numbered from 0");
   app.add_flag("--program", options.program, "Print the program instead");
   CLI11_PARSE(app, argc, argv);
   try {

@@ -14,6 +14,8 @@
 #include "program/rewrite/compose_maps.h"
 #include "program/rewrite/defer_merges.h"
 #include "program/rewrite/join_groups.h"
+#include "program/rewrite/join_sums.h"
+#include "program/rewrite/merge_sums.h"
 #include "program/rewrite/pad_channels.h"
 #include "program/rewrite/rewrite.h"
 #include "search/network/first_layer_choice.h"
@@ -37,6 +39,12 @@ Program rewrite(const Program &in, const PassInput &with) {
 }
 
 Program compose_maps(const Program &in, const PassInput &) { return program::compose_maps(in); }
+
+Program join_sums(const Program &in, const PassInput &) { return program::join_sums(in); }
+
+Program merge_sums(const Program &in, const PassInput &with) {
+  return with.target->lanes == LaneKind::WorkItem ? program::merge_sums(in) : in;
+}
 
 Program join_groups(const Program &in, const PassInput &with) {
   const std::int64_t row_bytes = has(*with.target, Feature::WarpgroupMatrix) ? 128 : 64;
@@ -71,6 +79,8 @@ constexpr ProgramPass kPasses[] = {
     {"fold_constants", PassStage::Rewrite, "", fold_constants}, // transformed filters
     {"drop_dead", PassStage::Rewrite, "", drop_dead},
     {"compose_maps", PassStage::Compose, "", compose_maps},
+    {"join_sums", PassStage::Compose, "", join_sums},
+    {"merge_sums", PassStage::Compose, "", merge_sums},
     {"join_groups", PassStage::LayOut, "", join_groups},
     {"widen_first_layers", PassStage::LayOut, "", widen_first_layers},
     {"pad_channels", PassStage::LayOut, "", pad_channels},
@@ -169,7 +179,7 @@ Program prepare(const Program &program, const Target &target, const Preparation 
     simple = run_stage(PassStage::Rewrite, simple,
                        {.algorithm = how.algorithm, .refused = how.refused}, how.passes);
   if (how.composes)
-    simple = run_stage(PassStage::Compose, simple, {}, how.passes);
+    simple = run_stage(PassStage::Compose, simple, {.target = &target}, how.passes);
   return lay_out_for(simple, target, how.passes);
 }
 

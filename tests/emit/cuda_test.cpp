@@ -53,8 +53,8 @@ kernel tile blocks 3 block_size 32 {
   EXPECT_EQ(
       functions,
       R"(extern "C" __global__ void __launch_bounds__(32, 1) k_tile(const uchar* m0, const ulong o0, uchar* m1, const ulong o1) {
-  tf_let_later();
   tf_await_earlier();
+  tf_let_later();
   const float* __restrict__ b0 = (const float*)(m0 + o0);
   ushort* __restrict__ b1 = (ushort*)(m1 + o1);
   __shared__ __align__(128) float s2[32];

@@ -162,7 +162,7 @@ TEST(ProgramPasses, RewriteAndLayOutWhereAskedFor) {
   EXPECT_EQ(names_in(passes),
             (std::vector<std::string>{"fold_constants", "defer_merges", "fold_scales",
                                       "narrow_integers", "drop_dead", "rewrite", "compose_maps",
-                                      "join_groups", "widen_first_layers", "pad_channels"}));
+                                      "join_sums", "merge_sums", "join_groups", "widen_first_layers", "pad_channels"}));
 }
 
 } // namespace

@@ -70,9 +70,10 @@ public:
     if (kernel.cluster != 1)
       program.entry += fmt::format(" __cluster_dims__({}, 1, 1)", kernel.cluster);
     program.parameters = cuda_map_parameters(kernel);
-    // Kernels that do nothing ahead of earlier ones let later ones start while they wait.
+    // A later kernel starts once all before this one have ended: what they read of memory that this
+    // one writes anew would else stay in the cache of a multiprocessor that the later one reads.
     if (!awaits_earlier(kernel))
-      program.begin = fmt::format("  {}\n  {}\n", kCudaLetLater, kCudaAwaitEarlier);
+      program.begin = fmt::format("  {}\n  {}\n", kCudaAwaitEarlier, kCudaLetLater);
     program.prepare = cuda_fetch_maps(kernel);
     if (launch_bytes(kernel) > 0)
       program.sized_local =

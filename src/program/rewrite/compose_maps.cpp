@@ -9,6 +9,7 @@
 #include "program/drop_dead.h"
 #include "program/rewrite/rewriter.h"
 #include "program/rewrite/split_maps.h"
+#include "program/rewrite/terms.h"
 #include "target/dtype_traits.h"
 
 namespace tilefuse::program {
@@ -16,6 +17,7 @@ namespace {
 
 // Of tensors with fewer elements arithmetic costs less than the launch of a kernel.
 constexpr std::int64_t kSmallElems = 1 << 16;
+constexpr int kMostSmallNodes = 200; // of their expressions
 
 bool is_costly(const Expr &expr) {
   switch (expr.kind == Expr::Kind::Call ? expr.op : ScalarOp::Add) {
@@ -31,26 +33,6 @@ bool is_costly(const Expr &expr) {
     return std::any_of(expr.args.begin(), expr.args.end(), is_costly);
   }
 }
-
-// `value` as `type`; a value that was only stored in between is taken as it was before.
-Expr read_as(Expr value, DType type) {
-  if (value.kind == Expr::Kind::Cast && is_half(value.type) && value.args[0].type == type)
-    return std::move(value.args[0]);
-  return cast(std::move(value), type);
-}
-
-// What an expression reads, each tensor once, at its own subscripts in a term.
-struct Reads {
-  std::vector<Access> accesses; // subscripts are empty in a map
-
-  int add(const Access &access) {
-    for (std::size_t k = 0; k < accesses.size(); ++k)
-      if (accesses[k].tensor == access.tensor && accesses[k].subscripts == access.subscripts)
-        return static_cast<int>(k);
-    accesses.push_back(access);
-    return static_cast<int>(accesses.size()) - 1;
-  }
-};
 
 class Composing {
 public:
@@ -109,9 +91,12 @@ private:
     return sum;
   }
 
-  // Whether the map will be a post-op of the contraction that computes one of its operands.
+  // Whether the map will be a post-op of the contraction that computes one of its operands; small
+  // ones may be, whoever reads them.
   bool is_follower(Place s) const {
     const TensorId out = result_.statements[s].out;
+    if (elems(tensor(out).shape) <= kSmallElems)
+      return false;
     for (const TensorId id : map_at(s).operands) {
       const std::optional<Place> from = writer_[at(id)];
       if (from && readers_[at(id)].size() == 1 && tensor(id).shape == tensor(out).shape &&
@@ -140,29 +125,33 @@ private:
   void offer(Place s) {
     const TensorId out = result_.statements[s].out;
     const std::vector<Place> readers = readers_[at(out)];
-    const bool is_cheap = elems(tensor(out).shape) <= kSmallElems || !is_costly(map_at(s).expr);
+    const bool is_small = elems(tensor(out).shape) <= kSmallElems;
+    const bool is_cheap = is_small || !is_costly(map_at(s).expr);
     if (readers.empty() || (readers.size() > 1 && !is_cheap))
       return;
     std::vector<Place> able;
     for (const Place reader : readers)
       if (can_evaluate(s, reader))
         able.push_back(reader);
-    if (able.size() == readers.size() && !is_output_[at(out)] && saved_by_all(s) > 0) {
+    if (able.size() == readers.size() && !is_output_[at(out)] &&
+        (is_small || saved_by_all(s) > 0)) {
       for (const Place reader : able)
         evaluate_in(s, reader);
       return;
     }
     for (const Place reader : able)
-      if (is_cheap && !is_follower(s) && new_bytes(map_at(s), reader) == 0)
+      if (is_small || (is_cheap && !is_follower(s) && new_bytes(map_at(s), reader) == 0))
         evaluate_in(s, reader);
   }
 
   bool can_evaluate(Place s, Place reader) const {
     const Statement &statement = result_.statements[reader];
     const int nodes = count_nodes(map_at(s).expr);
+    const bool is_small = elems(tensor(statement.out).shape) <= kSmallElems;
+    const int most = is_small ? kMostSmallNodes : kMaxMapNodes;
     if (const auto *map = std::get_if<Map>(&statement.body))
       return tensor(statement.out).shape == tensor(result_.statements[s].out).shape &&
-             count_nodes(map->expr) + nodes <= kMaxMapNodes;
+             count_nodes(map->expr) + nodes <= most;
     const auto *body = std::get_if<Contraction>(&statement.body);
     return body != nullptr && reads_floats(map_at(s)) &&
            reads_once(*body, statement.out, result_.statements[s].out) &&
@@ -221,7 +210,7 @@ private:
   }
 
   void evaluate_in_map(Place s, Map &into) {
-    Reads all;
+    TermReads all;
     const TensorId out = result_.statements[s].out;
     const Map &from = map_at(s);
     const auto own = [&](int k) { return Access{from.operands[at(k)], {}}; };
@@ -240,8 +229,8 @@ private:
   }
 
   void evaluate_in_term(Place s, Contraction &into) {
-    as_term(into);
-    Reads all;
+    into = as_term(std::move(into));
+    TermReads all;
     const TensorId out = result_.statements[s].out;
     const Map &from = map_at(s);
     const auto resolve = [&](const Expr &read) {
@@ -257,38 +246,6 @@ private:
     };
     into.term = substitute(into.term, resolve);
     into.in = std::move(all.accesses);
-  }
-
-  // The same contraction with its combination as a term.
-  static void as_term(Contraction &body) {
-    if (body.comb == Comb::Term)
-      return;
-    body.term = operand(0, DType::F32);
-    if (body.comb == Comb::Mul)
-      body.term = call(ScalarOp::Mul, {body.term, operand(1, DType::F32)});
-    body.comb = Comb::Term;
-  }
-
-  // Subscripts of an operand of a map whose elements are read at `of` (NumPy's rule).
-  static std::vector<Affine> broadcast_subscripts(const Shape &shape,
-                                                  const std::vector<Affine> &of) {
-    std::vector<Affine> subscripts;
-    for (std::size_t d = 0; d < shape.size(); ++d) {
-      const Affine &whole = of[d + of.size() - shape.size()];
-      subscripts.push_back(
-          shape[d] == 1 ? Affine{std::vector<Rational>(whole.coeff.size()), Rational(0)} : whole);
-    }
-    return subscripts;
-  }
-
-  // The expression with each leaf replaced.
-  template <class Leaf> static Expr substitute(const Expr &expr, const Leaf &leaf) {
-    if (expr.kind == Expr::Kind::Operand)
-      return leaf(expr);
-    Expr copy = expr;
-    for (Expr &arg : copy.args)
-      arg = substitute(arg, leaf);
-    return copy.kind == Expr::Kind::Cast ? read_as(std::move(copy.args[0]), copy.type) : copy;
   }
 
   Program result_;

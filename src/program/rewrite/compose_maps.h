@@ -9,8 +9,8 @@
 //   %6 = sum[n, c, y, x](($0 - $1)*($0 - $1) of %1[n, c, y, x], %2[c]) -> [c]
 //
 // A map with one reader disappears. One with several does where all of them together read less
-// without it, and what it computes is cheap or small; else it joins those readers that read all
-// of its operands anyway. A map that joins the contraction before it as a post-op costs no bytes
+// without it, and what it computes is cheap; else it joins those readers that read all of its
+// operands anyway. Small maps join all that can take them: none then waits for another. A map that joins the contraction before it as a post-op costs no bytes
 // of its own, and stays there.
 //
 // Ensures: tensors keep their numbers; values are the same, but that a reader sees what a map gives

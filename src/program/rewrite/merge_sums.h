@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sum of sums that nothing else reads becomes one sum, for devices whose work-items take long
+// sums in parts anyway: two kernels less, and no more rounding.
+//
+//   %2 = sum[n, c, y, x](%0[n, c, y, x]) -> [n, c]
+//   %3 = sum[n, c](%2[n, c]) -> [c]
+// becomes
+//   %3 = sum[n, c, y, x](%0[n, c, y, x]) -> [c]
+//
+// Ensures: tensors keep their numbers; values are the same but for the order of summation.
+#pragma once
+
+#include "program/program.h"
+
+namespace tilefuse::program {
+
+Program merge_sums(const Program &program);
+
+} // namespace tilefuse::program

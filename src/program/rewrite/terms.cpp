@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "program/rewrite/terms.h"
+
+namespace tilefuse::program {
+
+Expr read_as(Expr value, DType type) {
+  if (value.kind == Expr::Kind::Cast && is_half(value.type) && value.args[0].type == type) {
+    Expr before = std::move(value.args[0]);
+    return before;
+  }
+  return cast(std::move(value), type);
+}
+
+Contraction as_term(Contraction body) {
+  if (body.comb == Comb::Term)
+    return body;
+  body.term = operand(0, DType::F32);
+  if (body.comb == Comb::Mul)
+    body.term = call(ScalarOp::Mul, {body.term, operand(1, DType::F32)});
+  body.comb = Comb::Term;
+  return body;
+}
+
+std::vector<Affine> broadcast_subscripts(const Shape &shape, const std::vector<Affine> &of) {
+  std::vector<Affine> subscripts;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    const Affine &whole = of[d + of.size() - shape.size()];
+    subscripts.push_back(
+        shape[d] == 1 ? Affine{std::vector<Rational>(whole.coeff.size()), Rational(0)} : whole);
+  }
+  return subscripts;
+}
+
+int TermReads::add(const Access &access) {
+  for (std::size_t k = 0; k < accesses.size(); ++k)
+    if (accesses[k].tensor == access.tensor && accesses[k].subscripts == access.subscripts)
+      return static_cast<int>(k);
+  accesses.push_back(access);
+  return static_cast<int>(accesses.size()) - 1;
+}
+
+} // namespace tilefuse::program
