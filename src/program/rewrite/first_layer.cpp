@@ -84,7 +84,7 @@ private:
       return false;
     const RowsOfTaps rows(result_.program, wide, *conv, result_extents(*conv, statement));
     const TensorId pixels = rows.store_pixels(before_cast(casts_, conv->data), statement.origin);
-    Contraction over_runs = rows.over_runs(*body, pixels, store_filter(*conv, rows));
+    Contraction over_runs = rows.over_runs(*body, pixels, rows.store_filter(statement.origin));
     wide.push_back({statement.out, std::move(over_runs), statement.origin});
     return true;
   }
@@ -100,8 +100,7 @@ private:
     const DType type = tensor(conv.data).type;
     return tensor(conv.data).shape[conv.channel_in_data] <= kMostTapChannels &&
            type == filter.type && (is_float(type) || type == DType::I8) &&
-           size_bytes(type) <= kMostBytes && conv.spatial.back().window.dilation == 1 &&
-           filter.role == Role::Constant && filter.data;
+           size_bytes(type) <= kMostBytes && conv.spatial.back().window.dilation == 1;
   }
 
   // Of the result along each spatial dimension.
@@ -113,39 +112,6 @@ private:
         if (!body.out[d].coeff[at(spatial.output)].is_zero())
           extents.push_back(tensor(statement.out).shape[d]);
     return extents;
-  }
-
-  // [m, row…, (column * rows beside + row) * channels + channel]
-  TensorId store_filter(const Convolution &conv, const RowsOfTaps &rows) {
-    Tensor filter = tensor(conv.filter);
-    const Shape from = filter.shape, strides = row_major(from);
-    Shape counts = {from[conv.feature_in_filter]}, steps = {strides[conv.feature_in_filter]};
-    for (const Spatial &spatial : conv.spatial) {
-      counts.push_back(from[spatial.in_filter]);
-      steps.push_back(strides[spatial.in_filter]);
-    }
-    counts.push_back(from[conv.channel_in_filter]);
-    steps.push_back(strides[conv.channel_in_filter]);
-    Shape shape = rows.filter_shape();
-    Shape places = row_major(shape);
-    places.back() = rows.pixel();
-    places.push_back(1);
-    Bytes bytes(static_cast<std::size_t>(elems(shape) * size_bytes(filter.type)));
-    for (std::int64_t i = 0; i < elems(counts); ++i) {
-      std::int64_t rest = i, read = 0, write = 0;
-      for (std::size_t d = counts.size(); d-- > 0; rest /= counts[d]) {
-        const std::int64_t beside = d + 3 == counts.size() && d > 0 ? rows.beside() : 1;
-        const std::int64_t at_dim = rest % counts[d];
-        read += at_dim * steps[d];
-        write += at_dim / beside * places[d] + at_dim % beside * rows.channels();
-      }
-      store_element(bytes.data(), filter.type, write,
-                    load_element(filter.data->data(), filter.type, read));
-    }
-    filter.shape = std::move(shape);
-    filter.data = std::make_shared<const Bytes>(std::move(bytes));
-    filter.data_hash.clear();
-    return result_.program.add(std::move(filter));
   }
 
   WidenedFirstLayers result_;

@@ -30,27 +30,15 @@ bool is_worth_it(const Convolution &conv, const Program &program, const Shape &r
          conv.spatial.back().window.dilation == 1;
 }
 
-// [m, row…, (column * rows beside + row) * channels + channel] → the filter.
-Contraction taken_from(const Convolution &conv, const Program &program, TensorId wide) {
-  const Shape &shape = program[wide].shape; // m, row…, column, row, channel
-  const std::size_t rank = shape.size();
-  Contraction body;
-  body.agg = Agg::Assign;
-  Access read{wide, {}};
+// [m, row…, column, row beside, channel] → the filter.
+Contraction taken_from(const RowsOfTaps &rows, TensorId parts) {
+  Contraction body{.agg = Agg::Assign, .in = {{parts, {}}}};
+  const std::size_t rank = rows.filter_parts().size();
   for (std::size_t d = 0; d < rank; ++d) {
     body.indices.push_back("d" + std::to_string(d));
-    read.subscripts.push_back(sum_of(rank, {{d, 1}}));
+    body.in[0].subscripts.push_back(sum_of(rank, {{d, 1}}));
   }
-  body.in = {std::move(read)};
-  body.out.resize(rank - 1);
-  body.out[conv.feature_in_filter] = sum_of(rank, {{0, 1}});
-  body.out[conv.channel_in_filter] = sum_of(rank, {{rank - 1, 1}});
-  for (std::size_t k = 0; k < conv.spatial.size(); ++k) {
-    const bool is_beside = k + 2 == conv.spatial.size();
-    body.out[conv.spatial[k].in_filter] =
-        is_beside ? sum_of(rank, {{k + 1, shape[rank - 2]}, {rank - 2, 1}})
-                  : sum_of(rank, {{k + 1, 1}});
-  }
+  body.out = rows.filter_subscripts();
   return body;
 }
 
@@ -85,13 +73,11 @@ bool sum_over_runs(Program &program, std::vector<Statement> &statements, const S
   filter.shape = rows.filter_shape();
   const TensorId runs = program.add(filter);
   statements.push_back({runs, std::move(wide), statement.origin});
-  filter.shape.back() /= rows.pixel();
-  filter.shape.push_back(rows.beside());
-  filter.shape.push_back(rows.channels());
+  filter.shape = rows.filter_parts();
   const TensorId parts = program.add(std::move(filter));
   statements.push_back({parts, View{runs}, statement.origin});
   statements.push_back(
-      {statement.out, taken_from(*conv, program, parts), statement.origin + " filter"});
+      {statement.out, taken_from(rows, parts), statement.origin + " filter"});
   return true;
 }
 

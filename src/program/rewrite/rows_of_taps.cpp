@@ -68,6 +68,44 @@ bool RowsOfTaps::is_tap(int index) const {
                      [&](const Spatial &spatial) { return spatial.tap == index; });
 }
 
+Shape RowsOfTaps::filter_parts() const {
+  Shape parts = filter_shape();
+  parts.back() /= pixel();
+  parts.push_back(beside());
+  parts.push_back(channels());
+  return parts;
+}
+
+std::vector<Affine> RowsOfTaps::filter_subscripts() const {
+  const Shape parts = filter_parts();
+  const std::size_t rank = parts.size();
+  std::vector<Affine> subscripts(rank - 1);
+  subscripts[conv_.feature_in_filter] = sum_of(rank, {{0, 1}});
+  subscripts[conv_.channel_in_filter] = sum_of(rank, {{rank - 1, 1}});
+  for (std::size_t k = 0; k < conv_.spatial.size(); ++k)
+    subscripts[conv_.spatial[k].in_filter] =
+        k + 2 == conv_.spatial.size()
+            ? sum_of(rank, {{k + 1, parts[rank - 2]}, {rank - 2, 1}})
+            : sum_of(rank, {{k + 1, 1}});
+  return subscripts;
+}
+
+TensorId RowsOfTaps::store_filter(const std::string &origin) const {
+  Contraction body{.agg = Agg::Assign, .in = {{conv_.filter, filter_subscripts()}}};
+  const Shape shape = filter_parts();
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    body.indices.push_back("d" + std::to_string(d));
+    body.out.push_back(sum_of(shape.size(), {{d, 1}}));
+  }
+  const Tensor filter = program_[conv_.filter];
+  const TensorId parts = program_.add({.name = filter.name, .type = filter.type, .shape = shape});
+  statements_.push_back({parts, std::move(body), origin + " filter"});
+  const TensorId runs =
+      program_.add({.name = filter.name, .type = filter.type, .shape = filter_shape()});
+  statements_.push_back({runs, View{parts}, origin});
+  return runs;
+}
+
 Shape RowsOfTaps::filter_shape() const {
   Shape shape = {program_[conv_.filter].shape[conv_.feature_in_filter]};
   for (std::size_t k = 0; k < conv_.spatial.size(); ++k)

@@ -38,10 +38,17 @@ public:
   std::int64_t pixel() const { return channels() * beside(); }
   // [m, row…, (column * rows beside + row) * channels + channel]
   Shape filter_shape() const;
+  // The same with the last dimension in parts: [m, row…, column, row beside, channel].
+  Shape filter_parts() const;
+  // The filter's subscripts at an element of the parts; beyond its own where that is no tap.
+  std::vector<Affine> filter_subscripts() const;
 
   // Stores what `from` holds, data of the convolution or what it was converted from:
   // [n, row…, (column * rows beside + row) * channels + channel], with the padding.
   TensorId store_pixels(TensorId from, const std::string &origin) const;
+
+  // Stores the convolution's filter so, with zeros where there is no channel or tap.
+  TensorId store_filter(const std::string &origin) const;
 
   // The convolution of `body` over runs: its result's indices in their order, the taps of all but
   // the last spatial dimension, and the run.
