@@ -367,8 +367,11 @@ std::vector<std::int64_t> Space::lane_widths() const {
   const std::int64_t most = target_.lanes == LaneKind::Vector
                                 ? target_.vector_f32
                                 : std::min(target_.vector_f32, target_.max_group);
+  // What waits for memory alone waits longer where few lanes of a warp read.
+  const bool waits = target_.lanes == LaneKind::WorkItem && !multiplies() && !nest_.inputs.empty();
+  const std::int64_t least = waits ? std::min<std::int64_t>(target_.warp / 2, extent(*lane_)) : 2;
   for (std::int64_t width = most; width > 1; width /= 2)
-    if (width < 2 * extent(*lane_))
+    if (width < 2 * extent(*lane_) && width >= least)
       widths.push_back(width);
   return widths;
 }

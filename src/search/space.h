@@ -89,7 +89,9 @@ private:
   void try_block_tiles(const schedule::Schedule &schedule);
   void move_innermost(schedule::Schedule &schedule, IndexId index) const;
   void try_tiles(const schedule::Schedule &schedule);
-  void try_wide_maps();
+  // A sum of products: of matrices, of windows.
+  bool multiplies() const { return nest_.comb == program::Comb::Mul; }
+  void try_wide_items();
   void try_other_stores();
   bool lanes_are_apart(const schedule::Schedule &schedule) const;
   void improve(schedule::Schedule best, IndexId index);

@@ -194,8 +194,8 @@ void Space::try_tiles(const Schedule &schedule) {
   }
 }
 
-// Plain maps of work-items that store whole vectors, of several pixels each.
-void Space::try_wide_maps() {
+// Plain maps and reductions of work-items that load and store whole vectors, of several pixels each.
+void Space::try_wide_items() {
   if (!lane_ || out_.coeff[*lane_] != 1)
     return;
   const std::int64_t size = size_bytes(type_of(nest_, nest_.out));
@@ -354,8 +354,8 @@ std::vector<Candidate> Space::ranked(bool needs_best_only) {
     if (!can_skip || !is_beaten(tile))
       try_block_tiles(tile.schedule);
   });
-  if (target_.lanes == LaneKind::WorkItem && nest_.inputs.empty())
-    try_wide_maps();
+  if (target_.lanes == LaneKind::WorkItem && !multiplies())
+    try_wide_items();
   if (target_.lanes == LaneKind::WorkItem)
     for (Schedule &schedule : work_item_forms(nest_, target_))
       add_legal(std::move(schedule));
