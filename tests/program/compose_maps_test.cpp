@@ -73,14 +73,14 @@ TEST(ComposeMaps, NotIntoAProductOfMatrices) {
 
 TEST(ComposeMaps, NotWhereAllReadersTogetherReadMore) {
   const Program after = composed(R"(program "p" {
-  input %0 "a" : f32[4, 5]
-  input %1 "b" : f32[4, 5]
-  input %2 "c" : f32[4, 5]
-  input %3 "d" : f32[4, 5]
-  input %4 "e" : f32[4, 5]
-  %5 "m" : f32[4, 5] = map[%0, %1, %2, %3]($0 + $1 + $2*$3)
-  %6 "r" : f32[4, 5] = map[%5, %4]($0*$1)
-  %7 "s" : f32[4, 5] = map[%5, %4]($0 - $1)
+  input %0 "a" : f32[300, 400]
+  input %1 "b" : f32[300, 400]
+  input %2 "c" : f32[300, 400]
+  input %3 "d" : f32[300, 400]
+  input %4 "e" : f32[300, 400]
+  %5 "m" : f32[300, 400] = map[%0, %1, %2, %3]($0 + $1 + $2*$3)
+  %6 "r" : f32[300, 400] = map[%5, %4]($0*$1)
+  %7 "s" : f32[300, 400] = map[%5, %4]($0 - $1)
   output %6
   output %7
 })");

@@ -57,9 +57,12 @@ class BadInput(RefusalTest):
         self.refuse("tune", MODEL, "--precision", "int8", says=["needs inputs to calibrate with"])
 
     def test_not_an_image(self):
-        for number, data in enumerate((b"", b"hello", b"\xff\xd8\xff\xe0 and no more", IMAGE.read_bytes()[:300])):
+        jpeg = b"\xff\xd8\xff\xe0 and no more"
+        cases = ((b"", "not an image"), (b"hello", "not an image"), (jpeg, "the JPEG is damaged or truncated"),
+                 (IMAGE.read_bytes()[:300], "not an image"))
+        for number, (data, reason) in enumerate(cases):
             path = self.file(f"{number}.png", data)
-            self.refuse_run(MODEL, "--image", path, says=[path.name, "not an image"])
+            self.refuse_run(MODEL, "--image", path, says=[path.name, reason])
         self.refuse_run(MODEL, "--image", self.folder / "absent.png", says=["absent.png", "no such file"])
         self.refuse_run(MODEL, "--image", self.folder, says=["not a regular file"])
 

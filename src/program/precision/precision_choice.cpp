@@ -99,8 +99,8 @@ public:
       if (program_.tensors[t].type != DType::F32)
         keep(t, Keeps::OtherType);
     keep_statistics();
-    keep_small();
     keep_outputs();
+    keep_small();
     for (std::size_t t = 0; t < keeps_.size(); ++t)
       keeps_[t] = keeps_[root(t)];
     return std::move(keeps_);
