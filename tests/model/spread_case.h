@@ -10,8 +10,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "nest/fold/fold.h"
 #include "poly/group.h"
 #include "poly/post_ops.h"
+#include "program/drop_dead.h"
 #include "program/program.h"
 #include "program/rewrite/first_layer.h"
 
@@ -60,8 +62,10 @@ inline bool takes_always(const program::Program &, const program::Program &) { r
 
 // The copy and the product as one group.
 inline std::optional<poly::Group> spread(const FirstLayer &layer, std::string *why = nullptr) {
-  const std::vector<poly::PlacedGroup> groups = poly::make_groups(program::assign_storage(
-      program::widen_first_layers(first_layer_of(layer), takes_always).program));
+  const program::Program widened =
+      program::widen_first_layers(first_layer_of(layer), takes_always).program;
+  const std::vector<poly::PlacedGroup> groups = poly::make_groups(
+      program::assign_storage(program::drop_dead(nest::fold_constants(widened))));
   EXPECT_EQ(groups.size(), 2U);
   const std::optional<poly::PlacedGroup> made =
       attach(groups.back(), poly::kAnchor, 0, groups.front(), why);

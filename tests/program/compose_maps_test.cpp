@@ -98,6 +98,35 @@ TEST(ComposeMaps, NotIntoAWindow) {
   EXPECT_EQ(after.statements.size(), 2U);
 }
 
+// A conv-like sum stores what the map makes of it, though one of two readers could.
+TEST(ComposeMaps, NotAPostOpThatStaysNeeded) {
+  const Program after = composed(R"(program "p" {
+  input %0 "a" : f32[4, 5]
+  input %1 "b" : f32[5, 6]
+  input %2 "d" : f32[6, 4]
+  %3 "c" : f32[4, 6] = sum[i, j, k](%0[i, k] * %1[k, j]) -> [i, j]
+  %4 "m" : f32[4, 6] = map[%3](max($0, 0.0))
+  %5 "e" : f32[4, 4] = sum[i, j, k](%4[i, k] * %2[k, j]) -> [i, j]
+  %6 "r" : f32[4, 6] = map[%4](2.0*$0)
+  output %5
+  output %6
+})");
+  EXPECT_EQ(after.statements.size(), 4U);
+  EXPECT_EQ(reads(after.statements[3]), std::vector{TensorId{4}});
+}
+
+// Nothing else would bound the sum's second index.
+TEST(ComposeMaps, NotASpreadNumberIntoASum) {
+  const Program after = composed(R"(program "p" {
+  input %0 "a" : f32[4, 1]
+  input %1 "b" : f32[5]
+  %2 "m" : f32[4, 5] = map[%0, %1]($0*$1)
+  %3 "s" : f32[4] = sum[i, j](%2[i, j]) -> [i]
+  output %3
+})");
+  EXPECT_EQ(after.statements.size(), 2U);
+}
+
 TEST(ComposeMaps, OutputsStay) {
   const Program after = composed(R"(program "p" {
   input %0 "a" : f32[4, 5]

@@ -91,12 +91,9 @@ private:
     return sum;
   }
 
-  // Whether the map will be a post-op of the contraction that computes one of its operands; small
-  // ones may be, whoever reads them.
+  // Whether the map will be a post-op of the contraction that computes one of its operands.
   bool is_follower(Place s) const {
     const TensorId out = result_.statements[s].out;
-    if (elems(tensor(out).shape) <= kSmallElems)
-      return false;
     for (const TensorId id : map_at(s).operands) {
       const std::optional<Place> from = writer_[at(id)];
       if (from && readers_[at(id)].size() == 1 && tensor(id).shape == tensor(out).shape &&
@@ -139,8 +136,10 @@ private:
         evaluate_in(s, reader);
       return;
     }
+    if (!is_cheap || is_follower(s))
+      return;
     for (const Place reader : able)
-      if (is_small || (is_cheap && !is_follower(s) && new_bytes(map_at(s), reader) == 0))
+      if (is_small || new_bytes(map_at(s), reader) == 0)
         evaluate_in(s, reader);
   }
 
@@ -154,8 +153,18 @@ private:
              count_nodes(map->expr) + nodes <= most;
     const auto *body = std::get_if<Contraction>(&statement.body);
     return body != nullptr && reads_floats(map_at(s)) &&
-           reads_once(*body, statement.out, result_.statements[s].out) &&
+           reads_once(*body, statement.out, result_.statements[s].out) && spans(*body, s) &&
            count_nodes(body->term) + nodes <= kMaxMapNodes;
+  }
+
+  // Whether every index of the contraction is bounded by what it reads without the map.
+  bool spans(const Contraction &body, Place s) const {
+    const TensorId out = result_.statements[s].out;
+    const auto is_whole = [&](TensorId id) { return tensor(id).shape == tensor(out).shape; };
+    return std::any_of(map_at(s).operands.begin(), map_at(s).operands.end(), is_whole) ||
+           std::any_of(body.in.begin(), body.in.end(), [&](const Access &access) {
+             return access.tensor != out && is_plain(access.subscripts) && names_all(body, access);
+           });
   }
 
   bool reads_floats(const Map &map) const {
