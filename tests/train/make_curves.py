@@ -24,7 +24,7 @@ class Network:
 
     def __init__(self, path, dtype):
         graph = onnx.load(path).graph
-        self.nodes, self.dtype = graph.node, dtype
+        self.nodes, self.dtype, self.is_training = graph.node, dtype, True
         self.input = next(i.name for i in graph.input if i.name not in {t.name for t in graph.initializer})
         self.output = graph.output[0].name
         self.values, self.parameters, self.fixed = {}, {}, {}
@@ -56,7 +56,7 @@ class Network:
                 y = F.conv2d(i[0], i[1], i[2] if len(i) > 2 else None, a.get("strides", 1), pads[:2],
                              a.get("dilations", 1), a.get("group", 1))
             elif op == "BatchNormalization":
-                y = F.batch_norm(i[0], i[3], i[4], i[1], i[2], True, 1 - a.get("momentum", 0.9), a.get("epsilon", 1e-5))
+                y = F.batch_norm(i[0], i[3], i[4], i[1], i[2], self.is_training, 1 - a.get("momentum", 0.9), a.get("epsilon", 1e-5))
             elif op == "Relu":
                 y = F.relu(i[0])
             elif op == "Add":
@@ -130,4 +130,5 @@ def main():
         print(step, repr(wide), repr(narrow))
 
 
-main()
+if __name__ == "__main__":
+    main()
