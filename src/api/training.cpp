@@ -38,18 +38,6 @@ model::SessionOptions session_of(const Engine &engine, const Training &training)
   return session;
 }
 
-// Lets a call's progress be told of what is compiled meanwhile.
-class Telling {
-public:
-  Telling(Progress &place, const Progress &now) : place_(place) { place_ = now; }
-  ~Telling() { place_ = {}; }
-  Telling(const Telling &) = delete;
-  Telling &operator=(const Telling &) = delete;
-
-private:
-  Progress &place_;
-};
-
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {
@@ -109,10 +97,9 @@ Trainer::Trainer(std::shared_ptr<Engine> engine, const Training &training,
   }
   train::check(training_.recipe);
   const std::lock_guard lock(engine_->mutex);
-  const Telling telling(compiling_, progress);
   train::TrainerOptions options;
   options.session = session_of(*engine_, training_);
-  options.session.progress = [this](int done, int total) { checked(compiling_)(done, total); };
+  options.session.progress = checked(progress); // all is compiled here
   trainer_ = std::make_unique<train::Trainer>(training_.recipe, *engine_->device, *engine_->cache,
                                               options);
 }
@@ -160,7 +147,6 @@ train::Evaluation Trainer::evaluate(const Progress &progress) {
   if (!trainer_)
     return api::evaluate(*engine_, training_, progress);
   const std::lock_guard lock(engine_->mutex);
-  const Telling telling(compiling_, progress);
   return trainer_->evaluate(checked(progress));
 }
 

@@ -88,7 +88,6 @@ private:
 
   std::shared_ptr<Engine> engine_;
   Training training_;
-  Progress compiling_; // of the call under way
   std::unique_ptr<train::Trainer> trainer_; // null where the recipe trains nothing
 };
 

@@ -36,7 +36,7 @@ struct Trainer::State : Setup {
   Pools pools;
   std::optional<Phase> gradients;
   std::optional<Phase> updating;
-  std::optional<Evaluator> evaluator;         // once it is asked for
+  std::optional<Evaluator> evaluator;         // where there are test data
   std::vector<runtime::Launchable *> kernels; // of a step, in order
   std::optional<data::Loader> loader;         // from the step that it was made at
   std::int64_t classes = 0;
@@ -51,6 +51,8 @@ struct Trainer::State : Setup {
     compile_step();
     for (const PooledParameter &entry : pool.entries)
       device.write(pools.part("parameters", entry), initial(entry.parameter).data);
+    if (test)
+      evaluator.emplace(model, pool, task, compilation(), parameter_ports());
   }
 
   // Parameters are the inputs behind pictures and labels.
@@ -126,7 +128,10 @@ bool Trainer::has_test_data() const { return state_->test != nullptr; }
 TrainingMemory Trainer::memory() const {
   TrainingMemory memory;
   memory.parameters = state_->pools.bytes();
-  for (const Phase *phase : {&*state_->gradients, &*state_->updating}) {
+  std::vector<const Phase *> phases = {&*state_->gradients, &*state_->updating};
+  if (state_->evaluator)
+    phases.push_back(&state_->evaluator->phase());
+  for (const Phase *phase : phases) {
     memory.activations += phase->resident().plan().activation_bytes;
     memory.constants += phase->resident().plan().weight_bytes;
   }
@@ -198,11 +203,8 @@ std::vector<model::KernelReport> Trainer::profile(int passes) {
 
 Evaluation Trainer::evaluate(const std::function<void(int, int)> &progress) {
   State &state = *state_;
-  if (!state.test)
-    throw Error(ErrorCode::Unsupported, "the recipe names no test data");
   if (!state.evaluator)
-    state.evaluator.emplace(state.model, state.pool, state.task, state.compilation(),
-                            state.parameter_ports());
+    throw Error(ErrorCode::Unsupported, "the recipe names no test data");
   return state.evaluator->run(*state.test, state.recipe.data.threads, progress);
 }
 

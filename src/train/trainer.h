@@ -43,7 +43,7 @@ struct StepReport {
   double waited = 0;        // of these, for pictures
 };
 
-// Bytes of device memory.
+// Bytes of device memory, of the steps and, where there are test data, of evaluating.
 struct TrainingMemory {
   std::int64_t activations = 0;
   std::int64_t parameters = 0; // with gradients and what the optimiser keeps

@@ -151,7 +151,9 @@ TEST_F(ApiTraining, ARunThatIsCancelledGoesOn) {
 
 TEST_F(ApiTraining, TheCallerCancels) {
   const Progress stop = [](int, int) { return false; };
-  failure(TF_CANCELLED, [&] { Trainer(device_, kRecipe, {}, stop); });
+  failure(TF_CANCELLED, [&] {
+    Trainer(cpu(nullptr, {{"cache", ""}}), kRecipe, {{"parameters.last", "1"}}, stop);
+  });
   Trainer trainer(device_, kRecipe);
   failure(TF_CANCELLED, [&] { trainer.evaluate(stop); });
   failure(TF_CANCELLED,
