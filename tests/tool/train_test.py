@@ -254,6 +254,7 @@ class Digits(ToolTest):
         self.labels = labels[8000:]
 
     def train(self, *arguments):
+        """A run on both sets, which later arguments may say otherwise."""
         return self.succeed("train", DIGITS, "-o", self.folder / "run", "--data", self.sets["train"], "--test", self.sets["test"],
                             "--set", "data.mean=0.1307", "--set", "data.std=0.3081", "--threads", 2, *arguments)
 
@@ -265,6 +266,21 @@ class Digits(ToolTest):
         print(f"digits from scratch, seed {SEED}: {before} before, {best} at best")
         self.assertLess(before, 0.3)
         self.assertGreaterEqual(best, 0.975)
+
+    def test_last_layer_for_five_classes(self):
+        """A new last layer for the digits up to 4, which alone learns."""
+        for name in ("train", "test"):
+            labels = np.load(self.folder / f"{name}_labels.npy")
+            np.save(self.folder / f"{name}.npy", np.load(self.folder / f"{name}.npy")[labels < 5])
+            np.save(self.folder / f"{name}_labels.npy", labels[labels < 5])
+        told = self.train("--classes", 5, "--last", 1, "--batch", 50, "--steps", 60, "--rate", 0.02)
+        self.assertRegex(told, "model .* in 1 layers")
+        before, after = (float(re.search(rf"{what} .*test(?: top-1)? ([\d.]+)", told).group(1)) for what in ("before", "epoch"))
+        print(f"five digits by the last layer: {before} before, {after} after 60 steps")
+        self.assertLess(before, 0.5)
+        self.assertGreater(after, 0.95)
+        self.assertIn("top-1", self.succeed("evaluate", self.folder / "run" / "last.onnx", "--data", self.sets["test"], "--mean", 0.1307,
+                                            "--std", 0.3081))
 
 
 if __name__ == "__main__":
