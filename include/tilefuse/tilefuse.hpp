@@ -167,8 +167,7 @@ public:
     tf_device *device = nullptr;
     check(tf_device_open(selector.c_str(), list.data(), list.size(), log_ ? tell : nullptr,
                          log_.get(), &device));
-    handle_ =
-        std::shared_ptr<tf_device>(device, [log = log_](tf_device *of) { tf_release(of); });
+    handle_ = std::shared_ptr<tf_device>(device, [log = log_](tf_device *of) { tf_release(of); });
   }
   tf_device *get() const { return handle_.get(); }
   std::string info() const {
@@ -333,8 +332,8 @@ public:
   }
   std::string step(std::int64_t steps = 1, const Progress &progress = {}) {
     return detail::text_of([&](char **to) {
-      return tf_trainer_step(get(), steps, detail::progress_of(progress),
-                             detail::user_of(progress), to);
+      return tf_trainer_step(get(), steps, detail::progress_of(progress), detail::user_of(progress),
+                             to);
     });
   }
   std::string evaluate(const Progress &progress = {}) {
@@ -356,8 +355,7 @@ public:
     });
   }
   std::string time(int repeat) {
-    return detail::text_of(
-        [&](char **to) { return tf_time(get(), repeat, nullptr, nullptr, to); });
+    return detail::text_of([&](char **to) { return tf_time(get(), repeat, nullptr, nullptr, to); });
   }
   tf_trainer *get() const { return handle_.get(); }
 

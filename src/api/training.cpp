@@ -78,16 +78,15 @@ void set(Training &training, const std::string &key, const std::string &value) {
     set(options, key, value);
     training.fusion = options.fusion;
   } else {
-    throw Error(ErrorCode::Unsupported, fmt::format("there is no option {}", tilefuse::quoted(key)),
-                {},
-                {fmt::format("options here are fuse, folder, resume, force and the keys of recipes, "
-                             "of which the nearest is {}",
-                             train::nearest_name(key))});
+    throw Error(
+        ErrorCode::Unsupported, fmt::format("there is no option {}", tilefuse::quoted(key)), {},
+        {fmt::format("options here are fuse, folder, resume, force and the keys of recipes, "
+                     "of which the nearest is {}",
+                     train::nearest_name(key))});
   }
 }
 
-Trainer::Trainer(std::shared_ptr<Engine> engine, const Training &training,
-                 const Progress &progress)
+Trainer::Trainer(std::shared_ptr<Engine> engine, const Training &training, const Progress &progress)
     : engine_(std::move(engine)), training_(training) {
   if (training_.recipe.data.train.empty()) {
     if (training_.recipe.model.empty())
@@ -111,8 +110,8 @@ Trainer::~Trainer() {
 
 train::Trainer &Trainer::trainer() {
   if (!trainer_)
-    throw Error(ErrorCode::Unsupported, "the recipe names no data to train on",
-                {}, {"data.train says what is learned from"});
+    throw Error(ErrorCode::Unsupported, "the recipe names no data to train on", {},
+                {"data.train says what is learned from"});
   return *trainer_;
 }
 
@@ -138,8 +137,8 @@ StepSummary Trainer::step(std::int64_t steps, const Progress &progress) {
   }
   const auto made = static_cast<double>(summary.made);
   summary.loss /= made;
-  summary.top1 = static_cast<double>(hits) /
-                 (made * static_cast<double>(training_.recipe.steps.batch));
+  summary.top1 =
+      static_cast<double>(hits) / (made * static_cast<double>(training_.recipe.steps.batch));
   return summary;
 }
 
@@ -252,11 +251,10 @@ train::RunResult run_to_end(Engine &engine, const Training &training, const Prog
                                                                   static_cast<int>(last.steps));
                              return is_cancelled;
                            }};
-  const train::RunResult result =
-      train_run(engine, training, watch, [&](const std::string &text) {
-        for (const std::string_view line : lines_of(text))
-          engine.log(LogLevel::Info, std::string(line));
-      });
+  const train::RunResult result = train_run(engine, training, watch, [&](const std::string &text) {
+    for (const std::string_view line : lines_of(text))
+      engine.log(LogLevel::Info, std::string(line));
+  });
   if (is_cancelled && !result.is_complete)
     throw Error(ErrorCode::Cancelled,
                 fmt::format("cancelled behind step {}, of which a checkpoint is kept", result.step),
@@ -265,14 +263,13 @@ train::RunResult run_to_end(Engine &engine, const Training &training, const Prog
 }
 
 std::string epoch_line(const train::EpochReport &epoch, std::int64_t epochs) {
-  std::string line =
-      fmt::format("epoch {:>2}/{}  {} steps  loss {:.4f}  top-1 {:.4f}", epoch.epoch, epochs,
-                  epoch.steps, epoch.loss, epoch.top1);
+  std::string line = fmt::format("epoch {:>2}/{}  {} steps  loss {:.4f}  top-1 {:.4f}", epoch.epoch,
+                                 epochs, epoch.steps, epoch.loss, epoch.top1);
   if (epoch.test)
     line += fmt::format("  |  test {:.4f}  loss {:.4f}{}", epoch.test->top1(), epoch.test->loss,
                         epoch.is_best ? "  best" : "");
-  line += fmt::format("  |  {:.0f} images/s, input wait {:.1f} %  {:.1f} s", epoch.images_per_second,
-                      epoch.waited * 100, epoch.seconds);
+  line += fmt::format("  |  {:.0f} images/s, input wait {:.1f} %  {:.1f} s",
+                      epoch.images_per_second, epoch.waited * 100, epoch.seconds);
   return epoch.skipped > 0 ? line + fmt::format(", {} steps skipped", epoch.skipped) : line;
 }
 

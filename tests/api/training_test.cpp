@@ -65,8 +65,9 @@ TEST_F(ApiTraining, Steps) {
   EXPECT_EQ(number(last, "step"), 40);
   EXPECT_LT(number(last, "loss"), number(first, "loss"));
   EXPECT_LT(number(trainer.evaluate(), "loss"), number(before, "loss"));
-  EXPECT_NE(failure(TF_UNSUPPORTED, [&] { trainer.step(); }).find("all 40 steps of the run are made"),
-            std::string::npos);
+  EXPECT_NE(
+      failure(TF_UNSUPPORTED, [&] { trainer.step(); }).find("all 40 steps of the run are made"),
+      std::string::npos);
 }
 
 TEST_F(ApiTraining, GoesOnFromACheckpointToTheSameBits) {
@@ -91,11 +92,12 @@ TEST_F(ApiTraining, TheModelIsOneThatRuns) {
   trainer.save(at("model.onnx"));
   Session run(Compiled(Model::read(at("model.onnx")), device_, {{"batch", "1"}}));
   EXPECT_GE(run.prepare(), 1u);
-  Trainer only(device_, "", {{"model", at("model.onnx")},
-                             {"data.test", kPictures},
-                             {"data.side", "32"},
-                             {"data.mean", "0.5,0.5,0.5"},
-                             {"data.std", "0.5,0.5,0.5"}});
+  Trainer only(device_, "",
+               {{"model", at("model.onnx")},
+                {"data.test", kPictures},
+                {"data.side", "32"},
+                {"data.mean", "0.5,0.5,0.5"},
+                {"data.std", "0.5,0.5,0.5"}});
   const std::string got = only.evaluate(), want = trainer.evaluate();
   EXPECT_EQ(number(got, "hits"), number(want, "hits"));
   EXPECT_NEAR(number(got, "loss"), number(want, "loss"), 1e-5);
@@ -156,8 +158,7 @@ TEST_F(ApiTraining, TheCallerCancels) {
   });
   Trainer trainer(device_, kRecipe);
   failure(TF_CANCELLED, [&] { trainer.evaluate(stop); });
-  failure(TF_CANCELLED,
-          [&] { trainer.step(9, [](int done, int) { return done < 4; }); });
+  failure(TF_CANCELLED, [&] { trainer.step(9, [](int done, int) { return done < 4; }); });
   EXPECT_EQ(number(trainer.info(), "step"), 4) << "what was made stays";
   EXPECT_EQ(number(trainer.step(2), "step"), 6);
 }
@@ -208,10 +209,12 @@ TEST_F(ApiTraining, HandlesAreChecked) {
   tf_trainer *lasting = nullptr;
   {
     const Device device = cpu();
-    ASSERT_EQ(tf_trainer_create(device.get(), kRecipe.c_str(), nullptr, 0, nullptr, nullptr, &lasting),
-              TF_OK);
+    ASSERT_EQ(
+        tf_trainer_create(device.get(), kRecipe.c_str(), nullptr, 0, nullptr, nullptr, &lasting),
+        TF_OK);
   }
-  ASSERT_EQ(tf_trainer_step(lasting, 1, nullptr, nullptr, &json), TF_OK) << "outlives its device's handle";
+  ASSERT_EQ(tf_trainer_step(lasting, 1, nullptr, nullptr, &json), TF_OK)
+      << "outlives its device's handle";
   tf_free(json);
   tf_release(lasting);
   EXPECT_EQ(tf_info(lasting, &json), TF_ARGUMENT);

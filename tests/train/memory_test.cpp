@@ -27,7 +27,8 @@ void expect_as_said(const std::string &name, const Recipe &recipe) {
     trainer.run_step();
     EXPECT_EQ(device.live_bytes(), used);
     EXPECT_EQ(trainer.memory().all(), said);
-    EXPECT_NEAR(static_cast<double>(said), static_cast<double>(used), 0.01 * static_cast<double>(used));
+    EXPECT_NEAR(static_cast<double>(said), static_cast<double>(used),
+                0.01 * static_cast<double>(used));
     std::printf("%s, %s: %.3f MB said, %.3f used\n", recipe.precision.c_str(), name.c_str(),
                 static_cast<double>(said) * 1e-6, static_cast<double>(used) * 1e-6);
   }

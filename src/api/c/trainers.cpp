@@ -24,8 +24,8 @@ tf_status tf_trainer_create(tf_device *device, const char *recipe, const tf_opti
   return guarded([&] {
     const std::shared_ptr<Engine> engine = devices().find(device);
     need(trainer, "trainer");
-    *trainer = trainers().add(std::make_shared<Trainer>(
-        engine, training_of(recipe, options, count), to_progress(progress, user)));
+    *trainer = trainers().add(std::make_shared<Trainer>(engine, training_of(recipe, options, count),
+                                                        to_progress(progress, user)));
   });
 }
 
@@ -69,7 +69,7 @@ tf_status tf_train(tf_device *device, const char *recipe, const tf_option *optio
   return guarded([&] {
     const std::shared_ptr<Engine> engine = devices().find(device);
     need(json, "json");
-    *json = copy_text(
-        to_json(run_to_end(*engine, training_of(recipe, options, count), to_progress(progress, user))));
+    *json = copy_text(to_json(
+        run_to_end(*engine, training_of(recipe, options, count), to_progress(progress, user))));
   });
 }

@@ -18,7 +18,8 @@ tf_status text_of(void *handle, char **text, const OfTrainer &of_trainer, const 
     const std::shared_ptr<RunObject> run =
         trainer ? nullptr : runs().find(static_cast<tf_run *>(handle));
     need(text, "the place for the text");
-    *text = copy_text(trainer ? of_trainer(*trainer) : of_run(run->run.network(), run->run.types()));
+    *text =
+        copy_text(trainer ? of_trainer(*trainer) : of_run(run->run.network(), run->run.types()));
   });
 }
 
