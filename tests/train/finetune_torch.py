@@ -48,7 +48,6 @@ def augmented(pictures, random):
 
 def main():
     model, training, test, epochs, seed = sys.argv[1:4] + [int(word) for word in sys.argv[4:6]]
-    torch.set_num_threads(2)
     network, (pictures, labels), judged = Network(model, torch.float32), read(training), read(test)
     weights, random = list(network.parameters.values()), torch.Generator().manual_seed(seed)
     optimizer = torch.optim.SGD(weights, lr=RATE, momentum=MOMENTUM, weight_decay=DECAY, nesterov=True)

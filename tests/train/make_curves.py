@@ -8,6 +8,7 @@ MODEL is an ONNX file, PICTURES and LABELS are .npy (u8 [N, H, W, C], integers),
 and batch after batch. Keys: kind (sgd, adamw), rate, momentum, nesterov, decay, smoothing, mean, std (a list by commas).
 Writes a line "key value …" per setting, then per step "step loss64 loss32". Needs numpy, onnx and torch.
 """
+import os
 import sys
 
 import numpy as np
@@ -16,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from onnx import numpy_helper
 
-torch.set_num_threads(2)
+torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "2")))
 
 
 class Network:
