@@ -241,16 +241,13 @@ train::RunResult train_run(Engine &engine, const Training &training, const RunWa
 }
 
 train::RunResult run_to_end(Engine &engine, const Training &training, const Progress &progress) {
-  train::StepReport last;
   bool is_cancelled = false;
-  const RunWatch watch{.compiling = progress,
-                       .on_step = [&](const train::StepReport &step) { last = step; },
-                       .is_stopped =
-                           [&] {
-                             is_cancelled = progress && !progress(static_cast<int>(last.step),
-                                                                  static_cast<int>(last.steps));
-                             return is_cancelled;
-                           }};
+  RunWatch watch{.compiling = progress};
+  watch.on_step = [&](const train::StepReport &step) {
+    is_cancelled |=
+        progress && !progress(static_cast<int>(step.step), static_cast<int>(step.steps));
+  };
+  watch.is_stopped = [&] { return is_cancelled; };
   const train::RunResult result = train_run(engine, training, watch, [&](const std::string &text) {
     for (const std::string_view line : lines_of(text))
       engine.log(LogLevel::Info, std::string(line));

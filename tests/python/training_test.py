@@ -86,7 +86,8 @@ class Training(unittest.TestCase):
 
         with self.assertRaises(KeyboardInterrupt):
             tf.train(RECIPE, self.folder / "run", self.device, progress=stop)
-        self.assertTrue((self.folder / "run" / "step-00000007.safetensors").exists())
+        steps = [int(path.stem[5:]) for path in (self.folder / "run").glob("step-*.safetensors")]
+        self.assertIn(max(steps), (7, 8))  # the step under way is made
         self.assertEqual(tf.train(RECIPE, self.folder / "run", self.device, resume=True).step, 40)
         trainer = tf.Trainer(RECIPE, self.device)
         with self.assertRaises(KeyboardInterrupt):
