@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The target `portable`: libtilefuse.so, libtilefuse_ort.so and the module tilefuse_llvm for systems from glibc 2.34 on. The objects are those
-# of the build; archives of third-party libraries take the place of their shared ones, but for protobuf and isl, whose
+# of the build; archives of third-party libraries take the place of their shared ones, but for protobuf, isl and turbojpeg, whose
 # archives cannot be part of a shared library: scripts/wheel.sh takes their files along.
 function(tilefuse_archives variable)
   set(found "")
@@ -40,6 +40,7 @@ endfunction()
 
 set(map ${CMAKE_SOURCE_DIR}/src/api/c/symbols.map)
 tilefuse_portable(portable_library OBJECTS tilefuse_shared ARCHIVES ${portable_libraries} protobuf::libprotobuf ${ISL_LIBRARY}
+    ${TILEFUSE_TURBOJPEG}
   OPTIONS -Wl,--version-script,${map} -Wl,-soname,libtilefuse.so
   FOLDERS base target package program data tile onnx onnx_schema nest poly schedule cost kernel launch lower emit runtime search model train report api)
 set_target_properties(portable_library PROPERTIES OUTPUT_NAME libtilefuse)

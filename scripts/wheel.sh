@@ -16,7 +16,7 @@ cp "$build"/portable/{libtilefuse,libtilefuse_ort,tilefuse_llvm}.so "$stage/tile
 
 # Shared libraries that come along, under names of their own, so that none of another package is taken for them.
 cd "$stage/tilefuse"
-libraries='^(libprotobuf|libisl|libgmp|libz)\.so'
+libraries='^(libprotobuf|libisl|libgmp|libturbojpeg|libz)\.so'
 ldd libtilefuse.so | awk '$2 == "=>" && $3 ~ /^\// { print $1, $3 }' | while read -r library path; do
   if [[ $library =~ $libraries ]]; then
     cp -L "$path" "tilefuse-$library"
@@ -33,7 +33,7 @@ patchelf --set-rpath '$ORIGIN' libtilefuse_ort.so
 
 # What is inside, and its terms.
 mkdir licenses
-for package in libprotobuf32 libisl23 libgmp10 zlib1g llvm-19-dev libsqlite3-dev libzstd-dev libfmt-dev libstdc++-12-dev; do
+for package in libprotobuf32 libisl23 libgmp10 zlib1g libturbojpeg0 llvm-19-dev libsqlite3-dev libzstd-dev libfmt-dev libstdc++-12-dev; do
   cp -L "/usr/share/doc/$package/copyright" "licenses/$package"
 done
 

@@ -70,10 +70,10 @@ int main(int argc, char **argv) {
   for (d = 0; d < scores.ndim; ++d)
     classes *= scores.shape[d];
   print_best(scores.data, classes);
-  tf_run_release(run);
-  tf_compiled_release(compiled);
-  tf_model_release(model);
-  tf_device_release(device);
+  tf_release(run);
+  tf_release(compiled);
+  tf_release(model);
+  tf_release(device);
   free(image.data);
   return 0;
 }

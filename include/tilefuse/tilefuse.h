@@ -11,12 +11,14 @@
  *   tf_run_execute(run);
  *   tf_run_output(run, 0, &scores);     where the result lies
  *
+ * A network learns by a recipe (docs/training.md): tf_train() makes a whole run, a tf_trainer steps when it is told to.
+ *
  * Every function that can fail returns a status; tf_error_message() then says in one sentence what is wrong, on the
  * same thread. Handles are checked: one that was released, or that is another kind of thing, is a TF_ARGUMENT. They may
- * be released in any order; what others still need lives on. NULL may be released.
+ * be released in any order; what others still need lives on.
  *
- * Threads: any thread may use a device, a model or a compiled model; what works with one device waits for what is
- * under way there. A run is for one thread at a time. Devices are independent: threads that are to compute at the same
+ * Threads: any thread may use a device, a model, a compiled model or a trainer; what works with one device waits for
+ * what is under way there. A run is for one thread at a time. Devices are independent: threads that are to compute at the same
  * time on the cpu have one each, with the option threads=1.
  *
  * Texts and lists that are returned through a pointer to const belong to their handle; `char *` is freed by tf_free. A
@@ -82,6 +84,7 @@ typedef struct tf_device tf_device;     /* a device with its kernel cache and tu
 typedef struct tf_model tf_model;       /* a model that was read; its sizes may be open */
 typedef struct tf_compiled tf_compiled; /* a model on a device, compiled per shape at first use */
 typedef struct tf_run tf_run;           /* memory for one run at a time, and what it is bound to */
+typedef struct tf_trainer tf_trainer;   /* a model that learns on a device, with its pictures */
 
 /* An option: its name and value as text; tf_options() lists them. */
 typedef struct {
@@ -118,7 +121,9 @@ TF_API const char *tf_error_where(void);
 TF_API const char *tf_error_notes(void);
 /* Frees a text that a function gave. */
 TF_API void tf_free(char *text);
-/* All options, as JSON: name, whether it is of a device or of compiling, and a sentence. */
+/* Lets a handle of any kind go. What is none, or was let go before, is left alone. */
+TF_API void tf_release(void *handle);
+/* All options, as JSON: name, whether it is of a device, of compiling or of training, and a sentence. */
 TF_API tf_status tf_options(char **json);
 /* Devices that were found, and those rejected with the reason, as JSON. */
 TF_API tf_status tf_devices(char **json);
@@ -129,9 +134,6 @@ TF_API tf_status tf_devices(char **json);
  * a user should know of go to `log`; where it is NULL, warnings go to stderr. */
 TF_API tf_status tf_device_open(const char *selector, const tf_option *options, size_t count,
                                 tf_log log, void *user, tf_device **device);
-/* Name, driver and target, as JSON. */
-TF_API tf_status tf_device_info(tf_device *device, char **json);
-TF_API void tf_device_release(tf_device *device);
 
 /* ---- models */
 
@@ -149,7 +151,6 @@ TF_API tf_status tf_model_check(tf_model *model, const tf_option *options, size_
                                 char **json);
 /* Adds the inputs of one run, in order, to those that precision=int8 takes its scales from. They are copied. */
 TF_API tf_status tf_model_calibrate(tf_model *model, const DLTensor *inputs, size_t count);
-TF_API void tf_model_release(tf_model *model);
 
 /* ---- compiling */
 
@@ -162,7 +163,6 @@ TF_API tf_status tf_compiled_inputs(tf_compiled *compiled, const tf_tensor_info 
 /* Where sizes are open, as the file declares them. */
 TF_API tf_status tf_compiled_outputs(tf_compiled *compiled, const tf_tensor_info **infos,
                                      size_t *count);
-TF_API void tf_compiled_release(tf_compiled *compiled);
 
 /* ---- runs. What works with a run's shapes needs them: all inputs bound, or none open. */
 
@@ -186,18 +186,44 @@ TF_API tf_status tf_run_output(tf_run *run, size_t index, DLTensor *tensor);
 /* Of the last run: seconds, and what was copied between the caller's memory and the device. Any of them may be NULL. */
 TF_API tf_status tf_run_statistics(tf_run *run, double *seconds, int64_t *copies,
                                    int64_t *copied_bytes);
-TF_API void tf_run_release(tf_run *run);
 
-/* ---- work with a compiled model, at the shapes of a run */
+/* ---- training. A recipe is a file of TOML, a model's (.onnx), or NULL; options are its keys (optimizer.rate) and fuse */
 
-/* Kernels, memory, seconds of compiling, as JSON. */
-TF_API tf_status tf_info(tf_run *run, char **json);
-/* Runs of random input: seconds, and every kernel by the device's clock, as JSON. */
-TF_API tf_status tf_time(tf_run *run, int repeat, tf_progress progress, void *user, char **json);
+/* Reads model and pictures, and compiles a step. Where the recipe has no data.train, all that can be done is evaluating. */
+TF_API tf_status tf_trainer_create(tf_device *device, const char *recipe, const tf_option *options,
+                                   size_t count, tf_progress progress, void *user,
+                                   tf_trainer **trainer);
+/* Makes so many steps, fewer where the run ends: loss, share that was right, rate and the like, as JSON. What was made
+ * before it is cancelled stays made. */
+TF_API tf_status tf_trainer_step(tf_trainer *trainer, int64_t steps, tf_progress progress,
+                                 void *user, char **json);
+/* Loss and share of the recipe's data.test that is right, as JSON. */
+TF_API tf_status tf_trainer_evaluate(tf_trainer *trainer, tf_progress progress, void *user,
+                                     char **json);
+/* To NAME.onnx the model with what it has learned; to NAME.safetensors a checkpoint, all that the steps to come depend
+ * on. A file appears whole or not at all. */
+TF_API tf_status tf_trainer_save(tf_trainer *trainer, const char *path);
+/* Goes on from a checkpoint. Where it is of another model or optimiser nothing changes. */
+TF_API tf_status tf_trainer_restore(tf_trainer *trainer, const char *path);
+/* A whole run in the option `folder`, with log, checkpoints and models, as the command line makes it; resume=true takes
+ * one up again, with force=true also by another recipe. What is told of it goes to the device's log; losses before and
+ * after it come as JSON. Cancelled, it ends behind a step with a checkpoint. */
+TF_API tf_status tf_train(tf_device *device, const char *recipe, const tf_option *options,
+                          size_t count, tf_progress progress, void *user, char **json);
+
+/* ---- work with what is compiled: a model at the shapes of a run, or a trainer's step */
+
+/* As JSON, of a run: kernels, memory, seconds of compiling; of a trainer: steps and memory; of a device: name, driver
+ * and target. */
+TF_API tf_status tf_info(void *handle, char **json);
+/* Of a run on random input, or of a trainer's steps, of which nothing is kept: seconds, and every kernel by the device's
+ * clock, as JSON. */
+TF_API tf_status tf_time(void *handle, int repeat, tf_progress progress, void *user, char **json);
 /* Why a kernel is what it is; `layer` is its number or a node's name, NULL for a list of them. */
 TF_API tf_status tf_explain(tf_run *run, const char *layer, char **text);
-/* Every kernel against the reference, on random input. `samples` results of each are compared, 0: all. */
-TF_API tf_status tf_verify(tf_run *run, int64_t samples, tf_progress progress, void *user,
+/* Every kernel against the reference, of a run on random input, of a trainer on its first pictures. `samples` results of
+ * each are compared, 0: all. */
+TF_API tf_status tf_verify(void *handle, int64_t samples, tf_progress progress, void *user,
                            char **text);
 /* Measures schedules for so many seconds and records the best, which everything compiled afterwards takes. */
 TF_API tf_status tf_tune(tf_run *run, double seconds, tf_progress progress, void *user,

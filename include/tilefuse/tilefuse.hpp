@@ -61,11 +61,10 @@ using Log = std::function<void(tf_log_level, const std::string &)>;
 
 namespace detail {
 
-template <class Handle, void (*release)(Handle *)> struct Release {
-  void operator()(Handle *handle) const { release(handle); }
+struct Release {
+  void operator()(void *handle) const { tf_release(handle); }
 };
-template <class Handle, void (*release)(Handle *)>
-using Owner = std::unique_ptr<Handle, Release<Handle, release>>;
+template <class Handle> using Owner = std::unique_ptr<Handle, Release>;
 
 inline std::vector<tf_option> to_options(const Options &options) {
   std::vector<tf_option> list;
@@ -83,6 +82,13 @@ inline void *user_of(const Progress &progress) { return const_cast<Progress *>(&
 inline std::string take(char *text) {
   const std::unique_ptr<char, void (*)(char *)> owner(text, tf_free);
   return text;
+}
+
+// The text that a call gives through its argument.
+template <class Make> std::string text_of(const Make &make) {
+  char *made = nullptr;
+  check(make(&made));
+  return take(made);
 }
 
 template <class Element> constexpr DLDataType type_of() {
@@ -161,14 +167,11 @@ public:
     tf_device *device = nullptr;
     check(tf_device_open(selector.c_str(), list.data(), list.size(), log_ ? tell : nullptr,
                          log_.get(), &device));
-    handle_ =
-        std::shared_ptr<tf_device>(device, [log = log_](tf_device *of) { tf_device_release(of); });
+    handle_ = std::shared_ptr<tf_device>(device, [log = log_](tf_device *of) { tf_release(of); });
   }
   tf_device *get() const { return handle_.get(); }
   std::string info() const {
-    char *json = nullptr;
-    check(tf_device_info(get(), &json));
-    return detail::take(json);
+    return detail::text_of([&](char **to) { return tf_info(get(), to); });
   }
 
 private:
@@ -199,9 +202,8 @@ public:
   // What is not supported at the sizes that options bind, as JSON.
   std::string gaps(const Options &options = {}) const {
     const auto list = detail::to_options(options);
-    char *json = nullptr;
-    check(tf_model_check(get(), list.data(), list.size(), &json));
-    return detail::take(json);
+    return detail::text_of(
+        [&](char **to) { return tf_model_check(get(), list.data(), list.size(), to); });
   }
   // The inputs of one run, that precision=int8 takes its scales from.
   void calibrate(const std::vector<Tensor> &inputs) {
@@ -214,7 +216,7 @@ public:
 
 private:
   explicit Model(tf_model *model) : handle_(model) {}
-  detail::Owner<tf_model, tf_model_release> handle_;
+  detail::Owner<tf_model> handle_;
 };
 
 class Compiled {
@@ -242,7 +244,7 @@ private:
     return {infos, infos + count};
   }
   Device device_; // whose log outlives the handle
-  detail::Owner<tf_compiled, tf_compiled_release> handle_;
+  detail::Owner<tf_compiled> handle_;
 };
 
 class Run {
@@ -288,35 +290,88 @@ public:
   }
 
   std::string info() const {
-    return text([&](char **to) { return tf_info(get(), to); });
+    return detail::text_of([&](char **to) { return tf_info(get(), to); });
   }
   std::string time(int repeat) const {
-    return text([&](char **to) { return tf_time(get(), repeat, nullptr, nullptr, to); });
+    return detail::text_of([&](char **to) { return tf_time(get(), repeat, nullptr, nullptr, to); });
   }
   std::string explain(const std::string &layer = "") const {
-    return text([&](char **to) { return tf_explain(get(), layer.c_str(), to); });
+    return detail::text_of([&](char **to) { return tf_explain(get(), layer.c_str(), to); });
   }
   std::string verify(std::int64_t samples = 256, const Progress &progress = {}) const {
-    return text([&](char **to) {
+    return detail::text_of([&](char **to) {
       return tf_verify(get(), samples, detail::progress_of(progress), detail::user_of(progress),
                        to);
     });
   }
   std::string tune(double seconds, const Progress &progress = {}) const {
-    return text([&](char **to) {
+    return detail::text_of([&](char **to) {
       return tf_tune(get(), seconds, detail::progress_of(progress), detail::user_of(progress), to);
     });
   }
   tf_run *get() const { return handle_.get(); }
 
 private:
-  template <class Make> static std::string text(const Make &make) {
-    char *made = nullptr;
-    check(make(&made));
-    return detail::take(made);
-  }
   Device device_;
-  detail::Owner<tf_run, tf_run_release> handle_;
+  detail::Owner<tf_run> handle_;
 };
+
+// A model that learns; what is made comes as JSON.
+class Trainer {
+public:
+  // `recipe`: a file of TOML or a model's, or "" where options are all of it.
+  Trainer(const Device &device, const std::string &recipe, const Options &options = {},
+          const Progress &progress = {})
+      : device_(device) {
+    const auto list = detail::to_options(options);
+    tf_trainer *trainer = nullptr;
+    check(tf_trainer_create(device.get(), recipe.empty() ? nullptr : recipe.c_str(), list.data(),
+                            list.size(), detail::progress_of(progress), detail::user_of(progress),
+                            &trainer));
+    handle_.reset(trainer);
+  }
+  std::string step(std::int64_t steps = 1, const Progress &progress = {}) {
+    return detail::text_of([&](char **to) {
+      return tf_trainer_step(get(), steps, detail::progress_of(progress), detail::user_of(progress),
+                             to);
+    });
+  }
+  std::string evaluate(const Progress &progress = {}) {
+    return detail::text_of([&](char **to) {
+      return tf_trainer_evaluate(get(), detail::progress_of(progress), detail::user_of(progress),
+                                 to);
+    });
+  }
+  // The model (.onnx) or a checkpoint (.safetensors).
+  void save(const std::string &path) { check(tf_trainer_save(get(), path.c_str())); }
+  void restore(const std::string &path) { check(tf_trainer_restore(get(), path.c_str())); }
+  std::string info() const {
+    return detail::text_of([&](char **to) { return tf_info(get(), to); });
+  }
+  std::string verify(std::int64_t samples = 256, const Progress &progress = {}) {
+    return detail::text_of([&](char **to) {
+      return tf_verify(get(), samples, detail::progress_of(progress), detail::user_of(progress),
+                       to);
+    });
+  }
+  std::string time(int repeat) {
+    return detail::text_of([&](char **to) { return tf_time(get(), repeat, nullptr, nullptr, to); });
+  }
+  tf_trainer *get() const { return handle_.get(); }
+
+private:
+  Device device_;
+  detail::Owner<tf_trainer> handle_;
+};
+
+// A whole run in the option "folder"; what came of it, as JSON.
+inline std::string train(const Device &device, const std::string &recipe, const Options &options,
+                         const Progress &progress = {}) {
+  const auto list = detail::to_options(options);
+  return detail::text_of([&](char **to) {
+    return tf_train(device.get(), recipe.empty() ? nullptr : recipe.c_str(), list.data(),
+                    list.size(), detail::progress_of(progress), detail::user_of(progress), to);
+  });
+}
 
 } // namespace tilefuse

@@ -54,7 +54,6 @@ _SIGNATURES: Dict[str, tuple[Any, ...]] = {
     "tf_options": (_TEXT,),
     "tf_devices": (_TEXT,),
     "tf_device_open": (c_char_p, POINTER(Option), c_size_t, Log, c_void_p, POINTER(_HANDLE)),
-    "tf_device_info": (_HANDLE, _TEXT),
     "tf_model_read": (c_char_p, POINTER(_HANDLE)),
     "tf_model_parse": (c_char_p, c_size_t, c_char_p, POINTER(_HANDLE)),
     "tf_model_from_tile": (c_char_p, c_char_p, POINTER(_HANDLE)),
@@ -71,13 +70,18 @@ _SIGNATURES: Dict[str, tuple[Any, ...]] = {
     "tf_run_execute": (_HANDLE,),
     "tf_run_output": (_HANDLE, c_size_t, POINTER(DLTensor)),
     "tf_run_statistics": (_HANDLE, POINTER(c_double), POINTER(c_int64), POINTER(c_int64)),
+    "tf_trainer_create": (_HANDLE, c_char_p, POINTER(Option), c_size_t, Progress, c_void_p, POINTER(_HANDLE)),
+    "tf_trainer_step": (_HANDLE, c_int64, Progress, c_void_p, _TEXT),
+    "tf_trainer_evaluate": (_HANDLE, Progress, c_void_p, _TEXT),
+    "tf_trainer_save": (_HANDLE, c_char_p),
+    "tf_trainer_restore": (_HANDLE, c_char_p),
+    "tf_train": (_HANDLE, c_char_p, POINTER(Option), c_size_t, Progress, c_void_p, _TEXT),
     "tf_info": (_HANDLE, _TEXT),
     "tf_time": (_HANDLE, c_int, Progress, c_void_p, _TEXT),
     "tf_explain": (_HANDLE, c_char_p, _TEXT),
     "tf_verify": (_HANDLE, c_int64, Progress, c_void_p, _TEXT),
     "tf_tune": (_HANDLE, c_double, Progress, c_void_p, _TEXT),
 }
-_RELEASES = ("tf_device_release", "tf_model_release", "tf_compiled_release", "tf_run_release")
 
 
 def library_path() -> str:
@@ -100,8 +104,7 @@ def _load() -> ctypes.CDLL:
     for name, arguments in _SIGNATURES.items():
         function = getattr(library, name)
         function.argtypes, function.restype = arguments, c_int
-    for name in _RELEASES:
-        getattr(library, name).argtypes, getattr(library, name).restype = (_HANDLE,), None
+    library.tf_release.argtypes, library.tf_release.restype = (_HANDLE,), None
     library.tf_free.argtypes, library.tf_free.restype = (c_void_p,), None
     library.tf_version.restype = c_uint32
     for name in ("tf_error_message", "tf_error_where", "tf_error_notes"):

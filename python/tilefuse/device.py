@@ -67,7 +67,7 @@ class Device:
     @property
     def info(self) -> Dict[str, Any]:
         """Name, driver, target and alignment."""
-        told: Dict[str, Any] = json.loads(taken(lambda to: lib.tf_device_info(self._handle, to)))
+        told: Dict[str, Any] = json.loads(taken(lambda to: lib.tf_info(self._handle, to)))
         return told
 
     def __repr__(self) -> str:
@@ -75,4 +75,4 @@ class Device:
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):
-            lib.tf_device_release(self._handle)
+            lib.tf_release(self._handle)

@@ -88,7 +88,7 @@ class _Run:
 
     def __del__(self) -> None:
         if getattr(self, "handle", 0):
-            lib.tf_run_release(self.handle)
+            lib.tf_release(self.handle)
 
 
 class Model:
@@ -209,7 +209,7 @@ class Model:
 
     def __del__(self) -> None:
         if getattr(self, "_handle", 0):
-            lib.tf_compiled_release(self._handle)
+            lib.tf_release(self._handle)
 
 
 class Source:
@@ -219,7 +219,7 @@ class Source:
         self.handle = handle
 
     def __del__(self) -> None:
-        lib.tf_model_release(self.handle)
+        lib.tf_release(self.handle)
 
 
 def read(model: Any, example: Any = None) -> Source:

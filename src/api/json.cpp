@@ -27,6 +27,17 @@ ordered_json kernel_json(const model::KernelReport &kernel) {
           {"roofline", kernel.roofline}, {"limit", kernel.limit}};
 }
 
+ordered_json evaluation_json(const train::Evaluation &evaluation) {
+  return {{"count", evaluation.count},
+          {"hits", evaluation.hits},
+          {"top1", evaluation.top1()},
+          {"loss", evaluation.loss}};
+}
+
+ordered_json evaluation_json(const std::optional<train::Evaluation> &evaluation) {
+  return evaluation ? evaluation_json(*evaluation) : ordered_json();
+}
+
 } // namespace
 
 std::string to_json(std::span<const FoundDevice> devices) {
@@ -84,6 +95,46 @@ std::string to_json(const Timing &timing) {
                     {"p90", quantile(timing.seconds, 0.9)}}},
                   {"runs", timing.seconds.size()},
                   {"kernels", kernels}});
+}
+
+std::string to_json(const StepSummary &steps) {
+  const train::StepReport &last = steps.last;
+  return text_of({{"step", last.step},
+                  {"steps", last.steps},
+                  {"epoch", last.epoch + 1},
+                  {"made", steps.made},
+                  {"loss", steps.loss},
+                  {"top1", steps.top1},
+                  {"rate", last.rate},
+                  {"gradient_norm", last.gradient_norm},
+                  {"scale", last.scale},
+                  {"skipped", steps.skipped},
+                  {"seconds", steps.seconds},
+                  {"waited", steps.waited}});
+}
+
+std::string to_json(const train::Evaluation &evaluation) {
+  return text_of(evaluation_json(evaluation));
+}
+
+std::string to_json(const train::RunResult &result) {
+  return text_of({{"step", result.step},
+                  {"complete", result.is_complete},
+                  {"best_epoch", result.best_epoch},
+                  {"before", evaluation_json(result.before)},
+                  {"last", evaluation_json(result.last)},
+                  {"best", evaluation_json(result.best)}});
+}
+
+std::string to_json(const Trainer::Info &info) {
+  return text_of({{"step", info.step},
+                  {"steps", info.steps},
+                  {"steps_per_epoch", info.steps_per_epoch},
+                  {"memory",
+                   {{"activations", info.memory.activations},
+                    {"parameters", info.memory.parameters},
+                    {"constants", info.memory.constants}}},
+                  {"text", info.text}});
 }
 
 } // namespace tilefuse::api

@@ -2,6 +2,7 @@
 #include "api/options.h"
 
 #include <charconv>
+#include <iterator>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -45,6 +46,13 @@ tile::Attribute attribute(const std::string &key, const std::string &value) {
     return number(key, value, -1e300, 1e300);
   return number(key, value, -(std::int64_t{1} << 62), std::int64_t{1} << 62);
 }
+
+constexpr OptionRow kTraining[] = {
+    {"folder", "training", "Of a whole run: where it is kept"},
+    {"resume", "training", "Of a whole run: true goes on with the folder's"},
+    {"force", "training", "Of a run that goes on: true although the recipe differs"},
+    {"fuse", "training", "As for compiling; every key of a recipe is an option of training too"},
+};
 
 // What stands behind the dot of "dim.height", with the value: "height=320".
 std::string named(const std::string &key, const std::string &value) {
@@ -143,6 +151,7 @@ std::span<const OptionRow> option_rows() {
     std::vector<OptionRow> shown;
     for (const Row &row : kRows)
       shown.push_back(row.shown);
+    shown.insert(shown.end(), std::begin(kTraining), std::end(kTraining));
     return shown;
   }();
   return rows;

@@ -45,10 +45,10 @@ struct Options {
   std::shared_ptr<PassContext> passes = std::make_shared<PassContext>();
 };
 
-// A name that set() takes. One that ends in a dot stands for all that begin so.
+// A name that set() takes, here or in training.h. One that ends in a dot stands for all that begin so.
 struct OptionRow {
   std::string_view key;
-  std::string_view of; // "device" or "compile"
+  std::string_view of; // "device", "compile" or "training"
   std::string_view help;
 };
 std::span<const OptionRow> option_rows();

@@ -55,7 +55,7 @@ Declared declared(const onnx::ValueInfoProto &info) {
                   .symbols = {}};
   for (const auto &dim : tensor.shape().dim()) {
     result.dims.push_back(dim.dim_value() > 0 ? dim.dim_value() : -1);
-    result.symbols.push_back(dim.dim_param());
+    result.symbols.push_back(symbol_of(dim));
   }
   result.is_shaped = tensor.has_shape();
   return result;

@@ -13,6 +13,11 @@
 #include "onnx/tensor.h"
 
 namespace tilefuse::onnx_import {
+
+std::string symbol_of(const onnx::TensorShapeProto::Dimension &dim) {
+  return dim.dim_param() == "?" ? "" : dim.dim_param();
+}
+
 namespace {
 
 using onnx::TensorShapeProto;
@@ -28,9 +33,9 @@ using Symbols = std::map<std::string, std::int64_t>;
 std::string to_text(const TensorShapeProto &shape) {
   std::vector<std::string> dims;
   for (const auto &dim : shape.dim())
-    dims.push_back(dim.dim_value() > 0       ? fmt::format("{}", dim.dim_value())
-                   : dim.dim_param().empty() ? "?"
-                                             : dim.dim_param());
+    dims.push_back(dim.dim_value() > 0      ? fmt::format("{}", dim.dim_value())
+                   : symbol_of(dim).empty() ? "?"
+                                            : symbol_of(dim));
   return fmt::format("[{}]", fmt::join(dims, ", "));
 }
 
@@ -60,13 +65,13 @@ public:
       return;
     for (int i = 0; i < declared_.dim_size(); ++i) {
       const auto &dim = declared_.dim(i);
-      const auto value = dim.dim_param().empty() ? std::nullopt : given_or_batch(i);
+      const auto value = symbol_of(dim).empty() ? std::nullopt : given_or_batch(i);
       if (!value || dim.dim_value() > 0)
         continue;
-      const auto [at, is_new] = symbols.emplace(dim.dim_param(), *value);
+      const auto [at, is_new] = symbols.emplace(symbol_of(dim), *value);
       if (!is_new && at->second != *value)
         fail(name_, fmt::format("dimension {} ({}) is {} here and {} elsewhere", i,
-                                tilefuse::quoted(dim.dim_param()), *value, at->second));
+                                tilefuse::quoted(symbol_of(dim)), *value, at->second));
     }
   }
 
@@ -100,8 +105,8 @@ private:
     }
     if (wanted)
       return *wanted;
-    const auto known = symbols.find(dim.dim_param());
-    if (!dim.dim_param().empty() && known != symbols.end())
+    const auto known = symbols.find(symbol_of(dim));
+    if (!symbol_of(dim).empty() && known != symbols.end())
       return known->second;
     if (i > 0)
       fail(name_, fmt::format("dimension {} of {} is unknown", i, to_text(declared_)));
@@ -121,8 +126,8 @@ Symbols named_dims(const onnx::GraphProto &graph, const Options &options) {
   std::set<std::string> known;
   for (const auto &info : graph.input())
     for (const auto &dim : info.type().tensor_type().shape().dim())
-      if (dim.dim_value() <= 0 && !dim.dim_param().empty())
-        known.insert(dim.dim_param());
+      if (dim.dim_value() <= 0 && !symbol_of(dim).empty())
+        known.insert(symbol_of(dim));
   for (const auto &[name, size] : options.dims) {
     if (!known.contains(name))
       throw Error(ErrorCode::Shape,

@@ -14,6 +14,9 @@
 
 namespace tilefuse::onnx_import {
 
+// The name of an open dimension; empty where it has none. Some exporters write "?" for that.
+std::string symbol_of(const onnx::TensorShapeProto::Dimension &dim);
+
 // Shapes by input name, without the names in `initializers`. Error{Shape} names the dimension that
 // conflicts or is left unbound, a given shape that belongs to no input, or a name that none has.
 std::map<std::string, program::Shape> bind_inputs(const onnx::GraphProto &graph,

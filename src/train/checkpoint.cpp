@@ -74,25 +74,37 @@ std::string checkpoint_path(const std::string &folder, std::int64_t step) {
   return (fs::path(folder) / fmt::format("{}{:08}{}", kPrefix, step, kSuffix)).string();
 }
 
-void write_checkpoint(const std::string &folder, const Checkpoint &checkpoint, int keep) {
+void save_checkpoint(const std::string &path, const Checkpoint &checkpoint) {
   Metadata metadata = checkpoint.content.metadata;
   metadata[kStepKey] = fmt::format("{}", checkpoint.step);
-  write_safetensors(checkpoint_path(folder, checkpoint.step), checkpoint.content.tensors, metadata);
+  write_safetensors(path, checkpoint.content.tensors, metadata);
+}
+
+void write_checkpoint(const std::string &folder, const Checkpoint &checkpoint, int keep) {
+  save_checkpoint(checkpoint_path(folder, checkpoint.step), checkpoint);
   prune(folder, checkpoint.step, keep);
 }
 
-Checkpoint read_checkpoint(const std::string &path) {
+Checkpoint load_checkpoint(const std::string &path) {
   SealedFile file = read_sealed(path);
   const auto step = file.content.metadata.find(kStepKey);
   if (!file.is_sealed || step == file.content.metadata.end())
     throw Error(ErrorCode::Io, "not a checkpoint: its metadata lack a step or a hash", path);
   const std::optional<std::int64_t> number = parse_step(step->second);
-  if (!number || number != step_of(path, std::string(kSuffix)))
-    throw Error(ErrorCode::Io,
-                fmt::format("a checkpoint of step {} under the name of another step", step->second),
-                path);
+  if (!number)
+    throw Error(ErrorCode::Io, fmt::format("a checkpoint of no step: \"{}\"", step->second), path);
   file.content.metadata.erase(step);
   return {*number, std::move(file.content)};
+}
+
+Checkpoint read_checkpoint(const std::string &path) {
+  Checkpoint checkpoint = load_checkpoint(path);
+  if (checkpoint.step != step_of(path, std::string(kSuffix)))
+    throw Error(
+        ErrorCode::Io,
+        fmt::format("a checkpoint of step {} under the name of another step", checkpoint.step),
+        path);
+  return checkpoint;
 }
 
 std::optional<Checkpoint> newest_checkpoint(const std::string &folder,

@@ -21,6 +21,10 @@ struct Checkpoint {
 // "FOLDER/step-00012000.safetensors".
 std::string checkpoint_path(const std::string &folder, std::int64_t step);
 
+// One file by itself, under any name. Error{Io} as below, and for what is no checkpoint.
+void save_checkpoint(const std::string &path, const Checkpoint &checkpoint);
+Checkpoint load_checkpoint(const std::string &path);
+
 // Makes the folder, writes, then removes the oldest before this one so that `keep` are left of these; at least this one
 // stays. Those of later steps, which a run that was resumed before them leaves, are not touched. Error{Io} when the
 // disk takes no more: nothing that was there is lost.

@@ -28,13 +28,17 @@ Evaluator::Evaluator(const StepProgram &step, std::int64_t batch, const Compilat
                      std::span<const model::PlacedPort> placed)
     : batch_(batch), classes_(step.classes), phase_(step.program, compilation, placed) {}
 
-Evaluation Evaluator::run(const data::Source &source, int threads) {
+Evaluation Evaluator::run(const data::Source &source, int threads,
+                          const std::function<void(int, int)> &progress) {
   data::Loader loader(source, {.batch = batch_,
                                .is_training = false,
                                .threads = threads});
   Evaluation result;
+  const std::int64_t batches = data::epoch_steps(source.count(), batch_, false);
   while (loader.more()) {
     const data::Batch &next = loader.next();
+    if (progress)
+      progress(static_cast<int>(next.step), static_cast<int>(batches));
     check_labels(next.labels, classes_);
     phase_.write(0, std::as_bytes(std::span(next.pixels)));
     phase_.write(1, std::as_bytes(std::span(next.labels)));

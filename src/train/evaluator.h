@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "data/source.h"
@@ -30,8 +31,10 @@ public:
   Evaluator(const onnx_import::Model &model, const ParameterPool &pool, const Task &task,
             const Compilation &compilation, std::span<const model::PlacedPort> placed);
 
-  // Pictures have the task's form.
-  Evaluation run(const data::Source &source, int threads);
+  // Pictures have the task's form. `progress`, which may be empty, is told of batches; what it
+  // throws ends the work.
+  Evaluation run(const data::Source &source, int threads,
+                 const std::function<void(int done, int total)> &progress);
   const Phase &phase() const { return phase_; }
 
 private:

@@ -12,21 +12,6 @@
 namespace tilefuse::train {
 namespace {
 
-Task task_of(const Recipe &recipe, const data::Source &source) {
-  return {.batch = recipe.steps.batch,
-          .picture = source.form(),
-          .mean = recipe.data.mean,
-          .std = recipe.data.std,
-          .loss = recipe.loss};
-}
-
-std::unique_ptr<data::Source> open(const Recipe &recipe, const std::string &text) {
-  data::OpenOptions options;
-  if (recipe.data.side > 0)
-    options.side = static_cast<int>(recipe.data.side);
-  return text.empty() ? nullptr : data::open_source(text, options);
-}
-
 // The model that the recipe names, with a new head where it says so.
 std::string model_bytes(const Recipe &recipe) {
   return recipe.parameters.classes > 0
@@ -40,9 +25,25 @@ std::string folder_of(const Recipe &recipe) {
 
 } // namespace
 
+Task task_of(const Recipe &recipe, const data::Source &source) {
+  return {.batch = recipe.steps.batch,
+          .picture = source.form(),
+          .mean = recipe.data.mean,
+          .std = recipe.data.std,
+          .loss = recipe.loss};
+}
+
+std::unique_ptr<data::Source> open_pictures(const Recipe &recipe, const std::string &text) {
+  data::OpenOptions options;
+  if (recipe.data.side > 0)
+    options.side = static_cast<int>(recipe.data.side);
+  return text.empty() ? nullptr : data::open_source(text, options);
+}
+
 Setup::Setup(const Recipe &given)
     : recipe(given), bytes(model_bytes(recipe)), model(bytes, folder_of(recipe)),
-      training(open(recipe, recipe.data.train)), test(open(recipe, recipe.data.test)),
+      training(open_pictures(recipe, recipe.data.train)),
+      test(open_pictures(recipe, recipe.data.test)),
       pool(make_pool(chosen(model, recipe.parameters))), task(task_of(recipe, *training)) {}
 
 std::int64_t Setup::steps() const {

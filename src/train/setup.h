@@ -37,6 +37,10 @@ struct Setup {
   program::HostTensor initial(const onnx_import::Parameter &parameter) const;
 };
 
+// What `text`, a recipe's data.train or data.test, names; null where it is empty.
+std::unique_ptr<data::Source> open_pictures(const Recipe &recipe, const std::string &text);
+Task task_of(const Recipe &recipe, const data::Source &source);
+
 // Batches from `first_step` to the last of `steps`.
 data::LoaderOptions loader_options(const Recipe &recipe, std::int64_t first_step,
                                    std::int64_t steps);

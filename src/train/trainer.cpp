@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <optional>
 
 #include <fmt/format.h>
@@ -35,7 +36,7 @@ struct Trainer::State : Setup {
   Pools pools;
   std::optional<Phase> gradients;
   std::optional<Phase> updating;
-  std::optional<Evaluator> evaluator;         // once it is asked for
+  std::optional<Evaluator> evaluator;         // where there are test data
   std::vector<runtime::Launchable *> kernels; // of a step, in order
   std::optional<data::Loader> loader;         // from the step that it was made at
   std::int64_t classes = 0;
@@ -50,6 +51,8 @@ struct Trainer::State : Setup {
     compile_step();
     for (const PooledParameter &entry : pool.entries)
       device.write(pools.part("parameters", entry), initial(entry.parameter).data);
+    if (test)
+      evaluator.emplace(model, pool, task, compilation(), parameter_ports());
   }
 
   // Parameters are the inputs behind pictures and labels.
@@ -125,7 +128,10 @@ bool Trainer::has_test_data() const { return state_->test != nullptr; }
 TrainingMemory Trainer::memory() const {
   TrainingMemory memory;
   memory.parameters = state_->pools.bytes();
-  for (const Phase *phase : {&*state_->gradients, &*state_->updating}) {
+  std::vector<const Phase *> phases = {&*state_->gradients, &*state_->updating};
+  if (state_->evaluator)
+    phases.push_back(&state_->evaluator->phase());
+  for (const Phase *phase : phases) {
     memory.activations += phase->resident().plan().activation_bytes;
     memory.constants += phase->resident().plan().weight_bytes;
   }
@@ -160,7 +166,7 @@ StepReport Trainer::run_step() {
   const double waited = state.loader->waited_seconds();
   const Batch &batch = state.loader->next();
   check_labels(batch.labels, state.classes);
-  StepReport report{.step = state.step + 1, .epoch = batch.epoch};
+  StepReport report{.step = state.step + 1, .steps = state.steps(), .epoch = batch.epoch};
   report.waited = state.loader->waited_seconds() - waited;
   report.rate = rate_at(state.recipe, state.step, state.steps_per_epoch());
   report.scale = static_cast<double>(state.pools.read("loss scale").front());
@@ -195,14 +201,11 @@ std::vector<model::KernelReport> Trainer::profile(int passes) {
   return kernels;
 }
 
-Evaluation Trainer::evaluate() {
+Evaluation Trainer::evaluate(const std::function<void(int, int)> &progress) {
   State &state = *state_;
-  if (!state.test)
-    throw Error(ErrorCode::Unsupported, "the recipe names no test data");
   if (!state.evaluator)
-    state.evaluator.emplace(state.model, state.pool, state.task, state.compilation(),
-                            state.parameter_ports());
-  return state.evaluator->run(*state.test, state.recipe.data.threads);
+    throw Error(ErrorCode::Unsupported, "the recipe names no test data");
+  return state.evaluator->run(*state.test, state.recipe.data.threads, progress);
 }
 
 Checkpoint Trainer::snapshot() {
@@ -233,6 +236,7 @@ Checkpoint Trainer::snapshot() {
 void Trainer::restore(const Checkpoint &checkpoint) {
   State &state = *state_;
   const auto &tensors = checkpoint.content.tensors;
+  std::map<std::string, std::vector<float>> pools; // all are there before the first is written
   for (const std::string &name : state.pools.names()) {
     if (name == "learned" || name == "rate")
       continue;
@@ -253,8 +257,10 @@ void Trainer::restore(const Checkpoint &checkpoint) {
       for (const PooledParameter &entry : state.pool.entries)
         take(name == "parameters" ? entry.parameter.name : name + "/" + entry.parameter.name,
              entry.parameter.shape, entry.row * kRow);
-    state.pools.write(name, values);
+    pools[name] = std::move(values);
   }
+  for (const auto &[name, values] : pools)
+    state.pools.write(name, values);
   state.step = checkpoint.step;
   const auto skips = checkpoint.content.metadata.find("skips");
   state.skips = skips == checkpoint.content.metadata.end() ? 0 : std::atoi(skips->second.c_str());

@@ -30,7 +30,8 @@ struct TrainerOptions {
 };
 
 struct StepReport {
-  std::int64_t step = 0; // that were made, this one among them
+  std::int64_t step = 0;  // that were made, this one among them
+  std::int64_t steps = 0; // of the whole run
   std::int64_t epoch = 0;
   double rate = 0;
   double loss = 0;          // mean over the batch
@@ -42,7 +43,7 @@ struct StepReport {
   double waited = 0;        // of these, for pictures
 };
 
-// Bytes of device memory.
+// Bytes of device memory, of the steps and, where there are test data, of evaluating.
 struct TrainingMemory {
   std::int64_t activations = 0;
   std::int64_t parameters = 0; // with gradients and what the optimiser keeps
@@ -75,8 +76,9 @@ public:
   // is learned in them counts for nothing: restore() a snapshot.
   std::vector<model::KernelReport> profile(int passes);
   bool has_test_data() const;
-  // On the test data, with the running statistics. Error{Unsupported} without test data.
-  Evaluation evaluate();
+  // On the test data, with the running statistics; `progress` is told of batches. Error{Unsupported}
+  // without test data.
+  Evaluation evaluate(const std::function<void(int done, int total)> &progress = {});
 
   // Everything that the steps to come depend on.
   Checkpoint snapshot();

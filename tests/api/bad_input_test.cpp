@@ -44,10 +44,10 @@ TEST(ApiBadInput, NullPointers) {
   expect_error(tf_compile(nullptr, nullptr, nullptr, 0, nullptr, nullptr, nullptr), TF_ARGUMENT,
                "the tf_model is a null pointer");
   expect_error(tf_devices(nullptr), TF_ARGUMENT, "json is a null pointer");
-  tf_run_release(nullptr);
-  tf_compiled_release(nullptr);
-  tf_model_release(nullptr);
-  tf_device_release(nullptr);
+  tf_release(nullptr);
+  tf_release(nullptr);
+  tf_release(nullptr);
+  tf_release(nullptr);
   tf_free(nullptr);
 }
 
@@ -57,9 +57,9 @@ TEST(ApiBadInput, ReleasedHandles) {
   const tf_tensor_info *infos = nullptr;
   std::size_t count = 0;
   expect_error(tf_run_execute(reinterpret_cast<tf_run *>(model)), TF_ARGUMENT, "this is no tf_run");
-  tf_model_release(model);
+  tf_release(model);
   expect_error(tf_model_inputs(model, &infos, &count), TF_ARGUMENT, "it was released");
-  tf_model_release(model);
+  tf_release(model);
 }
 
 TEST(ApiBadInput, Options) {

@@ -50,6 +50,15 @@ class Python(unittest.TestCase):
         with self.assertRaisesRegex(tf.Error, "is not bound"):
             model.bench(1)
 
+    def test_question_marks_are_no_names(self):
+        """Some exporters call every open size "?"."""
+        info = open_info("x", ["?", 3, "?", "?"])
+        model = tf.load(onnx_model([node("Relu", ["x"], ["y"])], [info], [open_info("y", ["?", 3, "?", "?"])]))
+        self.assertEqual(model.inputs[0].shape, (None, 3, None, None))
+        for height, width in ((4, 5), (7, 2)):
+            x = np.random.default_rng(0).random((1, 3, height, width), dtype=np.float32) - 0.5
+            np.testing.assert_array_equal(model(x)[0], np.maximum(x, 0))
+
     def test_values(self):
         model = tf.load(RESHAPE, values={"target": (2, 3)})
         self.assertEqual([tensor.name for tensor in model.inputs], ["x"])

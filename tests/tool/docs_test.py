@@ -9,6 +9,7 @@ What cannot run here is skipped with its reason (SKIPPED_HERE): its verb and its
 same. Targets of make, presets and labels are looked up where they are defined. A row of a table here that fits no command
 is a mistake.
 """
+import gzip
 import itertools
 import json
 import pathlib
@@ -36,6 +37,7 @@ FILES = {
     "squeezenet1.1.onnx": DATA / "models" / "squeezenet11_fp32" / "model.onnx",
     "dog.jpg": DATA / "images" / "dog.jpg",
     "cat.jpg": DATA / "images" / "cat.jpg",
+    "train.bin.gz": gzip.compress(bytes(range(10)) * (4 * 3073)),  # 40 pictures of ten classes
     "synset.txt": DATA / "labels" / "imagenet_synset.txt",
 }
 SHORTER = {
@@ -123,8 +125,8 @@ class Commands(ToolTest):
     def prepare_files(self):
         for name, source in FILES.items():
             path = self.folder / name
-            if isinstance(source, str):
-                path.write_text(source)
+            if isinstance(source, (str, bytes)):
+                path.write_bytes(source.encode() if isinstance(source, str) else source)
             elif source.is_dir():
                 path.symlink_to(source)
             elif source.is_file():

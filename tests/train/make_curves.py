@@ -8,6 +8,7 @@ MODEL is an ONNX file, PICTURES and LABELS are .npy (u8 [N, H, W, C], integers),
 and batch after batch. Keys: kind (sgd, adamw), rate, momentum, nesterov, decay, smoothing, mean, std (a list by commas).
 Writes a line "key value …" per setting, then per step "step loss64 loss32". Needs numpy, onnx and torch.
 """
+import os
 import sys
 
 import numpy as np
@@ -16,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from onnx import numpy_helper
 
-torch.set_num_threads(2)
+torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "2")))
 
 
 class Network:
@@ -24,7 +25,7 @@ class Network:
 
     def __init__(self, path, dtype):
         graph = onnx.load(path).graph
-        self.nodes, self.dtype = graph.node, dtype
+        self.nodes, self.dtype, self.is_training = graph.node, dtype, True
         self.input = next(i.name for i in graph.input if i.name not in {t.name for t in graph.initializer})
         self.output = graph.output[0].name
         self.values, self.parameters, self.fixed = {}, {}, {}
@@ -56,7 +57,7 @@ class Network:
                 y = F.conv2d(i[0], i[1], i[2] if len(i) > 2 else None, a.get("strides", 1), pads[:2],
                              a.get("dilations", 1), a.get("group", 1))
             elif op == "BatchNormalization":
-                y = F.batch_norm(i[0], i[3], i[4], i[1], i[2], True, 1 - a.get("momentum", 0.9), a.get("epsilon", 1e-5))
+                y = F.batch_norm(i[0], i[3], i[4], i[1], i[2], self.is_training, 1 - a.get("momentum", 0.9), a.get("epsilon", 1e-5))
             elif op == "Relu":
                 y = F.relu(i[0])
             elif op == "Add":
@@ -130,4 +131,5 @@ def main():
         print(step, repr(wide), repr(narrow))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -168,19 +168,5 @@ TEST_F(TrainerTest, RefusesACheckpointOfAnotherOptimiser) {
             std::string::npos);
 }
 
-// From scratch, on 8000 of the 10000 digits; the others tell how well.
-TEST_F(TrainerTest, LearnsDigits) {
-  Recipe recipe = mnist_recipe();
-  recipe.parameters.init = "kaiming";
-  recipe.steps.batch = 50;
-  recipe.steps.epochs = 2;
-  recipe.optimizer.rate = 0.02;
-  Trainer trainer(recipe, device(), cache_, {});
-  EXPECT_LT(trainer.evaluate().top1(), 0.3);
-  for (int s = 0; s < 120; ++s)
-    trainer.run_step();
-  EXPECT_GT(trainer.evaluate().top1(), 0.9);
-}
-
 } // namespace
 } // namespace tilefuse::train

@@ -13,14 +13,13 @@
 #include <fmt/format.h>
 
 #include "api/engine.h"
+#include "api/training.h"
 #include "base/error.h"
-#include "data/open.h"
 #include "files.h"
 #include "model_options.h"
 #include "open_model.h"
 #include "progress.h"
 #include "table.h"
-#include "train/evaluator.h"
 #include "train/recipe.h"
 #include "train/run.h"
 #include "verb.h"
@@ -28,8 +27,7 @@
 namespace tilefuse::tool {
 namespace {
 
-constexpr int kWarmUps = 3; // steps before kernels are timed
-constexpr int kProfiled = 5;
+constexpr int kProfiled = 5; // steps
 
 std::atomic<bool> is_interrupted = false;
 
@@ -56,13 +54,7 @@ struct TrainArguments : api::EngineOptions {
 };
 
 train::Recipe recipe_of(const TrainArguments &args) {
-  train::Recipe recipe;
-  if (args.what.ends_with(".onnx")) {
-    recipe.model = args.what;
-    recipe.optimizer.rate = 0.01;
-  } else {
-    recipe = train::read_recipe(args.what);
-  }
+  train::Recipe recipe = api::read_recipe(args.what);
   for (const std::string &setting : args.shorts)
     train::set(recipe, setting);
   for (const std::string &setting : args.settings)
@@ -70,69 +62,42 @@ train::Recipe recipe_of(const TrainArguments &args) {
   return recipe;
 }
 
-std::string epoch_line(const train::EpochReport &epoch, std::int64_t epochs) {
-  std::string line =
-      fmt::format("epoch {:>2}/{}  {} steps  loss {:.4f}  top-1 {:.4f}", epoch.epoch, epochs,
-                  epoch.steps, epoch.loss, epoch.top1);
-  if (epoch.test)
-    line += fmt::format("  |  test {:.4f}  loss {:.4f}{}", epoch.test->top1(), epoch.test->loss,
-                        epoch.is_best ? "  best" : "");
-  line += fmt::format("  |  {:.0f} images/s, input wait {:.1f} %  {:.1f} s", epoch.images_per_second,
-                      epoch.waited * 100, epoch.seconds);
-  return epoch.skipped > 0 ? line + fmt::format(", {} steps skipped", epoch.skipped) : line;
-}
-
 void print(const std::string &text) {
   std::fputs(printable(text).c_str(), stdout);
   std::fflush(stdout);
 }
 
-std::string result_text(const train::RunResult &result, const std::string &folder) {
-  std::string text;
-  if (result.best_epoch > 0 && result.best)
-    text += fmt::format("best     epoch {}, test top-1 {:.4f}: {}/best.onnx\n", result.best_epoch,
-                        result.best->top1(), folder);
-  text += result.is_complete
-              ? fmt::format("done     {} steps: {}/last.onnx\n", result.step, folder)
-              : fmt::format("stopped  behind step {}: --resume goes on\n", result.step);
-  return text;
-}
-
 void train(TrainArguments &args) {
-  const train::Recipe recipe = recipe_of(args);
-  train::check(recipe);
-  api::Engine engine(args.device, args, log_to_stderr());
+  const api::Training training{.recipe = recipe_of(args),
+                               .fusion = args.fusion,
+                               .folder = args.folder,
+                               .resumes = args.resumes,
+                               .forces = args.forces};
+  train::check(training.recipe);
+  const auto engine = std::make_shared<api::Engine>(args.device, args, log_to_stderr());
   Progress progress("training");
-  train::RunOptions options{.folder = args.folder, .resumes = args.resumes, .forces = args.forces};
-  options.trainer.session.fusion = args.fusion;
-  options.trainer.session.warn = warn;
-  options.trainer.session.progress = [&](int done, int total) {
+  const auto compiling = [&](int done, int total) {
     progress.show(fmt::format("compiling {}/{}", done, total));
+    return true;
   };
-  print(fmt::format("device   {} ({}; {})\n", engine.device->name(), engine.device->target().name,
-                    engine.choice.why));
+  print(fmt::format("device   {} ({}; {})\n", engine->device->name(),
+                    engine->device->target().name, engine->choice.why));
   if (args.is_dry) {
-    train::Trainer trainer(recipe, *engine.device, *engine.cache, options.trainer);
-    print(trainer.describe());
-    if (!args.csv.empty()) {
-      for (int step = 0; step < kWarmUps; ++step)
-        trainer.run_step();
-      write_files({{args.csv, to_csv(kernel_table(trainer.profile(kProfiled)))}});
-    }
+    api::Trainer trainer(engine, training, compiling);
+    print(trainer.info().text);
+    if (!args.csv.empty())
+      write_files({{args.csv, to_csv(kernel_table(trainer.time(kProfiled, {}).kernels))}});
     return;
   }
-  options.say = print;
-  options.on_step = [&](const train::StepReport &step) {
+  api::RunWatch watch{.compiling = compiling};
+  watch.on_step = [&](const train::StepReport &step) {
     progress.show(fmt::format("step {}  loss {:.4f}  rate {:.3g}  {:.1f} ms", step.step, step.loss,
                               step.rate, step.seconds * 1e3));
   };
-  options.on_epoch = [&](const train::EpochReport &epoch) {
-    print(epoch_line(epoch, recipe.steps.epochs) + "\n");
-  };
-  options.is_stopped = [] { return is_interrupted.load(); };
+  watch.is_stopped = [] { return is_interrupted.load(); };
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
-  print(result_text(train::run(recipe, *engine.device, *engine.cache, options), args.folder));
+  print(api::result_text(api::train_run(*engine, training, watch, print), args.folder));
 }
 
 void add_short(CLI::App &verb, TrainArguments &args, const char *name, const char *key,
@@ -158,27 +123,12 @@ void add_engine_options(CLI::App &verb, std::string &device, api::EngineOptions 
 
 struct EvaluateArguments : api::EngineOptions {
   std::string device;
-  std::string model;
-  std::string data;
-  int side = data::OpenOptions().side;
-  std::int64_t batch = 32;
-  std::vector<double> mean, std;
-  std::string precision = "f32";
+  train::Recipe recipe;
 };
 
 void evaluate(EvaluateArguments &args) {
-  const std::unique_ptr<data::Source> source = data::open_source(args.data, {.side = args.side});
   api::Engine engine(args.device, args, log_to_stderr());
-  const onnx_import::Model model(args.model);
-  const train::Task task{.batch = args.batch,
-                         .picture = source->form(),
-                         .mean = args.mean,
-                         .std = args.std,
-                         .loss = {}};
-  train::Compilation compilation{*engine.device, *engine.cache, args.precision, {}};
-  compilation.session.warn = warn;
-  train::Evaluator evaluator(model, {}, task, compilation, {});
-  const train::Evaluation result = evaluator.run(*source, 2);
+  const train::Evaluation result = api::evaluate(engine, {.recipe = args.recipe}, {});
   print(fmt::format("device   {} ({}; {})\ntop-1    {:.4f} ({} of {})\nloss     {:.4f}\n",
                     engine.device->name(), engine.device->target().name, engine.choice.why,
                     result.top1(), result.hits, result.count, result.loss));
@@ -226,16 +176,16 @@ void add_evaluate(CLI::App &app) {
   auto args = std::make_shared<EvaluateArguments>();
   CLI::App *verb = app.add_subcommand("evaluate", "Say how many pictures a model classifies right");
   verb->footer("Example:\n  tilefuse evaluate best.onnx --data cifar:test.bin.gz");
-  verb->add_option("model", args->model, "ONNX model")->required()->type_name("MODEL");
-  verb->add_option("--data", args->data, "Pictures: cifar:FILE, mnist:IMAGES,LABELS, folder:DIR, …")
+  verb->add_option("model", args->recipe.model, "ONNX model")->required()->type_name("MODEL");
+  verb->add_option("--data", args->recipe.data.test, "Pictures: cifar:FILE, mnist:IMAGES,LABELS, folder:DIR, …")
       ->required()
       ->type_name("KIND:PATH");
-  verb->add_option("--side", args->side, "Pixels: size that pictures of folder: and list: are made")
+  verb->add_option("--side", args->recipe.data.side, "Pixels: size that pictures of folder: and list: are made")
       ->check(CLI::Range(1, 1 << 16));
-  verb->add_option("--batch", args->batch, "Pictures at a time")->check(CLI::Range(1, 1 << 20));
-  verb->add_option("--mean", args->mean, "By channel, of pixels in 0..1")->delimiter(',');
-  verb->add_option("--std", args->std, "By channel")->delimiter(',');
-  verb->add_option("--precision", args->precision, "f32, tf32, f16 or bf16")
+  verb->add_option("--batch", args->recipe.steps.batch, "Pictures at a time")->check(CLI::Range(1, 1 << 20));
+  verb->add_option("--mean", args->recipe.data.mean, "By channel, of pixels in 0..1")->delimiter(',');
+  verb->add_option("--std", args->recipe.data.std, "By channel")->delimiter(',');
+  verb->add_option("--precision", args->recipe.precision, "f32, tf32, f16 or bf16")
       ->check(CLI::IsMember({"f32", "tf32", "f16", "bf16"}));
   add_engine_options(*verb, args->device, *args);
   verb->callback([args] { evaluate(*args); });

@@ -40,8 +40,14 @@ public:
                             : std::string("this is no ") + kind_ + ", or it was released"};
     return found->second;
   }
+  // Null for one that is none of these.
+  std::shared_ptr<Object> look(const void *handle) const {
+    const std::shared_lock lock(mutex_);
+    const auto found = objects_.find(reinterpret_cast<std::uintptr_t>(handle));
+    return found == objects_.end() ? nullptr : found->second;
+  }
   // The object, for the caller to let go; null where there is none.
-  std::shared_ptr<Object> remove(const Opaque *handle) noexcept {
+  std::shared_ptr<Object> remove(const void *handle) noexcept {
     const std::unique_lock lock(mutex_);
     const auto found = objects_.find(reinterpret_cast<std::uintptr_t>(handle));
     if (found == objects_.end())

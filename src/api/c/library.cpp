@@ -44,6 +44,14 @@ const char *tf_error_notes(void) { return last_error().notes.c_str(); }
 
 void tf_free(char *text) { std::free(text); }
 
+void tf_release(void *handle) {
+  devices().remove(handle);
+  models().remove(handle);
+  compiled_models().remove(handle);
+  runs().remove(handle);
+  trainers().remove(handle);
+}
+
 tf_status tf_options(char **json) {
   return guarded([&] {
     need(json, "json");
@@ -68,12 +76,3 @@ tf_status tf_device_open(const char *selector, const tf_option *options, size_t 
         std::make_shared<Engine>(selector == nullptr ? "" : selector, wanted, to_log(log, user)));
   });
 }
-
-tf_status tf_device_info(tf_device *device, char **json) {
-  return guarded([&] {
-    need(json, "json");
-    *json = copy_text(to_json(*devices().find(device)));
-  });
-}
-
-void tf_device_release(tf_device *device) { devices().remove(device); }

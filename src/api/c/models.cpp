@@ -82,8 +82,6 @@ tf_status tf_model_calibrate(tf_model *model, const DLTensor *inputs, size_t cou
   });
 }
 
-void tf_model_release(tf_model *model) { models().remove(model); }
-
 tf_status tf_compile(tf_model *model, tf_device *device, const tf_option *options, size_t count,
                      tf_progress progress, void *user, tf_compiled **compiled) {
   return guarded([&] {
@@ -105,5 +103,3 @@ tf_status tf_compiled_inputs(tf_compiled *compiled, const tf_tensor_info **infos
 tf_status tf_compiled_outputs(tf_compiled *compiled, const tf_tensor_info **infos, size_t *count) {
   return guarded([&] { give(compiled_models().find(compiled)->outputs, infos, count); });
 }
-
-void tf_compiled_release(tf_compiled *compiled) { compiled_models().remove(compiled); }

@@ -23,6 +23,11 @@ Handles<tf_run, RunObject> &runs() {
   return *all;
 }
 
+Handles<tf_trainer, Trainer> &trainers() {
+  static auto *all = new Handles<tf_trainer, Trainer>("tf_trainer");
+  return *all;
+}
+
 Progress to_progress(tf_progress progress, void *user) {
   if (progress == nullptr)
     return {};

@@ -11,6 +11,7 @@
 #include "api/c/tensors.h"
 #include "api/network.h"
 #include "api/run.h"
+#include "api/training.h"
 
 namespace tilefuse::api::c {
 
@@ -42,6 +43,7 @@ Handles<tf_device, Engine> &devices();
 Handles<tf_model, Model> &models();
 Handles<tf_compiled, Compiled> &compiled_models();
 Handles<tf_run, RunObject> &runs();
+Handles<tf_trainer, Trainer> &trainers();
 
 // Sets options from their texts.
 template <class To> void set_all(To &to, const tf_option *options, std::size_t count) {

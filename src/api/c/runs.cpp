@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The runs' part of tilefuse.h, and the work that is done at their shapes.
+// The runs' part of tilefuse.h, and the work that is done at their shapes alone.
 #include "api/c/objects.h"
 #include "api/c/status.h"
 #include "api/json.h"
@@ -99,36 +99,9 @@ tf_status tf_run_statistics(tf_run *run, double *seconds, int64_t *copies, int64
   });
 }
 
-void tf_run_release(tf_run *run) { runs().remove(run); }
-
-tf_status tf_info(tf_run *run, char **json) {
-  return text_of(run, json, [](Network &network, const InputTypes &types) {
-    const std::lock_guard lock(network.engine().mutex);
-    const std::shared_ptr<const Loaded> loaded = network.at(types, {});
-    return to_json(*loaded, network.compiled());
-  });
-}
-
-tf_status tf_time(tf_run *run, int repeat, tf_progress progress, void *user, char **json) {
-  return text_of(run, json, [&](Network &network, const InputTypes &types) {
-    if (repeat < 1)
-      throw BadArgument{"repeat is below 1"};
-    return to_json(time(network, types, repeat, to_progress(progress, user)));
-  });
-}
-
 tf_status tf_explain(tf_run *run, const char *layer, char **text) {
   return text_of(run, text, [&](Network &network, const InputTypes &types) {
     return explain(network, types, layer == nullptr ? "" : layer);
-  });
-}
-
-tf_status tf_verify(tf_run *run, int64_t samples, tf_progress progress, void *user, char **text) {
-  return text_of(run, text, [&](Network &network, const InputTypes &types) {
-    if (samples < 0)
-      throw BadArgument{"samples is below 0"};
-    return verdict(verify(network, types, samples, to_progress(progress, user)),
-                   network.engine().device->name(), samples);
   });
 }
 

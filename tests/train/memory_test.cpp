@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory that is said before the first step is what a run then uses, within a hundredth, and no step takes more.
+#include <gtest/gtest.h>
+
+#include "train/counting_device.h"
+#include "train/shared.h"
+#include "train/trainer.h"
+
+namespace tilefuse::train {
+namespace {
+
+void expect_as_said(const std::string &name, const Recipe &recipe) {
+  if (is_shared_data_missing())
+    GTEST_SKIP() << "no shared data here";
+  runtime::Device *found = find_device(name);
+  if (found == nullptr)
+    GTEST_SKIP() << "no device " << name;
+  CountingDevice device(*found);
+  {
+    runtime::KernelCache cache("", [](const std::string &) {});
+    Trainer trainer(recipe, device, cache, {});
+    const std::int64_t said = trainer.memory().all();
+    trainer.run_step();
+    if (trainer.has_test_data())
+      trainer.evaluate();
+    const std::int64_t used = device.live_bytes();
+    trainer.run_step();
+    EXPECT_EQ(device.live_bytes(), used);
+    EXPECT_EQ(trainer.memory().all(), said);
+    EXPECT_NEAR(static_cast<double>(said), static_cast<double>(used),
+                0.01 * static_cast<double>(used));
+    std::printf("%s, %s: %.3f MB said, %.3f used\n", recipe.precision.c_str(), name.c_str(),
+                static_cast<double>(said) * 1e-6, static_cast<double>(used) * 1e-6);
+  }
+  EXPECT_EQ(device.live_bytes(), 0);
+}
+
+Recipe digits() {
+  Recipe recipe = mnist_recipe();
+  recipe.data.test.clear();
+  return recipe;
+}
+
+TEST(TrainMemory, IsAsSaidOnCpu) { expect_as_said("cpu", digits()); }
+TEST(TrainMemory, IsAsSaidThroughOpencl) { expect_as_said("opencl", digits()); }
+TEST(TrainMemory, IsAsSaidWithTests) { expect_as_said("cpu", mnist_recipe()); }
+TEST(TrainMemory, IsAsSaidInHalfPrecision) {
+  Recipe recipe = digits();
+  recipe.precision = "f16";
+  recipe.optimizer.kind = "adamw";
+  expect_as_said("cpu", recipe);
+}
+
+} // namespace
+} // namespace tilefuse::train
