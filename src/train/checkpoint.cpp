@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 
@@ -81,18 +82,35 @@ void write_checkpoint(const std::string &folder, const Checkpoint &checkpoint, i
   prune(folder, checkpoint.step, keep);
 }
 
-Checkpoint read_checkpoint(const std::string &path) {
-  SealedFile file = read_sealed(path);
+namespace {
+
+Checkpoint checkpoint_of(SealedFile file, const std::string &path) {
   const auto step = file.content.metadata.find(kStepKey);
   if (!file.is_sealed || step == file.content.metadata.end())
     throw Error(ErrorCode::Io, "not a checkpoint: its metadata lack a step or a hash", path);
   const std::optional<std::int64_t> number = parse_step(step->second);
-  if (!number || number != step_of(path, std::string(kSuffix)))
-    throw Error(ErrorCode::Io,
-                fmt::format("a checkpoint of step {} under the name of another step", step->second),
-                path);
+  if (!number)
+    throw Error(ErrorCode::Io, fmt::format("'{}' is no step", step->second), path);
   file.content.metadata.erase(step);
   return {*number, std::move(file.content)};
+}
+
+} // namespace
+
+Checkpoint read_checkpoint(const std::string &path) {
+  Checkpoint checkpoint = checkpoint_of(read_sealed(path), path);
+  if (checkpoint.step != step_of(path, std::string(kSuffix)))
+    throw Error(
+        ErrorCode::Io,
+        fmt::format("a checkpoint of step {} under the name of another step", checkpoint.step),
+        path);
+  return checkpoint;
+}
+
+Checkpoint parse_checkpoint(const std::string &bytes) {
+  constexpr const char *kName = "a checkpoint of rank 0";
+  std::istringstream in(bytes);
+  return checkpoint_of(read_sealed(in, static_cast<std::int64_t>(bytes.size()), kName), kName);
 }
 
 std::optional<Checkpoint> newest_checkpoint(const std::string &folder,

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <span>
 
+#include "data/loader.h"
 #include "data/source.h"
+#include "runtime/workers/star.h"
 #include "train/phase.h"
 #include "train/step_program.h"
 
@@ -30,11 +32,14 @@ public:
   Evaluator(const onnx_import::Model &model, const ParameterPool &pool, const Task &task,
             const Compilation &compilation, std::span<const model::PlacedPort> placed);
 
-  // Pictures have the task's form.
-  Evaluation run(const data::Source &source, int threads);
+  // Pictures have the task's form. With a star each worker judges its share of the batches, and
+  // gets the sum of all.
+  Evaluation run(const data::Source &source, int threads, runtime::Star *star = nullptr);
   const Phase &phase() const { return phase_; }
 
 private:
+  // Its loss is the sum over the pictures.
+  Evaluation judge(const data::Batch &batch);
   Evaluator(const StepProgram &step, std::int64_t batch, const Compilation &compilation,
             std::span<const model::PlacedPort> placed);
 

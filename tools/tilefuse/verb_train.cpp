@@ -3,9 +3,12 @@
 // model classifies pictures.
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <bit>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -14,16 +17,22 @@
 
 #include "api/engine.h"
 #include "base/error.h"
+#include "base/hash.h"
+#include "base/read_file.h"
 #include "data/open.h"
 #include "files.h"
+#include "lower/pipeline.h"
 #include "model_options.h"
 #include "open_model.h"
 #include "progress.h"
 #include "table.h"
 #include "train/evaluator.h"
+#include "train/lanes/rendezvous.h"
+#include "train/lanes/scaling.h"
 #include "train/recipe.h"
 #include "train/run.h"
 #include "verb.h"
+#include "worker_processes.h"
 
 namespace tilefuse::tool {
 namespace {
@@ -52,6 +61,9 @@ struct TrainArguments : api::EngineOptions {
   bool forces = false;
   bool is_dry = false;
   std::string csv; // of kernels, in a dry run
+  int workers = 0; // that this process starts; 0: none
+  int restarts = 0;
+  double timeout = 120; // seconds
   search::FusionSettings fusion;
 };
 
@@ -98,27 +110,43 @@ std::string result_text(const train::RunResult &result, const std::string &folde
   return text;
 }
 
-void train(TrainArguments &args) {
-  const train::Recipe recipe = recipe_of(args);
-  train::check(recipe);
-  api::Engine engine(args.device, args, log_to_stderr());
+// What one worker does in a step of one lane.
+train::ScalingStep scaling_step(const train::Recipe &recipe, const train::Trainer &trainer,
+                                const std::vector<model::KernelReport> &kernels) {
+  double seconds = 0;
+  for (const model::KernelReport &kernel : kernels)
+    seconds += kernel.seconds;
+  return {seconds, trainer.parameters().bytes(), recipe.steps.batch};
+}
+
+void train_with(const TrainArguments &args, const train::Recipe &recipe, api::Engine &engine,
+                train::Rendezvous *workers) {
   Progress progress("training");
   train::RunOptions options{.folder = args.folder, .resumes = args.resumes, .forces = args.forces};
+  options.trainer.workers = workers;
   options.trainer.session.fusion = args.fusion;
   options.trainer.session.warn = warn;
+  const bool speaks = workers == nullptr || workers->star.rank() == 0;
   options.trainer.session.progress = [&](int done, int total) {
-    progress.show(fmt::format("compiling {}/{}", done, total));
+    if (speaks)
+      progress.show(fmt::format("compiling {}/{}", done, total));
   };
-  print(fmt::format("device   {} ({}; {})\n", engine.device->name(), engine.device->target().name,
-                    engine.choice.why));
+  if (speaks)
+    print(fmt::format("device   {} ({}; {})\n", engine.device->name(), engine.device->target().name,
+                      engine.choice.why));
   if (args.is_dry) {
     train::Trainer trainer(recipe, *engine.device, *engine.cache, options.trainer);
-    print(trainer.describe());
-    if (!args.csv.empty()) {
-      for (int step = 0; step < kWarmUps; ++step)
-        trainer.run_step();
-      write_files({{args.csv, to_csv(kernel_table(trainer.profile(kProfiled)))}});
-    }
+    if (speaks)
+      print(trainer.describe());
+    if (args.csv.empty() && args.workers < 2)
+      return;
+    for (int step = 0; step < kWarmUps; ++step)
+      trainer.run_step();
+    const std::vector<model::KernelReport> kernels = trainer.profile(kProfiled);
+    if (!args.csv.empty())
+      write_files({{args.csv, to_csv(kernel_table(kernels))}});
+    if (args.workers > 1)
+      print(train::scaling_text(scaling_step(recipe, trainer, kernels), args.workers));
     return;
   }
   options.say = print;
@@ -132,7 +160,78 @@ void train(TrainArguments &args) {
   options.is_stopped = [] { return is_interrupted.load(); };
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
-  print(result_text(train::run(recipe, *engine.device, *engine.cache, options), args.folder));
+  const train::RunResult result = train::run(recipe, *engine.device, *engine.cache, options);
+  if (speaks)
+    print(result_text(result, args.folder));
+}
+
+// The device of a worker: of several GPUs of a host each has its own.
+std::string device_of(const TrainArguments &args, const runtime::WorkerPlace &place) {
+  const bool is_one_of_several = place.count > 1 && args.device == "cuda";
+  return is_one_of_several ? fmt::format("cuda:{}", place.local) : args.device;
+}
+
+// The others, where there are others: met, and of the same mind.
+std::unique_ptr<train::Rendezvous> meet(const TrainArguments &args, const train::Recipe &recipe,
+                                        const runtime::WorkerPlace &place, api::Engine &engine) {
+  if (place.count == 1)
+    return nullptr;
+  const std::string &selector = engine.choice.selector;
+  auto met = std::make_unique<train::Rendezvous>(place, *engine.device, selector, args.timeout);
+  train::agree(met->star, {{"program", TILEFUSE_VERSION " " + std::string(lower::code_version())},
+                           {"recipe", content_hash(train::to_text(recipe))},
+                           {"model", content_hash(read_file(recipe.model))},
+                           {"target", content_hash(to_text(engine.device->target()))},
+                           {"driver", engine.device->driver()}});
+  return met;
+}
+
+void train(TrainArguments &args) {
+  const train::Recipe recipe = recipe_of(args);
+  train::check(recipe);
+  const runtime::WorkerPlace place = runtime::worker_place(std::getenv);
+  api::Engine engine(device_of(args, place), args, log_to_stderr());
+  const std::unique_ptr<train::Rendezvous> met = meet(args, recipe, place, engine);
+  try {
+    train_with(args, recipe, engine, met.get());
+  } catch (const Error &error) {
+    if (met)
+      met->star.monitor().fail(error.message());
+    throw;
+  }
+}
+
+// As many as are left of those that an end like this one leaves, a power of two.
+int left_of(const std::vector<int> &codes) {
+  const auto is_lost = [](int code) { return code != 0 && code != runtime::kLostWorker; };
+  const auto lost = std::count_if(codes.begin(), codes.end(), is_lost);
+  const auto left = static_cast<unsigned>(static_cast<std::ptrdiff_t>(codes.size()) - lost);
+  return std::max(1, static_cast<int>(std::bit_floor(left)));
+}
+
+// Starts workers, and after a loss those that are left from the newest checkpoint.
+void train_by_workers(const TrainArguments &args) {
+  train::check(recipe_of(args));
+  WorkerProcesses processes{own_arguments(), args.workers};
+  for (int restarts = args.restarts;; --restarts) {
+    const std::vector<int> codes = run_workers(processes);
+    const auto failed =
+        std::find_if(codes.begin(), codes.end(), [](int code) { return code != 0; });
+    if (failed == codes.end())
+      return;
+    const bool is_loss = std::any_of(codes.begin(), codes.end(), [](int code) {
+      return code < 0 || code == runtime::kLostWorker;
+    });
+    if (!is_loss || restarts <= 0)
+      throw CLI::RuntimeError(is_loss ? runtime::kLostWorker : *failed);
+    processes.count = left_of(codes);
+    const bool can_resume = train::newest_checkpoint(args.folder, nullptr).has_value();
+    if (can_resume && std::find(processes.arguments.begin(), processes.arguments.end(),
+                                "--resume") == processes.arguments.end())
+      processes.arguments.emplace_back("--resume");
+    warn(fmt::format("starts again with {} of {} workers{}", processes.count, codes.size(),
+                     can_resume ? ", from the newest checkpoint" : ""));
+  }
 }
 
 void add_short(CLI::App &verb, TrainArguments &args, const char *name, const char *key,
@@ -213,12 +312,23 @@ void add_train(CLI::App &app) {
   verb->add_option("--csv", args->csv, "Time the kernels of a step and write a table there")
       ->type_name("FILE")
       ->needs(dry);
+  verb->add_option("--workers", args->workers,
+                   "Processes of this host that share the lanes of a step")
+      ->check(CLI::Range(1, 1 << 16));
+  verb->add_option("--restarts", args->restarts, "How often to start again when a worker is lost")
+      ->check(CLI::Range(0, 1 << 16));
+  verb->add_option("--timeout", args->timeout, "Seconds to wait for a worker that does not come")
+      ->check(CLI::Range(1.0, 1e6));
   add_engine_options(*verb, args->device, *args);
   add_fusion_options(*verb, args->fusion);
   verb->callback([args] {
     if (args->folder.empty() && !args->is_dry)
       throw Error(ErrorCode::Syntax, "train: -o names the folder of the run");
-    train(*args);
+    const bool is_worker = runtime::worker_place(std::getenv).count > 1;
+    if (args->workers > 1 && !is_worker && !args->is_dry)
+      train_by_workers(*args);
+    else
+      train(*args);
   });
 }
 
