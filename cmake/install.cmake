@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What is installed and packed. Components: library (libtilefuse.so.0), runtime (programs that it starts, the provider for
-# onnxruntime), llvm (code generation for the CPU), dev (headers, CMake package, pkg-config), tilefuse (the command line).
+# onnxruntime), llvm (code generation for the CPU), mpi (training by MPI), dev (headers, CMake package, pkg-config), tilefuse (the command line).
 include(CMakePackageConfigHelpers)
 
 install(TARGETS tilefuse_shared EXPORT tilefuse
@@ -15,6 +15,9 @@ if(TARGET tilefuse_opencl_build)
   install(TARGETS tilefuse_opencl_build RUNTIME DESTINATION lib/tilefuse COMPONENT runtime)
 endif()
 install(TARGETS tilefuse_ort LIBRARY DESTINATION lib/tilefuse COMPONENT runtime)
+if(TARGET tilefuse_mpi)
+  install(TARGETS tilefuse_mpi LIBRARY DESTINATION lib/tilefuse COMPONENT mpi)
+endif()
 if(TARGET tilefuse_llvm)
   install(TARGETS tilefuse_llvm LIBRARY DESTINATION lib/tilefuse COMPONENT llvm)
 endif()

@@ -13,6 +13,7 @@ tests=(
   libgtest-dev librapidcheck-dev python3 python3-numpy python3-venv pkg-config
   clang-19 libclang-rt-19-dev
   ocl-icd-libopencl1 pocl-opencl-icd oclgrind
+  libopenmpi-dev openmpi-bin
 )
 bundle=(binutils patchelf dpkg-dev file)
 wheel=(binutils patchelf python3 libzstd-dev)

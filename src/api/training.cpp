@@ -138,7 +138,7 @@ StepSummary Trainer::step(std::int64_t steps, const Progress &progress) {
   const auto made = static_cast<double>(summary.made);
   summary.loss /= made;
   summary.top1 =
-      static_cast<double>(hits) / (made * static_cast<double>(training_.recipe.steps.batch));
+      static_cast<double>(hits) / (made * static_cast<double>(training_.recipe.steps.pictures()));
   return summary;
 }
 
@@ -221,6 +221,15 @@ train::Evaluation evaluate(Engine &engine, const Training &training, const Progr
   return evaluator.run(*source, recipe.data.threads, checked(progress));
 }
 
+train::TrainerOptions trainer_options(const Engine &engine, const Training &training,
+                                      const RunWatch &watch) {
+  train::TrainerOptions options;
+  options.session = session_of(engine, training);
+  options.session.progress = checked(watch.compiling);
+  options.workers = watch.workers;
+  return options;
+}
+
 train::RunResult train_run(Engine &engine, const Training &training, const RunWatch &watch,
                            const std::function<void(const std::string &)> &say) {
   if (training.folder.empty())
@@ -232,8 +241,7 @@ train::RunResult train_run(Engine &engine, const Training &training, const RunWa
                             .say = say,
                             .on_step = watch.on_step,
                             .is_stopped = watch.is_stopped};
-  options.trainer.session = session_of(engine, training);
-  options.trainer.session.progress = checked(watch.compiling);
+  options.trainer = trainer_options(engine, training, watch);
   options.on_epoch = [&](const train::EpochReport &epoch) {
     say(epoch_line(epoch, training.recipe.steps.epochs) + "\n");
   };

@@ -96,10 +96,14 @@ train::Evaluation evaluate(Engine &engine, const Training &training, const Progr
 
 // What a client is told of a run beside the log.
 struct RunWatch {
-  Progress compiling;                                     // kernels
+  train::Rendezvous *workers = nullptr; // that share the steps; null: this one makes them alone
+  Progress compiling;                   // kernels
   std::function<void(const train::StepReport &)> on_step; // each
   std::function<bool()> is_stopped; // true ends the run behind the step, with a checkpoint
 };
+// How a trainer of such a run is made.
+train::TrainerOptions trainer_options(const Engine &engine, const Training &training,
+                                      const RunWatch &watch);
 // A whole run in the training's folder. Its lines go to `say`.
 train::RunResult train_run(Engine &engine, const Training &training, const RunWatch &watch,
                            const std::function<void(const std::string &)> &say);

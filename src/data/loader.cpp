@@ -52,11 +52,32 @@ struct Outcome {
   std::exception_ptr failure;
 };
 
+// Of one pass through the data; the last one of evaluation may lack batches.
+std::int64_t rounds(const LoaderOptions &options, const Source &source) {
+  const std::int64_t round = options.share.round;
+  if (options.is_training)
+    return epoch_steps(source.count(), options.batch * round, true);
+  return (epoch_steps(source.count(), options.batch, false) - 1) / round + 1;
+}
+
+// How many batches a loader gives in all, from step 0 on.
+std::int64_t batches(const LoaderOptions &options, const Source &source) {
+  const Share &share = options.share;
+  if (options.is_training || share.round == 1)
+    return options.steps * share.count;
+  const std::int64_t all = epoch_steps(source.count(), options.batch, false);
+  const std::int64_t rest = all % share.round - share.first; // of the last round
+  return all / share.round * share.count + std::clamp(rest, std::int64_t{0}, share.count);
+}
+
 LoaderOptions checked(LoaderOptions options, const Source &source) {
-  const std::int64_t per_epoch = epoch_steps(source.count(), options.batch, options.is_training);
+  static_cast<void>(epoch_steps(source.count(), options.batch, options.is_training));
+  const Share &share = options.share;
+  TILEFUSE_CHECK(share.first >= 0 && share.count > 0 && share.first + share.count <= share.round,
+                 "a share that is no part of a round");
   check(options.augment, source.form());
   if (options.steps == 0)
-    options.steps = per_epoch;
+    options.steps = rounds(options, source);
   if (options.threads == 0)
     options.threads = available_threads();
   if (options.threads < 1 || options.threads > kMostThreads)
@@ -91,10 +112,9 @@ std::int64_t epoch_steps(std::int64_t count, std::int64_t batch, bool is_trainin
 
 struct Loader::State {
   State(const Source &from, const LoaderOptions &asked)
-      : source(from), options(checked(asked, from)),
-        per_epoch(epoch_steps(from.count(), options.batch, options.is_training)),
-        bytes(picture_bytes(from.form())), filling(options.first_step), free(options.first_step),
-        given(options.first_step) {
+      : source(from), options(checked(asked, from)), per_epoch(rounds(options, from)),
+        bytes(picture_bytes(from.form())), end(batches(options, from)),
+        filling(options.first_step * options.share.count), free(filling), given(filling) {
     const auto batch = static_cast<std::size_t>(options.batch);
     for (Slot &slot : ring) {
       slot.batch.pixels.resize(batch * bytes);
@@ -103,12 +123,12 @@ struct Loader::State {
     }
   }
 
-  Slot &slot_of(std::int64_t step) { return ring[at(step % kRing)]; }
+  Slot &slot_of(std::int64_t number) { return ring[at(number % kRing)]; }
   void start();
   void stop();
   void work();
   void fill_pieces();
-  void prepare(std::int64_t step);
+  void prepare(std::int64_t number);
   std::int64_t number_at(std::int64_t epoch, std::int64_t place);
   Piece take_piece();
   Outcome fill(const Piece &piece) const;
@@ -118,8 +138,9 @@ struct Loader::State {
 
   const Source &source;
   const LoaderOptions options;
-  const std::int64_t per_epoch;
+  const std::int64_t per_epoch; // rounds
   const std::size_t bytes; // of a picture
+  const std::int64_t end;  // batches that it gives, counted from step 0 on
 
   std::mutex mutex; // guards all below, but what threads write into slots
   std::condition_variable has_room;
@@ -127,9 +148,9 @@ struct Loader::State {
   std::array<Slot, kRing> ring;
   std::vector<std::int64_t> order; // of the epoch that `filling` is in
   std::int64_t order_epoch = -1;
-  std::int64_t filling;     // step whose places threads take
-  std::int64_t free;        // slots of the steps below may be filled again
-  std::int64_t given;       // steps below were given out by next()
+  std::int64_t filling;     // batch whose places threads take
+  std::int64_t free;        // slots of the batches below may be filled again
+  std::int64_t given;       // batches below were given out by next()
   bool is_prepared = false; // slot of `filling`
   bool is_stopping = false;
   std::exception_ptr broken; // ended a thread
@@ -174,9 +195,8 @@ void Loader::State::work() {
 void Loader::State::fill_pieces() {
   std::unique_lock lock(mutex);
   for (;;) {
-    has_room.wait(
-        lock, [this] { return is_stopping || filling >= options.steps || filling < free + kRing; });
-    if (is_stopping || filling >= options.steps)
+    has_room.wait(lock, [this] { return is_stopping || filling >= end || filling < free + kRing; });
+    if (is_stopping || filling >= end)
       return;
     const Piece piece = take_piece();
     lock.unlock();
@@ -202,10 +222,13 @@ Piece Loader::State::take_piece() {
   return piece;
 }
 
-// Makes the slot of a step ready to be filled.
-void Loader::State::prepare(std::int64_t step) {
-  Slot &slot = slot_of(step);
-  const std::int64_t first = step % per_epoch * options.batch;
+// Makes the slot of a batch ready to be filled.
+void Loader::State::prepare(std::int64_t number) {
+  const Share &share = options.share;
+  Slot &slot = slot_of(number);
+  const std::int64_t step = number / share.count;
+  const std::int64_t place_of_round = share.first + number % share.count;
+  const std::int64_t first = (step % per_epoch * share.round + place_of_round) * options.batch;
   slot.batch.step = step;
   slot.batch.epoch = step / per_epoch;
   slot.batch.count = std::min(options.batch, source.count() - first);
@@ -300,7 +323,7 @@ Loader::Loader(const Source &source, const LoaderOptions &options) {
 
 Loader::~Loader() { state_->stop(); }
 
-bool Loader::more() const { return state_->given < state_->options.steps; }
+bool Loader::more() const { return state_->given < state_->end; }
 
 const Batch &Loader::next() {
   TILEFUSE_CHECK(more(), "a batch behind the last");

@@ -4,7 +4,7 @@
 // its step, for any number of threads.
 //
 // Training goes through each epoch in its own order (order.h) and drops what is left behind the
-// last whole batch. Evaluation goes from picture 0 to the last and fills the last batch up.
+// last whole round of batches. Evaluation goes from picture 0 to the last and fills the last batch up.
 //
 //   Loader loader(*source, {.batch = 128, .is_training = true, .seed = 1, .steps = 1580});
 //   while (loader.more())
@@ -21,11 +21,19 @@
 namespace tilefuse::data {
 
 struct Batch {
-  std::int64_t step = 0;
+  std::int64_t step = 0; // its round
   std::int64_t epoch = 0;
   std::int64_t count = 0;           // pictures; less than the batch only in evaluation's last
   std::vector<std::uint8_t> pixels; // (batch, y, x, channel), zeros behind `count`
   std::vector<std::int32_t> labels; // (batch), -1 behind `count`
+};
+
+// Which batches a loader gives. A round is so many batches one behind the other, in training those
+// of a step; of each round it gives some. Together, loaders whose shares differ give every batch.
+struct Share {
+  std::int64_t round = 1; // batches
+  std::int64_t first = 0; // of a round
+  std::int64_t count = 1;
 };
 
 struct LoaderOptions {
@@ -36,6 +44,7 @@ struct LoaderOptions {
   int threads = 0;             // 0: as many as there are cores
   std::int64_t first_step = 0; // not 0 in a run that goes on
   std::int64_t steps = 0;      // of the whole run, the last is steps - 1; 0: one epoch
+  Share share = {};
   bool skip_damaged = false;   // takes the next whole picture instead
 };
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 
@@ -85,8 +86,9 @@ void write_checkpoint(const std::string &folder, const Checkpoint &checkpoint, i
   prune(folder, checkpoint.step, keep);
 }
 
-Checkpoint load_checkpoint(const std::string &path) {
-  SealedFile file = read_sealed(path);
+namespace {
+
+Checkpoint checkpoint_of(SealedFile file, const std::string &path) {
   const auto step = file.content.metadata.find(kStepKey);
   if (!file.is_sealed || step == file.content.metadata.end())
     throw Error(ErrorCode::Io, "not a checkpoint: its metadata lack a step or a hash", path);
@@ -97,6 +99,12 @@ Checkpoint load_checkpoint(const std::string &path) {
   return {*number, std::move(file.content)};
 }
 
+} // namespace
+
+Checkpoint load_checkpoint(const std::string &path) {
+  return checkpoint_of(read_sealed(path), path);
+}
+
 Checkpoint read_checkpoint(const std::string &path) {
   Checkpoint checkpoint = load_checkpoint(path);
   if (checkpoint.step != step_of(path, std::string(kSuffix)))
@@ -105,6 +113,12 @@ Checkpoint read_checkpoint(const std::string &path) {
         fmt::format("a checkpoint of step {} under the name of another step", checkpoint.step),
         path);
   return checkpoint;
+}
+
+Checkpoint parse_checkpoint(const std::string &bytes) {
+  constexpr const char *kName = "a checkpoint of rank 0";
+  std::istringstream in(bytes);
+  return checkpoint_of(read_sealed(in, static_cast<std::int64_t>(bytes.size()), kName), kName);
 }
 
 std::optional<Checkpoint> newest_checkpoint(const std::string &folder,

@@ -33,6 +33,9 @@ void write_checkpoint(const std::string &folder, const Checkpoint &checkpoint, i
 // Error{Io} says why a file is no checkpoint of the step in its name.
 Checkpoint read_checkpoint(const std::string &path);
 
+// Of the bytes of such a file.
+Checkpoint parse_checkpoint(const std::string &bytes);
+
 // The readable one of the latest step; none where there is none or no folder. `skipped`, which may be null, gets a
 // sentence for each later one that is not readable.
 std::optional<Checkpoint> newest_checkpoint(const std::string &folder,

@@ -6,7 +6,9 @@
 #include <functional>
 #include <span>
 
+#include "data/loader.h"
 #include "data/source.h"
+#include "runtime/workers/star.h"
 #include "train/phase.h"
 #include "train/step_program.h"
 
@@ -32,12 +34,16 @@ public:
             const Compilation &compilation, std::span<const model::PlacedPort> placed);
 
   // Pictures have the task's form. `progress`, which may be empty, is told of batches; what it
-  // throws ends the work.
+  // throws ends the work. With a star each worker judges its share of the batches, and gets the sum
+  // of all.
   Evaluation run(const data::Source &source, int threads,
-                 const std::function<void(int done, int total)> &progress);
+                 const std::function<void(int done, int total)> &progress,
+                 runtime::Star *star = nullptr);
   const Phase &phase() const { return phase_; }
 
 private:
+  // Its loss is the sum over the pictures.
+  Evaluation judge(const data::Batch &batch);
   Evaluator(const StepProgram &step, std::int64_t batch, const Compilation &compilation,
             std::span<const model::PlacedPort> placed);
 

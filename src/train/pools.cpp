@@ -7,7 +7,8 @@
 
 namespace tilefuse::train {
 
-Pools::Pools(runtime::Device &device, const UpdateProgram &update, double loss_scale)
+Pools::Pools(runtime::Device &device, const UpdateProgram &update, double loss_scale,
+             std::int64_t learned_rows)
     : device_(device) {
   const program::Program &program = update.program;
   const auto elems = [&](std::size_t input) {
@@ -15,7 +16,7 @@ Pools::Pools(runtime::Device &device, const UpdateProgram &update, double loss_s
   };
   for (const State &state : update.states)
     add(state.name, elems(state.input));
-  add("learned", elems(update.learned));
+  add("learned", learned_rows * kRow);
   add("rate", elems(update.rate));
   write("loss scale", {static_cast<float>(loss_scale)});
 }
@@ -31,6 +32,16 @@ runtime::Binding Pools::whole(const std::string &name) const {
   const auto found = pools_.find(name);
   TILEFUSE_CHECK(found != pools_.end(), "there is no such pool");
   return {found->second.memory.get(), 0, found->second.bytes};
+}
+
+runtime::Binding Pools::rows(const std::string &name, std::int64_t count) const {
+  return elems(name, 0, count * kRow);
+}
+
+runtime::Binding Pools::elems(const std::string &name, std::int64_t first,
+                              std::int64_t count) const {
+  constexpr auto size = static_cast<std::int64_t>(sizeof(float));
+  return {whole(name).memory, first * size, count * size};
 }
 
 runtime::Binding Pools::part(const std::string &name, const PooledParameter &entry) const {

@@ -17,11 +17,16 @@ namespace tilefuse::train {
 
 class Pools {
 public:
-  // All zeros, but the loss scale.
-  Pools(runtime::Device &device, const UpdateProgram &update, double loss_scale);
+  // All zeros, but the loss scale. "learned" has rows behind those of the parameters, `learned_rows`
+  // in all.
+  Pools(runtime::Device &device, const UpdateProgram &update, double loss_scale,
+        std::int64_t learned_rows);
 
   // A whole pool: the name of a state, or "learned", "rate".
   runtime::Binding whole(const std::string &name) const;
+  // The first rows of a pool, and so many elements from one on.
+  runtime::Binding rows(const std::string &name, std::int64_t count) const;
+  runtime::Binding elems(const std::string &name, std::int64_t first, std::int64_t count) const;
   // A parameter's part of a pool of rows.
   runtime::Binding part(const std::string &name, const PooledParameter &entry) const;
   std::int64_t bytes() const;

@@ -2,6 +2,7 @@
 #include "train/recipe.h"
 
 #include <algorithm>
+#include <bit>
 #include <filesystem>
 #include <limits>
 #include <optional>
@@ -201,6 +202,8 @@ void check(const Recipe &recipe) {
   need(!recipe.model.empty(), "'model' is not said: which ONNX file is trained");
   need(!recipe.data.train.empty(), "'data.train' is not said: what is learned from");
   need(recipe.optimizer.rate > 0, "'optimizer.rate' is not said: the learning rate");
+  need(std::has_single_bit(static_cast<std::uint64_t>(recipe.steps.lanes)),
+       "'steps.lanes' must be a power of two");
   need(recipe.data.mean.size() == recipe.data.std.size(),
        "'data.mean' and 'data.std' must be given together, as many numbers each");
   need(recipe.rate.warmup_epochs < static_cast<double>(recipe.steps.epochs) ||

@@ -52,6 +52,8 @@ const auto kKeys = std::to_array<RecipeKey>({
     {"augment.flip", kAugment<&Recipe::Augment::flip>},
 
     {"steps.batch", kSteps<&Recipe::Steps::batch>, kFromOne},
+    {"steps.lanes", kSteps<&Recipe::Steps::lanes>, {1, 1 << 16}},
+    {"steps.exchange", kSteps<&Recipe::Steps::exchange>, {}, "tree|library"},
     {"steps.epochs", kSteps<&Recipe::Steps::epochs>, kFromOne},
     {"steps.limit", kSteps<&Recipe::Steps::limit>},
 
@@ -86,6 +88,7 @@ const auto kKeys = std::to_array<RecipeKey>({
     {"keep.log_steps", kKeep<&Recipe::Keep::log_steps>},
     {"keep.every_steps", kKeep<&Recipe::Keep::every_steps>},
     {"keep.checkpoints", kKeep<&Recipe::Keep::checkpoints>, kFromOne},
+    {"keep.check_steps", kKeep<&Recipe::Keep::check_steps>},
     {"keep.stop_after_epochs_without_gain", kKeep<&Recipe::Keep::stop_after_epochs_without_gain>},
 });
 

@@ -32,8 +32,11 @@ struct Recipe {
 
   struct Steps {
     std::int64_t batch = 32;
+    std::int64_t lanes = 1;        // batches of a step, a power of two, that workers share
+    std::string exchange = "tree"; // how workers sum (lanes/exchange.h), or library
     std::int64_t epochs = 1;
     std::int64_t limit = 0; // of steps; 0: none
+    std::int64_t pictures() const { return batch * lanes; } // of a step
     friend bool operator==(const Steps &, const Steps &) = default;
   } steps;
 
@@ -78,6 +81,7 @@ struct Recipe {
     std::int64_t log_steps = 0;   // between rows of the log; 0: some seconds
     std::int64_t every_steps = 0; // between checkpoints; 0: at the end of each epoch
     int checkpoints = 3;
+    std::int64_t check_steps = 0; // between steps that are computed twice; 0: none is
     std::int64_t stop_after_epochs_without_gain = 0; // 0: never
     friend bool operator==(const Keep &, const Keep &) = default;
   } keep;

@@ -8,8 +8,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/error.h"
 #include "base/durable_file.h"
+#include "base/error.h"
+#include "base/read_file.h"
 #include "base/stopwatch.h"
 #include "train/log.h"
 
@@ -75,13 +76,15 @@ class Run {
 public:
   Run(const Recipe &recipe, runtime::Device &device, runtime::KernelCache &cache,
       const RunOptions &options)
-      : options_(options), newest_(find_newest()), trainer_(recipe, device, cache, options.trainer),
-        recipe_(recipe) {
+      : options_(options), star_(star_of(options)), newest_(start()),
+        trainer_(recipe, device, cache, options.trainer), recipe_(recipe) {
     if (newest_) {
       check_recipe(recipe, *newest_, options.forces);
       trainer_.restore(*newest_);
       progress_.read(newest_->content.metadata);
     }
+    if (!writes())
+      return;
     std::filesystem::create_directories(options.folder);
     write_durably(in_folder(kRecipeFile), to_text(recipe));
   }
@@ -96,22 +99,23 @@ public:
       say(fmt::format("before   test top-1 {:.4f}, loss {:.4f}\n", result.before->top1(),
                       result.before->loss));
     }
-    Log log(in_folder("log.csv"), trainer_.step());
+    if (writes())
+      log_.emplace(in_folder("log.csv"), trainer_.step());
     bool is_stopped = false;
     while (trainer_.step() < trainer_.steps() && !is_stopped) {
-      make_step(log);
+      const bool is_asked = make_step();
       const bool ends_epoch = trainer_.step() % trainer_.steps_per_epoch() == 0;
       const bool ends = trainer_.step() == trainer_.steps();
       if (ends_epoch || ends)
-        is_stopped = end_epoch(log, result);
-      const bool is_asked = options_.is_stopped && options_.is_stopped();
+        is_stopped = end_epoch(result);
       is_stopped |= is_asked;
       if (ends_epoch || ends || is_stopped || is_time_to_keep())
         keep();
     }
     result.step = trainer_.step();
     result.is_complete = trainer_.step() == trainer_.steps();
-    trainer_.export_model(in_folder("last.onnx"));
+    if (writes())
+      trainer_.export_model(in_folder("last.onnx"));
     return result;
   }
 
@@ -119,9 +123,28 @@ private:
   std::string in_folder(const std::string &name) const {
     return (std::filesystem::path(options_.folder) / name).string();
   }
+  static runtime::Star *star_of(const RunOptions &options) {
+    return options.trainer.workers ? &options.trainer.workers->star : nullptr;
+  }
+  // Of several workers one writes all files, and speaks.
+  bool writes() const { return star_ == nullptr || star_->rank() == 0; }
   void say(const std::string &text) const {
-    if (options_.say)
+    if (options_.say && writes())
       options_.say(text);
+  }
+
+  // The checkpoint to go on from, at every worker: rank 0 has found it.
+  std::optional<Checkpoint> start() const {
+    std::optional<Checkpoint> newest = writes() ? find_newest() : std::nullopt;
+    if (star_ == nullptr)
+      return newest;
+    const std::string path = newest ? checkpoint_path(options_.folder, newest->step) : "";
+    if (newest)
+      star_->monitor().keep(newest->step);
+    const std::string bytes = star_->broadcast(newest ? read_file(path) : "");
+    if (!newest && !bytes.empty())
+      newest = parse_checkpoint(bytes);
+    return newest;
   }
 
   std::optional<Checkpoint> find_newest() const {
@@ -142,8 +165,9 @@ private:
     return std::nullopt;
   }
 
-  void make_step(Log &log) {
-    const StepReport report = trainer_.run_step();
+  // Whether it was the last, since somebody asked for the end.
+  bool make_step() {
+    const StepReport report = trainer_.run_step(options_.is_stopped && options_.is_stopped());
     ++progress_.epoch_steps;
     progress_.epoch_loss += report.loss;
     progress_.epoch_hits += report.hits;
@@ -159,29 +183,30 @@ private:
     row_.gradient_norm = report.gradient_norm;
     row_.scale = report.scale;
     row_.epoch = report.epoch + 1;
-    if (options_.on_step)
+    if (options_.on_step && writes())
       options_.on_step(report);
     row_seconds_ += report.seconds;
     const std::int64_t every = recipe_.keep.log_steps;
     if (every > 0 ? trainer_.step() % every == 0 : row_seconds_ >= kRowSeconds)
-      append_row(log);
+      append_row();
+    return report.is_last;
   }
 
   // Means over the steps since the row before.
-  void append_row(Log &log) {
-    if (step_seconds_.empty())
+  void append_row() {
+    if (step_seconds_.empty() || !log_)
       return;
     const auto steps = static_cast<double>(step_seconds_.size());
-    const auto batch = static_cast<double>(recipe_.steps.batch);
+    const auto batch = static_cast<double>(recipe_.steps.pictures());
     row_.step = trainer_.step();
-    row_.images = trainer_.step() * recipe_.steps.batch;
+    row_.images = trainer_.step() * recipe_.steps.pictures();
     row_.loss /= steps;
     row_.top1 /= steps * batch;
     row_.input_wait_ms /= steps;
     row_.images_per_second = row_seconds_ > 0 ? steps * batch / row_seconds_ : 0;
     std::sort(step_seconds_.begin(), step_seconds_.end());
     row_.step_ms = step_seconds_[step_seconds_.size() / 2] * 1e3;
-    log.append(row_);
+    log_->append(row_);
     row_ = {};
     row_seconds_ = 0;
     step_seconds_.clear();
@@ -192,17 +217,21 @@ private:
   }
 
   void keep() {
+    if (!writes())
+      return;
     Checkpoint checkpoint = trainer_.snapshot();
     progress_.write(checkpoint.content.metadata);
     write_checkpoint(options_.folder, checkpoint, recipe_.keep.checkpoints);
+    if (star_ != nullptr)
+      star_->monitor().keep(checkpoint.step);
   }
 
   // Whether the run ends early, since nothing was gained for long.
-  bool end_epoch(Log &log, RunResult &result) {
-    append_row(log);
+  bool end_epoch(RunResult &result) {
+    append_row();
     EpochReport report;
     const auto steps = static_cast<double>(std::max<std::int64_t>(progress_.epoch_steps, 1));
-    const auto batch = static_cast<double>(recipe_.steps.batch);
+    const auto batch = static_cast<double>(recipe_.steps.pictures());
     report.epoch = (trainer_.step() - 1) / trainer_.steps_per_epoch() + 1;
     report.steps = progress_.epoch_steps;
     report.loss = progress_.epoch_loss / steps;
@@ -223,7 +252,7 @@ private:
     progress_.epoch_steps = progress_.epoch_hits = 0;
     progress_.epoch_loss = epoch_seconds_ = epoch_waited_ = 0;
     skipped_ = timed_steps_ = 0;
-    if (options_.on_epoch)
+    if (options_.on_epoch && writes())
       options_.on_epoch(report);
     const std::int64_t patience = recipe_.keep.stop_after_epochs_without_gain;
     return patience > 0 && report.test && report.epoch - progress_.best_epoch >= patience;
@@ -239,14 +268,17 @@ private:
     progress_.best_loss = report.test->loss;
     progress_.best_epoch = report.epoch;
     result.best = report.test;
-    trainer_.export_model(in_folder("best.onnx"));
+    if (writes())
+      trainer_.export_model(in_folder("best.onnx"));
   }
 
   RunOptions options_;
+  runtime::Star *star_; // null: this process makes the run alone
   std::optional<Checkpoint> newest_;
   Trainer trainer_;
   Recipe recipe_;
   Progress progress_;
+  std::optional<Log> log_;   // of who writes
   LogRow row_;               // sums since the last one
   double row_seconds_ = 0;
   std::vector<double> step_seconds_; // since the last row

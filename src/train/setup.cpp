@@ -60,14 +60,17 @@ program::HostTensor Setup::initial(const onnx_import::Parameter &parameter) cons
   return value.type == DType::F32 ? value : program::convert(value, DType::F32);
 }
 
-data::LoaderOptions loader_options(const Recipe &recipe, std::int64_t first, std::int64_t steps) {
+data::LoaderOptions loader_options(const Recipe &recipe, const StepRange &range, int workers,
+                                   int rank) {
+  const std::int64_t own = recipe.steps.lanes / workers;
   return {.batch = recipe.steps.batch,
           .is_training = true,
           .seed = recipe.seed,
           .augment = {.pad_crop = recipe.augment.pad_crop, .flip = recipe.augment.flip},
           .threads = recipe.data.threads,
-          .first_step = first,
-          .steps = steps,
+          .first_step = range.first,
+          .steps = range.steps,
+          .share = {.round = recipe.steps.lanes, .first = rank * own, .count = own},
           .skip_damaged = recipe.data.skip_damaged};
 }
 

@@ -26,7 +26,7 @@ struct Setup {
   ParameterPool pool;
   Task task;
 
-  std::int64_t steps_per_epoch() const { return training->count() / recipe.steps.batch; }
+  std::int64_t steps_per_epoch() const { return training->count() / recipe.steps.pictures(); }
   std::int64_t steps() const; // of the whole run
   // Gradients of half precision are made of a loss that is scaled up, lest they vanish.
   bool scales_loss() const { return recipe.precision == "f16"; }
@@ -41,8 +41,13 @@ struct Setup {
 std::unique_ptr<data::Source> open_pictures(const Recipe &recipe, const std::string &text);
 Task task_of(const Recipe &recipe, const data::Source &source);
 
-// Batches from `first_step` to the last of `steps`.
-data::LoaderOptions loader_options(const Recipe &recipe, std::int64_t first_step,
-                                   std::int64_t steps);
+// Steps that a loader gives batches of: from `first` to the last of `steps`.
+struct StepRange {
+  std::int64_t first = 0;
+  std::int64_t steps = 0; // of the whole run
+};
+// Of each step those lanes that `rank` of `workers` workers has.
+data::LoaderOptions loader_options(const Recipe &recipe, const StepRange &range, int workers,
+                                   int rank);
 
 } // namespace tilefuse::train

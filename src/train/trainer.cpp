@@ -2,18 +2,27 @@
 #include "train/trainer.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/hash.h"
+#include "base/index.h"
 #include "base/stopwatch.h"
 #include "data/loader.h"
+#include "model/plan/plan.h"
 #include "onnx/export.h"
+#include "train/lanes/exchange.h"
+#include "train/lanes/lane_sum.h"
 #include "train/phase.h"
 #include "train/pools.h"
 #include "train/rate.h"
@@ -26,6 +35,28 @@ namespace {
 using data::Batch;
 using program::HostTensor;
 
+// Elements of the row behind the parameters' in "learned", each aligned for any device.
+enum Metric : std::int64_t { kLoss = 0, kHits = 256, kEnd = 512 };
+
+// What `learned` holds: the parameters' rows and that of the metrics, as many for each worker.
+std::int64_t learned_rows(const ParameterPool &pool, int workers) {
+  return (pool.rows + 1 + workers - 1) / workers * workers;
+}
+
+std::string hash_of(const std::vector<float> &values) {
+  return content_hash(
+      {reinterpret_cast<const char *>(values.data()), values.size() * sizeof(float)});
+}
+
+int own_lanes(const Recipe &recipe, int workers) {
+  const std::int64_t lanes = recipe.steps.lanes;
+  if (!std::has_single_bit(static_cast<unsigned>(workers)) || lanes % workers != 0)
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("{} workers cannot share the {} lanes of a step", workers, lanes), {},
+                {"the number of workers is a power of two that divides steps.lanes"});
+  return static_cast<int>(lanes / workers);
+}
+
 } // namespace
 
 struct Trainer::State : Setup {
@@ -33,12 +64,16 @@ struct Trainer::State : Setup {
   runtime::KernelCache &cache;
   TrainerOptions options;
   UpdateProgram update;
+  const int lanes; // of this worker
   Pools pools;
   std::optional<Phase> gradients;
+  std::optional<LaneSum> lane_sum;
+  std::optional<Exchange> exchange; // where there are other workers
   std::optional<Phase> updating;
-  std::optional<Evaluator> evaluator;         // where there are test data
-  std::vector<runtime::Launchable *> kernels; // of a step, in order
-  std::optional<data::Loader> loader;         // from the step that it was made at
+  std::optional<Evaluator> evaluator; // where there are test data
+  // By lane of this worker; the update's are behind the last one's, or behind the exchange.
+  std::vector<std::vector<runtime::Launchable *>> kernels;
+  std::optional<data::Loader> loader; // from the step that it was made at
   std::int64_t classes = 0;
   std::int64_t step = 0;
   int skips = 0; // in a row
@@ -47,13 +82,17 @@ struct Trainer::State : Setup {
         const TrainerOptions &how)
       : Setup(given), device(on), cache(in), options(how),
         update(update_program(pool, recipe.optimizer, scales_loss())),
-        pools(device, update, first_scale()) {
+        lanes(own_lanes(recipe, workers())),
+        pools(device, update, first_scale(), learned_rows(pool, workers())) {
     compile_step();
     for (const PooledParameter &entry : pool.entries)
       device.write(pools.part("parameters", entry), initial(entry.parameter).data);
     if (test)
       evaluator.emplace(model, pool, task, compilation(), parameter_ports());
   }
+
+  int workers() const { return options.workers ? options.workers->workers->count() : 1; }
+  int rank() const { return options.workers ? options.workers->workers->rank() : 0; }
 
   // Parameters are the inputs behind pictures and labels.
   std::vector<model::PlacedPort> parameter_ports() const {
@@ -63,12 +102,25 @@ struct Trainer::State : Setup {
     return placed;
   }
 
-  Compilation compilation() const {
-    return {device, cache, recipe.precision, options.session};
+  std::size_t launches() const {
+    std::size_t count = exchange ? updating->kernels().size() : 0;
+    for (const auto &each : kernels)
+      count += each.size();
+    return count;
   }
 
+  Compilation compilation() const { return {device, cache, recipe.precision, options.session}; }
+
   void compile_step();
+  void compile_sums();
+  void compare_kernels() const;
   void make_loader();
+  void run_lane(int lane, StepReport &report);
+  void check_device(std::int64_t now);
+  void launch_exchange(bool asks_for_end);
+  void read_metrics(StepReport &report);
+  runtime::Binding metric(Metric which) const;
+  void count_skips(const StepReport &report);
   std::string first_bad_gradient() const;
 };
 
@@ -77,6 +129,9 @@ void Trainer::State::compile_step() {
   placed.push_back({{false, pool.entries.size() + 2}, pools.whole("loss scale")});
   for (std::size_t p = 0; p < pool.entries.size(); ++p)
     placed.push_back({{true, p}, pools.part("learned", pool.entries[p])});
+  const std::size_t metrics = pool.entries.size();
+  placed.push_back({{true, metrics}, metric(kLoss)});
+  placed.push_back({{true, metrics + 1}, metric(kHits)});
   const StepProgram step_program = gradients_program(model, pool, task);
   classes = step_program.classes;
   gradients.emplace(step_program.program, compilation(), placed);
@@ -84,9 +139,9 @@ void Trainer::State::compile_step() {
   std::vector<model::PlacedPort> states;
   for (const train::State &state : update.states)
     for (const bool is_output : {false, true})
-      states.push_back({{is_output, is_output ? state.output : state.input},
-                        pools.whole(state.name)});
-  states.push_back({{false, update.learned}, pools.whole("learned")});
+      states.push_back(
+          {{is_output, is_output ? state.output : state.input}, pools.whole(state.name)});
+  states.push_back({{false, update.learned}, pools.rows("learned", pool.rows)});
   states.push_back({{false, update.rate}, pools.whole("rate")});
   Compilation apart{device, cache, "f32", options.session};
   apart.session.fusion.level = poly::FuseLevel::None; // each state by a kernel of its own
@@ -94,13 +149,55 @@ void Trainer::State::compile_step() {
   updating.emplace(update.program, apart, states);
   for (const train::State &state : update.states)
     check_in_place(updating->resident(), state.input, state.output);
+  compile_sums();
+  compare_kernels();
+}
+
+void Trainer::State::compile_sums() {
+  const double factor = 1.0 / static_cast<double>(recipe.steps.lanes);
+  const bool is_alone = workers() == 1;
+  lane_sum.emplace(compilation(), pools.whole("learned"), lanes, is_alone ? factor : 1);
+  if (!is_alone)
+    exchange.emplace(compilation(), pools.whole("learned"), *options.workers->workers,
+                     recipe.steps.exchange, factor);
+  for (int lane = 0; lane < lanes; ++lane) {
+    kernels.emplace_back(gradients->kernels().begin(), gradients->kernels().end());
+    const std::vector<runtime::Launchable *> &sums = lane_sum->kernels(lane);
+    kernels.back().insert(kernels.back().end(), sums.begin(), sums.end());
+  }
+  if (is_alone)
+    kernels.back().insert(kernels.back().end(), updating->kernels().begin(),
+                          updating->kernels().end());
+}
+
+// Other kernels would give other bits.
+void Trainer::State::compare_kernels() const {
+  if (options.workers == nullptr)
+    return;
+  std::string text;
   for (const Phase *phase : {&*gradients, &*updating})
-    kernels.insert(kernels.end(), phase->kernels().begin(), phase->kernels().end());
+    text += model::to_text(phase->resident().plan(), phase->resident().compiled());
+  agree(options.workers->star, {{"kernels", content_hash(text)}});
+}
+
+runtime::Binding Trainer::State::metric(Metric which) const {
+  return pools.elems("learned", pool.rows * kRow + which, 1);
 }
 
 void Trainer::State::make_loader() {
   loader.reset();
-  loader.emplace(*training, loader_options(recipe, step, steps()));
+  loader.emplace(*training, loader_options(recipe, {step, steps()}, workers(), rank()));
+}
+
+void Trainer::State::count_skips(const StepReport &report) {
+  skips = report.is_skipped ? skips + 1 : 0;
+  if (skips >= kMostSkips)
+    throw Error(
+        ErrorCode::Unsupported,
+        fmt::format("step {}: gradients of the last {} steps are not finite", report.step, skips),
+        {},
+        {fmt::format("first of them, from the loss backwards: {}", first_bad_gradient()),
+         "a smaller optimizer.rate, or optimizer.clip, may help"});
 }
 
 std::string Trainer::State::first_bad_gradient() const {
@@ -127,7 +224,8 @@ bool Trainer::has_test_data() const { return state_->test != nullptr; }
 
 TrainingMemory Trainer::memory() const {
   TrainingMemory memory;
-  memory.parameters = state_->pools.bytes();
+  memory.parameters = state_->pools.bytes() + state_->lane_sum->bytes() +
+                      (state_->exchange ? state_->exchange->bytes() : 0);
   std::vector<const Phase *> phases = {&*state_->gradients, &*state_->updating};
   if (state_->evaluator)
     phases.push_back(&state_->evaluator->phase());
@@ -142,53 +240,98 @@ std::string Trainer::describe() const {
   const State &state = *state_;
   const TrainingMemory memory = this->memory();
   const auto mb = [](std::int64_t bytes) { return static_cast<double>(bytes) * 1e-6; };
-  std::string data = fmt::format("{} pictures {}x{}x{}", state.training->count(),
-                                 state.task.picture.height, state.task.picture.width,
-                                 state.task.picture.channels);
+  std::string data =
+      fmt::format("{} pictures {}x{}x{}", state.training->count(), state.task.picture.height,
+                  state.task.picture.width, state.task.picture.channels);
   if (state.test)
     data += fmt::format(", {} to test", state.test->count());
+  std::string batch = fmt::format("batch {}", state.recipe.steps.batch);
+  if (state.recipe.steps.lanes > 1)
+    batch += fmt::format(" in each of {} lanes", state.recipe.steps.lanes);
+  if (state.workers() > 1)
+    batch += fmt::format(" by {} workers, {} each", state.workers(), state.lanes);
   return fmt::format("model    {}: {}\n"
                      "data     {}; order by seed {}\n"
-                     "step     {} launches, batch {}, {} steps an epoch\n"
+                     "step     {} launches, {}, {} steps an epoch\n"
                      "memory   {:.1f} MB: activations {:.1f}, parameters and optimiser {:.1f}, "
                      "constants {:.1f}\n",
-                     std::filesystem::path(state.recipe.model).stem().string(),
-                     summary(state.pool), data, state.recipe.seed, state.kernels.size(),
-                     state.recipe.steps.batch, state.steps_per_epoch(), mb(memory.all()),
-                     mb(memory.activations), mb(memory.parameters), mb(memory.constants));
+                     std::filesystem::path(state.recipe.model).stem().string(), summary(state.pool),
+                     data, state.recipe.seed, state.launches(), batch, state.steps_per_epoch(),
+                     mb(memory.all()), mb(memory.activations), mb(memory.parameters),
+                     mb(memory.constants));
 }
 
-StepReport Trainer::run_step() {
+// One batch through the gradients program.
+void Trainer::State::run_lane(int lane, StepReport &report) {
+  const double waited = loader->waited_seconds();
+  const Batch &batch = loader->next();
+  check_labels(batch.labels, classes);
+  report.epoch = batch.epoch;
+  report.waited += loader->waited_seconds() - waited;
+  gradients->write(0, std::as_bytes(std::span(batch.pixels)));
+  gradients->write(1, std::as_bytes(std::span(batch.labels)));
+  const std::int64_t every = recipe.keep.check_steps;
+  if (lane == 0 && every > 0 && report.step % every == 0)
+    check_device(report.step);
+  device.launch_all(kernels[at(lane)]);
+}
+
+// The same batch gives the same bits, and workers hold the same parameters; or a device is damaged.
+void Trainer::State::check_device(std::int64_t now) {
+  const auto learned = [&] {
+    gradients->launch();
+    return hash_of(pools.read("learned"));
+  };
+  if (learned() != learned())
+    throw Error(ErrorCode::Device,
+                fmt::format("step {}: the gradients of one batch, computed twice, differ", now), {},
+                {"the device or its memory is damaged, or its driver is"});
+  if (options.workers)
+    agree(options.workers->star, {{"parameters", hash_of(pools.read("parameters"))}});
+}
+
+void Trainer::State::launch_exchange(bool asks_for_end) {
+  if (asks_for_end) {
+    const float one = 1;
+    device.write(metric(kEnd), std::as_bytes(std::span(&one, 1)));
+  }
+  options.workers->star.monitor().enter_exchange();
+  exchange->run();
+  updating->launch();
+}
+
+void Trainer::State::read_metrics(StepReport &report) {
+  std::array<float, kEnd + 1> row{};
+  runtime::Binding from = metric(kLoss);
+  from.bytes = static_cast<std::int64_t>(sizeof(row));
+  device.read(from, std::as_writable_bytes(std::span(row)));
+  report.loss = static_cast<double>(row[kLoss]);
+  report.hits =
+      std::llround(static_cast<double>(row[kHits]) * static_cast<double>(recipe.steps.lanes));
+  report.is_last = row[kEnd] > 0;
+}
+
+StepReport Trainer::run_step(bool asks_for_end) {
   State &state = *state_;
   if (!state.loader)
     state.make_loader();
   const Stopwatch watch;
-  const double waited = state.loader->waited_seconds();
-  const Batch &batch = state.loader->next();
-  check_labels(batch.labels, state.classes);
-  StepReport report{.step = state.step + 1, .steps = state.steps(), .epoch = batch.epoch};
-  report.waited = state.loader->waited_seconds() - waited;
+  StepReport report{.step = state.step + 1, .steps = state.steps()};
+  if (state.options.workers)
+    state.options.workers->star.monitor().begin_step(report.step);
   report.rate = rate_at(state.recipe, state.step, state.steps_per_epoch());
   report.scale = static_cast<double>(state.pools.read("loss scale").front());
   state.pools.write("rate", {static_cast<float>(report.rate)});
-  state.gradients->write(0, std::as_bytes(std::span(batch.pixels)));
-  state.gradients->write(1, std::as_bytes(std::span(batch.labels)));
-  state.device.launch_all(state.kernels);
-  const std::size_t outputs = state.pool.entries.size();
-  report.loss = static_cast<double>(state.gradients->number(outputs));
-  report.hits = std::lround(state.gradients->number(outputs + 1));
+  for (int lane = 0; lane < state.lanes; ++lane)
+    state.run_lane(lane, report);
+  if (state.exchange)
+    state.launch_exchange(asks_for_end);
+  state.read_metrics(report);
+  report.is_last |= asks_for_end;
   const double square = static_cast<double>(state.updating->number(state.update.square));
   report.gradient_norm = std::sqrt(square) / report.scale;
   report.is_skipped = !(square < 1e38); // ops/optimizer.tile, is_alive
-  state.skips = report.is_skipped ? state.skips + 1 : 0;
-  if (state.skips >= kMostSkips)
-    throw Error(ErrorCode::Unsupported,
-                fmt::format("step {}: gradients of the last {} steps are not finite", report.step,
-                            state.skips),
-                {},
-                {fmt::format("first of them, from the loss backwards: {}",
-                             state.first_bad_gradient()),
-                 "a smaller optimizer.rate, or optimizer.clip, may help"});
+  state.count_skips(report);
   ++state.step;
   report.seconds = watch.seconds();
   return report;
@@ -205,7 +348,8 @@ Evaluation Trainer::evaluate(const std::function<void(int, int)> &progress) {
   State &state = *state_;
   if (!state.evaluator)
     throw Error(ErrorCode::Unsupported, "the recipe names no test data");
-  return state.evaluator->run(*state.test, state.recipe.data.threads, progress);
+  return state.evaluator->run(*state.test, state.recipe.data.threads, progress,
+                              state.options.workers ? &state.options.workers->star : nullptr);
 }
 
 Checkpoint Trainer::snapshot() {

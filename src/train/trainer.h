@@ -6,7 +6,9 @@
 //     trainer.run_step();
 //
 // A step is two programs, launched one behind the other: gradients into the pool "learned", then the
-// update of the pools in place. The host copies the next pictures in and reads loss and hits.
+// update of the pools in place. With lanes (lanes/lane_sum.h) the first runs once for each, and between the
+// two workers sum what they learned (exchange.h); each of them then makes the same update. The host
+// copies the next pictures in and reads loss and hits.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +21,7 @@
 #include "runtime/store/kernel_cache.h"
 #include "train/checkpoint.h"
 #include "train/evaluator.h"
+#include "train/lanes/rendezvous.h"
 #include "train/parameters.h"
 #include "train/recipe.h"
 
@@ -26,6 +29,7 @@ namespace tilefuse::train {
 
 struct TrainerOptions {
   model::SessionOptions session; // how both programs are compiled
+  Rendezvous *workers = nullptr; // that share the steps; null: this one makes them alone
   std::function<void(const std::string &)> warn;
 };
 
@@ -34,11 +38,12 @@ struct StepReport {
   std::int64_t steps = 0; // of the whole run
   std::int64_t epoch = 0;
   double rate = 0;
-  double loss = 0;          // mean over the batch
+  double loss = 0;          // mean over the pictures of all lanes
   std::int64_t hits = 0;    // pictures classified right, before the update
   double gradient_norm = 0; // of all gradients, without the loss scale
   double scale = 1;         // the loss scale
   bool is_skipped = false;  // a gradient was not finite: parameters stayed
+  bool is_last = false;     // one of the workers asked for the end
   double seconds = 0;       // from the end of the step before
   double waited = 0;        // of these, for pictures
 };
@@ -61,8 +66,8 @@ public:
   Trainer(const Trainer &) = delete;
   Trainer &operator=(const Trainer &) = delete;
 
-  std::int64_t step() const;            // that were made
-  std::int64_t steps() const;           // of the whole run
+  std::int64_t step() const;  // that were made
+  std::int64_t steps() const; // of the whole run
   std::int64_t steps_per_epoch() const;
   const ParameterPool &parameters() const;
   TrainingMemory memory() const;
@@ -70,14 +75,14 @@ public:
   std::string describe() const;
 
   // Error{Unsupported} after kMostSkips steps in a row that were skipped; it names the first
-  // gradient that is not finite.
-  StepReport run_step();
+  // gradient that is not finite. Whether a worker asks for the end is told to all.
+  StepReport run_step(bool asks_for_end = false);
   // Times of a step's kernels by the device's clock: of `passes` steps, that of median length. What
   // is learned in them counts for nothing: restore() a snapshot.
   std::vector<model::KernelReport> profile(int passes);
   bool has_test_data() const;
-  // On the test data, with the running statistics; `progress` is told of batches. Error{Unsupported}
-  // without test data.
+  // On the test data, shared by the workers, with the running statistics; `progress` is told of
+  // batches. Error{Unsupported} without test data.
   Evaluation evaluate(const std::function<void(int done, int total)> &progress = {});
 
   // Everything that the steps to come depend on.

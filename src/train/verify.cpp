@@ -22,7 +22,7 @@ HostTensor tensor_of(const program::Tensor &form, const void *data) {
 
 // What the first step reads.
 std::vector<HostTensor> first_inputs(const Setup &setup, const program::Program &program) {
-  data::Loader loader(*setup.training, loader_options(setup.recipe, 0, 1));
+  data::Loader loader(*setup.training, loader_options(setup.recipe, {0, 1}, 1, 0));
   const data::Batch &batch = loader.next();
   std::vector<HostTensor> inputs;
   inputs.push_back(tensor_of(program[program.inputs[0]], batch.pixels.data()));

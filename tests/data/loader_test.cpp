@@ -106,6 +106,31 @@ TEST(Loader, EvaluationGoesFromFirstToLast) {
   EXPECT_EQ(draw(Numbers(100), options).at(0).count, 100);
 }
 
+// Whoever has which share of a round, the same batches come.
+TEST(Loader, SharesGiveTheBatchesOfAWholeRound) {
+  for (const bool is_training : {true, false}) {
+    LoaderOptions options = kTraining;
+    options.batch = 8;
+    options.is_training = is_training;
+    options.steps = is_training ? 7 : 0; // 3 an epoch
+    options.share = {.round = 4, .first = 0, .count = 4};
+    const std::vector<Drawn> whole = draw(Numbers(100), options);
+    ASSERT_EQ(whole.size(), is_training ? 28U : 13U);
+    for (std::int64_t first = 0; first < 4; first += 2) {
+      options.share = {.round = 4, .first = first, .count = 2};
+      const std::vector<Drawn> part = draw(Numbers(100), options);
+      for (std::size_t n = 0; n < part.size(); ++n)
+        EXPECT_EQ(part[n], whole[n / 2 * 4 + static_cast<std::size_t>(first) + n % 2]);
+      EXPECT_EQ(part.size(), is_training ? 14U : first == 0 ? 7U : 6U);
+    }
+    if (is_training) {
+      EXPECT_EQ(whole[11].epoch, 0);
+      EXPECT_EQ(whole[12].epoch, 1);
+      EXPECT_EQ(whole[12].step, 3);
+    }
+  }
+}
+
 TEST(Loader, AnyNumberOfThreadsGivesEqualBatches) {
   const Numbers source(1000, {3, 77, 78, 500}, true);
   LoaderOptions options = kTraining;

@@ -59,6 +59,8 @@ TEST_F(CudaCalls, AListIsOneGraphLaunch) {
   EXPECT_EQ(taken(), "graph\ngraph\n");
   device_->launch_all(std::array{kernels_[1].get()});
   EXPECT_EQ(taken(), "record\nlaunch\nrecorded\ngraph\n");
+  device_->launch_all(list()); // several lists are kept
+  EXPECT_EQ(taken(), "graph\n");
 }
 
 TEST_F(CudaCalls, OnlyReadingWritingAndFinishingWait) {

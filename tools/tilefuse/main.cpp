@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line. Exit code 0: done; 1: `fmt --check` found something; 2: the user's input or
 // machine cannot do it, said in one sentence, or at each place of a text as compilers do; 3: a
-// fault of the program's own.
+// fault of the program's own; 4: of several workers that train another one was lost.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

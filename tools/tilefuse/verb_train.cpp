@@ -3,9 +3,12 @@
 // model classifies pictures.
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <bit>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -15,19 +18,26 @@
 #include "api/engine.h"
 #include "api/training.h"
 #include "base/error.h"
+#include "base/hash.h"
+#include "base/read_file.h"
 #include "files.h"
+#include "lower/pipeline.h"
 #include "model_options.h"
 #include "open_model.h"
 #include "progress.h"
 #include "table.h"
+#include "train/lanes/rendezvous.h"
+#include "train/lanes/scaling.h"
 #include "train/recipe.h"
 #include "train/run.h"
 #include "verb.h"
+#include "worker_processes.h"
 
 namespace tilefuse::tool {
 namespace {
 
-constexpr int kProfiled = 5; // steps
+constexpr int kWarmUps = 3; // steps before kernels are timed
+constexpr int kProfiled = 5;
 
 std::atomic<bool> is_interrupted = false;
 
@@ -50,6 +60,9 @@ struct TrainArguments : api::EngineOptions {
   bool forces = false;
   bool is_dry = false;
   std::string csv; // of kernels, in a dry run
+  int workers = 0; // that this process starts; 0: none
+  int restarts = 0;
+  double timeout = 120; // seconds
   search::FusionSettings fusion;
 };
 
@@ -67,29 +80,57 @@ void print(const std::string &text) {
   std::fflush(stdout);
 }
 
-void train(TrainArguments &args) {
-  const api::Training training{.recipe = recipe_of(args),
+// Of several workers one speaks.
+bool speaks(const train::Rendezvous *workers) {
+  return workers == nullptr || workers->star.rank() == 0;
+}
+
+// What one worker does in a step of one lane.
+train::ScalingStep scaling_step(const train::Recipe &recipe, const train::Trainer &trainer,
+                                const std::vector<model::KernelReport> &kernels) {
+  double seconds = 0;
+  for (const model::KernelReport &kernel : kernels)
+    seconds += kernel.seconds;
+  return {seconds, trainer.parameters().bytes(), recipe.steps.batch};
+}
+
+// What a run would be, and how long its kernels take where that is asked for.
+void dry_run(const TrainArguments &args, const api::Training &training, api::Engine &engine,
+             const api::RunWatch &watch) {
+  train::Trainer trainer(training.recipe, *engine.device, *engine.cache,
+                         api::trainer_options(engine, training, watch));
+  if (speaks(watch.workers))
+    print(trainer.describe());
+  if (args.csv.empty() && args.workers < 2)
+    return;
+  for (int step = 0; step < kWarmUps; ++step)
+    trainer.run_step();
+  const std::vector<model::KernelReport> kernels = trainer.profile(kProfiled);
+  if (!args.csv.empty())
+    write_files({{args.csv, to_csv(kernel_table(kernels))}});
+  if (args.workers > 1)
+    print(train::scaling_text(scaling_step(training.recipe, trainer, kernels), args.workers));
+}
+
+void train_with(const TrainArguments &args, const train::Recipe &recipe, api::Engine &engine,
+                train::Rendezvous *workers) {
+  const api::Training training{.recipe = recipe,
                                .fusion = args.fusion,
                                .folder = args.folder,
                                .resumes = args.resumes,
                                .forces = args.forces};
-  train::check(training.recipe);
-  const auto engine = std::make_shared<api::Engine>(args.device, args, log_to_stderr());
   Progress progress("training");
-  const auto compiling = [&](int done, int total) {
-    progress.show(fmt::format("compiling {}/{}", done, total));
+  api::RunWatch watch{.workers = workers};
+  watch.compiling = [&](int done, int total) {
+    if (speaks(workers))
+      progress.show(fmt::format("compiling {}/{}", done, total));
     return true;
   };
-  print(fmt::format("device   {} ({}; {})\n", engine->device->name(),
-                    engine->device->target().name, engine->choice.why));
-  if (args.is_dry) {
-    api::Trainer trainer(engine, training, compiling);
-    print(trainer.info().text);
-    if (!args.csv.empty())
-      write_files({{args.csv, to_csv(kernel_table(trainer.time(kProfiled, {}).kernels))}});
-    return;
-  }
-  api::RunWatch watch{.compiling = compiling};
+  if (speaks(workers))
+    print(fmt::format("device   {} ({}; {})\n", engine.device->name(), engine.device->target().name,
+                      engine.choice.why));
+  if (args.is_dry)
+    return dry_run(args, training, engine, watch);
   watch.on_step = [&](const train::StepReport &step) {
     progress.show(fmt::format("step {}  loss {:.4f}  rate {:.3g}  {:.1f} ms", step.step, step.loss,
                               step.rate, step.seconds * 1e3));
@@ -97,7 +138,78 @@ void train(TrainArguments &args) {
   watch.is_stopped = [] { return is_interrupted.load(); };
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
-  print(api::result_text(api::train_run(*engine, training, watch, print), args.folder));
+  const train::RunResult result = api::train_run(engine, training, watch, print);
+  if (speaks(workers))
+    print(api::result_text(result, args.folder));
+}
+
+// The device of a worker: of several GPUs of a host each has its own.
+std::string device_of(const TrainArguments &args, const runtime::WorkerPlace &place) {
+  const bool is_one_of_several = place.count > 1 && args.device == "cuda";
+  return is_one_of_several ? fmt::format("cuda:{}", place.local) : args.device;
+}
+
+// The others, where there are others: met, and of the same mind.
+std::unique_ptr<train::Rendezvous> meet(const TrainArguments &args, const train::Recipe &recipe,
+                                        const runtime::WorkerPlace &place, api::Engine &engine) {
+  if (place.count == 1)
+    return nullptr;
+  const std::string &selector = engine.choice.selector;
+  auto met = std::make_unique<train::Rendezvous>(place, *engine.device, selector, args.timeout);
+  train::agree(met->star, {{"program", TILEFUSE_VERSION " " + std::string(lower::code_version())},
+                           {"recipe", content_hash(train::to_text(recipe))},
+                           {"model", content_hash(read_file(recipe.model))},
+                           {"target", content_hash(to_text(engine.device->target()))},
+                           {"driver", engine.device->driver()}});
+  return met;
+}
+
+void train(TrainArguments &args) {
+  const train::Recipe recipe = recipe_of(args);
+  train::check(recipe);
+  const runtime::WorkerPlace place = runtime::worker_place(std::getenv);
+  api::Engine engine(device_of(args, place), args, log_to_stderr());
+  const std::unique_ptr<train::Rendezvous> met = meet(args, recipe, place, engine);
+  try {
+    train_with(args, recipe, engine, met.get());
+  } catch (const Error &error) {
+    if (met)
+      met->star.monitor().fail(error.message());
+    throw;
+  }
+}
+
+// As many as are left of those that an end like this one leaves, a power of two.
+int left_of(const std::vector<int> &codes) {
+  const auto is_lost = [](int code) { return code != 0 && code != runtime::kLostWorker; };
+  const auto lost = std::count_if(codes.begin(), codes.end(), is_lost);
+  const auto left = static_cast<unsigned>(static_cast<std::ptrdiff_t>(codes.size()) - lost);
+  return std::max(1, static_cast<int>(std::bit_floor(left)));
+}
+
+// Starts workers, and after a loss those that are left from the newest checkpoint.
+void train_by_workers(const TrainArguments &args) {
+  train::check(recipe_of(args));
+  WorkerProcesses processes{own_arguments(), args.workers};
+  for (int restarts = args.restarts;; --restarts) {
+    const std::vector<int> codes = run_workers(processes);
+    const auto failed =
+        std::find_if(codes.begin(), codes.end(), [](int code) { return code != 0; });
+    if (failed == codes.end())
+      return;
+    const bool is_loss = std::any_of(codes.begin(), codes.end(), [](int code) {
+      return code < 0 || code == runtime::kLostWorker;
+    });
+    if (!is_loss || restarts <= 0)
+      throw CLI::RuntimeError(is_loss ? runtime::kLostWorker : *failed);
+    processes.count = left_of(codes);
+    const bool can_resume = train::newest_checkpoint(args.folder, nullptr).has_value();
+    if (can_resume && std::find(processes.arguments.begin(), processes.arguments.end(),
+                                "--resume") == processes.arguments.end())
+      processes.arguments.emplace_back("--resume");
+    warn(fmt::format("starts again with {} of {} workers{}", processes.count, codes.size(),
+                     can_resume ? ", from the newest checkpoint" : ""));
+  }
 }
 
 void add_short(CLI::App &verb, TrainArguments &args, const char *name, const char *key,
@@ -145,7 +257,8 @@ void add_train(CLI::App &app) {
   verb->add_option("recipe", args->what, "A recipe (docs/training.md), or an ONNX model")
       ->required();
   verb->add_option("-o,--output", args->folder, "Folder of the run")->type_name("DIR");
-  add_short(*verb, *args, "--data", "data.train", "Pictures to train on: cifar:FILE, folder:DIR, …");
+  add_short(*verb, *args, "--data", "data.train",
+            "Pictures to train on: cifar:FILE, folder:DIR, …");
   add_short(*verb, *args, "--test", "data.test", "Pictures to test on");
   add_short(*verb, *args, "--batch", "steps.batch", "Pictures of a step");
   add_short(*verb, *args, "--epochs", "steps.epochs", "Times that all pictures are seen");
@@ -163,12 +276,23 @@ void add_train(CLI::App &app) {
   verb->add_option("--csv", args->csv, "Time the kernels of a step and write a table there")
       ->type_name("FILE")
       ->needs(dry);
+  verb->add_option("--workers", args->workers,
+                   "Processes of this host that share the lanes of a step")
+      ->check(CLI::Range(1, 1 << 16));
+  verb->add_option("--restarts", args->restarts, "How often to start again when a worker is lost")
+      ->check(CLI::Range(0, 1 << 16));
+  verb->add_option("--timeout", args->timeout, "Seconds to wait for a worker that does not come")
+      ->check(CLI::Range(1.0, 1e6));
   add_engine_options(*verb, args->device, *args);
   add_fusion_options(*verb, args->fusion);
   verb->callback([args] {
     if (args->folder.empty() && !args->is_dry)
       throw Error(ErrorCode::Syntax, "train: -o names the folder of the run");
-    train(*args);
+    const bool is_worker = runtime::worker_place(std::getenv).count > 1;
+    if (args->workers > 1 && !is_worker && !args->is_dry)
+      train_by_workers(*args);
+    else
+      train(*args);
   });
 }
 
@@ -177,13 +301,17 @@ void add_evaluate(CLI::App &app) {
   CLI::App *verb = app.add_subcommand("evaluate", "Say how many pictures a model classifies right");
   verb->footer("Example:\n  tilefuse evaluate best.onnx --data cifar:test.bin.gz");
   verb->add_option("model", args->recipe.model, "ONNX model")->required()->type_name("MODEL");
-  verb->add_option("--data", args->recipe.data.test, "Pictures: cifar:FILE, mnist:IMAGES,LABELS, folder:DIR, …")
+  verb->add_option("--data", args->recipe.data.test,
+                   "Pictures: cifar:FILE, mnist:IMAGES,LABELS, folder:DIR, …")
       ->required()
       ->type_name("KIND:PATH");
-  verb->add_option("--side", args->recipe.data.side, "Pixels: size that pictures of folder: and list: are made")
+  verb->add_option("--side", args->recipe.data.side,
+                   "Pixels: size that pictures of folder: and list: are made")
       ->check(CLI::Range(1, 1 << 16));
-  verb->add_option("--batch", args->recipe.steps.batch, "Pictures at a time")->check(CLI::Range(1, 1 << 20));
-  verb->add_option("--mean", args->recipe.data.mean, "By channel, of pixels in 0..1")->delimiter(',');
+  verb->add_option("--batch", args->recipe.steps.batch, "Pictures at a time")
+      ->check(CLI::Range(1, 1 << 20));
+  verb->add_option("--mean", args->recipe.data.mean, "By channel, of pixels in 0..1")
+      ->delimiter(',');
   verb->add_option("--std", args->recipe.data.std, "By channel")->delimiter(',');
   verb->add_option("--precision", args->recipe.precision, "f32, tf32, f16 or bf16")
       ->check(CLI::IsMember({"f32", "tf32", "f16", "bf16"}));

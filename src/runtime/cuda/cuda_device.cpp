@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/index.h"
+#include "base/lru.h"
 #include "runtime/cuda/cuda_build.h"
 #include "runtime/cuda/cuda_objects.h"
 #include "runtime/cuda/cuda_target.h"
@@ -24,6 +25,8 @@ using cuda::check;
 using cuda::DriverApi;
 
 constexpr std::int64_t kAlignment = 256; // bytes, as cuMemAlloc gives them
+constexpr std::size_t kMostGraphs = 16;
+
 CudaMemory &memory_of(const Binding &binding) {
   auto *memory = dynamic_cast<CudaMemory *>(binding.memory);
   TILEFUSE_CHECK(memory != nullptr, "a binding without memory of this device");
@@ -181,11 +184,17 @@ public:
     for (const Launchable *kernel : kernels)
       numbers.push_back(static_cast<const CudaLaunchable *>(kernel)->number);
     cx_->enter();
-    if (!graph_ || numbers != recorded_) {
-      graph_ = std::make_unique<CudaGraph>(cx_, [&] { Device::launch_all(kernels); });
-      recorded_ = std::move(numbers);
-    }
-    graph_->launch();
+    std::unique_ptr<CudaGraph> *graph = graphs_.find(numbers);
+    if (graph == nullptr)
+      graph =
+          &graphs_.insert(std::move(numbers),
+                          std::make_unique<CudaGraph>(cx_, [&] { Device::launch_all(kernels); }));
+    (*graph)->launch();
+  }
+
+  cuda::Stream stream() const {
+    cx_->enter();
+    return cx_->stream;
   }
 
   void finish() override {
@@ -284,8 +293,8 @@ private:
   std::string driver_;
   bool starts_early_ = false;
   std::uint64_t launchables_ = 0;
-  std::vector<std::uint64_t> recorded_; // numbers of the launches that graph_ holds
-  std::unique_ptr<CudaGraph> graph_;
+  Lru<std::vector<std::uint64_t>, std::unique_ptr<CudaGraph>> graphs_{
+      kMostGraphs}; // by numbers of the launches
 };
 
 // The number of "cuda:N", 0 for "cuda".
@@ -333,5 +342,13 @@ std::unique_ptr<Device> make_cuda_device(const std::string &selector,
   return std::make_unique<CudaDevice>(std::make_shared<CudaContext>(*api, number), info,
                                       target_of(info, rows));
 }
+
+cuda::Stream cuda_stream(Device &device) {
+  auto *cuda = dynamic_cast<CudaDevice *>(&device);
+  TILEFUSE_CHECK(cuda != nullptr, "a device that is not of CUDA");
+  return cuda->stream();
+}
+
+cuda::DevicePtr cuda_address(const Binding &binding) { return address_of(binding); }
 
 } // namespace tilefuse::runtime

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/workers/star.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <sstream>
+#include <thread>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+#include "base/stopwatch.h"
+
+namespace tilefuse::runtime {
+namespace {
+
+constexpr std::uint64_t kMostHello = 4096; // bytes
+constexpr std::uint64_t kMostMessage = std::uint64_t{1} << 34;
+constexpr double kHelloSeconds = 5;
+constexpr auto kUntilEnded = std::chrono::seconds(10);
+constexpr const char *kGreeting = "tilefuse worker 1";
+
+// What who comes says first, a line each.
+struct Hello {
+  std::string greeting, token, channel, name;
+  int rank = -1;
+  int count = 0;
+};
+
+std::string to_text(const Hello &hello) {
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n", kGreeting, hello.token, hello.channel, hello.rank,
+                     hello.count, hello.name);
+}
+
+Hello parse_hello(const std::string &text) {
+  std::istringstream in(text);
+  Hello hello;
+  std::string rank, count;
+  for (std::string *line :
+       {&hello.greeting, &hello.token, &hello.channel, &rank, &count, &hello.name})
+    std::getline(in, *line);
+  hello.rank = std::atoi(rank.c_str());
+  hello.count = std::atoi(count.c_str());
+  return hello;
+}
+
+std::string own_name(int rank, const std::string &device) {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  return fmt::format("rank {} ({}, {})", rank, host.data(), device);
+}
+
+std::size_t part_bytes(std::size_t all, int count) { return all / static_cast<std::size_t>(count); }
+
+// What `work` does, or the end of the process where a worker is gone.
+template <class Work> auto guarded(const Work &work) {
+  try {
+    return work();
+  } catch (const Error &) {
+    Star::lost();
+  }
+}
+
+} // namespace
+
+void Star::lost() {
+  std::this_thread::sleep_for(kUntilEnded);
+  throw;
+}
+
+Star::Star(const StarOptions &options, std::optional<Listener> listener)
+    : rank_(options.place.rank), count_(options.place.count),
+      names_(static_cast<std::size_t>(count_)) {
+  names_[static_cast<std::size_t>(rank_)] = own_name(rank_, options.device);
+  std::map<int, Link> control;
+  if (rank_ == 0 && !listener)
+    listener.emplace(options.place.address, options.place.port);
+  if (rank_ == 0)
+    receive_all(options, *listener, control);
+  else
+    reach_first(options, control);
+  // Only now everyone is there.
+  if (rank_ == 0)
+    for (auto &[rank, link] : links_)
+      link.send_message(fmt::format("{}", fmt::join(names_, "\n")));
+  else {
+    links_.at(0).set_patience(options.patience);
+    std::istringstream in(links_.at(0).receive_message(kMostMessage));
+    links_.at(0).set_patience(0);
+    for (std::string &name : names_)
+      std::getline(in, name);
+  }
+  monitor_ = std::make_unique<Monitor>(
+      Monitor::Options{.rank = rank_, .names = names_, .patience = options.patience},
+      std::move(control));
+}
+
+void Star::receive_all(const StarOptions &options, Listener &listener,
+                       std::map<int, Link> &control) {
+  const Stopwatch watch;
+  const auto missing = [&] {
+    std::vector<int> ranks;
+    for (int rank = 1; rank < count_; ++rank)
+      if (!links_.contains(rank) || !control.contains(rank))
+        ranks.push_back(rank);
+    return ranks;
+  };
+  while (!missing().empty()) {
+    const double left = options.patience - watch.seconds();
+    std::optional<Link> link = left > 0 ? listener.accept(left) : std::nullopt;
+    if (!link && left <= 0)
+      throw Error(ErrorCode::Device,
+                  fmt::format("of {} workers, rank {} did not come to {}:{} within {:.0f} s",
+                              count_, fmt::join(missing(), ", "), options.place.address,
+                              listener.port(), options.patience));
+    if (!link)
+      continue;
+    Hello hello;
+    try {
+      link->set_patience(kHelloSeconds);
+      hello = parse_hello(link->receive_message(kMostHello));
+      link->set_patience(0);
+    } catch (const Error &) { // no worker
+      continue;
+    }
+    std::map<int, Link> &links = hello.channel == "data" ? links_ : control;
+    if (hello.greeting != kGreeting || hello.token != options.place.token ||
+        hello.count != count_ || hello.rank < 1 || hello.rank >= count_ ||
+        links.contains(hello.rank))
+      continue;
+    names_[static_cast<std::size_t>(hello.rank)] = hello.name;
+    links[hello.rank] = std::move(*link);
+  }
+}
+
+void Star::reach_first(const StarOptions &options, std::map<int, Link> &control) {
+  const WorkerPlace &place = options.place;
+  for (const char *channel : {"data", "control"}) {
+    Link link = connect(place.address, place.port, options.patience);
+    link.send_message(to_text({.greeting = kGreeting,
+                               .token = place.token,
+                               .channel = channel,
+                               .name = names_[static_cast<std::size_t>(rank_)],
+                               .rank = rank_,
+                               .count = count_}));
+    (channel == std::string_view("data") ? links_ : control)[0] = std::move(link);
+  }
+}
+
+std::vector<std::string> Star::gather(const std::string &own) {
+  return guarded([&] {
+    std::vector<std::string> all(static_cast<std::size_t>(count_));
+    all[static_cast<std::size_t>(rank_)] = own;
+    if (rank_ != 0)
+      links_.at(0).send_message(own);
+    for (auto &[rank, link] : links_)
+      if (rank_ == 0)
+        all[static_cast<std::size_t>(rank)] = link.receive_message(kMostMessage);
+    for (auto &[rank, link] : links_)
+      for (std::string &each : all)
+        if (rank_ == 0)
+          link.send_message(each);
+        else
+          each = link.receive_message(kMostMessage);
+    return all;
+  });
+}
+
+std::string Star::broadcast(const std::string &own) {
+  return guarded([&] {
+    if (rank_ != 0)
+      return links_.at(0).receive_message(kMostMessage);
+    for (auto &[rank, link] : links_)
+      link.send_message(own);
+    return own;
+  });
+}
+
+void Star::swap_parts(std::span<const std::byte> from, std::span<std::byte> to) {
+  guarded([&] {
+    if (rank_ != 0) {
+      links_.at(0).send(from);
+      links_.at(0).receive(to);
+      return;
+    }
+    const std::size_t part = part_bytes(from.size(), count_);
+    std::vector<std::vector<std::byte>> sent(static_cast<std::size_t>(count_));
+    sent[0].assign(from.begin(), from.end());
+    for (auto &[rank, link] : links_) {
+      sent[static_cast<std::size_t>(rank)].resize(from.size());
+      link.receive(sent[static_cast<std::size_t>(rank)]);
+    }
+    for (std::size_t worker = 0; worker < sent.size(); ++worker)
+      std::memcpy(to.data() + worker * part, sent[worker].data(), part);
+    for (auto &[rank, link] : links_)
+      for (const std::vector<std::byte> &each : sent)
+        link.send(std::span(each).subspan(static_cast<std::size_t>(rank) * part, part));
+  });
+}
+
+void Star::gather_parts(std::span<std::byte> all) {
+  guarded([&] {
+    const std::size_t part = part_bytes(all.size(), count_);
+    if (rank_ != 0) {
+      links_.at(0).send(all.subspan(static_cast<std::size_t>(rank_) * part, part));
+      links_.at(0).receive(all);
+      return;
+    }
+    for (auto &[rank, link] : links_)
+      link.receive(all.subspan(static_cast<std::size_t>(rank) * part, part));
+    for (auto &[rank, link] : links_)
+      link.send(all);
+  });
+}
+
+void Star::sum(std::span<float> all) {
+  guarded([&] {
+    if (rank_ != 0) {
+      links_.at(0).send(std::as_bytes(all));
+      links_.at(0).receive(std::as_writable_bytes(all));
+      return;
+    }
+    std::vector<float> other(all.size());
+    for (auto &[rank, link] : links_) {
+      link.receive(std::as_writable_bytes(std::span(other)));
+      std::transform(all.begin(), all.end(), other.begin(), all.begin(), std::plus<float>());
+    }
+    for (auto &[rank, link] : links_)
+      link.send(std::as_bytes(all));
+  });
+}
+
+} // namespace tilefuse::runtime

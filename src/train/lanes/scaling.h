@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a step grows with workers, on paper: one worker's step, and what the exchange of its learned
+// numbers adds. With S bytes, r workers of a host, M hosts:
+//
+//   exchange = 2 (r - 1)/r S/B_host(r) + 2 (M - 1)/M (S/r)/B_net + 2 log2(M) a
+//   slowest  = jitter sqrt(2 ln R) of a step: the expected maximum of R normal deviations
+//
+// Rates are those of hosts with 8 H100 (bus bandwidths that NCCL reaches there) and of a network of
+// 400 Gb/s per GPU. "Hidden" is what would be left if the exchange ran beside the backward pass.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tilefuse::train {
+
+struct ScalingRow {
+  int workers = 1;
+  double exchange_ms = 0;
+  double efficiency = 1; // one worker's time over that of a step
+  double hidden_efficiency = 1;
+};
+
+struct ScalingStep {
+  double seconds = 0;        // of a step of one worker, without an exchange
+  std::int64_t bytes = 0;    // that are exchanged
+  std::int64_t pictures = 0; // of a worker's step
+};
+
+// For 1, 2, 4, … workers up to `most`.
+std::vector<ScalingRow> scaling(const ScalingStep &step, int most);
+// The table, and what it assumes.
+std::string scaling_text(const ScalingStep &step, int most);
+
+} // namespace tilefuse::train
