@@ -423,7 +423,8 @@ private:
       terms[k] = values[k] ? as_term(*values[k]) : nullptr;
     }
     if (!is_known || terms[0] == nullptr || terms[1] == nullptr || !is_summed(statement.out) ||
-        !fits(*terms[0]) || !fits(*terms[1]) || products_of(statement) > kMostProducts)
+        !fits(*terms[0]) || !fits(*terms[1]) ||
+        taps_of(program_, statement).most.value_or(kMostProducts + 1) > kMostProducts)
       return keep(std::move(statement));
     std::optional<Grid> scale = single_grid(1);
     for (std::size_t k = 0; k < 2 && scale; ++k) {
@@ -444,17 +445,6 @@ private:
   bool fits(const Term &term) const {
     const Tensor &tensor = program_[term.whole];
     return is_narrow(tensor.type) || (tensor.role == Role::Constant && tensor.data);
-  }
-
-  std::int64_t products_of(const Statement &statement) const {
-    const std::optional<Product> product = product_of(program_, statement);
-    if (!product)
-      return std::numeric_limits<std::int64_t>::max();
-    std::int64_t count = 1;
-    for (std::size_t i = 0; i < product->extents.size(); ++i)
-      if (!uses(product->body.out, static_cast<int>(i)))
-        count *= product->extents[i];
-    return count;
   }
 
   // What the offset of one operand adds to sums over the other, a constant without one. Nothing

@@ -75,16 +75,18 @@ public:
       restrict(ranges_, access.subscripts, program_[access.tensor].shape);
     if (!covers_result() || !is_bounded())
       return {};
-    Taps taps{true, 1};
+    std::int64_t points = 1;
     for (std::size_t i = 0; i < ranges_.size(); ++i)
-      if (!is_result_[i])
-        *taps.count *= ranges_[i].high - ranges_[i].low + 1;
+      if (!is_result_[i] &&
+          __builtin_mul_overflow(points, ranges_[i].high - ranges_[i].low + 1, &points))
+        return {};
+    Taps taps{true, points, points};
     for (const Access &access : body_.in)
       for (std::size_t d = 0; d < access.subscripts.size(); ++d)
         look(access.subscripts[d], program_[access.tensor].shape[d], taps);
     for (const Constraint &constraint : body_.constraints)
       look(constraint.expr, constraint.bound, taps);
-    return taps.reaches_all ? taps : Taps{};
+    return taps.reaches_all ? taps : Taps{false, {}, points};
   }
 
 private:

@@ -15,6 +15,8 @@ struct Taps {
   bool reaches_all = false;
   // As many points as every other; nothing where borders are computed of fewer.
   std::optional<std::int64_t> count;
+  // Of so many points at most.
+  std::optional<std::int64_t> most;
 };
 
 // Of a contraction of any kind; what cannot be told is not claimed.
