@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "nest/evaluate/reference.h"
 #include "onnx/model_builder.h"
 
 namespace tilefuse::onnx_import {
@@ -364,16 +365,15 @@ struct Picks {
   Dims elements; // onnxruntime's
 };
 
-// The element that each row of the weights takes.
+// The elements that a resized row of 0, 1, 2 … consists of.
 Dims picked(const program::Program &program, std::int64_t size) {
+  program::HostTensor row = program::make_host_tensor("x", DType::F32, {1, 1, 1, size});
+  for (std::int64_t i = 0; i < size; ++i)
+    program::set(row, i, static_cast<double>(i));
+  const program::HostTensor result = nest::evaluate_program(program, {{"x", row}}).at(0);
   Dims elements;
-  for (const program::Tensor &tensor : program.tensors) {
-    if (tensor.role != program::Role::Constant || tensor.shape.size() != 2)
-      continue;
-    for (std::int64_t i = 0; i < program::elems(tensor.shape); ++i)
-      if (load_element(tensor.data->data(), tensor.type, i) != 0)
-        elements.push_back(i % size);
-  }
+  for (std::int64_t i = 0; i < program::elems(result.shape); ++i)
+    elements.push_back(static_cast<std::int64_t>(program::get(result, i)));
   return elements;
 }
 

@@ -182,8 +182,11 @@ private:
       return expr;
     const bool is_leaf = expr.kind == Expr::Kind::Operand;
     const TensorId id = is_leaf ? map.operands[at(expr.operand)] : TensorId{};
-    if (is_leaf && (constants_.count(id) != 0 || program_[id].role == Role::Constant))
-      return operands.read(program_, id);
+    if (is_leaf && (constants_.count(id) != 0 || program_[id].role == Role::Constant)) {
+      const std::optional<Grid> grid = constant_of(id);
+      return grid && grid->is_single() ? constant(grid->single(), expr.type)
+                                       : operands.read(program_, id);
+    }
     if (expr.type == DType::F32 || expr.type == DType::I32 || is_leaf)
       if (const std::optional<Scaled> found = value(map, expr); found && !is_trivial(*found, expr))
         return cast(to_expr(program_, operands, *found,
@@ -210,18 +213,18 @@ private:
     const std::optional<Scaled> inner = value(map, *rounding.value);
     Operands operands;
     Scaled limited = inner.value_or(Scaled{});
-    if (inner) {
+    if (inner)
       take_bounds(limited, rounding);
-      if (is_repeated(limited, rounding, statement.out))
-        return repeat(statement, limited);
-    }
+    if (inner && is_repeated(limited, rounding, statement.out))
+      return repeat(statement, limited);
     const DType type = program_[statement.out].type;
     const bool shifts =
         type == DType::I8 && rounding.zero.is_single() && rounding.zero.single() < 0;
     if (shifts)
       rounding = shifted(rounding, kSigned);
-    Expr expr = inner ? to_expr(program_, operands, limited, DType::F32)
-                      : rebuilt(map, *rounding.value, operands);
+    Expr expr = inner && is_sum_of_integers(limited)
+                    ? to_expr(program_, operands, limited, DType::F32)
+                    : literal(map, *rounding.value, operands);
     expr = rounded(program_, operands, std::move(expr), rounding, shifts ? DType::U8 : type);
     if (!shifts)
       return keep({statement.out, Map{std::move(expr), operands.ids()}, statement.origin});
@@ -232,6 +235,21 @@ private:
     keep({whole, Map{std::move(expr), operands.ids()}, statement.origin});
     values_[statement.out] = integers(whole, -kSigned);
     define(statement.out, statement.origin);
+  }
+
+  // What sums of products are scaled by up to here is one factor, as in QLinearConv.
+  bool is_sum_of_integers(const Scaled &value) const {
+    return value.terms.size() == 1 && program_[value.terms.front().whole].type == DType::I32;
+  }
+
+  // The last division is done as it is written, so that ties fall as in the model.
+  Expr literal(const Map &map, const Expr &expr, Operands &operands) {
+    if (expr.kind != Expr::Kind::Call || expr.op != ScalarOp::Div)
+      return rebuilt(map, expr, operands);
+    Expr copy = expr;
+    for (Expr &arg : copy.args)
+      arg = rebuilt(map, arg, operands);
+    return copy;
   }
 
   // Bounds that are the same everywhere are those of the integers.

@@ -170,7 +170,6 @@ std::optional<Scaled> of_floats(ScalarOp op, const Scaled &a, const Scaled &b) {
   }
 }
 
-// Of several terms, offsets are part of the shift; of one they are added to its integers.
 Expr term_expr(Program &program, Operands &operands, const Term &term, DType type) {
   Expr value = operands.read(program, term.whole);
   if (!is_single(term.offset, 0))
@@ -180,22 +179,6 @@ Expr term_expr(Program &program, Operands &operands, const Term &term, DType typ
   if (!is_single(term.scale, 1))
     value = call(ScalarOp::Mul, {std::move(value), operands.read(program, term.scale, type)});
   return value;
-}
-
-// Offsets of several terms as one shift.
-Scaled with_shift(const Scaled &value) {
-  Scaled result = value;
-  if (result.terms.size() < 2)
-    return result;
-  for (Term &term : result.terms) {
-    const MaybeGrid more = combine(ScalarOp::Mul, term.offset, term.scale);
-    const MaybeGrid shift = more ? combine(ScalarOp::Add, result.shift, *more) : std::nullopt;
-    if (!shift)
-      continue;
-    result.shift = *shift;
-    term.offset = single_grid(0);
-  }
-  return result;
 }
 
 } // namespace
@@ -271,20 +254,19 @@ Expr Operands::read(Program &program, const Grid &grid, DType type) {
 Expr to_expr(Program &program, Operands &operands, const Scaled &value, DType type) {
   if (value.is_constant())
     return operands.read(program, value.shift, type);
-  const Scaled shifted = with_shift(value);
-  Expr result = term_expr(program, operands, shifted.terms.front(), type);
-  for (std::size_t k = 1; k < shifted.terms.size(); ++k)
+  Expr result = term_expr(program, operands, value.terms.front(), type);
+  for (std::size_t k = 1; k < value.terms.size(); ++k)
     result = call(ScalarOp::Add,
-                  {std::move(result), term_expr(program, operands, shifted.terms[k], type)});
+                  {std::move(result), term_expr(program, operands, value.terms[k], type)});
   const auto then = [&](ScalarOp op, const Grid &grid) {
     result = call(op, {std::move(result), operands.read(program, grid, type)});
   };
-  if (!is_single(shifted.shift, 0))
-    then(ScalarOp::Add, shifted.shift);
-  if (shifted.low)
-    then(ScalarOp::Max, *shifted.low);
-  if (shifted.high)
-    then(ScalarOp::Min, *shifted.high);
+  if (!is_single(value.shift, 0))
+    then(ScalarOp::Add, value.shift);
+  if (value.low)
+    then(ScalarOp::Max, *value.low);
+  if (value.high)
+    then(ScalarOp::Min, *value.high);
   return result;
 }
 
