@@ -14,6 +14,7 @@
 #include "program/precision/scaled.h"
 #include "program/precision/taps.h"
 #include "program/rewrite/rewriter.h"
+#include "program/storage/boxes.h"
 #include "target/dtype_traits.h"
 
 namespace tilefuse::program {
@@ -410,6 +411,37 @@ private:
     return known->second = out;
   }
 
+  // The integers of operand `k` with as much of the zero point around them as the statement reads,
+  // whose subscripts become those of the result; nothing where that is not known.
+  std::optional<TensorId> surrounded(Statement &statement, std::size_t k, const Term &term) {
+    const std::optional<std::vector<Reach>> reach = reach_of(program_, statement, k);
+    const Shape from = program_[term.whole].shape;
+    if (!reach || !is_narrow(program_[term.whole].type))
+      return std::nullopt;
+    Contraction copy = identity(centred(term, statement.origin), from.size());
+    Shape shape;
+    for (std::size_t d = 0; d < from.size(); ++d) {
+      const std::int64_t before = std::max<std::int64_t>(0, -(*reach)[d].low);
+      copy.out[d].constant = before;
+      Affine &subscript = std::get<Contraction>(statement.body).in[k].subscripts[d];
+      subscript.constant = subscript.constant + Rational(before);
+      shape.push_back(before + std::max(from[d], (*reach)[d].high + 1));
+    }
+    const auto add = [&](DType type) {
+      const TensorId id = add_tensor(term.whole, type);
+      program_[id].shape = shape;
+      return id;
+    };
+    const TensorId wide = add(DType::I16), result = add(program_[term.whole].type);
+    keep({wide, std::move(copy), statement.origin});
+    Operands operands;
+    Expr expr = call(ScalarOp::Add, {cast(operands.read(program_, wide), DType::I32),
+                                     constant(-term.offset.single(), DType::I32)});
+    keep({result, Map{cast(std::move(expr), program_[result].type), operands.ids()},
+          statement.origin});
+    return result;
+  }
+
   void convert_sum(Statement statement) {
     Access &access = std::get<Contraction>(statement.body).in[0];
     const std::optional<Scaled> value = value_of(access.tensor);
@@ -453,6 +485,15 @@ private:
     }
     if (!scale || !terms[0]->offset.is_single() || !terms[1]->offset.is_single())
       return keep(std::move(statement));
+    Term around;
+    for (std::size_t k = 0; k < 2; ++k)
+      if (!is_single(terms[k]->offset, 0) && is_single(terms[1 - k]->offset, 0) &&
+          !taps_of(program_, statement).count)
+        if (const std::optional<TensorId> padded = surrounded(statement, k, *terms[k])) {
+          around = *terms[k];
+          around.whole = body.in[k].tensor = *padded;
+          terms[k] = &around;
+        }
     const std::optional<Grid> offset = offset_of(statement, terms);
     for (std::size_t k = 0; k < 2; ++k)
       body.in[k].tensor = offset ? terms[k]->whole : centred(*terms[k], statement.origin);

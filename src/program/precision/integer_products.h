@@ -14,7 +14,8 @@
 //   %8 : u8[1, 4, 9] = map[%9, %10, %11](u8(round(f32($0 + $1) * $2)))
 //
 // with the bias and what the zero point adds in %10, in units of the sums. Where borders are sums of
-// fewer products, data less its zero point is read as 16-bit integers instead. Integers of 8 bits
+// fewer products, data is stored once more with its zero point around it; where that does not help,
+// data less its zero point is read as 16-bit integers. Integers of 8 bits
 // whose zero point is negative are stored without sign.
 //
 // Values are those of the model up to the rounding of f32: what lies within that of a tie may be

@@ -89,6 +89,27 @@ public:
     return taps.reaches_all ? taps : Taps{false, {}, points};
   }
 
+  std::optional<std::vector<Reach>> reach(std::size_t operand) {
+    restrict(ranges_, body_.out, result_);
+    for (const Constraint &constraint : body_.constraints)
+      restrict(ranges_, constraint.expr, constraint.bound);
+    for (std::size_t k = 0; k < body_.in.size(); ++k)
+      if (k != operand)
+        restrict(ranges_, body_.in[k].subscripts, program_[body_.in[k].tensor].shape);
+    if (!is_bounded())
+      return std::nullopt;
+    std::vector<Reach> reach;
+    for (const Affine &subscript : body_.in[operand].subscripts) {
+      if (!is_whole(subscript))
+        return std::nullopt;
+      const Range range =
+          range_of(subscript, ranges_, std::vector<bool>(body_.indices.size(), true));
+      const std::int64_t shift = subscript.constant.num();
+      reach.push_back({range.low + shift, range.high + shift});
+    }
+    return reach;
+  }
+
 private:
   // Each dimension has an index of its own that takes all of its values.
   bool covers_result() {
@@ -149,6 +170,11 @@ private:
 };
 
 } // namespace
+
+std::optional<std::vector<Reach>> reach_of(const Program &program, const Statement &statement,
+                                           std::size_t k) {
+  return Counting(program, statement).reach(k);
+}
 
 Taps taps_of(const Program &program, const Statement &statement) {
   return Counting(program, statement).run();

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "program/program.h"
 
@@ -19,6 +20,16 @@ struct Taps {
   std::optional<std::int64_t> most;
 };
 
+// Closed; of the values of a subscript.
+struct Reach {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+};
+
+// Of each subscript of operand `k` over all points that the other operands, the result and conditions
+// allow; nothing where that is not bounded.
+std::optional<std::vector<Reach>> reach_of(const Program &program, const Statement &statement,
+                                           std::size_t k);
 // Of a contraction of any kind; what cannot be told is not claimed.
 Taps taps_of(const Program &program, const Statement &statement);
 
