@@ -357,6 +357,25 @@ TEST(Resize, interpolates_otherwise) {
             (Dims{1, 2, 5, 3}));
 }
 
+// Runs, phases and neighbours where the sizes have a common factor; else [new, old].
+TEST(Resize, sums_few_neighbours) {
+  const auto weights = [](std::int64_t size) {
+    onnx::TensorProto sizes = int64_tensor("sizes", {1}, {size});
+    ModelBuilder model(18);
+    model.input("x", {24}).initializer(sizes);
+    model.node("Resize", {"x", "", "", "sizes"}, {"y"}, {word("mode", "linear")}).output("y");
+    for (const program::Tensor &tensor : import(model).tensors)
+      if (tensor.name == "resize weights")
+        return tensor.shape;
+    return program::Shape{};
+  };
+  EXPECT_EQ(weights(48), (Dims{24, 2, 3}));
+  EXPECT_EQ(weights(96), (Dims{24, 4, 3}));
+  EXPECT_EQ(weights(36), (Dims{12, 3, 4}));
+  EXPECT_EQ(weights(12), (Dims{12, 1, 2}));
+  EXPECT_EQ(weights(25), (Dims{25, 24}));
+}
+
 struct Picks {
   float scale;
   std::string coordinates;
