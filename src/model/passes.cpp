@@ -10,6 +10,7 @@
 #include "base/stopwatch.h"
 #include "nest/fold/fold.h"
 #include "program/drop_dead.h"
+#include "program/precision/integer_products.h"
 #include "program/precision/narrow_integers.h"
 #include "program/rewrite/compose_maps.h"
 #include "program/rewrite/defer_merges.h"
@@ -27,6 +28,9 @@ namespace {
 using program::Program;
 
 Program fold_constants(const Program &in, const PassInput &) { return nest::fold_constants(in); }
+Program integer_products(const Program &in, const PassInput &) {
+  return program::integer_products(in);
+}
 Program defer_merges(const Program &in, const PassInput &) { return program::defer_merges(in); }
 Program fold_scales(const Program &in, const PassInput &) { return nest::fold_scales(in); }
 Program narrow_integers(const Program &in, const PassInput &) {
@@ -67,6 +71,7 @@ constexpr std::string_view kByAlgorithm = "--algorithm asks for it";
 constexpr ProgramPass kPasses[] = {
     {kImport, PassStage::Import, "there is no program before it", nullptr},
     {kGradient, PassStage::Gradient, kByGradient, nullptr},
+    {"integer_products", PassStage::Simplify, "", integer_products},
     {"fold_constants", PassStage::Simplify, "", fold_constants},
     {"defer_merges", PassStage::Simplify, "", defer_merges},
     {"fold_scales", PassStage::Simplify, "", fold_scales},

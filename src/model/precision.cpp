@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "model/passes.h"
+#include "program/precision/integer_share.h"
 #include "program/precision/quantize.h"
 #include "target/features.h"
 
@@ -23,12 +24,23 @@ AppliedPrecision allow_tf32(const program::Program &program, const Target &targe
   return {.program = program, .tf32 = true, .summary = text, .text = text};
 }
 
+// As the model says; of a quantised one it is told what is computed in integers.
+AppliedPrecision as_it_is(const program::Program &program, PassContext *passes) {
+  if (!program::is_quantized(program))
+    return {.program = program};
+  AppliedPrecision applied{.program = simplify(program, passes), .is_simplified = true};
+  const program::IntegerShare share = program::integer_share(applied.program);
+  applied.summary = summary(share);
+  applied.text = to_text(share);
+  return applied;
+}
+
 } // namespace
 
 AppliedPrecision apply_precision(const program::Program &program, const std::string &precision,
                                  const Target &target, PassContext *passes) {
   if (precision.empty())
-    return {.program = program};
+    return as_it_is(program, passes);
   if (precision == "int8")
     throw Error(
         ErrorCode::Unsupported,

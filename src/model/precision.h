@@ -22,12 +22,13 @@ struct AppliedPrecision {
   program::Program program;
   bool tf32 = false;
   bool is_simplified = false; // the type was applied to what model::simplify gave
-  std::string summary;        // a line for people; empty when nothing was asked for
+  std::string summary;        // a line for people; empty when there is nothing to say
   std::string text;           // the same with a line per exception
   Runs f32; // of int8: results of the program itself for what it was calibrated with
 };
 
-// The program as it is when `precision` is empty. Error{Unsupported} when the target lacks the
+// The program as it is when `precision` is empty; what of a quantised one is computed in integers is
+// told. Error{Unsupported} when the target lacks the
 // type, and for int8.
 AppliedPrecision apply_precision(const program::Program &program, const std::string &precision,
                                  const Target &target, PassContext *passes = nullptr);

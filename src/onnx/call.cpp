@@ -248,6 +248,10 @@ Value Call::apply(const std::string &function, const std::vector<Value> &args,
   return graph_.apply(function, args, attributes, origin_).front();
 }
 
+Value Call::compute(const std::string &function, const std::vector<Value> &args) const {
+  return graph_.compute(function, args, origin_).front();
+}
+
 std::vector<Value> Call::apply_all(const std::string &function, const std::vector<Value> &args,
                                    const tile::Attributes &attributes) const {
   return graph_.apply(function, args, attributes, origin_);

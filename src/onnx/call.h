@@ -79,6 +79,8 @@ public:
   // Program.
   Value apply(const std::string &function, const std::vector<Value> &args,
               const tile::Attributes &attributes = {}) const;
+  // The same, a statement of the program even where all values are constants.
+  Value compute(const std::string &function, const std::vector<Value> &args) const;
   // All results of a function.
   std::vector<Value> apply_all(const std::string &function, const std::vector<Value> &args,
                                const tile::Attributes &attributes = {}) const;

@@ -95,6 +95,10 @@ std::optional<std::vector<Value>> Graph::fold(const std::vector<Value> &args, co
 std::vector<Value> Graph::make(const std::vector<Value> &args, const Build &build) {
   if (auto folded = fold(args, build))
     return *std::move(folded);
+  return compute(args, build);
+}
+
+std::vector<Value> Graph::compute(const std::vector<Value> &args, const Build &build) {
   std::vector<program::TensorId> ids;
   for (const Value &arg : args)
     ids.push_back(tensor(arg));
@@ -108,6 +112,13 @@ std::vector<Value> Graph::apply(const std::string &function, const std::vector<V
                                 const tile::Attributes &attributes, const std::string &origin) {
   return make(args, [&](program::Program &to, const std::vector<program::TensorId> &ids) {
     return library_->instantiate(function, ids, attributes, to, origin);
+  });
+}
+
+std::vector<Value> Graph::compute(const std::string &function, const std::vector<Value> &args,
+                                  const std::string &origin) {
+  return compute(args, [&](program::Program &to, const std::vector<program::TensorId> &ids) {
+    return library_->instantiate(function, ids, {}, to, origin);
   });
 }
 

@@ -62,6 +62,9 @@ public:
   // blow up a small constant or exceed what may be made up.
   std::vector<Value> apply(const std::string &function, const std::vector<Value> &args,
                            const tile::Attributes &attributes, const std::string &origin);
+  // The same, computed by statements of the program in any case.
+  std::vector<Value> compute(const std::string &function, const std::vector<Value> &args,
+                             const std::string &origin);
   // A contraction of values, whose access tensors are positions in `operands`, as a tensor of `shape` and of the
   // type of the first. Evaluated as `apply` is.
   Value contract(const program::Contraction &contraction, const std::vector<Value> &operands,
@@ -84,6 +87,7 @@ private:
   // The results of what `build` makes of values: constants where these are and the rule of `apply` allows.
   std::vector<Value> make(const std::vector<Value> &args, const Build &build);
   std::optional<std::vector<Value>> fold(const std::vector<Value> &args, const Build &build);
+  std::vector<Value> compute(const std::vector<Value> &args, const Build &build);
   Value of_tensor(program::TensorId id) const;
   bool is_output(program::TensorId id) const;
 

@@ -15,6 +15,7 @@
 #include "onnx/graph.h"
 #include "onnx/inline.h"
 #include "onnx/nodes.h"
+#include "onnx/quantized_nodes.h"
 #include "onnx/reader.h"
 #include "onnx/shapes.h"
 #include "onnx/tensor.h"
@@ -188,6 +189,7 @@ struct Model::State {
 
   explicit State(ModelFile given) : file(std::move(given)) {
     inline_functions(file.model);
+    expand_quantized_nodes(file.model);
     const onnx::GraphProto &proto = file.model.graph();
     const std::set<std::string> known = initializer_names(proto);
     for (const auto &info : proto.input())

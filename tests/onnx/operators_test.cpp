@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "nest/evaluate/reference.h"
 #include "onnx/model_builder.h"
 
 namespace tilefuse::onnx_import {
@@ -356,6 +357,25 @@ TEST(Resize, interpolates_otherwise) {
             (Dims{1, 2, 5, 3}));
 }
 
+// Runs, phases and neighbours where the sizes have a common factor; else [new, old].
+TEST(Resize, sums_few_neighbours) {
+  const auto weights = [](std::int64_t size) {
+    onnx::TensorProto sizes = int64_tensor("sizes", {1}, {size});
+    ModelBuilder model(18);
+    model.input("x", {24}).initializer(sizes);
+    model.node("Resize", {"x", "", "", "sizes"}, {"y"}, {word("mode", "linear")}).output("y");
+    for (const program::Tensor &tensor : import(model).tensors)
+      if (tensor.name == "resize weights")
+        return tensor.shape;
+    return program::Shape{};
+  };
+  EXPECT_EQ(weights(48), (Dims{24, 2, 3}));
+  EXPECT_EQ(weights(96), (Dims{24, 4, 3}));
+  EXPECT_EQ(weights(36), (Dims{12, 3, 4}));
+  EXPECT_EQ(weights(12), (Dims{12, 1, 2}));
+  EXPECT_EQ(weights(25), (Dims{25, 24}));
+}
+
 struct Picks {
   float scale;
   std::string coordinates;
@@ -364,16 +384,15 @@ struct Picks {
   Dims elements; // onnxruntime's
 };
 
-// The element that each row of the weights takes.
+// The elements that a resized row of 0, 1, 2 … consists of.
 Dims picked(const program::Program &program, std::int64_t size) {
+  program::HostTensor row = program::make_host_tensor("x", DType::F32, {1, 1, 1, size});
+  for (std::int64_t i = 0; i < size; ++i)
+    program::set(row, i, static_cast<double>(i));
+  const program::HostTensor result = nest::evaluate_program(program, {{"x", row}}).at(0);
   Dims elements;
-  for (const program::Tensor &tensor : program.tensors) {
-    if (tensor.role != program::Role::Constant || tensor.shape.size() != 2)
-      continue;
-    for (std::int64_t i = 0; i < program::elems(tensor.shape); ++i)
-      if (load_element(tensor.data->data(), tensor.type, i) != 0)
-        elements.push_back(i % size);
-  }
+  for (std::int64_t i = 0; i < program::elems(result.shape); ++i)
+    elements.push_back(static_cast<std::int64_t>(program::get(result, i)));
   return elements;
 }
 

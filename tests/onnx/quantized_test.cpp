@@ -37,7 +37,8 @@ TensorProto::DataType proto_type(DType type) {
 
 // The result of one node whose operands are all inputs.
 std::vector<double> result_of(const std::string &op, const std::vector<Operand> &operands,
-                              const std::vector<onnx::AttributeProto> &attributes = {}) {
+                              const std::vector<onnx::AttributeProto> &attributes = {},
+                              const std::string &domain = "") {
   ModelBuilder model(13);
   std::vector<std::string> names;
   std::map<std::string, HostTensor> values;
@@ -52,7 +53,9 @@ std::vector<double> result_of(const std::string &op, const std::vector<Operand> 
       program::set(tensor, static_cast<std::int64_t>(i), operand.values[i]);
     values[name] = std::move(tensor);
   }
-  const program::Program program = import(model.node(op, names, {"y"}, attributes).output("y"));
+  model.node(op, names, {"y"}, attributes).output("y");
+  model.proto.mutable_graph()->mutable_node(0)->set_domain(domain);
+  const program::Program program = import(model);
   const HostTensor y = nest::evaluate_program(program, values).at(0);
   std::vector<double> result;
   for (std::int64_t i = 0; i < program::elems(y.shape); ++i)
@@ -90,6 +93,40 @@ TEST(Quantized, sums_of_32_bits_keep_what_floats_would_round) {
   const Operand large{DType::U8, {1, 1000}, std::vector<double>(1000, 255)};
   const Operand other{DType::U8, {1000, 1}, std::vector<double>(1000, 255)};
   EXPECT_EQ(result_of("MatMulInteger", {large, other}), (std::vector<double>{65025000}));
+}
+
+std::vector<double> of_microsoft(const std::string &op, const std::vector<Operand> &operands,
+                                 const std::vector<onnx::AttributeProto> &attributes = {}) {
+  return result_of(op, operands, attributes, "com.microsoft");
+}
+
+TEST(Quantized, operators_of_onnxruntime_are_those_of_the_standard) {
+  const Operand a{DType::U8, {1, 4}, {10, 20, 30, 255}}, b{DType::U8, {1, 4}, {7, 8, 9, 255}};
+  const Operand half = scalar(DType::F32, 0.5), two = scalar(DType::F32, 2),
+                ten = scalar(DType::U8, 10);
+  EXPECT_EQ(of_microsoft("QLinearAdd", {a, half, ten, b, two, scalar(DType::U8, 7), two, ten}),
+            (std::vector<double>{10, 14, 17, 255}));
+  EXPECT_EQ(of_microsoft("QLinearMul", {a, half, ten, b, half, scalar(DType::U8, 7), two, ten}),
+            (std::vector<double>{10, 11, 15, 255}));
+  EXPECT_EQ(of_microsoft("QLinearConcat", {two, ten, a, half, ten, b, two, ten},
+                         {attribute("axis", std::int64_t{1})}),
+            (std::vector<double>{10, 12, 15, 71, 7, 8, 9, 255}));
+  const Operand image{DType::U8, {1, 1, 2, 2}, {10, 20, 30, 41}};
+  EXPECT_EQ(of_microsoft("QLinearGlobalAveragePool", {image, two, ten, half, ten}),
+            (std::vector<double>{71}));
+}
+
+TEST(Quantized, QGemm_adds_its_bias_in_units_of_products) {
+  const Operand a{DType::U8, {1, 2}, {12, 14}}, b{DType::I8, {2, 2}, {1, 2, 3, 4}};
+  const Operand scales{DType::F32, {2}, {0.5, 1}}, zeros{DType::I8, {2}, {0, 0}};
+  const Operand bias{DType::I32, {2}, {3, 4}};
+  // [2, 4] times the columns [1, 3] and [2, 4], plus a bias; in units of 2 * 0.5 and 2 * 1.
+  EXPECT_EQ(of_microsoft("QGemm", {a, scalar(DType::F32, 2), scalar(DType::U8, 10), b, scales,
+                                   zeros, bias, scalar(DType::F32, 1), scalar(DType::U8, 100)}),
+            (std::vector<double>{117, 148}));
+  EXPECT_EQ(of_microsoft("QGemm",
+                         {a, scalar(DType::F32, 2), scalar(DType::U8, 10), b, scales, zeros, bias}),
+            (std::vector<double>{17, 48}));
 }
 
 // QLinearConv of 3x3 with padding 1: padded points are zero points, not zeros.

@@ -19,10 +19,8 @@ using Point = std::vector<std::int64_t>;
 constexpr std::int64_t kLeast = -4;
 constexpr std::int64_t kMost = 400;
 
-double cast_value(double value, DType type) {
-  if (type == DType::Bool)
-    return value != 0 ? 1 : 0;
-  return is_float(type) ? value : std::trunc(value);
+double cast_value(double value, DType from, DType to) {
+  return is_float(to) ? value : cast_to_integer(value, from, to);
 }
 
 double evaluate_expr(const Expr &expr, const Values &operands) {
@@ -34,7 +32,7 @@ double evaluate_expr(const Expr &expr, const Values &operands) {
   for (const Expr &arg : expr.args)
     args.push_back(evaluate_expr(arg, operands));
   if (expr.kind == Expr::Kind::Cast)
-    return cast_value(args.front(), expr.type);
+    return cast_value(args.front(), expr.args.front().type, expr.type);
   return evaluate(expr.op, args, !is_float(expr.type));
 }
 

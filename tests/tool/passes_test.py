@@ -8,7 +8,7 @@ import numpy as np
 from support import GLYPHS, ToolTest, main
 
 MODEL = GLYPHS / "model.onnx"
-SIMPLIFY = ["fold_constants", "defer_merges", "fold_scales", "narrow_integers", "drop_dead"]
+SIMPLIFY = ["integer_products", "fold_constants", "defer_merges", "fold_scales", "narrow_integers", "drop_dead"]
 LAY_OUT = ["join_groups", "widen_first_layers", "pad_channels"]
 
 
@@ -73,7 +73,7 @@ class Passes(ToolTest):
             self.simplified("--disable-pass", name, target="cuda_sm90")
         times = self.times("opt", "--from=onnx", "--to=simplified", MODEL, "--disable-pass", "fold_constants",
                            "--disable-pass", "drop_dead")
-        self.assertEqual(list(times), ["import", "defer_merges", "fold_scales", "narrow_integers"])
+        self.assertEqual(list(times), ["import", "integer_products", "defer_merges", "fold_scales", "narrow_integers"])
 
     def test_names_that_cannot_be_left_out(self):
         for verb in (["run", MODEL], ["bench", MODEL], ["opt", "--from=onnx", "--to=group", MODEL], ["fusion", MODEL]):

@@ -145,7 +145,7 @@ std::string explain(const Arguments &args) {
   program::Program program = read_program(args);
   model::AppliedPrecision applied{.program = {}};
   PassContext *passes = args.on.passes.get();
-  if (!args.on.precision.empty()) {
+  if (!args.on.precision.empty() || args.cost == "model") {
     applied = model::apply_precision(program, args.on.precision, target_of(args, on), passes);
     program = std::move(applied.program);
   }

@@ -8,6 +8,7 @@
 #include "onnx/operators.h"
 #include "onnx/operators/ops_conv.h"
 #include "onnx/tensor.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::onnx_import {
 namespace {
@@ -80,8 +81,11 @@ void import_quantize(Call &call) {
 void import_dequantize(Call &call) {
   const Value &input = call.value(0), &scale = call.value(1);
   const std::size_t rank = input.shape.size(), axis = axis_of(call, scale, rank);
-  call.result(call.apply("dequantize", {input, along(call, scale, axis, rank),
-                                        along(call, zero_point(call, 2, input.type), axis, rank)}));
+  const std::vector<Value> args{input, along(call, scale, axis, rank),
+                                along(call, zero_point(call, 2, input.type), axis, rank)};
+  // Weights stay integers for products of integers (program/precision/integer_products.h).
+  const bool is_weights = input.is_constant() && is_narrow(input.type) && rank > 1;
+  call.result(is_weights ? call.compute("dequantize", args) : call.apply("dequantize", args));
 }
 
 void import_dynamic_quantize(Call &call) {

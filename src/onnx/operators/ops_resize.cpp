@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resize and Upsample. Each resized axis is a matrix of weights [new size, old size] from the ONNX
 // formulas; a matrix that only repeats every element a whole number of times becomes a nearest
-// upsampling, any other an interpolation. The nearest element is chosen in single precision, in
+// upsampling, any other an interpolation: of a few neighbours for each residue of the new
+// coordinate where sizes have a common factor, else of all. The nearest element is chosen in single precision, in
 // which ONNX gives scales and onnxruntime computes coordinates: 3 / 0.6 is 5 there, and a little
 // less in double precision.
 #include <algorithm>
@@ -17,6 +18,7 @@ namespace tilefuse::onnx_import {
 namespace {
 
 constexpr std::int64_t kLargestMatrix = std::int64_t{1} << 24; // elements
+constexpr std::int64_t kMostNeighbours = 8; // that a new element is the sum of, weighted
 
 // One axis: its sizes and how a new coordinate becomes an old one.
 struct ResizeAxis {
@@ -162,6 +164,102 @@ Value dense(const Call &call, const ResizeMode &mode, const ResizeAxis &axis, DT
   return make_constant(std::move(matrix));
 }
 
+// New element phases * q + p of an axis is made of old elements step * q + low and those behind it.
+struct Band {
+  std::int64_t runs = 1;
+  std::int64_t phases = 1;
+  std::int64_t step = 1;
+  std::int64_t low = 0;
+  std::int64_t count = 0; // of old elements
+};
+
+Band band_of(const ResizeMode &mode, const ResizeAxis &axis) {
+  Band band;
+  band.runs = std::gcd(axis.in, axis.out);
+  band.phases = axis.out / band.runs;
+  band.step = axis.in / band.runs;
+  std::int64_t low = axis.in, high = -axis.in;
+  for (std::int64_t x = 0; x < axis.out; ++x)
+    for (const Tap &tap : taps_of(mode, axis, x)) {
+      const std::int64_t from = tap.index - band.step * (x / band.phases);
+      low = tap.weight == 0 ? low : std::min(low, from);
+      high = tap.weight == 0 ? high : std::max(high, from);
+    }
+  band.low = low;
+  band.count = high - low + 1;
+  return band;
+}
+
+// Weights [runs, phases, count].
+Value weights_of(const Call &call, const ResizeMode &mode, const ResizeAxis &axis, const Band &band,
+                 DType type) {
+  call.make_elems(axis.out * band.count, type);
+  program::HostTensor weights =
+      program::make_host_tensor("resize weights", type, {band.runs, band.phases, band.count});
+  for (std::int64_t x = 0; x < axis.out; ++x)
+    for (const Tap &tap : taps_of(mode, axis, x)) {
+      if (tap.weight == 0)
+        continue;
+      const std::int64_t from = tap.index - band.step * (x / band.phases) - band.low;
+      const std::int64_t at = x * band.count + from;
+      program::set(weights, at, program::get(weights, at) + tap.weight);
+    }
+  return make_constant(std::move(weights));
+}
+
+// An index that nothing uses.
+void drop_index(program::Contraction &body, program::Access &data, program::Access &weights,
+                std::size_t index) {
+  const auto drop = [&](auto &list) {
+    list.erase(list.begin() + static_cast<std::ptrdiff_t>(index));
+  };
+  drop(body.indices);
+  for (auto *subscripts : {&body.out, &data.subscripts, &weights.subscripts})
+    for (program::Affine &affine : *subscripts)
+      drop(affine.coeff);
+}
+
+// The axis of the result is two, run and phase, until it is viewed as one.
+Value interpolate_band(const Call &call, const Value &value, std::size_t i, const ResizeAxis &axis,
+                       const ResizeMode &mode, const Band &band) {
+  const std::size_t rank = value.shape.size(), run = rank, phase = rank + 1, tap = rank + 2;
+  const auto form = [&](std::size_t index, std::int64_t factor = 1) {
+    program::Affine affine;
+    affine.coeff.assign(rank + 3, Rational(0));
+    affine.coeff[index] = factor;
+    return affine;
+  };
+  program::Contraction body;
+  program::Access data{program::TensorId{0}, {}},
+      weights{program::TensorId{1}, {form(run), form(phase), form(tap)}};
+  program::Shape shape;
+  for (std::size_t d = 0; d < rank; ++d) {
+    body.indices.push_back(fmt::format("d{}", d));
+    data.subscripts.push_back(form(d));
+    if (d != i) {
+      body.out.push_back(form(d));
+      shape.push_back(value.shape[d]);
+      continue;
+    }
+    data.subscripts.back() = form(run, band.step);
+    data.subscripts.back().coeff[tap] = 1;
+    data.subscripts.back().constant = band.low;
+    body.out.push_back(form(run));
+    body.out.push_back(form(phase));
+    shape.push_back(band.runs);
+    shape.push_back(band.phases);
+  }
+  body.indices.insert(body.indices.end(), {"q", "p", "t"});
+  drop_index(body, data, weights, i);
+  body.comb = program::Comb::Mul;
+  body.in = {std::move(data), std::move(weights)};
+  const Value parts =
+      call.contract(body, {value, weights_of(call, mode, axis, band, value.type)}, shape);
+  shape = value.shape;
+  shape[i] = axis.out;
+  return call.reshape(parts, shape);
+}
+
 Value resize_axis(const Call &call, const Value &value, std::size_t i, const ResizeAxis &axis,
                   const ResizeMode &mode) {
   program::Shape shape = value.shape;
@@ -172,6 +270,9 @@ Value resize_axis(const Call &call, const Value &value, std::size_t i, const Res
     return call.reshape(call.apply("upsample_axis", {view}, {{"FACTOR", axis.factor}}), shape);
   if (!is_float(value.type))
     call.fail(ErrorCode::Unsupported, "only float tensors can be interpolated");
+  const Band band = band_of(mode, axis);
+  if (band.count <= kMostNeighbours && band.count < axis.in)
+    return interpolate_band(call, value, i, axis, mode, band);
   return call.reshape(call.apply("interpolate_axis", {view, dense(call, mode, axis, value.type)}),
                       shape);
 }
