@@ -18,8 +18,9 @@
 #include "files.h"
 #include "model_options.h"
 #include "open_model.h"
+#include "output.h"
 #include "progress.h"
-#include "table.h"
+#include "report/kernels.h"
 #include "train/evaluator.h"
 #include "train/recipe.h"
 #include "train/run.h"
@@ -71,19 +72,18 @@ train::Recipe recipe_of(const TrainArguments &args) {
 }
 
 std::string epoch_line(const train::EpochReport &epoch, std::int64_t epochs) {
-  std::string line =
-      fmt::format("epoch {:>2}/{}  {} steps  loss {:.4f}  top-1 {:.4f}", epoch.epoch, epochs,
-                  epoch.steps, epoch.loss, epoch.top1);
+  std::string line = fmt::format("epoch {:>2}/{}  {} steps  loss {:.4f}  top-1 {:.4f}", epoch.epoch,
+                                 epochs, epoch.steps, epoch.loss, epoch.top1);
   if (epoch.test)
     line += fmt::format("  |  test {:.4f}  loss {:.4f}{}", epoch.test->top1(), epoch.test->loss,
                         epoch.is_best ? "  best" : "");
-  line += fmt::format("  |  {:.0f} images/s, input wait {:.1f} %  {:.1f} s", epoch.images_per_second,
-                      epoch.waited * 100, epoch.seconds);
+  line += fmt::format("  |  {:.0f} images/s, input wait {:.1f} %  {:.1f} s",
+                      epoch.images_per_second, epoch.waited * 100, epoch.seconds);
   return epoch.skipped > 0 ? line + fmt::format(", {} steps skipped", epoch.skipped) : line;
 }
 
 void print(const std::string &text) {
-  std::fputs(printable(text).c_str(), stdout);
+  std::fputs(report::printable(text).c_str(), stdout);
   std::fflush(stdout);
 }
 
@@ -117,7 +117,7 @@ void train(TrainArguments &args) {
     if (!args.csv.empty()) {
       for (int step = 0; step < kWarmUps; ++step)
         trainer.run_step();
-      write_files({{args.csv, to_csv(kernel_table(trainer.profile(kProfiled)))}});
+      write_files({{args.csv, to_csv(report::kernel_table(trainer.profile(kProfiled)))}});
     }
     return;
   }
@@ -164,6 +164,7 @@ struct EvaluateArguments : api::EngineOptions {
   std::int64_t batch = 32;
   std::vector<double> mean, std;
   std::string precision = "f32";
+  OutputOptions out;
 };
 
 void evaluate(EvaluateArguments &args) {
@@ -179,9 +180,17 @@ void evaluate(EvaluateArguments &args) {
   compilation.session.warn = warn;
   train::Evaluator evaluator(model, {}, task, compilation, {});
   const train::Evaluation result = evaluator.run(*source, 2);
-  print(fmt::format("device   {} ({}; {})\ntop-1    {:.4f} ({} of {})\nloss     {:.4f}\n",
-                    engine.device->name(), engine.device->target().name, engine.choice.why,
-                    result.top1(), result.hits, result.count, result.loss));
+  report::Document document;
+  document.line("device",
+                fmt::format("{} ({}; {})", engine.device->name(), engine.device->target().name,
+                            engine.choice.why),
+                {{"device", engine.device->name()}});
+  document.line("top-1", fmt::format("{:.4f} ({} of {})", result.top1(), result.hits, result.count),
+                {{"top1", result.top1()},
+                 {"hits", std::int64_t{result.hits}},
+                 {"count", std::int64_t{result.count}}});
+  document.line("loss", fmt::format("{:.4f}", result.loss), {{"loss", result.loss}});
+  print(document, args.out);
 }
 
 } // namespace
@@ -195,7 +204,8 @@ void add_train(CLI::App &app) {
   verb->add_option("recipe", args->what, "A recipe (docs/training.md), or an ONNX model")
       ->required();
   verb->add_option("-o,--output", args->folder, "Folder of the run")->type_name("DIR");
-  add_short(*verb, *args, "--data", "data.train", "Pictures to train on: cifar:FILE, folder:DIR, …");
+  add_short(*verb, *args, "--data", "data.train",
+            "Pictures to train on: cifar:FILE, folder:DIR, …");
   add_short(*verb, *args, "--test", "data.test", "Pictures to test on");
   add_short(*verb, *args, "--batch", "steps.batch", "Pictures of a step");
   add_short(*verb, *args, "--epochs", "steps.epochs", "Times that all pictures are seen");
@@ -238,6 +248,7 @@ void add_evaluate(CLI::App &app) {
   verb->add_option("--precision", args->precision, "f32, tf32, f16 or bf16")
       ->check(CLI::IsMember({"f32", "tf32", "f16", "bf16"}));
   add_engine_options(*verb, args->device, *args);
+  add_output_options(*verb, args->out, false);
   verb->callback([args] { evaluate(*args); });
 }
 
