@@ -59,7 +59,7 @@ class BadInput(RefusalTest):
     def test_not_an_image(self):
         for number, data in enumerate((b"", b"hello", b"\xff\xd8\xff\xe0 and no more", IMAGE.read_bytes()[:300])):
             path = self.file(f"{number}.png", data)
-            says = "damaged or truncated" if data.startswith(b"\xff\xd8") else "not an image"
+            says = "damaged or truncated" if data.startswith((b"\xff\xd8", b"\x89PNG")) else "not an image"
             self.refuse_run(MODEL, "--image", path, says=[path.name, says])
         self.refuse_run(MODEL, "--image", self.folder / "absent.png", says=["absent.png", "no such file"])
         self.refuse_run(MODEL, "--image", self.folder / "empty", says=["no such file"])
