@@ -31,7 +31,7 @@ NETWORKS = {
 def levels(tilefuse, model, device):
     """Rows of `tilefuse fusion` by level."""
     return {row["fuse"]: row for row in csv.DictReader(
-        io.StringIO(run(tilefuse, "fusion", model, "--device", device, "--csv")))}
+        io.StringIO(run(tilefuse, "fusion", model, "--device", device, "--csv", "-")))}
 
 
 def plan_rows(tilefuse, data, device):

@@ -19,6 +19,7 @@
 #include "lower/launch/lower_launch.h"
 #include "model/oracle/check.h"
 #include "model/oracle/expected_group.h"
+#include "model/oracle/simulate_group.h"
 #include "model/plan/pack.h"
 #include "poly/post_ops.h"
 #include "schedule/legal.h"

@@ -12,7 +12,7 @@ build=$1
 out=$2
 with=${3:-}
 
-version=$("$build/bin/tilefuse" --version)
+version=$("$build/bin/tilefuse" --version | awk 'NR == 1 { print $2 }')
 name=tilefuse-$version-linux-x86_64
 [ -n "$with" ] && name=$name-$with
 work=$(mktemp -d)

@@ -42,4 +42,4 @@ newest=$(objdump -T -- *.so* | grep -oE 'GLIBC_[0-9.]+' | sort -uV | tail -1)
   { echo "wheel: needs $newest; the tag $tag allows GLIBC_2.34" >&2; exit 1; }
 
 mkdir -p "$out"
-/usr/bin/python3 "$root/scripts/pack_wheel.py" "$stage" "$("$build/bin/tilefuse" --version)" "$tag" "$root/LICENSE" "$out"
+/usr/bin/python3 "$root/scripts/pack_wheel.py" "$stage" "$("$build/bin/tilefuse" --version | awk 'NR == 1 { print $2 }')" "$tag" "$root/LICENSE" "$out"

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "data/exif.h"
 
 namespace tilefuse::data {
 namespace {
@@ -69,12 +70,12 @@ Image decode_jpeg(std::string_view bytes, const std::string &file, std::int64_t 
   Image image = blank_image(width, height, file, most_pixels);
   if (colours != TJCS_CMYK && colours != TJCS_YCCK) {
     decompress(handle, bytes, TJPF_RGB, image, image.rgb.data(), file);
-    return image;
+    return upright(image, exif_orientation(bytes));
   }
   std::vector<std::uint8_t> inks(image.rgb.size() / 3 * 4);
   decompress(handle, bytes, TJPF_CMYK, image, inks.data(), file);
   inks_to_rgb(inks, image.rgb);
-  return image;
+  return upright(image, exif_orientation(bytes));
 }
 
 } // namespace tilefuse::data

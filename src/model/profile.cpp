@@ -50,6 +50,7 @@ std::vector<KernelReport> profile(const Resident &resident, Execution &execution
   const std::vector<runtime::LaunchTime> times = trace(resident, execution, passes);
   const Ceilings most = ceilings(resident, times);
   std::vector<KernelReport> reports;
+  int number = 0; // kernels in front
   for (std::size_t k = 0; k < times.size(); ++k) {
     const CompiledLaunch &launch = resident.compiled().launches[k];
     const launch::Part &part = first_part(launch);
@@ -57,7 +58,8 @@ std::vector<KernelReport> profile(const Resident &resident, Execution &execution
     const cost::Roofline least = cost::roofline(package.flops, package.bytes, part.schedule,
                                                 resident.device().target(), most);
     const double seconds = times[k].seconds();
-    reports.push_back({.name = package.name,
+    reports.push_back({.number = number,
+                       .name = package.name,
                        .origin = part.placed.origin,
                        .schedule = part.schedule.name,
                        .chosen_by = part.chosen_by,
@@ -67,6 +69,7 @@ std::vector<KernelReport> profile(const Resident &resident, Execution &execution
                        .seconds = seconds,
                        .roofline = seconds > 0 ? least.seconds() / seconds : 0,
                        .limit = least.limit()});
+    number += static_cast<int>(launch.launch.parts.size());
   }
   return reports;
 }

@@ -11,6 +11,7 @@ namespace tilefuse::model {
 
 // One line of --verbose.
 struct KernelReport {
+  int number = 0;        // of the first kernel of the launch, counted as every verb does
   std::string name;      // by the kernel-name grammar
   std::string origin;    // ONNX nodes
   std::string schedule;  // its name

@@ -153,9 +153,10 @@ void Lacking::refuse() const {
     kinds.push_back(text);
     notes.push_back(text);
   }
-  throw Error(ErrorCode::Unsupported,
-              fmt::format("the model needs what is not supported: {}", fmt::join(kinds, "; ")), {},
-              notes);
+  throw Error(
+      ErrorCode::Unsupported,
+      fmt::format("the model has operators that are not supported: {}", fmt::join(kinds, "; ")), {},
+      notes);
 }
 
 void check_tensors(const onnx::GraphProto &graph, Lacking &lacking) {

@@ -100,7 +100,9 @@ private:
       if (wanted && *wanted != dim.dim_value())
         fail(name_,
              fmt::format("dimension {} is {} in the model; got {}", i, dim.dim_value(), *wanted),
-             "only dimensions that the model leaves open can be bound");
+             "only dimensions that the model leaves open can be bound: export it with a dynamic "
+             "axis, or "
+             "give pictures and tensors one by one");
       return dim.dim_value();
     }
     if (wanted)

@@ -131,14 +131,16 @@ std::string worse_parts(const cost::Estimate &estimate, const cost::Estimate &be
 }
 
 std::string candidates_text(const Nest &nest, const Target &target,
-                            const std::vector<search::Candidate> &ranked) {
+                            const std::vector<search::Candidate> &ranked, bool is_chosen) {
+  const std::string first = is_chosen ? "chosen" : "the model's choice, which is not taken";
   const cost::Estimate &best = ranked.front().estimate;
   std::string text;
   for (std::size_t c = 0; c < ranked.size(); ++c)
-    text += fmt::format("{}. {}\n{}{}", c + 1, c == 0 ? "chosen" : loss(ranked[c].estimate, best),
+    text += fmt::format("{}. {}\n{}{}", c + 1, c == 0 ? first : loss(ranked[c].estimate, best),
                         indented(schedule::to_text(nest, ranked[c].schedule)),
                         indented(cost::explain(ranked[c].estimate)));
-  return text + "next to the choice:\n" + neighbours_text(nest, target, ranked.front());
+  return text + (is_chosen ? "next to the choice:\n" : "next to the model's choice:\n") +
+         neighbours_text(nest, target, ranked.front());
 }
 
 } // namespace tilefuse::report

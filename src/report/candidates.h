@@ -11,9 +11,9 @@
 
 namespace tilefuse::report {
 
-// `ranked` is best first and not empty.
+// `ranked` is best first and not empty; `is_chosen` where the kernel is compiled with the best.
 std::string candidates_text(const nest::Nest &nest, const Target &target,
-                            const std::vector<search::Candidate> &ranked);
+                            const std::vector<search::Candidate> &ranked, bool is_chosen);
 
 // The parts of the predicted time that are larger than the best's, over the whole kernel, largest
 // growth first, two at most: "compute 35.2 us, best 30.1". Growth below 1 % of the part or of the

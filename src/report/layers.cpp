@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/index.h"
+#include "base/nearest.h"
 
 namespace tilefuse::report {
 namespace {
@@ -30,12 +31,12 @@ std::vector<std::string_view> parts(std::string_view origin) {
   return result;
 }
 
-[[noreturn]] void fail_with_list(const Explanation &explanation, const std::string &message) {
+[[noreturn]] void fail_with_list(std::span<const std::string> origins, const std::string &message) {
   std::vector<std::string> notes;
-  for (std::size_t k = 0; k < std::min(kMostListed, explanation.size()); ++k)
-    notes.push_back(fmt::format("--layer {}  {}", k, explanation[k].origin));
-  if (explanation.size() > kMostListed)
-    notes.push_back(fmt::format("and {} more", explanation.size() - kMostListed));
+  for (std::size_t k = 0; k < std::min(kMostListed, origins.size()); ++k)
+    notes.push_back(fmt::format("--kernel {}  {}", k, origins[k]));
+  if (origins.size() > kMostListed)
+    notes.push_back(fmt::format("and {} more", origins.size() - kMostListed));
   throw Error(ErrorCode::Unsupported, message, {}, std::move(notes));
 }
 
@@ -47,11 +48,11 @@ std::optional<std::size_t> to_number(const std::string &text) {
 }
 
 // Kernels with a node of exactly this name, or whose nodes' names hold it.
-std::vector<std::size_t> kernels_with(const Explanation &explanation, const std::string &name,
+std::vector<std::size_t> kernels_with(std::span<const std::string> origins, const std::string &name,
                                       bool exactly) {
   std::vector<std::size_t> found;
-  for (std::size_t k = 0; k < explanation.size(); ++k) {
-    const std::vector<std::string_view> nodes = parts(explanation[k].origin);
+  for (std::size_t k = 0; k < origins.size(); ++k) {
+    const std::vector<std::string_view> nodes = parts(origins[k]);
     if (std::any_of(nodes.begin(), nodes.end(), [&](std::string_view node) {
           return exactly ? node == name : node.find(name) != node.npos;
         }))
@@ -60,25 +61,16 @@ std::vector<std::size_t> kernels_with(const Explanation &explanation, const std:
   return found;
 }
 
-std::size_t find_layer(const Explanation &explanation, const std::string &layer) {
-  const std::size_t count = explanation.size();
-  if (layer.empty())
-    fail_with_list(explanation, fmt::format("--layer is missing; there are {} kernels", count));
-  if (const std::optional<std::size_t> number = to_number(layer)) {
-    if (*number >= count)
-      fail_with_list(explanation,
-                     fmt::format("there is no kernel {}, need 0 to {}", layer, count - 1));
-    return *number;
-  }
-  std::vector<std::size_t> found = kernels_with(explanation, layer, true);
-  if (found.empty())
-    found = kernels_with(explanation, layer, false);
-  if (found.empty())
-    fail_with_list(explanation, fmt::format("no kernel holds a node '{}'", layer));
-  if (found.size() > 1)
-    fail_with_list(explanation, fmt::format("'{}' names kernels {}, need one of them", layer,
-                                            fmt::join(found, ", ")));
-  return found.front();
+// Names of nodes, and the same without the operator in front.
+std::vector<std::string> node_names(std::span<const std::string> origins) {
+  std::vector<std::string> names;
+  for (const std::string &origin : origins)
+    for (const std::string_view node : parts(origin)) {
+      names.emplace_back(node);
+      if (const std::size_t blank = node.find(' '); blank != node.npos)
+        names.emplace_back(node.substr(blank + 1));
+    }
+  return names;
 }
 
 // One tensor of the whole program in the excerpt.
@@ -164,13 +156,50 @@ program::Program excerpt(const program::Program &program,
   return Excerpt(program).run(statements);
 }
 
-std::string text_of(const Explanation &explanation, const std::string &layer, bool everything) {
+std::size_t find_kernel(std::span<const std::string> origins, const std::string &said) {
+  const std::size_t count = origins.size();
+  if (said.empty())
+    fail_with_list(origins, fmt::format("--kernel is missing; there are {} kernels", count));
+  if (const std::optional<std::size_t> number = to_number(said)) {
+    if (*number >= count)
+      fail_with_list(origins, fmt::format("there is no kernel {}, need 0 to {}", said, count - 1));
+    return *number;
+  }
+  std::vector<std::size_t> found = kernels_with(origins, said, true);
+  if (found.empty())
+    found = kernels_with(origins, said, false);
+  if (found.empty())
+    fail_with_list(origins, fmt::format("no kernel holds a node '{}'{}", said,
+                                        did_you_mean(said, node_names(origins))));
+  if (found.size() > 1)
+    fail_with_list(origins, fmt::format("'{}' names kernels {}, need one of them", said,
+                                        fmt::join(found, ", ")));
+  return found.front();
+}
+
+std::vector<std::string> origins_of(const Explanation &explanation) {
+  std::vector<std::string> origins;
+  for (const ExplainedKernel &kernel : explanation)
+    origins.push_back(kernel.origin);
+  return origins;
+}
+
+std::string text_of(const Explanation &explanation, const std::string &said, bool everything) {
   if (!everything)
-    return explanation[find_layer(explanation, layer)].text();
+    return explanation[find_kernel(origins_of(explanation), said)].text();
   std::string text;
   for (const ExplainedKernel &kernel : explanation)
     text += (text.empty() ? "" : "\n") + kernel.text();
   return text;
+}
+
+Table kernel_list(std::span<const std::string> origins) {
+  Table table{.columns = {{"#", "number", true}, {"nodes", "origin", false, Column::Fit::Cut}},
+              .rows = {},
+              .sums = {}};
+  for (std::size_t k = 0; k < origins.size(); ++k)
+    table.rows.push_back({cell(static_cast<std::int64_t>(k)), cell(origins[k])});
+  return table;
 }
 
 } // namespace tilefuse::report

@@ -3,11 +3,14 @@
 // name of a node (a statement's origin) that is part of it.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "program/program.h"
+#include "report/table.h"
 
 namespace tilefuse::report {
 
@@ -27,8 +30,16 @@ std::string join_origins(const program::Program &program,
 program::Program excerpt(const program::Program &program,
                          const std::vector<std::size_t> &statements);
 
-// All kernels where `everything`, else the one that `layer` names. Error{Unsupported} lists the
-// kernels where that is none, several, or `layer` is empty.
-std::string text_of(const Explanation &explanation, const std::string &layer, bool everything);
+std::vector<std::string> origins_of(const Explanation &explanation);
+
+// The number of the kernel that `said` names: a number, a node's name, or a part of one that no
+// other kernel has. Error{Unsupported} lists the kernels where that is none, several, or empty.
+std::size_t find_kernel(std::span<const std::string> origins, const std::string &said);
+
+// All kernels where `everything`, else the one that `said` names.
+std::string text_of(const Explanation &explanation, const std::string &said, bool everything);
+
+// The kernels' numbers and nodes.
+Table kernel_list(std::span<const std::string> origins);
 
 } // namespace tilefuse::report

@@ -6,11 +6,13 @@
 
 #include <algorithm>
 
+#include "cost/group_model.h"
 #include "kernel/text/text.h"
 #include "lower/pipeline.h"
 #include "model/tune/records.h"
 #include "report/candidates.h"
 #include "report/schedule_mapping.h"
+#include "report/verdict.h"
 #include "schedule/text.h"
 #include "search/network/layout_choice.h"
 #include "search/pick.h"
@@ -41,7 +43,7 @@ std::string choice_text(const nest::Nest &nest, const model::Choice &chosen,
 
 } // namespace
 
-std::string explain_group(const poly::Group &group, const ScheduleOptions &options) {
+ExplainedGroup explain_group(const poly::Group &group, const ScheduleOptions &options, int number) {
   const nest::Nest &nest = group.anchor;
   const std::vector<search::Candidate> ranked =
       search::candidates(nest, options.target, options.candidates);
@@ -53,18 +55,26 @@ std::string explain_group(const poly::Group &group, const ScheduleOptions &optio
     if (std::optional<schedule::Schedule> rounded = search::pick_tf32(nest, options.target))
       chosen = {std::move(*rounded), "model, tf32 allowed"};
   const schedule::Schedule &choice = chosen.schedule;
-  std::string text = options.device == nullptr ? "" : choice_text(nest, chosen, ignored);
+  ExplainedGroup explained;
+  if (options.device != nullptr)
+    explained.verdict = verdict({.number = number,
+                                 .is_tuned = chosen.by == model::kTuned,
+                                 .predicted = cost::predict(group, choice, options.target),
+                                 .measured = measure(group, choice, *options.device)}) +
+                        choice_text(nest, chosen, ignored);
   const auto add = [&](Section section, const auto &make) {
     if (options.sections.count(section) != 0)
-      text += heading(section) + make();
+      explained.sections += heading(section) + make();
   };
   add(Section::Flatten, [&] { return poly::to_text(group) + nest_table(nest); });
-  add(Section::Candidates, [&] { return candidates_text(nest, options.target, ranked); });
+  add(Section::Candidates, [&] {
+    return candidates_text(nest, options.target, ranked, choice == ranked.front().schedule);
+  });
   add(Section::Layout, [&] { return layouts(nest, choice); });
   add(Section::Threads, [&] { return mapping(nest, choice); });
   add(Section::Kernel,
       [&] { return kernel::to_text(lower::lower(group, choice, options.target)); });
-  return text;
+  return explained;
 }
 
 Explanation explain_with_model(const program::Program &program, const ScheduleOptions &options) {
@@ -74,16 +84,19 @@ Explanation explain_with_model(const program::Program &program, const ScheduleOp
       program, options.target, {.layout = options.layout, .split = {.split = options.split}});
   const std::string layout = laid.weighed + fmt::format("layout {}, {} copies\n",
                                                         to_string(laid.layout), laid.conversions);
-  for (const poly::PlacedGroup &placed : laid.groups)
-    result.push_back({placed.origin, [&program, options, with_program, placed, layout] {
+  for (const poly::PlacedGroup &placed : laid.groups) {
+    const int number = static_cast<int>(result.size());
+    result.push_back({placed.origin, [&program, options, with_program, placed, layout, number] {
                         const std::string whole =
                             with_program ? heading(Section::Program) +
                                                program::to_text(
                                                    excerpt(program, statements_of(program, placed)))
                                          : "";
-                        return whole + layout + fmt::format("{}", fmt::join(placed.notes, "")) +
-                               explain_group(placed.group, options);
+                        const ExplainedGroup group = explain_group(placed.group, options, number);
+                        return group.verdict + whole + layout +
+                               fmt::format("{}", fmt::join(placed.notes, "")) + group.sections;
                       }});
+  }
   return result;
 }
 

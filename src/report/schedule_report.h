@@ -21,7 +21,7 @@ struct ScheduleOptions {
   std::size_t candidates = 5;
   // With a device, whose target `target` must be: kernels are explained as they are compiled for
   // it, by its tuning records where there are any.
-  const runtime::Device *device = nullptr;
+  runtime::Device *device = nullptr;
   runtime::RecordStore *records = nullptr;
   bool tf32 = false;           // products of f32 may be rounded to tf32
   std::string split = "auto";  // of reductions (search/network/split_groups.h)
@@ -29,8 +29,13 @@ struct ScheduleOptions {
   Sections sections;
 };
 
-// One group, without its program.
-std::string explain_group(const poly::Group &group, const ScheduleOptions &options);
+// One group, without its program. With a device it is measured there.
+struct ExplainedGroup {
+  std::string verdict; // with a device: its time, and who chose its schedule
+  std::string sections;
+};
+ExplainedGroup explain_group(const poly::Group &group, const ScheduleOptions &options,
+                             int number = 0);
 
 // All kernels of a program that is simplified already and must outlive the result.
 Explanation explain_with_model(const program::Program &program, const ScheduleOptions &options);

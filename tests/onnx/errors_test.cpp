@@ -134,9 +134,10 @@ TEST(Unsupported, nodes_are_all_named_with_what_they_lack) {
   model.node("Add", {"a", "b"}, {"d"}).node("Add", {"c", "d"}, {"y"}).output("y");
   const Error error = error_of([&] { import(model); });
   EXPECT_EQ(error.code(), ErrorCode::Unsupported);
-  EXPECT_EQ(error.message(), "the model needs what is not supported: operator \"Foo\" of opset 13; "
-                             "Reshape a: its shape is computed at run time; need a constant; Tile "
-                             "b: its repeats is computed at run time; need a constant");
+  EXPECT_EQ(error.message(),
+            "the model has operators that are not supported: operator \"Foo\" of opset 13; "
+            "Reshape a: its shape is computed at run time; need a constant; Tile "
+            "b: its repeats is computed at run time; need a constant");
 }
 
 TEST(Unsupported, operators_before_or_after_their_opsets) {

@@ -79,7 +79,7 @@ TEST(Layers, WhatIsNotThereOrNotOneIsAnErrorWithTheList) {
       ADD_FAILURE() << layer;
     } catch (const Error &error) {
       ASSERT_EQ(error.notes().size(), 3U) << layer;
-      EXPECT_EQ(error.notes()[1], "--layer 1  Conv conv10");
+      EXPECT_EQ(error.notes()[1], "--kernel 1  Conv conv10");
     }
   }
 }

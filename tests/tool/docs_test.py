@@ -47,7 +47,6 @@ SHORTER = {
     "photos/*.jpg": "photos/01.png photos/02.png",
     "--size 224x224": "--size 32x32",
     "--scale 1/255 --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225": "--scale 1/255 --mean 0.485 --std 0.229",
-    "--layer 3": "--layer 1",
     "--kernel 3 7": "--kernel 0 1",
     "--kernel 3": "--kernel 1",
 }

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "run_outputs.h"
-#include "table.h"
 
 namespace tilefuse::tool {
 namespace {
@@ -72,13 +71,10 @@ TEST(Outputs, OneFileForOneOutputOnly) {
   EXPECT_NO_THROW(check_output_place(1, "a.npy"));
   EXPECT_NO_THROW(check_output_place(2, "folder"));
   EXPECT_THROW(check_output_place(2, "a.npy"), Error);
-}
-
-TEST(Tables, AlignedAndQuoted) {
-  const Table table{{"n", "name"}, {{"1", "a,b"}, {"10", "say \"x\"\x1b"}}, {true, false}};
-  EXPECT_EQ(to_text(table), " n  name\n 1  a,b\n10  say \"x\"?\n");
-  EXPECT_EQ(to_csv(table), "n,name\n1,\"a,b\"\n10,\"say \"\"x\"\"\x1b\"\n");
-  EXPECT_EQ(printable("a\x1b[31m\nb\x7f"), "a?[31m\nb?");
+  EXPECT_THROW(check_output_place(2, "a.png"), Error);
+  EXPECT_NO_THROW(check_output_place(2, "a.b/"));
+  EXPECT_THROW(check_output_place(1, "a.jpg"), Error);
+  EXPECT_THROW(check_output_place(1, "-"), Error);
 }
 
 } // namespace

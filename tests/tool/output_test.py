@@ -38,7 +38,7 @@ class Places(ToolTest):
 
     def test_fifos(self):
         table = self.read_fifo(self.folder / "csv", lambda: self.bench("--csv", self.folder / "csv"))
-        self.assertTrue(table.startswith(b"us,GFLOP/s"))
+        self.assertTrue(table.startswith(b"#,us,share,GFLOP/s"))
         trace = self.read_fifo(self.folder / "trace", lambda: self.bench("--profile", self.folder / "trace"))
         self.assertIn(b"traceEvents", trace)
         output = self.folder / "out.npy"
@@ -61,7 +61,7 @@ class Places(ToolTest):
         for begin in ("dangling", "old"):
             self.bench("--csv", link)
             self.assertTrue(link.is_symlink(), begin)
-            self.assertTrue(target.read_text().startswith("us,GFLOP/s"), begin)
+            self.assertTrue(target.read_text().startswith("#,us,share,GFLOP/s"), begin)
             target.write_text("old")
         tile = self.folder / "there" / "relu.tile"
         tile.write_text(TILE)
@@ -111,7 +111,7 @@ class Places(ToolTest):
                                       stdout=subprocess.PIPE if name == "pipe" else file, env=environment, timeout=600)
                 text = done.stdout if name == "pipe" else (self.folder / "all.txt").read_bytes()
             self.assertEqual(done.returncode, 0)
-            self.assertTrue(text.startswith(b"us,GFLOP/s"), name)
+            self.assertTrue(text.startswith(b"#,us,share,GFLOP/s"), name)
             self.assertIn(b"\ndevice   ", text, name)
 
 
@@ -124,7 +124,7 @@ class FullDisk(ToolTest):
         tile.write_text(TILE)
         relu = ("--from=tile", tile, "--tensor", "X=f32[8]")
         np.save(self.folder / "x.npy", np.zeros((1, 3, 32, 32), np.float32))
-        verbs = [("--help",), ("--version",), ("run", "--help"), ("devices",), ("fusion", MODEL), ("fusion", MODEL, "--csv"),
+        verbs = [("--help",), ("--version",), ("run", "--help"), ("devices",), ("fusion", MODEL), ("fusion", MODEL, "--csv", "-"),
                  ("explain", tile, "--tensor", "X=f32[8]"), ("opt", *relu, "--to=kernel"), ("simulate", *relu),
                  ("fmt", "--check", tile)]
         if "tilefuse_llvm.so is in none of" not in self.succeed("devices"):

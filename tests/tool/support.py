@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zlib
 
 import numpy as np
 
@@ -51,10 +52,10 @@ class ToolTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, f"{arguments}\n{done.stdout}\n{done.stderr}")
         return done.stdout
 
-    def refuse(self, *arguments, says=(), **options):
-        """Exit code 2, one sentence on stderr that says all of `says`, and nothing on stdout."""
+    def refuse(self, *arguments, says=(), code=2, **options):
+        """This exit code, one sentence on stderr that says all of `says`, and nothing on stdout."""
         done = self.tool(*arguments, **options)
-        self.assertEqual(done.returncode, 2, f"{arguments}\n{done.stdout}\n{done.stderr}")
+        self.assertEqual(done.returncode, code, f"{arguments}\n{done.stdout}\n{done.stderr}")
         self.assertEqual(done.stdout, "")
         lines = [line for line in done.stderr.splitlines() if not line.startswith("tilefuse: note: ")]
         self.assertEqual(lines[0][:17], "tilefuse: error: ", done.stderr)
@@ -138,6 +139,22 @@ def read_pb(path):
         elif number == 9:
             raw = value
     return np.frombuffer(floats if raw is None else raw, TYPES[kind]).reshape(dims)
+
+
+def read_png(path):
+    """Pixels (row, column, channel) of a PNG of 8 bits a channel whose rows are stored as they are."""
+    data = pathlib.Path(path).read_bytes()
+    at, packed_rows = 8, b""
+    while at < len(data):
+        size, kind = struct.unpack(">I4s", data[at:at + 8])
+        body = data[at + 8:at + 8 + size]
+        if kind == b"IHDR":
+            width, height = struct.unpack(">II", body[:8])
+        if kind == b"IDAT":
+            packed_rows += body
+        at += 12 + size
+    rows = np.frombuffer(zlib.decompress(packed_rows), np.uint8).reshape(height, 1 + 3 * width)
+    return rows[:, 1:].reshape(height, width, 3)
 
 
 def packed(data):

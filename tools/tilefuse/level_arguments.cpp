@@ -2,12 +2,16 @@
 #include "level_arguments.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
 
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "base/scanner.h"
 #include "files.h"
 #include "target/device_rows.h"
@@ -47,25 +51,46 @@ std::pair<std::string, tile::Attribute> parse_attribute(const std::string &text)
 
 } // namespace
 
-program::Program read_tile_program(const std::string &file, const TileArguments &arguments) {
+std::map<std::string, std::pair<DType, program::Shape>>
+parse_tensors(const TileArguments &arguments) {
   std::map<std::string, std::pair<DType, program::Shape>> tensors;
   for (const std::string &tensor : arguments.tensors)
     tensors.insert(parse_tensor(tensor));
+  return tensors;
+}
+
+tile::Attributes parse_attributes(const TileArguments &arguments) {
   tile::Attributes attributes;
   for (const std::string &attribute : arguments.attributes)
     attributes.insert(parse_attribute(attribute));
-  return tile::to_program(read_file(file), file, tensors, attributes, arguments.function);
+  return attributes;
+}
+
+void add_tile_options(CLI::App &verb, TileArguments &arguments) {
+  verb.add_option("--function", arguments.function,
+                  "Tile function; the last of the file if not given")
+      ->type_name("NAME");
+  verb.add_option("--tensor", arguments.tensors, "Shape of a Tile parameter: I=f32[1, 3, 8, 8]")
+      ->type_name("NAME=TYPE[N,N]");
+  verb.add_option("--attr", arguments.attributes, "Value of a Tile attribute: SY=1")
+      ->type_name("NAME=N");
+}
+
+program::Program read_tile_program(const std::string &file, const TileArguments &arguments) {
+  return tile::to_program(read_file(file), file, parse_tensors(arguments),
+                          parse_attributes(arguments), arguments.function);
 }
 
 Target find_target(const std::string &name) {
-  std::string names;
+  std::vector<std::string> names;
   for (const Target &target : builtin_targets()) {
     if (target.name == name)
       return target;
-    names += (names.empty() ? "" : ", ") + target.name;
+    names.push_back(target.name);
   }
-  throw Error(ErrorCode::Unsupported, fmt::format("there is no target '{}'", name), {},
-              {"targets are " + names});
+  throw Error(ErrorCode::Unsupported,
+              fmt::format("there is no target '{}'{}", name, did_you_mean(name, names)), {},
+              {fmt::format("targets are {}", fmt::join(names, ", "))});
 }
 
 } // namespace tilefuse::tool

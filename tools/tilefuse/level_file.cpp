@@ -15,12 +15,14 @@
 #include "model/passes.h"
 #include "model_options.h"
 #include "onnx/import.h"
-#include "poly/post_ops.h"
+#include "poly/group.h"
+#include "report/layers.h"
 #include "schedule/legal.h"
 #include "schedule/text.h"
 #include "search/forms/algorithms.h"
 #include "search/forms/named_schedule.h"
 #include "search/groups.h"
+#include "search/network/layout_choice.h"
 #include "search/network/split_groups.h"
 #include "search/pick.h"
 #include "tile/tile.h"
@@ -50,39 +52,61 @@ program::Program read_program(const LevelFile &in) {
   return model::differentiate(program, in.gradient, in.passes.get());
 }
 
-std::vector<poly::Group> read_groups(const LevelFile &in, const std::string &algorithm,
-                                     const Target &target) {
-  if (in.level == "group")
-    return {poly::parse_group(read_file(in.file), in.file)};
+std::vector<NumberedGroup> read_kernels(const LevelFile &in, const ScheduleChoice &choice,
+                                        const Target &target, bool whole) {
+  const std::string algorithm = model::schedule_algorithm(choice.algorithm);
+  const bool by_model = choice.file.empty() && in.level != "group" && !whole;
+  const search::SplitOptions split = {.split = choice.split.empty() ? (by_model ? "auto" : "none")
+                                                                    : choice.split,
+                                      .algorithm = algorithm};
+  std::vector<NumberedGroup> kernels;
+  if (in.level == "group") {
+    const poly::Group group = poly::parse_group(read_file(in.file), in.file);
+    for (poly::Group &part : search::split_group(group, target, split))
+      kernels.push_back({kernels.size(), group.anchor.name, std::move(part)});
+    return kernels;
+  }
   program::Program program = read_program(in);
   if (in.level != "simplified")
-    program = model::prepare(program, target, {.algorithm = algorithm, .passes = in.passes.get()});
-  std::vector<poly::Group> groups;
-  for (poly::PlacedGroup &placed : poly::make_groups(program::assign_storage(program)))
-    groups.push_back(std::move(placed.group));
-  return groups;
+    program =
+        model::prepare(program, target, {.algorithm = choice.algorithm, .passes = in.passes.get()});
+  search::LaidOut laid = search::lay_out(
+      program, target, {.layout = choice.layout, .fusion = choice.fusion, .split = split});
+  for (poly::PlacedGroup &placed : laid.groups)
+    kernels.push_back({kernels.size(), std::move(placed.origin), std::move(placed.group)});
+  return kernels;
 }
 
-std::vector<poly::Group> read_kernels(const LevelFile &in, const ScheduleChoice &choice,
-                                      const Target &target) {
-  const bool by_model = choice.file.empty() && in.level != "group";
-  const search::SplitOptions options = {.split = choice.split.empty() ? (by_model ? "auto" : "none")
-                                                                      : choice.split,
-                                        .algorithm = model::schedule_algorithm(choice.algorithm)};
-  std::vector<poly::Group> kernels;
-  for (const poly::Group &group : read_groups(in, choice.algorithm, target))
-    for (poly::Group &part : search::split_group(group, target, options))
-      kernels.push_back(std::move(part));
-  return kernels;
+std::vector<NumberedGroup> chosen_kernels(const LevelFile &in, const ScheduleChoice &choice,
+                                          const Target &target, const std::string &only,
+                                          bool whole) {
+  std::vector<NumberedGroup> kernels = read_kernels(in, choice, target, whole);
+  if (only.empty())
+    return kernels;
+  std::vector<std::string> origins;
+  for (const NumberedGroup &kernel : kernels)
+    origins.push_back(kernel.origin);
+  return {std::move(kernels[report::find_kernel(origins, only)])};
+}
+
+void add_kernel_option(CLI::App &verb, std::string &kernel) {
+  verb.add_option(
+          "--kernel", kernel,
+          "Only this kernel: its number in launch order, from 0, or the name of a node in it")
+      ->type_name("N|NODE");
 }
 
 void add_schedule_options(CLI::App &verb, ScheduleChoice &choice) {
   auto *file =
-      verb.add_option("--schedule", choice.file, "Use this schedule, not the model's choice");
+      verb.add_option("--schedule", choice.file, "Use this schedule, not the model's choice")
+          ->type_name("FILE");
   verb.add_option("--algorithm", choice.algorithm,
                   fmt::format("Force one: {}", fmt::join(algorithm_names(), ", ")))
+      ->type_name("NAME")
       ->excludes(file);
   add_split_option(verb, choice.split);
+  add_layout_option(verb, choice.layout);
+  add_fusion_options(verb, choice.fusion);
 }
 
 schedule::Schedule choose_schedule(const poly::Group &group, const ScheduleChoice &choice,

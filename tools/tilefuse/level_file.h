@@ -15,6 +15,7 @@
 #include "poly/group.h"
 #include "program/program.h"
 #include "schedule/schedule.h"
+#include "search/network/fusion.h"
 #include "target/target.h"
 
 namespace tilefuse::tool {
@@ -31,23 +32,36 @@ struct LevelFile {
 // Of a level above `group`, differentiated where that is asked for. Errors are those of the level's
 // reader.
 program::Program read_program(const LevelFile &in);
-// In launch order; of every level up to `group`, rewritten where `algorithm` names a rewriting.
-std::vector<poly::Group> read_groups(const LevelFile &in, const std::string &algorithm,
-                                     const Target &target);
-
-// Where a schedule comes from: a file, a named algorithm, or the model where neither is given.
+// Where a schedule comes from: a file, a named algorithm, or the model where neither is given. And
+// how a program becomes kernels.
 struct ScheduleChoice {
   std::string file;
   std::string algorithm;
   std::string split; // of reductions (search/network/split_groups.h); empty: see read_kernels
+  std::string layout = "auto"; // of activations (search/network/layout_choice.h)
+  search::FusionSettings fusion;
 };
 
-// The groups as they become kernels on a target: with reductions split as asked, else by the model
-// where it also picks the schedules of a program's groups.
-std::vector<poly::Group> read_kernels(const LevelFile &in, const ScheduleChoice &choice,
-                                      const Target &target);
+// A kernel and its number: its place in launch order, as every verb counts.
+struct NumberedGroup {
+  std::size_t number = 0;
+  std::string origin; // nodes
+  poly::Group group;
+};
 
-// --schedule, --algorithm and --split.
+// In launch order, as `run` makes them on a target: laid out, fused, rewritten where the algorithm
+// names a rewriting, reductions split as asked or, where the model picks the schedules of a
+// program, by the model. `whole` keeps reductions in one kernel unless the split is said.
+std::vector<NumberedGroup> read_kernels(const LevelFile &in, const ScheduleChoice &choice,
+                                        const Target &target, bool whole = false);
+// Those that `only`, a number or a node's name, names; all where it is empty.
+std::vector<NumberedGroup> chosen_kernels(const LevelFile &in, const ScheduleChoice &choice,
+                                          const Target &target, const std::string &only,
+                                          bool whole = false);
+
+// --kernel of opt and simulate.
+void add_kernel_option(CLI::App &verb, std::string &kernel);
+// --schedule, --algorithm, --split, --fuse and --activations.
 void add_schedule_options(CLI::App &verb, ScheduleChoice &choice);
 // Error{Unsupported} says why the schedule is not legal or the algorithm does not fit.
 schedule::Schedule choose_schedule(const poly::Group &group, const ScheduleChoice &choice,

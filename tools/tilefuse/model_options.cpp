@@ -6,7 +6,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <map>
+
 #include "api/sizes.h"
+#include "base/error.h"
+#include "base/nearest.h"
 #include "pass_options.h"
 #include "program/rewrite/rewrite.h"
 #include "search/forms/algorithms.h"
@@ -66,28 +71,48 @@ std::vector<std::string> algorithm_names() {
 }
 
 void add_split_option(CLI::App &verb, std::string &split) {
-  verb.add_option("--split", split,
-                  "Reductions in parts: auto (by the cost model), none, or parts of indices, "
-                  "\"c:8 y:2\"; behind \"together\" the same launch joins them where it can, "
-                  "behind \"two\" another one")
+  verb.add_option(
+          "--split", split,
+          "Whether a sum is computed in parts: auto (by the cost model), none, or so many "
+          "parts of an index, \"c:8 y:2\". \"together c:8\": the same launch adds the parts "
+          "where it can; \"two c:8\": a second launch does")
       ->type_name("SPLIT");
 }
 
 void add_layout_option(CLI::App &verb, std::string &layout) {
-  verb.add_option("--activations", layout,
-                  "How they lie between kernels: auto (by the cost model, for the whole network), "
-                  "nhwc, nchw, "
-                  "or blocked (channels in blocks of a vector)")
+  verb.add_option(
+          "--activations", layout,
+          "Memory layout of activations: auto (chosen for the whole network), nhwc, nchw, or "
+          "blocked (channels in blocks of a vector)")
       ->check(CLI::IsMember(search::layout_names()))
       ->type_name("LAYOUT");
 }
+
+namespace {
+
+// Other tools' words for the same types.
+std::string canonical_precision(const std::string &said) {
+  static const std::map<std::string, std::string> kAliases = {
+      {"fp16", "f16"},  {"half", "f16"}, {"float16", "f16"}, {"bfloat16", "bf16"}, {"i8", "int8"},
+      {"INT8", "int8"}, {"FP16", "f16"}, {"BF16", "bf16"},   {"TF32", "tf32"}};
+  static const std::vector<std::string> kNames = {"f16", "bf16", "tf32", "int8"};
+  if (std::find(kNames.begin(), kNames.end(), said) != kNames.end())
+    return said;
+  const auto alias = kAliases.find(said);
+  if (alias != kAliases.end())
+    return alias->second;
+  throw CLI::ValidationError(fmt::format("'{}' is none of {}{}", said, fmt::join(kNames, ", "),
+                                         did_you_mean(said, kNames)));
+}
+
+} // namespace
 
 void add_precision_option(CLI::App &verb, std::string &precision) {
   verb.add_option("--precision", precision,
                   "Store an f32 model in f16 or bf16, allow products in tf32 (CUDA), or compute "
                   "them in int8; as the model says when not given")
-      ->check(CLI::IsMember({"f16", "bf16", "tf32", "int8"}))
-      ->type_name("TYPE");
+      ->transform(canonical_precision)
+      ->type_name("TYPE:{f16,bf16,tf32,int8}");
 }
 
 void add_calibration_options(CLI::App &verb, std::vector<std::string> &files, double &percentile) {
@@ -95,9 +120,18 @@ void add_calibration_options(CLI::App &verb, std::vector<std::string> &files, do
                   "Pictures or tensors (.npy, .pb) that scales of --precision int8 come from")
       ->type_name("FILE");
   verb.add_option("--percentile", percentile,
-                  "Of a tensor's magnitudes, that 127 stands for; the rest is clipped")
+                  "Percentile of |x| that 127 stands for in int8; larger values are clipped (100)")
       ->check(CLI::Range(50.0, 100.0))
       ->type_name("P");
+}
+
+void check_calibration(const std::vector<std::string> &files, double percentile,
+                       const std::string &precision) {
+  const bool is_percentile = percentile != 100;
+  if (precision != "int8" && (is_percentile || !files.empty()))
+    throw Error(
+        ErrorCode::Unsupported,
+        fmt::format("{} is for --precision int8", is_percentile ? "--percentile" : "--calibrate"));
 }
 
 void add_gradient_option(CLI::App &verb, std::string &names) {
@@ -113,11 +147,14 @@ void add_threads_option(CLI::App &verb, int &threads) {
 }
 
 void add_model_options(CLI::App &verb, ModelOptions &options) {
-  verb.add_option("model", options.model, "ONNX model")->required()->type_name("MODEL");
+  verb.add_option("model", options.model, "ONNX model, or a Tile file (.tile)")
+      ->required()
+      ->type_name("MODEL");
   verb.add_option("--device", options.device,
                   "cpu, cuda, cuda:N, opencl, opencl:P or opencl:P:D (numbers or parts of names)")
       ->type_name("DEVICE");
   add_size_options(verb, options.sizes);
+  add_tile_options(verb, options.tile);
   add_threads_option(verb, options.threads);
   auto *cache = verb.add_option("--cache", options.cache, "Kernel cache file")->type_name("PATH");
   verb.add_flag("--no-cache", options.no_cache, "Neither read nor write a kernel cache")

@@ -35,5 +35,8 @@ void add_gradient_option(CLI::App &verb, std::string &names);
 void add_threads_option(CLI::App &verb, int &threads);
 // --calibrate and --percentile.
 void add_calibration_options(CLI::App &verb, std::vector<std::string> &files, double &percentile);
+// Error{Unsupported} where one of them is given without int8.
+void check_calibration(const std::vector<std::string> &files, double percentile,
+                       const std::string &precision);
 
 } // namespace tilefuse::tool

@@ -7,9 +7,11 @@
 #include <cstdio>
 
 #include "api/network.h"
+#include "api/precision_warning.h"
+#include "base/error.h"
 #include "base/stopwatch.h"
+#include "files.h"
 #include "progress.h"
-#include "table.h"
 
 namespace tilefuse::tool {
 namespace {
@@ -25,7 +27,7 @@ model::Accuracy accuracy_of(model::Session &session, const model::Runs &inputs,
 } // namespace
 
 void warn(const std::string &text) {
-  std::fprintf(stderr, "tilefuse: warning: %s\n", printable(text).c_str());
+  std::fprintf(stderr, "tilefuse: warning: %s\n", report::printable(text).c_str());
 }
 
 api::Log log_to_stderr() {
@@ -35,8 +37,25 @@ api::Log log_to_stderr() {
   };
 }
 
+api::Source read_source(const ModelOptions &options) {
+  const bool is_tile = options.model.ends_with(".tile");
+  const TileArguments &tile = options.tile;
+  const bool has_tile_options =
+      !tile.function.empty() || !tile.tensors.empty() || !tile.attributes.empty();
+  if (!is_tile && has_tile_options)
+    throw Error(ErrorCode::Unsupported, "--function, --tensor and --attr are for Tile files",
+                options.model, {"this is read as an ONNX model"});
+  return is_tile ? api::Source::tile(read_file(options.model), options.model, tile.function)
+                 : api::Source::read(options.model);
+}
+
 program::Program import(const ModelOptions &options, const api::Given &given) {
-  return api::Source::read(options.model).program(options, given);
+  api::Given all = given;
+  for (const auto &[name, tensor] : parse_tensors(options.tile))
+    all[name] = tensor;
+  api::Options with = options;
+  with.attributes = parse_attributes(options.tile);
+  return read_source(options).program(with, all);
 }
 
 OpenedModel open_model(const program::Program &program, const ModelOptions &options) {
@@ -47,6 +66,9 @@ OpenedModel open_model(const program::Program &program, const ModelOptions &opti
       api::with_precision(program, options, options.calibration, *opened.engine);
   opened.precision = applied.summary;
   opened.calibration_seconds = applied.f32.empty() ? 0 : calibration.seconds();
+  if (const std::string slower = api::precision_warning(program, applied, options, *opened.engine);
+      !slower.empty())
+    warn(slower);
   Progress progress("compiling");
   model::SessionOptions session =
       api::session_options(options, applied, opened.engine->records.get(), warn);
@@ -59,26 +81,53 @@ OpenedModel open_model(const program::Program &program, const ModelOptions &opti
   return opened;
 }
 
-std::string describe(const OpenedModel &opened) {
+report::Document describe(const OpenedModel &opened) {
   const model::SessionStats &stats = opened.session->stats();
-  return opened.precision +
-         fmt::format("device   {} ({}; {})\n"
-                     "layout   {}, {} copies between layouts\n"
-                     "kernels  {} per run{}, compiled {}, searched {}, ready in {:.3f} s, weights "
-                     "{:.1f} MB, "
-                     "activations {:.1f} MB\n"
-                     "start    choices {:.3f} s, code {:.3f}, compiler {:.3f}, weights {:.3f}, "
-                     "loading {:.3f}{}\n",
-                     opened.engine->device->name(), opened.engine->device->target().name,
-                     opened.engine->choice.why, to_string(stats.layout), stats.conversions,
-                     stats.kernels, stats.tuned > 0 ? fmt::format(", {} tuned", stats.tuned) : "",
-                     stats.compiled, stats.searched, stats.compile_seconds,
-                     static_cast<double>(stats.weight_bytes) * 1e-6,
-                     static_cast<double>(stats.arena_bytes) * 1e-6, stats.start.choose,
-                     stats.start.emit, stats.start.build, stats.start.weights, stats.start.load,
-                     opened.calibration_seconds > 0
-                         ? fmt::format("; calibration {:.3f}", opened.calibration_seconds)
-                         : "");
+  const api::Engine &engine = *opened.engine;
+  const auto bytes = [](std::int64_t count) { return static_cast<double>(count) * 1e-6; };
+  report::Document document;
+  if (!opened.precision.empty())
+    document.text("precision", opened.precision);
+  document.line("device",
+                fmt::format("{} ({}; {})", engine.device->name(), engine.device->target().name,
+                            engine.choice.why),
+                {{"device", engine.device->name()},
+                 {"selector", engine.choice.selector},
+                 {"target", engine.device->target().name}});
+  document.line(
+      "layout",
+      fmt::format("{}, {} copies between layouts", to_string(stats.layout), stats.conversions),
+      {{"layout", std::string(to_string(stats.layout))},
+       {"layout_copies", std::int64_t{stats.conversions}}});
+  document.line("kernels",
+                fmt::format("{} per run{}, compiled {}, searched {}, ready in {:.3f} s, weights "
+                            "{:.1f} MB, activations {:.1f} MB",
+                            stats.kernels,
+                            stats.tuned > 0 ? fmt::format(", {} tuned", stats.tuned) : "",
+                            stats.compiled, stats.searched, stats.compile_seconds,
+                            bytes(stats.weight_bytes), bytes(stats.arena_bytes)),
+                {{"launches", std::int64_t{stats.kernels}},
+                 {"tuned", std::int64_t{stats.tuned}},
+                 {"compiled", std::int64_t{stats.compiled}},
+                 {"searched", std::int64_t{stats.searched}},
+                 {"ready_seconds", stats.compile_seconds},
+                 {"weight_bytes", stats.weight_bytes},
+                 {"activation_bytes", stats.arena_bytes}});
+  document.line("start",
+                fmt::format("choosing schedules {:.3f} s, generating code {:.3f}, the driver's "
+                            "compiler {:.3f}, weights {:.3f}, loading {:.3f}{}",
+                            stats.start.choose, stats.start.emit, stats.start.build,
+                            stats.start.weights, stats.start.load,
+                            opened.calibration_seconds > 0
+                                ? fmt::format("; calibration {:.3f}", opened.calibration_seconds)
+                                : ""),
+                {{"start_choices_seconds", stats.start.choose},
+                 {"start_code_seconds", stats.start.emit},
+                 {"start_compiler_seconds", stats.start.build},
+                 {"start_weights_seconds", stats.start.weights},
+                 {"start_loading_seconds", stats.start.load},
+                 {"calibration_seconds", opened.calibration_seconds}});
+  return document;
 }
 
 std::string type_text(const program::HostTensor &tensor) {

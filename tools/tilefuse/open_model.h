@@ -8,18 +8,23 @@
 #include "api/engine.h"
 #include "api/options.h"
 #include "api/source.h"
+#include "level_arguments.h"
 #include "model/precision.h"
 #include "model/session.h"
 #include "program/program.h"
+#include "report/document.h"
 
 namespace tilefuse::tool {
 
 struct ModelOptions : api::Options, api::EngineOptions {
-  std::string model;
+  std::string model;  // a file: ONNX, or Tile where it ends in .tile
+  TileArguments tile; // of a Tile file
   std::string device; // empty: chosen
   model::CalibrationInputs calibration;
 };
 
+// The file that is asked for, read.
+api::Source read_source(const ModelOptions &options);
 // The model as a program; `given` binds open sizes of inputs.
 program::Program import(const ModelOptions &options, const api::Given &given = {});
 
@@ -39,9 +44,8 @@ struct OpenedModel {
 // Compiles what the cache does not have. Shows progress; warnings go to stderr.
 OpenedModel open_model(const program::Program &program, const ModelOptions &options);
 
-// Two lines: the device and why it was chosen; launches, kernels compiled, seconds until ready,
-// memory.
-std::string describe(const OpenedModel &opened);
+// What was done until it could run: precision, device, layout, kernels, where the start's time went.
+report::Document describe(const OpenedModel &opened);
 
 // "f32[1, 3, 224, 224]"
 std::string type_text(const program::HostTensor &tensor);

@@ -5,8 +5,8 @@
 #include <cstdio>
 
 #include "model/passes.h"
+#include "output.h"
 #include "pass_options.h"
-#include "table.h"
 
 namespace tilefuse::tool {
 
@@ -28,17 +28,21 @@ void add_pass_options(CLI::App &verb, PassContext &passes) {
 void report_passes(const PassContext &passes) {
   if (!passes.is_timed())
     return;
-  Table table{.head = {"pass", "runs", "changed", "ms"},
-              .rows = {},
-              .is_number = {false, true, true, true}};
+  report::Table table{.columns = {{"pass", "pass"},
+                                  {"runs", "runs", true},
+                                  {"changed", "changed", true},
+                                  {"ms", "ms", true}},
+                      .rows = {},
+                      .sums = {}};
   double seconds = 0;
   for (const PassTime &time : passes.times()) {
-    table.rows.push_back({time.name, fmt::format("{}", time.runs), fmt::format("{}", time.changes),
-                          fmt::format("{:.3f}", time.seconds * 1e3)});
+    table.rows.push_back({report::cell(time.name), report::cell(std::int64_t{time.runs}),
+                          report::cell(std::int64_t{time.changes}),
+                          report::cell(time.seconds * 1e3, 3)});
     seconds += time.seconds;
   }
-  table.rows.push_back({"all", "", "", fmt::format("{:.3f}", seconds * 1e3)});
-  std::fputs(printable(to_text(table)).c_str(), stderr);
+  table.sums.push_back({report::cell("all"), {}, {}, report::cell(seconds * 1e3, 3)});
+  print_to_stderr(table);
 }
 
 } // namespace tilefuse::tool

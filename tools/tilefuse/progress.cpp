@@ -6,6 +6,9 @@
 #include <cstdio>
 #include <utility>
 
+#include "report/table.h"
+#include "terminal.h"
+
 namespace tilefuse::tool {
 
 Progress::Progress(std::string what)
@@ -24,7 +27,9 @@ void Progress::show(const std::string &text) {
   if (!is_terminal_)
     return;
   is_shown_ = true;
-  std::fprintf(stderr, "\r\x1b[K%s %s", what_.c_str(), text.c_str());
+  // The last column stays free: some terminals go on to the next line behind it.
+  const std::string line = report::cut(report::printable(what_ + " " + text), error_width() - 1);
+  std::fprintf(stderr, "\r\x1b[K%s", line.c_str());
   std::fflush(stderr);
 }
 

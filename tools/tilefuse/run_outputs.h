@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `run` makes of a model's outputs: the best classes with their labels, a line about each
-// tensor, or .npy files.
+// tensor, .npy files, or a picture.
 #pragma once
 
 #include <string>
@@ -8,6 +8,7 @@
 
 #include "files.h"
 #include "program/host_tensor.h"
+#include "report/table.h"
 
 namespace tilefuse::tool {
 
@@ -23,14 +24,20 @@ void check_labels(const std::vector<std::string> &labels, const std::string &fil
 // "  1  0.9731  golden retriever" for the best `count` classes of place `n`.
 std::string top_lines(const program::HostTensor &output, std::int64_t n, int count,
                       const std::vector<std::string> &labels);
-// "output  'name' f32[1, 2]  min … max … mean …"
-std::string summary_line(const program::HostTensor &output);
+// A row for each of them: the picture, rank, class, label, value.
+report::Table class_table(const program::HostTensor &output, const std::vector<std::string> &places,
+                          int count, const std::vector<std::string> &labels);
 
-// `where` ends in .npy: the only output (Error{Shape} when there are more). Else a folder:
-// output_K.npy for the K-th.
+// A row for each output: name, type, least, most and mean.
+report::Table output_table(const std::vector<program::HostTensor> &outputs);
+
+// Where --output goes: FILE.npy for the only output, FILE.png for the only output as a picture
+// (output_picture.h), else a folder, NAME.npy in it for each output. Error{Shape|Io} when that cannot be,
+// before anything is computed.
+void check_output_place(std::size_t outputs, const std::string &where);
+// The files of it. Names of outputs are names of files with '_' for what a file cannot be called;
+// an output without one is output_K.npy.
 std::vector<OutputFile> output_files(const std::vector<program::HostTensor> &outputs,
                                      const std::string &where);
-// The same check before anything is computed.
-void check_output_place(std::size_t outputs, const std::string &where);
 
 } // namespace tilefuse::tool

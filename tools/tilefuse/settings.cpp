@@ -229,7 +229,7 @@ PreprocessText settings_for(const std::string &model, std::string file, const Pr
   }
   if (file.empty())
     return merge({}, said);
-  note = "settings " + file + "\n";
+  note = file;
   return merge(read_preprocess(file), said);
 }
 

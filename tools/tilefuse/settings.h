@@ -41,7 +41,7 @@ PreprocessText read_preprocess(const std::string &toml_file);
 // replaces other sizes.
 PreprocessText merge(PreprocessText base, const PreprocessText &over);
 // The settings in force for a model: those of `file`, or of MODEL.toml beside it, under what was
-// said. `note` gets a line for a file that was found or named.
+// said. `note` gets the file's name where one was found or named.
 PreprocessText settings_for(const std::string &model, std::string file, const PreprocessText &said,
                             std::string &note);
 // Presets resolved, texts checked: Error{Syntax} says which setting is wrong and what is needed.

@@ -22,5 +22,8 @@ void add_tune(CLI::App &app);
 void add_doctor(CLI::App &app);
 void add_train(CLI::App &app);
 void add_evaluate(CLI::App &app);
+void add_completion(CLI::App &app);
+void add_man(CLI::App &app);
+void add_help(CLI::App &app);
 
 } // namespace tilefuse::tool

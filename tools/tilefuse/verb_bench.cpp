@@ -6,16 +6,21 @@
 #include <algorithm>
 #include <cstdio>
 #include <random>
+#include <thread>
 
 #include "api/work.h"
+#include "base/stopwatch.h"
+#include "base/thread_pool.h"
 #include "files.h"
 #include "model_options.h"
 #include "open_model.h"
+#include "output.h"
 #include "pass_options.h"
+#include "picture_options.h"
 #include "progress.h"
 #include "report/chrome_trace.h"
+#include "report/kernels.h"
 #include "run_inputs.h"
-#include "table.h"
 #include "verb.h"
 
 namespace tilefuse::tool {
@@ -29,17 +34,34 @@ constexpr int kMostProfiled = 9; // runs
 struct BenchArguments {
   ModelOptions model;
   int repeat = 50;
-  std::string csv;
+  int streams = 1;
+  std::size_t most = 0; // kernels shown; 0: all
+  std::string sort;     // empty: by time for people, in launch order for programs
   std::string profile;
+  std::vector<std::string> images;
   std::vector<std::string> calibrate;
-  PreprocessText said; // of pictures to calibrate with
+  PictureOptions pictures;
+  OutputOptions out;
 };
 
-std::vector<double> measure(model::Session &session, int repeat) {
+// The first of the pictures' runs, or random numbers.
+std::vector<HostTensor> inputs_of(const BenchArguments &args, const PictureSettings &settings,
+                                  const model::Session &session) {
+  if (!args.images.empty()) {
+    ImageRuns images = read_images(expand_folders(args.images), settings, session.inputs());
+    for (const std::string &warning : images.warnings)
+      warn(warning);
+    return std::move(images.runs.front());
+  }
   std::mt19937 random(1);
   std::vector<HostTensor> inputs;
   for (const HostTensor &form : session.inputs())
     inputs.push_back(api::random_input(form, random));
+  return inputs;
+}
+
+std::vector<double> measure(model::Session &session, const std::vector<HostTensor> &inputs,
+                            int repeat) {
   session.run(inputs);
   for (int i = 0; i < kWarmUps; ++i)
     session.run_again();
@@ -59,8 +81,8 @@ double quantile(const std::vector<double> &sorted, double share) {
   return sorted[static_cast<std::size_t>(share * last + 0.5)];
 }
 
-std::string total_line(const std::vector<double> &seconds,
-                       const std::vector<model::KernelReport> &kernels) {
+void add_total(report::Document &document, const std::vector<double> &seconds,
+               const std::vector<model::KernelReport> &kernels, std::int64_t batch) {
   double flops = 0;
   double alone = 0;
   for (const model::KernelReport &kernel : kernels) {
@@ -68,39 +90,106 @@ std::string total_line(const std::vector<double> &seconds,
     alone += kernel.seconds;
   }
   const double median = quantile(seconds, 0.5);
-  return fmt::format("time     median {:.3f} ms, p10 {:.3f}, p90 {:.3f}, {} runs; kernels by "
-                     "themselves {:.3f} ms; {:.1f} GFLOP/s\n",
-                     median * 1e3, quantile(seconds, 0.1) * 1e3, quantile(seconds, 0.9) * 1e3,
-                     seconds.size(), alone * 1e3, median > 0 ? flops / median * 1e-9 : 0);
+  const double per_second = median > 0 ? 1 / median : 0;
+  const double p10 = quantile(seconds, 0.1), p90 = quantile(seconds, 0.9);
+  const double p99 = quantile(seconds, 0.99);
+  document.line(
+      "time",
+      fmt::format("median {:.3f} ms, p10 {:.3f}, p90 {:.3f}, p99 {:.3f}, {} runs; kernels "
+                  "by themselves {:.3f} ms; {:.1f} GFLOP/s",
+                  median * 1e3, p10 * 1e3, p90 * 1e3, p99 * 1e3, seconds.size(), alone * 1e3,
+                  flops * per_second * 1e-9),
+      {{"median_seconds", median},
+       {"p10_seconds", p10},
+       {"p90_seconds", p90},
+       {"p99_seconds", p99},
+       {"runs", static_cast<std::int64_t>(seconds.size())},
+       {"kernel_seconds", alone},
+       {"gflops_per_second", flops * per_second * 1e-9}});
+  document.line(
+      "rate",
+      fmt::format("{:.1f} a second, {} at a time", static_cast<double>(batch) * per_second, batch),
+      {{"batch", batch}, {"places_per_second", static_cast<double>(batch) * per_second}});
 }
 
-model::CalibrationInputs calibration_of(const BenchArguments &args,
-                                        const program::Program &program) {
-  std::string note;
-  const PreprocessText text = settings_for(args.model.model, "", args.said, note);
-  return {read_calibration(args.calibrate, to_preprocess(text), describe_inputs(program)),
-          fmt::format("{} files of --calibrate", args.calibrate.size()), args.model.percentile};
+// Places of the first dimension of the first input.
+std::int64_t batch_of(const model::Session &session) {
+  const std::vector<HostTensor> &inputs = session.inputs();
+  return inputs.empty() || inputs[0].shape.size() < 2 ? 1 : inputs[0].shape[0];
+}
+
+// Several sessions side by side, each on a device of its own with its share of the cores: places a
+// second in all.
+double throughput(const BenchArguments &args, const program::Program &program) {
+  const int cores = args.model.threads > 0 ? args.model.threads : available_threads();
+  ModelOptions options = args.model;
+  options.threads = std::max(1, cores / args.streams);
+  std::vector<OpenedModel> opened;
+  for (int s = 0; s < args.streams; ++s) {
+    opened.push_back(open_model(program, options));
+    std::mt19937 random(1);
+    std::vector<HostTensor> inputs;
+    for (const HostTensor &form : opened.back().session->inputs())
+      inputs.push_back(api::random_input(form, random));
+    opened.back().session->run(inputs);
+  }
+  const Stopwatch watch;
+  std::vector<std::thread> threads;
+  for (OpenedModel &one : opened)
+    threads.emplace_back([&one, &args] {
+      for (int i = 0; i < args.repeat; ++i)
+        one.session->run_again();
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  return static_cast<double>(batch_of(*opened.front().session)) * args.streams * args.repeat /
+         watch.seconds();
+}
+
+void add_streams(report::Document &document, const BenchArguments &args,
+                 const program::Program &program) {
+  if (args.streams < 2)
+    return;
+  const double rate = throughput(args, program);
+  document.line("streams", fmt::format("{} side by side: {:.1f} a second", args.streams, rate),
+                {{"streams", std::int64_t{args.streams}}, {"streams_per_second", rate}});
+}
+
+report::KernelOrder order_of(const BenchArguments &args) {
+  const bool is_for_people = !args.out.is_json && args.out.csv.empty();
+  const bool by_time = args.sort.empty() ? is_for_people : args.sort == "time";
+  return by_time ? report::KernelOrder::Time : report::KernelOrder::Launch;
 }
 
 void bench(BenchArguments &args) {
-  const program::Program program = import(args.model);
+  check_calibration(args.calibrate, args.model.percentile, args.model.precision);
+  if (args.images.empty() && args.calibrate.empty())
+    check_no_picture_options(args.pictures);
+  const PictureSettings settings = picture_settings(args.model.model, args.pictures);
+  const program::Program program =
+      import(args.model,
+             args.images.empty()
+                 ? api::Given()
+                 : bind_picture(settings.preprocess, read_source(args.model).inputs(args.model)));
   if (args.model.precision == "int8")
-    args.model.calibration = calibration_of(args, program);
+    args.model.calibration = {read_calibration(args.calibrate, settings, describe_inputs(program)),
+                              fmt::format("{} files of --calibrate", args.calibrate.size()),
+                              args.model.percentile};
   const OpenedModel opened = open_model(program, args.model);
-  const std::vector<double> seconds = measure(*opened.session, args.repeat);
+  const std::vector<double> seconds =
+      measure(*opened.session, inputs_of(args, settings, *opened.session), args.repeat);
   const std::vector<model::KernelReport> kernels =
       opened.session->profile(std::min(args.repeat, kMostProfiled));
+  std::vector<OutputFile> files;
   if (!args.profile.empty())
-    write_files({{args.profile, report::chrome_trace(opened.engine->device->name(), kernels)}});
-  const Table table = kernel_table(kernels);
-  if (args.csv == "-") {
-    std::fputs(to_csv(table).c_str(), stdout);
-    return;
-  }
-  if (!args.csv.empty())
-    write_files({{args.csv, to_csv(table)}});
-  const std::string text = describe(opened) + total_line(seconds, kernels) + to_text(table);
-  std::fputs(printable(text).c_str(), stdout);
+    files.push_back({args.profile, report::chrome_trace(opened.engine->device->name(), kernels)});
+  report::Document document = describe(opened);
+  add_total(document, seconds, kernels, batch_of(*opened.session));
+  add_streams(document, args, program);
+  document.table("kernels", report::kernel_table(kernels, order_of(args), args.most));
+  for (const std::string &sentence : report::advice(kernels))
+    document.advise(sentence);
+  print(document, args.out, std::move(files));
 }
 
 } // namespace
@@ -109,19 +198,33 @@ void add_bench(CLI::App &app) {
   auto args = std::make_shared<BenchArguments>();
   CLI::App *verb =
       app.add_subcommand("bench", "Time a model on random input, in total and per kernel");
-  verb->footer("Example:\n  tilefuse bench model.onnx --device cpu --repeat 100 --csv layers.csv");
+  verb->footer("Examples:\n"
+               "  tilefuse bench model.onnx --device cpu --repeat 100 --csv layers.csv\n"
+               "  tilefuse bench model.onnx --batch 8 --streams 2 --json");
   add_model_options(*verb, args->model);
-  verb->add_option("--repeat", args->repeat, "Timed runs")
+  verb->add_option("--image", args->images, "Time it on these pictures instead of random numbers")
+      ->type_name("FILE|DIR");
+  verb->add_option("--repeat", args->repeat, "Timed runs (50)")
       ->check(CLI::Range(1, 1000000))
       ->type_name("N");
-  verb->add_option("--csv", args->csv, "Write the kernel table there; - for standard output, alone")
-      ->type_name("FILE");
+  verb->add_option("--streams", args->streams,
+                   "Also time so many copies of the model side by side, each with its share of the "
+                   "cores")
+      ->check(CLI::Range(1, 256))
+      ->type_name("N");
+  verb->add_option("--sort", args->sort,
+                   "Kernels by their time, or in the order of launches; by time if not given, and "
+                   "--json and --csv in that of launches")
+      ->check(CLI::IsMember({"time", "launch"}));
+  verb->add_option("--top", args->most, "Only the first K kernels; the rest in one line")
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("K");
   verb->add_option("--profile", args->profile,
                    "Write one run there as a Chrome trace: every kernel by the device's clock")
       ->type_name("FILE");
   add_calibration_options(*verb, args->calibrate, args->model.percentile);
-  verb->add_option("--preset", args->said.preset,
-                   "How such pictures become inputs: imagenet-caffe or imagenet-torch");
+  add_picture_options(*verb, args->pictures);
+  add_output_options(*verb, args->out, true);
   verb->callback([args] {
     bench(*args);
     report_passes(*args->model.passes);

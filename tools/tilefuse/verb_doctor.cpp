@@ -3,16 +3,16 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 
 #include "base/error.h"
+#include "exit_code.h"
 #include "files.h"
-#include "lower/pipeline.h"
 #include "model/oracle/conformance.h"
 #include "model_options.h"
+#include "output.h"
 #include "progress.h"
-#include "table.h"
 #include "verb.h"
+#include "version.h"
 
 namespace tilefuse::tool {
 namespace {
@@ -22,59 +22,90 @@ struct DoctorArguments {
   int threads = 0;
   double seconds = 115; // and the start
   std::string reproducers = ".";
+  OutputOptions out;
 };
 
-std::string rate_line(const char *what, double measured, double row, const char *unit) {
-  return fmt::format("{:<9}{:.1f} {}; the device's row says {:.1f} ({:.0f} %)\n", what, measured,
-                     unit, row, 100 * measured / row);
+constexpr double kExpected = 0.3; // of the peak, that a plain product or copy reaches
+
+double peak_gflops(const Ceilings &peak) { return peak.flops_per_s * 1e-9; }
+// Of memory.
+double peak_gbytes(const Ceilings &peak) {
+  return peak.levels.empty() ? 0 : peak.levels.back().bytes_per_s * 1e-9;
+}
+
+// "84.1 GFLOP/s, 41 % of this machine's peak"
+void add_rate(report::Document &document, const std::string &what, double measured, double peak,
+              const std::string &unit) {
+  const double share = peak > 0 ? measured / peak : 0;
+  document.line(what,
+                fmt::format("{:.1f} {}, {:.0f} % of the {:.1f} that this device is taken to reach",
+                            measured, unit, 100 * share, peak),
+                {{what + "_rate", measured}, {what + "_peak", peak}});
 }
 
 // Whose rates the cost model reckons with, where it is not the device's own row.
-std::string rates_line(const Target &target) {
+void add_rates(report::Document &document, const Target &target) {
   if (target.lanes == LaneKind::Vector || target.rates_like == target.name)
-    return "";
-  return fmt::format("rates    {}\n", target.rates_like.empty()
-                                          ? "none: choices of schedules mean nothing"
-                                          : "those of " + target.rates_like);
+    return;
+  document.line("rates", target.rates_like.empty() ? "none: choices of schedules mean nothing"
+                                                   : "those of " + target.rates_like);
 }
 
-std::string report_text(const runtime::Device &device, const model::ConformanceReport &report) {
-  const Target &target = device.target();
-  std::string text = fmt::format(
-      "tilefuse {} (code {})\ndevice   {}\ndriver   {}\ntarget   {}\ncases    {} fixed, {} random: "
-      "{}{}\n",
-      TILEFUSE_VERSION, lower::code_version().substr(0, 12), device.name(), device.driver(),
-      target.name, report.fixed, report.sampled,
-      report.faults.empty() ? std::string("all agree with the reference")
-                            : fmt::format("{} wrong", report.faults.size()),
-      report.refusals.empty() ? "" : fmt::format(", {} refused", report.refusals.size()));
-  text += rate_line("fma", report.gflops, target.gflops_per_unit * target.compute_units, "GFLOP/s");
-  text += rate_line("copy", report.gbytes_per_s, target.gbytes_per_s, "GB/s");
-  return text + rates_line(target);
-}
-
-// One line per case that the driver refuses: it takes part in no verdict.
-std::string refusal_text(const model::ConformanceReport &report) {
-  std::string text;
-  for (const model::ConformanceRefusal &refusal : report.refusals)
-    text += fmt::format("refused  {}: {}\n", refusal.what, refusal.why);
+std::string verdict(const model::ConformanceReport &report, const Ceilings &peak) {
+  if (!report.faults.empty())
+    return fmt::format("WRONG: {} kernels compute something else than the reference",
+                       report.faults.size());
+  std::string text = "OK: every kernel agrees with the reference";
+  const bool is_slow = report.gflops < kExpected * peak_gflops(peak) ||
+                       report.gbytes_per_s < kExpected * peak_gbytes(peak);
+  if (is_slow)
+    text += "; slower than it should be: is the machine busy, or its clock held down?";
   return text;
 }
 
+report::Document report_of(runtime::Device &device, const model::ConformanceReport &report) {
+  const Target &target = device.target();
+  const Ceilings peak = device.ceilings();
+  report::Document document;
+  document.line("tilefuse", version_line(), {{"version", version_line()}});
+  document.line("device", device.name(), {{"device", device.name()}});
+  document.line("driver", device.driver(), {{"driver", device.driver()}});
+  document.line("target", target.name, {{"target", target.name}});
+  document.line("cases",
+                fmt::format("{} fixed, {} random: {}{}", report.fixed, report.sampled,
+                            report.faults.empty() ? std::string("all agree with the reference")
+                                                  : fmt::format("{} wrong", report.faults.size()),
+                            report.refusals.empty()
+                                ? ""
+                                : fmt::format(", {} refused", report.refusals.size())),
+                {{"cases_fixed", std::int64_t{report.fixed}},
+                 {"cases_random", std::int64_t{report.sampled}},
+                 {"cases_wrong", static_cast<std::int64_t>(report.faults.size())},
+                 {"cases_refused", static_cast<std::int64_t>(report.refusals.size())}});
+  add_rate(document, "fma", report.gflops, peak_gflops(peak), "GFLOP/s");
+  add_rate(document, "copy", report.gbytes_per_s, peak_gbytes(peak), "GB/s");
+  add_rates(document, target);
+  document.line("verdict", verdict(report, peak),
+                {{"is_right", report.faults.empty()}, {"verdict", verdict(report, peak)}});
+  // One line per case that the driver refuses: it takes part in no verdict.
+  for (const model::ConformanceRefusal &refusal : report.refusals)
+    document.line("refused", refusal.what + ": " + refusal.why);
+  return document;
+}
+
 // One line per fault, and its case as a file.
-std::string fault_text(const DoctorArguments &args, const model::ConformanceReport &report) {
-  std::string text;
+std::vector<OutputFile> add_faults(report::Document &document, const DoctorArguments &args,
+                                   const model::ConformanceReport &report) {
   std::vector<OutputFile> files;
   for (std::size_t i = 0; i < report.faults.size(); ++i) {
     const model::ConformanceFault &fault = report.faults[i];
     files.push_back(
         {fmt::format("{}/doctor_{}.case", args.reproducers, i), to_text(fault.reproducer)});
-    text += fmt::format("wrong    {}: {}: {}\n         tilefuse verify {} --device {} repeats it\n",
-                        fault.what, fault.divergence.stage, fault.divergence.what,
-                        files.back().path, args.device);
+    document.line("wrong", fmt::format("{}: {}: {}; tilefuse verify {} --device {} repeats it",
+                                       fault.what, fault.divergence.stage, fault.divergence.what,
+                                       files.back().path, args.device));
   }
-  write_files(files);
-  return text;
+  return files;
 }
 
 void doctor(const DoctorArguments &args) {
@@ -86,14 +117,15 @@ void doctor(const DoctorArguments &args) {
         *device, {.seconds = args.seconds,
                   .progress = [&](int done, int total) { progress.show(done, total); }});
   }
-  const std::string text =
-      report_text(*device, report) + refusal_text(report) + fault_text(args, report);
-  std::fputs(printable(text).c_str(), stdout);
+  report::Document document = report_of(*device, report);
+  std::vector<OutputFile> files = add_faults(document, args, report);
+  print(document, args.out, std::move(files));
   if (!report.faults.empty())
-    throw Error(ErrorCode::Device,
-                fmt::format("{} kernels compute something else than the reference on this device",
-                            report.faults.size()),
-                device->name(), {"please report the text above with the files it names"});
+    end_with_wrong_kernel(
+        Error(ErrorCode::Device,
+              fmt::format("{} kernels compute something else than the reference on this device",
+                          report.faults.size()),
+              device->name(), {"please report the text above with the files it names"}));
 }
 
 } // namespace
@@ -111,6 +143,7 @@ void add_doctor(CLI::App &app) {
       ->type_name("S");
   verb->add_option("--reproducers", args->reproducers, "Folder for the cases that fail")
       ->type_name("DIR");
+  add_output_options(*verb, args->out, false);
   verb->callback([args] { doctor(*args); });
 }
 

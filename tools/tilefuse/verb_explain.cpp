@@ -17,12 +17,12 @@
 #include "model_options.h"
 #include "nest/fold/fold.h"
 #include "open_model.h"
+#include "output.h"
 #include "pass_options.h"
 #include "report/layers.h"
 #include "report/plaidml_report.h"
 #include "report/schedule_report.h"
 #include "report/schedule_tree_report.h"
-#include "table.h"
 #include "verb.h"
 
 namespace tilefuse::tool {
@@ -31,7 +31,7 @@ namespace {
 struct Arguments {
   std::string file;
   TileArguments tile;
-  std::string layer;
+  std::string kernel;
   std::string cost = "model";
   std::string target;
   ModelOptions on; // device and records
@@ -42,6 +42,7 @@ struct Arguments {
   std::vector<std::string> in_place;
   std::int64_t fuse_quota = poly::StoryOptions().quota;
   std::size_t candidates = 0; // 0: as many as the cost's report shows by itself
+  OutputOptions out;
 };
 
 bool is_model(const std::string &file) { return file.ends_with(".onnx"); }
@@ -77,19 +78,20 @@ report::Explanation explain_plaidml(const program::Program &program, const Argum
   return report::explain_with_plaidml(program, options);
 }
 
-// With --device: that device and its tuning records.
+// The device that is explained for, with its tuning records; none where a target is.
 struct OnDevice {
   std::unique_ptr<runtime::Device> device;
   std::unique_ptr<runtime::RecordStore> records;
 };
 
 OnDevice open_asked(const Arguments &args) {
-  if (args.on.device.empty())
+  const bool has_target = !args.target.empty() || args.cost != "model";
+  if (has_target && args.on.device.empty())
     return {};
-  if (!args.target.empty() || args.cost != "model")
+  if (has_target)
     throw Error(ErrorCode::Unsupported, "--device comes with its own target and the cost model", {},
                 {"leave out --target and --cost, or --device"});
-  return {api::open_device(args.on.device, args.on.threads),
+  return {api::open_device(api::choose_device(args.on.device).selector, args.on.threads),
           api::open_records(args.on, runtime::RecordStore::Mode::Existing, log_to_stderr())};
 }
 
@@ -119,11 +121,10 @@ report::Explanation explain_schedules(const program::Program &program, const Arg
 program::Program read_program(const Arguments &args) {
   if (!is_model(args.file))
     return read_tile_program(args.file, args.tile);
-  if (!args.tile.function.empty() || !args.tile.tensors.empty() || !args.tile.attributes.empty())
-    throw Error(ErrorCode::Unsupported,
-                "--function, --tensor and --attr are for Tile files, this is a model", args.file,
-                {"--layer says which part of a model"});
-  return api::Source::read(args.file).program(args.on, {});
+  ModelOptions model = args.on;
+  model.model = args.file;
+  model.tile = args.tile;
+  return import(model);
 }
 
 // The nests of the program as they would be fused, step by step.
@@ -138,9 +139,12 @@ std::string explain_tree(const Arguments &args) {
   return report::to_text(poly::tell_fusion(program::assign_storage(program), options));
 }
 
-std::string explain(const Arguments &args) {
-  if (args.schedule_tree)
-    return explain_tree(args);
+report::Document explain(const Arguments &args) {
+  if (args.schedule_tree) {
+    report::Document document;
+    document.text("explanation", explain_tree(args));
+    return document;
+  }
   const OnDevice on = open_asked(args);
   program::Program program = read_program(args);
   model::AppliedPrecision applied{.program = {}};
@@ -157,8 +161,22 @@ std::string explain(const Arguments &args) {
   const report::Explanation explanation = args.cost == "plaidml"
                                               ? explain_plaidml(program, args)
                                               : explain_schedules(program, args, on);
-  const bool everything = args.layer.empty() && !is_model(args.file);
-  return applied.text + report::text_of(explanation, everything ? "" : args.layer, everything);
+  const std::vector<std::string> origins = report::origins_of(explanation);
+  report::Document document;
+  if (args.kernel.empty() && is_model(args.file)) {
+    document.table("kernels", report::kernel_list(origins));
+    document.line("next", "--kernel N explains one of them", {});
+    return document;
+  }
+  const bool everything = args.kernel.empty();
+  if (!everything) {
+    const std::size_t number = report::find_kernel(origins, args.kernel);
+    document.line("kernel", "",
+                  {{"number", static_cast<std::int64_t>(number)}, {"origin", origins[number]}});
+  }
+  document.text("explanation",
+                applied.text + report::text_of(explanation, args.kernel, everything));
+  return document;
 }
 
 } // namespace
@@ -168,24 +186,27 @@ void add_explain(CLI::App &app) {
   CLI::App *verb = app.add_subcommand(
       "explain", "Say why the kernels of a Tile function or of a model's layer are what they are");
   verb->footer("Examples:\n"
-               "  tilefuse explain model.onnx --layer 3\n"
+               "  tilefuse explain model.onnx --kernel 3\n"
                "  tilefuse explain ops/gemm.tile --function gemm_nn --tensor \"A=f32[64, 32]\""
                " --tensor \"B=f32[32, 48]\"\n"
                "  tilefuse explain examples/plaidml_conv_relu.tile --cost plaidml --tensor"
                " \"D=f32[32, 224, 224, 64]\" --tensor \"K=f32[3, 3, 64, 64]\"");
   verb->add_option("file", args->file, "A Tile text or an ONNX model")->required();
-  verb->add_option("--function", args->tile.function, "Tile function; the last one if not given");
-  verb->add_option("--tensor", args->tile.tensors, "Shape of a Tile parameter: I=f32[1, 3, 8, 8]");
-  verb->add_option("--attr", args->tile.attributes, "Value of a Tile attribute: SY=1");
-  verb->add_option("--layer", args->layer, "Number of a kernel, or name of a node in it");
+  add_tile_options(*verb, args->tile);
+  verb->add_option("--kernel,--layer", args->kernel,
+                   "Number of a kernel in launch order, or name of a node in it; the kernels are "
+                   "listed if not given")
+      ->type_name("N|NODE");
   verb->add_option("--cost", args->cost, "model (ours) or plaidml")
       ->check(CLI::IsMember({"model", "plaidml"}));
   verb->add_option(
       "--target", args->target,
-      "A row of devices/; cpu_avx2 if not given; with --cost plaidml also one of devices/plaidml/, "
+      "Explain for a row of devices/; with --cost plaidml also for one of devices/plaidml/, "
       "plaidml_test_gpu if not given");
-  verb->add_option("--device", args->on.device,
-                   "Explain for this device, by its tuning records where there are any")
+  verb->add_option(
+          "--device", args->on.device,
+          "Explain for this device, by its tuning records where there are any; the one that "
+          "run takes if neither it nor --target is given")
       ->type_name("DEVICE");
   add_size_options(*verb, args->on.sizes);
   add_record_options(*verb, args->on);
@@ -203,7 +224,7 @@ void add_explain(CLI::App &app) {
                    "program, flatten, candidates, layout, threads, kernel; all if not given");
   auto *tree = verb->add_flag("--schedule-tree", args->schedule_tree,
                               "How the producers of the last nest come to run in its tiles")
-                   ->excludes("--layer");
+                   ->excludes("--kernel");
   verb->add_option("--in-place", args->in_place,
                    "A tensor that overwrites what it is computed from")
       ->needs(tree)
@@ -213,9 +234,10 @@ void add_explain(CLI::App &app) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
       ->needs(tree)
       ->type_name("N");
+  add_output_options(*verb, args->out, false);
   add_pass_options(*verb, *args->on.passes);
   verb->callback([args] {
-    std::fputs(printable(explain(*args)).c_str(), stdout);
+    print(explain(*args), args->out);
     report_passes(*args->on.passes);
   });
 }

@@ -5,17 +5,16 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cstdio>
 #include <memory>
 
 #include "level_arguments.h"
 #include "model/passes.h"
 #include "model_options.h"
 #include "open_model.h"
+#include "output.h"
 #include "pass_options.h"
 #include "poly/post_ops.h"
 #include "search/network/fusion.h"
-#include "table.h"
 #include "verb.h"
 
 namespace tilefuse::tool {
@@ -25,7 +24,7 @@ struct FusionArguments {
   ModelOptions model;
   std::string target = "cpu_avx2";
   bool decisions = false;
-  bool csv = false;
+  OutputOptions out;
 };
 
 struct Level {
@@ -44,30 +43,35 @@ Level plan(const program::StoredProgram &stored, const Target &target,
   return made;
 }
 
-std::vector<std::string> row(poly::FuseLevel level, const Level &made,
-                             const program::StoredProgram &stored) {
-  int producers = 0;
+std::vector<report::Cell> row(poly::FuseLevel level, const Level &made,
+                              const program::StoredProgram &stored) {
+  std::int64_t producers = 0;
   for (const poly::PlacedGroup &placed : made.groups)
-    producers += static_cast<int>(placed.group.producers.size());
-  return {std::string(poly::to_string(level)),
-          fmt::format("{}", made.groups.size()),
-          fmt::format("{}", producers),
-          fmt::format("{:.2f}", search::bytes_moved(made.groups, stored) * 1e-6),
-          fmt::format("{:.1f}", made.report.seconds * 1e3),
-          fmt::format("{:.1f}", (made.seconds - made.report.seconds) * 1e3),
-          fmt::format("{}", made.report.isl_calls)};
+    producers += static_cast<std::int64_t>(placed.group.producers.size());
+  return {report::cell(std::string(poly::to_string(level))),
+          report::cell(static_cast<std::int64_t>(made.groups.size())),
+          report::cell(producers),
+          report::cell(search::bytes_moved(made.groups, stored) * 1e-6, 2),
+          report::cell(made.report.seconds * 1e3, 1),
+          report::cell((made.seconds - made.report.seconds) * 1e3, 1),
+          report::cell(std::int64_t{made.report.isl_calls})};
 }
 
-std::string fusion(const FusionArguments &args) {
+report::Document fusion(const FusionArguments &args) {
   const Target target = args.model.device.empty()
                             ? find_target(args.target)
                             : api::open_device(args.model.device, args.model.threads)->target();
   const program::StoredProgram stored =
       program::assign_storage(model::simplify(import(args.model), args.model.passes.get()));
-  Table table{
-      .head = {"fuse", "kernels", "producers", "MB moved", "plan ms", "price ms", "isl calls"},
-      .rows = {},
-      .is_number = {false, true, true, true, true, true, true}};
+  report::Table table{.columns = {{"fuse", "fuse"},
+                                  {"kernels", "kernels", true},
+                                  {"producers", "producers", true},
+                                  {"MB moved", "mbytes_moved", true},
+                                  {"plan ms", "plan_ms", true},
+                                  {"price ms", "price_ms", true},
+                                  {"isl calls", "isl_calls", true}},
+                      .rows = {},
+                      .sums = {}};
   std::string decisions;
   for (const poly::FuseLevel level :
        {poly::FuseLevel::None, poly::FuseLevel::Pointwise, poly::FuseLevel::All}) {
@@ -76,10 +80,12 @@ std::string fusion(const FusionArguments &args) {
     for (const poly::FuseDecision &decision : made.report.decisions)
       decisions += poly::to_text(decision);
   }
-  if (args.csv)
-    return to_csv(table);
-  return fmt::format("target {}\n{}{}", target.name, to_text(table),
-                     args.decisions ? decisions : "");
+  report::Document document;
+  document.line("target", target.name, {{"target", target.name}});
+  document.table("levels", std::move(table));
+  if (args.decisions)
+    document.text("decisions", decisions);
+  return document;
 }
 
 } // namespace
@@ -89,23 +95,25 @@ void add_fusion(CLI::App &app) {
   CLI::App *verb = app.add_subcommand(
       "fusion", "Count a model's kernels and bytes at every level of fusion, and say what decided");
   verb->footer("Examples:\n  tilefuse fusion model.onnx --target cpu_avx2 --decisions\n"
-               "  tilefuse fusion model.onnx --csv");
-  verb->add_option("model", args->model.model, "ONNX model")->required()->type_name("MODEL");
+               "  tilefuse fusion model.onnx --csv -");
+  verb->add_option("model", args->model.model, "ONNX model, or a Tile file")
+      ->required()
+      ->type_name("MODEL");
   verb->add_option("--target", args->target, "A row of devices/; cpu_avx2 if not given");
   verb->add_option("--device", args->model.device, "Plan for this device instead")
       ->type_name("DEVICE");
   add_size_options(*verb, args->model.sizes);
+  add_tile_options(*verb, args->model.tile);
   verb->add_option("--fuse-quota", args->model.fusion.quota,
                    "Integer set operations that one decision may spend")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
       ->type_name("N");
   add_gradient_option(*verb, args->model.gradient);
-  auto *csv = verb->add_flag("--csv", args->csv, "The table alone, as CSV");
-  verb->add_flag("--decisions", args->decisions, "Every offer of a producer to a consumer")
-      ->excludes(csv);
+  verb->add_flag("--decisions", args->decisions, "Every offer of a producer to a consumer");
+  add_output_options(*verb, args->out, true);
   add_pass_options(*verb, *args->model.passes);
   verb->callback([args] {
-    std::fputs(printable(fusion(*args)).c_str(), stdout);
+    print(fusion(*args), args->out);
     report_passes(*args->model.passes);
   });
 }

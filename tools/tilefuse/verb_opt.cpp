@@ -42,7 +42,7 @@ struct Arguments {
   std::string to;
   std::string target = "cpu_avx2";
   ScheduleChoice choice;
-  int only = -1;
+  std::string only; // a kernel's number or a node's name; empty: all
 };
 
 std::string package_text(const kernel::Kernel &kernel, const Target &target) {
@@ -77,6 +77,9 @@ std::string convert(const Arguments &args) {
     return args.to == "kernel" ? kernel::to_text(kernel)
                                : package_text(kernel, find_target(args.target));
   }
+  if (to <= rank("simplified") && !args.only.empty())
+    throw Error(ErrorCode::Unsupported, fmt::format("--kernel: level '{}' has no kernels", args.to),
+                {}, {"--to=group and later levels have"});
   if (from <= rank("simplified") && to <= rank("simplified")) {
     const program::Program program = read_program(args.in);
     program::verify(program);
@@ -88,18 +91,11 @@ std::string convert(const Arguments &args) {
   }
   const Target target = find_target(args.target);
   std::string text;
-  int number = 0;
-  const bool is_split = args.to != "group" || !args.choice.split.empty();
-  for (const poly::Group &group : is_split ? read_kernels(args.in, args.choice, target)
-                                           : read_groups(args.in, args.choice.algorithm, target)) {
-    const bool wanted = args.only < 0 || args.only == number;
-    ++number;
-    if (!wanted)
-      continue;
-    if (!text.empty())
-      text += "\n";
-    text += args.to == "group" ? poly::to_text(group) : lower_group(group, args, target);
-  }
+  const bool whole = args.to == "group" && args.choice.split.empty();
+  for (const NumberedGroup &kernel : chosen_kernels(args.in, args.choice, target, args.only, whole))
+    text +=
+        (text.empty() ? "" : "\n") + (args.to == "group" ? poly::to_text(kernel.group)
+                                                         : lower_group(kernel.group, args, target));
   return text;
 }
 
@@ -118,13 +114,9 @@ void add_opt(CLI::App &app) {
   verb->add_option("--to", args->to, "A level at or after --from")->required();
   verb->add_option("--target", args->target, "A row of devices/, by name");
   add_schedule_options(*verb, args->choice);
-  verb->add_option("--function", args->in.tile.function,
-                   "Tile function; the last of the file if not given");
-  verb->add_option("--tensor", args->in.tile.tensors,
-                   "Shape of a Tile parameter: I=f32[1, 3, 8, 8]");
-  verb->add_option("--attr", args->in.tile.attributes, "Value of a Tile attribute: SY=1");
+  add_tile_options(*verb, args->in.tile);
   add_gradient_option(*verb, args->in.gradient);
-  verb->add_option("--kernel", args->only, "Only the group with this number, from 0");
+  add_kernel_option(*verb, args->only);
   verb->add_option_function<std::string>(
           "--dump", [args](const std::string &directory) { args->in.passes->dump_to(directory); },
           "Write the program after every pass that changed it there")

@@ -14,12 +14,13 @@
 #include "labels.h"
 #include "model_options.h"
 #include "open_model.h"
+#include "output.h"
 #include "pass_options.h"
+#include "picture_options.h"
 #include "progress.h"
+#include "report/kernels.h"
 #include "run_inputs.h"
 #include "run_outputs.h"
-#include "settings.h"
-#include "table.h"
 #include "verb.h"
 
 namespace tilefuse::tool {
@@ -47,17 +48,19 @@ struct RunArguments {
   int repeat = 0;
   bool verbose = false;
   std::string output;
-  std::string preprocess;
-  PreprocessText said;
+  std::string labels;
+  PictureOptions pictures;
+  OutputOptions out;
 };
 
 // What one start of the verb computes with.
 struct Job {
   std::vector<std::vector<HostTensor>> runs;
+  std::vector<std::string> images; // files, in the order of places
   std::int64_t per_run = 1;
   std::int64_t filled = 0;
   std::vector<std::string> labels;
-  std::string settings_note;
+  report::Document notes;
 };
 
 HostTensor describe_output(const program::Program &program, std::size_t k) {
@@ -65,72 +68,86 @@ HostTensor describe_output(const program::Program &program, std::size_t k) {
   return {tensor.name, tensor.type, tensor.shape, {}};
 }
 
-std::vector<std::string> read_labels(const std::string &file, const program::Program &program) {
-  if (file.empty())
-    return {};
-  std::vector<std::string> labels = parse_labels(read_file(file, kLabelsLimit));
-  check_labels(labels, file, describe_output(program, 0));
-  return labels;
+// Labels that are not asked for, of a file beside the model: labels.txt or MODEL.txt.
+std::string labels_beside(const std::string &model, std::int64_t classes) {
+  namespace fs = std::filesystem;
+  const fs::path path(model);
+  for (const fs::path &file :
+       {fs::path(path).replace_extension(".labels.txt"), path.parent_path() / "labels.txt"}) {
+    std::error_code failure;
+    if (!fs::is_regular_file(file, failure))
+      continue;
+    const auto count = parse_labels(read_file(file.string(), kLabelsLimit)).size();
+    if (classes > 0 && static_cast<std::int64_t>(count) == classes)
+      return file.string();
+  }
+  return "";
 }
 
-Job image_job(const RunArguments &args, const program::Program &program) {
+void read_labels(const std::string &asked, const RunArguments &args,
+                 const program::Program &program, Job &job) {
+  const HostTensor output = describe_output(program, 0);
+  const std::string file =
+      asked.empty() ? labels_beside(args.model.model, class_count(output.shape)) : asked;
+  if (file.empty())
+    return;
+  job.labels = parse_labels(read_file(file, kLabelsLimit));
+  check_labels(job.labels, file, output);
+  if (asked.empty())
+    job.notes.line("labels", file, {{"labels", file}});
+}
+
+Job image_job(const RunArguments &args, const PictureSettings &settings,
+              const program::Program &program) {
   Job job;
-  const PreprocessText text =
-      settings_for(args.model.model, args.preprocess, args.said, job.settings_note);
-  ImageRuns images = read_images(args.images, to_preprocess(text), describe_inputs(program));
-  job.labels = read_labels(text.labels, program);
+  job.images = expand_folders(args.images);
+  ImageRuns images = read_images(job.images, settings, describe_inputs(program));
+  for (const std::string &warning : images.warnings)
+    warn(warning);
+  if (!settings.note.empty())
+    job.notes.line("settings", settings.note, {{"settings", settings.note}});
+  read_labels(args.labels.empty() ? settings.labels : args.labels, args, program, job);
   job.runs = std::move(images.runs);
   job.per_run = images.per_run;
   job.filled = images.filled;
   if (job.filled > 0)
-    job.settings_note += fmt::format(
-        "batch    the last run repeats the last image {} times to be full\n", job.filled);
+    job.notes.line("batch", fmt::format("the last run repeats the last image {} times to be full",
+                                        job.filled));
   return job;
 }
 
 Job tensor_job(const RunArguments &args, const program::Program &program,
                std::vector<NamedTensor> given) {
+  if (args.calibrate.empty())
+    check_no_picture_options(args.pictures);
   Job job;
   job.runs.push_back(match_inputs(std::move(given), describe_inputs(program)));
   job.per_run = job.runs[0].empty() || job.runs[0][0].shape.empty() ? 1 : job.runs[0][0].shape[0];
-  job.labels = read_labels(args.said.labels, program);
+  read_labels(args.labels, args, program, job);
   return job;
 }
 
-// Shapes of tensors given by name; the batch of one given without goes to `sizes`.
-api::Given bind_shapes(const std::vector<NamedTensor> &given, onnx_import::Options &sizes) {
-  api::Given shapes;
-  for (const NamedTensor &tensor : given) {
-    const program::Shape &shape = tensor.tensor.shape;
-    if (tensor.name)
-      shapes[*tensor.name] = {tensor.tensor.type, shape};
-    else if (!sizes.batch && !shape.empty() && shape[0] > 0)
-      sizes.batch = shape[0];
-  }
-  return shapes;
-}
-
-Job make_job(RunArguments &args, program::Program &program) {
+Job make_job(RunArguments &args, const PictureSettings &settings, program::Program &program) {
   std::vector<NamedTensor> given;
   for (const std::string &argument : args.inputs)
     given.push_back(read_input(argument));
-  program = import(args.model, bind_shapes(given, args.model.sizes));
+  const std::vector<onnx_import::Declared> declared = read_source(args.model).inputs(args.model);
+  program = import(args.model, args.images.empty() ? bind_shapes(given, declared)
+                                                   : bind_picture(settings.preprocess, declared));
   if (program.outputs.empty())
     throw Error(ErrorCode::Shape, "the model has no output", args.model.model);
   if (!args.output.empty())
     check_output_place(program.outputs.size(), args.output);
   return args.images.empty() ? tensor_job(args, program, std::move(given))
-                             : image_job(args, program);
+                             : image_job(args, settings, program);
 }
 
 // From files of their own, or from what is run.
-model::CalibrationInputs calibration_of(const RunArguments &args, const Job &job,
-                                        const program::Program &program) {
+model::CalibrationInputs calibration_of(const RunArguments &args, const PictureSettings &settings,
+                                        const Job &job, const program::Program &program) {
   if (args.calibrate.empty())
     return {job.runs, "the inputs of this run", args.model.percentile};
-  std::string note;
-  const PreprocessText text = settings_for(args.model.model, args.preprocess, args.said, note);
-  return {read_calibration(args.calibrate, to_preprocess(text), describe_inputs(program)),
+  return {read_calibration(args.calibrate, settings, describe_inputs(program)),
           fmt::format("{} files of --calibrate", args.calibrate.size()), args.model.percentile};
 }
 
@@ -149,7 +166,8 @@ std::vector<std::vector<HostTensor>> compute(model::Session &session, const Job 
   return outputs;
 }
 
-std::string time_line(model::Session &session, std::vector<double> seconds, int repeat) {
+void add_time(report::Document &document, model::Session &session, std::vector<double> seconds,
+              const Job &job, int repeat) {
   std::string what = seconds.size() > 1
                          ? fmt::format("median of {} runs with copies", seconds.size())
                          : std::string("one run with copies");
@@ -162,71 +180,58 @@ std::string time_line(model::Session &session, std::vector<double> seconds, int 
   std::nth_element(seconds.begin(),
                    seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2),
                    seconds.end());
-  return fmt::format("time     {:.3f} ms ({})\n", seconds[seconds.size() / 2] * 1e3, what);
+  const double median = seconds[seconds.size() / 2];
+  const double rate = median > 0 ? static_cast<double>(job.per_run) / median : 0;
+  if (!job.images.empty())
+    what += fmt::format("; {:.1f} images/s", rate);
+  document.line("time", fmt::format("{:.3f} ms ({})", median * 1e3, what),
+                {{"seconds", median}, {"places_per_second", rate}});
 }
 
-std::string result_text(const RunArguments &args, const Job &job,
-                        const std::vector<HostTensor> &outputs) {
-  std::string text;
+void add_results(report::Document &document, const RunArguments &args, const Job &job,
+                 const std::vector<HostTensor> &outputs) {
   const bool is_classes = class_count(outputs[0].shape) > 0 && outputs.size() == 1;
-  const std::int64_t places = args.images.empty()
+  const std::int64_t places = job.images.empty()
                                   ? outputs[0].shape.empty() ? 1 : outputs[0].shape[0]
-                                  : static_cast<std::int64_t>(args.images.size());
-  if (!is_classes || outputs[0].shape[0] != places) {
-    for (const HostTensor &output : outputs)
-      text += summary_line(output);
-    return text;
-  }
-  for (std::int64_t n = 0; n < places; ++n) {
-    text += args.images.empty() ? fmt::format("row {}\n", n) : args.images[at(n)] + "\n";
-    text += top_lines(outputs[0], n, args.top, job.labels);
-  }
-  return text;
+                                  : static_cast<std::int64_t>(job.images.size());
+  if (!is_classes || outputs[0].shape[0] != places)
+    return document.table("outputs", output_table(outputs));
+  std::vector<std::string> names = job.images;
+  for (std::int64_t n = 0; job.images.empty() && n < places; ++n)
+    names.push_back(fmt::format("row {}", n));
+  std::string text;
+  for (std::int64_t n = 0; n < places; ++n)
+    text += names[at(n)] + "\n" + top_lines(outputs[0], n, args.top, job.labels);
+  document.people(text);
+  document.data("classes", class_table(outputs[0], names, args.top, job.labels));
 }
 
 void run(RunArguments &args) {
   program::Program program;
-  const Job job = make_job(args, program);
+  check_calibration(args.calibrate, args.model.percentile, args.model.precision);
+  const PictureSettings settings = picture_settings(args.model.model, args.pictures);
+  const Job job = make_job(args, settings, program);
   if (args.model.precision == "int8")
-    args.model.calibration = calibration_of(args, job, program);
+    args.model.calibration = calibration_of(args, settings, job, program);
   const OpenedModel opened = open_model(program, args.model);
   std::vector<double> seconds;
   const std::vector<HostTensor> outputs =
       join_runs(compute(*opened.session, job, seconds), job.per_run, job.filled);
-  std::string text =
-      job.settings_note + describe(opened) + time_line(*opened.session, seconds, args.repeat);
-  if (args.output.empty()) {
-    text += result_text(args, job, outputs);
-  } else {
-    const std::vector<OutputFile> files = output_files(outputs, args.output);
-    write_files(files);
+  report::Document document = job.notes;
+  document.append(describe(opened));
+  add_time(document, *opened.session, seconds, job, args.repeat);
+  std::vector<OutputFile> files;
+  if (args.output.empty() || args.out.is_json || !args.out.csv.empty())
+    add_results(document, args, job, outputs);
+  if (!args.output.empty()) {
+    files = output_files(outputs, args.output);
     for (const OutputFile &file : files)
-      text += fmt::format("wrote    {}\n", file.path);
+      document.line("wrote", file.path);
   }
   if (args.verbose)
-    text += to_text(kernel_table(opened.session->profile()));
-  std::fputs(printable(text).c_str(), stdout);
+    document.table("kernels", report::kernel_table(opened.session->profile()));
+  print(document, args.out, std::move(files));
   report_passes(*args.model.passes);
-}
-
-void add_preprocess_options(CLI::App &verb, RunArguments &args) {
-  PreprocessText &said = args.said;
-  verb.add_option("--preprocess", args.preprocess, "TOML file with the settings below")
-      ->type_name("FILE");
-  verb.add_option("--preset", said.preset, "imagenet-caffe or imagenet-torch");
-  verb.add_option("--size", said.size, "Resize straight to this size")->type_name("WxH");
-  verb.add_option("--resize-shorter", said.resize_shorter,
-                  "Resize so that the shorter side is this")
-      ->type_name("N");
-  verb.add_option("--crop", said.crop, "Then keep the middle")->type_name("N|WxH");
-  verb.add_option("--order", said.order, "Channel order of the model: rgb (default) or bgr");
-  verb.add_option("--scale", said.scale, "One number or fraction, or one per channel")
-      ->type_name("S|A,B,C");
-  verb.add_option("--mean", said.mean, "As --scale, in the model's channel order")
-      ->type_name("S|A,B,C");
-  verb.add_option("--std", said.std, "As --mean")->type_name("S|A,B,C");
-  verb.add_option("--layout", said.layout,
-                  "nchw or nhwc; found from the input's shape when not said");
 }
 
 } // namespace
@@ -236,26 +241,32 @@ void add_run(CLI::App &app) {
   CLI::App *verb = app.add_subcommand("run", "Run a model on pictures or tensors");
   verb->footer(kExamples);
   add_model_options(*verb, args->model);
-  auto *inputs = verb->add_option("--input", args->inputs, "Tensor for an input, .npy or .pb")
-                     ->type_name("[NAME=]FILE");
-  verb->add_option("--image", args->images, "Pictures: JPEG, PNG, BMP, GIF")
-      ->type_name("FILE")
+  auto *inputs =
+      verb->add_option("--input", args->inputs,
+                       "Tensor for an input, .npy or .pb; without a name of the next one")
+          ->type_name("[NAME=]FILE");
+  verb->add_option("--image", args->images, "Pictures (JPEG, PNG, BMP, GIF), or folders of them")
+      ->type_name("FILE|DIR")
       ->excludes(inputs);
   add_calibration_options(*verb, args->calibrate, args->model.percentile);
-  verb->add_option("--labels", args->said.labels, "Names of the classes, one per line")
+  verb->add_option("--labels", args->labels,
+                   "Names of the classes, one per line; labels.txt beside the model if not given")
       ->type_name("FILE");
-  verb->add_option("--top", args->top, "How many classes are shown")
+  verb->add_option("--top", args->top, "How many classes are shown (5)")
       ->check(CLI::Range(1, 100000))
       ->type_name("K");
   verb->add_option("--repeat", args->repeat, "Time this many further runs")
       ->check(CLI::Range(1, 1000000))
       ->type_name("N");
-  verb->add_option("--output", args->output, "Write the outputs: a .npy file, or a folder")
-      ->type_name("FILE.npy|DIR");
+  verb->add_option(
+          "--output", args->output,
+          "Write the outputs: as an array, as a picture, or each as NAME.npy into a folder")
+      ->type_name("FILE.npy|FILE.png|DIR");
   verb->add_flag("--verbose", args->verbose,
                  "One line per kernel: time, rate, share of the roofline (of arithmetic, of the "
                  "caches that can hold its data, of main memory)");
-  add_preprocess_options(*verb, *args);
+  add_picture_options(*verb, args->pictures);
+  add_output_options(*verb, args->out, true);
   verb->callback([args] { run(*args); });
 }
 

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/scanner.h"
 #include "cost/group_model.h"
+#include "exit_code.h"
 #include "files.h"
 #include "kernel/counts.h"
 #include "kernel/simulate.h"
@@ -19,8 +20,8 @@
 #include "level_file.h"
 #include "model/oracle/simulate_group.h"
 #include "model_options.h"
+#include "output.h"
 #include "report/figures.h"
-#include "table.h"
 #include "verb.h"
 
 namespace tilefuse::tool {
@@ -32,7 +33,8 @@ struct Arguments {
   ScheduleChoice choice;
   std::string blocks = "all";
   double factor = 2;
-  int only = -1;
+  std::string only; // a kernel's number or a node's name; empty: all
+  OutputOptions out;
 };
 
 // "all", "3" or "0..3", the last block included.
@@ -54,37 +56,69 @@ std::vector<std::int64_t> parse_blocks(const std::string &text) {
   return blocks;
 }
 
-std::string figure_text(const std::vector<report::Figure> &list, double factor) {
-  Table table{{"figure", "simulated", "model", "ratio", ""}, {}, {false, true, true, true, false}};
+report::Table figure_table(const std::vector<report::Figure> &list, double factor) {
+  report::Table table{.columns = {{"figure", "figure"},
+                                  {"simulated", "simulated", true},
+                                  {"model", "model", true},
+                                  {"ratio", "ratio", true},
+                                  {"", "mark"}},
+                      .rows = {},
+                      .sums = {}};
   for (const report::Figure &figure : list) {
     const bool has_ratio = figure.simulated > 0;
     std::string mark;
     if (report::differs(figure, factor))
       mark = figure.exact ? "differs" : fmt::format("differs by more than {:g}", factor);
     table.rows.push_back(
-        {figure.what, fmt::format("{:.10g}", figure.simulated),
-         fmt::format("{:.0f}", figure.predicted),
-         has_ratio ? fmt::format("{:.2f}", figure.predicted / figure.simulated) : "-", mark});
+        {report::cell(figure.what),
+         {fmt::format("{:.10g}", figure.simulated), figure.simulated},
+         report::cell(figure.predicted, 0),
+         has_ratio ? report::cell(figure.predicted / figure.simulated, 2) : report::cell("-"),
+         report::cell(mark, report::Tone::Fair)});
   }
-  return to_text(table);
+  return table;
 }
 
-std::string run_group(const poly::Group &group, const Arguments &args, const Target &target) {
+[[noreturn]] void fault(const std::string &what, std::vector<std::string> notes = {}) {
+  end_with_wrong_kernel(Error(ErrorCode::Limit, what, {}, std::move(notes)));
+}
+
+// "", "; 12 of them rounded otherwise, by at most 0.5 of their bound"
+std::string rounded_text(const model::SimulatedGroup &result) {
+  return result.rounded == 0
+             ? ""
+             : fmt::format("; {} of them are rounded otherwise, by at most {:.2g} of their bound",
+                           result.rounded, result.largest_share);
+}
+
+report::Document simulate_group(const poly::Group &group, const Arguments &args,
+                                const Target &target) {
   const schedule::Schedule schedule = choose_schedule(group, args.choice, target);
   const model::SimulatedGroup result =
       model::simulate_group(group, schedule, target, parse_blocks(args.blocks));
-  if (result.different > 0) {
-    throw Error(ErrorCode::Limit,
-                fmt::format("kernel {}: {} of {} elements differ from the evaluator: {}",
-                            result.kernel.name, result.different, result.compared,
-                            result.first_difference));
-  }
+  if (!result.fault.empty())
+    fault(result.fault);
+  if (result.different > 0)
+    fault(fmt::format("kernel {}: {} of {} elements differ from the evaluator: {}",
+                      result.kernel.name, result.different, result.compared,
+                      result.first_difference));
   const cost::Estimate estimate = cost::predict(group, schedule, target);
   const std::vector<report::Figure> figures = report::compare_figures(
       result.counts, result.kernel, cost::figures(group.anchor, schedule, target));
-  return fmt::format("kernel {}\n{} elements equal the evaluator's\n\n{}\n{}\ncost model\n{}",
-                     result.kernel.name, result.compared, kernel::to_text(result.counts),
-                     figure_text(figures, args.factor), cost::explain(estimate));
+  report::Document document;
+  document.people(fmt::format("kernel {}\n{} elements equal the evaluator's{}\n\n",
+                              result.kernel.name, result.compared, rounded_text(result)));
+  document.line("kernel", "",
+                {{"kernel", result.kernel.name},
+                 {"compared", result.compared},
+                 {"rounded", result.rounded},
+                 {"largest_share_of_bound", result.largest_share},
+                 {"predicted_seconds", estimate.seconds}});
+  document.text("counts", kernel::to_text(result.counts) + "\n");
+  document.table("figures", figure_table(figures, args.factor));
+  document.people("\ncost model\n");
+  document.text("cost", cost::explain(estimate));
+  return document;
 }
 
 void check_size(const kernel::Kernel &kernel) {
@@ -102,7 +136,7 @@ void check_size(const kernel::Kernel &kernel) {
 }
 
 // A kernel's text alone: there is nothing to compare with.
-std::string run_kernel(const Arguments &args) {
+report::Document simulate_kernel(const Arguments &args) {
   const kernel::Kernel kernel = kernel::parse_kernel(read_file(args.in.file), args.in.file);
   if (const std::string broken = kernel::check(kernel, false); !broken.empty())
     throw Error(ErrorCode::Type, broken, args.in.file);
@@ -122,25 +156,30 @@ std::string run_kernel(const Arguments &args) {
     options.target = find_target(args.target);
   options.blocks = parse_blocks(args.blocks);
   const std::vector<std::span<std::byte>> spans(data.begin(), data.end());
-  return fmt::format("kernel {}\n{}", kernel.name,
-                     kernel::to_text(kernel::simulate(kernel, spans, options)));
+  const model::Simulated run = model::try_kernel(kernel, spans, options);
+  if (!run.fault.empty())
+    fault(run.fault);
+  report::Document document;
+  document.people(fmt::format("kernel {}\n", kernel.name));
+  document.line("kernel", "", {{"kernel", kernel.name}});
+  document.text("counts", kernel::to_text(run.counts));
+  return document;
 }
 
-std::string run(const Arguments &args) {
+void simulate(const Arguments &args) {
   if (args.in.level == "kernel")
-    return run_kernel(args);
+    return print(simulate_kernel(args), args.out);
   const Target target = find_target(args.target.empty() ? "cpu_avx2" : args.target);
-  const std::vector<poly::Group> groups = read_kernels(args.in, args.choice, target);
-  std::string text;
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    if (args.only >= 0 && static_cast<std::size_t>(args.only) != i)
-      continue;
-    text += (text.empty() ? "" : "\n") + run_group(groups[i], args, target);
-  }
-  if (text.empty())
+  const std::vector<NumberedGroup> groups = chosen_kernels(args.in, args.choice, target, args.only);
+  if (args.out.is_json && groups.size() != 1)
     throw Error(ErrorCode::Unsupported,
-                fmt::format("there is no kernel {}: there are {}", args.only, groups.size()));
-  return text;
+                fmt::format("--json is of one kernel, there are {}", groups.size()), {},
+                {"--kernel N picks one"});
+  for (const NumberedGroup &numbered : groups) {
+    if (&numbered != &groups.front())
+      std::fputs("\n", stdout);
+    print(simulate_group(numbered.group, args, target), args.out);
+  }
 }
 
 } // namespace
@@ -165,13 +204,10 @@ void add_simulate(CLI::App &app) {
   verb->add_option("--blocks", args->blocks, "all, N or N..M");
   verb->add_option("--factor", args->factor, "Mark figures that differ from the model's by more")
       ->check(CLI::Range(1.0, std::numeric_limits<double>::max()));
-  verb->add_option("--function", args->in.tile.function,
-                   "Tile function; the last of the file if not given");
-  verb->add_option("--tensor", args->in.tile.tensors,
-                   "Shape of a Tile parameter: I=f32[1, 3, 8, 8]");
-  verb->add_option("--attr", args->in.tile.attributes, "Value of a Tile attribute: SY=1");
-  verb->add_option("--kernel", args->only, "Only the group with this number, from 0");
-  verb->callback([args] { std::fputs(run(*args).c_str(), stdout); });
+  add_tile_options(*verb, args->in.tile);
+  add_kernel_option(*verb, args->only);
+  add_output_options(*verb, args->out, false);
+  verb->callback([args] { simulate(*args); });
 }
 
 } // namespace tilefuse::tool

@@ -24,8 +24,9 @@
 #include "lower/pipeline.h"
 #include "model_options.h"
 #include "open_model.h"
+#include "output.h"
 #include "progress.h"
-#include "table.h"
+#include "report/kernels.h"
 #include "train/lanes/rendezvous.h"
 #include "train/lanes/scaling.h"
 #include "train/recipe.h"
@@ -76,7 +77,7 @@ train::Recipe recipe_of(const TrainArguments &args) {
 }
 
 void print(const std::string &text) {
-  std::fputs(printable(text).c_str(), stdout);
+  std::fputs(report::printable(text).c_str(), stdout);
   std::fflush(stdout);
 }
 
@@ -107,7 +108,7 @@ void dry_run(const TrainArguments &args, const api::Training &training, api::Eng
     trainer.run_step();
   const std::vector<model::KernelReport> kernels = trainer.profile(kProfiled);
   if (!args.csv.empty())
-    write_files({{args.csv, to_csv(kernel_table(kernels))}});
+    write_files({{args.csv, to_csv(report::kernel_table(kernels))}});
   if (args.workers > 1)
     print(train::scaling_text(scaling_step(training.recipe, trainer, kernels), args.workers));
 }
@@ -236,14 +237,23 @@ void add_engine_options(CLI::App &verb, std::string &device, api::EngineOptions 
 struct EvaluateArguments : api::EngineOptions {
   std::string device;
   train::Recipe recipe;
+  OutputOptions out;
 };
 
 void evaluate(EvaluateArguments &args) {
   api::Engine engine(args.device, args, log_to_stderr());
   const train::Evaluation result = api::evaluate(engine, {.recipe = args.recipe}, {});
-  print(fmt::format("device   {} ({}; {})\ntop-1    {:.4f} ({} of {})\nloss     {:.4f}\n",
-                    engine.device->name(), engine.device->target().name, engine.choice.why,
-                    result.top1(), result.hits, result.count, result.loss));
+  report::Document document;
+  document.line("device",
+                fmt::format("{} ({}; {})", engine.device->name(), engine.device->target().name,
+                            engine.choice.why),
+                {{"device", engine.device->name()}});
+  document.line("top-1", fmt::format("{:.4f} ({} of {})", result.top1(), result.hits, result.count),
+                {{"top1", result.top1()},
+                 {"hits", std::int64_t{result.hits}},
+                 {"count", std::int64_t{result.count}}});
+  document.line("loss", fmt::format("{:.4f}", result.loss), {{"loss", result.loss}});
+  print(document, args.out);
 }
 
 } // namespace
@@ -316,6 +326,7 @@ void add_evaluate(CLI::App &app) {
   verb->add_option("--precision", args->recipe.precision, "f32, tf32, f16 or bf16")
       ->check(CLI::IsMember({"f32", "tf32", "f16", "bf16"}));
   add_engine_options(*verb, args->device, *args);
+  add_output_options(*verb, args->out, false);
   verb->callback([args] { evaluate(*args); });
 }
 

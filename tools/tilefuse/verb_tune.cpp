@@ -15,22 +15,21 @@
 #include "model/tune/tune.h"
 #include "model_options.h"
 #include "open_model.h"
+#include "output.h"
 #include "pass_options.h"
 #include "progress.h"
-#include "table.h"
 #include "verb.h"
 
 namespace tilefuse::tool {
 namespace {
 
 constexpr std::int64_t kImportLimit = std::int64_t{1} << 30;
-constexpr std::size_t kOriginWidth = 40; // of the progress line
 
 struct TuneArguments {
   ModelOptions model;
   std::string budget = "60s";
   std::vector<int> kernels;
-  std::string csv;
+  OutputOptions out;
   std::string export_file;
   std::vector<std::string> import_files;
 };
@@ -48,27 +47,37 @@ double parse_budget(const std::string &text) {
   return seconds * scale;
 }
 
+// "12 s of 60, 84 schedules tried, 1.03x so far, at Conv conv1"
 std::string progress_text(const model::TuneProgress &now) {
   const double gain = now.best_seconds > 0 ? now.model_seconds / now.best_seconds : 1;
-  return fmt::format("{:.0f} s of {:.0f}, {} tried, best {:.3f} ms against the model's {:.3f} "
-                     "({:.2f}x), at {}",
-                     now.elapsed, now.budget, now.tried, now.best_seconds * 1e3,
-                     now.model_seconds * 1e3, gain, now.kernel.substr(0, kOriginWidth));
+  return fmt::format("{:.0f} s of {:.0f}, {} schedules tried, {:.2f}x so far, at {}", now.elapsed,
+                     now.budget, now.tried, gain, now.kernel);
 }
 
-Table tune_table(const model::TuneReport &report) {
-  Table table{.head = {"kernel", "launches", "model us", "best us", "model/best", "tried",
-                       "best is", "name", "nodes"},
-              .rows = {},
-              .is_number = {true, true, true, true, true, true, false, false, false}};
+report::Table tune_table(const model::TuneReport &report) {
+  using Fit = report::Column::Fit;
+  report::Table table{.columns = {{"#", "number", true},
+                                  {"launches", "launches", true},
+                                  {"model us", "model_seconds", true},
+                                  {"best us", "best_seconds", true},
+                                  {"model/best", "gain", true},
+                                  {"tried", "tried", true},
+                                  {"best is", "source", false, Fit::Cut},
+                                  {"kernel", "name", false, Fit::Wide},
+                                  {"nodes", "origin", false, Fit::Cut}},
+                      .rows = {},
+                      .sums = {}};
   for (const model::TunedKernel &kernel : report.kernels)
-    table.rows.push_back({fmt::format("{}", kernel.number), fmt::format("{}", kernel.launches),
-                          fmt::format("{:.1f}", kernel.model_seconds * 1e6),
-                          fmt::format("{:.1f}", kernel.best_seconds * 1e6),
-                          fmt::format("{:.2f}", kernel.model_seconds / kernel.best_seconds),
-                          fmt::format("{}", kernel.tried),
-                          kernel.source + (kernel.is_recorded ? "" : " (not recorded)"),
-                          kernel.name, kernel.origin});
+    table.rows.push_back(
+        {report::cell(std::int64_t{kernel.number}),
+         report::cell(std::int64_t{kernel.launches}),
+         {fmt::format("{:.1f}", kernel.model_seconds * 1e6), kernel.model_seconds},
+         {fmt::format("{:.1f}", kernel.best_seconds * 1e6), kernel.best_seconds},
+         report::cell(kernel.model_seconds / kernel.best_seconds, 2),
+         report::cell(static_cast<std::int64_t>(kernel.tried)),
+         report::cell(kernel.source + (kernel.is_recorded ? "" : " (not recorded)")),
+         report::cell(kernel.name, report::Tone::Faint),
+         report::cell(kernel.origin)});
   return table;
 }
 
@@ -96,16 +105,13 @@ void tune_onnx(const TuneArguments &args, runtime::RecordStore &records) {
          .progress = [&](const model::TuneProgress &now) { progress.show(progress_text(now)); },
          .warn = warn});
   }
-  if (args.csv == "-") {
-    std::fputs(to_csv(tune_table(report)).c_str(), stdout);
-    return;
-  }
-  if (!args.csv.empty())
-    write_files({{args.csv, to_csv(tune_table(report))}});
-  const std::string text =
-      applied.summary + fmt::format("device   {} ({})\n", device->name(), device->target().name) +
-      api::summary(report) + to_text(tune_table(report));
-  std::fputs(printable(text).c_str(), stdout);
+  report::Document document;
+  document.text("precision", applied.summary);
+  document.line("device", fmt::format("{} ({})", device->name(), device->target().name),
+                {{"device", device->name()}, {"target", device->target().name}});
+  document.text("summary", api::summary(report));
+  document.table("kernels", tune_table(report));
+  print(document, args.out);
 }
 
 void import_records(const TuneArguments &args, runtime::RecordStore &records) {
@@ -137,7 +143,8 @@ void tune(const TuneArguments &args) {
     return;
   const std::vector<runtime::TuningRecord> all = records->all();
   write_files({{args.export_file, model::to_json_lines(all)}});
-  std::printf("wrote    %s, %zu records\n", printable(args.export_file).c_str(), all.size());
+  std::printf("wrote    %s, %zu records\n", report::printable(args.export_file).c_str(),
+              all.size());
 }
 
 } // namespace
@@ -159,8 +166,7 @@ void add_tune(CLI::App &app) {
   verb->add_option("--kernel", args->kernels,
                    "Only the kernels with these numbers, in launch order from 0")
       ->type_name("N");
-  verb->add_option("--csv", args->csv, "Write the table there too; - for standard output, alone")
-      ->type_name("FILE");
+  add_output_options(*verb, args->out, true);
   verb->add_option("--export", args->export_file, "Write all records there, as JSON lines")
       ->type_name("FILE");
   verb->add_option("--import", args->import_files,

@@ -3,20 +3,20 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 
 #include "api/work.h"
 #include "base/error.h"
+#include "exit_code.h"
 #include "files.h"
 #include "model/oracle/verify.h"
 #include "model_options.h"
 #include "open_model.h"
+#include "output.h"
 #include "pass_options.h"
 #include "progress.h"
 #include "run_inputs.h"
 #include "schedule/legal.h"
 #include "schedule/members.h"
-#include "table.h"
 #include "train/recipe.h"
 #include "train/verify.h"
 #include "verb.h"
@@ -31,12 +31,33 @@ struct VerifyArguments {
   std::vector<std::string> inputs;
   std::int64_t samples = 256;
   std::string reproducer;
+  OutputOptions out;
 };
 
-[[noreturn]] void diverged(const std::string &where, const model::Divergence &divergence,
-                           std::vector<std::string> notes) {
-  throw Error(ErrorCode::Device, divergence.stage + ": " + divergence.what, where,
-              std::move(notes));
+// The report with the fault, then the error.
+[[noreturn]] void diverged(const VerifyArguments &args, const std::string &where,
+                           const model::Divergence &divergence, std::vector<std::string> notes) {
+  report::Document document;
+  document.line("verdict", "",
+                {{"is_right", false},
+                 {"where", where},
+                 {"stage", divergence.stage},
+                 {"what", divergence.what}});
+  if (args.out.is_json)
+    print(document, args.out);
+  end_with_wrong_kernel(
+      Error(ErrorCode::Device, divergence.stage + ": " + divergence.what, where, std::move(notes)));
+}
+
+// What was found right, beside "kernels  31 agree with the reference; …".
+void add_verdict(report::Document &document, const model::VerifyReport &report,
+                 const std::string &device, std::int64_t samples) {
+  document.text("summary", api::verdict(report, device, samples));
+  document.line("verdict", "",
+                {{"is_right", true},
+                 {"kernels", std::int64_t{report.kernels}},
+                 {"compared", report.compared},
+                 {"largest_share_of_bound", report.largest_share}});
 }
 
 // A stored case: simulated after every pass, and run on the device when one is asked for.
@@ -46,15 +67,17 @@ void verify_case(const VerifyArguments &args, const std::string &text) {
     throw Error(ErrorCode::Unsupported, "the schedule is not legal: " + *reason, args.model.model);
   const model::Reference reference(stored, args.samples);
   if (const auto divergence = model::check_simulated(reference))
-    diverged(args.model.model, *divergence, {});
+    diverged(args, args.model.model, *divergence, {});
   std::string said = "the simulator agrees after every pass";
   if (!args.model.device.empty()) {
     const auto device = api::open_device(args.model.device, args.model.threads);
     if (const auto divergence = model::check_on_device(reference, *device))
-      diverged(args.model.model, *divergence, {});
+      diverged(args, args.model.model, *divergence, {});
     said += "; " + device->name() + " agrees";
   }
-  std::printf("%s\n", printable(said).c_str());
+  report::Document document;
+  document.line("verdict", said, {{"is_right", true}});
+  print(document, args.out);
 }
 
 std::vector<HostTensor> read_inputs(const VerifyArguments &args, const program::Program &program) {
@@ -74,7 +97,7 @@ void report_fault(const VerifyArguments &args, const model::KernelFault &fault) 
     write_files({{args.reproducer, to_text(fault.reproducer)}});
     notes.push_back(fmt::format("tilefuse verify {} repeats it", args.reproducer));
   }
-  diverged(fault.origin, fault.divergence, notes);
+  diverged(args, fault.origin, fault.divergence, notes);
 }
 
 void verify_onnx(const VerifyArguments &args) {
@@ -98,9 +121,11 @@ void verify_onnx(const VerifyArguments &args) {
   }
   if (report.fault)
     report_fault(args, *report.fault);
-  const std::string text =
-      applied.summary + api::verdict(report, engine.device->name(), args.samples);
-  std::fputs(printable(text).c_str(), stdout);
+  report::Document document;
+  if (!applied.summary.empty())
+    document.text("precision", applied.summary);
+  add_verdict(document, report, engine.device->name(), args.samples);
+  print(document, args.out);
 }
 
 void verify_recipe(const VerifyArguments &args) {
@@ -109,17 +134,19 @@ void verify_recipe(const VerifyArguments &args) {
   train::StepVerification report;
   {
     Progress progress("verifying");
-    report = train::verify_step(
-        train::read_recipe(args.model.model), *engine.device, *engine.cache,
-        {.samples = args.samples,
-         .session = {.fusion = args.model.fusion},
-         .progress = [&](int done, int total) { progress.show(done, total); }});
+    report =
+        train::verify_step(train::read_recipe(args.model.model), *engine.device, *engine.cache,
+                           {.samples = args.samples,
+                            .session = {.fusion = args.model.fusion},
+                            .progress = [&](int done, int total) { progress.show(done, total); }});
   }
+  report::Document document;
   for (const model::VerifyReport *part : {&report.gradients, &report.update}) {
     if (part->fault)
       report_fault(args, *part->fault);
-    std::fputs(printable(api::verdict(*part, engine.device->name(), args.samples)).c_str(), stdout);
+    add_verdict(document, *part, engine.device->name(), args.samples);
   }
+  print(document, args.out);
 }
 
 void verify(const VerifyArguments &args) {
@@ -150,6 +177,7 @@ void add_verify(CLI::App &app) {
       ->type_name("N");
   verb->add_option("--reproducer", args->reproducer, "Write the first wrong kernel there")
       ->type_name("FILE");
+  add_output_options(*verb, args->out, false);
   verb->callback([args] { verify(*args); });
 }
 

@@ -22,8 +22,7 @@
 namespace tilefuse::model {
 namespace {
 
-constexpr double kTf32Roundoff = 0x1p-10; // of a mantissa of 10 bits, truncated
-constexpr int kManyRegisters = 1 << 20;   // a random schedule may spill
+constexpr int kManyRegisters = 1 << 20; // a random schedule may spill
 
 using program::Bytes;
 
@@ -39,11 +38,6 @@ std::string mismatch(std::int64_t element, double got, double expected, double b
 }
 
 } // namespace
-
-double input_roundoff(const schedule::Schedule &schedule) {
-  const CoreOp *op = schedule.core.op;
-  return op != nullptr && op->tf32 ? kTf32Roundoff : 0;
-}
 
 Reference::Reference(const KernelCase &kernel_case, std::int64_t samples)
     : case_(kernel_case), samples_(samples), before_(make_slots(kernel_case)) {

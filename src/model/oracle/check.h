@@ -27,9 +27,6 @@ struct Divergence {
 
 using Slots = std::vector<program::Bytes>;
 
-// The relative error with which a kernel of this schedule may read each factor of a product.
-double input_roundoff(const schedule::Schedule &schedule);
-
 // The judge of one case: the evaluator's answer, computed once.
 class Reference {
 public:

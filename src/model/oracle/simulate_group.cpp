@@ -2,7 +2,9 @@
 #include "model/oracle/simulate_group.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -11,6 +13,8 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "lower/pipeline.h"
+#include "model/oracle/exact.h"
+#include "model/oracle/expected_group.h"
 #include "model/plan/pack.h"
 #include "nest/evaluate/evaluate.h"
 #include "nest/evaluate/odometer.h"
@@ -152,27 +156,99 @@ Changed changed_box(const nest::Nest &nest, const nest::Slot &slot, const progra
   return changed;
 }
 
-// What the blocks wrote, where they differ from the unwritten buffer or all of it was to be
-// written.
-void compare(const nest::Slot &slot, const program::Bytes &got, const program::Bytes &expected,
-             const program::Bytes *before, SimulatedGroup &result) {
+// Elements of a slot that are not the evaluator's, bit by bit: of those the blocks wrote, where
+// `before` is given, else of all.
+std::vector<std::int64_t> unequal(const nest::Slot &slot, const program::Bytes &got,
+                                  const program::Bytes &expected, const program::Bytes *before,
+                                  SimulatedGroup &result) {
   const std::int64_t size = size_bytes(slot.type);
-  const auto is_same = [&](const program::Bytes &a, const program::Bytes &b, std::int64_t i) {
-    return std::memcmp(a.data() + i * size, b.data() + i * size, static_cast<std::size_t>(size)) ==
-           0;
-  };
+  std::vector<std::int64_t> elements;
   for (std::int64_t i = 0; i < slot.elems; ++i) {
     if (before != nullptr)
       i = next_change(slot, got, *before, i);
     if (i >= slot.elems)
       break;
     ++result.compared;
-    if (is_same(got, expected, i))
+    if (std::memcmp(got.data() + i * size, expected.data() + i * size,
+                    static_cast<std::size_t>(size)) != 0)
+      elements.push_back(i);
+  }
+  return elements;
+}
+
+void count_difference(SimulatedGroup &result, std::int64_t element, double got, double want,
+                      double bound) {
+  if (result.different++ == 0)
+    result.first_difference = fmt::format("element {} is {}, must be {}{}", element, got, want,
+                                          bound > 0 ? fmt::format(" within {:.3g}", bound) : "");
+}
+
+// Points of the output indices that store these elements, which are in order.
+std::vector<std::vector<std::int64_t>> points_of(const nest::Nest &nest,
+                                                 const std::vector<std::int64_t> &elements) {
+  const nest::Linear out = flat(nest.out, nest.indices.size());
+  Random random(kSeed);
+  std::vector<std::vector<std::int64_t>> points;
+  for (std::vector<std::int64_t> &point :
+       nest::output_points(nest, std::numeric_limits<std::int64_t>::max(), random)) {
+    std::int64_t element = out.constant;
+    for (std::size_t i = 0; i < point.size(); ++i)
+      element += out.coeff[i] * point[i];
+    if (std::binary_search(elements.begin(), elements.end(), element))
+      points.push_back(std::move(point));
+  }
+  return points;
+}
+
+// What a kernel stored in a slot, and which elements of it are not the evaluator's.
+struct Written {
+  const program::Bytes &got;
+  std::vector<std::int64_t> elements;
+  double input_roundoff = 0;
+};
+
+// Elements that are not the evaluator's may be within their bounds; those that no point of the nest
+// stores may not.
+void judge(const poly::Group &group, std::vector<program::Bytes> before, const Written &written,
+           SimulatedGroup &result) {
+  const nest::Nest &nest = group.anchor;
+  const nest::Slot &slot = slot_of(nest, nest.out);
+  const std::vector<std::span<std::byte>> slots(before.begin(), before.end());
+  std::int64_t judged = 0;
+  for (const nest::Expectation &want :
+       poly::expect(group, slots, points_of(nest, written.elements), written.input_roundoff)) {
+    ++judged;
+    const double value = load_element(written.got.data(), slot.type, want.element);
+    const double apart = std::fabs(value - want.value);
+    const bool is_same = value == want.value || (std::isnan(value) && std::isnan(want.value));
+    if (!is_same && !(apart <= want.bound)) {
+      count_difference(result, want.element, value, want.value, want.bound);
       continue;
-    if (result.different++ == 0)
-      result.first_difference =
-          fmt::format("element {} is {}, must be {}", i, load_element(got.data(), slot.type, i),
-                      load_element(expected.data(), slot.type, i));
+    }
+    ++result.rounded;
+    if (!is_same)
+      result.largest_share = std::max(result.largest_share, apart / want.bound);
+  }
+  result.different += static_cast<std::int64_t>(written.elements.size()) - judged;
+  if (result.different > 0 && result.first_difference.empty())
+    result.first_difference = fmt::format(
+        "element {} was overwritten; no point of the nest stores it", written.elements.front());
+}
+
+// The same of a slot that the anchor or a producer whose result is stored writes.
+void judge_slot(const poly::Group &group, poly::SlotId slot,
+                const std::vector<program::Bytes> &before, const Written &written,
+                SimulatedGroup &result) {
+  if (group_slot(group, poly::kAnchor, group.anchor.out.slot) == slot)
+    return judge(group, before, written, result);
+  for (const poly::MemberId m : producing_members(group)) {
+    const poly::Producer &producer = producer_at(group, m);
+    if (!producer.stored || producer.slots[producer.nest.out.slot] != slot)
+      continue;
+    std::vector<program::Bytes> own;
+    for (const poly::SlotId s : producer.slots)
+      own.push_back(before[at(s)]);
+    return judge({producer.nest, {}}, std::move(own), written, result);
   }
 }
 
@@ -199,6 +275,12 @@ void evaluate_written(const poly::Group &group, const std::vector<program::Bytes
 }
 
 } // namespace
+
+double input_roundoff(const schedule::Schedule &schedule) {
+  constexpr double kTf32Roundoff = 0x1p-10; // of a mantissa of 10 bits, truncated
+  const CoreOp *op = schedule.core.op;
+  return op != nullptr && op->tf32 ? kTf32Roundoff : 0;
+}
 
 std::vector<bool> written_elements(const nest::Nest &nest) {
   std::vector<bool> written(static_cast<std::size_t>(slot_of(nest, nest.out).elems));
@@ -250,6 +332,19 @@ kernel::SimulationOptions simulation_options(const poly::Group &group,
   return options;
 }
 
+Simulated try_kernel(const kernel::Kernel &kernel, std::span<const std::span<std::byte>> globals,
+                     const kernel::SimulationOptions &options) {
+  for (const std::int64_t block : options.blocks)
+    if (block >= kernel.blocks)
+      throw Error(ErrorCode::Limit, fmt::format("there is no block {}: kernel {} has {}", block,
+                                                kernel.name, kernel.blocks));
+  try {
+    return {kernel::simulate(kernel, globals, options), {}};
+  } catch (const Error &complaint) {
+    return {{}, (complaint.where().empty() ? "" : complaint.where() + ": ") + complaint.message()};
+  }
+}
+
 SimulatedGroup simulate_group(const poly::Group &group, const schedule::Schedule &schedule,
                               const Target &target, const std::vector<std::int64_t> &blocks) {
   SimulatedGroup result;
@@ -262,15 +357,31 @@ SimulatedGroup simulate_group(const poly::Group &group, const schedule::Schedule
   options.blocks = blocks;
   std::vector<program::Bytes> packed;
   const auto args = kernel_arguments(group, schedule, slots, packed);
-  result.counts = kernel::simulate(result.kernel, args, options);
+  Simulated run = try_kernel(result.kernel, args, options);
+  result.counts = std::move(run.counts);
+  result.fault = std::move(run.fault);
+  if (!result.fault.empty())
+    return result;
   if (blocks.empty())
     poly::evaluate(group, spans(expected));
   else
     evaluate_written(group, slots, before, expected);
   const Indexed<poly::SlotId, nest::Slot> all = group_slots(group);
-  for (const poly::SlotId slot : written_slots(group))
-    compare(all[at(slot)], slots[at(slot)], expected[at(slot)],
-            blocks.empty() ? nullptr : &before[at(slot)], result);
+  const bool exact = is_exact({.group = group, .schedule = schedule, .target = target});
+  for (const poly::SlotId slot : written_slots(group)) {
+    const program::Bytes &got = slots[at(slot)];
+    const std::vector<std::int64_t> elements =
+        unequal(all[at(slot)], got, expected[at(slot)],
+                blocks.empty() ? nullptr : &before[at(slot)], result);
+    if (elements.empty())
+      continue;
+    if (exact)
+      for (const std::int64_t i : elements)
+        count_difference(result, i, load_element(got.data(), all[at(slot)].type, i),
+                         load_element(expected[at(slot)].data(), all[at(slot)].type, i), 0);
+    else
+      judge_slot(group, slot, before, {got, elements, input_roundoff(schedule)}, result);
+  }
   return result;
 }
 
