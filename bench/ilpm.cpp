@@ -94,6 +94,8 @@ double verified_share(const Stage &stage, runtime::Device &device) {
 
 void count(const Stage &stage, const Target &target, Spent &spent) {
   const model::SimulatedGroup one = model::simulate_group(stage.group, stage.schedule, target, {0});
+  if (!one.fault.empty())
+    throw Error(ErrorCode::Limit, one.fault);
   const auto blocks = static_cast<double>(schedule::blocks(stage.group.anchor, stage.schedule));
   for (const kernel::BufferCounts &buffer : one.counts.buffers) {
     if (buffer.space == kernel::Space::Global)

@@ -24,6 +24,7 @@ namespace {
 std::vector<report::Figure> figures_of(const nest::Nest &nest, const schedule::Schedule &schedule,
                                        const Target &target) {
   const SimulatedGroup run = simulate_group({.anchor = nest}, schedule, target, {});
+  EXPECT_EQ(run.fault, "");
   EXPECT_EQ(run.different, 0);
   return report::compare_figures(run.counts, run.kernel, cost::figures(nest, schedule, target));
 }

@@ -188,6 +188,7 @@ TEST(Gradients, NamedAlgorithmsAreExactOnOddShapes) {
       Target roomy = target; // a form's usual sizes may spill
       roomy.vector_registers = 1 << 20;
       const auto result = model::simulate_group(group, *named.schedule, roomy, {});
+      EXPECT_EQ(result.fault, "") << name;
       EXPECT_EQ(result.different, 0) << name << ": " << result.first_difference << "\n"
                                      << poly::to_text(group);
     }

@@ -75,6 +75,7 @@ kernel::Counts run(const std::string &text) {
   EXPECT_EQ(schedule::parse_schedule(group, to_text(group, schedule)), schedule);
   EXPECT_EQ(refusal(text), "legal");
   const SimulatedGroup result = simulate_group(group, schedule, target(), {});
+  EXPECT_EQ(result.fault, "");
   EXPECT_EQ(result.different, 0) << result.first_difference;
   EXPECT_EQ(result.compared, 189);
   return result.counts;
@@ -177,6 +178,7 @@ TEST(Rolling, IsPicked) {
   ASSERT_TRUE(picked);
   EXPECT_TRUE(schedule::rolled_index(*picked)) << to_text(group, *picked);
   const SimulatedGroup result = simulate_group(group, *picked, small, {});
+  EXPECT_EQ(result.fault, "");
   EXPECT_EQ(result.different, 0) << result.first_difference;
 }
 

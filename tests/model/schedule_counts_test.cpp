@@ -51,6 +51,7 @@ nest::Nest conv() {
 
 Counts counts_of(const nest::Nest &nest, const schedule::Schedule &schedule) {
   const SimulatedGroup run = simulate_group({.anchor = nest}, schedule, gpu(), {});
+  EXPECT_EQ(run.fault, "");
   EXPECT_EQ(run.different, 0) << run.first_difference;
   EXPECT_GT(run.compared, 0);
   return run.counts;
@@ -241,6 +242,7 @@ TEST(ScheduleCounts, ALayerIsSimulatedInTime) {
   const auto seconds = [&](const std::vector<std::int64_t> &blocks, std::int64_t expected) {
     const std::clock_t start = std::clock(); // processor time: other work does not count
     const SimulatedGroup run = simulate_group({.anchor = nest}, *named.schedule, gpu(), blocks);
+    EXPECT_EQ(run.fault, "");
     EXPECT_EQ(run.different, 0) << run.first_difference;
     EXPECT_EQ(run.counts.blocks, expected);
     return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
@@ -263,11 +265,13 @@ TEST(SimulateGroup, BlocksOneByOne) {
   const poly::Group group{.anchor = nest};
   const schedule::Schedule schedule = search::pick(group, gpu());
   const SimulatedGroup whole = simulate_group(group, schedule, gpu(), {});
+  EXPECT_EQ(whole.fault, "");
   EXPECT_EQ(whole.different, 0) << whole.first_difference;
   EXPECT_EQ(whole.compared, 1810);
   std::int64_t compared = 0;
   for (std::int64_t block = 0; block < whole.kernel.blocks; ++block) {
     const SimulatedGroup one = simulate_group(group, schedule, gpu(), {block});
+    EXPECT_EQ(one.fault, "");
     EXPECT_EQ(one.different, 0) << one.first_difference;
     compared += one.compared;
   }

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "base/error.h"
+#include "output_picture.h"
 #include "run_outputs.h"
 
 namespace tilefuse::tool {
@@ -75,6 +77,20 @@ TEST(Outputs, OneFileForOneOutputOnly) {
   EXPECT_NO_THROW(check_output_place(2, "a.b/"));
   EXPECT_THROW(check_output_place(1, "a.jpg"), Error);
   EXPECT_THROW(check_output_place(1, "-"), Error);
+}
+
+TEST(Outputs, MapsOfClassesHaveTheirChannelsFirstOrLast) {
+  std::vector<double> scores(16, 0); // of two classes at two rows of four pixels
+  std::fill(scores.begin(), scores.begin() + 8, 1.0);
+  scores.back() = 2;
+  const data::Image first = output_picture(values({1, 2, 2, 4}, scores));
+  EXPECT_EQ(first.width, 4);
+  EXPECT_EQ(first.rgb[0], 0);
+  EXPECT_EQ(first.rgb[21], 128); // VOC's red of class 1
+  const data::Image last = output_picture(values({1, 3, 4, 2}, std::vector<double>(24, 0)));
+  EXPECT_EQ(last.height, 3);
+  EXPECT_EQ(last.width, 4);
+  EXPECT_THROW(output_picture(values({2, 2, 2, 2}, std::vector<double>(16, 0))), Error);
 }
 
 } // namespace

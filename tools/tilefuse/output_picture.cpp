@@ -39,7 +39,9 @@ Planes planes_of(const HostTensor &output) {
   if (shape.size() > 2 && shape.back() == 1)
     shape.pop_back();
   Planes planes{.tensor = &output};
-  const bool is_last = shape.size() == 3 && shape[2] == 3 && shape[0] != 3;
+  // Channels come last where there are three of them, or fewer than rows and columns.
+  const bool is_last = shape.size() == 3 && shape[0] != 3 &&
+                       (shape[2] == 3 || (shape[2] < shape[0] && shape[2] < shape[1]));
   if (shape.size() == 2) {
     planes.height = shape[0];
     planes.width = shape[1];
