@@ -127,6 +127,18 @@ TEST(ComposeMaps, NotASpreadNumberIntoASum) {
   EXPECT_EQ(after.statements.size(), 2U);
 }
 
+// A dimension of one element still bounds its index.
+TEST(ComposeMaps, SumsOverDimensionsOfOne) {
+  const Program after = composed(R"(program "p" {
+  input %0 "a" : f32[4, 5, 1]
+  input %1 "b" : f32[4, 1, 1]
+  %2 "m" : f32[4, 5, 1] = map[%0, %1]($0 - $1)
+  %3 "s" : f32[4, 1, 1] = sum[i, j, k](%2[i, j, k]) -> [i, 0, 0]
+  output %3
+})");
+  EXPECT_EQ(after.statements.size(), 1U);
+}
+
 TEST(ComposeMaps, OutputsStay) {
   const Program after = composed(R"(program "p" {
   input %0 "a" : f32[4, 5]

@@ -248,7 +248,8 @@ private:
         return operand(all.add(access), DType::F32);
       const auto leaf = [&](const Expr &e) {
         const TensorId id = from.operands[at(e.operand)];
-        const Access own{id, broadcast_subscripts(tensor(id).shape, access.subscripts)};
+        const Access own{
+            id, broadcast_subscripts(tensor(id).shape, tensor(out).shape, access.subscripts)};
         return cast(operand(all.add(own), DType::F32), e.type);
       };
       return read_as(substitute(from.expr, leaf), DType::F32);

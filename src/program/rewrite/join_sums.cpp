@@ -218,8 +218,7 @@ private:
         return operand(reads.add(access), DType::F32);
       });
       const Expr is_own = call(ScalarOp::Eq, {k, constant(static_cast<double>(s), DType::F32)});
-      body.term =
-          s + 1 == sums.size() ? term : call(ScalarOp::Select, {is_own, term, body.term});
+      body.term = s + 1 == sums.size() ? term : call(ScalarOp::Select, {is_own, term, body.term});
     }
     body.in = std::move(reads.accesses);
   }
@@ -229,13 +228,11 @@ private:
     const auto found = numbers_.find(count);
     if (found != numbers_.end())
       return found->second;
-    HostTensor values =
-        make_host_tensor("numbers", DType::F32, {static_cast<std::int64_t>(count)});
+    HostTensor values = make_host_tensor("numbers", DType::F32, {static_cast<std::int64_t>(count)});
     for (std::size_t i = 0; i < count; ++i)
       set(values, static_cast<std::int64_t>(i), static_cast<double>(i));
-    return numbers_[count] =
-               result_.add({"numbers", DType::F32, values.shape, Role::Constant,
-                            std::make_shared<const Bytes>(std::move(values.data))});
+    return numbers_[count] = result_.add({"numbers", DType::F32, values.shape, Role::Constant,
+                                          std::make_shared<const Bytes>(std::move(values.data))});
   }
 
   void define_part(TensorId id, const Part &part, const std::string &origin) {
@@ -327,14 +324,15 @@ private:
   Contraction as_assignment(const Shape &shape, const Map &map) const {
     Contraction body = identity(TensorId{}, shape.size());
     TermReads reads;
-    body.term = read_as(substitute(map.expr,
-                                   [&](const Expr &leaf) {
-                                     const TensorId id = map.operands[at(leaf.operand)];
-                                     const int k = reads.add(
-                                         {id, broadcast_subscripts(tensor(id).shape, body.out)});
-                                     return cast(operand(k, DType::F32), leaf.type);
-                                   }),
-                        DType::F32);
+    body.term =
+        read_as(substitute(map.expr,
+                           [&](const Expr &leaf) {
+                             const TensorId id = map.operands[at(leaf.operand)];
+                             const int k = reads.add(
+                                 {id, broadcast_subscripts(tensor(id).shape, shape, body.out)});
+                             return cast(operand(k, DType::F32), leaf.type);
+                           }),
+                DType::F32);
     body.comb = Comb::Term;
     body.in = std::move(reads.accesses);
     return body;

@@ -21,12 +21,14 @@ Contraction as_term(Contraction body) {
   return body;
 }
 
-std::vector<Affine> broadcast_subscripts(const Shape &shape, const std::vector<Affine> &of) {
+std::vector<Affine> broadcast_subscripts(const Shape &shape, const Shape &whole,
+                                         const std::vector<Affine> &of) {
   std::vector<Affine> subscripts;
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    const Affine &whole = of[d + of.size() - shape.size()];
-    subscripts.push_back(
-        shape[d] == 1 ? Affine{std::vector<Rational>(whole.coeff.size()), Rational(0)} : whole);
+    const std::size_t w = d + of.size() - shape.size();
+    const bool repeats = shape[d] != whole[w];
+    subscripts.push_back(repeats ? Affine{std::vector<Rational>(of[w].coeff.size()), Rational(0)}
+                                 : of[w]);
   }
   return subscripts;
 }

@@ -16,8 +16,10 @@ Expr read_as(Expr value, DType type);
 // The contraction of floats with its combination, None or Mul, as a term.
 Contraction as_term(Contraction body);
 
-// Subscripts of an operand of a map whose elements are read at `of` (NumPy's rule).
-std::vector<Affine> broadcast_subscripts(const Shape &shape, const std::vector<Affine> &of);
+// Subscripts of an operand of `shape` of a map whose result, of shape `whole`, is read at `of`
+// (NumPy's rule).
+std::vector<Affine> broadcast_subscripts(const Shape &shape, const Shape &whole,
+                                         const std::vector<Affine> &of);
 
 // What an expression reads: each tensor once at its subscripts, which are empty in a map.
 struct TermReads {
