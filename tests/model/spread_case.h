@@ -60,12 +60,16 @@ inline program::Program first_layer_of(const FirstLayer &v) {
 
 inline bool takes_always(const program::Program &, const program::Program &) { return true; }
 
+// In the other form, with its filter stored.
+inline program::Program widened(const program::Program &program) {
+  return program::drop_dead(
+      nest::fold_constants(program::widen_first_layers(program, takes_always).program));
+}
+
 // The copy and the product as one group.
 inline std::optional<poly::Group> spread(const FirstLayer &layer, std::string *why = nullptr) {
-  const program::Program widened =
-      program::widen_first_layers(first_layer_of(layer), takes_always).program;
-  const std::vector<poly::PlacedGroup> groups = poly::make_groups(
-      program::assign_storage(program::drop_dead(nest::fold_constants(widened))));
+  const std::vector<poly::PlacedGroup> groups =
+      poly::make_groups(program::assign_storage(widened(first_layer_of(layer))));
   EXPECT_EQ(groups.size(), 2U);
   const std::optional<poly::PlacedGroup> made =
       attach(groups.back(), poly::kAnchor, 0, groups.front(), why);

@@ -41,8 +41,7 @@ TEST(Spread, PixelsOfManyKindsAreExact) {
 }
 
 program::StoredProgram stored(const FirstLayer &layer) {
-  return program::assign_storage(
-      program::widen_first_layers(first_layer_of(layer), takes_always).program);
+  return program::assign_storage(widened(first_layer_of(layer)));
 }
 
 // By one launch less; not where the windows take longer to fill than both launches did.
