@@ -87,8 +87,8 @@ TEST(Outputs, MapsOfClassesHaveTheirChannelsFirstOrLast) {
   EXPECT_EQ(first.width, 4);
   EXPECT_EQ(first.rgb[0], 0);
   EXPECT_EQ(first.rgb[21], 128); // VOC's red of class 1
-  const data::Image last = output_picture(values({1, 3, 4, 2}, std::vector<double>(24, 0)));
-  EXPECT_EQ(last.height, 3);
+  const data::Image last = output_picture(values({1, 5, 4, 2}, std::vector<double>(40, 0)));
+  EXPECT_EQ(last.height, 5);
   EXPECT_EQ(last.width, 4);
   EXPECT_THROW(output_picture(values({2, 2, 2, 2}, std::vector<double>(16, 0))), Error);
 }

@@ -9,6 +9,7 @@ from support import GLYPHS, ToolTest, main
 
 MODEL = GLYPHS / "model.onnx"
 SIMPLIFY = ["integer_products", "fold_constants", "defer_merges", "fold_scales", "narrow_integers", "drop_dead"]
+COMPOSE = ["compose_maps", "join_sums", "merge_sums"]
 LAY_OUT = ["join_groups", "widen_first_layers", "pad_channels"]
 
 
@@ -32,18 +33,19 @@ class Passes(ToolTest):
         quiet = self.tool("opt", "--from=onnx", "--to=simplified", MODEL)
         self.assertEqual(quiet.stderr, "")
         times = self.times("opt", "--from=onnx", "--to=simplified", MODEL)
-        self.assertEqual(list(times), ["import"] + SIMPLIFY)
+        self.assertEqual(list(times), ["import"] + SIMPLIFY + COMPOSE)
         self.assertEqual(times["import"], (1, 1))
         self.assertEqual(times["fold_constants"][0], 2)
 
     def test_stages_of_a_device_and_a_gradient(self):
         times = self.times("opt", "--from=onnx", "--to=simplified", MODEL, "--target", "cuda_sm90", "--gradient=weights")
-        self.assertEqual(list(times), ["import", "gradient"] + SIMPLIFY + LAY_OUT)
+        self.assertEqual(list(times), ["import", "gradient"] + SIMPLIFY + COMPOSE + LAY_OUT)
 
     def test_simplified_once_in_another_precision(self):
         plain = self.times("explain", MODEL, "--layer", "0", "--target", "opencl_cpu")
         half = self.times("explain", MODEL, "--layer", "0", "--target", "opencl_cpu", "--precision", "bf16")
-        self.assertEqual(list(half), list(plain) + ["with_precision"])
+        behind = list(plain).index(COMPOSE[0])
+        self.assertEqual(list(half), list(plain)[:behind] + ["with_precision"] + list(plain)[behind:])
         for name in plain:
             self.assertEqual(half[name][0], plain[name][0], name)
 
@@ -51,19 +53,19 @@ class Passes(ToolTest):
         self.need_device("cpu")
         image = GLYPHS / "images" / "01.png"
         times = self.times("run", MODEL, "--device", "cpu", "--image", image)
-        self.assertEqual(list(times), ["import"] + SIMPLIFY + ["choose_layout"])
+        self.assertEqual(list(times), ["import"] + SIMPLIFY + COMPOSE + ["choose_layout"])
 
     def test_results_without_a_pass(self):
         """Every pass that can be left out only makes kernels quicker."""
         self.need_device("cpu")
         np.save(self.folder / "x.npy", np.random.default_rng(3).uniform(-1, 1, (1, 3, 32, 32)).astype(np.float32))
         results = {}
-        for name in [None, *SIMPLIFY]:
+        for name in [None, *SIMPLIFY, *COMPOSE]:
             out = self.folder / f"{name}.npy"
             off = ["--disable-pass", name] if name else []
             self.succeed("run", MODEL, "--device", "cpu", "--input", self.folder / "x.npy", "--output", out, *off)
             results[name] = np.load(out)
-        for name in SIMPLIFY:
+        for name in SIMPLIFY + COMPOSE:
             np.testing.assert_allclose(results[name], results[None], rtol=1e-4, atol=1e-6, err_msg=name)
 
     def test_left_out(self):
@@ -73,12 +75,12 @@ class Passes(ToolTest):
             self.simplified("--disable-pass", name, target="cuda_sm90")
         times = self.times("opt", "--from=onnx", "--to=simplified", MODEL, "--disable-pass", "fold_constants",
                            "--disable-pass", "drop_dead")
-        self.assertEqual(list(times), ["import", "integer_products", "defer_merges", "fold_scales", "narrow_integers"])
+        self.assertEqual(list(times), ["import", "integer_products", "defer_merges", "fold_scales", "narrow_integers"] + COMPOSE)
 
     def test_names_that_cannot_be_left_out(self):
         for verb in (["run", MODEL], ["bench", MODEL], ["opt", "--from=onnx", "--to=group", MODEL], ["fusion", MODEL]):
             self.refuse(*verb, "--disable-pass", "nope",
-                        says=["there is no pass 'nope'", ", ".join(SIMPLIFY + LAY_OUT)])
+                        says=["there is no pass 'nope'", ", ".join(SIMPLIFY + COMPOSE + LAY_OUT)])
         self.refuse("run", MODEL, "--disable-pass", "import", says=["import cannot be left out", "no program before it"])
         self.refuse("bench", MODEL, "--disable-pass", "choose_layout", says=["choose_layout cannot be left out"])
 

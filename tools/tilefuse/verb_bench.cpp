@@ -163,9 +163,12 @@ report::KernelOrder order_of(const BenchArguments &args) {
 
 void bench(BenchArguments &args) {
   check_calibration(args.calibrate, args.model.percentile, args.model.precision);
-  if (args.images.empty() && args.calibrate.empty())
+  const bool has_pictures = !args.images.empty() || !args.calibrate.empty();
+  if (!has_pictures)
     check_no_picture_options(args.pictures);
-  const PictureSettings settings = picture_settings(args.model.model, args.pictures);
+  // What lies beside the model, a recipe of its training say, is of no concern without pictures.
+  const PictureSettings settings =
+      has_pictures ? picture_settings(args.model.model, args.pictures) : PictureSettings();
   const program::Program program =
       import(args.model,
              args.images.empty()
