@@ -9,6 +9,7 @@
 
 #include "base/index.h"
 #include "nest/evaluate/accumulate_term.h"
+#include "nest/evaluate/accumulator.h"
 #include "nest/evaluate/odometer.h"
 #include "nest/index.h"
 #include "nest/integer/checked.h"
@@ -255,16 +256,6 @@ private:
 };
 
 } // namespace
-
-Linear accumulator_address(const Nest &nest) {
-  Linear address{0, std::vector<std::int64_t>(nest.indices.size(), 0)};
-  std::int64_t stride = 1;
-  for (auto i = static_cast<std::size_t>(nest.output_indices); i-- > 0;) {
-    address.coeff[i] = stride;
-    stride = checked_mul(stride, nest.indices[i].extent);
-  }
-  return address;
-}
 
 std::vector<double> accumulate(const Nest &nest, std::span<const std::span<std::byte>> slots) {
   return nest.comb == Comb::Term ? accumulate_terms(nest, slots) : Accumulation(nest, slots).run();

@@ -9,9 +9,6 @@
 
 namespace tilefuse::nest {
 
-// Where an output point's accumulator lies: row-major over the output indices.
-Linear accumulator_address(const Nest &nest);
-
 // The accumulators of all output points, row-major over the output indices, for a nest with inputs.
 std::vector<double> accumulate(const Nest &nest, std::span<const std::span<std::byte>> slots);
 

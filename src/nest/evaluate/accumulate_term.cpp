@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/index.h"
-#include "nest/evaluate/accumulate.h"
+#include "nest/evaluate/accumulator.h"
 #include "nest/evaluate/eval_expr.h"
 #include "nest/evaluate/odometer.h"
 #include "nest/index.h"
