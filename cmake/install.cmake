@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What is installed and packed. Components: library (libtilefuse.so.0), runtime (programs that it starts, the provider for
-# onnxruntime), llvm (code generation for the CPU), mpi (training by MPI), dev (headers, CMake package, pkg-config), tilefuse (the command line).
+# What is installed and packed. Components: library (libtilefuse.so.0 and the provider for onnxruntime, its client), runtime
+# (programs that both start), llvm (code generation for the CPU), mpi (training by MPI), dev (headers, CMake package, pkg-config), tilefuse (the command line).
 include(CMakePackageConfigHelpers)
 
 install(TARGETS tilefuse_shared EXPORT tilefuse
@@ -14,7 +14,7 @@ install(FILES ${CMAKE_BINARY_DIR}/generated/tilefuse.pc DESTINATION lib/pkgconfi
 if(TARGET tilefuse_opencl_build)
   install(TARGETS tilefuse_opencl_build RUNTIME DESTINATION lib/tilefuse COMPONENT runtime)
 endif()
-install(TARGETS tilefuse_ort LIBRARY DESTINATION lib/tilefuse COMPONENT runtime)
+install(TARGETS tilefuse_ort LIBRARY DESTINATION lib/tilefuse COMPONENT library)
 if(TARGET tilefuse_mpi)
   install(TARGETS tilefuse_mpi LIBRARY DESTINATION lib/tilefuse COMPONENT mpi)
 endif()
