@@ -50,6 +50,27 @@ def networks():
     return text
 
 
+def training():
+    rows = read_table("train_steps_h100.csv")[1]
+    peers = [row for row in rows if row["who"] == "torch"]
+    text = (f"\n## Training\n\nResNet-50, SGD with momentum, one NVIDIA H100, f16: a step with the pictures' way to the device, beside the "
+            f"quickest of PyTorch's forms that were run in the same call ({of('train_steps_h100.csv')}).\n\n")
+    table = []
+    for row in rows:
+        if row["who"] != "tilefuse" or row["form"]:
+            continue
+        best = min((peer for peer in peers if peer["batch"] == row["batch"]), key=lambda peer: float(peer["ms"]))
+        table.append([row["batch"], spread(row, "ms"), row["mb"], f"{best['type']} {best['form']}", best["ms"], best["mb"],
+                      f"{float(best['ms']) / float(row['ms']):.2f}"])
+    text += markdown(["batch", "ms (p10–p90)", "MB", "PyTorch", "its ms", "its MB", "ratio"], table)
+    workers = [row for row in read_table("train_workers_h100.csv")[1]]
+    text += f"\n128 pictures on each of one and two GPUs of a host ({of('train_workers_h100.csv')}):\n\n"
+    alone = {row["who"].split()[0]: float(row["images_per_second"]) for row in workers if row["workers"] == "1"}
+    return text + markdown(["who", "GPUs", "order", "pictures/s", "of one"],
+                           ([row["who"], row["workers"], row["order"], row["images_per_second"],
+                             f"{float(row['images_per_second']) / alone[row['who'].split()[0]]:.2f}"] for row in workers))
+
+
 def cpu_layers():
     note, layers = read_table("cpu_layers.csv")
     text = (f"\n## Convolutions on a CPU\n\nBeside oneDNN in one process, rounds interleaved; forward with bias and ReLU at batch 1, gradients at "
@@ -148,7 +169,7 @@ def starts():
 
 
 def main():
-    sections = (networks, cpu_layers, tensor_cores, float32, ilpm, fusion, starts)
+    sections = (networks, training, cpu_layers, tensor_cores, float32, ilpm, fusion, starts)
     (page.DOCS / "performance.md").write_text(INTRO + "".join(section() for section in sections), encoding="utf-8")
 
 
