@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Models against their stored outputs, and SqueezeNet on photographs, on both devices."""
+import re
+
 import numpy as np
 
-from support import DATA, ToolTest, best_labels, compiled, main, read_pb
+from support import DATA, ToolTest, best_labels, compiled, fields, main, read_pb
 
 MODELS = ["squeezenet11_fp32", "squeezenet11_fp16", "mnist_8", "mnist_gemm_wonnx", "mnist_pytorch_bn",
           "cifar_cnn_pytorch", "cifar_resnet20", "cifar_resnet56", "super_resolution_10", "espcn_resize"]
@@ -29,14 +31,23 @@ def error(got, stored):
     return float(np.abs(got.astype(np.float64) - stored).max()) / scale
 
 
+def output_files(model):
+    """What `run` calls the model's outputs, in their order: by their names, without what no file name should hold."""
+    graph = next(value for number, value in fields(model.read_bytes()) if number == 7)
+    outputs = [value for number, value in fields(graph) if number == 12]
+    names = [next(value for number, value in fields(output) if number == 1).decode() for output in outputs]
+    files = [re.sub(r"[^A-Za-z0-9.-]", "_", name[:100]) for name in names]
+    return [f"{file if file.strip('_.') else f'output_{k}'}.npy" for k, file in enumerate(files)]
+
+
 class Models(ToolTest):
     def compare(self, model, inputs, outputs, device, precision=None, options=()):
         out = self.folder / "out"
         given = [argument for path in inputs for argument in ("--input", path)]
         given += ["--precision", precision] if precision else []
         self.succeed("run", model, *given, *options, "--device", device, "--output", out)
-        for k, path in enumerate(outputs):
-            stored, got = read_pb(path), np.load(out / f"output_{k}.npy")
+        for path, name in zip(outputs, output_files(model)):
+            stored, got = read_pb(path), np.load(out / name)
             self.assertEqual((got.shape, got.dtype), (stored.shape, stored.dtype))
             worst = error(got, stored)
             self.assertLessEqual(worst, TOLERANCES.get(precision, 2e-2 if stored.dtype == np.float16 else 1e-3))
