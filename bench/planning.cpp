@@ -98,13 +98,6 @@ void plan(const std::string &path, const program::Program &simple, const Options
     }
 }
 
-Target find_target(const std::string &name) {
-  for (Target &target : read_targets(TILEFUSE_SOURCE_DIR "/devices"))
-    if (target.name == name)
-      return target;
-  throw Error(ErrorCode::Unsupported, fmt::format("there is no row '{}' in devices/", name));
-}
-
 void run(const Options &options) {
   const tile::Library ops = tile::read_library(TILEFUSE_SOURCE_DIR "/ops");
   if (!options.choices)
@@ -114,7 +107,7 @@ void run(const Options &options) {
     const program::Program simple =
         model::simplify(onnx_import::import_model(path, ops, {.batch = options.batch}));
     for (const std::string &target : options.targets)
-      plan(path, simple, options, find_target(target));
+      plan(path, simple, options, find_target(TILEFUSE_SOURCE_DIR "/devices", target));
   }
 }
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "runtime/cuda/cuda_build.h"
 #include "runtime/device.h"
+#include "target/device_rows.h"
 
 namespace tilefuse::bench {
 
@@ -46,5 +47,13 @@ private:
   Target target_;
   std::string name_;
 };
+
+// The row of that name in `folder`. Unsupported where there is none.
+inline Target find_target(const std::string &folder, const std::string &name) {
+  for (Target &target : read_targets(folder))
+    if (target.name == name)
+      return target;
+  throw Error(ErrorCode::Unsupported, "there is no row '" + name + "' in " + folder);
+}
 
 } // namespace tilefuse::bench

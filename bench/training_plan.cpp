@@ -33,13 +33,6 @@ struct Options {
   int launch = -1;
 };
 
-Target find_target(const std::string &name) {
-  for (Target &target : read_targets(TILEFUSE_SOURCE_DIR "/devices"))
-    if (target.name == name)
-      return target;
-  throw Error(ErrorCode::Unsupported, fmt::format("there is no row '{}' in devices/", name));
-}
-
 void print_launches(const model::Compiled &compiled, const Target &target) {
   double sum = 0;
   fmt::print("us,parts,schedule,nest,nodes\n");
@@ -62,7 +55,7 @@ void run(const Options &options) {
     train::set(recipe, setting);
   const train::Setup setup(recipe);
   const train::StepProgram step = train::gradients_program(setup.model, setup.pool, setup.task);
-  TargetDevice device(find_target(options.target));
+  TargetDevice device(find_target(TILEFUSE_SOURCE_DIR "/devices", options.target));
   const std::string precision = recipe.precision == "f32" ? "" : recipe.precision;
   const model::AppliedPrecision applied =
       model::apply_precision(step.program, precision, device.target());
@@ -77,8 +70,7 @@ void run(const Options &options) {
   }
   runtime::KernelCache cache("", [](const std::string &) {});
   search::KeptChoices kept(&cache, device.target());
-  const model::Compiled compiled =
-      model::choose_kernels(applied.program, device, kept, session);
+  const model::Compiled compiled = model::choose_kernels(applied.program, device, kept, session);
   if (options.launch >= 0)
     fmt::print("{}", launch::to_text(compiled.launches.at(at(options.launch)).launch));
   else

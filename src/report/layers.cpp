@@ -12,24 +12,14 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "base/nearest.h"
+#include "program/origin.h"
 
 namespace tilefuse::report {
 namespace {
 
 using program::TensorId;
 
-constexpr std::string_view kJoin = " + ";
 constexpr std::size_t kMostListed = 200;
-
-std::vector<std::string_view> parts(std::string_view origin) {
-  std::vector<std::string_view> result;
-  for (std::size_t at = origin.find(kJoin); at != origin.npos; at = origin.find(kJoin)) {
-    result.push_back(origin.substr(0, at));
-    origin.remove_prefix(at + kJoin.size());
-  }
-  result.push_back(origin);
-  return result;
-}
 
 [[noreturn]] void fail_with_list(std::span<const std::string> origins, const std::string &message) {
   std::vector<std::string> notes;
@@ -52,7 +42,7 @@ std::vector<std::size_t> kernels_with(std::span<const std::string> origins, cons
                                       bool exactly) {
   std::vector<std::size_t> found;
   for (std::size_t k = 0; k < origins.size(); ++k) {
-    const std::vector<std::string_view> nodes = parts(origins[k]);
+    const std::vector<std::string_view> nodes = program::origin_parts(origins[k]);
     if (std::any_of(nodes.begin(), nodes.end(), [&](std::string_view node) {
           return exactly ? node == name : node.find(name) != node.npos;
         }))
@@ -65,7 +55,7 @@ std::vector<std::size_t> kernels_with(std::span<const std::string> origins, cons
 std::vector<std::string> node_names(std::span<const std::string> origins) {
   std::vector<std::string> names;
   for (const std::string &origin : origins)
-    for (const std::string_view node : parts(origin)) {
+    for (const std::string_view node : program::origin_parts(origin)) {
       names.emplace_back(node);
       if (const std::size_t blank = node.find(' '); blank != node.npos)
         names.emplace_back(node.substr(blank + 1));
@@ -142,13 +132,10 @@ private:
 
 std::string join_origins(const program::Program &program,
                          const std::vector<std::size_t> &statements) {
-  std::vector<std::string> origins;
-  for (const std::size_t s : statements) {
-    const std::string &origin = program.statements[s].origin;
-    if (std::find(origins.begin(), origins.end(), origin) == origins.end())
-      origins.push_back(origin);
-  }
-  return fmt::format("{}", fmt::join(origins, kJoin));
+  std::string joined;
+  for (const std::size_t s : statements)
+    joined = program::join_origins(joined, program.statements[s].origin);
+  return joined;
 }
 
 program::Program excerpt(const program::Program &program,

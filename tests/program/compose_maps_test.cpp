@@ -151,6 +151,18 @@ TEST(ComposeMaps, OutputsStay) {
   EXPECT_EQ(reads(after.statements[1]), std::vector{TensorId{0}});
 }
 
+TEST(ComposeMaps, OriginsNameEachNodeOnce) {
+  Program before = testing::program_of(R"(program "p" {
+  input %0 "a" : f32[4, 5]
+  %1 "m" : f32[4, 5] = map[%0](2.0*$0)
+  %2 "r" : f32[4, 5] = map[%0, %1]($0*$1 + 1.0)
+  output %2
+})");
+  before.statements[0].origin = "Mul 1 + Add 11";
+  before.statements[1].origin = "Add 1 + Mul 1";
+  EXPECT_EQ(compose_maps(before).statements[0].origin, "Mul 1 + Add 11 + Add 1");
+}
+
 TEST(ComposeMaps, TermsHaveNoGradient) {
   const Program term = testing::program_of(R"(program "p" {
   input %0 "x" : f32[4, 6]

@@ -83,10 +83,31 @@ TEST(MergeSums, OfAnotherSumAlone) {
 })");
   const Program after = merge_sums(before);
   EXPECT_EQ(after.statements.size(), 1U);
-  EXPECT_EQ(testing::run(after).size(), testing::run(before).size());
+  EXPECT_EQ(testing::run(after), testing::run(before));
   Program kept = before;
   kept.outputs.push_back(TensorId{2});
   EXPECT_EQ(merge_sums(kept).statements.size(), 2U);
+}
+
+// Matrix units compute the products, and each filter is read for many pixels.
+TEST(MergeSums, ProductsStay) {
+  for (const char *text : {R"(program "p" {
+  input %0 "x" : f32[2, 3, 6, 6]
+  input %1 "w" : f32[4, 3, 3, 3]
+  %2 "y" : f32[2, 4, 4, 4] = sum[n, m, y, x, c, r, s](%0[n, c, y + r, x + s] * %1[m, c, r, s]) -> [n, m, y, x]
+  %3 "pooled" : f32[2, 4] = sum[n, m, y, x](%2[n, m, y, x]) -> [n, m]
+  output %3
+})",
+                           R"(program "p" {
+  input %0 "a" : f32[4, 5]
+  input %1 "b" : f32[5, 6]
+  %2 "c" : f32[4, 6] = sum[i, j, k](%0[i, k] * %1[k, j]) -> [i, j]
+  %3 "s" : f32[4] = sum[i, j](%2[i, j]) -> [i]
+  output %3
+})"}) {
+    const Program before = testing::program_of(text);
+    EXPECT_EQ(to_text(merge_sums(before)), to_text(before));
+  }
 }
 
 } // namespace

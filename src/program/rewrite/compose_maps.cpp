@@ -7,6 +7,7 @@
 
 #include "base/index.h"
 #include "program/drop_dead.h"
+#include "program/origin.h"
 #include "program/rewrite/rewriter.h"
 #include "program/rewrite/split_maps.h"
 #include "program/rewrite/terms.h"
@@ -15,9 +16,7 @@
 namespace tilefuse::program {
 namespace {
 
-// Of tensors with fewer elements arithmetic costs less than the launch of a kernel.
-constexpr std::int64_t kSmallElems = 1 << 16;
-constexpr int kMostSmallNodes = 200; // of their expressions
+constexpr int kMostSmallNodes = 200; // of the expression of a small map
 
 bool is_costly(const Expr &expr) {
   switch (expr.kind == Expr::Kind::Call ? expr.op : ScalarOp::Add) {
@@ -160,10 +159,10 @@ private:
   // Whether every index of the contraction is bounded by what it reads without the map.
   bool spans(const Contraction &body, Place s) const {
     const TensorId out = result_.statements[s].out;
-    const auto is_whole = [&](TensorId id) { return tensor(id).shape == tensor(out).shape; };
-    return std::any_of(map_at(s).operands.begin(), map_at(s).operands.end(), is_whole) ||
+    const auto is_spanned = [&](TensorId id) { return tensor(id).shape == tensor(out).shape; };
+    return std::any_of(map_at(s).operands.begin(), map_at(s).operands.end(), is_spanned) ||
            std::any_of(body.in.begin(), body.in.end(), [&](const Access &access) {
-             return access.tensor != out && is_plain(access.subscripts) && names_all(body, access);
+             return access.tensor != out && is_whole(body, access);
            });
   }
 
@@ -183,20 +182,16 @@ private:
       if (traits(tensor(access.tensor).type).value != DType::F32)
         return false;
       const bool is_broadcast = body.comb == Comb::Term && access.tensor != map;
-      if (!is_broadcast && (!is_plain(access.subscripts) || !names_all(body, access)))
+      if (!is_broadcast && !is_whole(body, access))
         return false;
     }
     return true;
   }
 
-  // Every index is a subscript, and so every element is read at one point.
-  static bool names_all(const Contraction &body, const Access &access) {
-    if (access.subscripts.size() != body.indices.size())
-      return false;
-    std::vector<bool> named(body.indices.size(), false);
-    for (const Affine &subscript : access.subscripts)
-      named[at(plain_index(subscript))] = true;
-    return std::find(named.begin(), named.end(), false) == named.end();
+  // Subscripts are the indices in some order, and so every element is read at one point.
+  static bool is_whole(const Contraction &body, const Access &access) {
+    return access.subscripts.size() == body.indices.size() &&
+           names_every_index(access.subscripts, body.indices.size());
   }
 
   void evaluate_in(Place s, Place reader) {
@@ -213,9 +208,7 @@ private:
     if (readers.empty() && !is_output_[at(from.out)])
       for (const TensorId id : map_at(s).operands)
         std::erase(readers_[at(id)], s);
-    if (statement.origin.find(from.origin) == std::string::npos)
-      statement.origin =
-          statement.origin.empty() ? from.origin : from.origin + " + " + statement.origin;
+    statement.origin = join_origins(from.origin, statement.origin);
   }
 
   void evaluate_in_map(Place s, Map &into) {

@@ -12,6 +12,7 @@
 #include "program/host_tensor.h"
 #include "program/rewrite/rewriter.h"
 #include "program/rewrite/terms.h"
+#include "program/storage/boxes.h"
 #include "target/dtype_traits.h"
 
 namespace tilefuse::program {
@@ -19,8 +20,6 @@ namespace {
 
 // A sum reads so many times more than it gives.
 constexpr std::int64_t kReads = 16;
-// Larger maps stay maps.
-constexpr std::int64_t kSmallElems = 1 << 16;
 
 // A tensor that is a part of another: of `whole` at the first subscript `number`. The other
 // dimensions of the whole are those of the part, in order, but that dimensions of one element may
@@ -56,7 +55,7 @@ public:
   Program run() {
     const std::vector<Statement> given = std::move(result_.statements);
     result_.statements.clear();
-    find_last_chances(given);
+    find_writers(given);
     std::vector<bool> is_joined(given.size(), false);
     for (std::size_t s = 0; s < given.size(); ++s) {
       if (is_joined[s])
@@ -83,8 +82,7 @@ private:
   std::int64_t size(TensorId id) const { return elems(tensor(id).shape); }
   bool is_number(TensorId id) const { return traits(tensor(id).type).value == DType::F32; }
 
-  // Where each tensor is written.
-  void find_last_chances(const std::vector<Statement> &given) {
+  void find_writers(const std::vector<Statement> &given) {
     written_.assign(result_.tensors.size(), 0);
     for (std::size_t s = 0; s < given.size(); ++s)
       written_[at(given[s].out)] = s + 1;
@@ -106,19 +104,10 @@ private:
     for (const Access &access : body->in) {
       if (!is_number(access.tensor))
         return nullptr;
-      if (!names_every_index(access, body->indices.size()))
-        continue;
-      most = std::max(most, size(access.tensor));
+      if (names_every_index(access.subscripts, body->indices.size()))
+        most = std::max(most, size(access.tensor));
     }
     return most >= kReads * size(statement.out) ? body : nullptr;
-  }
-
-  static bool names_every_index(const Access &access, std::size_t indices) {
-    std::set<int> named;
-    for (const Affine &subscript : access.subscripts)
-      if (const int index = plain_index(subscript); index >= 0)
-        named.insert(index);
-    return named.size() == indices;
   }
 
   // Later sums over the points of `statement` that can be computed where it is.
@@ -155,7 +144,7 @@ private:
       most = std::max(most, size(access.tensor));
       for (const Access &other : a.in)
         if (access.tensor == other.tensor && access.subscripts == other.subscripts &&
-            names_every_index(access, a.indices.size()))
+            names_every_index(access.subscripts, a.indices.size()))
           shared = std::max(shared, size(access.tensor));
     }
     return shared > 0 && shared == most;
@@ -249,18 +238,6 @@ private:
     Contraction body = identity(id, rank);
     body.in[0] = read_part(body.in[0], rank);
     result_.statements.push_back({id, std::move(body), origin});
-  }
-
-  // out[i…] = in[i…]
-  static Contraction identity(TensorId in, std::size_t rank) {
-    Contraction body{.agg = Agg::Assign};
-    for (std::size_t d = 0; d < rank; ++d) {
-      body.indices.push_back("i" + std::to_string(d));
-      body.out.push_back(constant_form(0, rank));
-      body.out.back().coeff[d] = Rational(1);
-    }
-    body.in = {{in, body.out}};
-    return body;
   }
 
   // An access to a part as one to the whole.

@@ -18,6 +18,7 @@
 
 namespace tilefuse::program {
 
+// Requires a verified program.
 Program join_sums(const Program &program);
 
 } // namespace tilefuse::program

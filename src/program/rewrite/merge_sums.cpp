@@ -13,6 +13,13 @@
 namespace tilefuse::program {
 namespace {
 
+// Every number that some operand has is added, once and whole.
+bool reads_once(const Contraction &body) {
+  return std::any_of(body.in.begin(), body.in.end(), [&](const Access &access) {
+    return names_every_index(access.subscripts, body.indices.size());
+  });
+}
+
 bool is_whole_sum(const Contraction &body) {
   return body.agg == Agg::Sum && !body.init && body.constraints.empty();
 }
@@ -75,7 +82,7 @@ Program merge_sums(const Program &program) {
     for (const TensorId id : reads(program.statements[s]))
       ++readers[id];
     const auto *body = std::get_if<Contraction>(&program.statements[s].body);
-    if (body != nullptr && is_whole_sum(*body))
+    if (body != nullptr && is_whole_sum(*body) && reads_once(*body))
       sums[program.statements[s].out] = s;
   }
   for (const TensorId id : program.outputs)

@@ -7,6 +7,9 @@
 // becomes
 //   %3 = sum[n, c, y, x](%0[n, c, y, x]) -> [c]
 //
+// The inner sum reads each element of some tensor once: a product of matrices or a convolution,
+// which computes with an element many times, stays as it is.
+//
 // Ensures: tensors keep their numbers; values are the same but for the order of summation.
 #pragma once
 
@@ -14,6 +17,7 @@
 
 namespace tilefuse::program {
 
+// Requires a verified program.
 Program merge_sums(const Program &program);
 
 } // namespace tilefuse::program

@@ -76,6 +76,14 @@ bool is_plain(const std::vector<Affine> &subscripts) {
                      [](const Affine &subscript) { return plain_index(subscript) >= 0; });
 }
 
+bool names_every_index(const std::vector<Affine> &subscripts, std::size_t indices) {
+  std::vector<bool> named(indices, false);
+  for (const Affine &subscript : subscripts)
+    if (const int index = plain_index(subscript); index >= 0)
+      named[static_cast<std::size_t>(index)] = true;
+  return std::find(named.begin(), named.end(), false) == named.end();
+}
+
 bool uses(const std::vector<Affine> &subscripts, int index) {
   return std::any_of(subscripts.begin(), subscripts.end(), [&](const Affine &subscript) {
     return uses(subscript, static_cast<std::size_t>(index));

@@ -15,6 +15,9 @@ namespace tilefuse::program {
 int plain_index(const Affine &subscript);
 bool is_index(const Affine &subscript, std::size_t index);
 bool is_plain(const std::vector<Affine> &subscripts);
+// Whether each index of a contraction of so many is a subscript by itself: it reads no element
+// twice.
+bool names_every_index(const std::vector<Affine> &subscripts, std::size_t indices);
 bool uses(const Affine &subscript, std::size_t index);
 bool uses(const std::vector<Affine> &subscripts, int index);
 Affine index_form(int index, std::size_t indices);

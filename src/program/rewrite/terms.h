@@ -2,6 +2,7 @@
 // Expressions of maps and terms of contractions (Comb::Term), one into the other.
 #pragma once
 
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -9,6 +10,9 @@
 #include "target/dtype_traits.h"
 
 namespace tilefuse::program {
+
+// Arithmetic on tensors of at most so many elements costs less than the launch of a kernel.
+constexpr std::int64_t kSmallElems = 1 << 16;
 
 // `value` as `type`; a value that was only stored in between is taken as it was before.
 Expr read_as(Expr value, DType type);
