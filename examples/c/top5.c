@@ -54,7 +54,7 @@ int main(int argc, char **argv) {
   int32_t d;
   if (argc != 3)
     return fprintf(stderr, "usage: top5 MODEL INPUT\n"), 1;
-  check(tf_device_open(NULL, NULL, 0, NULL, NULL, &device));
+  check(tf_device_open(NULL, NULL, 0, NULL, &device));
   check(tf_model_read(argv[1], &model));
   check(tf_compile(model, device, options, 1, NULL, NULL, &compiled));
   check(tf_compiled_inputs(compiled, &inputs, &count));

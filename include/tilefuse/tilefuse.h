@@ -3,7 +3,7 @@
  * The C interface of tilefuse: convolutional networks compiled into kernels for the devices of this machine.
  *
  *   tf_device *device;  tf_model *model;  tf_compiled *compiled;  tf_run *run;
- *   tf_device_open("cpu", NULL, 0, NULL, NULL, &device);
+ *   tf_device_open("cpu", NULL, 0, NULL, &device);
  *   tf_model_read("model.onnx", &model);
  *   tf_compile(model, device, NULL, 0, NULL, NULL, &compiled);
  *   tf_run_create(compiled, &run);
@@ -20,6 +20,9 @@
  * Threads: any thread may use a device, a model, a compiled model or a trainer; what works with one device waits for
  * what is under way there. A run is for one thread at a time. Devices are independent: threads that are to compute at the same
  * time on the cpu have one each, with the option threads=1.
+ *
+ * A program with work of its own on a GPU gives its queue (tf_hooks, tf_run_enqueue) and its memory: an address of CUDA,
+ * or a cl_mem as the data of a DLTensor of kDLOpenCL. Nothing is copied then, and nothing waits.
  *
  * Texts and lists that are returned through a pointer to const belong to their handle; `char *` is freed by tf_free. A
  * callback must not call into its device, nor release what it is called for. Results are written only on TF_OK.
@@ -108,6 +111,21 @@ typedef int (*tf_progress)(void *user, int done, int total);
 /* Called on another thread when a run that was started has ended. */
 typedef void (*tf_done)(void *user, tf_status status);
 
+/* What a device takes from its caller; NULL: it has its own. All of it is there for as long as the device and what was
+ * made with it. */
+typedef struct {
+  size_t size; /* sizeof(tf_hooks) */
+  void *user;  /* the first argument of each function */
+  /* Told decisions that a user should know of; NULL: warnings go to stderr. */
+  tf_log log;
+  /* Gives the device memory for weights, activations and kernels' own use: an address that is a multiple of `alignment`,
+   * of the host on the cpu, of the device on CUDA; a cl_mem of OpenCL. NULL where there is none: a TF_DEVICE. */
+  void *(*allocate)(void *user, size_t bytes, size_t alignment);
+  void (*release)(void *user, void *memory, size_t bytes);
+  /* Where it works: a CUstream, or a cl_command_queue that takes its work in order, whose context is the device's. */
+  void *queue;
+} tf_hooks;
+
 /* ---- the library */
 
 /* major << 16 | minor << 8 | patch, of the library that is loaded. */
@@ -130,10 +148,10 @@ TF_API tf_status tf_devices(char **json);
 
 /* ---- devices */
 
-/* "cpu", "cuda", "cuda:N", "opencl", "opencl:P:D"; NULL or "": the cpu where code can be generated for it. Decisions that
- * a user should know of go to `log`; where it is NULL, warnings go to stderr. */
+/* "cpu", "cuda", "cuda:N", "opencl", "opencl:P:D"; NULL or "": the cpu where code can be generated for it. `hooks` may be
+ * NULL. */
 TF_API tf_status tf_device_open(const char *selector, const tf_option *options, size_t count,
-                                tf_log log, void *user, tf_device **device);
+                                const tf_hooks *hooks, tf_device **device);
 
 /* ---- models */
 
@@ -167,8 +185,9 @@ TF_API tf_status tf_compiled_outputs(tf_compiled *compiled, const tf_tensor_info
 /* ---- runs. What works with a run's shapes needs them: all inputs bound, or none open. */
 
 TF_API tf_status tf_run_create(tf_compiled *compiled, tf_run **run);
-/* The tensor's memory is read by every run until another is bound: as it lies on the cpu and, on its own device, of
- * CUDA; else it is copied. */
+/* The tensor's memory is read by every run until another is bound: as it lies on the cpu and, on the device itself, of CUDA
+ * (an address) and OpenCL (a cl_mem), where it begins at a multiple of the alignment that tf_info() has; memory of the
+ * host is copied to other devices. */
 TF_API tf_status tf_run_input(tf_run *run, size_t index, const DLTensor *tensor);
 /* The output is written there by every run; NULL: into the run's own memory again. */
 TF_API tf_status tf_run_bind_output(tf_run *run, size_t index, const DLTensor *tensor);
@@ -178,7 +197,11 @@ TF_API tf_status tf_run_prepare(tf_run *run, tf_progress progress, void *user, s
 TF_API tf_status tf_run_execute(tf_run *run);
 /* Begins a run on another thread. `done` may be NULL. */
 TF_API tf_status tf_run_start(tf_run *run, tf_done done, void *user);
-/* Waits for a run that was started, and gives its status. */
+/* Queues a run in `queue`, a CUstream or cl_command_queue of the device's context, NULL: the device's, and does not wait for
+ * it. All in- and outputs are memory of the device. `event`, which may be NULL, gets a CUevent or cl_event of the caller's
+ * that the run's end reaches. CUDA's legacy stream is (CUstream)1. Not on the cpu. */
+TF_API tf_status tf_run_enqueue(tf_run *run, void *queue, void **event);
+/* Waits for a run that was started or queued, and gives its status. */
 TF_API tf_status tf_run_wait(tf_run *run);
 /* Where an output lies, after tf_run_prepare; its elements are there after a run. The shape belongs to the run and is
  * valid until its shapes change. */

@@ -106,9 +106,11 @@ template <class Element> constexpr DLDataType type_of() {
 // Memory of the caller's, row-major; it outlives the runs that it is bound to.
 class Tensor {
 public:
+  // `byte_offset` is for a cl_mem, of kDLOpenCL.
   Tensor(void *data, DLDataType type, std::vector<std::int64_t> shape,
-         DLDevice device = {kDLCPU, 0})
-      : data_(data), type_(type), device_(device), shape_(std::move(shape)) {}
+         DLDevice device = {kDLCPU, 0}, std::uint64_t byte_offset = 0)
+      : data_(data), type_(type), device_(device), shape_(std::move(shape)),
+        byte_offset_(byte_offset) {}
   DLTensor dl() const {
     DLTensor tensor{};
     tensor.data = data_;
@@ -116,6 +118,7 @@ public:
     tensor.ndim = static_cast<std::int32_t>(shape_.size());
     tensor.dtype = type_;
     tensor.shape = const_cast<std::int64_t *>(shape_.data());
+    tensor.byte_offset = byte_offset_;
     return tensor;
   }
 
@@ -124,6 +127,7 @@ private:
   DLDataType type_;
   DLDevice device_;
   std::vector<std::int64_t> shape_;
+  std::uint64_t byte_offset_;
 };
 
 template <class Element>
@@ -158,16 +162,30 @@ private:
   std::vector<std::int64_t> shape_;
 };
 
+// What a device takes from its caller (tf_hooks).
+struct Hooks {
+  Log log;
+  std::function<void *(std::size_t bytes, std::size_t alignment)> allocate;
+  std::function<void(void *memory, std::size_t bytes)> release;
+  void *queue = nullptr;
+};
+
 // A device with its caches. "": the cpu where code can be generated for it.
 class Device {
 public:
-  explicit Device(const std::string &selector = "", const Options &options = {}, Log log = {})
-      : log_(log ? std::make_shared<Log>(std::move(log)) : nullptr) {
+  explicit Device(const std::string &selector = "", const Options &options = {}, Hooks hooks = {})
+      : hooks_(std::make_shared<Hooks>(std::move(hooks))) {
     const auto list = detail::to_options(options);
+    const tf_hooks given{sizeof(tf_hooks),
+                         hooks_.get(),
+                         hooks_->log ? tell : nullptr,
+                         hooks_->allocate ? allocate : nullptr,
+                         hooks_->allocate ? release : nullptr,
+                         hooks_->queue};
     tf_device *device = nullptr;
-    check(tf_device_open(selector.c_str(), list.data(), list.size(), log_ ? tell : nullptr,
-                         log_.get(), &device));
-    handle_ = std::shared_ptr<tf_device>(device, [log = log_](tf_device *of) { tf_release(of); });
+    check(tf_device_open(selector.c_str(), list.data(), list.size(), &given, &device));
+    handle_ =
+        std::shared_ptr<tf_device>(device, [hooks = hooks_](tf_device *of) { tf_release(of); });
   }
   tf_device *get() const { return handle_.get(); }
   std::string info() const {
@@ -176,9 +194,15 @@ public:
 
 private:
   static void tell(void *user, tf_log_level level, const char *text) {
-    (*static_cast<const Log *>(user))(level, text);
+    static_cast<const Hooks *>(user)->log(level, text);
   }
-  std::shared_ptr<Log> log_;
+  static void *allocate(void *user, std::size_t bytes, std::size_t alignment) {
+    return static_cast<const Hooks *>(user)->allocate(bytes, alignment);
+  }
+  static void release(void *user, void *memory, std::size_t bytes) {
+    static_cast<const Hooks *>(user)->release(memory, bytes);
+  }
+  std::shared_ptr<Hooks> hooks_;
   std::shared_ptr<tf_device> handle_;
 };
 
@@ -271,6 +295,10 @@ public:
   }
   void execute() { check(tf_run_execute(get())); }
   void start() { check(tf_run_start(get(), nullptr, nullptr)); }
+  // In a queue of the caller's, null: the device's; the event, null: none is made, is the caller's.
+  void enqueue(void *queue = nullptr, void **event = nullptr) {
+    check(tf_run_enqueue(get(), queue, event));
+  }
   void wait() { check(tf_run_wait(get())); }
   Output output(std::size_t index) const {
     DLTensor tensor{};

@@ -40,8 +40,9 @@ FoundDevice find_cpu() {
 
 } // namespace
 
-std::unique_ptr<runtime::Device> open_device(const std::string &selector, int threads) {
-  return runtime::make_device(selector, threads, builtin_targets());
+std::unique_ptr<runtime::Device> open_device(const std::string &selector, int threads,
+                                             const runtime::Hooks &hooks) {
+  return runtime::make_device(selector, threads, builtin_targets(), hooks);
 }
 
 std::unique_ptr<runtime::KernelCache> open_cache(const EngineOptions &options, const Log &log) {
@@ -70,9 +71,10 @@ DeviceChoice choose_device(const std::string &named) {
   return {"cpu", "default"};
 }
 
-Engine::Engine(const std::string &named, const EngineOptions &given, Log told)
+Engine::Engine(const std::string &named, const EngineOptions &given, Log told,
+               const runtime::Hooks &hooks)
     : log(std::move(told)), options(given), choice(choose_device(named)),
-      device(open_device(choice.selector, given.threads)), cache(open_cache(given, log)),
+      device(open_device(choice.selector, given.threads, hooks)), cache(open_cache(given, log)),
       records(open_records(given, runtime::RecordStore::Mode::Existing, log)) {}
 
 std::vector<FoundDevice> find_devices() {

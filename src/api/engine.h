@@ -11,6 +11,7 @@
 
 #include "api/options.h"
 #include "runtime/device.h"
+#include "runtime/hooks.h"
 #include "runtime/store/kernel_cache.h"
 #include "runtime/store/record_store.h"
 
@@ -20,7 +21,8 @@ enum class LogLevel { Info, Warning };
 using Log = std::function<void(LogLevel, const std::string &)>;
 
 // The device that a selector names, "cpu", "cuda:0", …. Error{Device} says what there is.
-std::unique_ptr<runtime::Device> open_device(const std::string &selector, int threads);
+std::unique_ptr<runtime::Device> open_device(const std::string &selector, int threads,
+                                             const runtime::Hooks &hooks = {});
 // The kernel cache in force.
 std::unique_ptr<runtime::KernelCache> open_cache(const EngineOptions &options, const Log &log);
 // The tuning records in force, or a store without any.
@@ -37,7 +39,8 @@ DeviceChoice choose_device(const std::string &named);
 
 struct Engine {
   // Of the device that choose_device() says.
-  Engine(const std::string &selector, const EngineOptions &options, Log log);
+  Engine(const std::string &selector, const EngineOptions &options, Log log,
+         const runtime::Hooks &hooks = {});
 
   // Members are in the order in which they must be made; they go in the opposite one.
   std::mutex mutex;

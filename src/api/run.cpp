@@ -65,10 +65,25 @@ void check_position(std::size_t position, std::size_t count, const char *what) {
 }
 
 bool overlap(const TensorPlace &a, const TensorPlace &b) {
-  const auto *first = static_cast<const std::byte *>(a.data);
-  const auto *second = static_cast<const std::byte *>(b.data);
+  const bool has_buffer = a.lies == Lies::InBuffer || b.lies == Lies::InBuffer;
+  if (has_buffer && a.data != b.data)
+    return false;
+  const auto *first = static_cast<const std::byte *>(a.data) + a.offset;
+  const auto *second = static_cast<const std::byte *>(b.data) + b.offset;
   return first < second + bytes_of(b) && second < first + bytes_of(a);
 }
+
+// A device works in a queue of the caller's for so long.
+class InQueue {
+public:
+  InQueue(runtime::Device &device, void *queue) : device_(device) { device.use_queue(queue); }
+  ~InQueue() { device_.use_queue(nullptr); }
+  InQueue(const InQueue &) = delete;
+  InQueue &operator=(const InQueue &) = delete;
+
+private:
+  runtime::Device &device_;
+};
 
 void count(Copies &copies, std::size_t bytes) {
   ++copies.count;
@@ -85,6 +100,10 @@ Run::Run(std::shared_ptr<Network> network)
 Run::~Run() {
   if (started_.valid())
     started_.wait();
+  try {
+    settle();
+  } catch (const Error &) { // a device that failed: the next call to it says so
+  }
   const std::lock_guard lock(network_->engine().mutex);
   ready_.reset();
   known_.clear();
@@ -96,20 +115,28 @@ void Run::check_idle() const {
 }
 
 void Run::check_address(const TensorPlace &tensor, const char *what, std::size_t number) const {
-  const auto address = reinterpret_cast<std::uintptr_t>(tensor.data);
-  const auto need = static_cast<std::uintptr_t>(
-      tensor.on_device ? network_->engine().device->alignment() : size_bytes(tensor.type));
-  if (address == 0)
+  const bool in_buffer = tensor.lies == Lies::InBuffer;
+  const auto address = in_buffer ? static_cast<std::uintptr_t>(tensor.offset)
+                                 : reinterpret_cast<std::uintptr_t>(tensor.data);
+  const auto need = static_cast<std::uintptr_t>(tensor.lies == Lies::OnHost
+                                                    ? size_bytes(tensor.type)
+                                                    : network_->engine().device->alignment());
+  if (tensor.data == nullptr)
     throw Error(ErrorCode::Device, fmt::format("{} {}: its data is a null pointer", what, number));
   if (address % need != 0)
     throw Error(ErrorCode::Device,
-                fmt::format("{} {}: its data lie at address {:#x}, which is no multiple of {}",
-                            what, number, address, need));
+                fmt::format("{} {}: its data lie at {} {:#x}, which is no multiple of {}", what,
+                            number, in_buffer ? "byte_offset" : "address", address, need));
   for (const std::int64_t size : tensor.shape)
     if (size < 1)
       throw Error(ErrorCode::Shape,
                   fmt::format("{} {} has a size of {}; need at least 1", what, number, size));
-  program::elems(tensor.shape);
+  std::int64_t end = 0;
+  if (tensor.offset < 0 ||
+      __builtin_mul_overflow(program::elems(tensor.shape), size_bytes(tensor.type), &end) ||
+      __builtin_add_overflow(end, tensor.offset, &end))
+    throw Error(ErrorCode::Limit,
+                fmt::format("{} {} ends beyond what can be addressed", what, number));
 }
 
 void Run::bind_input(std::size_t position, const TensorPlace &tensor) {
@@ -119,7 +146,8 @@ void Run::bind_input(std::size_t position, const TensorPlace &tensor) {
   check_address(tensor, "input", position);
   if (bound && bound->type == tensor.type && bound->shape == tensor.shape) {
     bound->data = tensor.data;
-    bound->on_device = tensor.on_device;
+    bound->lies = tensor.lies;
+    bound->offset = tensor.offset;
     return;
   }
   check_type(network_->inputs()[position], tensor, "input");
@@ -165,15 +193,16 @@ std::shared_ptr<Run::Ready> Run::make_ready(std::shared_ptr<const Loaded> loaded
   ready->loaded = std::move(loaded);
   ready->execution = std::make_unique<model::Execution>(ready->loaded->resident);
   for (std::size_t i = 0; i < ready->loaded->resident.inputs().size(); ++i)
-    ready->inputs.push_back({ready->execution->is_bindable({false, i}), nullptr, nullptr});
+    ready->inputs.push_back({.is_bindable = ready->execution->is_bindable({false, i})});
   for (std::size_t o = 0; o < ready->loaded->resident.outputs().size(); ++o)
-    ready->outputs.push_back({ready->execution->is_bindable({true, o}), nullptr, nullptr});
+    ready->outputs.push_back({.is_bindable = ready->execution->is_bindable({true, o})});
   return ready;
 }
 
 void Run::find_ready(const Progress &progress) {
   if (ready_ && edition_ == network_->edition())
     return;
+  settle();
   const InputTypes wanted = types();
   const std::shared_ptr<const Loaded> loaded = network_->at(wanted, progress);
   edition_ = network_->edition();
@@ -182,6 +211,7 @@ void Run::find_ready(const Progress &progress) {
     known = &known_.insert(wanted, nullptr);
   if (*known == nullptr || (*known)->loaded != loaded)
     *known = make_ready(loaded);
+  network_->engine().device->finish(); // other queues may come next
   ready_ = *known;
   outputs_.resize(ready_->outputs.size());
   own_.resize(ready_->outputs.size());
@@ -208,7 +238,7 @@ void Run::place_outputs() {
       places_.push_back(*outputs_[o]);
       continue;
     }
-    places_.push_back({form.type, form.shape, nullptr, false});
+    places_.push_back({form.type, form.shape});
     own_[o].resize(bytes_of(places_.back()));
     places_.back().data = own_[o].data();
   }
@@ -241,62 +271,106 @@ bool Run::is_shared(std::size_t output) const {
 }
 
 bool Run::place(Bound &bound, model::Port port, const TensorPlace &tensor, bool may_bind) {
-  if (may_bind && bound.address == tensor.data)
+  if (may_bind && bound.address == tensor.data && bound.offset == tensor.offset)
     return true;
   std::unique_ptr<runtime::Memory> memory;
   const auto bytes = static_cast<std::int64_t>(bytes_of(tensor));
   runtime::Device &device = *network_->engine().device;
-  const bool is_near = tensor.on_device || address_space(device.target()) == AddressSpace::Host;
+  const bool on_host = tensor.lies == Lies::OnHost;
+  const bool is_near = !on_host || address_space(device.target()) == AddressSpace::Host;
   if (may_bind && bound.is_bindable && is_near)
-    memory = device.wrap(tensor.data, bytes);
-  if (memory == nullptr && tensor.on_device)
+    memory = device.wrap(tensor.data, tensor.offset + bytes);
+  if (memory == nullptr && !on_host)
     throw Error(ErrorCode::Device,
                 fmt::format("{} cannot work in this memory for {} {}", device.name(),
                             port.is_output ? "output" : "input", port.position),
                 {}, {"memory of the host is copied; outputs overlap neither inputs nor another"});
   const bool is_bound = memory != nullptr;
   if (is_bound || bound.address != nullptr)
-    ready_->execution->bind(port, {memory.get(), 0, is_bound ? bytes : 0});
+    ready_->execution->bind(port, {memory.get(), tensor.offset, is_bound ? bytes : 0});
   bound.memory = std::move(memory);
   bound.address = is_bound ? tensor.data : nullptr;
+  bound.offset = tensor.offset;
   return is_bound;
 }
 
-void Run::write_inputs() {
+const TensorPlace &Run::at(model::Port port) const {
+  return port.is_output ? places_[port.position] : *inputs_[port.position];
+}
+
+std::vector<model::Port> Run::place_ports() {
+  std::vector<model::Port> copied;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     if (!inputs_[i])
       throw Error(ErrorCode::Shape,
                   fmt::format("input '{}' is not bound", network_->inputs()[i].name));
-    const model::Port port{false, i};
-    if (place(ready_->inputs[i], port, *inputs_[i], true))
-      continue;
-    const std::size_t bytes = bytes_of(*inputs_[i]);
-    network_->engine().device->write(ready_->execution->own(port),
-                                     {static_cast<const std::byte *>(inputs_[i]->data), bytes});
-    count(copies_, bytes);
+    if (!place(ready_->inputs[i], {false, i}, *inputs_[i], true))
+      copied.push_back({false, i});
   }
+  for (std::size_t o = 0; o < places_.size(); ++o)
+    if (!place(ready_->outputs[o], {true, o}, places_[o], !is_shared(o)))
+      copied.push_back({true, o});
+  return copied;
+}
+
+void Run::copy_in(model::Port port) {
+  const std::size_t bytes = bytes_of(at(port));
+  network_->engine().device->write(ready_->execution->own(port),
+                                   {static_cast<const std::byte *>(at(port).data), bytes});
+  count(copies_, bytes);
+}
+
+void Run::copy_out(model::Port port) {
+  const std::size_t bytes = bytes_of(at(port));
+  network_->engine().device->read(ready_->execution->own(port),
+                                  {static_cast<std::byte *>(at(port).data), bytes});
+  count(copies_, bytes);
 }
 
 void Run::execute_locked() {
   const Stopwatch watch;
+  settle();
   find_ready({});
   place_outputs();
   copies_ = {};
-  runtime::Device &device = *network_->engine().device;
-  write_inputs();
-  std::vector<std::size_t> copied;
-  for (std::size_t o = 0; o < places_.size(); ++o)
-    if (!place(ready_->outputs[o], {true, o}, places_[o], !is_shared(o)))
-      copied.push_back(o);
+  const std::vector<model::Port> copied = place_ports();
+  for (const model::Port port : copied)
+    if (!port.is_output)
+      copy_in(port);
   ready_->execution->launch();
-  for (const std::size_t o : copied) {
-    const std::size_t bytes = bytes_of(places_[o]);
-    device.read(ready_->execution->own({true, o}),
-                {static_cast<std::byte *>(places_[o].data), bytes});
-    count(copies_, bytes);
-  }
-  device.finish();
+  for (const model::Port port : copied)
+    if (port.is_output)
+      copy_out(port);
+  network_->engine().device->finish();
   seconds_ = watch.seconds();
+}
+
+void Run::enqueue_locked(void *queue, void **event) {
+  const Stopwatch watch;
+  runtime::Device &device = *network_->engine().device;
+  device.use_queue(nullptr); // a device without queues says so
+  if (queue != queue_)
+    settle();
+  find_ready({});
+  place_outputs();
+  copies_ = {};
+  for (const model::Port port : place_ports())
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("{} {} would be copied, which a run in a queue does not wait for",
+                            port.is_output ? "output" : "input", port.position),
+                {}, {"bind it to memory of the device, or execute the run"});
+  const InQueue in(device, queue);
+  queue_ = queue;
+  ready_->execution->launch();
+  queued_ = device.mark();
+  if (event != nullptr)
+    *event = device.mark()->release();
+  seconds_ = watch.seconds();
+}
+
+void Run::settle() {
+  if (const auto queued = std::exchange(queued_, nullptr))
+    queued->wait();
 }
 
 void Run::execute() {
@@ -324,9 +398,16 @@ void Run::start(std::function<void(std::exception_ptr)> done) {
   });
 }
 
+void Run::enqueue(void *queue, void **event) {
+  check_idle();
+  const std::lock_guard lock(network_->engine().mutex);
+  enqueue_locked(queue, event);
+}
+
 void Run::wait() {
   if (started_.valid())
     started_.get();
+  settle();
 }
 
 } // namespace tilefuse::api

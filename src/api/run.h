@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs of a network: inputs and outputs lie in the caller's memory, from run to run elsewhere.
 // Where the device can, kernels read and write it as it lies; else it is copied. Outputs without
-// memory of the caller's are in memory of the run's own. One thread at a time; the engine is shared.
+// memory of the caller's are in memory of the run's own. A run is waited for, or made on a thread of
+// its own, or queued behind the caller's own work on the device. One thread at a time; the engine is
+// shared.
 #pragma once
 
 #include <atomic>
@@ -20,12 +22,16 @@
 
 namespace tilefuse::api {
 
+// What a tensor's data are: an address of the host, one of the engine's device, or a buffer of it.
+enum class Lies { OnHost, OnDevice, InBuffer };
+
 // Elements of a tensor one behind the other in row-major order.
 struct TensorPlace {
   DType type = DType::F32;
   program::Shape shape;
   void *data = nullptr;
-  bool on_device = false; // an address of the engine's device, not of the host
+  Lies lies = Lies::OnHost;
+  std::int64_t offset = 0; // bytes, in a buffer
 };
 
 // What a run copied between the caller's memory and the device.
@@ -65,7 +71,11 @@ public:
   // The same on a thread of its own; `done` is called there, with what went wrong or nothing.
   // Error{Unsupported} while another is under way.
   void start(std::function<void(std::exception_ptr)> done);
-  // For what was started, whose error is thrown here; nothing where nothing was.
+  // Queues it in `queue` of the caller's, or in the engine's where that is null, and does not wait.
+  // `event`, which may be null, gets a cl_event or CUevent of the caller's that is reached when it has
+  // ended. Error{Unsupported} where the device has no queues or something had to be copied.
+  void enqueue(void *queue, void **event);
+  // For what was started, whose error is thrown here, and what was queued; nothing where nothing was.
   void wait();
 
   double seconds() const { return seconds_; } // of the last run
@@ -76,6 +86,7 @@ private:
   struct Bound {
     bool is_bindable = false;
     void *address = nullptr; // null: the execution's own memory
+    std::int64_t offset = 0;
     std::unique_ptr<runtime::Memory> memory;
   };
   struct Ready {
@@ -97,8 +108,15 @@ private:
   bool is_shared(std::size_t output) const;
   // Whether the port lies where `tensor` does from now on; else it is copied.
   bool place(Bound &bound, model::Port port, const TensorPlace &tensor, bool may_bind);
-  void write_inputs();
+  // Binds all ports for a launch. Those that lie in the execution's own memory, and so are copied.
+  std::vector<model::Port> place_ports();
+  const TensorPlace &at(model::Port port) const;
+  void copy_in(model::Port port);
+  void copy_out(model::Port port);
   void execute_locked();
+  void enqueue_locked(void *queue, void **event);
+  // Waits for what was queued.
+  void settle();
 
   std::shared_ptr<Network> network_;
   std::vector<std::optional<TensorPlace>> inputs_;
@@ -112,6 +130,8 @@ private:
   double seconds_ = 0;
   Copies copies_;
   std::future<void> started_;
+  std::unique_ptr<runtime::Mark> queued_; // behind what was queued last
+  void *queue_ = nullptr;                 // where that was
   std::atomic<bool> is_running_ = false;
 };
 

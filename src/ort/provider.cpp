@@ -25,9 +25,9 @@ int level_of(tf_log_level level) { return level == TF_LOG_WARNING ? c::kLogWarni
 Provider::Provider(Settings settings, const c::Logger *logger)
     : c::Ep{}, settings_(std::move(settings)), logger_(logger),
       device_(settings_.device, settings_.device_options,
-              [logger](tf_log_level level, const std::string &text) {
+              {[logger](tf_log_level level, const std::string &text) {
                 tell(logger, level_of(level), text);
-              }) {
+              }}) {
   ort_version_supported = c::kApiVersion;
   GetName = [](const c::Ep *) { return kProvider; };
   GetCapability = [](c::Ep *self, const c::Graph *graph, c::GraphSupport *support) {

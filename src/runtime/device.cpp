@@ -9,6 +9,15 @@ void Device::rebind(Launchable &, std::size_t, const Binding &) {
   internal_error("a device that wraps no memory binds it", __FILE__, __LINE__);
 }
 
+void Device::use_queue(void *) {
+  throw Error(ErrorCode::Unsupported, name() + " has no queues", {},
+              {"a run that is started works on a thread of its own"});
+}
+
+std::unique_ptr<Mark> Device::mark() {
+  internal_error("a device without queues marks one", __FILE__, __LINE__);
+}
+
 std::vector<double> Device::time_each(std::span<Launchable *const> kernels) {
   finish();
   std::vector<double> seconds;

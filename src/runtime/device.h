@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A device that runs packages: memory, builds, launches. One of the three interfaces of tilefuse.
-// Work is queued in order; only read() and finish() wait. A device is used from one thread at a
-// time.
+// Work is queued in order, in a queue of the device's own or of the caller's (runtime/hooks.h); only
+// write(), read() and finish() wait. A device is used from one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -44,6 +44,16 @@ public:
   virtual ~Launchable() = default;
 };
 
+// A place in a queue, behind all that was queued before it.
+class Mark {
+public:
+  virtual ~Mark() = default;
+  // Until that has ended.
+  virtual void wait() = 0;
+  // The cl_event or CUevent that it is, the caller's from then on; nothing else is done with it then.
+  virtual void *release() = 0;
+};
+
 class Device {
 public:
   virtual ~Device() = default;
@@ -58,8 +68,9 @@ public:
   virtual std::unique_ptr<Memory>
   allocate(std::int64_t bytes) = 0; // contents undefined; Error{Device} when full
   // Memory that the caller owns, as kernels can use it where it lies: an address of the host on the
-  // cpu, of the device on CUDA. Null where the device has no use for such an address. The caller's
-  // memory outlives the result.
+  // cpu, of the device on CUDA, a cl_mem of OpenCL. Null where the device has no use for such an
+  // address; Error{Device} for a cl_mem that is smaller, a part of another or of another context. The
+  // caller's memory outlives the result.
   virtual std::unique_ptr<Memory> wrap(void *address, std::int64_t bytes) {
     static_cast<void>(address);
     static_cast<void>(bytes);
@@ -88,6 +99,12 @@ public:
       launch(*kernel);
   }
   virtual void finish() = 0;
+  // Work is queued in `queue` of the caller's from now on; null: where it was when the device was
+  // made. Error{Unsupported} where the device has no queues, Error{Device} for a queue of another
+  // device or context, or one that takes its work in any order.
+  virtual void use_queue(void *queue);
+  // A mark behind all that was queued in the queue in use. For devices that have queues.
+  virtual std::unique_ptr<Mark> mark();
   // Runs the kernels once, in order, and waits for them. Work queued before is not waited for
   // first, so that a device that is busy with it runs the list without gaps from sending.
   virtual std::vector<LaunchTime> trace(std::span<Launchable *const> kernels) = 0;

@@ -11,13 +11,13 @@
 namespace tilefuse::runtime {
 
 std::unique_ptr<Device> make_device(const std::string &selector, int threads,
-                                    const std::vector<Target> &rows) {
+                                    const std::vector<Target> &rows, const Hooks &hooks) {
   if (selector == "cpu")
-    return make_cpu_device(threads);
+    return make_cpu_device(threads, hooks);
   if (selector == "opencl" || selector.starts_with("opencl:"))
-    return make_opencl_device(selector, rows);
+    return make_opencl_device(selector, rows, hooks);
   if (selector == "cuda" || selector.starts_with("cuda:"))
-    return make_cuda_device(selector, rows);
+    return make_cuda_device(selector, rows, hooks);
   throw Error(
       ErrorCode::Device,
       fmt::format("there is no device '{}', need cpu, cuda, cuda:NUMBER, opencl, opencl:PLATFORM "

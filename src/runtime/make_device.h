@@ -3,11 +3,12 @@
 #pragma once
 
 #include "runtime/device.h"
+#include "runtime/hooks.h"
 
 namespace tilefuse::runtime {
 
 // "cpu", or what make_opencl_device and make_cuda_device take; `threads` is the CPU's.
 std::unique_ptr<Device> make_device(const std::string &selector, int threads,
-                                    const std::vector<Target> &rows);
+                                    const std::vector<Target> &rows, const Hooks &hooks = {});
 
 } // namespace tilefuse::runtime

@@ -21,10 +21,11 @@ inline const std::string kGlyphs = TILEFUSE_SOURCE_DIR "/examples/glyphs/model.o
 inline Device cpu(std::vector<std::string> *told = nullptr, const Options &options = {}) {
   Options all{{"threads", "1"}};
   all.insert(options.begin(), options.end());
-  return Device("cpu", all, [told](tf_log_level, const std::string &text) {
+  const Log log = [told](tf_log_level, const std::string &text) {
     if (told != nullptr)
       told->push_back(text);
-  });
+  };
+  return Device("cpu", all, {log});
 }
 
 using Session = tilefuse::Run; // ::testing::Test has a member Run

@@ -35,9 +35,9 @@ protected:
 
 TEST(ApiBadInput, NullPointers) {
   expect_error(tf_run_execute(nullptr), TF_ARGUMENT, "the tf_run is a null pointer");
-  expect_error(tf_device_open("cpu", nullptr, 0, nullptr, nullptr, nullptr), TF_ARGUMENT,
+  expect_error(tf_device_open("cpu", nullptr, 0, nullptr, nullptr), TF_ARGUMENT,
                "device is a null pointer");
-  expect_error(tf_device_open("cpu", nullptr, 1, nullptr, nullptr, nullptr), TF_ARGUMENT, "null");
+  expect_error(tf_device_open("cpu", nullptr, 1, nullptr, nullptr), TF_ARGUMENT, "null");
   expect_error(tf_model_read(nullptr, nullptr), TF_ARGUMENT, "path is a null pointer");
   tf_model *model = nullptr;
   expect_error(tf_model_parse(nullptr, 3, nullptr, &model), TF_ARGUMENT, "bytes is a null");

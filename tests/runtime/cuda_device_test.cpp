@@ -63,6 +63,60 @@ TEST_F(CudaCalls, AListIsOneGraphLaunch) {
   EXPECT_EQ(taken(), "graph\n");
 }
 
+// Lists are recorded in a stream of the device's own, whose work goes where the caller says.
+TEST_F(CudaCalls, WorkGoesToTheCallersStream) {
+  device_->use_queue(reinterpret_cast<void *>(0x80));
+  device_->launch_all(list());
+  EXPECT_EQ(taken(), "record\nlaunch\nlaunch\nlaunch\nrecorded\ngraph in 0x80\n");
+  const std::unique_ptr<Mark> mark = device_->mark();
+  device_->use_queue(nullptr);
+  device_->launch_all(list());
+  mark->wait();
+  EXPECT_EQ(taken(), "mark in 0x80\ngraph\nwait for mark\n");
+  EXPECT_NE(mark->release(), nullptr);
+  Hooks hooks;
+  hooks.queue = reinterpret_cast<void *>(0x90);
+  const std::unique_ptr<Device> lent = make_cuda_device("cuda", {}, hooks);
+  lent->finish();
+  lent->use_queue(reinterpret_cast<void *>(0x80));
+  lent->finish();
+  lent->use_queue(nullptr);
+  lent->finish();
+  EXPECT_EQ(taken(), "wait in 0x90\nwait in 0x80\nwait in 0x90\n");
+}
+
+// A caller who takes turns between two places has a graph for each.
+TEST_F(CudaCalls, PlacesThatComeAgainAreNotRecordedAgain) {
+  const std::unique_ptr<Memory> other = device_->allocate(512);
+  const auto turn = [&](Memory *to) {
+    device_->rebind(*kernels_[0], 0, {to, 0, 16});
+    device_->launch_all(list());
+    return taken();
+  };
+  const std::string recorded = "record\nlaunch\nlaunch\nlaunch\nrecorded\ngraph\n";
+  EXPECT_EQ(turn(other.get()), recorded);
+  EXPECT_EQ(turn(memory_.get()), recorded);
+  EXPECT_EQ(turn(other.get()), "graph\n");
+  EXPECT_EQ(turn(memory_.get()), "graph\n");
+}
+
+TEST_F(CudaCalls, MemoryComesFromTheCaller) {
+  int held = 0;
+  Hooks hooks;
+  hooks.allocate = [&](std::size_t, std::size_t alignment) {
+    ++held;
+    return reinterpret_cast<void *>(alignment);
+  };
+  hooks.release = [&](void *, std::size_t) { --held; };
+  {
+    const std::unique_ptr<Device> device = make_cuda_device("cuda", {}, hooks);
+    const std::unique_ptr<Memory> memory = device->allocate(100);
+    EXPECT_EQ(cuda_address({memory.get(), 0, 100}), 256u);
+    EXPECT_EQ(held, 1);
+  }
+  EXPECT_EQ(held, 0);
+}
+
 TEST_F(CudaCalls, OnlyReadingWritingAndFinishingWait) {
   device_->launch_all(list());
   device_->launch(*kernels_[0]);

@@ -2,6 +2,7 @@
 // A libcuda.so.1 without a device: every call succeeds, those that a run consists of are noted.
 // Built as a library that the CUDA back end opens in place of a driver.
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -14,6 +15,15 @@ unsigned long long next_address = 256;
 int note(const char *call) {
   calls += std::string(call) + "\n";
   return 0;
+}
+
+// "launch", or "launch in 0x80" where that is not the stream that was made here.
+std::string in_stream(const char *call, const void *stream) {
+  if (stream == &calls)
+    return call;
+  char text[64];
+  std::snprintf(text, sizeof text, "%s in %p", call, stream);
+  return text;
 }
 
 } // namespace
@@ -46,21 +56,22 @@ int cuMemcpyDtoHAsync_v2(void *, unsigned long long, std::size_t, void *) { retu
 int cuMemsetD8Async(unsigned long long, unsigned char, std::size_t, void *) { return note("zero"); }
 int cuStreamCreate(void **stream, unsigned) { *stream = &calls; return 0; }
 int cuStreamDestroy_v2(void *) { return 0; }
-int cuStreamSynchronize(void *) { return note("wait"); }
+int cuStreamSynchronize(void *stream) { return note(in_stream("wait", stream).c_str()); }
 int cuModuleLoadData(void **module, const void *) { *module = &calls; return 0; }
 int cuModuleUnload(void *) { return 0; }
 int cuModuleGetFunction(void **function, void *, const char *) { *function = &calls; return 0; }
 int cuFuncSetAttribute(void *, int, int) { return 0; }
-int cuLaunchKernel(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **) { return note("launch"); }
-int cuStreamBeginCapture_v2(void *, int) { return note("record"); }
+int cuLaunchKernel(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *stream, void **, void **) { return note(in_stream("launch", stream).c_str()); }
+int cuStreamBeginCapture_v2(void *stream, int) { return note(in_stream("record", stream).c_str()); }
 int cuStreamEndCapture(void *, void **graph) { *graph = &calls; return note("recorded"); }
 int cuGraphInstantiateWithFlags(void **exec, void *, unsigned long long) { *exec = &calls; return 0; }
-int cuGraphLaunch(void *, void *) { return note("graph"); }
+int cuGraphLaunch(void *, void *stream) { return note(in_stream("graph", stream).c_str()); }
 int cuGraphDestroy(void *) { return 0; }
 int cuGraphExecDestroy(void *) { return 0; }
 int cuEventCreate(void **event, unsigned) { *event = &calls; return 0; }
 int cuEventDestroy_v2(void *) { return 0; }
-int cuEventRecord(void *, void *) { return note("mark"); }
+int cuEventRecord(void *, void *stream) { return note(in_stream("mark", stream).c_str()); }
+int cuEventSynchronize(void *) { return note("wait for mark"); }
 int cuEventElapsedTime(float *milliseconds, void *, void *) { *milliseconds = 2; return 0; }
 }
 // clang-format on

@@ -23,6 +23,29 @@ Log to_log(tf_log log, void *user) {
   };
 }
 
+const tf_hooks &checked_hooks(const tf_hooks &hooks) {
+  if (hooks.size < sizeof(tf_hooks))
+    throw BadArgument{"the size of the hooks is " + std::to_string(hooks.size) + ", need " +
+                      std::to_string(sizeof(tf_hooks))};
+  if ((hooks.allocate == nullptr) != (hooks.release == nullptr))
+    throw BadArgument{"an allocator needs both allocate and release"};
+  return hooks;
+}
+
+tilefuse::runtime::Hooks to_hooks(const tf_hooks &hooks) {
+  tilefuse::runtime::Hooks own;
+  own.queue = hooks.queue;
+  if (hooks.allocate == nullptr)
+    return own;
+  own.allocate = [give = hooks.allocate, user = hooks.user](size_t bytes, size_t alignment) {
+    return give(user, bytes, alignment);
+  };
+  own.release = [take = hooks.release, user = hooks.user](void *memory, size_t bytes) {
+    take(user, memory, bytes);
+  };
+  return own;
+}
+
 } // namespace
 
 uint32_t tf_version(void) {
@@ -66,13 +89,15 @@ tf_status tf_devices(char **json) {
   });
 }
 
-tf_status tf_device_open(const char *selector, const tf_option *options, size_t count, tf_log log,
-                         void *user, tf_device **device) {
+tf_status tf_device_open(const char *selector, const tf_option *options, size_t count,
+                         const tf_hooks *hooks, tf_device **device) {
   return guarded([&] {
     need(device, "device");
     EngineOptions wanted;
     set_all(wanted, options, count);
-    *device = devices().add(
-        std::make_shared<Engine>(selector == nullptr ? "" : selector, wanted, to_log(log, user)));
+    const tf_hooks given = hooks == nullptr ? tf_hooks{} : checked_hooks(*hooks);
+    *device =
+        devices().add(std::make_shared<Engine>(selector == nullptr ? "" : selector, wanted,
+                                               to_log(given.log, given.user), to_hooks(given)));
   });
 }

@@ -71,6 +71,10 @@ tf_status tf_run_start(tf_run *run, tf_done done, void *user) {
   });
 }
 
+tf_status tf_run_enqueue(tf_run *run, void *queue, void **event) {
+  return guarded([&] { runs().find(run)->run.enqueue(queue, event); });
+}
+
 tf_status tf_run_wait(tf_run *run) {
   return guarded([&] { runs().find(run)->run.wait(); });
 }

@@ -85,27 +85,46 @@ bool is_host(const DLDevice &device) {
   return device.device_type == kDLCPU || device.device_type == kDLCUDAHost;
 }
 
-// Whether it is memory of the engine's device and not of the host.
-bool is_on_device(const DLDevice &device, const Engine &engine) {
+// What the data of a tensor of that device are to the engine.
+Lies lies_of(const DLDevice &device, const Engine &engine) {
   if (is_host(device))
-    return false;
-  const bool is_cuda = address_space(engine.device->target()) == AddressSpace::Cuda;
-  if (device.device_type == kDLCUDA && is_cuda && device.device_id == ordinal(engine))
-    return true;
+    return Lies::OnHost;
+  const AddressSpace own = address_space(engine.device->target());
+  if (device.device_type == kDLCUDA && own == AddressSpace::Cuda &&
+      device.device_id == ordinal(engine))
+    return Lies::OnDevice;
+  if (device.device_type == kDLOpenCL && own == AddressSpace::None)
+    return Lies::InBuffer;
   throw Error(ErrorCode::Device,
               fmt::format("a tensor of DLPack's device {}:{} was given to {}", device.device_type,
                           device.device_id, engine.choice.selector),
-              {}, {"memory of the host (1), and on cuda:N that of CUDA device N (2), can be used"});
+              {},
+              {"memory of the host (1), on cuda:N that of CUDA device N (2) and on OpenCL a cl_mem "
+               "(4) can be used"});
+}
+
+DLDevice device_of(const TensorPlace &place, const Engine &engine) {
+  switch (place.lies) {
+  case Lies::OnHost:
+    return {kDLCPU, 0};
+  case Lies::OnDevice:
+    return {kDLCUDA, ordinal(engine)};
+  case Lies::InBuffer:
+    return {kDLOpenCL, 0};
+  }
+  return {};
 }
 
 } // namespace
 
 TensorPlace to_place(const DLTensor *tensor, const Engine &engine) {
   need(tensor, "the tensor");
-  TensorPlace place{to_dtype(tensor->dtype), shape_of(*tensor), nullptr,
-                    is_on_device(tensor->device, engine)};
+  TensorPlace place{to_dtype(tensor->dtype), shape_of(*tensor), tensor->data,
+                    lies_of(tensor->device, engine)};
   check_strides(*tensor, place.shape);
-  if (tensor->data != nullptr)
+  if (place.lies == Lies::InBuffer)
+    place.offset = static_cast<std::int64_t>(tensor->byte_offset);
+  else if (place.data != nullptr)
     place.data = static_cast<std::byte *>(tensor->data) + tensor->byte_offset;
   return place;
 }
@@ -113,10 +132,11 @@ TensorPlace to_place(const DLTensor *tensor, const Engine &engine) {
 DLTensor to_dltensor(TensorPlace &place, const Engine &engine) {
   DLTensor tensor{};
   tensor.data = place.data;
-  tensor.device = {place.on_device ? kDLCUDA : kDLCPU, place.on_device ? ordinal(engine) : 0};
+  tensor.device = device_of(place, engine);
   tensor.ndim = static_cast<std::int32_t>(place.shape.size());
   tensor.dtype = to_dl(place.type);
   tensor.shape = place.shape.data();
+  tensor.byte_offset = static_cast<std::uint64_t>(place.offset);
   return tensor;
 }
 

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
+#include <memory>
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -60,36 +61,40 @@ std::int64_t free_bytes() {
   return physical_bytes();
 }
 
+// Whole alignment units, so that the last vector of a page-sized buffer stays inside.
+std::int64_t whole_units(std::int64_t bytes, std::int64_t align) {
+  return std::max<std::int64_t>((bytes + align - 1) / align * align, align);
+}
+
+std::shared_ptr<void> allocate_here(std::int64_t bytes) {
+  // The system promises more than it has, and ends those who use it.
+  if (bytes >= kHugePage && bytes > free_bytes())
+    throw out_of_memory("the cpu", bytes, free_bytes(), physical_bytes());
+  const std::int64_t align = bytes >= kHugePage ? kHugePage : kAlign;
+  const auto whole = static_cast<std::size_t>(whole_units(bytes, align));
+  void *data = std::aligned_alloc(static_cast<std::size_t>(align), whole);
+  if (data == nullptr)
+    throw out_of_memory("the cpu", bytes, free_bytes(), physical_bytes());
+  std::shared_ptr<void> owner(data, std::free);
+  if (align == kHugePage)
+    madvise(data, whole, MADV_HUGEPAGE);
+  return owner;
+}
+
 class CpuMemory final : public Memory {
 public:
-  explicit CpuMemory(std::int64_t bytes) : bytes_(bytes) {
+  CpuMemory(const Hooks &hooks, std::int64_t bytes) : bytes_(bytes) {
     if (bytes < 0)
       throw Error(ErrorCode::Device, fmt::format("memory of {} bytes is asked for", bytes));
-    // The system promises more than it has, and ends those who use it.
-    if (bytes >= kHugePage && bytes > free_bytes())
-      throw out_of_memory("the cpu", bytes, free_bytes(), physical_bytes());
-    const std::int64_t align = bytes >= kHugePage ? kHugePage : kAlign;
-    // Whole alignment units, so that the last vector of a page-sized buffer stays inside.
-    const std::int64_t whole = std::max<std::int64_t>((bytes + align - 1) / align * align, align);
-    data_ = static_cast<std::byte *>(
-        std::aligned_alloc(static_cast<std::size_t>(align), static_cast<std::size_t>(whole)));
-    if (data_ == nullptr)
-      throw out_of_memory("the cpu", bytes, free_bytes(), physical_bytes());
-    if (align == kHugePage)
-      madvise(data_, static_cast<std::size_t>(whole), MADV_HUGEPAGE);
+    data_ = hooks.allocate ? runtime::allocate(hooks, "the cpu", whole_units(bytes, kAlign), kAlign)
+                           : allocate_here(bytes);
   }
   // Of the caller, who may change it between launches.
-  CpuMemory(std::byte *data, std::int64_t bytes)
-      : bytes_(bytes), is_constant_(false), is_owner_(false), data_(data) {}
-  ~CpuMemory() override {
-    if (is_owner_)
-      std::free(data_);
-  }
-  CpuMemory(const CpuMemory &) = delete;
-  CpuMemory &operator=(const CpuMemory &) = delete;
+  CpuMemory(void *data, std::int64_t bytes)
+      : bytes_(bytes), is_constant_(false), data_(std::shared_ptr<void>{}, data) {}
 
   std::int64_t bytes() const override { return bytes_; }
-  std::byte *data() const { return data_; }
+  std::byte *data() const { return static_cast<std::byte *>(data_.get()); }
   // Whether no loaded kernel writes here.
   bool is_constant() const { return is_constant_; }
   void mark_written() { is_constant_ = false; }
@@ -97,8 +102,7 @@ public:
 private:
   std::int64_t bytes_;
   bool is_constant_ = true;
-  bool is_owner_ = true;
-  std::byte *data_ = nullptr;
+  std::shared_ptr<void> data_;
 };
 
 // The first byte of a binding of which `bytes` are to be touched; Error{Device} when it leaves its
@@ -214,10 +218,13 @@ void check_launchable(const Package &package) {
 
 class CpuDevice final : public Device {
 public:
-  explicit CpuDevice(int threads)
-      : target_(host_target(threads)), name_(processor_name(target_, threads)),
+  CpuDevice(int threads, const Hooks &hooks)
+      : hooks_(hooks), target_(host_target(threads)), name_(processor_name(target_, threads)),
         driver_(target_.isa + " elf1"), pool_(threads), scratch_(static_cast<std::size_t>(threads)),
-        prefetched_(static_cast<std::size_t>(threads)) {}
+        prefetched_(static_cast<std::size_t>(threads)) {
+    if (hooks.queue != nullptr)
+      use_queue(hooks.queue);
+  }
 
   const Target &target() const override { return target_; }
   const std::string &name() const override { return name_; }
@@ -228,10 +235,10 @@ public:
   }
 
   std::unique_ptr<Memory> allocate(std::int64_t bytes) override {
-    return std::make_unique<CpuMemory>(bytes);
+    return std::make_unique<CpuMemory>(hooks_, bytes);
   }
   std::unique_ptr<Memory> wrap(void *address, std::int64_t bytes) override {
-    return std::make_unique<CpuMemory>(static_cast<std::byte *>(address), bytes);
+    return std::make_unique<CpuMemory>(address, bytes);
   }
   void write(const Binding &to, std::span<const std::byte> from) override {
     std::byte *data = locate(to, static_cast<std::int64_t>(from.size()));
@@ -292,7 +299,7 @@ private:
     if (bytes <= scratch_bytes_)
       return;
     for (auto &memory : scratch_)
-      memory = std::make_unique<CpuMemory>(bytes);
+      memory = std::make_unique<CpuMemory>(hooks_, bytes);
     scratch_bytes_ = bytes;
   }
   void *scratch(int worker) const {
@@ -337,6 +344,7 @@ private:
     return bytes > 0;
   }
 
+  Hooks hooks_;
   Target target_;
   std::string name_;
   std::string driver_;
@@ -352,12 +360,12 @@ private:
 
 } // namespace
 
-std::unique_ptr<Device> make_cpu_device(int threads) {
+std::unique_ptr<Device> make_cpu_device(int threads, const Hooks &hooks) {
   if (threads < 0 || threads > kMaxThreads)
     throw Error(ErrorCode::Device,
                 fmt::format("{} threads asked for; 0 (all cores) to {} are possible", threads,
                             kMaxThreads));
-  return std::make_unique<CpuDevice>(threads == 0 ? available_threads() : threads);
+  return std::make_unique<CpuDevice>(threads == 0 ? available_threads() : threads, hooks);
 }
 
 } // namespace tilefuse::runtime

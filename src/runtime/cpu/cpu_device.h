@@ -3,9 +3,11 @@
 #pragma once
 
 #include "runtime/device.h"
+#include "runtime/hooks.h"
 
 namespace tilefuse::runtime {
 
-std::unique_ptr<Device> make_cpu_device(int threads); // threads 0: one per available core
+std::unique_ptr<Device> make_cpu_device(int threads, // 0: one per available core
+                                        const Hooks &hooks = {});
 
 } // namespace tilefuse::runtime

@@ -74,6 +74,7 @@ Opened<DriverApi> open_driver() {
   TILEFUSE_FIND(cuEventCreate);
   TILEFUSE_FIND(cuEventDestroy_v2);
   TILEFUSE_FIND(cuEventRecord);
+  TILEFUSE_FIND(cuEventSynchronize);
   TILEFUSE_FIND(cuEventElapsedTime);
   std::string ignored;
   find(library, "cuTensorMapEncodeTiled", opened.api.cuTensorMapEncodeTiled, ignored);

@@ -95,6 +95,7 @@ struct DriverApi {
   Result (*cuEventCreate)(Event *, unsigned);
   Result (*cuEventDestroy_v2)(Event);
   Result (*cuEventRecord)(Event, Stream);
+  Result (*cuEventSynchronize)(Event);
   Result (*cuEventElapsedTime)(float *, Event, Event);
   // Null where the driver is older than CUDA 12: see cuda_tensor_map.h.
   Result (*cuTensorMapEncodeTiled)(void *, int, unsigned, void *, const unsigned long long *,

@@ -26,6 +26,7 @@ using cuda::DriverApi;
 
 constexpr std::int64_t kAlignment = 256; // bytes, as cuMemAlloc gives them
 constexpr std::size_t kMostGraphs = 16;
+constexpr std::size_t kMostPlaces = 64; // of arguments that callers move
 
 CudaMemory &memory_of(const Binding &binding) {
   auto *memory = dynamic_cast<CudaMemory *>(binding.memory);
@@ -43,7 +44,8 @@ cuda::DevicePtr address_of(const Binding &binding) {
 constexpr int kFirstEarlyMajor = 9; // compute capability
 
 struct CudaLaunchable final : Launchable {
-  std::uint64_t number = 0; // differs from every other of its device
+  std::uint64_t id = 0;     // differs from every other of its device
+  std::uint64_t number = 0; // of the launch: another one where its arguments lie elsewhere
   std::shared_ptr<LoadedModule> module;
   cuda::Function function = nullptr;
   std::string name;
@@ -51,7 +53,7 @@ struct CudaLaunchable final : Launchable {
   unsigned block_size = 1;
   unsigned shared_bytes = 0;           // of dynamic shared memory
   std::vector<cuda::DevicePtr> values; // memory and offset of each argument
-  std::unique_ptr<CudaMemory> counts;  // null: none
+  std::unique_ptr<Memory> counts;      // null: none
   std::vector<TensorView> views;       // that maps are of
   std::vector<EncodedMap> maps;
   std::vector<void *> arguments; // addresses of values and maps
@@ -65,8 +67,9 @@ bool is_serial() {
 
 class CudaDevice final : public Device {
 public:
-  CudaDevice(std::shared_ptr<CudaContext> cx, const CudaDeviceInfo &info, Target target)
-      : cx_(std::move(cx)), target_(std::move(target)), name_(info.name) {
+  CudaDevice(std::shared_ptr<CudaContext> cx, const CudaDeviceInfo &info, Target target,
+             Hooks hooks)
+      : cx_(std::move(cx)), target_(std::move(target)), hooks_(std::move(hooks)), name_(info.name) {
     int version = 0;
     check(cx_->api, cx_->api.cuDriverGetVersion(&version), "cuDriverGetVersion");
     std::string why;
@@ -86,11 +89,15 @@ public:
   std::int64_t alignment() const override { return kAlignment; }
 
   std::unique_ptr<Memory> allocate(std::int64_t bytes) override {
-    return std::make_unique<CudaMemory>(cx_, bytes);
+    if (!hooks_.allocate)
+      return std::make_unique<CudaMemory>(cx_, bytes);
+    const std::shared_ptr<void> owner =
+        runtime::allocate(hooks_, name_, std::max<std::int64_t>(bytes, 1), kAlignment);
+    return std::make_unique<CudaMemory>(cx_, owner.get(), bytes, owner);
   }
 
   std::unique_ptr<Memory> wrap(void *address, std::int64_t bytes) override {
-    return std::make_unique<CudaMemory>(cx_, reinterpret_cast<cuda::DevicePtr>(address), bytes);
+    return std::make_unique<CudaMemory>(cx_, address, bytes);
   }
 
   void write(const Binding &to, std::span<const std::byte> from) override {
@@ -131,7 +138,7 @@ public:
       throw Error(ErrorCode::Device, fmt::format("kernel '{}' is not built for CUDA", built.name));
     cx_->enter();
     auto launchable = std::make_unique<CudaLaunchable>();
-    launchable->number = ++launchables_;
+    launchable->id = launchable->number = ++numbers_;
     launchable->name = built.name;
     launchable->module = std::make_shared<LoadedModule>(cx_, built);
     launchable->function = launchable->module->function(built);
@@ -150,13 +157,14 @@ public:
     return launchable;
   }
 
-  // A graph holds the addresses it was recorded with, so the kernel counts as another one.
+  // A graph holds the addresses it was recorded with: a caller who takes turns between some finds the
+  // graph of each again.
   void rebind(Launchable &kernel, std::size_t argument, const Binding &to) override {
     auto &launchable = static_cast<CudaLaunchable &>(kernel);
     cx_->enter();
-    launchable.number = ++launchables_;
     launchable.values[2 * argument] = memory_of(to).base();
     launchable.values[2 * argument + 1] = static_cast<cuda::DevicePtr>(to.offset);
+    launchable.number = number_of(launchable);
     for (std::size_t m = 0; m < launchable.views.size(); ++m)
       if (at(launchable.views[m].argument) == argument)
         launchable.maps[m] =
@@ -200,6 +208,16 @@ public:
   void finish() override {
     cx_->enter();
     cx_->wait();
+  }
+
+  void use_queue(void *queue) override {
+    cx_->stream = queue != nullptr          ? static_cast<cuda::Stream>(queue)
+                  : hooks_.queue != nullptr ? static_cast<cuda::Stream>(hooks_.queue)
+                                            : cx_->own;
+  }
+  std::unique_ptr<Mark> mark() override {
+    cx_->enter();
+    return std::make_unique<CudaMark>(cx_);
   }
 
   std::vector<LaunchTime> trace(std::span<Launchable *const> kernels) override {
@@ -260,8 +278,15 @@ private:
     return cx_->api.cuLaunchKernelEx(&config, launchable.function, arguments, nullptr);
   }
 
-  std::unique_ptr<CudaMemory> zeroed(std::int64_t bytes) {
-    auto memory = std::make_unique<CudaMemory>(cx_, bytes);
+  std::uint64_t number_of(const CudaLaunchable &launchable) {
+    std::vector<std::uint64_t> places{launchable.id};
+    places.insert(places.end(), launchable.values.begin(), launchable.values.end());
+    const std::uint64_t *known = places_.find(places);
+    return known != nullptr ? *known : places_.insert(std::move(places), ++numbers_);
+  }
+
+  std::unique_ptr<Memory> zeroed(std::int64_t bytes) {
+    std::unique_ptr<Memory> memory = allocate(bytes);
     fill_zero({memory.get(), 0, bytes});
     return memory;
   }
@@ -276,7 +301,9 @@ private:
       launchable.values.push_back(static_cast<cuda::DevicePtr>(bindings[i].offset));
     }
     if (launchable.counts != nullptr)
-      launchable.values.insert(launchable.values.end(), {launchable.counts->base(), 0});
+      launchable.values.insert(
+          launchable.values.end(),
+          {address_of({launchable.counts.get(), 0, launchable.counts->bytes()}), 0});
     launchable.views = built.maps;
     for (const TensorView &view : built.maps)
       launchable.maps.push_back(
@@ -289,10 +316,12 @@ private:
 
   std::shared_ptr<CudaContext> cx_;
   Target target_;
+  Hooks hooks_;
   std::string name_;
   std::string driver_;
   bool starts_early_ = false;
-  std::uint64_t launchables_ = 0;
+  std::uint64_t numbers_ = 0; // given last
+  Lru<std::vector<std::uint64_t>, std::uint64_t> places_{kMostPlaces};
   Lru<std::vector<std::uint64_t>, std::unique_ptr<CudaGraph>> graphs_{
       kMostGraphs}; // by numbers of the launches
 };
@@ -328,7 +357,7 @@ std::vector<DeviceEntry> list_cuda_devices() {
 }
 
 std::unique_ptr<Device> make_cuda_device(const std::string &selector,
-                                         const std::vector<Target> &rows) {
+                                         const std::vector<Target> &rows, const Hooks &hooks) {
   const int number = device_number(selector);
   std::string why;
   const DriverApi *api = cuda::driver_api(&why);
@@ -339,8 +368,8 @@ std::unique_ptr<Device> make_cuda_device(const std::string &selector,
     throw Error(ErrorCode::Device, fmt::format("there is no device '{}': the driver has {}",
                                                selector, devices.size()));
   const CudaDeviceInfo &info = devices[at(number)];
-  return std::make_unique<CudaDevice>(std::make_shared<CudaContext>(*api, number), info,
-                                      target_of(info, rows));
+  auto cx = std::make_shared<CudaContext>(*api, number, static_cast<cuda::Stream>(hooks.queue));
+  return std::make_unique<CudaDevice>(std::move(cx), info, target_of(info, rows), hooks);
 }
 
 cuda::Stream cuda_stream(Device &device) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <utility>
 
@@ -20,25 +21,28 @@ namespace tilefuse::runtime {
 // The device's own context, current in this thread while work is sent to it.
 class CudaContext {
 public:
-  CudaContext(const cuda::DriverApi &driver, int number) : api(driver) {
+  // Work goes to the caller's stream, or to `own` where that is null.
+  CudaContext(const cuda::DriverApi &driver, int number, cuda::Stream callers) : api(driver) {
     cuda::check(api, api.cuDeviceGet(&device_, number), "cuDeviceGet");
     cuda::check(api, api.cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain");
     enter();
-    cuda::check(api, api.cuStreamCreate(&stream, cuda::kNonBlockingStream), "cuStreamCreate");
+    cuda::check(api, api.cuStreamCreate(&own, cuda::kNonBlockingStream), "cuStreamCreate");
+    stream = callers == nullptr ? own : callers;
   }
   CudaContext(const CudaContext &) = delete;
   CudaContext &operator=(const CudaContext &) = delete;
   ~CudaContext() {
     api.cuCtxSetCurrent(context_);
-    if (stream != nullptr)
-      api.cuStreamDestroy_v2(stream);
+    if (own != nullptr)
+      api.cuStreamDestroy_v2(own);
     api.cuDevicePrimaryCtxRelease_v2(device_);
   }
   void enter() const { cuda::check(api, api.cuCtxSetCurrent(context_), "cuCtxSetCurrent"); }
   void wait() const { cuda::check(api, api.cuStreamSynchronize(stream), "cuStreamSynchronize"); }
 
   const cuda::DriverApi &api;
-  cuda::Stream stream = nullptr;
+  cuda::Stream own = nullptr;    // where graphs are recorded
+  cuda::Stream stream = nullptr; // where work goes
 
 private:
   int device_ = 0;
@@ -63,14 +67,16 @@ public:
     cuda::check(cx_->api, code,
                 fmt::format("cuMemAlloc of {} bytes with {} free of {}", size, free, total));
   }
-  // Of the caller.
-  CudaMemory(std::shared_ptr<CudaContext> cx, cuda::DevicePtr base, std::int64_t bytes)
-      : cx_(std::move(cx)), bytes_(bytes), is_owner_(false), base_(base) {}
+  // Of the caller, who has it until it is done with: in the way of wrap(), or by `owner`.
+  CudaMemory(std::shared_ptr<CudaContext> cx, void *base, std::int64_t bytes,
+             std::shared_ptr<void> owner = nullptr)
+      : cx_(std::move(cx)), bytes_(bytes), is_own_(false), owner_(std::move(owner)),
+        base_(reinterpret_cast<cuda::DevicePtr>(base)) {}
   ~CudaMemory() override {
-    if (!is_owner_)
-      return;
-    cx_->api.cuStreamSynchronize(cx_->stream);
-    cx_->api.cuMemFree_v2(base_);
+    if (is_own_ || owner_)
+      cx_->api.cuStreamSynchronize(cx_->stream);
+    if (is_own_)
+      cx_->api.cuMemFree_v2(base_);
   }
   std::int64_t bytes() const override { return bytes_; }
   cuda::DevicePtr base() const { return base_; }
@@ -78,7 +84,8 @@ public:
 private:
   std::shared_ptr<CudaContext> cx_;
   std::int64_t bytes_ = 0;
-  bool is_owner_ = true;
+  bool is_own_ = true;
+  std::shared_ptr<void> owner_;
   cuda::DevicePtr base_ = 0;
 };
 
@@ -106,15 +113,20 @@ private:
 // A list of launches that the driver holds as one.
 class CudaGraph {
 public:
-  // `record` sends the launches to the stream.
+  // `record` sends the launches to the context's own stream: others may not be recorded.
   template <typename Record>
   CudaGraph(std::shared_ptr<CudaContext> cx, const Record &record) : cx_(std::move(cx)) {
     const cuda::DriverApi &api = cx_->api;
-    cuda::check(api, api.cuStreamBeginCapture_v2(cx_->stream, cuda::kCaptureThreadLocal),
+    cuda::check(api, api.cuStreamBeginCapture_v2(cx_->own, cuda::kCaptureThreadLocal),
                 "cuStreamBeginCapture");
-    record();
+    const cuda::Stream used = std::exchange(cx_->stream, cx_->own);
+    const std::exception_ptr failure = caught(record);
+    cx_->stream = used;
     cuda::Graph graph = nullptr;
-    cuda::check(api, api.cuStreamEndCapture(cx_->stream, &graph), "cuStreamEndCapture");
+    const cuda::Result ended = api.cuStreamEndCapture(cx_->own, &graph);
+    if (failure)
+      std::rethrow_exception(failure);
+    cuda::check(api, ended, "cuStreamEndCapture");
     const cuda::Result code = api.cuGraphInstantiateWithFlags(&exec_, graph, 0);
     api.cuGraphDestroy(graph);
     cuda::check(api, code, "cuGraphInstantiateWithFlags");
@@ -130,6 +142,15 @@ public:
   }
 
 private:
+  template <typename Body> static std::exception_ptr caught(const Body &body) {
+    try {
+      body();
+      return nullptr;
+    } catch (...) {
+      return std::current_exception();
+    }
+  }
+
   std::shared_ptr<CudaContext> cx_;
   cuda::GraphExec exec_ = nullptr;
 };
@@ -141,12 +162,34 @@ public:
   }
   CudaEvent(const CudaEvent &) = delete;
   CudaEvent &operator=(const CudaEvent &) = delete;
-  ~CudaEvent() { api_.cuEventDestroy_v2(event_); }
+  ~CudaEvent() {
+    if (event_ != nullptr)
+      api_.cuEventDestroy_v2(event_);
+  }
   cuda::Event get() const { return event_; }
+  // The caller's from now on.
+  cuda::Event release() { return std::exchange(event_, nullptr); }
 
 private:
   const cuda::DriverApi &api_;
   cuda::Event event_ = nullptr;
+};
+
+// Behind all that was sent to the stream in use.
+class CudaMark final : public Mark {
+public:
+  explicit CudaMark(std::shared_ptr<CudaContext> cx) : cx_(std::move(cx)), event_(cx_->api) {
+    cuda::check(cx_->api, cx_->api.cuEventRecord(event_.get(), cx_->stream), "cuEventRecord");
+  }
+  void wait() override {
+    cx_->enter();
+    cuda::check(cx_->api, cx_->api.cuEventSynchronize(event_.get()), "cuEventSynchronize");
+  }
+  void *release() override { return event_.release(); }
+
+private:
+  std::shared_ptr<CudaContext> cx_;
+  CudaEvent event_;
 };
 
 } // namespace tilefuse::runtime

@@ -25,7 +25,9 @@ namespace tilefuse::runtime {
   X(clCreateProgramWithBinary) X(clBuildProgram) X(clGetProgramBuildInfo) X(clGetProgramInfo) \
   X(clReleaseProgram) X(clCreateKernel) X(clReleaseKernel) X(clGetKernelWorkGroupInfo) \
   X(clSetKernelArg) X(clEnqueueNDRangeKernel) X(clFinish) X(clGetEventProfilingInfo) \
-  X(clReleaseEvent)
+  X(clReleaseEvent) \
+  X(clRetainContext) X(clRetainCommandQueue) X(clRetainMemObject) X(clGetCommandQueueInfo) \
+  X(clGetMemObjectInfo) X(clEnqueueMarkerWithWaitList) X(clWaitForEvents) X(clFlush)
 // clang-format on
 
 struct OpenclApi {
@@ -59,6 +61,8 @@ public:
       (api_->*Release)(object_);
   }
   T get() const { return object_; }
+  // The caller's from now on.
+  T release() { return std::exchange(object_, nullptr); }
   explicit operator bool() const { return object_ != nullptr; }
 
 private:

@@ -14,6 +14,7 @@
 #include "runtime/device.h"
 #include "runtime/opencl/opencl_build.h"
 #include "runtime/opencl/opencl_ptx.h"
+#include "runtime/opencl/opencl_queue.h"
 #include "runtime/opencl/opencl_select.h"
 #include "runtime/opencl/opencl_target.h"
 #include "runtime/opencl/opencl_workers.h"
@@ -23,6 +24,7 @@ namespace tilefuse::runtime {
 namespace {
 
 constexpr std::int64_t kMinAlignment = 64;
+constexpr std::int64_t kLeast = 1; // bytes of a buffer
 
 bool is_out_of_memory(cl_int code) {
   return code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
@@ -33,7 +35,7 @@ bool is_out_of_memory(cl_int code) {
 class OpenclMemory final : public Memory {
 public:
   OpenclMemory(std::shared_ptr<OpenclContext> cx, std::int64_t bytes)
-      : cx_(std::move(cx)), bytes_(bytes) {
+      : cx_(std::move(cx)), bytes_(bytes), held_bytes_(bytes) {
     // Drivers give memory when it is first used, and may then fail in any call: what is plainly too
     // much is refused here. What others hold, no OpenCL call tells.
     const std::int64_t free = cx_->info.global_bytes - cx_->held_bytes;
@@ -49,7 +51,12 @@ public:
     check(code, fmt::format("clCreateBuffer of {} bytes on {}", bytes, cx_->info.name));
     cx_->held_bytes += bytes;
   }
-  ~OpenclMemory() override { cx_->held_bytes -= bytes_; }
+  // Of the caller; `owner` goes behind it.
+  OpenclMemory(std::shared_ptr<OpenclContext> cx, cl_mem memory, std::int64_t bytes,
+               std::shared_ptr<void> owner = nullptr)
+      : cx_(std::move(cx)), bytes_(bytes), held_bytes_(0), owner_(std::move(owner)),
+        whole_(retain_memory(*cx_, memory, bytes)) {}
+  ~OpenclMemory() override { cx_->held_bytes -= held_bytes_; }
   OpenclMemory(const OpenclMemory &) = delete;
   OpenclMemory &operator=(const OpenclMemory &) = delete;
   std::int64_t bytes() const override { return bytes_; }
@@ -58,6 +65,8 @@ public:
 private:
   std::shared_ptr<OpenclContext> cx_;
   std::int64_t bytes_ = 0;
+  std::int64_t held_bytes_ = 0;
+  std::shared_ptr<void> owner_;
   MemHandle whole_;
 };
 
@@ -65,7 +74,7 @@ struct OpenclLaunchable final : Launchable {
   std::shared_ptr<OpenclContext> cx;
   std::shared_ptr<ProgramHandle> program;
   KernelHandle kernel;
-  std::unique_ptr<OpenclMemory> counts; // null: none
+  std::unique_ptr<Memory> counts; // null: none
   std::string name;
   std::size_t global = 0;
   std::size_t local = 1;
@@ -80,10 +89,13 @@ OpenclMemory &memory_of(const Binding &binding) {
   return *memory;
 }
 
+cl_command_queue to_queue(void *queue) { return static_cast<cl_command_queue>(queue); }
+
 class OpenclDevice final : public Device {
 public:
-  OpenclDevice(std::shared_ptr<OpenclContext> cx, Target target)
-      : cx_(std::move(cx)), target_(std::move(target)), queue_(make_queue(0)) {
+  OpenclDevice(std::shared_ptr<OpenclContext> cx, Target target, Hooks hooks)
+      : cx_(std::move(cx)), target_(std::move(target)), hooks_(std::move(hooks)) {
+    queue_ = hooks_.queue == nullptr ? make_queue(0) : retain_queue(*cx_, to_queue(hooks_.queue));
     const OpenclDeviceInfo &info = cx_->info;
     name_ = fmt::format("{} ({})", info.name, info.platform_name);
     driver_ = fmt::format("{} | {} | {} | {} | {}", info.platform_name, info.platform_version,
@@ -110,7 +122,15 @@ public:
                               "most {} and {} of {} are free",
                               name_, bytes, cx_->info.max_allocation,
                               cx_->info.global_bytes - cx_->held_bytes, cx_->info.global_bytes));
-    return std::make_unique<OpenclMemory>(cx_, bytes);
+    if (!hooks_.allocate)
+      return std::make_unique<OpenclMemory>(cx_, bytes);
+    const std::shared_ptr<void> owner =
+        runtime::allocate(hooks_, name_, std::max(bytes, kLeast), 1);
+    return std::make_unique<OpenclMemory>(cx_, static_cast<cl_mem>(owner.get()), bytes, owner);
+  }
+
+  std::unique_ptr<Memory> wrap(void *address, std::int64_t bytes) override {
+    return std::make_unique<OpenclMemory>(cx_, static_cast<cl_mem>(address), bytes);
   }
 
   void write(const Binding &to, std::span<const std::byte> from) override {
@@ -118,7 +138,7 @@ public:
     TILEFUSE_CHECK(static_cast<std::int64_t>(from.size()) <= to.bytes, "a write past its binding");
     if (from.empty())
       return;
-    check(api().clEnqueueWriteBuffer(queue_.get(), memory.whole(), CL_TRUE,
+    check(api().clEnqueueWriteBuffer(in_use(), memory.whole(), CL_TRUE,
                                      static_cast<std::size_t>(to.offset), from.size(), from.data(),
                                      0, nullptr, nullptr),
           "clEnqueueWriteBuffer");
@@ -129,7 +149,7 @@ public:
     TILEFUSE_CHECK(static_cast<std::int64_t>(to.size()) <= from.bytes, "a read past its binding");
     if (to.empty())
       return;
-    check(api().clEnqueueReadBuffer(queue_.get(), memory.whole(), CL_TRUE,
+    check(api().clEnqueueReadBuffer(in_use(), memory.whole(), CL_TRUE,
                                     static_cast<std::size_t>(from.offset), to.size(), to.data(), 0,
                                     nullptr, nullptr),
           "clEnqueueReadBuffer");
@@ -144,7 +164,7 @@ public:
     while ((static_cast<std::size_t>(to.offset) | static_cast<std::size_t>(to.bytes)) % pattern !=
            0)
       pattern /= 2;
-    check(api().clEnqueueFillBuffer(queue_.get(), memory.whole(), kZeros, pattern,
+    check(api().clEnqueueFillBuffer(in_use(), memory.whole(), kZeros, pattern,
                                     static_cast<std::size_t>(to.offset),
                                     static_cast<std::size_t>(to.bytes), 0, nullptr, nullptr),
           "clEnqueueFillBuffer");
@@ -176,9 +196,20 @@ public:
     return launchable;
   }
 
-  void launch(Launchable &kernel) override { enqueue(queue_.get(), kernel, nullptr); }
+  void rebind(Launchable &kernel, std::size_t argument, const Binding &to) override {
+    auto &launchable = static_cast<OpenclLaunchable &>(kernel);
+    check(set_argument(api(), launchable.kernel.get(), argument, memory_of(to).whole(), to.offset),
+          fmt::format("clSetKernelArg {} of '{}'", argument, launchable.name));
+  }
 
-  void finish() override { check(api().clFinish(queue_.get()), "clFinish"); }
+  void launch(Launchable &kernel) override { enqueue(in_use(), kernel, nullptr); }
+
+  void finish() override { check(api().clFinish(in_use()), "clFinish"); }
+
+  void use_queue(void *queue) override {
+    lent_ = queue == nullptr ? QueueHandle{} : retain_queue(*cx_, to_queue(queue));
+  }
+  std::unique_ptr<Mark> mark() override { return mark_queue(cx_, in_use()); }
 
   std::vector<LaunchTime> trace(std::span<Launchable *const> kernels) override {
     finish();
@@ -195,6 +226,7 @@ public:
 
 private:
   const OpenclApi &api() const { return cx_->api; }
+  cl_command_queue in_use() const { return lent_ ? lent_.get() : queue_.get(); }
 
   QueueHandle make_queue(cl_command_queue_properties properties) const {
     cl_int code = CL_SUCCESS;
@@ -248,11 +280,12 @@ private:
 
   void bind_counts(OpenclLaunchable &launchable, const Package &built) {
     const std::int64_t bytes = built.counts * kCountBytes;
-    launchable.counts = std::make_unique<OpenclMemory>(cx_, bytes);
-    fill_zero({launchable.counts.get(), 0, bytes});
-    check(set_argument(api(), launchable.kernel.get(), built.args.size(),
-                       launchable.counts->whole(), 0),
-          fmt::format("clSetKernelArg of the counts of '{}'", built.name));
+    launchable.counts = allocate(bytes);
+    const Binding all{launchable.counts.get(), 0, bytes};
+    fill_zero(all);
+    check(
+        set_argument(api(), launchable.kernel.get(), built.args.size(), memory_of(all).whole(), 0),
+        fmt::format("clSetKernelArg of the counts of '{}'", built.name));
   }
 
   void enqueue(cl_command_queue queue, Launchable &kernel, cl_event *event) const {
@@ -301,7 +334,9 @@ private:
   Target target_;
   std::string name_;
   std::string driver_;
+  Hooks hooks_;
   QueueHandle queue_;
+  QueueHandle lent_; // null: `queue_` is in use
   std::map<std::string, std::weak_ptr<ProgramHandle>> programs_;
 };
 
@@ -325,14 +360,17 @@ std::vector<DeviceEntry> list_opencl_devices() {
 }
 
 std::unique_ptr<Device> make_opencl_device(const std::string &selector,
-                                           const std::vector<Target> &rows) {
+                                           const std::vector<Target> &rows, const Hooks &hooks) {
   std::string why;
   const OpenclApi *api = opencl_api(&why);
   if (api == nullptr)
     throw Error(ErrorCode::Device, why, "",
                 {"install an OpenCL driver and its loader (ocl-icd-libopencl1)"});
-  const OpenclDeviceInfo info = select_device(opencl_devices(*api), selector);
-  return std::make_unique<OpenclDevice>(open_context(*api, info), target_of(info, rows));
+  std::shared_ptr<OpenclContext> cx =
+      hooks.queue == nullptr ? open_context(*api, select_device(opencl_devices(*api), selector))
+                             : context_of_queue(*api, to_queue(hooks.queue), selector);
+  Target target = target_of(cx->info, rows);
+  return std::make_unique<OpenclDevice>(std::move(cx), std::move(target), hooks);
 }
 
 } // namespace tilefuse::runtime

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/device.h"
+#include "runtime/hooks.h"
 
 namespace tilefuse::runtime {
 
@@ -10,6 +11,7 @@ std::vector<DeviceEntry> list_opencl_devices();
 // `selector` is "opencl", "opencl:P" or "opencl:P:D" with numbers or parts of names. Error{Device}
 // says what there is.
 std::unique_ptr<Device> make_opencl_device(const std::string &selector,
-                                           const std::vector<Target> &rows);
+                                           const std::vector<Target> &rows,
+                                           const Hooks &hooks = {});
 
 } // namespace tilefuse::runtime

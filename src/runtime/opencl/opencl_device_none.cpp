@@ -16,7 +16,8 @@ std::vector<DeviceEntry> list_opencl_devices() {
   return {{.selector = "opencl", .name = "OpenCL", .rejected = kWhy}};
 }
 
-std::unique_ptr<Device> make_opencl_device(const std::string &, const std::vector<Target> &) {
+std::unique_ptr<Device> make_opencl_device(const std::string &, const std::vector<Target> &,
+                                           const Hooks &) {
   throw Error(ErrorCode::Device, kWhy);
 }
 
